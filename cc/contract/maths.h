@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
+/* Arithmetic that means the same in a native build, in BPF and on every machine. */
+#ifndef CC_MATHS_H
+#define CC_MATHS_H
+
+#include "contract.h"
+
+/* Gains are fixed point with 8 fraction bits, as in Linux: 1.25 is 320. */
+#define CC_GAIN_SHIFT 8
+#define CC_GAIN_UNIT  (1u << CC_GAIN_SHIFT)
+
+/* Bandwidth is packets per microsecond << 24, as in Linux: at 1500-byte packets one step is 715 bit/s. */
+#define CC_BW_SHIFT 24
+#define CC_BW_UNIT  (1ull << CC_BW_SHIFT)
+
+#define CC_USEC_PER_SEC 1000000u
+
+CC_INLINE u32 cc_min_u32(u32 a, u32 b) { return a < b ? a : b; }
+CC_INLINE u32 cc_max_u32(u32 a, u32 b) { return a > b ? a : b; }
+CC_INLINE u64 cc_min_u64(u64 a, u64 b) { return a < b ? a : b; }
+CC_INLINE u64 cc_max_u64(u64 a, u64 b) { return a > b ? a : b; }
+
+/* x / 0 is 0 in BPF and a trap in a native build: here it is 0 everywhere. */
+CC_INLINE u64 cc_div(u64 dividend, u64 divisor) { return divisor ? dividend / divisor : 0; }
+
+/* a - b, but never below zero. */
+CC_INLINE u32 cc_sub_floor_u32(u32 a, u32 b) { return a > b ? a - b : 0; }
+
+/* Order of wrapping counters and sequence numbers. */
+CC_INLINE bool cc_before(u32 a, u32 b) { return ((a - b) & 0x80000000u) != 0; }
+CC_INLINE bool cc_after(u32 a, u32 b) { return cc_before(b, a); }
+
+/* The u64 range that a u32 result can hold. */
+CC_INLINE u32 cc_saturate_u32(u64 x) { return x > 0xffffffffull ? 0xffffffffu : (u32)x; }
+
+/* A flow's own generator (xorshift32, Marsaglia 2003); the state is seeded from v->random and never zero. */
+CC_INLINE u32 cc_random_seed(u32 random) { return random ? random : 0x9e3779b9u; }
+CC_INLINE u32 cc_random_next(u32 *state)
+{
+	u32 x = *state;
+
+	x ^= x << 13;
+	x ^= x >> 17;
+	x ^= x << 5;
+	*state = x;
+	return x;
+}
+/* Uniform in 0 .. n-1. */
+CC_INLINE u32 cc_random_below(u32 *state, u32 n) { return (u32)(((u64)cc_random_next(state) * n) >> 32); }
+
+#endif

@@ -1,0 +1,1 @@
+//! Safe wrapper over the C algorithms, built natively

@@ -1,0 +1,1 @@
+//! Loads the algorithms into the running kernel as eBPF struct_ops

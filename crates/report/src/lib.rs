@@ -1,0 +1,1 @@
+//! Turns a run into one HTML file

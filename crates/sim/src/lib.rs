@@ -1,0 +1,1 @@
+//! Virtual-time driver: path elements and TCP models from a scenario file

@@ -1,0 +1,1 @@
+//! A Linux-like TCP sender and receiver, without I/O

@@ -1,0 +1,1 @@
+//! Real-time driver: real kernel flows through an emulated bottleneck
