@@ -153,5 +153,6 @@ struct cc_observation {
 
 #define CC_INFINITE 0x7fffffffu /* as TCP_INFINITE_SSTHRESH */
 #define CC_NO_RATE  (~0ull)
+#define CC_NO_RTT   0xffffffffu
 
 #endif

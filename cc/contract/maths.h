@@ -23,6 +23,12 @@ CC_INLINE u64 cc_max_u64(u64 a, u64 b) { return a > b ? a : b; }
 /* x / 0 is 0 in BPF and a trap in a native build: here it is 0 everywhere. */
 CC_INLINE u64 cc_div(u64 dividend, u64 divisor) { return divisor ? dividend / divisor : 0; }
 
+/* x * factor >> shift, exact; needs factor < 2^(64 - shift) and a result below 2^64. */
+CC_INLINE u64 cc_mul_shift(u64 x, u64 factor, u32 shift)
+{
+	return (x >> shift) * factor + (((x & ((1ull << shift) - 1)) * factor) >> shift);
+}
+
 /* a - b, but never below zero. */
 CC_INLINE u32 cc_sub_floor_u32(u32 a, u32 b) { return a > b ? a - b : 0; }
 
