@@ -77,6 +77,7 @@ struct cc_view {
 	u32 snd_una;		  /* oldest unacknowledged sequence number, bytes */
 	u32 snd_nxt;		  /* next sequence number to send, bytes */
 	u32 srtt_us;		  /* smoothed RTT; 0: no sample yet */
+	u32 min_rtt_us;		  /* the host's own minimum; CC_NO_RTT: no sample yet */
 	u32 departure_lead_us;	  /* how far ahead of now the pacer has scheduled the next departure */
 	u32 random;		  /* fresh bits; read at init only, to seed the flow's own generator */
 	u8 ca_state;		  /* enum cc_ca_state */
@@ -96,6 +97,7 @@ struct cc_view {
 	u32 prior_inflight_pkts;    /* inflight before this ACK */
 	u32 acked_pkts;		    /* newly acknowledged or SACKed by this ACK */
 	u32 losses_pkts;	    /* newly marked lost on this ACK */
+	u32 reserved;		    /* keeps the layout free of holes */
 };
 
 /* What the algorithm wants. The host fills it with the values in force before each call. */

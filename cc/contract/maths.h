@@ -13,6 +13,10 @@
 #define CC_BW_SHIFT 24
 #define CC_BW_UNIT  (1ull << CC_BW_SHIFT)
 
+/* Fractions that need more precision than a gain: 10 fraction bits, 0.7 is 717. */
+#define CC_FRACTION_SHIFT 10
+#define CC_FRACTION_UNIT  (1u << CC_FRACTION_SHIFT)
+
 #define CC_USEC_PER_SEC 1000000u
 
 CC_INLINE u32 cc_min_u32(u32 a, u32 b) { return a < b ? a : b; }
@@ -28,6 +32,9 @@ CC_INLINE u64 cc_mul_shift(u64 x, u64 factor, u32 shift)
 {
 	return (x >> shift) * factor + (((x & ((1ull << shift) - 1)) * factor) >> shift);
 }
+
+/* x * fraction, for fractions up to 1. */
+CC_INLINE u32 cc_fraction_of(u32 x, u32 fraction) { return (u32)(((u64)x * fraction) >> CC_FRACTION_SHIFT); }
 
 /* a - b, but never below zero. */
 CC_INLINE u32 cc_sub_floor_u32(u32 a, u32 b) { return a > b ? a - b : 0; }

@@ -22,6 +22,7 @@ enum cc_unit {
 	CC_UNIT_PPM = 5,    /* millionths: 10000 is 1 % */
 	CC_UNIT_BOOL = 6,   /* 0 or 1 */
 	CC_UNIT_BPS = 7,    /* bytes per second */
+	CC_UNIT_FRACTION = 8, /* 1/1024: 717 is 0.7 */
 };
 
 #define CC_PARAM_FIELD(name, dflt, least, most, unit, what) u32 name;

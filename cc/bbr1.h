@@ -1,0 +1,674 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
+/*
+ * BBRv1: congestion control by a model of the path, as mainline Linux has it.
+ *
+ * The idea. A path has a bottleneck bandwidth and a propagation RTT; their product, the BDP, is what has to
+ * be in flight to use the path without a queue. BBR estimates both, and sends at
+ *
+ *	pacing_rate = pacing_gain * bw * 0.99		bw      = max delivery rate over 10 round trips
+ *	cwnd        = cwnd_gain * bw * min_rtt + ...	min_rtt = min RTT over 10 s
+ *
+ * The two cannot be measured at the same time: more bandwidth shows only when more is in flight than the
+ * BDP, the propagation RTT only when there is no queue. So the gains take turns:
+ *
+ *	     +---- STARTUP     gain 2.89: rate doubles each round, until bw has not grown by 25 % for
+ *	     |        |                   3 rounds ("the pipe is full")
+ *	     |        v
+ *	     |      DRAIN      gain 0.34: until the queue that STARTUP built is gone
+ *	     |        |
+ *	     |        v
+ *	     +--->PROBE_BW     gains 1.25, 0.75, 1, 1, 1, 1, 1, 1, each for about one min_rtt:
+ *	     |      ^ |                   probe, give back, cruise
+ *	     |      | v  min_rtt not seen for 10 s
+ *	     +---PROBE_RTT     cwnd 4 for 200 ms and a round trip, then back (to STARTUP if the pipe was never full)
+ *
+ * Loss is no signal. It bounds cwnd for a round (packet conservation) so that the sender does not burst,
+ * and two stretches of heavy loss at one rate reveal a policer, whose rate is then used for 48 rounds.
+ *
+ * Known defects, which the variants beside this file address: a flow with a longer RTT starves one with a
+ * shorter RTT (bbq.h); several flows hold a standing queue of about one BDP; buffers below a BDP see heavy loss.
+ *
+ * Sources: Cardwell et al., "BBR: Congestion-Based Congestion Control", ACM Queue 14(5), 2016 [Queue];
+ * Linux 6.18 net/ipv4/tcp_bbr.c [Linux], whose behaviour decides where the article is silent or differs.
+ * Departures from [Linux]: times are microseconds of the ACK clock instead of jiffies (4 ms at HZ=250); the flow
+ * has its own random generator; the arithmetic on policer rates is 64 bits wide where Linux's wraps above 12 Gbit/s.
+ */
+#ifndef CC_BBR1_H
+#define CC_BBR1_H
+
+#include "contract/contract.h"
+#include "contract/maths.h"
+#include "contract/minmax.h"
+#include "contract/params.h"
+
+#define bbr1_parameters(P)                                                                                             \
+	P(startup_gain, 739, 257, 2560, CC_UNIT_GAIN,                                                                  \
+	  "pacing and cwnd gain in STARTUP; 2/ln 2 is the least that doubles the delivery rate each round")            \
+	P(drain_gain, 88, 16, 255, CC_UNIT_GAIN, "pacing gain in DRAIN; 1/startup_gain drains STARTUP's queue in a round") \
+	P(probe_up_gain, 320, 257, 1024, CC_UNIT_GAIN, "pacing gain while probing for bandwidth")                      \
+	P(probe_down_gain, 192, 16, 255, CC_UNIT_GAIN, "pacing gain of the phase after probing")                       \
+	P(cwnd_gain, 512, 256, 2560, CC_UNIT_GAIN,                                                                     \
+	  "cwnd in PROBE_BW as a multiple of the BDP; 2 leaves room for delayed and aggregated ACKs")                  \
+	P(bw_window_rounds, 10, 1, 1000, CC_UNIT_ROUNDS, "rounds over which bw is the maximum; more than one gain cycle") \
+	P(min_rtt_window_us, 10000000, 100000, 600000000, CC_UNIT_US, "time without a new minimum before PROBE_RTT")   \
+	P(probe_rtt_us, 200000, 1000, 10000000, CC_UNIT_US, "least time in PROBE_RTT")                                 \
+	P(min_cwnd_pkts, 4, 1, 100, CC_UNIT_PKTS, "least cwnd; 4 keeps ACKs flowing past a receiver that delays them") \
+	P(full_bw_gain, 320, 257, 1024, CC_UNIT_GAIN, "growth of bw that shows that the pipe is not full")             \
+	P(full_bw_rounds, 3, 1, 100, CC_UNIT_ROUNDS, "rounds without such growth that show that it is")                \
+	P(pacing_margin, 10000, 0, 500000, CC_UNIT_PPM, "pace this much below bw, so that queues drain over time")     \
+	P(extra_acked_gain, 256, 0, 2560, CC_UNIT_GAIN, "cwnd added per packet of ACK aggregation seen; 0: none")      \
+	P(extra_acked_max_us, 100000, 0, 1000000, CC_UNIT_US, "no more than bw times this is added for aggregation")   \
+	P(lt_bw, 1, 0, 1, CC_UNIT_BOOL, "detect token-bucket policers and use their rate")
+
+struct bbr1_params {
+	bbr1_parameters(CC_PARAM_FIELD)
+};
+
+enum bbr1_mode {
+	BBR1_STARTUP = 0,
+	BBR1_DRAIN = 1,
+	BBR1_PROBE_BW = 2,
+	BBR1_PROBE_RTT = 3,
+};
+
+/* Phases of the gain cycle in PROBE_BW. [Queue] "ProbeBW" */
+#define BBR1_CYCLE_UP	0u
+#define BBR1_CYCLE_DOWN 1u
+#define BBR1_CYCLE_LEN	8u
+/* PROBE_BW starts in any phase but DOWN, so that flows probe at different times: 7 to choose from. */
+#define BBR1_CYCLE_START 7u
+
+/* Until the first RTT sample: 1 ms, and an initial window instead of a BDP (RFC 6928). */
+#define BBR1_FIRST_RTT_US  1000u
+#define BBR1_INIT_CWND_PKTS 10u
+
+/* A host segments bursts of pacing_rate >> pacing_shift bytes; Linux bounds one by 64 KiB with headers, and by 127. */
+#define BBR1_BURST_MAX_BYTES (65536u - 1u - 320u)
+#define BBR1_BURST_MAX_PKTS  127u
+/* Below 1.2 Mbit/s a burst of two packets would last 20 ms: then one. */
+#define BBR1_BURST_OF_TWO_Bps (1200000u / 8u)
+
+/* ACK aggregation: two bins of 5 rounds, so that the maximum is 5 to 10 rounds old; an epoch ends at 2^20 packets. */
+#define BBR1_EXTRA_ACKED_ROUNDS	    5u
+#define BBR1_EXTRA_ACKED_EPOCH_PKTS (1u << 20)
+
+/* Policer detection. An interval is 4 to 16 rounds that begin and end with loss; [Linux], no published source. */
+#define BBR1_LT_MIN_ROUNDS   4u
+#define BBR1_LT_MAX_ROUNDS   (4u * BBR1_LT_MIN_ROUNDS)
+#define BBR1_LT_LOSS_256     50u  /* an interval counts when lost/delivered is at least this, 19.5 % */
+#define BBR1_LT_AGREE_256    32u  /* two rates agree within 1/8 ... */
+#define BBR1_LT_AGREE_Bps    500u /* ... or within 4 kbit/s */
+#define BBR1_LT_USE_ROUNDS   48u  /* then their mean is used this long */
+#define BBR1_LT_CLOCK_US     1000u /* resolution of the interval's clock */
+
+struct bbr1 {
+	struct bbr1_params p;
+	struct cc_minmax max_bw;	/* clocked by round_count, CC_BW_UNIT packets per us */
+	u64 min_rtt_stamp_us;		/* when min_rtt_us was last confirmed */
+	u64 probe_rtt_done_us;		/* earliest end of PROBE_RTT; 0: inflight has not come down yet */
+	u64 cycle_stamp_us;		/* start of the phase in the gain cycle */
+	u64 ack_epoch_us;		/* ACK aggregation: start of the epoch, */
+	u64 lt_stamp_us;		/* policer interval: start, */
+	u32 ack_epoch_acked_pkts;	/* and what has been acknowledged since */
+	u32 extra_acked_pkts[2];	/* most acknowledged beyond bw * time, this bin and the one before */
+	u32 lt_delivered_pkts;		/* delivered, */
+	u32 lt_lost_pkts;		/* lost at that time, */
+	u32 lt_rounds;			/* and rounds since; or rounds that lt_bw has been in use */
+	u32 lt_bw;			/* rate of the last interval; 0: none */
+	u32 min_rtt_us;			/* CC_NO_RTT: no sample yet */
+	u32 round_count;		/* packet-timed round trips */
+	u32 round_end_delivered_pkts;	/* the round ends when a packet sent after this is acknowledged */
+	u32 prior_cwnd_pkts;		/* cwnd to come back to after recovery or PROBE_RTT */
+	u32 full_bw;			/* bw to grow from, while in STARTUP */
+	u32 pacing_gain_256;
+	u32 cwnd_gain_256;
+	u32 rng;
+	u32 mss_bytes;			/* for onlookers */
+	u8 mode;			/* enum bbr1_mode */
+	u8 cycle_index;
+	u8 full_bw_count;
+	u8 prev_ca_state;
+	u8 extra_acked_rounds;
+	u8 extra_acked_bin;
+	bool full_pipe;			/* latched */
+	bool round_start;		/* this ACK begins a round */
+	bool idle_restart;		/* sending resumed after idle: that ACKs are old says nothing about the path */
+	bool packet_conservation;	/* first round of recovery: send only what is delivered */
+	bool probe_rtt_round_done;
+	bool has_seen_rtt;
+	bool lt_sampling;		/* a policer interval is open */
+	bool lt_in_use;
+	u8 reserved[2];
+};
+
+/* ---- the model as other stages see it ---- */
+
+CC_INLINE u32 bbr1_max_bw(const struct bbr1 *s) { return cc_minmax_get(&s->max_bw); }
+
+CC_INLINE u32 bbr1_bw(const struct bbr1 *s) { return s->lt_in_use ? s->lt_bw : bbr1_max_bw(s); }
+
+/* bw * gain in bytes per second, less the margin. */
+CC_INLINE u64 bbr1_rate_Bps(u32 mss_bytes, u64 bw, u32 gain_256, u32 margin_ppm)
+{
+	u64 rate = (bw * mss_bytes * gain_256) >> CC_GAIN_SHIFT;
+
+	return cc_mul_shift(rate, CC_USEC_PER_SEC - margin_ppm, CC_BW_SHIFT);
+}
+
+/* bw * min_rtt * gain in packets, rounded up. */
+CC_INLINE u32 bbr1_bdp_pkts(const struct bbr1 *s, u32 bw, u32 gain_256)
+{
+	u64 bdp;
+
+	if (s->min_rtt_us == CC_NO_RTT)
+		return BBR1_INIT_CWND_PKTS;
+	bdp = cc_min_u64((u64)bw * s->min_rtt_us, ~0ull >> 12); /* leaves room for a gain below 16 */
+	return cc_saturate_u32((((bdp * gain_256) >> CC_GAIN_SHIFT) + CC_BW_UNIT - 1) >> CC_BW_SHIFT);
+}
+
+/* Packets in one burst at the pacing rate in force. */
+CC_INLINE u32 bbr1_burst_pkts(const struct cc_view *v, const struct cc_decision *d)
+{
+	u64 bytes = cc_min_u64(d->pacing_rate_Bps >> (v->pacing_shift & 63), BBR1_BURST_MAX_BYTES);
+	u32 least = d->pacing_rate_Bps < BBR1_BURST_OF_TWO_Bps ? 1 : 2;
+
+	return cc_min_u32(cc_max_u32((u32)cc_div(bytes, v->mss_bytes), least), BBR1_BURST_MAX_PKTS);
+}
+
+/*
+ * A window for `cwnd` packets on a real host: room for a burst in the sender's queue, one on the wire and one
+ * in the receiver's offload; even, since receivers acknowledge every other packet; two more to probe with,
+ * or a gain of 1.25 on a tiny BDP would come to nothing.
+ */
+CC_INLINE u32 bbr1_quantise_pkts(const struct bbr1 *s, u32 cwnd, const struct cc_view *v, const struct cc_decision *d)
+{
+	cwnd = cc_min_u32(cwnd, CC_INFINITE / 2) + 3 * bbr1_burst_pkts(v, d);
+	cwnd = (cwnd + 1) & ~1u;
+	if (s->mode == BBR1_PROBE_BW && s->cycle_index == BBR1_CYCLE_UP)
+		cwnd += 2;
+	return cwnd;
+}
+
+/* What must be in flight for `gain` times the BDP. */
+CC_STAGE u32 bbr1_inflight_pkts(const struct bbr1 *s, u32 gain_256, const struct cc_view *v, const struct cc_decision *d)
+{
+	return bbr1_quantise_pkts(s, bbr1_bdp_pkts(s, bbr1_max_bw(s), gain_256), v, d);
+}
+
+/*
+ * What will be in the network when the next packet may leave. The pacer schedules departures ahead of time, and
+ * until then the network goes on delivering; a burst that is about to be sent counts while probing.
+ */
+CC_STAGE u32 bbr1_in_network_pkts(const struct bbr1 *s, u32 inflight, const struct cc_view *v, const struct cc_decision *d)
+{
+	u64 delivered = ((u64)bbr1_bw(s) * v->departure_lead_us) >> CC_BW_SHIFT;
+
+	if (s->pacing_gain_256 > CC_GAIN_UNIT)
+		inflight += bbr1_burst_pkts(v, d);
+	return delivered >= inflight ? 0 : inflight - (u32)delivered;
+}
+
+/* ---- changes of mode ---- */
+
+CC_INLINE void bbr1_start_round(struct bbr1 *s, const struct cc_view *v) { s->round_end_delivered_pkts = v->delivered_pkts; }
+
+CC_INLINE void bbr1_next_phase(struct bbr1 *s, const struct cc_view *v)
+{
+	s->cycle_index = (u8)((s->cycle_index + 1u) % BBR1_CYCLE_LEN);
+	s->cycle_stamp_us = v->delivered_us;
+}
+
+CC_STAGE void bbr1_enter_probe_bw(struct bbr1 *s, const struct cc_view *v)
+{
+	s->mode = BBR1_PROBE_BW;
+	s->cycle_index = (u8)(BBR1_CYCLE_LEN - 1 - cc_random_below(&s->rng, BBR1_CYCLE_START));
+	bbr1_next_phase(s, v);
+}
+
+CC_INLINE void bbr1_save_cwnd(struct bbr1 *s, const struct cc_decision *d)
+{
+	if (s->prev_ca_state < CC_CA_RECOVERY && s->mode != BBR1_PROBE_RTT)
+		s->prior_cwnd_pkts = d->cwnd_pkts;
+	else /* cwnd is low already: remember the best */
+		s->prior_cwnd_pkts = cc_max_u32(s->prior_cwnd_pkts, d->cwnd_pkts);
+}
+
+CC_STAGE void bbr1_check_probe_rtt_done(struct bbr1 *s, const struct cc_view *v, struct cc_decision *d)
+{
+	if (!s->probe_rtt_done_us || v->now_us <= s->probe_rtt_done_us)
+		return;
+	s->min_rtt_stamp_us = v->now_us; /* what was seen is the minimum for the next 10 s */
+	d->cwnd_pkts = cc_max_u32(d->cwnd_pkts, s->prior_cwnd_pkts);
+	if (s->full_pipe)
+		bbr1_enter_probe_bw(s, v);
+	else
+		s->mode = BBR1_STARTUP;
+}
+
+/* ---- policers: the rate that a token bucket lets through ---- */
+
+CC_INLINE void bbr1_lt_open_interval(struct bbr1 *s, const struct cc_view *v)
+{
+	s->lt_stamp_us = v->delivered_us;
+	s->lt_delivered_pkts = v->delivered_pkts;
+	s->lt_lost_pkts = v->lost_pkts;
+	s->lt_rounds = 0;
+}
+
+CC_INLINE void bbr1_lt_reset(struct bbr1 *s, const struct cc_view *v)
+{
+	s->lt_bw = 0;
+	s->lt_in_use = false;
+	s->lt_sampling = false;
+	bbr1_lt_open_interval(s, v);
+}
+
+CC_STAGE void bbr1_lt_close_interval(struct bbr1 *s, const struct cc_view *v, u32 bw)
+{
+	u32 diff = bw > s->lt_bw ? bw - s->lt_bw : s->lt_bw - bw;
+
+	if (s->lt_bw && ((u64)diff * CC_GAIN_UNIT <= (u64)s->lt_bw * BBR1_LT_AGREE_256 ||
+			 bbr1_rate_Bps(v->mss_bytes, diff, CC_GAIN_UNIT, s->p.pacing_margin) <= BBR1_LT_AGREE_Bps)) {
+		s->lt_bw = (u32)(((u64)bw + s->lt_bw) >> 1);
+		s->lt_in_use = true;
+		s->pacing_gain_256 = CC_GAIN_UNIT; /* try to avoid drops */
+		s->lt_rounds = 0;
+		return;
+	}
+	s->lt_bw = bw;
+	bbr1_lt_open_interval(s, v);
+}
+
+/* Intervals begin and end with a loss, since that is when the bucket is empty. */
+CC_STAGE void bbr1_sample_lt_bw(struct bbr1 *s, const struct cc_view *v, u32 losses, bool app_limited)
+{
+	u32 lost, delivered;
+	u64 elapsed_us;
+
+	if (s->lt_in_use) {
+		if (s->mode == BBR1_PROBE_BW && s->round_start && ++s->lt_rounds >= BBR1_LT_USE_ROUNDS) {
+			bbr1_lt_reset(s, v);
+			bbr1_enter_probe_bw(s, v);
+		}
+		return;
+	}
+	if (!s->lt_sampling) {
+		if (!losses)
+			return;
+		bbr1_lt_open_interval(s, v);
+		s->lt_sampling = true;
+	}
+	if (app_limited) { /* the rate says nothing about a policer */
+		bbr1_lt_reset(s, v);
+		return;
+	}
+	if (s->round_start)
+		s->lt_rounds++;
+	if (s->lt_rounds < BBR1_LT_MIN_ROUNDS)
+		return;
+	if (s->lt_rounds > BBR1_LT_MAX_ROUNDS) {
+		bbr1_lt_reset(s, v);
+		return;
+	}
+	lost = v->lost_pkts - s->lt_lost_pkts;
+	delivered = v->delivered_pkts - s->lt_delivered_pkts;
+	if (!losses || !delivered || ((u64)lost << 8) < (u64)BBR1_LT_LOSS_256 * delivered)
+		return;
+	elapsed_us = (v->delivered_us / BBR1_LT_CLOCK_US - s->lt_stamp_us / BBR1_LT_CLOCK_US) * BBR1_LT_CLOCK_US;
+	if (!elapsed_us)
+		return;
+	bbr1_lt_close_interval(s, v, cc_saturate_u32(cc_div((u64)delivered << CC_BW_SHIFT, elapsed_us)));
+}
+
+/* ---- on_ack, stage by stage ---- */
+
+/* Rounds, and bw as the maximum of delivery-rate samples. A sample that the application limited can only raise it. */
+CC_STAGE void bbr1_update_bw(struct bbr1 *s, const struct cc_view *v)
+{
+	u32 bw;
+
+	s->round_start = false;
+	if (v->sample_delivered_pkts < 0 || v->sample_interval_us <= 0)
+		return;
+	if (!cc_before(v->sample_prior_delivered_pkts, s->round_end_delivered_pkts)) {
+		bbr1_start_round(s, v);
+		s->round_count++;
+		s->round_start = true;
+		s->packet_conservation = false;
+	}
+	if (s->p.lt_bw)
+		bbr1_sample_lt_bw(s, v, v->losses_pkts, v->is_app_limited != 0);
+	bw = cc_saturate_u32(cc_div((u64)(u32)v->sample_delivered_pkts << CC_BW_SHIFT, (u32)v->sample_interval_us));
+	if (!v->is_app_limited || bw >= bbr1_max_bw(s))
+		cc_minmax_max(&s->max_bw, s->p.bw_window_rounds, s->round_count, bw);
+}
+
+/*
+ * How far ACKs run ahead of bw when they come in lumps (Wi-Fi, cellular, offloads): cwnd must cover the lull before
+ * the next lump. An epoch lasts while ACKs arrive faster than bw.
+ */
+CC_STAGE void bbr1_update_extra_acked(struct bbr1 *s, const struct cc_view *v, const struct cc_decision *d)
+{
+	u64 expected;
+	u32 extra, *bin;
+
+	if (!s->p.extra_acked_gain || !v->acked_pkts || v->sample_delivered_pkts < 0 || v->sample_interval_us <= 0)
+		return;
+	if (s->round_start && ++s->extra_acked_rounds >= BBR1_EXTRA_ACKED_ROUNDS) {
+		s->extra_acked_rounds = 0;
+		s->extra_acked_bin ^= 1;
+		s->extra_acked_pkts[s->extra_acked_bin & 1] = 0;
+	}
+	expected = v->delivered_us > s->ack_epoch_us ?
+			   cc_mul_shift(v->delivered_us - s->ack_epoch_us, bbr1_bw(s), CC_BW_SHIFT) : 0;
+	if (s->ack_epoch_acked_pkts <= expected ||
+	    (u64)s->ack_epoch_acked_pkts + v->acked_pkts >= BBR1_EXTRA_ACKED_EPOCH_PKTS) {
+		s->ack_epoch_acked_pkts = 0;
+		s->ack_epoch_us = v->delivered_us;
+		expected = 0;
+	}
+	s->ack_epoch_acked_pkts = (u32)cc_min_u64((u64)s->ack_epoch_acked_pkts + v->acked_pkts,
+						  BBR1_EXTRA_ACKED_EPOCH_PKTS - 1);
+	extra = cc_min_u32(s->ack_epoch_acked_pkts - cc_min_u32((u32)expected, s->ack_epoch_acked_pkts), d->cwnd_pkts);
+	bin = &s->extra_acked_pkts[s->extra_acked_bin & 1];
+	*bin = cc_max_u32(*bin, extra);
+}
+
+/* What this flow has learnt of the path from the ACK. */
+CC_STAGE void bbr1_update_model(struct bbr1 *s, const struct cc_view *v, const struct cc_decision *d)
+{
+	s->mss_bytes = v->mss_bytes;
+	bbr1_update_bw(s, v);
+	bbr1_update_extra_acked(s, v, d);
+}
+
+/*
+ * Is the phase of the gain cycle over? Probing goes on until the pipe holds 1.25 BDP or overflows, for one min_rtt at
+ * least; giving back for one min_rtt at most, less if the queue is gone before.
+ */
+CC_STAGE bool bbr1_phase_over(const struct bbr1 *s, const struct cc_view *v, const struct cc_decision *d)
+{
+	bool full_length = v->delivered_us > s->cycle_stamp_us && v->delivered_us - s->cycle_stamp_us > s->min_rtt_us;
+	u32 in_network;
+
+	if (s->mode != BBR1_PROBE_BW)
+		return false;
+	if (s->pacing_gain_256 == CC_GAIN_UNIT)
+		return full_length;
+	in_network = bbr1_in_network_pkts(s, v->prior_inflight_pkts, v, d);
+	if (s->pacing_gain_256 > CC_GAIN_UNIT)
+		return full_length &&
+		       (v->losses_pkts || in_network >= bbr1_inflight_pkts(s, s->pacing_gain_256, v, d));
+	return full_length || in_network <= bbr1_inflight_pkts(s, CC_GAIN_UNIT, v, d);
+}
+
+/* The pipe is full when bw has stopped growing although the sender offered more. [Queue] "Startup" */
+CC_STAGE void bbr1_check_full_pipe(struct bbr1 *s, const struct cc_view *v)
+{
+	if (s->full_pipe || !s->round_start || v->is_app_limited)
+		return;
+	if (bbr1_max_bw(s) >= ((u64)s->full_bw * s->p.full_bw_gain) >> CC_GAIN_SHIFT) {
+		s->full_bw = bbr1_max_bw(s);
+		s->full_bw_count = 0;
+		return;
+	}
+	s->full_pipe = ++s->full_bw_count >= s->p.full_bw_rounds;
+}
+
+CC_STAGE void bbr1_check_drain(struct bbr1 *s, const struct cc_view *v, struct cc_decision *d)
+{
+	if (s->mode == BBR1_STARTUP && s->full_pipe) {
+		s->mode = BBR1_DRAIN;
+		d->ssthresh_pkts = bbr1_inflight_pkts(s, CC_GAIN_UNIT, v, d); /* for onlookers only */
+	}
+	if (s->mode == BBR1_DRAIN &&
+	    bbr1_in_network_pkts(s, v->inflight_pkts, v, d) <= bbr1_inflight_pkts(s, CC_GAIN_UNIT, v, d))
+		bbr1_enter_probe_bw(s, v);
+}
+
+/* PROBE_RTT: hold inflight at 4 packets so that every queue this flow built is gone, and look at the RTT. */
+CC_STAGE void bbr1_run_probe_rtt(struct bbr1 *s, const struct cc_view *v, struct cc_decision *d)
+{
+	u32 until = v->delivered_pkts + v->inflight_pkts;
+
+	d->app_limited_until_pkts = until ? until : 1; /* low rates now say nothing about the path */
+	if (!s->probe_rtt_done_us) {
+		if (v->inflight_pkts <= s->p.min_cwnd_pkts) {
+			s->probe_rtt_done_us = v->now_us + s->p.probe_rtt_us;
+			s->probe_rtt_round_done = false;
+			bbr1_start_round(s, v);
+		}
+		return;
+	}
+	if (s->round_start)
+		s->probe_rtt_round_done = true;
+	if (s->probe_rtt_round_done)
+		bbr1_check_probe_rtt_done(s, v, d);
+}
+
+/* min_rtt, and the visit to PROBE_RTT when nothing has confirmed it for 10 s. An ACK that was held back is no measure. */
+CC_STAGE void bbr1_update_min_rtt(struct bbr1 *s, const struct cc_view *v, struct cc_decision *d)
+{
+	bool expired = v->now_us > s->min_rtt_stamp_us + s->p.min_rtt_window_us;
+
+	if (v->rtt_us >= 0 && ((u32)v->rtt_us <= s->min_rtt_us || (expired && !v->is_ack_delayed))) {
+		s->min_rtt_us = (u32)v->rtt_us;
+		s->min_rtt_stamp_us = v->now_us;
+	}
+	if (expired && !s->idle_restart && s->mode != BBR1_PROBE_RTT) {
+		s->mode = BBR1_PROBE_RTT;
+		bbr1_save_cwnd(s, d);
+		s->probe_rtt_done_us = 0;
+	}
+	if (s->mode == BBR1_PROBE_RTT)
+		bbr1_run_probe_rtt(s, v, d);
+	if (v->sample_delivered_pkts > 0)
+		s->idle_restart = false;
+}
+
+CC_INLINE u32 bbr1_cycle_gain_256(const struct bbr1 *s)
+{
+	if (s->lt_in_use)
+		return CC_GAIN_UNIT;
+	if (s->cycle_index == BBR1_CYCLE_UP)
+		return s->p.probe_up_gain;
+	return s->cycle_index == BBR1_CYCLE_DOWN ? s->p.probe_down_gain : CC_GAIN_UNIT;
+}
+
+CC_STAGE void bbr1_update_gains(struct bbr1 *s)
+{
+	switch (s->mode) {
+	case BBR1_STARTUP:
+		s->pacing_gain_256 = s->p.startup_gain;
+		s->cwnd_gain_256 = s->p.startup_gain;
+		break;
+	case BBR1_DRAIN:
+		s->pacing_gain_256 = s->p.drain_gain;
+		s->cwnd_gain_256 = s->p.startup_gain;
+		break;
+	case BBR1_PROBE_BW:
+		s->pacing_gain_256 = bbr1_cycle_gain_256(s);
+		s->cwnd_gain_256 = s->p.cwnd_gain;
+		break;
+	default:
+		s->pacing_gain_256 = CC_GAIN_UNIT;
+		s->cwnd_gain_256 = CC_GAIN_UNIT;
+		break;
+	}
+}
+
+/* Which mode comes next, and its gains. */
+CC_STAGE void bbr1_update_mode(struct bbr1 *s, const struct cc_view *v, struct cc_decision *d)
+{
+	bbr1_check_full_pipe(s, v);
+	bbr1_check_drain(s, v, d);
+	bbr1_update_min_rtt(s, v, d);
+	bbr1_update_gains(s);
+}
+
+/* Before there is a bw: an initial window per RTT, or per millisecond before the first sample. */
+CC_STAGE void bbr1_init_pacing_rate(struct bbr1 *s, const struct cc_view *v, struct cc_decision *d)
+{
+	u32 rtt_us = BBR1_FIRST_RTT_US;
+	u64 bw;
+
+	if (v->srtt_us) {
+		rtt_us = v->srtt_us;
+		s->has_seen_rtt = true;
+	}
+	bw = cc_saturate_u32(cc_div((u64)d->cwnd_pkts << CC_BW_SHIFT, rtt_us));
+	d->pacing_rate_Bps = cc_min_u64(bbr1_rate_Bps(v->mss_bytes, bw, s->p.startup_gain, s->p.pacing_margin),
+					v->max_pacing_rate_Bps);
+}
+
+/* Until the pipe is full the rate only grows: early samples are low because the flow has just begun. */
+CC_STAGE void bbr1_set_pacing_rate(struct bbr1 *s, const struct cc_view *v, struct cc_decision *d, u32 gain_256)
+{
+	u64 rate = cc_min_u64(bbr1_rate_Bps(v->mss_bytes, bbr1_bw(s), gain_256, s->p.pacing_margin), v->max_pacing_rate_Bps);
+
+	if (!s->has_seen_rtt && v->srtt_us)
+		bbr1_init_pacing_rate(s, v, d);
+	if (s->full_pipe || rate > d->pacing_rate_Bps)
+		d->pacing_rate_Bps = rate;
+}
+
+/*
+ * Recovery: in its first round send one packet for each one delivered, then as the model says. Afterwards go back to the
+ * cwnd of before, since the losses were no news about the path. True: this settles cwnd for now.
+ */
+CC_STAGE bool bbr1_recover_or_restore_cwnd(struct bbr1 *s, const struct cc_view *v, struct cc_decision *d)
+{
+	u8 before = s->prev_ca_state, state = v->ca_state;
+	u32 conserved = v->inflight_pkts + v->acked_pkts;
+
+	if (v->losses_pkts)
+		d->cwnd_pkts = cc_max_u32(cc_sub_floor_u32(d->cwnd_pkts, v->losses_pkts), 1);
+	if (state == CC_CA_RECOVERY && before != CC_CA_RECOVERY) {
+		s->packet_conservation = true;
+		bbr1_start_round(s, v);
+		d->cwnd_pkts = conserved;
+	} else if (before >= CC_CA_RECOVERY && state < CC_CA_RECOVERY) {
+		s->packet_conservation = false;
+		d->cwnd_pkts = cc_max_u32(d->cwnd_pkts, s->prior_cwnd_pkts);
+	}
+	s->prev_ca_state = state;
+	if (s->packet_conservation)
+		d->cwnd_pkts = cc_max_u32(d->cwnd_pkts, conserved);
+	return s->packet_conservation;
+}
+
+CC_INLINE u32 bbr1_extra_acked_cwnd_pkts(const struct bbr1 *s)
+{
+	u64 most = ((u64)bbr1_bw(s) * s->p.extra_acked_max_us) >> CC_BW_SHIFT;
+	u64 extra = cc_max_u32(s->extra_acked_pkts[0], s->extra_acked_pkts[1]);
+
+	if (!s->full_pipe)
+		return 0;
+	return cc_saturate_u32(cc_min_u64((extra * s->p.extra_acked_gain) >> CC_GAIN_SHIFT, most));
+}
+
+/* cwnd follows its target as fast as data is delivered. */
+CC_STAGE void bbr1_set_cwnd(struct bbr1 *s, const struct cc_view *v, struct cc_decision *d)
+{
+	u32 target;
+
+	if (v->acked_pkts && !bbr1_recover_or_restore_cwnd(s, v, d)) {
+		target = bbr1_bdp_pkts(s, bbr1_bw(s), s->cwnd_gain_256);
+		target = cc_saturate_u32((u64)target + bbr1_extra_acked_cwnd_pkts(s));
+		target = bbr1_quantise_pkts(s, target, v, d);
+		if (s->full_pipe)
+			d->cwnd_pkts = cc_min_u32(d->cwnd_pkts + v->acked_pkts, target);
+		else if (d->cwnd_pkts < target || v->delivered_pkts < BBR1_INIT_CWND_PKTS)
+			d->cwnd_pkts += v->acked_pkts;
+		d->cwnd_pkts = cc_max_u32(d->cwnd_pkts, s->p.min_cwnd_pkts);
+	}
+	if (s->mode == BBR1_PROBE_RTT)
+		d->cwnd_pkts = cc_min_u32(d->cwnd_pkts, s->p.min_cwnd_pkts);
+}
+
+/* What the host shall do. */
+CC_STAGE void bbr1_set_controls(struct bbr1 *s, const struct cc_view *v, struct cc_decision *d)
+{
+	bbr1_set_pacing_rate(s, v, d, s->pacing_gain_256);
+	bbr1_set_cwnd(s, v, d);
+}
+
+/* ---- the contract ---- */
+
+CC_STAGE void bbr1_on_ack(struct bbr1 *s, const struct cc_view *v, struct cc_decision *d)
+{
+	bbr1_update_model(s, v, d);
+	if (bbr1_phase_over(s, v, d))
+		bbr1_next_phase(s, v);
+	bbr1_update_mode(s, v, d);
+	bbr1_set_controls(s, v, d);
+}
+
+CC_STAGE void bbr1_on_event(struct bbr1 *s, u32 event, const struct cc_view *v, struct cc_decision *d)
+{
+	switch (event) {
+	case CC_EVENT_REDUCE: /* no reduction; but remember what to come back to */
+		bbr1_save_cwnd(s, d);
+		break;
+	case CC_EVENT_CA_STATE:
+		if (v->ca_state != CC_CA_LOSS)
+			break;
+		/* After a timeout bw may have changed: measure the growth anew, and count it as a loss for the policer. */
+		s->prev_ca_state = CC_CA_LOSS;
+		s->full_bw = 0;
+		s->round_start = true;
+		if (s->p.lt_bw)
+			bbr1_sample_lt_bw(s, v, 1, false);
+		break;
+	case CC_EVENT_RESTART:
+		if (!v->app_limited)
+			break;
+		/* The pipe is empty: pace at bw, so that the first burst does not build a queue. */
+		s->idle_restart = true;
+		s->ack_epoch_us = v->now_us;
+		s->ack_epoch_acked_pkts = 0;
+		if (s->mode == BBR1_PROBE_BW)
+			bbr1_set_pacing_rate(s, v, d, CC_GAIN_UNIT);
+		else if (s->mode == BBR1_PROBE_RTT)
+			bbr1_check_probe_rtt_done(s, v, d);
+		break;
+	case CC_EVENT_UNDO: /* the loss was none: forget what it taught; cwnd comes back when recovery ends */
+		s->full_bw = 0;
+		s->full_bw_count = 0;
+		bbr1_lt_reset(s, v);
+		break;
+	default:
+		break;
+	}
+}
+
+CC_STAGE void bbr1_init(struct bbr1 *s, const struct bbr1_params *p, const struct cc_view *v, struct cc_decision *d)
+{
+	s->p = *p;
+	s->rng = cc_random_seed(v->random);
+	s->min_rtt_us = v->min_rtt_us;
+	s->min_rtt_stamp_us = v->now_us;
+	s->ack_epoch_us = v->now_us;
+	s->prev_ca_state = CC_CA_OPEN;
+	s->mode = BBR1_STARTUP;
+	bbr1_start_round(s, v);
+	bbr1_lt_reset(s, v);
+	bbr1_update_gains(s);
+	d->ssthresh_pkts = CC_INFINITE;
+	bbr1_init_pacing_rate(s, v, d);
+}
+
+CC_INLINE void bbr1_observe(const struct bbr1 *s, struct cc_observation *o)
+{
+	static const u8 phase_of_mode[4] = { CC_PHASE_STARTUP, CC_PHASE_DRAIN, CC_PHASE_PROBE_BW_CRUISE, CC_PHASE_PROBE_RTT };
+
+	o->bw_Bps = bbr1_rate_Bps(s->mss_bytes, bbr1_bw(s), CC_GAIN_UNIT, 0);
+	o->min_rtt_us = s->min_rtt_us;
+	o->pacing_gain_256 = s->pacing_gain_256;
+	o->cwnd_gain_256 = s->cwnd_gain_256;
+	o->phase = phase_of_mode[s->mode & 3];
+	if (s->mode == BBR1_PROBE_BW && s->pacing_gain_256 != CC_GAIN_UNIT)
+		o->phase = s->pacing_gain_256 > CC_GAIN_UNIT ? CC_PHASE_PROBE_BW_UP : CC_PHASE_PROBE_BW_DOWN;
+}
+
+#endif
