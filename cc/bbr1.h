@@ -658,17 +658,29 @@ CC_STAGE void bbr1_init(struct bbr1 *s, const struct bbr1_params *p, const struc
 	bbr1_init_pacing_rate(s, v, d);
 }
 
+CC_INLINE u32 bbr1_phase(const struct bbr1 *s)
+{
+	switch (s->mode) {
+	case BBR1_STARTUP:
+		return CC_PHASE_STARTUP;
+	case BBR1_DRAIN:
+		return CC_PHASE_DRAIN;
+	case BBR1_PROBE_RTT:
+		return CC_PHASE_PROBE_RTT;
+	default:
+		if (s->pacing_gain_256 == CC_GAIN_UNIT)
+			return CC_PHASE_PROBE_BW_CRUISE;
+		return s->pacing_gain_256 > CC_GAIN_UNIT ? CC_PHASE_PROBE_BW_UP : CC_PHASE_PROBE_BW_DOWN;
+	}
+}
+
 CC_INLINE void bbr1_observe(const struct bbr1 *s, struct cc_observation *o)
 {
-	static const u8 phase_of_mode[4] = { CC_PHASE_STARTUP, CC_PHASE_DRAIN, CC_PHASE_PROBE_BW_CRUISE, CC_PHASE_PROBE_RTT };
-
 	o->bw_Bps = bbr1_rate_Bps(s->mss_bytes, bbr1_bw(s), CC_GAIN_UNIT, 0);
 	o->min_rtt_us = s->min_rtt_us;
 	o->pacing_gain_256 = s->pacing_gain_256;
 	o->cwnd_gain_256 = s->cwnd_gain_256;
-	o->phase = phase_of_mode[s->mode & 3];
-	if (s->mode == BBR1_PROBE_BW && s->pacing_gain_256 != CC_GAIN_UNIT)
-		o->phase = s->pacing_gain_256 > CC_GAIN_UNIT ? CC_PHASE_PROBE_BW_UP : CC_PHASE_PROBE_BW_DOWN;
+	o->phase = bbr1_phase(s);
 }
 
 #endif
