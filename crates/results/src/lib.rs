@@ -2,7 +2,15 @@
 //!
 //! [`Summary`] is the stable, versioned record that `--json` prints and `summary.json` holds. [`Series`] is
 //! what the report draws. Metrics that need a definition (share, Jain's index) are computed here, once.
-//! This crate draws nothing and measures nothing.
+//! Files: [`Summary::stable_json`] is `summary.json`, [`Run::series_csv`] is `series.csv`.
+//! This crate draws nothing, measures nothing and touches no disk.
+
+mod json;
+mod metrics;
+mod table;
+
+pub use json::{DIGITS, round, to_json};
+pub use metrics::{jain, shares};
 
 use serde::{Deserialize, Serialize};
 
@@ -98,13 +106,15 @@ pub struct LinkSummary {
     pub backlog_share: Vec<f64>,
 }
 
-/// What a run cost. The only part of a summary that differs between two runs of one simulation; it is left
-/// out of `summary.json` and kept in `--json`.
+/// What a run cost. Time is the only part of a summary that differs between two runs of one simulation; it is
+/// left out of `summary.json` and kept in `--json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
-    /// Wall-clock seconds.
+    /// Wall-clock seconds; NaN if not recorded, which leaves the field out of the JSON.
+    #[serde(default = "json::unknown", skip_serializing_if = "json::is_unknown")]
     pub wall_s: f64,
-    /// CPU seconds of this process.
+    /// CPU seconds of this process; NaN likewise.
+    #[serde(default = "json::unknown", skip_serializing_if = "json::is_unknown")]
     pub cpu_s: f64,
     /// Data packets delivered to receivers over the whole run.
     pub data_packets: u64,
@@ -125,20 +135,28 @@ pub struct Series {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct FlowSeries {
     /// Goodput over the interval.
+    #[serde(deserialize_with = "json::nulls")]
     pub goodput_mbps: Vec<f32>,
     /// Mean path RTT of the data packets that left the bottleneck in the interval.
+    #[serde(deserialize_with = "json::nulls")]
     pub rtt_ms: Vec<f32>,
     /// Congestion window at the end of the interval.
+    #[serde(deserialize_with = "json::nulls")]
     pub cwnd_pkts: Vec<f32>,
     /// Packets in flight at the end of the interval.
+    #[serde(deserialize_with = "json::nulls")]
     pub inflight_pkts: Vec<f32>,
     /// Pacing rate at the end of the interval.
+    #[serde(deserialize_with = "json::nulls")]
     pub pacing_mbps: Vec<f32>,
     /// The algorithm's bandwidth estimate.
+    #[serde(deserialize_with = "json::nulls")]
     pub bw_mbps: Vec<f32>,
     /// The algorithm's propagation RTT estimate.
+    #[serde(deserialize_with = "json::nulls")]
     pub min_rtt_ms: Vec<f32>,
     /// The algorithm's pacing gain; 1 is neutral.
+    #[serde(deserialize_with = "json::nulls")]
     pub pacing_gain: Vec<f32>,
     /// The algorithm's phase, an index into [`Series`]-wide names known to `fairpace_cc::phase_name`; -1: unknown.
     pub phase: Vec<i8>,
@@ -148,8 +166,10 @@ pub struct FlowSeries {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct LinkSeries {
     /// Mean waiting time of the packets that left in the interval.
+    #[serde(deserialize_with = "json::nulls")]
     pub queue_delay_ms: Vec<f32>,
     /// Mean backlog over the interval, per flow: `backlog_kb[flow][point]`, in 1000 bytes.
+    #[serde(deserialize_with = "json::nested_nulls")]
     pub backlog_kb: Vec<Vec<f32>>,
     /// Packets dropped in the interval.
     pub drops: Vec<u32>,
@@ -172,4 +192,45 @@ impl Monitor for Silent {
     fn stop(&self) -> bool {
         false
     }
+}
+
+/// A summary for tests: the BBQ paper's first experiment, roughly.
+#[cfg(test)]
+fn sample_summary() -> Summary {
+    let flow = |name: &str, rtt_ms: f64, start_s: f64, goodput_mbps: f64| FlowSummary {
+        name: name.into(),
+        cc: "bbr1".into(),
+        rtt_ms,
+        start_s,
+        goodput_mbps,
+        share: None,
+        retransmits: 0,
+        rtt_mean_ms: Some(rtt_ms + 37.5),
+        rtt_p50_ms: Some(rtt_ms + 36.0),
+        rtt_p99_ms: Some(rtt_ms + 61.0),
+    };
+    let link = LinkSummary {
+        name: "bottleneck".into(),
+        rate_mbps: 100.0,
+        utilization: 1.0,
+        queue_delay_mean_ms: Some(37.5),
+        queue_delay_p99_ms: None,
+        drops: 0,
+        backlog_share: vec![0.0625, 0.9375],
+    };
+    let mut summary = Summary {
+        schema: SCHEMA.into(),
+        on: "sim".into(),
+        commit: "0123abc".into(),
+        seed: u64::MAX,
+        scenario: ScenarioId { title: "Two RTTs".into(), hash: "00ff".into() },
+        window_s: [20.0, 60.0],
+        flows: vec![flow("10ms", 10.0, 0.0, 6.0), flow("50ms", 50.0, 5.0, 90.0)],
+        links: vec![link],
+        jain: None,
+        cost: Cost { wall_s: 1.5, cpu_s: 1.25, data_packets: 480_000 },
+    };
+    summary.derive_fairness();
+    summary.jain = summary.jain.map(round);
+    summary
 }
