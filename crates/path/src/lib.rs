@@ -1,1 +1,50 @@
-//! Network elements without I/O: links, queues and delays; time is an argument
+//! Network elements without I/O: a FIFO link, a delay line, and the meters on them.
+//!
+//! An element has `push(now, packet)`, `next_event()` and `poll(now)`. It never reads a clock, never sleeps
+//! and does not allocate per packet, so the same element runs under the simulator's virtual clock and, with
+//! buffer handles as payload, under the testbed's real one. Times passed to an element never go back, and
+//! what is due before `now` is polled before something is pushed at `now`.
+//!
+//! The meters are the one source of utilization, queueing delay, backlog shares and path RTTs for both
+//! drivers. What is not here: sockets and timers (the testbed), TCP (`fairpace-tcp`), and the definitions
+//! of derived metrics such as Jain's index (`fairpace-results`).
+
+mod delay;
+mod fifo;
+mod flow_meter;
+mod link_meter;
+mod schedule;
+
+pub use delay::Delay;
+pub use fifo::Fifo;
+pub use flow_meter::FlowMeter;
+pub use link_meter::LinkMeter;
+pub use schedule::Schedule;
+
+/// Time in nanoseconds since the start of the run.
+pub type Nanos = u64;
+
+/// One second in [`Nanos`].
+pub const SECOND: Nanos = 1_000_000_000;
+
+/// What travels: a flow's index, its length on the wire, and what the driver needs to know it by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Packet<T> {
+    /// Index of the flow, below the number of flows that the element was built for.
+    pub flow: u32,
+    /// Length that occupies the link and the buffer; below 2^31.
+    pub bytes: u32,
+    /// The driver's own: a header in the simulator, a buffer handle in the testbed.
+    pub payload: T,
+}
+
+/// A packet that has left an element.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Departed<T> {
+    /// When its last bit left.
+    pub at: Nanos,
+    /// How long it waited before its first bit was sent; for a delay line, the delay.
+    pub waited_ns: Nanos,
+    /// The packet itself.
+    pub packet: Packet<T>,
+}

@@ -1,0 +1,248 @@
+//! A link of constant rate with a first-in first-out queue in front of it.
+
+use std::collections::VecDeque;
+
+use crate::{Departed, LinkMeter, Nanos, Packet, SECOND, Schedule};
+
+/// A packet in the queue or on the wire. Its times are known on arrival: nothing can overtake it.
+#[derive(Debug, Clone)]
+struct Held<T> {
+    starts: Nanos,
+    departs: Nanos,
+    waited_ns: Nanos,
+    packet: Packet<T>,
+}
+
+/// A link with a byte-limited drop-tail queue.
+///
+/// A packet departs (last bit out) at `max(arrival, link free) + bytes * 8 / rate`. The fraction of a
+/// nanosecond is carried from packet to packet, so a busy link has exactly its rate; a departure time is
+/// the exact one rounded down.
+///
+/// The limit is on the bytes that *wait*. A packet whose transmission has begun has left the queue, as it
+/// has on Linux when the device has taken it from a bfifo; it is neither counted against the limit nor part of
+/// the backlog. An arriving packet is dropped when waiting bytes plus its own exceed the limit; one that meets
+/// an idle link does not wait and is never dropped.
+#[derive(Debug, Clone)]
+pub struct Fifo<T> {
+    rate_bps: u64,
+    limit_bytes: u64,
+    held: VecDeque<Held<T>>,
+    /// How many of `held`, from the front, have begun transmission.
+    begun: usize,
+    waiting_bytes: u64,
+    /// The link is free from `free_ns + free_fraction / rate_bps` on.
+    free_ns: Nanos,
+    free_fraction: u64,
+    meter: LinkMeter,
+}
+
+impl<T> Fifo<T> {
+    /// A link of `rate_bps` bits per second whose queue holds `limit_bytes`, shared by `flows` flows and
+    /// metered by `schedule`. A rate of 0 is taken as 1 bit per second.
+    pub fn new(rate_bps: u64, limit_bytes: u64, flows: usize, schedule: Schedule) -> Self {
+        Fifo {
+            rate_bps: rate_bps.max(1),
+            limit_bytes,
+            held: VecDeque::new(),
+            begun: 0,
+            waiting_bytes: 0,
+            free_ns: 0,
+            free_fraction: 0,
+            meter: LinkMeter::new(flows, schedule),
+        }
+    }
+
+    /// Takes a packet and says when its last bit will be out, or gives it back: dropped.
+    ///
+    /// # Errors
+    /// The packet itself, when the queue is full.
+    #[inline]
+    pub fn push(&mut self, now: Nanos, packet: Packet<T>) -> Result<Nanos, Packet<T>> {
+        debug_assert!(self.held.front().is_none_or(|h| h.departs >= now), "push at {now} before poll");
+        self.begin(now);
+        let bytes = u64::from(packet.bytes);
+        let idle = now > self.free_ns || (now == self.free_ns && self.free_fraction == 0);
+        if idle {
+            (self.free_ns, self.free_fraction) = (now, 0);
+        } else if self.waiting_bytes + bytes > self.limit_bytes {
+            self.meter.dropped(now, packet.flow, packet.bytes);
+            return Err(packet);
+        }
+        let starts = self.free_ns;
+        // Less than a nanosecond of residue can make `starts` equal `now` on a busy link: that is no wait.
+        let waits = starts > now;
+        self.occupy(bytes);
+        let departs = self.free_ns;
+        if waits {
+            self.waiting_bytes += bytes;
+            self.meter.queued(now, packet.flow, packet.bytes);
+        } else {
+            debug_assert_eq!(self.begun, self.held.len());
+            self.begun += 1;
+        }
+        self.held.push_back(Held { starts, departs, waited_ns: starts - now, packet });
+        Ok(departs)
+    }
+
+    /// When the next packet departs.
+    #[inline]
+    pub fn next_event(&self) -> Option<Nanos> {
+        self.held.front().map(|h| h.departs)
+    }
+
+    /// The next packet that has departed by `now`; call until `None`.
+    #[inline]
+    pub fn poll(&mut self, now: Nanos) -> Option<Departed<T>> {
+        if self.next_event()? > now {
+            return None;
+        }
+        let at = self.next_event()?;
+        self.begin(at);
+        let Held { waited_ns, packet, .. } = self.held.pop_front()?;
+        self.begun -= 1;
+        self.meter.departed(at, packet.flow, packet.bytes, waited_ns);
+        Some(Departed { at, waited_ns, packet })
+    }
+
+    /// Bytes that wait; what is being transmitted is not among them.
+    pub fn backlog_bytes(&self) -> u64 {
+        self.waiting_bytes
+    }
+
+    /// Packets that wait or are being transmitted.
+    pub fn len(&self) -> usize {
+        self.held.len()
+    }
+
+    /// True when nothing waits and nothing is being transmitted.
+    pub fn is_empty(&self) -> bool {
+        self.held.is_empty()
+    }
+
+    /// The link's rate, bits per second.
+    pub fn rate_bps(&self) -> u64 {
+        self.rate_bps
+    }
+
+    /// What the link has measured so far.
+    pub fn meter(&self) -> &LinkMeter {
+        &self.meter
+    }
+
+    /// Ends the measurement at `now`, when everything due has been polled: closes intervals and window.
+    pub fn finish(&mut self, now: Nanos) {
+        self.begin(now);
+        self.meter.finish(now);
+    }
+
+    /// Takes packets whose transmission has begun by `now` out of the backlog.
+    #[inline]
+    fn begin(&mut self, now: Nanos) {
+        while let Some(held) = self.held.get(self.begun) {
+            if held.starts > now {
+                break;
+            }
+            self.waiting_bytes -= u64::from(held.packet.bytes);
+            self.meter.begun(held.starts, held.packet.flow, held.packet.bytes);
+            self.begun += 1;
+        }
+    }
+
+    /// Occupies the link for `bytes` from the time it is free.
+    #[inline]
+    fn occupy(&mut self, bytes: u64) {
+        let bits_ns = bytes * 8 * SECOND;
+        self.free_ns += bits_ns / self.rate_bps;
+        self.free_fraction += bits_ns % self.rate_bps;
+        if self.free_fraction >= self.rate_bps {
+            self.free_fraction -= self.rate_bps;
+            self.free_ns += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SCHEDULE: Schedule = Schedule { window: (0, SECOND), interval: SECOND / 10, end: SECOND };
+
+    fn packet(bytes: u32) -> Packet<u32> {
+        Packet { flow: 0, bytes, payload: 0 }
+    }
+
+    #[test]
+    fn a_million_packets_leave_at_exactly_the_rate() {
+        // 1500 bytes at 7 Mbit/s is 1714285.714... ns: any rounding per packet would show.
+        let rate = 7_000_000;
+        let mut link = Fifo::new(rate, u64::MAX, 1, SCHEDULE);
+        let mut last = 0;
+        for i in 1..=1_000_000u128 {
+            last = link.push(0, packet(1500)).unwrap();
+            assert_eq!(u128::from(last), i * 12_000 * 1_000_000_000 / u128::from(rate));
+        }
+        assert_eq!(last, 1_714_285_714_285);
+    }
+
+    #[test]
+    fn a_packet_that_meets_an_idle_link_departs_after_its_transmission() {
+        let mut link = Fifo::new(100_000_000, 0, 1, SCHEDULE);
+        assert_eq!(link.push(500, packet(1250)), Ok(500 + 100_000));
+        let d = link.poll(100_500).unwrap();
+        assert_eq!((d.at, d.waited_ns), (100_500, 0));
+    }
+
+    #[test]
+    fn the_packet_in_transmission_does_not_count_against_the_limit() {
+        // Room for exactly two waiting packets beside the one on the wire.
+        let mut link = Fifo::new(8_000_000, 2000, 1, SCHEDULE);
+        let fates: Vec<bool> = (0..5).map(|_| link.push(0, packet(1000)).is_ok()).collect();
+        assert_eq!(fates, [true, true, true, false, false]);
+        assert_eq!(link.backlog_bytes(), 2000);
+        // At 1 ms the second packet goes onto the wire and makes room for one more, and only one.
+        assert_eq!(link.poll(1_000_000).unwrap().waited_ns, 0);
+        assert_eq!(link.push(1_000_000, packet(1000)), Ok(4_000_000));
+        assert!(link.push(1_000_000, packet(1)).is_err());
+    }
+
+    #[test]
+    fn a_limit_is_reached_but_never_exceeded() {
+        let mut link = Fifo::new(8_000_000, 1500, 1, SCHEDULE);
+        assert!(link.push(0, packet(1000)).is_ok());
+        assert!(link.push(0, packet(1501)).is_err());
+        assert!(link.push(0, packet(1500)).is_ok());
+        assert!(link.push(0, packet(1)).is_err());
+        assert_eq!(link.backlog_bytes(), 1500);
+    }
+
+    #[test]
+    fn d_d_1_waits_grow_by_service_minus_interarrival() {
+        // Service 1 ms, arrivals every 0.8 ms: packet i waits i * 0.2 ms.
+        let mut link = Fifo::new(8_000_000, u64::MAX, 1, SCHEDULE);
+        let mut waits = Vec::new();
+        for i in 0..100u64 {
+            let now = i * 800_000;
+            while let Some(d) = link.poll(now) {
+                waits.push(d.waited_ns);
+            }
+            assert_eq!(link.push(now, packet(1000)), Ok((i + 1) * 1_000_000));
+        }
+        waits.extend(std::iter::from_fn(|| link.poll(u64::MAX)).map(|d| d.waited_ns));
+        let expected: Vec<u64> = (0..100).map(|i| i * 200_000).collect();
+        assert_eq!(waits, expected);
+    }
+
+    #[test]
+    fn departures_come_in_order_and_only_when_due() {
+        let mut link = Fifo::new(8_000_000, u64::MAX, 1, SCHEDULE);
+        for i in 0..3 {
+            link.push(0, Packet { flow: 0, bytes: 1000, payload: i }).unwrap();
+        }
+        assert_eq!(link.next_event(), Some(1_000_000));
+        assert_eq!(link.poll(999_999), None);
+        let left: Vec<_> = std::iter::from_fn(|| link.poll(2_000_000)).map(|d| d.packet.payload).collect();
+        assert_eq!(left, [0, 1]);
+        assert_eq!(link.len(), 1);
+    }
+}

@@ -1,0 +1,206 @@
+//! What a flow gets from its path: goodput, RTT as its packets meet it, retransmissions.
+
+use fairpace_results::{FlowSeries, FlowSummary};
+use hdrhistogram::Histogram;
+
+use crate::link_meter::delay_histogram;
+use crate::schedule::{Agenda, Stop};
+use crate::{Nanos, SECOND, Schedule};
+
+/// Totals since the start of the run; a window or an interval is the difference of two of them.
+#[derive(Debug, Clone, Copy, Default)]
+struct Totals {
+    at: Nanos,
+    goodput_bytes: u64,
+    packets: u64,
+    rtt_sum_ns: u64,
+    retransmits: u64,
+}
+
+impl Totals {
+    fn since(self, earlier: Totals) -> Totals {
+        Totals {
+            at: self.at - earlier.at,
+            goodput_bytes: self.goodput_bytes - earlier.goodput_bytes,
+            packets: self.packets - earlier.packets,
+            rtt_sum_ns: self.rtt_sum_ns - earlier.rtt_sum_ns,
+            retransmits: self.retransmits - earlier.retransmits,
+        }
+    }
+
+    fn goodput_mbps(self) -> f64 {
+        if self.at == 0 { 0.0 } else { self.goodput_bytes as f64 * 8e3 / self.at as f64 }
+    }
+
+    fn rtt_mean_ms(self) -> Option<f64> {
+        (self.packets > 0).then(|| self.rtt_sum_ns as f64 / self.packets as f64 / 1e6)
+    }
+}
+
+/// One flow's record. Times must not go back; window and intervals close by themselves.
+#[derive(Debug, Clone)]
+pub struct FlowMeter {
+    agenda: Agenda,
+    total: Totals,
+    window_began: Totals,
+    interval_began: Totals,
+    rtt: Histogram<u32>,
+    closed: Option<(Totals, Histogram<u32>)>,
+    goodput_mbps: Vec<f32>,
+    rtt_ms: Vec<f32>,
+}
+
+impl FlowMeter {
+    /// An empty record.
+    pub fn new(schedule: Schedule) -> Self {
+        FlowMeter {
+            agenda: Agenda::new(schedule),
+            total: Totals::default(),
+            window_began: Totals::default(),
+            interval_began: Totals::default(),
+            rtt: delay_histogram(),
+            closed: None,
+            goodput_mbps: Vec::new(),
+            rtt_ms: Vec::new(),
+        }
+    }
+
+    /// A data packet crossed the path; `rtt_ns` is the base RTT plus its waiting and transmission times.
+    #[inline]
+    pub fn data(&mut self, now: Nanos, rtt_ns: Nanos) {
+        self.catch_up(now);
+        self.total.packets += 1;
+        self.total.rtt_sum_ns += rtt_ns;
+        self.rtt.saturating_record(rtt_ns);
+    }
+
+    /// `bytes` of payload reached the receiving application, in order.
+    #[inline]
+    pub fn goodput(&mut self, now: Nanos, bytes: u64) {
+        self.catch_up(now);
+        self.total.goodput_bytes += bytes;
+    }
+
+    /// The sender sent `segments` again.
+    pub fn retransmitted(&mut self, now: Nanos, segments: u64) {
+        self.catch_up(now);
+        self.total.retransmits += segments;
+    }
+
+    /// Ends the measurement: closes the interval, and the window if it is open.
+    pub fn finish(&mut self, now: Nanos) {
+        self.catch_up(now);
+        if now > self.interval_began.at {
+            self.end_interval(now);
+        }
+        if self.closed.is_none() {
+            self.close_window(now);
+        }
+    }
+
+    /// The window's summary. `share` is left to `fairpace-results`, which knows the other flows.
+    pub fn summary(&self, name: &str, cc: &str, rtt_ns: Nanos, start_ns: Nanos) -> FlowSummary {
+        let window = self.closed.as_ref().map_or(Totals::default(), |(totals, _)| *totals);
+        let quantile_ms = |q: f64| {
+            let rtt = self.closed.as_ref().map(|(_, rtt)| rtt)?;
+            (!rtt.is_empty()).then(|| rtt.value_at_quantile(q) as f64 / 1e6)
+        };
+        FlowSummary {
+            name: name.to_owned(),
+            cc: cc.to_owned(),
+            rtt_ms: rtt_ns as f64 / 1e6,
+            start_s: start_ns as f64 / SECOND as f64,
+            goodput_mbps: window.goodput_mbps(),
+            share: None,
+            retransmits: window.retransmits,
+            rtt_mean_ms: window.rtt_mean_ms(),
+            rtt_p50_ms: quantile_ms(0.50),
+            rtt_p99_ms: quantile_ms(0.99),
+        }
+    }
+
+    /// Moves the goodput and RTT series into `series`; the driver fills the other vectors.
+    pub fn fill(&mut self, series: &mut FlowSeries) {
+        series.goodput_mbps = std::mem::take(&mut self.goodput_mbps);
+        series.rtt_ms = std::mem::take(&mut self.rtt_ms);
+    }
+
+    #[inline]
+    fn catch_up(&mut self, now: Nanos) {
+        if self.agenda.due(now) {
+            self.take_stock(now);
+        }
+    }
+
+    #[cold]
+    fn take_stock(&mut self, now: Nanos) {
+        while let Some(stop) = self.agenda.take(now) {
+            let Stop { at, opens_window, closes_window, ends_interval } = stop;
+            if closes_window {
+                self.close_window(at);
+            }
+            if ends_interval {
+                self.end_interval(at);
+            }
+            if opens_window {
+                self.open_window(at);
+            }
+        }
+    }
+
+    fn open_window(&mut self, at: Nanos) {
+        self.window_began = Totals { at, ..self.total };
+        self.rtt = delay_histogram();
+    }
+
+    fn close_window(&mut self, at: Nanos) {
+        let window = Totals { at, ..self.total }.since(self.window_began);
+        self.closed = Some((window, std::mem::replace(&mut self.rtt, delay_histogram())));
+    }
+
+    fn end_interval(&mut self, at: Nanos) {
+        let now = Totals { at, ..self.total };
+        let interval = now.since(self.interval_began);
+        self.goodput_mbps.push(interval.goodput_mbps() as f32);
+        self.rtt_ms.push(interval.rtt_mean_ms().map_or(f32::NAN, |ms| ms as f32));
+        self.interval_began = now;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Nanos = 1_000_000;
+
+    #[test]
+    fn window_and_intervals_are_counted_apart_and_exactly() {
+        let mut m = FlowMeter::new(Schedule { window: (15 * MS, 35 * MS), interval: 10 * MS, end: 40 * MS });
+        for t in 0..40 {
+            m.data(t * MS, (50 + t) * MS);
+            m.goodput(t * MS, 1000);
+            m.retransmitted(t * MS, 1);
+        }
+        m.finish(40 * MS);
+        let s = m.summary("a", "reno", 50 * MS, 0);
+        assert_eq!(s.goodput_mbps, 8.0);
+        assert_eq!((s.retransmits, s.rtt_mean_ms), (20, Some(74.5)));
+        assert!((s.rtt_p50_ms.unwrap() - 74.0).abs() < 0.1, "{s:?}");
+        assert!((s.rtt_p99_ms.unwrap() - 84.0).abs() < 0.1, "{s:?}");
+        let mut series = FlowSeries::default();
+        m.fill(&mut series);
+        assert_eq!(series.goodput_mbps, [8.0; 4]);
+        assert_eq!(series.rtt_ms, [54.5, 64.5, 74.5, 84.5]);
+    }
+
+    #[test]
+    fn a_flow_without_packets_has_no_rtt() {
+        let mut m = FlowMeter::new(Schedule { window: (0, 20 * MS), interval: 10 * MS, end: 20 * MS });
+        m.finish(20 * MS);
+        let s = m.summary("a", "reno", MS, 0);
+        assert_eq!((s.goodput_mbps, s.rtt_mean_ms, s.rtt_p99_ms), (0.0, None, None));
+        let mut series = FlowSeries::default();
+        m.fill(&mut series);
+        assert!(series.rtt_ms.len() == 2 && series.rtt_ms.iter().all(|v| v.is_nan()));
+    }
+}

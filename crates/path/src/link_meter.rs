@@ -1,0 +1,315 @@
+//! What a link measures: per flow and in all, over the window and per interval.
+
+use fairpace_results::{LinkSeries, LinkSummary};
+use hdrhistogram::Histogram;
+
+use crate::schedule::{Agenda, Stop};
+use crate::{Nanos, SECOND, Schedule};
+
+/// Delays are kept to three digits or half a microsecond, whichever is coarser, and up to 1000 s.
+pub(crate) fn delay_histogram<C: hdrhistogram::Counter>() -> Histogram<C> {
+    Histogram::new_with_bounds(1_000, 1_000 * SECOND, 3).expect("constant bounds are valid")
+}
+
+/// One flow's use of the link.
+#[derive(Debug, Clone, Copy, Default)]
+struct Use {
+    backlog_bytes: u64,
+    /// Up to when the integrals below are complete.
+    settled: Nanos,
+    /// Time integral of the backlog, bytes x ns: over the window, and over the current interval.
+    window_byte_ns: u128,
+    interval_byte_ns: u128,
+    packets: u64,
+    bytes: u64,
+    drops: u64,
+}
+
+impl Use {
+    #[inline]
+    fn settle(&mut self, now: Nanos) {
+        let area = u128::from(self.backlog_bytes) * u128::from(now - self.settled);
+        self.window_byte_ns += area;
+        self.interval_byte_ns += area;
+        self.settled = now;
+    }
+}
+
+/// Counters and integrals of one link. All byte counts are link bytes.
+///
+/// Exact: counts, bytes, mean wait, the time integral of every flow's backlog. To three digits: percentiles.
+/// Each method that takes a time first closes what ended by then, so window edges and intervals are exact
+/// however late the driver comes, as long as times do not go back.
+#[derive(Debug, Clone)]
+pub struct LinkMeter {
+    agenda: Agenda,
+    flows: Vec<Use>,
+    wait: Histogram<u64>,
+    wait_sum_ns: u64,
+    interval_wait_sum_ns: u64,
+    interval_packets: u64,
+    interval_drops: u32,
+    interval_began: Nanos,
+    window_began: Nanos,
+    closed: Option<Closed>,
+    series: LinkSeries,
+}
+
+/// The window's result, taken when it closed.
+#[derive(Debug, Clone)]
+struct Closed {
+    length_ns: Nanos,
+    flows: Vec<Use>,
+    wait_mean_ns: Option<f64>,
+    wait_p99_ns: Option<u64>,
+}
+
+impl LinkMeter {
+    /// A meter for `flows` flows.
+    pub fn new(flows: usize, schedule: Schedule) -> Self {
+        LinkMeter {
+            agenda: Agenda::new(schedule),
+            flows: vec![Use::default(); flows],
+            wait: delay_histogram(),
+            wait_sum_ns: 0,
+            interval_wait_sum_ns: 0,
+            interval_packets: 0,
+            interval_drops: 0,
+            interval_began: 0,
+            window_began: 0,
+            closed: None,
+            series: LinkSeries { backlog_kb: vec![Vec::new(); flows], ..LinkSeries::default() },
+        }
+    }
+
+    /// A packet joined the queue.
+    #[inline]
+    pub fn queued(&mut self, now: Nanos, flow: u32, bytes: u32) {
+        self.catch_up(now);
+        let f = &mut self.flows[flow as usize];
+        f.settle(now);
+        f.backlog_bytes += u64::from(bytes);
+    }
+
+    /// A packet that had joined the queue left it for the wire.
+    #[inline]
+    pub fn begun(&mut self, now: Nanos, flow: u32, bytes: u32) {
+        self.catch_up(now);
+        let f = &mut self.flows[flow as usize];
+        f.settle(now);
+        f.backlog_bytes -= u64::from(bytes);
+    }
+
+    /// A packet's last bit left; it had waited for `waited_ns` before its first.
+    #[inline]
+    pub fn departed(&mut self, now: Nanos, flow: u32, bytes: u32, waited_ns: Nanos) {
+        self.catch_up(now);
+        let f = &mut self.flows[flow as usize];
+        f.packets += 1;
+        f.bytes += u64::from(bytes);
+        self.wait.saturating_record(waited_ns);
+        self.wait_sum_ns += waited_ns;
+        self.interval_wait_sum_ns += waited_ns;
+        self.interval_packets += 1;
+    }
+
+    /// A packet was dropped.
+    pub fn dropped(&mut self, now: Nanos, flow: u32, _bytes: u32) {
+        self.catch_up(now);
+        self.flows[flow as usize].drops += 1;
+        self.interval_drops += 1;
+    }
+
+    /// Ends the measurement: closes the interval, and the window if it is open.
+    pub fn finish(&mut self, now: Nanos) {
+        self.catch_up(now);
+        if now > self.interval_began {
+            self.end_interval(now);
+        }
+        if self.closed.is_none() {
+            self.close_window(now);
+        }
+    }
+
+    /// The window's summary; all zeros and `None` before the window has closed.
+    pub fn summary(&self, name: &str, rate_bps: u64) -> LinkSummary {
+        let none = Closed { length_ns: 0, flows: Vec::new(), wait_mean_ns: None, wait_p99_ns: None };
+        let w = self.closed.as_ref().unwrap_or(&none);
+        let bits = w.flows.iter().map(|f| f.bytes).sum::<u64>() as f64 * 8.0;
+        let possible_bits = rate_bps as f64 * w.length_ns as f64 / SECOND as f64;
+        let area = w.flows.iter().map(|f| f.window_byte_ns).sum::<u128>();
+        let share = |f: &Use| if area == 0 { 0.0 } else { f.window_byte_ns as f64 / area as f64 };
+        LinkSummary {
+            name: name.to_owned(),
+            rate_mbps: rate_bps as f64 / 1e6,
+            utilization: if possible_bits > 0.0 { bits / possible_bits } else { 0.0 },
+            queue_delay_mean_ms: w.wait_mean_ns.map(|ns| ns / 1e6),
+            queue_delay_p99_ms: w.wait_p99_ns.map(|ns| ns as f64 / 1e6),
+            drops: w.flows.iter().map(|f| f.drops).sum(),
+            backlog_share: w.flows.iter().map(share).collect(),
+        }
+    }
+
+    /// Packets of a flow that were dropped in the window, so far or in all.
+    pub fn drops(&self, flow: u32) -> u64 {
+        let flows = self.closed.as_ref().map_or(&self.flows, |c| &c.flows);
+        flows.get(flow as usize).map_or(0, |f| f.drops)
+    }
+
+    /// Packets of a flow that left in the window, so far or in all.
+    pub fn packets(&self, flow: u32) -> u64 {
+        let flows = self.closed.as_ref().map_or(&self.flows, |c| &c.flows);
+        flows.get(flow as usize).map_or(0, |f| f.packets)
+    }
+
+    /// The time integral of a flow's backlog over the window, so far or in all, in bytes x ns.
+    pub fn backlog_byte_ns(&self, flow: u32) -> u128 {
+        let flows = self.closed.as_ref().map_or(&self.flows, |c| &c.flows);
+        flows.get(flow as usize).map_or(0, |f| f.window_byte_ns)
+    }
+
+    /// The time series of all intervals that have ended.
+    pub fn series(&self) -> &LinkSeries {
+        &self.series
+    }
+
+    #[inline]
+    fn catch_up(&mut self, now: Nanos) {
+        if self.agenda.due(now) {
+            self.take_stock(now);
+        }
+    }
+
+    #[cold]
+    fn take_stock(&mut self, now: Nanos) {
+        while let Some(stop) = self.agenda.take(now) {
+            let Stop { at, opens_window, closes_window, ends_interval } = stop;
+            if closes_window {
+                self.close_window(at);
+            }
+            if ends_interval {
+                self.end_interval(at);
+            }
+            if opens_window {
+                self.open_window(at);
+            }
+        }
+    }
+
+    fn open_window(&mut self, at: Nanos) {
+        for f in &mut self.flows {
+            f.settle(at);
+            *f = Use { window_byte_ns: 0, packets: 0, bytes: 0, drops: 0, ..*f };
+        }
+        self.wait = delay_histogram();
+        self.wait_sum_ns = 0;
+        self.window_began = at;
+    }
+
+    fn close_window(&mut self, at: Nanos) {
+        for f in &mut self.flows {
+            f.settle(at);
+        }
+        let packets = self.flows.iter().map(|f| f.packets).sum::<u64>();
+        self.closed = Some(Closed {
+            length_ns: at - self.window_began,
+            flows: self.flows.clone(),
+            wait_mean_ns: (packets > 0).then(|| self.wait_sum_ns as f64 / packets as f64),
+            wait_p99_ns: (packets > 0).then(|| self.wait.value_at_quantile(0.99)),
+        });
+    }
+
+    fn end_interval(&mut self, at: Nanos) {
+        let length_ns = (at - self.interval_began) as f64;
+        for (f, points) in self.flows.iter_mut().zip(&mut self.series.backlog_kb) {
+            f.settle(at);
+            points.push((f.interval_byte_ns as f64 / length_ns / 1e3) as f32);
+            f.interval_byte_ns = 0;
+        }
+        let mean_ms = self.interval_wait_sum_ns as f64 / self.interval_packets as f64 / 1e6;
+        self.series.queue_delay_ms.push(if self.interval_packets > 0 { mean_ms as f32 } else { f32::NAN });
+        self.series.drops.push(self.interval_drops);
+        self.interval_wait_sum_ns = 0;
+        self.interval_packets = 0;
+        self.interval_drops = 0;
+        self.interval_began = at;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Nanos = 1_000_000;
+
+    fn meter(window: (Nanos, Nanos)) -> LinkMeter {
+        LinkMeter::new(2, Schedule { window, interval: 10 * MS, end: 40 * MS })
+    }
+
+    #[test]
+    fn backlog_integrals_are_cut_at_the_edges_of_the_window() {
+        let mut m = meter((10 * MS, 30 * MS));
+        // Flow 0 holds 1000 bytes from 5 to 15 ms, flow 1 holds 500 from 20 to 40 ms.
+        m.queued(5 * MS, 0, 1000);
+        m.begun(15 * MS, 0, 1000);
+        m.queued(20 * MS, 1, 500);
+        m.begun(40 * MS, 1, 500);
+        m.finish(40 * MS);
+        assert_eq!(m.backlog_byte_ns(0), 1000 * 5 * u128::from(MS));
+        assert_eq!(m.backlog_byte_ns(1), 500 * 10 * u128::from(MS));
+        assert_eq!(m.summary("l", 1).backlog_share, [0.5, 0.5]);
+    }
+
+    #[test]
+    fn intervals_hold_mean_backlog_mean_wait_and_drops() {
+        let mut m = meter((0, 40 * MS));
+        m.queued(5 * MS, 0, 1000);
+        m.begun(15 * MS, 0, 1000);
+        m.departed(16 * MS, 0, 1000, 10 * MS);
+        m.departed(17 * MS, 1, 1000, 20 * MS);
+        m.dropped(35 * MS, 1, 1000);
+        m.finish(40 * MS);
+        let s = m.series();
+        assert_eq!(s.backlog_kb, [[0.5, 0.5, 0.0, 0.0], [0.0; 4]]);
+        assert!(s.queue_delay_ms[0].is_nan() && s.queue_delay_ms[2].is_nan());
+        assert_eq!(s.queue_delay_ms[1], 15.0);
+        assert_eq!(s.drops, [0, 0, 0, 1]);
+    }
+
+    #[test]
+    fn the_summary_counts_only_the_window() {
+        let mut m = meter((10 * MS, 20 * MS));
+        m.departed(9 * MS, 0, 1000, 7 * MS);
+        m.dropped(9 * MS, 0, 1000);
+        m.departed(10 * MS, 0, 1000, MS);
+        m.departed(19 * MS, 1, 1000, 3 * MS);
+        m.dropped(19 * MS, 1, 1000);
+        m.departed(20 * MS, 0, 1000, 9 * MS);
+        m.finish(40 * MS);
+        // 2000 bytes in 10 ms on a link that could have sent 4000.
+        let s = m.summary("l", 3_200_000);
+        assert!((s.utilization - 0.5).abs() < 1e-12);
+        assert_eq!(s.queue_delay_mean_ms, Some(2.0));
+        assert!((s.queue_delay_p99_ms.unwrap() - 3.0).abs() < 0.01);
+        assert_eq!(s.drops, 1);
+        assert_eq!((m.packets(0), m.packets(1), m.drops(0), m.drops(1)), (1, 1, 0, 1));
+    }
+
+    #[test]
+    fn a_run_that_ends_early_closes_its_window() {
+        let mut m = meter((10 * MS, 30 * MS));
+        m.departed(15 * MS, 0, 500, 0);
+        m.finish(20 * MS);
+        assert!((m.summary("l", 800_000).utilization - 0.5).abs() < 1e-12);
+        assert_eq!(m.series().drops.len(), 2);
+    }
+
+    #[test]
+    fn an_unused_link_has_no_delay_and_no_shares() {
+        let mut m = meter((10 * MS, 30 * MS));
+        m.finish(40 * MS);
+        let s = m.summary("l", 1_000_000);
+        assert_eq!((s.utilization, s.queue_delay_mean_ms, s.queue_delay_p99_ms), (0.0, None, None));
+        assert_eq!(s.backlog_share, [0.0, 0.0]);
+    }
+}

@@ -1,0 +1,118 @@
+//! When a meter takes stock: at the ends of intervals and at both ends of the measurement window.
+
+use crate::Nanos;
+
+/// The plan of a run's measurements. An event at time `t` belongs to the window when `from <= t < to`, and
+/// to the interval that ends first after `t`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Schedule {
+    /// Measurement window: from, to.
+    pub window: (Nanos, Nanos),
+    /// Distance of two points of the time series; at least 1.
+    pub interval: Nanos,
+    /// End of the run; the last interval ends here and may be shorter than the others.
+    pub end: Nanos,
+}
+
+impl Schedule {
+    /// Ends of all intervals, in order; the last one is the end of the run.
+    pub fn points(self) -> impl Iterator<Item = Nanos> {
+        let full = (self.end.saturating_sub(1)) / self.interval.max(1);
+        (1..=full).map(move |i| i * self.interval).chain((self.end > 0).then_some(self.end))
+    }
+}
+
+/// What a meter must do at a [`Stop`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stop {
+    pub(crate) at: Nanos,
+    pub(crate) opens_window: bool,
+    pub(crate) closes_window: bool,
+    pub(crate) ends_interval: bool,
+}
+
+/// A meter's place in its [`Schedule`].
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Agenda {
+    schedule: Schedule,
+    next_tick: Nanos,
+    next: Nanos,
+}
+
+impl Agenda {
+    pub(crate) fn new(schedule: Schedule) -> Self {
+        let schedule = Schedule { interval: schedule.interval.max(1), ..schedule };
+        let mut agenda = Agenda { schedule, next_tick: 0, next: 0 };
+        agenda.next_tick = agenda.tick_after(0);
+        // A window that opens at 0 opens by itself: meters start empty.
+        agenda.next = agenda.stop_after(0);
+        agenda
+    }
+
+    fn tick_after(&self, t: Nanos) -> Nanos {
+        if t >= self.schedule.end {
+            return Nanos::MAX;
+        }
+        t.saturating_add(self.schedule.interval).min(self.schedule.end)
+    }
+
+    fn stop_after(&self, t: Nanos) -> Nanos {
+        let (from, to) = self.schedule.window;
+        let later = |edge: Nanos| if edge > t { edge } else { Nanos::MAX };
+        self.next_tick.min(later(from)).min(later(to))
+    }
+
+    /// True when [`Agenda::take`] has something to give; the only check that runs per packet.
+    #[inline]
+    pub(crate) fn due(&self, now: Nanos) -> bool {
+        now >= self.next
+    }
+
+    /// The next stop at or before `now`.
+    pub(crate) fn take(&mut self, now: Nanos) -> Option<Stop> {
+        if now < self.next || self.next == Nanos::MAX {
+            return None;
+        }
+        let at = self.next;
+        let (from, to) = self.schedule.window;
+        let ends_interval = at == self.next_tick;
+        if ends_interval {
+            self.next_tick = self.tick_after(at);
+        }
+        self.next = self.stop_after(at);
+        Some(Stop { at, opens_window: at == from, closes_window: at == to, ends_interval })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn points_end_with_the_run_even_if_the_last_interval_is_short() {
+        let s = Schedule { window: (0, 25), interval: 10, end: 25 };
+        assert_eq!(s.points().collect::<Vec<_>>(), [10, 20, 25]);
+        let s = Schedule { window: (0, 20), interval: 10, end: 20 };
+        assert_eq!(s.points().collect::<Vec<_>>(), [10, 20]);
+        assert_eq!(Schedule { window: (0, 0), interval: 10, end: 0 }.points().count(), 0);
+    }
+
+    #[test]
+    fn agenda_stops_at_every_point_and_window_edge_once() {
+        let mut agenda = Agenda::new(Schedule { window: (10, 23), interval: 10, end: 25 });
+        let mut seen = Vec::new();
+        for now in 0..100 {
+            while let Some(s) = agenda.take(now) {
+                assert_eq!(s.at, now);
+                seen.push((s.at, s.opens_window, s.closes_window, s.ends_interval));
+            }
+        }
+        let expected = [
+            (10, true, false, true),
+            (20, false, false, true),
+            (23, false, true, false),
+            (25, false, false, true),
+        ];
+        assert_eq!(seen, expected);
+    }
+}
