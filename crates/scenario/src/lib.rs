@@ -5,7 +5,21 @@
 //! algorithms exist: the caller passes their names and parameters to the check, so that an unknown name
 //! can be reported at its place in the file with the nearest known one.
 
+pub mod keys;
+pub mod quantity;
+
+mod check;
+mod print;
+mod problem;
+mod read;
+mod sets;
+
+use std::path::Path;
 use std::time::Duration;
+
+pub use problem::{Invalid, Problem};
+pub use read::parse;
+pub use sets::{NotASet, Set};
 
 /// Everything a run needs, and nothing that depends on where it runs.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,7 +40,7 @@ pub struct Scenario {
     pub links: Vec<Link>,
     /// The flows, in the order of the file, groups expanded.
     pub flows: Vec<Flow>,
-    /// SHA-256 of the canonical form of the scenario (not of the file's white space), in hex.
+    /// [`Scenario::canonical_hash`]: SHA-256 of what decides the outcome, seed left out, in hex.
     pub hash: String,
 }
 
@@ -56,4 +70,88 @@ pub struct Flow {
     pub start: Duration,
     /// When it stops, if before the end of the run.
     pub stop: Option<Duration>,
+}
+
+/// The algorithms that exist where the scenario will run.
+pub trait Catalog {
+    /// Their names.
+    fn algorithms(&self) -> Vec<&str>;
+    /// The names of an algorithm's parameters; none for an unknown algorithm.
+    fn parameters(&self, algorithm: &str) -> Vec<&str>;
+    /// Whether a parameter may have this value, as written.
+    ///
+    /// # Errors
+    /// Why not, as the end of a sentence: "it must be at least 1ms".
+    fn check(&self, algorithm: &str, parameter: &str, value: &str) -> Result<(), String>;
+    /// Whether `kernel:NAME`, one of the running kernel's own algorithms, may be used.
+    fn allows_kernel(&self) -> bool;
+}
+
+/// More than any sensible file; a larger one is not a scenario.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// Reads a scenario file, after making the changes in `sets`.
+///
+/// # Errors
+/// When the file cannot be read, and everything that is wrong with it, each with its place.
+pub fn load(path: &Path, sets: &[Set], catalog: &dyn Catalog) -> Result<Scenario, Invalid> {
+    let name = path.display().to_string();
+    let text = read_text(path).map_err(|(message, help)| {
+        let mut problem = Problem::new("file", String::new(), message, help.to_owned());
+        problem.file.clone_from(&name);
+        Invalid { problems: vec![problem] }
+    })?;
+    parse(&name, &text, sets, catalog)
+}
+
+fn read_text(path: &Path) -> Result<String, (String, &'static str)> {
+    let why = |error: std::io::Error| {
+        let help = match error.kind() {
+            std::io::ErrorKind::NotFound => "check the path; the folder scenarios/ has examples",
+            std::io::ErrorKind::IsADirectory => "name one file in it",
+            _ => "check that it is a readable file",
+        };
+        (format!("cannot read the scenario: {error}"), help)
+    };
+    let file = std::fs::File::open(path).map_err(why)?;
+    let mut bytes = Vec::new();
+    // not the size of the metadata: a pipe has none
+    std::io::Read::read_to_end(&mut std::io::Read::take(file, MOST_BYTES + 1), &mut bytes).map_err(why)?;
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err((
+            format!("the scenario is larger than {MOST_BYTES} bytes"),
+            "a scenario is a short TOML file; is this the right one?",
+        ));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        (format!("the scenario is not UTF-8 text, from byte {at} on"), "save it as UTF-8")
+    })
+}
+
+impl Scenario {
+    /// Checks a scenario that a program put together, as a file is checked, and fills in its hash.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn sealed(mut self, catalog: &dyn Catalog) -> Result<Self, Invalid> {
+        let faults = check::values(&self, catalog).into_iter().chain(check::relations(&self));
+        let problems: Vec<_> = faults
+            .map(|fault| {
+                let check::Fault { section, index, key, complaint } = fault;
+                let part = section.header().trim_matches(['[', ']']);
+                let key = match section {
+                    keys::Section::Top => key.to_owned(),
+                    keys::Section::Window => format!("{part}.{key}"),
+                    _ => format!("{part}.{}.{key}", index + 1),
+                };
+                Problem::new(complaint.kind, key, complaint.message, complaint.help)
+            })
+            .collect();
+        if !problems.is_empty() {
+            return Err(Invalid { problems });
+        }
+        self.hash = self.canonical_hash();
+        Ok(self)
+    }
 }

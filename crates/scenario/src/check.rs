@@ -1,0 +1,274 @@
+//! What must hold of a scenario beyond the form of its values, in one place for files and for scenarios that
+//! a program puts together.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use crate::keys::{self, Key, Kind, MOST_POINTS, Section};
+use crate::quantity::show_time;
+use crate::{Catalog, Scenario};
+
+/// What is wrong, and what to write.
+pub(crate) struct Complaint {
+    pub(crate) kind: &'static str,
+    pub(crate) message: String,
+    pub(crate) help: String,
+}
+
+impl Complaint {
+    pub(crate) fn new(kind: &'static str, message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), help: help.into() }
+    }
+}
+
+/// The value of a typed scenario that a complaint is about. `index` counts links, and flows with groups expanded.
+pub(crate) struct Fault {
+    pub(crate) section: Section,
+    pub(crate) index: usize,
+    pub(crate) key: &'static str,
+    pub(crate) complaint: Complaint,
+}
+
+/// Is the value within the key's bounds?
+pub(crate) fn bounds(key: &Key, value: u64) -> Result<(), Complaint> {
+    if (key.least..=key.most).contains(&value) {
+        return Ok(());
+    }
+    let (which, bound) = if value < key.least { ("at least", key.least) } else { ("at most", key.most) };
+    let subject = match key.kind {
+        Kind::Text | Kind::Algorithm => format!("`{}` has {value} characters", key.name),
+        _ if value == u64::MAX => format!("`{}` is beyond any sense", key.name),
+        _ => format!("`{}` is {}", key.name, key.show(value)),
+    };
+    let why = match (key.name, which) {
+        ("buffer", "at least") => ", one full-sized packet: less would let nothing through",
+        _ => "",
+    };
+    Err(Complaint::new(
+        "out-of-range",
+        format!("{subject}; it must be {which} {}{why}", key.show(bound)),
+        format!("write a value from {}", key.bounds()),
+    ))
+}
+
+/// May this algorithm run?
+pub(crate) fn algorithm(name: &str, catalog: &dyn Catalog) -> Result<(), Complaint> {
+    let known = catalog.algorithms();
+    if let Some(kernel) = name.strip_prefix("kernel:") {
+        if !catalog.allows_kernel() {
+            return Err(Complaint::new(
+                "unknown-algorithm",
+                format!(
+                    "`{name}` is one of the running kernel's own algorithms; the simulator does not have it"
+                ),
+                format!("run the file with `fairpace testbed`, or use one of {}", known.join(", ")),
+            ));
+        }
+        let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+        // TCP_CA_NAME_MAX is 16 with the closing zero
+        if kernel.is_empty() || kernel.len() > 15 || !kernel.chars().all(allowed) {
+            return Err(Complaint::new(
+                "unknown-algorithm",
+                format!("`{name}` cannot be the name of an algorithm of the kernel"),
+                "write `kernel:` and a name of 1 to 15 letters, digits, `_`, `-` or `.`, as in `kernel:bbr`",
+            ));
+        }
+        return Ok(());
+    }
+    if known.contains(&name) {
+        return Ok(());
+    }
+    let guess = keys::nearest(name, known.iter().copied());
+    let meant = guess.map(|guess| format!("did you mean `{guess}`? ")).unwrap_or_default();
+    Err(Complaint::new(
+        "unknown-algorithm",
+        format!("there is no algorithm `{name}`"),
+        format!("{meant}Known are {}; `fairpace algorithms` tells more", known.join(", ")),
+    ))
+}
+
+/// Does the algorithm have this parameter, and may it have this value?
+pub(crate) fn parameter(
+    algorithm: &str,
+    name: &str,
+    value: &str,
+    catalog: &dyn Catalog,
+) -> Result<(), Complaint> {
+    let known = catalog.parameters(algorithm);
+    if !known.contains(&name) {
+        let help = if known.is_empty() {
+            "it has no parameters".to_owned()
+        } else {
+            let meant = keys::nearest(name, known.iter().copied());
+            let meant = meant.map(|guess| format!("did you mean `{guess}`? ")).unwrap_or_default();
+            format!("{meant}It has {}", known.join(", "))
+        };
+        return Err(Complaint::new(
+            "unknown-parameter",
+            format!("`{algorithm}` has no parameter `{name}`"),
+            help,
+        ));
+    }
+    catalog.check(algorithm, name, value).map_err(|why| {
+        Complaint::new(
+            "wrong-parameter",
+            format!("`{value}` does not suit the parameter `{name}` of `{algorithm}`: {why}"),
+            "`fairpace algorithms` lists each parameter's unit, range and default",
+        )
+    })
+}
+
+/// What is impossible in a scenario whose values are each plausible.
+pub(crate) fn relations(scenario: &Scenario) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    window(scenario, &mut faults);
+    flows(scenario, &mut faults);
+    let links = scenario.links.iter().map(|link| link.name.as_str());
+    duplicates(Section::Link, links, &mut faults);
+    let names = scenario.flows.iter().map(|flow| flow.name.as_str());
+    duplicates(Section::Flow, names, &mut faults);
+    faults
+}
+
+fn impossible(section: Section, index: usize, key: &'static str, message: String, help: String) -> Fault {
+    Fault { section, index, key, complaint: Complaint::new("impossible", message, help) }
+}
+
+fn window(scenario: &Scenario, faults: &mut Vec<Fault>) {
+    let Scenario { duration, window: (from, to), interval, .. } = *scenario;
+    let end = show_time(duration);
+    if to > duration {
+        faults.push(impossible(
+            Section::Window,
+            0,
+            "to",
+            format!("the window ends at {}, but the run at {end}", show_time(to)),
+            format!("write at most \"{end}\", or make `duration` longer"),
+        ));
+    } else if from >= to {
+        faults.push(impossible(
+            Section::Window,
+            0,
+            "from",
+            format!(
+                "the window begins at {} and ends at {}: nothing is in it",
+                show_time(from),
+                show_time(to)
+            ),
+            format!("write a `from` before \"{}\"", show_time(to)),
+        ));
+    }
+    if interval > duration {
+        faults.push(impossible(
+            Section::Top,
+            0,
+            "interval",
+            format!("`interval` is {}, longer than the run of {end}", show_time(interval)),
+            "write a tenth of the run or less".into(),
+        ));
+    } else if !interval.is_zero() && duration.as_nanos() / interval.as_nanos() > MOST_POINTS.into() {
+        faults.push(impossible(
+            Section::Top,
+            0,
+            "interval",
+            format!("a point every {} makes more than {MOST_POINTS} points in {end}", show_time(interval)),
+            format!(
+                "write at least \"{}\"",
+                show_time(duration / u32::try_from(MOST_POINTS).unwrap_or(u32::MAX))
+            ),
+        ));
+    }
+}
+
+fn flows(scenario: &Scenario, faults: &mut Vec<Fault>) {
+    let end = scenario.duration;
+    for (index, flow) in scenario.flows.iter().enumerate() {
+        if flow.start >= end {
+            faults.push(impossible(
+                Section::Flow,
+                index,
+                "start",
+                format!(
+                    "a flow would start at {}, but the run ends at {}",
+                    show_time(flow.start),
+                    show_time(end)
+                ),
+                "start it earlier, or make `duration` longer".into(),
+            ));
+        }
+        let Some(stop) = flow.stop else { continue };
+        if stop > end {
+            faults.push(impossible(
+                Section::Flow,
+                index,
+                "stop",
+                format!("a flow would stop at {}, but the run ends at {}", show_time(stop), show_time(end)),
+                "leave `stop` out to run to the end".into(),
+            ));
+        } else if stop <= flow.start {
+            faults.push(impossible(
+                Section::Flow,
+                index,
+                "stop",
+                format!("a flow would stop at {}, but start at {}", show_time(stop), show_time(flow.start)),
+                "write a `stop` after the start".into(),
+            ));
+        }
+    }
+}
+
+fn duplicates<'a>(section: Section, names: impl Iterator<Item = &'a str>, faults: &mut Vec<Fault>) {
+    let what = if section == Section::Link { "links" } else { "flows" };
+    let mut seen = HashSet::new();
+    for (index, name) in names.enumerate() {
+        if !seen.insert(name) {
+            let complaint = Complaint::new(
+                "duplicate-name",
+                format!("two {what} have the name `{name}`"),
+                "give each its own `name`: results are told apart by it",
+            );
+            faults.push(Fault { section, index, key: "name", complaint });
+        }
+    }
+}
+
+/// Bounds of every value, for a scenario that did not come from a file.
+pub(crate) fn values(scenario: &Scenario, catalog: &dyn Catalog) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    let mut check = |section, index, name, value: u64| {
+        let Some(key) = keys::find(section, name) else { return };
+        if let Err(complaint) = bounds(key, value) {
+            faults.push(Fault { section, index, key: key.name, complaint });
+        }
+    };
+    let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    let characters = |text: &str| text.chars().count() as u64;
+    check(Section::Top, 0, "title", characters(&scenario.title));
+    check(Section::Top, 0, "why", characters(&scenario.why));
+    check(Section::Top, 0, "seed", scenario.seed);
+    check(Section::Top, 0, "duration", ns(scenario.duration));
+    check(Section::Top, 0, "interval", ns(scenario.interval));
+    for (index, link) in scenario.links.iter().enumerate() {
+        check(Section::Link, index, "name", characters(&link.name));
+        check(Section::Link, index, "rate", link.rate_bps);
+        check(Section::Link, index, "buffer", link.buffer_bytes);
+    }
+    for (index, flow) in scenario.flows.iter().enumerate() {
+        check(Section::Flow, index, "name", characters(&flow.name));
+        check(Section::Flow, index, "rtt", ns(flow.rtt));
+    }
+    for (index, flow) in scenario.flows.iter().enumerate() {
+        let mut complain = |key, result: Result<(), Complaint>| {
+            if let Err(complaint) = result {
+                faults.push(Fault { section: Section::Flow, index, key, complaint });
+            }
+        };
+        let named = algorithm(&flow.cc, catalog);
+        let usable = named.is_ok();
+        complain("cc", named);
+        for (name, value) in flow.set.iter().filter(|_| usable) {
+            complain("set", parameter(&flow.cc, name, value, catalog));
+        }
+    }
+    faults
+}

@@ -1,0 +1,85 @@
+//! A scenario as TOML, and its hash.
+
+use std::fmt::Write as _;
+
+use sha2::{Digest, Sha256};
+
+use crate::quantity::{Dimension, show, show_time};
+use crate::{Flow, Link, Scenario};
+
+impl Scenario {
+    /// The scenario in its canonical form: every key, groups expanded, in one order and one spelling. Reading
+    /// it gives the same scenario.
+    #[must_use]
+    pub fn to_toml(&self) -> String {
+        let mut text = String::new();
+        let _ = write!(
+            text,
+            "title = {}\nwhy = {}\nseed = {}\n",
+            quoted(&self.title),
+            quoted(&self.why),
+            self.seed
+        );
+        text.push_str(&self.experiment());
+        text
+    }
+
+    /// SHA-256, in hex, of everything that decides the outcome except the seed: not of title, why, comments,
+    /// order of keys or spelling of units. With the program's commit and the seed it identifies a simulation.
+    #[must_use]
+    pub fn canonical_hash(&self) -> String {
+        Sha256::digest(self.experiment()).iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    fn experiment(&self) -> String {
+        let mut text = String::new();
+        let (from, to) = self.window;
+        let _ = write!(
+            text,
+            "duration = \"{}\"\ninterval = \"{}\"\n\n[window]\nfrom = \"{}\"\nto = \"{}\"\n",
+            show_time(self.duration),
+            show_time(self.interval),
+            show_time(from),
+            show_time(to)
+        );
+        self.links.iter().for_each(|link| write_link(&mut text, link));
+        self.flows.iter().for_each(|flow| write_flow(&mut text, flow));
+        text
+    }
+}
+
+fn write_link(text: &mut String, link: &Link) {
+    let _ = write!(
+        text,
+        "\n[[link]]\nname = {}\nrate = \"{}\"\nbuffer = \"{}\"\n",
+        quoted(&link.name),
+        show(link.rate_bps, Dimension::Rate),
+        show(link.buffer_bytes, Dimension::Size)
+    );
+}
+
+fn write_flow(text: &mut String, flow: &Flow) {
+    let _ = write!(
+        text,
+        "\n[[flow]]\nname = {}\ncc = {}\nrtt = \"{}\"\nstart = \"{}\"\n",
+        quoted(&flow.name),
+        quoted(&flow.cc),
+        show_time(flow.rtt),
+        show_time(flow.start)
+    );
+    if let Some(stop) = flow.stop {
+        let _ = writeln!(text, "stop = \"{}\"", show_time(stop));
+    }
+    if !flow.set.is_empty() {
+        let mut set: Vec<_> = flow.set.iter().collect();
+        set.sort();
+        let pairs: Vec<_> =
+            set.into_iter().map(|(name, value)| format!("{} = {}", quoted(name), quoted(value))).collect();
+        let _ = writeln!(text, "set = {{ {} }}", pairs.join(", "));
+    }
+}
+
+/// A TOML basic string.
+fn quoted(text: &str) -> String {
+    toml::Value::from(text).to_string()
+}

@@ -1,0 +1,279 @@
+//! Numbers with their unit: "100mbit", "50ms", "2MB", "1.5bdp".
+//!
+//! Decimal fractions are exact: nothing passes through floating point, so that a value means the same on
+//! every machine. A value is rounded to its base unit (nanosecond, bit per second, byte).
+
+use std::time::Duration;
+
+/// What a quantity measures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dimension {
+    /// Base unit: the nanosecond.
+    Time,
+    /// Base unit: the bit per second.
+    Rate,
+    /// Base unit: the byte.
+    Size,
+}
+
+impl Dimension {
+    /// Units from the smallest to the largest, with their factor to the base unit.
+    const fn units(self) -> &'static [(&'static str, u64)] {
+        match self {
+            Self::Time => &[
+                ("ns", 1),
+                ("us", 1_000),
+                ("ms", 1_000_000),
+                ("s", 1_000_000_000),
+                ("min", 60_000_000_000),
+                ("h", 3_600_000_000_000),
+            ],
+            Self::Rate => &[("bit", 1), ("kbit", 1_000), ("mbit", 1_000_000), ("gbit", 1_000_000_000)],
+            Self::Size => &[
+                ("B", 1),
+                ("kB", 1_000),
+                ("MB", 1_000_000),
+                ("GB", 1_000_000_000),
+                ("KiB", 1 << 10),
+                ("MiB", 1 << 20),
+                ("GiB", 1 << 30),
+            ],
+        }
+    }
+
+    /// As in "a time".
+    #[must_use]
+    pub const fn noun(self) -> &'static str {
+        match self {
+            Self::Time => "a time",
+            Self::Rate => "a rate",
+            Self::Size => "a size",
+        }
+    }
+
+    /// Something that may be written.
+    #[must_use]
+    pub const fn example(self) -> &'static str {
+        match self {
+            Self::Time => "50ms",
+            Self::Rate => "100mbit",
+            Self::Size => "2MB",
+        }
+    }
+
+    /// "ns, us, ms, s, min or h".
+    #[must_use]
+    pub fn unit_list(self) -> String {
+        let names: Vec<_> = self.units().iter().map(|(name, _)| *name).collect();
+        match names.split_last() {
+            Some((last, rest)) => format!("{} or {last}", rest.join(", ")),
+            None => String::new(),
+        }
+    }
+
+    fn factor(self, unit: &str) -> Option<u64> {
+        let unit = match self {
+            Self::Time if unit == "µs" => "us".to_owned(),
+            Self::Rate => unit.strip_suffix("/s").unwrap_or(unit).to_ascii_lowercase(),
+            Self::Size if unit == "KB" => "kB".to_owned(),
+            _ => unit.to_owned(),
+        };
+        self.units().iter().find(|(name, _)| *name == unit).map(|(_, factor)| *factor)
+    }
+}
+
+/// Why a text is not a quantity: what is wrong with it, and what to write.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}; {help}")]
+pub struct NotAQuantity {
+    /// What is wrong.
+    pub message: String,
+    /// What to write.
+    pub help: String,
+}
+
+impl NotAQuantity {
+    fn new(message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self { message: message.into(), help: help.into() }
+    }
+}
+
+/// A decimal number: `digits / 10^decimals`.
+struct Decimal {
+    digits: u128,
+    decimals: u32,
+}
+
+impl Decimal {
+    fn parse(text: &str) -> Option<Self> {
+        let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+        let fraction = fraction.trim_end_matches('0');
+        let is_number = |s: &str| s.bytes().all(|b| b.is_ascii_digit());
+        // 18 digits before and after the point keep the product with any factor below 2^127
+        if whole.is_empty()
+            || !is_number(whole)
+            || !is_number(fraction)
+            || whole.len() > 18
+            || fraction.len() > 18
+            || text.ends_with('.')
+        {
+            return None;
+        }
+        let digits = format!("{whole}{fraction}").parse().ok()?;
+        Some(Self { digits, decimals: u32::try_from(fraction.len()).ok()? })
+    }
+
+    /// `self * factor`, rounded to the nearest whole; too much becomes the largest number, which no bound allows.
+    fn times(&self, factor: u128) -> u64 {
+        let unit = 10u128.pow(self.decimals);
+        let product = self.digits.saturating_mul(factor).saturating_add(unit / 2) / unit;
+        u64::try_from(product).unwrap_or(u64::MAX)
+    }
+}
+
+fn split(text: &str) -> (&str, &str) {
+    let text = text.trim();
+    let end = text.find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | '-' | '+')).unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    (number, unit.trim_start())
+}
+
+/// Reads a quantity, in its base unit.
+///
+/// # Errors
+/// When `text` is not a number followed by a unit of this dimension, or is negative.
+pub fn parse(text: &str, dimension: Dimension) -> Result<u64, NotAQuantity> {
+    let (number, unit) = split(text);
+    let noun = dimension.noun();
+    let usual = || format!("write it like \"{}\"; units are {}", dimension.example(), dimension.unit_list());
+    if number.starts_with('-') {
+        return Err(NotAQuantity::new(format!("\"{text}\" is negative"), usual()));
+    }
+    let Some(decimal) = Decimal::parse(number) else {
+        return Err(NotAQuantity::new(format!("\"{text}\" is not {noun}"), usual()));
+    };
+    if let Some(factor) = dimension.factor(unit) {
+        return Ok(decimal.times(factor.into()));
+    }
+    // zero is the same in every unit
+    if unit.is_empty() && decimal.digits == 0 {
+        return Ok(0);
+    }
+    Err(wrong_unit(number, unit, dimension))
+}
+
+fn wrong_unit(number: &str, unit: &str, wanted: Dimension) -> NotAQuantity {
+    let noun = wanted.noun();
+    let units = wanted.unit_list();
+    if unit.is_empty() {
+        let (name, _) = wanted.units()[wanted.units().len().min(3) - 1];
+        return NotAQuantity::new(
+            format!("\"{number}\" has no unit"),
+            format!("write the unit with the number, as in \"{number}{name}\"; units are {units}"),
+        );
+    }
+    let text = format!("{number}{unit}");
+    if let Some((name, _)) = wanted.units().iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)) {
+        return NotAQuantity::new(
+            format!("\"{unit}\" is not a unit of {}", &noun[2..]),
+            format!("did you mean \"{number}{name}\"? Units are {units}"),
+        );
+    }
+    for other in [Dimension::Time, Dimension::Rate, Dimension::Size] {
+        if other != wanted && other.factor(unit).is_some() {
+            return NotAQuantity::new(
+                format!("\"{text}\" is {}, but {noun} is wanted", other.noun()),
+                format!("write it like \"{}\"; units are {units}", wanted.example()),
+            );
+        }
+    }
+    if let Some(prefix) = unit.to_ascii_lowercase().strip_suffix("bps").filter(|p| p.len() < 2) {
+        return NotAQuantity::new(
+            format!("\"{unit}\" is ambiguous: some tools read it as bits, others as bytes"),
+            format!("write \"{number}{prefix}bit\" for bits per second; units are {units}"),
+        );
+    }
+    NotAQuantity::new(
+        format!("\"{unit}\" is not a unit of {}", &noun[2..]),
+        format!("write it like \"{}\"; units are {units}", wanted.example()),
+    )
+}
+
+/// Reads a time.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_time(text: &str) -> Result<Duration, NotAQuantity> {
+    parse(text, Dimension::Time).map(Duration::from_nanos)
+}
+
+/// A buffer as written: bytes, or a multiple of the bandwidth-delay product.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Buffer {
+    /// Bytes.
+    Bytes(u64),
+    /// Millionths of a bandwidth-delay product.
+    Bdp {
+        /// 1,000,000 is one BDP.
+        millionths: u64,
+    },
+}
+
+impl Buffer {
+    /// Bytes that it stands for on a link of this rate, with this RTT as the product's delay.
+    #[must_use]
+    pub fn bytes(self, rate_bps: u64, rtt: Duration) -> u64 {
+        match self {
+            Self::Bytes(bytes) => bytes,
+            Self::Bdp { millionths } => {
+                let bdp_bit_ns = u128::from(rate_bps) * rtt.as_nanos();
+                let bytes = bdp_bit_ns.saturating_mul(millionths.into()) / (8 * 1_000_000_000 * 1_000_000);
+                u64::try_from(bytes).unwrap_or(u64::MAX)
+            }
+        }
+    }
+}
+
+/// Reads a buffer size: a size, or a multiple of the BDP such as "1.5bdp".
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_buffer(text: &str) -> Result<Buffer, NotAQuantity> {
+    let (number, unit) = split(text);
+    if unit.eq_ignore_ascii_case("bdp") && !number.starts_with('-') {
+        return match Decimal::parse(number) {
+            Some(decimal) => Ok(Buffer::Bdp { millionths: decimal.times(1_000_000) }),
+            None => Err(NotAQuantity::new(
+                format!("\"{text}\" is not a size"),
+                "write it like \"1.5bdp\" or \"2MB\"",
+            )),
+        };
+    }
+    parse(text, Dimension::Size).map(Buffer::Bytes).map_err(|mut error| {
+        error.help.push_str(", or a multiple of the bandwidth-delay product, as in \"1.5bdp\"");
+        error
+    })
+}
+
+/// Writes a quantity in the largest unit that needs no fraction: 1100000000 as "1100mbit", 0 as "0s".
+#[must_use]
+pub fn show(value: u64, dimension: Dimension) -> String {
+    // powers of ten up to seconds: "90s" reads better than "1.5min", and "2GB" better than "1953125KiB"
+    let units: Vec<_> = dimension
+        .units()
+        .iter()
+        .filter(|(name, _)| !matches!(*name, "min" | "h" | "KiB" | "MiB" | "GiB"))
+        .collect();
+    let zero = if dimension == Dimension::Time { "s" } else { units[0].0 };
+    if value == 0 {
+        return format!("0{zero}");
+    }
+    let (name, factor) = units.into_iter().rev().find(|(_, factor)| value.is_multiple_of(*factor)).unwrap_or(&("", 1));
+    format!("{}{name}", value / factor)
+}
+
+/// Writes a time as [`show`] does.
+#[must_use]
+pub fn show_time(time: Duration) -> String {
+    show(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX), Dimension::Time)
+}

@@ -1,0 +1,552 @@
+//! From TOML to a [`Scenario`]: finds the values, remembers where each stands, and goes on after an error so
+//! that one look shows them all.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+use std::time::Duration;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::check::{self, Complaint, Fault};
+use crate::keys::{self, KEYS, Key, Kind, MOST_FLOWS, Section};
+use crate::problem::{Invalid, Problem};
+use crate::quantity::{self, Buffer, Dimension, NotAQuantity, show_time};
+use crate::sets::{self, Set, Sources};
+use crate::{Catalog, Flow, Link, Scenario};
+
+/// Reads a scenario from a text, after making the changes in `sets`. `name` is the file's name in errors.
+///
+/// # Errors
+/// Everything that is wrong with it, each with its place.
+pub fn parse(name: &str, text: &str, sets: &[Set], catalog: &dyn Catalog) -> Result<Scenario, Invalid> {
+    let mut reader = Reader {
+        sources: Sources::new(name, text),
+        catalog,
+        problems: Vec::new(),
+        places: HashMap::new(),
+        origin: Vec::new(),
+    };
+    let (document, errors) = DeTable::parse_recoverable(text);
+    for error in errors {
+        let span = error.span().unwrap_or(0..0);
+        let message = format!("this is not TOML: {}", error.message());
+        let help = "strings stand in quotes, as in rate = \"100mbit\"; see docs/reference/scenario.md";
+        reader.complain(span, "", Complaint::new("syntax", message, help));
+    }
+    let mut document = document.into_inner();
+    // a broken text would only give errors that follow from the first
+    if reader.problems.is_empty() {
+        for (span, complaint) in sets::apply(&mut document, sets, &mut reader.sources, catalog) {
+            reader.complain(span, "", complaint);
+        }
+        if let Some(scenario) = reader.scenario(&document) {
+            return Ok(scenario);
+        }
+    }
+    Err(reader.into_invalid())
+}
+
+/// A table of the file, and what it is.
+struct Part<'t, 'i> {
+    section: Section,
+    index: usize,
+    table: &'t DeTable<'i>,
+    span: Range<usize>,
+}
+
+struct Reader<'a> {
+    sources: Sources,
+    catalog: &'a dyn Catalog,
+    problems: Vec<Problem>,
+    /// Where each value stands; a part as a whole under the key "".
+    places: HashMap<(&'static str, usize, &'static str), Range<usize>>,
+    /// Which `[[flow]]` each flow came from.
+    origin: Vec<usize>,
+}
+
+impl Reader<'_> {
+    fn complain(&mut self, span: Range<usize>, key: &str, complaint: Complaint) {
+        let problem = Problem::new(complaint.kind, key.to_owned(), complaint.message, complaint.help);
+        let (text, span) = self.sources.locate(span);
+        let problem = problem.at(text, span);
+        // a group's flows share their place: say it once
+        let said = |p: &Problem| {
+            (p.line, p.column, p.kind, &p.key) == (problem.line, problem.column, problem.kind, &problem.key)
+                && p.file == problem.file
+        };
+        if !self.problems.iter().any(said) {
+            self.problems.push(problem);
+        }
+    }
+
+    fn into_invalid(mut self) -> Invalid {
+        self.problems.sort_by(|a, b| {
+            (&a.file == "--set", a.line, a.column).cmp(&(&b.file == "--set", b.line, b.column))
+        });
+        Invalid { problems: self.problems }
+    }
+
+    fn scenario(&mut self, document: &DeTable<'_>) -> Option<Scenario> {
+        let top = self.part(Section::Top, 0, document, 0..0);
+        let title = self.text(&top, "title");
+        let why = self.text(&top, "why").unwrap_or_default();
+        let seed = self.integer(&top, "seed").unwrap_or(1);
+        let duration = self.time(&top, "duration");
+        let interval = self.time(&top, "interval");
+        let window = self.window(document);
+        let flows = self.flows(document);
+        let links = self.links(document, &flows);
+        if !self.problems.is_empty() {
+            return None;
+        }
+        let duration = duration?;
+        let from = window.0.unwrap_or(Duration::from_secs(20).min(duration / 3));
+        let mut scenario = Scenario {
+            title: title?,
+            why,
+            seed,
+            duration,
+            window: (from, window.1.unwrap_or(duration)),
+            interval: interval.unwrap_or(Duration::from_millis(100).min(duration / 10)),
+            links,
+            flows,
+            hash: String::new(),
+        };
+        for fault in check::relations(&scenario) {
+            self.fault(fault);
+        }
+        scenario.hash = scenario.canonical_hash();
+        self.problems.is_empty().then_some(scenario)
+    }
+
+    fn fault(&mut self, fault: Fault) {
+        let Fault { section, index, key, complaint } = fault;
+        let index =
+            if section == Section::Flow { self.origin.get(index).copied().unwrap_or(0) } else { index };
+        let place = |key| self.places.get(&(section.header(), index, key)).cloned();
+        let span = place(key).or_else(|| place("")).unwrap_or(0..0);
+        self.complain(span, &path(section, key), complaint);
+    }
+
+    fn window(&mut self, document: &DeTable<'_>) -> (Option<Duration>, Option<Duration>) {
+        let Some(value) = document.get("window") else { return (None, None) };
+        let DeValue::Table(table) = value.get_ref() else {
+            self.not_a_table(Section::Window, value);
+            return (None, None);
+        };
+        let part = self.part(Section::Window, 0, table, value.span());
+        (self.time(&part, "from"), self.time(&part, "to"))
+    }
+
+    fn links(&mut self, document: &DeTable<'_>, flows: &[Flow]) -> Vec<Link> {
+        let parts = self.parts(document, Section::Link, "link");
+        let longest = flows.iter().map(|flow| flow.rtt).max().unwrap_or_default();
+        let mut links = Vec::new();
+        for part in &parts {
+            let default =
+                if parts.len() == 1 { "bottleneck".to_owned() } else { format!("link{}", part.index + 1) };
+            let name = self.text(part, "name").unwrap_or(default);
+            let rate = self.quantity(part, "rate", Dimension::Rate);
+            let bdp_rtt = self.time(part, "bdp_rtt").unwrap_or(longest);
+            let buffer = self.buffer(part, rate, bdp_rtt);
+            if let (Some(rate_bps), Some(buffer_bytes)) = (rate, buffer) {
+                links.push(Link { name, rate_bps, buffer_bytes });
+            }
+        }
+        links
+    }
+
+    fn buffer(&mut self, part: &Part<'_, '_>, rate: Option<u64>, rtt: Duration) -> Option<u64> {
+        let (key, value) = self.find(part, "buffer")?;
+        let text = self.quantity_text(key, value)?;
+        let buffer = self.parsed(key, value, quantity::parse_buffer(text))?;
+        let bytes = match buffer {
+            Buffer::Bytes(bytes) => bytes,
+            // without the rate there is an error already, and the product has no value
+            Buffer::Bdp { .. } => buffer.bytes(rate?, rtt),
+        };
+        if matches!(buffer, Buffer::Bdp { .. }) && rtt.is_zero() {
+            return None;
+        }
+        self.bounded(key, value, bytes)
+    }
+
+    fn flows(&mut self, document: &DeTable<'_>) -> Vec<Flow> {
+        let parts = self.parts(document, Section::Flow, "flow");
+        let given: Vec<_> = parts.iter().map(|part| self.text(part, "name")).collect();
+        let mut names: HashSet<String> = given.iter().flatten().cloned().collect();
+        let mut flows = Vec::new();
+        for (part, given) in parts.iter().zip(given) {
+            let cc = self.algorithm(part);
+            let set = self.parameters(part, cc.as_deref());
+            let rtt = self.time(part, "rtt");
+            let start = self.time(part, "start").unwrap_or_default();
+            let stop = self.time(part, "stop");
+            let count = self.integer(part, "count").unwrap_or(1);
+            let stagger = self.time(part, "stagger").unwrap_or_default();
+            if flows.len() as u64 + count > MOST_FLOWS {
+                let complaint = Complaint::new(
+                    "out-of-range",
+                    format!("the scenario has more than {MOST_FLOWS} flows"),
+                    "write a smaller `count`",
+                );
+                self.complain(part.span.clone(), "flow.count", complaint);
+                return flows;
+            }
+            let (Some(cc), Some(rtt)) = (cc, rtt) else { continue };
+            let name = given.unwrap_or_else(|| unused(&show_time(rtt), &mut names));
+            let first = Flow { name, cc, set, rtt, start, stop };
+            self.group(part, &first, count, stagger, &mut flows);
+        }
+        flows
+    }
+
+    fn group(
+        &mut self,
+        part: &Part<'_, '_>,
+        first: &Flow,
+        count: u64,
+        stagger: Duration,
+        flows: &mut Vec<Flow>,
+    ) {
+        if count == 1 {
+            self.origin.push(part.index);
+            flows.push(first.clone());
+            return;
+        }
+        let mut start = first.start;
+        for number in 1..=count {
+            let name = format!("{}-{number}", first.name);
+            self.origin.push(part.index);
+            flows.push(Flow { name, start, ..first.clone() });
+            start = start.saturating_add(stagger);
+        }
+    }
+
+    fn algorithm(&mut self, part: &Part<'_, '_>) -> Option<String> {
+        let name = self.text(part, "cc")?;
+        let span = self.places.get(&(Section::Flow.header(), part.index, "cc"))?.clone();
+        match check::algorithm(&name, self.catalog) {
+            Ok(()) => Some(name),
+            Err(complaint) => {
+                self.complain(span, "flow.cc", complaint);
+                None
+            }
+        }
+    }
+
+    fn parameters(&mut self, part: &Part<'_, '_>, cc: Option<&str>) -> Vec<(String, String)> {
+        let Some((_, value)) = self.find(part, "set") else { return Vec::new() };
+        let DeValue::Table(table) = value.get_ref() else {
+            let help = "write a table, as in set = { alpha = \"3ms\" }";
+            let complaint =
+                Complaint::new("wrong-type", format!("`set` is {}", kind_of(value.get_ref())), help);
+            self.complain(value.span(), "flow.set", complaint);
+            return Vec::new();
+        };
+        let mut set = Vec::new();
+        for (name, value) in table {
+            let path = format!("flow.set.{}", name.get_ref());
+            let Some(text) = scalar(value.get_ref()) else {
+                let message = format!("a parameter cannot be {}", kind_of(value.get_ref()));
+                let complaint = Complaint::new("wrong-type", message, "write a text or a number");
+                self.complain(value.span(), &path, complaint);
+                continue;
+            };
+            // without a known algorithm there is an error already
+            let Some(cc) = cc else { continue };
+            match check::parameter(cc, name.get_ref(), &text, self.catalog) {
+                Ok(()) => set.push((name.get_ref().to_string(), text)),
+                Err(complaint) if complaint.kind == "unknown-parameter" => {
+                    self.complain(name.span(), &path, complaint);
+                }
+                Err(complaint) => self.complain(value.span(), &path, complaint),
+            }
+        }
+        set
+    }
+
+    // -- parts and values ------------------------------------------------------------------------------------------
+
+    /// The tables of `[[link]]` or `[[flow]]`; there must be one.
+    fn parts<'t, 'i>(
+        &mut self,
+        document: &'t DeTable<'i>,
+        section: Section,
+        name: &str,
+    ) -> Vec<Part<'t, 'i>> {
+        let mut parts = Vec::new();
+        match document.get(name).map(|value| (value, value.get_ref())) {
+            Some((_, DeValue::Array(items))) if !items.is_empty() => {
+                for (index, item) in items.iter().enumerate() {
+                    match item.get_ref() {
+                        DeValue::Table(table) => parts.push(self.part(section, index, table, item.span())),
+                        _ => self.not_a_table(section, item),
+                    }
+                }
+            }
+            Some((value, DeValue::Table(_))) => {
+                let message = format!("`[{name}]` stands in single brackets");
+                let help = format!("write `{}`: there may be several", section.header());
+                self.complain(value.span(), name, Complaint::new("wrong-type", message, help));
+            }
+            Some((value, _)) => self.not_a_table(section, value),
+            None => {
+                let message = format!("the scenario has no {name}");
+                let help = format!("add a part `{}`", section.header());
+                self.complain(0..0, name, Complaint::new("missing-key", message, help));
+            }
+        }
+        parts
+    }
+
+    fn not_a_table(&mut self, section: Section, value: &Spanned<DeValue<'_>>) {
+        let header = section.header();
+        let name = header.trim_matches(['[', ']']);
+        let message = format!("`{name}` is {}", kind_of(value.get_ref()));
+        let help = format!("write a part `{header}` with its keys below");
+        self.complain(value.span(), name, Complaint::new("wrong-type", message, help));
+    }
+
+    /// Notes where the keys of a table stand, and complains about those that do not exist or are missing.
+    fn part<'t, 'i>(
+        &mut self,
+        section: Section,
+        index: usize,
+        table: &'t DeTable<'i>,
+        span: Range<usize>,
+    ) -> Part<'t, 'i> {
+        self.places.insert((section.header(), index, ""), span.clone());
+        let is_part = |name: &str| section == Section::Top && matches!(name, "window" | "link" | "flow");
+        for (name, value) in table {
+            match keys::find(section, name.get_ref()) {
+                Some(key) => {
+                    self.places.insert((section.header(), index, key.name), value.span());
+                }
+                None if is_part(name.get_ref()) => {}
+                None => self.unknown_key(section, name),
+            }
+        }
+        for key in KEYS.iter().filter(|key| key.section == section && key.default.is_none()) {
+            if !table.contains_key(key.name) {
+                let place = if section == Section::Top {
+                    "the scenario".into()
+                } else {
+                    format!("`{}`", section.header())
+                };
+                let complaint = Complaint::new(
+                    "missing-key",
+                    format!("{place} has no `{}`", key.name),
+                    format!("add {} = {}", key.name, example(key)),
+                );
+                self.complain(span.clone(), &path(section, key.name), complaint);
+            }
+        }
+        Part { section, index, table, span }
+    }
+
+    fn unknown_key(&mut self, section: Section, name: &Spanned<std::borrow::Cow<'_, str>>) {
+        let parts: &[&str] = if section == Section::Top { &["window", "link", "flow"] } else { &[] };
+        let own = KEYS.iter().filter(|key| key.section == section).map(|key| key.name);
+        let known: Vec<_> = own.chain(parts.iter().copied()).collect();
+        let written = name.get_ref();
+        let elsewhere = KEYS.iter().find(|key| key.name == *written && key.section != section);
+        let meant = match (keys::nearest(written, known.iter().copied()), elsewhere) {
+            (_, Some(key)) => format!("`{written}` belongs {}. ", place_of(key.section)),
+            (Some(guess), None) => format!("did you mean `{guess}`? "),
+            (None, None) => String::new(),
+        };
+        let complaint = Complaint::new(
+            "unknown-key",
+            format!("there is no key `{written}` {}", place_of(section)),
+            format!("{meant}Known are {}", known.join(", ")),
+        );
+        self.complain(name.span(), &path(section, written), complaint);
+    }
+
+    fn find<'t, 'i>(
+        &self,
+        part: &Part<'t, 'i>,
+        name: &str,
+    ) -> Option<(&'static Key, &'t Spanned<DeValue<'i>>)> {
+        Some((keys::find(part.section, name)?, part.table.get(name)?))
+    }
+
+    fn bounded(&mut self, key: &Key, value: &Spanned<DeValue<'_>>, number: u64) -> Option<u64> {
+        match check::bounds(key, number) {
+            Ok(()) => Some(number),
+            Err(complaint) => {
+                self.complain(value.span(), &path(key.section, key.name), complaint);
+                None
+            }
+        }
+    }
+
+    fn wrong_type(&mut self, key: &Key, value: &Spanned<DeValue<'_>>) {
+        let wanted = match key.kind {
+            Kind::Integer => "a whole number".to_owned(),
+            Kind::Quantity(dimension) => format!("{} in quotes", dimension.noun()),
+            Kind::Buffer => "a size in quotes".to_owned(),
+            _ => "text in quotes".to_owned(),
+        };
+        let complaint = Complaint::new(
+            "wrong-type",
+            format!("`{}` is {}, but {wanted} is wanted", key.name, kind_of(value.get_ref())),
+            format!("write {} = {}", key.name, example(key)),
+        );
+        self.complain(value.span(), &path(key.section, key.name), complaint);
+    }
+
+    fn text(&mut self, part: &Part<'_, '_>, name: &str) -> Option<String> {
+        let (key, value) = self.find(part, name)?;
+        let DeValue::String(text) = value.get_ref() else {
+            self.wrong_type(key, value);
+            return None;
+        };
+        if text.chars().any(|c| c.is_control() && !(name == "why" && c == '\n')) {
+            let message = format!("`{name}` has a control character or a line break");
+            let complaint = Complaint::new("wrong-type", message, "write it on one line");
+            self.complain(value.span(), &path(key.section, name), complaint);
+            return None;
+        }
+        self.bounded(key, value, text.chars().count() as u64)?;
+        Some(text.to_string())
+    }
+
+    fn integer(&mut self, part: &Part<'_, '_>, name: &str) -> Option<u64> {
+        let (key, value) = self.find(part, name)?;
+        let DeValue::Integer(integer) = value.get_ref() else {
+            self.wrong_type(key, value);
+            return None;
+        };
+        if integer.as_str().starts_with('-') {
+            let complaint = Complaint::new(
+                "out-of-range",
+                format!("`{name}` is {}: it must not be negative", integer.as_str()),
+                format!("write a value from {}", key.bounds()),
+            );
+            self.complain(value.span(), &path(key.section, name), complaint);
+            return None;
+        }
+        let number = u64::from_str_radix(integer.as_str(), integer.radix()).unwrap_or(u64::MAX);
+        self.bounded(key, value, number)
+    }
+
+    fn quantity_text<'t>(&mut self, key: &Key, value: &'t Spanned<DeValue<'_>>) -> Option<&'t str> {
+        match value.get_ref() {
+            DeValue::String(text) => Some(text),
+            DeValue::Integer(number) => self.no_unit(key, value, number.as_str()),
+            DeValue::Float(number) => self.no_unit(key, value, number.as_str()),
+            _ => {
+                self.wrong_type(key, value);
+                None
+            }
+        }
+    }
+
+    fn no_unit<'t>(&mut self, key: &Key, value: &Spanned<DeValue<'_>>, number: &str) -> Option<&'t str> {
+        let complaint = Complaint::new(
+            "wrong-unit",
+            format!("`{}` is {number} without a unit", key.name),
+            format!(
+                "write the unit with the number and both in quotes, as in {} = {}",
+                key.name,
+                example(key)
+            ),
+        );
+        self.complain(value.span(), &path(key.section, key.name), complaint);
+        None
+    }
+
+    fn parsed<T>(
+        &mut self,
+        key: &Key,
+        value: &Spanned<DeValue<'_>>,
+        result: Result<T, NotAQuantity>,
+    ) -> Option<T> {
+        match result {
+            Ok(parsed) => Some(parsed),
+            Err(error) => {
+                let kind = if error.message.ends_with("negative") { "out-of-range" } else { "wrong-unit" };
+                let message = format!("`{}`: {}", key.name, error.message);
+                self.complain(
+                    value.span(),
+                    &path(key.section, key.name),
+                    Complaint::new(kind, message, error.help),
+                );
+                None
+            }
+        }
+    }
+
+    fn quantity(&mut self, part: &Part<'_, '_>, name: &str, dimension: Dimension) -> Option<u64> {
+        let (key, value) = self.find(part, name)?;
+        let text = self.quantity_text(key, value)?;
+        let number = self.parsed(key, value, quantity::parse(text, dimension))?;
+        self.bounded(key, value, number)
+    }
+
+    fn time(&mut self, part: &Part<'_, '_>, name: &str) -> Option<Duration> {
+        self.quantity(part, name, Dimension::Time).map(Duration::from_nanos)
+    }
+}
+
+fn path(section: Section, key: &str) -> String {
+    match section {
+        Section::Top => key.to_owned(),
+        Section::Window => format!("window.{key}"),
+        Section::Link => format!("link.{key}"),
+        Section::Flow => format!("flow.{key}"),
+    }
+}
+
+fn place_of(section: Section) -> String {
+    match section {
+        Section::Top => "at the top of the file".into(),
+        _ => format!("under `{}`", section.header()),
+    }
+}
+
+fn example(key: &Key) -> String {
+    match (key.kind, key.name) {
+        (_, "title") => "\"A short and a long flow share a deep buffer\"".into(),
+        (_, "duration") => "\"60s\"".into(),
+        (Kind::Integer, _) => "1".into(),
+        (Kind::Quantity(dimension), _) => format!("\"{}\"", dimension.example()),
+        (Kind::Buffer, _) => format!("\"{}\"", Dimension::Size.example()),
+        (Kind::Algorithm, _) => "\"bbr1\"".into(),
+        (Kind::Text, _) => "\"...\"".into(),
+        (Kind::Parameters, _) => "{ alpha = \"3ms\" }".into(),
+    }
+}
+
+fn kind_of(value: &DeValue<'_>) -> &'static str {
+    match value {
+        DeValue::String(_) => "a text",
+        DeValue::Integer(_) | DeValue::Float(_) => "a number",
+        DeValue::Boolean(_) => "true or false",
+        DeValue::Datetime(_) => "a date",
+        DeValue::Array(_) => "a list",
+        DeValue::Table(_) => "a table",
+    }
+}
+
+fn scalar(value: &DeValue<'_>) -> Option<String> {
+    match value {
+        DeValue::String(text) => Some(text.to_string()),
+        DeValue::Integer(number) if number.radix() == 10 => Some(number.as_str().to_owned()),
+        DeValue::Float(number) => Some(number.as_str().to_owned()),
+        DeValue::Boolean(truth) => Some(truth.to_string()),
+        _ => None,
+    }
+}
+
+/// `wanted`, or `wanted-2`, `wanted-3`, ... if it is taken.
+fn unused(wanted: &str, names: &mut HashSet<String>) -> String {
+    let numbered = (2u64..).map(|number| format!("{wanted}-{number}"));
+    let name = std::iter::once(wanted.to_owned()).chain(numbered).find(|name| !names.contains(name));
+    let name = name.unwrap_or_else(|| wanted.to_owned());
+    names.insert(name.clone());
+    name
+}

@@ -1,0 +1,290 @@
+//! `KEY=VALUE` from the command line: changes to a scenario before it is checked.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::Catalog;
+use crate::check::Complaint;
+use crate::keys::{self, KEYS, Kind, Section};
+use crate::problem::Text;
+
+/// One change: a key of the scenario, or a parameter of an algorithm, and its new value.
+///
+/// | key | changes |
+/// |---|---|
+/// | `duration`, `seed`, ... | a key at the top |
+/// | `window.from`, `window.to` | the window |
+/// | `link.KEY`, `link.NAME.KEY` | all links, or the one of that name (or number, from 1) |
+/// | `flow.KEY`, `flow.NAME.KEY` | all flows, or the one of that name (or number, from 1) |
+/// | `ALGORITHM.PARAMETER` | the parameter in all flows with this algorithm |
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Set {
+    key: String,
+    value: String,
+}
+
+/// A `KEY=VALUE` without its `=` or its key.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("\"{0}\" is not KEY=VALUE; write for example \"duration=30s\" or \"bbq.alpha=3ms\"")]
+pub struct NotASet(String);
+
+impl std::str::FromStr for Set {
+    type Err = NotASet;
+
+    fn from_str(text: &str) -> Result<Self, NotASet> {
+        let (key, value) = text.split_once('=').ok_or_else(|| NotASet(text.to_owned()))?;
+        let (key, value) = (key.trim(), value.trim());
+        if key.is_empty() {
+            return Err(NotASet(text.to_owned()));
+        }
+        Ok(Self { key: key.to_owned(), value: value.to_owned() })
+    }
+}
+
+impl Set {
+    /// A change of `key` to `value`.
+    #[must_use]
+    pub fn new(key: impl Into<String>, value: impl Into<String>) -> Self {
+        Self { key: key.into(), value: value.into() }
+    }
+
+    fn text(&self) -> String {
+        format!("{}={}", self.key, self.value)
+    }
+}
+
+/// The file and the changes as one address space: a span beyond the file's end belongs to a change. So a value
+/// knows its place wherever it came from.
+pub(crate) struct Sources {
+    file: Text,
+    length: usize,
+    sets: Vec<(usize, Text)>,
+}
+
+impl Sources {
+    pub(crate) fn new(name: &str, text: &str) -> Self {
+        Self { file: Text::new(name, text, "toml"), length: text.len(), sets: Vec::new() }
+    }
+
+    /// Adds a change and returns the spans of its key and value.
+    fn add(&mut self, set: &Set) -> (Range<usize>, Range<usize>) {
+        let text = set.text();
+        let base = self.sets.last().map_or(self.length, |(base, text)| base + text.source.inner().len()) + 1;
+        let end = base + set.key.len();
+        let spans = (base..end, end + 1..base + text.len());
+        self.sets.push((base, Text::new("--set", &text, "toml")));
+        spans
+    }
+
+    /// The text that a span lies in, and the span within it.
+    pub(crate) fn locate(&self, span: Range<usize>) -> (&Text, Range<usize>) {
+        match self.sets.iter().rev().find(|(base, _)| span.start >= *base) {
+            Some((base, text)) => (text, span.start - base..span.end.saturating_sub(*base)),
+            None => (&self.file, span),
+        }
+    }
+}
+
+/// Changes the document. Returns a complaint with its place for each change that has no place in it.
+pub(crate) fn apply<'i>(
+    document: &mut DeTable<'i>,
+    sets: &'i [Set],
+    sources: &mut Sources,
+    catalog: &dyn Catalog,
+) -> Vec<(Range<usize>, Complaint)> {
+    let mut complaints = Vec::new();
+    // parameters last: which flow has which algorithm may be changed too
+    let is_parameter = |set: &&Set| parameter_of(&set.key, catalog).is_some();
+    let ordered = sets.iter().filter(|set| !is_parameter(set)).chain(sets.iter().filter(is_parameter));
+    for set in ordered {
+        let (key, value) = sources.add(set);
+        if let Err(complaint) = change(document, set, &key, &value, catalog) {
+            complaints.push((key, complaint));
+        }
+    }
+    complaints
+}
+
+fn parameter_of<'k>(key: &'k str, catalog: &dyn Catalog) -> Option<(&'k str, &'k str)> {
+    key.split_once('.').filter(|(algorithm, _)| catalog.algorithms().contains(algorithm))
+}
+
+fn change<'i>(
+    document: &mut DeTable<'i>,
+    set: &'i Set,
+    key_span: &Range<usize>,
+    value_span: &Range<usize>,
+    catalog: &dyn Catalog,
+) -> Result<(), Complaint> {
+    if let Some((algorithm, parameter)) = parameter_of(&set.key, catalog) {
+        let value = DeValue::String(Cow::Borrowed(set.value.as_str()));
+        return set_parameter(
+            document,
+            algorithm,
+            parameter,
+            key_span,
+            &Spanned::new(value_span.clone(), value),
+        );
+    }
+    let (section, selector, name) = split_key(&set.key).ok_or_else(|| unknown(set, catalog))?;
+    let key = keys::find(section, name).ok_or_else(|| unknown(set, catalog))?;
+    if key.kind == Kind::Parameters {
+        return Err(Complaint::new(
+            "unknown-key",
+            format!("`{}` is a table", set.key),
+            "set a parameter as ALGORITHM.PARAMETER=VALUE, as in `--set bbq.alpha=3ms`",
+        ));
+    }
+    let value = Spanned::new(value_span.clone(), typed(&set.value, key.kind));
+    let name = Spanned::new(key_span.clone(), Cow::Borrowed(key.name));
+    match section {
+        Section::Top => put(document, &name, &value),
+        Section::Window => {
+            let window = document
+                .entry(Spanned::new(key_span.clone(), "window".into()))
+                .or_insert_with(|| Spanned::new(key_span.clone(), DeValue::Table(DeTable::new())));
+            if let DeValue::Table(table) = window.get_mut() {
+                put(table, &name, &value);
+            }
+        }
+        Section::Link | Section::Flow => {
+            let array = if section == Section::Link { "link" } else { "flow" };
+            let mut changed = false;
+            for (index, table) in tables(document, array).enumerate() {
+                if selector.is_none_or(|wanted| answers_to(table, index, wanted)) {
+                    put(table, &name, &value);
+                    changed = true;
+                }
+            }
+            if let (false, Some(wanted)) = (changed, selector) {
+                let names: Vec<_> =
+                    tables(document, array).enumerate().map(|(index, table)| called(table, index)).collect();
+                return Err(Complaint::new(
+                    "unknown-key",
+                    format!("there is no {array} `{wanted}`"),
+                    format!("this scenario has {}", names.join(", ")),
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Section, name of one link or flow, key.
+fn split_key(key: &str) -> Option<(Section, Option<&str>, &str)> {
+    let Some((section, rest)) = key.split_once('.') else { return Some((Section::Top, None, key)) };
+    let section = match section {
+        "window" => return Some((Section::Window, None, rest)),
+        "link" => Section::Link,
+        "flow" => Section::Flow,
+        _ => return None,
+    };
+    // a name may have dots, a key has none
+    match rest.rsplit_once('.') {
+        Some((name, key)) => Some((section, Some(name), key)),
+        None => Some((section, None, rest)),
+    }
+}
+
+fn typed(value: &str, kind: Kind) -> DeValue<'_> {
+    match DeValue::parse(value).map(Spanned::into_inner) {
+        Ok(integer @ DeValue::Integer(_)) if kind == Kind::Integer => integer,
+        _ => DeValue::String(Cow::Borrowed(value)),
+    }
+}
+
+fn put<'i>(table: &mut DeTable<'i>, name: &Spanned<Cow<'i, str>>, value: &Spanned<DeValue<'i>>) {
+    table.remove(name.get_ref().as_ref());
+    table.insert(name.clone(), value.clone());
+}
+
+fn tables<'t, 'i: 't>(
+    document: &'t mut DeTable<'i>,
+    array: &str,
+) -> impl Iterator<Item = &'t mut DeTable<'i>> {
+    let items = match document.get_mut(array).map(Spanned::get_mut) {
+        Some(DeValue::Array(items)) => Some(items),
+        _ => None,
+    };
+    items.into_iter().flat_map(|items| items.iter_mut()).filter_map(|item| match item.get_mut() {
+        DeValue::Table(table) => Some(table),
+        _ => None,
+    })
+}
+
+fn string<'t>(table: &'t DeTable<'_>, key: &str) -> Option<&'t str> {
+    table.get(key).and_then(|value| value.get_ref().as_str())
+}
+
+fn called(table: &DeTable<'_>, index: usize) -> String {
+    string(table, "name")
+        .or(string(table, "rtt"))
+        .map_or_else(|| (index + 1).to_string(), |name| format!("`{name}`"))
+}
+
+fn answers_to(table: &DeTable<'_>, index: usize, wanted: &str) -> bool {
+    let name = string(table, "name").or(string(table, "rtt"));
+    name == Some(wanted) || (index + 1).to_string() == wanted
+}
+
+fn set_parameter<'i>(
+    document: &mut DeTable<'i>,
+    algorithm: &str,
+    parameter: &str,
+    key_span: &Range<usize>,
+    value: &Spanned<DeValue<'i>>,
+) -> Result<(), Complaint> {
+    let mut used: Vec<String> = Vec::new();
+    let mut changed = false;
+    for table in tables(document, "flow") {
+        let cc = string(table, "cc").unwrap_or_default().to_owned();
+        if cc == algorithm {
+            let set = table
+                .entry(Spanned::new(key_span.clone(), "set".into()))
+                .or_insert_with(|| Spanned::new(key_span.clone(), DeValue::Table(DeTable::new())));
+            if let DeValue::Table(set) = set.get_mut() {
+                put(set, &Spanned::new(key_span.clone(), Cow::Owned(parameter.to_owned())), value);
+            }
+            changed = true;
+        } else if !used.contains(&cc) {
+            used.push(cc);
+        }
+    }
+    if changed {
+        return Ok(());
+    }
+    Err(Complaint::new(
+        "unknown-key",
+        format!("no flow of this scenario uses `{algorithm}`"),
+        format!("its flows use {}", used.join(", ")),
+    ))
+}
+
+fn unknown(set: &Set, catalog: &dyn Catalog) -> Complaint {
+    let mut known: Vec<String> = KEYS
+        .iter()
+        .filter(|key| key.kind != Kind::Parameters)
+        .map(|key| match key.section {
+            Section::Top => key.name.to_owned(),
+            Section::Window => format!("window.{}", key.name),
+            Section::Link => format!("link.{}", key.name),
+            Section::Flow => format!("flow.{}", key.name),
+        })
+        .collect();
+    for algorithm in catalog.algorithms() {
+        known.extend(catalog.parameters(algorithm).iter().map(|name| format!("{algorithm}.{name}")));
+    }
+    let meant = keys::nearest(&set.key, known.iter().map(String::as_str));
+    let meant = meant.map(|guess| format!("did you mean `{guess}`? ")).unwrap_or_default();
+    Complaint::new(
+        "unknown-key",
+        format!("there is no key `{}`", set.key),
+        format!(
+            "{meant}Keys are those of a scenario file, as `duration`, `window.from`, `link.rate`, `flow.10ms.cc`, \
+             or ALGORITHM.PARAMETER"
+        ),
+    )
+}
