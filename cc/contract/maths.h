@@ -33,8 +33,13 @@ CC_INLINE u64 cc_mul_shift(u64 x, u64 factor, u32 shift)
 	return (x >> shift) * factor + (((x & ((1ull << shift) - 1)) * factor) >> shift);
 }
 
-/* x * fraction, for fractions up to 1. */
-CC_INLINE u32 cc_fraction_of(u32 x, u32 fraction) { return (u32)(((u64)x * fraction) >> CC_FRACTION_SHIFT); }
+/* x * fraction, rounded down. */
+CC_INLINE u32 cc_fraction_of(u32 x, u32 fraction)
+{
+	u64 product = ((u64)x * fraction) >> CC_FRACTION_SHIFT;
+
+	return product > 0xffffffffull ? 0xffffffffu : (u32)product;
+}
 
 /* a - b, but never below zero. */
 CC_INLINE u32 cc_sub_floor_u32(u32 a, u32 b) { return a > b ? a - b : 0; }

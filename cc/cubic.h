@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
+/*
+ * CUBIC: the window is a function of the time since the last loss, not of how many ACKs came back, so that growth does
+ * not depend on the RTT (much) and a long fat path is filled in seconds, not in hours.
+ *
+ * After a loss at window W_max, cwnd drops to beta * W_max and then follows
+ *
+ *	W(t) = C * (t - K)^3 + W_max		K = cbrt((W_max - cwnd) / C)		RFC 9438 section 4.2
+ *
+ *	  cwnd |                        .        convex: probes for a new maximum
+ *	 W_max |- - - - _..------------'
+ *	       |     .'                          concave: back quickly, then carefully
+ *	       |    /
+ *	  beta |---'
+ *	       +----+---------+-------------> t
+ *	            0         K
+ *
+ *	on ACK     cwnd += (W(t + min_rtt) - cwnd) / cwnd per packet, between 1/(100 cwnd) and 1/2     sections 4.4, 4.5
+ *	           but no slower than Reno with the same beta would be (+0.53 a round)                 section 4.3
+ *	loss, ECN  ssthresh = beta * cwnd; W_max = cwnd, or 0.85 cwnd when W_max is shrinking, to
+ *	           make room for newcomers ("fast convergence")                                        sections 4.6, 4.7
+ *	timeout    everything is forgotten: slow start, then K = 0 from where that ends                section 4.8
+ *	idle       the clock stands still                                                              section 5.8
+ *
+ * Slow start ends at the first sign of a queue rather than at the first loss, by HyStart (Ha and Rhee, "Taming the
+ * elephants", Computer Networks 55(9), 2011). Two detectors, either is enough:
+ *	ACK train  ACKs that follow each other closely span more than the round trip (half of it, without pacing);
+ *	delay      the least of a round's first 8 RTT samples is an eighth above the minimum (4 to 16 ms).
+ *
+ * Behaviour is that of Linux 6.18 net/ipv4/tcp_cubic.c. Where it departs from RFC 9438, so does this file: W_est keeps
+ * growing by 0.53 after it has passed the old maximum (the RFC then says 1); the target is not clamped to 1.5 cwnd,
+ * instead growth is limited to one packet per two acknowledged; ssthresh derives from cwnd, not from flight size; an
+ * undo restores cwnd and ssthresh, but not W_max. Departures from Linux: time is in microseconds, and "once per jiffy"
+ * is once per millisecond; the cube root is exact where Linux is within 0.2 %; 64-bit arithmetic where Linux's wraps
+ * (epochs above 340 s, windows above 4 million packets); idle time counts from the last ACK, not the last transmission;
+ * the largest GSO burst is taken to be 64 KiB.
+ */
+#ifndef CC_CUBIC_H
+#define CC_CUBIC_H
+
+#include "contract/contract.h"
+#include "contract/maths.h"
+#include "contract/params.h"
+#include "contract/window.h"
+
+/*
+ * beta and c: RFC 9438 sections 4.6 and 5.1. c below 0.04 is slower than Reno on any path, above 4 a burst.
+ * hystart_low_window: below 16 packets a round has too few samples. hystart_ack_delta_us: longest gap in a train.
+ */
+#define cubic_parameters(P)                                                                                            \
+	P(beta, 717, 102, 1023, CC_UNIT_FRACTION, "share of cwnd that is kept at a loss")                              \
+	P(c, 410, 41, 4096, CC_UNIT_FRACTION, "steepness of the curve, packets per second cubed")                      \
+	P(fast_convergence, 1, 0, 1, CC_UNIT_BOOL, "aim below the last maximum when maxima are shrinking")             \
+	P(reno_friendly, 1, 0, 1, CC_UNIT_BOOL, "never grow slower than Reno would")                                   \
+	P(hystart, 1, 0, 1, CC_UNIT_BOOL, "leave slow start before the first loss")                                    \
+	P(hystart_ack_train, 1, 0, 1, CC_UNIT_BOOL, "detect a full pipe by the length of ACK trains")                  \
+	P(hystart_delay, 1, 0, 1, CC_UNIT_BOOL, "detect a queue by the RTT")                                           \
+	P(hystart_low_window_pkts, 16, 2, 100000, CC_UNIT_PKTS, "least cwnd at which slow start may be left")          \
+	P(hystart_ack_delta_us, 2000, 1, 1000000, CC_UNIT_US, "ACKs closer than this belong to one train")
+
+struct cubic_params {
+	cubic_parameters(CC_PARAM_FIELD)
+};
+
+/* Time on the curve is in units of 1/1024 s, so that c * t^3 is a product and a shift. At most 2048 s: t^3 fits. */
+#define CUBIC_TIME_SHIFT 10
+#define CUBIC_TIME_MAX	 (1u << 21)
+/* Windows on the curve are bounded, so that K^3 fits: 2^26 packets, 100 GB in flight. */
+#define CUBIC_MAX_PKTS (1u << 26)
+
+/* How often the curve is looked up: at most once a millisecond, at least 32 times a second while cwnd stands. [Linux] */
+#define CUBIC_UPDATE_LEAST_US 1000u
+#define CUBIC_UPDATE_MOST_US  (CC_USEC_PER_SEC / 32)
+
+/* Packets acknowledged per packet of growth: limits. [Linux] */
+#define CUBIC_EVERY_LEAST     2u   /* at most half as much again per round */
+#define CUBIC_EVERY_UNPROVEN  20u  /* no loss seen yet: at least 5 % a round */
+#define CUBIC_EVERY_MOST_CWND 100u /* times cwnd: above the curve, stand still, almost */
+
+/* RTT samples within this time after a reduction still see the old queue. [Linux] */
+#define CUBIC_SETTLE_US CC_USEC_PER_SEC
+
+/* HyStart. RTT increase that shows a queue: min_rtt / 8, but 4 to 16 ms; over 8 samples a round. RFC 9406 section 4.3 */
+#define CUBIC_HYSTART_DELAY_LEAST_US 4000u
+#define CUBIC_HYSTART_DELAY_MOST_US  16000u
+#define CUBIC_HYSTART_DELAY_SHIFT    3
+#define CUBIC_HYSTART_SAMPLES	     8u
+/* Leeway of an ACK train for offloads: four bursts at the pacing rate, at most 1 ms. [Linux] */
+#define CUBIC_HYSTART_BURSTS_BYTES (4u * 65536u)
+#define CUBIC_HYSTART_LEEWAY_US	   1000u
+
+struct cubic {
+	struct cubic_params p;
+	u32 reno_every_8;	 /* packets acknowledged per packet of Reno's growth, over 8 cwnd */
+	u64 epoch_us;		 /* t = 0; moves on with idle time */
+	u64 update_us;		 /* when the curve was last looked up, */
+	u64 last_ack_us;	 /* latest ACK */
+	u64 round_us;		 /* HyStart: start of the round, */
+	u64 train_us;		 /* and latest ACK of the train that began with it */
+	u32 update_cwnd_pkts;	 /* and at which window */
+	u32 w_max_pkts;		 /* where the last loss was; 0: none */
+	u32 origin_pkts;	 /* the plateau of the curve */
+	u32 k;			 /* when it is reached, units of 1/1024 s */
+	u32 every_pkts;		 /* packets acknowledged per packet of growth */
+	u32 credit_pkts;	 /* acknowledged towards the next one */
+	u32 reno_cwnd_pkts;	 /* W_est: what Reno would have by now, */
+	u32 reno_acked_pkts;	 /* and acknowledged towards its next packet */
+	u32 min_rtt_us;		 /* CC_NO_RTT: no sample yet */
+	u32 round_min_rtt_us;	 /* HyStart: least RTT of this round */
+	u32 round_samples;	 /* of so many samples, counted up to 8 */
+	u32 round_end_seq;	 /* the round ends when this is acknowledged */
+	u32 phase;		 /* enum cc_phase, for onlookers */
+	bool in_epoch;		 /* the curve is in force */
+	bool hystart_done;	 /* one exit per slow start */
+	u8 reserved[6];
+};
+
+/* ---- the curve ---- */
+
+CC_INLINE u32 cubic_time(u64 us)
+{
+	return (u32)cc_min_u64(cc_mul_shift(us, (1ull << (CUBIC_TIME_SHIFT + 32)) / CC_USEC_PER_SEC, 32), CUBIC_TIME_MAX);
+}
+
+/* Largest integer whose cube is at most x: one binary digit per step, from the top; 2^63 is the cube of 2^21. */
+CC_STAGE u32 cubic_root(u64 x)
+{
+	u64 root = 0;
+	u32 bit;
+
+	for (bit = 1u << 21; bit; bit >>= 1) {
+		u64 candidate = root | bit;
+
+		if (candidate * candidate * candidate <= x)
+			root = candidate;
+	}
+	return (u32)root;
+}
+
+/* Begin to climb from cwnd. Without a higher maximum to return to, the climb is convex from the start. */
+CC_STAGE void cubic_start_epoch(struct cubic *s, u64 now_us, u32 cwnd_pkts, u32 acked_pkts)
+{
+	u64 below = cc_min_u32(cc_sub_floor_u32(s->w_max_pkts, cwnd_pkts), CUBIC_MAX_PKTS);
+
+	s->in_epoch = true;
+	s->epoch_us = now_us;
+	s->origin_pkts = cc_max_u32(s->w_max_pkts, cwnd_pkts);
+	s->k = cubic_root(below * cc_div(1ull << (CC_FRACTION_SHIFT + 3 * CUBIC_TIME_SHIFT), s->p.c));
+	s->reno_cwnd_pkts = cwnd_pkts;
+	s->reno_acked_pkts = acked_pkts;
+}
+
+/* W(t) in packets. */
+CC_STAGE u32 cubic_window_pkts(const struct cubic *s, u64 now_us)
+{
+	u64 rtt_us = s->min_rtt_us == CC_NO_RTT ? 0 : s->min_rtt_us;
+	u32 t = cubic_time((now_us > s->epoch_us ? now_us - s->epoch_us : 0) + rtt_us);
+	u64 offset = t < s->k ? s->k - t : t - s->k;
+	u32 rise = cc_saturate_u32(
+		cc_mul_shift(offset * offset * offset, s->p.c, CC_FRACTION_SHIFT + 3 * CUBIC_TIME_SHIFT));
+
+	if (t < s->k)
+		return cc_sub_floor_u32(s->origin_pkts, rise);
+	return (u32)cc_min_u64((u64)s->origin_pkts + rise, CC_INFINITE);
+}
+
+/* How many packets must be acknowledged for the window to grow by one, to be on the curve in a round. */
+CC_INLINE u32 cubic_every_pkts(const struct cubic *s, u32 cwnd_pkts, u32 target_pkts)
+{
+	u32 every = target_pkts > cwnd_pkts ? (u32)cc_div(cwnd_pkts, target_pkts - cwnd_pkts) :
+					      cc_saturate_u32((u64)cwnd_pkts * CUBIC_EVERY_MOST_CWND);
+
+	return s->w_max_pkts ? every : cc_min_u32(every, CUBIC_EVERY_UNPROVEN);
+}
+
+/* The same for the window that Reno would have by now, if that is larger. */
+CC_STAGE u32 cubic_reno_every_pkts(struct cubic *s, u32 cwnd_pkts)
+{
+	u64 every = cc_max_u64(((u64)cwnd_pkts * s->reno_every_8) >> 3, 1);
+	u64 growth = s->reno_acked_pkts ? cc_div(s->reno_acked_pkts - 1, every) : 0;
+
+	s->reno_acked_pkts -= (u32)(growth * every);
+	s->reno_cwnd_pkts = (u32)cc_min_u64(s->reno_cwnd_pkts + growth, CC_INFINITE);
+	if (s->reno_cwnd_pkts <= cwnd_pkts)
+		return ~0u;
+	return (u32)cc_div(cwnd_pkts, s->reno_cwnd_pkts - cwnd_pkts);
+}
+
+/* Bring every_pkts up to date. */
+CC_STAGE void cubic_update(struct cubic *s, u64 now_us, u32 cwnd_pkts, u32 acked_pkts)
+{
+	u64 since_us = now_us > s->update_us ? now_us - s->update_us : 0;
+
+	s->reno_acked_pkts = cc_saturate_u32((u64)s->reno_acked_pkts + acked_pkts);
+	if (s->update_cwnd_pkts == cwnd_pkts && since_us <= CUBIC_UPDATE_MOST_US)
+		return;
+	if (!s->in_epoch || since_us >= CUBIC_UPDATE_LEAST_US) {
+		s->update_cwnd_pkts = cwnd_pkts;
+		s->update_us = now_us;
+		if (!s->in_epoch)
+			cubic_start_epoch(s, now_us, cwnd_pkts, acked_pkts);
+		s->every_pkts = cubic_every_pkts(s, cwnd_pkts, cubic_window_pkts(s, now_us));
+	}
+	if (s->p.reno_friendly)
+		s->every_pkts = cc_min_u32(s->every_pkts, cubic_reno_every_pkts(s, cwnd_pkts));
+	s->every_pkts = cc_max_u32(s->every_pkts, CUBIC_EVERY_LEAST);
+}
+
+/* ---- HyStart ---- */
+
+CC_INLINE void cubic_hystart_start_round(struct cubic *s, const struct cc_view *v)
+{
+	s->round_us = v->now_us;
+	s->train_us = v->now_us;
+	s->round_end_seq = v->snd_nxt;
+	s->round_min_rtt_us = CC_NO_RTT;
+	s->round_samples = 0;
+}
+
+CC_STAGE bool cubic_hystart_train_is_long(struct cubic *s, const struct cc_view *v)
+{
+	u64 limit_us = s->min_rtt_us;
+
+	if (v->now_us - s->train_us > s->p.hystart_ack_delta_us)
+		return false;
+	s->train_us = v->now_us;
+	limit_us += cc_min_u64(cc_div((u64)CUBIC_HYSTART_BURSTS_BYTES * CC_USEC_PER_SEC, v->pacing_rate_Bps),
+			       CUBIC_HYSTART_LEEWAY_US);
+	if (!v->paced) /* paced, a window leaves over half a round trip */
+		limit_us >>= 1;
+	return v->now_us - s->round_us > limit_us;
+}
+
+CC_STAGE bool cubic_hystart_delay_is_high(struct cubic *s, u32 rtt_us)
+{
+	u32 slack_us = cc_min_u32(cc_max_u32(s->min_rtt_us >> CUBIC_HYSTART_DELAY_SHIFT, CUBIC_HYSTART_DELAY_LEAST_US),
+				  CUBIC_HYSTART_DELAY_MOST_US);
+
+	s->round_min_rtt_us = cc_min_u32(s->round_min_rtt_us, rtt_us);
+	if (s->round_samples < CUBIC_HYSTART_SAMPLES) {
+		s->round_samples++;
+		return false;
+	}
+	return s->round_min_rtt_us > (u64)s->min_rtt_us + slack_us;
+}
+
+/* Slow start ends here if the pipe is full: ssthresh comes down to cwnd. */
+CC_STAGE void cubic_hystart(struct cubic *s, const struct cc_view *v, struct cc_decision *d, u32 rtt_us)
+{
+	bool full = false;
+
+	if (cc_after(v->snd_una, s->round_end_seq))
+		cubic_hystart_start_round(s, v);
+	if (d->cwnd_pkts < s->p.hystart_low_window_pkts)
+		return;
+	if (s->p.hystart_ack_train)
+		full |= cubic_hystart_train_is_long(s, v);
+	if (s->p.hystart_delay)
+		full |= cubic_hystart_delay_is_high(s, rtt_us);
+	if (!full)
+		return;
+	s->hystart_done = true;
+	d->ssthresh_pkts = d->cwnd_pkts;
+	s->phase = CC_PHASE_AVOIDANCE;
+}
+
+/* ---- the contract ---- */
+
+CC_INLINE void cubic_note_phase(struct cubic *s, const struct cc_decision *d)
+{
+	s->phase = cc_in_slow_start(d) ? CC_PHASE_SLOW_START : CC_PHASE_AVOIDANCE;
+}
+
+CC_STAGE void cubic_on_ack(struct cubic *s, const struct cc_view *v, struct cc_decision *d)
+{
+	u32 acked_pkts = v->acked_pkts;
+
+	if (!cc_window_is_used(v, d))
+		return;
+	if (cc_in_slow_start(d))
+		acked_pkts = cc_slow_start(d, acked_pkts);
+	if (acked_pkts) {
+		cubic_update(s, v->now_us, d->cwnd_pkts, acked_pkts);
+		cc_additive_increase(d, &s->credit_pkts, s->every_pkts, acked_pkts);
+	}
+	cubic_note_phase(s, d);
+}
+
+/* Every ACK: the minimum RTT, and whether slow start is over. */
+CC_STAGE void cubic_on_sample(struct cubic *s, const struct cc_view *v, struct cc_decision *d)
+{
+	u32 rtt_us = v->rtt_us > 0 ? (u32)v->rtt_us : 1;
+
+	s->last_ack_us = v->now_us;
+	if (v->rtt_us < 0 || (s->in_epoch && v->now_us < s->epoch_us + CUBIC_SETTLE_US))
+		return;
+	s->min_rtt_us = cc_min_u32(s->min_rtt_us, rtt_us);
+	if (s->p.hystart && !s->hystart_done && cc_in_slow_start(d))
+		cubic_hystart(s, v, d, rtt_us);
+}
+
+CC_STAGE void cubic_on_reduce(struct cubic *s, const struct cc_view *v, struct cc_decision *d)
+{
+	u32 cwnd = v->cwnd_pkts;
+	bool shrinking = cwnd < s->w_max_pkts && s->p.fast_convergence;
+
+	s->in_epoch = false;
+	s->credit_pkts = 0;
+	s->w_max_pkts = shrinking ? cc_fraction_of(cwnd, CC_FRACTION_UNIT + s->p.beta) / 2 : cwnd;
+	d->ssthresh_pkts = cc_max_u32(cc_fraction_of(cwnd, s->p.beta), CC_MIN_SSTHRESH_PKTS);
+	s->phase = CC_PHASE_AVOIDANCE;
+}
+
+/* Forget the path. */
+CC_STAGE void cubic_reset(struct cubic *s, const struct cc_view *v)
+{
+	s->in_epoch = false;
+	s->hystart_done = false;
+	s->update_us = 0;
+	s->update_cwnd_pkts = 0;
+	s->w_max_pkts = 0;
+	s->origin_pkts = 0;
+	s->k = 0;
+	s->every_pkts = 0;
+	s->credit_pkts = 0;
+	s->reno_cwnd_pkts = 0;
+	s->reno_acked_pkts = 0;
+	s->min_rtt_us = CC_NO_RTT;
+	cubic_hystart_start_round(s, v);
+}
+
+CC_STAGE void cubic_on_event(struct cubic *s, u32 event, const struct cc_view *v, struct cc_decision *d)
+{
+	switch (event) {
+	case CC_EVENT_SAMPLE:
+		cubic_on_sample(s, v, d);
+		break;
+	case CC_EVENT_REDUCE:
+		cubic_on_reduce(s, v, d);
+		break;
+	case CC_EVENT_CA_STATE:
+		if (v->ca_state == CC_CA_LOSS) {
+			cubic_reset(s, v);
+			s->phase = CC_PHASE_SLOW_START;
+		}
+		break;
+	case CC_EVENT_RESTART: /* time in which nothing was sent is no time on the curve */
+		if (s->in_epoch && v->now_us > s->last_ack_us)
+			s->epoch_us = cc_min_u64(s->epoch_us + (v->now_us - s->last_ack_us), v->now_us);
+		break;
+	case CC_EVENT_UNDO:
+		d->cwnd_pkts = cc_max_u32(v->cwnd_pkts, v->prior_cwnd_pkts);
+		break;
+	default:
+		break;
+	}
+}
+
+CC_STAGE void cubic_init(struct cubic *s, const struct cubic_params *p, const struct cc_view *v, struct cc_decision *d)
+{
+	s->p = *p;
+	s->reno_every_8 = (u32)cc_div(8 * (CC_FRACTION_UNIT + p->beta) / 3, CC_FRACTION_UNIT - p->beta);
+	s->last_ack_us = v->now_us;
+	cubic_reset(s, v);
+	cubic_note_phase(s, d);
+}
+
+CC_INLINE void cubic_observe(const struct cubic *s, struct cc_observation *o)
+{
+	o->bw_Bps = 0;
+	o->min_rtt_us = s->min_rtt_us;
+	o->pacing_gain_256 = 0;
+	o->cwnd_gain_256 = 0;
+	o->phase = s->phase;
+}
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
+/*
+ * Reno: the additive-increase, multiplicative-decrease control that all others are measured against.
+ *
+ *   slow start   cwnd < ssthresh   cwnd += 1 per packet acknowledged: doubles each round   RFC 5681 section 3.1
+ *   avoidance    otherwise         cwnd += 1 per cwnd acknowledged: +1 each round          RFC 5681 section 3.1
+ *   loss or ECN  once a round      ssthresh = max(cwnd / 2, 2); the host brings cwnd there RFC 5681 section 3.2,
+ *                                                                                          RFC 9937, RFC 3168
+ *   spurious     undo              cwnd = max(cwnd, cwnd before the reduction)             RFC 3522, RFC 4015
+ *
+ * What the host does and this file does not: which packets are lost (RACK), how cwnd falls to ssthresh (PRR), one
+ * packet after an RTO, restart after idle. Departures: as Linux, ssthresh derives from cwnd where the RFC says
+ * FlightSize (the growth test below keeps cwnd near what is in flight), packets are counted instead of bytes, and
+ * an ACK grows slow start by all it acknowledges, not by two segments at most (RFC 3465 L=2): GRO and ACK
+ * thinning would otherwise throttle it.
+ */
+#ifndef CC_RENO_H
+#define CC_RENO_H
+
+#include "contract/contract.h"
+#include "contract/maths.h"
+#include "contract/params.h"
+#include "contract/window.h"
+
+/* beta: 1/2, RFC 5681 equation 4; RFC 8511 allows 0.8 for ECN, the range leaves room to try. */
+#define reno_parameters(P)                                                                                             \
+	P(beta, 512, 102, 1023, CC_UNIT_FRACTION, "share of cwnd that is kept at a loss")
+
+struct reno_params {
+	reno_parameters(CC_PARAM_FIELD)
+};
+
+struct reno {
+	struct reno_params p;
+	u32 credit_pkts; /* acknowledged towards the next additive increase */
+	u32 phase;	 /* enum cc_phase, for onlookers */
+};
+
+CC_INLINE void reno_note_phase(struct reno *s, const struct cc_decision *d)
+{
+	s->phase = cc_in_slow_start(d) ? CC_PHASE_SLOW_START : CC_PHASE_AVOIDANCE;
+}
+
+CC_INLINE void reno_init(struct reno *s, const struct reno_params *p, const struct cc_view *v, struct cc_decision *d)
+{
+	(void)v;
+	s->p = *p;
+	s->credit_pkts = 0;
+	reno_note_phase(s, d);
+}
+
+CC_INLINE void reno_on_ack(struct reno *s, const struct cc_view *v, struct cc_decision *d)
+{
+	u32 acked_pkts = v->acked_pkts;
+
+	if (!cc_window_is_used(v, d))
+		return;
+	if (cc_in_slow_start(d))
+		acked_pkts = cc_slow_start(d, acked_pkts);
+	if (acked_pkts)
+		cc_additive_increase(d, &s->credit_pkts, d->cwnd_pkts, acked_pkts);
+	reno_note_phase(s, d);
+}
+
+CC_INLINE u32 reno_ssthresh(const struct reno *s, u32 cwnd_pkts)
+{
+	return cc_max_u32(cc_fraction_of(cwnd_pkts, s->p.beta), CC_MIN_SSTHRESH_PKTS);
+}
+
+CC_INLINE void reno_on_event(struct reno *s, u32 event, const struct cc_view *v, struct cc_decision *d)
+{
+	switch (event) {
+	case CC_EVENT_REDUCE:
+		s->credit_pkts = 0;
+		d->ssthresh_pkts = reno_ssthresh(s, v->cwnd_pkts);
+		s->phase = CC_PHASE_AVOIDANCE;
+		break;
+	case CC_EVENT_CA_STATE:
+		if (v->ca_state == CC_CA_LOSS) {
+			s->credit_pkts = 0;
+			s->phase = CC_PHASE_SLOW_START;
+		}
+		break;
+	case CC_EVENT_UNDO:
+		d->cwnd_pkts = cc_max_u32(v->cwnd_pkts, v->prior_cwnd_pkts);
+		break;
+	default: /* nothing to learn from an RTT sample or from idle time */
+		break;
+	}
+}
+
+CC_INLINE void reno_observe(const struct reno *s, struct cc_observation *o)
+{
+	o->bw_Bps = 0;
+	o->min_rtt_us = CC_NO_RTT;
+	o->pacing_gain_256 = 0;
+	o->cwnd_gain_256 = 0;
+	o->phase = s->phase;
+}
+
+#endif

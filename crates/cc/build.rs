@@ -1,0 +1,45 @@
+//! Compiles every algorithm of cc/algorithms.def, as one translation unit, for the machine that Rust targets.
+
+use std::path::{Path, PathBuf};
+
+/// Bytes that a flow's state may take; C checks each algorithm against it, Rust reserves as much per flow.
+const STATE_BYTES: usize = 512;
+/// Parameters that an algorithm may declare; checked in C likewise.
+const MAX_PARAMETERS: usize = 32;
+
+fn main() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cc");
+    println!("cargo:rerun-if-changed={}", root.display());
+    println!("cargo:rustc-env=CC_NATIVE_STATE_BYTES={STATE_BYTES}");
+    println!("cargo:rustc-env=CC_NATIVE_MAX_PARAMETERS={MAX_PARAMETERS}");
+
+    let mut build = cc::Build::new();
+    build
+        .file(root.join("native/native.c"))
+        .include(&root)
+        .define("CC_NATIVE_STATE_BYTES", STATE_BYTES.to_string().as_str())
+        .define("CC_NATIVE_MAX_PARAMETERS", MAX_PARAMETERS.to_string().as_str())
+        .std("c11")
+        .opt_level(3)
+        .warnings(true)
+        .extra_warnings(true)
+        .warnings_into_errors(true);
+    for flag in ["-ffreestanding", "-Wconversion", "-Wshadow"] {
+        build.flag(flag);
+    }
+    if std::env::var_os("CARGO_FEATURE_UBSAN").is_some() {
+        // A trap instead of a report: freestanding code has no run-time library to report with.
+        build.flag("-fsanitize=undefined").flag("-fsanitize-undefined-trap-on-error");
+    }
+    for header in headers(&root.join("algorithms.def")) {
+        build.flag("-include").flag(root.join(header));
+    }
+    build.compile("fairpace_cc");
+}
+
+/// NAME.h for each `CC_ALGORITHM(NAME, ...` line.
+fn headers(list: &Path) -> Vec<PathBuf> {
+    let text = std::fs::read_to_string(list).unwrap_or_else(|e| panic!("{}: {e}", list.display()));
+    let names = text.lines().filter_map(|line| line.strip_prefix("CC_ALGORITHM(")?.split(',').next());
+    names.map(|name| PathBuf::from(format!("{}.h", name.trim()))).collect()
+}

@@ -1,0 +1,170 @@
+//! Which algorithms exist and what can be set on them: the list of `cc/algorithms.def`, read from C once.
+
+use std::fmt;
+use std::sync::LazyLock;
+
+use crate::ffi;
+use crate::value::Unit;
+
+/// Who decides about the window in recovery.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// `on_ack` runs on every ACK and alone sets cwnd (Linux: `cong_control`).
+    OwnsCwnd,
+    /// The host reduces cwnd towards ssthresh (PRR) and calls `on_ack` only for growth (Linux: `cong_avoid`);
+    /// [`Event::Sample`](crate::Event::Sample) comes before it, on every ACK.
+    GrowsCwnd,
+}
+
+/// Something of an algorithm that can be set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Parameter {
+    /// Its name in scenarios and on the command line.
+    pub name: &'static str,
+    /// What the number counts, and so how people write it.
+    pub unit: Unit,
+    /// The raw number if nothing is set.
+    pub default: u32,
+    /// The smallest raw number allowed.
+    pub least: u32,
+    /// The largest raw number allowed.
+    pub most: u32,
+    /// What it does, in a few words.
+    pub meaning: &'static str,
+}
+
+struct Entry {
+    name: &'static str,
+    kernel_name: String,
+    title: &'static str,
+    source: &'static str,
+    kind: Kind,
+    parameters: Vec<Parameter>,
+    state_bytes: usize,
+}
+
+static TABLE: LazyLock<Vec<Entry>> = LazyLock::new(|| ffi::algorithms().iter().map(entry).collect());
+
+fn entry(row: &'static ffi::Algorithm) -> Entry {
+    let name = ffi::text(row.name);
+    let parameters = ffi::parameters(row).iter().map(|p| Parameter {
+        name: ffi::text(p.name),
+        unit: Unit::from_number(p.unit).expect("params.h and value.rs list the same units"),
+        default: p.default,
+        least: p.least,
+        most: p.most,
+        meaning: ffi::text(p.what),
+    });
+    Entry {
+        name,
+        kernel_name: format!("fp_{name}"),
+        title: ffi::text(row.title),
+        source: ffi::text(row.source),
+        kind: if row.kind == 0 { Kind::OwnsCwnd } else { Kind::GrowsCwnd },
+        parameters: parameters.collect(),
+        state_bytes: row.state_bytes as usize,
+    }
+}
+
+/// One of the algorithms of `cc/`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Algorithm(u32);
+
+/// A name that no algorithm has.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no algorithm \"{name}\"{}; known: {}", did_you_mean(.nearest), .known.join(", "))]
+pub struct UnknownAlgorithm {
+    /// The name that was asked for.
+    pub name: String,
+    /// The known name that is spelled most like it, if any comes close.
+    pub nearest: Option<&'static str>,
+    /// All known names.
+    pub known: Vec<&'static str>,
+}
+
+pub(crate) fn did_you_mean(nearest: &Option<&'static str>) -> String {
+    nearest.map(|n| format!(", did you mean \"{n}\"?")).unwrap_or_default()
+}
+
+/// The candidate that is spelled most like `name`, if any comes close.
+pub(crate) fn nearest(
+    name: &str,
+    candidates: impl Iterator<Item = &'static str>,
+) -> Option<&'static str> {
+    let scored = candidates.map(|c| (strsim::jaro_winkler(&name.to_lowercase(), c), c));
+    scored.filter(|(score, _)| *score > 0.7).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, c)| c)
+}
+
+impl Algorithm {
+    /// All algorithms, in the order of `algorithms.def`.
+    pub fn all() -> impl ExactSizeIterator<Item = Algorithm> {
+        (0..TABLE.len() as u32).map(Algorithm)
+    }
+
+    /// The algorithm of this name, e.g. `bbr1`.
+    ///
+    /// # Errors
+    /// Names the known ones and the nearest of them.
+    pub fn by_name(name: &str) -> Result<Algorithm, UnknownAlgorithm> {
+        Algorithm::all().find(|a| a.name() == name).ok_or_else(|| UnknownAlgorithm {
+            name: name.to_owned(),
+            nearest: nearest(name, Algorithm::all().map(Algorithm::name)),
+            known: Algorithm::all().map(Algorithm::name).collect(),
+        })
+    }
+
+    /// Its name: that of its file in `cc/`.
+    pub fn name(self) -> &'static str {
+        self.entry().name
+    }
+
+    /// Its name in the kernel, never one that the kernel has already.
+    pub fn kernel_name(self) -> &'static str {
+        &self.entry().kernel_name
+    }
+
+    /// What it is, in a line.
+    pub fn title(self) -> &'static str {
+        self.entry().title
+    }
+
+    /// Where it was published.
+    pub fn source(self) -> &'static str {
+        self.entry().source
+    }
+
+    /// Who decides about the window in recovery.
+    pub fn kind(self) -> Kind {
+        self.entry().kind
+    }
+
+    /// What can be set, in the order of `struct NAME_params`.
+    pub fn parameters(self) -> &'static [Parameter] {
+        &self.entry().parameters
+    }
+
+    /// Bytes of `struct NAME`, the state of one flow.
+    pub fn state_bytes(self) -> usize {
+        self.entry().state_bytes
+    }
+
+    pub(crate) fn id(self) -> u32 {
+        self.0
+    }
+
+    fn entry(self) -> &'static Entry {
+        &TABLE[self.0 as usize]
+    }
+}
+
+impl fmt::Debug for Algorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl fmt::Display for Algorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

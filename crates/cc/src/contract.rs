@@ -1,0 +1,391 @@
+//! The contract of `cc/contract/contract.h` in Rust: same fields, same layout (a test compares every offset).
+
+#![allow(non_snake_case)] // the names of the C contract, where Bps is bytes and bps bits per second
+
+use bytemuck::{CheckedBitPattern, NoUninit};
+
+/// "None" for windows and thresholds, as Linux's `TCP_INFINITE_SSTHRESH`.
+pub const INFINITE: u32 = 0x7fff_ffff;
+/// "No rate": not paced, or no limit.
+pub const NO_RATE: u64 = u64::MAX;
+/// "No RTT" where an unsigned field holds one.
+pub const NO_RTT: u32 = u32::MAX;
+
+/// Loss recovery states of the host, in rising severity: Linux's `TCP_CA_*`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, NoUninit, CheckedBitPattern)]
+#[repr(u8)]
+pub enum CaState {
+    /// Nothing unusual.
+    #[default]
+    Open = 0,
+    /// Duplicate ACKs or SACKs, nothing believed lost.
+    Disorder = 1,
+    /// Reducing after an ECN echo.
+    Cwr = 2,
+    /// Resending after losses.
+    Recovery = 3,
+    /// After a retransmission timeout.
+    Loss = 4,
+}
+
+/// What happens between ACKs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Event {
+    /// An ACK arrived, in any state; only for [`Kind::GrowsCwnd`](crate::Kind), before `on_ack`.
+    Sample = 0,
+    /// An episode of loss or ECN begins: set ssthresh. The view's `ca_state` is still the old one.
+    Reduce = 1,
+    /// The recovery state is about to become the view's `ca_state`.
+    CaState = 2,
+    /// Sending again with nothing in flight.
+    Restart = 3,
+    /// The last reduction was spurious: set cwnd.
+    Undo = 4,
+}
+
+macro_rules! phases {
+    ($($(#[$doc:meta])* $variant:ident = $c_name:literal,)*) => {
+        /// Phases as an onlooker knows them; one vocabulary for all algorithms.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Phase { $($(#[$doc])* $variant,)* }
+
+        impl Phase {
+            /// All of them, in the order of their numbers in C.
+            pub const ALL: &[Phase] = &[$(Phase::$variant,)*];
+
+            /// The name in the contract, e.g. `PROBE_BW_UP`.
+            pub fn name(self) -> &'static str {
+                match self { $(Phase::$variant => $c_name,)* }
+            }
+        }
+    };
+}
+
+phases! {
+    /// Exponential search for the bottleneck bandwidth.
+    Startup = "STARTUP",
+    /// Removes the queue that the search built.
+    Drain = "DRAIN",
+    /// Sends faster than the estimate, to find more.
+    ProbeBwUp = "PROBE_BW_UP",
+    /// Sends slower, to remove what the probe queued.
+    ProbeBwDown = "PROBE_BW_DOWN",
+    /// Sends at the estimate.
+    ProbeBwCruise = "PROBE_BW_CRUISE",
+    /// Fills the pipe again before a probe.
+    ProbeBwRefill = "PROBE_BW_REFILL",
+    /// Nearly empties the pipe to measure its RTT.
+    ProbeRtt = "PROBE_RTT",
+    /// Doubles the window each round.
+    SlowStart = "SLOW_START",
+    /// Grows the window slowly.
+    Avoidance = "AVOIDANCE",
+    /// A window or rate that does not react.
+    Fixed = "FIXED",
+}
+
+impl Phase {
+    /// From its number in C.
+    pub fn from_number(number: u32) -> Option<Phase> {
+        Phase::ALL.get(number as usize).copied()
+    }
+}
+
+/// What the host knows when it calls an algorithm.
+///
+/// The second part, from `is_app_limited` on, describes one ACK: it holds for `on_ack` and [`Event::Sample`];
+/// for other events call [`View::without_ack`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, NoUninit, CheckedBitPattern)]
+#[repr(C)]
+pub struct View {
+    /// The host's clock; never goes back.
+    pub now_us: u64,
+    /// When `delivered_pkts` last grew, same clock.
+    pub delivered_us: u64,
+    /// Pacing rate in force; [`NO_RATE`]: none.
+    pub pacing_rate_Bps: u64,
+    /// The application's limit; [`NO_RATE`]: none.
+    pub max_pacing_rate_Bps: u64,
+    /// Payload of a full segment.
+    pub mss_bytes: u32,
+    /// Window in force.
+    pub cwnd_pkts: u32,
+    /// Window before the last reduction by the host.
+    pub prior_cwnd_pkts: u32,
+    /// Slow start threshold in force; [`INFINITE`]: none.
+    pub ssthresh_pkts: u32,
+    /// Sent, neither acknowledged nor believed lost.
+    pub inflight_pkts: u32,
+    /// Acknowledged or SACKed so far; wraps.
+    pub delivered_pkts: u32,
+    /// Ever marked lost; wraps.
+    pub lost_pkts: u32,
+    /// The most outstanding during the last window of data.
+    pub max_inflight_pkts: u32,
+    /// Oldest unacknowledged sequence number, bytes; wraps.
+    pub snd_una: u32,
+    /// Next sequence number to send, bytes; wraps.
+    pub snd_nxt: u32,
+    /// Smoothed RTT; 0: no sample yet.
+    pub srtt_us: u32,
+    /// The host's own minimum RTT; [`NO_RTT`]: no sample yet.
+    pub min_rtt_us: u32,
+    /// How far ahead of now the pacer has scheduled the next departure.
+    pub departure_lead_us: u32,
+    /// Fresh bits; read at init only.
+    pub random: u32,
+    /// Recovery state.
+    pub ca_state: CaState,
+    /// A TSO burst holds `pacing_rate >> pacing_shift` bytes; Linux: 10.
+    pub pacing_shift: u8,
+    /// The host paces this connection.
+    pub paced: bool,
+    /// The window stopped the sender during the last window of data.
+    pub cwnd_limited: bool,
+    /// The sender has run out of data, or just did.
+    pub app_limited: bool,
+    /// The sampled packet was sent in an app-limited period.
+    pub is_app_limited: bool,
+    /// The receiver probably delayed this ACK.
+    pub is_ack_delayed: bool,
+    /// This ACK echoes congestion (ECN).
+    pub is_ece: bool,
+    /// Delivered since the sampled packet was sent; -1: no valid sample.
+    pub sample_delivered_pkts: i32,
+    /// Over this time; -1 or 0: no valid sample.
+    pub sample_interval_us: i32,
+    /// RTT of the newest packet acknowledged, never one that was resent; -1: none.
+    pub rtt_us: i32,
+    /// `delivered_pkts` when the sampled packet was sent.
+    pub sample_prior_delivered_pkts: u32,
+    /// `inflight_pkts` before this ACK.
+    pub prior_inflight_pkts: u32,
+    /// Newly acknowledged or SACKed by this ACK.
+    pub acked_pkts: u32,
+    /// Newly marked lost on this ACK.
+    pub losses_pkts: u32,
+    /// Keeps the layout free of holes.
+    pub reserved: u32,
+}
+
+impl Default for View {
+    /// A connection at its first packet: Linux's initial window, no RTT sample, no limits.
+    fn default() -> View {
+        View {
+            now_us: 0,
+            delivered_us: 0,
+            pacing_rate_Bps: NO_RATE,
+            max_pacing_rate_Bps: NO_RATE,
+            mss_bytes: 1448,
+            cwnd_pkts: 10,
+            prior_cwnd_pkts: 0,
+            ssthresh_pkts: INFINITE,
+            inflight_pkts: 0,
+            delivered_pkts: 0,
+            lost_pkts: 0,
+            max_inflight_pkts: 0,
+            snd_una: 0,
+            snd_nxt: 0,
+            srtt_us: 0,
+            min_rtt_us: NO_RTT,
+            departure_lead_us: 0,
+            random: 0,
+            ca_state: CaState::Open,
+            pacing_shift: 10,
+            paced: true,
+            cwnd_limited: false,
+            app_limited: false,
+            is_app_limited: false,
+            is_ack_delayed: false,
+            is_ece: false,
+            sample_delivered_pkts: -1,
+            sample_interval_us: -1,
+            rtt_us: -1,
+            sample_prior_delivered_pkts: 0,
+            prior_inflight_pkts: 0,
+            acked_pkts: 0,
+            losses_pkts: 0,
+            reserved: 0,
+        }
+    }
+}
+
+impl View {
+    /// The same connection with the part about one ACK emptied, as events other than `Sample` expect it.
+    #[must_use]
+    pub fn without_ack(self) -> View {
+        View {
+            is_app_limited: false,
+            is_ack_delayed: false,
+            is_ece: false,
+            sample_delivered_pkts: -1,
+            sample_interval_us: -1,
+            rtt_us: -1,
+            sample_prior_delivered_pkts: 0,
+            prior_inflight_pkts: 0,
+            acked_pkts: 0,
+            losses_pkts: 0,
+            ..self
+        }
+    }
+
+    /// The bytes of `struct cc_view`, for a recording or for the kernel.
+    pub fn as_bytes(&self) -> &[u8] {
+        bytemuck::bytes_of(self)
+    }
+
+    /// Back from [`View::as_bytes`]; `None` when the length or a boolean or the recovery state is impossible.
+    pub fn from_bytes(bytes: &[u8]) -> Option<View> {
+        bytemuck::checked::try_pod_read_unaligned(bytes).ok()
+    }
+}
+
+/// What the algorithm wants. The host fills it with the values in force before each call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, NoUninit, CheckedBitPattern)]
+#[repr(C)]
+pub struct Decision {
+    /// [`NO_RATE`]: do not pace.
+    pub pacing_rate_Bps: u64,
+    /// At least 1.
+    pub cwnd_pkts: u32,
+    /// [`INFINITE`]: none.
+    pub ssthresh_pkts: u32,
+    /// Not 0: treat samples as app-limited until `delivered_pkts` has passed this.
+    pub app_limited_until_pkts: u32,
+    /// Keeps the layout free of holes.
+    pub reserved: u32,
+}
+
+impl Decision {
+    /// The values in force, as the host must set them before each call.
+    pub fn in_force(view: &View) -> Decision {
+        Decision {
+            pacing_rate_Bps: view.pacing_rate_Bps,
+            cwnd_pkts: view.cwnd_pkts,
+            ssthresh_pkts: view.ssthresh_pkts,
+            app_limited_until_pkts: 0,
+            reserved: 0,
+        }
+    }
+
+    /// The bytes of `struct cc_decision`.
+    pub fn as_bytes(&self) -> &[u8] {
+        bytemuck::bytes_of(self)
+    }
+
+    /// Back from [`Decision::as_bytes`]; `None` when the length is wrong.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Decision> {
+        bytemuck::checked::try_pod_read_unaligned(bytes).ok()
+    }
+}
+
+/// What an onlooker may see of a flow: the same in a simulation trace and in a dump of live sockets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Observation {
+    /// Estimated bottleneck bandwidth; 0: the algorithm has no such idea.
+    pub bw_Bps: u64,
+    /// Estimated propagation RTT; `None`: the algorithm has no such idea, or no sample yet.
+    pub min_rtt_us: Option<u32>,
+    /// 256 is 1.0; 0: not paced by gain.
+    pub pacing_gain_256: u32,
+    /// 256 is 1.0; 0: none.
+    pub cwnd_gain_256: u32,
+    /// What the flow is doing.
+    pub phase: Phase,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ffi;
+    use crate::value::Unit;
+    use std::collections::BTreeMap;
+    use std::mem::{offset_of, size_of};
+
+    /// C's side: name to (offset or value, size of the field or 0).
+    fn in_c() -> BTreeMap<&'static str, (usize, usize)> {
+        let rows = ffi::layout::numbers().iter();
+        rows.map(|n| (ffi::text(n.name), (n.value as usize, n.bytes as usize))).collect()
+    }
+
+    #[test]
+    fn structs_have_the_layout_that_c_gives_them() {
+        let mut c = in_c();
+        let mut covered = 0;
+        macro_rules! check {
+            ($rust:ident, $c_name:literal, $($field:ident)*) => {
+                let mut end = 0;
+                $({
+                    let name = concat!($c_name, ".", stringify!($field));
+                    let (offset, bytes) = c.remove(name).unwrap_or_else(|| panic!("{name} is not in layout.h"));
+                    assert_eq!(offset, offset_of!($rust, $field), "{name}");
+                    assert_eq!(offset, end, "a field is missing before {name}");
+                    end = offset + bytes;
+                    covered += 1;
+                })*
+                let (size, _) = c.remove(concat!("sizeof ", $c_name)).expect("sizeof is listed");
+                assert_eq!((size, end), (size_of::<$rust>(), size), "sizeof {}", $c_name);
+            };
+        }
+        check!(View, "cc_view",
+            now_us delivered_us pacing_rate_Bps max_pacing_rate_Bps mss_bytes cwnd_pkts prior_cwnd_pkts
+            ssthresh_pkts inflight_pkts delivered_pkts lost_pkts max_inflight_pkts snd_una snd_nxt srtt_us
+            min_rtt_us departure_lead_us random ca_state pacing_shift paced cwnd_limited app_limited
+            is_app_limited is_ack_delayed is_ece sample_delivered_pkts sample_interval_us rtt_us
+            sample_prior_delivered_pkts prior_inflight_pkts acked_pkts losses_pkts reserved);
+        check!(Decision, "cc_decision",
+            pacing_rate_Bps cwnd_pkts ssthresh_pkts app_limited_until_pkts reserved);
+        use ffi::Observation as Observed;
+        check!(Observed, "cc_observation", bw_Bps min_rtt_us pacing_gain_256 cwnd_gain_256 phase);
+        let left: Vec<_> = c.keys().filter(|k| k.contains('.') || k.starts_with("sizeof")).collect();
+        assert!(left.is_empty() && covered > 40, "C has more than Rust: {left:?}");
+    }
+
+    #[test]
+    fn enums_have_the_values_that_c_gives_them() {
+        let c = in_c();
+        let value = |name: &str| c.get(name).unwrap_or_else(|| panic!("{name} is not in layout.h")).0;
+        for (name, rust) in [
+            ("CC_CA_OPEN", CaState::Open),
+            ("CC_CA_DISORDER", CaState::Disorder),
+            ("CC_CA_CWR", CaState::Cwr),
+            ("CC_CA_RECOVERY", CaState::Recovery),
+            ("CC_CA_LOSS", CaState::Loss),
+        ] {
+            assert_eq!(value(name), rust as usize, "{name}");
+        }
+        for (name, rust) in [
+            ("CC_EVENT_SAMPLE", Event::Sample),
+            ("CC_EVENT_REDUCE", Event::Reduce),
+            ("CC_EVENT_CA_STATE", Event::CaState),
+            ("CC_EVENT_RESTART", Event::Restart),
+            ("CC_EVENT_UNDO", Event::Undo),
+        ] {
+            assert_eq!(value(name), rust as usize, "{name}");
+        }
+        for (number, unit) in Unit::ALL.iter().enumerate() {
+            let name = format!("CC_UNIT_{}", format!("{unit:?}").to_uppercase());
+            assert_eq!(value(&name), number, "{name}");
+        }
+        assert_eq!(value("CC_PHASE_COUNT"), Phase::ALL.len());
+        for (number, phase) in Phase::ALL.iter().enumerate() {
+            assert_eq!(value(&format!("CC_PHASE_{}", phase.name())), number, "{phase:?}");
+        }
+        assert_eq!((value("CC_OWNS_CWND"), value("CC_GROWS_CWND")), (0, 1));
+        assert_eq!(value("CC_INFINITE"), INFINITE as usize);
+        assert_eq!(value("CC_NO_RTT"), NO_RTT as usize);
+    }
+
+    #[test]
+    fn a_view_survives_its_bytes_and_impossible_bytes_are_refused() {
+        let view = View { now_us: 7, paced: false, ca_state: CaState::Recovery, rtt_us: -1, ..View::default() };
+        assert_eq!(View::from_bytes(view.as_bytes()), Some(view));
+        assert_eq!(View::from_bytes(&view.as_bytes()[1..]), None);
+        let mut bytes = view.as_bytes().to_vec();
+        bytes[offset_of!(View, ca_state)] = 5;
+        assert_eq!(View::from_bytes(&bytes), None);
+        let decision = Decision::in_force(&view);
+        assert_eq!(Decision::from_bytes(decision.as_bytes()), Some(decision));
+    }
+}

@@ -1,0 +1,112 @@
+//! One flow's algorithm at work.
+
+use std::ffi::c_void;
+
+use crate::algorithm::Algorithm;
+use crate::contract::{Decision, Event, Observation, Phase, View};
+use crate::ffi;
+use crate::params::Params;
+
+const WORDS: usize = ffi::STATE_BYTES / 8;
+
+/// An algorithm with the state of one flow, inline: no heap, no pointer, and a copy is an independent flow.
+#[derive(Clone)]
+pub struct Controller {
+    state: [u64; WORDS], // u64 for the alignment that C asks for
+    algorithm: Algorithm,
+}
+
+/// Bytes that cannot be the state of an algorithm.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the state of {algorithm} has {expected} bytes, not {found}")]
+pub struct StateSizeError {
+    /// Of which algorithm.
+    pub algorithm: Algorithm,
+    /// Its size.
+    pub expected: usize,
+    /// The size of what was given.
+    pub found: usize,
+}
+
+impl Controller {
+    /// Starts the algorithm on a connection, new or in mid-flight. `decision` holds the values in force
+    /// ([`Decision::in_force`]) and receives what the algorithm wants.
+    pub fn new(params: &Params, view: &View, decision: &mut Decision) -> Controller {
+        let mut flow = Controller { state: [0; WORDS], algorithm: params.algorithm() };
+        let (id, state) = flow.parts();
+        // SAFETY: the state is zeroed, aligned and large enough (static assertions in native.c); params come
+        // from the same algorithm, so they have as many values as struct NAME_params.
+        unsafe { ffi::cc_native_init(id, state, params.raw().as_ptr(), view, decision) };
+        flow
+    }
+
+    /// Resumes from bytes that [`Controller::state_bytes`] or the kernel gave.
+    ///
+    /// # Errors
+    /// The number of bytes is not that of the algorithm's state.
+    pub fn from_state_bytes(algorithm: Algorithm, bytes: &[u8]) -> Result<Controller, StateSizeError> {
+        let expected = algorithm.state_bytes();
+        if bytes.len() != expected {
+            return Err(StateSizeError { algorithm, expected, found: bytes.len() });
+        }
+        let mut flow = Controller { state: [0; WORDS], algorithm };
+        bytemuck::bytes_of_mut(&mut flow.state)[..expected].copy_from_slice(bytes);
+        Ok(flow)
+    }
+
+    /// The algorithm at work.
+    pub fn algorithm(&self) -> Algorithm {
+        self.algorithm
+    }
+
+    /// One ACK. For [`Kind::GrowsCwnd`](crate::Kind) only when the window may grow.
+    #[inline]
+    pub fn on_ack(&mut self, view: &View, decision: &mut Decision) {
+        let (id, state) = self.parts();
+        // SAFETY: the state was initialised by this algorithm (new) or is any bytes of its size, which is plain
+        // data to C; view and decision are valid and do not overlap.
+        unsafe { ffi::cc_native_on_ack(id, state, view, decision) }
+    }
+
+    /// Something other than an ACK; see [`Event`].
+    #[inline]
+    pub fn on_event(&mut self, event: Event, view: &View, decision: &mut Decision) {
+        let (id, state) = self.parts();
+        // SAFETY: as in on_ack.
+        unsafe { ffi::cc_native_on_event(id, state, event as u32, view, decision) }
+    }
+
+    /// What an onlooker may see now.
+    pub fn observe(&self) -> Observation {
+        let mut raw = ffi::Observation::default();
+        // SAFETY: as in on_ack; the state is only read.
+        unsafe { ffi::cc_native_observe(self.algorithm.id(), self.state.as_ptr().cast(), &mut raw) };
+        Observation {
+            bw_Bps: raw.bw_Bps,
+            min_rtt_us: (raw.min_rtt_us < crate::INFINITE).then_some(raw.min_rtt_us),
+            pacing_gain_256: raw.pacing_gain_256,
+            cwnd_gain_256: raw.cwnd_gain_256,
+            // a state that was never initialised, or foreign bytes, may hold any number
+            phase: Phase::from_number(raw.phase).unwrap_or(Phase::Fixed),
+        }
+    }
+
+    /// The bytes of `struct NAME`.
+    pub fn state_bytes(&self) -> &[u8] {
+        &bytemuck::bytes_of(&self.state)[..self.algorithm.state_bytes()]
+    }
+
+    fn parts(&mut self) -> (u32, *mut c_void) {
+        (self.algorithm.id(), self.state.as_mut_ptr().cast())
+    }
+}
+
+impl Algorithm {
+    /// What an onlooker may see in state bytes from elsewhere, e.g. from a kernel socket's storage.
+    ///
+    /// # Errors
+    /// The number of bytes is not that of the algorithm's state.
+    pub fn observe_bytes(self, bytes: &[u8]) -> Result<Observation, StateSizeError> {
+        Ok(Controller::from_state_bytes(self, bytes)?.observe())
+    }
+}

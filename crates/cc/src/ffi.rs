@@ -1,0 +1,120 @@
+//! The C interface of `cc/native/native.c`.
+
+use std::ffi::{CStr, c_char, c_void};
+
+use crate::contract::{Decision, View};
+
+/// Bytes reserved for a flow's state; C refuses to compile an algorithm that needs more.
+pub(crate) const STATE_BYTES: usize = parse(env!("CC_NATIVE_STATE_BYTES"));
+/// Parameters an algorithm may have; likewise.
+pub(crate) const MAX_PARAMETERS: usize = parse(env!("CC_NATIVE_MAX_PARAMETERS"));
+
+const fn parse(text: &str) -> usize {
+    match usize::from_str_radix(text, 10) {
+        Ok(n) => n,
+        Err(_) => panic!("build.rs sets a number"),
+    }
+}
+
+/// `struct cc_native_parameter`.
+#[repr(C)]
+pub(crate) struct Parameter {
+    pub(crate) name: *const c_char,
+    pub(crate) what: *const c_char,
+    pub(crate) default: u32,
+    pub(crate) least: u32,
+    pub(crate) most: u32,
+    pub(crate) unit: u32,
+}
+
+/// `struct cc_native_algorithm`.
+#[repr(C)]
+pub(crate) struct Algorithm {
+    pub(crate) name: *const c_char,
+    pub(crate) title: *const c_char,
+    pub(crate) source: *const c_char,
+    pub(crate) parameters: *const Parameter,
+    pub(crate) parameter_count: u32,
+    pub(crate) state_bytes: u32,
+    pub(crate) kind: u32,
+}
+
+/// `struct cc_observation`, with whatever number the phase has.
+#[repr(C)]
+#[derive(Default)]
+pub(crate) struct Observation {
+    #[allow(non_snake_case)] // as in the contract
+    pub(crate) bw_Bps: u64,
+    pub(crate) min_rtt_us: u32,
+    pub(crate) pacing_gain_256: u32,
+    pub(crate) cwnd_gain_256: u32,
+    pub(crate) phase: u32,
+}
+
+unsafe extern "C" {
+    fn cc_native_algorithms(count: *mut u32) -> *const Algorithm;
+    pub(crate) fn cc_native_init(
+        id: u32,
+        state: *mut c_void,
+        params: *const u32,
+        v: *const View,
+        d: *mut Decision,
+    );
+    pub(crate) fn cc_native_on_ack(id: u32, state: *mut c_void, v: *const View, d: *mut Decision);
+    pub(crate) fn cc_native_on_event(
+        id: u32,
+        state: *mut c_void,
+        event: u32,
+        v: *const View,
+        d: *mut Decision,
+    );
+    pub(crate) fn cc_native_observe(id: u32, state: *const c_void, o: *mut Observation);
+}
+
+/// The table of algorithms in C.
+pub(crate) fn algorithms() -> &'static [Algorithm] {
+    let mut count = 0;
+    // SAFETY: returns a static array and its length; the pointers in it are to static data.
+    unsafe {
+        let first = cc_native_algorithms(&mut count);
+        std::slice::from_raw_parts(first, count as usize)
+    }
+}
+
+/// The parameters in one row of it.
+pub(crate) fn parameters(algorithm: &'static Algorithm) -> &'static [Parameter] {
+    // SAFETY: a static array and its length, from the table.
+    unsafe { std::slice::from_raw_parts(algorithm.parameters, algorithm.parameter_count as usize) }
+}
+
+/// A string of the table.
+pub(crate) fn text(pointer: *const c_char) -> &'static str {
+    // SAFETY: only used on string literals of the table, which are static and terminated.
+    let text = unsafe { CStr::from_ptr(pointer) };
+    text.to_str().expect("algorithms.def and parameter lists are UTF-8")
+}
+
+#[cfg(test)]
+pub(crate) mod layout {
+    use super::*;
+
+    #[repr(C)]
+    pub(crate) struct Number {
+        pub(crate) name: *const c_char,
+        pub(crate) value: u32,
+        pub(crate) bytes: u32,
+    }
+
+    unsafe extern "C" {
+        fn cc_native_layout(count: *mut u32) -> *const Number;
+    }
+
+    pub(crate) fn numbers() -> &'static [Number] {
+        let mut count = 0;
+        // SAFETY: returns a static array and its length.
+        unsafe {
+            let first = cc_native_layout(&mut count);
+            std::slice::from_raw_parts(first, count as usize)
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! The parameters of an algorithm with their values.
+
+use crate::algorithm::{Algorithm, Parameter, did_you_mean, nearest};
+use crate::ffi::MAX_PARAMETERS;
+
+/// Values for all parameters of one algorithm: `struct NAME_params`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Params {
+    algorithm: Algorithm,
+    values: [u32; MAX_PARAMETERS],
+}
+
+/// Why a parameter could not be set.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ParamError {
+    /// The algorithm has no parameter of this name.
+    #[error(
+        "{algorithm} has no parameter \"{name}\"{}; it has: {}", did_you_mean(.nearest), .known.join(", ")
+    )]
+    Unknown {
+        /// Of which algorithm.
+        algorithm: Algorithm,
+        /// The name that was given.
+        name: String,
+        /// The known name that is spelled most like it, if any comes close.
+        nearest: Option<&'static str>,
+        /// All names.
+        known: Vec<&'static str>,
+    },
+    /// The text is not a value of the parameter's unit.
+    #[error("{algorithm}: {name} cannot be \"{value}\": it is a {noun}, for example \"{example}\"")]
+    Malformed {
+        /// Of which algorithm.
+        algorithm: Algorithm,
+        /// The parameter.
+        name: &'static str,
+        /// The text that was given.
+        value: String,
+        /// What it should be.
+        noun: &'static str,
+        /// A good value: the default.
+        example: String,
+    },
+    /// The value is outside the parameter's range.
+    #[error("{algorithm}: {name} cannot be {value}: it must be from {least} to {most}, for example \"{example}\"")]
+    OutOfRange {
+        /// Of which algorithm.
+        algorithm: Algorithm,
+        /// The parameter.
+        name: &'static str,
+        /// The text that was given.
+        value: String,
+        /// The smallest value.
+        least: String,
+        /// The largest value.
+        most: String,
+        /// A good value: the default.
+        example: String,
+    },
+}
+
+impl Params {
+    /// The defaults of an algorithm.
+    pub fn defaults(algorithm: Algorithm) -> Params {
+        let mut values = [0; MAX_PARAMETERS];
+        for (value, parameter) in values.iter_mut().zip(algorithm.parameters()) {
+            *value = parameter.default;
+        }
+        Params { algorithm, values }
+    }
+
+    /// The algorithm that they are for.
+    pub fn algorithm(&self) -> Algorithm {
+        self.algorithm
+    }
+
+    /// Sets one parameter from text in its unit: `set("alpha", "3ms")`.
+    ///
+    /// # Errors
+    /// An unknown name, text that is no value of the unit, or a value out of range; nothing is changed then.
+    pub fn set(&mut self, name: &str, value: &str) -> Result<(), ParamError> {
+        let parameters = self.algorithm.parameters();
+        let Some(index) = parameters.iter().position(|p| p.name == name) else {
+            return Err(ParamError::Unknown {
+                algorithm: self.algorithm,
+                name: name.to_owned(),
+                nearest: nearest(name, parameters.iter().map(|p| p.name)),
+                known: parameters.iter().map(|p| p.name).collect(),
+            });
+        };
+        self.values[index] = self.parse(&parameters[index], value)?;
+        Ok(())
+    }
+
+    fn parse(&self, parameter: &Parameter, value: &str) -> Result<u32, ParamError> {
+        let Parameter { name, unit, default, least, most, .. } = *parameter;
+        let (algorithm, example) = (self.algorithm, unit.format(default));
+        let Some(raw) = unit.parse(value) else {
+            let (value, noun) = (value.to_owned(), unit.noun());
+            return Err(ParamError::Malformed { algorithm, name, value, noun, example });
+        };
+        match u32::try_from(raw) {
+            Ok(raw) if (least..=most).contains(&raw) => Ok(raw),
+            _ => Err(ParamError::OutOfRange {
+                algorithm,
+                name,
+                value: value.to_owned(),
+                least: unit.format(least),
+                most: unit.format(most),
+                example,
+            }),
+        }
+    }
+
+    /// Each parameter with its raw value, in declaration order.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static Parameter, u32)> + '_ {
+        self.algorithm.parameters().iter().zip(self.values.iter().copied())
+    }
+
+    /// The raw value of a parameter; `None`: no such name.
+    pub fn get(&self, name: &str) -> Option<u32> {
+        self.iter().find(|(p, _)| p.name == name).map(|(_, raw)| raw)
+    }
+
+    /// Each parameter as people write it: name, value.
+    pub fn formatted(&self) -> Vec<(&'static str, String)> {
+        self.iter().map(|(p, raw)| (p.name, p.unit.format(raw))).collect()
+    }
+
+    /// The bytes of `struct NAME_params`, as the kernel object's read-only data wants them.
+    pub fn as_bytes(&self) -> &[u8] {
+        bytemuck::cast_slice(self.raw())
+    }
+
+    pub(crate) fn raw(&self) -> &[u32] {
+        &self.values[..self.algorithm.parameters().len()]
+    }
+}
