@@ -87,10 +87,7 @@ pub(crate) fn did_you_mean(nearest: &Option<&'static str>) -> String {
 }
 
 /// The candidate that is spelled most like `name`, if any comes close.
-pub(crate) fn nearest(
-    name: &str,
-    candidates: impl Iterator<Item = &'static str>,
-) -> Option<&'static str> {
+pub(crate) fn nearest(name: &str, candidates: impl Iterator<Item = &'static str>) -> Option<&'static str> {
     let scored = candidates.map(|c| (strsim::jaro_winkler(&name.to_lowercase(), c), c));
     scored.filter(|(score, _)| *score > 0.7).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, c)| c)
 }

@@ -379,7 +379,8 @@ mod tests {
 
     #[test]
     fn a_view_survives_its_bytes_and_impossible_bytes_are_refused() {
-        let view = View { now_us: 7, paced: false, ca_state: CaState::Recovery, rtt_us: -1, ..View::default() };
+        let view =
+            View { now_us: 7, paced: false, ca_state: CaState::Recovery, rtt_us: -1, ..View::default() };
         assert_eq!(View::from_bytes(view.as_bytes()), Some(view));
         assert_eq!(View::from_bytes(&view.as_bytes()[1..]), None);
         let mut bytes = view.as_bytes().to_vec();

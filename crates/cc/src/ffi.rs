@@ -1,5 +1,7 @@
 //! The C interface of `cc/native/native.c`.
 
+#![allow(non_snake_case)] // names of the contract, as in contract.rs
+
 use std::ffi::{CStr, c_char, c_void};
 
 use crate::contract::{Decision, View};
@@ -43,7 +45,6 @@ pub(crate) struct Algorithm {
 #[repr(C)]
 #[derive(Default)]
 pub(crate) struct Observation {
-    #[allow(non_snake_case)] // as in the contract
     pub(crate) bw_Bps: u64,
     pub(crate) min_rtt_us: u32,
     pub(crate) pacing_gain_256: u32,

@@ -42,7 +42,9 @@ pub enum ParamError {
         example: String,
     },
     /// The value is outside the parameter's range.
-    #[error("{algorithm}: {name} cannot be {value}: it must be from {least} to {most}, for example \"{example}\"")]
+    #[error(
+        "{algorithm}: {name} cannot be {value}: it must be from {least} to {most}, for example \"{example}\""
+    )]
     OutOfRange {
         /// Of which algorithm.
         algorithm: Algorithm,
