@@ -268,7 +268,8 @@ pub fn show(value: u64, dimension: Dimension) -> String {
     if value == 0 {
         return format!("0{zero}");
     }
-    let (name, factor) = units.into_iter().rev().find(|(_, factor)| value.is_multiple_of(*factor)).unwrap_or(&("", 1));
+    let (name, factor) =
+        units.into_iter().rev().find(|(_, factor)| value.is_multiple_of(*factor)).unwrap_or(&("", 1));
     format!("{}{name}", value / factor)
 }
 

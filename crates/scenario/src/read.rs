@@ -1,6 +1,7 @@
 //! From TOML to a [`Scenario`]: finds the values, remembers where each stands, and goes on after an error so
 //! that one look shows them all.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::time::Duration;
@@ -319,17 +320,19 @@ impl Reader<'_> {
     ) -> Part<'t, 'i> {
         self.places.insert((section.header(), index, ""), span.clone());
         let is_part = |name: &str| section == Section::Top && matches!(name, "window" | "link" | "flow");
+        let mut meant = Vec::new();
         for (name, value) in table {
             match keys::find(section, name.get_ref()) {
                 Some(key) => {
                     self.places.insert((section.header(), index, key.name), value.span());
                 }
                 None if is_part(name.get_ref()) => {}
-                None => self.unknown_key(section, name),
+                None => meant.extend(self.unknown_key(section, name)),
             }
         }
         for key in KEYS.iter().filter(|key| key.section == section && key.default.is_none()) {
-            if !table.contains_key(key.name) {
+            // a misspelt key is one error, not two
+            if !table.contains_key(key.name) && !meant.contains(&key.name) {
                 let place = if section == Section::Top {
                     "the scenario".into()
                 } else {
@@ -346,13 +349,15 @@ impl Reader<'_> {
         Part { section, index, table, span }
     }
 
-    fn unknown_key(&mut self, section: Section, name: &Spanned<std::borrow::Cow<'_, str>>) {
-        let parts: &[&str] = if section == Section::Top { &["window", "link", "flow"] } else { &[] };
+    /// Complains, and returns the key that was probably meant.
+    fn unknown_key(&mut self, section: Section, name: &Spanned<Cow<'_, str>>) -> Option<&'static str> {
+        let parts: &[&'static str] = if section == Section::Top { &["window", "link", "flow"] } else { &[] };
         let own = KEYS.iter().filter(|key| key.section == section).map(|key| key.name);
         let known: Vec<_> = own.chain(parts.iter().copied()).collect();
         let written = name.get_ref();
         let elsewhere = KEYS.iter().find(|key| key.name == *written && key.section != section);
-        let meant = match (keys::nearest(written, known.iter().copied()), elsewhere) {
+        let guess = keys::nearest(written, known.iter().copied());
+        let meant = match (guess, elsewhere) {
             (_, Some(key)) => format!("`{written}` belongs {}. ", place_of(key.section)),
             (Some(guess), None) => format!("did you mean `{guess}`? "),
             (None, None) => String::new(),
@@ -363,6 +368,7 @@ impl Reader<'_> {
             format!("{meant}Known are {}", known.join(", ")),
         );
         self.complain(name.span(), &path(section, written), complaint);
+        guess
     }
 
     fn find<'t, 'i>(
