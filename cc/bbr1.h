@@ -44,12 +44,14 @@
 #define bbr1_parameters(P)                                                                                             \
 	P(startup_gain, 739, 257, 2560, CC_UNIT_GAIN,                                                                  \
 	  "pacing and cwnd gain in STARTUP; 2/ln 2 is the least that doubles the delivery rate each round")            \
-	P(drain_gain, 88, 16, 255, CC_UNIT_GAIN, "pacing gain in DRAIN; 1/startup_gain drains STARTUP's queue in a round") \
+	P(drain_gain, 88, 16, 255, CC_UNIT_GAIN,                                                                       \
+	  "pacing gain in DRAIN; 1/startup_gain drains STARTUP's queue in a round")                                    \
 	P(probe_up_gain, 320, 257, 1024, CC_UNIT_GAIN, "pacing gain while probing for bandwidth")                      \
 	P(probe_down_gain, 192, 16, 255, CC_UNIT_GAIN, "pacing gain of the phase after probing")                       \
 	P(cwnd_gain, 512, 256, 2560, CC_UNIT_GAIN,                                                                     \
 	  "cwnd in PROBE_BW as a multiple of the BDP; 2 leaves room for delayed and aggregated ACKs")                  \
-	P(bw_window_rounds, 10, 1, 1000, CC_UNIT_ROUNDS, "rounds over which bw is the maximum; more than one gain cycle") \
+	P(bw_window_rounds, 10, 1, 1000, CC_UNIT_ROUNDS,                                                               \
+	  "rounds over which bw is the maximum; more than one gain cycle")                                             \
 	P(min_rtt_window_us, 10000000, 100000, 600000000, CC_UNIT_US, "time without a new minimum before PROBE_RTT")   \
 	P(probe_rtt_us, 200000, 1000, 10000000, CC_UNIT_US, "least time in PROBE_RTT")                                 \
 	P(min_cwnd_pkts, 4, 1, 100, CC_UNIT_PKTS, "least cwnd; 4 keeps ACKs flowing past a receiver that delays them") \
@@ -79,7 +81,7 @@ enum bbr1_mode {
 #define BBR1_CYCLE_START 7u
 
 /* Until the first RTT sample: 1 ms, and an initial window instead of a BDP (RFC 6928). */
-#define BBR1_FIRST_RTT_US  1000u
+#define BBR1_FIRST_RTT_US   1000u
 #define BBR1_INIT_CWND_PKTS 10u
 
 /* A host segments bursts of pacing_rate >> pacing_shift bytes; Linux bounds one by 64 KiB with headers, and by 127. */
@@ -93,50 +95,50 @@ enum bbr1_mode {
 #define BBR1_EXTRA_ACKED_EPOCH_PKTS (1u << 20)
 
 /* Policer detection. An interval is 4 to 16 rounds that begin and end with loss; [Linux], no published source. */
-#define BBR1_LT_MIN_ROUNDS   4u
-#define BBR1_LT_MAX_ROUNDS   (4u * BBR1_LT_MIN_ROUNDS)
-#define BBR1_LT_LOSS_256     50u  /* an interval counts when lost/delivered is at least this, 19.5 % */
-#define BBR1_LT_AGREE_256    32u  /* two rates agree within 1/8 ... */
-#define BBR1_LT_AGREE_Bps    500u /* ... or within 4 kbit/s */
-#define BBR1_LT_USE_ROUNDS   48u  /* then their mean is used this long */
-#define BBR1_LT_CLOCK_US     1000u /* resolution of the interval's clock */
+#define BBR1_LT_MIN_ROUNDS 4u
+#define BBR1_LT_MAX_ROUNDS (4u * BBR1_LT_MIN_ROUNDS)
+#define BBR1_LT_LOSS_256   50u	 /* an interval counts when lost/delivered is at least this, 19.5 % */
+#define BBR1_LT_AGREE_256  32u	 /* two rates agree within 1/8 ... */
+#define BBR1_LT_AGREE_Bps  500u	 /* ... or within 4 kbit/s */
+#define BBR1_LT_USE_ROUNDS 48u	 /* then their mean is used this long */
+#define BBR1_LT_CLOCK_US   1000u /* resolution of the interval's clock */
 
 struct bbr1 {
 	struct bbr1_params p;
-	struct cc_minmax max_bw;	/* clocked by round_count, CC_BW_UNIT packets per us */
-	u64 min_rtt_stamp_us;		/* when min_rtt_us was last confirmed */
-	u64 probe_rtt_done_us;		/* earliest end of PROBE_RTT; 0: inflight has not come down yet */
-	u64 cycle_stamp_us;		/* start of the phase in the gain cycle */
-	u64 ack_epoch_us;		/* ACK aggregation: start of the epoch, */
-	u64 lt_stamp_us;		/* policer interval: start, */
-	u32 ack_epoch_acked_pkts;	/* and what has been acknowledged since */
-	u32 extra_acked_pkts[2];	/* most acknowledged beyond bw * time, this bin and the one before */
-	u32 lt_delivered_pkts;		/* delivered, */
-	u32 lt_lost_pkts;		/* lost at that time, */
-	u32 lt_rounds;			/* and rounds since; or rounds that lt_bw has been in use */
-	u32 lt_bw;			/* rate of the last interval; 0: none */
-	u32 min_rtt_us;			/* CC_NO_RTT: no sample yet */
-	u32 round_count;		/* packet-timed round trips */
-	u32 round_end_delivered_pkts;	/* the round ends when a packet sent after this is acknowledged */
-	u32 prior_cwnd_pkts;		/* cwnd to come back to after recovery or PROBE_RTT */
-	u32 full_bw;			/* bw to grow from, while in STARTUP */
+	struct cc_minmax max_bw;      /* clocked by round_count, CC_BW_UNIT packets per us */
+	u64 min_rtt_stamp_us;	      /* when min_rtt_us was last confirmed */
+	u64 probe_rtt_done_us;	      /* earliest end of PROBE_RTT; 0: inflight has not come down yet */
+	u64 cycle_stamp_us;	      /* start of the phase in the gain cycle */
+	u64 ack_epoch_us;	      /* ACK aggregation: start of the epoch, */
+	u64 lt_stamp_us;	      /* policer interval: start, */
+	u32 ack_epoch_acked_pkts;     /* and what has been acknowledged since */
+	u32 extra_acked_pkts[2];      /* most acknowledged beyond bw * time, this bin and the one before */
+	u32 lt_delivered_pkts;	      /* delivered, */
+	u32 lt_lost_pkts;	      /* lost at that time, */
+	u32 lt_rounds;		      /* and rounds since; or rounds that lt_bw has been in use */
+	u32 lt_bw;		      /* rate of the last interval; 0: none */
+	u32 min_rtt_us;		      /* CC_NO_RTT: no sample yet */
+	u32 round_count;	      /* packet-timed round trips */
+	u32 round_end_delivered_pkts; /* the round ends when a packet sent after this is acknowledged */
+	u32 prior_cwnd_pkts;	      /* cwnd to come back to after recovery or PROBE_RTT */
+	u32 full_bw;		      /* bw to grow from, while in STARTUP */
 	u32 pacing_gain_256;
 	u32 cwnd_gain_256;
 	u32 rng;
-	u32 mss_bytes;			/* for onlookers */
-	u8 mode;			/* enum bbr1_mode */
+	u32 mss_bytes; /* for onlookers */
+	u8 mode;       /* enum bbr1_mode */
 	u8 cycle_index;
 	u8 full_bw_count;
 	u8 prev_ca_state;
 	u8 extra_acked_rounds;
 	u8 extra_acked_bin;
-	bool full_pipe;			/* latched */
-	bool round_start;		/* this ACK begins a round */
-	bool idle_restart;		/* sending resumed after idle: that ACKs are old says nothing about the path */
-	bool packet_conservation;	/* first round of recovery: send only what is delivered */
+	bool full_pipe;		  /* latched */
+	bool round_start;	  /* this ACK begins a round */
+	bool idle_restart;	  /* sending resumed after idle: that ACKs are old says nothing about the path */
+	bool packet_conservation; /* first round of recovery: send only what is delivered */
 	bool probe_rtt_round_done;
 	bool has_seen_rtt;
-	bool lt_sampling;		/* a policer interval is open */
+	bool lt_sampling; /* a policer interval is open */
 	bool lt_in_use;
 	u8 reserved[2];
 };
@@ -190,7 +192,8 @@ CC_INLINE u32 bbr1_quantise_pkts(const struct bbr1 *s, u32 cwnd, const struct cc
 }
 
 /* What must be in flight for `gain` times the BDP. */
-CC_STAGE u32 bbr1_inflight_pkts(const struct bbr1 *s, u32 gain_256, const struct cc_view *v, const struct cc_decision *d)
+CC_STAGE u32 bbr1_inflight_pkts(const struct bbr1 *s, u32 gain_256, const struct cc_view *v,
+				const struct cc_decision *d)
 {
 	return bbr1_quantise_pkts(s, bbr1_bdp_pkts(s, bbr1_max_bw(s), gain_256), v, d);
 }
@@ -199,7 +202,8 @@ CC_STAGE u32 bbr1_inflight_pkts(const struct bbr1 *s, u32 gain_256, const struct
  * What will be in the network when the next packet may leave. The pacer schedules departures ahead of time, and
  * until then the network goes on delivering; a burst that is about to be sent counts while probing.
  */
-CC_STAGE u32 bbr1_in_network_pkts(const struct bbr1 *s, u32 inflight, const struct cc_view *v, const struct cc_decision *d)
+CC_STAGE u32 bbr1_in_network_pkts(const struct bbr1 *s, u32 inflight, const struct cc_view *v,
+				  const struct cc_decision *d)
 {
 	u64 delivered = ((u64)bbr1_bw(s) * v->departure_lead_us) >> CC_BW_SHIFT;
 
@@ -210,7 +214,10 @@ CC_STAGE u32 bbr1_in_network_pkts(const struct bbr1 *s, u32 inflight, const stru
 
 /* ---- changes of mode ---- */
 
-CC_INLINE void bbr1_start_round(struct bbr1 *s, const struct cc_view *v) { s->round_end_delivered_pkts = v->delivered_pkts; }
+CC_INLINE void bbr1_start_round(struct bbr1 *s, const struct cc_view *v)
+{
+	s->round_end_delivered_pkts = v->delivered_pkts;
+}
 
 CC_INLINE void bbr1_next_phase(struct bbr1 *s, const struct cc_view *v)
 {
@@ -360,15 +367,16 @@ CC_STAGE void bbr1_update_extra_acked(struct bbr1 *s, const struct cc_view *v, c
 		s->extra_acked_pkts[s->extra_acked_bin & 1] = 0;
 	}
 	expected = v->delivered_us > s->ack_epoch_us ?
-			   cc_mul_shift(v->delivered_us - s->ack_epoch_us, bbr1_bw(s), CC_BW_SHIFT) : 0;
+			   cc_mul_shift(v->delivered_us - s->ack_epoch_us, bbr1_bw(s), CC_BW_SHIFT) :
+			   0;
 	if (s->ack_epoch_acked_pkts <= expected ||
 	    (u64)s->ack_epoch_acked_pkts + v->acked_pkts >= BBR1_EXTRA_ACKED_EPOCH_PKTS) {
 		s->ack_epoch_acked_pkts = 0;
 		s->ack_epoch_us = v->delivered_us;
 		expected = 0;
 	}
-	s->ack_epoch_acked_pkts = (u32)cc_min_u64((u64)s->ack_epoch_acked_pkts + v->acked_pkts,
-						  BBR1_EXTRA_ACKED_EPOCH_PKTS - 1);
+	s->ack_epoch_acked_pkts =
+		(u32)cc_min_u64((u64)s->ack_epoch_acked_pkts + v->acked_pkts, BBR1_EXTRA_ACKED_EPOCH_PKTS - 1);
 	extra = cc_min_u32(s->ack_epoch_acked_pkts - cc_min_u32((u32)expected, s->ack_epoch_acked_pkts), d->cwnd_pkts);
 	bin = &s->extra_acked_pkts[s->extra_acked_bin & 1];
 	*bin = cc_max_u32(*bin, extra);
@@ -397,8 +405,7 @@ CC_STAGE bool bbr1_phase_over(const struct bbr1 *s, const struct cc_view *v, con
 		return full_length;
 	in_network = bbr1_in_network_pkts(s, v->prior_inflight_pkts, v, d);
 	if (s->pacing_gain_256 > CC_GAIN_UNIT)
-		return full_length &&
-		       (v->losses_pkts || in_network >= bbr1_inflight_pkts(s, s->pacing_gain_256, v, d));
+		return full_length && (v->losses_pkts || in_network >= bbr1_inflight_pkts(s, s->pacing_gain_256, v, d));
 	return full_length || in_network <= bbr1_inflight_pkts(s, CC_GAIN_UNIT, v, d);
 }
 
@@ -524,7 +531,8 @@ CC_STAGE void bbr1_init_pacing_rate(struct bbr1 *s, const struct cc_view *v, str
 /* Until the pipe is full the rate only grows: early samples are low because the flow has just begun. */
 CC_STAGE void bbr1_set_pacing_rate(struct bbr1 *s, const struct cc_view *v, struct cc_decision *d, u32 gain_256)
 {
-	u64 rate = cc_min_u64(bbr1_rate_Bps(v->mss_bytes, bbr1_bw(s), gain_256, s->p.pacing_margin), v->max_pacing_rate_Bps);
+	u64 rate = cc_min_u64(bbr1_rate_Bps(v->mss_bytes, bbr1_bw(s), gain_256, s->p.pacing_margin),
+			      v->max_pacing_rate_Bps);
 
 	if (!s->has_seen_rtt && v->srtt_us)
 		bbr1_init_pacing_rate(s, v, d);

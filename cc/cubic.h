@@ -91,27 +91,27 @@ struct cubic_params {
 
 struct cubic {
 	struct cubic_params p;
-	u32 reno_every_8;	 /* packets acknowledged per packet of Reno's growth, over 8 cwnd */
-	u64 epoch_us;		 /* t = 0; moves on with idle time */
-	u64 update_us;		 /* when the curve was last looked up, */
-	u64 last_ack_us;	 /* latest ACK */
-	u64 round_us;		 /* HyStart: start of the round, */
-	u64 train_us;		 /* and latest ACK of the train that began with it */
-	u32 update_cwnd_pkts;	 /* and at which window */
-	u32 w_max_pkts;		 /* where the last loss was; 0: none */
-	u32 origin_pkts;	 /* the plateau of the curve */
-	u32 k;			 /* when it is reached, units of 1/1024 s */
-	u32 every_pkts;		 /* packets acknowledged per packet of growth */
-	u32 credit_pkts;	 /* acknowledged towards the next one */
-	u32 reno_cwnd_pkts;	 /* W_est: what Reno would have by now, */
-	u32 reno_acked_pkts;	 /* and acknowledged towards its next packet */
-	u32 min_rtt_us;		 /* CC_NO_RTT: no sample yet */
-	u32 round_min_rtt_us;	 /* HyStart: least RTT of this round */
-	u32 round_samples;	 /* of so many samples, counted up to 8 */
-	u32 round_end_seq;	 /* the round ends when this is acknowledged */
-	u32 phase;		 /* enum cc_phase, for onlookers */
-	bool in_epoch;		 /* the curve is in force */
-	bool hystart_done;	 /* one exit per slow start */
+	u32 reno_every_8;     /* packets acknowledged per packet of Reno's growth, over 8 cwnd */
+	u64 epoch_us;	      /* t = 0; moves on with idle time */
+	u64 update_us;	      /* when the curve was last looked up, */
+	u64 last_ack_us;      /* latest ACK */
+	u64 round_us;	      /* HyStart: start of the round, */
+	u64 train_us;	      /* and latest ACK of the train that began with it */
+	u32 update_cwnd_pkts; /* and at which window */
+	u32 w_max_pkts;	      /* where the last loss was; 0: none */
+	u32 origin_pkts;      /* the plateau of the curve */
+	u32 k;		      /* when it is reached, units of 1/1024 s */
+	u32 every_pkts;	      /* packets acknowledged per packet of growth */
+	u32 credit_pkts;      /* acknowledged towards the next one */
+	u32 reno_cwnd_pkts;   /* W_est: what Reno would have by now, */
+	u32 reno_acked_pkts;  /* and acknowledged towards its next packet */
+	u32 min_rtt_us;	      /* CC_NO_RTT: no sample yet */
+	u32 round_min_rtt_us; /* HyStart: least RTT of this round */
+	u32 round_samples;    /* of so many samples, counted up to 8 */
+	u32 round_end_seq;    /* the round ends when this is acknowledged */
+	u32 phase;	      /* enum cc_phase, for onlookers */
+	bool in_epoch;	      /* the curve is in force */
+	bool hystart_done;    /* one exit per slow start */
 	u8 reserved[6];
 };
 
@@ -119,7 +119,8 @@ struct cubic {
 
 CC_INLINE u32 cubic_time(u64 us)
 {
-	return (u32)cc_min_u64(cc_mul_shift(us, (1ull << (CUBIC_TIME_SHIFT + 32)) / CC_USEC_PER_SEC, 32), CUBIC_TIME_MAX);
+	return (u32)cc_min_u64(cc_mul_shift(us, (1ull << (CUBIC_TIME_SHIFT + 32)) / CC_USEC_PER_SEC, 32),
+			       CUBIC_TIME_MAX);
 }
 
 /* Largest integer whose cube is at most x: one binary digit per step, from the top; 2^63 is the cube of 2^21. */

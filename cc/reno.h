@@ -23,8 +23,7 @@
 #include "contract/window.h"
 
 /* beta: 1/2, RFC 5681 equation 4; RFC 8511 allows 0.8 for ECN, the range leaves room to try. */
-#define reno_parameters(P)                                                                                             \
-	P(beta, 512, 102, 1023, CC_UNIT_FRACTION, "share of cwnd that is kept at a loss")
+#define reno_parameters(P) P(beta, 512, 102, 1023, CC_UNIT_FRACTION, "share of cwnd that is kept at a loss")
 
 struct reno_params {
 	reno_parameters(CC_PARAM_FIELD)

@@ -62,51 +62,51 @@ enum cc_ca_state {
  */
 struct cc_view {
 	/* the connection, after this ACK has been processed */
-	u64 now_us;		  /* the host's clock; never goes back */
-	u64 delivered_us;	  /* when delivered_pkts last grew, same clock */
-	u64 pacing_rate_Bps;	  /* in force now; ~0: none set */
-	u64 max_pacing_rate_Bps;  /* the application's limit; ~0: none */
-	u32 mss_bytes;		  /* payload of a full segment */
-	u32 cwnd_pkts;		  /* in force now */
-	u32 prior_cwnd_pkts;	  /* before the last reduction by the host */
-	u32 ssthresh_pkts;	  /* in force now; CC_INFINITE: none */
-	u32 inflight_pkts;	  /* sent, neither acknowledged nor believed lost */
-	u32 delivered_pkts;	  /* acknowledged or SACKed so far */
-	u32 lost_pkts;		  /* ever marked lost */
-	u32 max_inflight_pkts;	  /* the most outstanding during the last window of data */
-	u32 snd_una;		  /* oldest unacknowledged sequence number, bytes */
-	u32 snd_nxt;		  /* next sequence number to send, bytes */
-	u32 srtt_us;		  /* smoothed RTT; 0: no sample yet */
-	u32 min_rtt_us;		  /* the host's own minimum; CC_NO_RTT: no sample yet */
-	u32 departure_lead_us;	  /* how far ahead of now the pacer has scheduled the next departure */
-	u32 random;		  /* fresh bits; read at init only, to seed the flow's own generator */
-	u8 ca_state;		  /* enum cc_ca_state */
-	u8 pacing_shift;	  /* a TSO burst holds pacing_rate >> pacing_shift bytes; Linux: 10, about 1 ms */
-	bool paced;		  /* the host paces this connection */
-	bool cwnd_limited;	  /* cwnd stopped the sender during the last window of data */
-	bool app_limited;	  /* the sender has run out of data (or just did) */
+	u64 now_us;		 /* the host's clock; never goes back */
+	u64 delivered_us;	 /* when delivered_pkts last grew, same clock */
+	u64 pacing_rate_Bps;	 /* in force now; ~0: none set */
+	u64 max_pacing_rate_Bps; /* the application's limit; ~0: none */
+	u32 mss_bytes;		 /* payload of a full segment */
+	u32 cwnd_pkts;		 /* in force now */
+	u32 prior_cwnd_pkts;	 /* before the last reduction by the host */
+	u32 ssthresh_pkts;	 /* in force now; CC_INFINITE: none */
+	u32 inflight_pkts;	 /* sent, neither acknowledged nor believed lost */
+	u32 delivered_pkts;	 /* acknowledged or SACKed so far */
+	u32 lost_pkts;		 /* ever marked lost */
+	u32 max_inflight_pkts;	 /* the most outstanding during the last window of data */
+	u32 snd_una;		 /* oldest unacknowledged sequence number, bytes */
+	u32 snd_nxt;		 /* next sequence number to send, bytes */
+	u32 srtt_us;		 /* smoothed RTT; 0: no sample yet */
+	u32 min_rtt_us;		 /* the host's own minimum; CC_NO_RTT: no sample yet */
+	u32 departure_lead_us;	 /* how far ahead of now the pacer has scheduled the next departure */
+	u32 random;		 /* fresh bits; read at init only, to seed the flow's own generator */
+	u8 ca_state;		 /* enum cc_ca_state */
+	u8 pacing_shift;	 /* a TSO burst holds pacing_rate >> pacing_shift bytes; Linux: 10, about 1 ms */
+	bool paced;		 /* the host paces this connection */
+	bool cwnd_limited;	 /* cwnd stopped the sender during the last window of data */
+	bool app_limited;	 /* the sender has run out of data (or just did) */
 
 	/* this ACK: the delivery-rate sample, draft-ietf-ccwg-bbr "Delivery Rate Samples" */
-	u8 is_app_limited;	    /* bool: the sampled packet was sent in an app-limited period */
-	u8 is_ack_delayed;	    /* bool: the receiver probably delayed this ACK */
-	u8 is_ece;		    /* bool: this ACK echoes congestion (ECN) */
-	s32 sample_delivered_pkts;  /* delivered since the sampled packet was sent; -1: no valid sample */
-	s32 sample_interval_us;	    /* over this time; -1 or 0: no valid sample */
-	s32 rtt_us;		    /* RTT of the newest packet acknowledged, never one that was resent; -1: none */
+	u8 is_app_limited;	   /* bool: the sampled packet was sent in an app-limited period */
+	u8 is_ack_delayed;	   /* bool: the receiver probably delayed this ACK */
+	u8 is_ece;		   /* bool: this ACK echoes congestion (ECN) */
+	s32 sample_delivered_pkts; /* delivered since the sampled packet was sent; -1: no valid sample */
+	s32 sample_interval_us;	   /* over this time; -1 or 0: no valid sample */
+	s32 rtt_us;		   /* RTT of the newest packet acknowledged, never one that was resent; -1: none */
 	u32 sample_prior_delivered_pkts; /* delivered_pkts when the sampled packet was sent */
-	u32 prior_inflight_pkts;    /* inflight before this ACK */
-	u32 acked_pkts;		    /* newly acknowledged or SACKed by this ACK */
-	u32 losses_pkts;	    /* newly marked lost on this ACK */
-	u32 reserved;		    /* keeps the layout free of holes */
+	u32 prior_inflight_pkts;	 /* inflight before this ACK */
+	u32 acked_pkts;			 /* newly acknowledged or SACKed by this ACK */
+	u32 losses_pkts;		 /* newly marked lost on this ACK */
+	u32 reserved;			 /* keeps the layout free of holes */
 };
 
 /* What the algorithm wants. The host fills it with the values in force before each call. */
 struct cc_decision {
-	u64 pacing_rate_Bps;	 /* ~0: do not pace */
-	u32 cwnd_pkts;		 /* at least 1 */
-	u32 ssthresh_pkts;	 /* CC_INFINITE: none */
+	u64 pacing_rate_Bps;	    /* ~0: do not pace */
+	u32 cwnd_pkts;		    /* at least 1 */
+	u32 ssthresh_pkts;	    /* CC_INFINITE: none */
 	u32 app_limited_until_pkts; /* not 0: treat samples as app-limited until delivered_pkts has passed this */
-	u32 reserved;		 /* keeps the layout free of holes */
+	u32 reserved;		    /* keeps the layout free of holes */
 };
 
 /* What happens between ACKs. */

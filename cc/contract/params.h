@@ -14,14 +14,14 @@
 #include "contract.h"
 
 enum cc_unit {
-	CC_UNIT_GAIN = 0,   /* 1/256: 256 is 1.0 */
-	CC_UNIT_US = 1,	    /* microseconds */
-	CC_UNIT_PKTS = 2,   /* packets of one MSS */
-	CC_UNIT_ROUNDS = 3, /* round trips */
-	CC_UNIT_COUNT = 4,  /* a plain number */
-	CC_UNIT_PPM = 5,    /* millionths: 10000 is 1 % */
-	CC_UNIT_BOOL = 6,   /* 0 or 1 */
-	CC_UNIT_BPS = 7,    /* bytes per second */
+	CC_UNIT_GAIN = 0,     /* 1/256: 256 is 1.0 */
+	CC_UNIT_US = 1,	      /* microseconds */
+	CC_UNIT_PKTS = 2,     /* packets of one MSS */
+	CC_UNIT_ROUNDS = 3,   /* round trips */
+	CC_UNIT_COUNT = 4,    /* a plain number */
+	CC_UNIT_PPM = 5,      /* millionths: 10000 is 1 % */
+	CC_UNIT_BOOL = 6,     /* 0 or 1 */
+	CC_UNIT_BPS = 7,      /* bytes per second */
 	CC_UNIT_FRACTION = 8, /* 1/1024: 717 is 0.7 */
 };
 

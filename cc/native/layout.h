@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /*
  * The layout of the contract's structs and the values of its enums as data, so that a binding in another language
- * can prove in a test that its own declarations agree. A field that is missing here fails that test by its gap.
+ * can prove in a test that its own declarations agree. A field that is missing here shows in that test as a gap.
  */
 #ifndef CC_NATIVE_LAYOUT_H
 #define CC_NATIVE_LAYOUT_H
@@ -11,75 +11,92 @@
 #include "contract/contract.h"
 #include "contract/params.h"
 
+#define CC_VIEW_FIELDS(X)                                                                                              \
+	X(cc_view, now_us)                                                                                             \
+	X(cc_view, delivered_us)                                                                                       \
+	X(cc_view, pacing_rate_Bps)                                                                                    \
+	X(cc_view, max_pacing_rate_Bps)                                                                                \
+	X(cc_view, mss_bytes)                                                                                          \
+	X(cc_view, cwnd_pkts)                                                                                          \
+	X(cc_view, prior_cwnd_pkts)                                                                                    \
+	X(cc_view, ssthresh_pkts)                                                                                      \
+	X(cc_view, inflight_pkts)                                                                                      \
+	X(cc_view, delivered_pkts)                                                                                     \
+	X(cc_view, lost_pkts)                                                                                          \
+	X(cc_view, max_inflight_pkts)                                                                                  \
+	X(cc_view, snd_una)                                                                                            \
+	X(cc_view, snd_nxt)                                                                                            \
+	X(cc_view, srtt_us)                                                                                            \
+	X(cc_view, min_rtt_us)                                                                                         \
+	X(cc_view, departure_lead_us)                                                                                  \
+	X(cc_view, random)                                                                                             \
+	X(cc_view, ca_state)                                                                                           \
+	X(cc_view, pacing_shift)                                                                                       \
+	X(cc_view, paced)                                                                                              \
+	X(cc_view, cwnd_limited)                                                                                       \
+	X(cc_view, app_limited)                                                                                        \
+	X(cc_view, is_app_limited)                                                                                     \
+	X(cc_view, is_ack_delayed)                                                                                     \
+	X(cc_view, is_ece)                                                                                             \
+	X(cc_view, sample_delivered_pkts)                                                                              \
+	X(cc_view, sample_interval_us)                                                                                 \
+	X(cc_view, rtt_us)                                                                                             \
+	X(cc_view, sample_prior_delivered_pkts)                                                                        \
+	X(cc_view, prior_inflight_pkts)                                                                                \
+	X(cc_view, acked_pkts)                                                                                         \
+	X(cc_view, losses_pkts)                                                                                        \
+	X(cc_view, reserved)
+#define CC_DECISION_FIELDS(X)                                                                                          \
+	X(cc_decision, pacing_rate_Bps)                                                                                \
+	X(cc_decision, cwnd_pkts)                                                                                      \
+	X(cc_decision, ssthresh_pkts)                                                                                  \
+	X(cc_decision, app_limited_until_pkts)                                                                         \
+	X(cc_decision, reserved)
+#define CC_OBSERVATION_FIELDS(X)                                                                                       \
+	X(cc_observation, bw_Bps)                                                                                      \
+	X(cc_observation, min_rtt_us)                                                                                  \
+	X(cc_observation, pacing_gain_256)                                                                             \
+	X(cc_observation, cwnd_gain_256)                                                                               \
+	X(cc_observation, phase)
+#define CC_VALUES(X)                                                                                                   \
+	X(CC_CA_OPEN)                                                                                                  \
+	X(CC_CA_DISORDER)                                                                                              \
+	X(CC_CA_CWR)                                                                                                   \
+	X(CC_CA_RECOVERY)                                                                                              \
+	X(CC_CA_LOSS)                                                                                                  \
+	X(CC_EVENT_SAMPLE)                                                                                             \
+	X(CC_EVENT_REDUCE)                                                                                             \
+	X(CC_EVENT_CA_STATE)                                                                                           \
+	X(CC_EVENT_RESTART)                                                                                            \
+	X(CC_EVENT_UNDO)                                                                                               \
+	X(CC_OWNS_CWND)                                                                                                \
+	X(CC_GROWS_CWND)                                                                                               \
+	X(CC_UNIT_GAIN)                                                                                                \
+	X(CC_UNIT_US)                                                                                                  \
+	X(CC_UNIT_PKTS)                                                                                                \
+	X(CC_UNIT_ROUNDS)                                                                                              \
+	X(CC_UNIT_COUNT)                                                                                               \
+	X(CC_UNIT_PPM)                                                                                                 \
+	X(CC_UNIT_BOOL)                                                                                                \
+	X(CC_UNIT_BPS)                                                                                                 \
+	X(CC_UNIT_FRACTION)                                                                                            \
+	X(CC_PHASE_COUNT)                                                                                              \
+	X(CC_INFINITE)                                                                                                 \
+	X(CC_NO_RTT)
+
 struct cc_native_number {
 	const char *name;
-	u32 value;
-	u32 bytes; /* of a field; 0 for a value of an enum */
+	u32 value; /* an offset, a size, or the value of a constant */
+	u32 bytes; /* of a field; 0 otherwise */
 };
 
+static const struct cc_native_number cc_native_numbers[] = {
 #define CC_FIELD(type, field) { #type "." #field, offsetof(struct type, field), sizeof(((struct type *)0)->field) },
 #define CC_SIZE(type)	      { "sizeof " #type, sizeof(struct type), 0 },
 #define CC_VALUE(name)	      { #name, (u32)(name), 0 },
 #define CC_PHASE_VALUE(name)  CC_VALUE(CC_PHASE_##name)
-
-static const struct cc_native_number cc_native_numbers[] = {
-	CC_SIZE(cc_view)
-	CC_FIELD(cc_view, now_us)
-	CC_FIELD(cc_view, delivered_us)
-	CC_FIELD(cc_view, pacing_rate_Bps)
-	CC_FIELD(cc_view, max_pacing_rate_Bps)
-	CC_FIELD(cc_view, mss_bytes)
-	CC_FIELD(cc_view, cwnd_pkts)
-	CC_FIELD(cc_view, prior_cwnd_pkts)
-	CC_FIELD(cc_view, ssthresh_pkts)
-	CC_FIELD(cc_view, inflight_pkts)
-	CC_FIELD(cc_view, delivered_pkts)
-	CC_FIELD(cc_view, lost_pkts)
-	CC_FIELD(cc_view, max_inflight_pkts)
-	CC_FIELD(cc_view, snd_una)
-	CC_FIELD(cc_view, snd_nxt)
-	CC_FIELD(cc_view, srtt_us)
-	CC_FIELD(cc_view, min_rtt_us)
-	CC_FIELD(cc_view, departure_lead_us)
-	CC_FIELD(cc_view, random)
-	CC_FIELD(cc_view, ca_state)
-	CC_FIELD(cc_view, pacing_shift)
-	CC_FIELD(cc_view, paced)
-	CC_FIELD(cc_view, cwnd_limited)
-	CC_FIELD(cc_view, app_limited)
-	CC_FIELD(cc_view, is_app_limited)
-	CC_FIELD(cc_view, is_ack_delayed)
-	CC_FIELD(cc_view, is_ece)
-	CC_FIELD(cc_view, sample_delivered_pkts)
-	CC_FIELD(cc_view, sample_interval_us)
-	CC_FIELD(cc_view, rtt_us)
-	CC_FIELD(cc_view, sample_prior_delivered_pkts)
-	CC_FIELD(cc_view, prior_inflight_pkts)
-	CC_FIELD(cc_view, acked_pkts)
-	CC_FIELD(cc_view, losses_pkts)
-	CC_FIELD(cc_view, reserved)
-	CC_SIZE(cc_decision)
-	CC_FIELD(cc_decision, pacing_rate_Bps)
-	CC_FIELD(cc_decision, cwnd_pkts)
-	CC_FIELD(cc_decision, ssthresh_pkts)
-	CC_FIELD(cc_decision, app_limited_until_pkts)
-	CC_FIELD(cc_decision, reserved)
-	CC_SIZE(cc_observation)
-	CC_FIELD(cc_observation, bw_Bps)
-	CC_FIELD(cc_observation, min_rtt_us)
-	CC_FIELD(cc_observation, pacing_gain_256)
-	CC_FIELD(cc_observation, cwnd_gain_256)
-	CC_FIELD(cc_observation, phase)
-	CC_VALUE(CC_CA_OPEN) CC_VALUE(CC_CA_DISORDER) CC_VALUE(CC_CA_CWR) CC_VALUE(CC_CA_RECOVERY) CC_VALUE(CC_CA_LOSS)
-	CC_VALUE(CC_EVENT_SAMPLE) CC_VALUE(CC_EVENT_REDUCE) CC_VALUE(CC_EVENT_CA_STATE)
-	CC_VALUE(CC_EVENT_RESTART) CC_VALUE(CC_EVENT_UNDO)
-	CC_VALUE(CC_OWNS_CWND) CC_VALUE(CC_GROWS_CWND)
-	CC_VALUE(CC_UNIT_GAIN) CC_VALUE(CC_UNIT_US) CC_VALUE(CC_UNIT_PKTS) CC_VALUE(CC_UNIT_ROUNDS)
-	CC_VALUE(CC_UNIT_COUNT) CC_VALUE(CC_UNIT_PPM) CC_VALUE(CC_UNIT_BOOL) CC_VALUE(CC_UNIT_BPS)
-	CC_VALUE(CC_UNIT_FRACTION)
-	CC_PHASES(CC_PHASE_VALUE)
-	CC_VALUE(CC_PHASE_COUNT)
-	CC_VALUE(CC_INFINITE) CC_VALUE(CC_NO_RTT)
+	CC_VIEW_FIELDS(CC_FIELD) CC_SIZE(cc_view) CC_DECISION_FIELDS(CC_FIELD) CC_SIZE(cc_decision)
+		CC_OBSERVATION_FIELDS(CC_FIELD) CC_SIZE(cc_observation) CC_VALUES(CC_VALUE) CC_PHASES(CC_PHASE_VALUE)
 };
 
 const struct cc_native_number *cc_native_layout(u32 *count);

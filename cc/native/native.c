@@ -58,9 +58,16 @@ struct cc_native_algorithm {
 #undef CC_ALGORITHM
 
 static const struct cc_native_algorithm algorithms[] = {
-#define CC_ALGORITHM(name, kind, title, source)                                                                        \
-	{ #name,      title, source, name##_rows, sizeof(name##_rows) / sizeof(name##_rows[0]), sizeof(struct name),  \
-	  (u32)(kind) },
+#define CC_ALGORITHM(name_, kind_, title_, source_)                                                                    \
+	{                                                                                                              \
+		.name = #name_,                                                                                        \
+		.title = title_,                                                                                       \
+		.source = source_,                                                                                     \
+		.parameters = name_##_rows,                                                                            \
+		.parameter_count = sizeof(name_##_rows) / sizeof(name_##_rows[0]),                                     \
+		.state_bytes = sizeof(struct name_),                                                                   \
+		.kind = (u32)(kind_),                                                                                  \
+	},
 #include "algorithms.def"
 #undef CC_ALGORITHM
 };
@@ -106,7 +113,7 @@ void cc_native_on_event(u32 id, void *state, u32 event, const struct cc_view *v,
 	switch (id) {
 #define CC_ALGORITHM(name, kind, title, source)                                                                        \
 	case CC_NATIVE_##name:                                                                                         \
-		name##_on_event(state, event, v, d);                                                    \
+		name##_on_event(state, event, v, d);                                                                   \
 		break;
 #include "algorithms.def"
 #undef CC_ALGORITHM
