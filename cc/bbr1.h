@@ -104,13 +104,13 @@ enum bbr1_mode {
 #define BBR1_LT_CLOCK_US   1000u /* resolution of the interval's clock */
 
 struct bbr1 {
+	u64 min_rtt_stamp_us;  /* when min_rtt_us was last confirmed */
+	u64 probe_rtt_done_us; /* earliest end of PROBE_RTT; 0: inflight has not come down yet */
+	u64 cycle_stamp_us;    /* start of the phase in the gain cycle */
+	u64 ack_epoch_us;      /* ACK aggregation: start of the epoch, */
+	u64 lt_stamp_us;       /* policer interval: start, */
 	struct bbr1_params p;
 	struct cc_minmax max_bw;      /* clocked by round_count, CC_BW_UNIT packets per us */
-	u64 min_rtt_stamp_us;	      /* when min_rtt_us was last confirmed */
-	u64 probe_rtt_done_us;	      /* earliest end of PROBE_RTT; 0: inflight has not come down yet */
-	u64 cycle_stamp_us;	      /* start of the phase in the gain cycle */
-	u64 ack_epoch_us;	      /* ACK aggregation: start of the epoch, */
-	u64 lt_stamp_us;	      /* policer interval: start, */
 	u32 ack_epoch_acked_pkts;     /* and what has been acknowledged since */
 	u32 extra_acked_pkts[2];      /* most acknowledged beyond bw * time, this bin and the one before */
 	u32 lt_delivered_pkts;	      /* delivered, */
@@ -140,7 +140,7 @@ struct bbr1 {
 	bool has_seen_rtt;
 	bool lt_sampling; /* a policer interval is open */
 	bool lt_in_use;
-	u8 reserved[2];
+	u8 reserved[6]; /* no holes: parity compares bytes */
 };
 
 /* ---- the model as other stages see it ---- */

@@ -90,13 +90,13 @@ struct cubic_params {
 #define CUBIC_HYSTART_LEEWAY_US	   1000u
 
 struct cubic {
+	u64 epoch_us;	 /* t = 0; moves on with idle time */
+	u64 update_us;	 /* when the curve was last looked up, */
+	u64 last_ack_us; /* latest ACK */
+	u64 round_us;	 /* HyStart: start of the round, */
+	u64 train_us;	 /* and latest ACK of the train that began with it */
 	struct cubic_params p;
 	u32 reno_every_8;     /* packets acknowledged per packet of Reno's growth, over 8 cwnd */
-	u64 epoch_us;	      /* t = 0; moves on with idle time */
-	u64 update_us;	      /* when the curve was last looked up, */
-	u64 last_ack_us;      /* latest ACK */
-	u64 round_us;	      /* HyStart: start of the round, */
-	u64 train_us;	      /* and latest ACK of the train that began with it */
 	u32 update_cwnd_pkts; /* and at which window */
 	u32 w_max_pkts;	      /* where the last loss was; 0: none */
 	u32 origin_pkts;      /* the plateau of the curve */
@@ -112,7 +112,7 @@ struct cubic {
 	u32 phase;	      /* enum cc_phase, for onlookers */
 	bool in_epoch;	      /* the curve is in force */
 	bool hystart_done;    /* one exit per slow start */
-	u8 reserved[6];
+	u8 reserved[2];	      /* no holes: parity compares bytes */
 };
 
 /* ---- the curve ---- */
