@@ -62,7 +62,7 @@ pub struct Flow {
     pub name: String,
     /// The algorithm's name. On the testbed a name that starts with `kernel:` is one of the kernel's own.
     pub cc: String,
-    /// Parameters of the algorithm that differ from their defaults: name, value as written ("3ms", "1.25").
+    /// Parameters of the algorithm that were given, sorted: name, value as written ("3ms", "1.25").
     pub set: Vec<(String, String)>,
     /// Round-trip time of the path without queueing and transmission.
     pub rtt: Duration,
@@ -151,6 +151,7 @@ impl Scenario {
         if !problems.is_empty() {
             return Err(Invalid { problems });
         }
+        self.flows.iter_mut().for_each(|flow| flow.set.sort());
         self.hash = self.canonical_hash();
         Ok(self)
     }

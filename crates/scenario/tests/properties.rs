@@ -73,7 +73,7 @@ prop_compose! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn no_text_makes_the_reader_panic(text in "\\PC{0,200}", key in "\\PC{0,12}", new in "\\PC{0,12}") {
