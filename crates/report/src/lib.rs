@@ -1,1 +1,166 @@
-//! Turns a run into one HTML file
+//! Turns runs into pictures: one HTML file that needs no network, and one SVG for a README.
+//!
+//! The plots are drawn here, as SVG, when the report is written: they can be read without JavaScript, and the
+//! report can be built without Node. A short script of our own adds what paper cannot do: a cursor over all
+//! plots at once, a closer look at a span of time, flows that can be hidden. A plotting crate would fix the
+//! colours (no dark scheme) and the size of the text (unreadable on a phone); what is left of one after that is
+//! the hundred lines of `path.rs`.
+//!
+//! This crate measures nothing and computes no metric: numbers come from `fairpace-results`. The output depends
+//! on its arguments alone: same runs, same bytes.
+
+mod data;
+mod headline;
+mod page;
+mod panels;
+mod path;
+mod plot;
+mod scale;
+mod tables;
+
+use fairpace_results::Run;
+
+/// What the runs themselves do not say. Everything has a default that gives a readable report.
+#[derive(Debug, Clone, Default)]
+pub struct Context {
+    /// Why somebody should look at this, in a sentence or two; may be empty.
+    pub why: String,
+    /// Beside the runs, in their order; runs without one get the default.
+    pub runs: Vec<RunContext>,
+    /// Names of the phases by index, as the algorithms spell them (`PROBE_BW_UP`).
+    pub phases: Vec<String>,
+}
+
+/// What one run does not say about itself.
+#[derive(Debug, Clone, Default)]
+pub struct RunContext {
+    /// What the reader should call it ("kernel bbr"); if empty, the algorithms and where they ran.
+    pub label: String,
+    /// Shell commands that repeat the run, one a line.
+    pub commands: Vec<String>,
+    /// The scenario file.
+    pub scenario_toml: String,
+    /// What others reported for the same experiment.
+    pub published: Option<Published>,
+}
+
+/// Values from a publication, to be shown beside a run.
+#[derive(Debug, Clone, Default)]
+pub struct Published {
+    /// A word or two for a place beside a line ("paper").
+    pub label: String,
+    /// Goodput per flow, in the order of the run's flows; `None` or missing: not reported.
+    pub goodput_mbps: Vec<Option<f64>>,
+    /// Mean queueing delay of the first link, if reported.
+    pub queue_delay_mean_ms: Option<f64>,
+    /// Where the values come from, as a sentence.
+    pub source: String,
+}
+
+/// The report on `runs` as one HTML document.
+///
+/// It loads nothing: style, script and data are inside. Every string from the arguments is escaped. Series may
+/// be empty, have gaps or be shorter than they should: what is there is drawn.
+#[must_use]
+pub fn html(title: &str, runs: &[Run], context: &Context) -> String {
+    page::html(&Study::new(title, runs, context))
+}
+
+/// Goodput over time of every run, side by side on common axes, as one SVG document of 900 units' width.
+#[must_use]
+pub fn headline_svg(title: &str, runs: &[Run], context: &Context) -> String {
+    headline::svg(&Study::new(title, runs, context))
+}
+
+/// Everything that the parts of a report share.
+struct Study<'a> {
+    title: &'a str,
+    context: &'a Context,
+    runs: Vec<Case<'a>>,
+    /// Common to all plots of all runs.
+    time: scale::Axis,
+}
+
+/// A run and what is said about it.
+struct Case<'a> {
+    index: usize,
+    run: &'a Run,
+    label: String,
+    context: &'a RunContext,
+}
+
+impl<'a> Study<'a> {
+    fn new(title: &'a str, runs: &'a [Run], context: &'a Context) -> Study<'a> {
+        static NO_CONTEXT: RunContext = RunContext {
+            label: String::new(),
+            commands: vec![],
+            scenario_toml: String::new(),
+            published: None,
+        };
+        let end_s = |run: &Run| {
+            let finite = run.series.t_s.iter().copied().filter(|t| t.is_finite());
+            finite.fold(run.summary.window_s[1], f64::max)
+        };
+        let time = scale::Axis::ending_at(runs.iter().map(end_s).fold(0.0, f64::max), 6);
+        let case = |(index, run): (usize, &'a Run)| {
+            let context = context.runs.get(index).unwrap_or(&NO_CONTEXT);
+            let label = if context.label.is_empty() { default_label(run) } else { context.label.clone() };
+            Case { index, run, label, context }
+        };
+        Study { title, context, runs: runs.iter().enumerate().map(case).collect(), time }
+    }
+
+    /// The largest finite value that `of` finds in any run, for a common axis.
+    fn largest<I: IntoIterator<Item = f64>>(&self, of: impl Fn(&Case<'a>) -> I) -> f64 {
+        self.runs.iter().flat_map(of).filter(|x| x.is_finite()).fold(0.0, f64::max)
+    }
+
+    /// What the flow at `index` is called in every run, or its number if they differ.
+    fn flow_name(&self, index: usize) -> String {
+        let mut names =
+            self.runs.iter().filter_map(|case| case.run.summary.flows.get(index)).map(|f| &f.name);
+        match names.next() {
+            Some(first) if names.all(|name| name == first) => first.clone(),
+            _ => format!("flow {}", index + 1),
+        }
+    }
+
+    fn most_flows(&self) -> usize {
+        self.runs.iter().map(|case| case.run.summary.flows.len()).max().unwrap_or(0)
+    }
+
+    /// The phase's name for people: `PROBE_BW_UP` becomes "Probe BW up".
+    fn phase_name(&self, phase: i8) -> String {
+        let index = usize::try_from(phase).ok();
+        let Some(name) = index.and_then(|i| self.context.phases.get(i)) else {
+            return format!("phase {phase}");
+        };
+        let words = name.split('_').enumerate().map(|(i, word)| match word {
+            "BW" | "RTT" => word.to_owned(),
+            _ if i == 0 => word.chars().take(1).chain(word.to_lowercase().chars().skip(1)).collect(),
+            _ => word.to_lowercase(),
+        });
+        words.collect::<Vec<_>>().join(" ")
+    }
+}
+
+impl Case<'_> {
+    /// The published goodput of a flow.
+    fn published_mbps(&self, flow: usize) -> Option<f64> {
+        let published = self.context.published.as_ref()?;
+        published.goodput_mbps.get(flow).copied().flatten().filter(|x| x.is_finite())
+    }
+}
+
+/// "bbr1, simulated", "bbr1 + cubic, kernel".
+fn default_label(run: &Run) -> String {
+    let mut names: Vec<&str> = run.summary.flows.iter().map(|flow| flow.cc.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    format!("{}, {}", names.join(" + "), place(&run.summary.on))
+}
+
+/// Where a run took place, for people.
+fn place(on: &str) -> &str {
+    if on == "sim" { "simulated" } else { on }
+}

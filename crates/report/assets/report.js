@@ -1,0 +1,175 @@
+// What paper cannot do: one cursor over all plots, a closer look at a span of time, flows that can be hidden.
+// The page is complete without this script. It depends on nothing and loads nothing.
+"use strict";
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  if (!data) return;
+  const WIDTH = 1200; // of a plot in its own units, as in scale.rs
+  const HEIGHT = 600;
+  const all = [0, data.end_s];
+  let span = all;
+  const panels = [...document.querySelectorAll(".panel")].map((element) => ({
+    element,
+    plot: element.querySelector(".plot"),
+    cursor: element.querySelector(".cursor"),
+    xaxis: element.querySelector(".xaxis"),
+    drawings: element.querySelectorAll(".drawing"),
+    texts: [...element.querySelectorAll(".readout b")].map((b) => ({ b, mean: b.textContent })),
+    times: data.runs[element.dataset.run].t_s,
+    readouts: data.runs[element.dataset.run].panels[element.dataset.panel] ?? [],
+    isPhase: element.dataset.panel === "phase",
+  }));
+
+  // Three significant digits or so, as the page itself writes numbers.
+  function text(x) {
+    if (x === null || x === undefined) return "–";
+    const size = Math.abs(x);
+    const digits = size < 0.0005 ? 0 : size < 0.9995 ? 3 : size < 9.995 ? 2 : size < 99.95 ? 1 : 0;
+    return String(Number(x.toFixed(digits)));
+  }
+
+  // Index of the interval that holds a time; t_s are the ends of the intervals.
+  function indexAt(times, t) {
+    let low = 0;
+    let high = times.length - 1;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (times[middle] < t) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  const output = document.getElementById("span");
+  const seconds = (t) => `${text(Math.round(t * 1000) / 1000)} s`;
+
+  // The cursor at time t in all plots and their readouts; null: no cursor, means again.
+  let cursorAt = null;
+  function showCursor(t) {
+    cursorAt = t;
+    for (const panel of panels) {
+      panel.cursor.hidden = t === null;
+      if (t !== null) {
+        panel.cursor.className = "cursor";
+        panel.cursor.style.width = "";
+        panel.cursor.style.left = `${(100 * (t - span[0])) / (span[1] - span[0])}%`;
+      }
+      const i = t === null || panel.times.length === 0 ? -1 : indexAt(panel.times, t);
+      panel.texts.forEach(({ b, mean }, r) => {
+        const values = (panel.readouts[r] ?? []).map((series) => series[i]);
+        if (i < 0 || values.length === 0) b.textContent = mean;
+        else if (panel.isPhase) b.textContent = `${text(values[0])} ${data.phases[values[1]] ?? ""}`;
+        else b.textContent = values.map(text).join(" / ");
+      });
+    }
+    output.textContent = t === null ? `${seconds(span[0])} to ${seconds(span[1])}` : `at ${seconds(t)}`;
+  }
+
+  // Round ticks for a span of time, about one per 70 pixels.
+  function ticks(from, to, pixels) {
+    const rough = ((to - from) * 70) / Math.max(pixels, 140);
+    const power = 10 ** Math.floor(Math.log10(rough));
+    const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= rough);
+    const found = [];
+    for (let k = Math.ceil(from / step - 1e-9); k * step <= to + step * 1e-9; k++) found.push(k * step);
+    return found;
+  }
+
+  // Shows a span of time in all plots. The drawings are stretched, not drawn again.
+  function showSpan(from, to) {
+    span = to - from > data.end_s / 2000 ? [Math.max(0, from), Math.min(data.end_s, to)] : all;
+    const length = span[1] - span[0];
+    const x = (span[0] / data.end_s) * WIDTH;
+    for (const panel of panels) {
+      for (const drawing of panel.drawings) {
+        drawing.setAttribute("viewBox", `${x} 0 ${(length / data.end_s) * WIDTH} ${HEIGHT}`);
+      }
+      const labels = ticks(span[0], span[1], panel.plot.clientWidth).map((t) => {
+        const label = document.createElement("span");
+        label.textContent = String(Number(t.toPrecision(6)));
+        label.style.left = `${(100 * (t - span[0])) / length}%`;
+        return label;
+      });
+      panel.xaxis.replaceChildren(...labels);
+    }
+    showCursor(null);
+  }
+
+  function timeOf(panel, event) {
+    const box = panel.plot.getBoundingClientRect();
+    const part = Math.min(1, Math.max(0, (event.clientX - box.left) / box.width));
+    return span[0] + part * (span[1] - span[0]);
+  }
+
+  // While a span is being dragged out: the same band in all plots.
+  function showBand(from, to) {
+    const place = (t) => (100 * (t - span[0])) / (span[1] - span[0]);
+    for (const { cursor } of panels) {
+      cursor.hidden = false;
+      cursor.className = "cursor span";
+      cursor.style.left = `${place(Math.min(from, to))}%`;
+      cursor.style.width = `${place(Math.max(from, to)) - place(Math.min(from, to))}%`;
+    }
+    output.textContent = `${seconds(Math.min(from, to))} to ${seconds(Math.max(from, to))}`;
+  }
+
+  for (const panel of panels) {
+    let dragFrom = null;
+    panel.plot.addEventListener("pointerdown", (event) => {
+      // A finger moves the cursor and scrolls; the buttons choose a span there.
+      if (event.pointerType !== "mouse" || event.button !== 0) return;
+      dragFrom = { t: timeOf(panel, event), x: event.clientX, far: false };
+      panel.plot.setPointerCapture(event.pointerId);
+      event.preventDefault();
+    });
+    panel.plot.addEventListener("pointermove", (event) => {
+      const t = timeOf(panel, event);
+      if (dragFrom && Math.abs(event.clientX - dragFrom.x) > 4) dragFrom.far = true;
+      if (dragFrom?.far) showBand(dragFrom.t, t);
+      else showCursor(t);
+    });
+    panel.plot.addEventListener("pointerup", (event) => {
+      const from = dragFrom;
+      dragFrom = null;
+      if (!from?.far) return;
+      const t = timeOf(panel, event);
+      showSpan(Math.min(from.t, t), Math.max(from.t, t));
+    });
+    panel.plot.addEventListener("pointercancel", () => { dragFrom = null; });
+    panel.plot.addEventListener("pointerleave", () => { if (!dragFrom) showCursor(null); });
+    panel.plot.addEventListener("dblclick", () => showSpan(...all));
+    panel.element.addEventListener("keydown", (event) => {
+      const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+      if (step && panel.times.length) {
+        const now = cursorAt ?? (step > 0 ? span[0] : span[1]);
+        const i = indexAt(panel.times, now) + step * (event.shiftKey ? 10 : 1);
+        const t = panel.times[Math.min(panel.times.length - 1, Math.max(0, i))];
+        showCursor(Math.min(span[1], Math.max(span[0], t)));
+        event.preventDefault();
+      } else if (event.key === "Escape") {
+        showSpan(...all);
+      }
+    });
+    panel.element.addEventListener("blur", () => showCursor(null));
+  }
+
+  for (const button of document.querySelectorAll("[data-toggle]")) {
+    button.addEventListener("click", () => {
+      const shown = button.getAttribute("aria-pressed") !== "true";
+      button.setAttribute("aria-pressed", String(shown));
+      for (const part of document.querySelectorAll(`.panel [data-flow="${button.dataset.toggle}"]`)) {
+        part.style.visibility = shown ? "" : "hidden";
+      }
+    });
+  }
+
+  // The first seconds: start-up, before anything is measured.
+  const spans = { all, start: [0, Math.max(data.end_s / 12, Math.min(1, data.end_s))], window: data.window_s };
+  for (const button of document.querySelectorAll("[data-span]")) {
+    button.addEventListener("click", () => showSpan(...spans[button.dataset.span]));
+  }
+  addEventListener("resize", () => showSpan(...span));
+
+  document.getElementById("toolbar").hidden = false;
+  showSpan(...all);
+})();

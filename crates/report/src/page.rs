@@ -1,0 +1,108 @@
+//! The page: from the picture to the numbers to the traces to the commands.
+
+use crate::panels::{Axes, lanes, panels};
+use crate::plot::{Panel, asset, figure, swatch};
+use crate::scale::{fixed, tick_text};
+use crate::{Case, Study, data, headline, place, tables};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+/// Nothing may be loaded, from anywhere: the browser holds us to it.
+const POLICY: &str =
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
+
+pub(crate) fn html(study: &Study) -> String {
+    let axes = Axes::new(study);
+    let panels: Vec<Vec<Panel>> = study.runs.iter().map(|case| panels(study, case, &axes)).collect();
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta name="color-scheme" content="light dark";
+                title { (study.title) }
+                link rel="icon" href="data:,";
+                style { (asset(include_str!("../assets/palette.css"))) (asset(include_str!("../assets/plot.css")))
+                    (asset(include_str!("../assets/page.css"))) }
+            }
+            body {
+                header { h1 { (study.title) } @if !study.context.why.is_empty() { p.why { (study.context.why) } } }
+                (toolbar(study))
+                main {
+                    section #goodput { h2 { "Goodput over time" } (headline::section(study, &axes)) }
+                    section #numbers { h2 { "Numbers" } (tables::flows(study)) (tables::links(study)) (sources(study)) }
+                    @for (case, panels) in study.runs.iter().zip(&panels) { (run(study, case, panels)) }
+                    section #reproduce {
+                        h2 { "Repeat it" }
+                        @for case in &study.runs { (tables::reproduce(case)) }
+                    }
+                }
+                footer { p { "Written by Fairpace. This file is complete: it loads nothing from the network." } }
+                script #data type="application/json" { (PreEscaped(data::json(study, &panels))) }
+                script { (asset(include_str!("../assets/report.js"))) }
+            }
+        }
+    };
+    page.into_string()
+}
+
+/// Flows to hide and spans of time to choose: for all plots at once. Shown by the script, without which it is useless.
+fn toolbar(study: &Study) -> Markup {
+    html! {
+        div.toolbar #toolbar hidden {
+            div.chips role="group" aria-label="Flows shown" {
+                @for i in 0..study.most_flows() {
+                    button type="button" aria-pressed="true" data-toggle=(i) title="Show or hide this flow in all plots" {
+                        (swatch(Some(i))) (study.flow_name(i))
+                    }
+                }
+            }
+            div.spans role="group" aria-label="Span of time shown" {
+                button type="button" data-span="all" { "All" }
+                button type="button" data-span="start" { "First seconds" }
+                button type="button" data-span="window" { "Measured" }
+                output #span {}
+            }
+        }
+    }
+}
+
+/// Where published values come from, each source once.
+fn sources(study: &Study) -> Markup {
+    let mut sources: Vec<(&str, &str)> = Vec::new();
+    for published in study.runs.iter().filter_map(|case| case.context.published.as_ref()) {
+        let entry = (published.label.as_str(), published.source.as_str());
+        if !published.source.is_empty() && !sources.contains(&entry) {
+            sources.push(entry);
+        }
+    }
+    html! { @for (label, source) in sources { p.source { "Published (" (label) "): " (source) } } }
+}
+
+fn run(study: &Study, case: &Case, panels: &[Panel]) -> Markup {
+    let summary = &case.run.summary;
+    let link = summary.links.first();
+    let facts = [
+        ("Jain's index", fixed(summary.jain, 3), ""),
+        ("Utilization", fixed(link.map(|l| l.utilization * 100.0), 1), "%"),
+        ("Queueing delay, mean", fixed(link.and_then(|l| l.queue_delay_mean_ms), 1), "ms"),
+        ("p99", fixed(link.and_then(|l| l.queue_delay_p99_ms), 1), "ms"),
+        ("Drops", link.map_or_else(|| "–".into(), |l| l.drops.to_string()), ""),
+    ];
+    html! {
+        section.run id={ "run-" (case.index) } {
+            h2 { (case.label) }
+            p.where {
+                (summary.scenario.title) ", " (place(&summary.on)) ", seed " (summary.seed) ", measured from "
+                (tick_text(summary.window_s[0])) " s to " (tick_text(summary.window_s[1])) " s"
+            }
+            dl.facts { @for (name, value, unit) in facts { div { dt { (name) } dd { (value) " " small { (unit) } } } } }
+            @if !case.run.notes.is_empty() { ul.notes { @for note in &case.run.notes { li { (note) } } } }
+            div.grid {
+                @for panel in panels { (figure(case.index, panel, summary.window_s, &html! {})) }
+                (lanes(study, case))
+            }
+        }
+    }
+}

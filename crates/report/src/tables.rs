@@ -1,0 +1,144 @@
+//! The numbers, all runs together, with published ones beside ours.
+
+use crate::plot::swatch;
+use crate::scale::{fixed, tick_text};
+use crate::{Case, Study, place};
+use maud::{Markup, html};
+
+/// One row per flow; what holds for the whole run spans its rows.
+pub(crate) fn flows(study: &Study) -> Markup {
+    let published = study.runs.iter().any(|case| case.context.published.is_some());
+    let runs = study.runs.iter().filter(|case| !case.run.summary.flows.is_empty());
+    html! {
+        div.scroll tabindex="0" role="region" aria-label="Flows" {
+            table {
+                caption { "Flows, over the measurement window" }
+                thead {
+                    tr {
+                        th scope="col" { "Run" }
+                        th scope="col" { "Flow" }
+                        th scope="col" { "Algorithm" }
+                        th.number scope="col" { "Base RTT" br; small { "ms" } }
+                        th.number scope="col" { "Start" br; small { "s" } }
+                        th.number scope="col" { "Goodput" br; small { "Mbit/s" } }
+                        @if published { th.number scope="col" { "Published" br; small { "Mbit/s" } } }
+                        th.number scope="col" { "Share" br; small { "%" } }
+                        th.number scope="col" { "RTT mean" br; small { "ms" } }
+                        th.number scope="col" { "p50" br; small { "ms" } }
+                        th.number scope="col" { "p99" br; small { "ms" } }
+                        th.number scope="col" { "Retrans-" br; "mits" }
+                        th.number scope="col" { "Jain's" br; "index" }
+                    }
+                }
+                @for case in runs { tbody { (flow_rows(case, published)) } }
+            }
+        }
+    }
+}
+
+fn flow_rows(case: &Case, published: bool) -> Markup {
+    let summary = &case.run.summary;
+    let rows = summary.flows.len();
+    html! {
+        @for (i, flow) in summary.flows.iter().enumerate() {
+            tr {
+                @if i == 0 { th scope="rowgroup" rowspan=(rows) { a href={ "#run-" (case.index) } { (case.label) } } }
+                td.name { (swatch(Some(i))) (flow.name) }
+                td { (flow.cc) }
+                td.number { (tick_text(flow.rtt_ms)) }
+                td.number { (tick_text(flow.start_s)) }
+                td.number { b { (fixed(Some(flow.goodput_mbps), 1)) } }
+                @if published { td.number.published { (fixed(case.published_mbps(i), 1)) } }
+                td.number { (fixed(flow.share.map(|s| s * 100.0), 1)) }
+                td.number { (fixed(flow.rtt_mean_ms, 1)) }
+                td.number { (fixed(flow.rtt_p50_ms, 1)) }
+                td.number { (fixed(flow.rtt_p99_ms, 1)) }
+                td.number { (flow.retransmits) }
+                @if i == 0 { td.number rowspan=(rows) { (fixed(summary.jain, 3)) } }
+            }
+        }
+    }
+}
+
+/// One row per link.
+pub(crate) fn links(study: &Study) -> Markup {
+    let reported = |case: &Case| case.context.published.as_ref().and_then(|p| p.queue_delay_mean_ms);
+    let published = study.runs.iter().any(|case| reported(case).is_some());
+    html! {
+        div.scroll tabindex="0" role="region" aria-label="Links" {
+            table {
+                caption { "Links, over the measurement window" }
+                thead {
+                    tr {
+                        th scope="col" { "Run" }
+                        th scope="col" { "Link" }
+                        th.number scope="col" { "Rate" br; small { "Mbit/s" } }
+                        th.number scope="col" { "Utilization" br; small { "%" } }
+                        th.number scope="col" { "Queueing delay" br; small { "mean, ms" } }
+                        @if published { th.number scope="col" { "Published" br; small { "mean, ms" } } }
+                        th.number scope="col" { "Queueing delay" br; small { "p99, ms" } }
+                        th.number scope="col" { "Drops" br; small { "packets" } }
+                        th scope="col" { "Backlog by flow" br; small { "%" } }
+                    }
+                }
+                @for case in &study.runs {
+                    tbody {
+                        @for (i, link) in case.run.summary.links.iter().enumerate() {
+                            tr {
+                                @if i == 0 {
+                                    th scope="rowgroup" rowspan=(case.run.summary.links.len()) {
+                                        a href={ "#run-" (case.index) } { (case.label) }
+                                    }
+                                }
+                                td.name { (link.name) }
+                                td.number { (tick_text(link.rate_mbps)) }
+                                td.number { (fixed(Some(link.utilization * 100.0), 1)) }
+                                td.number { b { (fixed(link.queue_delay_mean_ms, 1)) } }
+                                @if published {
+                                    td.number.published { (fixed(reported(case).filter(|_| i == 0), 1)) }
+                                }
+                                td.number { (fixed(link.queue_delay_p99_ms, 1)) }
+                                td.number { (link.drops) }
+                                td.name { (backlog(&link.backlog_share)) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn backlog(shares: &[f64]) -> Markup {
+    html! {
+        @for (i, share) in shares.iter().enumerate() {
+            span.part { (swatch(Some(i))) (fixed(Some(share * 100.0), 1)) }
+        }
+    }
+}
+
+/// How to repeat each run.
+pub(crate) fn reproduce(case: &Case) -> Markup {
+    let summary = &case.run.summary;
+    html! {
+        details.reproduce {
+            summary { "Repeat: " (case.label) }
+            @if !case.context.commands.is_empty() {
+                pre { code { @for command in &case.context.commands { (command) "\n" } } }
+            }
+            dl {
+                div { dt { "Where" } dd { (place(&summary.on)) } }
+                div { dt { "Commit" } dd { code { (summary.commit) } } }
+                div { dt { "Seed" } dd { code { (summary.seed) } } }
+                div { dt { "Scenario" } dd { (summary.scenario.title) } }
+                div { dt { "Scenario hash (SHA-256)" } dd { code.hash { (summary.scenario.hash) } } }
+                div { dt { "Measurement window" } dd { (tick_text(summary.window_s[0])) " s to " (tick_text(summary.window_s[1])) " s" } }
+                div { dt { "Data packets" } dd { (summary.cost.data_packets) } }
+            }
+            @if !case.context.scenario_toml.is_empty() {
+                p { "The scenario file:" }
+                pre { code { (case.context.scenario_toml) } }
+            }
+        }
+    }
+}
