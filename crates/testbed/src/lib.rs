@@ -1,1 +1,97 @@
-//! Real-time driver: real kernel flows through an emulated bottleneck
+//! The testbed: a scenario with real TCP flows of the running kernel through an emulated bottleneck.
+//!
+//! [`run`] puts the senders into one network namespace and the receivers into another, joins the two by a TUN device
+//! each, and carries the packets between them through the elements of `fairpace-path`, driven by the real
+//! clock: the very links and delays that the simulator drives by a virtual one. It needs no netem, no qdisc and
+//! no name in the file system, and the kernel removes everything when the process ends, also by `kill -9`
+//! (how: `namespace.rs`).
+//!
+//! Time on a real machine is not exact. Every packet's lateness is recorded, and a run that was disturbed more than
+//! its scenario bears is repeated or refused, never reported as if nothing had happened.
+//!
+//! This crate decides nothing about congestion, loads no algorithm by itself (`fairpace-kernel` does) and defines
+//! no metric (`fairpace-path` and `fairpace-results` do).
+
+mod clock;
+mod conductor;
+mod control;
+mod emulator;
+mod error;
+mod flows;
+mod lateness;
+mod namespace;
+mod packet;
+mod pool;
+mod preflight;
+mod run;
+mod sockopt;
+mod telemetry;
+mod waiter;
+
+pub use error::Error;
+pub use lateness::{Lateness, Tolerance};
+pub use run::{Outcome, measure};
+
+use fairpace_results::{Monitor, Run};
+use fairpace_scenario::Scenario;
+use std::path::PathBuf;
+
+/// The fastest link that the emulator carries without holes on one core of 2.5 GHz: 290,000 packets per second each way.
+pub const MAX_RATE_BPS: u64 = 2_500_000_000;
+
+/// How often [`run_with_retries`] should try: a machine that disturbs three runs in a row will disturb the next one.
+pub const ATTEMPTS: u32 = 3;
+
+/// What a run needs to know beside the scenario.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Options {
+    /// For the summary: the commit that built the program.
+    pub commit: String,
+    /// The TUN driver's device node.
+    pub tun: PathBuf,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { commit: "unknown".to_owned(), tun: PathBuf::from("/dev/net/tun") }
+    }
+}
+
+/// Runs a scenario once. It takes as long as the scenario lasts; nothing is left behind, whatever happens.
+///
+/// # Errors
+/// Anything in [`Error`]; in particular [`Error::Interrupted`] when the monitor says so, and [`Error::Disturbed`] when the
+/// machine was too busy for the result to mean anything.
+pub fn run(scenario: &Scenario, monitor: &mut dyn Monitor, options: &Options) -> Result<Run, Error> {
+    run_with_retries(scenario, monitor, options, 1)
+}
+
+/// Runs a scenario until a run was not disturbed, `attempts` times at most (see [`ATTEMPTS`]). Repeats are in the run's notes.
+///
+/// # Errors
+/// As [`run`]; [`Error::Disturbed`] is the last attempt's.
+pub fn run_with_retries(
+    scenario: &Scenario,
+    monitor: &mut dyn Monitor,
+    options: &Options,
+    attempts: u32,
+) -> Result<Run, Error> {
+    retry(attempts, || measure(scenario, monitor, options))
+}
+
+fn retry(attempts: u32, mut measure: impl FnMut() -> Result<Outcome, Error>) -> Result<Run, Error> {
+    let mut repeats = Vec::new();
+    loop {
+        let Outcome { mut run, lateness, disturbed } = measure()?;
+        let attempt = repeats.len() as u32 + 1;
+        let Some(why) = disturbed else {
+            run.notes.extend(repeats);
+            return Ok(run);
+        };
+        tracing::warn!(attempt, attempts, why, %lateness, "disturbed run discarded");
+        if attempt >= attempts {
+            return Err(Error::Disturbed { why, lateness, attempts: attempt });
+        }
+        repeats.push(format!("attempt {attempt} was disturbed and discarded: {why}"));
+    }
+}

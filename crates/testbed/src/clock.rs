@@ -1,0 +1,35 @@
+//! The run's clock: nanoseconds since its start, the same in all threads.
+
+use fairpace_path::Nanos;
+use std::time::{Duration, Instant};
+
+/// CLOCK_MONOTONIC, counted from the start of the run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Clock {
+    start: Instant,
+}
+
+impl Clock {
+    /// A clock that shows zero until `lead_in` has passed, and runs from then on.
+    pub(crate) fn starting_in(lead_in: Duration) -> Self {
+        Clock { start: Instant::now() + lead_in }
+    }
+
+    pub(crate) fn now(self) -> Nanos {
+        // An Instant that is yet to come has elapsed zero.
+        nanos(self.start.elapsed())
+    }
+
+    /// Sleeps until the clock shows `at`.
+    pub(crate) fn sleep_until(self, at: Nanos) {
+        let left = at.saturating_sub(self.now());
+        if left > 0 {
+            std::thread::sleep(Duration::from_nanos(left));
+        }
+    }
+}
+
+/// A duration in nanoseconds; one beyond 584 years is that long.
+pub(crate) fn nanos(duration: Duration) -> Nanos {
+    Nanos::try_from(duration.as_nanos()).unwrap_or(Nanos::MAX)
+}

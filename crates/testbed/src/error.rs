@@ -1,0 +1,162 @@
+//! What can go wrong with a run, and what to do about it.
+
+use miette::Diagnostic;
+use std::io;
+use std::path::PathBuf;
+use thiserror::Error;
+
+/// Why there is no result.
+#[derive(Debug, Error, Diagnostic)]
+pub enum Error {
+    /// The process may not create network namespaces.
+    #[error("the testbed may not create a network namespace: {source}")]
+    #[diagnostic(
+        code(fairpace::testbed::not_permitted),
+        help(
+            "run it as root (it needs CAP_SYS_ADMIN and CAP_NET_ADMIN; in a container, both must be granted). \
+             The same scenario runs without privileges in the simulator"
+        )
+    )]
+    NotPermitted {
+        /// What the kernel said.
+        source: io::Error,
+    },
+
+    /// The TUN driver is missing.
+    #[error("the testbed needs the TUN driver, but {} cannot be opened: {source}", path.display())]
+    #[diagnostic(
+        code(fairpace::testbed::no_tun),
+        help("load the driver with `modprobe tun`; in a container, pass the device in")
+    )]
+    NoTun {
+        /// The device node.
+        path: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+    },
+
+    /// A flow asks for a congestion control that this kernel does not have.
+    #[error("flow `{flow}`: this kernel has no congestion control named `{name}`")]
+    #[diagnostic(
+        code(fairpace::testbed::unknown_congestion_control),
+        help("available now: {available}. Others may be modules that are not installed")
+    )]
+    UnknownCongestionControl {
+        /// The flow.
+        flow: String,
+        /// The kernel's name of the algorithm.
+        name: String,
+        /// What the kernel has.
+        available: String,
+    },
+
+    /// A flow sets parameters of an algorithm that is not ours.
+    #[error("flow `{flow}`: parameter `{key}` cannot be set, because `{cc}` is the kernel's own algorithm")]
+    #[diagnostic(
+        code(fairpace::testbed::foreign_parameter),
+        help("remove the parameter, or use one of Fairpace's algorithms (`fairpace algorithms`)")
+    )]
+    ForeignParameter {
+        /// The flow.
+        flow: String,
+        /// The algorithm as the scenario names it.
+        cc: String,
+        /// The parameter.
+        key: String,
+    },
+
+    /// A link is faster than the emulator.
+    #[error("link `{link}` has {} Mbit/s, more than the emulator can carry ({} Mbit/s)", rate_bps / 1_000_000, ceiling_bps / 1_000_000)]
+    #[diagnostic(
+        code(fairpace::testbed::too_fast),
+        help("lower the rate of the link, or run the scenario in the simulator")
+    )]
+    TooFast {
+        /// The link.
+        link: String,
+        /// Its rate.
+        rate_bps: u64,
+        /// [`crate::MAX_RATE_BPS`].
+        ceiling_bps: u64,
+    },
+
+    /// A scenario beyond the address plan or the memory of the testbed.
+    #[error("the scenario is too large for the testbed: {what}")]
+    #[diagnostic(
+        code(fairpace::testbed::too_large),
+        help("use fewer flows, a smaller buffer or a shorter RTT, or run it in the simulator")
+    )]
+    TooLarge {
+        /// Which quantity, its value and its bound.
+        what: String,
+    },
+
+    /// A step of the setup failed.
+    #[error("the testbed could not {step}: {source}")]
+    #[diagnostic(
+        code(fairpace::testbed::setup),
+        help(
+            "nothing is left behind. Check `ulimit -n`, free memory and that the kernel has network namespaces"
+        )
+    )]
+    Setup {
+        /// What was being done.
+        step: String,
+        /// What the kernel said.
+        source: io::Error,
+    },
+
+    /// A flow's connection failed.
+    #[error("flow `{flow}` broke down: {source}")]
+    #[diagnostic(
+        code(fairpace::testbed::flow),
+        help("the path may be too narrow or its buffer too small for a connection to live")
+    )]
+    Flow {
+        /// The flow.
+        flow: String,
+        /// What the kernel said.
+        source: io::Error,
+    },
+
+    /// The emulator had to stop.
+    #[error("the emulator stopped: {what}")]
+    #[diagnostic(
+        code(fairpace::testbed::emulator),
+        help("this is unexpected: please report it with the scenario")
+    )]
+    Emulator {
+        /// Why.
+        what: String,
+    },
+
+    /// The machine disturbed the run beyond what the scenario bears.
+    #[error("the run was disturbed and is not judged: {why} ({lateness}; {attempts} attempt(s))")]
+    #[diagnostic(
+        code(fairpace::testbed::disturbed),
+        help("run it again on a quieter machine; a lower rate or a longer RTT bears more")
+    )]
+    Disturbed {
+        /// Which bound was exceeded.
+        why: String,
+        /// How late the emulator was.
+        lateness: crate::Lateness,
+        /// How often the run was tried.
+        attempts: u32,
+    },
+
+    /// The monitor asked to stop.
+    #[error("interrupted")]
+    #[diagnostic(
+        code(fairpace::testbed::interrupted),
+        help("nothing is left behind, and no result was written")
+    )]
+    Interrupted,
+}
+
+impl Error {
+    pub(crate) fn setup(step: impl Into<String>) -> impl FnOnce(io::Error) -> Error {
+        let step = step.into();
+        move |source| Error::Setup { step, source }
+    }
+}

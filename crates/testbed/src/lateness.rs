@@ -1,0 +1,189 @@
+//! How late the emulator was, and how late it may be.
+//!
+//! Departures are computed, so a late write delays one packet and never slows the link down. What lateness
+//! does to a run is to add to some packets' RTT a delay that the scenario does not have. [`Tolerance`] says how
+//! much of that a scenario can bear; a run beyond it is not judged.
+
+use fairpace_path::Nanos;
+use hdrhistogram::Histogram;
+use std::fmt;
+use std::time::Duration;
+
+/// Lateness is recorded with this many significant decimal digits.
+const DIGITS: u8 = 3;
+/// Anything later than a minute counts as a minute.
+const MAX_RECORDED_NS: u64 = 60_000_000_000;
+
+/// Time between the ideal departure of a packet and its write, over all packets of a run, in both directions.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Lateness {
+    /// Packets written.
+    pub packets: u64,
+    /// Median.
+    pub p50: Duration,
+    /// 99th percentile.
+    pub p99: Duration,
+    /// 99.9th percentile.
+    pub p999: Duration,
+    /// The worst.
+    pub max: Duration,
+    /// Part of the packets that were later than [`Tolerance::late`], 0 to 1.
+    pub late_share: f64,
+    /// Packets that the kernel dropped before the emulator read them, because it was not scheduled in time.
+    pub lost_before_emulator: u64,
+}
+
+impl fmt::Display for Lateness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let us = |d: Duration| d.as_secs_f64() * 1e6;
+        write!(
+            f,
+            "emulator lateness over {} packets: median {:.1} us, p99 {:.1} us, p99.9 {:.1} us, max {:.1} us",
+            self.packets,
+            us(self.p50),
+            us(self.p99),
+            us(self.p999),
+            us(self.max)
+        )?;
+        if self.lost_before_emulator > 0 {
+            write!(f, "; {} packets lost before they reached it", self.lost_before_emulator)?;
+        }
+        Ok(())
+    }
+}
+
+/// What a scenario can bear.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Tolerance {
+    /// A packet is late from here on: the larger of 5 ms (what a busy machine's scheduler does to anybody) and
+    /// 10 % of the smallest RTT (more would be visible in a flow's own RTT).
+    pub late: Duration,
+    /// Part of the packets that may be late: 0.1 %, so that the 99.9th percentile is within bounds.
+    pub late_share: f64,
+    /// No packet may be later than this. Half of Linux's smallest retransmission timeout (200 ms): a longer
+    /// stall can make timers fire that would not have fired on a real path.
+    pub stall: Duration,
+}
+
+impl Tolerance {
+    /// For paths of which the shortest has this round-trip time.
+    pub fn for_rtt(smallest: Duration) -> Self {
+        Tolerance {
+            late: Duration::from_millis(5).max(smallest / 10),
+            late_share: 0.001,
+            stall: Duration::from_millis(100),
+        }
+    }
+
+    /// Why a run with this lateness must not be judged; `None` if it may.
+    pub fn violation(&self, measured: &Lateness) -> Option<String> {
+        let ms = |d: Duration| d.as_secs_f64() * 1e3;
+        if measured.max > self.stall {
+            return Some(format!(
+                "one packet was {:.0} ms late (bound {:.0} ms)",
+                ms(measured.max),
+                ms(self.stall)
+            ));
+        }
+        if measured.late_share > self.late_share {
+            return Some(format!(
+                "{:.2} % of the packets were more than {:.0} ms late (bound {:.1} %)",
+                measured.late_share * 100.0,
+                ms(self.late),
+                self.late_share * 100.0
+            ));
+        }
+        // A packet lost here is a loss that the path does not have.
+        (measured.lost_before_emulator > 0).then(|| {
+            format!("{} packets were lost before the emulator could read them", measured.lost_before_emulator)
+        })
+    }
+}
+
+/// Collects lateness without allocating.
+pub(crate) struct Recorder {
+    histogram: Histogram<u64>,
+    tolerance: Tolerance,
+}
+
+impl Recorder {
+    pub(crate) fn new(tolerance: Tolerance) -> Option<Self> {
+        Histogram::new_with_bounds(1, MAX_RECORDED_NS, DIGITS)
+            .ok()
+            .map(|histogram| Recorder { histogram, tolerance })
+    }
+
+    /// One packet that should have left at `ideal` and left at `actual`.
+    pub(crate) fn record(&mut self, ideal: Nanos, actual: Nanos) {
+        self.histogram.saturating_record(actual.saturating_sub(ideal));
+    }
+
+    pub(crate) fn summary(&self, lost_before_emulator: u64) -> Lateness {
+        let h = &self.histogram;
+        let quantile = |q| Duration::from_nanos(h.value_at_quantile(q));
+        let late_from = u64::try_from(self.tolerance.late.as_nanos()).unwrap_or(u64::MAX);
+        let late = if h.max() > late_from { h.count_between(late_from, h.max()) } else { 0 };
+        Lateness {
+            packets: h.len(),
+            p50: quantile(0.5),
+            p99: quantile(0.99),
+            p999: quantile(0.999),
+            max: Duration::from_nanos(h.max()),
+            late_share: if h.is_empty() { 0.0 } else { late as f64 / h.len() as f64 },
+            lost_before_emulator,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn run(late_ms: &[(u64, u64)]) -> (Tolerance, Lateness) {
+        let tolerance = Tolerance::for_rtt(Duration::from_millis(10));
+        let mut recorder = Recorder::new(tolerance).unwrap();
+        for &(ms, packets) in late_ms {
+            (0..packets).for_each(|_| recorder.record(MS, MS + ms * MS));
+        }
+        (tolerance, recorder.summary(0))
+    }
+
+    #[test]
+    fn the_bound_follows_the_smallest_rtt_but_is_never_below_five_milliseconds() {
+        assert_eq!(Tolerance::for_rtt(Duration::from_millis(10)).late, Duration::from_millis(5));
+        assert_eq!(Tolerance::for_rtt(Duration::from_millis(200)).late, Duration::from_millis(20));
+    }
+
+    #[test]
+    fn one_packet_in_a_thousand_may_be_late_and_no_more() {
+        let (tolerance, good) = run(&[(0, 9_990), (8, 10)]);
+        assert_eq!(tolerance.violation(&good), None);
+        let (_, bad) = run(&[(0, 9_980), (8, 20)]);
+        let why = tolerance.violation(&bad).expect("0.2 % late");
+        assert!(why.contains("0.20 %") && why.contains("5 ms"), "{why}");
+    }
+
+    #[test]
+    fn a_single_long_stall_spoils_a_run() {
+        let (tolerance, bad) = run(&[(0, 1_000_000), (217, 1)]);
+        let why = tolerance.violation(&bad).expect("a stall of 217 ms");
+        assert!(why.contains("ms late"), "{why}");
+    }
+
+    #[test]
+    fn a_packet_lost_outside_of_the_scenario_spoils_a_run() {
+        let (tolerance, mut lateness) = run(&[(0, 10)]);
+        assert_eq!(tolerance.violation(&lateness), None);
+        lateness.lost_before_emulator = 1;
+        assert!(tolerance.violation(&lateness).is_some());
+    }
+
+    #[test]
+    fn an_early_write_counts_as_punctual() {
+        let mut recorder = Recorder::new(Tolerance::for_rtt(Duration::from_millis(10))).unwrap();
+        recorder.record(2 * MS, MS);
+        assert_eq!(recorder.summary(0).max, Duration::ZERO);
+    }
+}

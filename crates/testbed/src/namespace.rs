@@ -1,0 +1,200 @@
+//! The two ends of the testbed: network namespaces that exist only as long as this process holds them.
+//!
+//! A namespace is created by a thread that leaves again at once; from then on it is kept alive by the
+//! descriptors that were opened inside: the TUN device and the sockets. Nothing has a name in the file system,
+//! so when the process ends, however it ends, the kernel closes the descriptors, and device, sockets and
+//! namespace are gone. The sockets are set to abort on close (`SO_LINGER` 0), since a connection that
+//! winds down politely would keep its namespace for minutes.
+//!
+//! To look inside while a run lasts: `nsenter --net=/proc/PID/fd/FD`, with the FD that `-v` prints.
+
+use crate::Error;
+use crate::pool::MTU;
+use std::fs::{self, File};
+use std::io;
+use std::net::Ipv4Addr;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use tun_rs::{DeviceBuilder, SyncDevice};
+
+/// The two sides of the bottleneck.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    /// Where data comes from.
+    Sender,
+    /// Where data goes to.
+    Receiver,
+}
+
+impl End {
+    /// Addresses from the block that RFC 2544 sets aside for benchmarks.
+    pub(crate) const fn address(self) -> Ipv4Addr {
+        match self {
+            End::Sender => Ipv4Addr::new(198, 18, 0, 1),
+            End::Receiver => Ipv4Addr::new(198, 18, 0, 2),
+        }
+    }
+
+    pub(crate) const fn device(self) -> &'static str {
+        match self {
+            End::Sender => "fp-send",
+            End::Receiver => "fp-recv",
+        }
+    }
+}
+
+/// Both ends are neighbours on one link.
+const PREFIX_BITS: u8 = 30;
+
+/// Packets that may wait for the emulator to read them. The kernel's default of 500 is less than one window of
+/// a fast flow, and a packet lost here is a loss that the scenario does not have.
+const DEVICE_QUEUE_PACKETS: u32 = 10_000;
+
+/// Largest automatic send and receive buffer, bytes. The usual 4-6 MB limit a flow of 100 Mbit/s and 200 ms of RTT
+/// with a standing queue, silently. The kernel counts its own overhead too, so about half of it is data.
+const MAX_SOCKET_BUFFER_BYTES: u64 = 64 << 20;
+
+/// The end's device, and what else is worth keeping of the inside of its namespace.
+pub(crate) struct Device {
+    pub(crate) tun: SyncDevice,
+    /// The namespace's `/proc/net/dev`: an open file stays with its namespace.
+    statistics: File,
+    name: &'static str,
+}
+
+impl Device {
+    /// Packets that the kernel dropped since the start because the emulator had not read them in time.
+    pub(crate) fn lost_before_read(&self) -> io::Result<u64> {
+        let mut text = vec![0; 4096];
+        let length = self.statistics.read_at(&mut text, 0)?;
+        let text = String::from_utf8_lossy(&text[..length]);
+        transmit_drops(&text, self.name)
+            .ok_or_else(|| io::Error::other(format!("no statistics of device {}", self.name)))
+    }
+}
+
+/// The transmit-drop counter of a device in the format of `/proc/net/dev`: name, then 8 columns for receive and 8
+/// for transmit, of which drops are the fourth.
+fn transmit_drops(table: &str, device: &str) -> Option<u64> {
+    let columns = table.lines().find_map(|line| line.trim().strip_prefix(device)?.strip_prefix(':'))?;
+    columns.split_whitespace().nth(8 + 3)?.parse().ok()
+}
+
+/// Whether this process may create namespaces at all.
+///
+/// # Errors
+/// [`Error::NotPermitted`], [`Error::Setup`].
+pub(crate) fn probe() -> Result<(), Error> {
+    on_own_thread("probe", enter_new)
+}
+
+/// Creates a namespace, sets it up as `end` and runs `work` inside; returns the device and what `work` made. The
+/// calling thread stays where it is.
+///
+/// # Errors
+/// [`Error::NotPermitted`], [`Error::Setup`], and whatever `work` returns.
+pub(crate) fn create<T: Send>(
+    end: End,
+    work: impl FnOnce() -> Result<T, Error> + Send,
+) -> Result<(Device, T), Error> {
+    let inside = || {
+        enter_new()?;
+        configure(Path::new("/proc/sys/net"))?;
+        let device = open_device(end)?;
+        Ok((device, work()?))
+    };
+    on_own_thread(end.device(), inside)
+}
+
+/// A thread that enters a namespace does not come back from it: it ends.
+fn on_own_thread<T: Send>(name: &str, work: impl FnOnce() -> Result<T, Error> + Send) -> Result<T, Error> {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new()
+            .name(name.to_owned())
+            .spawn_scoped(scope, work)
+            .map_err(Error::setup("start a thread"))?;
+        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+fn enter_new() -> Result<(), Error> {
+    nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNET).map_err(|errno| match errno {
+        nix::errno::Errno::EPERM => Error::NotPermitted { source: errno.into() },
+        _ => Error::Setup { step: "create a network namespace".into(), source: errno.into() },
+    })
+}
+
+/// Sets what the calling thread's namespace needs; `root` is `/proc/sys/net` as that thread sees it.
+fn configure(root: &Path) -> Result<(), Error> {
+    let write = |key: &str, value: &str| {
+        fs::write(root.join(key), value).map_err(Error::setup(format!("set net.{}", key.replace('/', "."))))
+    };
+    for key in ["ipv4/tcp_rmem", "ipv4/tcp_wmem"] {
+        let path = root.join(key);
+        let old = fs::read_to_string(&path).map_err(Error::setup(format!("read {}", path.display())))?;
+        write(key, &with_maximum(&old, MAX_SOCKET_BUFFER_BYTES))?;
+    }
+    // A flow must not learn from the one before it.
+    write("ipv4/tcp_no_metrics_save", "1")?;
+    // Router solicitations would travel over the bottleneck. A kernel without IPv6 sends none.
+    for key in ["ipv6/conf/all/disable_ipv6", "ipv6/conf/default/disable_ipv6"] {
+        if root.join(key).exists() {
+            write(key, "1")?;
+        }
+    }
+    Ok(())
+}
+
+/// `tcp_rmem` and `tcp_wmem` are "minimum default maximum".
+fn with_maximum(triple: &str, maximum: u64) -> String {
+    let mut values: Vec<&str> = triple.split_whitespace().collect();
+    let maximum = maximum.to_string();
+    if let Some(last) = values.get_mut(2) {
+        *last = &maximum;
+    }
+    values.join(" ")
+}
+
+fn open_device(end: End) -> Result<Device, Error> {
+    let tun = DeviceBuilder::new()
+        .name(end.device())
+        .ipv4(end.address(), PREFIX_BITS, None)
+        .mtu(MTU as u16)
+        .tx_queue_len(DEVICE_QUEUE_PACKETS)
+        .build_sync()
+        .and_then(|tun| tun.set_nonblocking(true).map(|()| tun))
+        .map_err(Error::setup(format!("create the TUN device {}", end.device())))?;
+    let statistics = File::open("/proc/thread-self/net/dev").map_err(Error::setup("read /proc/net/dev"))?;
+    tracing::debug!(device = end.device(), fd = tun.as_raw_fd(), "namespace ready");
+    Ok(Device { tun, statistics, name: end.device() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_maximum_of_a_buffer_triple_changes() {
+        assert_eq!(with_maximum("4096\t16384\t4194304\n", 64 << 20), "4096 16384 67108864");
+    }
+
+    #[test]
+    fn drops_are_read_from_the_right_column_of_the_right_device() {
+        let table = "Inter-|   Receive                        |  Transmit\n\
+             face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo\n\
+                lo:       1       2    3    4    5     6          7         8        9      10   11   12   13   14    15         16\n\
+             fp-send: 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36\n";
+        assert_eq!(transmit_drops(table, "fp-send"), Some(32));
+        assert_eq!(transmit_drops(table, "lo"), Some(12));
+        assert_eq!(transmit_drops(table, "fp"), None);
+    }
+
+    #[test]
+    fn the_two_ends_are_hosts_of_one_subnet() {
+        let network = |a: Ipv4Addr| a.to_bits() >> (32 - PREFIX_BITS);
+        assert_eq!(network(End::Sender.address()), network(End::Receiver.address()));
+        assert_ne!(End::Sender.address(), End::Receiver.address());
+        assert_ne!(End::Sender.device(), End::Receiver.device());
+    }
+}

@@ -1,0 +1,82 @@
+//! What the emulator must know of a packet: whose it is and whether it carries data (RFC 791, RFC 9293).
+
+/// What Ethernet adds to an IP packet: two addresses and a type. The testbed's TUN devices carry bare IP; a
+/// link's rate and buffer count whole frames, as the simulator does.
+pub(crate) const ETHERNET_HEADER_BYTES: u32 = 14;
+
+/// IANA's number of TCP.
+const TCP: u8 = 6;
+
+/// The TCP/IPv4 header fields that the emulator uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Header {
+    pub(crate) source_port: u16,
+    pub(crate) destination_port: u16,
+    /// Bytes of TCP payload.
+    pub(crate) payload_bytes: u16,
+}
+
+/// Reads the headers of an unfragmented TCP/IPv4 packet; `None` for anything else.
+pub(crate) fn parse(packet: &[u8]) -> Option<Header> {
+    let be16 = |at: usize| Some(u16::from_be_bytes([*packet.get(at)?, *packet.get(at + 1)?]));
+    let first = *packet.first()?;
+    let ip_header = usize::from(first & 0x0f) * 4;
+    // The 13 low bits are the fragment offset: only the first fragment has ports.
+    if first >> 4 != 4 || ip_header < 20 || *packet.get(9)? != TCP || be16(6)? & 0x1fff != 0 {
+        return None;
+    }
+    let total = usize::from(be16(2)?);
+    let tcp_header = usize::from(packet.get(ip_header + 12)? >> 4) * 4;
+    if total > packet.len() || tcp_header < 20 {
+        return None;
+    }
+    Some(Header {
+        source_port: be16(ip_header)?,
+        destination_port: be16(ip_header + 2)?,
+        payload_bytes: u16::try_from(total.checked_sub(ip_header + tcp_header)?).ok()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A TCP segment with 12 bytes of TCP options and `payload` bytes of data.
+    fn segment(source: u16, destination: u16, payload: usize) -> Vec<u8> {
+        let mut p = vec![0u8; 20 + 32 + payload];
+        p[0] = 0x45;
+        let total = p.len() as u16;
+        p[2..4].copy_from_slice(&total.to_be_bytes());
+        p[6] = 0x40; // don't fragment
+        p[9] = TCP;
+        p[20..22].copy_from_slice(&source.to_be_bytes());
+        p[22..24].copy_from_slice(&destination.to_be_bytes());
+        p[32] = 8 << 4;
+        p
+    }
+
+    #[test]
+    fn a_data_segment_is_told_from_a_bare_ack() {
+        let data = parse(&segment(10_000, 5001, 1448));
+        assert_eq!(data, Some(Header { source_port: 10_000, destination_port: 5001, payload_bytes: 1448 }));
+        assert_eq!(parse(&segment(5001, 10_000, 0)).map(|h| h.payload_bytes), Some(0));
+    }
+
+    #[test]
+    fn what_is_not_a_whole_tcp_packet_is_refused() {
+        let good = segment(1, 2, 10);
+        for length in 0..good.len() {
+            assert_eq!(parse(&good[..length]), None, "truncated to {length} bytes");
+        }
+        let changed = |at: usize, value: u8| {
+            let mut p = good.clone();
+            p[at] = value;
+            parse(&p)
+        };
+        assert_eq!(changed(0, 0x65), None, "IPv6");
+        assert_eq!(changed(0, 0x44), None, "IP header shorter than its fixed part");
+        assert_eq!(changed(9, 17), None, "UDP");
+        assert_eq!(changed(7, 1), None, "a later fragment");
+        assert_eq!(changed(32, 4 << 4), None, "TCP header shorter than its fixed part");
+    }
+}

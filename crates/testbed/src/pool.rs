@@ -1,0 +1,58 @@
+//! Packet buffers, all allocated before the run: the packet path moves indices.
+
+/// Largest IP packet on the testbed.
+pub(crate) const MTU: usize = 1500;
+
+/// A fixed number of buffers of one MTU each. Memory is touched, and so really used, only as deep as the
+/// number of packets that were ever in flight at once: the most recently freed buffer is taken first.
+pub(crate) struct Pool {
+    bytes: Box<[u8]>,
+    free: Vec<u32>,
+}
+
+impl Pool {
+    /// `count` buffers.
+    pub(crate) fn new(count: u32) -> Self {
+        Pool { bytes: vec![0; count as usize * MTU].into_boxed_slice(), free: (0..count).rev().collect() }
+    }
+
+    /// The buffer that [`Pool::take`] would hand out; `None` when all are in use.
+    pub(crate) fn peek(&mut self) -> Option<&mut [u8]> {
+        let at = *self.free.last()? as usize * MTU;
+        self.bytes.get_mut(at..at + MTU)
+    }
+
+    /// Takes the buffer that [`Pool::peek`] showed.
+    pub(crate) fn take(&mut self) -> Option<u32> {
+        self.free.pop()
+    }
+
+    /// The first `length` bytes of a taken buffer.
+    pub(crate) fn get(&self, slot: u32, length: u16) -> &[u8] {
+        let at = slot as usize * MTU;
+        &self.bytes[at..at + usize::from(length)]
+    }
+
+    /// Gives a buffer back.
+    pub(crate) fn put(&mut self, slot: u32) {
+        self.free.push(slot);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_pool_says_so_and_a_freed_buffer_is_used_next() {
+        let mut pool = Pool::new(2);
+        pool.peek().unwrap()[0] = 7;
+        let a = pool.take().unwrap();
+        pool.peek().unwrap()[0] = 8;
+        let b = pool.take().unwrap();
+        assert!(pool.peek().is_none() && pool.take().is_none());
+        assert_eq!((pool.get(a, 1), pool.get(b, 1)), (&[7u8][..], &[8u8][..]));
+        pool.put(a);
+        assert_eq!(pool.take(), Some(a));
+    }
+}

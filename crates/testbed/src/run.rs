@@ -1,0 +1,232 @@
+//! One run: both ends, the emulator between them, the flows, and the record of it all.
+
+use crate::clock::{Clock, nanos};
+use crate::conductor::{Conductor, Told};
+use crate::control::Controls;
+use crate::emulator::{Emulated, Emulator};
+use crate::flows::{self, Senders};
+use crate::lateness::{Lateness, Tolerance};
+use crate::namespace::{self, Device, End};
+use crate::{Error, Options, preflight};
+use fairpace_path::{FlowMeter, Schedule};
+use fairpace_results::{Cost, FlowSeries, Monitor, Run, SCHEMA, ScenarioId, Series, Summary};
+use fairpace_scenario::Scenario;
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Between the creation of the threads and the start of the run: they are all in their loops by then.
+const LEAD_IN: Duration = Duration::from_millis(20);
+
+/// A run and how well the machine kept up with it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// The record.
+    pub run: Run,
+    /// How late the emulator was.
+    pub lateness: Lateness,
+    /// Why the run must not be judged; `None`: it may.
+    pub disturbed: Option<String>,
+}
+
+/// The two ends of the path, ready to go.
+struct Ends {
+    sender: Device,
+    sockets: Vec<OwnedFd>,
+    receiver: Device,
+    listener: OwnedFd,
+}
+
+/// What the threads of a run leave.
+struct Parts {
+    emulated: Emulated,
+    received: Vec<FlowMeter>,
+    told: Vec<Told>,
+}
+
+/// Runs a scenario once, and says whether the run may be judged.
+///
+/// # Errors
+/// As [`crate::run`], except [`Error::Disturbed`].
+pub fn measure(scenario: &Scenario, monitor: &mut dyn Monitor, options: &Options) -> Result<Outcome, Error> {
+    preflight::check(scenario, &options.tun)?;
+    let (began, cpu_before) = (Instant::now(), cpu_s());
+    // Dropped last: an algorithm must outlive the sockets that use it.
+    let controls = Controls::prepare(scenario)?;
+    let ends = connect_ends(scenario, &controls)?;
+    let rtts = scenario.flows.iter().map(|f| f.rtt);
+    let tolerance = Tolerance::for_rtt(rtts.min().unwrap_or_default());
+    let schedule = Schedule {
+        window: (nanos(scenario.window.0), nanos(scenario.window.1)),
+        interval: nanos(scenario.interval),
+        end: nanos(scenario.duration),
+    };
+    let Ends { sender, sockets, receiver, listener } = ends;
+    let senders = Senders::new(sockets)?;
+    let parts = perform(
+        scenario,
+        monitor,
+        &controls,
+        &senders,
+        (&sender, &receiver),
+        &listener,
+        (schedule, tolerance),
+    )?;
+    let lost =
+        |device: &Device| device.lost_before_read().map_err(Error::setup("read a device's statistics"));
+    let lateness = parts.emulated.recorder.summary(lost(&sender)? + lost(&receiver)?);
+    let cost = Cost {
+        wall_s: began.elapsed().as_secs_f64(),
+        cpu_s: cpu_s() - cpu_before,
+        data_packets: parts.emulated.data_packets,
+    };
+    let run = record(scenario, options, schedule, parts, lateness, cost);
+    Ok(Outcome { run, lateness, disturbed: tolerance.violation(&lateness) })
+}
+
+fn connect_ends(scenario: &Scenario, controls: &Controls) -> Result<Ends, Error> {
+    let controlled: Vec<(&str, &str)> =
+        scenario.flows.iter().enumerate().map(|(i, f)| (f.name.as_str(), controls.kernel_name(i))).collect();
+    let (sender, sockets) = namespace::create(End::Sender, || flows::open_senders(&controlled))?;
+    let (receiver, listener) = namespace::create(End::Receiver, flows::open_listener)?;
+    Ok(Ends { sender, sockets, receiver, listener })
+}
+
+/// Sets `stop` when dropped, unless disarmed: a thread that fails or panics takes the others with it.
+struct StopOnFailure<'a>(&'a AtomicBool);
+
+impl StopOnFailure<'_> {
+    fn watch<T, E>(stop: &AtomicBool, work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+        let guard = StopOnFailure(stop);
+        let result = work();
+        if result.is_ok() {
+            std::mem::forget(guard);
+        }
+        result
+    }
+}
+
+impl Drop for StopOnFailure<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Starts the threads, conducts the run, and collects what they leave.
+fn perform(
+    scenario: &Scenario,
+    monitor: &mut dyn Monitor,
+    controls: &Controls,
+    senders: &Senders,
+    devices: (&Device, &Device),
+    listener: &OwnedFd,
+    (schedule, tolerance): (Schedule, Tolerance),
+) -> Result<Parts, Error> {
+    let clock = Clock::starting_in(LEAD_IN);
+    let emulator = Emulator::new(scenario, devices, clock, schedule, tolerance)?;
+    let meters = vec![FlowMeter::new(schedule); scenario.flows.len()];
+    let stop = &AtomicBool::new(false);
+    let flow_broke = |(flow, source): (usize, std::io::Error)| Error::Flow {
+        flow: scenario.flows[flow].name.clone(),
+        source,
+    };
+    std::thread::scope(|scope| {
+        // Whatever happens below, the threads must learn that it is over.
+        let over = StopOnFailure(stop);
+        let thread = |name: &str| std::thread::Builder::new().name(format!("fp-{name}"));
+        let no_thread = |e| Error::setup("start a thread")(e);
+        let path = thread("emulator")
+            .spawn_scoped(scope, move || StopOnFailure::watch(stop, || emulator.run(stop)))
+            .map_err(no_thread)?;
+        let writer = thread("senders")
+            .spawn_scoped(scope, move || StopOnFailure::watch(stop, || senders.write(stop)))
+            .map_err(no_thread)?;
+        let reader = thread("receivers")
+            .spawn_scoped(scope, move || {
+                StopOnFailure::watch(stop, || flows::receive(listener, meters, clock, stop))
+            })
+            .map_err(no_thread)?;
+        let conductor = Conductor::new(scenario, controls, senders, clock, schedule);
+        let told = StopOnFailure::watch(stop, || conductor.run(monitor, stop));
+        let emulated = join(path);
+        drop(over);
+        let (written, received) = (join(writer).map_err(flow_broke), join(reader));
+        // The emulator's failure explains the others', a flow's failure explains the telemetry's.
+        let emulated = emulated?;
+        written?;
+        Ok(Parts { emulated, received: received?, told: told? })
+    })
+}
+
+fn join<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+fn record(
+    scenario: &Scenario,
+    options: &Options,
+    schedule: Schedule,
+    mut parts: Parts,
+    lateness: Lateness,
+    cost: Cost,
+) -> Run {
+    for meter in &mut parts.received {
+        meter.finish(schedule.end);
+    }
+    let links = scenario.links.iter().zip(&parts.emulated.links);
+    let mut summary = Summary {
+        schema: SCHEMA.to_owned(),
+        on: "kernel".to_owned(),
+        commit: options.commit.clone(),
+        seed: scenario.seed,
+        scenario: ScenarioId { title: scenario.title.clone(), hash: scenario.hash.clone() },
+        window_s: [scenario.window.0.as_secs_f64(), scenario.window.1.as_secs_f64()],
+        flows: Vec::new(),
+        links: links.clone().map(|(link, meter)| meter.summary(&link.name, link.rate_bps)).collect(),
+        jain: None,
+        cost,
+    };
+    let mut series = Series {
+        t_s: schedule.points().map(|at| at as f64 / 1e9).collect(),
+        flows: Vec::new(),
+        links: links.map(|(_, meter)| meter.series().clone()).collect(),
+    };
+    let notes = notes(&parts.emulated, lateness);
+    let measured = parts.received.into_iter().zip(parts.emulated.flows).zip(parts.told);
+    for (flow, ((mut goodput, mut path), told)) in scenario.flows.iter().zip(measured) {
+        let of = |meter: &FlowMeter| meter.summary(&flow.name, &flow.cc, nanos(flow.rtt), nanos(flow.start));
+        let (received, met) = (of(&goodput), of(&path));
+        summary.flows.push(fairpace_results::FlowSummary {
+            goodput_mbps: received.goodput_mbps,
+            retransmits: told.retransmits,
+            ..met
+        });
+        let mut points = FlowSeries::default();
+        path.fill(&mut points);
+        let rtt_ms = std::mem::take(&mut points.rtt_ms);
+        goodput.fill(&mut points);
+        series.flows.push(FlowSeries { goodput_mbps: points.goodput_mbps, rtt_ms, ..told.series });
+    }
+    summary.derive_fairness();
+    Run { summary, series, notes }
+}
+
+fn notes(emulated: &Emulated, lateness: Lateness) -> Vec<String> {
+    let mut notes = vec![lateness.to_string()];
+    if !emulated.real_time {
+        notes.push("the emulator ran without real-time priority: expect more lateness".to_owned());
+    }
+    if emulated.foreign_packets > 0 {
+        notes.push(format!("{} packets belonged to no flow and were discarded", emulated.foreign_packets));
+    }
+    notes
+}
+
+/// CPU time of this process so far.
+fn cpu_s() -> f64 {
+    getrusage(UsageWho::RUSAGE_SELF).map_or(f64::NAN, |used| {
+        (used.user_time().num_microseconds() + used.system_time().num_microseconds()) as f64 / 1e6
+    })
+}

@@ -1,0 +1,75 @@
+//! The socket options and calls that nix does not wrap.
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+/// `getsockopt` of a plain structure. The kernel may fill only the front of it (an older kernel, a smaller answer): the
+/// rest stays zero. Returns the structure and how many bytes of it were filled.
+///
+/// # Safety
+/// Every bit pattern must be a valid `T`.
+unsafe fn get<T>(fd: BorrowedFd<'_>, name: libc::c_int) -> io::Result<(T, usize)> {
+    let mut length = size_of::<T>() as libc::socklen_t;
+    // SAFETY: the caller vouches that all zeros, like any bytes, are a valid T.
+    let mut value: T = unsafe { std::mem::zeroed() };
+    // SAFETY: both pointers are to live values and `length` is the size of `value`.
+    let status = unsafe {
+        libc::getsockopt(fd.as_raw_fd(), libc::IPPROTO_TCP, name, (&raw mut value).cast(), &raw mut length)
+    };
+    if status == 0 { Ok((value, length as usize)) } else { Err(io::Error::last_os_error()) }
+}
+
+/// The kernel's view of a connection.
+pub(crate) fn tcp_info(fd: BorrowedFd<'_>) -> io::Result<libc::tcp_info> {
+    // SAFETY: tcp_info consists of integers.
+    unsafe { get::<libc::tcp_info>(fd, libc::TCP_INFO) }.map(|(info, _)| info)
+}
+
+/// `TCP_CC_INFO` of linux/tcp.h.
+const TCP_CC_INFO: libc::c_int = 26;
+
+/// `struct tcp_bbr_info` of linux/inet_diag.h: what the kernel's own `bbr` tells about itself.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct BbrInfo {
+    bandwidth_low: u32,
+    bandwidth_high: u32,
+    /// Estimated propagation RTT; all ones: none yet.
+    pub(crate) min_rtt_us: u32,
+    /// 256 is 1.
+    pub(crate) pacing_gain_256: u32,
+    /// 256 is 1.
+    pub(crate) cwnd_gain_256: u32,
+}
+
+impl BbrInfo {
+    /// Estimated bandwidth, bytes per second.
+    pub(crate) fn bandwidth_bytes_per_s(&self) -> u64 {
+        u64::from(self.bandwidth_high) << 32 | u64::from(self.bandwidth_low)
+    }
+}
+
+/// What the connection's `bbr` tells; `None` if its congestion control tells nothing, or something else.
+pub(crate) fn bbr_info(fd: BorrowedFd<'_>) -> Option<BbrInfo> {
+    // SAFETY: BbrInfo consists of integers.
+    let (info, length) = unsafe { get::<BbrInfo>(fd, TCP_CC_INFO) }.ok()?;
+    (length == size_of::<BbrInfo>()).then_some(info)
+}
+
+/// Reads and discards up to `limit` bytes without copying them (`MSG_TRUNC`, tcp(7)); 0 is the end of the stream.
+pub(crate) fn discard(fd: BorrowedFd<'_>, limit: usize) -> io::Result<usize> {
+    // SAFETY: with MSG_TRUNC on a TCP socket nothing is written to the buffer, so it may be null.
+    let n = unsafe { libc::recv(fd.as_raw_fd(), std::ptr::null_mut(), limit, libc::MSG_TRUNC) };
+    usize::try_from(n).map_err(|_| io::Error::last_os_error())
+}
+
+/// Aborts a connection: unsent data is thrown away and the peer gets a RST (connect(2) with `AF_UNSPEC`). Unlike
+/// closing, it leaves the descriptor alone, which another thread may be using.
+pub(crate) fn abort(fd: BorrowedFd<'_>) -> io::Result<()> {
+    let nobody = libc::sockaddr { sa_family: libc::AF_UNSPEC as libc::sa_family_t, sa_data: [0; 14] };
+    // SAFETY: the pointer is to a live value of the given size.
+    let status = unsafe {
+        libc::connect(fd.as_raw_fd(), &raw const nobody, size_of::<libc::sockaddr>() as libc::socklen_t)
+    };
+    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
