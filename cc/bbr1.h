@@ -458,7 +458,7 @@ CC_STAGE void bbr1_update_min_rtt(struct bbr1 *s, const struct cc_view *v, struc
 {
 	bool expired = v->now_us > s->min_rtt_stamp_us + s->p.min_rtt_window_us;
 
-	if (v->rtt_us >= 0 && ((u32)v->rtt_us <= s->min_rtt_us || (expired && !v->is_ack_delayed))) {
+	if (v->rtt_us >= 0 && ((u32)v->rtt_us < s->min_rtt_us || (expired && !v->is_ack_delayed))) {
 		s->min_rtt_us = (u32)v->rtt_us;
 		s->min_rtt_stamp_us = v->now_us;
 	}
