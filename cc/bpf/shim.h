@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
+/*
+ * Between Linux and the contract: a socket's fields to a cc_view, a cc_decision to a socket's fields. Nothing
+ * here knows an algorithm. Each function is inlined into the kernel's hooks: a call would cost as much as the work.
+ */
+#ifndef CC_BPF_SHIM_H
+#define CC_BPF_SHIM_H
+
+#include "kernel.h"
+#include "contract/maths.h"
+
+#define CC_NSEC_PER_USEC 1000u
+#define CC_SRTT_SHIFT	 3 /* tcp_sock keeps srtt_us times 8 */
+#define CC_S32_MAX	 0x7fffffff
+
+/* A hook's `struct sock *` is a tcp_sock; the verifier knows. */
+CC_INLINE struct tcp_sock *cc_tcp_sock(struct sock *sk) { return (struct tcp_sock *)sk; }
+
+CC_INLINE u32 cc_inflight_pkts(const struct tcp_sock *tp)
+{
+	return tp->packets_out - (tp->sacked_out + tp->lost_out) + tp->retrans_out;
+}
+
+/* The pacer works in ns ahead of the clock that it read last (earliest departure time). */
+CC_INLINE u32 cc_departure_lead_us(const struct tcp_sock *tp)
+{
+	u64 departure_ns = tp->tcp_wstamp_ns;
+	u64 now_ns = tp->tcp_clock_cache;
+
+	if (departure_ns <= now_ns)
+		return 0;
+	return cc_saturate_u32((departure_ns - now_ns) / CC_NSEC_PER_USEC);
+}
+
+/* The connection's part of the view, and the decision preset with what is in force. */
+CC_INLINE void cc_fill_connection(struct cc_view *v, struct cc_decision *d, const struct tcp_sock *tp)
+{
+	const struct inet_connection_sock *icsk = &tp->inet_conn;
+	const struct sock *sk = &icsk->icsk_inet.sk;
+
+	__builtin_memset(v, 0, sizeof(*v));
+	v->now_us = tp->tcp_mstamp;
+	v->delivered_us = tp->delivered_mstamp;
+	v->pacing_rate_Bps = sk->sk_pacing_rate;
+	v->max_pacing_rate_Bps = sk->sk_max_pacing_rate;
+	v->mss_bytes = tp->mss_cache;
+	v->cwnd_pkts = tp->snd_cwnd;
+	v->prior_cwnd_pkts = tp->prior_cwnd;
+	v->ssthresh_pkts = tp->snd_ssthresh;
+	v->inflight_pkts = cc_inflight_pkts(tp);
+	v->delivered_pkts = tp->delivered;
+	v->lost_pkts = tp->lost;
+	v->max_inflight_pkts = tp->max_packets_out;
+	v->snd_una = tp->snd_una;
+	v->snd_nxt = tp->snd_nxt;
+	v->srtt_us = tp->srtt_us >> CC_SRTT_SHIFT;
+	v->min_rtt_us = tp->rtt_min.s[0].v;
+	v->departure_lead_us = cc_departure_lead_us(tp);
+	v->ca_state = BPF_CORE_READ_BITFIELD(icsk, icsk_ca_state);
+	v->pacing_shift = sk->sk_pacing_shift;
+	v->paced = sk->sk_pacing_status != SK_PACING_NONE;
+	v->cwnd_limited = BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited);
+	v->app_limited = tp->app_limited != 0;
+	v->sample_delivered_pkts = -1;
+	v->sample_interval_us = -1;
+	v->rtt_us = -1;
+
+	d->pacing_rate_Bps = v->pacing_rate_Bps;
+	d->cwnd_pkts = v->cwnd_pkts;
+	d->ssthresh_pkts = v->ssthresh_pkts;
+	d->app_limited_until_pkts = 0;
+	d->reserved = 0;
+}
+
+/* The kernel has longs where the contract has 32 bits: 36 minutes. */
+CC_INLINE s32 cc_clamp_s32(long us) { return us > CC_S32_MAX ? CC_S32_MAX : (s32)us; }
+
+/* "This ACK", from Linux's delivery-rate sample. */
+CC_INLINE void cc_fill_sample(struct cc_view *v, const struct rate_sample *rs)
+{
+	v->is_app_limited = rs->is_app_limited;
+	v->is_ack_delayed = rs->is_ack_delayed;
+	v->sample_delivered_pkts = rs->delivered;
+	v->sample_interval_us = cc_clamp_s32(rs->interval_us);
+	v->rtt_us = cc_clamp_s32(rs->rtt_us);
+	v->sample_prior_delivered_pkts = rs->prior_delivered;
+	v->prior_inflight_pkts = rs->prior_in_flight;
+	v->acked_pkts = rs->acked_sacked;
+	v->losses_pkts = (u32)rs->losses;
+}
+
+/* Linux keeps cwnd within 1 and the clamp of the socket; an algorithm need not know the clamp. */
+CC_INLINE u32 cc_allowed_cwnd(const struct tcp_sock *tp, u32 cwnd_pkts)
+{
+	return cc_max_u32(cc_min_u32(cwnd_pkts, tp->snd_cwnd_clamp), 1);
+}
+
+/* Writes what the decision changed, and nothing else: most ACKs change two fields. */
+CC_INLINE void cc_apply(struct tcp_sock *tp, const struct cc_view *v, const struct cc_decision *d,
+			bool may_set_app_limited)
+{
+	struct sock *sk = (struct sock *)tp;
+
+	if (d->cwnd_pkts != v->cwnd_pkts)
+		tp->snd_cwnd = cc_allowed_cwnd(tp, d->cwnd_pkts);
+	if (d->ssthresh_pkts != v->ssthresh_pkts)
+		tp->snd_ssthresh = d->ssthresh_pkts;
+	if (d->pacing_rate_Bps != v->pacing_rate_Bps)
+		sk->sk_pacing_rate = d->pacing_rate_Bps;
+	if (may_set_app_limited && d->app_limited_until_pkts)
+		tp->app_limited = d->app_limited_until_pkts;
+}
+
+/* TCP paces by itself unless the fq queue discipline already does (SK_PACING_FQ). */
+CC_INLINE void cc_request_pacing(struct tcp_sock *tp)
+{
+	struct sock *sk = (struct sock *)tp;
+
+	if (sk->sk_pacing_status == SK_PACING_NONE)
+		sk->sk_pacing_status = SK_PACING_NEEDED;
+}
+
+/*
+ * When the kernel has no memory for a flow's state: additive increase, multiplicative decrease on nothing but
+ * the socket's own fields, so that the flow still makes progress and gives way.
+ */
+CC_INLINE void cc_fallback_grow(struct tcp_sock *tp, u32 acked_pkts)
+{
+	u32 cwnd = tp->snd_cwnd;
+	u32 credit = tp->snd_cwnd_cnt + acked_pkts;
+
+	if (cwnd < tp->snd_ssthresh) {
+		cwnd = cc_min_u32(cwnd + acked_pkts, tp->snd_ssthresh);
+	} else if (credit >= cwnd) {
+		credit = cc_min_u32(credit - cwnd, cwnd);
+		cwnd++;
+		tp->snd_cwnd_cnt = credit;
+	} else {
+		tp->snd_cwnd_cnt = credit;
+	}
+	tp->snd_cwnd = cc_allowed_cwnd(tp, cwnd);
+}
+
+/* For algorithms that own cwnd, recovery and pacing are theirs too. */
+CC_INLINE void cc_fallback_control(struct tcp_sock *tp, u32 acked_pkts)
+{
+	struct sock *sk = (struct sock *)tp;
+	u32 srtt_us = tp->srtt_us >> CC_SRTT_SHIFT;
+	u8 ca_state = BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_state);
+
+	if (ca_state == CC_CA_CWR || ca_state == CC_CA_RECOVERY)
+		tp->snd_cwnd = cc_allowed_cwnd(tp, cc_min_u32(tp->snd_cwnd, tp->snd_ssthresh));
+	else if (BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited))
+		cc_fallback_grow(tp, acked_pkts);
+	/* Linux paces others at 1.2 to 2 times cwnd per RTT; 2 never holds cwnd back */
+	if (srtt_us)
+		sk->sk_pacing_rate = cc_min_u64(2ull * tp->snd_cwnd * tp->mss_cache * CC_USEC_PER_SEC / srtt_us,
+						sk->sk_max_pacing_rate);
+}
+
+/* RFC 5681 equation 4 */
+CC_INLINE u32 cc_fallback_ssthresh(const struct tcp_sock *tp) { return cc_max_u32(tp->snd_cwnd / 2, 2); }
+
+#endif

@@ -1,0 +1,102 @@
+//! Compiles cc/bpf/object.bpf.c once per line of cc/algorithms.def and embeds the objects.
+//!
+//! Without clang the crate still builds, for those who only simulate: loading then says what to install.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs, io};
+
+/// What a machine without a BPF compiler is told; `load` repeats it.
+const NO_CLANG: &str = "clang was not found when this program was built: install it (Debian: apt-get install clang) \
+                        or point CLANG at one, then build again";
+
+struct Algorithm {
+    name: String,
+    owns_cwnd: bool,
+}
+
+fn main() {
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    let cc = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cc");
+    let headers = env::var_os("DEP_BPF_INCLUDE").expect("libbpf-sys says where its headers are");
+    let clang = env::var("CLANG").unwrap_or_else(|_| "clang".to_owned());
+    println!("cargo:rerun-if-changed={}", cc.display());
+    println!("cargo:rerun-if-env-changed=CLANG");
+
+    let algorithms = algorithms(&cc.join("algorithms.def"));
+    let generated = match Command::new(&clang).arg("--version").output() {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {
+            println!("cargo:warning={NO_CLANG}");
+            // a path that never exists makes cargo ask again, so that an installed clang is noticed
+            println!("cargo:rerun-if-changed={}", out.join("clang-was-not-found").display());
+            format!("const OBJECTS: Result<&[(&str, &[u8])], &str> = Err({NO_CLANG:?});\n")
+        }
+        _ => {
+            for algorithm in &algorithms {
+                compile(&clang, &cc, Path::new(&headers), algorithm, &out);
+            }
+            embed(&algorithms)
+        }
+    };
+    let file = out.join("objects.rs");
+    fs::write(&file, generated).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+}
+
+/// Name and kind of each `CC_ALGORITHM(name, kind, ...` line.
+fn algorithms(list: &Path) -> Vec<Algorithm> {
+    let text = fs::read_to_string(list).unwrap_or_else(|e| panic!("{}: {e}", list.display()));
+    let lines = text.lines().filter_map(|line| line.strip_prefix("CC_ALGORITHM("));
+    let algorithms = lines.map(|line| {
+        let mut words = line.split(',').map(str::trim);
+        let name = words.next().unwrap_or_default().to_owned();
+        let owns_cwnd = match words.next() {
+            Some("CC_OWNS_CWND") => true,
+            Some("CC_GROWS_CWND") => false,
+            kind => panic!("{}: {name}: the kind is {kind:?}", list.display()),
+        };
+        Algorithm { name, owns_cwnd }
+    });
+    algorithms.collect()
+}
+
+fn compile(clang: &str, cc: &Path, headers: &Path, algorithm: &Algorithm, out: &Path) {
+    let Algorithm { name, owns_cwnd } = algorithm;
+    let mut command = Command::new(clang);
+    // -g: BTF, which CO-RE needs. v3: 32-bit arithmetic and jumps, in all kernels since 5.1.
+    command.args(["-target", target(), "-mcpu=v3", "-O2", "-g", "-std=gnu11", "-ffreestanding"]);
+    command.args(["-Wall", "-Wextra", "-Wno-unused-parameter", "-Wno-unused-function"]);
+    command.arg(format!("-ffile-prefix-map={}=cc", cc.display()));
+    command.arg("-I").arg(cc).arg("-I").arg(headers.join("bpf"));
+    command.arg("-include").arg(cc.join(format!("{name}.h")));
+    command.args([format!("-DCC_NAME={name}"), format!("-DCC_OWNS={}", u32::from(*owns_cwnd))]);
+    command.arg("-c").arg(cc.join("bpf/object.bpf.c")).arg("-o").arg(out.join(format!("{name}.bpf.o")));
+
+    let result = command.output().unwrap_or_else(|e| panic!("{clang}: {e}"));
+    let messages = String::from_utf8_lossy(&result.stderr);
+    assert!(result.status.success(), "{clang} could not compile {name} for BPF:\n{messages}\n{command:?}");
+    for line in messages.lines() {
+        println!("cargo:warning={line}");
+    }
+}
+
+fn target() -> &'static str {
+    match env::var("CARGO_CFG_TARGET_ENDIAN").as_deref() {
+        Ok("big") => "bpfeb",
+        _ => "bpfel",
+    }
+}
+
+/// Source that includes the objects, aligned as ELF wants to be read.
+fn embed(algorithms: &[Algorithm]) -> String {
+    let row = |a: &Algorithm| {
+        format!(
+            "    ({0:?}, &Aligned(*include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{0}.bpf.o\"))).0),\n",
+            a.name
+        )
+    };
+    let rows: String = algorithms.iter().map(row).collect();
+    format!(
+        "#[repr(C, align(8))]\nstruct Aligned<T>(T);\n\
+         const OBJECTS: Result<&[(&str, &[u8])], &str> = Ok(&[\n{rows}]);\n"
+    )
+}

@@ -1,0 +1,54 @@
+//! The BPF file system: what is pinned there stays in the kernel when the program that loaded it ends.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use nix::mount::{MsFlags, mount};
+use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
+
+use crate::Error;
+
+/// Where Linux expects it.
+const ROOT: &str = "/sys/fs/bpf";
+/// Our pins: one link per loaded algorithm, named as in the kernel.
+const PINS: &str = "/sys/fs/bpf/fairpace";
+
+/// Where the link of this kernel name is pinned.
+pub(crate) fn pin_path(name: &str) -> PathBuf {
+    Path::new(PINS).join(name)
+}
+
+pub(crate) fn is_mounted() -> bool {
+    statfs(ROOT).is_ok_and(|s| s.filesystem_type() == BPF_FS_MAGIC)
+}
+
+/// Makes the pin directory, and mounts the file system where nobody has done so yet.
+pub(crate) fn prepare() -> Result<(), Error> {
+    let failed = |path: &str, source: io::Error| Error::Bpffs { path: path.into(), source };
+    if !is_mounted() {
+        let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC | MsFlags::MS_RELATIME;
+        mount(Some("bpf"), ROOT, Some("bpf"), flags, Some("mode=700")).map_err(|e| failed(ROOT, e.into()))?;
+    }
+    fs::create_dir_all(PINS).map_err(|e| failed(PINS, e))
+}
+
+/// Removes a pin, and the directory with the last one.
+pub(crate) fn unpin(path: &Path) -> Result<(), Error> {
+    fs::remove_file(path).map_err(|source| Error::Bpffs { path: path.into(), source })?;
+    let _ = fs::remove_dir(PINS); // fails while other pins are there, and shall
+    Ok(())
+}
+
+/// The names that are pinned.
+pub(crate) fn pins() -> Result<Vec<String>, Error> {
+    if !is_mounted() {
+        return Ok(Vec::new());
+    }
+    let entries = match fs::read_dir(PINS) {
+        Ok(entries) => entries,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(source) => return Err(Error::Bpffs { path: PINS.into(), source }),
+    };
+    Ok(entries.filter_map(|e| e.ok()?.file_name().into_string().ok()).collect())
+}

@@ -1,0 +1,233 @@
+//! What can go wrong, and what to do about it.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+use fairpace_cc::Algorithm;
+use miette::Diagnostic;
+
+/// Who has a name in the kernel's list of congestion controls.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Holder {
+    /// The kernel itself or one of its modules.
+    Kernel,
+    /// A BPF struct_ops that is pinned at this path.
+    Pinned(PathBuf),
+    /// A BPF struct_ops that a running process holds: map and, if there is one, link.
+    Process {
+        /// Id of the struct_ops map.
+        map_id: u32,
+        /// Id of the link.
+        link_id: Option<u32>,
+    },
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Holder::Kernel => write!(f, "the kernel's own"),
+            Holder::Pinned(path) => write!(f, "loaded and pinned at {}", path.display()),
+            Holder::Process { map_id, link_id: Some(id) } => {
+                write!(f, "held by a running process (BPF map {map_id}, link {id})")
+            }
+            Holder::Process { map_id, link_id: None } => {
+                write!(f, "registered without a link (BPF map {map_id})")
+            }
+        }
+    }
+}
+
+/// Why the kernel arm could not do what was asked. Each says what, where and why; `help` says what to do.
+#[derive(Debug, thiserror::Error, Diagnostic)]
+pub enum Error {
+    /// This program was built without a BPF compiler.
+    #[error("this program contains no kernel objects: {why}")]
+    #[diagnostic(code(fairpace::kernel::not_built))]
+    NotBuilt {
+        /// The reason, with the remedy.
+        why: &'static str,
+    },
+    /// An embedded object is not what this version of the loader expects.
+    #[error("the kernel object of {algorithm} in this program lacks {lacks}")]
+    #[diagnostic(code(fairpace::kernel::bad_object), help("build fairpace again from a clean checkout"))]
+    BadObject {
+        /// Whose object.
+        algorithm: Algorithm,
+        /// What was expected in it.
+        lacks: &'static str,
+    },
+    /// The process may not load BPF programs.
+    #[error("loading congestion controls into the kernel needs {}", .missing.join(", "))]
+    #[diagnostic(
+        code(fairpace::kernel::not_permitted),
+        help("run it as root (sudo); in a container also allow these capabilities")
+    )]
+    NotPermitted {
+        /// The capabilities that the process lacks.
+        missing: Vec<&'static str>,
+    },
+    /// The kernel's type information cannot be read.
+    #[error("the kernel's type information (BTF) cannot be read from {}: {source}", .path.display())]
+    #[diagnostic(
+        code(fairpace::kernel::no_btf),
+        help(
+            "boot a kernel with CONFIG_DEBUG_INFO_BTF=y; the stock kernels of Debian, Ubuntu, Fedora, RHEL and SUSE have it"
+        )
+    )]
+    NoBtf {
+        /// Where it was looked for.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The kernel lacks something that the algorithms cannot do without.
+    #[error("this kernel ({release}) cannot run the algorithms: {what}")]
+    #[diagnostic(code(fairpace::kernel::unsupported), help("{remedy}"))]
+    Unsupported {
+        /// `uname -r`.
+        release: String,
+        /// What is missing.
+        what: String,
+        /// What to do about it.
+        remedy: String,
+    },
+    /// The verifier did not accept the program.
+    #[error("the verifier of this kernel ({release}) refused {name}; it said at the end:\n{log}")]
+    #[diagnostic(
+        code(fairpace::kernel::refused),
+        help(
+            "this is a bug of fairpace on this kernel: please report it with the output of `fairpace doctor` and the lines above"
+        )
+    )]
+    Refused {
+        /// Kernel name of the algorithm.
+        name: String,
+        /// `uname -r`.
+        release: String,
+        /// The last lines of its log.
+        log: String,
+    },
+    /// The name is in use.
+    #[error("the congestion control name {name} is taken: {holder}")]
+    #[diagnostic(code(fairpace::kernel::name_busy), help("{}", busy_help(.name, .holder)))]
+    NameBusy {
+        /// The name.
+        name: String,
+        /// Who has it.
+        holder: Holder,
+    },
+    /// The kernel would not take such a name.
+    #[error("\"{name}\" cannot be a congestion control name: at most 15 characters out of A-Z a-z 0-9 _ .")]
+    #[diagnostic(code(fairpace::kernel::bad_name), help("use a shorter suffix"))]
+    BadName {
+        /// The name.
+        name: String,
+    },
+    /// There is nothing of this name to unload.
+    #[error("{name} is not loaded; {}", known(.loaded))]
+    #[diagnostic(code(fairpace::kernel::not_loaded), help("`fairpace list` shows what is loaded"))]
+    NotLoaded {
+        /// The name that was given.
+        name: String,
+        /// What is loaded.
+        loaded: Vec<String>,
+    },
+    /// It is loaded, but not by `fairpace load`.
+    #[error("{name} was not loaded by `fairpace load`: {holder}")]
+    #[diagnostic(
+        code(fairpace::kernel::not_ours),
+        help("end the process that holds it, or remove its pin, and it is gone")
+    )]
+    NotOurs {
+        /// The name.
+        name: String,
+        /// Who has it.
+        holder: Holder,
+    },
+    /// The kernel still has the name after it was unloaded.
+    #[error("{name} was unpinned from {}, but the kernel still offers it", .path.display())]
+    #[diagnostic(
+        code(fairpace::kernel::still_there),
+        help("another process holds its BPF link; `bpftool link` shows which one")
+    )]
+    StillThere {
+        /// The name.
+        name: String,
+        /// The pin that was removed.
+        path: PathBuf,
+    },
+    /// The BPF file system, which keeps loaded algorithms, cannot be used.
+    #[error("the BPF file system at {} cannot be used: {source}", .path.display())]
+    #[diagnostic(
+        code(fairpace::kernel::bpffs),
+        help("mount it (`mount -t bpf bpf /sys/fs/bpf`); in a container, mount it into it")
+    )]
+    Bpffs {
+        /// The path that failed.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A call into the kernel's BPF interface failed.
+    #[error("{what}: {source}{}", said(.log))]
+    #[diagnostic(code(fairpace::kernel::bpf), help("`fairpace doctor` checks what this kernel can do"))]
+    Bpf {
+        /// What was attempted.
+        what: String,
+        /// What the kernel or libbpf said.
+        source: libbpf_rs::Error,
+        /// The last lines that libbpf printed.
+        log: String,
+    },
+    /// A file of the system could not be read.
+    #[error("{}: {source}", .path.display())]
+    #[diagnostic(code(fairpace::kernel::io))]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A socket's state does not have the size that this build's algorithm has.
+    #[error("the socket's state for {algorithm} has {found} bytes, this build's {expected}")]
+    #[diagnostic(
+        code(fairpace::kernel::foreign_state),
+        help("another version of fairpace loaded it: use that version, or unload and load again")
+    )]
+    ForeignState {
+        /// Of which algorithm.
+        algorithm: Algorithm,
+        /// Bytes expected.
+        expected: usize,
+        /// Bytes found.
+        found: usize,
+    },
+}
+
+impl Error {
+    pub(crate) fn bpf(what: impl Into<String>) -> impl FnOnce(libbpf_rs::Error) -> Error {
+        let what = what.into();
+        move |source| Error::Bpf { what, source, log: String::new() }
+    }
+}
+
+fn busy_help(name: &str, holder: &Holder) -> String {
+    match holder {
+        Holder::Kernel => "choose another name with a suffix".to_owned(),
+        Holder::Pinned(_) => {
+            format!("it may be what you want: sockets can select {name} now; to replace it, unload it first")
+        }
+        Holder::Process { .. } => {
+            "end the process that holds it, or choose another name with a suffix".to_owned()
+        }
+    }
+}
+
+fn known(loaded: &[String]) -> String {
+    if loaded.is_empty() { "nothing is".to_owned() } else { format!("loaded: {}", loaded.join(", ")) }
+}
+
+fn said(log: &str) -> String {
+    if log.is_empty() { String::new() } else { format!("; libbpf said:\n{log}") }
+}

@@ -1,0 +1,268 @@
+//! What this kernel can do for us, read from its own type information rather than from its version.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use libbpf_rs::btf::Btf;
+
+use crate::{Error, bpffs, btf, object};
+
+/// The oldest kernel whose verifier lets a congestion control write the pacing rate (6.0), and whose programs
+/// are not skipped when an interrupt finds one running (6.1).
+const FLOOR: (u32, u32) = (6, 1);
+
+/// Capabilities that loading a struct_ops program takes, with their numbers in linux/capability.h.
+const CAPABILITIES: [(&str, u32); 3] = [("CAP_BPF", 39), ("CAP_PERFMON", 38), ("CAP_NET_ADMIN", 12)];
+const CAP_SYS_ADMIN: u32 = 21;
+
+/// How a check came out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// As it should be.
+    Ok,
+    /// Works, with a loss that the check explains.
+    Degraded,
+    /// Loading cannot work.
+    Missing,
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Check {
+    /// What was looked at, in a few words.
+    pub what: &'static str,
+    /// How it came out.
+    pub standing: Standing,
+    /// What was found.
+    pub found: String,
+    /// Why it matters.
+    pub matters: &'static str,
+    /// What to do; empty when nothing is to be done.
+    pub remedy: String,
+}
+
+/// What a kernel can do: the checks for people, and the choices that loading makes by them.
+#[derive(Debug, Clone)]
+pub struct Features {
+    /// `uname -r`.
+    pub release: String,
+    /// All checks, the basic ones first.
+    pub checks: Vec<Check>,
+    pub(crate) interface: Interface,
+    missing_capabilities: Vec<&'static str>,
+    no_btf: Option<(PathBuf, io::ErrorKind, String)>,
+}
+
+/// The shape of tcp_congestion_ops and what comes with it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Interface {
+    /// `cong_control` takes (sk, ack, flag, rs), since 6.10, instead of (sk, rs).
+    pub(crate) control_has_flag: bool,
+    /// `cwnd_event_tx_start` exists, since 7.1.
+    pub(crate) has_tx_start: bool,
+    /// struct_ops maps register through links, since 6.4; `tcp_sock.app_limited` is writable since then, too.
+    pub(crate) has_links: bool,
+}
+
+impl Features {
+    /// Looks at the running kernel and this process's rights. Never fails: what is wrong is in the checks.
+    pub fn probe() -> Features {
+        Features::probe_at(Path::new("/sys/kernel/btf/vmlinux"), Path::new("/proc/self/status"))
+    }
+
+    /// The same with other files for the kernel's BTF and for the process's status (capabilities): for tests,
+    /// and for asking about a kernel that is not running.
+    pub fn probe_at(btf: &Path, status: &Path) -> Features {
+        let release = nix::sys::utsname::uname()
+            .map(|u| u.release().to_string_lossy().into_owned())
+            .unwrap_or_else(|_| "unknown".to_owned());
+        let mut features = Features {
+            checks: vec![built(), version(&release)],
+            release,
+            interface: Interface::default(),
+            missing_capabilities: missing_capabilities(status),
+            no_btf: None,
+        };
+        features.checks.push(rights(&features.missing_capabilities));
+        features.checks.push(jit());
+        features.look_at_btf(btf);
+        features.checks.push(file_system());
+        features
+    }
+
+    /// Can algorithms be loaded?
+    ///
+    /// # Errors
+    /// The first thing that is missing, with the remedy.
+    pub fn require(&self) -> Result<(), Error> {
+        if let Err(why) = object::built() {
+            return Err(Error::NotBuilt { why });
+        }
+        if !self.missing_capabilities.is_empty() {
+            return Err(Error::NotPermitted { missing: self.missing_capabilities.clone() });
+        }
+        if let Some((path, kind, said)) = &self.no_btf {
+            return Err(Error::NoBtf { path: path.clone(), source: io::Error::new(*kind, said.clone()) });
+        }
+        match self.checks.iter().find(|c| c.standing == Standing::Missing) {
+            None => Ok(()),
+            Some(check) => Err(Error::Unsupported {
+                release: self.release.clone(),
+                what: format!("{}: {}", check.what, check.found),
+                remedy: check.remedy.clone(),
+            }),
+        }
+    }
+
+    fn look_at_btf(&mut self, path: &Path) {
+        let what = "type information (BTF)";
+        let matters = "the algorithms find the fields of this kernel's sockets by it";
+        // read first: libbpf says less about why a file cannot be had than the system does
+        let parsed = fs::File::open(path).and_then(|_| {
+            Btf::from_path(path).map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e.to_string()))
+        });
+        let btf = match parsed {
+            Ok(btf) => btf,
+            Err(e) => {
+                self.no_btf = Some((path.to_owned(), e.kind(), e.to_string()));
+                let found = format!("{}: {e}", path.display());
+                let remedy =
+                    "boot a kernel with CONFIG_DEBUG_INFO_BTF=y, as the stock kernels of distributions are";
+                self.checks.push(Check::missing(what, found, matters, remedy));
+                return;
+            }
+        };
+        self.checks.push(Check::ok(what, path.display().to_string(), matters));
+        self.look_at_interface(&btf);
+    }
+
+    fn look_at_interface(&mut self, btf: &Btf<'_>) {
+        let ops = "tcp_congestion_ops";
+        let what = "congestion control in BPF";
+        let matters = "an algorithm registers as a struct_ops of this type";
+        let arguments = btf::arguments(btf, ops, "cong_control");
+        if !btf::has_struct(btf, "bpf_struct_ops_tcp_congestion_ops") {
+            let remedy = "boot a kernel with CONFIG_BPF_SYSCALL=y, CONFIG_BPF_JIT=y and CONFIG_INET=y";
+            self.checks.push(Check::missing(
+                what,
+                "no bpf_struct_ops_tcp_congestion_ops in BTF".into(),
+                matters,
+                remedy,
+            ));
+        } else if !matches!(arguments, Some(2 | 4)) {
+            let found = format!("cong_control takes {arguments:?} arguments; 2 and 4 are known");
+            self.checks.push(Check::missing(what, found, matters, "look for a newer fairpace"));
+        } else {
+            self.checks.push(Check::ok(what, "tcp_congestion_ops can be a struct_ops".into(), matters));
+        }
+        self.interface = Interface {
+            control_has_flag: arguments == Some(4),
+            has_tx_start: btf::has_member(btf, ops, "cwnd_event_tx_start"),
+            has_links: btf::has_struct(btf, "bpf_struct_ops_link"),
+        };
+        self.checks.push(ecn(self.interface.control_has_flag));
+        self.checks.push(links(self.interface.has_links));
+    }
+}
+
+impl Check {
+    fn ok(what: &'static str, found: String, matters: &'static str) -> Check {
+        Check { what, standing: Standing::Ok, found, matters, remedy: String::new() }
+    }
+
+    fn missing(what: &'static str, found: String, matters: &'static str, remedy: impl Into<String>) -> Check {
+        Check { what, standing: Standing::Missing, found, matters, remedy: remedy.into() }
+    }
+
+    fn degraded(
+        what: &'static str,
+        found: String,
+        matters: &'static str,
+        remedy: impl Into<String>,
+    ) -> Check {
+        Check { what, standing: Standing::Degraded, found, matters, remedy: remedy.into() }
+    }
+}
+
+fn built() -> Check {
+    let (what, matters) = ("kernel objects", "they are compiled by clang when fairpace is built");
+    match object::built() {
+        Ok(objects) => {
+            let names: Vec<_> = objects.iter().map(|(name, _)| *name).collect();
+            Check::ok(what, names.join(", "), matters)
+        }
+        Err(why) => Check::missing(what, "none in this program".into(), matters, why),
+    }
+}
+
+fn version(release: &str) -> Check {
+    let (what, matters) = ("kernel version", "older ones do not let BPF set the pacing rate");
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map_while(|n| n.parse::<u32>().ok());
+    match (numbers.next(), numbers.next()) {
+        (Some(major), Some(minor)) if (major, minor) < FLOOR => {
+            let remedy = format!("boot {}.{} or later", FLOOR.0, FLOOR.1);
+            Check::missing(what, release.to_owned(), matters, remedy)
+        }
+        _ => Check::ok(what, release.to_owned(), matters),
+    }
+}
+
+fn rights(missing: &[&'static str]) -> Check {
+    let (what, matters) = ("rights", "the kernel lets only administrators load BPF programs");
+    if missing.is_empty() {
+        return Check::ok(what, "sufficient".into(), matters);
+    }
+    Check::missing(what, format!("lacks {}", missing.join(", ")), matters, "run it as root (sudo)")
+}
+
+/// Of the process whose status file this is. A file that cannot be read grants nothing.
+fn missing_capabilities(status: &Path) -> Vec<&'static str> {
+    let text = fs::read_to_string(status).unwrap_or_default();
+    let effective = text.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let bits = effective.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok()).unwrap_or(0);
+    let has = |number: u32| bits >> number & 1 == 1;
+    // CAP_SYS_ADMIN stands in for the two that were split off it in 5.8, not for CAP_NET_ADMIN
+    let lacks =
+        |&&(name, number): &&(&str, u32)| !(has(number) || (name != "CAP_NET_ADMIN" && has(CAP_SYS_ADMIN)));
+    CAPABILITIES.iter().filter(lacks).map(|(name, _)| *name).collect()
+}
+
+fn jit() -> Check {
+    let (what, matters) = ("BPF compiler (JIT)", "the kernel runs a struct_ops only as machine code");
+    let file = "/proc/sys/net/core/bpf_jit_enable";
+    match fs::read_to_string(file).as_deref().map(str::trim) {
+        Ok("0") => Check::missing(what, "off".into(), matters, "sysctl net.core.bpf_jit_enable=1"),
+        Ok(_) => Check::ok(what, "on".into(), matters),
+        Err(e) => Check::degraded(what, format!("{file}: {e}"), matters, "if loading fails, look here first"),
+    }
+}
+
+fn ecn(control_has_flag: bool) -> Check {
+    let (what, matters) = ("ECN echo per ACK", "algorithms that react to ECN marks need it");
+    if control_has_flag {
+        return Check::ok(what, "cong_control is given the ACK's flags".into(), matters);
+    }
+    Check::degraded(what, "cong_control is not given the ACK's flags".into(), matters, "6.10 or later has it")
+}
+
+fn links(has_links: bool) -> Check {
+    let (what, matters) =
+        ("BPF links for struct_ops", "they make loading crash-safe and PROBE_RTT samples exact");
+    if has_links {
+        return Check::ok(what, "yes".into(), matters);
+    }
+    let found = "no: an algorithm is registered without a link, and app_limited cannot be set";
+    Check::degraded(what, found.into(), matters, "6.4 or later has them")
+}
+
+fn file_system() -> Check {
+    let (what, matters) = ("BPF file system", "loaded algorithms are pinned there, to outlive the command");
+    if bpffs::is_mounted() {
+        return Check::ok(what, "mounted at /sys/fs/bpf".into(), matters);
+    }
+    if Path::new("/sys/fs/bpf").is_dir() {
+        return Check::ok(what, "not mounted yet; loading mounts it at /sys/fs/bpf".into(), matters);
+    }
+    Check::degraded(what, "there is no /sys/fs/bpf".into(), matters, "mount sysfs at /sys")
+}

@@ -1,0 +1,204 @@
+//! What is loaded, by the kernel's own account, and taking it out again.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use fairpace_cc::Algorithm;
+use libbpf_rs::btf::Btf;
+use libbpf_rs::query::{LinkInfoIter, LinkTypeInfo, MapInfoIter};
+use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, MapType};
+
+use crate::load::available;
+use crate::{Error, Holder, bpffs, btf};
+
+/// How long the kernel may take to forget a name: it unregisters in a work queue.
+const FORGET: Duration = Duration::from_secs(2);
+/// The first field of a registered struct_ops' value: enum bpf_struct_ops_state. Registered without a link.
+const STATE_INUSE: u32 = 1;
+
+/// A congestion control of ours in the kernel, or anyone's that is a BPF struct_ops.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// The name by which sockets select it.
+    pub name: String,
+    /// Which algorithm of fairpace it is, going by its name; `None`: someone else's.
+    pub algorithm: Option<Algorithm>,
+    /// What state it is in.
+    pub status: Status,
+    /// Id of its struct_ops map.
+    pub map_id: u32,
+}
+
+/// What state a BPF congestion control is in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Status {
+    /// Sockets can select it; it stays until [`unload`].
+    Pinned(PathBuf),
+    /// Sockets can select it as long as the process that loaded it lives.
+    Held {
+        /// Id of the link; `None`: registered without one.
+        link_id: Option<u32>,
+    },
+    /// Unloaded: no socket can select it, but some still use it until they close.
+    Draining,
+}
+
+/// All congestion controls that are BPF struct_ops, by name.
+///
+/// # Errors
+/// No BTF, or no right to ask.
+pub fn list() -> Result<Vec<Entry>, Error> {
+    let Some(layout) = Layout::of_kernel()? else { return Ok(Vec::new()) };
+    let links: BTreeMap<u32, u32> = LinkInfoIter::default()
+        .filter_map(|link| match link.info {
+            LinkTypeInfo::StructOps(ops) => Some((ops.map_id, link.id)),
+            _ => None,
+        })
+        .collect();
+    let pins = pinned_links()?;
+    let mut entries = Vec::new();
+    for info in MapInfoIter::default().filter(|m| m.ty == MapType::StructOps) {
+        // a map can be gone by now; one that has another layout is another kind of struct_ops
+        let Some(value) = MapHandle::from_map_id(info.id).ok().and_then(|m| value(&m)) else { continue };
+        if info.btf_vmlinux_value_type_id != layout.type_id {
+            continue;
+        }
+        let Some((name, state)) = layout.read(&value) else { continue };
+        let link_id = links.get(&info.id).copied();
+        let pin = link_id.and_then(|id| pins.get(&id));
+        let status = match (pin, link_id, state) {
+            (Some(path), ..) => Status::Pinned(path.clone()),
+            (None, Some(_), _) | (None, None, STATE_INUSE) => Status::Held { link_id },
+            (None, None, _) => Status::Draining,
+        };
+        let algorithm = algorithm_of(&name);
+        entries.push(Entry { name, algorithm, status, map_id: info.id });
+    }
+    entries.sort_by(|a, b| a.name.cmp(&b.name).then(a.map_id.cmp(&b.map_id)));
+    Ok(entries)
+}
+
+/// Takes an algorithm out of the kernel. Sockets that use it go on using it until they close. `name` is the
+/// kernel's name, or an algorithm's.
+///
+/// # Errors
+/// Nothing of this name is loaded, or it was not loaded to stay ([`crate::LoadOptions::pin`]).
+pub fn unload(name: &str) -> Result<(), Error> {
+    let entries = list()?;
+    let live = || entries.iter().filter(|e| e.status != Status::Draining);
+    let found = live().find(|e| e.name == name).or_else(|| {
+        live().find(|e| e.algorithm.is_some_and(|a| a.name() == name && a.kernel_name() == e.name))
+    });
+    let Some(entry) = found else {
+        let loaded = live().map(|e| e.name.clone()).collect();
+        return Err(Error::NotLoaded { name: name.to_owned(), loaded });
+    };
+    match &entry.status {
+        Status::Pinned(path) => unpin(entry, path),
+        Status::Held { link_id: None } if entry.algorithm.is_some() => unregister(entry),
+        _ => Err(Error::NotOurs { name: entry.name.clone(), holder: entry.holder() }),
+    }
+}
+
+impl Entry {
+    fn holder(&self) -> Holder {
+        match &self.status {
+            Status::Pinned(path) => Holder::Pinned(path.clone()),
+            Status::Held { link_id } => Holder::Process { map_id: self.map_id, link_id: *link_id },
+            Status::Draining => Holder::Process { map_id: self.map_id, link_id: None },
+        }
+    }
+}
+
+/// Who has a name that the kernel offers.
+pub(crate) fn holder(name: &str) -> Result<Holder, Error> {
+    let entry = list()?.into_iter().find(|e| e.name == name && e.status != Status::Draining);
+    Ok(entry.map_or(Holder::Kernel, |e| e.holder()))
+}
+
+fn unpin(entry: &Entry, path: &Path) -> Result<(), Error> {
+    let link = Link::open(path).map_err(Error::bpf(format!("opening {}", path.display())))?;
+    // where the kernel can (6.11), detach at once, whoever else holds the link; elsewhere it goes with the pin
+    let _ = link.detach();
+    bpffs::unpin(path)?;
+    drop(link);
+    wait_until_gone(&entry.name, path)
+}
+
+/// Before links (6.4): deleting the map's only element unregisters.
+fn unregister(entry: &Entry) -> Result<(), Error> {
+    let what = || format!("unregistering {}", entry.name);
+    let map = MapHandle::from_map_id(entry.map_id).map_err(Error::bpf(what()))?;
+    map.delete(&0u32.to_ne_bytes()).map_err(Error::bpf(what()))?;
+    wait_until_gone(&entry.name, Path::new("the list of struct_ops"))
+}
+
+fn wait_until_gone(name: &str, path: &Path) -> Result<(), Error> {
+    let deadline = Instant::now() + FORGET;
+    while available()?.iter().any(|n| n == name) {
+        if Instant::now() > deadline {
+            return Err(Error::StillThere { name: name.to_owned(), path: path.to_owned() });
+        }
+        sleep(Duration::from_millis(5));
+    }
+    Ok(())
+}
+
+/// Path of each pinned link by its id.
+fn pinned_links() -> Result<BTreeMap<u32, PathBuf>, Error> {
+    let mut links = BTreeMap::new();
+    for name in bpffs::pins()? {
+        let path = bpffs::pin_path(&name);
+        // a pin can be gone by now, or be something else that someone put there
+        if let Ok(info) = Link::open(&path).and_then(|link| link.info()) {
+            links.insert(info.id, path);
+        }
+    }
+    Ok(links)
+}
+
+/// `fp_bbr1` and `fp_bbr1_a` are bbr1; the longest name that fits wins.
+fn algorithm_of(name: &str) -> Option<Algorithm> {
+    let ours = Algorithm::all().filter(|a| name.starts_with(a.kernel_name()));
+    ours.max_by_key(|a| a.kernel_name().len())
+}
+
+fn value(map: &MapHandle) -> Option<Vec<u8>> {
+    map.lookup(&0u32.to_ne_bytes(), MapFlags::ANY).ok()?
+}
+
+/// Where name and state are in the value of a struct_ops map of this kernel.
+struct Layout {
+    type_id: u32,
+    state_at: usize,
+    name_at: usize,
+}
+
+impl Layout {
+    /// `None`: this kernel has no congestion controls in BPF.
+    fn of_kernel() -> Result<Option<Layout>, Error> {
+        let what = "reading the kernel's type information (BTF)";
+        let kernel = Btf::from_vmlinux().map_err(Error::bpf(what))?;
+        let value = "bpf_struct_ops_tcp_congestion_ops";
+        let layout = || {
+            let data_at = btf::offset(&kernel, value, "data")?;
+            Some(Layout {
+                type_id: btf::id(&kernel, value)?,
+                // refcnt and state are direct members before 6.9, then a struct of their own at the start
+                state_at: btf::offset(&kernel, value, "state")
+                    .or_else(|| btf::offset(&kernel, "bpf_struct_ops_common_value", "state"))?,
+                name_at: data_at + btf::offset(&kernel, "tcp_congestion_ops", "name")?,
+            })
+        };
+        Ok(layout())
+    }
+
+    fn read(&self, value: &[u8]) -> Option<(String, u32)> {
+        let name = value.get(self.name_at..self.name_at + 16)?;
+        let name = name.split(|&b| b == 0).next()?;
+        let state = value.get(self.state_at..self.state_at + 4)?.first_chunk().copied()?;
+        Some((String::from_utf8_lossy(name).into_owned(), u32::from_ne_bytes(state)))
+    }
+}

@@ -1,0 +1,149 @@
+//! Putting an algorithm into the kernel.
+
+use std::fs;
+use std::io;
+use std::os::fd::AsFd;
+
+use fairpace_cc::{Algorithm, Params};
+use libbpf_rs::query::ProgInfoIter;
+use libbpf_rs::{Link, Map, MapCore, MapFlags, MapHandle, MapType, Object, Program};
+
+use crate::list::holder;
+use crate::object::{self, Setup};
+use crate::{Error, Features, bpffs};
+
+/// Longest name of a congestion control: TCP_CA_NAME_MAX less its final zero.
+const NAME_MAX: usize = 15;
+const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+
+/// How to load.
+#[derive(Debug, Clone, Default)]
+pub struct LoadOptions {
+    /// Appended to the kernel name (`fp_bbq` and `_a` give `fp_bbq_a`), so that several settings of one
+    /// algorithm, or several runs, can be in the kernel at once. The whole name has at most 15 characters.
+    pub suffix: String,
+    /// Pin it, so that it outlives the process. Otherwise it leaves the kernel with [`Loaded`], however the
+    /// process ends.
+    pub pin: bool,
+    /// For tests: act as if the kernel had no memory for any flow's state, so that the fallback runs.
+    pub deny_storage: bool,
+}
+
+/// An algorithm in the kernel, loaded by this process. Unless pinned, dropping it unregisters the algorithm;
+/// sockets that use it go on using it until they close.
+#[derive(Debug)]
+pub struct Loaded {
+    name: String,
+    algorithm: Algorithm,
+    pub(crate) storage: MapHandle,
+    counters: MapHandle,
+    verified: Vec<(String, u32)>,
+    _link: Option<Link>,
+}
+
+/// Loads an algorithm with these parameters and registers it; sockets can select it by
+/// [`Loaded::kernel_name`] when this returns.
+///
+/// # Errors
+/// The kernel or the process cannot ([`Features::require`]), the name is bad or taken, the verifier refuses, or
+/// the BPF file system cannot hold the pin. Nothing stays loaded then.
+pub fn load(params: &Params, options: &LoadOptions) -> Result<Loaded, Error> {
+    let features = Features::probe();
+    features.require()?;
+    let algorithm = params.algorithm();
+    let name = format!("{}{}", algorithm.kernel_name(), options.suffix);
+    check_name(&name)?;
+    let setup = Setup { params, name: &name, deny_storage: options.deny_storage, replay: false };
+    let mut object = object::load(&setup, &features)?;
+
+    let mut link = attach(&mut object, &name, algorithm)?;
+    if options.pin && features.interface.has_links {
+        bpffs::prepare()?;
+        let path = bpffs::pin_path(&name);
+        link.pin(&path).map_err(|e| Error::Bpffs { path, source: io::Error::other(e) })?;
+    } else if options.pin {
+        link.disconnect(); // without links a registration lasts until it is deleted
+    }
+    Ok(Loaded {
+        name,
+        algorithm,
+        storage: map(&object, algorithm, |m| m.map_type() == MapType::SkStorage)?,
+        counters: map(&object, algorithm, |m| m.name().to_string_lossy().ends_with(".bss"))?,
+        verified: verified(&object)?,
+        _link: Some(link),
+    })
+}
+
+impl Loaded {
+    /// The name by which sockets select it (TCP_CONGESTION).
+    pub fn kernel_name(&self) -> &str {
+        &self.name
+    }
+
+    /// The algorithm.
+    pub fn algorithm(&self) -> Algorithm {
+        self.algorithm
+    }
+
+    /// ACKs that were handled without state because the kernel had no memory for it, over all sockets.
+    ///
+    /// # Errors
+    /// The kernel does not let the counter be read.
+    pub fn fallbacks(&self) -> Result<u64, Error> {
+        let what = format!("reading the counters of {}", self.name);
+        let value = self.counters.lookup(&0u32.to_ne_bytes(), MapFlags::ANY).map_err(Error::bpf(what))?;
+        let bytes = value.and_then(|v| v.first_chunk().copied()).unwrap_or_default();
+        Ok(u64::from_ne_bytes(bytes))
+    }
+
+    /// Each program with the number of instructions that the verifier went through for it.
+    pub fn verified_instructions(&self) -> &[(String, u32)] {
+        &self.verified
+    }
+}
+
+fn check_name(name: &str) -> Result<(), Error> {
+    let fits =
+        name.len() <= NAME_MAX && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.".contains(&b));
+    if !fits {
+        return Err(Error::BadName { name: name.to_owned() });
+    }
+    if available()?.iter().any(|n| n == name) {
+        return Err(Error::NameBusy { name: name.to_owned(), holder: holder(name)? });
+    }
+    Ok(())
+}
+
+/// The names that sockets can select now.
+pub(crate) fn available() -> Result<Vec<String>, Error> {
+    let text =
+        fs::read_to_string(AVAILABLE).map_err(|source| Error::Io { path: AVAILABLE.into(), source })?;
+    Ok(text.split_whitespace().map(str::to_owned).collect())
+}
+
+fn attach(object: &mut Object, name: &str, algorithm: Algorithm) -> Result<Link, Error> {
+    let what = format!("registering {name}");
+    let map = object.maps_mut().find(|m| m.map_type() == MapType::StructOps);
+    let mut map = map.ok_or(Error::BadObject { algorithm, lacks: "its struct_ops" })?;
+    let (result, log) = object::with_log(|| map.attach_struct_ops());
+    match result {
+        Ok(link) => Ok(link),
+        // someone was faster since check_name
+        Err(e) if e.kind() == libbpf_rs::ErrorKind::AlreadyExists => {
+            Err(Error::NameBusy { name: name.to_owned(), holder: holder(name)? })
+        }
+        Err(source) => Err(Error::Bpf { what, source, log }),
+    }
+}
+
+fn map(object: &Object, algorithm: Algorithm, wanted: impl Fn(&Map<'_>) -> bool) -> Result<MapHandle, Error> {
+    let found = object.maps().find(|m| wanted(m)).ok_or(Error::BadObject { algorithm, lacks: "a map" })?;
+    MapHandle::try_from(&found).map_err(Error::bpf("keeping a map of the loaded object"))
+}
+
+fn verified(object: &Object) -> Result<Vec<(String, u32)>, Error> {
+    let ids = object.progs().filter(|p| p.autoload()).map(|p| Program::id_from_fd(p.as_fd()));
+    let ids = ids.collect::<Result<Vec<_>, _>>().map_err(Error::bpf("asking for the loaded programs"))?;
+    let ours = ProgInfoIter::default().filter(|info| ids.contains(&info.id));
+    Ok(ours.map(|info| (info.name.to_string_lossy().into_owned(), info.verified_insns)).collect())
+}

@@ -1,0 +1,64 @@
+//! What an algorithm knows about one socket: its state in the kernel, read by the native build of the same code.
+
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+use fairpace_cc::{Decision, Observation, View};
+use libbpf_rs::{MapCore, MapFlags};
+
+use crate::{Error, Loaded};
+
+/// struct cc_flow of cc/bpf/object.bpf.c: since_us, acks, view, decision, then the algorithm's own state.
+const VIEW_AT: usize = 16;
+const STATE_AT: usize = VIEW_AT + size_of::<View>() + size_of::<Decision>();
+
+/// One socket's state under an algorithm, at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Flow {
+    /// When it started under this algorithm, on the kernel's TCP clock.
+    pub since_us: u64,
+    /// ACKs that the algorithm has handled.
+    pub acks: u64,
+    /// What the kernel knew at the last call of the algorithm.
+    pub view: View,
+    /// What the algorithm shows.
+    pub observation: Observation,
+    /// The bytes of `struct NAME`.
+    pub state: Vec<u8>,
+}
+
+impl Loaded {
+    /// The state of a socket of this process; `None`: the socket does not use this algorithm (yet, or any more).
+    /// Costs about a microsecond, whatever the socket is doing.
+    ///
+    /// # Errors
+    /// The descriptor is no socket, or the kernel does not let the state be read.
+    pub fn observe(&self, socket: BorrowedFd<'_>) -> Result<Option<Flow>, Error> {
+        let key = socket.as_raw_fd().to_ne_bytes();
+        let what = || format!("reading a socket's state under {}", self.kernel_name());
+        match self.storage.lookup(&key, MapFlags::ANY).map_err(Error::bpf(what()))? {
+            Some(value) => self.decode(&value).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn decode(&self, value: &[u8]) -> Result<Flow, Error> {
+        let algorithm = self.algorithm();
+        let expected = algorithm.state_bytes();
+        let found = value.len().saturating_sub(STATE_AT);
+        let foreign = || Error::ForeignState { algorithm, expected, found };
+        // the kernel rounds the value up to 8 bytes
+        let state = value.get(STATE_AT..STATE_AT + expected).ok_or_else(foreign)?;
+        let view = value.get(VIEW_AT..VIEW_AT + size_of::<View>()).and_then(View::from_bytes);
+        Ok(Flow {
+            since_us: word(value, 0).ok_or_else(foreign)?,
+            acks: word(value, 8).ok_or_else(foreign)?,
+            view: view.ok_or_else(foreign)?,
+            observation: algorithm.observe_bytes(state).map_err(|_| foreign())?,
+            state: state.to_vec(),
+        })
+    }
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_ne_bytes(*bytes.get(at..)?.first_chunk()?))
+}

@@ -1,0 +1,108 @@
+//! The JITed algorithm on made-up views: how parity with the native build is proven.
+
+use fairpace_cc::{Algorithm, Decision, Event, Params, View};
+use libbpf_rs::{Map, MapCore, MapFlags, Object, ProgramInput, ProgramMut};
+
+use crate::object::{self, Setup};
+use crate::{Error, Features};
+
+/// One call of an algorithm's entry points.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Call {
+    /// Start a flow: the state is zeroed first.
+    Init,
+    /// An ACK.
+    OnAck,
+    /// Something else.
+    OnEvent(Event),
+}
+
+/// An algorithm loaded as BPF, registered nowhere, that is called directly with views and decisions.
+#[derive(Debug)]
+pub struct Replay {
+    algorithm: Algorithm,
+    object: Object,
+    layout: Layout,
+    buffer: Vec<u8>,
+}
+
+/// struct cc_replay of cc/bpf/object.bpf.c.
+#[derive(Debug)]
+struct Layout {
+    view: usize,
+    decision: usize,
+    state: usize,
+    end: usize,
+}
+
+impl Replay {
+    /// Loads the algorithm with these parameters.
+    ///
+    /// # Errors
+    /// As [`crate::load`], names apart.
+    pub fn new(params: &Params) -> Result<Replay, Error> {
+        let features = Features::probe();
+        features.require()?;
+        let algorithm = params.algorithm();
+        let setup = Setup { params, name: algorithm.kernel_name(), deny_storage: false, replay: true };
+        let object = object::load(&setup, &features)?;
+        let view = 8;
+        let decision = view + size_of::<View>();
+        let state = decision + size_of::<Decision>();
+        let layout = Layout { view, decision, state, end: state + algorithm.state_bytes() };
+        Ok(Replay { algorithm, object, buffer: vec![0; layout.end.next_multiple_of(8)], layout })
+    }
+
+    /// One call, with the flow's state as the call before left it. `decision` holds what is in force and
+    /// receives what the algorithm wants.
+    ///
+    /// # Errors
+    /// The kernel does not run the program.
+    pub fn call(&mut self, call: Call, view: &View, decision: &mut Decision) -> Result<(), Error> {
+        let what = || format!("replaying {} in the kernel", self.algorithm);
+        let (number, event) = match call {
+            Call::Init => (0u32, 0u32),
+            Call::OnAck => (1, 0),
+            Call::OnEvent(event) => (2, event as u32),
+        };
+        let Layout { view: v, decision: d, state, end } = self.layout;
+        self.buffer[..4].copy_from_slice(&number.to_ne_bytes());
+        self.buffer[4..v].copy_from_slice(&event.to_ne_bytes());
+        self.buffer[v..d].copy_from_slice(view.as_bytes());
+        self.buffer[d..state].copy_from_slice(decision.as_bytes());
+        if call == Call::Init {
+            self.buffer[state..end].fill(0);
+        }
+        let map = self.map()?;
+        let key = 0u32.to_ne_bytes();
+        map.update(&key, &self.buffer, MapFlags::ANY).map_err(Error::bpf(what()))?;
+        self.program()?.test_run(ProgramInput::default()).map_err(Error::bpf(what()))?;
+        let result = map.lookup(&key, MapFlags::ANY).map_err(Error::bpf(what()))?;
+        let Some(result) = result.filter(|r| r.len() == self.buffer.len()) else {
+            return Err(self.bad("its result"));
+        };
+        self.buffer = result;
+        match Decision::from_bytes(&self.buffer[d..state]) {
+            Some(wanted) => *decision = wanted,
+            None => return Err(self.bad("a decision")),
+        }
+        Ok(())
+    }
+
+    /// The bytes of `struct NAME` after the last call.
+    pub fn state(&self) -> &[u8] {
+        &self.buffer[self.layout.state..self.layout.end]
+    }
+
+    fn map(&self) -> Result<Map<'_>, Error> {
+        self.object.maps().find(|m| m.name() == "cc_replay_map").ok_or_else(|| self.bad("the replay map"))
+    }
+
+    fn program(&self) -> Result<ProgramMut<'_>, Error> {
+        self.object.progs_mut().find(|p| p.name() == "replay").ok_or_else(|| self.bad("the replay program"))
+    }
+
+    fn bad(&self, lacks: &'static str) -> Error {
+        Error::BadObject { algorithm: self.algorithm, lacks }
+    }
+}
