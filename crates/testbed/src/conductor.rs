@@ -160,8 +160,8 @@ impl<'a> Conductor<'a> {
         Ok(sample)
     }
 
-    fn broken(&self, flow: usize, source: io::Error) -> Error {
-        Error::Flow { flow: self.scenario.flows[flow].name.clone(), source }
+    fn broken(&self, flow: usize, cause: io::Error) -> Error {
+        Error::Flow { flow: self.scenario.flows[flow].name.clone(), cause }
     }
 }
 

@@ -2,64 +2,177 @@
 
 use crate::telemetry::Inside;
 use crate::{Error, sockopt};
+use fairpace_cc::{Algorithm, Params};
+use fairpace_kernel::{LoadOptions, Loaded};
 use fairpace_scenario::{Flow, Scenario};
 use std::os::fd::BorrowedFd;
 
 /// What a scenario writes before the name of one of the kernel's own algorithms.
 const KERNEL: &str = "kernel:";
+/// Longest name of a congestion control (TCP_CA_NAME_MAX less its final zero).
+const NAME_MAX: usize = 15;
+const DIGITS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
 
-/// Where a flow's algorithm tells about itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Voice {
-    /// Nowhere.
-    Silent,
-    /// `TCP_CC_INFO`, in the form of the kernel's `bbr`.
-    KernelBbr,
+/// A flow's algorithm.
+#[derive(Debug, Clone, PartialEq)]
+enum Control {
+    /// One of the kernel's own, by its name.
+    Own(String),
+    /// The one of [`Controls::loaded`] with this index.
+    Loaded(usize),
 }
 
-/// The flows' congestion controls.
+/// The flows' congestion controls. Ours are loaded for this run alone, under names of its own, and leave the kernel with
+/// this value or with the process, whichever ends first.
 pub(crate) struct Controls {
-    of_flow: Vec<(String, Voice)>,
+    of_flow: Vec<Control>,
+    loaded: Vec<Loaded>,
 }
 
 impl Controls {
-    /// Makes the scenario's algorithms available.
+    /// Makes the scenario's algorithms available. Flows of one algorithm with the same parameters share a loaded object.
     ///
     /// # Errors
-    /// [`Error::ForeignParameter`].
+    /// [`Error::UnknownAlgorithm`], [`Error::Parameter`], [`Error::ForeignParameter`], [`Error::Kernel`].
     pub(crate) fn prepare(scenario: &Scenario) -> Result<Self, Error> {
-        let of_flow = scenario.flows.iter().map(of_flow).collect::<Result<_, _>>()?;
-        Ok(Controls { of_flow })
+        let mut settings: Vec<Params> = Vec::new();
+        let mut of_flow = Vec::with_capacity(scenario.flows.len());
+        for flow in &scenario.flows {
+            of_flow.push(match flow.cc.strip_prefix(KERNEL) {
+                Some(name) => own(flow, name)?,
+                None => {
+                    let params = params(flow)?;
+                    let known = settings.iter().position(|p| *p == params);
+                    Control::Loaded(known.unwrap_or_else(|| {
+                        settings.push(params);
+                        settings.len() - 1
+                    }))
+                }
+            });
+        }
+        let loaded = settings.iter().map(load).collect::<Result<_, _>>()?;
+        Ok(Controls { of_flow, loaded })
     }
 
     /// The name under which the kernel knows the flow's algorithm.
     pub(crate) fn kernel_name(&self, flow: usize) -> &str {
-        &self.of_flow[flow].0
+        match &self.of_flow[flow] {
+            Control::Own(name) => name,
+            Control::Loaded(index) => self.loaded[*index].kernel_name(),
+        }
     }
 
-    /// What the flow's algorithm tells of itself on this socket.
+    /// What the flow's algorithm tells of itself on this socket. An algorithm that tells nothing now is no failure of the run.
     pub(crate) fn look_inside(&self, flow: usize, fd: BorrowedFd<'_>) -> Inside {
-        match self.of_flow[flow].1 {
-            Voice::Silent => Inside::UNKNOWN,
-            Voice::KernelBbr => sockopt::bbr_info(fd).map_or(Inside::UNKNOWN, Inside::from),
+        match &self.of_flow[flow] {
+            Control::Own(name) if name == "bbr" => sockopt::bbr_info(fd).map(Inside::from),
+            Control::Own(_) => None,
+            Control::Loaded(index) => {
+                let seen = self.loaded[*index].observe(fd);
+                seen.ok().flatten().map(|flow| Inside::from(flow.observation))
+            }
+        }
+        .unwrap_or(Inside::UNKNOWN)
+    }
+
+    /// What must be known about the algorithms to judge the run.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        let note = |loaded: &Loaded| match loaded.fallbacks() {
+            Ok(0) => None,
+            Ok(n) => Some(format!(
+                "{}: {n} ACKs were handled without state, because the kernel had no memory for it",
+                loaded.algorithm()
+            )),
+            Err(e) => Some(format!("{}: its counters could not be read: {e}", loaded.algorithm())),
+        };
+        self.loaded.iter().filter_map(note).collect()
+    }
+}
+
+fn own(flow: &Flow, name: &str) -> Result<Control, Error> {
+    match flow.set.first() {
+        None => Ok(Control::Own(name.to_owned())),
+        Some((key, _)) => {
+            Err(Error::ForeignParameter { flow: flow.name.clone(), cc: flow.cc.clone(), key: key.clone() })
         }
     }
 }
 
-fn of_flow(flow: &Flow) -> Result<(String, Voice), Error> {
-    let Some(name) = flow.cc.strip_prefix(KERNEL) else {
-        return Err(Error::UnknownCongestionControl {
-            flow: flow.name.clone(),
-            name: flow.cc.clone(),
-            available: "kernel:NAME".into(),
-        });
-    };
-    if let Some((key, _)) = flow.set.first() {
-        return Err(Error::ForeignParameter {
-            flow: flow.name.clone(),
-            cc: flow.cc.clone(),
-            key: key.clone(),
-        });
+fn params(flow: &Flow) -> Result<Params, Error> {
+    let algorithm = Algorithm::by_name(&flow.cc)
+        .map_err(|cause| Error::UnknownAlgorithm { flow: flow.name.clone(), cause })?;
+    let mut params = Params::defaults(algorithm);
+    for (name, value) in &flow.set {
+        params.set(name, value).map_err(|cause| Error::Parameter { flow: flow.name.clone(), cause })?;
     }
-    Ok((name.to_owned(), if name == "bbr" { Voice::KernelBbr } else { Voice::Silent }))
+    Ok(params)
+}
+
+/// Loads an algorithm under the first free name of this process.
+fn load(params: &Params) -> Result<Loaded, Error> {
+    let room = NAME_MAX.saturating_sub(params.algorithm().kernel_name().len());
+    let mut last = 0;
+    loop {
+        let options =
+            LoadOptions { suffix: suffix(room, std::process::id(), last), ..LoadOptions::default() };
+        match fairpace_kernel::load(params, &options) {
+            Err(fairpace_kernel::Error::NameBusy { .. }) if last + 1 < DIGITS.len() => last += 1,
+            result => return Ok(result?),
+        }
+    }
+}
+
+/// A dot, as much of the process id in base 36 as `room` characters allow (its low digits, which differ
+/// between processes that run at the same time), and a last digit to tell a process's own apart.
+fn suffix(room: usize, process: u32, last: usize) -> String {
+    let digit = |n: usize| char::from(DIGITS[n % DIGITS.len()]);
+    let mut digits = vec![digit(last)];
+    let mut rest = process as usize;
+    while rest > 0 && digits.len() + 1 < room {
+        digits.push(digit(rest));
+        rest /= DIGITS.len();
+    }
+    digits.push('.');
+    digits.iter().rev().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn flow(cc: &str, set: &[(&str, &str)]) -> Flow {
+        Flow {
+            name: "a".into(),
+            cc: cc.into(),
+            set: set.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect(),
+            rtt: Duration::from_millis(10),
+            start: Duration::ZERO,
+            stop: None,
+        }
+    }
+
+    #[test]
+    fn names_of_one_run_fit_and_differ_from_another_process() {
+        // The largest process id of a 64-bit Linux is 2^22.
+        assert_eq!(suffix(7, 1 << 22, 35), ".2hwcgz");
+        assert_eq!(suffix(7, 1 << 22, 35).len(), 7);
+        assert_ne!(suffix(7, 1234, 0), suffix(7, 1235, 0));
+        assert_ne!(suffix(7, 1234, 0), suffix(7, 1234, 1));
+        assert_eq!(suffix(3, 1 << 22, 1), ".g1", "a long name leaves little room");
+    }
+
+    #[test]
+    fn parameters_of_the_kernels_own_algorithms_are_refused_by_name() {
+        let error = own(&flow("kernel:bbr", &[("alpha", "3ms")]), "bbr").unwrap_err().to_string();
+        assert!(error.contains("`alpha`") && error.contains("kernel:bbr"), "{error}");
+    }
+
+    #[test]
+    fn a_wrong_parameter_names_the_flow() {
+        let unknown = params(&flow("nonesuch", &[])).unwrap_err().to_string();
+        assert!(unknown.contains("flow `a`") && unknown.contains("nonesuch"), "{unknown}");
+        let wrong = params(&flow("bbr1", &[("nonesuch", "1")])).unwrap_err().to_string();
+        assert!(wrong.contains("flow `a`") && wrong.contains("nonesuch"), "{wrong}");
+    }
 }

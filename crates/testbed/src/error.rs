@@ -9,7 +9,7 @@ use thiserror::Error;
 #[derive(Debug, Error, Diagnostic)]
 pub enum Error {
     /// The process may not create network namespaces.
-    #[error("the testbed may not create a network namespace: {source}")]
+    #[error("the testbed may not create a network namespace: {cause}")]
     #[diagnostic(
         code(fairpace::testbed::not_permitted),
         help(
@@ -19,11 +19,11 @@ pub enum Error {
     )]
     NotPermitted {
         /// What the kernel said.
-        source: io::Error,
+        cause: io::Error,
     },
 
     /// The TUN driver is missing.
-    #[error("the testbed needs the TUN driver, but {} cannot be opened: {source}", path.display())]
+    #[error("the testbed needs the TUN driver, but {} cannot be opened: {cause}", path.display())]
     #[diagnostic(
         code(fairpace::testbed::no_tun),
         help("load the driver with `modprobe tun`; in a container, pass the device in")
@@ -32,7 +32,7 @@ pub enum Error {
         /// The device node.
         path: PathBuf,
         /// What the kernel said.
-        source: io::Error,
+        cause: io::Error,
     },
 
     /// A flow asks for a congestion control that this kernel does not have.
@@ -49,6 +49,37 @@ pub enum Error {
         /// What the kernel has.
         available: String,
     },
+
+    /// A flow names an algorithm that is neither ours nor, by its prefix, the kernel's.
+    #[error("flow `{flow}`: {cause}")]
+    #[diagnostic(
+        code(fairpace::testbed::unknown_algorithm),
+        help("`fairpace algorithms` lists them; `kernel:NAME` is one of the kernel's own")
+    )]
+    UnknownAlgorithm {
+        /// The flow.
+        flow: String,
+        /// Which name, and what is near it.
+        cause: fairpace_cc::UnknownAlgorithm,
+    },
+
+    /// A parameter of one of our algorithms is wrong.
+    #[error("flow `{flow}`: {cause}")]
+    #[diagnostic(
+        code(fairpace::testbed::parameter),
+        help("`fairpace algorithms` lists the parameters with their ranges")
+    )]
+    Parameter {
+        /// The flow.
+        flow: String,
+        /// Which parameter, and why.
+        cause: fairpace_cc::ParamError,
+    },
+
+    /// One of our algorithms could not be loaded into the kernel.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Kernel(#[from] fairpace_kernel::Error),
 
     /// A flow sets parameters of an algorithm that is not ours.
     #[error("flow `{flow}`: parameter `{key}` cannot be set, because `{cc}` is the kernel's own algorithm")]
@@ -92,7 +123,7 @@ pub enum Error {
     },
 
     /// A step of the setup failed.
-    #[error("the testbed could not {step}: {source}")]
+    #[error("the testbed could not {step}: {cause}")]
     #[diagnostic(
         code(fairpace::testbed::setup),
         help(
@@ -103,11 +134,11 @@ pub enum Error {
         /// What was being done.
         step: String,
         /// What the kernel said.
-        source: io::Error,
+        cause: io::Error,
     },
 
     /// A flow's connection failed.
-    #[error("flow `{flow}` broke down: {source}")]
+    #[error("flow `{flow}` broke down: {cause}")]
     #[diagnostic(
         code(fairpace::testbed::flow),
         help("the path may be too narrow or its buffer too small for a connection to live")
@@ -116,7 +147,7 @@ pub enum Error {
         /// The flow.
         flow: String,
         /// What the kernel said.
-        source: io::Error,
+        cause: io::Error,
     },
 
     /// The emulator had to stop.
@@ -157,6 +188,6 @@ pub enum Error {
 impl Error {
     pub(crate) fn setup(step: impl Into<String>) -> impl FnOnce(io::Error) -> Error {
         let step = step.into();
-        move |source| Error::Setup { step, source }
+        move |cause| Error::Setup { step, cause }
     }
 }

@@ -57,6 +57,14 @@ impl Default for Options {
     }
 }
 
+/// Says whether this machine and user can run any scenario; creates nothing.
+///
+/// # Errors
+/// [`Error::NoTun`], [`Error::NotPermitted`], [`Error::Setup`].
+pub fn check_machine(options: &Options) -> Result<(), Error> {
+    preflight::machine(&options.tun)
+}
+
 /// Runs a scenario once. It takes as long as the scenario lasts; nothing is left behind, whatever happens.
 ///
 /// # Errors

@@ -120,8 +120,8 @@ fn on_own_thread<T: Send>(name: &str, work: impl FnOnce() -> Result<T, Error> + 
 
 fn enter_new() -> Result<(), Error> {
     nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNET).map_err(|errno| match errno {
-        nix::errno::Errno::EPERM => Error::NotPermitted { source: errno.into() },
-        _ => Error::Setup { step: "create a network namespace".into(), source: errno.into() },
+        nix::errno::Errno::EPERM => Error::NotPermitted { cause: errno.into() },
+        _ => Error::Setup { step: "create a network namespace".into(), cause: errno.into() },
     })
 }
 

@@ -22,10 +22,18 @@ pub(crate) fn check(scenario: &Scenario, tun: &Path) -> Result<(), Error> {
         return Err(Error::TooLarge { what: format!("{} flows, at most {MAX_FLOWS}", scenario.flows.len()) });
     }
     emulator::pool_packets(scenario)?;
+    machine(tun)
+}
+
+/// Checks the machine: the TUN driver at `tun`, permission.
+///
+/// # Errors
+/// [`Error::NoTun`], [`Error::NotPermitted`], [`Error::Setup`].
+pub(crate) fn machine(tun: &Path) -> Result<(), Error> {
     File::options()
         .read(true)
         .write(true)
         .open(tun)
-        .map_err(|source| Error::NoTun { path: tun.to_owned(), source })?;
+        .map_err(|cause| Error::NoTun { path: tun.to_owned(), cause })?;
     namespace::probe()
 }

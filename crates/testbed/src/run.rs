@@ -82,7 +82,8 @@ pub fn measure(scenario: &Scenario, monitor: &mut dyn Monitor, options: &Options
         cpu_s: cpu_s() - cpu_before,
         data_packets: parts.emulated.data_packets,
     };
-    let run = record(scenario, options, schedule, parts, lateness, cost);
+    let mut run = record(scenario, options, schedule, parts, lateness, cost);
+    run.notes.extend(controls.notes());
     Ok(Outcome { run, lateness, disturbed: tolerance.violation(&lateness) })
 }
 
@@ -128,9 +129,9 @@ fn perform(
     let emulator = Emulator::new(scenario, devices, clock, schedule, tolerance)?;
     let meters = vec![FlowMeter::new(schedule); scenario.flows.len()];
     let stop = &AtomicBool::new(false);
-    let flow_broke = |(flow, source): (usize, std::io::Error)| Error::Flow {
+    let flow_broke = |(flow, cause): (usize, std::io::Error)| Error::Flow {
         flow: scenario.flows[flow].name.clone(),
-        source,
+        cause,
     };
     std::thread::scope(|scope| {
         // Whatever happens below, the threads must learn that it is over.
