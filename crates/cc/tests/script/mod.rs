@@ -1,0 +1,262 @@
+//! A small language for ACK scripts: a [`Flow`] is a host without a network. A test says which ACK arrives and
+//! when, the flow calls the algorithm as a host would and puts its decision into force.
+#![allow(dead_code)] // each test binary uses a part of it
+
+use fairpace_cc::{Algorithm, CaState, Controller, Decision, Event, Kind, Params, Phase, View};
+
+/// Payload of a full segment in all scripts.
+pub(crate) const MSS: u64 = 1448;
+
+/// Milliseconds as microseconds.
+pub(crate) const fn ms(n: u64) -> u64 {
+    n * 1000
+}
+
+/// Seconds as microseconds.
+pub(crate) const fn s(n: u64) -> u64 {
+    n * 1_000_000
+}
+
+/// One ACK. Unless said otherwise it acknowledges one packet, without RTT or rate sample, 1 ms after the last.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ack {
+    after_us: u64,
+    acked: u32,
+    losses: u32,
+    rtt_us: Option<u64>,
+    sample: Option<(u32, u64)>,
+    round: bool,
+    inflight: u32,
+    prior_inflight: Option<u32>,
+    app_limited: bool,
+    delayed: bool,
+}
+
+/// An ACK for `acked` packets.
+pub(crate) fn ack(acked: u32) -> Ack {
+    Ack {
+        after_us: ms(1),
+        acked,
+        losses: 0,
+        rtt_us: None,
+        sample: None,
+        round: false,
+        inflight: 0,
+        prior_inflight: None,
+        app_limited: false,
+        delayed: false,
+    }
+}
+
+/// The single ACK of a whole round: `pkts` delivered in one RTT, as much in flight.
+pub(crate) fn round(pkts: u32, rtt_us: u64) -> Ack {
+    ack(pkts).after(rtt_us).rtt(rtt_us).delivered(pkts, rtt_us).new_round().inflight(pkts)
+}
+
+impl Ack {
+    pub(crate) fn after(self, after_us: u64) -> Ack {
+        Ack { after_us, ..self }
+    }
+    pub(crate) fn rtt(self, rtt_us: u64) -> Ack {
+        Ack { rtt_us: Some(rtt_us), ..self }
+    }
+    pub(crate) fn delivered(self, pkts: u32, interval_us: u64) -> Ack {
+        Ack { sample: Some((pkts, interval_us)), ..self }
+    }
+    pub(crate) fn acked(self, acked: u32) -> Ack {
+        Ack { acked, ..self }
+    }
+    /// The sampled packet was sent after the current round began, so that this ACK begins another.
+    pub(crate) fn new_round(self) -> Ack {
+        Ack { round: true, ..self }
+    }
+    /// The sampled packet is older than the current round.
+    pub(crate) fn same_round(self) -> Ack {
+        Ack { round: false, ..self }
+    }
+    pub(crate) fn losses(self, losses: u32) -> Ack {
+        Ack { losses, ..self }
+    }
+    /// In flight after this ACK; and before, unless `prior_inflight` says otherwise.
+    pub(crate) fn inflight(self, inflight: u32) -> Ack {
+        Ack { inflight, ..self }
+    }
+    pub(crate) fn prior_inflight(self, pkts: u32) -> Ack {
+        Ack { prior_inflight: Some(pkts), ..self }
+    }
+    pub(crate) fn app_limited(self) -> Ack {
+        Ack { app_limited: true, ..self }
+    }
+    pub(crate) fn delayed(self) -> Ack {
+        Ack { delayed: true, ..self }
+    }
+}
+
+/// An algorithm on a connection that a script drives.
+#[derive(Clone)]
+pub(crate) struct Flow {
+    pub(crate) cc: Controller,
+    pub(crate) view: View,
+    /// The last decision.
+    pub(crate) decision: Decision,
+    round_mark: u32,
+}
+
+impl Flow {
+    /// A new connection; see [`View::default`].
+    pub(crate) fn start(algorithm: &str, settings: &[(&str, &str)]) -> Flow {
+        Flow::start_with(algorithm, settings, |_| ())
+    }
+
+    /// The same, after `change` has set up the connection.
+    pub(crate) fn start_with(
+        algorithm: &str,
+        settings: &[(&str, &str)],
+        change: impl FnOnce(&mut View),
+    ) -> Flow {
+        let mut params = Params::defaults(Algorithm::by_name(algorithm).unwrap());
+        for (name, value) in settings {
+            params.set(name, value).unwrap();
+        }
+        let mut view = View { now_us: s(100), delivered_us: s(100), random: 0x1234_5678, ..View::default() };
+        change(&mut view);
+        let mut decision = Decision::in_force(&view);
+        let cc = Controller::new(&params, &view, &mut decision);
+        let mut flow = Flow { cc, view, decision, round_mark: view.delivered_pkts };
+        flow.apply(decision);
+        flow
+    }
+
+    /// An ACK arrives.
+    pub(crate) fn on(&mut self, ack: Ack) -> &mut Flow {
+        let before = self.view.delivered_pkts;
+        let inflight_before = ack.prior_inflight.unwrap_or(ack.inflight);
+        let view = &mut self.view;
+        view.now_us += ack.after_us;
+        view.prior_inflight_pkts = inflight_before;
+        view.inflight_pkts = ack.inflight;
+        view.delivered_pkts = before.wrapping_add(ack.acked);
+        view.snd_una = view.snd_una.wrapping_add(ack.acked * MSS as u32);
+        view.snd_nxt = view.snd_una.wrapping_add(ack.inflight * MSS as u32);
+        view.lost_pkts = view.lost_pkts.wrapping_add(ack.losses);
+        if ack.acked > 0 {
+            view.delivered_us = view.now_us;
+        }
+        if let Some(rtt) = ack.rtt_us {
+            view.srtt_us = if view.srtt_us == 0 { rtt as u32 } else { (view.srtt_us * 7 + rtt as u32) / 8 };
+        }
+        view.rtt_us = ack.rtt_us.map_or(-1, |r| r as i32);
+        view.sample_delivered_pkts = ack.sample.map_or(-1, |s| s.0 as i32);
+        view.sample_interval_us = ack.sample.map_or(-1, |s| s.1 as i32);
+        view.sample_prior_delivered_pkts = if ack.round { before } else { self.round_mark.wrapping_sub(1) };
+        view.acked_pkts = ack.acked;
+        view.losses_pkts = ack.losses;
+        view.is_app_limited = ack.app_limited;
+        view.is_ack_delayed = ack.delayed;
+        if ack.round && ack.sample.is_some() {
+            self.round_mark = self.view.delivered_pkts;
+        }
+        let owns = self.cc.algorithm().kind() == Kind::OwnsCwnd;
+        if !owns {
+            self.call(|cc, v, d| cc.on_event(Event::Sample, v, d));
+        }
+        if owns || self.view.ca_state <= CaState::Disorder {
+            self.call(|cc, v, d| cc.on_ack(v, d));
+        }
+        self.view = self.view.without_ack();
+        self
+    }
+
+    /// The same ACK `n` times.
+    pub(crate) fn times(&mut self, n: u32, ack: Ack) -> &mut Flow {
+        for _ in 0..n {
+            self.on(ack);
+        }
+        self
+    }
+
+    /// The host enters Recovery; for algorithms that do not own the window it comes down to ssthresh at once.
+    pub(crate) fn recovery(&mut self) -> &mut Flow {
+        self.reduce();
+        self.ca_state(CaState::Recovery);
+        if self.cc.algorithm().kind() == Kind::GrowsCwnd {
+            self.view.cwnd_pkts = self.view.ssthresh_pkts;
+        }
+        self
+    }
+
+    /// A retransmission timeout: everything in flight is lost, one packet is sent.
+    pub(crate) fn timeout(&mut self) -> &mut Flow {
+        self.reduce();
+        self.ca_state(CaState::Loss);
+        self.view.inflight_pkts = 0;
+        self.view.cwnd_pkts = 1;
+        self
+    }
+
+    fn reduce(&mut self) {
+        self.view.prior_cwnd_pkts = self.view.cwnd_pkts;
+        self.call(|cc, v, d| cc.on_event(Event::Reduce, v, d));
+    }
+
+    /// The recovery state changes.
+    pub(crate) fn ca_state(&mut self, state: CaState) -> &mut Flow {
+        self.view.ca_state = state;
+        self.call(|cc, v, d| cc.on_event(Event::CaState, v, d));
+        self
+    }
+
+    /// The last reduction was spurious; the host goes back to Open.
+    pub(crate) fn undo(&mut self) -> &mut Flow {
+        self.call(|cc, v, d| cc.on_event(Event::Undo, v, d));
+        self.ca_state(CaState::Open)
+    }
+
+    /// Nothing in flight for this long, because there was nothing to send; then sending begins again.
+    pub(crate) fn idle(&mut self, idle_us: u64) -> &mut Flow {
+        self.view.now_us += idle_us;
+        self.view.inflight_pkts = 0;
+        self.view.app_limited = true;
+        self.call(|cc, v, d| cc.on_event(Event::Restart, v, d));
+        self.view.app_limited = false;
+        self
+    }
+
+    fn call(&mut self, f: impl FnOnce(&mut Controller, &View, &mut Decision)) {
+        let mut decision = Decision::in_force(&self.view);
+        f(&mut self.cc, &self.view, &mut decision);
+        self.apply(decision);
+    }
+
+    fn apply(&mut self, decision: Decision) {
+        self.view.cwnd_pkts = decision.cwnd_pkts;
+        self.view.ssthresh_pkts = decision.ssthresh_pkts;
+        self.view.pacing_rate_Bps = decision.pacing_rate_Bps;
+        self.decision = decision;
+    }
+
+    pub(crate) fn cwnd(&self) -> u32 {
+        self.view.cwnd_pkts
+    }
+    pub(crate) fn ssthresh(&self) -> u32 {
+        self.view.ssthresh_pkts
+    }
+    pub(crate) fn phase(&self) -> Phase {
+        self.cc.observe().phase
+    }
+    /// Pacing gain in 1/256.
+    pub(crate) fn gain(&self) -> u32 {
+        self.cc.observe().pacing_gain_256
+    }
+    /// Pacing rate in bytes per second.
+    pub(crate) fn pacing(&self) -> u64 {
+        self.view.pacing_rate_Bps
+    }
+}
+
+/// Asserts that two numbers differ by at most `tolerance`.
+#[track_caller]
+pub(crate) fn assert_near(found: impl Into<f64>, expected: impl Into<f64>, tolerance: impl Into<f64>) {
+    let (found, expected, tolerance) = (found.into(), expected.into(), tolerance.into());
+    assert!((found - expected).abs() <= tolerance, "{found} is not within {tolerance} of {expected}");
+}
