@@ -119,9 +119,9 @@ impl Features {
         let what = "type information (BTF)";
         let matters = "the algorithms find the fields of this kernel's sockets by it";
         // read first: libbpf says less about why a file cannot be had than the system does
-        let parsed = fs::File::open(path).and_then(|_| {
-            Btf::from_path(path).map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e.to_string()))
-        });
+        let parse = || object::with_log(|| Btf::from_path(path)).0;
+        let parsed = fs::File::open(path)
+            .and_then(|_| parse().map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e.to_string())));
         let btf = match parsed {
             Ok(btf) => btf,
             Err(e) => {

@@ -1,14 +1,138 @@
-//! Loading into the running kernel, listing and unloading.
+//! Loading into the running kernel, listing, unloading: by name, by pin, by the end of a process.
 
-use fairpace_cc::{Algorithm, Params};
-use fairpace_kernel::{LoadOptions, list, load};
+mod common;
+
+use std::process::{Command, Stdio};
+
+use common::{available, eventually, has_kernel, load_transient, params, suffix};
+use fairpace_cc::Algorithm;
+use fairpace_kernel::{Error, Holder, LoadOptions, Status, list, load, unload};
+
+/// Unpins what a test pinned, also when it fails.
+struct Pinned(String);
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        let _ = unload(&self.0);
+    }
+}
+
+fn status_of(name: &str) -> Vec<Status> {
+    list().expect("list").into_iter().filter(|e| e.name == name).map(|e| e.status).collect()
+}
 
 #[test]
-fn every_algorithm_loads() {
-    for algorithm in Algorithm::all() {
-        let options = LoadOptions { suffix: "_t".into(), ..LoadOptions::default() };
-        let loaded = load(&Params::defaults(algorithm), &options).unwrap_or_else(|e| panic!("{e}"));
-        println!("{} {:?}", loaded.kernel_name(), loaded.verified_instructions());
-        println!("{:?}", list().unwrap());
+fn every_algorithm_has_an_object_that_loads_under_its_name() {
+    if !has_kernel() {
+        return;
     }
+    for algorithm in Algorithm::all() {
+        let loaded = load_transient(algorithm.name());
+        assert!(loaded.kernel_name().starts_with(algorithm.kernel_name()));
+        assert!(available().iter().any(|n| n == loaded.kernel_name()));
+        let entry =
+            list().expect("list").into_iter().find(|e| e.name == loaded.kernel_name()).expect("listed");
+        assert_eq!(entry.algorithm, Some(algorithm));
+        assert!(matches!(entry.status, Status::Held { link_id: Some(_) }), "{entry:?}");
+    }
+}
+
+#[test]
+fn a_transient_algorithm_leaves_with_its_handle() {
+    if !has_kernel() {
+        return;
+    }
+    let loaded = load_transient("reno");
+    let name = loaded.kernel_name().to_owned();
+    drop(loaded);
+    eventually("unregistered", || !available().contains(&name));
+    eventually("nothing listed", || status_of(&name).is_empty());
+}
+
+#[test]
+fn a_pinned_algorithm_outlives_its_handle_until_it_is_unloaded() {
+    if !has_kernel() {
+        return;
+    }
+    let options = LoadOptions { suffix: suffix(), pin: true, ..LoadOptions::default() };
+    let loaded = load(&params("bbq"), &options).expect("load");
+    let name = loaded.kernel_name().to_owned();
+    let _guard = Pinned(name.clone());
+    drop(loaded);
+    assert!(available().contains(&name));
+    let [Status::Pinned(path)] = &status_of(&name)[..] else { panic!("{:?}", status_of(&name)) };
+    assert!(path.ends_with(format!("fairpace/{name}")));
+
+    unload(&name).expect("unload");
+    assert!(!available().contains(&name));
+    assert!(!path.exists());
+    eventually("nothing listed", || status_of(&name).is_empty());
+    let again = unload(&name).expect_err("nothing is left to unload");
+    assert!(matches!(&again, Error::NotLoaded { name: n, .. } if *n == name), "{again}");
+}
+
+#[test]
+fn a_taken_name_is_refused_and_the_holder_named() {
+    if !has_kernel() {
+        return;
+    }
+    let (pinned, held) = (suffix(), suffix());
+    let first =
+        load(&params("reno"), &LoadOptions { suffix: pinned.clone(), pin: true, ..Default::default() });
+    let first = first.expect("load");
+    let _guard = Pinned(first.kernel_name().to_owned());
+    let options = LoadOptions { suffix: pinned, ..Default::default() };
+    let error = load(&params("reno"), &options).expect_err("the name is taken");
+    assert!(matches!(error, Error::NameBusy { holder: Holder::Pinned(_), .. }), "{error}");
+
+    let options = LoadOptions { suffix: held, ..Default::default() };
+    let second = load(&params("reno"), &options).expect("load");
+    let error = load(&params("reno"), &options).expect_err("the name is taken");
+    let Error::NameBusy { holder: Holder::Process { link_id: Some(_), .. }, .. } = error else {
+        panic!("{error}")
+    };
+    let error = unload(second.kernel_name()).expect_err("it is not ours to unload");
+    assert!(matches!(error, Error::NotOurs { .. }), "{error}");
+    assert!(available().iter().any(|n| n == second.kernel_name()));
+}
+
+#[test]
+fn a_name_that_linux_cannot_hold_is_refused() {
+    if !has_kernel() {
+        return;
+    }
+    for suffix in ["_much_too_long", "-dash", " blank", "/slash", "_ä"] {
+        let options = LoadOptions { suffix: suffix.into(), ..Default::default() };
+        let error = load(&params("bbr1"), &options).expect_err(suffix);
+        assert!(matches!(error, Error::BadName { .. }), "{error}");
+    }
+}
+
+/// Not a test of its own: the process that the next test kills.
+#[test]
+fn child_that_holds_an_algorithm() {
+    let Ok(suffix) = std::env::var("FAIRPACE_TEST_HOLD") else { return };
+    let loaded = load(&params("reno"), &LoadOptions { suffix, ..Default::default() }).expect("load");
+    println!("holding {}", loaded.kernel_name());
+    std::thread::sleep(std::time::Duration::from_secs(60));
+}
+
+#[test]
+fn a_killed_process_leaves_nothing_loaded() {
+    if !has_kernel() {
+        return;
+    }
+    let suffix = suffix();
+    let name = format!("fp_reno{suffix}");
+    let mut child = Command::new(std::env::current_exe().expect("self"))
+        .args(["--exact", "child_that_holds_an_algorithm", "--nocapture"])
+        .env("FAIRPACE_TEST_HOLD", &suffix)
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("start");
+    eventually("loaded by the child", || available().contains(&name));
+    child.kill().expect("kill -9");
+    child.wait().expect("wait");
+    eventually("unregistered", || !available().contains(&name));
+    eventually("nothing listed", || status_of(&name).is_empty());
 }

@@ -1,0 +1,228 @@
+//! Made-up streams of views: plausible ones from a crude model of one bottleneck, extreme ones from values at and
+//! around every edge. The same seed gives the same stream.
+
+use fairpace_cc::{CaState, Decision, Event, INFINITE, NO_RATE, NO_RTT, View};
+
+/// splitmix64 (Steele et al. 2014): small, and good enough to scatter test values.
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) fn new(seed: u64) -> Random {
+        Random(seed)
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// From `least` to `most`, both included.
+    pub(crate) fn between(&mut self, least: u32, most: u32) -> u32 {
+        least + (self.next() % (u64::from(most - least) + 1)) as u32
+    }
+
+    fn one_in(&mut self, n: u32) -> bool {
+        self.between(1, n) == 1
+    }
+
+    /// Any number, small and large ones equally likely, and often one at an edge.
+    fn anything(&mut self) -> u64 {
+        let edge =
+            [0, 1, 2, u32::MAX.into(), u64::from(u32::MAX) - 1, 1 << 31, INFINITE.into(), u64::MAX, 1 << 40];
+        match self.between(0, 3) {
+            0 => edge[self.between(0, edge.len() as u32 - 1) as usize],
+            _ => self.next() >> self.between(0, 63),
+        }
+    }
+}
+
+/// One call of an algorithm.
+#[derive(Debug)]
+pub(crate) struct Step {
+    /// `None`: an ACK.
+    pub(crate) event: Option<Event>,
+    pub(crate) view: View,
+}
+
+/// A connection that makes views.
+pub(crate) struct Stream {
+    random: Random,
+    view: View,
+    plausible: bool,
+    /// The crude path: propagation, and the time that the bottleneck takes for a packet.
+    base_rtt_us: u32,
+    us_per_pkt: u32,
+    queue_pkts: u32,
+}
+
+impl Stream {
+    /// A path with a rate, an RTT and a buffer of four BDP, random loss, idle times and RTOs.
+    pub(crate) fn plausible(seed: u64) -> Stream {
+        let mut random = Random::new(seed);
+        let base_rtt_us = random.between(1, 200) * 1_000;
+        let us_per_pkt = random.between(1, 2_000);
+        let view = View {
+            now_us: 1_000_000 + u64::from(random.between(0, u32::MAX)),
+            random: random.next() as u32,
+            delivered_pkts: random.next() as u32,
+            lost_pkts: random.next() as u32,
+            snd_una: random.next() as u32,
+            srtt_us: if random.one_in(2) { base_rtt_us } else { 0 },
+            ..View::default()
+        };
+        let view = View { delivered_us: view.now_us, snd_nxt: view.snd_una, ..view };
+        Stream { random, view, plausible: true, base_rtt_us, us_per_pkt, queue_pkts: 0 }
+    }
+
+    /// Every field anything that its type allows; only time keeps its direction.
+    pub(crate) fn extreme(seed: u64) -> Stream {
+        let mut stream = Stream::plausible(seed);
+        stream.plausible = false;
+        stream.scramble();
+        stream
+    }
+
+    pub(crate) fn first(&self) -> View {
+        self.view.without_ack()
+    }
+
+    /// The host does what the algorithm wants.
+    pub(crate) fn obey(&mut self, decision: &Decision) {
+        self.view.cwnd_pkts = decision.cwnd_pkts.max(1);
+        self.view.ssthresh_pkts = decision.ssthresh_pkts;
+        self.view.pacing_rate_Bps = decision.pacing_rate_Bps;
+    }
+
+    /// The next ACK or event.
+    pub(crate) fn next(&mut self) -> Step {
+        if !self.plausible {
+            self.scramble();
+            let events = [Event::Sample, Event::Reduce, Event::CaState, Event::Restart, Event::Undo];
+            let event = self.random.one_in(4).then(|| events[self.random.between(0, 4) as usize]);
+            return Step { event, view: self.view };
+        }
+        if let Some(event) = self.event() {
+            return Step { event: Some(event), view: self.view.without_ack() };
+        }
+        self.ack();
+        let event = self.random.one_in(8).then_some(Event::Sample);
+        Step { event, view: self.view }
+    }
+
+    /// An ACK for some of what is in flight; the window fills up again afterwards.
+    fn ack(&mut self) {
+        let v = &mut self.view;
+        let acked = self.random.between(1, 8);
+        // the bottleneck serves at its rate; now and then an ACK is late or a time passes with nothing
+        let gap = acked * self.us_per_pkt + if self.random.one_in(500) { self.base_rtt_us * 20 } else { 0 };
+        v.now_us += u64::from(gap);
+        v.delivered_us = v.now_us;
+        v.prior_inflight_pkts = v.inflight_pkts;
+        v.delivered_pkts = v.delivered_pkts.wrapping_add(acked);
+        v.acked_pkts = acked;
+        v.losses_pkts = if self.random.one_in(100) { self.random.between(1, 5) } else { 0 };
+        v.lost_pkts = v.lost_pkts.wrapping_add(v.losses_pkts);
+        let bdp = (self.base_rtt_us / self.us_per_pkt).max(1);
+        let window = v.cwnd_pkts.min(bdp * 5);
+        v.inflight_pkts = window.saturating_sub(self.random.between(0, 3));
+        v.max_inflight_pkts = v.inflight_pkts.max(1);
+        self.queue_pkts = v.inflight_pkts.saturating_sub(bdp);
+        let rtt = self.base_rtt_us + self.queue_pkts * self.us_per_pkt + self.random.between(0, 200);
+        v.rtt_us = if self.random.one_in(50) { -1 } else { rtt as i32 };
+        v.min_rtt_us = v.min_rtt_us.min(rtt);
+        v.srtt_us = rtt;
+        let sampled = v.inflight_pkts.max(1);
+        v.sample_delivered_pkts = if self.random.one_in(200) { -1 } else { sampled as i32 };
+        v.sample_interval_us =
+            if self.random.one_in(200) { 0 } else { (sampled * self.us_per_pkt).max(rtt) as i32 };
+        v.sample_prior_delivered_pkts = v.delivered_pkts.wrapping_sub(sampled);
+        v.is_app_limited = self.random.one_in(40);
+        v.app_limited = self.random.one_in(40);
+        v.is_ack_delayed = self.random.one_in(30);
+        v.is_ece = self.random.one_in(60);
+        v.cwnd_limited = !self.random.one_in(5);
+        v.departure_lead_us = if self.random.one_in(2) { self.random.between(0, 1_500) } else { 0 };
+        v.snd_una = v.snd_una.wrapping_add(acked * v.mss_bytes);
+        v.snd_nxt = v.snd_una.wrapping_add(v.inflight_pkts * v.mss_bytes);
+    }
+
+    /// Recovery, RTO, idle and undo, seldom and in an order that can occur.
+    fn event(&mut self) -> Option<Event> {
+        let v = &mut self.view;
+        let (event, state) = match v.ca_state {
+            CaState::Open if self.random.one_in(150) => (Event::Reduce, CaState::Open),
+            CaState::Open if v.prior_cwnd_pkts != 0 && self.random.one_in(2) => {
+                (Event::CaState, CaState::Recovery)
+            }
+            CaState::Open if self.random.one_in(400) => (Event::CaState, CaState::Loss),
+            CaState::Open if self.random.one_in(200) => (Event::Restart, CaState::Open),
+            CaState::Recovery | CaState::Loss if self.random.one_in(200) => (Event::Undo, v.ca_state),
+            CaState::Recovery | CaState::Loss if self.random.one_in(40) => (Event::CaState, CaState::Open),
+            _ => return None,
+        };
+        v.prior_cwnd_pkts = match event {
+            Event::Reduce => v.cwnd_pkts,
+            Event::CaState => 0,
+            _ => v.prior_cwnd_pkts,
+        };
+        if event == Event::Restart {
+            v.now_us += u64::from(self.random.between(0, 15_000_000));
+            v.inflight_pkts = 0;
+            v.app_limited = !self.random.one_in(4);
+        }
+        v.ca_state = state;
+        Some(event)
+    }
+
+    fn scramble(&mut self) {
+        let random = &mut self.random;
+        let mut word = || random.anything() as u32;
+        let old = self.view;
+        self.view = View {
+            mss_bytes: word().clamp(1, 65_535),
+            cwnd_pkts: if word() % 4 == 0 { word().max(1) } else { old.cwnd_pkts },
+            prior_cwnd_pkts: word(),
+            ssthresh_pkts: if word() % 4 == 0 { word() } else { old.ssthresh_pkts },
+            inflight_pkts: word(),
+            delivered_pkts: word(),
+            lost_pkts: word(),
+            max_inflight_pkts: word(),
+            snd_una: word(),
+            snd_nxt: word(),
+            srtt_us: word() >> 3, // as wide as Linux keeps it
+            min_rtt_us: if word() % 2 == 0 { NO_RTT } else { word() },
+            departure_lead_us: word(),
+            random: word(),
+            pacing_shift: (word() % 32) as u8,
+            paced: word() % 2 == 0,
+            cwnd_limited: word() % 2 == 0,
+            app_limited: word() % 2 == 0,
+            is_app_limited: word() % 2 == 0,
+            is_ack_delayed: word() % 2 == 0,
+            is_ece: word() % 2 == 0,
+            sample_delivered_pkts: word() as i32,
+            sample_interval_us: word() as i32,
+            rtt_us: word() as i32,
+            sample_prior_delivered_pkts: word(),
+            prior_inflight_pkts: word(),
+            acked_pkts: word(),
+            losses_pkts: word(),
+            ..old
+        };
+        self.view.ca_state = match random.between(0, 4) {
+            0 => CaState::Open,
+            1 => CaState::Disorder,
+            2 => CaState::Cwr,
+            3 => CaState::Recovery,
+            _ => CaState::Loss,
+        };
+        // 2^56 us are 2,000 years: time may leap, but neither go back nor end
+        self.view.now_us = (old.now_us + (random.anything() >> 24)).min(1 << 56);
+        self.view.delivered_us = self.view.now_us - random.anything().min(self.view.now_us);
+        self.view.pacing_rate_Bps = if random.one_in(2) { NO_RATE } else { random.anything() };
+        self.view.max_pacing_rate_Bps = if random.one_in(2) { NO_RATE } else { random.anything() };
+    }
+}
