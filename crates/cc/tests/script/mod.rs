@@ -2,6 +2,8 @@
 //! when, the flow calls the algorithm as a host would and puts its decision into force.
 #![allow(dead_code)] // each test binary uses a part of it
 
+pub(crate) mod bbr;
+
 use fairpace_cc::{Algorithm, CaState, Controller, Decision, Event, Kind, Params, Phase, View};
 
 /// Payload of a full segment in all scripts.
@@ -59,6 +61,9 @@ impl Ack {
     }
     pub(crate) fn rtt(self, rtt_us: u64) -> Ack {
         Ack { rtt_us: Some(rtt_us), ..self }
+    }
+    pub(crate) fn no_rtt(self) -> Ack {
+        Ack { rtt_us: None, ..self }
     }
     pub(crate) fn delivered(self, pkts: u32, interval_us: u64) -> Ack {
         Ack { sample: Some((pkts, interval_us)), ..self }
