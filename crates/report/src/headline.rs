@@ -4,7 +4,7 @@
 use crate::panels::Axes;
 use crate::path::{line, rebin};
 use crate::plot::{Mark, Panel, Readout, Rule, asset, drawing, figure, flow_class, percent};
-use crate::scale::{HEIGHT, Scale, WIDTH, fixed, spread, text, tick_text};
+use crate::scale::{HEIGHT, Scale, WIDTH, fixed, spread, tick_text};
 use crate::{Case, Study};
 use maud::{Markup, PreEscaped, html};
 
@@ -21,14 +21,13 @@ fn bin_s(study: &Study) -> f64 {
 /// The trend of every flow over its samples.
 fn marks(study: &Study, case: &Case, scale: &Scale) -> Vec<Mark> {
     let t_s = &case.run.series.t_s;
-    let all = case.run.series.flows.iter().enumerate();
-    let samples = all.clone().map(|(i, flow)| Mark {
-        kind: "faint",
-        flow: Some(i),
-        path: line(t_s, &flow.goodput_mbps, scale),
-    });
-    let trends = all.map(|(i, flow)| {
-        let (t_s, values) = rebin(t_s, &flow.goodput_mbps, bin_s(study));
+    let goodputs: Vec<Vec<f32>> =
+        (0..case.run.series.flows.len()).map(|i| case.goodput_since_start(i)).collect();
+    let all = goodputs.iter().enumerate();
+    let samples =
+        all.clone().map(|(i, values)| Mark { kind: "faint", flow: Some(i), path: line(t_s, values, scale) });
+    let trends = all.clone().map(|(i, values)| {
+        let (t_s, values) = rebin(t_s, values, bin_s(study));
         Mark { kind: "line", flow: Some(i), path: line(&t_s, &values, scale) }
     });
     samples.chain(trends).collect()
@@ -64,7 +63,7 @@ fn labels(case: &Case, scale: &Scale, line: f64) -> Vec<Label> {
     let all = flows.iter().zip(places).enumerate();
     all.map(|(flow, (f, place))| Label {
         flow,
-        mean: text(f.goodput_mbps),
+        mean: fixed(Some(f.goodput_mbps), 1),
         published: published(flow),
         place,
     })
@@ -75,7 +74,7 @@ fn labels(case: &Case, scale: &Scale, line: f64) -> Vec<Label> {
 fn subtitle(case: &Case) -> String {
     let jain = case.run.summary.jain.map(|x| format!("Jain {}", fixed(Some(x), 2)));
     let delay = case.run.summary.links.first().and_then(|link| link.queue_delay_mean_ms);
-    let queue = delay.map(|x| format!("queue {} ms", text(x)));
+    let queue = delay.map(|x| format!("queue {} ms", fixed(Some(x), 1)));
     [jain, queue].into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
@@ -83,7 +82,10 @@ fn subtitle(case: &Case) -> String {
 fn legend(study: &Study) -> String {
     let published = study.runs.iter().filter_map(|case| case.context.published.as_ref()).next();
     let dashed = published.map_or_else(String::new, |p| format!("; dashed: {}", p.label));
-    format!("Mbit/s over seconds; bold: means of {} s{dashed}; shaded: not measured", tick_text(bin_s(study)))
+    format!(
+        "Mbit/s over seconds; bold: means of {} s{dashed}; shaded: not in the numbers",
+        tick_text(bin_s(study))
+    )
 }
 
 /// Runs in rows: a new row for a new place (simulator, kernel), at most `width` in one.
@@ -95,10 +97,12 @@ fn rows<'s, 'a>(study: &'s Study<'a>, width: usize) -> Vec<Vec<&'s Case<'a>>> {
 /// The page's version.
 pub(crate) fn section(study: &Study, axes: &Axes) -> Markup {
     let scale = Scale { time: study.time, value: axes.goodput };
+    let rows = rows(study, COLUMNS);
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(1);
     html! {
         p.legend { (legend(study)) }
-        @for row in rows(study, usize::MAX) {
-            div.multiples { @for case in row { (multiple(study, case, scale)) } }
+        @for row in rows {
+            div.multiples style={ "--columns:" (columns) } { @for case in row { (multiple(study, case, scale)) } }
         }
     }
 }
@@ -108,7 +112,7 @@ fn multiple(study: &Study, case: &Case, scale: Scale) -> Markup {
     let readouts = flows.map(|(i, flow)| Readout {
         label: flow.name.clone(),
         flow: Some(i),
-        text: text(flow.goodput_mbps),
+        text: fixed(Some(flow.goodput_mbps), 1),
         series: Vec::new(),
     });
     let panel = Panel {
@@ -188,14 +192,15 @@ pub(crate) fn svg(study: &Study) -> String {
 /// Names of the flows with their lines, and what the lines are.
 fn key(study: &Study) -> Markup {
     let names: Vec<String> = (0..study.most_flows().min(6)).map(|i| clip(&study.flow_name(i), 16)).collect();
-    let mut x = PLOT_X;
+    // Room for a line, the name at about seven units a letter, and a gap.
+    let place =
+        |count: usize| PLOT_X + names[..count].iter().map(|n| 44 + 7 * n.chars().count()).sum::<usize>();
     html! {
         @for (i, name) in names.iter().enumerate() {
-            path class={ "line " (flow_class(Some(i))) } d={ "M" (x) ",48h18" } {}
-            text.name x=(x + 24) y="52" { (name) }
-            @let _ = x += 44 + 7 * name.chars().count();
+            path class={ "line " (flow_class(Some(i))) } d={ "M" (place(i)) ",48h18" } {}
+            text.name x=(place(i) + 24) y="52" { (name) }
         }
-        text.muted x=(x) y="52" { (legend(study)) }
+        text.muted x=(place(names.len())) y="52" { (legend(study)) }
     }
 }
 
@@ -233,12 +238,11 @@ fn number(x: f64) -> PreEscaped<String> {
     PreEscaped(format!("{x:.1}"))
 }
 
-/// At most `length` characters: SVG text does not wrap. Control characters are not allowed in XML.
+/// At most `length` characters: SVG text does not wrap.
 fn clip(text: &str, length: usize) -> String {
-    let clean = || text.chars().map(|c| if c.is_control() { ' ' } else { c });
-    if clean().count() <= length {
-        clean().collect()
+    if text.chars().count() <= length {
+        text.into()
     } else {
-        clean().take(length - 1).chain(['…']).collect()
+        text.chars().take(length - 1).chain(['…']).collect()
     }
 }

@@ -63,13 +63,13 @@ pub struct Published {
 /// be empty, have gaps or be shorter than they should: what is there is drawn.
 #[must_use]
 pub fn html(title: &str, runs: &[Run], context: &Context) -> String {
-    page::html(&Study::new(title, runs, context))
+    printable(page::html(&Study::new(title, runs, context)))
 }
 
 /// Goodput over time of every run, side by side on common axes, as one SVG document of 900 units' width.
 #[must_use]
 pub fn headline_svg(title: &str, runs: &[Run], context: &Context) -> String {
-    headline::svg(&Study::new(title, runs, context))
+    printable(headline::svg(&Study::new(title, runs, context)))
 }
 
 /// Everything that the parts of a report share.
@@ -145,11 +145,26 @@ impl<'a> Study<'a> {
 }
 
 impl Case<'_> {
+    /// A flow's goodput, missing instead of zero until the flow starts.
+    fn goodput_since_start(&self, flow: usize) -> Vec<f32> {
+        let Some(series) = self.run.series.flows.get(flow) else { return Vec::new() };
+        let start_s = self.run.summary.flows.get(flow).map_or(0.0, |f| f.start_s);
+        let started = |(t_s, x): (&f64, &f32)| if *t_s > start_s { *x } else { f32::NAN };
+        self.run.series.t_s.iter().zip(&series.goodput_mbps).map(started).collect()
+    }
+
     /// The published goodput of a flow.
     fn published_mbps(&self, flow: usize) -> Option<f64> {
         let published = self.context.published.as_ref()?;
         published.goodput_mbps.get(flow).copied().flatten().filter(|x| x.is_finite())
     }
+}
+
+/// Replaces the characters that XML does not allow and HTML does not like, wherever they came from.
+fn printable(text: String) -> String {
+    let illegal =
+        |c: char| (c.is_control() && !matches!(c, '\n' | '\t')) || matches!(c, '\u{fffe}' | '\u{ffff}');
+    if text.contains(illegal) { text.replace(illegal, "\u{fffd}") } else { text }
 }
 
 /// "bbr1, simulated", "bbr1 + cubic, kernel".

@@ -104,7 +104,11 @@ fn window_mean(case: &Case, values: &[f32]) -> String {
 fn goodput(study: &Study, case: &Case, axes: &Axes) -> Panel {
     let mut panel = empty(study, "goodput", "Goodput", "Mbit/s", axes.goodput);
     for (i, summary, series) in flows(case) {
-        panel.marks.push(mark("line", i, line(&case.run.series.t_s, &series.goodput_mbps, &panel.scale)));
+        panel.marks.push(mark(
+            "line",
+            i,
+            line(&case.run.series.t_s, &case.goodput_since_start(i), &panel.scale),
+        ));
         let text = text(summary.goodput_mbps);
         panel.readouts.push(readout(summary, i, text, &[&series.goodput_mbps]));
         if let Some(value) = case.published_mbps(i) {

@@ -103,7 +103,7 @@ pub(crate) fn figure(run: usize, panel: &Panel, window_s: [f64; 2], aside: &Mark
                         (drawing(&panel.scale, window_s, &panel.marks, &panel.rules))
                     }
                     @for rule in panel.rules.iter().filter(|rule| !rule.label.is_empty()) {
-                        span.rulelabel style={ "bottom:" (percent(panel.scale.value.place(rule.value))) } { (rule.label) }
+                        span.rulelabel data-flow=[rule.flow] style={ "bottom:" (percent(panel.scale.value.place(rule.value))) } { (rule.label) }
                     }
                     div.cursor hidden {}
                 }

@@ -18,16 +18,16 @@ pub(crate) fn flows(study: &Study) -> Markup {
                         th scope="col" { "Run" }
                         th scope="col" { "Flow" }
                         th scope="col" { "Algorithm" }
-                        th.number scope="col" { "Base RTT" br; small { "ms" } }
-                        th.number scope="col" { "Start" br; small { "s" } }
                         th.number scope="col" { "Goodput" br; small { "Mbit/s" } }
                         @if published { th.number scope="col" { "Published" br; small { "Mbit/s" } } }
                         th.number scope="col" { "Share" br; small { "%" } }
+                        th.number scope="col" { "Jain's" br; "index" }
                         th.number scope="col" { "RTT mean" br; small { "ms" } }
                         th.number scope="col" { "p50" br; small { "ms" } }
                         th.number scope="col" { "p99" br; small { "ms" } }
                         th.number scope="col" { "Retrans-" br; "mits" }
-                        th.number scope="col" { "Jain's" br; "index" }
+                        th.number scope="col" { "Base RTT" br; small { "ms" } }
+                        th.number scope="col" { "Start" br; small { "s" } }
                     }
                 }
                 @for case in runs { tbody { (flow_rows(case, published)) } }
@@ -45,16 +45,16 @@ fn flow_rows(case: &Case, published: bool) -> Markup {
                 @if i == 0 { th scope="rowgroup" rowspan=(rows) { a href={ "#run-" (case.index) } { (case.label) } } }
                 td.name { (swatch(Some(i))) (flow.name) }
                 td { (flow.cc) }
-                td.number { (tick_text(flow.rtt_ms)) }
-                td.number { (tick_text(flow.start_s)) }
                 td.number { b { (fixed(Some(flow.goodput_mbps), 1)) } }
                 @if published { td.number.published { (fixed(case.published_mbps(i), 1)) } }
                 td.number { (fixed(flow.share.map(|s| s * 100.0), 1)) }
+                @if i == 0 { td.number rowspan=(rows) { (fixed(summary.jain, 3)) } }
                 td.number { (fixed(flow.rtt_mean_ms, 1)) }
                 td.number { (fixed(flow.rtt_p50_ms, 1)) }
                 td.number { (fixed(flow.rtt_p99_ms, 1)) }
                 td.number { (flow.retransmits) }
-                @if i == 0 { td.number rowspan=(rows) { (fixed(summary.jain, 3)) } }
+                td.number { (tick_text(flow.rtt_ms)) }
+                td.number { (tick_text(flow.start_s)) }
             }
         }
     }
