@@ -103,7 +103,9 @@ fn params(flow: &Flow) -> Result<Params, Error> {
         .map_err(|cause| Error::UnknownAlgorithm { flow: flow.name.clone(), cause })?;
     let mut params = Params::defaults(algorithm);
     for (name, value) in &flow.set {
-        params.set(name, value).map_err(|cause| Error::Parameter { flow: flow.name.clone(), cause })?;
+        params
+            .set(name, value)
+            .map_err(|cause| Error::Parameter { flow: flow.name.clone(), cause: Box::new(cause) })?;
     }
     Ok(params)
 }

@@ -73,7 +73,7 @@ pub enum Error {
         /// The flow.
         flow: String,
         /// Which parameter, and why.
-        cause: fairpace_cc::ParamError,
+        cause: Box<fairpace_cc::ParamError>,
     },
 
     /// One of our algorithms could not be loaded into the kernel.
