@@ -46,7 +46,7 @@ struct bbq {
 	u32 alpha_us;
 	u32 beta_ppm;
 	u32 rtt_us; /* latest sample; 0: none */
-	bool until_inflight;
+	u8 until_inflight;
 	u8 reserved[3];
 };
 

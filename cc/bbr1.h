@@ -132,14 +132,14 @@ struct bbr1 {
 	u8 prev_ca_state;
 	u8 extra_acked_rounds;
 	u8 extra_acked_bin;
-	bool full_pipe;		  /* latched */
-	bool round_start;	  /* this ACK begins a round */
-	bool idle_restart;	  /* sending resumed after idle: that ACKs are old says nothing about the path */
-	bool packet_conservation; /* first round of recovery: send only what is delivered */
-	bool probe_rtt_round_done;
-	bool has_seen_rtt;
-	bool lt_sampling; /* a policer interval is open */
-	bool lt_in_use;
+	u8 full_pipe;		/* latched */
+	u8 round_start;		/* this ACK begins a round */
+	u8 idle_restart;	/* sending resumed after idle: that ACKs are old says nothing about the path */
+	u8 packet_conservation; /* first round of recovery: send only what is delivered */
+	u8 probe_rtt_round_done;
+	u8 has_seen_rtt;
+	u8 lt_sampling; /* a policer interval is open */
+	u8 lt_in_use;
 	u8 reserved[6]; /* no holes: parity compares bytes */
 };
 
@@ -536,7 +536,7 @@ CC_STAGE void bbr1_set_pacing_rate(struct bbr1 *s, const struct cc_view *v, stru
 
 	if (!s->has_seen_rtt && v->srtt_us)
 		bbr1_init_pacing_rate(s, v, d);
-	if (s->full_pipe || rate > d->pacing_rate_Bps)
+	if (rate && (s->full_pipe || rate > d->pacing_rate_Bps)) /* none: less than a packet in 16 s is no estimate */
 		d->pacing_rate_Bps = rate;
 }
 

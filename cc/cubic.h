@@ -110,8 +110,8 @@ struct cubic {
 	u32 round_samples;    /* of so many samples, counted up to 8 */
 	u32 round_end_seq;    /* the round ends when this is acknowledged */
 	u32 phase;	      /* enum cc_phase, for onlookers */
-	bool in_epoch;	      /* the curve is in force */
-	bool hystart_done;    /* one exit per slow start */
+	u8 in_epoch;	      /* the curve is in force */
+	u8 hystart_done;      /* one exit per slow start */
 	u8 reserved[2];	      /* no holes: parity compares bytes */
 };
 

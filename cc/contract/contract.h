@@ -11,7 +11,8 @@
  *
  *   NAME_parameters(P)       its tunables, see params.h
  *   struct NAME_params       the same as a struct
- *   struct NAME              the state of one flow; plain data, no pointers, first zeroed by the host
+ *   struct NAME              the state of one flow: plain data in which any bytes are valid (u8, no bool; no pointers)
+ *                            and no holes; zeroed by the host before init
  *   NAME_init(s, p, v, d)    start on a connection, which may be in mid-flight already
  *   NAME_on_ack(s, v, d)     one ACK: the algorithm's table of contents
  *   NAME_on_event(s, e, v, d)
