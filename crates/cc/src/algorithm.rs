@@ -48,7 +48,7 @@ static TABLE: LazyLock<Vec<Entry>> = LazyLock::new(|| ffi::algorithms().iter().m
 fn entry(row: &'static ffi::Algorithm) -> Entry {
     let name = ffi::text(row.name);
     let parameters = ffi::parameters(row).iter().map(|p| Parameter {
-        name: ffi::text(p.name),
+        name: spoken(ffi::text(p.name)),
         unit: Unit::from_number(p.unit).expect("params.h and value.rs list the same units"),
         default: p.default,
         least: p.least,
@@ -64,6 +64,11 @@ fn entry(row: &'static ffi::Algorithm) -> Entry {
         parameters: parameters.collect(),
         state_bytes: row.state_bytes as usize,
     }
+}
+
+/// A parameter's name for people, who write a time's unit with its value: "alpha" for `alpha_us`.
+fn spoken(name: &'static str) -> &'static str {
+    name.strip_suffix("_us").unwrap_or(name)
 }
 
 /// One of the algorithms of `cc/`.

@@ -53,14 +53,14 @@ fn an_ack_without_an_rtt_leaves_the_last_one_in_force() {
 #[test]
 fn the_bound_is_min_rtt_where_that_is_shorter_than_alpha() {
     for (after, gain) in [(RTT, UP), (RTT + 1, DOWN)] {
-        assert_eq!(probing(&[("alpha_us", "1s")]).on(seen(ms(41), after)).gain(), gain, "{after} us");
+        assert_eq!(probing(&[("alpha", "1s")]).on(seen(ms(41), after)).gain(), gain, "{after} us");
     }
 }
 
 #[test]
 fn alpha_and_beta_are_parameters() {
-    assert_eq!(probing(&[("alpha_us", "10ms")]).on(seen(ms(41), ms(10))).gain(), UP);
-    assert_eq!(probing(&[("alpha_us", "10ms")]).on(seen(ms(41), ms(10) + 1)).gain(), DOWN);
+    assert_eq!(probing(&[("alpha", "10ms")]).on(seen(ms(41), ms(10))).gain(), UP);
+    assert_eq!(probing(&[("alpha", "10ms")]).on(seen(ms(41), ms(10) + 1)).gain(), DOWN);
     assert_eq!(probing(&[("beta", "10%")]).on(seen(ms(43), ms(4))).gain(), UP);
     assert_eq!(probing(&[("beta", "0.5%")]).on(seen(40_200, ms(4))).gain(), DOWN);
 }
