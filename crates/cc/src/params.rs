@@ -28,7 +28,7 @@ pub enum ParamError {
         known: Vec<&'static str>,
     },
     /// The text is not a value of the parameter's unit.
-    #[error("{algorithm}: {name} cannot be \"{value}\": it is a {noun}, for example \"{example}\"")]
+    #[error("{algorithm}: {name} cannot be \"{value}\": it is {noun}, for example \"{example}\"")]
     Malformed {
         /// Of which algorithm.
         algorithm: Algorithm,

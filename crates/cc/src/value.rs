@@ -48,18 +48,18 @@ impl Unit {
         Unit::ALL.get(number as usize).copied()
     }
 
-    /// What is counted, for documentation and errors.
+    /// What a value is, after "it is", for documentation and errors.
     pub fn noun(self) -> &'static str {
         match self {
-            Unit::Gain => "gain",
-            Unit::Us => "time",
-            Unit::Pkts => "packets",
-            Unit::Rounds => "round trips",
-            Unit::Count => "number",
-            Unit::Ppm => "percentage",
-            Unit::Bool => "switch",
-            Unit::Bps => "rate",
-            Unit::Fraction => "fraction",
+            Unit::Gain => "a gain",
+            Unit::Us => "a time",
+            Unit::Pkts => "a number of packets",
+            Unit::Rounds => "a number of round trips",
+            Unit::Count => "a number",
+            Unit::Ppm => "a percentage",
+            Unit::Bool => "true or false",
+            Unit::Bps => "a rate",
+            Unit::Fraction => "a fraction",
         }
     }
 
@@ -109,7 +109,7 @@ impl Unit {
         number.times(*numerator, *denominator, rounds)
     }
 
-    /// The shortest text that [`parse`](Unit::parse) turns into this raw number.
+    /// The shortest text that is read back as this raw number.
     pub fn format(self, raw: u32) -> String {
         let raw64 = u64::from(raw);
         match self {

@@ -483,3 +483,11 @@ fn the_applications_limit_bounds_pacing() {
     }
     assert_eq!(f.pacing(), 100_000);
 }
+
+#[test]
+fn a_rate_of_zero_is_no_estimate() {
+    let mut f = probe_bw(&[]);
+    f.times(30, round(0, RTT).acked(1).inflight(1)); // nothing delivered for longer than the filter remembers
+    assert_eq!(f.cc.observe().bw_Bps, 0);
+    assert!(f.pacing() > 0);
+}

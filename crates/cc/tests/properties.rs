@@ -45,12 +45,13 @@ fn path() -> impl Strategy<Value = Path> {
     let rates =
         (magnitude(125, 50_000_000_000), magnitude(10, 10_000_000), magnitude(100, 100_000_000_000_000));
     let counters = (near_wrap(), near_wrap(), near_wrap(), 0..=u64::from(u32::MAX) * 4096);
-    let host = (1..=65_535u32, 1..=MOST_PKTS, any::<u32>(), 0..=20u8, any::<[bool; 3]>());
+    let host = (0..=65_535u32, 1..=MOST_PKTS, any::<u32>(), 0..=20u8, any::<[bool; 3]>());
     (rates, counters, host).prop_map(|((bytes_per_s, rtt_us, limit), (delivered, una, lost, now), host)| {
         let (mss_bytes, cwnd_pkts, random, pacing_shift, [paced, fresh, cwnd_limited]) = host;
         let view = View {
             now_us: now,
             delivered_us: now,
+            pacing_rate_Bps: if fresh { u64::MAX } else { limit % 3 },
             max_pacing_rate_Bps: if fresh { u64::MAX } else { limit },
             mss_bytes: if fresh { 1448 } else { mss_bytes },
             cwnd_pkts: if fresh { 10 } else { cwnd_pkts },
