@@ -5,19 +5,30 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   if (!data) return;
   const WIDTH = 1200; // of a plot in its own units, as in scale.rs
-  const HEIGHT = 600;
+  const HEIGHT = 4000;
   const all = [0, data.end_s];
   let span = all;
+  const hiddenFlows = new Set();
   const panels = [...document.querySelectorAll(".panel")].map((element) => ({
     element,
     plot: element.querySelector(".plot"),
     cursor: element.querySelector(".cursor"),
     xaxis: element.querySelector(".xaxis"),
+    yaxis: element.querySelector(".yaxis"),
+    grid: element.querySelector(".grid"),
     drawings: element.querySelectorAll(".drawing"),
+    rules: element.querySelectorAll(".rulelabel"),
+    key: element.dataset.panel,
+    max: Number(element.dataset.max), // end of the value axis as drawn
+    top: Number(element.dataset.max), // end of the value axis as shown
+    // A lane has no value axis; numbers beside a plot stand at their height.
+    fixed: element.dataset.panel === "phase" || element.querySelector(".aside") !== null,
     texts: [...element.querySelectorAll(".readout b")].map((b) => ({ b, mean: b.textContent })),
     times: data.runs[element.dataset.run].t_s,
     readouts: data.runs[element.dataset.run].panels[element.dataset.panel] ?? [],
+    flows: [...element.querySelectorAll(".readout")].map((readout) => readout.dataset.flow),
     isPhase: element.dataset.panel === "phase",
+    isStacked: element.dataset.panel.startsWith("backlog"),
   }));
 
   // Three significant digits or so, as the page itself writes numbers.
@@ -65,9 +76,9 @@
     output.textContent = t === null ? `${seconds(span[0])} to ${seconds(span[1])}` : `at ${seconds(t)}`;
   }
 
-  // Round ticks for a span of time, about one per 70 pixels.
-  function ticks(from, to, pixels) {
-    const rough = ((to - from) * 70) / Math.max(pixels, 140);
+  // Round ticks from one value to another, about `count` of them.
+  function ticks(from, to, count) {
+    const rough = (to - from) / Math.max(count, 2);
     const power = 10 ** Math.floor(Math.log10(rough));
     const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= rough);
     const found = [];
@@ -75,22 +86,67 @@
     return found;
   }
 
+  function axisLabel(value, side, place) {
+    const label = document.createElement("span");
+    label.textContent = value >= 1e4 ? `${Number((value / 1e3).toPrecision(6))}k` : Number(value.toPrecision(6));
+    label.style[side] = `${100 * place}%`;
+    return label;
+  }
+
+  const isHidden = (flow) => hiddenFlows.has(Number(flow));
+
+  // The largest value that a panel shows between two times; stacked values count together.
+  function largest(panel, from, to) {
+    const shown = panel.readouts.filter((_, r) => !isHidden(panel.flows[r]));
+    let found = 0;
+    for (let i = indexAt(panel.times, from); i < panel.times.length && panel.times[i] <= to; i++) {
+      const values = shown.flatMap((series) => series.map((values) => values[i] ?? 0));
+      const top = panel.isStacked ? values.reduce((a, b) => a + b, 0) : Math.max(0, ...values);
+      found = Math.max(found, top);
+    }
+    return found;
+  }
+
+  // Ends of the value axes: as drawn for everything, otherwise so that what is left fills the plots. Plots of the
+  // same quantity keep a common axis, so that runs stay comparable.
+  function chooseHeights() {
+    const whole = span === all && hiddenFlows.size === 0;
+    const tops = new Map();
+    for (const panel of panels) {
+      if (!panel.fixed) tops.set(panel.key, Math.max(tops.get(panel.key) ?? 0, largest(panel, ...span)));
+    }
+    for (const panel of panels) {
+      const top = 1.05 * tops.get(panel.key);
+      const steps = ticks(0, top, 5);
+      panel.top = whole || panel.fixed || !(top > 0) ? panel.max : Math.min(panel.max, steps.at(-1) + steps[1]);
+    }
+  }
+
+  function showHeights(panel) {
+    const labels = ticks(0, panel.top, 5);
+    panel.yaxis.replaceChildren(...labels.map((value) => axisLabel(value, "bottom", value / panel.top)));
+    const y = (value) => Math.round(HEIGHT * (1 - value / panel.max));
+    panel.grid.setAttribute("d", labels.map((value) => `M0,${y(value)}h${WIDTH}`).join(""));
+    for (const label of panel.rules) {
+      const place = label.dataset.value / panel.top;
+      label.style.bottom = `${100 * place}%`;
+      label.style.display = place > 1 ? "none" : "";
+    }
+  }
+
   // Shows a span of time in all plots. The drawings are stretched, not drawn again.
   function showSpan(from, to) {
-    span = to - from > data.end_s / 2000 ? [Math.max(0, from), Math.min(data.end_s, to)] : all;
+    const isAll = to - from < data.end_s / 2000 || (from <= 0 && to >= data.end_s);
+    span = isAll ? all : [Math.max(0, from), Math.min(data.end_s, to)];
     const length = span[1] - span[0];
-    const x = (span[0] / data.end_s) * WIDTH;
+    chooseHeights();
     for (const panel of panels) {
-      for (const drawing of panel.drawings) {
-        drawing.setAttribute("viewBox", `${x} 0 ${(length / data.end_s) * WIDTH} ${HEIGHT}`);
-      }
-      const labels = ticks(span[0], span[1], panel.plot.clientWidth).map((t) => {
-        const label = document.createElement("span");
-        label.textContent = String(Number(t.toPrecision(6)));
-        label.style.left = `${(100 * (t - span[0])) / length}%`;
-        return label;
-      });
-      panel.xaxis.replaceChildren(...labels);
+      const height = (HEIGHT * panel.top) / (panel.max || panel.top || 1);
+      const box = [(WIDTH * span[0]) / data.end_s, HEIGHT - height, (WIDTH * length) / data.end_s, height];
+      for (const drawing of panel.drawings) drawing.setAttribute("viewBox", box.join(" "));
+      const times = ticks(...span, panel.plot.clientWidth / 70);
+      panel.xaxis.replaceChildren(...times.map((t) => axisLabel(t, "left", (t - span[0]) / length)));
+      if (!panel.fixed) showHeights(panel);
     }
     showCursor(null);
   }
@@ -160,6 +216,8 @@
       for (const part of document.querySelectorAll(`.panel [data-flow="${button.dataset.toggle}"]`)) {
         part.style.visibility = shown ? "" : "hidden";
       }
+      hiddenFlows[shown ? "delete" : "add"](Number(button.dataset.toggle));
+      showSpan(...span);
     });
   }
 

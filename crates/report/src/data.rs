@@ -33,17 +33,22 @@ pub(crate) fn json(study: &Study, panels: &[Vec<Panel>]) -> String {
         end_s: study.time.max,
         window_s: study.runs.first().map_or([0.0; 2], |case| case.run.summary.window_s),
         phases: (0..=phases.unwrap_or(-1)).map(|phase| study.phase_name(phase)).collect(),
-        runs: study.runs.iter().zip(panels).map(|(case, panels)| run_data(case, panels)).collect(),
+        runs: study
+            .runs
+            .iter()
+            .zip(panels)
+            .map(|(case, panels)| run_data(study.columns, case, panels))
+            .collect(),
     };
     // "</script>" and "<!--" would end or change the element; inside JSON strings a "<" may be escaped.
     serde_json::to_string(&data).unwrap_or_else(|_| "null".into()).replace('<', "\\u003c")
 }
 
-fn run_data(case: &Case, panels: &[Panel]) -> RunData {
+fn run_data(most: usize, case: &Case, panels: &[Panel]) -> RunData {
     let t_s = &case.run.series.t_s;
     let values = |series: &Vec<f32>| -> Vec<Option<f32>> {
         let at = |column: std::ops::Range<usize>| series.get(column).and_then(|column| short(mean(column)));
-        columns(t_s.len()).map(at).collect()
+        columns(t_s.len(), most).map(at).collect()
     };
     let mut all: BTreeMap<String, Vec<Vec<Vec<Option<f32>>>>> = panels
         .iter()
@@ -54,11 +59,11 @@ fn run_data(case: &Case, panels: &[Panel]) -> RunData {
         .collect();
     let last = |series: &[i8]| -> Vec<Option<f32>> {
         let at = |column: std::ops::Range<usize>| series.get(column.end - 1).map(|phase| f32::from(*phase));
-        columns(t_s.len()).map(at).collect()
+        columns(t_s.len(), most).map(at).collect()
     };
     let lanes = case.run.series.flows.iter().map(|flow| vec![values(&flow.pacing_gain), last(&flow.phase)]);
     all.insert(LANES.into(), lanes.collect());
-    let t_s = columns(t_s.len()).map(|column| fairpace_results::round(t_s[column.end - 1])).collect();
+    let t_s = columns(t_s.len(), most).map(|column| fairpace_results::round(t_s[column.end - 1])).collect();
     RunData { t_s, panels: all }
 }
 

@@ -14,6 +14,7 @@ mod headline;
 mod page;
 mod panels;
 mod path;
+mod picture;
 mod plot;
 mod scale;
 mod tables;
@@ -69,7 +70,7 @@ pub fn html(title: &str, runs: &[Run], context: &Context) -> String {
 /// Goodput over time of every run, side by side on common axes, as one SVG document of 900 units' width.
 #[must_use]
 pub fn headline_svg(title: &str, runs: &[Run], context: &Context) -> String {
-    printable(headline::svg(&Study::new(title, runs, context)))
+    printable(picture::svg(&Study::new(title, runs, context)))
 }
 
 /// Everything that the parts of a report share.
@@ -79,6 +80,8 @@ struct Study<'a> {
     runs: Vec<Case<'a>>,
     /// Common to all plots of all runs.
     time: scale::Axis,
+    /// The most columns of a plot.
+    columns: usize,
 }
 
 /// A run and what is said about it.
@@ -107,7 +110,12 @@ impl<'a> Study<'a> {
             let label = if context.label.is_empty() { default_label(run) } else { context.label.clone() };
             Case { index, run, label, context }
         };
-        Study { title, context, runs: runs.iter().enumerate().map(case).collect(), time }
+        let columns = path::columns_for(runs.iter().map(|run| run.summary.flows.len()).sum());
+        Study { title, context, runs: runs.iter().enumerate().map(case).collect(), time, columns }
+    }
+
+    fn scale(&self, value: scale::Axis) -> scale::Scale {
+        scale::Scale { time: self.time, value, columns: self.columns }
     }
 
     /// The largest finite value that `of` finds in any run, for a common axis.

@@ -2,7 +2,7 @@
 
 use crate::path::{area, line, mean, steps, stripes};
 use crate::plot::{Mark, Panel, Readout, Rule, caption, flow_class, time_axis};
-use crate::scale::{Axis, HEIGHT, Scale, WIDTH, text};
+use crate::scale::{Axis, HEIGHT, WIDTH, text};
 use crate::{Case, Study};
 use fairpace_results::{FlowSeries, FlowSummary};
 use maud::{Markup, html};
@@ -76,7 +76,7 @@ fn empty(study: &Study, key: &str, title: &str, unit: &'static str, value: Axis)
         title: title.into(),
         unit,
         note: String::new(),
-        scale: Scale { time: study.time, value },
+        scale: study.scale(value),
         marks: Vec::new(),
         rules: Vec::new(),
         readouts: Vec::new(),
@@ -207,7 +207,7 @@ pub(crate) const LANES: &str = "phase";
 
 /// Pacing gain over the colour of the phase, a lane per flow; and the legend of the phases that occur.
 pub(crate) fn lanes(study: &Study, case: &Case) -> Markup {
-    let scale = Scale { time: study.time, value: Axis::ending_at(LARGEST_GAIN, 3) };
+    let scale = study.scale(Axis::ending_at(LARGEST_GAIN, 3));
     let lanes: Vec<_> = flows(case)
         .map(|(i, summary, series)| {
             (i, summary, stripes(&case.run.series.t_s, &series.phase, &scale), series)
@@ -219,7 +219,7 @@ pub(crate) fn lanes(study: &Study, case: &Case) -> Markup {
     let readouts: Vec<Readout> =
         lanes.iter().map(|(i, summary, ..)| readout(summary, *i, String::new(), &[])).collect();
     html! {
-        figure.panel.lanes tabindex="0" data-run=(case.index) data-panel=(LANES) {
+        figure.panel.lanes tabindex="0" data-run=(case.index) data-panel=(LANES) data-max=(LARGEST_GAIN) {
             (caption("Pacing gain and phase", "", "line: gain from 0 to 3, dotted at 1", &readouts))
             div.frame style={ "--lanes:" (lanes.len()) } {
                 div.yaxis.names aria-hidden="true" { @for (_, summary, ..) in &lanes { span { (summary.name) } } }

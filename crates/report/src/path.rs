@@ -4,12 +4,22 @@ use crate::scale::{HEIGHT, Scale, WIDTH};
 use std::fmt::Write;
 use std::ops::Range;
 
-/// More points than this and several share a column: they are drawn as its minimum and maximum.
-pub(crate) const COLUMNS: usize = 1000;
+/// The most columns that a plot can use: one per pixel of a wide screen.
+const MOST_COLUMNS: usize = 1000;
+/// The least that still show a shape.
+const LEAST_COLUMNS: usize = 250;
+/// Columns of all flows of all runs together. Each costs about 150 bytes, so this keeps a report below 1.5 MB.
+const COLUMNS_IN_ALL: usize = 10_000;
 
-/// Cuts `points` indices into at most [`COLUMNS`] ranges of equal length.
-pub(crate) fn columns(points: usize) -> impl Iterator<Item = Range<usize>> {
-    let size = points.div_ceil(COLUMNS).max(1);
+/// How many columns each plot may have if a report shows `flows` flows.
+pub(crate) fn columns_for(flows: usize) -> usize {
+    (COLUMNS_IN_ALL / flows.max(1)).clamp(LEAST_COLUMNS, MOST_COLUMNS)
+}
+
+/// Cuts `points` indices into ranges of equal length: one each, or at most half of `most`, since a range
+/// is drawn as two points.
+pub(crate) fn columns(points: usize, most: usize) -> impl Iterator<Item = Range<usize>> {
+    let size = if points <= most { 1 } else { points.div_ceil((most / 2).max(1)) };
     (0..points).step_by(size).map(move |from| from..points.min(from + size))
 }
 
@@ -66,8 +76,8 @@ impl Pen {
 /// `None` is a gap.
 fn vertices(t_s: &[f64], values: &[f32], scale: &Scale) -> Vec<Option<(i32, i32)>> {
     let points = t_s.len().min(values.len());
-    let mut out = Vec::with_capacity(points.min(2 * COLUMNS));
-    for column in columns(points) {
+    let mut out = Vec::with_capacity(points.min(scale.columns));
+    for column in columns(points, scale.columns) {
         let finite = || column.clone().filter(|i| values[*i].is_finite() && t_s[*i].is_finite());
         let lowest = finite().min_by(|a, b| values[*a].total_cmp(&values[*b]));
         let highest = finite().max_by(|a, b| values[*a].total_cmp(&values[*b]));
@@ -122,7 +132,7 @@ fn draw(vertices: &[Option<(i32, i32)>], mut to: impl FnMut(&mut Pen, i32, i32))
 /// The area between two series. Missing values count as zero: an area needs both edges.
 pub(crate) fn area(t_s: &[f64], lower: &[f32], upper: &[f32], scale: &Scale) -> String {
     let edge = |values: &[f32]| -> Vec<(i32, i32)> {
-        columns(t_s.len().min(values.len()))
+        columns(t_s.len().min(values.len()), scale.columns)
             .filter(|column| t_s[column.start].is_finite())
             .map(|column| {
                 let value = mean(&values[column.clone()]);
@@ -155,7 +165,7 @@ pub(crate) fn stripes(t_s: &[f64], phase: &[i8], scale: &Scale) -> Vec<(i8, Stri
         pens[place].1.stripe(from, to);
     };
     let mut left = 0;
-    for column in columns(t_s.len().min(phase.len())) {
+    for column in columns(t_s.len().min(phase.len()), scale.columns) {
         let last = column.end - 1;
         let right = scale.x(t_s[last]);
         stripe = match stripe {
@@ -177,26 +187,26 @@ mod tests {
     use super::*;
     use crate::scale::Axis;
 
-    /// Ten seconds across, ten units up: 120 x 60 per unit.
+    /// Ten seconds across, ten units up: 120 x 400 per unit.
     fn scale() -> Scale {
-        Scale { time: Axis::ending_at(10.0, 5), value: Axis::holding(10.0, 5) }
+        Scale { time: Axis::ending_at(10.0, 5), value: Axis::holding(10.0, 5), columns: MOST_COLUMNS }
     }
 
     #[test]
     fn a_line_breaks_where_a_value_is_missing() {
         let data = line(&[1.0, 2.0, 3.0, 4.0, 5.0], &[0.0, 10.0, f32::NAN, 5.0, 5.0], &scale());
-        assert_eq!(data, "M120,600l120,-600M480,300h120");
+        assert_eq!(data, "M120,4000l120,-4000M480,2000h120");
     }
 
     #[test]
     fn steps_hold_a_value_until_the_next() {
-        assert_eq!(steps(&[0.0, 1.0, 2.0], &[10.0, 0.0, 0.0], &scale()), "M0,0h120v600h120");
+        assert_eq!(steps(&[0.0, 1.0, 2.0], &[10.0, 0.0, 0.0], &scale()), "M0,0h120v4000h120");
     }
 
     #[test]
     fn a_lone_point_is_visible() {
-        assert_eq!(line(&[5.0], &[5.0], &scale()), "M600,300h2h-4");
-        assert_eq!(line(&[1.0, 5.0, 6.0], &[f32::NAN, 5.0, f32::NAN], &scale()), "M600,300h2h-4");
+        assert_eq!(line(&[5.0], &[5.0], &scale()), "M600,2000h2h-4");
+        assert_eq!(line(&[1.0, 5.0, 6.0], &[f32::NAN, 5.0, f32::NAN], &scale()), "M600,2000h2h-4");
         assert_eq!(line(&[], &[], &scale()), "");
         assert_eq!(line(&[1.0], &[f32::NAN], &scale()), "");
     }
@@ -238,14 +248,14 @@ mod tests {
     #[test]
     fn an_area_is_closed_and_reads_missing_as_zero() {
         let data = area(&[0.0, 10.0], &[0.0, 0.0], &[5.0, f32::NAN], &scale());
-        assert_eq!(data, "M0,300l1200,300h-1200z");
+        assert_eq!(data, "M0,2000l1200,2000h-1200z");
         assert_eq!(area(&[], &[], &[], &scale()), "");
     }
 
     #[test]
     fn stripes_join_equal_neighbours_and_skip_unknown() {
         let found = stripes(&[1.0, 2.0, 3.0, 4.0, 5.0], &[3, 3, 0, -1, 3], &scale());
-        let expected = [(0, "M240,0h120v600h-120z"), (3, "M0,0h240v600h-240zM480,0h120v600h-120z")];
+        let expected = [(0, "M240,0h120v4000h-120z"), (3, "M0,0h240v4000h-240zM480,0h120v4000h-120z")];
         assert_eq!(found.iter().map(|(p, d)| (*p, d.as_str())).collect::<Vec<_>>(), expected);
     }
 

@@ -88,7 +88,7 @@ pub(crate) fn figure(run: usize, panel: &Panel, window_s: [f64; 2], aside: &Mark
     let description =
         panel.readouts.iter().map(|r| format!("{} {}", r.label, r.text)).collect::<Vec<_>>().join(", ");
     html! {
-        figure.panel tabindex="0" data-run=(run) data-panel=(panel.key) {
+        figure.panel tabindex="0" data-run=(run) data-panel=(panel.key) data-max=(panel.scale.value.max) {
             (caption(&panel.title, panel.unit, &panel.note, &panel.readouts))
             div.frame {
                 div.yaxis aria-hidden="true" {
@@ -103,7 +103,7 @@ pub(crate) fn figure(run: usize, panel: &Panel, window_s: [f64; 2], aside: &Mark
                         (drawing(&panel.scale, window_s, &panel.marks, &panel.rules))
                     }
                     @for rule in panel.rules.iter().filter(|rule| !rule.label.is_empty()) {
-                        span.rulelabel data-flow=[rule.flow] style={ "bottom:" (percent(panel.scale.value.place(rule.value))) } { (rule.label) }
+                        span.rulelabel data-flow=[rule.flow] data-value=(rule.value) style={ "bottom:" (percent(panel.scale.value.place(rule.value))) } { (rule.label) }
                     }
                     div.cursor hidden {}
                 }

@@ -2,8 +2,8 @@
 
 /// Width of a plot in its own units. Twice the pixels of a plot on a desktop, so that integers are fine enough.
 pub(crate) const WIDTH: i32 = 1200;
-/// Height of a plot in its own units, likewise.
-pub(crate) const HEIGHT: i32 = 600;
+/// Height of a plot in its own units. Finer than the width: a closer look may magnify heights tenfold.
+pub(crate) const HEIGHT: i32 = 4000;
 
 /// An axis from zero to a round number.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -61,6 +61,8 @@ pub(crate) struct Scale {
     pub(crate) time: Axis,
     /// The quantity.
     pub(crate) value: Axis,
+    /// More points than this and several share a column, drawn as its minimum and maximum.
+    pub(crate) columns: usize,
 }
 
 impl Scale {

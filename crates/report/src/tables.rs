@@ -99,7 +99,7 @@ pub(crate) fn links(study: &Study) -> Markup {
                                 }
                                 td.number { (fixed(link.queue_delay_p99_ms, 1)) }
                                 td.number { (link.drops) }
-                                td.name { (backlog(&link.backlog_share)) }
+                                td.parts { (backlog(&link.backlog_share)) }
                             }
                         }
                     }

@@ -1,0 +1,114 @@
+//! The picture: goodput over time of every run as one SVG, for a README.
+
+use crate::headline::{labels, legend, marks, rows, rules, subtitle};
+use crate::panels::Axes;
+use crate::plot::{asset, drawing, flow_class};
+use crate::scale::{HEIGHT, Scale, WIDTH, tick_text};
+use crate::{Case, Study};
+use maud::{Markup, PreEscaped, html};
+
+/// Measures of the picture, in its units: about pixels in a README.
+mod layout {
+    pub(super) const WIDTH: usize = 900;
+    pub(super) const CELL_HEIGHT: usize = 236;
+    pub(super) const TOP: usize = 78;
+    pub(super) const PLOT_X: usize = 38;
+    pub(super) const PLOT_Y: usize = 44;
+    /// To the right of a plot, for the numbers.
+    pub(super) const ASIDE: usize = 76;
+    pub(super) const PLOT_HEIGHT: usize = 156;
+    pub(super) const LINE: f64 = 15.0;
+}
+use layout::*;
+
+/// The picture.
+pub(crate) fn svg(study: &Study) -> String {
+    let axes = Axes::new(study);
+    let scale = study.scale(axes.goodput);
+    let rows = rows(study);
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(1);
+    let cell_width = layout::WIDTH / columns;
+    let height = TOP + rows.len().max(1) * CELL_HEIGHT + 28;
+    let description: Vec<String> =
+        study.runs.iter().map(|case| format!("{}: {}", case.label, subtitle(case))).collect();
+    let style = [
+        asset(include_str!("../assets/palette.css")),
+        asset(include_str!("../assets/plot.css")),
+        asset(include_str!("../assets/picture.css")),
+    ];
+    let picture = html! {
+        svg xmlns="http://www.w3.org/2000/svg" width=(layout::WIDTH) height=(height)
+            viewBox={ "0 0 " (layout::WIDTH) " " (height) } role="img" aria-labelledby="t d" {
+            title #t { (study.title) }
+            desc #d { "Goodput over time. " (description.join("; ")) "." }
+            style { @for part in style { (part) } }
+            rect.paper width="100%" height="100%" rx="6" {}
+            text.head x=(PLOT_X) y="30" { (clip(study.title, 80)) }
+            (key(study))
+            @for (r, row) in rows.iter().enumerate() {
+                @for (c, case) in row.iter().enumerate() {
+                    g transform={ "translate(" (c * cell_width) "," (TOP + r * CELL_HEIGHT) ")" } { (cell(study, case, &scale, cell_width - PLOT_X - ASIDE)) }
+                }
+            }
+            text.muted x=(PLOT_X) y=(height - 14) { (legend(study)) }
+        }
+    };
+    format!("{}\n", picture.into_string())
+}
+
+/// Names of the flows with their lines; the numbers beside the plots have the same colours.
+fn key(study: &Study) -> Markup {
+    let names: Vec<String> = (0..study.most_flows().min(6)).map(|i| clip(&study.flow_name(i), 16)).collect();
+    // Room for a line, the name at about seven units a letter, and a gap.
+    let place =
+        |count: usize| PLOT_X + names[..count].iter().map(|n| 44 + 7 * n.chars().count()).sum::<usize>();
+    html! {
+        @for (i, name) in names.iter().enumerate() {
+            path class={ "line " (flow_class(Some(i))) } d={ "M" (place(i)) ",48h18" } {}
+            text.name x=(place(i) + 24) y="52" { (name) }
+        }
+    }
+}
+
+fn cell(study: &Study, case: &Case, scale: &Scale, plot_width: usize) -> Markup {
+    let below = |part: f64| PLOT_Y as f64 + PLOT_HEIGHT as f64 * (1.0 - part);
+    let right = PLOT_X + plot_width + 8;
+    html! {
+        text.run x=(PLOT_X) y="18" { (clip(&case.label, 30)) }
+        text.muted x=(PLOT_X) y="34" { (subtitle(case)) }
+        svg x=(PLOT_X) y=(PLOT_Y) width=(plot_width) height=(PLOT_HEIGHT) viewBox={ "0 0 " (WIDTH) " " (HEIGHT) }
+            preserveAspectRatio="none" {
+            (drawing(scale, case.run.summary.window_s, &marks(study, case, scale), &rules(case)))
+        }
+        @for tick in scale.value.ticks() {
+            text.tick.end x=(PLOT_X - 6) y=(number(below(scale.value.place(tick)) + 4.0)) { (tick_text(tick)) }
+        }
+        @for tick in scale.time.ticks() {
+            text.tick.middle x=(number(PLOT_X as f64 + scale.time.place(tick) * plot_width as f64)) y=(PLOT_Y + PLOT_HEIGHT + 16) {
+                (tick_text(tick))
+            }
+        }
+        @for label in labels(case, scale, LINE / PLOT_HEIGHT as f64) {
+            @let middle = below(label.place);
+            @let lift = if label.published.is_some() { LINE / 2.0 } else { 0.0 };
+            text class={ "value " (flow_class(Some(label.flow))) } x=(right) y=(number(middle - lift + 5.0)) { (label.mean) }
+            @if let Some(published) = &label.published {
+                text.muted x=(right) y=(number(middle + lift + 4.0)) { (clip(published, 12)) }
+            }
+        }
+    }
+}
+
+/// A coordinate with one decimal: the same bytes everywhere.
+fn number(x: f64) -> PreEscaped<String> {
+    PreEscaped(format!("{x:.1}"))
+}
+
+/// At most `length` characters: SVG text does not wrap.
+fn clip(text: &str, length: usize) -> String {
+    if text.chars().count() <= length {
+        text.into()
+    } else {
+        text.chars().take(length - 1).chain(['…']).collect()
+    }
+}
