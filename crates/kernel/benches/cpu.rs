@@ -1,0 +1,270 @@
+//! CPU per gigabyte of `fp_bbr1` against the kernel's own `bbr`: what running an algorithm as BPF costs.
+//!
+//!     cargo bench -p fairpace-kernel --bench cpu -- [--pairs N] [--seconds S] [--cc NAME] [--against NAME]
+//!
+//! One bulk flow from one network namespace to another over a plain veth pair, as fast as it goes. The two
+//! algorithms alternate (A B A B), and each neighbouring pair gives one ratio: what drifts on the machine drifts
+//! for both. Two shapes: packets of up to 64 KB, as they pass the stack of a host with offloads, and packets of 1500
+//! bytes, which bring many more ACKs per gigabyte.
+//!
+//! CPU is the time of this process's threads, which send and receive, plus the time that all CPUs spent in
+//! interrupts, soft and hard: TCP's receive side, its timers and the pacing run there. Other processes count only
+//! by the interrupts that they cause, and by the caches that they empty: an idle machine gives a narrower range.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::{Command, ExitCode};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use fairpace_cc::{Algorithm, Params};
+use fairpace_kernel::{LoadOptions, Loaded, load};
+use nix::sched::{CloneFlags, unshare};
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::socket::{setsockopt, sockopt::TcpCongestion};
+use nix::unistd::{SysconfVar, gettid, sysconf};
+
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+/// Link-local addresses of the veth pair: they never leave the two namespaces.
+const SENDER: &str = "169.254.77.1/30";
+const RECEIVER: &str = "169.254.77.2/30";
+const PORT: u16 = 7700;
+
+struct Options {
+    pairs: usize,
+    seconds: u64,
+    algorithm: String,
+    against: String,
+}
+
+fn main() -> ExitCode {
+    // cargo test runs bench targets without --bench: nothing to test here
+    if !std::env::args().any(|a| a == "--bench") {
+        return ExitCode::SUCCESS;
+    }
+    match options().and_then(|o| run(&o)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(e) => {
+            eprintln!("bench-kernel: {e}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn options() -> Result<Options> {
+    let mut options = Options { pairs: 11, seconds: 3, algorithm: "bbr1".into(), against: "bbr".into() };
+    let mut words = std::env::args().skip(1).filter(|a| a != "--bench");
+    while let Some(word) = words.next() {
+        let value = words.next().ok_or(format!("{word} needs a value"))?;
+        match word.as_str() {
+            "--pairs" => options.pairs = value.parse()?,
+            "--seconds" => options.seconds = value.parse()?,
+            "--cc" => options.algorithm = value,
+            "--against" => options.against = value,
+            _ => return Err(format!("unknown option {word}").into()),
+        }
+    }
+    Ok(options)
+}
+
+fn run(options: &Options) -> Result<()> {
+    let algorithm = Algorithm::by_name(&options.algorithm)?;
+    let suffix = format!("_{:04x}", std::process::id() & 0xffff);
+    let loaded = load(&Params::defaults(algorithm), &LoadOptions { suffix, ..LoadOptions::default() })?;
+    println!(
+        "{} pairs of {} s, one flow over veth; CPU seconds per gigabyte",
+        options.pairs, options.seconds
+    );
+    for (shape, tso) in [("64 KB packets (TSO)", "on"), ("1500-byte packets", "off")] {
+        let path = Path::new(tso)?;
+        path.flow(loaded.kernel_name(), Duration::from_secs(1))?; // warms up caches, buffers and the clock
+        let mut pairs = Vec::new();
+        for _ in 0..options.pairs {
+            let ours = path.flow(loaded.kernel_name(), Duration::from_secs(options.seconds))?;
+            let theirs = path.flow(&options.against, Duration::from_secs(options.seconds))?;
+            pairs.push((ours, theirs));
+        }
+        report(shape, options, &pairs);
+    }
+    fallbacks(&loaded)
+}
+
+fn fallbacks(loaded: &Loaded) -> Result<()> {
+    match loaded.fallbacks()? {
+        0 => Ok(()),
+        n => Err(format!("{n} ACKs were handled without state: the figures are not the algorithm's").into()),
+    }
+}
+
+fn report(shape: &str, options: &Options, pairs: &[(Cost, Cost)]) {
+    let side = |pick: fn(&(Cost, Cost)) -> Cost| {
+        let per_gb = spread(pairs.iter().map(|p| pick(p).cpu_s_per_gb()));
+        let rate = spread(pairs.iter().map(|p| pick(p).gbit_per_s()));
+        format!("{:.4} ({:.4}-{:.4}) at {:.1} Gbit/s", per_gb[1], per_gb[0], per_gb[2], rate[1])
+    };
+    let ratio = spread(pairs.iter().map(|(ours, theirs)| ours.cpu_s_per_gb() / theirs.cpu_s_per_gb()));
+    println!("{shape}");
+    println!("  fp_{:<12} {}", options.algorithm, side(|p| p.0));
+    println!("  {:<15} {}", options.against, side(|p| p.1));
+    println!("  ratio           {:.3} (median of pairs; {:.3}-{:.3})", ratio[1], ratio[0], ratio[2]);
+}
+
+/// Least, median, most.
+fn spread(values: impl Iterator<Item = f64>) -> [f64; 3] {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    [values[0], values[values.len() / 2], values[values.len() - 1]]
+}
+
+#[derive(Clone, Copy)]
+struct Cost {
+    cpu_s: f64,
+    wall_s: f64,
+    bytes: u64,
+}
+
+impl Cost {
+    fn cpu_s_per_gb(self) -> f64 {
+        self.cpu_s * 1e9 / self.bytes as f64
+    }
+
+    fn gbit_per_s(self) -> f64 {
+        self.bytes as f64 * 8e-9 / self.wall_s
+    }
+}
+
+/// Two namespaces, each held by a thread, and a veth pair between them. They go away with the process at the latest.
+struct Path {
+    /// Runs flows: (algorithm, duration) to bytes.
+    requests: mpsc::Sender<(String, Duration)>,
+    results: mpsc::Receiver<std::result::Result<Cost, String>>,
+}
+
+impl Path {
+    fn new(tso: &'static str) -> Result<Path> {
+        let (requests, orders) = mpsc::channel::<(String, Duration)>();
+        let (answers, results) = mpsc::channel();
+        let (far_thread, far) = mpsc::channel();
+        let (peer_ready, ready) = mpsc::channel();
+        thread::spawn(move || {
+            let namespace = own_namespace().map_err(|e| e.to_string());
+            let receiving = namespace.is_ok();
+            let _ = far_thread.send(namespace);
+            if receiving && ready.recv().is_ok() {
+                receive();
+            }
+        });
+        let (built, done) = mpsc::channel();
+        thread::spawn(move || {
+            let build = || -> Result<()> { build_path(&far.recv()??, tso) };
+            let outcome = build().map_err(|e| e.to_string());
+            let usable = outcome.is_ok();
+            let _ = peer_ready.send(());
+            let _ = built.send(outcome);
+            while usable && let Ok((name, duration)) = orders.recv() {
+                let cost = send(&name, duration).map_err(|e| e.to_string());
+                if answers.send(cost).is_err() {
+                    break;
+                }
+            }
+        });
+        done.recv()??;
+        Ok(Path { requests, results })
+    }
+
+    fn flow(&self, congestion_control: &str, duration: Duration) -> Result<Cost> {
+        self.requests.send((congestion_control.to_owned(), duration))?;
+        Ok(self.results.recv()??)
+    }
+}
+
+/// Puts this thread into a new namespace; the path by which others can name it.
+fn own_namespace() -> Result<String> {
+    unshare(CloneFlags::CLONE_NEWNET)?;
+    Ok(format!("/proc/{}/task/{}/ns/net", std::process::id(), gettid()))
+}
+
+fn build_path(far: &str, tso: &str) -> Result<()> {
+    own_namespace()?;
+    command("ip link add fp0 type veth peer name fp1")?;
+    command(&format!("ip link set fp1 netns {far}"))?;
+    command(&format!("ip addr add {SENDER} dev fp0"))?;
+    command(&format!("ethtool -K fp0 tso {tso}"))?;
+    command("ip link set fp0 up")?;
+    in_namespace(far, vec![format!("ip addr add {RECEIVER} dev fp1"), "ip link set fp1 up".into()])
+}
+
+fn command(line: &str) -> Result<()> {
+    let words: Vec<&str> = line.split(' ').collect();
+    let output = Command::new(words[0]).args(&words[1..]).output();
+    let output =
+        output.map_err(|e| format!("{}: {e} (Debian: apt-get install iproute2 ethtool)", words[0]))?;
+    if !output.status.success() {
+        return Err(format!("{line}: {}", String::from_utf8_lossy(&output.stderr).trim()).into());
+    }
+    Ok(())
+}
+
+fn in_namespace(path: &str, lines: Vec<String>) -> Result<()> {
+    let file = fs::File::open(path)?;
+    // a thread of its own, so that this one stays where it is
+    let work = move || -> std::result::Result<(), String> {
+        nix::sched::setns(file, CloneFlags::CLONE_NEWNET).map_err(|e| e.to_string())?;
+        lines.iter().try_for_each(|line| command(line).map_err(|e| e.to_string()))
+    };
+    Ok(thread::spawn(work).join().map_err(|_| "the thread that configures the receiver panicked")??)
+}
+
+/// Takes one connection after the other and throws away what it brings.
+fn receive() {
+    let Ok(listener) = TcpListener::bind(SocketAddr::from(([169, 254, 77, 2], PORT))) else { return };
+    let mut buffer = vec![0; 1 << 18];
+    for mut connection in listener.incoming().flatten() {
+        while connection.read(&mut buffer).is_ok_and(|n| n > 0) {}
+    }
+}
+
+fn send(congestion_control: &str, duration: Duration) -> Result<Cost> {
+    let mut connection = connect()?;
+    setsockopt(&connection, TcpCongestion, &OsString::from(congestion_control))
+        .map_err(|e| format!("selecting {congestion_control}: {e}"))?;
+    let data = vec![0x5a; 1 << 18];
+    let (start, before) = (Instant::now(), cpu_s()?);
+    let mut bytes = 0;
+    while start.elapsed() < duration {
+        bytes += connection.write(&data)? as u64;
+    }
+    drop(connection);
+    Ok(Cost { cpu_s: cpu_s()? - before, wall_s: start.elapsed().as_secs_f64(), bytes })
+}
+
+/// The receiver may not listen yet.
+fn connect() -> Result<TcpStream> {
+    let address = SocketAddr::from(([169, 254, 77, 2], PORT));
+    let deadline = Instant::now() + Duration::from_secs(5);
+    loop {
+        match TcpStream::connect_timeout(&address, Duration::from_secs(5)) {
+            Ok(connection) => return Ok(connection),
+            Err(e) if Instant::now() > deadline => {
+                return Err(format!("connecting to the receiver: {e}").into());
+            }
+            Err(_) => thread::sleep(Duration::from_millis(20)),
+        }
+    }
+}
+
+/// This process's own time and all CPUs' time in interrupts.
+fn cpu_s() -> Result<f64> {
+    let own = getrusage(UsageWho::RUSAGE_SELF)?;
+    let seconds = |t: nix::sys::time::TimeVal| t.tv_sec() as f64 + t.tv_usec() as f64 * 1e-6;
+    let stat = fs::read_to_string("/proc/stat")?;
+    let first = stat.lines().next().ok_or("/proc/stat is empty")?;
+    // cpu user nice system idle iowait irq softirq ..., in ticks
+    let field = |n: usize| first.split_whitespace().nth(n).and_then(|f| f.parse::<f64>().ok()).unwrap_or(0.0);
+    let ticks_per_s = sysconf(SysconfVar::CLK_TCK)?.unwrap_or(100) as f64;
+    Ok(seconds(own.user_time()) + seconds(own.system_time()) + (field(6) + field(7)) / ticks_per_s)
+}
