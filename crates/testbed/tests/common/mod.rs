@@ -1,0 +1,262 @@
+//! Scenarios, and looking from outside at what a run leaves behind.
+
+use fairpace_results::{Monitor, Silent};
+use fairpace_scenario::{Flow, Link, Scenario};
+use fairpace_testbed::{Error, Options, Outcome, measure};
+use nix::sched::{CloneFlags, setns};
+use std::fmt::Debug;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Real-time runs disturb each other: one at a time.
+pub(crate) fn exclusive() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+pub(crate) fn flow(name: &str, cc: &str, rtt_ms: u64) -> Flow {
+    Flow {
+        name: name.into(),
+        cc: cc.into(),
+        set: Vec::new(),
+        rtt: Duration::from_millis(rtt_ms),
+        start: Duration::ZERO,
+        stop: None,
+    }
+}
+
+/// The run ends with its window.
+pub(crate) fn scenario(
+    rate_mbps: u64,
+    buffer_bytes: u64,
+    window_s: (u64, u64),
+    flows: Vec<Flow>,
+) -> Scenario {
+    Scenario {
+        title: "test".into(),
+        why: String::new(),
+        seed: 1,
+        duration: Duration::from_secs(window_s.1),
+        window: (Duration::from_secs(window_s.0), Duration::from_secs(window_s.1)),
+        interval: Duration::from_millis(100),
+        links: vec![Link { name: "l".into(), rate_bps: rate_mbps * 1_000_000, buffer_bytes }],
+        flows,
+        hash: String::new(),
+    }
+}
+
+/// A machine that cannot run the testbed is reported, or is a failure if the kernel is required.
+pub(crate) fn skip_or_panic<T: Debug>(result: Result<T, Error>) {
+    match result {
+        Err(error @ (Error::NotPermitted { .. } | Error::NoTun { .. })) => skipped(&error.to_string()),
+        other => panic!("unexpected: {other:?}"),
+    }
+}
+
+fn skipped(why: &str) {
+    assert!(std::env::var_os("FAIRPACE_REQUIRE_KERNEL").is_none_or(|v| v != "1"), "required, but {why}");
+    eprintln!("SKIPPED: needs root and TUN, because {why}");
+}
+
+/// Measures without judging lateness: a test machine may be busy.
+pub(crate) fn measure_or_skip(scenario: &Scenario) -> Option<Outcome> {
+    match measure(scenario, &mut Silent, &Options::default()) {
+        Ok(outcome) => Some(outcome),
+        other => {
+            skip_or_panic(other);
+            None
+        }
+    }
+}
+
+/// Whether our algorithms can be loaded here.
+pub(crate) fn can_load() -> bool {
+    match fairpace_kernel::Features::probe().require() {
+        Ok(()) if fairpace_kernel::is_built() => true,
+        Ok(()) => {
+            skipped("this build has no kernel objects");
+            false
+        }
+        Err(error) => {
+            skipped(&error.to_string());
+            false
+        }
+    }
+}
+
+/// The congestion controls in the kernel that a run of process `pid` has loaded.
+pub(crate) fn loaded_by(pid: u32) -> Vec<String> {
+    let text = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap();
+    let ours = |name: &&str| {
+        let tag = name.split_once('.').map_or("", |(_, tag)| tag);
+        // The process id in base 36, and one digit more.
+        name.starts_with("fp_") && u32::from_str_radix(&tag[..tag.len().max(1) - 1], 36) == Ok(pid)
+    };
+    text.split_whitespace().filter(ours).map(str::to_owned).collect()
+}
+
+/// What this process has open and running.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Leaves {
+    descriptors: Vec<String>,
+    threads: usize,
+}
+
+impl Leaves {
+    pub(crate) fn now() -> Self {
+        let entries = |path| fs::read_dir(path).unwrap().map(|e| e.unwrap());
+        let target = |e: fs::DirEntry| fs::read_link(e.path()).map(|t| t.display().to_string());
+        let mut descriptors: Vec<String> = entries("/proc/self/fd").filter_map(|e| target(e).ok()).collect();
+        descriptors.retain(|t| !t.ends_with("/fd")); // the listing's own
+        descriptors.sort();
+        let testbeds = |e: &fs::DirEntry| {
+            fs::read_to_string(e.path().join("comm")).is_ok_and(|name| name.starts_with("fp-"))
+        };
+        Leaves { descriptors, threads: entries("/proc/self/task").filter(testbeds).count() }
+    }
+}
+
+/// Another network namespace, held open from outside.
+pub(crate) struct Held(OwnedFd);
+
+impl Held {
+    /// A namespace other than ours in which a process has a socket, now or within a second.
+    pub(crate) fn of_process(pid: u32) -> Option<Self> {
+        // SAFETY: no memory is involved.
+        let pidfd = owned(unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) })?;
+        for _ in 0..100 {
+            let names = fs::read_dir(format!("/proc/{pid}/fd")).ok()?.filter_map(|e| e.ok());
+            let numbers = names.filter_map(|e| e.file_name().to_str()?.parse::<i32>().ok());
+            let found = numbers.filter_map(|n| Self::of_descriptor(&pidfd, n)).next();
+            if found.is_some() {
+                return found;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        None
+    }
+
+    fn of_descriptor(pidfd: &OwnedFd, number: i32) -> Option<Self> {
+        /// linux/sockios.h
+        const SIOCGSKNS: libc::Ioctl = 0x894c;
+        // SAFETY: no memory is involved; the descriptor is open.
+        let copy = owned(unsafe { libc::syscall(libc::SYS_pidfd_getfd, pidfd.as_raw_fd(), number, 0) })?;
+        // SAFETY: this request takes no argument and returns a descriptor.
+        let namespace = owned(i64::from(unsafe { libc::ioctl(copy.as_raw_fd(), SIOCGSKNS) }))?;
+        let inode = |fd: &OwnedFd| nix::sys::stat::fstat(fd.as_fd()).ok().map(|s| s.st_ino);
+        let own = nix::sys::stat::stat("/proc/self/ns/net").ok().map(|s| s.st_ino);
+        (inode(&namespace) != own).then_some(Held(namespace))
+    }
+
+    fn inside<T: Send>(&self, look: impl FnOnce() -> T + Send) -> T {
+        std::thread::scope(|scope| {
+            let thread = scope.spawn(|| {
+                setns(&self.0, CloneFlags::CLONE_NEWNET).unwrap();
+                look()
+            });
+            thread.join().unwrap()
+        })
+    }
+
+    /// Its network devices.
+    pub(crate) fn devices(&self) -> Vec<String> {
+        let table = self.inside(|| fs::read_to_string("/proc/thread-self/net/dev").unwrap());
+        let name = |line: &str| line.split_once(':').map(|(name, _)| name.trim().to_owned());
+        table.lines().skip(2).filter_map(name).collect()
+    }
+
+    /// Neither a device nor a socket is left: once this handle is dropped, nothing keeps the namespace.
+    pub(crate) fn assert_empty(self) {
+        let mut left = (Vec::new(), String::new());
+        // The kernel tears down after the last descriptor is closed, not while.
+        for _ in 0..200 {
+            let sockets = self.inside(|| fs::read_to_string("/proc/thread-self/net/tcp").unwrap());
+            let devices = self.devices().into_iter().filter(|d| d.starts_with("fp-")).collect();
+            left = (devices, sockets.lines().skip(1).collect());
+            if left.0.is_empty() && left.1.is_empty() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        panic!("left in the namespace: {left:?}");
+    }
+}
+
+fn owned(raw: i64) -> Option<OwnedFd> {
+    // SAFETY: the system call that returned it has just made this descriptor for us.
+    (raw >= 0).then(|| unsafe { OwnedFd::from_raw_fd(raw as i32) })
+}
+
+/// Ends a run after some time, by request or by panic, and holds its namespace to look at afterwards.
+pub(crate) struct StopAfter {
+    seconds: f64,
+    panics: bool,
+    over: bool,
+    pub(crate) held: Option<Held>,
+}
+
+impl StopAfter {
+    pub(crate) fn request(seconds: f64) -> Self {
+        StopAfter { seconds, panics: false, over: false, held: None }
+    }
+
+    pub(crate) fn panic(seconds: f64) -> Self {
+        StopAfter { panics: true, ..Self::request(seconds) }
+    }
+}
+
+impl Monitor for StopAfter {
+    fn progress(&mut self, done_s: f64, _total_s: f64) {
+        if done_s >= self.seconds && !self.over {
+            self.over = true;
+            self.held = Held::of_process(std::process::id());
+            assert!(!self.panics, "a panic on purpose");
+        }
+    }
+
+    fn stop(&self) -> bool {
+        self.over
+    }
+}
+
+/// Starts the example program; `None` if this machine cannot run it. Returns when its run is on.
+pub(crate) fn spawn_pair(cc: &str) -> Option<Child> {
+    let program = std::env::current_exe().unwrap();
+    let program = program.parent().and_then(Path::parent).unwrap().join("examples/pair");
+    let mut child = Command::new(&program)
+        .args([cc, "50", "500", "20,20", "60"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap_or_else(|e| panic!("{}: {e}", program.display()));
+    let mut said = Vec::new();
+    for line in BufReader::new(child.stderr.take().unwrap()).lines() {
+        said.push(line.unwrap());
+        if said.last().is_some_and(|l| l == "running") {
+            // Into the middle of the transfer.
+            std::thread::sleep(Duration::from_secs(2));
+            return Some(child);
+        }
+    }
+    child.wait().unwrap();
+    skipped(&said.join("\n"));
+    None
+}
+
+/// Runs on a thread that has given up root (system calls change the thread, libc's wrappers the process).
+pub(crate) fn without_privileges<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    /// The user `nobody`.
+    const NOBODY: libc::c_long = 65534;
+    let thread = std::thread::spawn(move || {
+        // Fails if there was no privilege to begin with, which is as good.
+        // SAFETY: no memory is involved; what the process owns stays as it is.
+        let _ = unsafe { libc::syscall(libc::SYS_setresuid, NOBODY, NOBODY, NOBODY) };
+        work()
+    });
+    thread.join().unwrap()
+}

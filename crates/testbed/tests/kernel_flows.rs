@@ -1,0 +1,173 @@
+//! Real flows on this machine's kernel: what a run measures, and that it leaves nothing behind however it ends.
+//!
+//! Needs root and TUN. Elsewhere the tests say so and pass, unless FAIRPACE_REQUIRE_KERNEL=1.
+
+mod common;
+
+use common::{Held, Leaves, StopAfter, exclusive, flow, measure_or_skip, scenario};
+use fairpace_results::Silent;
+use fairpace_testbed::{Error, Options, measure, run};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
+
+/// TCP payload of a full packet over its length on the link: 1448 of 1514 bytes.
+const GOODPUT_PER_RATE: f64 = 1448.0 / 1514.0;
+
+#[test]
+fn one_cubic_flow_fills_its_link_at_exactly_the_links_rate() {
+    let _alone = exclusive();
+    let s = scenario(50, 500_000, (3, 10), vec![flow("a", "kernel:cubic", 20)]);
+    let Some(outcome) = measure_or_skip(&s) else { return };
+    outcome.run.check().unwrap();
+    let (flow, link) = (&outcome.run.summary.flows[0], &outcome.run.summary.links[0]);
+    assert!(link.utilization > 0.9 && link.utilization < 1.0001, "{link:?}");
+    let full = 50.0 * GOODPUT_PER_RATE;
+    assert!((flow.goodput_mbps / link.utilization - full).abs() < 0.01 * full, "{flow:?} of {full}");
+    // The path's RTT is the base and the queue: 500 kB at 50 Mbit/s is 80 ms at most, a packet 0.24 ms.
+    let rtt = flow.rtt_mean_ms.unwrap();
+    let waited = link.queue_delay_mean_ms.unwrap();
+    assert!((rtt - 20.0 - waited - 0.24).abs() < 0.1, "{rtt} against {waited}");
+    assert!(waited > 5.0 && link.queue_delay_p99_ms.unwrap() < 80.3, "{link:?}");
+    let told = &outcome.run.series.flows[0];
+    let last = told.cwnd_pkts.len() - 1;
+    assert!(
+        told.cwnd_pkts[last] > 80.0 && told.inflight_pkts[last] > 80.0,
+        "bandwidth-delay product: 83 packets"
+    );
+    assert!(told.pacing_mbps[last] > 40.0 && told.phase[last] == -1);
+    assert!(outcome.lateness.packets > 30_000 && outcome.run.notes[0].contains("lateness"));
+}
+
+#[test]
+fn a_flow_that_starts_late_and_stops_early_leaves_the_link_to_the_other() {
+    let _alone = exclusive();
+    let mut guest = flow("guest", "kernel:bbr", 10);
+    (guest.start, guest.stop) = (Duration::from_secs(2), Some(Duration::from_secs(4)));
+    let s = scenario(20, 200_000, (1, 6), vec![flow("host", "kernel:bbr", 20), guest]);
+    let Some(outcome) = measure_or_skip(&s) else { return };
+    outcome.run.check().unwrap();
+    let series = &outcome.run.series;
+    let mean_between = |flow: usize, from: f64, to: f64| {
+        let points = series.t_s.iter().zip(&series.flows[flow].goodput_mbps);
+        let inside: Vec<f32> = points.filter(|(t, _)| **t > from && **t <= to).map(|(_, v)| *v).collect();
+        f64::from(inside.iter().sum::<f32>()) / inside.len() as f64
+    };
+    assert_eq!(mean_between(1, 0.0, 2.0), 0.0, "the guest has not started");
+    assert!(mean_between(1, 2.5, 4.0) > 1.0, "the guest gets something");
+    assert_eq!(mean_between(1, 4.5, 6.0), 0.0, "the guest has stopped");
+    assert!(mean_between(0, 5.0, 6.0) > 17.0, "the host has the link again");
+    let guest = &series.flows[1];
+    assert!(guest.cwnd_pkts[5].is_nan() && !guest.cwnd_pkts[30].is_nan() && guest.cwnd_pkts[55].is_nan());
+    let host = &series.flows[0];
+    assert!(host.bw_mbps[15] > 15.0 && host.min_rtt_ms[15] >= 20.0 && host.phase[15] >= 0, "bbr tells all");
+}
+
+#[test]
+fn our_algorithms_run_with_parameters_of_their_own_and_are_gone_afterwards() {
+    let _alone = exclusive();
+    if !common::can_load() {
+        return;
+    }
+    let mut changed = flow("changed", "bbq", 10);
+    changed.set = vec![("alpha".into(), "5ms".into())];
+    let s = scenario(20, 200_000, (1, 3), vec![flow("default", "bbq", 10), changed]);
+    let Some(outcome) = measure_or_skip(&s) else { return };
+    for (summary, series) in outcome.run.summary.flows.iter().zip(&outcome.run.series.flows) {
+        assert!(summary.cc == "bbq" && summary.goodput_mbps > 1.0, "{summary:?}");
+        assert!(series.phase[20] >= 0 && series.bw_mbps[20] > 1.0 && series.min_rtt_ms[20] >= 10.0);
+    }
+    assert_eq!(common::loaded_by(std::process::id()), [""; 0]);
+}
+
+#[test]
+fn an_interrupted_run_ends_at_once_and_leaves_nothing() {
+    let _alone = exclusive();
+    let s = scenario(50, 500_000, (1, 30), vec![flow("a", "kernel:cubic", 20), flow("b", "kernel:bbr", 20)]);
+    let before = Leaves::now();
+    let (mut monitor, began) = (StopAfter::request(1.0), Instant::now());
+    match run(&s, &mut monitor, &Options::default()) {
+        Err(Error::Interrupted) => {}
+        other => return common::skip_or_panic(other),
+    }
+    assert!(began.elapsed() < Duration::from_secs(2), "took {:?}", began.elapsed());
+    monitor.held.expect("a run has sockets in a namespace").assert_empty();
+    assert_eq!(Leaves::now(), before);
+}
+
+#[test]
+fn a_panic_in_the_middle_of_a_run_leaves_nothing() {
+    let _alone = exclusive();
+    let s = scenario(50, 500_000, (1, 30), vec![flow("a", "kernel:cubic", 20)]);
+    let before = Leaves::now();
+    let mut monitor = StopAfter::panic(1.0);
+    let result = catch_unwind(AssertUnwindSafe(|| run(&s, &mut monitor, &Options::default())));
+    if let Ok(other) = result {
+        return common::skip_or_panic(other);
+    }
+    monitor.held.expect("a run has sockets in a namespace").assert_empty();
+    assert_eq!(Leaves::now(), before);
+}
+
+#[test]
+fn kill_minus_nine_in_the_middle_of_a_run_leaves_nothing() {
+    let _alone = exclusive();
+    let loads = common::can_load();
+    let Some(mut victim) = common::spawn_pair(if loads { "bbr1" } else { "kernel:bbr" }) else { return };
+    let held = Held::of_process(victim.id()).expect("a run has sockets in a namespace");
+    assert!(held.devices().iter().any(|d| d.starts_with("fp-")), "the run is on: {:?}", held.devices());
+    let pid = victim.id();
+    assert_eq!(common::loaded_by(pid).len(), usize::from(loads));
+    victim.kill().unwrap();
+    victim.wait().unwrap();
+    held.assert_empty();
+    let deadline = Instant::now() + Duration::from_secs(5);
+    while !common::loaded_by(pid).is_empty() && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(common::loaded_by(pid), [""; 0], "the algorithm has left the kernel");
+}
+
+#[test]
+fn an_algorithm_that_the_kernel_lacks_is_named_with_what_it_has() {
+    let _alone = exclusive();
+    let s = scenario(50, 500_000, (1, 2), vec![flow("a", "kernel:nonesuch", 20)]);
+    match measure(&s, &mut Silent, &Options::default()) {
+        Err(Error::UnknownCongestionControl { flow, name, available }) => {
+            assert_eq!((flow.as_str(), name.as_str()), ("a", "nonesuch"));
+            assert!(available.contains("cubic") || available.contains("reno"), "{available}");
+        }
+        other => common::skip_or_panic(other),
+    }
+}
+
+#[test]
+fn without_privileges_the_run_is_refused_before_anything_happens() {
+    let _alone = exclusive();
+    let s = scenario(50, 500_000, (1, 2), vec![flow("a", "bbr1", 20)]);
+    let error = common::without_privileges(move || run(&s, &mut Silent, &Options::default())).unwrap_err();
+    assert!(matches!(error, Error::NotPermitted { .. }), "{error:?}");
+    assert!(error.to_string().contains("namespace"));
+}
+
+#[test]
+fn without_tun_the_run_is_refused_with_the_path() {
+    let _alone = exclusive();
+    let s = scenario(50, 500_000, (1, 2), vec![flow("a", "kernel:cubic", 20)]);
+    let options = Options { tun: "/nonexistent/tun".into(), ..Options::default() };
+    let error = run(&s, &mut Silent, &options).unwrap_err();
+    assert!(
+        matches!(error, Error::NoTun { .. }) && error.to_string().contains("/nonexistent/tun"),
+        "{error}"
+    );
+}
+
+#[test]
+fn what_the_emulator_cannot_carry_is_refused() {
+    let _alone = exclusive();
+    let too_fast = scenario(40_000, 500_000, (1, 2), vec![flow("a", "kernel:cubic", 20)]);
+    let error = run(&too_fast, &mut Silent, &Options::default()).unwrap_err();
+    assert!(matches!(error, Error::TooFast { .. }) && error.to_string().contains("40000"), "{error}");
+    let too_large = scenario(100, 50_000_000_000, (1, 2), vec![flow("a", "kernel:cubic", 20)]);
+    let error = run(&too_large, &mut Silent, &Options::default()).unwrap_err();
+    assert!(matches!(error, Error::TooLarge { .. }), "{error}");
+}
