@@ -1,8 +1,8 @@
 //! Two or more flows over one bottleneck on this machine's kernel, as root:
 //!
-//!     cargo run --release -p fairpace-testbed --example pair -- CC [RATE_MBPS] [BUFFER_KB] [RTT_MS,...] [SECONDS] [WARMUP_S]
+//!     cargo run --release -p fairpace-testbed --example pair -- CC [RATE_MBPS] [BUFFER_KB] [RTT_MS,...] [SECONDS] [WARMUP_S] [STAGGER_S]
 //!
-//! e.g. `pair kernel:bbr 100 2000 10,50 60 20`. Flows start 5 s apart. Prints the summary and the notes.
+//! e.g. `pair kernel:bbr 100 2000 10,50 60 20`. Prints the summary and the notes.
 
 use fairpace_results::{Monitor, to_json};
 use fairpace_scenario::{Flow, Link, Scenario};
@@ -36,7 +36,7 @@ fn main() -> miette::Result<()> {
         cc: cc.to_owned(),
         set: Vec::new(),
         rtt: Duration::from_millis(rtt_ms.parse().unwrap_or(10)),
-        start: Duration::from_secs(5 * i as u64),
+        start: Duration::from_secs(number(6, "5") * i as u64),
         stop: None,
     };
     let scenario = Scenario {

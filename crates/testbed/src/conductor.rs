@@ -182,3 +182,61 @@ fn agenda(scenario: &Scenario, schedule: Schedule) -> Vec<(Nanos, Event)> {
     events.sort_unstable();
     events
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fairpace_scenario::Flow;
+    use std::time::Duration;
+
+    fn scenario(flows: &[(u64, Option<u64>)]) -> Scenario {
+        let flow = |(start, stop): &(u64, Option<u64>)| Flow {
+            name: "f".into(),
+            cc: "kernel:reno".into(),
+            set: Vec::new(),
+            rtt: Duration::from_millis(10),
+            start: Duration::from_secs(*start),
+            stop: stop.map(Duration::from_secs),
+        };
+        Scenario {
+            title: "t".into(),
+            why: String::new(),
+            seed: 1,
+            duration: Duration::from_secs(3),
+            window: (Duration::from_secs(1), Duration::from_secs(3)),
+            interval: Duration::from_secs(1),
+            links: Vec::new(),
+            flows: flows.iter().map(flow).collect(),
+            hash: String::new(),
+        }
+    }
+
+    const SCHEDULE: Schedule = Schedule { window: (SECOND, 3 * SECOND), interval: SECOND, end: 3 * SECOND };
+
+    #[test]
+    fn a_flow_is_sampled_before_it_stops_and_starts_after_others_are_sampled() {
+        let events = agenda(&scenario(&[(0, Some(2)), (2, None)]), SCHEDULE);
+        let expected = [
+            (0, Event::Start(0)),
+            (1, Event::Sample),
+            (1, Event::WindowOpens),
+            (2, Event::Sample),
+            (2, Event::Stop(0)),
+            (2, Event::Start(1)),
+            (3, Event::Sample),
+            (3, Event::WindowCloses),
+        ];
+        assert_eq!(events, expected.map(|(s, event)| (s * SECOND, event)));
+    }
+
+    #[test]
+    fn what_lies_beyond_the_end_does_not_happen() {
+        let events = agenda(&scenario(&[(3, None), (0, Some(9)), (2, Some(1))]), SCHEDULE);
+        let flows: Vec<Event> = events
+            .into_iter()
+            .map(|(_, event)| event)
+            .filter(|e| matches!(e, Event::Start(_) | Event::Stop(_)))
+            .collect();
+        assert_eq!(flows, [Event::Start(1)]);
+    }
+}

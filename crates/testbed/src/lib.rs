@@ -103,3 +103,66 @@ fn retry(attempts: u32, mut measure: impl FnMut() -> Result<Outcome, Error>) -> 
         repeats.push(format!("attempt {attempt} was disturbed and discarded: {why}"));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fairpace_results::{Cost, SCHEMA, ScenarioId, Series, Summary};
+    use std::time::Duration;
+
+    fn outcome(disturbed: Option<&str>) -> Outcome {
+        let summary = Summary {
+            schema: SCHEMA.into(),
+            on: "kernel".into(),
+            commit: "unknown".into(),
+            seed: 1,
+            scenario: ScenarioId { title: "t".into(), hash: "h".into() },
+            window_s: [0.0, 1.0],
+            flows: Vec::new(),
+            links: Vec::new(),
+            jain: None,
+            cost: Cost { wall_s: 1.0, cpu_s: 1.0, data_packets: 0 },
+        };
+        let zero = Duration::ZERO;
+        let lateness = Lateness {
+            packets: 1,
+            p50: zero,
+            p99: zero,
+            p999: zero,
+            max: zero,
+            late_share: 0.0,
+            lost_before_emulator: 0,
+        };
+        let run = Run { summary, series: Series::default(), notes: vec!["measured".into()] };
+        Outcome { run, lateness, disturbed: disturbed.map(str::to_owned) }
+    }
+
+    #[test]
+    fn a_disturbed_run_is_repeated_and_the_repeat_is_told() {
+        let mut runs = vec![outcome(None), outcome(Some("a stall"))];
+        let run = retry(3, || Ok(runs.pop().expect("two attempts"))).unwrap();
+        assert_eq!(run.notes.len(), 2);
+        assert!(run.notes[1].contains("attempt 1") && run.notes[1].contains("a stall"), "{:?}", run.notes);
+    }
+
+    #[test]
+    fn a_machine_that_stays_disturbed_gives_no_result() {
+        let mut tried = 0;
+        let result = retry(3, || {
+            tried += 1;
+            Ok(outcome(Some("a stall")))
+        });
+        assert!(matches!(result, Err(Error::Disturbed { attempts: 3, .. })), "{result:?}");
+        assert_eq!(tried, 3);
+    }
+
+    #[test]
+    fn other_failures_are_not_repeated() {
+        let mut tried = 0;
+        let result = retry(3, || {
+            tried += 1;
+            Err(Error::Interrupted)
+        });
+        assert!(matches!(result, Err(Error::Interrupted)) && tried == 1);
+    }
+}

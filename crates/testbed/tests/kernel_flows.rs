@@ -6,6 +6,7 @@ mod common;
 
 use common::{Held, Leaves, StopAfter, exclusive, flow, measure_or_skip, scenario};
 use fairpace_results::Silent;
+use fairpace_scenario::Link;
 use fairpace_testbed::{Error, Options, measure, run};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
@@ -63,6 +64,22 @@ fn a_flow_that_starts_late_and_stops_early_leaves_the_link_to_the_other() {
 }
 
 #[test]
+fn of_two_links_in_a_row_the_slower_one_has_the_queue() {
+    let _alone = exclusive();
+    let mut s = scenario(50, 200_000, (1, 3), vec![flow("a", "kernel:cubic", 10)]);
+    s.links.push(Link { name: "narrow".into(), rate_bps: 20_000_000, buffer_bytes: 50_000 });
+    let Some(outcome) = measure_or_skip(&s) else { return };
+    outcome.run.check().unwrap();
+    let [wide, narrow] = outcome.run.summary.links.as_slice() else { panic!("two links") };
+    assert!(narrow.utilization > 0.9 && wide.utilization < 0.5, "{wide:?} {narrow:?}");
+    assert!(narrow.queue_delay_mean_ms > wide.queue_delay_mean_ms, "{wide:?} {narrow:?}");
+    // 10 ms, the two queues, and 0.24 ms and 0.61 ms of transmission.
+    let expected = 10.85 + narrow.queue_delay_mean_ms.unwrap() + wide.queue_delay_mean_ms.unwrap();
+    let rtt = outcome.run.summary.flows[0].rtt_mean_ms.unwrap();
+    assert!((rtt - expected).abs() < 0.3, "{rtt} against {expected}");
+}
+
+#[test]
 fn our_algorithms_run_with_parameters_of_their_own_and_are_gone_afterwards() {
     let _alone = exclusive();
     if !common::can_load() {
@@ -90,7 +107,7 @@ fn an_interrupted_run_ends_at_once_and_leaves_nothing() {
         other => return common::skip_or_panic(other),
     }
     assert!(began.elapsed() < Duration::from_secs(2), "took {:?}", began.elapsed());
-    monitor.held.expect("a run has sockets in a namespace").assert_empty();
+    monitor.held.expect("the monitor was asked").assert_empty();
     assert_eq!(Leaves::now(), before);
 }
 
@@ -104,7 +121,7 @@ fn a_panic_in_the_middle_of_a_run_leaves_nothing() {
     if let Ok(other) = result {
         return common::skip_or_panic(other);
     }
-    monitor.held.expect("a run has sockets in a namespace").assert_empty();
+    monitor.held.expect("the monitor was asked").assert_empty();
     assert_eq!(Leaves::now(), before);
 }
 
@@ -113,8 +130,8 @@ fn kill_minus_nine_in_the_middle_of_a_run_leaves_nothing() {
     let _alone = exclusive();
     let loads = common::can_load();
     let Some(mut victim) = common::spawn_pair(if loads { "bbr1" } else { "kernel:bbr" }) else { return };
-    let held = Held::of_process(victim.id()).expect("a run has sockets in a namespace");
-    assert!(held.devices().iter().any(|d| d.starts_with("fp-")), "the run is on: {:?}", held.devices());
+    let held = Held::of_process(victim.id());
+    assert_eq!(held.devices(), ["fp-recv", "fp-send"], "the run is on");
     let pid = victim.id();
     assert_eq!(common::loaded_by(pid).len(), usize::from(loads));
     victim.kill().unwrap();

@@ -121,70 +121,82 @@ impl Leaves {
     }
 }
 
-/// Another network namespace, held open from outside.
-pub(crate) struct Held(OwnedFd);
+/// Other network namespaces, held open from outside.
+pub(crate) struct Held(Vec<OwnedFd>);
 
 impl Held {
-    /// A namespace other than ours in which a process has a socket, now or within a second.
-    pub(crate) fn of_process(pid: u32) -> Option<Self> {
+    /// All namespaces but ours in which a process has a socket or a TUN device open.
+    pub(crate) fn of_process(pid: u32) -> Self {
         // SAFETY: no memory is involved.
-        let pidfd = owned(unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) })?;
-        for _ in 0..100 {
-            let names = fs::read_dir(format!("/proc/{pid}/fd")).ok()?.filter_map(|e| e.ok());
-            let numbers = names.filter_map(|e| e.file_name().to_str()?.parse::<i32>().ok());
-            let found = numbers.filter_map(|n| Self::of_descriptor(&pidfd, n)).next();
-            if found.is_some() {
-                return found;
+        let pidfd = owned(unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) }).unwrap();
+        let entries = fs::read_dir(format!("/proc/{pid}/fd")).unwrap().filter_map(Result::ok);
+        let numbers = entries.filter_map(|e| e.file_name().to_str()?.parse::<i32>().ok());
+        let inode = |fd: &OwnedFd| nix::sys::stat::fstat(fd.as_fd()).unwrap().st_ino;
+        let mut seen = vec![nix::sys::stat::stat("/proc/self/ns/net").unwrap().st_ino];
+        let mut held = Vec::new();
+        for namespace in numbers.filter_map(|n| namespace_of(&pidfd, n)) {
+            if !seen.contains(&inode(&namespace)) {
+                seen.push(inode(&namespace));
+                held.push(namespace);
             }
-            std::thread::sleep(Duration::from_millis(10));
         }
-        None
+        Held(held)
     }
 
-    fn of_descriptor(pidfd: &OwnedFd, number: i32) -> Option<Self> {
-        /// linux/sockios.h
-        const SIOCGSKNS: libc::Ioctl = 0x894c;
-        // SAFETY: no memory is involved; the descriptor is open.
-        let copy = owned(unsafe { libc::syscall(libc::SYS_pidfd_getfd, pidfd.as_raw_fd(), number, 0) })?;
-        // SAFETY: this request takes no argument and returns a descriptor.
-        let namespace = owned(i64::from(unsafe { libc::ioctl(copy.as_raw_fd(), SIOCGSKNS) }))?;
-        let inode = |fd: &OwnedFd| nix::sys::stat::fstat(fd.as_fd()).ok().map(|s| s.st_ino);
-        let own = nix::sys::stat::stat("/proc/self/ns/net").ok().map(|s| s.st_ino);
-        (inode(&namespace) != own).then_some(Held(namespace))
-    }
-
-    fn inside<T: Send>(&self, look: impl FnOnce() -> T + Send) -> T {
-        std::thread::scope(|scope| {
-            let thread = scope.spawn(|| {
-                setns(&self.0, CloneFlags::CLONE_NEWNET).unwrap();
-                look()
-            });
-            thread.join().unwrap()
-        })
-    }
-
-    /// Its network devices.
+    /// Our network devices in them.
     pub(crate) fn devices(&self) -> Vec<String> {
-        let table = self.inside(|| fs::read_to_string("/proc/thread-self/net/dev").unwrap());
+        let tables = self.0.iter().map(|ns| inside(ns, || proc_net("dev")));
         let name = |line: &str| line.split_once(':').map(|(name, _)| name.trim().to_owned());
-        table.lines().skip(2).filter_map(name).collect()
+        let mut names: Vec<String> =
+            tables.flat_map(|t| t.lines().filter_map(name).collect::<Vec<_>>()).collect();
+        names.retain(|n| n.starts_with("fp-"));
+        names.sort();
+        names
     }
 
-    /// Neither a device nor a socket is left: once this handle is dropped, nothing keeps the namespace.
+    fn sockets(&self) -> Vec<String> {
+        let tables = self.0.iter().map(|ns| inside(ns, || proc_net("tcp")));
+        tables.flat_map(|t| t.lines().skip(1).map(str::to_owned).collect::<Vec<_>>()).collect()
+    }
+
+    /// Both ends of a run were there, and neither has a device or a socket left: once this handle is dropped, nothing
+    /// keeps the namespaces.
     pub(crate) fn assert_empty(self) {
-        let mut left = (Vec::new(), String::new());
+        assert_eq!(self.0.len(), 2, "a run has two namespaces");
         // The kernel tears down after the last descriptor is closed, not while.
         for _ in 0..200 {
-            let sockets = self.inside(|| fs::read_to_string("/proc/thread-self/net/tcp").unwrap());
-            let devices = self.devices().into_iter().filter(|d| d.starts_with("fp-")).collect();
-            left = (devices, sockets.lines().skip(1).collect());
-            if left.0.is_empty() && left.1.is_empty() {
+            if self.devices().is_empty() && self.sockets().is_empty() {
                 return;
             }
             std::thread::sleep(Duration::from_millis(10));
         }
-        panic!("left in the namespace: {left:?}");
+        panic!("left in the namespaces: {:?} {:?}", self.devices(), self.sockets());
     }
+}
+
+/// The namespace of a socket or TUN device that another process has open under this number.
+fn namespace_of(pidfd: &OwnedFd, number: i32) -> Option<OwnedFd> {
+    /// linux/sockios.h
+    const SIOCGSKNS: libc::Ioctl = 0x894c;
+    // SAFETY: no memory is involved; the descriptor is open.
+    let copy = owned(unsafe { libc::syscall(libc::SYS_pidfd_getfd, pidfd.as_raw_fd(), number, 0) })?;
+    // SAFETY: this request takes no argument and returns a descriptor.
+    owned(i64::from(unsafe { libc::ioctl(copy.as_raw_fd(), SIOCGSKNS) }))
+}
+
+/// Looks around inside a namespace.
+fn inside<T: Send>(namespace: &OwnedFd, look: impl FnOnce() -> T + Send) -> T {
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            setns(namespace, CloneFlags::CLONE_NEWNET).unwrap();
+            look()
+        });
+        thread.join().unwrap()
+    })
+}
+
+fn proc_net(table: &str) -> String {
+    fs::read_to_string(format!("/proc/thread-self/net/{table}")).unwrap()
 }
 
 fn owned(raw: i64) -> Option<OwnedFd> {
@@ -214,7 +226,7 @@ impl Monitor for StopAfter {
     fn progress(&mut self, done_s: f64, _total_s: f64) {
         if done_s >= self.seconds && !self.over {
             self.over = true;
-            self.held = Held::of_process(std::process::id());
+            self.held = Some(Held::of_process(std::process::id()));
             assert!(!self.panics, "a panic on purpose");
         }
     }
