@@ -21,7 +21,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use fairpace_cc::{Algorithm, Params};
-use fairpace_kernel::{LoadOptions, Loaded, load};
+use fairpace_kernel::{LoadOptions, Loaded, Program, load};
+use libbpf_rs::query::ProgInfoIter;
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::socket::{setsockopt, sockopt::TcpCongestion};
@@ -90,7 +91,33 @@ fn run(options: &Options) -> Result<()> {
         }
         report(shape, options, &pairs);
     }
+    programs(&loaded)?;
     fallbacks(&loaded)
+}
+
+/// How often each hook runs, and for how long: by the kernel's own statistics, which cost time themselves.
+fn programs(loaded: &Loaded) -> Result<()> {
+    // SAFETY: a system call without pointers; the result is a descriptor or a negative error
+    let statistics = unsafe { libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME) };
+    if statistics < 0 {
+        return Err(format!("enabling BPF statistics: error {statistics}").into());
+    }
+    let count = || -> Vec<(u64, u64)> {
+        let all: Vec<_> = ProgInfoIter::default().map(|p| (p.id, (p.run_cnt, p.run_time_ns))).collect();
+        let of = |p: &Program| all.iter().find(|(id, _)| *id == p.id).map_or((0, 0), |(_, counts)| *counts);
+        loaded.programs().iter().map(of).collect()
+    };
+    for tso in ["on", "off"] {
+        let before = count();
+        let cost = Path::new(tso)?.flow(loaded.kernel_name(), Duration::from_secs(2))?;
+        println!("hooks, tso {tso}: calls per MB, ns per call");
+        for ((program, after), before) in loaded.programs().iter().zip(count()).zip(before) {
+            let (calls, ns) = (after.0 - before.0, after.1 - before.1);
+            let per_mb = calls as f64 * 1e6 / cost.bytes as f64;
+            println!("  {:<16} {per_mb:>8.2} {:>8.0}", program.name, ns as f64 / calls.max(1) as f64);
+        }
+    }
+    Ok(())
 }
 
 fn fallbacks(loaded: &Loaded) -> Result<()> {

@@ -12,6 +12,8 @@ use miette::Diagnostic;
 pub enum Holder {
     /// The kernel itself or one of its modules.
     Kernel,
+    /// This process may not ask.
+    Unknown,
     /// A BPF struct_ops that is pinned at this path.
     Pinned(PathBuf),
     /// A BPF struct_ops that a running process holds: map and, if there is one, link.
@@ -27,6 +29,7 @@ impl fmt::Display for Holder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Holder::Kernel => write!(f, "the kernel's own"),
+            Holder::Unknown => write!(f, "by whom, only root may ask"),
             Holder::Pinned(path) => write!(f, "loaded and pinned at {}", path.display()),
             Holder::Process { map_id, link_id: Some(id) } => {
                 write!(f, "held by a running process (BPF map {map_id}, link {id})")
@@ -58,7 +61,7 @@ pub enum Error {
         lacks: &'static str,
     },
     /// The process may not load BPF programs.
-    #[error("loading congestion controls into the kernel needs {}", .missing.join(", "))]
+    #[error("the kernel lets this process neither load nor list congestion controls: it lacks {}", .missing.join(", "))]
     #[diagnostic(
         code(fairpace::kernel::not_permitted),
         help("run it as root (sudo); in a container also allow these capabilities")
@@ -214,7 +217,7 @@ impl Error {
 
 fn busy_help(name: &str, holder: &Holder) -> String {
     match holder {
-        Holder::Kernel => "choose another name with a suffix".to_owned(),
+        Holder::Kernel | Holder::Unknown => "choose another name with a suffix".to_owned(),
         Holder::Pinned(_) => {
             format!("it may be what you want: sockets can select {name} now; to replace it, unload it first")
         }

@@ -15,6 +15,7 @@ const FLOOR: (u32, u32) = (6, 1);
 /// Capabilities that loading a struct_ops program takes, with their numbers in linux/capability.h.
 const CAPABILITIES: [(&str, u32); 3] = [("CAP_BPF", 39), ("CAP_PERFMON", 38), ("CAP_NET_ADMIN", 12)];
 const CAP_SYS_ADMIN: u32 = 21;
+const STATUS: &str = "/proc/self/status";
 
 /// How a check came out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,7 +69,7 @@ pub(crate) struct Interface {
 impl Features {
     /// Looks at the running kernel and this process's rights. Never fails: what is wrong is in the checks.
     pub fn probe() -> Features {
-        Features::probe_at(Path::new("/sys/kernel/btf/vmlinux"), Path::new("/proc/self/status"))
+        Features::probe_at(Path::new("/sys/kernel/btf/vmlinux"), Path::new(STATUS))
     }
 
     /// The same with other files for the kernel's BTF and for the process's status (capabilities): for tests,
@@ -216,11 +217,21 @@ fn rights(missing: &[&'static str]) -> Check {
     Check::missing(what, format!("lacks {}", missing.join(", ")), matters, "run it as root (sudo)")
 }
 
+/// The kernel's BPF objects can only be walked through with this right; without it there seem to be none.
+pub(crate) fn require_walk() -> Result<(), Error> {
+    let may = effective_capabilities(Path::new(STATUS)) >> CAP_SYS_ADMIN & 1 == 1;
+    if may { Ok(()) } else { Err(Error::NotPermitted { missing: vec!["CAP_SYS_ADMIN"] }) }
+}
+
 /// Of the process whose status file this is. A file that cannot be read grants nothing.
-fn missing_capabilities(status: &Path) -> Vec<&'static str> {
+fn effective_capabilities(status: &Path) -> u64 {
     let text = fs::read_to_string(status).unwrap_or_default();
     let effective = text.lines().find_map(|line| line.strip_prefix("CapEff:"));
-    let bits = effective.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok()).unwrap_or(0);
+    effective.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok()).unwrap_or(0)
+}
+
+fn missing_capabilities(status: &Path) -> Vec<&'static str> {
+    let bits = effective_capabilities(status);
     let has = |number: u32| bits >> number & 1 == 1;
     // CAP_SYS_ADMIN stands in for the two that were split off it in 5.8, not for CAP_NET_ADMIN
     let lacks =

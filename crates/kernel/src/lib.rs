@@ -21,7 +21,7 @@ mod replay;
 pub use error::{Error, Holder};
 pub use features::{Check, Features, Standing};
 pub use list::{Entry, Status, list, unload};
-pub use load::{LoadOptions, Loaded, load};
+pub use load::{LoadOptions, Loaded, Program, load};
 pub use object::is_built;
 pub use observe::Flow;
 pub use replay::{Call, Replay};

@@ -11,7 +11,7 @@ use libbpf_rs::query::{LinkInfoIter, LinkTypeInfo, MapInfoIter};
 use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, MapType};
 
 use crate::load::available;
-use crate::{Error, Holder, bpffs, btf};
+use crate::{Error, Holder, bpffs, btf, features};
 
 /// How long the kernel may take to forget a name: it unregisters in a work queue.
 const FORGET: Duration = Duration::from_secs(2);
@@ -48,8 +48,9 @@ pub enum Status {
 /// All congestion controls that are BPF struct_ops, by name.
 ///
 /// # Errors
-/// No BTF, or no right to ask.
+/// No BTF, or no right to ask (CAP_SYS_ADMIN, for a walk through all BPF objects).
 pub fn list() -> Result<Vec<Entry>, Error> {
+    features::require_walk()?;
     let Some(layout) = Layout::of_kernel()? else { return Ok(Vec::new()) };
     let links: BTreeMap<u32, u32> = LinkInfoIter::default()
         .filter_map(|link| match link.info {
@@ -113,9 +114,10 @@ impl Entry {
 }
 
 /// Who has a name that the kernel offers.
-pub(crate) fn holder(name: &str) -> Result<Holder, Error> {
-    let entry = list()?.into_iter().find(|e| e.name == name && e.status != Status::Draining);
-    Ok(entry.map_or(Holder::Kernel, |e| e.holder()))
+pub(crate) fn holder(name: &str) -> Holder {
+    let Ok(entries) = list() else { return Holder::Unknown };
+    let entry = entries.into_iter().find(|e| e.name == name && e.status != Status::Draining);
+    entry.map_or(Holder::Kernel, |e| e.holder())
 }
 
 fn unpin(entry: &Entry, path: &Path) -> Result<(), Error> {

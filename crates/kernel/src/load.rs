@@ -2,11 +2,10 @@
 
 use std::fs;
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
 
 use fairpace_cc::{Algorithm, Params};
-use libbpf_rs::query::ProgInfoIter;
-use libbpf_rs::{Link, Map, MapCore, MapFlags, MapHandle, MapType, Object, Program};
+use libbpf_rs::{Link, Map, MapCore, MapFlags, MapHandle, MapType, Object};
 
 use crate::list::holder;
 use crate::object::{self, Setup};
@@ -37,8 +36,19 @@ pub struct Loaded {
     algorithm: Algorithm,
     pub(crate) storage: MapHandle,
     counters: MapHandle,
-    verified: Vec<(String, u32)>,
-    _link: Option<Link>,
+    programs: Vec<Program>,
+    _link: Link,
+}
+
+/// A program of a loaded algorithm: one hook.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Program {
+    /// Name of the hook.
+    pub name: String,
+    /// The kernel's id of the program.
+    pub id: u32,
+    /// Instructions that the verifier went through for it; 0 where the kernel (before 5.16) does not say.
+    pub verified_instructions: u32,
 }
 
 /// Loads an algorithm with these parameters and registers it; sockets can select it by
@@ -56,6 +66,10 @@ pub fn load(params: &Params, options: &LoadOptions) -> Result<Loaded, Error> {
     let setup = Setup { params, name: &name, deny_storage: options.deny_storage, replay: false };
     let mut object = object::load(&setup, &features)?;
 
+    let storage = map(&object, algorithm, |m| m.map_type() == MapType::SkStorage)?;
+    let counters = map(&object, algorithm, |m| m.name().to_string_lossy().ends_with(".bss"))?;
+    let programs = programs(&object)?;
+
     let mut link = attach(&mut object, &name, algorithm)?;
     if options.pin && features.interface.has_links {
         bpffs::prepare()?;
@@ -64,14 +78,7 @@ pub fn load(params: &Params, options: &LoadOptions) -> Result<Loaded, Error> {
     } else if options.pin {
         link.disconnect(); // without links a registration lasts until it is deleted
     }
-    Ok(Loaded {
-        name,
-        algorithm,
-        storage: map(&object, algorithm, |m| m.map_type() == MapType::SkStorage)?,
-        counters: map(&object, algorithm, |m| m.name().to_string_lossy().ends_with(".bss"))?,
-        verified: verified(&object)?,
-        _link: Some(link),
-    })
+    Ok(Loaded { name, algorithm, storage, counters, programs, _link: link })
 }
 
 impl Loaded {
@@ -96,9 +103,9 @@ impl Loaded {
         Ok(u64::from_ne_bytes(bytes))
     }
 
-    /// Each program with the number of instructions that the verifier went through for it.
-    pub fn verified_instructions(&self) -> &[(String, u32)] {
-        &self.verified
+    /// Its programs, one per hook.
+    pub fn programs(&self) -> &[Program] {
+        &self.programs
     }
 }
 
@@ -109,7 +116,7 @@ fn check_name(name: &str) -> Result<(), Error> {
         return Err(Error::BadName { name: name.to_owned() });
     }
     if available()?.iter().any(|n| n == name) {
-        return Err(Error::NameBusy { name: name.to_owned(), holder: holder(name)? });
+        return Err(Error::NameBusy { name: name.to_owned(), holder: holder(name) });
     }
     Ok(())
 }
@@ -130,7 +137,7 @@ fn attach(object: &mut Object, name: &str, algorithm: Algorithm) -> Result<Link,
         Ok(link) => Ok(link),
         // someone was faster since check_name
         Err(e) if e.kind() == libbpf_rs::ErrorKind::AlreadyExists => {
-            Err(Error::NameBusy { name: name.to_owned(), holder: holder(name)? })
+            Err(Error::NameBusy { name: name.to_owned(), holder: holder(name) })
         }
         Err(source) => Err(Error::Bpf { what, source, log }),
     }
@@ -141,9 +148,22 @@ fn map(object: &Object, algorithm: Algorithm, wanted: impl Fn(&Map<'_>) -> bool)
     MapHandle::try_from(&found).map_err(Error::bpf("keeping a map of the loaded object"))
 }
 
-fn verified(object: &Object) -> Result<Vec<(String, u32)>, Error> {
-    let ids = object.progs().filter(|p| p.autoload()).map(|p| Program::id_from_fd(p.as_fd()));
-    let ids = ids.collect::<Result<Vec<_>, _>>().map_err(Error::bpf("asking for the loaded programs"))?;
-    let ours = ProgInfoIter::default().filter(|info| ids.contains(&info.id));
-    Ok(ours.map(|info| (info.name.to_string_lossy().into_owned(), info.verified_insns)).collect())
+fn programs(object: &Object) -> Result<Vec<Program>, Error> {
+    let what = "asking for the loaded programs";
+    let loaded = object.progs().filter(|p| p.autoload());
+    loaded.map(|p| program(&p).map_err(Error::bpf(what))).collect()
+}
+
+/// By descriptor: walking the kernel's list, as libbpf-rs does, takes CAP_SYS_ADMIN.
+fn program(program: &libbpf_rs::Program<'_>) -> libbpf_rs::Result<Program> {
+    let mut info = libbpf_sys::bpf_prog_info::default();
+    let mut bytes = size_of_val(&info) as u32;
+    let fd = program.as_fd().as_raw_fd();
+    // SAFETY: info is plain data of the size given, without pointers that the kernel would follow
+    let result = unsafe { libbpf_sys::bpf_prog_get_info_by_fd(fd, &mut info, &mut bytes) };
+    if result < 0 {
+        return Err(io::Error::from_raw_os_error(-result).into());
+    }
+    let name = program.name().to_string_lossy().into_owned();
+    Ok(Program { name, id: info.id, verified_instructions: info.verified_insns })
 }

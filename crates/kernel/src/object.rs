@@ -169,5 +169,63 @@ pub(crate) fn explain(error: Error, log: String, name: &str, release: &str) -> E
     if log.contains("BEGIN PROG LOAD LOG") {
         return Error::Refused { name: name.to_owned(), release: release.to_owned(), log: last_lines(&log) };
     }
+    if source.kind() == libbpf_rs::ErrorKind::PermissionDenied {
+        // all capabilities, but those of a container's user namespace
+        return Error::NotPermitted { missing: vec!["the rights of root outside of any container"] };
+    }
     Error::Bpf { what, source, log: last_lines(&log) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failed(kind: std::io::ErrorKind) -> Error {
+        Error::Bpf { what: "loading".into(), source: std::io::Error::from(kind).into(), log: String::new() }
+    }
+
+    #[test]
+    fn a_failure_with_a_verifier_log_is_a_refusal_and_shows_its_end() {
+        let log: String = (0..100).map(|n| format!("line {n}\n")).collect();
+        let log = format!("-- BEGIN PROG LOAD LOG --\n{log}-- END PROG LOAD LOG --\n");
+        let error = explain(failed(std::io::ErrorKind::PermissionDenied), log, "fp_x", "6.18");
+        let Error::Refused { name, log, .. } = error else { panic!("{error}") };
+        assert_eq!(name, "fp_x");
+        assert!(log.contains("line 99") && !log.contains("line 50"), "{log}");
+    }
+
+    #[test]
+    fn a_denial_without_a_log_is_a_lack_of_rights() {
+        let error = explain(failed(std::io::ErrorKind::PermissionDenied), String::new(), "fp_x", "6.18");
+        assert!(matches!(error, Error::NotPermitted { .. }), "{error}");
+        let error = explain(failed(std::io::ErrorKind::OutOfMemory), "libbpf: no\n".into(), "fp_x", "6.18");
+        assert!(matches!(&error, Error::Bpf { log, .. } if log == "libbpf: no"), "{error}");
+    }
+
+    #[test]
+    fn the_objects_are_those_of_the_native_build() {
+        let Ok(objects) = built() else { return eprintln!("SKIPPED: this build has no kernel objects") };
+        let names: Vec<_> = objects.iter().map(|(name, _)| *name).collect();
+        let native: Vec<_> = Algorithm::all().map(Algorithm::name).collect();
+        assert_eq!(names, native);
+    }
+
+    /// The real verifier, and a program that it must refuse: the hook of another kernel.
+    #[test]
+    fn the_hook_of_another_kernel_is_refused_with_the_verifiers_words() {
+        let mut features = Features::probe();
+        if let Err(e) = features.require() {
+            let required = std::env::var("FAIRPACE_REQUIRE_KERNEL").is_ok_and(|v| v == "1");
+            assert!(!required, "FAIRPACE_REQUIRE_KERNEL=1, but: {e}");
+            return eprintln!("SKIPPED: the_hook_of_another_kernel because {e}");
+        }
+        features.interface.control_has_flag = !features.interface.control_has_flag;
+        let algorithm = Algorithm::by_name("bbr1").expect("it exists");
+        let params = Params::defaults(algorithm);
+        let setup = Setup { params: &params, name: "fp_refused", deny_storage: false, replay: false };
+        let error = load(&setup, &features).expect_err("it must not load");
+        let Error::Refused { name, log, .. } = &error else { panic!("{error:?}") };
+        assert_eq!(name, "fp_refused");
+        assert!(log.contains("cong_control"), "{log}");
+    }
 }

@@ -23,7 +23,8 @@ type Counts = BTreeMap<String, BTreeMap<String, u32>>;
 fn measured() -> Counts {
     let of = |algorithm: Algorithm| {
         let loaded = load_transient(algorithm.name());
-        (algorithm.name().to_owned(), loaded.verified_instructions().iter().cloned().collect())
+        let programs = loaded.programs().iter().map(|p| (p.name.clone(), p.verified_instructions));
+        (algorithm.name().to_owned(), programs.collect())
     };
     Algorithm::all().map(of).collect()
 }
