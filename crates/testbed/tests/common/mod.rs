@@ -245,7 +245,7 @@ pub(crate) fn spawn_pair(cc: &str) -> Option<Child> {
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
-        .unwrap_or_else(|e| panic!("{}: {e}", program.display()));
+        .unwrap_or_else(|e| panic!("{}: {e} (`cargo build --examples` makes it)", program.display()));
     let mut said = Vec::new();
     for line in BufReader::new(child.stderr.take().unwrap()).lines() {
         said.push(line.unwrap());
