@@ -5,7 +5,7 @@ mod common;
 use std::fs;
 use std::path::Path;
 
-use common::has_kernel;
+use common::{has_kernel, skipped};
 use fairpace_kernel::{Error, Features, Standing, is_built};
 
 const BTF: &str = "/sys/kernel/btf/vmlinux";
@@ -37,7 +37,7 @@ fn this_kernel_passes() {
 #[test]
 fn without_rights_the_missing_capabilities_are_named() {
     if !is_built() {
-        return eprintln!("SKIPPED: without_rights because this build has no kernel objects");
+        return skipped("without_rights", "this build has no kernel objects");
     }
     for (capabilities, lacking) in [
         (0, vec!["CAP_BPF", "CAP_PERFMON", "CAP_NET_ADMIN"]),
