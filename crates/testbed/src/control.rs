@@ -1,4 +1,5 @@
-//! Which congestion control each flow has, under which name the kernel knows it, and what it tells about itself.
+//! Which congestion control each flow has, under which name the kernel knows it, and what it tells about
+//! itself.
 
 use crate::telemetry::Inside;
 use crate::{Error, sockopt};
@@ -22,15 +23,16 @@ enum Control {
     Loaded(usize),
 }
 
-/// The flows' congestion controls. Ours are loaded for this run alone, under names of its own, and leave the kernel with
-/// this value or with the process, whichever ends first.
+/// The flows' congestion controls. Ours are loaded for this run alone, under names of its own, and leave the
+/// kernel with this value or with the process, whichever ends first.
 pub(crate) struct Controls {
     of_flow: Vec<Control>,
     loaded: Vec<Loaded>,
 }
 
 impl Controls {
-    /// Makes the scenario's algorithms available. Flows of one algorithm with the same parameters share a loaded object.
+    /// Makes the scenario's algorithms available. Flows of one algorithm with the same parameters share a
+    /// loaded object.
     ///
     /// # Errors
     /// [`Error::UnknownAlgorithm`], [`Error::Parameter`], [`Error::ForeignParameter`], [`Error::Kernel`].
@@ -62,7 +64,8 @@ impl Controls {
         }
     }
 
-    /// What the flow's algorithm tells of itself on this socket. An algorithm that tells nothing now is no failure of the run.
+    /// What the flow's algorithm tells of itself on this socket. An algorithm that tells nothing now is no
+    /// failure of the run.
     pub(crate) fn look_inside(&self, flow: usize, fd: BorrowedFd<'_>) -> Inside {
         match &self.of_flow[flow] {
             Control::Own(name) if name == "bbr" => sockopt::bbr_info(fd).map(Inside::from),

@@ -1,9 +1,9 @@
 //! The bottleneck in real time: reads packets from one TUN device, carries them through the elements of
 //! `fairpace-path`, and writes them to the other when they are due.
 //!
-//! Forward: a delay of half the flow's RTT, then the links in order. Backward: the other half. An element's times
-//! follow from when a packet was read, never from when the emulator got round to the element: a late write
-//! makes one packet late and leaves the link's rate as it is.
+//! Forward: a delay of half the flow's RTT, then the links in order. Backward: the other half. An element's
+//! times follow from when a packet was read, never from when the emulator got round to the element: a late
+//! write makes one packet late and leaves the link's rate as it is.
 
 use crate::Error;
 use crate::clock::{Clock, nanos};
@@ -18,8 +18,8 @@ use fairpace_scenario::Scenario;
 use std::io::ErrorKind;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Packets read from one device before what is due is written: bounds the lateness that a burst causes (a read
-/// takes about 1.7 us).
+/// Packets read from one device before what is due is written: bounds the lateness that a burst causes (a
+/// read takes about 1.7 us).
 const BATCH: usize = 32;
 /// Packets that are under way on both devices' account beyond what the links and delays hold.
 const SPARE_PACKETS: u64 = 1 << 16;
@@ -120,8 +120,8 @@ impl<'a> Emulator<'a> {
         })
     }
 
-    /// Carries packets until the end of the run, or until `stop` is set. Call it on a thread of its own: it changes the
-    /// thread's priority.
+    /// Carries packets until the end of the run, or until `stop` is set. Call it on a thread of its own: it
+    /// changes the thread's priority.
     ///
     /// # Errors
     /// [`Error::Emulator`] if a device fails or the buffers run out.
@@ -216,8 +216,8 @@ impl<'a> Emulator<'a> {
         }
     }
 
-    /// The earliest event. Of simultaneous ones the last link's comes first: an element is polled before something
-    /// is pushed into it.
+    /// The earliest event. Of simultaneous ones the last link's comes first: an element is polled before
+    /// something is pushed into it.
     fn next(&self) -> Option<(Nanos, Stage)> {
         let links = self.links.iter().enumerate().rev().map(|(i, l)| (l.next_event(), Stage::Link(i)));
         let forward = self.forward.iter().enumerate().map(|(i, d)| (d.next_event(), Stage::Forward(i)));
@@ -290,8 +290,8 @@ fn read(device: &Device, pool: &mut Pool) -> Result<Option<u16>, Error> {
     }
 }
 
-/// Buffers for twice what the links' queues hold, and for four bandwidth-delay products, as data and as many ACKs: in
-/// slow start senders put up to twice the link's rate on the path before the first loss comes back.
+/// Buffers for twice what the links' queues hold, and for four bandwidth-delay products, as data and as many
+/// ACKs: in slow start senders put up to twice the link's rate on the path before the first loss comes back.
 pub(crate) fn pool_packets(scenario: &Scenario) -> Result<u32, Error> {
     let rate_bps = scenario.links.iter().map(|l| l.rate_bps).max().unwrap_or(0);
     let longest_ns = scenario.flows.iter().map(|f| f.rtt.as_nanos()).max().unwrap_or(0);

@@ -97,7 +97,11 @@ pub enum Error {
     },
 
     /// A link is faster than the emulator.
-    #[error("link `{link}` has {} Mbit/s, more than the emulator can carry ({} Mbit/s)", rate_bps / 1_000_000, ceiling_bps / 1_000_000)]
+    #[error(
+        "link `{link}` has {} Mbit/s, more than the emulator can carry ({} Mbit/s)",
+        rate_bps / 1_000_000,
+        ceiling_bps / 1_000_000
+    )]
     #[diagnostic(
         code(fairpace::testbed::too_fast),
         help("lower the rate of the link, or run the scenario in the simulator")

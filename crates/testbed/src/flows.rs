@@ -1,7 +1,7 @@
 //! The flows: real TCP connections that send as fast as they may and receivers that count and discard.
 //!
-//! One thread writes for all senders, one reads for all receivers. Flow `i` sends from port
-//! [`FIRST_PORT`]` + i`, which is how the emulator and the receiver know it. A flow begins with its handshake.
+//! One thread writes for all senders, one reads for all receivers. Flow `i` sends from port [`FIRST_PORT`]`
+//! + i`, which is how the emulator and the receiver know it. A flow begins with its handshake.
 
 use crate::clock::Clock;
 use crate::namespace::End;
@@ -25,7 +25,8 @@ pub(crate) const FIRST_PORT: u16 = 10_000;
 pub(crate) const MAX_FLOWS: usize = u16::MAX as usize - FIRST_PORT as usize;
 /// Where the receiver listens.
 const RECEIVER_PORT: u16 = 5001;
-/// One write or read at most: large enough to make system calls rare, small enough to serve the flows in turn.
+/// One write or read at most: large enough to make system calls rare, small enough to serve the flows in
+/// turn.
 const CHUNK_BYTES: usize = 256 << 10;
 static CHUNK: [u8; CHUNK_BYTES] = [0; CHUNK_BYTES];
 /// How soon the threads see a request to stop.
@@ -47,8 +48,8 @@ fn abort_on_close(fd: BorrowedFd<'_>) -> nix::Result<()> {
     setsockopt(&fd, opt::Linger, &libc::linger { l_onoff: 1, l_linger: 0 })
 }
 
-/// The sockets of all flows, to be opened in the sender's namespace: `(flow's name, kernel's name of its congestion
-/// control)`.
+/// The sockets of all flows, to be opened in the sender's namespace: `(flow's name, kernel's name of its
+/// congestion control)`.
 ///
 /// # Errors
 /// [`Error::UnknownCongestionControl`], [`Error::Setup`].

@@ -1,8 +1,8 @@
 //! How late the emulator was, and how late it may be.
 //!
 //! Departures are computed, so a late write delays one packet and never slows the link down. What lateness
-//! does to a run is to add to some packets' RTT a delay that the scenario does not have. [`Tolerance`] says how
-//! much of that a scenario can bear; a run beyond it is not judged.
+//! does to a run is to add to some packets' RTT a delay that the scenario does not have. [`Tolerance`] says
+//! how much of that a scenario can bear; a run beyond it is not judged.
 
 use fairpace_path::Nanos;
 use hdrhistogram::Histogram;
@@ -55,8 +55,8 @@ impl fmt::Display for Lateness {
 /// What a scenario can bear.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tolerance {
-    /// A packet is late from here on: the larger of 5 ms (what a busy machine's scheduler does to anybody) and
-    /// 10 % of the smallest RTT (more would be visible in a flow's own RTT).
+    /// A packet is late from here on: the larger of 5 ms (what a busy machine's scheduler does to anybody)
+    /// and 10 % of the smallest RTT (more would be visible in a flow's own RTT).
     pub late: Duration,
     /// Part of the packets that may be late: 0.1 %, so that the 99.9th percentile is within bounds.
     pub late_share: f64,

@@ -1,16 +1,16 @@
 //! The testbed: a scenario with real TCP flows of the running kernel through an emulated bottleneck.
 //!
-//! [`run`] puts the senders into one network namespace and the receivers into another, joins the two by a TUN device
-//! each, and carries the packets between them through the elements of `fairpace-path`, driven by the real
-//! clock: the very links and delays that the simulator drives by a virtual one. It needs no netem, no qdisc and
-//! no name in the file system, and the kernel removes everything when the process ends, also by `kill -9`
-//! (how: `namespace.rs`).
+//! [`run`] puts the senders into one network namespace and the receivers into another, joins the two by a
+//! TUN device each, and carries the packets between them through the elements of `fairpace-path`, driven by
+//! the real clock: the very links and delays that the simulator drives by a virtual one. It needs no netem,
+//! no qdisc and no name in the file system, and the kernel removes everything when the process ends, also by
+//! `kill -9` (how: `namespace.rs`).
 //!
-//! Time on a real machine is not exact. Every packet's lateness is recorded, and a run that was disturbed more than
-//! its scenario bears is repeated or refused, never reported as if nothing had happened.
+//! Time on a real machine is not exact. Every packet's lateness is recorded, and a run that was disturbed
+//! more than its scenario bears is repeated or refused, never reported as if nothing had happened.
 //!
-//! This crate decides nothing about congestion, loads no algorithm by itself (`fairpace-kernel` does) and defines
-//! no metric (`fairpace-path` and `fairpace-results` do).
+//! This crate decides nothing about congestion, loads no algorithm by itself (`fairpace-kernel` does) and
+//! defines no metric (`fairpace-path` and `fairpace-results` do).
 
 mod clock;
 mod conductor;
@@ -36,10 +36,12 @@ use fairpace_results::{Monitor, Run};
 use fairpace_scenario::Scenario;
 use std::path::PathBuf;
 
-/// The fastest link that the emulator carries without holes on one core of 2.5 GHz: 290,000 packets per second each way.
+/// The fastest link that the emulator carries without holes on one core of 2.5 GHz: 290,000 packets per
+/// second each way.
 pub const MAX_RATE_BPS: u64 = 2_500_000_000;
 
-/// How often [`run_with_retries`] should try: a machine that disturbs three runs in a row will disturb the next one.
+/// How often [`run_with_retries`] should try: a machine that disturbs three runs in a row will disturb the
+/// next one.
 pub const ATTEMPTS: u32 = 3;
 
 /// What a run needs to know beside the scenario.
@@ -68,13 +70,14 @@ pub fn check_machine(options: &Options) -> Result<(), Error> {
 /// Runs a scenario once. It takes as long as the scenario lasts; nothing is left behind, whatever happens.
 ///
 /// # Errors
-/// Anything in [`Error`]; in particular [`Error::Interrupted`] when the monitor says so, and [`Error::Disturbed`] when the
-/// machine was too busy for the result to mean anything.
+/// Anything in [`Error`]; in particular [`Error::Interrupted`] when the monitor says so, and
+/// [`Error::Disturbed`] when the machine was too busy for the result to mean anything.
 pub fn run(scenario: &Scenario, monitor: &mut dyn Monitor, options: &Options) -> Result<Run, Error> {
     run_with_retries(scenario, monitor, options, 1)
 }
 
-/// Runs a scenario until a run was not disturbed, `attempts` times at most (see [`ATTEMPTS`]). Repeats are in the run's notes.
+/// Runs a scenario until a run was not disturbed, `attempts` times at most (see [`ATTEMPTS`]). Repeats are
+/// in the run's notes.
 ///
 /// # Errors
 /// As [`run`]; [`Error::Disturbed`] is the last attempt's.

@@ -1,9 +1,9 @@
 //! The two ends of the testbed: network namespaces that exist only as long as this process holds them.
 //!
 //! A namespace is created by a thread that leaves again at once; from then on it is kept alive by the
-//! descriptors that were opened inside: the TUN device and the sockets. Nothing has a name in the file system,
-//! so when the process ends, however it ends, the kernel closes the descriptors, and device, sockets and
-//! namespace are gone. The sockets are set to abort on close (`SO_LINGER` 0), since a connection that
+//! descriptors that were opened inside: the TUN device and the sockets. Nothing has a name in the file
+//! system, so when the process ends, however it ends, the kernel closes the descriptors, and device, sockets
+//! and namespace are gone. The sockets are set to abort on close (`SO_LINGER` 0), since a connection that
 //! winds down politely would keep its namespace for minutes.
 //!
 //! To look inside while a run lasts: `nsenter --net=/proc/PID/fd/FD`, with the FD that `-v` prints.
@@ -47,12 +47,13 @@ impl End {
 /// Both ends are neighbours on one link.
 const PREFIX_BITS: u8 = 30;
 
-/// Packets that may wait for the emulator to read them. The kernel's default of 500 is less than one window of
-/// a fast flow, and a packet lost here is a loss that the scenario does not have.
+/// Packets that may wait for the emulator to read them. The kernel's default of 500 is less than one window
+/// of a fast flow, and a packet lost here is a loss that the scenario does not have.
 const DEVICE_QUEUE_PACKETS: u32 = 10_000;
 
-/// Largest automatic send and receive buffer, bytes. The usual 4-6 MB limit a flow of 100 Mbit/s and 200 ms of RTT
-/// with a standing queue, silently. The kernel counts its own overhead too, so about half of it is data.
+/// Largest automatic send and receive buffer, bytes. The usual 4-6 MB limit a flow of 100 Mbit/s and 200 ms
+/// of RTT with a standing queue, silently. The kernel counts its own overhead too, so about half of it is
+/// data.
 const MAX_SOCKET_BUFFER_BYTES: u64 = 64 << 20;
 
 /// The end's device, and what else is worth keeping of the inside of its namespace.
@@ -74,8 +75,8 @@ impl Device {
     }
 }
 
-/// The transmit-drop counter of a device in the format of `/proc/net/dev`: name, then 8 columns for receive and 8
-/// for transmit, of which drops are the fourth.
+/// The transmit-drop counter of a device in the format of `/proc/net/dev`: name, then 8 columns for receive
+/// and 8 for transmit, of which drops are the fourth.
 fn transmit_drops(table: &str, device: &str) -> Option<u64> {
     let columns = table.lines().find_map(|line| line.trim().strip_prefix(device)?.strip_prefix(':'))?;
     columns.split_whitespace().nth(8 + 3)?.parse().ok()
@@ -89,8 +90,8 @@ pub(crate) fn probe() -> Result<(), Error> {
     on_own_thread("probe", enter_new)
 }
 
-/// Creates a namespace, sets it up as `end` and runs `work` inside; returns the device and what `work` made. The
-/// calling thread stays where it is.
+/// Creates a namespace, sets it up as `end` and runs `work` inside; returns the device and what `work` made.
+/// The calling thread stays where it is.
 ///
 /// # Errors
 /// [`Error::NotPermitted`], [`Error::Setup`], and whatever `work` returns.

@@ -3,8 +3,8 @@
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// `getsockopt` of a plain structure. The kernel may fill only the front of it (an older kernel, a smaller answer): the
-/// rest stays zero. Returns the structure and how many bytes of it were filled.
+/// `getsockopt` of a plain structure. The kernel may fill only the front of it (an older kernel, a smaller
+/// answer): the rest stays zero. Returns the structure and how many bytes of it were filled.
 ///
 /// # Safety
 /// Every bit pattern must be a valid `T`.
@@ -56,15 +56,16 @@ pub(crate) fn bbr_info(fd: BorrowedFd<'_>) -> Option<BbrInfo> {
     (length == size_of::<BbrInfo>()).then_some(info)
 }
 
-/// Reads and discards up to `limit` bytes without copying them (`MSG_TRUNC`, tcp(7)); 0 is the end of the stream.
+/// Reads and discards up to `limit` bytes without copying them (`MSG_TRUNC`, tcp(7)); 0 is the end of the
+/// stream.
 pub(crate) fn discard(fd: BorrowedFd<'_>, limit: usize) -> io::Result<usize> {
     // SAFETY: with MSG_TRUNC on a TCP socket nothing is written to the buffer, so it may be null.
     let n = unsafe { libc::recv(fd.as_raw_fd(), std::ptr::null_mut(), limit, libc::MSG_TRUNC) };
     usize::try_from(n).map_err(|_| io::Error::last_os_error())
 }
 
-/// Aborts a connection: unsent data is thrown away and the peer gets a RST (connect(2) with `AF_UNSPEC`). Unlike
-/// closing, it leaves the descriptor alone, which another thread may be using.
+/// Aborts a connection: unsent data is thrown away and the peer gets a RST (connect(2) with `AF_UNSPEC`).
+/// Unlike closing, it leaves the descriptor alone, which another thread may be using.
 pub(crate) fn abort(fd: BorrowedFd<'_>) -> io::Result<()> {
     let nobody = libc::sockaddr { sa_family: libc::AF_UNSPEC as libc::sa_family_t, sa_data: [0; 14] };
     // SAFETY: the pointer is to a live value of the given size.

@@ -47,7 +47,8 @@ impl From<BbrInfo> for Inside {
 
 /// BBRv1 tells its gains and not its phase, but each phase has its own pair of gains. `None`: not BBRv1's.
 fn phase_of_bbr1(pacing_gain_256: u32, cwnd_gain_256: u32) -> Option<Phase> {
-    /// 2/ln 2 = 2.885 in STARTUP for both, and its inverse for pacing in DRAIN; 2 for cwnd in PROBE_BW; 1 in PROBE_RTT.
+    /// 2/ln 2 = 2.885 in STARTUP for both, and its inverse for pacing in DRAIN; 2 for cwnd in PROBE_BW; 1 in
+    /// PROBE_RTT.
     const HIGH: u32 = 739;
     const INVERSE: u32 = 88;
     match (pacing_gain_256, cwnd_gain_256) {

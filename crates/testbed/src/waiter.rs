@@ -1,10 +1,10 @@
 //! How the emulator's thread waits: asleep while there is time, awake just before something is due.
 //!
-//! A sleeping thread wakes 50-100 us late even with real-time priority, which at 100 Mbit/s is a packet's length. So
-//! the thread sleeps until shortly before the next departure and reads its devices in a loop for the rest. The kernel
-//! takes the processor away for 50 ms from a real-time thread that does not let go of it (`sched_rt_runtime_us`), so
-//! waking early has a budget, and fast links do without: their packets follow each other so closely
-//! that the thread is awake anyway.
+//! A sleeping thread wakes 50-100 us late even with real-time priority, which at 100 Mbit/s is a packet's
+//! length. So the thread sleeps until shortly before the next departure and reads its devices in a loop for
+//! the rest. The kernel takes the processor away for 50 ms from a real-time thread that does not let go of
+//! it (`sched_rt_runtime_us`), so waking early has a budget, and fast links do without: their packets follow
+//! each other so closely that the thread is awake anyway.
 
 use crate::clock::Clock;
 use crate::namespace::Device;
@@ -22,8 +22,8 @@ const AWAKE_BEFORE_NS: Nanos = 60_000;
 const SLEEP_ONLY_FROM_BPS: u64 = 400_000_000;
 /// The budget: in each window of this length...
 const BUDGET_WINDOW_NS: Nanos = 100_000_000;
-/// ...the thread wakes early only while it has been awake for less than this: 80 %, where the kernel's limit is 95 % by
-/// default.
+/// ...the thread wakes early only while it has been awake for less than this: 80 %, where the kernel's limit
+/// is 95 % by default.
 const BUDGET_AWAKE_NS: Nanos = 80_000_000;
 /// The longest sleep, so that a request to stop is seen.
 const LONGEST_SLEEP_NS: Nanos = 10_000_000;

@@ -1,4 +1,5 @@
-//! Real flows on this machine's kernel: what a run measures, and that it leaves nothing behind however it ends.
+//! Real flows on this machine's kernel: what a run measures, and that it leaves nothing behind however it
+//! ends.
 //!
 //! Needs root and TUN. Elsewhere the tests say so and pass, unless FAIRPACE_REQUIRE_KERNEL=1.
 

@@ -159,8 +159,8 @@ impl Held {
         tables.flat_map(|t| t.lines().skip(1).map(str::to_owned).collect::<Vec<_>>()).collect()
     }
 
-    /// Both ends of a run were there, and neither has a device or a socket left: once this handle is dropped, nothing
-    /// keeps the namespaces.
+    /// Both ends of a run were there, and neither has a device or a socket left: once this handle is
+    /// dropped, nothing keeps the namespaces.
     pub(crate) fn assert_empty(self) {
         assert_eq!(self.0.len(), 2, "a run has two namespaces");
         // The kernel tears down after the last descriptor is closed, not while.
