@@ -1,7 +1,7 @@
 //! The flows: real TCP connections that send as fast as they may and receivers that count and discard.
 //!
-//! One thread writes for all senders, one reads for all receivers. Flow `i` sends from port [`FIRST_PORT`]`
-//! + i`, which is how the emulator and the receiver know it. A flow begins with its handshake.
+//! One thread writes for all senders, one reads for all receivers. Flow `i` sends from port
+//! `FIRST_PORT + i`, which is how the emulator and the receiver know it. A flow begins with its handshake.
 
 use crate::clock::Clock;
 use crate::namespace::End;
