@@ -330,6 +330,16 @@ fn cwnd_follows_its_target_up_by_what_is_acknowledged_and_down_at_once() {
 }
 
 #[test]
+fn the_first_ten_packets_grow_the_window_whatever_the_target() {
+    let mut f = Flow::start("bbr1", &[]);
+    let poor = ack(1).rtt(RTT).delivered(1, RTT).inflight(9); // bw of a packet per RTT: a target of 10
+    for delivered in 1..10 {
+        assert_eq!(f.on(poor).cwnd(), 10 + delivered);
+    }
+    assert_eq!(f.on(poor).cwnd(), 19);
+}
+
+#[test]
 fn cwnd_never_falls_below_four_without_loss() {
     let mut f = probe_bw(&[]);
     f.view.cwnd_pkts = 1;
@@ -452,6 +462,17 @@ fn after_probe_rtt_the_window_is_restored_and_the_next_one_is_ten_seconds_away()
     f.on(part(1).after(s(10)).rtt(RTT + 2000));
     assert_ne!(f.phase(), Phase::ProbeRtt);
     f.on(part(1).after(1).rtt(RTT + 2000));
+    assert_eq!(f.phase(), Phase::ProbeRtt);
+}
+
+#[test]
+fn each_probe_rtt_takes_a_round_of_its_own() {
+    let mut f = probe_rtt();
+    f.on(part(1).inflight(4)).on(round(4, ms(201)).inflight(4));
+    assert_ne!(f.phase(), Phase::ProbeRtt);
+    f.on(part(1).after(s(10) + 1));
+    assert_eq!(f.phase(), Phase::ProbeRtt);
+    f.on(part(1).inflight(4)).on(part(1).after(s(1)).inflight(4));
     assert_eq!(f.phase(), Phase::ProbeRtt);
 }
 

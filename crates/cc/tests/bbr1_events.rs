@@ -102,6 +102,27 @@ fn leaving_loss_restores_the_window_of_before_the_timeout() {
 }
 
 #[test]
+fn a_timeout_in_recovery_does_not_forget_the_window_of_before_it() {
+    let mut f = probe_bw_at(CRUISE, &[]);
+    let before = f.on(part(BDP)).cwnd();
+    f.recovery();
+    f.on(part(3).losses(2).inflight(300));
+    f.timeout();
+    f.on(part(1).inflight(3)).ca_state(CaState::Open);
+    assert_near(f.on(part(1)).cwnd(), before, 3);
+}
+
+#[test]
+fn a_loss_in_probe_rtt_does_not_forget_the_window_of_before_it() {
+    let mut f = probe_rtt();
+    f.on(part(1).inflight(4));
+    f.recovery().ca_state(CaState::Open);
+    f.on(round(4, ms(201)).inflight(4));
+    assert_ne!(f.phase(), Phase::ProbeRtt);
+    assert!(f.cwnd() >= 2 * BDP, "{}", f.cwnd());
+}
+
+#[test]
 fn undo_restarts_the_growth_measurement_and_leaves_the_window() {
     let mut f = startup(&[]);
     f.times(2, round(BDP, RTT).inflight(2 * BDP));
@@ -125,6 +146,11 @@ fn after_idle_the_flow_paces_at_bw_and_old_rtts_do_not_cause_probe_rtt() {
     f.on(part(1).rtt(RTT + 5000));
     assert_ne!(f.phase(), Phase::ProbeRtt);
     assert_eq!(f.cc.observe().min_rtt_us, Some(45_000), "but the old minimum has expired");
+    assert_eq!(
+        f.on(part(1).after(s(10) + 1).rtt(RTT + 5000)).phase(),
+        Phase::ProbeRtt,
+        "only the first ACKs are old"
+    );
 }
 
 #[test]
