@@ -154,6 +154,14 @@ fn after_idle_the_flow_paces_at_bw_and_old_rtts_do_not_cause_probe_rtt() {
 }
 
 #[test]
+fn a_pause_that_is_not_the_applications_changes_nothing() {
+    let mut f = probe_bw_at(UP, &[]);
+    let pacing = f.pacing();
+    assert_eq!(f.restart(s(15)).pacing(), pacing);
+    assert_eq!(f.on(part(1).rtt(RTT + 5000)).phase(), Phase::ProbeRtt);
+}
+
+#[test]
 fn idle_in_startup_keeps_the_gain() {
     let mut f = startup(&[]);
     let pacing = f.pacing();

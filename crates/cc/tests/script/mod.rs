@@ -219,11 +219,17 @@ impl Flow {
 
     /// Nothing in flight for this long, because there was nothing to send; then sending begins again.
     pub(crate) fn idle(&mut self, idle_us: u64) -> &mut Flow {
+        self.view.app_limited = true;
+        self.restart(idle_us);
+        self.view.app_limited = false;
+        self
+    }
+
+    /// Nothing in flight for this long, whatever the reason; then sending begins again.
+    pub(crate) fn restart(&mut self, idle_us: u64) -> &mut Flow {
         self.view.now_us += idle_us;
         self.view.inflight_pkts = 0;
-        self.view.app_limited = true;
         self.call(|cc, v, d| cc.on_event(Event::Restart, v, d));
-        self.view.app_limited = false;
         self
     }
 
