@@ -76,11 +76,11 @@
     output.textContent = t === null ? `${seconds(span[0])} to ${seconds(span[1])}` : `at ${seconds(t)}`;
   }
 
-  // Round ticks from one value to another, about `count` of them.
+  // Round ticks from one value to another, about `count` of them: as in scale.rs.
   function ticks(from, to, count) {
     const rough = (to - from) / Math.max(count, 2);
     const power = 10 ** Math.floor(Math.log10(rough));
-    const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= rough);
+    const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= 0.85 * rough);
     const found = [];
     for (let k = Math.ceil(from / step - 1e-9); k * step <= to + step * 1e-9; k++) found.push(k * step);
     return found;

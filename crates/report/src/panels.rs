@@ -43,11 +43,12 @@ impl Axes {
             };
             case.run.series.links.iter().flat_map(totals).collect::<Vec<_>>()
         });
-        let goodput = flows(|f| [&f.goodput_mbps, &[]]).min(2.0 * link_rate.max(1e-6));
+        // Beyond the link's rate there is only the burst that a filled hole releases: let it leave the plot.
+        let goodput = if link_rate > 0.0 { link_rate } else { flows(|f| [&f.goodput_mbps, &[]]) };
         // A gain of 2.885 on a first estimate is far above the link: such spikes would flatten the rest.
         let rate = flows(|f| [&f.pacing_mbps, &f.bw_mbps]).min(1.5 * link_rate.max(1e-6));
         Axes {
-            goodput: Axis::holding(goodput.max(link_rate), 5),
+            goodput: Axis::holding(goodput, 5),
             rtt: Axis::holding(flows(|f| [&f.rtt_ms, &f.min_rtt_ms]), 5),
             queue_delay: Axis::holding(queue_delay, 5),
             backlog: Axis::holding(backlog, 5),

@@ -50,16 +50,27 @@ pub(crate) fn rebin(t_s: &[f64], values: &[f32], bin_s: f64) -> (Vec<f64>, Vec<f
 struct Pen {
     data: String,
     at: Option<(i32, i32)>,
+    /// Where the last command stands in `data` and where it began, if it goes right: the next may prolong it.
+    flat: Option<(usize, i32)>,
 }
 
 impl Pen {
     /// Draws to a point, or starts there after a gap.
     fn to(&mut self, x: i32, y: i32) {
+        let flat = self.flat.take();
         // Writing to a String cannot fail.
         let _ = match self.at {
             None => write!(self.data, "M{x},{y}"),
-            Some(at) if at == (x, y) => return,
-            Some((x0, y0)) if y0 == y => write!(self.data, "h{}", x - x0),
+            Some(at) if at == (x, y) => {
+                self.flat = flat;
+                return;
+            }
+            Some((x0, y0)) if y0 == y => {
+                let (place, from) = flat.filter(|_| x > x0).unwrap_or((self.data.len(), x0));
+                self.data.truncate(place);
+                self.flat = (x > x0).then_some((place, from));
+                write!(self.data, "h{}", x - from)
+            }
             Some((x0, y0)) if x0 == x => write!(self.data, "v{}", y - y0),
             Some((x0, y0)) => write!(self.data, "l{},{}", x - x0, y - y0),
         };
@@ -201,6 +212,12 @@ mod tests {
     #[test]
     fn steps_hold_a_value_until_the_next() {
         assert_eq!(steps(&[0.0, 1.0, 2.0], &[10.0, 0.0, 0.0], &scale()), "M0,0h120v4000h120");
+    }
+
+    #[test]
+    fn equal_values_become_one_command() {
+        let data = line(&[0.0, 1.0, 2.0, 3.0, 4.0], &[5.0, 5.0, 5.0, 0.0, 0.0], &scale());
+        assert_eq!(data, "M0,2000h240l120,2000h120");
     }
 
     #[test]
