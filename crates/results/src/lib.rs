@@ -158,7 +158,7 @@ pub struct FlowSeries {
     /// The algorithm's pacing gain; 1 is neutral.
     #[serde(deserialize_with = "json::nulls")]
     pub pacing_gain: Vec<f32>,
-    /// The algorithm's phase, an index into [`Series`]-wide names known to `fairpace_cc::phase_name`; -1: unknown.
+    /// The algorithm's phase by its number in `cc/contract` (`fairpace_cc::Phase`); -1: unknown.
     pub phase: Vec<i8>,
 }
 
