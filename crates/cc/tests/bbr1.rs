@@ -241,6 +241,19 @@ fn bw_is_the_maximum_of_the_last_ten_rounds() {
 }
 
 #[test]
+fn when_the_maximum_leaves_the_window_the_best_of_its_later_quarters_take_over() {
+    // The filter remembers three samples: the best, the second best of later than a quarter of the window, the third
+    // of later than half. From round 0 on:
+    let fed = [800, 100, 100, 700, 200, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100];
+    let expect = [800, 800, 800, 800, 800, 800, 800, 800, 800, 800, 800, 700, 700, 700, 100];
+    let mut f = probe_bw(&[]);
+    for (pkts, max) in std::iter::zip(fed, expect) {
+        f.on(round(pkts, RTT));
+        assert_near(f.cc.observe().bw_Bps as f64, rate(max, 256), 1e3);
+    }
+}
+
+#[test]
 fn a_sample_that_the_application_limited_can_only_raise_bw() {
     let mut f = probe_bw(&[]);
     let bw = |f: &Flow| f.cc.observe().bw_Bps as f64;

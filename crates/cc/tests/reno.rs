@@ -60,6 +60,15 @@ fn loss_halves_and_growth_goes_on_from_there() {
 }
 
 #[test]
+fn a_reduction_discards_what_was_acknowledged_towards_the_next_packet() {
+    let mut f = reno();
+    f.view.ssthresh_pkts = 10;
+    f.on(ack(9)).recovery().ca_state(CaState::Open);
+    assert_eq!(f.on(ack(4)).cwnd(), 5);
+    assert_eq!(f.on(ack(1)).cwnd(), 6);
+}
+
+#[test]
 fn ssthresh_never_falls_below_two() {
     let mut f = reno();
     f.view.cwnd_pkts = 1;
