@@ -1,1 +1,75 @@
-//! Virtual-time driver: path elements and TCP models from a scenario file
+//! The virtual-time driver: runs a scenario of `fairpace-path` elements and `fairpace-tcp` flows, as fast as the
+//! machine can, and the same on every machine.
+//!
+//! Its speed comes from its shape. Departures from a FIFO and arrivals behind a constant delay are known when a
+//! packet enters, so the event queue holds one entry per flow and per link, not one per packet; packets wait in
+//! the rings of their link, ACKs in those of their flow. Nothing is allocated, hashed or called through a pointer
+//! per packet. Same scenario and seed: the same summary and series, bit for bit; only the cost differs.
+//!
+//! The topology is a chain of links that all flows share, then each flow's own delay to its receiver and back. An
+//! ACK meets no queue. What is not here: files and terminals (the CLI), packet formats, the real clock (the testbed).
+
+mod cost;
+mod engine;
+mod flow;
+mod queue;
+mod record;
+
+use fairpace_results::{Monitor, Run};
+use fairpace_scenario::Scenario;
+
+/// Why a scenario could not be run to its end.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum Error {
+    /// A flow names an algorithm that does not exist here.
+    #[error("flow \"{flow}\": {reason}")]
+    UnknownAlgorithm {
+        /// The flow's name.
+        flow: String,
+        /// What was asked for and what there is.
+        reason: fairpace_cc::UnknownAlgorithm,
+    },
+    /// A flow names one of the running kernel's algorithms.
+    #[error(
+        "flow \"{flow}\": \"{cc}\" is an algorithm of the running kernel and cannot be simulated; \
+         run the scenario on the testbed, or name one of {}", .known.join(", ")
+    )]
+    KernelOnly {
+        /// The flow's name.
+        flow: String,
+        /// The algorithm's name as written.
+        cc: String,
+        /// What can be simulated.
+        known: Vec<&'static str>,
+    },
+    /// A flow sets a parameter that its algorithm does not have or to a value that it cannot have.
+    #[error("flow \"{flow}\": {reason}")]
+    Parameter {
+        /// The flow's name.
+        flow: String,
+        /// Which one and what is allowed.
+        reason: Box<fairpace_cc::ParamError>,
+    },
+    /// There is nothing to simulate.
+    #[error("the scenario has no {what}; add at least one")]
+    Empty {
+        /// `links` or `flows`.
+        what: &'static str,
+    },
+    /// The monitor asked to stop. Nothing of such a run is returned, since its window is not complete.
+    #[error("stopped at {at_s:.1} s of {total_s:.1} s")]
+    Stopped {
+        /// Simulated time reached.
+        at_s: f64,
+        /// Simulated time wanted.
+        total_s: f64,
+    },
+}
+
+/// Runs a scenario. `summary.commit` is left `unknown`: the caller knows what it was built from.
+///
+/// # Errors
+/// See [`Error`].
+pub fn run(scenario: &Scenario, monitor: &mut dyn Monitor) -> Result<Run, Error> {
+    engine::Engine::new(scenario)?.run(scenario, monitor)
+}

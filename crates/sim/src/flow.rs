@@ -1,0 +1,195 @@
+//! One flow: its sender, its receiver, and the ACKs between them.
+
+use std::collections::VecDeque;
+
+use fairpace_cc::{Algorithm, Controller, Params};
+use fairpace_path::{Fifo, FlowMeter, Nanos, Packet, Schedule};
+use fairpace_scenario as scenario;
+use fairpace_tcp::{
+    Ack, HEADER_BYTES, MSS_BYTES, Receiver, ReceiverConfig, SYN_BYTES, Segment, Sender, SenderConfig, Wire,
+};
+
+use crate::Error;
+use crate::queue::NEVER;
+
+/// Where a flow is in its life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Waiting,
+    Open,
+    Stopped,
+}
+
+pub(crate) struct Flow {
+    pub(crate) sender: Sender<Controller>,
+    pub(crate) meter: FlowMeter,
+    receiver: Receiver,
+    /// On their way to the sender, with the time of arrival.
+    acks: VecDeque<(Nanos, Ack)>,
+    index: u32,
+    rtt_ns: Nanos,
+    start: Nanos,
+    stop: Nanos,
+    stage: Stage,
+    /// Retransmissions that the meter knows of.
+    metered_resent: u64,
+    /// Packets of any kind that entered the path, reached the receiver, were dropped.
+    pub(crate) entered_pkts: u64,
+    pub(crate) arrived_pkts: u64,
+    pub(crate) dropped_pkts: u64,
+    /// Of those that arrived, data.
+    pub(crate) data_pkts: u64,
+}
+
+/// The first link as a flow's sender sees it.
+struct Uplink<'a> {
+    link: &'a mut Fifo<Segment>,
+    now: Nanos,
+    flow: u32,
+    entered: &'a mut u64,
+    dropped: &'a mut u64,
+}
+
+impl Wire for Uplink<'_> {
+    #[inline]
+    fn send(&mut self, segment: Segment) {
+        let bytes = if segment.seq == Segment::SYN { SYN_BYTES } else { MSS_BYTES + HEADER_BYTES };
+        *self.entered += 1;
+        if self.link.push(self.now, Packet { flow: self.flow, bytes, payload: segment }).is_err() {
+            *self.dropped += 1;
+        }
+    }
+}
+
+pub(crate) fn nanos(time: std::time::Duration) -> Nanos {
+    Nanos::try_from(time.as_nanos()).unwrap_or(NEVER)
+}
+
+impl Flow {
+    /// `random` seeds the flow's own generator.
+    pub(crate) fn new(
+        flow: &scenario::Flow,
+        index: u32,
+        random: u32,
+        schedule: Schedule,
+    ) -> Result<Self, Error> {
+        let rtt_ns = nanos(flow.rtt);
+        let config = SenderConfig { random, ..SenderConfig::default() };
+        Ok(Flow {
+            sender: Sender::new(config, params(flow)?),
+            meter: FlowMeter::new(schedule),
+            receiver: Receiver::new(ReceiverConfig::linux(rtt_ns)),
+            acks: VecDeque::new(),
+            index,
+            rtt_ns,
+            start: nanos(flow.start),
+            stop: flow.stop.map_or(NEVER, nanos),
+            stage: Stage::Waiting,
+            metered_resent: 0,
+            entered_pkts: 0,
+            arrived_pkts: 0,
+            dropped_pkts: 0,
+            data_pkts: 0,
+        })
+    }
+
+    /// When the flow next has something to do.
+    #[inline]
+    pub(crate) fn next_event(&self) -> Nanos {
+        let life = match self.stage {
+            Stage::Waiting => return self.start,
+            Stage::Open => self.stop,
+            Stage::Stopped => NEVER,
+        };
+        let ack = self.acks.front().map_or(NEVER, |(at, _)| *at);
+        let sender = self.sender.next_timer().unwrap_or(NEVER);
+        let receiver = self.receiver.next_timer().unwrap_or(NEVER);
+        life.min(ack).min(sender).min(receiver)
+    }
+
+    /// Does everything that is due at `now`; packets go into `link`.
+    #[inline]
+    pub(crate) fn run(&mut self, now: Nanos, link: &mut Fifo<Segment>) {
+        let mut uplink = Uplink {
+            link,
+            now,
+            flow: self.index,
+            entered: &mut self.entered_pkts,
+            dropped: &mut self.dropped_pkts,
+        };
+        match self.stage {
+            Stage::Waiting if self.start <= now => {
+                self.stage = Stage::Open;
+                self.sender.connect(now, &mut uplink);
+                self.sender.supply(now, u64::MAX, &mut uplink);
+            }
+            Stage::Open if self.stop <= now => {
+                self.stage = Stage::Stopped;
+                self.sender.stop();
+            }
+            _ => {}
+        }
+        while let Some((_, ack)) = self.acks.front().filter(|(at, _)| *at <= now) {
+            self.sender.on_ack(now, ack, &mut uplink);
+            self.acks.pop_front();
+        }
+        if self.sender.next_timer().is_some_and(|at| at <= now) {
+            self.sender.on_timer(now, &mut uplink);
+        }
+        if self.receiver.next_timer().is_some_and(|at| at <= now) {
+            let ack = self.receiver.on_timer(now);
+            self.return_ack(now, ack);
+        }
+        let resent = self.sender.stats().resent_pkts;
+        if resent > self.metered_resent {
+            self.meter.retransmitted(now, resent - self.metered_resent);
+            self.metered_resent = resent;
+        }
+    }
+
+    /// A packet left the last link at `now`. The receiver is run at once, at the time of arrival: nothing can
+    /// come in between, as the delay is constant.
+    #[inline]
+    pub(crate) fn arrive(&mut self, now: Nanos, segment: Segment) {
+        let at = now + self.rtt_ns / 2;
+        if self.receiver.next_timer().is_some_and(|timer| timer < at) {
+            let due = self.receiver.next_timer().unwrap_or(at);
+            let ack = self.receiver.on_timer(due);
+            self.return_ack(due, ack);
+        }
+        self.arrived_pkts += 1;
+        if segment.seq != Segment::SYN {
+            self.data_pkts += 1;
+            self.meter.data(at, self.rtt_ns + now.saturating_sub(segment.sent));
+        }
+        let received = self.receiver.on_segment(at, segment);
+        if received.in_order_pkts > 0 {
+            self.meter.goodput(at, received.in_order_pkts * u64::from(MSS_BYTES));
+        }
+        self.return_ack(at, received.ack);
+    }
+
+    #[inline]
+    fn return_ack(&mut self, sent: Nanos, ack: Option<Ack>) {
+        if let Some(ack) = ack {
+            self.acks.push_back((sent + (self.rtt_ns - self.rtt_ns / 2), ack));
+        }
+    }
+}
+
+/// The algorithm of a flow with its parameters.
+fn params(flow: &scenario::Flow) -> Result<Params, Error> {
+    if flow.cc.starts_with("kernel:") {
+        let known = Algorithm::all().map(Algorithm::name).collect();
+        return Err(Error::KernelOnly { flow: flow.name.clone(), cc: flow.cc.clone(), known });
+    }
+    let algorithm = Algorithm::by_name(&flow.cc)
+        .map_err(|reason| Error::UnknownAlgorithm { flow: flow.name.clone(), reason })?;
+    let mut params = Params::defaults(algorithm);
+    for (name, value) in &flow.set {
+        params
+            .set(name, value)
+            .map_err(|reason| Error::Parameter { flow: flow.name.clone(), reason: Box::new(reason) })?;
+    }
+    Ok(params)
+}

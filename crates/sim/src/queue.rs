@@ -1,0 +1,95 @@
+//! The event queue: the next time of every element, in a tournament tree.
+//!
+//! Each element has one entry, so an entry is replaced, never inserted or removed: a walk from the leaf to the root.
+//! Among equal times the lower index wins, which makes the order of events a function of the scenario alone.
+
+use fairpace_path::Nanos;
+
+/// The time of an element that waits for nothing.
+pub(crate) const NEVER: Nanos = Nanos::MAX;
+
+#[derive(Debug, Clone)]
+pub(crate) struct Queue {
+    times: Vec<Nanos>,
+    /// `winners[1]` is the root; the parent of node n is n / 2; leaf i is node `times.len() + i`.
+    winners: Vec<u32>,
+}
+
+impl Queue {
+    /// A queue for `elements` elements, all of which wait for nothing.
+    pub(crate) fn new(elements: usize) -> Self {
+        let leaves = elements.next_power_of_two();
+        let mut queue = Queue { times: vec![NEVER; leaves], winners: vec![0; 2 * leaves] };
+        for i in 0..leaves {
+            queue.winners[leaves + i] = i as u32;
+        }
+        for node in (1..leaves).rev() {
+            queue.winners[node] = queue.winners[2 * node];
+        }
+        queue
+    }
+
+    /// The earliest time and whose it is.
+    #[inline]
+    pub(crate) fn first(&self) -> (Nanos, usize) {
+        let who = self.winners[1] as usize;
+        (self.times[who], who)
+    }
+
+    /// Sets the next time of an element.
+    #[inline]
+    pub(crate) fn set(&mut self, element: usize, at: Nanos) {
+        if self.times[element] == at {
+            return;
+        }
+        self.times[element] = at;
+        let mut node = (self.times.len() + element) / 2;
+        while node >= 1 {
+            let (left, right) = (self.winners[2 * node], self.winners[2 * node + 1]);
+            let right_wins = self.times[right as usize] < self.times[left as usize];
+            self.winners[node] = if right_wins { right } else { left };
+            node /= 2;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn equal_times_go_to_the_lower_index() {
+        let mut q = Queue::new(5);
+        for i in [4, 2, 3] {
+            q.set(i, 7);
+        }
+        assert_eq!(q.first(), (7, 2));
+        q.set(2, NEVER);
+        assert_eq!(q.first(), (7, 3));
+        q.set(0, 7);
+        assert_eq!(q.first(), (7, 0));
+    }
+
+    #[test]
+    fn a_queue_of_one_element_works() {
+        let mut q = Queue::new(1);
+        assert_eq!(q.first(), (NEVER, 0));
+        q.set(0, 3);
+        assert_eq!(q.first(), (3, 0));
+    }
+
+    proptest! {
+        #[test]
+        fn the_first_is_always_the_minimum(n in 1usize..70, sets in prop::collection::vec((0usize..70, 0u64..50), 1..200)) {
+            let mut q = Queue::new(n);
+            let mut times = vec![NEVER; n];
+            for (i, at) in sets {
+                q.set(i % n, at);
+                times[i % n] = at;
+                let least = times.iter().copied().zip(0..).min().unwrap();
+                prop_assert_eq!(q.first(), least);
+            }
+        }
+    }
+}

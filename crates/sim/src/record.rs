@@ -1,0 +1,68 @@
+//! Time series of what only the driver can see of a flow, and the run's summary.
+
+use fairpace_cc::NO_RATE;
+use fairpace_path::{Nanos, SECOND};
+use fairpace_results::{FlowSeries, Run, SCHEMA, ScenarioId, Series, Summary};
+use fairpace_scenario::Scenario;
+
+use crate::cost::Stopwatch;
+use crate::engine::Engine;
+use crate::flow::{Flow, nanos};
+
+/// Bytes per second to Mbit/s.
+const MBPS: f64 = 8e-6;
+/// Gains are in 1/256.
+const GAIN_UNIT: f32 = 256.0;
+
+/// Adds a point to a flow's series; NaN and -1 where there is nothing to say.
+pub(crate) fn sample(series: &mut FlowSeries, flow: &Flow) {
+    let observed = flow.sender.observe();
+    let alive = |x: f64| if observed.is_some() { x as f32 } else { f32::NAN };
+    let known = |x: Option<f64>| x.map_or(f32::NAN, |x| x as f32);
+    let rate = flow.sender.pacing_rate_Bps();
+    let paced = flow.sender.is_paced() && rate != NO_RATE;
+    series.cwnd_pkts.push(alive(f64::from(flow.sender.cwnd_pkts())));
+    series.inflight_pkts.push(alive(f64::from(flow.sender.in_flight_pkts())));
+    series.pacing_mbps.push(if paced { alive(rate as f64 * MBPS) } else { f32::NAN });
+    let bw = observed.map(|o| o.bw_Bps).filter(|bw| *bw > 0);
+    series.bw_mbps.push(known(bw.map(|bw| bw as f64 * MBPS)));
+    series.min_rtt_ms.push(known(observed.and_then(|o| o.min_rtt_us).map(|us| f64::from(us) / 1e3)));
+    let gain = observed.map(|o| o.pacing_gain_256).filter(|g| *g > 0);
+    series.pacing_gain.push(gain.map_or(f32::NAN, |g| g as f32 / GAIN_UNIT));
+    series.phase.push(observed.map_or(-1, |o| o.phase as i8));
+}
+
+/// Everything that the run measured.
+pub(crate) fn conclude(engine: Engine, scenario: &Scenario, stopwatch: &Stopwatch) -> Run {
+    let Engine { links, mut flows, mut series, points, .. } = engine;
+    let seconds = |t: Nanos| t as f64 / SECOND as f64;
+    for (flow, series) in flows.iter_mut().zip(&mut series) {
+        flow.meter.fill(series);
+    }
+    let flow_summaries = flows.iter().zip(&scenario.flows).map(|(flow, asked)| {
+        flow.meter.summary(&asked.name, &asked.cc, nanos(asked.rtt), nanos(asked.start))
+    });
+    let link_summaries = links
+        .iter()
+        .zip(&scenario.links)
+        .map(|(link, asked)| link.meter().summary(&asked.name, link.rate_bps()));
+    let mut summary = Summary {
+        schema: SCHEMA.to_owned(),
+        on: "sim".to_owned(),
+        commit: "unknown".to_owned(),
+        seed: scenario.seed,
+        scenario: ScenarioId { title: scenario.title.clone(), hash: scenario.hash.clone() },
+        window_s: [scenario.window.0.as_secs_f64(), scenario.window.1.as_secs_f64()],
+        flows: flow_summaries.collect(),
+        links: link_summaries.collect(),
+        jain: None,
+        cost: stopwatch.cost(flows.iter().map(|f| f.data_pkts).sum()),
+    };
+    summary.derive_fairness();
+    let series = Series {
+        t_s: points.into_iter().map(seconds).collect(),
+        flows: series,
+        links: links.iter().map(|link| link.meter().series().clone()).collect(),
+    };
+    Run { summary, series, notes: Vec::new() }
+}

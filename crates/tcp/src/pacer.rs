@@ -1,0 +1,133 @@
+//! Pacing by earliest departure time, and the size of bursts (Linux: tcp_update_skb_after_send, tcp_tso_autosize).
+
+use fairpace_cc::NO_RATE;
+
+use crate::{MSS_BYTES, Nanos};
+
+/// Linux does not pace the first packets of a connection: an initial window leaves at once.
+const UNPACED_PKTS: u64 = 10;
+/// The largest burst: 64 KiB less room for headers.
+const BURST_MAX_BYTES: u64 = 65_536 - 321;
+/// The least burst, Linux's tcp_min_tso_segs.
+const BURST_MIN_PKTS: u64 = 2;
+/// 64 KiB are added for each halving of the minimum RTT below 2^9 us x 16, Linux's tcp_tso_rtt_log.
+const BURST_RTT_SHIFT: u32 = 9;
+
+/// When the next burst may leave.
+#[derive(Debug, Clone)]
+pub(crate) struct Pacer {
+    pub(crate) enabled: bool,
+    /// In force; [`NO_RATE`]: none.
+    pub(crate) rate_Bps: u64,
+    /// Earliest departure of the next burst; once passed, departure of the last one.
+    departure: Nanos,
+    sent_pkts: u64,
+}
+
+impl Pacer {
+    pub(crate) fn new(enabled: bool) -> Self {
+        Pacer { enabled, rate_Bps: NO_RATE, departure: 0, sent_pkts: 0 }
+    }
+
+    /// True when the schedule forbids to send now.
+    pub(crate) fn blocks(&self, now: Nanos) -> bool {
+        self.enabled && self.departure > now
+    }
+
+    pub(crate) fn departure(&self) -> Nanos {
+        self.departure
+    }
+
+    /// How far the schedule is ahead.
+    pub(crate) fn lead_ns(&self, now: Nanos) -> Nanos {
+        self.departure.saturating_sub(now)
+    }
+
+    /// Books a burst and returns the time that its packets carry as sent.
+    ///
+    /// A sender that comes late catches up: the lateness is taken off the time to the next burst, but never more
+    /// than half of it.
+    pub(crate) fn book(&mut self, now: Nanos, pkts: u64) -> Nanos {
+        let prior = self.departure;
+        self.departure = prior.max(now);
+        let sent = self.departure;
+        self.sent_pkts += pkts;
+        if self.enabled && self.rate_Bps != NO_RATE && self.rate_Bps != 0 && self.sent_pkts >= UNPACED_PKTS {
+            let length = pkts * u64::from(MSS_BYTES) * 1_000_000_000 / self.rate_Bps;
+            self.departure += length - (length / 2).min(sent - prior);
+        }
+        sent
+    }
+
+    /// Packets in a full burst: about 1 ms at the pacing rate (`shift` 10), more on very short paths.
+    pub(crate) fn burst_pkts(&self, shift: u8, min_rtt_us: u64) -> u32 {
+        let halvings = min_rtt_us >> BURST_RTT_SHIFT;
+        let near = if halvings < 32 { BURST_MAX_BYTES >> halvings } else { 0 };
+        let bytes = ((self.rate_Bps >> shift) + near).min(BURST_MAX_BYTES);
+        (bytes / u64::from(MSS_BYTES)).max(BURST_MIN_PKTS) as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One packet per millisecond.
+    fn pacer() -> Pacer {
+        let mut p = Pacer::new(true);
+        p.rate_Bps = u64::from(MSS_BYTES) * 1000;
+        p.book(0, UNPACED_PKTS - 1);
+        p
+    }
+
+    #[test]
+    fn the_first_ten_packets_are_not_paced() {
+        let mut p = Pacer::new(true);
+        p.rate_Bps = 1000;
+        p.book(5, 5);
+        assert!(!p.blocks(5));
+        p.book(5, 5);
+        assert!(p.blocks(5));
+    }
+
+    #[test]
+    fn bursts_are_spaced_by_their_length() {
+        let mut p = pacer();
+        assert_eq!(p.book(0, 4), 0);
+        assert_eq!(p.departure(), 4_000_000);
+        assert!(p.blocks(3_999_999) && !p.blocks(4_000_000));
+        assert_eq!(p.book(4_000_000, 1), 4_000_000);
+        assert_eq!(p.departure(), 5_000_000);
+    }
+
+    #[test]
+    fn a_late_sender_gets_back_at_most_half_a_burst() {
+        let mut p = pacer();
+        p.book(0, 4);
+        p.book(4_500_000, 4);
+        assert_eq!(p.departure(), 8_000_000, "half a packet late, made up for");
+        p.book(100_000_000, 4);
+        assert_eq!(p.departure(), 102_000_000);
+    }
+
+    #[test]
+    fn without_pacing_nothing_is_ever_blocked() {
+        let mut p = pacer();
+        p.enabled = false;
+        p.book(7, 1000);
+        assert!(!p.blocks(7));
+    }
+
+    #[test]
+    fn bursts_last_a_millisecond_within_bounds() {
+        let mut p = pacer();
+        p.rate_Bps = 12_500_000; // 100 Mbit/s: 12207 bytes
+        assert_eq!(p.burst_pkts(10, 50_000), 8);
+        p.rate_Bps = 125_000;
+        assert_eq!(p.burst_pkts(10, 50_000), 2);
+        p.rate_Bps = 12_500_000_000;
+        assert_eq!(p.burst_pkts(10, 50_000), 45);
+        p.rate_Bps = 125_000;
+        assert_eq!(p.burst_pkts(10, 1_100), 11, "64 KiB / 4 on a path of 1.1 ms");
+    }
+}

@@ -1,0 +1,199 @@
+//! RTT estimates: smoothed RTT and RTO (RFC 6298 with Linux's floors), and the minimum RTT.
+
+use crate::{Nanos, US};
+
+/// Least variance term, and so the least time by which RTO exceeds the RTT: Linux's 200 ms; RFC 6298 asks for an
+/// RTO of 1 s at least.
+pub(crate) const RTO_MIN_US: u64 = 200_000;
+/// Linux's bound on a backed-off RTO.
+const RTO_MAX_US: u64 = 120_000_000;
+/// Before the first sample, RFC 6298 section 2.1.
+const RTO_INITIAL_US: u64 = 1_000_000;
+/// The minimum is over this window, Linux's tcp_min_rtt_wlen.
+const MIN_RTT_WINDOW: Nanos = 300 * 1_000_000_000;
+
+/// RFC 6298 as Linux's tcp_rtt_estimator keeps it: srtt times 8, deviations times 4.
+#[derive(Debug, Clone)]
+pub(crate) struct Rtt {
+    srtt_8us: u64,
+    mdev_4us: u64,
+    mdev_max_4us: u64,
+    rttvar_4us: u64,
+    /// The variance may fall once per round: when this packet is acknowledged.
+    round_end: u64,
+    rto_us: u64,
+    min: MinRtt,
+}
+
+impl Rtt {
+    pub(crate) fn new() -> Self {
+        Rtt {
+            srtt_8us: 0,
+            mdev_4us: 0,
+            mdev_max_4us: 0,
+            rttvar_4us: 0,
+            round_end: 0,
+            rto_us: RTO_INITIAL_US,
+            min: MinRtt::default(),
+        }
+    }
+
+    /// Takes a sample; `una` and `nxt` tell the rounds. Ends back-off (RFC 6298 section 5).
+    pub(crate) fn sample(&mut self, rtt_us: u64, una: u64, nxt: u64) {
+        if self.srtt_8us == 0 {
+            self.srtt_8us = rtt_us << 3;
+            self.mdev_4us = rtt_us << 1;
+            self.rttvar_4us = self.mdev_4us.max(RTO_MIN_US);
+            self.mdev_max_4us = self.rttvar_4us;
+            self.round_end = nxt;
+        } else {
+            self.smooth(rtt_us, una, nxt);
+        }
+        self.srtt_8us = self.srtt_8us.max(1);
+        self.rto_us = ((self.srtt_8us >> 3) + self.rttvar_4us).min(RTO_MAX_US);
+    }
+
+    fn smooth(&mut self, rtt_us: u64, una: u64, nxt: u64) {
+        let error = rtt_us as i64 - (self.srtt_8us >> 3) as i64;
+        self.srtt_8us = self.srtt_8us.saturating_add_signed(error);
+        let mut change = error.abs() - (self.mdev_4us >> 2) as i64;
+        if error < 0 && change > 0 {
+            change >>= 3; // a falling RTT must not raise the RTO much (Eifel)
+        }
+        self.mdev_4us = self.mdev_4us.saturating_add_signed(change);
+        if self.mdev_4us > self.mdev_max_4us {
+            self.mdev_max_4us = self.mdev_4us;
+            self.rttvar_4us = self.rttvar_4us.max(self.mdev_max_4us);
+        }
+        if una > self.round_end {
+            if self.mdev_max_4us < self.rttvar_4us {
+                self.rttvar_4us -= (self.rttvar_4us - self.mdev_max_4us) >> 2;
+            }
+            self.round_end = nxt;
+            self.mdev_max_4us = RTO_MIN_US;
+        }
+    }
+
+    /// Doubles the RTO after it has expired.
+    pub(crate) fn back_off(&mut self) {
+        self.rto_us = (self.rto_us * 2).min(RTO_MAX_US);
+    }
+
+    pub(crate) fn sample_min(&mut self, now: Nanos, rtt_us: u64) {
+        self.min.update(now, rtt_us.max(1));
+    }
+
+    /// Smoothed RTT; 0 before the first sample.
+    pub(crate) fn srtt_us(&self) -> u64 {
+        self.srtt_8us >> 3
+    }
+
+    pub(crate) fn rto_us(&self) -> u64 {
+        self.rto_us
+    }
+
+    pub(crate) fn rto_ns(&self) -> Nanos {
+        self.rto_us * US
+    }
+
+    /// Minimum RTT; `u32::MAX` before the first sample.
+    pub(crate) fn min_us(&self) -> u64 {
+        self.min.get_us()
+    }
+}
+
+/// Windowed minimum by Kathleen Nichols: best, second and third best, each newer than the one before.
+#[derive(Debug, Clone, Copy)]
+struct MinRtt {
+    best: [(Nanos, u64); 3],
+}
+
+impl Default for MinRtt {
+    fn default() -> Self {
+        MinRtt { best: [(0, u64::from(u32::MAX)); 3] }
+    }
+}
+
+impl MinRtt {
+    fn get_us(&self) -> u64 {
+        self.best[0].1
+    }
+
+    fn update(&mut self, now: Nanos, rtt_us: u64) {
+        let new = (now, rtt_us);
+        let b = &mut self.best;
+        if rtt_us <= b[0].1 || now - b[2].0 > MIN_RTT_WINDOW {
+            *b = [new; 3];
+            return;
+        }
+        if rtt_us <= b[1].1 {
+            (b[1], b[2]) = (new, new);
+        } else if rtt_us <= b[2].1 {
+            b[2] = new;
+        }
+        let age = now - b[0].0;
+        if age > MIN_RTT_WINDOW {
+            *b = [b[1], b[2], new];
+            if now - b[0].0 > MIN_RTT_WINDOW {
+                *b = [b[1], b[2], new];
+            }
+        } else if b[1].0 == b[0].0 && age > MIN_RTT_WINDOW / 4 {
+            (b[1], b[2]) = (new, new);
+        } else if b[2].0 == b[1].0 && age > MIN_RTT_WINDOW / 2 {
+            b[2] = new;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: Nanos = 1_000_000_000;
+
+    #[test]
+    fn first_sample_sets_srtt_and_an_rto_of_three_rtts_or_200_ms_more() {
+        let mut r = Rtt::new();
+        assert_eq!(r.rto_us(), 1_000_000);
+        r.sample(50_000, 0, 10);
+        assert_eq!((r.srtt_us(), r.rto_us()), (50_000, 250_000));
+        let mut r = Rtt::new();
+        r.sample(500_000, 0, 10);
+        assert_eq!((r.srtt_us(), r.rto_us()), (500_000, 1_500_000));
+    }
+
+    #[test]
+    fn a_constant_rtt_brings_rto_to_srtt_plus_200_ms() {
+        let mut r = Rtt::new();
+        for i in 0..200 {
+            r.sample(500_000, i * 2, i * 2 + 1);
+        }
+        assert_eq!((r.srtt_us(), r.rto_us()), (500_000, 700_000));
+    }
+
+    #[test]
+    fn back_off_doubles_up_to_two_minutes_and_a_sample_ends_it() {
+        let mut r = Rtt::new();
+        r.sample(50_000, 0, 10);
+        r.back_off();
+        assert_eq!(r.rto_us(), 500_000);
+        (0..20).for_each(|_| r.back_off());
+        assert_eq!(r.rto_us(), 120_000_000);
+        r.sample(50_000, 1, 10);
+        assert!(r.rto_us() < 300_000);
+    }
+
+    #[test]
+    fn minimum_holds_for_its_window_and_then_gives_way() {
+        let mut r = Rtt::new();
+        r.sample_min(0, 10_000);
+        for t in 1..=300 {
+            r.sample_min(t * S, 20_000);
+            assert_eq!(r.min_us(), 10_000, "at {t} s");
+        }
+        r.sample_min(301 * S, 20_000);
+        assert_eq!(r.min_us(), 20_000);
+        r.sample_min(302 * S, 15_000);
+        assert_eq!(r.min_us(), 15_000);
+    }
+}

@@ -1,0 +1,379 @@
+//! What has become of every packet between the oldest unacknowledged and the next to send.
+//!
+//! A packet is outstanding, SACKed, lost, or lost and sent again; in flight is what has been sent and has neither
+//! arrived nor been given up (RFC 6675 "pipe"). Linux keeps its queue twice, by sequence and by time of sending.
+//! Here the second order comes for free: first transmissions are in sequence, and what was sent again is in a log
+//! in order of sending. Two cursors that only move forward make the cost of loss detection independent of what is
+//! in flight.
+
+use std::collections::VecDeque;
+
+use crate::bits::Bits;
+use crate::rate::Snapshot;
+
+/// Marks of a packet; Linux's TCPCB_*.
+pub(crate) mod mark {
+    pub(crate) const SACKED: u8 = 1;
+    pub(crate) const LOST: u8 = 2;
+    /// Sent again, and that transmission is believed in flight.
+    pub(crate) const RESENT: u8 = 4;
+    /// Sent again at some time.
+    pub(crate) const EVER_RESENT: u8 = 8;
+}
+
+const INITIAL_PKTS: usize = 64;
+
+#[derive(Debug, Clone)]
+pub(crate) struct Scoreboard {
+    /// Per packet, indexed by its number modulo the capacity, a power of two.
+    snapshots: Vec<Snapshot>,
+    marks: Vec<u8>,
+    /// The same as mark SACKED, to skip over what has arrived.
+    sacked: Bits,
+    /// Lost and not sent again.
+    pending: Bits,
+    /// No packet below this is pending.
+    pending_from: u64,
+    /// Oldest unacknowledged packet, and the next to be sent for the first time.
+    una: u64,
+    nxt: u64,
+    sacked_out: u32,
+    lost_out: u32,
+    retrans_out: u32,
+    /// Outstanding packets that were ever sent again.
+    ever_resent_out: u32,
+    /// Ever marked lost; wraps.
+    lost_pkts: u32,
+    /// One past the highest packet SACKed, or `una`.
+    fack: u64,
+    /// Below this, no packet is in its first transmission and neither SACKed nor lost.
+    first_sent_from: u64,
+    /// Packets sent again and when, in order of sending; entries go stale.
+    resent: VecDeque<(u64, u64)>,
+}
+
+impl Scoreboard {
+    pub(crate) fn new() -> Self {
+        Scoreboard {
+            snapshots: vec![Snapshot::default(); INITIAL_PKTS],
+            marks: vec![0; INITIAL_PKTS],
+            sacked: Bits::new(INITIAL_PKTS as u64),
+            pending: Bits::new(INITIAL_PKTS as u64),
+            pending_from: 0,
+            una: 0,
+            nxt: 0,
+            sacked_out: 0,
+            lost_out: 0,
+            retrans_out: 0,
+            ever_resent_out: 0,
+            lost_pkts: 0,
+            fack: 0,
+            first_sent_from: 0,
+            resent: VecDeque::new(),
+        }
+    }
+
+    pub(crate) fn una(&self) -> u64 {
+        self.una
+    }
+    pub(crate) fn nxt(&self) -> u64 {
+        self.nxt
+    }
+    pub(crate) fn fack(&self) -> u64 {
+        self.fack.max(self.una)
+    }
+    pub(crate) fn packets_out(&self) -> u32 {
+        (self.nxt - self.una) as u32
+    }
+    pub(crate) fn sacked_out(&self) -> u32 {
+        self.sacked_out
+    }
+    pub(crate) fn lost_out(&self) -> u32 {
+        self.lost_out
+    }
+    pub(crate) fn retrans_out(&self) -> u32 {
+        self.retrans_out
+    }
+    pub(crate) fn lost_pkts(&self) -> u32 {
+        self.lost_pkts
+    }
+    pub(crate) fn in_flight(&self) -> u32 {
+        self.packets_out() - self.sacked_out - self.lost_out + self.retrans_out
+    }
+    /// Nothing outstanding was SACKed, lost or sent again.
+    pub(crate) fn is_clean(&self) -> bool {
+        self.sacked_out | self.lost_out | self.ever_resent_out == 0
+    }
+
+    #[inline]
+    fn place(&self, seq: u64) -> usize {
+        seq as usize & (self.marks.len() - 1)
+    }
+    #[inline]
+    pub(crate) fn snapshot(&self, seq: u64) -> &Snapshot {
+        &self.snapshots[self.place(seq)]
+    }
+    #[inline]
+    pub(crate) fn marks(&self, seq: u64) -> u8 {
+        self.marks[self.place(seq)]
+    }
+
+    /// Adds `pkts` packets, sent for the first time and together.
+    #[inline]
+    pub(crate) fn send(&mut self, pkts: u32, snapshot: Snapshot) {
+        while self.packets_out() as usize + pkts as usize > self.marks.len() {
+            self.grow();
+        }
+        for seq in self.nxt..self.nxt + u64::from(pkts) {
+            let at = self.place(seq);
+            self.snapshots[at] = snapshot;
+            self.marks[at] = 0;
+        }
+        self.nxt += u64::from(pkts);
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let (old, new) = (self.marks.len(), self.marks.len() * 2);
+        let mut snapshots = vec![Snapshot::default(); new];
+        let mut marks = vec![0; new];
+        for seq in self.una..self.nxt {
+            snapshots[seq as usize & (new - 1)] = self.snapshots[seq as usize & (old - 1)];
+            marks[seq as usize & (new - 1)] = self.marks[seq as usize & (old - 1)];
+        }
+        (self.snapshots, self.marks) = (snapshots, marks);
+        self.sacked.grow(self.una..self.nxt);
+        self.pending.grow(self.una..self.nxt);
+    }
+
+    /// Takes `seq` out: it was sent again.
+    pub(crate) fn resend(&mut self, seq: u64, snapshot: Snapshot) {
+        let at = self.place(seq);
+        self.snapshots[at] = snapshot;
+        if self.marks[at] & mark::RESENT == 0 {
+            self.retrans_out += 1;
+        }
+        if self.marks[at] & mark::EVER_RESENT == 0 {
+            self.ever_resent_out += 1;
+        }
+        self.marks[at] |= mark::RESENT | mark::EVER_RESENT;
+        self.pending.clear(seq);
+        self.resent.push_back((seq, snapshot.sent_us));
+    }
+
+    /// The lowest packet that is lost and was not sent again.
+    pub(crate) fn next_pending(&mut self) -> Option<u64> {
+        if self.retrans_out >= self.lost_out {
+            return None;
+        }
+        self.pending_from = self.pending_from.max(self.una);
+        let found = self.pending.next_set(self.pending_from, self.nxt);
+        self.pending_from = found.unwrap_or(self.nxt);
+        found
+    }
+
+    /// How many packets from `seq` on are pending in a row, up to `most`.
+    pub(crate) fn pending_run(&self, seq: u64, most: u32) -> u32 {
+        let end = (seq + u64::from(most)).min(self.nxt);
+        (self.pending.next_clear(seq, end).unwrap_or(end) - seq) as u32
+    }
+
+    /// Marks a packet SACKed and returns the marks that it had. It must be outstanding and not SACKed.
+    pub(crate) fn sack(&mut self, seq: u64) -> u8 {
+        let at = self.place(seq);
+        let had = self.marks[at];
+        debug_assert!(had & mark::SACKED == 0 && (self.una..self.nxt).contains(&seq));
+        if had & mark::LOST != 0 {
+            self.lost_out -= 1;
+            if had & mark::RESENT != 0 {
+                self.retrans_out -= 1;
+                self.marks[at] &= !mark::RESENT;
+            }
+            self.marks[at] &= !mark::LOST;
+            self.pending.clear(seq);
+        }
+        self.marks[at] |= mark::SACKED;
+        self.sacked.set(seq);
+        self.sacked_out += 1;
+        self.fack = self.fack.max(seq + 1);
+        had
+    }
+
+    /// The first packet in `from..to` that has not been SACKed.
+    pub(crate) fn next_unsacked(&self, from: u64, to: u64) -> Option<u64> {
+        self.sacked.next_clear(from, to)
+    }
+
+    /// A retransmission turned out superfluous (D-SACK): it is not in flight any more.
+    pub(crate) fn retract_resent(&mut self, seq: u64) {
+        let at = self.place(seq);
+        if self.marks[at] & mark::RESENT != 0 {
+            self.marks[at] &= !mark::RESENT;
+            self.retrans_out -= 1;
+            if self.marks[at] & (mark::LOST | mark::SACKED) == mark::LOST {
+                self.set_pending(seq);
+            }
+        }
+    }
+
+    /// Forgets everything below `next` when nothing of it needs a look: see [`Scoreboard::is_clean`].
+    #[inline]
+    pub(crate) fn ack_clean(&mut self, next: u64) {
+        debug_assert!(self.is_clean() && next <= self.nxt);
+        self.una = next;
+    }
+
+    /// Forgets the oldest packet and returns the marks that it had.
+    pub(crate) fn ack_one(&mut self) -> u8 {
+        let seq = self.una;
+        let at = self.place(seq);
+        let had = self.marks[at];
+        if had & mark::SACKED != 0 {
+            self.sacked_out -= 1;
+            self.sacked.clear(seq);
+        }
+        if had & mark::LOST != 0 {
+            self.lost_out -= 1;
+            self.pending.clear(seq);
+        }
+        if had & mark::RESENT != 0 {
+            self.retrans_out -= 1;
+        }
+        if had & mark::EVER_RESENT != 0 {
+            self.ever_resent_out -= 1;
+        }
+        self.marks[at] = 0;
+        self.una += 1;
+        had
+    }
+
+    /// Marks a packet lost, or lost again. Returns false when it has been SACKed or is marked already.
+    pub(crate) fn mark_lost(&mut self, seq: u64) -> bool {
+        let at = self.place(seq);
+        let had = self.marks[at];
+        if had & mark::SACKED != 0 || had & (mark::LOST | mark::RESENT) == mark::LOST {
+            return false;
+        }
+        if had & mark::RESENT != 0 {
+            self.marks[at] &= !mark::RESENT;
+            self.retrans_out -= 1;
+        }
+        if had & mark::LOST == 0 {
+            self.marks[at] |= mark::LOST;
+            self.lost_out += 1;
+        }
+        self.lost_pkts = self.lost_pkts.wrapping_add(1);
+        self.set_pending(seq);
+        true
+    }
+
+    fn set_pending(&mut self, seq: u64) {
+        self.pending.set(seq);
+        self.pending_from = self.pending_from.min(seq);
+    }
+
+    /// Takes back all LOST marks: the losses were none.
+    pub(crate) fn unmark_lost(&mut self) {
+        for seq in self.una..self.nxt {
+            let at = self.place(seq);
+            self.marks[at] &= !mark::LOST;
+        }
+        self.pending.clear_all();
+        self.lost_out = 0;
+        self.first_sent_from = self.una;
+    }
+
+    /// Marks lost what was sent before `(sent_us, seq)` of a delivered packet and is older than `age_us`. Returns
+    /// how long until the youngest of those that are not old enough yet will be, if there are any.
+    pub(crate) fn detect_lost(&mut self, delivered: (u64, u64), age_us: u64, now_us: u64) -> Option<u64> {
+        let first = self.detect_lost_in_first_transmission(delivered, age_us, now_us);
+        let again = self.detect_lost_again(delivered, age_us, now_us);
+        first.max(again)
+    }
+
+    fn detect_lost_in_first_transmission(
+        &mut self,
+        delivered: (u64, u64),
+        age: u64,
+        now_us: u64,
+    ) -> Option<u64> {
+        let mut wait = None;
+        let mut seq = self.first_sent_from.max(self.una);
+        while let Some(next) = self.sacked.next_clear(seq, self.nxt) {
+            seq = next;
+            let sent_us = self.snapshot(seq).sent_us;
+            let watched = self.marks(seq) & (mark::LOST | mark::EVER_RESENT) == 0;
+            if watched && (sent_us, seq) >= delivered {
+                break;
+            }
+            if watched && sent_us + age > now_us {
+                wait = wait.max(Some(sent_us + age - now_us));
+            } else if watched {
+                self.mark_lost(seq);
+            }
+            seq += 1;
+            if wait.is_none() {
+                self.first_sent_from = seq;
+            }
+        }
+        wait
+    }
+
+    fn detect_lost_again(&mut self, delivered: (u64, u64), age_us: u64, now_us: u64) -> Option<u64> {
+        let mut wait = None;
+        let mut at = 0;
+        while let Some(&(seq, sent_us)) = self.resent.get(at) {
+            if (sent_us, seq) >= delivered {
+                break;
+            }
+            let stale = seq < self.una
+                || self.marks(seq) & (mark::SACKED | mark::RESENT) != mark::RESENT
+                || self.snapshot(seq).sent_us != sent_us;
+            if !stale && sent_us + age_us > now_us {
+                wait = wait.max(Some(sent_us + age_us - now_us));
+                at += 1;
+                continue;
+            }
+            if !stale {
+                self.mark_lost(seq);
+            }
+            if at == 0 {
+                self.resent.pop_front();
+            } else {
+                at += 1;
+            }
+        }
+        wait
+    }
+
+    /// After a timeout: the oldest packet is lost, and so is every other that is older than `age_us`.
+    pub(crate) fn mark_lost_by_timeout(&mut self, age_us: u64, now_us: u64) {
+        for seq in self.una..self.nxt {
+            if seq == self.una || self.snapshot(seq).sent_us + age_us <= now_us {
+                self.mark_lost(seq);
+            }
+        }
+    }
+
+    /// Recounts everything; for assertions.
+    #[cfg(debug_assertions)]
+    pub(crate) fn check(&self) {
+        let window = self.una..self.nxt;
+        let count = |m: u8| window.clone().filter(|s| self.marks(*s) & m != 0).count() as u32;
+        assert_eq!(self.sacked_out, count(mark::SACKED));
+        assert_eq!(self.lost_out, count(mark::LOST));
+        assert_eq!(self.retrans_out, count(mark::RESENT));
+        assert_eq!(self.ever_resent_out, count(mark::EVER_RESENT));
+        for seq in window {
+            let m = self.marks(seq);
+            let pending = m & (mark::LOST | mark::RESENT) == mark::LOST;
+            assert_eq!(self.pending.get(seq), pending, "packet {seq}");
+            assert_eq!(self.sacked.get(seq), m & mark::SACKED != 0, "packet {seq}");
+            assert!(!pending || seq >= self.pending_from, "packet {seq} is below the cursor");
+            assert!(
+                m & (mark::SACKED | mark::LOST) != mark::SACKED | mark::LOST,
+                "packet {seq} is SACKed and lost"
+            );
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Between the sender and its algorithm: the view, the decision, who changes cwnd when (Linux: tcp_cong_control).
+
+use fairpace_cc::{CaState, Decision, Event, Kind, NO_RATE, NO_RTT, View};
+
+use super::Sender;
+use super::ack::News;
+use crate::control::Control;
+use crate::rate::Sample;
+use crate::{MSS_BYTES, Nanos, US};
+
+/// Pacing rate of algorithms that do not set one, in per cent of cwnd per RTT: Linux's tcp_pacing_ss_ratio while
+/// cwnd is below half of ssthresh, then tcp_pacing_ca_ratio. It also sizes bursts when nothing is paced.
+const PACING_SLOW_START_PERCENT: u64 = 200;
+const PACING_AVOIDANCE_PERCENT: u64 = 120;
+
+impl<C: Control> Sender<C> {
+    /// What the algorithm may know between ACKs.
+    fn view(&self, now: Nanos) -> View {
+        let min_rtt_us = self.rtt.min_us() as u32;
+        View {
+            now_us: now / US,
+            delivered_us: self.rate.delivered_us,
+            pacing_rate_Bps: self.pacer.rate_Bps,
+            max_pacing_rate_Bps: self.config.max_pacing_rate_Bps,
+            mss_bytes: MSS_BYTES,
+            cwnd_pkts: self.cwnd,
+            prior_cwnd_pkts: self.recovery.prior_cwnd,
+            ssthresh_pkts: self.ssthresh,
+            inflight_pkts: self.board.in_flight(),
+            delivered_pkts: self.rate.delivered_pkts,
+            lost_pkts: self.board.lost_pkts(),
+            max_inflight_pkts: self.window_use.max_packets_out,
+            snd_una: sequence_number(self.board.una()),
+            snd_nxt: sequence_number(self.board.nxt()),
+            srtt_us: self.rtt.srtt_us() as u32,
+            min_rtt_us: if min_rtt_us == u32::MAX { NO_RTT } else { min_rtt_us },
+            departure_lead_us: (self.pacer.lead_ns(now) / US) as u32,
+            random: 0,
+            ca_state: self.ca_state,
+            pacing_shift: self.config.burst_shift,
+            paced: self.pacer.enabled,
+            cwnd_limited: self.window_use.is_cwnd_limited,
+            app_limited: self.rate.app_limited_until != 0,
+            is_app_limited: false,
+            is_ack_delayed: false,
+            is_ece: false,
+            sample_delivered_pkts: -1,
+            sample_interval_us: -1,
+            rtt_us: -1,
+            sample_prior_delivered_pkts: 0,
+            prior_inflight_pkts: 0,
+            acked_pkts: 0,
+            losses_pkts: 0,
+            reserved: 0,
+        }
+    }
+
+    fn decision(&self) -> Decision {
+        Decision {
+            pacing_rate_Bps: self.pacer.rate_Bps,
+            cwnd_pkts: self.cwnd,
+            ssthresh_pkts: self.ssthresh,
+            app_limited_until_pkts: 0,
+            reserved: 0,
+        }
+    }
+
+    fn apply(&mut self, d: &Decision) {
+        self.cwnd = d.cwnd_pkts.max(1);
+        self.ssthresh = d.ssthresh_pkts;
+        self.pacer.rate_Bps = d.pacing_rate_Bps;
+        if d.app_limited_until_pkts != 0 {
+            self.rate.app_limited_until = d.app_limited_until_pkts;
+        }
+    }
+
+    pub(super) fn start_congestion_control(&mut self, now: Nanos) {
+        let (view, mut d) = (View { random: self.config.random, ..self.view(now) }, self.decision());
+        self.control = Some(C::start(&self.params, &view, &mut d));
+        self.apply(&d);
+        // Linux paces sockets whose algorithm asks for it; a rate is the asking.
+        let asks = self.kind == Kind::OwnsCwnd && d.pacing_rate_Bps != NO_RATE;
+        self.pacer.enabled = asks || self.config.always_pace;
+    }
+
+    pub(super) fn tell(&mut self, now: Nanos, event: Event) {
+        let view = self.view(now);
+        self.tell_with(event, &view);
+    }
+
+    pub(super) fn tell_state(&mut self, now: Nanos, state: CaState) {
+        let view = View { ca_state: state, ..self.view(now) };
+        self.tell_with(Event::CaState, &view);
+    }
+
+    fn tell_with(&mut self, event: Event, view: &View) {
+        let mut d = self.decision();
+        if let Some(control) = &mut self.control {
+            control.on_event(event, view, &mut d);
+            self.apply(&d);
+        }
+    }
+
+    /// Every ACK, before recovery: RTT samples for algorithms that only grow cwnd (Linux: pkts_acked).
+    pub(super) fn sample_for_growth(&mut self, now: Nanos, news: &News) {
+        if self.kind == Kind::GrowsCwnd {
+            let view = View { acked_pkts: news.acked_pkts, rtt_us: signed(news.rtt_us), ..self.view(now) };
+            self.tell_with(Event::Sample, &view);
+        }
+    }
+
+    /// The turn of the algorithm on an ACK that newly delivered, newly lost and before had in flight so many.
+    #[inline]
+    pub(super) fn run_congestion_control(
+        &mut self,
+        now: Nanos,
+        news: &News,
+        sample: &Sample,
+        pkts: [u32; 3],
+    ) {
+        let [acked, lost, prior_in_flight] = pkts;
+        if self.kind == Kind::GrowsCwnd {
+            self.grow_or_reduce(now, news, acked, lost);
+            return;
+        }
+        let view = View {
+            is_app_limited: sample.is_app_limited,
+            sample_delivered_pkts: sample.delivered_pkts.map_or(-1, |n| n as i32),
+            sample_interval_us: signed(sample.interval_us),
+            rtt_us: signed(news.rtt_us),
+            sample_prior_delivered_pkts: sample.prior_delivered_pkts,
+            prior_inflight_pkts: prior_in_flight,
+            acked_pkts: acked,
+            losses_pkts: lost,
+            ..self.view(now)
+        };
+        let mut d = self.decision();
+        if let Some(control) = &mut self.control {
+            control.on_ack(&view, &mut d);
+            self.apply(&d);
+        }
+    }
+
+    fn grow_or_reduce(&mut self, now: Nanos, news: &News, acked: u32, lost: u32) {
+        if self.in_cwnd_reduction() {
+            self.reduce_cwnd(acked, lost, news.una_advanced());
+        } else if self.may_raise_cwnd(news) {
+            let (view, mut d) = (View { acked_pkts: acked, ..self.view(now) }, self.decision());
+            if let Some(control) = &mut self.control {
+                control.on_ack(&view, &mut d);
+                self.apply(&d);
+            }
+        }
+        self.set_default_pacing_rate();
+    }
+
+    /// Linux: tcp_may_raise_cwnd.
+    fn may_raise_cwnd(&self, news: &News) -> bool {
+        let reordered = self.recovery.reordering_pkts > super::recovery::REORDERING_PKTS;
+        news.una_advanced() || (reordered && news.sacked_any)
+    }
+
+    /// Linux: tcp_update_pacing_rate.
+    fn set_default_pacing_rate(&mut self) {
+        let srtt_us = self.rtt.srtt_us();
+        if srtt_us == 0 {
+            return;
+        }
+        let slow_start = self.cwnd < self.ssthresh / 2;
+        let percent = if slow_start { PACING_SLOW_START_PERCENT } else { PACING_AVOIDANCE_PERCENT };
+        let pkts = u64::from(self.cwnd.max(self.board.packets_out()));
+        let rate = pkts * u64::from(MSS_BYTES) * 10_000 * percent / srtt_us; // 10^6 us/s, 10^2 %
+        self.pacer.rate_Bps = rate.min(self.config.max_pacing_rate_Bps);
+    }
+}
+
+/// TCP's sequence number of a packet: the SYN has number 0.
+fn sequence_number(pkt: u64) -> u32 {
+    (pkt as u32).wrapping_mul(MSS_BYTES).wrapping_add(1)
+}
+
+fn signed<T: Into<u64>>(x: Option<T>) -> i32 {
+    x.map_or(-1, |x| i32::try_from(x.into()).unwrap_or(i32::MAX))
+}

@@ -1,0 +1,278 @@
+//! The sending end. `mod.rs` holds the state and the order of work on an ACK, as Linux's tcp_ack has it:
+//!
+//!   scoreboard (`ack.rs`) -> losses and recovery state (`recovery.rs`) -> rate sample -> congestion control
+//!   (`control.rs`) -> sending (`transmit.rs`); timers are in `timers.rs`.
+
+mod ack;
+mod congestion;
+mod recovery;
+mod timers;
+mod transmit;
+
+use fairpace_cc::{CaState, INFINITE, Kind, NO_RATE, Observation};
+
+use crate::control::Control;
+use crate::pacer::Pacer;
+use crate::rack::Rack;
+use crate::rate::Rate;
+use crate::rtt::Rtt;
+use crate::scoreboard::Scoreboard;
+use crate::{Ack, Nanos, Segment, US, Wire};
+use recovery::Recovery;
+use timers::Timer;
+
+/// Initial window, RFC 6928.
+const INITIAL_CWND_PKTS: u32 = 10;
+
+/// What can be set on a sender beside its algorithm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SenderConfig {
+    /// Seeds the algorithm's own generator.
+    pub random: u32,
+    /// The application's limit on the pacing rate, bytes per second; [`NO_RATE`]: none.
+    pub max_pacing_rate_Bps: u64,
+    /// Pace even if the algorithm does not ask for it, as a host with the fq queue discipline does.
+    pub always_pace: bool,
+    /// A burst holds `pacing_rate >> burst_shift` bytes; Linux's sk_pacing_shift, 10: about 1 ms.
+    pub burst_shift: u8,
+}
+
+impl Default for SenderConfig {
+    fn default() -> Self {
+        SenderConfig { random: 0, max_pacing_rate_Bps: NO_RATE, always_pace: false, burst_shift: 10 }
+    }
+}
+
+/// What an onlooker may count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SenderStats {
+    /// Data packets sent, again ones included.
+    pub sent_pkts: u64,
+    /// Data packets sent again.
+    pub resent_pkts: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Tail loss probes.
+    pub probes: u64,
+    /// Entries into fast recovery.
+    pub recoveries: u64,
+    /// Reductions that were taken back.
+    pub undos: u64,
+}
+
+/// One sender of a bulk or application-limited stream.
+#[derive(Debug, Clone)]
+pub struct Sender<C: Control> {
+    config: SenderConfig,
+    params: C::Params,
+    kind: Kind,
+    /// `None` until the handshake is done.
+    control: Option<C>,
+    board: Scoreboard,
+    rate: Rate,
+    rtt: Rtt,
+    rack: Rack,
+    pacer: Pacer,
+    recovery: Recovery,
+    timer: Timer,
+    /// When the pacer lets the next burst go, if that is all it waits for; else `Nanos::MAX`.
+    wake_up: Nanos,
+    ca_state: CaState,
+    cwnd: u32,
+    ssthresh: u32,
+    /// Packets that the application has given, or will: the first that it has not.
+    supply: u64,
+    window_use: WindowUse,
+    last_sent: Nanos,
+    syn_sent: Nanos,
+    stats: SenderStats,
+}
+
+/// How much of cwnd was used during the last window of data (Linux: tcp_cwnd_validate).
+#[derive(Debug, Clone, Default)]
+struct WindowUse {
+    is_cwnd_limited: bool,
+    max_packets_out: u32,
+    until: u64,
+}
+
+impl<C: Control> Sender<C> {
+    /// A sender with nothing to send that has not connected.
+    pub fn new(config: SenderConfig, params: C::Params) -> Self {
+        Sender {
+            kind: C::kind(&params),
+            config,
+            params,
+            control: None,
+            board: Scoreboard::new(),
+            rate: Rate::default(),
+            rtt: Rtt::new(),
+            rack: Rack::new(),
+            pacer: Pacer::new(false),
+            recovery: Recovery::new(),
+            timer: Timer::Off,
+            wake_up: Nanos::MAX,
+            ca_state: CaState::Open,
+            cwnd: INITIAL_CWND_PKTS,
+            ssthresh: INFINITE,
+            supply: 0,
+            window_use: WindowUse::default(),
+            last_sent: 0,
+            syn_sent: 0,
+            stats: SenderStats::default(),
+        }
+    }
+
+    /// Opens the connection: sends a SYN.
+    pub fn connect(&mut self, now: Nanos, wire: &mut impl Wire) {
+        self.syn_sent = now;
+        self.timer = Timer::Retransmit(now + self.rtt.rto_ns());
+        wire.send(Segment { seq: Segment::SYN, sent: now });
+    }
+
+    /// The application has `pkts` more packets; `u64::MAX` for a bulk transfer without end.
+    pub fn supply(&mut self, now: Nanos, pkts: u64, wire: &mut impl Wire) {
+        self.supply = self.supply.saturating_add(pkts);
+        if self.control.is_some() {
+            self.check_app_limited(now);
+            self.restart_after_idle(now);
+            self.transmit_new(now, wire);
+        }
+    }
+
+    /// The application has no more than what has been sent already.
+    pub fn stop(&mut self) {
+        self.supply = self.board.nxt();
+    }
+
+    /// True when everything supplied has been acknowledged.
+    pub fn is_idle(&self) -> bool {
+        self.board.una() == self.supply
+    }
+
+    /// When [`Sender::on_timer`] wants to be called.
+    #[inline]
+    pub fn next_timer(&self) -> Option<Nanos> {
+        let next = self.timer.at().min(self.wake_up);
+        (next != Nanos::MAX).then_some(next)
+    }
+
+    /// An ACK arrived. Linux: tcp_ack, then tcp_data_snd_check.
+    pub fn on_ack(&mut self, now: Nanos, ack: &Ack, wire: &mut impl Wire) {
+        if ack.syn {
+            self.establish(now, wire);
+            return;
+        }
+        if self.control.is_none() || ack.next > self.board.nxt() {
+            return; // not yet connected, or an ACK for what was never sent
+        }
+        self.check_app_limited(now);
+        let now_us = now / US;
+        let prior_in_flight = self.board.in_flight();
+        let prior_lost = self.board.lost_pkts();
+        let prior_delivered = self.rate.delivered_pkts;
+        if self.board.packets_out() == 0 {
+            self.transmit_new(now, wire);
+            return;
+        }
+
+        let mut news = self.take_ack(now, ack);
+        let prior_snapshot = news.reference.snapshot().map(|s| s.delivered_pkts);
+        self.rack.update_reo_wnd(prior_snapshot, self.rate.delivered_pkts);
+        self.on_probe_ack(now, ack, &news);
+        let mut resend = recovery::Resend::Nothing;
+        if news.is_dubious() || self.ca_state != CaState::Open {
+            resend = self.run_recovery(now, ack, &mut news);
+        }
+        if news.restart_timer {
+            self.set_timer(now);
+        }
+
+        let acked = self.rate.delivered_pkts.wrapping_sub(prior_delivered);
+        let lost = self.board.lost_pkts().wrapping_sub(prior_lost);
+        let sample = self.rate.sample(now_us, acked, &news.reference, self.rtt.min_us());
+        self.run_congestion_control(now, &news, &sample, [acked, lost, prior_in_flight]);
+        self.transmit_recovery(now, resend, wire);
+        self.transmit_new(now, wire);
+        #[cfg(debug_assertions)]
+        self.board.check();
+    }
+
+    fn establish(&mut self, now: Nanos, wire: &mut impl Wire) {
+        if self.control.is_some() {
+            return; // a second answer
+        }
+        let rtt_us = (now - self.syn_sent) / US;
+        self.rtt.sample(rtt_us, 0, 0);
+        self.rtt.sample_min(now, rtt_us);
+        self.rate.delivered_pkts = 1; // the SYN
+        self.rate.delivered_us = now / US;
+        self.timer = Timer::Off;
+        self.start_congestion_control(now);
+        self.transmit_new(now, wire);
+    }
+
+    /// Marks what follows as limited by the application when there is room but no data (Linux:
+    /// tcp_rate_check_app_limited).
+    fn check_app_limited(&mut self, now: Nanos) {
+        let unsent = self.supply - self.board.nxt().min(self.supply);
+        if unsent == 0
+            && !self.pacer.blocks(now)
+            && self.board.in_flight() < self.cwnd
+            && self.board.lost_out() <= self.board.retrans_out()
+        {
+            self.rate.app_limited_until =
+                self.rate.delivered_pkts.wrapping_add(self.board.in_flight()).max(1);
+        }
+    }
+
+    /// Congestion window, packets.
+    pub fn cwnd_pkts(&self) -> u32 {
+        self.cwnd
+    }
+
+    /// Slow start threshold, packets; [`INFINITE`]: none.
+    pub fn ssthresh_pkts(&self) -> u32 {
+        self.ssthresh
+    }
+
+    /// Sent, neither acknowledged nor believed lost.
+    pub fn in_flight_pkts(&self) -> u32 {
+        self.board.in_flight()
+    }
+
+    /// Oldest packet that has not been acknowledged.
+    pub fn unacknowledged(&self) -> u64 {
+        self.board.una()
+    }
+
+    /// The pacing rate in force, whether or not the sender paces; [`NO_RATE`]: none.
+    pub fn pacing_rate_Bps(&self) -> u64 {
+        self.pacer.rate_Bps
+    }
+
+    /// True when the sender paces.
+    pub fn is_paced(&self) -> bool {
+        self.pacer.enabled
+    }
+
+    /// Recovery state.
+    pub fn ca_state(&self) -> CaState {
+        self.ca_state
+    }
+
+    /// Smoothed RTT; 0: no sample yet.
+    pub fn srtt_us(&self) -> u64 {
+        self.rtt.srtt_us()
+    }
+
+    /// What the algorithm shows; `None` before the connection is established.
+    pub fn observe(&self) -> Option<Observation> {
+        self.control.as_ref().map(C::observe)
+    }
+
+    /// Counts.
+    pub fn stats(&self) -> &SenderStats {
+        &self.stats
+    }
+}

@@ -1,0 +1,223 @@
+//! Sending: new data in bursts as cwnd and the pacer allow, lost packets first in recovery (Linux: tcp_write_xmit,
+//! tcp_xmit_retransmit_queue, tcp_tso_should_defer). Queues below TCP in the host (TSQ) are not modelled.
+
+use fairpace_cc::{CaState, Event, Kind};
+
+use super::recovery::Resend;
+use super::timers::Timer;
+use super::{INITIAL_CWND_PKTS, Sender};
+use crate::control::Control;
+use crate::{Nanos, Segment, US, Wire};
+
+/// A burst waits for company only if the last one left less than this ago (Linux: tcp_tso_should_defer).
+const DEFER_NS: Nanos = 1_000_000;
+/// A third of cwnd is never held back (Linux: tcp_tso_win_divisor).
+const DEFER_CWND_DIVISOR: u32 = 3;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reason {
+    Data,
+    /// A tail loss probe: one packet even if cwnd is full.
+    Probe,
+}
+
+impl<C: Control> Sender<C> {
+    pub(super) fn transmit_new(&mut self, now: Nanos, wire: &mut impl Wire) {
+        self.transmit(now, Reason::Data, wire);
+    }
+
+    /// Sends new data. Linux: tcp_write_xmit.
+    pub(super) fn transmit(&mut self, now: Nanos, reason: Reason, wire: &mut impl Wire) {
+        if self.board.nxt() >= self.supply {
+            return;
+        }
+        let burst = self.pacer.burst_pkts(self.config.burst_shift, self.rtt.min_us());
+        let (mut sent, mut cwnd_limited) = (0, false);
+        while self.board.nxt() < self.supply {
+            let mut quota = self.quota();
+            if quota == 0 {
+                if reason == Reason::Data {
+                    break;
+                }
+                quota = 1;
+            }
+            if self.must_wait_for_pacer(now) {
+                break;
+            }
+            quota = quota.min(burst);
+            if reason == Reason::Data && self.defers(now, burst) {
+                cwnd_limited = true;
+                break;
+            }
+            let supplied = self.supply - self.board.nxt();
+            let pkts = if reason == Reason::Probe { 1 } else { u64::from(quota).min(supplied) as u32 };
+            self.send_burst(now, pkts, wire);
+            sent += pkts;
+            if reason == Reason::Probe {
+                break;
+            }
+        }
+        cwnd_limited |= self.board.in_flight() >= self.cwnd;
+        if sent > 0 || cwnd_limited {
+            self.validate_cwnd(cwnd_limited);
+        }
+        if sent > 0 {
+            if self.in_cwnd_reduction() {
+                self.recovery.prr_out += sent;
+            }
+            if reason == Reason::Data {
+                self.schedule_probe(now, false);
+            }
+        }
+    }
+
+    /// Room in cwnd; never all of a window at once, to keep two bursts in flight (Linux: tcp_cwnd_test).
+    fn quota(&self) -> u32 {
+        let in_flight = self.board.in_flight();
+        if in_flight >= self.cwnd { 0 } else { (self.cwnd / 2).max(1).min(self.cwnd - in_flight) }
+    }
+
+    /// Would a little patience make a full burst of it? Linux: tcp_tso_should_defer.
+    fn defers(&self, now: Nanos, burst: u32) -> bool {
+        if self.ca_state >= CaState::Recovery || now > self.pacer.departure() + DEFER_NS {
+            return false;
+        }
+        let room = self.cwnd - self.board.in_flight().min(self.cwnd);
+        if room >= burst || room >= self.cwnd / DEFER_CWND_DIVISOR || self.board.packets_out() == 0 {
+            return false;
+        }
+        // only if the next ACK is due within half an RTT and a millisecond
+        let srtt_ns = self.rtt.srtt_us() * US;
+        let ack_due = self.board.snapshot(self.board.una()).sent_us * US + srtt_ns;
+        ack_due <= now + (srtt_ns / 2).min(DEFER_NS)
+    }
+
+    fn send_burst(&mut self, now: Nanos, pkts: u32, wire: &mut impl Wire) {
+        let sent = self.depart(now, u64::from(pkts));
+        let first = self.board.packets_out() == 0;
+        let snapshot = self.rate.on_send(sent / US, first);
+        let nxt = self.board.nxt();
+        self.board.send(pkts, snapshot);
+        for seq in nxt..nxt + u64::from(pkts) {
+            wire.send(Segment { seq, sent });
+        }
+        self.stats.sent_pkts += u64::from(pkts);
+        if first || matches!(self.timer, Timer::Probe(_)) {
+            self.rearm_rto(now);
+        }
+    }
+
+    /// Books the pacer and tells the algorithm when sending resumes. Linux: tcp_event_data_sent.
+    fn depart(&mut self, now: Nanos, pkts: u64) -> Nanos {
+        if self.board.in_flight() == 0 {
+            self.tell(now, Event::Restart);
+        }
+        let sent = self.pacer.book(now, pkts);
+        self.last_sent = sent;
+        sent
+    }
+
+    /// Sends `pkts` packets from `seq` on again.
+    pub(super) fn resend(&mut self, now: Nanos, seq: u64, pkts: u32, wire: &mut impl Wire) {
+        let sent = self.depart(now, u64::from(pkts));
+        for seq in seq..seq + u64::from(pkts) {
+            let snapshot = self.rate.on_send(sent / US, false);
+            self.board.resend(seq, snapshot);
+            wire.send(Segment { seq, sent });
+        }
+        self.stats.sent_pkts += u64::from(pkts);
+        self.stats.resent_pkts += u64::from(pkts);
+        self.recovery.on_resend(sent, u64::from(pkts));
+    }
+
+    /// Lost packets, lowest first. Linux: tcp_xmit_retransmit_queue.
+    pub(super) fn transmit_lost(&mut self, now: Nanos, wire: &mut impl Wire) {
+        if self.board.packets_out() == 0 {
+            return;
+        }
+        let burst = self.pacer.burst_pkts(self.config.burst_shift, self.rtt.min_us());
+        let mut restart = false;
+        while self.board.in_flight() < self.cwnd {
+            let room = (self.cwnd - self.board.in_flight()).min(burst);
+            let Some(seq) = self.board.next_pending() else { break };
+            if self.must_wait_for_pacer(now) {
+                break;
+            }
+            let pkts = self.board.pending_run(seq, room);
+            self.resend(now, seq, pkts, wire);
+            if self.in_cwnd_reduction() {
+                self.recovery.prr_out += pkts;
+            }
+            restart |= seq == self.board.una() && !matches!(self.timer, Timer::Reordering(_));
+        }
+        if restart {
+            self.restart_rto(now);
+        }
+    }
+
+    /// Linux: tcp_xmit_recovery.
+    pub(super) fn transmit_recovery(&mut self, now: Nanos, resend: Resend, wire: &mut impl Wire) {
+        match resend {
+            Resend::Nothing => return,
+            Resend::Lost => {}
+            Resend::New => {
+                self.transmit_new(now, wire);
+                if self.board.nxt() > self.recovery.high_seq {
+                    return;
+                }
+                self.recovery.end_frto();
+            }
+        }
+        self.transmit_lost(now, wire);
+    }
+
+    /// True when the pacer forbids to send now; then a wake-up is booked.
+    fn must_wait_for_pacer(&mut self, now: Nanos) -> bool {
+        let blocked = self.pacer.blocks(now);
+        if blocked {
+            self.wake_up = self.pacer.departure();
+        }
+        blocked
+    }
+
+    /// The pacer lets go. Linux: tcp_tsq_write.
+    pub(super) fn transmit_after_pacing(&mut self, now: Nanos, wire: &mut impl Wire) {
+        if self.board.lost_out() > self.board.retrans_out() && self.board.in_flight() < self.cwnd {
+            self.transmit_lost(now, wire);
+        }
+        self.transmit_new(now, wire);
+    }
+
+    /// Linux: tcp_cwnd_validate.
+    fn validate_cwnd(&mut self, cwnd_limited: bool) {
+        let u = &mut self.window_use;
+        let packets_out = self.board.packets_out();
+        if self.board.una() >= u.until
+            || cwnd_limited
+            || (!u.is_cwnd_limited && packets_out > u.max_packets_out)
+        {
+            u.is_cwnd_limited = cwnd_limited;
+            u.max_packets_out = packets_out;
+            u.until = self.board.nxt();
+        }
+    }
+
+    /// cwnd decays while nothing is sent, RFC 2861 (Linux: tcp_cwnd_restart, tcp_slow_start_after_idle).
+    pub(super) fn restart_after_idle(&mut self, now: Nanos) {
+        if self.kind == Kind::OwnsCwnd || self.board.packets_out() > 0 || self.last_sent == 0 {
+            return;
+        }
+        let rto = self.rtt.rto_ns();
+        let mut idle = now.saturating_sub(self.last_sent);
+        if idle <= rto {
+            return;
+        }
+        self.ssthresh = self.ssthresh.max((self.cwnd >> 1) + (self.cwnd >> 2));
+        let least = INITIAL_CWND_PKTS.min(self.cwnd);
+        while idle > rto && self.cwnd > least {
+            self.cwnd = (self.cwnd / 2).max(least);
+            idle -= rto;
+        }
+        self.window_use.is_cwnd_limited = false;
+    }
+}
