@@ -123,17 +123,21 @@ CC_INLINE u32 cubic_time(u64 us)
 			       CUBIC_TIME_MAX);
 }
 
-/* Largest integer whose cube is at most x: one binary digit per step, from the top; 2^63 is the cube of 2^21. */
+/*
+ * Largest integer whose cube is at most x, for x below 2^63, the cube of 2^21: one binary digit per step, from the
+ * top. Without branches, see CC_OPAQUE.
+ */
 CC_STAGE u32 cubic_root(u64 x)
 {
 	u64 root = 0;
-	u32 bit;
+	u64 bit;
 
-	for (bit = 1u << 21; bit; bit >>= 1) {
+	for (bit = 1u << 20; bit; bit >>= 1) {
 		u64 candidate = root | bit;
+		u64 too_large = (x - candidate * candidate * candidate) >> 63; /* the sign: 1 or 0 */
 
-		if (candidate * candidate * candidate <= x)
-			root = candidate;
+		CC_OPAQUE(too_large);
+		root |= bit & (too_large - 1);
 	}
 	return (u32)root;
 }

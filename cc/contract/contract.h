@@ -46,6 +46,15 @@ typedef uint64_t u64;
 #else
 #define CC_STAGE static inline __attribute__((unused))
 #endif
+/*
+ * Keeps the compiler from turning arithmetic that avoids a branch back into the branch. The verifier follows both
+ * sides of a branch with what each implies: in a loop of n steps up to 2^n ways, and kernels before 6.8 try them all.
+ */
+#ifdef __bpf__
+#define CC_OPAQUE(x) asm volatile("" : "+r"(x))
+#else
+#define CC_OPAQUE(x) (void)(x)
+#endif
 
 /* Loss recovery states of the host, in rising severity: Linux's TCP_CA_*, with its values. */
 enum cc_ca_state {

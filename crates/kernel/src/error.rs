@@ -16,12 +16,17 @@ pub enum Holder {
     Unknown,
     /// A BPF struct_ops that is pinned at this path.
     Pinned(PathBuf),
-    /// A BPF struct_ops that a running process holds: map and, if there is one, link.
+    /// A BPF struct_ops that a running process holds.
     Process {
         /// Id of the struct_ops map.
         map_id: u32,
         /// Id of the link.
-        link_id: Option<u32>,
+        link_id: u32,
+    },
+    /// A BPF struct_ops on a kernel before 6.4, which does not know by whom.
+    Registered {
+        /// Id of the struct_ops map.
+        map_id: u32,
     },
 }
 
@@ -31,12 +36,10 @@ impl fmt::Display for Holder {
             Holder::Kernel => write!(f, "the kernel's own"),
             Holder::Unknown => write!(f, "by whom, only root may ask"),
             Holder::Pinned(path) => write!(f, "loaded and pinned at {}", path.display()),
-            Holder::Process { map_id, link_id: Some(id) } => {
-                write!(f, "held by a running process (BPF map {map_id}, link {id})")
+            Holder::Process { map_id, link_id } => {
+                write!(f, "held by a running process (BPF map {map_id}, link {link_id})")
             }
-            Holder::Process { map_id, link_id: None } => {
-                write!(f, "registered without a link (BPF map {map_id})")
-            }
+            Holder::Registered { map_id } => write!(f, "registered by a process (BPF map {map_id})"),
         }
     }
 }
@@ -218,7 +221,7 @@ impl Error {
 fn busy_help(name: &str, holder: &Holder) -> String {
     match holder {
         Holder::Kernel | Holder::Unknown => "choose another name with a suffix".to_owned(),
-        Holder::Pinned(_) => {
+        Holder::Pinned(_) | Holder::Registered { .. } => {
             format!("it may be what you want: sockets can select {name} now; to replace it, unload it first")
         }
         Holder::Process { .. } => {

@@ -92,6 +92,11 @@ impl Features {
         features
     }
 
+    /// Does what a process loads leave with it, even when it is killed? Since 6.4.
+    pub fn has_links(&self) -> bool {
+        self.interface.has_links
+    }
+
     /// Can algorithms be loaded?
     ///
     /// # Errors
@@ -263,7 +268,8 @@ fn links(has_links: bool) -> Check {
     if has_links {
         return Check::ok(what, "yes".into(), matters);
     }
-    let found = "no: an algorithm is registered without a link, and app_limited cannot be set";
+    let found =
+        "no: what a killed process loaded stays until it is unloaded; PROBE_RTT cannot mark its samples";
     Check::degraded(what, found.into(), matters, "6.4 or later has them")
 }
 

@@ -38,9 +38,12 @@ pub enum Status {
     Pinned(PathBuf),
     /// Sockets can select it as long as the process that loaded it lives.
     Held {
-        /// Id of the link; `None`: registered without one.
-        link_id: Option<u32>,
+        /// Id of the link.
+        link_id: u32,
     },
+    /// Sockets can select it; a kernel before 6.4 cannot tell whether a process stands behind it. It stays until
+    /// that process, or [`unload`], takes it out.
+    Registered,
     /// Unloaded: no socket can select it, but some still use it until they close.
     Draining,
 }
@@ -71,7 +74,8 @@ pub fn list() -> Result<Vec<Entry>, Error> {
         let pin = link_id.and_then(|id| pins.get(&id));
         let status = match (pin, link_id, state) {
             (Some(path), ..) => Status::Pinned(path.clone()),
-            (None, Some(_), _) | (None, None, STATE_INUSE) => Status::Held { link_id },
+            (None, Some(link_id), _) => Status::Held { link_id },
+            (None, None, STATE_INUSE) => Status::Registered,
             (None, None, _) => Status::Draining,
         };
         let algorithm = algorithm_of(&name);
@@ -98,7 +102,7 @@ pub fn unload(name: &str) -> Result<(), Error> {
     };
     match &entry.status {
         Status::Pinned(path) => unpin(entry, path),
-        Status::Held { link_id: None } if entry.algorithm.is_some() => unregister(entry),
+        Status::Registered if entry.algorithm.is_some() => unregister(entry),
         _ => Err(Error::NotOurs { name: entry.name.clone(), holder: entry.holder() }),
     }
 }
@@ -108,7 +112,7 @@ impl Entry {
         match &self.status {
             Status::Pinned(path) => Holder::Pinned(path.clone()),
             Status::Held { link_id } => Holder::Process { map_id: self.map_id, link_id: *link_id },
-            Status::Draining => Holder::Process { map_id: self.map_id, link_id: None },
+            Status::Registered | Status::Draining => Holder::Registered { map_id: self.map_id },
         }
     }
 }

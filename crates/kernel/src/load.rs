@@ -37,7 +37,24 @@ pub struct Loaded {
     pub(crate) storage: MapHandle,
     counters: MapHandle,
     programs: Vec<Program>,
-    _link: Link,
+    _registration: Registration,
+}
+
+/// What keeps an algorithm registered.
+#[derive(Debug)]
+enum Registration {
+    /// A link: unregisters when its last descriptor and pin are gone, however the process ends.
+    Link { _link: Link },
+    /// Before 6.4, the map itself: registered until its element is deleted.
+    Map { map: MapHandle, until_dropped: bool },
+}
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        if let Registration::Map { map, until_dropped: true } = self {
+            let _ = map.delete(&0u32.to_ne_bytes()); // nothing can be done in a destructor; list shows it
+        }
+    }
 }
 
 /// A program of a loaded algorithm: one hook.
@@ -70,15 +87,8 @@ pub fn load(params: &Params, options: &LoadOptions) -> Result<Loaded, Error> {
     let counters = map(&object, algorithm, |m| m.name().to_string_lossy().ends_with(".bss"))?;
     let programs = programs(&object)?;
 
-    let mut link = attach(&mut object, &name, algorithm)?;
-    if options.pin && features.interface.has_links {
-        bpffs::prepare()?;
-        let path = bpffs::pin_path(&name);
-        link.pin(&path).map_err(|e| Error::Bpffs { path, source: io::Error::other(e) })?;
-    } else if options.pin {
-        link.disconnect(); // without links a registration lasts until it is deleted
-    }
-    Ok(Loaded { name, algorithm, storage, counters, programs, _link: link })
+    let registration = register(&mut object, &name, algorithm, options.pin, features.interface.has_links)?;
+    Ok(Loaded { name, algorithm, storage, counters, programs, _registration: registration })
 }
 
 impl Loaded {
@@ -128,18 +138,39 @@ pub(crate) fn available() -> Result<Vec<String>, Error> {
     Ok(text.split_whitespace().map(str::to_owned).collect())
 }
 
+fn register(
+    object: &mut Object,
+    name: &str,
+    algorithm: Algorithm,
+    pin: bool,
+    has_links: bool,
+) -> Result<Registration, Error> {
+    let handle = map(object, algorithm, |m| m.map_type() == MapType::StructOps)?;
+    let mut link = attach(object, name, algorithm)?;
+    if !has_links {
+        // libbpf's stand-in for a link borrows the object's descriptor: it must not act when that is closed
+        link.disconnect();
+        return Ok(Registration::Map { map: handle, until_dropped: !pin });
+    }
+    if pin {
+        bpffs::prepare()?;
+        let path = bpffs::pin_path(name);
+        link.pin(&path).map_err(|e| Error::Bpffs { path, source: io::Error::other(e) })?;
+    }
+    Ok(Registration::Link { _link: link })
+}
+
 fn attach(object: &mut Object, name: &str, algorithm: Algorithm) -> Result<Link, Error> {
-    let what = format!("registering {name}");
-    let map = object.maps_mut().find(|m| m.map_type() == MapType::StructOps);
-    let mut map = map.ok_or(Error::BadObject { algorithm, lacks: "its struct_ops" })?;
-    let (result, log) = object::with_log(|| map.attach_struct_ops());
+    let found = object.maps_mut().find(|m| m.map_type() == MapType::StructOps);
+    let mut ops = found.ok_or(Error::BadObject { algorithm, lacks: "its struct_ops" })?;
+    let (result, log) = object::with_log(|| ops.attach_struct_ops());
     match result {
         Ok(link) => Ok(link),
         // someone was faster since check_name
         Err(e) if e.kind() == libbpf_rs::ErrorKind::AlreadyExists => {
             Err(Error::NameBusy { name: name.to_owned(), holder: holder(name) })
         }
-        Err(source) => Err(Error::Bpf { what, source, log }),
+        Err(source) => Err(Error::Bpf { what: format!("registering {name}"), source, log }),
     }
 }
 
