@@ -109,3 +109,116 @@ impl Rate {
 pub(crate) fn after(a: u32, b: u32) -> bool {
     (b.wrapping_sub(a) as i32) < 0
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sends packet i at `send(i)` and acknowledges each at `ack(i)`, in order of time; returns all samples.
+    fn samples(pkts: u64, send: impl Fn(u64) -> u64, ack: impl Fn(u64) -> u64) -> Vec<Sample> {
+        let (mut rate, mut snapshots, mut samples) = (Rate::default(), Vec::new(), Vec::new());
+        let (mut sent, mut acked) = (0, 0);
+        while acked < pkts {
+            if sent < pkts && (sent == acked || send(sent) < ack(acked)) {
+                snapshots.push(rate.on_send(send(sent), sent == acked));
+                sent += 1;
+                continue;
+            }
+            let (now, mut reference, first) = (ack(acked), Reference::default(), acked);
+            while acked < sent && ack(acked) == now {
+                rate.delivered_pkts += 1;
+                rate.on_delivered(&mut reference, &snapshots[acked as usize], acked);
+                acked += 1;
+            }
+            samples.push(rate.sample(now, (acked - first) as u32, &reference, 1));
+        }
+        samples
+    }
+
+    /// Packets per millisecond, times 1000.
+    fn per_s(s: &Sample) -> u64 {
+        u64::from(s.delivered_pkts.unwrap()) * 1_000_000 / s.interval_us.unwrap()
+    }
+
+    #[test]
+    fn a_full_pipe_without_queue_samples_the_bottleneck() {
+        // 10 packets per ms, RTT 10 ms, 100 in flight
+        let s = samples(1000, |i| i * 100, |i| i * 100 + 10_000);
+        for s in &s[100..] {
+            assert_eq!((s.delivered_pkts, s.interval_us), (Some(100), Some(10_000)));
+        }
+    }
+
+    #[test]
+    fn a_queue_lengthens_the_sample_but_does_not_change_the_rate() {
+        // 50 packets queued: RTT 15 ms, 150 in flight
+        let s = samples(1000, |i| i * 100, |i| i * 100 + 15_000);
+        for s in &s[150..] {
+            assert_eq!((s.delivered_pkts, s.interval_us), (Some(150), Some(15_000)));
+        }
+    }
+
+    #[test]
+    fn sending_at_twice_the_rate_still_samples_the_bottleneck() {
+        // 20 packets per ms offered to a link of 10 per ms
+        let s = samples(400, |i| i * 50, |i| 10_000 + i * 100);
+        for s in &s[250..] {
+            assert_eq!(per_s(s), 10_000, "{s:?}");
+        }
+    }
+
+    #[test]
+    fn acks_that_were_held_back_do_not_inflate_the_rate() {
+        // ACKs of each 5 ms come at once: the rate is bounded by that of sending
+        let s = samples(2000, |i| i * 100, |i| (i * 100 + 10_000).next_multiple_of(5_000));
+        assert!(s[10..].iter().all(|s| per_s(s) <= 10_100), "{:?}", s.iter().map(per_s).max());
+        assert!(s[10..].iter().any(|s| per_s(s) >= 9_900));
+    }
+
+    #[test]
+    fn the_very_first_packet_gives_a_sample() {
+        let s = samples(1, |_| 0, |_| 10_000);
+        assert_eq!(
+            (s[0].delivered_pkts, s[0].interval_us, s[0].prior_delivered_pkts),
+            (Some(1), Some(10_000), 0)
+        );
+    }
+
+    #[test]
+    fn an_idle_gap_is_not_part_of_the_next_sample() {
+        // ten packets, a second of silence, ten packets
+        let gap = |i: u64| if i < 10 { i * 100 } else { 1_000_000 + i * 100 };
+        let s = samples(20, gap, |i| gap(i) + 10_000);
+        assert_eq!(s[10].interval_us, Some(10_000));
+    }
+
+    #[test]
+    fn an_interval_shorter_than_any_rtt_is_no_sample() {
+        let mut rate = Rate::default();
+        let snapshot = rate.on_send(1000, true);
+        let mut reference = Reference::default();
+        rate.delivered_pkts += 1;
+        rate.on_delivered(&mut reference, &snapshot, 0);
+        let s = rate.sample(1000 + 9_999, 1, &reference, 10_000);
+        assert_eq!((s.delivered_pkts, s.interval_us), (Some(1), None));
+    }
+
+    #[test]
+    fn samples_are_marked_until_the_app_limited_bubble_has_passed() {
+        let mut rate = Rate { app_limited_until: 2, ..Rate::default() };
+        for (seq, limited) in [(0, true), (1, true), (2, true), (3, false)] {
+            let snapshot = rate.on_send(seq * 10, false);
+            assert_eq!(snapshot.app_limited, limited, "packet {seq}");
+            let mut reference = Reference::default();
+            rate.delivered_pkts += 1;
+            rate.on_delivered(&mut reference, &snapshot, seq);
+            assert_eq!(rate.sample(seq * 10 + 5, 1, &reference, 1).is_app_limited, limited);
+        }
+    }
+
+    #[test]
+    fn order_of_counters_survives_wrapping() {
+        assert!(after(1, 0) && !after(0, 0) && !after(0, 1));
+        assert!(after(3, u32::MAX - 3) && !after(u32::MAX - 3, 3));
+    }
+}

@@ -15,6 +15,9 @@ const DUP_ACKS: u32 = 3;
 /// Blocks that are remembered, Linux's TCP_NUM_SACKS.
 const BLOCKS: usize = 4;
 
+/// A change beyond so many blocks ends the compression of SACKs, Linux's TCP_SACK_BLOCKS_EXPECTED.
+const BLOCKS_EXPECTED: usize = 2;
+
 /// How a receiver acknowledges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReceiverConfig {
@@ -150,19 +153,20 @@ impl Receiver {
             self.advance();
             at_once = self.early_pkts == 0; // a hole was filled: RFC 5681 section 4.2
         } else {
-            self.store_early(seq);
+            at_once = self.store_early(seq);
         }
         Received { in_order_pkts: self.next - before, ack: self.acknowledge(now, at_once) }
     }
 
-    fn store_early(&mut self, seq: u64) {
+    /// True when blocks that no ACK has told of would no longer fit into one.
+    fn store_early(&mut self, seq: u64) -> bool {
         while seq + 1 - self.next > self.early.capacity() {
             self.early.grow(self.next..self.early_end.max(self.next));
         }
         self.early.set(seq);
         self.early_pkts += 1;
         self.early_end = self.early_end.max(seq + 1);
-        self.note_block(Block { start: seq, end: seq + 1 });
+        self.note_block(Block { start: seq, end: seq + 1 }) >= BLOCKS_EXPECTED && self.compressed > 0
     }
 
     /// Takes packet `next` and all that follow without a gap.
@@ -178,10 +182,12 @@ impl Receiver {
         self.keep_blocks(|b| b.end > next);
     }
 
-    /// Puts a block in front, merged with the one that it touches (Linux: tcp_sack_new_ofo_skb).
-    fn note_block(&mut self, new: Block) {
+    /// Puts a block in front, merged with the one that it touches, and returns the place that it had or would have
+    /// had behind all others (Linux: tcp_sack_new_ofo_skb).
+    fn note_block(&mut self, new: Block) -> usize {
         let touching =
             self.blocks.iter().position(|b| !b.is_empty() && b.start <= new.end && new.start <= b.end);
+        let place = touching.unwrap_or_else(|| self.blocks.iter().filter(|b| !b.is_empty()).count());
         let front = match touching {
             Some(i) => {
                 let b = self.blocks[i];
@@ -204,6 +210,7 @@ impl Receiver {
             self.blocks[i] = Block::NONE;
             self.keep_blocks(|b| !b.is_empty());
         }
+        place
     }
 
     fn keep_blocks(&mut self, keep: impl Fn(Block) -> bool) {
@@ -261,5 +268,117 @@ impl Receiver {
             }
         }
         ack
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Nanos = 1_000_000;
+
+    /// A receiver past its quick ACKs: it waits for packet 16.
+    fn receiver() -> Receiver {
+        let mut r = Receiver::new(ReceiverConfig::linux(50 * MS));
+        for seq in 0..16 {
+            let received = r.on_segment(0, Segment { seq, sent: 0 });
+            assert_eq!(received.ack.map(|a| a.next), Some(seq + 1), "the first 16 ACKs are quick");
+        }
+        r
+    }
+
+    fn segment(seq: u64) -> Segment {
+        Segment { seq, sent: seq * MS }
+    }
+
+    fn blocks(ack: &Ack) -> Vec<(u64, u64)> {
+        ack.blocks.iter().filter(|b| !b.is_empty()).map(|b| (b.start, b.end)).collect()
+    }
+
+    #[test]
+    fn every_second_segment_is_acknowledged() {
+        let mut r = receiver();
+        for seq in 16..26 {
+            let ack = r.on_segment(seq * MS, segment(seq)).ack;
+            assert_eq!(ack.map(|a| a.next), (seq % 2 == 1).then_some(seq + 1));
+        }
+    }
+
+    #[test]
+    fn a_lone_segment_is_acknowledged_after_40_ms() {
+        let mut r = receiver();
+        assert_eq!(r.on_segment(100 * MS, segment(16)).ack, None);
+        assert_eq!(r.next_timer(), Some(140 * MS));
+        assert_eq!(r.on_timer(140 * MS).map(|a| (a.next, a.echo_ms)), Some((17, 16)));
+        assert_eq!(r.next_timer(), None);
+    }
+
+    #[test]
+    fn the_timestamp_of_the_first_unacknowledged_segment_is_echoed() {
+        let mut r = receiver();
+        assert_eq!(r.on_segment(0, segment(16)).ack, None);
+        assert_eq!(r.on_segment(0, segment(17)).ack.map(|a| a.echo_ms), Some(16));
+    }
+
+    #[test]
+    fn out_of_order_segments_are_sacked_at_once_most_recent_first() {
+        let mut r = receiver();
+        let mut ack = |seq| r.on_segment(0, segment(seq)).ack.unwrap();
+        assert_eq!(blocks(&ack(18)), [(18, 19)]);
+        assert_eq!(blocks(&ack(19)), [(18, 20)]);
+        assert_eq!(blocks(&ack(22)), [(22, 23), (18, 20)]);
+        assert_eq!(ack(16).next, 17);
+        let filled = ack(17);
+        assert_eq!((filled.next, blocks(&filled)), (20, vec![(22, 23)]));
+    }
+
+    #[test]
+    fn touching_blocks_merge_and_the_oldest_is_forgotten() {
+        let mut r = Receiver::new(ReceiverConfig { sack_delay_ns: 0, ..ReceiverConfig::linux(50 * MS) });
+        let mut ack = |seq| blocks(&r.on_segment(0, segment(seq)).ack.unwrap());
+        for seq in [2, 4, 6, 8] {
+            ack(seq);
+        }
+        assert_eq!(ack(10), [(10, 11), (8, 9), (6, 7)]);
+        assert_eq!(ack(9), [(8, 11), (6, 7), (4, 5)]);
+        assert_eq!(ack(7), [(6, 11), (4, 5)]);
+    }
+
+    #[test]
+    fn the_last_hole_filled_is_acknowledged_at_once() {
+        let mut r = receiver();
+        r.on_segment(0, segment(17));
+        let received = r.on_segment(0, segment(16));
+        assert_eq!((received.in_order_pkts, received.ack.map(|a| a.next)), (2, Some(18)));
+    }
+
+    #[test]
+    fn duplicates_are_reported_below_and_above_the_cumulative_ack() {
+        let mut r = receiver();
+        assert_eq!(blocks(&r.on_segment(0, segment(3)).ack.unwrap()), [(3, 4)]);
+        r.on_segment(0, segment(20));
+        let again = r.on_segment(0, segment(20)).ack.unwrap();
+        assert_eq!(blocks(&again), [(20, 21), (20, 21)]);
+        let next = r.on_segment(0, segment(21)).ack.unwrap();
+        assert_eq!(blocks(&next), [(20, 22)], "a D-SACK is sent once");
+    }
+
+    #[test]
+    fn sacks_are_compressed_after_three_duplicate_acks() {
+        let mut r = receiver();
+        let sent: Vec<bool> = (20..30).map(|seq| r.on_segment(0, segment(seq)).ack.is_some()).collect();
+        assert_eq!(sent, [true, true, true, false, false, false, false, false, false, false]);
+        assert_eq!(r.next_timer(), Some(MS));
+        assert_eq!(r.on_timer(MS).map(|a| blocks(&a)), Some(vec![(20, 30)]));
+        let held = (30..30 + 44).filter(|seq| r.on_segment(MS, segment(*seq)).ack.is_none()).count();
+        assert_eq!(held, 44);
+        assert!(r.on_segment(MS, segment(80)).ack.is_some(), "44 at most are held back");
+    }
+
+    #[test]
+    fn a_syn_is_answered() {
+        let mut r = Receiver::new(ReceiverConfig::linux(50 * MS));
+        let received = r.on_segment(7 * MS, Segment { seq: Segment::SYN, sent: 3 * MS });
+        assert_eq!(received.ack.map(|a| (a.syn, a.echo_ms, a.next)), Some((true, 3, 0)));
     }
 }

@@ -355,9 +355,12 @@ impl Scoreboard {
         }
     }
 
-    /// Recounts everything; for assertions.
+    /// Recounts everything; for assertions. A large window is recounted now and then only.
     #[cfg(debug_assertions)]
     pub(crate) fn check(&self) {
+        if self.packets_out() > 256 && self.una % 64 != 0 {
+            return;
+        }
         let window = self.una..self.nxt;
         let count = |m: u8| window.clone().filter(|s| self.marks(*s) & m != 0).count() as u32;
         assert_eq!(self.sacked_out, count(mark::SACKED));

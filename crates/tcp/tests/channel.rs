@@ -1,0 +1,177 @@
+//! Sender and receiver over a path that loses, reorders and duplicates: whatever it does, everything arrives, and
+//! nothing is counted twice. (`Scoreboard::check` recounts every mark after every ACK in debug builds.)
+
+use std::collections::BTreeMap;
+
+use fairpace_cc::{Algorithm, Controller, Params};
+use fairpace_tcp::{Ack, Receiver, ReceiverConfig, Segment, Sender, SenderConfig};
+use proptest::prelude::*;
+
+const MS: u64 = 1_000_000;
+
+/// splitmix64
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+    fn percent(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1u64 << 53) as f64 * 100.0
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Path {
+    rtt_ms: u64,
+    loss: f64,
+    ack_loss: f64,
+    duplication: f64,
+    jitter_ms: u64,
+    seed: u64,
+}
+
+struct Outcome {
+    finished: bool,
+    resent: u64,
+    lost: u64,
+    timeouts: u64,
+    took_ms: u64,
+}
+
+/// Sends `pkts` packets over the path, for a month at most: with the RTO at its bound of two minutes heavy loss of
+/// data and ACKs takes long, but it must end.
+fn transfer(cc: &str, pkts: u64, path: Path) -> Outcome {
+    let params = Params::defaults(Algorithm::by_name(cc).unwrap());
+    let mut sender = Sender::<Controller>::new(SenderConfig { random: 7, ..SenderConfig::default() }, params);
+    let mut receiver = Receiver::new(ReceiverConfig::linux(path.rtt_ms * MS));
+    let mut random = Random(path.seed);
+    let (mut data, mut acks) = (BTreeMap::new(), BTreeMap::new());
+    let (mut wire, mut id, mut lost, mut available) = (Vec::new(), 0u64, 0, 0);
+    sender.connect(0, &mut wire);
+    sender.supply(0, pkts, &mut wire);
+    let mut now = 0;
+    loop {
+        for segment in wire.drain(..) {
+            let copies = 1 + u64::from(random.percent() < path.duplication);
+            for _ in 0..copies {
+                id += 1;
+                let at = now + path.rtt_ms * MS / 2 + random.next() % (path.jitter_ms * MS + 1);
+                if random.percent() < path.loss {
+                    lost += 1;
+                } else {
+                    data.insert((at, id), segment);
+                }
+            }
+        }
+        let outcome = Outcome {
+            finished: false,
+            resent: sender.stats().resent_pkts,
+            lost,
+            timeouts: sender.stats().timeouts,
+            took_ms: now / MS,
+        };
+        if sender.is_idle() {
+            return Outcome { finished: available == pkts && receiver.next() == pkts, ..outcome };
+        }
+        let times = [
+            data.keys().next().map(|(at, _): &(u64, u64)| *at),
+            acks.keys().next().map(|(at, _): &(u64, u64)| *at),
+            sender.next_timer(),
+            receiver.next_timer(),
+        ];
+        let Some(next) = times.into_iter().flatten().min() else { return outcome }; // stalled
+        now = next.max(now);
+        if now > 30 * 86_400_000 * MS {
+            return outcome;
+        }
+        let mut answers: Vec<Ack> = Vec::new();
+        while let Some(entry) = data.first_entry().filter(|e| e.key().0 <= now) {
+            let segment: Segment = entry.remove();
+            let received = receiver.on_segment(now, segment);
+            available += received.in_order_pkts;
+            answers.extend(received.ack);
+        }
+        if receiver.next_timer().is_some_and(|t| t <= now) {
+            answers.extend(receiver.on_timer(now));
+        }
+        for ack in answers {
+            id += 1;
+            if random.percent() >= path.ack_loss {
+                acks.insert((now + path.rtt_ms * MS / 2, id), ack);
+            }
+        }
+        while let Some(entry) = acks.first_entry().filter(|e| e.key().0 <= now) {
+            sender.on_ack(now, &entry.remove(), &mut wire);
+        }
+        if sender.next_timer().is_some_and(|t| t <= now) {
+            sender.on_timer(now, &mut wire);
+        }
+    }
+}
+
+const CLEAN: Path = Path { rtt_ms: 20, loss: 0.0, ack_loss: 0.0, duplication: 0.0, jitter_ms: 0, seed: 1 };
+
+#[test]
+fn a_clean_path_needs_no_retransmission() {
+    for cc in ["reno", "cubic", "bbr1"] {
+        let o = transfer(cc, 2000, CLEAN);
+        assert!(o.finished && o.resent == 0 && o.timeouts == 0, "{cc}: {} again", o.resent);
+    }
+}
+
+#[test]
+fn only_what_was_lost_is_sent_again() {
+    for cc in ["reno", "cubic", "bbr1"] {
+        let o = transfer(cc, 20_000, Path { loss: 1.0, ..CLEAN });
+        assert!(o.finished, "{cc}");
+        // a tail loss probe or a timeout may add a few
+        assert!(
+            o.resent >= o.lost && o.resent <= o.lost + o.lost / 20 + 5,
+            "{cc}: {} lost, {} again",
+            o.lost,
+            o.resent
+        );
+    }
+}
+
+#[test]
+fn sack_recovers_one_percent_of_loss_without_timeouts_in_a_large_window() {
+    let o = transfer("bbr1", 20_000, Path { loss: 1.0, ..CLEAN });
+    assert!(o.finished && o.timeouts <= 1, "{} timeouts in {} ms", o.timeouts, o.took_ms);
+}
+
+#[test]
+fn duplicates_from_the_network_cause_no_retransmissions() {
+    let o = transfer("reno", 5000, Path { duplication: 10.0, ..CLEAN });
+    assert!(o.finished && o.resent == 0, "{} again", o.resent);
+}
+
+#[test]
+fn half_of_all_acks_may_be_lost() {
+    let o = transfer("cubic", 5000, Path { ack_loss: 50.0, ..CLEAN });
+    assert!(o.finished && o.timeouts <= 2, "{} timeouts", o.timeouts);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+    #[test]
+    fn everything_arrives_over_any_path(
+        cc in prop::sample::select(vec!["reno", "cubic", "bbr1", "bbq"]),
+        pkts in 1u64..1500,
+        rtt_ms in 1u64..200,
+        loss in prop_oneof![Just(0.0), 0.0..5.0, 0.0..40.0],
+        ack_loss in prop_oneof![Just(0.0), 0.0..40.0],
+        duplication in prop_oneof![Just(0.0), 0.0..20.0],
+        jitter_ms in prop_oneof![Just(0u64), 0u64..5, 0u64..100],
+        seed in any::<u64>(),
+    ) {
+        let o = transfer(cc, pkts, Path { rtt_ms, loss, ack_loss, duplication, jitter_ms, seed });
+        prop_assert!(o.finished, "stalled after {} ms, {} timeouts", o.took_ms, o.timeouts);
+    }
+}
