@@ -109,13 +109,8 @@ pub(crate) fn parameter(
             help,
         ));
     }
-    catalog.check(algorithm, name, value).map_err(|why| {
-        Complaint::new(
-            "wrong-parameter",
-            format!("`{value}` does not suit the parameter `{name}` of `{algorithm}`: {why}"),
-            "`fairpace algorithms` lists each parameter's unit, range and default",
-        )
-    })
+    let help = "`fairpace algorithms` lists each parameter's unit, range and default";
+    catalog.check(algorithm, name, value).map_err(|why| Complaint::new("wrong-parameter", why, help))
 }
 
 /// What is impossible in a scenario whose values are each plausible.

@@ -81,7 +81,7 @@ pub trait Catalog {
     /// Whether a parameter may have this value, as written.
     ///
     /// # Errors
-    /// Why not, as the end of a sentence: "it must be at least 1ms".
+    /// Why not, as a sentence that names the parameter and what it may be.
     fn check(&self, algorithm: &str, parameter: &str, value: &str) -> Result<(), String>;
     /// Whether `kernel:NAME`, one of the running kernel's own algorithms, may be used.
     fn allows_kernel(&self) -> bool;

@@ -12,7 +12,7 @@ pub struct Problem {
     /// Its kind, for programs: `syntax`, `unknown-key`, `wrong-type`, `wrong-unit`, `out-of-range`, `missing-key`,
     /// `duplicate-name`, `impossible`, `unknown-algorithm`, `unknown-parameter`, `wrong-parameter`, `file`.
     pub kind: &'static str,
-    /// File, or the `--set` argument.
+    /// File, or the command-line argument, such as `--set`.
     pub file: String,
     /// Line, from 1; 0 when there is no place.
     pub line: usize,

@@ -166,10 +166,14 @@ fn wrong_unit(number: &str, unit: &str, wanted: Dimension) -> NotAQuantity {
     let noun = wanted.noun();
     let units = wanted.unit_list();
     if unit.is_empty() {
-        let (name, _) = wanted.units()[wanted.units().len().min(3) - 1];
+        let written = match wanted {
+            Dimension::Time => format!("\"{number}ms\" or \"{number}s\""),
+            Dimension::Rate => format!("\"{number}mbit\""),
+            Dimension::Size => format!("\"{number}kB\" or \"{number}MB\""),
+        };
         return NotAQuantity::new(
             format!("\"{number}\" has no unit"),
-            format!("write the unit with the number, as in \"{number}{name}\"; units are {units}"),
+            format!("write the unit with the number, as in {written}; units are {units}"),
         );
     }
     let text = format!("{number}{unit}");

@@ -83,7 +83,7 @@ impl Reader<'_> {
 
     fn into_invalid(mut self) -> Invalid {
         self.problems.sort_by(|a, b| {
-            (&a.file == "--set", a.line, a.column).cmp(&(&b.file == "--set", b.line, b.column))
+            (a.file.starts_with("--"), a.line, a.column).cmp(&(b.file.starts_with("--"), b.line, b.column))
         });
         Invalid { problems: self.problems }
     }

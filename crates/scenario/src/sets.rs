@@ -24,6 +24,7 @@ use crate::problem::Text;
 pub struct Set {
     key: String,
     value: String,
+    argument: Option<&'static str>,
 }
 
 /// A `KEY=VALUE` without its `=` or its key.
@@ -40,7 +41,7 @@ impl std::str::FromStr for Set {
         if key.is_empty() {
             return Err(NotASet(text.to_owned()));
         }
-        Ok(Self { key: key.to_owned(), value: value.to_owned() })
+        Ok(Self::new(key, value))
     }
 }
 
@@ -48,11 +49,19 @@ impl Set {
     /// A change of `key` to `value`.
     #[must_use]
     pub fn new(key: impl Into<String>, value: impl Into<String>) -> Self {
-        Self { key: key.into(), value: value.into() }
+        Self { key: key.into(), value: value.into(), argument: None }
     }
 
-    fn text(&self) -> String {
-        format!("{}={}", self.key, self.value)
+    /// The same, from an argument of its own, such as `--rate`: errors name that instead of `--set`.
+    #[must_use]
+    pub fn argument(name: &'static str, key: impl Into<String>, value: impl Into<String>) -> Self {
+        Self { argument: Some(name), ..Self::new(key, value) }
+    }
+
+    /// If it sets a parameter of an algorithm: which algorithm's.
+    #[must_use]
+    pub fn algorithm(&self, catalog: &dyn Catalog) -> Option<&str> {
+        parameter_of(&self.key, catalog).map(|(algorithm, _)| algorithm)
     }
 }
 
@@ -71,12 +80,15 @@ impl Sources {
 
     /// Adds a change and returns the spans of its key and value.
     fn add(&mut self, set: &Set) -> (Range<usize>, Range<usize>) {
-        let text = set.text();
         let base = self.sets.last().map_or(self.length, |(base, text)| base + text.source.inner().len()) + 1;
-        let end = base + set.key.len();
-        let spans = (base..end, end + 1..base + text.len());
-        self.sets.push((base, Text::new("--set", &text, "toml")));
-        spans
+        let (name, text, value_at) = match set.argument {
+            Some(name) => (name, set.value.clone(), 0),
+            None => ("--set", format!("{}={}", set.key, set.value), set.key.len() + 1),
+        };
+        let end = base + text.len();
+        self.sets.push((base, Text::new(name, &text, "")));
+        // the value's own argument shows no key: point at the value for both
+        (base..if value_at == 0 { end } else { base + set.key.len() }, base + value_at..end)
     }
 
     /// The text that a span lies in, and the span within it.

@@ -15,7 +15,7 @@ impl Catalog for Two {
         if algorithm == "bbq" { vec!["alpha", "beta"] } else { vec![] }
     }
     fn check(&self, _: &str, _: &str, value: &str) -> Result<(), String> {
-        if value == "99s" { Err("it must be at most 100ms".into()) } else { Ok(()) }
+        if value == "99s" { Err("alpha must be at most 100ms".into()) } else { Ok(()) }
     }
     fn allows_kernel(&self) -> bool {
         self.kernel

@@ -1,0 +1,57 @@
+# What a newcomer and CI run. `make demo` shows what Fairpace is for; `make check` is the inner loop.
+
+CARGO ?= cargo
+# More arguments for `make demo`, `make bench` or `make bench-kernel`, such as ARGS="--duration 20s".
+ARGS ?=
+
+.PHONY: help demo setup build test check fmt lint docs bench bench-kernel
+
+help:
+	@echo "make demo          a problem and a fix: simulated, then on this machine's own kernel (5 minutes as root)"
+	@echo "make test          everything that CI checks"
+	@echo "make check         formatting, lints, unit tests (under 2 minutes)"
+	@echo "make fmt lint      format all code; all lints"
+	@echo "make docs          write the generated reference pages"
+	@echo "make bench         delivered packets per CPU-second in the simulator"
+	@echo "make bench-kernel  CPU per gigabyte of fp_bbr1 against the kernel's bbr (root)"
+	@echo "make setup         install what is missing (Debian packages)"
+
+setup:
+	@scripts/setup.sh
+
+build: setup
+	$(CARGO) build --release --package fairpace
+
+demo: build
+	$(CARGO) run --release --quiet --package fairpace -- demo $(ARGS)
+
+fmt:
+	$(CARGO) fmt --all
+	find cc -name '*.[ch]' -exec clang-format -i {} +
+
+lint:
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	cc/lint.sh
+
+# The inner loop: no root, no kernel, no long runs.
+check: lint
+	$(CARGO) test --workspace --lib --bins --locked --quiet
+	$(CARGO) test --package fairpace-scenario --package fairpace-cc --package fairpace --locked --quiet
+
+# The C once more with UBSan, where undefined behaviour traps; then everything, documentation's examples included.
+test:
+	@scripts/setup.sh --all
+	$(MAKE) lint
+	$(CARGO) test --package fairpace-cc --features ubsan --locked
+	$(CARGO) test --workspace --locked
+
+docs:
+	UPDATE_DOCS=1 $(CARGO) test --quiet --package fairpace-scenario --test reading reference
+	UPDATE_DOCS=1 $(CARGO) test --quiet --package fairpace --bin fairpace reference
+
+bench:
+	$(CARGO) bench --package fairpace-sim --bench two_flows -- $(ARGS)
+
+bench-kernel:
+	$(CARGO) bench --package fairpace-kernel --bench cpu -- $(ARGS)

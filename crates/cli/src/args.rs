@@ -1,0 +1,208 @@
+//! The command line, as clap sees it. Help, completions, man pages and docs/reference/cli.md come from here.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+use fairpace_scenario::quantity::{self, NotAQuantity};
+use fairpace_scenario::{NotASet, Set};
+
+/// Fair, fast congestion control: simulate it, load it into the running kernel, measure it.
+#[derive(Debug, Parser)]
+#[command(name = "fairpace", version, max_term_width = 110, after_help = crate::failure::EXIT_CODES)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What holds for every subcommand.
+#[derive(Debug, Clone, Copy, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct Global {
+    /// Print JSON to stdout, and errors as one JSON object to stderr.
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// No progress and no notes, only results and errors.
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
+    /// No colours; the environment variable NO_COLOR does the same.
+    #[arg(long, global = true)]
+    pub(crate) no_color: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run a scenario in the simulator.
+    Sim(RunArgs),
+    /// Run a scenario with real TCP flows of the running kernel through an emulated bottleneck.
+    ///
+    /// Needs root and /dev/net/tun; fairpace's own algorithms also need BTF (see `fairpace doctor`). It takes
+    /// as long as the scenario lasts, and leaves nothing behind, also when it is interrupted.
+    Testbed(RunArgs),
+    /// Run several algorithms, each by itself, on the same path.
+    ///
+    /// One flow per RTT, started one after the other, measured from the warm-up to the end.
+    Compare(CompareArgs),
+    /// Show a problem and a fix: the first experiment of the BBQ paper, simulated and on the running kernel.
+    ///
+    /// 100 Mbit/s, a 2 MB FIFO, flows with RTTs of 10 and 50 ms, the second 5 s later. What this machine
+    /// cannot do is skipped, and said.
+    Demo(DemoArgs),
+    /// List the algorithms with their parameters.
+    Algorithms,
+    /// Load algorithms into the running kernel, where every socket can select them.
+    ///
+    /// They stay until `fairpace unload` or a reboot. A name of the kernel is never replaced: `bbq` becomes
+    /// `fp_bbq`.
+    Load(LoadArgs),
+    /// Take algorithms out of the running kernel.
+    ///
+    /// Sockets that use one go on using it until they close.
+    Unload(UnloadArgs),
+    /// List what is loaded into the running kernel.
+    List,
+    /// Say what this kernel can do, what is missing, and what to do about it.
+    Doctor,
+    /// Print completions for a shell.
+    Completions {
+        /// Which shell.
+        shell: Shell,
+    },
+    /// Print the man page, or write the pages of all subcommands to a directory.
+    Man {
+        /// Where to write them.
+        dir: Option<PathBuf>,
+    },
+}
+
+/// What can be changed about a run, and where its results go.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Changes {
+    /// Change a key of the scenario, or a parameter of an algorithm; repeatable.
+    ///
+    /// KEY is `duration`, `window.from`, `link.rate`, `link.NAME.rate`, `flow.cc`, `flow.NAME.cc` or the like, or
+    /// ALGORITHM.PARAMETER: `--set duration=30s --set bbq.alpha=3ms`.
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = parse_set)]
+    pub(crate) sets: Vec<Set>,
+    /// Source of all randomness; the same as `--set seed=SEED`.
+    #[arg(long)]
+    pub(crate) seed: Option<String>,
+    /// Write the results to this directory: summary.json, series.csv, scenario.toml, report.html.
+    ///
+    /// They appear all at once, when all is written. An earlier result there is replaced; a directory with
+    /// anything else in it is refused.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct RunArgs {
+    /// The scenario, a TOML file.
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) changes: Changes,
+}
+
+/// Where flows run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Place {
+    /// The simulator.
+    Sim,
+    /// The running kernel, on the testbed.
+    Kernel,
+}
+
+impl Place {
+    /// For people.
+    pub(crate) const fn explained(self) -> &'static str {
+        match self {
+            Self::Sim => "simulated",
+            Self::Kernel => "on the running kernel",
+        }
+    }
+
+    /// The subcommand that runs a file there.
+    pub(crate) const fn command(self) -> &'static str {
+        match self {
+            Self::Sim => "sim",
+            Self::Kernel => "testbed",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct CompareArgs {
+    /// Rate of the link, such as 100mbit.
+    #[arg(long)]
+    pub(crate) rate: String,
+    /// Its buffer, such as 2MB, or 1.5bdp of the longest RTT.
+    #[arg(long)]
+    pub(crate) buffer: String,
+    /// One flow for each of these RTTs.
+    #[arg(long, value_name = "RTT,...", value_delimiter = ',', required = true)]
+    pub(crate) rtt: Vec<String>,
+    /// One run for each of these algorithms; with `--on kernel` also kernel:NAME, one of the kernel's own.
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', required = true)]
+    pub(crate) cc: Vec<String>,
+    /// Length of each run.
+    #[arg(long, default_value = "60s")]
+    pub(crate) duration: String,
+    /// Each flow starts this much after the one before.
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = parse_time)]
+    pub(crate) stagger: Duration,
+    /// Measure from here to the end.
+    #[arg(long, value_name = "TIME", default_value = "20s")]
+    pub(crate) warmup: String,
+    /// Where to run.
+    #[arg(long, value_enum, default_value_t = Place::Sim)]
+    pub(crate) on: Place,
+    #[command(flatten)]
+    pub(crate) changes: Changes,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct DemoArgs {
+    /// Where the report and the results go.
+    #[arg(long, value_name = "DIR", default_value = "out/demo")]
+    pub(crate) out: PathBuf,
+    /// Length of each run.
+    #[arg(long, default_value = "60s")]
+    pub(crate) duration: String,
+    /// Only simulate, though this machine could do more.
+    #[arg(long)]
+    pub(crate) sim_only: bool,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct LoadArgs {
+    /// Names from `fairpace algorithms`.
+    #[arg(required = true, value_name = "NAME")]
+    pub(crate) names: Vec<String>,
+    /// Set a parameter: ALGORITHM.PARAMETER=VALUE, or PARAMETER=VALUE when one algorithm is loaded; repeatable.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(crate) sets: Vec<String>,
+    /// Append this to the kernel's name, so that one algorithm can be loaded with several settings.
+    #[arg(long, default_value = "")]
+    pub(crate) suffix: String,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct UnloadArgs {
+    /// Names from `fairpace algorithms` or `fairpace list`.
+    #[arg(required_unless_present = "all", value_name = "NAME")]
+    pub(crate) names: Vec<String>,
+    /// Everything that `fairpace load` has loaded.
+    #[arg(long, conflicts_with = "names")]
+    pub(crate) all: bool,
+}
+
+fn parse_set(text: &str) -> Result<Set, NotASet> {
+    text.parse()
+}
+
+fn parse_time(text: &str) -> Result<Duration, NotAQuantity> {
+    quantity::parse_time(text)
+}

@@ -1,0 +1,182 @@
+//! `fairpace demo`: the first experiment of the BBQ paper, as far as this machine can go.
+
+use std::time::Duration;
+
+use fairpace_kernel::Features;
+use fairpace_report::Published;
+use fairpace_results::{Run, Summary};
+use fairpace_scenario::Scenario;
+use fairpace_testbed::{Options, check_machine};
+use serde::Serialize;
+
+use crate::args::{DemoArgs, Global, Place};
+use crate::compare::Plan;
+use crate::failure::{Exit, Failure};
+use crate::monitor::Signals;
+use crate::outdir::OutDir;
+use crate::output::Output;
+use crate::place;
+use crate::store::{self, Case};
+use crate::table::{self, number, table};
+
+const TITLE: &str = "A short and a long flow share a link";
+const WHY: &str = "Two flows of the same algorithm share 100 Mbit/s and a 2 MB FIFO. One has an RTT of 10 ms, the other \
+                   of 50 ms, and starts 5 s later. With BBR the long flow takes the link; BBQ was made to share it.";
+/// Where the published values are from.
+const SOURCE: &str = "Ma, Jiang, Wang, Xie, Crowcroft: Fairness of Congestion-Based Congestion Control, arXiv:1706.09115, 2017";
+
+/// Goodputs in Mbit/s of the flows of 10 and 50 ms, and mean queueing delay in ms, as the paper has them.
+fn published(cc: &str) -> Option<Published> {
+    let (goodput, delay) = match cc {
+        "bbr1" | "kernel:bbr" => ([6.3, 87.3], 23.4),
+        "bbq" => ([51.4, 42.5], 8.3),
+        _ => return None,
+    };
+    Some(Published {
+        label: "paper".into(),
+        goodput_mbps: goodput.map(Some).to_vec(),
+        queue_delay_mean_ms: Some(delay),
+        source: SOURCE.into(),
+    })
+}
+
+/// A run that was planned.
+struct Planned {
+    cc: &'static str,
+    place: Place,
+}
+
+/// A run that did not take place, and why.
+#[derive(Debug, Serialize)]
+struct Skipped {
+    what: String,
+    why: String,
+}
+
+#[derive(Serialize)]
+struct DemoRecord<'a> {
+    runs: Vec<&'a Summary>,
+    skipped: &'a [Skipped],
+    report: String,
+}
+
+pub(crate) fn run(
+    args: &DemoArgs,
+    global: Global,
+    signals: &Signals,
+    out: &mut Output,
+) -> Result<(), Failure> {
+    let (planned, mut skipped) = plan(args);
+    let dir = OutDir::prepare(&args.out)?;
+    let mut done: Vec<(Planned, Scenario)> = Vec::new();
+    let mut runs: Vec<Run> = Vec::new();
+    for item in planned {
+        let scenario = scenario(args, &item)?;
+        let label = format!("{}, {}", item.cc, item.place.explained());
+        match place::run(&scenario, item.place, &label, signals, global.quiet) {
+            Ok(run) => {
+                runs.push(run);
+                done.push((item, scenario));
+            }
+            // this run says nothing, the others do
+            Err(failure) if failure.code() == Exit::Disturbed as i32 || lacks_algorithm(&item, &failure) => {
+                skipped.push(Skipped { what: label, why: failure.to_string() });
+            }
+            Err(failure) => return Err(failure),
+        }
+    }
+    let cases = done.iter().map(|(item, scenario)| case(item, scenario)).collect();
+    dir.write(&store::several(TITLE, cases, &runs, WHY)?)?;
+    let report = args.out.join("report.html").display().to_string();
+    if global.json {
+        let runs = runs.iter().map(|run| &run.summary).collect();
+        return out.json(&DemoRecord { runs, skipped: &skipped, report });
+    }
+    out.text(&told(&done, &runs, &skipped, &report))
+}
+
+fn case<'a>(item: &Planned, scenario: &'a Scenario) -> Case<'a> {
+    let Planned { cc, place } = *item;
+    let label = format!("{cc}, {}", place.explained());
+    Case { published: published(cc), ..Case::new(label, scenario, place) }
+}
+
+/// What this machine can run, and what it cannot.
+fn plan(args: &DemoArgs) -> (Vec<Planned>, Vec<Skipped>) {
+    let on = |place| move |cc| Planned { cc, place };
+    let mut planned: Vec<_> = ["bbr1", "bbq"].map(on(Place::Sim)).into();
+    let skip = |what: &str, why: String| Skipped { what: what.to_owned(), why };
+    if args.sim_only {
+        return (planned, vec![skip("all runs on the running kernel", "--sim-only asks for that".into())]);
+    }
+    if let Err(error) = check_machine(&Options::default()) {
+        return (planned, vec![skip("all runs on the running kernel", explained(&error))]);
+    }
+    planned.push(on(Place::Kernel)("kernel:bbr"));
+    match Features::probe().require() {
+        Ok(()) => {
+            planned.extend(["bbr1", "bbq"].map(on(Place::Kernel)));
+            (planned, Vec::new())
+        }
+        Err(error) => (planned, vec![skip("bbr1 and bbq on the running kernel", explained(&error))]),
+    }
+}
+
+/// An error and what to do about it, in a sentence each.
+fn explained<E: miette::Diagnostic>(error: &E) -> String {
+    match error.help() {
+        Some(help) => format!("{error}. {help}"),
+        None => error.to_string(),
+    }
+}
+
+/// The kernel was built without its own `bbr`, which is nothing that a demonstration should fail for.
+fn lacks_algorithm(item: &Planned, failure: &Failure) -> bool {
+    item.cc.starts_with("kernel:") && failure.code() == Exit::Usage as i32
+}
+
+fn scenario(args: &DemoArgs, item: &Planned) -> Result<Scenario, Failure> {
+    let plan = Plan {
+        rate: "100mbit",
+        buffer: "2MB",
+        rtt: &["10ms".to_owned(), "50ms".to_owned()],
+        duration: &args.duration,
+        stagger: Duration::from_secs(5),
+        warmup: None,
+        place: item.place,
+        sets: &[],
+    };
+    plan.scenario(item.cc).map_err(Failure::from)
+}
+
+fn told(done: &[(Planned, Scenario)], runs: &[Run], skipped: &[Skipped], report: &str) -> String {
+    let mut out = format!("{WHY}\n\n");
+    if let Some(run) = runs.first() {
+        let [from, to] = run.summary.window_s;
+        out.push_str(&format!("Goodput in Mbit/s, measured from {from} to {to} s:\n\n"));
+    }
+    let header = ["algorithm", "", "10 ms flow", "paper", "50 ms flow", "paper", "queue delay ms", "Jain"];
+    let mut lines = table(&header, 2);
+    for ((Planned { cc, place }, _), run) in done.iter().zip(runs) {
+        let paper = published(cc).map(|published| published.goodput_mbps).unwrap_or_default();
+        let goodput = |flow: usize| number(run.summary.flows.get(flow).map(|flow| flow.goodput_mbps), 1);
+        let stated = |flow: usize| number(paper.get(flow).copied().flatten(), 1);
+        lines.add_row([
+            (*cc).to_owned(),
+            place.explained().to_owned(),
+            goodput(0),
+            stated(0),
+            goodput(1),
+            stated(1),
+            number(run.summary.links.first().and_then(|link| link.queue_delay_mean_ms), 1),
+            number(run.summary.jain, 3),
+        ]);
+    }
+    out.push_str(&table::text(&lines));
+    out.push_str(&format!("\nPaper: {SOURCE}.\n"));
+    for Skipped { what, why } in skipped {
+        out.push_str(&format!("Skipped: {what}, because {why}.\n"));
+    }
+    out.push_str(&format!("Report: {report}\n"));
+    out
+}

@@ -1,0 +1,222 @@
+//! How a command fails: one error for people or for programs, and the exit code.
+
+use std::io::{self, Write};
+
+use fairpace_scenario::Invalid;
+use miette::{Diagnostic, Report};
+use serde::Serialize;
+
+/// What the process tells its caller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// Something that should not happen: a bug, or the system failed in the middle.
+    Internal = 1,
+    /// The command line or the scenario is wrong.
+    Usage = 2,
+    /// This machine, or this user on it, cannot do that.
+    Unsupported = 3,
+    /// The machine disturbed a run on the testbed beyond what the scenario bears.
+    Disturbed = 4,
+    /// The results could not be written.
+    Output = 5,
+    /// The kernel's list of congestion controls stands against it: a name is taken, or is not loaded.
+    Busy = 6,
+    /// Ctrl-C.
+    Interrupted = 130,
+}
+
+/// Shown under `--help`; docs/reference/exit-codes.md explains them.
+pub(crate) const EXIT_CODES: &str = "\
+Exit codes:
+    0  done
+    1  unexpected failure: a bug, or the system failed in the middle
+    2  wrong arguments or scenario
+    3  this machine cannot do that: no root, no BTF, no TUN, too old a kernel
+    4  the testbed was disturbed: the run says nothing
+    5  results could not be written
+    6  a kernel name is taken, or not loaded
+  130  interrupted (Ctrl-C); 143 by SIGTERM";
+
+impl Exit {
+    const fn kind(self) -> &'static str {
+        match self {
+            Self::Internal => "internal",
+            Self::Usage => "usage",
+            Self::Unsupported => "unsupported",
+            Self::Disturbed => "disturbed",
+            Self::Output => "output",
+            Self::Busy => "busy",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+/// The end of a command that did not do what it was asked.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    code: i32,
+    kind: &'static str,
+    report: Report,
+    problems: Vec<Problem>,
+}
+
+/// A wrong place in a scenario, for programs.
+#[derive(Debug, Serialize)]
+struct Problem {
+    kind: &'static str,
+    file: String,
+    line: usize,
+    column: usize,
+    key: String,
+    message: String,
+    help: String,
+}
+
+#[derive(Serialize)]
+struct ErrorRecord<'a> {
+    kind: &'static str,
+    exit_code: i32,
+    message: String,
+    help: Option<String>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    problems: &'a [Problem],
+}
+
+impl Failure {
+    pub(crate) fn new(exit: Exit, report: impl Into<Report>) -> Self {
+        Self { code: exit as i32, kind: exit.kind(), report: report.into(), problems: Vec::new() }
+    }
+
+    /// An error with what to do about it.
+    pub(crate) fn told(exit: Exit, message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self::new(exit, miette::miette!(help = help.into(), "{}", message.into()))
+    }
+
+    /// Ended by a signal.
+    pub(crate) fn signal(signal: i32) -> Self {
+        let report =
+            miette::miette!(help = "nothing is left behind, and no result was written", "interrupted");
+        Self { code: 128 + signal, ..Self::new(Exit::Interrupted, report) }
+    }
+
+    pub(crate) fn code(&self) -> i32 {
+        self.code
+    }
+
+    /// Tells it on stderr.
+    pub(crate) fn tell(&self, json: bool) {
+        let text = if json {
+            let record = ErrorRecord {
+                kind: self.kind,
+                exit_code: self.code,
+                message: self.report.to_string(),
+                help: self.report.help().map(|help| help.to_string()),
+                problems: &self.problems,
+            };
+            let error = serde_json::json!({ "error": record });
+            format!("{error}\n")
+        } else {
+            format!("{:?}", self.report)
+        };
+        // nobody is left to be told when stderr is gone
+        let _ = io::stderr().write_all(text.as_bytes());
+    }
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.report.fmt(f)
+    }
+}
+
+impl From<Invalid> for Failure {
+    fn from(mut invalid: Invalid) -> Self {
+        let problem = |problem: &fairpace_scenario::Problem| Problem {
+            kind: problem.kind,
+            file: problem.file.clone(),
+            line: problem.line,
+            column: problem.column,
+            key: problem.key.clone(),
+            message: problem.message.clone(),
+            help: problem.help.clone(),
+        };
+        let problems = invalid.problems.iter().map(problem).collect();
+        // a single problem needs no frame around it
+        let report = match (invalid.problems.pop(), invalid.problems.is_empty()) {
+            (Some(only), true) => Report::new(only),
+            (Some(last), false) => {
+                invalid.problems.push(last);
+                Report::new(Several(invalid))
+            }
+            (None, _) => Report::new(invalid),
+        };
+        Self { problems, ..Self::new(Exit::Usage, report) }
+    }
+}
+
+/// Several problems under a line that counts them.
+#[derive(Debug)]
+struct Several(Invalid);
+
+impl std::fmt::Display for Several {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "the scenario has {} errors", self.0.problems.len())
+    }
+}
+
+impl std::error::Error for Several {}
+
+impl Diagnostic for Several {
+    fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn Diagnostic> + 'a>> {
+        self.0.related()
+    }
+}
+
+impl From<fairpace_sim::Error> for Failure {
+    fn from(error: fairpace_sim::Error) -> Self {
+        use fairpace_sim::Error as E;
+        let (exit, help) = match &error {
+            E::Stopped { .. } => (Exit::Interrupted, "no result was written"),
+            _ => (Exit::Usage, "`fairpace algorithms` lists what can be simulated, and its parameters"),
+        };
+        Self::told(exit, error.to_string(), help)
+    }
+}
+
+impl From<fairpace_testbed::Error> for Failure {
+    fn from(error: fairpace_testbed::Error) -> Self {
+        use fairpace_testbed::Error as E;
+        let error = match error {
+            E::Kernel(error) => return error.into(),
+            error => error,
+        };
+        let exit = match &error {
+            E::NotPermitted { .. } | E::NoTun { .. } => Exit::Unsupported,
+            E::UnknownCongestionControl { .. }
+            | E::ForeignParameter { .. }
+            | E::TooFast { .. }
+            | E::TooLarge { .. } => Exit::Usage,
+            E::Disturbed { .. } => Exit::Disturbed,
+            E::Interrupted => Exit::Interrupted,
+            _ => Exit::Internal,
+        };
+        Self::new(exit, error)
+    }
+}
+
+impl From<fairpace_kernel::Error> for Failure {
+    fn from(error: fairpace_kernel::Error) -> Self {
+        use fairpace_kernel::Error as E;
+        let exit = match &error {
+            E::NotBuilt { .. }
+            | E::NotPermitted { .. }
+            | E::NoBtf { .. }
+            | E::Unsupported { .. }
+            | E::Bpffs { .. } => Exit::Unsupported,
+            E::NameBusy { .. } | E::NotLoaded { .. } | E::NotOurs { .. } | E::StillThere { .. } => Exit::Busy,
+            E::BadName { .. } => Exit::Usage,
+            _ => Exit::Internal,
+        };
+        Self::new(exit, error)
+    }
+}

@@ -1,0 +1,254 @@
+//! `load`, `unload`, `list`, `doctor`: the running kernel's algorithms.
+
+use fairpace_cc::{Algorithm, Params};
+use fairpace_kernel::{Check, Entry, Features, LoadOptions, Standing, Status};
+use serde::Serialize;
+
+use crate::args::{Global, LoadArgs, UnloadArgs};
+use crate::failure::{Exit, Failure};
+use crate::output::Output;
+use crate::table::{self, table};
+
+#[derive(Serialize)]
+struct LoadedRecord {
+    name: String,
+    kernel_name: String,
+    parameters: Vec<(&'static str, String)>,
+}
+
+/// Loads all that is asked for, or nothing.
+pub(crate) fn load(args: &LoadArgs, global: Global, out: &mut Output) -> Result<(), Failure> {
+    let wanted = parameters(args)?;
+    let options = LoadOptions { suffix: args.suffix.clone(), pin: true, ..LoadOptions::default() };
+    let mut loaded: Vec<LoadedRecord> = Vec::new();
+    for params in &wanted {
+        match fairpace_kernel::load(params, &options) {
+            Ok(handle) => loaded.push(LoadedRecord {
+                name: params.algorithm().name().to_owned(),
+                kernel_name: handle.kernel_name().to_owned(),
+                parameters: params.formatted(),
+            }),
+            Err(error) => {
+                // half of what was asked for would be a surprise
+                for record in &loaded {
+                    let _ = fairpace_kernel::unload(&record.kernel_name);
+                }
+                return Err(error.into());
+            }
+        }
+    }
+    if global.json {
+        return out.json(&loaded);
+    }
+    for record in &loaded {
+        out.line(&format!("{} is loaded as {}", record.name, record.kernel_name))?;
+    }
+    if let (Some(record), false) = (loaded.first(), global.quiet) {
+        let name = &record.kernel_name;
+        out.line(&format!(
+            "\nA socket selects it by name (TCP_CONGESTION); all new sockets: sysctl -w net.ipv4.tcp_congestion_control={name}\n\
+             Take it out again: fairpace unload {name}"
+        ))?;
+    }
+    Ok(())
+}
+
+/// Each algorithm of the command line with its parameters.
+fn parameters(args: &LoadArgs) -> Result<Vec<Params>, Failure> {
+    let usage = |error: String| {
+        Failure::told(Exit::Usage, error, "`fairpace algorithms` lists names, parameters, units and ranges")
+    };
+    let mut wanted: Vec<Params> = Vec::new();
+    for name in &args.names {
+        let algorithm = Algorithm::by_name(name).map_err(|error| usage(error.to_string()))?;
+        if wanted.iter().any(|params| params.algorithm() == algorithm) {
+            return Err(usage(format!("{name} is named twice")));
+        }
+        wanted.push(Params::defaults(algorithm));
+    }
+    for set in &args.sets {
+        let (key, value) = set.split_once('=').ok_or_else(|| {
+            usage(format!("\"{set}\" is not KEY=VALUE; write for example \"bbq.alpha=3ms\""))
+        })?;
+        let (params, parameter) = match (key.split_once('.'), wanted.as_mut_slice()) {
+            (Some((name, parameter)), all) => {
+                (all.iter_mut().find(|params| params.algorithm().name() == name), parameter)
+            }
+            (None, [only]) => (Some(only), key),
+            (None, _) => {
+                return Err(usage(format!("whose parameter is \"{key}\"? Write ALGORITHM.{key}={value}")));
+            }
+        };
+        let params = params.ok_or_else(|| {
+            usage(format!("\"{key}\" is a parameter of something that is not being loaded"))
+        })?;
+        params.set(parameter, value).map_err(|error| usage(error.to_string()))?;
+    }
+    Ok(wanted)
+}
+
+#[derive(Serialize)]
+struct EntryRecord<'a> {
+    kernel_name: &'a str,
+    name: Option<&'static str>,
+    status: &'static str,
+    map_id: u32,
+    pinned_at: Option<String>,
+}
+
+impl<'a> EntryRecord<'a> {
+    fn new(entry: &'a Entry) -> Self {
+        let (status, pinned_at) = match &entry.status {
+            Status::Pinned(path) => ("loaded", Some(path.display().to_string())),
+            Status::Held { .. } => ("held", None),
+            Status::Registered => ("loaded", None),
+            Status::Draining => ("draining", None),
+        };
+        Self {
+            kernel_name: &entry.name,
+            name: entry.algorithm.map(Algorithm::name),
+            status,
+            map_id: entry.map_id,
+            pinned_at,
+        }
+    }
+
+    fn explained(&self) -> &'static str {
+        match self.status {
+            "loaded" => "loaded: sockets can select it until `fairpace unload`",
+            "held" => "held by a running process: it goes when that ends",
+            _ => "unloaded: the sockets that use it still do",
+        }
+    }
+}
+
+pub(crate) fn unload(args: &UnloadArgs, global: Global, out: &mut Output) -> Result<(), Failure> {
+    let names = if args.all {
+        let ours = |entry: &Entry| entry.algorithm.is_some() && matches!(entry.status, Status::Pinned(_));
+        fairpace_kernel::list()?.iter().filter(|entry| ours(entry)).map(|entry| entry.name.clone()).collect()
+    } else {
+        args.names.clone()
+    };
+    for name in &names {
+        fairpace_kernel::unload(name)?;
+        if !global.json {
+            out.line(&format!("{name} is unloaded"))?;
+        }
+    }
+    match (global.json, names.is_empty()) {
+        (true, _) => out.json(&names),
+        (false, true) => out.line("nothing was loaded"),
+        (false, false) => Ok(()),
+    }
+}
+
+pub(crate) fn list(global: Global, out: &mut Output) -> Result<(), Failure> {
+    let entries = fairpace_kernel::list()?;
+    let records: Vec<_> = entries.iter().map(EntryRecord::new).collect();
+    if global.json {
+        return out.json(&records);
+    }
+    if records.is_empty() {
+        return out.line("no congestion control is loaded as BPF; `fairpace load NAME` loads one");
+    }
+    let mut lines = table(&["kernel name", "algorithm", "state"], 3);
+    for record in &records {
+        lines.add_row([record.kernel_name, record.name.unwrap_or("not one of fairpace"), record.explained()]);
+    }
+    out.text(&table::text(&lines))
+}
+
+#[derive(Serialize)]
+struct DoctorRecord<'a> {
+    kernel: &'a str,
+    can_load: bool,
+    can_measure: bool,
+    checks: Vec<CheckRecord<'a>>,
+}
+
+#[derive(Serialize)]
+struct CheckRecord<'a> {
+    what: &'a str,
+    standing: &'static str,
+    found: &'a str,
+    matters: &'a str,
+    remedy: &'a str,
+}
+
+impl<'a> From<&'a Check> for CheckRecord<'a> {
+    fn from(check: &'a Check) -> Self {
+        let Check { what, standing: stands, found, matters, remedy } = check;
+        Self { what, standing: standing(*stands), found, matters, remedy }
+    }
+}
+
+fn standing(standing: Standing) -> &'static str {
+    match standing {
+        Standing::Ok => "ok",
+        Standing::Degraded => "degraded",
+        Standing::Missing => "missing",
+    }
+}
+
+/// What this machine can do; a failure when it cannot load algorithms.
+pub(crate) fn doctor(global: Global, out: &mut Output) -> Result<(), Failure> {
+    let features = Features::probe();
+    let can_load = features.require();
+    let can_measure = fairpace_testbed::check_machine(&fairpace_testbed::Options::default());
+    let mut checks: Vec<Check> = features.checks.clone();
+    checks.push(testbed_check(&can_measure));
+    if global.json {
+        out.json(&DoctorRecord {
+            kernel: &features.release,
+            can_load: can_load.is_ok(),
+            can_measure: can_measure.is_ok(),
+            checks: checks.iter().map(CheckRecord::from).collect(),
+        })?;
+    } else {
+        out.text(&diagnosis(&features.release, &checks, can_load.is_ok(), can_measure.is_ok()))?;
+    }
+    can_load.map_err(Failure::from)?;
+    can_measure.map_err(Failure::from)
+}
+
+fn testbed_check(machine: &Result<(), fairpace_testbed::Error>) -> Check {
+    let (what, matters) = ("testbed", "real flows are measured between network namespaces, over TUN devices");
+    match machine {
+        Ok(()) => Check {
+            what,
+            standing: Standing::Ok,
+            found: "network namespaces and TUN devices can be made".into(),
+            matters,
+            remedy: String::new(),
+        },
+        Err(error) => Check {
+            what,
+            standing: Standing::Missing,
+            found: error.to_string(),
+            matters,
+            remedy: miette::Diagnostic::help(error).map(|help| help.to_string()).unwrap_or_default(),
+        },
+    }
+}
+
+fn diagnosis(release: &str, checks: &[Check], can_load: bool, can_measure: bool) -> String {
+    let mut out = format!("kernel {release}\n\n");
+    let mut lines = table(&["", "checked", "found"], 3);
+    for check in checks {
+        lines.add_row([standing(check.standing), check.what, check.found.as_str()]);
+    }
+    out.push_str(&table::text(&lines));
+    for check in checks.iter().filter(|check| check.standing != Standing::Ok) {
+        out.push_str(&format!("\n{}: {}\n  why it matters: {}\n", check.what, check.found, check.matters));
+        if !check.remedy.is_empty() {
+            out.push_str(&format!("  what to do: {}\n", check.remedy));
+        }
+    }
+    let answer = |can: bool| if can { "yes" } else { "no" };
+    out.push_str(&format!(
+        "\nalgorithms can be loaded: {}\nreal flows can be measured: {}\n",
+        answer(can_load),
+        answer(can_measure)
+    ));
+    out
+}

@@ -1,0 +1,168 @@
+//! `--out DIR`: all files of a result appear at once or not at all.
+//!
+//! They are written to a directory beside DIR, synced, and moved to DIR in one step. An earlier result is exchanged
+//! for the new one in one step, too. A directory that holds anything else is never touched.
+
+use std::fs::{self, File, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
+use tempfile::TempDir;
+
+use crate::failure::{Exit, Failure};
+
+/// What a result consists of; a directory with other files is not one.
+const FILES: [&str; 4] = ["summary.json", "series.csv", "scenario.toml", "report.html"];
+
+/// A file of a result: its path in the directory and its content.
+pub(crate) struct Item {
+    pub(crate) path: String,
+    pub(crate) content: String,
+}
+
+impl Item {
+    pub(crate) fn new(path: impl Into<String>, content: impl Into<String>) -> Self {
+        Self { path: path.into(), content: content.into() }
+    }
+}
+
+/// A directory that results may be written to.
+#[derive(Debug)]
+pub(crate) struct OutDir {
+    path: PathBuf,
+    parent: PathBuf,
+    /// Directories that were made for it, outermost first: removed again if nothing comes to lie in them.
+    made: Vec<PathBuf>,
+}
+
+impl OutDir {
+    /// Checks, before a long run, that results can be written to `path`.
+    pub(crate) fn prepare(path: &Path) -> Result<Self, Failure> {
+        match fs::symlink_metadata(path) {
+            Ok(found) if !found.is_dir() => {
+                return Err(refused(path, "it exists and is not a directory"));
+            }
+            Ok(_) if !is_empty_or_result(path).map_err(|error| failed(path, &error))? => {
+                return Err(refused(path, "it holds files that are not a result of fairpace"));
+            }
+            _ => {}
+        }
+        let unusable = || refused(path, "it is not the path of a directory");
+        // "results/" and "results" are the same
+        let name = path.file_name().ok_or_else(unusable)?;
+        let parent = match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+            _ => PathBuf::from("."),
+        };
+        let mut out = Self { path: parent.join(name), parent, made: Vec::new() };
+        out.make_parents().and_then(|()| out.temporary().map(drop)).map_err(|error| failed(path, &error))?;
+        Ok(out)
+    }
+
+    fn make_parents(&mut self) -> io::Result<()> {
+        let missing: Vec<_> =
+            self.parent.ancestors().take_while(|dir| !dir.as_os_str().is_empty() && !dir.exists()).collect();
+        let missing: Vec<_> = missing.into_iter().rev().map(Path::to_owned).collect();
+        for dir in missing {
+            fs::create_dir(&dir)?;
+            self.made.push(dir);
+        }
+        Ok(())
+    }
+
+    fn temporary(&self) -> io::Result<TempDir> {
+        // 0777 less the umask, as for any directory that a program makes
+        tempfile::Builder::new()
+            .prefix(".fairpace-")
+            .permissions(Permissions::from_mode(0o777))
+            .tempdir_in(&self.parent)
+    }
+
+    /// Writes the files and moves them into place.
+    pub(crate) fn write(mut self, items: &[Item]) -> Result<(), Failure> {
+        self.try_write(items).map_err(|error| failed(&self.path, &error))?;
+        self.made.clear();
+        Ok(())
+    }
+
+    fn try_write(&self, items: &[Item]) -> io::Result<()> {
+        let temporary = self.temporary()?;
+        for item in items {
+            let path = temporary.path().join(&item.path);
+            if let Some(parent) = path.parent() {
+                fs::create_dir_all(parent)?;
+            }
+            let mut file = File::create_new(&path)?;
+            file.write_all(item.content.as_bytes())?;
+            file.sync_all()?;
+        }
+        File::open(temporary.path())?.sync_all()?;
+        if self.path.exists() {
+            // the result that was there is now in the temporary directory, and goes with it
+            exchange(temporary.path(), &self.path)
+        } else {
+            fs::rename(temporary.path(), &self.path)?;
+            let _ = temporary.keep();
+            Ok(())
+        }
+    }
+}
+
+impl Drop for OutDir {
+    fn drop(&mut self) {
+        for dir in self.made.iter().rev() {
+            // not when somebody else has put something there
+            let _ = fs::remove_dir(dir);
+        }
+    }
+}
+
+fn exchange(a: &Path, b: &Path) -> io::Result<()> {
+    renameat2(AT_FDCWD, a, AT_FDCWD, b, RenameFlags::RENAME_EXCHANGE).map_err(io::Error::from)
+}
+
+/// An empty directory, or one with a summary and nothing but files of a result in it and in its subdirectories.
+fn is_empty_or_result(path: &Path) -> io::Result<bool> {
+    let mut has_summary = false;
+    let mut is_empty = true;
+    for entry in fs::read_dir(path)? {
+        let entry = entry?;
+        is_empty = false;
+        let ours = match entry.file_type()? {
+            kind if kind.is_dir() => is_empty_or_result(&entry.path())?,
+            kind => kind.is_file() && FILES.iter().any(|name| entry.file_name() == *name),
+        };
+        if !ours {
+            return Ok(false);
+        }
+        has_summary |= entry.file_name() == "summary.json";
+    }
+    Ok(is_empty || has_summary)
+}
+
+fn refused(path: &Path, why: &str) -> Failure {
+    Failure::told(
+        Exit::Output,
+        format!("results cannot be written to {}: {why}", path.display()),
+        "name a new or empty directory, or one with an earlier result, which is then replaced",
+    )
+}
+
+fn failed(path: &Path, error: &io::Error) -> Failure {
+    let help = match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "make room on that file system, or name a directory on another one"
+        }
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            "name a directory that you may write to"
+        }
+        _ => "name another directory",
+    };
+    Failure::told(
+        Exit::Output,
+        format!("results cannot be written to {}: {error}", path.display()),
+        format!("{help}; nothing was left there"),
+    )
+}

@@ -1,0 +1,105 @@
+//! `sim`, `testbed` and `compare`: runs, and where their results go.
+
+use fairpace_results::Run;
+use fairpace_scenario::quantity::{Dimension, show, show_time};
+use fairpace_scenario::{Scenario, Set};
+
+use crate::args::{Changes, CompareArgs, Global, Place, RunArgs};
+use crate::catalog::Algorithms;
+use crate::compare::Plan;
+use crate::failure::Failure;
+use crate::monitor::Signals;
+use crate::outdir::OutDir;
+use crate::output::Output;
+use crate::store::{self, Case};
+use crate::{place, table};
+
+impl Changes {
+    /// `--set` and `--seed`.
+    fn all_sets(&self) -> Vec<Set> {
+        let seed = self.seed.as_ref().map(|seed| Set::argument("--seed", "seed", seed));
+        self.sets.iter().cloned().chain(seed).collect()
+    }
+
+    fn out_dir(&self) -> Result<Option<OutDir>, Failure> {
+        self.out.as_deref().map(OutDir::prepare).transpose()
+    }
+}
+
+/// `sim FILE` and `testbed FILE`.
+pub(crate) fn file(
+    args: &RunArgs,
+    place: Place,
+    global: Global,
+    signals: &Signals,
+    out: &mut Output,
+) -> Result<(), Failure> {
+    let scenario = fairpace_scenario::load(&args.file, &args.changes.all_sets(), &Algorithms(place))?;
+    let dir = args.changes.out_dir()?;
+    let run = place::run(&scenario, place, &scenario.title, signals, global.quiet)?;
+    if let Some(dir) = dir {
+        dir.write(&store::single(&scenario, &run, place))?;
+    }
+    if global.json { out.json(&run.summary) } else { out.text(&table::run(&run, global.quiet)) }
+}
+
+/// `compare`.
+pub(crate) fn compare(
+    args: &CompareArgs,
+    global: Global,
+    signals: &Signals,
+    out: &mut Output,
+) -> Result<(), Failure> {
+    let sets = args.changes.all_sets();
+    let scenarios = Plan::new(args, &sets).scenarios(&args.cc)?;
+    let dir = args.changes.out_dir()?;
+    let mut runs = Vec::new();
+    for (scenario, cc) in scenarios.iter().zip(&args.cc) {
+        runs.push(place::run(scenario, args.on, cc, signals, global.quiet)?);
+    }
+    if let Some(dir) = dir {
+        let cases =
+            scenarios.iter().zip(&args.cc).map(|(scenario, cc)| Case::new(cc, scenario, args.on)).collect();
+        dir.write(&store::several("Comparison", cases, &runs, "")?)?;
+    }
+    if global.json {
+        let summaries: Vec<_> = runs.iter().map(|run| &run.summary).collect();
+        return out.json(&summaries);
+    }
+    if let (Some(scenario), false) = (scenarios.first(), global.quiet) {
+        out.line(&headline(scenario, args.on))?;
+    }
+    out.text(&table::compare(&runs))?;
+    notes(&runs, &args.cc, global, out)
+}
+
+/// The path that the runs share.
+fn headline(scenario: &Scenario, place: Place) -> String {
+    let links = scenario.links.iter().map(|link| {
+        format!(
+            "{}, buffer {}",
+            show(link.rate_bps, Dimension::Rate),
+            show(link.buffer_bytes, Dimension::Size)
+        )
+    });
+    let (from, to) = scenario.window;
+    format!(
+        "{}; {}; measured from {} to {}\n",
+        links.collect::<Vec<_>>().join("; "),
+        place.explained(),
+        show_time(from),
+        show_time(to)
+    )
+}
+
+fn notes(runs: &[Run], labels: &[String], global: Global, out: &mut Output) -> Result<(), Failure> {
+    if global.quiet {
+        return Ok(());
+    }
+    for (run, label) in runs.iter().zip(labels) {
+        for note in &run.notes {
+            out.line(&format!("note on {label}: {note}"))?;
+        }
+    }
+    Ok(())
+}

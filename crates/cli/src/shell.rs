@@ -1,0 +1,36 @@
+//! Completions and man pages, from the description of the arguments.
+
+use std::path::Path;
+
+use clap::CommandFactory;
+use clap_complete::Shell;
+
+use crate::args::Cli;
+use crate::failure::{Exit, Failure};
+use crate::output::Output;
+
+pub(crate) fn completions(shell: Shell, out: &mut Output) -> Result<(), Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "fairpace", &mut script);
+    out.text(&String::from_utf8_lossy(&script))
+}
+
+pub(crate) fn man(dir: Option<&Path>, out: &mut Output) -> Result<(), Failure> {
+    let Some(dir) = dir else {
+        let mut page = Vec::new();
+        return match clap_mangen::Man::new(Cli::command()).render(&mut page) {
+            Ok(()) => out.text(&String::from_utf8_lossy(&page)),
+            Err(error) => Err(failed(Path::new("memory"), &error)),
+        };
+    };
+    std::fs::create_dir_all(dir).map_err(|error| failed(dir, &error))?;
+    clap_mangen::generate_to(Cli::command(), dir).map_err(|error| failed(dir, &error))
+}
+
+fn failed(dir: &Path, error: &std::io::Error) -> Failure {
+    Failure::told(
+        Exit::Output,
+        format!("cannot write man pages to {}: {error}", dir.display()),
+        "name a directory that you may write to",
+    )
+}

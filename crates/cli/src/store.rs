@@ -1,0 +1,119 @@
+//! The files of a result.
+
+use std::collections::HashSet;
+
+use fairpace_cc::Phase;
+use fairpace_report::{Context, Published, RunContext};
+use fairpace_results::{Cost, Run, Summary, to_json};
+use fairpace_scenario::Scenario;
+
+use crate::args::Place;
+use crate::failure::{Exit, Failure};
+use crate::outdir::Item;
+
+/// One of several runs: what it is called, and what it was.
+pub(crate) struct Case<'a> {
+    pub(crate) label: String,
+    pub(crate) scenario: &'a Scenario,
+    pub(crate) place: Place,
+    pub(crate) published: Option<Published>,
+}
+
+impl<'a> Case<'a> {
+    pub(crate) fn new(label: impl Into<String>, scenario: &'a Scenario, place: Place) -> Self {
+        Self { label: label.into(), scenario, place, published: None }
+    }
+}
+
+/// `summary.json`, `series.csv`, `scenario.toml` and `report.html` of one run.
+pub(crate) fn single(scenario: &Scenario, run: &Run, place: Place) -> Vec<Item> {
+    let context = Context {
+        why: scenario.why.clone(),
+        runs: vec![run_context(
+            Case { label: String::new(), ..Case::new("", scenario, place) },
+            "scenario.toml",
+        )],
+        phases: phases(),
+    };
+    let mut items = files("", scenario, run);
+    items.push(Item::new(
+        "report.html",
+        fairpace_report::html(&scenario.title, std::slice::from_ref(run), &context),
+    ));
+    items
+}
+
+/// `summary.json` (an array) and `report.html` of several runs, and a directory for each.
+pub(crate) fn several(
+    title: &str,
+    cases: Vec<Case<'_>>,
+    runs: &[Run],
+    why: &str,
+) -> Result<Vec<Item>, Failure> {
+    let summaries: Vec<Summary> = runs.iter().map(|run| without_time(&run.summary)).collect();
+    let array = to_json(&summaries).map_err(|error| {
+        Failure::told(Exit::Internal, format!("cannot write JSON: {error}"), "please report this")
+    })?;
+    let mut items = vec![Item::new("summary.json", array)];
+    let mut taken = HashSet::new();
+    let mut contexts = Vec::new();
+    for (case, run) in cases.into_iter().zip(runs) {
+        let dir = directory(&case.label, &mut taken);
+        items.extend(files(&format!("{dir}/"), case.scenario, run));
+        contexts.push(run_context(case, &format!("{dir}/scenario.toml")));
+    }
+    let context = Context { why: why.to_owned(), runs: contexts, phases: phases() };
+    items.push(Item::new("report.html", fairpace_report::html(title, runs, &context)));
+    Ok(items)
+}
+
+fn run_context(case: Case<'_>, file: &str) -> RunContext {
+    RunContext {
+        label: case.label,
+        commands: vec![format!("fairpace {} {file}", case.place.command())],
+        scenario_toml: case.scenario.to_toml(),
+        published: case.published,
+    }
+}
+
+fn files(prefix: &str, scenario: &Scenario, run: &Run) -> Vec<Item> {
+    let phase = |index: i8| u32::try_from(index).ok().and_then(Phase::from_number).map(Phase::name);
+    vec![
+        Item::new(format!("{prefix}summary.json"), run.summary.stable_json()),
+        Item::new(format!("{prefix}series.csv"), run.series_csv(phase)),
+        Item::new(format!("{prefix}scenario.toml"), scenario.to_toml()),
+    ]
+}
+
+/// The same for the same seed: what the run cost in time is left out, as [`Summary::stable_json`] does.
+fn without_time(summary: &Summary) -> Summary {
+    Summary { cost: Cost { wall_s: f64::NAN, cpu_s: f64::NAN, ..summary.cost }, ..summary.clone() }
+}
+
+/// A directory's name for a label, different for each.
+fn directory(label: &str, taken: &mut HashSet<String>) -> String {
+    let plain: String =
+        label.chars().map(|c| if c.is_ascii_alphanumeric() || "_.".contains(c) { c } else { '-' }).collect();
+    let numbered = (2..).map(|number| format!("{plain}-{number}"));
+    let name =
+        std::iter::once(plain.clone()).chain(numbered).find(|name| !taken.contains(name)).unwrap_or(plain);
+    taken.insert(name.clone());
+    name
+}
+
+fn phases() -> Vec<String> {
+    Phase::ALL.iter().map(|phase| phase.name().to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_run_has_a_directory_of_its_own() {
+        let mut taken = HashSet::new();
+        let names: Vec<_> =
+            ["bbr1", "kernel:bbr", "bbr1", "kernel/bbr"].map(|label| directory(label, &mut taken)).into();
+        assert_eq!(names, ["bbr1", "kernel-bbr", "bbr1-2", "kernel-bbr-2"]);
+    }
+}

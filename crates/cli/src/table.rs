@@ -1,0 +1,139 @@
+//! Results for people: aligned columns that need no colour.
+
+use comfy_table::{CellAlignment, Table, presets};
+use fairpace_results::{FlowSummary, LinkSummary, Run};
+
+/// A table with a header; columns are right-aligned from `numbers` on.
+pub(crate) fn table(header: &[&str], numbers: usize) -> Table {
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING).set_header(header.iter().copied());
+    for (index, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, 2));
+        if index >= numbers {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table
+}
+
+/// Lines without blanks at their ends.
+pub(crate) fn text(table: &Table) -> String {
+    table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+/// A number with this many decimals, or a dash where there is nothing to say.
+pub(crate) fn number(value: Option<f64>, decimals: usize) -> String {
+    match value {
+        Some(value) if value.is_finite() => format!("{value:.decimals$}"),
+        _ => "-".to_owned(),
+    }
+}
+
+fn percent(value: Option<f64>) -> String {
+    number(value.map(|value| value * 100.0), 1)
+}
+
+/// One run in full.
+pub(crate) fn run(run: &Run, quiet: bool) -> String {
+    let summary = &run.summary;
+    let [from, to] = summary.window_s;
+    let on = if summary.on == "sim" { "simulated" } else { "on the running kernel" };
+    let mut out = format!(
+        "{}\n{on}, seed {}, measured from {from} to {to} s\n\n",
+        summary.scenario.title, summary.seed
+    );
+    let header = [
+        "flow",
+        "algorithm",
+        "base RTT ms",
+        "start s",
+        "goodput Mbit/s",
+        "share %",
+        "RTT mean ms",
+        "p50",
+        "p99",
+        "resent",
+    ];
+    let mut flows = table(&header, 2);
+    for flow in &summary.flows {
+        let mut row =
+            vec![flow.name.clone(), flow.cc.clone(), format!("{}", flow.rtt_ms), format!("{}", flow.start_s)];
+        row.extend(flow_cells(flow));
+        let resent = row.pop().unwrap_or_default();
+        row.extend([number(flow.rtt_p50_ms, 1), number(flow.rtt_p99_ms, 1), resent]);
+        flows.add_row(row);
+    }
+    out.push_str(&text(&flows));
+    out.push('\n');
+    let header = ["link", "rate Mbit/s", "used %", "queue delay mean ms", "p99", "drops", "backlog shares %"];
+    let mut links = table(&header, 1);
+    for link in &summary.links {
+        let shares: Vec<_> = link.backlog_share.iter().map(|share| percent(Some(*share))).collect();
+        links.add_row(vec![
+            link.name.clone(),
+            format!("{}", link.rate_mbps),
+            percent(Some(link.utilization)),
+            number(link.queue_delay_mean_ms, 1),
+            number(link.queue_delay_p99_ms, 1),
+            link.drops.to_string(),
+            shares.join(" : "),
+        ]);
+    }
+    out.push_str(&text(&links));
+    out.push_str(&format!("\nJain's fairness index {}\n", number(summary.jain, 3)));
+    if !quiet {
+        for note in &run.notes {
+            out.push_str(&format!("note: {note}\n"));
+        }
+    }
+    out
+}
+
+/// Goodput, share, RTT, retransmissions.
+fn flow_cells(flow: &FlowSummary) -> [String; 4] {
+    [
+        number(Some(flow.goodput_mbps), 1),
+        percent(flow.share),
+        number(flow.rtt_mean_ms, 1),
+        flow.retransmits.to_string(),
+    ]
+}
+
+/// Several runs over one path: a row per flow; what belongs to the run stands in its first row.
+pub(crate) fn compare<'a>(runs: impl IntoIterator<Item = &'a Run>) -> String {
+    let header = [
+        "algorithm",
+        "flow",
+        "goodput Mbit/s",
+        "share %",
+        "RTT mean ms",
+        "resent",
+        "queue delay mean ms",
+        "p99",
+        "drops",
+        "used %",
+        "Jain",
+    ];
+    let mut table = table(&header, 2);
+    for run in runs {
+        for (index, flow) in run.summary.flows.iter().enumerate() {
+            let of_run = if index == 0 { run_cells(run) } else { Default::default() };
+            let name = if index == 0 { flow.cc.clone() } else { String::new() };
+            table.add_row([name, flow.name.clone()].into_iter().chain(flow_cells(flow)).chain(of_run));
+        }
+    }
+    text(&table)
+}
+
+/// Queue delay, drops, utilisation of the slowest link; Jain.
+fn run_cells(run: &Run) -> [String; 5] {
+    let slowest = run.summary.links.iter().min_by(|a, b| a.rate_mbps.total_cmp(&b.rate_mbps));
+    let of = |value: fn(&LinkSummary) -> Option<f64>| slowest.and_then(value);
+    [
+        number(of(|link| link.queue_delay_mean_ms), 1),
+        number(of(|link| link.queue_delay_p99_ms), 1),
+        slowest.map(|link| link.drops.to_string()).unwrap_or_default(),
+        percent(of(|link| Some(link.utilization))),
+        number(run.summary.jain, 3),
+    ]
+}

@@ -1,0 +1,201 @@
+//! The subcommands that run nothing, the demonstration, and how runs are ended.
+
+mod support;
+
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use support::{Ended, Place, skip_without_kernel};
+
+#[test]
+fn help_says_what_there_is_and_how_it_ends() {
+    let help = Place::new().run(&["--help"]).succeeds().stdout;
+    for word in
+        ["sim", "testbed", "compare", "demo", "algorithms", "load", "unload", "list", "doctor", "Exit codes:"]
+    {
+        assert!(help.contains(word), "{word} is not in {help}");
+    }
+}
+
+#[test]
+fn completions_and_man_pages_are_written() {
+    let place = Place::new();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        assert!(place.run(&["completions", shell]).succeeds().stdout.contains("compare"), "{shell}");
+    }
+    assert!(place.run(&["man"]).succeeds().stdout.contains(".TH fairpace 1"));
+    place.run(&["man", "pages"]).succeeds();
+    assert!(place.read("pages/fairpace-compare.1").contains("stagger"));
+    place.write("file", "");
+    place.run(&["man", "file/pages"]).fails(5, "cannot write man pages to file/pages");
+}
+
+#[test]
+fn every_scenario_of_the_repository_is_good() {
+    let scenarios = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
+    let place = Place::new();
+    let mut count = 0;
+    for entry in std::fs::read_dir(scenarios).unwrap() {
+        let path = entry.unwrap().path();
+        let path = path.to_str().unwrap();
+        let sets = [
+            "--set",
+            "duration=1500ms",
+            "--set",
+            "window.from=1s",
+            "--set",
+            "flow.start=0s",
+            "--set",
+            "flow.stagger=10ms",
+        ];
+        place.run(&[&["sim", path, "--json"][..], &sets].concat()).succeeds();
+        count += 1;
+    }
+    assert!(count > 0);
+}
+
+#[test]
+fn demo_without_the_kernel_says_what_was_skipped_and_why() {
+    let place = Place::new();
+    let ended = place.run(&["demo", "--sim-only", "--duration", "7s"]).succeeds();
+    assert!(
+        ended.stdout.contains("Skipped: all runs on the running kernel, because --sim-only asks for that"),
+        "{}",
+        ended.stdout
+    );
+    for value in ["6.3", "87.3", "51.4", "42.5"] {
+        assert!(ended.stdout.contains(value), "{value} of the paper is missing: {}", ended.stdout);
+    }
+    assert!(place.read("out/demo/report.html").contains("bbq"));
+    let record = place.run(&["demo", "--sim-only", "--duration", "7s", "--json"]).succeeds().json();
+    assert_eq!(record["runs"].as_array().map(Vec::len), Some(2));
+    assert_eq!(record["report"], "out/demo/report.html");
+}
+
+#[test]
+fn demo_without_root_goes_on_without_the_kernel() {
+    if support::skip_without_root() {
+        return;
+    }
+    let ended = Place::new().run_as_nobody(&["demo", "--duration", "7s"]).succeeds();
+    assert!(
+        ended.stdout.contains("Skipped: all runs on the running kernel, because the testbed may not"),
+        "{}",
+        ended.stdout
+    );
+    assert!(ended.stdout.contains("run it as root"), "{}", ended.stdout);
+}
+
+#[test]
+fn an_algorithm_outlives_the_command_that_loads_it() {
+    if skip_without_kernel() {
+        return;
+    }
+    struct Unload;
+    impl Drop for Unload {
+        fn drop(&mut self) {
+            let _ = Place::new().run(&["unload", "fp_bbq_cli"]);
+        }
+    }
+    let place = Place::new();
+    let _clean = Unload;
+    let loaded =
+        place.run(&["load", "bbq", "--suffix", "_cli", "--set", "alpha=5ms", "--json"]).succeeds().json();
+    assert_eq!(loaded[0]["kernel_name"], "fp_bbq_cli");
+    assert!(loaded[0]["parameters"].to_string().contains("[\"alpha\",\"5ms\"]"), "{loaded}");
+    let available = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+    assert!(std::fs::read_to_string(available).unwrap().contains("fp_bbq_cli"));
+    let listed = place.run(&["list"]).succeeds().stdout;
+    assert!(listed.lines().any(|line| line.starts_with("fp_bbq_cli") && line.contains("loaded")), "{listed}");
+    place.run(&["unload", "fp_bbq_cli"]).succeeds();
+    assert!(!std::fs::read_to_string(available).unwrap().contains("fp_bbq_cli"));
+}
+
+#[test]
+fn doctor_explains_this_kernel() {
+    let place = Place::new();
+    let record: serde_json::Value = serde_json::from_str(&place.run(&["doctor", "--json"]).stdout).unwrap();
+    assert!(record["checks"].as_array().is_some_and(|checks| checks.len() > 5), "{record}");
+    let ended = place.run(&["doctor"]);
+    let can = record["can_load"] == true && record["can_measure"] == true;
+    assert_eq!(ended.code, if can { 0 } else { 3 }, "{}", ended.stderr);
+}
+
+/// Starts a run that would take hours or minutes, sends a signal, and returns how it ended.
+fn interrupted(place: &Place, arguments: &[&str], signal: Signal) -> Ended {
+    let mut command = place.command(arguments);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(1500));
+    let sent = Instant::now();
+    kill(Pid::from_raw(child.id().cast_signed()), signal).unwrap();
+    let ended = child.wait_with_output().unwrap().into();
+    assert!(sent.elapsed() < Duration::from_secs(10), "it took {:?}", sent.elapsed());
+    ended
+}
+
+#[test]
+fn ctrl_c_ends_a_simulation_without_a_result() {
+    let place = Place::with_scenario();
+    let run = [
+        "sim",
+        "small.toml",
+        "--set",
+        "duration=24h",
+        "--set",
+        "interval=1s",
+        "--set",
+        "link.rate=10gbit",
+        "--out",
+        "out/deep",
+    ];
+    interrupted(&place, &run, Signal::SIGINT).fails(130, "interrupted");
+    interrupted(&place, &run, Signal::SIGTERM).fails(143, "interrupted");
+    assert_eq!(place.files(), ["small.toml"]);
+}
+
+#[test]
+fn ctrl_c_ends_a_testbed_run_without_a_result() {
+    if skip_without_kernel() {
+        return;
+    }
+    let place = Place::with_scenario();
+    let run = ["testbed", "small.toml", "--set", "duration=300s", "--out", "out"];
+    interrupted(&place, &run, Signal::SIGINT).fails(130, "interrupted");
+    assert_eq!(place.files(), ["small.toml"]);
+}
+
+#[test]
+fn compare_runs_the_kernels_own_algorithms_beside_ours() {
+    if skip_without_kernel() {
+        return;
+    }
+    let arguments = [
+        "compare",
+        "--on",
+        "kernel",
+        "--rate",
+        "10mbit",
+        "--buffer",
+        "100kB",
+        "--rtt",
+        "40ms",
+        "--cc",
+        "kernel:reno,reno",
+        "--duration",
+        "3s",
+        "--warmup",
+        "1s",
+        "--json",
+        "--quiet",
+    ];
+    let array = Place::new().run(&arguments).succeeds().json();
+    for (summary, cc) in array.as_array().unwrap().iter().zip(["kernel:reno", "reno"]) {
+        assert_eq!(summary["flows"][0]["cc"], cc);
+        assert!(
+            summary["flows"][0]["goodput_mbps"].as_f64().is_some_and(|goodput| goodput > 5.0),
+            "{summary}"
+        );
+    }
+}

@@ -1,0 +1,47 @@
+#!/bin/sh
+# Installs the Debian packages that are missing, or says which ones and how. Without --all, what only the tests or the
+# kernel arm need is no reason to fail.
+set -eu
+
+all=no
+[ "${1:-}" = "--all" ] && all=yes
+
+have() { command -v "$1" >/dev/null 2>&1; }
+
+# needed: nothing can be built without it. useful: kernel objects (clang) and C lints (clang-format) need it.
+needed=""
+useful=""
+have cc || needed="$needed gcc"
+have make || needed="$needed make"
+have pkg-config || needed="$needed pkg-config"
+[ -e /usr/include/libelf.h ] || needed="$needed libelf-dev"
+[ -e /usr/include/zlib.h ] || needed="$needed zlib1g-dev"
+have gcc || useful="$useful gcc"
+have clang || useful="$useful clang"
+have clang-format || useful="$useful clang-format"
+have unshare || useful="$useful util-linux"
+
+if [ -n "$needed$useful" ]; then
+	if [ "$(id -u)" = 0 ] && have apt-get; then
+		echo "setup: installing$needed$useful"
+		export DEBIAN_FRONTEND=noninteractive
+		# shellcheck disable=SC2086 # lists of packages
+		apt-get update -qq && apt-get install -y -qq --no-install-recommends $needed $useful >/dev/null
+	else
+		if have apt-get; then why="you are not root"; else why="this system has no apt-get"; fi
+		echo "setup: missing:$needed$useful (Debian's names), and $why. Install them with:" >&2
+		echo "    sudo apt-get install$needed$useful" >&2
+		if [ -n "$needed" ] || [ "$all" = yes ]; then exit 1; fi
+		echo "setup: going on without: algorithms cannot be loaded into the kernel" >&2
+	fi
+fi
+
+if ! have cargo; then
+	echo "setup: Rust is missing. Install rustup (https://rustup.rs, or Debian's package rustup), then run this again;" >&2
+	echo "setup: rustup fetches the toolchain that rust-toolchain.toml names by itself" >&2
+	exit 1
+fi
+if ! cargo --version >/dev/null; then
+	echo "setup: cargo does not run: the toolchain in rust-toolchain.toml is missing; rustup toolchain install fetches it" >&2
+	exit 1
+fi
