@@ -88,7 +88,7 @@ pub(crate) struct Changes {
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = parse_set)]
     pub(crate) sets: Vec<Set>,
     /// Source of all randomness; the same as `--set seed=SEED`.
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) seed: Option<String>,
     /// Write the results to this directory: summary.json, series.csv, scenario.toml, report.html.
     ///
@@ -136,25 +136,25 @@ impl Place {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct CompareArgs {
     /// Rate of the link, such as 100mbit.
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) rate: String,
     /// Its buffer, such as 2MB, or 1.5bdp of the longest RTT.
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) buffer: String,
     /// One flow for each of these RTTs.
-    #[arg(long, value_name = "RTT,...", value_delimiter = ',', required = true)]
+    #[arg(long, allow_hyphen_values = true, value_name = "RTT,...", value_delimiter = ',', required = true)]
     pub(crate) rtt: Vec<String>,
     /// One run for each of these algorithms; with `--on kernel` also kernel:NAME, one of the kernel's own.
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', required = true)]
     pub(crate) cc: Vec<String>,
     /// Length of each run.
-    #[arg(long, default_value = "60s")]
+    #[arg(long, allow_hyphen_values = true, default_value = "60s")]
     pub(crate) duration: String,
     /// Each flow starts this much after the one before.
-    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = parse_time)]
+    #[arg(long, allow_hyphen_values = true, value_name = "TIME", default_value = "5s", value_parser = parse_time)]
     pub(crate) stagger: Duration,
     /// Measure from here to the end.
-    #[arg(long, value_name = "TIME", default_value = "20s")]
+    #[arg(long, allow_hyphen_values = true, value_name = "TIME", default_value = "20s")]
     pub(crate) warmup: String,
     /// Where to run.
     #[arg(long, value_enum, default_value_t = Place::Sim)]
@@ -169,7 +169,7 @@ pub(crate) struct DemoArgs {
     #[arg(long, value_name = "DIR", default_value = "out/demo")]
     pub(crate) out: PathBuf,
     /// Length of each run.
-    #[arg(long, default_value = "60s")]
+    #[arg(long, allow_hyphen_values = true, default_value = "60s")]
     pub(crate) duration: String,
     /// Only simulate, though this machine could do more.
     #[arg(long)]
@@ -185,7 +185,7 @@ pub(crate) struct LoadArgs {
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) sets: Vec<String>,
     /// Append this to the kernel's name, so that one algorithm can be loaded with several settings.
-    #[arg(long, default_value = "")]
+    #[arg(long, allow_hyphen_values = true, default_value = "")]
     pub(crate) suffix: String,
 }
 

@@ -220,3 +220,20 @@ impl From<fairpace_kernel::Error> for Failure {
         Self::new(exit, error)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_exit_code_is_in_the_help_and_in_the_reference() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/exit-codes.md");
+        let page = std::fs::read_to_string(path).unwrap();
+        use Exit::{Busy, Disturbed, Internal, Interrupted, Output, Unsupported, Usage};
+        for exit in [Internal, Usage, Unsupported, Disturbed, Output, Busy, Interrupted] {
+            let code = exit as i32;
+            assert!(page.contains(&format!("| {code} | `{}` |", exit.kind())), "{exit:?} is not documented");
+            assert!(EXIT_CODES.contains(&format!(" {code}  ")), "{exit:?} is not in the help");
+        }
+    }
+}

@@ -79,8 +79,9 @@ fn wrong_arguments() {
     place.run(&["sim"]).fails(2, "<FILE>");
     place.run(&["sim", "small.toml", "--set", "duration"]).fails(2, "is not KEY=VALUE");
     place.run(&["sim", "small.toml", "--set", "duratoin=3s"]).fails(2, "did you mean `duration`?");
-    place.run(&["sim", "small.toml", "--seed", "-1"]).fails(2, "--seed");
-    place.run(&["sim", "small.toml", "--seed=-1"]).fails(2, "`seed` is -1: it must not be negative");
+    place
+        .run(&["sim", "small.toml", "--seed", "-1"])
+        .fails(2, "--seed:1:1: `seed` is -1: it must not be negative");
     place
         .run(&["sim", "small.toml", "--set", "bbq.alpha=3ms"])
         .fails(2, "no flow of this scenario uses `bbq`");
@@ -107,7 +108,7 @@ fn wrong_arguments_of_compare_are_named() {
     with("--rtt", "10ms,50sec").fails(2, "--rtt:1:1: `rtt`: \"sec\" is not a unit of time");
     with("--rtt", "").fails(2, "--rtt:1:1: `rtt`: \"\" is not a time");
     with("--cc", "bbr1,bbw").fails(2, "--cc:1:1: there is no algorithm `bbw`");
-    with("--duration", "-1s").fails(2, "--duration");
+    with("--duration", "-1s").fails(2, "--duration:1:1: `duration`: \"-1s\" is negative");
     with("--warmup", "60s").fails(2, "nothing is in it");
     with("--stagger", "60s").fails(2, "a flow would start at 60s, but the run ends at 60s");
     with("--stagger", "5").fails(2, "has no unit");

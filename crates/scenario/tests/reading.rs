@@ -168,6 +168,6 @@ fn the_reference_page_lists_every_key() {
     if page != wanted && std::env::var_os("UPDATE_DOCS").is_some() {
         std::fs::write(path, wanted).unwrap();
     } else {
-        assert_eq!(page, wanted, "run `UPDATE_DOCS=1 cargo test -p fairpace-scenario`");
+        assert_eq!(page, wanted, "run `make docs`");
     }
 }
