@@ -4,7 +4,10 @@
 mod common;
 mod streams;
 
-use common::{has_kernel, params};
+use std::io::{Read, Write};
+use std::os::fd::AsFd;
+
+use common::{connect, enter_own_namespace, has_kernel, listener, load_transient, params};
 use fairpace_cc::{Algorithm, Controller, Decision, Params, View};
 use fairpace_kernel::{Call, Replay};
 use streams::{Random, Step, Stream};
@@ -125,6 +128,45 @@ fn every_algorithm_is_compared() {
     let mut names: Vec<_> = Algorithm::all().map(Algorithm::name).collect();
     names.sort_unstable();
     assert_eq!(names, ["bbq", "bbr1", "cubic", "reno"], "add a test of parity above for a new algorithm");
+}
+
+/// Not made up: what the kernel knew at its last call, looked at after each of many short bursts over a connection.
+fn recorded_views(name: &str) -> Vec<View> {
+    enter_own_namespace();
+    let loaded = load_transient(name);
+    let listener = listener();
+    let (mut sender, mut receiver) = connect(&listener, loaded.kernel_name());
+    let mut random = Random::new(1);
+    let mut buffer = vec![0; 48 << 10]; // both sockets' buffers hold as much from the start
+    let mut views: Vec<View> = Vec::new();
+    for _ in 0..2_000 {
+        let some = random.between(1, buffer.len() as u32) as usize;
+        sender.write_all(&buffer[..some]).expect("write");
+        receiver.read_exact(&mut buffer[..some]).expect("read");
+        let flow = loaded.observe(sender.as_fd()).expect("observe").expect("the flow has state");
+        if views.last() != Some(&flow.view) {
+            views.push(flow.view);
+        }
+    }
+    views
+}
+
+#[test]
+fn views_of_a_real_flow_give_the_same_in_both() {
+    if !has_kernel() {
+        return;
+    }
+    for algorithm in Algorithm::all() {
+        let views = recorded_views(algorithm.name());
+        assert!(views.len() > 1_000, "{algorithm}: only {} different views", views.len());
+        let params = Params::defaults(algorithm);
+        let kernel = Replay::new(&params).unwrap_or_else(|e| panic!("{e}"));
+        let mut pair = Pair::start(&params, kernel, &views[0].without_ack());
+        for (at, view) in views.into_iter().enumerate() {
+            let step = Step { event: None, view };
+            assert_eq!(pair.step(&step, &step.view), None, "{algorithm}, view {at}: {step:?}");
+        }
+    }
 }
 
 /// The comparison can fail: a kernel that sees one packet more in one view is found out.
