@@ -1,0 +1,185 @@
+//! What `run` promises whatever the scenario: determinism, sound accounts, clear errors.
+
+mod support;
+
+use std::time::Duration;
+
+use fairpace_results::{Monitor, Silent};
+use fairpace_scenario::{Link, Scenario};
+use fairpace_sim::Error;
+use proptest::prelude::*;
+use support::{flow, link, ms, run, scenario};
+
+fn two_flows() -> Scenario {
+    scenario(vec![link(20, 200_000)], vec![flow("bbr1", 10, 0), flow("bbr1", 50, 500)], 2, 12)
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes() {
+    let (a, b) = (run(&two_flows()), run(&two_flows()));
+    assert_eq!(a.summary.stable_json(), b.summary.stable_json());
+    // as text, because NaN is not equal to itself
+    assert_eq!(format!("{:?}", a.series), format!("{:?}", b.series));
+}
+
+#[test]
+fn another_seed_gives_another_run() {
+    let other = Scenario { seed: 2, ..two_flows() };
+    assert_ne!(run(&two_flows()).summary.flows, run(&other).summary.flows);
+}
+
+#[test]
+fn looking_more_often_changes_nothing() {
+    let finely = Scenario { interval: ms(1), ..two_flows() };
+    assert_eq!(run(&two_flows()).summary.stable_json(), run(&finely).summary.stable_json());
+}
+
+#[test]
+fn a_flow_stops_when_told_and_leaves_the_link_to_the_other() {
+    let mut s = scenario(vec![link(20, 200_000)], vec![flow("cubic", 20, 0), flow("cubic", 20, 0)], 0, 20);
+    s.flows[0].stop = Some(ms(10_000));
+    let r = run(&s);
+    let rate = |f: usize, from: usize, to: usize| {
+        r.series.flows[f].goodput_mbps[from..to].iter().sum::<f32>() / (to - from) as f32
+    };
+    assert!(rate(0, 50, 100) > 2.0);
+    assert_eq!(rate(0, 120, 200), 0.0);
+    assert!(rate(1, 150, 200) > 18.0);
+}
+
+#[test]
+fn a_flow_that_never_starts_has_no_rtt_and_takes_nothing() {
+    let r =
+        run(&scenario(vec![link(20, 200_000)], vec![flow("bbr1", 20, 0), flow("bbr1", 20, 60_000)], 2, 5));
+    let f = &r.summary.flows[1];
+    assert_eq!((f.goodput_mbps, f.rtt_mean_ms, f.share), (0.0, None, Some(0.0)));
+    assert!(r.series.flows[1].cwnd_pkts.iter().all(|c| c.is_nan()));
+    assert!(r.series.flows[1].phase.iter().all(|p| *p == -1));
+}
+
+#[test]
+fn of_two_links_in_a_row_the_slower_is_the_bottleneck() {
+    for rates in [[20, 50], [50, 20]] {
+        let links = rates.map(|r| Link { name: format!("{r} Mbit/s"), ..link(r, 200_000) }).to_vec();
+        let r = run(&scenario(links, vec![flow("cubic", 30, 0)], 5, 15));
+        for (link, rate) in r.summary.links.iter().zip(rates) {
+            let expected = 20.0 / rate as f64;
+            assert!(
+                (link.utilization - expected).abs() < 0.02,
+                "{rates:?}: {} {}",
+                link.name,
+                link.utilization
+            );
+        }
+    }
+}
+
+#[test]
+fn the_summary_says_what_was_run() {
+    let s = two_flows();
+    let r = run(&s);
+    assert_eq!((r.summary.on.as_str(), r.summary.seed, r.summary.window_s), ("sim", 1, [2.0, 12.0]));
+    assert_eq!(r.summary.scenario.hash, s.hash);
+    assert_eq!(r.series.t_s.len(), 120);
+    assert_eq!(r.series.t_s.last(), Some(&12.0));
+    let cost = &r.summary.cost;
+    let packets_by_goodput = 12.0 * 20e6 / 8.0 / 1514.0;
+    assert!(
+        cost.data_packets as f64 <= packets_by_goodput && cost.data_packets as f64 > 0.8 * packets_by_goodput
+    );
+    assert!(cost.cpu_s > 0.0 && cost.wall_s > 0.0);
+}
+
+#[test]
+fn errors_name_the_flow_and_what_to_write_instead() {
+    let fail = |change: fn(&mut Scenario)| {
+        let mut s = two_flows();
+        change(&mut s);
+        fairpace_sim::run(&s, &mut Silent).expect_err("must fail").to_string()
+    };
+    let unknown = fail(|s| s.flows[1].cc = "bbr".to_owned());
+    assert!(unknown.contains("bbr1 50 ms from 500 ms") && unknown.contains("\"bbr\""), "{unknown}");
+    assert!(unknown.contains("bbr1, "), "{unknown}");
+    let kernel = fail(|s| s.flows[0].cc = "kernel:cubic".to_owned());
+    assert!(kernel.contains("kernel:cubic") && kernel.contains("testbed"), "{kernel}");
+    let parameter = fail(|s| s.flows[0].set = vec![("cwnd_gain".to_owned(), "banana".to_owned())]);
+    assert!(parameter.contains("cwnd_gain") && parameter.contains("banana"), "{parameter}");
+    assert!(fail(|s| s.flows.clear()).contains("no flows"));
+    assert!(fail(|s| s.links.clear()).contains("no links"));
+}
+
+struct Impatient {
+    reports: u32,
+}
+
+impl Monitor for Impatient {
+    fn progress(&mut self, done_s: f64, total_s: f64) {
+        assert!(done_s <= total_s);
+        self.reports += 1;
+    }
+    fn stop(&self) -> bool {
+        self.reports > 0
+    }
+}
+
+#[test]
+fn a_run_stops_soon_after_the_monitor_says_so() {
+    let s = scenario(vec![link(1000, 2_000_000)], vec![flow("cubic", 10, 0)], 0, 100_000);
+    let error = fairpace_sim::run(&s, &mut Impatient { reports: 0 }).expect_err("it was stopped");
+    assert!(matches!(error, Error::Stopped { at_s, total_s } if at_s < total_s), "{error}");
+}
+
+fn any_flow() -> impl Strategy<Value = fairpace_scenario::Flow> {
+    let cc = prop::sample::select(vec!["bbr1", "bbq", "cubic", "reno"]);
+    (cc, 1u64..150, 0u64..3000, prop::option::of(500u64..4000)).prop_map(|(cc, rtt, start, length)| {
+        let mut f = flow(cc, rtt, start);
+        f.stop = length.map(|l| ms(start + l));
+        f
+    })
+}
+
+fn any_link() -> impl Strategy<Value = Link> {
+    // from half a packet to a megabyte of buffer
+    (64_000u64..50_000_000, prop_oneof![700u64..20_000, 1_000u64..1_000_000])
+        .prop_map(|(rate_bps, buffer_bytes)| Link { name: "link".to_owned(), rate_bps, buffer_bytes })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
+    /// Debug builds also check conservation of packets and recount every scoreboard.
+    #[test]
+    fn accounts_are_sound_for_any_scenario(
+        links in prop::collection::vec(any_link(), 1..4),
+        flows in prop::collection::vec(any_flow(), 1..6),
+        seed in any::<u64>(),
+        interval_ms in 1u64..7000,
+        window_ms in (0u64..3000, 1u64..3000),
+    ) {
+        let from = ms(window_ms.0);
+        let s = Scenario {
+            seed,
+            interval: ms(interval_ms),
+            window: (from, from + ms(window_ms.1)),
+            duration: Duration::from_secs(6),
+            ..scenario(links, flows, 0, 6)
+        };
+        let r = run(&s);
+        let narrowest = s.links.iter().map(|l| l.rate_bps).min().unwrap() as f64 / 1e6;
+        let total: f64 = r.summary.flows.iter().map(|f| f.goodput_mbps).sum();
+        // a packet that was in transmission when the window opened counts in full, and one filled hole may make a
+        // whole window of data available at once
+        for l in &r.summary.links {
+            let packet = 1514.0 * 8.0 / (l.rate_mbps * 1e6 * (window_ms.1 as f64 / 1e3));
+            prop_assert!(l.utilization <= 1.0 + packet, "utilization {}", l.utilization);
+            let shares: f64 = l.backlog_share.iter().sum();
+            prop_assert!(shares == 0.0 || (shares - 1.0).abs() < 1e-9);
+        }
+        let whole_run: f64 = r.summary.cost.data_packets as f64 * 1514.0 * 8.0 / 6e6;
+        prop_assert!(whole_run <= narrowest * 1.001 + 1514.0 * 8.0 / 6e6, "{whole_run} Mbit/s through {narrowest}");
+        prop_assert!(total.is_finite());
+        for (f, asked) in r.summary.flows.iter().zip(&s.flows) {
+            prop_assert!(f.rtt_mean_ms.is_none_or(|rtt| rtt >= asked.rtt.as_secs_f64() * 1e3));
+        }
+    }
+}

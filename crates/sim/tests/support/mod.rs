@@ -1,0 +1,44 @@
+//! Scenarios for the tests.
+#![allow(dead_code)] // each test file uses its part
+
+use std::time::Duration;
+
+use fairpace_results::{Run, Silent};
+use fairpace_scenario::{Flow, Link, Scenario};
+
+/// Payload per byte on the link: 1448 of 1514.
+pub const EFFICIENCY: f64 = 1448.0 / 1514.0;
+
+pub fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+pub fn flow(cc: &str, rtt_ms: u64, start_ms: u64) -> Flow {
+    let name = format!("{cc} {rtt_ms} ms from {start_ms} ms");
+    Flow { name, cc: cc.to_owned(), set: Vec::new(), rtt: ms(rtt_ms), start: ms(start_ms), stop: None }
+}
+
+pub fn link(rate_mbps: u64, buffer_bytes: u64) -> Link {
+    Link { name: "bottleneck".to_owned(), rate_bps: rate_mbps * 1_000_000, buffer_bytes }
+}
+
+/// Measured from `from_s` to the end.
+pub fn scenario(links: Vec<Link>, flows: Vec<Flow>, from_s: u64, duration_s: u64) -> Scenario {
+    Scenario {
+        title: "test".to_owned(),
+        why: String::new(),
+        seed: 1,
+        duration: Duration::from_secs(duration_s),
+        window: (Duration::from_secs(from_s), Duration::from_secs(duration_s)),
+        interval: ms(100),
+        links,
+        flows,
+        hash: "0".repeat(64),
+    }
+}
+
+pub fn run(scenario: &Scenario) -> Run {
+    let run = fairpace_sim::run(scenario, &mut Silent).expect("the scenario is valid");
+    run.check().expect("every series has every point");
+    run
+}
