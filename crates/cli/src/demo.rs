@@ -17,7 +17,7 @@ use crate::outdir::OutDir;
 use crate::output::Output;
 use crate::place;
 use crate::store::{self, Case};
-use crate::table::{self, number, table};
+use crate::table::{self, number, short, table};
 
 const TITLE: &str = "A short and a long flow share a link";
 const WHY: &str = "Two flows of the same algorithm share 100 Mbit/s and a 2 MB FIFO. One has an RTT of 10 ms, the other \
@@ -150,10 +150,10 @@ fn scenario(args: &DemoArgs, item: &Planned) -> Result<Scenario, Failure> {
 }
 
 fn told(done: &[(Planned, Scenario)], runs: &[Run], skipped: &[Skipped], report: &str) -> String {
-    let mut out = format!("{WHY}\n\n");
+    let mut out = format!("{}\n\n", WHY.replace(". ", ".\n"));
     if let Some(run) = runs.first() {
         let [from, to] = run.summary.window_s;
-        out.push_str(&format!("Goodput in Mbit/s, measured from {from} to {to} s:\n\n"));
+        out.push_str(&format!("Goodput in Mbit/s, measured from {} to {} s:\n\n", short(from), short(to)));
     }
     let header = ["algorithm", "", "10 ms flow", "paper", "50 ms flow", "paper", "queue delay ms", "Jain"];
     let mut lines = table(&header, 2);

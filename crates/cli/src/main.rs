@@ -88,7 +88,7 @@ fn set_up_messages(global: Global) {
     let _ = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
-        .with_ansi(colour)
+        .with_ansi(false)
         .without_time()
         .with_target(false)
         .try_init();

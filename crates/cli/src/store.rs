@@ -92,8 +92,8 @@ fn without_time(summary: &Summary) -> Summary {
 
 /// A directory's name for a label, different for each.
 fn directory(label: &str, taken: &mut HashSet<String>) -> String {
-    let plain: String =
-        label.chars().map(|c| if c.is_ascii_alphanumeric() || "_.".contains(c) { c } else { '-' }).collect();
+    let plain_words = label.split(|c: char| !c.is_ascii_alphanumeric() && !"_.".contains(c));
+    let plain = plain_words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-");
     let numbered = (2..).map(|number| format!("{plain}-{number}"));
     let name =
         std::iter::once(plain.clone()).chain(numbered).find(|name| !taken.contains(name)).unwrap_or(plain);
@@ -112,8 +112,8 @@ mod tests {
     #[test]
     fn every_run_has_a_directory_of_its_own() {
         let mut taken = HashSet::new();
-        let names: Vec<_> =
-            ["bbr1", "kernel:bbr", "bbr1", "kernel/bbr"].map(|label| directory(label, &mut taken)).into();
-        assert_eq!(names, ["bbr1", "kernel-bbr", "bbr1-2", "kernel-bbr-2"]);
+        let labels = ["bbr1", "kernel:bbr, measured", "bbr1", "kernel/bbr measured"];
+        let names: Vec<_> = labels.map(|label| directory(label, &mut taken)).into();
+        assert_eq!(names, ["bbr1", "kernel-bbr-measured", "bbr1-2", "kernel-bbr-measured-2"]);
     }
 }

@@ -29,6 +29,11 @@ pub(crate) fn number(value: Option<f64>, decimals: usize) -> String {
     }
 }
 
+/// A number as short as it can be said to three decimals.
+pub(crate) fn short(value: f64) -> String {
+    ((value * 1e3).round() / 1e3).to_string()
+}
+
 fn percent(value: Option<f64>) -> String {
     number(value.map(|value| value * 100.0), 1)
 }
@@ -39,8 +44,11 @@ pub(crate) fn run(run: &Run, quiet: bool) -> String {
     let [from, to] = summary.window_s;
     let on = if summary.on == "sim" { "simulated" } else { "on the running kernel" };
     let mut out = format!(
-        "{}\n{on}, seed {}, measured from {from} to {to} s\n\n",
-        summary.scenario.title, summary.seed
+        "{}\n{on}, seed {}, measured from {} to {} s\n\n",
+        summary.scenario.title,
+        summary.seed,
+        short(from),
+        short(to)
     );
     let header = [
         "flow",
@@ -56,8 +64,7 @@ pub(crate) fn run(run: &Run, quiet: bool) -> String {
     ];
     let mut flows = table(&header, 2);
     for flow in &summary.flows {
-        let mut row =
-            vec![flow.name.clone(), flow.cc.clone(), format!("{}", flow.rtt_ms), format!("{}", flow.start_s)];
+        let mut row = vec![flow.name.clone(), flow.cc.clone(), short(flow.rtt_ms), short(flow.start_s)];
         row.extend(flow_cells(flow));
         let resent = row.pop().unwrap_or_default();
         row.extend([number(flow.rtt_p50_ms, 1), number(flow.rtt_p99_ms, 1), resent]);
@@ -71,7 +78,7 @@ pub(crate) fn run(run: &Run, quiet: bool) -> String {
         let shares: Vec<_> = link.backlog_share.iter().map(|share| percent(Some(*share))).collect();
         links.add_row(vec![
             link.name.clone(),
-            format!("{}", link.rate_mbps),
+            short(link.rate_mbps),
             percent(Some(link.utilization)),
             number(link.queue_delay_mean_ms, 1),
             number(link.queue_delay_p99_ms, 1),

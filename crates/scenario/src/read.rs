@@ -102,7 +102,9 @@ impl Reader<'_> {
             return None;
         }
         let duration = duration?;
-        let from = window.0.unwrap_or(Duration::from_secs(20).min(duration / 3));
+        // a third, in whole milliseconds: it is printed
+        let third = Duration::from_millis(u64::try_from(duration.as_millis() / 3).unwrap_or(u64::MAX));
+        let from = window.0.unwrap_or(third.min(Duration::from_secs(20)));
         let mut scenario = Scenario {
             title: title?,
             why,
