@@ -7,23 +7,23 @@ use fairpace_results::{Run, Silent};
 use fairpace_scenario::{Flow, Link, Scenario};
 
 /// Payload per byte on the link: 1448 of 1514.
-pub const EFFICIENCY: f64 = 1448.0 / 1514.0;
+pub(crate) const EFFICIENCY: f64 = 1448.0 / 1514.0;
 
-pub fn ms(ms: u64) -> Duration {
+pub(crate) fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-pub fn flow(cc: &str, rtt_ms: u64, start_ms: u64) -> Flow {
+pub(crate) fn flow(cc: &str, rtt_ms: u64, start_ms: u64) -> Flow {
     let name = format!("{cc} {rtt_ms} ms from {start_ms} ms");
     Flow { name, cc: cc.to_owned(), set: Vec::new(), rtt: ms(rtt_ms), start: ms(start_ms), stop: None }
 }
 
-pub fn link(rate_mbps: u64, buffer_bytes: u64) -> Link {
+pub(crate) fn link(rate_mbps: u64, buffer_bytes: u64) -> Link {
     Link { name: "bottleneck".to_owned(), rate_bps: rate_mbps * 1_000_000, buffer_bytes }
 }
 
 /// Measured from `from_s` to the end.
-pub fn scenario(links: Vec<Link>, flows: Vec<Flow>, from_s: u64, duration_s: u64) -> Scenario {
+pub(crate) fn scenario(links: Vec<Link>, flows: Vec<Flow>, from_s: u64, duration_s: u64) -> Scenario {
     Scenario {
         title: "test".to_owned(),
         why: String::new(),
@@ -37,7 +37,7 @@ pub fn scenario(links: Vec<Link>, flows: Vec<Flow>, from_s: u64, duration_s: u64
     }
 }
 
-pub fn run(scenario: &Scenario) -> Run {
+pub(crate) fn run(scenario: &Scenario) -> Run {
     let run = fairpace_sim::run(scenario, &mut Silent).expect("the scenario is valid");
     run.check().expect("every series has every point");
     run

@@ -1,5 +1,6 @@
 //! What the tests of the sender share: a control that does nothing but record, a script of ACKs, and a path.
 #![allow(dead_code)] // each test file uses its part
+#![allow(non_snake_case)] // bytes per second are _Bps, as in the contract
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -7,29 +8,29 @@ use std::rc::Rc;
 use fairpace_cc::{Decision, Event, Kind, Observation, Phase, View};
 use fairpace_tcp::{Ack, Block, Control, Segment, Sender, SenderConfig};
 
-pub type Nanos = u64;
-pub const MS: Nanos = 1_000_000;
+pub(crate) type Nanos = u64;
+pub(crate) const MS: Nanos = 1_000_000;
 
 /// Everything that a control was told.
 #[derive(Debug, Default)]
-pub struct Log {
-    pub acks: Vec<View>,
-    pub events: Vec<(Event, View)>,
+pub(crate) struct Log {
+    pub(crate) acks: Vec<View>,
+    pub(crate) events: Vec<(Event, View)>,
 }
 
 /// What a [`Fixed`] control does.
 #[derive(Debug, Clone)]
-pub struct FixedParams {
-    pub kind: Kind,
-    pub cwnd: u32,
+pub(crate) struct FixedParams {
+    pub(crate) kind: Kind,
+    pub(crate) cwnd: u32,
     /// `fairpace_cc::NO_RATE`: not paced.
-    pub rate_Bps: u64,
-    pub log: Rc<RefCell<Log>>,
+    pub(crate) rate_Bps: u64,
+    pub(crate) log: Rc<RefCell<Log>>,
 }
 
 /// Holds cwnd and rate; halves ssthresh when told to reduce; writes down what it sees.
 #[derive(Debug, Clone)]
-pub struct Fixed(FixedParams);
+pub(crate) struct Fixed(FixedParams);
 
 impl Control for Fixed {
     type Params = FixedParams;
@@ -59,21 +60,21 @@ impl Control for Fixed {
 }
 
 /// A sender under a script: the test says when which ACK arrives and looks at what is sent.
-pub struct Script {
-    pub sender: Sender<Fixed>,
-    pub log: Rc<RefCell<Log>>,
-    pub now: Nanos,
-    pub rtt: Nanos,
+pub(crate) struct Script {
+    pub(crate) sender: Sender<Fixed>,
+    pub(crate) log: Rc<RefCell<Log>>,
+    pub(crate) now: Nanos,
+    pub(crate) rtt: Nanos,
     sent: Vec<Segment>,
 }
 
 impl Script {
     /// A connection with an RTT of 100 ms, established at 100 ms, with `supply` packets and a window of `cwnd`.
-    pub fn new(kind: Kind, cwnd: u32, supply: u64) -> Script {
+    pub(crate) fn new(kind: Kind, cwnd: u32, supply: u64) -> Script {
         Script::paced(kind, cwnd, supply, fairpace_cc::NO_RATE)
     }
 
-    pub fn paced(kind: Kind, cwnd: u32, supply: u64, rate_Bps: u64) -> Script {
+    pub(crate) fn paced(kind: Kind, cwnd: u32, supply: u64, rate_Bps: u64) -> Script {
         let log = Rc::new(RefCell::new(Log::default()));
         let params = FixedParams { kind, cwnd, rate_Bps, log: log.clone() };
         let mut script = Script {
@@ -92,19 +93,19 @@ impl Script {
     }
 
     /// The packets sent since the last call.
-    pub fn sent(&mut self) -> Vec<u64> {
+    pub(crate) fn sent(&mut self) -> Vec<u64> {
         std::mem::take(&mut self.sent).into_iter().map(|s| s.seq).collect()
     }
 
     /// At `ms` an ACK for everything below `next` arrives, with SACK blocks; returns what is sent in answer. The
     /// timestamp that it echoes is an RTT old.
-    pub fn ack(&mut self, ms: u64, next: u64, sacks: &[(u64, u64)]) -> Vec<u64> {
+    pub(crate) fn ack(&mut self, ms: u64, next: u64, sacks: &[(u64, u64)]) -> Vec<u64> {
         let echo_ms = (ms - self.rtt / MS) as u32;
         self.ack_echo(ms, next, sacks, echo_ms)
     }
 
     /// The same with a timestamp echo of the test's choice.
-    pub fn ack_echo(&mut self, ms: u64, next: u64, sacks: &[(u64, u64)], echo_ms: u32) -> Vec<u64> {
+    pub(crate) fn ack_echo(&mut self, ms: u64, next: u64, sacks: &[(u64, u64)], echo_ms: u32) -> Vec<u64> {
         assert!(self.sent.is_empty(), "look at what was sent first: {:?}", self.sent);
         self.now = ms * MS;
         assert!(self.sender.next_timer().is_none_or(|t| t >= self.now), "a timer was due before {ms} ms");
@@ -117,28 +118,28 @@ impl Script {
     }
 
     /// Lets the next timer fire; returns when, in microseconds, and what is sent.
-    pub fn timer(&mut self) -> (u64, Vec<u64>) {
+    pub(crate) fn timer(&mut self) -> (u64, Vec<u64>) {
         self.now = self.sender.next_timer().expect("a timer is armed");
         self.sender.on_timer(self.now, &mut self.sent);
         (self.now / 1000, self.sent())
     }
 
-    pub fn last_ack(&self) -> View {
+    pub(crate) fn last_ack(&self) -> View {
         *self.log.borrow().acks.last().expect("the control saw an ACK")
     }
 
-    pub fn events(&self) -> Vec<Event> {
+    pub(crate) fn events(&self) -> Vec<Event> {
         self.log.borrow().events.iter().map(|(e, _)| *e).collect()
     }
 
     /// The recovery states that the control was told of.
-    pub fn states(&self) -> Vec<fairpace_cc::CaState> {
+    pub(crate) fn states(&self) -> Vec<fairpace_cc::CaState> {
         let log = self.log.borrow();
         log.events.iter().filter(|(e, _)| *e == Event::CaState).map(|(_, v)| v.ca_state).collect()
     }
 }
 
 /// `from..to` as a vector, to compare with what was sent.
-pub fn range(from: u64, to: u64) -> Vec<u64> {
+pub(crate) fn range(from: u64, to: u64) -> Vec<u64> {
     (from..to).collect()
 }
