@@ -70,6 +70,7 @@ pub(crate) fn run(
     let dir = OutDir::prepare(&args.out)?;
     let mut done: Vec<(Planned, Scenario)> = Vec::new();
     let mut runs: Vec<Run> = Vec::new();
+    let mut disturbed = None;
     for item in planned {
         let scenario = scenario(args, &item)?;
         let label = format!("{}, {}", item.cc, item.place.explained());
@@ -78,9 +79,13 @@ pub(crate) fn run(
                 runs.push(run);
                 done.push((item, scenario));
             }
-            // this run says nothing, the others do
-            Err(failure) if failure.code() == Exit::Disturbed as i32 || lacks_algorithm(&item, &failure) => {
+            Err(failure) if lacks_algorithm(&item, &failure) => {
                 skipped.push(Skipped { what: label, why: failure.to_string() });
+            }
+            // this run says nothing, the others do
+            Err(failure) if failure.code() == Exit::Disturbed as i32 => {
+                skipped.push(Skipped { what: label, why: failure.to_string() });
+                disturbed = Some(failure);
             }
             Err(failure) => return Err(failure),
         }
@@ -90,9 +95,11 @@ pub(crate) fn run(
     let report = args.out.join("report.html").display().to_string();
     if global.json {
         let runs = runs.iter().map(|run| &run.summary).collect();
-        return out.json(&DemoRecord { runs, skipped: &skipped, report });
+        out.json(&DemoRecord { runs, skipped: &skipped, report })?;
+    } else {
+        out.text(&told(&done, &runs, &skipped, &report))?;
     }
-    out.text(&told(&done, &runs, &skipped, &report))
+    disturbed.map_or(Ok(()), Err)
 }
 
 fn case<'a>(item: &Planned, scenario: &'a Scenario) -> Case<'a> {

@@ -226,6 +226,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_kernel_error_keeps_its_meaning_through_the_testbed() {
+        let missing = || fairpace_kernel::Error::NotPermitted { missing: vec!["CAP_BPF"] };
+        let through = fairpace_testbed::Error::Kernel(missing());
+        assert_eq!(Failure::from(through).code(), Exit::Unsupported as i32);
+        assert_eq!(Failure::from(missing()).code(), Exit::Unsupported as i32);
+        assert_eq!(Failure::from(fairpace_testbed::Error::Interrupted).code(), 130);
+    }
+
+    #[test]
     fn every_exit_code_is_in_the_help_and_in_the_reference() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/exit-codes.md");
         let page = std::fs::read_to_string(path).unwrap();
