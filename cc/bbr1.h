@@ -31,7 +31,8 @@
  * Sources: Cardwell et al., "BBR: Congestion-Based Congestion Control", ACM Queue 14(5), 2016 [Queue];
  * Linux 6.18 net/ipv4/tcp_bbr.c [Linux], whose behaviour decides where the article is silent or differs.
  * Departures from [Linux]: times are microseconds of the ACK clock instead of jiffies (4 ms at HZ=250); the flow
- * has its own random generator; the arithmetic on policer rates is 64 bits wide where Linux's wraps above 12 Gbit/s.
+ * has its own random generator; the arithmetic on policer rates is 64 bits wide where Linux's wraps above 12 Gbit/s; a
+ * pacing rate that comes out as zero is not installed (Linux would stop pacing).
  */
 #ifndef CC_BBR1_H
 #define CC_BBR1_H
@@ -107,15 +108,15 @@ struct bbr1 {
 	u64 min_rtt_stamp_us;  /* when min_rtt_us was last confirmed */
 	u64 probe_rtt_done_us; /* earliest end of PROBE_RTT; 0: inflight has not come down yet */
 	u64 cycle_stamp_us;    /* start of the phase in the gain cycle */
-	u64 ack_epoch_us;      /* ACK aggregation: start of the epoch, */
-	u64 lt_stamp_us;       /* policer interval: start, */
+	u64 ack_epoch_us;      /* ACK aggregation: start of the epoch */
+	u64 lt_stamp_us;       /* policer detection: start of the interval */
 	struct bbr1_params p;
 	struct cc_minmax max_bw;      /* clocked by round_count, CC_BW_UNIT packets per us */
-	u32 ack_epoch_acked_pkts;     /* and what has been acknowledged since */
+	u32 ack_epoch_acked_pkts;     /* acknowledged in the ACK aggregation epoch */
 	u32 extra_acked_pkts[2];      /* most acknowledged beyond bw * time, this bin and the one before */
-	u32 lt_delivered_pkts;	      /* delivered, */
-	u32 lt_lost_pkts;	      /* lost at that time, */
-	u32 lt_rounds;		      /* and rounds since; or rounds that lt_bw has been in use */
+	u32 lt_delivered_pkts;	      /* delivered_pkts at the start of the policer interval */
+	u32 lt_lost_pkts;	      /* lost_pkts at its start */
+	u32 lt_rounds;		      /* rounds in it; or rounds that lt_bw has been in use */
 	u32 lt_bw;		      /* rate of the last interval; 0: none */
 	u32 min_rtt_us;		      /* CC_NO_RTT: no sample yet */
 	u32 round_count;	      /* packet-timed round trips */
