@@ -51,7 +51,7 @@ typedef uint64_t u64;
  * sides of a branch with what each implies: in a loop of n steps up to 2^n ways, and kernels before 6.8 try them all.
  */
 #ifdef __bpf__
-#define CC_OPAQUE(x) asm volatile("" : "+r"(x))
+#define CC_OPAQUE(x) __asm__ volatile("" : "+r"(x))
 #else
 #define CC_OPAQUE(x) (void)(x)
 #endif
