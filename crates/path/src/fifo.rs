@@ -34,6 +34,9 @@ pub struct Fifo<T> {
     /// The link is free from `free_ns + free_fraction / rate_bps` on.
     free_ns: Nanos,
     free_fraction: u64,
+    /// Length of the last packet and its transmission time, since most packets are as long as the one before.
+    last_bytes: u32,
+    last_service: (Nanos, u64),
     meter: LinkMeter,
 }
 
@@ -49,6 +52,8 @@ impl<T> Fifo<T> {
             waiting_bytes: 0,
             free_ns: 0,
             free_fraction: 0,
+            last_bytes: 0,
+            last_service: (0, 0),
             meter: LinkMeter::new(flows, schedule),
         }
     }
@@ -72,7 +77,7 @@ impl<T> Fifo<T> {
         let starts = self.free_ns;
         // Less than a nanosecond of residue can make `starts` equal `now` on a busy link: that is no wait.
         let waits = starts > now;
-        self.occupy(bytes);
+        self.occupy(packet.bytes);
         let departs = self.free_ns;
         if waits {
             self.waiting_bytes += bytes;
@@ -94,10 +99,7 @@ impl<T> Fifo<T> {
     /// The next packet that has departed by `now`; call until `None`.
     #[inline]
     pub fn poll(&mut self, now: Nanos) -> Option<Departed<T>> {
-        if self.next_event()? > now {
-            return None;
-        }
-        let at = self.next_event()?;
+        let at = self.next_event().filter(|at| *at <= now)?;
         self.begin(at);
         let Held { waited_ns, packet, .. } = self.held.pop_front()?;
         self.begun -= 1;
@@ -151,10 +153,15 @@ impl<T> Fifo<T> {
 
     /// Occupies the link for `bytes` from the time it is free.
     #[inline]
-    fn occupy(&mut self, bytes: u64) {
-        let bits_ns = bytes * 8 * SECOND;
-        self.free_ns += bits_ns / self.rate_bps;
-        self.free_fraction += bits_ns % self.rate_bps;
+    fn occupy(&mut self, bytes: u32) {
+        if bytes != self.last_bytes {
+            let bits_ns = u64::from(bytes) * 8 * SECOND;
+            self.last_bytes = bytes;
+            self.last_service = (bits_ns / self.rate_bps, bits_ns % self.rate_bps);
+        }
+        let (whole, fraction) = self.last_service;
+        self.free_ns += whole;
+        self.free_fraction += fraction;
         if self.free_fraction >= self.rate_bps {
             self.free_fraction -= self.rate_bps;
             self.free_ns += 1;

@@ -17,9 +17,9 @@ struct Use {
     backlog_bytes: u64,
     /// Up to when the integrals below are complete.
     settled: Nanos,
-    /// Time integral of the backlog, bytes x ns: over the window, and over the current interval.
-    window_byte_ns: u128,
-    interval_byte_ns: u128,
+    /// Time integral of the backlog, bytes x ns, and what it was when the current interval began.
+    byte_ns: u128,
+    interval_began_byte_ns: u128,
     packets: u64,
     bytes: u64,
     drops: u64,
@@ -28,9 +28,7 @@ struct Use {
 impl Use {
     #[inline]
     fn settle(&mut self, now: Nanos) {
-        let area = u128::from(self.backlog_bytes) * u128::from(now - self.settled);
-        self.window_byte_ns += area;
-        self.interval_byte_ns += area;
+        self.byte_ns += u128::from(self.backlog_bytes) * u128::from(now - self.settled);
         self.settled = now;
     }
 }
@@ -137,8 +135,8 @@ impl LinkMeter {
         let w = self.closed.as_ref().unwrap_or(&none);
         let bits = w.flows.iter().map(|f| f.bytes).sum::<u64>() as f64 * 8.0;
         let possible_bits = rate_bps as f64 * w.length_ns as f64 / SECOND as f64;
-        let area = w.flows.iter().map(|f| f.window_byte_ns).sum::<u128>();
-        let share = |f: &Use| if area == 0 { 0.0 } else { f.window_byte_ns as f64 / area as f64 };
+        let area = w.flows.iter().map(|f| f.byte_ns).sum::<u128>();
+        let share = |f: &Use| if area == 0 { 0.0 } else { f.byte_ns as f64 / area as f64 };
         LinkSummary {
             name: name.to_owned(),
             rate_mbps: rate_bps as f64 / 1e6,
@@ -165,7 +163,7 @@ impl LinkMeter {
     /// The time integral of a flow's backlog over the window, so far or in all, in bytes x ns.
     pub fn backlog_byte_ns(&self, flow: u32) -> u128 {
         let flows = self.closed.as_ref().map_or(&self.flows, |c| &c.flows);
-        flows.get(flow as usize).map_or(0, |f| f.window_byte_ns)
+        flows.get(flow as usize).map_or(0, |f| f.byte_ns)
     }
 
     /// The time series of all intervals that have ended.
@@ -199,7 +197,9 @@ impl LinkMeter {
     fn open_window(&mut self, at: Nanos) {
         for f in &mut self.flows {
             f.settle(at);
-            *f = Use { window_byte_ns: 0, packets: 0, bytes: 0, drops: 0, ..*f };
+            // the interval goes on: its begin moves along with the origin, modulo 2^128
+            let interval_began_byte_ns = f.interval_began_byte_ns.wrapping_sub(f.byte_ns);
+            *f = Use { byte_ns: 0, interval_began_byte_ns, packets: 0, bytes: 0, drops: 0, ..*f };
         }
         self.wait = delay_histogram();
         self.wait_sum_ns = 0;
@@ -223,8 +223,9 @@ impl LinkMeter {
         let length_ns = (at - self.interval_began) as f64;
         for (f, points) in self.flows.iter_mut().zip(&mut self.series.backlog_kb) {
             f.settle(at);
-            points.push((f.interval_byte_ns as f64 / length_ns / 1e3) as f32);
-            f.interval_byte_ns = 0;
+            let byte_ns = f.byte_ns.wrapping_sub(f.interval_began_byte_ns);
+            points.push((byte_ns as f64 / length_ns / 1e3) as f32);
+            f.interval_began_byte_ns = f.byte_ns;
         }
         let mean_ms = self.interval_wait_sum_ns as f64 / self.interval_packets as f64 / 1e6;
         self.series.queue_delay_ms.push(if self.interval_packets > 0 { mean_ms as f32 } else { f32::NAN });

@@ -121,8 +121,8 @@ impl Engine {
                 }
                 self.queue.set(FIRST_LINK + i + 1, self.links[i + 1].next_event().unwrap_or(NEVER));
             } else {
-                flow.arrive(now, departed.packet.payload);
-                self.queue.set(self.first_flow + departed.packet.flow as usize, flow.next_event());
+                let next = flow.arrive(now, departed.packet.payload);
+                self.queue.set_earlier(self.first_flow + departed.packet.flow as usize, next);
             }
         }
         self.queue.set(FIRST_LINK + i, self.links[i].next_event().unwrap_or(NEVER));

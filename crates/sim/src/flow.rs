@@ -28,6 +28,8 @@ pub(crate) struct Flow {
     acks: VecDeque<(Nanos, Ack)>,
     index: u32,
     rtt_ns: Nanos,
+    /// The part of it from the last link to the receiver.
+    forward_ns: Nanos,
     start: Nanos,
     stop: Nanos,
     stage: Stage,
@@ -82,6 +84,7 @@ impl Flow {
             acks: VecDeque::new(),
             index,
             rtt_ns,
+            forward_ns: rtt_ns / 2,
             start: nanos(flow.start),
             stop: flow.stop.map_or(NEVER, nanos),
             stage: Stage::Waiting,
@@ -136,9 +139,8 @@ impl Flow {
         if self.sender.next_timer().is_some_and(|at| at <= now) {
             self.sender.on_timer(now, &mut uplink);
         }
-        if self.receiver.next_timer().is_some_and(|at| at <= now) {
-            let ack = self.receiver.on_timer(now);
-            self.return_ack(now, ack);
+        if self.receiver.on_timer(now) {
+            self.return_ack(now);
         }
         let resent = self.sender.stats().resent_pkts;
         if resent > self.metered_resent {
@@ -148,32 +150,36 @@ impl Flow {
     }
 
     /// A packet left the last link at `now`. The receiver is run at once, at the time of arrival: nothing can
-    /// come in between, as the delay is constant.
+    /// come in between, as the delay is constant. Returns when the flow must run, if that is news.
     #[inline]
-    pub(crate) fn arrive(&mut self, now: Nanos, segment: Segment) {
-        let at = now + self.rtt_ns / 2;
-        if self.receiver.next_timer().is_some_and(|timer| timer < at) {
-            let due = self.receiver.next_timer().unwrap_or(at);
-            let ack = self.receiver.on_timer(due);
-            self.return_ack(due, ack);
+    pub(crate) fn arrive(&mut self, now: Nanos, segment: Segment) -> Nanos {
+        let at = now + self.forward_ns;
+        let mut next = NEVER;
+        if let Some(due) = self.receiver.next_timer().filter(|due| *due < at)
+            && self.receiver.on_timer(due)
+        {
+            next = self.return_ack(due);
         }
         self.arrived_pkts += 1;
+        let received = self.receiver.on_segment(at, segment);
         if segment.seq != Segment::SYN {
             self.data_pkts += 1;
-            self.meter.data(at, self.rtt_ns + now.saturating_sub(segment.sent));
-        }
-        let received = self.receiver.on_segment(at, segment);
-        if received.in_order_pkts > 0 {
+            let rtt_ns = self.rtt_ns + now.saturating_sub(segment.sent);
+            self.meter.data(at, rtt_ns);
             self.meter.goodput(at, received.in_order_pkts * u64::from(MSS_BYTES));
         }
-        self.return_ack(at, received.ack);
+        match received.ack {
+            true => next.min(self.return_ack(at)),
+            false => next.min(self.receiver.next_timer().unwrap_or(NEVER)),
+        }
     }
 
+    /// An ACK leaves the receiver; returns when the sender has it.
     #[inline]
-    fn return_ack(&mut self, sent: Nanos, ack: Option<Ack>) {
-        if let Some(ack) = ack {
-            self.acks.push_back((sent + (self.rtt_ns - self.rtt_ns / 2), ack));
-        }
+    fn return_ack(&mut self, sent: Nanos) -> Nanos {
+        let at = sent + self.rtt_ns - self.forward_ns;
+        self.acks.push_back((at, self.receiver.ack()));
+        at
     }
 }
 

@@ -47,8 +47,20 @@ impl Queue {
         while node >= 1 {
             let (left, right) = (self.winners[2 * node], self.winners[2 * node + 1]);
             let right_wins = self.times[right as usize] < self.times[left as usize];
-            self.winners[node] = if right_wins { right } else { left };
+            let winner = if right_wins { right } else { left };
+            let before = std::mem::replace(&mut self.winners[node], winner);
+            if before as usize != element && winner as usize != element {
+                return; // lost as before: nothing changes further up
+            }
             node /= 2;
+        }
+    }
+
+    /// Sets the next time of an element if that is earlier than what it waits for already.
+    #[inline]
+    pub(crate) fn set_earlier(&mut self, element: usize, at: Nanos) {
+        if at < self.times[element] {
+            self.set(element, at);
         }
     }
 }
@@ -85,8 +97,13 @@ mod tests {
             let mut q = Queue::new(n);
             let mut times = vec![NEVER; n];
             for (i, at) in sets {
-                q.set(i % n, at);
-                times[i % n] = at;
+                if at % 3 == 0 {
+                    q.set_earlier(i % n, at);
+                    times[i % n] = at.min(times[i % n]);
+                } else {
+                    q.set(i % n, at);
+                    times[i % n] = at;
+                }
                 let least = times.iter().copied().zip(0..).min().unwrap();
                 prop_assert_eq!(q.first(), least);
             }

@@ -42,8 +42,8 @@ impl ReceiverConfig {
 pub struct Received {
     /// Packets that became available to the application, in order.
     pub in_order_pkts: u64,
-    /// An ACK to send now.
-    pub ack: Option<Ack>,
+    /// An ACK is to be sent now: [`Receiver::ack`].
+    pub ack: bool,
 }
 
 /// A receiver whose application reads at once.
@@ -58,6 +58,7 @@ pub struct Receiver {
     /// Most recent first, empty ones last.
     blocks: [Block; BLOCKS],
     duplicate: Option<Block>,
+    answer_syn: bool,
     /// `next` in the last ACK sent.
     acked: u64,
     /// Timestamp to echo: of the segment that advanced, or would have advanced, the last ACK.
@@ -82,6 +83,7 @@ impl Receiver {
             early_pkts: 0,
             blocks: [Block::NONE; BLOCKS],
             duplicate: None,
+            answer_syn: false,
             acked: 0,
             echo_ms: 0,
             quick: QUICK_ACKS,
@@ -108,24 +110,25 @@ impl Receiver {
         }
     }
 
-    /// A delayed ACK or a compressed SACK is due, if [`Receiver::next_timer`] is not after `now`.
-    pub fn on_timer(&mut self, now: Nanos) -> Option<Ack> {
+    /// True when a delayed ACK or a compressed SACK is to be sent now: [`Receiver::ack`].
+    pub fn on_timer(&mut self, now: Nanos) -> bool {
         if self.compressed_until.is_some_and(|t| t <= now) {
-            return Some(self.ack());
+            return true;
         }
         if self.delayed_until.is_some_and(|t| t <= now) {
             self.ato = (self.ato * 2).min(ATO_MAX); // the delay was in vain: no second segment came
-            return Some(self.ack());
+            return true;
         }
-        None
+        false
     }
 
     /// A segment arrived.
     #[inline]
     pub fn on_segment(&mut self, now: Nanos, segment: Segment) -> Received {
         if segment.seq == Segment::SYN {
-            let ack = Ack { syn: true, echo_ms: segment.timestamp_ms(), ..Ack::default() };
-            return Received { in_order_pkts: 0, ack: Some(ack) };
+            self.answer_syn = true;
+            self.echo_ms = segment.timestamp_ms();
+            return Received { in_order_pkts: 0, ack: true };
         }
         if segment.seq <= self.acked {
             self.echo_ms = timestamp_ms(segment.sent);
@@ -223,22 +226,22 @@ impl Receiver {
 
     /// Decides whether to send an ACK now, later, or together with others.
     #[inline]
-    fn acknowledge(&mut self, now: Nanos, at_once: bool) -> Option<Ack> {
+    fn acknowledge(&mut self, now: Nanos, at_once: bool) -> bool {
         let full = self.next - self.acked >= u64::from(self.config.ack_every);
         if full || at_once || self.quick > 0 {
-            return Some(self.ack());
+            return true;
         }
         if self.early_pkts == 0 && self.duplicate.is_none() {
             self.delayed_until.get_or_insert(now + self.ato);
-            return None;
+            return false;
         }
         self.acknowledge_disorder(now)
     }
 
     /// The first three duplicate ACKs go at once, later ones are compressed (Linux: tcp_comp_sack_*).
-    fn acknowledge_disorder(&mut self, now: Nanos) -> Option<Ack> {
+    fn acknowledge_disorder(&mut self, now: Nanos) -> bool {
         if self.config.sack_delay_ns == 0 || self.compressed >= self.config.sack_delay_acks {
-            return Some(self.ack());
+            return true;
         }
         if self.dup_acks_next != self.next {
             self.dup_acks_next = self.next;
@@ -246,28 +249,36 @@ impl Receiver {
         }
         if self.dup_acks < DUP_ACKS {
             self.dup_acks += 1;
-            return Some(self.ack());
+            return true;
         }
         self.compressed += 1;
         self.compressed_until.get_or_insert(now + self.config.sack_delay_ns);
-        None
+        false
     }
 
+    /// The ACK that tells of everything so far; nothing is held back any more.
     #[inline]
-    fn ack(&mut self) -> Ack {
+    pub fn ack(&mut self) -> Ack {
         self.acked = self.next;
-        self.quick = self.quick.saturating_sub(1);
+        if !self.answer_syn {
+            self.quick = self.quick.saturating_sub(1);
+        }
         self.delayed_until = None;
         self.compressed = 0;
         self.compressed_until = None;
-        let mut ack = Ack { next: self.next, echo_ms: self.echo_ms, ..Ack::default() };
-        if self.early_pkts > 0 || self.duplicate.is_some() {
-            let reported = self.duplicate.take().into_iter().chain(self.blocks);
-            for (to, b) in ack.blocks.iter_mut().zip(reported.filter(|b| !b.is_empty())) {
-                *to = b;
-            }
+        let plain = self.early_pkts == 0 && self.duplicate.is_none() && !self.answer_syn;
+        let blocks = if plain { [Block::NONE; 3] } else { self.take_blocks() };
+        Ack { next: self.next, echo_ms: self.echo_ms, syn: std::mem::take(&mut self.answer_syn), blocks }
+    }
+
+    #[cold]
+    fn take_blocks(&mut self) -> [Block; 3] {
+        let mut blocks = [Block::NONE; 3];
+        let reported = self.duplicate.take().into_iter().chain(self.blocks);
+        for (to, b) in blocks.iter_mut().zip(reported.filter(|b| !b.is_empty())) {
+            *to = b;
         }
-        ack
+        blocks
     }
 }
 
@@ -281,10 +292,15 @@ mod tests {
     fn receiver() -> Receiver {
         let mut r = Receiver::new(ReceiverConfig::linux(50 * MS));
         for seq in 0..16 {
-            let received = r.on_segment(0, Segment { seq, sent: 0 });
-            assert_eq!(received.ack.map(|a| a.next), Some(seq + 1), "the first 16 ACKs are quick");
+            let ack = answer(&mut r, 0, Segment { seq, sent: 0 });
+            assert_eq!(ack.map(|a| a.next), Some(seq + 1), "the first 16 ACKs are quick");
         }
         r
+    }
+
+    /// What the receiver sends in answer to a segment.
+    fn answer(r: &mut Receiver, now: Nanos, segment: Segment) -> Option<Ack> {
+        r.on_segment(now, segment).ack.then(|| r.ack())
     }
 
     fn segment(seq: u64) -> Segment {
@@ -299,7 +315,7 @@ mod tests {
     fn every_second_segment_is_acknowledged() {
         let mut r = receiver();
         for seq in 16..26 {
-            let ack = r.on_segment(seq * MS, segment(seq)).ack;
+            let ack = answer(&mut r, seq * MS, segment(seq));
             assert_eq!(ack.map(|a| a.next), (seq % 2 == 1).then_some(seq + 1));
         }
     }
@@ -307,23 +323,23 @@ mod tests {
     #[test]
     fn a_lone_segment_is_acknowledged_after_40_ms() {
         let mut r = receiver();
-        assert_eq!(r.on_segment(100 * MS, segment(16)).ack, None);
+        assert_eq!(answer(&mut r, 100 * MS, segment(16)), None);
         assert_eq!(r.next_timer(), Some(140 * MS));
-        assert_eq!(r.on_timer(140 * MS).map(|a| (a.next, a.echo_ms)), Some((17, 16)));
+        assert_eq!(r.on_timer(140 * MS).then(|| r.ack()).map(|a| (a.next, a.echo_ms)), Some((17, 16)));
         assert_eq!(r.next_timer(), None);
     }
 
     #[test]
     fn the_timestamp_of_the_first_unacknowledged_segment_is_echoed() {
         let mut r = receiver();
-        assert_eq!(r.on_segment(0, segment(16)).ack, None);
-        assert_eq!(r.on_segment(0, segment(17)).ack.map(|a| a.echo_ms), Some(16));
+        assert_eq!(answer(&mut r, 0, segment(16)), None);
+        assert_eq!(answer(&mut r, 0, segment(17)).map(|a| a.echo_ms), Some(16));
     }
 
     #[test]
     fn out_of_order_segments_are_sacked_at_once_most_recent_first() {
         let mut r = receiver();
-        let mut ack = |seq| r.on_segment(0, segment(seq)).ack.unwrap();
+        let mut ack = |seq| answer(&mut r, 0, segment(seq)).unwrap();
         assert_eq!(blocks(&ack(18)), [(18, 19)]);
         assert_eq!(blocks(&ack(19)), [(18, 20)]);
         assert_eq!(blocks(&ack(22)), [(22, 23), (18, 20)]);
@@ -335,7 +351,7 @@ mod tests {
     #[test]
     fn touching_blocks_merge_and_the_oldest_is_forgotten() {
         let mut r = Receiver::new(ReceiverConfig { sack_delay_ns: 0, ..ReceiverConfig::linux(50 * MS) });
-        let mut ack = |seq| blocks(&r.on_segment(0, segment(seq)).ack.unwrap());
+        let mut ack = |seq| blocks(&answer(&mut r, 0, segment(seq)).unwrap());
         for seq in [2, 4, 6, 8] {
             ack(seq);
         }
@@ -349,36 +365,36 @@ mod tests {
         let mut r = receiver();
         r.on_segment(0, segment(17));
         let received = r.on_segment(0, segment(16));
-        assert_eq!((received.in_order_pkts, received.ack.map(|a| a.next)), (2, Some(18)));
+        assert_eq!((received.in_order_pkts, received.ack), (2, true));
     }
 
     #[test]
     fn duplicates_are_reported_below_and_above_the_cumulative_ack() {
         let mut r = receiver();
-        assert_eq!(blocks(&r.on_segment(0, segment(3)).ack.unwrap()), [(3, 4)]);
+        assert_eq!(blocks(&answer(&mut r, 0, segment(3)).unwrap()), [(3, 4)]);
         r.on_segment(0, segment(20));
-        let again = r.on_segment(0, segment(20)).ack.unwrap();
+        let again = answer(&mut r, 0, segment(20)).unwrap();
         assert_eq!(blocks(&again), [(20, 21), (20, 21)]);
-        let next = r.on_segment(0, segment(21)).ack.unwrap();
+        let next = answer(&mut r, 0, segment(21)).unwrap();
         assert_eq!(blocks(&next), [(20, 22)], "a D-SACK is sent once");
     }
 
     #[test]
     fn sacks_are_compressed_after_three_duplicate_acks() {
         let mut r = receiver();
-        let sent: Vec<bool> = (20..30).map(|seq| r.on_segment(0, segment(seq)).ack.is_some()).collect();
+        let sent: Vec<bool> = (20..30).map(|seq| answer(&mut r, 0, segment(seq)).is_some()).collect();
         assert_eq!(sent, [true, true, true, false, false, false, false, false, false, false]);
         assert_eq!(r.next_timer(), Some(MS));
-        assert_eq!(r.on_timer(MS).map(|a| blocks(&a)), Some(vec![(20, 30)]));
-        let held = (30..30 + 44).filter(|seq| r.on_segment(MS, segment(*seq)).ack.is_none()).count();
+        assert_eq!(r.on_timer(MS).then(|| blocks(&r.ack())), Some(vec![(20, 30)]));
+        let held = (30..30 + 44).filter(|seq| answer(&mut r, MS, segment(*seq)).is_none()).count();
         assert_eq!(held, 44);
-        assert!(r.on_segment(MS, segment(80)).ack.is_some(), "44 at most are held back");
+        assert!(answer(&mut r, MS, segment(80)).is_some(), "44 at most are held back");
     }
 
     #[test]
     fn a_syn_is_answered() {
         let mut r = Receiver::new(ReceiverConfig::linux(50 * MS));
-        let received = r.on_segment(7 * MS, Segment { seq: Segment::SYN, sent: 3 * MS });
-        assert_eq!(received.ack.map(|a| (a.syn, a.echo_ms, a.next)), Some((true, 3, 0)));
+        let ack = answer(&mut r, 7 * MS, Segment { seq: Segment::SYN, sent: 3 * MS });
+        assert_eq!(ack.map(|a| (a.syn, a.echo_ms, a.next)), Some((true, 3, 0)));
     }
 }

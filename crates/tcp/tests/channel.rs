@@ -94,10 +94,10 @@ fn transfer(cc: &str, pkts: u64, path: Path) -> Outcome {
             let segment: Segment = entry.remove();
             let received = receiver.on_segment(now, segment);
             available += received.in_order_pkts;
-            answers.extend(received.ack);
+            answers.extend(received.ack.then(|| receiver.ack()));
         }
-        if receiver.next_timer().is_some_and(|t| t <= now) {
-            answers.extend(receiver.on_timer(now));
+        if receiver.on_timer(now) {
+            answers.push(receiver.ack());
         }
         for ack in answers {
             id += 1;
