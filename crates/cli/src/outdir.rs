@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use crate::failure::{Exit, Failure};
 
 /// What a result consists of; a directory with other files is not one.
-const FILES: [&str; 4] = ["summary.json", "series.csv", "scenario.toml", "report.html"];
+const FILES: [&str; 5] = ["summary.json", "series.csv", "scenario.toml", "report.html", "headline.svg"];
 
 /// A file of a result: its path in the directory and its content.
 pub(crate) struct Item {

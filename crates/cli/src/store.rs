@@ -43,7 +43,7 @@ pub(crate) fn single(scenario: &Scenario, run: &Run, place: Place) -> Vec<Item> 
     items
 }
 
-/// `summary.json` (an array) and `report.html` of several runs, and a directory for each.
+/// `summary.json` (an array), `report.html` and its first picture of several runs, and a directory for each.
 pub(crate) fn several(
     title: &str,
     cases: Vec<Case<'_>>,
@@ -64,6 +64,7 @@ pub(crate) fn several(
     }
     let context = Context { why: why.to_owned(), runs: contexts, phases: phases() };
     items.push(Item::new("report.html", fairpace_report::html(title, runs, &context)));
+    items.push(Item::new("headline.svg", fairpace_report::headline_svg(title, runs, &context)));
     Ok(items)
 }
 

@@ -2,7 +2,7 @@
 
 mod support;
 
-use support::{Place, SMALL, skip_without_kernel, skip_without_root};
+use support::{Place, SMALL, Unload, skip_without_kernel, skip_without_root};
 
 /// Runs `sim` on the small scenario with one thing replaced; nothing but the scenario must be there afterwards.
 fn sim_with(from: &str, to: &str) -> support::Ended {
@@ -179,32 +179,25 @@ fn no_tun() {
     assert_eq!(place.files(), ["small.toml"]);
 }
 
-/// Takes an algorithm out again, also when the test fails.
-struct Unload(&'static str);
-
-impl Drop for Unload {
-    fn drop(&mut self) {
-        let _ = Place::new().run(&["unload", self.0]);
-    }
-}
-
 #[test]
 fn a_busy_name() {
     if skip_without_kernel() {
         return;
     }
     let place = Place::new();
-    let _clean = (Unload("fp_reno_busy"), Unload("fp_cubic_busy"));
-    place.run(&["load", "reno", "--suffix", "_busy"]).succeeds();
-    place
-        .run(&["load", "reno", "--suffix", "_busy"])
-        .fails(6, "the congestion control name fp_reno_busy is taken");
+    // of this process alone: another test run may be under way on this machine
+    let suffix = format!("_{:x}", std::process::id());
+    let [reno, cubic] = ["reno", "cubic"].map(|name| format!("fp_{name}{suffix}"));
+    let _clean = (Unload(reno.clone()), Unload(cubic.clone()));
+    let taken = format!("the congestion control name {reno} is taken");
+    place.run(&["load", "reno", "--suffix", &suffix]).succeeds();
+    place.run(&["load", "reno", "--suffix", &suffix]).fails(6, &taken);
     // one of two fails: the other does not stay
-    place.run(&["load", "cubic", "reno", "--suffix", "_busy"]).fails(6, "fp_reno_busy is taken");
+    place.run(&["load", "cubic", "reno", "--suffix", &suffix]).fails(6, &taken);
     let listed = place.run(&["list", "--json"]).succeeds().stdout;
-    assert!(listed.contains("\"fp_reno_busy\"") && !listed.contains("fp_cubic_busy"), "{listed}");
-    place.run(&["unload", "fp_reno_busy"]).succeeds();
-    place.run(&["unload", "fp_reno_busy"]).fails(6, "fp_reno_busy is not loaded");
+    assert!(listed.contains(&reno) && !listed.contains(&cubic), "{listed}");
+    place.run(&["unload", &reno]).succeeds();
+    place.run(&["unload", &reno]).fails(6, &format!("{reno} is not loaded"));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use support::{Ended, Place, skip_without_kernel};
+use support::{Ended, Place, Unload, skip_without_kernel};
 
 #[test]
 fn help_says_what_there_is_and_how_it_ends() {
@@ -93,24 +93,21 @@ fn an_algorithm_outlives_the_command_that_loads_it() {
     if skip_without_kernel() {
         return;
     }
-    struct Unload;
-    impl Drop for Unload {
-        fn drop(&mut self) {
-            let _ = Place::new().run(&["unload", "fp_bbq_cli"]);
-        }
-    }
     let place = Place::new();
-    let _clean = Unload;
+    // of this process alone: another test run may be under way on this machine
+    let suffix = format!("_{:x}", std::process::id());
+    let name = format!("fp_bbq{suffix}");
+    let _clean = Unload(name.clone());
     let loaded =
-        place.run(&["load", "bbq", "--suffix", "_cli", "--set", "alpha=5ms", "--json"]).succeeds().json();
-    assert_eq!(loaded[0]["kernel_name"], "fp_bbq_cli");
+        place.run(&["load", "bbq", "--suffix", &suffix, "--set", "alpha=5ms", "--json"]).succeeds().json();
+    assert_eq!(loaded[0]["kernel_name"], name.as_str());
     assert!(loaded[0]["parameters"].to_string().contains("[\"alpha\",\"5ms\"]"), "{loaded}");
     let available = "/proc/sys/net/ipv4/tcp_available_congestion_control";
-    assert!(std::fs::read_to_string(available).unwrap().contains("fp_bbq_cli"));
+    assert!(std::fs::read_to_string(available).unwrap().contains(&name));
     let listed = place.run(&["list"]).succeeds().stdout;
-    assert!(listed.lines().any(|line| line.starts_with("fp_bbq_cli") && line.contains("loaded")), "{listed}");
-    place.run(&["unload", "fp_bbq_cli"]).succeeds();
-    assert!(!std::fs::read_to_string(available).unwrap().contains("fp_bbq_cli"));
+    assert!(listed.lines().any(|line| line.starts_with(&name) && line.contains("loaded")), "{listed}");
+    place.run(&["unload", &name]).succeeds();
+    assert!(!std::fs::read_to_string(available).unwrap().contains(&name));
 }
 
 #[test]

@@ -206,6 +206,7 @@ fn compare_stores_every_run() {
         place.read(&format!("out/{dir}/scenario.toml"));
     }
     place.read("out/report.html");
+    assert!(place.read("out/headline.svg").starts_with("<svg"));
     // it is a result, so it may be replaced
     place.run(&arguments).succeeds();
 }

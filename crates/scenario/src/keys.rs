@@ -102,7 +102,7 @@ pub const KEYS: &[Key] = &[
     key(Top, "seed", Kind::Integer, (0, i64::MAX as u64), Some("1"),
         "Source of all randomness: the same seed gives the same simulation."),
     key(Top, "duration", TIME, (100 * MS, DAY), None, "Length of the run."),
-    key(Top, "interval", TIME, (MS, 3600 * S), Some("100ms, or a tenth of a run shorter than 1s"),
+    key(Top, "interval", TIME, (MS / 10, 3600 * S), Some("100ms, or a tenth of a run shorter than 1s"),
         "Distance of two points in the time series; at most a million points."),
     key(Window, "from", TIME, (0, DAY), Some("20s, or a third of a run shorter than 60s"),
         "Metrics are taken from here ..."),

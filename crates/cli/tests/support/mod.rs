@@ -187,3 +187,12 @@ pub(crate) fn skip_without_kernel() -> bool {
     let doctor: Ended = Command::new(program()).args(["doctor", "--json"]).output().unwrap().into();
     doctor.code != 0 && skipped(&format!("`fairpace doctor` says no: {}", doctor.stderr))
 }
+
+/// Takes an algorithm out again, also when the test fails.
+pub(crate) struct Unload(pub(crate) String);
+
+impl Drop for Unload {
+    fn drop(&mut self) {
+        let _ = Place::new().run(&["unload", &self.0]);
+    }
+}
