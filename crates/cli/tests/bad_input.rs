@@ -2,7 +2,7 @@
 
 mod support;
 
-use support::{Place, SMALL, Unload, skip_without_kernel, skip_without_root};
+use support::{Place, SMALL, Unload, own_suffix, skip_without_kernel, skip_without_root};
 
 /// Runs `sim` on the small scenario with one thing replaced; nothing but the scenario must be there afterwards.
 fn sim_with(from: &str, to: &str) -> support::Ended {
@@ -185,8 +185,7 @@ fn a_busy_name() {
         return;
     }
     let place = Place::new();
-    // of this process alone: another test run may be under way on this machine
-    let suffix = format!("_{:x}", std::process::id());
+    let suffix = own_suffix();
     let [reno, cubic] = ["reno", "cubic"].map(|name| format!("fp_{name}{suffix}"));
     let _clean = (Unload(reno.clone()), Unload(cubic.clone()));
     let taken = format!("the congestion control name {reno} is taken");

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use support::{Ended, Place, Unload, skip_without_kernel};
+use support::{Ended, Place, Unload, own_suffix, skip_without_kernel};
 
 #[test]
 fn help_says_what_there_is_and_how_it_ends() {
@@ -94,8 +94,7 @@ fn an_algorithm_outlives_the_command_that_loads_it() {
         return;
     }
     let place = Place::new();
-    // of this process alone: another test run may be under way on this machine
-    let suffix = format!("_{:x}", std::process::id());
+    let suffix = own_suffix();
     let name = format!("fp_bbq{suffix}");
     let _clean = Unload(name.clone());
     let loaded =

@@ -163,18 +163,9 @@ impl Place {
     }
 }
 
-/// A suffix for kernel names that no test of another process uses.
+/// A suffix for kernel names that no other process uses: another test run may be under way on this machine.
 pub(crate) fn own_suffix() -> String {
     format!("_{:x}", std::process::id())
-}
-
-/// Takes an algorithm out of the kernel again, also when the test fails.
-pub(crate) struct Unload(pub(crate) String);
-
-impl Drop for Unload {
-    fn drop(&mut self) {
-        let _ = Place::new().run(&["unload", &self.0]);
-    }
 }
 
 /// Says loudly that a test is skipped, or fails where that is not allowed.
