@@ -39,7 +39,7 @@ check: lint
 	$(CARGO) test --workspace --lib --bins --locked --quiet
 	$(CARGO) test --package fairpace-scenario --package fairpace-cc --package fairpace --locked --quiet
 
-# The C once more with UBSan, where undefined behaviour traps; then everything, documentation's examples included.
+# The C once more with UBSan, where undefined behaviour traps; documentation's examples; then all tests.
 test:
 	@scripts/setup.sh --all
 	$(MAKE) lint
