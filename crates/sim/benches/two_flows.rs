@@ -50,7 +50,7 @@ fn print_packets_per_cpu_second(cc: &str) {
 
 fn time(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("two_flows");
-    group.sample_size(20);
+    group.sample_size(10).measurement_time(Duration::from_secs(8));
     for cc in ALGORITHMS {
         let scenario = scenario(cc, 20);
         let run = fairpace_sim::run(&scenario, &mut Silent).expect("the scenario is valid");

@@ -147,7 +147,7 @@ fn any_link() -> impl Strategy<Value = Link> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
 
-    /// Debug builds also check conservation of packets and recount every scoreboard.
+    /// Debug builds also check the conservation of packets and, now and then, every scoreboard.
     #[test]
     fn accounts_are_sound_for_any_scenario(
         links in prop::collection::vec(any_link(), 1..4),

@@ -1,5 +1,5 @@
 //! Sender and receiver over a path that loses, reorders and duplicates: whatever it does, everything arrives, and
-//! nothing is counted twice. (`Scoreboard::check` recounts every mark after every ACK in debug builds.)
+//! nothing is counted twice. (In debug builds the scoreboard recounts its marks every few ACKs.)
 
 use std::collections::BTreeMap;
 
