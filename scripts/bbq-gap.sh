@@ -6,7 +6,7 @@ fairpace=${1:-target/release/fairpace}
 path="--rate 100mbit --buffer 2MB --rtt 10ms,50ms --duration 120s --warmup 30s"
 
 python3 - "$fairpace" $path <<'PYTHON'
-import json, subprocess, sys
+import csv, itertools, json, statistics, subprocess, sys, tempfile
 
 fairpace, path = sys.argv[1], sys.argv[2:]
 SEEDS = range(1, 6)
@@ -37,4 +37,34 @@ row("bbq", "cwnd_gain=2.5")
 row("bbq", "cwnd_gain=4")
 row("bbq", "extra_acked_gain=0")
 row("bbq", "pacing_margin=0%")
+
+STEP_S = 1e-4
+CYCLE = ("PROBE_BW_UP", "PROBE_BW_DOWN", "PROBE_BW_CRUISE")
+
+def phases(*settings):
+    """How long the phases last: the state every 0.1 ms, from 30 to 60 s."""
+    with tempfile.TemporaryDirectory() as scratch:
+        command = [fairpace, "compare", *path[:6], "--duration", "60s", "--warmup", "30s", "--cc", "bbq"]
+        command += ["--set", f"interval={STEP_S * 1e6:.0f}us", "--out", f"{scratch}/out", "--json", "--quiet"]
+        for setting in settings:
+            command += ["--set", f"bbq.{setting}"]
+        subprocess.run(command, check=True, capture_output=True)
+        with open(f"{scratch}/out/bbq/series.csv") as file:
+            rows = [r for r in csv.DictReader(file) if not r["link"] and float(r["t_s"]) >= 30]
+    for flow in ("10ms", "50ms"):
+        points = [r for r in rows if r["flow"] == flow]
+        lengths = {phase: [] for phase in CYCLE}
+        for phase, run in itertools.groupby(points, lambda r: r["phase"]):
+            lengths.setdefault(phase, []).append(sum(1 for _ in run) * STEP_S * 1e3)
+        cells = [f"{statistics.median(lengths[phase]):.1f}" for phase in CYCLE]
+        mean = lambda column: statistics.mean(float(r[column]) for r in points)
+        cells += [f"{mean(column):.1f}" for column in ("bw_mbps", "goodput_mbps", "cwnd_pkts", "inflight_pkts")]
+        print(f"| bbq {' '.join(settings)} | {flow} | {' | '.join(cells)} |", flush=True)
+
+print()
+print("| | flow | up, ms | down, ms | cruise, ms | bandwidth estimate, Mbit/s | goodput | cwnd | in flight |")
+print("|---|---|---|---|---|---|---|---|---|")
+phases()
+phases("alpha=1ms")
+phases("cwnd_gain=2.5")
 PYTHON
