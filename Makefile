@@ -43,8 +43,9 @@ check: lint
 test:
 	@scripts/setup.sh --all
 	$(MAKE) lint
-	$(CARGO) test --package fairpace-cc --features ubsan --locked
-	$(CARGO) test --workspace --locked
+	$(CARGO) test --package fairpace-cc --features ubsan --locked --no-fail-fast
+	$(CARGO) test --workspace --doc --locked
+	$(CARGO) test --workspace --lib --bins --tests --examples --locked --no-fail-fast
 
 docs:
 	UPDATE_DOCS=1 $(CARGO) test --quiet --package fairpace-scenario --test reading reference
