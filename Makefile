@@ -39,13 +39,15 @@ check: lint
 	$(CARGO) test --workspace --lib --bins --locked --quiet
 	$(CARGO) test --package fairpace-scenario --package fairpace-cc --package fairpace --locked --quiet
 
-# The C once more with UBSan, where undefined behaviour traps; documentation's examples; then all tests.
+# The C once more with UBSan, where undefined behaviour traps; documentation's examples and the examples, which tests
+# use; then all tests.
 test:
 	@scripts/setup.sh --all
 	$(MAKE) lint
 	$(CARGO) test --package fairpace-cc --features ubsan --locked --no-fail-fast
 	$(CARGO) test --workspace --doc --locked
-	$(CARGO) test --workspace --lib --bins --tests --examples --locked --no-fail-fast
+	$(CARGO) test --workspace --examples --locked
+	$(CARGO) test --workspace --lib --bins --tests --locked --no-fail-fast
 
 docs:
 	UPDATE_DOCS=1 $(CARGO) test --quiet --package fairpace-scenario --test reading reference
