@@ -66,30 +66,29 @@ pub(crate) fn compare(
         let summaries: Vec<_> = runs.iter().map(|run| &run.summary).collect();
         return out.json(&summaries);
     }
-    if let (Some(scenario), false) = (scenarios.first(), global.quiet) {
-        out.line(&headline(scenario, args.on))?;
+    if !global.quiet {
+        out.line(&headline(&scenarios, args.on))?;
     }
     out.text(&table::compare(&runs))?;
     notes(&runs, &args.cc, global, out)
 }
 
-/// The path that the runs share.
-fn headline(scenario: &Scenario, place: Place) -> String {
-    let links = scenario.links.iter().map(|link| {
-        format!(
-            "{}, buffer {}",
-            show(link.rate_bps, Dimension::Rate),
-            show(link.buffer_bytes, Dimension::Size)
-        )
+/// The path that the runs share, and the parameters that were changed.
+fn headline(scenarios: &[Scenario], place: Place) -> String {
+    let Some(Scenario { links, window: (from, to), .. }) = scenarios.first() else { return String::new() };
+    let links = links.iter().map(|link| {
+        let (rate, buffer) = (show(link.rate_bps, Dimension::Rate), show(link.buffer_bytes, Dimension::Size));
+        format!("{rate}, buffer {buffer}")
     });
-    let (from, to) = scenario.window;
-    format!(
-        "{}; {}; measured from {} to {}\n",
-        links.collect::<Vec<_>>().join("; "),
-        place.explained(),
-        show_time(from),
-        show_time(to)
-    )
+    let mut parts: Vec<_> = links.collect();
+    parts.push(place.explained().to_owned());
+    parts.push(format!("measured from {} to {}", show_time(*from), show_time(*to)));
+    let changed = scenarios.iter().filter_map(|s| s.flows.first()).filter(|flow| !flow.set.is_empty());
+    parts.extend(changed.map(|flow| {
+        let set: Vec<_> = flow.set.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        format!("{} with {}", flow.cc, set.join(", "))
+    }));
+    parts.join("; ") + "\n"
 }
 
 fn notes(runs: &[Run], labels: &[String], global: Global, out: &mut Output) -> Result<(), Failure> {
