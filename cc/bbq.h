@@ -59,12 +59,11 @@ CC_INLINE bool bbq_sees_queue(const struct bbq *s)
 CC_STAGE bool bbq_phase_over(struct bbq *s, const struct cc_view *v, const struct cc_decision *d)
 {
 	const struct bbr1 *b = &s->bbr1;
-	u64 elapsed_us = v->delivered_us > b->cycle_stamp_us ? v->delivered_us - b->cycle_stamp_us : 0;
 
 	if (v->rtt_us >= 0)
 		s->rtt_us = (u32)v->rtt_us;
 	if (b->mode == BBR1_PROBE_BW && b->pacing_gain_256 > CC_GAIN_UNIT && !s->until_inflight && bbq_sees_queue(s))
-		return elapsed_us > cc_min_u32(b->min_rtt_us, s->alpha_us);
+		return bbr1_phase_us(b, v) > cc_min_u32(b->min_rtt_us, s->alpha_us);
 	return bbr1_phase_over(b, v, d);
 }
 

@@ -75,9 +75,10 @@ enum bbr1_mode {
 };
 
 /* Phases of the gain cycle in PROBE_BW. [Queue] "ProbeBW" */
-#define BBR1_CYCLE_UP	0u
-#define BBR1_CYCLE_DOWN 1u
-#define BBR1_CYCLE_LEN	8u
+#define BBR1_CYCLE_UP	  0u
+#define BBR1_CYCLE_DOWN	  1u
+#define BBR1_CYCLE_CRUISE 2u /* and all after it */
+#define BBR1_CYCLE_LEN	  8u
 /* PROBE_BW starts in any phase but DOWN, so that flows probe at different times: 7 to choose from. */
 #define BBR1_CYCLE_START 7u
 
@@ -241,16 +242,20 @@ CC_INLINE void bbr1_save_cwnd(struct bbr1 *s, const struct cc_decision *d)
 		s->prior_cwnd_pkts = cc_max_u32(s->prior_cwnd_pkts, d->cwnd_pkts);
 }
 
-CC_STAGE void bbr1_check_probe_rtt_done(struct bbr1 *s, const struct cc_view *v, struct cc_decision *d)
+CC_INLINE void bbr1_leave_probe_rtt(struct bbr1 *s, const struct cc_view *v, struct cc_decision *d)
 {
-	if (!s->probe_rtt_done_us || v->now_us <= s->probe_rtt_done_us)
-		return;
 	s->min_rtt_stamp_us = v->now_us; /* what was seen is the minimum for the next 10 s */
 	d->cwnd_pkts = cc_max_u32(d->cwnd_pkts, s->prior_cwnd_pkts);
 	if (s->full_pipe)
 		bbr1_enter_probe_bw(s, v);
 	else
 		s->mode = BBR1_STARTUP;
+}
+
+CC_STAGE void bbr1_check_probe_rtt_done(struct bbr1 *s, const struct cc_view *v, struct cc_decision *d)
+{
+	if (s->probe_rtt_done_us && v->now_us > s->probe_rtt_done_us)
+		bbr1_leave_probe_rtt(s, v, d);
 }
 
 /* ---- policers: the rate that a token bucket lets through ---- */
@@ -391,23 +396,39 @@ CC_STAGE void bbr1_update_model(struct bbr1 *s, const struct cc_view *v, const s
 	bbr1_update_extra_acked(s, v, d);
 }
 
+/* Time since the phase of the gain cycle began, by the clock of deliveries. */
+CC_INLINE u64 bbr1_phase_us(const struct bbr1 *s, const struct cc_view *v)
+{
+	return v->delivered_us > s->cycle_stamp_us ? v->delivered_us - s->cycle_stamp_us : 0;
+}
+
+/* Probing: the pipe holds what the gain asks for, 1.25 BDP. */
+CC_INLINE bool bbr1_is_filled(const struct bbr1 *s, const struct cc_view *v, const struct cc_decision *d)
+{
+	return bbr1_in_network_pkts(s, v->prior_inflight_pkts, v, d) >= bbr1_inflight_pkts(s, s->pacing_gain_256, v, d);
+}
+
+/* Giving back: no more than a BDP is left, by the estimates of now. */
+CC_INLINE bool bbr1_is_drained(const struct bbr1 *s, const struct cc_view *v, const struct cc_decision *d)
+{
+	return bbr1_in_network_pkts(s, v->prior_inflight_pkts, v, d) <= bbr1_inflight_pkts(s, CC_GAIN_UNIT, v, d);
+}
+
 /*
  * Is the phase of the gain cycle over? Probing goes on until the pipe holds 1.25 BDP or overflows, for one min_rtt at
  * least; giving back for one min_rtt at most, less if the queue is gone before.
  */
 CC_STAGE bool bbr1_phase_over(const struct bbr1 *s, const struct cc_view *v, const struct cc_decision *d)
 {
-	bool full_length = v->delivered_us > s->cycle_stamp_us && v->delivered_us - s->cycle_stamp_us > s->min_rtt_us;
-	u32 in_network;
+	bool full_length = bbr1_phase_us(s, v) > s->min_rtt_us;
 
 	if (s->mode != BBR1_PROBE_BW)
 		return false;
 	if (s->pacing_gain_256 == CC_GAIN_UNIT)
 		return full_length;
-	in_network = bbr1_in_network_pkts(s, v->prior_inflight_pkts, v, d);
 	if (s->pacing_gain_256 > CC_GAIN_UNIT)
-		return full_length && (v->losses_pkts || in_network >= bbr1_inflight_pkts(s, s->pacing_gain_256, v, d));
-	return full_length || in_network <= bbr1_inflight_pkts(s, CC_GAIN_UNIT, v, d);
+		return full_length && (v->losses_pkts || bbr1_is_filled(s, v, d));
+	return full_length || bbr1_is_drained(s, v, d);
 }
 
 /* The pipe is full when bw has stopped growing although the sender offered more. [Queue] "Startup" */
@@ -505,12 +526,18 @@ CC_STAGE void bbr1_update_gains(struct bbr1 *s)
 	}
 }
 
-/* Which mode comes next, and its gains. */
-CC_STAGE void bbr1_update_mode(struct bbr1 *s, const struct cc_view *v, struct cc_decision *d)
+/* Which mode comes next. */
+CC_INLINE void bbr1_change_mode(struct bbr1 *s, const struct cc_view *v, struct cc_decision *d)
 {
 	bbr1_check_full_pipe(s, v);
 	bbr1_check_drain(s, v, d);
 	bbr1_update_min_rtt(s, v, d);
+}
+
+/* And its gains. */
+CC_STAGE void bbr1_update_mode(struct bbr1 *s, const struct cc_view *v, struct cc_decision *d)
+{
+	bbr1_change_mode(s, v, d);
 	bbr1_update_gains(s);
 }
 

@@ -66,9 +66,9 @@ fn entry(row: &'static ffi::Algorithm) -> Entry {
     }
 }
 
-/// A parameter's name for people, who write a time's unit with its value: "alpha" for `alpha_us`.
+/// A parameter's name for people, who write the unit with the value: "alpha" for `alpha_us`, "rate" for `rate_Bps`.
 fn spoken(name: &'static str) -> &'static str {
-    name.strip_suffix("_us").unwrap_or(name)
+    name.strip_suffix("_us").or_else(|| name.strip_suffix("_Bps")).unwrap_or(name)
 }
 
 /// One of the algorithms of `cc/`.
