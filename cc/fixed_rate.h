@@ -15,11 +15,11 @@
 #include "contract/params.h"
 
 /*
- * rate_Bps: 10 Mbit/s, slow enough for most paths; at most what 32 bits hold, 34 Gbit/s, at least a packet in 1.5 s.
+ * rate_Bps: 100 Mbit/s, to be set; at most what 32 bits hold, 34 Gbit/s, at least a packet in 1.5 s.
  * cwnd_pkts: more than 10 Gbit/s have in flight in 100 ms.
  */
 #define fixed_rate_parameters(P)                                                                                       \
-	P(rate_Bps, 1250000, 1000, 0xffffffffu, CC_UNIT_BPS, "pacing rate, always, in bytes of TCP segments")          \
+	P(rate_Bps, 12500000, 1000, 0xffffffffu, CC_UNIT_BPS, "pacing rate, always, in bytes of TCP segments")         \
 	P(cwnd_pkts, 100000, 1, 1u << 24, CC_UNIT_PKTS, "cwnd, always: the bound on what is in flight")
 
 struct fixed_rate_params {

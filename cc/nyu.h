@@ -20,7 +20,8 @@
  * What the paper leaves open, and what is done here:
  * - which RTT: D is the mean RTT less min_rtt, over the ACKs of the last cycle's CRUISE, where the flow's own probing is not in
  *   it; in a cycle that never came to cruising, the last RTT. Set d_is_least to take the least RTT instead of the mean;
- * - alpha before the first cycle is over: 0.25, BBRv1's gains (probe_up_gain and probe_down_gain, which then move);
+ * - alpha before there is one: not needed, since PROBE_BW begins with CRUISE. So probe_up_gain and probe_down_gain have no
+ *   effect: they are what moves;
  * - "every eight phases": the gain cycle of the drain patch has three phases and lasts for up to eight min_rtt (bbr1_drain.h).
  *
  * Source: Zhang, Mezzavilla, Rangan, Panwar, "Improving Google's BBR for Reduced Latency and Increased Fairness", 2018.

@@ -1,6 +1,7 @@
 //! What is loaded, by the kernel's own account, and taking it out again.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -23,7 +24,7 @@ const STATE_INUSE: u32 = 1;
 pub struct Entry {
     /// The name by which sockets select it.
     pub name: String,
-    /// Which algorithm of fairpace it is, going by its name; `None`: someone else's.
+    /// Which algorithm of fairpace it is, going by the name of its struct_ops map; `None`: someone else's.
     pub algorithm: Option<Algorithm>,
     /// What state it is in.
     pub status: Status,
@@ -78,7 +79,7 @@ pub fn list() -> Result<Vec<Entry>, Error> {
             (None, None, STATE_INUSE) => Status::Registered,
             (None, None, _) => Status::Draining,
         };
-        let algorithm = algorithm_of(&name);
+        let algorithm = algorithm_of(&info.name);
         entries.push(Entry { name, algorithm, status, map_id: info.id });
     }
     entries.sort_by(|a, b| a.name.cmp(&b.name).then(a.map_id.cmp(&b.map_id)));
@@ -165,10 +166,10 @@ fn pinned_links() -> Result<BTreeMap<u32, PathBuf>, Error> {
     Ok(links)
 }
 
-/// `fp_bbr1` and `fp_bbr1_a` are bbr1; the longest name that fits wins.
-fn algorithm_of(name: &str) -> Option<Algorithm> {
-    let ours = Algorithm::all().filter(|a| name.starts_with(a.kernel_name()));
-    ours.max_by_key(|a| a.kernel_name().len())
+/// An object's struct_ops map keeps the algorithm's kernel name whatever the suffix; a name with one does not tell:
+/// `fp_bbr1_drain` could be bbr1.
+fn algorithm_of(map: &OsStr) -> Option<Algorithm> {
+    Algorithm::all().find(|a| map == a.kernel_name())
 }
 
 fn value(map: &MapHandle) -> Option<Vec<u8>> {

@@ -13,13 +13,16 @@ use crate::{Error, Features, bpffs};
 
 /// Longest name of a congestion control: TCP_CA_NAME_MAX less its final zero.
 const NAME_MAX: usize = 15;
+/// How much of the algorithm's kernel name stays before a suffix: `fp_` and four letters.
+const STEM_LEAST: usize = 7;
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 
 /// How to load.
 #[derive(Debug, Clone, Default)]
 pub struct LoadOptions {
     /// Appended to the kernel name (`fp_bbq` and `_a` give `fp_bbq_a`), so that several settings of one
-    /// algorithm, or several runs, can be in the kernel at once. The whole name has at most 15 characters.
+    /// algorithm, or several runs, can be in the kernel at once. The whole name has at most 15 characters: a long
+    /// kernel name gives way to the suffix (`fp_nyu_latency` and `_run1` give `fp_nyu_lat_run1`), which may have 8.
     pub suffix: String,
     /// Pin it, so that it outlives the process. Otherwise it leaves the kernel with [`Loaded`], however the
     /// process ends.
@@ -78,7 +81,7 @@ pub fn load(params: &Params, options: &LoadOptions) -> Result<Loaded, Error> {
     let features = Features::probe();
     features.require()?;
     let algorithm = params.algorithm();
-    let name = format!("{}{}", algorithm.kernel_name(), options.suffix);
+    let name = name_with(algorithm.kernel_name(), &options.suffix);
     check_name(&name)?;
     let setup = Setup { params, name: &name, deny_storage: options.deny_storage, replay: false };
     let mut object = object::load(&setup, &features)?;
@@ -117,6 +120,11 @@ impl Loaded {
     pub fn programs(&self) -> &[Program] {
         &self.programs
     }
+}
+
+fn name_with(kernel_name: &str, suffix: &str) -> String {
+    let stem = NAME_MAX.saturating_sub(suffix.len()).max(STEM_LEAST);
+    format!("{}{suffix}", kernel_name.get(..stem).unwrap_or(kernel_name))
 }
 
 fn check_name(name: &str) -> Result<(), Error> {
@@ -197,4 +205,23 @@ fn program(program: &libbpf_rs::Program<'_>) -> libbpf_rs::Result<Program> {
     }
     let name = program.name().to_string_lossy().into_owned();
     Ok(Program { name, id: info.id, verified_instructions: info.verified_insns })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_name_gives_way_to_a_suffix_and_a_short_one_stays() {
+        assert_eq!(name_with("fp_bbq", "_a"), "fp_bbq_a");
+        assert_eq!(name_with("fp_bbq_firstcut", ""), "fp_bbq_firstcut");
+        assert_eq!(name_with("fp_nyu_latency", "_run1"), "fp_nyu_lat_run1");
+        assert_eq!(name_with("fp_nyu_latency", "_1234567"), "fp_nyu__1234567");
+        assert!(name_with("fp_nyu_latency", "_12345678").len() > NAME_MAX, "no suffix leaves less than that");
+    }
+
+    #[test]
+    fn every_algorithm_has_a_name_that_the_kernel_can_hold() {
+        assert!(Algorithm::all().all(|a| a.kernel_name().len() <= NAME_MAX));
+    }
 }

@@ -8,7 +8,7 @@ use std::io::{Read, Write};
 use std::os::fd::AsFd;
 
 use common::{connect, enter_own_namespace, has_kernel, listener, load_transient, params};
-use fairpace_cc::{Algorithm, Controller, Decision, Params, View};
+use fairpace_cc::{Algorithm, Controller, Decision, Params, Phase, View};
 use fairpace_kernel::{Call, Replay};
 use streams::{Random, Step, Stream};
 
@@ -162,6 +162,9 @@ fn a_view_that_differs_by_one_packet_is_noticed() {
         let mut stream = Stream::plausible(7);
         let kernel = Replay::new(&params).unwrap_or_else(|e| panic!("{e}"));
         let mut pair = Pair::start(&params, kernel, &stream.first());
+        if pair.native.observe().phase == Phase::Fixed {
+            continue; // no packet makes a difference to these
+        }
         stream.obey(&pair.decision);
         let noticed = (0..FLOW).any(|at| {
             let step = stream.next();
@@ -179,7 +182,6 @@ fn a_view_that_differs_by_one_packet_is_noticed() {
 /// The streams are worth comparing on: a plausible one takes bbr1 through its whole life.
 #[test]
 fn plausible_streams_reach_every_phase() {
-    use fairpace_cc::Phase;
     let params = params("bbr1");
     let mut seen = std::collections::BTreeSet::new();
     for seed in 1..=20 {

@@ -130,7 +130,7 @@ fn a_run_stops_soon_after_the_monitor_says_so() {
 }
 
 fn any_flow() -> impl Strategy<Value = fairpace_scenario::Flow> {
-    let cc = prop::sample::select(vec!["bbr1", "bbq", "cubic", "reno"]);
+    let cc = prop::sample::select(fairpace_cc::Algorithm::all().map(|a| a.name()).collect::<Vec<_>>());
     (cc, 1u64..150, 0u64..3000, prop::option::of(500u64..4000)).prop_map(|(cc, rtt, start, length)| {
         let mut f = flow(cc, rtt, start);
         f.stop = length.map(|l| ms(start + l));

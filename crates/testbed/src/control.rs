@@ -12,6 +12,8 @@ use std::os::fd::BorrowedFd;
 const KERNEL: &str = "kernel:";
 /// Longest name of a congestion control (TCP_CA_NAME_MAX less its final zero).
 const NAME_MAX: usize = 15;
+/// Room that a suffix has in any case: a long name gives way to it.
+const SUFFIX_LEAST: usize = 7;
 const DIGITS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
 
 /// A flow's algorithm.
@@ -115,7 +117,7 @@ fn params(flow: &Flow) -> Result<Params, Error> {
 
 /// Loads an algorithm under the first free name of this process.
 fn load(params: &Params) -> Result<Loaded, Error> {
-    let room = NAME_MAX.saturating_sub(params.algorithm().kernel_name().len());
+    let room = NAME_MAX.saturating_sub(params.algorithm().kernel_name().len()).max(SUFFIX_LEAST);
     let mut last = 0;
     loop {
         let options =
