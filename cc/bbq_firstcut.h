@@ -11,7 +11,7 @@
  * Why it fails. At a gain of 0.75, what is in flight comes down to 0.75 * bw * (min_rtt + queueing delay), which is above
  * one BDP as long as the queueing delay is above min_rtt / 3. A flow of 10 ms is held in the phase by the 13 ms queue that
  * a flow of 50 ms makes, until its bw has been forgotten (10 rounds) and a lower one is in its place; then it asks for less,
- * and so on. A flow of 50 ms is never held. It is here to be measured against bbq.h, which is what came of it.
+ * and so on. A flow of 50 ms is hardly held. It is here to be measured against bbq.h, which is what came of it.
  *
  * It differs from bbr1_drain.h in that the other phases, their number and their lengths are those of BBRv1: nothing ends
  * the phase but the goal. What "one BDP" means in packets is what BBRv1 means by it, with room for bursts.

@@ -17,6 +17,8 @@
  * The shares then stay where they are: it is the bounds of alpha that move them. With D > 0.95 T_i a flow shrinks, with
  * D < 0.05 T_i it grows.
  *
+ * Nothing keeps D small, though: more D is more alpha, which is more probing and more D. See docs/variants.md.
+ *
  * What the paper leaves open, and what is done here:
  * - which RTT: D is the mean RTT less min_rtt, over the ACKs of the last cycle's CRUISE, where the flow's own probing is not in
  *   it; in a cycle that never came to cruising, the last RTT. Set d_is_least to take the least RTT instead of the mean;
