@@ -44,8 +44,10 @@ pub struct FlowMeter {
     total: Totals,
     window_began: Totals,
     interval_began: Totals,
+    /// RTTs met in the window; only what it counts is touched, which keeps thousands of flows small.
     rtt: Histogram<u32>,
-    closed: Option<(Totals, Histogram<u32>)>,
+    in_window: bool,
+    closed: Option<Totals>,
     goodput_mbps: Vec<f32>,
     rtt_ms: Vec<f32>,
 }
@@ -55,6 +57,7 @@ impl FlowMeter {
     pub fn new(schedule: Schedule) -> Self {
         FlowMeter {
             agenda: Agenda::new(schedule),
+            in_window: schedule.window.0 == 0,
             total: Totals::default(),
             window_began: Totals::default(),
             interval_began: Totals::default(),
@@ -71,7 +74,9 @@ impl FlowMeter {
         self.catch_up(now);
         self.total.packets += 1;
         self.total.rtt_sum_ns += rtt_ns;
-        self.rtt.saturating_record(rtt_ns);
+        if self.in_window {
+            self.rtt.saturating_record(rtt_ns);
+        }
     }
 
     /// `bytes` of payload reached the receiving application, in order.
@@ -100,10 +105,10 @@ impl FlowMeter {
 
     /// The window's summary. `share` is left to `fairpace-results`, which knows the other flows.
     pub fn summary(&self, name: &str, cc: &str, rtt_ns: Nanos, start_ns: Nanos) -> FlowSummary {
-        let window = self.closed.as_ref().map_or(Totals::default(), |(totals, _)| *totals);
+        let window = self.closed.unwrap_or_default();
         let quantile_ms = |q: f64| {
-            let rtt = self.closed.as_ref().map(|(_, rtt)| rtt)?;
-            (!rtt.is_empty()).then(|| rtt.value_at_quantile(q) as f64 / 1e6)
+            (self.closed.is_some() && !self.rtt.is_empty())
+                .then(|| self.rtt.value_at_quantile(q) as f64 / 1e6)
         };
         FlowSummary {
             name: name.to_owned(),
@@ -150,12 +155,12 @@ impl FlowMeter {
 
     fn open_window(&mut self, at: Nanos) {
         self.window_began = Totals { at, ..self.total };
-        self.rtt = delay_histogram();
+        self.in_window = true;
     }
 
     fn close_window(&mut self, at: Nanos) {
-        let window = Totals { at, ..self.total }.since(self.window_began);
-        self.closed = Some((window, std::mem::replace(&mut self.rtt, delay_histogram())));
+        self.closed = Some(Totals { at, ..self.total }.since(self.window_began));
+        self.in_window = false;
     }
 
     fn end_interval(&mut self, at: Nanos) {
