@@ -226,6 +226,12 @@ fn out_never_touches_what_is_not_a_result() {
     place.run(&["sim", "small.toml", "--out", "small.toml"]).fails(5, "it exists and is not a directory");
     place.run(&["sim", "small.toml", "--out", "/"]).fails(5, "results cannot be written to /");
     assert_eq!(place.read("mine/thesis.txt"), "years of work");
+    // a name that others use, too
+    fs::remove_file(place.path().join("mine/thesis.txt")).unwrap();
+    place
+        .run(&["sim", "small.toml", "--out", "mine"])
+        .fails(5, "it holds files that are not a result of fairpace");
+    assert_eq!(place.read("mine/summary.json"), "{}");
     assert_eq!(place.files(), ["mine", "small.toml"]);
     fs::create_dir(place.path().join("empty")).unwrap();
     place.run(&["sim", "small.toml", "--out", "empty"]).succeeds();
