@@ -67,6 +67,14 @@ fn sim_prints_the_stable_summary() {
 }
 
 #[test]
+fn a_table_of_many_flows_keeps_its_width() {
+    let place = Place::with_scenario();
+    let told = place.run(&["sim", "small.toml", "--set", "flow.1.count=30"]).succeeds().stdout;
+    let widest = told.lines().map(|line| line.chars().count()).max();
+    assert!(widest.is_some_and(|width| width < 120), "{told}");
+}
+
+#[test]
 fn compare_prints_an_array_with_one_flow_per_rtt_and_the_stagger_between_them() {
     let place = Place::new();
     let arguments = [
