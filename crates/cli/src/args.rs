@@ -121,7 +121,7 @@ impl Place {
     pub(crate) const fn explained(self) -> &'static str {
         match self {
             Self::Sim => "simulated",
-            Self::Kernel => "on the running kernel",
+            Self::Kernel => "on the kernel",
         }
     }
 
