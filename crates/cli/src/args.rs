@@ -60,7 +60,8 @@ pub(crate) enum Command {
     Load(LoadArgs),
     /// Take algorithms out of the running kernel.
     ///
-    /// Sockets that use one go on using it until they close.
+    /// Sockets that use one go on using it until they close. Where it is the default (net.ipv4.tcp_congestion_control),
+    /// choose another one first: else new sockets use it still.
     Unload(UnloadArgs),
     /// List what is loaded into the running kernel.
     List,
@@ -120,7 +121,7 @@ impl Place {
     pub(crate) const fn explained(self) -> &'static str {
         match self {
             Self::Sim => "simulated",
-            Self::Kernel => "on the running kernel",
+            Self::Kernel => "on the kernel",
         }
     }
 
@@ -168,9 +169,9 @@ pub(crate) struct DemoArgs {
     /// Where the report and the results go.
     #[arg(long, value_name = "DIR", default_value = "out/demo")]
     pub(crate) out: PathBuf,
-    /// Length of each run.
-    #[arg(long, allow_hyphen_values = true, default_value = "60s")]
-    pub(crate) duration: String,
+    /// Length of each run; the paper's values need 60s.
+    #[arg(long, allow_hyphen_values = true, value_name = "TIME", default_value = "60s", value_parser = parse_time)]
+    pub(crate) duration: Duration,
     /// Only simulate, though this machine could do more.
     #[arg(long)]
     pub(crate) sim_only: bool,

@@ -16,8 +16,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) rtt: &'a [String],
     pub(crate) duration: &'a str,
     pub(crate) stagger: Duration,
-    /// Measured from here; by default as in a file.
-    pub(crate) warmup: Option<&'a str>,
+    /// Measured from here.
+    pub(crate) warmup: &'a str,
     pub(crate) place: Place,
     pub(crate) sets: &'a [Set],
 }
@@ -30,7 +30,7 @@ impl<'a> Plan<'a> {
             rtt: &args.rtt,
             duration: &args.duration,
             stagger: args.stagger,
-            warmup: Some(&args.warmup),
+            warmup: &args.warmup,
             place: args.on,
             sets,
         }
@@ -60,8 +60,8 @@ impl<'a> Plan<'a> {
             Set::argument("--rate", "link.rate", self.rate),
             Set::argument("--buffer", "link.buffer", self.buffer),
             Set::argument("--cc", "flow.cc", cc),
+            Set::argument("--warmup", "window.from", self.warmup),
         ];
-        sets.extend(self.warmup.map(|warmup| Set::argument("--warmup", "window.from", warmup)));
         for (index, (rtt, number)) in self.rtt.iter().zip(1u32..).enumerate() {
             let start = self.stagger.saturating_mul(index as u32);
             sets.push(Set::argument("--rtt", format!("flow.{number}.rtt"), rtt));

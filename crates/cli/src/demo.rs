@@ -6,6 +6,7 @@ use fairpace_kernel::Features;
 use fairpace_report::Published;
 use fairpace_results::{Run, Summary};
 use fairpace_scenario::Scenario;
+use fairpace_scenario::quantity::show_time;
 use fairpace_testbed::{Options, check_machine};
 use serde::Serialize;
 
@@ -19,6 +20,8 @@ use crate::place;
 use crate::store::{self, Case};
 use crate::table::{self, number, short, table};
 
+/// The second flow starts this much after the first.
+const STAGGER: Duration = Duration::from_secs(5);
 const TITLE: &str = "A short and a long flow share a link";
 const WHY: &str = "Two flows of the same algorithm share 100 Mbit/s and a 2 MB FIFO. One has an RTT of 10 ms, the other \
                    of 50 ms, and starts 5 s later. With BBR the long flow takes the link; BBQ was made to share it.";
@@ -66,6 +69,13 @@ pub(crate) fn run(
     signals: &Signals,
     out: &mut Output,
 ) -> Result<(), Failure> {
+    if args.duration <= STAGGER {
+        return Err(Failure::told(
+            Exit::Usage,
+            format!("--duration: the second flow would start at {}, and then it is over", show_time(STAGGER)),
+            "write --duration 60s, as the paper has it, or 10s at least",
+        ));
+    }
     let (planned, mut skipped) = plan(args);
     let dir = OutDir::prepare(&args.out)?;
     let mut done: Vec<(Planned, Scenario)> = Vec::new();
@@ -129,10 +139,10 @@ fn plan(args: &DemoArgs) -> (Vec<Planned>, Vec<Skipped>) {
     }
 }
 
-/// An error and what to do about it, in a sentence each.
+/// An error and what to do about it.
 fn explained<E: miette::Diagnostic>(error: &E) -> String {
     match error.help() {
-        Some(help) => format!("{error}. {help}"),
+        Some(help) => format!("{error}; {help}"),
         None => error.to_string(),
     }
 }
@@ -143,13 +153,15 @@ fn lacks_algorithm(item: &Planned, failure: &Failure) -> bool {
 }
 
 fn scenario(args: &DemoArgs, item: &Planned) -> Result<Scenario, Failure> {
+    // a third of the run at most, but not before both flows are there
+    let warmup = (args.duration / 3).min(Duration::from_secs(20)).max(STAGGER);
     let plan = Plan {
         rate: "100mbit",
         buffer: "2MB",
         rtt: &["10ms".to_owned(), "50ms".to_owned()],
-        duration: &args.duration,
-        stagger: Duration::from_secs(5),
-        warmup: None,
+        duration: &show_time(args.duration),
+        stagger: STAGGER,
+        warmup: &show_time(warmup),
         place: item.place,
         sets: &[],
     };

@@ -122,6 +122,25 @@ impl<'a> EntryRecord<'a> {
     }
 }
 
+/// What new sockets use that select nothing, in this network namespace.
+const DEFAULT: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
+
+/// The kernel goes on giving an unloaded algorithm to new sockets where it is the default.
+fn note_on_default(unloaded: &[String]) -> Option<String> {
+    let default = std::fs::read_to_string(DEFAULT).ok()?;
+    let default = default.trim();
+    let was_it = |name: &String| match Algorithm::by_name(name) {
+        Ok(algorithm) => algorithm.kernel_name() == default,
+        Err(_) => name == default,
+    };
+    unloaded.iter().any(was_it).then(|| {
+        format!(
+            "\nnet.ipv4.tcp_congestion_control still names {default}: new sockets go on using it until you choose \
+             another one, such as: sysctl -w net.ipv4.tcp_congestion_control=cubic"
+        )
+    })
+}
+
 pub(crate) fn unload(args: &UnloadArgs, global: Global, out: &mut Output) -> Result<(), Failure> {
     let names = if args.all {
         let ours = |entry: &Entry| entry.algorithm.is_some() && matches!(entry.status, Status::Pinned(_));
@@ -134,6 +153,9 @@ pub(crate) fn unload(args: &UnloadArgs, global: Global, out: &mut Output) -> Res
         if !global.json {
             out.line(&format!("{name} is unloaded"))?;
         }
+    }
+    if let (Some(note), false, false) = (note_on_default(&names), global.json, global.quiet) {
+        out.line(&note)?;
     }
     match (global.json, names.is_empty()) {
         (true, _) => out.json(&names),

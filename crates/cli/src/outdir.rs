@@ -13,6 +13,8 @@ use tempfile::TempDir;
 
 use crate::failure::{Exit, Failure};
 
+/// How every summary names its format; a `summary.json` without it is somebody else's.
+const MARK: &str = "fairpace.summary/";
 /// What a result consists of; a directory with other files is not one.
 const FILES: [&str; 5] = ["summary.json", "series.csv", "scenario.toml", "report.html", "headline.svg"];
 
@@ -123,7 +125,7 @@ fn exchange(a: &Path, b: &Path) -> io::Result<()> {
     renameat2(AT_FDCWD, a, AT_FDCWD, b, RenameFlags::RENAME_EXCHANGE).map_err(io::Error::from)
 }
 
-/// An empty directory, or one with a summary and nothing but files of a result in it and in its subdirectories.
+/// An empty directory, or one with a summary of ours and nothing but files of a result in it and in its subdirectories.
 fn is_empty_or_result(path: &Path) -> io::Result<bool> {
     let mut has_summary = false;
     let mut is_empty = true;
@@ -137,7 +139,9 @@ fn is_empty_or_result(path: &Path) -> io::Result<bool> {
         if !ours {
             return Ok(false);
         }
-        has_summary |= entry.file_name() == "summary.json";
+        if entry.file_name() == "summary.json" {
+            has_summary = fs::read_to_string(entry.path()).is_ok_and(|text| text.contains(MARK));
+        }
     }
     Ok(is_empty || has_summary)
 }

@@ -38,6 +38,9 @@ fn percent(value: Option<f64>) -> String {
     number(value.map(|value| value * 100.0), 1)
 }
 
+/// Shares of more flows than this do not fit into a line.
+const WIDEST: usize = 8;
+
 /// One run in full.
 pub(crate) fn run(run: &Run, quiet: bool) -> String {
     let summary = &run.summary;
@@ -76,6 +79,7 @@ pub(crate) fn run(run: &Run, quiet: bool) -> String {
     let mut links = table(&header, 1);
     for link in &summary.links {
         let shares: Vec<_> = link.backlog_share.iter().map(|share| percent(Some(*share))).collect();
+        let shares = if shares.len() > WIDEST { "see --json".to_owned() } else { shares.join(" : ") };
         links.add_row(vec![
             link.name.clone(),
             short(link.rate_mbps),
@@ -83,7 +87,7 @@ pub(crate) fn run(run: &Run, quiet: bool) -> String {
             number(link.queue_delay_mean_ms, 1),
             number(link.queue_delay_p99_ms, 1),
             link.drops.to_string(),
-            shares.join(" : "),
+            shares,
         ]);
     }
     out.push_str(&text(&links));

@@ -72,6 +72,16 @@ fn demo_without_the_kernel_says_what_was_skipped_and_why() {
     let record = place.run(&["demo", "--sim-only", "--duration", "7s", "--json"]).succeeds().json();
     assert_eq!(record["runs"].as_array().map(Vec::len), Some(2));
     assert_eq!(record["report"], "out/demo/report.html");
+    // both flows are there while it is measured
+    assert_eq!(record["runs"][0]["window_s"], serde_json::json!([5.0, 7.0]));
+}
+
+#[test]
+fn a_demo_that_is_too_short_for_both_flows_is_refused() {
+    let place = Place::new();
+    place.run(&["demo", "--sim-only", "--duration", "5s"]).fails(2, "the second flow would start at 5s");
+    place.run(&["demo", "--sim-only", "--duration", "-1s"]).fails(2, "negative");
+    assert!(place.files().is_empty());
 }
 
 #[test]
@@ -107,6 +117,29 @@ fn an_algorithm_outlives_the_command_that_loads_it() {
     assert!(listed.lines().any(|line| line.starts_with(&name) && line.contains("loaded")), "{listed}");
     place.run(&["unload", &name]).succeeds();
     assert!(!std::fs::read_to_string(available).unwrap().contains(&name));
+}
+
+#[test]
+fn unloading_the_default_algorithm_says_that_new_sockets_still_use_it() {
+    if skip_without_kernel() {
+        return;
+    }
+    let place = Place::new();
+    let suffix = own_suffix();
+    let name = format!("fp_reno{suffix}");
+    let _clean = Unload(name.clone());
+    place.run(&["load", "reno", "--suffix", &suffix]).succeeds();
+    // the default of a network namespace of its own
+    let script =
+        format!("echo {name} >/proc/sys/net/ipv4/tcp_congestion_control && exec \"$0\" unload {name}");
+    let mut command = std::process::Command::new("unshare");
+    command.args(["--net", "sh", "-c", &script]).arg(support::program());
+    let ended = Ended::from(command.output().unwrap()).succeeds();
+    assert!(
+        ended.stdout.contains(&format!("net.ipv4.tcp_congestion_control still names {name}")),
+        "{}",
+        ended.stdout
+    );
 }
 
 #[test]

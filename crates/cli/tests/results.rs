@@ -67,6 +67,14 @@ fn sim_prints_the_stable_summary() {
 }
 
 #[test]
+fn a_table_of_many_flows_keeps_its_width() {
+    let place = Place::with_scenario();
+    let told = place.run(&["sim", "small.toml", "--set", "flow.1.count=30"]).succeeds().stdout;
+    let widest = told.lines().map(|line| line.chars().count()).max();
+    assert!(widest.is_some_and(|width| width < 120), "{told}");
+}
+
+#[test]
 fn compare_prints_an_array_with_one_flow_per_rtt_and_the_stagger_between_them() {
     let place = Place::new();
     let arguments = [
@@ -226,6 +234,12 @@ fn out_never_touches_what_is_not_a_result() {
     place.run(&["sim", "small.toml", "--out", "small.toml"]).fails(5, "it exists and is not a directory");
     place.run(&["sim", "small.toml", "--out", "/"]).fails(5, "results cannot be written to /");
     assert_eq!(place.read("mine/thesis.txt"), "years of work");
+    // a name that others use, too
+    fs::remove_file(place.path().join("mine/thesis.txt")).unwrap();
+    place
+        .run(&["sim", "small.toml", "--out", "mine"])
+        .fails(5, "it holds files that are not a result of fairpace");
+    assert_eq!(place.read("mine/summary.json"), "{}");
     assert_eq!(place.files(), ["mine", "small.toml"]);
     fs::create_dir(place.path().join("empty")).unwrap();
     place.run(&["sim", "small.toml", "--out", "empty"]).succeeds();

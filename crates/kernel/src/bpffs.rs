@@ -25,7 +25,7 @@ pub(crate) fn is_mounted() -> bool {
 
 /// Makes the pin directory, and mounts the file system where nobody has done so yet.
 pub(crate) fn prepare() -> Result<(), Error> {
-    let failed = |path: &str, source: io::Error| Error::Bpffs { path: path.into(), source };
+    let failed = |path: &str, cause: io::Error| Error::Bpffs { path: path.into(), cause };
     if !is_mounted() {
         let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC | MsFlags::MS_RELATIME;
         mount(Some("bpf"), ROOT, Some("bpf"), flags, Some("mode=700")).map_err(|e| failed(ROOT, e.into()))?;
@@ -35,7 +35,7 @@ pub(crate) fn prepare() -> Result<(), Error> {
 
 /// Removes a pin, and the directory with the last one.
 pub(crate) fn unpin(path: &Path) -> Result<(), Error> {
-    fs::remove_file(path).map_err(|source| Error::Bpffs { path: path.into(), source })?;
+    fs::remove_file(path).map_err(|cause| Error::Bpffs { path: path.into(), cause })?;
     let _ = fs::remove_dir(PINS); // fails while other pins are there, and shall
     Ok(())
 }
@@ -48,7 +48,7 @@ pub(crate) fn pins() -> Result<Vec<String>, Error> {
     let entries = match fs::read_dir(PINS) {
         Ok(entries) => entries,
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(source) => return Err(Error::Bpffs { path: PINS.into(), source }),
+        Err(cause) => return Err(Error::Bpffs { path: PINS.into(), cause }),
     };
     Ok(entries.filter_map(|e| e.ok()?.file_name().into_string().ok()).collect())
 }

@@ -74,7 +74,7 @@ pub enum Error {
         missing: Vec<&'static str>,
     },
     /// The kernel's type information cannot be read.
-    #[error("the kernel's type information (BTF) cannot be read from {}: {source}", .path.display())]
+    #[error("the kernel's type information (BTF) cannot be read from {}: {cause}", .path.display())]
     #[diagnostic(
         code(fairpace::kernel::no_btf),
         help(
@@ -85,7 +85,7 @@ pub enum Error {
         /// Where it was looked for.
         path: PathBuf,
         /// What the system said.
-        source: io::Error,
+        cause: io::Error,
     },
     /// The kernel lacks something that the algorithms cannot do without.
     #[error("this kernel ({release}) cannot run the algorithms: {what}")]
@@ -123,9 +123,10 @@ pub enum Error {
         /// Who has it.
         holder: Holder,
     },
-    /// The kernel would not take such a name.
-    #[error("\"{name}\" cannot be a congestion control name: at most 15 characters out of A-Z a-z 0-9 _ .")]
-    #[diagnostic(code(fairpace::kernel::bad_name), help("use a shorter suffix"))]
+    /// The kernel would not take such a name. (A dot is fine for it, but not in the BPF file system, which holds
+    /// the pin.)
+    #[error("\"{name}\" cannot be a congestion control name: at most 15 characters out of A-Z a-z 0-9 _")]
+    #[diagnostic(code(fairpace::kernel::bad_name), help("use a shorter or plainer suffix"))]
     BadName {
         /// The name.
         name: String,
@@ -164,7 +165,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// The BPF file system, which keeps loaded algorithms, cannot be used.
-    #[error("the BPF file system at {} cannot be used: {source}", .path.display())]
+    #[error("the BPF file system at {} cannot be used: {cause}", .path.display())]
     #[diagnostic(
         code(fairpace::kernel::bpffs),
         help("mount it (`mount -t bpf bpf /sys/fs/bpf`); in a container, mount it into it")
@@ -173,7 +174,7 @@ pub enum Error {
         /// The path that failed.
         path: PathBuf,
         /// What the system said.
-        source: io::Error,
+        cause: io::Error,
     },
     /// A call into the kernel's BPF interface failed.
     #[error("{what}: {source}{}", said(.log))]
@@ -187,13 +188,13 @@ pub enum Error {
         log: String,
     },
     /// A file of the system could not be read.
-    #[error("{}: {source}", .path.display())]
+    #[error("{}: {cause}", .path.display())]
     #[diagnostic(code(fairpace::kernel::io))]
     Io {
         /// The file.
         path: PathBuf,
         /// What the system said.
-        source: io::Error,
+        cause: io::Error,
     },
     /// A socket's state does not have the size that this build's algorithm has.
     #[error("the socket's state for {algorithm} has {found} bytes, this build's {expected}")]

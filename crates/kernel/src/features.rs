@@ -109,7 +109,7 @@ impl Features {
             return Err(Error::NotPermitted { missing: self.missing_capabilities.clone() });
         }
         if let Some((path, kind, said)) = &self.no_btf {
-            return Err(Error::NoBtf { path: path.clone(), source: io::Error::new(*kind, said.clone()) });
+            return Err(Error::NoBtf { path: path.clone(), cause: io::Error::new(*kind, said.clone()) });
         }
         match self.checks.iter().find(|c| c.standing == Standing::Missing) {
             None => Ok(()),

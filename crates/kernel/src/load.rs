@@ -82,7 +82,7 @@ pub fn load(params: &Params, options: &LoadOptions) -> Result<Loaded, Error> {
     features.require()?;
     let algorithm = params.algorithm();
     let name = name_with(algorithm.kernel_name(), &options.suffix);
-    check_name(&name)?;
+    check_name(&name, options.pin)?;
     let setup = Setup { params, name: &name, deny_storage: options.deny_storage, replay: false };
     let mut object = object::load(&setup, &features)?;
 
@@ -127,10 +127,10 @@ fn name_with(kernel_name: &str, suffix: &str) -> String {
     format!("{}{suffix}", kernel_name.get(..stem).unwrap_or(kernel_name))
 }
 
-fn check_name(name: &str) -> Result<(), Error> {
-    let fits =
-        name.len() <= NAME_MAX && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.".contains(&b));
-    if !fits {
+/// A pin's name has no dot: the BPF file system reserves it.
+fn check_name(name: &str, pin: bool) -> Result<(), Error> {
+    let may_hold = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || (b == b'.' && !pin);
+    if name.len() > NAME_MAX || !name.bytes().all(may_hold) {
         return Err(Error::BadName { name: name.to_owned() });
     }
     if available()?.iter().any(|n| n == name) {
@@ -141,8 +141,7 @@ fn check_name(name: &str) -> Result<(), Error> {
 
 /// The names that sockets can select now.
 pub(crate) fn available() -> Result<Vec<String>, Error> {
-    let text =
-        fs::read_to_string(AVAILABLE).map_err(|source| Error::Io { path: AVAILABLE.into(), source })?;
+    let text = fs::read_to_string(AVAILABLE).map_err(|cause| Error::Io { path: AVAILABLE.into(), cause })?;
     Ok(text.split_whitespace().map(str::to_owned).collect())
 }
 
@@ -163,7 +162,7 @@ fn register(
     if pin {
         bpffs::prepare()?;
         let path = bpffs::pin_path(name);
-        link.pin(&path).map_err(|e| Error::Bpffs { path, source: io::Error::other(e) })?;
+        link.pin(&path).map_err(|e| Error::Bpffs { path, cause: io::Error::other(e) })?;
     }
     Ok(Registration::Link { _link: link })
 }

@@ -118,6 +118,10 @@ fn a_name_that_linux_cannot_hold_is_refused() {
         let error = load(&params("bbr1"), &options).expect_err(suffix);
         assert!(matches!(error, Error::BadName { .. }), "{error}");
     }
+    // fine for the kernel, but not in the BPF file system
+    let options = LoadOptions { suffix: ".dot".into(), pin: true, ..Default::default() };
+    let error = load(&params("bbr1"), &options).expect_err("a dot in a pin's name");
+    assert!(matches!(error, Error::BadName { .. }), "{error}");
 }
 
 /// Not a test of its own: the process that the next test kills.

@@ -69,11 +69,9 @@ fn without_type_information_the_file_is_named() {
         let features = Features::probe_at(path, all_rights.path());
         assert!(missing(&features).contains(&"type information (BTF)"));
         if is_built() {
-            let Err(Error::NoBtf { path: named, source }) = features.require() else {
-                panic!("{features:?}")
-            };
+            let Err(Error::NoBtf { path: named, cause }) = features.require() else { panic!("{features:?}") };
             assert_eq!(named, path);
-            assert!(!source.to_string().is_empty());
+            assert!(!cause.to_string().is_empty());
         }
     }
 }

@@ -3,7 +3,7 @@
 use fairpace_results::{FlowSeries, FlowSummary};
 use hdrhistogram::Histogram;
 
-use crate::link_meter::delay_histogram;
+use crate::link_meter::growing_histogram;
 use crate::schedule::{Agenda, Stop};
 use crate::{Nanos, SECOND, Schedule};
 
@@ -44,8 +44,10 @@ pub struct FlowMeter {
     total: Totals,
     window_began: Totals,
     interval_began: Totals,
+    /// RTTs met in the window. It grows to the largest, a few times at most, which keeps thousands of flows small.
     rtt: Histogram<u32>,
-    closed: Option<(Totals, Histogram<u32>)>,
+    in_window: bool,
+    closed: Option<Totals>,
     goodput_mbps: Vec<f32>,
     rtt_ms: Vec<f32>,
 }
@@ -55,10 +57,11 @@ impl FlowMeter {
     pub fn new(schedule: Schedule) -> Self {
         FlowMeter {
             agenda: Agenda::new(schedule),
+            in_window: schedule.window.0 == 0,
             total: Totals::default(),
             window_began: Totals::default(),
             interval_began: Totals::default(),
-            rtt: delay_histogram(),
+            rtt: growing_histogram(),
             closed: None,
             goodput_mbps: Vec::new(),
             rtt_ms: Vec::new(),
@@ -71,7 +74,9 @@ impl FlowMeter {
         self.catch_up(now);
         self.total.packets += 1;
         self.total.rtt_sum_ns += rtt_ns;
-        self.rtt.saturating_record(rtt_ns);
+        if self.in_window {
+            let _ = self.rtt.record(rtt_ns); // fails only beyond what it can grow to, which is all of u64
+        }
     }
 
     /// `bytes` of payload reached the receiving application, in order.
@@ -100,10 +105,10 @@ impl FlowMeter {
 
     /// The window's summary. `share` is left to `fairpace-results`, which knows the other flows.
     pub fn summary(&self, name: &str, cc: &str, rtt_ns: Nanos, start_ns: Nanos) -> FlowSummary {
-        let window = self.closed.as_ref().map_or(Totals::default(), |(totals, _)| *totals);
+        let window = self.closed.unwrap_or_default();
         let quantile_ms = |q: f64| {
-            let rtt = self.closed.as_ref().map(|(_, rtt)| rtt)?;
-            (!rtt.is_empty()).then(|| rtt.value_at_quantile(q) as f64 / 1e6)
+            (self.closed.is_some() && !self.rtt.is_empty())
+                .then(|| self.rtt.value_at_quantile(q) as f64 / 1e6)
         };
         FlowSummary {
             name: name.to_owned(),
@@ -150,12 +155,12 @@ impl FlowMeter {
 
     fn open_window(&mut self, at: Nanos) {
         self.window_began = Totals { at, ..self.total };
-        self.rtt = delay_histogram();
+        self.in_window = true;
     }
 
     fn close_window(&mut self, at: Nanos) {
-        let window = Totals { at, ..self.total }.since(self.window_began);
-        self.closed = Some((window, std::mem::replace(&mut self.rtt, delay_histogram())));
+        self.closed = Some(Totals { at, ..self.total }.since(self.window_began));
+        self.in_window = false;
     }
 
     fn end_interval(&mut self, at: Nanos) {
@@ -191,6 +196,19 @@ mod tests {
         m.fill(&mut series);
         assert_eq!(series.goodput_mbps, [8.0; 4]);
         assert_eq!(series.rtt_ms, [54.5, 64.5, 74.5, 84.5]);
+    }
+
+    #[test]
+    fn a_record_is_as_large_as_its_rtts_need() {
+        let mut m = FlowMeter::new(Schedule { window: (0, 20 * MS), interval: 10 * MS, end: 20 * MS });
+        m.data(0, 50 * MS);
+        // 4 bytes each: 100,000 such flows are 3 GB
+        assert!(m.rtt.distinct_values() <= 8 * 1024, "{}", m.rtt.distinct_values());
+        m.data(MS, 2_000 * SECOND);
+        m.finish(20 * MS);
+        let s = m.summary("a", "reno", MS, 0);
+        assert!((s.rtt_p50_ms.unwrap() - 50.0).abs() < 0.1, "{s:?}");
+        assert!((s.rtt_p99_ms.unwrap() - 2e6).abs() < 2e3, "{s:?}");
     }
 
     #[test]

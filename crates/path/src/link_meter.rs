@@ -11,6 +11,13 @@ pub(crate) fn delay_histogram<C: hdrhistogram::Counter>() -> Histogram<C> {
     Histogram::new_with_bounds(1_000, 1_000 * SECOND, 3).expect("constant bounds are valid")
 }
 
+/// The same, beginning small and growing with its values.
+pub(crate) fn growing_histogram<C: hdrhistogram::Counter>() -> Histogram<C> {
+    let mut histogram = Histogram::new_with_bounds(1_000, 2_000, 3).expect("constant bounds are valid");
+    histogram.auto(true);
+    histogram
+}
+
 /// One flow's use of the link.
 #[derive(Debug, Clone, Copy, Default)]
 struct Use {

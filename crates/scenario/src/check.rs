@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use crate::keys::{self, Key, Kind, MOST_POINTS, Section};
+use crate::keys::{self, Key, Kind, MOST_FLOW_POINTS, MOST_POINTS, Section};
 use crate::quantity::show_time;
 use crate::{Catalog, Scenario};
 
@@ -150,7 +150,11 @@ fn window(scenario: &Scenario, faults: &mut Vec<Fault>) {
                 show_time(from),
                 show_time(to)
             ),
-            format!("write a `from` before \"{}\"", show_time(to)),
+            format!(
+                "write a time before \"{}\"{}",
+                show_time(to),
+                if to == duration { ", or make the run longer" } else { "" }
+            ),
         ));
     }
     if interval > duration {
@@ -161,18 +165,34 @@ fn window(scenario: &Scenario, faults: &mut Vec<Fault>) {
             format!("`interval` is {}, longer than the run of {end}", show_time(interval)),
             "write a tenth of the run or less".into(),
         ));
-    } else if !interval.is_zero() && duration.as_nanos() / interval.as_nanos() > MOST_POINTS.into() {
-        faults.push(impossible(
-            Section::Top,
-            0,
-            "interval",
-            format!("a point every {} makes more than {MOST_POINTS} points in {end}", show_time(interval)),
-            format!(
-                "write at least \"{}\"",
-                show_time(duration / u32::try_from(MOST_POINTS).unwrap_or(u32::MAX))
-            ),
-        ));
+    } else {
+        faults.extend(points(scenario));
     }
+}
+
+/// The time series is kept in memory until the run ends.
+fn points(scenario: &Scenario) -> Option<Fault> {
+    let Scenario { duration, interval, ref flows, .. } = *scenario;
+    let flows = flows.len().max(1) as u64;
+    let most = MOST_POINTS.min(MOST_FLOW_POINTS / flows).max(1);
+    if interval.is_zero() || duration.as_nanos() / interval.as_nanos() <= most.into() {
+        return None;
+    }
+    let of = if most < MOST_POINTS { format!(" for each of {flows} flows") } else { String::new() };
+    // in whole milliseconds if that is fine enough
+    let least = duration.as_nanos().div_ceil(most.into());
+    let least = if least > 1_000_000 { least.next_multiple_of(1_000_000) } else { least };
+    Some(impossible(
+        Section::Top,
+        0,
+        "interval",
+        format!(
+            "a point every {} makes more than {most} points{of} in {}",
+            show_time(interval),
+            show_time(duration)
+        ),
+        format!("write interval = \"{}\" or more", show_time(Duration::from_nanos(least as u64))),
+    ))
 }
 
 fn flows(scenario: &Scenario, faults: &mut Vec<Fault>) {

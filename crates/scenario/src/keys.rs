@@ -80,6 +80,8 @@ pub const PACKET_BYTES: u64 = 1514;
 pub const MOST_FLOWS: u64 = 100_000;
 /// Points of the time series.
 pub const MOST_POINTS: u64 = 1_000_000;
+/// Points of the time series over all flows: about 2 GB with the files that hold them.
+pub const MOST_FLOW_POINTS: u64 = 10_000_000;
 
 const fn key(
     section: Section,
@@ -103,7 +105,7 @@ pub const KEYS: &[Key] = &[
         "Source of all randomness: the same seed gives the same simulation."),
     key(Top, "duration", TIME, (100 * MS, DAY), None, "Length of the run."),
     key(Top, "interval", TIME, (MS / 10, 3600 * S), Some("100ms, or a tenth of a run shorter than 1s"),
-        "Distance of two points in the time series; at most a million points."),
+        "Distance of two points in the time series; at most a million points, and ten million over all flows."),
     key(Window, "from", TIME, (0, DAY), Some("20s, or a third of a run shorter than 60s"),
         "Metrics are taken from here ..."),
     key(Window, "to", TIME, (0, DAY), Some("the run's end"), "... to here."),

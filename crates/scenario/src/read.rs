@@ -147,9 +147,7 @@ impl Reader<'_> {
         let longest = flows.iter().map(|flow| flow.rtt).max().unwrap_or_default();
         let mut links = Vec::new();
         for part in &parts {
-            let default =
-                if parts.len() == 1 { "bottleneck".to_owned() } else { format!("link{}", part.index + 1) };
-            let name = self.text(part, "name").unwrap_or(default);
+            let name = self.text(part, "name").unwrap_or_else(|| sets::link_name(part.index, parts.len()));
             let rate = self.quantity(part, "rate", Dimension::Rate);
             let bdp_rtt = self.time(part, "bdp_rtt").unwrap_or(longest);
             let buffer = self.buffer(part, rate, bdp_rtt);

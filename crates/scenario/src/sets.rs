@@ -164,16 +164,17 @@ fn change<'i>(
         }
         Section::Link | Section::Flow => {
             let array = if section == Section::Link { "link" } else { "flow" };
+            let names = names(document, section, array);
             let mut changed = false;
-            for (index, table) in tables(document, array).enumerate() {
-                if selector.is_none_or(|wanted| answers_to(table, index, wanted)) {
+            for (number, (table, called)) in (1..).zip(tables(document, array).zip(&names)) {
+                let is_it = |wanted: &str| called == wanted || u32::to_string(&number) == wanted;
+                if selector.is_none_or(is_it) {
                     put(table, &name, &value);
                     changed = true;
                 }
             }
             if let (false, Some(wanted)) = (changed, selector) {
-                let names: Vec<_> =
-                    tables(document, array).enumerate().map(|(index, table)| called(table, index)).collect();
+                let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
                 return Err(Complaint::new(
                     "unknown-key",
                     format!("there is no {array} `{wanted}`"),
@@ -231,15 +232,22 @@ fn string<'t>(table: &'t DeTable<'_>, key: &str) -> Option<&'t str> {
     table.get(key).and_then(|value| value.get_ref().as_str())
 }
 
-fn called(table: &DeTable<'_>, index: usize) -> String {
-    string(table, "name")
-        .or(string(table, "rtt"))
-        .map_or_else(|| (index + 1).to_string(), |name| format!("`{name}`"))
+/// The names that are written in the file, and those that the others get.
+fn names(document: &mut DeTable<'_>, section: Section, array: &str) -> Vec<String> {
+    let count = tables(document, array).count();
+    let derived = |table: &DeTable<'_>, index| match section {
+        Section::Link => link_name(index, count),
+        _ => string(table, "rtt").map_or_else(|| (index + 1).to_string(), str::to_owned),
+    };
+    let name = |(index, table): (usize, &mut DeTable<'_>)| {
+        string(table, "name").map_or_else(|| derived(table, index), str::to_owned)
+    };
+    tables(document, array).enumerate().map(name).collect()
 }
 
-fn answers_to(table: &DeTable<'_>, index: usize, wanted: &str) -> bool {
-    let name = string(table, "name").or(string(table, "rtt"));
-    name == Some(wanted) || (index + 1).to_string() == wanted
+/// What a link without a name is called.
+pub(crate) fn link_name(index: usize, count: usize) -> String {
+    if count == 1 { "bottleneck".to_owned() } else { format!("link{}", index + 1) }
 }
 
 fn set_parameter<'i>(

@@ -92,6 +92,19 @@ fn an_impossible_window_is_told() {
     assert_eq!(problem.message, "the window ends at 70s, but the run at 60s");
     let problem = window("from = \"30s\"\nto = \"30s\"");
     assert_eq!((problem.key.as_str(), place(&problem)), ("window.from", (5, 8)));
+    let problem = window("from = \"60s\"");
+    assert_eq!(problem.help, "write a time before \"60s\", or make the run longer");
+}
+
+#[test]
+fn a_time_series_that_would_not_fit_into_memory_is_told() {
+    let fine = problem("duration", "interval = \"100us\"\nseed = 1\nduration = \"24h\"\n#");
+    assert_eq!(fine.message, "a point every 100us makes more than 1000000 points in 86400s");
+    assert_eq!(fine.help, "write interval = \"87ms\" or more");
+    // one flow and 40000
+    let many = problem("start = \"5s\"", "count = 40000");
+    assert_eq!(many.message, "a point every 100ms makes more than 249 points for each of 40001 flows in 60s");
+    assert_eq!((many.key.as_str(), many.help.as_str()), ("interval", "write interval = \"241ms\" or more"));
 }
 
 #[test]

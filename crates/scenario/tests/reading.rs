@@ -146,6 +146,17 @@ fn sets_change_keys_parts_and_parameters() {
 }
 
 #[test]
+fn a_link_without_a_name_answers_to_the_name_it_has_in_results() {
+    let scenario = read_with(GOOD, &["link.bottleneck.rate=10mbit"]).unwrap();
+    assert_eq!((scenario.links[0].name.as_str(), scenario.links[0].rate_bps), ("bottleneck", 10_000_000));
+    let two = GOOD.replace("[[link]]", "[[link]]\nrate = \"1gbit\"\nbuffer = \"1MB\"\n[[link]]");
+    let scenario = read_with(&two, &["link.link2.rate=10mbit"]).unwrap();
+    assert_eq!((scenario.links[0].rate_bps, scenario.links[1].rate_bps), (1_000_000_000, 10_000_000));
+    let help = &read_with(&two, &["link.bottleneck.rate=10mbit"]).unwrap_err().problems[0].help;
+    assert_eq!(help, "this scenario has `link1`, `link2`");
+}
+
+#[test]
 fn a_scenario_put_together_by_a_program_is_checked_as_a_file_is() {
     let catalog = Two { kernel: false };
     let sealed = Scenario { hash: String::new(), ..good() }.sealed(&catalog).unwrap();
