@@ -545,15 +545,15 @@ CC_STAGE void bbr1_update_mode(struct bbr1 *s, const struct cc_view *v, struct c
 CC_STAGE void bbr1_init_pacing_rate(struct bbr1 *s, const struct cc_view *v, struct cc_decision *d)
 {
 	u32 rtt_us = BBR1_FIRST_RTT_US;
-	u64 bw;
+	u64 bw, rate;
 
 	if (v->srtt_us) {
 		rtt_us = v->srtt_us;
 		s->has_seen_rtt = true;
 	}
 	bw = cc_saturate_u32(cc_div((u64)d->cwnd_pkts << CC_BW_SHIFT, rtt_us));
-	d->pacing_rate_Bps = cc_min_u64(bbr1_rate_Bps(v->mss_bytes, bw, s->p.startup_gain, s->p.pacing_margin),
-					v->max_pacing_rate_Bps);
+	rate = bbr1_rate_Bps(v->mss_bytes, bw, s->p.startup_gain, s->p.pacing_margin);
+	d->pacing_rate_Bps = cc_min_u64(cc_max_u64(rate, 1), v->max_pacing_rate_Bps); /* zero would mean no pacing */
 }
 
 /* Until the pipe is full the rate only grows: early samples are low because the flow has just begun. */

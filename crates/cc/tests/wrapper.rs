@@ -143,3 +143,15 @@ fn state_bytes_of_the_wrong_length_are_refused() {
     assert_eq!(error.to_string(), format!("the state of bbr1 has {} bytes, not 3", bbr1.state_bytes()));
     assert_eq!(bbr1.observe_bytes(&vec![0; bbr1.state_bytes()]).unwrap().phase, Phase::Startup);
 }
+
+#[test]
+fn a_first_estimate_of_nothing_is_still_paced() {
+    // a host that has no MSS yet, or one so small and an RTT so long that the rate rounds to zero
+    for mss_bytes in [0, 1, 3] {
+        let (srtt_us, cwnd_pkts) = (u32::MAX, 1);
+        let view = View { mss_bytes, srtt_us, cwnd_pkts, max_pacing_rate_Bps: u64::MAX, ..View::default() };
+        let mut decision = Decision::in_force(&view);
+        Controller::new(&Params::defaults(algorithm("bbr1")), &view, &mut decision);
+        assert_eq!(decision.pacing_rate_Bps, 1, "MSS {mss_bytes}");
+    }
+}
