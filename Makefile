@@ -46,7 +46,7 @@ test:
 	$(MAKE) lint
 	$(CARGO) test --package fairpace-cc --features ubsan --locked --no-fail-fast
 	$(CARGO) test --workspace --doc --locked
-	$(CARGO) test --workspace --examples --locked
+	$(CARGO) build --workspace --examples --locked
 	$(CARGO) test --workspace --lib --bins --tests --locked --no-fail-fast
 
 docs:

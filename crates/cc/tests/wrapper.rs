@@ -149,7 +149,7 @@ fn a_first_estimate_of_nothing_is_still_paced() {
     // a host that has no MSS yet, or one so small and an RTT so long that the rate rounds to zero
     for mss_bytes in [0, 1, 3] {
         let (srtt_us, cwnd_pkts) = (u32::MAX, 1);
-        let view = View { mss_bytes, srtt_us, cwnd_pkts, max_pacing_rate_Bps: u64::MAX, ..View::default() };
+        let view = View { mss_bytes, srtt_us, cwnd_pkts, ..View::default() };
         let mut decision = Decision::in_force(&view);
         Controller::new(&Params::defaults(algorithm("bbr1")), &view, &mut decision);
         assert_eq!(decision.pacing_rate_Bps, 1, "MSS {mss_bytes}");
