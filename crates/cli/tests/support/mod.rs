@@ -153,7 +153,9 @@ impl Place {
         const NOBODY: u32 = 65534;
         fs::set_permissions(self.path(), fs::Permissions::from_mode(0o777)).unwrap();
         let copy = self.path().join("fairpace");
-        fs::copy(program(), &copy).unwrap();
+        // by another process: a copy that this one has open for writing could be inherited by what another test starts at
+        // that moment, and a file that is open for writing cannot be run
+        assert!(Command::new("cp").arg(program()).arg(&copy).status().unwrap().success());
         let mut command = Command::new(&copy);
         command.args(arguments).uid(NOBODY).gid(NOBODY);
         self.prepare(&mut command);
