@@ -2,7 +2,10 @@
 /*
  * One algorithm as a tcp_congestion_ops for the running kernel. Compiled once per line of algorithms.def:
  *
- *   clang -target bpf -include NAME.h -DCC_NAME=NAME -DCC_OWNS=1 (CC_OWNS_CWND) or 0 (CC_GROWS_CWND)
+ *   clang -target bpf -include NAME.h -DCC_NAME=NAME -DCC_LISTED_NAME=NAME -DCC_OWNS=1 -DCC_TRACKS=0
+ *
+ * CC_OWNS is 0 for CC_GROWS_CWND, CC_TRACKS is 1 for CC_TRACKS_SENDS. For a preset CC_NAME is the algorithm that it
+ * sets, CC_LISTED_NAME its own name.
  *
  * A flow's state lives in socket storage, for every algorithm alike: there is room for any state, an onlooker can
  * read it (`ss --bpf-maps`), and it goes away with the socket. It is created by init, or by the first ACK when
@@ -18,7 +21,7 @@
 #define CC_STRING_(a)					#a
 #define CC_STRING(a)					CC_STRING_(a)
 #define CC_FN(name)					CC_PASTE(CC_NAME, _##name)
-#define CC_KERNEL_NAME					CC_PASTE(fp_, CC_NAME)
+#define CC_KERNEL_NAME					CC_PASTE(fp_, CC_LISTED_NAME)
 #define CC_FLOWS					CC_PASTE(CC_KERNEL_NAME, _flow)
 #define CC_PARAMS					struct CC_PASTE(CC_NAME, _params)
 #define CC_DEFAULT(name, dflt, least, most, unit, what) (dflt),

@@ -22,7 +22,8 @@
  * no floating point, no signed division, no 128-bit arithmetic, no function pointers, no globals;
  * at most five arguments, no struct returns, no recursion, bounded loops; all divisions by a
  * variable through cc_div(). Names carry their unit as the last word. A flow keeps the parameters
- * that it started with: they are copied into its state.
+ * that it started with: they are copied into its state. Every change of state goes through one function that
+ * names the legal ones in a CC_CHECK.
  */
 #ifndef CC_CONTRACT_H
 #define CC_CONTRACT_H
@@ -56,6 +57,17 @@ typedef uint64_t u64;
 #define CC_OPAQUE(x) (void)(x)
 #endif
 
+/*
+ * What must hold if the algorithm is right, such as that a change of state is a legal one. Native builds for tests
+ * end the process with `what` when it does not; elsewhere it costs nothing, and a wrong algorithm goes on.
+ */
+#ifdef CC_CHECKS
+void cc_native_check_failed(const char *what);
+#define CC_CHECK(holds, what) ((holds) ? (void)0 : cc_native_check_failed(what))
+#else
+#define CC_CHECK(holds, what) (void)(holds)
+#endif
+
 /* Loss recovery states of the host, in rising severity: Linux's TCP_CA_*, with its values. */
 enum cc_ca_state {
 	CC_CA_OPEN = 0,
@@ -66,8 +78,8 @@ enum cc_ca_state {
 };
 
 /*
- * What the host knows. Fields under "this ACK" hold only for on_ack (and SAMPLE); in other events they
- * are zero, and -1 where -1 says "none". FIDELITY.md says per host how exact each field is.
+ * What the host knows. Fields under "this ACK" hold only for on_ack (and SAMPLE, and as far as it says there, LOST); in
+ * other events they are zero, and -1 where -1 says "none". FIDELITY.md says per host how exact each field is.
  * u32 counters of packets and sequence numbers wrap: compare them with cc_before().
  */
 struct cc_view {
@@ -83,6 +95,7 @@ struct cc_view {
 	u32 inflight_pkts;	 /* sent, neither acknowledged nor believed lost */
 	u32 delivered_pkts;	 /* acknowledged or SACKed so far */
 	u32 lost_pkts;		 /* ever marked lost */
+	u32 delivered_ce_pkts;	 /* delivered with a congestion mark (ECN CE) */
 	u32 max_inflight_pkts;	 /* the most outstanding during the last window of data */
 	u32 snd_una;		 /* oldest unacknowledged sequence number, bytes */
 	u32 snd_nxt;		 /* next sequence number to send, bytes */
@@ -95,11 +108,14 @@ struct cc_view {
 	bool paced;		 /* the host paces this connection */
 	bool cwnd_limited;	 /* cwnd stopped the sender during the last window of data */
 	bool app_limited;	 /* the sender has run out of data (or just did) */
+	bool ecn;		 /* both ends agreed on ECN */
 
 	/* this ACK: the delivery-rate sample, draft-ietf-ccwg-bbr "Delivery Rate Samples" */
 	u8 is_app_limited;	   /* bool: the sampled packet was sent in an app-limited period */
 	u8 is_ack_delayed;	   /* bool: the receiver probably delayed this ACK */
 	u8 is_ece;		   /* bool: this ACK echoes congestion (ECN) */
+	u8 is_probe_ack;	   /* bool: it acknowledges a tail loss probe that was an old packet sent again */
+	u8 reserved[2];		   /* keeps the layout free of holes */
 	s32 sample_delivered_pkts; /* delivered since the sampled packet was sent; -1: no valid sample */
 	s32 sample_interval_us;	   /* over this time; -1 or 0: no valid sample */
 	s32 rtt_us;		   /* RTT of the newest packet acknowledged, never one that was resent; -1: none */
@@ -107,7 +123,13 @@ struct cc_view {
 	u32 prior_inflight_pkts;	 /* inflight before this ACK */
 	u32 acked_pkts;			 /* newly acknowledged or SACKed by this ACK */
 	u32 losses_pkts;		 /* newly marked lost on this ACK */
-	u32 reserved;			 /* keeps the layout free of holes */
+
+	/* more on the sampled packet, only for algorithms of kind CC_TRACKS_SENDS; in LOST on the packet that was lost */
+	u32 sample_inflight_pkts;     /* inflight just after it was sent, itself included */
+	u32 sample_lost_pkts;	      /* marked lost since then */
+	u32 sample_delivered_ce_pkts; /* delivered with a congestion mark since then */
+	u32 sample_end_seq;	      /* sequence number after its last byte */
+	u32 reserved_2;
 };
 
 /* What the algorithm wants. The host fills it with the values in force before each call. */
@@ -126,6 +148,13 @@ enum cc_event {
 	CC_EVENT_CA_STATE = 2, /* the recovery state is about to become v->ca_state */
 	CC_EVENT_RESTART = 3,  /* sending again with nothing in flight */
 	CC_EVENT_UNDO = 4,     /* the last reduction was spurious: set cwnd */
+	/*
+	 * Only for CC_TRACKS_SENDS. LOST: packets were marked lost, before on_ack of the same ACK; losses_pkts says how
+	 * many, the sample_ fields and is_app_limited tell of the sending of the last of them, sample_lost_pkts counts
+	 * them in. PROBE_REPAIRED: one packet was lost at the tail and a probe replaced it, which marks nothing lost.
+	 */
+	CC_EVENT_LOST = 5,
+	CC_EVENT_PROBE_REPAIRED = 6,
 };
 
 /*
@@ -133,10 +162,12 @@ enum cc_event {
  * CC_OWNS_CWND:  on_ack runs on every ACK, and the algorithm alone sets cwnd (Linux: cong_control).
  * CC_GROWS_CWND: the host reduces cwnd (PRR, RFC 9937) towards ssthresh and calls on_ack only for growth
  *                (Linux: cong_avoid); CC_EVENT_SAMPLE runs on every ACK before that.
+ * CC_TRACKS_SENDS: as CC_OWNS_CWND, and wants to know for each packet what was in flight when it was sent.
  */
 enum cc_kind {
 	CC_OWNS_CWND = 0,
 	CC_GROWS_CWND = 1,
+	CC_TRACKS_SENDS = 2,
 };
 
 /* Phases as an onlooker knows them; one vocabulary for all algorithms. */

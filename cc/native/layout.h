@@ -23,6 +23,7 @@
 	X(cc_view, inflight_pkts)                                                                                      \
 	X(cc_view, delivered_pkts)                                                                                     \
 	X(cc_view, lost_pkts)                                                                                          \
+	X(cc_view, delivered_ce_pkts)                                                                                  \
 	X(cc_view, max_inflight_pkts)                                                                                  \
 	X(cc_view, snd_una)                                                                                            \
 	X(cc_view, snd_nxt)                                                                                            \
@@ -35,9 +36,12 @@
 	X(cc_view, paced)                                                                                              \
 	X(cc_view, cwnd_limited)                                                                                       \
 	X(cc_view, app_limited)                                                                                        \
+	X(cc_view, ecn)                                                                                                \
 	X(cc_view, is_app_limited)                                                                                     \
 	X(cc_view, is_ack_delayed)                                                                                     \
 	X(cc_view, is_ece)                                                                                             \
+	X(cc_view, is_probe_ack)                                                                                       \
+	X(cc_view, reserved)                                                                                           \
 	X(cc_view, sample_delivered_pkts)                                                                              \
 	X(cc_view, sample_interval_us)                                                                                 \
 	X(cc_view, rtt_us)                                                                                             \
@@ -45,7 +49,11 @@
 	X(cc_view, prior_inflight_pkts)                                                                                \
 	X(cc_view, acked_pkts)                                                                                         \
 	X(cc_view, losses_pkts)                                                                                        \
-	X(cc_view, reserved)
+	X(cc_view, sample_inflight_pkts)                                                                               \
+	X(cc_view, sample_lost_pkts)                                                                                   \
+	X(cc_view, sample_delivered_ce_pkts)                                                                           \
+	X(cc_view, sample_end_seq)                                                                                     \
+	X(cc_view, reserved_2)
 #define CC_DECISION_FIELDS(X)                                                                                          \
 	X(cc_decision, pacing_rate_Bps)                                                                                \
 	X(cc_decision, cwnd_pkts)                                                                                      \
@@ -69,8 +77,11 @@
 	X(CC_EVENT_CA_STATE)                                                                                           \
 	X(CC_EVENT_RESTART)                                                                                            \
 	X(CC_EVENT_UNDO)                                                                                               \
+	X(CC_EVENT_LOST)                                                                                               \
+	X(CC_EVENT_PROBE_REPAIRED)                                                                                     \
 	X(CC_OWNS_CWND)                                                                                                \
 	X(CC_GROWS_CWND)                                                                                               \
+	X(CC_TRACKS_SENDS)                                                                                             \
 	X(CC_UNIT_GAIN)                                                                                                \
 	X(CC_UNIT_US)                                                                                                  \
 	X(CC_UNIT_PKTS)                                                                                                \

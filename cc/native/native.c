@@ -15,9 +15,9 @@
 #include "layout.h"
 
 enum cc_native_id {
-#define CC_ALGORITHM(name, kind, title, source) CC_NATIVE_##name,
+#define CC_ALGORITHM(name, kind, title, source)		    CC_NATIVE_##name,
+#define CC_PRESET(name, algorithm, title, source, settings) CC_NATIVE_##name,
 #include "algorithms.def"
-#undef CC_ALGORITHM
 	CC_NATIVE_COUNT
 };
 
@@ -34,6 +34,8 @@ struct cc_native_algorithm {
 	const char *name;
 	const char *title;
 	const char *source;
+	const char *algorithm; /* of a preset; its own name otherwise */
+	const char *settings;  /* of a preset: parameter=value, separated by spaces */
 	const struct cc_native_parameter *parameters;
 	u32 parameter_count;
 	u32 state_bytes;
@@ -47,7 +49,6 @@ struct cc_native_algorithm {
 	_Static_assert(sizeof(struct name##_params) <= CC_NATIVE_MAX_PARAMETERS * sizeof(u32),                         \
 		       #name ": too many parameters");
 #include "algorithms.def"
-#undef CC_ALGORITHM
 
 #define CC_PARAM_ROW(name, dflt, least, most, unit, what) { #name, what, dflt, least, most, unit },
 #define CC_ALGORITHM(name, kind, title, source)                                                                        \
@@ -55,21 +56,28 @@ struct cc_native_algorithm {
 	_Static_assert(sizeof(name##_rows) / sizeof(name##_rows[0]) * sizeof(u32) == sizeof(struct name##_params),     \
 		       #name ": struct " #name "_params is not its parameter list");
 #include "algorithms.def"
-#undef CC_ALGORITHM
 
-static const struct cc_native_algorithm algorithms[] = {
-#define CC_ALGORITHM(name_, kind_, title_, source_)                                                                    \
+enum {
+#define CC_ALGORITHM(name, kind, title, source) CC_KIND_##name = (kind),
+#include "algorithms.def"
+};
+
+#define CC_ROW(name_, algorithm_, title_, source_, settings_)                                                          \
 	{                                                                                                              \
 		.name = #name_,                                                                                        \
 		.title = title_,                                                                                       \
 		.source = source_,                                                                                     \
-		.parameters = name_##_rows,                                                                            \
-		.parameter_count = sizeof(name_##_rows) / sizeof(name_##_rows[0]),                                     \
-		.state_bytes = sizeof(struct name_),                                                                   \
-		.kind = (u32)(kind_),                                                                                  \
+		.algorithm = #algorithm_,                                                                              \
+		.settings = settings_,                                                                                 \
+		.parameters = algorithm_##_rows,                                                                       \
+		.parameter_count = sizeof(algorithm_##_rows) / sizeof(algorithm_##_rows[0]),                           \
+		.state_bytes = sizeof(struct algorithm_),                                                              \
+		.kind = (u32)CC_KIND_##algorithm_,                                                                     \
 	},
+static const struct cc_native_algorithm algorithms[] = {
+#define CC_ALGORITHM(name, kind, title, source)		    CC_ROW(name, name, title, source, "")
+#define CC_PRESET(name, algorithm, title, source, settings) CC_ROW(name, algorithm, title, source, settings)
 #include "algorithms.def"
-#undef CC_ALGORITHM
 };
 
 const struct cc_native_algorithm *cc_native_algorithms(u32 *count);
@@ -87,47 +95,55 @@ const struct cc_native_algorithm *cc_native_algorithms(u32 *count)
 void cc_native_init(u32 id, void *state, const u32 *params, const struct cc_view *v, struct cc_decision *d)
 {
 	switch (id) {
-#define CC_ALGORITHM(name, kind, title, source)                                                                        \
+#define CC_CASE(name, algorithm)                                                                                       \
 	case CC_NATIVE_##name:                                                                                         \
-		name##_init(state, (const struct name##_params *)params, v, d);                                        \
+		algorithm##_init(state, (const struct algorithm##_params *)params, v, d);                              \
 		break;
+#define CC_ALGORITHM(name, kind, title, source)		    CC_CASE(name, name)
+#define CC_PRESET(name, algorithm, title, source, settings) CC_CASE(name, algorithm)
 #include "algorithms.def"
-#undef CC_ALGORITHM
+#undef CC_CASE
 	}
 }
 
 void cc_native_on_ack(u32 id, void *state, const struct cc_view *v, struct cc_decision *d)
 {
 	switch (id) {
-#define CC_ALGORITHM(name, kind, title, source)                                                                        \
+#define CC_CASE(name, algorithm)                                                                                       \
 	case CC_NATIVE_##name:                                                                                         \
-		name##_on_ack(state, v, d);                                                                            \
+		algorithm##_on_ack(state, v, d);                                                                       \
 		break;
+#define CC_ALGORITHM(name, kind, title, source)		    CC_CASE(name, name)
+#define CC_PRESET(name, algorithm, title, source, settings) CC_CASE(name, algorithm)
 #include "algorithms.def"
-#undef CC_ALGORITHM
+#undef CC_CASE
 	}
 }
 
 void cc_native_on_event(u32 id, void *state, u32 event, const struct cc_view *v, struct cc_decision *d)
 {
 	switch (id) {
-#define CC_ALGORITHM(name, kind, title, source)                                                                        \
+#define CC_CASE(name, algorithm)                                                                                       \
 	case CC_NATIVE_##name:                                                                                         \
-		name##_on_event(state, event, v, d);                                                                   \
+		algorithm##_on_event(state, event, v, d);                                                              \
 		break;
+#define CC_ALGORITHM(name, kind, title, source)		    CC_CASE(name, name)
+#define CC_PRESET(name, algorithm, title, source, settings) CC_CASE(name, algorithm)
 #include "algorithms.def"
-#undef CC_ALGORITHM
+#undef CC_CASE
 	}
 }
 
 void cc_native_observe(u32 id, const void *state, struct cc_observation *o)
 {
 	switch (id) {
-#define CC_ALGORITHM(name, kind, title, source)                                                                        \
+#define CC_CASE(name, algorithm)                                                                                       \
 	case CC_NATIVE_##name:                                                                                         \
-		name##_observe(state, o);                                                                              \
+		algorithm##_observe(state, o);                                                                         \
 		break;
+#define CC_ALGORITHM(name, kind, title, source)		    CC_CASE(name, name)
+#define CC_PRESET(name, algorithm, title, source, settings) CC_CASE(name, algorithm)
 #include "algorithms.def"
-#undef CC_ALGORITHM
+#undef CC_CASE
 	}
 }

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 /// Bytes that a flow's state may take; C checks each algorithm against it, Rust reserves as much per flow.
-const STATE_BYTES: usize = 512;
+const STATE_BYTES: usize = 768;
 /// Parameters that an algorithm may declare; checked in C likewise.
-const MAX_PARAMETERS: usize = 32;
+const MAX_PARAMETERS: usize = 64;
 
 fn main() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cc");
@@ -26,6 +26,10 @@ fn main() {
         .warnings_into_errors(true);
     for flag in ["-ffreestanding", "-Wconversion", "-Wshadow"] {
         build.flag(flag);
+    }
+    if std::env::var("PROFILE").as_deref() == Ok("debug") {
+        // broken rules of an algorithm become a Rust panic, which unwinds through the C
+        build.define("CC_CHECKS", None).flag("-fexceptions");
     }
     if std::env::var_os("CARGO_FEATURE_UBSAN").is_some() {
         // A trap instead of a report: freestanding code has no run-time library to report with.

@@ -11,8 +11,11 @@ const NO_CLANG: &str = "clang was not found when this program was built: install
                         or point CLANG at one, then build again";
 
 struct Algorithm {
+    /// Its name in the list.
     name: String,
-    owns_cwnd: bool,
+    /// The algorithm whose code it is: itself, unless it is a preset.
+    code: String,
+    kind: String,
 }
 
 fn main() {
@@ -42,33 +45,43 @@ fn main() {
     fs::write(&file, generated).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
 }
 
-/// Name and kind of each `CC_ALGORITHM(name, kind, ...` line.
+/// The `CC_ALGORITHM(name, kind, ...` and `CC_PRESET(name, algorithm, ...` lines.
 fn algorithms(list: &Path) -> Vec<Algorithm> {
     let text = fs::read_to_string(list).unwrap_or_else(|e| panic!("{}: {e}", list.display()));
-    let lines = text.lines().filter_map(|line| line.strip_prefix("CC_ALGORITHM("));
-    let algorithms = lines.map(|line| {
-        let mut words = line.split(',').map(str::trim);
-        let name = words.next().unwrap_or_default().to_owned();
-        let owns_cwnd = match words.next() {
-            Some("CC_OWNS_CWND") => true,
-            Some("CC_GROWS_CWND") => false,
-            kind => panic!("{}: {name}: the kind is {kind:?}", list.display()),
-        };
-        Algorithm { name, owns_cwnd }
-    });
-    algorithms.collect()
+    let mut algorithms: Vec<Algorithm> = Vec::new();
+    for line in text.lines() {
+        let words = |rest: &str| -> Vec<String> { rest.split(',').map(|w| w.trim().to_owned()).collect() };
+        if let Some(rest) = line.strip_prefix("CC_ALGORITHM(") {
+            let [name, kind, ..] = &words(rest)[..] else { panic!("{}: {line}", list.display()) };
+            algorithms.push(Algorithm { name: name.clone(), code: name.clone(), kind: kind.clone() });
+        } else if let Some(rest) = line.strip_prefix("CC_PRESET(") {
+            let [name, code, ..] = &words(rest)[..] else { panic!("{}: {line}", list.display()) };
+            let of = algorithms.iter().find(|a| a.name == *code);
+            let kind =
+                of.unwrap_or_else(|| panic!("{}: {name} is a preset of what?", list.display())).kind.clone();
+            algorithms.push(Algorithm { name: name.clone(), code: code.clone(), kind });
+        }
+    }
+    algorithms
 }
 
 fn compile(clang: &str, cc: &Path, headers: &Path, algorithm: &Algorithm, out: &Path) {
-    let Algorithm { name, owns_cwnd } = algorithm;
+    let Algorithm { name, code, kind } = algorithm;
     let mut command = Command::new(clang);
     // -g: BTF, which CO-RE needs. v3: 32-bit arithmetic and jumps, in all kernels since 5.1.
     command.args(["-target", target(), "-mcpu=v3", "-O2", "-g", "-std=gnu11", "-ffreestanding"]);
     command.args(["-Wall", "-Wextra", "-Wno-unused-parameter", "-Wno-unused-function"]);
     command.arg(format!("-ffile-prefix-map={}=cc", cc.display()));
     command.arg("-I").arg(cc).arg("-I").arg(headers.join("bpf"));
-    command.arg("-include").arg(cc.join(format!("{name}.h")));
-    command.args([format!("-DCC_NAME={name}"), format!("-DCC_OWNS={}", u32::from(*owns_cwnd))]);
+    command.arg("-include").arg(cc.join(format!("{code}.h")));
+    let (owns, tracks) = match kind.as_str() {
+        "CC_OWNS_CWND" => (1, 0),
+        "CC_TRACKS_SENDS" => (1, 1),
+        "CC_GROWS_CWND" => (0, 0),
+        kind => panic!("algorithms.def: {name}: there is no kind {kind}"),
+    };
+    command.args([format!("-DCC_NAME={code}"), format!("-DCC_LISTED_NAME={name}")]);
+    command.args([format!("-DCC_OWNS={owns}"), format!("-DCC_TRACKS={tracks}")]);
     command.arg("-c").arg(cc.join("bpf/object.bpf.c")).arg("-o").arg(out.join(format!("{name}.bpf.o")));
 
     let result = command.output().unwrap_or_else(|e| panic!("{clang}: {e}"));

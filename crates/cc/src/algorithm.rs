@@ -33,12 +33,27 @@ pub struct Parameter {
     pub meaning: &'static str,
 }
 
+/// What makes an algorithm of the list a preset: another algorithm with other defaults.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Preset {
+    /// The algorithm whose code it is.
+    pub algorithm: &'static str,
+    /// The defaults that differ, as `parameter=value` separated by spaces.
+    pub settings: &'static str,
+}
+
+/// Values of `enum cc_kind`.
+const GROWS_CWND: u32 = 1;
+const TRACKS_SENDS: u32 = 2;
+
 struct Entry {
     name: &'static str,
     kernel_name: String,
     title: &'static str,
     source: &'static str,
+    preset: Option<Preset>,
     kind: Kind,
+    tracks_sends: bool,
     parameters: Vec<Parameter>,
     state_bytes: usize,
 }
@@ -47,23 +62,44 @@ static TABLE: LazyLock<Vec<Entry>> = LazyLock::new(|| ffi::algorithms().iter().m
 
 fn entry(row: &'static ffi::Algorithm) -> Entry {
     let name = ffi::text(row.name);
-    let parameters = ffi::parameters(row).iter().map(|p| Parameter {
+    let preset = Preset { algorithm: ffi::text(row.algorithm), settings: ffi::text(row.settings) };
+    let mut parameters: Vec<_> = ffi::parameters(row).iter().map(parameter).collect();
+    for setting in preset.settings.split_whitespace() {
+        set_default(&mut parameters, setting).unwrap_or_else(|| {
+            panic!("algorithms.def: {name} cannot have the default \"{setting}\"") // a test reads them all
+        });
+    }
+    Entry {
+        name,
+        kernel_name: format!("fp_{name}"),
+        title: ffi::text(row.title),
+        source: ffi::text(row.source),
+        preset: (preset.algorithm != name).then_some(preset),
+        kind: if row.kind == GROWS_CWND { Kind::GrowsCwnd } else { Kind::OwnsCwnd },
+        tracks_sends: row.kind == TRACKS_SENDS,
+        parameters,
+        state_bytes: row.state_bytes as usize,
+    }
+}
+
+fn parameter(p: &'static ffi::Parameter) -> Parameter {
+    Parameter {
         name: spoken(ffi::text(p.name)),
         unit: Unit::from_number(p.unit).expect("params.h and value.rs list the same units"),
         default: p.default,
         least: p.least,
         most: p.most,
         meaning: ffi::text(p.what),
-    });
-    Entry {
-        name,
-        kernel_name: format!("fp_{name}"),
-        title: ffi::text(row.title),
-        source: ffi::text(row.source),
-        kind: if row.kind == 0 { Kind::OwnsCwnd } else { Kind::GrowsCwnd },
-        parameters: parameters.collect(),
-        state_bytes: row.state_bytes as usize,
     }
+}
+
+/// Carries out one `parameter=value` of a preset; `None`: it is not one.
+fn set_default(parameters: &mut [Parameter], setting: &str) -> Option<()> {
+    let (name, value) = setting.split_once('=')?;
+    let parameter = parameters.iter_mut().find(|p| p.name == name)?;
+    let raw = u32::try_from(parameter.unit.parse(value)?).ok()?;
+    parameter.default = Some(raw).filter(|raw| (parameter.least..=parameter.most).contains(raw))?;
+    Some(())
 }
 
 /// A parameter's name for people, who write the unit with the value: "alpha" for `alpha_us`, "rate" for `rate_Bps`.
@@ -138,6 +174,16 @@ impl Algorithm {
     /// Who decides about the window in recovery.
     pub fn kind(self) -> Kind {
         self.entry().kind
+    }
+
+    /// Whether it wants to know, of each packet, what was in flight when it was sent, and of each loss.
+    pub fn tracks_sends(self) -> bool {
+        self.entry().tracks_sends
+    }
+
+    /// For a preset: of what. `None` for an algorithm with code of its own.
+    pub fn preset(self) -> Option<Preset> {
+        self.entry().preset
     }
 
     /// What can be set, in the order of `struct NAME_params`.

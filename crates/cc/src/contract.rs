@@ -42,6 +42,12 @@ pub enum Event {
     Restart = 3,
     /// The last reduction was spurious: set cwnd.
     Undo = 4,
+    /// Packets were marked lost, before `on_ack` of the same ACK; only for algorithms that track sends.
+    /// `losses_pkts` says how many; the `sample_` fields and `is_app_limited` tell of the sending of the last of
+    /// them, and `sample_lost_pkts` counts them in.
+    Lost = 5,
+    /// A packet was lost at the tail and a probe replaced it, which marks nothing lost; likewise.
+    ProbeRepaired = 6,
 }
 
 macro_rules! phases {
@@ -121,6 +127,8 @@ pub struct View {
     pub delivered_pkts: u32,
     /// Ever marked lost; wraps.
     pub lost_pkts: u32,
+    /// Delivered with a congestion mark (ECN CE); wraps.
+    pub delivered_ce_pkts: u32,
     /// The most outstanding during the last window of data.
     pub max_inflight_pkts: u32,
     /// Oldest unacknowledged sequence number, bytes; wraps.
@@ -145,12 +153,18 @@ pub struct View {
     pub cwnd_limited: bool,
     /// The sender has run out of data, or just did.
     pub app_limited: bool,
+    /// Both ends agreed on ECN.
+    pub ecn: bool,
     /// The sampled packet was sent in an app-limited period.
     pub is_app_limited: bool,
     /// The receiver probably delayed this ACK.
     pub is_ack_delayed: bool,
     /// This ACK echoes congestion (ECN).
     pub is_ece: bool,
+    /// It acknowledges a tail loss probe that was an old packet sent again.
+    pub is_probe_ack: bool,
+    /// Keeps the layout free of holes.
+    pub reserved: [u8; 2],
     /// Delivered since the sampled packet was sent; -1: no valid sample.
     pub sample_delivered_pkts: i32,
     /// Over this time; -1 or 0: no valid sample.
@@ -165,8 +179,17 @@ pub struct View {
     pub acked_pkts: u32,
     /// Newly marked lost on this ACK.
     pub losses_pkts: u32,
+    /// `inflight_pkts` just after the sampled packet was sent, itself included. This and the following are only for
+    /// algorithms that track sends; in [`Event::Lost`] they tell of the packet that was lost.
+    pub sample_inflight_pkts: u32,
+    /// Marked lost since it was sent.
+    pub sample_lost_pkts: u32,
+    /// Delivered with a congestion mark since then.
+    pub sample_delivered_ce_pkts: u32,
+    /// Sequence number after its last byte.
+    pub sample_end_seq: u32,
     /// Keeps the layout free of holes.
-    pub reserved: u32,
+    pub reserved_2: u32,
 }
 
 impl Default for View {
@@ -184,6 +207,7 @@ impl Default for View {
             inflight_pkts: 0,
             delivered_pkts: 0,
             lost_pkts: 0,
+            delivered_ce_pkts: 0,
             max_inflight_pkts: 0,
             snd_una: 0,
             snd_nxt: 0,
@@ -196,9 +220,12 @@ impl Default for View {
             paced: true,
             cwnd_limited: false,
             app_limited: false,
+            ecn: false,
             is_app_limited: false,
             is_ack_delayed: false,
             is_ece: false,
+            is_probe_ack: false,
+            reserved: [0; 2],
             sample_delivered_pkts: -1,
             sample_interval_us: -1,
             rtt_us: -1,
@@ -206,7 +233,11 @@ impl Default for View {
             prior_inflight_pkts: 0,
             acked_pkts: 0,
             losses_pkts: 0,
-            reserved: 0,
+            sample_inflight_pkts: 0,
+            sample_lost_pkts: 0,
+            sample_delivered_ce_pkts: 0,
+            sample_end_seq: 0,
+            reserved_2: 0,
         }
     }
 }
@@ -219,6 +250,7 @@ impl View {
             is_app_limited: false,
             is_ack_delayed: false,
             is_ece: false,
+            is_probe_ack: false,
             sample_delivered_pkts: -1,
             sample_interval_us: -1,
             rtt_us: -1,
@@ -226,6 +258,10 @@ impl View {
             prior_inflight_pkts: 0,
             acked_pkts: 0,
             losses_pkts: 0,
+            sample_inflight_pkts: 0,
+            sample_lost_pkts: 0,
+            sample_delivered_ce_pkts: 0,
+            sample_end_seq: 0,
             ..self
         }
     }
@@ -330,10 +366,11 @@ mod tests {
         }
         check!(View, "cc_view",
             now_us delivered_us pacing_rate_Bps max_pacing_rate_Bps mss_bytes cwnd_pkts prior_cwnd_pkts
-            ssthresh_pkts inflight_pkts delivered_pkts lost_pkts max_inflight_pkts snd_una snd_nxt srtt_us
-            min_rtt_us departure_lead_us random ca_state pacing_shift paced cwnd_limited app_limited
-            is_app_limited is_ack_delayed is_ece sample_delivered_pkts sample_interval_us rtt_us
-            sample_prior_delivered_pkts prior_inflight_pkts acked_pkts losses_pkts reserved);
+            ssthresh_pkts inflight_pkts delivered_pkts lost_pkts delivered_ce_pkts max_inflight_pkts snd_una snd_nxt srtt_us
+            min_rtt_us departure_lead_us random ca_state pacing_shift paced cwnd_limited app_limited ecn
+            is_app_limited is_ack_delayed is_ece is_probe_ack reserved sample_delivered_pkts sample_interval_us rtt_us
+            sample_prior_delivered_pkts prior_inflight_pkts acked_pkts losses_pkts sample_inflight_pkts sample_lost_pkts
+            sample_delivered_ce_pkts sample_end_seq reserved_2);
         check!(Decision, "cc_decision",
             pacing_rate_Bps cwnd_pkts ssthresh_pkts app_limited_until_pkts reserved);
         use ffi::Observation as Observed;
@@ -361,6 +398,8 @@ mod tests {
             ("CC_EVENT_CA_STATE", Event::CaState),
             ("CC_EVENT_RESTART", Event::Restart),
             ("CC_EVENT_UNDO", Event::Undo),
+            ("CC_EVENT_LOST", Event::Lost),
+            ("CC_EVENT_PROBE_REPAIRED", Event::ProbeRepaired),
         ] {
             assert_eq!(value(name), rust as usize, "{name}");
         }
@@ -372,7 +411,8 @@ mod tests {
         for (number, phase) in Phase::ALL.iter().enumerate() {
             assert_eq!(value(&format!("CC_PHASE_{}", phase.name())), number, "{phase:?}");
         }
-        assert_eq!((value("CC_OWNS_CWND"), value("CC_GROWS_CWND")), (0, 1));
+        let kinds = ["CC_OWNS_CWND", "CC_GROWS_CWND", "CC_TRACKS_SENDS"];
+        assert_eq!(kinds.map(value), [0, 1, 2]);
         assert_eq!(value("CC_INFINITE"), INFINITE as usize);
         assert_eq!(value("CC_NO_RTT"), NO_RTT as usize);
     }

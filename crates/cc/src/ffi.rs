@@ -35,6 +35,8 @@ pub(crate) struct Algorithm {
     pub(crate) name: *const c_char,
     pub(crate) title: *const c_char,
     pub(crate) source: *const c_char,
+    pub(crate) algorithm: *const c_char,
+    pub(crate) settings: *const c_char,
     pub(crate) parameters: *const Parameter,
     pub(crate) parameter_count: u32,
     pub(crate) state_bytes: u32,
@@ -52,7 +54,7 @@ pub(crate) struct Observation {
     pub(crate) phase: u32,
 }
 
-unsafe extern "C" {
+unsafe extern "C-unwind" {
     fn cc_native_algorithms(count: *mut u32) -> *const Algorithm;
     pub(crate) fn cc_native_init(
         id: u32,
@@ -72,6 +74,12 @@ unsafe extern "C" {
     pub(crate) fn cc_native_observe(id: u32, state: *const c_void, o: *mut Observation);
 }
 
+/// A CC_CHECK of the C does not hold (only in debug builds): an algorithm is wrong. Unwinds through the C.
+#[unsafe(no_mangle)]
+extern "C-unwind" fn cc_native_check_failed(what: *const c_char) {
+    panic!("an algorithm broke its own rules: {}", text(what));
+}
+
 /// The table of algorithms in C.
 pub(crate) fn algorithms() -> &'static [Algorithm] {
     let mut count = 0;
@@ -88,11 +96,11 @@ pub(crate) fn parameters(algorithm: &'static Algorithm) -> &'static [Parameter] 
     unsafe { std::slice::from_raw_parts(algorithm.parameters, algorithm.parameter_count as usize) }
 }
 
-/// A string of the table.
+/// A string of the table, or of a CC_CHECK.
 pub(crate) fn text(pointer: *const c_char) -> &'static str {
-    // SAFETY: only used on string literals of the table, which are static and terminated.
+    // SAFETY: only used on string literals in the C, which are static and terminated.
     let text = unsafe { CStr::from_ptr(pointer) };
-    text.to_str().expect("algorithms.def and parameter lists are UTF-8")
+    text.to_str().expect("the C is UTF-8")
 }
 
 #[cfg(test)]
@@ -106,7 +114,7 @@ pub(crate) mod layout {
         pub(crate) bytes: u32,
     }
 
-    unsafe extern "C" {
+    unsafe extern "C-unwind" {
         fn cc_native_layout(count: *mut u32) -> *const Number;
     }
 

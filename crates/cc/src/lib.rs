@@ -15,7 +15,7 @@ mod ffi;
 mod params;
 mod value;
 
-pub use algorithm::{Algorithm, Kind, Parameter, UnknownAlgorithm};
+pub use algorithm::{Algorithm, Kind, Parameter, Preset, UnknownAlgorithm};
 pub use contract::{CaState, Decision, Event, INFINITE, NO_RATE, NO_RTT, Observation, Phase, View};
 pub use controller::{Controller, StateSizeError};
 pub use params::{ParamError, Params};

@@ -10,7 +10,9 @@ fn algorithm(name: &str) -> Algorithm {
 #[test]
 fn each_line_of_algorithms_def_is_an_algorithm() {
     let list = include_str!("../../../cc/algorithms.def");
-    let named = list.lines().filter_map(|l| l.strip_prefix("CC_ALGORITHM(")?.split(',').next());
+    let named = list
+        .lines()
+        .filter_map(|l| l.strip_prefix("CC_ALGORITHM(").or(l.strip_prefix("CC_PRESET("))?.split(',').next());
     let named: Vec<_> = named.collect();
     assert_eq!(Algorithm::all().map(Algorithm::name).collect::<Vec<_>>(), named);
     assert!(named.contains(&"bbr1") && named.contains(&"bbq"));

@@ -29,6 +29,7 @@ impl<C: Control> Sender<C> {
             inflight_pkts: self.board.in_flight(),
             delivered_pkts: self.rate.delivered_pkts,
             lost_pkts: self.board.lost_pkts(),
+            delivered_ce_pkts: 0,
             max_inflight_pkts: self.window_use.max_packets_out,
             snd_una: sequence_number(self.board.una()),
             snd_nxt: sequence_number(self.board.nxt()),
@@ -41,9 +42,12 @@ impl<C: Control> Sender<C> {
             paced: self.pacer.enabled,
             cwnd_limited: self.window_use.is_cwnd_limited,
             app_limited: self.rate.app_limited_until != 0,
+            ecn: false,
             is_app_limited: false,
             is_ack_delayed: false,
             is_ece: false,
+            is_probe_ack: false,
+            reserved: [0; 2],
             sample_delivered_pkts: -1,
             sample_interval_us: -1,
             rtt_us: -1,
@@ -51,7 +55,11 @@ impl<C: Control> Sender<C> {
             prior_inflight_pkts: 0,
             acked_pkts: 0,
             losses_pkts: 0,
-            reserved: 0,
+            sample_inflight_pkts: 0,
+            sample_lost_pkts: 0,
+            sample_delivered_ce_pkts: 0,
+            sample_end_seq: 0,
+            reserved_2: 0,
         }
     }
 
