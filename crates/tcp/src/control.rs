@@ -10,6 +10,9 @@ pub trait Control: Sized {
     /// Who decides about the window in recovery.
     fn kind(params: &Self::Params) -> Kind;
 
+    /// Whether it wants [`Event::Lost`] and [`Event::ProbeRepaired`].
+    fn tracks_sends(params: &Self::Params) -> bool;
+
     /// Starts on a connection that has just been established.
     fn start(params: &Self::Params, view: &View, decision: &mut Decision) -> Self;
 
@@ -28,6 +31,10 @@ impl Control for Controller {
 
     fn kind(params: &Params) -> Kind {
         params.algorithm().kind()
+    }
+
+    fn tracks_sends(params: &Params) -> bool {
+        params.algorithm().tracks_sends()
     }
 
     fn start(params: &Params, view: &View, decision: &mut Decision) -> Self {

@@ -50,6 +50,8 @@ pub(crate) struct Scoreboard {
     first_sent_from: u64,
     /// Packets sent again and when, in order of sending; entries go stale.
     resent: VecDeque<(u64, u64)>,
+    /// Packets marked lost that nobody has taken note of yet, if anybody wants to.
+    losses: Option<Vec<u64>>,
 }
 
 impl Scoreboard {
@@ -70,6 +72,25 @@ impl Scoreboard {
             fack: 0,
             first_sent_from: 0,
             resent: VecDeque::new(),
+            losses: None,
+        }
+    }
+
+    /// From now on, keeps a list of the packets marked lost.
+    pub(crate) fn list_losses(&mut self) {
+        self.losses.get_or_insert_default();
+    }
+
+    /// True when there are losses to take note of.
+    #[inline]
+    pub(crate) fn has_losses(&self) -> bool {
+        self.losses.as_ref().is_some_and(|l| !l.is_empty())
+    }
+
+    /// Swaps the list of losses with `list`, which should be empty.
+    pub(crate) fn swap_losses(&mut self, list: &mut Vec<u64>) {
+        if let Some(losses) = &mut self.losses {
+            std::mem::swap(losses, list);
         }
     }
 
@@ -124,8 +145,11 @@ impl Scoreboard {
         while self.packets_out() as usize + pkts as usize > self.marks.len() {
             self.grow();
         }
+        let mut snapshot =
+            Snapshot { lost_pkts: self.lost_pkts, inflight_pkts: self.in_flight(), ..snapshot };
         for seq in self.nxt..self.nxt + u64::from(pkts) {
             let at = self.place(seq);
+            snapshot.inflight_pkts += 1;
             self.snapshots[at] = snapshot;
             self.marks[at] = 0;
         }
@@ -149,10 +173,11 @@ impl Scoreboard {
     /// Takes `seq` out: it was sent again.
     pub(crate) fn resend(&mut self, seq: u64, snapshot: Snapshot) {
         let at = self.place(seq);
-        self.snapshots[at] = snapshot;
         if self.marks[at] & mark::RESENT == 0 {
             self.retrans_out += 1;
         }
+        self.snapshots[at] =
+            Snapshot { lost_pkts: self.lost_pkts, inflight_pkts: self.in_flight(), ..snapshot };
         if self.marks[at] & mark::EVER_RESENT == 0 {
             self.ever_resent_out += 1;
         }
@@ -263,6 +288,9 @@ impl Scoreboard {
             self.lost_out += 1;
         }
         self.lost_pkts = self.lost_pkts.wrapping_add(1);
+        if let Some(losses) = &mut self.losses {
+            losses.push(seq);
+        }
         self.set_pending(seq);
         true
     }

@@ -234,3 +234,65 @@ fn prr_may_grow_back_when_much_was_lost() {
     assert_eq!(s.ack(302, 1, &[(15, 20)]).len(), 2);
     assert_eq!(s.ack(303, 2, &[(15, 20)]).len(), 2);
 }
+
+/// RACK marks the hole when a later packet arrives, and the control hears of it before the ACK and before Recovery.
+#[test]
+fn a_control_that_tracks_sends_hears_of_each_loss_and_how_the_packet_was_sent() {
+    let mut s = Script::tracking(10, 100);
+    assert_eq!(s.sent(), range(0, 10));
+    // 10 leaves with 9 in flight before it
+    assert_eq!(s.ack(200, 1, &[]), [10]);
+    // 1 and 2 are missing when 10 is SACKed
+    s.ack(300, 1, &[(3, 11)]);
+    let log = s.log.borrow();
+    let lost: Vec<_> = log.events.iter().filter(|(e, _)| *e == Event::Lost).map(|(_, v)| v).collect();
+    assert_eq!(lost.len(), 2);
+    for (n, v) in lost.iter().enumerate() {
+        let n = n as u32;
+        assert_eq!((v.losses_pkts, v.lost_pkts, v.sample_lost_pkts), (1, n + 1, n + 1));
+        // the initial burst: packet 1 was the second in flight, 2 the third
+        assert_eq!(v.sample_inflight_pkts, 2 + n);
+        assert_eq!(v.sample_end_seq, (2 + n) * fairpace_tcp::MSS_BYTES + 1);
+    }
+    let recovery = log.events.iter().position(|(e, v)| *e == Event::CaState && v.ca_state == Recovery);
+    assert!(log.events.iter().position(|(e, _)| *e == Event::Lost) < recovery);
+    // the sample of that ACK is of 10, the last one sent; two have been lost since
+    let v = log.acks.last().unwrap();
+    assert_eq!((v.sample_inflight_pkts, v.sample_lost_pkts, v.losses_pkts), (10, 2, 2));
+    assert_eq!(v.sample_end_seq, 11 * fairpace_tcp::MSS_BYTES + 1);
+}
+
+#[test]
+fn a_timeout_tells_of_each_loss_before_the_state_changes() {
+    let mut s = Script::tracking(4, 4);
+    assert_eq!(s.sent(), range(0, 4));
+    s.timer(); // the probe
+    s.timer(); // the timeout
+    let log = s.log.borrow();
+    let told: Vec<_> = log.events.iter().map(|(e, v)| (*e, v.ca_state, v.sample_inflight_pkts)).collect();
+    let from = told.iter().position(|(e, ..)| *e == Event::Lost).expect("losses");
+    let lost: Vec<_> = told[from..].iter().take_while(|(e, ..)| *e == Event::Lost).collect();
+    // the probe sent 3 again, with 4 in flight before it
+    assert_eq!(lost.iter().map(|(.., inflight)| *inflight).collect::<Vec<_>>(), [1, 2, 3, 5]);
+    assert_eq!(told[from + 4].0, Event::Reduce);
+    assert_eq!((told[from + 5].0, told[from + 5].1), (Event::CaState, Loss));
+}
+
+#[test]
+fn a_tail_loss_that_a_probe_repaired_is_told_when_later_data_is_acknowledged() {
+    let mut s = Script::tracking(4, 4);
+    s.sent();
+    s.ack(200, 3, &[]);
+    let (_, probe) = s.timer();
+    assert_eq!(probe, [3]);
+    let at = s.now / support::MS + 100;
+    // the ACK of the probe, or of the original: nobody knows yet
+    s.ack(at, 4, &[]);
+    assert!(s.last_ack().is_probe_ack);
+    assert!(!s.events().contains(&Event::ProbeRepaired));
+    let mut more = Vec::new();
+    s.sender.supply(s.now, 2, &mut more);
+    s.ack(at + 100, 6, &[]);
+    assert_eq!(s.events().iter().filter(|e| **e == Event::ProbeRepaired).count(), 1);
+    assert!(!s.last_ack().is_probe_ack);
+}

@@ -7,8 +7,13 @@ use support::{MS, Script, range};
 
 #[test]
 fn a_lost_syn_is_repeated_after_1_2_4_seconds_and_data_follows_the_answer() {
-    let params =
-        support::FixedParams { kind: Kind::OwnsCwnd, cwnd: 10, rate_Bps: NO_RATE, log: Default::default() };
+    let params = support::FixedParams {
+        kind: Kind::OwnsCwnd,
+        cwnd: 10,
+        rate_Bps: NO_RATE,
+        tracks_sends: false,
+        log: Default::default(),
+    };
     let mut sender = fairpace_tcp::Sender::<support::Fixed>::new(Default::default(), params);
     let mut sent = Vec::new();
     sender.connect(0, &mut sent);

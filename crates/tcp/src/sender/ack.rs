@@ -27,6 +27,8 @@ pub(super) struct News {
     /// A retransmission was marked lost.
     pub(super) lost_retransmission: bool,
     pub(super) restart_timer: bool,
+    /// It acknowledges up to a tail loss probe that was an old packet sent again, and no further.
+    pub(super) probe_acked: bool,
     resent_acked: bool,
     /// Send times of packets in their first transmission: first and last that this ACK acknowledged or SACKed.
     acked_sent_us: Option<(u64, u64)>,

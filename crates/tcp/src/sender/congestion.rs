@@ -85,6 +85,9 @@ impl<C: Control> Sender<C> {
     pub(super) fn start_congestion_control(&mut self, now: Nanos) {
         let (view, mut d) = (View { random: self.config.random, ..self.view(now) }, self.decision());
         self.control = Some(C::start(&self.params, &view, &mut d));
+        if C::tracks_sends(&self.params) {
+            self.board.list_losses();
+        }
         self.apply(&d);
         // Linux paces sockets whose algorithm asks for it; a rate is the asking.
         let asks = self.kind == Kind::OwnsCwnd && d.pacing_rate_Bps != NO_RATE;
@@ -106,6 +109,44 @@ impl<C: Control> Sender<C> {
         if let Some(control) = &mut self.control {
             control.on_event(event, view, &mut d);
             self.apply(&d);
+        }
+    }
+
+    /// The losses since the last call, one by one, in the order in which they were marked.
+    #[inline]
+    pub(super) fn tell_losses(&mut self, now: Nanos) {
+        if self.board.has_losses() {
+            self.tell_each_loss(now);
+        }
+    }
+
+    #[cold]
+    fn tell_each_loss(&mut self, now: Nanos) {
+        let mut losses = std::mem::take(&mut self.told_losses);
+        self.board.swap_losses(&mut losses);
+        let before = self.board.lost_pkts().wrapping_sub(losses.len() as u32);
+        for (n, seq) in (1..).zip(losses.drain(..)) {
+            let sent = *self.board.snapshot(seq);
+            let lost_pkts = before.wrapping_add(n);
+            let view = View {
+                lost_pkts,
+                is_app_limited: sent.app_limited,
+                losses_pkts: 1,
+                sample_prior_delivered_pkts: sent.delivered_pkts,
+                sample_inflight_pkts: sent.inflight_pkts,
+                sample_lost_pkts: lost_pkts.wrapping_sub(sent.lost_pkts),
+                sample_end_seq: sequence_number(seq + 1),
+                ..self.view(now)
+            };
+            self.tell_with(Event::Lost, &view);
+        }
+        self.told_losses = losses;
+    }
+
+    /// A tail loss probe turned out to have replaced a lost packet.
+    pub(super) fn tell_probe_repaired(&mut self, now: Nanos) {
+        if C::tracks_sends(&self.params) {
+            self.tell(now, Event::ProbeRepaired);
         }
     }
 
@@ -131,8 +172,10 @@ impl<C: Control> Sender<C> {
             self.grow_or_reduce(now, news, acked, lost);
             return;
         }
+        let sent = news.reference.snapshot();
         let view = View {
             is_app_limited: sample.is_app_limited,
+            is_probe_ack: news.probe_acked,
             sample_delivered_pkts: sample.delivered_pkts.map_or(-1, |n| n as i32),
             sample_interval_us: signed(sample.interval_us),
             rtt_us: signed(news.rtt_us),
@@ -140,6 +183,9 @@ impl<C: Control> Sender<C> {
             prior_inflight_pkts: prior_in_flight,
             acked_pkts: acked,
             losses_pkts: lost,
+            sample_inflight_pkts: sent.map_or(0, |s| s.inflight_pkts),
+            sample_lost_pkts: sent.map_or(0, |s| self.board.lost_pkts().wrapping_sub(s.lost_pkts)),
+            sample_end_seq: sent.map_or(0, |_| sequence_number(news.reference.seq + 1)),
             ..self.view(now)
         };
         let mut d = self.decision();

@@ -85,6 +85,8 @@ pub struct Sender<C: Control> {
     window_use: WindowUse,
     last_sent: Nanos,
     syn_sent: Nanos,
+    /// Room for [`Scoreboard::swap_losses`].
+    told_losses: Vec<u64>,
     stats: SenderStats,
 }
 
@@ -119,6 +121,7 @@ impl<C: Control> Sender<C> {
             window_use: WindowUse::default(),
             last_sent: 0,
             syn_sent: 0,
+            told_losses: Vec::new(),
             stats: SenderStats::default(),
         }
     }
@@ -179,7 +182,7 @@ impl<C: Control> Sender<C> {
         let mut news = self.take_ack(now, ack);
         let prior_snapshot = news.reference.snapshot().map(|s| s.delivered_pkts);
         self.rack.update_reo_wnd(prior_snapshot, self.rate.delivered_pkts);
-        self.on_probe_ack(now, ack, &news);
+        self.on_probe_ack(now, ack, &mut news);
         let mut resend = recovery::Resend::Nothing;
         if news.is_dubious() || self.ca_state != CaState::Open {
             resend = self.run_recovery(now, ack, &mut news);

@@ -236,6 +236,7 @@ impl<C: Control> Sender<C> {
             srtt_us: self.rtt.srtt_us(),
         });
         let wait_us = self.board.detect_lost(self.rack.delivered(), age_us, now / US);
+        self.tell_losses(now);
         if let Some(us) = wait_us {
             self.timer = Timer::Reordering(now + (us + TIMEOUT_MIN_US) * US);
         }
@@ -405,6 +406,7 @@ impl<C: Control> Sender<C> {
     pub(super) fn enter_loss(&mut self, now: Nanos) {
         let new_recovery = self.ca_state < CaState::Recovery;
         self.board.mark_lost_by_timeout(self.rack.rtt_us(), now / US);
+        self.tell_losses(now);
         let first_in_window = self.ca_state <= CaState::Disorder
             || self.recovery.high_seq <= self.board.una()
             || (self.ca_state == CaState::Loss && self.recovery.timeouts_in_a_row == 0);
@@ -425,7 +427,7 @@ impl<C: Control> Sender<C> {
     }
 
     /// Was the loss that a tail loss probe repaired a real one? RFC 8985 section 7.4. Linux: tcp_process_tlp_ack.
-    pub(super) fn on_probe_ack(&mut self, now: Nanos, ack: &Ack, news: &News) {
+    pub(super) fn on_probe_ack(&mut self, now: Nanos, ack: &Ack, news: &mut News) {
         let Some(probe) = self.recovery.probe else { return };
         if ack.next < probe.high_seq {
             return;
@@ -439,6 +441,9 @@ impl<C: Control> Sender<C> {
             self.set_ca_state(now, CaState::Cwr);
             self.end_cwnd_reduction();
             self.keep_open(now);
+            self.tell_probe_repaired(now);
+        } else {
+            news.probe_acked = true; // the original or the probe: later ACKs will tell
         }
     }
 }

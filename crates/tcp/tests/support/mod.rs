@@ -25,6 +25,7 @@ pub(crate) struct FixedParams {
     pub(crate) cwnd: u32,
     /// `fairpace_cc::NO_RATE`: not paced.
     pub(crate) rate_Bps: u64,
+    pub(crate) tracks_sends: bool,
     pub(crate) log: Rc<RefCell<Log>>,
 }
 
@@ -37,6 +38,9 @@ impl Control for Fixed {
 
     fn kind(params: &FixedParams) -> Kind {
         params.kind
+    }
+    fn tracks_sends(params: &FixedParams) -> bool {
+        params.tracks_sends
     }
     fn start(params: &FixedParams, _: &View, d: &mut Decision) -> Self {
         d.cwnd_pkts = params.cwnd;
@@ -75,8 +79,23 @@ impl Script {
     }
 
     pub(crate) fn paced(kind: Kind, cwnd: u32, supply: u64, rate_Bps: u64) -> Script {
-        let log = Rc::new(RefCell::new(Log::default()));
-        let params = FixedParams { kind, cwnd, rate_Bps, log: log.clone() };
+        Script::with(
+            FixedParams { kind, cwnd, rate_Bps, tracks_sends: false, log: Default::default() },
+            supply,
+        )
+    }
+
+    /// A fixed window of a control that wants to know about sends and losses.
+    pub(crate) fn tracking(cwnd: u32, supply: u64) -> Script {
+        let (kind, rate_Bps) = (Kind::OwnsCwnd, fairpace_cc::NO_RATE);
+        Script::with(
+            FixedParams { kind, cwnd, rate_Bps, tracks_sends: true, log: Default::default() },
+            supply,
+        )
+    }
+
+    fn with(params: FixedParams, supply: u64) -> Script {
+        let log = params.log.clone();
         let mut script = Script {
             sender: Sender::new(SenderConfig::default(), params),
             log,
