@@ -69,7 +69,7 @@ CC_STAGE bool bbq_phase_over(struct bbq *s, const struct cc_view *v, const struc
 
 CC_STAGE void bbq_on_ack(struct bbq *s, const struct cc_view *v, struct cc_decision *d)
 {
-	bbr1_update_model(&s->bbr1, v, d);
+	bbr1_update_model(&s->bbr1, v);
 	if (bbq_phase_over(s, v, d))
 		bbr1_next_phase(&s->bbr1, v);
 	bbr1_update_mode(&s->bbr1, v, d);

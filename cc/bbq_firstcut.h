@@ -43,7 +43,7 @@ CC_STAGE bool bbq_firstcut_phase_over(const struct bbr1 *b, const struct cc_view
 
 CC_STAGE void bbq_firstcut_on_ack(struct bbq_firstcut *s, const struct cc_view *v, struct cc_decision *d)
 {
-	bbr1_update_model(&s->bbr1, v, d);
+	bbr1_update_model(&s->bbr1, v);
 	if (bbq_firstcut_phase_over(&s->bbr1, v, d))
 		bbr1_next_phase(&s->bbr1, v);
 	bbr1_update_mode(&s->bbr1, v, d);

@@ -37,6 +37,7 @@
 #ifndef CC_BBR1_H
 #define CC_BBR1_H
 
+#include "bbr.h"
 #include "contract/contract.h"
 #include "contract/maths.h"
 #include "contract/minmax.h"
@@ -82,19 +83,15 @@ enum bbr1_mode {
 /* PROBE_BW starts in any phase but DOWN, so that flows probe at different times: 7 to choose from. */
 #define BBR1_CYCLE_START 7u
 
-/* Until the first RTT sample: 1 ms, and an initial window instead of a BDP (RFC 6928). */
-#define BBR1_FIRST_RTT_US   1000u
+/* Instead of a BDP until the first RTT sample (RFC 6928). */
 #define BBR1_INIT_CWND_PKTS 10u
 
-/* A host segments bursts of pacing_rate >> pacing_shift bytes; Linux bounds one by 64 KiB with headers, and by 127. */
-#define BBR1_BURST_MAX_BYTES (65536u - 1u - 320u)
-#define BBR1_BURST_MAX_PKTS  127u
-/* Below 1.2 Mbit/s a burst of two packets would last 20 ms: then one. */
+/* Bursts: below 1.2 Mbit/s one of two packets would last 20 ms, then one; and 127 at most. */
 #define BBR1_BURST_OF_TWO_Bps (1200000u / 8u)
+#define BBR1_BURST_MAX_PKTS   127u
 
-/* ACK aggregation: two bins of 5 rounds, so that the maximum is 5 to 10 rounds old; an epoch ends at 2^20 packets. */
-#define BBR1_EXTRA_ACKED_ROUNDS	    5u
-#define BBR1_EXTRA_ACKED_EPOCH_PKTS (1u << 20)
+/* ACK aggregation: two bins of 5 rounds, so that the maximum is 5 to 10 rounds old. */
+#define BBR1_EXTRA_ACKED_ROUNDS 5u
 
 /* Policer detection. An interval is 4 to 16 rounds that begin and end with loss; [Linux], no published source. */
 #define BBR1_LT_MIN_ROUNDS 4u
@@ -109,12 +106,10 @@ struct bbr1 {
 	u64 min_rtt_stamp_us;  /* when min_rtt_us was last confirmed */
 	u64 probe_rtt_done_us; /* earliest end of PROBE_RTT; 0: inflight has not come down yet */
 	u64 cycle_stamp_us;    /* start of the phase in the gain cycle */
-	u64 ack_epoch_us;      /* ACK aggregation: start of the epoch */
 	u64 lt_stamp_us;       /* policer detection: start of the interval */
+	struct bbr_aggregation aggregation;
 	struct bbr1_params p;
 	struct cc_minmax max_bw;      /* clocked by round_count, CC_BW_UNIT packets per us */
-	u32 ack_epoch_acked_pkts;     /* acknowledged in the ACK aggregation epoch */
-	u32 extra_acked_pkts[2];      /* most acknowledged beyond bw * time, this bin and the one before */
 	u32 lt_delivered_pkts;	      /* delivered_pkts at the start of the policer interval */
 	u32 lt_lost_pkts;	      /* lost_pkts at its start */
 	u32 lt_rounds;		      /* rounds in it; or rounds that lt_bw has been in use */
@@ -132,8 +127,6 @@ struct bbr1 {
 	u8 cycle_index;
 	u8 full_bw_count;
 	u8 prev_ca_state;
-	u8 extra_acked_rounds;
-	u8 extra_acked_bin;
 	u8 full_pipe;		/* latched */
 	u8 round_start;		/* this ACK begins a round */
 	u8 idle_restart;	/* sending resumed after idle: that ACKs are old says nothing about the path */
@@ -142,7 +135,7 @@ struct bbr1 {
 	u8 has_seen_rtt;
 	u8 lt_sampling; /* a policer interval is open */
 	u8 lt_in_use;
-	u8 reserved[6]; /* no holes: parity compares bytes */
+	u8 reserved[4]; /* no holes: parity compares bytes */
 };
 
 /* ---- the model as other stages see it ---- */
@@ -151,32 +144,17 @@ CC_INLINE u32 bbr1_max_bw(const struct bbr1 *s) { return cc_minmax_get(&s->max_b
 
 CC_INLINE u32 bbr1_bw(const struct bbr1 *s) { return s->lt_in_use ? s->lt_bw : bbr1_max_bw(s); }
 
-/* bw * gain in bytes per second, less the margin. */
-CC_INLINE u64 bbr1_rate_Bps(u32 mss_bytes, u64 bw, u32 gain_256, u32 margin_ppm)
-{
-	u64 rate = (bw * mss_bytes * gain_256) >> CC_GAIN_SHIFT;
-
-	return cc_mul_shift(rate, CC_USEC_PER_SEC - margin_ppm, CC_BW_SHIFT);
-}
-
-/* bw * min_rtt * gain in packets, rounded up. */
+/* bw * min_rtt * gain in packets. */
 CC_INLINE u32 bbr1_bdp_pkts(const struct bbr1 *s, u32 bw, u32 gain_256)
 {
-	u64 bdp;
-
-	if (s->min_rtt_us == CC_NO_RTT)
-		return BBR1_INIT_CWND_PKTS;
-	bdp = cc_min_u64((u64)bw * s->min_rtt_us, ~0ull >> 12); /* leaves room for a gain below 16 */
-	return cc_saturate_u32((((bdp * gain_256) >> CC_GAIN_SHIFT) + CC_BW_UNIT - 1) >> CC_BW_SHIFT);
+	return s->min_rtt_us == CC_NO_RTT ? BBR1_INIT_CWND_PKTS : bbr_bdp_pkts(bw, s->min_rtt_us, gain_256);
 }
 
-/* Packets in one burst at the pacing rate in force. */
 CC_INLINE u32 bbr1_burst_pkts(const struct cc_view *v, const struct cc_decision *d)
 {
-	u64 bytes = cc_min_u64(d->pacing_rate_Bps >> (v->pacing_shift & 63), BBR1_BURST_MAX_BYTES);
 	u32 least = d->pacing_rate_Bps < BBR1_BURST_OF_TWO_Bps ? 1 : 2;
 
-	return cc_min_u32(cc_max_u32((u32)cc_div(bytes, v->mss_bytes), least), BBR1_BURST_MAX_PKTS);
+	return cc_min_u32(bbr_burst_pkts(v, d, 0, least), BBR1_BURST_MAX_PKTS);
 }
 
 /*
@@ -200,18 +178,13 @@ CC_STAGE u32 bbr1_inflight_pkts(const struct bbr1 *s, u32 gain_256, const struct
 	return bbr1_quantise_pkts(s, bbr1_bdp_pkts(s, bbr1_max_bw(s), gain_256), v, d);
 }
 
-/*
- * What will be in the network when the next packet may leave. The pacer schedules departures ahead of time, and
- * until then the network goes on delivering; a burst that is about to be sent counts while probing.
- */
+/* What will be in the network when the next packet may leave; a burst that is about to be sent counts while probing. */
 CC_STAGE u32 bbr1_in_network_pkts(const struct bbr1 *s, u32 inflight, const struct cc_view *v,
 				  const struct cc_decision *d)
 {
-	u64 delivered = ((u64)bbr1_bw(s) * v->departure_lead_us) >> CC_BW_SHIFT;
-
 	if (s->pacing_gain_256 > CC_GAIN_UNIT)
 		inflight += bbr1_burst_pkts(v, d);
-	return delivered >= inflight ? 0 : inflight - (u32)delivered;
+	return bbr_in_network_pkts(inflight, bbr1_bw(s), v);
 }
 
 /* ---- changes of mode ---- */
@@ -281,7 +254,7 @@ CC_STAGE void bbr1_lt_close_interval(struct bbr1 *s, const struct cc_view *v, u3
 	u32 diff = bw > s->lt_bw ? bw - s->lt_bw : s->lt_bw - bw;
 
 	if (s->lt_bw && ((u64)diff * CC_GAIN_UNIT <= (u64)s->lt_bw * BBR1_LT_AGREE_256 ||
-			 bbr1_rate_Bps(v->mss_bytes, diff, CC_GAIN_UNIT, s->p.pacing_margin) <= BBR1_LT_AGREE_Bps)) {
+			 bbr_rate_Bps(v->mss_bytes, diff, CC_GAIN_UNIT, s->p.pacing_margin) <= BBR1_LT_AGREE_Bps)) {
 		s->lt_bw = (u32)(((u64)bw + s->lt_bw) >> 1);
 		s->lt_in_use = true;
 		s->pacing_gain_256 = CC_GAIN_UNIT; /* try to avoid drops */
@@ -356,44 +329,18 @@ CC_STAGE void bbr1_update_bw(struct bbr1 *s, const struct cc_view *v)
 		cc_minmax_max(&s->max_bw, s->p.bw_window_rounds, s->round_count, bw);
 }
 
-/*
- * How far ACKs run ahead of bw when they come in lumps (Wi-Fi, cellular, offloads): cwnd must cover the lull before
- * the next lump. An epoch lasts while ACKs arrive faster than bw.
- */
-CC_STAGE void bbr1_update_extra_acked(struct bbr1 *s, const struct cc_view *v, const struct cc_decision *d)
+CC_STAGE void bbr1_update_extra_acked(struct bbr1 *s, const struct cc_view *v)
 {
-	u64 expected;
-	u32 extra, *bin;
-
-	if (!s->p.extra_acked_gain || !v->acked_pkts || v->sample_delivered_pkts < 0 || v->sample_interval_us <= 0)
-		return;
-	if (s->round_start && ++s->extra_acked_rounds >= BBR1_EXTRA_ACKED_ROUNDS) {
-		s->extra_acked_rounds = 0;
-		s->extra_acked_bin ^= 1;
-		s->extra_acked_pkts[s->extra_acked_bin & 1] = 0;
-	}
-	expected = v->delivered_us > s->ack_epoch_us ?
-			   cc_mul_shift(v->delivered_us - s->ack_epoch_us, bbr1_bw(s), CC_BW_SHIFT) :
-			   0;
-	if (s->ack_epoch_acked_pkts <= expected ||
-	    (u64)s->ack_epoch_acked_pkts + v->acked_pkts >= BBR1_EXTRA_ACKED_EPOCH_PKTS) {
-		s->ack_epoch_acked_pkts = 0;
-		s->ack_epoch_us = v->delivered_us;
-		expected = 0;
-	}
-	s->ack_epoch_acked_pkts =
-		(u32)cc_min_u64((u64)s->ack_epoch_acked_pkts + v->acked_pkts, BBR1_EXTRA_ACKED_EPOCH_PKTS - 1);
-	extra = cc_min_u32(s->ack_epoch_acked_pkts - cc_min_u32((u32)expected, s->ack_epoch_acked_pkts), d->cwnd_pkts);
-	bin = &s->extra_acked_pkts[s->extra_acked_bin & 1];
-	*bin = cc_max_u32(*bin, extra);
+	if (s->p.extra_acked_gain)
+		bbr_update_aggregation(&s->aggregation, v, bbr1_bw(s), BBR1_EXTRA_ACKED_ROUNDS, s->round_start);
 }
 
 /* What this flow has learnt of the path from the ACK. */
-CC_STAGE void bbr1_update_model(struct bbr1 *s, const struct cc_view *v, const struct cc_decision *d)
+CC_STAGE void bbr1_update_model(struct bbr1 *s, const struct cc_view *v)
 {
 	s->mss_bytes = v->mss_bytes;
 	bbr1_update_bw(s, v);
-	bbr1_update_extra_acked(s, v, d);
+	bbr1_update_extra_acked(s, v);
 }
 
 /* Time since the phase of the gain cycle began, by the clock of deliveries. */
@@ -458,9 +405,7 @@ CC_STAGE void bbr1_check_drain(struct bbr1 *s, const struct cc_view *v, struct c
 /* PROBE_RTT: hold inflight at 4 packets so that every queue this flow built is gone, and look at the RTT. */
 CC_STAGE void bbr1_run_probe_rtt(struct bbr1 *s, const struct cc_view *v, struct cc_decision *d)
 {
-	u32 until = v->delivered_pkts + v->inflight_pkts;
-
-	d->app_limited_until_pkts = until ? until : 1; /* low rates now say nothing about the path */
+	bbr_mark_app_limited(v, d);
 	if (!s->probe_rtt_done_us) {
 		if (v->inflight_pkts <= s->p.min_cwnd_pkts) {
 			s->probe_rtt_done_us = v->now_us + s->p.probe_rtt_us;
@@ -541,31 +486,15 @@ CC_STAGE void bbr1_update_mode(struct bbr1 *s, const struct cc_view *v, struct c
 	bbr1_update_gains(s);
 }
 
-/* Before there is a bw: an initial window per RTT, or per millisecond before the first sample. */
-CC_STAGE void bbr1_init_pacing_rate(struct bbr1 *s, const struct cc_view *v, struct cc_decision *d)
-{
-	u32 rtt_us = BBR1_FIRST_RTT_US;
-	u64 bw, rate;
-
-	if (v->srtt_us) {
-		rtt_us = v->srtt_us;
-		s->has_seen_rtt = true;
-	}
-	bw = cc_saturate_u32(cc_div((u64)d->cwnd_pkts << CC_BW_SHIFT, rtt_us));
-	rate = bbr1_rate_Bps(v->mss_bytes, bw, s->p.startup_gain, s->p.pacing_margin);
-	d->pacing_rate_Bps = cc_min_u64(cc_max_u64(rate, 1), v->max_pacing_rate_Bps); /* zero would mean no pacing */
-}
-
-/* Until the pipe is full the rate only grows: early samples are low because the flow has just begun. */
 CC_STAGE void bbr1_set_pacing_rate(struct bbr1 *s, const struct cc_view *v, struct cc_decision *d, u32 gain_256)
 {
-	u64 rate = cc_min_u64(bbr1_rate_Bps(v->mss_bytes, bbr1_bw(s), gain_256, s->p.pacing_margin),
-			      v->max_pacing_rate_Bps);
+	u64 rate = bbr_rate_Bps(v->mss_bytes, bbr1_bw(s), gain_256, s->p.pacing_margin);
 
-	if (!s->has_seen_rtt && v->srtt_us)
-		bbr1_init_pacing_rate(s, v, d);
-	if (rate && (s->full_pipe || rate > d->pacing_rate_Bps)) /* none: less than a packet in 16 s is no estimate */
-		d->pacing_rate_Bps = rate;
+	if (!s->has_seen_rtt && v->srtt_us) {
+		s->has_seen_rtt = true;
+		bbr_init_pacing_rate(v, d, s->p.startup_gain, s->p.pacing_margin);
+	}
+	bbr_set_pacing_rate(v, d, rate, s->full_pipe);
 }
 
 /*
@@ -595,12 +524,9 @@ CC_STAGE bool bbr1_recover_or_restore_cwnd(struct bbr1 *s, const struct cc_view 
 
 CC_INLINE u32 bbr1_extra_acked_cwnd_pkts(const struct bbr1 *s)
 {
-	u64 most = ((u64)bbr1_bw(s) * s->p.extra_acked_max_us) >> CC_BW_SHIFT;
-	u64 extra = cc_max_u32(s->extra_acked_pkts[0], s->extra_acked_pkts[1]);
-
 	if (!s->full_pipe)
 		return 0;
-	return cc_saturate_u32(cc_min_u64((extra * s->p.extra_acked_gain) >> CC_GAIN_SHIFT, most));
+	return bbr_aggregation_cwnd_pkts(&s->aggregation, bbr1_bw(s), s->p.extra_acked_gain, s->p.extra_acked_max_us);
 }
 
 /* cwnd follows its target as fast as data is delivered. */
@@ -633,7 +559,7 @@ CC_STAGE void bbr1_set_controls(struct bbr1 *s, const struct cc_view *v, struct 
 
 CC_STAGE void bbr1_on_ack(struct bbr1 *s, const struct cc_view *v, struct cc_decision *d)
 {
-	bbr1_update_model(s, v, d);
+	bbr1_update_model(s, v);
 	if (bbr1_phase_over(s, v, d))
 		bbr1_next_phase(s, v);
 	bbr1_update_mode(s, v, d);
@@ -661,8 +587,7 @@ CC_STAGE void bbr1_on_event(struct bbr1 *s, u32 event, const struct cc_view *v, 
 			break;
 		/* The pipe is empty: pace at bw, so that the first burst does not build a queue. */
 		s->idle_restart = true;
-		s->ack_epoch_us = v->now_us;
-		s->ack_epoch_acked_pkts = 0;
+		bbr_restart_aggregation(&s->aggregation, v);
 		if (s->mode == BBR1_PROBE_BW)
 			bbr1_set_pacing_rate(s, v, d, CC_GAIN_UNIT);
 		else if (s->mode == BBR1_PROBE_RTT)
@@ -684,14 +609,15 @@ CC_STAGE void bbr1_init(struct bbr1 *s, const struct bbr1_params *p, const struc
 	s->rng = cc_random_seed(v->random);
 	s->min_rtt_us = v->min_rtt_us;
 	s->min_rtt_stamp_us = v->now_us;
-	s->ack_epoch_us = v->now_us;
+	bbr_restart_aggregation(&s->aggregation, v);
 	s->prev_ca_state = CC_CA_OPEN;
 	s->mode = BBR1_STARTUP;
 	bbr1_start_round(s, v);
 	bbr1_lt_reset(s, v);
 	bbr1_update_gains(s);
 	d->ssthresh_pkts = CC_INFINITE;
-	bbr1_init_pacing_rate(s, v, d);
+	s->has_seen_rtt = v->srtt_us != 0;
+	bbr_init_pacing_rate(v, d, s->p.startup_gain, s->p.pacing_margin);
 }
 
 CC_INLINE u32 bbr1_phase(const struct bbr1 *s)
@@ -712,7 +638,7 @@ CC_INLINE u32 bbr1_phase(const struct bbr1 *s)
 
 CC_INLINE void bbr1_observe(const struct bbr1 *s, struct cc_observation *o)
 {
-	o->bw_Bps = bbr1_rate_Bps(s->mss_bytes, bbr1_bw(s), CC_GAIN_UNIT, 0);
+	o->bw_Bps = bbr_rate_Bps(s->mss_bytes, bbr1_bw(s), CC_GAIN_UNIT, 0);
 	o->min_rtt_us = s->min_rtt_us;
 	o->pacing_gain_256 = s->pacing_gain_256;
 	o->cwnd_gain_256 = s->cwnd_gain_256;

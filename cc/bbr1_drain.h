@@ -93,7 +93,7 @@ CC_STAGE void bbr1_drain_enter_cycle(struct bbr1_drain *s, const struct cc_view 
 
 CC_STAGE void bbr1_drain_on_ack(struct bbr1_drain *s, const struct cc_view *v, struct cc_decision *d)
 {
-	bbr1_update_model(&s->bbr1, v, d);
+	bbr1_update_model(&s->bbr1, v);
 	bbr1_drain_update_cycle(s, v, d);
 	bbr1_change_mode(&s->bbr1, v, d);
 	bbr1_drain_enter_cycle(s, v);

@@ -106,7 +106,7 @@ CC_STAGE void nyu_update_cycle(struct nyu *s, const struct cc_view *v, const str
 
 CC_STAGE void nyu_on_ack(struct nyu *s, const struct cc_view *v, struct cc_decision *d)
 {
-	bbr1_update_model(&s->latency.drain.bbr1, v, d);
+	bbr1_update_model(&s->latency.drain.bbr1, v);
 	nyu_update_cycle(s, v, d);
 	nyu_latency_update_mode(&s->latency, v, d);
 	bbr1_set_controls(&s->latency.drain.bbr1, v, d);

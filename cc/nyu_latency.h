@@ -71,7 +71,7 @@ CC_STAGE void nyu_latency_update_mode(struct nyu_latency *s, const struct cc_vie
 
 CC_STAGE void nyu_latency_on_ack(struct nyu_latency *s, const struct cc_view *v, struct cc_decision *d)
 {
-	bbr1_update_model(&s->drain.bbr1, v, d);
+	bbr1_update_model(&s->drain.bbr1, v);
 	nyu_latency_update_cycle(s, v, d);
 	nyu_latency_update_mode(s, v, d);
 	bbr1_set_controls(&s->drain.bbr1, v, d);
