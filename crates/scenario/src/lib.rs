@@ -72,6 +72,22 @@ pub struct Flow {
     pub stop: Option<Duration>,
 }
 
+impl Link {
+    /// A link with a FIFO of `buffer_bytes` and nothing else to it.
+    #[must_use]
+    pub fn new(name: impl Into<String>, rate_bps: u64, buffer_bytes: u64) -> Self {
+        Self { name: name.into(), rate_bps, buffer_bytes }
+    }
+}
+
+impl Flow {
+    /// A flow that has data from the start to the end of the run, over a path that does nothing but delay.
+    #[must_use]
+    pub fn new(name: impl Into<String>, cc: impl Into<String>, rtt: Duration) -> Self {
+        Self { name: name.into(), cc: cc.into(), set: Vec::new(), rtt, start: Duration::ZERO, stop: None }
+    }
+}
+
 /// The algorithms that exist where the scenario will run.
 pub trait Catalog {
     /// Their names.

@@ -52,14 +52,12 @@ prop_compose! {
         links in prop::collection::vec((1_000u64..=400_000_000_000, 1514u64..=16_000_000_000), 1..4),
         flows in prop::collection::vec((time(10_000, 10_000_000_000), 0..1_000_000_000u64, any::<bool>(), name()), 1..6),
     ) -> Scenario {
-        let link = |(index, (rate_bps, buffer_bytes))| Link { name: format!("l{index}"), rate_bps, buffer_bytes };
+        let link = |(index, (rate_bps, buffer_bytes))| Link::new(format!("l{index}"), rate_bps, buffer_bytes);
         let flow = |(index, (rtt, start, stops, text)): (usize, (Duration, u64, bool, String))| Flow {
-            name: format!("{index}{text}"),
-            cc: if stops { "kernel:bbr".into() } else { "bbq".into() },
-            set: if stops { vec![] } else { vec![("alpha".to_owned(), text)] },
-            rtt,
             start: Duration::from_nanos(start),
             stop: stops.then_some(duration),
+            set: if stops { vec![] } else { vec![("alpha".to_owned(), text.clone())] },
+            ..Flow::new(format!("{index}{text}"), if stops { "kernel:bbr" } else { "bbq" }, rtt)
         };
         Scenario {
             title, why, seed, duration,

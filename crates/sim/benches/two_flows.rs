@@ -11,12 +11,8 @@ const ALGORITHMS: [&str; 2] = ["bbr1", "cubic"];
 
 fn scenario(cc: &str, seconds: u64) -> Scenario {
     let flow = |name: &str, rtt_ms, start_s| Flow {
-        name: name.to_owned(),
-        cc: cc.to_owned(),
-        set: Vec::new(),
-        rtt: Duration::from_millis(rtt_ms),
         start: Duration::from_secs(start_s),
-        stop: None,
+        ..Flow::new(name, cc, Duration::from_millis(rtt_ms))
     };
     Scenario {
         title: "two flows".to_owned(),
@@ -25,7 +21,7 @@ fn scenario(cc: &str, seconds: u64) -> Scenario {
         duration: Duration::from_secs(seconds),
         window: (Duration::from_secs(seconds / 6), Duration::from_secs(seconds)),
         interval: Duration::from_millis(100),
-        links: vec![Link { name: "bottleneck".to_owned(), rate_bps: 100_000_000, buffer_bytes: 2_000_000 }],
+        links: vec![Link::new("bottleneck", 100_000_000, 2_000_000)],
         flows: vec![flow("A", 10, 0), flow("B", 50, 5)],
         hash: String::new(),
     }

@@ -141,7 +141,7 @@ fn any_flow() -> impl Strategy<Value = fairpace_scenario::Flow> {
 fn any_link() -> impl Strategy<Value = Link> {
     // from half a packet to a megabyte of buffer
     (64_000u64..50_000_000, prop_oneof![700u64..20_000, 1_000u64..1_000_000])
-        .prop_map(|(rate_bps, buffer_bytes)| Link { name: "link".to_owned(), rate_bps, buffer_bytes })
+        .prop_map(|(rate_bps, buffer_bytes)| Link::new("link", rate_bps, buffer_bytes))
 }
 
 proptest! {

@@ -32,12 +32,8 @@ fn main() -> miette::Result<()> {
     let cc = text(0, "kernel:bbr");
     let duration_s = number(4, "60");
     let flow = |(i, rtt_ms): (usize, &str)| Flow {
-        name: format!("{rtt_ms}ms"),
-        cc: cc.to_owned(),
-        set: Vec::new(),
-        rtt: Duration::from_millis(rtt_ms.parse().unwrap_or(10)),
         start: Duration::from_secs(number(6, "5") * i as u64),
-        stop: None,
+        ..Flow::new(format!("{rtt_ms}ms"), cc, Duration::from_millis(rtt_ms.parse().unwrap_or(10)))
     };
     let scenario = Scenario {
         title: format!("{cc} pair"),
@@ -46,11 +42,7 @@ fn main() -> miette::Result<()> {
         duration: Duration::from_secs(duration_s),
         window: (Duration::from_secs(number(5, "20").min(duration_s)), Duration::from_secs(duration_s)),
         interval: Duration::from_millis(100),
-        links: vec![Link {
-            name: "bottleneck".into(),
-            rate_bps: number(1, "100") * 1_000_000,
-            buffer_bytes: number(2, "2000") * 1000,
-        }],
+        links: vec![Link::new("bottleneck", number(1, "100") * 1_000_000, number(2, "2000") * 1000)],
         flows: text(3, "10,50").split(',').enumerate().map(flow).collect(),
         hash: String::new(),
     };

@@ -191,12 +191,9 @@ mod tests {
 
     fn scenario(flows: &[(u64, Option<u64>)]) -> Scenario {
         let flow = |(start, stop): &(u64, Option<u64>)| Flow {
-            name: "f".into(),
-            cc: "kernel:reno".into(),
-            set: Vec::new(),
-            rtt: Duration::from_millis(10),
             start: Duration::from_secs(*start),
             stop: stop.map(Duration::from_secs),
+            ..Flow::new("f", "kernel:reno", Duration::from_millis(10))
         };
         Scenario {
             title: "t".into(),

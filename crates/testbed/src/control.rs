@@ -150,12 +150,8 @@ mod tests {
 
     fn flow(cc: &str, set: &[(&str, &str)]) -> Flow {
         Flow {
-            name: "a".into(),
-            cc: cc.into(),
             set: set.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect(),
-            rtt: Duration::from_millis(10),
-            start: Duration::ZERO,
-            stop: None,
+            ..Flow::new("a", cc, Duration::from_millis(10))
         }
     }
 

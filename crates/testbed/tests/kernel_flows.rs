@@ -68,7 +68,7 @@ fn a_flow_that_starts_late_and_stops_early_leaves_the_link_to_the_other() {
 fn of_two_links_in_a_row_the_slower_one_has_the_queue() {
     let _alone = exclusive();
     let mut s = scenario(50, 200_000, (1, 3), vec![flow("a", "kernel:cubic", 10)]);
-    s.links.push(Link { name: "narrow".into(), rate_bps: 20_000_000, buffer_bytes: 50_000 });
+    s.links.push(Link::new("narrow", 20_000_000, 50_000));
     let Some(outcome) = measure_or_skip(&s) else { return };
     outcome.run.check().unwrap();
     let [wide, narrow] = outcome.run.summary.links.as_slice() else { panic!("two links") };

@@ -15,11 +15,11 @@ pub(crate) fn ms(ms: u64) -> Duration {
 
 pub(crate) fn flow(cc: &str, rtt_ms: u64, start_ms: u64) -> Flow {
     let name = format!("{cc} {rtt_ms} ms from {start_ms} ms");
-    Flow { name, cc: cc.to_owned(), set: Vec::new(), rtt: ms(rtt_ms), start: ms(start_ms), stop: None }
+    Flow { start: ms(start_ms), ..Flow::new(name, cc, ms(rtt_ms)) }
 }
 
 pub(crate) fn link(rate_mbps: u64, buffer_bytes: u64) -> Link {
-    Link { name: "bottleneck".to_owned(), rate_bps: rate_mbps * 1_000_000, buffer_bytes }
+    Link::new("bottleneck", rate_mbps * 1_000_000, buffer_bytes)
 }
 
 /// Measured from `from_s` to the end.

@@ -20,14 +20,7 @@ pub(crate) fn exclusive() -> MutexGuard<'static, ()> {
 }
 
 pub(crate) fn flow(name: &str, cc: &str, rtt_ms: u64) -> Flow {
-    Flow {
-        name: name.into(),
-        cc: cc.into(),
-        set: Vec::new(),
-        rtt: Duration::from_millis(rtt_ms),
-        start: Duration::ZERO,
-        stop: None,
-    }
+    Flow::new(name, cc, Duration::from_millis(rtt_ms))
 }
 
 /// The run ends with its window.
@@ -44,7 +37,7 @@ pub(crate) fn scenario(
         duration: Duration::from_secs(window_s.1),
         window: (Duration::from_secs(window_s.0), Duration::from_secs(window_s.1)),
         interval: Duration::from_millis(100),
-        links: vec![Link { name: "l".into(), rate_bps: rate_mbps * 1_000_000, buffer_bytes }],
+        links: vec![Link::new("l", rate_mbps * 1_000_000, buffer_bytes)],
         flows,
         hash: String::new(),
     }
