@@ -39,6 +39,7 @@ fn assert_summary(summary: &Value) {
     let link = [
         "backlog_share",
         "drops",
+        "loss_rate",
         "name",
         "queue_delay_mean_ms",
         "queue_delay_p99_ms",

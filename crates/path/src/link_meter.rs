@@ -143,6 +143,8 @@ impl LinkMeter {
         let bits = w.flows.iter().map(|f| f.bytes).sum::<u64>() as f64 * 8.0;
         let possible_bits = rate_bps as f64 * w.length_ns as f64 / SECOND as f64;
         let area = w.flows.iter().map(|f| f.byte_ns).sum::<u128>();
+        let packets = w.flows.iter().map(|f| f.packets).sum::<u64>();
+        let drops = w.flows.iter().map(|f| f.drops).sum::<u64>();
         let share = |f: &Use| if area == 0 { 0.0 } else { f.byte_ns as f64 / area as f64 };
         LinkSummary {
             name: name.to_owned(),
@@ -150,7 +152,8 @@ impl LinkMeter {
             utilization: if possible_bits > 0.0 { bits / possible_bits } else { 0.0 },
             queue_delay_mean_ms: w.wait_mean_ns.map(|ns| ns / 1e6),
             queue_delay_p99_ms: w.wait_p99_ns.map(|ns| ns as f64 / 1e6),
-            drops: w.flows.iter().map(|f| f.drops).sum(),
+            drops,
+            loss_rate: (packets + drops > 0).then(|| drops as f64 / (packets + drops) as f64),
             backlog_share: w.flows.iter().map(share).collect(),
         }
     }
@@ -300,6 +303,7 @@ mod tests {
         assert_eq!(s.queue_delay_mean_ms, Some(2.0));
         assert!((s.queue_delay_p99_ms.unwrap() - 3.0).abs() < 0.01);
         assert_eq!(s.drops, 1);
+        assert_eq!(s.loss_rate, Some(1.0 / 3.0), "two went through");
         assert_eq!((m.packets(0), m.packets(1), m.drops(0), m.drops(1)), (1, 1, 0, 1));
     }
 

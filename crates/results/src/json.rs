@@ -155,6 +155,7 @@ mod tests {
             "queue_delay_mean_ms",
             "queue_delay_p99_ms",
             "drops",
+            "loss_rate",
             "backlog_share",
         ];
         assert_eq!(sorted_keys(&json["links"][0]), sorted(link));

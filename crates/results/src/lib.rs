@@ -102,6 +102,8 @@ pub struct LinkSummary {
     pub queue_delay_p99_ms: Option<f64>,
     /// Packets dropped.
     pub drops: u64,
+    /// Packets dropped over packets dropped or gone through. `null` if there were none.
+    pub loss_rate: Option<f64>,
     /// Each flow's part of the time integral of the backlog, in the scenario's order; zeros if there was none.
     pub backlog_share: Vec<f64>,
 }
@@ -216,6 +218,7 @@ fn sample_summary() -> Summary {
         queue_delay_mean_ms: Some(37.5),
         queue_delay_p99_ms: None,
         drops: 0,
+        loss_rate: Some(0.0),
         backlog_share: vec![0.0625, 0.9375],
     };
     let mut summary = Summary {

@@ -176,6 +176,7 @@ fn summary(shape: &Shape, series: &Series) -> Summary {
         queue_delay_mean_ms: Some(of(&link.queue_delay_ms)),
         queue_delay_p99_ms: Some(of(&link.queue_delay_ms) * 1.4),
         drops: 0,
+        loss_rate: Some(0.0),
         backlog_share: link.backlog_kb.iter().map(|x| of(x) / total).collect(),
     };
     Summary {
