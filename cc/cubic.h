@@ -22,10 +22,7 @@
  *	timeout    everything is forgotten: slow start, then K = 0 from where that ends                section 4.8
  *	idle       the clock stands still                                                              section 5.8
  *
- * Slow start ends at the first sign of a queue rather than at the first loss, by HyStart (Ha and Rhee, "Taming the
- * elephants", Computer Networks 55(9), 2011). Two detectors, either is enough:
- *	ACK train  ACKs that follow each other closely span more than the round trip (half of it, without pacing);
- *	delay      the least of a round's first 8 RTT samples is an eighth above the minimum (4 to 16 ms).
+ * Slow start ends at the first sign of a queue rather than at the first loss: see hystart.h.
  *
  * Behaviour is that of Linux 6.18 net/ipv4/tcp_cubic.c. Where it departs from RFC 9438, so does this file: W_est keeps
  * growing by 0.53 after it has passed the old maximum (the RFC then says 1); the target is not clamped to 1.5 cwnd,
@@ -42,24 +39,23 @@
 #include "contract/maths.h"
 #include "contract/params.h"
 #include "contract/window.h"
+#include "hystart.h"
 
-/*
- * beta and c: RFC 9438 sections 4.6 and 5.1. c below 0.04 is slower than Reno on any path, above 4 a burst.
- * hystart_low_window: below 16 packets a round has too few samples. hystart_ack_delta_us: longest gap in a train.
- */
-#define cubic_parameters(P)                                                                                            \
+/* beta and c: RFC 9438 sections 4.6 and 5.1. c below 0.04 is slower than Reno on any path, above 4 a burst. */
+#define cubic_own_parameters(P)                                                                                        \
 	P(beta, 717, 102, 1023, CC_UNIT_FRACTION, "share of cwnd that is kept at a loss")                              \
 	P(c, 410, 41, 4096, CC_UNIT_FRACTION, "steepness of the curve, packets per second cubed")                      \
 	P(fast_convergence, 1, 0, 1, CC_UNIT_BOOL, "aim below the last maximum when maxima are shrinking")             \
-	P(reno_friendly, 1, 0, 1, CC_UNIT_BOOL, "never grow slower than Reno would")                                   \
-	P(hystart, 1, 0, 1, CC_UNIT_BOOL, "leave slow start before the first loss")                                    \
-	P(hystart_ack_train, 1, 0, 1, CC_UNIT_BOOL, "detect a full pipe by the length of ACK trains")                  \
-	P(hystart_delay, 1, 0, 1, CC_UNIT_BOOL, "detect a queue by the RTT")                                           \
-	P(hystart_low_window_pkts, 16, 2, 100000, CC_UNIT_PKTS, "least cwnd at which slow start may be left")          \
-	P(hystart_ack_delta_us, 2000, 1, 1000000, CC_UNIT_US, "ACKs closer than this belong to one train")
+	P(reno_friendly, 1, 0, 1, CC_UNIT_BOOL, "never grow slower than Reno would")
+#define cubic_parameters(P) cubic_own_parameters(P) hystart_parameters(P, HYSTART_LINUX)
+
+struct cubic_own_params {
+	cubic_own_parameters(CC_PARAM_FIELD)
+};
 
 struct cubic_params {
-	cubic_parameters(CC_PARAM_FIELD)
+	struct cubic_own_params own;
+	struct hystart_params slow_start;
 };
 
 /* Time on the curve is in units of 1/1024 s, so that c * t^3 is a product and a shift. At most 2048 s: t^3 fits. */
@@ -80,22 +76,12 @@ struct cubic_params {
 /* RTT samples within this time after a reduction still see the old queue. [Linux] */
 #define CUBIC_SETTLE_US CC_USEC_PER_SEC
 
-/* HyStart. RTT increase that shows a queue: min_rtt / 8, but 4 to 16 ms; over 8 samples a round. RFC 9406 section 4.3 */
-#define CUBIC_HYSTART_DELAY_LEAST_US 4000u
-#define CUBIC_HYSTART_DELAY_MOST_US  16000u
-#define CUBIC_HYSTART_DELAY_SHIFT    3
-#define CUBIC_HYSTART_SAMPLES	     8u
-/* Leeway of an ACK train for offloads: four bursts at the pacing rate, at most 1 ms. [Linux] */
-#define CUBIC_HYSTART_BURSTS_BYTES (4u * 65536u)
-#define CUBIC_HYSTART_LEEWAY_US	   1000u
-
 struct cubic {
+	struct hystart slow_start;
 	u64 epoch_us;	 /* t = 0; moves on with idle time */
 	u64 update_us;	 /* when the curve was last looked up, */
 	u64 last_ack_us; /* latest ACK */
-	u64 round_us;	 /* HyStart: start of the round, */
-	u64 train_us;	 /* and latest ACK of the train that began with it */
-	struct cubic_params p;
+	struct cubic_own_params p;
 	u32 reno_every_8;     /* packets acknowledged per packet of Reno's growth, over 8 cwnd */
 	u32 update_cwnd_pkts; /* and at which window */
 	u32 w_max_pkts;	      /* where the last loss was; 0: none */
@@ -105,14 +91,8 @@ struct cubic {
 	u32 credit_pkts;      /* acknowledged towards the next one */
 	u32 reno_cwnd_pkts;   /* W_est: what Reno would have by now, */
 	u32 reno_acked_pkts;  /* and acknowledged towards its next packet */
-	u32 min_rtt_us;	      /* CC_NO_RTT: no sample yet */
-	u32 round_min_rtt_us; /* HyStart: least RTT of this round */
-	u32 round_samples;    /* of so many samples, counted up to 8 */
-	u32 round_end_seq;    /* the round ends when this is acknowledged */
-	u32 phase;	      /* enum cc_phase, for onlookers */
 	u8 in_epoch;	      /* the curve is in force */
-	u8 hystart_done;      /* one exit per slow start */
-	u8 reserved[2];	      /* no holes: parity compares bytes */
+	u8 reserved[3];	      /* no holes: parity compares bytes */
 };
 
 /* ---- the curve ---- */
@@ -158,8 +138,9 @@ CC_STAGE void cubic_start_epoch(struct cubic *s, u64 now_us, u32 cwnd_pkts, u32 
 /* W(t) in packets. */
 CC_STAGE u32 cubic_window_pkts(const struct cubic *s, u64 now_us)
 {
-	u64 rtt_us = s->min_rtt_us == CC_NO_RTT ? 0 : s->min_rtt_us;
-	u32 t = cubic_time((now_us > s->epoch_us ? now_us - s->epoch_us : 0) + rtt_us);
+	u32 min_rtt_us = s->slow_start.min_rtt_us;
+	u32 t = cubic_time((now_us > s->epoch_us ? now_us - s->epoch_us : 0) +
+			   (min_rtt_us == CC_NO_RTT ? 0 : min_rtt_us));
 	u64 offset = t < s->k ? s->k - t : t - s->k;
 	u32 rise = cc_saturate_u32(
 		cc_mul_shift(offset * offset * offset, s->p.c, CC_FRACTION_SHIFT + 3 * CUBIC_TIME_SHIFT));
@@ -211,70 +192,7 @@ CC_STAGE void cubic_update(struct cubic *s, u64 now_us, u32 cwnd_pkts, u32 acked
 	s->every_pkts = cc_max_u32(s->every_pkts, CUBIC_EVERY_LEAST);
 }
 
-/* ---- HyStart ---- */
-
-CC_INLINE void cubic_hystart_start_round(struct cubic *s, const struct cc_view *v)
-{
-	s->round_us = v->now_us;
-	s->train_us = v->now_us;
-	s->round_end_seq = v->snd_nxt;
-	s->round_min_rtt_us = CC_NO_RTT;
-	s->round_samples = 0;
-}
-
-CC_STAGE bool cubic_hystart_train_is_long(struct cubic *s, const struct cc_view *v)
-{
-	u64 limit_us = s->min_rtt_us;
-
-	if (v->now_us - s->train_us > s->p.hystart_ack_delta_us)
-		return false;
-	s->train_us = v->now_us;
-	limit_us += cc_min_u64(cc_div((u64)CUBIC_HYSTART_BURSTS_BYTES * CC_USEC_PER_SEC, v->pacing_rate_Bps),
-			       CUBIC_HYSTART_LEEWAY_US);
-	if (!v->paced) /* paced, a window leaves over half a round trip */
-		limit_us >>= 1;
-	return v->now_us - s->round_us > limit_us;
-}
-
-CC_STAGE bool cubic_hystart_delay_is_high(struct cubic *s, u32 rtt_us)
-{
-	u32 slack_us = cc_min_u32(cc_max_u32(s->min_rtt_us >> CUBIC_HYSTART_DELAY_SHIFT, CUBIC_HYSTART_DELAY_LEAST_US),
-				  CUBIC_HYSTART_DELAY_MOST_US);
-
-	s->round_min_rtt_us = cc_min_u32(s->round_min_rtt_us, rtt_us);
-	if (s->round_samples < CUBIC_HYSTART_SAMPLES) {
-		s->round_samples++;
-		return false;
-	}
-	return s->round_min_rtt_us > (u64)s->min_rtt_us + slack_us;
-}
-
-/* Slow start ends here if the pipe is full: ssthresh comes down to cwnd. */
-CC_STAGE void cubic_hystart(struct cubic *s, const struct cc_view *v, struct cc_decision *d, u32 rtt_us)
-{
-	bool full = false;
-
-	if (cc_after(v->snd_una, s->round_end_seq))
-		cubic_hystart_start_round(s, v);
-	if (d->cwnd_pkts < s->p.hystart_low_window_pkts)
-		return;
-	if (s->p.hystart_ack_train)
-		full |= cubic_hystart_train_is_long(s, v);
-	if (s->p.hystart_delay)
-		full |= cubic_hystart_delay_is_high(s, rtt_us);
-	if (!full)
-		return;
-	s->hystart_done = true;
-	d->ssthresh_pkts = d->cwnd_pkts;
-	s->phase = CC_PHASE_AVOIDANCE;
-}
-
 /* ---- the contract ---- */
-
-CC_INLINE void cubic_note_phase(struct cubic *s, const struct cc_decision *d)
-{
-	s->phase = cc_in_slow_start(d) ? CC_PHASE_SLOW_START : CC_PHASE_AVOIDANCE;
-}
 
 CC_STAGE void cubic_on_ack(struct cubic *s, const struct cc_view *v, struct cc_decision *d)
 {
@@ -282,13 +200,12 @@ CC_STAGE void cubic_on_ack(struct cubic *s, const struct cc_view *v, struct cc_d
 
 	if (!cc_window_is_used(v, d))
 		return;
-	if (cc_in_slow_start(d))
-		acked_pkts = cc_slow_start(d, acked_pkts);
+	acked_pkts = hystart_grow(&s->slow_start, v, d, acked_pkts);
 	if (acked_pkts) {
 		cubic_update(s, v->now_us, d->cwnd_pkts, acked_pkts);
 		cc_additive_increase(d, &s->credit_pkts, s->every_pkts, acked_pkts);
 	}
-	cubic_note_phase(s, d);
+	hystart_note_window(&s->slow_start, d);
 }
 
 /* Every ACK: the minimum RTT, and whether slow start is over. */
@@ -299,9 +216,7 @@ CC_STAGE void cubic_on_sample(struct cubic *s, const struct cc_view *v, struct c
 	s->last_ack_us = v->now_us;
 	if (v->rtt_us < 0 || (s->in_epoch && v->now_us < s->epoch_us + CUBIC_SETTLE_US))
 		return;
-	s->min_rtt_us = cc_min_u32(s->min_rtt_us, rtt_us);
-	if (s->p.hystart && !s->hystart_done && cc_in_slow_start(d))
-		cubic_hystart(s, v, d, rtt_us);
+	hystart_on_rtt(&s->slow_start, v, d, rtt_us);
 }
 
 CC_STAGE void cubic_on_reduce(struct cubic *s, const struct cc_view *v, struct cc_decision *d)
@@ -313,14 +228,13 @@ CC_STAGE void cubic_on_reduce(struct cubic *s, const struct cc_view *v, struct c
 	s->credit_pkts = 0;
 	s->w_max_pkts = shrinking ? cc_fraction_of(cwnd, CC_FRACTION_UNIT + s->p.beta) / 2 : cwnd;
 	d->ssthresh_pkts = cc_max_u32(cc_fraction_of(cwnd, s->p.beta), CC_MIN_SSTHRESH_PKTS);
-	s->phase = CC_PHASE_AVOIDANCE;
+	hystart_enter(&s->slow_start, CC_PHASE_AVOIDANCE);
 }
 
 /* Forget the path. */
 CC_STAGE void cubic_reset(struct cubic *s, const struct cc_view *v)
 {
 	s->in_epoch = false;
-	s->hystart_done = false;
 	s->update_us = 0;
 	s->update_cwnd_pkts = 0;
 	s->w_max_pkts = 0;
@@ -330,8 +244,7 @@ CC_STAGE void cubic_reset(struct cubic *s, const struct cc_view *v)
 	s->credit_pkts = 0;
 	s->reno_cwnd_pkts = 0;
 	s->reno_acked_pkts = 0;
-	s->min_rtt_us = CC_NO_RTT;
-	cubic_hystart_start_round(s, v);
+	hystart_reset(&s->slow_start, v);
 }
 
 CC_STAGE void cubic_on_event(struct cubic *s, u32 event, const struct cc_view *v, struct cc_decision *d)
@@ -346,7 +259,7 @@ CC_STAGE void cubic_on_event(struct cubic *s, u32 event, const struct cc_view *v
 	case CC_EVENT_CA_STATE:
 		if (v->ca_state == CC_CA_LOSS) {
 			cubic_reset(s, v);
-			s->phase = CC_PHASE_SLOW_START;
+			hystart_enter(&s->slow_start, CC_PHASE_SLOW_START);
 		}
 		break;
 	case CC_EVENT_RESTART: /* time in which nothing was sent is no time on the curve */
@@ -363,20 +276,21 @@ CC_STAGE void cubic_on_event(struct cubic *s, u32 event, const struct cc_view *v
 
 CC_STAGE void cubic_init(struct cubic *s, const struct cubic_params *p, const struct cc_view *v, struct cc_decision *d)
 {
-	s->p = *p;
-	s->reno_every_8 = (u32)cc_div(8 * (CC_FRACTION_UNIT + p->beta) / 3, CC_FRACTION_UNIT - p->beta);
+	s->p = p->own;
+	s->slow_start.p = p->slow_start;
+	s->reno_every_8 = (u32)cc_div(8 * (CC_FRACTION_UNIT + s->p.beta) / 3, CC_FRACTION_UNIT - s->p.beta);
 	s->last_ack_us = v->now_us;
 	cubic_reset(s, v);
-	cubic_note_phase(s, d);
+	hystart_note_window(&s->slow_start, d);
 }
 
 CC_INLINE void cubic_observe(const struct cubic *s, struct cc_observation *o)
 {
 	o->bw_Bps = 0;
-	o->min_rtt_us = s->min_rtt_us;
+	o->min_rtt_us = s->slow_start.min_rtt_us;
 	o->pacing_gain_256 = 0;
 	o->cwnd_gain_256 = 0;
-	o->phase = s->phase;
+	o->phase = s->slow_start.phase;
 }
 
 #endif

@@ -9,7 +9,7 @@
  *   spurious     undo              cwnd = max(cwnd, cwnd before the reduction)             RFC 3522, RFC 4015
  *
  * What the host does and this file does not: which packets are lost (RACK), how cwnd falls to ssthresh (PRR), one
- * packet after an RTO, restart after idle. Departures: as Linux, ssthresh derives from cwnd where the RFC says
+ * packet after an RTO, restart after idle. Slow start may end before the first loss, see hystart.h. Departures: as Linux, ssthresh derives from cwnd where the RFC says
  * FlightSize (the growth test below keeps cwnd near what is in flight), packets are counted instead of bytes, and
  * an ACK grows slow start by all it acknowledges, not by two segments at most (RFC 3465 L=2): GRO and ACK
  * thinning would otherwise throttle it.
@@ -21,69 +21,73 @@
 #include "contract/maths.h"
 #include "contract/params.h"
 #include "contract/window.h"
+#include "hystart.h"
 
 /* beta: 1/2, RFC 5681 equation 4; RFC 8511 allows 0.8 for ECN, the range leaves room to try. */
-#define reno_parameters(P) P(beta, 512, 102, 1023, CC_UNIT_FRACTION, "share of cwnd that is kept at a loss")
+#define reno_parameters(P)                                                                                             \
+	P(beta, 512, 102, 1023, CC_UNIT_FRACTION, "share of cwnd that is kept at a loss")                              \
+	hystart_parameters(P, HYSTART_NONE)
 
 struct reno_params {
-	reno_parameters(CC_PARAM_FIELD)
+	u32 beta;
+	struct hystart_params slow_start;
 };
 
 struct reno {
-	struct reno_params p;
+	struct hystart slow_start;
+	u32 beta;
 	u32 credit_pkts; /* acknowledged towards the next additive increase */
-	u32 phase;	 /* enum cc_phase, for onlookers */
 };
-
-CC_INLINE void reno_note_phase(struct reno *s, const struct cc_decision *d)
-{
-	s->phase = cc_in_slow_start(d) ? CC_PHASE_SLOW_START : CC_PHASE_AVOIDANCE;
-}
 
 CC_INLINE void reno_init(struct reno *s, const struct reno_params *p, const struct cc_view *v, struct cc_decision *d)
 {
-	(void)v;
-	s->p = *p;
+	s->slow_start.p = p->slow_start;
+	s->beta = p->beta;
 	s->credit_pkts = 0;
-	reno_note_phase(s, d);
+	hystart_reset(&s->slow_start, v);
+	hystart_note_window(&s->slow_start, d);
 }
 
 CC_INLINE void reno_on_ack(struct reno *s, const struct cc_view *v, struct cc_decision *d)
 {
-	u32 acked_pkts = v->acked_pkts;
+	u32 acked_pkts;
 
 	if (!cc_window_is_used(v, d))
 		return;
-	if (cc_in_slow_start(d))
-		acked_pkts = cc_slow_start(d, acked_pkts);
+	acked_pkts = hystart_grow(&s->slow_start, v, d, v->acked_pkts);
 	if (acked_pkts)
 		cc_additive_increase(d, &s->credit_pkts, d->cwnd_pkts, acked_pkts);
-	reno_note_phase(s, d);
+	hystart_note_window(&s->slow_start, d);
 }
 
 CC_INLINE u32 reno_ssthresh(const struct reno *s, u32 cwnd_pkts)
 {
-	return cc_max_u32(cc_fraction_of(cwnd_pkts, s->p.beta), CC_MIN_SSTHRESH_PKTS);
+	return cc_max_u32(cc_fraction_of(cwnd_pkts, s->beta), CC_MIN_SSTHRESH_PKTS);
 }
 
 CC_INLINE void reno_on_event(struct reno *s, u32 event, const struct cc_view *v, struct cc_decision *d)
 {
 	switch (event) {
+	case CC_EVENT_SAMPLE:
+		if (v->rtt_us >= 0)
+			hystart_on_rtt(&s->slow_start, v, d, cc_max_u32((u32)v->rtt_us, 1));
+		break;
 	case CC_EVENT_REDUCE:
 		s->credit_pkts = 0;
 		d->ssthresh_pkts = reno_ssthresh(s, v->cwnd_pkts);
-		s->phase = CC_PHASE_AVOIDANCE;
+		hystart_enter(&s->slow_start, CC_PHASE_AVOIDANCE);
 		break;
 	case CC_EVENT_CA_STATE:
 		if (v->ca_state == CC_CA_LOSS) {
 			s->credit_pkts = 0;
-			s->phase = CC_PHASE_SLOW_START;
+			hystart_reset(&s->slow_start, v);
+			hystart_enter(&s->slow_start, CC_PHASE_SLOW_START);
 		}
 		break;
 	case CC_EVENT_UNDO:
 		d->cwnd_pkts = cc_max_u32(v->cwnd_pkts, v->prior_cwnd_pkts);
 		break;
-	default: /* nothing to learn from an RTT sample or from idle time */
+	default: /* nothing to learn from idle time */
 		break;
 	}
 }
@@ -94,7 +98,7 @@ CC_INLINE void reno_observe(const struct reno *s, struct cc_observation *o)
 	o->min_rtt_us = CC_NO_RTT;
 	o->pacing_gain_256 = 0;
 	o->cwnd_gain_256 = 0;
-	o->phase = s->phase;
+	o->phase = s->slow_start.phase;
 }
 
 #endif

@@ -181,7 +181,8 @@ enum cc_kind {
 	X(PROBE_RTT)                                                                                                   \
 	X(SLOW_START)                                                                                                  \
 	X(AVOIDANCE)                                                                                                   \
-	X(FIXED)
+	X(FIXED)                                                                                                       \
+	X(CONSERVATIVE_SLOW_START)
 #define CC_PHASE_ENUM(name) CC_PHASE_##name,
 enum cc_phase { CC_PHASES(CC_PHASE_ENUM) CC_PHASE_COUNT };
 

@@ -89,6 +89,8 @@ phases! {
     Avoidance = "AVOIDANCE",
     /// A window or rate that does not react.
     Fixed = "FIXED",
+    /// Slow start that suspects a queue and goes on at a quarter of the pace to make sure (HyStart++, RFC 9406).
+    ConservativeSlowStart = "CONSERVATIVE_SLOW_START",
 }
 
 impl Phase {

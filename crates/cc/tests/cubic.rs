@@ -277,10 +277,10 @@ fn a_gap_breaks_an_ack_train() {
 
 #[test]
 fn hystart_and_its_detectors_can_be_switched_off() {
-    for off in ["hystart", "hystart_delay"] {
-        let mut f = slow_start(50, true, &[(off, "off")]);
+    for (name, off) in [("hystart", "0"), ("hystart_delay", "off")] {
+        let mut f = slow_start(50, true, &[(name, off)]);
         f.times(20, sample(ms(150)));
-        assert_eq!(f.ssthresh(), INFINITE, "{off}");
+        assert_eq!(f.ssthresh(), INFINITE, "{name}");
     }
     assert_eq!(train(&mut slow_start(50, true, &[("hystart_ack_train", "off")]), ms(150)), INFINITE);
 }

@@ -6,7 +6,7 @@ use fairpace_results::{
     Cost, FlowSeries, FlowSummary, LinkSeries, LinkSummary, Run, SCHEMA, ScenarioId, Series, Summary,
 };
 
-pub(crate) const PHASES: [&str; 10] = [
+pub(crate) const PHASES: [&str; 11] = [
     "STARTUP",
     "DRAIN",
     "PROBE_BW_UP",
@@ -17,6 +17,7 @@ pub(crate) const PHASES: [&str; 10] = [
     "SLOW_START",
     "AVOIDANCE",
     "FIXED",
+    "CONSERVATIVE_SLOW_START",
 ];
 
 /// A small deterministic generator of noise in -1..1 (an LCG with Knuth's constants).

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
+/*
+ * HyStart and HyStart++: slow start ends at the first sign of a queue, not at the first loss. Not an algorithm, but the slow
+ * start of those that are driven by loss.
+ *
+ * Slow start doubles the window each round, so that it overshoots by up to a whole window: as much is lost at once. The
+ * RTT tells earlier. A round lasts until what was next to send at its beginning has been acknowledged.
+ *
+ * HyStart (Ha and Rhee, "Taming the elephants", Computer Networks 55(9), 2011), as Linux has it, leaves for good
+ * (ssthresh = cwnd) when one of two detectors says so:
+ *	ACK train  ACKs that follow each other closely span more than the round trip (half of it, without pacing);
+ *	delay      the least of a round's first 8 RTT samples is an eighth above the minimum (4 to 16 ms).
+ * A round of jitter is a queue to it, and then the climb is long.
+ *
+ * HyStart++ (RFC 9406) has the second only, compares a round with the round before, and makes sure before it leaves:
+ *
+ *	            least RTT of a round >= that of the last + an eighth (4 to 16 ms)
+ *	SLOW_START ------------------------------------------------------------------> CONSERVATIVE_SLOW_START (CSS)
+ *	cwnd += acked    <--------------------------------------------------------     cwnd += acked / 4
+ *	            least RTT of a round < that which led here: it was jitter             |  5 rounds later
+ *	                                                                                  v  ssthresh = cwnd
+ *	                                                                               AVOIDANCE
+ *
+ * It acts in the first slow start only, as long as there is no ssthresh; later ones know where to end (section 4.3). Without
+ * pacing an ACK counts for 8 packets at most. Departure: the RTT is looked at before the window grows, not after.
+ */
+#ifndef CC_HYSTART_H
+#define CC_HYSTART_H
+
+#include "contract/contract.h"
+#include "contract/maths.h"
+#include "contract/params.h"
+#include "contract/window.h"
+
+/* How slow start ends before the first loss. */
+#define HYSTART_NONE	  0u
+#define HYSTART_LINUX	  1u
+#define HYSTART_PLUS_PLUS 2u
+
+/*
+ * low_window: below 16 packets a round has too few samples for Linux's detectors. ack_delta: longest gap in a train. [Linux]
+ * css_growth_divisor, css_rounds: RFC 9406 section 4.3, which wants a divisor of at least 2.
+ */
+#define hystart_parameters(P, kind)                                                                                    \
+	P(hystart, kind, 0, 2, CC_UNIT_COUNT,                                                                          \
+	  "what ends slow start before the first loss; 0: nothing, 1: HyStart as in Linux, 2: HyStart++")              \
+	P(hystart_ack_train, 1, 0, 1, CC_UNIT_BOOL, "HyStart: detect a full pipe by the length of ACK trains")         \
+	P(hystart_delay, 1, 0, 1, CC_UNIT_BOOL, "HyStart: detect a queue by the RTT")                                  \
+	P(hystart_low_window_pkts, 16, 2, 100000, CC_UNIT_PKTS, "HyStart: least cwnd at which slow start may be left") \
+	P(hystart_ack_delta_us, 2000, 1, 1000000, CC_UNIT_US, "HyStart: ACKs closer than this belong to one train")    \
+	P(css_growth_divisor, 4, 2, 16, CC_UNIT_COUNT, "HyStart++: packets acknowledged per packet of growth in CSS")  \
+	P(css_rounds, 5, 1, 100, CC_UNIT_ROUNDS, "HyStart++: rounds in CSS before slow start is left")
+
+struct hystart_params {
+	hystart_parameters(CC_PARAM_FIELD, HYSTART_NONE)
+};
+
+/* RTT increase that shows a queue: an eighth, but 4 to 16 ms; over 8 samples a round. RFC 9406 section 4.3 */
+#define HYSTART_DELAY_LEAST_US 4000u
+#define HYSTART_DELAY_MOST_US  16000u
+#define HYSTART_DELAY_SHIFT    3
+#define HYSTART_SAMPLES	       8u
+/* L: packets that an ACK counts for at most, without pacing. RFC 9406 section 4.3 */
+#define HYSTART_ACK_MOST_PKTS 8u
+/* Leeway of an ACK train for offloads: four bursts at the pacing rate, at most 1 ms. [Linux] */
+#define HYSTART_BURSTS_BYTES (4u * 65536u)
+#define HYSTART_LEEWAY_US    1000u
+
+struct hystart {
+	u64 round_us; /* start of the round, */
+	u64 train_us; /* and latest ACK of the train that began with it */
+	struct hystart_params p;
+	u32 phase;		   /* enum cc_phase: SLOW_START, CONSERVATIVE_SLOW_START or AVOIDANCE */
+	u32 min_rtt_us;		   /* since the path was forgotten; CC_NO_RTT: no sample yet */
+	u32 round_min_rtt_us;	   /* least RTT of this round */
+	u32 round_samples;	   /* of so many samples, counted up to 8 */
+	u32 round_end_seq;	   /* the round ends when this is acknowledged */
+	u32 last_round_min_rtt_us; /* least RTT of the round before */
+	u32 css_rtt_us;		   /* round_min_rtt_us that led to CSS */
+	u32 css_credit_pkts;	   /* acknowledged in CSS towards the next packet of growth */
+	u8 css_rounds;
+	u8 done;	/* HyStart: one exit per slow start */
+	u8 reserved[2]; /* no holes: parity compares bytes */
+};
+
+/* ---- the phase ---- */
+
+/* CSS interrupts slow start; anything else may follow anything: a timeout, idle time and an undo restart slow start. */
+CC_INLINE void hystart_enter(struct hystart *s, u32 phase)
+{
+	CC_CHECK(phase != CC_PHASE_CONSERVATIVE_SLOW_START || s->phase == CC_PHASE_SLOW_START,
+		 "hystart: CSS may follow slow start only");
+	s->phase = phase;
+}
+
+/* After the window or ssthresh has changed. */
+CC_INLINE void hystart_note_window(struct hystart *s, const struct cc_decision *d)
+{
+	if (!cc_in_slow_start(d))
+		hystart_enter(s, CC_PHASE_AVOIDANCE);
+	else if (s->phase != CC_PHASE_CONSERVATIVE_SLOW_START)
+		hystart_enter(s, CC_PHASE_SLOW_START);
+}
+
+/* Slow start is over: the pipe is full. */
+CC_INLINE void hystart_leave(struct hystart *s, struct cc_decision *d)
+{
+	d->ssthresh_pkts = d->cwnd_pkts;
+	hystart_enter(s, CC_PHASE_AVOIDANCE);
+}
+
+/* ---- rounds ---- */
+
+CC_INLINE void hystart_start_round(struct hystart *s, const struct cc_view *v)
+{
+	s->round_us = v->now_us;
+	s->train_us = v->now_us;
+	s->round_end_seq = v->snd_nxt;
+	s->last_round_min_rtt_us = s->round_min_rtt_us;
+	s->round_min_rtt_us = CC_NO_RTT;
+	s->round_samples = 0;
+}
+
+/* Has the RTT of this round, as far as it is known, risen above this one? */
+CC_INLINE u64 hystart_risen_us(u32 rtt_us)
+{
+	return (u64)rtt_us +
+	       cc_min_u32(cc_max_u32(rtt_us >> HYSTART_DELAY_SHIFT, HYSTART_DELAY_LEAST_US), HYSTART_DELAY_MOST_US);
+}
+
+/* ---- HyStart ---- */
+
+CC_STAGE bool hystart_train_is_long(struct hystart *s, const struct cc_view *v)
+{
+	u64 limit_us = s->min_rtt_us;
+
+	if (v->now_us - s->train_us > s->p.hystart_ack_delta_us)
+		return false;
+	s->train_us = v->now_us;
+	limit_us +=
+		cc_min_u64(cc_div((u64)HYSTART_BURSTS_BYTES * CC_USEC_PER_SEC, v->pacing_rate_Bps), HYSTART_LEEWAY_US);
+	if (!v->paced) /* paced, a window leaves over half a round trip */
+		limit_us >>= 1;
+	return v->now_us - s->round_us > limit_us;
+}
+
+CC_STAGE bool hystart_delay_is_high(struct hystart *s, u32 rtt_us)
+{
+	s->round_min_rtt_us = cc_min_u32(s->round_min_rtt_us, rtt_us);
+	if (s->round_samples < HYSTART_SAMPLES) {
+		s->round_samples++;
+		return false;
+	}
+	return s->round_min_rtt_us > hystart_risen_us(s->min_rtt_us);
+}
+
+CC_STAGE void hystart_detect(struct hystart *s, const struct cc_view *v, struct cc_decision *d, u32 rtt_us)
+{
+	bool full = false;
+
+	if (s->done)
+		return;
+	if (cc_after(v->snd_una, s->round_end_seq))
+		hystart_start_round(s, v);
+	if (d->cwnd_pkts < s->p.hystart_low_window_pkts)
+		return;
+	if (s->p.hystart_ack_train)
+		full |= hystart_train_is_long(s, v);
+	if (s->p.hystart_delay)
+		full |= hystart_delay_is_high(s, rtt_us);
+	if (!full)
+		return;
+	s->done = true;
+	hystart_leave(s, d);
+}
+
+/* ---- HyStart++ ---- */
+
+/* The first slow start of a connection: nothing has set ssthresh yet. */
+CC_INLINE bool hystart_plus_acts(const struct hystart *s, const struct cc_decision *d)
+{
+	return s->p.hystart == HYSTART_PLUS_PLUS && d->ssthresh_pkts >= CC_INFINITE;
+}
+
+CC_INLINE void hystart_enter_css(struct hystart *s)
+{
+	hystart_enter(s, CC_PHASE_CONSERVATIVE_SLOW_START);
+	s->css_rtt_us = s->round_min_rtt_us;
+	s->css_rounds = 0;
+	s->css_credit_pkts = 0;
+}
+
+/* RFC 9406 section 4.2. The round in which CSS begins is the first of its rounds. */
+CC_STAGE void hystart_plus_detect(struct hystart *s, const struct cc_view *v, struct cc_decision *d, u32 rtt_us)
+{
+	bool in_css = s->phase == CC_PHASE_CONSERVATIVE_SLOW_START;
+
+	if (cc_after(v->snd_una, s->round_end_seq)) {
+		hystart_start_round(s, v);
+		if (in_css && ++s->css_rounds >= s->p.css_rounds) {
+			hystart_leave(s, d);
+			return;
+		}
+	}
+	s->round_min_rtt_us = cc_min_u32(s->round_min_rtt_us, rtt_us);
+	s->round_samples = cc_min_u32(s->round_samples + 1, HYSTART_SAMPLES);
+	if (s->round_samples < HYSTART_SAMPLES)
+		return;
+	if (in_css && s->round_min_rtt_us < s->css_rtt_us)
+		hystart_enter(s, CC_PHASE_SLOW_START);
+	else if (!in_css && s->last_round_min_rtt_us != CC_NO_RTT &&
+		 s->round_min_rtt_us >= hystart_risen_us(s->last_round_min_rtt_us))
+		hystart_enter_css(s);
+}
+
+/* ---- for the algorithms ---- */
+
+/* The path is forgotten. */
+CC_INLINE void hystart_reset(struct hystart *s, const struct cc_view *v)
+{
+	s->done = false;
+	s->min_rtt_us = CC_NO_RTT;
+	s->round_min_rtt_us = CC_NO_RTT;
+	hystart_start_round(s, v);
+}
+
+/* A sample of the RTT, before the window grows. */
+CC_STAGE void hystart_on_rtt(struct hystart *s, const struct cc_view *v, struct cc_decision *d, u32 rtt_us)
+{
+	s->min_rtt_us = cc_min_u32(s->min_rtt_us, rtt_us);
+	if (!cc_in_slow_start(d))
+		return;
+	if (s->p.hystart == HYSTART_LINUX)
+		hystart_detect(s, v, d, rtt_us);
+	else if (hystart_plus_acts(s, d))
+		hystart_plus_detect(s, v, d, rtt_us);
+}
+
+/* The window grows by slow start, up to ssthresh. Returns the ACKs left over. */
+CC_STAGE u32 hystart_grow(struct hystart *s, const struct cc_view *v, struct cc_decision *d, u32 acked_pkts)
+{
+	if (!cc_in_slow_start(d))
+		return acked_pkts;
+	if (hystart_plus_acts(s, d) && !v->paced)
+		acked_pkts = cc_min_u32(acked_pkts, HYSTART_ACK_MOST_PKTS);
+	if (s->phase == CC_PHASE_CONSERVATIVE_SLOW_START) {
+		u64 credit = (u64)s->css_credit_pkts + acked_pkts;
+		u64 growth = cc_div(credit, s->p.css_growth_divisor);
+
+		s->css_credit_pkts = (u32)(credit - growth * s->p.css_growth_divisor);
+		acked_pkts = (u32)growth;
+	}
+	return cc_slow_start(d, acked_pkts);
+}
+
+#endif
