@@ -167,7 +167,8 @@ fn a_loss_in_css_is_a_loss() {
 #[test]
 fn without_pacing_an_ack_counts_for_eight_packets_at_most() {
     for algorithm in ALGORITHMS {
-        for (paced, hystart, growth) in [(false, "2", 8), (true, "2", 20), (false, "0", 20), (false, "1", 20)] {
+        for (paced, hystart, growth) in [(false, "2", 8), (true, "2", 20), (false, "0", 20), (false, "1", 20)]
+        {
             let mut f = flow(algorithm, &[("hystart", hystart)]);
             f.view.paced = paced;
             f.on(ack(20).rtt(ms(100)));
