@@ -35,7 +35,9 @@ typedef uint32_t __wsum;
 #define FLAG_ECE		0x40 /* cong_control's flag: this ACK carries ECE */
 #define SK_PACING_NONE		0
 #define SK_PACING_NEEDED	1
-#define CA_EVENT_TX_START	0 /* enum tcp_ca_event before 7.1 */
+#define CA_EVENT_TX_START	0    /* enum tcp_ca_event before 7.1 */
+#define CA_ACK_ECE		4    /* in_ack_event's flag */
+#define TCP_ECN_MODE_ANY	0x11 /* ecn_flags: RFC 3168 or (from 6.18) accurate ECN was agreed on */
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -64,6 +66,11 @@ struct minmax {
 	struct minmax_sample s[3];
 };
 
+struct tcp_sack_block {
+	u32 start_seq;
+	u32 end_seq;
+};
+
 struct tcp_sock {
 	struct inet_connection_sock inet_conn;
 	u32 mss_cache;
@@ -89,17 +96,25 @@ struct tcp_sock {
 	u64 tcp_clock_cache;
 	struct minmax rtt_min;
 	u8 is_cwnd_limited : 1;
+	u8 tlp_retrans : 1;
+	u8 ecn_flags;
+	u32 tlp_high_seq;
+	u32 delivered_ce;
+	struct tcp_sack_block recv_sack_cache[4]; /* the last ACK's, in order, at the end */
 };
 
 struct rate_sample {
 	u32 prior_delivered;
 	s32 delivered;
+	s32 delivered_ce;
 	long interval_us;
 	long rtt_us;
 	int losses;
 	u32 acked_sacked;
 	u32 prior_in_flight;
+	u32 last_end_seq;
 	bool is_app_limited;
+	bool is_retrans;
 	bool is_ack_delayed;
 };
 
@@ -117,6 +132,7 @@ struct tcp_congestion_ops {
 	void (*set_state)(struct sock *sk, u8 new_state);
 	void (*cwnd_event)(struct sock *sk, u32 event);
 	void (*cwnd_event_tx_start)(struct sock *sk); /* 7.1 */
+	void (*in_ack_event)(struct sock *sk, u32 flags);
 	void (*pkts_acked)(struct sock *sk, const struct ack_sample *sample);
 	void (*cong_control)(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs);
 	u32 (*undo_cwnd)(struct sock *sk);

@@ -15,6 +15,9 @@
  * kernel's BTF asks for.
  */
 #include "shim.h"
+#if CC_TRACKS
+#include "sends.h"
+#endif
 
 #define CC_PASTE_(a, b)					a##b
 #define CC_PASTE(a, b)					CC_PASTE_(a, b)
@@ -55,6 +58,11 @@ struct cc_flow {
 	struct cc_view view;
 	struct cc_decision decision;
 	struct CC_NAME CC_NAME;
+#if CC_TRACKS
+	u32 probe_seq; /* during an ACK: tlp_high_seq as it was before, if the probe was an old packet; else 0 */
+	u32 is_ece;    /* bool, likewise: the ACK echoes congestion */
+	struct cc_sends sends;
+#endif
 };
 struct {
 	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
@@ -63,9 +71,19 @@ struct {
 	__type(value, struct cc_flow);
 } CC_FLOWS SEC(".maps");
 
+/* What begins as zeros: all but the ring, which has a start of its own. */
+#if CC_TRACKS
+#define CC_FLOW_HEAD_BYTES __builtin_offsetof(struct cc_flow, sends)
+#else
+#define CC_FLOW_HEAD_BYTES sizeof(struct cc_flow)
+#endif
+
 static __always_inline void cc_look(struct sock *sk, struct cc_flow *flow)
 {
 	cc_fill_connection(&flow->view, &flow->decision, cc_tcp_sock(sk));
+#if CC_TRACKS
+	cc_fill_ecn(&flow->view, cc_tcp_sock(sk));
+#endif
 }
 
 static __always_inline void cc_act(struct sock *sk, const struct cc_flow *flow)
@@ -95,8 +113,11 @@ static __noinline struct cc_flow *cc_adopt(struct sock *sk)
 
 	if (!flow)
 		return NULL;
-	__builtin_memset(flow, 0, sizeof(*flow));
+	__builtin_memset(flow, 0, CC_FLOW_HEAD_BYTES);
 	cc_look(sk, flow);
+#if CC_TRACKS
+	cc_sends_start(&flow->sends, &flow->view);
+#endif
 	flow->view.random = bpf_get_prandom_u32();
 	flow->since_us = flow->view.now_us;
 	CC_FN(init)(&flow->CC_NAME, cc_params(), &flow->view, &flow->decision);
@@ -113,6 +134,43 @@ static __always_inline struct cc_flow *cc_flow(struct sock *sk)
 	return flow ? flow : cc_adopt(sk);
 }
 
+#if CC_TRACKS
+
+/*
+ * Tells of packets marked lost since the last time. Runs in each hook that may be the first to see it: on an ACK
+ * reductions and changes of state come before cong_control, and timers mark losses between ACKs. `rs` is NULL outside
+ * of cong_control.
+ */
+static __noinline void cc_tell_losses(struct sock *sk, struct cc_flow *flow, const struct rate_sample *rs)
+{
+	const struct tcp_sock *tp = cc_tcp_sock(sk);
+	struct cc_view *v = &flow->view;
+	u32 end_seq = cc_last_lost_end(tp);
+
+	if (tp->lost == flow->sends.lost_pkts)
+		return;
+	cc_look(sk, flow);
+	if (rs) {
+		cc_fill_sampled_packet(v, rs);
+	} else {
+		struct cc_sends_entry before = {
+			.delivered_pkts = flow->sends.delivered_pkts,
+			.lost_pkts = flow->sends.lost_pkts,
+			.inflight_pkts = v->inflight_pkts + (v->delivered_pkts - flow->sends.delivered_pkts) +
+					 (v->lost_pkts - flow->sends.lost_pkts),
+			.snd_nxt = v->snd_nxt,
+		};
+
+		v->is_app_limited = v->app_limited;
+		cc_sends_note(&flow->sends, &before, v->cwnd_pkts);
+	}
+	cc_sends_lost(&flow->sends, v, end_seq, rs && rs->is_retrans);
+	CC_FN(on_event)(&flow->CC_NAME, CC_EVENT_LOST, v, &flow->decision);
+	cc_act(sk, flow);
+}
+
+#endif
+
 /* Tells the algorithm, and carries out what it decides. NULL: the flow has no state. */
 static __always_inline struct cc_flow *cc_event(struct sock *sk, u32 event)
 {
@@ -120,11 +178,28 @@ static __always_inline struct cc_flow *cc_event(struct sock *sk, u32 event)
 
 	if (!flow)
 		return NULL;
+#if CC_TRACKS
+	if (event == CC_EVENT_REDUCE)
+		cc_tell_losses(sk, flow, NULL);
+#endif
 	cc_look(sk, flow);
 	CC_FN(on_event)(&flow->CC_NAME, event, &flow->view, &flow->decision);
 	cc_act(sk, flow);
 	return flow;
 }
+
+#if CC_TRACKS
+
+/*
+ * The ACK shows that only one of the last packet and of its repetition as a tail loss probe arrived (RFC 8985 section
+ * 7.4.2). Linux has then forgotten the probe and goes to CWR; only congestion marks do that else during an ACK.
+ */
+static __always_inline bool cc_probe_has_repaired(const struct cc_flow *flow, const struct tcp_sock *tp, u8 new_state)
+{
+	return new_state == CC_CA_CWR && flow->probe_seq && !tp->tlp_high_seq && cc_after(tp->snd_una, flow->probe_seq);
+}
+
+#endif
 
 /* ---- hooks that all algorithms have ---- */
 
@@ -159,6 +234,13 @@ void BPF_PROG(set_state, struct sock *sk, u8 new_state)
 
 	if (!flow)
 		return;
+#if CC_TRACKS
+	cc_tell_losses(sk, flow, NULL);
+	if (cc_probe_has_repaired(flow, cc_tcp_sock(sk), new_state)) {
+		flow->probe_seq = 0;
+		cc_event(sk, CC_EVENT_PROBE_REPAIRED);
+	}
+#endif
 	cc_look(sk, flow);
 	flow->view.ca_state = new_state;
 	CC_FN(on_event)(&flow->CC_NAME, CC_EVENT_CA_STATE, &flow->view, &flow->decision);
@@ -179,6 +261,54 @@ void BPF_PROG(cwnd_event_tx_start, struct sock *sk) { cc_event(sk, CC_EVENT_REST
 
 /* ---- hooks of an algorithm that owns cwnd ---- */
 
+#if CC_TRACKS
+
+/* The part of this ACK's view that takes the ring, after the losses have been told. */
+static __always_inline void cc_track_ack(struct sock *sk, struct cc_flow *flow, const struct rate_sample *rs)
+{
+	const struct tcp_sock *tp = cc_tcp_sock(sk);
+	struct cc_sends_entry before = {
+		.delivered_pkts = tp->delivered - rs->acked_sacked,
+		.lost_pkts = tp->lost - (u32)rs->losses,
+		.inflight_pkts = rs->prior_in_flight,
+		.snd_nxt = tp->snd_nxt,
+	};
+
+	cc_sends_note(&flow->sends, &before, tp->snd_cwnd);
+	flow->sends.delivered_pkts = tp->delivered;
+	cc_tell_losses(sk, flow, rs);
+}
+
+static __always_inline void cc_fill_tracked(struct cc_flow *flow, const struct tcp_sock *tp,
+					    const struct rate_sample *rs)
+{
+	struct cc_view *v = &flow->view;
+
+	v->is_probe_ack = flow->probe_seq && tp->tlp_high_seq == flow->probe_seq && tp->snd_una == flow->probe_seq;
+	flow->probe_seq = 0;
+	flow->is_ece = 0;
+	if (v->sample_delivered_pkts < 0)
+		return;
+	v->sample_delivered_ce_pkts = (u32)rs->delivered_ce;
+	cc_fill_sampled_packet(v, rs);
+	cc_sends_sample(&flow->sends, v, rs->is_retrans);
+}
+
+/* On every ACK, before Linux looks at tail loss probes and losses. */
+SEC("struct_ops")
+void BPF_PROG(in_ack_event, struct sock *sk, u32 flags)
+{
+	const struct tcp_sock *tp = cc_tcp_sock(sk);
+	struct cc_flow *flow = cc_flow(sk);
+
+	if (!flow)
+		return;
+	flow->probe_seq = BPF_CORE_READ_BITFIELD(tp, tlp_retrans) ? tp->tlp_high_seq : 0;
+	flow->is_ece = (flags & CA_ACK_ECE) != 0;
+}
+
+#endif
+
 static __always_inline void cc_control(struct sock *sk, const struct rate_sample *rs, bool is_ece)
 {
 	struct cc_flow *flow = cc_flow(sk);
@@ -189,9 +319,16 @@ static __always_inline void cc_control(struct sock *sk, const struct rate_sample
 		return;
 	}
 	flow->acks++;
+#if CC_TRACKS
+	cc_track_ack(sk, flow, rs);
+	is_ece |= flow->is_ece != 0;
+#endif
 	cc_look(sk, flow);
 	cc_fill_sample(&flow->view, rs);
 	flow->view.is_ece = is_ece;
+#if CC_TRACKS
+	cc_fill_tracked(flow, cc_tcp_sock(sk), rs);
+#endif
 	CC_FN(on_ack)(&flow->CC_NAME, &flow->view, &flow->decision);
 	cc_act(sk, flow);
 }
@@ -202,7 +339,7 @@ void BPF_PROG(cong_control, struct sock *sk, u32 ack, int flag, const struct rat
 	cc_control(sk, rs, flag & FLAG_ECE);
 }
 
-/* before 6.10; it does not tell of ECE */
+/* before 6.10; it does not tell of ECE, in_ack_event does */
 SEC("?struct_ops")
 void BPF_PROG(cong_control_2, struct sock *sk, const struct rate_sample *rs) { cc_control(sk, rs, false); }
 
@@ -264,6 +401,9 @@ struct tcp_congestion_ops CC_KERNEL_NAME = {
 	.set_state = (void *)set_state,
 	.cwnd_event = (void *)cwnd_event,
 	.cwnd_event_tx_start = (void *)cwnd_event_tx_start,
+#if CC_TRACKS
+	.in_ack_event = (void *)in_ack_event,
+#endif
 #if CC_OWNS
 	.cong_control = (void *)cong_control,
 	.sndbuf_expand = (void *)sndbuf_expand,

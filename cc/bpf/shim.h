@@ -89,6 +89,37 @@ CC_INLINE void cc_fill_sample(struct cc_view *v, const struct rate_sample *rs)
 	v->losses_pkts = (u32)rs->losses;
 }
 
+/* What only algorithms that track sends want of the connection. */
+CC_INLINE void cc_fill_ecn(struct cc_view *v, const struct tcp_sock *tp)
+{
+	v->delivered_ce_pkts = tp->delivered_ce;
+	v->ecn = (tp->ecn_flags & TCP_ECN_MODE_ANY) != 0;
+}
+
+/* What the ring needs to find the packet of the rate sample. */
+CC_INLINE void cc_fill_sampled_packet(struct cc_view *v, const struct rate_sample *rs)
+{
+	v->is_app_limited = rs->is_app_limited;
+	v->sample_prior_delivered_pkts = rs->prior_delivered;
+	v->sample_end_seq = rs->last_end_seq;
+}
+
+/*
+ * Where the last packet lost ends: after a timeout the last packet of all; else the highest hole below what the last
+ * ACK's SACK blocks hold, unless reordering makes RACK wait for that one; without SACK the first packet.
+ */
+CC_INLINE u32 cc_last_lost_end(const struct tcp_sock *tp)
+{
+	const struct tcp_sack_block *highest = &tp->recv_sack_cache[3];
+	u32 first_end = tp->snd_una + tp->mss_cache;
+
+	if (tp->packets_out == tp->sacked_out + tp->lost_out && highest->end_seq != tp->snd_nxt)
+		return tp->snd_nxt;
+	return cc_after(highest->start_seq, first_end) && !cc_after(highest->start_seq, tp->snd_nxt) ?
+		       highest->start_seq :
+		       first_end;
+}
+
 /* Linux keeps cwnd within 1 and the clamp of the socket; an algorithm need not know the clamp. */
 CC_INLINE u32 cc_allowed_cwnd(const struct tcp_sock *tp, u32 cwnd_pkts)
 {

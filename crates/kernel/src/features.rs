@@ -259,7 +259,9 @@ fn ecn(control_has_flag: bool) -> Check {
     if control_has_flag {
         return Check::ok(what, "cong_control is given the ACK's flags".into(), matters);
     }
-    Check::degraded(what, "cong_control is not given the ACK's flags".into(), matters, "6.10 or later has it")
+    let found =
+        "cong_control is not given the ACK's flags; only algorithms that track sends get them otherwise";
+    Check::degraded(what, found.into(), matters, "6.10 or later has it")
 }
 
 fn links(has_links: bool) -> Check {
