@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
+/*
+ * BBRv3: BBR that heeds loss and ECN, as in Google's Linux kernel.
+ *
+ * The idea. BBRv1 (bbr1.h) sends by a model of the path, bandwidth and RTT, and takes no notice of loss: in a small buffer it
+ * loses a great deal, and others with it. BBRv3 keeps the model and learns, also from loss, how much may be in flight:
+ *
+ *	pacing_rate = pacing_gain * bw * 0.99			bw = min(max_bw, bw_lo)
+ *	cwnd        = min(cwnd_gain * bw * min_rtt + ..., inflight_hi, inflight_lo)
+ *
+ * inflight_hi is learnt while probing for bandwidth, which risks loss knowingly and therefore seldom; bw_lo and inflight_lo are
+ * for the time until the next probe. bbr3_bounds.h tells how. Who does not lose more than 2 % of a flight is not bound at all.
+ *
+ *	   +----- STARTUP  pacing 2.77, cwnd 2: until bw has not grown by 25 % for 3 rounds, or a round of recovery
+ *	   |         |                          lost too much in 6 ACKs (then inflight_hi is known at once)
+ *	   |         v
+ *	   |       DRAIN    0.34, 2: until no more than a BDP is in flight
+ *	   |         |
+ *	   |         v                                       PROBE_BW:
+ *	   |   +-> DOWN     0.91, 2: until no more than a BDP, nor than 0.85 inflight_hi, is in flight
+ *	   |   |     |
+ *	   |   |     v
+ *	   |   |  CRUISE    1, 2: until 2 to 3 s after DOWN began, or as many rounds as Reno would take to
+ *	   |   |     |            come back from a loss: one for each packet of a BDP, 62 or 63 at most
+ *	   |   |     v
+ *	   |   |  REFILL    1, 2: for a round without bw_lo and inflight_lo, so that UP begins with a full pipe
+ *	   |   |     |
+ *	   |   |     v
+ *	   |   +--- UP      1.25, 2.25: until bw has not grown for 3 rounds, or too much of a flight was lost.
+ *	   |   |                inflight_hi grows meanwhile, by 1, 2, 4, ... packets per round
+ *	   |   |  no minimum of the RTT for 5 s, from any state
+ *	   +-PROBE_RTT      1, half a BDP: for 200 ms and a round; then CRUISE, or STARTUP if the pipe was never full
+ *
+ * If the last probe was too much, the next one ends as soon as inflight_hi packets are in flight (a risky probe); if
+ * that turns out to be safe, another follows at once. DOWN may also lead to REFILL directly, when it is time.
+ *
+ * Each ACK: round, ECN, sample -> max_bw and lower bounds -> ACK aggregation -> STARTUP lost too much? -> bw has stopped
+ * growing? -> DRAIN -> upper bound, PROBE_BW -> min_rtt, PROBE_RTT -> gains, pacing, cwnd. Packets that the host marks lost come before
+ * that, one event each.
+ *
+ * Sources: google/bbr, branch v3, net/ipv4/tcp_bbr.c [v3], whose behaviour is the default; draft-ietf-ccwg-bbr-06 [Draft], whose
+ * differences are parameters (bbr3_bounds.h) and together the preset bbr3_draft. [Draft] contradicts itself in places: gains follow
+ * from the state, on each ACK; STARTUP that ends by loss does not set full_bw_now; inflight_hi is not lowered by an app-limited
+ * flight; in PROBE_RTT half a BDP; limits in packets, not in bytes; bounds for undo are saved with the first loss of a
+ * round, and not again when recovery begins, by when they have fallen.
+ * Departures from [v3]: times are microseconds of the ACK clock instead of jiffies; the flow has its own random generator; a rate
+ * of zero is not installed; fast_ack_mode (the receiving end) and PLB (needs the routing layer) are left out; when nothing is known
+ * of what was in flight with a packet, what has left the network since its sending stands in for it.
+ * Not taken over from [Draft]: its order of updates within one ACK, an RTT that was delayed as a new minimum, and growth in STARTUP up to
+ * twice the initial window instead of until an initial window was delivered.
+ */
+#ifndef CC_BBR3_H
+#define CC_BBR3_H
+
+#include "bbr.h"
+#include "bbr3_states.h"
+#include "contract/contract.h"
+#include "contract/maths.h"
+
+/* [v3] keeps the initial window in 7 bits. */
+#define BBR3_INIT_CWND_MOST_PKTS 127u
+
+/* ---- on_ack, stage by stage ---- */
+
+/* Rounds, and the rate of marks, which ends STARTUP when it is high for two rounds in a row. */
+CC_STAGE void bbr3_update_round(struct bbr3 *s, const struct cc_view *v, const struct cc_decision *d)
+{
+	u32 marked_256;
+
+	s->round_start = v->sample_interval_us > 0 &&
+			 !cc_before(v->sample_prior_delivered_pkts, s->round_end_delivered_pkts);
+	if (s->round_start) {
+		bbr3_start_round(s, v);
+		s->round_count++;
+		s->rounds_since_probe = cc_min_u32(s->rounds_since_probe + 1, BBR3_ROUNDS_MOST);
+		marked_256 = bbr3_update_ecn_alpha(s, v);
+		if (s->ecn_eligible && !s->full_pipe && s->p.full_ecn_rounds && s->p.ecn_thresh) {
+			s->ecn_rounds = marked_256 >= s->p.ecn_thresh ? (u8)(s->ecn_rounds + 1) : 0;
+			if (s->ecn_rounds >= s->p.full_ecn_rounds)
+				bbr3_end_startup(s, v, d);
+		}
+	}
+	if (s->ecn_eligible && v->is_ece)
+		s->ecn_in_round = true;
+}
+
+/*
+ * What this ACK says before anything is made of it. True: nothing new is to be learnt, since the application holds the flow
+ * back and cwnd is where it shall be.
+ */
+CC_STAGE bool bbr3_begin_ack(struct bbr3 *s, const struct cc_view *v, const struct cc_decision *d)
+{
+	s->mss_bytes = v->mss_bytes;
+	bbr3_update_round(s, v, d);
+	bbr3_update_latest(s, v);
+	return s->p.fast_path && s->settled && v->is_app_limited && s->sample_bw < bbr3_max_bw(s) &&
+	       !s->loss_in_round && !s->ecn_in_round;
+}
+
+/* max_bw, the lower bounds, ACK aggregation. */
+CC_STAGE void bbr3_learn(struct bbr3 *s, const struct cc_view *v)
+{
+	bbr3_update_signals(s, v, bbr3_is_probing(s));
+	if (s->p.extra_acked_gain)
+		bbr_update_aggregation(&s->aggregation, v, bbr3_bw(s), s->full_pipe ? s->p.extra_acked_rounds : 1,
+				       s->round_start);
+}
+
+/* ---- controls ---- */
+
+CC_INLINE void bbr3_set_gains(struct bbr3 *s, u32 pacing_gain_256, u32 cwnd_gain_256)
+{
+	s->pacing_gain_256 = pacing_gain_256;
+	s->cwnd_gain_256 = cwnd_gain_256;
+}
+
+CC_STAGE void bbr3_update_gains(struct bbr3 *s)
+{
+	switch (s->state) {
+	case BBR3_STARTUP:
+		bbr3_set_gains(s, s->p.startup_pacing_gain, s->p.startup_cwnd_gain);
+		break;
+	case BBR3_DRAIN:
+		bbr3_set_gains(s, s->p.drain_gain, s->p.startup_cwnd_gain);
+		break;
+	case BBR3_DOWN:
+		bbr3_set_gains(s, s->p.probe_down_gain, s->p.cwnd_gain);
+		break;
+	case BBR3_UP:
+		bbr3_set_gains(s, s->p.probe_up_gain, s->p.probe_up_cwnd_gain);
+		break;
+	case BBR3_PROBE_RTT:
+		bbr3_set_gains(s, CC_GAIN_UNIT, CC_GAIN_UNIT);
+		break;
+	default:
+		bbr3_set_gains(s, CC_GAIN_UNIT, s->p.cwnd_gain);
+		break;
+	}
+}
+
+CC_INLINE void bbr3_init_pacing_rate(const struct bbr3 *s, const struct cc_view *v, struct cc_decision *d)
+{
+	bbr_init_pacing_rate(v, d, s->p.startup_pacing_gain, s->p.initial_margin ? s->p.pacing_margin : 0);
+}
+
+CC_STAGE void bbr3_set_pacing_rate(struct bbr3 *s, const struct cc_view *v, struct cc_decision *d, u32 gain_256)
+{
+	u64 rate = bbr_rate_Bps(v->mss_bytes, bbr3_bw(s), gain_256, s->p.pacing_margin);
+
+	if (!s->has_seen_rtt && v->srtt_us) {
+		s->has_seen_rtt = true;
+		bbr3_init_pacing_rate(s, v, d);
+	}
+	bbr_set_pacing_rate(v, d, rate, s->full_pipe);
+}
+
+/* The greatest cwnd that the bounds allow for. In STARTUP and DRAIN there is no inflight_hi to heed. */
+CC_INLINE u32 bbr3_bound_pkts(const struct bbr3 *s)
+{
+	u32 bound = BBR3_UNSET;
+
+	if (s->state == BBR3_CRUISE || s->state == BBR3_PROBE_RTT)
+		bound = bbr3_inflight_with_headroom(s);
+	else if (bbr3_in_probe_bw(s))
+		bound = s->inflight_hi;
+	return cc_max_u32(cc_min_u32(bound, s->inflight_lo), s->p.min_cwnd_pkts);
+}
+
+/* cwnd follows its target as fast as data is delivered; before the pipe is full it only grows. No other rule for recovery. */
+CC_STAGE void bbr3_set_cwnd(struct bbr3 *s, const struct cc_view *v, struct cc_decision *d)
+{
+	u32 bw = bbr3_bw(s), target;
+
+	if (v->acked_pkts) {
+		target = bbr3_bdp_pkts(s, bw, s->cwnd_gain_256);
+		target = cc_saturate_u32((u64)target + bbr_aggregation_cwnd_pkts(&s->aggregation, bw,
+										 s->p.extra_acked_gain,
+										 s->p.extra_acked_max_us));
+		target = bbr3_quantise_pkts(s, target, v, d);
+		if (s->full_pipe || d->cwnd_pkts < target || d->cwnd_pkts < 2 * s->init_cwnd_pkts)
+			d->cwnd_pkts += v->acked_pkts;
+		s->settled = d->cwnd_pkts >= target;
+		if (s->full_pipe)
+			d->cwnd_pkts = cc_min_u32(d->cwnd_pkts, target);
+		d->cwnd_pkts = cc_max_u32(d->cwnd_pkts, s->p.min_cwnd_pkts);
+	}
+	if (s->state == BBR3_PROBE_RTT)
+		d->cwnd_pkts = cc_min_u32(d->cwnd_pkts, bbr3_probe_rtt_cwnd_pkts(s));
+	d->cwnd_pkts = cc_min_u32(d->cwnd_pkts, bbr3_bound_pkts(s));
+}
+
+/* What the host shall do, unless all is as it was; and the signals as the next ACK shall find them. */
+CC_STAGE void bbr3_end_ack(struct bbr3 *s, const struct cc_view *v, struct cc_decision *d, bool nothing_new)
+{
+	if (!nothing_new || !s->settled) {
+		bbr3_update_gains(s);
+		bbr3_set_pacing_rate(s, v, d, s->pacing_gain_256);
+		bbr3_set_cwnd(s, v, d);
+	}
+	bbr3_advance_latest(s, v);
+	s->prev_ca_state = v->ca_state;
+	if (v->sample_lost_pkts)
+		s->loss_in_cycle = true;
+	if (v->sample_delivered_ce_pkts)
+		s->ecn_in_cycle = true;
+}
+
+/* ---- the contract ---- */
+
+CC_STAGE void bbr3_on_ack(struct bbr3 *s, const struct cc_view *v, struct cc_decision *d)
+{
+	bool nothing_new = bbr3_begin_ack(s, v, d);
+
+	if (!nothing_new) {
+		bbr3_learn(s, v);
+		bbr3_check_startup_loss(s, v, d);
+		bbr3_check_full_bw(s, v);
+	}
+	bbr3_check_drain(s, v, d);
+	bbr3_update_cycle(s, v, d);
+	bbr3_update_min_rtt(s, v, d);
+	bbr3_end_ack(s, v, d, nothing_new);
+}
+
+/* Packets were lost. If they were sent to probe, find out how much would have been safe. */
+CC_STAGE void bbr3_on_lost(struct bbr3 *s, const struct cc_view *v, const struct cc_decision *d)
+{
+	struct bbr3_flight f;
+
+	if (s->p.undo_to_state && !s->loss_in_round) {
+		bbr3_save_cwnd(s, d->cwnd_pkts);
+		bbr3_save_bounds(s);
+	}
+	bbr3_note_loss(s, v);
+	if (s->p.full_loss_ranges && v->sample_end_seq - v->losses_pkts * v->mss_bytes != s->lost_end_seq)
+		s->loss_events = (u8)cc_min_u32(s->loss_events + 1u, BBR3_LOSS_EVENTS_MOST);
+	s->lost_end_seq = v->sample_end_seq;
+	bbr3_flight_of_loss(&f, s, v);
+	if (s->probe_samples && bbr3_is_too_much(s, &f))
+		bbr3_overdone(s, bbr3_inflight_at_loss(s, &f, v->losses_pkts), v, d);
+}
+
+/* A tail loss probe has put right what nobody had called a loss. */
+CC_STAGE void bbr3_on_probe_repaired(struct bbr3 *s, const struct cc_view *v, const struct cc_decision *d)
+{
+	struct bbr3_flight f;
+
+	bbr3_note_loss(s, v);
+	bbr3_flight_of_tail_loss(&f, s);
+	if (s->probe_samples && bbr3_is_too_much(s, &f))
+		bbr3_overdone(s, f.inflight_pkts, v, d);
+}
+
+/* The recovery state changes. A timeout: measure growth anew, and take what was in flight before it for what may have been too much. */
+CC_STAGE void bbr3_on_ca_state(struct bbr3 *s, const struct cc_view *v, struct cc_decision *d)
+{
+	if (v->ca_state == CC_CA_LOSS) {
+		s->prev_ca_state = CC_CA_LOSS;
+		bbr3_reset_full_bw(s, 0);
+		if (!bbr3_is_probing(s) && s->inflight_lo == BBR3_UNSET)
+			s->inflight_lo = cc_max_u32(d->cwnd_pkts, s->prior_cwnd_pkts);
+	} else if (s->prev_ca_state == CC_CA_LOSS) {
+		d->cwnd_pkts = cc_max_u32(d->cwnd_pkts, s->prior_cwnd_pkts);
+		s->settled = false;
+	}
+}
+
+/* Sending again after idle: the pipe is empty; pace at bw, so that the first burst does not build a queue. */
+CC_STAGE void bbr3_on_restart(struct bbr3 *s, const struct cc_view *v, struct cc_decision *d)
+{
+	if (!v->app_limited)
+		return;
+	s->idle_restart = true;
+	bbr_restart_aggregation(&s->aggregation, v);
+	if (bbr3_in_probe_bw(s))
+		bbr3_set_pacing_rate(s, v, d, CC_GAIN_UNIT);
+	else if (s->state == BBR3_PROBE_RTT)
+		bbr3_check_probe_rtt_done(s, v, d);
+}
+
+/*
+ * The losses were none: forget what they taught. [Draft] also goes back to what they ended, which for UP is to begin the
+ * probe afresh. "Handling a Spurious Loss Recovery"
+ */
+CC_STAGE void bbr3_on_undo(struct bbr3 *s, const struct cc_view *v, struct cc_decision *d)
+{
+	bbr3_reset_full_bw(s, 0);
+	bbr3_restore_bounds(s);
+	s->settled = false;
+	d->cwnd_pkts = cc_max_u32(s->prior_cwnd_pkts, 1);
+	if (!s->p.undo_to_state)
+		return;
+	if (s->undo_state == BBR3_STARTUP && s->state != BBR3_STARTUP) {
+		s->full_pipe = false;
+		if (s->state != BBR3_PROBE_RTT)
+			bbr3_become(s, BBR3_STARTUP);
+	} else if (s->undo_state == BBR3_UP && bbr3_is_waiting(s)) {
+		bbr3_start_refill(s, v, 0);
+	}
+	s->undo_state = BBR3_STATE_COUNT;
+}
+
+CC_STAGE void bbr3_on_event(struct bbr3 *s, u32 event, const struct cc_view *v, struct cc_decision *d)
+{
+	switch (event) {
+	case CC_EVENT_REDUCE: /* no reduction; but remember what to come back to */
+		bbr3_save_cwnd(s, d->cwnd_pkts);
+		if (!s->p.undo_to_state || !s->loss_in_round)
+			bbr3_save_bounds(s);
+		break;
+	case CC_EVENT_CA_STATE:
+		bbr3_on_ca_state(s, v, d);
+		break;
+	case CC_EVENT_RESTART:
+		bbr3_on_restart(s, v, d);
+		break;
+	case CC_EVENT_UNDO:
+		bbr3_on_undo(s, v, d);
+		break;
+	case CC_EVENT_LOST:
+		bbr3_on_lost(s, v, d);
+		break;
+	case CC_EVENT_PROBE_REPAIRED:
+		if (s->p.tail_loss)
+			bbr3_on_probe_repaired(s, v, d);
+		break;
+	default:
+		break;
+	}
+}
+
+CC_STAGE void bbr3_init(struct bbr3 *s, const struct bbr3_params *p, const struct cc_view *v, struct cc_decision *d)
+{
+	s->p = *p;
+	s->rng = cc_random_seed(v->random);
+	s->mss_bytes = v->mss_bytes;
+	s->init_cwnd_pkts = cc_min_u32(d->cwnd_pkts, BBR3_INIT_CWND_MOST_PKTS);
+	s->prior_cwnd_pkts = v->prior_cwnd_pkts;
+	s->min_rtt_us = v->min_rtt_us;
+	s->min_rtt_stamp_us = v->now_us;
+	s->probe_rtt_min_us = v->min_rtt_us;
+	s->probe_rtt_min_stamp_us = v->now_us;
+	bbr_restart_aggregation(&s->aggregation, v);
+	bbr3_start_round(s, v);
+	s->loss_round_end_delivered_pkts = v->delivered_pkts + 1;
+	s->alpha_delivered_pkts = v->delivered_pkts;
+	s->alpha_delivered_ce_pkts = v->delivered_ce_pkts;
+	s->ecn_alpha_256 = p->ecn_alpha_initial;
+	bbr3_forget_lower_bounds(s);
+	s->inflight_hi = BBR3_UNSET;
+	s->probe_up_every_pkts = BBR3_UNSET;
+	s->undo_state = BBR3_STATE_COUNT;
+	s->state = BBR3_STARTUP;
+	bbr3_update_gains(s);
+	d->ssthresh_pkts = CC_INFINITE;
+	s->has_seen_rtt = v->srtt_us != 0;
+	bbr3_init_pacing_rate(s, v, d);
+}
+
+CC_INLINE u32 bbr3_phase(const struct bbr3 *s)
+{
+	switch (s->state) {
+	case BBR3_STARTUP:
+		return CC_PHASE_STARTUP;
+	case BBR3_DRAIN:
+		return CC_PHASE_DRAIN;
+	case BBR3_DOWN:
+		return CC_PHASE_PROBE_BW_DOWN;
+	case BBR3_CRUISE:
+		return CC_PHASE_PROBE_BW_CRUISE;
+	case BBR3_REFILL:
+		return CC_PHASE_PROBE_BW_REFILL;
+	case BBR3_UP:
+		return CC_PHASE_PROBE_BW_UP;
+	default:
+		return CC_PHASE_PROBE_RTT;
+	}
+}
+
+CC_INLINE void bbr3_observe(const struct bbr3 *s, struct cc_observation *o)
+{
+	o->bw_Bps = bbr_rate_Bps(s->mss_bytes, bbr3_bw(s), CC_GAIN_UNIT, 0);
+	o->min_rtt_us = s->min_rtt_us;
+	o->pacing_gain_256 = s->pacing_gain_256;
+	o->cwnd_gain_256 = s->cwnd_gain_256;
+	o->phase = bbr3_phase(s);
+}
+
+#endif
