@@ -78,10 +78,10 @@ fn parameters_are_bytes_in_declaration_order() {
 
 #[test]
 fn an_unknown_algorithm_is_reported_with_the_nearest_name() {
-    let error = Algorithm::by_name("bbr").unwrap_err();
-    assert_eq!(error.nearest, Some("bbr1"));
+    let error = Algorithm::by_name("nyu_lat").unwrap_err();
+    assert_eq!(error.nearest, Some("nyu_latency"));
     let known = Algorithm::all().map(Algorithm::name).collect::<Vec<_>>().join(", ");
-    let text = format!("there is no algorithm \"bbr\", did you mean \"bbr1\"?; known: {known}");
+    let text = format!("there is no algorithm \"nyu_lat\", did you mean \"nyu_latency\"?; known: {known}");
     assert_eq!(error.to_string(), text);
     assert_eq!(Algorithm::by_name("xyzzy").unwrap_err().nearest, None);
     assert_eq!(Algorithm::by_name("CUBIC").unwrap_err().nearest, Some("cubic"));
