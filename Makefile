@@ -1,13 +1,14 @@
 # What a newcomer and CI run. `make demo` shows what Fairpace is for; `make check` is the inner loop.
 
 CARGO ?= cargo
-# More arguments for `make demo`, `make bench` or `make bench-kernel`, such as ARGS="--duration 20s".
+# More arguments for `make demo`, `make duels`, `make bench` or `make bench-kernel`, such as ARGS="--duration 20s".
 ARGS ?=
 
-.PHONY: help demo setup build test check fmt lint docs bench bench-kernel
+.PHONY: help demo duels setup build test check fmt lint docs bench bench-kernel
 
 help:
 	@echo "make demo          a problem and a fix: simulated, then on this machine's own kernel (5 minutes as root)"
+	@echo "make duels         every algorithm against every other one, simulated: docs/duels.md (minutes)"
 	@echo "make test          everything that CI checks"
 	@echo "make check         formatting, lints, unit tests (under 2 minutes)"
 	@echo "make fmt lint      format all code; all lints"
@@ -24,6 +25,9 @@ build: setup
 
 demo: build
 	$(CARGO) run --release --quiet --package fairpace -- demo $(ARGS)
+
+duels: build
+	$(CARGO) run --release --quiet --package fairpace -- duels --out docs/duels.md $(ARGS)
 
 fmt:
 	$(CARGO) fmt --all

@@ -1,5 +1,6 @@
 //! The command line, as clap sees it. Help, completions, man pages and docs/reference/cli.md come from here.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -46,6 +47,11 @@ pub(crate) enum Command {
     ///
     /// One flow per RTT, started one after the other, measured from the warm-up to the end.
     Compare(CompareArgs),
+    /// Let every algorithm meet every other one, and itself, on one link in the simulator.
+    ///
+    /// Two flows with the same RTT; each pair meets in both orders, several times, at several buffers. Prints a
+    /// page of tables: shares, loss, queue delay.
+    Duels(DuelsArgs),
     /// Show a problem and a fix: the first experiment of the BBQ paper, simulated and on the running kernel.
     ///
     /// 100 Mbit/s, a 2 MB FIFO, flows with RTTs of 10 and 50 ms, the second 5 s later. What this machine
@@ -162,6 +168,52 @@ pub(crate) struct CompareArgs {
     pub(crate) on: Place,
     #[command(flatten)]
     pub(crate) changes: Changes,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct DuelsArgs {
+    /// Only these algorithms; else all.
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    pub(crate) cc: Vec<String>,
+    /// Rate of the link.
+    #[arg(long, allow_hyphen_values = true, default_value = "100mbit")]
+    pub(crate) rate: String,
+    /// RTT of both flows.
+    #[arg(long, allow_hyphen_values = true, default_value = "20ms")]
+    pub(crate) rtt: String,
+    /// Buffers of the link: all duels at each of them.
+    #[arg(
+        long,
+        allow_hyphen_values = true,
+        value_name = "SIZE,...",
+        value_delimiter = ',',
+        default_value = "0.5bdp,1bdp,4bdp"
+    )]
+    pub(crate) buffer: Vec<String>,
+    /// Length of each simulation.
+    #[arg(long, allow_hyphen_values = true, value_name = "TIME", default_value = "60s")]
+    pub(crate) duration: String,
+    /// Measure from here to the end.
+    #[arg(long, allow_hyphen_values = true, value_name = "TIME", default_value = "20s")]
+    pub(crate) warmup: String,
+    /// The second flow starts this much after the first; in the last repetition almost twice as much.
+    #[arg(long, allow_hyphen_values = true, value_name = "TIME", default_value = "1s", value_parser = parse_time)]
+    pub(crate) stagger: Duration,
+    /// Repeat each duel, in each order, with so many seeds and starts of the second flow.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) seeds: u32,
+    /// The first of these seeds.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Change a parameter of an algorithm, or a key of all scenarios; repeatable.
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = parse_set)]
+    pub(crate) sets: Vec<Set>,
+    /// How many simulations at a time; else one for each core. It does not change the results.
+    #[arg(long, value_name = "N")]
+    pub(crate) jobs: Option<NonZeroUsize>,
+    /// Write the tables to this Markdown page, between its marks, instead of to stdout; what else it says stays.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Args)]

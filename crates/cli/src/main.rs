@@ -10,6 +10,7 @@ mod args;
 mod catalog;
 mod compare;
 mod demo;
+mod duels;
 mod failure;
 mod kernel;
 mod monitor;
@@ -105,6 +106,7 @@ fn perform(command: Command, global: Global) -> Result<(), Failure> {
         Command::Sim(args) => runs::file(&args, Place::Sim, global, &signals()?, &mut out),
         Command::Testbed(args) => runs::file(&args, Place::Kernel, global, &signals()?, &mut out),
         Command::Compare(args) => runs::compare(&args, global, &signals()?, &mut out),
+        Command::Duels(args) => duels::run(&args, global, &signals()?, &mut out),
         Command::Demo(args) => demo::run(&args, global, &signals()?, &mut out),
         Command::Algorithms => algorithms::list(global, &mut out),
         Command::Load(args) => kernel::load(&args, global, &mut out),

@@ -34,6 +34,32 @@ impl Signals {
     }
 }
 
+/// The progress of many short runs. It can be shared by threads.
+pub(crate) struct Tally(ProgressBar);
+
+impl Tally {
+    /// Nothing is shown when `quiet` or when stderr is no terminal.
+    pub(crate) fn new(total: usize, what: &'static str, quiet: bool) -> Self {
+        if quiet || !std::io::stderr().is_terminal() {
+            return Self(ProgressBar::hidden());
+        }
+        let template = "{msg} {wide_bar} {pos} of {len}, {per_sec}, {eta} left";
+        let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+        let bar = ProgressBar::with_draw_target(Some(total as u64), ProgressDrawTarget::stderr());
+        Self(bar.with_style(style).with_message(what))
+    }
+
+    pub(crate) fn one_done(&self) {
+        self.0.inc(1);
+    }
+}
+
+impl Drop for Tally {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}
+
 /// A monitor for one run.
 pub(crate) struct Watch<'a> {
     signals: &'a Signals,

@@ -12,9 +12,19 @@ use support::{Ended, Place, Unload, own_suffix, skip_without_kernel};
 #[test]
 fn help_says_what_there_is_and_how_it_ends() {
     let help = Place::new().run(&["--help"]).succeeds().stdout;
-    for word in
-        ["sim", "testbed", "compare", "demo", "algorithms", "load", "unload", "list", "doctor", "Exit codes:"]
-    {
+    for word in [
+        "sim",
+        "testbed",
+        "compare",
+        "duels",
+        "demo",
+        "algorithms",
+        "load",
+        "unload",
+        "list",
+        "doctor",
+        "Exit codes:",
+    ] {
         assert!(help.contains(word), "{word} is not in {help}");
     }
 }

@@ -17,6 +17,7 @@ mod sets;
 use std::path::Path;
 use std::time::Duration;
 
+pub use print::hash_of_all;
 pub use problem::{Invalid, Problem};
 pub use read::parse;
 pub use sets::{NotASet, Set};

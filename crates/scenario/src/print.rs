@@ -28,7 +28,7 @@ impl Scenario {
     /// order of keys or spelling of units. With the program's commit and the seed it identifies a simulation.
     #[must_use]
     pub fn canonical_hash(&self) -> String {
-        Sha256::digest(self.experiment()).iter().map(|byte| format!("{byte:02x}")).collect()
+        hex(&Sha256::digest(self.experiment()))
     }
 
     fn experiment(&self) -> String {
@@ -46,6 +46,18 @@ impl Scenario {
         self.flows.iter().for_each(|flow| write_flow(&mut text, flow));
         text
     }
+}
+
+/// SHA-256, in hex, over the hashes of several scenarios in this order: it stands for all of them.
+#[must_use]
+pub fn hash_of_all<'a>(scenarios: impl IntoIterator<Item = &'a Scenario>) -> String {
+    let mut sum = Sha256::new();
+    scenarios.into_iter().for_each(|scenario| sum.update(&scenario.hash));
+    hex(&sum.finalize())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn write_link(text: &mut String, link: &Link) {

@@ -45,6 +45,12 @@ impl std::str::FromStr for Set {
     }
 }
 
+impl std::fmt::Display for Set {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}={}", self.key, self.value)
+    }
+}
+
 impl Set {
     /// A change of `key` to `value`.
     #[must_use]
