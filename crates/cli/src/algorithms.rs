@@ -1,6 +1,6 @@
 //! `fairpace algorithms`: what there is.
 
-use fairpace_cc::{Algorithm, Parameter};
+use fairpace_cc::{Algorithm, Parameter, Preset};
 use serde::Serialize;
 
 use crate::args::Global;
@@ -14,7 +14,15 @@ struct AlgorithmRecord {
     kernel_name: &'static str,
     title: &'static str,
     source: &'static str,
+    preset: Option<PresetRecord>,
     parameters: Vec<ParameterRecord>,
+}
+
+/// Of which algorithm, and which of its defaults differ.
+#[derive(Serialize)]
+struct PresetRecord {
+    algorithm: &'static str,
+    set: Vec<(&'static str, &'static str)>,
 }
 
 /// Values are texts, as they are written in a scenario.
@@ -26,6 +34,13 @@ struct ParameterRecord {
     least: String,
     most: String,
     meaning: &'static str,
+}
+
+impl From<Preset> for PresetRecord {
+    fn from(preset: Preset) -> Self {
+        let set = preset.settings.split_whitespace().filter_map(|setting| setting.split_once('='));
+        Self { algorithm: preset.algorithm, set: set.collect() }
+    }
 }
 
 impl From<&Parameter> for ParameterRecord {
@@ -50,13 +65,35 @@ impl From<Algorithm> for AlgorithmRecord {
             kernel_name: algorithm.kernel_name(),
             title: algorithm.title(),
             source: algorithm.source(),
+            preset: algorithm.preset().map(PresetRecord::from),
             parameters: algorithm.parameters().iter().map(ParameterRecord::from).collect(),
         }
     }
 }
 
+impl AlgorithmRecord {
+    fn all() -> Vec<Self> {
+        Algorithm::all().map(Self::from).collect()
+    }
+
+    /// What is its own to tell: all parameters, or those in which a preset differs.
+    fn own_parameters(&self) -> impl Iterator<Item = &ParameterRecord> {
+        let is_own = |parameter: &&ParameterRecord| match &self.preset {
+            Some(preset) => preset.set.iter().any(|(name, _)| *name == parameter.name),
+            None => true,
+        };
+        self.parameters.iter().filter(is_own)
+    }
+
+    /// For a preset: "bbr1 with other defaults".
+    fn of(&self) -> Option<String> {
+        let preset = self.preset.as_ref()?;
+        Some(format!("{} with other defaults", preset.algorithm))
+    }
+}
+
 pub(crate) fn list(global: Global, out: &mut Output) -> Result<(), Failure> {
-    let records: Vec<AlgorithmRecord> = Algorithm::all().map(AlgorithmRecord::from).collect();
+    let records = AlgorithmRecord::all();
     if global.json {
         return out.json(&records);
     }
@@ -67,11 +104,85 @@ pub(crate) fn list(global: Global, out: &mut Output) -> Result<(), Failure> {
     out.text(&table::text(&lines))?;
     for record in records.iter().filter(|record| !record.parameters.is_empty()) {
         let mut lines = table(&["", "parameter", "default", "range", "what"], 5);
-        for ParameterRecord { name, default, least, most, meaning, .. } in &record.parameters {
+        for ParameterRecord { name, default, least, most, meaning, .. } in record.own_parameters() {
             let range = format!("{least} to {most}");
             lines.add_row(["", name, default, range.as_str(), meaning]);
         }
-        out.text(&format!("\n{}\n{}", record.name, table::text(&lines)))?;
+        let of = record.of().map(|of| format!(": {of}")).unwrap_or_default();
+        out.text(&format!("\n{}{of}\n{}", record.name, table::text(&lines)))?;
     }
     Ok(())
+}
+
+/// A paragraph for each, for the man page.
+pub(crate) fn paragraphs() -> String {
+    let paragraph = |record: &AlgorithmRecord| {
+        let AlgorithmRecord { name, kernel_name, title, source, preset, .. } = record;
+        let preset = preset.as_ref().map(|preset| {
+            let set: Vec<_> = preset.set.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            format!(" It is {} with {}.", preset.algorithm, set.join(", "))
+        });
+        format!("{name} (in the kernel {kernel_name}): {title}. {source}.{}", preset.unwrap_or_default())
+    };
+    AlgorithmRecord::all().iter().map(paragraph).collect::<Vec<_>>().join("\n\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// docs/reference/algorithms.md.
+    fn reference() -> String {
+        let mut page = String::from(
+            "# Algorithms\n\n\
+             Generated from `cc/algorithms.def` and the algorithms' own lists of parameters by `make docs`. A value is written with its\n\
+             unit, in a scenario (`set = { alpha = \"3ms\" }`) and on the command line (`--set bbq.alpha=3ms`) alike.\n\n\
+             | name | in the kernel | what | source |\n|---|---|---|---|\n",
+        );
+        let records = AlgorithmRecord::all();
+        for AlgorithmRecord { name, kernel_name, title, source, .. } in &records {
+            page.push_str(&format!("| [`{name}`](#{name}) | `{kernel_name}` | {title} | {source} |\n"));
+        }
+        for record in &records {
+            page.push_str(&format!("\n## {}\n\n{}.", record.name, record.title));
+            match &record.preset {
+                Some(PresetRecord { algorithm, .. }) => page.push_str(&format!(
+                    " The code is that of [`{algorithm}`](#{algorithm}), with these defaults instead:\n\n"
+                )),
+                None => {
+                    page.push_str(&format!(" The code is [`cc/{0}.h`](../../cc/{0}.h).\n\n", record.name))
+                }
+            }
+            page.push_str("| parameter | default | range | it is | what |\n|---|---|---|---|---|\n");
+            for ParameterRecord { name, unit, default, least, most, meaning } in record.own_parameters() {
+                let meaning = meaning.replace('|', "\\|");
+                page.push_str(&format!(
+                    "| `{name}` | {default} | {least} to {most} | {unit} | {meaning} |\n"
+                ));
+            }
+        }
+        page
+    }
+
+    #[test]
+    fn the_reference_page_shows_the_list() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/algorithms.md");
+        let wanted = reference();
+        if std::env::var_os("UPDATE_DOCS").is_some() {
+            std::fs::write(path, &wanted).unwrap();
+        }
+        let page = std::fs::read_to_string(path).unwrap_or_default();
+        assert!(page == wanted, "docs/reference/algorithms.md is out of date: run `make docs`");
+    }
+
+    #[test]
+    fn a_preset_shows_what_it_is_of_and_only_what_differs() {
+        let preset = Preset { algorithm: "bbq", settings: "alpha=5ms  beta=1%" };
+        let bbq = AlgorithmRecord::from(Algorithm::by_name("bbq").unwrap());
+        let record = AlgorithmRecord { name: "bbq_5", preset: Some(preset.into()), ..bbq };
+        assert_eq!(record.of().unwrap(), "bbq with other defaults");
+        let own: Vec<_> = record.own_parameters().map(|parameter| parameter.name).collect();
+        assert_eq!(own, ["alpha", "beta"]);
+        assert_eq!(record.preset.unwrap().set, [("alpha", "5ms"), ("beta", "1%")]);
+    }
 }

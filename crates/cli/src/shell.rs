@@ -5,6 +5,7 @@ use std::path::Path;
 use clap::CommandFactory;
 use clap_complete::Shell;
 
+use crate::algorithms;
 use crate::args::Cli;
 use crate::failure::{Exit, Failure};
 use crate::output::Output;
@@ -16,15 +17,17 @@ pub(crate) fn completions(shell: Shell, out: &mut Output) -> Result<(), Failure>
 }
 
 pub(crate) fn man(dir: Option<&Path>, out: &mut Output) -> Result<(), Failure> {
+    let command =
+        Cli::command().mut_subcommand("algorithms", |page| page.after_long_help(algorithms::paragraphs()));
     let Some(dir) = dir else {
         let mut page = Vec::new();
-        return match clap_mangen::Man::new(Cli::command()).render(&mut page) {
+        return match clap_mangen::Man::new(command).render(&mut page) {
             Ok(()) => out.text(&String::from_utf8_lossy(&page)),
             Err(error) => Err(failed(Path::new("memory"), &error)),
         };
     };
     std::fs::create_dir_all(dir).map_err(|error| failed(dir, &error))?;
-    clap_mangen::generate_to(Cli::command(), dir).map_err(|error| failed(dir, &error))
+    clap_mangen::generate_to(command, dir).map_err(|error| failed(dir, &error))
 }
 
 fn failed(dir: &Path, error: &std::io::Error) -> Failure {

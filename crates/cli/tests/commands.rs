@@ -38,6 +38,7 @@ fn completions_and_man_pages_are_written() {
     assert!(place.run(&["man"]).succeeds().stdout.contains(".TH fairpace 1"));
     place.run(&["man", "pages"]).succeeds();
     assert!(place.read("pages/fairpace-compare.1").contains("stagger"));
+    assert!(place.read("pages/fairpace-algorithms.1").contains("arXiv 1706.09115"));
     place.write("file", "");
     place.run(&["man", "file/pages"]).fails(5, "cannot write man pages to file/pages");
 }

@@ -131,7 +131,7 @@ fn algorithms_are_listed_with_their_parameters() {
         assert!(names.contains(&name), "{names:?}");
     }
     for algorithm in array.as_array().unwrap() {
-        assert_eq!(keys(algorithm), ["kernel_name", "name", "parameters", "source", "title"]);
+        assert_eq!(keys(algorithm), ["kernel_name", "name", "parameters", "preset", "source", "title"]);
         let kernel_name = algorithm["kernel_name"].as_str().unwrap();
         assert!(kernel_name.starts_with("fp_") && kernel_name.len() <= 15, "{kernel_name}");
         for parameter in algorithm["parameters"].as_array().unwrap() {

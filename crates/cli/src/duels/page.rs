@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use super::{Duel, Record};
+use super::{Duel, Fighter, Record};
 use crate::table::{number, short};
 
 /// Runs of one duel that differ by more than this are marked.
@@ -53,14 +53,11 @@ fn facts(record: &Record) -> String {
     let Record { commit, command, seed, seeds, scenarios_hash, rate_mbps, rtt_ms, window_s, .. } = record;
     let [from, to] = window_s.map(short);
     let runs: usize = record.duels.iter().map(|duel| duel.runs).sum();
-    let set: Vec<_> = record.algorithms.iter().filter(|algorithm| !algorithm.set.is_empty()).collect();
-    let set: Vec<_> = set
-        .iter()
-        .map(|algorithm| {
-            let pairs: Vec<_> = algorithm.set.iter().map(|(name, value)| format!("{name}={value}")).collect();
-            format!("{} with {}", algorithm.name, pairs.join(" "))
-        })
-        .collect();
+    let given = |fighter: &Fighter| {
+        let pairs: Vec<_> = fighter.set.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        (!pairs.is_empty()).then(|| format!("{} with {}", fighter.name, pairs.join(" ")))
+    };
+    let given: Vec<_> = record.algorithms.iter().filter_map(given).collect();
     let mut text = format!(
         "Two flows with an RTT of {} ms on {} Mbit/s, measured from {from} to {to} s. Each pair meets in both orders, {seeds} runs in\n\
          each; a cell is their mean. On the diagonal an algorithm meets itself, and the share is that of the flow that\n\
@@ -69,8 +66,8 @@ fn facts(record: &Record) -> String {
         short(*rate_mbps),
         short(WIDE * 100.0)
     );
-    if !set.is_empty() {
-        let _ = write!(text, "All algorithms have their defaults, except: {}.\n", set.join("; "));
+    if !given.is_empty() {
+        let _ = writeln!(text, "All algorithms have their defaults, except: {}.", given.join("; "));
     }
     let _ = write!(
         text,
