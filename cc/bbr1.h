@@ -29,44 +29,21 @@
  * shorter RTT (bbq.h); several flows hold a standing queue of about one BDP; buffers below a BDP see heavy loss.
  *
  * Sources: Cardwell et al., "BBR: Congestion-Based Congestion Control", ACM Queue 14(5), 2016 [Queue];
- * Linux 6.18 net/ipv4/tcp_bbr.c [Linux], whose behaviour decides where the article is silent or differs.
- * Departures from [Linux]: times are microseconds of the ACK clock instead of jiffies (4 ms at HZ=250); the flow
- * has its own random generator; the arithmetic on policer rates is 64 bits wide where Linux's wraps above 12 Gbit/s; a
- * pacing rate that comes out as zero is not installed (Linux would stop pacing).
+ * Linux 6.18 net/ipv4/tcp_bbr.c [Linux], whose behaviour decides where the article is silent or differs. What has changed
+ * there since it was first merged, in 4.9, can be undone by parameters; the preset bbr1_49 undoes it all.
+ * Departures from [Linux]: times are microseconds of the ACK clock instead of jiffies (4 ms at HZ=250); the flow has its
+ * own random generator; a pacing rate that comes out as zero is not installed (Linux would stop pacing). From 4.9: gains are
+ * set on every ACK, so that a policer's rate is paced at gain 1 in PROBE_BW only, and always there.
  */
 #ifndef CC_BBR1_H
 #define CC_BBR1_H
 
 #include "bbr.h"
+#include "bbr1_parameters.h"
+#include "bbr1_policer.h"
 #include "contract/contract.h"
 #include "contract/maths.h"
 #include "contract/minmax.h"
-#include "contract/params.h"
-
-#define bbr1_parameters(P)                                                                                             \
-	P(startup_gain, 739, 257, 2560, CC_UNIT_GAIN,                                                                  \
-	  "pacing and cwnd gain in STARTUP; 2/ln 2 is the least that doubles the delivery rate each round")            \
-	P(drain_gain, 88, 16, 255, CC_UNIT_GAIN,                                                                       \
-	  "pacing gain in DRAIN; 1/startup_gain drains STARTUP's queue in a round")                                    \
-	P(probe_up_gain, 320, 257, 1024, CC_UNIT_GAIN, "pacing gain while probing for bandwidth")                      \
-	P(probe_down_gain, 192, 16, 255, CC_UNIT_GAIN, "pacing gain of the phase after probing")                       \
-	P(cwnd_gain, 512, 256, 2560, CC_UNIT_GAIN,                                                                     \
-	  "cwnd in PROBE_BW as a multiple of the BDP; 2 leaves room for delayed and aggregated ACKs")                  \
-	P(bw_window_rounds, 10, 1, 1000, CC_UNIT_ROUNDS,                                                               \
-	  "rounds over which bw is the maximum; more than one gain cycle")                                             \
-	P(min_rtt_window_us, 10000000, 100000, 600000000, CC_UNIT_US, "time without a new minimum before PROBE_RTT")   \
-	P(probe_rtt_us, 200000, 1000, 10000000, CC_UNIT_US, "least time in PROBE_RTT")                                 \
-	P(min_cwnd_pkts, 4, 1, 100, CC_UNIT_PKTS, "least cwnd; 4 keeps ACKs flowing past a receiver that delays them") \
-	P(full_bw_gain, 320, 257, 1024, CC_UNIT_GAIN, "growth of bw that shows that the pipe is not full")             \
-	P(full_bw_rounds, 3, 1, 100, CC_UNIT_ROUNDS, "rounds without such growth that show that it is")                \
-	P(pacing_margin, 10000, 0, 500000, CC_UNIT_PPM, "pace this much below bw, so that queues drain over time")     \
-	P(extra_acked_gain, 256, 0, 2560, CC_UNIT_GAIN, "cwnd added per packet of ACK aggregation seen; 0: none")      \
-	P(extra_acked_max_us, 100000, 0, 1000000, CC_UNIT_US, "no more than bw times this is added for aggregation")   \
-	P(lt_bw, 1, 0, 1, CC_UNIT_BOOL, "detect token-bucket policers and use their rate")
-
-struct bbr1_params {
-	bbr1_parameters(CC_PARAM_FIELD)
-};
 
 enum bbr1_mode {
 	BBR1_STARTUP = 0,
@@ -93,27 +70,14 @@ enum bbr1_mode {
 /* ACK aggregation: two bins of 5 rounds, so that the maximum is 5 to 10 rounds old. */
 #define BBR1_EXTRA_ACKED_ROUNDS 5u
 
-/* Policer detection. An interval is 4 to 16 rounds that begin and end with loss; [Linux], no published source. */
-#define BBR1_LT_MIN_ROUNDS 4u
-#define BBR1_LT_MAX_ROUNDS (4u * BBR1_LT_MIN_ROUNDS)
-#define BBR1_LT_LOSS_256   50u	 /* an interval counts when lost/delivered is at least this, 19.5 % */
-#define BBR1_LT_AGREE_256  32u	 /* two rates agree within 1/8 ... */
-#define BBR1_LT_AGREE_Bps  500u	 /* ... or within 4 kbit/s */
-#define BBR1_LT_USE_ROUNDS 48u	 /* then their mean is used this long */
-#define BBR1_LT_CLOCK_US   1000u /* resolution of the interval's clock */
-
 struct bbr1 {
 	u64 min_rtt_stamp_us;  /* when min_rtt_us was last confirmed */
 	u64 probe_rtt_done_us; /* earliest end of PROBE_RTT; 0: inflight has not come down yet */
 	u64 cycle_stamp_us;    /* start of the phase in the gain cycle */
-	u64 lt_stamp_us;       /* policer detection: start of the interval */
 	struct bbr_aggregation aggregation;
+	struct bbr1_policer policer;
 	struct bbr1_params p;
 	struct cc_minmax max_bw;      /* clocked by round_count, CC_BW_UNIT packets per us */
-	u32 lt_delivered_pkts;	      /* delivered_pkts at the start of the policer interval */
-	u32 lt_lost_pkts;	      /* lost_pkts at its start */
-	u32 lt_rounds;		      /* rounds in it; or rounds that lt_bw has been in use */
-	u32 lt_bw;		      /* rate of the last interval; 0: none */
 	u32 min_rtt_us;		      /* CC_NO_RTT: no sample yet */
 	u32 round_count;	      /* packet-timed round trips */
 	u32 round_end_delivered_pkts; /* the round ends when a packet sent after this is acknowledged */
@@ -133,16 +97,14 @@ struct bbr1 {
 	u8 packet_conservation; /* first round of recovery: send only what is delivered */
 	u8 probe_rtt_round_done;
 	u8 has_seen_rtt;
-	u8 lt_sampling; /* a policer interval is open */
-	u8 lt_in_use;
-	u8 reserved[4]; /* no holes: parity compares bytes */
+	u8 reserved[2]; /* no holes: parity compares bytes */
 };
 
 /* ---- the model as other stages see it ---- */
 
 CC_INLINE u32 bbr1_max_bw(const struct bbr1 *s) { return cc_minmax_get(&s->max_bw); }
 
-CC_INLINE u32 bbr1_bw(const struct bbr1 *s) { return s->lt_in_use ? s->lt_bw : bbr1_max_bw(s); }
+CC_INLINE u32 bbr1_bw(const struct bbr1 *s) { return s->policer.in_use ? s->policer.bw : bbr1_max_bw(s); }
 
 /* bw * min_rtt * gain in packets. */
 CC_INLINE u32 bbr1_bdp_pkts(const struct bbr1 *s, u32 bw, u32 gain_256)
@@ -167,7 +129,7 @@ CC_INLINE u32 bbr1_quantise_pkts(const struct bbr1 *s, u32 cwnd, const struct cc
 	cwnd = cc_min_u32(cwnd, CC_INFINITE / 2) + 3 * bbr1_burst_pkts(v, d);
 	cwnd = (cwnd + 1) & ~1u;
 	if (s->mode == BBR1_PROBE_BW && s->cycle_index == BBR1_CYCLE_UP)
-		cwnd += 2;
+		cwnd += s->p.probe_more_pkts;
 	return cwnd;
 }
 
@@ -182,6 +144,8 @@ CC_STAGE u32 bbr1_inflight_pkts(const struct bbr1 *s, u32 gain_256, const struct
 CC_STAGE u32 bbr1_in_network_pkts(const struct bbr1 *s, u32 inflight, const struct cc_view *v,
 				  const struct cc_decision *d)
 {
+	if (!s->p.look_ahead)
+		return inflight;
 	if (s->pacing_gain_256 > CC_GAIN_UNIT)
 		inflight += bbr1_burst_pkts(v, d);
 	return bbr_in_network_pkts(inflight, bbr1_bw(s), v);
@@ -194,17 +158,49 @@ CC_INLINE void bbr1_start_round(struct bbr1 *s, const struct cc_view *v)
 	s->round_end_delivered_pkts = v->delivered_pkts;
 }
 
+/* The diagram at the top. PROBE_BW begins anew when a policer has expired; PROBE_RTT may interrupt any other mode. */
+CC_INLINE bool bbr1_may_follow(u32 before, u32 mode)
+{
+	switch (mode) {
+	case BBR1_STARTUP:
+		return before == BBR1_PROBE_RTT;
+	case BBR1_DRAIN:
+		return before == BBR1_STARTUP;
+	case BBR1_PROBE_BW:
+		return before == BBR1_DRAIN || before == BBR1_PROBE_RTT || before == BBR1_PROBE_BW;
+	default:
+		return before == BBR1_STARTUP || before == BBR1_DRAIN || before == BBR1_PROBE_BW;
+	}
+}
+
+/* All changes of mode. */
+CC_INLINE void bbr1_enter(struct bbr1 *s, u8 mode)
+{
+	CC_CHECK(bbr1_may_follow(s->mode, mode), "bbr1: this mode may not follow the one before");
+	CC_CHECK(mode == BBR1_PROBE_RTT || (mode == BBR1_STARTUP) == !s->full_pipe,
+		 "bbr1: STARTUP is for a pipe that is not full, DRAIN and PROBE_BW for one that is");
+	s->mode = mode;
+}
+
+/* All changes of phase in the gain cycle. */
+CC_INLINE void bbr1_enter_phase(struct bbr1 *s, u8 index, const struct cc_view *v)
+{
+	CC_CHECK(s->mode == BBR1_PROBE_BW && index < BBR1_CYCLE_LEN, "bbr1: only PROBE_BW has phases, 8 of them");
+	s->cycle_index = index;
+	s->cycle_stamp_us = v->delivered_us;
+}
+
 CC_INLINE void bbr1_next_phase(struct bbr1 *s, const struct cc_view *v)
 {
-	s->cycle_index = (u8)((s->cycle_index + 1u) % BBR1_CYCLE_LEN);
-	s->cycle_stamp_us = v->delivered_us;
+	bbr1_enter_phase(s, (u8)((s->cycle_index + 1u) % BBR1_CYCLE_LEN), v);
 }
 
 CC_STAGE void bbr1_enter_probe_bw(struct bbr1 *s, const struct cc_view *v)
 {
-	s->mode = BBR1_PROBE_BW;
-	s->cycle_index = (u8)(BBR1_CYCLE_LEN - 1 - cc_random_below(&s->rng, BBR1_CYCLE_START));
-	bbr1_next_phase(s, v);
+	u32 index = BBR1_CYCLE_LEN - cc_random_below(&s->rng, BBR1_CYCLE_START); /* 8, which is 0, to 2 */
+
+	bbr1_enter(s, BBR1_PROBE_BW);
+	bbr1_enter_phase(s, (u8)(index % BBR1_CYCLE_LEN), v);
 }
 
 CC_INLINE void bbr1_save_cwnd(struct bbr1 *s, const struct cc_decision *d)
@@ -222,7 +218,7 @@ CC_INLINE void bbr1_leave_probe_rtt(struct bbr1 *s, const struct cc_view *v, str
 	if (s->full_pipe)
 		bbr1_enter_probe_bw(s, v);
 	else
-		s->mode = BBR1_STARTUP;
+		bbr1_enter(s, BBR1_STARTUP);
 }
 
 CC_STAGE void bbr1_check_probe_rtt_done(struct bbr1 *s, const struct cc_view *v, struct cc_decision *d)
@@ -231,79 +227,19 @@ CC_STAGE void bbr1_check_probe_rtt_done(struct bbr1 *s, const struct cc_view *v,
 		bbr1_leave_probe_rtt(s, v, d);
 }
 
-/* ---- policers: the rate that a token bucket lets through ---- */
+/* ---- policers ---- */
 
-CC_INLINE void bbr1_lt_open_interval(struct bbr1 *s, const struct cc_view *v)
+CC_STAGE void bbr1_check_policer(struct bbr1 *s, const struct cc_view *v, u32 losses, bool app_limited)
 {
-	s->lt_stamp_us = v->delivered_us;
-	s->lt_delivered_pkts = v->delivered_pkts;
-	s->lt_lost_pkts = v->lost_pkts;
-	s->lt_rounds = 0;
-}
-
-CC_INLINE void bbr1_lt_reset(struct bbr1 *s, const struct cc_view *v)
-{
-	s->lt_bw = 0;
-	s->lt_in_use = false;
-	s->lt_sampling = false;
-	bbr1_lt_open_interval(s, v);
-}
-
-CC_STAGE void bbr1_lt_close_interval(struct bbr1 *s, const struct cc_view *v, u32 bw)
-{
-	u32 diff = bw > s->lt_bw ? bw - s->lt_bw : s->lt_bw - bw;
-
-	if (s->lt_bw && ((u64)diff * CC_GAIN_UNIT <= (u64)s->lt_bw * BBR1_LT_AGREE_256 ||
-			 bbr_rate_Bps(v->mss_bytes, diff, CC_GAIN_UNIT, s->p.pacing_margin) <= BBR1_LT_AGREE_Bps)) {
-		s->lt_bw = (u32)(((u64)bw + s->lt_bw) >> 1);
-		s->lt_in_use = true;
-		s->pacing_gain_256 = CC_GAIN_UNIT; /* try to avoid drops */
-		s->lt_rounds = 0;
+	if (!s->p.lt_bw)
 		return;
+	if (!s->policer.in_use) {
+		if (bbr1_policer_sample(&s->policer, v, losses, app_limited, s->round_start != 0))
+			s->pacing_gain_256 = CC_GAIN_UNIT; /* try to avoid drops */
+	} else if (s->mode == BBR1_PROBE_BW && bbr1_policer_expired(&s->policer, s->round_start != 0)) {
+		bbr1_policer_reset(&s->policer, v);
+		bbr1_enter_probe_bw(s, v);
 	}
-	s->lt_bw = bw;
-	bbr1_lt_open_interval(s, v);
-}
-
-/* Intervals begin and end with a loss, since that is when the bucket is empty. */
-CC_STAGE void bbr1_sample_lt_bw(struct bbr1 *s, const struct cc_view *v, u32 losses, bool app_limited)
-{
-	u32 lost, delivered;
-	u64 elapsed_us;
-
-	if (s->lt_in_use) {
-		if (s->mode == BBR1_PROBE_BW && s->round_start && ++s->lt_rounds >= BBR1_LT_USE_ROUNDS) {
-			bbr1_lt_reset(s, v);
-			bbr1_enter_probe_bw(s, v);
-		}
-		return;
-	}
-	if (!s->lt_sampling) {
-		if (!losses)
-			return;
-		bbr1_lt_open_interval(s, v);
-		s->lt_sampling = true;
-	}
-	if (app_limited) { /* the rate says nothing about a policer */
-		bbr1_lt_reset(s, v);
-		return;
-	}
-	if (s->round_start)
-		s->lt_rounds++;
-	if (s->lt_rounds < BBR1_LT_MIN_ROUNDS)
-		return;
-	if (s->lt_rounds > BBR1_LT_MAX_ROUNDS) {
-		bbr1_lt_reset(s, v);
-		return;
-	}
-	lost = v->lost_pkts - s->lt_lost_pkts;
-	delivered = v->delivered_pkts - s->lt_delivered_pkts;
-	if (!losses || !delivered || ((u64)lost << 8) < (u64)BBR1_LT_LOSS_256 * delivered)
-		return;
-	elapsed_us = (v->delivered_us / BBR1_LT_CLOCK_US - s->lt_stamp_us / BBR1_LT_CLOCK_US) * BBR1_LT_CLOCK_US;
-	if (!elapsed_us)
-		return;
-	bbr1_lt_close_interval(s, v, cc_saturate_u32(cc_div((u64)delivered << CC_BW_SHIFT, elapsed_us)));
 }
 
 /* ---- on_ack, stage by stage ---- */
@@ -322,8 +258,7 @@ CC_STAGE void bbr1_update_bw(struct bbr1 *s, const struct cc_view *v)
 		s->round_start = true;
 		s->packet_conservation = false;
 	}
-	if (s->p.lt_bw)
-		bbr1_sample_lt_bw(s, v, v->losses_pkts, v->is_app_limited != 0);
+	bbr1_check_policer(s, v, v->losses_pkts, v->is_app_limited != 0);
 	bw = cc_saturate_u32(cc_div((u64)(u32)v->sample_delivered_pkts << CC_BW_SHIFT, (u32)v->sample_interval_us));
 	if (!v->is_app_limited || bw >= bbr1_max_bw(s))
 		cc_minmax_max(&s->max_bw, s->p.bw_window_rounds, s->round_count, bw);
@@ -369,7 +304,7 @@ CC_STAGE bool bbr1_phase_over(const struct bbr1 *s, const struct cc_view *v, con
 {
 	bool full_length = bbr1_phase_us(s, v) > s->min_rtt_us;
 
-	if (s->mode != BBR1_PROBE_BW)
+	if (s->mode != BBR1_PROBE_BW || (s->policer.in_use && !s->p.lt_cycle))
 		return false;
 	if (s->pacing_gain_256 == CC_GAIN_UNIT)
 		return full_length;
@@ -394,8 +329,9 @@ CC_STAGE void bbr1_check_full_pipe(struct bbr1 *s, const struct cc_view *v)
 CC_STAGE void bbr1_check_drain(struct bbr1 *s, const struct cc_view *v, struct cc_decision *d)
 {
 	if (s->mode == BBR1_STARTUP && s->full_pipe) {
-		s->mode = BBR1_DRAIN;
-		d->ssthresh_pkts = bbr1_inflight_pkts(s, CC_GAIN_UNIT, v, d); /* for onlookers only */
+		bbr1_enter(s, BBR1_DRAIN);
+		if (s->p.export_ssthresh)
+			d->ssthresh_pkts = bbr1_inflight_pkts(s, CC_GAIN_UNIT, v, d);
 	}
 	if (s->mode == BBR1_DRAIN &&
 	    bbr1_in_network_pkts(s, v->inflight_pkts, v, d) <= bbr1_inflight_pkts(s, CC_GAIN_UNIT, v, d))
@@ -420,29 +356,41 @@ CC_STAGE void bbr1_run_probe_rtt(struct bbr1 *s, const struct cc_view *v, struct
 		bbr1_check_probe_rtt_done(s, v, d);
 }
 
-/* min_rtt, and the visit to PROBE_RTT when nothing has confirmed it for 10 s. An ACK that was held back is no measure. */
+/* Does an RTT sample replace min_rtt, or confirm it? An ACK that was held back is no measure of a longer path. */
+CC_INLINE bool bbr1_is_min_rtt(const struct bbr1 *s, const struct cc_view *v, bool expired)
+{
+	u32 rtt_us = (u32)v->rtt_us;
+
+	if (v->rtt_us < 0)
+		return false;
+	if (expired && (!v->is_ack_delayed || s->p.min_rtt_by_delayed))
+		return true;
+	return rtt_us < s->min_rtt_us || (s->p.min_rtt_by_equal && rtt_us == s->min_rtt_us);
+}
+
+/* min_rtt, and the visit to PROBE_RTT when nothing has confirmed it for 10 s. */
 CC_STAGE void bbr1_update_min_rtt(struct bbr1 *s, const struct cc_view *v, struct cc_decision *d)
 {
 	bool expired = v->now_us > s->min_rtt_stamp_us + s->p.min_rtt_window_us;
 
-	if (v->rtt_us >= 0 && ((u32)v->rtt_us < s->min_rtt_us || (expired && !v->is_ack_delayed))) {
+	if (bbr1_is_min_rtt(s, v, expired)) {
 		s->min_rtt_us = (u32)v->rtt_us;
 		s->min_rtt_stamp_us = v->now_us;
 	}
 	if (expired && !s->idle_restart && s->mode != BBR1_PROBE_RTT) {
-		s->mode = BBR1_PROBE_RTT;
+		bbr1_enter(s, BBR1_PROBE_RTT);
 		bbr1_save_cwnd(s, d);
 		s->probe_rtt_done_us = 0;
 	}
 	if (s->mode == BBR1_PROBE_RTT)
 		bbr1_run_probe_rtt(s, v, d);
-	if (v->sample_delivered_pkts > 0)
+	if (v->sample_delivered_pkts > 0 || !s->p.idle_until_delivered)
 		s->idle_restart = false;
 }
 
 CC_INLINE u32 bbr1_cycle_gain_256(const struct bbr1 *s)
 {
-	if (s->lt_in_use)
+	if (s->policer.in_use)
 		return CC_GAIN_UNIT;
 	if (s->cycle_index == BBR1_CYCLE_UP)
 		return s->p.probe_up_gain;
@@ -489,12 +437,13 @@ CC_STAGE void bbr1_update_mode(struct bbr1 *s, const struct cc_view *v, struct c
 CC_STAGE void bbr1_set_pacing_rate(struct bbr1 *s, const struct cc_view *v, struct cc_decision *d, u32 gain_256)
 {
 	u64 rate = bbr_rate_Bps(v->mss_bytes, bbr1_bw(s), gain_256, s->p.pacing_margin);
+	bool may_fall = s->p.keep_rate_until_full ? s->full_pipe : s->mode != BBR1_STARTUP;
 
-	if (!s->has_seen_rtt && v->srtt_us) {
+	if (!s->has_seen_rtt && v->srtt_us && s->p.first_rtt_sets_rate) {
 		s->has_seen_rtt = true;
 		bbr_init_pacing_rate(v, d, s->p.startup_gain, s->p.pacing_margin);
 	}
-	bbr_set_pacing_rate(v, d, rate, s->full_pipe);
+	bbr_set_pacing_rate(v, d, rate, may_fall);
 }
 
 /*
@@ -544,7 +493,7 @@ CC_STAGE void bbr1_set_cwnd(struct bbr1 *s, const struct cc_view *v, struct cc_d
 			d->cwnd_pkts += v->acked_pkts;
 		d->cwnd_pkts = cc_max_u32(d->cwnd_pkts, s->p.min_cwnd_pkts);
 	}
-	if (s->mode == BBR1_PROBE_RTT)
+	if (s->mode == BBR1_PROBE_RTT && (v->acked_pkts || s->p.probe_rtt_caps_always))
 		d->cwnd_pkts = cc_min_u32(d->cwnd_pkts, s->p.min_cwnd_pkts);
 }
 
@@ -579,8 +528,7 @@ CC_STAGE void bbr1_on_event(struct bbr1 *s, u32 event, const struct cc_view *v, 
 		s->prev_ca_state = CC_CA_LOSS;
 		s->full_bw = 0;
 		s->round_start = true;
-		if (s->p.lt_bw)
-			bbr1_sample_lt_bw(s, v, 1, false);
+		bbr1_check_policer(s, v, 1, false);
 		break;
 	case CC_EVENT_RESTART:
 		if (!v->app_limited)
@@ -590,13 +538,15 @@ CC_STAGE void bbr1_on_event(struct bbr1 *s, u32 event, const struct cc_view *v, 
 		bbr_restart_aggregation(&s->aggregation, v);
 		if (s->mode == BBR1_PROBE_BW)
 			bbr1_set_pacing_rate(s, v, d, CC_GAIN_UNIT);
-		else if (s->mode == BBR1_PROBE_RTT)
+		else if (s->mode == BBR1_PROBE_RTT && s->p.idle_ends_probe_rtt)
 			bbr1_check_probe_rtt_done(s, v, d);
 		break;
 	case CC_EVENT_UNDO: /* the loss was none: forget what it taught; cwnd comes back when recovery ends */
+		if (!s->p.undo_forgets)
+			break;
 		s->full_bw = 0;
 		s->full_bw_count = 0;
-		bbr1_lt_reset(s, v);
+		bbr1_policer_reset(&s->policer, v);
 		break;
 	default:
 		break;
@@ -613,7 +563,9 @@ CC_STAGE void bbr1_init(struct bbr1 *s, const struct bbr1_params *p, const struc
 	s->prev_ca_state = CC_CA_OPEN;
 	s->mode = BBR1_STARTUP;
 	bbr1_start_round(s, v);
-	bbr1_lt_reset(s, v);
+	s->policer.clock_us = p->lt_clock_us;
+	s->policer.margin_ppm = p->pacing_margin;
+	bbr1_policer_reset(&s->policer, v);
 	bbr1_update_gains(s);
 	d->ssthresh_pkts = CC_INFINITE;
 	s->has_seen_rtt = v->srtt_us != 0;

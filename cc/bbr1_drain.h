@@ -48,13 +48,23 @@ struct bbr1_drain {
 	u8 reserved[5];
 };
 
-CC_INLINE void bbr1_drain_begin_cycle(struct bbr1_drain *s, const struct cc_view *v, u32 phase)
+/* All changes of phase: UP, DOWN, CRUISE, in this order; but the cycle may begin anew at any time. */
+CC_INLINE void bbr1_drain_enter_phase(struct bbr1_drain *s, u8 phase)
+{
+	u8 before = s->bbr1.cycle_index;
+
+	CC_CHECK(phase == BBR1_CYCLE_UP || !s->in_cycle || phase == before + 1,
+		 "bbr1_drain: DOWN follows UP, and CRUISE follows DOWN or begins");
+	s->bbr1.cycle_index = phase;
+}
+
+CC_INLINE void bbr1_drain_begin_cycle(struct bbr1_drain *s, const struct cc_view *v, u8 phase)
 {
 	u32 lengths = cc_sub_floor_u32(BBR1_DRAIN_CYCLE_MOST + 1, s->cycle_least);
 
 	s->cycle_len = (u8)(BBR1_DRAIN_CYCLE_MOST - cc_random_below(&s->bbr1.rng, lengths));
 	s->bbr1.cycle_stamp_us = v->delivered_us;
-	s->bbr1.cycle_index = (u8)phase;
+	bbr1_drain_enter_phase(s, phase);
 }
 
 /* UP is over as in BBRv1, or when the application offers no more to probe with. */
@@ -75,19 +85,21 @@ CC_STAGE void bbr1_drain_update_cycle(struct bbr1_drain *s, const struct cc_view
 	if (bbr1_phase_us(b, v) > (u64)s->cycle_len * b->min_rtt_us)
 		bbr1_drain_begin_cycle(s, v, BBR1_CYCLE_UP);
 	else if (b->cycle_index == BBR1_CYCLE_UP && bbr1_drain_probed(b, v, d))
-		b->cycle_index = BBR1_CYCLE_DOWN;
+		bbr1_drain_enter_phase(s, BBR1_CYCLE_DOWN);
 	else if (b->cycle_index == BBR1_CYCLE_DOWN && bbr1_is_drained(b, v, d))
-		b->cycle_index = BBR1_CYCLE_CRUISE;
+		bbr1_drain_enter_phase(s, BBR1_CYCLE_CRUISE);
 }
 
 /* BBRv1 begins PROBE_BW in one of seven phases; here it begins in CRUISE. Then the gains. */
 CC_STAGE void bbr1_drain_enter_cycle(struct bbr1_drain *s, const struct cc_view *v)
 {
-	u8 in_cycle = s->bbr1.mode == BBR1_PROBE_BW && !s->bbr1.lt_in_use;
+	u8 in_cycle = s->bbr1.mode == BBR1_PROBE_BW && !s->bbr1.policer.in_use;
 
-	if (in_cycle != s->in_cycle)
+	if (in_cycle != s->in_cycle) {
+		s->in_cycle = false; /* there is no phase before */
 		bbr1_drain_begin_cycle(s, v, BBR1_CYCLE_CRUISE);
-	s->in_cycle = in_cycle;
+		s->in_cycle = in_cycle;
+	}
 	bbr1_update_gains(&s->bbr1);
 }
 

@@ -277,11 +277,10 @@ CC_STAGE void cubic_on_event(struct cubic *s, u32 event, const struct cc_view *v
 CC_STAGE void cubic_init(struct cubic *s, const struct cubic_params *p, const struct cc_view *v, struct cc_decision *d)
 {
 	s->p = p->own;
-	s->slow_start.p = p->slow_start;
 	s->reno_every_8 = (u32)cc_div(8 * (CC_FRACTION_UNIT + s->p.beta) / 3, CC_FRACTION_UNIT - s->p.beta);
 	s->last_ack_us = v->now_us;
+	hystart_init(&s->slow_start, &p->slow_start, v, d);
 	cubic_reset(s, v);
-	hystart_note_window(&s->slow_start, d);
 }
 
 CC_INLINE void cubic_observe(const struct cubic *s, struct cc_observation *o)

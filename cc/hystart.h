@@ -85,11 +85,19 @@ struct hystart {
 
 /* ---- the phase ---- */
 
-/* CSS interrupts slow start; anything else may follow anything: a timeout, idle time and an undo restart slow start. */
+/* CSS interrupts slow start. All else may follow all: a timeout, idle time and an undo restart slow start. */
+CC_INLINE bool hystart_may_follow(u32 before, u32 phase)
+{
+	if (phase == CC_PHASE_CONSERVATIVE_SLOW_START)
+		return before == CC_PHASE_SLOW_START;
+	return before == CC_PHASE_SLOW_START || before == CC_PHASE_CONSERVATIVE_SLOW_START ||
+	       before == CC_PHASE_AVOIDANCE;
+}
+
+/* All changes of phase. */
 CC_INLINE void hystart_enter(struct hystart *s, u32 phase)
 {
-	CC_CHECK(phase != CC_PHASE_CONSERVATIVE_SLOW_START || s->phase == CC_PHASE_SLOW_START,
-		 "hystart: CSS may follow slow start only");
+	CC_CHECK(hystart_may_follow(s->phase, phase), "hystart: this phase may not follow the one before");
 	s->phase = phase;
 }
 
@@ -224,6 +232,15 @@ CC_INLINE void hystart_reset(struct hystart *s, const struct cc_view *v)
 	hystart_start_round(s, v);
 }
 
+CC_INLINE void hystart_init(struct hystart *s, const struct hystart_params *p, const struct cc_view *v,
+			    const struct cc_decision *d)
+{
+	s->p = *p;
+	s->phase = CC_PHASE_SLOW_START;
+	hystart_note_window(s, d);
+	hystart_reset(s, v);
+}
+
 /* A sample of the RTT, before the window grows. */
 CC_STAGE void hystart_on_rtt(struct hystart *s, const struct cc_view *v, struct cc_decision *d, u32 rtt_us)
 {
@@ -232,8 +249,10 @@ CC_STAGE void hystart_on_rtt(struct hystart *s, const struct cc_view *v, struct 
 		return;
 	if (s->p.hystart == HYSTART_LINUX)
 		hystart_detect(s, v, d, rtt_us);
-	else if (hystart_plus_acts(s, d))
-		hystart_plus_detect(s, v, d, rtt_us);
+	if (!hystart_plus_acts(s, d))
+		return;
+	hystart_note_window(s, d); /* an undo may just have restarted slow start */
+	hystart_plus_detect(s, v, d, rtt_us);
 }
 
 /* The window grows by slow start, up to ssthresh. Returns the ACKs left over. */

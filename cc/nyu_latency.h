@@ -43,7 +43,7 @@ CC_STAGE void nyu_latency_update_cycle(struct nyu_latency *s, const struct cc_vi
 	struct bbr1 *b = &s->drain.bbr1;
 
 	if (s->drain.in_cycle && b->cycle_index == BBR1_CYCLE_UP && bbr1_is_filled(b, v, d))
-		b->cycle_index = BBR1_CYCLE_DOWN;
+		bbr1_drain_enter_phase(&s->drain, BBR1_CYCLE_DOWN);
 	else
 		bbr1_drain_update_cycle(&s->drain, v, d);
 }

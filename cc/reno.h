@@ -41,11 +41,9 @@ struct reno {
 
 CC_INLINE void reno_init(struct reno *s, const struct reno_params *p, const struct cc_view *v, struct cc_decision *d)
 {
-	s->slow_start.p = p->slow_start;
 	s->beta = p->beta;
 	s->credit_pkts = 0;
-	hystart_reset(&s->slow_start, v);
-	hystart_note_window(&s->slow_start, d);
+	hystart_init(&s->slow_start, &p->slow_start, v, d);
 }
 
 CC_INLINE void reno_on_ack(struct reno *s, const struct cc_view *v, struct cc_decision *d)

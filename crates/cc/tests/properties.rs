@@ -243,6 +243,15 @@ fn check(
     Ok(())
 }
 
+/// Calls an algorithm in a state that it may never have got into; a build with CC_CHECKS notices when it leaves it by an
+/// illegal transition. False: it did.
+fn until_illegal(calls: impl FnOnce()) -> bool {
+    let Err(panic) = std::panic::catch_unwind(std::panic::AssertUnwindSafe(calls)) else { return true };
+    let message = panic.downcast_ref::<String>().map_or("", String::as_str);
+    assert!(message.starts_with("an algorithm broke its own rules"), "{message}");
+    false
+}
+
 fn any_algorithm() -> impl Strategy<Value = Params> {
     prop::sample::select(Algorithm::all().collect::<Vec<_>>()).prop_flat_map(params)
 }
@@ -304,9 +313,14 @@ proptest! {
             let mut view = path.view;
             plausible(&mut view, &path, step, &mut 0);
             wild(&mut view, step);
-            flow.on_ack(&view, &mut decision);
-            for event in [Event::Sample, Event::Reduce, Event::CaState, Event::Restart, Event::Undo] {
-                flow.on_event(event, &view, &mut decision);
+            let legal = until_illegal(|| {
+                flow.on_ack(&view, &mut decision);
+                for event in [Event::Sample, Event::Reduce, Event::CaState, Event::Restart, Event::Undo] {
+                    flow.on_event(event, &view, &mut decision);
+                }
+            });
+            if !legal {
+                break;
             }
         }
     }

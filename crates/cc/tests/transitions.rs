@@ -1,0 +1,109 @@
+//! Changes of state: the algorithms check in debug builds that each is a legal one. Here are flows that are put into a state
+//! in which the next change is not, by forging the bytes of their state: the checks must notice.
+//! That none fires otherwise is what every other test in this directory shows, tests/properties.rs for arbitrary streams.
+#![cfg(debug_assertions)] // release builds do not check
+
+mod script;
+use fairpace_cc::{CaState, Controller, INFINITE, Phase};
+use script::bbr::*;
+use script::{Ack, Flow, ack, ms, s};
+
+const BBRS: [&str; 6] = ["bbr1", "bbr1_drain", "bbq_firstcut", "bbq", "nyu_latency", "nyu"];
+
+/// The same flow with one byte of its state changed.
+fn forged(flow: &Flow, offset: usize, byte: u8) -> Flow {
+    let mut bytes = flow.cc.state_bytes().to_vec();
+    bytes[offset] = byte;
+    let mut forged = flow.clone();
+    forged.cc = Controller::from_state_bytes(flow.cc.algorithm(), &bytes).unwrap();
+    forged
+}
+
+/// Where the state has 0, 1, 2, 3 in STARTUP, DRAIN, PROBE_BW, PROBE_RTT: the mode.
+fn mode_offset(algorithm: &str) -> usize {
+    let startup = startup_of(algorithm, &[]);
+    let mut drain = startup.clone();
+    drain.times(3, script::round(BDP, RTT).inflight(2 * BDP));
+    let mut probe_bw = drain.clone();
+    probe_bw.on(part(1).inflight(BDP));
+    let mut probe_rtt = probe_bw.clone();
+    probe_rtt.on(part(1).after(s(11)));
+    let flows = [&startup, &drain, &probe_bw, &probe_rtt];
+    let found: Vec<_> = (0..startup.cc.state_bytes().len())
+        .filter(|&i| (0..4).all(|mode| flows[mode].cc.state_bytes()[i] == mode as u8))
+        .collect();
+    assert_eq!(found.len(), 1, "{algorithm}: {found:?}");
+    found[0]
+}
+
+/// What the algorithm says about its rules on an ACK; `None`: it has no complaint.
+fn complaint(mut flow: Flow, ack: Ack) -> Option<String> {
+    let result = std::panic::catch_unwind(move || flow.on(ack).cwnd());
+    result.err().map(|panic| panic.downcast_ref::<String>().expect("a formatted message").clone())
+}
+
+#[test]
+fn a_mode_that_may_not_follow_is_noticed() {
+    for algorithm in BBRS {
+        let mode = mode_offset(algorithm);
+        let startup = startup_of(algorithm, &[]);
+        let expire = part(1).after(s(11)).inflight(2 * BDP);
+        assert_eq!(
+            complaint(startup.clone(), expire),
+            None,
+            "{algorithm}: any mode is interrupted by PROBE_RTT"
+        );
+        let found = complaint(forged(&startup, mode, 7), expire).expect(algorithm);
+        assert_eq!(found, "an algorithm broke its own rules: bbr1: this mode may not follow the one before");
+    }
+}
+
+#[test]
+fn probe_bw_with_a_pipe_that_was_never_full_is_noticed() {
+    for algorithm in BBRS {
+        let startup = startup_of(algorithm, &[]);
+        let empty = part(1).inflight(1);
+        assert_eq!(complaint(startup.clone(), empty), None, "{algorithm}");
+        let drain = forged(&startup, mode_offset(algorithm), 1);
+        assert_eq!(drain.phase(), Phase::Drain);
+        let found = complaint(drain, empty).expect(algorithm);
+        assert!(found.contains("STARTUP is for a pipe that is not full"), "{algorithm}: {found}");
+    }
+}
+
+#[test]
+fn a_phase_that_slow_start_does_not_have_is_noticed() {
+    for algorithm in ["cubic", "reno"] {
+        let slow_start = Flow::start_with(algorithm, &[], |v| v.cwnd_limited = true);
+        let mut avoidance = slow_start.clone();
+        avoidance.recovery().ca_state(CaState::Open).on(ack(1));
+        let phase = |f: &Flow, i: usize| f.cc.state_bytes()[i];
+        let offsets: Vec<_> = (0..slow_start.cc.state_bytes().len())
+            .filter(|&i| {
+                phase(&slow_start, i) == Phase::SlowStart as u8
+                    && phase(&avoidance, i) == Phase::Avoidance as u8
+            })
+            .collect();
+        assert_eq!(offsets.len(), 1, "{algorithm}: {offsets:?}");
+        let grow = ack(1);
+        assert_eq!(complaint(slow_start.clone(), grow), None);
+        let found = complaint(forged(&slow_start, offsets[0], Phase::Drain as u8), grow).expect(algorithm);
+        assert_eq!(
+            found,
+            "an algorithm broke its own rules: hystart: this phase may not follow the one before"
+        );
+    }
+}
+
+#[test]
+fn an_undo_that_restarts_slow_start_may_lead_to_css_at_once() {
+    for algorithm in ["cubic", "reno"] {
+        let mut f = Flow::start_with(algorithm, &[("hystart", "2")], |v| v.cwnd_limited = true);
+        f.times(10, ack(1).rtt(ms(100)).inflight(9)).times(7, ack(1).rtt(ms(150)).inflight(100));
+        f.recovery().undo();
+        f.view.ssthresh_pkts = INFINITE; // the host takes it back
+        assert_eq!(f.phase(), Phase::Avoidance, "{algorithm}: no ACK yet");
+        f.on(ack(1).rtt(ms(150)).inflight(100)); // the eighth sample
+        assert_eq!(f.phase(), Phase::ConservativeSlowStart, "{algorithm}");
+    }
+}
