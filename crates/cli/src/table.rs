@@ -65,22 +65,28 @@ pub(crate) fn run(run: &Run, quiet: bool) -> String {
         "p99",
         "resent",
     ];
+    // what few scenarios have gets a column only where it is
+    let finite = summary.flows.iter().any(|flow| flow.completion_s.is_some());
+    let header: Vec<_> = header.into_iter().chain(finite.then_some("completed in s")).collect();
     let mut flows = table(&header, 2);
     for flow in &summary.flows {
         let mut row = vec![flow.name.clone(), flow.cc.clone(), short(flow.rtt_ms), short(flow.start_s)];
         row.extend(flow_cells(flow));
         let resent = row.pop().unwrap_or_default();
         row.extend([number(flow.rtt_p50_ms, 1), number(flow.rtt_p99_ms, 1), resent]);
+        row.extend(finite.then(|| number(flow.completion_s, 3)));
         flows.add_row(row);
     }
     out.push_str(&text(&flows));
     out.push('\n');
     let header = ["link", "rate Mbit/s", "used %", "queue delay mean ms", "p99", "drops", "backlog shares %"];
+    let lossy = summary.links.iter().any(|link| link.lost > 0);
+    let header: Vec<_> = header.into_iter().chain(lossy.then_some("lost")).collect();
     let mut links = table(&header, 1);
     for link in &summary.links {
         let shares: Vec<_> = link.backlog_share.iter().map(|share| percent(Some(*share))).collect();
         let shares = if shares.len() > WIDEST { "see --json".to_owned() } else { shares.join(" : ") };
-        links.add_row(vec![
+        let mut row = vec![
             link.name.clone(),
             short(link.rate_mbps),
             percent(Some(link.utilization)),
@@ -88,7 +94,9 @@ pub(crate) fn run(run: &Run, quiet: bool) -> String {
             number(link.queue_delay_p99_ms, 1),
             link.drops.to_string(),
             shares,
-        ]);
+        ];
+        row.extend(lossy.then(|| link.lost.to_string()));
+        links.add_row(row);
     }
     out.push_str(&text(&links));
     out.push_str(&format!("\nJain's fairness index {}\n", number(summary.jain, 3)));

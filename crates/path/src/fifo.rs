@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use fairpace_results::LinkSummary;
+
 use crate::{Departed, LinkMeter, Nanos, Packet, SECOND, Schedule};
 
 /// A packet in the queue or on the wire. Its times are known on arrival: nothing can overtake it.
@@ -125,6 +127,16 @@ impl<T> Fifo<T> {
     /// The link's rate, bits per second.
     pub fn rate_bps(&self) -> u64 {
         self.rate_bps
+    }
+
+    /// A packet that has departed was lost on the line behind.
+    pub(crate) fn lost(&mut self, now: Nanos, flow: u32) {
+        self.meter.lost(now, flow);
+    }
+
+    /// The window's summary, once it has closed.
+    pub fn summary(&self, name: &str) -> LinkSummary {
+        self.meter.summary(name, self.rate_bps)
     }
 
     /// What the link has measured so far.

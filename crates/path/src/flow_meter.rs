@@ -103,7 +103,8 @@ impl FlowMeter {
         }
     }
 
-    /// The window's summary. `share` is left to `fairpace-results`, which knows the other flows.
+    /// The window's summary. `share` is left to `fairpace-results`, which knows the other flows, and `completion_s`
+    /// to the driver.
     pub fn summary(&self, name: &str, cc: &str, rtt_ns: Nanos, start_ns: Nanos) -> FlowSummary {
         let window = self.closed.unwrap_or_default();
         let quantile_ms = |q: f64| {
@@ -115,6 +116,7 @@ impl FlowMeter {
             cc: cc.to_owned(),
             rtt_ms: rtt_ns as f64 / 1e6,
             start_s: start_ns as f64 / SECOND as f64,
+            completion_s: None,
             goodput_mbps: window.goodput_mbps(),
             share: None,
             retransmits: window.retransmits,

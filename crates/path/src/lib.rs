@@ -1,4 +1,4 @@
-//! Network elements without I/O: a FIFO link, a delay line, and the meters on them.
+//! Network elements without I/O: a link with its queue and its faults, a delay line, and the meters on them.
 //!
 //! An element has `push(now, packet)`, `next_event()` and `poll(now)`. It never reads a clock, never sleeps
 //! and does not allocate per packet, so the same element runs under the simulator's virtual clock and, with
@@ -12,14 +12,22 @@
 mod delay;
 mod fifo;
 mod flow_meter;
+mod link;
 mod link_meter;
+mod loss;
+mod random;
 mod schedule;
+mod source;
 
 pub use delay::Delay;
 pub use fifo::Fifo;
 pub use flow_meter::FlowMeter;
+pub use link::Link;
 pub use link_meter::LinkMeter;
+pub use loss::{Loss, NoSuchLoss};
+pub use random::{Purpose, Random};
 pub use schedule::Schedule;
+pub use source::{Offer, Pattern, Source};
 
 /// Time in nanoseconds since the start of the run.
 pub type Nanos = u64;

@@ -30,6 +30,7 @@ struct Use {
     packets: u64,
     bytes: u64,
     drops: u64,
+    lost: u64,
 }
 
 impl Use {
@@ -125,6 +126,12 @@ impl LinkMeter {
         self.interval_drops += 1;
     }
 
+    /// A packet that has departed was lost on the line.
+    pub fn lost(&mut self, now: Nanos, flow: u32) {
+        self.catch_up(now);
+        self.flows[flow as usize].lost += 1;
+    }
+
     /// Ends the measurement: closes the interval, and the window if it is open.
     pub fn finish(&mut self, now: Nanos) {
         self.catch_up(now);
@@ -154,6 +161,7 @@ impl LinkMeter {
             queue_delay_p99_ms: w.wait_p99_ns.map(|ns| ns as f64 / 1e6),
             drops,
             loss_rate: (packets + drops > 0).then(|| drops as f64 / (packets + drops) as f64),
+            lost: w.flows.iter().map(|f| f.lost).sum(),
             backlog_share: w.flows.iter().map(share).collect(),
         }
     }
@@ -209,7 +217,7 @@ impl LinkMeter {
             f.settle(at);
             // the interval goes on: its begin moves along with the origin, modulo 2^128
             let interval_began_byte_ns = f.interval_began_byte_ns.wrapping_sub(f.byte_ns);
-            *f = Use { byte_ns: 0, interval_began_byte_ns, packets: 0, bytes: 0, drops: 0, ..*f };
+            *f = Use { byte_ns: 0, interval_began_byte_ns, packets: 0, bytes: 0, drops: 0, lost: 0, ..*f };
         }
         self.wait = delay_histogram();
         self.wait_sum_ns = 0;

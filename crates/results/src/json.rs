@@ -140,6 +140,7 @@ mod tests {
             "cc",
             "rtt_ms",
             "start_s",
+            "completion_s",
             "goodput_mbps",
             "share",
             "retransmits",
@@ -156,6 +157,7 @@ mod tests {
             "queue_delay_p99_ms",
             "drops",
             "loss_rate",
+            "lost",
             "backlog_share",
         ];
         assert_eq!(sorted_keys(&json["links"][0]), sorted(link));

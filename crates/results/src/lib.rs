@@ -73,6 +73,9 @@ pub struct FlowSummary {
     pub rtt_ms: f64,
     /// When the flow started.
     pub start_s: f64,
+    /// From the start to the arrival of the last byte, for a flow of finite size that got so far; in the whole run.
+    #[serde(default)]
+    pub completion_s: Option<f64>,
     /// In-order bytes that reached the receiving application, as a rate.
     pub goodput_mbps: f64,
     /// Goodput over the sum of all flows' goodputs. `null` without goodput.
@@ -104,6 +107,9 @@ pub struct LinkSummary {
     pub drops: u64,
     /// Packets dropped over packets dropped or gone through. `null` if there were none.
     pub loss_rate: Option<f64>,
+    /// Packets lost at random behind the queue.
+    #[serde(default)]
+    pub lost: u64,
     /// Each flow's part of the time integral of the backlog, in the scenario's order; zeros if there was none.
     pub backlog_share: Vec<f64>,
 }
@@ -204,6 +210,7 @@ fn sample_summary() -> Summary {
         cc: "bbr1".into(),
         rtt_ms,
         start_s,
+        completion_s: None,
         goodput_mbps,
         share: None,
         retransmits: 0,
@@ -219,6 +226,7 @@ fn sample_summary() -> Summary {
         queue_delay_p99_ms: None,
         drops: 0,
         loss_rate: Some(0.0),
+        lost: 0,
         backlog_share: vec![0.0625, 0.9375],
     };
     let mut summary = Summary {

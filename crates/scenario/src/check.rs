@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::keys::{self, Key, Kind, MOST_FLOW_POINTS, MOST_POINTS, Section};
 use crate::quantity::show_time;
-use crate::{Catalog, Scenario};
+use crate::{Burst, Catalog, Scenario, Writes};
 
 /// What is wrong, and what to write.
 pub(crate) struct Complaint {
@@ -118,6 +118,11 @@ pub(crate) fn relations(scenario: &Scenario) -> Vec<Fault> {
     let mut faults = Vec::new();
     window(scenario, &mut faults);
     flows(scenario, &mut faults);
+    for (index, link) in scenario.links.iter().enumerate() {
+        if let Err((message, help)) = link.loss.check() {
+            faults.push(impossible(Section::Link, index, "loss", message, help));
+        }
+    }
     let links = scenario.links.iter().map(|link| link.name.as_str());
     duplicates(Section::Link, links, &mut faults);
     let names = scenario.flows.iter().map(|flow| flow.name.as_str());
@@ -272,9 +277,27 @@ pub(crate) fn values(scenario: &Scenario, catalog: &dyn Catalog) -> Vec<Fault> {
         check(Section::Link, index, "name", characters(&link.name));
         check(Section::Link, index, "rate", link.rate_bps);
         check(Section::Link, index, "buffer", link.buffer_bytes);
+        check(Section::Link, index, "loss", link.loss.ppb);
+        if let Some(Burst { pkts, ppb }) = link.loss.burst {
+            check(Section::Link, index, "loss_burst", pkts);
+            check(Section::Link, index, "loss_in_burst", ppb);
+        }
     }
     for (index, flow) in scenario.flows.iter().enumerate() {
         check(Section::Flow, index, "rtt", ns(flow.rtt));
+        check(Section::Flow, index, "ack_loss", flow.ack_loss_ppb);
+        flow.traffic.size_bytes.into_iter().for_each(|size| check(Section::Flow, index, "size", size));
+        match flow.traffic.writes {
+            Writes::Always => {}
+            Writes::OnOff { on, off } => {
+                check(Section::Flow, index, "on", ns(on));
+                check(Section::Flow, index, "off", ns(off));
+            }
+            Writes::Paced { rate_bps, every } => {
+                check(Section::Flow, index, "write_rate", rate_bps);
+                check(Section::Flow, index, "write_every", ns(every));
+            }
+        }
     }
     for (index, flow) in scenario.flows.iter().enumerate() {
         let mut complain = |key, result: Result<(), Complaint>| {

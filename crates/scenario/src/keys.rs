@@ -1,6 +1,7 @@
 //! Every key that a scenario may have: the parser, the bounds, the suggestions and the reference page
 //! (docs/reference/scenario.md) all read this one list.
 
+use crate::conditions::WHOLE_PPB;
 use crate::quantity::{self, Dimension};
 
 /// Where a key stands.
@@ -73,6 +74,8 @@ const S: u64 = 1_000 * MS;
 const DAY: u64 = 86_400 * S;
 const TIME: Kind = Kind::Quantity(Dimension::Time);
 const RATE: Kind = Kind::Quantity(Dimension::Rate);
+const SIZE: Kind = Kind::Quantity(Dimension::Size);
+const SHARE: Kind = Kind::Quantity(Dimension::Share);
 
 /// A full-sized packet on the wire: 1500 bytes of IP and an Ethernet header. A smaller buffer passes nothing.
 pub const PACKET_BYTES: u64 = 1514;
@@ -118,6 +121,11 @@ pub const KEYS: &[Key] = &[
          `bdp_rtt`."),
     key(Link, "bdp_rtt", TIME, (10_000, 10 * S), Some("the longest RTT among the flows"),
         "The delay in the bandwidth-delay product of a `buffer` in `bdp`."),
+    key(Link, "loss", SHARE, (0, WHOLE_PPB), Some("0%"),
+        "Share of the packets that are lost at random behind the queue, as by bit errors: each has used the link."),
+    key(Link, "loss_burst", Kind::Integer, (1, 1_000_000), Some("losses are independent of each other"),
+        "Losses come in bad periods of so many packets on average, with a good line between them (Gilbert's model)."),
+    key(Link, "loss_in_burst", SHARE, (1, WHOLE_PPB), Some("100%"), "Share of the packets that a bad period loses."),
     key(Flow, "name", Kind::Text, (1, 64), Some("the RTT, such as `10ms`; `10ms-2` for the second of that name"),
         "Name in results. The flows of a group are called `NAME-1`, `NAME-2`, ..."),
     key(Flow, "cc", Kind::Algorithm, (1, 64), None,
@@ -125,6 +133,15 @@ pub const KEYS: &[Key] = &[
     key(Flow, "rtt", TIME, (10_000, 10 * S), None, "Round-trip time of the path, without queueing and transmission."),
     key(Flow, "start", TIME, (0, DAY), Some("0s"), "When it starts."),
     key(Flow, "stop", TIME, (0, DAY), Some("the run's end"), "When it stops."),
+    key(Flow, "size", SIZE, (1, 1_000_000_000_000_000), Some("without end"),
+        "What the application sends in all; its completion time is reported. The simulator sends whole packets of 1448 bytes."),
+    key(Flow, "on", TIME, (MS, DAY), Some("always"),
+        "The application has data for so long, then none for `off`, and so on from the start."),
+    key(Flow, "off", TIME, (MS, DAY), Some("never"), "See `on`."),
+    key(Flow, "write_rate", RATE, (1_000, 400_000_000_000), Some("as fast as it goes"),
+        "The application writes at this mean rate, a chunk every `write_every`: a live stream. What cannot be sent yet waits."),
+    key(Flow, "write_every", TIME, (MS, DAY), Some("1s"), "See `write_rate`."),
+    key(Flow, "ack_loss", SHARE, (0, WHOLE_PPB), Some("0%"), "Share of the flow's ACKs that are lost at random."),
     key(Flow, "count", Kind::Integer, (1, MOST_FLOWS), Some("1"), "How many such flows: a group."),
     key(Flow, "stagger", TIME, (0, DAY), Some("0s"), "In a group, each flow starts this much after the one before."),
     key(Flow, "set", Kind::Parameters, (0, 0), Some("the algorithm's defaults"),

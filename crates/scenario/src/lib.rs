@@ -9,6 +9,7 @@ pub mod keys;
 pub mod quantity;
 
 mod check;
+mod conditions;
 mod print;
 mod problem;
 mod read;
@@ -17,6 +18,7 @@ mod sets;
 use std::path::Path;
 use std::time::Duration;
 
+pub use conditions::{Burst, Loss, Traffic, WHOLE_PPB, Writes};
 pub use print::hash_of_all;
 pub use problem::{Invalid, Problem};
 pub use read::parse;
@@ -54,9 +56,11 @@ pub struct Link {
     pub rate_bps: u64,
     /// Bytes that may wait, headers included.
     pub buffer_bytes: u64,
+    /// Packets lost behind the queue.
+    pub loss: Loss,
 }
 
-/// One bulk flow.
+/// One flow.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Flow {
     /// Name in results.
@@ -71,13 +75,17 @@ pub struct Flow {
     pub start: Duration,
     /// When it stops, if before the end of the run.
     pub stop: Option<Duration>,
+    /// Share of its ACKs that are lost at random, billionths.
+    pub ack_loss_ppb: u64,
+    /// What its application writes, and when.
+    pub traffic: Traffic,
 }
 
 impl Link {
     /// A link with a FIFO of `buffer_bytes` and nothing else to it.
     #[must_use]
     pub fn new(name: impl Into<String>, rate_bps: u64, buffer_bytes: u64) -> Self {
-        Self { name: name.into(), rate_bps, buffer_bytes }
+        Self { name: name.into(), rate_bps, buffer_bytes, loss: Loss::default() }
     }
 }
 
@@ -85,7 +93,16 @@ impl Flow {
     /// A flow that has data from the start to the end of the run, over a path that does nothing but delay.
     #[must_use]
     pub fn new(name: impl Into<String>, cc: impl Into<String>, rtt: Duration) -> Self {
-        Self { name: name.into(), cc: cc.into(), set: Vec::new(), rtt, start: Duration::ZERO, stop: None }
+        Self {
+            name: name.into(),
+            cc: cc.into(),
+            set: Vec::new(),
+            rtt,
+            start: Duration::ZERO,
+            stop: None,
+            ack_loss_ppb: 0,
+            traffic: Traffic::default(),
+        }
     }
 }
 

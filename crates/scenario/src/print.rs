@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use sha2::{Digest, Sha256};
 
 use crate::quantity::{Dimension, show, show_time};
-use crate::{Flow, Link, Scenario};
+use crate::{Burst, Flow, Link, Loss, Scenario, Traffic, Writes};
 
 impl Scenario {
     /// The scenario in its canonical form: every key, groups expanded, in one order and one spelling. Reading
@@ -68,6 +68,14 @@ fn write_link(text: &mut String, link: &Link) {
         show(link.rate_bps, Dimension::Rate),
         show(link.buffer_bytes, Dimension::Size)
     );
+    let Loss { ppb, burst } = link.loss;
+    if ppb > 0 {
+        let _ = writeln!(text, "loss = \"{}\"", show(ppb, Dimension::Share));
+    }
+    if let Some(Burst { pkts, ppb }) = burst {
+        let within = show(ppb, Dimension::Share);
+        let _ = write!(text, "loss_burst = {pkts}\nloss_in_burst = \"{within}\"\n");
+    }
 }
 
 fn write_flow(text: &mut String, flow: &Flow) {
@@ -82,6 +90,23 @@ fn write_flow(text: &mut String, flow: &Flow) {
     if let Some(stop) = flow.stop {
         let _ = writeln!(text, "stop = \"{}\"", show_time(stop));
     }
+    if flow.ack_loss_ppb > 0 {
+        let _ = writeln!(text, "ack_loss = \"{}\"", show(flow.ack_loss_ppb, Dimension::Share));
+    }
+    let Traffic { size_bytes, writes } = flow.traffic;
+    if let Some(size) = size_bytes {
+        let _ = writeln!(text, "size = \"{}\"", show(size, Dimension::Size));
+    }
+    let _ = match writes {
+        Writes::Always => Ok(()),
+        Writes::OnOff { on, off } => {
+            write!(text, "on = \"{}\"\noff = \"{}\"\n", show_time(on), show_time(off))
+        }
+        Writes::Paced { rate_bps, every } => {
+            let rate = show(rate_bps, Dimension::Rate);
+            write!(text, "write_rate = \"{rate}\"\nwrite_every = \"{}\"\n", show_time(every))
+        }
+    };
     if !flow.set.is_empty() {
         let mut set: Vec<_> = flow.set.iter().collect();
         set.sort();

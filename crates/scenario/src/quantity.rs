@@ -14,6 +14,8 @@ pub enum Dimension {
     Rate,
     /// Base unit: the byte.
     Size,
+    /// Base unit: the billionth, of a whole.
+    Share,
 }
 
 impl Dimension {
@@ -38,6 +40,7 @@ impl Dimension {
                 ("MiB", 1 << 20),
                 ("GiB", 1 << 30),
             ],
+            Self::Share => &[("ppb", 1), ("ppm", 1_000), ("%", 10_000_000)],
         }
     }
 
@@ -48,6 +51,7 @@ impl Dimension {
             Self::Time => "a time",
             Self::Rate => "a rate",
             Self::Size => "a size",
+            Self::Share => "a percentage",
         }
     }
 
@@ -58,6 +62,7 @@ impl Dimension {
             Self::Time => "50ms",
             Self::Rate => "100mbit",
             Self::Size => "2MB",
+            Self::Share => "1%",
         }
     }
 
@@ -170,6 +175,7 @@ fn wrong_unit(number: &str, unit: &str, wanted: Dimension) -> NotAQuantity {
             Dimension::Time => format!("\"{number}ms\" or \"{number}s\""),
             Dimension::Rate => format!("\"{number}mbit\""),
             Dimension::Size => format!("\"{number}kB\" or \"{number}MB\""),
+            Dimension::Share => format!("\"{number}%\""),
         };
         return NotAQuantity::new(
             format!("\"{number}\" has no unit"),
@@ -183,7 +189,7 @@ fn wrong_unit(number: &str, unit: &str, wanted: Dimension) -> NotAQuantity {
             format!("did you mean \"{number}{name}\"? Units are {units}"),
         );
     }
-    for other in [Dimension::Time, Dimension::Rate, Dimension::Size] {
+    for other in [Dimension::Time, Dimension::Rate, Dimension::Size, Dimension::Share] {
         if other != wanted && other.factor(unit).is_some() {
             return NotAQuantity::new(
                 format!("\"{text}\" is {}, but {noun} is wanted", other.noun()),
@@ -268,7 +274,11 @@ pub fn show(value: u64, dimension: Dimension) -> String {
         .iter()
         .filter(|(name, _)| !matches!(*name, "min" | "h" | "KiB" | "MiB" | "GiB"))
         .collect();
-    let zero = if dimension == Dimension::Time { "s" } else { units[0].0 };
+    let zero = match dimension {
+        Dimension::Time => "s",
+        Dimension::Share => "%",
+        _ => units[0].0,
+    };
     if value == 0 {
         return format!("0{zero}");
     }

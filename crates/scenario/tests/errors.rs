@@ -241,3 +241,46 @@ fn files_that_cannot_be_read_are_told() {
         assert!(!problem.help.is_empty());
     }
 }
+
+#[test]
+fn faults_and_traffic_that_cannot_be_are_told() {
+    for (from, to, kind, message) in [
+        ("\"2MB\"", "\"2MB\"\nloss = 0.01", "wrong-unit", "`loss` is 0.01 without a unit"),
+        ("\"2MB\"", "\"2MB\"\nloss = \"101%\"", "out-of-range", "`loss` is 101%; it must be at most 100%"),
+        ("\"2MB\"", "\"2MB\"\nloss = \"1ms\"", "wrong-unit", "`loss`: \"1ms\" is a time, but a percentage"),
+        ("\"2MB\"", "\"2MB\"\nloss_burst = 5", "impossible", "bursts of loss are given, but no loss"),
+        ("\"2MB\"", "\"2MB\"\nloss_in_burst = \"5%\"", "missing-key", "`loss_in_burst` says nothing without"),
+        (
+            "\"2MB\"",
+            "\"2MB\"\nloss = \"2%\"\nloss_burst = 5\nloss_in_burst = \"2%\"",
+            "impossible",
+            "2% of all packets cannot be lost if bursts lose 2%",
+        ),
+        (
+            "\"2MB\"",
+            "\"2MB\"\nloss = \"60%\"\nloss_burst = 1",
+            "impossible",
+            "bursts of 1 packets would have less than a packet between them",
+        ),
+        ("start =", "on = \"1s\"\nstart =", "missing-key", "`on` says nothing without `off`"),
+        ("start =", "write_every = \"1s\"\nstart =", "missing-key", "`write_every` says nothing without"),
+        (
+            "start =",
+            "on = \"1s\"\noff = \"1s\"\nwrite_rate = \"1mbit\"\nstart =",
+            "impossible",
+            "`on` and `write_rate` exclude each other",
+        ),
+        (
+            "start =",
+            "on = \"1s\"\noff = \"1s\"\nsize = \"1MB\"\nstart =",
+            "impossible",
+            "`on` and `size` exclude each other",
+        ),
+        ("start =", "size = \"0B\"\nstart =", "out-of-range", "`size` is 0B; it must be at least 1B"),
+        ("start =", "ack_loss = \"-1%\"\nstart =", "out-of-range", "`ack_loss`: \"-1%\" is negative"),
+    ] {
+        let problem = problem(from, to);
+        assert_eq!(problem.kind, kind, "{to}: {}", problem.message);
+        assert!(problem.message.starts_with(message), "{to}: {}", problem.message);
+    }
+}

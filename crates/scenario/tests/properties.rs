@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use fairpace_scenario::keys::{KEYS, Kind};
 use fairpace_scenario::quantity::{self, Dimension};
-use fairpace_scenario::{Flow, Link, Scenario, Set, parse};
+use fairpace_scenario::{Burst, Flow, Link, Loss, Scenario, Set, Traffic, WHOLE_PPB, Writes, parse};
 use proptest::prelude::*;
 use support::{GOOD, Two};
 
@@ -15,7 +15,7 @@ const CATALOG: Two = Two { kernel: true };
 /// Values that are wrong in as many ways as possible, and right now and then.
 fn value() -> impl Strategy<Value = String> {
     prop_oneof![
-        "\"-?[0-9]{0,25}(\\.[0-9]{0,25})? ?(ns|us|ms|s|h|bit|mbit|gbit|B|MB|bdp|x)?\"",
+        "\"-?[0-9]{0,25}(\\.[0-9]{0,25})? ?(ns|us|ms|s|h|bit|mbit|gbit|B|MB|bdp|%|x)?\"",
         "-?[0-9]{1,22}",
         "[0-9]{1,3}\\.[0-9]{1,3}",
         Just("\"bbr1\"".to_owned()),
@@ -43,19 +43,38 @@ fn time(least: u64, most: u64) -> impl Strategy<Value = Duration> {
     (least..=most).prop_map(Duration::from_nanos)
 }
 
+fn loss() -> impl Strategy<Value = Loss> {
+    let burst = (1u64..1000, 500_000_000..=WHOLE_PPB).prop_map(|(pkts, ppb)| Burst { pkts, ppb });
+    (1..200_000_000u64, prop::option::of(burst)).prop_map(|(ppb, burst)| Loss { ppb, burst })
+}
+
+fn traffic() -> impl Strategy<Value = Traffic> {
+    let size = || prop::option::of(1u64..1_000_000_000_000_000);
+    prop_oneof![
+        size().prop_map(|size_bytes| Traffic { size_bytes, writes: Writes::Always }),
+        (time(1_000_000, 1 << 40), time(1_000_000, 1 << 40))
+            .prop_map(|(on, off)| Traffic { size_bytes: None, writes: Writes::OnOff { on, off } }),
+        (size(), 1_000u64..1_000_000_000, time(1_000_000, 1 << 40)).prop_map(
+            |(size_bytes, rate_bps, every)| Traffic { size_bytes, writes: Writes::Paced { rate_bps, every } }
+        ),
+    ]
+}
+
 prop_compose! {
     fn scenario()(
         title in name(),
         why in "[ -~\n]{0,40}",
         seed in 0..=i64::MAX as u64,
         duration in time(1_000_000_000, 86_400_000_000_000),
-        links in prop::collection::vec((1_000u64..=400_000_000_000, 1514u64..=16_000_000_000), 1..4),
-        flows in prop::collection::vec((time(10_000, 10_000_000_000), 0..1_000_000_000u64, any::<bool>(), name()), 1..6),
+        links in prop::collection::vec((1_000u64..=400_000_000_000, 1514u64..=16_000_000_000, loss()), 1..4),
+        flows in prop::collection::vec((time(10_000, 10_000_000_000), 0..1_000_000_000u64, any::<bool>(), name(), traffic()), 1..6),
     ) -> Scenario {
-        let link = |(index, (rate_bps, buffer_bytes))| Link::new(format!("l{index}"), rate_bps, buffer_bytes);
-        let flow = |(index, (rtt, start, stops, text)): (usize, (Duration, u64, bool, String))| Flow {
+        let link = |(index, (rate_bps, buffer_bytes, loss))| Link { loss, ..Link::new(format!("l{index}"), rate_bps, buffer_bytes) };
+        let flow = |(index, (rtt, start, stops, text, traffic)): (usize, (Duration, u64, bool, String, Traffic))| Flow {
             start: Duration::from_nanos(start),
             stop: stops.then_some(duration),
+            ack_loss_ppb: start,
+            traffic,
             set: if stops { vec![] } else { vec![("alpha".to_owned(), text.clone())] },
             ..Flow::new(format!("{index}{text}"), if stops { "kernel:bbr" } else { "bbq" }, rtt)
         };
@@ -120,7 +139,7 @@ proptest! {
     #[test]
     fn a_quantity_survives_being_written(value in any::<u64>()) {
         // more than the largest number of decimal digits that are read is beyond every bound
-        for dimension in [Dimension::Time, Dimension::Rate, Dimension::Size] {
+        for dimension in [Dimension::Time, Dimension::Rate, Dimension::Size, Dimension::Share] {
             let value = value % 1_000_000_000_000_000_000;
             prop_assert_eq!(quantity::parse(&quantity::show(value, dimension), dimension), Ok(value));
         }

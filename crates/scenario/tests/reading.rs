@@ -4,7 +4,7 @@ mod support;
 
 use std::time::Duration;
 
-use fairpace_scenario::{Scenario, keys, parse};
+use fairpace_scenario::{Burst, Loss, Scenario, Traffic, WHOLE_PPB, Writes, keys, parse};
 use support::{GOOD, Two, good, read, read_with};
 
 const fn ms(ms: u64) -> Duration {
@@ -80,6 +80,27 @@ fn the_kernels_own_algorithms_are_for_the_testbed() {
     assert_eq!(scenario.flows[0].cc, "kernel:bbr");
     let error = parse("t", &text, &[], &Two { kernel: false }).unwrap_err();
     assert!(error.problems[0].help.contains("fairpace testbed"));
+}
+
+#[test]
+fn faults_and_traffic_are_read_in_their_units() {
+    let sets = [
+        "link.loss=0.5%",
+        "link.loss_burst=4",
+        "flow.1.size=10MB",
+        "flow.2.write_rate=5mbit",
+        "flow.ack_loss=100ppm",
+    ];
+    let scenario = read_with(GOOD, &sets).unwrap();
+    let burst = Some(Burst { pkts: 4, ppb: WHOLE_PPB });
+    assert_eq!(scenario.links[0].loss, Loss { ppb: 5_000_000, burst });
+    assert_eq!(scenario.flows[0].traffic, Traffic { size_bytes: Some(10_000_000), writes: Writes::Always });
+    let writes = Writes::Paced { rate_bps: 5_000_000, every: ms(1_000) };
+    assert_eq!(scenario.flows[1].traffic, Traffic { size_bytes: None, writes });
+    assert_eq!(scenario.flows[1].ack_loss_ppb, 100_000);
+    let scenario = read_with(GOOD, &["flow.on=2s", "flow.off=500ms"]).unwrap();
+    assert_eq!(scenario.flows[0].traffic.writes, Writes::OnOff { on: ms(2_000), off: ms(500) });
+    assert_ne!(scenario.hash, good().hash);
 }
 
 #[test]

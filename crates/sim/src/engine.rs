@@ -1,11 +1,12 @@
 //! The loop over events.
 
-use fairpace_path::{Fifo, Nanos, SECOND, Schedule};
+use fairpace_path::{Link, Nanos, Random, SECOND, Schedule};
 use fairpace_results::{FlowSeries, Monitor, Run};
 use fairpace_scenario::Scenario;
 use fairpace_tcp::Segment;
 
 use crate::Error;
+use crate::build;
 use crate::cost::Stopwatch;
 use crate::flow::{Flow, nanos};
 use crate::queue::{NEVER, Queue};
@@ -22,7 +23,7 @@ const FIRST_LINK: usize = 1;
 
 pub(crate) struct Engine {
     queue: Queue,
-    pub(crate) links: Vec<Fifo<Segment>>,
+    pub(crate) links: Vec<Link<Segment>>,
     pub(crate) flows: Vec<Flow>,
     pub(crate) series: Vec<FlowSeries>,
     /// Points of the time series that have been taken.
@@ -41,13 +42,11 @@ impl Engine {
         let window = (nanos(scenario.window.0), nanos(scenario.window.1));
         let schedule =
             Schedule { window, interval: nanos(scenario.interval).max(1), end: nanos(scenario.duration) };
-        let links = scenario
-            .links
-            .iter()
-            .map(|l| Fifo::new(l.rate_bps, l.buffer_bytes, scenario.flows.len(), schedule));
-        let links: Vec<_> = links.collect();
-        let mut random = SplitMix64(scenario.seed);
-        let flows = scenario.flows.iter().zip(0..).map(|(f, i)| Flow::new(f, i, random.next_u32(), schedule));
+        let links = (0..).zip(&scenario.links).map(|(i, _)| build::link(scenario, i, schedule));
+        let links = links.collect::<Result<Vec<_>, _>>()?;
+        let mut random = Random::new(scenario.seed);
+        let flows = (0..).zip(&scenario.flows);
+        let flows = flows.map(|(i, _)| Flow::new(scenario, i, random.next_u32(), schedule));
         let flows = flows.collect::<Result<Vec<_>, _>>()?;
         let first_flow = FIRST_LINK + links.len();
         let mut queue = Queue::new(first_flow + flows.len());
@@ -113,7 +112,14 @@ impl Engine {
 
     #[inline]
     fn run_link(&mut self, i: usize, now: Nanos) {
-        while let Some(departed) = self.links[i].poll(now) {
+        while let Some(fate) = self.links[i].poll(now) {
+            let departed = match fate {
+                Ok(departed) => departed,
+                Err(lost) => {
+                    self.flows[lost.flow as usize].dropped_pkts += 1;
+                    continue;
+                }
+            };
             let flow = &mut self.flows[departed.packet.flow as usize];
             if i + 1 < self.links.len() {
                 if self.links[i + 1].push(now, departed.packet).is_err() {
@@ -147,18 +153,5 @@ impl Engine {
             let gone = total(|f| f.arrived_pkts) + total(|f| f.dropped_pkts);
             assert_eq!(total(|f| f.entered_pkts), gone + inside, "a packet was lost or invented");
         }
-    }
-}
-
-/// Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014: one seed to many.
-struct SplitMix64(u64);
-
-impl SplitMix64 {
-    fn next_u32(&mut self) -> u32 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 32) as u32
     }
 }

@@ -3,13 +3,14 @@
 use std::collections::VecDeque;
 
 use fairpace_cc::{Algorithm, Controller, Params};
-use fairpace_path::{Fifo, FlowMeter, Nanos, Packet, Schedule};
-use fairpace_scenario as scenario;
+use fairpace_path::{FlowMeter, Link, Loss, Nanos, Offer, Packet, Schedule, Source};
+use fairpace_scenario::{self as scenario, Scenario};
 use fairpace_tcp::{
     Ack, HEADER_BYTES, MSS_BYTES, Receiver, ReceiverConfig, SYN_BYTES, Segment, Sender, SenderConfig, Wire,
 };
 
 use crate::Error;
+use crate::build;
 use crate::queue::NEVER;
 
 /// Where a flow is in its life.
@@ -26,6 +27,7 @@ pub(crate) struct Flow {
     receiver: Receiver,
     /// On their way to the sender, with the time of arrival.
     acks: VecDeque<(Nanos, Ack)>,
+    ack_loss: Loss,
     index: u32,
     rtt_ns: Nanos,
     /// The part of it from the last link to the receiver.
@@ -33,6 +35,13 @@ pub(crate) struct Flow {
     start: Nanos,
     stop: Nanos,
     stage: Stage,
+    source: Source,
+    /// Bytes that the application has given and that do not fill a packet yet.
+    unsent_bytes: u64,
+    /// The application's last byte is in this packet; the first is 1. `u64::MAX`: it has no last byte.
+    last_pkt: u64,
+    /// When the receiving application had all of it.
+    pub(crate) completed: Option<Nanos>,
     /// Retransmissions that the meter knows of.
     metered_resent: u64,
     /// Packets of any kind that entered the path, reached the receiver, were dropped.
@@ -45,7 +54,7 @@ pub(crate) struct Flow {
 
 /// The first link as a flow's sender sees it.
 struct Uplink<'a> {
-    link: &'a mut Fifo<Segment>,
+    link: &'a mut Link<Segment>,
     now: Nanos,
     flow: u32,
     entered: &'a mut u64,
@@ -70,11 +79,12 @@ pub(crate) fn nanos(time: std::time::Duration) -> Nanos {
 impl Flow {
     /// `random` seeds the flow's own generator.
     pub(crate) fn new(
-        flow: &scenario::Flow,
+        scenario: &Scenario,
         index: u32,
         random: u32,
         schedule: Schedule,
     ) -> Result<Self, Error> {
+        let flow = &scenario.flows[index as usize];
         let rtt_ns = nanos(flow.rtt);
         let config = SenderConfig { random, ..SenderConfig::default() };
         Ok(Flow {
@@ -82,12 +92,17 @@ impl Flow {
             meter: FlowMeter::new(schedule),
             receiver: Receiver::new(ReceiverConfig::linux(rtt_ns)),
             acks: VecDeque::new(),
+            ack_loss: build::ack_loss(scenario, index),
             index,
             rtt_ns,
             forward_ns: rtt_ns / 2,
             start: nanos(flow.start),
             stop: flow.stop.map_or(NEVER, nanos),
             stage: Stage::Waiting,
+            source: build::source(flow, nanos(flow.start)),
+            unsent_bytes: 0,
+            last_pkt: flow.traffic.size_bytes.map_or(u64::MAX, |n| n.div_ceil(u64::from(MSS_BYTES))),
+            completed: None,
             metered_resent: 0,
             entered_pkts: 0,
             arrived_pkts: 0,
@@ -101,7 +116,7 @@ impl Flow {
     pub(crate) fn next_event(&self) -> Nanos {
         let life = match self.stage {
             Stage::Waiting => return self.start,
-            Stage::Open => self.stop,
+            Stage::Open => self.stop.min(self.source.next_event()),
             Stage::Stopped => NEVER,
         };
         let ack = self.acks.front().map_or(NEVER, |(at, _)| *at);
@@ -112,7 +127,7 @@ impl Flow {
 
     /// Does everything that is due at `now`; packets go into `link`.
     #[inline]
-    pub(crate) fn run(&mut self, now: Nanos, link: &mut Fifo<Segment>) {
+    pub(crate) fn run(&mut self, now: Nanos, link: &mut Link<Segment>) {
         let mut uplink = Uplink {
             link,
             now,
@@ -124,13 +139,18 @@ impl Flow {
             Stage::Waiting if self.start <= now => {
                 self.stage = Stage::Open;
                 self.sender.connect(now, &mut uplink);
-                self.sender.supply(now, u64::MAX, &mut uplink);
             }
             Stage::Open if self.stop <= now => {
                 self.stage = Stage::Stopped;
                 self.sender.stop();
             }
             _ => {}
+        }
+        if self.stage == Stage::Open && self.source.next_event() <= now {
+            while let Some(offer) = self.source.poll(now) {
+                let unsent = (&mut self.unsent_bytes, self.source.is_finished());
+                supply(&mut self.sender, unsent, now, offer, &mut uplink);
+            }
         }
         while let Some((_, ack)) = self.acks.front().filter(|(at, _)| *at <= now) {
             self.sender.on_ack(now, ack, &mut uplink);
@@ -167,6 +187,9 @@ impl Flow {
             let rtt_ns = self.rtt_ns + now.saturating_sub(segment.sent);
             self.meter.data(at, rtt_ns);
             self.meter.goodput(at, received.in_order_pkts * u64::from(MSS_BYTES));
+            if self.receiver.next() == self.last_pkt && self.completed.is_none() {
+                self.completed = Some(at);
+            }
         }
         match received.ack {
             true => next.min(self.return_ack(at)),
@@ -174,12 +197,37 @@ impl Flow {
         }
     }
 
-    /// An ACK leaves the receiver; returns when the sender has it.
+    /// An ACK leaves the receiver; returns when the sender has it, if it ever has.
     #[inline]
     fn return_ack(&mut self, sent: Nanos) -> Nanos {
+        let ack = self.receiver.ack();
+        if self.ack_loss.takes() {
+            return NEVER;
+        }
         let at = sent + self.rtt_ns - self.forward_ns;
-        self.acks.push_back((at, self.receiver.ack()));
+        self.acks.push_back((at, ack));
         at
+    }
+}
+
+/// Tells the sender what its application has: whole packets, the rest when it is the `last`.
+#[cold]
+fn supply(
+    sender: &mut Sender<Controller>,
+    (unsent_bytes, last): (&mut u64, bool),
+    now: Nanos,
+    offer: Offer,
+    wire: &mut impl Wire,
+) {
+    match offer {
+        Offer::Endless => sender.supply(now, u64::MAX, wire),
+        Offer::Pause => sender.stop(),
+        Offer::Bytes(bytes) => {
+            let (bytes, mss) = (*unsent_bytes + bytes, u64::from(MSS_BYTES));
+            let pkts = if last { bytes.div_ceil(mss) } else { bytes / mss };
+            *unsent_bytes = bytes.saturating_sub(pkts * mss);
+            sender.supply(now, pkts, wire);
+        }
     }
 }
 

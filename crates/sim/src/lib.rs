@@ -9,6 +9,7 @@
 //! The topology is a chain of links that all flows share, then each flow's own delay to its receiver and back. An
 //! ACK meets no queue. What is not here: files and terminals (the CLI), packet formats, the real clock (the testbed).
 
+mod build;
 mod cost;
 mod engine;
 mod flow;
@@ -49,6 +50,14 @@ pub enum Error {
         flow: String,
         /// Which one and what is allowed.
         reason: Box<fairpace_cc::ParamError>,
+    },
+    /// A link asks for a random loss that cannot be.
+    #[error("link \"{link}\": {reason}")]
+    Loss {
+        /// The link's name.
+        link: String,
+        /// What is in the way.
+        reason: fairpace_path::NoSuchLoss,
     },
     /// There is nothing to simulate.
     #[error("the scenario has no {what}; add at least one")]

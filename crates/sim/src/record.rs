@@ -2,7 +2,7 @@
 
 use fairpace_cc::NO_RATE;
 use fairpace_path::{Nanos, SECOND};
-use fairpace_results::{FlowSeries, Run, SCHEMA, ScenarioId, Series, Summary};
+use fairpace_results::{FlowSeries, FlowSummary, Run, SCHEMA, ScenarioId, Series, Summary};
 use fairpace_scenario::Scenario;
 
 use crate::cost::Stopwatch;
@@ -40,12 +40,11 @@ pub(crate) fn conclude(engine: Engine, scenario: &Scenario, stopwatch: &Stopwatc
         flow.meter.fill(series);
     }
     let flow_summaries = flows.iter().zip(&scenario.flows).map(|(flow, asked)| {
-        flow.meter.summary(&asked.name, &asked.cc, nanos(asked.rtt), nanos(asked.start))
+        let start = nanos(asked.start);
+        let completion_s = flow.completed.map(|at| seconds(at - start));
+        FlowSummary { completion_s, ..flow.meter.summary(&asked.name, &asked.cc, nanos(asked.rtt), start) }
     });
-    let link_summaries = links
-        .iter()
-        .zip(&scenario.links)
-        .map(|(link, asked)| link.meter().summary(&asked.name, link.rate_bps()));
+    let link_summaries = links.iter().zip(&scenario.links).map(|(link, asked)| link.summary(&asked.name));
     let mut summary = Summary {
         schema: SCHEMA.to_owned(),
         on: "sim".to_owned(),

@@ -13,7 +13,7 @@ use crate::namespace::Device;
 use crate::packet::{self, ETHERNET_HEADER_BYTES};
 use crate::pool::{MTU, Pool};
 use crate::waiter::{self, Waiter};
-use fairpace_path::{Delay, Fifo, FlowMeter, LinkMeter, Nanos, Packet, Schedule};
+use fairpace_path::{Delay, Fifo, FlowMeter, Link, Loss, Nanos, Packet, Purpose, Random, Schedule};
 use fairpace_scenario::Scenario;
 use std::io::ErrorKind;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,7 +28,7 @@ const MAX_POOL_BYTES: u64 = 4 << 30;
 
 /// What the elements carry.
 #[derive(Debug, Clone, Copy)]
-struct Load {
+pub(crate) struct Load {
     /// When the emulator read the packet.
     read: Nanos,
     slot: u32,
@@ -46,7 +46,7 @@ enum Stage {
 
 /// What a run of the emulator leaves.
 pub(crate) struct Emulated {
-    pub(crate) links: Vec<LinkMeter>,
+    pub(crate) links: Vec<Link<Load>>,
     /// RTTs; goodput is measured at the receiving application.
     pub(crate) flows: Vec<FlowMeter>,
     pub(crate) recorder: Recorder,
@@ -71,7 +71,7 @@ pub(crate) struct Emulator<'a> {
     line_of_flow: Vec<u32>,
     /// Each flow's part of the RTT that a packet does not spend between its read and its write.
     return_ns: Vec<Nanos>,
-    links: Vec<Fifo<Load>>,
+    links: Vec<Link<Load>>,
     meters: Vec<FlowMeter>,
     recorder: Recorder,
     waiter: Waiter,
@@ -96,8 +96,6 @@ impl<'a> Emulator<'a> {
         rtts.sort_unstable();
         rtts.dedup();
         let flows = scenario.flows.len();
-        let fifo =
-            |link: &fairpace_scenario::Link| Fifo::new(link.rate_bps, link.buffer_bytes, flows, schedule);
         let fastest_bps = scenario.links.iter().map(|l| l.rate_bps).max().unwrap_or(0);
         let recorder = Recorder::new(tolerance)
             .ok_or_else(|| Error::Emulator { what: "its lateness histogram cannot be made".into() })?;
@@ -111,7 +109,10 @@ impl<'a> Emulator<'a> {
             backward: rtts.iter().map(|rtt| Delay::new(rtt - rtt / 2)).collect(),
             line_of_flow: of_flow.iter().map(|rtt| rtts.partition_point(|r| r < rtt) as u32).collect(),
             return_ns: of_flow.iter().map(|rtt| rtt - rtt / 2).collect(),
-            links: scenario.links.iter().map(fifo).collect(),
+            links: (0..)
+                .zip(&scenario.links)
+                .map(|(i, _)| link(scenario, i, schedule))
+                .collect::<Result<_, _>>()?,
             meters: vec![FlowMeter::new(schedule); flows],
             recorder,
             waiter: Waiter::new(clock, fastest_bps),
@@ -156,7 +157,7 @@ impl<'a> Emulator<'a> {
             meter.finish(self.end);
         }
         Ok(Emulated {
-            links: self.links.iter().map(|l| l.meter().clone()).collect(),
+            links: self.links,
             flows: self.meters,
             recorder: self.recorder,
             data_packets: self.data_packets,
@@ -233,11 +234,11 @@ impl<'a> Emulator<'a> {
                     self.enter_link(0, left.at, left.packet)?;
                 }
             }
-            Stage::Link(link) => {
-                if let Some(left) = self.links[link].poll(at) {
-                    self.enter_link(link + 1, left.at, left.packet)?;
-                }
-            }
+            Stage::Link(link) => match self.links[link].poll(at) {
+                Some(Ok(left)) => self.enter_link(link + 1, left.at, left.packet)?,
+                Some(Err(lost)) => self.pool.put(lost.payload.slot),
+                None => {}
+            },
             Stage::Backward(line) => {
                 if let Some(left) = self.backward[line].poll(at) {
                     self.write(self.sender, left.at, left.packet.payload)?;
@@ -249,8 +250,8 @@ impl<'a> Emulator<'a> {
 
     /// Hands a packet to a link, or to the receiver behind the last one.
     fn enter_link(&mut self, link: usize, at: Nanos, packet: Packet<Load>) -> Result<(), Error> {
-        let Some(fifo) = self.links.get_mut(link) else { return self.deliver(at, packet) };
-        if let Err(dropped) = fifo.push(at, packet) {
+        let Some(link) = self.links.get_mut(link) else { return self.deliver(at, packet) };
+        if let Err(dropped) = link.push(at, packet) {
             self.pool.put(dropped.payload.slot);
         }
         Ok(())
@@ -275,6 +276,17 @@ impl<'a> Emulator<'a> {
             Err(e) => Err(Error::Emulator { what: format!("writing to a TUN device failed: {e}") }),
         }
     }
+}
+
+/// The link of this index: the same faults for the same seed as in the simulator, packet by packet.
+fn link(scenario: &Scenario, index: u32, schedule: Schedule) -> Result<Link<Load>, Error> {
+    let asked = &scenario.links[index as usize];
+    let fifo = Fifo::new(asked.rate_bps, asked.buffer_bytes, scenario.flows.len(), schedule);
+    let random = Random::stream(scenario.seed, Purpose::LinkLoss, index);
+    let burst = asked.loss.burst.map(|b| (b.pkts, b.ppb));
+    let loss = Loss::new(asked.loss.ppb, burst, random)
+        .map_err(|reason| Error::Link { link: asked.name.clone(), what: reason.to_string() })?;
+    Ok(Link::new(fifo).with_loss(loss))
 }
 
 /// Reads one packet into the pool's next buffer; `None` if there is none.

@@ -115,6 +115,29 @@ pub enum Error {
         ceiling_bps: u64,
     },
 
+    /// A link that cannot be.
+    #[error("link `{link}`: {what}")]
+    #[diagnostic(code(fairpace::testbed::link), help("docs/reference/scenario.md says what its keys may be"))]
+    Link {
+        /// The link.
+        link: String,
+        /// What is in the way.
+        what: String,
+    },
+
+    /// Something that the simulator has and the testbed has not.
+    #[error("flow `{flow}`: the testbed does not support `{key}`")]
+    #[diagnostic(
+        code(fairpace::testbed::unsupported),
+        help("run the scenario with `fairpace sim`, or leave the key out")
+    )]
+    Unsupported {
+        /// The flow.
+        flow: String,
+        /// The scenario's key.
+        key: &'static str,
+    },
+
     /// A scenario beyond the address plan or the memory of the testbed.
     #[error("the scenario is too large for the testbed: {what}")]
     #[diagnostic(

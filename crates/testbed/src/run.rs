@@ -185,14 +185,14 @@ fn record(
         scenario: ScenarioId { title: scenario.title.clone(), hash: scenario.hash.clone() },
         window_s: [scenario.window.0.as_secs_f64(), scenario.window.1.as_secs_f64()],
         flows: Vec::new(),
-        links: links.clone().map(|(link, meter)| meter.summary(&link.name, link.rate_bps)).collect(),
+        links: links.clone().map(|(asked, link)| link.summary(&asked.name)).collect(),
         jain: None,
         cost,
     };
     let mut series = Series {
         t_s: schedule.points().map(|at| at as f64 / 1e9).collect(),
         flows: Vec::new(),
-        links: links.map(|(_, meter)| meter.series().clone()).collect(),
+        links: links.map(|(_, link)| link.meter().series().clone()).collect(),
     };
     let notes = notes(&parts.emulated, lateness);
     let measured = parts.received.into_iter().zip(parts.emulated.flows).zip(parts.told);

@@ -161,6 +161,7 @@ fn summary(shape: &Shape, series: &Series) -> Summary {
         cc: shape.cc.into(),
         rtt_ms: *rtt_ms,
         start_s: start_s(i),
+        completion_s: None,
         goodput_mbps: of(&flow.goodput_mbps),
         share: None,
         retransmits: 0,
@@ -178,6 +179,7 @@ fn summary(shape: &Shape, series: &Series) -> Summary {
         queue_delay_p99_ms: Some(of(&link.queue_delay_ms) * 1.4),
         drops: 0,
         loss_rate: Some(0.0),
+        lost: 0,
         backlog_share: link.backlog_kb.iter().map(|x| of(x) / total).collect(),
     };
     Summary {

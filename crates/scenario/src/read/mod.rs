@@ -1,6 +1,9 @@
 //! From TOML to a [`Scenario`]: finds the values, remembers where each stands, and goes on after an error so
 //! that one look shows them all.
 
+mod conditions;
+mod values;
+
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -10,11 +13,12 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::check::{self, Complaint, Fault};
-use crate::keys::{self, KEYS, Key, Kind, MOST_FLOWS, Section};
+use crate::keys::{self, KEYS, MOST_FLOWS, Section};
 use crate::problem::{Invalid, Problem};
-use crate::quantity::{self, Buffer, Dimension, NotAQuantity, show_time};
+use crate::quantity::{self, Buffer, Dimension, show_time};
 use crate::sets::{self, Set, Sources};
 use crate::{Catalog, Flow, Link, Scenario};
+use values::{example, kind_of};
 
 /// Reads a scenario from a text, after making the changes in `sets`. `name` is the file's name in errors.
 ///
@@ -151,8 +155,9 @@ impl Reader<'_> {
             let rate = self.quantity(part, "rate", Dimension::Rate);
             let bdp_rtt = self.time(part, "bdp_rtt").unwrap_or(longest);
             let buffer = self.buffer(part, rate, bdp_rtt);
+            let loss = self.loss(part);
             if let (Some(rate_bps), Some(buffer_bytes)) = (rate, buffer) {
-                links.push(Link { name, rate_bps, buffer_bytes });
+                links.push(Link { loss, ..Link::new(name, rate_bps, buffer_bytes) });
             }
         }
         links
@@ -186,6 +191,8 @@ impl Reader<'_> {
             let stop = self.time(part, "stop");
             let count = self.integer(part, "count").unwrap_or(1);
             let stagger = self.time(part, "stagger").unwrap_or_default();
+            let ack_loss_ppb = self.quantity(part, "ack_loss", Dimension::Share).unwrap_or(0);
+            let traffic = self.traffic(part);
             if flows.len() as u64 + count > MOST_FLOWS {
                 let complaint = Complaint::new(
                     "out-of-range",
@@ -197,7 +204,7 @@ impl Reader<'_> {
             }
             let (Some(cc), Some(rtt)) = (cc, rtt) else { continue };
             let name = given.unwrap_or_else(|| unused(&show_time(rtt), &mut names));
-            let first = Flow { name, cc, set, rtt, start, stop };
+            let first = Flow { set, start, stop, ack_loss_ppb, traffic, ..Flow::new(name, cc, rtt) };
             self.group(part, &first, count, stagger, &mut flows);
         }
         flows
@@ -370,132 +377,6 @@ impl Reader<'_> {
         self.complain(name.span(), &path(section, written), complaint);
         guess
     }
-
-    fn find<'t, 'i>(
-        &self,
-        part: &Part<'t, 'i>,
-        name: &str,
-    ) -> Option<(&'static Key, &'t Spanned<DeValue<'i>>)> {
-        Some((keys::find(part.section, name)?, part.table.get(name)?))
-    }
-
-    fn bounded(&mut self, key: &Key, value: &Spanned<DeValue<'_>>, number: u64) -> Option<u64> {
-        match check::bounds(key, number) {
-            Ok(()) => Some(number),
-            Err(complaint) => {
-                self.complain(value.span(), &path(key.section, key.name), complaint);
-                None
-            }
-        }
-    }
-
-    fn wrong_type(&mut self, key: &Key, value: &Spanned<DeValue<'_>>) {
-        let wanted = match key.kind {
-            Kind::Integer => "a whole number".to_owned(),
-            Kind::Quantity(dimension) => format!("{} in quotes", dimension.noun()),
-            Kind::Buffer => "a size in quotes".to_owned(),
-            _ => "text in quotes".to_owned(),
-        };
-        let complaint = Complaint::new(
-            "wrong-type",
-            format!("`{}` is {}, but {wanted} is wanted", key.name, kind_of(value.get_ref())),
-            format!("write {} = {}", key.name, example(key)),
-        );
-        self.complain(value.span(), &path(key.section, key.name), complaint);
-    }
-
-    fn text(&mut self, part: &Part<'_, '_>, name: &str) -> Option<String> {
-        let (key, value) = self.find(part, name)?;
-        let DeValue::String(text) = value.get_ref() else {
-            self.wrong_type(key, value);
-            return None;
-        };
-        if text.chars().any(|c| c.is_control() && !(name == "why" && c == '\n')) {
-            let message = format!("`{name}` has a control character or a line break");
-            let complaint = Complaint::new("wrong-type", message, "write it on one line");
-            self.complain(value.span(), &path(key.section, name), complaint);
-            return None;
-        }
-        self.bounded(key, value, text.chars().count() as u64)?;
-        Some(text.to_string())
-    }
-
-    fn integer(&mut self, part: &Part<'_, '_>, name: &str) -> Option<u64> {
-        let (key, value) = self.find(part, name)?;
-        let DeValue::Integer(integer) = value.get_ref() else {
-            self.wrong_type(key, value);
-            return None;
-        };
-        if integer.as_str().starts_with('-') {
-            let complaint = Complaint::new(
-                "out-of-range",
-                format!("`{name}` is {}: it must not be negative", integer.as_str()),
-                format!("write a value from {}", key.bounds()),
-            );
-            self.complain(value.span(), &path(key.section, name), complaint);
-            return None;
-        }
-        let number = u64::from_str_radix(integer.as_str(), integer.radix()).unwrap_or(u64::MAX);
-        self.bounded(key, value, number)
-    }
-
-    fn quantity_text<'t>(&mut self, key: &Key, value: &'t Spanned<DeValue<'_>>) -> Option<&'t str> {
-        match value.get_ref() {
-            DeValue::String(text) => Some(text),
-            DeValue::Integer(number) => self.no_unit(key, value, number.as_str()),
-            DeValue::Float(number) => self.no_unit(key, value, number.as_str()),
-            _ => {
-                self.wrong_type(key, value);
-                None
-            }
-        }
-    }
-
-    fn no_unit<'t>(&mut self, key: &Key, value: &Spanned<DeValue<'_>>, number: &str) -> Option<&'t str> {
-        let complaint = Complaint::new(
-            "wrong-unit",
-            format!("`{}` is {number} without a unit", key.name),
-            format!(
-                "write the unit with the number and both in quotes, as in {} = {}",
-                key.name,
-                example(key)
-            ),
-        );
-        self.complain(value.span(), &path(key.section, key.name), complaint);
-        None
-    }
-
-    fn parsed<T>(
-        &mut self,
-        key: &Key,
-        value: &Spanned<DeValue<'_>>,
-        result: Result<T, NotAQuantity>,
-    ) -> Option<T> {
-        match result {
-            Ok(parsed) => Some(parsed),
-            Err(error) => {
-                let kind = if error.message.ends_with("negative") { "out-of-range" } else { "wrong-unit" };
-                let message = format!("`{}`: {}", key.name, error.message);
-                self.complain(
-                    value.span(),
-                    &path(key.section, key.name),
-                    Complaint::new(kind, message, error.help),
-                );
-                None
-            }
-        }
-    }
-
-    fn quantity(&mut self, part: &Part<'_, '_>, name: &str, dimension: Dimension) -> Option<u64> {
-        let (key, value) = self.find(part, name)?;
-        let text = self.quantity_text(key, value)?;
-        let number = self.parsed(key, value, quantity::parse(text, dimension))?;
-        self.bounded(key, value, number)
-    }
-
-    fn time(&mut self, part: &Part<'_, '_>, name: &str) -> Option<Duration> {
-        self.quantity(part, name, Dimension::Time).map(Duration::from_nanos)
-    }
 }
 
 fn path(section: Section, key: &str) -> String {
@@ -511,30 +392,6 @@ fn place_of(section: Section) -> String {
     match section {
         Section::Top => "at the top of the file".into(),
         _ => format!("under `{}`", section.header()),
-    }
-}
-
-fn example(key: &Key) -> String {
-    match (key.kind, key.name) {
-        (_, "title") => "\"A short and a long flow share a deep buffer\"".into(),
-        (_, "duration") => "\"60s\"".into(),
-        (Kind::Integer, _) => "1".into(),
-        (Kind::Quantity(dimension), _) => format!("\"{}\"", dimension.example()),
-        (Kind::Buffer, _) => format!("\"{}\"", Dimension::Size.example()),
-        (Kind::Algorithm, _) => "\"bbr1\"".into(),
-        (Kind::Text, _) => "\"...\"".into(),
-        (Kind::Parameters, _) => "{ alpha = \"3ms\" }".into(),
-    }
-}
-
-fn kind_of(value: &DeValue<'_>) -> &'static str {
-    match value {
-        DeValue::String(_) => "a text",
-        DeValue::Integer(_) | DeValue::Float(_) => "a number",
-        DeValue::Boolean(_) => "true or false",
-        DeValue::Datetime(_) => "a date",
-        DeValue::Array(_) => "a list",
-        DeValue::Table(_) => "a table",
     }
 }
 

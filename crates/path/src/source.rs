@@ -1,0 +1,165 @@
+//! What an application gives its sender, and when.
+
+use crate::{Nanos, SECOND};
+
+/// How an application writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pattern {
+    /// It always has more.
+    Always,
+    /// It has more for `on`, nothing for `off`, and so on.
+    OnOff {
+        /// How long it has data; at least 1.
+        on: Nanos,
+        /// How long it has none.
+        off: Nanos,
+    },
+    /// A chunk every `every`, from the start on, which makes `rate_bps` on average.
+    Paced {
+        /// Bits per second.
+        rate_bps: u64,
+        /// From chunk to chunk; at least 1.
+        every: Nanos,
+    },
+}
+
+/// What the sender is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Offer {
+    /// So many bytes more.
+    Bytes(u64),
+    /// More than can ever be sent.
+    Endless,
+    /// Nothing beyond what has been sent already, until the next offer.
+    Pause,
+}
+
+/// An application's writes, as a function of time alone.
+#[derive(Debug, Clone)]
+pub struct Source {
+    pattern: Pattern,
+    start: Nanos,
+    next: Nanos,
+    /// Offers so far.
+    count: u64,
+    /// Bytes still to be written; `None`: no end.
+    left: Option<u64>,
+    written: u128,
+}
+
+impl Source {
+    /// An application that begins at `start` and writes `size_bytes` in all, or without end.
+    ///
+    /// With [`Pattern::OnOff`] a size has no effect.
+    pub fn new(pattern: Pattern, size_bytes: Option<u64>, start: Nanos) -> Self {
+        Source { pattern, start, next: start, count: 0, left: size_bytes, written: 0 }
+    }
+
+    /// When the next offer is due; `Nanos::MAX`: never.
+    #[inline]
+    pub fn next_event(&self) -> Nanos {
+        self.next
+    }
+
+    /// True when a finite application has written everything.
+    pub fn is_finished(&self) -> bool {
+        self.left.is_some() && self.next == Nanos::MAX
+    }
+
+    /// The next offer that is due by `now`; call until `None`.
+    pub fn poll(&mut self, now: Nanos) -> Option<Offer> {
+        if self.next == Nanos::MAX || self.next > now {
+            return None;
+        }
+        let n = self.count;
+        self.count += 1;
+        match self.pattern {
+            Pattern::Always => {
+                self.next = Nanos::MAX;
+                Some(self.left.map_or(Offer::Endless, Offer::Bytes))
+            }
+            Pattern::OnOff { on, off } => {
+                let (phase, offer) =
+                    if n.is_multiple_of(2) { (on.max(1), Offer::Endless) } else { (off, Offer::Pause) };
+                self.next = self.next.saturating_add(phase);
+                Some(offer)
+            }
+            Pattern::Paced { rate_bps, every } => {
+                self.next = self.start.saturating_add(every.max(1).saturating_mul(n + 1));
+                // by the total, so that the mean is exact however small a chunk is
+                let elapsed = u128::from(every.max(1)) * u128::from(n + 1);
+                let total = u128::from(rate_bps) * elapsed / (8 * u128::from(SECOND));
+                let chunk = u64::try_from(total - self.written).unwrap_or(u64::MAX);
+                let chunk = self.left.map_or(chunk, |left| left.min(chunk));
+                self.written = total;
+                self.left = self.left.map(|left| left - chunk);
+                if self.left == Some(0) {
+                    self.next = Nanos::MAX;
+                }
+                Some(Offer::Bytes(chunk))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn offers(mut source: Source, until: Nanos) -> Vec<(Nanos, Offer)> {
+        let mut offers = Vec::new();
+        while source.next_event() <= until {
+            let at = source.next_event();
+            offers.push((at, source.poll(at).unwrap()));
+        }
+        offers
+    }
+
+    #[test]
+    fn a_bulk_transfer_is_offered_once() {
+        let bulk = |size| offers(Source::new(Pattern::Always, size, 7), SECOND);
+        assert_eq!(bulk(None), [(7, Offer::Endless)]);
+        assert_eq!(bulk(Some(10_000)), [(7, Offer::Bytes(10_000))]);
+    }
+
+    #[test]
+    fn on_and_off_follow_each_other_from_the_start() {
+        let seen = offers(Source::new(Pattern::OnOff { on: 30, off: 10 }, None, 5), 80);
+        let expected = [(5, Offer::Endless), (35, Offer::Pause), (45, Offer::Endless), (75, Offer::Pause)];
+        assert_eq!(seen, expected);
+    }
+
+    #[test]
+    fn a_stream_has_exactly_its_rate() {
+        // 1 Mbit/s in chunks of 1/3 s: 41666.67 bytes, so two of three have one byte more
+        let every = SECOND / 3;
+        let seen = offers(Source::new(Pattern::Paced { rate_bps: 1_000_000, every }, None, 0), 3000 * every);
+        let total: u64 = seen
+            .iter()
+            .map(|(_, offer)| match offer {
+                Offer::Bytes(n) => *n,
+                _ => 0,
+            })
+            .sum();
+        assert_eq!(seen.len(), 3001);
+        assert_eq!(u128::from(total), 1_000_000 * u128::from(3001 * every) / (8 * u128::from(SECOND)));
+        assert!(seen.windows(2).all(|w| w[1].0 - w[0].0 == every));
+    }
+
+    #[test]
+    fn a_finite_stream_ends_with_its_last_byte() {
+        let stream = Pattern::Paced { rate_bps: 8_000_000, every: SECOND };
+        let seen = offers(Source::new(stream, Some(2_500_000), SECOND), 100 * SECOND);
+        let expected =
+            [(1, 1_000_000), (2, 1_000_000), (3, 500_000)].map(|(s, n)| (s * SECOND, Offer::Bytes(n)));
+        assert_eq!(seen, expected);
+    }
+
+    #[test]
+    fn a_late_driver_gets_every_offer_in_order() {
+        let mut source = Source::new(Pattern::Paced { rate_bps: 8_000, every: SECOND }, None, 0);
+        let late: Vec<_> = std::iter::from_fn(|| source.poll(2 * SECOND)).collect();
+        assert_eq!(late, [Offer::Bytes(1000); 3]);
+        assert_eq!(source.poll(2 * SECOND), None);
+    }
+}

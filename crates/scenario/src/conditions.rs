@@ -1,0 +1,87 @@
+//! What a link does beside queueing, and what a flow does beside sending all the time.
+
+use std::time::Duration;
+
+/// Random loss on a link's line, behind its queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Loss {
+    /// Share of packets lost, billionths; 0: none.
+    pub ppb: u64,
+    /// Losses come in bursts; `None`: independently of each other.
+    pub burst: Option<Burst>,
+}
+
+/// Bad periods of a line: a Gilbert model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Burst {
+    /// Mean length of a bad period, packets; at least 1.
+    pub pkts: u64,
+    /// Share of packets lost in it, billionths.
+    pub ppb: u64,
+}
+
+/// Billionths in a whole.
+pub const WHOLE_PPB: u64 = 1_000_000_000;
+
+impl Loss {
+    /// Does a Gilbert model with these values exist? If not, what is in the way and what to write.
+    pub(crate) fn check(&self) -> Result<(), (String, String)> {
+        let Loss { ppb, burst: Some(burst) } = *self else { return Ok(()) };
+        let percent = |ppb: u64| format!("{}%", ppb as f64 / 1e7);
+        if ppb == 0 {
+            return Err((
+                "bursts of loss are given, but no loss".into(),
+                "write `loss` too, as in loss = \"1%\"".into(),
+            ));
+        }
+        if ppb >= burst.ppb {
+            return Err((
+                format!(
+                    "{} of all packets cannot be lost if bursts lose {}",
+                    percent(ppb),
+                    percent(burst.ppb)
+                ),
+                "write a `loss` below `loss_in_burst`".into(),
+            ));
+        }
+        // good periods last burst.pkts x (1 - p) / p packets on average, p being the share of bad ones
+        if ppb > burst.pkts.saturating_mul(burst.ppb - ppb) {
+            return Err((
+                format!("bursts of {} packets would have less than a packet between them", burst.pkts),
+                "write a larger `loss_burst` or a smaller `loss`".into(),
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// When the application has data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Traffic {
+    /// All that it ever writes; `None`: there is no end.
+    pub size_bytes: Option<u64>,
+    /// How it writes.
+    pub writes: Writes,
+}
+
+/// How an application writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Writes {
+    /// It always has more.
+    #[default]
+    Always,
+    /// It always has more for a while, then nothing for a while, and so on.
+    OnOff {
+        /// How long it has data.
+        on: Duration,
+        /// How long it has none.
+        off: Duration,
+    },
+    /// It writes a chunk now and then: a live stream. What cannot be sent yet waits.
+    Paced {
+        /// Mean rate of what it writes, bits per second.
+        rate_bps: u64,
+        /// From chunk to chunk; the first is written at the start.
+        every: Duration,
+    },
+}

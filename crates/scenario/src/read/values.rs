@@ -1,0 +1,173 @@
+//! Reading of single values, with what is said of wrong ones.
+
+use std::time::Duration;
+
+use toml::Spanned;
+use toml::de::DeValue;
+
+use crate::check::{self, Complaint};
+use crate::keys::{self, Key, Kind};
+use crate::quantity::{self, Dimension, NotAQuantity};
+
+use super::{Part, Reader, path};
+
+impl Reader<'_> {
+    pub(super) fn find<'t, 'i>(
+        &self,
+        part: &Part<'t, 'i>,
+        name: &str,
+    ) -> Option<(&'static Key, &'t Spanned<DeValue<'i>>)> {
+        Some((keys::find(part.section, name)?, part.table.get(name)?))
+    }
+
+    pub(super) fn bounded(&mut self, key: &Key, value: &Spanned<DeValue<'_>>, number: u64) -> Option<u64> {
+        match check::bounds(key, number) {
+            Ok(()) => Some(number),
+            Err(complaint) => {
+                self.complain(value.span(), &path(key.section, key.name), complaint);
+                None
+            }
+        }
+    }
+
+    pub(super) fn wrong_type(&mut self, key: &Key, value: &Spanned<DeValue<'_>>) {
+        let wanted = match key.kind {
+            Kind::Integer => "a whole number".to_owned(),
+            Kind::Quantity(dimension) => format!("{} in quotes", dimension.noun()),
+            Kind::Buffer => "a size in quotes".to_owned(),
+            _ => "text in quotes".to_owned(),
+        };
+        let complaint = Complaint::new(
+            "wrong-type",
+            format!("`{}` is {}, but {wanted} is wanted", key.name, kind_of(value.get_ref())),
+            format!("write {} = {}", key.name, example(key)),
+        );
+        self.complain(value.span(), &path(key.section, key.name), complaint);
+    }
+
+    pub(super) fn text(&mut self, part: &Part<'_, '_>, name: &str) -> Option<String> {
+        let (key, value) = self.find(part, name)?;
+        let DeValue::String(text) = value.get_ref() else {
+            self.wrong_type(key, value);
+            return None;
+        };
+        if text.chars().any(|c| c.is_control() && !(name == "why" && c == '\n')) {
+            let message = format!("`{name}` has a control character or a line break");
+            let complaint = Complaint::new("wrong-type", message, "write it on one line");
+            self.complain(value.span(), &path(key.section, name), complaint);
+            return None;
+        }
+        self.bounded(key, value, text.chars().count() as u64)?;
+        Some(text.to_string())
+    }
+
+    pub(super) fn integer(&mut self, part: &Part<'_, '_>, name: &str) -> Option<u64> {
+        let (key, value) = self.find(part, name)?;
+        let DeValue::Integer(integer) = value.get_ref() else {
+            self.wrong_type(key, value);
+            return None;
+        };
+        if integer.as_str().starts_with('-') {
+            let complaint = Complaint::new(
+                "out-of-range",
+                format!("`{name}` is {}: it must not be negative", integer.as_str()),
+                format!("write a value from {}", key.bounds()),
+            );
+            self.complain(value.span(), &path(key.section, name), complaint);
+            return None;
+        }
+        let number = u64::from_str_radix(integer.as_str(), integer.radix()).unwrap_or(u64::MAX);
+        self.bounded(key, value, number)
+    }
+
+    pub(super) fn quantity_text<'t>(
+        &mut self,
+        key: &Key,
+        value: &'t Spanned<DeValue<'_>>,
+    ) -> Option<&'t str> {
+        match value.get_ref() {
+            DeValue::String(text) => Some(text),
+            DeValue::Integer(number) => self.no_unit(key, value, number.as_str()),
+            DeValue::Float(number) => self.no_unit(key, value, number.as_str()),
+            _ => {
+                self.wrong_type(key, value);
+                None
+            }
+        }
+    }
+
+    pub(super) fn no_unit<'t>(
+        &mut self,
+        key: &Key,
+        value: &Spanned<DeValue<'_>>,
+        number: &str,
+    ) -> Option<&'t str> {
+        let complaint = Complaint::new(
+            "wrong-unit",
+            format!("`{}` is {number} without a unit", key.name),
+            format!(
+                "write the unit with the number and both in quotes, as in {} = {}",
+                key.name,
+                example(key)
+            ),
+        );
+        self.complain(value.span(), &path(key.section, key.name), complaint);
+        None
+    }
+
+    pub(super) fn parsed<T>(
+        &mut self,
+        key: &Key,
+        value: &Spanned<DeValue<'_>>,
+        result: Result<T, NotAQuantity>,
+    ) -> Option<T> {
+        match result {
+            Ok(parsed) => Some(parsed),
+            Err(error) => {
+                let kind = if error.message.ends_with("negative") { "out-of-range" } else { "wrong-unit" };
+                let message = format!("`{}`: {}", key.name, error.message);
+                self.complain(
+                    value.span(),
+                    &path(key.section, key.name),
+                    Complaint::new(kind, message, error.help),
+                );
+                None
+            }
+        }
+    }
+
+    pub(super) fn quantity(&mut self, part: &Part<'_, '_>, name: &str, dimension: Dimension) -> Option<u64> {
+        let (key, value) = self.find(part, name)?;
+        let text = self.quantity_text(key, value)?;
+        let number = self.parsed(key, value, quantity::parse(text, dimension))?;
+        self.bounded(key, value, number)
+    }
+
+    pub(super) fn time(&mut self, part: &Part<'_, '_>, name: &str) -> Option<Duration> {
+        self.quantity(part, name, Dimension::Time).map(Duration::from_nanos)
+    }
+}
+
+pub(super) fn example(key: &Key) -> String {
+    match (key.kind, key.name) {
+        (_, "title") => "\"A short and a long flow share a deep buffer\"".into(),
+        (_, "duration") => "\"60s\"".into(),
+        (Kind::Integer, _) => "1".into(),
+        (Kind::Quantity(dimension), _) => format!("\"{}\"", dimension.example()),
+        (Kind::Buffer, _) => format!("\"{}\"", Dimension::Size.example()),
+        (Kind::Algorithm, _) => "\"bbr1\"".into(),
+        (Kind::Text, _) => "\"...\"".into(),
+        (Kind::Parameters, _) => "{ alpha = \"3ms\" }".into(),
+    }
+}
+
+pub(super) fn kind_of(value: &DeValue<'_>) -> &'static str {
+    match value {
+        DeValue::String(_) => "a text",
+        DeValue::Integer(_) | DeValue::Float(_) => "a number",
+        DeValue::Boolean(_) => "true or false",
+        DeValue::Datetime(_) => "a date",
+        DeValue::Array(_) => "a list",
+        DeValue::Table(_) => "a table",
+    }
+}
