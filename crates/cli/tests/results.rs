@@ -26,6 +26,7 @@ fn assert_summary(summary: &Value) {
     assert_eq!(keys(&summary["cost"]), ["cpu_s", "data_packets", "wall_s"]);
     let flow = [
         "cc",
+        "completion_s",
         "goodput_mbps",
         "name",
         "retransmits",
@@ -40,6 +41,7 @@ fn assert_summary(summary: &Value) {
         "backlog_share",
         "drops",
         "loss_rate",
+        "lost",
         "name",
         "queue_delay_mean_ms",
         "queue_delay_p99_ms",
