@@ -39,6 +39,16 @@ impl Random {
     }
 }
 
+const EVENTS: [Event; 7] = [
+    Event::Sample,
+    Event::Reduce,
+    Event::CaState,
+    Event::Restart,
+    Event::Undo,
+    Event::Lost,
+    Event::ProbeRepaired,
+];
+
 /// One call of an algorithm.
 #[derive(Debug)]
 pub(crate) struct Step {
@@ -56,15 +66,26 @@ pub(crate) struct Stream {
     base_rtt_us: u32,
     us_per_pkt: u32,
     queue_pkts: u32,
+    /// One ACK in so many brings losses; one packet in so many a mark, 0: none.
+    losses_every: u32,
+    marks_every: u32,
+    /// Lost, and told of, but the ACK that brings it has not come.
+    lost_pkts: u32,
+    /// `delivered_pkts`, `lost_pkts` and `delivered_ce_pkts` about a round ago.
+    round: [u32; 3],
 }
 
 impl Stream {
-    /// A path with a rate, an RTT and a buffer of four BDP, random loss, idle times and RTOs.
+    /// A path with a rate, an RTT and a buffer of four BDP, random loss and marks, idle times and RTOs.
     pub(crate) fn plausible(seed: u64) -> Stream {
         let mut random = Random::new(seed);
         let base_rtt_us = random.between(1, 200) * 1_000;
         let us_per_pkt = random.between(1, 2_000);
+        let losses_every = [10, 100, 1_000][random.between(0, 2) as usize];
+        let marks_every = [0, 0, 2, 10][random.between(0, 3) as usize];
         let view = View {
+            ecn: marks_every != 0,
+            delivered_ce_pkts: random.next() as u32,
             now_us: 1_000_000 + u64::from(random.between(0, u32::MAX)),
             random: random.next() as u32,
             delivered_pkts: random.next() as u32,
@@ -74,7 +95,19 @@ impl Stream {
             ..View::default()
         };
         let view = View { delivered_us: view.now_us, snd_nxt: view.snd_una, ..view };
-        Stream { random, view, plausible: true, base_rtt_us, us_per_pkt, queue_pkts: 0 }
+        let round = [view.delivered_pkts, view.lost_pkts, view.delivered_ce_pkts];
+        Stream {
+            random,
+            view,
+            plausible: true,
+            base_rtt_us,
+            us_per_pkt,
+            queue_pkts: 0,
+            losses_every,
+            marks_every,
+            lost_pkts: 0,
+            round,
+        }
     }
 
     /// Every field anything that its type allows; only time keeps its direction.
@@ -100,9 +133,11 @@ impl Stream {
     pub(crate) fn next(&mut self) -> Step {
         if !self.plausible {
             self.scramble();
-            let events = [Event::Sample, Event::Reduce, Event::CaState, Event::Restart, Event::Undo];
-            let event = self.random.one_in(4).then(|| events[self.random.between(0, 4) as usize]);
+            let event = self.random.one_in(4).then(|| EVENTS[self.random.between(0, 6) as usize]);
             return Step { event, view: self.view };
+        }
+        if self.lost_pkts == 0 && self.random.one_in(self.losses_every) {
+            return Step { event: Some(Event::Lost), view: self.loss() };
         }
         if let Some(event) = self.event() {
             return Step { event: Some(event), view: self.view.without_ack() };
@@ -110,6 +145,23 @@ impl Stream {
         self.ack();
         let event = self.random.one_in(8).then_some(Event::Sample);
         Step { event, view: self.view }
+    }
+
+    /// Packets are found to be lost; they were sent with about as much in flight as now.
+    fn loss(&mut self) -> View {
+        self.lost_pkts = self.random.between(1, 5);
+        let v = &self.view;
+        let inflight = v.inflight_pkts + self.random.between(0, 10);
+        View {
+            is_app_limited: self.random.one_in(40),
+            losses_pkts: self.lost_pkts,
+            sample_prior_delivered_pkts: v.delivered_pkts.wrapping_sub(inflight),
+            sample_inflight_pkts: if self.random.one_in(50) { 0 } else { inflight },
+            sample_lost_pkts: v.lost_pkts.wrapping_sub(self.round[1]) + self.lost_pkts,
+            sample_end_seq: v.snd_una.wrapping_add(self.random.between(1, 9) * v.mss_bytes),
+            lost_pkts: v.lost_pkts.wrapping_add(self.lost_pkts),
+            ..v.without_ack()
+        }
     }
 
     /// An ACK for some of what is in flight; the window fills up again afterwards.
@@ -123,7 +175,7 @@ impl Stream {
         v.prior_inflight_pkts = v.inflight_pkts;
         v.delivered_pkts = v.delivered_pkts.wrapping_add(acked);
         v.acked_pkts = acked;
-        v.losses_pkts = if self.random.one_in(100) { self.random.between(1, 5) } else { 0 };
+        v.losses_pkts = std::mem::take(&mut self.lost_pkts);
         v.lost_pkts = v.lost_pkts.wrapping_add(v.losses_pkts);
         let bdp = (self.base_rtt_us / self.us_per_pkt).max(1);
         let window = v.cwnd_pkts.min(bdp * 5);
@@ -142,7 +194,18 @@ impl Stream {
         v.is_app_limited = self.random.one_in(40);
         v.app_limited = self.random.one_in(40);
         v.is_ack_delayed = self.random.one_in(30);
-        v.is_ece = self.random.one_in(60);
+        let marked = if self.marks_every == 0 { 0 } else { acked / self.marks_every };
+        v.delivered_ce_pkts = v.delivered_ce_pkts.wrapping_add(marked);
+        v.is_ece = marked > 0;
+        v.is_probe_ack = self.random.one_in(100);
+        v.sample_inflight_pkts =
+            if self.random.one_in(50) { 0 } else { sampled + self.random.between(0, 10) };
+        v.sample_lost_pkts = v.lost_pkts.wrapping_sub(self.round[1]);
+        v.sample_delivered_ce_pkts = v.delivered_ce_pkts.wrapping_sub(self.round[2]);
+        v.sample_end_seq = v.snd_una;
+        if v.delivered_pkts.wrapping_sub(self.round[0]) > sampled {
+            self.round = [v.delivered_pkts, v.lost_pkts, v.delivered_ce_pkts];
+        }
         v.cwnd_limited = !self.random.one_in(5);
         v.departure_lead_us = if self.random.one_in(2) { self.random.between(0, 1_500) } else { 0 };
         v.snd_una = v.snd_una.wrapping_add(acked * v.mss_bytes);
@@ -159,6 +222,7 @@ impl Stream {
             }
             CaState::Open if self.random.one_in(400) => (Event::CaState, CaState::Loss),
             CaState::Open if self.random.one_in(200) => (Event::Restart, CaState::Open),
+            CaState::Open if self.random.one_in(300) => (Event::ProbeRepaired, CaState::Open),
             CaState::Recovery | CaState::Loss if self.random.one_in(200) => (Event::Undo, v.ca_state),
             CaState::Recovery | CaState::Loss if self.random.one_in(40) => (Event::CaState, CaState::Open),
             _ => return None,
@@ -203,6 +267,13 @@ impl Stream {
             is_app_limited: word() % 2 == 0,
             is_ack_delayed: word() % 2 == 0,
             is_ece: word() % 2 == 0,
+            is_probe_ack: word() % 2 == 0,
+            ecn: word() % 2 == 0,
+            delivered_ce_pkts: word(),
+            sample_inflight_pkts: word(),
+            sample_lost_pkts: word(),
+            sample_delivered_ce_pkts: word(),
+            sample_end_seq: word(),
             sample_delivered_pkts: word() as i32,
             sample_interval_us: word() as i32,
             rtt_us: word() as i32,
