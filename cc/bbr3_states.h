@@ -106,13 +106,15 @@ CC_INLINE bool bbr3_may_become(const struct bbr3 *s, u32 state)
 	case BBR3_UP:
 		return s->state == BBR3_REFILL;
 	default:
-		return s->state != BBR3_PROBE_RTT;
+		return s->state < BBR3_PROBE_RTT;
 	}
 }
 
 CC_INLINE void bbr3_become(struct bbr3 *s, u32 state)
 {
-	CC_CHECK(bbr3_may_become(s, state), "bbr3: no way leads from its state to the next");
+	CC_CHECK(bbr3_may_become(s, state), "bbr3: this state may not follow the one before");
+	CC_CHECK(state == BBR3_PROBE_RTT || (state == BBR3_STARTUP) == !s->full_pipe,
+		 "bbr3: STARTUP is for a pipe that is not full, DRAIN and PROBE_BW for one that is");
 	s->state = (u8)state;
 	s->settled = false;
 }

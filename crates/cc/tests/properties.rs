@@ -8,11 +8,29 @@ use proptest::prelude::*;
 /// Windows, inflight and ACKs stay below this: 1.5 TB in flight.
 const MOST_PKTS: u32 = 1 << 30;
 
+const EVENTS: [Event; 7] = [
+    Event::Sample,
+    Event::Reduce,
+    Event::CaState,
+    Event::Restart,
+    Event::Undo,
+    Event::Lost,
+    Event::ProbeRepaired,
+];
+
 /// One thing that happens to a flow.
 #[derive(Debug, Clone)]
 enum Step {
     /// An ACK of a path with this rate and RTT, as a host would report it.
-    Plausible { acked: u32, losses: u32, queue_us: u32, round: bool, app_limited: bool, delayed: bool },
+    Plausible {
+        acked: u32,
+        losses: u32,
+        queue_us: u32,
+        round: bool,
+        app_limited: bool,
+        delayed: bool,
+        sends: Sends,
+    },
     /// An ACK with anything in it.
     Wild { acked: u32, losses: u32, inflight: u32, delivered: i32, interval: i32, rtt: i32, prior: u32 },
     /// An event in this recovery state.
@@ -21,6 +39,19 @@ enum Step {
     Idle(u64),
     /// The host sets the window, as PRR does.
     Window(u32),
+}
+
+/// What a host that tracks sends knows of a packet.
+#[derive(Debug, Clone, Copy)]
+struct Sends {
+    /// In flight when it was sent, beyond what this ACK acknowledges; `None`: the host cannot tell.
+    more_inflight: Option<u32>,
+    /// Lost since then, before this ACK.
+    lost: u32,
+    /// Marked since then.
+    marked: u32,
+    /// It was a tail loss probe.
+    probe: bool,
 }
 
 /// A path and where its counters start.
@@ -45,9 +76,9 @@ fn path() -> impl Strategy<Value = Path> {
     let rates =
         (magnitude(125, 50_000_000_000), magnitude(10, 10_000_000), magnitude(100, 100_000_000_000_000));
     let counters = (near_wrap(), near_wrap(), near_wrap(), 0..=u64::from(u32::MAX) * 4096);
-    let host = (0..=65_535u32, 1..=MOST_PKTS, any::<u32>(), 0..=20u8, any::<[bool; 3]>());
+    let host = (0..=65_535u32, 1..=MOST_PKTS, any::<u32>(), 0..=20u8, any::<[bool; 4]>());
     (rates, counters, host).prop_map(|((bytes_per_s, rtt_us, limit), (delivered, una, lost, now), host)| {
-        let (mss_bytes, cwnd_pkts, random, pacing_shift, [paced, fresh, cwnd_limited]) = host;
+        let (mss_bytes, cwnd_pkts, random, pacing_shift, [paced, fresh, cwnd_limited, ecn]) = host;
         let view = View {
             now_us: now,
             delivered_us: now,
@@ -64,6 +95,7 @@ fn path() -> impl Strategy<Value = Path> {
             pacing_shift,
             paced,
             cwnd_limited,
+            ecn,
             ..View::default()
         };
         Path { bytes_per_s, rtt_us: rtt_us as u32, view }
@@ -75,17 +107,26 @@ fn ca_state() -> impl Strategy<Value = CaState> {
     prop::sample::select(vec![Open, Open, Open, Disorder, Cwr, Recovery, Loss])
 }
 
+fn sends() -> impl Strategy<Value = Sends> {
+    let few = || prop_oneof![3 => Just(0), 1 => 0..500u32];
+    (prop::option::weighted(0.9, 0..5000u32), few(), few(), 0..20u32).prop_map(
+        |(more_inflight, lost, marked, probe)| Sends { more_inflight, lost, marked, probe: probe == 0 },
+    )
+}
+
 fn step() -> impl Strategy<Value = Step> {
-    let plausible =
-        (1..1000u32, prop_oneof![9 => Just(0), 1 => 0..500u32], 0..50_000u32, any::<[bool; 2]>(), 0..10u32)
-            .prop_map(|(acked, losses, queue_us, [round, delayed], limited)| Step::Plausible {
-                acked,
-                losses,
-                queue_us,
-                round,
-                app_limited: limited == 0,
-                delayed,
-            });
+    let losses = prop_oneof![9 => Just(0), 1 => 0..500u32];
+    let plausible = (1..1000u32, losses, 0..50_000u32, any::<[bool; 2]>(), 0..10u32, sends()).prop_map(
+        |(acked, losses, queue_us, [round, delayed], limited, sends)| Step::Plausible {
+            acked,
+            losses,
+            queue_us,
+            round,
+            app_limited: limited == 0,
+            delayed,
+            sends,
+        },
+    );
     let wild = (0..MOST_PKTS, 0..MOST_PKTS, 0..MOST_PKTS, any::<[i32; 3]>(), any::<u32>()).prop_map(
         |(acked, losses, inflight, [delivered, interval, rtt], prior)| Step::Wild {
             acked,
@@ -97,7 +138,7 @@ fn step() -> impl Strategy<Value = Step> {
             prior,
         },
     );
-    let events = vec![Event::Reduce, Event::CaState, Event::CaState, Event::Undo];
+    let events = vec![Event::Reduce, Event::CaState, Event::CaState, Event::Undo, Event::ProbeRepaired];
     prop_oneof![
         20 => plausible,
         1 => wild,
@@ -126,7 +167,9 @@ fn params(algorithm: Algorithm) -> impl Strategy<Value = Params> {
 
 /// The ACK of a path with this much delivered.
 fn plausible(view: &mut View, path: &Path, step: &Step, round_mark: &mut u32) {
-    let Step::Plausible { acked, losses, queue_us, round, app_limited, delayed } = *step else { return };
+    let Step::Plausible { acked, losses, queue_us, round, app_limited, delayed, sends } = *step else {
+        return;
+    };
     let before = view.delivered_pkts;
     let per_packet_us = (u64::from(view.mss_bytes) * 1_000_000 / path.bytes_per_s).max(1);
     let took_us = (u64::from(acked) * per_packet_us).min(i32::MAX as u64);
@@ -147,6 +190,12 @@ fn plausible(view: &mut View, path: &Path, step: &Step, round_mark: &mut u32) {
     view.sample_prior_delivered_pkts = if round { before } else { round_mark.wrapping_sub(1) };
     (view.acked_pkts, view.losses_pkts) = (acked, losses);
     (view.is_app_limited, view.is_ack_delayed) = (app_limited, delayed);
+    view.delivered_ce_pkts = view.delivered_ce_pkts.wrapping_add(sends.marked);
+    (view.is_ece, view.is_probe_ack) = (sends.marked > 0, sends.probe);
+    view.sample_inflight_pkts = sends.more_inflight.map_or(0, |more| acked + more);
+    view.sample_lost_pkts = sends.lost + losses;
+    view.sample_delivered_ce_pkts = sends.marked;
+    view.sample_end_seq = view.snd_una;
     if round {
         *round_mark = view.delivered_pkts;
     }
@@ -163,6 +212,21 @@ fn wild(view: &mut View, step: &Step) {
     view.rtt_us = rtt;
     view.sample_prior_delivered_pkts = prior;
     (view.acked_pkts, view.losses_pkts) = (acked, losses);
+    (view.sample_inflight_pkts, view.sample_lost_pkts) = (prior, losses);
+    (view.sample_delivered_ce_pkts, view.sample_end_seq) = (delivered as u32, interval as u32);
+}
+
+/// The losses of an ACK, as a host that tracks sends tells of them before it.
+fn losses(of_ack: &View) -> View {
+    View {
+        is_app_limited: of_ack.is_app_limited,
+        losses_pkts: of_ack.losses_pkts,
+        sample_prior_delivered_pkts: of_ack.sample_prior_delivered_pkts,
+        sample_inflight_pkts: of_ack.sample_inflight_pkts,
+        sample_lost_pkts: of_ack.sample_lost_pkts,
+        sample_end_seq: of_ack.sample_end_seq,
+        ..of_ack.without_ack()
+    }
 }
 
 /// Runs the steps and checks every decision; returns the decisions as bytes.
@@ -199,6 +263,12 @@ fn run(
         if matches!(step, Step::Plausible { .. } | Step::Wild { .. }) {
             if grows {
                 flow.on_event(Event::Sample, &view, &mut decision);
+            }
+            if flow.algorithm().tracks_sends() && view.losses_pkts > 0 {
+                flow.on_event(Event::Lost, &losses(&view), &mut decision);
+                // each call finds in force what the one before decided
+                view.cwnd_pkts = decision.cwnd_pkts;
+                view.pacing_rate_Bps = decision.pacing_rate_Bps;
             }
             on_ack = !grows || view.ca_state <= CaState::Disorder;
             if on_ack {
@@ -315,7 +385,7 @@ proptest! {
             wild(&mut view, step);
             let legal = until_illegal(|| {
                 flow.on_ack(&view, &mut decision);
-                for event in [Event::Sample, Event::Reduce, Event::CaState, Event::Restart, Event::Undo] {
+                for event in EVENTS {
                     flow.on_event(event, &view, &mut decision);
                 }
             });
