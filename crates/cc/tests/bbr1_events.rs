@@ -1,9 +1,9 @@
-//! BBRv1 when something goes wrong or nothing happens: loss, timeouts, undo, policers, idle.
+//! BBRv1 when something goes wrong or nothing happens: loss, timeouts, undo, idle.
 
 mod script;
 use fairpace_cc::{CaState, Phase};
 use script::bbr::*;
-use script::{Ack, Flow, assert_near, ms, round, s};
+use script::{assert_near, ms, round, s};
 
 // ---- loss ----
 
@@ -177,129 +177,4 @@ fn probe_rtt_may_end_while_idle() {
     f.idle(s(1));
     f.on(part(1).rtt(RTT));
     assert_ne!(f.phase(), Phase::ProbeRtt);
-}
-
-// ---- policers ----
-
-/// What the policer lets through per round.
-const POLICED: u32 = 200;
-
-/// A round of which more than 19.5 % of what is delivered is lost on top.
-fn policed(pkts: u32) -> Ack {
-    round(pkts, RTT).rtt(RTT + 1000).losses(pkts * 3 / 10).inflight(BDP)
-}
-
-fn bw(f: &Flow) -> f64 {
-    f.cc.observe().bw_Bps as f64
-}
-
-/// Whether bw is a policer's rate: then a faster round does not raise it.
-fn in_use(f: &Flow) -> bool {
-    bw(f.clone().on(round(BDP, RTT).rtt(RTT + 1000))) < rate(BDP, 256) * 0.9
-}
-
-/// A flow that has seen two intervals of loss at one rate, and uses that rate.
-fn found_out() -> Flow {
-    let mut f = probe_bw_at(CRUISE, &[]);
-    f.times(8, policed(POLICED));
-    assert_near(bw(&f), rate(POLICED, 256), 1e4);
-    f
-}
-
-#[test]
-fn two_lossy_intervals_of_four_rounds_at_one_rate_reveal_a_policer() {
-    let mut f = probe_bw_at(CRUISE, &[]);
-    f.times(7, policed(POLICED));
-    assert_near(bw(&f), rate(BDP, 256), 1e4);
-    f.on(policed(POLICED));
-    assert_near(bw(&f), rate(POLICED, 256), 1e4);
-    assert_eq!(f.gain(), CRUISE);
-}
-
-#[test]
-fn a_policers_rate_is_used_without_probing_for_48_rounds() {
-    let mut f = found_out();
-    let lossless = round(BDP, RTT).rtt(RTT + 1000);
-    for _ in 0..47 {
-        f.on(lossless);
-        assert_eq!(f.gain(), CRUISE);
-        assert_near(bw(&f), rate(POLICED, 256), 1e4);
-        assert_near(f.pacing() as f64, rate(POLICED, 256) * 0.99, 1e4);
-    }
-    f.on(lossless);
-    assert_near(bw(&f), rate(BDP, 256), 1e4);
-    let mut gains = std::collections::BTreeSet::new();
-    for _ in 0..10 {
-        gains.insert(f.on(phase_long()).gain());
-    }
-    assert!(gains.contains(&UP) && gains.contains(&DOWN));
-}
-
-#[test]
-fn rates_agree_within_an_eighth() {
-    for (second, agree) in [(POLICED * 111 / 100, true), (POLICED * 115 / 100, false)] {
-        let mut f = probe_bw_at(CRUISE, &[]);
-        f.times(4, policed(POLICED)).times(4, policed(second));
-        let found = if agree { (POLICED + second) / 2 } else { BDP };
-        assert_near(bw(&f), rate(found, 256), 1e4);
-    }
-}
-
-#[test]
-fn less_than_a_fifth_of_loss_is_no_policer() {
-    // 50/256 of what is delivered
-    for (losses, found) in [(39, false), (40, true)] {
-        let mut f = probe_bw_at(CRUISE, &[]);
-        f.times(8, policed(POLICED).losses(losses));
-        assert_eq!(in_use(&f), found, "{losses}");
-    }
-}
-
-#[test]
-fn an_interval_ends_with_a_loss_within_sixteen_rounds() {
-    let lossless = policed(POLICED).losses(0);
-    for (lossless_rounds, found) in [(14, true), (15, false)] {
-        let mut f = probe_bw_at(CRUISE, &[]);
-        f.times(4, policed(POLICED));
-        // the second interval: losses early, enough for all of it, and one at the end
-        f.on(policed(POLICED).losses(800)).times(lossless_rounds, lossless);
-        assert!(!in_use(&f));
-        f.on(policed(POLICED));
-        assert_eq!(in_use(&f), found, "{} rounds", lossless_rounds + 2);
-    }
-}
-
-#[test]
-fn an_app_limited_ack_restarts_the_search_for_policers() {
-    let mut f = probe_bw_at(CRUISE, &[]);
-    f.times(7, policed(POLICED)).on(policed(POLICED).app_limited()).times(7, policed(POLICED));
-    assert!(!in_use(&f));
-    f.on(policed(POLICED));
-    assert!(in_use(&f));
-}
-
-#[test]
-fn undo_forgets_a_policer() {
-    let mut f = found_out();
-    f.recovery().undo();
-    f.on(round(BDP, RTT).rtt(RTT + 1000));
-    assert_near(bw(&f), rate(BDP, 256), 1e4);
-}
-
-#[test]
-fn a_timeout_counts_as_loss_for_policers() {
-    let mut f = probe_bw_at(CRUISE, &[]);
-    f.timeout(); // opens an interval, as a round
-    f.ca_state(CaState::Open);
-    f.times(6, policed(POLICED));
-    assert!(!in_use(&f));
-    f.on(policed(POLICED));
-    assert!(in_use(&f));
-}
-
-#[test]
-fn the_search_for_policers_can_be_switched_off() {
-    let mut f = probe_bw_at(CRUISE, &[("lt_bw", "off")]);
-    f.times(20, policed(POLICED));
-    assert!(!in_use(&f));
 }
