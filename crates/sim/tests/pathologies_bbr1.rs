@@ -5,12 +5,7 @@ mod support;
 
 use fairpace_cc::Phase;
 use fairpace_results::Run;
-use support::{flow, link, ms, run, scenario};
-
-/// Bandwidth-delay product in bytes.
-fn bdp_bytes(rate_mbps: u64, rtt_ms: u64) -> u64 {
-    rate_mbps * 1000 / 8 * rtt_ms
-}
+use support::{bdp_bytes, flow, link, ms, run, scenario};
 
 /// Sent again over sent, of all flows, by the packets that arrived.
 fn loss_rate(r: &Run) -> f64 {

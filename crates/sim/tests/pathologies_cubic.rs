@@ -2,11 +2,7 @@
 
 mod support;
 
-use support::{flow, link, ms, run, scenario};
-
-fn bdp_bytes(rate_mbps: u64, rtt_ms: u64) -> u64 {
-    rate_mbps * 1000 / 8 * rtt_ms
-}
+use support::{bdp_bytes, flow, link, ms, run, scenario};
 
 /// RFC 9438 section 5.1 and Zhang et al., section III.C: the sign is the opposite of BBRv1's.
 #[test]

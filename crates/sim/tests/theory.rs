@@ -3,16 +3,11 @@
 mod support;
 
 use fairpace_cc::Phase;
-use support::{EFFICIENCY, flow, link, run, scenario};
+use support::{EFFICIENCY, bdp_bytes, flow, link, run, scenario};
 
 /// Packets per second of a link, 1514 bytes each.
 fn pkts_per_s(rate_mbps: u64) -> f64 {
     rate_mbps as f64 * 1e6 / 8.0 / 1514.0
-}
-
-/// Bandwidth-delay product in bytes.
-fn bdp_bytes(rate_mbps: u64, rtt_ms: u64) -> u64 {
-    rate_mbps * 1000 / 8 * rtt_ms
 }
 
 #[test]

@@ -22,6 +22,11 @@ pub(crate) fn link(rate_mbps: u64, buffer_bytes: u64) -> Link {
     Link::new("bottleneck", rate_mbps * 1_000_000, buffer_bytes)
 }
 
+/// Bandwidth-delay product in bytes.
+pub(crate) fn bdp_bytes(rate_mbps: u64, rtt_ms: u64) -> u64 {
+    rate_mbps * 1000 / 8 * rtt_ms
+}
+
 /// Measured from `from_s` to the end.
 pub(crate) fn scenario(links: Vec<Link>, flows: Vec<Flow>, from_s: u64, duration_s: u64) -> Scenario {
     Scenario {
