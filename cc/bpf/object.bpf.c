@@ -153,16 +153,11 @@ static __noinline void cc_tell_losses(struct sock *sk, struct cc_flow *flow, con
 	if (rs) {
 		cc_fill_sampled_packet(v, rs);
 	} else {
-		struct cc_sends_entry before = {
-			.delivered_pkts = flow->sends.delivered_pkts,
-			.lost_pkts = flow->sends.lost_pkts,
-			.inflight_pkts = v->inflight_pkts + (v->delivered_pkts - flow->sends.delivered_pkts) +
-					 (v->lost_pkts - flow->sends.lost_pkts),
-			.snd_nxt = v->snd_nxt,
-		};
+		const struct cc_sends *r = &flow->sends;
+		u32 left_pkts = v->delivered_pkts - r->delivered_pkts + v->lost_pkts - r->lost_pkts;
 
 		v->is_app_limited = v->app_limited;
-		cc_sends_note(&flow->sends, &before, v->cwnd_pkts);
+		cc_sends_note(&flow->sends, v, r->delivered_pkts, r->lost_pkts, v->inflight_pkts + left_pkts);
 	}
 	cc_sends_lost(&flow->sends, v, end_seq, rs && rs->is_retrans);
 	CC_FN(on_event)(&flow->CC_NAME, CC_EVENT_LOST, v, &flow->decision);
@@ -267,14 +262,11 @@ void BPF_PROG(cwnd_event_tx_start, struct sock *sk) { cc_event(sk, CC_EVENT_REST
 static __always_inline void cc_track_ack(struct sock *sk, struct cc_flow *flow, const struct rate_sample *rs)
 {
 	const struct tcp_sock *tp = cc_tcp_sock(sk);
-	struct cc_sends_entry before = {
-		.delivered_pkts = tp->delivered - rs->acked_sacked,
-		.lost_pkts = tp->lost - (u32)rs->losses,
-		.inflight_pkts = rs->prior_in_flight,
-		.snd_nxt = tp->snd_nxt,
-	};
 
-	cc_sends_note(&flow->sends, &before, tp->snd_cwnd);
+	flow->view.cwnd_pkts = tp->snd_cwnd;
+	flow->view.snd_nxt = tp->snd_nxt;
+	cc_sends_note(&flow->sends, &flow->view, tp->delivered - rs->acked_sacked, tp->lost - (u32)rs->losses,
+		      rs->prior_in_flight);
 	flow->sends.delivered_pkts = tp->delivered;
 	cc_tell_losses(sk, flow, rs);
 }

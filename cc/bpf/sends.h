@@ -26,7 +26,7 @@
 #include "contract/maths.h"
 
 /*
- * 128 entries; 2 kB per flow. With at least 1/64 of a window between two entries the ring reaches back two
+ * 128 entries; 3 kB per flow. With at least 1/64 of a window between two entries the ring reaches back two
  * windows: the packets in flight, and as many that were lost or sent again.
  */
 #define CC_SENDS_ENTRIES_LOG2 7
@@ -39,6 +39,9 @@ struct cc_sends_entry {
 	u32 lost_pkts;
 	u32 inflight_pkts;
 	u32 snd_nxt;
+	/* an entry that stands for several ACKs, for want of distance between them: what the first of them found */
+	u32 first_delivered_pkts;
+	u32 first_lost_pkts;
 };
 
 struct cc_sends {
@@ -65,23 +68,31 @@ CC_STAGE void cc_sends_start(struct cc_sends *r, const struct cc_view *v)
 		e->lost_pkts = v->lost_pkts;
 		e->inflight_pkts = v->inflight_pkts;
 		e->snd_nxt = v->snd_nxt;
+		e->first_delivered_pkts = v->delivered_pkts;
+		e->first_lost_pkts = v->lost_pkts;
 	}
 }
 
-/* An ACK or a timer found these, `now`, before it changed anything. */
-CC_STAGE void cc_sends_note(struct cc_sends *r, const struct cc_sends_entry *now, u32 cwnd_pkts)
+/* An ACK or a timer found these, before it changed anything. Only v's cwnd_pkts and snd_nxt are read. */
+CC_STAGE void cc_sends_note(struct cc_sends *r, const struct cc_view *v, u32 delivered_pkts, u32 lost_pkts,
+			    u32 inflight_pkts)
 {
 	struct cc_sends_entry *e = CC_SENDS_AT(r, r->newest);
 	const struct cc_sends_entry *before = CC_SENDS_AT(r, r->newest - 1);
 	u32 left_pkts = e->delivered_pkts - before->delivered_pkts + e->lost_pkts - before->lost_pkts;
-	bool new_interval = now->delivered_pkts != e->delivered_pkts || now->lost_pkts != e->lost_pkts;
+	bool new_interval = delivered_pkts != e->delivered_pkts || lost_pkts != e->lost_pkts;
 
-	if (new_interval && left_pkts > cwnd_pkts / CC_SENDS_PER_WINDOW) {
+	if (new_interval && left_pkts > v->cwnd_pkts / CC_SENDS_PER_WINDOW) {
 		e = CC_SENDS_AT(r, ++r->newest); /* the oldest */
 		if (cc_before(r->lost_end_seq, e->snd_nxt))
 			r->lost_end_seq = e->snd_nxt;
+		e->first_delivered_pkts = delivered_pkts;
+		e->first_lost_pkts = lost_pkts;
 	}
-	*e = *now;
+	e->delivered_pkts = delivered_pkts;
+	e->lost_pkts = lost_pkts;
+	e->inflight_pkts = inflight_pkts;
+	e->snd_nxt = v->snd_nxt;
 }
 
 /*
@@ -102,26 +113,32 @@ CC_INLINE u32 cc_sends_search(const struct cc_sends *r, u32 key, bool by_seq)
 	return position;
 }
 
-/* What the packet of v->sample_end_seq and v->sample_prior_delivered_pkts, sent before this entry's ACK, knew. */
-CC_INLINE void cc_sends_tell(const struct cc_sends *r, struct cc_view *v, u32 position)
+/*
+ * What the packet that ends at v->sample_end_seq, sent before this entry's ACK, knew. If the entry stands for several
+ * ACKs, all but part / whole of what left the network between them had left when the packet was sent.
+ */
+CC_INLINE void cc_sends_tell(const struct cc_sends *r, struct cc_view *v, u32 position, u32 part, u32 whole)
 {
 	const struct cc_sends_entry *e = CC_SENDS_AT(r, r->newest + 1 + position);
 	const struct cc_sends_entry *before = CC_SENDS_AT(r, r->newest + cc_max_u32(position, 1));
-	u32 skipped_pkts = e->delivered_pkts - v->sample_prior_delivered_pkts; /* by the distance between entries */
+	u32 delivered_later = (u32)cc_div((u64)(e->delivered_pkts - e->first_delivered_pkts) * part, whole);
+	u32 lost_later = (u32)cc_div((u64)(e->lost_pkts - e->first_lost_pkts) * part, whole);
 	u32 from_seq = v->sample_end_seq;
-	u32 later_pkts;
+	u32 sent_later;
 
 	if (cc_before(from_seq, before->snd_nxt))
 		from_seq = before->snd_nxt; /* a retransmission: all new data came later */
-	later_pkts = (u32)cc_div((u64)(e->snd_nxt - from_seq) + v->mss_bytes - 1, v->mss_bytes);
-	v->sample_inflight_pkts = cc_max_u32(cc_sub_floor_u32(e->inflight_pkts + skipped_pkts, later_pkts), 1);
-	v->sample_lost_pkts = v->lost_pkts - e->lost_pkts;
+	sent_later = (u32)cc_div((u64)(e->snd_nxt - from_seq) + v->mss_bytes - 1, v->mss_bytes);
+	v->sample_inflight_pkts =
+		cc_max_u32(cc_sub_floor_u32(e->inflight_pkts + delivered_later + lost_later, sent_later), 1);
+	v->sample_lost_pkts = v->lost_pkts - e->lost_pkts + lost_later;
 }
 
 /* The packet that the rate sample tells of; v's other sample_ fields and end_seq are filled in. */
 CC_STAGE void cc_sends_sample(const struct cc_sends *r, struct cc_view *v, bool resent)
 {
 	const struct cc_sends_entry *oldest = CC_SENDS_AT(r, r->newest + 1);
+	const struct cc_sends_entry *e;
 	u32 prior_pkts = v->sample_prior_delivered_pkts;
 	u32 position;
 
@@ -139,7 +156,29 @@ CC_STAGE void cc_sends_sample(const struct cc_sends *r, struct cc_view *v, bool 
 	} else {
 		position = cc_sends_search(r, v->sample_end_seq, true) + 1;
 	}
-	cc_sends_tell(r, v, cc_min_u32(position, CC_SENDS_ENTRIES - 1));
+	position = cc_min_u32(position, CC_SENDS_ENTRIES - 1);
+	e = CC_SENDS_AT(r, r->newest + 1 + position);
+	cc_sends_tell(r, v, position, e->delivered_pkts - prior_pkts, e->delivered_pkts - e->first_delivered_pkts);
+}
+
+/* The packet that ends at v->sample_end_seq, when it was sent for the first time. */
+CC_INLINE void cc_sends_first_sent(const struct cc_sends *r, struct cc_view *v)
+{
+	u32 position = cc_sends_search(r, v->sample_end_seq, true);
+	const struct cc_sends_entry *before = CC_SENDS_AT(r, r->newest + 1 + position);
+	const struct cc_sends_entry *e;
+
+	if (!cc_after(v->sample_end_seq, before->snd_nxt)) {
+		/* sent before there is memory */
+		v->sample_prior_delivered_pkts = v->delivered_pkts;
+		v->sample_inflight_pkts = v->inflight_pkts + v->losses_pkts;
+		v->sample_lost_pkts = v->losses_pkts;
+		return;
+	}
+	position = cc_min_u32(position + 1, CC_SENDS_ENTRIES - 1);
+	e = CC_SENDS_AT(r, r->newest + 1 + position);
+	v->sample_prior_delivered_pkts = e->delivered_pkts;
+	cc_sends_tell(r, v, position, e->snd_nxt - v->sample_end_seq, e->snd_nxt - before->snd_nxt);
 }
 
 /*
@@ -149,9 +188,7 @@ CC_STAGE void cc_sends_sample(const struct cc_sends *r, struct cc_view *v, bool 
  */
 CC_STAGE void cc_sends_lost(struct cc_sends *r, struct cc_view *v, u32 end_seq, bool sample_resent)
 {
-	const struct cc_sends_entry *oldest = CC_SENDS_AT(r, r->newest + 1);
 	bool told = !cc_after(end_seq, r->lost_end_seq);
-	u32 position;
 
 	v->losses_pkts = v->lost_pkts - r->lost_pkts;
 	r->lost_pkts = v->lost_pkts;
@@ -161,15 +198,7 @@ CC_STAGE void cc_sends_lost(struct cc_sends *r, struct cc_view *v, u32 end_seq, 
 		if (!told)
 			r->lost_end_seq = end_seq;
 		v->sample_end_seq = end_seq;
-		if (cc_after(end_seq, oldest->snd_nxt)) {
-			position = cc_min_u32(cc_sends_search(r, end_seq, true) + 1, CC_SENDS_ENTRIES - 1);
-			v->sample_prior_delivered_pkts = CC_SENDS_AT(r, r->newest + 1 + position)->delivered_pkts;
-			cc_sends_tell(r, v, position);
-		} else {
-			v->sample_prior_delivered_pkts = v->delivered_pkts;
-			v->sample_inflight_pkts = v->inflight_pkts + v->losses_pkts;
-			v->sample_lost_pkts = v->losses_pkts;
-		}
+		cc_sends_first_sent(r, v);
 	}
 	v->sample_delivered_pkts = -1; /* a lost packet gives no rate */
 }

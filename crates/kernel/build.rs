@@ -38,6 +38,7 @@ fn main() {
             for algorithm in &algorithms {
                 compile(&clang, &cc, Path::new(&headers), algorithm, &out);
             }
+            compile_truth(&clang, &cc, Path::new(&headers), &out);
             embed(&algorithms)
         }
     };
@@ -67,12 +68,7 @@ fn algorithms(list: &Path) -> Vec<Algorithm> {
 
 fn compile(clang: &str, cc: &Path, headers: &Path, algorithm: &Algorithm, out: &Path) {
     let Algorithm { name, code, kind } = algorithm;
-    let mut command = Command::new(clang);
-    // -g: BTF, which CO-RE needs. v3: 32-bit arithmetic and jumps, in all kernels since 5.1.
-    command.args(["-target", target(), "-mcpu=v3", "-O2", "-g", "-std=gnu11", "-ffreestanding"]);
-    command.args(["-Wall", "-Wextra", "-Wno-unused-parameter", "-Wno-unused-function"]);
-    command.arg(format!("-ffile-prefix-map={}=cc", cc.display()));
-    command.arg("-I").arg(cc).arg("-I").arg(headers.join("bpf"));
+    let mut command = bpf_compiler(clang, cc, headers);
     command.arg("-include").arg(cc.join(format!("{code}.h")));
     let (owns, tracks) = match kind.as_str() {
         "CC_OWNS_CWND" => (1, 0),
@@ -82,11 +78,35 @@ fn compile(clang: &str, cc: &Path, headers: &Path, algorithm: &Algorithm, out: &
     };
     command.args([format!("-DCC_NAME={code}"), format!("-DCC_LISTED_NAME={name}")]);
     command.args([format!("-DCC_OWNS={owns}"), format!("-DCC_TRACKS={tracks}")]);
-    command.arg("-c").arg(cc.join("bpf/object.bpf.c")).arg("-o").arg(out.join(format!("{name}.bpf.o")));
+    run(command, name, &cc.join("bpf/object.bpf.c"), &out.join(format!("{name}.bpf.o")));
+}
 
-    let result = command.output().unwrap_or_else(|e| panic!("{clang}: {e}"));
+/// What the tests watch the kernel with; nothing of it is in the library.
+fn compile_truth(clang: &str, cc: &Path, headers: &Path, out: &Path) {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/truth/truth.bpf.c");
+    println!("cargo:rerun-if-changed={}", source.display());
+    println!("cargo:rerun-if-changed={}", source.with_extension("").with_extension("h").display());
+    let mut command = bpf_compiler(clang, cc, headers);
+    command.arg("-include").arg(cc.join("bbr3.h")).arg("-DTRUTH_OF=bbr3");
+    command.args(["-DCC_NAME=truth", "-DCC_LISTED_NAME=truth", "-DCC_OWNS=1", "-DCC_TRACKS=1"]);
+    run(command, "truth", &source, &out.join("truth.bpf.o"));
+}
+
+fn bpf_compiler(clang: &str, cc: &Path, headers: &Path) -> Command {
+    let mut command = Command::new(clang);
+    // -g: BTF, which CO-RE needs. v3: 32-bit arithmetic and jumps, in all kernels since 5.1.
+    command.args(["-target", target(), "-mcpu=v3", "-O2", "-g", "-std=gnu11", "-ffreestanding"]);
+    command.args(["-Wall", "-Wextra", "-Wno-unused-parameter", "-Wno-unused-function"]);
+    command.arg(format!("-ffile-prefix-map={}=cc", cc.display()));
+    command.arg("-I").arg(cc).arg("-I").arg(headers.join("bpf"));
+    command
+}
+
+fn run(mut command: Command, what: &str, source: &Path, object: &Path) {
+    command.arg("-c").arg(source).arg("-o").arg(object);
+    let result = command.output().unwrap_or_else(|e| panic!("{command:?}: {e}"));
     let messages = String::from_utf8_lossy(&result.stderr);
-    assert!(result.status.success(), "{clang} could not compile {name} for BPF:\n{messages}\n{command:?}");
+    assert!(result.status.success(), "clang could not compile {what} for BPF:\n{messages}\n{command:?}");
     for line in messages.lines() {
         println!("cargo:warning={line}");
     }

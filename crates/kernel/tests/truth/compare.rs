@@ -1,0 +1,196 @@
+//! Holds what the algorithm was told against what happened.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+
+use fairpace_cc::{Event, View};
+
+use super::record::{Packets, Record};
+
+/// Differences between told and true, in packets.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Differences(Vec<i64>);
+
+impl Differences {
+    fn note(&mut self, told: u32, truth: u32) {
+        self.0.push(i64::from(told) - i64::from(truth));
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Part of them that is exactly zero; 1 if there are none at all.
+    pub(crate) fn exact(&self) -> f64 {
+        self.share(|d| d == 0)
+    }
+
+    /// Part of them that is no further than this from zero.
+    pub(crate) fn within(&self, pkts: i64) -> f64 {
+        self.share(|d| d.abs() <= pkts)
+    }
+
+    fn share(&self, is: impl Fn(i64) -> bool) -> f64 {
+        if self.0.is_empty() {
+            return 1.0;
+        }
+        self.0.iter().filter(|d| is(**d)).count() as f64 / self.0.len() as f64
+    }
+}
+
+/// `n  exact  min p1 p10 p50 p90 p99 max`, as cells of a Markdown table.
+impl fmt::Display for Differences {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut sorted = self.0.clone();
+        sorted.sort_unstable();
+        if sorted.is_empty() {
+            return f.write_str("0 | - | - | - | - | - | - | - | -");
+        }
+        let at = |percent: usize| sorted[(sorted.len() - 1) * percent / 100];
+        write!(f, "{} | {:.1} %", sorted.len(), self.exact() * 100.0)?;
+        [0, 1, 10, 50, 90, 99, 100].iter().try_for_each(|p| write!(f, " | {}", at(*p)))
+    }
+}
+
+/// The outcome of one run. All differences are told less true.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Comparison {
+    pub(crate) goodput_mbps: f64,
+    pub(crate) acks: usize,
+    /// Samples of packets whose sending was not seen, or that were sent again since: not compared.
+    pub(crate) unmatched: usize,
+    pub(crate) sample_inflight: Differences,
+    pub(crate) sample_lost: Differences,
+    /// The estimate that takes no memory: what was delivered and marked lost since the packet was sent.
+    pub(crate) stateless_inflight: Differences,
+    /// LOST events, and those in which none of the packets was found that they tell of.
+    pub(crate) events: usize,
+    pub(crate) unmatched_events: usize,
+    /// Events in which at least one of the packets had been sent again before the algorithm was told.
+    pub(crate) late_events: usize,
+    /// Per LOST event: how many; in flight when the last of them was sent; lost since then.
+    pub(crate) event_losses: Differences,
+    pub(crate) event_inflight: Differences,
+    pub(crate) event_lost: Differences,
+    /// ACKs and events for which BBRv3's question, more than 2 % lost of what was in flight?, is not answered by "none".
+    pub(crate) questions: usize,
+    /// Those of them that come out otherwise than with true numbers.
+    pub(crate) wrong_answers: usize,
+}
+
+/// What a packet knew when it was sent.
+#[derive(Debug, Clone, Copy)]
+struct Sent {
+    /// Counts up from one transmission to the next.
+    order: usize,
+    inflight_pkts: u32,
+    lost_pkts: u32,
+    delivered_pkts: u32,
+}
+
+/// All packets by the sequence number after them: Linux may split a burst later.
+#[derive(Debug, Default)]
+struct Sendings {
+    last: HashMap<u32, Sent>,
+    /// Sent again since the last LOST event, with what the transmission before knew.
+    resent: Vec<Sent>,
+    /// Marked lost at the last LOST event, and not sent again since.
+    pending: HashSet<u32>,
+    order: usize,
+}
+
+impl Sendings {
+    fn note(&mut self, burst: &Packets) {
+        for (i, end_seq) in (1..).zip(burst.ends()) {
+            self.order += 1;
+            let packet = Sent {
+                order: self.order,
+                inflight_pkts: burst.inflight_pkts + i,
+                lost_pkts: burst.lost_pkts,
+                delivered_pkts: burst.delivered_pkts,
+            };
+            let before = self.last.insert(end_seq, packet);
+            let was_told = self.pending.remove(&end_seq);
+            self.resent.extend(before.filter(|_| !was_told));
+        }
+    }
+}
+
+impl Comparison {
+    pub(crate) fn of(records: &[Record], goodput_mbps: f64) -> Comparison {
+        let mut comparison = Comparison { goodput_mbps, ..Comparison::default() };
+        let mut sendings = Sendings::default();
+        let mut pending = HashSet::new();
+        for record in records {
+            match record {
+                Record::Sent(burst) => sendings.note(burst),
+                Record::Pending(burst) => pending.extend(burst.ends()),
+                Record::Ack(view) => comparison.on_ack(view, &sendings.last),
+                Record::Event(event, view) if *event == Event::Lost as u32 => {
+                    comparison.on_lost(view, &mut sendings, std::mem::take(&mut pending));
+                }
+                Record::Event(..) => {}
+            }
+        }
+        comparison
+    }
+
+    fn on_ack(&mut self, view: &View, sent: &HashMap<u32, Sent>) {
+        self.acks += 1;
+        if view.sample_delivered_pkts < 0 {
+            return;
+        }
+        let packet = sent.get(&view.sample_end_seq);
+        let Some(packet) = packet.filter(|p| p.delivered_pkts == view.sample_prior_delivered_pkts) else {
+            self.unmatched += 1;
+            return;
+        };
+        let lost_pkts = view.lost_pkts.wrapping_sub(packet.lost_pkts);
+        self.sample_inflight.note(view.sample_inflight_pkts, packet.inflight_pkts);
+        self.sample_lost.note(view.sample_lost_pkts, lost_pkts);
+        let stateless = view.sample_delivered_pkts as u32 + view.losses_pkts;
+        self.stateless_inflight.note(stateless, packet.inflight_pkts);
+        self.question(view, lost_pkts, packet.inflight_pkts);
+    }
+
+    /// The losses are what is pending now and was not before, and what a timer had marked and sent again already.
+    fn on_lost(&mut self, view: &View, sendings: &mut Sendings, pending: HashSet<u32>) {
+        let fresh =
+            pending.difference(&sendings.pending).filter_map(|end_seq| sendings.last.get(end_seq).copied());
+        let early = std::mem::take(&mut sendings.resent);
+        self.events += 1;
+        self.late_events += usize::from(!early.is_empty());
+        let lost: Vec<Sent> = fresh.chain(early).collect();
+        sendings.pending = pending;
+        self.event_losses.note(view.losses_pkts, lost.len() as u32);
+        let Some(last) = lost.iter().max_by_key(|packet| packet.order) else {
+            self.unmatched_events += 1;
+            return;
+        };
+        let lost_pkts = view.lost_pkts.wrapping_sub(last.lost_pkts);
+        self.event_inflight.note(view.sample_inflight_pkts, last.inflight_pkts);
+        self.event_lost.note(view.sample_lost_pkts, lost_pkts);
+        self.question(view, lost_pkts, last.inflight_pkts);
+    }
+
+    fn question(&mut self, view: &View, lost_pkts: u32, inflight_pkts: u32) {
+        let is_too_high = |lost: u32, inflight: u32| u64::from(lost) * 256 > u64::from(inflight) * 5;
+        if lost_pkts > 0 || view.sample_lost_pkts > 0 {
+            self.questions += 1;
+            let told = is_too_high(view.sample_lost_pkts, view.sample_inflight_pkts);
+            self.wrong_answers += usize::from(told != is_too_high(lost_pkts, inflight_pkts));
+        }
+    }
+
+    /// Rows of a Markdown table: what is compared, then the cells of [`Differences`].
+    pub(crate) fn rows(&self) -> [(&'static str, &Differences); 6] {
+        [
+            ("sample: in flight when sent", &self.sample_inflight),
+            ("the same without memory", &self.stateless_inflight),
+            ("sample: lost since sent", &self.sample_lost),
+            ("LOST: how many", &self.event_losses),
+            ("LOST: in flight when sent", &self.event_inflight),
+            ("LOST: lost since sent", &self.event_lost),
+        ]
+    }
+}

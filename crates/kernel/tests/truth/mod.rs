@@ -1,0 +1,70 @@
+//! What an algorithm was told of each packet's sending and loss, held against what happened: the flow runs on this
+//! kernel, over the testbed's emulated path, under BBRv3, and `truth.bpf.c` watches both sides.
+
+#![allow(dead_code)] // the example and the test each use their part
+
+mod compare;
+mod record;
+
+use std::time::Duration;
+
+use fairpace_results::Silent;
+use fairpace_scenario::{Flow, Link, Scenario};
+use fairpace_testbed::{Options, measure};
+
+pub(crate) use compare::Comparison;
+use record::Recorder;
+
+pub(crate) type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
+
+/// A path for one flow.
+#[derive(Debug, Clone)]
+pub(crate) struct Case {
+    pub(crate) name: &'static str,
+    pub(crate) rtt: Duration,
+    pub(crate) link: Link,
+    pub(crate) duration: Duration,
+}
+
+impl Case {
+    pub(crate) fn new(
+        name: &'static str,
+        rate_mbps: u64,
+        rtt_ms: u64,
+        buffer_bytes: u64,
+        seconds: u64,
+    ) -> Case {
+        Case {
+            name,
+            rtt: Duration::from_millis(rtt_ms),
+            link: Link::new("link", rate_mbps * 1_000_000, buffer_bytes),
+            duration: Duration::from_secs(seconds),
+        }
+    }
+
+    fn scenario(&self, congestion_control: &str) -> Scenario {
+        Scenario {
+            title: self.name.into(),
+            why: String::new(),
+            seed: 1,
+            duration: self.duration,
+            window: (Duration::ZERO, self.duration),
+            interval: Duration::from_millis(100),
+            links: vec![self.link.clone()],
+            flows: vec![Flow::new("flow", format!("kernel:{congestion_control}"), self.rtt)],
+            hash: String::new(),
+        }
+    }
+}
+
+/// Runs one flow of BBRv3 over the path, watches it, and compares. `suffix` makes its name in the kernel unique.
+///
+/// # Errors
+/// The kernel refuses the watched algorithm, or the testbed cannot run.
+pub(crate) fn run(case: &Case, suffix: &str) -> Result<Comparison> {
+    let recorder = Recorder::start(suffix)?;
+    // lateness changes the path, not what is compared
+    let outcome = measure(&case.scenario(recorder.kernel_name()), &mut Silent, &Options::default())?;
+    let records = recorder.finish()?;
+    Ok(Comparison::of(&records, outcome.run.summary.flows[0].goodput_mbps))
+}

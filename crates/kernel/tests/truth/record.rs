@@ -1,0 +1,183 @@
+//! Loads `truth.bpf.c`, and collects its records.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use fairpace_cc::View;
+use libbpf_rs::btf::Btf;
+use libbpf_rs::btf::types::{MemberAttr, Struct};
+use libbpf_rs::{
+    Link, MapCore, MapFlags, MapHandle, MapType, Object, ObjectBuilder, OpenObject, RingBufferBuilder,
+};
+
+use super::Result;
+
+#[repr(C, align(8))]
+struct Aligned<T: ?Sized>(T);
+static OBJECT: &Aligned<[u8]> = &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/truth.bpf.o")));
+
+/// enum truth_kind.
+const SENT: u32 = 0;
+const PENDING: u32 = 1;
+const ACK: u32 = 2;
+
+/// One thing that happened, or is seen to have happened.
+#[derive(Debug, Clone)]
+pub(crate) enum Record {
+    /// A burst of packets left.
+    Sent(Packets),
+    /// These are marked lost and were not sent again yet. All that there are come right before each LOST event.
+    Pending(Packets),
+    /// The algorithm was told of an ACK.
+    Ack(Box<View>),
+    /// The algorithm was told of an event; number as in `enum cc_event`.
+    Event(u32, Box<View>),
+}
+
+/// struct truth_packets.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Packets {
+    pub(crate) seq: u32,
+    pub(crate) end_seq: u32,
+    pub(crate) mss_bytes: u32,
+    pub(crate) inflight_pkts: u32,
+    pub(crate) lost_pkts: u32,
+    pub(crate) delivered_pkts: u32,
+}
+
+impl Packets {
+    /// The sequence number after each packet.
+    pub(crate) fn ends(&self) -> impl Iterator<Item = u32> {
+        let bytes = self.end_seq.wrapping_sub(self.seq);
+        // a burst of one does not say how large its packets are
+        let mss = if self.mss_bytes == 0 { bytes } else { self.mss_bytes }.max(1);
+        let (seq, end_seq) = (self.seq, self.end_seq);
+        (1..=bytes.div_ceil(mss))
+            .map(move |i| if i * mss >= bytes { end_seq } else { seq.wrapping_add(i * mss) })
+    }
+}
+
+/// The watched algorithm, in the kernel from [`Recorder::start`] to [`Recorder::finish`], or until it is dropped.
+pub(crate) struct Recorder {
+    name: String,
+    links: Vec<Link>,
+    object: Object,
+    stop: Arc<AtomicBool>,
+    collector: Option<JoinHandle<Result<Vec<Record>>>>,
+}
+
+impl Recorder {
+    pub(crate) fn start(suffix: &str) -> Result<Recorder> {
+        let name = format!("fp_truth{suffix}");
+        let mut open = ObjectBuilder::default().open_memory(&OBJECT.0)?;
+        adapt(&mut open, &name)?;
+        let mut object = open.load()?;
+        let mut links = Vec::new();
+        for mut map in object.maps_mut().filter(|m| m.map_type() == MapType::StructOps) {
+            links.push(map.attach_struct_ops()?);
+        }
+        for program in object.progs_mut().filter(|p| p.name() == "truth_sent") {
+            links.push(program.attach()?);
+        }
+        let records = MapHandle::try_from(&map(&object, "truth_records")?)?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let told = Arc::clone(&stop);
+        let collector =
+            std::thread::Builder::new().name("fp-truth".into()).spawn(move || collect(&records, &told))?;
+        Ok(Recorder { name, links, object, stop, collector: Some(collector) })
+    }
+
+    /// By which sockets select the algorithm.
+    pub(crate) fn kernel_name(&self) -> &str {
+        &self.name
+    }
+
+    /// All that happened, in order.
+    ///
+    /// # Errors
+    /// Records were missed: the rest would be misread.
+    pub(crate) fn finish(mut self) -> Result<Vec<Record>> {
+        self.links.clear();
+        let counters = map(&self.object, ".data.truth")?.lookup(&0u32.to_ne_bytes(), MapFlags::ANY)?;
+        let missed = counters.and_then(|v| v.first_chunk().copied()).map_or(0, u64::from_ne_bytes);
+        self.stop.store(true, Ordering::Relaxed);
+        let collected = self.collector.take().ok_or("finished twice")?.join();
+        if missed > 0 {
+            return Err(format!("{missed} records found no room").into());
+        }
+        collected.map_err(|_| "the collector panicked")?
+    }
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+fn map<'o>(object: &'o Object, name: &str) -> Result<libbpf_rs::Map<'o>> {
+    object.maps().find(|m| m.name() == name).ok_or_else(|| format!("the object has no map {name}").into())
+}
+
+/// Sets the name, and leaves out the hook that kernels before 7.1 do not have.
+fn adapt(open: &mut OpenObject, name: &str) -> Result<()> {
+    let ours = Btf::from_raw("truth", &OBJECT.0)?.ok_or("the object has no BTF")?;
+    let ops = ours.type_by_name::<Struct<'_>>("tcp_congestion_ops").ok_or("no tcp_congestion_ops")?;
+    let offset = |member: &str| match ops.iter().find(|m| m.name.is_some_and(|n| n == member))?.attr {
+        MemberAttr::Normal { offset } => Some(offset as usize / 8),
+        MemberAttr::BitField { .. } => None,
+    };
+    let write =
+        |value: &mut [u8], at: usize, bytes: &[u8]| value[at..at + bytes.len()].copy_from_slice(bytes);
+    let mut padded = [0; 16];
+    write(&mut padded, 0, name.as_bytes());
+    for mut map in open.maps_mut() {
+        let is_ops = map.name() == "fp_truth";
+        let is_name = map.name() == ".rodata.truth";
+        let Some(value) = map.initial_value_mut() else { continue };
+        if is_ops {
+            write(value, offset("name").ok_or("no name")?, &padded);
+            let tx_start = offset("cwnd_event_tx_start").ok_or("no cwnd_event_tx_start")?;
+            write(value, tx_start, &0usize.to_ne_bytes());
+        } else if is_name {
+            write(value, 0, &padded);
+        }
+    }
+    Ok(())
+}
+
+fn collect(records: &MapHandle, stop: &AtomicBool) -> Result<Vec<Record>> {
+    let mut seen = Vec::new();
+    let mut builder = RingBufferBuilder::new();
+    builder.add(records, |bytes| {
+        seen.extend(decode(bytes));
+        0
+    })?;
+    let ring = builder.build()?;
+    while !stop.load(Ordering::Relaxed) {
+        ring.poll(Duration::from_millis(20))?;
+    }
+    ring.consume()?;
+    drop(ring);
+    Ok(seen)
+}
+
+fn decode(bytes: &[u8]) -> Option<Record> {
+    let word = |i: usize| Some(u32::from_ne_bytes(*bytes.get(4 * i..)?.first_chunk()?));
+    let kind = word(0)?;
+    if kind == SENT || kind == PENDING {
+        let packets = Packets {
+            seq: word(1)?,
+            end_seq: word(2)?,
+            mss_bytes: word(3)?,
+            inflight_pkts: word(4)?,
+            lost_pkts: word(5)?,
+            delivered_pkts: word(6)?,
+        };
+        return Some(if kind == SENT { Record::Sent(packets) } else { Record::Pending(packets) });
+    }
+    let view = Box::new(View::from_bytes(bytes.get(8..8 + size_of::<View>())?)?);
+    Some(if kind == ACK { Record::Ack(view) } else { Record::Event(word(1)?, view) })
+}
