@@ -124,7 +124,11 @@ impl Place {
     }
 
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(program());
+        self.command_of(program(), arguments)
+    }
+
+    fn command_of(&self, program: &Path, arguments: &[&str]) -> Command {
+        let mut command = Command::new(program);
         command.args(arguments);
         self.prepare(&mut command);
         command
@@ -137,6 +141,11 @@ impl Place {
 
     pub(crate) fn run(&self, arguments: &[&str]) -> Ended {
         self.command(arguments).output().unwrap().into()
+    }
+
+    /// Runs a program that a test has built.
+    pub(crate) fn run_other(&self, program: &Path, arguments: &[&str]) -> Ended {
+        self.command_of(program, arguments).output().unwrap().into()
     }
 
     /// Runs `sh -c SCRIPT` in mount namespaces of its own. In the script `"$@"` is the program with its arguments.
@@ -171,7 +180,7 @@ pub(crate) fn own_suffix() -> String {
 }
 
 /// Says loudly that a test is skipped, or fails where that is not allowed.
-fn skipped(why: &str) -> bool {
+pub(crate) fn skipped(why: &str) -> bool {
     assert!(
         std::env::var_os("FAIRPACE_REQUIRE_KERNEL").is_none_or(|value| value != "1"),
         "FAIRPACE_REQUIRE_KERNEL=1, but {why}"
