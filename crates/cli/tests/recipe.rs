@@ -7,6 +7,7 @@
 mod support;
 
 use std::fs::{self, File};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -54,6 +55,7 @@ impl Copied {
             }
         }
         copied.put("cc/aimd.h", HEADER.as_bytes());
+        copied.put("wrapper", b"#!/bin/sh\nexec \"$@\"\n");
         Some(copied)
     }
 
@@ -85,16 +87,21 @@ impl Copied {
         }
     }
 
-    /// Builds the program and returns where it is. Dependencies are taken from, or left in, the directory of this build.
+    /// Builds the program and returns where it is. Dependencies are taken from, or left in, the directory of this
+    /// build. Cargo does not tell crates at the same place of two workspaces apart; it does when they have different
+    /// wrappers around the compiler, and so this one has its own.
     fn build(&self) -> PathBuf {
         // DIRECTORY/PROFILE/deps/recipe-HASH
         let here = std::env::current_exe().unwrap();
         let profile = here.ancestors().nth(2).unwrap();
         let name = profile.file_name().unwrap().to_str().unwrap();
+        let wrapper = self.root.join("wrapper");
+        fs::set_permissions(&wrapper, fs::Permissions::from_mode(0o755)).unwrap();
         let output = Command::new(env!("CARGO"))
             .args(["build", "--package", "fairpace", "--bin", "fairpace", "--offline", "--locked", "--quiet"])
             .args(["--profile", if name == "debug" { "dev" } else { name }])
             .env("CARGO_BUILD_BUILD_DIR", profile.parent().unwrap())
+            .env("RUSTC_WORKSPACE_WRAPPER", wrapper)
             .env("CARGO_TARGET_DIR", self.root.join("target"))
             .current_dir(&self.root)
             .output()
