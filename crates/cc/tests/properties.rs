@@ -171,8 +171,9 @@ fn plausible(view: &mut View, path: &Path, step: &Step, round_mark: &mut u32) {
         return;
     };
     let before = view.delivered_pkts;
-    let per_packet_us = (u64::from(view.mss_bytes) * 1_000_000 / path.bytes_per_s).max(1);
-    let took_us = (u64::from(acked) * per_packet_us).min(i32::MAX as u64);
+    // up to 34 packets a microsecond, at 400 Gbit/s
+    let took_us = u64::from(acked) * u64::from(view.mss_bytes) * 1_000_000 / path.bytes_per_s;
+    let took_us = took_us.min(i32::MAX as u64);
     let rtt_us = (path.rtt_us + queue_us) as i32;
     view.now_us += took_us;
     view.delivered_us = view.now_us;
