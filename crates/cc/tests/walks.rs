@@ -142,7 +142,7 @@ fn bbr1_drain_and_nyu_latency_through_their_cycle() {
         expect(
             &f,
             Phase::ProbeBwCruise,
-            quantised(2 * BDP, CRUISE).min(quantised(2 * BDP, DOWN) + 6),
+            quantised(2 * BDP, CRUISE).min(quantised(2 * BDP, DOWN) + 1 + 4),
             CRUISE,
         );
         let mut early = back.clone();
