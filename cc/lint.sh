@@ -47,7 +47,7 @@ done
 includes=$(for name in $names; do printf ' -include %s.h' "$name"; done)
 for compiler in gcc clang; do
 	# shellcheck disable=SC2086
-	$compiler $warnings -O2 -DCC_NATIVE_STATE_BYTES=768 -DCC_NATIVE_MAX_PARAMETERS=64 $includes \
+	$compiler $warnings -O2 -DCC_NATIVE_STATE_BYTES=768 -DCC_NATIVE_SENDS_BYTES=3088 -DCC_NATIVE_MAX_PARAMETERS=64 $includes \
 		-c native/native.c -o "$scratch/native.o"
 done
 

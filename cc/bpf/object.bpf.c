@@ -153,11 +153,8 @@ static __noinline void cc_tell_losses(struct sock *sk, struct cc_flow *flow, con
 	if (rs) {
 		cc_fill_sampled_packet(v, rs);
 	} else {
-		const struct cc_sends *r = &flow->sends;
-		u32 left_pkts = v->delivered_pkts - r->delivered_pkts + v->lost_pkts - r->lost_pkts;
-
 		v->is_app_limited = v->app_limited;
-		cc_sends_note(&flow->sends, v, r->delivered_pkts, r->lost_pkts, v->inflight_pkts + left_pkts);
+		cc_sends_note_losses(&flow->sends, v);
 	}
 	cc_sends_lost(&flow->sends, v, end_seq, rs && rs->is_retrans);
 	CC_FN(on_event)(&flow->CC_NAME, CC_EVENT_LOST, v, &flow->decision);
@@ -258,19 +255,7 @@ void BPF_PROG(cwnd_event_tx_start, struct sock *sk) { cc_event(sk, CC_EVENT_REST
 
 #if CC_TRACKS
 
-/* The part of this ACK's view that takes the ring, after the losses have been told. */
-static __always_inline void cc_track_ack(struct sock *sk, struct cc_flow *flow, const struct rate_sample *rs)
-{
-	const struct tcp_sock *tp = cc_tcp_sock(sk);
-
-	flow->view.cwnd_pkts = tp->snd_cwnd;
-	flow->view.snd_nxt = tp->snd_nxt;
-	cc_sends_note(&flow->sends, &flow->view, tp->delivered - rs->acked_sacked, tp->lost - (u32)rs->losses,
-		      rs->prior_in_flight);
-	flow->sends.delivered_pkts = tp->delivered;
-	cc_tell_losses(sk, flow, rs);
-}
-
+/* The part of this ACK's view that takes the ring. */
 static __always_inline void cc_fill_tracked(struct cc_flow *flow, const struct tcp_sock *tp,
 					    const struct rate_sample *rs)
 {
@@ -311,11 +296,16 @@ static __always_inline void cc_control(struct sock *sk, const struct rate_sample
 		return;
 	}
 	flow->acks++;
+	cc_look(sk, flow);
 #if CC_TRACKS
-	cc_track_ack(sk, flow, rs);
+	cc_sends_note(&flow->sends, &flow->view, flow->view.delivered_pkts - rs->acked_sacked,
+		      flow->view.lost_pkts - (u32)rs->losses, rs->prior_in_flight);
+	if (flow->view.lost_pkts != flow->sends.lost_pkts) {
+		cc_tell_losses(sk, flow, rs);
+		cc_look(sk, flow);
+	}
 	is_ece |= flow->is_ece != 0;
 #endif
-	cc_look(sk, flow);
 	cc_fill_sample(&flow->view, rs);
 	flow->view.is_ece = is_ece;
 #if CC_TRACKS

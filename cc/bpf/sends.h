@@ -47,7 +47,7 @@ struct cc_sends_entry {
 struct cc_sends {
 	u32 newest;	    /* number of the newest entry; counts on, wraps */
 	u32 lost_pkts;	    /* the host's count when the algorithm was last told of losses */
-	u32 delivered_pkts; /* the host's count after the last ACK */
+	u32 delivered_pkts; /* the host's count when the last entry was written */
 	u32 lost_end_seq;   /* no packet after this has been told lost; never far behind, as sequence numbers wrap */
 	struct cc_sends_entry entries[CC_SENDS_ENTRIES];
 };
@@ -73,7 +73,7 @@ CC_STAGE void cc_sends_start(struct cc_sends *r, const struct cc_view *v)
 	}
 }
 
-/* An ACK or a timer found these, before it changed anything. Only v's cwnd_pkts and snd_nxt are read. */
+/* An ACK or a timer found these before it changed anything; v is from after that. */
 CC_STAGE void cc_sends_note(struct cc_sends *r, const struct cc_view *v, u32 delivered_pkts, u32 lost_pkts,
 			    u32 inflight_pkts)
 {
@@ -82,7 +82,7 @@ CC_STAGE void cc_sends_note(struct cc_sends *r, const struct cc_view *v, u32 del
 	u32 left_pkts = e->delivered_pkts - before->delivered_pkts + e->lost_pkts - before->lost_pkts;
 	bool new_interval = delivered_pkts != e->delivered_pkts || lost_pkts != e->lost_pkts;
 
-	if (new_interval && left_pkts > v->cwnd_pkts / CC_SENDS_PER_WINDOW) {
+	if (new_interval && left_pkts >= v->cwnd_pkts / CC_SENDS_PER_WINDOW) {
 		e = CC_SENDS_AT(r, ++r->newest); /* the oldest */
 		if (cc_before(r->lost_end_seq, e->snd_nxt))
 			r->lost_end_seq = e->snd_nxt;
@@ -93,6 +93,15 @@ CC_STAGE void cc_sends_note(struct cc_sends *r, const struct cc_view *v, u32 del
 	e->lost_pkts = lost_pkts;
 	e->inflight_pkts = inflight_pkts;
 	e->snd_nxt = v->snd_nxt;
+	r->delivered_pkts = v->delivered_pkts;
+}
+
+/* When losses are to be told before the ACK's sample is there, or without an ACK: what was in flight is inferred. */
+CC_INLINE void cc_sends_note_losses(struct cc_sends *r, const struct cc_view *v)
+{
+	u32 left_pkts = v->delivered_pkts - r->delivered_pkts + v->lost_pkts - r->lost_pkts;
+
+	cc_sends_note(r, v, r->delivered_pkts, r->lost_pkts, v->inflight_pkts + left_pkts);
 }
 
 /*

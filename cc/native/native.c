@@ -12,6 +12,7 @@
 #include "contract/contract.h"
 #include "contract/params.h"
 
+#include "bpf/sends.h"
 #include "layout.h"
 
 enum cc_native_id {
@@ -146,4 +147,47 @@ void cc_native_observe(u32 id, const void *state, struct cc_observation *o)
 #include "algorithms.def"
 #undef CC_CASE
 	}
+}
+
+/* ---- the ring of what packets knew when they were sent, as the kernel's host keeps it ---- */
+
+_Static_assert(sizeof(struct cc_sends) == CC_NATIVE_SENDS_BYTES,
+	       "the caller reserves another size for struct cc_sends");
+
+void cc_native_sends_start(struct cc_sends *r, const struct cc_view *v);
+void cc_native_sends_note(struct cc_sends *r, const struct cc_view *v, u32 delivered_pkts, u32 lost_pkts,
+			  u32 inflight_pkts);
+void cc_native_sends_note_losses(struct cc_sends *r, const struct cc_view *v);
+void cc_native_sends_sample(const struct cc_sends *r, struct cc_view *v, bool resent);
+void cc_native_sends_lost(struct cc_sends *r, struct cc_view *v, u32 end_seq, bool sample_resent);
+bool cc_native_sends_is_resent(const struct cc_sends *r, const struct cc_view *v);
+
+void cc_native_sends_start(struct cc_sends *r, const struct cc_view *v) { cc_sends_start(r, v); }
+
+void cc_native_sends_note(struct cc_sends *r, const struct cc_view *v, u32 delivered_pkts, u32 lost_pkts,
+			  u32 inflight_pkts)
+{
+	cc_sends_note(r, v, delivered_pkts, lost_pkts, inflight_pkts);
+}
+
+void cc_native_sends_note_losses(struct cc_sends *r, const struct cc_view *v) { cc_sends_note_losses(r, v); }
+
+void cc_native_sends_sample(const struct cc_sends *r, struct cc_view *v, bool resent) { cc_sends_sample(r, v, resent); }
+
+void cc_native_sends_lost(struct cc_sends *r, struct cc_view *v, u32 end_seq, bool sample_resent)
+{
+	cc_sends_lost(r, v, end_seq, sample_resent);
+}
+
+/*
+ * Whether the sampled packet, of which v says truly what it knew, was sent again: a kernel is told, a simulator can tell,
+ * as by then more had left the network than before the ACK that followed the first transmission.
+ */
+bool cc_native_sends_is_resent(const struct cc_sends *r, const struct cc_view *v)
+{
+	u32 position = cc_min_u32(cc_sends_search(r, v->sample_end_seq, true) + 1, CC_SENDS_ENTRIES - 1);
+	const struct cc_sends_entry *e = CC_SENDS_AT(r, r->newest + 1 + position);
+
+	return cc_after(v->sample_prior_delivered_pkts, e->delivered_pkts) ||
+	       cc_after(v->lost_pkts - v->sample_lost_pkts, e->lost_pkts);
 }

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 /// Bytes that a flow's state may take; C checks each algorithm against it, Rust reserves as much per flow.
 const STATE_BYTES: usize = 768;
+/// Bytes of the ring in which the kernel's host remembers sends (cc/bpf/sends.h); checked in C likewise.
+const SENDS_BYTES: usize = 3088;
 /// Parameters that an algorithm may declare; checked in C likewise.
 const MAX_PARAMETERS: usize = 64;
 
@@ -11,6 +13,7 @@ fn main() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cc");
     println!("cargo:rerun-if-changed={}", root.display());
     println!("cargo:rustc-env=CC_NATIVE_STATE_BYTES={STATE_BYTES}");
+    println!("cargo:rustc-env=CC_NATIVE_SENDS_BYTES={SENDS_BYTES}");
     println!("cargo:rustc-env=CC_NATIVE_MAX_PARAMETERS={MAX_PARAMETERS}");
 
     let mut build = cc::Build::new();
@@ -18,6 +21,7 @@ fn main() {
         .file(root.join("native/native.c"))
         .include(&root)
         .define("CC_NATIVE_STATE_BYTES", STATE_BYTES.to_string().as_str())
+        .define("CC_NATIVE_SENDS_BYTES", SENDS_BYTES.to_string().as_str())
         .define("CC_NATIVE_MAX_PARAMETERS", MAX_PARAMETERS.to_string().as_str())
         .std("c11")
         .opt_level(3)

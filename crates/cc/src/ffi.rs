@@ -8,6 +8,8 @@ use crate::contract::{Decision, View};
 
 /// Bytes reserved for a flow's state; C refuses to compile an algorithm that needs more.
 pub(crate) const STATE_BYTES: usize = parse(env!("CC_NATIVE_STATE_BYTES"));
+/// Bytes of `struct cc_sends`; C refuses to compile another size.
+pub(crate) const SENDS_BYTES: usize = parse(env!("CC_NATIVE_SENDS_BYTES"));
 /// Parameters an algorithm may have; likewise.
 pub(crate) const MAX_PARAMETERS: usize = parse(env!("CC_NATIVE_MAX_PARAMETERS"));
 
@@ -72,6 +74,18 @@ unsafe extern "C-unwind" {
         d: *mut Decision,
     );
     pub(crate) fn cc_native_observe(id: u32, state: *const c_void, o: *mut Observation);
+    pub(crate) fn cc_native_sends_start(r: *mut c_void, v: *const View);
+    pub(crate) fn cc_native_sends_note(
+        r: *mut c_void,
+        v: *const View,
+        delivered_pkts: u32,
+        lost_pkts: u32,
+        inflight_pkts: u32,
+    );
+    pub(crate) fn cc_native_sends_note_losses(r: *mut c_void, v: *const View);
+    pub(crate) fn cc_native_sends_sample(r: *const c_void, v: *mut View, resent: bool);
+    pub(crate) fn cc_native_sends_lost(r: *mut c_void, v: *mut View, end_seq: u32, sample_resent: bool);
+    pub(crate) fn cc_native_sends_is_resent(r: *const c_void, v: *const View) -> bool;
 }
 
 /// A CC_CHECK of the C does not hold (only in debug builds): an algorithm is wrong. Unwinds through the C.

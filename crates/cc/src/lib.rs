@@ -13,10 +13,12 @@ mod contract;
 mod controller;
 mod ffi;
 mod params;
+mod sends;
 mod value;
 
 pub use algorithm::{Algorithm, Kind, Parameter, Preset, UnknownAlgorithm};
 pub use contract::{CaState, Decision, Event, INFINITE, NO_RATE, NO_RTT, Observation, Phase, View};
 pub use controller::{Controller, StateSizeError};
 pub use params::{ParamError, Params};
+pub use sends::KernelSends;
 pub use value::Unit;

@@ -18,6 +18,8 @@ fn cases(seconds: u64) -> Vec<Case> {
         Case::new("bursts: 1 Gbit/s, 20 ms, 10 MB", 1000, 20, 10_000_000, seconds),
         Case::new("small buffer: 50 Mbit/s, 30 ms, 40 kB", 50, 30, 40_000, seconds),
         Case::new("small buffer: 500 Mbit/s, 40 ms, 250 kB", 500, 40, 250_000, seconds),
+        Case::new("random loss of 1 %: 50 Mbit/s, 30 ms, 1 MB", 50, 30, 1_000_000, seconds)
+            .with_loss(10_000_000),
     ]
 }
 

@@ -20,6 +20,30 @@ pub struct Burst {
     pub ppb: u64,
 }
 
+/// What the simulator shows a flow's algorithm of packets that were sent, and of losses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum View {
+    /// All that the sender knows.
+    #[default]
+    Exact,
+    /// What a stock Linux kernel can tell.
+    Kernel,
+}
+
+impl View {
+    /// The names of all of them, as they are written.
+    pub(crate) const NAMES: &[&str] = &["exact", "kernel"];
+
+    /// As it is written.
+    pub(crate) fn name(self) -> &'static str {
+        Self::NAMES[self as usize]
+    }
+
+    pub(crate) fn by_name(name: &str) -> Option<Self> {
+        [View::Exact, View::Kernel].into_iter().find(|view| view.name() == name)
+    }
+}
+
 /// Billionths in a whole.
 pub const WHOLE_PPB: u64 = 1_000_000_000;
 

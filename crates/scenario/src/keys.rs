@@ -1,7 +1,7 @@
 //! Every key that a scenario may have: the parser, the bounds, the suggestions and the reference page
 //! (docs/reference/scenario.md) all read this one list.
 
-use crate::conditions::WHOLE_PPB;
+use crate::conditions::{View, WHOLE_PPB};
 use crate::quantity::{self, Dimension};
 
 /// Where a key stands.
@@ -46,6 +46,8 @@ pub enum Kind {
     Buffer,
     /// The name of an algorithm.
     Algorithm,
+    /// One of these words.
+    Choice(&'static [&'static str]),
     /// A table of an algorithm's parameters.
     Parameters,
 }
@@ -142,6 +144,9 @@ pub const KEYS: &[Key] = &[
         "The application writes at this mean rate, a chunk every `write_every`: a live stream. What cannot be sent yet waits."),
     key(Flow, "write_every", TIME, (MS, DAY), Some("1s"), "See `write_rate`."),
     key(Flow, "ack_loss", SHARE, (0, WHOLE_PPB), Some("0%"), "Share of the flow's ACKs that are lost at random."),
+    key(Flow, "view", Kind::Choice(View::NAMES), (0, 0), Some("exact"),
+        "What the simulator shows an algorithm that asks what was in flight when each packet was sent (BBRv2 and BBRv3): all that \
+         the sender knows, or no more than a stock Linux `kernel` can tell. The testbed's kernel always shows the latter."),
     key(Flow, "count", Kind::Integer, (1, MOST_FLOWS), Some("1"), "How many such flows: a group."),
     key(Flow, "stagger", TIME, (0, DAY), Some("0s"), "In a group, each flow starts this much after the one before."),
     key(Flow, "set", Kind::Parameters, (0, 0), Some("the algorithm's defaults"),
@@ -162,7 +167,7 @@ impl Key {
             Kind::Quantity(dimension) => quantity::show(value, dimension),
             Kind::Buffer => quantity::show(value, Dimension::Size),
             Kind::Text | Kind::Algorithm => format!("{value} characters"),
-            Kind::Integer | Kind::Parameters => value.to_string(),
+            Kind::Integer | Kind::Choice(_) | Kind::Parameters => value.to_string(),
         }
     }
 
@@ -170,6 +175,7 @@ impl Key {
     #[must_use]
     pub fn bounds(&self) -> String {
         match self.kind {
+            Kind::Choice(words) => words.join(", "),
             Kind::Parameters => String::new(),
             Kind::Text | Kind::Algorithm => format!("{} to {}", self.least, self.show(self.most)),
             _ => format!("{} to {}", self.show(self.least), self.show(self.most)),
@@ -183,6 +189,7 @@ impl Key {
             Kind::Quantity(dimension) => format!("{}: {}", &dimension.noun()[2..], dimension.unit_list()),
             Kind::Buffer => format!("size: {}; or bdp", Dimension::Size.unit_list()),
             Kind::Algorithm => "name of an algorithm".into(),
+            Kind::Choice(_) => "word".into(),
             Kind::Parameters => "table".into(),
         }
     }

@@ -18,7 +18,7 @@ mod sets;
 use std::path::Path;
 use std::time::Duration;
 
-pub use conditions::{Burst, Loss, Traffic, WHOLE_PPB, Writes};
+pub use conditions::{Burst, Loss, Traffic, View, WHOLE_PPB, Writes};
 pub use print::hash_of_all;
 pub use problem::{Invalid, Problem};
 pub use read::parse;
@@ -79,6 +79,8 @@ pub struct Flow {
     pub ack_loss_ppb: u64,
     /// What its application writes, and when.
     pub traffic: Traffic,
+    /// What the simulator shows its algorithm.
+    pub view: View,
 }
 
 impl Link {
@@ -102,6 +104,7 @@ impl Flow {
             stop: None,
             ack_loss_ppb: 0,
             traffic: Traffic::default(),
+            view: View::default(),
         }
     }
 }

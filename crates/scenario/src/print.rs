@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use sha2::{Digest, Sha256};
 
 use crate::quantity::{Dimension, show, show_time};
-use crate::{Burst, Flow, Link, Loss, Scenario, Traffic, Writes};
+use crate::{Burst, Flow, Link, Loss, Scenario, Traffic, View, Writes};
 
 impl Scenario {
     /// The scenario in its canonical form: every key, groups expanded, in one order and one spelling. Reading
@@ -92,6 +92,9 @@ fn write_flow(text: &mut String, flow: &Flow) {
     }
     if flow.ack_loss_ppb > 0 {
         let _ = writeln!(text, "ack_loss = \"{}\"", show(flow.ack_loss_ppb, Dimension::Share));
+    }
+    if flow.view != View::default() {
+        let _ = writeln!(text, "view = \"{}\"", flow.view.name());
     }
     let Traffic { size_bytes, writes } = flow.traffic;
     if let Some(size) = size_bytes {

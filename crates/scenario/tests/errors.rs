@@ -139,6 +139,15 @@ fn an_unknown_algorithm_names_the_nearest_known_one() {
 }
 
 #[test]
+fn a_word_that_a_key_does_not_know_names_those_that_it_does() {
+    let view = problem("rtt = \"10ms\"", "rtt = \"10ms\"\nview = \"kernal\"");
+    assert_eq!((view.kind, view.key.as_str(), place(&view)), ("out-of-range", "flow.view", (11, 8)));
+    assert_eq!(view.message, "`view` cannot be \"kernal\": known are exact, kernel");
+    assert_eq!(view.help, "write \"kernel\"");
+    assert_eq!(problem("rtt = \"10ms\"", "rtt = \"10ms\"\nview = 1").kind, "wrong-type");
+}
+
+#[test]
 fn parameters_are_checked_by_name_and_value() {
     let unknown = problem("alpha =", "alfa =");
     assert_eq!((unknown.kind, unknown.key.as_str()), ("unknown-parameter", "flow.set.alfa"));

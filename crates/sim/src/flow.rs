@@ -2,15 +2,16 @@
 
 use std::collections::VecDeque;
 
-use fairpace_cc::{Algorithm, Controller, Params};
+use fairpace_cc::{Algorithm, Params};
 use fairpace_path::{FlowMeter, Link, Loss, Nanos, Offer, Packet, Schedule, Source};
-use fairpace_scenario::{self as scenario, Scenario};
+use fairpace_scenario::{self as scenario, Scenario, View};
 use fairpace_tcp::{
     Ack, HEADER_BYTES, MSS_BYTES, Receiver, ReceiverConfig, SYN_BYTES, Segment, Sender, SenderConfig, Wire,
 };
 
 use crate::Error;
 use crate::build;
+use crate::host_view::{HostView, Setup};
 use crate::queue::NEVER;
 
 /// Where a flow is in its life.
@@ -22,7 +23,7 @@ enum Stage {
 }
 
 pub(crate) struct Flow {
-    pub(crate) sender: Sender<Controller>,
+    pub(crate) sender: Sender<HostView>,
     pub(crate) meter: FlowMeter,
     receiver: Receiver,
     /// On their way to the sender, with the time of arrival.
@@ -88,7 +89,10 @@ impl Flow {
         let rtt_ns = nanos(flow.rtt);
         let config = SenderConfig { random, ..SenderConfig::default() };
         Ok(Flow {
-            sender: Sender::new(config, params(flow)?),
+            sender: Sender::new(
+                config,
+                Setup { params: params(flow)?, as_kernel: flow.view == View::Kernel },
+            ),
             meter: FlowMeter::new(schedule),
             receiver: Receiver::new(ReceiverConfig::linux(rtt_ns)),
             acks: VecDeque::new(),
@@ -213,7 +217,7 @@ impl Flow {
 /// Tells the sender what its application has: whole packets, the rest when it is the `last`.
 #[cold]
 fn supply(
-    sender: &mut Sender<Controller>,
+    sender: &mut Sender<HostView>,
     (unsent_bytes, last): (&mut u64, bool),
     now: Nanos,
     offer: Offer,

@@ -13,6 +13,7 @@ mod build;
 mod cost;
 mod engine;
 mod flow;
+mod host_view;
 mod queue;
 mod record;
 

@@ -5,7 +5,7 @@ mod support;
 use std::time::Duration;
 
 use fairpace_results::{Monitor, Silent};
-use fairpace_scenario::{Link, Scenario};
+use fairpace_scenario::{Link, Scenario, View};
 use fairpace_sim::Error;
 use proptest::prelude::*;
 use support::{flow, link, ms, run, scenario};
@@ -32,6 +32,24 @@ fn another_seed_gives_another_run() {
 fn looking_more_often_changes_nothing() {
     let finely = Scenario { interval: ms(1), ..two_flows() };
     assert_eq!(run(&two_flows()).summary.stable_json(), run(&finely).summary.stable_json());
+}
+
+#[test]
+fn a_kernels_view_changes_only_what_is_lossy_and_only_for_who_asks_for_it() {
+    let pair = |cc: &str, buffer_bytes| {
+        let exact = scenario(vec![link(20, buffer_bytes)], vec![flow(cc, 30, 0)], 2, 12);
+        let mut kernel = exact.clone();
+        kernel.flows[0].view = View::Kernel;
+        (run(&exact).summary.flows, run(&kernel).summary.flows)
+    };
+    let (exact, kernel) = pair("bbr1", 30_000);
+    assert_eq!(exact, kernel, "bbr1 does not ask what was in flight");
+    let (exact, kernel) = pair("bbr3", 10_000_000);
+    assert_eq!(exact, kernel, "without losses the kernel knows all");
+    let (exact, kernel) = pair("bbr3", 15_000);
+    assert_ne!(exact, kernel, "with losses it does not");
+    let (a, b) = (exact[0].goodput_mbps, kernel[0].goodput_mbps);
+    assert!((a - b).abs() < 0.1 * a, "{a} Mbit/s and {b} Mbit/s");
 }
 
 #[test]

@@ -42,6 +42,12 @@ impl Case {
         }
     }
 
+    /// Random loss, billionths.
+    pub(crate) fn with_loss(mut self, ppb: u64) -> Case {
+        self.link.loss.ppb = ppb;
+        self
+    }
+
     fn scenario(&self, congestion_control: &str) -> Scenario {
         Scenario {
             title: self.name.into(),

@@ -17,7 +17,7 @@ use crate::keys::{self, KEYS, MOST_FLOWS, Section};
 use crate::problem::{Invalid, Problem};
 use crate::quantity::{self, Buffer, Dimension, show_time};
 use crate::sets::{self, Set, Sources};
-use crate::{Catalog, Flow, Link, Scenario};
+use crate::{Catalog, Flow, Link, Scenario, View};
 use values::{example, kind_of};
 
 /// Reads a scenario from a text, after making the changes in `sets`. `name` is the file's name in errors.
@@ -193,6 +193,7 @@ impl Reader<'_> {
             let stagger = self.time(part, "stagger").unwrap_or_default();
             let ack_loss_ppb = self.quantity(part, "ack_loss", Dimension::Share).unwrap_or(0);
             let traffic = self.traffic(part);
+            let view = self.choice(part, "view").and_then(View::by_name).unwrap_or_default();
             if flows.len() as u64 + count > MOST_FLOWS {
                 let complaint = Complaint::new(
                     "out-of-range",
@@ -204,7 +205,7 @@ impl Reader<'_> {
             }
             let (Some(cc), Some(rtt)) = (cc, rtt) else { continue };
             let name = given.unwrap_or_else(|| unused(&show_time(rtt), &mut names));
-            let first = Flow { set, start, stop, ack_loss_ppb, traffic, ..Flow::new(name, cc, rtt) };
+            let first = Flow { set, start, stop, ack_loss_ppb, traffic, view, ..Flow::new(name, cc, rtt) };
             self.group(part, &first, count, stagger, &mut flows);
         }
         flows

@@ -57,8 +57,27 @@ impl Reader<'_> {
             self.complain(value.span(), &path(key.section, name), complaint);
             return None;
         }
-        self.bounded(key, value, text.chars().count() as u64)?;
+        if !matches!(key.kind, Kind::Choice(_)) {
+            self.bounded(key, value, text.chars().count() as u64)?;
+        }
         Some(text.to_string())
+    }
+
+    /// One of the words that the key knows.
+    pub(super) fn choice(&mut self, part: &Part<'_, '_>, name: &str) -> Option<&'static str> {
+        let text = self.text(part, name)?;
+        let (key, value) = self.find(part, name)?;
+        let Kind::Choice(words) = key.kind else { return None };
+        let known = words.iter().copied().find(|word| *word == text);
+        if known.is_none() {
+            let meant = keys::nearest(&text, words.iter().copied());
+            let help = meant
+                .map_or_else(|| format!("write one of {}", words.join(", ")), |m| format!("write \"{m}\""));
+            let message = format!("`{name}` cannot be \"{text}\": known are {}", words.join(", "));
+            let complaint = Complaint::new("out-of-range", message, help);
+            self.complain(value.span(), &path(key.section, name), complaint);
+        }
+        known
     }
 
     pub(super) fn integer(&mut self, part: &Part<'_, '_>, name: &str) -> Option<u64> {
@@ -157,6 +176,7 @@ pub(super) fn example(key: &Key) -> String {
         (Kind::Buffer, _) => format!("\"{}\"", Dimension::Size.example()),
         (Kind::Algorithm, _) => "\"bbr1\"".into(),
         (Kind::Text, _) => "\"...\"".into(),
+        (Kind::Choice(words), _) => format!("\"{}\"", words[0]),
         (Kind::Parameters, _) => "{ alpha = \"3ms\" }".into(),
     }
 }

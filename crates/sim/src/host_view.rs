@@ -1,0 +1,146 @@
+//! What a flow's algorithm is shown: all that the sender knows, or no more than a stock Linux kernel would tell it.
+//!
+//! A simulated packet remembers what was in flight when it was sent, and the sender tells of each loss by itself. A
+//! stock kernel has neither: `cc/bpf` rebuilds both from a ring, and so does [`HostView`] here, with the same code.
+
+use fairpace_cc::{Controller, Decision, Event, KernelSends, Kind, Observation, Params, View};
+use fairpace_tcp::Control;
+
+/// An algorithm's parameters, and how much it is shown.
+#[derive(Debug, Clone)]
+pub(crate) struct Setup {
+    pub(crate) params: Params,
+    /// As a kernel shows it.
+    pub(crate) as_kernel: bool,
+}
+
+/// One flow's algorithm behind what it is shown.
+#[derive(Clone)]
+pub(crate) struct HostView {
+    control: Controller,
+    kernel: Option<Kernel>,
+}
+
+/// What the kernel's host remembers of a flow.
+#[derive(Clone)]
+struct Kernel {
+    sends: KernelSends,
+    /// `lost_pkts` when the algorithm was last told of losses.
+    told_lost_pkts: u32,
+    /// The end of the highest packet that was lost since.
+    lost_end_seq: Option<u32>,
+}
+
+impl Control for HostView {
+    type Params = Setup;
+
+    fn kind(setup: &Setup) -> Kind {
+        setup.params.algorithm().kind()
+    }
+
+    fn tracks_sends(setup: &Setup) -> bool {
+        setup.params.algorithm().tracks_sends()
+    }
+
+    fn start(setup: &Setup, view: &View, decision: &mut Decision) -> Self {
+        let as_kernel = setup.as_kernel && Self::tracks_sends(setup);
+        let kernel = as_kernel.then(|| Kernel {
+            sends: KernelSends::new(view),
+            told_lost_pkts: view.lost_pkts,
+            lost_end_seq: None,
+        });
+        HostView { control: Controller::new(&setup.params, view, decision), kernel }
+    }
+
+    #[inline]
+    fn on_ack(&mut self, view: &View, decision: &mut Decision) {
+        match &mut self.kernel {
+            None => self.control.on_ack(view, decision),
+            Some(kernel) => kernel.on_ack(&mut self.control, view, decision),
+        }
+    }
+
+    #[inline]
+    fn on_event(&mut self, event: Event, view: &View, decision: &mut Decision) {
+        match &mut self.kernel {
+            None => self.control.on_event(event, view, decision),
+            Some(kernel) => kernel.on_event(&mut self.control, event, view, decision),
+        }
+    }
+
+    fn observe(&self) -> Observation {
+        self.control.observe()
+    }
+}
+
+impl Kernel {
+    /// As cong_control in cc/bpf/object.bpf.c.
+    fn on_ack(&mut self, control: &mut Controller, truth: &View, decision: &mut Decision) {
+        let mut view = View { sample_inflight_pkts: 0, sample_lost_pkts: 0, ..*truth };
+        let before = |now: u32, news: u32| now.wrapping_sub(news);
+        self.sends.note(
+            &view,
+            before(view.delivered_pkts, view.acked_pkts),
+            before(view.lost_pkts, view.losses_pkts),
+            view.prior_inflight_pkts,
+        );
+        let resent = self.sends.is_resent(truth);
+        if view.lost_pkts != self.told_lost_pkts {
+            let sampled = View {
+                is_app_limited: view.is_app_limited,
+                sample_prior_delivered_pkts: view.sample_prior_delivered_pkts,
+                sample_end_seq: view.sample_end_seq,
+                ..view.without_ack()
+            };
+            self.tell_losses(control, sampled, resent, decision);
+            put_in_force(&mut view, decision);
+        }
+        if view.sample_delivered_pkts >= 0 {
+            self.sends.sample(&mut view, resent);
+        }
+        control.on_ack(&view, decision);
+    }
+
+    fn on_event(&mut self, control: &mut Controller, event: Event, truth: &View, decision: &mut Decision) {
+        let mut view = *truth;
+        match event {
+            Event::Lost => {
+                let end_seq = truth.sample_end_seq;
+                let is_higher = |told: u32| (told.wrapping_sub(end_seq) as i32) < 0;
+                if self.lost_end_seq.is_none_or(is_higher) {
+                    self.lost_end_seq = Some(end_seq);
+                }
+                return;
+            }
+            Event::Reduce | Event::CaState if truth.lost_pkts != self.told_lost_pkts => {
+                let lost = View { is_app_limited: truth.app_limited, ..truth.without_ack() };
+                self.sends.note_losses(&lost);
+                self.tell_losses(control, lost, false, decision);
+                put_in_force(&mut view, decision);
+            }
+            _ => {}
+        }
+        control.on_event(event, &view, decision);
+    }
+
+    fn tell_losses(
+        &mut self,
+        control: &mut Controller,
+        mut view: View,
+        resent: bool,
+        decision: &mut Decision,
+    ) {
+        self.told_lost_pkts = view.lost_pkts;
+        // without a loss that was told, the first packet, as cc_last_lost_end has it
+        let end_seq = self.lost_end_seq.take().unwrap_or(view.snd_una.wrapping_add(view.mss_bytes));
+        self.sends.lost(&mut view, end_seq, resent);
+        control.on_event(Event::Lost, &view, decision);
+    }
+}
+
+/// The sender carries out what the algorithm decided before it calls it again.
+fn put_in_force(view: &mut View, decision: &Decision) {
+    view.cwnd_pkts = decision.cwnd_pkts.max(1);
+    view.ssthresh_pkts = decision.ssthresh_pkts;
+    view.pacing_rate_Bps = decision.pacing_rate_Bps;
+}
