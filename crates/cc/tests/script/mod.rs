@@ -3,6 +3,7 @@
 #![allow(dead_code)] // each test binary uses a part of it
 
 pub(crate) mod bbr;
+pub(crate) mod bbr3;
 
 use fairpace_cc::{Algorithm, CaState, Controller, Decision, Event, Kind, Params, Phase, View};
 
@@ -32,6 +33,11 @@ pub(crate) struct Ack {
     prior_inflight: Option<u32>,
     app_limited: bool,
     delayed: bool,
+    sent_with: u32,
+    lost_since: u32,
+    marked: u32,
+    probe: bool,
+    sent_after: Option<u32>,
 }
 
 /// An ACK for `acked` packets.
@@ -47,6 +53,11 @@ pub(crate) fn ack(acked: u32) -> Ack {
         prior_inflight: None,
         app_limited: false,
         delayed: false,
+        sent_with: 0,
+        lost_since: 0,
+        marked: 0,
+        probe: false,
+        sent_after: None,
     }
 }
 
@@ -95,6 +106,52 @@ impl Ack {
     pub(crate) fn delayed(self) -> Ack {
         Ack { delayed: true, ..self }
     }
+    /// When the sampled packet was sent, so many were in flight. Unless said, the host cannot tell.
+    pub(crate) fn sent_with(self, inflight: u32) -> Ack {
+        Ack { sent_with: inflight, ..self }
+    }
+    /// So many were lost since it was sent.
+    pub(crate) fn lost_since(self, lost: u32) -> Ack {
+        Ack { lost_since: lost, ..self }
+    }
+    /// So many of those delivered since then, all by this ACK, carried a congestion mark.
+    pub(crate) fn marked(self, marked: u32) -> Ack {
+        Ack { marked, ..self }
+    }
+    /// The sampled packet was sent when so many were delivered, which need not be where a round begins.
+    pub(crate) fn sent_after(self, delivered: u32) -> Ack {
+        Ack { sent_after: Some(delivered), ..self }
+    }
+    /// It acknowledges a tail loss probe.
+    pub(crate) fn probe(self) -> Ack {
+        Ack { probe: true, ..self }
+    }
+}
+
+/// Packets that were lost. Unless said otherwise not app-limited, and somewhere else than those before.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Loss {
+    pkts: u32,
+    sent_with: u32,
+    lost_since: u32,
+    app_limited: bool,
+    contiguous: bool,
+}
+
+/// So many packets were lost; when the last of them was sent, `sent_with` were in flight; since then `lost_since` were lost,
+/// these included.
+pub(crate) fn loss(pkts: u32, sent_with: u32, lost_since: u32) -> Loss {
+    Loss { pkts, sent_with, lost_since, app_limited: false, contiguous: false }
+}
+
+impl Loss {
+    pub(crate) fn app_limited(self) -> Loss {
+        Loss { app_limited: true, ..self }
+    }
+    /// They follow on those lost before.
+    pub(crate) fn contiguous(self) -> Loss {
+        Loss { contiguous: true, ..self }
+    }
 }
 
 /// An algorithm on a connection that a script drives.
@@ -105,6 +162,9 @@ pub(crate) struct Flow {
     /// The last decision.
     pub(crate) decision: Decision,
     round_mark: u32,
+    /// Told lost since the last ACK.
+    told_lost: u32,
+    lost_end_seq: u32,
 }
 
 impl Flow {
@@ -127,7 +187,8 @@ impl Flow {
         change(&mut view);
         let mut decision = Decision::in_force(&view);
         let cc = Controller::new(&params, &view, &mut decision);
-        let mut flow = Flow { cc, view, decision, round_mark: view.delivered_pkts };
+        let round_mark = view.delivered_pkts;
+        let mut flow = Flow { cc, view, decision, round_mark, told_lost: 0, lost_end_seq: 0 };
         flow.apply(decision);
         flow
     }
@@ -153,11 +214,18 @@ impl Flow {
         view.rtt_us = ack.rtt_us.map_or(-1, |r| r as i32);
         view.sample_delivered_pkts = ack.sample.map_or(-1, |s| s.0 as i32);
         view.sample_interval_us = ack.sample.map_or(-1, |s| s.1 as i32);
-        view.sample_prior_delivered_pkts = if ack.round { before } else { self.round_mark.wrapping_sub(1) };
+        let round = if ack.round { before } else { self.round_mark.wrapping_sub(1) };
+        view.sample_prior_delivered_pkts = ack.sent_after.unwrap_or(round);
         view.acked_pkts = ack.acked;
-        view.losses_pkts = ack.losses;
+        view.losses_pkts = ack.losses + std::mem::take(&mut self.told_lost);
         view.is_app_limited = ack.app_limited;
         view.is_ack_delayed = ack.delayed;
+        view.sample_inflight_pkts = ack.sent_with;
+        view.sample_lost_pkts = ack.lost_since;
+        view.sample_delivered_ce_pkts = ack.marked;
+        view.delivered_ce_pkts = view.delivered_ce_pkts.wrapping_add(ack.marked);
+        view.is_ece = ack.marked > 0;
+        view.is_probe_ack = ack.probe;
         if ack.round && ack.sample.is_some() {
             self.round_mark = self.view.delivered_pkts;
         }
@@ -177,6 +245,28 @@ impl Flow {
         for _ in 0..n {
             self.on(ack);
         }
+        self
+    }
+
+    /// Packets are found to be lost; the next ACK tells of them, too.
+    pub(crate) fn lost(&mut self, loss: Loss) -> &mut Flow {
+        let gap = if loss.contiguous { 0 } else { MSS as u32 };
+        self.lost_end_seq = self.lost_end_seq.wrapping_add(gap + loss.pkts * MSS as u32);
+        self.told_lost += loss.pkts;
+        self.view.lost_pkts = self.view.lost_pkts.wrapping_add(loss.pkts);
+        self.view.losses_pkts = loss.pkts;
+        self.view.is_app_limited = loss.app_limited;
+        self.view.sample_inflight_pkts = loss.sent_with;
+        self.view.sample_lost_pkts = loss.lost_since;
+        self.view.sample_end_seq = self.lost_end_seq;
+        self.call(|cc, v, d| cc.on_event(Event::Lost, v, d));
+        self.view = self.view.without_ack();
+        self
+    }
+
+    /// A tail loss probe turns out to have replaced a lost packet.
+    pub(crate) fn probe_repaired(&mut self) -> &mut Flow {
+        self.call(|cc, v, d| cc.on_event(Event::ProbeRepaired, v, d));
         self
     }
 
