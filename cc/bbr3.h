@@ -41,8 +41,8 @@
  * Sources: google/bbr, branch v3, net/ipv4/tcp_bbr.c [v3], whose behaviour is the default; draft-ietf-ccwg-bbr-06 [Draft], whose
  * differences are parameters (bbr3_bounds.h) and together the preset bbr3_draft. [Draft] contradicts itself in places: gains follow
  * from the state, on each ACK; STARTUP that ends by loss does not set full_bw_now; inflight_hi is not lowered by an app-limited
- * flight; in PROBE_RTT half a BDP; limits in packets, not in bytes; bounds for undo are saved with the first loss of a
- * round, and not again when recovery begins, by when they have fallen.
+ * flight; in PROBE_RTT half a BDP; limits in packets, not in bytes; what undo
+ * goes back to is saved once, with the first loss, not again when recovery begins or more is lost, by when bounds have fallen.
  * Departures from [v3]: times are microseconds of the ACK clock instead of jiffies; the flow has its own random generator; a rate
  * of zero is not installed; fast_ack_mode (the receiving end) and PLB (needs the routing layer) are left out; when nothing is known
  * of what was in flight with a packet, what has left the network since its sending stands in for it.
@@ -199,6 +199,8 @@ CC_STAGE void bbr3_end_ack(struct bbr3 *s, const struct cc_view *v, struct cc_de
 	}
 	bbr3_advance_latest(s, v);
 	s->prev_ca_state = v->ca_state;
+	if (v->ca_state < CC_CA_RECOVERY)
+		s->undo_saved = false;
 	if (v->sample_lost_pkts)
 		s->loss_in_cycle = true;
 	if (v->sample_delivered_ce_pkts)
@@ -222,15 +224,27 @@ CC_STAGE void bbr3_on_ack(struct bbr3 *s, const struct cc_view *v, struct cc_dec
 	bbr3_end_ack(s, v, d, nothing_new);
 }
 
+CC_INLINE void bbr3_save(struct bbr3 *s, const struct cc_decision *d)
+{
+	bbr3_save_cwnd(s, d->cwnd_pkts);
+	bbr3_save_bounds(s);
+}
+
+/* Once per episode: from its first loss until there is an ACK outside of recovery. */
+CC_INLINE void bbr3_save_once(struct bbr3 *s, const struct cc_decision *d)
+{
+	if (!s->undo_saved)
+		bbr3_save(s, d);
+	s->undo_saved = true;
+}
+
 /* Packets were lost. If they were sent to probe, find out how much would have been safe. */
 CC_STAGE void bbr3_on_lost(struct bbr3 *s, const struct cc_view *v, const struct cc_decision *d)
 {
 	struct bbr3_flight f;
 
-	if (s->p.undo_to_state && !s->loss_in_round) {
-		bbr3_save_cwnd(s, d->cwnd_pkts);
-		bbr3_save_bounds(s);
-	}
+	if (s->p.undo_to_state)
+		bbr3_save_once(s, d);
 	bbr3_note_loss(s, v);
 	if (s->p.full_loss_ranges && v->sample_end_seq - v->losses_pkts * v->mss_bytes != s->lost_end_seq)
 		s->loss_events = (u8)cc_min_u32(s->loss_events + 1u, BBR3_LOSS_EVENTS_MOST);
@@ -304,9 +318,10 @@ CC_STAGE void bbr3_on_event(struct bbr3 *s, u32 event, const struct cc_view *v, 
 {
 	switch (event) {
 	case CC_EVENT_REDUCE: /* no reduction; but remember what to come back to */
-		bbr3_save_cwnd(s, d->cwnd_pkts);
-		if (!s->p.undo_to_state || !s->loss_in_round)
-			bbr3_save_bounds(s);
+		if (s->p.undo_to_state)
+			bbr3_save_once(s, d);
+		else
+			bbr3_save(s, d);
 		break;
 	case CC_EVENT_CA_STATE:
 		bbr3_on_ca_state(s, v, d);

@@ -181,7 +181,8 @@ struct bbr3 {
 	u8 idle_restart; /* sending resumed after idle: that ACKs are old says nothing about the path */
 	u8 has_seen_rtt;
 	u8 settled;	/* cwnd is where it shall be, and nothing has changed since */
-	u8 reserved[4]; /* no holes: parity compares bytes */
+	u8 undo_saved;	/* for undo_to_state */
+	u8 reserved[3]; /* no holes: parity compares bytes */
 };
 
 CC_INLINE u32 bbr3_max_bw(const struct bbr3 *s) { return cc_max_u32(s->bw_bins[0], s->bw_bins[1]); }

@@ -71,6 +71,45 @@ fn probe_bw_with_a_pipe_that_was_never_full_is_noticed() {
     }
 }
 
+/// Where the state of a BBRv3 has 0 to 6 in STARTUP, DRAIN, DOWN, CRUISE, REFILL, UP, PROBE_RTT.
+fn state_offset(algorithm: &str) -> usize {
+    use script::bbr3::{cruise, down, drain, refill, startup, up};
+    let due = [("probe_rtt_interval", "5s")];
+    let mut probe_rtt = cruise(algorithm, &due);
+    probe_rtt.on(script::bbr3::part(1).after(s(6)));
+    let make = [startup, drain, down, cruise, refill, up];
+    let flows: Vec<_> = make.iter().map(|f| f(algorithm, &due)).chain([probe_rtt]).collect();
+    let found: Vec<_> = (0..flows[0].cc.state_bytes().len())
+        .filter(|&i| flows.iter().enumerate().all(|(state, f)| f.cc.state_bytes()[i] == state as u8))
+        .collect();
+    assert_eq!(found.len(), 1, "{algorithm}: {found:?}");
+    found[0]
+}
+
+#[test]
+fn a_state_of_bbrv3_that_may_not_follow_is_noticed() {
+    for algorithm in ["bbr2", "bbr3", "bbr3_draft"] {
+        let cruise = script::bbr3::cruise(algorithm, &[("probe_rtt_interval", "5s")]);
+        let expire = script::bbr3::part(1).after(s(6));
+        assert_eq!(complaint(cruise.clone(), expire), None, "{algorithm}: PROBE_RTT interrupts any state");
+        let found = complaint(forged(&cruise, state_offset(algorithm), 9), expire).expect(algorithm);
+        assert_eq!(found, "an algorithm broke its own rules: bbr3: this state may not follow the one before");
+    }
+}
+
+#[test]
+fn probe_bw_of_bbrv3_with_a_pipe_that_was_never_full_is_noticed() {
+    for algorithm in ["bbr2", "bbr3", "bbr3_draft"] {
+        let startup = script::bbr3::startup(algorithm, &[]);
+        let empty = script::bbr3::part(1).inflight(1);
+        assert_eq!(complaint(startup.clone(), empty), None, "{algorithm}");
+        let drain = forged(&startup, state_offset(algorithm), 1);
+        assert_eq!(drain.phase(), Phase::Drain);
+        let found = complaint(drain, empty).expect(algorithm);
+        assert!(found.contains("STARTUP is for a pipe that is not full"), "{algorithm}: {found}");
+    }
+}
+
 #[test]
 fn a_phase_that_slow_start_does_not_have_is_noticed() {
     for algorithm in ["cubic", "reno"] {

@@ -62,7 +62,8 @@ pub(crate) fn down(algorithm: &str, settings: &[(&str, &str)]) -> Flow {
 pub(crate) fn cruise(algorithm: &str, settings: &[(&str, &str)]) -> Flow {
     let mut f = down(algorithm, settings);
     f.on(part(1));
-    assert_eq!((f.phase(), f.cwnd()), (Phase::ProbeBwCruise, 2 * BDP));
+    assert_eq!(f.phase(), Phase::ProbeBwCruise);
+    assert!(f.cwnd() >= 2 * BDP);
     f
 }
 
