@@ -50,7 +50,7 @@ fn the_lowest_rates_are_rounded_up_so_that_they_can_grow() {
     let mut f = start("bbr3", &[]);
     // a packet in 30 s is half a unit of bw, 2^24 us for a packet: one
     f.on(ack(1).after(s(30)).rtt(s(30)).delivered(1, s(30)).new_round());
-    assert_eq!(f.cc.observe().bw_Bps, MSS * 1_000_000 >> 24);
+    assert_eq!(f.cc.observe().bw_Bps, (MSS * 1_000_000) >> 24);
 }
 
 #[test]
