@@ -194,7 +194,7 @@ impl Stream {
         v.is_app_limited = self.random.one_in(40);
         v.app_limited = self.random.one_in(40);
         v.is_ack_delayed = self.random.one_in(30);
-        let marked = if self.marks_every == 0 { 0 } else { acked / self.marks_every };
+        let marked = acked.checked_div(self.marks_every).unwrap_or(0);
         v.delivered_ce_pkts = v.delivered_ce_pkts.wrapping_add(marked);
         v.is_ece = marked > 0;
         v.is_probe_ack = self.random.one_in(100);
