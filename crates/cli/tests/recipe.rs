@@ -133,6 +133,8 @@ fn a_header_and_a_line_are_all_that_an_algorithm_needs() {
     if !skip_without_kernel() {
         is_loaded(run);
         carries_flows_of_the_kernel(run);
+        let series = place.read("out/aimd_gentle/series.csv");
+        assert!(series.contains("AVOIDANCE") || series.contains("SLOW_START"), "its state was not read");
     }
 }
 
