@@ -200,7 +200,7 @@ pub(crate) struct DuelsArgs {
     #[arg(long, allow_hyphen_values = true, value_name = "TIME", default_value = "1s", value_parser = parse_time)]
     pub(crate) stagger: Duration,
     /// Repeat each duel, in each order, with so many seeds and starts of the second flow.
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) seeds: u32,
     /// The first of these seeds.
     #[arg(long, default_value_t = 1)]
