@@ -3,23 +3,21 @@
  * What can be set about BBRv1 and its variants: the model and its gains, and what Linux has changed since 4.9.
  *
  * The second list makes bbr1.h the algorithm of any kernel in between, and shows what each change does. The papers that the
- * variants come from measured 4.9. When the changes came, as far as the history of net/ipv4/tcp_bbr.c tells:
+ * variants come from measured 4.9. When the changes came:
  *
- *	first_rtt_sets_rate                      4.13   before, the rate began with an RTT of 1 ms and only grew
- *	undo_forgets, keep_rate_until_full       4.15   with it came a latched "pipe is full"; before, the count stood for it
- *	lt_cycle                                 4.16
- *	export_ssthresh                          4.17
- *	idle_until_delivered                     4.17
- *	probe_rtt_caps_always                    4.19
- *	idle_ends_probe_rtt                      4.19
- *	probe_more_pkts                          4.19   for the window, 5.4 for what is to be in flight
- *	look_ahead, pacing_margin                4.20   with pacing by departure time. In 4.9 the pacer (sch_fq) counted the
- *	                                                link's headers against a rate that had been computed without them, which
- *	                                                made for a margin of about 1 % on Ethernet, and none elsewhere
- *	extra_acked_gain                         5.1
- *	min_rtt_by_delayed                       5.1
- *	min_rtt_by_equal                         5.10
- *	lt_clock_us                              jiffies before, 4 ms at HZ=250
+ *	first_rtt_sets_rate, keep_rate_until_full   4.13   before, the rate began with an RTT of 1 ms
+ *	undo_forgets                                4.15   together with a latch for "the pipe is full"; before, the
+ *	                                                   count of rounds, which nothing had reset, stood for it
+ *	lt_cycle, min_rtt_by_delayed                4.16
+ *	export_ssthresh, idle_until_delivered       4.17
+ *	probe_rtt_caps_always, idle_ends_probe_rtt  4.19
+ *	probe_more_pkts                             4.19   for the window, 5.4 for what is to be in flight
+ *	look_ahead, pacing_margin                   4.20   with pacing by departure time. Before, the pacer (sch_fq) counted
+ *	                                                   the link's headers against a rate that had been computed
+ *	                                                   without them: a margin of 0.9 % on Ethernet, 14 bytes of 1514
+ *	extra_acked_gain                            5.1
+ *	min_rtt_by_equal                            5.10
+ *	lt_clock_us                                 jiffies at first, 4 ms at HZ=250
  */
 #ifndef CC_BBR1_PARAMETERS_H
 #define CC_BBR1_PARAMETERS_H

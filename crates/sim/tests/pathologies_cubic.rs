@@ -2,6 +2,8 @@
 
 mod support;
 
+use fairpace_cc::Phase;
+use fairpace_results::Run;
 use support::{bdp_bytes, flow, link, ms, run, scenario};
 
 /// RFC 9438 section 5.1 and Zhang et al., section III.C: the sign is the opposite of BBRv1's.
@@ -45,4 +47,25 @@ fn fast_convergence_costs_a_single_flow() {
     };
     let (with, without) = (used("1"), used("0"));
     assert!(with < without - 0.01, "utilization {with}, without it {without}");
+}
+
+/// RFC 9406 sections 1 and 3: what raises the RTT for a while, such as jitter or a burst of somebody else, ends HyStart's slow start for
+/// good, far from what the path holds. HyStart++ makes sure first, and goes on when the RTT is back.
+#[test]
+fn a_passing_queue_ends_slow_start_early_with_hystart_and_not_with_hystart_plus_plus() {
+    // 200 packets of somebody else stand in the queue for two round trips, 24 ms at this rate; the path holds 830
+    let run = |hystart: &str| {
+        let mut burst = flow("fixed_cwnd", 1, 350);
+        burst.stop = Some(ms(550));
+        burst.set = vec![("cwnd_pkts".into(), "200".into())];
+        let mut s = scenario(vec![link(100, bdp_bytes(100, 100))], vec![flow("cubic", 100, 0), burst], 0, 8);
+        s.flows[0].set = vec![("hystart".into(), hystart.into())];
+        run(&s)
+    };
+    let goodput = |r: &Run| r.summary.flows[0].goodput_mbps;
+    let (none, hystart, plus_plus) = (run("0"), run("1"), run("2"));
+    assert!(goodput(&hystart) < 0.75 * goodput(&none), "{} of {}", goodput(&hystart), goodput(&none));
+    assert!(goodput(&plus_plus) > 0.95 * goodput(&none), "{} of {}", goodput(&plus_plus), goodput(&none));
+    let in_css = |r: &Run| r.series.flows[0].phase.contains(&(Phase::ConservativeSlowStart as i8));
+    assert!(in_css(&plus_plus) && !in_css(&hystart));
 }
