@@ -1,33 +1,39 @@
-//! A line of constant delay: propagation without a rate and without loss.
+//! What is on a line: propagation without a rate and without loss.
 
 use std::collections::VecDeque;
 
-use crate::{Departed, Nanos, Packet};
+use crate::{Departed, Line, Nanos, Packet};
 
-/// Holds every packet for the same time, in order.
+/// Holds every packet as long as its [`Line`] says, in order.
 #[derive(Debug, Clone)]
 pub struct Delay<T> {
-    delay_ns: Nanos,
-    line: VecDeque<(Nanos, Packet<T>)>,
+    line: Line,
+    held: VecDeque<Held<T>>,
+}
+
+#[derive(Debug, Clone)]
+struct Held<T> {
+    entered: Nanos,
+    leaves: Nanos,
+    packet: Packet<T>,
 }
 
 impl<T> Delay<T> {
-    /// A line that delays by `delay_ns`.
-    pub fn new(delay_ns: Nanos) -> Self {
-        Delay { delay_ns, line: VecDeque::new() }
+    /// The packets on `line`; none yet.
+    pub fn new(line: Line) -> Self {
+        Delay { line, held: VecDeque::new() }
     }
 
-    /// Takes a packet and says when it will leave.
+    /// Takes a packet and says when it will leave. Times must not go back.
     pub fn push(&mut self, now: Nanos, packet: Packet<T>) -> Nanos {
-        let at = now + self.delay_ns;
-        debug_assert!(self.line.back().is_none_or(|(last, _)| *last <= at), "time went back");
-        self.line.push_back((at, packet));
-        at
+        let leaves = self.line.exit(now);
+        self.held.push_back(Held { entered: now, leaves, packet });
+        leaves
     }
 
     /// When the next packet leaves.
     pub fn next_event(&self) -> Option<Nanos> {
-        self.line.front().map(|(at, _)| *at)
+        self.held.front().map(|h| h.leaves)
     }
 
     /// The next packet that has left by `now`; call until `None`.
@@ -35,18 +41,18 @@ impl<T> Delay<T> {
         if self.next_event()? > now {
             return None;
         }
-        let (at, packet) = self.line.pop_front()?;
-        Some(Departed { at, waited_ns: self.delay_ns, packet })
+        let Held { entered, leaves, packet } = self.held.pop_front()?;
+        Some(Departed { at: leaves, waited_ns: leaves - entered, packet })
     }
 
     /// Packets on the line.
     pub fn len(&self) -> usize {
-        self.line.len()
+        self.held.len()
     }
 
     /// True when nothing is on the line.
     pub fn is_empty(&self) -> bool {
-        self.line.is_empty()
+        self.held.is_empty()
     }
 }
 
@@ -56,7 +62,7 @@ mod tests {
 
     #[test]
     fn every_packet_leaves_after_the_delay_in_order() {
-        let mut line = Delay::new(1000);
+        let mut line = Delay::new(Line::new(1000));
         for i in 0..5u32 {
             assert_eq!(
                 line.push(u64::from(i) * 10, Packet { flow: 0, bytes: 1, payload: i }),

@@ -1,4 +1,4 @@
-//! A link of constant rate with a first-in first-out queue in front of it.
+//! A link with a first-in first-out queue in front of it.
 
 use std::collections::VecDeque;
 
@@ -25,9 +25,18 @@ struct Held<T> {
 /// has on Linux when the device has taken it from a bfifo; it is neither counted against the limit nor part of
 /// the backlog. An arriving packet is dropped when waiting bytes plus its own exceed the limit; one that meets
 /// an idle link does not wait and is never dropped.
+///
+/// The rate may change in steps that are known beforehand, so that departures remain computable on arrival. A packet
+/// that a step meets in transmission goes on at the new rate; at a rate of 0 it waits on the wire for the next step.
 #[derive(Debug, Clone)]
 pub struct Fifo<T> {
+    /// Rate in force at `free_ns`, unless a step is due there.
     rate_bps: u64,
+    /// All steps: from when on, which rate. The first is at 0.
+    steps: Vec<(Nanos, u64)>,
+    /// The first step after `rate_bps`, and when: `Nanos::MAX` if there is none.
+    next_step: usize,
+    next_step_ns: Nanos,
     limit_bytes: u64,
     held: VecDeque<Held<T>>,
     /// How many of `held`, from the front, have begun transmission.
@@ -46,8 +55,12 @@ impl<T> Fifo<T> {
     /// A link of `rate_bps` bits per second whose queue holds `limit_bytes`, shared by `flows` flows and
     /// metered by `schedule`. A rate of 0 is taken as 1 bit per second.
     pub fn new(rate_bps: u64, limit_bytes: u64, flows: usize, schedule: Schedule) -> Self {
+        let rate_bps = rate_bps.max(1);
         Fifo {
-            rate_bps: rate_bps.max(1),
+            rate_bps,
+            steps: vec![(0, rate_bps)],
+            next_step: 1,
+            next_step_ns: Nanos::MAX,
             limit_bytes,
             held: VecDeque::new(),
             begun: 0,
@@ -58,6 +71,16 @@ impl<T> Fifo<T> {
             last_service: (0, 0),
             meter: LinkMeter::new(flows, schedule),
         }
+    }
+
+    /// The same with other rates, in bits per second, from given times on; 0 is an outage. Times must grow, and be
+    /// later than 0.
+    #[must_use]
+    pub fn with_rates(mut self, steps: &[(Nanos, u64)]) -> Self {
+        debug_assert!(steps.is_sorted_by(|a, b| a.0 < b.0) && steps.first().is_none_or(|s| s.0 > 0));
+        self.steps.extend_from_slice(steps);
+        self.next_step_ns = self.steps.get(1).map_or(Nanos::MAX, |s| s.0);
+        self
     }
 
     /// Takes a packet and says when its last bit will be out, or gives it back: dropped.
@@ -124,9 +147,25 @@ impl<T> Fifo<T> {
         self.held.is_empty()
     }
 
-    /// The link's rate, bits per second.
+    /// The link's rate at the start, bits per second.
     pub fn rate_bps(&self) -> u64 {
-        self.rate_bps
+        self.steps.first().map_or(0, |s| s.1)
+    }
+
+    /// Bits that the link could send from one time to another.
+    fn capacity_bits(&self, from: Nanos, to: Nanos) -> f64 {
+        let ends = self.steps.iter().skip(1).map(|s| s.0).chain([Nanos::MAX]);
+        let part = |((begins, rate), ends): (&(Nanos, u64), Nanos)| {
+            let ns = ends.min(to).saturating_sub(from.max(*begins));
+            *rate as f64 * ns as f64 / SECOND as f64
+        };
+        self.steps.iter().zip(ends).map(part).sum()
+    }
+
+    /// A packet was dropped before it reached the queue.
+    pub(crate) fn refused(&mut self, now: Nanos, packet: &Packet<T>) {
+        self.begin(now);
+        self.meter.dropped(now, packet.flow, packet.bytes);
     }
 
     /// A packet that has departed was lost on the line behind.
@@ -136,7 +175,8 @@ impl<T> Fifo<T> {
 
     /// The window's summary, once it has closed.
     pub fn summary(&self, name: &str) -> LinkSummary {
-        self.meter.summary(name, self.rate_bps)
+        let (from, to) = self.meter.window();
+        self.meter.summary(name, self.rate_bps(), self.capacity_bits(from, to))
     }
 
     /// What the link has measured so far.
@@ -169,15 +209,57 @@ impl<T> Fifo<T> {
         if bytes != self.last_bytes {
             let bits_ns = u64::from(bytes) * 8 * SECOND;
             self.last_bytes = bytes;
-            self.last_service = (bits_ns / self.rate_bps, bits_ns % self.rate_bps);
+            self.last_service = match self.rate_bps {
+                0 => (Nanos::MAX, 0), // not before the next step
+                rate => (bits_ns / rate, bits_ns % rate),
+            };
         }
         let (whole, fraction) = self.last_service;
+        // both fractions together may make one nanosecond more
+        if self.free_ns.saturating_add(whole).saturating_add(1) >= self.next_step_ns {
+            self.occupy_across_steps(bytes);
+            return;
+        }
         self.free_ns += whole;
         self.free_fraction += fraction;
         if self.free_fraction >= self.rate_bps {
             self.free_fraction -= self.rate_bps;
             self.free_ns += 1;
         }
+    }
+
+    /// The same when a step of the rate has come or may come before the last bit is out.
+    #[cold]
+    fn occupy_across_steps(&mut self, bytes: u32) {
+        // what is to be sent and what can be, in bits x ns per s: whole numbers for any rate and fraction
+        let mut work = u128::from(bytes) * 8 * u128::from(SECOND);
+        loop {
+            let (rate, until) = (u128::from(self.rate_bps), self.next_step_ns);
+            let is_last = until == Nanos::MAX;
+            if is_last && rate == 0 {
+                (self.free_ns, self.free_fraction) = (Nanos::MAX, 0);
+                return;
+            }
+            let fraction = u128::from(self.free_fraction);
+            // an idle link may be beyond the step already; then there is no fraction
+            let possible = rate * u128::from(until.saturating_sub(self.free_ns)) - fraction;
+            if is_last || work <= possible {
+                self.free_ns = self.free_ns.saturating_add(((work + fraction) / rate) as u64);
+                self.free_fraction = ((work + fraction) % rate) as u64;
+                return;
+            }
+            work -= possible;
+            (self.free_ns, self.free_fraction) = (self.free_ns.max(until), 0);
+            self.take_step();
+        }
+    }
+
+    /// Goes on to the next rate.
+    fn take_step(&mut self) {
+        self.rate_bps = self.steps[self.next_step].1;
+        self.next_step += 1;
+        self.next_step_ns = self.steps.get(self.next_step).map_or(Nanos::MAX, |s| s.0);
+        self.last_bytes = 0; // its transmission time was at the old rate
     }
 }
 
@@ -263,5 +345,72 @@ mod tests {
         let left: Vec<_> = std::iter::from_fn(|| link.poll(2_000_000)).map(|d| d.packet.payload).collect();
         assert_eq!(left, [0, 1]);
         assert_eq!(link.len(), 1);
+    }
+
+    #[test]
+    fn a_packet_that_meets_a_step_goes_on_at_the_new_rate() {
+        // 1000 bytes are 8000 bits. At 8 Mbit/s half of them are out after 0.5 ms; the rest takes 2 ms at 2 Mbit/s.
+        let mut link = Fifo::new(8_000_000, 10_000, 1, SCHEDULE).with_rates(&[(500_000, 2_000_000)]);
+        assert_eq!(link.push(0, packet(1000)), Ok(2_500_000));
+        assert_eq!(link.push(0, packet(1000)), Ok(6_500_000));
+    }
+
+    #[test]
+    fn an_outage_holds_what_it_meets_and_what_comes() {
+        let mut link =
+            Fifo::new(8_000_000, 2000, 1, SCHEDULE).with_rates(&[(500_000, 0), (10_000_000, 8_000_000)]);
+        assert_eq!(link.push(0, packet(1000)), Ok(10_500_000));
+        assert_eq!(link.push(1_000_000, packet(1000)), Ok(11_500_000));
+        assert_eq!(link.push(2_000_000, packet(1000)), Ok(12_500_000));
+        assert!(link.push(3_000_000, packet(1000)).is_err(), "the queue is full");
+        assert_eq!(link.poll(11_500_000).map(|d| d.waited_ns), Some(0));
+        assert_eq!(link.poll(11_500_000).map(|d| d.waited_ns), Some(9_500_000));
+    }
+
+    #[test]
+    fn a_link_that_goes_down_for_good_lets_nothing_out() {
+        let mut link = Fifo::new(8_000_000, 1000, 1, SCHEDULE).with_rates(&[(500_000, 0)]);
+        assert_eq!(link.push(0, packet(1000)), Ok(Nanos::MAX));
+        assert!(link.push(1_000_000, packet(1000)).is_ok() && link.push(2_000_000, packet(1000)).is_err());
+        assert_eq!(link.poll(SECOND), None);
+    }
+
+    #[test]
+    fn an_idle_link_has_the_rate_of_its_time() {
+        let steps = [(10, 1_000_000), (20, 0), (1_000_000, 4_000_000)];
+        let mut link = Fifo::new(8_000_000, 0, 1, SCHEDULE).with_rates(&steps);
+        assert_eq!(link.push(2_000_000, packet(1000)), Ok(4_000_000));
+    }
+
+    #[test]
+    fn a_busy_link_sends_exactly_what_its_rates_allow() {
+        // rates that divide nothing evenly, changed every 0.7 ms or so: the last bit is out when the integral says so
+        let mut steps: Vec<(Nanos, u64)> =
+            (1..500).map(|i| (i * 700_001, 1_000_003 * (1 + i * 7 % 13))).collect();
+        steps.push((500 * 700_001, 3_000_017));
+        let mut link = Fifo::new(7_000_003, u64::MAX, 1, SCHEDULE).with_rates(&steps);
+        let mut bits = 0;
+        for i in 0..2000 {
+            let last = link.push(0, packet(700 + i % 800)).unwrap();
+            bits += 8 * u64::from(700 + i % 800);
+            let possible = link.capacity_bits(0, last);
+            // a departure is the exact one rounded down: less than a nanosecond's bits are missing
+            assert!(bits as f64 - possible < 0.02 && possible - (bits as f64) < 0.02, "{bits} of {possible}");
+        }
+    }
+
+    #[test]
+    fn utilization_is_of_what_the_steps_allow() {
+        let schedule = Schedule { window: (0, SECOND), interval: SECOND, end: SECOND };
+        let mut link = Fifo::new(8_000_000, u64::MAX, 1, schedule).with_rates(&[(SECOND / 2, 800_000)]);
+        for _ in 0..550 {
+            link.push(0, packet(1000)).unwrap();
+        }
+        while link.poll(SECOND).is_some() {}
+        link.finish(SECOND);
+        let s = link.summary("l");
+        // the last packet leaves when the window has just closed
+        assert!((s.utilization - 549.0 / 550.0).abs() < 1e-12, "{}", s.utilization);
+        assert_eq!(s.rate_mbps, 8.0);
     }
 }

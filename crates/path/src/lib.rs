@@ -1,4 +1,4 @@
-//! Network elements without I/O: a link with its queue and its faults, a delay line, and the meters on them.
+//! Network elements without I/O: links with their queues and faults, delay lines, applications, and the meters on them.
 //!
 //! An element has `push(now, packet)`, `next_event()` and `poll(now)`. It never reads a clock, never sleeps
 //! and does not allocate per packet, so the same element runs under the simulator's virtual clock and, with
@@ -12,9 +12,11 @@
 mod delay;
 mod fifo;
 mod flow_meter;
+mod line;
 mod link;
 mod link_meter;
 mod loss;
+mod policer;
 mod random;
 mod schedule;
 mod source;
@@ -22,9 +24,11 @@ mod source;
 pub use delay::Delay;
 pub use fifo::Fifo;
 pub use flow_meter::FlowMeter;
+pub use line::Line;
 pub use link::Link;
 pub use link_meter::LinkMeter;
 pub use loss::{Loss, NoSuchLoss};
+pub use policer::Policer;
 pub use random::{Purpose, Random};
 pub use schedule::Schedule;
 pub use source::{Offer, Pattern, Source};
@@ -51,7 +55,7 @@ pub struct Packet<T> {
 pub struct Departed<T> {
     /// When its last bit left.
     pub at: Nanos,
-    /// How long it waited before its first bit was sent; for a delay line, the delay.
+    /// How long it waited before its first bit was sent; on a delay line, all of its time there.
     pub waited_ns: Nanos,
     /// The packet itself.
     pub packet: Packet<T>,

@@ -1,14 +1,15 @@
-//! A link as scenarios have it: a queue with a rate, then a line that may lose packets.
+//! A link as scenarios have it: a policer if there is one, a queue with a rate, then a line that may lose packets.
 
 use fairpace_results::LinkSummary;
 
-use crate::{Departed, Fifo, LinkMeter, Loss, Nanos, Packet};
+use crate::{Departed, Fifo, LinkMeter, Loss, Nanos, Packet, Policer};
 
-/// A [`Fifo`] and what may happen to packets behind it.
+/// A [`Fifo`] and what may happen to packets before and behind it.
 ///
-/// A packet that is lost on the line has waited for the link and used it, as a frame with bit errors has.
+/// What a policer refuses counts as dropped, like what the queue cannot hold. A packet that is lost on the line has waited for the link and used it, as a frame with bit errors has.
 #[derive(Debug, Clone)]
 pub struct Link<T> {
+    policer: Option<Policer>,
     fifo: Fifo<T>,
     loss: Loss,
 }
@@ -16,7 +17,13 @@ pub struct Link<T> {
 impl<T> Link<T> {
     /// A link that loses nothing but what its queue cannot hold.
     pub fn new(fifo: Fifo<T>) -> Self {
-        Link { fifo, loss: Loss::never() }
+        Link { policer: None, fifo, loss: Loss::never() }
+    }
+
+    /// The same with a policer before its queue.
+    #[must_use]
+    pub fn with_policer(self, policer: Policer) -> Self {
+        Link { policer: Some(policer), ..self }
     }
 
     /// The same with random loss on its line.
@@ -28,9 +35,15 @@ impl<T> Link<T> {
     /// Takes a packet and says when its last bit will be out, or gives it back: dropped.
     ///
     /// # Errors
-    /// The packet itself, when the queue is full.
+    /// The packet itself, when the queue is full or the policer refuses it.
     #[inline]
     pub fn push(&mut self, now: Nanos, packet: Packet<T>) -> Result<Nanos, Packet<T>> {
+        if let Some(policer) = &mut self.policer
+            && !policer.passes(now, packet.bytes)
+        {
+            self.fifo.refused(now, &packet);
+            return Err(packet);
+        }
         self.fifo.push(now, packet)
     }
 

@@ -143,12 +143,17 @@ impl LinkMeter {
         }
     }
 
-    /// The window's summary; all zeros and `None` before the window has closed.
-    pub fn summary(&self, name: &str, rate_bps: u64) -> LinkSummary {
+    /// The window that has closed: from, to; nothing before it has.
+    pub fn window(&self) -> (Nanos, Nanos) {
+        let length_ns = self.closed.as_ref().map_or(0, |c| c.length_ns);
+        (self.window_began, self.window_began + length_ns)
+    }
+
+    /// The window's summary; all zeros and `None` before the window has closed. `possible_bits` could have left in it.
+    pub fn summary(&self, name: &str, rate_bps: u64, possible_bits: f64) -> LinkSummary {
         let none = Closed { length_ns: 0, flows: Vec::new(), wait_mean_ns: None, wait_p99_ns: None };
         let w = self.closed.as_ref().unwrap_or(&none);
         let bits = w.flows.iter().map(|f| f.bytes).sum::<u64>() as f64 * 8.0;
-        let possible_bits = rate_bps as f64 * w.length_ns as f64 / SECOND as f64;
         let area = w.flows.iter().map(|f| f.byte_ns).sum::<u128>();
         let packets = w.flows.iter().map(|f| f.packets).sum::<u64>();
         let drops = w.flows.iter().map(|f| f.drops).sum::<u64>();
@@ -276,7 +281,7 @@ mod tests {
         m.finish(40 * MS);
         assert_eq!(m.backlog_byte_ns(0), 1000 * 5 * u128::from(MS));
         assert_eq!(m.backlog_byte_ns(1), 500 * 10 * u128::from(MS));
-        assert_eq!(m.summary("l", 1).backlog_share, [0.5, 0.5]);
+        assert_eq!(m.summary("l", 1, 1.0).backlog_share, [0.5, 0.5]);
     }
 
     #[test]
@@ -306,7 +311,7 @@ mod tests {
         m.departed(20 * MS, 0, 1000, 9 * MS);
         m.finish(40 * MS);
         // 2000 bytes in 10 ms on a link that could have sent 4000.
-        let s = m.summary("l", 3_200_000);
+        let s = m.summary("l", 3_200_000, 32_000.0);
         assert!((s.utilization - 0.5).abs() < 1e-12);
         assert_eq!(s.queue_delay_mean_ms, Some(2.0));
         assert!((s.queue_delay_p99_ms.unwrap() - 3.0).abs() < 0.01);
@@ -320,7 +325,7 @@ mod tests {
         let mut m = meter((10 * MS, 30 * MS));
         m.departed(15 * MS, 0, 500, 0);
         m.finish(20 * MS);
-        assert!((m.summary("l", 800_000).utilization - 0.5).abs() < 1e-12);
+        assert!((m.summary("l", 800_000, 8_000.0).utilization - 0.5).abs() < 1e-12);
         assert_eq!(m.series().drops.len(), 2);
     }
 
@@ -328,7 +333,7 @@ mod tests {
     fn an_unused_link_has_no_delay_and_no_shares() {
         let mut m = meter((10 * MS, 30 * MS));
         m.finish(40 * MS);
-        let s = m.summary("l", 1_000_000);
+        let s = m.summary("l", 1_000_000, 1.0);
         assert_eq!((s.utilization, s.queue_delay_mean_ms, s.queue_delay_p99_ms), (0.0, None, None));
         assert_eq!(s.backlog_share, [0.0, 0.0]);
     }

@@ -17,6 +17,12 @@ pub enum Purpose {
     LinkLoss = 1,
     /// Loss of a flow's ACKs.
     AckLoss = 2,
+    /// Jitter of a flow's ACKs on their way.
+    AckJitter = 3,
+    /// Which packets of a flow take longer.
+    Reordering = 4,
+    /// When a flow's host gets round to an ACK.
+    HostJitter = 5,
 }
 
 impl Random {

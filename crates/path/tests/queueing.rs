@@ -35,7 +35,7 @@ fn m_d_1_mean_wait_matches_pollaczek_khinchine() {
         }
         while link.poll(end).is_some() {}
         link.finish(end);
-        let s = link.meter().summary("l", link.rate_bps());
+        let s = link.summary("l");
         let (mean, expected) = (s.queue_delay_mean_ms.unwrap(), rho / (2.0 * (1.0 - rho)));
         assert!((mean / expected - 1.0).abs() < 0.02, "rho {rho}: {mean} ms, expected {expected} ms");
         assert!((s.utilization - rho).abs() < 0.01, "rho {rho}: utilization {}", s.utilization);
@@ -53,7 +53,7 @@ fn an_overloaded_link_drops_the_excess_and_stays_full() {
         dropped += u64::from(link.push(at, Packet { flow: 0, bytes: 1000, payload: () }).is_err());
     }
     link.finish(end);
-    let s = link.meter().summary("l", link.rate_bps());
+    let s = link.summary("l");
     assert_eq!(s.drops, dropped);
     assert!((s.drops as f64 / 10_000.0 - 1.0).abs() < 0.01, "{}", s.drops);
     assert!((s.utilization - 1.0).abs() < 0.001, "{}", s.utilization);

@@ -1,0 +1,156 @@
+//! How long a line takes: propagation that may change, jitter, release in lumps.
+
+use crate::random::Random;
+use crate::{Nanos, Purpose};
+
+/// Says when what enters a line now will come out. It keeps the order: nothing comes out before what entered earlier,
+/// so a delay that falls lets packets catch up with, not overtake, those ahead.
+#[derive(Debug, Clone)]
+pub struct Line {
+    delay_ns: Nanos,
+    /// Later delays, and from when on; the next one is due at `next_step_ns`.
+    steps: Vec<(Nanos, Nanos)>,
+    next_step: usize,
+    next_step_ns: Nanos,
+    /// What comes on top of the delay.
+    extra: Option<Extra>,
+    last: Nanos,
+}
+
+#[derive(Debug, Clone)]
+struct Extra {
+    jitter_ns: Nanos,
+    lump_ns: Nanos,
+    random: Random,
+}
+
+impl Line {
+    /// A line that takes `delay_ns`.
+    pub fn new(delay_ns: Nanos) -> Self {
+        Line { delay_ns, steps: Vec::new(), next_step: 0, next_step_ns: Nanos::MAX, extra: None, last: 0 }
+    }
+
+    /// The same with other delays from given times on, which must grow.
+    #[must_use]
+    pub fn with_delays(self, steps: Vec<(Nanos, Nanos)>) -> Self {
+        debug_assert!(steps.is_sorted_by(|a, b| a.0 < b.0));
+        Line { next_step_ns: steps.first().map_or(Nanos::MAX, |s| s.0), steps, next_step: 0, ..self }
+    }
+
+    /// The same with a random time from 0 to `jitter_ns` on top, uniformly; then, what arrives is held until the next
+    /// multiple of `lump_ns` (0: is not held), as by a radio that gets its turn only now and then.
+    #[must_use]
+    pub fn with_jitter(
+        self,
+        jitter_ns: Nanos,
+        lump_ns: Nanos,
+        seed: u64,
+        (purpose, index): (Purpose, u32),
+    ) -> Self {
+        let random = Random::stream(seed, purpose, index);
+        let extra = (jitter_ns > 0 || lump_ns > 0).then_some(Extra { jitter_ns, lump_ns, random });
+        Line { extra, ..self }
+    }
+
+    /// The delay in force at a time that is not before those of other calls.
+    #[inline]
+    pub fn delay_at(&mut self, now: Nanos) -> Nanos {
+        if now >= self.next_step_ns {
+            self.take_steps(now);
+        }
+        self.delay_ns
+    }
+
+    /// When what enters now comes out. Times must not go back.
+    #[inline]
+    pub fn exit(&mut self, now: Nanos) -> Nanos {
+        let mut at = now + self.delay_at(now);
+        if let Some(extra) = &mut self.extra {
+            at = extra.on_top(at);
+        }
+        self.last = self.last.max(at);
+        self.last
+    }
+
+    #[cold]
+    fn take_steps(&mut self, now: Nanos) {
+        while let Some((_, delay_ns)) = self.steps.get(self.next_step).filter(|s| s.0 <= now) {
+            self.delay_ns = *delay_ns;
+            self.next_step += 1;
+        }
+        self.next_step_ns = self.steps.get(self.next_step).map_or(Nanos::MAX, |s| s.0);
+    }
+}
+
+impl Extra {
+    #[cold]
+    fn on_top(&mut self, at: Nanos) -> Nanos {
+        let at = at + self.random.below(self.jitter_ns.saturating_add(1));
+        if self.lump_ns == 0 { at } else { at.next_multiple_of(self.lump_ns) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WHERE: (Purpose, u32) = (Purpose::AckJitter, 0);
+
+    #[test]
+    fn a_plain_line_delays_by_the_same_time() {
+        let mut line = Line::new(1000);
+        assert_eq!([0, 7, 7, 100].map(|now| line.exit(now)), [1000, 1007, 1007, 1100]);
+    }
+
+    #[test]
+    fn a_longer_route_leaves_a_gap_and_a_shorter_one_a_lump() {
+        let mut line = Line::new(100).with_delays(vec![(50, 400), (200, 10)]);
+        assert_eq!([40, 49, 50, 150].map(|now| line.exit(now)), [140, 149, 450, 550]);
+        // what took the long route is not overtaken
+        assert_eq!([200, 300, 540, 541].map(|now| line.exit(now)), [550, 550, 550, 551]);
+        assert_eq!(line.delay_at(600), 10);
+    }
+
+    #[test]
+    fn steps_that_nothing_met_are_passed_over() {
+        let mut line = Line::new(1).with_delays(vec![(10, 2), (20, 3), (30, 4)]);
+        assert_eq!(line.exit(25), 28);
+        assert_eq!(line.exit(35), 39);
+    }
+
+    #[test]
+    fn jitter_is_uniform_within_its_bound() {
+        // far apart, so that the order plays no part
+        let mut line = Line::new(500).with_jitter(1000, 0, 1, WHERE);
+        let extras: Vec<u64> = (0..100_000).map(|i| line.exit(i * 10_000) - i * 10_000 - 500).collect();
+        assert_eq!((extras.iter().min(), extras.iter().max()), (Some(&0), Some(&1000)));
+        let mean = extras.iter().sum::<u64>() as f64 / 1e5;
+        // the standard deviation of one is 289
+        assert!((mean - 500.0).abs() < 4.0 * 289.0 / 316.0, "{mean}");
+    }
+
+    #[test]
+    fn jitter_keeps_the_order() {
+        let mut line = Line::new(500).with_jitter(100_000, 0, 1, WHERE);
+        let exits: Vec<u64> = (0..10_000).map(|i| line.exit(i * 100)).collect();
+        assert!(exits.is_sorted());
+        assert!((0..).zip(&exits).all(|(i, at)| (500..=100_500).contains(&(at - i * 100))));
+    }
+
+    #[test]
+    fn lumps_come_out_at_multiples_of_their_distance() {
+        let mut line = Line::new(3).with_jitter(0, 10, 1, WHERE);
+        assert_eq!([0, 6, 7, 8, 17, 18].map(|now| line.exit(now)), [10, 10, 10, 20, 20, 30]);
+    }
+
+    #[test]
+    fn the_seed_decides() {
+        let exits = |seed, index| {
+            let mut line = Line::new(5).with_jitter(1000, 0, seed, (Purpose::AckJitter, index));
+            (0..100).map(|i| line.exit(i * 10)).collect::<Vec<_>>()
+        };
+        assert_eq!(exits(1, 0), exits(1, 0));
+        assert_ne!(exits(1, 0), exits(2, 0));
+        assert_ne!(exits(1, 0), exits(1, 1));
+    }
+}
