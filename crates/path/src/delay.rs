@@ -42,7 +42,7 @@ impl<T> Delay<T> {
             return None;
         }
         let Held { entered, leaves, packet } = self.held.pop_front()?;
-        Some(Departed { at: leaves, waited_ns: leaves - entered, packet })
+        Some(Departed { at: leaves, waited_ns: leaves - entered, lost: false, packet })
     }
 
     /// Packets on the line.

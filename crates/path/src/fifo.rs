@@ -129,7 +129,7 @@ impl<T> Fifo<T> {
         let Held { waited_ns, packet, .. } = self.held.pop_front()?;
         self.begun -= 1;
         self.meter.departed(at, packet.flow, packet.bytes, waited_ns);
-        Some(Departed { at, waited_ns, packet })
+        Some(Departed { at, waited_ns, lost: false, packet })
     }
 
     /// Bytes that wait; what is being transmitted is not among them.

@@ -10,6 +10,7 @@
 //! of derived metrics such as Jain's index (`fairpace-results`).
 
 mod delay;
+mod detour;
 mod fifo;
 mod flow_meter;
 mod line;
@@ -22,6 +23,7 @@ mod schedule;
 mod source;
 
 pub use delay::Delay;
+pub use detour::Detour;
 pub use fifo::Fifo;
 pub use flow_meter::FlowMeter;
 pub use line::Line;
@@ -57,6 +59,8 @@ pub struct Departed<T> {
     pub at: Nanos,
     /// How long it waited before its first bit was sent; on a delay line, all of its time there.
     pub waited_ns: Nanos,
+    /// It left, but nobody will get it: it was lost on the line.
+    pub lost: bool,
     /// The packet itself.
     pub packet: Packet<T>,
 }

@@ -1,24 +1,20 @@
 //! How long a line takes: propagation that may change, jitter, release in lumps.
 
+use crate::Nanos;
 use crate::random::Random;
-use crate::{Nanos, Purpose};
 
 /// Says when what enters a line now will come out. It keeps the order: nothing comes out before what entered earlier,
 /// so a delay that falls lets packets catch up with, not overtake, those ahead.
 #[derive(Debug, Clone)]
 pub struct Line {
     delay_ns: Nanos,
-    /// Later delays, and from when on; the next one is due at `next_step_ns`.
+    /// Before this time the line does nothing but delay; 0 from the first step on.
+    plain_until: Nanos,
+    last: Nanos,
+    /// Later delays, and from when on.
     steps: Vec<(Nanos, Nanos)>,
     next_step: usize,
-    next_step_ns: Nanos,
     /// What comes on top of the delay.
-    extra: Option<Extra>,
-    last: Nanos,
-}
-
-#[derive(Debug, Clone)]
-struct Extra {
     jitter_ns: Nanos,
     lump_ns: Nanos,
     random: Random,
@@ -27,35 +23,38 @@ struct Extra {
 impl Line {
     /// A line that takes `delay_ns`.
     pub fn new(delay_ns: Nanos) -> Self {
-        Line { delay_ns, steps: Vec::new(), next_step: 0, next_step_ns: Nanos::MAX, extra: None, last: 0 }
+        Line {
+            delay_ns,
+            plain_until: Nanos::MAX,
+            last: 0,
+            steps: Vec::new(),
+            next_step: 0,
+            jitter_ns: 0,
+            lump_ns: 0,
+            random: Random::new(0),
+        }
     }
 
     /// The same with other delays from given times on, which must grow.
     #[must_use]
-    pub fn with_delays(self, steps: Vec<(Nanos, Nanos)>) -> Self {
+    pub fn with_delays(mut self, steps: Vec<(Nanos, Nanos)>) -> Self {
         debug_assert!(steps.is_sorted_by(|a, b| a.0 < b.0));
-        Line { next_step_ns: steps.first().map_or(Nanos::MAX, |s| s.0), steps, next_step: 0, ..self }
+        self.plain_until = self.plain_until.min(steps.first().map_or(Nanos::MAX, |s| s.0));
+        Line { steps, next_step: 0, ..self }
     }
 
     /// The same with a random time from 0 to `jitter_ns` on top, uniformly; then, what arrives is held until the next
     /// multiple of `lump_ns` (0: is not held), as by a radio that gets its turn only now and then.
     #[must_use]
-    pub fn with_jitter(
-        self,
-        jitter_ns: Nanos,
-        lump_ns: Nanos,
-        seed: u64,
-        (purpose, index): (Purpose, u32),
-    ) -> Self {
-        let random = Random::stream(seed, purpose, index);
-        let extra = (jitter_ns > 0 || lump_ns > 0).then_some(Extra { jitter_ns, lump_ns, random });
-        Line { extra, ..self }
+    pub fn with_jitter(self, jitter_ns: Nanos, lump_ns: Nanos, random: Random) -> Self {
+        let plain_until = if jitter_ns > 0 || lump_ns > 0 { 0 } else { self.plain_until };
+        Line { plain_until, jitter_ns, lump_ns, random, ..self }
     }
 
     /// The delay in force at a time that is not before those of other calls.
     #[inline]
     pub fn delay_at(&mut self, now: Nanos) -> Nanos {
-        if now >= self.next_step_ns {
+        if now >= self.plain_until {
             self.take_steps(now);
         }
         self.delay_ns
@@ -64,12 +63,16 @@ impl Line {
     /// When what enters now comes out. Times must not go back.
     #[inline]
     pub fn exit(&mut self, now: Nanos) -> Nanos {
-        let mut at = now + self.delay_at(now);
-        if let Some(extra) = &mut self.extra {
-            at = extra.on_top(at);
-        }
-        self.last = self.last.max(at);
+        self.last = if now < self.plain_until { now + self.delay_ns } else { self.exit_in_order(now) };
         self.last
+    }
+
+    #[cold]
+    fn exit_in_order(&mut self, now: Nanos) -> Nanos {
+        self.take_steps(now);
+        let at = now + self.delay_ns + self.random.below(self.jitter_ns.saturating_add(1));
+        let at = if self.lump_ns == 0 { at } else { at.next_multiple_of(self.lump_ns) };
+        at.max(self.last)
     }
 
     #[cold]
@@ -77,24 +80,19 @@ impl Line {
         while let Some((_, delay_ns)) = self.steps.get(self.next_step).filter(|s| s.0 <= now) {
             self.delay_ns = *delay_ns;
             self.next_step += 1;
+            self.plain_until = 0; // what is on the way may be overtaken from now on
         }
-        self.next_step_ns = self.steps.get(self.next_step).map_or(Nanos::MAX, |s| s.0);
-    }
-}
-
-impl Extra {
-    #[cold]
-    fn on_top(&mut self, at: Nanos) -> Nanos {
-        let at = at + self.random.below(self.jitter_ns.saturating_add(1));
-        if self.lump_ns == 0 { at } else { at.next_multiple_of(self.lump_ns) }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Purpose;
 
-    const WHERE: (Purpose, u32) = (Purpose::AckJitter, 0);
+    fn random() -> Random {
+        Random::stream(1, Purpose::AckJitter, 0)
+    }
 
     #[test]
     fn a_plain_line_delays_by_the_same_time() {
@@ -121,7 +119,7 @@ mod tests {
     #[test]
     fn jitter_is_uniform_within_its_bound() {
         // far apart, so that the order plays no part
-        let mut line = Line::new(500).with_jitter(1000, 0, 1, WHERE);
+        let mut line = Line::new(500).with_jitter(1000, 0, random());
         let extras: Vec<u64> = (0..100_000).map(|i| line.exit(i * 10_000) - i * 10_000 - 500).collect();
         assert_eq!((extras.iter().min(), extras.iter().max()), (Some(&0), Some(&1000)));
         let mean = extras.iter().sum::<u64>() as f64 / 1e5;
@@ -131,7 +129,7 @@ mod tests {
 
     #[test]
     fn jitter_keeps_the_order() {
-        let mut line = Line::new(500).with_jitter(100_000, 0, 1, WHERE);
+        let mut line = Line::new(500).with_jitter(100_000, 0, random());
         let exits: Vec<u64> = (0..10_000).map(|i| line.exit(i * 100)).collect();
         assert!(exits.is_sorted());
         assert!((0..).zip(&exits).all(|(i, at)| (500..=100_500).contains(&(at - i * 100))));
@@ -139,14 +137,14 @@ mod tests {
 
     #[test]
     fn lumps_come_out_at_multiples_of_their_distance() {
-        let mut line = Line::new(3).with_jitter(0, 10, 1, WHERE);
+        let mut line = Line::new(3).with_jitter(0, 10, random());
         assert_eq!([0, 6, 7, 8, 17, 18].map(|now| line.exit(now)), [10, 10, 10, 20, 20, 30]);
     }
 
     #[test]
     fn the_seed_decides() {
         let exits = |seed, index| {
-            let mut line = Line::new(5).with_jitter(1000, 0, seed, (Purpose::AckJitter, index));
+            let mut line = Line::new(5).with_jitter(1000, 0, Random::stream(seed, Purpose::AckJitter, index));
             (0..100).map(|i| line.exit(i * 10)).collect::<Vec<_>>()
         };
         assert_eq!(exits(1, 0), exits(1, 0));

@@ -9,7 +9,7 @@ use crate::{Departed, Fifo, LinkMeter, Loss, Nanos, Packet, Policer};
 /// What a policer refuses counts as dropped, like what the queue cannot hold. A packet that is lost on the line has waited for the link and used it, as a frame with bit errors has.
 #[derive(Debug, Clone)]
 pub struct Link<T> {
-    policer: Option<Policer>,
+    policer: Option<Box<Policer>>,
     fifo: Fifo<T>,
     loss: Loss,
 }
@@ -23,7 +23,7 @@ impl<T> Link<T> {
     /// The same with a policer before its queue.
     #[must_use]
     pub fn with_policer(self, policer: Policer) -> Self {
-        Link { policer: Some(policer), ..self }
+        Link { policer: Some(Box::new(policer)), ..self }
     }
 
     /// The same with random loss on its line.
@@ -53,15 +53,15 @@ impl<T> Link<T> {
         self.fifo.next_event()
     }
 
-    /// The next packet that has departed by `now`, as `Err` if it was lost on the line; call until `None`.
+    /// The next packet that has departed by `now`, lost on the line or not; call until `None`.
     #[inline]
-    pub fn poll(&mut self, now: Nanos) -> Option<Result<Departed<T>, Packet<T>>> {
-        let departed = self.fifo.poll(now)?;
+    pub fn poll(&mut self, now: Nanos) -> Option<Departed<T>> {
+        let mut departed = self.fifo.poll(now)?;
         if self.loss.takes() {
             self.fifo.lost(departed.at, departed.packet.flow);
-            return Some(Err(departed.packet));
+            departed.lost = true;
         }
-        Some(Ok(departed))
+        Some(departed)
     }
 
     /// Packets that wait or are being transmitted.

@@ -4,9 +4,10 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use crate::conditions::in_order;
 use crate::keys::{self, Key, Kind, MOST_FLOW_POINTS, MOST_POINTS, Section};
 use crate::quantity::show_time;
-use crate::{Burst, Catalog, Scenario, Writes};
+use crate::{Burst, Catalog, Flow, Link, Policer, Reorder, Scenario, Writes};
 
 /// What is wrong, and what to write.
 pub(crate) struct Complaint {
@@ -122,6 +123,9 @@ pub(crate) fn relations(scenario: &Scenario) -> Vec<Fault> {
         if let Err((message, help)) = link.loss.check() {
             faults.push(impossible(Section::Link, index, "loss", message, help));
         }
+        if let Err((message, help)) = in_order(&link.rate_at) {
+            faults.push(impossible(Section::Link, index, "rate_at", message, help));
+        }
     }
     let links = scenario.links.iter().map(|link| link.name.as_str());
     duplicates(Section::Link, links, &mut faults);
@@ -208,6 +212,9 @@ fn flows(scenario: &Scenario, faults: &mut Vec<Fault>) {
         if let Some(Err(complaint)) = name.map(|key| bounds(key, flow.name.chars().count() as u64)) {
             faults.push(Fault { section: Section::Flow, index, key: "name", complaint });
         }
+        if let Err((message, help)) = in_order(&flow.rtt_at) {
+            faults.push(impossible(Section::Flow, index, "rtt_at", message, help));
+        }
         if flow.start >= end {
             faults.push(impossible(
                 Section::Flow,
@@ -266,7 +273,6 @@ pub(crate) fn values(scenario: &Scenario, catalog: &dyn Catalog) -> Vec<Fault> {
             faults.push(Fault { section, index, key: key.name, complaint });
         }
     };
-    let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     let characters = |text: &str| text.chars().count() as u64;
     check(Section::Top, 0, "title", characters(&scenario.title));
     check(Section::Top, 0, "why", characters(&scenario.why));
@@ -277,27 +283,11 @@ pub(crate) fn values(scenario: &Scenario, catalog: &dyn Catalog) -> Vec<Fault> {
         check(Section::Link, index, "name", characters(&link.name));
         check(Section::Link, index, "rate", link.rate_bps);
         check(Section::Link, index, "buffer", link.buffer_bytes);
-        check(Section::Link, index, "loss", link.loss.ppb);
-        if let Some(Burst { pkts, ppb }) = link.loss.burst {
-            check(Section::Link, index, "loss_burst", pkts);
-            check(Section::Link, index, "loss_in_burst", ppb);
-        }
+        link_conditions(link, |key, value| check(Section::Link, index, key, value));
     }
     for (index, flow) in scenario.flows.iter().enumerate() {
         check(Section::Flow, index, "rtt", ns(flow.rtt));
-        check(Section::Flow, index, "ack_loss", flow.ack_loss_ppb);
-        flow.traffic.size_bytes.into_iter().for_each(|size| check(Section::Flow, index, "size", size));
-        match flow.traffic.writes {
-            Writes::Always => {}
-            Writes::OnOff { on, off } => {
-                check(Section::Flow, index, "on", ns(on));
-                check(Section::Flow, index, "off", ns(off));
-            }
-            Writes::Paced { rate_bps, every } => {
-                check(Section::Flow, index, "write_rate", rate_bps);
-                check(Section::Flow, index, "write_every", ns(every));
-            }
-        }
+        flow_conditions(flow, |key, value| check(Section::Flow, index, key, value));
     }
     for (index, flow) in scenario.flows.iter().enumerate() {
         let mut complain = |key, result: Result<(), Complaint>| {
@@ -313,4 +303,49 @@ pub(crate) fn values(scenario: &Scenario, catalog: &dyn Catalog) -> Vec<Fault> {
         }
     }
     faults
+}
+
+/// Calls `check` with every value of what a link does beside queueing.
+fn link_conditions(link: &Link, mut check: impl FnMut(&'static str, u64)) {
+    link.rate_at.iter().for_each(|(_, rate)| check("rate_at", *rate));
+    if let Some(Policer { rate_bps, burst_bytes }) = link.policer {
+        check("policer_rate", rate_bps);
+        check("policer_burst", burst_bytes);
+    }
+    check("loss", link.loss.ppb);
+    if let Some(Burst { pkts, ppb }) = link.loss.burst {
+        check("loss_burst", pkts);
+        check("loss_in_burst", ppb);
+    }
+}
+
+/// Calls `check` with every value of what a flow does beside sending all the time.
+fn flow_conditions(flow: &Flow, mut check: impl FnMut(&'static str, u64)) {
+    flow.traffic.size_bytes.into_iter().for_each(|size| check("size", size));
+    match flow.traffic.writes {
+        Writes::Always => {}
+        Writes::OnOff { on, off } => {
+            check("on", ns(on));
+            check("off", ns(off));
+        }
+        Writes::Paced { rate_bps, every } => {
+            check("write_rate", rate_bps);
+            check("write_every", ns(every));
+        }
+    }
+    flow.receive_buffer_bytes.into_iter().for_each(|size| check("receive_buffer", size));
+    flow.rtt_at.iter().for_each(|(_, rtt)| check("rtt_at", ns(*rtt)));
+    if let Some(Reorder { ppb, delay }) = flow.reorder {
+        check("reorder", ppb);
+        check("reorder_delay", ns(delay));
+    }
+    check("ack_jitter", ns(flow.ack_jitter));
+    check("ack_aggregation", ns(flow.ack_aggregation));
+    check("host_jitter", ns(flow.host_jitter));
+    check("ack_loss", flow.ack_loss_ppb);
+}
+
+/// A time in its base unit; more than it holds is beyond every bound.
+fn ns(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }

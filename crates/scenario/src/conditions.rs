@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::quantity::show_time;
+
 /// Random loss on a link's line, behind its queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Loss {
@@ -108,4 +110,40 @@ pub enum Writes {
         /// From chunk to chunk; the first is written at the start.
         every: Duration,
     },
+}
+
+/// A token bucket before a link's queue: what exceeds it is dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Policer {
+    /// Rate at which it fills, bits per second.
+    pub rate_bps: u64,
+    /// What it holds, and holds at the start.
+    pub burst_bytes: u64,
+}
+
+/// Packets of a flow that take longer than others, so that those sent later overtake them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reorder {
+    /// Share of data packets, billionths.
+    pub ppb: u64,
+    /// How much longer they take.
+    pub delay: Duration,
+}
+
+/// A value that changes in steps: from when on it holds, and the value.
+pub type Steps<T> = Vec<(Duration, T)>;
+
+/// Do the times of steps grow, from later than 0? If not, what is wrong and what to write.
+pub(crate) fn in_order<T>(steps: &[(Duration, T)]) -> Result<(), (String, String)> {
+    let help = "write the steps in order of time; what holds at the start is said by the key without `_at`";
+    if steps.first().is_some_and(|(at, _)| at.is_zero()) {
+        return Err(("the first step is at the start".into(), help.into()));
+    }
+    match steps.windows(2).find(|w| w[0].0 >= w[1].0) {
+        Some(w) => Err((
+            format!("the step at {} follows one at {}", show_time(w[1].0), show_time(w[0].0)),
+            help.into(),
+        )),
+        None => Ok(()),
+    }
 }

@@ -42,6 +42,8 @@ pub enum Kind {
     Integer,
     /// A number with its unit.
     Quantity(Dimension),
+    /// Times, each with the value that holds from then on.
+    Steps(Dimension),
     /// A size or a multiple of the bandwidth-delay product.
     Buffer,
     /// The name of an algorithm.
@@ -123,6 +125,12 @@ pub const KEYS: &[Key] = &[
          `bdp_rtt`."),
     key(Link, "bdp_rtt", TIME, (10_000, 10 * S), Some("the longest RTT among the flows"),
         "The delay in the bandwidth-delay product of a `buffer` in `bdp`."),
+    key(Link, "rate_at", Kind::Steps(Dimension::Rate), (0, 400_000_000_000), Some("the rate never changes"),
+        "Later rates; 0 is an outage, at the end of which what waits goes on."),
+    key(Link, "policer_rate", RATE, (1_000, 400_000_000_000), Some("no policer"),
+        "A token bucket before the queue drops what exceeds this rate on the wire and `policer_burst`."),
+    key(Link, "policer_burst", SIZE, (PACKET_BYTES, 16_000_000_000), Some("must be given with `policer_rate`"),
+        "What the bucket holds, and holds at the start."),
     key(Link, "loss", SHARE, (0, WHOLE_PPB), Some("0%"),
         "Share of the packets that are lost at random behind the queue, as by bit errors: each has used the link."),
     key(Link, "loss_burst", Kind::Integer, (1, 1_000_000), Some("losses are independent of each other"),
@@ -143,6 +151,20 @@ pub const KEYS: &[Key] = &[
     key(Flow, "write_rate", RATE, (1_000, 400_000_000_000), Some("as fast as it goes"),
         "The application writes at this mean rate, a chunk every `write_every`: a live stream. What cannot be sent yet waits."),
     key(Flow, "write_every", TIME, (MS, DAY), Some("1s"), "See `write_rate`."),
+    key(Flow, "receive_buffer", SIZE, (1448, 16_000_000_000), Some("always large enough"),
+        "The receiver's window: the sender never has more than this outstanding. Payload; whole packets of 1448 bytes count."),
+    key(Flow, "rtt_at", Kind::Steps(Dimension::Time), (10_000, 10 * S), Some("the RTT never changes"),
+        "Later round-trip times, as by a change of the route. Packets keep their order."),
+    key(Flow, "reorder", SHARE, (1, WHOLE_PPB), Some("no packet is overtaken"),
+        "Share of the data packets that take `reorder_delay` longer behind the links, so that others overtake them."),
+    key(Flow, "reorder_delay", TIME, (1_000, 10 * S), Some("must be given with `reorder`"), "See `reorder`."),
+    key(Flow, "ack_jitter", TIME, (0, 10 * S), Some("0s"),
+        "Each ACK takes up to so much longer than half the RTT, uniformly at random; ACKs keep their order."),
+    key(Flow, "ack_aggregation", TIME, (0, 10 * S), Some("0s"),
+        "ACKs are held back and come together at multiples of this time, as over Wi-Fi or a cellular uplink."),
+    key(Flow, "host_jitter", TIME, (0, 10 * S), Some("0s"),
+        "The sending host gets round to an ACK up to so much later, uniformly at random and in order: the noise that a simulated \
+         host has not."),
     key(Flow, "ack_loss", SHARE, (0, WHOLE_PPB), Some("0%"), "Share of the flow's ACKs that are lost at random."),
     key(Flow, "view", Kind::Choice(View::NAMES), (0, 0), Some("exact"),
         "What the simulator shows an algorithm that asks what was in flight when each packet was sent (BBRv2 and BBRv3): all that \
@@ -164,7 +186,7 @@ impl Key {
     #[must_use]
     pub fn show(&self, value: u64) -> String {
         match self.kind {
-            Kind::Quantity(dimension) => quantity::show(value, dimension),
+            Kind::Quantity(dimension) | Kind::Steps(dimension) => quantity::show(value, dimension),
             Kind::Buffer => quantity::show(value, Dimension::Size),
             Kind::Text | Kind::Algorithm => format!("{value} characters"),
             Kind::Integer | Kind::Choice(_) | Kind::Parameters => value.to_string(),
@@ -187,6 +209,7 @@ impl Key {
             Kind::Text => "text".into(),
             Kind::Integer => "whole number".into(),
             Kind::Quantity(dimension) => format!("{}: {}", &dimension.noun()[2..], dimension.unit_list()),
+            Kind::Steps(dimension) => format!("steps, as in `{}`", quantity::example_steps(dimension)),
             Kind::Buffer => format!("size: {}; or bdp", Dimension::Size.unit_list()),
             Kind::Algorithm => "name of an algorithm".into(),
             Kind::Choice(_) => "word".into(),

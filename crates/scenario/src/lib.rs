@@ -18,7 +18,7 @@ mod sets;
 use std::path::Path;
 use std::time::Duration;
 
-pub use conditions::{Burst, Loss, Traffic, View, WHOLE_PPB, Writes};
+pub use conditions::{Burst, Loss, Policer, Reorder, Steps, Traffic, View, WHOLE_PPB, Writes};
 pub use print::hash_of_all;
 pub use problem::{Invalid, Problem};
 pub use read::parse;
@@ -56,6 +56,10 @@ pub struct Link {
     pub rate_bps: u64,
     /// Bytes that may wait, headers included.
     pub buffer_bytes: u64,
+    /// Later rates, bits per second; 0: nothing passes.
+    pub rate_at: Steps<u64>,
+    /// What stands before the queue.
+    pub policer: Option<Policer>,
     /// Packets lost behind the queue.
     pub loss: Loss,
 }
@@ -75,8 +79,20 @@ pub struct Flow {
     pub start: Duration,
     /// When it stops, if before the end of the run.
     pub stop: Option<Duration>,
+    /// Later round-trip times, as by changes of the route.
+    pub rtt_at: Steps<Duration>,
     /// Share of its ACKs that are lost at random, billionths.
     pub ack_loss_ppb: u64,
+    /// Each ACK takes up to so much longer, at random and in order.
+    pub ack_jitter: Duration,
+    /// ACKs come together, so far apart; 0: they do not.
+    pub ack_aggregation: Duration,
+    /// Data packets that others overtake.
+    pub reorder: Option<Reorder>,
+    /// The receiver's window, bytes; `None`: always large enough.
+    pub receive_buffer_bytes: Option<u64>,
+    /// The sending host gets round to an ACK up to so much later, at random and in order.
+    pub host_jitter: Duration,
     /// What its application writes, and when.
     pub traffic: Traffic,
     /// What the simulator shows its algorithm.
@@ -87,7 +103,22 @@ impl Link {
     /// A link with a FIFO of `buffer_bytes` and nothing else to it.
     #[must_use]
     pub fn new(name: impl Into<String>, rate_bps: u64, buffer_bytes: u64) -> Self {
-        Self { name: name.into(), rate_bps, buffer_bytes, loss: Loss::default() }
+        Self {
+            name: name.into(),
+            rate_bps,
+            buffer_bytes,
+            rate_at: Vec::new(),
+            policer: None,
+            loss: Loss::default(),
+        }
+    }
+}
+
+impl Link {
+    /// The highest rate that it ever has, bits per second.
+    #[must_use]
+    pub fn fastest_bps(&self) -> u64 {
+        self.rate_at.iter().map(|(_, rate)| *rate).fold(self.rate_bps, u64::max)
     }
 }
 
@@ -102,7 +133,13 @@ impl Flow {
             rtt,
             start: Duration::ZERO,
             stop: None,
+            rtt_at: Vec::new(),
             ack_loss_ppb: 0,
+            ack_jitter: Duration::ZERO,
+            ack_aggregation: Duration::ZERO,
+            reorder: None,
+            receive_buffer_bytes: None,
+            host_jitter: Duration::ZERO,
             traffic: Traffic::default(),
             view: View::default(),
         }

@@ -1,11 +1,12 @@
 //! A scenario as TOML, and its hash.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
-use crate::quantity::{Dimension, show, show_time};
-use crate::{Burst, Flow, Link, Loss, Scenario, Traffic, View, Writes};
+use crate::quantity::{Dimension, show, show_steps, show_time};
+use crate::{Burst, Flow, Link, Loss, Policer, Reorder, Scenario, Traffic, View, Writes};
 
 impl Scenario {
     /// The scenario in its canonical form: every key, groups expanded, in one order and one spelling. Reading
@@ -68,6 +69,14 @@ fn write_link(text: &mut String, link: &Link) {
         show(link.rate_bps, Dimension::Rate),
         show(link.buffer_bytes, Dimension::Size)
     );
+    if !link.rate_at.is_empty() {
+        let steps: Vec<_> = link.rate_at.iter().map(|(at, rate)| (ns(*at), *rate)).collect();
+        let _ = writeln!(text, "rate_at = \"{}\"", show_steps(&steps, Dimension::Rate));
+    }
+    if let Some(Policer { rate_bps, burst_bytes }) = link.policer {
+        let (rate, burst) = (show(rate_bps, Dimension::Rate), show(burst_bytes, Dimension::Size));
+        let _ = write!(text, "policer_rate = \"{rate}\"\npolicer_burst = \"{burst}\"\n");
+    }
     let Loss { ppb, burst } = link.loss;
     if ppb > 0 {
         let _ = writeln!(text, "loss = \"{}\"", show(ppb, Dimension::Share));
@@ -90,12 +99,21 @@ fn write_flow(text: &mut String, flow: &Flow) {
     if let Some(stop) = flow.stop {
         let _ = writeln!(text, "stop = \"{}\"", show_time(stop));
     }
-    if flow.ack_loss_ppb > 0 {
-        let _ = writeln!(text, "ack_loss = \"{}\"", show(flow.ack_loss_ppb, Dimension::Share));
+    write_conditions(text, flow);
+    if !flow.set.is_empty() {
+        let mut set: Vec<_> = flow.set.iter().collect();
+        set.sort();
+        let pairs: Vec<_> =
+            set.into_iter().map(|(name, value)| format!("{} = {}", quoted(name), quoted(value))).collect();
+        let _ = writeln!(text, "set = {{ {} }}", pairs.join(", "));
     }
     if flow.view != View::default() {
         let _ = writeln!(text, "view = \"{}\"", flow.view.name());
     }
+}
+
+/// What is beside the usual, in the order of the reference page.
+fn write_conditions(text: &mut String, flow: &Flow) {
     let Traffic { size_bytes, writes } = flow.traffic;
     if let Some(size) = size_bytes {
         let _ = writeln!(text, "size = \"{}\"", show(size, Dimension::Size));
@@ -110,13 +128,33 @@ fn write_flow(text: &mut String, flow: &Flow) {
             write!(text, "write_rate = \"{rate}\"\nwrite_every = \"{}\"\n", show_time(every))
         }
     };
-    if !flow.set.is_empty() {
-        let mut set: Vec<_> = flow.set.iter().collect();
-        set.sort();
-        let pairs: Vec<_> =
-            set.into_iter().map(|(name, value)| format!("{} = {}", quoted(name), quoted(value))).collect();
-        let _ = writeln!(text, "set = {{ {} }}", pairs.join(", "));
+    if let Some(bytes) = flow.receive_buffer_bytes {
+        let _ = writeln!(text, "receive_buffer = \"{}\"", show(bytes, Dimension::Size));
     }
+    if !flow.rtt_at.is_empty() {
+        let steps: Vec<_> = flow.rtt_at.iter().map(|(at, rtt)| (ns(*at), ns(*rtt))).collect();
+        let _ = writeln!(text, "rtt_at = \"{}\"", show_steps(&steps, Dimension::Time));
+    }
+    if let Some(Reorder { ppb, delay }) = flow.reorder {
+        let share = show(ppb, Dimension::Share);
+        let _ = write!(text, "reorder = \"{share}\"\nreorder_delay = \"{}\"\n", show_time(delay));
+    }
+    let times = [
+        ("ack_jitter", flow.ack_jitter),
+        ("ack_aggregation", flow.ack_aggregation),
+        ("host_jitter", flow.host_jitter),
+    ];
+    for (key, time) in times.into_iter().filter(|(_, time)| !time.is_zero()) {
+        let _ = writeln!(text, "{key} = \"{}\"", show_time(time));
+    }
+    if flow.ack_loss_ppb > 0 {
+        let _ = writeln!(text, "ack_loss = \"{}\"", show(flow.ack_loss_ppb, Dimension::Share));
+    }
+}
+
+/// A time in its base unit.
+fn ns(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// A TOML basic string.

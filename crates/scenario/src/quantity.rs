@@ -217,6 +217,37 @@ pub fn parse_time(text: &str) -> Result<Duration, NotAQuantity> {
     parse(text, Dimension::Time).map(Duration::from_nanos)
 }
 
+/// Reads steps, such as "10s 50mbit, 20s 0": times and values in their base units.
+///
+/// # Errors
+/// When a step is not a time and a quantity of this dimension.
+pub fn parse_steps(text: &str, dimension: Dimension) -> Result<Vec<(u64, u64)>, NotAQuantity> {
+    let step = |step: &str| {
+        let (time, value) = step.trim().split_once(char::is_whitespace).ok_or_else(|| {
+            NotAQuantity::new(
+                format!("\"{}\" is not a time and {}", step.trim(), dimension.noun()),
+                format!("write it like \"{}\"", example_steps(dimension)),
+            )
+        })?;
+        Ok((parse(time, Dimension::Time)?, parse(value.trim(), dimension)?))
+    };
+    text.split(',').map(step).collect()
+}
+
+/// Writes steps as [`parse_steps`] reads them.
+#[must_use]
+pub fn show_steps(steps: &[(u64, u64)], dimension: Dimension) -> String {
+    let step =
+        |(time, value): &(u64, u64)| format!("{} {}", show(*time, Dimension::Time), show(*value, dimension));
+    steps.iter().map(step).collect::<Vec<_>>().join(", ")
+}
+
+/// Steps that may be written.
+pub(crate) fn example_steps(dimension: Dimension) -> String {
+    let later = if dimension == Dimension::Rate { "20mbit" } else { "80ms" };
+    format!("10s {later}, 20s {}", dimension.example())
+}
+
 /// A buffer as written: bytes, or a multiple of the bandwidth-delay product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Buffer {

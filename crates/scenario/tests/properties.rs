@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use fairpace_scenario::keys::{KEYS, Kind};
 use fairpace_scenario::quantity::{self, Dimension};
-use fairpace_scenario::{Burst, Flow, Link, Loss, Scenario, Set, Traffic, WHOLE_PPB, Writes, parse};
+use fairpace_scenario::{
+    Burst, Flow, Link, Loss, Policer, Reorder, Scenario, Set, Steps, Traffic, WHOLE_PPB, Writes, parse,
+};
 use proptest::prelude::*;
 use support::{GOOD, Two};
 
@@ -48,6 +50,63 @@ fn loss() -> impl Strategy<Value = Loss> {
     (1..200_000_000u64, prop::option::of(burst)).prop_map(|(ppb, burst)| Loss { ppb, burst })
 }
 
+fn steps<T: std::fmt::Debug>(value: impl Strategy<Value = T>) -> impl Strategy<Value = Steps<T>> {
+    prop::collection::vec((1u64..1 << 40, value), 0..4).prop_map(|steps| {
+        let mut at = Duration::ZERO;
+        let mut later = |(gap, value)| {
+            at += Duration::from_nanos(gap);
+            (at, value)
+        };
+        steps.into_iter().map(&mut later).collect()
+    })
+}
+
+/// A link with everything that may happen on it.
+fn link() -> impl Strategy<Value = Link> {
+    let policer = (1_000u64..1 << 36, 1514u64..1 << 30)
+        .prop_map(|(rate_bps, burst_bytes)| Policer { rate_bps, burst_bytes });
+    let plain = (1_000u64..=400_000_000_000, 1514u64..=16_000_000_000);
+    (plain, loss(), steps(0u64..1 << 36), prop::option::of(policer)).prop_map(
+        |((rate_bps, buffer_bytes), loss, rate_at, policer)| Link {
+            loss,
+            rate_at,
+            policer,
+            ..Link::new("", rate_bps, buffer_bytes)
+        },
+    )
+}
+
+/// A flow without the parts that have their own strategies, with everything else.
+fn conditions() -> impl Strategy<Value = Flow> {
+    let reorder = (1..=WHOLE_PPB, time(1_000, 1 << 33)).prop_map(|(ppb, delay)| Reorder { ppb, delay });
+    let times = (time(0, 1 << 33), time(0, 1 << 33), time(0, 1 << 33));
+    let rtts = steps(time(10_000, 1 << 33));
+    (traffic(), prop::option::of(reorder), times, rtts, prop::option::of(1448u64..1 << 30), 0..=WHOLE_PPB)
+        .prop_map(
+            |(
+                traffic,
+                reorder,
+                (ack_jitter, ack_aggregation, host_jitter),
+                rtt_at,
+                receive_buffer_bytes,
+                ack_loss_ppb,
+            )| {
+                let plain = Flow::new("", "", Duration::ZERO);
+                Flow {
+                    traffic,
+                    reorder,
+                    ack_jitter,
+                    ack_aggregation,
+                    host_jitter,
+                    rtt_at,
+                    receive_buffer_bytes,
+                    ack_loss_ppb,
+                    ..plain
+                }
+            },
+        )
+}
+
 fn traffic() -> impl Strategy<Value = Traffic> {
     let size = || prop::option::of(1u64..1_000_000_000_000_000);
     prop_oneof![
@@ -66,17 +125,18 @@ prop_compose! {
         why in "[ -~\n]{0,40}",
         seed in 0..=i64::MAX as u64,
         duration in time(1_000_000_000, 86_400_000_000_000),
-        links in prop::collection::vec((1_000u64..=400_000_000_000, 1514u64..=16_000_000_000, loss()), 1..4),
-        flows in prop::collection::vec((time(10_000, 10_000_000_000), 0..1_000_000_000u64, any::<bool>(), name(), traffic()), 1..6),
+        links in prop::collection::vec(link(), 1..4),
+        flows in prop::collection::vec((time(10_000, 10_000_000_000), 0..1_000_000_000u64, any::<bool>(), name(), conditions()), 1..6),
     ) -> Scenario {
-        let link = |(index, (rate_bps, buffer_bytes, loss))| Link { loss, ..Link::new(format!("l{index}"), rate_bps, buffer_bytes) };
-        let flow = |(index, (rtt, start, stops, text, traffic)): (usize, (Duration, u64, bool, String, Traffic))| Flow {
+        let link = |(index, link)| Link { name: format!("l{index}"), ..link };
+        let flow = |(index, (rtt, start, stops, text, conditions)): (usize, (Duration, u64, bool, String, Flow))| Flow {
+            name: format!("{index}{text}"),
+            cc: if stops { "kernel:bbr".into() } else { "bbq".into() },
+            set: if stops { vec![] } else { vec![("alpha".to_owned(), text)] },
+            rtt,
             start: Duration::from_nanos(start),
             stop: stops.then_some(duration),
-            ack_loss_ppb: start,
-            traffic,
-            set: if stops { vec![] } else { vec![("alpha".to_owned(), text.clone())] },
-            ..Flow::new(format!("{index}{text}"), if stops { "kernel:bbr" } else { "bbq" }, rtt)
+            ..conditions
         };
         Scenario {
             title, why, seed, duration,

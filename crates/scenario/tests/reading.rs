@@ -4,7 +4,7 @@ mod support;
 
 use std::time::Duration;
 
-use fairpace_scenario::{Burst, Loss, Scenario, Traffic, WHOLE_PPB, Writes, keys, parse};
+use fairpace_scenario::{Burst, Loss, Policer, Reorder, Scenario, Traffic, WHOLE_PPB, Writes, keys, parse};
 use support::{GOOD, Two, good, read, read_with};
 
 const fn ms(ms: u64) -> Duration {
@@ -101,6 +101,35 @@ fn faults_and_traffic_are_read_in_their_units() {
     let scenario = read_with(GOOD, &["flow.on=2s", "flow.off=500ms"]).unwrap();
     assert_eq!(scenario.flows[0].traffic.writes, Writes::OnOff { on: ms(2_000), off: ms(500) });
     assert_ne!(scenario.hash, good().hash);
+}
+
+#[test]
+fn paths_that_change_are_read_in_steps() {
+    let sets = [
+        "link.rate_at=10s 50mbit, 20s 0, 21s 0.1gbit",
+        "link.policer_rate=10mbit",
+        "link.policer_burst=100kB",
+        "flow.1.rtt_at=30s 40ms",
+        "flow.1.reorder=1%",
+        "flow.1.reorder_delay=5ms",
+        "flow.2.receive_buffer=64KiB",
+        "flow.2.ack_jitter=1ms",
+        "flow.2.ack_aggregation=4ms",
+        "flow.host_jitter=20us",
+    ];
+    let scenario = read_with(GOOD, &sets).unwrap();
+    let (link, first, second) = (&scenario.links[0], &scenario.flows[0], &scenario.flows[1]);
+    let rates = [(10_000, 50_000_000), (20_000, 0), (21_000, 100_000_000)].map(|(at, rate)| (ms(at), rate));
+    assert_eq!((&link.rate_at[..], link.fastest_bps()), (&rates[..], 100_000_000));
+    assert_eq!(link.policer, Some(Policer { rate_bps: 10_000_000, burst_bytes: 100_000 }));
+    assert_eq!(first.rtt_at, [(ms(30_000), ms(40))]);
+    assert_eq!(first.reorder, Some(Reorder { ppb: 10_000_000, delay: ms(5) }));
+    assert_eq!(second.receive_buffer_bytes, Some(65_536));
+    assert_eq!((second.ack_jitter, second.ack_aggregation), (ms(1), ms(4)));
+    assert_eq!(
+        (first.host_jitter, second.host_jitter),
+        (Duration::from_micros(20), Duration::from_micros(20))
+    );
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The loop over events.
 
-use fairpace_path::{Link, Nanos, Random, SECOND, Schedule};
+use fairpace_path::{Detour, Link, Nanos, Random, SECOND, Schedule};
 use fairpace_results::{FlowSeries, Monitor, Run};
 use fairpace_scenario::Scenario;
 use fairpace_tcp::Segment;
@@ -17,13 +17,15 @@ const EVENTS_PER_LOOK: u32 = 1 << 14;
 /// Wall-clock time between two reports to the monitor.
 const REPORT_EVERY_S: f64 = 0.1;
 
-/// The element whose events are the points of the time series; links follow, then flows.
+/// The element whose events are the points of the time series; links follow, then detours, then flows.
 const CLOCK: usize = 0;
 const FIRST_LINK: usize = 1;
 
 pub(crate) struct Engine {
     queue: Queue,
     pub(crate) links: Vec<Link<Segment>>,
+    /// Behind the last link, for the flows that have one.
+    detours: Vec<Detour<Segment>>,
     pub(crate) flows: Vec<Flow>,
     pub(crate) series: Vec<FlowSeries>,
     /// Points of the time series that have been taken.
@@ -44,18 +46,20 @@ impl Engine {
             Schedule { window, interval: nanos(scenario.interval).max(1), end: nanos(scenario.duration) };
         let links = (0..).zip(&scenario.links).map(|(i, _)| build::link(scenario, i, schedule));
         let links = links.collect::<Result<Vec<_>, _>>()?;
+        let (detours, of_flow) = build::detours(scenario);
         let mut random = Random::new(scenario.seed);
         let flows = (0..).zip(&scenario.flows);
-        let flows = flows.map(|(i, _)| Flow::new(scenario, i, random.next_u32(), schedule));
+        let flows =
+            flows.map(|(i, _)| Flow::new(scenario, i, random.next_u32(), of_flow[i as usize], schedule));
         let flows = flows.collect::<Result<Vec<_>, _>>()?;
-        let first_flow = FIRST_LINK + links.len();
+        let first_flow = FIRST_LINK + links.len() + detours.len();
         let mut queue = Queue::new(first_flow + flows.len());
         queue.set(CLOCK, schedule.points().next().unwrap_or(NEVER));
         for (i, flow) in flows.iter().enumerate() {
             queue.set(first_flow + i, flow.next_event());
         }
         let series = vec![FlowSeries::default(); flows.len()];
-        Ok(Engine { queue, links, flows, series, points: Vec::new(), schedule, first_flow })
+        Ok(Engine { queue, links, detours, flows, series, points: Vec::new(), schedule, first_flow })
     }
 
     pub(crate) fn run(mut self, scenario: &Scenario, monitor: &mut dyn Monitor) -> Result<Run, Error> {
@@ -110,28 +114,32 @@ impl Engine {
         self.queue.set(FIRST_LINK, self.links[0].next_event().unwrap_or(NEVER));
     }
 
+    /// Runs a link, or one of the detours that are counted behind the links.
     #[inline]
     fn run_link(&mut self, i: usize, now: Nanos) {
-        while let Some(fate) = self.links[i].poll(now) {
-            let departed = match fate {
-                Ok(departed) => departed,
-                Err(lost) => {
-                    self.flows[lost.flow as usize].dropped_pkts += 1;
-                    continue;
-                }
-            };
+        let links = self.links.len();
+        while let Some(departed) =
+            if i < links { self.links[i].poll(now) } else { self.detours[i - links].poll(now) }
+        {
             let flow = &mut self.flows[departed.packet.flow as usize];
-            if i + 1 < self.links.len() {
+            if departed.lost {
+                flow.dropped_pkts += 1;
+            } else if i + 1 < links {
                 if self.links[i + 1].push(now, departed.packet).is_err() {
                     flow.dropped_pkts += 1;
                 }
                 self.queue.set(FIRST_LINK + i + 1, self.links[i + 1].next_event().unwrap_or(NEVER));
+            } else if i < links && flow.detour.is_some_and(|d| self.detours[d].keeps(now, departed.packet)) {
+                let detour = flow.detour.unwrap_or(0);
+                self.queue
+                    .set(FIRST_LINK + links + detour, self.detours[detour].next_event().unwrap_or(NEVER));
             } else {
                 let next = flow.arrive(now, departed.packet.payload);
                 self.queue.set_earlier(self.first_flow + departed.packet.flow as usize, next);
             }
         }
-        self.queue.set(FIRST_LINK + i, self.links[i].next_event().unwrap_or(NEVER));
+        let next = if i < links { self.links[i].next_event() } else { self.detours[i - links].next_event() };
+        self.queue.set(FIRST_LINK + i, next.unwrap_or(NEVER));
     }
 
     #[cold]
@@ -149,7 +157,8 @@ impl Engine {
     fn check_conservation(&self) {
         if cfg!(debug_assertions) {
             let total = |count: fn(&Flow) -> u64| self.flows.iter().map(count).sum::<u64>();
-            let inside = self.links.iter().map(|l| l.len() as u64).sum::<u64>();
+            let links = self.links.iter().map(|l| l.len() as u64).sum::<u64>();
+            let inside = links + self.detours.iter().map(|d| d.len() as u64).sum::<u64>();
             let gone = total(|f| f.arrived_pkts) + total(|f| f.dropped_pkts);
             assert_eq!(total(|f| f.entered_pkts), gone + inside, "a packet was lost or invented");
         }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use fairpace_cc::{Algorithm, Params};
-use fairpace_path::{FlowMeter, Link, Loss, Nanos, Offer, Packet, Schedule, Source};
+use fairpace_path::{FlowMeter, Link, Nanos, Offer, Packet, Schedule, Source};
 use fairpace_scenario::{self as scenario, Scenario, View};
 use fairpace_tcp::{
     Ack, HEADER_BYTES, MSS_BYTES, Receiver, ReceiverConfig, SYN_BYTES, Segment, Sender, SenderConfig, Wire,
@@ -13,6 +13,7 @@ use crate::Error;
 use crate::build;
 use crate::host_view::{HostView, Setup};
 use crate::queue::NEVER;
+use crate::route::Route;
 
 /// Where a flow is in its life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,14 +29,14 @@ pub(crate) struct Flow {
     receiver: Receiver,
     /// On their way to the sender, with the time of arrival.
     acks: VecDeque<(Nanos, Ack)>,
-    ack_loss: Loss,
+    route: Route,
+    /// Its detour behind the last link, by index.
+    pub(crate) detour: Option<usize>,
     index: u32,
-    rtt_ns: Nanos,
-    /// The part of it from the last link to the receiver.
-    forward_ns: Nanos,
-    start: Nanos,
     stop: Nanos,
     stage: Stage,
+    /// When the flow starts, stops, or its application has news, whichever is next.
+    life: Nanos,
     source: Source,
     /// Bytes that the application has given and that do not fill a packet yet.
     unsent_bytes: u64,
@@ -78,31 +79,31 @@ pub(crate) fn nanos(time: std::time::Duration) -> Nanos {
 }
 
 impl Flow {
-    /// `random` seeds the flow's own generator.
+    /// `random` seeds the flow's own generator; `detour` is the flow's, by index.
     pub(crate) fn new(
         scenario: &Scenario,
         index: u32,
         random: u32,
+        detour: Option<usize>,
         schedule: Schedule,
     ) -> Result<Self, Error> {
         let flow = &scenario.flows[index as usize];
-        let rtt_ns = nanos(flow.rtt);
-        let config = SenderConfig { random, ..SenderConfig::default() };
+        let window_pkts = flow.receive_buffer_bytes.map_or(u64::MAX, |n| n / u64::from(MSS_BYTES));
+        let config = SenderConfig { random, window_pkts, ..SenderConfig::default() };
         Ok(Flow {
             sender: Sender::new(
                 config,
                 Setup { params: params(flow)?, as_kernel: flow.view == View::Kernel },
             ),
             meter: FlowMeter::new(schedule),
-            receiver: Receiver::new(ReceiverConfig::linux(rtt_ns)),
+            receiver: Receiver::new(ReceiverConfig::linux(nanos(flow.rtt))),
             acks: VecDeque::new(),
-            ack_loss: build::ack_loss(scenario, index),
+            route: Route::new(scenario, index),
+            detour,
             index,
-            rtt_ns,
-            forward_ns: rtt_ns / 2,
-            start: nanos(flow.start),
             stop: flow.stop.map_or(NEVER, nanos),
             stage: Stage::Waiting,
+            life: nanos(flow.start),
             source: build::source(flow, nanos(flow.start)),
             unsent_bytes: 0,
             last_pkt: flow.traffic.size_bytes.map_or(u64::MAX, |n| n.div_ceil(u64::from(MSS_BYTES))),
@@ -118,15 +119,10 @@ impl Flow {
     /// When the flow next has something to do.
     #[inline]
     pub(crate) fn next_event(&self) -> Nanos {
-        let life = match self.stage {
-            Stage::Waiting => return self.start,
-            Stage::Open => self.stop.min(self.source.next_event()),
-            Stage::Stopped => NEVER,
-        };
         let ack = self.acks.front().map_or(NEVER, |(at, _)| *at);
         let sender = self.sender.next_timer().unwrap_or(NEVER);
         let receiver = self.receiver.next_timer().unwrap_or(NEVER);
-        life.min(ack).min(sender).min(receiver)
+        self.life.min(ack).min(sender).min(receiver)
     }
 
     /// Does everything that is due at `now`; packets go into `link`.
@@ -139,22 +135,13 @@ impl Flow {
             entered: &mut self.entered_pkts,
             dropped: &mut self.dropped_pkts,
         };
-        match self.stage {
-            Stage::Waiting if self.start <= now => {
-                self.stage = Stage::Open;
-                self.sender.connect(now, &mut uplink);
-            }
-            Stage::Open if self.stop <= now => {
-                self.stage = Stage::Stopped;
-                self.sender.stop();
-            }
-            _ => {}
-        }
-        if self.stage == Stage::Open && self.source.next_event() <= now {
-            while let Some(offer) = self.source.poll(now) {
-                let unsent = (&mut self.unsent_bytes, self.source.is_finished());
-                supply(&mut self.sender, unsent, now, offer, &mut uplink);
-            }
+        if self.life <= now {
+            let unsent = &mut self.unsent_bytes;
+            live(now, (&mut self.stage, self.stop), &mut self.source, &mut self.sender, unsent, &mut uplink);
+            self.life = match self.stage {
+                Stage::Open => self.stop.min(self.source.next_event()),
+                _ => NEVER,
+            };
         }
         while let Some((_, ack)) = self.acks.front().filter(|(at, _)| *at <= now) {
             self.sender.on_ack(now, ack, &mut uplink);
@@ -173,11 +160,11 @@ impl Flow {
         }
     }
 
-    /// A packet left the last link at `now`. The receiver is run at once, at the time of arrival: nothing can
-    /// come in between, as the delay is constant. Returns when the flow must run, if that is news.
+    /// A packet left the last link, or its detour, at `now`. The receiver is run at once, at the time of arrival:
+    /// nothing can come in between, as the line keeps the order. Returns when the flow must run, if that is news.
     #[inline]
     pub(crate) fn arrive(&mut self, now: Nanos, segment: Segment) -> Nanos {
-        let at = now + self.forward_ns;
+        let at = self.route.forward(now);
         let mut next = NEVER;
         if let Some(due) = self.receiver.next_timer().filter(|due| *due < at)
             && self.receiver.on_timer(due)
@@ -188,7 +175,7 @@ impl Flow {
         let received = self.receiver.on_segment(at, segment);
         if segment.seq != Segment::SYN {
             self.data_pkts += 1;
-            let rtt_ns = self.rtt_ns + now.saturating_sub(segment.sent);
+            let rtt_ns = at.saturating_sub(segment.sent) + self.route.back_ns(at);
             self.meter.data(at, rtt_ns);
             self.meter.goodput(at, received.in_order_pkts * u64::from(MSS_BYTES));
             if self.receiver.next() == self.last_pkt && self.completed.is_none() {
@@ -201,36 +188,49 @@ impl Flow {
         }
     }
 
-    /// An ACK leaves the receiver; returns when the sender has it, if it ever has.
+    /// An ACK leaves the receiver; returns when the sender gets round to it, if it ever does.
     #[inline]
     fn return_ack(&mut self, sent: Nanos) -> Nanos {
         let ack = self.receiver.ack();
-        if self.ack_loss.takes() {
-            return NEVER;
-        }
-        let at = sent + self.rtt_ns - self.forward_ns;
+        let Some(at) = self.route.return_ack(sent) else { return NEVER };
         self.acks.push_back((at, ack));
         at
     }
 }
 
-/// Tells the sender what its application has: whole packets, the rest when it is the `last`.
+/// What happens to a flow a few times in its life: it starts, its application has news, it stops.
 #[cold]
-fn supply(
-    sender: &mut Sender<HostView>,
-    (unsent_bytes, last): (&mut u64, bool),
+fn live(
     now: Nanos,
-    offer: Offer,
+    (stage, stop): (&mut Stage, Nanos),
+    source: &mut Source,
+    sender: &mut Sender<HostView>,
+    unsent_bytes: &mut u64,
     wire: &mut impl Wire,
 ) {
-    match offer {
-        Offer::Endless => sender.supply(now, u64::MAX, wire),
-        Offer::Pause => sender.stop(),
-        Offer::Bytes(bytes) => {
-            let (bytes, mss) = (*unsent_bytes + bytes, u64::from(MSS_BYTES));
-            let pkts = if last { bytes.div_ceil(mss) } else { bytes / mss };
-            *unsent_bytes = bytes.saturating_sub(pkts * mss);
-            sender.supply(now, pkts, wire);
+    match stage {
+        Stage::Waiting => {
+            *stage = Stage::Open;
+            sender.connect(now, wire);
+        }
+        Stage::Open if stop <= now => {
+            *stage = Stage::Stopped;
+            sender.stop();
+            return;
+        }
+        _ => {}
+    }
+    while let Some(offer) = source.poll(now) {
+        match offer {
+            Offer::Endless => sender.supply(now, u64::MAX, wire),
+            Offer::Pause => sender.stop(),
+            Offer::Bytes(bytes) => {
+                // whole packets; what does not fill one waits for more, unless there will be no more
+                let (bytes, mss) = (*unsent_bytes + bytes, u64::from(MSS_BYTES));
+                let pkts = if source.is_finished() { bytes.div_ceil(mss) } else { bytes / mss };
+                *unsent_bytes = bytes.saturating_sub(pkts * mss);
+                sender.supply(now, pkts, wire);
+            }
         }
     }
 }

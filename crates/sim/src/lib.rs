@@ -16,6 +16,7 @@ mod flow;
 mod host_view;
 mod queue;
 mod record;
+mod route;
 
 use fairpace_results::{Monitor, Run};
 use fairpace_scenario::Scenario;

@@ -5,8 +5,8 @@
 //! compression. Data is counted in packets of one MSS and never stored; sequence numbers are packet numbers and
 //! do not wrap. Cost per ACK does not grow with what is in flight, and memory is proportional to it.
 //!
-//! It is not a TCP for a real network: no options to negotiate, no receive-window limit (the window is always
-//! large enough), no path MTU changes, no reneging receivers, no ECN, no close handshake. Timers fire on time
+//! It is not a TCP for a real network: no options to negotiate, no window scaling or autotuning (the receive window is fixed, or always large
+//! enough), no path MTU changes, no reneging receivers, no ECN, no close handshake. Timers fire on time
 //! where Linux rounds to jiffies. Comments cite RFCs, or the Linux function whose behaviour is meant.
 
 #![allow(non_snake_case)] // bytes per second are _Bps, bits per second _bps, as in the contract

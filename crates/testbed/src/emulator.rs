@@ -13,7 +13,9 @@ use crate::namespace::Device;
 use crate::packet::{self, ETHERNET_HEADER_BYTES};
 use crate::pool::{MTU, Pool};
 use crate::waiter::{self, Waiter};
-use fairpace_path::{Delay, Fifo, FlowMeter, Link, Loss, Nanos, Packet, Purpose, Random, Schedule};
+use fairpace_path::{
+    Delay, Fifo, FlowMeter, Line, Link, Loss, Nanos, Packet, Policer, Purpose, Random, Schedule,
+};
 use fairpace_scenario::Scenario;
 use std::io::ErrorKind;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -96,7 +98,7 @@ impl<'a> Emulator<'a> {
         rtts.sort_unstable();
         rtts.dedup();
         let flows = scenario.flows.len();
-        let fastest_bps = scenario.links.iter().map(|l| l.rate_bps).max().unwrap_or(0);
+        let fastest_bps = scenario.links.iter().map(fairpace_scenario::Link::fastest_bps).max().unwrap_or(0);
         let recorder = Recorder::new(tolerance)
             .ok_or_else(|| Error::Emulator { what: "its lateness histogram cannot be made".into() })?;
         Ok(Emulator {
@@ -105,8 +107,8 @@ impl<'a> Emulator<'a> {
             clock,
             end: schedule.end,
             pool: Pool::new(pool_packets(scenario)?),
-            forward: rtts.iter().map(|rtt| Delay::new(rtt / 2)).collect(),
-            backward: rtts.iter().map(|rtt| Delay::new(rtt - rtt / 2)).collect(),
+            forward: rtts.iter().map(|rtt| Delay::new(Line::new(rtt / 2))).collect(),
+            backward: rtts.iter().map(|rtt| Delay::new(Line::new(rtt - rtt / 2))).collect(),
             line_of_flow: of_flow.iter().map(|rtt| rtts.partition_point(|r| r < rtt) as u32).collect(),
             return_ns: of_flow.iter().map(|rtt| rtt - rtt / 2).collect(),
             links: (0..)
@@ -235,8 +237,8 @@ impl<'a> Emulator<'a> {
                 }
             }
             Stage::Link(link) => match self.links[link].poll(at) {
-                Some(Ok(left)) => self.enter_link(link + 1, left.at, left.packet)?,
-                Some(Err(lost)) => self.pool.put(lost.payload.slot),
+                Some(left) if left.lost => self.pool.put(left.packet.payload.slot),
+                Some(left) => self.enter_link(link + 1, left.at, left.packet)?,
                 None => {}
             },
             Stage::Backward(line) => {
@@ -281,12 +283,18 @@ impl<'a> Emulator<'a> {
 /// The link of this index: the same faults for the same seed as in the simulator, packet by packet.
 fn link(scenario: &Scenario, index: u32, schedule: Schedule) -> Result<Link<Load>, Error> {
     let asked = &scenario.links[index as usize];
-    let fifo = Fifo::new(asked.rate_bps, asked.buffer_bytes, scenario.flows.len(), schedule);
+    let rates: Vec<_> = asked.rate_at.iter().map(|(at, rate)| (nanos(*at), *rate)).collect();
+    let fifo =
+        Fifo::new(asked.rate_bps, asked.buffer_bytes, scenario.flows.len(), schedule).with_rates(&rates);
     let random = Random::stream(scenario.seed, Purpose::LinkLoss, index);
     let burst = asked.loss.burst.map(|b| (b.pkts, b.ppb));
     let loss = Loss::new(asked.loss.ppb, burst, random)
         .map_err(|reason| Error::Link { link: asked.name.clone(), what: reason.to_string() })?;
-    Ok(Link::new(fifo).with_loss(loss))
+    let link = Link::new(fifo).with_loss(loss);
+    Ok(match asked.policer {
+        Some(policer) => link.with_policer(Policer::new(policer.rate_bps, policer.burst_bytes)),
+        None => link,
+    })
 }
 
 /// Reads one packet into the pool's next buffer; `None` if there is none.
@@ -305,7 +313,7 @@ fn read(device: &Device, pool: &mut Pool) -> Result<Option<u16>, Error> {
 /// Buffers for twice what the links' queues hold, and for four bandwidth-delay products, as data and as many
 /// ACKs: in slow start senders put up to twice the link's rate on the path before the first loss comes back.
 pub(crate) fn pool_packets(scenario: &Scenario) -> Result<u32, Error> {
-    let rate_bps = scenario.links.iter().map(|l| l.rate_bps).max().unwrap_or(0);
+    let rate_bps = scenario.links.iter().map(fairpace_scenario::Link::fastest_bps).max().unwrap_or(0);
     let longest_ns = scenario.flows.iter().map(|f| f.rtt.as_nanos()).max().unwrap_or(0);
     let queues: u128 = scenario.links.iter().map(|l| u128::from(l.buffer_bytes)).sum();
     let bytes = 2 * (2 * queues + 4 * u128::from(rate_bps) / 8 * longest_ns / 1_000_000_000);

@@ -11,10 +11,10 @@ use std::path::Path;
 /// # Errors
 /// [`Error::TooFast`], [`Error::TooLarge`], [`Error::Unsupported`], [`Error::NoTun`], [`Error::NotPermitted`], [`Error::Setup`].
 pub(crate) fn check(scenario: &Scenario, tun: &Path) -> Result<(), Error> {
-    if let Some(link) = scenario.links.iter().find(|l| l.rate_bps > MAX_RATE_BPS) {
+    if let Some(link) = scenario.links.iter().find(|l| l.fastest_bps() > MAX_RATE_BPS) {
         return Err(Error::TooFast {
             link: link.name.clone(),
-            rate_bps: link.rate_bps,
+            rate_bps: link.fastest_bps(),
             ceiling_bps: MAX_RATE_BPS,
         });
     }
@@ -33,7 +33,13 @@ fn supported(flow: &Flow) -> Result<(), Error> {
         ("size", size_bytes.is_some()),
         ("on", matches!(writes, Writes::OnOff { .. })),
         ("write_rate", matches!(writes, Writes::Paced { .. })),
+        ("receive_buffer", flow.receive_buffer_bytes.is_some()),
+        ("rtt_at", !flow.rtt_at.is_empty()),
+        ("reorder", flow.reorder.is_some()),
+        ("ack_jitter", !flow.ack_jitter.is_zero()),
+        ("ack_aggregation", !flow.ack_aggregation.is_zero()),
         ("ack_loss", flow.ack_loss_ppb > 0),
+        ("host_jitter", !flow.host_jitter.is_zero()),
     ];
     match asked.into_iter().find(|(_, asked)| *asked) {
         Some((key, _)) => Err(Error::Unsupported { flow: flow.name.clone(), key }),

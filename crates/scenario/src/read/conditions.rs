@@ -1,7 +1,10 @@
 //! Reading of what links and flows do beside the usual.
 
+use std::time::Duration;
+
+use crate::Flow;
 use crate::check::Complaint;
-use crate::conditions::{Burst, Loss, Traffic, WHOLE_PPB, Writes};
+use crate::conditions::{Burst, Loss, Policer, Reorder, Traffic, WHOLE_PPB, Writes};
 use crate::quantity::Dimension;
 
 use super::{Part, Reader, path};
@@ -20,16 +23,46 @@ impl Reader<'_> {
         Loss { ppb, burst: pkts.map(|pkts| Burst { pkts, ppb: within.unwrap_or(WHOLE_PPB) }) }
     }
 
-    pub(super) fn traffic(&mut self, part: &Part<'_, '_>) -> Traffic {
+    pub(super) fn policer(&mut self, part: &Part<'_, '_>) -> Option<Policer> {
+        let rate_bps = self.quantity(part, "policer_rate", Dimension::Rate);
+        let burst_bytes = self.quantity(part, "policer_burst", Dimension::Size);
+        self.both(
+            part,
+            ["policer_rate", "policer_burst"],
+            ["policer_rate = \"10mbit\"", "policer_burst = \"100kB\""],
+        );
+        Some(Policer { rate_bps: rate_bps?, burst_bytes: burst_bytes? })
+    }
+
+    fn reorder(&mut self, part: &Part<'_, '_>) -> Option<Reorder> {
+        let ppb = self.quantity(part, "reorder", Dimension::Share);
+        let delay = self.time(part, "reorder_delay");
+        self.both(part, ["reorder", "reorder_delay"], ["reorder = \"1%\"", "reorder_delay = \"5ms\""]);
+        Some(Reorder { ppb: ppb?, delay: delay? })
+    }
+
+    /// A flow without name, algorithm and RTT, but with everything that is beside the usual.
+    pub(super) fn conditions(&mut self, part: &Part<'_, '_>) -> Flow {
+        let rtt_at = self.steps(part, "rtt_at", Dimension::Time);
+        Flow {
+            traffic: self.traffic(part),
+            receive_buffer_bytes: self.quantity(part, "receive_buffer", Dimension::Size),
+            rtt_at: rtt_at.into_iter().map(|(at, rtt)| (at, Duration::from_nanos(rtt))).collect(),
+            reorder: self.reorder(part),
+            ack_loss_ppb: self.quantity(part, "ack_loss", Dimension::Share).unwrap_or(0),
+            ack_jitter: self.time(part, "ack_jitter").unwrap_or_default(),
+            ack_aggregation: self.time(part, "ack_aggregation").unwrap_or_default(),
+            host_jitter: self.time(part, "host_jitter").unwrap_or_default(),
+            ..Flow::new("", "", Duration::ZERO)
+        }
+    }
+
+    fn traffic(&mut self, part: &Part<'_, '_>) -> Traffic {
         let size_bytes = self.quantity(part, "size", Dimension::Size);
         let (on, off) = (self.time(part, "on"), self.time(part, "off"));
         let rate_bps = self.quantity(part, "write_rate", Dimension::Rate);
         let every = self.time(part, "write_every");
-        match (on, off) {
-            (Some(_), None) => self.needs(part, "on", "off", "off = \"2s\""),
-            (None, Some(_)) => self.needs(part, "off", "on", "on = \"2s\""),
-            _ => {}
-        }
+        self.both(part, ["on", "off"], ["on = \"2s\"", "off = \"2s\""]);
         if every.is_some() && rate_bps.is_none() {
             self.needs(part, "write_every", "write_rate", "write_rate = \"5mbit\"");
         }
@@ -38,13 +71,21 @@ impl Reader<'_> {
         }
         let writes = match (on.zip(off), rate_bps) {
             (Some((on, off)), _) => Writes::OnOff { on, off },
-            (None, Some(rate_bps)) => Writes::Paced {
-                rate_bps,
-                every: every.unwrap_or(std::time::Duration::from_secs(WRITE_EVERY_S)),
-            },
+            (None, Some(rate_bps)) => {
+                Writes::Paced { rate_bps, every: every.unwrap_or(Duration::from_secs(WRITE_EVERY_S)) }
+            }
             (None, None) => Writes::Always,
         };
         Traffic { size_bytes, writes }
+    }
+
+    /// Complains if one of two keys that belong together is missing; with what to add, for each.
+    fn both(&mut self, part: &Part<'_, '_>, keys: [&'static str; 2], examples: [&str; 2]) {
+        for (one, other) in [(0, 1), (1, 0)] {
+            if part.table.contains_key(keys[one]) {
+                self.needs(part, keys[one], keys[other], examples[other]);
+            }
+        }
     }
 
     /// Complains that `key` says nothing without `other`.

@@ -155,9 +155,10 @@ impl Reader<'_> {
             let rate = self.quantity(part, "rate", Dimension::Rate);
             let bdp_rtt = self.time(part, "bdp_rtt").unwrap_or(longest);
             let buffer = self.buffer(part, rate, bdp_rtt);
-            let loss = self.loss(part);
+            let rate_at = self.steps(part, "rate_at", Dimension::Rate);
+            let (policer, loss) = (self.policer(part), self.loss(part));
             if let (Some(rate_bps), Some(buffer_bytes)) = (rate, buffer) {
-                links.push(Link { loss, ..Link::new(name, rate_bps, buffer_bytes) });
+                links.push(Link { rate_at, policer, loss, ..Link::new(name, rate_bps, buffer_bytes) });
             }
         }
         links
@@ -191,8 +192,7 @@ impl Reader<'_> {
             let stop = self.time(part, "stop");
             let count = self.integer(part, "count").unwrap_or(1);
             let stagger = self.time(part, "stagger").unwrap_or_default();
-            let ack_loss_ppb = self.quantity(part, "ack_loss", Dimension::Share).unwrap_or(0);
-            let traffic = self.traffic(part);
+            let conditions = self.conditions(part);
             let view = self.choice(part, "view").and_then(View::by_name).unwrap_or_default();
             if flows.len() as u64 + count > MOST_FLOWS {
                 let complaint = Complaint::new(
@@ -205,7 +205,7 @@ impl Reader<'_> {
             }
             let (Some(cc), Some(rtt)) = (cc, rtt) else { continue };
             let name = given.unwrap_or_else(|| unused(&show_time(rtt), &mut names));
-            let first = Flow { set, start, stop, ack_loss_ppb, traffic, view, ..Flow::new(name, cc, rtt) };
+            let first = Flow { name, cc, set, rtt, start, stop, view, ..conditions };
             self.group(part, &first, count, stagger, &mut flows);
         }
         flows

@@ -34,6 +34,7 @@ impl Reader<'_> {
         let wanted = match key.kind {
             Kind::Integer => "a whole number".to_owned(),
             Kind::Quantity(dimension) => format!("{} in quotes", dimension.noun()),
+            Kind::Steps(_) => "steps in quotes".to_owned(),
             Kind::Buffer => "a size in quotes".to_owned(),
             _ => "text in quotes".to_owned(),
         };
@@ -162,6 +163,22 @@ impl Reader<'_> {
         self.bounded(key, value, number)
     }
 
+    /// Steps of a value, in base units; none without the key.
+    pub(super) fn steps(
+        &mut self,
+        part: &Part<'_, '_>,
+        name: &str,
+        dimension: Dimension,
+    ) -> Vec<(Duration, u64)> {
+        let Some((key, value)) = self.find(part, name) else { return Vec::new() };
+        let steps = self.quantity_text(key, value).map(|text| quantity::parse_steps(text, dimension));
+        let steps = steps.and_then(|steps| self.parsed(key, value, steps)).unwrap_or_default();
+        for (_, number) in &steps {
+            self.bounded(key, value, *number);
+        }
+        steps.into_iter().map(|(at, number)| (Duration::from_nanos(at), number)).collect()
+    }
+
     pub(super) fn time(&mut self, part: &Part<'_, '_>, name: &str) -> Option<Duration> {
         self.quantity(part, name, Dimension::Time).map(Duration::from_nanos)
     }
@@ -173,6 +190,7 @@ pub(super) fn example(key: &Key) -> String {
         (_, "duration") => "\"60s\"".into(),
         (Kind::Integer, _) => "1".into(),
         (Kind::Quantity(dimension), _) => format!("\"{}\"", dimension.example()),
+        (Kind::Steps(dimension), _) => format!("\"{}\"", quantity::example_steps(dimension)),
         (Kind::Buffer, _) => format!("\"{}\"", Dimension::Size.example()),
         (Kind::Algorithm, _) => "\"bbr1\"".into(),
         (Kind::Text, _) => "\"...\"".into(),

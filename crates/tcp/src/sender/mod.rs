@@ -35,11 +35,19 @@ pub struct SenderConfig {
     pub always_pace: bool,
     /// A burst holds `pacing_rate >> burst_shift` bytes; Linux's sk_pacing_shift, 10: about 1 ms.
     pub burst_shift: u8,
+    /// The receiver's window: never more packets than this are outstanding. `u64::MAX`: no limit. At least 1.
+    pub window_pkts: u64,
 }
 
 impl Default for SenderConfig {
     fn default() -> Self {
-        SenderConfig { random: 0, max_pacing_rate_Bps: NO_RATE, always_pace: false, burst_shift: 10 }
+        SenderConfig {
+            random: 0,
+            max_pacing_rate_Bps: NO_RATE,
+            always_pace: false,
+            burst_shift: 10,
+            window_pkts: u64::MAX,
+        }
     }
 }
 
@@ -213,6 +221,13 @@ impl<C: Control> Sender<C> {
         self.timer = Timer::Off;
         self.start_congestion_control(now);
         self.transmit_new(now, wire);
+    }
+
+    /// The first packet that may not be sent: the application has not given it, or the receiver has no room for it.
+    /// Being held by the receiver is not being limited by the application, nor by cwnd.
+    #[inline]
+    fn send_end(&self) -> u64 {
+        self.supply.min(self.board.una().saturating_add(self.config.window_pkts.max(1)))
     }
 
     /// Marks what follows as limited by the application when there is room but no data (Linux:

@@ -188,7 +188,7 @@ impl<C: Control> Sender<C> {
                 }
             } else if news.una_advanced() && !recovered {
                 self.recovery.high_seq = self.board.nxt();
-                if self.board.nxt() < self.supply {
+                if self.board.nxt() < self.send_end() {
                     return Resend::New; // step 2b
                 }
                 self.recovery.frto = false;

@@ -94,7 +94,7 @@ impl<C: Control> Sender<C> {
     fn send_probe(&mut self, now: Nanos, wire: &mut impl Wire) {
         if self.recovery.probe.is_none() && self.board.packets_out() > 0 {
             let nxt = self.board.nxt();
-            let resent = nxt >= self.supply;
+            let resent = nxt >= self.send_end();
             if resent {
                 self.resend(now, nxt - 1, 1, wire);
             } else {

@@ -28,12 +28,13 @@ impl<C: Control> Sender<C> {
 
     /// Sends new data. Linux: tcp_write_xmit.
     pub(super) fn transmit(&mut self, now: Nanos, reason: Reason, wire: &mut impl Wire) {
-        if self.board.nxt() >= self.supply {
+        let end = self.send_end();
+        if self.board.nxt() >= end {
             return;
         }
         let burst = self.pacer.burst_pkts(self.config.burst_shift, self.rtt.min_us());
         let (mut sent, mut cwnd_limited) = (0, false);
-        while self.board.nxt() < self.supply {
+        while self.board.nxt() < end {
             let mut quota = self.quota();
             if quota == 0 {
                 if reason == Reason::Data {
@@ -46,11 +47,11 @@ impl<C: Control> Sender<C> {
             }
             quota = quota.min(burst);
             if reason == Reason::Data && self.defers(now, burst) {
-                cwnd_limited = true;
+                cwnd_limited = self.cwnd_room() < self.window_room();
                 break;
             }
-            let supplied = self.supply - self.board.nxt();
-            let pkts = if reason == Reason::Probe { 1 } else { u64::from(quota).min(supplied) as u32 };
+            let allowed = end - self.board.nxt();
+            let pkts = if reason == Reason::Probe { 1 } else { u64::from(quota).min(allowed) as u32 };
             self.send_burst(now, pkts, wire);
             sent += pkts;
             if reason == Reason::Probe {
@@ -77,13 +78,25 @@ impl<C: Control> Sender<C> {
         if in_flight >= self.cwnd { 0 } else { (self.cwnd / 2).max(1).min(self.cwnd - in_flight) }
     }
 
+    /// Packets that cwnd still lets out.
+    fn cwnd_room(&self) -> u32 {
+        self.cwnd.saturating_sub(self.board.in_flight())
+    }
+
+    /// Packets that the receiver still has room for.
+    fn window_room(&self) -> u32 {
+        let room = self.config.window_pkts.max(1).saturating_sub(u64::from(self.board.packets_out()));
+        u32::try_from(room).unwrap_or(u32::MAX)
+    }
+
     /// Would a little patience make a full burst of it? Linux: tcp_tso_should_defer.
     fn defers(&self, now: Nanos, burst: u32) -> bool {
         if self.ca_state >= CaState::Recovery || now > self.pacer.departure() + DEFER_NS {
             return false;
         }
-        let room = self.cwnd - self.board.in_flight().min(self.cwnd);
-        if room >= burst || room >= self.cwnd / DEFER_CWND_DIVISOR || self.board.packets_out() == 0 {
+        let room = self.cwnd_room().min(self.window_room());
+        let most = self.cwnd.min(u32::try_from(self.config.window_pkts).unwrap_or(u32::MAX));
+        if room >= burst || room >= most / DEFER_CWND_DIVISOR || self.board.packets_out() == 0 {
             return false;
         }
         // only if the next ACK is due within half an RTT and a millisecond
