@@ -93,8 +93,8 @@ CC_STAGE bool bbr3_begin_ack(struct bbr3 *s, const struct cc_view *v, const stru
 	s->mss_bytes = v->mss_bytes;
 	bbr3_update_round(s, v, d);
 	bbr3_update_latest(s, v);
-	return s->p.fast_path && s->settled && v->is_app_limited && s->sample_bw < bbr3_max_bw(s) &&
-	       !s->loss_in_round && !s->ecn_in_round;
+	return s->p.fast_path && v->cwnd_pkts == s->settled_cwnd_pkts && v->is_app_limited &&
+	       s->sample_bw < bbr3_max_bw(s) && !s->loss_in_round && !s->ecn_in_round;
 }
 
 /* max_bw, the lower bounds, ACK aggregation. */
@@ -170,6 +170,7 @@ CC_INLINE u32 bbr3_bound_pkts(const struct bbr3 *s)
 CC_STAGE void bbr3_set_cwnd(struct bbr3 *s, const struct cc_view *v, struct cc_decision *d)
 {
 	u32 bw = bbr3_bw(s), target;
+	bool grows, settled = false;
 
 	if (v->acked_pkts) {
 		target = bbr3_bdp_pkts(s, bw, s->cwnd_gain_256);
@@ -177,9 +178,10 @@ CC_STAGE void bbr3_set_cwnd(struct bbr3 *s, const struct cc_view *v, struct cc_d
 										 s->p.extra_acked_gain,
 										 s->p.extra_acked_max_us));
 		target = bbr3_quantise_pkts(s, target, v, d);
-		if (s->full_pipe || d->cwnd_pkts < target || d->cwnd_pkts < 2 * s->init_cwnd_pkts)
+		grows = s->full_pipe || d->cwnd_pkts < target || d->cwnd_pkts < 2 * s->init_cwnd_pkts;
+		if (grows)
 			d->cwnd_pkts += v->acked_pkts;
-		s->settled = d->cwnd_pkts >= target;
+		settled = s->full_pipe ? d->cwnd_pkts >= target : !grows;
 		if (s->full_pipe)
 			d->cwnd_pkts = cc_min_u32(d->cwnd_pkts, target);
 		d->cwnd_pkts = cc_max_u32(d->cwnd_pkts, s->p.min_cwnd_pkts);
@@ -187,12 +189,14 @@ CC_STAGE void bbr3_set_cwnd(struct bbr3 *s, const struct cc_view *v, struct cc_d
 	if (s->state == BBR3_PROBE_RTT)
 		d->cwnd_pkts = cc_min_u32(d->cwnd_pkts, bbr3_probe_rtt_cwnd_pkts(s));
 	d->cwnd_pkts = cc_min_u32(d->cwnd_pkts, bbr3_bound_pkts(s));
+	if (v->acked_pkts)
+		s->settled_cwnd_pkts = settled ? d->cwnd_pkts : 0;
 }
 
 /* What the host shall do, unless all is as it was; and the signals as the next ACK shall find them. */
 CC_STAGE void bbr3_end_ack(struct bbr3 *s, const struct cc_view *v, struct cc_decision *d, bool nothing_new)
 {
-	if (!nothing_new || !s->settled) {
+	if (!nothing_new || !s->settled_cwnd_pkts) {
 		bbr3_update_gains(s);
 		bbr3_set_pacing_rate(s, v, d, s->pacing_gain_256);
 		bbr3_set_cwnd(s, v, d);
@@ -275,7 +279,7 @@ CC_STAGE void bbr3_on_ca_state(struct bbr3 *s, const struct cc_view *v, struct c
 			s->inflight_lo = cc_max_u32(d->cwnd_pkts, s->prior_cwnd_pkts);
 	} else if (s->prev_ca_state == CC_CA_LOSS) {
 		d->cwnd_pkts = cc_max_u32(d->cwnd_pkts, s->prior_cwnd_pkts);
-		s->settled = false;
+		s->settled_cwnd_pkts = 0;
 	}
 }
 
@@ -300,7 +304,7 @@ CC_STAGE void bbr3_on_undo(struct bbr3 *s, const struct cc_view *v, struct cc_de
 {
 	bbr3_reset_full_bw(s, 0);
 	bbr3_restore_bounds(s);
-	s->settled = false;
+	s->settled_cwnd_pkts = 0;
 	d->cwnd_pkts = cc_max_u32(s->prior_cwnd_pkts, 1);
 	if (!s->p.undo_to_state)
 		return;

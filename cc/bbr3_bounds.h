@@ -150,6 +150,7 @@ struct bbr3 {
 	u32 probe_up_acked_pkts;	   /* of those */
 	u32 prior_cwnd_pkts;		   /* cwnd to come back to after recovery or PROBE_RTT */
 	u32 init_cwnd_pkts;
+	u32 settled_cwnd_pkts;	  /* cwnd when it was where it shall be; 0: something has changed since */
 	u32 alpha_delivered_pkts; /* delivered_pkts and delivered_ce_pkts when ecn_alpha_256 was last updated */
 	u32 alpha_delivered_ce_pkts;
 	u32 ecn_alpha_256; /* smoothed rate of marks */
@@ -182,7 +183,7 @@ struct bbr3 {
 	u8 has_seen_rtt;
 	u8 settled;	/* cwnd is where it shall be, and nothing has changed since */
 	u8 undo_saved;	/* for undo_to_state */
-	u8 reserved[3]; /* no holes: parity compares bytes */
+	u8 reserved[7]; /* no holes: parity compares bytes */
 };
 
 CC_INLINE u32 bbr3_max_bw(const struct bbr3 *s) { return cc_max_u32(s->bw_bins[0], s->bw_bins[1]); }
@@ -436,7 +437,7 @@ CC_STAGE void bbr3_raise_inflight_hi(struct bbr3 *s, const struct cc_view *v)
 		grown = cc_div(s->probe_up_acked_pkts, s->probe_up_every_pkts);
 		s->probe_up_acked_pkts -= (u32)grown * s->probe_up_every_pkts;
 		s->inflight_hi = (u32)cc_min_u64(s->inflight_hi + grown, BBR3_UNSET - 1);
-		s->settled = false;
+		s->settled_cwnd_pkts = 0;
 	}
 	if (s->round_start)
 		bbr3_steepen_inflight_hi(s, v);

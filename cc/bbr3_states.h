@@ -116,7 +116,7 @@ CC_INLINE void bbr3_become(struct bbr3 *s, u32 state)
 	CC_CHECK(state == BBR3_PROBE_RTT || (state == BBR3_STARTUP) == !s->full_pipe,
 		 "bbr3: STARTUP is for a pipe that is not full, DRAIN and PROBE_BW for one that is");
 	s->state = (u8)state;
-	s->settled = false;
+	s->settled_cwnd_pkts = 0;
 }
 
 CC_INLINE void bbr3_start_round(struct bbr3 *s, const struct cc_view *v)
@@ -453,7 +453,7 @@ CC_STAGE void bbr3_update_min_rtt(struct bbr3 *s, const struct cc_view *v, struc
 		s->min_rtt_stamp_us = s->probe_rtt_min_stamp_us;
 	}
 	if (s->min_rtt_us != before)
-		s->settled = false;
+		s->settled_cwnd_pkts = 0;
 	if (s->p.probe_rtt_us && expired && !s->idle_restart && s->state != BBR3_PROBE_RTT)
 		bbr3_start_probe_rtt(s, v, d);
 	if (s->state == BBR3_PROBE_RTT)

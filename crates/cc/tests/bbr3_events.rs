@@ -506,6 +506,14 @@ fn an_app_limited_ack_that_can_change_nothing_changes_nothing() {
 }
 
 #[test]
+fn a_window_that_the_host_has_changed_is_noticed_by_the_fast_path() {
+    let mut f = cruise("bbr3", &[]);
+    f.on(part(BDP));
+    f.view.cwnd_pkts = 1;
+    assert_eq!(f.on(part(1).app_limited().delivered(10, RTT)).cwnd(), 4);
+}
+
+#[test]
 fn a_new_minimum_rtt_is_noticed_by_the_fast_path() {
     let mut f = cruise("bbr3", &[]);
     f.on(part(BDP)).on(part(1).app_limited().rtt(RTT / 2));
