@@ -3,6 +3,8 @@
 
 mod support;
 
+use std::path::Path;
+
 use fairpace_cc::Phase;
 use fairpace_results::Run;
 use support::{bdp_bytes, flow, link, ms, run, scenario};
@@ -128,4 +130,33 @@ fn startup_overshoots_and_a_buffer_below_that_loses_the_difference() {
     // the last round of the search sends 2.89 BDP; one is on the path, one in the buffer
     assert!(drops(1.0) > bdp_pkts * 8 / 10, "{} of a BDP of {bdp_pkts}", drops(1.0));
     assert!(drops(0.5) > drops(1.0) + bdp_pkts / 2, "{}", drops(0.5));
+}
+
+/// The page for people names the tests of these files.
+#[test]
+fn docs_pathologies_names_tests_that_exist() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut sources = String::new();
+    for folder in ["tests", "../cc/tests"] {
+        for entry in std::fs::read_dir(root.join(folder)).expect("the folder of tests") {
+            let path = entry.expect("an entry").path();
+            if path.extension().is_some_and(|e| e == "rs") {
+                sources += &std::fs::read_to_string(path).expect("a source file");
+            }
+        }
+    }
+    let page = std::fs::read_to_string(root.join("../../docs/pathologies.md")).expect("the page");
+    let rows = page.lines().filter(|l| l.starts_with("| ") && !l.starts_with("| what "));
+    let mut named = 0;
+    for row in rows {
+        let tests = row.split('|').nth(2).expect("a column of tests");
+        for name in tests.split('`').skip(1).step_by(2) {
+            assert!(
+                sources.contains(&format!("fn {name}(")),
+                "{name} is in docs/pathologies.md and nowhere else"
+            );
+            named += 1;
+        }
+    }
+    assert!(named > 30, "{named}");
 }
