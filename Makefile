@@ -4,7 +4,7 @@ CARGO ?= cargo
 # More arguments for `make demo`, `make duels`, `make bench` or `make bench-kernel`, such as ARGS="--duration 20s".
 ARGS ?=
 
-.PHONY: help demo duels setup build test check fmt lint docs bench bench-kernel accuracy
+.PHONY: help demo duels setup build test check fmt lint docs bench bench-kernel views accuracy
 
 help:
 	@echo "make demo          a problem and a fix: simulated, then on this machine's own kernel (5 minutes as root)"
@@ -15,6 +15,7 @@ help:
 	@echo "make docs          write the generated reference pages"
 	@echo "make bench         delivered packets per CPU-second in the simulator"
 	@echo "make bench-kernel  CPU per gigabyte of fp_bbr1 against the kernel's bbr (root)"
+	@echo "make views         what it costs BBRv2 and BBRv3 to know only what a stock kernel can tell: docs/kernel-view.md"
 	@echo "make accuracy      what BBRv3 is told in this kernel, held against what happened (root)"
 	@echo "make setup         install what is missing (Debian packages)"
 
@@ -66,3 +67,7 @@ bench-kernel:
 
 accuracy:
 	$(CARGO) run --release --quiet --package fairpace-kernel --example accuracy -- $(ARGS)
+
+views:
+	$(CARGO) run --release --quiet --package fairpace-sim --example views > docs/kernel-view.md.new
+	mv docs/kernel-view.md.new docs/kernel-view.md
