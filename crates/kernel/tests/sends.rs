@@ -3,8 +3,17 @@
 mod common;
 mod truth;
 
-use common::{has_kernel, skipped, suffix};
-use truth::{Case, Comparison, run};
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::os::fd::AsRawFd;
+use std::thread::sleep;
+use std::time::Duration;
+
+use common::{connect, enter_own_namespace, has_kernel, listener, skipped, suffix};
+use fairpace_cc::{Event, View};
+use nix::libc;
+use truth::{Case, Comparison, Record, Recorder, run};
 
 /// Part of the samples whose packets in flight must be exact to the packet. What is not exact is near losses.
 const EXACT: f64 = 0.95;
@@ -50,4 +59,80 @@ fn losses_at_a_small_buffer_are_told_and_judged_as_they_were() {
         "what needs no memory is as good: {}",
         found.stateless_inflight
     );
+}
+
+/// A flow over loopback in a namespace of its own, prepared first; all that it was told.
+fn records(prepare: impl FnOnce(), work: impl FnOnce(TcpStream, TcpStream)) -> Vec<Record> {
+    enter_own_namespace();
+    prepare();
+    let recorder = Recorder::start(&suffix()).unwrap_or_else(|e| panic!("{e}"));
+    let (sender, receiver) = connect(&listener(), recorder.kernel_name());
+    sender.set_nodelay(true).expect("TCP_NODELAY");
+    receiver.set_read_timeout(Some(Duration::from_secs(20))).expect("timeout");
+    work(sender, receiver);
+    recorder.finish().unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn acks(records: &[Record]) -> impl Iterator<Item = &View> {
+    records.iter().filter_map(|r| if let Record::Ack(view) = r { Some(&**view) } else { None })
+}
+
+/// Sends a small packet and waits for it to arrive.
+fn ping(sender: &mut TcpStream, receiver: &mut TcpStream) {
+    sender.write_all(b"x").expect("write");
+    receiver.read_exact(&mut [0]).expect("read");
+}
+
+/// Makes a socket deaf, or lets it hear again.
+fn set_deaf(socket: &TcpStream, deaf: bool) {
+    let mut accept_nothing =
+        libc::sock_filter { code: (libc::BPF_RET | libc::BPF_K) as u16, jt: 0, jf: 0, k: 0 };
+    let program = libc::sock_fprog { len: 1, filter: &raw mut accept_nothing };
+    let option = if deaf { libc::SO_ATTACH_FILTER } else { libc::SO_DETACH_FILTER };
+    let bytes = size_of_val(&program) as libc::socklen_t;
+    // SAFETY: the kernel reads the program, and the one instruction that it points to, during the call only
+    let result = unsafe {
+        libc::setsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, option, (&raw const program).cast(), bytes)
+    };
+    assert_eq!(result, 0, "{}", std::io::Error::last_os_error());
+}
+
+#[test]
+fn a_tail_that_a_probe_repaired_is_told() {
+    if !has_kernel() {
+        return;
+    }
+    let records = records(
+        || {},
+        |mut sender, mut receiver| {
+            for _ in 0..20 {
+                ping(&mut sender, &mut receiver);
+            }
+            set_deaf(&receiver, true);
+            sender.write_all(b"x").expect("write");
+            sleep(Duration::from_millis(50)); // a probe for a single packet goes out after 200 ms
+            set_deaf(&receiver, false);
+            receiver.read_exact(&mut [0]).expect("the probe arrives");
+            ping(&mut sender, &mut receiver); // only what comes next shows that but one of the two arrived
+            ping(&mut sender, &mut receiver);
+        },
+    );
+    let probe_acks = acks(&records).filter(|view| view.is_probe_ack).count();
+    assert_eq!(probe_acks, 1, "the ACK of the probe");
+    let repaired =
+        records.iter().filter(|r| matches!(r, Record::Event(e, _) if *e == Event::ProbeRepaired as u32));
+    assert_eq!(repaired.count(), 1, "{records:?}");
+}
+
+#[test]
+fn whether_both_ends_agreed_on_marks_is_told() {
+    if !has_kernel() {
+        return;
+    }
+    for (setting, agreed) in [("0", false), ("1", true)] {
+        let set = || fs::write("/proc/sys/net/ipv4/tcp_ecn", setting).expect("tcp_ecn of this namespace");
+        let records = records(set, |mut sender, mut receiver| ping(&mut sender, &mut receiver));
+        assert!(acks(&records).count() > 0);
+        assert!(acks(&records).all(|view| view.ecn == agreed), "tcp_ecn = {setting}: {records:?}");
+    }
 }

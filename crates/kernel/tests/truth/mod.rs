@@ -1,7 +1,7 @@
 //! What an algorithm was told of each packet's sending and loss, held against what happened: the flow runs on this
 //! kernel, over the testbed's emulated path, under BBRv3, and `truth.bpf.c` watches both sides.
 
-#![allow(dead_code)] // the example and the test each use their part
+#![allow(dead_code, unused_imports)] // the example and the test each use their part
 
 mod compare;
 mod record;
@@ -13,7 +13,7 @@ use fairpace_scenario::{Flow, Link, Scenario};
 use fairpace_testbed::{Options, measure};
 
 pub(crate) use compare::Comparison;
-use record::Recorder;
+pub(crate) use record::{Record, Recorder};
 
 pub(crate) type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
 

@@ -70,6 +70,7 @@ pub(crate) struct Recorder {
 
 impl Recorder {
     pub(crate) fn start(suffix: &str) -> Result<Recorder> {
+        libbpf_rs::set_print(None); // it would tell of hooks that this kernel does not have; errors are returned
         let name = format!("fp_truth{suffix}");
         let mut open = ObjectBuilder::default().open_memory(&OBJECT.0)?;
         adapt(&mut open, &name)?;
