@@ -5,7 +5,7 @@ mod support;
 use std::time::Duration;
 
 use fairpace_results::{Monitor, Silent};
-use fairpace_scenario::{Link, Scenario, View};
+use fairpace_scenario::{Burst, Flow, Link, Loss, Policer, Reorder, Scenario, Traffic, View, Writes};
 use fairpace_sim::Error;
 use proptest::prelude::*;
 use support::{flow, link, ms, run, scenario};
@@ -149,17 +149,60 @@ fn a_run_stops_soon_after_the_monitor_says_so() {
 
 fn any_flow() -> impl Strategy<Value = fairpace_scenario::Flow> {
     let cc = prop::sample::select(fairpace_cc::Algorithm::all().map(|a| a.name()).collect::<Vec<_>>());
-    (cc, 1u64..150, 0u64..3000, prop::option::of(500u64..4000)).prop_map(|(cc, rtt, start, length)| {
-        let mut f = flow(cc, rtt, start);
-        f.stop = length.map(|l| ms(start + l));
-        f
+    let times = (1u64..150, 0u64..3000, prop::option::of(500u64..4000));
+    (cc, times, any_conditions()).prop_map(|(cc, (rtt, start, length), conditions)| {
+        let Flow { name, cc, rtt, start, .. } = flow(cc, rtt, start);
+        let stop = length.map(|l| start + ms(l));
+        Flow { name, cc, rtt, start, stop, ..conditions }
     })
+}
+
+/// Everything that may happen to a flow, each now and then.
+fn any_conditions() -> impl Strategy<Value = Flow> {
+    let reorder = (1u64..200_000_000, 1u64..50).prop_map(|(ppb, n)| Reorder { ppb, delay: ms(n) });
+    let writes = prop_oneof![
+        3 => Just(Writes::Always),
+        1 => (1u64..1000, 1u64..1000).prop_map(|(on, off)| Writes::OnOff { on: ms(on), off: ms(off) }),
+        1 => (10_000u64..10_000_000, 1u64..1000)
+            .prop_map(|(rate_bps, every)| Writes::Paced { rate_bps, every: ms(every) }),
+    ];
+    let seldom = prop::option::weighted::<std::ops::Range<u64>>;
+    let acks = (seldom(0.3, 0..30), seldom(0.3, 0..30), seldom(0.3, 0..500_000_000), seldom(0.3, 0..1000));
+    let traffic = (writes, seldom(0.3, 1..5_000_000), seldom(0.3, 1448..300_000));
+    let route =
+        (prop::option::weighted(0.3, reorder), prop::option::weighted(0.3, (100u64..5000, 1u64..200)));
+    (acks, traffic, route).prop_map(
+        |((jitter, lumps, loss, host), (writes, size, window), (reorder, step))| Flow {
+            traffic: Traffic { writes, size_bytes: size.filter(|_| !matches!(writes, Writes::OnOff { .. })) },
+            receive_buffer_bytes: window,
+            reorder,
+            rtt_at: step.into_iter().map(|(at, rtt)| (ms(at), ms(rtt))).collect(),
+            ack_jitter: ms(jitter.unwrap_or(0)),
+            ack_aggregation: ms(lumps.unwrap_or(0)),
+            ack_loss_ppb: loss.unwrap_or(0),
+            host_jitter: Duration::from_micros(host.unwrap_or(0)),
+            ..Flow::new("", "", Duration::ZERO)
+        },
+    )
 }
 
 fn any_link() -> impl Strategy<Value = Link> {
     // from half a packet to a megabyte of buffer
-    (64_000u64..50_000_000, prop_oneof![700u64..20_000, 1_000u64..1_000_000])
-        .prop_map(|(rate_bps, buffer_bytes)| Link::new("link", rate_bps, buffer_bytes))
+    let rate = || prop_oneof![1 => Just(0), 5 => 64_000u64..50_000_000];
+    let rates = prop::option::weighted(0.3, (rate(), 64_000u64..50_000_000));
+    let policer = (10_000u64..50_000_000, 1514u64..100_000)
+        .prop_map(|(rate_bps, burst_bytes)| Policer { rate_bps, burst_bytes });
+    let loss = prop::option::weighted(0.3, (1u64..100_000_000, prop::option::of(2u64..20)));
+    let plain = (64_000u64..50_000_000, prop_oneof![700u64..20_000, 1_000u64..1_000_000]);
+    (plain, rates, prop::option::weighted(0.3, policer), loss).prop_map(
+        |((rate_bps, buffer_bytes), rates, policer, loss)| {
+            let rate_at = rates.map(|(one, other)| vec![(ms(2000), one), (ms(4000), other)]);
+            let burst = |pkts| Burst { pkts, ppb: 1_000_000_000 };
+            let loss = loss.map(|(ppb, pkts)| Loss { ppb, burst: pkts.map(burst) });
+            let (rate_at, loss) = (rate_at.unwrap_or_default(), loss.unwrap_or_default());
+            Link { rate_at, policer, loss, ..Link::new("link", rate_bps, buffer_bytes) }
+        },
+    )
 }
 
 proptest! {
@@ -183,21 +226,32 @@ proptest! {
             ..scenario(links, flows, 0, 6)
         };
         let r = run(&s);
-        let narrowest = s.links.iter().map(|l| l.rate_bps).min().unwrap() as f64 / 1e6;
+        let capacity = |l: &Link, from: Duration, to: Duration| {
+            let begins = std::iter::once((Duration::ZERO, l.rate_bps)).chain(l.rate_at.iter().copied());
+            let ends = l.rate_at.iter().map(|(at, _)| *at).chain([Duration::MAX]);
+            begins.zip(ends).map(|((begins, rate), ends)| {
+                rate as f64 * ends.min(to).saturating_sub(begins.max(from)).as_secs_f64()
+            }).sum::<f64>()
+        };
+        let least = s.links.iter().map(|l| capacity(l, Duration::ZERO, s.duration)).fold(f64::MAX, f64::min);
         let total: f64 = r.summary.flows.iter().map(|f| f.goodput_mbps).sum();
         // a packet that was in transmission when the window opened counts in full, and one filled hole may make a
         // whole window of data available at once
-        for l in &r.summary.links {
-            let packet = 1514.0 * 8.0 / (l.rate_mbps * 1e6 * (window_ms.1 as f64 / 1e3));
-            prop_assert!(l.utilization <= 1.0 + packet, "utilization {}", l.utilization);
+        for (l, asked) in r.summary.links.iter().zip(&s.links) {
+            let possible = capacity(asked, s.window.0, s.window.1);
+            let sent = l.utilization * possible;
+            prop_assert!(sent <= possible + 1514.0 * 8.0 + 1e-3, "{sent} of {possible} bits");
             let shares: f64 = l.backlog_share.iter().sum();
             prop_assert!(shares == 0.0 || (shares - 1.0).abs() < 1e-9);
         }
-        let whole_run: f64 = r.summary.cost.data_packets as f64 * 1514.0 * 8.0 / 6e6;
-        prop_assert!(whole_run <= narrowest * 1.001 + 1514.0 * 8.0 / 6e6, "{whole_run} Mbit/s through {narrowest}");
+        let whole_run: f64 = r.summary.cost.data_packets as f64 * 1514.0 * 8.0;
+        prop_assert!(whole_run <= least * 1.001 + 1514.0 * 8.0, "{whole_run} bits through {least}");
         prop_assert!(total.is_finite());
         for (f, asked) in r.summary.flows.iter().zip(&s.flows) {
-            prop_assert!(f.rtt_mean_ms.is_none_or(|rtt| rtt >= asked.rtt.as_secs_f64() * 1e3));
+            let shortest = asked.rtt_at.iter().map(|(_, rtt)| *rtt).fold(asked.rtt, Duration::min);
+            prop_assert!(f.rtt_mean_ms.is_none_or(|rtt| rtt >= shortest.as_secs_f64() * 1e3 - 1e-6));
+            let size = asked.traffic.size_bytes.unwrap_or(u64::MAX);
+            prop_assert!(f.completion_s.is_none_or(|s| s > 0.0 && size < u64::MAX));
         }
     }
 }

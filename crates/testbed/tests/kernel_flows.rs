@@ -7,7 +7,7 @@ mod common;
 
 use common::{Held, Leaves, StopAfter, exclusive, flow, measure_or_skip, scenario};
 use fairpace_results::Silent;
-use fairpace_scenario::Link;
+use fairpace_scenario::{Link, Policer};
 use fairpace_testbed::{Error, Options, measure, run};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
@@ -188,4 +188,44 @@ fn what_the_emulator_cannot_carry_is_refused() {
     let too_large = scenario(100, 50_000_000_000, (1, 2), vec![flow("a", "kernel:cubic", 20)]);
     let error = run(&too_large, &mut Silent, &Options::default()).unwrap_err();
     assert!(matches!(error, Error::TooLarge { .. }), "{error}");
+}
+
+#[test]
+fn a_link_loses_polices_and_changes_its_rate_as_in_the_simulator() {
+    let _alone = exclusive();
+    let mut s = scenario(20, 500_000, (0, 9), vec![flow("a", "kernel:bbr", 20)]);
+    s.links[0].loss.ppb = 10_000_000;
+    s.links[0].rate_at = vec![(Duration::from_secs(3), 40_000_000), (Duration::from_secs(6), 5_000_000)];
+    let Some(outcome) = measure_or_skip(&s) else { return };
+    let (summary, series) = (&outcome.run.summary, &outcome.run.series);
+    let (link, resent) = (&summary.links[0], summary.flows[0].retransmits);
+    assert!(link.utilization > 0.7 && link.utilization <= 1.0001, "{link:?}");
+    // 1 % of what left the link: 17,900 packets or so, four standard deviations are 0.3 %
+    let sent = (link.lost + summary.cost.data_packets) as f64;
+    assert!((0.007..0.013).contains(&(link.lost as f64 / sent)), "{} of {sent}", link.lost);
+    assert!(resent >= link.lost / 2, "{resent} sent again, {} lost", link.lost);
+    let mean = |from: f64, to: f64| {
+        let points = series.t_s.iter().zip(&series.flows[0].goodput_mbps);
+        let inside: Vec<f32> = points.filter(|(t, _)| **t > from && **t <= to).map(|(_, v)| *v).collect();
+        f64::from(inside.iter().sum::<f32>()) / inside.len() as f64
+    };
+    assert!(
+        mean(1.5, 3.0) > 12.0 && mean(4.5, 6.0) > 24.0 && mean(7.5, 9.0) < 5.5,
+        "{:?}",
+        series.flows[0].goodput_mbps
+    );
+
+    let mut s = scenario(100, 500_000, (1, 6), vec![flow("a", "kernel:cubic", 20)]);
+    s.links[0].policer = Some(Policer { rate_bps: 10_000_000, burst_bytes: 30_000 });
+    let Some(outcome) = measure_or_skip(&s) else { return };
+    let link = &outcome.run.summary.links[0];
+    assert!(link.drops > 0 && link.utilization < 0.1 + 30_000.0 * 8.0 / (100e6 * 5.0), "{link:?}");
+}
+
+#[test]
+fn what_the_testbed_does_not_support_is_refused_by_its_key() {
+    let mut s = scenario(20, 500_000, (0, 1), vec![flow("a", "kernel:bbr", 20)]);
+    s.flows[0].ack_aggregation = Duration::from_millis(5);
+    let error = measure(&s, &mut Silent, &Options::default()).expect_err("it is not supported");
+    assert!(matches!(error, Error::Unsupported { key: "ack_aggregation", .. }), "{error}");
 }
