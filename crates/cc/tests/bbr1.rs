@@ -134,11 +134,7 @@ fn the_first_phase_is_never_down_and_each_other_is_as_likely() {
         assert_eq!(f.phase(), base.phase());
         f.on(part(1).inflight(BDP));
         assert_ne!(f.gain(), DOWN);
-        let mut phases_to_up = 0;
-        while f.gain() != UP {
-            f.on(phase_long());
-            phases_to_up += 1;
-        }
+        let phases_to_up = f.until_gain(UP, phase_long()) as usize;
         seen[(8 - phases_to_up) % 8] += 1;
     }
     assert_eq!(seen[1], 0, "index 1 is DOWN");
@@ -375,9 +371,7 @@ fn below_1_2_mbit_a_burst_is_one_packet_above_it_two() {
         let mut f = Flow::start("bbr1", &[("extra_acked_gain", "0"), ("cwnd_gain", "1")]);
         let ack = round(1000, ms(100)).delivered(per_ks, s(1000)).inflight(0);
         f.times(30, ack.after(ms(101)).prior_inflight(1000));
-        while f.gain() != CRUISE {
-            f.on(ack.after(ms(101)).prior_inflight(1000));
-        }
+        f.until_gain(CRUISE, ack.after(ms(101)).prior_inflight(1000));
         let bdp = (per_ks as f64 / 10_000.0).ceil() as u32;
         assert_eq!(f.cwnd(), (bdp + 3 * burst + 1) & !1, "{kbit} kbit/s");
     }

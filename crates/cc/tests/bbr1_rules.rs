@@ -50,13 +50,7 @@ fn after_probe_rtt_the_gain_cycle_begins_anywhere_but_in_down() {
     let mut f = probe_bw(&[]);
     for _ in 0..60 {
         visit_probe_rtt(&mut f);
-        let mut phases_to_up = 0;
-        let mut g = f.clone();
-        while g.gain() != UP {
-            g.on(phase_long());
-            phases_to_up += 1;
-        }
-        seen.insert(phases_to_up);
+        seen.insert(f.clone().until_gain(UP, phase_long()));
     }
     assert_eq!(seen.into_iter().collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5, 6]);
 }
@@ -120,12 +114,7 @@ fn phases_are_cut_by_the_min_rtt_of_the_ack_before() {
     let mut f = plain(CRUISE);
     f.on(part(1).after(RTT - 5000).rtt(RTT / 2)); // the phase has lasted for less than the old min_rtt
     assert_eq!(f.cc.observe().min_rtt_us, Some(RTT as u32 / 2));
-    let mut phases = 0;
-    while f.gain() != UP {
-        f.on(part(1).after(1).rtt(RTT));
-        f.on(part(1).after(RTT / 2).rtt(RTT));
-        phases += 1;
-    }
+    let phases = f.until_gain(UP, part(1).after(RTT / 2 + 1).rtt(RTT));
     assert!(phases <= 6, "phases of half the length: {phases}");
 }
 
@@ -180,9 +169,7 @@ fn idle_time_ends_when_something_is_delivered() {
 fn steady(settings: &[(&str, &str)]) -> Flow {
     let mut f = probe_bw_at(CRUISE, settings);
     f.times(12, round(BDP, RTT).rtt(RTT + 1000).acked(1));
-    while f.gain() != CRUISE {
-        f.on(phase_long().acked(1));
-    }
+    f.until_gain(CRUISE, phase_long().acked(1));
     f.view.cwnd_pkts = 1 << 24;
     f
 }
@@ -275,9 +262,7 @@ fn burst_of(rate_bit: u64, mss: u64, shift: u8) -> u32 {
     let ack =
         round(1_000_000, rtt).delivered(per_ks, s(1000)).inflight(0).after(rtt + 1).prior_inflight(1 << 30);
     f.times(12, ack);
-    while f.gain() != CRUISE {
-        f.on(ack);
-    }
+    f.until_gain(CRUISE, ack);
     let bdp = (f64::from(per_ks) / 10_000.0).ceil() as u32;
     (f.cwnd() - bdp) / 3
 }

@@ -55,9 +55,7 @@ fn bbr1_and_what_only_ends_its_phases_otherwise() {
         let first = f.gain();
         let (phase, more) = if first == UP { (Phase::ProbeBwUp, 2) } else { (Phase::ProbeBwCruise, 0) };
         expect(&f, phase, quantised(2 * BDP, first) + more, first);
-        while f.gain() != UP {
-            f.on(one(RTT + 1, BDP));
-        }
+        f.until_gain(UP, one(RTT + 1, BDP));
         // from a smaller window to a larger one: by one packet per packet acknowledged
         expect(&f, Phase::ProbeBwUp, quantised(2 * BDP, CRUISE) + 1, UP);
         f.on(part(BDP));

@@ -270,6 +270,18 @@ impl Flow {
         self
     }
 
+    /// The same ACK until the pacing gain is this; how many it takes.
+    #[track_caller]
+    pub(crate) fn until_gain(&mut self, gain: u32, ack: Ack) -> u32 {
+        for acks in 0..1000 {
+            if self.gain() == gain {
+                return acks;
+            }
+            self.on(ack);
+        }
+        panic!("{:?}: a gain of {gain} never comes", self.phase());
+    }
+
     /// The host enters Recovery; for algorithms that do not own the window it comes down to ssthresh at once.
     pub(crate) fn recovery(&mut self) -> &mut Flow {
         self.reduce();
