@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /*
- * What every BBR is made of. Not an algorithm: arithmetic on the model of the path, and ACK aggregation, which no version
- * of BBR has changed. bbr1.h and bbr3.h say how the model is learnt, and which gains to use when.
+ * What every BBR is made of. Not an algorithm: arithmetic on the model of the path, and ACK aggregation, which no
+ * version of BBR has changed. bbr1.h and bbr3.h say how the model is learnt, and which gains to use when.
  *
  *	bw           delivery rate of the bottleneck, packets per us << CC_BW_SHIFT
  *	pacing_rate  = gain * bw * (1 - margin)

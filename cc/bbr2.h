@@ -17,11 +17,14 @@
  *	ECN		half of a flight is too much		more than half; and reprobes
  *	PROBE_RTT	an equal RTT puts it off		only a lower one
  *
- * The first, fourth and later ones of these that are a number are parameters with other defaults; the rest is below.
+ * What of this is a number, or a part of BBRv3 that can be switched off, is a parameter with another default; the rest is
+ * below.
  *
- * Sources: google/bbr, branch v2alpha, net/ipv4/tcp_bbr2.c [v2]; draft-cardwell-iccrg-bbr-congestion-control-02 [Draft02], which has 2.77
- * and 2 in STARTUP, 0.5 in DRAIN, 0.9 in DOWN, 3 ACKs with loss, and conserves packets in the first round of recovery: [v2] does not.
- * The earlier v2alpha had a second upper bound on bandwidth, bw_hi; it is not here.
+ * Sources: google/bbr, branch v2alpha, net/ipv4/tcp_bbr2.c [v2]; draft-cardwell-iccrg-bbr-congestion-control-02
+ * [Draft02], which has 2.77 and 2 in STARTUP, 0.5 in DRAIN, 0.9 in DOWN, 3 ACKs with loss, and conserves packets in
+ * the first round of recovery: [v2] does not. The earlier v2alpha had a second upper bound on bandwidth, bw_hi; it is
+ * not here.
+ *
  * Departures from [v2]: those of bbr3.h from [v3].
  */
 #ifndef CC_BBR2_H

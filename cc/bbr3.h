@@ -2,14 +2,16 @@
 /*
  * BBRv3: BBR that heeds loss and ECN, as in Google's Linux kernel.
  *
- * The idea. BBRv1 (bbr1.h) sends by a model of the path, bandwidth and RTT, and takes no notice of loss: in a small buffer it
- * loses a great deal, and others with it. BBRv3 keeps the model and learns, also from loss, how much may be in flight:
+ * The idea. BBRv1 (bbr1.h) sends by a model of the path, bandwidth and RTT, and takes no notice of loss: in a small
+ * buffer it loses a great deal, and others with it. BBRv3 keeps the model and learns, also from loss, how much may be
+ * in flight:
  *
  *	pacing_rate = pacing_gain * bw * 0.99			bw = min(max_bw, bw_lo)
  *	cwnd        = min(cwnd_gain * bw * min_rtt + ..., inflight_hi, inflight_lo)
  *
- * inflight_hi is learnt while probing for bandwidth, which risks loss knowingly and therefore seldom; bw_lo and inflight_lo are
- * for the time until the next probe. bbr3_bounds.h tells how. Who does not lose more than 2 % of a flight is not bound at all.
+ * inflight_hi is learnt while probing for bandwidth, which risks loss knowingly and therefore seldom; bw_lo and
+ * inflight_lo are for the time until the next probe. bbr3_bounds.h tells how. Who does not lose more than 2 % of a
+ * flight is not bound at all.
  *
  *	   +----- STARTUP  pacing 2.77, cwnd 2: until bw has not grown by 25 % for 3 rounds, or a round of recovery
  *	   |         |                          lost too much in 6 ACKs (then inflight_hi is known at once)
@@ -34,20 +36,25 @@
  * If the last probe was too much, the next one ends as soon as inflight_hi packets are in flight (a risky probe); if
  * that turns out to be safe, another follows at once. DOWN may also lead to REFILL directly, when it is time.
  *
- * Each ACK: round, ECN, sample -> max_bw and lower bounds -> ACK aggregation -> STARTUP lost too much? -> bw has stopped
- * growing? -> DRAIN -> upper bound, PROBE_BW -> min_rtt, PROBE_RTT -> gains, pacing, cwnd. Packets that the host marks lost come before
- * that, one event each.
+ * Each ACK: round, ECN, sample -> max_bw and lower bounds -> ACK aggregation -> STARTUP lost too much? -> bw has
+ * stopped growing? -> DRAIN -> upper bound, PROBE_BW -> min_rtt, PROBE_RTT -> gains, pacing, cwnd. Packets that the
+ * host marks lost come before that, one event each.
  *
- * Sources: google/bbr, branch v3, net/ipv4/tcp_bbr.c [v3], whose behaviour is the default; draft-ietf-ccwg-bbr-06 [Draft], whose
- * differences are parameters (bbr3_bounds.h) and together the preset bbr3_draft. [Draft] contradicts itself in places: gains follow
- * from the state, on each ACK; STARTUP that ends by loss does not set full_bw_now; inflight_hi is not lowered by an app-limited
- * flight; in PROBE_RTT half a BDP; limits in packets, not in bytes; what undo
- * goes back to is saved once, with the first loss, not again when recovery begins or more is lost, by when bounds have fallen.
- * Departures from [v3]: times are microseconds of the ACK clock instead of jiffies; the flow has its own random generator; a rate
- * of zero is not installed; fast_ack_mode (the receiving end) and PLB (needs the routing layer) are left out; when nothing is known
- * of what was in flight with a packet, what has left the network since its sending stands in for it.
- * Not taken over from [Draft]: its order of updates within one ACK, an RTT that was delayed as a new minimum, and growth in STARTUP up to
- * twice the initial window instead of until an initial window was delivered.
+ * Sources: google/bbr, branch v3, net/ipv4/tcp_bbr.c [v3], whose behaviour is the default; draft-ietf-ccwg-bbr-06
+ * [Draft], whose differences are parameters (bbr3_bounds.h) and together the preset bbr3_draft.
+ *
+ * Where [Draft] contradicts itself: gains follow from the state, on each ACK; STARTUP that ends by loss does not set
+ * full_bw_now; an app-limited flight does not lower inflight_hi; in PROBE_RTT half a BDP; limits are in packets; what
+ * undo goes back to is saved once, with the first loss, and not again when recovery begins or more is lost, by when
+ * bounds have fallen.
+ * Not taken over from [Draft]: its order of updates within one ACK; an RTT of a delayed ACK as a new minimum; STARTUP
+ * grows up to twice the initial window whatever the target, not until an initial window was delivered.
+ *
+ * Departures from [v3]: times are microseconds of the ACK clock instead of jiffies; the flow has its own random
+ * generator; a rate of zero is not installed; marks are counted from init on; a window that the host has changed ends
+ * the fast path. When a host knows nothing of what was in flight with a packet, what has left the network since it was
+ * sent stands in for that. Left out: fast_ack_mode, which concerns the receiving end, and PLB, which needs the routing
+ * layer.
  */
 #ifndef CC_BBR3_H
 #define CC_BBR3_H
@@ -85,8 +92,8 @@ CC_STAGE void bbr3_update_round(struct bbr3 *s, const struct cc_view *v, const s
 }
 
 /*
- * What this ACK says before anything is made of it. True: nothing new is to be learnt, since the application holds the flow
- * back and cwnd is where it shall be.
+ * What this ACK says before anything is made of it. True: nothing new is to be learnt, since the application holds
+ * the flow back and cwnd is where it shall be.
  */
 CC_STAGE bool bbr3_begin_ack(struct bbr3 *s, const struct cc_view *v, const struct cc_decision *d)
 {
@@ -166,7 +173,10 @@ CC_INLINE u32 bbr3_bound_pkts(const struct bbr3 *s)
 	return cc_max_u32(cc_min_u32(bound, s->inflight_lo), s->p.min_cwnd_pkts);
 }
 
-/* cwnd follows its target as fast as data is delivered; before the pipe is full it only grows. No other rule for recovery. */
+/*
+ * cwnd follows its target as fast as data is delivered; before the pipe is full it only grows. No other rule for
+ * recovery.
+ */
 CC_STAGE void bbr3_set_cwnd(struct bbr3 *s, const struct cc_view *v, struct cc_decision *d)
 {
 	u32 bw = bbr3_bw(s), target;
@@ -269,7 +279,10 @@ CC_STAGE void bbr3_on_probe_repaired(struct bbr3 *s, const struct cc_view *v, co
 		bbr3_overdone(s, f.inflight_pkts, v, d);
 }
 
-/* The recovery state changes. A timeout: measure growth anew, and take what was in flight before it for what may have been too much. */
+/*
+ * The recovery state changes. A timeout: measure growth anew, and take what was in flight before it for what may have
+ * been too much.
+ */
 CC_STAGE void bbr3_on_ca_state(struct bbr3 *s, const struct cc_view *v, struct cc_decision *d)
 {
 	if (v->ca_state == CC_CA_LOSS) {
@@ -297,8 +310,8 @@ CC_STAGE void bbr3_on_restart(struct bbr3 *s, const struct cc_view *v, struct cc
 }
 
 /*
- * The losses were none: forget what they taught. [Draft] also goes back to what they ended, which for UP is to begin the
- * probe afresh. "Handling a Spurious Loss Recovery"
+ * The losses were none: forget what they taught. [Draft] also goes back to what they ended, which for UP is to begin
+ * the probe afresh. "Handling a Spurious Loss Recovery"
  */
 CC_STAGE void bbr3_on_undo(struct bbr3 *s, const struct cc_view *v, struct cc_decision *d)
 {

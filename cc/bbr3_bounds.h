@@ -3,15 +3,16 @@
  * The model of BBRv3: the parameters, the state of a flow, and the bounds that loss and ECN set on what bandwidth and
  * RTT allow for. The states, and what they make of the model, are in bbr3.h.
  *
- *	bound         says                                     learnt from                             forgotten
- *	max_bw        the most that the path delivered         samples of this and the last cycle      cycle by cycle
- *	inflight_hi   more than this in flight is too much     loss or CE marks while probing          raised by probing
- *	bw_lo         what is to be had for now                loss in a round without probing         when probing begins
- *	inflight_lo   the same in packets                      loss or CE marks, likewise              when probing begins
+ *	bound         says                                  learnt from                          forgotten
+ *	max_bw        the most that the path delivered      samples of this and the last cycle   cycle by cycle
+ *	inflight_hi   more than this in flight is too much  loss or CE marks while probing       raised by probing
+ *	bw_lo         what is to be had for now             a round with loss, not probing       when probing begins
+ *	inflight_lo   the same in packets                   a round with loss or CE marks        when probing begins
  *
- * What "too much" means is asked of a flight: the packets that were in the network together with one packet, when it was
- * sent. It is too much if more than loss_thresh of the flight was lost, or ecn_thresh of it was marked. For each packet that
- * is lost (not for each ACK: with RACK the loss is noticed late) the flight tells at which packet the threshold was crossed.
+ * What "too much" means is asked of a flight: the packets that were in the network together with one packet, when it
+ * was sent. It is too much if more than loss_thresh of the flight was lost, or ecn_thresh of it was marked. For each
+ * packet that is lost (not for each ACK: with RACK the loss is noticed late) the flight tells at which packet the
+ * threshold was crossed.
  *
  * The latest round trip, bw_latest and inflight_latest, is what bw_lo and inflight_lo do not fall below: it is what the
  * path did deliver. A round of loss begins with the first loss, so that it sees all that was lost with it.
@@ -29,8 +30,8 @@
 #include "contract/params.h"
 
 /*
- * What bbr3 and bbr2 are tuned with. The arguments are the defaults in which the two differ. What [Draft] has otherwise is
- * said with each parameter; the preset bbr3_draft sets all of it.
+ * What bbr3 and bbr2 are tuned with. The arguments are the defaults in which the two differ. What [Draft] has
+ * otherwise is said with each parameter; the preset bbr3_draft sets all of it.
  */
 #define bbr3_family_parameters(P, startup_pacing, startup_cwnd, loss_events, down, up_cwnd, tail, ecn_equal, reprobe)  \
 	P(startup_pacing_gain, startup_pacing, 257, 2560, CC_UNIT_GAIN,                                                \
@@ -221,8 +222,8 @@ CC_STAGE void bbr3_update_latest(struct bbr3 *s, const struct cc_view *v)
 }
 
 /*
- * When a round is over, the next one begins with the sample at hand. Not with one from a tail loss probe: should that turn out to
- * have repaired a loss, then what the path delivered before it is still needed.
+ * When a round is over, the next one begins with the sample at hand. Not with one from a tail loss probe: should that
+ * turn out to have repaired a loss, then what the path delivered before it is still needed.
  */
 CC_INLINE void bbr3_advance_latest(struct bbr3 *s, const struct cc_view *v)
 {
@@ -269,8 +270,8 @@ CC_STAGE u32 bbr3_update_ecn_alpha(struct bbr3 *s, const struct cc_view *v)
 /* ---- short-term bounds: bw_lo, inflight_lo ---- */
 
 /*
- * A round with loss or marks: fall towards what the path delivered in it, by 30 % at most. The first time, fall from what is in
- * use. [Draft] "When not Probing for Bandwidth"
+ * A round with loss or marks: fall towards what the path delivered in it, by 30 % at most. The first time, fall from
+ * what is in use. [Draft] "When not Probing for Bandwidth"
  */
 CC_STAGE void bbr3_lower_bounds(struct bbr3 *s, const struct cc_view *v)
 {
@@ -343,8 +344,8 @@ struct bbr3_flight {
 };
 
 /*
- * Of the packet that was sent last among those that this ACK acknowledges. A host that cannot tell what was in flight tells
- * 0: then take what has left the network since.
+ * Of the packet that was sent last among those that this ACK acknowledges. A host that cannot tell what was in flight
+ * tells 0: then take what has left the network since.
  */
 CC_INLINE void bbr3_flight_of_ack(struct bbr3_flight *f, const struct cc_view *v)
 {
@@ -389,7 +390,8 @@ CC_INLINE bool bbr3_is_too_much(const struct bbr3 *s, const struct bbr3_flight *
  *
  *	lost_before + x = loss_thresh * (inflight_before + x)
  *
- * for x, those of the last ones that may be lost. [Draft] "Probing for Bandwidth In ProbeBW"; there x may come out below zero.
+ * for x, those of the last ones that may be lost. [Draft] "Probing for Bandwidth In ProbeBW"; there x may come out
+ * below zero.
  */
 CC_INLINE u32 bbr3_inflight_at_loss(const struct bbr3 *s, const struct bbr3_flight *f, u32 pkts)
 {

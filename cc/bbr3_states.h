@@ -2,9 +2,9 @@
 /*
  * The states of BBRv3, and what leads from one to the next. bbr3.h has their diagram, and what each is for.
  *
- * From top to bottom: what must be in flight, which most conditions ask for; how each state begins; STARTUP and DRAIN;
- * the upper bound and the cycle of PROBE_BW; PROBE_RTT. Each of these is a stage of bbr3_on_ack, so that a variant can put its
- * own in the place of one.
+ * From top to bottom: what must be in flight, which most conditions ask for; how each state begins; STARTUP and
+ * DRAIN; the upper bound and the cycle of PROBE_BW; PROBE_RTT. Each of these is a stage of bbr3_on_ack, so that a
+ * variant can put its own in the place of one.
  *
  * Every change of state goes through bbr3_become, which knows the legal ones.
  *
@@ -40,7 +40,10 @@ CC_INLINE u32 bbr3_burst_pkts(const struct bbr3 *s, const struct cc_view *v, con
 	return bbr_burst_pkts(v, d, more, BBR3_BURST_LEAST_PKTS);
 }
 
-/* Never less than bursts need, nor than min_cwnd; two more to probe with, or a gain of 1.25 on a tiny BDP would be nothing. */
+/*
+ * Never less than bursts need, nor than min_cwnd; two more to probe with, or a gain of 1.25 on a tiny BDP would be
+ * nothing.
+ */
 CC_INLINE u32 bbr3_quantise_pkts(const struct bbr3 *s, u32 pkts, const struct cc_view *v, const struct cc_decision *d)
 {
 	pkts = cc_max_u32(cc_min_u32(pkts, CC_INFINITE), BBR3_BURSTS_IN_FLIGHT * bbr3_burst_pkts(s, v, d));
@@ -132,7 +135,10 @@ CC_INLINE void bbr3_reset_full_bw(struct bbr3 *s, u32 bw)
 	s->full_bw_now = false;
 }
 
-/* A cycle begins with giving back; and with the time of the next probe, at random so that flows do not probe together. */
+/*
+ * A cycle begins with giving back; and with the time of the next probe, at random so that flows do not probe
+ * together.
+ */
 CC_STAGE void bbr3_start_down(struct bbr3 *s, const struct cc_view *v)
 {
 	bbr3_forget_signals(s);
@@ -219,8 +225,8 @@ CC_STAGE void bbr3_end_startup(struct bbr3 *s, const struct cc_view *v, const st
 /* ---- STARTUP and DRAIN ---- */
 
 /*
- * Loss ends STARTUP when a round of recovery is over, so that all that one round lost is known: if it was too much, and not in one
- * lump, which a burst of other traffic can cause. [Draft] "Exiting Startup Based on Packet Loss"
+ * Loss ends STARTUP when a round of recovery is over, so that all that one round lost is known: if it was too much,
+ * and not in one lump, which a burst of other traffic can cause. [Draft] "Exiting Startup Based on Packet Loss"
  */
 CC_STAGE void bbr3_check_startup_loss(struct bbr3 *s, const struct cc_view *v, const struct cc_decision *d)
 {
@@ -239,7 +245,10 @@ CC_STAGE void bbr3_check_startup_loss(struct bbr3 *s, const struct cc_view *v, c
 	s->loss_events = 0;
 }
 
-/* Has bw stopped growing although the sender offered more? In STARTUP and UP. [Draft] "Exiting Startup Based on Bandwidth Plateau" */
+/*
+ * Has bw stopped growing although the sender offered more? In STARTUP and UP. [Draft] "Exiting Startup Based on
+ * Bandwidth Plateau"
+ */
 CC_STAGE void bbr3_check_full_bw(struct bbr3 *s, const struct cc_view *v)
 {
 	if (s->full_bw_now || v->is_app_limited || (s->p.full_bw_per_round && !s->round_start))
@@ -287,8 +296,9 @@ CC_STAGE void bbr3_overdone(struct bbr3 *s, u32 inflight_pkts, const struct cc_v
 }
 
 /*
- * Samples of a probe come in a round later than they were sent, until a round after it. When the last is in, max_bw may forget the
- * cycle before; and if the probe stopped short of a risk that is none as we know now, it is time for a bold one. True: it is.
+ * Samples of a probe come in a round later than they were sent, until a round after it. When the last is in, max_bw
+ * may forget the cycle before; and if the probe stopped short of a risk that is none as we know now, it is time for a
+ * bold one. True: it is.
  */
 CC_INLINE bool bbr3_update_ack_phase(struct bbr3 *s, const struct cc_view *v)
 {
@@ -339,9 +349,9 @@ CC_INLINE u32 bbr3_reprobe_rounds(const struct bbr3 *s)
 }
 
 /*
- * Is it time for the next probe? 2 to 3 s let a Reno flow of 25 Mbit/s and 30 ms come back from a loss; so do as many rounds as
- * packets in its BDP, 62. And at once when marks cease that came without loss: others may have gone. [Draft] "Time Scale for Bandwidth
- * Probing"
+ * Is it time for the next probe? 2 to 3 s let a Reno flow of 25 Mbit/s and 30 ms come back from a loss; so do as many
+ * rounds as packets in its BDP, 62. And at once when marks cease that came without loss: others may have gone.
+ * [Draft] "Time Scale for Bandwidth Probing"
  */
 CC_STAGE bool bbr3_check_probe_time(struct bbr3 *s, const struct cc_view *v, const struct cc_decision *d)
 {
@@ -436,8 +446,8 @@ CC_STAGE void bbr3_run_probe_rtt(struct bbr3 *s, const struct cc_view *v, struct
 }
 
 /*
- * The minimum of 5 s says when to go to PROBE_RTT, that of 10 s is what the model uses: so that half a BDP is a known quantity
- * in PROBE_RTT. An ACK that was held back is no measure.
+ * The minimum of 5 s says when to go to PROBE_RTT, that of 10 s is what the model uses: so that half a BDP is a known
+ * quantity in PROBE_RTT. An ACK that was held back is no measure.
  */
 CC_STAGE void bbr3_update_min_rtt(struct bbr3 *s, const struct cc_view *v, struct cc_decision *d)
 {

@@ -375,6 +375,11 @@ fn the_window_for_bursts_is_a_floor_not_an_addition() {
         f.on(ack.same_round().after(1));
         assert_eq!((f.phase(), f.cwnd()), (Phase::ProbeBwCruise, cwnd), "{mbit} Mbit/s, {rtt_ms} ms");
     }
+    // without the 64 KiB for short RTTs a burst is 12.5 MB/s * 0.99 / 1024 / 1448, 8 packets
+    let mut f = start("bbr3", &[("burst_rtt", "0us")]);
+    let ack = round(1_000_000, ms(1)).delivered(8_632_596, s(1000)).inflight(0).sent_with(1);
+    f.times(4, ack.after(1)).on(ack.same_round().after(1));
+    assert_eq!(f.cwnd(), 24);
 }
 
 #[test]
