@@ -340,3 +340,19 @@ fn congestion_marks_change_neither_rate_nor_window() {
     f.ca_state(CaState::Open);
     assert_eq!(f.on(part(10)).cwnd(), cwnd);
 }
+
+#[test]
+fn a_second_timeout_without_an_ack_in_between_remembers_the_better_window() {
+    let mut f = plain(CRUISE);
+    let before = f.on(part(BDP)).cwnd();
+    f.timeout().timeout();
+    f.times(3, part(1).inflight(3)).ca_state(CaState::Open);
+    assert_near(f.on(part(1)).cwnd(), before, 3);
+}
+
+#[test]
+fn an_app_limited_sample_that_equals_the_maximum_keeps_it() {
+    let mut f = probe_bw(&[]);
+    f.times(8, round(BDP / 2, RTT)).on(round(BDP, RTT).app_limited()).times(9, round(BDP / 2, RTT));
+    assert_near(f.cc.observe().bw_Bps as f64, rate(BDP, 256), 1e3);
+}
