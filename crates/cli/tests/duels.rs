@@ -141,7 +141,7 @@ fn a_parameter_that_was_given_is_used_instead_of_the_one_that_suits() {
 fn what_stands_around_the_tables_stays() {
     let place = Place::new();
     let more = ["--cc", "reno", "--out", "page.md"];
-    short(&place, &more).succeeds();
+    assert_eq!(short(&place, &more).succeeds().stdout, "the tables are in page.md\n");
     let new = place.read("page.md");
     assert!(new.starts_with("# Duels\n") && new.contains("| reno |"), "{new}");
     place.write("page.md", &format!("Before.\n{new}After.\n"));

@@ -83,12 +83,15 @@ pub(crate) fn run(
     let outcomes = run::all(plan.scenarios(), args.jobs, signals, global.quiet)?;
     let record = plan.record(command(args), &outcomes);
     let page = page::generated(&record);
-    match target {
-        Some(target) => target.write(&page)?,
-        None if !global.json => return out.text(&page),
-        None => {}
+    if let Some(target) = target {
+        target.write(&page)?;
     }
-    if global.json { out.json(&record) } else { Ok(()) }
+    match &args.out {
+        _ if global.json => out.json(&record),
+        None => out.text(&page),
+        Some(path) if !global.quiet => out.line(&format!("the tables are in {}", path.display())),
+        Some(_) => Ok(()),
+    }
 }
 
 /// Those that were named, or all.
