@@ -343,9 +343,15 @@ CC_INLINE u32 bbr3_reprobe_rounds(const struct bbr3 *s)
 	u32 pkts = bbr3_part(s->inflight_hi, s->p.ecn_reprobe_gain);
 	u32 n = 0;
 
-	for (u32 bit = 1; bit <= BBR3_PROBE_UP_ROUNDS_MOST; bit++)
-		n += pkts >> bit != 0;
-	return n;
+	/* by halves and without branches: verifiers before 6.8 would go on from each end of each turn */
+	for (u32 bit = 5; bit-- > 0;) {
+		u32 rest = pkts >> (n + (1u << bit));
+		u32 negative = 0u - rest;
+
+		CC_OPAQUE(negative);
+		n += ((rest | negative) >> 31) << bit; /* 1 << bit, unless rest is 0 */
+	}
+	return cc_min_u32(n, BBR3_PROBE_UP_ROUNDS_MOST);
 }
 
 /*
