@@ -11,6 +11,12 @@ pub struct Line {
     /// Before this time the line does nothing but delay; 0 from the first step on.
     plain_until: Nanos,
     last: Nanos,
+    /// What few lines have, out of the way of the others.
+    more: Box<More>,
+}
+
+#[derive(Debug, Clone)]
+struct More {
     /// Later delays, and from when on.
     steps: Vec<(Nanos, Nanos)>,
     next_step: usize,
@@ -23,16 +29,8 @@ pub struct Line {
 impl Line {
     /// A line that takes `delay_ns`.
     pub fn new(delay_ns: Nanos) -> Self {
-        Line {
-            delay_ns,
-            plain_until: Nanos::MAX,
-            last: 0,
-            steps: Vec::new(),
-            next_step: 0,
-            jitter_ns: 0,
-            lump_ns: 0,
-            random: Random::new(0),
-        }
+        let more = More { steps: Vec::new(), next_step: 0, jitter_ns: 0, lump_ns: 0, random: Random::new(0) };
+        Line { delay_ns, plain_until: Nanos::MAX, last: 0, more: Box::new(more) }
     }
 
     /// The same with other delays from given times on, which must grow.
@@ -40,15 +38,19 @@ impl Line {
     pub fn with_delays(mut self, steps: Vec<(Nanos, Nanos)>) -> Self {
         debug_assert!(steps.is_sorted_by(|a, b| a.0 < b.0));
         self.plain_until = self.plain_until.min(steps.first().map_or(Nanos::MAX, |s| s.0));
-        Line { steps, next_step: 0, ..self }
+        self.more.steps = steps;
+        self
     }
 
     /// The same with a random time from 0 to `jitter_ns` on top, uniformly; then, what arrives is held until the next
     /// multiple of `lump_ns` (0: is not held), as by a radio that gets its turn only now and then.
     #[must_use]
-    pub fn with_jitter(self, jitter_ns: Nanos, lump_ns: Nanos, random: Random) -> Self {
-        let plain_until = if jitter_ns > 0 || lump_ns > 0 { 0 } else { self.plain_until };
-        Line { plain_until, jitter_ns, lump_ns, random, ..self }
+    pub fn with_jitter(mut self, jitter_ns: Nanos, lump_ns: Nanos, random: Random) -> Self {
+        if jitter_ns > 0 || lump_ns > 0 {
+            self.plain_until = 0;
+        }
+        (self.more.jitter_ns, self.more.lump_ns, self.more.random) = (jitter_ns, lump_ns, random);
+        self
     }
 
     /// The delay in force at a time that is not before those of other calls.
@@ -70,16 +72,17 @@ impl Line {
     #[cold]
     fn exit_in_order(&mut self, now: Nanos) -> Nanos {
         self.take_steps(now);
-        let at = now + self.delay_ns + self.random.below(self.jitter_ns.saturating_add(1));
-        let at = if self.lump_ns == 0 { at } else { at.next_multiple_of(self.lump_ns) };
+        let More { jitter_ns, lump_ns, random, .. } = &mut *self.more;
+        let at = now + self.delay_ns + random.below(jitter_ns.saturating_add(1));
+        let at = if *lump_ns == 0 { at } else { at.next_multiple_of(*lump_ns) };
         at.max(self.last)
     }
 
     #[cold]
     fn take_steps(&mut self, now: Nanos) {
-        while let Some((_, delay_ns)) = self.steps.get(self.next_step).filter(|s| s.0 <= now) {
+        while let Some((_, delay_ns)) = self.more.steps.get(self.more.next_step).filter(|s| s.0 <= now) {
             self.delay_ns = *delay_ns;
-            self.next_step += 1;
+            self.more.next_step += 1;
             self.plain_until = 0; // what is on the way may be overtaken from now on
         }
     }

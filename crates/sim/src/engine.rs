@@ -1,6 +1,6 @@
 //! The loop over events.
 
-use fairpace_path::{Detour, Link, Nanos, Random, SECOND, Schedule};
+use fairpace_path::{Detour, Link, Nanos, Packet, Random, SECOND, Schedule};
 use fairpace_results::{FlowSeries, Monitor, Run};
 use fairpace_scenario::Scenario;
 use fairpace_tcp::Segment;
@@ -114,32 +114,48 @@ impl Engine {
         self.queue.set(FIRST_LINK, self.links[0].next_event().unwrap_or(NEVER));
     }
 
-    /// Runs a link, or one of the detours that are counted behind the links.
     #[inline]
     fn run_link(&mut self, i: usize, now: Nanos) {
-        let links = self.links.len();
-        while let Some(departed) =
-            if i < links { self.links[i].poll(now) } else { self.detours[i - links].poll(now) }
-        {
-            let flow = &mut self.flows[departed.packet.flow as usize];
+        if i >= self.links.len() {
+            self.run_detour(i - self.links.len(), now);
+            return;
+        }
+        while let Some(departed) = self.links[i].poll(now) {
+            let who = departed.packet.flow as usize;
             if departed.lost {
-                flow.dropped_pkts += 1;
-            } else if i + 1 < links {
+                self.flows[who].dropped_pkts += 1;
+            } else if i + 1 < self.links.len() {
                 if self.links[i + 1].push(now, departed.packet).is_err() {
-                    flow.dropped_pkts += 1;
+                    self.flows[who].dropped_pkts += 1;
                 }
                 self.queue.set(FIRST_LINK + i + 1, self.links[i + 1].next_event().unwrap_or(NEVER));
-            } else if i < links && flow.detour.is_some_and(|d| self.detours[d].keeps(now, departed.packet)) {
-                let detour = flow.detour.unwrap_or(0);
-                self.queue
-                    .set(FIRST_LINK + links + detour, self.detours[detour].next_event().unwrap_or(NEVER));
-            } else {
-                let next = flow.arrive(now, departed.packet.payload);
-                self.queue.set_earlier(self.first_flow + departed.packet.flow as usize, next);
+            } else if self.detours.is_empty() || !self.detours_keep(now, departed.packet) {
+                let next = self.flows[who].arrive(now, departed.packet.payload);
+                self.queue.set_earlier(self.first_flow + who, next);
             }
         }
-        let next = if i < links { self.links[i].next_event() } else { self.detours[i - links].next_event() };
-        self.queue.set(FIRST_LINK + i, next.unwrap_or(NEVER));
+        self.queue.set(FIRST_LINK + i, self.links[i].next_event().unwrap_or(NEVER));
+    }
+
+    #[cold]
+    fn run_detour(&mut self, i: usize, now: Nanos) {
+        while let Some(departed) = self.detours[i].poll(now) {
+            let who = departed.packet.flow as usize;
+            let next = self.flows[who].arrive(now, departed.packet.payload);
+            self.queue.set_earlier(self.first_flow + who, next);
+        }
+        let next = self.detours[i].next_event().unwrap_or(NEVER);
+        self.queue.set(FIRST_LINK + self.links.len() + i, next);
+    }
+
+    /// Does a packet that has left the last link take its flow's detour?
+    #[cold]
+    fn detours_keep(&mut self, now: Nanos, packet: Packet<Segment>) -> bool {
+        let Some(i) = self.flows[packet.flow as usize].detour else { return false };
+        let keeps = self.detours[i].keeps(now, packet);
+        let next = self.detours[i].next_event().unwrap_or(NEVER);
+        self.queue.set(FIRST_LINK + self.links.len() + i, next);
+        keeps
     }
 
     #[cold]

@@ -90,6 +90,8 @@ pub struct Sender<C: Control> {
     ssthresh: u32,
     /// Packets that the application has given, or will: the first that it has not.
     supply: u64,
+    /// The receiver's window; at least 1, and small enough to be added to any packet number.
+    window_pkts: u64,
     window_use: WindowUse,
     last_sent: Nanos,
     syn_sent: Nanos,
@@ -126,6 +128,7 @@ impl<C: Control> Sender<C> {
             cwnd: INITIAL_CWND_PKTS,
             ssthresh: INFINITE,
             supply: 0,
+            window_pkts: config.window_pkts.clamp(1, u64::MAX / 2),
             window_use: WindowUse::default(),
             last_sent: 0,
             syn_sent: 0,
@@ -227,7 +230,7 @@ impl<C: Control> Sender<C> {
     /// Being held by the receiver is not being limited by the application, nor by cwnd.
     #[inline]
     fn send_end(&self) -> u64 {
-        self.supply.min(self.board.una().saturating_add(self.config.window_pkts.max(1)))
+        self.supply.min(self.board.una() + self.window_pkts)
     }
 
     /// Marks what follows as limited by the application when there is room but no data (Linux:

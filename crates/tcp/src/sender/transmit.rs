@@ -85,7 +85,7 @@ impl<C: Control> Sender<C> {
 
     /// Packets that the receiver still has room for.
     fn window_room(&self) -> u32 {
-        let room = self.config.window_pkts.max(1).saturating_sub(u64::from(self.board.packets_out()));
+        let room = self.window_pkts.saturating_sub(u64::from(self.board.packets_out()));
         u32::try_from(room).unwrap_or(u32::MAX)
     }
 
@@ -95,7 +95,7 @@ impl<C: Control> Sender<C> {
             return false;
         }
         let room = self.cwnd_room().min(self.window_room());
-        let most = self.cwnd.min(u32::try_from(self.config.window_pkts).unwrap_or(u32::MAX));
+        let most = self.cwnd.min(u32::try_from(self.window_pkts).unwrap_or(u32::MAX));
         if room >= burst || room >= most / DEFER_CWND_DIVISOR || self.board.packets_out() == 0 {
             return false;
         }
