@@ -230,7 +230,10 @@ void BPF_PROG(set_state, struct sock *sk, u8 new_state)
 	cc_tell_losses(sk, flow, NULL);
 	if (cc_probe_has_repaired(flow, cc_tcp_sock(sk), new_state)) {
 		flow->probe_seq = 0;
-		cc_event(sk, CC_EVENT_PROBE_REPAIRED);
+		cc_look(sk, flow);
+		flow->view.is_app_limited = flow->view.app_limited; /* of now: that of the packet is not known */
+		CC_FN(on_event)(&flow->CC_NAME, CC_EVENT_PROBE_REPAIRED, &flow->view, &flow->decision);
+		cc_act(sk, flow);
 	}
 #endif
 	cc_look(sk, flow);

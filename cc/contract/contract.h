@@ -151,7 +151,8 @@ enum cc_event {
 	/*
 	 * Only for CC_TRACKS_SENDS. LOST: packets were marked lost, before on_ack of the same ACK; losses_pkts says how
 	 * many, the sample_ fields and is_app_limited tell of the sending of the last of them, sample_lost_pkts counts
-	 * them in. PROBE_REPAIRED: one packet was lost at the tail and a probe replaced it, which marks nothing lost.
+	 * them in. PROBE_REPAIRED: one packet was lost at the tail and a probe replaced it, which marks
+	 * nothing lost; is_app_limited is that of its first sending.
 	 */
 	CC_EVENT_LOST = 5,
 	CC_EVENT_PROBE_REPAIRED = 6,

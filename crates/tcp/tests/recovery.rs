@@ -293,6 +293,16 @@ fn a_tail_loss_that_a_probe_repaired_is_told_when_later_data_is_acknowledged() {
     let mut more = Vec::new();
     s.sender.supply(s.now, 2, &mut more);
     s.ack(at + 100, 6, &[]);
-    assert_eq!(s.events().iter().filter(|e| **e == Event::ProbeRepaired).count(), 1);
     assert!(!s.last_ack().is_probe_ack);
+    // the same with a tail that was sent when there was no more to send
+    s.sender.supply(s.now, 2, &mut more);
+    s.ack(at + 200, 7, &[]);
+    assert_eq!(s.timer().1, [7]);
+    let at = s.now / support::MS + 100;
+    s.ack(at, 8, &[]);
+    s.sender.supply(s.now, 1, &mut more);
+    s.ack(at + 100, 9, &[]);
+    let log = s.log.borrow();
+    let told = log.events.iter().filter(|(e, _)| *e == Event::ProbeRepaired);
+    assert_eq!(told.map(|(_, v)| v.is_app_limited).collect::<Vec<_>>(), [false, true]);
 }

@@ -144,9 +144,10 @@ impl<C: Control> Sender<C> {
     }
 
     /// A tail loss probe turned out to have replaced a lost packet.
-    pub(super) fn tell_probe_repaired(&mut self, now: Nanos) {
+    pub(super) fn tell_probe_repaired(&mut self, now: Nanos, is_app_limited: bool) {
         if C::tracks_sends(&self.params) {
-            self.tell(now, Event::ProbeRepaired);
+            let view = View { is_app_limited, ..self.view(now) };
+            self.tell_with(Event::ProbeRepaired, &view);
         }
     }
 

@@ -29,6 +29,8 @@ pub(super) struct Probe {
     pub(super) high_seq: u64,
     /// It was an old packet sent again.
     pub(super) resent: bool,
+    /// That packet was sent for the first time in an app-limited period.
+    pub(super) app_limited: bool,
 }
 
 /// What recovery remembers.
@@ -441,7 +443,7 @@ impl<C: Control> Sender<C> {
             self.set_ca_state(now, CaState::Cwr);
             self.end_cwnd_reduction();
             self.keep_open(now);
-            self.tell_probe_repaired(now);
+            self.tell_probe_repaired(now, probe.app_limited);
         } else {
             news.probe_acked = true; // the original or the probe: later ACKs will tell
         }

@@ -95,6 +95,7 @@ impl<C: Control> Sender<C> {
         if self.recovery.probe.is_none() && self.board.packets_out() > 0 {
             let nxt = self.board.nxt();
             let resent = nxt >= self.send_end();
+            let app_limited = resent && self.board.snapshot(nxt - 1).app_limited;
             if resent {
                 self.resend(now, nxt - 1, 1, wire);
             } else {
@@ -102,7 +103,7 @@ impl<C: Control> Sender<C> {
             }
             if resent || self.board.nxt() > nxt {
                 self.stats.probes += 1;
-                self.recovery.probe = Some(Probe { high_seq: self.board.nxt(), resent });
+                self.recovery.probe = Some(Probe { high_seq: self.board.nxt(), resent, app_limited });
                 self.timer = Timer::Off; // the RTO starts anew
             }
         }
