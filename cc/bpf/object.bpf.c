@@ -274,13 +274,16 @@ static __always_inline void cc_fill_tracked(struct cc_flow *flow, const struct t
 	cc_sends_sample(&flow->sends, v, rs->is_retrans);
 }
 
-/* On every ACK, before Linux looks at tail loss probes and losses. */
+/* On every ACK, before Linux looks at tail loss probes and losses; cong_control forgets it again. */
 SEC("struct_ops")
 void BPF_PROG(in_ack_event, struct sock *sk, u32 flags)
 {
 	const struct tcp_sock *tp = cc_tcp_sock(sk);
-	struct cc_flow *flow = cc_flow(sk);
+	struct cc_flow *flow;
 
+	if (!tp->tlp_high_seq && !(flags & CA_ACK_ECE))
+		return; /* nearly always: finding the flow would cost more than the rest */
+	flow = cc_flow(sk);
 	if (!flow)
 		return;
 	flow->probe_seq = BPF_CORE_READ_BITFIELD(tp, tlp_retrans) ? tp->tlp_high_seq : 0;

@@ -20,6 +20,8 @@ fn cases(seconds: u64) -> Vec<Case> {
         Case::new("small buffer: 500 Mbit/s, 40 ms, 250 kB", 500, 40, 250_000, seconds),
         Case::new("random loss of 1 %: 50 Mbit/s, 30 ms, 1 MB", 50, 30, 1_000_000, seconds)
             .with_loss(10_000_000),
+        Case::new("reordering of 1 % by 12 ms: 50 Mbit/s, 30 ms, 1 MB", 50, 30, 1_000_000, seconds)
+            .with_reordering(10_000_000, 12),
     ]
 }
 

@@ -61,6 +61,15 @@ fn losses_at_a_small_buffer_are_told_and_judged_as_they_were() {
     );
 }
 
+#[test]
+fn packets_that_were_only_late_are_known_as_they_were_too() {
+    let case = Case::new("reordering", 20, 20, 1_000_000, 4).with_reordering(20_000_000, 10);
+    let Some(found) = compare(&case) else { return };
+    assert!(found.events > 0, "late by more than a quarter of the RTT, they count as lost: {found:?}");
+    assert!(found.event_losses.exact() > 0.9, "how many were lost: {}", found.event_losses);
+    assert!(found.sample_inflight.exact() > EXACT, "{}", found.sample_inflight);
+}
+
 /// A flow over loopback in a namespace of its own, prepared first; all that it was told.
 fn records(prepare: impl FnOnce(), work: impl FnOnce(TcpStream, TcpStream)) -> Vec<Record> {
     enter_own_namespace();

@@ -14,9 +14,9 @@ use crate::packet::{self, ETHERNET_HEADER_BYTES};
 use crate::pool::{MTU, Pool};
 use crate::waiter::{self, Waiter};
 use fairpace_path::{
-    Delay, Fifo, FlowMeter, Line, Link, Loss, Nanos, Packet, Policer, Purpose, Random, Schedule,
+    Delay, Detour, Fifo, FlowMeter, Line, Link, Loss, Nanos, Packet, Policer, Purpose, Random, Schedule,
 };
-use fairpace_scenario::Scenario;
+use fairpace_scenario::{Reorder, Scenario};
 use std::io::ErrorKind;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -42,6 +42,7 @@ pub(crate) struct Load {
 #[derive(Debug, Clone, Copy)]
 enum Stage {
     Link(usize),
+    Detour(usize),
     Forward(usize),
     Backward(usize),
 }
@@ -74,6 +75,9 @@ pub(crate) struct Emulator<'a> {
     /// Each flow's part of the RTT that a packet does not spend between its read and its write.
     return_ns: Vec<Nanos>,
     links: Vec<Link<Load>>,
+    /// Behind the links; and each flow's, if it has one.
+    detours: Vec<Detour<Load>>,
+    detour_of_flow: Vec<Option<usize>>,
     meters: Vec<FlowMeter>,
     recorder: Recorder,
     waiter: Waiter,
@@ -101,6 +105,7 @@ impl<'a> Emulator<'a> {
         let fastest_bps = scenario.links.iter().map(fairpace_scenario::Link::fastest_bps).max().unwrap_or(0);
         let recorder = Recorder::new(tolerance)
             .ok_or_else(|| Error::Emulator { what: "its lateness histogram cannot be made".into() })?;
+        let (detours, detour_of_flow) = detours(scenario);
         Ok(Emulator {
             sender: devices.0,
             receiver: devices.1,
@@ -111,6 +116,8 @@ impl<'a> Emulator<'a> {
             backward: rtts.iter().map(|rtt| Delay::new(Line::new(rtt - rtt / 2))).collect(),
             line_of_flow: of_flow.iter().map(|rtt| rtts.partition_point(|r| r < rtt) as u32).collect(),
             return_ns: of_flow.iter().map(|rtt| rtt - rtt / 2).collect(),
+            detours,
+            detour_of_flow,
             links: (0..)
                 .zip(&scenario.links)
                 .map(|(i, _)| link(scenario, i, schedule))
@@ -219,13 +226,15 @@ impl<'a> Emulator<'a> {
         }
     }
 
-    /// The earliest event. Of simultaneous ones the last link's comes first: an element is polled before
+    /// The earliest event. Of simultaneous ones a detour's, then the last link's comes first: an element is polled before
     /// something is pushed into it.
     fn next(&self) -> Option<(Nanos, Stage)> {
         let links = self.links.iter().enumerate().rev().map(|(i, l)| (l.next_event(), Stage::Link(i)));
+        let detours = self.detours.iter().enumerate().map(|(i, d)| (d.next_event(), Stage::Detour(i)));
         let forward = self.forward.iter().enumerate().map(|(i, d)| (d.next_event(), Stage::Forward(i)));
         let backward = self.backward.iter().enumerate().map(|(i, d)| (d.next_event(), Stage::Backward(i)));
-        let due = links.chain(forward).chain(backward).filter_map(|(at, stage)| Some((at?, stage)));
+        let due =
+            detours.chain(links).chain(forward).chain(backward).filter_map(|(at, stage)| Some((at?, stage)));
         due.min_by_key(|(at, _)| *at)
     }
 
@@ -241,6 +250,11 @@ impl<'a> Emulator<'a> {
                 Some(left) => self.enter_link(link + 1, left.at, left.packet)?,
                 None => {}
             },
+            Stage::Detour(way) => {
+                if let Some(left) = self.detours[way].poll(at) {
+                    self.deliver(left.at, left.packet)?;
+                }
+            }
             Stage::Backward(line) => {
                 if let Some(left) = self.backward[line].poll(at) {
                     self.write(self.sender, left.at, left.packet.payload)?;
@@ -252,11 +266,19 @@ impl<'a> Emulator<'a> {
 
     /// Hands a packet to a link, or to the receiver behind the last one.
     fn enter_link(&mut self, link: usize, at: Nanos, packet: Packet<Load>) -> Result<(), Error> {
-        let Some(link) = self.links.get_mut(link) else { return self.deliver(at, packet) };
+        let Some(link) = self.links.get_mut(link) else { return self.leave_links(at, packet) };
         if let Err(dropped) = link.push(at, packet) {
             self.pool.put(dropped.payload.slot);
         }
         Ok(())
+    }
+
+    fn leave_links(&mut self, at: Nanos, packet: Packet<Load>) -> Result<(), Error> {
+        let detour = self.detour_of_flow[packet.flow as usize].filter(|_| packet.payload.data);
+        match detour {
+            Some(way) if self.detours[way].keeps(at, packet) => Ok(()),
+            _ => self.deliver(at, packet),
+        }
     }
 
     fn deliver(&mut self, at: Nanos, packet: Packet<Load>) -> Result<(), Error> {
@@ -278,6 +300,18 @@ impl<'a> Emulator<'a> {
             Err(e) => Err(Error::Emulator { what: format!("writing to a TUN device failed: {e}") }),
         }
     }
+}
+
+/// The detours of all flows that have one, and each flow's: as in the simulator.
+fn detours(scenario: &Scenario) -> (Vec<Detour<Load>>, Vec<Option<usize>>) {
+    let (mut detours, mut of_flow) = (Vec::new(), Vec::new());
+    for (index, flow) in (0..).zip(&scenario.flows) {
+        of_flow.push(flow.reorder.map(|_| detours.len()));
+        detours.extend(flow.reorder.map(|Reorder { ppb, delay }| {
+            Detour::new(ppb, nanos(delay), Random::stream(scenario.seed, Purpose::Reordering, index))
+        }));
+    }
+    (detours, of_flow)
 }
 
 /// The link of this index: the same faults for the same seed as in the simulator, packet by packet.

@@ -35,7 +35,6 @@ fn supported(flow: &Flow) -> Result<(), Error> {
         ("write_rate", matches!(writes, Writes::Paced { .. })),
         ("receive_buffer", flow.receive_buffer_bytes.is_some()),
         ("rtt_at", !flow.rtt_at.is_empty()),
-        ("reorder", flow.reorder.is_some()),
         ("ack_jitter", !flow.ack_jitter.is_zero()),
         ("ack_aggregation", !flow.ack_aggregation.is_zero()),
         ("ack_loss", flow.ack_loss_ppb > 0),

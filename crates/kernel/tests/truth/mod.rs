@@ -9,7 +9,7 @@ mod record;
 use std::time::Duration;
 
 use fairpace_results::Silent;
-use fairpace_scenario::{Flow, Link, Scenario};
+use fairpace_scenario::{Flow, Link, Reorder, Scenario};
 use fairpace_testbed::{Options, measure};
 
 pub(crate) use compare::Comparison;
@@ -24,6 +24,7 @@ pub(crate) struct Case {
     pub(crate) rtt: Duration,
     pub(crate) link: Link,
     pub(crate) duration: Duration,
+    pub(crate) reorder: Option<Reorder>,
 }
 
 impl Case {
@@ -39,12 +40,19 @@ impl Case {
             rtt: Duration::from_millis(rtt_ms),
             link: Link::new("link", rate_mbps * 1_000_000, buffer_bytes),
             duration: Duration::from_secs(seconds),
+            reorder: None,
         }
     }
 
     /// Random loss, billionths.
     pub(crate) fn with_loss(mut self, ppb: u64) -> Case {
         self.link.loss.ppb = ppb;
+        self
+    }
+
+    /// So many billionths of the packets are overtaken by those that follow within `delay_ms`.
+    pub(crate) fn with_reordering(mut self, ppb: u64, delay_ms: u64) -> Case {
+        self.reorder = Some(Reorder { ppb, delay: Duration::from_millis(delay_ms) });
         self
     }
 
@@ -57,7 +65,10 @@ impl Case {
             window: (Duration::ZERO, self.duration),
             interval: Duration::from_millis(100),
             links: vec![self.link.clone()],
-            flows: vec![Flow::new("flow", format!("kernel:{congestion_control}"), self.rtt)],
+            flows: vec![Flow {
+                reorder: self.reorder,
+                ..Flow::new("flow", format!("kernel:{congestion_control}"), self.rtt)
+            }],
             hash: String::new(),
         }
     }
