@@ -18,9 +18,23 @@ use truth::{Case, Comparison, Record, Recorder, run};
 /// Part of the samples whose packets in flight must be exact to the packet. What is not exact is near losses.
 const EXACT: f64 = 0.95;
 
+/// What reads the truth needs the hook that says which ACK it is, and helpers that came with it.
+const FIRST_KERNEL_WITH_TRUTH: (u32, u32) = (6, 10);
+
+/// Major and minor number of a release such as "6.18.0-rc1"; zeros where there are none.
+fn version(release: &str) -> (u32, u32) {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(|n| n.parse().unwrap_or(0));
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
+}
+
 /// `None`, said loudly: not on this machine.
 fn compare(case: &Case) -> Option<Comparison> {
     if !has_kernel() {
+        return None;
+    }
+    let release = fairpace_kernel::Features::probe().release;
+    if version(&release) < FIRST_KERNEL_WITH_TRUTH {
+        skipped("what a packet knew", &format!("its truth cannot be read on {release}, only from 6.10 on"));
         return None;
     }
     if let Err(e) = fairpace_testbed::check_machine(&fairpace_testbed::Options::default()) {
@@ -30,6 +44,12 @@ fn compare(case: &Case) -> Option<Comparison> {
         return None;
     }
     Some(run(case, &suffix()).unwrap_or_else(|e| panic!("{e}")))
+}
+
+#[test]
+fn versions_of_kernels_compare_as_numbers() {
+    assert!(version("6.9.12-amd64") < FIRST_KERNEL_WITH_TRUTH && version("6.1") < FIRST_KERNEL_WITH_TRUTH);
+    assert!(version("6.10.0") >= FIRST_KERNEL_WITH_TRUTH && version("7.0-rc1") >= FIRST_KERNEL_WITH_TRUTH);
 }
 
 #[test]
