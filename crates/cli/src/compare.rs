@@ -99,7 +99,11 @@ fn title(cc: &str, scenario: &Scenario) -> String {
         .links
         .iter()
         .map(|link| {
-            format!("{}, {}", show(link.rate_bps, Dimension::Rate), show(link.buffer_bytes, Dimension::Size))
+            format!(
+                "{}, {}",
+                show(link.rate_bps, Dimension::Rate),
+                show(link.buffer.bytes(), Dimension::Size)
+            )
         })
         .collect();
     format!("{cc}: {rtts} on {}", links.join("; "))

@@ -77,7 +77,8 @@ pub(crate) fn compare(
 fn headline(scenarios: &[Scenario], place: Place) -> String {
     let Some(Scenario { links, window: (from, to), .. }) = scenarios.first() else { return String::new() };
     let links = links.iter().map(|link| {
-        let (rate, buffer) = (show(link.rate_bps, Dimension::Rate), show(link.buffer_bytes, Dimension::Size));
+        let (rate, buffer) =
+            (show(link.rate_bps, Dimension::Rate), show(link.buffer.bytes(), Dimension::Size));
         format!("{rate}, buffer {buffer}")
     });
     let mut parts: Vec<_> = links.collect();

@@ -59,13 +59,14 @@ impl<T> Delay<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Ecn;
 
     #[test]
     fn every_packet_leaves_after_the_delay_in_order() {
         let mut line = Delay::new(Line::new(1000));
         for i in 0..5u32 {
             assert_eq!(
-                line.push(u64::from(i) * 10, Packet { flow: 0, bytes: 1, payload: i }),
+                line.push(u64::from(i) * 10, Packet { flow: 0, bytes: 1, ecn: Ecn::NotCapable, payload: i }),
                 u64::from(i) * 10 + 1000
             );
         }

@@ -266,11 +266,12 @@ impl<T> Fifo<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Ecn;
 
     const SCHEDULE: Schedule = Schedule { window: (0, SECOND), interval: SECOND / 10, end: SECOND };
 
     fn packet(bytes: u32) -> Packet<u32> {
-        Packet { flow: 0, bytes, payload: 0 }
+        Packet { flow: 0, bytes, ecn: Ecn::NotCapable, payload: 0 }
     }
 
     #[test]
@@ -338,7 +339,7 @@ mod tests {
     fn departures_come_in_order_and_only_when_due() {
         let mut link = Fifo::new(8_000_000, u64::MAX, 1, SCHEDULE);
         for i in 0..3 {
-            link.push(0, Packet { flow: 0, bytes: 1000, payload: i }).unwrap();
+            link.push(0, Packet { flow: 0, bytes: 1000, ecn: Ecn::NotCapable, payload: i }).unwrap();
         }
         assert_eq!(link.next_event(), Some(1_000_000));
         assert_eq!(link.poll(999_999), None);

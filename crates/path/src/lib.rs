@@ -48,8 +48,22 @@ pub struct Packet<T> {
     pub flow: u32,
     /// Length that occupies the link and the buffer; below 2^31.
     pub bytes: u32,
+    /// The ECN field of its IP header.
+    pub ecn: Ecn,
     /// The driver's own: a header in the simulator, a buffer handle in the testbed.
     pub payload: T,
+}
+
+/// The ECN field of an IP header, RFC 3168.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Ecn {
+    /// Its ends do not take part: congestion can only drop it.
+    #[default]
+    NotCapable,
+    /// Congestion may mark it.
+    Capable,
+    /// Congestion was experienced.
+    Marked,
 }
 
 /// A packet that has left an element.

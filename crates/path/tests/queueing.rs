@@ -1,6 +1,6 @@
 //! The link against queueing theory, and invariants under arbitrary arrivals.
 
-use fairpace_path::{Fifo, Packet, SECOND, Schedule};
+use fairpace_path::{Ecn, Fifo, Packet, SECOND, Schedule};
 use proptest::prelude::*;
 
 /// Deterministic generator for arrivals (splitmix64, Steele et al. 2014).
@@ -31,7 +31,7 @@ fn m_d_1_mean_wait_matches_pollaczek_khinchine() {
             now += -(1.0 - random.unit()).ln() * 1e6 / rho;
             let at = now as u64;
             while link.poll(at).is_some() {}
-            link.push(at, Packet { flow: 0, bytes: 1000, payload: () }).unwrap();
+            link.push(at, Packet { flow: 0, bytes: 1000, ecn: Ecn::NotCapable, payload: () }).unwrap();
         }
         while link.poll(end).is_some() {}
         link.finish(end);
@@ -50,7 +50,9 @@ fn an_overloaded_link_drops_the_excess_and_stays_full() {
     let mut dropped = 0;
     for at in (0..end).step_by(500_000) {
         while link.poll(at).is_some() {}
-        dropped += u64::from(link.push(at, Packet { flow: 0, bytes: 1000, payload: () }).is_err());
+        dropped += u64::from(
+            link.push(at, Packet { flow: 0, bytes: 1000, ecn: Ecn::NotCapable, payload: () }).is_err(),
+        );
     }
     link.finish(end);
     let s = link.summary("l");
@@ -78,7 +80,7 @@ proptest! {
             left.extend(std::iter::from_fn(|| link.poll(now)).map(|d| (d.at, d.waited_ns, d.packet)));
             sent += 1;
             let free = link.is_empty();
-            match link.push(now, Packet { flow, bytes, payload: seq }) {
+            match link.push(now, Packet { flow, bytes, ecn: Ecn::NotCapable, payload: seq }) {
                 Ok(departs) => {
                     let service = u64::from(bytes) as f64 * 8e9 / rate as f64;
                     prop_assert!(departs as f64 >= now as f64 + service - 1.5);

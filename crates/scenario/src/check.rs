@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::conditions::in_order;
 use crate::keys::{self, Key, Kind, MOST_FLOW_POINTS, MOST_POINTS, Section};
 use crate::quantity::show_time;
-use crate::{Burst, Catalog, Flow, Link, Policer, Reorder, Scenario, Writes};
+use crate::{Burst, Catalog, Flow, Link, Policer, Reorder, Scenario, Window, Writes};
 
 /// What is wrong, and what to write.
 pub(crate) struct Complaint {
@@ -282,7 +282,7 @@ pub(crate) fn values(scenario: &Scenario, catalog: &dyn Catalog) -> Vec<Fault> {
     for (index, link) in scenario.links.iter().enumerate() {
         check(Section::Link, index, "name", characters(&link.name));
         check(Section::Link, index, "rate", link.rate_bps);
-        check(Section::Link, index, "buffer", link.buffer_bytes);
+        check(Section::Link, index, "buffer", link.buffer.bytes());
         link_conditions(link, |key, value| check(Section::Link, index, key, value));
     }
     for (index, flow) in scenario.flows.iter().enumerate() {
@@ -313,7 +313,7 @@ fn link_conditions(link: &Link, mut check: impl FnMut(&'static str, u64)) {
         check("policer_burst", burst_bytes);
     }
     check("loss", link.loss.ppb);
-    if let Some(Burst { pkts, ppb }) = link.loss.burst {
+    if let Some(Burst { pkts, ppb, .. }) = link.loss.burst {
         check("loss_burst", pkts);
         check("loss_in_burst", ppb);
     }
@@ -332,8 +332,11 @@ fn flow_conditions(flow: &Flow, mut check: impl FnMut(&'static str, u64)) {
             check("write_rate", rate_bps);
             check("write_every", ns(every));
         }
+        Writes::Responses { bytes, .. } => check("size", bytes),
     }
-    flow.receive_buffer_bytes.into_iter().for_each(|size| check("receive_buffer", size));
+    if let Window::Fixed(size) = flow.receiving.window {
+        check("receive_buffer", size);
+    }
     flow.rtt_at.iter().for_each(|(_, rtt)| check("rtt_at", ns(*rtt)));
     if let Some(Reorder { ppb, delay }) = flow.reorder {
         check("reorder", ppb);

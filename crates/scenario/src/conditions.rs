@@ -20,6 +20,8 @@ pub struct Burst {
     pub pkts: u64,
     /// Share of packets lost in it, billionths.
     pub ppb: u64,
+    /// Share of packets lost outside of it, billionths (Elliott); less than the mean.
+    pub outside_ppb: u64,
 }
 
 /// What the simulator shows a flow's algorithm of packets that were sent, and of losses.
@@ -109,6 +111,13 @@ pub enum Writes {
         rate_bps: u64,
         /// From chunk to chunk; the first is written at the start.
         every: Duration,
+    },
+    /// It answers requests of `bytes` one after the other: the next comes half a round trip and `think` after the last byte arrived.
+    Responses {
+        /// Length of an answer.
+        bytes: u64,
+        /// From the arrival of an answer to the next request.
+        think: Duration,
     },
 }
 

@@ -10,6 +10,8 @@ pub mod quantity;
 
 mod check;
 mod conditions;
+mod hosts;
+mod links;
 mod print;
 mod problem;
 mod read;
@@ -19,6 +21,8 @@ use std::path::Path;
 use std::time::Duration;
 
 pub use conditions::{Burst, Loss, Policer, Reorder, Steps, Traffic, View, WHOLE_PPB, Writes};
+pub use hosts::{Arrivals, Ecn, Receiving, Sending, Sizes, Window};
+pub use links::{Codel, Delays, FqCodel, Limit, Line, Pie, Queue, Red, RedRules, Trace};
 pub use print::hash_of_all;
 pub use problem::{Invalid, Problem};
 pub use read::parse;
@@ -47,15 +51,25 @@ pub struct Scenario {
     pub hash: String,
 }
 
-/// A link with a FIFO queue in front of it.
+/// A link with a queue in front of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Link {
     /// Name in results.
     pub name: String,
-    /// Bits per second on the wire.
+    /// The nodes that it leads from and to, if the scenario has nodes.
+    pub ends: Option<(String, String)>,
+    /// Bits per second on the wire; with a trace, its mean.
     pub rate_bps: u64,
-    /// Bytes that may wait, headers included.
-    pub buffer_bytes: u64,
+    /// Opportunities in place of the rate.
+    pub trace: Option<Trace>,
+    /// The rate is that of a token bucket which holds so many bytes, behind the queue; `None`: of a wire.
+    pub burst_bytes: Option<u64>,
+    /// What may wait.
+    pub buffer: Limit,
+    /// How it waits.
+    pub queue: Queue,
+    /// What lies behind.
+    pub line: Line,
     /// Later rates, bits per second; 0: nothing passes.
     pub rate_at: Steps<u64>,
     /// What stands before the queue.
@@ -75,6 +89,22 @@ pub struct Flow {
     pub set: Vec<(String, String)>,
     /// Round-trip time of the path without queueing and transmission.
     pub rtt: Duration,
+    /// The links that its data takes, by name and in order; `None`: from node to node if it has `ends`, else all links that no
+    /// flow's `reverse` names, in the order of the file. [`Scenario::routes`] resolves it.
+    pub route: Option<Vec<String>>,
+    /// The links that its ACKs take, by name and in order; none: they meet no queue.
+    pub reverse: Vec<String>,
+    /// The nodes that its data goes from and to, over the links with the least delay in all.
+    pub ends: Option<(String, String)>,
+    /// Propagation from the sender to the first link: part of `rtt`, as are the delays of the links' lines. Half of what is left lies behind
+    /// the last link, half on the way back.
+    pub access_delay: Duration,
+    /// What the sending host does beside the algorithm.
+    pub sending: Sending,
+    /// How the receiving host acknowledges.
+    pub receiving: Receiving,
+    /// It is a workload of many flows.
+    pub arrivals: Option<Arrivals>,
     /// When it starts.
     pub start: Duration,
     /// When it stops, if before the end of the run.
@@ -89,8 +119,6 @@ pub struct Flow {
     pub ack_aggregation: Duration,
     /// Data packets that others overtake.
     pub reorder: Option<Reorder>,
-    /// The receiver's window, bytes; `None`: always large enough.
-    pub receive_buffer_bytes: Option<u64>,
     /// The sending host gets round to an ACK up to so much later, at random and in order.
     pub host_jitter: Duration,
     /// What its application writes, and when.
@@ -105,8 +133,13 @@ impl Link {
     pub fn new(name: impl Into<String>, rate_bps: u64, buffer_bytes: u64) -> Self {
         Self {
             name: name.into(),
+            ends: None,
             rate_bps,
-            buffer_bytes,
+            trace: None,
+            burst_bytes: None,
+            buffer: Limit::Bytes(buffer_bytes),
+            queue: Queue::Fifo,
+            line: Line::default(),
             rate_at: Vec::new(),
             policer: None,
             loss: Loss::default(),
@@ -131,6 +164,13 @@ impl Flow {
             cc: cc.into(),
             set: Vec::new(),
             rtt,
+            route: None,
+            reverse: Vec::new(),
+            ends: None,
+            access_delay: Duration::ZERO,
+            sending: Sending::default(),
+            receiving: Receiving::default(),
+            arrivals: None,
             start: Duration::ZERO,
             stop: None,
             rtt_at: Vec::new(),
@@ -138,7 +178,6 @@ impl Flow {
             ack_jitter: Duration::ZERO,
             ack_aggregation: Duration::ZERO,
             reorder: None,
-            receive_buffer_bytes: None,
             host_jitter: Duration::ZERO,
             traffic: Traffic::default(),
             view: View::default(),

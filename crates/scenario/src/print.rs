@@ -6,7 +6,7 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 
 use crate::quantity::{Dimension, show, show_steps, show_time};
-use crate::{Burst, Flow, Link, Loss, Policer, Reorder, Scenario, Traffic, View, Writes};
+use crate::{Burst, Flow, Link, Loss, Policer, Reorder, Scenario, Traffic, View, Window, Writes};
 
 impl Scenario {
     /// The scenario in its canonical form: every key, groups expanded, in one order and one spelling. Reading
@@ -67,7 +67,7 @@ fn write_link(text: &mut String, link: &Link) {
         "\n[[link]]\nname = {}\nrate = \"{}\"\nbuffer = \"{}\"\n",
         quoted(&link.name),
         show(link.rate_bps, Dimension::Rate),
-        show(link.buffer_bytes, Dimension::Size)
+        show(link.buffer.bytes(), Dimension::Size)
     );
     if !link.rate_at.is_empty() {
         let steps: Vec<_> = link.rate_at.iter().map(|(at, rate)| (ns(*at), *rate)).collect();
@@ -81,7 +81,7 @@ fn write_link(text: &mut String, link: &Link) {
     if ppb > 0 {
         let _ = writeln!(text, "loss = \"{}\"", show(ppb, Dimension::Share));
     }
-    if let Some(Burst { pkts, ppb }) = burst {
+    if let Some(Burst { pkts, ppb, .. }) = burst {
         let within = show(ppb, Dimension::Share);
         let _ = write!(text, "loss_burst = {pkts}\nloss_in_burst = \"{within}\"\n");
     }
@@ -123,12 +123,13 @@ fn write_conditions(text: &mut String, flow: &Flow) {
         Writes::OnOff { on, off } => {
             write!(text, "on = \"{}\"\noff = \"{}\"\n", show_time(on), show_time(off))
         }
+        Writes::Responses { .. } => Ok(()), // below
         Writes::Paced { rate_bps, every } => {
             let rate = show(rate_bps, Dimension::Rate);
             write!(text, "write_rate = \"{rate}\"\nwrite_every = \"{}\"\n", show_time(every))
         }
     };
-    if let Some(bytes) = flow.receive_buffer_bytes {
+    if let Window::Fixed(bytes) = flow.receiving.window {
         let _ = writeln!(text, "receive_buffer = \"{}\"", show(bytes, Dimension::Size));
     }
     if !flow.rtt_at.is_empty() {

@@ -7,7 +7,8 @@ use std::time::Duration;
 use fairpace_scenario::keys::{KEYS, Kind};
 use fairpace_scenario::quantity::{self, Dimension};
 use fairpace_scenario::{
-    Burst, Flow, Link, Loss, Policer, Reorder, Scenario, Set, Steps, Traffic, WHOLE_PPB, Writes, parse,
+    Burst, Flow, Link, Loss, Policer, Receiving, Reorder, Scenario, Set, Steps, Traffic, WHOLE_PPB, Window,
+    Writes, parse,
 };
 use proptest::prelude::*;
 use support::{GOOD, Two};
@@ -46,7 +47,8 @@ fn time(least: u64, most: u64) -> impl Strategy<Value = Duration> {
 }
 
 fn loss() -> impl Strategy<Value = Loss> {
-    let burst = (1u64..1000, 500_000_000..=WHOLE_PPB).prop_map(|(pkts, ppb)| Burst { pkts, ppb });
+    let burst =
+        (1u64..1000, 500_000_000..=WHOLE_PPB).prop_map(|(pkts, ppb)| Burst { pkts, ppb, outside_ppb: 0 });
     (1..200_000_000u64, prop::option::of(burst)).prop_map(|(ppb, burst)| Loss { ppb, burst })
 }
 
@@ -88,9 +90,11 @@ fn conditions() -> impl Strategy<Value = Flow> {
                 reorder,
                 (ack_jitter, ack_aggregation, host_jitter),
                 rtt_at,
-                receive_buffer_bytes,
+                receive_buffer,
                 ack_loss_ppb,
             )| {
+                let window = receive_buffer.map_or(Window::Ample, Window::Fixed);
+                let receiving = Receiving { window, ..Receiving::default() };
                 let plain = Flow::new("", "", Duration::ZERO);
                 Flow {
                     traffic,
@@ -99,7 +103,7 @@ fn conditions() -> impl Strategy<Value = Flow> {
                     ack_aggregation,
                     host_jitter,
                     rtt_at,
-                    receive_buffer_bytes,
+                    receiving,
                     ack_loss_ppb,
                     ..plain
                 }

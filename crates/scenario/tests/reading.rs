@@ -4,7 +4,9 @@ mod support;
 
 use std::time::Duration;
 
-use fairpace_scenario::{Burst, Loss, Policer, Reorder, Scenario, Traffic, WHOLE_PPB, Writes, keys, parse};
+use fairpace_scenario::{
+    Burst, Loss, Policer, Reorder, Scenario, Traffic, WHOLE_PPB, Window, Writes, keys, parse,
+};
 use support::{GOOD, Two, good, read, read_with};
 
 const fn ms(ms: u64) -> Duration {
@@ -19,7 +21,7 @@ fn defaults_fill_what_is_left_out() {
     assert_eq!(scenario.interval, ms(100));
     assert_eq!(scenario.links[0].name, "bottleneck");
     assert_eq!(scenario.links[0].rate_bps, 100_000_000);
-    assert_eq!(scenario.links[0].buffer_bytes, 2_000_000);
+    assert_eq!(scenario.links[0].buffer.bytes(), 2_000_000);
     let names: Vec<_> = scenario.flows.iter().map(|flow| flow.name.as_str()).collect();
     assert_eq!(names, ["10ms", "50ms"]);
     assert_eq!(scenario.flows[1].start, ms(5_000));
@@ -36,7 +38,7 @@ fn a_short_run_is_measured_from_a_third_on() {
 
 #[test]
 fn a_buffer_in_bdp_is_rate_times_the_longest_rtt() {
-    let buffer = |value: &str| read(&GOOD.replace("\"2MB\"", value)).unwrap().links[0].buffer_bytes;
+    let buffer = |value: &str| read(&GOOD.replace("\"2MB\"", value)).unwrap().links[0].buffer.bytes();
     // 100 Mbit/s x 50 ms = 625,000 bytes
     assert_eq!(buffer("\"1bdp\""), 625_000);
     assert_eq!(buffer("\"1.5 bdp\""), 937_500);
@@ -49,7 +51,7 @@ fn units_are_read_as_people_write_them() {
     assert_eq!(rate("1.1gbit"), 1_100_000_000);
     assert_eq!(rate("128kbit"), 128_000);
     assert_eq!(rate("2.5 Gbit/s"), 2_500_000_000);
-    let buffer = |value: &str| read(&GOOD.replace("2MB", value)).unwrap().links[0].buffer_bytes;
+    let buffer = |value: &str| read(&GOOD.replace("2MB", value)).unwrap().links[0].buffer.bytes();
     assert_eq!(buffer("500kB"), 500_000);
     assert_eq!(buffer("64KiB"), 65_536);
     let rtt = |value: &str| read(&GOOD.replace("10ms", value)).unwrap().flows[0].rtt;
@@ -92,7 +94,7 @@ fn faults_and_traffic_are_read_in_their_units() {
         "flow.ack_loss=100ppm",
     ];
     let scenario = read_with(GOOD, &sets).unwrap();
-    let burst = Some(Burst { pkts: 4, ppb: WHOLE_PPB });
+    let burst = Some(Burst { pkts: 4, ppb: WHOLE_PPB, outside_ppb: 0 });
     assert_eq!(scenario.links[0].loss, Loss { ppb: 5_000_000, burst });
     assert_eq!(scenario.flows[0].traffic, Traffic { size_bytes: Some(10_000_000), writes: Writes::Always });
     let writes = Writes::Paced { rate_bps: 5_000_000, every: ms(1_000) };
@@ -124,7 +126,7 @@ fn paths_that_change_are_read_in_steps() {
     assert_eq!(link.policer, Some(Policer { rate_bps: 10_000_000, burst_bytes: 100_000 }));
     assert_eq!(first.rtt_at, [(ms(30_000), ms(40))]);
     assert_eq!(first.reorder, Some(Reorder { ppb: 10_000_000, delay: ms(5) }));
-    assert_eq!(second.receive_buffer_bytes, Some(65_536));
+    assert_eq!(second.receiving.window, Window::Fixed(65_536));
     assert_eq!((second.ack_jitter, second.ack_aggregation), (ms(1), ms(4)));
     assert_eq!(
         (first.host_jitter, second.host_jitter),

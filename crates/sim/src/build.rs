@@ -11,7 +11,7 @@ pub(crate) fn link<T>(scenario: &Scenario, index: u32, schedule: Schedule) -> Re
     let asked = &scenario.links[index as usize];
     let rates: Vec<_> = asked.rate_at.iter().map(|(at, rate)| (nanos(*at), *rate)).collect();
     let fifo =
-        Fifo::new(asked.rate_bps, asked.buffer_bytes, scenario.flows.len(), schedule).with_rates(&rates);
+        Fifo::new(asked.rate_bps, asked.buffer.bytes(), scenario.flows.len(), schedule).with_rates(&rates);
     let random = Random::stream(scenario.seed, Purpose::LinkLoss, index);
     let burst = asked.loss.burst.map(|b| (b.pkts, b.ppb));
     let loss = Loss::new(asked.loss.ppb, burst, random)
@@ -40,6 +40,7 @@ pub(crate) fn source(flow: &Flow, start: Nanos) -> Source {
     let pattern = match flow.traffic.writes {
         Writes::Always => Pattern::Always,
         Writes::OnOff { on, off } => Pattern::OnOff { on: nanos(on), off: nanos(off) },
+        Writes::Responses { .. } => Pattern::Always,
         Writes::Paced { rate_bps, every } => Pattern::Paced { rate_bps, every: nanos(every) },
     };
     Source::new(pattern, flow.traffic.size_bytes, start)

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use fairpace_cc::{Algorithm, Params};
-use fairpace_path::{FlowMeter, Link, Nanos, Offer, Packet, Schedule, Source};
+use fairpace_path::{Ecn, FlowMeter, Link, Nanos, Offer, Packet, Schedule, Source};
 use fairpace_scenario::{self as scenario, Scenario, View};
 use fairpace_tcp::{
     Ack, HEADER_BYTES, MSS_BYTES, Receiver, ReceiverConfig, SYN_BYTES, Segment, Sender, SenderConfig, Wire,
@@ -68,7 +68,11 @@ impl Wire for Uplink<'_> {
     fn send(&mut self, segment: Segment) {
         let bytes = if segment.seq == Segment::SYN { SYN_BYTES } else { MSS_BYTES + HEADER_BYTES };
         *self.entered += 1;
-        if self.link.push(self.now, Packet { flow: self.flow, bytes, payload: segment }).is_err() {
+        if self
+            .link
+            .push(self.now, Packet { flow: self.flow, bytes, ecn: Ecn::NotCapable, payload: segment })
+            .is_err()
+        {
             *self.dropped += 1;
         }
     }
@@ -88,7 +92,10 @@ impl Flow {
         schedule: Schedule,
     ) -> Result<Self, Error> {
         let flow = &scenario.flows[index as usize];
-        let window_pkts = flow.receive_buffer_bytes.map_or(u64::MAX, |n| n / u64::from(MSS_BYTES));
+        let window_pkts = match flow.receiving.window {
+            scenario::Window::Fixed(bytes) => bytes / u64::from(MSS_BYTES),
+            _ => u64::MAX,
+        };
         let config = SenderConfig { random, window_pkts, ..SenderConfig::default() };
         Ok(Flow {
             sender: Sender::new(

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use fairpace_cc::Phase;
 use fairpace_results::Run;
-use fairpace_scenario::{Flow, Link, Policer, Traffic, Writes};
+use fairpace_scenario::{Flow, Link, Policer, Receiving, Traffic, Window, Writes};
 use support::{EFFICIENCY, bdp_bytes, flow, link, ms, run, scenario};
 
 fn secs(n: u64) -> Duration {
@@ -151,7 +151,10 @@ fn a_policers_bucket_is_taken_for_bandwidth() {
 #[test]
 fn a_receive_window_below_the_bdp_ends_startup() {
     for cc in ["bbr1", "bbr3"] {
-        let limited = Flow { receive_buffer_bytes: Some(60_000), ..flow(cc, 40, 0) };
+        let limited = Flow {
+            receiving: Receiving { window: Window::Fixed(60_000), ..Receiving::default() },
+            ..flow(cc, 40, 0)
+        };
         let r = run(&scenario(vec![link(50, 500_000)], vec![limited], 0, 5));
         let f = &r.series.flows[0];
         let end = f.phase.iter().rposition(|p| *p == Phase::Startup as i8).expect("it begins there");

@@ -5,7 +5,7 @@ mod support;
 use std::time::Duration;
 
 use fairpace_results::Run;
-use fairpace_scenario::{Flow, Link, Policer, Reorder, Scenario};
+use fairpace_scenario::{Flow, Link, Policer, Receiving, Reorder, Scenario, Window};
 use support::{EFFICIENCY, flow, link, ms, run, scenario};
 
 fn s(s: u64) -> Duration {
@@ -137,7 +137,10 @@ fn packets_that_come_too_late_are_sent_again_in_vain() {
 #[test]
 fn a_receive_buffer_limits_what_is_outstanding() {
     // 30 packets per RTT of 60 ms, though cwnd would allow 500
-    let f = Flow { receive_buffer_bytes: Some(30 * 1448), ..fixed_cwnd(500, 60) };
+    let f = Flow {
+        receiving: Receiving { window: Window::Fixed(30 * 1448), ..Receiving::default() },
+        ..fixed_cwnd(500, 60)
+    };
     let r = run(&scenario(vec![link(50, 500_000)], vec![f], 10, 40));
     let (f, expected) = (&r.summary.flows[0], 30.0 * 1448.0 * 8.0 / 60e3);
     assert!((f.goodput_mbps / expected - 1.0).abs() < 0.02, "{} Mbit/s, expected {expected}", f.goodput_mbps);
@@ -148,13 +151,19 @@ fn a_receive_buffer_limits_what_is_outstanding() {
 #[test]
 fn a_window_limited_flow_is_not_limited_by_the_application() {
     // so its samples count: BBR believes the window's rate to be the path's
-    let f = Flow { receive_buffer_bytes: Some(30 * 1448), ..flow("bbr1", 60, 0) };
+    let f = Flow {
+        receiving: Receiving { window: Window::Fixed(30 * 1448), ..Receiving::default() },
+        ..flow("bbr1", 60, 0)
+    };
     let r = run(&scenario(vec![link(50, 500_000)], vec![f], 10, 40));
     let bw = f64::from(r.series.flows[0].bw_mbps[300]);
     let expected = 30.0 * 1448.0 * 8.0 / 60e3;
     assert!((bw / expected - 1.0).abs() < 0.15, "{bw} Mbit/s, expected {expected}");
     // and a loss-based one stops growing where it does not use its window: RFC 7661, Linux's tcp_cwnd_validate
-    let f = Flow { receive_buffer_bytes: Some(30 * 1448), ..flow("reno", 60, 0) };
+    let f = Flow {
+        receiving: Receiving { window: Window::Fixed(30 * 1448), ..Receiving::default() },
+        ..flow("reno", 60, 0)
+    };
     let r = run(&scenario(vec![link(50, 500_000)], vec![f], 10, 40));
     let cwnd = r.series.flows[0].cwnd_pkts[390];
     assert!((30.0..=61.0).contains(&cwnd), "{cwnd}");

@@ -5,7 +5,9 @@ mod support;
 use std::time::Duration;
 
 use fairpace_results::{Monitor, Silent};
-use fairpace_scenario::{Burst, Flow, Link, Loss, Policer, Reorder, Scenario, Traffic, View, Writes};
+use fairpace_scenario::{
+    Burst, Flow, Link, Loss, Policer, Receiving, Reorder, Scenario, Traffic, View, Window, Writes,
+};
 use fairpace_sim::Error;
 use proptest::prelude::*;
 use support::{flow, link, ms, run, scenario};
@@ -174,7 +176,10 @@ fn any_conditions() -> impl Strategy<Value = Flow> {
     (acks, traffic, route).prop_map(
         |((jitter, lumps, loss, host), (writes, size, window), (reorder, step))| Flow {
             traffic: Traffic { writes, size_bytes: size.filter(|_| !matches!(writes, Writes::OnOff { .. })) },
-            receive_buffer_bytes: window,
+            receiving: Receiving {
+                window: window.map_or(Window::Ample, Window::Fixed),
+                ..Receiving::default()
+            },
             reorder,
             rtt_at: step.into_iter().map(|(at, rtt)| (ms(at), ms(rtt))).collect(),
             ack_jitter: ms(jitter.unwrap_or(0)),
@@ -197,7 +202,7 @@ fn any_link() -> impl Strategy<Value = Link> {
     (plain, rates, prop::option::weighted(0.3, policer), loss).prop_map(
         |((rate_bps, buffer_bytes), rates, policer, loss)| {
             let rate_at = rates.map(|(one, other)| vec![(ms(2000), one), (ms(4000), other)]);
-            let burst = |pkts| Burst { pkts, ppb: 1_000_000_000 };
+            let burst = |pkts| Burst { pkts, ppb: 1_000_000_000, outside_ppb: 0 };
             let loss = loss.map(|(ppb, pkts)| Loss { ppb, burst: pkts.map(burst) });
             let (rate_at, loss) = (rate_at.unwrap_or_default(), loss.unwrap_or_default());
             Link { rate_at, policer, loss, ..Link::new("link", rate_bps, buffer_bytes) }

@@ -14,7 +14,7 @@ use crate::packet::{self, ETHERNET_HEADER_BYTES};
 use crate::pool::{MTU, Pool};
 use crate::waiter::{self, Waiter};
 use fairpace_path::{
-    Delay, Detour, Fifo, FlowMeter, Line, Link, Loss, Nanos, Packet, Policer, Purpose, Random, Schedule,
+    Delay, Detour, Ecn, Fifo, FlowMeter, Line, Link, Loss, Nanos, Packet, Policer, Purpose, Random, Schedule,
 };
 use fairpace_scenario::{Reorder, Scenario};
 use std::io::ErrorKind;
@@ -212,7 +212,12 @@ impl<'a> Emulator<'a> {
         };
         let slot = self.pool.take()?;
         let load = Load { read: now, slot, length, data: header.payload_bytes > 0 };
-        Some(Packet { flow, bytes: u32::from(length) + ETHERNET_HEADER_BYTES, payload: load })
+        Some(Packet {
+            flow,
+            bytes: u32::from(length) + ETHERNET_HEADER_BYTES,
+            ecn: Ecn::NotCapable,
+            payload: load,
+        })
     }
 
     /// Does everything that is due by `now`, in order, and says when something is due next.
@@ -319,7 +324,7 @@ fn link(scenario: &Scenario, index: u32, schedule: Schedule) -> Result<Link<Load
     let asked = &scenario.links[index as usize];
     let rates: Vec<_> = asked.rate_at.iter().map(|(at, rate)| (nanos(*at), *rate)).collect();
     let fifo =
-        Fifo::new(asked.rate_bps, asked.buffer_bytes, scenario.flows.len(), schedule).with_rates(&rates);
+        Fifo::new(asked.rate_bps, asked.buffer.bytes(), scenario.flows.len(), schedule).with_rates(&rates);
     let random = Random::stream(scenario.seed, Purpose::LinkLoss, index);
     let burst = asked.loss.burst.map(|b| (b.pkts, b.ppb));
     let loss = Loss::new(asked.loss.ppb, burst, random)
@@ -349,7 +354,7 @@ fn read(device: &Device, pool: &mut Pool) -> Result<Option<u16>, Error> {
 pub(crate) fn pool_packets(scenario: &Scenario) -> Result<u32, Error> {
     let rate_bps = scenario.links.iter().map(fairpace_scenario::Link::fastest_bps).max().unwrap_or(0);
     let longest_ns = scenario.flows.iter().map(|f| f.rtt.as_nanos()).max().unwrap_or(0);
-    let queues: u128 = scenario.links.iter().map(|l| u128::from(l.buffer_bytes)).sum();
+    let queues: u128 = scenario.links.iter().map(|l| u128::from(l.buffer.bytes())).sum();
     let bytes = 2 * (2 * queues + 4 * u128::from(rate_bps) / 8 * longest_ns / 1_000_000_000);
     let packets = bytes / MTU as u128 + u128::from(SPARE_PACKETS);
     let needed = packets * MTU as u128;

@@ -2,7 +2,7 @@
 
 use crate::flows::MAX_FLOWS;
 use crate::{Error, MAX_RATE_BPS, emulator, namespace};
-use fairpace_scenario::{Flow, Scenario, Traffic, Writes};
+use fairpace_scenario::{Flow, Receiving, Scenario, Traffic, Writes};
 use std::fs::File;
 use std::path::Path;
 
@@ -33,7 +33,7 @@ fn supported(flow: &Flow) -> Result<(), Error> {
         ("size", size_bytes.is_some()),
         ("on", matches!(writes, Writes::OnOff { .. })),
         ("write_rate", matches!(writes, Writes::Paced { .. })),
-        ("receive_buffer", flow.receive_buffer_bytes.is_some()),
+        ("receive_buffer", flow.receiving != Receiving::default()),
         ("rtt_at", !flow.rtt_at.is_empty()),
         ("ack_jitter", !flow.ack_jitter.is_zero()),
         ("ack_aggregation", !flow.ack_aggregation.is_zero()),

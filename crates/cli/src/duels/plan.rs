@@ -104,7 +104,7 @@ impl<'a> Plan<'a> {
         let path = &scenarios[0];
         let buffer = |(index, name): (usize, &String)| {
             let first = pairs.iter().find(|pair| pair.buffer == index).map_or(0, |pair| pair.first_run);
-            Buffer { name: name.clone(), bytes: scenarios[first].links[0].buffer_bytes }
+            Buffer { name: name.clone(), bytes: scenarios[first].links[0].buffer.bytes() }
         };
         let fighter = |(index, name): (usize, &String)| {
             let with_itself = pairs.iter().find(|pair| pair.row == index && pair.column == index);

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use crate::Flow;
 use crate::check::Complaint;
 use crate::conditions::{Burst, Loss, Policer, Reorder, Traffic, WHOLE_PPB, Writes};
 use crate::quantity::Dimension;
+use crate::{Flow, Receiving, Window};
 
 use super::{Part, Reader, path};
 
@@ -20,7 +20,7 @@ impl Reader<'_> {
         if pkts.is_none() && within.is_some() {
             self.needs(part, "loss_in_burst", "loss_burst", "loss_burst = 5");
         }
-        Loss { ppb, burst: pkts.map(|pkts| Burst { pkts, ppb: within.unwrap_or(WHOLE_PPB) }) }
+        Loss { ppb, burst: pkts.map(|pkts| Burst { pkts, ppb: within.unwrap_or(WHOLE_PPB), outside_ppb: 0 }) }
     }
 
     pub(super) fn policer(&mut self, part: &Part<'_, '_>) -> Option<Policer> {
@@ -46,7 +46,12 @@ impl Reader<'_> {
         let rtt_at = self.steps(part, "rtt_at", Dimension::Time);
         Flow {
             traffic: self.traffic(part),
-            receive_buffer_bytes: self.quantity(part, "receive_buffer", Dimension::Size),
+            receiving: Receiving {
+                window: self
+                    .quantity(part, "receive_buffer", Dimension::Size)
+                    .map_or(Window::Ample, Window::Fixed),
+                ..Receiving::default()
+            },
             rtt_at: rtt_at.into_iter().map(|(at, rtt)| (at, Duration::from_nanos(rtt))).collect(),
             reorder: self.reorder(part),
             ack_loss_ppb: self.quantity(part, "ack_loss", Dimension::Share).unwrap_or(0),
