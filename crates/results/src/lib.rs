@@ -3,11 +3,15 @@
 //! [`Summary`] is the stable, versioned record that `--json` prints and `summary.json` holds. [`Series`] is
 //! what the report draws. Metrics that need a definition (share, Jain's index) are computed here, once.
 //! Files: [`Summary::stable_json`] is `summary.json`, [`Run::series_csv`] is `series.csv`.
+//! [`tap`] is how somebody looks on while a simulation runs.
 //! This crate draws nothing, measures nothing and touches no disk.
+
+#![allow(non_snake_case)] // bytes per second are _Bps, as in the contract
 
 mod json;
 mod metrics;
 mod table;
+pub mod tap;
 
 pub use json::{DIGITS, round, to_json};
 pub use metrics::{jain, shares};
