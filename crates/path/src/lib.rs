@@ -21,6 +21,7 @@ mod policer;
 mod random;
 mod schedule;
 mod source;
+mod transmitter;
 
 pub use delay::Delay;
 pub use detour::Detour;
@@ -34,6 +35,7 @@ pub use policer::Policer;
 pub use random::{Purpose, Random};
 pub use schedule::Schedule;
 pub use source::{Offer, Pattern, Source};
+pub use transmitter::{OPPORTUNITY_BYTES, Transmitter};
 
 /// Time in nanoseconds since the start of the run.
 pub type Nanos = u64;

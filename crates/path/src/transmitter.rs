@@ -1,0 +1,431 @@
+//! When so many bytes are out: a wire whose rate may change, a token bucket, or recorded opportunities.
+
+use std::sync::Arc;
+
+use crate::{Nanos, SECOND};
+
+/// What an opportunity of a [`Transmitter::trace`] carries: one full packet with its Ethernet header. Mahimahi counts 1504 for
+/// the same packet: its IP length and four bytes of the TUN device.
+pub const OPPORTUNITY_BYTES: u32 = 1514;
+
+/// Sends one packet after the other and says when each is out, as soon as it is known that it comes next.
+///
+/// It has no queue and forgets what it has sent: whoever drives it decides which packet is next.
+#[derive(Debug, Clone)]
+pub struct Transmitter {
+    kind: Kind,
+}
+
+#[derive(Debug, Clone)]
+enum Kind {
+    Wire(Wire),
+    Bucket(Bucket),
+    Trace(Trace),
+}
+
+impl Transmitter {
+    /// A wire of `rate_bps` bits per second; 0 is taken as 1. The fraction of a nanosecond is carried from packet to
+    /// packet, so a busy wire has exactly its rate; a departure time is the exact one rounded down.
+    pub fn wire(rate_bps: u64) -> Self {
+        Transmitter { kind: Kind::Wire(Wire::new(rate_bps.max(1))) }
+    }
+
+    /// A wire with other rates, in bits per second, from given times on; 0 is an outage. Times must grow, and be later than 0. A
+    /// packet that a step meets in transmission goes on at the new rate; at 0 it waits on the wire for the next step.
+    pub fn wire_with_rates(rate_bps: u64, steps: &[(Nanos, u64)]) -> Self {
+        Transmitter { kind: Kind::Wire(Wire::new(rate_bps.max(1)).with_rates(steps)) }
+    }
+
+    /// A token bucket that fills at `rate_bps` up to `burst_bytes` and begins full: what finds enough tokens leaves at once and
+    /// whole, the rest waits for them (Linux: sch_tbf without a peak rate). A packet larger than the bucket waits until it is full.
+    pub fn bucket(rate_bps: u64, burst_bytes: u64) -> Self {
+        let (rate_bps, burst_bytes) = (rate_bps.max(1), burst_bytes.max(1));
+        Transmitter { kind: Kind::Bucket(Bucket { rate_bps, burst_bytes, full: 0, fraction: 0, last: 0 }) }
+    }
+
+    /// Opportunities at these milliseconds, each for [`OPPORTUNITY_BYTES`], and again after the last of them (Mahimahi's link
+    /// shells). What an opportunity leaves over is for the next packet, if that is there already; else it is gone.
+    pub fn trace(opportunities_ms: Arc<[u32]>) -> Self {
+        let last_ms = opportunities_ms.last().copied().unwrap_or(0).max(1);
+        let trace = Trace {
+            period: Nanos::from(last_ms) * MS,
+            at_ms: opportunities_ms,
+            begun: false,
+            cycle: 0,
+            next: 0,
+            left: 0,
+            last: 0,
+        };
+        Transmitter { kind: Kind::Trace(trace) }
+    }
+
+    /// When a packet of so many bytes would begin to leave, if it came next now.
+    #[inline]
+    pub fn starts(&self, now: Nanos, bytes: u32) -> Nanos {
+        match &self.kind {
+            Kind::Wire(wire) => wire.free.max(now),
+            Kind::Bucket(bucket) => bucket.starts(now, bytes),
+            Kind::Trace(trace) => trace.starts(now),
+        }
+    }
+
+    /// Sends a packet of so many bytes, not before `now`, and says when its last bit is out; `Nanos::MAX`: never.
+    /// Times must not go back.
+    #[inline]
+    pub fn send(&mut self, now: Nanos, bytes: u32) -> Nanos {
+        match &mut self.kind {
+            Kind::Wire(wire) => wire.send(now, bytes),
+            Kind::Bucket(bucket) => bucket.send(now, bytes),
+            Kind::Trace(trace) => trace.send(now, bytes),
+        }
+    }
+
+    /// Its rate at the start, bits per second; of a trace, the mean.
+    pub fn rate_bps(&self) -> u64 {
+        match &self.kind {
+            Kind::Wire(wire) => wire.steps.first().map_or(0, |s| s.1),
+            Kind::Bucket(bucket) => bucket.rate_bps,
+            Kind::Trace(trace) => {
+                (trace.capacity_bits(0, trace.period) * SECOND as f64 / trace.period as f64) as u64
+            }
+        }
+    }
+
+    /// Bits that it could send from one time to another, with tokens at hand left out.
+    pub fn capacity_bits(&self, from: Nanos, to: Nanos) -> f64 {
+        match &self.kind {
+            Kind::Wire(wire) => wire.capacity_bits(from, to),
+            Kind::Bucket(bucket) => bucket.rate_bps as f64 * to.saturating_sub(from) as f64 / SECOND as f64,
+            Kind::Trace(trace) => trace.capacity_bits(from, to),
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Wire {
+    /// Rate in force at `free`, unless a step is due there.
+    rate_bps: u64,
+    /// All steps: from when on, which rate. The first is at 0.
+    steps: Vec<(Nanos, u64)>,
+    /// The first step after `rate_bps`, and when: `Nanos::MAX` if there is none.
+    next_step: usize,
+    next_step_at: Nanos,
+    /// The wire is free from `free + fraction / rate_bps` on.
+    free: Nanos,
+    fraction: u64,
+    /// Length of the last packet and its transmission time, since most packets are as long as the one before.
+    last_bytes: u32,
+    last_service: (Nanos, u64),
+}
+
+impl Wire {
+    fn new(rate_bps: u64) -> Self {
+        Wire {
+            rate_bps,
+            steps: vec![(0, rate_bps)],
+            next_step: 1,
+            next_step_at: Nanos::MAX,
+            free: 0,
+            fraction: 0,
+            last_bytes: 0,
+            last_service: (0, 0),
+        }
+    }
+
+    fn with_rates(mut self, steps: &[(Nanos, u64)]) -> Self {
+        debug_assert!(steps.is_sorted_by(|a, b| a.0 < b.0) && steps.first().is_none_or(|s| s.0 > 0));
+        self.steps.extend_from_slice(steps);
+        self.next_step_at = self.steps.get(1).map_or(Nanos::MAX, |s| s.0);
+        self
+    }
+
+    #[inline]
+    fn send(&mut self, now: Nanos, bytes: u32) -> Nanos {
+        if now > self.free {
+            (self.free, self.fraction) = (now, 0);
+        }
+        if bytes != self.last_bytes {
+            self.note_service(bytes);
+        }
+        let (whole, fraction) = self.last_service;
+        // both fractions together may make one nanosecond more
+        if self.free.saturating_add(whole).saturating_add(1) >= self.next_step_at {
+            self.send_across_steps(bytes);
+            return self.free;
+        }
+        self.free += whole;
+        self.fraction += fraction;
+        if self.fraction >= self.rate_bps {
+            self.fraction -= self.rate_bps;
+            self.free += 1;
+        }
+        self.free
+    }
+
+    fn note_service(&mut self, bytes: u32) {
+        let bits_ns = u64::from(bytes) * 8 * SECOND;
+        self.last_bytes = bytes;
+        self.last_service = match self.rate_bps {
+            0 => (Nanos::MAX, 0), // not before the next step
+            rate => (bits_ns / rate, bits_ns % rate),
+        };
+    }
+
+    /// The same when a step of the rate has come or may come before the last bit is out.
+    #[cold]
+    fn send_across_steps(&mut self, bytes: u32) {
+        // what is to be sent and what can be, in bits x ns per s: whole numbers for any rate and fraction
+        let mut work = u128::from(bytes) * 8 * u128::from(SECOND);
+        loop {
+            let (rate, until) = (u128::from(self.rate_bps), self.next_step_at);
+            let is_last = until == Nanos::MAX;
+            if is_last && rate == 0 {
+                (self.free, self.fraction) = (Nanos::MAX, 0);
+                return;
+            }
+            let fraction = u128::from(self.fraction);
+            // an idle wire may be beyond the step already; then there is no fraction
+            let possible = rate * u128::from(until.saturating_sub(self.free)) - fraction;
+            if is_last || work <= possible {
+                self.free = self.free.saturating_add(((work + fraction) / rate) as u64);
+                self.fraction = ((work + fraction) % rate) as u64;
+                return;
+            }
+            work -= possible;
+            (self.free, self.fraction) = (self.free.max(until), 0);
+            self.take_step();
+        }
+    }
+
+    /// Goes on to the next rate.
+    fn take_step(&mut self) {
+        self.rate_bps = self.steps[self.next_step].1;
+        self.next_step += 1;
+        self.next_step_at = self.steps.get(self.next_step).map_or(Nanos::MAX, |s| s.0);
+        self.last_bytes = 0; // its transmission time was at the old rate
+    }
+
+    fn capacity_bits(&self, from: Nanos, to: Nanos) -> f64 {
+        let ends = self.steps.iter().skip(1).map(|s| s.0).chain([Nanos::MAX]);
+        let part = |((begins, rate), ends): (&(Nanos, u64), Nanos)| {
+            let ns = ends.min(to).saturating_sub(from.max(*begins));
+            *rate as f64 * ns as f64 / SECOND as f64
+        };
+        self.steps.iter().zip(ends).map(part).sum()
+    }
+}
+
+/// The bucket is full again at `full + fraction / rate_bps`; before, what is missing is the rate times what is left until then.
+#[derive(Debug, Clone)]
+struct Bucket {
+    rate_bps: u64,
+    burst_bytes: u64,
+    full: Nanos,
+    fraction: u64,
+    /// When the last packet left.
+    last: Nanos,
+}
+
+impl Bucket {
+    fn starts(&self, now: Nanos, bytes: u32) -> Nanos {
+        // may be missing when the packet leaves, as a time: rounded down, so that it never leaves early
+        let missing = u128::from(self.burst_bytes.saturating_sub(u64::from(bytes))) * 8 * u128::from(SECOND);
+        let missing = (missing / u128::from(self.rate_bps)) as u64;
+        let full = self.full + Nanos::from(self.fraction > 0);
+        full.saturating_sub(missing).max(self.last).max(now)
+    }
+
+    fn send(&mut self, now: Nanos, bytes: u32) -> Nanos {
+        let at = self.starts(now, bytes);
+        if at > self.full {
+            (self.full, self.fraction) = (at, 0);
+        }
+        let bits_ns = u128::from(bytes) * 8 * u128::from(SECOND) + u128::from(self.fraction);
+        self.full = self.full.saturating_add((bits_ns / u128::from(self.rate_bps)) as u64);
+        self.fraction = (bits_ns % u128::from(self.rate_bps)) as u64;
+        self.last = at;
+        at
+    }
+}
+
+const MS: Nanos = 1_000_000;
+
+#[derive(Debug, Clone)]
+struct Trace {
+    at_ms: Arc<[u32]>,
+    period: Nanos,
+    /// An opportunity has been used.
+    begun: bool,
+    /// The last one used: `at_ms[next]` of so many periods on.
+    cycle: u64,
+    next: usize,
+    /// Bytes left of it.
+    left: u32,
+    /// When the last packet left.
+    last: Nanos,
+}
+
+impl Trace {
+    fn time(&self, cycle: u64, index: usize) -> Nanos {
+        cycle.saturating_mul(self.period).saturating_add(Nanos::from(self.at_ms[index]) * MS)
+    }
+
+    /// The first opportunity that is not before `now` and not before the one in use: cycle, index, bytes left of it.
+    fn seek(&self, now: Nanos) -> Option<(u64, usize, u32)> {
+        if self.at_ms.is_empty() {
+            return None;
+        }
+        let now = now.max(self.last);
+        if self.left > 0 && self.time(self.cycle, self.next) >= now {
+            return Some((self.cycle, self.next, self.left));
+        }
+        // the next one in order, unless time has passed it
+        let (cycle, index) = if self.begun { self.after(self.cycle, self.next) } else { (0, 0) };
+        if self.time(cycle, index) >= now {
+            return Some((cycle, index, OPPORTUNITY_BYTES));
+        }
+        // a time that ends a period may belong to it or to the next one: look in both
+        let cycle = now.div_ceil(self.period).saturating_sub(1);
+        let found = (cycle..).find_map(|cycle| {
+            let index = self.at_ms.partition_point(|ms| cycle * self.period + Nanos::from(*ms) * MS < now);
+            (index < self.at_ms.len()).then_some((cycle, index))
+        });
+        found.map(|(cycle, index)| (cycle, index, OPPORTUNITY_BYTES))
+    }
+
+    fn after(&self, cycle: u64, index: usize) -> (u64, usize) {
+        if index + 1 < self.at_ms.len() { (cycle, index + 1) } else { (cycle + 1, 0) }
+    }
+
+    fn starts(&self, now: Nanos) -> Nanos {
+        self.seek(now).map_or(Nanos::MAX, |(cycle, index, _)| self.time(cycle, index))
+    }
+
+    fn send(&mut self, now: Nanos, bytes: u32) -> Nanos {
+        let Some((mut cycle, mut index, mut left)) = self.seek(now) else { return Nanos::MAX };
+        let mut need = bytes;
+        while need > left {
+            need -= left;
+            (cycle, index) = self.after(cycle, index);
+            left = OPPORTUNITY_BYTES;
+        }
+        (self.cycle, self.next, self.left) = (cycle, index, left - need);
+        (self.begun, self.last) = (true, self.time(cycle, index));
+        self.last
+    }
+
+    fn capacity_bits(&self, from: Nanos, to: Nanos) -> f64 {
+        // opportunities before a time; the last of a period lies at its very end
+        let before = |t: Nanos| {
+            let cycles = t.saturating_sub(1) / self.period;
+            let rest = self.at_ms.partition_point(|ms| Nanos::from(*ms) * MS < t - cycles * self.period);
+            (cycles as f64).mul_add(self.at_ms.len() as f64, rest as f64)
+        };
+        (before(to) - before(from)) * f64::from(OPPORTUNITY_BYTES) * 8.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_full_bucket_lets_a_burst_out_at_once_then_keeps_its_rate() {
+        // 8 Mbit/s: a thousand bytes take a millisecond to come in
+        let mut t = Transmitter::bucket(8_000_000, 3_000);
+        let out: Vec<Nanos> = (0..5).map(|_| t.send(10, 1000)).collect();
+        assert_eq!(out, [10, 10, 10, 1_000_010, 2_000_010]);
+        // half a packet's tokens at hand after half a millisecond more
+        assert_eq!(t.starts(2_500_010, 1000), 3_000_010);
+        // idle for long: full again, and no more than full
+        let out: Vec<Nanos> = (0..4).map(|_| t.send(SECOND, 1000)).collect();
+        assert_eq!(out, [SECOND, SECOND, SECOND, SECOND + 1_000_000]);
+    }
+
+    #[test]
+    fn a_small_packet_does_not_overtake_one_that_waits_for_tokens() {
+        let mut t = Transmitter::bucket(8_000_000, 1_000);
+        assert_eq!(t.send(0, 900), 0);
+        assert_eq!(t.send(0, 1000), 900_000);
+        assert_eq!(t.send(0, 50), 950_000);
+    }
+
+    #[test]
+    fn opportunities_come_again_after_the_last() {
+        let mut t = Transmitter::trace(vec![1, 1, 5].into());
+        let out: Vec<Nanos> = (0..7).map(|_| t.send(0, OPPORTUNITY_BYTES) / MS).collect();
+        assert_eq!(out, [1, 1, 5, 6, 6, 10, 11]);
+        assert_eq!(t.capacity_bits(0, 10 * MS), 5.0 * 1514.0 * 8.0);
+        assert_eq!(t.rate_bps(), (2.0 * 1514.0 * 8.0 / 0.005) as u64);
+    }
+
+    #[test]
+    fn what_an_opportunity_leaves_over_is_for_who_is_there() {
+        let mut t = Transmitter::trace(vec![10].into());
+        // three halves: the second shares the first opportunity, the third has to wait
+        assert_eq!([757, 757, 757].map(|bytes| t.send(0, bytes)), [10 * MS, 10 * MS, 20 * MS]);
+        // a long one takes what is left, and more
+        assert_eq!(t.send(0, 1514), 30 * MS);
+        // nobody was there: opportunities pass, and what was left of the last one too
+        assert_eq!(t.send(55 * MS, 100), 60 * MS);
+        assert_eq!(t.send(60 * MS, 100), 60 * MS, "still the same millisecond");
+        assert_eq!(t.send(61 * MS, 100), 70 * MS);
+    }
+
+    #[test]
+    fn an_opportunity_at_the_very_time_is_taken() {
+        let mut t = Transmitter::trace(vec![0, 4].into());
+        assert_eq!([t.send(0, 1514), t.send(0, 1514), t.send(0, 1514)], [0, 4 * MS, 4 * MS]);
+        assert_eq!(t.starts(8 * MS, 1514), 8 * MS);
+    }
+
+    proptest! {
+        /// Departures keep their order and never exceed what the bucket allows over any interval.
+        #[test]
+        fn a_bucket_never_exceeds_burst_and_rate(
+            rate in 1_000u64..10_000_000_000,
+            burst in 1514u64..1_000_000,
+            packets in prop::collection::vec((0u64..3_000_000, 40u32..1514), 1..80),
+        ) {
+            let (mut t, mut now, mut out) = (Transmitter::bucket(rate, burst), 0, Vec::new());
+            for (gap, bytes) in packets {
+                now += gap;
+                let expected = t.starts(now, bytes);
+                let at = t.send(now, bytes);
+                prop_assert_eq!(at, expected);
+                prop_assert!(at >= now && out.last().is_none_or(|(last, _)| *last <= at));
+                out.push((at, u64::from(bytes)));
+            }
+            for i in 0..out.len() {
+                let mut sum = 0;
+                for (at, bytes) in &out[i..] {
+                    sum += bytes;
+                    let allowed = burst as f64 + rate as f64 * (at - out[i].0) as f64 / 8e9;
+                    prop_assert!(sum as f64 <= allowed + 1e-3, "{} of {}", sum, allowed);
+                }
+            }
+        }
+
+        /// A trace that is always busy delivers exactly what its opportunities hold; whoever comes late finds the next one.
+        #[test]
+        fn a_trace_delivers_what_it_says(
+            gaps in prop::collection::vec(0u32..20, 1..40),
+            packets in prop::collection::vec((0u64..30_000_000, 40u32..4000), 1..60),
+        ) {
+            let mut sum = 1;
+            let at_ms: Vec<u32> = gaps.iter().map(|gap| { sum += gap; sum }).collect();
+            let mut t = Transmitter::trace(at_ms.clone().into());
+            let (mut now, mut last) = (0, 0);
+            for (gap, bytes) in packets {
+                now += gap;
+                let starts = t.starts(now, bytes);
+                let at = t.send(now, bytes);
+                prop_assert!(starts >= now && at >= starts && at >= last);
+                let ms = (at / MS) as u32 % at_ms.last().unwrap();
+                prop_assert!(at % MS == 0 && at_ms.iter().any(|x| x % at_ms.last().unwrap() == ms));
+                last = at;
+            }
+        }
+    }
+}
