@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::{Departed, Line, Nanos, Packet};
+use crate::{Departed, Fate, Line, Nanos, Packet};
 
 /// Holds every packet as long as its [`Line`] says, in order.
 #[derive(Debug, Clone)]
@@ -42,7 +42,7 @@ impl<T> Delay<T> {
             return None;
         }
         let Held { entered, leaves, packet } = self.held.pop_front()?;
-        Some(Departed { at: leaves, waited_ns: leaves - entered, lost: false, packet })
+        Some(Departed { at: leaves, waited_ns: leaves - entered, fate: Fate::Delivered, packet })
     }
 
     /// Packets on the line.

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use fairpace_results::LinkSummary;
 
-use crate::{Departed, LinkMeter, Nanos, Packet, SECOND, Schedule};
+use crate::{Departed, Fate, LinkMeter, Nanos, Packet, SECOND, Schedule};
 
 /// A packet in the queue or on the wire. Its times are known on arrival: nothing can overtake it.
 #[derive(Debug, Clone)]
@@ -129,7 +129,7 @@ impl<T> Fifo<T> {
         let Held { waited_ns, packet, .. } = self.held.pop_front()?;
         self.begun -= 1;
         self.meter.departed(at, packet.flow, packet.bytes, waited_ns);
-        Some(Departed { at, waited_ns, lost: false, packet })
+        Some(Departed { at, waited_ns, fate: Fate::Delivered, packet })
     }
 
     /// Bytes that wait; what is being transmitted is not among them.

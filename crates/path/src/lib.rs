@@ -75,8 +75,19 @@ pub struct Departed<T> {
     pub at: Nanos,
     /// How long it waited before its first bit was sent; on a delay line, all of its time there.
     pub waited_ns: Nanos,
-    /// It left, but nobody will get it: it was lost on the line.
-    pub lost: bool,
+    /// What became of it.
+    pub fate: Fate,
     /// The packet itself.
     pub packet: Packet<T>,
+}
+
+/// How a packet left an element.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// On its way to what follows.
+    Delivered,
+    /// Its last bit left, but nobody will get it: it was lost on the line.
+    Lost,
+    /// It was dropped by the queue after it had been let in; it never used the link.
+    Dropped,
 }

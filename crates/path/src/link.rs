@@ -2,7 +2,7 @@
 
 use fairpace_results::LinkSummary;
 
-use crate::{Departed, Fifo, LinkMeter, Loss, Nanos, Packet, Policer};
+use crate::{Departed, Fate, Fifo, LinkMeter, Loss, Nanos, Packet, Policer};
 
 /// A [`Fifo`] and what may happen to packets before and behind it.
 ///
@@ -59,7 +59,7 @@ impl<T> Link<T> {
         let mut departed = self.fifo.poll(now)?;
         if self.loss.takes() {
             self.fifo.lost(departed.at, departed.packet.flow);
-            departed.lost = true;
+            departed.fate = Fate::Lost;
         }
         Some(departed)
     }

@@ -1,6 +1,6 @@
 //! The loop over events.
 
-use fairpace_path::{Detour, Link, Nanos, Packet, Random, SECOND, Schedule};
+use fairpace_path::{Detour, Fate, Link, Nanos, Packet, Random, SECOND, Schedule};
 use fairpace_results::{FlowSeries, Monitor, Run};
 use fairpace_scenario::Scenario;
 use fairpace_tcp::Segment;
@@ -122,7 +122,7 @@ impl Engine {
         }
         while let Some(departed) = self.links[i].poll(now) {
             let who = departed.packet.flow as usize;
-            if departed.lost {
+            if departed.fate != Fate::Delivered {
                 self.flows[who].dropped_pkts += 1;
             } else if i + 1 < self.links.len() {
                 if self.links[i + 1].push(now, departed.packet).is_err() {

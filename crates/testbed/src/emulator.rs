@@ -14,7 +14,8 @@ use crate::packet::{self, ETHERNET_HEADER_BYTES};
 use crate::pool::{MTU, Pool};
 use crate::waiter::{self, Waiter};
 use fairpace_path::{
-    Delay, Detour, Ecn, Fifo, FlowMeter, Line, Link, Loss, Nanos, Packet, Policer, Purpose, Random, Schedule,
+    Delay, Detour, Ecn, Fate, Fifo, FlowMeter, Line, Link, Loss, Nanos, Packet, Policer, Purpose, Random,
+    Schedule,
 };
 use fairpace_scenario::{Reorder, Scenario};
 use std::io::ErrorKind;
@@ -251,7 +252,7 @@ impl<'a> Emulator<'a> {
                 }
             }
             Stage::Link(link) => match self.links[link].poll(at) {
-                Some(left) if left.lost => self.pool.put(left.packet.payload.slot),
+                Some(left) if left.fate != Fate::Delivered => self.pool.put(left.packet.payload.slot),
                 Some(left) => self.enter_link(link + 1, left.at, left.packet)?,
                 None => {}
             },
