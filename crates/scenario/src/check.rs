@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::conditions::in_order;
 use crate::keys::{self, Key, Kind, MOST_FLOW_POINTS, MOST_POINTS, Section};
 use crate::quantity::show_time;
+use crate::routes;
 use crate::{Burst, Catalog, Flow, Link, Policer, Reorder, Scenario, Window, Writes};
 
 /// What is wrong, and what to write.
@@ -26,7 +27,10 @@ impl Complaint {
 pub(crate) struct Fault {
     pub(crate) section: Section,
     pub(crate) index: usize,
+    /// Empty: the part as a whole.
     pub(crate) key: &'static str,
+    /// Which item of a list.
+    pub(crate) item: Option<usize>,
     pub(crate) complaint: Complaint,
 }
 
@@ -129,13 +133,23 @@ pub(crate) fn relations(scenario: &Scenario) -> Vec<Fault> {
     }
     let links = scenario.links.iter().map(|link| link.name.as_str());
     duplicates(Section::Link, links, &mut faults);
+    // links are found by their name
+    if faults.iter().all(|fault| fault.section != Section::Link) {
+        faults.extend(routes::faults(scenario));
+    }
     let names = scenario.flows.iter().map(|flow| flow.name.as_str());
     duplicates(Section::Flow, names, &mut faults);
     faults
 }
 
-fn impossible(section: Section, index: usize, key: &'static str, message: String, help: String) -> Fault {
-    Fault { section, index, key, complaint: Complaint::new("impossible", message, help) }
+pub(crate) fn impossible(
+    section: Section,
+    index: usize,
+    key: &'static str,
+    message: String,
+    help: String,
+) -> Fault {
+    Fault { section, index, key, item: None, complaint: Complaint::new("impossible", message, help) }
 }
 
 fn window(scenario: &Scenario, faults: &mut Vec<Fault>) {
@@ -210,7 +224,7 @@ fn flows(scenario: &Scenario, faults: &mut Vec<Fault>) {
         // a group's numbers make its names longer than what was written
         let name = keys::find(Section::Flow, "name");
         if let Some(Err(complaint)) = name.map(|key| bounds(key, flow.name.chars().count() as u64)) {
-            faults.push(Fault { section: Section::Flow, index, key: "name", complaint });
+            faults.push(Fault { section: Section::Flow, index, key: "name", item: None, complaint });
         }
         if let Err((message, help)) = in_order(&flow.rtt_at) {
             faults.push(impossible(Section::Flow, index, "rtt_at", message, help));
@@ -259,7 +273,7 @@ fn duplicates<'a>(section: Section, names: impl Iterator<Item = &'a str>, faults
                 format!("two {what} have the name `{name}`"),
                 "give each its own `name`: results are told apart by it",
             );
-            faults.push(Fault { section, index, key: "name", complaint });
+            faults.push(Fault { section, index, key: "name", item: None, complaint });
         }
     }
 }
@@ -270,7 +284,7 @@ pub(crate) fn values(scenario: &Scenario, catalog: &dyn Catalog) -> Vec<Fault> {
     let mut check = |section, index, name, value: u64| {
         let Some(key) = keys::find(section, name) else { return };
         if let Err(complaint) = bounds(key, value) {
-            faults.push(Fault { section, index, key: key.name, complaint });
+            faults.push(Fault { section, index, key: key.name, item: None, complaint });
         }
     };
     let characters = |text: &str| text.chars().count() as u64;
@@ -292,7 +306,7 @@ pub(crate) fn values(scenario: &Scenario, catalog: &dyn Catalog) -> Vec<Fault> {
     for (index, flow) in scenario.flows.iter().enumerate() {
         let mut complain = |key, result: Result<(), Complaint>| {
             if let Err(complaint) = result {
-                faults.push(Fault { section: Section::Flow, index, key, complaint });
+                faults.push(Fault { section: Section::Flow, index, key, item: None, complaint });
             }
         };
         let named = algorithm(&flow.cc, catalog);
@@ -349,6 +363,6 @@ fn flow_conditions(flow: &Flow, mut check: impl FnMut(&'static str, u64)) {
 }
 
 /// A time in its base unit; more than it holds is beyond every bound.
-fn ns(time: Duration) -> u64 {
+pub(crate) fn ns(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }

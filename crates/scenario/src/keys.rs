@@ -85,6 +85,8 @@ const SHARE: Kind = Kind::Quantity(Dimension::Share);
 pub const PACKET_BYTES: u64 = 1514;
 /// Flows of one scenario, groups expanded.
 pub const MOST_FLOWS: u64 = 100_000;
+/// Links on one way of a flow: an IP packet's time to live.
+pub const MOST_HOPS: u64 = 255;
 /// Points of the time series.
 pub const MOST_POINTS: u64 = 1_000_000;
 /// Points of the time series over all flows: about 2 GB with the files that hold them.

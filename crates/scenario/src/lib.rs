@@ -15,6 +15,7 @@ mod links;
 mod print;
 mod problem;
 mod read;
+mod routes;
 mod sets;
 
 use std::path::Path;
@@ -26,6 +27,7 @@ pub use links::{Codel, Delays, FqCodel, Limit, Line, Pie, Queue, Red, RedRules, 
 pub use print::hash_of_all;
 pub use problem::{Invalid, Problem};
 pub use read::parse;
+pub use routes::Route;
 pub use sets::{NotASet, Set};
 
 /// Everything a run needs, and nothing that depends on where it runs.
@@ -251,7 +253,7 @@ impl Scenario {
         let faults = check::values(&self, catalog).into_iter().chain(check::relations(&self));
         let problems: Vec<_> = faults
             .map(|fault| {
-                let check::Fault { section, index, key, complaint } = fault;
+                let check::Fault { section, index, key, complaint, .. } = fault;
                 let part = section.header().trim_matches(['[', ']']);
                 let key = match section {
                     keys::Section::Top => key.to_owned(),

@@ -30,6 +30,7 @@ pub fn parse(name: &str, text: &str, sets: &[Set], catalog: &dyn Catalog) -> Res
         catalog,
         problems: Vec::new(),
         places: HashMap::new(),
+        items: HashMap::new(),
         origin: Vec::new(),
     };
     let (document, errors) = DeTable::parse_recoverable(text);
@@ -66,6 +67,8 @@ struct Reader<'a> {
     problems: Vec<Problem>,
     /// Where each value stands; a part as a whole under the key "".
     places: HashMap<(&'static str, usize, &'static str), Range<usize>>,
+    /// Where the items of each list stand.
+    items: HashMap<(&'static str, usize, &'static str), Vec<Range<usize>>>,
     /// Which `[[flow]]` each flow came from.
     origin: Vec<usize>,
 }
@@ -128,11 +131,12 @@ impl Reader<'_> {
     }
 
     fn fault(&mut self, fault: Fault) {
-        let Fault { section, index, key, complaint } = fault;
+        let Fault { section, index, key, item, complaint } = fault;
         let index =
             if section == Section::Flow { self.origin.get(index).copied().unwrap_or(0) } else { index };
         let place = |key| self.places.get(&(section.header(), index, key)).cloned();
-        let span = place(key).or_else(|| place("")).unwrap_or(0..0);
+        let item = item.and_then(|item| self.items.get(&(section.header(), index, key))?.get(item).cloned());
+        let span = item.or_else(|| place(key)).or_else(|| place("")).unwrap_or(0..0);
         self.complain(span, &path(section, key), complaint);
     }
 

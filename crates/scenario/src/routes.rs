@@ -1,0 +1,344 @@
+//! Which links each flow takes, and how its RTT is divided over its path.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, HashSet};
+use std::time::Duration;
+
+use crate::check::{Fault, impossible, ns};
+use crate::keys::{self, MOST_HOPS, Section};
+use crate::quantity::show_time;
+use crate::{Flow, Link, Scenario};
+
+/// One flow's path. Its RTT is `access_ns`, the delays of the lines behind its links both ways, `behind_ns` and `back_ns`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Route {
+    /// The links that its data takes, as places in [`Scenario::links`], in order; at least one.
+    pub forward: Vec<u32>,
+    /// The links that its ACKs take, in order; there may be none.
+    pub back: Vec<u32>,
+    /// Propagation from the sender to the first link, ns.
+    pub access_ns: u64,
+    /// Propagation from the last link's line to the receiver, ns.
+    pub behind_ns: u64,
+    /// Propagation from the receiver to the sender beside the lines of `back`, ns. The odd nanosecond is here.
+    pub back_ns: u64,
+    /// Later values of `behind_ns`: from when on, and the value, ns.
+    pub behind_at_ns: Vec<(u64, u64)>,
+    /// Later values of `back_ns`, at the same times.
+    pub back_at_ns: Vec<(u64, u64)>,
+}
+
+/// The links that a flow's data and its ACKs take.
+type Ways = (Vec<u32>, Vec<u32>);
+
+impl Scenario {
+    /// Every flow's path, in the order of the flows. Of a checked scenario: in another one, links that do not exist are
+    /// left out and a delay that would be negative is 0.
+    #[must_use]
+    pub fn routes(&self) -> Vec<Route> {
+        Resolver::new(self)
+            .all()
+            .zip(&self.flows)
+            .map(|(ways, flow)| self.divided(flow, ways.unwrap_or_default()))
+            .collect()
+    }
+
+    fn divided(&self, flow: &Flow, (forward, back): Ways) -> Route {
+        let fixed = self.fixed_ns(flow, &forward, &back);
+        let behind = |rtt: Duration| ns(rtt).saturating_sub(fixed) / 2;
+        let way_back = |rtt: Duration| ns(rtt).saturating_sub(fixed) - behind(rtt);
+        Route {
+            access_ns: ns(flow.access_delay),
+            behind_ns: behind(flow.rtt),
+            back_ns: way_back(flow.rtt),
+            behind_at_ns: flow.rtt_at.iter().map(|(at, rtt)| (ns(*at), behind(*rtt))).collect(),
+            back_at_ns: flow.rtt_at.iter().map(|(at, rtt)| (ns(*at), way_back(*rtt))).collect(),
+            forward,
+            back,
+        }
+    }
+
+    /// The part of an RTT that does not depend on it.
+    fn fixed_ns(&self, flow: &Flow, forward: &[u32], back: &[u32]) -> u64 {
+        self.lines_ns(forward).saturating_add(self.lines_ns(back)).saturating_add(ns(flow.access_delay))
+    }
+
+    fn lines_ns(&self, way: &[u32]) -> u64 {
+        let delays = way.iter().map(|link| ns(self.links[*link as usize].line.delay));
+        delays.fold(0, u64::saturating_add)
+    }
+}
+
+/// What is wrong with the routes of a scenario.
+pub(crate) fn faults(scenario: &Scenario) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    for (index, (ways, flow)) in Resolver::new(scenario).all().zip(&scenario.flows).enumerate() {
+        match ways {
+            Err(wrong) => faults.push(wrong.at(index)),
+            Ok((forward, back)) => faults.extend(too_short(scenario, index, flow, &forward, &back)),
+        }
+    }
+    faults
+}
+
+/// Do the links' lines and the access take longer than the flow's RTT, at any time?
+fn too_short(scenario: &Scenario, index: usize, flow: &Flow, forward: &[u32], back: &[u32]) -> Option<Fault> {
+    let fixed = scenario.fixed_ns(flow, forward, back);
+    let mut rtts =
+        std::iter::once(("rtt", flow.rtt)).chain(flow.rtt_at.iter().map(|(_, rtt)| ("rtt_at", *rtt)));
+    let (key, rtt) = rtts.find(|(_, rtt)| ns(*rtt) < fixed)?;
+    let time = |ns| show_time(Duration::from_nanos(ns));
+    Some(impossible(
+        Section::Flow,
+        index,
+        key,
+        format!(
+            "flow `{}` has an RTT of {}, but its path alone takes {}: {} to the first link, {} on its links, {} on \
+             those of its ACKs",
+            flow.name,
+            show_time(rtt),
+            time(fixed),
+            show_time(flow.access_delay),
+            time(scenario.lines_ns(forward)),
+            time(scenario.lines_ns(back)),
+        ),
+        format!("write at least \"{}\", or shorter delays", time(fixed)),
+    ))
+}
+
+/// What is wrong with one flow's route.
+#[derive(Clone)]
+struct Wrong {
+    key: &'static str,
+    item: Option<usize>,
+    message: String,
+    help: String,
+}
+
+impl Wrong {
+    fn new(key: &'static str, item: Option<usize>, message: String, help: impl Into<String>) -> Self {
+        Wrong { key, item, message, help: help.into() }
+    }
+
+    fn at(self, flow: usize) -> Fault {
+        Fault { item: self.item, ..impossible(Section::Flow, flow, self.key, self.message, self.help) }
+    }
+}
+
+struct Resolver<'s> {
+    scenario: &'s Scenario,
+    by_name: HashMap<&'s str, u32>,
+    /// All links that no ACKs are sent over, in the order of the file.
+    usual: Vec<u32>,
+}
+
+impl<'s> Resolver<'s> {
+    fn new(scenario: &'s Scenario) -> Self {
+        let reverse: HashSet<&str> =
+            scenario.flows.iter().flat_map(|flow| &flow.reverse).map(String::as_str).collect();
+        let links = || (0u32..).zip(&scenario.links);
+        Resolver {
+            scenario,
+            by_name: links().map(|(index, link)| (link.name.as_str(), index)).collect(),
+            usual: links().filter(|(_, l)| !reverse.contains(l.name.as_str())).map(|(i, _)| i).collect(),
+        }
+    }
+
+    /// The ways of every flow.
+    fn all(self) -> impl Iterator<Item = Result<Ways, Wrong>> {
+        // a group's flows have one way: find it once
+        let mut last: Option<(&Flow, Result<Ways, Wrong>)> = None;
+        self.scenario.flows.iter().map(move |flow| {
+            let alike = |like: &Flow| {
+                (&like.route, &like.reverse, &like.ends) == (&flow.route, &flow.reverse, &flow.ends)
+            };
+            match &last {
+                Some((like, ways)) if alike(like) => ways.clone(),
+                _ => {
+                    let ways = self.ways(flow);
+                    last = Some((flow, ways.clone()));
+                    ways
+                }
+            }
+        })
+    }
+
+    fn ways(&self, flow: &Flow) -> Result<Ways, Wrong> {
+        let forward = match (&flow.route, &flow.ends) {
+            (Some(_), Some(_)) => {
+                let message = "a flow has a `route` or goes `from` a node `to` another, not both".to_owned();
+                return Err(Wrong::new("route", None, message, "leave out the one or the other"));
+            }
+            (Some(names), None) => self.named("route", names)?,
+            (None, Some((from, to))) => self.shortest(from, to)?,
+            (None, None) => self.usual(&flow.reverse)?,
+        };
+        let back = self.named("reverse", &flow.reverse)?;
+        if let Some(item) = back.iter().position(|link| forward.contains(link)) {
+            return Err(Wrong::new(
+                "reverse",
+                Some(item),
+                format!("`{}` leads one way, but data and ACKs would take it", flow.reverse[item]),
+                "write another `[[link]]` for the ACKs",
+            ));
+        }
+        self.closed(&forward, &back)?;
+        Ok((forward, back))
+    }
+
+    /// The links of these names.
+    fn named(&self, key: &'static str, names: &[String]) -> Result<Vec<u32>, Wrong> {
+        let mut way = Vec::with_capacity(names.len());
+        for (item, name) in names.iter().enumerate() {
+            let Some(link) = self.by_name.get(name.as_str()) else {
+                let known: Vec<_> = self.scenario.links.iter().map(|link| link.name.as_str()).collect();
+                let meant = keys::nearest(name, known.iter().copied());
+                let meant = meant.map(|guess| format!("did you mean `{guess}`? ")).unwrap_or_default();
+                let known: Vec<_> = known.iter().take(20).map(|name| format!("`{name}`")).collect();
+                return Err(Wrong::new(
+                    key,
+                    Some(item),
+                    format!("there is no link `{name}`"),
+                    format!("{meant}This scenario has {}", known.join(", ")),
+                ));
+            };
+            if way.contains(link) {
+                let message = format!("`{name}` is twice on one `{key}`");
+                return Err(Wrong::new(key, Some(item), message, "leave it out, or write another link"));
+            }
+            way.push(*link);
+        }
+        if key == "route" && way.is_empty() {
+            let message = "`route` names no link".to_owned();
+            return Err(Wrong::new(
+                key,
+                None,
+                message,
+                "name at least one, or leave `route` out for all links",
+            ));
+        }
+        self.connected(key, &way, true)?;
+        Ok(way)
+    }
+
+    /// Every link that no ACKs take.
+    fn usual(&self, reverse: &[String]) -> Result<Vec<u32>, Wrong> {
+        if self.usual.is_empty() {
+            let message = "every link is on the `reverse` of a flow: none is left for data".to_owned();
+            let key = if reverse.is_empty() { "route" } else { "reverse" };
+            return Err(Wrong::new(key, None, message, "write the flow's `route`, or one more `[[link]]`"));
+        }
+        self.connected("route", &self.usual, false)?;
+        Ok(self.usual.clone())
+    }
+
+    fn link(&self, index: u32) -> &'s Link {
+        &self.scenario.links[index as usize]
+    }
+
+    /// Does each link begin where the one before ends? Only those with nodes can tell.
+    fn connected(&self, key: &'static str, way: &[u32], written: bool) -> Result<(), Wrong> {
+        if way.len() as u64 > MOST_HOPS {
+            return Err(Wrong::new(
+                key,
+                None,
+                format!(
+                    "a flow would take {} links; it may take at most {MOST_HOPS}, as an IP packet may",
+                    way.len()
+                ),
+                "write a shorter `route`",
+            ));
+        }
+        for (item, pair) in way.windows(2).enumerate() {
+            let (before, after) = (self.link(pair[0]), self.link(pair[1]));
+            if let (Some((_, at)), Some((from, _))) = (&before.ends, &after.ends)
+                && at != from
+            {
+                let help = if written {
+                    "write links that follow each other".to_owned()
+                } else {
+                    "without `route`, or `from` and `to`, a flow takes all links in the order of the file: write one of them"
+                        .to_owned()
+                };
+                return Err(Wrong::new(
+                    key,
+                    written.then_some(item + 1),
+                    format!("`{}` ends at `{at}`, but `{}` begins at `{from}`", before.name, after.name),
+                    help,
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Do the ACKs leave where the data arrives, and arrive where it leaves?
+    fn closed(&self, forward: &[u32], back: &[u32]) -> Result<(), Wrong> {
+        let node = |link: Option<&u32>, part: fn(&(String, String)) -> &String| {
+            link.and_then(|link| self.link(*link).ends.as_ref()).map(part)
+        };
+        let meets = [
+            ("begin", node(back.first(), |e| &e.0), "arrives", node(forward.last(), |e| &e.1)),
+            ("end", node(back.last(), |e| &e.1), "leaves", node(forward.first(), |e| &e.0)),
+        ];
+        for (acks, at, data, wanted) in meets {
+            if let (Some(at), Some(wanted)) = (at, wanted)
+                && at != wanted
+            {
+                let message =
+                    format!("the links of the ACKs {acks} at `{at}`, but the data {data} at `{wanted}`");
+                let help = format!("write a `reverse` that {acks}s at `{wanted}`");
+                return Err(Wrong::new("reverse", None, message, help));
+            }
+        }
+        Ok(())
+    }
+
+    /// From node to node with the least delay; then with the fewest links; then by the links that come first in the file.
+    fn shortest(&self, from: &'s str, to: &'s str) -> Result<Vec<u32>, Wrong> {
+        let mut leaving: HashMap<&str, Vec<(u32, &str)>> = HashMap::new();
+        let mut nodes = HashSet::new();
+        for (index, link) in (0u32..).zip(&self.scenario.links) {
+            if let Some((a, b)) = &link.ends {
+                leaving.entry(a).or_default().push((index, b));
+                nodes.extend([a.as_str(), b.as_str()]);
+            }
+        }
+        for (key, node) in [("from", from), ("to", to)] {
+            if !nodes.contains(node) {
+                let meant = keys::nearest(node, nodes.iter().copied());
+                let help = meant.map_or_else(
+                    || {
+                        "name nodes that links have, as in `from = \"a\"` and `to = \"b\"` under `[[link]]`"
+                            .to_owned()
+                    },
+                    |guess| format!("did you mean `{guess}`?"),
+                );
+                return Err(Wrong::new(key, None, format!("no link leads from or to a node `{node}`"), help));
+            }
+        }
+        if from == to {
+            let message = format!("data would go from `{from}` to itself");
+            return Err(Wrong::new("to", None, message, "write another node"));
+        }
+        let mut done = HashSet::new();
+        // the order of these tuples is the order that the rule above asks for
+        let mut open = BinaryHeap::from([Reverse((0u64, 0u64, Vec::<u32>::new(), from))]);
+        while let Some(Reverse((delay, hops, way, node))) = open.pop() {
+            if node == to {
+                self.connected("to", &way, false)?;
+                return Ok(way);
+            }
+            if !done.insert(node) {
+                continue;
+            }
+            for (index, next) in
+                leaving.get(node).into_iter().flatten().filter(|(_, next)| !done.contains(next))
+            {
+                let delay = delay.saturating_add(ns(self.link(*index).line.delay));
+                open.push(Reverse((delay, hops + 1, [&way[..], &[*index]].concat(), next)));
+            }
+        }
+        let message = format!("no links lead from `{from}` to `{to}`");
+        Err(Wrong::new("to", None, message, "write the `[[link]]` that is missing; a link leads one way"))
+    }
+}
