@@ -1,14 +1,15 @@
 # What a newcomer and CI run. `make demo` shows what Fairpace is for; `make check` is the inner loop.
 
 CARGO ?= cargo
-# More arguments for `make demo`, `make duels`, `make bench` or `make bench-kernel`, such as ARGS="--duration 20s".
+# More arguments for `make demo`, `make duels`, `make conformance`, `make bench` or `make bench-kernel`, such as ARGS="--duration 20s".
 ARGS ?=
 
-.PHONY: help demo duels setup build test check fmt lint docs bench bench-kernel views accuracy
+.PHONY: help demo duels conformance setup build test check fmt lint docs bench bench-kernel views accuracy
 
 help:
 	@echo "make demo          a problem and a fix: simulated, then on this machine's own kernel (5 minutes as root)"
 	@echo "make duels         every algorithm against every other one, simulated: docs/duels.md (minutes)"
+	@echo "make conformance   the simulator against this kernel: docs/conformance.md (25 minutes as root, on a quiet machine)"
 	@echo "make test          everything that CI checks"
 	@echo "make check         formatting, lints, unit tests (under 2 minutes)"
 	@echo "make fmt lint      format all code; all lints"
@@ -30,6 +31,9 @@ demo: build
 
 duels: build
 	$(CARGO) run --release --quiet --package fairpace -- duels --out docs/duels.md $(ARGS)
+
+conformance: build
+	$(CARGO) run --release --quiet --package fairpace -- conformance --out docs/conformance.md $(ARGS)
 
 fmt:
 	$(CARGO) fmt --all

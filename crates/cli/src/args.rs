@@ -52,6 +52,12 @@ pub(crate) enum Command {
     /// Two flows with the same RTT; each pair meets in both orders, several times, at several buffers. Prints a
     /// page of tables: shares, loss, queue delay.
     Duels(DuelsArgs),
+    /// Run scenarios in the simulator and on the running kernel, and say whether both agree.
+    ///
+    /// Needs what `testbed` needs, and a quiet machine. The simulator takes part with several seeds, the kernel with
+    /// several runs; prints a page with both, the difference, and a verdict.
+    #[command(hide = true)]
+    Conformance(ConformanceArgs),
     /// Show a problem and a fix: the first experiment of the BBQ paper, simulated and on the running kernel.
     ///
     /// 100 Mbit/s, a 2 MB FIFO, flows with RTTs of 10 and 50 ms, the second 5 s later. What this machine
@@ -211,6 +217,22 @@ pub(crate) struct DuelsArgs {
     /// How many simulations at a time; else one for each core. It does not change the results.
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,
+    /// Write the tables to this Markdown page, between its marks, instead of to stdout; what else it says stays.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ConformanceArgs {
+    /// Scenario files, or folders of them.
+    #[arg(value_name = "FILE", default_value = "conformance")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Runs of each scenario on the kernel.
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) runs: u32,
+    /// Simulations of each scenario.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) seeds: u32,
     /// Write the tables to this Markdown page, between its marks, instead of to stdout; what else it says stays.
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,

@@ -9,6 +9,7 @@ mod algorithms;
 mod args;
 mod catalog;
 mod compare;
+mod conformance;
 mod demo;
 mod duels;
 mod failure;
@@ -21,6 +22,7 @@ mod runs;
 mod shell;
 mod store;
 mod table;
+mod target;
 
 use std::io::IsTerminal;
 use std::process::ExitCode;
@@ -107,6 +109,7 @@ fn perform(command: Command, global: Global) -> Result<(), Failure> {
         Command::Testbed(args) => runs::file(&args, Place::Kernel, global, &signals()?, &mut out),
         Command::Compare(args) => runs::compare(&args, global, &signals()?, &mut out),
         Command::Duels(args) => duels::run(&args, global, &signals()?, &mut out),
+        Command::Conformance(args) => conformance::run(&args, global, &signals()?, &mut out),
         Command::Demo(args) => demo::run(&args, global, &signals()?, &mut out),
         Command::Algorithms => algorithms::list(global, &mut out),
         Command::Load(args) => kernel::load(&args, global, &mut out),

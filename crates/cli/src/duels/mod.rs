@@ -3,7 +3,6 @@
 mod page;
 mod plan;
 mod run;
-mod target;
 
 use fairpace_cc::Algorithm;
 use fairpace_scenario::quantity::show_time;
@@ -13,11 +12,14 @@ use crate::args::{DuelsArgs, Global};
 use crate::failure::{Exit, Failure};
 use crate::monitor::Signals;
 use crate::output::Output;
+use crate::target::{Page, Target};
 use plan::Plan;
-use target::Target;
+pub(crate) use run::all as simulate;
 
 /// Version of the record that `--json` prints.
 const SCHEMA: &str = "fairpace.duels/1";
+
+const PAGE: Page = Page { command: "duels", title: "Duels" };
 
 /// All that was measured, and what reproduces it.
 #[derive(Debug, Serialize)]
@@ -79,7 +81,7 @@ pub(crate) fn run(
     let names = names(&args.cc)?;
     let plan = Plan::new(args, &names)?;
     // told before a long run, not after it
-    let target = args.out.as_deref().map(Target::open).transpose()?;
+    let target = args.out.as_deref().map(|path| Target::open(path, PAGE)).transpose()?;
     let outcomes = run::all(plan.scenarios(), args.jobs, signals, global.quiet)?;
     let record = plan.record(command(args), &outcomes);
     let page = page::generated(&record);

@@ -1,0 +1,140 @@
+//! What is compared: scenario files, as each of the two worlds runs them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use fairpace_results::Summary;
+use fairpace_scenario::Scenario;
+
+use super::no_cases;
+use crate::args::Place;
+use crate::catalog::Algorithms;
+use crate::failure::{Exit, Failure};
+use crate::monitor::Signals;
+use crate::place;
+
+/// What the testbed's hosts have and a simulated host has not: without it CUBIC and Reno would be the same with every seed. Its size
+/// makes no difference from 1 us to 1 ms (FIDELITY.md).
+const HOST_JITTER: Duration = Duration::from_micros(20);
+
+/// One scenario.
+pub(super) struct Case {
+    pub(super) name: String,
+    /// As the file says.
+    pub(super) kernel: Scenario,
+    sim: Scenario,
+}
+
+/// The scenarios of these files and of the files in these folders, in the order of their names.
+pub(super) fn load(files: &[PathBuf]) -> Result<Vec<Case>, Failure> {
+    let mut found = Vec::new();
+    for path in files {
+        if path.is_dir() {
+            let entries = fs::read_dir(path).map_err(|error| unreadable(path, &error))?;
+            let mut inside: Vec<_> = entries.filter_map(Result::ok).map(|entry| entry.path()).collect();
+            inside.retain(|file| file.extension().is_some_and(|ending| ending == "toml"));
+            inside.sort();
+            found.extend(inside);
+        } else {
+            found.push(path.clone());
+        }
+    }
+    if found.is_empty() {
+        let named: Vec<_> = files.iter().map(|path| path.display().to_string()).collect();
+        return Err(no_cases(&named.join(", ")));
+    }
+    found.iter().map(|path| Case::load(path)).collect()
+}
+
+fn unreadable(folder: &Path, error: &std::io::Error) -> Failure {
+    Failure::told(
+        Exit::Usage,
+        format!("cannot read the folder {}: {error}", folder.display()),
+        "name scenario files, or a folder of them",
+    )
+}
+
+impl Case {
+    fn load(path: &Path) -> Result<Self, Failure> {
+        let kernel = fairpace_scenario::load(path, &[], &Algorithms(Place::Kernel))?;
+        let mut sim = kernel.clone();
+        for flow in &mut sim.flows {
+            flow.cc = simulated(&flow.cc).to_owned();
+            flow.host_jitter = HOST_JITTER;
+        }
+        let sim = sim.sealed(&Algorithms(Place::Sim))?;
+        let name = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+        Ok(Self { name, kernel, sim })
+    }
+
+    /// The scenario with each seed.
+    pub(super) fn simulations(&self, seeds: u32) -> impl Iterator<Item = Scenario> {
+        (1..=u64::from(seeds)).map(|seed| Scenario { seed, ..self.sim.clone() })
+    }
+
+    /// So many undisturbed runs on the kernel, or as many as the machine allows; and how often it was disturbed.
+    ///
+    /// Runs differ by seed, too: what a link loses at random is drawn from it.
+    pub(super) fn measure(
+        &self,
+        runs: u32,
+        signals: &Signals,
+        quiet: bool,
+    ) -> Result<(Vec<Summary>, u32), Failure> {
+        let (mut measured, mut disturbed) = (Vec::new(), 0);
+        for seed in 1..=u64::from(runs) {
+            let scenario = Scenario { seed, ..self.kernel.clone() };
+            match place::run(&scenario, Place::Kernel, &self.name, signals, quiet) {
+                Ok(run) => {
+                    disturbed += run.notes.iter().filter(|note| note.starts_with("attempt ")).count() as u32;
+                    measured.push(run.summary);
+                }
+                Err(failure) if failure.code() == Exit::Disturbed as i32 => {
+                    disturbed += fairpace_testbed::ATTEMPTS;
+                }
+                Err(other) => return Err(other),
+            }
+        }
+        Ok((measured, disturbed))
+    }
+}
+
+/// Our algorithm for a name on the testbed.
+fn simulated(cc: &str) -> &str {
+    match cc.strip_prefix("kernel:") {
+        Some("bbr") => "bbr1",
+        Some(name) => name,
+        None => cc,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernels_own_algorithms_are_simulated_by_ours() {
+        let names = ["kernel:bbr", "kernel:cubic", "bbr1", "cubic"].map(simulated);
+        assert_eq!(names, ["bbr1", "cubic", "bbr1", "cubic"]);
+    }
+
+    #[test]
+    fn the_repositorys_scenarios_are_for_both_worlds() {
+        let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../conformance"));
+        let cases = load(&[folder]).unwrap_or_else(|_| panic!("a file of conformance/ is wrong"));
+        assert!(cases.len() >= 16, "{}", cases.len());
+        let total: Duration = cases.iter().map(|case| case.kernel.duration).sum();
+        assert!(3 * total < Duration::from_secs(25 * 60), "three runs take {:?}", 3 * total);
+        for case in &cases {
+            assert!(case.sim.flows.iter().all(|flow| flow.host_jitter == HOST_JITTER));
+        }
+    }
+
+    #[test]
+    fn a_folder_without_scenarios_is_refused() {
+        let empty = tempfile::tempdir().expect("a folder");
+        assert!(load(&[empty.path().to_owned()]).is_err());
+        assert!(load(&[empty.path().join("missing.toml")]).is_err());
+    }
+}
