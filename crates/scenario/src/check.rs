@@ -5,10 +5,13 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use crate::conditions::in_order;
-use crate::keys::{self, Key, Kind, MOST_FLOW_POINTS, MOST_POINTS, Section};
-use crate::quantity::show_time;
+use crate::keys::{self, Key, Kind, MOST_ARRIVALS, MOST_FLOW_POINTS, MOST_POINTS, Section};
+use crate::quantity::{Dimension, show, show_limit, show_time};
 use crate::routes;
-use crate::{Burst, Catalog, Flow, Link, Policer, Reorder, Scenario, Window, Writes};
+use crate::{
+    Burst, Catalog, Codel, Flow, FqCodel, Link, Pie, Policer, Queue, RED_PACKET_BYTES, Red, Reorder,
+    Scenario, Traffic, Window, Writes,
+};
 
 /// What is wrong, and what to write.
 pub(crate) struct Complaint {
@@ -41,7 +44,7 @@ pub(crate) fn bounds(key: &Key, value: u64) -> Result<(), Complaint> {
     }
     let (which, bound) = if value < key.least { ("at least", key.least) } else { ("at most", key.most) };
     let subject = match key.kind {
-        Kind::Text | Kind::Algorithm => format!("`{}` has {value} characters", key.name),
+        Kind::Text | Kind::File | Kind::Algorithm => format!("`{}` has {value} characters", key.name),
         _ if value == u64::MAX => format!("`{}` is beyond any sense", key.name),
         _ => format!("`{}` is {}", key.name, key.show(value)),
     };
@@ -124,13 +127,11 @@ pub(crate) fn relations(scenario: &Scenario) -> Vec<Fault> {
     window(scenario, &mut faults);
     flows(scenario, &mut faults);
     for (index, link) in scenario.links.iter().enumerate() {
-        if let Err((message, help)) = link.loss.check() {
-            faults.push(impossible(Section::Link, index, "loss", message, help));
-        }
-        if let Err((message, help)) = in_order(&link.rate_at) {
-            faults.push(impossible(Section::Link, index, "rate_at", message, help));
-        }
+        self::link(link, |key, (message, help)| {
+            faults.push(impossible(Section::Link, index, key, message, help));
+        });
     }
+    arrivals(scenario, &mut faults);
     let links = scenario.links.iter().map(|link| link.name.as_str());
     duplicates(Section::Link, links, &mut faults);
     // links are found by their name
@@ -150,6 +151,80 @@ pub(crate) fn impossible(
     help: String,
 ) -> Fault {
     Fault { section, index, key, item: None, complaint: Complaint::new("impossible", message, help) }
+}
+
+/// What does not go together in a link.
+fn link(link: &Link, mut fault: impl FnMut(&'static str, (String, String))) {
+    let mut check = |key, result: Result<(), (String, String)>| {
+        if let Err(why) = result {
+            fault(key, why);
+        }
+    };
+    check("loss", link.loss.check());
+    check("rate_at", in_order(&link.rate_at));
+    let most = link.buffer.bytes();
+    let buffer = || show_limit(link.buffer);
+    let size = |bytes| show(bytes, Dimension::Size);
+    match link.queue {
+        Queue::Step(above) if above.bytes() >= most => {
+            let message = format!("the queue marks above {}, but holds only {}", show_limit(above), buffer());
+            check("mark_above", Err((message, "write less than `buffer`".into())));
+        }
+        Queue::Red(Red { min_bytes, max_bytes, burst_pkts, .. }) => {
+            let (min, max) = (size(min_bytes), size(max_bytes));
+            if min_bytes >= max_bytes {
+                let message = format!("the queue drops none below {min} and all above {max}");
+                check(
+                    "red_min",
+                    Err((message, "write a `red_min` below `red_max`, such as a third of it".into())),
+                );
+            } else if max_bytes > most {
+                let message =
+                    format!("the average backlog never gets to {max}: the queue holds only {}", buffer());
+                let help = "write a larger `buffer` or a smaller `red_max`, such as a quarter of the buffer";
+                check("red_max", Err((message, help.into())));
+            }
+            if burst_pkts.saturating_mul(RED_PACKET_BYTES) < min_bytes {
+                let message = format!(
+                    "a burst of {burst_pkts} packets does not fill {min}: the average has no weight for it"
+                );
+                let help = format!(
+                    "write at least {}, or a smaller `red_min`",
+                    min_bytes.div_ceil(RED_PACKET_BYTES)
+                );
+                check("red_burst", Err((message, help)));
+            }
+        }
+        Queue::Codel(codel) | Queue::FqCodel(FqCodel { codel, .. }) if codel.target >= codel.interval => {
+            let (target, interval) = (show_time(codel.target), show_time(codel.interval));
+            let message = format!("a target of {target} cannot be judged over an interval of {interval}");
+            let help = "write a `target` of 5 to 10 % of `codel_interval` (RFC 8289, section 3.2)";
+            check("target", Err((message, help.into())));
+        }
+        _ => {}
+    }
+}
+
+/// How many flows do the workloads start?
+fn arrivals(scenario: &Scenario, faults: &mut Vec<Fault>) {
+    let mut sum: u128 = 0;
+    for (index, flow) in scenario.flows.iter().enumerate() {
+        let Some(workload) = &flow.arrivals else { continue };
+        let lasts = flow.stop.unwrap_or(scenario.duration).saturating_sub(flow.start);
+        sum += u128::from(workload.per_s_milli) * lasts.as_nanos() / 1_000_000_000_000;
+        if sum > MOST_ARRIVALS.into() {
+            faults.push(impossible(
+                Section::Flow,
+                index,
+                "arrivals",
+                format!(
+                    "the workloads would start {sum} flows on average; it must be at most {MOST_ARRIVALS}"
+                ),
+                "write fewer `arrivals`, or make the run shorter".into(),
+            ));
+            return;
+        }
+    }
 }
 
 fn window(scenario: &Scenario, faults: &mut Vec<Fault>) {
@@ -229,6 +304,9 @@ fn flows(scenario: &Scenario, faults: &mut Vec<Fault>) {
         if let Err((message, help)) = in_order(&flow.rtt_at) {
             faults.push(impossible(Section::Flow, index, "rtt_at", message, help));
         }
+        if let Err((message, help)) = in_order(&flow.receiving.ack_delay_at) {
+            faults.push(impossible(Section::Flow, index, "ack_delay_at", message, help));
+        }
         if flow.start >= end {
             faults.push(impossible(
                 Section::Flow,
@@ -297,10 +375,18 @@ pub(crate) fn values(scenario: &Scenario, catalog: &dyn Catalog) -> Vec<Fault> {
         check(Section::Link, index, "name", characters(&link.name));
         check(Section::Link, index, "rate", link.rate_bps);
         check(Section::Link, index, "buffer", link.buffer.bytes());
+        for node in link.ends.iter().flat_map(|(from, to)| [("from", from), ("to", to)]) {
+            check(Section::Link, index, node.0, characters(node.1));
+        }
+        queue(&link.queue, |key, value| check(Section::Link, index, key, value));
         link_conditions(link, |key, value| check(Section::Link, index, key, value));
     }
     for (index, flow) in scenario.flows.iter().enumerate() {
         check(Section::Flow, index, "rtt", ns(flow.rtt));
+        for node in flow.ends.iter().flat_map(|(from, to)| [("from", from), ("to", to)]) {
+            check(Section::Flow, index, node.0, characters(node.1));
+        }
+        hosts(flow, |key, value| check(Section::Flow, index, key, value));
         flow_conditions(flow, |key, value| check(Section::Flow, index, key, value));
     }
     for (index, flow) in scenario.flows.iter().enumerate() {
@@ -316,7 +402,88 @@ pub(crate) fn values(scenario: &Scenario, catalog: &dyn Catalog) -> Vec<Fault> {
             complain("set", parameter(&flow.cc, name, value, catalog));
         }
     }
+    faults.extend(contents(scenario));
     faults
+}
+
+/// What is wrong with what files hold, for a scenario that did not read them.
+fn contents(scenario: &Scenario) -> impl Iterator<Item = Fault> {
+    let traces = scenario.links.iter().enumerate().filter_map(|(index, link)| {
+        let trace = link.trace.as_ref()?;
+        let mean = || {
+            let right =
+                trace.mean_bps() == link.rate_bps && link.rate_at.is_empty() && link.burst_bytes.is_none();
+            if right {
+                Ok(())
+            } else {
+                Err("has a link with a rate of its own: `rate_bps` must be its mean".to_owned())
+            }
+        };
+        let why = trace.check().and_then(|()| mean()).err()?;
+        let help = "read it with `Trace::read`, and leave out `rate_at` and `burst`";
+        Some(impossible(Section::Link, index, "trace", format!("the trace {why}"), help.into()))
+    });
+    let sizes = scenario.flows.iter().enumerate().filter_map(|(index, flow)| {
+        let why = flow.arrivals.as_ref()?.sizes.check().err()?;
+        let help = "read it with `Sizes::read`, or take one that is built in";
+        Some(impossible(Section::Flow, index, "sizes", format!("the distribution {why}"), help.into()))
+    });
+    let both = scenario.flows.iter().enumerate().filter_map(|(index, flow)| {
+        let usual = flow.arrivals.is_none() || flow.traffic == Traffic::default();
+        let message = "the flows of a workload send what `sizes` says, and all at once".to_owned();
+        (!usual)
+            .then(|| impossible(Section::Flow, index, "arrivals", message, "leave out what it writes".into()))
+    });
+    traces.chain(sizes).chain(both)
+}
+
+/// Calls `check` with every setting of a queue.
+fn queue(queue: &Queue, mut check: impl FnMut(&'static str, u64)) {
+    match *queue {
+        Queue::Fifo => {}
+        Queue::Step(above) => check("mark_above", above.bytes()),
+        Queue::Red(Red { min_bytes, max_bytes, max_ppb, burst_pkts, .. }) => {
+            check("red_min", min_bytes);
+            check("red_max", max_bytes);
+            check("red_probability", max_ppb);
+            check("red_burst", burst_pkts);
+        }
+        Queue::Codel(codel) => codel_values(codel, check),
+        Queue::FqCodel(FqCodel { codel, buckets, quantum_bytes }) => {
+            check("fq_buckets", buckets.into());
+            check("fq_quantum", quantum_bytes.into());
+            codel_values(codel, check);
+        }
+        Queue::Pie(Pie { target, update, .. }) => {
+            check("target", ns(target));
+            check("pie_update", ns(update));
+        }
+    }
+}
+
+fn codel_values(codel: Codel, mut check: impl FnMut(&'static str, u64)) {
+    check("target", ns(codel.target));
+    check("codel_interval", ns(codel.interval));
+    codel.ce_threshold.into_iter().for_each(|threshold| check("ce_threshold", ns(threshold)));
+}
+
+/// Calls `check` with every number of a flow's hosts and of its workload.
+fn hosts(flow: &Flow, mut check: impl FnMut(&'static str, u64)) {
+    check("access_delay", ns(flow.access_delay));
+    check("initial_cwnd", flow.sending.initial_cwnd_pkts.into());
+    match flow.receiving.window {
+        Window::Ample => {}
+        Window::Fixed(bytes) => check("receive_buffer", bytes),
+        Window::Autotuned(most) => check("receive_buffer_max", most),
+    }
+    check("ack_every", flow.receiving.ack_every.into());
+    check("gro", ns(flow.receiving.gro));
+    check("ack_delay", ns(flow.receiving.ack_delay));
+    flow.receiving.ack_delay_at.iter().for_each(|(_, delay)| check("ack_delay_at", ns(*delay)));
+    if let Some(workload) = &flow.arrivals {
+        check("arrivals", workload.per_s_milli);
+        check("sizes", workload.sizes.name.chars().count() as u64);
+    }
 }
 
 /// Calls `check` with every value of what a link does beside queueing.
@@ -327,10 +494,18 @@ fn link_conditions(link: &Link, mut check: impl FnMut(&'static str, u64)) {
         check("policer_burst", burst_bytes);
     }
     check("loss", link.loss.ppb);
-    if let Some(Burst { pkts, ppb, .. }) = link.loss.burst {
+    if let Some(Burst { pkts, ppb, outside_ppb }) = link.loss.burst {
         check("loss_burst", pkts);
         check("loss_in_burst", ppb);
+        check("loss_outside_burst", outside_ppb);
     }
+    link.burst_bytes.into_iter().for_each(|bytes| check("burst", bytes));
+    if let Some(trace) = &link.trace {
+        check("trace", trace.file.chars().count() as u64);
+    }
+    check("delay", ns(link.line.delay));
+    check("jitter", ns(link.line.jitter));
+    check("duplicate", link.line.duplicate_ppb);
 }
 
 /// Calls `check` with every value of what a flow does beside sending all the time.
@@ -346,10 +521,10 @@ fn flow_conditions(flow: &Flow, mut check: impl FnMut(&'static str, u64)) {
             check("write_rate", rate_bps);
             check("write_every", ns(every));
         }
-        Writes::Responses { bytes, .. } => check("size", bytes),
-    }
-    if let Window::Fixed(size) = flow.receiving.window {
-        check("receive_buffer", size);
+        Writes::Responses { bytes, think } => {
+            check("response", bytes);
+            check("think", ns(think));
+        }
     }
     flow.rtt_at.iter().for_each(|(_, rtt)| check("rtt_at", ns(*rtt)));
     if let Some(Reorder { ppb, delay }) = flow.reorder {

@@ -13,7 +13,7 @@ pub struct Loss {
     pub burst: Option<Burst>,
 }
 
-/// Bad periods of a line: a Gilbert model.
+/// Bad periods of a line: a Gilbert model; with losses outside of them, Gilbert and Elliott's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Burst {
     /// Mean length of a bad period, packets; at least 1.
@@ -72,8 +72,18 @@ impl Loss {
                 "write a `loss` below `loss_in_burst`".into(),
             ));
         }
-        // good periods last burst.pkts x (1 - p) / p packets on average, p being the share of bad ones
-        if ppb > burst.pkts.saturating_mul(burst.ppb - ppb) {
+        if burst.outside_ppb >= ppb {
+            return Err((
+                format!(
+                    "{} of all packets cannot be lost if {} are outside of bursts",
+                    percent(ppb),
+                    percent(burst.outside_ppb)
+                ),
+                "write a `loss_outside_burst` below `loss`".into(),
+            ));
+        }
+        // good periods last burst.pkts x (1 - p) / p packets on average, p = (mean - good) / (bad - good) being the share of bad ones
+        if ppb - burst.outside_ppb > burst.pkts.saturating_mul(burst.ppb - ppb) {
             return Err((
                 format!("bursts of {} packets would have less than a packet between them", burst.pkts),
                 "write a larger `loss_burst` or a smaller `loss`".into(),

@@ -17,6 +17,21 @@ pub enum Ecn {
     Dctcp,
 }
 
+impl Ecn {
+    /// The names of all of them, as they are written.
+    pub(crate) const NAMES: &[&str] = &["off", "classic", "dctcp"];
+
+    /// As it is written.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        Self::NAMES[self as usize]
+    }
+
+    pub(crate) fn by_name(name: &str) -> Option<Self> {
+        [Ecn::Off, Ecn::Classic, Ecn::Dctcp].into_iter().find(|ecn| ecn.name() == name)
+    }
+}
+
 /// What a sender does beside its algorithm. `Default` is Linux.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sending {
@@ -122,6 +137,6 @@ pub struct Sizes {
     /// Its name, or its file's, as it was written.
     pub name: String,
     /// Bytes, and the share of sizes up to there in billionths: both grow, the last share is the whole. Between two points sizes are
-    /// spread evenly.
+    /// spread evenly; the first point's share has the first point's size.
     pub cdf: Arc<[(u64, u64)]>,
 }

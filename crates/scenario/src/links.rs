@@ -106,6 +106,47 @@ pub struct Pie {
     pub ecn: bool,
 }
 
+impl Queue {
+    /// The names of all of them, as they are written.
+    pub(crate) const NAMES: &[&str] = &["fifo", "step", "red", "red_floyd", "codel", "fq_codel", "pie"];
+
+    /// As it is written.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Queue::Fifo => "fifo",
+            Queue::Step(_) => "step",
+            Queue::Red(Red { rules: RedRules::Linux, .. }) => "red",
+            Queue::Red(Red { rules: RedRules::Floyd, .. }) => "red_floyd",
+            Queue::Codel(_) => "codel",
+            Queue::FqCodel(_) => "fq_codel",
+            Queue::Pie(_) => "pie",
+        }
+    }
+}
+
+/// tc's `avpkt`: what a packet is taken for where RED counts packets, bytes. tc-red(8): "1000 is a good value".
+pub const RED_PACKET_BYTES: u64 = 1_000;
+
+impl Red {
+    /// As tc sets it up before a queue of so many bytes when no more is said (iproute2, tc/q_red.c): `max` is a quarter of the queue, `min` a
+    /// third of `max`.
+    #[must_use]
+    pub fn before(rules: RedRules, limit_bytes: u64) -> Self {
+        let max_bytes = (limit_bytes / 4).max(2);
+        Self::between(rules, (max_bytes / 3).max(1), max_bytes)
+    }
+
+    /// With these thresholds, and the rest as tc has it: a probability of 2 %, and a burst of (2 min + max) / (3 packets), the guideline of
+    /// tc-red(8); no less than min, which tc refuses, and at least one.
+    #[must_use]
+    pub fn between(rules: RedRules, min_bytes: u64, max_bytes: u64) -> Self {
+        let guideline = min_bytes.saturating_mul(2).saturating_add(max_bytes) / (3 * RED_PACKET_BYTES);
+        let burst_pkts = guideline.max(min_bytes.div_ceil(RED_PACKET_BYTES));
+        Red { rules, min_bytes, max_bytes, max_ppb: 20_000_000, burst_pkts, gentle: false, ecn: false }
+    }
+}
+
 impl Default for Codel {
     /// The RFC's.
     fn default() -> Self {

@@ -1,9 +1,11 @@
-//! Numbers with their unit: "100mbit", "50ms", "2MB", "1.5bdp".
+//! Numbers with their unit: "100mbit", "50ms", "2MB", "100pkts", "1.5bdp", "50/s".
 //!
 //! Decimal fractions are exact: nothing passes through floating point, so that a value means the same on
 //! every machine. A value is rounded to its base unit (nanosecond, bit per second, byte).
 
 use std::time::Duration;
+
+use crate::links::Limit;
 
 /// What a quantity measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,9 +18,14 @@ pub enum Dimension {
     Size,
     /// Base unit: the billionth, of a whole.
     Share,
+    /// Base unit: the thousandth per second.
+    Frequency,
 }
 
 impl Dimension {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Time, Self::Rate, Self::Size, Self::Share, Self::Frequency];
+
     /// Units from the smallest to the largest, with their factor to the base unit.
     const fn units(self) -> &'static [(&'static str, u64)] {
         match self {
@@ -41,6 +48,7 @@ impl Dimension {
                 ("GiB", 1 << 30),
             ],
             Self::Share => &[("ppb", 1), ("ppm", 1_000), ("%", 10_000_000)],
+            Self::Frequency => &[("/s", 1_000)],
         }
     }
 
@@ -52,7 +60,14 @@ impl Dimension {
             Self::Rate => "a rate",
             Self::Size => "a size",
             Self::Share => "a percentage",
+            Self::Frequency => "a number per second",
         }
+    }
+
+    /// As in "time".
+    #[must_use]
+    pub(crate) fn name(self) -> &'static str {
+        self.noun().trim_start_matches("a ")
     }
 
     /// Something that may be written.
@@ -63,6 +78,7 @@ impl Dimension {
             Self::Rate => "100mbit",
             Self::Size => "2MB",
             Self::Share => "1%",
+            Self::Frequency => "50/s",
         }
     }
 
@@ -143,6 +159,11 @@ fn split(text: &str) -> (&str, &str) {
     (number, unit.trim_start())
 }
 
+/// A decimal number without a unit, times `factor`.
+pub(crate) fn decimal(text: &str, factor: u64) -> Option<u64> {
+    Some(Decimal::parse(text)?.times(factor.into()))
+}
+
 /// Reads a quantity, in its base unit.
 ///
 /// # Errors
@@ -176,6 +197,7 @@ fn wrong_unit(number: &str, unit: &str, wanted: Dimension) -> NotAQuantity {
             Dimension::Rate => format!("\"{number}mbit\""),
             Dimension::Size => format!("\"{number}kB\" or \"{number}MB\""),
             Dimension::Share => format!("\"{number}%\""),
+            Dimension::Frequency => format!("\"{number}/s\""),
         };
         return NotAQuantity::new(
             format!("\"{number}\" has no unit"),
@@ -185,11 +207,11 @@ fn wrong_unit(number: &str, unit: &str, wanted: Dimension) -> NotAQuantity {
     let text = format!("{number}{unit}");
     if let Some((name, _)) = wanted.units().iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)) {
         return NotAQuantity::new(
-            format!("\"{unit}\" is not a unit of {}", &noun[2..]),
+            format!("\"{unit}\" is not a unit of {}", wanted.name()),
             format!("did you mean \"{number}{name}\"? Units are {units}"),
         );
     }
-    for other in [Dimension::Time, Dimension::Rate, Dimension::Size, Dimension::Share] {
+    for other in Dimension::ALL {
         if other != wanted && other.factor(unit).is_some() {
             return NotAQuantity::new(
                 format!("\"{text}\" is {}, but {noun} is wanted", other.noun()),
@@ -204,7 +226,7 @@ fn wrong_unit(number: &str, unit: &str, wanted: Dimension) -> NotAQuantity {
         );
     }
     NotAQuantity::new(
-        format!("\"{unit}\" is not a unit of {}", &noun[2..]),
+        format!("\"{unit}\" is not a unit of {}", wanted.name()),
         format!("write it like \"{}\"; units are {units}", wanted.example()),
     )
 }
@@ -253,6 +275,8 @@ pub(crate) fn example_steps(dimension: Dimension) -> String {
 pub enum Buffer {
     /// Bytes.
     Bytes(u64),
+    /// Packets of any size.
+    Packets(u64),
     /// Millionths of a bandwidth-delay product.
     Bdp {
         /// 1,000,000 is one BDP.
@@ -261,21 +285,22 @@ pub enum Buffer {
 }
 
 impl Buffer {
-    /// Bytes that it stands for on a link of this rate, with this RTT as the product's delay.
+    /// What it stands for on a link of this rate, with this RTT as the product's delay.
     #[must_use]
-    pub fn bytes(self, rate_bps: u64, rtt: Duration) -> u64 {
+    pub fn limit(self, rate_bps: u64, rtt: Duration) -> Limit {
         match self {
-            Self::Bytes(bytes) => bytes,
+            Self::Bytes(bytes) => Limit::Bytes(bytes),
+            Self::Packets(pkts) => Limit::Packets(pkts),
             Self::Bdp { millionths } => {
                 let bdp_bit_ns = u128::from(rate_bps) * rtt.as_nanos();
                 let bytes = bdp_bit_ns.saturating_mul(millionths.into()) / (8 * 1_000_000_000 * 1_000_000);
-                u64::try_from(bytes).unwrap_or(u64::MAX)
+                Limit::Bytes(u64::try_from(bytes).unwrap_or(u64::MAX))
             }
         }
     }
 }
 
-/// Reads a buffer size: a size, or a multiple of the BDP such as "1.5bdp".
+/// Reads a buffer size: a size, packets such as "100pkts", or a multiple of the BDP such as "1.5bdp".
 ///
 /// # Errors
 /// As [`parse`].
@@ -290,10 +315,44 @@ pub fn parse_buffer(text: &str) -> Result<Buffer, NotAQuantity> {
             )),
         };
     }
-    parse(text, Dimension::Size).map(Buffer::Bytes).map_err(|mut error| {
-        error.help.push_str(", or a multiple of the bandwidth-delay product, as in \"1.5bdp\"");
+    match parse_limit(text) {
+        Ok(Limit::Bytes(bytes)) => Ok(Buffer::Bytes(bytes)),
+        Ok(Limit::Packets(pkts)) => Ok(Buffer::Packets(pkts)),
+        Err(mut error) => {
+            error.help.push_str(", or a multiple of the bandwidth-delay product, as in \"1.5bdp\"");
+            Err(error)
+        }
+    }
+}
+
+/// Reads a size, or packets such as "100pkts".
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_limit(text: &str) -> Result<Limit, NotAQuantity> {
+    let (number, unit) = split(text);
+    if matches!(unit, "pkts" | "pkt" | "packets") && !number.starts_with('-') {
+        return match Decimal::parse(number) {
+            Some(decimal) if decimal.decimals == 0 => Ok(Limit::Packets(decimal.times(1))),
+            _ => Err(NotAQuantity::new(
+                format!("\"{text}\" is not a whole number of packets"),
+                "write it like \"100pkts\"",
+            )),
+        };
+    }
+    parse(text, Dimension::Size).map(Limit::Bytes).map_err(|mut error| {
+        error.help.push_str(", or packets, as in \"100pkts\"");
         error
     })
+}
+
+/// Writes a limit as [`parse_limit`] reads it.
+#[must_use]
+pub fn show_limit(limit: Limit) -> String {
+    match limit {
+        Limit::Bytes(bytes) => show(bytes, Dimension::Size),
+        Limit::Packets(pkts) => format!("{pkts}pkts"),
+    }
 }
 
 /// Writes a quantity in the largest unit that needs no fraction: 1100000000 as "1100mbit", 0 as "0s".
@@ -312,6 +371,10 @@ pub fn show(value: u64, dimension: Dimension) -> String {
     };
     if value == 0 {
         return format!("0{zero}");
+    }
+    if dimension == Dimension::Frequency {
+        let number = format!("{}.{:03}", value / 1_000, value % 1_000);
+        return format!("{}/s", number.trim_end_matches('0').trim_end_matches('.'));
     }
     let (name, factor) =
         units.into_iter().rev().find(|(_, factor)| value.is_multiple_of(*factor)).unwrap_or(&("", 1));

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::{DeArray, DeTable, DeValue};
 
 use crate::Catalog;
 use crate::check::Complaint;
@@ -19,6 +19,7 @@ use crate::problem::Text;
 /// | `window.from`, `window.to` | the window |
 /// | `link.KEY`, `link.NAME.KEY` | all links, or the one of that name (or number, from 1) |
 /// | `flow.KEY`, `flow.NAME.KEY` | all flows, or the one of that name (or number, from 1) |
+/// | `flow.route`, `flow.reverse` | a list: names with commas between them |
 /// | `ALGORITHM.PARAMETER` | the parameter in all flows with this algorithm |
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Set {
@@ -156,7 +157,7 @@ fn change<'i>(
             "set a parameter as ALGORITHM.PARAMETER=VALUE, as in `--set bbq.alpha=3ms`",
         ));
     }
-    let value = Spanned::new(value_span.clone(), typed(&set.value, key.kind));
+    let value = Spanned::new(value_span.clone(), typed(&set.value, key.kind, value_span.start));
     let name = Spanned::new(key_span.clone(), Cow::Borrowed(key.name));
     match section {
         Section::Top => put(document, &name, &value),
@@ -208,11 +209,31 @@ fn split_key(key: &str) -> Option<(Section, Option<&str>, &str)> {
     }
 }
 
-fn typed(value: &str, kind: Kind) -> DeValue<'_> {
-    match DeValue::parse(value).map(Spanned::into_inner) {
-        Ok(integer @ DeValue::Integer(_)) if kind == Kind::Integer => integer,
-        _ => DeValue::String(Cow::Borrowed(value)),
+/// The value as the key's kind has it in a file; `at` is its place.
+fn typed(value: &str, kind: Kind, at: usize) -> DeValue<'_> {
+    let text = || DeValue::String(Cow::Borrowed(value));
+    match kind {
+        Kind::Integer => match DeValue::parse(value).map(Spanned::into_inner) {
+            Ok(integer @ DeValue::Integer(_)) => integer,
+            _ => text(),
+        },
+        Kind::Bool => value.parse().map_or_else(|_| text(), DeValue::Boolean),
+        Kind::Links => DeValue::Array(listed(value, at)),
+        _ => text(),
     }
+}
+
+/// `a,b`: each item with its place. Nothing is the empty list.
+fn listed(value: &str, at: usize) -> DeArray<'_> {
+    let mut start = at;
+    let mut items = DeArray::new();
+    for item in value.split(',').filter(|_| !value.trim().is_empty()) {
+        let name = item.trim();
+        let from = start + item.len() - item.trim_start().len();
+        items.push(Spanned::new(from..from + name.len(), DeValue::String(Cow::Borrowed(name))));
+        start += item.len() + 1;
+    }
+    items
 }
 
 fn put<'i>(table: &mut DeTable<'i>, name: &Spanned<Cow<'i, str>>, value: &Spanned<DeValue<'i>>) {

@@ -23,7 +23,11 @@ fn an_unknown_key_beside_all_needed_ones() {
     let problem = problem("buffer =", "bufer = \"1MB\"\nbuffer =");
     assert_eq!((problem.kind, problem.key.as_str(), place(&problem)), ("unknown-key", "link.bufer", (6, 1)));
     assert_eq!(problem.message, "there is no key `bufer` under `[[link]]`");
-    assert!(problem.help.starts_with("did you mean `buffer`? Known are name, rate,"), "{}", problem.help);
+    assert!(
+        problem.help.starts_with("did you mean `buffer`? Known are name, from, to, rate,"),
+        "{}",
+        problem.help
+    );
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::check::Complaint;
 use crate::conditions::{Burst, Loss, Policer, Reorder, Traffic, WHOLE_PPB, Writes};
 use crate::quantity::Dimension;
-use crate::{Flow, Receiving, Window};
+use crate::{Flow, Line};
 
 use super::{Part, Reader, path};
 
@@ -20,7 +20,26 @@ impl Reader<'_> {
         if pkts.is_none() && within.is_some() {
             self.needs(part, "loss_in_burst", "loss_burst", "loss_burst = 5");
         }
-        Loss { ppb, burst: pkts.map(|pkts| Burst { pkts, ppb: within.unwrap_or(WHOLE_PPB), outside_ppb: 0 }) }
+        let outside = self.quantity(part, "loss_outside_burst", Dimension::Share);
+        if pkts.is_none() && outside.is_some() {
+            self.needs(part, "loss_outside_burst", "loss_burst", "loss_burst = 5");
+        }
+        let burst =
+            |pkts| Burst { pkts, ppb: within.unwrap_or(WHOLE_PPB), outside_ppb: outside.unwrap_or(0) };
+        Loss { ppb, burst: pkts.map(burst) }
+    }
+
+    pub(super) fn line(&mut self, part: &Part<'_, '_>) -> Line {
+        let line = Line {
+            delay: self.time_or_zero(part, "delay"),
+            jitter: self.time_or_zero(part, "jitter"),
+            reorders: self.truth(part, "reorders").unwrap_or(false),
+            duplicate_ppb: self.quantity(part, "duplicate", Dimension::Share).unwrap_or(0),
+        };
+        if line.reorders {
+            self.needs(part, "reorders", "jitter", "jitter = \"5ms\"");
+        }
+        line
     }
 
     pub(super) fn policer(&mut self, part: &Part<'_, '_>) -> Option<Policer> {
@@ -45,19 +64,20 @@ impl Reader<'_> {
     pub(super) fn conditions(&mut self, part: &Part<'_, '_>) -> Flow {
         let rtt_at = self.steps(part, "rtt_at", Dimension::Time);
         Flow {
+            route: self.names(part, "route"),
+            reverse: self.names(part, "reverse").unwrap_or_default(),
+            ends: self.ends(part),
+            access_delay: self.time_or_zero(part, "access_delay"),
+            sending: self.sending(part),
+            receiving: self.receiving(part),
+            arrivals: self.arrivals(part),
             traffic: self.traffic(part),
-            receiving: Receiving {
-                window: self
-                    .quantity(part, "receive_buffer", Dimension::Size)
-                    .map_or(Window::Ample, Window::Fixed),
-                ..Receiving::default()
-            },
             rtt_at: rtt_at.into_iter().map(|(at, rtt)| (at, Duration::from_nanos(rtt))).collect(),
             reorder: self.reorder(part),
             ack_loss_ppb: self.quantity(part, "ack_loss", Dimension::Share).unwrap_or(0),
-            ack_jitter: self.time(part, "ack_jitter").unwrap_or_default(),
-            ack_aggregation: self.time(part, "ack_aggregation").unwrap_or_default(),
-            host_jitter: self.time(part, "host_jitter").unwrap_or_default(),
+            ack_jitter: self.time_or_zero(part, "ack_jitter"),
+            ack_aggregation: self.time_or_zero(part, "ack_aggregation"),
+            host_jitter: self.time_or_zero(part, "host_jitter"),
             ..Flow::new("", "", Duration::ZERO)
         }
     }
@@ -71,21 +91,31 @@ impl Reader<'_> {
         if every.is_some() && rate_bps.is_none() {
             self.needs(part, "write_every", "write_rate", "write_rate = \"5mbit\"");
         }
-        for (one, other) in [("on", "write_rate"), ("on", "size")] {
-            self.excludes(part, one, other);
+        let response = self.quantity(part, "response", Dimension::Size);
+        let think = self.time(part, "think");
+        if think.is_some() && response.is_none() {
+            self.needs(part, "think", "response", "response = \"10kB\"");
         }
-        let writes = match (on.zip(off), rate_bps) {
-            (Some((on, off)), _) => Writes::OnOff { on, off },
-            (None, Some(rate_bps)) => {
+        for (one, others) in [
+            ("on", &["write_rate", "size"][..]),
+            ("response", &["size", "on", "write_rate"]),
+            ("arrivals", &["size", "on", "write_rate", "response", "count"]),
+        ] {
+            others.iter().for_each(|other| self.excludes(part, one, other));
+        }
+        let writes = match (on.zip(off), rate_bps, response) {
+            (Some((on, off)), _, _) => Writes::OnOff { on, off },
+            (None, Some(rate_bps), _) => {
                 Writes::Paced { rate_bps, every: every.unwrap_or(Duration::from_secs(WRITE_EVERY_S)) }
             }
-            (None, None) => Writes::Always,
+            (None, None, Some(bytes)) => Writes::Responses { bytes, think: think.unwrap_or_default() },
+            (None, None, None) => Writes::Always,
         };
         Traffic { size_bytes, writes }
     }
 
     /// Complains if one of two keys that belong together is missing; with what to add, for each.
-    fn both(&mut self, part: &Part<'_, '_>, keys: [&'static str; 2], examples: [&str; 2]) {
+    pub(super) fn both(&mut self, part: &Part<'_, '_>, keys: [&'static str; 2], examples: [&str; 2]) {
         for (one, other) in [(0, 1), (1, 0)] {
             if part.table.contains_key(keys[one]) {
                 self.needs(part, keys[one], keys[other], examples[other]);
@@ -94,7 +124,7 @@ impl Reader<'_> {
     }
 
     /// Complains that `key` says nothing without `other`.
-    fn needs(&mut self, part: &Part<'_, '_>, key: &'static str, other: &str, example: &str) {
+    pub(super) fn needs(&mut self, part: &Part<'_, '_>, key: &'static str, other: &str, example: &str) {
         // a wrong `other` is an error already
         if part.table.contains_key(other) {
             return;
@@ -108,7 +138,7 @@ impl Reader<'_> {
     }
 
     /// Complains if both keys are given.
-    fn excludes(&mut self, part: &Part<'_, '_>, key: &'static str, other: &'static str) {
+    pub(super) fn excludes(&mut self, part: &Part<'_, '_>, key: &'static str, other: &'static str) {
         if part.table.contains_key(key) && part.table.contains_key(other) {
             let complaint = Complaint::new(
                 "impossible",
@@ -119,7 +149,7 @@ impl Reader<'_> {
         }
     }
 
-    fn place(&self, part: &Part<'_, '_>, key: &str) -> std::ops::Range<usize> {
+    pub(super) fn place(&self, part: &Part<'_, '_>, key: &str) -> std::ops::Range<usize> {
         part.table.get(key).map_or_else(|| part.span.clone(), toml::Spanned::span)
     }
 }

@@ -2,31 +2,36 @@
 //! that one look shows them all.
 
 mod conditions;
+mod hosts;
+mod queue;
 mod values;
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
+use std::path::Path;
 use std::time::Duration;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::check::{self, Complaint, Fault};
-use crate::keys::{self, KEYS, MOST_FLOWS, Section};
+use crate::keys::{self, KEYS, MOST_FLOWS, MOST_LINKS, Section};
 use crate::problem::{Invalid, Problem};
 use crate::quantity::{self, Buffer, Dimension, show_time};
 use crate::sets::{self, Set, Sources};
-use crate::{Catalog, Flow, Link, Scenario, View};
+use crate::{Catalog, Flow, Limit, Link, Scenario, Trace, View};
 use values::{example, kind_of};
 
-/// Reads a scenario from a text, after making the changes in `sets`. `name` is the file's name in errors.
+/// Reads a scenario from a text, after making the changes in `sets`. `name` is the file's name in errors; files that the text names are
+/// looked for in its folder.
 ///
 /// # Errors
 /// Everything that is wrong with it, each with its place.
 pub fn parse(name: &str, text: &str, sets: &[Set], catalog: &dyn Catalog) -> Result<Scenario, Invalid> {
     let mut reader = Reader {
         sources: Sources::new(name, text),
+        folder: Path::new(name).parent().unwrap_or(Path::new("")),
         catalog,
         problems: Vec::new(),
         places: HashMap::new(),
@@ -63,6 +68,8 @@ struct Part<'t, 'i> {
 
 struct Reader<'a> {
     sources: Sources,
+    /// Files are named from here.
+    folder: &'a Path,
     catalog: &'a dyn Catalog,
     problems: Vec<Problem>,
     /// Where each value stands; a part as a whole under the key "".
@@ -153,34 +160,78 @@ impl Reader<'_> {
     fn links(&mut self, document: &DeTable<'_>, flows: &[Flow]) -> Vec<Link> {
         let parts = self.parts(document, Section::Link, "link");
         let longest = flows.iter().map(|flow| flow.rtt).max().unwrap_or_default();
+        if parts.len() as u64 > MOST_LINKS {
+            let message = format!("the scenario has {} links; it may have at most {MOST_LINKS}", parts.len());
+            let span = parts[0].span.clone();
+            self.complain(span, "link", Complaint::new("out-of-range", message, "leave links out"));
+        }
         let mut links = Vec::new();
         for part in &parts {
             let name = self.text(part, "name").unwrap_or_else(|| sets::link_name(part.index, parts.len()));
-            let rate = self.quantity(part, "rate", Dimension::Rate);
+            let ends = self.ends(part);
+            let (rate, trace) = self.rate(part);
+            let burst_bytes = self.quantity(part, "burst", Dimension::Size);
             let bdp_rtt = self.time(part, "bdp_rtt").unwrap_or(longest);
             let buffer = self.buffer(part, rate, bdp_rtt);
+            let queue = self.queue(part, buffer);
             let rate_at = self.steps(part, "rate_at", Dimension::Rate);
-            let (policer, loss) = (self.policer(part), self.loss(part));
-            if let (Some(rate_bps), Some(buffer_bytes)) = (rate, buffer) {
-                links.push(Link { rate_at, policer, loss, ..Link::new(name, rate_bps, buffer_bytes) });
+            let (policer, loss, line) = (self.policer(part), self.loss(part), self.line(part));
+            if let (Some(rate_bps), Some(buffer), Some(queue)) = (rate, buffer, queue) {
+                links.push(Link {
+                    name,
+                    ends,
+                    rate_bps,
+                    trace,
+                    burst_bytes,
+                    buffer,
+                    queue,
+                    line,
+                    rate_at,
+                    policer,
+                    loss,
+                });
             }
         }
         links
     }
 
-    fn buffer(&mut self, part: &Part<'_, '_>, rate: Option<u64>, rtt: Duration) -> Option<u64> {
+    /// The rate and the trace that it comes from.
+    fn rate(&mut self, part: &Part<'_, '_>) -> (Option<u64>, Option<Trace>) {
+        for other in ["rate", "rate_at", "burst"] {
+            self.excludes(part, "trace", other);
+        }
+        let rate = self.quantity(part, "rate", Dimension::Rate);
+        if !part.table.contains_key("trace") {
+            return (rate, None);
+        }
+        let trace = self.file(part, "trace", |name, text| {
+            let trace = Trace::read(name, text)?;
+            let rate =
+                keys::find(Section::Link, "rate").map_or(Ok(()), |key| check::bounds(key, trace.mean_bps()));
+            rate.map_err(|complaint| format!("of its mean rate: {}", complaint.message))?;
+            Ok(trace)
+        });
+        (trace.as_ref().map(Trace::mean_bps), trace)
+    }
+
+    /// Two nodes, of a link or a flow.
+    fn ends(&mut self, part: &Part<'_, '_>) -> Option<(String, String)> {
+        let (from, to) = (self.text(part, "from"), self.text(part, "to"));
+        self.both(part, ["from", "to"], ["from = \"a\"", "to = \"b\""]);
+        from.zip(to)
+    }
+
+    fn buffer(&mut self, part: &Part<'_, '_>, rate: Option<u64>, rtt: Duration) -> Option<Limit> {
         let (key, value) = self.find(part, "buffer")?;
         let text = self.quantity_text(key, value)?;
         let buffer = self.parsed(key, value, quantity::parse_buffer(text))?;
-        let bytes = match buffer {
-            Buffer::Bytes(bytes) => bytes,
-            // without the rate there is an error already, and the product has no value
-            Buffer::Bdp { .. } => buffer.bytes(rate?, rtt),
+        // without the rate or the RTT there is an error already, and the product has no value
+        let limit = match buffer {
+            Buffer::Bdp { .. } if rtt.is_zero() => return None,
+            Buffer::Bdp { .. } => buffer.limit(rate?, rtt),
+            Buffer::Bytes(_) | Buffer::Packets(_) => buffer.limit(0, rtt),
         };
-        if matches!(buffer, Buffer::Bdp { .. }) && rtt.is_zero() {
-            return None;
-        }
-        self.bounded(key, value, bytes)
+        self.bounded(key, value, limit.bytes()).map(|_| limit)
     }
 
     fn flows(&mut self, document: &DeTable<'_>) -> Vec<Flow> {
@@ -344,7 +395,8 @@ impl Reader<'_> {
         }
         for key in KEYS.iter().filter(|key| key.section == section && key.default.is_none()) {
             // a misspelt key is one error, not two
-            if !table.contains_key(key.name) && !meant.contains(&key.name) {
+            let instead = key.name == "rate" && table.contains_key("trace");
+            if !instead && !table.contains_key(key.name) && !meant.contains(&key.name) {
                 let place = if section == Section::Top {
                     "the scenario".into()
                 } else {

@@ -7,6 +7,7 @@ use toml::de::DeValue;
 
 use crate::check::{self, Complaint};
 use crate::keys::{self, Key, Kind};
+use crate::links::Limit;
 use crate::quantity::{self, Dimension, NotAQuantity};
 
 use super::{Part, Reader, path};
@@ -35,7 +36,9 @@ impl Reader<'_> {
             Kind::Integer => "a whole number".to_owned(),
             Kind::Quantity(dimension) => format!("{} in quotes", dimension.noun()),
             Kind::Steps(_) => "steps in quotes".to_owned(),
-            Kind::Buffer => "a size in quotes".to_owned(),
+            Kind::Buffer | Kind::Limit => "a size in quotes".to_owned(),
+            Kind::Bool => "true or false, without quotes,".to_owned(),
+            Kind::Links => "a list of names".to_owned(),
             _ => "text in quotes".to_owned(),
         };
         let complaint = Complaint::new(
@@ -179,6 +182,47 @@ impl Reader<'_> {
         steps.into_iter().map(|(at, number)| (Duration::from_nanos(at), number)).collect()
     }
 
+    pub(super) fn truth(&mut self, part: &Part<'_, '_>, name: &str) -> Option<bool> {
+        let (key, value) = self.find(part, name)?;
+        let truth = value.get_ref().as_bool();
+        if truth.is_none() {
+            self.wrong_type(key, value);
+        }
+        truth
+    }
+
+    /// A list of names; remembers where each of them stands.
+    pub(super) fn names(&mut self, part: &Part<'_, '_>, name: &str) -> Option<Vec<String>> {
+        let (key, value) = self.find(part, name)?;
+        let DeValue::Array(items) = value.get_ref() else {
+            self.wrong_type(key, value);
+            return None;
+        };
+        self.bounded(key, value, items.len() as u64)?;
+        let spans = items.iter().map(Spanned::span).collect();
+        self.items.insert((part.section.header(), part.index, key.name), spans);
+        let mut names = Vec::with_capacity(items.len());
+        for item in items {
+            match item.get_ref().as_str() {
+                Some(name) => names.push(name.to_owned()),
+                None => self.wrong_type(key, item),
+            }
+        }
+        (names.len() == items.len()).then_some(names)
+    }
+
+    pub(super) fn limit(&mut self, part: &Part<'_, '_>, name: &str) -> Option<Limit> {
+        let (key, value) = self.find(part, name)?;
+        let text = self.quantity_text(key, value)?;
+        let limit = self.parsed(key, value, quantity::parse_limit(text))?;
+        self.bounded(key, value, limit.bytes()).map(|_| limit)
+    }
+
+    /// A time that may be zero by being left out.
+    pub(super) fn time_or_zero(&mut self, part: &Part<'_, '_>, name: &str) -> Duration {
+        self.time(part, name).unwrap_or_default()
+    }
+
     pub(super) fn time(&mut self, part: &Part<'_, '_>, name: &str) -> Option<Duration> {
         self.quantity(part, name, Dimension::Time).map(Duration::from_nanos)
     }
@@ -191,7 +235,11 @@ pub(super) fn example(key: &Key) -> String {
         (Kind::Integer, _) => "1".into(),
         (Kind::Quantity(dimension), _) => format!("\"{}\"", dimension.example()),
         (Kind::Steps(dimension), _) => format!("\"{}\"", quantity::example_steps(dimension)),
-        (Kind::Buffer, _) => format!("\"{}\"", Dimension::Size.example()),
+        (Kind::Bool, _) => "true".into(),
+        (Kind::Links, _) => "[\"link1\", \"link2\"]".into(),
+        (Kind::File, "sizes") => "\"websearch\"".into(),
+        (Kind::File, _) => "\"traces/lte.trace\"".into(),
+        (Kind::Buffer | Kind::Limit, _) => format!("\"{}\"", Dimension::Size.example()),
         (Kind::Algorithm, _) => "\"bbr1\"".into(),
         (Kind::Text, _) => "\"...\"".into(),
         (Kind::Choice(words), _) => format!("\"{}\"", words[0]),

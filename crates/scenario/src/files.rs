@@ -1,0 +1,191 @@
+//! Files that a scenario names: traces of delivery opportunities, distributions of sizes.
+
+use std::io::Read as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+
+use crate::conditions::WHOLE_PPB;
+use crate::quantity::decimal;
+use crate::{Sizes, Trace, built_in};
+
+/// A trace of ten minutes at 1 Gbit/s has 400 MB; one of this size runs for a minute at 1.3 Gbit/s.
+const MOST_BYTES: u64 = 64 << 20;
+/// A day.
+const MOST_MS: u32 = 86_400_000;
+/// Bytes of IP that an opportunity may deliver: Mahimahi counts an MTU and four bytes of its TUN device.
+pub const OPPORTUNITY_BYTES: u64 = 1504;
+/// Points of a distribution.
+const MOST_SIZES: usize = 10_000;
+/// A petabyte, as for a flow's `size`.
+const MOST_SIZE: u64 = 1_000_000_000_000_000;
+
+/// The text of a file.
+pub(crate) fn text(path: &Path) -> Result<String, String> {
+    let why = |error: std::io::Error| error.to_string();
+    // not what may never end, such as a pipe or a device
+    if !std::fs::metadata(path).map_err(why)?.is_file() {
+        return Err("it is not a regular file".into());
+    }
+    let mut text = String::new();
+    let file = std::fs::File::open(path).map_err(why)?;
+    file.take(MOST_BYTES + 1).read_to_string(&mut text).map_err(why)?;
+    if text.len() as u64 > MOST_BYTES {
+        return Err(format!("it is larger than {} MiB", MOST_BYTES >> 20));
+    }
+    Ok(text)
+}
+
+impl Trace {
+    /// Reads a trace from a text in Mahimahi's format.
+    ///
+    /// # Errors
+    /// What is wrong with it, with the line, as a sentence that begins after the file's name.
+    pub fn read(file: &str, text: &str) -> Result<Self, String> {
+        let mut opportunities_ms = Vec::new();
+        for (number, line) in (1..).zip(text.lines()) {
+            let ms = line.trim().parse().map_err(|_| {
+                format!(
+                    "is not a trace: line {number} is \"{}\", not a time in whole milliseconds",
+                    shortened(line)
+                )
+            })?;
+            if opportunities_ms.last().is_some_and(|last| ms < *last) {
+                return Err(format!("goes back in time at line {number}: {ms} ms"));
+            }
+            opportunities_ms.push(ms);
+        }
+        let trace = Self { file: file.to_owned(), opportunities_ms: opportunities_ms.into() };
+        trace.check()?;
+        Ok(trace)
+    }
+
+    /// Is it a trace? If not, why.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        match self.opportunities_ms.last() {
+            None => Err("has no line".into()),
+            Some(0) => Err("ends at 0 ms; the last time is the period, and must be later".into()),
+            Some(last) if *last > MOST_MS => {
+                Err(format!("lasts for {last} ms; it must be at most {MOST_MS}, a day"))
+            }
+            Some(_) if !self.opportunities_ms.is_sorted() => Err("goes back in time".into()),
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// The mean of the rate, bits of IP per second.
+    #[must_use]
+    pub fn mean_bps(&self) -> u64 {
+        let period_ms = u64::from(self.opportunities_ms.last().copied().unwrap_or(0)).max(1);
+        self.opportunities_ms.len() as u64 * OPPORTUNITY_BYTES * 8 * 1_000 / period_ms
+    }
+
+    /// SHA-256 of what it holds, in hex.
+    pub(crate) fn digest(&self) -> String {
+        digest(self.opportunities_ms.iter().map(|ms| u64::from(*ms)))
+    }
+}
+
+impl Sizes {
+    /// The distributions that need no file.
+    pub const BUILT_IN: &[&str] = &["websearch", "datamining", "pareto"];
+
+    /// A distribution of [`Sizes::BUILT_IN`].
+    #[must_use]
+    pub fn built_in(name: &str) -> Option<Self> {
+        let cdf = match name {
+            "websearch" => built_in::websearch(),
+            "datamining" => built_in::datamining(),
+            "pareto" => built_in::pareto(),
+            _ => return None,
+        };
+        Some(Self { name: name.to_owned(), cdf: Arc::from(cdf) })
+    }
+
+    /// Reads a distribution from two columns: bytes, and the share of sizes up to there, 0 to 1. `#` begins a comment.
+    ///
+    /// # Errors
+    /// What is wrong with it, with the line, as a sentence that begins after the file's name.
+    pub fn read(name: &str, text: &str) -> Result<Self, String> {
+        let mut cdf: Vec<(u64, u64)> = Vec::new();
+        for (number, line) in (1..).zip(text.lines()) {
+            let line = line.split('#').next().unwrap_or_default();
+            let mut columns = line.split_whitespace();
+            let point = match (columns.next(), columns.next(), columns.next()) {
+                (None, ..) => continue,
+                (Some(bytes), Some(share), None) => decimal(bytes, 1).zip(decimal(share, WHOLE_PPB)),
+                _ => None,
+            };
+            let point = point.ok_or_else(|| {
+                format!(
+                    "is not a distribution: line {number} is \"{}\", not bytes and a share",
+                    shortened(line)
+                )
+            })?;
+            if let Some(wrong) = follows(cdf.last(), point) {
+                return Err(format!("{wrong}, at line {number}"));
+            }
+            cdf.push(point);
+        }
+        let sizes = Self { name: name.to_owned(), cdf: cdf.into() };
+        sizes.check()?;
+        Ok(sizes)
+    }
+
+    /// Is it a distribution? If not, why.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let before = std::iter::once(None).chain(self.cdf.iter().map(Some));
+        if let Some(wrong) = before.zip(self.cdf.iter()).find_map(|(before, point)| follows(before, *point)) {
+            return Err(wrong);
+        }
+        if self.cdf.len() > MOST_SIZES {
+            return Err(format!("has {} points; it may have at most {MOST_SIZES}", self.cdf.len()));
+        }
+        match self.cdf.last() {
+            Some((_, WHOLE_PPB)) => Ok(()),
+            Some(_) => Err("does not end at the share 1".into()),
+            None => Err("has no line".into()),
+        }
+    }
+
+    /// Mean size, bytes.
+    #[must_use]
+    pub fn mean_bytes(&self) -> u64 {
+        let start = self.cdf.first().copied().unwrap_or((0, 0));
+        let mut sum = u128::from(start.0) * u128::from(start.1);
+        for pair in self.cdf.windows(2) {
+            let ((from, below), (to, up_to)) = (pair[0], pair[1]);
+            sum += u128::from(from + to) * u128::from(up_to - below) / 2;
+        }
+        u64::try_from(sum / u128::from(WHOLE_PPB)).unwrap_or(u64::MAX)
+    }
+
+    /// SHA-256 of what it holds, in hex.
+    pub(crate) fn digest(&self) -> String {
+        digest(self.cdf.iter().flat_map(|(bytes, share)| [*bytes, *share]))
+    }
+}
+
+/// What is wrong with this point of a distribution after the one before, if something is.
+fn follows(before: Option<&(u64, u64)>, (bytes, share): (u64, u64)) -> Option<String> {
+    match before {
+        _ if share > WHOLE_PPB => Some("has a share above 1: shares go from 0 to 1, not to 100".into()),
+        _ if bytes == 0 => Some("has a size of 0 bytes; the smallest is 1".into()),
+        _ if bytes > MOST_SIZE => Some(format!("has a size of more than {MOST_SIZE} bytes")),
+        Some((last, _)) if bytes <= *last => Some("has sizes that do not grow".into()),
+        Some((_, last)) if share <= *last => Some("has shares that do not grow".into()),
+        _ => None,
+    }
+}
+
+fn digest(numbers: impl Iterator<Item = u64>) -> String {
+    let mut sum = Sha256::new();
+    numbers.for_each(|number| sum.update(number.to_be_bytes()));
+    crate::print::hex(&sum.finalize())
+}
+
+/// Enough of a line to find it.
+fn shortened(line: &str) -> String {
+    line.chars().filter(|c| !c.is_control()).take(40).collect()
+}
