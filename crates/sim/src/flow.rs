@@ -6,7 +6,8 @@ use fairpace_cc::{Algorithm, Params};
 use fairpace_path::{Ecn, FlowMeter, Link, Nanos, Offer, Packet, Schedule, Source};
 use fairpace_scenario::{self as scenario, Scenario, View};
 use fairpace_tcp::{
-    Ack, HEADER_BYTES, MSS_BYTES, Receiver, ReceiverConfig, SYN_BYTES, Segment, Sender, SenderConfig, Wire,
+    Ack, AckWire, HEADER_BYTES, MSS_BYTES, Receiver, ReceiverConfig, SYN_BYTES, Segment, Sender,
+    SenderConfig, Window, Wire,
 };
 
 use crate::Error;
@@ -78,6 +79,24 @@ impl Wire for Uplink<'_> {
     }
 }
 
+/// The way back as a flow's receiver sees it.
+struct Downlink<'a> {
+    route: &'a mut Route,
+    acks: &'a mut VecDeque<(Nanos, Ack)>,
+    /// When the sender gets round to the first ACK of those sent.
+    first: Nanos,
+}
+
+impl AckWire for Downlink<'_> {
+    #[inline]
+    fn send(&mut self, at: Nanos, ack: Ack) {
+        if let Some(at) = self.route.return_ack(at) {
+            self.acks.push_back((at, ack));
+            self.first = self.first.min(at);
+        }
+    }
+}
+
 pub(crate) fn nanos(time: std::time::Duration) -> Nanos {
     Nanos::try_from(time.as_nanos()).unwrap_or(NEVER)
 }
@@ -92,18 +111,19 @@ impl Flow {
         schedule: Schedule,
     ) -> Result<Self, Error> {
         let flow = &scenario.flows[index as usize];
-        let window_pkts = match flow.receiving.window {
-            scenario::Window::Fixed(bytes) => bytes / u64::from(MSS_BYTES),
-            _ => u64::MAX,
+        let window = match flow.receiving.window {
+            scenario::Window::Ample => Window::Ample,
+            scenario::Window::Fixed(bytes) => Window::Fixed(bytes),
+            scenario::Window::Autotuned(bytes) => Window::Autotuned(bytes),
         };
-        let config = SenderConfig { random, window_pkts, ..SenderConfig::default() };
+        let config = SenderConfig { random, ..SenderConfig::default() };
         Ok(Flow {
             sender: Sender::new(
                 config,
                 Setup { params: params(flow)?, as_kernel: flow.view == View::Kernel },
             ),
             meter: FlowMeter::new(schedule),
-            receiver: Receiver::new(ReceiverConfig::linux(nanos(flow.rtt))),
+            receiver: Receiver::new(ReceiverConfig { window, ..ReceiverConfig::linux(nanos(flow.rtt)) }),
             acks: VecDeque::new(),
             route: Route::new(scenario, index),
             detour,
@@ -157,8 +177,8 @@ impl Flow {
         if self.sender.next_timer().is_some_and(|at| at <= now) {
             self.sender.on_timer(now, &mut uplink);
         }
-        if self.receiver.on_timer(now) {
-            self.return_ack(now);
+        if self.receiver.next_timer().is_some_and(|at| at <= now) {
+            self.run_receiver(now);
         }
         let resent = self.sender.stats().resent_pkts;
         if resent > self.metered_resent {
@@ -173,35 +193,38 @@ impl Flow {
     pub(crate) fn arrive(&mut self, now: Nanos, segment: Segment) -> Nanos {
         let at = self.route.forward(now);
         let mut next = NEVER;
-        if let Some(due) = self.receiver.next_timer().filter(|due| *due < at)
-            && self.receiver.on_timer(due)
-        {
-            next = self.return_ack(due);
+        while let Some(due) = self.receiver.next_timer().filter(|due| *due < at) {
+            next = next.min(self.run_receiver(due));
         }
         self.arrived_pkts += 1;
-        let received = self.receiver.on_segment(at, segment);
+        let mut back = Downlink { route: &mut self.route, acks: &mut self.acks, first: next };
+        let available = self.receiver.on_segment(at, segment, &mut back);
+        next = back.first;
         if segment.seq != Segment::SYN {
             self.data_pkts += 1;
             let rtt_ns = at.saturating_sub(segment.sent) + self.route.back_ns(at);
             self.meter.data(at, rtt_ns);
-            self.meter.goodput(at, received.in_order_pkts * u64::from(MSS_BYTES));
-            if self.receiver.next() == self.last_pkt && self.completed.is_none() {
-                self.completed = Some(at);
-            }
+            self.read(at, available);
         }
-        match received.ack {
-            true => next.min(self.return_ack(at)),
-            false => next.min(self.receiver.next_timer().unwrap_or(NEVER)),
-        }
+        next.min(self.receiver.next_timer().unwrap_or(NEVER))
     }
 
-    /// An ACK leaves the receiver; returns when the sender gets round to it, if it ever does.
+    /// The receiver's timer fires; returns when the sender gets round to an ACK that it sends.
+    fn run_receiver(&mut self, now: Nanos) -> Nanos {
+        let mut back = Downlink { route: &mut self.route, acks: &mut self.acks, first: NEVER };
+        let available = self.receiver.on_timer(now, &mut back);
+        let first = back.first;
+        self.read(now, available);
+        first
+    }
+
+    /// The receiving application has so many packets more.
     #[inline]
-    fn return_ack(&mut self, sent: Nanos) -> Nanos {
-        let ack = self.receiver.ack();
-        let Some(at) = self.route.return_ack(sent) else { return NEVER };
-        self.acks.push_back((at, ack));
-        at
+    fn read(&mut self, now: Nanos, pkts: u64) {
+        self.meter.goodput(now, pkts * u64::from(MSS_BYTES));
+        if self.receiver.next() == self.last_pkt && self.completed.is_none() {
+            self.completed = Some(now);
+        }
     }
 }
 

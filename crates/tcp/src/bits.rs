@@ -1,24 +1,19 @@
 //! A set of packet numbers inside a sliding window, one bit each.
 
-/// Bits for the numbers of a window no longer than the capacity, a power of two.
-#[derive(Debug, Clone)]
+/// Bits for the numbers of a window no longer than the capacity: a power of two from 64 on, or 0 at first.
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Bits {
     words: Vec<u64>,
-    mask: u64,
 }
 
 impl Bits {
-    pub(crate) fn new(capacity: u64) -> Self {
-        debug_assert!(capacity.is_power_of_two() && capacity >= 64);
-        Bits { words: vec![0; (capacity / 64) as usize], mask: capacity - 1 }
-    }
-
     pub(crate) fn capacity(&self) -> u64 {
-        self.mask + 1
+        self.words.len() as u64 * 64
     }
 
+    #[inline]
     fn place(&self, n: u64) -> (usize, u64) {
-        (((n & self.mask) / 64) as usize, 1 << (n % 64))
+        ((n / 64) as usize & (self.words.len() - 1), 1 << (n % 64))
     }
 
     pub(crate) fn get(&self, n: u64) -> bool {
@@ -64,9 +59,38 @@ impl Bits {
         self.next(from, to, false)
     }
 
+    /// The number in `from..to` above which exactly `above` others are set; `None` if no more than that are.
+    pub(crate) fn nth_set_from_above(&self, from: u64, to: u64, above: u64) -> Option<u64> {
+        let (mut end, mut left) = (to, above);
+        while end > from {
+            let start = ((end - 1) / 64 * 64).max(from);
+            let (word, _) = self.place(start);
+            let unused = 64 - (end - start);
+            let mut bits = self.words[word] >> (start % 64) << unused >> unused;
+            let count = u64::from(bits.count_ones());
+            if count > left {
+                // drop the `left` highest
+                for _ in 0..left {
+                    bits &= !(1 << (63 - bits.leading_zeros()));
+                }
+                return Some(start + u64::from(63 - bits.leading_zeros()));
+            }
+            left -= count;
+            end = start;
+        }
+        None
+    }
+
+    /// Empties it, and gives memory for more than `most` numbers back.
+    pub(crate) fn reset(&mut self, most: u64) {
+        self.words.truncate((most / 64) as usize);
+        self.words.shrink_to_fit();
+        self.words.fill(0);
+    }
+
     /// The same set with room for twice as long a window, of which `window` is in use now.
     pub(crate) fn grow(&mut self, window: std::ops::Range<u64>) {
-        let mut grown = Bits::new(self.capacity() * 2);
+        let mut grown = Bits { words: vec![0; (self.words.len() * 2).max(1)] };
         let mut n = window.start;
         while let Some(set) = self.next_set(n, window.end) {
             grown.set(set);
@@ -82,7 +106,9 @@ mod tests {
 
     #[test]
     fn finds_set_and_clear_bits_across_words_and_around_the_ring() {
-        let mut b = Bits::new(128);
+        let mut b = Bits::default();
+        b.grow(0..0);
+        b.grow(0..0);
         for n in [100, 127, 128, 190, 200] {
             b.set(n);
         }
@@ -102,5 +128,21 @@ mod tests {
         assert_eq!(b.next_clear(127, 129), Some(128));
         b.grow(100..228);
         assert_eq!((b.capacity(), all(&b, 100, 300)), (256, vec![100, 127, 190, 200]));
+        b.reset(128);
+        assert_eq!((b.capacity(), all(&b, 100, 228)), (128, vec![]));
+    }
+
+    #[test]
+    fn counts_from_above() {
+        let mut b = Bits::default();
+        b.grow(0..0);
+        b.grow(0..0);
+        for n in [100, 127, 128, 190, 200] {
+            b.set(n);
+        }
+        let from_above: Vec<_> = (0..6).map(|n| b.nth_set_from_above(100, 228, n)).collect();
+        assert_eq!(from_above, [Some(200), Some(190), Some(128), Some(127), Some(100), None]);
+        assert_eq!(b.nth_set_from_above(101, 200, 2), Some(127));
+        assert_eq!(b.nth_set_from_above(101, 200, 3), None);
     }
 }

@@ -19,7 +19,26 @@ pub(crate) struct Snapshot {
     pub(crate) lost_pkts: u32,
     /// In flight just after it was sent, itself included.
     pub(crate) inflight_pkts: u32,
-    pub(crate) app_limited: bool,
+    /// `delivered_ce_pkts` in the low bits, [`APP_LIMITED`] above.
+    pub(crate) marked: u32,
+}
+
+/// A snapshot's count of marks wraps so early, as Linux's does.
+const MARKS_MASK: u32 = (1 << 20) - 1;
+const APP_LIMITED: u32 = 1 << 31;
+
+impl Snapshot {
+    /// It was sent in an app-limited period.
+    #[inline]
+    pub(crate) fn app_limited(&self) -> bool {
+        self.marked & APP_LIMITED != 0
+    }
+
+    /// Of `delivered_ce_pkts`, what has come since.
+    #[inline]
+    pub(crate) fn marks_since(&self, delivered_ce_pkts: u32) -> u32 {
+        delivered_ce_pkts.wrapping_sub(self.marked) & MARKS_MASK
+    }
 }
 
 // four per three cache lines would be slower
@@ -35,6 +54,8 @@ fn between_us(earlier: u64, later: u64) -> u32 {
 pub(crate) struct Rate {
     /// Acknowledged or SACKed so far; wraps.
     pub(crate) delivered_pkts: u32,
+    /// Of these, acknowledged with an echo of congestion; wraps.
+    pub(crate) delivered_ce_pkts: u32,
     pub(crate) delivered_us: u64,
     first_sent_us: u64,
     /// Samples are limited by the application until `delivered_pkts` has passed this; 0: they are not.
@@ -77,7 +98,17 @@ impl Rate {
             delivered_pkts: self.delivered_pkts,
             lost_pkts: 0,
             inflight_pkts: 0,
-            app_limited: self.app_limited_until != 0,
+            marked: self.delivered_ce_pkts & MARKS_MASK
+                | if self.app_limited_until != 0 { APP_LIMITED } else { 0 },
+        }
+    }
+
+    /// Counts packets as delivered, by an ACK that echoed congestion or not (Linux: tcp_count_delivered).
+    #[inline]
+    pub(crate) fn count(&mut self, pkts: u32, ece: bool) {
+        self.delivered_pkts = self.delivered_pkts.wrapping_add(pkts);
+        if ece {
+            self.delivered_ce_pkts = self.delivered_ce_pkts.wrapping_add(pkts);
         }
     }
 
@@ -115,7 +146,7 @@ impl Rate {
             delivered_pkts: Some(self.delivered_pkts.wrapping_sub(s.delivered_pkts)),
             interval_us: (interval_us >= min_rtt_us).then_some(interval_us),
             prior_delivered_pkts: s.delivered_pkts,
-            is_app_limited: s.app_limited,
+            is_app_limited: s.app_limited(),
         }
     }
 }
@@ -223,7 +254,7 @@ mod tests {
         let mut rate = Rate { app_limited_until: 2, ..Rate::default() };
         for (seq, limited) in [(0, true), (1, true), (2, true), (3, false)] {
             let snapshot = rate.on_send(seq * 10, false);
-            assert_eq!(snapshot.app_limited, limited, "packet {seq}");
+            assert_eq!(snapshot.app_limited(), limited, "packet {seq}");
             let mut reference = Reference::default();
             rate.delivered_pkts += 1;
             rate.on_delivered(&mut reference, &snapshot, seq);

@@ -21,9 +21,12 @@ pub(crate) mod mark {
     pub(crate) const EVER_RESENT: u8 = 8;
 }
 
-const INITIAL_PKTS: usize = 64;
+/// Room for the first packets of a flow.
+const INITIAL_PKTS: usize = 16;
+/// Room that a scoreboard keeps from one flow to the next.
+const KEPT_PKTS: usize = 1024;
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Scoreboard {
     /// Per packet, indexed by its number modulo the capacity, a power of two.
     snapshots: Vec<Snapshot>,
@@ -38,6 +41,8 @@ pub(crate) struct Scoreboard {
     una: u64,
     nxt: u64,
     sacked_out: u32,
+    /// Of these, packets of which only duplicate ACKs tell, which do not say which ones.
+    dup_acks: u32,
     lost_out: u32,
     retrans_out: u32,
     /// Outstanding packets that were ever sent again.
@@ -55,24 +60,16 @@ pub(crate) struct Scoreboard {
 }
 
 impl Scoreboard {
-    pub(crate) fn new() -> Self {
-        Scoreboard {
-            snapshots: vec![Snapshot::default(); INITIAL_PKTS],
-            marks: vec![0; INITIAL_PKTS],
-            sacked: Bits::new(INITIAL_PKTS as u64),
-            pending: Bits::new(INITIAL_PKTS as u64),
-            pending_from: 0,
-            una: 0,
-            nxt: 0,
-            sacked_out: 0,
-            lost_out: 0,
-            retrans_out: 0,
-            ever_resent_out: 0,
-            lost_pkts: 0,
-            fack: 0,
-            first_sent_from: 0,
-            resent: VecDeque::new(),
-            losses: None,
+    /// Becomes a new scoreboard, and keeps the memory that it has, within bounds.
+    pub(crate) fn reset(&mut self) {
+        let mut old = std::mem::take(self);
+        if old.marks.len() <= KEPT_PKTS {
+            old.sacked.reset(KEPT_PKTS as u64);
+            old.pending.reset(KEPT_PKTS as u64);
+            old.resent.clear();
+            old.resent.shrink_to(KEPT_PKTS);
+            (self.snapshots, self.marks) = (old.snapshots, old.marks);
+            (self.sacked, self.pending, self.resent) = (old.sacked, old.pending, old.resent);
         }
     }
 
@@ -158,7 +155,8 @@ impl Scoreboard {
 
     #[cold]
     fn grow(&mut self) {
-        let (old, new) = (self.marks.len(), self.marks.len() * 2);
+        let old = self.marks.len();
+        let new = (old * 2).max(INITIAL_PKTS);
         let mut snapshots = vec![Snapshot::default(); new];
         let mut marks = vec![0; new];
         for seq in self.una..self.nxt {
@@ -166,8 +164,10 @@ impl Scoreboard {
             marks[seq as usize & (new - 1)] = self.marks[seq as usize & (old - 1)];
         }
         (self.snapshots, self.marks) = (snapshots, marks);
-        self.sacked.grow(self.una..self.nxt);
-        self.pending.grow(self.una..self.nxt);
+        while self.sacked.capacity() < new as u64 {
+            self.sacked.grow(self.una..self.nxt);
+            self.pending.grow(self.una..self.nxt);
+        }
     }
 
     /// Takes `seq` out: it was sent again.
@@ -222,6 +222,36 @@ impl Scoreboard {
         self.sacked_out += 1;
         self.fack = self.fack.max(seq + 1);
         had
+    }
+
+    /// Without SACK: a duplicate ACK tells that some packet has arrived. Returns how many that are, 1 or 0: there can
+    /// be no more than packets without the lost ones (Linux: tcp_add_reno_sack, tcp_limit_reno_sacked).
+    pub(crate) fn add_dup_ack(&mut self) -> u32 {
+        let prior = self.sacked_out;
+        self.sacked_out += 1;
+        self.dup_acks += 1;
+        self.limit_dup_acks();
+        self.sacked_out - prior.min(self.sacked_out)
+    }
+
+    /// Without SACK: `acked` packets more were acknowledged, one of them the hole, others that duplicate ACKs have
+    /// told of. Returns how many of them are news.
+    pub(crate) fn remove_dup_acks(&mut self, acked: u32) -> u32 {
+        let news = acked.saturating_sub(self.dup_acks).max(1);
+        self.set_dup_acks(self.dup_acks.saturating_sub(acked - 1));
+        self.limit_dup_acks();
+        news
+    }
+
+    pub(crate) fn set_dup_acks(&mut self, pkts: u32) {
+        self.sacked_out = self.sacked_out - self.dup_acks + pkts;
+        self.dup_acks = pkts;
+    }
+
+    fn limit_dup_acks(&mut self) {
+        let out = self.packets_out();
+        let holes = self.lost_out.max(1).min(out);
+        self.set_dup_acks(self.dup_acks.min(out - holes));
     }
 
     /// The first packet in `from..to` that has not been SACKed.
@@ -319,6 +349,20 @@ impl Scoreboard {
         first.max(again)
     }
 
+    /// Marks lost, in its first transmission, what `overtakers` packets with higher numbers have overtaken: IsLost()
+    /// of RFC 6675.
+    pub(crate) fn detect_overtaken(&mut self, overtakers: u64) {
+        let Some(end) = self.sacked.nth_set_from_above(self.una, self.nxt, overtakers - 1) else { return };
+        let mut seq = self.first_sent_from.max(self.una);
+        while let Some(next) = self.sacked.next_clear(seq, end) {
+            if self.marks(next) & (mark::LOST | mark::EVER_RESENT) == 0 {
+                self.mark_lost(next);
+            }
+            seq = next + 1;
+        }
+        self.first_sent_from = self.first_sent_from.max(end);
+    }
+
     fn detect_lost_in_first_transmission(
         &mut self,
         delivered: (u64, u64),
@@ -392,7 +436,7 @@ impl Scoreboard {
         }
         let window = self.una..self.nxt;
         let count = |m: u8| window.clone().filter(|s| self.marks(*s) & m != 0).count() as u32;
-        assert_eq!(self.sacked_out, count(mark::SACKED));
+        assert_eq!(self.sacked_out, count(mark::SACKED) + self.dup_acks);
         assert_eq!(self.lost_out, count(mark::LOST));
         assert_eq!(self.retrans_out, count(mark::RESENT));
         assert_eq!(self.ever_resent_out, count(mark::EVER_RESENT));

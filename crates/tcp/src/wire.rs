@@ -10,12 +10,20 @@ pub const HEADER_BYTES: u32 = 14 + 20 + 32;
 pub const SYN_BYTES: u32 = 14 + 20 + 40;
 
 /// A data packet of one MSS, or a SYN.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Segment {
     /// Packet number; [`Segment::SYN`] for the SYN.
     pub seq: u64,
     /// When it was sent.
     pub sent: Nanos,
+    /// Echo of the timestamp of the last ACK.
+    pub echo_ms: u32,
+    /// ECT(0): a queue may mark it instead of dropping it, RFC 3168. Never a SYN, never a retransmission.
+    pub capable: bool,
+    /// CWR: the sender has answered the receiver's ECE. On a SYN: it asks for ECN.
+    pub cwr: bool,
+    /// CE: a queue on the path has marked it. Who carries the segment sets this before it arrives.
+    pub marked: bool,
 }
 
 impl Segment {
@@ -57,16 +65,37 @@ impl Block {
 }
 
 /// A pure ACK.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ack {
     /// The next packet that the receiver waits for.
     pub next: u64,
     /// Echo of the timestamp of the segment that this ACK is for.
     pub echo_ms: u32,
+    /// Its own timestamp.
+    pub sent_ms: u32,
+    /// The receive window: the receiver has room for so many packets from `next` on. At least 1; `u32::MAX`: no limit.
+    pub window_pkts: u32,
     /// True for the answer to a SYN.
     pub syn: bool,
+    /// ECE: a mark has arrived. In the answer to a SYN: the receiver agrees to ECN.
+    pub ece: bool,
     /// SACK blocks, RFC 2018, most recent first; the first may be a D-SACK, RFC 2883. Three fit beside timestamps.
     pub blocks: [Block; 3],
+}
+
+impl Default for Ack {
+    /// Acknowledges nothing, with a window without limit.
+    fn default() -> Self {
+        Ack {
+            next: 0,
+            echo_ms: 0,
+            sent_ms: 0,
+            window_pkts: u32::MAX,
+            syn: false,
+            ece: false,
+            blocks: [Block::NONE; 3],
+        }
+    }
 }
 
 /// Where a sender puts its packets.
@@ -78,5 +107,17 @@ pub trait Wire {
 impl Wire for Vec<Segment> {
     fn send(&mut self, segment: Segment) {
         self.push(segment);
+    }
+}
+
+/// Where a receiver puts its ACKs.
+pub trait AckWire {
+    /// One ACK leaves the host `at` a time that is now or, if ACKs are held back, later. ACKs leave in order.
+    fn send(&mut self, at: Nanos, ack: Ack);
+}
+
+impl AckWire for Vec<(Nanos, Ack)> {
+    fn send(&mut self, at: Nanos, ack: Ack) {
+        self.push((at, ack));
     }
 }

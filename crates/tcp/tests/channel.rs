@@ -89,20 +89,18 @@ fn transfer(cc: &str, pkts: u64, path: Path) -> Outcome {
         if now > 30 * 86_400_000 * MS {
             return outcome;
         }
-        let mut answers: Vec<Ack> = Vec::new();
+        let mut answers: Vec<(u64, Ack)> = Vec::new();
         while let Some(entry) = data.first_entry().filter(|e| e.key().0 <= now) {
             let segment: Segment = entry.remove();
-            let received = receiver.on_segment(now, segment);
-            available += received.in_order_pkts;
-            answers.extend(received.ack.then(|| receiver.ack()));
+            available += receiver.on_segment(now, segment, &mut answers);
         }
-        if receiver.on_timer(now) {
-            answers.push(receiver.ack());
+        if receiver.next_timer().is_some_and(|t| t <= now) {
+            available += receiver.on_timer(now, &mut answers);
         }
-        for ack in answers {
+        for (leaves, ack) in answers {
             id += 1;
             if random.percent() >= path.ack_loss {
-                acks.insert((now + path.rtt_ms * MS / 2, id), ack);
+                acks.insert((leaves + path.rtt_ms * MS / 2, id), ack);
             }
         }
         while let Some(entry) = acks.first_entry().filter(|e| e.key().0 <= now) {

@@ -19,6 +19,10 @@ pub(super) struct News {
     /// Packets acknowledged cumulatively.
     pub(super) acked_pkts: u32,
     pub(super) sacked_any: bool,
+    /// Without SACK: a duplicate ACK.
+    pub(super) dup_ack: bool,
+    /// It echoes a congestion mark.
+    pub(super) ece: bool,
     pub(super) dsack: bool,
     /// The D-SACK is for the tail loss probe.
     pub(super) dsack_of_probe: bool,
@@ -44,7 +48,7 @@ impl News {
 
     /// True when recovery must look at the ACK although the state is Open (Linux: tcp_ack_is_dubious).
     pub(super) fn is_dubious(&self) -> bool {
-        self.acked_pkts == 0 || self.sacked_any || self.dsack
+        self.acked_pkts == 0 || self.sacked_any || self.dsack || self.ece
     }
 
     fn note_reordering(&mut self, seq: u64) {
@@ -59,12 +63,12 @@ fn extend(times: &mut Option<(u64, u64)>, sent_us: u64) {
 impl<C: Control> Sender<C> {
     /// Carries the ACK into the scoreboard and takes the RTT.
     pub(super) fn take_ack(&mut self, now: Nanos, ack: &Ack) -> News {
-        let mut news = News { prior_una: self.board.una(), ..News::default() };
+        let mut news = News { prior_una: self.board.una(), ece: ack.ece && self.ecn.on, ..News::default() };
         if ack.next > news.prior_una {
             self.recovery.timeouts_in_a_row = 0;
         }
         let prior_fack = self.board.fack();
-        if !ack.blocks[0].is_empty() {
+        if !ack.blocks[0].is_empty() && self.config.sack {
             self.take_sacks(now, ack, &mut news);
         }
         if self.board.is_clean() {
@@ -88,7 +92,7 @@ impl<C: Control> Sender<C> {
         news.acked_pkts = (ack.next - news.prior_una) as u32;
         news.acked_sent_us = Some((first, last.sent_us));
         news.original_delivered = news.prior_una < self.recovery.high_seq;
-        self.rate.delivered_pkts = self.rate.delivered_pkts.wrapping_add(news.acked_pkts);
+        self.rate.count(news.acked_pkts, news.ece);
         self.rate.on_delivered(&mut news.reference, &last, ack.next - 1);
         self.rack.on_delivered(now / US, last.sent_us, ack.next - 1, false, self.rtt.min_us());
         self.board.ack_clean(ack.next);
@@ -113,6 +117,12 @@ impl<C: Control> Sender<C> {
                 self.on_delivered(now, ack, news, seq, &snapshot, had);
             }
         }
+        if news.acked_pkts > 0 && !self.config.sack {
+            let delivered = self.board.remove_dup_acks(news.acked_pkts);
+            self.rate.count(delivered, news.ece);
+            // nobody can tell which copy of a packet made the ACK advance
+            news.original_delivered &= !news.resent_acked;
+        }
         if news.acked_pkts > 0 && news.reordered_from.is_some_and(|low| low < prior_fack) {
             self.note_reordering(news.reordered_from.unwrap_or(0), prior_fack);
         }
@@ -128,8 +138,11 @@ impl<C: Control> Sender<C> {
         snapshot: &Snapshot,
         had: u8,
     ) {
-        self.rate.delivered_pkts = self.rate.delivered_pkts.wrapping_add(1);
         self.rate.on_delivered(&mut news.reference, snapshot, seq);
+        if !self.config.sack {
+            return; // counted with the duplicate ACKs
+        }
+        self.rate.count(1, news.ece);
         let resent = had & mark::EVER_RESENT != 0;
         // An echo from before the retransmission tells that the original arrived (Linux: tcp_skb_spurious_retrans).
         let spurious = resent && (ack.echo_ms.wrapping_sub(timestamp_ms(snapshot.sent_us * US)) as i32) < 0;
@@ -179,7 +192,7 @@ impl<C: Control> Sender<C> {
                 news.original_delivered |= seq < self.recovery.high_seq;
                 extend(&mut news.sacked_sent_us, snapshot.sent_us);
             }
-            self.rate.delivered_pkts = self.rate.delivered_pkts.wrapping_add(1);
+            self.rate.count(1, news.ece);
             self.rate.on_delivered(&mut news.reference, &snapshot, seq);
             let resent = had & mark::EVER_RESENT != 0;
             self.rack.on_delivered(now / US, snapshot.sent_us, seq, resent, self.rtt.min_us());

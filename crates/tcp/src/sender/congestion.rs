@@ -29,6 +29,7 @@ impl<C: Control> Sender<C> {
             inflight_pkts: self.board.in_flight(),
             delivered_pkts: self.rate.delivered_pkts,
             lost_pkts: self.board.lost_pkts(),
+            delivered_ce_pkts: self.rate.delivered_ce_pkts,
             max_inflight_pkts: self.window_use.max_packets_out,
             snd_una: sequence_number(self.board.una()),
             snd_nxt: sequence_number(self.board.nxt()),
@@ -40,6 +41,7 @@ impl<C: Control> Sender<C> {
             paced: self.pacer.enabled,
             cwnd_limited: self.window_use.is_cwnd_limited,
             app_limited: self.rate.app_limited_until != 0,
+            ecn: self.ecn.on,
             ..View::default()
         }
     }
@@ -72,7 +74,7 @@ impl<C: Control> Sender<C> {
         self.apply(&d);
         // Linux paces sockets whose algorithm asks for it; a rate is the asking.
         let asks = self.kind == Kind::OwnsCwnd && d.pacing_rate_Bps != NO_RATE;
-        self.pacer.enabled = asks || self.config.always_pace;
+        self.pacer.enabled = self.config.pacing.unwrap_or(asks);
     }
 
     pub(super) fn tell(&mut self, now: Nanos, event: Event) {
@@ -111,7 +113,7 @@ impl<C: Control> Sender<C> {
             let lost_pkts = before.wrapping_add(n);
             let view = View {
                 lost_pkts,
-                is_app_limited: sent.app_limited,
+                is_app_limited: sent.app_limited(),
                 losses_pkts: 1,
                 sample_prior_delivered_pkts: sent.delivered_pkts,
                 sample_inflight_pkts: sent.inflight_pkts,
@@ -135,7 +137,12 @@ impl<C: Control> Sender<C> {
     /// Every ACK, before recovery: RTT samples for algorithms that only grow cwnd (Linux: pkts_acked).
     pub(super) fn sample_for_growth(&mut self, now: Nanos, news: &News) {
         if self.kind == Kind::GrowsCwnd {
-            let view = View { acked_pkts: news.acked_pkts, rtt_us: signed(news.rtt_us), ..self.view(now) };
+            let view = View {
+                acked_pkts: news.acked_pkts,
+                rtt_us: signed(news.rtt_us),
+                is_ece: news.ece,
+                ..self.view(now)
+            };
             self.tell_with(Event::Sample, &view);
         }
     }
@@ -157,6 +164,7 @@ impl<C: Control> Sender<C> {
         let sent = news.reference.snapshot();
         let view = View {
             is_app_limited: sample.is_app_limited,
+            is_ece: news.ece,
             is_probe_ack: news.probe_acked,
             sample_delivered_pkts: sample.delivered_pkts.map_or(-1, |n| n as i32),
             sample_interval_us: signed(sample.interval_us),
@@ -167,6 +175,7 @@ impl<C: Control> Sender<C> {
             losses_pkts: lost,
             sample_inflight_pkts: sent.map_or(0, |s| s.inflight_pkts),
             sample_lost_pkts: sent.map_or(0, |s| self.board.lost_pkts().wrapping_sub(s.lost_pkts)),
+            sample_delivered_ce_pkts: sent.map_or(0, |s| s.marks_since(self.rate.delivered_ce_pkts)),
             sample_end_seq: sent.map_or(0, |_| sequence_number(news.reference.seq + 1)),
             ..self.view(now)
         };
@@ -181,7 +190,8 @@ impl<C: Control> Sender<C> {
         if self.in_cwnd_reduction() {
             self.reduce_cwnd(acked, lost, news.una_advanced());
         } else if self.may_raise_cwnd(news) {
-            let (view, mut d) = (View { acked_pkts: acked, ..self.view(now) }, self.decision());
+            let view = View { acked_pkts: acked, is_ece: news.ece, ..self.view(now) };
+            let mut d = self.decision();
             if let Some(control) = &mut self.control {
                 control.on_ack(&view, &mut d);
                 self.apply(&d);

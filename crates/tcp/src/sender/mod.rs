@@ -5,12 +5,15 @@
 
 mod ack;
 mod congestion;
+mod dup_acks;
+mod ecn;
 mod recovery;
 mod timers;
 mod transmit;
 
-use fairpace_cc::{CaState, INFINITE, Kind, NO_RATE, Observation};
+use fairpace_cc::{CaState, INFINITE, Kind, Observation};
 
+use crate::config::{Ecn, SenderConfig};
 use crate::control::Control;
 use crate::pacer::Pacer;
 use crate::rack::Rack;
@@ -20,36 +23,6 @@ use crate::scoreboard::Scoreboard;
 use crate::{Ack, Nanos, Segment, US, Wire};
 use recovery::Recovery;
 use timers::Timer;
-
-/// Initial window, RFC 6928.
-const INITIAL_CWND_PKTS: u32 = 10;
-
-/// What can be set on a sender beside its algorithm.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SenderConfig {
-    /// Seeds the algorithm's own generator.
-    pub random: u32,
-    /// The application's limit on the pacing rate, bytes per second; [`NO_RATE`]: none.
-    pub max_pacing_rate_Bps: u64,
-    /// Pace even if the algorithm does not ask for it, as a host with the fq queue discipline does.
-    pub always_pace: bool,
-    /// A burst holds `pacing_rate >> burst_shift` bytes; Linux's sk_pacing_shift, 10: about 1 ms.
-    pub burst_shift: u8,
-    /// The receiver's window: never more packets than this are outstanding. `u64::MAX`: no limit. At least 1.
-    pub window_pkts: u64,
-}
-
-impl Default for SenderConfig {
-    fn default() -> Self {
-        SenderConfig {
-            random: 0,
-            max_pacing_rate_Bps: NO_RATE,
-            always_pace: false,
-            burst_shift: 10,
-            window_pkts: u64::MAX,
-        }
-    }
-}
 
 /// What an onlooker may count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -66,6 +39,8 @@ pub struct SenderStats {
     pub recoveries: u64,
     /// Reductions that were taken back.
     pub undos: u64,
+    /// Reductions in answer to congestion marks.
+    pub mark_reductions: u64,
 }
 
 /// One sender of a bulk or application-limited stream.
@@ -90,14 +65,27 @@ pub struct Sender<C: Control> {
     ssthresh: u32,
     /// Packets that the application has given, or will: the first that it has not.
     supply: u64,
-    /// The receiver's window; at least 1, and small enough to be added to any packet number.
-    window_pkts: u64,
+    /// The end of the receiver's window: the first packet for which it has no room.
+    window_end: u64,
     window_use: WindowUse,
     last_sent: Nanos,
     syn_sent: Nanos,
+    syn_resent: bool,
+    /// Timestamp of the last ACK, to echo.
+    echo_ms: u32,
+    ecn: EcnState,
     /// Room for [`Scoreboard::swap_losses`].
     told_losses: Vec<u64>,
     stats: SenderStats,
+}
+
+/// ECN on this connection.
+#[derive(Debug, Clone, Copy, Default)]
+struct EcnState {
+    /// Both ends agreed.
+    on: bool,
+    /// The next new packet says CWR.
+    cwr_due: bool,
 }
 
 /// How much of cwnd was used during the last window of data (Linux: tcp_cwnd_validate).
@@ -109,14 +97,26 @@ struct WindowUse {
 }
 
 impl<C: Control> Sender<C> {
-    /// A sender with nothing to send that has not connected.
+    /// A sender with nothing to send that has not connected. It allocates nothing before it sends.
     pub fn new(config: SenderConfig, params: C::Params) -> Self {
+        Sender::with_room(config, params, Scoreboard::default(), Vec::new())
+    }
+
+    /// Becomes what [`Sender::new`] would make, and keeps the memory that it has, within bounds.
+    pub fn reset(&mut self, config: SenderConfig, params: C::Params) {
+        let mut board = std::mem::take(&mut self.board);
+        board.reset();
+        let told_losses = std::mem::take(&mut self.told_losses);
+        *self = Sender::with_room(config, params, board, told_losses);
+    }
+
+    fn with_room(config: SenderConfig, params: C::Params, board: Scoreboard, told_losses: Vec<u64>) -> Self {
         Sender {
             kind: C::kind(&params),
             config,
             params,
             control: None,
-            board: Scoreboard::new(),
+            board,
             rate: Rate::default(),
             rtt: Rtt::new(),
             rack: Rack::new(),
@@ -125,14 +125,17 @@ impl<C: Control> Sender<C> {
             timer: Timer::Off,
             wake_up: Nanos::MAX,
             ca_state: CaState::Open,
-            cwnd: INITIAL_CWND_PKTS,
+            cwnd: config.initial_cwnd_pkts.max(1),
             ssthresh: INFINITE,
             supply: 0,
-            window_pkts: config.window_pkts.clamp(1, u64::MAX / 2),
+            window_end: 0,
             window_use: WindowUse::default(),
             last_sent: 0,
             syn_sent: 0,
-            told_losses: Vec::new(),
+            syn_resent: false,
+            echo_ms: 0,
+            ecn: EcnState::default(),
+            told_losses,
             stats: SenderStats::default(),
         }
     }
@@ -141,7 +144,9 @@ impl<C: Control> Sender<C> {
     pub fn connect(&mut self, now: Nanos, wire: &mut impl Wire) {
         self.syn_sent = now;
         self.timer = Timer::Retransmit(now + self.rtt.rto_ns());
-        wire.send(Segment { seq: Segment::SYN, sent: now });
+        // RFC 3168 section 6.1.1.1: a SYN that was sent again does not ask for ECN, in case that was why
+        let asks_for_ecn = self.config.ecn != Ecn::Off && !self.syn_resent;
+        wire.send(Segment { seq: Segment::SYN, sent: now, cwr: asks_for_ecn, ..Segment::default() });
     }
 
     /// The application has `pkts` more packets; `u64::MAX` for a bulk transfer without end.
@@ -174,12 +179,15 @@ impl<C: Control> Sender<C> {
     /// An ACK arrived. Linux: tcp_ack, then tcp_data_snd_check.
     pub fn on_ack(&mut self, now: Nanos, ack: &Ack, wire: &mut impl Wire) {
         if ack.syn {
-            self.establish(now, wire);
+            self.establish(now, ack, wire);
             return;
         }
         if self.control.is_none() || ack.next > self.board.nxt() {
             return; // not yet connected, or an ACK for what was never sent
         }
+        self.echo_ms = ack.sent_ms;
+        let prior_end = self.window_end;
+        self.window_end = prior_end.max(ack.next + u64::from(ack.window_pkts));
         self.check_app_limited(now);
         let now_us = now / US;
         let prior_in_flight = self.board.in_flight();
@@ -191,6 +199,7 @@ impl<C: Control> Sender<C> {
         }
 
         let mut news = self.take_ack(now, ack);
+        news.dup_ack = self.is_dup_ack(ack, &news) && self.window_end == prior_end;
         let prior_snapshot = news.reference.snapshot().map(|s| s.delivered_pkts);
         self.rack.update_reo_wnd(prior_snapshot, self.rate.delivered_pkts);
         self.on_probe_ack(now, ack, &mut news);
@@ -212,10 +221,13 @@ impl<C: Control> Sender<C> {
         self.board.check();
     }
 
-    fn establish(&mut self, now: Nanos, wire: &mut impl Wire) {
+    fn establish(&mut self, now: Nanos, ack: &Ack, wire: &mut impl Wire) {
         if self.control.is_some() {
             return; // a second answer
         }
+        self.echo_ms = ack.sent_ms;
+        self.window_end = u64::from(ack.window_pkts);
+        self.ecn.on = ack.ece && self.config.ecn != Ecn::Off && !self.syn_resent;
         let rtt_us = (now - self.syn_sent) / US;
         self.rtt.sample(rtt_us, 0, 0);
         self.rtt.sample_min(now, rtt_us);
@@ -230,7 +242,7 @@ impl<C: Control> Sender<C> {
     /// Being held by the receiver is not being limited by the application, nor by cwnd.
     #[inline]
     fn send_end(&self) -> u64 {
-        self.supply.min(self.board.una() + self.window_pkts)
+        self.supply.min(self.window_end)
     }
 
     /// Marks what follows as limited by the application when there is room but no data (Linux:

@@ -16,6 +16,8 @@ use crate::rack::Situation;
 use crate::wire::timestamp_ms;
 use crate::{Ack, Block, Nanos, US};
 
+/// Duplicates from which a packet is lost where time does not tell, RFC 5681 and RFC 6675.
+pub(super) const DUP_THRESH: u64 = 3;
 /// Duplicate-ACK threshold, and the reordering assumed before any has been seen (Linux: tcp_reordering).
 pub(super) const REORDERING_PKTS: u64 = 3;
 /// Linux's tcp_max_reordering.
@@ -99,8 +101,13 @@ impl Recovery {
         self.retrans_ms.is_none_or(|first| (ack.echo_ms.wrapping_sub(first) as i32) < 0)
     }
 
-    fn may_undo(&self, ack: &Ack) -> bool {
+    fn was_needless(&self, ack: &Ack) -> bool {
         self.undo_marker.is_some() && (self.undo_retrans == Some(0) || self.original_was_late(ack))
+    }
+
+    /// The reduction is called for, whatever comes.
+    pub(super) fn forbid_undo(&mut self) {
+        self.prior_ssthresh = None;
     }
 
     pub(super) fn end_frto(&mut self) {
@@ -114,9 +121,16 @@ impl<C: Control> Sender<C> {
         matches!(self.ca_state, CaState::Cwr | CaState::Recovery)
     }
 
+    fn may_undo(&self, ack: &Ack) -> bool {
+        self.config.undo && self.recovery.was_needless(ack)
+    }
+
     /// Runs the state machine for an ACK. Linux: tcp_fastretrans_alert.
     pub(super) fn run_recovery(&mut self, now: Nanos, ack: &Ack, news: &mut News) -> Resend {
         let una = self.board.una();
+        if news.ece {
+            self.recovery.forbid_undo();
+        }
         if self.ca_state == CaState::Open {
             self.recovery.retrans_ms = None;
         } else if una >= self.recovery.high_seq {
@@ -126,7 +140,12 @@ impl<C: Control> Sender<C> {
                     self.set_ca_state(now, CaState::Open);
                 }
                 CaState::Recovery => {
-                    self.end_recovery(now, ack);
+                    if !self.config.sack {
+                        self.board.set_dup_acks(0);
+                    }
+                    if !self.end_recovery(now, ack) {
+                        return Resend::Nothing;
+                    }
                     self.end_cwnd_reduction();
                 }
                 _ => {}
@@ -140,18 +159,20 @@ impl<C: Control> Sender<C> {
     }
 
     fn in_recovery(&mut self, now: Nanos, ack: &Ack, news: &mut News) -> Resend {
-        if news.una_advanced() && self.undo_partially(now, ack, news.prior_una) {
+        if !news.una_advanced() {
+            self.take_dup_ack(news);
+        } else if self.undo_partially(now, ack, news.prior_una) {
             return Resend::Nothing;
         }
         if self.undo_by_dsack(now) {
-            self.try_to_open(now);
+            self.try_to_open(now, news.ece);
         }
         self.detect_losses(now, news);
         if self.ca_state != CaState::Recovery {
             if self.board.lost_out() == 0 {
                 return Resend::Nothing;
             }
-            self.enter_recovery(now);
+            self.enter_recovery(now, news.ece);
         }
         Resend::Lost
     }
@@ -175,7 +196,7 @@ impl<C: Control> Sender<C> {
 
     fn leave_loss(&mut self, now: Nanos, ack: &Ack, news: &News) -> Resend {
         let recovered = self.board.una() >= self.recovery.high_seq;
-        if news.una_advanced() && self.recovery.may_undo(ack) {
+        if news.una_advanced() && self.may_undo(ack) {
             self.undo_loss(now);
             return Resend::Nothing;
         }
@@ -185,7 +206,7 @@ impl<C: Control> Sender<C> {
                 return Resend::Nothing;
             }
             if self.board.nxt() > self.recovery.high_seq {
-                if news.sacked_any || !news.una_advanced() {
+                if news.sacked_any || news.dup_ack || (self.config.sack && !news.una_advanced()) {
                     self.recovery.frto = false; // step 3a: the loss was real
                 }
             } else if news.una_advanced() && !recovered {
@@ -200,25 +221,43 @@ impl<C: Control> Sender<C> {
             self.end_recovery(now, ack);
             return Resend::Nothing;
         }
+        if news.una_advanced() && !self.config.sack {
+            self.board.set_dup_acks(0);
+        } else if self.board.nxt() > self.recovery.high_seq {
+            self.take_dup_ack(news); // what was sent since the timeout arrives: it clocks out the rest
+        }
         Resend::Lost
     }
 
     fn may_enter_recovery(&mut self, now: Nanos, news: &mut News) -> Resend {
+        if !self.config.sack {
+            if news.una_advanced() {
+                self.board.set_dup_acks(0);
+            }
+            self.take_dup_ack(news);
+        }
         if self.ca_state <= CaState::Disorder {
             self.undo_by_dsack(now);
         }
         self.detect_losses(now, news);
         if self.board.lost_out() == 0 {
-            self.try_to_open(now);
+            self.try_to_open(now, news.ece);
             return Resend::Nothing;
         }
-        self.enter_recovery(now);
+        self.enter_recovery(now, news.ece);
         Resend::Lost
     }
 
     /// RACK marks what is lost; what may be lost soon is left to a timer. Linux: tcp_identify_packet_loss.
     fn detect_losses(&mut self, now: Nanos, news: &mut News) {
-        if self.board.packets_out() == 0 || !self.rack.advanced {
+        if self.board.packets_out() == 0 {
+            return;
+        }
+        if !self.config.sack || !self.config.rack {
+            self.detect_losses_by_count(now, news);
+            return;
+        }
+        if !self.rack.advanced {
             return;
         }
         self.rack.advanced = false;
@@ -227,6 +266,15 @@ impl<C: Control> Sender<C> {
             news.restart_timer = false;
         }
         news.lost_retransmission |= self.board.retrans_out() < prior_retrans;
+    }
+
+    fn detect_losses_by_count(&mut self, now: Nanos, news: &News) {
+        if self.config.sack {
+            self.board.detect_overtaken(DUP_THRESH);
+        } else {
+            self.detect_loss_by_dup_acks(news);
+        }
+        self.tell_losses(now);
     }
 
     /// True when the reordering timer was armed.
@@ -245,7 +293,7 @@ impl<C: Control> Sender<C> {
         wait_us.is_some()
     }
 
-    pub(super) fn enter_recovery(&mut self, now: Nanos) {
+    pub(super) fn enter_recovery(&mut self, now: Nanos, ece: bool) {
         self.stats.recoveries += 1;
         if self.board.retrans_out() == 0 {
             self.recovery.retrans_ms = None;
@@ -253,7 +301,7 @@ impl<C: Control> Sender<C> {
         self.recovery.prior_ssthresh = None;
         self.init_undo();
         if !self.in_cwnd_reduction() {
-            self.recovery.prior_ssthresh = Some(self.current_ssthresh());
+            self.recovery.prior_ssthresh = (!ece).then(|| self.current_ssthresh());
             self.begin_cwnd_reduction(now);
         }
         self.set_ca_state(now, CaState::Recovery);
@@ -275,17 +323,22 @@ impl<C: Control> Sender<C> {
         self.ssthresh.max((self.cwnd >> 1) + (self.cwnd >> 2))
     }
 
-    fn begin_cwnd_reduction(&mut self, now: Nanos) {
+    pub(super) fn begin_cwnd_reduction(&mut self, now: Nanos) {
         self.recovery.high_seq = self.board.nxt();
         self.recovery.probe = None;
         self.recovery.prior_cwnd = self.cwnd;
         self.recovery.prr_delivered = 0;
         self.recovery.prr_out = 0;
         self.tell(now, Event::Reduce);
+        self.owe_cwr();
     }
 
     /// Proportional rate reduction: RFC 9937 section 6.2. Linux: tcp_cwnd_reduction.
     pub(super) fn reduce_cwnd(&mut self, acked_pkts: u32, lost_pkts: u32, una_advanced: bool) {
+        if !self.config.prr {
+            self.reduce_cwnd_at_once();
+            return;
+        }
         if acked_pkts == 0 || self.recovery.prior_cwnd == 0 {
             return;
         }
@@ -306,6 +359,15 @@ impl<C: Control> Sender<C> {
         self.cwnd = (in_flight + send.max(least)).max(1) as u32;
     }
 
+    /// RFC 5681 section 3.2, RFC 6675 section 5: cwnd is ssthresh from the first, and a first retransmission always
+    /// goes.
+    fn reduce_cwnd_at_once(&mut self) {
+        self.cwnd = self.ssthresh.max(1);
+        if self.ca_state == CaState::Recovery && self.recovery.prr_out == 0 {
+            self.cwnd = self.cwnd.max(self.board.in_flight() + 1);
+        }
+    }
+
     /// Linux: tcp_end_cwnd_reduction.
     fn end_cwnd_reduction(&mut self) {
         if self.kind == Kind::OwnsCwnd {
@@ -317,20 +379,31 @@ impl<C: Control> Sender<C> {
         }
     }
 
-    /// The recovery point was acknowledged. Linux: tcp_try_undo_recovery.
-    fn end_recovery(&mut self, now: Nanos, ack: &Ack) {
-        if self.recovery.may_undo(ack) {
+    /// The recovery point was acknowledged. Returns false when that is not enough. Linux: tcp_try_undo_recovery.
+    fn end_recovery(&mut self, now: Nanos, ack: &Ack) -> bool {
+        if self.may_undo(ack) {
             self.undo_reduction(now, false);
         } else {
             self.rack.reo_wnd_persist = self.rack.reo_wnd_persist.saturating_sub(1);
         }
+        if !self.config.sack && self.board.una() == self.recovery.high_seq {
+            // Duplicate ACKs may be of what was sent again needlessly: only an ACK beyond tells (RFC 6582 section 4.1).
+            if !self.any_resent() {
+                self.recovery.retrans_ms = None;
+            }
+            return false;
+        }
         self.set_ca_state(now, CaState::Open);
+        true
     }
 
     /// Linux: tcp_try_to_open and tcp_try_keep_open.
-    fn try_to_open(&mut self, now: Nanos) {
+    fn try_to_open(&mut self, now: Nanos, ece: bool) {
         if !self.any_resent() {
             self.recovery.retrans_ms = None;
+        }
+        if ece {
+            self.answer_mark(now);
         }
         if self.ca_state != CaState::Cwr {
             self.keep_open(now);
@@ -354,7 +427,7 @@ impl<C: Control> Sender<C> {
 
     /// A hole was filled by a packet that was only late. True: wait for the rest without marking more.
     fn undo_partially(&mut self, now: Nanos, ack: &Ack, prior_una: u64) -> bool {
-        if self.recovery.undo_marker.is_none() || !self.recovery.original_was_late(ack) {
+        if !self.config.undo || self.recovery.undo_marker.is_none() || !self.recovery.original_was_late(ack) {
             return false;
         }
         self.note_reordering(prior_una, self.board.fack());
@@ -371,7 +444,7 @@ impl<C: Control> Sender<C> {
 
     /// All retransmissions were reported as duplicates. Linux: tcp_try_undo_dsack.
     fn undo_by_dsack(&mut self, now: Nanos) -> bool {
-        if self.recovery.undo_marker.is_none() || self.recovery.undo_retrans != Some(0) {
+        if !self.config.undo || self.recovery.undo_marker.is_none() || self.recovery.undo_retrans != Some(0) {
             return false;
         }
         self.rack.persist_longer();
@@ -387,13 +460,16 @@ impl<C: Control> Sender<C> {
 
     /// Linux: tcp_undo_cwnd_reduction.
     fn undo_reduction(&mut self, now: Nanos, unmark_lost: bool) {
-        self.stats.undos += 1;
         if unmark_lost {
             self.board.unmark_lost();
         }
-        if let Some(prior) = self.recovery.prior_ssthresh {
-            self.tell(now, Event::Undo);
-            self.ssthresh = self.ssthresh.max(prior);
+        if self.config.undo {
+            self.stats.undos += 1;
+            if let Some(prior) = self.recovery.prior_ssthresh {
+                self.tell(now, Event::Undo);
+                self.ssthresh = self.ssthresh.max(prior);
+                self.ecn.cwr_due = false; // Linux: tcp_ecn_withdraw_cwr
+            }
         }
         self.recovery.undo_marker = None;
         self.rack.advanced = true; // look for losses anew
@@ -407,7 +483,9 @@ impl<C: Control> Sender<C> {
     /// A retransmission timeout: everything may be lost. Linux: tcp_enter_loss.
     pub(super) fn enter_loss(&mut self, now: Nanos) {
         let new_recovery = self.ca_state < CaState::Recovery;
-        self.board.mark_lost_by_timeout(self.rack.rtt_us(), now / US);
+        let by_time = self.config.sack && self.config.rack;
+        self.board.set_dup_acks(0);
+        self.board.mark_lost_by_timeout(if by_time { self.rack.rtt_us() } else { 0 }, now / US);
         self.tell_losses(now);
         let first_in_window = self.ca_state <= CaState::Disorder
             || self.recovery.high_seq <= self.board.una()
@@ -425,7 +503,8 @@ impl<C: Control> Sender<C> {
         self.set_ca_state(now, CaState::Loss);
         self.recovery.high_seq = self.board.nxt();
         self.recovery.probe = None;
-        self.recovery.frto = new_recovery || self.recovery.timeouts_in_a_row > 0;
+        self.owe_cwr();
+        self.recovery.frto = self.config.frto && (new_recovery || self.recovery.timeouts_in_a_row > 0);
     }
 
     /// Was the loss that a tail loss probe repaired a real one? RFC 8985 section 7.4. Linux: tcp_process_tlp_ack.

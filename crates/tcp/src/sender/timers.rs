@@ -8,7 +8,7 @@ use super::recovery::{Probe, TIMEOUT_MIN_US};
 use super::transmit::Reason;
 use crate::control::Control;
 use crate::rtt::RTO_MIN_US;
-use crate::{Nanos, Segment, US, Wire};
+use crate::{Nanos, US, Wire};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Timer {
@@ -78,7 +78,8 @@ impl<C: Control> Sender<C> {
 
     /// Arms a tail loss probe after 2 RTTs; false when none may be sent. `fresh`: the RTO would restart now.
     pub(super) fn schedule_probe(&mut self, now: Nanos, fresh: bool) -> bool {
-        let may = matches!(self.ca_state, CaState::Open | CaState::Cwr);
+        let may =
+            matches!(self.ca_state, CaState::Open | CaState::Cwr) && self.config.tlp && self.config.sack;
         if self.board.packets_out() == 0 || !may {
             return false;
         }
@@ -95,7 +96,7 @@ impl<C: Control> Sender<C> {
         if self.recovery.probe.is_none() && self.board.packets_out() > 0 {
             let nxt = self.board.nxt();
             let resent = nxt >= self.send_end();
-            let app_limited = resent && self.board.snapshot(nxt - 1).app_limited;
+            let app_limited = resent && self.board.snapshot(nxt - 1).app_limited();
             if resent {
                 self.resend(now, nxt - 1, 1, wire);
             } else {
@@ -117,7 +118,7 @@ impl<C: Control> Sender<C> {
         self.mark_losses(now);
         if self.board.in_flight() != prior_in_flight {
             if self.ca_state != CaState::Recovery {
-                self.enter_recovery(now);
+                self.enter_recovery(now, false);
                 if self.kind == Kind::GrowsCwnd {
                     self.reduce_cwnd(1, self.board.lost_pkts().wrapping_sub(prior_lost), false);
                 }
@@ -133,9 +134,8 @@ impl<C: Control> Sender<C> {
     fn on_timeout(&mut self, now: Nanos, wire: &mut impl Wire) {
         self.rtt.back_off();
         if self.control.is_none() {
-            self.syn_sent = now;
-            self.timer = Timer::Retransmit(now + self.rtt.rto_ns());
-            wire.send(Segment { seq: Segment::SYN, sent: now });
+            self.syn_resent = true;
+            self.connect(now, wire);
             return;
         }
         if self.board.packets_out() == 0 {

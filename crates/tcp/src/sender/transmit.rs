@@ -3,11 +3,11 @@
 
 use fairpace_cc::{CaState, Event, Kind};
 
+use super::Sender;
 use super::recovery::Resend;
 use super::timers::Timer;
-use super::{INITIAL_CWND_PKTS, Sender};
 use crate::control::Control;
-use crate::{Nanos, Segment, US, Wire};
+use crate::{Nanos, US, Wire};
 
 /// A burst waits for company only if the last one left less than this ago (Linux: tcp_tso_should_defer).
 const DEFER_NS: Nanos = 1_000_000;
@@ -32,7 +32,7 @@ impl<C: Control> Sender<C> {
         if self.board.nxt() >= end {
             return;
         }
-        let burst = self.pacer.burst_pkts(self.config.burst_shift, self.rtt.min_us());
+        let burst = self.burst_pkts();
         let (mut sent, mut cwnd_limited) = (0, false);
         while self.board.nxt() < end {
             let mut quota = self.quota();
@@ -72,6 +72,11 @@ impl<C: Control> Sender<C> {
         }
     }
 
+    /// Packets that may leave as one.
+    fn burst_pkts(&self) -> u32 {
+        if self.config.tso { self.pacer.burst_pkts(self.config.burst_shift, self.rtt.min_us()) } else { 1 }
+    }
+
     /// Room in cwnd; never all of a window at once, to keep two bursts in flight (Linux: tcp_cwnd_test).
     fn quota(&self) -> u32 {
         let in_flight = self.board.in_flight();
@@ -85,7 +90,7 @@ impl<C: Control> Sender<C> {
 
     /// Packets that the receiver still has room for.
     fn window_room(&self) -> u32 {
-        let room = self.window_pkts.saturating_sub(u64::from(self.board.packets_out()));
+        let room = self.window_end.saturating_sub(self.board.nxt());
         u32::try_from(room).unwrap_or(u32::MAX)
     }
 
@@ -95,7 +100,7 @@ impl<C: Control> Sender<C> {
             return false;
         }
         let room = self.cwnd_room().min(self.window_room());
-        let most = self.cwnd.min(u32::try_from(self.window_pkts).unwrap_or(u32::MAX));
+        let most = self.cwnd.min(self.window_room().saturating_add(self.board.packets_out()));
         if room >= burst || room >= most / DEFER_CWND_DIVISOR || self.board.packets_out() == 0 {
             return false;
         }
@@ -112,7 +117,7 @@ impl<C: Control> Sender<C> {
         let nxt = self.board.nxt();
         self.board.send(pkts, snapshot);
         for seq in nxt..nxt + u64::from(pkts) {
-            wire.send(Segment { seq, sent });
+            wire.send(self.new_segment(seq, sent));
         }
         self.stats.sent_pkts += u64::from(pkts);
         if first || matches!(self.timer, Timer::Probe(_)) {
@@ -136,7 +141,7 @@ impl<C: Control> Sender<C> {
         for seq in seq..seq + u64::from(pkts) {
             let snapshot = self.rate.on_send(sent / US, false);
             self.board.resend(seq, snapshot);
-            wire.send(Segment { seq, sent });
+            wire.send(self.old_segment(seq, sent));
         }
         self.stats.sent_pkts += u64::from(pkts);
         self.stats.resent_pkts += u64::from(pkts);
@@ -148,7 +153,7 @@ impl<C: Control> Sender<C> {
         if self.board.packets_out() == 0 {
             return;
         }
-        let burst = self.pacer.burst_pkts(self.config.burst_shift, self.rtt.min_us());
+        let burst = self.burst_pkts();
         let mut restart = false;
         while self.board.in_flight() < self.cwnd {
             let room = (self.cwnd - self.board.in_flight()).min(burst);
@@ -217,7 +222,8 @@ impl<C: Control> Sender<C> {
 
     /// cwnd decays while nothing is sent, RFC 2861 (Linux: tcp_cwnd_restart, tcp_slow_start_after_idle).
     pub(super) fn restart_after_idle(&mut self, now: Nanos) {
-        if self.kind == Kind::OwnsCwnd || self.board.packets_out() > 0 || self.last_sent == 0 {
+        let off = !self.config.idle_restart || self.kind == Kind::OwnsCwnd;
+        if off || self.board.packets_out() > 0 || self.last_sent == 0 {
             return;
         }
         let rto = self.rtt.rto_ns();
@@ -226,7 +232,7 @@ impl<C: Control> Sender<C> {
             return;
         }
         self.ssthresh = self.ssthresh.max((self.cwnd >> 1) + (self.cwnd >> 2));
-        let least = INITIAL_CWND_PKTS.min(self.cwnd);
+        let least = self.config.initial_cwnd_pkts.max(1).min(self.cwnd);
         while idle > rto && self.cwnd > least {
             self.cwnd = (self.cwnd / 2).max(least);
             idle -= rto;

@@ -1,0 +1,63 @@
+//! What has arrived beyond the next packet in order, as SACK blocks.
+
+use crate::Block;
+
+/// Blocks that are remembered, Linux's TCP_NUM_SACKS.
+const BLOCKS: usize = 4;
+
+/// Most recent first, empty ones last.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Blocks([Block; BLOCKS]);
+
+impl Blocks {
+    /// Puts a block in front, merged with the one that it touches, and returns the place that it had or would have
+    /// had behind all others (Linux: tcp_sack_new_ofo_skb).
+    pub(super) fn note(&mut self, new: Block) -> usize {
+        let touches = |b: Block, other: Block| !b.is_empty() && b.start <= other.end && other.start <= b.end;
+        let touching = self.0.iter().position(|b| touches(*b, new));
+        let place = touching.unwrap_or_else(|| self.0.iter().filter(|b| !b.is_empty()).count());
+        let front = match touching {
+            Some(i) => {
+                let b = self.0[i];
+                self.0[..=i].rotate_right(1);
+                Block { start: b.start.min(new.start), end: b.end.max(new.end) }
+            }
+            None => {
+                self.0.rotate_right(1); // the oldest is forgotten
+                new
+            }
+        };
+        self.0[0] = front;
+        // the merged block may now touch another one
+        if let Some(i) = (1..BLOCKS).find(|&i| touches(self.0[i], front)) {
+            let b = self.0[i];
+            self.0[0] = Block { start: b.start.min(front.start), end: b.end.max(front.end) };
+            self.0[i] = Block::NONE;
+            self.keep(|b| !b.is_empty());
+        }
+        place
+    }
+
+    /// Forgets what lies below `next`.
+    pub(super) fn forget_below(&mut self, next: u64) {
+        self.keep(|b| b.end > next);
+    }
+
+    fn keep(&mut self, keep: impl Fn(Block) -> bool) {
+        let mut kept = [Block::NONE; BLOCKS];
+        for (to, b) in kept.iter_mut().zip(self.0.into_iter().filter(|b| !b.is_empty() && keep(*b))) {
+            *to = b;
+        }
+        self.0 = kept;
+    }
+
+    /// As they go into an ACK, behind a D-SACK if there is one.
+    pub(super) fn report(&self, duplicate: Option<Block>) -> [Block; 3] {
+        let mut blocks = [Block::NONE; 3];
+        let reported = duplicate.into_iter().chain(self.0);
+        for (to, b) in blocks.iter_mut().zip(reported.filter(|b| !b.is_empty())) {
+            *to = b;
+        }
+        blocks
+    }
+}

@@ -1,0 +1,131 @@
+//! What a receiver says, and when.
+
+use crate::{Ack, Nanos, Receiver, ReceiverConfig, Segment};
+
+const MS: Nanos = 1_000_000;
+
+/// A receiver past its quick ACKs: it waits for packet 16.
+fn receiver() -> Receiver {
+    let mut r = Receiver::new(ReceiverConfig::linux(50 * MS));
+    for seq in 0..16 {
+        let ack = answer(&mut r, 0, Segment { seq, ..Segment::default() });
+        assert_eq!(ack.map(|a| a.next), Some(seq + 1), "the first 16 ACKs are quick");
+    }
+    r
+}
+
+/// What the receiver sends in answer to a segment.
+fn answer(r: &mut Receiver, now: Nanos, segment: Segment) -> Option<Ack> {
+    let mut acks = Vec::new();
+    r.on_segment(now, segment, &mut acks);
+    only(acks)
+}
+
+/// The one ACK that left, at once; `None`: none did.
+fn only(mut acks: Vec<(Nanos, Ack)>) -> Option<Ack> {
+    assert!(acks.len() <= 1, "{acks:?}");
+    acks.pop().map(|(_, ack)| ack)
+}
+
+/// What it sends when its timer fires.
+fn timer(r: &mut Receiver) -> (Nanos, Option<Ack>) {
+    let (now, mut acks) = (r.next_timer().expect("a timer is armed"), Vec::new());
+    r.on_timer(now, &mut acks);
+    (now, only(acks))
+}
+
+fn segment(seq: u64) -> Segment {
+    Segment { seq, sent: seq * MS, ..Segment::default() }
+}
+
+fn blocks(ack: &Ack) -> Vec<(u64, u64)> {
+    ack.blocks.iter().filter(|b| !b.is_empty()).map(|b| (b.start, b.end)).collect()
+}
+
+#[test]
+fn every_second_segment_is_acknowledged() {
+    let mut r = receiver();
+    for seq in 16..26 {
+        let ack = answer(&mut r, seq * MS, segment(seq));
+        assert_eq!(ack.map(|a| a.next), (seq % 2 == 1).then_some(seq + 1));
+    }
+}
+
+#[test]
+fn a_lone_segment_is_acknowledged_after_40_ms() {
+    let mut r = receiver();
+    assert_eq!(answer(&mut r, 100 * MS, segment(16)), None);
+    let (at, ack) = timer(&mut r);
+    assert_eq!((at, ack.map(|a| (a.next, a.echo_ms))), (140 * MS, Some((17, 16))));
+    assert_eq!(r.next_timer(), None);
+}
+
+#[test]
+fn the_timestamp_of_the_first_unacknowledged_segment_is_echoed() {
+    let mut r = receiver();
+    assert_eq!(answer(&mut r, 0, segment(16)), None);
+    assert_eq!(answer(&mut r, 0, segment(17)).map(|a| a.echo_ms), Some(16));
+}
+
+#[test]
+fn out_of_order_segments_are_sacked_at_once_most_recent_first() {
+    let mut r = receiver();
+    let mut ack = |seq| answer(&mut r, 0, segment(seq)).unwrap();
+    assert_eq!(blocks(&ack(18)), [(18, 19)]);
+    assert_eq!(blocks(&ack(19)), [(18, 20)]);
+    assert_eq!(blocks(&ack(22)), [(22, 23), (18, 20)]);
+    assert_eq!(ack(16).next, 17);
+    let filled = ack(17);
+    assert_eq!((filled.next, blocks(&filled)), (20, vec![(22, 23)]));
+}
+
+#[test]
+fn touching_blocks_merge_and_the_oldest_is_forgotten() {
+    let mut r = Receiver::new(ReceiverConfig { sack_delay_ns: 0, ..ReceiverConfig::linux(50 * MS) });
+    let mut ack = |seq| blocks(&answer(&mut r, 0, segment(seq)).unwrap());
+    for seq in [2, 4, 6, 8] {
+        ack(seq);
+    }
+    assert_eq!(ack(10), [(10, 11), (8, 9), (6, 7)]);
+    assert_eq!(ack(9), [(8, 11), (6, 7), (4, 5)]);
+    assert_eq!(ack(7), [(6, 11), (4, 5)]);
+}
+
+#[test]
+fn the_last_hole_filled_is_acknowledged_at_once() {
+    let mut r = receiver();
+    answer(&mut r, 0, segment(17));
+    let mut acks = Vec::new();
+    assert_eq!(r.on_segment(0, segment(16), &mut acks), 2);
+    assert_eq!(acks.len(), 1);
+}
+
+#[test]
+fn duplicates_are_reported_below_and_above_the_cumulative_ack() {
+    let mut r = receiver();
+    assert_eq!(blocks(&answer(&mut r, 0, segment(3)).unwrap()), [(3, 4)]);
+    answer(&mut r, 0, segment(20));
+    let again = answer(&mut r, 0, segment(20)).unwrap();
+    assert_eq!(blocks(&again), [(20, 21), (20, 21)]);
+    let next = answer(&mut r, 0, segment(21)).unwrap();
+    assert_eq!(blocks(&next), [(20, 22)], "a D-SACK is sent once");
+}
+
+#[test]
+fn sacks_are_compressed_after_three_duplicate_acks() {
+    let mut r = receiver();
+    let sent: Vec<bool> = (20..30).map(|seq| answer(&mut r, 0, segment(seq)).is_some()).collect();
+    assert_eq!(sent, [true, true, true, false, false, false, false, false, false, false]);
+    let (at, ack) = timer(&mut r);
+    assert_eq!((at, ack.map(|a| blocks(&a))), (MS, Some(vec![(20, 30)])));
+    let held = (30..30 + 44).filter(|seq| answer(&mut r, MS, segment(*seq)).is_none()).count();
+    assert_eq!(held, 44);
+    assert!(answer(&mut r, MS, segment(80)).is_some(), "44 at most are held back");
+}
+
+#[test]
+fn a_syn_is_answered() {
+    let mut r = Receiver::new(ReceiverConfig::linux(50 * MS));
+    let ack = answer(&mut r, 7 * MS, Segment { seq: Segment::SYN, sent: 3 * MS, ..Segment::default() });
+    assert_eq!(ack.map(|a| (a.syn, a.echo_ms, a.next)), Some((true, 3, 0)));
+}
