@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use crate::conditions::in_order;
-use crate::keys::{self, Key, Kind, MOST_ARRIVALS, MOST_FLOW_POINTS, MOST_POINTS, Section};
+use crate::keys::{self, Key, Kind, MOST_ARRIVALS, MOST_FLOW_POINTS, MOST_LINKS, MOST_POINTS, Section};
 use crate::quantity::{Dimension, show, show_limit, show_time};
 use crate::routes;
 use crate::{
@@ -132,6 +132,11 @@ pub(crate) fn relations(scenario: &Scenario) -> Vec<Fault> {
         });
     }
     arrivals(scenario, &mut faults);
+    let count = scenario.links.len() as u64;
+    if let Some(index) = usize::try_from(MOST_LINKS).ok().filter(|_| count > MOST_LINKS) {
+        let message = format!("the scenario has {count} links; it may have at most {MOST_LINKS}");
+        faults.push(impossible(Section::Link, index, "name", message, "leave links out".into()));
+    }
     let links = scenario.links.iter().map(|link| link.name.as_str());
     duplicates(Section::Link, links, &mut faults);
     // links are found by their name

@@ -87,8 +87,8 @@ impl Dimension {
     pub fn unit_list(self) -> String {
         let names: Vec<_> = self.units().iter().map(|(name, _)| *name).collect();
         match names.split_last() {
-            Some((last, rest)) => format!("{} or {last}", rest.join(", ")),
-            None => String::new(),
+            Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+            last => last.map(|(last, _)| (*last).to_owned()).unwrap_or_default(),
         }
     }
 

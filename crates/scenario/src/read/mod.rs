@@ -16,7 +16,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::check::{self, Complaint, Fault};
-use crate::keys::{self, KEYS, MOST_FLOWS, MOST_LINKS, Section};
+use crate::keys::{self, KEYS, MOST_FLOWS, Section};
 use crate::problem::{Invalid, Problem};
 use crate::quantity::{self, Buffer, Dimension, show_time};
 use crate::sets::{self, Set, Sources};
@@ -160,11 +160,6 @@ impl Reader<'_> {
     fn links(&mut self, document: &DeTable<'_>, flows: &[Flow]) -> Vec<Link> {
         let parts = self.parts(document, Section::Link, "link");
         let longest = flows.iter().map(|flow| flow.rtt).max().unwrap_or_default();
-        if parts.len() as u64 > MOST_LINKS {
-            let message = format!("the scenario has {} links; it may have at most {MOST_LINKS}", parts.len());
-            let span = parts[0].span.clone();
-            self.complain(span, "link", Complaint::new("out-of-range", message, "leave links out"));
-        }
         let mut links = Vec::new();
         for part in &parts {
             let name = self.text(part, "name").unwrap_or_else(|| sets::link_name(part.index, parts.len()));
