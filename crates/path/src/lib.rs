@@ -9,6 +9,8 @@
 //! drivers. What is not here: sockets and timers (the testbed), TCP (`fairpace-tcp`), and the definitions
 //! of derived metrics such as Jain's index (`fairpace-results`).
 
+pub mod build;
+
 mod delay;
 mod detour;
 mod fifo;
@@ -25,10 +27,10 @@ mod transmitter;
 
 pub use delay::Delay;
 pub use detour::Detour;
-pub use fifo::Fifo;
+pub use fifo::{Fifo, Limit};
 pub use flow_meter::FlowMeter;
 pub use line::Line;
-pub use link::Link;
+pub use link::{Link, Passed};
 pub use link_meter::LinkMeter;
 pub use loss::{Loss, NoSuchLoss};
 pub use policer::Policer;

@@ -1,23 +1,28 @@
-//! A link as scenarios have it: a policer if there is one, a queue with a rate, then a line that may lose packets.
+//! A link as scenarios have it: a policer if there is one, a queue with a transmitter, then a line that may lose packets.
+
+use std::collections::VecDeque;
 
 use fairpace_results::LinkSummary;
 
 use crate::{Departed, Fate, Fifo, LinkMeter, Loss, Nanos, Packet, Policer};
 
-/// A [`Fifo`] and what may happen to packets before and behind it.
+/// A queue and what may happen to packets before and behind it.
 ///
-/// What a policer refuses counts as dropped, like what the queue cannot hold. A packet that is lost on the line has waited for the link and used it, as a frame with bit errors has.
+/// What a policer refuses counts as dropped, like what the queue cannot hold. A packet that is lost on the line has waited for the
+/// link and used it, as a frame with bit errors has.
 #[derive(Debug, Clone)]
 pub struct Link<T> {
     policer: Option<Box<Policer>>,
-    fifo: Fifo<T>,
     loss: Loss,
+    fifo: Fifo,
+    /// Packets that somebody will poll for, in order of departure.
+    carried: VecDeque<Departed<T>>,
 }
 
 impl<T> Link<T> {
     /// A link that loses nothing but what its queue cannot hold.
-    pub fn new(fifo: Fifo<T>) -> Self {
-        Link { policer: None, fifo, loss: Loss::never() }
+    pub fn new(fifo: Fifo) -> Self {
+        Link { policer: None, loss: Loss::never(), fifo, carried: VecDeque::new() }
     }
 
     /// The same with a policer before its queue.
@@ -32,49 +37,84 @@ impl<T> Link<T> {
         Link { loss, ..self }
     }
 
+    /// A packet arrives that nobody will poll for: what becomes of it is said at once, as if it had departed already. It may be
+    /// marked. `None`: dropped.
+    #[inline]
+    pub fn pass(&mut self, now: Nanos, packet: &mut Packet<T>) -> Option<Passed> {
+        if let Some(policer) = &mut self.policer
+            && !policer.passes(now, packet.bytes)
+        {
+            self.fifo.refused(now, packet.flow, packet.bytes);
+            return None;
+        }
+        // a random fate may be drawn before it strikes: packets depart in the order in which they came
+        let may_lose = self.loss.is_possible();
+        if !may_lose {
+            let (at, waited_ns) = self.fifo.pass(now, packet, false)?;
+            return Some(Passed { at, waited_ns, fate: Fate::Delivered });
+        }
+        self.pass_or_lose(now, packet)
+    }
+
+    #[cold]
+    fn pass_or_lose(&mut self, now: Nanos, packet: &mut Packet<T>) -> Option<Passed> {
+        if !self.fifo.has_room(now, packet.bytes) {
+            self.fifo.refused(now, packet.flow, packet.bytes);
+            return None; // it did not come so far that the line could lose it
+        }
+        let lost = self.loss.takes();
+        let (at, waited_ns) = self.fifo.pass(now, packet, lost)?;
+        Some(Passed { at, waited_ns, fate: if lost { Fate::Lost } else { Fate::Delivered } })
+    }
+
     /// Takes a packet and says when its last bit will be out, or gives it back: dropped.
     ///
     /// # Errors
     /// The packet itself, when the queue is full or the policer refuses it.
     #[inline]
-    pub fn push(&mut self, now: Nanos, packet: Packet<T>) -> Result<Nanos, Packet<T>> {
-        if let Some(policer) = &mut self.policer
-            && !policer.passes(now, packet.bytes)
-        {
-            self.fifo.refused(now, &packet);
-            return Err(packet);
+    pub fn push(&mut self, now: Nanos, mut packet: Packet<T>) -> Result<Nanos, Packet<T>> {
+        match self.pass(now, &mut packet) {
+            Some(Passed { at, waited_ns, fate }) => {
+                self.carried.push_back(Departed { at, waited_ns, fate, packet });
+                Ok(at)
+            }
+            None => Err(packet),
         }
-        self.fifo.push(now, packet)
     }
 
-    /// When the next packet departs.
+    /// When the next packet departs that was pushed.
     #[inline]
     pub fn next_event(&self) -> Option<Nanos> {
-        self.fifo.next_event()
+        self.carried.front().map(|departed| departed.at)
     }
 
-    /// The next packet that has departed by `now`, lost on the line or not; call until `None`.
+    /// The next pushed packet that has departed by `now`, lost on the line or not; call until `None`.
     #[inline]
     pub fn poll(&mut self, now: Nanos) -> Option<Departed<T>> {
-        let mut departed = self.fifo.poll(now)?;
-        if self.loss.takes() {
-            self.fifo.lost(departed.at, departed.packet.flow);
-            departed.fate = Fate::Lost;
+        if self.next_event()? > now {
+            return None;
         }
-        Some(departed)
+        self.carried.pop_front()
     }
 
-    /// Packets that wait or are being transmitted.
-    pub fn len(&self) -> usize {
+    /// Packets that wait or are being transmitted at `now`.
+    pub fn len(&mut self, now: Nanos) -> usize {
+        self.fifo.settle(now);
         self.fifo.len()
     }
 
-    /// True when nothing waits and nothing is being transmitted.
-    pub fn is_empty(&self) -> bool {
-        self.fifo.is_empty()
+    /// Bytes that wait at `now`.
+    pub fn backlog_bytes(&mut self, now: Nanos) -> u64 {
+        self.fifo.settle(now);
+        self.fifo.backlog_bytes()
     }
 
-    /// Ends the measurement at `now`, when everything due has been polled.
+    /// Counts everything up to `now`.
+    pub fn settle(&mut self, now: Nanos) {
+        self.fifo.settle(now);
+    }
+
+    /// Ends the measurement at `now`.
     pub fn finish(&mut self, now: Nanos) {
         self.fifo.finish(now);
     }
@@ -87,5 +127,160 @@ impl<T> Link<T> {
     /// The window's summary, once it has closed.
     pub fn summary(&self, name: &str) -> LinkSummary {
         self.fifo.summary(name)
+    }
+}
+
+/// What becomes of a packet on a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Passed {
+    /// When its last bit leaves.
+    pub at: Nanos,
+    /// How long it waits before its first.
+    pub waited_ns: Nanos,
+    /// How it leaves.
+    pub fate: Fate,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Ecn, Limit, SECOND, Schedule, Transmitter};
+
+    const SCHEDULE: Schedule = Schedule { window: (0, SECOND), interval: SECOND / 10, end: SECOND };
+
+    fn link(rate_bps: u64, limit_bytes: u64) -> Link<u32> {
+        Link::new(Fifo::new(Transmitter::wire(rate_bps), Limit::Bytes(limit_bytes), 1, SCHEDULE))
+    }
+
+    fn stepped(rate_bps: u64, limit_bytes: u64, steps: &[(Nanos, u64)], schedule: Schedule) -> Link<u32> {
+        let wire = Transmitter::wire_with_rates(rate_bps, steps);
+        Link::new(Fifo::new(wire, Limit::Bytes(limit_bytes), 1, schedule))
+    }
+
+    fn packet(bytes: u32) -> Packet<u32> {
+        Packet { flow: 0, bytes, ecn: Ecn::NotCapable, payload: 0 }
+    }
+
+    #[test]
+    fn a_million_packets_leave_at_exactly_the_rate() {
+        // 1500 bytes at 7 Mbit/s is 1714285.714... ns: any rounding per packet would show.
+        let rate = 7_000_000;
+        let mut link = link(rate, u64::MAX);
+        let mut last = 0;
+        for i in 1..=1_000_000u128 {
+            last = link.push(0, packet(1500)).unwrap();
+            assert_eq!(u128::from(last), i * 12_000 * 1_000_000_000 / u128::from(rate));
+        }
+        assert_eq!(last, 1_714_285_714_285);
+    }
+
+    #[test]
+    fn a_packet_that_meets_an_idle_link_departs_after_its_transmission() {
+        let mut link = link(100_000_000, 0);
+        assert_eq!(link.push(500, packet(1250)), Ok(500 + 100_000));
+        let d = link.poll(100_500).unwrap();
+        assert_eq!((d.at, d.waited_ns), (100_500, 0));
+    }
+
+    #[test]
+    fn the_packet_in_transmission_does_not_count_against_the_limit() {
+        // Room for exactly two waiting packets beside the one on the wire.
+        let mut link = link(8_000_000, 2000);
+        let fates: Vec<bool> = (0..5).map(|_| link.push(0, packet(1000)).is_ok()).collect();
+        assert_eq!(fates, [true, true, true, false, false]);
+        assert_eq!(link.backlog_bytes(0), 2000);
+        // At 1 ms the second packet goes onto the wire and makes room for one more, and only one.
+        assert_eq!(link.poll(1_000_000).unwrap().waited_ns, 0);
+        assert_eq!(link.push(1_000_000, packet(1000)), Ok(4_000_000));
+        assert!(link.push(1_000_000, packet(1)).is_err());
+    }
+
+    #[test]
+    fn a_limit_is_reached_but_never_exceeded() {
+        let mut link = link(8_000_000, 1500);
+        assert!(link.push(0, packet(1000)).is_ok());
+        assert!(link.push(0, packet(1501)).is_err());
+        assert!(link.push(0, packet(1500)).is_ok());
+        assert!(link.push(0, packet(1)).is_err());
+        assert_eq!(link.backlog_bytes(0), 1500);
+    }
+
+    #[test]
+    fn d_d_1_waits_grow_by_service_minus_interarrival() {
+        // Service 1 ms, arrivals every 0.8 ms: packet i waits i * 0.2 ms.
+        let mut link = link(8_000_000, u64::MAX);
+        let mut waits = Vec::new();
+        for i in 0..100u64 {
+            let now = i * 800_000;
+            while let Some(d) = link.poll(now) {
+                waits.push(d.waited_ns);
+            }
+            assert_eq!(link.push(now, packet(1000)), Ok((i + 1) * 1_000_000));
+        }
+        waits.extend(std::iter::from_fn(|| link.poll(u64::MAX)).map(|d| d.waited_ns));
+        let expected: Vec<u64> = (0..100).map(|i| i * 200_000).collect();
+        assert_eq!(waits, expected);
+    }
+
+    #[test]
+    fn departures_come_in_order_and_only_when_due() {
+        let mut link = link(8_000_000, u64::MAX);
+        for i in 0..3 {
+            link.push(0, Packet { flow: 0, bytes: 1000, ecn: Ecn::NotCapable, payload: i }).unwrap();
+        }
+        assert_eq!(link.next_event(), Some(1_000_000));
+        assert_eq!(link.poll(999_999), None);
+        let left: Vec<_> = std::iter::from_fn(|| link.poll(2_000_000)).map(|d| d.packet.payload).collect();
+        assert_eq!(left, [0, 1]);
+        assert_eq!(link.len(2_000_000), 1);
+    }
+
+    #[test]
+    fn a_packet_that_meets_a_step_goes_on_at_the_new_rate() {
+        // 1000 bytes are 8000 bits. At 8 Mbit/s half of them are out after 0.5 ms; the rest takes 2 ms at 2 Mbit/s.
+        let mut link = stepped(8_000_000, 10_000, &[(500_000, 2_000_000)], SCHEDULE);
+        assert_eq!(link.push(0, packet(1000)), Ok(2_500_000));
+        assert_eq!(link.push(0, packet(1000)), Ok(6_500_000));
+    }
+
+    #[test]
+    fn an_outage_holds_what_it_meets_and_what_comes() {
+        let mut link = stepped(8_000_000, 2000, &[(500_000, 0), (10_000_000, 8_000_000)], SCHEDULE);
+        assert_eq!(link.push(0, packet(1000)), Ok(10_500_000));
+        assert_eq!(link.push(1_000_000, packet(1000)), Ok(11_500_000));
+        assert_eq!(link.push(2_000_000, packet(1000)), Ok(12_500_000));
+        assert!(link.push(3_000_000, packet(1000)).is_err(), "the queue is full");
+        assert_eq!(link.poll(11_500_000).map(|d| d.waited_ns), Some(0));
+        assert_eq!(link.poll(11_500_000).map(|d| d.waited_ns), Some(9_500_000));
+    }
+
+    #[test]
+    fn a_link_that_goes_down_for_good_lets_nothing_out() {
+        let mut link = stepped(8_000_000, 1000, &[(500_000, 0)], SCHEDULE);
+        assert_eq!(link.push(0, packet(1000)), Ok(Nanos::MAX));
+        assert!(link.push(1_000_000, packet(1000)).is_ok() && link.push(2_000_000, packet(1000)).is_err());
+        assert_eq!(link.poll(SECOND), None);
+    }
+
+    #[test]
+    fn an_idle_link_has_the_rate_of_its_time() {
+        let steps = [(10, 1_000_000), (20, 0), (1_000_000, 4_000_000)];
+        let mut link = stepped(8_000_000, 0, &steps, SCHEDULE);
+        assert_eq!(link.push(2_000_000, packet(1000)), Ok(4_000_000));
+    }
+
+    #[test]
+    fn utilization_is_of_what_the_steps_allow() {
+        let schedule = Schedule { window: (0, SECOND), interval: SECOND, end: SECOND };
+        let mut link = stepped(8_000_000, u64::MAX, &[(SECOND / 2, 800_000)], schedule);
+        for _ in 0..550 {
+            link.push(0, packet(1000)).unwrap();
+        }
+        while link.poll(SECOND).is_some() {}
+        link.finish(SECOND);
+        let s = link.summary("l");
+        // the last packet leaves when the window has just closed
+        assert!((s.utilization - 549.0 / 550.0).abs() < 1e-12, "{}", s.utilization);
+        assert_eq!(s.rate_mbps, 8.0);
     }
 }

@@ -30,6 +30,7 @@ struct Use {
     packets: u64,
     bytes: u64,
     drops: u64,
+    marks: u64,
     lost: u64,
 }
 
@@ -124,6 +125,12 @@ impl LinkMeter {
         self.catch_up(now);
         self.flows[flow as usize].drops += 1;
         self.interval_drops += 1;
+    }
+
+    /// A packet was marked with ECN.
+    pub fn marked(&mut self, now: Nanos, flow: u32) {
+        self.catch_up(now);
+        self.flows[flow as usize].marks += 1;
     }
 
     /// A packet that has departed was lost on the line.

@@ -93,6 +93,12 @@ impl Loss {
         Ok(Loss { model: Model::Bursts { in_bad_ppb: in_burst_ppb, worse, better, bad }, random })
     }
 
+    /// Can it lose anything at all?
+    #[inline]
+    pub fn is_possible(&self) -> bool {
+        !matches!(self.model, Model::Never)
+    }
+
     /// Is the next packet lost?
     #[inline]
     pub fn takes(&mut self) -> bool {

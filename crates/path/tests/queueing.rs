@@ -1,6 +1,6 @@
 //! The link against queueing theory, and invariants under arbitrary arrivals.
 
-use fairpace_path::{Ecn, Fifo, Packet, SECOND, Schedule};
+use fairpace_path::{Ecn, Fifo, Limit, Link, Packet, SECOND, Schedule, Transmitter};
 use proptest::prelude::*;
 
 /// Deterministic generator for arrivals (splitmix64, Steele et al. 2014).
@@ -16,6 +16,10 @@ impl Random {
     }
 }
 
+fn link<T>(rate_bps: u64, limit_bytes: u64, flows: usize, end: u64) -> Link<T> {
+    Link::new(Fifo::new(Transmitter::wire(rate_bps), Limit::Bytes(limit_bytes), flows, whole(end)))
+}
+
 fn whole(end: u64) -> Schedule {
     Schedule { window: (0, end), interval: end, end }
 }
@@ -25,7 +29,7 @@ fn m_d_1_mean_wait_matches_pollaczek_khinchine() {
     // 1000 bytes at 8 Mbit/s: service 1 ms. Mean wait = rho / (2 (1 - rho)) services.
     for rho in [0.3, 0.6, 0.8] {
         let end = 2_000 * SECOND;
-        let mut link = Fifo::new(8_000_000, u64::MAX, 1, whole(end));
+        let mut link = link(8_000_000, u64::MAX, 1, end);
         let (mut random, mut now) = (Random(7), 0.0f64);
         while now < (end - SECOND) as f64 {
             now += -(1.0 - random.unit()).ln() * 1e6 / rho;
@@ -46,7 +50,7 @@ fn m_d_1_mean_wait_matches_pollaczek_khinchine() {
 fn an_overloaded_link_drops_the_excess_and_stays_full() {
     // Twice the rate for 10 s into a buffer of ten packets: half is dropped, the wait is ten services.
     let end = 10 * SECOND;
-    let mut link = Fifo::new(8_000_000, 10_000, 1, whole(end));
+    let mut link = link(8_000_000, 10_000, 1, end);
     let mut dropped = 0;
     for at in (0..end).step_by(500_000) {
         while link.poll(at).is_some() {}
@@ -72,14 +76,14 @@ proptest! {
         arrivals in prop::collection::vec((0u64..3_000_000, 40u32..9000, 0u32..3), 1..300),
     ) {
         let end = 40_000_000 * SECOND;
-        let mut link = Fifo::new(rate, limit, 3, whole(end));
+        let mut link = link(rate, limit, 3, end);
         let (mut now, mut sent, mut dropped, mut seq) = (0, 0u64, 0u64, 0u32);
         let mut left: Vec<(u64, u64, Packet<u32>)> = Vec::new();
         for (gap, bytes, flow) in arrivals {
             now += gap;
             left.extend(std::iter::from_fn(|| link.poll(now)).map(|d| (d.at, d.waited_ns, d.packet)));
             sent += 1;
-            let free = link.is_empty();
+            let free = link.len(now) == 0;
             match link.push(now, Packet { flow, bytes, ecn: Ecn::NotCapable, payload: seq }) {
                 Ok(departs) => {
                     let service = u64::from(bytes) as f64 * 8e9 / rate as f64;
@@ -88,8 +92,8 @@ proptest! {
                 Err(_) => { dropped += 1; prop_assert!(!free); }
             }
             seq += 1;
-            prop_assert!(link.backlog_bytes() <= limit);
-            prop_assert_eq!(sent, dropped + left.len() as u64 + link.len() as u64);
+            prop_assert!(link.backlog_bytes(now) <= limit);
+            prop_assert_eq!(sent, dropped + left.len() as u64 + link.len(now) as u64);
         }
         left.extend(std::iter::from_fn(|| link.poll(end - 1)).map(|d| (d.at, d.waited_ns, d.packet)));
         link.finish(end);

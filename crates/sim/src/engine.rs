@@ -1,14 +1,13 @@
 //! The loop over events.
 
-use fairpace_path::{Detour, Fate, Link, Nanos, Packet, Random, SECOND, Schedule};
+use fairpace_path::{Detour, Fate, Link, Nanos, Packet, Random, SECOND, Schedule, build};
 use fairpace_results::{FlowSeries, Monitor, Run};
 use fairpace_scenario::Scenario;
 use fairpace_tcp::Segment;
 
 use crate::Error;
-use crate::build;
 use crate::cost::Stopwatch;
-use crate::flow::{Flow, nanos};
+use crate::flow::Flow;
 use crate::queue::{NEVER, Queue};
 use crate::record;
 
@@ -41,10 +40,11 @@ impl Engine {
                 return Err(Error::Empty { what });
             }
         }
-        let window = (nanos(scenario.window.0), nanos(scenario.window.1));
-        let schedule =
-            Schedule { window, interval: nanos(scenario.interval).max(1), end: nanos(scenario.duration) };
-        let links = (0..).zip(&scenario.links).map(|(i, _)| build::link(scenario, i, schedule));
+        let schedule = build::schedule(scenario);
+        let links = (0..).zip(&scenario.links).map(|(i, asked)| {
+            build::link(scenario, i, schedule)
+                .map_err(|reason| Error::Loss { link: asked.name.clone(), reason })
+        });
         let links = links.collect::<Result<Vec<_>, _>>()?;
         let (detours, of_flow) = build::detours(scenario);
         let mut random = Random::new(scenario.seed);
@@ -164,16 +164,16 @@ impl Engine {
             record::sample(series, flow);
         }
         self.points.push(now);
-        self.check_conservation();
+        self.check_conservation(now);
         let next = now.saturating_add(self.schedule.interval).min(self.schedule.end);
         self.queue.set(CLOCK, if next > now { next } else { NEVER });
     }
 
     /// What entered the path has arrived, was dropped, or is on it.
-    fn check_conservation(&self) {
+    fn check_conservation(&mut self, now: Nanos) {
         if cfg!(debug_assertions) {
             let total = |count: fn(&Flow) -> u64| self.flows.iter().map(count).sum::<u64>();
-            let links = self.links.iter().map(|l| l.len() as u64).sum::<u64>();
+            let links = self.links.iter_mut().map(|l| l.len(now) as u64).sum::<u64>();
             let inside = links + self.detours.iter().map(|d| d.len() as u64).sum::<u64>();
             let gone = total(|f| f.arrived_pkts) + total(|f| f.dropped_pkts);
             assert_eq!(total(|f| f.entered_pkts), gone + inside, "a packet was lost or invented");

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use fairpace_cc::{Algorithm, Params};
+use fairpace_path::build::nanos;
 use fairpace_path::{Ecn, FlowMeter, Link, Nanos, Offer, Packet, Schedule, Source};
 use fairpace_scenario::{self as scenario, Scenario, View};
 use fairpace_tcp::{
@@ -95,10 +96,6 @@ impl AckWire for Downlink<'_> {
             self.first = self.first.min(at);
         }
     }
-}
-
-pub(crate) fn nanos(time: std::time::Duration) -> Nanos {
-    Nanos::try_from(time.as_nanos()).unwrap_or(NEVER)
 }
 
 impl Flow {

@@ -1,13 +1,14 @@
 //! Time series of what only the driver can see of a flow, and the run's summary.
 
 use fairpace_cc::NO_RATE;
+use fairpace_path::build::nanos;
 use fairpace_path::{Nanos, SECOND};
 use fairpace_results::{FlowSeries, FlowSummary, Run, SCHEMA, ScenarioId, Series, Summary};
 use fairpace_scenario::Scenario;
 
 use crate::cost::Stopwatch;
 use crate::engine::Engine;
-use crate::flow::{Flow, nanos};
+use crate::flow::Flow;
 
 /// Bytes per second to Mbit/s.
 const MBPS: f64 = 8e-6;

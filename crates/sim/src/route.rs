@@ -1,9 +1,8 @@
 //! A flow's own part of the path: from the last link to its receiver, and back to its sender.
 
+use fairpace_path::build::nanos;
 use fairpace_path::{Line, Loss, Nanos, Purpose, Random};
 use fairpace_scenario::Scenario;
-
-use crate::flow::nanos;
 
 pub(crate) struct Route {
     /// From the last link to the receiver: half of the RTT.

@@ -13,11 +13,8 @@ use crate::namespace::Device;
 use crate::packet::{self, ETHERNET_HEADER_BYTES};
 use crate::pool::{MTU, Pool};
 use crate::waiter::{self, Waiter};
-use fairpace_path::{
-    Delay, Detour, Ecn, Fate, Fifo, FlowMeter, Line, Link, Loss, Nanos, Packet, Policer, Purpose, Random,
-    Schedule,
-};
-use fairpace_scenario::{Reorder, Scenario};
+use fairpace_path::{Delay, Detour, Ecn, Fate, FlowMeter, Line, Link, Nanos, Packet, Schedule, build};
+use fairpace_scenario::Scenario;
 use std::io::ErrorKind;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -106,7 +103,7 @@ impl<'a> Emulator<'a> {
         let fastest_bps = scenario.links.iter().map(fairpace_scenario::Link::fastest_bps).max().unwrap_or(0);
         let recorder = Recorder::new(tolerance)
             .ok_or_else(|| Error::Emulator { what: "its lateness histogram cannot be made".into() })?;
-        let (detours, detour_of_flow) = detours(scenario);
+        let (detours, detour_of_flow) = build::detours(scenario);
         Ok(Emulator {
             sender: devices.0,
             receiver: devices.1,
@@ -121,7 +118,10 @@ impl<'a> Emulator<'a> {
             detour_of_flow,
             links: (0..)
                 .zip(&scenario.links)
-                .map(|(i, _)| link(scenario, i, schedule))
+                .map(|(i, asked)| {
+                    build::link(scenario, i, schedule)
+                        .map_err(|reason| Error::Link { link: asked.name.clone(), what: reason.to_string() })
+                })
                 .collect::<Result<_, _>>()?,
             meters: vec![FlowMeter::new(schedule); flows],
             recorder,
@@ -306,35 +306,6 @@ impl<'a> Emulator<'a> {
             Err(e) => Err(Error::Emulator { what: format!("writing to a TUN device failed: {e}") }),
         }
     }
-}
-
-/// The detours of all flows that have one, and each flow's: as in the simulator.
-fn detours(scenario: &Scenario) -> (Vec<Detour<Load>>, Vec<Option<usize>>) {
-    let (mut detours, mut of_flow) = (Vec::new(), Vec::new());
-    for (index, flow) in (0..).zip(&scenario.flows) {
-        of_flow.push(flow.reorder.map(|_| detours.len()));
-        detours.extend(flow.reorder.map(|Reorder { ppb, delay }| {
-            Detour::new(ppb, nanos(delay), Random::stream(scenario.seed, Purpose::Reordering, index))
-        }));
-    }
-    (detours, of_flow)
-}
-
-/// The link of this index: the same faults for the same seed as in the simulator, packet by packet.
-fn link(scenario: &Scenario, index: u32, schedule: Schedule) -> Result<Link<Load>, Error> {
-    let asked = &scenario.links[index as usize];
-    let rates: Vec<_> = asked.rate_at.iter().map(|(at, rate)| (nanos(*at), *rate)).collect();
-    let fifo =
-        Fifo::new(asked.rate_bps, asked.buffer.bytes(), scenario.flows.len(), schedule).with_rates(&rates);
-    let random = Random::stream(scenario.seed, Purpose::LinkLoss, index);
-    let burst = asked.loss.burst.map(|b| (b.pkts, b.ppb));
-    let loss = Loss::new(asked.loss.ppb, burst, random)
-        .map_err(|reason| Error::Link { link: asked.name.clone(), what: reason.to_string() })?;
-    let link = Link::new(fifo).with_loss(loss);
-    Ok(match asked.policer {
-        Some(policer) => link.with_policer(Policer::new(policer.rate_bps, policer.burst_bytes)),
-        None => link,
-    })
 }
 
 /// Reads one packet into the pool's next buffer; `None` if there is none.

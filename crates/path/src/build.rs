@@ -1,0 +1,70 @@
+//! From a scenario's values to elements: the same for every driver, packet by packet for the same seed.
+
+use std::time::Duration;
+
+use fairpace_scenario::{self as scenario, Queue, Reorder, Scenario};
+
+use crate::{
+    Detour, Fifo, Limit, Link, Loss, Nanos, NoSuchLoss, Policer, Purpose, Random, Schedule, Transmitter,
+};
+
+/// A scenario's time; what does not fit is never.
+pub fn nanos(time: Duration) -> Nanos {
+    Nanos::try_from(time.as_nanos()).unwrap_or(Nanos::MAX)
+}
+
+/// The schedule of a scenario's meters.
+pub fn schedule(scenario: &Scenario) -> Schedule {
+    let window = (nanos(scenario.window.0), nanos(scenario.window.1));
+    Schedule { window, interval: nanos(scenario.interval).max(1), end: nanos(scenario.duration) }
+}
+
+/// The link of this index with everything that happens on it.
+///
+/// # Errors
+/// When it asks for a random loss that cannot be.
+pub fn link<T>(scenario: &Scenario, index: u32, schedule: Schedule) -> Result<Link<T>, NoSuchLoss> {
+    let asked = &scenario.links[index as usize];
+    let fifo = Fifo::new(transmitter(asked), limit(asked.buffer), scenario.flows.len(), schedule);
+    let fifo = match asked.queue {
+        Queue::Step(above) => fifo.with_marking_above(limit(above)),
+        _ => fifo,
+    };
+    let random = Random::stream(scenario.seed, Purpose::LinkLoss, index);
+    let burst = asked.loss.burst.map(|b| (b.pkts, b.ppb));
+    let link = Link::new(fifo).with_loss(Loss::new(asked.loss.ppb, burst, random)?);
+    Ok(match asked.policer {
+        Some(policer) => link.with_policer(Policer::new(policer.rate_bps, policer.burst_bytes)),
+        None => link,
+    })
+}
+
+fn transmitter(asked: &scenario::Link) -> Transmitter {
+    match (&asked.trace, asked.burst_bytes) {
+        (Some(trace), _) => Transmitter::trace(trace.opportunities_ms.clone()),
+        (None, Some(burst_bytes)) => Transmitter::bucket(asked.rate_bps, burst_bytes),
+        (None, None) => {
+            let steps: Vec<_> = asked.rate_at.iter().map(|(at, rate)| (nanos(*at), *rate)).collect();
+            Transmitter::wire_with_rates(asked.rate_bps, &steps)
+        }
+    }
+}
+
+fn limit(asked: scenario::Limit) -> Limit {
+    match asked {
+        scenario::Limit::Bytes(bytes) => Limit::Bytes(bytes),
+        scenario::Limit::Packets(pkts) => Limit::Packets(pkts),
+    }
+}
+
+/// The detours of all flows that have one, and each flow's by index.
+pub fn detours<T>(scenario: &Scenario) -> (Vec<Detour<T>>, Vec<Option<usize>>) {
+    let (mut detours, mut of_flow) = (Vec::new(), Vec::new());
+    for (index, flow) in (0..).zip(&scenario.flows) {
+        of_flow.push(flow.reorder.map(|_| detours.len()));
+        detours.extend(flow.reorder.map(|Reorder { ppb, delay }| {
+            Detour::new(ppb, nanos(delay), Random::stream(scenario.seed, Purpose::Reordering, index))
+        }));
+    }
+    (detours, of_flow)
+}
