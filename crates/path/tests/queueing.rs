@@ -83,7 +83,7 @@ proptest! {
             now += gap;
             left.extend(std::iter::from_fn(|| link.poll(now)).map(|d| (d.at, d.waited_ns, d.packet)));
             sent += 1;
-            let free = link.len(now) == 0;
+            let free = link.is_empty();
             match link.push(now, Packet { flow, bytes, ecn: Ecn::NotCapable, payload: seq }) {
                 Ok(departs) => {
                     let service = u64::from(bytes) as f64 * 8e9 / rate as f64;
@@ -93,7 +93,7 @@ proptest! {
             }
             seq += 1;
             prop_assert!(link.backlog_bytes(now) <= limit);
-            prop_assert_eq!(sent, dropped + left.len() as u64 + link.len(now) as u64);
+            prop_assert_eq!(sent, dropped + left.len() as u64 + link.len() as u64);
         }
         left.extend(std::iter::from_fn(|| link.poll(end - 1)).map(|d| (d.at, d.waited_ns, d.packet)));
         link.finish(end);
