@@ -166,7 +166,7 @@ pub const KEYS: &[Key] = &[
         "Above this average backlog everything is."),
     key(Link, "red_probability", SHARE, (1, WHOLE_PPB), Some("2%, as tc"),
         "The probability to be dropped at an average just below `red_max`."),
-    key(Link, "red_burst", Kind::Integer, (1, 1_000_000), Some("(2 `red_min` + `red_max`) / 3000 B, as tc"),
+    key(Link, "red_burst", Kind::Integer, (1, 16_000_000), Some("(2 `red_min` + `red_max`) / 3000 B, as tc"),
         "Packets of 1000 bytes that may arrive at once at an empty queue and not be dropped early; it sets \
          the weight of the average, as in tc."),
     key(Link, "red_gentle", Kind::Bool, YES_OR_NO, Some("false"),

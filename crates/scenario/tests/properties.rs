@@ -7,8 +7,9 @@ use std::time::Duration;
 use fairpace_scenario::keys::{KEYS, Kind};
 use fairpace_scenario::quantity::{self, Dimension};
 use fairpace_scenario::{
-    Burst, Flow, Link, Loss, Policer, Receiving, Reorder, Scenario, Set, Steps, Traffic, WHOLE_PPB, Window,
-    Writes, parse,
+    Arrivals, Burst, Codel, Ecn, Flow, FqCodel, Limit, Line, Link, Loss, Pie, Policer, Queue, Receiving, Red,
+    RedRules, Reorder, Scenario, Sending, Set, Sizes, Steps, Trace, Traffic, WHOLE_PPB, Window, Writes,
+    parse,
 };
 use proptest::prelude::*;
 use support::{GOOD, Two};
@@ -18,7 +19,24 @@ const CATALOG: Two = Two { kernel: true };
 /// Values that are wrong in as many ways as possible, and right now and then.
 fn value() -> impl Strategy<Value = String> {
     prop_oneof![
-        "\"-?[0-9]{0,25}(\\.[0-9]{0,25})? ?(ns|us|ms|s|h|bit|mbit|gbit|B|MB|bdp|%|x)?\"",
+        "\"-?[0-9]{0,25}(\\.[0-9]{0,25})? ?(ns|us|ms|s|h|bit|mbit|gbit|B|MB|bdp|pkts|/s|%|x)?\"",
+        prop::sample::select(vec![
+            "true",
+            "false",
+            "[\"link1\"]",
+            "[\"link2\", \"x\"]",
+            "\"codel\"",
+            "\"red\"",
+            "\"dctcp\""
+        ])
+        .prop_map(str::to_owned),
+        prop::sample::select(vec![
+            "\"pareto\"",
+            "\"src\"",
+            "\"/dev/zero\"",
+            "\"tests/support/one-ms.trace\""
+        ])
+        .prop_map(str::to_owned),
         "-?[0-9]{1,22}",
         "[0-9]{1,3}\\.[0-9]{1,3}",
         Just("\"bbr1\"".to_owned()),
@@ -47,9 +65,16 @@ fn time(least: u64, most: u64) -> impl Strategy<Value = Duration> {
 }
 
 fn loss() -> impl Strategy<Value = Loss> {
-    let burst =
-        (1u64..1000, 500_000_000..=WHOLE_PPB).prop_map(|(pkts, ppb)| Burst { pkts, ppb, outside_ppb: 0 });
-    (1..200_000_000u64, prop::option::of(burst)).prop_map(|(ppb, burst)| Loss { ppb, burst })
+    // what is lost outside of bursts is less than the mean
+    let burst = (1u64..1000, 500_000_000..=WHOLE_PPB, 0u64..100);
+    (1..200_000_000u64, prop::option::of(burst)).prop_map(|(ppb, burst)| {
+        let burst = burst.map(|(pkts, within, outside)| Burst {
+            pkts,
+            ppb: within,
+            outside_ppb: ppb * outside / 100,
+        });
+        Loss { ppb, burst }
+    })
 }
 
 fn steps<T: std::fmt::Debug>(value: impl Strategy<Value = T>) -> impl Strategy<Value = Steps<T>> {
@@ -63,19 +88,123 @@ fn steps<T: std::fmt::Debug>(value: impl Strategy<Value = T>) -> impl Strategy<V
     })
 }
 
+fn codel() -> impl Strategy<Value = Codel> {
+    (time(1_000, 1 << 20), time(1 << 21, 1 << 33), any::<bool>(), prop::option::of(time(0, 1 << 33)))
+        .prop_map(|(target, interval, ecn, ce_threshold)| Codel { target, interval, ecn, ce_threshold })
+}
+
+fn red(buffer: u64) -> impl Strategy<Value = Red> {
+    let rules = prop_oneof![Just(RedRules::Linux), Just(RedRules::Floyd)];
+    (rules, 2..=buffer, 0u64..100, 1..=WHOLE_PPB, any::<bool>(), any::<bool>()).prop_map(
+        |(rules, max_bytes, share, max_ppb, gentle, ecn)| {
+            let min_bytes = (max_bytes * share / 100).max(1);
+            let gentle = gentle && rules == RedRules::Floyd;
+            Red { max_ppb, gentle, ecn, ..Red::between(rules, min_bytes.min(max_bytes - 1), max_bytes) }
+        },
+    )
+}
+
+fn queue(buffer: u64) -> impl Strategy<Value = Queue> {
+    let pie = (time(1_000, 1 << 33), time(100_000, 1 << 33), any::<bool>())
+        .prop_map(|(target, update, ecn)| Queue::Pie(Pie { target, update, ecn }));
+    let fq = (codel(), 1u32..=65_536, 256u32..1 << 20).prop_map(|(codel, buckets, quantum_bytes)| {
+        Queue::FqCodel(FqCodel { codel, buckets, quantum_bytes })
+    });
+    let above = prop_oneof![(1..buffer).prop_map(Limit::Bytes), Just(Limit::Packets(1))];
+    prop_oneof![
+        3 => Just(Queue::Fifo),
+        1 => above.prop_filter_map("less than the buffer", move |above| {
+            (above.bytes() < buffer).then_some(Queue::Step(above))
+        }),
+        2 => red(buffer).prop_map(Queue::Red),
+        1 => codel().prop_map(Queue::Codel),
+        1 => fq,
+        1 => pie,
+    ]
+}
+
+fn limit() -> impl Strategy<Value = Limit> {
+    prop_oneof![
+        (1514u64..=16_000_000_000).prop_map(Limit::Bytes),
+        (1u64..=10_000_000).prop_map(Limit::Packets)
+    ]
+}
+
+/// Delays so short that no RTT is shorter.
+fn delay() -> impl Strategy<Value = Duration> {
+    time(0, 1_000)
+}
+
+fn behind() -> impl Strategy<Value = Line> {
+    (delay(), time(0, 1 << 33), any::<bool>(), 0..=WHOLE_PPB).prop_map(
+        |(delay, jitter, reorders, duplicate_ppb)| Line {
+            delay,
+            jitter,
+            reorders: reorders && !jitter.is_zero(),
+            duplicate_ppb,
+        },
+    )
+}
+
+/// A file of the tests, and what it holds.
+fn trace() -> Trace {
+    Trace::read("tests/support/one-ms.trace", include_str!("support/one-ms.trace")).unwrap()
+}
+
 /// A link with everything that may happen on it.
 fn link() -> impl Strategy<Value = Link> {
     let policer = (1_000u64..1 << 36, 1514u64..1 << 30)
         .prop_map(|(rate_bps, burst_bytes)| Policer { rate_bps, burst_bytes });
-    let plain = (1_000u64..=400_000_000_000, 1514u64..=16_000_000_000);
-    (plain, loss(), steps(0u64..1 << 36), prop::option::of(policer)).prop_map(
-        |((rate_bps, buffer_bytes), loss, rate_at, policer)| Link {
-            loss,
-            rate_at,
-            policer,
-            ..Link::new("", rate_bps, buffer_bytes)
+    let queued = limit().prop_flat_map(|buffer| (Just(buffer), queue(buffer.bytes())));
+    let plain = (1_000u64..=400_000_000_000, prop::option::of(1514u64..1 << 33), prop::bool::weighted(0.2));
+    (plain, queued, behind(), loss(), steps(0u64..1 << 36), prop::option::of(policer)).prop_map(
+        |((rate_bps, burst_bytes, traced), (buffer, queue), line, loss, rate_at, policer)| {
+            let plain = Link { buffer, queue, line, loss, policer, ..Link::new("", rate_bps, 0) };
+            if traced {
+                let trace = trace();
+                Link { rate_bps: trace.mean_bps(), trace: Some(trace), ..plain }
+            } else {
+                Link { burst_bytes, rate_at, ..plain }
+            }
         },
     )
+}
+
+fn sending() -> impl Strategy<Value = Sending> {
+    let ecn = prop_oneof![Just(Ecn::Off), Just(Ecn::Classic), Just(Ecn::Dctcp)];
+    (ecn, any::<[bool; 8]>(), any::<Option<bool>>(), 1u32..=1000).prop_map(
+        |(ecn, on, pacing, initial_cwnd_pkts)| {
+            let [sack, rack, tlp, frto, undo, prr, idle_restart, tso] = on;
+            Sending { ecn, sack, rack, tlp, frto, undo, prr, idle_restart, tso, pacing, initial_cwnd_pkts }
+        },
+    )
+}
+
+fn receiving() -> impl Strategy<Value = Receiving> {
+    let window = prop_oneof![
+        Just(Window::Ample),
+        (1448u64..1 << 30).prop_map(Window::Fixed),
+        (1u64 << 16..1 << 30).prop_map(Window::Autotuned),
+    ];
+    (window, 1u32..=1000, any::<[bool; 2]>(), time(0, 1 << 29), time(0, 1 << 33), steps(time(0, 1 << 33)))
+        .prop_map(|(window, ack_every, [delayed_ack, sack_compression], gro, ack_delay, ack_delay_at)| {
+            Receiving {
+                window,
+                // it says nothing where each packet is acknowledged
+                ack_every: if delayed_ack { ack_every } else { 2 },
+                delayed_ack,
+                sack_compression,
+                gro,
+                ack_delay,
+                ack_delay_at,
+            }
+        })
+}
+
+/// A workload of at most 10 flows per second: a scenario lasts for a day at most.
+fn arrivals() -> impl Strategy<Value = Arrivals> {
+    (1u64..10_000, prop::sample::select(Sizes::BUILT_IN.to_vec()))
+        .prop_map(|(per_s_milli, name)| Arrivals { per_s_milli, sizes: Sizes::built_in(name).unwrap() })
 }
 
 /// A flow without the parts that have their own strategies, with everything else.
@@ -83,32 +212,53 @@ fn conditions() -> impl Strategy<Value = Flow> {
     let reorder = (1..=WHOLE_PPB, time(1_000, 1 << 33)).prop_map(|(ppb, delay)| Reorder { ppb, delay });
     let times = (time(0, 1 << 33), time(0, 1 << 33), time(0, 1 << 33));
     let rtts = steps(time(10_000, 1 << 33));
-    (traffic(), prop::option::of(reorder), times, rtts, prop::option::of(1448u64..1 << 30), 0..=WHOLE_PPB)
+    let written = prop_oneof![
+        4 => traffic().prop_map(|traffic| (traffic, None)),
+        1 => arrivals().prop_map(|arrivals| (Traffic::default(), Some(arrivals))),
+    ];
+    (written, prop::option::of(reorder), times, rtts, 0..=WHOLE_PPB, delay(), sending(), receiving())
         .prop_map(
             |(
-                traffic,
+                (traffic, arrivals),
                 reorder,
-                (ack_jitter, ack_aggregation, host_jitter),
+                times,
                 rtt_at,
-                receive_buffer,
                 ack_loss_ppb,
-            )| {
-                let window = receive_buffer.map_or(Window::Ample, Window::Fixed);
-                let receiving = Receiving { window, ..Receiving::default() };
-                let plain = Flow::new("", "", Duration::ZERO);
-                Flow {
-                    traffic,
-                    reorder,
-                    ack_jitter,
-                    ack_aggregation,
-                    host_jitter,
-                    rtt_at,
-                    receiving,
-                    ack_loss_ppb,
-                    ..plain
-                }
+                access_delay,
+                sending,
+                receiving,
+            )| Flow {
+                traffic,
+                arrivals,
+                reorder,
+                ack_jitter: times.0,
+                ack_aggregation: times.1,
+                host_jitter: times.2,
+                rtt_at,
+                ack_loss_ppb,
+                access_delay,
+                sending,
+                receiving,
+                ..Flow::new("", "", Duration::ZERO)
             },
         )
+}
+
+/// How a flow goes: where its route starts in a ring of all links, how many it takes, how many its ACKs take.
+type Way = (usize, usize, usize);
+
+/// RTT, start, whether it stops, a text, everything else, its way.
+type Drawn = (Duration, u64, bool, String, (Flow, Way));
+
+/// Sends the flow over links by name, from node to node if there are nodes.
+fn sent(flow: Flow, (first, most, back): Way, links: usize, nodes: bool) -> Flow {
+    if nodes {
+        return Flow { ends: Some(("n0".into(), format!("n{links}"))), ..flow };
+    }
+    let ring: Vec<_> = (0..links).map(|index| format!("l{}", (first + index) % links)).collect();
+    let taken = 1 + most % links;
+    let reverse = ring[taken..].iter().take(back).cloned().collect();
+    Flow { route: Some(ring[..taken].to_vec()), reverse, ..flow }
 }
 
 fn traffic() -> impl Strategy<Value = Traffic> {
@@ -120,6 +270,10 @@ fn traffic() -> impl Strategy<Value = Traffic> {
         (size(), 1_000u64..1_000_000_000, time(1_000_000, 1 << 40)).prop_map(
             |(size_bytes, rate_bps, every)| Traffic { size_bytes, writes: Writes::Paced { rate_bps, every } }
         ),
+        (1u64..1 << 40, time(0, 1 << 40)).prop_map(|(bytes, think)| Traffic {
+            size_bytes: None,
+            writes: Writes::Responses { bytes, think }
+        }),
     ]
 }
 
@@ -130,17 +284,23 @@ prop_compose! {
         seed in 0..=i64::MAX as u64,
         duration in time(1_000_000_000, 86_400_000_000_000),
         links in prop::collection::vec(link(), 1..4),
-        flows in prop::collection::vec((time(10_000, 10_000_000_000), 0..1_000_000_000u64, any::<bool>(), name(), conditions()), 1..6),
+        flows in prop::collection::vec((time(10_000, 10_000_000_000), 0..1_000_000_000u64, any::<bool>(), name(), (conditions(), (0..4usize, 0..4usize, 0..3usize))), 1..6),
+        nodes in any::<bool>(),
     ) -> Scenario {
-        let link = |(index, link)| Link { name: format!("l{index}"), ..link };
-        let flow = |(index, (rtt, start, stops, text, conditions)): (usize, (Duration, u64, bool, String, Flow))| Flow {
+        let count = links.len();
+        let link = |(index, link): (usize, Link)| Link {
+            name: format!("l{index}"),
+            ends: nodes.then(|| (format!("n{index}"), format!("n{}", index + 1))),
+            ..link
+        };
+        let flow = |(index, (rtt, start, stops, text, (conditions, way))): (usize, Drawn)| Flow {
             name: format!("{index}{text}"),
             cc: if stops { "kernel:bbr".into() } else { "bbq".into() },
             set: if stops { vec![] } else { vec![("alpha".to_owned(), text)] },
             rtt,
             start: Duration::from_nanos(start),
             stop: stops.then_some(duration),
-            ..conditions
+            ..sent(conditions, way, count, nodes)
         };
         Scenario {
             title, why, seed, duration,
@@ -177,7 +337,7 @@ proptest! {
     fn no_set_makes_the_reader_panic(
         key in prop::sample::select(vec![
             "seed", "duration", "window.to", "link.rate", "flow.cc", "flow.10ms.rtt", "flow.2.count", "flow.set",
-            "bbq.alpha", "link.1.", "flow..", ".", "window", "link",
+            "bbq.alpha", "link.1.", "link.queue", "link.trace", "flow.route", "flow.sack", "flow.arrivals", "flow..", ".", "window", "link",
         ]),
         value in "\\PC{0,12}",
     ) {
@@ -201,9 +361,38 @@ proptest! {
     }
 
     #[test]
+    fn an_rtt_is_the_sum_of_its_parts_at_any_time(scenario in scenario()) {
+        let sealed = scenario.sealed(&CATALOG).map_err(|error| TestCaseError::fail(error.to_string()))?;
+        for (flow, route) in sealed.flows.iter().zip(sealed.routes()) {
+            let lines = |way: &[u32]| way.iter().map(|link| sealed.links[*link as usize].line.delay).sum::<Duration>();
+            let fixed = flow.access_delay + lines(&route.forward) + lines(&route.back);
+            let rest = |rtt: Duration| (rtt - fixed).as_nanos() as u64;
+            prop_assert_eq!(u128::from(route.access_ns), flow.access_delay.as_nanos());
+            prop_assert_eq!(route.behind_ns, rest(flow.rtt) / 2);
+            prop_assert_eq!(route.behind_ns + route.back_ns, rest(flow.rtt));
+            for ((step, behind), back) in flow.rtt_at.iter().zip(&route.behind_at_ns).zip(&route.back_at_ns) {
+                prop_assert_eq!((behind.0, back.0), (step.0.as_nanos() as u64, behind.0));
+                prop_assert_eq!(behind.1 + back.1, rest(step.1));
+                prop_assert!(back.1 - behind.1 <= 1);
+            }
+        }
+    }
+
+    #[test]
+    fn no_file_makes_the_reader_panic(text in "([0-9]{0,12}[ .\t\n#-]?){0,40}|\\PC{0,60}") {
+        if let Ok(trace) = Trace::read("t", &text) {
+            prop_assert!(trace.opportunities_ms.is_sorted());
+        }
+        if let Ok(sizes) = Sizes::read("t", &text) {
+            prop_assert_eq!(sizes.cdf.last().unwrap().1, WHOLE_PPB);
+            prop_assert!((sizes.cdf[0].0..=sizes.cdf.last().unwrap().0).contains(&sizes.mean_bytes()));
+        }
+    }
+
+    #[test]
     fn a_quantity_survives_being_written(value in any::<u64>()) {
         // more than the largest number of decimal digits that are read is beyond every bound
-        for dimension in [Dimension::Time, Dimension::Rate, Dimension::Size, Dimension::Share] {
+        for dimension in Dimension::ALL {
             let value = value % 1_000_000_000_000_000_000;
             prop_assert_eq!(quantity::parse(&quantity::show(value, dimension), dimension), Ok(value));
         }
