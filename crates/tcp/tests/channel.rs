@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use fairpace_cc::{Algorithm, Controller, Params};
-use fairpace_tcp::{Ack, Receiver, ReceiverConfig, Segment, Sender, SenderConfig};
+use fairpace_tcp::{Ack, Ecn, Receiver, ReceiverConfig, Segment, Sender, SenderConfig, Window};
 use proptest::prelude::*;
 
 const MS: u64 = 1_000_000;
@@ -32,6 +32,8 @@ struct Path {
     ack_loss: f64,
     duplication: f64,
     jitter_ms: u64,
+    /// Of the packets that may be marked, per cent.
+    marks: f64,
     seed: u64,
 }
 
@@ -41,22 +43,36 @@ struct Outcome {
     lost: u64,
     timeouts: u64,
     took_ms: u64,
+    /// Packets that the receiver had room for at the end.
+    window_pkts: u32,
 }
 
 /// Sends `pkts` packets over the path, for a month at most: with the RTO at its bound of two minutes heavy loss of
 /// data and ACKs takes long, but it must end.
 fn transfer(cc: &str, pkts: u64, path: Path) -> Outcome {
+    transfer_between(cc, pkts, path, SenderConfig::default(), ReceiverConfig::linux(path.rtt_ms * MS))
+}
+
+/// The same between hosts of any kind.
+fn transfer_between(
+    cc: &str,
+    pkts: u64,
+    path: Path,
+    sending: SenderConfig,
+    receiving: ReceiverConfig,
+) -> Outcome {
     let params = Params::defaults(Algorithm::by_name(cc).unwrap());
-    let mut sender = Sender::<Controller>::new(SenderConfig { random: 7, ..SenderConfig::default() }, params);
-    let mut receiver = Receiver::new(ReceiverConfig::linux(path.rtt_ms * MS));
+    let mut sender = Sender::<Controller>::new(SenderConfig { random: 7, ..sending }, params);
+    let mut receiver = Receiver::new(receiving);
     let mut random = Random(path.seed);
     let (mut data, mut acks) = (BTreeMap::new(), BTreeMap::new());
-    let (mut wire, mut id, mut lost, mut available) = (Vec::new(), 0u64, 0, 0);
+    let (mut wire, mut id, mut lost, mut available, mut window_pkts) = (Vec::<Segment>::new(), 0u64, 0, 0, 0);
     sender.connect(0, &mut wire);
     sender.supply(0, pkts, &mut wire);
     let mut now = 0;
     loop {
-        for segment in wire.drain(..) {
+        for mut segment in wire.drain(..) {
+            segment.marked = segment.capable && random.percent() < path.marks;
             let copies = 1 + u64::from(random.percent() < path.duplication);
             for _ in 0..copies {
                 id += 1;
@@ -74,6 +90,7 @@ fn transfer(cc: &str, pkts: u64, path: Path) -> Outcome {
             lost,
             timeouts: sender.stats().timeouts,
             took_ms: now / MS,
+            window_pkts,
         };
         if sender.is_idle() {
             return Outcome { finished: available == pkts && receiver.next() == pkts, ..outcome };
@@ -99,6 +116,7 @@ fn transfer(cc: &str, pkts: u64, path: Path) -> Outcome {
         }
         for (leaves, ack) in answers {
             id += 1;
+            window_pkts = ack.window_pkts;
             if random.percent() >= path.ack_loss {
                 acks.insert((leaves + path.rtt_ms * MS / 2, id), ack);
             }
@@ -112,7 +130,8 @@ fn transfer(cc: &str, pkts: u64, path: Path) -> Outcome {
     }
 }
 
-const CLEAN: Path = Path { rtt_ms: 20, loss: 0.0, ack_loss: 0.0, duplication: 0.0, jitter_ms: 0, seed: 1 };
+const CLEAN: Path =
+    Path { rtt_ms: 20, loss: 0.0, ack_loss: 0.0, duplication: 0.0, jitter_ms: 0, marks: 0.0, seed: 1 };
 
 #[test]
 fn a_clean_path_needs_no_retransmission() {
@@ -155,6 +174,90 @@ fn half_of_all_acks_may_be_lost() {
     assert!(o.finished && o.timeouts <= 2, "{} timeouts", o.timeouts);
 }
 
+#[test]
+fn an_autotuned_window_costs_a_bulk_flow_next_to_nothing_and_ends_at_its_bound() {
+    let path = Path { rtt_ms: 50, ..CLEAN };
+    let with = |window| {
+        let receiving = ReceiverConfig { window, ..ReceiverConfig::linux(50 * MS) };
+        transfer_between("cubic", 20_000, path, SenderConfig::default(), receiving)
+    };
+    let ample = with(Window::Ample);
+    let tuned = with(Window::Autotuned(64_000_000));
+    assert!(ample.finished && tuned.finished);
+    // two round trips at most
+    assert!(tuned.took_ms <= ample.took_ms + 100, "{} ms, {} ms", tuned.took_ms, ample.took_ms);
+    let small = with(Window::Autotuned(1_000_000));
+    assert_eq!(small.window_pkts, 1_000_000 / 1448);
+    // a window per round trip
+    let rounds = 20_000 / u64::from(small.window_pkts);
+    assert!(small.took_ms > rounds * 50 && small.took_ms < (rounds + 12) * 50, "{} ms", small.took_ms);
+}
+
+#[test]
+fn newreno_and_rfc_6675_recover_from_a_loss_without_a_timeout() {
+    for (sack, rack) in [(false, true), (true, false), (false, false)] {
+        let sending = SenderConfig { sack, rack, ..SenderConfig::default() };
+        let receiving = ReceiverConfig { sack, ..ReceiverConfig::linux(20 * MS) };
+        let path = Path { loss: 0.1, ..CLEAN };
+        let o = transfer_between("reno", 20_000, path, sending, receiving);
+        assert!(o.finished && o.lost > 5 && o.timeouts <= 1, "{sack} {rack}: {} timeouts", o.timeouts);
+        assert!(o.resent <= o.lost + 2, "{sack} {rack}: {} lost, {} again", o.lost, o.resent);
+    }
+}
+
+#[test]
+fn without_pacing_prr_or_tso_a_transfer_still_needs_no_retransmission() {
+    for cc in ["reno", "bbr1"] {
+        let sending = SenderConfig { pacing: Some(false), prr: false, tso: false, ..SenderConfig::default() };
+        let o = transfer_between(cc, 2000, CLEAN, sending, ReceiverConfig::linux(20 * MS));
+        assert!(o.finished && o.resent == 0);
+    }
+}
+
+/// Any switches, and a path that any of them may meet.
+fn any_ends() -> impl Strategy<Value = (SenderConfig, ReceiverConfig)> {
+    let ecn = || prop::sample::select(vec![Ecn::Off, Ecn::Classic, Ecn::Dctcp]);
+    let window = prop_oneof![
+        Just(Window::Ample),
+        (0u64..2_000_000).prop_map(Window::Fixed),
+        (0u64..2_000_000).prop_map(Window::Autotuned)
+    ];
+    let sender = (any::<[bool; 8]>(), prop::option::of(any::<bool>()), 1u32..40, ecn()).prop_map(
+        |([sack, rack, tlp, frto, undo, prr, idle_restart, tso], pacing, initial_cwnd_pkts, ecn)| {
+            SenderConfig {
+                ecn,
+                sack,
+                rack,
+                tlp,
+                frto,
+                undo,
+                prr,
+                idle_restart,
+                tso,
+                pacing,
+                initial_cwnd_pkts,
+                ..SenderConfig::default()
+            }
+        },
+    );
+    let receiver = (window, 1u32..6, any::<[bool; 2]>(), ecn(), 0u64..2 * MS, 0u64..100 * MS).prop_map(
+        |(window, ack_every, [delayed_ack, compression], ecn, gro_ns, ack_delay_ns)| ReceiverConfig {
+            window,
+            ack_every,
+            delayed_ack,
+            sack_delay_ns: if compression { MS } else { 0 },
+            ecn,
+            gro_ns,
+            ack_delay_ns,
+            ..ReceiverConfig::default()
+        },
+    );
+    (sender, receiver, any::<bool>()).prop_map(|(sender, receiver, both)| {
+        let sack = sender.sack || both; // a sender may ignore SACKs, a receiver may not send any unasked
+        (sender, ReceiverConfig { sack, ..receiver })
+    })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
@@ -169,7 +272,25 @@ proptest! {
         jitter_ms in prop_oneof![Just(0u64), 0u64..5, 0u64..100],
         seed in any::<u64>(),
     ) {
-        let o = transfer(cc, pkts, Path { rtt_ms, loss, ack_loss, duplication, jitter_ms, seed });
+        let o = transfer(cc, pkts, Path { rtt_ms, loss, ack_loss, duplication, jitter_ms, marks: 0.0, seed });
+        prop_assert!(o.finished, "stalled after {} ms, {} timeouts", o.took_ms, o.timeouts);
+    }
+
+    #[test]
+    fn everything_arrives_between_any_two_hosts(
+        cc in prop::sample::select(vec!["reno", "cubic", "bbr1", "bbr3"]),
+        (sending, receiving) in any_ends(),
+        pkts in 1u64..1000,
+        rtt_ms in 1u64..200,
+        loss in prop_oneof![Just(0.0), 0.0..5.0, 0.0..40.0],
+        ack_loss in prop_oneof![Just(0.0), 0.0..40.0],
+        duplication in prop_oneof![Just(0.0), 0.0..20.0],
+        jitter_ms in prop_oneof![Just(0u64), 0u64..5, 0u64..100],
+        marks in prop_oneof![Just(0.0), 0.0..100.0],
+        seed in any::<u64>(),
+    ) {
+        let path = Path { rtt_ms, loss, ack_loss, duplication, jitter_ms, marks, seed };
+        let o = transfer_between(cc, pkts, path, sending, receiving);
         prop_assert!(o.finished, "stalled after {} ms, {} timeouts", o.took_ms, o.timeouts);
     }
 }

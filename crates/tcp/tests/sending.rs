@@ -168,3 +168,42 @@ fn acks_for_what_was_never_sent_are_ignored() {
     assert_eq!(s.ack(201, 0, &[(50, 60)]), []);
     assert_eq!((s.sender.unacknowledged(), s.sender.in_flight_pkts()), (0, 10));
 }
+
+#[test]
+fn a_sender_that_was_reset_is_as_new() {
+    use fairpace_cc::{Algorithm, Controller, Params};
+    use fairpace_tcp::{Ack, Block, Ecn, Segment, Sender, SenderConfig};
+    let params = |cc| Params::defaults(Algorithm::by_name(cc).unwrap());
+    // losses, reordering, duplicates, a timeout
+    let run = |sender: &mut Sender<Controller>| {
+        let mut sent: Vec<Segment> = Vec::new();
+        sender.connect(0, &mut sent);
+        sender.supply(0, 5000, &mut sent);
+        sender.on_ack(20 * MS, &Ack { syn: true, ece: true, ..Ack::default() }, &mut sent);
+        for i in 1..500u64 {
+            let now = (20 + i) * MS;
+            while sender.next_timer().is_some_and(|at| at <= now) {
+                sender.on_timer(sender.next_timer().unwrap(), &mut sent);
+            }
+            let highest = sent.iter().map(|s| s.seq.wrapping_add(1)).max().unwrap_or(0);
+            let next = (i / 40 * 80).min(highest);
+            let seen = Block { start: (next + 3).min(highest), end: (i * 2).min(highest) };
+            let ack = Ack { next, echo_ms: now as u32 / 1_000_000, ece: i % 100 < 3, ..Ack::default() };
+            let blocks = if seen.is_empty() { ack.blocks } else { [seen, Block::NONE, Block::NONE] };
+            sender.on_ack(now, &Ack { blocks, ..ack }, &mut sent);
+        }
+        while sender.stats().timeouts < 3 {
+            sender.on_timer(sender.next_timer().unwrap(), &mut sent);
+        }
+        (sent, *sender.stats(), sender.cwnd_pkts(), sender.srtt_us())
+    };
+    let config = SenderConfig { ecn: Ecn::Classic, random: 5, ..SenderConfig::default() };
+    let mut old =
+        Sender::<Controller>::new(SenderConfig { random: 9, ..SenderConfig::default() }, params("bbr3"));
+    let first = run(&mut old);
+    assert!(first.1.resent_pkts > 10, "{:?}", first.1);
+    for cc in ["bbr1", "cubic", "bbr3"] {
+        old.reset(config, params(cc));
+        assert_eq!(run(&mut old), run(&mut Sender::new(config, params(cc))), "{cc}");
+    }
+}

@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use fairpace_cc::{Decision, Event, Kind, Observation, Phase, View};
-use fairpace_tcp::{Ack, Block, Control, Segment, Sender, SenderConfig};
+use fairpace_tcp::{Ack, Block, Control, Ecn, Segment, Sender, SenderConfig};
 
 pub(crate) type Nanos = u64;
 pub(crate) const MS: Nanos = 1_000_000;
@@ -94,26 +94,51 @@ impl Script {
         )
     }
 
+    /// The first with something switched.
+    pub(crate) fn switched(kind: Kind, cwnd: u32, supply: u64, config: SenderConfig) -> Script {
+        let rate_Bps = fairpace_cc::NO_RATE;
+        let params = FixedParams { kind, cwnd, rate_Bps, tracks_sends: false, log: Default::default() };
+        Script::configured(params, supply, config, u32::MAX)
+    }
+
     fn with(params: FixedParams, supply: u64) -> Script {
+        Script::configured(params, supply, SenderConfig::default(), u32::MAX)
+    }
+
+    /// Under any configuration; the receiver agrees to ECN and offers a window.
+    pub(crate) fn configured(
+        params: FixedParams,
+        supply: u64,
+        config: SenderConfig,
+        window_pkts: u32,
+    ) -> Script {
         let log = params.log.clone();
-        let mut script = Script {
-            sender: Sender::new(SenderConfig::default(), params),
-            log,
-            now: 0,
-            rtt: 100 * MS,
-            sent: Vec::new(),
-        };
+        let mut script =
+            Script { sender: Sender::new(config, params), log, now: 0, rtt: 100 * MS, sent: Vec::new() };
         script.sender.connect(0, &mut script.sent);
         assert_eq!(script.sent(), [Segment::SYN]);
         script.sender.supply(0, supply, &mut script.sent);
         script.now = script.rtt;
-        script.sender.on_ack(script.now, &Ack { syn: true, ..Ack::default() }, &mut script.sent);
+        let answer = Ack { syn: true, ece: config.ecn != Ecn::Off, window_pkts, ..Ack::default() };
+        script.sender.on_ack(script.now, &answer, &mut script.sent);
         script
     }
 
     /// The packets sent since the last call.
     pub(crate) fn sent(&mut self) -> Vec<u64> {
         std::mem::take(&mut self.sent).into_iter().map(|s| s.seq).collect()
+    }
+
+    /// The same with everything that they carry.
+    pub(crate) fn segments(&mut self) -> Vec<Segment> {
+        std::mem::take(&mut self.sent)
+    }
+
+    /// At `ms` an ACK arrives that echoes a congestion mark; what is sent in answer.
+    pub(crate) fn ack_marked(&mut self, ms: u64, next: u64, sacks: &[(u64, u64)]) -> Vec<Segment> {
+        let echo_ms = (ms - self.rtt / MS) as u32;
+        self.give(ms, Ack { next, echo_ms, ece: true, ..Ack::default() }, sacks);
+        self.segments()
     }
 
     /// At `ms` an ACK for everything below `next` arrives, with SACK blocks; returns what is sent in answer. The
@@ -125,15 +150,19 @@ impl Script {
 
     /// The same with a timestamp echo of the test's choice.
     pub(crate) fn ack_echo(&mut self, ms: u64, next: u64, sacks: &[(u64, u64)], echo_ms: u32) -> Vec<u64> {
+        self.give(ms, Ack { next, echo_ms, ..Ack::default() }, sacks);
+        self.sent()
+    }
+
+    /// At `ms` an ACK arrives.
+    pub(crate) fn give(&mut self, ms: u64, mut ack: Ack, sacks: &[(u64, u64)]) {
         assert!(self.sent.is_empty(), "look at what was sent first: {:?}", self.sent);
         self.now = ms * MS;
         assert!(self.sender.next_timer().is_none_or(|t| t >= self.now), "a timer was due before {ms} ms");
-        let mut ack = Ack { next, echo_ms, ..Ack::default() };
         for (to, (start, end)) in ack.blocks.iter_mut().zip(sacks) {
             *to = Block { start: *start, end: *end };
         }
         self.sender.on_ack(self.now, &ack, &mut self.sent);
-        self.sent()
     }
 
     /// Lets the next timer fire; returns when, in microseconds, and what is sent.
