@@ -12,7 +12,7 @@ pub struct Line {
     plain_until: Nanos,
     last: Nanos,
     /// What few lines have, out of the way of the others.
-    more: Box<More>,
+    more: Option<Box<More>>,
 }
 
 #[derive(Debug, Clone)]
@@ -29,16 +29,17 @@ struct More {
 impl Line {
     /// A line that takes `delay_ns`.
     pub fn new(delay_ns: Nanos) -> Self {
-        let more = More { steps: Vec::new(), next_step: 0, jitter_ns: 0, lump_ns: 0, random: Random::new(0) };
-        Line { delay_ns, plain_until: Nanos::MAX, last: 0, more: Box::new(more) }
+        Line { delay_ns, plain_until: Nanos::MAX, last: 0, more: None }
     }
 
     /// The same with other delays from given times on, which must grow.
     #[must_use]
     pub fn with_delays(mut self, steps: Vec<(Nanos, Nanos)>) -> Self {
         debug_assert!(steps.is_sorted_by(|a, b| a.0 < b.0));
-        self.plain_until = self.plain_until.min(steps.first().map_or(Nanos::MAX, |s| s.0));
-        self.more.steps = steps;
+        if let Some((first, _)) = steps.first() {
+            self.plain_until = self.plain_until.min(*first);
+            self.more_mut().steps = steps;
+        }
         self
     }
 
@@ -48,9 +49,24 @@ impl Line {
     pub fn with_jitter(mut self, jitter_ns: Nanos, lump_ns: Nanos, random: Random) -> Self {
         if jitter_ns > 0 || lump_ns > 0 {
             self.plain_until = 0;
+            let more = self.more_mut();
+            (more.jitter_ns, more.lump_ns, more.random) = (jitter_ns, lump_ns, random);
         }
-        (self.more.jitter_ns, self.more.lump_ns, self.more.random) = (jitter_ns, lump_ns, random);
         self
+    }
+
+    /// The same with the randomness of another seed, from now on.
+    pub fn reseed(&mut self, seed: u64) {
+        if let Some(more) = &mut self.more {
+            more.random = Random::new(seed);
+        }
+    }
+
+    fn more_mut(&mut self) -> &mut More {
+        self.more.get_or_insert_with(|| {
+            let random = Random::new(0);
+            Box::new(More { steps: Vec::new(), next_step: 0, jitter_ns: 0, lump_ns: 0, random })
+        })
     }
 
     /// The delay in force at a time that is not before those of other calls.
@@ -72,7 +88,9 @@ impl Line {
     #[cold]
     fn exit_in_order(&mut self, now: Nanos) -> Nanos {
         self.take_steps(now);
-        let More { jitter_ns, lump_ns, random, .. } = &mut *self.more;
+        let Some(More { jitter_ns, lump_ns, random, .. }) = self.more.as_deref_mut() else {
+            return now + self.delay_ns;
+        };
         let at = now + self.delay_ns + random.below(jitter_ns.saturating_add(1));
         let at = if *lump_ns == 0 { at } else { at.next_multiple_of(*lump_ns) };
         at.max(self.last)
@@ -80,9 +98,10 @@ impl Line {
 
     #[cold]
     fn take_steps(&mut self, now: Nanos) {
-        while let Some((_, delay_ns)) = self.more.steps.get(self.more.next_step).filter(|s| s.0 <= now) {
+        let Some(more) = &mut self.more else { return };
+        while let Some((_, delay_ns)) = more.steps.get(more.next_step).filter(|s| s.0 <= now) {
             self.delay_ns = *delay_ns;
-            self.more.next_step += 1;
+            more.next_step += 1;
             self.plain_until = 0; // what is on the way may be overtaken from now on
         }
     }

@@ -67,6 +67,11 @@ impl<T> Link<T> {
         Some(Passed { at, waited_ns, fate: if lost { Fate::Lost } else { Fate::Delivered } })
     }
 
+    /// Is everything that [`Link::pass`] wants to know at hand when a packet comes? Else packets are pushed and polled for.
+    pub fn is_prompt(&self) -> bool {
+        true
+    }
+
     /// Takes a packet and says when its last bit will be out, or gives it back: dropped.
     ///
     /// # Errors

@@ -93,6 +93,11 @@ impl Loss {
         Ok(Loss { model: Model::Bursts { in_bad_ppb: in_burst_ppb, worse, better, bad }, random })
     }
 
+    /// The same with the randomness of another seed, from now on.
+    pub fn reseed(&mut self, seed: u64) {
+        self.random = Random::new(seed);
+    }
+
     /// Can it lose anything at all?
     #[inline]
     pub fn is_possible(&self) -> bool {

@@ -23,6 +23,12 @@ pub enum Purpose {
     Reordering = 4,
     /// When a flow's host gets round to an ACK.
     HostJitter = 5,
+    /// When flows of a workload arrive, and their sizes.
+    Arrivals = 6,
+    /// Jitter on a link's line.
+    LineJitter = 7,
+    /// Which packets arrive twice.
+    Duplication = 8,
 }
 
 impl Random {

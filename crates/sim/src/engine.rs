@@ -1,65 +1,155 @@
-//! The loop over events.
+//! The loop over events, and the way of a packet through the network.
 
-use fairpace_path::{Detour, Fate, Link, Nanos, Packet, Random, SECOND, Schedule, build};
+use fairpace_path::{Delay, Detour, Ecn, Fate, Line, Link, Nanos, Packet, Random, SECOND, Schedule, build};
+use fairpace_results::tap::{Happening, Tap, Who};
 use fairpace_results::{FlowSeries, Monitor, Run};
 use fairpace_scenario::Scenario;
 use fairpace_tcp::Segment;
 
-use crate::Error;
 use crate::cost::Stopwatch;
-use crate::flow::Flow;
+use crate::entry::Entry;
+use crate::flow::{Flow, pass};
+use crate::parcel::Parcel;
 use crate::queue::{NEVER, Queue};
-use crate::record;
+use crate::{Error, network, record, taps};
 
 /// Events between two looks at the wall clock: a few milliseconds.
 const EVENTS_PER_LOOK: u32 = 1 << 14;
 /// Wall-clock time between two reports to the monitor.
 const REPORT_EVERY_S: f64 = 0.1;
 
-/// The element whose events are the points of the time series; links follow, then detours, then flows.
+/// The element whose events are the points of the time series; links follow, then holders, then workloads, then connections.
 const CLOCK: usize = 0;
 const FIRST_LINK: usize = 1;
 
-pub(crate) struct Engine {
+pub(crate) struct Engine<'t, T> {
     queue: Queue,
-    pub(crate) links: Vec<Link<Segment>>,
-    /// Behind the last link, for the flows that have one.
-    detours: Vec<Detour<Segment>>,
+    pub(crate) links: Vec<Link<Parcel>>,
+    /// Behind each link. One that takes no time holds nothing.
+    lines: Vec<Line>,
+    /// Whether a link's packets are dealt with when they come, see [`network::Plan`].
+    prompt: Vec<bool>,
+    /// Where packets are between links and hosts.
+    holders: Vec<Holder>,
+    /// Behind each link that is not prompt, the holder that is its line.
+    line_holders: Vec<Option<usize>>,
+    pub(crate) entries: Vec<Entry>,
+    /// Entries that are workloads.
+    workloads: Vec<usize>,
+    /// Connections: one per entry that is not a workload, in their order, then those of workloads.
     pub(crate) flows: Vec<Flow>,
     pub(crate) series: Vec<FlowSeries>,
     /// Points of the time series that have been taken.
     pub(crate) points: Vec<Nanos>,
     schedule: Schedule,
+    first_holder: usize,
+    first_workload: usize,
     first_flow: usize,
+    /// What a sender or receiver has just sent.
+    outbox: Vec<Packet<Parcel>>,
+    tap: &'t mut T,
 }
 
-impl Engine {
-    pub(crate) fn new(scenario: &Scenario) -> Result<Self, Error> {
+/// Packets on a line, and what is at its end.
+pub(crate) struct Holder {
+    pub(crate) place: Place,
+    pub(crate) then: Then,
+}
+
+pub(crate) enum Place {
+    Line(Delay<Parcel>),
+    Detour(Detour<Parcel>),
+}
+
+/// Where what leaves a holder goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Then {
+    /// Into the link of its place on the route.
+    Enter,
+    /// On from the link of its place on the route.
+    Advance,
+    /// To the receiver.
+    Deliver,
+}
+
+impl Place {
+    fn next_event(&self) -> Nanos {
+        match self {
+            Place::Line(delay) => delay.next_event().unwrap_or(NEVER),
+            Place::Detour(detour) => detour.next_event().unwrap_or(NEVER),
+        }
+    }
+
+    fn poll(&mut self, now: Nanos) -> Option<Packet<Parcel>> {
+        match self {
+            Place::Line(delay) => delay.poll(now),
+            Place::Detour(detour) => detour.poll(now),
+        }
+        .map(|departed| departed.packet)
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Place::Line(delay) => delay.len(),
+            Place::Detour(detour) => detour.len(),
+        }
+    }
+}
+
+impl<'t, T: Tap> Engine<'t, T> {
+    /// `patient`: no link is prompt. That changes nothing but the time it takes.
+    pub(crate) fn new(scenario: &Scenario, tap: &'t mut T, patient: bool) -> Result<Self, Error> {
         for (what, empty) in [("links", scenario.links.is_empty()), ("flows", scenario.flows.is_empty())] {
             if empty {
                 return Err(Error::Empty { what });
             }
         }
         let schedule = build::schedule(scenario);
-        let links = (0..).zip(&scenario.links).map(|(i, asked)| {
-            build::link(scenario, i, schedule)
-                .map_err(|reason| Error::Loss { link: asked.name.clone(), reason })
-        });
-        let links = links.collect::<Result<Vec<_>, _>>()?;
-        let (detours, of_flow) = build::detours(scenario);
+        let network::Plan { links, lines, prompt, holders, line_holders, entries } =
+            network::plan(scenario, schedule, patient)?;
+        let workloads: Vec<usize> = (0..entries.len()).filter(|i| entries[*i].workload.is_some()).collect();
+        let first_holder = FIRST_LINK + links.len();
+        let first_workload = first_holder + holders.len();
+        let first_flow = first_workload + workloads.len();
         let mut random = Random::new(scenario.seed);
-        let flows = (0..).zip(&scenario.flows);
-        let flows =
-            flows.map(|(i, _)| Flow::new(scenario, i, random.next_u32(), of_flow[i as usize], schedule));
-        let flows = flows.collect::<Result<Vec<_>, _>>()?;
-        let first_flow = FIRST_LINK + links.len() + detours.len();
+        let mut flows = Vec::new();
+        for entry in &entries {
+            let random = random.next_u32();
+            if entry.workload.is_none() {
+                let who = Who { flow: entry.index, connection: 0 };
+                let (slot, template) = (flows.len() as u32, &entry.connection);
+                flows.push(Flow::new(entry, who, slot, template.start, template.size_bytes, random));
+            }
+        }
         let mut queue = Queue::new(first_flow + flows.len());
         queue.set(CLOCK, schedule.points().next().unwrap_or(NEVER));
+        for (i, entry) in workloads.iter().enumerate() {
+            queue.set(first_workload + i, entries[*entry].workload.as_ref().map_or(NEVER, |w| w.next));
+        }
         for (i, flow) in flows.iter().enumerate() {
             queue.set(first_flow + i, flow.next_event());
         }
-        let series = vec![FlowSeries::default(); flows.len()];
-        Ok(Engine { queue, links, detours, flows, series, points: Vec::new(), schedule, first_flow })
+        let series = vec![FlowSeries::default(); entries.len()];
+        let (points, outbox) = (Vec::new(), Vec::new());
+        Ok(Engine {
+            queue,
+            links,
+            lines,
+            prompt,
+            holders,
+            line_holders,
+            entries,
+            workloads,
+            flows,
+            series,
+            points,
+            schedule,
+            first_holder,
+            first_workload,
+            first_flow,
+            outbox,
+            tap,
+        })
     }
 
     pub(crate) fn run(mut self, scenario: &Scenario, monitor: &mut dyn Monitor) -> Result<Run, Error> {
@@ -80,8 +170,8 @@ impl Engine {
         for link in &mut self.links {
             link.finish(self.schedule.end);
         }
-        for flow in &mut self.flows {
-            flow.meter.finish(self.schedule.end);
+        for entry in &mut self.entries {
+            entry.meter.finish(self.schedule.end);
         }
         Ok(record::conclude(self, scenario, &stopwatch))
     }
@@ -97,86 +187,239 @@ impl Engine {
             now = at;
             if who >= self.first_flow {
                 self.run_flow(who - self.first_flow, now);
-            } else if who >= FIRST_LINK {
-                self.run_link(who - FIRST_LINK, now);
             } else {
-                self.take_point(now);
+                self.run_other(who, now);
             }
         }
         Some(now)
     }
 
-    #[inline]
-    fn run_flow(&mut self, i: usize, now: Nanos) {
-        let flow = &mut self.flows[i];
-        flow.run(now, &mut self.links[0]);
-        self.queue.set(self.first_flow + i, flow.next_event());
-        self.queue.set(FIRST_LINK, self.links[0].next_event().unwrap_or(NEVER));
+    fn run_other(&mut self, who: usize, now: Nanos) {
+        if who >= self.first_workload {
+            self.spawn(self.workloads[who - self.first_workload], now);
+            let next = self.entries[self.workloads[who - self.first_workload]].workload.as_ref();
+            self.queue.set(who, next.map_or(NEVER, |w| w.next));
+        } else if who >= self.first_holder {
+            self.run_holder(who - self.first_holder, now);
+        } else if who >= FIRST_LINK {
+            self.run_link(who - FIRST_LINK, now);
+        } else {
+            self.take_point(now);
+        }
     }
 
     #[inline]
-    fn run_link(&mut self, i: usize, now: Nanos) {
-        if i >= self.links.len() {
-            self.run_detour(i - self.links.len(), now);
+    fn run_flow(&mut self, slot: usize, now: Nanos) {
+        let flow = &mut self.flows[slot];
+        let entry = &mut self.entries[flow.entry as usize];
+        let first = entry.forward[0] as usize;
+        flow.run(now, &mut self.links[first], &mut self.lines[first], entry, &mut self.outbox, self.tap);
+        if let Some(workload) = &mut entry.workload
+            && flow.is_over()
+        {
+            flow.close();
+            workload.free.push(slot as u32);
+        }
+        self.queue.set(self.first_flow + slot, flow.next_event());
+        if !self.outbox.is_empty() {
+            self.send_all(now);
+        }
+    }
+
+    /// What hosts have sent goes on its way.
+    fn send_all(&mut self, now: Nanos) {
+        let mut outbox = std::mem::take(&mut self.outbox);
+        for packet in outbox.drain(..) {
+            let entry = &self.entries[packet.flow as usize];
+            match entry.access.filter(|_| !packet.payload.is_ack) {
+                Some(holder) => self.hold(holder, now, packet),
+                None => self.enter(now, packet),
+            }
+        }
+        self.outbox = outbox;
+    }
+
+    /// A packet comes to the link of its place on its route.
+    fn enter(&mut self, now: Nanos, packet: Packet<Parcel>) {
+        let Parcel { slot, hop, is_ack, .. } = packet.payload;
+        let entry = &mut self.entries[packet.flow as usize];
+        let route = if is_ack { &entry.back } else { &entry.forward };
+        let i = route[usize::from(hop)] as usize;
+        if self.prompt[i] && !is_ack && self.flows[slot as usize].end.generation == packet.payload.generation
+        {
+            let end = &mut self.flows[slot as usize].end;
+            pass(now, packet, &mut self.links[i], &mut self.lines[i], entry, end, self.tap);
+            let next = end.next_event();
+            self.queue.set_earlier(self.first_flow + slot as usize, next);
             return;
         }
-        while let Some(departed) = self.links[i].poll(now) {
-            let who = departed.packet.flow as usize;
-            if departed.fate != Fate::Delivered {
-                self.flows[who].dropped_pkts += 1;
-            } else if i + 1 < self.links.len() {
-                if self.links[i + 1].push(now, departed.packet).is_err() {
-                    self.flows[who].dropped_pkts += 1;
+        let told = T::ON.then(|| self.told(&packet));
+        match self.links[i].push(now, packet) {
+            Ok(_) => {
+                if let Some(told) = &told {
+                    self.tap.packet(now, i as u32, Happening::Enqueued, told);
                 }
-                self.queue.set(FIRST_LINK + i + 1, self.links[i + 1].next_event().unwrap_or(NEVER));
-            } else if self.detours.is_empty() || !self.detours_keep(now, departed.packet) {
-                let next = self.flows[who].arrive(now, departed.packet.payload);
-                self.queue.set_earlier(self.first_flow + who, next);
+            }
+            Err(packet) => {
+                if let Some(told) = &told {
+                    self.tap.packet(now, i as u32, Happening::Dropped, told);
+                }
+                self.gone(&packet);
             }
         }
         self.queue.set(FIRST_LINK + i, self.links[i].next_event().unwrap_or(NEVER));
     }
 
-    #[cold]
-    fn run_detour(&mut self, i: usize, now: Nanos) {
-        while let Some(departed) = self.detours[i].poll(now) {
-            let who = departed.packet.flow as usize;
-            let next = self.flows[who].arrive(now, departed.packet.payload);
-            self.queue.set_earlier(self.first_flow + who, next);
+    fn run_link(&mut self, i: usize, now: Nanos) {
+        while let Some(departed) = self.links[i].poll(now) {
+            let packet = departed.packet;
+            if T::ON {
+                let told = self.told(&packet);
+                let what = match departed.fate {
+                    Fate::Delivered => Happening::Departed,
+                    Fate::Lost => Happening::Lost,
+                    Fate::Dropped => Happening::Dropped,
+                };
+                self.tap.packet(departed.at, i as u32, what, &told);
+            }
+            if departed.fate != Fate::Delivered {
+                self.gone(&packet);
+            } else if let Some(holder) = self.line_holders[i] {
+                self.hold(holder, now, packet);
+            } else {
+                self.advance(now, packet);
+            }
         }
-        let next = self.detours[i].next_event().unwrap_or(NEVER);
-        self.queue.set(FIRST_LINK + self.links.len() + i, next);
+        self.queue.set(FIRST_LINK + i, self.links[i].next_event().unwrap_or(NEVER));
     }
 
-    /// Does a packet that has left the last link take its flow's detour?
-    #[cold]
-    fn detours_keep(&mut self, now: Nanos, packet: Packet<Segment>) -> bool {
-        let Some(i) = self.flows[packet.flow as usize].detour else { return false };
-        let keeps = self.detours[i].keeps(now, packet);
-        let next = self.detours[i].next_event().unwrap_or(NEVER);
-        self.queue.set(FIRST_LINK + self.links.len() + i, next);
-        keeps
+    fn run_holder(&mut self, i: usize, now: Nanos) {
+        while let Some(packet) = self.holders[i].place.poll(now) {
+            match self.holders[i].then {
+                Then::Enter => self.enter(now, packet),
+                Then::Advance => self.advance(now, packet),
+                Then::Deliver => self.deliver(now, packet),
+            }
+        }
+        self.queue.set(self.first_holder + i, self.holders[i].place.next_event());
+    }
+
+    fn hold(&mut self, i: usize, now: Nanos, packet: Packet<Parcel>) {
+        if let Place::Line(delay) = &mut self.holders[i].place {
+            delay.push(now, packet);
+        }
+        self.queue.set(self.first_holder + i, self.holders[i].place.next_event());
+    }
+
+    /// A packet has left the line of the link of its place on its route.
+    fn advance(&mut self, now: Nanos, mut packet: Packet<Parcel>) {
+        let entry = &self.entries[packet.flow as usize];
+        let route = if packet.payload.is_ack { &entry.back } else { &entry.forward };
+        packet.payload.hop += 1;
+        if usize::from(packet.payload.hop) < route.len() {
+            self.enter(now, packet);
+        } else if packet.payload.is_ack {
+            self.deliver_ack(now, packet);
+        } else if let Some(i) = entry.detour {
+            let Place::Detour(detour) = &mut self.holders[i].place else { return };
+            let keeps = detour.keeps(now, packet);
+            self.queue.set(self.first_holder + i, self.holders[i].place.next_event());
+            if !keeps {
+                self.deliver(now, packet);
+            }
+        } else {
+            self.deliver(now, packet);
+        }
+    }
+
+    /// A packet goes to its receiver.
+    fn deliver(&mut self, now: Nanos, packet: Packet<Parcel>) {
+        let Parcel { slot, generation, segment, .. } = packet.payload;
+        let entry = &mut self.entries[packet.flow as usize];
+        let end = &mut self.flows[slot as usize].end;
+        if end.generation != generation {
+            entry.counts.arrived_pkts += 1; // its connection is over
+            return;
+        }
+        let segment = Segment { marked: packet.ecn == Ecn::Marked, ..segment };
+        end.receive(now, segment, entry, self.tap);
+        let next = end.next_event();
+        self.queue.set_earlier(self.first_flow + slot as usize, next);
+    }
+
+    fn deliver_ack(&mut self, now: Nanos, packet: Packet<Parcel>) {
+        let Parcel { slot, generation, segment, .. } = packet.payload;
+        self.entries[packet.flow as usize].counts.arrived_pkts += 1;
+        let end = &mut self.flows[slot as usize].end;
+        if end.generation == generation {
+            end.ack_arrives(now, segment.seq);
+            let next = end.next_event();
+            self.queue.set_earlier(self.first_flow + slot as usize, next);
+        }
+    }
+
+    /// A packet was dropped or lost.
+    fn gone(&mut self, packet: &Packet<Parcel>) {
+        self.entries[packet.flow as usize].counts.dropped_pkts += 1;
+        let Parcel { slot, generation, is_ack, segment, .. } = packet.payload;
+        let end = &mut self.flows[slot as usize].end;
+        if is_ack && end.generation == generation {
+            end.ack_lost(segment.seq);
+        }
+    }
+
+    /// A packet as an onlooker is told of it.
+    fn told(&self, packet: &Packet<Parcel>) -> fairpace_results::tap::Packet {
+        let Parcel { slot, is_ack, segment, .. } = packet.payload;
+        let end = &self.flows[slot as usize].end;
+        let ack = if is_ack { end.ack_under_way(segment.seq) } else { None };
+        taps::packet(packet, end.who(), ack)
+    }
+
+    /// A flow of a workload arrives.
+    fn spawn(&mut self, i: usize, now: Nanos) {
+        let entry = &mut self.entries[i];
+        let Some(workload) = &mut entry.workload else { return };
+        let (bytes, seed) = workload.take(entry.connection.stop);
+        let who = Who { flow: entry.index, connection: (workload.arrived - 1) as u32 };
+        let slot = match workload.free.pop() {
+            Some(slot) => slot as usize,
+            None => {
+                let slot = self.flows.len();
+                self.flows.push(Flow::new(entry, who, slot as u32, now, Some(bytes), 0));
+                self.queue.grow(self.first_flow + self.flows.len());
+                slot
+            }
+        };
+        self.flows[slot].renew(&self.entries[i], who, now, bytes, seed);
+        self.run_flow(slot, now);
     }
 
     #[cold]
     fn take_point(&mut self, now: Nanos) {
-        for (flow, series) in self.flows.iter().zip(&mut self.series) {
+        let mut flows = self.flows.iter();
+        for (entry, series) in self.entries.iter().zip(&mut self.series) {
+            let flow = if entry.workload.is_none() { flows.next() } else { None };
             record::sample(series, flow);
         }
         self.points.push(now);
+        for link in &mut self.links {
+            link.settle(now);
+        }
         self.check_conservation();
         let next = now.saturating_add(self.schedule.interval).min(self.schedule.end);
         self.queue.set(CLOCK, if next > now { next } else { NEVER });
     }
 
-    /// What entered the path has arrived, was dropped, or is on it.
+    /// What entered the network has arrived, was dropped, or is in it.
     fn check_conservation(&self) {
         if cfg!(debug_assertions) {
-            let total = |count: fn(&Flow) -> u64| self.flows.iter().map(count).sum::<u64>();
+            let total = |count: fn(&Entry) -> u64| self.entries.iter().map(count).sum::<u64>();
             let links = self.links.iter().map(|l| l.len() as u64).sum::<u64>();
-            let inside = links + self.detours.iter().map(|d| d.len() as u64).sum::<u64>();
-            let gone = total(|f| f.arrived_pkts) + total(|f| f.dropped_pkts);
-            assert_eq!(total(|f| f.entered_pkts), gone + inside, "a packet was lost or invented");
+            let inside = links + self.holders.iter().map(|h| h.place.len() as u64).sum::<u64>();
+            let gone = total(|e| e.counts.arrived_pkts) + total(|e| e.counts.dropped_pkts);
+            let entered = total(|e| e.counts.entered_pkts);
+            assert_eq!(entered, gone + inside, "a packet was lost or invented");
         }
     }
 }

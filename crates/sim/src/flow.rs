@@ -1,23 +1,19 @@
-//! One flow: its sender, its receiver, and the ACKs between them.
+//! One connection: its sender, its receiver, and the ACKs between them.
 
 use std::collections::VecDeque;
 
-use fairpace_cc::{Algorithm, Params};
-use fairpace_path::build::nanos;
-use fairpace_path::{Ecn, FlowMeter, Link, Nanos, Offer, Packet, Schedule, Source};
-use fairpace_scenario::{self as scenario, Scenario, View};
-use fairpace_tcp::{
-    Ack, AckWire, HEADER_BYTES, MSS_BYTES, Receiver, ReceiverConfig, SYN_BYTES, Segment, Sender,
-    SenderConfig, Window, Wire,
-};
+use fairpace_path::{Ecn, Fate, Line, Link, Nanos, Offer, Packet, Passed, Source};
+use fairpace_results::tap::{Tap, Who};
+use fairpace_tcp::{Ack, AckWire, MSS_BYTES, Receiver, Segment, Sender, Wire};
 
-use crate::Error;
-use crate::build;
-use crate::host_view::{HostView, Setup};
+use crate::entry::{Entry, pkts};
+use crate::host_view::HostView;
+use crate::parcel::{Parcel, ack_bytes, segment_bytes};
 use crate::queue::NEVER;
 use crate::route::Route;
+use crate::taps;
 
-/// Where a flow is in its life.
+/// Where a connection is in its life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Waiting,
@@ -27,254 +23,424 @@ enum Stage {
 
 pub(crate) struct Flow {
     pub(crate) sender: Sender<HostView>,
-    pub(crate) meter: FlowMeter,
-    receiver: Receiver,
-    /// On their way to the sender, with the time of arrival.
-    acks: VecDeque<(Nanos, Ack)>,
-    route: Route,
-    /// Its detour behind the last link, by index.
-    pub(crate) detour: Option<usize>,
-    index: u32,
-    stop: Nanos,
+    pub(crate) end: End,
+    pub(crate) entry: u32,
+    application: Application,
+    /// Retransmissions that the meter knows of.
+    metered_resent: u64,
+}
+
+/// What the sending host's application does, and when.
+struct Application {
     stage: Stage,
     /// When the flow starts, stops, or its application has news, whichever is next.
     life: Nanos,
     source: Source,
-    /// Bytes that the application has given and that do not fill a packet yet.
+    /// Bytes that it has given and that do not fill a packet yet.
     unsent_bytes: u64,
-    /// The application's last byte is in this packet; the first is 1. `u64::MAX`: it has no last byte.
-    last_pkt: u64,
-    /// When the receiving application had all of it.
-    pub(crate) completed: Option<Nanos>,
-    /// Retransmissions that the meter knows of.
-    metered_resent: u64,
-    /// Packets of any kind that entered the path, reached the receiver, were dropped.
-    pub(crate) entered_pkts: u64,
-    pub(crate) arrived_pkts: u64,
-    pub(crate) dropped_pkts: u64,
-    /// Of those that arrived, data.
-    pub(crate) data_pkts: u64,
 }
 
-/// The first link as a flow's sender sees it.
-struct Uplink<'a> {
-    link: &'a mut Link<Segment>,
-    now: Nanos,
-    flow: u32,
-    entered: &'a mut u64,
-    dropped: &'a mut u64,
+/// The receiving end, and what is on its way from there.
+pub(crate) struct End {
+    receiver: Receiver,
+    route: Route,
+    /// About to reach the sender, with the time when it gets round to them.
+    acks: VecDeque<(Nanos, Ack)>,
+    /// About to leave the receiver for the links on the way back, with the time.
+    leaving: VecDeque<(Nanos, Ack)>,
+    under_way: WaitingRoom,
+    transfer: Transfer,
+    /// When the next request reaches the sender.
+    request: Nanos,
+    who: Who,
+    slot: u32,
+    pub(crate) generation: u32,
 }
 
-impl Wire for Uplink<'_> {
-    #[inline]
-    fn send(&mut self, segment: Segment) {
-        let bytes = if segment.seq == Segment::SYN { SYN_BYTES } else { MSS_BYTES + HEADER_BYTES };
-        *self.entered += 1;
-        if self
-            .link
-            .push(self.now, Packet { flow: self.flow, bytes, ecn: Ecn::NotCapable, payload: segment })
-            .is_err()
-        {
-            *self.dropped += 1;
+/// What the receiving application waits for: an answer, or all that a finite flow sends.
+#[derive(Debug, Clone, Copy)]
+struct Transfer {
+    /// Its last byte is in the packet before this one; `u64::MAX`: it has none.
+    end_pkt: u64,
+    began: Nanos,
+    bytes: u64,
+    /// It is the first, and its time counts the handshake.
+    connects: bool,
+    is_done: bool,
+}
+
+/// ACKs that are on links, by number: what travels is only the number.
+#[derive(Debug, Default)]
+struct WaitingRoom {
+    first: u64,
+    acks: VecDeque<Option<Ack>>,
+}
+
+impl WaitingRoom {
+    fn put(&mut self, ack: Ack) -> u64 {
+        self.acks.push_back(Some(ack));
+        self.first + self.acks.len() as u64 - 1
+    }
+
+    /// The ACK of this number, the first time it is asked for and as a copy ever after, until it is forgotten.
+    fn take(&mut self, number: u64) -> Option<Ack> {
+        let ack = self.acks.get_mut(number.checked_sub(self.first)? as usize)?.take();
+        self.forget();
+        ack
+    }
+
+    fn forget(&mut self) {
+        while let Some(None) = self.acks.front() {
+            self.acks.pop_front();
+            self.first += 1;
         }
     }
 }
 
-/// The way back as a flow's receiver sees it.
+/// The network as a sender sees it.
+pub(crate) struct Uplink<'a, T> {
+    pub(crate) now: Nanos,
+    pub(crate) link: &'a mut Link<Parcel>,
+    pub(crate) line: &'a mut Line,
+    pub(crate) entry: &'a mut Entry,
+    pub(crate) end: &'a mut End,
+    pub(crate) outbox: &'a mut Vec<Packet<Parcel>>,
+    pub(crate) tap: &'a mut T,
+}
+
+impl<T: Tap> Wire for Uplink<'_, T> {
+    #[inline]
+    fn send(&mut self, segment: Segment) {
+        self.entry.counts.entered_pkts += 1;
+        let ecn = if segment.capable { Ecn::Capable } else { Ecn::NotCapable };
+        let payload =
+            Parcel { slot: self.end.slot, generation: self.end.generation, hop: 0, is_ack: false, segment };
+        let packet = Packet { flow: self.entry.index, bytes: segment_bytes(&segment), ecn, payload };
+        if self.entry.is_prompt {
+            let Uplink { now, link, line, entry, end, tap, .. } = self;
+            pass(*now, packet, link, line, entry, end, *tap);
+        } else {
+            self.outbox.push(packet);
+        }
+    }
+}
+
+/// A packet takes its last link, whose queue tells at once what becomes of it: so the receiver is run at once too, at the time of
+/// arrival. Nothing can come in between, as the line keeps the order.
+#[inline]
+pub(crate) fn pass<T: Tap>(
+    now: Nanos,
+    mut packet: Packet<Parcel>,
+    link: &mut Link<Parcel>,
+    line: &mut Line,
+    entry: &mut Entry,
+    end: &mut End,
+    tap: &mut T,
+) {
+    let index = entry.forward[usize::from(packet.payload.hop)];
+    let passed = link.pass(now, &mut packet);
+    if T::ON {
+        taps::passed(tap, now, index, end.who, &packet, passed.as_ref());
+    }
+    match passed {
+        Some(Passed { at, fate: Fate::Delivered, .. }) => {
+            let segment = Segment { marked: packet.ecn == Ecn::Marked, ..packet.payload.segment };
+            end.receive(line.exit(at), segment, entry, tap);
+        }
+        _ => entry.counts.dropped_pkts += 1,
+    }
+}
+
+/// The way back as a receiver sees it.
 struct Downlink<'a> {
     route: &'a mut Route,
     acks: &'a mut VecDeque<(Nanos, Ack)>,
-    /// When the sender gets round to the first ACK of those sent.
-    first: Nanos,
+    /// With links on the way back, what leaves for them.
+    leaving: Option<&'a mut VecDeque<(Nanos, Ack)>>,
 }
 
 impl AckWire for Downlink<'_> {
     #[inline]
     fn send(&mut self, at: Nanos, ack: Ack) {
-        if let Some(at) = self.route.return_ack(at) {
+        if let Some(leaving) = &mut self.leaving {
+            leaving.push_back((at, ack));
+        } else if let Some(at) = self.route.return_ack(at) {
             self.acks.push_back((at, ack));
-            self.first = self.first.min(at);
         }
     }
 }
 
 impl Flow {
-    /// `random` seeds the flow's own generator; `detour` is the flow's, by index.
+    /// A connection in this place that will start at `start`, to send `size_bytes`. `seed` tells the connections of a workload apart;
+    /// `random` seeds the algorithm.
     pub(crate) fn new(
-        scenario: &Scenario,
-        index: u32,
+        entry: &Entry,
+        who: Who,
+        slot: u32,
+        start: Nanos,
+        size_bytes: Option<u64>,
         random: u32,
-        detour: Option<usize>,
-        schedule: Schedule,
-    ) -> Result<Self, Error> {
-        let flow = &scenario.flows[index as usize];
-        let window = match flow.receiving.window {
-            scenario::Window::Ample => Window::Ample,
-            scenario::Window::Fixed(bytes) => Window::Fixed(bytes),
-            scenario::Window::Autotuned(bytes) => Window::Autotuned(bytes),
-        };
-        let config = SenderConfig { random, ..SenderConfig::default() };
-        Ok(Flow {
-            sender: Sender::new(
-                config,
-                Setup { params: params(flow)?, as_kernel: flow.view == View::Kernel },
-            ),
-            meter: FlowMeter::new(schedule),
-            receiver: Receiver::new(ReceiverConfig { window, ..ReceiverConfig::linux(nanos(flow.rtt)) }),
-            acks: VecDeque::new(),
-            route: Route::new(scenario, index),
-            detour,
-            index,
-            stop: flow.stop.map_or(NEVER, nanos),
-            stage: Stage::Waiting,
-            life: nanos(flow.start),
-            source: build::source(flow, nanos(flow.start)),
-            unsent_bytes: 0,
-            last_pkt: flow.traffic.size_bytes.map_or(u64::MAX, |n| n.div_ceil(u64::from(MSS_BYTES))),
-            completed: None,
+    ) -> Self {
+        let template = &entry.connection;
+        let sender =
+            Sender::new(fairpace_tcp::SenderConfig { random, ..template.sender }, template.setup.clone());
+        let bytes = template.responses.map(|(bytes, _)| bytes).or(size_bytes);
+        Flow {
+            sender,
+            end: End {
+                receiver: Receiver::new(template.receiver.clone()),
+                route: template.route.clone(),
+                acks: VecDeque::new(),
+                leaving: VecDeque::new(),
+                under_way: WaitingRoom::default(),
+                transfer: Transfer {
+                    end_pkt: bytes.map_or(u64::MAX, pkts),
+                    began: start,
+                    bytes: bytes.unwrap_or(0),
+                    connects: true,
+                    is_done: false,
+                },
+                request: NEVER,
+                who,
+                slot,
+                generation: 0,
+            },
+            entry: entry.index,
+            application: Application::new(entry.source(size_bytes, start), start),
             metered_resent: 0,
-            entered_pkts: 0,
-            arrived_pkts: 0,
-            dropped_pkts: 0,
-            data_pkts: 0,
-        })
+        }
+    }
+
+    /// The next connection of a workload takes this place, and its memory.
+    pub(crate) fn renew(&mut self, entry: &Entry, who: Who, start: Nanos, bytes: u64, seed: u64) {
+        let template = &entry.connection;
+        let random = (seed >> 32) as u32;
+        self.sender.reset(fairpace_tcp::SenderConfig { random, ..template.sender }, template.setup.clone());
+        let end = &mut self.end;
+        end.receiver.reset(template.receiver.clone());
+        end.route = template.route.clone();
+        end.route.reseed(seed);
+        end.acks.clear();
+        end.leaving.clear();
+        end.under_way = WaitingRoom::default();
+        end.transfer = Transfer { end_pkt: pkts(bytes), began: start, bytes, connects: true, is_done: false };
+        (end.request, end.who) = (NEVER, who);
+        end.generation = end.generation.wrapping_add(1);
+        self.application = Application::new(entry.source(Some(bytes), start), start);
+        self.metered_resent = 0;
+    }
+
+    /// Nothing of this connection matters any more: its transfer is done and acknowledged.
+    pub(crate) fn is_over(&self) -> bool {
+        self.end.transfer.is_done && self.sender.is_idle()
+    }
+
+    /// What is still on its way to here will find nobody.
+    pub(crate) fn close(&mut self) {
+        self.end.generation = self.end.generation.wrapping_add(1);
+        self.end.acks.clear();
+        self.end.leaving.clear();
+        self.end.request = NEVER;
+        (self.application.life, self.application.stage) = (NEVER, Stage::Stopped);
     }
 
     /// When the flow next has something to do.
     #[inline]
     pub(crate) fn next_event(&self) -> Nanos {
-        let ack = self.acks.front().map_or(NEVER, |(at, _)| *at);
         let sender = self.sender.next_timer().unwrap_or(NEVER);
-        let receiver = self.receiver.next_timer().unwrap_or(NEVER);
-        self.life.min(ack).min(sender).min(receiver)
+        self.application.life.min(sender).min(self.end.next_event())
     }
 
-    /// Does everything that is due at `now`; packets go into `link`.
+    /// Does everything that is due at `now`.
     #[inline]
-    pub(crate) fn run(&mut self, now: Nanos, link: &mut Link<Segment>) {
-        let mut uplink = Uplink {
-            link,
-            now,
-            flow: self.index,
-            entered: &mut self.entered_pkts,
-            dropped: &mut self.dropped_pkts,
-        };
-        if self.life <= now {
-            let unsent = &mut self.unsent_bytes;
-            live(now, (&mut self.stage, self.stop), &mut self.source, &mut self.sender, unsent, &mut uplink);
-            self.life = match self.stage {
-                Stage::Open => self.stop.min(self.source.next_event()),
-                _ => NEVER,
-            };
+    pub(crate) fn run<T: Tap>(
+        &mut self,
+        now: Nanos,
+        link: &mut Link<Parcel>,
+        line: &mut Line,
+        entry: &mut Entry,
+        outbox: &mut Vec<Packet<Parcel>>,
+        tap: &mut T,
+    ) {
+        let sender = &mut self.sender;
+        let mut uplink = Uplink { now, link, line, entry, end: &mut self.end, outbox, tap };
+        if self.application.life.min(uplink.end.request) <= now {
+            self.application.live(now, sender, &mut uplink);
         }
-        while let Some((_, ack)) = self.acks.front().filter(|(at, _)| *at <= now) {
-            self.sender.on_ack(now, ack, &mut uplink);
-            self.acks.pop_front();
+        while let Some((_, ack)) = uplink.end.acks.front().filter(|(at, _)| *at <= now) {
+            let ack = *ack;
+            uplink.end.acks.pop_front();
+            if T::ON {
+                uplink.tap.ack(now, uplink.end.who, &taps::ack(&ack));
+            }
+            sender.on_ack(now, &ack, &mut uplink);
         }
-        if self.sender.next_timer().is_some_and(|at| at <= now) {
-            self.sender.on_timer(now, &mut uplink);
+        if sender.next_timer().is_some_and(|at| at <= now) {
+            sender.on_timer(now, &mut uplink);
         }
-        if self.receiver.next_timer().is_some_and(|at| at <= now) {
-            self.run_receiver(now);
+        let Uplink { end, entry, outbox, tap, .. } = uplink;
+        if end.receiver.next_timer().is_some_and(|at| at <= now) {
+            end.run_receiver(now, entry, tap);
         }
-        let resent = self.sender.stats().resent_pkts;
+        if !end.leaving.is_empty() {
+            end.send_acks(now, entry, outbox);
+        }
+        let resent = sender.stats().resent_pkts;
         if resent > self.metered_resent {
-            self.meter.retransmitted(now, resent - self.metered_resent);
+            entry.meter.retransmitted(now, resent - self.metered_resent);
             self.metered_resent = resent;
         }
+        if T::ON {
+            tap.sender(now, end.who, || taps::sender(sender));
+        }
+    }
+}
+
+impl Application {
+    fn new(source: Source, start: Nanos) -> Self {
+        Application { stage: Stage::Waiting, life: start, source, unsent_bytes: 0 }
     }
 
-    /// A packet left the last link, or its detour, at `now`. The receiver is run at once, at the time of arrival:
-    /// nothing can come in between, as the line keeps the order. Returns when the flow must run, if that is news.
+    /// What happens to a flow a few times in its life: it starts, its application has news, a request comes, it stops.
+    #[cold]
+    fn live<T: Tap>(&mut self, now: Nanos, sender: &mut Sender<HostView>, uplink: &mut Uplink<'_, T>) {
+        let stop = uplink.entry.connection.stop;
+        match self.stage {
+            Stage::Waiting => {
+                self.stage = Stage::Open;
+                sender.connect(now, uplink);
+            }
+            Stage::Open if stop <= now => {
+                self.stage = Stage::Stopped;
+                sender.stop();
+                (self.life, uplink.end.request) = (NEVER, NEVER);
+                return;
+            }
+            _ => {}
+        }
+        if uplink.end.request <= now {
+            uplink.end.request = NEVER;
+            if let Some((bytes, _)) = uplink.entry.connection.responses {
+                uplink.end.expect(now, bytes);
+                sender.supply(now, pkts(bytes), uplink);
+            }
+        }
+        while let Some(offer) = self.source.poll(now) {
+            match offer {
+                Offer::Endless => sender.supply(now, u64::MAX, uplink),
+                Offer::Pause => sender.stop(),
+                Offer::Bytes(bytes) => {
+                    // whole packets; what does not fill one waits for more, unless there will be no more
+                    let (bytes, mss) = (self.unsent_bytes + bytes, u64::from(MSS_BYTES));
+                    let pkts = if self.source.is_finished() { bytes.div_ceil(mss) } else { bytes / mss };
+                    self.unsent_bytes = bytes.saturating_sub(pkts * mss);
+                    sender.supply(now, pkts, uplink);
+                }
+            }
+        }
+        self.life = stop.min(self.source.next_event());
+    }
+}
+
+impl End {
     #[inline]
-    pub(crate) fn arrive(&mut self, now: Nanos, segment: Segment) -> Nanos {
-        let at = self.route.forward(now);
-        let mut next = NEVER;
-        while let Some(due) = self.receiver.next_timer().filter(|due| *due < at) {
-            next = next.min(self.run_receiver(due));
-        }
-        self.arrived_pkts += 1;
-        let mut back = Downlink { route: &mut self.route, acks: &mut self.acks, first: next };
-        let available = self.receiver.on_segment(at, segment, &mut back);
-        next = back.first;
-        if segment.seq != Segment::SYN {
-            self.data_pkts += 1;
-            let rtt_ns = at.saturating_sub(segment.sent) + self.route.back_ns(at);
-            self.meter.data(at, rtt_ns);
-            self.read(at, available);
-        }
-        next.min(self.receiver.next_timer().unwrap_or(NEVER))
+    pub(crate) fn next_event(&self) -> Nanos {
+        let front = |acks: &VecDeque<(Nanos, Ack)>| acks.front().map_or(NEVER, |(at, _)| *at);
+        let receiver = self.receiver.next_timer().unwrap_or(NEVER);
+        front(&self.acks).min(front(&self.leaving)).min(receiver).min(self.request)
     }
 
-    /// The receiver's timer fires; returns when the sender gets round to an ACK that it sends.
-    fn run_receiver(&mut self, now: Nanos) -> Nanos {
-        let mut back = Downlink { route: &mut self.route, acks: &mut self.acks, first: NEVER };
+    /// A packet reaches the end of the last link's line at `now`.
+    #[inline]
+    pub(crate) fn receive<T: Tap>(&mut self, now: Nanos, segment: Segment, entry: &mut Entry, tap: &mut T) {
+        let at = self.route.forward(now);
+        while let Some(due) = self.receiver.next_timer().filter(|due| *due < at) {
+            self.run_receiver(due, entry, tap);
+        }
+        entry.counts.arrived_pkts += 1;
+        let leaving = (!entry.back.is_empty()).then_some(&mut self.leaving);
+        let mut back = Downlink { route: &mut self.route, acks: &mut self.acks, leaving };
+        let available = self.receiver.on_segment(at, segment, &mut back);
+        if segment.seq != Segment::SYN {
+            entry.counts.data_pkts += 1;
+            let back_ns = entry.back_lines_ns + self.route.back_ns(at);
+            entry.meter.data(at, at.saturating_sub(segment.sent) + back_ns);
+            self.read(at, available, entry, tap);
+        }
+    }
+
+    /// The receiver's timer fires.
+    fn run_receiver<T: Tap>(&mut self, now: Nanos, entry: &mut Entry, tap: &mut T) {
+        let leaving = (!entry.back.is_empty()).then_some(&mut self.leaving);
+        let mut back = Downlink { route: &mut self.route, acks: &mut self.acks, leaving };
         let available = self.receiver.on_timer(now, &mut back);
-        let first = back.first;
-        self.read(now, available);
-        first
+        self.read(now, available, entry, tap);
     }
 
     /// The receiving application has so many packets more.
     #[inline]
-    fn read(&mut self, now: Nanos, pkts: u64) {
-        self.meter.goodput(now, pkts * u64::from(MSS_BYTES));
-        if self.receiver.next() == self.last_pkt && self.completed.is_none() {
-            self.completed = Some(now);
+    fn read<T: Tap>(&mut self, now: Nanos, pkts: u64, entry: &mut Entry, tap: &mut T) {
+        if pkts > 0 {
+            entry.meter.goodput(now, pkts * u64::from(MSS_BYTES));
+        }
+        if self.receiver.next() >= self.transfer.end_pkt && !self.transfer.is_done {
+            self.complete(now, entry, tap);
         }
     }
-}
 
-/// What happens to a flow a few times in its life: it starts, its application has news, it stops.
-#[cold]
-fn live(
-    now: Nanos,
-    (stage, stop): (&mut Stage, Nanos),
-    source: &mut Source,
-    sender: &mut Sender<HostView>,
-    unsent_bytes: &mut u64,
-    wire: &mut impl Wire,
-) {
-    match stage {
-        Stage::Waiting => {
-            *stage = Stage::Open;
-            sender.connect(now, wire);
+    #[cold]
+    fn complete<T: Tap>(&mut self, now: Nanos, entry: &mut Entry, tap: &mut T) {
+        let Transfer { began, bytes, connects, .. } = self.transfer;
+        self.transfer.is_done = true;
+        entry.completions.record(bytes, now - began, connects);
+        if T::ON {
+            tap.completed(now, self.who, bytes, now - began);
         }
-        Stage::Open if stop <= now => {
-            *stage = Stage::Stopped;
-            sender.stop();
-            return;
-        }
-        _ => {}
-    }
-    while let Some(offer) = source.poll(now) {
-        match offer {
-            Offer::Endless => sender.supply(now, u64::MAX, wire),
-            Offer::Pause => sender.stop(),
-            Offer::Bytes(bytes) => {
-                // whole packets; what does not fill one waits for more, unless there will be no more
-                let (bytes, mss) = (*unsent_bytes + bytes, u64::from(MSS_BYTES));
-                let pkts = if source.is_finished() { bytes.div_ceil(mss) } else { bytes / mss };
-                *unsent_bytes = bytes.saturating_sub(pkts * mss);
-                sender.supply(now, pkts, wire);
-            }
+        if let Some((_, think)) = entry.connection.responses {
+            let back_ns = entry.back_lines_ns + self.route.back_ns(now);
+            self.request = now.saturating_add(think).saturating_add(back_ns);
         }
     }
-}
 
-/// The algorithm of a flow with its parameters.
-fn params(flow: &scenario::Flow) -> Result<Params, Error> {
-    if flow.cc.starts_with("kernel:") {
-        let known = Algorithm::all().map(Algorithm::name).collect();
-        return Err(Error::KernelOnly { flow: flow.name.clone(), cc: flow.cc.clone(), known });
+    /// The sender begins an answer.
+    fn expect(&mut self, now: Nanos, bytes: u64) {
+        let end_pkt = self.transfer.end_pkt + pkts(bytes);
+        self.transfer = Transfer { end_pkt, began: now, bytes, connects: false, is_done: false };
     }
-    let algorithm = Algorithm::by_name(&flow.cc)
-        .map_err(|reason| Error::UnknownAlgorithm { flow: flow.name.clone(), reason })?;
-    let mut params = Params::defaults(algorithm);
-    for (name, value) in &flow.set {
-        params
-            .set(name, value)
-            .map_err(|reason| Error::Parameter { flow: flow.name.clone(), reason: Box::new(reason) })?;
+
+    /// ACKs leave the receiver for their first link.
+    fn send_acks(&mut self, now: Nanos, entry: &mut Entry, outbox: &mut Vec<Packet<Parcel>>) {
+        while let Some((at, ack)) = self.leaving.front().filter(|(at, _)| *at <= now).copied() {
+            self.leaving.pop_front();
+            let segment = Segment { seq: self.under_way.put(ack), sent: at, ..Segment::default() };
+            let payload =
+                Parcel { slot: self.slot, generation: self.generation, hop: 0, is_ack: true, segment };
+            entry.counts.entered_pkts += 1;
+            outbox.push(Packet { flow: entry.index, bytes: ack_bytes(&ack), ecn: Ecn::NotCapable, payload });
+        }
     }
-    Ok(params)
+
+    /// An ACK has left the last link on its way back.
+    pub(crate) fn ack_arrives(&mut self, now: Nanos, number: u64) {
+        // a second copy of it says nothing
+        if let Some(ack) = self.under_way.take(number)
+            && let Some(at) = self.route.return_ack(now)
+        {
+            self.acks.push_back((at, ack));
+        }
+    }
+
+    /// An ACK was lost on a link.
+    pub(crate) fn ack_lost(&mut self, number: u64) {
+        self.under_way.take(number);
+    }
+
+    pub(crate) fn who(&self) -> Who {
+        self.who
+    }
+
+    /// The ACK of this number, while it is on links.
+    pub(crate) fn ack_under_way(&self, number: u64) -> Option<&Ack> {
+        self.under_way.acks.get(number.checked_sub(self.under_way.first)? as usize)?.as_ref()
+    }
 }

@@ -9,15 +9,20 @@
 //! The topology is a chain of links that all flows share, then each flow's own delay to its receiver and back. An
 //! ACK meets no queue. What is not here: files and terminals (the CLI), packet formats, the real clock (the testbed).
 
-mod build;
+mod completions;
 mod cost;
 mod engine;
+mod entry;
 mod flow;
 mod host_view;
+mod network;
+mod parcel;
 mod queue;
 mod record;
 mod route;
+mod taps;
 
+use fairpace_results::tap::{NoTap, Tap};
 use fairpace_results::{Monitor, Run};
 use fairpace_scenario::Scenario;
 
@@ -82,5 +87,21 @@ pub enum Error {
 /// # Errors
 /// See [`Error`].
 pub fn run(scenario: &Scenario, monitor: &mut dyn Monitor) -> Result<Run, Error> {
-    engine::Engine::new(scenario)?.run(scenario, monitor)
+    run_with(scenario, monitor, &mut NoTap)
+}
+
+/// The same, and `tap` looks on.
+///
+/// # Errors
+/// See [`Error`].
+pub fn run_with<T: Tap>(scenario: &Scenario, monitor: &mut dyn Monitor, tap: &mut T) -> Result<Run, Error> {
+    engine::Engine::new(scenario, tap, false)?.run(scenario, monitor)
+}
+
+/// The same as [`run`], bit for bit, with every departure from a link as an event: how `run` is checked.
+///
+/// # Errors
+/// See [`Error`].
+pub fn run_patiently(scenario: &Scenario, monitor: &mut dyn Monitor) -> Result<Run, Error> {
+    engine::Engine::new(scenario, &mut NoTap, true)?.run(scenario, monitor)
 }

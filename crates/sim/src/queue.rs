@@ -29,6 +29,22 @@ impl Queue {
         queue
     }
 
+    /// Room for so many elements; new ones wait for nothing. Doubles, so that growing one by one costs little.
+    pub(crate) fn grow(&mut self, elements: usize) {
+        if elements <= self.times.len() {
+            return;
+        }
+        let mut larger = Queue::new(elements);
+        larger.times[..self.times.len()].copy_from_slice(&self.times);
+        let leaves = larger.times.len();
+        for node in (1..leaves).rev() {
+            let (left, right) = (larger.winners[2 * node], larger.winners[2 * node + 1]);
+            let right_wins = larger.times[right as usize] < larger.times[left as usize];
+            larger.winners[node] = if right_wins { right } else { left };
+        }
+        *self = larger;
+    }
+
     /// The earliest time and whose it is.
     #[inline]
     pub(crate) fn first(&self) -> (Nanos, usize) {
@@ -89,6 +105,16 @@ mod tests {
         assert_eq!(q.first(), (NEVER, 0));
         q.set(0, 3);
         assert_eq!(q.first(), (3, 0));
+    }
+
+    #[test]
+    fn a_queue_grows_and_forgets_nothing() {
+        let mut q = Queue::new(1);
+        for i in 1..100usize {
+            q.set(i - 1, 1000 - i as Nanos);
+            q.grow(i + 1);
+            assert_eq!(q.first(), (1000 - i as Nanos, i - 1));
+        }
     }
 
     proptest! {

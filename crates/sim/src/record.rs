@@ -16,7 +16,11 @@ const MBPS: f64 = 8e-6;
 const GAIN_UNIT: f32 = 256.0;
 
 /// Adds a point to a flow's series; NaN and -1 where there is nothing to say.
-pub(crate) fn sample(series: &mut FlowSeries, flow: &Flow) {
+pub(crate) fn sample(series: &mut FlowSeries, flow: Option<&Flow>) {
+    let Some(flow) = flow else {
+        nothing(series); // a workload has no one window
+        return;
+    };
     let observed = flow.sender.observe();
     let alive = |x: f64| if observed.is_some() { x as f32 } else { f32::NAN };
     let known = |x: Option<f64>| x.map_or(f32::NAN, |x| x as f32);
@@ -33,17 +37,31 @@ pub(crate) fn sample(series: &mut FlowSeries, flow: &Flow) {
     series.phase.push(observed.map_or(-1, |o| o.phase as i8));
 }
 
-/// Everything that the run measured.
-pub(crate) fn conclude(engine: Engine, scenario: &Scenario, stopwatch: &Stopwatch) -> Run {
-    let Engine { links, mut flows, mut series, points, .. } = engine;
-    let seconds = |t: Nanos| t as f64 / SECOND as f64;
-    for (flow, series) in flows.iter_mut().zip(&mut series) {
-        flow.meter.fill(series);
+fn nothing(series: &mut FlowSeries) {
+    for column in [
+        &mut series.cwnd_pkts,
+        &mut series.inflight_pkts,
+        &mut series.pacing_mbps,
+        &mut series.bw_mbps,
+        &mut series.min_rtt_ms,
+        &mut series.pacing_gain,
+    ] {
+        column.push(f32::NAN);
     }
-    let flow_summaries = flows.iter().zip(&scenario.flows).map(|(flow, asked)| {
+    series.phase.push(-1);
+}
+
+/// Everything that the run measured.
+pub(crate) fn conclude<T>(engine: Engine<'_, T>, scenario: &Scenario, stopwatch: &Stopwatch) -> Run {
+    let Engine { links, mut entries, mut series, points, .. } = engine;
+    let seconds = |t: Nanos| t as f64 / SECOND as f64;
+    for (entry, series) in entries.iter_mut().zip(&mut series) {
+        entry.meter.fill(series);
+    }
+    let flow_summaries = entries.iter().zip(&scenario.flows).map(|(entry, asked)| {
         let start = nanos(asked.start);
-        let completion_s = flow.completed.map(|at| seconds(at - start));
-        FlowSummary { completion_s, ..flow.meter.summary(&asked.name, &asked.cc, nanos(asked.rtt), start) }
+        let completion_s = asked.traffic.size_bytes.and(entry.completions.only_s());
+        FlowSummary { completion_s, ..entry.meter.summary(&asked.name, &asked.cc, nanos(asked.rtt), start) }
     });
     let link_summaries = links.iter().zip(&scenario.links).map(|(link, asked)| link.summary(&asked.name));
     let mut summary = Summary {
@@ -56,7 +74,7 @@ pub(crate) fn conclude(engine: Engine, scenario: &Scenario, stopwatch: &Stopwatc
         flows: flow_summaries.collect(),
         links: link_summaries.collect(),
         jain: None,
-        cost: stopwatch.cost(flows.iter().map(|f| f.data_pkts).sum()),
+        cost: stopwatch.cost(entries.iter().map(|e| e.counts.data_pkts).sum()),
     };
     summary.derive_fairness();
     let series = Series {

@@ -1,13 +1,14 @@
-//! A flow's own part of the path: from the last link to its receiver, and back to its sender.
+//! A connection's own part of the path: behind the last link to its receiver, and back to its sender.
 
 use fairpace_path::build::nanos;
 use fairpace_path::{Line, Loss, Nanos, Purpose, Random};
-use fairpace_scenario::Scenario;
+use fairpace_scenario::{self as scenario, Scenario};
 
+#[derive(Debug, Clone)]
 pub(crate) struct Route {
-    /// From the last link to the receiver: half of the RTT.
-    forward: Line,
-    /// From the receiver to the sending host: the other half, and what happens to ACKs.
+    /// From the last link's line to the receiver.
+    behind: Line,
+    /// From the last link on the way back, or the receiver, to the sending host, and what happens to ACKs.
     back: Line,
     /// From the arrival of an ACK to when the host gets round to it.
     host: Line,
@@ -15,18 +16,13 @@ pub(crate) struct Route {
 }
 
 impl Route {
-    pub(crate) fn new(scenario: &Scenario, index: u32) -> Self {
+    /// The route of a connection of the flow of this index; `stream` tells the connections of a workload apart.
+    pub(crate) fn new(scenario: &Scenario, index: u32, route: &scenario::Route, stream: u64) -> Self {
         let flow = &scenario.flows[index as usize];
-        let rtt_ns = nanos(flow.rtt);
-        // half of each RTT; the odd nanosecond belongs to the way back
-        let line = |part: fn(Nanos) -> Nanos| {
-            let steps = flow.rtt_at.iter().map(|(at, rtt)| (nanos(*at), part(nanos(*rtt))));
-            Line::new(part(rtt_ns)).with_delays(steps.collect())
-        };
-        let random = |purpose| Random::stream(scenario.seed, purpose, index);
+        let random = |purpose| Random::stream(scenario.seed ^ stream, purpose, index);
         Route {
-            forward: line(|rtt| rtt / 2),
-            back: line(|rtt| rtt - rtt / 2).with_jitter(
+            behind: Line::new(route.behind_ns).with_delays(route.behind_at_ns.clone()),
+            back: Line::new(route.back_ns).with_delays(route.back_at_ns.clone()).with_jitter(
                 nanos(flow.ack_jitter),
                 nanos(flow.ack_aggregation),
                 random(Purpose::AckJitter),
@@ -36,22 +32,29 @@ impl Route {
         }
     }
 
-    /// When what leaves the last link now reaches the receiver.
+    /// When what leaves the last link's line now reaches the receiver.
     #[inline]
     pub(crate) fn forward(&mut self, now: Nanos) -> Nanos {
-        self.forward.exit(now)
+        self.behind.exit(now)
     }
 
-    /// An ACK leaves the receiver; when the sender gets round to it, if it ever does.
+    /// An ACK leaves the receiver, or the last link on its way back; when the sender gets round to it, if it ever does.
     #[inline]
     pub(crate) fn return_ack(&mut self, now: Nanos) -> Option<Nanos> {
         let arrives = self.back.exit(now);
         if self.ack_loss.takes() { None } else { Some(self.host.exit(arrives)) }
     }
 
-    /// Propagation from the receiver to the sender.
+    /// Propagation on the way back beside the links.
     #[inline]
     pub(crate) fn back_ns(&mut self, now: Nanos) -> Nanos {
         self.back.delay_at(now)
+    }
+
+    /// The randomness of another connection.
+    pub(crate) fn reseed(&mut self, seed: u64) {
+        self.back.reseed(seed ^ Purpose::AckJitter as u64);
+        self.host.reseed(seed ^ Purpose::HostJitter as u64);
+        self.ack_loss.reseed(seed ^ Purpose::AckLoss as u64);
     }
 }

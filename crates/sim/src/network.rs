@@ -1,0 +1,86 @@
+//! From a scenario to links, lines and entries: who is prompt, and where packets are held between links and hosts.
+
+use fairpace_path::build::{self, nanos};
+use fairpace_path::{Delay, Line, Link, Purpose, Random, Schedule};
+use fairpace_scenario::{self as scenario, Scenario};
+
+use crate::Error;
+use crate::engine::{Holder, Place, Then};
+use crate::entry::Entry;
+use crate::parcel::Parcel;
+
+/// The parts of an engine.
+pub(crate) struct Plan {
+    pub(crate) links: Vec<Link<Parcel>>,
+    pub(crate) lines: Vec<Line>,
+    /// A link is prompt if its queue knows all departures on arrival and everybody on it is on the way to a receiver: then a
+    /// packet's arrival is computed when it comes to the link, and neither its departure nor its arrival is an event.
+    pub(crate) prompt: Vec<bool>,
+    pub(crate) holders: Vec<Holder>,
+    pub(crate) line_holders: Vec<Option<usize>>,
+    pub(crate) entries: Vec<Entry>,
+}
+
+/// Everything that a run needs.
+pub(crate) fn plan(scenario: &Scenario, schedule: Schedule, patient: bool) -> Result<Plan, Error> {
+    let routes = scenario.routes();
+    let links = (0..).zip(&scenario.links).map(|(i, asked)| {
+        build::link(scenario, i, schedule).map_err(|reason| Error::Loss { link: asked.name.clone(), reason })
+    });
+    let links: Vec<Link<Parcel>> = links.collect::<Result<_, _>>()?;
+    let entries = (0..).zip(&routes).map(|(i, route)| Entry::new(scenario, i, route, schedule));
+    let mut entries = entries.collect::<Result<Vec<_>, _>>()?;
+    let mut plan = Plan {
+        prompt: (0..links.len()).map(|i| !patient && is_prompt(scenario, &routes, &links, i)).collect(),
+        lines: (0..).zip(&scenario.links).map(|(i, link)| line(scenario.seed, i, &link.line)).collect(),
+        line_holders: vec![None; links.len()],
+        links,
+        holders: Vec::new(),
+        entries: Vec::new(),
+    };
+    for (i, asked) in scenario.links.iter().enumerate() {
+        if !plan.prompt[i] && asked.line != scenario::Line::default() {
+            let place = Place::Line(Delay::new(plan.lines[i].clone()));
+            plan.line_holders[i] = Some(plan.hold(Holder { place, then: Then::Advance }));
+        }
+    }
+    let (detours, of_flow) = build::detours(scenario);
+    let mut detours = detours.into_iter();
+    for ((entry, route), detour) in entries.iter_mut().zip(&routes).zip(of_flow) {
+        if route.access_ns > 0 {
+            let place = Place::Line(Delay::new(Line::new(route.access_ns)));
+            entry.access = Some(plan.hold(Holder { place, then: Then::Enter }));
+        }
+        if let Some(detour) = detour.and_then(|_| detours.next()) {
+            entry.detour = Some(plan.hold(Holder { place: Place::Detour(detour), then: Then::Deliver }));
+        }
+        entry.is_prompt =
+            entry.access.is_none() && route.forward.len() == 1 && plan.prompt[route.forward[0] as usize];
+    }
+    plan.entries = entries;
+    Ok(plan)
+}
+
+impl Plan {
+    fn hold(&mut self, holder: Holder) -> usize {
+        self.holders.push(holder);
+        self.holders.len() - 1
+    }
+}
+
+fn is_prompt(scenario: &Scenario, routes: &[scenario::Route], links: &[Link<Parcel>], i: usize) -> bool {
+    let here = i as u32;
+    let line = &scenario.links[i].line;
+    let ends_here = routes.iter().zip(&scenario.flows).all(|(route, flow)| {
+        let passes = route.forward.contains(&here) || route.back.contains(&here);
+        !passes
+            || (route.forward.last() == Some(&here) && !route.back.contains(&here) && flow.reorder.is_none())
+    });
+    links[i].is_prompt() && !line.reorders && line.duplicate_ppb == 0 && ends_here
+}
+
+/// The line behind a link.
+fn line(seed: u64, index: u32, asked: &scenario::Line) -> Line {
+    let random = Random::stream(seed, Purpose::LineJitter, index);
+    Line::new(nanos(asked.delay)).with_jitter(nanos(asked.jitter), 0, random)
+}

@@ -1,0 +1,37 @@
+//! What travels through the network beside a packet's length: whose it is, and where on its route.
+
+use fairpace_tcp::{Ack, HEADER_BYTES, MSS_BYTES, SYN_BYTES, Segment};
+
+/// TCP's SACK option: two bytes of padding, kind and length, then eight per block (RFC 2018).
+const SACK_OPTION_BYTES: u32 = 4;
+const SACK_BLOCK_BYTES: u32 = 8;
+
+/// The simulator's payload of a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Parcel {
+    /// The connection, by its place among all, and which of those that had the place.
+    pub(crate) slot: u32,
+    pub(crate) generation: u32,
+    /// Its place on its route: 0 is the first link.
+    pub(crate) hop: u16,
+    /// An ACK on the way back: `segment.seq` is its number in the connection's waiting room.
+    pub(crate) is_ack: bool,
+    pub(crate) segment: Segment,
+}
+
+/// Length of a data packet or SYN on the wire.
+#[inline]
+pub(crate) fn segment_bytes(segment: &Segment) -> u32 {
+    if segment.seq == Segment::SYN { SYN_BYTES } else { MSS_BYTES + HEADER_BYTES }
+}
+
+/// Length of an ACK on the wire.
+pub(crate) fn ack_bytes(ack: &Ack) -> u32 {
+    if ack.syn {
+        return SYN_BYTES;
+    }
+    match ack.blocks.iter().filter(|b| !b.is_empty()).count() as u32 {
+        0 => HEADER_BYTES,
+        n => HEADER_BYTES + SACK_OPTION_BYTES + n * SACK_BLOCK_BYTES,
+    }
+}
