@@ -5,12 +5,14 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use crate::conditions::in_order;
-use crate::keys::{self, Key, Kind, MOST_ARRIVALS, MOST_FLOW_POINTS, MOST_LINKS, MOST_POINTS, Section};
+use crate::keys::{
+    self, Key, Kind, MOST_ARRIVALS, MOST_FLOW_POINTS, MOST_LINKS, MOST_POINTS, PACKET_BYTES, Section,
+};
 use crate::quantity::{Dimension, show, show_limit, show_time};
 use crate::routes;
 use crate::{
-    Burst, Catalog, Codel, Flow, FqCodel, Link, Pie, Policer, Queue, RED_PACKET_BYTES, Red, Reorder,
-    Scenario, Traffic, Window, Writes,
+    Burst, Catalog, Codel, Flow, FqCodel, Link, Pie, Policer, Queue, Red, Reorder, Scenario, Traffic, Window,
+    Writes,
 };
 
 /// What is wrong, and what to write.
@@ -189,14 +191,12 @@ fn link(link: &Link, mut fault: impl FnMut(&'static str, (String, String))) {
                 let help = "write a larger `buffer` or a smaller `red_max`, such as a quarter of the buffer";
                 check("red_max", Err((message, help.into())));
             }
-            if burst_pkts.saturating_mul(RED_PACKET_BYTES) < min_bytes {
+            if burst_pkts.saturating_mul(PACKET_BYTES) < min_bytes {
                 let message = format!(
                     "a burst of {burst_pkts} packets does not fill {min}: the average has no weight for it"
                 );
-                let help = format!(
-                    "write at least {}, or a smaller `red_min`",
-                    min_bytes.div_ceil(RED_PACKET_BYTES)
-                );
+                let help =
+                    format!("write at least {}, or a smaller `red_min`", min_bytes.div_ceil(PACKET_BYTES));
                 check("red_burst", Err((message, help)));
             }
         }

@@ -26,7 +26,7 @@ use std::time::Duration;
 pub use conditions::{Burst, Loss, Policer, Reorder, Steps, Traffic, View, WHOLE_PPB, Writes};
 pub use files::OPPORTUNITY_BYTES;
 pub use hosts::{Arrivals, Ecn, Receiving, Sending, Sizes, Window};
-pub use links::{Codel, Delays, FqCodel, Limit, Line, Pie, Queue, RED_PACKET_BYTES, Red, RedRules, Trace};
+pub use links::{Codel, Delays, FqCodel, Limit, Line, Pie, Queue, Red, RedRules, Trace};
 pub use print::hash_of_all;
 pub use problem::{Invalid, Problem};
 pub use read::parse;

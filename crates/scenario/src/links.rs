@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::Steps;
+use crate::keys::PACKET_BYTES;
 
 /// How much a queue holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +21,7 @@ impl Limit {
     pub fn bytes(self) -> u64 {
         match self {
             Limit::Bytes(bytes) => bytes,
-            Limit::Packets(pkts) => pkts.saturating_mul(crate::keys::PACKET_BYTES),
+            Limit::Packets(pkts) => pkts.saturating_mul(PACKET_BYTES),
         }
     }
 }
@@ -63,7 +64,7 @@ pub struct Red {
     pub max_bytes: u64,
     /// The probability just below `max_bytes`, billionths.
     pub max_ppb: u64,
-    /// What the average forgives, packets: it sets the average's weight, as tc's `burst` does.
+    /// What the average forgives, full packets: it sets the average's weight, as tc's `burst` does.
     pub burst_pkts: u64,
     /// From `max_bytes` to twice of it the probability grows to one (Floyd's gentle variant; his rules only).
     pub gentle: bool,
@@ -125,9 +126,6 @@ impl Queue {
     }
 }
 
-/// tc's `avpkt`: what a packet is taken for where RED counts packets, bytes. tc-red(8): "1000 is a good value".
-pub const RED_PACKET_BYTES: u64 = 1_000;
-
 impl Red {
     /// As tc sets it up before a queue of so many bytes when no more is said (iproute2, tc/q_red.c): `max` is a quarter of the queue, `min` a
     /// third of `max`.
@@ -137,12 +135,12 @@ impl Red {
         Self::between(rules, (max_bytes / 3).max(1), max_bytes)
     }
 
-    /// With these thresholds, and the rest as tc has it: a probability of 2 %, and a burst of (2 min + max) / (3 packets), the guideline of
-    /// tc-red(8); no less than min, which tc refuses, and at least one.
+    /// With these thresholds, and the rest as tc has it: a probability of 2 %, and a burst of (2 min + max) / 3 in full packets, the guideline
+    /// of tc-red(8); no less than min, which tc refuses.
     #[must_use]
     pub fn between(rules: RedRules, min_bytes: u64, max_bytes: u64) -> Self {
-        let guideline = min_bytes.saturating_mul(2).saturating_add(max_bytes) / (3 * RED_PACKET_BYTES);
-        let burst_pkts = guideline.max(min_bytes.div_ceil(RED_PACKET_BYTES));
+        let guideline = min_bytes.saturating_mul(2).saturating_add(max_bytes) / (3 * PACKET_BYTES);
+        let burst_pkts = guideline.max(min_bytes.div_ceil(PACKET_BYTES));
         Red { rules, min_bytes, max_bytes, max_ppb: 20_000_000, burst_pkts, gentle: false, ecn: false }
     }
 }

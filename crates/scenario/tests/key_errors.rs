@@ -110,10 +110,10 @@ fn of_queues() {
                 "larger `buffer`",
             ),
             (
-                "buffer = \"2MB\"\nqueue = \"red\"\nred_min = \"60kB\"\nred_burst = 59",
+                "buffer = \"2MB\"\nqueue = \"red\"\nred_min = \"60kB\"\nred_burst = 39",
                 "impossible",
-                "a burst of 59 packets does not fill 60kB",
-                "write at least 60",
+                "a burst of 39 packets does not fill 60kB",
+                "write at least 40",
             ),
             (
                 "buffer = \"2MB\"\nqueue = \"red\"\nred_probability = \"101%\"",

@@ -98,6 +98,19 @@ fn a_trace_takes_the_place_of_the_rate_and_its_mean_is_the_rate() {
 }
 
 #[test]
+fn the_cellular_trace_is_that_of_its_formula() {
+    let kbit_per_s = [1_000, 2_000, 4_000, 6_000, 4_000, 2_000, 1_000, 250];
+    let (mut bits, mut wanted) = (0, String::new());
+    for ms in (10..=8_000).step_by(10) {
+        bits += kbit_per_s[(ms - 1) / 1_000] * 10;
+        let opportunities = std::iter::repeat_n(format!("{ms}\n"), bits / (1504 * 8));
+        wanted.extend(opportunities);
+        bits %= 1504 * 8;
+    }
+    assert_eq!(include_str!("../../../scenarios/traces/cellular.trace"), wanted);
+}
+
+#[test]
 fn a_workload_reads_its_sizes_from_a_file_or_knows_them() {
     let arrivals = all().flows[2].arrivals.clone().unwrap();
     assert_eq!(arrivals.per_s_milli, 2_500);
@@ -125,13 +138,13 @@ fn the_pareto_distribution_is_that_of_its_formula() {
 
 #[test]
 fn red_is_set_up_as_tc_does() {
-    // tc: max = limit / 4, min = max / 3, burst = (2 min + max) / (3 x 1000)
+    // tc: max = limit / 4, min = max / 3, burst = (2 min + max) / (3 x 1514)
     let usual = Red {
         rules: RedRules::Linux,
         min_bytes: 100_000,
         max_bytes: 300_000,
         max_ppb: 20_000_000,
-        burst_pkts: 166,
+        burst_pkts: 110,
         gentle: false,
         ecn: false,
     };
@@ -142,11 +155,11 @@ fn red_is_set_up_as_tc_does() {
     let Queue::Red(red) = link("buffer = \"2MB\"\nqueue = \"red\"\nred_min = \"60kB\"").queue else {
         panic!()
     };
-    assert_eq!((red.min_bytes, red.max_bytes, red.burst_pkts), (60_000, 180_000, 100));
+    assert_eq!((red.min_bytes, red.max_bytes, red.burst_pkts), (60_000, 180_000, 66));
     let Queue::Red(red) = link("buffer = \"2MB\"\nqueue = \"red\"\nred_max = \"60kB\"").queue else {
         panic!()
     };
-    assert_eq!((red.min_bytes, red.max_bytes, red.burst_pkts), (20_000, 60_000, 33));
+    assert_eq!((red.min_bytes, red.max_bytes, red.burst_pkts), (20_000, 60_000, 22));
     // the smallest queue has a RED that is right too
     assert!(matches!(link("buffer = \"1514B\"\nqueue = \"red\"").queue, Queue::Red(_)));
 }

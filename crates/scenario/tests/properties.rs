@@ -95,7 +95,7 @@ fn codel() -> impl Strategy<Value = Codel> {
 
 fn red(buffer: u64) -> impl Strategy<Value = Red> {
     let rules = prop_oneof![Just(RedRules::Linux), Just(RedRules::Floyd)];
-    (rules, 2..=buffer, 0u64..100, 1..=WHOLE_PPB, any::<bool>(), any::<bool>()).prop_map(
+    (rules, 2..=buffer.min(4_000_000_000), 0u64..100, 1..=WHOLE_PPB, any::<bool>(), any::<bool>()).prop_map(
         |(rules, max_bytes, share, max_ppb, gentle, ecn)| {
             let min_bytes = (max_bytes * share / 100).max(1);
             let gentle = gentle && rules == RedRules::Floyd;
