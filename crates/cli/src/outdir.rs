@@ -3,6 +3,7 @@
 //! They are written to a directory beside DIR, synced, and moved to DIR in one step. An earlier result is exchanged
 //! for the new one in one step, too. A directory that holds anything else is never touched.
 
+use std::ffi::OsStr;
 use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -134,7 +135,7 @@ fn is_empty_or_result(path: &Path) -> io::Result<bool> {
         is_empty = false;
         let ours = match entry.file_type()? {
             kind if kind.is_dir() => is_empty_or_result(&entry.path())?,
-            kind => kind.is_file() && FILES.iter().any(|name| entry.file_name() == *name),
+            kind => kind.is_file() && is_ours(&entry.file_name()),
         };
         if !ours {
             return Ok(false);
@@ -144,6 +145,12 @@ fn is_empty_or_result(path: &Path) -> io::Result<bool> {
         }
     }
     Ok(is_empty || has_summary)
+}
+
+/// A file of a result, or one that its scenario names.
+fn is_ours(name: &OsStr) -> bool {
+    let extension = Path::new(name).extension();
+    FILES.iter().any(|ours| name == *ours) || extension.is_some_and(|kind| kind == "trace" || kind == "cdf")
 }
 
 fn refused(path: &Path, why: &str) -> Failure {

@@ -79,11 +79,19 @@ fn run_context(case: Case<'_>, file: &str) -> RunContext {
 
 fn files(prefix: &str, scenario: &Scenario, run: &Run) -> Vec<Item> {
     let phase = |index: i8| u32::try_from(index).ok().and_then(Phase::from_number).map(Phase::name);
-    vec![
+    let mut items = vec![
         Item::new(format!("{prefix}summary.json"), run.summary.stable_json()),
         Item::new(format!("{prefix}series.csv"), run.series_csv(phase)),
-        Item::new(format!("{prefix}scenario.toml"), scenario.to_toml()),
-    ]
+    ];
+    items.extend(scenario_files(prefix, scenario));
+    items
+}
+
+/// `scenario.toml` and the files that it names, from which the run can be repeated.
+fn scenario_files(prefix: &str, scenario: &Scenario) -> impl Iterator<Item = Item> {
+    let bundle = scenario.bundle();
+    let files = std::iter::once(("scenario.toml".to_owned(), bundle.toml)).chain(bundle.files);
+    files.map(move |(name, text)| Item::new(format!("{prefix}{name}"), text))
 }
 
 /// The same for the same seed: what the run cost in time is left out, as [`Summary::stable_json`] does.

@@ -167,6 +167,23 @@ fn the_stored_scenario_repeats_the_run() {
 }
 
 #[test]
+fn a_stored_scenario_has_the_files_that_it_names_beside_it() {
+    let place = Place::new();
+    place.write("one.trace", "1\n2\n3\n");
+    place.write("small.cdf", "1000 0.5\n9000 1\n");
+    let link = "[[link]]\ntrace = \"one.trace\"\nbuffer = \"90kB\"\n";
+    let flow = "[[flow]]\ncc = \"cubic\"\nrtt = \"9ms\"\narrivals = \"50/s\"\nsizes = \"small.cdf\"\n";
+    place.write("files.toml", &format!("title = \"files\"\nduration = \"2s\"\n{link}{flow}"));
+    place.run(&["sim", "files.toml", "--out", "a"]).succeeds();
+    let names = fs::read_dir(place.path().join("a")).unwrap().map(|entry| entry.unwrap().path());
+    assert_eq!(names.filter(|path| path.extension().is_some_and(|e| e == "trace" || e == "cdf")).count(), 2);
+    place.run(&["sim", "a/scenario.toml", "--out", "b/deep"]).succeeds();
+    assert_eq!(place.read("a/summary.json"), place.read("b/deep/summary.json"));
+    // and it is a result that may be replaced
+    place.run(&["sim", "files.toml", "--out", "a"]).succeeds();
+}
+
+#[test]
 fn out_holds_all_files_and_replaces_an_earlier_result() {
     let place = Place::with_scenario();
     let files = || {

@@ -81,6 +81,12 @@ impl Trace {
         self.opportunities_ms.len() as u64 * OPPORTUNITY_BYTES * 8 * 1_000 / period_ms
     }
 
+    /// As [`Trace::read`] reads it.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        self.opportunities_ms.iter().map(|ms| format!("{ms}\n")).collect()
+    }
+
     /// SHA-256 of what it holds, in hex.
     pub(crate) fn digest(&self) -> String {
         digest(self.opportunities_ms.iter().map(|ms| u64::from(*ms)))
@@ -159,6 +165,14 @@ impl Sizes {
             sum += u128::from(from + to) * u128::from(up_to - below) / 2;
         }
         u64::try_from(sum / u128::from(WHOLE_PPB)).unwrap_or(u64::MAX)
+    }
+
+    /// As [`Sizes::read`] reads it.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let line =
+            |(bytes, ppb): &(u64, u64)| format!("{bytes} {}.{:09}\n", ppb / WHOLE_PPB, ppb % WHOLE_PPB);
+        self.cdf.iter().map(line).collect()
     }
 
     /// SHA-256 of what it holds, in hex.

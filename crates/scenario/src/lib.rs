@@ -27,7 +27,7 @@ pub use conditions::{Burst, Loss, Policer, Reorder, Steps, Traffic, View, WHOLE_
 pub use files::OPPORTUNITY_BYTES;
 pub use hosts::{Arrivals, Ecn, Receiving, Sending, Sizes, Window};
 pub use links::{Codel, Delays, FqCodel, Limit, Line, Pie, Queue, Red, RedRules, Trace};
-pub use print::hash_of_all;
+pub use print::{Bundle, hash_of_all};
 pub use problem::{Invalid, Problem};
 pub use read::parse;
 pub use routes::Route;

@@ -1,5 +1,6 @@
 //! A scenario as TOML, and its hash.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use crate::check::ns;
 use crate::quantity::{Dimension, show, show_limit, show_steps, show_time};
 use crate::{
     Arrivals, Burst, Codel, Flow, FqCodel, Line, Link, Loss, Pie, Policer, Queue, Receiving, Red, RedRules,
-    Reorder, Scenario, Sending, Traffic, View, Window, Writes,
+    Reorder, Scenario, Sending, Sizes, Traffic, View, Window, Writes,
 };
 
 impl Scenario {
@@ -27,6 +28,25 @@ impl Scenario {
         );
         text.push_str(&self.experiment(Files::ByName));
         text
+    }
+
+    /// The canonical form and the files that it names, to lie beside each other: whoever has these has the scenario. The files
+    /// are called by what they hold.
+    #[must_use]
+    pub fn bundle(&self) -> Bundle {
+        let mut renamed = self.clone();
+        let mut files = BTreeMap::new();
+        for trace in renamed.links.iter_mut().filter_map(|link| link.trace.as_mut()) {
+            trace.file = format!("{}.trace", &trace.digest()[..12]);
+            files.entry(trace.file.clone()).or_insert_with(|| trace.to_text());
+        }
+        for sizes in renamed.flows.iter_mut().filter_map(|flow| Some(&mut flow.arrivals.as_mut()?.sizes)) {
+            if Sizes::built_in(&sizes.name).is_none() {
+                sizes.name = format!("{}.cdf", &sizes.digest()[..12]);
+                files.entry(sizes.name.clone()).or_insert_with(|| sizes.to_text());
+            }
+        }
+        Bundle { toml: renamed.to_toml(), files: files.into_iter().collect() }
     }
 
     /// SHA-256, in hex, of everything that decides the outcome except the seed: not of title, why, comments,
@@ -51,6 +71,15 @@ impl Scenario {
         self.flows.iter().for_each(|flow| write_flow(&mut text, flow, files));
         text
     }
+}
+
+/// A scenario with all that it needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bundle {
+    /// The scenario file.
+    pub toml: String,
+    /// Name and text of each file that it names, in order of their names.
+    pub files: Vec<(String, String)>,
 }
 
 /// SHA-256, in hex, over the hashes of several scenarios in this order: it stands for all of them.

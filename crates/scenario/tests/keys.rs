@@ -9,7 +9,7 @@ use fairpace_scenario::{
     Burst, Codel, Ecn, FqCodel, Limit, Line, Link, Pie, Queue, Receiving, Red, RedRules, Scenario, Sending,
     Sizes, Window, Writes, keys, load, parse,
 };
-use support::{GOOD, Two, read, read_with};
+use support::{GOOD, Two, good, read, read_with};
 
 const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
@@ -200,6 +200,26 @@ fn every_key_comes_back_from_the_canonical_form() {
         let gone = ["bdp_rtt", "count", "stagger"].contains(&key.name);
         assert_eq!(text.contains(&line), !gone, "{}", key.name);
     }
+}
+
+#[test]
+fn a_bundle_is_the_scenario_wherever_it_lies() {
+    let all = all();
+    let bundle = all.bundle();
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("s.toml"), &bundle.toml).unwrap();
+    for (name, text) in &bundle.files {
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    let again = load(&folder.path().join("s.toml"), &[], &Two { kernel: false }).unwrap();
+    assert_eq!((again.hash.as_str(), &again.routes()), (all.hash.as_str(), &all.routes()));
+    assert_eq!(
+        again.links[1].trace.as_ref().unwrap().opportunities_ms,
+        all.links[1].trace.as_ref().unwrap().opportunities_ms
+    );
+    assert_eq!(bundle.files.len(), 2);
+    assert_eq!(good().bundle().files, []);
+    assert_eq!(good().bundle().toml, good().to_toml());
 }
 
 #[test]
