@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use fairpace_scenario::{self as scenario, Queue, Reorder, Scenario};
 
+use crate::aqm::{Aqm, Codel, Discipline, FqCodel, Pie, Red, RedRules};
 use crate::{
     Detour, Fifo, Limit, Link, Loss, Nanos, NoSuchLoss, Policer, Purpose, Random, Schedule, Transmitter,
 };
@@ -37,6 +38,44 @@ pub fn link<T>(scenario: &Scenario, index: u32, schedule: Schedule) -> Result<Li
         Some(policer) => link.with_policer(Policer::new(policer.rate_bps, policer.burst_bytes)),
         None => link,
     })
+}
+
+/// The discipline of this index's link; `None`: its queue is a FIFO, marking or not.
+pub fn discipline<T: Copy>(scenario: &Scenario, index: u32) -> Option<Discipline<T>> {
+    let asked = &scenario.links[index as usize];
+    let random = Random::stream(scenario.seed, Purpose::Discipline, index);
+    Some(Discipline::new(aqm(asked)?, limit(asked.buffer), random))
+}
+
+fn aqm(asked: &scenario::Link) -> Option<Aqm> {
+    Some(match asked.queue {
+        Queue::Fifo | Queue::Step(_) => return None,
+        Queue::Red(red) => Aqm::Red(Red {
+            rules: match red.rules {
+                scenario::RedRules::Linux => RedRules::Linux,
+                scenario::RedRules::Floyd => RedRules::Floyd { gentle: red.gentle },
+            },
+            min_bytes: red.min_bytes,
+            max_bytes: red.max_bytes,
+            max_ppb: red.max_ppb,
+            burst_pkts: red.burst_pkts,
+            rate_bps: asked.rate_bps,
+            ecn: red.ecn,
+        }),
+        Queue::Codel(settings) => Aqm::Codel(codel(settings)),
+        Queue::FqCodel(scenario::FqCodel { codel: settings, buckets, quantum_bytes }) => {
+            Aqm::FqCodel(FqCodel { codel: codel(settings), buckets, quantum_bytes })
+        }
+        Queue::Pie(scenario::Pie { target, update, ecn }) => {
+            Aqm::Pie(Pie { target_ns: nanos(target), update_ns: nanos(update), ecn })
+        }
+    })
+}
+
+fn codel(settings: scenario::Codel) -> Codel {
+    let scenario::Codel { target, interval, ecn, ce_threshold } = settings;
+    let (target_ns, interval_ns) = (nanos(target), nanos(interval));
+    Codel { target_ns, interval_ns, ecn, ce_threshold_ns: ce_threshold.map(nanos) }
 }
 
 fn transmitter(asked: &scenario::Link) -> Transmitter {

@@ -9,6 +9,7 @@
 //! drivers. What is not here: sockets and timers (the testbed), TCP (`fairpace-tcp`), and the definitions
 //! of derived metrics such as Jain's index (`fairpace-results`).
 
+pub mod aqm;
 pub mod build;
 
 mod delay;
@@ -20,6 +21,7 @@ mod link;
 mod link_meter;
 mod loss;
 mod policer;
+mod queued;
 mod random;
 mod schedule;
 mod source;
@@ -34,6 +36,7 @@ pub use link::{Link, Passed};
 pub use link_meter::LinkMeter;
 pub use loss::{Loss, NoSuchLoss};
 pub use policer::Policer;
+pub use queued::Queued;
 pub use random::{Purpose, Random};
 pub use schedule::Schedule;
 pub use source::{Offer, Pattern, Source};

@@ -3,6 +3,7 @@
 use fairpace_results::{LinkSeries, LinkSummary};
 use hdrhistogram::Histogram;
 
+use crate::aqm::DropReason;
 use crate::schedule::{Agenda, Stop};
 use crate::{Nanos, SECOND, Schedule};
 
@@ -30,6 +31,8 @@ struct Use {
     packets: u64,
     bytes: u64,
     drops: u64,
+    /// How many of the drops a discipline chose, rather than that there was no room.
+    early_drops: u64,
     marks: u64,
     lost: u64,
 }
@@ -127,6 +130,13 @@ impl LinkMeter {
         self.interval_drops += 1;
     }
 
+    /// A packet that had joined the queue was dropped.
+    pub fn removed(&mut self, now: Nanos, flow: u32, bytes: u32, reason: DropReason) {
+        self.begun(now, flow, bytes);
+        self.dropped(now, flow, bytes);
+        self.flows[flow as usize].early_drops += u64::from(reason == DropReason::Early);
+    }
+
     /// A packet was marked with ECN.
     pub fn marked(&mut self, now: Nanos, flow: u32) {
         self.catch_up(now);
@@ -184,6 +194,18 @@ impl LinkMeter {
         flows.get(flow as usize).map_or(0, |f| f.drops)
     }
 
+    /// Those of them that a discipline dropped early, as a signal.
+    pub fn early_drops(&self, flow: u32) -> u64 {
+        let flows = self.closed.as_ref().map_or(&self.flows, |c| &c.flows);
+        flows.get(flow as usize).map_or(0, |f| f.early_drops)
+    }
+
+    /// Packets of a flow that were marked in the window, so far or in all.
+    pub fn marks(&self, flow: u32) -> u64 {
+        let flows = self.closed.as_ref().map_or(&self.flows, |c| &c.flows);
+        flows.get(flow as usize).map_or(0, |f| f.marks)
+    }
+
     /// Packets of a flow that left in the window, so far or in all.
     pub fn packets(&self, flow: u32) -> u64 {
         let flows = self.closed.as_ref().map_or(&self.flows, |c| &c.flows);
@@ -229,7 +251,12 @@ impl LinkMeter {
             f.settle(at);
             // the interval goes on: its begin moves along with the origin, modulo 2^128
             let interval_began_byte_ns = f.interval_began_byte_ns.wrapping_sub(f.byte_ns);
-            *f = Use { byte_ns: 0, interval_began_byte_ns, packets: 0, bytes: 0, drops: 0, lost: 0, ..*f };
+            *f = Use {
+                interval_began_byte_ns,
+                backlog_bytes: f.backlog_bytes,
+                settled: f.settled,
+                ..Use::default()
+            };
         }
         self.wait = delay_histogram();
         self.wait_sum_ns = 0;

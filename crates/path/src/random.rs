@@ -29,6 +29,8 @@ pub enum Purpose {
     LineJitter = 7,
     /// Which packets arrive twice.
     Duplication = 8,
+    /// What a queue discipline drops, and how it hashes.
+    Discipline = 9,
 }
 
 impl Random {
@@ -64,6 +66,12 @@ impl Random {
     #[inline]
     pub fn below(&mut self, n: u64) -> u64 {
         ((u128::from(self.next_u64()) * u128::from(n)) >> 64) as u64
+    }
+
+    /// Uniform from 0 up to, not including, 1.
+    #[inline]
+    pub fn unit(&mut self) -> f64 {
+        (self.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 
     /// True in `ppb` of a billion cases.

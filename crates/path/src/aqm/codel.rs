@@ -1,0 +1,367 @@
+//! Controlled delay: RFC 8289, with what Linux adds (include/net/codel_impl.h): marks in place of drops, and `ce_threshold`.
+//!
+//! What counts is how long a packet has waited when it is taken. When that has not been below the target for a whole interval, a
+//! packet is dropped, and the next ones at interval / sqrt(n) from each other, until one has waited less.
+
+use super::{DropReason, MTU_BYTES, Ring, Sink, Waiting, mark};
+use crate::{Limit, Nanos, Packet};
+
+/// Settings of CoDel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Codel {
+    /// Waiting time that is acceptable for good.
+    pub target_ns: Nanos,
+    /// For how long it may be exceeded; about the largest RTT.
+    pub interval_ns: Nanos,
+    /// Marks ECN-capable packets instead of dropping them.
+    pub ecn: bool,
+    /// Marks ECN-capable packets that waited longer than this, whatever the rest says.
+    pub ce_threshold_ns: Option<Nanos>,
+}
+
+/// Where CoDel takes packets from.
+pub(super) trait Head<T> {
+    fn pop(&mut self) -> Option<Waiting<T>>;
+    /// What still waits: below one full packet nothing is dropped.
+    fn backlog_bytes(&self) -> u64;
+}
+
+impl<T> Head<T> for Ring<T> {
+    #[inline]
+    fn pop(&mut self) -> Option<Waiting<T>> {
+        Ring::pop(self)
+    }
+
+    #[inline]
+    fn backlog_bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+/// Drops that ended longer ago than so many intervals say nothing of the next ones.
+const MEMORY_INTERVALS: u64 = 16;
+
+/// The state of one queue.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Control {
+    /// When it will have been above the target for an interval; `None`: it is below.
+    due: Option<Nanos>,
+    dropping: bool,
+    /// When the next drop is due, or would have been.
+    drop_next: Nanos,
+    /// Drops since dropping began, from where it began.
+    count: u32,
+    /// The count when it began.
+    began_with: u32,
+}
+
+impl Control {
+    /// The next packet that is not dropped.
+    pub(super) fn dequeue<T>(
+        &mut self,
+        now: Nanos,
+        settings: &Codel,
+        queue: &mut impl Head<T>,
+        sink: &mut impl Sink<T>,
+    ) -> Option<Waiting<T>> {
+        let Some((mut head, mut is_over)) = self.next(now, settings, queue) else {
+            self.dropping = false;
+            return None;
+        };
+        let mut is_marked = false;
+        if !self.dropping && is_over {
+            is_marked = settings.ecn && mark(&mut head.packet, sink);
+            self.begin(now, settings);
+            if !is_marked {
+                sink.dropped(head.packet, DropReason::Early);
+                head = self.next(now, settings, queue)?.0;
+            }
+        } else if self.dropping {
+            self.dropping = is_over;
+            while self.dropping && now >= self.drop_next && !is_marked {
+                self.count = self.count.saturating_add(1);
+                is_marked = settings.ecn && mark(&mut head.packet, sink);
+                if !is_marked {
+                    sink.dropped(head.packet, DropReason::Early);
+                    let next = self.next(now, settings, queue);
+                    self.dropping = next.as_ref().is_some_and(|n| n.1);
+                    (head, is_over) = next?;
+                }
+                if is_over {
+                    self.drop_next = self.after(self.drop_next, settings);
+                }
+            }
+        }
+        let waited = now - head.since;
+        if !is_marked && settings.ce_threshold_ns.is_some_and(|most| waited > most) {
+            mark(&mut head.packet, sink);
+        }
+        Some(head)
+    }
+
+    /// Takes a packet and says whether the delay has been above the target for an interval: the RFC's `dodequeue`.
+    #[inline]
+    fn next<T>(
+        &mut self,
+        now: Nanos,
+        settings: &Codel,
+        queue: &mut impl Head<T>,
+    ) -> Option<(Waiting<T>, bool)> {
+        let Some(head) = queue.pop() else {
+            self.due = None;
+            return None;
+        };
+        if now - head.since < settings.target_ns || queue.backlog_bytes() <= MTU_BYTES {
+            self.due = None;
+            return Some((head, false));
+        }
+        let due = *self.due.get_or_insert(now.saturating_add(settings.interval_ns));
+        Some((head, now >= due))
+    }
+
+    /// Begins to drop: where it left off, if that was not long ago.
+    fn begin(&mut self, now: Nanos, settings: &Codel) {
+        let more = self.count.saturating_sub(self.began_with);
+        let ago = now.saturating_sub(self.drop_next);
+        let is_recent = ago < settings.interval_ns.saturating_mul(MEMORY_INTERVALS);
+        self.count = if more > 1 && is_recent { more } else { 1 };
+        self.began_with = self.count;
+        self.drop_next = self.after(now, settings);
+        self.dropping = true;
+    }
+
+    /// The control law. Linux approximates the root; here it is exact.
+    fn after(&self, at: Nanos, settings: &Codel) -> Nanos {
+        at.saturating_add((settings.interval_ns as f64 / f64::from(self.count).sqrt()) as Nanos)
+    }
+
+    /// So many packets were dropped for lack of room: the signal grows as if CoDel had.
+    pub(super) fn overflowed(&mut self, pkts: u32) {
+        self.count = self.count.saturating_add(pkts);
+    }
+}
+
+/// One queue under CoDel.
+#[derive(Debug, Clone)]
+pub(super) struct CodelQueue<T> {
+    settings: Codel,
+    ring: Ring<T>,
+    control: Control,
+}
+
+impl<T> CodelQueue<T> {
+    pub(super) fn new(settings: Codel, limit: Limit) -> Self {
+        CodelQueue { settings, ring: Ring::new(limit), control: Control::default() }
+    }
+
+    #[inline]
+    pub(super) fn enqueue(
+        &mut self,
+        now: Nanos,
+        packet: Packet<T>,
+        _: &mut impl Sink<T>,
+    ) -> Result<(), (Packet<T>, DropReason)> {
+        if !self.ring.has_room(packet.bytes) {
+            return Err((packet, DropReason::Full));
+        }
+        self.ring.push(now, packet);
+        Ok(())
+    }
+
+    #[inline]
+    pub(super) fn dequeue(&mut self, now: Nanos, sink: &mut impl Sink<T>) -> Option<Waiting<T>> {
+        self.control.dequeue(now, &self.settings, &mut self.ring, sink)
+    }
+
+    pub(super) fn backlog_bytes(&self) -> u64 {
+        self.ring.bytes
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.ring.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{MS, Told, packet};
+    use super::*;
+    use crate::Ecn;
+
+    const RFC: Codel = Codel { target_ns: 5 * MS, interval_ns: 100 * MS, ecn: false, ce_threshold_ns: None };
+
+    /// A queue of so many packets of 1000 bytes that have waited since 0.
+    fn backlog(settings: Codel, pkts: u32, ecn: Ecn) -> CodelQueue<u32> {
+        let mut queue = CodelQueue::new(settings, Limit::Packets(u64::MAX));
+        let mut told = Told::default();
+        for i in 0..pkts {
+            queue.enqueue(0, Packet { ecn, ..packet(1000, i) }, &mut told).unwrap();
+        }
+        queue
+    }
+
+    /// Takes a packet every millisecond; when packets were dropped or marked.
+    fn signals(queue: &mut CodelQueue<u32>, times_ms: std::ops::Range<u64>) -> Vec<Nanos> {
+        let mut signals = Vec::new();
+        for now in times_ms.map(|ms| ms * MS) {
+            let mut told = Told::default();
+            queue.dequeue(now, &mut told);
+            signals.extend((0..told.dropped.len() + told.marked.len()).map(|_| now));
+        }
+        signals
+    }
+
+    /// When they should be: the first at `begin_ms`, then by the control law from `count` on, as the dequeues allow.
+    fn law(begin_ms: u64, count: u32, n: usize) -> Vec<Nanos> {
+        let mut exact = (begin_ms * MS) as f64;
+        let mut times = vec![begin_ms * MS];
+        for i in (count..).take(n - 1) {
+            exact += 100e6 / f64::from(i).sqrt();
+            times.push((exact / 1e6).ceil() as u64 * MS);
+        }
+        times
+    }
+
+    #[test]
+    fn drops_come_at_interval_over_the_root_of_their_number() {
+        // above the target from 5 ms on, so for an interval at 105 ms
+        let mut queue = backlog(RFC, 10_000, Ecn::NotCapable);
+        let seen = signals(&mut queue, 1..3000);
+        assert!(seen.len() > 150, "{}", seen.len());
+        assert_eq!(seen, law(105, 1, seen.len()));
+    }
+
+    #[test]
+    fn marks_come_when_drops_would() {
+        let mut queue = backlog(Codel { ecn: true, ..RFC }, 10_000, Ecn::Capable);
+        let seen = signals(&mut queue, 1..3000);
+        assert_eq!(seen, law(105, 1, seen.len()));
+        assert_eq!(queue.len(), 10_000 - 2999, "nothing was dropped");
+        // what cannot be marked is dropped at the same times
+        let mut queue = backlog(Codel { ecn: true, ..RFC }, 10_000, Ecn::NotCapable);
+        assert_eq!(signals(&mut queue, 1..3000), seen);
+        assert_eq!(queue.len(), 10_000 - 2999 - seen.len());
+    }
+
+    #[test]
+    fn several_drops_may_be_due_at_once() {
+        // asked again only after 400 ms: at 205, 275.7, 333.4, 383.4, 428.2 and 469.0 ms drops were due; the next is at 506.8
+        let mut queue = backlog(RFC, 10_000, Ecn::NotCapable);
+        assert_eq!(signals(&mut queue, 1..106).len(), 1);
+        assert_eq!(signals(&mut queue, 505..506).len(), 6);
+        assert_eq!(signals(&mut queue, 506..508), [507 * MS]);
+    }
+
+    #[test]
+    fn a_delay_below_the_target_ends_it() {
+        let mut queue = backlog(RFC, 600, Ecn::NotCapable);
+        let seen = signals(&mut queue, 1..590);
+        assert_eq!(queue.len(), 600 - 589 - seen.len());
+        // the rest is taken and new packets come, which wait 4 ms each
+        let mut told = Told::default();
+        while queue.dequeue(590 * MS, &mut told).is_some() {}
+        for ms in 600..2000 {
+            queue.enqueue(ms * MS, packet(1000, 0), &mut told).unwrap();
+            if ms >= 604 {
+                queue.dequeue(ms * MS, &mut told).unwrap();
+            }
+        }
+        assert_eq!(told.dropped.iter().filter(|d| d.0.payload == 0).count(), 0);
+    }
+
+    /// Drops until 600 ms, a packet in time `calm_ms` later, then a backlog again; the times of the new drops.
+    fn again(calm_ms: u64) -> Vec<Nanos> {
+        let mut queue = backlog(RFC, 10_000, Ecn::NotCapable);
+        let first = signals(&mut queue, 1..600);
+        assert_eq!(first.len(), 10, "counts from 1 to 10");
+        let (mut told, calm) = (Told::default(), (600 + calm_ms) * MS);
+        queue.ring.waiting.clear();
+        queue.ring.bytes = 0;
+        (0..10_000).for_each(|i| queue.enqueue(calm, packet(1000, i), &mut told).unwrap());
+        signals(&mut queue, 600 + calm_ms..600 + calm_ms + 400)
+    }
+
+    #[test]
+    fn it_begins_where_it_left_off_if_that_was_not_long_ago() {
+        // The calm packet is below the target, and the delay is above it from 5 ms later on. The last cycle counted from 1 to 10,
+        // nine more: the next drop is interval / sqrt(9) after the first.
+        let seen = again(10);
+        assert_eq!(seen, law(600 + 10 + 105, 9, seen.len()));
+        // the drop that would have been next was due at 607.2 ms; 16 intervals later, from 2207.2 ms on, it is forgotten
+        assert_eq!(again(1502)[..2], [2207 * MS, 2241 * MS]);
+        assert_eq!(again(1503)[..2], [2208 * MS, 2308 * MS]);
+    }
+
+    #[test]
+    fn a_queue_of_one_packet_is_never_dropped_from() {
+        let mut queue = CodelQueue::new(RFC, Limit::Packets(1000));
+        let mut told = Told::default();
+        // two packets of 1000 and 1514 bytes, each waiting a second: when the first is taken, one full packet is left
+        for round in 1..100 {
+            let now = round * 1000 * MS;
+            queue.enqueue(now - 1000 * MS, packet(1000, 0), &mut told).unwrap();
+            queue.enqueue(now - 1000 * MS, packet(1514, 1), &mut told).unwrap();
+            assert!(queue.dequeue(now, &mut told).is_some() && queue.dequeue(now, &mut told).is_some());
+        }
+        assert_eq!(told.dropped, []);
+        // with one byte more it is dropped from
+        let mut queue = CodelQueue::new(RFC, Limit::Packets(1000));
+        for i in 0..1000 {
+            queue.enqueue(0, packet(1515, i), &mut told).unwrap();
+        }
+        assert!(!signals(&mut queue, 100..300).is_empty());
+    }
+
+    #[test]
+    fn a_threshold_marks_what_waited_longer() {
+        let settings = Codel { ce_threshold_ns: Some(MS), target_ns: 1000 * MS, ..RFC };
+        let mut queue = backlog(settings, 5, Ecn::Capable);
+        let mut told = Told::default();
+        assert_eq!(queue.dequeue(MS, &mut told).map(|w| w.packet.ecn), Some(Ecn::Capable));
+        assert_eq!(queue.dequeue(MS + 1, &mut told).map(|w| w.packet.ecn), Some(Ecn::Marked));
+        assert_eq!((told.marked.len(), told.dropped.len()), (1, 0));
+        let mut queue = backlog(settings, 5, Ecn::NotCapable);
+        assert_eq!(queue.dequeue(9 * MS, &mut told).map(|w| w.packet.ecn), Some(Ecn::NotCapable));
+        assert_eq!((told.marked.len(), told.dropped.len()), (1, 0));
+    }
+
+    #[test]
+    fn a_packet_is_marked_once() {
+        let settings = Codel { ecn: true, ce_threshold_ns: Some(0), ..RFC };
+        let mut queue = backlog(settings, 1000, Ecn::Capable);
+        let mut told = Told::default();
+        assert!((1..=500).all(|ms| queue.dequeue(ms * MS, &mut told).is_some()));
+        assert_eq!(told.marked.len(), 500);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_dropped_on_arrival() {
+        let mut queue = CodelQueue::new(RFC, Limit::Packets(3));
+        let mut told = Told::default();
+        let fates: Vec<_> = (0..5).map(|i| queue.enqueue(0, packet(100, i), &mut told).err()).collect();
+        assert_eq!(
+            fates.iter().flatten().map(|f| (f.0.payload, f.1)).collect::<Vec<_>>(),
+            [(3, DropReason::Full), (4, DropReason::Full)]
+        );
+    }
+
+    #[test]
+    fn extreme_settings_do_no_harm() {
+        let times = [0, 1, 5 * MS, Nanos::MAX];
+        for target_ns in times {
+            for interval_ns in times {
+                for ce_threshold_ns in times.map(Some).into_iter().chain([None]) {
+                    for ecn in [Ecn::NotCapable, Ecn::Capable] {
+                        let settings = Codel { target_ns, interval_ns, ecn: true, ce_threshold_ns };
+                        let mut queue = backlog(settings, 100, ecn);
+                        let mut told = Told::default();
+                        for now in [0, 1, 2, MS, 1 << 40, Nanos::MAX, Nanos::MAX] {
+                            queue.dequeue(now, &mut told);
+                        }
+                        assert_eq!(queue.backlog_bytes(), 1000 * queue.len() as u64);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! Queue disciplines that manage actively: RED, CoDel, FQ-CoDel, PIE.
+//!
+//! A discipline decides on arrival and on departure which packets are dropped, which are marked, and which one is next. It knows
+//! neither the rate of its link nor what is behind: [`Queued`](crate::Queued) puts it in front of a transmitter. Where an RFC and
+//! Linux differ, Linux is followed and the file says so.
+
+mod codel;
+mod fq_codel;
+mod pie;
+mod red;
+
+use std::collections::VecDeque;
+
+pub use codel::Codel;
+pub use fq_codel::FqCodel;
+pub use pie::Pie;
+pub use red::{Red, RedRules};
+
+use crate::{Ecn, Limit, Nanos, Packet, Random};
+use codel::CodelQueue;
+use fq_codel::FqCodelQueue;
+use pie::PieQueue;
+use red::RedQueue;
+
+/// A full packet with its Ethernet header: what Linux knows as the MTU of an Ethernet device (`psched_mtu`).
+const MTU_BYTES: u64 = 1514;
+
+/// Which discipline, with its settings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Aqm {
+    /// Random early detection.
+    Red(Red),
+    /// Controlled delay.
+    Codel(Codel),
+    /// Fair queueing with controlled delay.
+    FqCodel(FqCodel),
+    /// Proportional integral controller enhanced.
+    Pie(Pie),
+}
+
+/// Why a packet was dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DropReason {
+    /// The discipline signals congestion.
+    Early,
+    /// The queue held more than its limit.
+    Full,
+}
+
+/// Who is told what a discipline does to the packets that it has let in.
+pub trait Sink<T> {
+    /// It dropped one.
+    fn dropped(&mut self, packet: Packet<T>, reason: DropReason);
+    /// It marked one, which stays.
+    fn marked(&mut self, packet: &Packet<T>);
+}
+
+/// A queue under one of the disciplines.
+///
+/// The limit is on what waits. A queue that is empty takes any packet, however small the limit.
+#[derive(Debug, Clone)]
+pub struct Discipline<T> {
+    kind: Kind<T>,
+}
+
+#[derive(Debug, Clone)]
+enum Kind<T> {
+    Red(RedQueue<T>),
+    Codel(CodelQueue<T>),
+    FqCodel(FqCodelQueue<T>),
+    Pie(PieQueue<T>),
+}
+
+/// The same for each kind.
+macro_rules! each {
+    ($discipline:expr, $queue:ident => $what:expr) => {
+        match $discipline {
+            Kind::Red($queue) => $what,
+            Kind::Codel($queue) => $what,
+            Kind::FqCodel($queue) => $what,
+            Kind::Pie($queue) => $what,
+        }
+    };
+}
+
+impl<T: Copy> Discipline<T> {
+    /// An empty queue that holds up to `limit`. RED and PIE draw from `random`, FQ-CoDel perturbs its hash by it.
+    pub fn new(aqm: Aqm, limit: Limit, random: Random) -> Self {
+        let kind = match aqm {
+            Aqm::Red(settings) => Kind::Red(RedQueue::new(settings, limit, random)),
+            Aqm::Codel(settings) => Kind::Codel(CodelQueue::new(settings, limit)),
+            Aqm::FqCodel(settings) => Kind::FqCodel(FqCodelQueue::new(settings, limit, random)),
+            Aqm::Pie(settings) => Kind::Pie(PieQueue::new(settings, limit, random)),
+        };
+        Discipline { kind }
+    }
+
+    /// Takes a packet, or gives it back: dropped. Others may be dropped for it, or itself once it is in; `sink` gets those.
+    /// Times must not go back.
+    ///
+    /// # Errors
+    /// The packet itself, and why it was dropped.
+    #[inline]
+    pub fn enqueue(
+        &mut self,
+        now: Nanos,
+        packet: Packet<T>,
+        sink: &mut impl Sink<T>,
+    ) -> Result<(), (Packet<T>, DropReason)> {
+        each!(&mut self.kind, queue => queue.enqueue(now, packet, sink))
+    }
+
+    /// The packet that is next at `now`, and how long it has waited. Ask when the link is free, also when nothing waits: that is how
+    /// RED knows that the link is idle.
+    #[inline]
+    pub fn dequeue(&mut self, now: Nanos, sink: &mut impl Sink<T>) -> Option<(Packet<T>, Nanos)> {
+        let Waiting { since, packet } = each!(&mut self.kind, queue => queue.dequeue(now, sink))?;
+        Some((packet, now - since))
+    }
+
+    /// Bytes that wait.
+    #[inline]
+    pub fn backlog_bytes(&self) -> u64 {
+        each!(&self.kind, queue => queue.backlog_bytes())
+    }
+
+    /// Packets that wait.
+    #[inline]
+    pub fn len(&self) -> usize {
+        each!(&self.kind, queue => queue.len())
+    }
+
+    /// True when nothing waits.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// A packet in a queue.
+#[derive(Debug, Clone, Copy)]
+struct Waiting<T> {
+    since: Nanos,
+    packet: Packet<T>,
+}
+
+/// First in, first out.
+#[derive(Debug, Clone)]
+struct Ring<T> {
+    waiting: VecDeque<Waiting<T>>,
+    bytes: u64,
+    limit: Limit,
+}
+
+impl<T> Ring<T> {
+    fn new(limit: Limit) -> Self {
+        Ring { waiting: VecDeque::new(), bytes: 0, limit }
+    }
+
+    #[inline]
+    fn has_room(&self, bytes: u32) -> bool {
+        let pkts = self.waiting.len() as u64;
+        pkts == 0 || !self.limit.is_exceeded_by(self.bytes + u64::from(bytes), pkts + 1)
+    }
+
+    #[inline]
+    fn push(&mut self, now: Nanos, packet: Packet<T>) {
+        self.bytes += u64::from(packet.bytes);
+        self.waiting.push_back(Waiting { since: now, packet });
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<Waiting<T>> {
+        let waiting = self.waiting.pop_front()?;
+        self.bytes -= u64::from(waiting.packet.bytes);
+        Some(waiting)
+    }
+
+    fn len(&self) -> usize {
+        self.waiting.len()
+    }
+}
+
+/// Marks a packet, if its ends take part in ECN; a mark from upstream counts as one more.
+#[inline]
+fn mark<T>(packet: &mut Packet<T>, sink: &mut impl Sink<T>) -> bool {
+    if packet.ecn == Ecn::NotCapable {
+        return false;
+    }
+    packet.ecn = Ecn::Marked;
+    sink.marked(packet);
+    true
+}
+
+#[cfg(test)]
+mod testing;

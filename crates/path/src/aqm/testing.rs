@@ -1,0 +1,34 @@
+//! What the tests of all disciplines need.
+
+use super::{DropReason, Sink};
+use crate::{Ecn, Nanos, Packet};
+
+/// Everything that a discipline tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Told<T> {
+    pub(super) dropped: Vec<(Packet<T>, DropReason)>,
+    pub(super) marked: Vec<Packet<T>>,
+}
+
+impl<T> Default for Told<T> {
+    fn default() -> Self {
+        Told { dropped: Vec::new(), marked: Vec::new() }
+    }
+}
+
+impl<T: Copy> Sink<T> for Told<T> {
+    fn dropped(&mut self, packet: Packet<T>, reason: DropReason) {
+        self.dropped.push((packet, reason));
+    }
+
+    fn marked(&mut self, packet: &Packet<T>) {
+        self.marked.push(*packet);
+    }
+}
+
+pub(super) const MS: Nanos = 1_000_000;
+
+/// A packet of flow 0.
+pub(super) fn packet(bytes: u32, payload: u32) -> Packet<u32> {
+    Packet { flow: 0, bytes, ecn: Ecn::NotCapable, payload }
+}

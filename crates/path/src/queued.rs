@@ -1,0 +1,195 @@
+//! A queue discipline in front of a transmitter.
+
+use std::collections::VecDeque;
+
+use fairpace_results::LinkSummary;
+
+use crate::aqm::{Discipline, DropReason, Sink};
+use crate::{Departed, Fate, LinkMeter, Nanos, Packet, Schedule, Transmitter};
+
+/// A link whose queue decides only when the transmitter is free which packet is next, or is dropped.
+///
+/// The times of a packet are therefore not known when it arrives, unlike those in a [`Fifo`](crate::Fifo); otherwise both measure and
+/// transmit alike. A packet whose transmission has begun has left the queue. With a token bucket the next packet is taken as soon
+/// as the last one has left, and waits for its tokens outside of the queue, as Linux's sch_tbf takes it.
+#[derive(Debug, Clone)]
+pub struct Queued<T> {
+    discipline: Discipline<T>,
+    transmitter: Transmitter,
+    sending: Option<Sending<T>>,
+    /// When the next packet is taken, if one waits and none is being sent.
+    takes: Nanos,
+    /// Dropped after they had been let in, in order; nobody has polled for them yet.
+    dropped: VecDeque<Departed<T>>,
+    meter: LinkMeter,
+}
+
+/// A packet that has been taken from the queue.
+#[derive(Debug, Clone)]
+struct Sending<T> {
+    /// It begins to leave, and has left.
+    starts: Nanos,
+    departs: Nanos,
+    waited_ns: Nanos,
+    is_begun: bool,
+    packet: Packet<T>,
+}
+
+impl<T: Copy> Queued<T> {
+    /// An empty queue and an idle transmitter, shared by `flows` flows and metered by `schedule`.
+    pub fn new(
+        discipline: Discipline<T>,
+        transmitter: Transmitter,
+        flows: usize,
+        schedule: Schedule,
+    ) -> Self {
+        Queued {
+            discipline,
+            transmitter,
+            sending: None,
+            takes: 0,
+            dropped: VecDeque::new(),
+            meter: LinkMeter::new(flows, schedule),
+        }
+    }
+
+    /// Takes a packet, or gives it back: dropped. Others, and the packet itself once it is in, may be dropped for it or later:
+    /// those are polled for. Times must not go back, and what is due must have been polled.
+    ///
+    /// # Errors
+    /// The packet itself, when the discipline does not let it in.
+    pub fn push(&mut self, now: Nanos, packet: Packet<T>) -> Result<(), Packet<T>> {
+        debug_assert!(self.next_event().is_none_or(|at| at >= now), "push at {now} before poll");
+        self.meter.queued(now, packet.flow, packet.bytes);
+        let mut told = Told { now, meter: &mut self.meter, dropped: &mut self.dropped };
+        let fate = self.discipline.enqueue(now, packet, &mut told).map_err(|(packet, reason)| {
+            told.meter.removed(now, packet.flow, packet.bytes, reason);
+            packet
+        });
+        if self.sending.is_none() {
+            self.takes = self.transmitter.starts(now, 0);
+            if self.takes <= now {
+                self.take(now);
+            }
+        }
+        fate
+    }
+
+    /// When something happens next: a packet has left, was dropped, or is to be taken.
+    #[inline]
+    pub fn next_event(&self) -> Option<Nanos> {
+        if let Some(dropped) = self.dropped.front() {
+            return Some(dropped.at);
+        }
+        match &self.sending {
+            Some(sending) => Some(sending.departs),
+            None => (!self.discipline.is_empty()).then_some(self.takes),
+        }
+    }
+
+    /// The next packet that has left by `now`, or was dropped; call until `None`.
+    #[inline]
+    pub fn poll(&mut self, now: Nanos) -> Option<Departed<T>> {
+        loop {
+            if let Some(dropped) = self.dropped.pop_front() {
+                return Some(dropped);
+            }
+            if self.next_event()? > now {
+                return None;
+            }
+            match self.sending.take() {
+                Some(sending) => return Some(self.depart(sending)),
+                None => self.take(self.takes),
+            }
+        }
+    }
+
+    #[inline]
+    fn depart(&mut self, sending: Sending<T>) -> Departed<T> {
+        let Sending { starts, departs: at, waited_ns, is_begun, packet } = sending;
+        if !is_begun {
+            self.meter.begun(starts, packet.flow, packet.bytes);
+        }
+        self.meter.departed(at, packet.flow, packet.bytes, waited_ns);
+        self.takes = self.transmitter.starts(at, 0);
+        // also from an empty queue: so it knows that the link is idle
+        if self.takes <= at || self.discipline.is_empty() {
+            self.take(at);
+        }
+        Departed { at, waited_ns, fate: Fate::Delivered, packet }
+    }
+
+    /// Takes the next packet, if there is one.
+    #[inline]
+    fn take(&mut self, now: Nanos) {
+        let mut told = Told { now, meter: &mut self.meter, dropped: &mut self.dropped };
+        let Some((packet, waited_ns)) = self.discipline.dequeue(now, &mut told) else { return };
+        let starts = self.transmitter.starts(now, packet.bytes);
+        let departs = self.transmitter.send(now, packet.bytes);
+        let is_begun = starts <= now;
+        if is_begun {
+            self.meter.begun(now, packet.flow, packet.bytes);
+        }
+        let waited_ns = waited_ns + (starts - now);
+        self.sending = Some(Sending { starts, departs, waited_ns, is_begun, packet });
+    }
+
+    /// A packet was dropped before it reached the queue.
+    pub fn refused(&mut self, now: Nanos, flow: u32, bytes: u32) {
+        self.meter.dropped(now, flow, bytes);
+    }
+
+    /// A packet that has departed was lost on the line behind.
+    pub fn lost(&mut self, now: Nanos, flow: u32) {
+        self.meter.lost(now, flow);
+    }
+
+    /// Bytes that wait in the queue.
+    pub fn backlog_bytes(&self) -> u64 {
+        self.discipline.backlog_bytes()
+    }
+
+    /// Packets that wait, are being transmitted, or were dropped and not polled for.
+    pub fn len(&self) -> usize {
+        self.discipline.len() + usize::from(self.sending.is_some()) + self.dropped.len()
+    }
+
+    /// True when there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The window's summary, once it has closed.
+    pub fn summary(&self, name: &str) -> LinkSummary {
+        let (from, to) = self.meter.window();
+        self.meter.summary(name, self.transmitter.rate_bps(), self.transmitter.capacity_bits(from, to))
+    }
+
+    /// What the link has measured so far.
+    pub fn meter(&self) -> &LinkMeter {
+        &self.meter
+    }
+
+    /// Ends the measurement at `now`, when everything due has been polled: closes intervals and window.
+    pub fn finish(&mut self, now: Nanos) {
+        self.meter.finish(now);
+    }
+}
+
+/// What the discipline tells goes to the meter, and what it drops to whoever polls.
+struct Told<'a, T> {
+    now: Nanos,
+    meter: &'a mut LinkMeter,
+    dropped: &'a mut VecDeque<Departed<T>>,
+}
+
+impl<T> Sink<T> for Told<'_, T> {
+    fn dropped(&mut self, packet: Packet<T>, reason: DropReason) {
+        self.meter.removed(self.now, packet.flow, packet.bytes, reason);
+        self.dropped.push_back(Departed { at: self.now, waited_ns: 0, fate: Fate::Dropped, packet });
+    }
+
+    fn marked(&mut self, packet: &Packet<T>) {
+        self.meter.marked(self.now, packet.flow);
+    }
+}
