@@ -6,7 +6,7 @@ use fairpace_scenario::{self as scenario, Queue, Reorder, Scenario};
 
 use crate::aqm::{Aqm, Codel, Discipline, FqCodel, Pie, Red, RedRules};
 use crate::{
-    Detour, Fifo, Limit, Link, Loss, Nanos, NoSuchLoss, Policer, Purpose, Random, Schedule, Transmitter,
+    Burst, Detour, Fifo, Limit, Link, Loss, Nanos, NoSuchLoss, Policer, Purpose, Random, Schedule, Transmitter,
 };
 
 /// A scenario's time; what does not fit is never.
@@ -32,7 +32,8 @@ pub fn link<T>(scenario: &Scenario, index: u32, schedule: Schedule) -> Result<Li
         _ => fifo,
     };
     let random = Random::stream(scenario.seed, Purpose::LinkLoss, index);
-    let burst = asked.loss.burst.map(|b| (b.pkts, b.ppb));
+    let burst = asked.loss.burst;
+    let burst = burst.map(|b| Burst { pkts: b.pkts, inside_ppb: b.ppb, outside_ppb: b.outside_ppb });
     let link = Link::new(fifo).with_loss(Loss::new(asked.loss.ppb, burst, random)?);
     Ok(match asked.policer {
         Some(policer) => link.with_policer(Policer::new(policer.rate_bps, policer.burst_bytes)),

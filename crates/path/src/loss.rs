@@ -6,7 +6,8 @@ use crate::random::{Random, WHOLE_PPB};
 ///
 /// Independent losses are Bernoulli trials. Bursts follow Gilbert's chain ("Capacity of a burst-noise channel", Bell
 /// System Technical Journal, 1960): in its good state no packet is lost, in its bad state a fixed share; the
-/// state may change after each packet. Elliott's generalisation, losses in the good state too, is a second element.
+/// state may change after each packet. With losses in the good state too it is Elliott's ("Estimates of error rates for codes on
+/// burst-noise channels", ibid., 1963).
 #[derive(Debug, Clone)]
 pub struct Loss {
     model: Model,
@@ -20,13 +21,25 @@ enum Model {
         ppb: u64,
     },
     Bursts {
-        /// Share of packets lost in the bad state.
+        /// Share of packets lost in the bad state, in the good one.
         in_bad_ppb: u64,
+        in_good_ppb: u64,
         /// Chance of a change after a packet, in 2^-64: to the bad state, to the good one.
         worse: u64,
         better: u64,
         bad: bool,
     },
+}
+
+/// Bad periods of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Burst {
+    /// Mean length of a bad period, packets; 0 is taken as 1.
+    pub pkts: u64,
+    /// Share of packets lost in it, billionths.
+    pub inside_ppb: u64,
+    /// Share of packets lost outside of it, billionths.
+    pub outside_ppb: u64,
 }
 
 /// Why bursts of this kind cannot exist.
@@ -35,6 +48,9 @@ pub enum NoSuchLoss {
     /// More would be lost on average than in a burst.
     #[error("the mean loss must be less than the loss within bursts")]
     MoreThanInBursts,
+    /// Less would be lost on average than between bursts, or just as much: there would be no bursts.
+    #[error("the mean loss must be more than the loss outside of bursts")]
+    LessThanOutside,
     /// Good periods would have to be shorter than one packet.
     #[error(
         "bursts this short cannot make up so high a loss: there would be less than a packet between them"
@@ -48,14 +64,14 @@ impl Loss {
         Loss { model: Model::Never, random: Random::new(0) }
     }
 
-    /// Independent losses, or bursts of so many packets and such a loss, if given.
+    /// Of all packets `mean_ppb` billionths are lost: independently, or in bursts, if given.
     ///
     /// # Errors
     /// As [`Loss::bursts`].
-    pub fn new(mean_ppb: u64, burst: Option<(u64, u64)>, random: Random) -> Result<Self, NoSuchLoss> {
+    pub fn new(mean_ppb: u64, burst: Option<Burst>, random: Random) -> Result<Self, NoSuchLoss> {
         match burst {
             None => Ok(Loss::independent(mean_ppb, random)),
-            Some((pkts, in_burst_ppb)) => Loss::bursts(mean_ppb, pkts, in_burst_ppb, random),
+            Some(burst) => Loss::bursts(mean_ppb, burst, random),
         }
     }
 
@@ -65,32 +81,30 @@ impl Loss {
         Loss { model, random }
     }
 
-    /// Of all packets `mean_ppb` billionths are lost. Losses come in bad periods of `burst_pkts` packets on average
-    /// (at least 1), in which `in_burst_ppb` billionths of the packets are lost.
+    /// Of all packets `mean_ppb` billionths are lost. More are lost within bursts than between them.
     ///
     /// # Errors
     /// [`NoSuchLoss`], when no chain has these values.
     pub fn bursts(
         mean_ppb: u64,
-        burst_pkts: u64,
-        in_burst_ppb: u64,
+        burst: Burst,
         mut random: Random,
     ) -> Result<Self, NoSuchLoss> {
         if mean_ppb == 0 {
             return Ok(Loss::never());
         }
-        let good_ppb = in_burst_ppb
-            .min(WHOLE_PPB)
-            .checked_sub(mean_ppb)
-            .filter(|n| *n > 0)
-            .ok_or(NoSuchLoss::MoreThanInBursts)?;
-        // The chain is in its bad state for mean / in_burst of the time, which fixes the ratio of both chances.
-        let burst_pkts = burst_pkts.max(1);
-        let worse = (u128::from(mean_ppb) << 64) / (u128::from(good_ppb) * u128::from(burst_pkts));
-        let bad = random.below(mean_ppb + good_ppb) < mean_ppb;
+        let positive = |n: u64, less: u64| n.checked_sub(less).filter(|n| *n > 0);
+        let Burst { pkts, inside_ppb, outside_ppb } = burst;
+        let below = positive(inside_ppb.min(WHOLE_PPB), mean_ppb).ok_or(NoSuchLoss::MoreThanInBursts)?;
+        let above = positive(mean_ppb, outside_ppb).ok_or(NoSuchLoss::LessThanOutside)?;
+        // The mean lies between what is lost in either state. How far from each is the ratio of the times spent in them, which
+        // fixes the ratio of both chances.
+        let burst_pkts = pkts.max(1);
+        let worse = (u128::from(above) << 64) / (u128::from(below) * u128::from(burst_pkts));
+        let bad = random.below(above + below) < above;
         let worse = u64::try_from(worse).map_err(|_| NoSuchLoss::TooDense)?;
         let better = u64::try_from((1u128 << 64) / u128::from(burst_pkts)).unwrap_or(u64::MAX);
-        Ok(Loss { model: Model::Bursts { in_bad_ppb: in_burst_ppb, worse, better, bad }, random })
+        Ok(Loss { model: Model::Bursts { in_bad_ppb: inside_ppb, in_good_ppb: outside_ppb, worse, better, bad }, random })
     }
 
     /// The same with the randomness of another seed, from now on.
@@ -118,8 +132,9 @@ impl Loss {
         match &mut self.model {
             Model::Never => false,
             Model::Independent { ppb } => self.random.chance(*ppb),
-            Model::Bursts { in_bad_ppb, worse, better, bad } => {
-                let lost = *bad && self.random.chance(*in_bad_ppb);
+            Model::Bursts { in_bad_ppb, in_good_ppb, worse, better, bad } => {
+                let ppb = if *bad { *in_bad_ppb } else { *in_good_ppb };
+                let lost = ppb > 0 && self.random.chance(ppb);
                 let changes = self.random.next_u64() < if *bad { *better } else { *worse };
                 *bad ^= changes;
                 lost
@@ -133,6 +148,10 @@ mod tests {
     use super::*;
 
     const PERCENT: u64 = WHOLE_PPB / 100;
+
+    fn bursts(mean_ppb: u64, pkts: u64, inside_ppb: u64, random: Random) -> Result<Loss, NoSuchLoss> {
+        Loss::bursts(mean_ppb, Burst { pkts, inside_ppb, outside_ppb: 0 }, random)
+    }
 
     fn fates(mut loss: Loss, n: usize) -> Vec<bool> {
         (0..n).map(|_| loss.takes()).collect()
@@ -172,7 +191,7 @@ mod tests {
     #[test]
     fn bursts_have_the_mean_loss_and_the_mean_length_asked_for() {
         let (n, p) = (4_000_000, 0.02);
-        let loss = Loss::bursts(2 * PERCENT, 8, WHOLE_PPB, Random::new(6)).unwrap();
+        let loss = bursts(2 * PERCENT, 8, WHOLE_PPB, Random::new(6)).unwrap();
         let seen = fates(loss, n);
         // a chain of memory lambda = 1 - worse - better has (1 + lambda) / (1 - lambda) times a Bernoulli's variance
         let (better, worse) = (1.0 / 8.0, p / (1.0 - p) / 8.0);
@@ -187,7 +206,7 @@ mod tests {
 
     #[test]
     fn a_bad_period_may_let_packets_through() {
-        let loss = Loss::bursts(PERCENT, 50, 40 * PERCENT, Random::new(7)).unwrap();
+        let loss = bursts(PERCENT, 50, 40 * PERCENT, Random::new(7)).unwrap();
         let seen = fates(loss, 4_000_000);
         assert!((share(&seen) / 0.01 - 1.0).abs() < 0.05, "{}", share(&seen));
         // within a period losses are independent: a loss is followed by one with about 0.4 x (1 - 1/50)
@@ -197,8 +216,42 @@ mod tests {
     }
 
     #[test]
+    fn elliotts_chain_loses_outside_of_bursts_too_and_keeps_the_mean() {
+        let n = 4_000_000;
+        let burst = Burst { pkts: 100, inside_ppb: 50 * PERCENT, outside_ppb: PERCENT / 2 };
+        let seen = fates(Loss::bursts(2 * PERCENT, burst, Random::new(9)).unwrap(), n);
+        // it is bad for (2 - 0.5) / (50 - 0.5) of the time, in periods of 100 packets
+        let (p, bad, out, inside) = (0.02, 1.5 / 49.5, 0.005, 0.5);
+        let better: f64 = 0.01;
+        let lambda = 1.0 - better - better * bad / (1.0 - bad);
+        // variance: of the draws, and of the share of bad periods, which are correlated over lambda
+        let spread = (inside - out) * (inside - out) * bad * (1.0 - bad);
+        let variance = p * (1.0 - p) + spread * 2.0 * lambda / (1.0 - lambda);
+        assert!((share(&seen) - p).abs() < 4.0 * (variance / n as f64).sqrt(), "{}", share(&seen));
+        // P(loss at k and at k + d) = p^2 + spread x lambda^d: the memory of the chain, whatever the state that lost
+        // There are some 1,200 bursts; the variance of their lengths leaves 4 % of uncertainty.
+        for d in [1, 10, 100] {
+            let both = (0..n - d).filter(|k| seen[*k] && seen[k + d]).count() as f64 / (n - d) as f64;
+            let expected = p * p + spread * lambda.powi(d as i32);
+            assert!((both - expected).abs() < 0.15 * expected, "{d}: {both} {expected}");
+        }
+        // After 200 packets without loss the chain is good, or has just become bad: for two packets on average before one is lost.
+        let (mut calm, mut after, mut lost) = (0, 0, 0);
+        for fate in &seen {
+            if calm >= 200 {
+                after += 1;
+                lost += u32::from(*fate);
+            }
+            calm = if *fate { 0 } else { calm + 1 };
+        }
+        let rate = f64::from(lost) / f64::from(after);
+        let worse = better * bad / (1.0 - bad);
+        assert!((rate / (out + worse) - 1.0).abs() < 0.05, "{rate}");
+    }
+
+    #[test]
     fn the_same_seed_loses_the_same_packets() {
-        let of = |seed| fates(Loss::bursts(PERCENT, 4, WHOLE_PPB, Random::new(seed)).unwrap(), 10_000);
+        let of = |seed| fates(bursts(PERCENT, 4, WHOLE_PPB, Random::new(seed)).unwrap(), 10_000);
         assert_eq!(of(8), of(8));
         assert_ne!(of(8), of(9));
     }
@@ -206,15 +259,17 @@ mod tests {
     #[test]
     fn no_loss_draws_nothing_and_loses_nothing() {
         assert!(fates(Loss::independent(0, Random::new(1)), 1000).iter().all(|lost| !lost));
-        assert!(fates(Loss::bursts(0, 5, WHOLE_PPB, Random::new(1)).unwrap(), 1000).iter().all(|lost| !lost));
+        assert!(fates(bursts(0, 5, WHOLE_PPB, Random::new(1)).unwrap(), 1000).iter().all(|lost| !lost));
         assert!(fates(Loss::independent(WHOLE_PPB, Random::new(1)), 1000).iter().all(|lost| *lost));
     }
 
     #[test]
     fn bursts_that_cannot_be_are_refused() {
-        let bursts = |mean, length, within| Loss::bursts(mean, length, within, Random::new(1)).err();
-        assert_eq!(bursts(10 * PERCENT, 5, 10 * PERCENT), Some(NoSuchLoss::MoreThanInBursts));
-        assert_eq!(bursts(60 * PERCENT, 1, WHOLE_PPB), Some(NoSuchLoss::TooDense));
-        assert_eq!(bursts(40 * PERCENT, 1, WHOLE_PPB), None);
+        let refused = |mean, length, within| bursts(mean, length, within, Random::new(1)).err();
+        assert_eq!(refused(10 * PERCENT, 5, 10 * PERCENT), Some(NoSuchLoss::MoreThanInBursts));
+        assert_eq!(refused(60 * PERCENT, 1, WHOLE_PPB), Some(NoSuchLoss::TooDense));
+        assert_eq!(refused(40 * PERCENT, 1, WHOLE_PPB), None);
+        let burst = Burst { pkts: 5, inside_ppb: WHOLE_PPB, outside_ppb: PERCENT };
+        assert_eq!(Loss::bursts(PERCENT, burst, Random::new(1)).err(), Some(NoSuchLoss::LessThanOutside));
     }
 }

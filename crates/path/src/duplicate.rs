@@ -1,0 +1,39 @@
+//! A line that delivers some packets twice.
+
+use crate::Random;
+use crate::random::WHOLE_PPB;
+
+/// Decides packet by packet, independently.
+#[derive(Debug, Clone)]
+pub struct Duplicate {
+    share_ppb: u64,
+    random: Random,
+}
+
+impl Duplicate {
+    /// `share_ppb` billionths of the packets arrive twice.
+    pub fn new(share_ppb: u64, random: Random) -> Self {
+        Duplicate { share_ppb: share_ppb.min(WHOLE_PPB), random }
+    }
+
+    /// Does the next packet arrive twice? Draws nothing when none ever does.
+    #[inline]
+    pub fn doubles(&mut self) -> bool {
+        self.share_ppb > 0 && self.random.chance(self.share_ppb)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_share_asked_for_is_doubled() {
+        for share_ppb in [0, 10_000_000, 300_000_000, WHOLE_PPB, u64::MAX] {
+            let mut line = Duplicate::new(share_ppb, Random::new(1));
+            let p = share_ppb.min(WHOLE_PPB) as f64 / 1e9;
+            let doubled = (0..100_000).filter(|_| line.doubles()).count() as f64;
+            assert!((doubled - 1e5 * p).abs() <= 4.0 * (1e5 * p * (1.0 - p)).sqrt(), "{doubled} at {p}");
+        }
+    }
+}
