@@ -6,7 +6,8 @@ use fairpace_scenario::{self as scenario, Queue, Reorder, Scenario};
 
 use crate::aqm::{Aqm, Codel, Discipline, FqCodel, Pie, Red, RedRules};
 use crate::{
-    Burst, Detour, Fifo, Limit, Link, Loss, Nanos, NoSuchLoss, Policer, Purpose, Random, Schedule, Transmitter,
+    Burst, Detour, Fifo, Limit, Link, Loss, Nanos, NoSuchLoss, Policer, Purpose, Random, Schedule,
+    Transmitter,
 };
 
 /// A scenario's time; what does not fit is never.

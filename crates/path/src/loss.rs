@@ -85,11 +85,7 @@ impl Loss {
     ///
     /// # Errors
     /// [`NoSuchLoss`], when no chain has these values.
-    pub fn bursts(
-        mean_ppb: u64,
-        burst: Burst,
-        mut random: Random,
-    ) -> Result<Self, NoSuchLoss> {
+    pub fn bursts(mean_ppb: u64, burst: Burst, mut random: Random) -> Result<Self, NoSuchLoss> {
         if mean_ppb == 0 {
             return Ok(Loss::never());
         }
@@ -104,7 +100,10 @@ impl Loss {
         let bad = random.below(above + below) < above;
         let worse = u64::try_from(worse).map_err(|_| NoSuchLoss::TooDense)?;
         let better = u64::try_from((1u128 << 64) / u128::from(burst_pkts)).unwrap_or(u64::MAX);
-        Ok(Loss { model: Model::Bursts { in_bad_ppb: inside_ppb, in_good_ppb: outside_ppb, worse, better, bad }, random })
+        Ok(Loss {
+            model: Model::Bursts { in_bad_ppb: inside_ppb, in_good_ppb: outside_ppb, worse, better, bad },
+            random,
+        })
     }
 
     /// The same with the randomness of another seed, from now on.

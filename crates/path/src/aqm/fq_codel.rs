@@ -294,3 +294,222 @@ impl<T: Copy> Slab<T> {
         Some(waiting)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{MS, Told};
+    use super::*;
+    use crate::Ecn;
+
+    /// CoDel that never drops.
+    const PATIENT: Codel =
+        Codel { target_ns: Nanos::MAX, interval_ns: Nanos::MAX, ecn: false, ce_threshold_ns: None };
+    const RFC: Codel = Codel { target_ns: 5 * MS, interval_ns: 100 * MS, ..PATIENT };
+    const MANY: Limit = Limit::Packets(u64::MAX);
+
+    fn queue(codel: Codel, limit: Limit) -> FqCodelQueue<u32> {
+        FqCodelQueue::new(FqCodel { codel, buckets: 1024, quantum_bytes: 1514 }, limit, Random::new(1))
+    }
+
+    fn packet(flow: u32, bytes: u32, payload: u32) -> Packet<u32> {
+        Packet { flow, bytes, ecn: Ecn::NotCapable, payload }
+    }
+
+    /// Flows with a bucket each.
+    fn apart(queue: &FqCodelQueue<u32>, n: usize) -> Vec<u32> {
+        let mut flows: Vec<u32> = Vec::new();
+        for flow in 0.. {
+            if flows.len() == n {
+                break;
+            }
+            if flows.iter().all(|f| queue.bucket_of(*f) != queue.bucket_of(flow)) {
+                flows.push(flow);
+            }
+        }
+        flows
+    }
+
+    #[test]
+    fn backlogged_flows_share_bytes_whatever_their_packets() {
+        let mut q = queue(PATIENT, MANY);
+        let flows = apart(&q, 3);
+        let (sizes, mut told) = ([300, 1514, 9000], Told::default());
+        for (flow, bytes) in flows.iter().zip(sizes) {
+            (0..20_000_000 / bytes).for_each(|i| q.enqueue(0, packet(*flow, bytes, i), &mut told).unwrap());
+        }
+        let mut sent = [0i64; 3];
+        while sent.iter().sum::<i64>() < 50_000_000 {
+            let taken = q.dequeue(MS, &mut told).unwrap().packet;
+            let who = flows.iter().position(|f| *f == taken.flow).unwrap();
+            sent[who] += i64::from(taken.bytes);
+            // a deficit lies between minus a packet and a quantum
+            let apart = sent.iter().max().unwrap() - sent.iter().min().unwrap();
+            assert!(apart <= 2 * 1514 + 9000, "{sent:?}");
+        }
+        assert_eq!(told, Told::default());
+    }
+
+    #[test]
+    fn a_flow_that_was_silent_goes_next() {
+        let mut q = queue(PATIENT, MANY);
+        let flows = apart(&q, 11);
+        let mut told = Told::default();
+        for i in 0..1000 {
+            flows[..10].iter().for_each(|f| q.enqueue(0, packet(*f, 1514, i), &mut told).unwrap());
+        }
+        (0..100).for_each(|_| assert!(q.dequeue(0, &mut told).is_some()));
+        q.enqueue(MS, packet(flows[10], 100, 0), &mut told).unwrap();
+        assert_eq!(q.dequeue(MS, &mut told).unwrap().packet.flow, flows[10]);
+        // as long as it comes no more often than once in a round of the others
+        for i in 0..50 {
+            (0..12).for_each(|_| assert_ne!(q.dequeue(MS, &mut told).unwrap().packet.flow, flows[10]));
+            q.enqueue(MS, packet(flows[10], 1514, i), &mut told).unwrap();
+            assert_eq!(q.dequeue(MS, &mut told).unwrap().packet.flow, flows[10]);
+        }
+        // If it comes again at once it has to wait for its turn behind the ten, but no longer: else it would starve them.
+        let mut between = [0; 20];
+        for n in &mut between {
+            q.enqueue(MS, packet(flows[10], 1514, 0), &mut told).unwrap();
+            while q.dequeue(MS, &mut told).unwrap().packet.flow != flows[10] {
+                *n += 1;
+            }
+        }
+        assert!(between[0] <= 10 && between[1..].iter().all(|n| *n == 10), "{between:?}");
+    }
+
+    #[test]
+    fn an_overload_harms_only_its_own_flow() {
+        let mut q = queue(RFC, Limit::Packets(1000));
+        let flows = apart(&q, 2);
+        let (mut told, mut waits) = (Told::default(), Vec::new());
+        // a packet leaves each millisecond; one flow sends three, the other one in 4 ms
+        for ms in 0..20_000 {
+            (0..3).for_each(|i| q.enqueue(ms * MS, packet(flows[0], 1514, i), &mut told).unwrap());
+            if ms % 4 == 0 {
+                q.enqueue(ms * MS, packet(flows[1], 1514, 0), &mut told).unwrap();
+            }
+            let taken = q.dequeue(ms * MS, &mut told).unwrap();
+            if taken.packet.flow == flows[1] {
+                waits.push(ms * MS - taken.since);
+            }
+        }
+        assert!(told.dropped.len() > 30_000);
+        assert!(told.dropped.iter().all(|d| d.0.flow == flows[0]));
+        assert!(waits.len() >= 4999 && waits.iter().all(|w| *w <= MS), "{:?}", waits.iter().max());
+    }
+
+    #[test]
+    fn the_longest_queue_makes_room_in_batches() {
+        let mut q = queue(PATIENT, Limit::Packets(1000));
+        let flows = apart(&q, 3);
+        let mut told = Told::default();
+        // 100 packets of 100 bytes, 900 of 1000
+        (0..100).for_each(|i| q.enqueue(0, packet(flows[0], 100, i), &mut told).unwrap());
+        (0..900).for_each(|i| q.enqueue(0, packet(flows[1], 1000, i), &mut told).unwrap());
+        assert_eq!((q.len(), told.dropped.len()), (1000, 0));
+        q.enqueue(0, packet(flows[2], 50, 0), &mut told).unwrap();
+        let dropped: Vec<_> = told.dropped.iter().map(|d| (d.0.flow, d.0.payload, d.1)).collect();
+        let heads: Vec<_> = (0..64).map(|i| (flows[1], i, DropReason::Full)).collect();
+        assert_eq!(dropped, heads, "64 from the head of the longest");
+        // of a short queue no more than half goes
+        let mut q = queue(PATIENT, Limit::Bytes(10_000));
+        let mut told = Told::default();
+        (0..10).for_each(|i| q.enqueue(0, packet(flows[1], 1000, i), &mut told).unwrap());
+        q.enqueue(0, packet(flows[0], 40, 0), &mut told).unwrap();
+        assert_eq!(told.dropped.len(), 5);
+        assert_eq!(q.backlog_bytes(), 5040);
+    }
+
+    #[test]
+    fn drops_for_room_make_codel_stronger() {
+        let mut q = queue(RFC, Limit::Packets(1000));
+        let mut told = Told::default();
+        (0..1001).for_each(|i| q.enqueue(0, packet(0, 1514, i), &mut told).unwrap());
+        assert_eq!(told.dropped.len(), 64);
+        // it enters dropping with these 64 as what it last counted: the second drop is interval / 8 after the first
+        let mut drops = Vec::new();
+        for now in (1..300).map(|ms| ms * MS) {
+            let mut told = Told::default();
+            q.dequeue(now, &mut told);
+            drops.extend(told.dropped.iter().map(|_| now));
+        }
+        assert_eq!(drops[..2], [105 * MS, 118 * MS], "{drops:?}");
+    }
+
+    #[test]
+    fn a_bucket_has_its_own_codel() {
+        let mut q = queue(Codel { ecn: true, ..RFC }, MANY);
+        let flows = apart(&q, 2);
+        let mut told = Told::default();
+        (0..5000).for_each(|i| q.enqueue(0, packet(flows[0], 1514, i), &mut told).unwrap());
+        for ms in 1..1000 {
+            q.enqueue(ms * MS, Packet { ecn: Ecn::Capable, ..packet(flows[1], 1514, 0) }, &mut told).unwrap();
+            q.dequeue(ms * MS, &mut told);
+            q.dequeue(ms * MS, &mut told);
+        }
+        assert!(told.dropped.len() > 20 && told.dropped.iter().all(|d| d.0.flow == flows[0]));
+        assert_eq!(told.marked, []);
+    }
+
+    #[test]
+    fn flows_spread_over_all_buckets_and_collide_by_the_seed() {
+        let collisions = |seed| {
+            let settings = FqCodel { codel: RFC, buckets: 256, quantum_bytes: 1514 };
+            let q = FqCodelQueue::<u32>::new(settings, MANY, Random::new(seed));
+            let mut counts = vec![0u32; 256];
+            (0..100_000).for_each(|flow| counts[q.bucket_of(flow) as usize] += 1);
+            // a binomial's standard deviation is 20
+            assert!(counts.iter().all(|n| n.abs_diff(391) < 100), "{counts:?}");
+            (1..3000).filter(|flow| q.bucket_of(*flow) == q.bucket_of(0)).collect::<Vec<_>>()
+        };
+        assert_eq!(collisions(1), collisions(1));
+        let (one, two) = (collisions(1), collisions(2));
+        assert!(!one.is_empty() && one.iter().filter(|f| two.contains(f)).count() < 3, "{one:?} {two:?}");
+    }
+
+    #[test]
+    fn flows_in_one_bucket_share_its_queue() {
+        let settings = FqCodel { codel: PATIENT, buckets: 1, quantum_bytes: 1514 };
+        let mut q = FqCodelQueue::new(settings, MANY, Random::new(1));
+        let mut told = Told::default();
+        (0..100).for_each(|i| q.enqueue(0, packet(i % 7, 100 + i, i), &mut told).unwrap());
+        let left = std::iter::from_fn(|| q.dequeue(0, &mut told)).map(|w| w.packet.payload);
+        assert!(left.eq(0..100));
+    }
+
+    #[test]
+    fn memory_is_used_again() {
+        let mut q = queue(PATIENT, MANY);
+        let mut told = Told::default();
+        for round in 0..1000 {
+            (0..50).for_each(|i| q.enqueue(0, packet(i * 31 + round, 1000, i), &mut told).unwrap());
+            (0..50).for_each(|_| assert!(q.dequeue(0, &mut told).is_some()));
+            assert!(q.dequeue(0, &mut told).is_none());
+        }
+        assert_eq!(q.packets.nodes.len(), 50);
+    }
+
+    #[test]
+    fn extreme_settings_do_no_harm() {
+        for (buckets, quantum_bytes, limit) in [
+            (0, 0, Limit::Bytes(0)),
+            (1, 1, Limit::Packets(0)),
+            (65536, u32::MAX, Limit::Bytes(u64::MAX)),
+            (3, 255, Limit::Packets(1)),
+        ] {
+            let settings = FqCodel { codel: RFC, buckets, quantum_bytes };
+            let mut q = FqCodelQueue::new(settings, limit, Random::new(1));
+            let mut told = Told::default();
+            let mut left = 0;
+            for i in 0..1000 {
+                q.enqueue(u64::from(i), packet(i % 5, 65_535, i), &mut told).unwrap();
+                left += usize::from(i % 3 == 0 && q.dequeue(u64::from(i), &mut told).is_some());
+            }
+            while q.dequeue(Nanos::MAX, &mut told).is_some() {
+                left += 1;
+            }
+            assert_eq!(left + told.dropped.len(), 1000);
+            assert_eq!((q.len(), q.backlog_bytes()), (0, 0));
+        }
+    }
+}
