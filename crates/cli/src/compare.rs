@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fairpace_scenario::quantity::{Dimension, show, show_time};
+use fairpace_scenario::quantity::{Dimension, show, show_limit, show_time};
 use fairpace_scenario::{Invalid, Scenario, Set, parse};
 
 use crate::args::{CompareArgs, Place};
@@ -98,13 +98,7 @@ fn title(cc: &str, scenario: &Scenario) -> String {
     let links: Vec<_> = scenario
         .links
         .iter()
-        .map(|link| {
-            format!(
-                "{}, {}",
-                show(link.rate_bps, Dimension::Rate),
-                show(link.buffer.bytes(), Dimension::Size)
-            )
-        })
+        .map(|link| format!("{}, {}", show(link.rate_bps, Dimension::Rate), show_limit(link.buffer)))
         .collect();
     format!("{cc}: {rtts} on {}", links.join("; "))
 }

@@ -1,7 +1,7 @@
 //! `sim`, `testbed` and `compare`: runs, and where their results go.
 
 use fairpace_results::Run;
-use fairpace_scenario::quantity::{Dimension, show, show_time};
+use fairpace_scenario::quantity::{Dimension, show, show_limit, show_time};
 use fairpace_scenario::{Scenario, Set};
 
 use crate::args::{Changes, CompareArgs, Global, Place, RunArgs};
@@ -76,11 +76,9 @@ pub(crate) fn compare(
 /// The path that the runs share, and the parameters that were changed.
 fn headline(scenarios: &[Scenario], place: Place) -> String {
     let Some(Scenario { links, window: (from, to), .. }) = scenarios.first() else { return String::new() };
-    let links = links.iter().map(|link| {
-        let (rate, buffer) =
-            (show(link.rate_bps, Dimension::Rate), show(link.buffer.bytes(), Dimension::Size));
-        format!("{rate}, buffer {buffer}")
-    });
+    let links = links
+        .iter()
+        .map(|link| format!("{}, buffer {}", show(link.rate_bps, Dimension::Rate), show_limit(link.buffer)));
     let mut parts: Vec<_> = links.collect();
     parts.push(place.explained().to_owned());
     parts.push(format!("measured from {} to {}", show_time(*from), show_time(*to)));

@@ -2,21 +2,21 @@
 
 use crate::conditions::WHOLE_PPB;
 
-/// Bytes of payload in a packet of the simulations that the points come from.
-const PACKET_PAYLOAD_BYTES: u64 = 1460;
-
-/// Sizes of flows in a cluster that answers web searches, as measured for DCTCP (Alizadeh et al., SIGCOMM 2010, figure 4), at the points
-/// that pFabric's simulations took from there (Alizadeh et al., SIGCOMM 2013, section 5.1): packets, and the share in percent.
+/// Sizes of flows in a cluster that answers web searches, measured for DCTCP (Alizadeh et al., SIGCOMM 2010, figure 4), at the points that
+/// the public traffic generator empirical-traffic-gen has in `DCTCP_CDF`: bytes, and the share in percent.
 #[rustfmt::skip]
 const WEBSEARCH: &[(u64, u64)] = &[
-    (6, 15), (13, 20), (19, 30), (33, 40), (53, 53), (133, 60), (667, 70), (1_333, 80), (3_333, 90), (6_667, 97), (20_000, 100),
+    (1, 0), (10_000, 15), (20_000, 20), (30_000, 30), (50_000, 40), (80_000, 53), (200_000, 60), (1_000_000, 70), (2_000_000, 80),
+    (5_000_000, 90), (10_000_000, 97), (30_000_000, 100),
 ];
 
-/// Sizes of flows in a cluster that mines data, as measured for VL2 (Greenberg et al., SIGCOMM 2009, figure 2), at the points that pFabric's
-/// simulations took from there: packets, and the share in percent.
+/// Sizes of flows in a cluster that mines data, measured for VL2 (Greenberg et al., SIGCOMM 2009, figure 2), at the points that
+/// the same generator has in `VL2_CDF`: bytes, and the share in percent.
 #[rustfmt::skip]
-const DATAMINING: &[(u64, u64)] =
-    &[(1, 50), (2, 60), (3, 70), (7, 80), (267, 90), (2_107, 95), (66_667, 99), (666_667, 100)];
+const DATAMINING: &[(u64, u64)] = &[
+    (1, 0), (180, 10), (216, 20), (560, 30), (900, 40), (1_100, 50), (1_870, 60), (3_160, 70), (10_000, 80), (400_000, 90),
+    (3_160_000, 95), (100_000_000, 98), (1_000_000_000, 100),
+];
 
 /// Bounded Pareto: shape 1.2 (Crovella and Bestavros, IEEE/ACM Transactions on Networking 1997, find 1.1 to 1.3 for files on the web), from 1 kB to
 /// 10 MB, at eight points per decade. F(x) = (1 - (1 kB / x)^1.2) / (1 - (1 kB / 10 MB)^1.2), billionths; numbers, because a power is not the
@@ -35,17 +35,17 @@ const PARETO: &[(u64, u64)] = &[
 ];
 
 pub(crate) fn websearch() -> Vec<(u64, u64)> {
-    in_bytes(WEBSEARCH)
+    in_ppb(WEBSEARCH)
 }
 
 pub(crate) fn datamining() -> Vec<(u64, u64)> {
-    in_bytes(DATAMINING)
+    in_ppb(DATAMINING)
 }
 
 pub(crate) fn pareto() -> Vec<(u64, u64)> {
     PARETO.to_vec()
 }
 
-fn in_bytes(points: &[(u64, u64)]) -> Vec<(u64, u64)> {
-    points.iter().map(|(pkts, percent)| (pkts * PACKET_PAYLOAD_BYTES, percent * (WHOLE_PPB / 100))).collect()
+fn in_ppb(points: &[(u64, u64)]) -> Vec<(u64, u64)> {
+    points.iter().map(|(bytes, percent)| (*bytes, percent * (WHOLE_PPB / 100))).collect()
 }
