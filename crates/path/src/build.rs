@@ -6,7 +6,7 @@ use fairpace_scenario::{self as scenario, Queue, Reorder, Scenario};
 
 use crate::aqm::{Aqm, Codel, Discipline, FqCodel, Pie, Red, RedRules};
 use crate::{
-    Burst, Detour, Fifo, Limit, Link, Loss, Nanos, NoSuchLoss, Policer, Purpose, Random, Schedule,
+    Burst, Detour, Fifo, Limit, Link, Loss, Nanos, NoSuchLoss, Policer, Purpose, Queued, Random, Schedule,
     Transmitter,
 };
 
@@ -25,17 +25,19 @@ pub fn schedule(scenario: &Scenario) -> Schedule {
 ///
 /// # Errors
 /// When it asks for a random loss that cannot be.
-pub fn link<T>(scenario: &Scenario, index: u32, schedule: Schedule) -> Result<Link<T>, NoSuchLoss> {
+pub fn link<T: Copy>(scenario: &Scenario, index: u32, schedule: Schedule) -> Result<Link<T>, NoSuchLoss> {
     let asked = &scenario.links[index as usize];
-    let fifo = Fifo::new(transmitter(asked), limit(asked.buffer), scenario.flows.len(), schedule);
-    let fifo = match asked.queue {
-        Queue::Step(above) => fifo.with_marking_above(limit(above)),
-        _ => fifo,
+    let (transmitter, flows) = (transmitter(asked), scenario.flows.len());
+    let fifo = |transmitter| Fifo::new(transmitter, limit(asked.buffer), flows, schedule);
+    let link = match (discipline(scenario, index), asked.queue) {
+        (Some(discipline), _) => Link::managed(Queued::new(discipline, transmitter, flows, schedule)),
+        (None, Queue::Step(above)) => Link::new(fifo(transmitter).with_marking_above(limit(above))),
+        (None, _) => Link::new(fifo(transmitter)),
     };
     let random = Random::stream(scenario.seed, Purpose::LinkLoss, index);
     let burst = asked.loss.burst;
     let burst = burst.map(|b| Burst { pkts: b.pkts, inside_ppb: b.ppb, outside_ppb: b.outside_ppb });
-    let link = Link::new(fifo).with_loss(Loss::new(asked.loss.ppb, burst, random)?);
+    let link = link.with_loss(Loss::new(asked.loss.ppb, burst, random)?);
     Ok(match asked.policer {
         Some(policer) => link.with_policer(Policer::new(policer.rate_bps, policer.burst_bytes)),
         None => link,
@@ -43,7 +45,7 @@ pub fn link<T>(scenario: &Scenario, index: u32, schedule: Schedule) -> Result<Li
 }
 
 /// The discipline of this index's link; `None`: its queue is a FIFO, marking or not.
-pub fn discipline<T: Copy>(scenario: &Scenario, index: u32) -> Option<Discipline<T>> {
+fn discipline<T: Copy>(scenario: &Scenario, index: u32) -> Option<Discipline<T>> {
     let asked = &scenario.links[index as usize];
     let random = Random::stream(scenario.seed, Purpose::Discipline, index);
     Some(Discipline::new(aqm(asked)?, limit(asked.buffer), random))

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use fairpace_results::LinkSummary;
 
-use crate::{Departed, Fate, Fifo, LinkMeter, Loss, Nanos, Packet, Policer};
+use crate::{Departed, Fate, Fifo, LinkMeter, Loss, Nanos, Packet, Policer, Queued};
 
 /// A queue and what may happen to packets before and behind it.
 ///
@@ -14,15 +14,42 @@ use crate::{Departed, Fate, Fifo, LinkMeter, Loss, Nanos, Packet, Policer};
 pub struct Link<T> {
     policer: Option<Box<Policer>>,
     loss: Loss,
-    fifo: Fifo,
-    /// Packets that somebody will poll for, in order of departure.
-    carried: VecDeque<Departed<T>>,
+    queue: Queue<T>,
 }
 
-impl<T> Link<T> {
+/// Both kinds measure alike.
+#[derive(Debug, Clone)]
+enum Queue<T> {
+    /// Departures are known on arrival.
+    Fifo {
+        fifo: Fifo,
+        /// Packets that somebody will poll for, in order of departure.
+        carried: VecDeque<Departed<T>>,
+    },
+    /// A discipline decides when the link is free.
+    Managed(Box<Queued<T>>),
+}
+
+/// What becomes of a packet on a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Passed {
+    /// When its last bit leaves.
+    pub at: Nanos,
+    /// How long it waits before its first.
+    pub waited_ns: Nanos,
+    /// How it leaves.
+    pub fate: Fate,
+}
+
+impl<T: Copy> Link<T> {
     /// A link that loses nothing but what its queue cannot hold.
     pub fn new(fifo: Fifo) -> Self {
-        Link { policer: None, loss: Loss::never(), fifo, carried: VecDeque::new() }
+        Link { policer: None, loss: Loss::never(), queue: Queue::Fifo { fifo, carried: VecDeque::new() } }
+    }
+
+    /// The same with a queue that is managed actively.
+    pub fn managed(queue: Queued<T>) -> Self {
+        Link { policer: None, loss: Loss::never(), queue: Queue::Managed(Box::new(queue)) }
     }
 
     /// The same with a policer before its queue.
@@ -37,117 +64,151 @@ impl<T> Link<T> {
         Link { loss, ..self }
     }
 
-    /// A packet arrives that nobody will poll for: what becomes of it is said at once, as if it had departed already. It may be
-    /// marked. `None`: dropped.
-    #[inline]
-    pub fn pass(&mut self, now: Nanos, packet: &mut Packet<T>) -> Option<Passed> {
-        if let Some(policer) = &mut self.policer
-            && !policer.passes(now, packet.bytes)
-        {
-            self.fifo.refused(now, packet.flow, packet.bytes);
-            return None;
-        }
-        // a random fate may be drawn before it strikes: packets depart in the order in which they came
-        let may_lose = self.loss.is_possible();
-        if !may_lose {
-            let (at, waited_ns) = self.fifo.pass(now, packet, false)?;
-            return Some(Passed { at, waited_ns, fate: Fate::Delivered });
-        }
-        self.pass_or_lose(now, packet)
-    }
-
-    #[cold]
-    fn pass_or_lose(&mut self, now: Nanos, packet: &mut Packet<T>) -> Option<Passed> {
-        if !self.fifo.has_room(now, packet.bytes) {
-            self.fifo.refused(now, packet.flow, packet.bytes);
-            return None; // it did not come so far that the line could lose it
-        }
-        let lost = self.loss.takes();
-        let (at, waited_ns) = self.fifo.pass(now, packet, lost)?;
-        Some(Passed { at, waited_ns, fate: if lost { Fate::Lost } else { Fate::Delivered } })
-    }
-
     /// Is everything that [`Link::pass`] wants to know at hand when a packet comes? Else packets are pushed and polled for.
     pub fn is_prompt(&self) -> bool {
-        true
+        matches!(self.queue, Queue::Fifo { .. })
     }
 
-    /// Takes a packet and says when its last bit will be out, or gives it back: dropped.
+    /// A packet arrives that nobody will poll for: what becomes of it is said at once, as if it had departed already. It may be
+    /// marked. `None`: dropped, as is everything on a link that [is not prompt](Link::is_prompt).
+    #[inline]
+    pub fn pass(&mut self, now: Nanos, packet: &mut Packet<T>) -> Option<Passed> {
+        let Link { policer, loss, queue: Queue::Fifo { fifo, .. } } = self else { return None };
+        if let Some(policer) = policer
+            && !policer.passes(now, packet.bytes)
+        {
+            fifo.refused(now, packet.flow, packet.bytes);
+            return None;
+        }
+        if loss.is_possible() {
+            return pass_or_lose(fifo, loss, now, packet);
+        }
+        let (at, waited_ns) = fifo.pass(now, packet, false)?;
+        Some(Passed { at, waited_ns, fate: Fate::Delivered })
+    }
+
+    /// Takes a packet, or gives it back: dropped.
     ///
     /// # Errors
-    /// The packet itself, when the queue is full or the policer refuses it.
+    /// The packet itself, when the queue does not let it in or the policer refuses it.
     #[inline]
-    pub fn push(&mut self, now: Nanos, mut packet: Packet<T>) -> Result<Nanos, Packet<T>> {
+    pub fn push(&mut self, now: Nanos, mut packet: Packet<T>) -> Result<(), Packet<T>> {
+        if let Queue::Managed(queue) = &mut self.queue {
+            if let Some(policer) = &mut self.policer
+                && !policer.passes(now, packet.bytes)
+            {
+                queue.refused(now, packet.flow, packet.bytes);
+                return Err(packet);
+            }
+            return queue.push(now, packet);
+        }
         match self.pass(now, &mut packet) {
             Some(Passed { at, waited_ns, fate }) => {
-                self.carried.push_back(Departed { at, waited_ns, fate, packet });
-                Ok(at)
+                if let Queue::Fifo { carried, .. } = &mut self.queue {
+                    carried.push_back(Departed { at, waited_ns, fate, packet });
+                }
+                Ok(())
             }
             None => Err(packet),
         }
     }
 
-    /// When the next packet departs that was pushed.
+    /// When somebody should poll.
     #[inline]
     pub fn next_event(&self) -> Option<Nanos> {
-        self.carried.front().map(|departed| departed.at)
+        match &self.queue {
+            Queue::Fifo { carried, .. } => carried.front().map(|departed| departed.at),
+            Queue::Managed(queue) => queue.next_event(),
+        }
     }
 
-    /// The next pushed packet that has departed by `now`, lost on the line or not; call until `None`.
+    /// The next pushed packet that has departed by `now`, lost on the line or not, or was dropped by the queue; call until `None`.
     #[inline]
     pub fn poll(&mut self, now: Nanos) -> Option<Departed<T>> {
-        if self.next_event()? > now {
-            return None;
+        match &mut self.queue {
+            Queue::Fifo { carried, .. } => {
+                if carried.front()?.at > now {
+                    return None;
+                }
+                carried.pop_front()
+            }
+            Queue::Managed(queue) => {
+                let mut departed = queue.poll(now)?;
+                if departed.fate == Fate::Delivered && self.loss.takes() {
+                    queue.lost(departed.at, departed.packet.flow);
+                    departed.fate = Fate::Lost;
+                }
+                Some(departed)
+            }
         }
-        self.carried.pop_front()
     }
 
     /// Packets that were pushed and have not been polled.
     pub fn len(&self) -> usize {
-        self.carried.len()
+        match &self.queue {
+            Queue::Fifo { carried, .. } => carried.len(),
+            Queue::Managed(queue) => queue.len(),
+        }
     }
 
     /// True when there is nothing to poll for.
     pub fn is_empty(&self) -> bool {
-        self.carried.is_empty()
+        self.len() == 0
     }
 
-    /// Bytes that wait at `now`.
+    /// Bytes that wait at `now`; in a managed queue, after the last call.
     pub fn backlog_bytes(&mut self, now: Nanos) -> u64 {
-        self.fifo.settle(now);
-        self.fifo.backlog_bytes()
+        match &mut self.queue {
+            Queue::Fifo { fifo, .. } => {
+                fifo.settle(now);
+                fifo.backlog_bytes()
+            }
+            Queue::Managed(queue) => queue.backlog_bytes(),
+        }
     }
 
     /// Counts everything up to `now`.
     pub fn settle(&mut self, now: Nanos) {
-        self.fifo.settle(now);
+        if let Queue::Fifo { fifo, .. } = &mut self.queue {
+            fifo.settle(now);
+        }
     }
 
     /// Ends the measurement at `now`.
     pub fn finish(&mut self, now: Nanos) {
-        self.fifo.finish(now);
+        match &mut self.queue {
+            Queue::Fifo { fifo, .. } => fifo.finish(now),
+            Queue::Managed(queue) => queue.finish(now),
+        }
     }
 
     /// What the link has measured so far.
     pub fn meter(&self) -> &LinkMeter {
-        self.fifo.meter()
+        match &self.queue {
+            Queue::Fifo { fifo, .. } => fifo.meter(),
+            Queue::Managed(queue) => queue.meter(),
+        }
     }
 
     /// The window's summary, once it has closed.
     pub fn summary(&self, name: &str) -> LinkSummary {
-        self.fifo.summary(name)
+        match &self.queue {
+            Queue::Fifo { fifo, .. } => fifo.summary(name),
+            Queue::Managed(queue) => queue.summary(name),
+        }
     }
 }
 
-/// What becomes of a packet on a link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Passed {
-    /// When its last bit leaves.
-    pub at: Nanos,
-    /// How long it waits before its first.
-    pub waited_ns: Nanos,
-    /// How it leaves.
-    pub fate: Fate,
+/// A random fate may be drawn before it strikes: packets depart in the order in which they came.
+#[cold]
+fn pass_or_lose<T>(fifo: &mut Fifo, loss: &mut Loss, now: Nanos, packet: &mut Packet<T>) -> Option<Passed> {
+    if !fifo.has_room(now, packet.bytes) {
+        fifo.refused(now, packet.flow, packet.bytes);
+        return None; // it did not come so far that the line could lose it
+    }
+    let lost = loss.takes();
+    let (at, waited_ns) = fifo.pass(now, packet, lost)?;
+    Some(Passed { at, waited_ns, fate: if lost { Fate::Lost } else { Fate::Delivered } })
 }
 
 #[cfg(test)]
@@ -166,6 +227,13 @@ mod tests {
         Link::new(Fifo::new(wire, Limit::Bytes(limit_bytes), 1, schedule))
     }
 
+    /// When its last bit will be out, if it is let in.
+    fn departs(link: &mut Link<u32>, now: Nanos, packet: Packet<u32>) -> Result<Nanos, Packet<u32>> {
+        link.push(now, packet)?;
+        let Queue::Fifo { carried, .. } = &link.queue else { unreachable!("these are FIFOs") };
+        Ok(carried.back().unwrap().at)
+    }
+
     fn packet(bytes: u32) -> Packet<u32> {
         Packet { flow: 0, bytes, ecn: Ecn::NotCapable, payload: 0 }
     }
@@ -177,7 +245,7 @@ mod tests {
         let mut link = link(rate, u64::MAX);
         let mut last = 0;
         for i in 1..=1_000_000u128 {
-            last = link.push(0, packet(1500)).unwrap();
+            last = departs(&mut link, 0, packet(1500)).unwrap();
             assert_eq!(u128::from(last), i * 12_000 * 1_000_000_000 / u128::from(rate));
         }
         assert_eq!(last, 1_714_285_714_285);
@@ -186,7 +254,7 @@ mod tests {
     #[test]
     fn a_packet_that_meets_an_idle_link_departs_after_its_transmission() {
         let mut link = link(100_000_000, 0);
-        assert_eq!(link.push(500, packet(1250)), Ok(500 + 100_000));
+        assert_eq!(departs(&mut link, 500, packet(1250)), Ok(500 + 100_000));
         let d = link.poll(100_500).unwrap();
         assert_eq!((d.at, d.waited_ns), (100_500, 0));
     }
@@ -195,22 +263,22 @@ mod tests {
     fn the_packet_in_transmission_does_not_count_against_the_limit() {
         // Room for exactly two waiting packets beside the one on the wire.
         let mut link = link(8_000_000, 2000);
-        let fates: Vec<bool> = (0..5).map(|_| link.push(0, packet(1000)).is_ok()).collect();
+        let fates: Vec<bool> = (0..5).map(|_| departs(&mut link, 0, packet(1000)).is_ok()).collect();
         assert_eq!(fates, [true, true, true, false, false]);
         assert_eq!(link.backlog_bytes(0), 2000);
         // At 1 ms the second packet goes onto the wire and makes room for one more, and only one.
         assert_eq!(link.poll(1_000_000).unwrap().waited_ns, 0);
-        assert_eq!(link.push(1_000_000, packet(1000)), Ok(4_000_000));
-        assert!(link.push(1_000_000, packet(1)).is_err());
+        assert_eq!(departs(&mut link, 1_000_000, packet(1000)), Ok(4_000_000));
+        assert!(departs(&mut link, 1_000_000, packet(1)).is_err());
     }
 
     #[test]
     fn a_limit_is_reached_but_never_exceeded() {
         let mut link = link(8_000_000, 1500);
-        assert!(link.push(0, packet(1000)).is_ok());
-        assert!(link.push(0, packet(1501)).is_err());
-        assert!(link.push(0, packet(1500)).is_ok());
-        assert!(link.push(0, packet(1)).is_err());
+        assert!(departs(&mut link, 0, packet(1000)).is_ok());
+        assert!(departs(&mut link, 0, packet(1501)).is_err());
+        assert!(departs(&mut link, 0, packet(1500)).is_ok());
+        assert!(departs(&mut link, 0, packet(1)).is_err());
         assert_eq!(link.backlog_bytes(0), 1500);
     }
 
@@ -224,7 +292,7 @@ mod tests {
             while let Some(d) = link.poll(now) {
                 waits.push(d.waited_ns);
             }
-            assert_eq!(link.push(now, packet(1000)), Ok((i + 1) * 1_000_000));
+            assert_eq!(departs(&mut link, now, packet(1000)), Ok((i + 1) * 1_000_000));
         }
         waits.extend(std::iter::from_fn(|| link.poll(u64::MAX)).map(|d| d.waited_ns));
         let expected: Vec<u64> = (0..100).map(|i| i * 200_000).collect();
@@ -235,7 +303,7 @@ mod tests {
     fn departures_come_in_order_and_only_when_due() {
         let mut link = link(8_000_000, u64::MAX);
         for i in 0..3 {
-            link.push(0, Packet { flow: 0, bytes: 1000, ecn: Ecn::NotCapable, payload: i }).unwrap();
+            departs(&mut link, 0, Packet { flow: 0, bytes: 1000, ecn: Ecn::NotCapable, payload: i }).unwrap();
         }
         assert_eq!(link.next_event(), Some(1_000_000));
         assert_eq!(link.poll(999_999), None);
@@ -248,17 +316,17 @@ mod tests {
     fn a_packet_that_meets_a_step_goes_on_at_the_new_rate() {
         // 1000 bytes are 8000 bits. At 8 Mbit/s half of them are out after 0.5 ms; the rest takes 2 ms at 2 Mbit/s.
         let mut link = stepped(8_000_000, 10_000, &[(500_000, 2_000_000)], SCHEDULE);
-        assert_eq!(link.push(0, packet(1000)), Ok(2_500_000));
-        assert_eq!(link.push(0, packet(1000)), Ok(6_500_000));
+        assert_eq!(departs(&mut link, 0, packet(1000)), Ok(2_500_000));
+        assert_eq!(departs(&mut link, 0, packet(1000)), Ok(6_500_000));
     }
 
     #[test]
     fn an_outage_holds_what_it_meets_and_what_comes() {
         let mut link = stepped(8_000_000, 2000, &[(500_000, 0), (10_000_000, 8_000_000)], SCHEDULE);
-        assert_eq!(link.push(0, packet(1000)), Ok(10_500_000));
-        assert_eq!(link.push(1_000_000, packet(1000)), Ok(11_500_000));
-        assert_eq!(link.push(2_000_000, packet(1000)), Ok(12_500_000));
-        assert!(link.push(3_000_000, packet(1000)).is_err(), "the queue is full");
+        assert_eq!(departs(&mut link, 0, packet(1000)), Ok(10_500_000));
+        assert_eq!(departs(&mut link, 1_000_000, packet(1000)), Ok(11_500_000));
+        assert_eq!(departs(&mut link, 2_000_000, packet(1000)), Ok(12_500_000));
+        assert!(departs(&mut link, 3_000_000, packet(1000)).is_err(), "the queue is full");
         assert_eq!(link.poll(11_500_000).map(|d| d.waited_ns), Some(0));
         assert_eq!(link.poll(11_500_000).map(|d| d.waited_ns), Some(9_500_000));
     }
@@ -266,8 +334,11 @@ mod tests {
     #[test]
     fn a_link_that_goes_down_for_good_lets_nothing_out() {
         let mut link = stepped(8_000_000, 1000, &[(500_000, 0)], SCHEDULE);
-        assert_eq!(link.push(0, packet(1000)), Ok(Nanos::MAX));
-        assert!(link.push(1_000_000, packet(1000)).is_ok() && link.push(2_000_000, packet(1000)).is_err());
+        assert_eq!(departs(&mut link, 0, packet(1000)), Ok(Nanos::MAX));
+        assert!(
+            departs(&mut link, 1_000_000, packet(1000)).is_ok()
+                && departs(&mut link, 2_000_000, packet(1000)).is_err()
+        );
         assert_eq!(link.poll(SECOND), None);
     }
 
@@ -275,7 +346,7 @@ mod tests {
     fn an_idle_link_has_the_rate_of_its_time() {
         let steps = [(10, 1_000_000), (20, 0), (1_000_000, 4_000_000)];
         let mut link = stepped(8_000_000, 0, &steps, SCHEDULE);
-        assert_eq!(link.push(2_000_000, packet(1000)), Ok(4_000_000));
+        assert_eq!(departs(&mut link, 2_000_000, packet(1000)), Ok(4_000_000));
     }
 
     #[test]
@@ -283,7 +354,7 @@ mod tests {
         let schedule = Schedule { window: (0, SECOND), interval: SECOND, end: SECOND };
         let mut link = stepped(8_000_000, u64::MAX, &[(SECOND / 2, 800_000)], schedule);
         for _ in 0..550 {
-            link.push(0, packet(1000)).unwrap();
+            departs(&mut link, 0, packet(1000)).unwrap();
         }
         while link.poll(SECOND).is_some() {}
         link.finish(SECOND);

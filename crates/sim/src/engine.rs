@@ -1,6 +1,8 @@
 //! The loop over events, and the way of a packet through the network.
 
-use fairpace_path::{Delay, Detour, Ecn, Fate, Line, Link, Nanos, Packet, Random, SECOND, Schedule, build};
+use fairpace_path::{
+    Delay, Detour, Duplicate, Ecn, Fate, Line, Link, Nanos, Packet, Random, SECOND, Scatter, Schedule, build,
+};
 use fairpace_results::tap::{Happening, Tap, Who};
 use fairpace_results::{FlowSeries, Monitor, Run};
 use fairpace_scenario::Scenario;
@@ -33,6 +35,8 @@ pub(crate) struct Engine<'t, T> {
     holders: Vec<Holder>,
     /// Behind each link that is not prompt, the holder that is its line.
     line_holders: Vec<Option<usize>>,
+    /// Which packets arrive twice, on each of those.
+    duplicates: Vec<Duplicate>,
     pub(crate) entries: Vec<Entry>,
     /// Entries that are workloads.
     workloads: Vec<usize>,
@@ -58,6 +62,8 @@ pub(crate) struct Holder {
 
 pub(crate) enum Place {
     Line(Delay<Parcel>),
+    /// A line on which packets overtake each other.
+    Scatter(Scatter<Parcel>),
     Detour(Detour<Parcel>),
 }
 
@@ -75,14 +81,17 @@ pub(crate) enum Then {
 impl Place {
     fn next_event(&self) -> Nanos {
         match self {
-            Place::Line(delay) => delay.next_event().unwrap_or(NEVER),
-            Place::Detour(detour) => detour.next_event().unwrap_or(NEVER),
+            Place::Line(delay) => delay.next_event(),
+            Place::Scatter(scatter) => scatter.next_event(),
+            Place::Detour(detour) => detour.next_event(),
         }
+        .unwrap_or(NEVER)
     }
 
     fn poll(&mut self, now: Nanos) -> Option<Packet<Parcel>> {
         match self {
             Place::Line(delay) => delay.poll(now),
+            Place::Scatter(scatter) => scatter.poll(now),
             Place::Detour(detour) => detour.poll(now),
         }
         .map(|departed| departed.packet)
@@ -91,6 +100,7 @@ impl Place {
     fn len(&self) -> usize {
         match self {
             Place::Line(delay) => delay.len(),
+            Place::Scatter(scatter) => scatter.len(),
             Place::Detour(detour) => detour.len(),
         }
     }
@@ -105,7 +115,7 @@ impl<'t, T: Tap> Engine<'t, T> {
             }
         }
         let schedule = build::schedule(scenario);
-        let network::Plan { links, lines, prompt, holders, line_holders, entries } =
+        let network::Plan { links, lines, prompt, holders, line_holders, duplicates, entries } =
             network::plan(scenario, schedule, patient)?;
         let workloads: Vec<usize> = (0..entries.len()).filter(|i| entries[*i].workload.is_some()).collect();
         let first_holder = FIRST_LINK + links.len();
@@ -138,6 +148,7 @@ impl<'t, T: Tap> Engine<'t, T> {
             prompt,
             holders,
             line_holders,
+            duplicates,
             entries,
             workloads,
             flows,
@@ -285,6 +296,10 @@ impl<'t, T: Tap> Engine<'t, T> {
             if departed.fate != Fate::Delivered {
                 self.gone(&packet);
             } else if let Some(holder) = self.line_holders[i] {
+                if self.duplicates[i].doubles() {
+                    self.entries[packet.flow as usize].counts.entered_pkts += 1;
+                    self.hold(holder, now, packet);
+                }
                 self.hold(holder, now, packet);
             } else {
                 self.advance(now, packet);
@@ -305,8 +320,14 @@ impl<'t, T: Tap> Engine<'t, T> {
     }
 
     fn hold(&mut self, i: usize, now: Nanos, packet: Packet<Parcel>) {
-        if let Place::Line(delay) = &mut self.holders[i].place {
-            delay.push(now, packet);
+        match &mut self.holders[i].place {
+            Place::Line(delay) => {
+                delay.push(now, packet);
+            }
+            Place::Scatter(scatter) => {
+                scatter.push(now, packet);
+            }
+            Place::Detour(_) => debug_assert!(false, "a detour is not a line"),
         }
         self.queue.set(self.first_holder + i, self.holders[i].place.next_event());
     }

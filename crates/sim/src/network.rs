@@ -1,7 +1,7 @@
 //! From a scenario to links, lines and entries: who is prompt, and where packets are held between links and hosts.
 
 use fairpace_path::build::{self, nanos};
-use fairpace_path::{Delay, Line, Link, Purpose, Random, Schedule};
+use fairpace_path::{Delay, Duplicate, Line, Link, Purpose, Random, Scatter, Schedule};
 use fairpace_scenario::{self as scenario, Scenario};
 
 use crate::Error;
@@ -18,12 +18,14 @@ pub(crate) struct Plan {
     pub(crate) prompt: Vec<bool>,
     pub(crate) holders: Vec<Holder>,
     pub(crate) line_holders: Vec<Option<usize>>,
+    pub(crate) duplicates: Vec<Duplicate>,
     pub(crate) entries: Vec<Entry>,
 }
 
 /// Everything that a run needs.
 pub(crate) fn plan(scenario: &Scenario, schedule: Schedule, patient: bool) -> Result<Plan, Error> {
     let routes = scenario.routes();
+    let stream = |purpose, i: usize| Random::stream(scenario.seed, purpose, i as u32);
     let links = (0..).zip(&scenario.links).map(|(i, asked)| {
         build::link(scenario, i, schedule).map_err(|reason| Error::Loss { link: asked.name.clone(), reason })
     });
@@ -34,13 +36,20 @@ pub(crate) fn plan(scenario: &Scenario, schedule: Schedule, patient: bool) -> Re
         prompt: (0..links.len()).map(|i| !patient && is_prompt(scenario, &routes, &links, i)).collect(),
         lines: (0..).zip(&scenario.links).map(|(i, link)| line(scenario.seed, i, &link.line)).collect(),
         line_holders: vec![None; links.len()],
+        duplicates: (0..links.len())
+            .map(|i| Duplicate::new(scenario.links[i].line.duplicate_ppb, stream(Purpose::Duplication, i)))
+            .collect(),
         links,
         holders: Vec::new(),
         entries: Vec::new(),
     };
     for (i, asked) in scenario.links.iter().enumerate() {
         if !plan.prompt[i] && asked.line != scenario::Line::default() {
-            let place = Place::Line(Delay::new(plan.lines[i].clone()));
+            let (delay, jitter) = (nanos(asked.line.delay), nanos(asked.line.jitter));
+            let place = match asked.line.reorders {
+                true => Place::Scatter(Scatter::new(delay, jitter, stream(Purpose::LineJitter, i))),
+                false => Place::Line(Delay::new(plan.lines[i].clone())),
+            };
             plan.line_holders[i] = Some(plan.hold(Holder { place, then: Then::Advance }));
         }
     }
