@@ -1,22 +1,23 @@
 //! The bottleneck in real time: reads packets from one TUN device, carries them through the elements of
 //! `fairpace-path`, and writes them to the other when they are due.
 //!
-//! Forward: a delay of half the flow's RTT, then the links in order. Backward: the other half. An element's
-//! times follow from when a packet was read, never from when the emulator got round to the element: a late
-//! write makes one packet late and leaves the link's rate as it is.
+//! Which elements a packet passes is in `ways.rs`. An element's times follow from when a packet was read, never from when the
+//! emulator got round to the element: a late write makes one packet late and leaves the link's rate as it is.
 
 use crate::Error;
-use crate::clock::{Clock, nanos};
+use crate::clock::Clock;
 use crate::flows::FIRST_PORT;
 use crate::lateness::{Recorder, Tolerance};
 use crate::namespace::Device;
 use crate::packet::{self, ETHERNET_HEADER_BYTES};
 use crate::pool::{MTU, Pool};
 use crate::waiter::{self, Waiter};
-use fairpace_path::{Delay, Detour, Ecn, Fate, FlowMeter, Line, Link, Nanos, Packet, Schedule, build};
-use fairpace_scenario::Scenario;
+use crate::ways::{Stop, Ways};
+use fairpace_path::{Ecn, Fate, FlowMeter, Link, Nanos, Packet, Schedule};
+use fairpace_scenario::{Flow, Scenario};
 use std::io::ErrorKind;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// Packets read from one device before what is due is written: bounds the lateness that a burst causes (a
 /// read takes about 1.7 us).
@@ -27,10 +28,12 @@ const SPARE_PACKETS: u64 = 1 << 16;
 const MAX_POOL_BYTES: u64 = 4 << 30;
 
 /// What the elements carry.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Load {
     /// When the emulator read the packet.
     read: Nanos,
+    /// Its next stop.
+    next: u32,
     slot: u32,
     length: u16,
     data: bool,
@@ -38,11 +41,10 @@ pub(crate) struct Load {
 
 /// Where something is due next.
 #[derive(Debug, Clone, Copy)]
-enum Stage {
+enum Element {
     Link(usize),
     Detour(usize),
-    Forward(usize),
-    Backward(usize),
+    Delay(usize),
 }
 
 /// What a run of the emulator leaves.
@@ -65,17 +67,7 @@ pub(crate) struct Emulator<'a> {
     clock: Clock,
     end: Nanos,
     pool: Pool,
-    /// Forward and backward delay of each distinct RTT.
-    forward: Vec<Delay<Load>>,
-    backward: Vec<Delay<Load>>,
-    /// Each flow's index into the two above.
-    line_of_flow: Vec<u32>,
-    /// Each flow's part of the RTT that a packet does not spend between its read and its write.
-    return_ns: Vec<Nanos>,
-    links: Vec<Link<Load>>,
-    /// Behind the links; and each flow's, if it has one.
-    detours: Vec<Detour<Load>>,
-    detour_of_flow: Vec<Option<usize>>,
+    ways: Ways,
     meters: Vec<FlowMeter>,
     recorder: Recorder,
     waiter: Waiter,
@@ -95,35 +87,17 @@ impl<'a> Emulator<'a> {
         schedule: Schedule,
         tolerance: Tolerance,
     ) -> Result<Self, Error> {
-        let mut rtts: Vec<Nanos> = scenario.flows.iter().map(|f| nanos(f.rtt)).collect();
-        let of_flow = rtts.clone();
-        rtts.sort_unstable();
-        rtts.dedup();
-        let flows = scenario.flows.len();
         let fastest_bps = scenario.links.iter().map(fairpace_scenario::Link::fastest_bps).max().unwrap_or(0);
         let recorder = Recorder::new(tolerance)
             .ok_or_else(|| Error::Emulator { what: "its lateness histogram cannot be made".into() })?;
-        let (detours, detour_of_flow) = build::detours(scenario);
         Ok(Emulator {
             sender: devices.0,
             receiver: devices.1,
             clock,
             end: schedule.end,
             pool: Pool::new(pool_packets(scenario)?),
-            forward: rtts.iter().map(|rtt| Delay::new(Line::new(rtt / 2))).collect(),
-            backward: rtts.iter().map(|rtt| Delay::new(Line::new(rtt - rtt / 2))).collect(),
-            line_of_flow: of_flow.iter().map(|rtt| rtts.partition_point(|r| r < rtt) as u32).collect(),
-            return_ns: of_flow.iter().map(|rtt| rtt - rtt / 2).collect(),
-            detours,
-            detour_of_flow,
-            links: (0..)
-                .zip(&scenario.links)
-                .map(|(i, asked)| {
-                    build::link(scenario, i, schedule)
-                        .map_err(|reason| Error::Link { link: asked.name.clone(), what: reason.to_string() })
-                })
-                .collect::<Result<_, _>>()?,
-            meters: vec![FlowMeter::new(schedule); flows],
+            ways: Ways::new(scenario, schedule)?,
+            meters: vec![FlowMeter::new(schedule); scenario.flows.len()],
             recorder,
             waiter: Waiter::new(clock, fastest_bps),
             data_packets: 0,
@@ -160,14 +134,14 @@ impl<'a> Emulator<'a> {
                 _ => [true; 2],
             };
         }
-        for link in &mut self.links {
+        for link in &mut self.ways.links {
             link.finish(self.end);
         }
         for meter in &mut self.meters {
             meter.finish(self.end);
         }
         Ok(Emulated {
-            links: self.links,
+            links: self.ways.links,
             flows: self.meters,
             recorder: self.recorder,
             data_packets: self.data_packets,
@@ -181,9 +155,8 @@ impl<'a> Emulator<'a> {
         for _ in 0..BATCH {
             let Some(length) = read(self.sender, &mut self.pool)? else { return Ok(false) };
             let now = self.clock.now();
-            if let Some(packet) = self.accept(length, now, |header| header.source_port) {
-                let line = self.line_of_flow[packet.flow as usize] as usize;
-                self.forward[line].push(now, packet);
+            if let Some(packet) = self.accept(length, now, |header| header.source_port, Ways::data) {
+                self.go_on(now, packet)?;
             }
         }
         Ok(true)
@@ -194,38 +167,38 @@ impl<'a> Emulator<'a> {
         for _ in 0..BATCH {
             let Some(length) = read(self.receiver, &mut self.pool)? else { return Ok(false) };
             let now = self.clock.now();
-            if let Some(packet) = self.accept(length, now, |header| header.destination_port) {
-                let line = self.line_of_flow[packet.flow as usize] as usize;
-                self.backward[line].push(now, packet);
+            if let Some(packet) = self.accept(length, now, |header| header.destination_port, Ways::acks) {
+                self.go_on(now, packet)?;
             }
         }
         Ok(true)
     }
 
     /// Takes the packet of `length` bytes that has just been read, if it belongs to a flow.
-    fn accept(&mut self, length: u16, now: Nanos, port: fn(packet::Header) -> u16) -> Option<Packet<Load>> {
+    fn accept(
+        &mut self,
+        length: u16,
+        now: Nanos,
+        port: fn(packet::Header) -> u16,
+        way: fn(&Ways, u32) -> u32,
+    ) -> Option<Packet<Load>> {
         let header = self.pool.peek().and_then(|bytes| packet::parse(&bytes[..usize::from(length)]));
         let known = header.and_then(|h| Some((h, u32::from(port(h).checked_sub(FIRST_PORT)?))));
-        let Some((header, flow)) = known.filter(|(_, flow)| (*flow as usize) < self.line_of_flow.len())
-        else {
+        let Some((header, flow)) = known.filter(|(_, flow)| *flow < self.ways.flows()) else {
             self.foreign_packets += 1;
             return None;
         };
         let slot = self.pool.take()?;
-        let load = Load { read: now, slot, length, data: header.payload_bytes > 0 };
-        Some(Packet {
-            flow,
-            bytes: u32::from(length) + ETHERNET_HEADER_BYTES,
-            ecn: Ecn::NotCapable,
-            payload: load,
-        })
+        let next = way(&self.ways, flow);
+        let payload = Load { read: now, next, slot, length, data: header.payload_bytes > 0 };
+        Some(Packet { flow, bytes: u32::from(length) + ETHERNET_HEADER_BYTES, ecn: header.ecn, payload })
     }
 
     /// Does everything that is due by `now`, in order, and says when something is due next.
     fn advance(&mut self, now: Nanos) -> Result<Nanos, Error> {
         loop {
             match self.next() {
-                Some((at, stage)) if at <= now => self.step(at, stage)?,
+                Some((at, element)) if at <= now => self.step(at, element)?,
                 Some((at, _)) => return Ok(at),
                 None => return Ok(Nanos::MAX),
             }
@@ -234,72 +207,80 @@ impl<'a> Emulator<'a> {
 
     /// The earliest event. Of simultaneous ones a detour's, then the last link's comes first: an element is polled before
     /// something is pushed into it.
-    fn next(&self) -> Option<(Nanos, Stage)> {
-        let links = self.links.iter().enumerate().rev().map(|(i, l)| (l.next_event(), Stage::Link(i)));
-        let detours = self.detours.iter().enumerate().map(|(i, d)| (d.next_event(), Stage::Detour(i)));
-        let forward = self.forward.iter().enumerate().map(|(i, d)| (d.next_event(), Stage::Forward(i)));
-        let backward = self.backward.iter().enumerate().map(|(i, d)| (d.next_event(), Stage::Backward(i)));
-        let due =
-            detours.chain(links).chain(forward).chain(backward).filter_map(|(at, stage)| Some((at?, stage)));
+    fn next(&self) -> Option<(Nanos, Element)> {
+        let Ways { links, detours, delays, .. } = &self.ways;
+        let detours = detours.iter().enumerate().map(|(i, d)| (d.next_event(), Element::Detour(i)));
+        let links = links.iter().enumerate().rev().map(|(i, l)| (l.next_event(), Element::Link(i)));
+        let delays = delays.iter().enumerate().map(|(i, d)| (d.next_event(), Element::Delay(i)));
+        let due = detours.chain(links).chain(delays).filter_map(|(at, element)| Some((at?, element)));
         due.min_by_key(|(at, _)| *at)
     }
 
-    fn step(&mut self, at: Nanos, stage: Stage) -> Result<(), Error> {
-        match stage {
-            Stage::Forward(line) => {
-                if let Some(left) = self.forward[line].poll(at) {
-                    self.enter_link(0, left.at, left.packet)?;
-                }
-            }
-            Stage::Link(link) => match self.links[link].poll(at) {
-                Some(left) if left.fate != Fate::Delivered => self.pool.put(left.packet.payload.slot),
-                Some(left) => self.enter_link(link + 1, left.at, left.packet)?,
-                None => {}
-            },
-            Stage::Detour(way) => {
-                if let Some(left) = self.detours[way].poll(at) {
-                    self.deliver(left.at, left.packet)?;
-                }
-            }
-            Stage::Backward(line) => {
-                if let Some(left) = self.backward[line].poll(at) {
-                    self.write(self.sender, left.at, left.packet.payload)?;
-                }
-            }
+    /// Lets go on what leaves an element.
+    fn step(&mut self, at: Nanos, element: Element) -> Result<(), Error> {
+        let left = match element {
+            Element::Link(link) => self.ways.links[link].poll(at),
+            Element::Detour(detour) => self.ways.detours[detour].poll(at),
+            Element::Delay(delay) => self.ways.delays[delay].poll(at),
+        };
+        match left {
+            Some(left) if left.fate == Fate::Delivered => self.go_on(left.at, left.packet),
+            Some(left) => Ok(self.pool.put(left.packet.payload.slot)),
+            None => Ok(()),
         }
-        Ok(())
     }
 
-    /// Hands a packet to a link, or to the receiver behind the last one.
-    fn enter_link(&mut self, link: usize, at: Nanos, packet: Packet<Load>) -> Result<(), Error> {
-        let Some(link) = self.links.get_mut(link) else { return self.leave_links(at, packet) };
-        if let Err(dropped) = link.push(at, packet) {
-            self.pool.put(dropped.payload.slot);
-        }
-        Ok(())
-    }
-
-    fn leave_links(&mut self, at: Nanos, packet: Packet<Load>) -> Result<(), Error> {
-        let detour = self.detour_of_flow[packet.flow as usize].filter(|_| packet.payload.data);
-        match detour {
-            Some(way) if self.detours[way].keeps(at, packet) => Ok(()),
-            _ => self.deliver(at, packet),
+    /// Takes a packet to its next stop.
+    fn go_on(&mut self, at: Nanos, mut packet: Packet<Load>) -> Result<(), Error> {
+        loop {
+            let stop = self.ways.stop(packet.payload.next);
+            packet.payload.next += 1;
+            match stop {
+                Stop::Link(link) => {
+                    if let Err(dropped) = self.ways.links[link].push(at, packet) {
+                        self.pool.put(dropped.payload.slot);
+                    }
+                    return Ok(());
+                }
+                Stop::Delay(delay) => {
+                    self.ways.delays[delay].push(at, packet);
+                    return Ok(());
+                }
+                Stop::Detour(detour) => {
+                    if packet.payload.data && self.ways.detours[detour].keeps(at, packet) {
+                        return Ok(());
+                    }
+                }
+                Stop::Loss(loss) => {
+                    if self.ways.loses(loss) {
+                        self.pool.put(packet.payload.slot);
+                        return Ok(());
+                    }
+                }
+                Stop::Receiver => return self.deliver(at, packet),
+                Stop::Sender => return self.write(self.sender, at, packet),
+            }
         }
     }
 
     fn deliver(&mut self, at: Nanos, packet: Packet<Load>) -> Result<(), Error> {
-        let flow = packet.flow as usize;
         if packet.payload.data {
             self.data_packets += 1;
-            self.meters[flow].data(at, at - packet.payload.read + self.return_ns[flow]);
+            let rtt = at - packet.payload.read + self.ways.back_ns(packet.flow);
+            self.meters[packet.flow as usize].data(at, rtt);
         }
-        self.write(self.receiver, at, packet.payload)
+        self.write(self.receiver, at, packet)
     }
 
     /// Writes a packet that was due at `at`.
-    fn write(&mut self, device: &Device, at: Nanos, load: Load) -> Result<(), Error> {
+    fn write(&mut self, device: &Device, at: Nanos, packet: Packet<Load>) -> Result<(), Error> {
+        let Packet { ecn, payload: load, .. } = packet;
         self.recorder.record(at, self.clock.now());
-        let written = device.tun.send(self.pool.get(load.slot, load.length));
+        let bytes = self.pool.get(load.slot, load.length);
+        if ecn == Ecn::Marked {
+            packet::mark(bytes);
+        }
+        let written = device.tun.send(bytes);
         self.pool.put(load.slot);
         match written {
             Ok(_) => Ok(()),
@@ -325,7 +306,7 @@ fn read(device: &Device, pool: &mut Pool) -> Result<Option<u16>, Error> {
 /// ACKs: in slow start senders put up to twice the link's rate on the path before the first loss comes back.
 pub(crate) fn pool_packets(scenario: &Scenario) -> Result<u32, Error> {
     let rate_bps = scenario.links.iter().map(fairpace_scenario::Link::fastest_bps).max().unwrap_or(0);
-    let longest_ns = scenario.flows.iter().map(|f| f.rtt.as_nanos()).max().unwrap_or(0);
+    let longest_ns = scenario.flows.iter().map(|flow| longest_rtt(flow).as_nanos()).max().unwrap_or(0);
     let queues: u128 = scenario.links.iter().map(|l| u128::from(l.buffer.bytes())).sum();
     let bytes = 2 * (2 * queues + 4 * u128::from(rate_bps) / 8 * longest_ns / 1_000_000_000);
     let packets = bytes / MTU as u128 + u128::from(SPARE_PACKETS);
@@ -340,4 +321,14 @@ pub(crate) fn pool_packets(scenario: &Scenario) -> Result<u32, Error> {
         });
     }
     Ok(packets as u32)
+}
+
+/// The longest RTT that a flow ever has, without queueing: with all that can happen to its ACKs.
+fn longest_rtt(flow: &Flow) -> Duration {
+    let most = |now: Duration, steps: &[(Duration, Duration)]| {
+        steps.iter().map(|(_, later)| *later).fold(now, Duration::max)
+    };
+    let held = most(flow.receiving.ack_delay, &flow.receiving.ack_delay_at);
+    let parts = [most(flow.rtt, &flow.rtt_at), held, flow.ack_jitter, flow.ack_aggregation];
+    parts.into_iter().fold(Duration::ZERO, Duration::saturating_add)
 }

@@ -1,12 +1,15 @@
-//! The flows: real TCP connections that send as fast as they may and receivers that count and discard.
+//! The flows: real TCP connections that send what their applications have, as fast as they may, and receivers that count and
+//! discard.
 //!
 //! One thread writes for all senders, one reads for all receivers. Flow `i` sends from port
 //! `FIRST_PORT + i`, which is how the emulator and the receiver know it. A flow begins with its handshake.
 
 use crate::clock::Clock;
+use crate::feed::Feed;
 use crate::namespace::End;
 use crate::{Error, sockopt, waiter};
-use fairpace_path::FlowMeter;
+use fairpace_path::{FlowMeter, Nanos, SECOND};
+use fairpace_scenario::{Ecn, Flow, Writes};
 use nix::errno::Errno;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::socket::{
@@ -14,9 +17,11 @@ use nix::sys::socket::{
     sockopt as opt,
 };
 use std::ffi::OsString;
+use std::fs::File;
 use std::io;
 use std::net::SocketAddrV4;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Source port of the first flow; the others follow.
@@ -29,12 +34,25 @@ const RECEIVER_PORT: u16 = 5001;
 /// turn.
 const CHUNK_BYTES: usize = 256 << 10;
 static CHUNK: [u8; CHUNK_BYTES] = [0; CHUNK_BYTES];
+/// An application that pauses takes back what it has not written. What the socket holds it cannot take back, so such a socket holds
+/// no more than this beyond what is sent, and is written to in pieces of this size.
+const UNSENT_BYTES: u32 = 16 << 10;
 /// How soon the threads see a request to stop.
 const STOP_CHECK_MS: u8 = 50;
 /// The listening socket's mark among the receiver's events.
 const LISTENER: u64 = u64::MAX;
 /// Events taken per wait.
 const EVENTS: usize = 64;
+
+/// Whether connections ask for ECN, in the namespace of the thread that opens it: an open file stays with its namespace.
+const ECN_SETTING: &str = "/proc/sys/net/ipv4/tcp_ecn";
+
+/// What the senders' namespace holds for them.
+pub(crate) struct Sockets {
+    fds: Vec<OwnedFd>,
+    /// [`ECN_SETTING`].
+    ecn: File,
+}
 
 fn new_socket() -> nix::Result<OwnedFd> {
     let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
@@ -48,24 +66,34 @@ fn abort_on_close(fd: BorrowedFd<'_>) -> nix::Result<()> {
     setsockopt(&fd, opt::Linger, &libc::linger { l_onoff: 1, l_linger: 0 })
 }
 
-/// The sockets of all flows, to be opened in the sender's namespace: `(flow's name, kernel's name of its
-/// congestion control)`.
+/// The sockets of all flows, to be opened in the sender's namespace: each flow, and the kernel's name of its congestion
+/// control.
 ///
 /// # Errors
 /// [`Error::UnknownCongestionControl`], [`Error::Setup`].
-pub(crate) fn open_senders(flows: &[(&str, &str)]) -> Result<Vec<OwnedFd>, Error> {
-    let setup = |errno: Errno| Error::setup("open the senders' sockets")(errno.into());
-    let open = |(i, (flow, control)): (usize, &(&str, &str))| {
-        let fd = new_socket().map_err(setup)?;
+pub(crate) fn open_senders(flows: &[(&Flow, &str)]) -> Result<Sockets, Error> {
+    let setup = |cause: io::Error| Error::setup("open the senders' sockets")(cause);
+    let open = |(i, (flow, control)): (usize, &(&Flow, &str))| {
+        let fd = new_socket().map_err(|errno| setup(errno.into()))?;
         setsockopt(&fd, opt::TcpCongestion, &OsString::from(control)).map_err(|errno| match errno {
-            Errno::ENOENT | Errno::EINVAL => unknown_control(flow, control),
-            _ => setup(errno),
+            Errno::ENOENT | Errno::EINVAL => unknown_control(&flow.name, control),
+            _ => setup(errno.into()),
         })?;
+        if pauses(flow) {
+            sockopt::limit_unsent(fd.as_fd(), UNSENT_BYTES).map_err(setup)?;
+        }
         let local = SockaddrIn::from(SocketAddrV4::new(End::Sender.address(), FIRST_PORT + i as u16));
-        socket::bind(fd.as_raw_fd(), &local).map_err(setup)?;
+        socket::bind(fd.as_raw_fd(), &local).map_err(|errno| setup(errno.into()))?;
         Ok(fd)
     };
-    flows.iter().enumerate().map(open).collect()
+    let fds = flows.iter().enumerate().map(open).collect::<Result<_, _>>()?;
+    let ecn = File::options().write(true).open(ECN_SETTING).map_err(Error::setup("set net.ipv4.tcp_ecn"))?;
+    Ok(Sockets { fds, ecn })
+}
+
+/// Does its application take back what it could have written?
+fn pauses(flow: &Flow) -> bool {
+    matches!(flow.traffic.writes, Writes::OnOff { .. })
 }
 
 fn unknown_control(flow: &str, name: &str) -> Error {
@@ -98,23 +126,27 @@ fn receiver() -> SocketAddrV4 {
 /// All senders. Started and stopped by the run's own thread, written to by [`Senders::write`] on another.
 pub(crate) struct Senders {
     sockets: Vec<OwnedFd>,
+    ecn: File,
     stopped: Vec<AtomicBool>,
     epoll: Epoll,
 }
 
 impl Senders {
-    pub(crate) fn new(sockets: Vec<OwnedFd>) -> Result<Self, Error> {
+    pub(crate) fn new(Sockets { fds: sockets, ecn }: Sockets) -> Result<Self, Error> {
         let stopped = sockets.iter().map(|_| AtomicBool::new(false)).collect();
-        Ok(Senders { sockets, stopped, epoll: new_epoll()? })
+        Ok(Senders { sockets, ecn, stopped, epoll: new_epoll()? })
     }
 
     pub(crate) fn socket(&self, flow: usize) -> BorrowedFd<'_> {
         self.sockets[flow].as_fd()
     }
 
-    /// Begins the handshake.
-    pub(crate) fn start(&self, flow: usize) -> io::Result<()> {
+    /// Begins the handshake, which asks for ECN or does not. (The receiver's side takes part in what it is asked for: the
+    /// kernel's default.)
+    pub(crate) fn start(&self, flow: usize, ecn: Ecn) -> io::Result<()> {
         let fd = &self.sockets[flow];
+        // read by the kernel as the SYN is made, within connect()
+        self.ecn.write_all_at(if ecn == Ecn::Off { b"0" } else { b"1" }, 0)?;
         match socket::connect(fd.as_raw_fd(), &SockaddrIn::from(receiver())) {
             Ok(()) | Err(Errno::EINPROGRESS) => {}
             Err(errno) => return Err(errno.into()),
@@ -130,45 +162,117 @@ impl Senders {
         sockopt::abort(self.sockets[flow].as_fd())
     }
 
-    /// Keeps all connections full until `stop` is set. `Err` names the flow that broke down.
-    pub(crate) fn write(&self, stop: &AtomicBool) -> Result<(), (usize, io::Error)> {
+    /// Writes what the flows' applications have until `stop` is set. `Err` names the flow that broke down.
+    pub(crate) fn write(
+        &self,
+        flows: &[Flow],
+        clock: Clock,
+        stop: &AtomicBool,
+    ) -> Result<(), (usize, io::Error)> {
         waiter::prioritise_flows();
+        let mut writers: Vec<Writer> = flows.iter().map(Writer::new).collect();
         let mut events = [EpollEvent::empty(); EVENTS];
+        // Those whose application has nothing, and when it may have more: few, as few scenarios have any.
+        let mut idle: Vec<(Nanos, usize)> = Vec::new();
         while !stop.load(Ordering::Relaxed) {
-            for event in ready(&self.epoll, &mut events).map_err(|e| (0, e))? {
+            let now = clock.now();
+            let next = idle.iter().map(|(at, _)| *at).min().unwrap_or(Nanos::MAX);
+            for event in ready(&self.epoll, &mut events, next.saturating_sub(now)).map_err(|e| (0, e))? {
                 let flow = event.data() as usize;
-                self.fill(flow).map_err(|e| (flow, e))?;
+                if let Some(until) = self.fill(flow, &mut writers[flow], clock).map_err(|e| (flow, e))? {
+                    self.listen(flow, EpollFlags::empty()).map_err(|e| (flow, e))?;
+                    idle.push((until, flow));
+                }
+            }
+            let now = clock.now();
+            for (_, flow) in idle.extract_if(.., |(at, _)| *at <= now) {
+                self.listen(flow, EpollFlags::EPOLLOUT).map_err(|e| (flow, e))?;
             }
         }
         Ok(())
     }
 
-    fn fill(&self, flow: usize) -> io::Result<()> {
-        let fd = &self.sockets[flow];
-        match socket::send(fd.as_raw_fd(), &CHUNK, MsgFlags::MSG_NOSIGNAL) {
-            Ok(_) | Err(Errno::EAGAIN | Errno::EINTR) => Ok(()),
+    /// Writes once. `Some`: the application has nothing before then.
+    fn fill(&self, flow: usize, writer: &mut Writer, clock: Clock) -> io::Result<Option<Nanos>> {
+        let ready = writer.feed.ready(clock.now());
+        if ready == 0 {
+            return Ok(Some(writer.feed.next()));
+        }
+        let piece = usize::try_from(ready).unwrap_or(usize::MAX).min(writer.most);
+        match socket::send(self.sockets[flow].as_raw_fd(), &CHUNK[..piece], MsgFlags::MSG_NOSIGNAL) {
+            Ok(taken) => writer.feed.took(taken as u64),
+            Err(Errno::EAGAIN | Errno::EINTR) => {}
             // Stopped between the event and now.
-            Err(_) if self.stopped[flow].load(Ordering::SeqCst) => Ok(()),
-            Err(errno) => Err(errno.into()),
+            Err(_) if self.stopped[flow].load(Ordering::SeqCst) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+        Ok(None)
+    }
+
+    /// Waits for this of a flow from now on, unless it has stopped.
+    fn listen(&self, flow: usize, what: EpollFlags) -> io::Result<()> {
+        let mut event = EpollEvent::new(what, flow as u64);
+        match self.epoll.modify(&self.sockets[flow], &mut event) {
+            Err(Errno::ENOENT) if self.stopped[flow].load(Ordering::SeqCst) => Ok(()),
+            other => Ok(other?),
         }
     }
 }
 
-/// Accepts, reads and counts until `stop` is set; `meters` has one record per flow and is returned.
+/// One flow's application.
+struct Writer {
+    feed: Feed,
+    /// Bytes per write.
+    most: usize,
+}
+
+impl Writer {
+    fn new(flow: &Flow) -> Self {
+        Writer { feed: Feed::new(flow), most: if pauses(flow) { UNSENT_BYTES as usize } else { CHUNK_BYTES } }
+    }
+}
+
+/// What a receiver knows of one flow.
+#[derive(Debug, Clone)]
+pub(crate) struct Received {
+    /// Goodput.
+    pub(crate) meter: FlowMeter,
+    /// When all of a flow of finite size had arrived.
+    pub(crate) completed: Option<Nanos>,
+    left_bytes: Option<u64>,
+}
+
+impl Received {
+    /// Nothing yet, of all that the application has.
+    pub(crate) fn new(meter: FlowMeter, size_bytes: Option<u64>) -> Self {
+        Received { meter, completed: None, left_bytes: size_bytes }
+    }
+
+    fn read(&mut self, now: Nanos, bytes: u64) {
+        self.meter.goodput(now, bytes);
+        let Some(left) = &mut self.left_bytes else { return };
+        *left = left.saturating_sub(bytes);
+        if *left == 0 && self.completed.is_none() {
+            self.completed = Some(now);
+        }
+    }
+}
+
+/// Accepts, reads and counts until `stop` is set; `flows` has one record per flow and is returned.
 pub(crate) fn receive(
     listener: &OwnedFd,
-    mut meters: Vec<FlowMeter>,
+    mut flows: Vec<Received>,
     clock: Clock,
     stop: &AtomicBool,
-) -> Result<Vec<FlowMeter>, Error> {
+) -> Result<Vec<Received>, Error> {
     waiter::prioritise_flows();
     let broken = |e: io::Error| Error::setup("receive")(e);
     let epoll = new_epoll()?;
-    let mut connections: Vec<Option<OwnedFd>> = meters.iter().map(|_| None).collect();
+    let mut connections: Vec<Option<OwnedFd>> = flows.iter().map(|_| None).collect();
     epoll.add(listener, EpollEvent::new(EpollFlags::EPOLLIN, LISTENER)).map_err(|e| broken(e.into()))?;
     let mut events = [EpollEvent::empty(); EVENTS];
     while !stop.load(Ordering::Relaxed) {
-        for event in ready(&epoll, &mut events).map_err(broken)? {
+        for event in ready(&epoll, &mut events, Nanos::MAX).map_err(broken)? {
             if event.data() == LISTENER {
                 accept(listener, &epoll, &mut connections).map_err(broken)?;
                 continue;
@@ -176,14 +280,14 @@ pub(crate) fn receive(
             let flow = event.data() as usize;
             let Some(Some(fd)) = connections.get(flow) else { continue };
             match sockopt::discard(fd.as_fd(), CHUNK_BYTES) {
-                Ok(bytes @ 1..) => meters[flow].goodput(clock.now(), bytes as u64),
+                Ok(bytes @ 1..) => flows[flow].read(clock.now(), bytes as u64),
                 Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {}
                 // The end of a flow: its sender stopped, or aborted.
                 Ok(0) | Err(_) => connections[flow] = None,
             }
         }
     }
-    Ok(meters)
+    Ok(flows)
 }
 
 /// Accepts what waits; the source port says which flow it is.
@@ -212,9 +316,11 @@ fn new_epoll() -> Result<Epoll, Error> {
     Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).map_err(|errno| Error::setup("create an epoll")(errno.into()))
 }
 
-/// Waits for events, but not for long.
-fn ready<'a>(epoll: &Epoll, events: &'a mut [EpollEvent]) -> io::Result<&'a [EpollEvent]> {
-    match epoll.wait(events, EpollTimeout::from(STOP_CHECK_MS)) {
+/// Waits for events, but not for long, and not beyond a time from now.
+fn ready(epoll: &Epoll, events: &mut [EpollEvent], most: Nanos) -> io::Result<&[EpollEvent]> {
+    // rounded up: who wakes too early has nothing to do
+    let ms = u8::try_from(most.div_ceil(SECOND / 1000)).unwrap_or(u8::MAX).min(STOP_CHECK_MS);
+    match epoll.wait(events, EpollTimeout::from(ms)) {
         Ok(n) => Ok(&events[..n]),
         Err(Errno::EINTR) => Ok(&[]),
         Err(errno) => Err(errno.into()),

@@ -17,6 +17,7 @@ mod conductor;
 mod control;
 mod emulator;
 mod error;
+mod feed;
 mod flows;
 mod lateness;
 mod namespace;
@@ -27,6 +28,7 @@ mod run;
 mod sockopt;
 mod telemetry;
 mod waiter;
+mod ways;
 
 pub use error::Error;
 pub use lateness::{Lateness, Tolerance};

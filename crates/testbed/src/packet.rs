@@ -1,4 +1,7 @@
-//! What the emulator must know of a packet: whose it is and whether it carries data (RFC 791, RFC 9293).
+//! What the emulator must know of a packet: whose it is, whether it carries data, and whether it may be marked (RFC 791,
+//! RFC 9293, RFC 3168); and how it is marked.
+
+use fairpace_path::Ecn;
 
 /// What Ethernet adds to an IP packet: two addresses and a type. The testbed's TUN devices carry bare IP; a
 /// link's rate and buffer count whole frames, as the simulator does.
@@ -14,6 +17,27 @@ pub(crate) struct Header {
     pub(crate) destination_port: u16,
     /// Bytes of TCP payload.
     pub(crate) payload_bytes: u16,
+    pub(crate) ecn: Ecn,
+}
+
+/// The ECN field is in the second byte's low bits.
+const ECN_AT: usize = 1;
+const ECN_BITS: u8 = 0b11;
+/// Congestion experienced.
+const CE: u8 = 0b11;
+/// The IPv4 header checksum.
+const CHECKSUM_AT: usize = 10;
+
+/// Marks an IPv4 packet: congestion experienced. The checksum is brought up to date by what has changed (RFC 1624, equation 3).
+pub(crate) fn mark(packet: &mut [u8]) {
+    let [first, second, .., high, low] = &mut packet[..CHECKSUM_AT + 2] else { return };
+    let word = |high: u8, low: u8| u32::from(u16::from_be_bytes([high, low]));
+    let before = word(*first, *second);
+    *second |= CE;
+    let sum = (!word(*high, *low) & 0xffff) + (!before & 0xffff) + word(*first, *second);
+    let folded = (sum & 0xffff) + (sum >> 16);
+    let folded = (folded & 0xffff) + (folded >> 16);
+    [*high, *low] = (!folded as u16).to_be_bytes();
 }
 
 /// Reads the headers of an unfragmented TCP/IPv4 packet; `None` for anything else.
@@ -34,6 +58,11 @@ pub(crate) fn parse(packet: &[u8]) -> Option<Header> {
         source_port: be16(ip_header)?,
         destination_port: be16(ip_header + 2)?,
         payload_bytes: u16::try_from(total.checked_sub(ip_header + tcp_header)?).ok()?,
+        ecn: match packet.get(ECN_AT)? & ECN_BITS {
+            0 => Ecn::NotCapable,
+            CE => Ecn::Marked,
+            _ => Ecn::Capable,
+        },
     })
 }
 
@@ -58,7 +87,9 @@ mod tests {
     #[test]
     fn a_data_segment_is_told_from_a_bare_ack() {
         let data = parse(&segment(10_000, 5001, 1448));
-        assert_eq!(data, Some(Header { source_port: 10_000, destination_port: 5001, payload_bytes: 1448 }));
+        let expected =
+            Header { source_port: 10_000, destination_port: 5001, payload_bytes: 1448, ecn: Ecn::NotCapable };
+        assert_eq!(data, Some(expected));
         assert_eq!(parse(&segment(5001, 10_000, 0)).map(|h| h.payload_bytes), Some(0));
     }
 
@@ -78,5 +109,27 @@ mod tests {
         assert_eq!(changed(9, 17), None, "UDP");
         assert_eq!(changed(7, 1), None, "a later fragment");
         assert_eq!(changed(32, 4 << 4), None, "TCP header shorter than its fixed part");
+    }
+
+    /// The header checksum of RFC 791 over a header of 20 bytes; 0 when it is right.
+    fn checksum(packet: &[u8]) -> u16 {
+        let words = packet[..20].chunks(2).map(|w| u32::from(u16::from_be_bytes([w[0], w[1]])));
+        let sum: u32 = words.sum();
+        !(((sum & 0xffff) + (sum >> 16)) as u16)
+    }
+
+    #[test]
+    fn a_marked_packet_says_so_and_its_checksum_is_right() {
+        // identification and codepoint vary, so that all carries of the sum occur
+        for id in 0..=u16::MAX {
+            let mut p = segment(10_000, 5001, 0);
+            p[1] = if id % 2 == 0 { 0b10 } else { 0b01 };
+            p[4..6].copy_from_slice(&id.to_be_bytes());
+            let sum = checksum(&p);
+            p[10..12].copy_from_slice(&sum.to_be_bytes());
+            assert_eq!(parse(&p).map(|h| h.ecn), Some(Ecn::Capable));
+            mark(&mut p);
+            assert_eq!((parse(&p).map(|h| h.ecn), checksum(&p)), (Some(Ecn::Marked), 0), "{id}");
+        }
     }
 }

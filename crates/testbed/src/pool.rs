@@ -28,9 +28,9 @@ impl Pool {
     }
 
     /// The first `length` bytes of a taken buffer.
-    pub(crate) fn get(&self, slot: u32, length: u16) -> &[u8] {
+    pub(crate) fn get(&mut self, slot: u32, length: u16) -> &mut [u8] {
         let at = slot as usize * MTU;
-        &self.bytes[at..at + usize::from(length)]
+        &mut self.bytes[at..at + usize::from(length)]
     }
 
     /// Gives a buffer back.
@@ -51,7 +51,7 @@ mod tests {
         pool.peek().unwrap()[0] = 8;
         let b = pool.take().unwrap();
         assert!(pool.peek().is_none() && pool.take().is_none());
-        assert_eq!((pool.get(a, 1), pool.get(b, 1)), (&[7u8][..], &[8u8][..]));
+        assert_eq!((pool.get(a, 1)[0], pool.get(b, 1)[0]), (7, 8));
         pool.put(a);
         assert_eq!(pool.take(), Some(a));
     }

@@ -2,7 +2,7 @@
 
 use crate::flows::MAX_FLOWS;
 use crate::{Error, MAX_RATE_BPS, emulator, namespace};
-use fairpace_scenario::{Flow, Receiving, Scenario, Traffic, Writes};
+use fairpace_scenario::{Ecn, Flow, Receiving, Scenario, Sending, Window, Writes};
 use std::fs::File;
 use std::path::Path;
 
@@ -28,22 +28,54 @@ pub(crate) fn check(scenario: &Scenario, tun: &Path) -> Result<(), Error> {
 
 /// Refuses what only the simulator has: nothing that was asked for is left out in silence.
 fn supported(flow: &Flow) -> Result<(), Error> {
-    let Traffic { size_bytes, writes } = flow.traffic;
-    let asked = [
-        ("size", size_bytes.is_some()),
-        ("on", matches!(writes, Writes::OnOff { .. })),
-        ("write_rate", matches!(writes, Writes::Paced { .. })),
-        ("receive_buffer", flow.receiving != Receiving::default()),
-        ("rtt_at", !flow.rtt_at.is_empty()),
-        ("ack_jitter", !flow.ack_jitter.is_zero()),
-        ("ack_aggregation", !flow.ack_aggregation.is_zero()),
-        ("ack_loss", flow.ack_loss_ppb > 0),
-        ("host_jitter", !flow.host_jitter.is_zero()),
-    ];
-    match asked.into_iter().find(|(_, asked)| *asked) {
+    let Flow { arrivals, traffic, host_jitter, .. } = flow;
+    let asked = [("arrivals", arrivals.is_some()), ("host_jitter", !host_jitter.is_zero())]
+        .into_iter()
+        .chain([("response", matches!(traffic.writes, Writes::Responses { .. }))])
+        .chain(sending(flow.sending))
+        .chain(receiving(&flow.receiving))
+        .find(|(_, asked)| *asked);
+    match asked {
         Some((key, _)) => Err(Error::Unsupported { flow: flow.name.clone(), key }),
         None => Ok(()),
     }
+}
+
+/// What of the sending host is not as the kernel has it. Of all this a socket can choose only ECN.
+fn sending(asked: Sending) -> impl Iterator<Item = (&'static str, bool)> {
+    let Sending { ecn, sack, rack, tlp, frto, undo, prr, idle_restart, tso, pacing, initial_cwnd_pkts } =
+        asked;
+    let usual = Sending::default();
+    [
+        ("ecn = \"dctcp\"", ecn == Ecn::Dctcp),
+        ("sack", sack != usual.sack),
+        ("rack", rack != usual.rack),
+        ("tlp", tlp != usual.tlp),
+        ("frto", frto != usual.frto),
+        ("undo", undo != usual.undo),
+        ("prr", prr != usual.prr),
+        ("idle_restart", idle_restart != usual.idle_restart),
+        ("tso", tso != usual.tso),
+        ("pacing", pacing != usual.pacing),
+        ("initial_cwnd", initial_cwnd_pkts != usual.initial_cwnd_pkts),
+    ]
+    .into_iter()
+}
+
+/// What of the receiving host is not as the kernel has it. ACKs are held back by the emulator.
+fn receiving(asked: &Receiving) -> impl Iterator<Item = (&'static str, bool)> {
+    let Receiving { window, ack_every, delayed_ack, sack_compression, gro, ack_delay: _, ack_delay_at: _ } =
+        asked;
+    let usual = Receiving::default();
+    [
+        ("receive_buffer", matches!(window, Window::Fixed(_))),
+        ("receive_buffer_max", matches!(window, Window::Autotuned(_))),
+        ("ack_every", *ack_every != usual.ack_every),
+        ("delayed_ack", *delayed_ack != usual.delayed_ack),
+        ("sack_compression", *sack_compression != usual.sack_compression),
+        ("gro", *gro != usual.gro),
+    ]
+    .into_iter()
 }
 
 /// Checks the machine: the TUN driver at `tun`, permission.
@@ -57,4 +89,64 @@ pub(crate) fn machine(tun: &Path) -> Result<(), Error> {
         .open(tun)
         .map_err(|cause| Error::NoTun { path: tun.to_owned(), cause })?;
     namespace::probe()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fairpace_scenario::{Arrivals, Sizes};
+    use std::time::Duration;
+
+    fn refused(change: impl Fn(&mut Flow)) -> Option<&'static str> {
+        let mut flow = Flow::new("a", "bbr1", Duration::from_millis(10));
+        change(&mut flow);
+        match supported(&flow) {
+            Ok(()) => None,
+            Err(Error::Unsupported { flow, key }) if flow == "a" => Some(key),
+            Err(other) => panic!("{other}"),
+        }
+    }
+
+    #[test]
+    fn what_only_the_simulator_has_is_refused_by_its_key() {
+        let ms = Duration::from_millis(1);
+        let sizes = Sizes { name: "web".into(), cdf: [(1, fairpace_scenario::WHOLE_PPB)].into() };
+        let arrivals = Arrivals { per_s_milli: 1, sizes };
+        assert_eq!(refused(|f| f.arrivals = Some(arrivals.clone())), Some("arrivals"));
+        assert_eq!(refused(|f| f.host_jitter = ms), Some("host_jitter"));
+        assert_eq!(
+            refused(|f| f.traffic.writes = Writes::Responses { bytes: 1, think: ms }),
+            Some("response")
+        );
+        assert_eq!(refused(|f| f.sending.ecn = Ecn::Dctcp), Some("ecn = \"dctcp\""));
+        assert_eq!(refused(|f| f.sending.sack = false), Some("sack"));
+        assert_eq!(refused(|f| f.sending.rack = false), Some("rack"));
+        assert_eq!(refused(|f| f.sending.tlp = false), Some("tlp"));
+        assert_eq!(refused(|f| f.sending.frto = false), Some("frto"));
+        assert_eq!(refused(|f| f.sending.undo = false), Some("undo"));
+        assert_eq!(refused(|f| f.sending.prr = false), Some("prr"));
+        assert_eq!(refused(|f| f.sending.idle_restart = false), Some("idle_restart"));
+        assert_eq!(refused(|f| f.sending.tso = false), Some("tso"));
+        assert_eq!(refused(|f| f.sending.pacing = Some(false)), Some("pacing"));
+        assert_eq!(refused(|f| f.sending.initial_cwnd_pkts = 4), Some("initial_cwnd"));
+        assert_eq!(refused(|f| f.receiving.window = Window::Fixed(10_000)), Some("receive_buffer"));
+        assert_eq!(refused(|f| f.receiving.window = Window::Autotuned(10_000)), Some("receive_buffer_max"));
+        assert_eq!(refused(|f| f.receiving.ack_every = 1), Some("ack_every"));
+        assert_eq!(refused(|f| f.receiving.delayed_ack = false), Some("delayed_ack"));
+        assert_eq!(refused(|f| f.receiving.sack_compression = false), Some("sack_compression"));
+        assert_eq!(refused(|f| f.receiving.gro = ms), Some("gro"));
+    }
+
+    #[test]
+    fn what_the_testbed_has_is_not_refused() {
+        let ms = Duration::from_millis(1);
+        assert_eq!(refused(|_| {}), None);
+        assert_eq!(refused(|f| f.sending.ecn = Ecn::Classic), None);
+        assert_eq!(refused(|f| (f.receiving.ack_delay, f.receiving.ack_delay_at) = (ms, vec![(ms, ms)])), None);
+        assert_eq!(refused(|f| (f.ack_jitter, f.ack_aggregation, f.ack_loss_ppb) = (ms, ms, 1)), None);
+        assert_eq!(refused(|f| (f.rtt_at, f.access_delay) = (vec![(ms, ms)], ms)), None);
+        assert_eq!(refused(|f| f.traffic.size_bytes = Some(1)), None);
+        assert_eq!(refused(|f| f.traffic.writes = Writes::OnOff { on: ms, off: ms }), None);
+        assert_eq!(refused(|f| f.traffic.writes = Writes::Paced { rate_bps: 1, every: ms }), None);
+    }
 }

@@ -4,11 +4,11 @@ use crate::clock::{Clock, nanos};
 use crate::conductor::{Conductor, Told};
 use crate::control::Controls;
 use crate::emulator::{Emulated, Emulator};
-use crate::flows::{self, Senders};
+use crate::flows::{self, Received, Senders, Sockets};
 use crate::lateness::{Lateness, Tolerance};
 use crate::namespace::{self, Device, End};
 use crate::{Error, Options, preflight};
-use fairpace_path::{FlowMeter, Schedule};
+use fairpace_path::{FlowMeter, SECOND, Schedule};
 use fairpace_results::{Cost, FlowSeries, Monitor, Run, SCHEMA, ScenarioId, Series, Summary};
 use fairpace_scenario::Scenario;
 use nix::sys::resource::{UsageWho, getrusage};
@@ -34,7 +34,7 @@ pub struct Outcome {
 /// The two ends of the path, ready to go.
 struct Ends {
     sender: Device,
-    sockets: Vec<OwnedFd>,
+    sockets: Sockets,
     receiver: Device,
     listener: OwnedFd,
 }
@@ -42,7 +42,7 @@ struct Ends {
 /// What the threads of a run leave.
 struct Parts {
     emulated: Emulated,
-    received: Vec<FlowMeter>,
+    received: Vec<Received>,
     told: Vec<Told>,
 }
 
@@ -56,7 +56,7 @@ pub fn measure(scenario: &Scenario, monitor: &mut dyn Monitor, options: &Options
     // Dropped last: an algorithm must outlive the sockets that use it.
     let controls = Controls::prepare(scenario)?;
     let ends = connect_ends(scenario, &controls)?;
-    let rtts = scenario.flows.iter().map(|f| f.rtt);
+    let rtts = scenario.flows.iter().flat_map(|f| f.rtt_at.iter().map(|(_, rtt)| *rtt).chain([f.rtt]));
     let tolerance = Tolerance::for_rtt(rtts.min().unwrap_or_default());
     let schedule = Schedule {
         window: (nanos(scenario.window.0), nanos(scenario.window.1)),
@@ -88,8 +88,8 @@ pub fn measure(scenario: &Scenario, monitor: &mut dyn Monitor, options: &Options
 }
 
 fn connect_ends(scenario: &Scenario, controls: &Controls) -> Result<Ends, Error> {
-    let controlled: Vec<(&str, &str)> =
-        scenario.flows.iter().enumerate().map(|(i, f)| (f.name.as_str(), controls.kernel_name(i))).collect();
+    let flows = scenario.flows.iter().enumerate();
+    let controlled: Vec<_> = flows.map(|(i, flow)| (flow, controls.kernel_name(i))).collect();
     let (sender, sockets) = namespace::create(End::Sender, || flows::open_senders(&controlled))?;
     let (receiver, listener) = namespace::create(End::Receiver, flows::open_listener)?;
     Ok(Ends { sender, sockets, receiver, listener })
@@ -127,7 +127,11 @@ fn perform(
 ) -> Result<Parts, Error> {
     let clock = Clock::starting_in(LEAD_IN);
     let emulator = Emulator::new(scenario, devices, clock, schedule, tolerance)?;
-    let meters = vec![FlowMeter::new(schedule); scenario.flows.len()];
+    let received = scenario
+        .flows
+        .iter()
+        .map(|flow| Received::new(FlowMeter::new(schedule), flow.traffic.size_bytes))
+        .collect();
     let stop = &AtomicBool::new(false);
     let flow_broke = |(flow, cause): (usize, std::io::Error)| Error::Flow {
         flow: scenario.flows[flow].name.clone(),
@@ -142,11 +146,11 @@ fn perform(
             .spawn_scoped(scope, move || StopOnFailure::watch(stop, || emulator.run(stop)))
             .map_err(no_thread)?;
         let writer = thread("senders")
-            .spawn_scoped(scope, move || StopOnFailure::watch(stop, || senders.write(stop)))
+            .spawn_scoped(scope, move || StopOnFailure::watch(stop, || senders.write(&scenario.flows, clock, stop)))
             .map_err(no_thread)?;
         let reader = thread("receivers")
             .spawn_scoped(scope, move || {
-                StopOnFailure::watch(stop, || flows::receive(listener, meters, clock, stop))
+                StopOnFailure::watch(stop, || flows::receive(listener, received, clock, stop))
             })
             .map_err(no_thread)?;
         let conductor = Conductor::new(scenario, controls, senders, clock, schedule);
@@ -173,8 +177,8 @@ fn record(
     lateness: Lateness,
     cost: Cost,
 ) -> Run {
-    for meter in &mut parts.received {
-        meter.finish(schedule.end);
+    for flow in &mut parts.received {
+        flow.meter.finish(schedule.end);
     }
     let links = scenario.links.iter().zip(&parts.emulated.links);
     let mut summary = Summary {
@@ -196,18 +200,19 @@ fn record(
     };
     let notes = notes(&parts.emulated, lateness);
     let measured = parts.received.into_iter().zip(parts.emulated.flows).zip(parts.told);
-    for (flow, ((mut goodput, mut path), told)) in scenario.flows.iter().zip(measured) {
+    for (flow, ((mut received, mut path), told)) in scenario.flows.iter().zip(measured) {
+        let completed = received.completed.map(|at| at.saturating_sub(nanos(flow.start)));
         let of = |meter: &FlowMeter| meter.summary(&flow.name, &flow.cc, nanos(flow.rtt), nanos(flow.start));
-        let (received, met) = (of(&goodput), of(&path));
         summary.flows.push(fairpace_results::FlowSummary {
-            goodput_mbps: received.goodput_mbps,
+            completion_s: completed.map(|ns| ns as f64 / SECOND as f64),
+            goodput_mbps: of(&received.meter).goodput_mbps,
             retransmits: told.retransmits,
-            ..met
+            ..of(&path)
         });
         let mut points = FlowSeries::default();
         path.fill(&mut points);
         let rtt_ms = std::mem::take(&mut points.rtt_ms);
-        goodput.fill(&mut points);
+        received.meter.fill(&mut points);
         series.flows.push(FlowSeries { goodput_mbps: points.goodput_mbps, rtt_ms, ..told.series });
     }
     summary.derive_fairness();

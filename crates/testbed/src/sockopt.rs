@@ -56,6 +56,21 @@ pub(crate) fn bbr_info(fd: BorrowedFd<'_>) -> Option<BbrInfo> {
     (length == size_of::<BbrInfo>()).then_some(info)
 }
 
+/// `TCP_NOTSENT_LOWAT`: the socket takes no more while it holds this much that has not been sent.
+pub(crate) fn limit_unsent(fd: BorrowedFd<'_>, bytes: u32) -> io::Result<()> {
+    // SAFETY: the pointer is to a live value of the given size.
+    let status = unsafe {
+        libc::setsockopt(
+            fd.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_NOTSENT_LOWAT,
+            (&raw const bytes).cast(),
+            size_of::<u32>() as libc::socklen_t,
+        )
+    };
+    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
 /// Reads and discards up to `limit` bytes without copying them (`MSG_TRUNC`, tcp(7)); 0 is the end of the
 /// stream.
 pub(crate) fn discard(fd: BorrowedFd<'_>, limit: usize) -> io::Result<usize> {
