@@ -124,7 +124,9 @@ impl<'a> Conductor<'a> {
         let flows = 0..self.tracks.len();
         match event {
             Event::Start(flow) => {
-                self.senders.start(flow, self.scenario.flows[flow].sending.ecn).map_err(|e| self.broken(flow, e))?;
+                self.senders
+                    .start(flow, self.scenario.flows[flow].sending.ecn)
+                    .map_err(|e| self.broken(flow, e))?;
                 self.tracks[flow].state = State::Running;
             }
             Event::Stop(flow) => {

@@ -223,11 +223,12 @@ impl<'a> Emulator<'a> {
             Element::Detour(detour) => self.ways.detours[detour].poll(at),
             Element::Delay(delay) => self.ways.delays[delay].poll(at),
         };
-        match left {
-            Some(left) if left.fate == Fate::Delivered => self.go_on(left.at, left.packet),
-            Some(left) => Ok(self.pool.put(left.packet.payload.slot)),
-            None => Ok(()),
+        let Some(left) = left else { return Ok(()) };
+        if left.fate == Fate::Delivered {
+            return self.go_on(left.at, left.packet);
         }
+        self.pool.put(left.packet.payload.slot);
+        Ok(())
     }
 
     /// Takes a packet to its next stop.

@@ -1,8 +1,8 @@
 //! What a flow's application has to write now: `fairpace_path`'s sources, in real time.
 
+use fairpace_path::build::nanos;
 use fairpace_path::{Nanos, Offer, Pattern, Source};
 use fairpace_scenario::{Flow, Writes};
-use fairpace_path::build::nanos;
 
 /// One application.
 pub(crate) struct Feed {

@@ -86,7 +86,7 @@ pub(crate) fn open_senders(flows: &[(&Flow, &str)]) -> Result<Sockets, Error> {
         socket::bind(fd.as_raw_fd(), &local).map_err(|errno| setup(errno.into()))?;
         Ok(fd)
     };
-    let fds = flows.iter().enumerate().map(open).collect::<Result<_, _>>()?;
+    let fds = flows.iter().enumerate().map(open).collect::<Result<_, Error>>()?;
     let ecn = File::options().write(true).open(ECN_SETTING).map_err(Error::setup("set net.ipv4.tcp_ecn"))?;
     Ok(Sockets { fds, ecn })
 }
@@ -317,7 +317,7 @@ fn new_epoll() -> Result<Epoll, Error> {
 }
 
 /// Waits for events, but not for long, and not beyond a time from now.
-fn ready(epoll: &Epoll, events: &mut [EpollEvent], most: Nanos) -> io::Result<&[EpollEvent]> {
+fn ready<'a>(epoll: &Epoll, events: &'a mut [EpollEvent], most: Nanos) -> io::Result<&'a [EpollEvent]> {
     // rounded up: who wakes too early has nothing to do
     let ms = u8::try_from(most.div_ceil(SECOND / 1000)).unwrap_or(u8::MAX).min(STOP_CHECK_MS);
     match epoll.wait(events, EpollTimeout::from(ms)) {

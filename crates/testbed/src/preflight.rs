@@ -142,7 +142,10 @@ mod tests {
         let ms = Duration::from_millis(1);
         assert_eq!(refused(|_| {}), None);
         assert_eq!(refused(|f| f.sending.ecn = Ecn::Classic), None);
-        assert_eq!(refused(|f| (f.receiving.ack_delay, f.receiving.ack_delay_at) = (ms, vec![(ms, ms)])), None);
+        assert_eq!(
+            refused(|f| (f.receiving.ack_delay, f.receiving.ack_delay_at) = (ms, vec![(ms, ms)])),
+            None
+        );
         assert_eq!(refused(|f| (f.ack_jitter, f.ack_aggregation, f.ack_loss_ppb) = (ms, ms, 1)), None);
         assert_eq!(refused(|f| (f.rtt_at, f.access_delay) = (vec![(ms, ms)], ms)), None);
         assert_eq!(refused(|f| f.traffic.size_bytes = Some(1)), None);

@@ -146,7 +146,9 @@ fn perform(
             .spawn_scoped(scope, move || StopOnFailure::watch(stop, || emulator.run(stop)))
             .map_err(no_thread)?;
         let writer = thread("senders")
-            .spawn_scoped(scope, move || StopOnFailure::watch(stop, || senders.write(&scenario.flows, clock, stop)))
+            .spawn_scoped(scope, move || {
+                StopOnFailure::watch(stop, || senders.write(&scenario.flows, clock, stop))
+            })
             .map_err(no_thread)?;
         let reader = thread("receivers")
             .spawn_scoped(scope, move || {

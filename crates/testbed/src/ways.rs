@@ -230,15 +230,16 @@ mod tests {
             access_delay: ms(1),
             ..flow(10)
         }]);
-        s.links[1].line.delay = ms(3);
+        s.links[1].line.delay = ms(2);
         let mut ways = Ways::new(&s, SCHEDULE).unwrap();
         use Stop::*;
-        assert_eq!(from(&ways, ways.data(0)), [Delay(0), Link(1), Delay(1), Delay(1 + 1), Receiver]);
-        // 10 ms less 1 and 3, halved
+        assert_eq!(from(&ways, ways.data(0)), [Delay(0), Link(1), Delay(1), Delay(2), Receiver]);
+        assert_eq!(from(&ways, ways.acks(0)), [Delay(2), Sender]);
+        // 10 ms less 1 and 2, halved
         let packet =
             fairpace_path::Packet { flow: 0, bytes: 1, ecn: Default::default(), payload: Load::default() };
         let delays: Vec<Nanos> = ways.delays.iter_mut().map(|d| d.push(0, packet)).collect();
-        assert_eq!(delays, [1_000_000, 3_000_000, 3_000_000]);
+        assert_eq!(delays, [1_000_000, 2_000_000, 3_500_000]);
     }
 
     #[test]
@@ -247,10 +248,7 @@ mod tests {
         let ways = Ways::new(&scenario(vec![flow(10), flow(10), flow(20), jittered]), SCHEDULE).unwrap();
         assert_eq!(from(&ways, ways.data(0)), from(&ways, ways.data(1)));
         assert_eq!(ways.delays.len(), 3, "5 ms, 10 ms, and the jittered one");
-        assert_eq!(
-            from(&ways, ways.acks(3)),
-            [Stop::Link(2), Stop::Delay(2), Stop::Loss(0), Stop::Sender]
-        );
+        assert_eq!(from(&ways, ways.acks(3)), [Stop::Link(2), Stop::Delay(2), Stop::Loss(0), Stop::Sender]);
     }
 
     #[test]

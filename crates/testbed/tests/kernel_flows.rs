@@ -4,6 +4,7 @@
 //! Needs root and TUN. Elsewhere the tests say so and pass, unless FAIRPACE_REQUIRE_KERNEL=1.
 
 mod common;
+mod workloads;
 
 use common::{Held, Leaves, StopAfter, exclusive, flow, measure_or_skip, scenario};
 use fairpace_results::Silent;
@@ -225,7 +226,7 @@ fn a_link_loses_polices_and_changes_its_rate_as_in_the_simulator() {
 #[test]
 fn what_the_testbed_does_not_support_is_refused_by_its_key() {
     let mut s = scenario(20, 500_000, (0, 1), vec![flow("a", "kernel:bbr", 20)]);
-    s.flows[0].ack_aggregation = Duration::from_millis(5);
+    s.flows[0].host_jitter = Duration::from_millis(5);
     let error = measure(&s, &mut Silent, &Options::default()).expect_err("it is not supported");
-    assert!(matches!(error, Error::Unsupported { key: "ack_aggregation", .. }), "{error}");
+    assert!(matches!(error, Error::Unsupported { key: "host_jitter", .. }), "{error}");
 }
