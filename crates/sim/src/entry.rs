@@ -29,6 +29,8 @@ pub(crate) struct Entry {
     pub(crate) detour: Option<usize>,
     pub(crate) workload: Option<Workload>,
     pub(crate) counts: Counts,
+    /// When the run ends: what arrives later is computed, but not part of it.
+    pub(crate) run_ends: Nanos,
     pub(crate) connection: Template,
 }
 
@@ -138,6 +140,7 @@ impl Entry {
             detour: None,
             workload,
             counts: Counts::default(),
+            run_ends: schedule.end,
             connection: Template {
                 sender: sender_config(flow),
                 receiver: receiver_config(flow),

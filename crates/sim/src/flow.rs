@@ -362,7 +362,7 @@ impl End {
         let mut back = Downlink { route: &mut self.route, acks: &mut self.acks, leaving };
         let available = self.receiver.on_segment(at, segment, &mut back);
         if segment.seq != Segment::SYN {
-            entry.counts.data_pkts += 1;
+            entry.counts.data_pkts += u64::from(at <= entry.run_ends);
             let back_ns = entry.back_lines_ns + self.route.back_ns(at);
             entry.meter.data(at, at.saturating_sub(segment.sent) + back_ns);
             self.read(at, available, entry, tap);
@@ -392,6 +392,9 @@ impl End {
     fn complete<T: Tap>(&mut self, now: Nanos, entry: &mut Entry, tap: &mut T) {
         let Transfer { began, bytes, connects, .. } = self.transfer;
         self.transfer.is_done = true;
+        if now > entry.run_ends {
+            return;
+        }
         entry.completions.record(bytes, now - began, connects);
         if T::ON {
             tap.completed(now, self.who, bytes, now - began);
