@@ -179,7 +179,10 @@ impl Linux {
     #[inline]
     fn update(&mut self, backlog_bytes: u64, idle: Option<Nanos>) {
         match idle {
-            None => self.scaled += backlog_bytes.min(MOST_BYTES) - (self.scaled >> self.weight_log),
+            None => {
+                self.scaled -= self.scaled >> self.weight_log;
+                self.scaled += backlog_bytes.min(MOST_BYTES);
+            }
             Some(idle) => self.age(idle),
         }
     }
@@ -481,6 +484,13 @@ mod tests {
             // a whole number of 1/32: up to one of them is lost per step, up to 32 in the long run
             assert!((linux.scaled as f64 / 32.0 - exact).abs() <= 1.0, "{n}: {} {exact}", linux.scaled);
         }
+    }
+
+    #[test]
+    fn the_average_falls_with_a_backlog_below_it() {
+        let mut linux = linux_at(&MANUAL, 64_000);
+        linux.update(32_000, None);
+        assert_eq!(linux.scaled, 63_000 * 32, "by a 32nd of the difference");
     }
 
     #[test]
