@@ -36,8 +36,8 @@ pub(crate) struct Global {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Run a scenario in the simulator.
-    Sim(RunArgs),
+    /// Run a scenario in the simulator, once or with several seeds.
+    Sim(SimArgs),
     /// Run a scenario with real TCP flows of the running kernel through an emulated bottleneck.
     ///
     /// Needs root and /dev/net/tun; fairpace's own algorithms also need BTF (see `fairpace doctor`). It takes
@@ -117,6 +117,20 @@ pub(crate) struct RunArgs {
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) changes: Changes,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct SimArgs {
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+    /// Run it N times, with the scenario's seed and the N - 1 numbers after it: means with 95 % confidence intervals.
+    ///
+    /// With --out, DIR gets repeat.json and runs.csv too, summary.json is an array, and there is no series.csv.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=100_000))]
+    pub(crate) repeat: Option<u32>,
+    /// How many of these runs at a time; else one for each core. It does not change the results.
+    #[arg(long, value_name = "J", requires = "repeat")]
+    pub(crate) jobs: Option<NonZeroUsize>,
 }
 
 /// Where flows run.

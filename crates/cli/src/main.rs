@@ -7,6 +7,7 @@
 
 mod algorithms;
 mod args;
+mod batch;
 mod catalog;
 mod compare;
 mod conformance;
@@ -18,6 +19,7 @@ mod monitor;
 mod outdir;
 mod output;
 mod place;
+mod repeat;
 mod runs;
 mod shell;
 mod store;
@@ -105,7 +107,10 @@ fn perform(command: Command, global: Global) -> Result<(), Failure> {
         })
     };
     match command {
-        Command::Sim(args) => runs::file(&args, Place::Sim, global, &signals()?, &mut out),
+        Command::Sim(args) => match args.repeat {
+            Some(_) => repeat::run(&args, global, &signals()?, &mut out),
+            None => runs::file(&args.run, Place::Sim, global, &signals()?, &mut out),
+        },
         Command::Testbed(args) => runs::file(&args, Place::Kernel, global, &signals()?, &mut out),
         Command::Compare(args) => runs::compare(&args, global, &signals()?, &mut out),
         Command::Duels(args) => duels::run(&args, global, &signals()?, &mut out),

@@ -17,7 +17,8 @@ use crate::failure::{Exit, Failure};
 /// How every summary names its format; a `summary.json` without it is somebody else's.
 const MARK: &str = "fairpace.summary/";
 /// What a result consists of; a directory with other files is not one.
-const FILES: [&str; 5] = ["summary.json", "series.csv", "scenario.toml", "report.html", "headline.svg"];
+const FILES: [&str; 7] =
+    ["summary.json", "series.csv", "scenario.toml", "report.html", "headline.svg", "repeat.json", "runs.csv"];
 
 /// A file of a result: its path in the directory and its content.
 pub(crate) struct Item {

@@ -16,12 +16,12 @@ use crate::{place, table};
 
 impl Changes {
     /// `--set` and `--seed`.
-    fn all_sets(&self) -> Vec<Set> {
+    pub(crate) fn all_sets(&self) -> Vec<Set> {
         let seed = self.seed.as_ref().map(|seed| Set::argument("--seed", "seed", seed));
         self.sets.iter().cloned().chain(seed).collect()
     }
 
-    fn out_dir(&self) -> Result<Option<OutDir>, Failure> {
+    pub(crate) fn out_dir(&self) -> Result<Option<OutDir>, Failure> {
         self.out.as_deref().map(OutDir::prepare).transpose()
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use fairpace_cc::Phase;
 use fairpace_report::{Context, Published, RunContext};
-use fairpace_results::{Cost, Run, Summary, to_json};
+use fairpace_results::{Cost, Repeat, Run, Summary, to_json};
 use fairpace_scenario::Scenario;
 
 use crate::args::Place;
@@ -34,6 +34,7 @@ pub(crate) fn single(scenario: &Scenario, run: &Run, place: Place) -> Vec<Item> 
             "scenario.toml",
         )],
         phases: phases(),
+        ..Context::default()
     };
     let mut items = files("", scenario, run);
     items.push(Item::new(
@@ -51,10 +52,7 @@ pub(crate) fn several(
     why: &str,
 ) -> Result<Vec<Item>, Failure> {
     let summaries: Vec<Summary> = runs.iter().map(|run| without_time(&run.summary)).collect();
-    let array = to_json(&summaries).map_err(|error| {
-        Failure::told(Exit::Internal, format!("cannot write JSON: {error}"), "please report this")
-    })?;
-    let mut items = vec![Item::new("summary.json", array)];
+    let mut items = vec![Item::new("summary.json", json(&summaries)?)];
     let mut taken = HashSet::new();
     let mut contexts = Vec::new();
     for (case, run) in cases.into_iter().zip(runs) {
@@ -62,10 +60,44 @@ pub(crate) fn several(
         items.extend(files(&format!("{dir}/"), case.scenario, run));
         contexts.push(run_context(case, &format!("{dir}/scenario.toml")));
     }
-    let context = Context { why: why.to_owned(), runs: contexts, phases: phases() };
+    let context = Context { why: why.to_owned(), runs: contexts, phases: phases(), ..Context::default() };
     items.push(Item::new("report.html", fairpace_report::html(title, runs, &context)));
     items.push(Item::new("headline.svg", fairpace_report::headline_svg(title, runs, &context)));
     Ok(items)
+}
+
+/// `summary.json` (an array), `repeat.json`, `runs.csv`, `scenario.toml` and `report.html` of runs with several seeds. `first` is the
+/// first of them in full.
+pub(crate) fn repeated(
+    scenario: &Scenario,
+    repeat: &Repeat,
+    summaries: &[Summary],
+    first: &Run,
+) -> Result<Vec<Item>, Failure> {
+    let case = Case::new(format!("seed {}", first.summary.seed), scenario, Place::Sim);
+    let mut context = run_context(case, "scenario.toml");
+    context.commands = vec![format!("fairpace sim scenario.toml --repeat {}", repeat.seeds.len())];
+    let context = Context {
+        why: scenario.why.clone(),
+        runs: vec![context],
+        phases: phases(),
+        repeat: Some(repeat.clone()),
+    };
+    let summaries: Vec<Summary> = summaries.iter().map(without_time).collect();
+    let report = fairpace_report::html(&scenario.title, std::slice::from_ref(first), &context);
+    Ok(vec![
+        Item::new("summary.json", json(&summaries)?),
+        Item::new("repeat.json", json(repeat)?),
+        Item::new("runs.csv", repeat.csv()),
+        Item::new("scenario.toml", scenario.to_toml()),
+        Item::new("report.html", report),
+    ])
+}
+
+fn json<T: serde::Serialize + ?Sized>(value: &T) -> Result<String, Failure> {
+    to_json(value).map_err(|error| {
+        Failure::told(Exit::Internal, format!("cannot write JSON: {error}"), "please report this")
+    })
 }
 
 fn run_context(case: Case<'_>, file: &str) -> RunContext {

@@ -20,30 +20,57 @@ fn keys(value: &Value) -> Vec<&str> {
 fn assert_summary(summary: &Value) {
     assert_eq!(
         keys(summary),
-        ["commit", "cost", "flows", "jain", "links", "on", "scenario", "schema", "seed", "window_s"]
+        [
+            "commit",
+            "convergence_s",
+            "cost",
+            "flows",
+            "jain",
+            "links",
+            "max_min_distance",
+            "on",
+            "scenario",
+            "schema",
+            "seed",
+            "window_s"
+        ]
     );
     assert_eq!(keys(&summary["scenario"]), ["hash", "title"]);
     assert_eq!(keys(&summary["cost"]), ["cpu_s", "data_packets", "wall_s"]);
     let flow = [
         "cc",
         "completion_s",
+        "completions",
+        "dropped_pkts",
         "goodput_mbps",
+        "loss_rate",
+        "marked_pkts",
         "name",
         "retransmits",
         "rtt_mean_ms",
+        "rtt_min_ms",
         "rtt_ms",
         "rtt_p50_ms",
+        "rtt_p95_ms",
         "rtt_p99_ms",
+        "sent_pkts",
         "share",
         "start_s",
     ];
     let link = [
         "backlog_share",
         "drops",
+        "duplicates",
+        "early_drops",
         "loss_rate",
         "lost",
+        "marks",
         "name",
+        "queue",
+        "queue_delay_max_ms",
         "queue_delay_mean_ms",
+        "queue_delay_p50_ms",
+        "queue_delay_p95_ms",
         "queue_delay_p99_ms",
         "rate_mbps",
         "utilization",

@@ -14,7 +14,6 @@ struct Totals {
     goodput_bytes: u64,
     packets: u64,
     rtt_sum_ns: u64,
-    retransmits: u64,
 }
 
 impl Totals {
@@ -24,7 +23,6 @@ impl Totals {
             goodput_bytes: self.goodput_bytes - earlier.goodput_bytes,
             packets: self.packets - earlier.packets,
             rtt_sum_ns: self.rtt_sum_ns - earlier.rtt_sum_ns,
-            retransmits: self.retransmits - earlier.retransmits,
         }
     }
 
@@ -35,6 +33,15 @@ impl Totals {
     fn rtt_mean_ms(self) -> Option<f64> {
         (self.packets > 0).then(|| self.rtt_sum_ns as f64 / self.packets as f64 / 1e6)
     }
+}
+
+/// Data packets that a sender has sent since the start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Sent {
+    /// All of them.
+    pub pkts: u64,
+    /// Those that were sent again.
+    pub again_pkts: u64,
 }
 
 /// One flow's record. Times must not go back; window and intervals close by themselves.
@@ -48,6 +55,9 @@ pub struct FlowMeter {
     rtt: Histogram<u32>,
     in_window: bool,
     closed: Option<Totals>,
+    window: (Nanos, Nanos),
+    /// At the edges of the window; `None`: nobody told.
+    sent: Option<(Sent, Sent)>,
     goodput_mbps: Vec<f32>,
     rtt_ms: Vec<f32>,
 }
@@ -63,6 +73,8 @@ impl FlowMeter {
             interval_began: Totals::default(),
             rtt: growing_histogram(),
             closed: None,
+            window: schedule.window,
+            sent: None,
             goodput_mbps: Vec::new(),
             rtt_ms: Vec::new(),
         }
@@ -86,10 +98,17 @@ impl FlowMeter {
         self.total.goodput_bytes += bytes;
     }
 
-    /// The sender sent `segments` again.
-    pub fn retransmitted(&mut self, now: Nanos, segments: u64) {
-        self.catch_up(now);
-        self.total.retransmits += segments;
+    /// What the flow's sender has sent by `now`, not counting what it sends at `now`. To be told at both edges of the window; whenever
+    /// else it is told does no harm.
+    pub fn sent(&mut self, now: Nanos, so_far: Sent) {
+        let (from, to) = self.window;
+        let (at_from, at_to) = self.sent.get_or_insert_default();
+        if now <= from {
+            *at_from = so_far;
+        }
+        if now <= to {
+            *at_to = so_far;
+        }
     }
 
     /// Ends the measurement: closes the interval, and the window if it is open.
@@ -103,26 +122,30 @@ impl FlowMeter {
         }
     }
 
-    /// The window's summary. `share` is left to `fairpace-results`, which knows the other flows, and `completion_s`
-    /// to the driver.
+    /// The window's summary. `share` is left to `fairpace-results`, which knows the other flows; completions, losses and marks to the
+    /// driver, which knows the links.
     pub fn summary(&self, name: &str, cc: &str, rtt_ns: Nanos, start_ns: Nanos) -> FlowSummary {
         let window = self.closed.unwrap_or_default();
-        let quantile_ms = |q: f64| {
-            (self.closed.is_some() && !self.rtt.is_empty())
-                .then(|| self.rtt.value_at_quantile(q) as f64 / 1e6)
-        };
+        let sent = self.sent.map(|(at_from, at_to)| Sent {
+            pkts: at_to.pkts - at_from.pkts,
+            again_pkts: at_to.again_pkts - at_from.again_pkts,
+        });
+        let has_rtt = self.closed.is_some() && !self.rtt.is_empty();
+        let quantile_ms = |q: f64| has_rtt.then(|| self.rtt.value_at_quantile(q) as f64 / 1e6);
         FlowSummary {
             name: name.to_owned(),
             cc: cc.to_owned(),
             rtt_ms: rtt_ns as f64 / 1e6,
             start_s: start_ns as f64 / SECOND as f64,
-            completion_s: None,
             goodput_mbps: window.goodput_mbps(),
-            share: None,
-            retransmits: window.retransmits,
+            sent_pkts: sent.map(|sent| sent.pkts),
+            retransmits: sent.map_or(0, |sent| sent.again_pkts),
             rtt_mean_ms: window.rtt_mean_ms(),
+            rtt_min_ms: has_rtt.then(|| self.rtt.min() as f64 / 1e6),
             rtt_p50_ms: quantile_ms(0.50),
+            rtt_p95_ms: quantile_ms(0.95),
             rtt_p99_ms: quantile_ms(0.99),
+            ..FlowSummary::default()
         }
     }
 
@@ -186,12 +209,14 @@ mod tests {
         for t in 0..40 {
             m.data(t * MS, (50 + t) * MS);
             m.goodput(t * MS, 1000);
-            m.retransmitted(t * MS, 1);
+            m.sent(t * MS, Sent { pkts: 10 * t, again_pkts: t });
         }
         m.finish(40 * MS);
         let s = m.summary("a", "reno", 50 * MS, 0);
         assert_eq!(s.goodput_mbps, 8.0);
-        assert_eq!((s.retransmits, s.rtt_mean_ms), (20, Some(74.5)));
+        assert_eq!((s.sent_pkts, s.retransmits, s.rtt_mean_ms), (Some(200), 20, Some(74.5)));
+        assert!((s.rtt_min_ms.unwrap() - 65.0).abs() < 0.1, "{s:?}");
+        assert!((s.rtt_p95_ms.unwrap() - 83.0).abs() < 0.1, "{s:?}");
         assert!((s.rtt_p50_ms.unwrap() - 74.0).abs() < 0.1, "{s:?}");
         assert!((s.rtt_p99_ms.unwrap() - 84.0).abs() < 0.1, "{s:?}");
         let mut series = FlowSeries::default();

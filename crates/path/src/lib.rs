@@ -12,6 +12,7 @@
 pub mod aqm;
 pub mod build;
 
+mod completions;
 mod delay;
 mod detour;
 mod duplicate;
@@ -29,11 +30,12 @@ mod schedule;
 mod source;
 mod transmitter;
 
+pub use completions::{Ideal, Transfers};
 pub use delay::Delay;
 pub use detour::Detour;
 pub use duplicate::Duplicate;
 pub use fifo::{Fifo, Limit};
-pub use flow_meter::FlowMeter;
+pub use flow_meter::{FlowMeter, Sent};
 pub use line::Line;
 pub use link::{Link, Passed};
 pub use link_meter::LinkMeter;
@@ -42,7 +44,7 @@ pub use policer::Policer;
 pub use queued::Queued;
 pub use random::{Purpose, Random};
 pub use scatter::Scatter;
-pub use schedule::Schedule;
+pub use schedule::{Agenda, Schedule, Stop};
 pub use source::{Offer, Pattern, Source};
 pub use transmitter::{OPPORTUNITY_BYTES, Transmitter};
 

@@ -33,8 +33,8 @@ struct Use {
     drops: u64,
     /// How many of the drops a discipline chose, rather than that there was no room.
     early_drops: u64,
-    marks: u64,
     lost: u64,
+    marks: u64,
 }
 
 impl Use {
@@ -59,6 +59,7 @@ pub struct LinkMeter {
     interval_wait_sum_ns: u64,
     interval_packets: u64,
     interval_drops: u32,
+    duplicates: u64,
     interval_began: Nanos,
     window_began: Nanos,
     closed: Option<Closed>,
@@ -71,8 +72,13 @@ struct Closed {
     length_ns: Nanos,
     flows: Vec<Use>,
     wait_mean_ns: Option<f64>,
-    wait_p99_ns: Option<u64>,
+    /// [`QUANTILES`] of the waiting time.
+    wait_ns: Option<[u64; 4]>,
+    duplicates: u64,
 }
+
+/// Median, 95th and 99th percentile, most.
+const QUANTILES: [f64; 4] = [0.5, 0.95, 0.99, 1.0];
 
 impl LinkMeter {
     /// A meter for `flows` flows.
@@ -85,6 +91,7 @@ impl LinkMeter {
             interval_wait_sum_ns: 0,
             interval_packets: 0,
             interval_drops: 0,
+            duplicates: 0,
             interval_began: 0,
             window_began: 0,
             closed: None,
@@ -149,6 +156,12 @@ impl LinkMeter {
         self.flows[flow as usize].lost += 1;
     }
 
+    /// A packet that has departed arrives twice.
+    pub fn duplicated(&mut self, now: Nanos) {
+        self.catch_up(now);
+        self.duplicates += 1;
+    }
+
     /// Ends the measurement: closes the interval, and the window if it is open.
     pub fn finish(&mut self, now: Nanos) {
         self.catch_up(now);
@@ -166,56 +179,71 @@ impl LinkMeter {
         (self.window_began, self.window_began + length_ns)
     }
 
-    /// The window's summary; all zeros and `None` before the window has closed. `possible_bits` could have left in it.
+    /// The window's summary; all zeros and `None` before the window has closed. `possible_bits` could have left in it. What the queue is
+    /// called is left to the driver.
     pub fn summary(&self, name: &str, rate_bps: u64, possible_bits: f64) -> LinkSummary {
-        let none = Closed { length_ns: 0, flows: Vec::new(), wait_mean_ns: None, wait_p99_ns: None };
+        let none =
+            Closed { length_ns: 0, flows: Vec::new(), wait_mean_ns: None, wait_ns: None, duplicates: 0 };
         let w = self.closed.as_ref().unwrap_or(&none);
         let bits = w.flows.iter().map(|f| f.bytes).sum::<u64>() as f64 * 8.0;
         let area = w.flows.iter().map(|f| f.byte_ns).sum::<u128>();
         let packets = w.flows.iter().map(|f| f.packets).sum::<u64>();
         let drops = w.flows.iter().map(|f| f.drops).sum::<u64>();
         let share = |f: &Use| if area == 0 { 0.0 } else { f.byte_ns as f64 / area as f64 };
+        let quantile_ms = |index: usize| w.wait_ns.map(|ns| ns[index] as f64 / 1e6);
         LinkSummary {
             name: name.to_owned(),
+            queue: String::new(),
             rate_mbps: rate_bps as f64 / 1e6,
             utilization: if possible_bits > 0.0 { bits / possible_bits } else { 0.0 },
             queue_delay_mean_ms: w.wait_mean_ns.map(|ns| ns / 1e6),
-            queue_delay_p99_ms: w.wait_p99_ns.map(|ns| ns as f64 / 1e6),
+            queue_delay_p50_ms: quantile_ms(0),
+            queue_delay_p95_ms: quantile_ms(1),
+            queue_delay_p99_ms: quantile_ms(2),
+            queue_delay_max_ms: quantile_ms(3),
             drops,
+            early_drops: w.flows.iter().map(|f| f.early_drops).sum(),
             loss_rate: (packets + drops > 0).then(|| drops as f64 / (packets + drops) as f64),
             lost: w.flows.iter().map(|f| f.lost).sum(),
+            marks: w.flows.iter().map(|f| f.marks).sum(),
+            duplicates: w.duplicates,
             backlog_share: w.flows.iter().map(share).collect(),
         }
     }
 
     /// Packets of a flow that were dropped in the window, so far or in all.
     pub fn drops(&self, flow: u32) -> u64 {
-        let flows = self.closed.as_ref().map_or(&self.flows, |c| &c.flows);
-        flows.get(flow as usize).map_or(0, |f| f.drops)
+        self.of(flow).drops
     }
 
-    /// Those of them that a discipline dropped early, as a signal.
-    pub fn early_drops(&self, flow: u32) -> u64 {
-        let flows = self.closed.as_ref().map_or(&self.flows, |c| &c.flows);
-        flows.get(flow as usize).map_or(0, |f| f.early_drops)
+    /// Packets of a flow that left in the window and were lost on the line, so far or in all.
+    pub fn losses(&self, flow: u32) -> u64 {
+        self.of(flow).lost
     }
 
     /// Packets of a flow that were marked in the window, so far or in all.
     pub fn marks(&self, flow: u32) -> u64 {
-        let flows = self.closed.as_ref().map_or(&self.flows, |c| &c.flows);
-        flows.get(flow as usize).map_or(0, |f| f.marks)
+        self.of(flow).marks
+    }
+
+    /// Of the packets of a flow that were dropped in the window: those that a discipline dropped early, as a signal.
+    pub fn early_drops(&self, flow: u32) -> u64 {
+        self.of(flow).early_drops
     }
 
     /// Packets of a flow that left in the window, so far or in all.
     pub fn packets(&self, flow: u32) -> u64 {
-        let flows = self.closed.as_ref().map_or(&self.flows, |c| &c.flows);
-        flows.get(flow as usize).map_or(0, |f| f.packets)
+        self.of(flow).packets
     }
 
     /// The time integral of a flow's backlog over the window, so far or in all, in bytes x ns.
     pub fn backlog_byte_ns(&self, flow: u32) -> u128 {
+        self.of(flow).byte_ns
+    }
+
+    fn of(&self, flow: u32) -> Use {
         let flows = self.closed.as_ref().map_or(&self.flows, |c| &c.flows);
-        flows.get(flow as usize).map_or(0, |f| f.byte_ns)
+        flows.get(flow as usize).copied().unwrap_or_default()
     }
 
     /// The time series of all intervals that have ended.
@@ -251,13 +279,10 @@ impl LinkMeter {
             f.settle(at);
             // the interval goes on: its begin moves along with the origin, modulo 2^128
             let interval_began_byte_ns = f.interval_began_byte_ns.wrapping_sub(f.byte_ns);
-            *f = Use {
-                interval_began_byte_ns,
-                backlog_bytes: f.backlog_bytes,
-                settled: f.settled,
-                ..Use::default()
-            };
+            let Use { backlog_bytes, settled, .. } = *f;
+            *f = Use { backlog_bytes, settled, interval_began_byte_ns, ..Use::default() };
         }
+        self.duplicates = 0;
         self.wait = delay_histogram();
         self.wait_sum_ns = 0;
         self.window_began = at;
@@ -272,7 +297,8 @@ impl LinkMeter {
             length_ns: at - self.window_began,
             flows: self.flows.clone(),
             wait_mean_ns: (packets > 0).then(|| self.wait_sum_ns as f64 / packets as f64),
-            wait_p99_ns: (packets > 0).then(|| self.wait.value_at_quantile(0.99)),
+            wait_ns: (packets > 0).then(|| QUANTILES.map(|q| self.wait.value_at_quantile(q))),
+            duplicates: self.duplicates,
         });
     }
 
@@ -352,6 +378,35 @@ mod tests {
         assert_eq!(s.drops, 1);
         assert_eq!(s.loss_rate, Some(1.0 / 3.0), "two went through");
         assert_eq!((m.packets(0), m.packets(1), m.drops(0), m.drops(1)), (1, 1, 0, 1));
+    }
+
+    #[test]
+    fn percentiles_and_the_most_are_of_the_packets_that_left() {
+        let mut m = meter((0, 40 * MS));
+        for waited in 1..=1000 {
+            m.departed(20 * MS, 0, 1000, waited * MS / 10);
+        }
+        m.finish(40 * MS);
+        let s = m.summary("l", 1, 1.0);
+        let wanted = [50.0, 95.0, 99.0, 100.0];
+        let found = [s.queue_delay_p50_ms, s.queue_delay_p95_ms, s.queue_delay_p99_ms, s.queue_delay_max_ms];
+        for (found, wanted) in found.into_iter().zip(wanted) {
+            assert!((found.unwrap() - wanted).abs() < 0.1, "{s:?}");
+        }
+    }
+
+    #[test]
+    fn marks_losses_and_duplicates_are_counted_in_the_window_only() {
+        let mut m = meter((10 * MS, 20 * MS));
+        for at in [9, 10, 19, 20] {
+            m.marked(at * MS, 1);
+            m.lost(at * MS, 0);
+            m.duplicated(at * MS);
+        }
+        m.finish(40 * MS);
+        let s = m.summary("l", 1, 1.0);
+        assert_eq!((s.marks, s.lost, s.duplicates), (2, 2, 2));
+        assert_eq!((m.marks(0), m.marks(1), m.losses(0), m.losses(1)), (0, 2, 2, 0));
     }
 
     #[test]

@@ -22,25 +22,30 @@ impl Schedule {
     }
 }
 
-/// What a meter must do at a [`Stop`].
+/// What is to be done at a time of an [`Agenda`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Stop {
-    pub(crate) at: Nanos,
-    pub(crate) opens_window: bool,
-    pub(crate) closes_window: bool,
-    pub(crate) ends_interval: bool,
+pub struct Stop {
+    /// When.
+    pub at: Nanos,
+    /// The window opens.
+    pub opens_window: bool,
+    /// The window closes.
+    pub closes_window: bool,
+    /// An interval ends.
+    pub ends_interval: bool,
 }
 
-/// A meter's place in its [`Schedule`].
+/// A place in a [`Schedule`].
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Agenda {
+pub struct Agenda {
     schedule: Schedule,
     next_tick: Nanos,
     next: Nanos,
 }
 
 impl Agenda {
-    pub(crate) fn new(schedule: Schedule) -> Self {
+    /// At its begin.
+    pub fn new(schedule: Schedule) -> Self {
         let schedule = Schedule { interval: schedule.interval.max(1), ..schedule };
         let mut agenda = Agenda { schedule, next_tick: 0, next: 0 };
         agenda.next_tick = agenda.tick_after(0);
@@ -64,12 +69,18 @@ impl Agenda {
 
     /// True when [`Agenda::take`] has something to give; the only check that runs per packet.
     #[inline]
-    pub(crate) fn due(&self, now: Nanos) -> bool {
+    pub fn due(&self, now: Nanos) -> bool {
         now >= self.next
     }
 
+    /// When the next stop is; `Nanos::MAX`: there is none.
+    #[inline]
+    pub fn next_event(&self) -> Nanos {
+        self.next
+    }
+
     /// The next stop at or before `now`.
-    pub(crate) fn take(&mut self, now: Nanos) -> Option<Stop> {
+    pub fn take(&mut self, now: Nanos) -> Option<Stop> {
         if now < self.next || self.next == Nanos::MAX {
             return None;
         }

@@ -16,10 +16,11 @@ mod panels;
 mod path;
 mod picture;
 mod plot;
+mod repeats;
 mod scale;
 mod tables;
 
-use fairpace_results::Run;
+use fairpace_results::{Repeat, Run};
 
 /// What the runs themselves do not say. Everything has a default that gives a readable report.
 #[derive(Debug, Clone, Default)]
@@ -30,6 +31,8 @@ pub struct Context {
     pub runs: Vec<RunContext>,
     /// Names of the phases by index, as the algorithms spell them (`PROBE_BW_UP`).
     pub phases: Vec<String>,
+    /// What several seeds say together, if the runs are one of them.
+    pub repeat: Option<Repeat>,
 }
 
 /// What one run does not say about itself.

@@ -3,7 +3,7 @@
 use crate::panels::{Axes, lanes, panels};
 use crate::plot::{Panel, asset, figure, swatch};
 use crate::scale::{fixed, tick_text};
-use crate::{Case, Study, data, headline, place, tables};
+use crate::{Case, Study, data, headline, place, repeats, tables};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 /// Nothing may be loaded, from anywhere: the browser holds us to it.
@@ -30,6 +30,7 @@ pub(crate) fn html(study: &Study) -> String {
                 header { h1 { (study.title) } @if !study.context.why.is_empty() { p.why { (study.context.why) } } }
                 (toolbar(study))
                 main {
+                    (repeats::section(study))
                     section #goodput { h2 { "Goodput over time" } (headline::section(study, &axes)) }
                     section #numbers { h2 { "Numbers" } (tables::flows(study)) (tables::links(study)) (sources(study)) }
                     @for (case, panels) in study.runs.iter().zip(&panels) { (run(study, case, panels)) }

@@ -131,8 +131,20 @@ mod tests {
     #[test]
     fn full_json_has_the_documented_fields() {
         let json: Value = serde_json::from_str(&to_json(&sample_summary()).unwrap()).unwrap();
-        let top =
-            ["schema", "on", "commit", "seed", "scenario", "window_s", "flows", "links", "jain", "cost"];
+        let top = [
+            "schema",
+            "on",
+            "commit",
+            "seed",
+            "scenario",
+            "window_s",
+            "flows",
+            "links",
+            "jain",
+            "convergence_s",
+            "max_min_distance",
+            "cost",
+        ];
         assert_eq!(sorted_keys(&json), sorted(top));
         assert_eq!(sorted_keys(&json["scenario"]), sorted(["title", "hash"]));
         let flow = [
@@ -141,23 +153,37 @@ mod tests {
             "rtt_ms",
             "start_s",
             "completion_s",
+            "completions",
             "goodput_mbps",
             "share",
+            "sent_pkts",
             "retransmits",
+            "dropped_pkts",
+            "loss_rate",
+            "marked_pkts",
             "rtt_mean_ms",
+            "rtt_min_ms",
             "rtt_p50_ms",
+            "rtt_p95_ms",
             "rtt_p99_ms",
         ];
         assert_eq!(sorted_keys(&json["flows"][0]), sorted(flow));
         let link = [
             "name",
+            "queue",
             "rate_mbps",
             "utilization",
             "queue_delay_mean_ms",
+            "queue_delay_p50_ms",
+            "queue_delay_p95_ms",
             "queue_delay_p99_ms",
+            "queue_delay_max_ms",
             "drops",
+            "early_drops",
             "loss_rate",
             "lost",
+            "marks",
+            "duplicates",
             "backlog_share",
         ];
         assert_eq!(sorted_keys(&json["links"][0]), sorted(link));

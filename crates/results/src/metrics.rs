@@ -1,6 +1,6 @@
 //! Metrics that need a definition.
 
-use crate::{Run, Summary};
+use crate::{FlowSummary, Run, Summary};
 
 /// Jain's fairness index, (sum x)^2 / (n * sum x^2): 1 if all values are equal, 1/n if one has everything
 /// (Jain, Chiu, Hawe, DEC-TR-301, 1984). `None` if there is nothing to share: no value, or none above zero.
@@ -8,27 +8,28 @@ use crate::{Run, Summary};
 /// Values are rates or amounts: not negative. One that is not finite makes the index undefined: `None`.
 #[must_use]
 pub fn jain(values: &[f64]) -> Option<f64> {
-    let scaled = relative_to_largest(values)?;
-    let sum: f64 = scaled.iter().sum();
-    let squares: f64 = scaled.iter().map(|x| x * x).sum();
-    Some(sum * sum / (scaled.len() as f64 * squares))
+    // divided by the largest, neither sums nor squares leave the range of f64
+    let largest = largest(values)?;
+    let sum: f64 = values.iter().map(|x| x / largest).sum();
+    let squares: f64 = values.iter().map(|x| (x / largest) * (x / largest)).sum();
+    Some(sum * sum / (values.len() as f64 * squares))
 }
 
 /// Each value's part of their sum. `None` where [`jain`] is `None`.
 #[must_use]
 pub fn shares(values: &[f64]) -> Option<Vec<f64>> {
-    let scaled = relative_to_largest(values)?;
-    let sum: f64 = scaled.iter().sum();
-    Some(scaled.iter().map(|x| x / sum).collect())
+    let largest = largest(values)?;
+    let sum: f64 = values.iter().map(|x| x / largest).sum();
+    Some(values.iter().map(|x| x / largest / sum).collect())
 }
 
-/// Values divided by the largest, so that neither sums nor squares leave the range of `f64`.
-fn relative_to_largest(values: &[f64]) -> Option<Vec<f64>> {
+/// The largest value, if it is above zero and no value is negative or not finite.
+fn largest(values: &[f64]) -> Option<f64> {
     if values.iter().any(|x| !x.is_finite() || *x < 0.0) {
         return None;
     }
     let largest = values.iter().copied().fold(0.0, f64::max);
-    (largest > 0.0).then(|| values.iter().map(|x| x / largest).collect())
+    (largest > 0.0).then_some(largest)
 }
 
 impl Summary {
@@ -41,6 +42,15 @@ impl Summary {
         for (i, flow) in self.flows.iter_mut().enumerate() {
             flow.share = shares.as_ref().map(|s| s[i]);
         }
+    }
+}
+
+impl FlowSummary {
+    /// Sets what follows from the number of its data packets that were dropped or lost; `sent_pkts` must be set.
+    pub fn derive_loss(&mut self, dropped_pkts: u64) {
+        self.dropped_pkts = dropped_pkts;
+        let sent = self.sent_pkts.filter(|sent| *sent > 0);
+        self.loss_rate = sent.map(|sent| dropped_pkts as f64 / sent as f64);
     }
 }
 

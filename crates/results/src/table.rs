@@ -139,6 +139,7 @@ mod tests {
             min_rtt_ms: vec![x, x],
             pacing_gain: vec![1.25, 0.75],
             phase: vec![0, -1],
+            ..FlowSeries::default()
         };
         let link = LinkSeries {
             queue_delay_ms: vec![0.1, f32::NAN],

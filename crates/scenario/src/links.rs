@@ -124,6 +124,17 @@ impl Queue {
             Queue::Pie(_) => "pie",
         }
     }
+
+    /// What results call it: its name, and whose rules it follows where they differ.
+    #[must_use]
+    pub fn title(&self) -> &'static str {
+        match self {
+            Queue::Red(Red { rules: RedRules::Linux, .. }) => "red (Linux)",
+            Queue::Red(Red { gentle: true, .. }) => "red (Floyd, gentle)",
+            Queue::Red(_) => "red (Floyd)",
+            other => other.name(),
+        }
+    }
 }
 
 impl Red {

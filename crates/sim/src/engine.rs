@@ -1,7 +1,8 @@
 //! The loop over events, and the way of a packet through the network.
 
 use fairpace_path::{
-    Delay, Detour, Duplicate, Ecn, Fate, Line, Link, Nanos, Packet, Random, SECOND, Scatter, Schedule, build,
+    Agenda, Delay, Detour, Duplicate, Ecn, Fate, Line, Link, Nanos, Packet, Random, SECOND, Scatter,
+    Schedule, Sent, Stop, build,
 };
 use fairpace_results::tap::{Happening, Tap, Who};
 use fairpace_results::{FlowSeries, Monitor, Run};
@@ -20,7 +21,7 @@ const EVENTS_PER_LOOK: u32 = 1 << 14;
 /// Wall-clock time between two reports to the monitor.
 const REPORT_EVERY_S: f64 = 0.1;
 
-/// The element whose events are the points of the time series; links follow, then holders, then workloads, then connections.
+/// The element whose events are the points of the time series and the edges of the window; links follow, then holders, then workloads, then connections.
 const CLOCK: usize = 0;
 const FIRST_LINK: usize = 1;
 
@@ -46,6 +47,7 @@ pub(crate) struct Engine<'t, T> {
     /// Points of the time series that have been taken.
     pub(crate) points: Vec<Nanos>,
     schedule: Schedule,
+    agenda: Agenda,
     first_holder: usize,
     first_workload: usize,
     first_flow: usize,
@@ -132,7 +134,8 @@ impl<'t, T: Tap> Engine<'t, T> {
             }
         }
         let mut queue = Queue::new(first_flow + flows.len());
-        queue.set(CLOCK, schedule.points().next().unwrap_or(NEVER));
+        let agenda = Agenda::new(schedule);
+        queue.set(CLOCK, agenda.next_event());
         for (i, entry) in workloads.iter().enumerate() {
             queue.set(first_workload + i, entries[*entry].workload.as_ref().map_or(NEVER, |w| w.next));
         }
@@ -155,6 +158,7 @@ impl<'t, T: Tap> Engine<'t, T> {
             series,
             points,
             schedule,
+            agenda,
             first_holder,
             first_workload,
             first_flow,
@@ -215,7 +219,7 @@ impl<'t, T: Tap> Engine<'t, T> {
         } else if who >= FIRST_LINK {
             self.run_link(who - FIRST_LINK, now);
         } else {
-            self.take_point(now);
+            self.take_stock(now);
         }
     }
 
@@ -417,6 +421,18 @@ impl<'t, T: Tap> Engine<'t, T> {
     }
 
     #[cold]
+    fn take_stock(&mut self, now: Nanos) {
+        while let Some(Stop { opens_window, closes_window, ends_interval, .. }) = self.agenda.take(now) {
+            if opens_window || closes_window {
+                self.count_sent(now);
+            }
+            if ends_interval {
+                self.take_point(now);
+            }
+        }
+        self.queue.set(CLOCK, self.agenda.next_event());
+    }
+
     fn take_point(&mut self, now: Nanos) {
         let mut flows = self.flows.iter();
         for (entry, series) in self.entries.iter().zip(&mut self.series) {
@@ -428,8 +444,19 @@ impl<'t, T: Tap> Engine<'t, T> {
             link.settle(now);
         }
         self.check_conservation();
-        let next = now.saturating_add(self.schedule.interval).min(self.schedule.end);
-        self.queue.set(CLOCK, if next > now { next } else { NEVER });
+    }
+
+    /// Tells the meters what has been sent by an edge of the window.
+    fn count_sent(&mut self, now: Nanos) {
+        let mut sent = vec![Sent::default(); self.entries.len()];
+        for flow in &self.flows {
+            let (sent, more) = (&mut sent[flow.entry as usize], flow.sent());
+            sent.pkts += more.pkts;
+            sent.again_pkts += more.again_pkts;
+        }
+        for (entry, sent) in self.entries.iter_mut().zip(sent) {
+            entry.meter.sent(now, sent);
+        }
     }
 
     /// What entered the network has arrived, was dropped, or is in it.

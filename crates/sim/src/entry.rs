@@ -2,12 +2,11 @@
 
 use fairpace_cc::{Algorithm, Params};
 use fairpace_path::build::nanos;
-use fairpace_path::{FlowMeter, Nanos, Pattern, Purpose, Random, SECOND, Schedule, Source};
+use fairpace_path::{FlowMeter, Ideal, Nanos, Pattern, Purpose, Random, SECOND, Schedule, Source, Transfers};
 use fairpace_scenario::{self as scenario, Arrivals, Scenario, Sizes, View, Window, Writes};
-use fairpace_tcp::{self as tcp, MSS_BYTES, ReceiverConfig, SenderConfig};
+use fairpace_tcp::{self as tcp, HEADER_BYTES, MSS_BYTES, ReceiverConfig, SenderConfig};
 
 use crate::Error;
-use crate::completions::{Completions, Ideal};
 use crate::host_view::Setup;
 use crate::queue::NEVER;
 use crate::route::Route;
@@ -16,7 +15,9 @@ use crate::route::Route;
 pub(crate) struct Entry {
     pub(crate) index: u32,
     pub(crate) meter: FlowMeter,
-    pub(crate) completions: Completions,
+    /// Flows or answers of finite size.
+    pub(crate) transfers: Transfers,
+    ideal: Ideal,
     /// Links that its data and its ACKs take.
     pub(crate) forward: Vec<u32>,
     pub(crate) back: Vec<u32>,
@@ -131,7 +132,8 @@ impl Entry {
         Ok(Entry {
             index,
             meter: FlowMeter::new(schedule),
-            completions: Completions::new(Ideal::new(scenario, index, route)),
+            transfers: Transfers::new(schedule.window),
+            ideal: ideal(scenario, index, route),
             forward: route.forward.clone(),
             back: route.back.clone(),
             back_lines_ns: route.back.iter().map(line_ns).sum(),
@@ -155,10 +157,27 @@ impl Entry {
         })
     }
 
+    /// A transfer of so many bytes that began at `began` is complete; `connects`: its time counts the handshake.
+    pub(crate) fn completed(&mut self, began: Nanos, now: Nanos, bytes: u64, connects: bool) {
+        let wire_bytes = pkts(bytes).max(1).saturating_mul(u64::from(MSS_BYTES + HEADER_BYTES));
+        self.transfers.completed(began, now, self.ideal.ns(wire_bytes, connects));
+    }
+
     /// What the application of a connection that starts then writes.
     pub(crate) fn source(&self, size_bytes: Option<u64>, start: Nanos) -> Source {
         let first = self.connection.responses.map(|(bytes, _)| bytes);
         Source::new(self.connection.pattern, first.or(size_bytes), start)
+    }
+}
+
+/// The least that a route allows its transfers.
+fn ideal(scenario: &Scenario, index: u32, route: &scenario::Route) -> Ideal {
+    let links = || route.forward.iter().map(|i| &scenario.links[*i as usize]);
+    let lines_ns: Nanos = links().map(|link| nanos(link.line.delay)).sum();
+    Ideal {
+        rtt_ns: nanos(scenario.flows[index as usize].rtt),
+        one_way_ns: route.access_ns + lines_ns + route.behind_ns,
+        narrowest_bps: links().map(scenario::Link::fastest_bps).min().unwrap_or(1).max(1),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use fairpace_path::{Ecn, Fate, Line, Link, Nanos, Offer, Packet, Passed, Source};
+use fairpace_path::{Ecn, Fate, Line, Link, Nanos, Offer, Packet, Passed, Sent, Source};
 use fairpace_results::tap::{Tap, Who};
 use fairpace_tcp::{Ack, AckWire, MSS_BYTES, Receiver, Segment, Sender, Wire};
 
@@ -26,8 +26,8 @@ pub(crate) struct Flow {
     pub(crate) end: End,
     pub(crate) entry: u32,
     application: Application,
-    /// Retransmissions that the meter knows of.
-    metered_resent: u64,
+    /// What earlier connections of a workload in this place have sent.
+    sent_before: Sent,
 }
 
 /// What the sending host's application does, and when.
@@ -207,7 +207,7 @@ impl Flow {
             },
             entry: entry.index,
             application: Application::new(entry.source(size_bytes, start), start),
-            metered_resent: 0,
+            sent_before: Sent::default(),
         }
     }
 
@@ -215,6 +215,7 @@ impl Flow {
     pub(crate) fn renew(&mut self, entry: &Entry, who: Who, start: Nanos, bytes: u64, seed: u64) {
         let template = &entry.connection;
         let random = (seed >> 32) as u32;
+        self.sent_before = self.sent();
         self.sender.reset(fairpace_tcp::SenderConfig { random, ..template.sender }, template.setup.clone());
         let end = &mut self.end;
         end.receiver.reset(template.receiver.clone());
@@ -227,7 +228,15 @@ impl Flow {
         (end.request, end.who) = (NEVER, who);
         end.generation = end.generation.wrapping_add(1);
         self.application = Application::new(entry.source(Some(bytes), start), start);
-        self.metered_resent = 0;
+    }
+
+    /// What has been sent from this place.
+    pub(crate) fn sent(&self) -> Sent {
+        let stats = self.sender.stats();
+        Sent {
+            pkts: self.sent_before.pkts + stats.sent_pkts,
+            again_pkts: self.sent_before.again_pkts + stats.resent_pkts,
+        }
     }
 
     /// Nothing of this connection matters any more: its transfer is done and acknowledged.
@@ -285,11 +294,6 @@ impl Flow {
         if !end.leaving.is_empty() {
             end.send_acks(now, entry, outbox);
         }
-        let resent = sender.stats().resent_pkts;
-        if resent > self.metered_resent {
-            entry.meter.retransmitted(now, resent - self.metered_resent);
-            self.metered_resent = resent;
-        }
         if T::ON {
             tap.sender(now, end.who, || taps::sender(sender));
         }
@@ -308,6 +312,9 @@ impl Application {
         match self.stage {
             Stage::Waiting => {
                 self.stage = Stage::Open;
+                if uplink.end.transfer.end_pkt != u64::MAX {
+                    uplink.entry.transfers.begins(now);
+                }
                 sender.connect(now, uplink);
             }
             Stage::Open if stop <= now => {
@@ -322,6 +329,7 @@ impl Application {
             uplink.end.request = NEVER;
             if let Some((bytes, _)) = uplink.entry.connection.responses {
                 uplink.end.expect(now, bytes);
+                uplink.entry.transfers.begins(now);
                 sender.supply(now, pkts(bytes), uplink);
             }
         }
@@ -395,7 +403,7 @@ impl End {
         if now > entry.run_ends {
             return;
         }
-        entry.completions.record(bytes, now - began, connects);
+        entry.completed(began, now, bytes, connects);
         if T::ON {
             tap.completed(now, self.who, bytes, now - began);
         }

@@ -9,12 +9,12 @@
 //! The topology is a chain of links that all flows share, then each flow's own delay to its receiver and back. An
 //! ACK meets no queue. What is not here: files and terminals (the CLI), packet formats, the real clock (the testbed).
 
-mod completions;
 mod cost;
 mod engine;
 mod entry;
 mod flow;
 mod host_view;
+mod metrics;
 mod network;
 mod parcel;
 mod queue;

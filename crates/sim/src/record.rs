@@ -2,13 +2,14 @@
 
 use fairpace_cc::NO_RATE;
 use fairpace_path::build::nanos;
-use fairpace_path::{Nanos, SECOND};
-use fairpace_results::{FlowSeries, FlowSummary, Run, SCHEMA, ScenarioId, Series, Summary};
+use fairpace_path::{LinkMeter, Nanos, SECOND};
+use fairpace_results::{FlowSeries, LinkSummary, Run, SCHEMA, ScenarioId, Series, Summary};
 use fairpace_scenario::Scenario;
 
 use crate::cost::Stopwatch;
 use crate::engine::Engine;
 use crate::flow::Flow;
+use crate::metrics;
 
 /// Bytes per second to Mbit/s.
 const MBPS: f64 = 8e-6;
@@ -55,15 +56,26 @@ fn nothing(series: &mut FlowSeries) {
 pub(crate) fn conclude<T>(engine: Engine<'_, T>, scenario: &Scenario, stopwatch: &Stopwatch) -> Run {
     let Engine { links, mut entries, mut series, points, .. } = engine;
     let seconds = |t: Nanos| t as f64 / SECOND as f64;
-    for (entry, series) in entries.iter_mut().zip(&mut series) {
+    let mut summaries = Vec::new();
+    for ((entry, series), asked) in entries.iter_mut().zip(&mut series).zip(&scenario.flows) {
         entry.meter.fill(series);
+        series.completion_ms = entry.transfers.percentiles_ms();
+        let mut summary = entry.meter.summary(&asked.name, &asked.cc, nanos(asked.rtt), nanos(asked.start));
+        if metrics::has_transfers(asked) {
+            let only_ns = asked.traffic.size_bytes.and(entry.transfers.first_ns());
+            summary.completion_s = only_ns.map(seconds);
+            summary.completions = Some(entry.transfers.summary());
+        }
+        let on_route = || entry.forward.iter().map(|link| links[*link as usize].meter());
+        let gone = |link: &LinkMeter| link.drops(entry.index) + link.losses(entry.index);
+        summary.derive_loss(on_route().map(gone).sum());
+        summary.marked_pkts = on_route().map(|link| link.marks(entry.index)).sum();
+        summaries.push(summary);
     }
-    let flow_summaries = entries.iter().zip(&scenario.flows).map(|(entry, asked)| {
-        let start = nanos(asked.start);
-        let completion_s = asked.traffic.size_bytes.and(entry.completions.only_s());
-        FlowSummary { completion_s, ..entry.meter.summary(&asked.name, &asked.cc, nanos(asked.rtt), start) }
+    let link_summaries = links.iter().zip(&scenario.links).map(|(link, asked)| LinkSummary {
+        queue: asked.queue.title().to_owned(),
+        ..link.summary(&asked.name)
     });
-    let link_summaries = links.iter().zip(&scenario.links).map(|(link, asked)| link.summary(&asked.name));
     let mut summary = Summary {
         schema: SCHEMA.to_owned(),
         on: "sim".to_owned(),
@@ -71,16 +83,21 @@ pub(crate) fn conclude<T>(engine: Engine<'_, T>, scenario: &Scenario, stopwatch:
         seed: scenario.seed,
         scenario: ScenarioId { title: scenario.title.clone(), hash: scenario.hash.clone() },
         window_s: [scenario.window.0.as_secs_f64(), scenario.window.1.as_secs_f64()],
-        flows: flow_summaries.collect(),
+        flows: summaries,
         links: link_summaries.collect(),
         jain: None,
+        convergence_s: None,
+        max_min_distance: None,
         cost: stopwatch.cost(entries.iter().map(|e| e.counts.data_pkts).sum()),
     };
-    summary.derive_fairness();
     let series = Series {
         t_s: points.into_iter().map(seconds).collect(),
         flows: series,
         links: links.iter().map(|link| link.meter().series().clone()).collect(),
     };
+    let routes: Vec<&[u32]> = entries.iter().map(|entry| entry.forward.as_slice()).collect();
+    summary.derive_fairness();
+    summary.convergence_s = metrics::convergence_s(scenario, &series);
+    summary.max_min_distance = metrics::max_min_distance(scenario, &summary, &routes);
     Run { summary, series, notes: Vec::new() }
 }

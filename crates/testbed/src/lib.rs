@@ -126,6 +126,8 @@ mod tests {
             flows: Vec::new(),
             links: Vec::new(),
             jain: None,
+            convergence_s: None,
+            max_min_distance: None,
             cost: Cost { wall_s: 1.0, cpu_s: 1.0, data_packets: 0 },
         };
         let zero = Duration::ZERO;

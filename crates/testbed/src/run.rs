@@ -9,7 +9,7 @@ use crate::lateness::{Lateness, Tolerance};
 use crate::namespace::{self, Device, End};
 use crate::{Error, Options, preflight};
 use fairpace_path::{FlowMeter, SECOND, Schedule};
-use fairpace_results::{Cost, FlowSeries, Monitor, Run, SCHEMA, ScenarioId, Series, Summary};
+use fairpace_results::{Cost, FlowSeries, LinkSummary, Monitor, Run, SCHEMA, ScenarioId, Series, Summary};
 use fairpace_scenario::Scenario;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
@@ -191,8 +191,16 @@ fn record(
         scenario: ScenarioId { title: scenario.title.clone(), hash: scenario.hash.clone() },
         window_s: [scenario.window.0.as_secs_f64(), scenario.window.1.as_secs_f64()],
         flows: Vec::new(),
-        links: links.clone().map(|(asked, link)| link.summary(&asked.name)).collect(),
+        links: links
+            .clone()
+            .map(|(asked, link)| LinkSummary {
+                queue: asked.queue.title().to_owned(),
+                ..link.summary(&asked.name)
+            })
+            .collect(),
         jain: None,
+        convergence_s: None,
+        max_min_distance: None,
         cost,
     };
     let mut series = Series {

@@ -10,7 +10,7 @@ mod page;
 use serde::Serialize;
 
 use crate::args::{ConformanceArgs, Global};
-use crate::duels;
+use crate::batch;
 use crate::failure::{Exit, Failure};
 use crate::monitor::Signals;
 use crate::output::Output;
@@ -113,7 +113,7 @@ fn simulate(
     quiet: bool,
 ) -> Result<Vec<Vec<fairpace_results::Summary>>, Failure> {
     let scenarios: Vec<_> = cases.iter().flat_map(|case| case.simulations(seeds)).collect();
-    let summaries = duels::simulate(&scenarios, None, signals, quiet)?;
+    let summaries = batch::all(&scenarios, None, signals, quiet, |_, run| run.summary)?;
     Ok(summaries.chunks(seeds as usize).map(<[_]>::to_vec).collect())
 }
 

@@ -2,19 +2,18 @@
 
 mod page;
 mod plan;
-mod run;
 
 use fairpace_cc::Algorithm;
 use fairpace_scenario::quantity::show_time;
 use serde::Serialize;
 
 use crate::args::{DuelsArgs, Global};
+use crate::batch;
 use crate::failure::{Exit, Failure};
 use crate::monitor::Signals;
 use crate::output::Output;
 use crate::target::{Page, Target};
 use plan::Plan;
-pub(crate) use run::all as simulate;
 
 /// Version of the record that `--json` prints.
 const SCHEMA: &str = "fairpace.duels/1";
@@ -82,7 +81,7 @@ pub(crate) fn run(
     let plan = Plan::new(args, &names)?;
     // told before a long run, not after it
     let target = args.out.as_deref().map(|path| Target::open(path, PAGE)).transpose()?;
-    let outcomes = run::all(plan.scenarios(), args.jobs, signals, global.quiet)?;
+    let outcomes = batch::all(plan.scenarios(), args.jobs, signals, global.quiet, |_, run| run.summary)?;
     let record = plan.record(command(args), &outcomes);
     let page = page::generated(&record);
     if let Some(target) = target {

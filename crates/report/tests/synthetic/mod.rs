@@ -161,13 +161,11 @@ fn summary(shape: &Shape, series: &Series) -> Summary {
         cc: shape.cc.into(),
         rtt_ms: *rtt_ms,
         start_s: start_s(i),
-        completion_s: None,
         goodput_mbps: of(&flow.goodput_mbps),
-        share: None,
-        retransmits: 0,
         rtt_mean_ms: Some(of(&flow.rtt_ms)),
         rtt_p50_ms: Some(of(&flow.rtt_ms) - 0.7),
         rtt_p99_ms: Some(of(&flow.rtt_ms) * 1.3),
+        ..FlowSummary::default()
     });
     let link = &series.links[0];
     let total: f64 = link.backlog_kb.iter().map(|x| of(x)).sum();
@@ -176,11 +174,14 @@ fn summary(shape: &Shape, series: &Series) -> Summary {
         rate_mbps: RATE_MBPS,
         utilization: 0.9997,
         queue_delay_mean_ms: Some(of(&link.queue_delay_ms)),
+        queue: "fifo".into(),
+        queue_delay_p50_ms: Some(of(&link.queue_delay_ms) * 0.9),
+        queue_delay_p95_ms: Some(of(&link.queue_delay_ms) * 1.2),
         queue_delay_p99_ms: Some(of(&link.queue_delay_ms) * 1.4),
-        drops: 0,
+        queue_delay_max_ms: Some(of(&link.queue_delay_ms) * 1.6),
         loss_rate: Some(0.0),
-        lost: 0,
         backlog_share: link.backlog_kb.iter().map(|x| of(x) / total).collect(),
+        ..LinkSummary::default()
     };
     Summary {
         schema: SCHEMA.into(),
@@ -195,6 +196,8 @@ fn summary(shape: &Shape, series: &Series) -> Summary {
         flows: flows.collect(),
         links: vec![link],
         jain: None,
+        convergence_s: None,
+        max_min_distance: None,
         cost: Cost { wall_s: 1.0, cpu_s: 1.0, data_packets: 480_000 },
     }
 }
@@ -237,6 +240,7 @@ pub(crate) fn demonstration() -> (Vec<Run>, Context) {
         published: if [1, 4].contains(&i) { published(51.4, 42.5, 8.3) } else { published(6.3, 87.3, 23.4) },
     });
     let context = Context {
+        repeat: None,
         why: "BBR gives the flow with the longer round-trip time most of the link. BBQ bounds how long a flow probes, and both get a fair share.".into(),
         runs: contexts.collect(),
         phases: PHASES.map(String::from).to_vec(),

@@ -6,30 +6,35 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
-use fairpace_results::{Monitor, Summary};
+use fairpace_results::{Monitor, Run};
 use fairpace_scenario::Scenario;
 
 use crate::failure::Failure;
 use crate::monitor::{Signals, Tally};
+use crate::place::COMMIT;
 
-/// Runs all scenarios; their summaries come in the same order.
-pub(crate) fn all(
+/// Runs all scenarios, so many at a time, and keeps of each run what `keep` makes of it, in the same order.
+pub(crate) fn all<T: Send + Sync>(
     scenarios: &[Scenario],
     jobs: Option<NonZeroUsize>,
     signals: &Signals,
     quiet: bool,
-) -> Result<Vec<Summary>, Failure> {
+    keep: impl Fn(usize, Run) -> T + Sync,
+) -> Result<Vec<T>, Failure> {
     let jobs = jobs.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
     let tally = Tally::new(scenarios.len(), "simulations", quiet);
     let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
-    let results: Vec<OnceLock<Result<Summary, fairpace_sim::Error>>> =
+    let results: Vec<OnceLock<Result<T, fairpace_sim::Error>>> =
         scenarios.iter().map(|_| OnceLock::new()).collect();
     let work = || {
         let mut monitor = Ending { signals, failed: &failed };
         while !monitor.stop() {
             let index = next.fetch_add(1, Ordering::Relaxed);
             let (Some(scenario), Some(slot)) = (scenarios.get(index), results.get(index)) else { return };
-            let result = fairpace_sim::run(scenario, &mut monitor).map(|run| run.summary);
+            let result = fairpace_sim::run(scenario, &mut monitor).map(|mut run| {
+                run.summary.commit = COMMIT.to_owned();
+                keep(index, run)
+            });
             if result.is_err() {
                 failed.store(true, Ordering::Relaxed);
             }
@@ -46,7 +51,7 @@ pub(crate) fn all(
     let (mut done, mut failures) = (Vec::with_capacity(scenarios.len()), Vec::new());
     for result in results {
         match result {
-            Ok(summary) => done.push(summary),
+            Ok(kept) => done.push(kept),
             Err(error) => failures.push(error),
         }
     }

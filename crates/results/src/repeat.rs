@@ -1,0 +1,315 @@
+//! The same scenario with several seeds: each metric's mean, and how sure it is.
+
+use serde::{Deserialize, Serialize};
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+use crate::{Completions, ScenarioId, Summary};
+
+/// Version of the [`Repeat`] format; grows when a field changes its meaning or goes away.
+pub const REPEAT_SCHEMA: &str = "fairpace.repeat/1";
+
+/// Runs of one scenario that differ in their seed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Repeat {
+    /// [`REPEAT_SCHEMA`].
+    pub schema: String,
+    /// `sim` or `kernel`.
+    pub on: String,
+    /// Commit that built the program, as in a summary.
+    pub commit: String,
+    /// Which scenario.
+    pub scenario: ScenarioId,
+    /// Metrics cover this time of each run: from, to, in seconds.
+    pub window_s: [f64; 2],
+    /// The seed of each run.
+    pub seeds: Vec<u64>,
+    /// Every metric of the summaries.
+    pub metrics: Vec<Metric>,
+}
+
+/// A metric over all runs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Metric {
+    /// Its place in the summary, flows and links by their names: `flows.10ms.goodput_mbps`, `jain`.
+    pub name: String,
+    /// What is known of its mean. `null` if no run has a value.
+    pub estimate: Option<Estimate>,
+    /// Its value in each run, in the order of the seeds.
+    pub values: Vec<Option<f64>>,
+}
+
+/// A mean and its confidence interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// How many runs have a value; the others say nothing here.
+    pub runs: usize,
+    /// Mean of these.
+    pub mean: f64,
+    /// The 95 % confidence interval of the mean: mean -/+ this. Student's t with `runs` - 1 degrees of freedom, which takes the runs for
+    /// independent and their values for normally distributed. `null` of a single value.
+    pub ci95: Option<f64>,
+    /// Standard deviation of the values (with n - 1). `null` of a single value.
+    pub sd: Option<f64>,
+    /// The least value.
+    pub min: f64,
+    /// The largest.
+    pub max: f64,
+}
+
+impl Estimate {
+    /// Of the values that are there and finite; `None` if there is none.
+    #[must_use]
+    pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
+        let values: Vec<f64> = values.into_iter().filter(|value| value.is_finite()).collect();
+        let min = values.iter().copied().reduce(f64::min)?;
+        let max = values.iter().copied().reduce(f64::max)?;
+        let n = values.len() as f64;
+        // around the least value, which keeps equal values equal to their mean
+        let mean = min + values.iter().map(|value| value - min).sum::<f64>() / n;
+        let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
+        let sd = (values.len() > 1).then(|| (squares / (n - 1.0)).sqrt());
+        let ci95 = sd.and_then(|sd| Some(student_975(values.len() - 1)? * sd / n.sqrt()));
+        Some(Estimate { runs: values.len(), mean, ci95, sd, min, max })
+    }
+}
+
+/// The 97.5 % quantile of Student's t: 95 % lie between its negative and it.
+fn student_975(degrees_of_freedom: usize) -> Option<f64> {
+    StudentsT::new(0.0, 1.0, degrees_of_freedom as f64).ok().map(|t| t.inverse_cdf(0.975))
+}
+
+impl Repeat {
+    /// Of runs of the same scenario. `None` without any.
+    #[must_use]
+    pub fn of(summaries: &[Summary]) -> Option<Self> {
+        let first = summaries.first()?;
+        let rows: Vec<Vec<(String, Option<f64>)>> = summaries.iter().map(Summary::metrics).collect();
+        let metric = |(index, (name, _)): (usize, &(String, Option<f64>))| {
+            let values: Vec<Option<f64>> =
+                rows.iter().map(|row| row.get(index).and_then(|(_, value)| *value)).collect();
+            Metric { name: name.clone(), estimate: Estimate::of(values.iter().flatten().copied()), values }
+        };
+        Some(Repeat {
+            schema: REPEAT_SCHEMA.to_owned(),
+            on: first.on.clone(),
+            commit: first.commit.clone(),
+            scenario: first.scenario.clone(),
+            window_s: first.window_s,
+            seeds: summaries.iter().map(|summary| summary.seed).collect(),
+            metrics: rows[0].iter().enumerate().map(metric).collect(),
+        })
+    }
+
+    /// What is known of a metric, by its name.
+    #[must_use]
+    pub fn estimate(&self, name: &str) -> Option<Estimate> {
+        self.metrics.iter().find(|metric| metric.name == name)?.estimate
+    }
+
+    /// A row per run and a column per metric, the seed first. A cell with nothing to say is empty.
+    #[must_use]
+    pub fn csv(&self) -> String {
+        let mut csv = csv::Writer::from_writer(Vec::new());
+        // Writing into memory, with rows of one length: neither of the writer's errors can occur.
+        let names = self.metrics.iter().map(|metric| metric.name.clone());
+        let _ = csv.write_record(std::iter::once("seed".to_owned()).chain(names));
+        for (run, seed) in self.seeds.iter().enumerate() {
+            let value = |metric: &crate::Metric| {
+                let value = metric.values.get(run).copied().flatten().filter(|value| value.is_finite());
+                value.map(|value| crate::round(value).to_string()).unwrap_or_default()
+            };
+            let _ = csv.write_record(std::iter::once(seed.to_string()).chain(self.metrics.iter().map(value)));
+        }
+        String::from_utf8(csv.into_inner().unwrap_or_default()).unwrap_or_default()
+    }
+}
+
+impl Summary {
+    /// Everything that was measured, by its place: `flows.NAME.share`, `links.NAME.drops`, `jain`. What the scenario says and
+    /// what the run cost is left out.
+    #[must_use]
+    pub fn metrics(&self) -> Vec<(String, Option<f64>)> {
+        let mut all: Vec<(String, Option<f64>)> = Vec::new();
+        for flow in &self.flows {
+            let count = |count: u64| Some(count as f64);
+            let of_flow = [
+                ("completion_s", flow.completion_s),
+                ("goodput_mbps", Some(flow.goodput_mbps)),
+                ("share", flow.share),
+                ("sent_pkts", flow.sent_pkts.and_then(count)),
+                ("retransmits", count(flow.retransmits)),
+                ("dropped_pkts", count(flow.dropped_pkts)),
+                ("loss_rate", flow.loss_rate),
+                ("marked_pkts", count(flow.marked_pkts)),
+                ("rtt_mean_ms", flow.rtt_mean_ms),
+                ("rtt_min_ms", flow.rtt_min_ms),
+                ("rtt_p50_ms", flow.rtt_p50_ms),
+                ("rtt_p95_ms", flow.rtt_p95_ms),
+                ("rtt_p99_ms", flow.rtt_p99_ms),
+            ];
+            let completions = flow.completions.as_ref().map(of_completions);
+            let named = of_flow.into_iter().map(|(name, value)| (name.to_owned(), value));
+            all.extend(
+                named
+                    .chain(completions.into_iter().flatten())
+                    .map(|(name, value)| (format!("flows.{}.{name}", flow.name), value)),
+            );
+        }
+        for link in &self.links {
+            let of_link = [
+                ("utilization", Some(link.utilization)),
+                ("queue_delay_mean_ms", link.queue_delay_mean_ms),
+                ("queue_delay_p50_ms", link.queue_delay_p50_ms),
+                ("queue_delay_p95_ms", link.queue_delay_p95_ms),
+                ("queue_delay_p99_ms", link.queue_delay_p99_ms),
+                ("queue_delay_max_ms", link.queue_delay_max_ms),
+                ("drops", Some(link.drops as f64)),
+                ("early_drops", Some(link.early_drops as f64)),
+                ("loss_rate", link.loss_rate),
+                ("lost", Some(link.lost as f64)),
+                ("marks", Some(link.marks as f64)),
+                ("duplicates", Some(link.duplicates as f64)),
+            ];
+            all.extend(of_link.map(|(name, value)| (format!("links.{}.{name}", link.name), value)));
+            let shares = self.flows.iter().zip(&link.backlog_share);
+            all.extend(shares.map(|(flow, share)| {
+                (format!("links.{}.backlog_share.{}", link.name, flow.name), Some(*share))
+            }));
+        }
+        all.push(("jain".to_owned(), self.jain));
+        all.push(("convergence_s".to_owned(), self.convergence_s));
+        all.push(("max_min_distance".to_owned(), self.max_min_distance));
+        all
+    }
+}
+
+fn of_completions(of: &Completions) -> [(String, Option<f64>); 10] {
+    [
+        ("began", Some(of.began as f64)),
+        ("completed", Some(of.completed as f64)),
+        ("mean_ms", of.mean_ms),
+        ("p50_ms", of.p50_ms),
+        ("p95_ms", of.p95_ms),
+        ("p99_ms", of.p99_ms),
+        ("slowdown_mean", of.slowdown_mean),
+        ("slowdown_p50", of.slowdown_p50),
+        ("slowdown_p95", of.slowdown_p95),
+        ("slowdown_p99", of.slowdown_p99),
+    ]
+    .map(|(name, value)| (format!("completions.{name}"), value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{round, sample_summary};
+    use proptest::prelude::*;
+    use serde_json::Value;
+
+    #[test]
+    fn quantiles_are_those_of_the_printed_tables() {
+        for (degrees, table) in
+            [(1, 12.7062), (2, 4.3027), (4, 2.7764), (9, 2.2622), (29, 2.0452), (999, 1.9623)]
+        {
+            let quantile = student_975(degrees).unwrap();
+            assert!((quantile - table).abs() < 1e-4, "{degrees}: {quantile}");
+        }
+    }
+
+    #[test]
+    fn an_interval_by_hand() {
+        // 1, 2, 3: mean 2, sd 1, 4.3027 / sqrt(3)
+        let estimate = Estimate::of([3.0, 1.0, f64::NAN, 2.0]).unwrap();
+        assert_eq!((estimate.runs, estimate.mean, estimate.sd), (3, 2.0, Some(1.0)));
+        assert!((estimate.ci95.unwrap() - 2.4841).abs() < 1e-4);
+        assert_eq!((estimate.min, estimate.max), (1.0, 3.0));
+        let single = Estimate::of([7.0]).unwrap();
+        assert_eq!((single.mean, single.ci95, single.sd), (7.0, None, None));
+        assert_eq!(Estimate::of([]), None);
+    }
+
+    /// Names of all numbers in a summary's JSON, array elements by their names.
+    fn leaves(value: &Value, path: &str, names: &mut Vec<String>) {
+        match value {
+            Value::Object(fields) => {
+                for (key, value) in fields.iter().filter(|(key, _)| *key != "name") {
+                    leaves(
+                        value,
+                        &if path.is_empty() { key.clone() } else { format!("{path}.{key}") },
+                        names,
+                    );
+                }
+            }
+            Value::Array(items) => {
+                for (index, item) in items.iter().enumerate() {
+                    let name = item["name"].as_str().map_or(["10ms", "50ms"][index.min(1)], |name| name);
+                    leaves(item, &format!("{path}.{name}"), names);
+                }
+            }
+            Value::Number(_) | Value::Null => names.push(path.to_owned()),
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn every_measured_number_of_a_summary_is_a_metric() {
+        let mut summary = sample_summary();
+        summary.flows[0].completions = Some(Completions::default());
+        let mut wanted = Vec::new();
+        leaves(&serde_json::to_value(&summary).unwrap(), "", &mut wanted);
+        let is_given = |name: &String| {
+            ["seed", "cost.", "window_s."].iter().any(|given| name.starts_with(given))
+                || [".rtt_ms", ".start_s", ".rate_mbps"].iter().any(|given| name.ends_with(given))
+        };
+        // a flow without completions has one null for all of them
+        wanted.retain(|name| !is_given(name) && name != "flows.50ms.completions");
+        let mut names: Vec<String> = summary.metrics().into_iter().map(|(name, _)| name).collect();
+        names.sort();
+        wanted.sort();
+        assert_eq!(names, wanted);
+    }
+
+    #[test]
+    fn repeats_keep_each_value_in_the_order_of_the_seeds() {
+        let mut summaries = vec![sample_summary(); 3];
+        for (seed, summary) in (7..).zip(&mut summaries) {
+            summary.seed = seed;
+            summary.flows[0].goodput_mbps = seed as f64;
+        }
+        summaries[1].jain = None;
+        let repeat = Repeat::of(&summaries).unwrap();
+        assert_eq!(repeat.seeds, [7, 8, 9]);
+        assert_eq!(repeat.metrics[1].name, "flows.10ms.goodput_mbps");
+        assert_eq!(repeat.metrics[1].values, [Some(7.0), Some(8.0), Some(9.0)]);
+        assert_eq!(repeat.estimate("flows.10ms.goodput_mbps").unwrap().mean, 8.0);
+        assert_eq!(repeat.estimate("jain").unwrap().runs, 2);
+        assert_eq!(repeat.estimate("convergence_s"), None);
+        let csv = repeat.csv();
+        let mut rows = csv::Reader::from_reader(csv.as_bytes());
+        assert_eq!(rows.headers().unwrap().get(2), Some("flows.10ms.goodput_mbps"));
+        let cells: Vec<_> = rows.records().map(|row| row.unwrap()[2].to_owned()).collect();
+        assert_eq!(cells, ["7", "8", "9"]);
+        assert_eq!(Repeat::of(&[]), None);
+    }
+
+    proptest! {
+        #[test]
+        fn an_interval_moves_and_scales_with_its_values(
+            values in prop::collection::vec(-1e3..1e3f64, 2..30), by in -1e3..1e3f64, scale in 1e-3..1e3f64,
+        ) {
+            let plain = Estimate::of(values.iter().copied()).unwrap();
+            let moved = Estimate::of(values.iter().map(|value| (value + by) * scale)).unwrap();
+            let close = |a: f64, b: f64| (a - b).abs() <= 1e-9 * (1.0 + a.abs() + b.abs()) * (1.0 + scale);
+            prop_assert!(close((plain.mean + by) * scale, moved.mean));
+            prop_assert!(close(plain.ci95.unwrap() * scale, moved.ci95.unwrap()));
+            prop_assert!(plain.min <= plain.mean && plain.mean <= plain.max);
+        }
+
+        #[test]
+        fn equal_values_have_no_interval(value in -1e9..1e9f64, n in 2..50usize) {
+            let estimate = Estimate::of(std::iter::repeat_n(value, n)).unwrap();
+            prop_assert_eq!((estimate.mean, estimate.ci95), (value, Some(0.0)));
+            prop_assert!(round(estimate.mean).is_finite());
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! The stable record of a run. Fields may be added; docs/reference/json.md explains each.
+
+use serde::{Deserialize, Serialize};
+
+use crate::json;
+#[cfg(test)]
+use crate::{SCHEMA, round};
+
+/// The stable record of one run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// `sim` or `kernel`.
+    pub on: String,
+    /// Commit that built the program, with `+dirty` if the tree was changed; `unknown` outside a checkout.
+    pub commit: String,
+    /// The scenario's seed.
+    pub seed: u64,
+    /// Which scenario.
+    pub scenario: ScenarioId,
+    /// Metrics cover this time of the run: from, to, in seconds.
+    pub window_s: [f64; 2],
+    /// One per flow, in the scenario's order.
+    pub flows: Vec<FlowSummary>,
+    /// One per link, in the scenario's order.
+    pub links: Vec<LinkSummary>,
+    /// Jain's fairness index of the goodputs: 1 is equal, 1/n is one flow alone. `null` without goodput.
+    pub jain: Option<f64>,
+    /// From the start of the last flow until the flows share fairly ([`crate::convergence_s`]). `null` if they never did, or if they are
+    /// not all there from their start to the end of the run with data to send all the time.
+    #[serde(default)]
+    pub convergence_s: Option<f64>,
+    /// Mean relative distance of the goodputs from the max-min fair ones ([`crate::max_min_distance`]). `null` unless all
+    /// flows have data to send throughout the window.
+    #[serde(default)]
+    pub max_min_distance: Option<f64>,
+    /// What the run cost.
+    pub cost: Cost,
+}
+
+/// Which scenario a run was.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ScenarioId {
+    /// Its title.
+    pub title: String,
+    /// SHA-256 of its canonical form, hex.
+    pub hash: String,
+}
+
+/// A flow over the measurement window.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct FlowSummary {
+    /// Name from the scenario.
+    pub name: String,
+    /// Algorithm.
+    pub cc: String,
+    /// Base round-trip time of the path.
+    pub rtt_ms: f64,
+    /// When the flow started.
+    pub start_s: f64,
+    /// From the start to the arrival of the last byte, for a flow of finite size that got so far; in the whole run.
+    #[serde(default)]
+    pub completion_s: Option<f64>,
+    /// Of its transfers, if it has any that end: a size, answers, or many flows.
+    #[serde(default)]
+    pub completions: Option<Completions>,
+    /// In-order bytes that reached the receiving application, as a rate.
+    pub goodput_mbps: f64,
+    /// Goodput over the sum of all flows' goodputs. `null` without goodput.
+    pub share: Option<f64>,
+    /// Data packets sent, again ones included. `null` where nobody counts them.
+    #[serde(default)]
+    pub sent_pkts: Option<u64>,
+    /// Of these, sent again.
+    pub retransmits: u64,
+    /// Of its data packets, dropped or lost on the way.
+    #[serde(default)]
+    pub dropped_pkts: u64,
+    /// `dropped_pkts` over `sent_pkts`. `null` without any.
+    #[serde(default)]
+    pub loss_rate: Option<f64>,
+    /// Of its data packets, marked by queues (ECN).
+    #[serde(default)]
+    pub marked_pkts: u64,
+    /// Round-trip time of the path as each data packet met it (propagation, queueing, transmission): mean.
+    pub rtt_mean_ms: Option<f64>,
+    /// The same, least.
+    #[serde(default)]
+    pub rtt_min_ms: Option<f64>,
+    /// The same, median.
+    pub rtt_p50_ms: Option<f64>,
+    /// The same, 95th percentile.
+    #[serde(default)]
+    pub rtt_p95_ms: Option<f64>,
+    /// The same, 99th percentile.
+    pub rtt_p99_ms: Option<f64>,
+}
+
+/// Transfers of a flow that began in the measurement window, each from its begin to the arrival of its last byte.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Completions {
+    /// How many began in the window.
+    pub began: u64,
+    /// How many of these were complete by the end of the run. What follows is about them, and `null` if there are none.
+    pub completed: u64,
+    /// Time they took: mean.
+    pub mean_ms: Option<f64>,
+    /// The same, median.
+    pub p50_ms: Option<f64>,
+    /// The same, 95th percentile.
+    pub p95_ms: Option<f64>,
+    /// The same, 99th percentile.
+    pub p99_ms: Option<f64>,
+    /// Time they took over the least that their path allows (propagation, and their bytes over the narrowest link): mean.
+    pub slowdown_mean: Option<f64>,
+    /// The same, median.
+    pub slowdown_p50: Option<f64>,
+    /// The same, 95th percentile.
+    pub slowdown_p95: Option<f64>,
+    /// The same, 99th percentile.
+    pub slowdown_p99: Option<f64>,
+}
+
+/// A link over the measurement window.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct LinkSummary {
+    /// Name from the scenario.
+    pub name: String,
+    /// Its queue discipline, and whose rules it follows where they differ: `fifo`, `red (Linux)`.
+    #[serde(default)]
+    pub queue: String,
+    /// Its rate.
+    pub rate_mbps: f64,
+    /// Bytes that left over bytes that could have left.
+    pub utilization: f64,
+    /// Waiting time of the packets that left, without their own transmission: mean.
+    pub queue_delay_mean_ms: Option<f64>,
+    /// The same, median.
+    #[serde(default)]
+    pub queue_delay_p50_ms: Option<f64>,
+    /// The same, 95th percentile.
+    #[serde(default)]
+    pub queue_delay_p95_ms: Option<f64>,
+    /// The same, 99th percentile.
+    pub queue_delay_p99_ms: Option<f64>,
+    /// The same, most.
+    #[serde(default)]
+    pub queue_delay_max_ms: Option<f64>,
+    /// Packets dropped.
+    pub drops: u64,
+    /// Of these, dropped by the discipline's choice, though there was room.
+    #[serde(default)]
+    pub early_drops: u64,
+    /// Packets dropped over packets dropped or gone through. `null` if there were none.
+    pub loss_rate: Option<f64>,
+    /// Packets lost at random behind the queue.
+    #[serde(default)]
+    pub lost: u64,
+    /// Packets marked (ECN).
+    #[serde(default)]
+    pub marks: u64,
+    /// Packets that arrived twice.
+    #[serde(default)]
+    pub duplicates: u64,
+    /// Each flow's part of the time integral of the backlog, in the scenario's order; zeros if there was none.
+    pub backlog_share: Vec<f64>,
+}
+
+/// What a run cost. Time is the only part of a summary that differs between two runs of one simulation; it is
+/// left out of `summary.json` and kept in `--json`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Cost {
+    /// Wall-clock seconds; NaN if not recorded, which leaves the field out of the JSON.
+    #[serde(default = "json::unknown", skip_serializing_if = "json::is_unknown")]
+    pub wall_s: f64,
+    /// CPU seconds of this process; NaN likewise.
+    #[serde(default = "json::unknown", skip_serializing_if = "json::is_unknown")]
+    pub cpu_s: f64,
+    /// Data packets delivered to receivers over the whole run.
+    pub data_packets: u64,
+}
+
+/// A summary for tests: the BBQ paper's first experiment, roughly.
+#[cfg(test)]
+pub(crate) fn sample_summary() -> Summary {
+    let flow = |name: &str, rtt_ms: f64, start_s: f64, goodput_mbps: f64| FlowSummary {
+        name: name.into(),
+        cc: "bbr1".into(),
+        rtt_ms,
+        start_s,
+        goodput_mbps,
+        sent_pkts: Some(120_000),
+        loss_rate: Some(0.0),
+        rtt_mean_ms: Some(rtt_ms + 37.5),
+        rtt_p50_ms: Some(rtt_ms + 36.0),
+        rtt_p99_ms: Some(rtt_ms + 61.0),
+        ..FlowSummary::default()
+    };
+    let link = LinkSummary {
+        name: "bottleneck".into(),
+        rate_mbps: 100.0,
+        utilization: 1.0,
+        queue: "fifo".into(),
+        queue_delay_mean_ms: Some(37.5),
+        loss_rate: Some(0.0),
+        backlog_share: vec![0.0625, 0.9375],
+        ..LinkSummary::default()
+    };
+    let mut summary = Summary {
+        schema: SCHEMA.into(),
+        on: "sim".into(),
+        commit: "0123abc".into(),
+        seed: u64::MAX,
+        scenario: ScenarioId { title: "Two RTTs".into(), hash: "00ff".into() },
+        window_s: [20.0, 60.0],
+        flows: vec![flow("10ms", 10.0, 0.0, 6.0), flow("50ms", 50.0, 5.0, 90.0)],
+        links: vec![link],
+        jain: None,
+        convergence_s: None,
+        max_min_distance: None,
+        cost: Cost { wall_s: 1.5, cpu_s: 1.25, data_packets: 480_000 },
+    };
+    summary.derive_fairness();
+    summary.jain = summary.jain.map(round);
+    summary
+}

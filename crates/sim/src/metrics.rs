@@ -1,0 +1,98 @@
+//! What of a run's metrics needs the scenario: which of them mean something for it, and what the path would allow.
+
+use std::time::Duration;
+
+use fairpace_results::{Series, Summary};
+use fairpace_scenario::{Flow, Link, Scenario, Writes};
+use fairpace_tcp::{HEADER_BYTES, MSS_BYTES};
+
+/// Part of a link's rate that is payload when all packets are full.
+const PAYLOAD: f64 = MSS_BYTES as f64 / (MSS_BYTES + HEADER_BYTES) as f64;
+
+/// Does a flow consist of transfers that end?
+pub(crate) fn has_transfers(flow: &Flow) -> bool {
+    let answers = matches!(flow.traffic.writes, Writes::Responses { .. });
+    flow.traffic.size_bytes.is_some() || flow.arrivals.is_some() || answers
+}
+
+/// Has a flow data to send from its start to the end of the run?
+fn is_greedy(flow: &Flow, scenario: &Scenario) -> bool {
+    let endless = flow.traffic.size_bytes.is_none() && flow.traffic.writes == Writes::Always;
+    endless && flow.arrivals.is_none() && flow.stop.is_none_or(|stop| stop >= scenario.duration)
+}
+
+/// See [`Summary::convergence_s`].
+pub(crate) fn convergence_s(scenario: &Scenario, series: &Series) -> Option<f64> {
+    if !scenario.flows.iter().all(|flow| is_greedy(flow, scenario)) {
+        return None;
+    }
+    let goodputs: Vec<&[f32]> = series.flows.iter().map(|flow| flow.goodput_mbps.as_slice()).collect();
+    let last_start = scenario.flows.iter().map(|flow| flow.start).max()?;
+    fairpace_results::convergence_s(&series.t_s, &goodputs, last_start.as_secs_f64())
+}
+
+/// See [`Summary::max_min_distance`].
+pub(crate) fn max_min_distance(scenario: &Scenario, summary: &Summary, routes: &[&[u32]]) -> Option<f64> {
+    let from = scenario.window.0;
+    if !scenario.flows.iter().all(|flow| is_greedy(flow, scenario) && flow.start <= from) {
+        return None;
+    }
+    let capacity: Vec<f64> = scenario.links.iter().map(|link| mean_mbps(link, scenario) * PAYLOAD).collect();
+    let goodputs: Vec<f64> = summary.flows.iter().map(|flow| flow.goodput_mbps).collect();
+    fairpace_results::max_min_distance(&goodputs, routes, &capacity)
+}
+
+/// A link's mean rate over the window.
+fn mean_mbps(link: &Link, scenario: &Scenario) -> f64 {
+    let (from, to) = scenario.window;
+    let begins = link.rate_at.iter().map(|(at, rate)| (*at, *rate));
+    let begins: Vec<_> = std::iter::once((Duration::ZERO, link.rate_bps)).chain(begins).collect();
+    let ends = begins.iter().skip(1).map(|(at, _)| *at).chain([to]);
+    let bits = begins.iter().zip(ends).map(|((begin, rate), end)| {
+        let length = end.min(to).saturating_sub((*begin).max(from));
+        *rate as f64 * length.as_secs_f64()
+    });
+    bits.sum::<f64>() / (to - from).as_secs_f64() / 1e6
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn scenario(flows: Vec<Flow>, links: Vec<Link>) -> Scenario {
+        Scenario {
+            title: String::new(),
+            why: String::new(),
+            seed: 1,
+            duration: 10 * SECOND,
+            window: (2 * SECOND, 10 * SECOND),
+            interval: SECOND / 10,
+            links,
+            flows,
+            hash: String::new(),
+        }
+    }
+
+    #[test]
+    fn a_links_mean_rate_is_that_of_the_window() {
+        let mut link = Link::new("l", 10_000_000, 1000);
+        link.rate_at = vec![(SECOND, 20_000_000), (4 * SECOND, 0), (6 * SECOND, 30_000_000)];
+        let scenario = scenario(vec![], vec![link.clone()]);
+        // 2 s of 20, 2 s of nothing, 4 s of 30
+        assert!((mean_mbps(&link, &scenario) - 20.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn fairness_is_asked_only_of_flows_that_always_want_more() {
+        let greedy = Flow::new("a", "reno", SECOND / 50);
+        let stopping = Flow { stop: Some(9 * SECOND), ..greedy.clone() };
+        let mut finite = greedy.clone();
+        finite.traffic.size_bytes = Some(1);
+        let late = Flow { start: 3 * SECOND, ..greedy.clone() };
+        let lone = scenario(vec![greedy.clone()], vec![]);
+        assert!(is_greedy(&greedy, &lone) && is_greedy(&late, &lone));
+        assert!(!is_greedy(&stopping, &lone) && !is_greedy(&finite, &lone));
+    }
+}
