@@ -107,12 +107,22 @@ void cc_native_init(u32 id, void *state, const u32 *params, const struct cc_view
 	}
 }
 
+/* Functions of their own: the switch below is a jump then, and saves no registers for all that any of them may need. */
+#define CC_ALGORITHM(name, kind, title, source)                                                                        \
+	static __attribute__((noinline)) void name##_on_ack_alone(struct name *s, const struct cc_view *v,             \
+								  struct cc_decision *d)                               \
+	{                                                                                                              \
+		name##_on_ack(s, v, d);                                                                                \
+	}
+#define CC_PRESET(name, algorithm, title, source, settings)
+#include "algorithms.def"
+
 void cc_native_on_ack(u32 id, void *state, const struct cc_view *v, struct cc_decision *d)
 {
 	switch (id) {
 #define CC_CASE(name, algorithm)                                                                                       \
 	case CC_NATIVE_##name:                                                                                         \
-		algorithm##_on_ack(state, v, d);                                                                       \
+		algorithm##_on_ack_alone(state, v, d);                                                                 \
 		break;
 #define CC_ALGORITHM(name, kind, title, source)		    CC_CASE(name, name)
 #define CC_PRESET(name, algorithm, title, source, settings) CC_CASE(name, algorithm)

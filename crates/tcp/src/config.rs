@@ -139,4 +139,9 @@ impl ReceiverConfig {
     pub fn linux(rtt_ns: Nanos) -> Self {
         ReceiverConfig { sack_delay_ns: (rtt_ns / 20).min(1_000_000), ..ReceiverConfig::default() }
     }
+
+    /// Some ACK is held back for show.
+    pub(crate) fn delays_acks(&self) -> bool {
+        self.ack_delay_ns > 0 || !self.ack_delay_at.is_empty()
+    }
 }

@@ -124,7 +124,24 @@ impl Rate {
         }
     }
 
+    /// A packet was delivered that is known to have been sent last.
+    #[inline]
+    pub(crate) fn advance(&mut self, snapshot: &Snapshot) {
+        self.first_sent_us = snapshot.sent_us;
+    }
+
     /// Ends an ACK that newly delivered `acked` packets (already in `delivered_pkts`).
+    #[inline]
+    pub(crate) fn end_ack(&mut self, now_us: u64, acked: u32) {
+        if self.app_limited_until != 0 && after(self.delivered_pkts, self.app_limited_until) {
+            self.app_limited_until = 0;
+        }
+        if acked > 0 {
+            self.delivered_us = now_us;
+        }
+    }
+
+    /// The same, and takes the sample.
     pub(crate) fn sample(
         &mut self,
         now_us: u64,
@@ -132,13 +149,19 @@ impl Rate {
         reference: &Reference,
         min_rtt_us: u64,
     ) -> Sample {
-        if self.app_limited_until != 0 && after(self.delivered_pkts, self.app_limited_until) {
-            self.app_limited_until = 0;
+        match reference.snapshot() {
+            Some(sent) => self.sample_of(now_us, acked, sent, min_rtt_us),
+            None => {
+                self.end_ack(now_us, acked);
+                Sample::default()
+            }
         }
-        if acked > 0 {
-            self.delivered_us = now_us;
-        }
-        let Some(s) = reference.snapshot() else { return Sample::default() };
+    }
+
+    /// The same with the packet to sample.
+    #[inline]
+    pub(crate) fn sample_of(&mut self, now_us: u64, acked: u32, s: &Snapshot, min_rtt_us: u64) -> Sample {
+        self.end_ack(now_us, acked);
         let send_us = u64::from(s.since_first_us);
         let ack_us = (now_us + u64::from(s.since_delivered_us)).saturating_sub(s.sent_us);
         let interval_us = send_us.max(ack_us);

@@ -39,6 +39,7 @@ impl Rtt {
     }
 
     /// Takes a sample; `una` and `nxt` tell the rounds. Ends back-off (RFC 6298 section 5).
+    #[inline]
     pub(crate) fn sample(&mut self, rtt_us: u64, una: u64, nxt: u64) {
         if self.srtt_8us == 0 {
             self.srtt_8us = rtt_us << 3;
@@ -79,6 +80,7 @@ impl Rtt {
         self.rto_us = (self.rto_us * 2).min(RTO_MAX_US);
     }
 
+    #[inline]
     pub(crate) fn sample_min(&mut self, now: Nanos, rtt_us: u64) {
         self.min.update(now, rtt_us.max(1));
     }
@@ -106,11 +108,13 @@ impl Rtt {
 #[derive(Debug, Clone, Copy)]
 struct MinRtt {
     best: [(Nanos, u64); 3],
+    /// No sample ages before this has passed.
+    quiet_until: Nanos,
 }
 
 impl Default for MinRtt {
     fn default() -> Self {
-        MinRtt { best: [(0, u64::from(u32::MAX)); 3] }
+        MinRtt { best: [(0, u64::from(u32::MAX)); 3], quiet_until: 0 }
     }
 }
 
@@ -119,7 +123,22 @@ impl MinRtt {
         self.best[0].1
     }
 
+    #[inline]
     fn update(&mut self, now: Nanos, rtt_us: u64) {
+        if rtt_us > self.best[2].1 && now <= self.quiet_until {
+            return; // neither a minimum nor time for a new one
+        }
+        self.take(now, rtt_us);
+        let [first, second, third] = self.best.map(|(at, _)| at);
+        self.quiet_until = first
+            + match () {
+                _ if second == first => MIN_RTT_WINDOW / 4,
+                _ if third == second => MIN_RTT_WINDOW / 2,
+                _ => MIN_RTT_WINDOW,
+            };
+    }
+
+    fn take(&mut self, now: Nanos, rtt_us: u64) {
         let new = (now, rtt_us);
         let b = &mut self.best;
         if rtt_us <= b[0].1 || now - b[2].0 > MIN_RTT_WINDOW {

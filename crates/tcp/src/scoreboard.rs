@@ -144,11 +144,13 @@ impl Scoreboard {
         }
         let mut snapshot =
             Snapshot { lost_pkts: self.lost_pkts, inflight_pkts: self.in_flight(), ..snapshot };
-        for seq in self.nxt..self.nxt + u64::from(pkts) {
-            let at = self.place(seq);
-            snapshot.inflight_pkts += 1;
-            self.snapshots[at] = snapshot;
-            self.marks[at] = 0;
+        let first = self.place(self.nxt);
+        let before_wrap = (self.marks.len() - first).min(pkts as usize);
+        for run in [first..first + before_wrap, 0..pkts as usize - before_wrap] {
+            for (at, mark) in self.snapshots[run.clone()].iter_mut().zip(&mut self.marks[run]) {
+                snapshot.inflight_pkts += 1;
+                (*at, *mark) = (snapshot, 0);
+            }
         }
         self.nxt += u64::from(pkts);
     }

@@ -170,6 +170,30 @@ impl Receiver {
         }
     }
 
+    /// The same when nothing is out of order, marked or delayed for show.
+    #[inline]
+    pub(super) fn acknowledge_plainly(&mut self, now: Nanos, wire: &mut impl AckWire) {
+        let acks = &mut self.acks;
+        let full = self.next - acks.acked >= u64::from(self.config.ack_every);
+        if !full && acks.quick == 0 {
+            if acks.delayed_until == Nanos::MAX {
+                acks.delayed_until = now + acks.ato;
+            }
+            return;
+        }
+        acks.acked = self.next;
+        acks.quick = acks.quick.saturating_sub(1);
+        acks.delayed_until = Nanos::MAX;
+        let ack = Ack {
+            next: self.next,
+            echo_ms: acks.echo_ms,
+            sent_ms: timestamp_ms(now),
+            window_pkts: self.window.pkts(),
+            ..Ack::default()
+        };
+        wire.send(now, ack);
+    }
+
     /// The first three duplicate ACKs go at once, later ones are compressed (Linux: tcp_comp_sack_*).
     fn compresses(&mut self, now: Nanos) -> bool {
         let config = &self.config;
@@ -227,7 +251,7 @@ impl Receiver {
     #[inline]
     fn leaves(&mut self, now: Nanos) -> Nanos {
         let config = &self.config;
-        if config.ack_delay_ns == 0 && config.ack_delay_at.is_empty() {
+        if !config.delays_acks() {
             return now;
         }
         let acks = &mut self.acks;

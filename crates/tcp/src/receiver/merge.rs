@@ -12,15 +12,23 @@ const MOST_PKTS: u64 = ((65_536 - HEADER_BYTES) / MSS_BYTES) as u64;
 #[derive(Debug, Clone)]
 pub(super) struct Aggregate {
     first: Segment,
+    /// 0: nothing is held.
     pkts: u64,
-    /// When it is received at the latest.
+    /// When it is received at the latest; `Nanos::MAX` when nothing is held.
     pub(super) until: Nanos,
 }
 
 impl Aggregate {
+    pub(super) const NONE: Aggregate = Aggregate {
+        first: Segment { seq: 0, sent: 0, echo_ms: 0, capable: false, cwr: false, marked: false },
+        pkts: 0,
+        until: Nanos::MAX,
+    };
+
     /// Headers must be the same but for what counts on, the timestamp option and the ECN field included.
     fn takes(&self, segment: &Segment) -> bool {
-        segment.seq == self.first.seq + self.pkts
+        self.pkts > 0
+            && segment.seq == self.first.seq + self.pkts
             && segment.timestamp_ms() == self.first.timestamp_ms()
             && segment.echo_ms == self.first.echo_ms
             && (segment.capable, segment.marked) == (self.first.capable, self.first.marked)
@@ -32,25 +40,22 @@ impl Receiver {
     /// A segment arrived: it joins what is held, or ends it and is held in its turn.
     #[inline(never)]
     pub(super) fn merge(&mut self, now: Nanos, segment: Segment, wire: &mut impl AckWire) -> u64 {
-        if let Some(held) = &mut self.held
-            && now <= held.until
-            && held.takes(&segment)
-        {
-            held.pkts += 1;
-            return if held.pkts == MOST_PKTS { self.receive_held(now, wire) } else { 0 };
+        if now <= self.held.until && self.held.takes(&segment) {
+            self.held.pkts += 1;
+            return if self.held.pkts == MOST_PKTS { self.receive_held(now, wire) } else { 0 };
         }
         let available = self.receive_held(now, wire);
         if segment.seq == Segment::SYN || segment.cwr {
             return available + self.receive(now, &segment, 1, wire);
         }
-        self.held = Some(Aggregate { first: segment, pkts: 1, until: now + self.config.gro_ns });
+        self.held = Aggregate { first: segment, pkts: 1, until: now + self.config.gro_ns };
         available
     }
 
     pub(super) fn receive_held(&mut self, now: Nanos, wire: &mut impl AckWire) -> u64 {
-        match self.held.take() {
-            Some(held) => self.receive(now, &held.first, held.pkts, wire),
-            None => 0,
+        match std::mem::replace(&mut self.held, Aggregate::NONE) {
+            Aggregate { pkts: 0, .. } => 0,
+            held => self.receive(now, &held.first, held.pkts, wire),
         }
     }
 }

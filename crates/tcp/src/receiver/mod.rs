@@ -36,7 +36,9 @@ pub struct Receiver {
     acks: Acks,
     window: ReceiveWindow,
     /// What GRO holds.
-    held: Option<Aggregate>,
+    held: Aggregate,
+    /// Nothing but delayed ACKs is to be thought of: no GRO, ECN or tuning, nothing out of order, no ACK held back.
+    plain: bool,
 }
 
 impl Receiver {
@@ -57,7 +59,8 @@ impl Receiver {
             blocks: Blocks::default(),
             duplicate: None,
             acks: Acks::default(),
-            held: None,
+            held: Aggregate::NONE,
+            plain: false,
         }
     }
 
@@ -76,7 +79,7 @@ impl Receiver {
     /// When [`Receiver::on_timer`] wants to be called.
     #[inline]
     pub fn next_timer(&self) -> Option<Nanos> {
-        let next = self.acks.next_timer().min(self.held.as_ref().map_or(Nanos::MAX, |a| a.until));
+        let next = self.acks.next_timer().min(self.held.until);
         (next != Nanos::MAX).then_some(next)
     }
 
@@ -84,7 +87,7 @@ impl Receiver {
     /// available to the application.
     pub fn on_timer(&mut self, now: Nanos, wire: &mut impl AckWire) -> u64 {
         let mut available = 0;
-        if self.held.as_ref().is_some_and(|a| a.until <= now) {
+        if self.held.until <= now {
             available = self.receive_held(now, wire);
         }
         if self.acks.on_timer(now) {
@@ -96,14 +99,26 @@ impl Receiver {
     /// A segment arrived. Returns how many packets became available to the application, in order.
     #[inline]
     pub fn on_segment(&mut self, now: Nanos, segment: Segment, wire: &mut impl AckWire) -> u64 {
-        if self.config.gro_ns > 0 {
-            return self.merge(now, segment, wire);
+        if self.plain && segment.seq == self.next {
+            self.acks.note_timestamp(&segment);
+            self.next += 1;
+            self.acknowledge_plainly(now, wire);
+            return 1;
         }
-        self.receive(now, &segment, 1, wire)
+        let available = match self.config.gro_ns {
+            0 => self.receive(now, &segment, 1, wire),
+            _ => self.merge(now, segment, wire),
+        };
+        self.plain = self.early_pkts == 0 && self.duplicate.is_none() && self.is_plain_host();
+        available
+    }
+
+    fn is_plain_host(&self) -> bool {
+        self.config.gro_ns == 0 && !self.config.delays_acks() && !self.acks.ecn && !self.window.is_tuned()
     }
 
     /// `pkts` packets from `segment` on are received as one.
-    #[inline]
+    #[inline(never)]
     fn receive(&mut self, now: Nanos, segment: &Segment, pkts: u64, wire: &mut impl AckWire) -> u64 {
         if segment.seq == Segment::SYN {
             self.answer_syn(now, segment, wire);

@@ -72,6 +72,10 @@ impl ReceiveWindow {
         self.pkts as u32 // at most u32::MAX, see pkts()
     }
 
+    pub(super) fn is_tuned(&self) -> bool {
+        self.tuning.is_some()
+    }
+
     /// The connection begins.
     pub(super) fn start(&mut self, now: Nanos) {
         if let Some(t) = &mut self.tuning {

@@ -71,31 +71,10 @@ impl<C: Control> Sender<C> {
         if !ack.blocks[0].is_empty() && self.config.sack {
             self.take_sacks(now, ack, &mut news);
         }
-        if self.board.is_clean() {
-            self.take_clean_ack(now, ack, &mut news);
-        } else {
-            self.take_cumulative_ack(now, ack, &mut news, prior_fack);
-        }
+        self.take_cumulative_ack(now, ack, &mut news, prior_fack);
         self.take_rtt(now, ack, &mut news);
         self.sample_for_growth(now, &news);
         news
-    }
-
-    /// The common case: nothing SACKed, lost or sent again, so only the first and last packet matter.
-    #[inline]
-    fn take_clean_ack(&mut self, now: Nanos, ack: &Ack, news: &mut News) {
-        if ack.next <= news.prior_una {
-            return;
-        }
-        let first = self.board.snapshot(news.prior_una).sent_us;
-        let last = *self.board.snapshot(ack.next - 1);
-        news.acked_pkts = (ack.next - news.prior_una) as u32;
-        news.acked_sent_us = Some((first, last.sent_us));
-        news.original_delivered = news.prior_una < self.recovery.high_seq;
-        self.rate.count(news.acked_pkts, news.ece);
-        self.rate.on_delivered(&mut news.reference, &last, ack.next - 1);
-        self.rack.on_delivered(now / US, last.sent_us, ack.next - 1, false, self.rtt.min_us());
-        self.board.ack_clean(ack.next);
     }
 
     fn take_cumulative_ack(&mut self, now: Nanos, ack: &Ack, news: &mut News, prior_fack: u64) {

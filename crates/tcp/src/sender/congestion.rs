@@ -15,7 +15,8 @@ const PACING_AVOIDANCE_PERCENT: u64 = 120;
 
 impl<C: Control> Sender<C> {
     /// What the algorithm may know between ACKs.
-    fn view(&self, now: Nanos) -> View {
+    #[inline]
+    pub(super) fn view(&self, now: Nanos) -> View {
         let min_rtt_us = self.rtt.min_us() as u32;
         View {
             now_us: now / US,
@@ -46,6 +47,7 @@ impl<C: Control> Sender<C> {
         }
     }
 
+    #[inline]
     fn decision(&self) -> Decision {
         Decision {
             pacing_rate_Bps: self.pacer.rate_Bps,
@@ -56,6 +58,7 @@ impl<C: Control> Sender<C> {
         }
     }
 
+    #[inline]
     fn apply(&mut self, d: &Decision) {
         self.cwnd = d.cwnd_pkts.max(1);
         self.ssthresh = d.ssthresh_pkts;
@@ -87,7 +90,7 @@ impl<C: Control> Sender<C> {
         self.tell_with(Event::CaState, &view);
     }
 
-    fn tell_with(&mut self, event: Event, view: &View) {
+    pub(super) fn tell_with(&mut self, event: Event, view: &View) {
         let mut d = self.decision();
         if let Some(control) = &mut self.control {
             control.on_event(event, view, &mut d);
@@ -148,7 +151,6 @@ impl<C: Control> Sender<C> {
     }
 
     /// The turn of the algorithm on an ACK that newly delivered, newly lost and before had in flight so many.
-    #[inline]
     pub(super) fn run_congestion_control(
         &mut self,
         now: Nanos,
@@ -166,7 +168,7 @@ impl<C: Control> Sender<C> {
             is_app_limited: sample.is_app_limited,
             is_ece: news.ece,
             is_probe_ack: news.probe_acked,
-            sample_delivered_pkts: sample.delivered_pkts.map_or(-1, |n| n as i32),
+            sample_delivered_pkts: signed(sample.delivered_pkts),
             sample_interval_us: signed(sample.interval_us),
             rtt_us: signed(news.rtt_us),
             sample_prior_delivered_pkts: sample.prior_delivered_pkts,
@@ -179,9 +181,14 @@ impl<C: Control> Sender<C> {
             sample_end_seq: sent.map_or(0, |_| sequence_number(news.reference.seq + 1)),
             ..self.view(now)
         };
+        self.let_control_act(&view);
+    }
+
+    #[inline]
+    pub(super) fn let_control_act(&mut self, view: &View) {
         let mut d = self.decision();
         if let Some(control) = &mut self.control {
-            control.on_ack(&view, &mut d);
+            control.on_ack(view, &mut d);
             self.apply(&d);
         }
     }
@@ -191,11 +198,7 @@ impl<C: Control> Sender<C> {
             self.reduce_cwnd(acked, lost, news.una_advanced());
         } else if self.may_raise_cwnd(news) {
             let view = View { acked_pkts: acked, is_ece: news.ece, ..self.view(now) };
-            let mut d = self.decision();
-            if let Some(control) = &mut self.control {
-                control.on_ack(&view, &mut d);
-                self.apply(&d);
-            }
+            self.let_control_act(&view);
         }
         self.set_default_pacing_rate();
     }
@@ -207,7 +210,7 @@ impl<C: Control> Sender<C> {
     }
 
     /// Linux: tcp_update_pacing_rate.
-    fn set_default_pacing_rate(&mut self) {
+    pub(super) fn set_default_pacing_rate(&mut self) {
         let srtt_us = self.rtt.srtt_us();
         if srtt_us == 0 {
             return;
@@ -221,10 +224,10 @@ impl<C: Control> Sender<C> {
 }
 
 /// TCP's sequence number of a packet: the SYN has number 0.
-fn sequence_number(pkt: u64) -> u32 {
+pub(super) fn sequence_number(pkt: u64) -> u32 {
     (pkt as u32).wrapping_mul(MSS_BYTES).wrapping_add(1)
 }
 
-fn signed<T: Into<u64>>(x: Option<T>) -> i32 {
+pub(super) fn signed<T: Into<u64>>(x: Option<T>) -> i32 {
     x.map_or(-1, |x| i32::try_from(x.into()).unwrap_or(i32::MAX))
 }

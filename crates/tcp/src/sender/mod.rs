@@ -1,9 +1,11 @@
 //! The sending end. `mod.rs` holds the state and the order of work on an ACK, as Linux's tcp_ack has it:
 //!
 //!   scoreboard (`ack.rs`) -> losses and recovery state (`recovery.rs`) -> rate sample -> congestion control
-//!   (`control.rs`) -> sending (`transmit.rs`); timers are in `timers.rs`.
+//!   (`control.rs`) -> sending (`transmit.rs`); timers are in `timers.rs`. ACKs that bring nothing unusual, which are
+//!   nearly all, take the short way through `common.rs`, with the same result.
 
 mod ack;
+mod common;
 mod congestion;
 mod dup_acks;
 mod ecn;
@@ -189,17 +191,26 @@ impl<C: Control> Sender<C> {
         let prior_end = self.window_end;
         self.window_end = prior_end.max(ack.next + u64::from(ack.window_pkts));
         self.check_app_limited(now);
-        let now_us = now / US;
+        if self.is_common(ack) {
+            self.take_common_ack(now, ack.next);
+        } else if self.board.packets_out() > 0 {
+            let window_opened = self.window_end > prior_end;
+            let resend = self.take_any_ack(now, ack, window_opened);
+            self.transmit_recovery(now, resend, wire);
+        }
+        self.transmit_new(now, wire);
+        #[cfg(debug_assertions)]
+        self.board.check();
+    }
+
+    /// All that an ACK may bring but sending.
+    #[inline(never)]
+    fn take_any_ack(&mut self, now: Nanos, ack: &Ack, window_opened: bool) -> recovery::Resend {
         let prior_in_flight = self.board.in_flight();
         let prior_lost = self.board.lost_pkts();
         let prior_delivered = self.rate.delivered_pkts;
-        if self.board.packets_out() == 0 {
-            self.transmit_new(now, wire);
-            return;
-        }
-
         let mut news = self.take_ack(now, ack);
-        news.dup_ack = self.is_dup_ack(ack, &news) && self.window_end == prior_end;
+        news.dup_ack = self.is_dup_ack(ack, &news) && !window_opened;
         let prior_snapshot = news.reference.snapshot().map(|s| s.delivered_pkts);
         self.rack.update_reo_wnd(prior_snapshot, self.rate.delivered_pkts);
         self.on_probe_ack(now, ack, &mut news);
@@ -210,15 +221,11 @@ impl<C: Control> Sender<C> {
         if news.restart_timer {
             self.set_timer(now);
         }
-
         let acked = self.rate.delivered_pkts.wrapping_sub(prior_delivered);
         let lost = self.board.lost_pkts().wrapping_sub(prior_lost);
-        let sample = self.rate.sample(now_us, acked, &news.reference, self.rtt.min_us());
+        let sample = self.rate.sample(now / US, acked, &news.reference, self.rtt.min_us());
         self.run_congestion_control(now, &news, &sample, [acked, lost, prior_in_flight]);
-        self.transmit_recovery(now, resend, wire);
-        self.transmit_new(now, wire);
-        #[cfg(debug_assertions)]
-        self.board.check();
+        resend
     }
 
     fn establish(&mut self, now: Nanos, ack: &Ack, wire: &mut impl Wire) {

@@ -22,7 +22,16 @@ pub(super) enum Reason {
 }
 
 impl<C: Control> Sender<C> {
+    /// Sends new data, if there is any and now is the time for it.
+    #[inline]
     pub(super) fn transmit_new(&mut self, now: Nanos, wire: &mut impl Wire) {
+        if self.board.nxt() >= self.send_end() {
+            return;
+        }
+        if self.pacer.blocks(now) && self.board.in_flight() < self.cwnd {
+            self.wake_up = self.pacer.departure();
+            return;
+        }
         self.transmit(now, Reason::Data, wire);
     }
 
