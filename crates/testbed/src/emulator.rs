@@ -45,6 +45,7 @@ enum Element {
     Link(usize),
     Detour(usize),
     Delay(usize),
+    Scatter(usize),
 }
 
 /// What a run of the emulator leaves.
@@ -68,6 +69,8 @@ pub(crate) struct Emulator<'a> {
     end: Nanos,
     pool: Pool,
     ways: Ways,
+    /// Read and not yet on their way, in order.
+    arrived: Vec<Packet<Load>>,
     meters: Vec<FlowMeter>,
     recorder: Recorder,
     waiter: Waiter,
@@ -97,6 +100,7 @@ impl<'a> Emulator<'a> {
             end: schedule.end,
             pool: Pool::new(pool_packets(scenario)?),
             ways: Ways::new(scenario, schedule)?,
+            arrived: Vec::with_capacity(2 * BATCH),
             meters: vec![FlowMeter::new(schedule); scenario.flows.len()],
             recorder,
             waiter: Waiter::new(clock, fastest_bps),
@@ -121,6 +125,7 @@ impl<'a> Emulator<'a> {
             if readable[1] {
                 more[1] = self.read_receiver()?;
             }
+            self.let_in()?;
             let now = self.clock.now();
             let due = self.advance(now.min(self.end))?;
             if now >= self.end {
@@ -154,10 +159,7 @@ impl<'a> Emulator<'a> {
     fn read_sender(&mut self) -> Result<bool, Error> {
         for _ in 0..BATCH {
             let Some(length) = read(self.sender, &mut self.pool)? else { return Ok(false) };
-            let now = self.clock.now();
-            if let Some(packet) = self.accept(length, now, |header| header.source_port, Ways::data) {
-                self.go_on(now, packet)?;
-            }
+            self.accept(length, |header| header.source_port, Ways::data);
         }
         Ok(true)
     }
@@ -166,32 +168,39 @@ impl<'a> Emulator<'a> {
     fn read_receiver(&mut self) -> Result<bool, Error> {
         for _ in 0..BATCH {
             let Some(length) = read(self.receiver, &mut self.pool)? else { return Ok(false) };
-            let now = self.clock.now();
-            if let Some(packet) = self.accept(length, now, |header| header.destination_port, Ways::acks) {
-                self.go_on(now, packet)?;
-            }
+            self.accept(length, |header| header.destination_port, Ways::acks);
         }
         Ok(true)
     }
 
     /// Takes the packet of `length` bytes that has just been read, if it belongs to a flow.
-    fn accept(
-        &mut self,
-        length: u16,
-        now: Nanos,
-        port: fn(packet::Header) -> u16,
-        way: fn(&Ways, u32) -> u32,
-    ) -> Option<Packet<Load>> {
+    fn accept(&mut self, length: u16, port: fn(packet::Header) -> u16, way: fn(&Ways, u32) -> u32) {
+        let now = self.clock.now();
         let header = self.pool.peek().and_then(|bytes| packet::parse(&bytes[..usize::from(length)]));
         let known = header.and_then(|h| Some((h, u32::from(port(h).checked_sub(FIRST_PORT)?))));
         let Some((header, flow)) = known.filter(|(_, flow)| *flow < self.ways.flows()) else {
             self.foreign_packets += 1;
-            return None;
+            return;
         };
-        let slot = self.pool.take()?;
+        let Some(slot) = self.pool.take() else { return };
         let next = way(&self.ways, flow);
         let payload = Load { read: now, next, slot, length, data: header.payload_bytes > 0 };
-        Some(Packet { flow, bytes: u32::from(length) + ETHERNET_HEADER_BYTES, ecn: header.ecn, payload })
+        let bytes = u32::from(length) + ETHERNET_HEADER_BYTES;
+        self.arrived.push(Packet { flow, bytes, ecn: header.ecn, payload });
+    }
+
+    /// Sends what has been read on its way, each after what was due before: elements want their times in order.
+    fn let_in(&mut self) -> Result<(), Error> {
+        let mut arrived = std::mem::take(&mut self.arrived);
+        for packet in arrived.drain(..) {
+            let at = packet.payload.read;
+            if at < self.end {
+                self.advance(at)?;
+                self.go_on(at, packet)?;
+            }
+        }
+        self.arrived = arrived;
+        Ok(())
     }
 
     /// Does everything that is due by `now`, in order, and says when something is due next.
@@ -208,11 +217,16 @@ impl<'a> Emulator<'a> {
     /// The earliest event. Of simultaneous ones a detour's, then the last link's comes first: an element is polled before
     /// something is pushed into it.
     fn next(&self) -> Option<(Nanos, Element)> {
-        let Ways { links, detours, delays, .. } = &self.ways;
+        let Ways { links, detours, delays, scatters, .. } = &self.ways;
         let detours = detours.iter().enumerate().map(|(i, d)| (d.next_event(), Element::Detour(i)));
         let links = links.iter().enumerate().rev().map(|(i, l)| (l.next_event(), Element::Link(i)));
         let delays = delays.iter().enumerate().map(|(i, d)| (d.next_event(), Element::Delay(i)));
-        let due = detours.chain(links).chain(delays).filter_map(|(at, element)| Some((at?, element)));
+        let scatters = scatters.iter().enumerate().map(|(i, s)| (s.next_event(), Element::Scatter(i)));
+        let due = detours
+            .chain(links)
+            .chain(delays)
+            .chain(scatters)
+            .filter_map(|(at, element)| Some((at?, element)));
         due.min_by_key(|(at, _)| *at)
     }
 
@@ -222,6 +236,7 @@ impl<'a> Emulator<'a> {
             Element::Link(link) => self.ways.links[link].poll(at),
             Element::Detour(detour) => self.ways.detours[detour].poll(at),
             Element::Delay(delay) => self.ways.delays[delay].poll(at),
+            Element::Scatter(scatter) => self.ways.scatters[scatter].poll(at),
         };
         let Some(left) = left else { return Ok(()) };
         if left.fate == Fate::Delivered {
@@ -247,6 +262,16 @@ impl<'a> Emulator<'a> {
                     self.ways.delays[delay].push(at, packet);
                     return Ok(());
                 }
+                Stop::Scatter(scatter) => {
+                    self.ways.scatters[scatter].push(at, packet);
+                    return Ok(());
+                }
+                Stop::Duplicate(duplicate) => {
+                    if self.ways.doubles(duplicate) {
+                        let twin = self.twin(packet)?;
+                        self.go_on(at, twin)?;
+                    }
+                }
                 Stop::Detour(detour) => {
                     if packet.payload.data && self.ways.detours[detour].keeps(at, packet) {
                         return Ok(());
@@ -262,6 +287,12 @@ impl<'a> Emulator<'a> {
                 Stop::Sender => return self.write(self.sender, at, packet),
             }
         }
+    }
+
+    /// The same packet once more, in a buffer of its own.
+    fn twin(&mut self, mut packet: Packet<Load>) -> Result<Packet<Load>, Error> {
+        packet.payload.slot = self.pool.copy(packet.payload.slot).ok_or_else(out_of_buffers)?;
+        Ok(packet)
     }
 
     fn deliver(&mut self, at: Nanos, packet: Packet<Load>) -> Result<(), Error> {
@@ -293,7 +324,7 @@ impl<'a> Emulator<'a> {
 /// Reads one packet into the pool's next buffer; `None` if there is none.
 fn read(device: &Device, pool: &mut Pool) -> Result<Option<u16>, Error> {
     let Some(buffer) = pool.peek() else {
-        return Err(Error::Emulator { what: "more packets were in flight than its buffers hold".into() });
+        return Err(out_of_buffers());
     };
     match device.tun.recv(buffer) {
         // A buffer is one MTU, so the length fits.
@@ -303,11 +334,16 @@ fn read(device: &Device, pool: &mut Pool) -> Result<Option<u16>, Error> {
     }
 }
 
+fn out_of_buffers() -> Error {
+    Error::Emulator { what: "more packets were in flight than its buffers hold".into() }
+}
+
 /// Buffers for twice what the links' queues hold, and for four bandwidth-delay products, as data and as many
 /// ACKs: in slow start senders put up to twice the link's rate on the path before the first loss comes back.
 pub(crate) fn pool_packets(scenario: &Scenario) -> Result<u32, Error> {
     let rate_bps = scenario.links.iter().map(fairpace_scenario::Link::fastest_bps).max().unwrap_or(0);
     let longest_ns = scenario.flows.iter().map(|flow| longest_rtt(flow).as_nanos()).max().unwrap_or(0);
+    let longest_ns = longest_ns + scenario.links.iter().map(|l| l.line.jitter.as_nanos()).sum::<u128>();
     let queues: u128 = scenario.links.iter().map(|l| u128::from(l.buffer.bytes())).sum();
     let bytes = 2 * (2 * queues + 4 * u128::from(rate_bps) / 8 * longest_ns / 1_000_000_000);
     let packets = bytes / MTU as u128 + u128::from(SPARE_PACKETS);

@@ -126,14 +126,14 @@ pub enum Error {
     },
 
     /// Something that the simulator has and the testbed has not.
-    #[error("{whose}: the testbed does not support `{key}`")]
+    #[error("flow `{flow}`: the testbed does not support `{key}`")]
     #[diagnostic(
         code(fairpace::testbed::unsupported),
         help("run the scenario with `fairpace sim`, or leave the key out")
     )]
     Unsupported {
-        /// Which flow or link.
-        whose: String,
+        /// The flow.
+        flow: String,
         /// The scenario's key.
         key: &'static str,
     },

@@ -33,6 +33,14 @@ impl Pool {
         &mut self.bytes[at..at + usize::from(length)]
     }
 
+    /// Takes a buffer and fills it with what is in another; `None` when all are in use.
+    pub(crate) fn copy(&mut self, slot: u32) -> Option<u32> {
+        let new = self.take()?;
+        let at = slot as usize * MTU;
+        self.bytes.copy_within(at..at + MTU, new as usize * MTU);
+        Some(new)
+    }
+
     /// Gives a buffer back.
     pub(crate) fn put(&mut self, slot: u32) {
         self.free.push(slot);
@@ -52,6 +60,8 @@ mod tests {
         let b = pool.take().unwrap();
         assert!(pool.peek().is_none() && pool.take().is_none());
         assert_eq!((pool.get(a, 1)[0], pool.get(b, 1)[0]), (7, 8));
+        pool.put(a);
+        assert_eq!((pool.copy(b), pool.get(a, 1)[0]), (Some(a), 8));
         pool.put(a);
         assert_eq!(pool.take(), Some(a));
     }

@@ -2,7 +2,7 @@
 
 use crate::flows::MAX_FLOWS;
 use crate::{Error, MAX_RATE_BPS, emulator, namespace};
-use fairpace_scenario::{Ecn, Flow, Line, Link, Queue, Receiving, Scenario, Sending, Window, Writes};
+use fairpace_scenario::{Ecn, Flow, Receiving, Scenario, Sending, Window, Writes};
 use std::fs::File;
 use std::path::Path;
 
@@ -21,7 +21,6 @@ pub(crate) fn check(scenario: &Scenario, tun: &Path) -> Result<(), Error> {
     if scenario.flows.len() > MAX_FLOWS {
         return Err(Error::TooLarge { what: format!("{} flows, at most {MAX_FLOWS}", scenario.flows.len()) });
     }
-    scenario.links.iter().try_for_each(supported_link)?;
     scenario.flows.iter().try_for_each(supported)?;
     emulator::pool_packets(scenario)?;
     machine(tun)
@@ -37,22 +36,7 @@ fn supported(flow: &Flow) -> Result<(), Error> {
         .chain(receiving(&flow.receiving))
         .find(|(_, asked)| *asked);
     match asked {
-        Some((key, _)) => Err(Error::Unsupported { whose: format!("flow `{}`", flow.name), key }),
-        None => Ok(()),
-    }
-}
-
-/// Of a link, too.
-fn supported_link(link: &Link) -> Result<(), Error> {
-    let Line { delay: _, jitter, reorders, duplicate_ppb } = link.line;
-    let asked = [
-        ("queue", !matches!(link.queue, Queue::Fifo | Queue::Step(_))),
-        ("jitter", !jitter.is_zero()),
-        ("reorders", reorders),
-        ("duplicate", duplicate_ppb > 0),
-    ];
-    match asked.into_iter().find(|(_, asked)| *asked) {
-        Some((key, _)) => Err(Error::Unsupported { whose: format!("link `{}`", link.name), key }),
+        Some((key, _)) => Err(Error::Unsupported { flow: flow.name.clone(), key }),
         None => Ok(()),
     }
 }
@@ -118,7 +102,7 @@ mod tests {
         change(&mut flow);
         match supported(&flow) {
             Ok(()) => None,
-            Err(Error::Unsupported { whose, key }) if whose == "flow `a`" => Some(key),
+            Err(Error::Unsupported { flow, key }) if flow == "a" => Some(key),
             Err(other) => panic!("{other}"),
         }
     }

@@ -6,7 +6,7 @@
 use crate::Error;
 use crate::emulator::Load;
 use fairpace_path::build::{self, nanos};
-use fairpace_path::{Delay, Detour, Line, Link, Loss, Nanos, Purpose, Random, Schedule};
+use fairpace_path::{Delay, Detour, Duplicate, Line, Link, Loss, Nanos, Purpose, Random, Scatter, Schedule};
 use fairpace_scenario::{Flow, Route, Scenario};
 
 /// What is next on a packet's way.
@@ -16,6 +16,10 @@ pub(crate) enum Stop {
     Link(usize),
     /// Propagation.
     Delay(usize),
+    /// Propagation on which packets overtake each other.
+    Scatter(usize),
+    /// Some packets go on twice.
+    Duplicate(usize),
     /// Some packets take a longer way.
     Detour(usize),
     /// Some packets are lost.
@@ -32,8 +36,12 @@ pub(crate) struct Ways {
     of_flow: Vec<Way>,
     pub(crate) links: Vec<Link<Load>>,
     pub(crate) delays: Vec<Delay<Load>>,
+    pub(crate) scatters: Vec<Scatter<Load>>,
     pub(crate) detours: Vec<Detour<Load>>,
+    duplicates: Vec<Duplicate>,
     losses: Vec<Loss>,
+    /// What a packet passes behind each link.
+    behind_link: Vec<Vec<Stop>>,
     /// The delay of those of `delays` that do nothing but delay: flows with equal delays share one.
     plain: Vec<(Nanos, usize)>,
 }
@@ -64,10 +72,17 @@ impl Ways {
             of_flow: Vec::new(),
             links: (0..).zip(&scenario.links).map(link).collect::<Result<_, _>>()?,
             delays: Vec::new(),
+            scatters: Vec::new(),
             detours,
+            duplicates: Vec::new(),
             losses: Vec::new(),
+            behind_link: Vec::new(),
             plain: Vec::new(),
         };
+        for index in 0..scenario.links.len() as u32 {
+            let behind = ways.behind(scenario, index);
+            ways.behind_link.push(behind);
+        }
         for ((index, route), detour) in (0..).zip(&scenario.routes()).zip(detour_of_flow) {
             ways.add(scenario, index, route, detour);
         }
@@ -98,6 +113,11 @@ impl Ways {
         self.losses[loss].takes()
     }
 
+    /// Does the packet that comes by go on twice?
+    pub(crate) fn doubles(&mut self, duplicate: usize) -> bool {
+        self.duplicates[duplicate].doubles()
+    }
+
     /// Flows that there are.
     pub(crate) fn flows(&self) -> u32 {
         self.of_flow.len() as u32
@@ -107,13 +127,13 @@ impl Ways {
         let flow = &scenario.flows[index as usize];
         let data = self.stops.len() as u32;
         self.propagate(route.access_ns, &[]);
-        self.pass(scenario, &route.forward);
+        self.pass(&route.forward);
         self.stops.extend(detour.map(Stop::Detour));
         self.propagate(route.behind_ns, &route.behind_at_ns);
         self.stops.push(Stop::Receiver);
         let acks = self.stops.len() as u32;
         self.hold_acks(flow);
-        self.pass(scenario, &route.back);
+        self.pass(&route.back);
         self.return_acks(scenario, index, route);
         self.stops.push(Stop::Sender);
         let links_ns = route.back.iter().map(|link| nanos(scenario.links[*link as usize].line.delay));
@@ -121,31 +141,60 @@ impl Ways {
     }
 
     /// Links and the lines behind them.
-    fn pass(&mut self, scenario: &Scenario, links: &[u32]) {
+    fn pass(&mut self, links: &[u32]) {
         for link in links {
             self.stops.push(Stop::Link(*link as usize));
-            self.propagate(nanos(scenario.links[*link as usize].line.delay), &[]);
+            self.stops.extend_from_slice(&self.behind_link[*link as usize]);
         }
+    }
+
+    /// The elements of a link's line, which all that pass the link share.
+    fn behind(&mut self, scenario: &Scenario, index: u32) -> Vec<Stop> {
+        let line = &scenario.links[index as usize].line;
+        let (delay, jitter) = (nanos(line.delay), nanos(line.jitter));
+        let random = |purpose| Random::stream(scenario.seed, purpose, index);
+        let mut stops = Vec::new();
+        if line.duplicate_ppb > 0 {
+            stops.push(Stop::Duplicate(self.duplicates.len()));
+            self.duplicates.push(Duplicate::new(line.duplicate_ppb, random(Purpose::Duplication)));
+        }
+        if line.reorders {
+            stops.push(Stop::Scatter(self.scatters.len()));
+            self.scatters.push(Scatter::new(delay, jitter, random(Purpose::LineJitter)));
+        } else if jitter > 0 {
+            let line = Line::new(delay).with_jitter(jitter, 0, random(Purpose::LineJitter));
+            stops.push(self.own(line));
+        } else if delay > 0 {
+            stops.push(self.shared(delay));
+        }
+        stops
     }
 
     fn propagate(&mut self, delay: Nanos, steps: &[(Nanos, Nanos)]) {
         if !steps.is_empty() {
-            self.own(Line::new(delay).with_delays(steps.to_vec()));
+            let stop = self.own(Line::new(delay).with_delays(steps.to_vec()));
+            self.stops.push(stop);
         } else if delay > 0 {
-            let known = self.plain.iter().find(|(ns, _)| *ns == delay).map(|(_, index)| *index);
-            let index = known.unwrap_or_else(|| {
-                self.delays.push(Delay::new(Line::new(delay)));
-                self.plain.push((delay, self.delays.len() - 1));
-                self.delays.len() - 1
-            });
-            self.stops.push(Stop::Delay(index));
+            let stop = self.shared(delay);
+            self.stops.push(stop);
         }
     }
 
-    /// A line that no other flow has.
-    fn own(&mut self, line: Line) {
-        self.stops.push(Stop::Delay(self.delays.len()));
+    /// A line that is found in one place only.
+    fn own(&mut self, line: Line) -> Stop {
         self.delays.push(Delay::new(line));
+        Stop::Delay(self.delays.len() - 1)
+    }
+
+    /// The line that does nothing but take so long.
+    fn shared(&mut self, delay: Nanos) -> Stop {
+        let known = self.plain.iter().find(|(ns, _)| *ns == delay).map(|(_, index)| *index);
+        let index = known.unwrap_or_else(|| {
+            self.delays.push(Delay::new(Line::new(delay)));
+            self.plain.push((delay, self.delays.len() - 1));
+            self.delays.len() - 1
+        });
+        Stop::Delay(index)
     }
 
     /// A receiver that makes its path seem longer than it is.
@@ -164,7 +213,8 @@ impl Ways {
         } else {
             let line = Line::new(route.back_ns).with_delays(route.back_at_ns.clone());
             let (jitter, lump) = (nanos(flow.ack_jitter), nanos(flow.ack_aggregation));
-            self.own(line.with_jitter(jitter, lump, random(Purpose::AckJitter)));
+            let stop = self.own(line.with_jitter(jitter, lump, random(Purpose::AckJitter)));
+            self.stops.push(stop);
         }
         if flow.ack_loss_ppb > 0 {
             self.stops.push(Stop::Loss(self.losses.len()));
@@ -233,13 +283,32 @@ mod tests {
         s.links[1].line.delay = ms(2);
         let mut ways = Ways::new(&s, SCHEDULE).unwrap();
         use Stop::*;
-        assert_eq!(from(&ways, ways.data(0)), [Delay(0), Link(1), Delay(1), Delay(2), Receiver]);
+        // the link's own line was made first
+        assert_eq!(from(&ways, ways.data(0)), [Delay(1), Link(1), Delay(0), Delay(2), Receiver]);
         assert_eq!(from(&ways, ways.acks(0)), [Delay(2), Sender]);
         // 10 ms less 1 and 2, halved
         let packet =
             fairpace_path::Packet { flow: 0, bytes: 1, ecn: Default::default(), payload: Load::default() };
         let delays: Vec<Nanos> = ways.delays.iter_mut().map(|d| d.push(0, packet)).collect();
-        assert_eq!(delays, [1_000_000, 2_000_000, 3_500_000]);
+        assert_eq!(delays, [2_000_000, 1_000_000, 3_500_000]);
+    }
+
+    #[test]
+    fn all_that_pass_a_link_share_its_line_with_all_that_happens_there() {
+        let mut s = scenario(vec![flow(10), flow(20)]);
+        s.links[0].line = fairpace_scenario::Line {
+            jitter: ms(1),
+            reorders: true,
+            duplicate_ppb: 1,
+            ..s.links[0].line.clone()
+        };
+        s.links[1].line.jitter = ms(1);
+        let ways = Ways::new(&s, SCHEDULE).unwrap();
+        use Stop::*;
+        let both = [Link(0), Duplicate(0), Scatter(0), Link(1), Delay(0)];
+        for index in [0, 1] {
+            assert_eq!(from(&ways, ways.data(index))[..5], both);
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::common::{exclusive, flow, measure_or_skip, scenario};
 use fairpace_results::Run;
-use fairpace_scenario::{Ecn, Flow, Limit, Link, Queue, Writes};
+use fairpace_scenario::{Codel, Ecn, Flow, FqCodel, Limit, Link, Queue, Writes};
 use std::time::Duration;
 
 /// TCP payload of a full packet over its length on the link.
@@ -139,4 +139,40 @@ fn acks_are_held_back_lost_and_come_together_as_asked() {
     let rtt = &outcome.run.series.flows[0].rtt_ms;
     assert!(rtt[15] >= 20.0 && rtt[35] >= 40.0 && rtt[15] < 60.0, "{rtt:?}");
     assert!(goodput(&outcome.run, 1.0, 2.0) > 12.0, "{:?}", outcome.run.series.flows[0].goodput_mbps);
+}
+
+#[test]
+fn a_managed_queue_holds_its_target_and_separates_flows() {
+    let _alone = exclusive();
+    let both = || vec![flow("hog", "kernel:cubic", 20), flow("mouse", "kernel:cubic", 40)];
+    let managed = |queue: Queue| {
+        let mut s = scenario(20, 500_000, (2, 7), both());
+        s.links[0].queue = queue;
+        Some(measure_or_skip(&s)?.run.summary)
+    };
+    let Some(codel) = managed(Queue::Codel(Codel::default())) else { return };
+    let link = &codel.links[0];
+    // 500 kB are 200 ms; CoDel steers for 5 ms
+    assert!(
+        link.queue_delay_mean_ms.unwrap() < 20.0 && link.utilization > 0.85 && link.drops > 0,
+        "{link:?}"
+    );
+    let Some(fair) = managed(Queue::FqCodel(FqCodel::default())) else { return };
+    assert!(fair.jain.unwrap() > 0.95, "{fair:?}");
+}
+
+#[test]
+fn a_line_reorders_and_duplicates_what_passes_it() {
+    let _alone = exclusive();
+    let mut s = scenario(20, 500_000, (0, 3), vec![flow("a", "kernel:bbr", 20)]);
+    s.links[0].line.delay = ms(5);
+    (s.links[0].line.jitter, s.links[0].line.reorders) = (ms(2), true);
+    s.links[0].line.duplicate_ppb = 200_000_000;
+    let Some(outcome) = measure_or_skip(&s) else { return };
+    let (summary, series) = (&outcome.run.summary, &outcome.run.series);
+    let received = summary.flows[0].goodput_mbps * 3.0 / 8.0 * 1e6 / 1448.0;
+    let delivered = summary.cost.data_packets as f64;
+    // one in five is there twice, and a few are retransmissions that were not needed
+    assert!((1.1..1.5).contains(&(delivered / received)), "{delivered} packets, {received} of use");
+    assert!(goodput(&outcome.run, 1.0, 3.0) > 10.0, "{:?}", series.flows[0].goodput_mbps);
 }
