@@ -233,4 +233,9 @@ fn a_sender_never_passes_the_edge_of_the_window_and_the_edge_never_moves_back() 
     assert_eq!(sent(210, 12, 10), [], "the edge stays at 28");
     assert_eq!(sent(215, 20, 15), range(28, 35));
     assert_eq!(sent(216, 20, 15), []);
+    // here cwnd is what limits, and the window is withdrawn below what it lets out
+    let mut s = Script::configured(params(Kind::OwnsCwnd, 20, NO_RATE), 1000, linux(), 50);
+    assert_eq!(s.sent(), range(0, 20));
+    s.give(205, Ack { next: 10, window_pkts: 5, echo_ms: 105, ..Ack::default() }, &[]);
+    assert_eq!(s.sent(), range(20, 30));
 }

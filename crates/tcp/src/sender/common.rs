@@ -87,6 +87,7 @@ impl<C: Control> Sender<C> {
 mod tests {
     use std::cell::Cell;
     use std::collections::VecDeque;
+    use std::hash::{DefaultHasher, Hash, Hasher};
 
     use fairpace_cc::{Algorithm, Controller, Params};
     use proptest::prelude::*;
@@ -117,8 +118,9 @@ mod tests {
         }
     }
 
-    /// Everything that is sent, and when, in two seconds.
-    fn run(cc: &str, packet_ns: Nanos, long_way: bool) -> (Vec<(Nanos, u64)>, SenderStats) {
+    /// Everything that is sent, and when, in two seconds, and after each ACK what the sender remembers. The application
+    /// writes `chunk` packets every 50 ms.
+    fn run(cc: &str, packet_ns: Nanos, chunk: u64, long_way: bool) -> (Vec<(Nanos, u64)>, SenderStats, u64) {
         LONG_WAY.set(long_way);
         let params = Params::defaults(Algorithm::by_name(cc).unwrap());
         let mut sender = Sender::<Controller>::new(SenderConfig::default(), params);
@@ -126,14 +128,14 @@ mod tests {
         let mut wire =
             Bottleneck { now: 0, free_at: 0, packet_ns, on_the_way: VecDeque::new(), sent: Vec::new() };
         let mut acks: Vec<(Nanos, Ack)> = Vec::new();
+        let (mut write, mut memory) = (0, DefaultHasher::new());
         sender.connect(0, &mut wire);
-        sender.supply(0, u64::MAX, &mut wire);
         while wire.now < 2_000_000_000 {
             let arrival = wire.on_the_way.front().map_or(Nanos::MAX, |(at, _)| *at);
             let ack = acks.first().map_or(Nanos::MAX, |(at, _)| *at + 10_000_000);
             let receiving = receiver.next_timer().unwrap_or(Nanos::MAX);
             let sending = sender.next_timer().unwrap_or(Nanos::MAX);
-            wire.now = arrival.min(ack).min(receiving).min(sending);
+            wire.now = arrival.min(ack).min(receiving).min(sending).min(write);
             if arrival == wire.now {
                 let (_, segment) = wire.on_the_way.pop_front().unwrap();
                 receiver.on_segment(wire.now, segment, &mut acks);
@@ -142,11 +144,17 @@ mod tests {
             } else if ack == wire.now {
                 let (_, ack) = acks.remove(0);
                 sender.on_ack(wire.now, &ack, &mut wire);
-            } else {
+                let s = &sender;
+                format!("{:?} {:?} {:?} {:?} {:?}", s.rate, s.rtt, s.rack, s.timer, s.recovery)
+                    .hash(&mut memory);
+            } else if sending == wire.now {
                 sender.on_timer(wire.now, &mut wire);
+            } else {
+                write += 50_000_000;
+                sender.supply(wire.now, chunk, &mut wire);
             }
         }
-        (wire.sent, *sender.stats())
+        (wire.sent, *sender.stats(), memory.finish())
     }
 
     proptest! {
@@ -156,9 +164,10 @@ mod tests {
         fn the_short_way_and_the_long_way_lead_to_the_same(
             cc in prop::sample::select(vec!["reno", "cubic", "bbr1", "bbr3"]),
             packet_ns in 20_000u64..2_000_000,
+            chunk in prop_oneof![1u64..300, Just(u64::MAX)],
         ) {
-            let (short, long) = (run(cc, packet_ns, false), run(cc, packet_ns, true));
-            prop_assert!(short.0.len() > 100);
+            let (short, long) = (run(cc, packet_ns, chunk, false), run(cc, packet_ns, chunk, true));
+            prop_assert!(short.0.len() > 30);
             prop_assert_eq!(short, long);
         }
     }
