@@ -410,6 +410,21 @@ mod tests {
     }
 
     #[test]
+    fn what_is_removed_leaves_the_backlog_and_marks_count_in_the_window() {
+        let mut m = meter((10 * MS, 30 * MS));
+        m.queued(5 * MS, 0, 1000);
+        m.marked(5 * MS, 0);
+        m.queued(5 * MS, 0, 500);
+        m.removed(15 * MS, 0, 1000, DropReason::Early);
+        m.marked(16 * MS, 0);
+        m.removed(20 * MS, 0, 500, DropReason::Full);
+        m.marked(30 * MS, 0);
+        m.finish(40 * MS);
+        assert_eq!(m.backlog_byte_ns(0), (1000 * 5 + 500 * 10) * u128::from(MS));
+        assert_eq!((m.drops(0), m.early_drops(0), m.marks(0)), (2, 1, 1));
+    }
+
+    #[test]
     fn a_run_that_ends_early_closes_its_window() {
         let mut m = meter((10 * MS, 30 * MS));
         m.departed(15 * MS, 0, 500, 0);

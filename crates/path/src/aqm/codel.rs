@@ -293,23 +293,19 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_of_one_packet_is_never_dropped_from() {
-        let mut queue = CodelQueue::new(RFC, Limit::Packets(1000));
-        let mut told = Told::default();
-        // two packets of 1000 and 1514 bytes, each waiting a second: when the first is taken, one full packet is left
-        for round in 1..100 {
-            let now = round * 1000 * MS;
-            queue.enqueue(now - 1000 * MS, packet(1000, 0), &mut told).unwrap();
-            queue.enqueue(now - 1000 * MS, packet(1514, 1), &mut told).unwrap();
-            assert!(queue.dequeue(now, &mut told).is_some() && queue.dequeue(now, &mut told).is_some());
-        }
-        assert_eq!(told.dropped, []);
-        // with one byte more it is dropped from
-        let mut queue = CodelQueue::new(RFC, Limit::Packets(1000));
-        for i in 0..1000 {
-            queue.enqueue(0, packet(1515, i), &mut told).unwrap();
-        }
-        assert!(!signals(&mut queue, 100..300).is_empty());
+    fn while_one_full_packet_is_left_nothing_is_dropped() {
+        // there are always two packets, each waits for 400 ms, and when one is taken the other one is left
+        let drops = |bytes| {
+            let (mut queue, mut told) = (CodelQueue::new(RFC, Limit::Packets(1000)), Told::default());
+            queue.enqueue(0, packet(bytes, 0), &mut told).unwrap();
+            for i in 1..100 {
+                queue.enqueue(u64::from(i) * 200 * MS, packet(bytes, i), &mut told).unwrap();
+                queue.dequeue((u64::from(i) + 1) * 200 * MS - 1, &mut told);
+            }
+            told.dropped.len()
+        };
+        assert_eq!(drops(1514), 0);
+        assert!(drops(1515) > 0, "one byte more than a full packet");
     }
 
     #[test]

@@ -378,6 +378,25 @@ mod tests {
     }
 
     #[test]
+    fn a_new_bucket_that_has_emptied_is_not_new_before_its_next_turn() {
+        let mut q = queue(PATIENT, MANY);
+        let flows = apart(&q, 11);
+        let mut told = Told::default();
+        for i in 0..100 {
+            flows[..10].iter().for_each(|f| q.enqueue(0, packet(*f, 1514, i), &mut told).unwrap());
+        }
+        let mut next = |q: &mut FqCodelQueue<u32>| q.dequeue(0, &mut told).unwrap().packet.flow;
+        (0..50).for_each(|_| assert_ne!(next(&mut q), flows[10]));
+        let sparse = packet(flows[10], 40, 0);
+        q.enqueue(0, sparse, &mut Told::default()).unwrap();
+        assert_eq!(next(&mut q), flows[10]);
+        assert_ne!(next(&mut q), flows[10]);
+        q.enqueue(0, sparse, &mut Told::default()).unwrap();
+        let between = (0..).take_while(|_| next(&mut q) != flows[10]).count();
+        assert!((1..=10).contains(&between), "{between}");
+    }
+
+    #[test]
     fn an_overload_harms_only_its_own_flow() {
         let mut q = queue(RFC, Limit::Packets(1000));
         let flows = apart(&q, 2);

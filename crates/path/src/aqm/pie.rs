@@ -262,6 +262,7 @@ mod tests {
         let mut idle = control(0.5, 0, 0);
         idle.update(15 * MS, 0);
         assert!((idle.probability - (0.5 - 0.125 * 0.015) * (63.0 / 64.0)).abs() < 1e-12);
+        assert!((updated(0.5, 0, 0) - (0.5 - 0.125 * 0.015)).abs() < 1e-12, "something waits");
     }
 
     /// A queue with a held probability, no burst allowance, and more than enough in it.

@@ -453,6 +453,19 @@ mod tests {
     }
 
     #[test]
+    fn between_the_thresholds_linux_begins_anew_when_it_comes_from_outside() {
+        for outside in [0, 90 * MTU_BYTES] {
+            let mut linux = Linux { count: Some(1000), drawn: 1, ..linux_at(&MANUAL, 60 * MTU_BYTES) };
+            let mut random = Random::new(1);
+            assert_eq!(linux.clone().judge(&mut random), Verdict::Early, "a drop is due");
+            linux.scaled = outside << linux.weight_log;
+            linux.judge(&mut random);
+            linux.scaled = (60 * MTU_BYTES) << linux.weight_log;
+            assert_eq!((linux.judge(&mut random), linux.count), (Verdict::Pass, Some(0)), "{outside}");
+        }
+    }
+
+    #[test]
     fn gentle_grows_on_to_twice_the_maximum() {
         let p = |average: f64| floyd_at(&FLOYD, true, average * MTU_BYTES as f64).probability();
         assert!((p(90.0).unwrap() - 0.02).abs() < 1e-12);
