@@ -18,7 +18,8 @@ pub(crate) struct Setup {
 #[derive(Clone)]
 pub(crate) struct HostView {
     control: Controller,
-    kernel: Option<Kernel>,
+    /// 3 kB that most flows do without.
+    kernel: Option<Box<Kernel>>,
 }
 
 /// What the kernel's host remembers of a flow.
@@ -44,10 +45,12 @@ impl Control for HostView {
 
     fn start(setup: &Setup, view: &View, decision: &mut Decision) -> Self {
         let as_kernel = setup.as_kernel && Self::tracks_sends(setup);
-        let kernel = as_kernel.then(|| Kernel {
-            sends: KernelSends::new(view),
-            told_lost_pkts: view.lost_pkts,
-            lost_end_seq: None,
+        let kernel = as_kernel.then(|| {
+            Box::new(Kernel {
+                sends: KernelSends::new(view),
+                told_lost_pkts: view.lost_pkts,
+                lost_end_seq: None,
+            })
         });
         HostView { control: Controller::new(&setup.params, view, decision), kernel }
     }
