@@ -20,6 +20,8 @@ have gcc || useful="$useful gcc"
 have clang || useful="$useful clang"
 have clang-format || useful="$useful clang-format"
 have unshare || useful="$useful util-linux"
+# a test opens captures in it
+[ "$all" = no ] || have tshark || useful="$useful tshark"
 
 if [ -n "$needed$useful" ]; then
 	if [ "$(id -u)" = 0 ] && have apt-get; then

@@ -131,6 +131,30 @@ pub(crate) struct SimArgs {
     /// How many of these runs at a time; else one for each core. It does not change the results.
     #[arg(long, value_name = "J", requires = "repeat")]
     pub(crate) jobs: Option<NonZeroUsize>,
+    /// Record more of what happens, for other tools, in the directory of --out.
+    #[arg(
+        long,
+        value_enum,
+        value_name = "KIND,...",
+        value_delimiter = ',',
+        requires = "out",
+        conflicts_with = "repeat"
+    )]
+    pub(crate) trace: Vec<TraceKind>,
+    /// Record the packet headers that come to these links, and the ACKs that answer them, as LINK.pcapng in the directory of --out.
+    #[arg(long, value_name = "LINK,...", value_delimiter = ',', requires = "out", conflicts_with = "repeat")]
+    pub(crate) pcap: Vec<String>,
+}
+
+/// What can be recorded beside packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TraceKind {
+    /// flows.parquet, links.parquet, backlog.parquet: the time series, at the scenario's `interval`.
+    Series,
+    /// events.parquet: phases, recovery, drops, losses, marks, timeouts, completions.
+    Events,
+    /// FLOW.sqlog: the algorithm's variables at each change, as qlog.
+    Qlog,
 }
 
 /// Where flows run.

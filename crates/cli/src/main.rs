@@ -25,6 +25,7 @@ mod shell;
 mod store;
 mod table;
 mod target;
+mod traced;
 
 use std::io::IsTerminal;
 use std::process::ExitCode;
@@ -109,7 +110,7 @@ fn perform(command: Command, global: Global) -> Result<(), Failure> {
     match command {
         Command::Sim(args) => match args.repeat {
             Some(_) => repeat::run(&args, global, &signals()?, &mut out),
-            None => runs::file(&args.run, Place::Sim, global, &signals()?, &mut out),
+            None => runs::simulate(&args, global, &signals()?, &mut out),
         },
         Command::Testbed(args) => runs::file(&args, Place::Kernel, global, &signals()?, &mut out),
         Command::Compare(args) => runs::compare(&args, global, &signals()?, &mut out),

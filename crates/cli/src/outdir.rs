@@ -20,6 +20,9 @@ const MARK: &str = "fairpace.summary/";
 const FILES: [&str; 7] =
     ["summary.json", "series.csv", "scenario.toml", "report.html", "headline.svg", "repeat.json", "runs.csv"];
 
+/// What files may end in that have names from the scenario: those that it names, and traces.
+const KINDS: [&str; 5] = ["trace", "cdf", "parquet", "sqlog", "pcapng"];
+
 /// A file of a result: its path in the directory and its content.
 pub(crate) struct Item {
     pub(crate) path: String,
@@ -39,6 +42,8 @@ pub(crate) struct OutDir {
     parent: PathBuf,
     /// Directories that were made for it, outermost first: removed again if nothing comes to lie in them.
     made: Vec<PathBuf>,
+    /// Where the files are put together, if some of them are written before [`OutDir::write`].
+    staged: Option<TempDir>,
 }
 
 impl OutDir {
@@ -60,7 +65,7 @@ impl OutDir {
             Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
             _ => PathBuf::from("."),
         };
-        let mut out = Self { path: parent.join(name), parent, made: Vec::new() };
+        let mut out = Self { path: parent.join(name), parent, made: Vec::new(), staged: None };
         out.make_parents().and_then(|()| out.temporary().map(drop)).map_err(|error| failed(path, &error))?;
         Ok(out)
     }
@@ -84,15 +89,27 @@ impl OutDir {
             .tempdir_in(&self.parent)
     }
 
+    /// A directory for files that are written while a run goes on. They come into place with all others, or go with this.
+    pub(crate) fn stage(&mut self) -> Result<&Path, Failure> {
+        if self.staged.is_none() {
+            self.staged = Some(self.temporary().map_err(|error| failed(&self.path, &error))?);
+        }
+        Ok(self.staged.as_ref().map_or(Path::new(""), TempDir::path))
+    }
+
     /// Writes the files and moves them into place.
     pub(crate) fn write(mut self, items: &[Item]) -> Result<(), Failure> {
-        self.try_write(items).map_err(|error| failed(&self.path, &error))?;
+        let staged = self.staged.take();
+        self.try_write(staged, items).map_err(|error| failed(&self.path, &error))?;
         self.made.clear();
         Ok(())
     }
 
-    fn try_write(&self, items: &[Item]) -> io::Result<()> {
-        let temporary = self.temporary()?;
+    fn try_write(&self, staged: Option<TempDir>, items: &[Item]) -> io::Result<()> {
+        let temporary = staged.map_or_else(|| self.temporary(), Ok)?;
+        for entry in fs::read_dir(temporary.path())? {
+            File::open(entry?.path())?.sync_all()?;
+        }
         for item in items {
             let path = temporary.path().join(&item.path);
             if let Some(parent) = path.parent() {
@@ -151,7 +168,8 @@ fn is_empty_or_result(path: &Path) -> io::Result<bool> {
 /// A file of a result, or one that its scenario names.
 fn is_ours(name: &OsStr) -> bool {
     let extension = Path::new(name).extension();
-    FILES.iter().any(|ours| name == *ours) || extension.is_some_and(|kind| kind == "trace" || kind == "cdf")
+    let is_kind = |kind: &&str| extension.is_some_and(|extension| extension == *kind);
+    FILES.iter().any(|ours| name == *ours) || KINDS.iter().any(|kind| is_kind(kind))
 }
 
 fn refused(path: &Path, why: &str) -> Failure {

@@ -4,15 +4,15 @@ use fairpace_results::Run;
 use fairpace_scenario::quantity::{Dimension, show, show_limit, show_time};
 use fairpace_scenario::{Scenario, Set};
 
-use crate::args::{Changes, CompareArgs, Global, Place, RunArgs};
+use crate::args::{Changes, CompareArgs, Global, Place, RunArgs, SimArgs};
 use crate::catalog::Algorithms;
 use crate::compare::Plan;
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 use crate::monitor::Signals;
 use crate::outdir::OutDir;
 use crate::output::Output;
 use crate::store::{self, Case};
-use crate::{place, table};
+use crate::{place, table, traced};
 
 impl Changes {
     /// `--set` and `--seed`.
@@ -26,7 +26,28 @@ impl Changes {
     }
 }
 
-/// `sim FILE` and `testbed FILE`.
+/// `sim FILE`, with traces if some are asked for.
+pub(crate) fn simulate(
+    args: &SimArgs,
+    global: Global,
+    signals: &Signals,
+    out: &mut Output,
+) -> Result<(), Failure> {
+    if args.trace.is_empty() && args.pcap.is_empty() {
+        return file(&args.run, Place::Sim, global, signals, out);
+    }
+    let changes = &args.run.changes;
+    let scenario = fairpace_scenario::load(&args.run.file, &changes.all_sets(), &Algorithms(Place::Sim))?;
+    let wanted = traced::wanted(args, &scenario)?;
+    let Some(mut dir) = changes.out_dir()? else {
+        return Err(Failure::told(Exit::Usage, "traces need a place", "write --out DIR too"));
+    };
+    let run = traced::run(&scenario, &wanted, dir.stage()?, signals, global.quiet)?;
+    dir.write(&store::single(&scenario, &run, Place::Sim))?;
+    if global.json { out.json(&run.summary) } else { out.text(&table::run(&run, global.quiet)) }
+}
+
+/// `testbed FILE`, and `sim FILE` without traces.
 pub(crate) fn file(
     args: &RunArgs,
     place: Place,

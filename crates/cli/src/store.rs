@@ -85,13 +85,14 @@ pub(crate) fn repeated(
     };
     let summaries: Vec<Summary> = summaries.iter().map(without_time).collect();
     let report = fairpace_report::html(&scenario.title, std::slice::from_ref(first), &context);
-    Ok(vec![
+    let mut items = vec![
         Item::new("summary.json", json(&summaries)?),
         Item::new("repeat.json", json(repeat)?),
         Item::new("runs.csv", repeat.csv()),
-        Item::new("scenario.toml", scenario.to_toml()),
         Item::new("report.html", report),
-    ])
+    ];
+    items.extend(scenario_files("", scenario));
+    Ok(items)
 }
 
 fn json<T: serde::Serialize + ?Sized>(value: &T) -> Result<String, Failure> {

@@ -1,7 +1,7 @@
 //! Results for people: aligned columns that need no colour.
 
 use comfy_table::{CellAlignment, Table, presets};
-use fairpace_results::{FlowSummary, LinkSummary, Run};
+use fairpace_results::{FlowSummary, LinkSummary, Run, Summary};
 
 /// A table with a header; columns are right-aligned from `numbers` on.
 pub(crate) fn table(header: &[&str], numbers: usize) -> Table {
@@ -67,45 +67,92 @@ pub(crate) fn run(run: &Run, quiet: bool) -> String {
     ];
     // what few scenarios have gets a column only where it is
     let finite = summary.flows.iter().any(|flow| flow.completion_s.is_some());
-    let header: Vec<_> = header.into_iter().chain(finite.then_some("completed in s")).collect();
-    let mut flows = table(&header, 2);
+    let marked = summary.flows.iter().any(|flow| flow.marked_pkts > 0);
+    let header =
+        header.into_iter().chain(finite.then_some("completed in s")).chain(marked.then_some("marked"));
+    let mut flows = table(&header.collect::<Vec<_>>(), 2);
     for flow in &summary.flows {
         let mut row = vec![flow.name.clone(), flow.cc.clone(), short(flow.rtt_ms), short(flow.start_s)];
         row.extend(flow_cells(flow));
         let resent = row.pop().unwrap_or_default();
         row.extend([number(flow.rtt_p50_ms, 1), number(flow.rtt_p99_ms, 1), resent]);
         row.extend(finite.then(|| number(flow.completion_s, 3)));
+        row.extend(marked.then(|| flow.marked_pkts.to_string()));
         flows.add_row(row);
     }
     out.push_str(&text(&flows));
     out.push('\n');
-    let header = ["link", "rate Mbit/s", "used %", "queue delay mean ms", "p99", "drops", "backlog shares %"];
-    let lossy = summary.links.iter().any(|link| link.lost > 0);
-    let header: Vec<_> = header.into_iter().chain(lossy.then_some("lost")).collect();
-    let mut links = table(&header, 1);
-    for link in &summary.links {
-        let shares: Vec<_> = link.backlog_share.iter().map(|share| percent(Some(*share))).collect();
-        let shares = if shares.len() > WIDEST { "see --json".to_owned() } else { shares.join(" : ") };
-        let mut row = vec![
-            link.name.clone(),
-            short(link.rate_mbps),
-            percent(Some(link.utilization)),
-            number(link.queue_delay_mean_ms, 1),
-            number(link.queue_delay_p99_ms, 1),
-            link.drops.to_string(),
-            shares,
-        ];
-        row.extend(lossy.then(|| link.lost.to_string()));
-        links.add_row(row);
-    }
-    out.push_str(&text(&links));
+    out.push_str(&completions(summary));
+    out.push_str(&links(summary));
     out.push_str(&format!("\nJain's fairness index {}\n", number(summary.jain, 3)));
+    if let Some(seconds) = summary.convergence_s {
+        out.push_str(&format!("converged in {} s\n", short(seconds)));
+    }
+    if let Some(distance) = summary.max_min_distance.filter(|_| summary.links.len() > 1) {
+        out.push_str(&format!("mean distance from max-min fair goodputs {} %\n", percent(Some(distance))));
+    }
     if !quiet {
         for note in &run.notes {
             out.push_str(&format!("note: {note}\n"));
         }
     }
     out
+}
+
+/// Of the flows that consist of many transfers; one that is a single transfer has its time in its own row.
+fn completions(summary: &Summary) -> String {
+    let many = |flow: &&FlowSummary| flow.completions.is_some() && flow.completion_s.is_none();
+    let mut lines = table(
+        &["transfers of", "began", "completed", "mean ms", "p50", "p99", "slowdown mean", "p50", "p99"],
+        1,
+    );
+    let mut is_empty = true;
+    for flow in summary.flows.iter().filter(many) {
+        let Some(of) = &flow.completions else { continue };
+        is_empty = false;
+        lines.add_row([
+            flow.name.clone(),
+            of.began.to_string(),
+            of.completed.to_string(),
+            number(of.mean_ms, 1),
+            number(of.p50_ms, 1),
+            number(of.p99_ms, 1),
+            number(of.slowdown_mean, 2),
+            number(of.slowdown_p50, 2),
+            number(of.slowdown_p99, 2),
+        ]);
+    }
+    if is_empty { String::new() } else { text(&lines) + "\n" }
+}
+
+fn links(summary: &Summary) -> String {
+    // what few scenarios have gets a column only where it is
+    let managed = summary.links.iter().any(|link| link.queue != "fifo");
+    let lossy = summary.links.iter().any(|link| link.lost > 0);
+    let marking = summary.links.iter().any(|link| link.marks > 0);
+    let header = ["link"].into_iter().chain(managed.then_some("queue"));
+    let header =
+        header.chain(["rate Mbit/s", "used %", "queue delay mean ms", "p99", "drops", "backlog shares %"]);
+    let header: Vec<_> = header.chain(lossy.then_some("lost")).chain(marking.then_some("marked")).collect();
+    let mut links = table(&header, if managed { 2 } else { 1 });
+    for link in &summary.links {
+        let shares: Vec<_> = link.backlog_share.iter().map(|share| percent(Some(*share))).collect();
+        let shares = if shares.len() > WIDEST { "see --json".to_owned() } else { shares.join(" : ") };
+        let mut row = vec![link.name.clone()];
+        row.extend(managed.then(|| link.queue.clone()));
+        row.extend([
+            short(link.rate_mbps),
+            percent(Some(link.utilization)),
+            number(link.queue_delay_mean_ms, 1),
+            number(link.queue_delay_p99_ms, 1),
+            link.drops.to_string(),
+            shares,
+        ]);
+        row.extend(lossy.then(|| link.lost.to_string()));
+        row.extend(marking.then(|| link.marks.to_string()));
+        links.add_row(row);
+    }
+    text(&links)
 }
 
 /// Goodput, share, RTT, retransmissions.

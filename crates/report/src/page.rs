@@ -3,7 +3,7 @@
 use crate::panels::{Axes, lanes, panels};
 use crate::plot::{Panel, asset, figure, swatch};
 use crate::scale::{fixed, tick_text};
-use crate::{Case, Study, data, headline, place, repeats, tables};
+use crate::{Case, Study, completions, data, headline, place, repeats, tables};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 /// Nothing may be loaded, from anywhere: the browser holds us to it.
@@ -33,6 +33,7 @@ pub(crate) fn html(study: &Study) -> String {
                     (repeats::section(study))
                     section #goodput { h2 { "Goodput over time" } (headline::section(study, &axes)) }
                     section #numbers { h2 { "Numbers" } (tables::flows(study)) (tables::links(study)) (sources(study)) }
+                    (completions::section(study))
                     @for (case, panels) in study.runs.iter().zip(&panels) { (run(study, case, panels)) }
                     section #reproduce {
                         h2 { "Repeat it" }
@@ -90,6 +91,7 @@ fn run(study: &Study, case: &Case, panels: &[Panel]) -> Markup {
         ("Queueing delay, mean", fixed(link.and_then(|l| l.queue_delay_mean_ms), 1), "ms"),
         ("p99", fixed(link.and_then(|l| l.queue_delay_p99_ms), 1), "ms"),
         ("Drops", link.map_or_else(|| "–".into(), |l| l.drops.to_string()), ""),
+        ("Queue", link.map(|l| l.queue.clone()).filter(|q| !q.is_empty()).unwrap_or_else(|| "–".into()), ""),
     ];
     html! {
         section.run id={ "run-" (case.index) } {

@@ -24,7 +24,9 @@ pub(crate) fn flows(study: &Study) -> Markup {
                         th.number scope="col" { "Jain's" br; "index" }
                         th.number scope="col" { "RTT mean" br; small { "ms" } }
                         th.number scope="col" { "p50" br; small { "ms" } }
+                        th.number scope="col" { "p95" br; small { "ms" } }
                         th.number scope="col" { "p99" br; small { "ms" } }
+                        th.number scope="col" { "Lost" br; small { "%" } }
                         th.number scope="col" { "Retrans-" br; "mits" }
                         th.number scope="col" { "Base RTT" br; small { "ms" } }
                         th.number scope="col" { "Start" br; small { "s" } }
@@ -51,7 +53,9 @@ fn flow_rows(case: &Case, published: bool) -> Markup {
                 @if i == 0 { td.number rowspan=(rows) { (fixed(summary.jain, 3)) } }
                 td.number { (fixed(flow.rtt_mean_ms, 1)) }
                 td.number { (fixed(flow.rtt_p50_ms, 1)) }
+                td.number { (fixed(flow.rtt_p95_ms, 1)) }
                 td.number { (fixed(flow.rtt_p99_ms, 1)) }
+                td.number { (fixed(flow.loss_rate.map(|rate| rate * 100.0), 3)) }
                 td.number { (flow.retransmits) }
                 td.number { (tick_text(flow.rtt_ms)) }
                 td.number { (tick_text(flow.start_s)) }
@@ -64,6 +68,7 @@ fn flow_rows(case: &Case, published: bool) -> Markup {
 pub(crate) fn links(study: &Study) -> Markup {
     let reported = |case: &Case| case.context.published.as_ref().and_then(|p| p.queue_delay_mean_ms);
     let published = study.runs.iter().any(|case| reported(case).is_some());
+    let marked = study.runs.iter().flat_map(|case| &case.run.summary.links).any(|link| link.marks > 0);
     html! {
         div.scroll tabindex="0" role="region" aria-label="Links" {
             table {
@@ -72,12 +77,14 @@ pub(crate) fn links(study: &Study) -> Markup {
                     tr {
                         th scope="col" { "Run" }
                         th scope="col" { "Link" }
+                        th scope="col" { "Queue" }
                         th.number scope="col" { "Rate" br; small { "Mbit/s" } }
                         th.number scope="col" { "Utilization" br; small { "%" } }
                         th.number scope="col" { "Queueing delay" br; small { "mean, ms" } }
                         @if published { th.number scope="col" { "Published" br; small { "mean, ms" } } }
-                        th.number scope="col" { "Queueing delay" br; small { "p99, ms" } }
+                        @for of in ["p50", "p95", "p99", "most"] { th.number scope="col" { (of) br; small { "ms" } } }
                         th.number scope="col" { "Drops" br; small { "packets" } }
+                        @if marked { th.number scope="col" { "Marks" br; small { "packets" } } }
                         th scope="col" { "Backlog by flow" br; small { "%" } }
                     }
                 }
@@ -91,14 +98,19 @@ pub(crate) fn links(study: &Study) -> Markup {
                                     }
                                 }
                                 td.name { (link.name) }
+                                td { (link.queue) }
                                 td.number { (tick_text(link.rate_mbps)) }
                                 td.number { (fixed(Some(link.utilization * 100.0), 1)) }
                                 td.number { b { (fixed(link.queue_delay_mean_ms, 1)) } }
                                 @if published {
                                     td.number.published { (fixed(reported(case).filter(|_| i == 0), 1)) }
                                 }
+                                td.number { (fixed(link.queue_delay_p50_ms, 1)) }
+                                td.number { (fixed(link.queue_delay_p95_ms, 1)) }
                                 td.number { (fixed(link.queue_delay_p99_ms, 1)) }
+                                td.number { (fixed(link.queue_delay_max_ms, 1)) }
                                 td.number { (link.drops) }
+                                @if marked { td.number { (link.marks) } }
                                 td.parts { (backlog(&link.backlog_share)) }
                             }
                         }

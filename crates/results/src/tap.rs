@@ -17,7 +17,9 @@ pub struct Who {
 pub enum Happening {
     /// It came and was taken in.
     Enqueued,
-    /// It was dropped: on arrival, or later, out of the queue.
+    /// It came and was dropped: there was no room, or a policer or the discipline refused it.
+    Refused,
+    /// It was dropped out of the queue, some time after it was enqueued.
     Dropped,
     /// The queue marked it (ECN); it stays.
     Marked,

@@ -19,7 +19,12 @@ fn main() -> ExitCode {
     match fairpace_sim::run(&scenario, &mut Silent) {
         Ok(run) => {
             let cost = run.summary.cost;
-            println!("{} {:.3} {}", cost.data_packets, cost.data_packets as f64 / cost.cpu_s / 1e6, peak_kb());
+            println!(
+                "{} {:.3} {}",
+                cost.data_packets,
+                cost.data_packets as f64 / cost.cpu_s / 1e6,
+                peak_kb()
+            );
             ExitCode::SUCCESS
         }
         Err(error) => {

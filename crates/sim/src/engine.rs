@@ -277,7 +277,7 @@ impl<'t, T: Tap> Engine<'t, T> {
             }
             Err(packet) => {
                 if let Some(told) = &told {
-                    self.tap.packet(now, i as u32, Happening::Dropped, told);
+                    self.tap.packet(now, i as u32, Happening::Refused, told);
                 }
                 self.gone(&packet);
             }

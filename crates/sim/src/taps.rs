@@ -51,7 +51,7 @@ pub(crate) fn passed<T: Tap>(
 ) {
     let told = packet(sent, who, None);
     let Some(passed) = passed else {
-        tap.packet(now, link, Happening::Dropped, &told);
+        tap.packet(now, link, Happening::Refused, &told);
         return;
     };
     tap.packet(now, link, Happening::Enqueued, &told);

@@ -56,7 +56,10 @@ fn many(flows: u64, cc: &str, run_ms: u64) -> Scenario {
     let rate_bps = flows * 5_000_000;
     let link = Link::new("bottleneck", rate_bps, rate_bps / 8 / 25);
     let flow = |i| flow(cc, i, 20 + i * 7 % 41, i * 13 % 100);
-    Scenario { interval: Duration::from_millis(500), ..scenario(link, (0..flows).map(flow).collect(), run_ms) }
+    Scenario {
+        interval: Duration::from_millis(500),
+        ..scenario(link, (0..flows).map(flow).collect(), run_ms)
+    }
 }
 
 /// 500 flows on 25 Gbit/s at 145 ms with a buffer of four bandwidth-delay products.

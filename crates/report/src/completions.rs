@@ -1,0 +1,183 @@
+//! Transfers that end: how long they took, as a distribution.
+
+use crate::plot::{flow_class, percent, swatch};
+use crate::scale::{HEIGHT, WIDTH, fixed, tick_text};
+use crate::{Case, Study};
+use fairpace_results::Completions;
+use maud::{Markup, html};
+
+/// Times from the first power of ten below the least to the first above the most.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct LogAxis {
+    from: i32,
+    to: i32,
+}
+
+impl LogAxis {
+    fn holding(values: impl Iterator<Item = f32> + Clone) -> Option<LogAxis> {
+        let usable = values.filter(|x| x.is_finite() && *x > 0.0).map(f64::from);
+        let least = usable.clone().fold(f64::INFINITY, f64::min);
+        let most = usable.fold(0.0, f64::max);
+        let exponent = |x: f64| x.log10().clamp(-9.0, 15.0);
+        (most > 0.0).then(|| {
+            let from = (exponent(least) + 1e-9).floor() as i32;
+            LogAxis { from, to: ((exponent(most) - 1e-9).ceil() as i32).max(from + 1) }
+        })
+    }
+
+    /// Between 0 and 1.
+    fn place(self, x: f64) -> f64 {
+        let part = (x.max(1e-9).log10() - f64::from(self.from)) / f64::from(self.to - self.from);
+        if part.is_finite() { part.clamp(0.0, 1.0) } else { 0.0 }
+    }
+
+    /// Powers of ten, with what is said there.
+    fn ticks(self) -> impl Iterator<Item = (f64, String)> {
+        (self.from..=self.to).map(|exponent| {
+            let value: f64 = format!("1e{exponent}").parse().unwrap_or(1.0);
+            (
+                value,
+                if value >= 1e3 {
+                    format!("{} s", tick_text(value / 1e3))
+                } else {
+                    format!("{} ms", tick_text(value))
+                },
+            )
+        })
+    }
+}
+
+/// Table and plot; nothing without transfers.
+pub(crate) fn section(study: &Study) -> Markup {
+    let has_any = |case: &&Case| case.run.summary.flows.iter().any(|flow| flow.completions.is_some());
+    let cases: Vec<&Case> = study.runs.iter().filter(has_any).collect();
+    if cases.is_empty() {
+        return html! {};
+    }
+    let curves = cases.iter().flat_map(|case| &case.run.series.flows).flat_map(|flow| &flow.completion_ms);
+    let axis = LogAxis::holding(curves.copied());
+    html! {
+        section #completions {
+            h2 { "Completion times" }
+            p.legend {
+                "Transfers that began in the measurement window. Slowdown: the time over the least that the path allows "
+                "(propagation, and the transmission of the bytes over the narrowest link)."
+            }
+            (table(&cases))
+            @if let Some(axis) = axis {
+                div.multiples style={ "--columns:" (cases.len().min(3)) } {
+                    @for case in &cases { (figure(case, axis)) }
+                }
+            }
+        }
+    }
+}
+
+fn table(cases: &[&Case]) -> Markup {
+    html! {
+        div.scroll tabindex="0" role="region" aria-label="Completion times" {
+            table {
+                thead { tr {
+                    th scope="col" { "Run" }
+                    th scope="col" { "Flow" }
+                    th.number scope="col" { "Began" }
+                    th.number scope="col" { "Completed" }
+                    th.number scope="col" { "Time, mean" br; small { "ms" } }
+                    @for of in ["p50", "p95", "p99"] { th.number scope="col" { (of) br; small { "ms" } } }
+                    th.number scope="col" { "Slowdown" br; small { "mean" } }
+                    @for of in ["p50", "p95", "p99"] { th.number scope="col" { (of) } }
+                } }
+                @for case in cases {
+                    @let with: Vec<(usize, &str, &Completions)> = case.run.summary.flows.iter().enumerate()
+                        .filter_map(|(i, flow)| Some((i, flow.name.as_str(), flow.completions.as_ref()?))).collect();
+                    tbody {
+                        @for (row, (i, name, of)) in with.iter().enumerate() {
+                            tr {
+                                @if row == 0 { th scope="rowgroup" rowspan=(with.len()) { (case.label) } }
+                                td.name { (swatch(Some(*i))) (name) }
+                                td.number { (of.began) }
+                                td.number { (of.completed) }
+                                @for (x, digits) in [(of.mean_ms, 1), (of.p50_ms, 1), (of.p95_ms, 1), (of.p99_ms, 1),
+                                    (of.slowdown_mean, 2), (of.slowdown_p50, 2), (of.slowdown_p95, 2), (of.slowdown_p99, 2)] {
+                                    td.number { (fixed(x, digits)) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The part of transfers that took no longer than the time across.
+fn figure(case: &Case, axis: LogAxis) -> Markup {
+    let flows = case.run.summary.flows.iter().zip(&case.run.series.flows).enumerate();
+    let curves: Vec<(usize, String, &str)> = flows
+        .filter(|(_, (_, series))| !series.completion_ms.is_empty())
+        .map(|(i, (flow, series))| (i, curve(&series.completion_ms, axis), flow.name.as_str()))
+        .collect();
+    let tenths = [0.0, 0.25, 0.5, 0.75, 1.0];
+    let y = |part: f64| HEIGHT - (part * f64::from(HEIGHT)).round() as i32;
+    let x = |part: f64| (part * f64::from(WIDTH)).round() as i32;
+    let grid: String = tenths.iter().map(|part| format!("M0,{}h{WIDTH}", y(*part))).collect();
+    let verticals: String =
+        axis.ticks().map(|(value, _)| format!("M{},0v{HEIGHT}", x(axis.place(value)))).collect();
+    html! {
+        figure {
+            figcaption {
+                span.title { (case.label) }
+                span.unit { "% of transfers that took no longer" }
+                span.readouts { @for (i, _, name) in &curves { span.readout { (swatch(Some(*i))) (name) } } }
+            }
+            div.frame {
+                div.yaxis aria-hidden="true" {
+                    @for part in tenths { span style={ "bottom:" (percent(part)) } { (tick_text(part * 100.0)) } }
+                }
+                div.plot.still {
+                    svg.drawing viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } preserveAspectRatio="none" role="img" {
+                        title { "Distribution of completion times, " (case.label) }
+                        path class="grid" d={ (grid) (verticals) } {}
+                        @for (i, path, _) in &curves { path class={ "line " (flow_class(Some(*i))) } d=(path) {} }
+                    }
+                }
+                div.xaxis aria-hidden="true" {
+                    @for (value, text) in axis.ticks() { span style={ "left:" (percent(axis.place(value))) } { (text) } }
+                }
+            }
+        }
+    }
+}
+
+fn curve(percentiles_ms: &[f32], axis: LogAxis) -> String {
+    let last = percentiles_ms.len().saturating_sub(1).max(1) as f64;
+    let points = percentiles_ms.iter().enumerate().map(|(i, ms)| {
+        let x = (axis.place(f64::from(*ms)) * f64::from(WIDTH)).round() as i32;
+        let y = HEIGHT - (i as f64 / last * f64::from(HEIGHT)).round() as i32;
+        format!("{x},{y}")
+    });
+    let points: Vec<String> = points.collect();
+    format!("M{}", points.join("L"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_axis_has_whole_decades_around_all_times() {
+        let axis = LogAxis::holding([12.0, 450.0].into_iter()).unwrap();
+        assert_eq!(axis, LogAxis { from: 1, to: 3 });
+        assert_eq!((axis.place(10.0), axis.place(100.0), axis.place(1e9)), (0.0, 0.5, 1.0));
+        assert_eq!(LogAxis::holding([100.0].into_iter()).unwrap(), LogAxis { from: 2, to: 3 });
+        assert_eq!(LogAxis::holding([f32::NAN, 0.0, -1.0].into_iter()), None);
+        let ticks: Vec<String> = axis.ticks().map(|(_, text)| text).collect();
+        assert_eq!(ticks, ["10 ms", "100 ms", "1 s"]);
+    }
+
+    #[test]
+    fn a_curve_goes_from_none_to_all() {
+        let axis = LogAxis { from: 0, to: 2 };
+        assert_eq!(curve(&[1.0, 10.0, 100.0], axis), "M0,4000L600,2000L1200,0");
+    }
+}

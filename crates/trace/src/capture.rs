@@ -1,0 +1,140 @@
+//! pcap-ng of a link, as a capture at its entrance would show it: what comes to the link, dropped or not, and the ACKs that answer it.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use fairpace_results::tap::{Ack, Content, EcnField, Happening, Packet, Who};
+use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
+use pcap_file::pcapng::blocks::interface_description::{
+    InterfaceDescriptionBlock, InterfaceDescriptionOption,
+};
+use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeaderOption};
+use pcap_file::pcapng::{PcapNgBlock, PcapNgWriter};
+use pcap_file::{DataLink, Endianness};
+
+use crate::frame::{self, Context};
+use crate::{About, Error, create, failed, file_names};
+
+/// Timestamps are in units of 10^-9 s (if_tsresol).
+const NANOSECONDS: u8 = 9;
+
+/// A capture under way.
+#[derive(Debug)]
+pub(crate) struct Capture {
+    pub(crate) link: u32,
+    path: PathBuf,
+    writer: Writer,
+    /// The receiver's last timestamp that each sender has seen, ms.
+    echoes: HashMap<Who, u32>,
+}
+
+/// The library's writer has no `Debug`.
+struct Writer(PcapNgWriter<BufWriter<File>>);
+
+impl std::fmt::Debug for Writer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("PcapNgWriter")
+    }
+}
+
+impl Capture {
+    pub(crate) fn create(dir: &Path, link: u32, about: &About) -> Result<Self, Error> {
+        let names = file_names(about.links.iter().map(String::as_str));
+        let name = names.get(link as usize).cloned().unwrap_or_else(|| link.to_string());
+        let path = dir.join(format!("{name}.pcapng"));
+        let wrong = |error: pcap_file::PcapError| failed(&path, &error);
+        let comment =
+            format!("{}; seed {}, scenario {}, commit {}", about.title, about.seed, about.hash, about.commit);
+        let section = SectionHeaderBlock {
+            endianness: Endianness::Little,
+            options: vec![
+                SectionHeaderOption::Comment(comment.into()),
+                SectionHeaderOption::UserApplication("Fairpace".into()),
+            ],
+            ..SectionHeaderBlock::default()
+        };
+        let mut writer = PcapNgWriter::with_section_header(create(&path)?, section).map_err(wrong)?;
+        let name = about.links.get(link as usize).cloned().unwrap_or_default();
+        let interface = InterfaceDescriptionBlock {
+            linktype: DataLink::ETHERNET,
+            snaplen: frame::MOST_BYTES,
+            options: vec![
+                InterfaceDescriptionOption::IfName(name.into()),
+                InterfaceDescriptionOption::IfTsResol(NANOSECONDS),
+            ],
+        };
+        writer.write_pcapng_block(interface).map_err(wrong)?;
+        Ok(Capture { link, path, writer: Writer(writer), echoes: HashMap::new() })
+    }
+
+    fn context(&self, who: Who, about: &About) -> Context {
+        Context {
+            mss_bytes: about.mss_bytes,
+            ecn: about.flows.get(who.flow as usize).is_some_and(|flow| flow.ecn),
+            echo_ms: self.echoes.get(&who).copied().unwrap_or(0),
+        }
+    }
+
+    pub(crate) fn packet(
+        &mut self,
+        at_ns: u64,
+        what: Happening,
+        packet: &Packet,
+        about: &About,
+    ) -> Result<(), Error> {
+        let comment = match what {
+            Happening::Enqueued => None,
+            Happening::Refused => Some("dropped on arrival"),
+            // what happens later happens to a packet that is in the capture already
+            Happening::Dropped | Happening::Marked | Happening::Departed | Happening::Lost => return Ok(()),
+        };
+        if let Content::Syn = packet.content {
+            self.echoes.remove(&packet.who);
+        }
+        let (bytes, on_wire) = frame::of_packet(packet, self.context(packet.who, about));
+        self.write(at_ns, &bytes, on_wire, comment)
+    }
+
+    /// An ACK reaches its sender: it passes the link's entrance on the way, unless it crosses the link itself and was seen there.
+    pub(crate) fn ack(&mut self, at_ns: u64, who: Who, ack: &Ack, about: &About) -> Result<(), Error> {
+        let Some(flow) = about.flows.get(who.flow as usize) else { return Ok(()) };
+        if !flow.route.contains(&self.link) {
+            return Ok(());
+        }
+        self.echoes.insert(who, frame::timestamp(at_ns));
+        if flow.back.contains(&self.link) {
+            return Ok(());
+        }
+        let context = self.context(who, about);
+        let (bytes, on_wire) = frame::of_ack(who, ack, EcnField::NotCapable, at_ns, context);
+        self.write(at_ns, &bytes, on_wire, None)
+    }
+
+    fn write(
+        &mut self,
+        at_ns: u64,
+        bytes: &[u8],
+        on_wire: u32,
+        comment: Option<&'static str>,
+    ) -> Result<(), Error> {
+        let comments = comment.map(|text| EnhancedPacketOption::Comment(Cow::Borrowed(text)));
+        let block = EnhancedPacketBlock {
+            interface_id: 0,
+            timestamp: Duration::from_nanos(at_ns),
+            original_len: on_wire,
+            data: Cow::Borrowed(bytes),
+            options: comments.into_iter().collect(),
+        };
+        let written = self.writer.0.write_block(&block.into_block());
+        written.map(drop).map_err(|error| failed(&self.path, &error))
+    }
+
+    pub(crate) fn finish(self) -> Result<(), Error> {
+        let mut file = self.writer.0.into_inner();
+        file.flush().map_err(|error| failed(&self.path, &error))
+    }
+}

@@ -1,0 +1,162 @@
+//! `events.parquet`: what happens now and then. A row per event:
+//!
+//! | event | from, to | value |
+//! |---|---|---|
+//! | `phase` | names of the algorithm's phases | |
+//! | `recovery` | states of loss recovery: open, disorder, cwr, recovery, loss | |
+//! | `timeout`, `undo` | | how many so far, of the connection |
+//! | `refused`, `dropped`, `lost`, `marked` | at a link | the segment's number; none: not data |
+//! | `completed` | | seconds that it took |
+
+use std::collections::HashMap;
+use std::mem;
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::{Float64Array, StringArray, UInt32Array};
+use arrow_schema::DataType::{Float64, UInt32, Utf8};
+use fairpace_results::tap::{Content, Happening, Packet, SenderState, Who};
+
+use crate::table::{BATCH_ROWS, Table};
+use crate::{About, Error, ca_state};
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Event {
+    at_ns: u64,
+    who: Who,
+    what: &'static str,
+    link: Option<u32>,
+    from: Option<&'static str>,
+    to: Option<&'static str>,
+    value: Option<f64>,
+}
+
+/// What a sender was like when somebody looked last.
+#[derive(Debug, Clone, Copy)]
+struct Last {
+    phase: i8,
+    ca_state: u8,
+    timeouts: u64,
+    undos: u64,
+    is_completed: bool,
+}
+
+/// The table under way.
+#[derive(Debug)]
+pub(crate) struct Events {
+    table: Table,
+    rows: Vec<Event>,
+    last: HashMap<Who, Last>,
+}
+
+impl Events {
+    pub(crate) fn create(dir: &Path, about: &About) -> Result<Self, Error> {
+        let columns = [
+            ("t_s", Float64),
+            ("flow", Utf8),
+            ("connection", UInt32),
+            ("event", Utf8),
+            ("link", Utf8),
+            ("from", Utf8),
+            ("to", Utf8),
+            ("value", Float64),
+        ];
+        let table = Table::create(dir, "events.parquet", &columns, about)?;
+        Ok(Events { table, rows: Vec::new(), last: HashMap::new() })
+    }
+
+    fn push(&mut self, event: Event, about: &About) -> Result<(), Error> {
+        self.rows.push(event);
+        if self.rows.len() >= BATCH_ROWS { self.write(about) } else { Ok(()) }
+    }
+
+    pub(crate) fn packet(
+        &mut self,
+        at_ns: u64,
+        link: u32,
+        what: Happening,
+        packet: &Packet,
+        about: &About,
+    ) -> Result<(), Error> {
+        let what = match what {
+            Happening::Enqueued | Happening::Departed => return Ok(()),
+            Happening::Refused => "refused",
+            Happening::Dropped => "dropped",
+            Happening::Marked => "marked",
+            Happening::Lost => "lost",
+        };
+        let value = match packet.content {
+            Content::Data { number, .. } => Some(number as f64),
+            Content::Syn | Content::Ack(_) => None,
+        };
+        self.push(Event { at_ns, who: packet.who, what, link: Some(link), value, ..Event::default() }, about)
+    }
+
+    pub(crate) fn sender(
+        &mut self,
+        at_ns: u64,
+        who: Who,
+        state: &SenderState,
+        about: &About,
+    ) -> Result<(), Error> {
+        let SenderState { phase, ca_state: ca, timeouts, undos, .. } = *state;
+        let new = Last { phase: -1, ca_state: 0, timeouts: 0, undos: 0, is_completed: false };
+        let last = self.last.entry(who).or_insert(new);
+        let before = *last;
+        *last = Last { phase, ca_state: ca, timeouts, undos, ..before };
+        if before.is_completed && state.inflight_pkts == 0 {
+            self.last.remove(&who); // its last packet is acknowledged: nothing more will come
+        }
+        let event = Event { at_ns, who, ..Event::default() };
+        if phase != before.phase {
+            let (from, to) = (about.phase(before.phase), about.phase(phase));
+            self.push(Event { what: "phase", from, to, ..event }, about)?;
+        }
+        if ca != before.ca_state {
+            let (from, to) = (Some(ca_state(before.ca_state)), Some(ca_state(ca)));
+            self.push(Event { what: "recovery", from, to, ..event }, about)?;
+        }
+        for (what, before, now) in [("timeout", before.timeouts, timeouts), ("undo", before.undos, undos)] {
+            if now > before {
+                self.push(Event { what, value: Some(now as f64), ..event }, about)?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn completed(
+        &mut self,
+        at_ns: u64,
+        who: Who,
+        _bytes: u64,
+        took_ns: u64,
+        about: &About,
+    ) -> Result<(), Error> {
+        if let Some(last) = self.last.get_mut(&who) {
+            last.is_completed = true;
+        }
+        let value = Some(took_ns as f64 / 1e9);
+        self.push(Event { at_ns, who, what: "completed", value, ..Event::default() }, about)
+    }
+
+    fn write(&mut self, about: &About) -> Result<(), Error> {
+        let rows = mem::take(&mut self.rows);
+        let rows = || rows.iter();
+        let link = |event: &Event| about.links.get(event.link? as usize).cloned();
+        self.table.write(vec![
+            Arc::new(Float64Array::from_iter_values(rows().map(|event| event.at_ns as f64 / 1e9))),
+            Arc::new(StringArray::from_iter_values(rows().map(|event| about.flow(event.who)))),
+            Arc::new(UInt32Array::from_iter_values(rows().map(|event| event.who.connection))),
+            Arc::new(StringArray::from_iter_values(rows().map(|event| event.what))),
+            Arc::new(StringArray::from_iter(rows().map(link))),
+            Arc::new(StringArray::from_iter(rows().map(|event| event.from))),
+            Arc::new(StringArray::from_iter(rows().map(|event| event.to))),
+            Arc::new(Float64Array::from_iter(rows().map(|event| event.value))),
+        ])
+    }
+
+    pub(crate) fn finish(mut self, about: &About) -> Result<(), Error> {
+        self.write(about)?;
+        self.table.finish()
+    }
+}

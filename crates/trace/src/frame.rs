@@ -1,0 +1,247 @@
+//! Headers of a packet as they would be on the wire: Ethernet, IPv4, TCP. The payload is all zeros and is not written, but lengths
+//! and checksums count it.
+
+use etherparse::{
+    EtherType, Ethernet2Header, IpEcn, IpNumber, Ipv4Header, TcpHeader, TcpOptionElement as Opt, TcpOptions,
+};
+use fairpace_results::tap::{Ack, Content, EcnField, Packet, Who};
+
+/// Ethernet, IPv4, and TCP with timestamps.
+const DATA_HEADER_BYTES: u32 = 14 + 20 + 32;
+/// The largest header: Ethernet, IPv4, TCP with all of its options.
+pub(crate) const MOST_BYTES: u32 = 14 + 20 + 60;
+
+/// What a receiver without a limit advertises, with this scale: 1 GiB, the most that RFC 7323 allows.
+const WINDOW_SCALE: u8 = 14;
+const FULL_WINDOW: u16 = u16::MAX;
+/// Ethernet's MTU less the headers of IPv4 and TCP without options: what hosts advertise.
+const ADVERTISED_MSS: u16 = 1460;
+/// Linux's default.
+const TIME_TO_LIVE: u8 = 64;
+
+/// Room for the payload of the largest IPv4 packet.
+static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
+
+/// What a header needs to know beside the packet.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Context {
+    pub(crate) mss_bytes: u32,
+    /// The flow negotiates ECN.
+    pub(crate) ecn: bool,
+    /// The other end's last timestamp, ms.
+    pub(crate) echo_ms: u32,
+}
+
+/// Sender and receiver of a flow: addresses of their own, ports by connection.
+struct Ends {
+    addresses: [[u8; 4]; 2],
+    ports: [u16; 2],
+}
+
+impl Ends {
+    /// Senders are 10.0.0.0/9, receivers 10.128.0.0/9. One flow has up to 2^16 - 1024 connections to a port, then goes on to the next.
+    fn of(who: Who) -> Self {
+        const PORTS: u32 = (1 << 16) - 1024;
+        let [_, a, b, c] = who.flow.to_be_bytes();
+        let port = 1024 + who.connection % PORTS;
+        let service = 5001 + who.connection / PORTS;
+        Ends { addresses: [[10, a & 0x7f, b, c], [10, a | 0x80, b, c]], ports: [port as u16, service as u16] }
+    }
+}
+
+/// The first byte of a segment; byte 0 is the SYN.
+fn first_byte(number: u64, mss_bytes: u32) -> u32 {
+    (number.wrapping_mul(u64::from(mss_bytes)) as u32).wrapping_add(1)
+}
+
+/// A packet's headers, and its length on the wire.
+pub(crate) fn of_packet(packet: &Packet, context: Context) -> (Vec<u8>, u32) {
+    match packet.content {
+        Content::Ack(ack) => of_ack(packet.who, &ack, packet.ecn, packet.sent_ns, context),
+        Content::Syn => {
+            let mut tcp = tcp(packet.who, true);
+            tcp.syn = true;
+            (tcp.ece, tcp.cwr) = (context.ecn, context.ecn);
+            tcp.window_size = FULL_WINDOW;
+            tcp.options = syn_options(timestamp(packet.sent_ns), 0);
+            frame(packet.who, true, tcp, EcnField::NotCapable, 0)
+        }
+        Content::Data { number, reduced } => {
+            let payload = packet.bytes.saturating_sub(DATA_HEADER_BYTES);
+            let mut tcp = tcp(packet.who, true);
+            (tcp.ack, tcp.psh, tcp.cwr) = (true, false, reduced);
+            tcp.sequence_number = first_byte(number, context.mss_bytes);
+            tcp.acknowledgment_number = 1;
+            tcp.window_size = FULL_WINDOW;
+            tcp.options =
+                options(&[Opt::Noop, Opt::Noop, Opt::Timestamp(timestamp(packet.sent_ns), context.echo_ms)]);
+            frame(packet.who, true, tcp, packet.ecn, payload)
+        }
+    }
+}
+
+/// An ACK's headers, and its length on the wire.
+pub(crate) fn of_ack(who: Who, ack: &Ack, ecn: EcnField, sent_ns: u64, context: Context) -> (Vec<u8>, u32) {
+    let mut tcp = tcp(who, false);
+    (tcp.ack, tcp.syn) = (true, ack.syn);
+    tcp.ece = if ack.syn { context.ecn } else { ack.echoes_mark };
+    tcp.window_size = FULL_WINDOW;
+    if ack.syn {
+        tcp.acknowledgment_number = 1;
+        tcp.options = syn_options(timestamp(sent_ns), ack.echo_ms);
+        return frame(who, false, tcp, ecn, 0);
+    }
+    tcp.sequence_number = 1;
+    tcp.acknowledgment_number = first_byte(ack.next, context.mss_bytes);
+    if ack.window_pkts != u64::MAX {
+        let bytes = ack.window_pkts.saturating_mul(u64::from(context.mss_bytes));
+        tcp.window_size = u16::try_from(bytes >> WINDOW_SCALE).unwrap_or(FULL_WINDOW);
+    }
+    let edge =
+        |(start, end): (u64, u64)| (first_byte(start, context.mss_bytes), first_byte(end, context.mss_bytes));
+    let mut blocks = ack.blocks.iter().filter(|(start, end)| start < end).map(|block| edge(*block));
+    let mut elements = vec![Opt::Noop, Opt::Noop, Opt::Timestamp(timestamp(sent_ns), ack.echo_ms)];
+    if let Some(first) = blocks.next() {
+        let more = [blocks.next(), blocks.next(), None];
+        elements.extend([Opt::Noop, Opt::Noop, Opt::SelectiveAcknowledgement(first, more)]);
+    }
+    tcp.options = options(&elements);
+    frame(who, false, tcp, ecn, 0)
+}
+
+/// Linux counts milliseconds.
+pub(crate) fn timestamp(at_ns: u64) -> u32 {
+    (at_ns / 1_000_000) as u32
+}
+
+fn tcp(who: Who, forward: bool) -> TcpHeader {
+    let [source, destination] = Ends::of(who).ports;
+    let [source, destination] = if forward { [source, destination] } else { [destination, source] };
+    TcpHeader::new(source, destination, 0, 0)
+}
+
+/// In Linux's order.
+fn syn_options(timestamp: u32, echo: u32) -> TcpOptions {
+    options(&[
+        Opt::MaximumSegmentSize(ADVERTISED_MSS),
+        Opt::SelectiveAcknowledgementPermitted,
+        Opt::Timestamp(timestamp, echo),
+        Opt::Noop,
+        Opt::WindowScale(WINDOW_SCALE),
+    ])
+}
+
+/// At most 12 bytes of timestamps and 28 of SACK blocks: always within the 40 that there are.
+fn options(elements: &[Opt]) -> TcpOptions {
+    TcpOptions::try_from_elements(elements).unwrap_or_default()
+}
+
+fn frame(who: Who, forward: bool, mut tcp: TcpHeader, ecn: EcnField, payload: u32) -> (Vec<u8>, u32) {
+    let [sender, receiver] = Ends::of(who).addresses;
+    let (source, destination) = if forward { (sender, receiver) } else { (receiver, sender) };
+    let payload = &ZEROS[..(payload as usize).min(usize::from(u16::MAX) - 80)];
+    // neither can be too long for IPv4
+    tcp.checksum = tcp.calc_checksum_ipv4_raw(source, destination, payload).unwrap_or(0);
+    let length = tcp.header_len_u16() + payload.len() as u16;
+    let mut ip =
+        Ipv4Header::new(length, TIME_TO_LIVE, IpNumber::TCP, source, destination).unwrap_or_default();
+    ip.dont_fragment = true;
+    ip.ecn = match ecn {
+        EcnField::NotCapable => IpEcn::ZERO,
+        EcnField::Capable => IpEcn::TWO,
+        EcnField::Marked => IpEcn::THREE,
+    };
+    ip.header_checksum = ip.calc_header_checksum();
+    // locally administered
+    let mac = |last: u8| [2, 0, 0, 0, 0, last];
+    let (from, to) = if forward { (mac(1), mac(2)) } else { (mac(2), mac(1)) };
+    let ethernet = Ethernet2Header { source: from, destination: to, ether_type: EtherType::IPV4 };
+    let mut bytes = Vec::with_capacity(MOST_BYTES as usize);
+    bytes.extend_from_slice(&ethernet.to_bytes());
+    bytes.extend_from_slice(&ip.to_bytes());
+    bytes.extend_from_slice(&tcp.to_bytes());
+    let on_wire = bytes.len() as u32 + payload.len() as u32;
+    (bytes, on_wire)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use etherparse::{NetSlice, SlicedPacket, TransportSlice};
+
+    const CONTEXT: Context = Context { mss_bytes: 1448, ecn: true, echo_ms: 7 };
+
+    fn packet(content: Content, bytes: u32) -> Packet {
+        let who = Who { flow: 0x01_02_03, connection: 70_000 };
+        Packet { who, bytes, ecn: EcnField::Capable, sent_ns: 1_234_567_890, content }
+    }
+
+    #[test]
+    fn a_data_packet_is_1514_bytes_with_checksums_that_hold() {
+        let data = packet(Content::Data { number: 3, reduced: true }, 1514);
+        let (mut bytes, on_wire) = of_packet(&data, CONTEXT);
+        assert_eq!((bytes.len(), on_wire), (66, 1514));
+        bytes.resize(on_wire as usize, 0);
+        let sliced = SlicedPacket::from_ethernet(&bytes).unwrap();
+        let (Some(NetSlice::Ipv4(ip)), Some(TransportSlice::Tcp(tcp))) = (sliced.net, sliced.transport)
+        else {
+            panic!("no TCP over IPv4")
+        };
+        let ip = ip.header().to_header();
+        assert_eq!(ip.header_checksum, ip.calc_header_checksum());
+        assert_eq!((ip.source, ip.destination), ([10, 1, 2, 3], [10, 129, 2, 3]));
+        assert_eq!(ip.ecn, IpEcn::TWO);
+        let header = tcp.to_header();
+        assert_eq!(header.checksum, header.calc_checksum_ipv4(&ip, tcp.payload()).unwrap());
+        assert_eq!((header.sequence_number, header.acknowledgment_number), (1 + 3 * 1448, 1));
+        assert_eq!(
+            (header.source_port, header.destination_port),
+            (1024 + (70_000_u32 - 64_512) as u16, 5002)
+        );
+        assert!(header.cwr && header.ack && !header.syn && !header.ece);
+        let options: Vec<_> = header.options_iterator().map(Result::unwrap).collect();
+        assert_eq!(options, [Opt::Noop, Opt::Noop, Opt::Timestamp(1234, 7)]);
+    }
+
+    #[test]
+    fn a_handshake_negotiates_what_is_used() {
+        let (syn, on_wire) = of_packet(&packet(Content::Syn, 74), CONTEXT);
+        assert_eq!((syn.len(), on_wire), (74, 74));
+        let (tcp, _) = TcpHeader::from_slice(&syn[34..]).unwrap();
+        assert!(tcp.syn && !tcp.ack && tcp.ece && tcp.cwr && tcp.sequence_number == 0);
+        let answer = Ack { syn: true, echo_ms: 1234, ..Ack::default() };
+        let (syn_ack, _) = of_ack(Who::default(), &answer, EcnField::NotCapable, 2_000_000_000, CONTEXT);
+        let (tcp, _) = TcpHeader::from_slice(&syn_ack[34..]).unwrap();
+        assert!(tcp.syn && tcp.ack && tcp.ece && !tcp.cwr && tcp.acknowledgment_number == 1);
+        let options: Vec<_> = tcp.options_iterator().map(Result::unwrap).collect();
+        assert!(options.contains(&Opt::Timestamp(2000, 1234)), "{options:?}");
+        assert!(options.contains(&Opt::SelectiveAcknowledgementPermitted), "{options:?}");
+    }
+
+    #[test]
+    fn an_ack_has_its_sack_blocks_and_its_window() {
+        let ack = Ack {
+            next: 10,
+            blocks: [(12, 14), (20, 21), (0, 0)],
+            echoes_mark: true,
+            echo_ms: 5,
+            window_pkts: 100,
+            syn: false,
+        };
+        let (bytes, on_wire) = of_ack(Who::default(), &ack, EcnField::NotCapable, 0, CONTEXT);
+        assert_eq!(bytes.len(), 14 + 20 + 20 + 12 + 4 + 16);
+        assert_eq!(on_wire, bytes.len() as u32);
+        let (tcp, _) = TcpHeader::from_slice(&bytes[34..]).unwrap();
+        assert_eq!(tcp.acknowledgment_number, 1 + 10 * 1448);
+        assert_eq!(tcp.window_size, (144_800_u32 >> 14) as u16);
+        assert!(tcp.ece && !tcp.syn);
+        let sack = Opt::SelectiveAcknowledgement((17_377, 20_273), [Some((28_961, 30_409)), None, None]);
+        assert!(tcp.options_iterator().any(|option| option == Ok(sack.clone())));
+    }
+
+    #[test]
+    fn sequence_numbers_wrap_as_on_the_wire() {
+        let number = (1_u64 << 32) / 1448 + 1;
+        assert_eq!(first_byte(number, 1448), ((number * 1448 + 1) % (1 << 32)) as u32);
+    }
+}

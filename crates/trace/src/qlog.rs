@@ -1,0 +1,172 @@
+//! qlog of a sender's variables, a file per flow: a JSON text sequence (RFC 7464) in the format that viewers read, qlog 0.3
+//! (draft-ietf-quic-qlog-main-schema-02; the events are those of draft-ietf-quic-qlog-quic-events-01, section 5).
+//!
+//! `recovery:metrics_updated` has what changed since the last one, `recovery:congestion_state_updated` the algorithm's phase.
+//! Fields that qlog does not have, and does not forbid: `bandwidth_estimate` (bit/s), `pacing_gain`, `cwnd_gain`, `recovery_state`.
+//! A connection of a workload is told by its `group_id`.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use fairpace_results::tap::{SenderState, Who};
+use serde_json::{Map, Value, json};
+
+use crate::{About, Error, MOST_QLOGS, ca_state, create, failed, file_names};
+
+/// Before each record, RFC 7464.
+const RECORD_SEPARATOR: u8 = 0x1e;
+
+/// The files under way.
+#[derive(Debug)]
+pub(crate) struct Qlog {
+    files: Vec<Log>,
+    last: HashMap<Who, Last>,
+}
+
+#[derive(Debug)]
+struct Log {
+    path: PathBuf,
+    file: BufWriter<File>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Last {
+    state: SenderState,
+    is_completed: bool,
+}
+
+impl Log {
+    fn record(&mut self, record: &Value) -> Result<(), Error> {
+        let path = &self.path;
+        let wrong = |error: &dyn std::fmt::Display| failed(path, error);
+        self.file.write_all(&[RECORD_SEPARATOR]).map_err(|error| wrong(&error))?;
+        serde_json::to_writer(&mut self.file, record).map_err(|error| wrong(&error))?;
+        self.file.write_all(b"\n").map_err(|error| wrong(&error))
+    }
+}
+
+impl Qlog {
+    pub(crate) fn create(dir: &Path, about: &About) -> Result<Self, Error> {
+        if about.flows.len() > MOST_QLOGS {
+            return Err(Error::TooManyFlows { flows: about.flows.len() });
+        }
+        let names = file_names(about.flows.iter().map(|flow| flow.name.as_str()));
+        let mut files = Vec::new();
+        for (name, flow) in names.iter().zip(&about.flows) {
+            let path = dir.join(format!("{name}.sqlog"));
+            let mut log = Log { file: create(&path)?, path };
+            log.record(&json!({
+                "qlog_version": "0.3",
+                "qlog_format": "JSON-SEQ",
+                "title": about.title,
+                "description": format!("{} with {}, simulated by Fairpace", flow.name, flow.cc),
+                "trace": {
+                    "vantage_point": { "type": "server" },
+                    "common_fields": {
+                        "time_format": "relative",
+                        "reference_time": 0,
+                        "protocol_type": ["TCP"],
+                    },
+                    "configuration": {
+                        "commit": about.commit,
+                        "seed": about.seed,
+                        "scenario": about.hash,
+                        "algorithm": flow.cc,
+                    },
+                },
+            }))?;
+            files.push(log);
+        }
+        Ok(Qlog { files, last: HashMap::new() })
+    }
+
+    pub(crate) fn sender(
+        &mut self,
+        at_ns: u64,
+        who: Who,
+        state: &SenderState,
+        about: &About,
+    ) -> Result<(), Error> {
+        let Some(log) = self.files.get_mut(who.flow as usize) else { return Ok(()) };
+        let before = self.last.get(&who).copied();
+        let is_completed = before.is_some_and(|last| last.is_completed);
+        if is_completed && state.inflight_pkts == 0 {
+            self.last.remove(&who); // its last packet is acknowledged: nothing more will come
+        } else {
+            self.last.insert(who, Last { state: *state, is_completed });
+        }
+        let before = before.map(|last| last.state);
+        let event = |name: &str, data: Map<String, Value>| json!({ "time": at_ns as f64 / 1e6, "group_id": who.connection.to_string(), "name": name, "data": data });
+        if let Some(data) = congestion_state(before.as_ref(), state, about) {
+            log.record(&event("recovery:congestion_state_updated", data))?;
+        }
+        let data = changed(before.as_ref(), state, about.mss_bytes);
+        if !data.is_empty() {
+            log.record(&event("recovery:metrics_updated", data))?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn completed(&mut self, who: Who) {
+        if let Some(last) = self.last.get_mut(&who) {
+            last.is_completed = true;
+        }
+    }
+
+    pub(crate) fn finish(self) -> Result<(), Error> {
+        let close = |mut log: Log| log.file.flush().map_err(|error| failed(&log.path, &error));
+        self.files.into_iter().try_for_each(close)
+    }
+}
+
+/// Phase and recovery state, if either is another one now.
+fn congestion_state(
+    before: Option<&SenderState>,
+    now: &SenderState,
+    about: &About,
+) -> Option<Map<String, Value>> {
+    if before.is_some_and(|before| before.phase == now.phase && before.ca_state == now.ca_state) {
+        return None;
+    }
+    let name = |state: &SenderState| about.phase(state.phase).map(str::to_lowercase);
+    let mut data = Map::new();
+    if let Some(old) = before.and_then(name) {
+        data.insert("old".into(), old.into());
+    }
+    data.insert("new".into(), name(now).unwrap_or_else(|| "unknown".to_owned()).into());
+    data.insert("recovery_state".into(), ca_state(now.ca_state).into());
+    Some(data)
+}
+
+/// The variables by their names in qlog. RTTs are milliseconds, amounts bytes, rates bits per second.
+fn variables(state: &SenderState, mss_bytes: u32) -> [(&'static str, Option<Value>); 10] {
+    let bytes = |pkts: u32| Value::from(u64::from(pkts) * u64::from(mss_bytes));
+    let gain = |gain: u32| (gain > 0).then(|| Value::from(f64::from(gain) / 256.0));
+    let is_known = |x: &u64| *x > 0;
+    [
+        ("smoothed_rtt", Some(state.srtt_us).filter(is_known).map(|us| Value::from(us as f64 / 1e3))),
+        ("min_rtt", state.min_rtt_us.map(|us| Value::from(f64::from(us) / 1e3))),
+        ("congestion_window", Some(bytes(state.cwnd_pkts))),
+        ("ssthresh", (state.ssthresh_pkts != u32::MAX).then(|| bytes(state.ssthresh_pkts))),
+        ("bytes_in_flight", Some(bytes(state.inflight_pkts))),
+        ("packets_in_flight", Some(state.inflight_pkts.into())),
+        ("pacing_rate", state.pacing_rate_Bps.map(|rate| Value::from(rate.saturating_mul(8)))),
+        (
+            "bandwidth_estimate",
+            Some(state.bw_Bps).filter(is_known).map(|bw| Value::from(bw.saturating_mul(8))),
+        ),
+        ("pacing_gain", gain(state.pacing_gain_256)),
+        ("cwnd_gain", gain(state.cwnd_gain_256)),
+    ]
+}
+
+/// Those that are others now.
+fn changed(before: Option<&SenderState>, now: &SenderState, mss_bytes: u32) -> Map<String, Value> {
+    let before = before.map(|before| variables(before, mss_bytes));
+    let is_new = |index: usize, value: &Option<Value>| before.as_ref().is_none_or(|b| b[index].1 != *value);
+    let all = variables(now, mss_bytes).into_iter().enumerate();
+    let new = all.filter(|(index, (_, value))| is_new(*index, value));
+    new.filter_map(|(_, (name, value))| Some((name.to_owned(), value?))).collect()
+}

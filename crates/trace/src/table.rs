@@ -1,0 +1,68 @@
+//! Parquet files, batch by batch.
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::{DataType, Field, Schema};
+use parquet::arrow::ArrowWriter;
+use parquet::basic::Compression;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+
+use crate::{About, Error, create, failed};
+
+/// Rows that are put together in memory.
+pub(crate) const BATCH_ROWS: usize = 1 << 16;
+
+/// A Parquet file under way. Its columns may have gaps.
+#[derive(Debug)]
+pub(crate) struct Table {
+    path: PathBuf,
+    schema: Arc<Schema>,
+    writer: ArrowWriter<BufWriter<File>>,
+}
+
+impl Table {
+    /// The run is told in the file's own key-value metadata.
+    pub(crate) fn create(
+        dir: &Path,
+        name: &str,
+        columns: &[(&str, DataType)],
+        about: &About,
+    ) -> Result<Self, Error> {
+        let path = dir.join(name);
+        let fields: Vec<Field> =
+            columns.iter().map(|(name, kind)| Field::new(*name, kind.clone(), true)).collect();
+        let schema = Arc::new(Schema::new(fields));
+        let entry = |key: &str, value: &str| KeyValue::new(format!("fairpace.{key}"), value.to_owned());
+        let metadata = vec![
+            entry("commit", &about.commit),
+            entry("seed", &about.seed.to_string()),
+            entry("scenario.hash", &about.hash),
+            entry("scenario.title", &about.title),
+        ];
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::SNAPPY)
+            .set_key_value_metadata(Some(metadata))
+            .build();
+        let writer = ArrowWriter::try_new(create(&path)?, Arc::clone(&schema), Some(properties))
+            .map_err(|error| failed(&path, &error))?;
+        Ok(Table { path, schema, writer })
+    }
+
+    /// Appends rows; one array per column.
+    pub(crate) fn write(&mut self, columns: Vec<ArrayRef>) -> Result<(), Error> {
+        let batch = RecordBatch::try_new(Arc::clone(&self.schema), columns);
+        let batch = batch.map_err(|error| failed(&self.path, &error))?;
+        self.writer.write(&batch).map_err(|error| failed(&self.path, &error))
+    }
+
+    pub(crate) fn finish(self) -> Result<(), Error> {
+        // closing writes the footer, which is what makes it a Parquet file; the rest of the buffer must reach the disk too
+        let file = self.writer.into_inner().map_err(|error| failed(&self.path, &error))?;
+        file.into_inner().map(drop).map_err(|error| failed(&self.path, error.error()))
+    }
+}
