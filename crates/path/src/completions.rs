@@ -57,7 +57,7 @@ impl Many {
         // to three digits, and from a thousandth on
         let mut slowdown = Histogram::new_with_bounds(1, 2, 3).expect("constant bounds are valid");
         slowdown.auto(true);
-        Many { took: growing_histogram(), slowdown }
+        Many { took: growing_histogram(3), slowdown }
     }
 
     fn record(&mut self, took_ns: Nanos, slowdown: f64) {

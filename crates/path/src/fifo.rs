@@ -53,13 +53,20 @@ pub struct Fifo {
     limit: Limit,
     /// A packet that finds more waiting is marked, if it can be.
     mark_above: Option<Limit>,
-    /// Not counted yet by the meter, in order of departure.
+    /// Not counted yet by the meter, in order of departure. Some may have departed.
     held: VecDeque<Held>,
-    /// How many of `held`, from the front, have begun transmission.
+    held_bytes: u64,
+    /// How many of `held`, from the front, are known to have begun transmission, and what the others weigh.
     begun: usize,
     waiting_bytes: u64,
+    /// Up to when the waiting of all of `held` has been counted.
+    counted: Nanos,
     meter: LinkMeter,
 }
+
+/// Departures that an arrival counts at most: more than one per arrival, so that they cannot pile up, and few, so that no
+/// arrival is slow.
+const COUNTED_PER_ARRIVAL: usize = 2;
 
 impl Fifo {
     /// A queue that holds up to `limit`, shared by `flows` flows and metered by `schedule`.
@@ -69,8 +76,10 @@ impl Fifo {
             limit,
             mark_above: None,
             held: VecDeque::new(),
+            held_bytes: 0,
             begun: 0,
             waiting_bytes: 0,
+            counted: 0,
             meter: LinkMeter::new(flows, schedule),
         }
     }
@@ -86,38 +95,56 @@ impl Fifo {
     #[inline]
     pub fn pass<T>(&mut self, now: Nanos, packet: &mut Packet<T>, lost: bool) -> Option<(Nanos, Nanos)> {
         let Packet { flow, bytes, ref mut ecn, .. } = *packet;
-        self.settle(now);
+        if self.meter.next_stop() <= now {
+            self.settle(now);
+        } else {
+            self.count_departed(now, COUNTED_PER_ARRIVAL);
+        }
         let starts = self.transmitter.starts(now, bytes);
-        let waits = starts > now;
-        if waits {
-            let (waiting, pkts) = (self.waiting_bytes, (self.held.len() - self.begun) as u64);
-            if self.limit.is_exceeded_by(waiting + u64::from(bytes), pkts + 1) {
+        if starts > now {
+            // what is held is at least what waits: if it leaves room there is room
+            let surely_fits =
+                !self.limit.is_exceeded_by(self.held_bytes + u64::from(bytes), self.held.len() as u64 + 1);
+            if !surely_fits && !self.fits(now, bytes) {
                 self.meter.dropped(now, flow, bytes);
                 return None;
             }
-            if *ecn == Ecn::Capable
-                && self.mark_above.is_some_and(|limit| limit.is_exceeded_by(waiting, pkts))
-            {
+            if *ecn == Ecn::Capable && self.is_above_mark(now) {
                 *ecn = Ecn::Marked;
                 self.meter.marked(now, flow);
             }
-            self.waiting_bytes += u64::from(bytes);
-            self.meter.queued(now, flow, bytes);
-        } else {
-            debug_assert_eq!(self.begun, self.held.len());
-            self.begun += 1;
         }
         let departs = self.transmitter.send(now, bytes);
         self.held.push_back(Held { starts, departs, waited_ns: starts - now, flow, bytes, lost });
+        self.held_bytes += u64::from(bytes);
+        self.waiting_bytes += u64::from(bytes);
         Some((departs, starts - now))
     }
 
     /// Would a packet of so many bytes that arrives now be let in?
     pub fn has_room(&mut self, now: Nanos, bytes: u32) -> bool {
-        self.settle(now);
+        self.transmitter.starts(now, bytes) <= now || self.fits(now, bytes)
+    }
+
+    fn fits(&mut self, now: Nanos, bytes: u32) -> bool {
+        self.begin(now);
         let pkts = (self.held.len() - self.begun) as u64;
-        self.transmitter.starts(now, bytes) <= now
-            || !self.limit.is_exceeded_by(self.waiting_bytes + u64::from(bytes), pkts + 1)
+        !self.limit.is_exceeded_by(self.waiting_bytes + u64::from(bytes), pkts + 1)
+    }
+
+    #[inline]
+    fn is_above_mark(&mut self, now: Nanos) -> bool {
+        let Some(limit) = self.mark_above else { return false };
+        self.begin(now);
+        limit.is_exceeded_by(self.waiting_bytes, (self.held.len() - self.begun) as u64)
+    }
+
+    /// Takes packets whose transmission has begun by `now` out of what waits.
+    fn begin(&mut self, now: Nanos) {
+        while let Some(next) = self.held.get(self.begun).filter(|next| next.starts <= now) {
+            self.waiting_bytes -= u64::from(next.bytes);
+            self.begun += 1;
+        }
     }
 
     /// A packet was refused before it reached the queue.
@@ -126,44 +153,53 @@ impl Fifo {
         self.meter.dropped(now, flow, bytes);
     }
 
-    /// Counts what has begun and what has departed by `now`. Times must not go back.
-    #[inline]
+    /// Counts everything up to `now`. Times must not go back.
     pub fn settle(&mut self, now: Nanos) {
-        // in the order in which it happened: a transmission begins when the one before ends, or later
-        loop {
-            let departs = self.held.front().map_or(Nanos::MAX, |h| h.departs);
-            match self.held.get(self.begun) {
-                Some(next) if next.starts <= now && next.starts <= departs => {
-                    self.waiting_bytes -= u64::from(next.bytes);
-                    self.meter.begun(next.starts, next.flow, next.bytes);
-                    self.begun += 1;
-                }
-                _ if departs <= now => {
-                    let Some(h) = self.held.pop_front() else { return };
-                    self.begun -= 1;
-                    self.meter.departed(h.departs, h.flow, h.bytes, h.waited_ns);
-                    if h.lost {
-                        self.meter.lost(h.departs, h.flow);
-                    }
-                }
-                _ => return,
+        while self.meter.next_stop() <= now {
+            let stop = self.meter.next_stop();
+            // an event at the very time of a stop belongs to what comes after
+            self.count_departed(stop.saturating_sub(1), usize::MAX);
+            self.count_waiting(stop);
+            self.meter.stop(stop);
+        }
+        self.count_departed(now, usize::MAX);
+    }
+
+    /// Counts up to `most` packets that have departed by `until`.
+    #[inline]
+    fn count_departed(&mut self, until: Nanos, most: usize) {
+        for _ in 0..most {
+            let Some(h) = self.held.front().filter(|h| h.departs <= until) else { return };
+            let Held { starts, departs, waited_ns, flow, bytes, lost } = *h;
+            self.held.pop_front();
+            self.held_bytes -= u64::from(bytes);
+            if self.begun > 0 {
+                self.begun -= 1;
+            } else {
+                self.waiting_bytes -= u64::from(bytes); // it began and went between two looks
+            }
+            let uncounted_ns = starts.saturating_sub(self.counted.max(starts - waited_ns));
+            self.meter.served(departs, flow, bytes, waited_ns, uncounted_ns);
+            if lost {
+                self.meter.lost(departs, flow);
             }
         }
     }
 
-    /// Bytes that wait, as of the last call; what is being transmitted is not among them.
-    pub fn backlog_bytes(&self) -> u64 {
+    /// Counts how long those that are held have waited up to `now`: by Little's law, the backlog's integral.
+    fn count_waiting(&mut self, now: Nanos) {
+        for h in &self.held {
+            let from = self.counted.max(h.starts - h.waited_ns);
+            self.meter.waited(h.flow, h.bytes, h.starts.min(now).saturating_sub(from));
+        }
+        self.counted = now;
+    }
+
+    /// Bytes that wait at `now`; what is being transmitted is not among them.
+    pub fn backlog_bytes(&mut self, now: Nanos) -> u64 {
+        self.settle(now);
+        self.begin(now);
         self.waiting_bytes
-    }
-
-    /// Packets that wait or are being transmitted, as of the last call.
-    pub fn len(&self) -> usize {
-        self.held.len()
-    }
-
-    /// True when nothing waits and nothing is being transmitted, as of the last call.
-    pub fn is_empty(&self) -> bool {
-        self.held.is_empty()
     }
 
     /// The window's summary, once it has closed.
@@ -180,6 +216,7 @@ impl Fifo {
     /// Ends the measurement at `now`: closes intervals and window.
     pub fn finish(&mut self, now: Nanos) {
         self.settle(now);
+        self.count_waiting(now);
         self.meter.finish(now);
     }
 }

@@ -159,10 +159,7 @@ impl<T: Copy> Link<T> {
     /// Bytes that wait at `now`; in a managed queue, after the last call.
     pub fn backlog_bytes(&mut self, now: Nanos) -> u64 {
         match &mut self.queue {
-            Queue::Fifo { fifo, .. } => {
-                fifo.settle(now);
-                fifo.backlog_bytes()
-            }
+            Queue::Fifo { fifo, .. } => fifo.backlog_bytes(now),
             Queue::Managed(queue) => queue.backlog_bytes(),
         }
     }

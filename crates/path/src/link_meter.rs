@@ -12,9 +12,10 @@ pub(crate) fn delay_histogram<C: hdrhistogram::Counter>() -> Histogram<C> {
     Histogram::new_with_bounds(1_000, 1_000 * SECOND, 3).expect("constant bounds are valid")
 }
 
-/// The same, beginning small and growing with its values.
-pub(crate) fn growing_histogram<C: hdrhistogram::Counter>() -> Histogram<C> {
-    let mut histogram = Histogram::new_with_bounds(1_000, 2_000, 3).expect("constant bounds are valid");
+/// The same, to so many digits, beginning small and growing with its values.
+pub(crate) fn growing_histogram<C: hdrhistogram::Counter>(digits: u8) -> Histogram<C> {
+    let mut histogram =
+        Histogram::new_with_bounds(1_000, 2_000, digits.clamp(1, 3)).expect("these bounds are valid");
     histogram.auto(true);
     histogram
 }
@@ -128,6 +129,39 @@ impl LinkMeter {
         self.wait_sum_ns += waited_ns;
         self.interval_wait_sum_ns += waited_ns;
         self.interval_packets += 1;
+    }
+
+    /// A packet's last bit left; it had waited for `waited_ns`, of which `uncounted_ns` have not been told by [`LinkMeter::waited`]. For a
+    /// queue that tells of a packet once, when it has left, and of those that wait at each [stop](LinkMeter::next_stop), in place of
+    /// [`queued`](LinkMeter::queued) and [`begun`](LinkMeter::begun).
+    #[inline]
+    pub(crate) fn served(
+        &mut self,
+        now: Nanos,
+        flow: u32,
+        bytes: u32,
+        waited_ns: Nanos,
+        uncounted_ns: Nanos,
+    ) {
+        self.waited(flow, bytes, uncounted_ns);
+        self.departed(now, flow, bytes, waited_ns);
+    }
+
+    /// A packet has waited for so long, and that has not been told before.
+    #[inline]
+    pub(crate) fn waited(&mut self, flow: u32, bytes: u32, ns: Nanos) {
+        self.flows[flow as usize].byte_ns += u128::from(bytes) * u128::from(ns);
+    }
+
+    /// When an interval or the window next begins or ends: what happened before must have been told by then.
+    #[inline]
+    pub(crate) fn next_stop(&self) -> Nanos {
+        self.agenda.next()
+    }
+
+    /// Closes and opens what ends and begins at this time.
+    pub(crate) fn stop(&mut self, at: Nanos) {
+        self.take_stock(at);
     }
 
     /// A packet was dropped.

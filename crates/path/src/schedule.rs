@@ -67,6 +67,12 @@ impl Agenda {
         self.next_tick.min(later(from)).min(later(to))
     }
 
+    /// When the next stop is; `Nanos::MAX`: never.
+    #[inline]
+    pub(crate) fn next(&self) -> Nanos {
+        self.next
+    }
+
     /// True when [`Agenda::take`] has something to give; the only check that runs per packet.
     #[inline]
     pub fn due(&self, now: Nanos) -> bool {

@@ -131,7 +131,7 @@ impl Entry {
         };
         Ok(Entry {
             index,
-            meter: FlowMeter::new(schedule),
+            meter: FlowMeter::new(schedule, scenario.flows.len()),
             transfers: Transfers::new(schedule.window),
             ideal: ideal(scenario, index, route),
             forward: route.forward.clone(),

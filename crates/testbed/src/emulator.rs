@@ -101,7 +101,7 @@ impl<'a> Emulator<'a> {
             pool: Pool::new(pool_packets(scenario)?),
             ways: Ways::new(scenario, schedule)?,
             arrived: Vec::with_capacity(2 * BATCH),
-            meters: vec![FlowMeter::new(schedule); scenario.flows.len()],
+            meters: vec![FlowMeter::new(schedule, scenario.flows.len()); scenario.flows.len()],
             recorder,
             waiter: Waiter::new(clock, fastest_bps),
             data_packets: 0,

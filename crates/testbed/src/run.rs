@@ -130,7 +130,7 @@ fn perform(
     let received = scenario
         .flows
         .iter()
-        .map(|flow| Received::new(FlowMeter::new(schedule), flow.traffic.size_bytes))
+        .map(|flow| Received::new(FlowMeter::new(schedule, scenario.flows.len()), flow.traffic.size_bytes))
         .collect();
     let stop = &AtomicBool::new(false);
     let flow_broke = |(flow, cause): (usize, std::io::Error)| Error::Flow {
