@@ -4,7 +4,7 @@ CARGO ?= cargo
 # More arguments for `make demo`, `make duels`, `make conformance`, `make bench` or `make bench-kernel`, such as ARGS="--duration 20s".
 ARGS ?=
 
-.PHONY: help demo duels conformance setup build test check fmt lint docs bench bench-kernel views accuracy
+.PHONY: help demo duels conformance setup build test check fmt lint docs bench count bench-kernel views accuracy
 
 help:
 	@echo "make demo          a problem and a fix: simulated, then on this machine's own kernel (5 minutes as root)"
@@ -14,7 +14,8 @@ help:
 	@echo "make check         formatting, lints, unit tests (under 2 minutes)"
 	@echo "make fmt lint      format all code; all lints"
 	@echo "make docs          write the generated reference pages"
-	@echo "make bench         delivered packets per CPU-second in the simulator"
+	@echo "make bench         delivered packets per CPU-second in the simulator, and its memory"
+	@echo "make count         instructions per packet in the simulator, against the recorded ones (UPDATE=1 records)"
 	@echo "make bench-kernel  CPU per gigabyte of fp_bbr1 against the kernel's bbr (root)"
 	@echo "make views         what it costs BBRv2 and BBRv3 to know only what a stock kernel can tell: docs/kernel-view.md"
 	@echo "make accuracy      what BBRv3 is told in this kernel, held against what happened (root)"
@@ -58,6 +59,7 @@ test:
 	$(CARGO) test --workspace --doc --locked
 	$(CARGO) build --workspace --examples --locked
 	$(CARGO) test --workspace --lib --bins --tests --locked --no-fail-fast
+	$(MAKE) count
 
 docs:
 	UPDATE_DOCS=1 $(CARGO) test --quiet --package fairpace-scenario --test reading reference
@@ -65,6 +67,10 @@ docs:
 
 bench:
 	$(CARGO) bench --package fairpace-sim --bench two_flows -- $(ARGS)
+	scripts/bench-loads.sh
+
+count:
+	UPDATE=$(UPDATE) scripts/count-instructions.sh
 
 bench-kernel:
 	$(CARGO) bench --package fairpace-kernel --bench cpu -- $(ARGS)

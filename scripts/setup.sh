@@ -18,6 +18,7 @@ have pkg-config || needed="$needed pkg-config"
 [ -e /usr/include/zlib.h ] || needed="$needed zlib1g-dev"
 have gcc || useful="$useful gcc"
 have clang || useful="$useful clang"
+[ "$all" = no ] || have valgrind || useful="$useful valgrind"
 have clang-format || useful="$useful clang-format"
 have unshare || useful="$useful util-linux"
 # a test opens captures in it

@@ -45,7 +45,7 @@ pub struct Sent {
 }
 
 /// Flows from which on each of them is measured less finely.
-pub const MANY: usize = 100;
+pub(crate) const MANY: usize = 100;
 
 /// One flow's record. Times must not go back; window and intervals close by themselves.
 #[derive(Debug, Clone)]
@@ -66,7 +66,7 @@ pub struct FlowMeter {
 }
 
 impl FlowMeter {
-    /// An empty record of one of so many flows. Percentiles are kept to three digits, of [`MANY`] flows and more to two: a flow's record
+    /// An empty record of one of so many flows. Percentiles are kept to three digits, of 100 flows and more to two: a flow's record
     /// then takes 3 kB and not 30.
     pub fn new(schedule: Schedule, flows: usize) -> Self {
         let digits = if flows < MANY { 3 } else { 2 };

@@ -1,0 +1,25 @@
+#!/bin/sh
+# How fast the simulator is on one thread, and how much memory it takes: each load in a process of its own, three times; the median.
+set -eu
+cd "$(dirname "$0")/.."
+cargo build --quiet --locked --release --package fairpace-sim --example load
+load="${CARGO_TARGET_DIR:-target}/release/examples/load"
+
+printf '%-38s %12s %22s %10s\n' "load" "packets" "million per CPU-second" "memory"
+run() {
+	title=$1
+	for _ in 1 2 3; do "$load" "$2" "$3"; done | sort -n -k 2 | sed -n 2p |
+		awk -v title="$title" '{ printf "%-38s %12d %22.2f %7.0f MB\n", title, $1, $2, $3 / 1000 }'
+}
+run "two BBR flows, 100 Mbit/s" two/bbr1 120000
+run "two BBRv3 flows, 100 Mbit/s" two/bbr3 120000
+run "two CUBIC flows, 100 Mbit/s" two/cubic 120000
+run "two BBR flows, CoDel" codel/bbr1 120000
+run "500 BBR flows, 25 Gbit/s, 145 ms" fat/bbr1 6000
+run "500 CUBIC flows, 25 Gbit/s, 145 ms" fat/cubic 6000
+run "2 CUBIC flows, 5 Mbit/s each" 2/cubic 1000000
+run "20 CUBIC flows" 20/cubic 100000
+run "200 CUBIC flows" 200/cubic 10000
+run "2,000 CUBIC flows" 2000/cubic 4000
+run "20,000 CUBIC flows" 20000/cubic 2000
+run "1,000,000 flows that come and go" web/cubic 20000
