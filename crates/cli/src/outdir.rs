@@ -169,7 +169,7 @@ fn is_empty_or_result(path: &Path) -> io::Result<bool> {
 fn is_ours(name: &OsStr) -> bool {
     let extension = Path::new(name).extension();
     let is_kind = |kind: &&str| extension.is_some_and(|extension| extension == *kind);
-    FILES.iter().any(|ours| name == *ours) || KINDS.iter().any(|kind| is_kind(kind))
+    FILES.iter().any(|ours| name == *ours) || KINDS.iter().any(is_kind)
 }
 
 fn refused(path: &Path, why: &str) -> Failure {

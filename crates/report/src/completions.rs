@@ -31,19 +31,23 @@ impl LogAxis {
         if part.is_finite() { part.clamp(0.0, 1.0) } else { 0.0 }
     }
 
-    /// Powers of ten, with what is said there.
+    /// Powers of ten, or 1, 2 and 5 of each where few of them are; with what is said there.
     fn ticks(self) -> impl Iterator<Item = (f64, String)> {
-        (self.from..=self.to).map(|exponent| {
-            let value: f64 = format!("1e{exponent}").parse().unwrap_or(1.0);
-            (
-                value,
-                if value >= 1e3 {
-                    format!("{} s", tick_text(value / 1e3))
-                } else {
-                    format!("{} ms", tick_text(value))
-                },
-            )
-        })
+        let mantissas: &[i32] = if self.to - self.from <= 2 { &[1, 2, 5] } else { &[1] };
+        let places = (self.from..=self.to).flat_map(|exponent| mantissas.iter().map(move |m| (*m, exponent)));
+        places.filter(move |(mantissa, exponent)| *exponent < self.to || *mantissa == 1).map(
+            |(mantissa, exponent)| {
+                let value: f64 = format!("{mantissa}e{exponent}").parse().unwrap_or(1.0);
+                (
+                    value,
+                    if value >= 1e3 {
+                        format!("{} s", tick_text(value / 1e3))
+                    } else {
+                        format!("{} ms", tick_text(value))
+                    },
+                )
+            },
+        )
     }
 }
 
@@ -172,7 +176,8 @@ mod tests {
         assert_eq!(LogAxis::holding([100.0].into_iter()).unwrap(), LogAxis { from: 2, to: 3 });
         assert_eq!(LogAxis::holding([f32::NAN, 0.0, -1.0].into_iter()), None);
         let ticks: Vec<String> = axis.ticks().map(|(_, text)| text).collect();
-        assert_eq!(ticks, ["10 ms", "100 ms", "1 s"]);
+        assert_eq!(ticks, ["10 ms", "20 ms", "50 ms", "100 ms", "200 ms", "500 ms", "1 s"]);
+        assert_eq!(LogAxis { from: 0, to: 3 }.ticks().count(), 4);
     }
 
     #[test]

@@ -100,6 +100,7 @@ fn cell(metric: Option<&Metric>, flow: Option<usize>, largest: f64, factor: f64,
         b { (fixed(Some(estimate.mean * factor), decimals)) }
         @if let Some(half) = estimate.ci95 { " \u{b1} " (fixed(Some(half * factor), decimals)) }
         svg.strip viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } preserveAspectRatio="none" aria-hidden="true" {
+            path class="grid" d={ "M0,2000h" (WIDTH) } {}
             rect class={ "bar " (flow_class(flow)) } x=(from) y="1200" width=((to - from).max(4)) height="1600" {}
             path class={ "thin " (flow_class(flow)) } d=(ticks) {}
             path class={ "line " (flow_class(flow)) } d={ "M" (x(estimate.mean)) ",200v3600" } {}
