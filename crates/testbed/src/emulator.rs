@@ -69,6 +69,8 @@ pub(crate) struct Emulator<'a> {
     end: Nanos,
     pool: Pool,
     ways: Ways,
+    /// Nothing happens in the elements before then.
+    due: Nanos,
     /// Read and not yet on their way, in order.
     arrived: Vec<Packet<Load>>,
     meters: Vec<FlowMeter>,
@@ -100,6 +102,7 @@ impl<'a> Emulator<'a> {
             end: schedule.end,
             pool: Pool::new(pool_packets(scenario)?),
             ways: Ways::new(scenario, schedule)?,
+            due: Nanos::MAX,
             arrived: Vec::with_capacity(2 * BATCH),
             meters: vec![FlowMeter::new(schedule, scenario.flows.len()); scenario.flows.len()],
             recorder,
@@ -205,13 +208,13 @@ impl<'a> Emulator<'a> {
 
     /// Does everything that is due by `now`, in order, and says when something is due next.
     fn advance(&mut self, now: Nanos) -> Result<Nanos, Error> {
-        loop {
+        while self.due <= now {
             match self.next() {
                 Some((at, element)) if at <= now => self.step(at, element)?,
-                Some((at, _)) => return Ok(at),
-                None => return Ok(Nanos::MAX),
+                next => self.due = next.map_or(Nanos::MAX, |(at, _)| at),
             }
         }
+        Ok(self.due)
     }
 
     /// The earliest event. Of simultaneous ones a detour's, then the last link's comes first: an element is polled before
@@ -253,17 +256,19 @@ impl<'a> Emulator<'a> {
             packet.payload.next += 1;
             match stop {
                 Stop::Link(link) => {
-                    if let Err(dropped) = self.ways.links[link].push(at, packet) {
+                    let link = &mut self.ways.links[link];
+                    if let Err(dropped) = link.push(at, packet) {
                         self.pool.put(dropped.payload.slot);
                     }
+                    self.due = self.due.min(link.next_event().unwrap_or(Nanos::MAX));
                     return Ok(());
                 }
                 Stop::Delay(delay) => {
-                    self.ways.delays[delay].push(at, packet);
+                    self.due = self.due.min(self.ways.delays[delay].push(at, packet));
                     return Ok(());
                 }
                 Stop::Scatter(scatter) => {
-                    self.ways.scatters[scatter].push(at, packet);
+                    self.due = self.due.min(self.ways.scatters[scatter].push(at, packet));
                     return Ok(());
                 }
                 Stop::Duplicate(duplicate) => {
@@ -273,7 +278,9 @@ impl<'a> Emulator<'a> {
                     }
                 }
                 Stop::Detour(detour) => {
-                    if packet.payload.data && self.ways.detours[detour].keeps(at, packet) {
+                    let detour = &mut self.ways.detours[detour];
+                    if packet.payload.data && detour.keeps(at, packet) {
+                        self.due = self.due.min(detour.next_event().unwrap_or(Nanos::MAX));
                         return Ok(());
                     }
                 }
