@@ -133,6 +133,7 @@ impl OutDir {
 
 impl Drop for OutDir {
     fn drop(&mut self) {
+        self.staged.take(); // it lies in the directories that were made
         for dir in self.made.iter().rev() {
             // not when somebody else has put something there
             let _ = fs::remove_dir(dir);

@@ -196,6 +196,10 @@ fn ctrl_c_ends_a_simulation_without_a_result() {
     ];
     interrupted(&place, &run, Signal::SIGINT).fails(130, "interrupted");
     interrupted(&place, &run, Signal::SIGTERM).fails(143, "interrupted");
+    let traced = [&run[..], &["--trace", "events,qlog", "--pcap", "bottleneck"]].concat();
+    interrupted(&place, &traced, Signal::SIGINT).fails(130, "interrupted");
+    let repeated = [&run[..], &["--repeat", "3"]].concat();
+    interrupted(&place, &repeated, Signal::SIGINT).fails(130, "interrupted");
     assert_eq!(place.files(), ["small.toml"]);
 }
 

@@ -3,7 +3,7 @@
 mod synthetic;
 
 use fairpace_report::{Context, headline_svg, html};
-use fairpace_results::Run;
+use fairpace_results::{Completions, Repeat, Run};
 use proptest::prelude::*;
 use scraper::{Html, Selector};
 use synthetic::{Shape, demonstration, run};
@@ -84,6 +84,42 @@ fn the_page_says_how_to_repeat_each_run_and_what_was_published() {
     ] {
         assert!(text.contains(expected), "no {expected:?}");
     }
+}
+
+#[test]
+fn several_seeds_are_shown_with_their_intervals() {
+    let runs: Vec<Run> = [6.0, 7.0, 8.0]
+        .map(|goodput| {
+            let mut run = of_flows(2, 600.0);
+            run.summary.flows[0].goodput_mbps = goodput;
+            run
+        })
+        .into();
+    let summaries: Vec<_> = runs.iter().map(|run| run.summary.clone()).collect();
+    let context = Context { repeat: Repeat::of(&summaries), ..Context::default() };
+    let document = parse(&html("Seeds", &runs[..1], &context));
+    assert_eq!(select(&document, "#seeds tbody tr").len(), 3, "two flows and a link");
+    // mean 7, sd 1, t = 4.3027 with two degrees of freedom
+    let cell: String = select(&document, "#seeds td.estimate")[0].text().collect();
+    assert_eq!(cell.split_whitespace().collect::<Vec<_>>(), ["7.00", "\u{b1}", "2.48"]);
+    assert!(select(&parse(&html("One", &runs[..1], &Context::default())), "#seeds").is_empty());
+}
+
+#[test]
+fn completion_times_are_a_table_and_a_curve_per_flow_that_has_any() {
+    let mut run = of_flows(2, 600.0);
+    run.summary.flows[1].completions =
+        Some(Completions { began: 7, completed: 6, mean_ms: Some(12.25), ..Completions::default() });
+    run.series.flows[1].completion_ms = (10..=110).map(|ms| ms as f32).collect();
+    let document = parse(&html("Web", &[run.clone()], &Context::default()));
+    assert_eq!(select(&document, "#completions tbody tr").len(), 1);
+    assert_eq!(select(&document, "#completions .plot path.line.c1").len(), 1);
+    let row: String = select(&document, "#completions tbody tr")[0].text().collect();
+    assert!(row.contains("12.2") && row.contains("\u{2013}"), "{row}");
+    // nothing was completed: no curve, no panic
+    run.series.flows[1].completion_ms.clear();
+    let document = parse(&html("Web", &[run], &Context::default()));
+    assert!(select(&document, "#completions figure").is_empty());
 }
 
 #[test]

@@ -76,6 +76,9 @@ impl Run {
                 expect(format!("{name} of flow {i}"), points, values.len())?;
             }
             expect(format!("phase of flow {i}"), points, flow.phase.len())?;
+            if !flow.completion_ms.is_empty() {
+                expect(format!("completion_ms of flow {i}"), 101, flow.completion_ms.len())?;
+            }
         }
         for (i, link) in series.links.iter().enumerate() {
             expect(format!("queue_delay_ms of link {i}"), points, link.queue_delay_ms.len())?;
