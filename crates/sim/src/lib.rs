@@ -1,13 +1,13 @@
 //! The virtual-time driver: runs a scenario of `fairpace-path` elements and `fairpace-tcp` flows, as fast as the
 //! machine can, and the same on every machine.
 //!
-//! Its speed comes from its shape. Departures from a FIFO and arrivals behind a constant delay are known when a
-//! packet enters, so the event queue holds one entry per flow and per link, not one per packet; packets wait in
-//! the rings of their link, ACKs in those of their flow. Nothing is allocated, hashed or called through a pointer
-//! per packet. Same scenario and seed: the same summary and series, bit for bit; only the cost differs.
+//! Its speed comes from its shape. On a FIFO that everybody leaves for his receiver, a packet's departure and arrival and the ACK are computed
+//! when it is sent; other links have an event per departure. The event queue holds one entry per flow and per element, not one per
+//! packet. Nothing is allocated, hashed or called through a pointer per packet. Same scenario and seed: the same summary and series,
+//! bit for bit; only the cost differs.
 //!
-//! The topology is a chain of links that all flows share, then each flow's own delay to its receiver and back. An
-//! ACK meets no queue. What is not here: files and terminals (the CLI), packet formats, the real clock (the testbed).
+//! Links form any network; each flow has its route, and its ACKs may have one. A workload's connections come and go. What is not here: files
+//! and terminals (the CLI), packet formats (`fairpace-trace`), the real clock (the testbed).
 
 mod cost;
 mod engine;
