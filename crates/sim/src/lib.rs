@@ -14,7 +14,6 @@ mod engine;
 mod entry;
 mod flow;
 mod host_view;
-mod metrics;
 mod network;
 mod parcel;
 mod queue;

@@ -2,14 +2,13 @@
 
 use fairpace_cc::NO_RATE;
 use fairpace_path::build::nanos;
-use fairpace_path::{LinkMeter, Nanos, SECOND};
+use fairpace_path::{LinkMeter, Nanos, SECOND, derive_fairness};
 use fairpace_results::{FlowSeries, LinkSummary, Run, SCHEMA, ScenarioId, Series, Summary};
-use fairpace_scenario::Scenario;
+use fairpace_scenario::{self as scenario, Scenario, Writes};
 
 use crate::cost::Stopwatch;
 use crate::engine::Engine;
 use crate::flow::Flow;
-use crate::metrics;
 
 /// Bytes per second to Mbit/s.
 const MBPS: f64 = 8e-6;
@@ -61,7 +60,7 @@ pub(crate) fn conclude<T>(engine: Engine<'_, T>, scenario: &Scenario, stopwatch:
         entry.meter.fill(series);
         series.completion_ms = entry.transfers.percentiles_ms();
         let mut summary = entry.meter.summary(&asked.name, &asked.cc, nanos(asked.rtt), nanos(asked.start));
-        if metrics::has_transfers(asked) {
+        if has_transfers(asked) {
             let only_ns = asked.traffic.size_bytes.and(entry.transfers.first_ns());
             summary.completion_s = only_ns.map(seconds);
             summary.completions = Some(entry.transfers.summary());
@@ -95,9 +94,12 @@ pub(crate) fn conclude<T>(engine: Engine<'_, T>, scenario: &Scenario, stopwatch:
         flows: series,
         links: links.iter().map(|link| link.meter().series().clone()).collect(),
     };
-    let routes: Vec<&[u32]> = entries.iter().map(|entry| entry.forward.as_slice()).collect();
-    summary.derive_fairness();
-    summary.convergence_s = metrics::convergence_s(scenario, &series);
-    summary.max_min_distance = metrics::max_min_distance(scenario, &summary, &routes);
+    derive_fairness(&mut summary, &series, scenario);
     Run { summary, series, notes: Vec::new() }
+}
+
+/// Does a flow consist of transfers that end?
+fn has_transfers(flow: &scenario::Flow) -> bool {
+    let answers = matches!(flow.traffic.writes, Writes::Responses { .. });
+    flow.traffic.size_bytes.is_some() || flow.arrivals.is_some() || answers
 }

@@ -8,7 +8,7 @@ use crate::flows::{self, Received, Senders, Sockets};
 use crate::lateness::{Lateness, Tolerance};
 use crate::namespace::{self, Device, End};
 use crate::{Error, Options, preflight};
-use fairpace_path::{FlowMeter, SECOND, Schedule};
+use fairpace_path::{FlowMeter, SECOND, Schedule, derive_fairness};
 use fairpace_results::{Cost, FlowSeries, LinkSummary, Monitor, Run, SCHEMA, ScenarioId, Series, Summary};
 use fairpace_scenario::Scenario;
 use nix::sys::resource::{UsageWho, getrusage};
@@ -210,13 +210,18 @@ fn record(
     };
     let notes = notes(&parts.emulated, lateness);
     let measured = parts.received.into_iter().zip(parts.emulated.flows).zip(parts.told);
-    for (flow, ((mut received, mut path), told)) in scenario.flows.iter().zip(measured) {
+    let routes = scenario.routes();
+    for (index, (flow, ((mut received, mut path), told))) in (0..).zip(scenario.flows.iter().zip(measured)) {
+        let forward = routes.get(index as usize).map_or(&[][..], |route| &route.forward);
+        let on_route = || forward.iter().map(|link| parts.emulated.links[*link as usize].meter());
         let completed = received.completed.map(|at| at.saturating_sub(nanos(flow.start)));
         let of = |meter: &FlowMeter| meter.summary(&flow.name, &flow.cc, nanos(flow.rtt), nanos(flow.start));
         summary.flows.push(fairpace_results::FlowSummary {
             completion_s: completed.map(|ns| ns as f64 / SECOND as f64),
             goodput_mbps: of(&received.meter).goodput_mbps,
             retransmits: told.retransmits,
+            dropped_pkts: on_route().map(|link| link.drops(index) + link.losses(index)).sum(),
+            marked_pkts: on_route().map(|link| link.marks(index)).sum(),
             ..of(&path)
         });
         let mut points = FlowSeries::default();
@@ -225,7 +230,7 @@ fn record(
         received.meter.fill(&mut points);
         series.flows.push(FlowSeries { goodput_mbps: points.goodput_mbps, rtt_ms, ..told.series });
     }
-    summary.derive_fairness();
+    derive_fairness(&mut summary, &series, scenario);
     Run { summary, series, notes }
 }
 

@@ -1,18 +1,19 @@
-//! What of a run's metrics needs the scenario: which of them mean something for it, and what the path would allow.
+//! What of a run's fairness needs the scenario: where it means something, and what the path would allow.
 
 use std::time::Duration;
 
 use fairpace_results::{Series, Summary};
 use fairpace_scenario::{Flow, Link, Scenario, Writes};
-use fairpace_tcp::{HEADER_BYTES, MSS_BYTES};
 
-/// Part of a link's rate that is payload when all packets are full.
-const PAYLOAD: f64 = MSS_BYTES as f64 / (MSS_BYTES + HEADER_BYTES) as f64;
+/// Part of a link's rate that is payload when all packets are full: 1500 bytes of IP less 20 of IP and 32 of TCP with timestamps, in
+/// Ethernet frames of 1514 bytes.
+const PAYLOAD: f64 = 1448.0 / 1514.0;
 
-/// Does a flow consist of transfers that end?
-pub(crate) fn has_transfers(flow: &Flow) -> bool {
-    let answers = matches!(flow.traffic.writes, Writes::Responses { .. });
-    flow.traffic.size_bytes.is_some() || flow.arrivals.is_some() || answers
+/// Sets what follows from the flows' goodputs: shares, Jain's index, convergence, distance from max-min fairness.
+pub fn derive_fairness(summary: &mut Summary, series: &Series, scenario: &Scenario) {
+    summary.derive_fairness();
+    summary.convergence_s = convergence_s(scenario, series);
+    summary.max_min_distance = max_min_distance(scenario, summary);
 }
 
 /// Has a flow data to send from its start to the end of the run?
@@ -22,7 +23,7 @@ fn is_greedy(flow: &Flow, scenario: &Scenario) -> bool {
 }
 
 /// See [`Summary::convergence_s`].
-pub(crate) fn convergence_s(scenario: &Scenario, series: &Series) -> Option<f64> {
+fn convergence_s(scenario: &Scenario, series: &Series) -> Option<f64> {
     if !scenario.flows.iter().all(|flow| is_greedy(flow, scenario)) {
         return None;
     }
@@ -32,14 +33,16 @@ pub(crate) fn convergence_s(scenario: &Scenario, series: &Series) -> Option<f64>
 }
 
 /// See [`Summary::max_min_distance`].
-pub(crate) fn max_min_distance(scenario: &Scenario, summary: &Summary, routes: &[&[u32]]) -> Option<f64> {
+fn max_min_distance(scenario: &Scenario, summary: &Summary) -> Option<f64> {
     let from = scenario.window.0;
     if !scenario.flows.iter().all(|flow| is_greedy(flow, scenario) && flow.start <= from) {
         return None;
     }
     let capacity: Vec<f64> = scenario.links.iter().map(|link| mean_mbps(link, scenario) * PAYLOAD).collect();
     let goodputs: Vec<f64> = summary.flows.iter().map(|flow| flow.goodput_mbps).collect();
-    fairpace_results::max_min_distance(&goodputs, routes, &capacity)
+    let routes = scenario.routes();
+    let routes: Vec<&[u32]> = routes.iter().map(|route| route.forward.as_slice()).collect();
+    fairpace_results::max_min_distance(&goodputs, &routes, &capacity)
 }
 
 /// A link's mean rate over the window.
