@@ -69,13 +69,16 @@ impl Line {
         })
     }
 
-    /// The delay in force at a time that is not before those of other calls.
+    /// The delay in force at a time that is not before those of [`exit`](Line::exit). What enters later may still do so before this time.
     #[inline]
-    pub fn delay_at(&mut self, now: Nanos) -> Nanos {
-        if now >= self.plain_until {
-            self.take_steps(now);
-        }
-        self.delay_ns
+    pub fn delay_at(&self, at: Nanos) -> Nanos {
+        if at < self.plain_until { self.delay_ns } else { self.delay_then(at) }
+    }
+
+    #[cold]
+    fn delay_then(&self, at: Nanos) -> Nanos {
+        let coming = self.more.iter().flat_map(|more| &more.steps[more.next_step..]);
+        coming.take_while(|step| step.0 <= at).last().map_or(self.delay_ns, |step| step.1)
     }
 
     /// When what enters now comes out. Times must not go back.
@@ -129,6 +132,13 @@ mod tests {
         // what took the long route is not overtaken
         assert_eq!([200, 300, 540, 541].map(|now| line.exit(now)), [550, 550, 550, 551]);
         assert_eq!(line.delay_at(600), 10);
+    }
+
+    #[test]
+    fn looking_ahead_changes_nothing() {
+        let mut line = Line::new(100).with_delays(vec![(50, 400), (200, 10)]);
+        assert_eq!([0, 49, 50, 199, 200].map(|at| line.delay_at(at)), [100, 100, 400, 400, 10]);
+        assert_eq!([40, 60].map(|now| line.exit(now)), [140, 460]);
     }
 
     #[test]

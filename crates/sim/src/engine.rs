@@ -1,17 +1,16 @@
 //! The loop over events, and the way of a packet through the network.
 
 use fairpace_path::{
-    Agenda, Delay, Detour, Duplicate, Ecn, Fate, Line, Link, Nanos, Packet, Random, SECOND, Scatter,
-    Schedule, Sent, Stop, build,
+    Agenda, Delay, Detour, Duplicate, Fate, Line, Link, Nanos, Packet, Random, SECOND, Scatter, Schedule,
+    Sent, Stop, build,
 };
 use fairpace_results::tap::{Happening, Tap, Who};
 use fairpace_results::{FlowSeries, Monitor, Run};
 use fairpace_scenario::Scenario;
-use fairpace_tcp::Segment;
 
 use crate::cost::Stopwatch;
 use crate::entry::Entry;
-use crate::flow::{Flow, pass};
+use crate::flow::{Flow, pass, pass_for_nobody};
 use crate::parcel::Parcel;
 use crate::queue::{NEVER, Queue};
 use crate::{Error, network, record, taps};
@@ -260,12 +259,15 @@ impl<'t, T: Tap> Engine<'t, T> {
         let entry = &mut self.entries[packet.flow as usize];
         let route = if is_ack { &entry.back } else { &entry.forward };
         let i = route[usize::from(hop)] as usize;
-        if self.prompt[i] && !is_ack && self.flows[slot as usize].end.generation == packet.payload.generation
-        {
+        if self.prompt[i] && !is_ack {
             let end = &mut self.flows[slot as usize].end;
-            pass(now, packet, &mut self.links[i], &mut self.lines[i], entry, end, self.tap);
-            let next = end.next_event();
-            self.queue.set_earlier(self.first_flow + slot as usize, next);
+            if end.generation == packet.payload.generation {
+                pass(now, packet, &mut self.links[i], &mut self.lines[i], entry, end, self.tap);
+                let next = end.next_event();
+                self.queue.set_earlier(self.first_flow + slot as usize, next);
+            } else {
+                pass_for_nobody(now, packet, &mut self.links[i], entry, end, self.tap);
+            }
             return;
         }
         let told = T::ON.then(|| self.told(&packet));
@@ -359,15 +361,14 @@ impl<'t, T: Tap> Engine<'t, T> {
 
     /// A packet goes to its receiver.
     fn deliver(&mut self, now: Nanos, packet: Packet<Parcel>) {
-        let Parcel { slot, generation, segment, .. } = packet.payload;
+        let Parcel { slot, generation, .. } = packet.payload;
         let entry = &mut self.entries[packet.flow as usize];
         let end = &mut self.flows[slot as usize].end;
         if end.generation != generation {
             entry.counts.arrived_pkts += 1; // its connection is over
             return;
         }
-        let segment = Segment { marked: packet.ecn == Ecn::Marked, ..segment };
-        end.receive(now, segment, entry, self.tap);
+        end.receive(now, &packet, entry, self.tap);
         let next = end.next_event();
         self.queue.set_earlier(self.first_flow + slot as usize, next);
     }

@@ -113,8 +113,15 @@ impl<T: Tap> Wire for Uplink<'_, T> {
     fn send(&mut self, segment: Segment) {
         self.entry.counts.entered_pkts += 1;
         let ecn = if segment.capable { Ecn::Capable } else { Ecn::NotCapable };
-        let payload =
-            Parcel { slot: self.end.slot, generation: self.end.generation, hop: 0, is_ack: false, segment };
+        let ahead_us = Parcel::ahead_us(&segment, self.now);
+        let payload = Parcel {
+            slot: self.end.slot,
+            generation: self.end.generation,
+            hop: 0,
+            is_ack: false,
+            ahead_us,
+            segment,
+        };
         let packet = Packet { flow: self.entry.index, bytes: segment_bytes(&segment), ecn, payload };
         if self.entry.is_prompt {
             let Uplink { now, link, line, entry, end, tap, .. } = self;
@@ -143,10 +150,32 @@ pub(crate) fn pass<T: Tap>(
         taps::passed(tap, now, index, end.who, &packet, passed.as_ref());
     }
     match passed {
+        // behind a link that is down for good: it counts as done with, and nobody ever sees it
+        Some(Passed { at: NEVER, .. }) => entry.counts.arrived_pkts += 1,
         Some(Passed { at, fate: Fate::Delivered, .. }) => {
-            let segment = Segment { marked: packet.ecn == Ecn::Marked, ..packet.payload.segment };
-            end.receive(line.exit(at), segment, entry, tap);
+            end.receive(line.exit(at), &packet, entry, tap);
         }
+        _ => entry.counts.dropped_pkts += 1,
+    }
+}
+
+/// The same for a packet whose connection is over.
+#[cold]
+pub(crate) fn pass_for_nobody<T: Tap>(
+    now: Nanos,
+    mut packet: Packet<Parcel>,
+    link: &mut Link<Parcel>,
+    entry: &mut Entry,
+    end: &End,
+    tap: &mut T,
+) {
+    let index = entry.forward[usize::from(packet.payload.hop)];
+    let passed = link.pass(now, &mut packet);
+    if T::ON {
+        taps::passed(tap, now, index, end.who, &packet, passed.as_ref());
+    }
+    match passed {
+        Some(Passed { fate: Fate::Delivered, .. }) => entry.counts.arrived_pkts += 1,
         _ => entry.counts.dropped_pkts += 1,
     }
 }
@@ -310,6 +339,11 @@ impl Application {
     fn live<T: Tap>(&mut self, now: Nanos, sender: &mut Sender<HostView>, uplink: &mut Uplink<'_, T>) {
         let stop = uplink.entry.connection.stop;
         match self.stage {
+            Stage::Stopped => {
+                // a request that a last answer made: nobody is there
+                (self.life, uplink.end.request) = (NEVER, NEVER);
+                return;
+            }
             Stage::Waiting => {
                 self.stage = Stage::Open;
                 if uplink.end.transfer.end_pkt != u64::MAX {
@@ -360,7 +394,14 @@ impl End {
 
     /// A packet reaches the end of the last link's line at `now`.
     #[inline]
-    pub(crate) fn receive<T: Tap>(&mut self, now: Nanos, segment: Segment, entry: &mut Entry, tap: &mut T) {
+    pub(crate) fn receive<T: Tap>(
+        &mut self,
+        now: Nanos,
+        packet: &Packet<Parcel>,
+        entry: &mut Entry,
+        tap: &mut T,
+    ) {
+        let segment = Segment { marked: packet.ecn == Ecn::Marked, ..packet.payload.segment };
         let at = self.route.forward(now);
         while let Some(due) = self.receiver.next_timer().filter(|due| *due < at) {
             self.run_receiver(due, entry, tap);
@@ -369,10 +410,12 @@ impl End {
         let leaving = (!entry.back.is_empty()).then_some(&mut self.leaving);
         let mut back = Downlink { route: &mut self.route, acks: &mut self.acks, leaving };
         let available = self.receiver.on_segment(at, segment, &mut back);
-        if segment.seq != Segment::SYN {
+        // what comes for a flow of a workload after its last byte finds it gone, sooner or later: it is not measured
+        let is_late = self.transfer.is_done && entry.workload.is_some();
+        if segment.seq != Segment::SYN && !is_late {
             entry.counts.data_pkts += u64::from(at <= entry.run_ends);
             let back_ns = entry.back_lines_ns + self.route.back_ns(at);
-            entry.meter.data(at, at.saturating_sub(segment.sent) + back_ns);
+            entry.meter.data(at, at.saturating_sub(packet.payload.left()) + back_ns);
             self.read(at, available, entry, tap);
         }
     }
@@ -424,8 +467,14 @@ impl End {
         while let Some((at, ack)) = self.leaving.front().filter(|(at, _)| *at <= now).copied() {
             self.leaving.pop_front();
             let segment = Segment { seq: self.under_way.put(ack), sent: at, ..Segment::default() };
-            let payload =
-                Parcel { slot: self.slot, generation: self.generation, hop: 0, is_ack: true, segment };
+            let payload = Parcel {
+                slot: self.slot,
+                generation: self.generation,
+                hop: 0,
+                is_ack: true,
+                ahead_us: 0,
+                segment,
+            };
             entry.counts.entered_pkts += 1;
             outbox.push(Packet { flow: entry.index, bytes: ack_bytes(&ack), ecn: Ecn::NotCapable, payload });
         }

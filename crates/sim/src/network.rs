@@ -82,8 +82,10 @@ fn is_prompt(scenario: &Scenario, routes: &[scenario::Route], links: &[Link<Parc
     let line = &scenario.links[i].line;
     let ends_here = routes.iter().zip(&scenario.flows).all(|(route, flow)| {
         let passes = route.forward.contains(&here) || route.back.contains(&here);
-        !passes
-            || (route.forward.last() == Some(&here) && !route.back.contains(&here) && flow.reorder.is_none())
+        let is_last = route.forward.last() == Some(&here) && !route.back.contains(&here);
+        // connections of a workload share a meter, which wants its times in order: what GRO holds would be told too early
+        let is_held = flow.arrivals.is_some() && !flow.receiving.gro.is_zero();
+        !passes || (is_last && flow.reorder.is_none() && !is_held)
     });
     links[i].is_prompt() && !line.reorders && line.duplicate_ppb == 0 && ends_here
 }

@@ -1,5 +1,6 @@
 //! What travels through the network beside a packet's length: whose it is, and where on its route.
 
+use fairpace_path::Nanos;
 use fairpace_tcp::{Ack, HEADER_BYTES, MSS_BYTES, SYN_BYTES, Segment};
 
 /// TCP's SACK option: two bytes of padding, kind and length, then eight per block (RFC 2018).
@@ -16,7 +17,27 @@ pub(crate) struct Parcel {
     pub(crate) hop: u16,
     /// An ACK on the way back: `segment.seq` is its number in the connection's waiting room.
     pub(crate) is_ack: bool,
+    /// How far `segment.sent` lies ahead of when it left, us, rounded up: probes and timeouts do not wait for the pacer, but bear the
+    /// time at which it would have let them go, as Linux's do.
+    pub(crate) ahead_us: u32,
     pub(crate) segment: Segment,
+}
+
+impl Parcel {
+    /// How far ahead of `now` a segment is stamped.
+    #[inline]
+    pub(crate) fn ahead_us(segment: &Segment, now: Nanos) -> u32 {
+        if segment.sent <= now {
+            return 0;
+        }
+        u32::try_from((segment.sent - now).div_ceil(1_000)).unwrap_or(u32::MAX)
+    }
+
+    /// When it left its host.
+    #[inline]
+    pub(crate) fn left(&self) -> Nanos {
+        self.segment.sent.saturating_sub(u64::from(self.ahead_us) * 1_000)
+    }
 }
 
 /// Length of a data packet or SYN on the wire.

@@ -45,9 +45,9 @@ impl Route {
         if self.ack_loss.takes() { None } else { Some(self.host.exit(arrives)) }
     }
 
-    /// Propagation on the way back beside the links.
+    /// Propagation on the way back beside the links, for what leaves the receiver then: at a time that may lie ahead.
     #[inline]
-    pub(crate) fn back_ns(&mut self, now: Nanos) -> Nanos {
+    pub(crate) fn back_ns(&self, now: Nanos) -> Nanos {
         self.back.delay_at(now)
     }
 

@@ -29,14 +29,14 @@ pub(crate) fn ack(ack: &Ack) -> tap::Ack {
 
 /// A packet; `carried` is the ACK that it carries.
 pub(crate) fn packet(packet: &Packet<Parcel>, who: Who, carried: Option<&Ack>) -> tap::Packet {
-    let Segment { seq, sent, cwr, .. } = packet.payload.segment;
+    let Segment { seq, cwr, .. } = packet.payload.segment;
     let content = match carried {
         Some(carried) => Content::Ack(ack(carried)),
         None if packet.payload.is_ack => Content::Ack(tap::Ack::default()), // a duplicate of one that has arrived
         None if seq == Segment::SYN => Content::Syn,
         None => Content::Data { number: seq, reduced: cwr },
     };
-    tap::Packet { who, bytes: packet.bytes, ecn: field(packet.ecn), sent_ns: sent, content }
+    tap::Packet { who, bytes: packet.bytes, ecn: field(packet.ecn), sent_ns: packet.payload.left(), content }
 }
 
 /// A packet came to its last link, and what becomes of it is known.
