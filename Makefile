@@ -3,8 +3,11 @@
 CARGO ?= cargo
 # More arguments for `make demo`, `make duels`, `make conformance`, `make bench` or `make bench-kernel`, such as ARGS="--duration 20s".
 ARGS ?=
+# How many scenarios `make swarm` draws, and the seed of the first.
+N ?= 100
+SEED ?= 1
 
-.PHONY: help demo duels conformance setup build test check fmt lint docs bench count bench-kernel views accuracy
+.PHONY: help demo duels conformance setup build test check fmt lint docs bench count bench-kernel views accuracy swarm
 
 help:
 	@echo "make demo          a problem and a fix: simulated, then on this machine's own kernel (5 minutes as root)"
@@ -18,6 +21,7 @@ help:
 	@echo "make count         instructions per packet in the simulator, against the recorded ones (UPDATE=1 records)"
 	@echo "make bench-kernel  CPU per gigabyte of fp_bbr1 against the kernel's bbr (root)"
 	@echo "make views         what it costs BBRv2 and BBRv3 to know only what a stock kernel can tell: docs/kernel-view.md"
+	@echo "make swarm         N=100 random scenarios from SEED=1 on, against what must hold of any; N=1 replays one"
 	@echo "make accuracy      what BBRv3 is told in this kernel, held against what happened (root)"
 	@echo "make setup         install what is missing (Debian packages)"
 
@@ -81,3 +85,6 @@ accuracy:
 views:
 	$(CARGO) run --release --quiet --package fairpace-sim --example views > docs/kernel-view.md.new
 	mv docs/kernel-view.md.new docs/kernel-view.md
+
+swarm:
+	$(CARGO) run --profile swarm --quiet --package fairpace-sim --example swarm -- --count $(N) --seed $(SEED) $(ARGS)

@@ -1,0 +1,315 @@
+//! What must hold of every run.
+
+use std::cell::Cell;
+use std::path::{Path, PathBuf};
+
+use fairpace_results::{LinkSummary, Monitor, Run};
+use fairpace_scenario::{Flow, Link, Queue, Route, Scenario, Window, Writes, load};
+
+use super::draw::Algorithms;
+use super::ledger::{Account, Ledger};
+
+const PACKET_BYTES: f64 = 1514.0;
+const MSS_BYTES: f64 = 1448.0;
+/// What a run may ask of the machine: looks of the engine at its monitor, each after 16,384 events. A run that needs more than 100 million
+/// events hangs, or does for every packet what it should do seldom.
+const MOST_LOOKS: u32 = 6_000;
+
+/// Stops a run that goes on for ever, by its own steps and not by the clock.
+struct Patience(Cell<u32>);
+
+impl Monitor for Patience {
+    fn progress(&mut self, _done_s: f64, _total_s: f64) {}
+    fn stop(&self) -> bool {
+        self.0.set(self.0.get() + 1);
+        self.0.get() > MOST_LOOKS
+    }
+}
+
+fn patience() -> Patience {
+    Patience(Cell::new(0))
+}
+
+/// Everything that is wrong with a scenario's runs, in words, and the data packets that one of them delivered.
+pub(crate) fn check(scenario: &Scenario) -> (Vec<String>, u64) {
+    let runs = match runs(scenario) {
+        Ok(runs) => runs,
+        Err(why) => return (vec![why], 0),
+    };
+    let Runs { run, again, patient, mut ledger } = runs;
+    ledger.close();
+    let mut wrong = std::mem::take(&mut ledger.wrong);
+    wrong.truncate(3);
+    if let Err(why) = run.check() {
+        wrong.push(why);
+        return (wrong, 0);
+    }
+    wrong.extend(difference("written to a file, read and run again", &run, &again));
+    wrong.extend(difference("run with every departure as an event", &run, &patient));
+    for (index, flow) in scenario.flows.iter().enumerate() {
+        wrong.extend(self::flow(scenario, index, flow, &run, &ledger));
+    }
+    for (index, link) in scenario.links.iter().enumerate() {
+        wrong.extend(self::link(scenario, index, link, &run, &ledger.links[index]));
+    }
+    wrong.extend(shares(&run));
+    (wrong, run.summary.cost.data_packets)
+}
+
+/// One scenario, three times.
+struct Runs {
+    run: Run,
+    again: Run,
+    patient: Run,
+    ledger: Ledger,
+}
+
+fn runs(scenario: &Scenario) -> Result<Runs, String> {
+    let read = read_back(scenario)?;
+    let mut ledger = Ledger::new(scenario);
+    let failed = |error: fairpace_sim::Error| error.to_string();
+    Ok(Runs {
+        run: fairpace_sim::run(scenario, &mut patience()).map_err(failed)?,
+        again: fairpace_sim::run_with(&read, &mut patience(), &mut ledger).map_err(failed)?,
+        patient: fairpace_sim::run_patiently(scenario, &mut patience()).map_err(failed)?,
+        ledger,
+    })
+}
+
+/// Writes a scenario and the files that it names; where its own file is.
+pub(crate) fn write(scenario: &Scenario, folder: &Path) -> std::io::Result<PathBuf> {
+    let bundle = scenario.bundle();
+    for (name, text) in &bundle.files {
+        std::fs::write(folder.join(name), text)?;
+    }
+    let path = folder.join("scenario.toml");
+    std::fs::write(&path, bundle.toml)?;
+    Ok(path)
+}
+
+/// The scenario as somebody else reads it from its files.
+fn read_back(scenario: &Scenario) -> Result<Scenario, String> {
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let path = write(scenario, folder.path()).map_err(|error| error.to_string())?;
+    let read = load(&path, &[], &Algorithms).map_err(|invalid| {
+        let problems: Vec<_> = invalid.problems.iter().map(|p| format!("{}: {}", p.key, p.message)).collect();
+        format!("its file cannot be read: {}", problems.join("; "))
+    })?;
+    if read.hash != scenario.hash {
+        return Err("its file has another hash".to_owned());
+    }
+    Ok(read)
+}
+
+/// Where two runs differ, if they do.
+fn difference(what: &str, one: &Run, other: &Run) -> Option<String> {
+    // as text, because NaN is not equal to itself
+    let text = |run: &Run| format!("{}{:?}", run.summary.stable_json(), run.series);
+    let (one, other) = (text(one), text(other));
+    let at = one.bytes().zip(other.bytes()).position(|(a, b)| a != b)?;
+    let part = |text: &str| text.chars().skip(at.saturating_sub(60)).take(120).collect::<String>();
+    Some(format!("{what}, the result is another: `{}` became `{}`", part(&one), part(&other)))
+}
+
+fn shares(run: &Run) -> Option<String> {
+    let sum: f64 = run.summary.flows.iter().filter_map(|flow| flow.share).sum();
+    let none = run.summary.flows.iter().all(|flow| flow.share.is_none());
+    let jain = run.summary.jain.unwrap_or(1.0);
+    let n = run.summary.flows.len() as f64;
+    let right = (none || (sum - 1.0).abs() < 1e-9) && (1.0 / n - 1e-9..=1.0 + 1e-9).contains(&jain);
+    (!right).then(|| format!("shares sum to {sum}, Jain's index is {jain} for {n} flows"))
+}
+
+/// The length of each interval of the series, s.
+fn intervals(run: &Run) -> impl Iterator<Item = f64> {
+    let begins = std::iter::once(&0.0).chain(&run.series.t_s);
+    run.series.t_s.iter().zip(begins).map(|(ends, begins)| ends - begins)
+}
+
+fn integral(run: &Run, column: &[f32]) -> f64 {
+    intervals(run).zip(column).map(|(length, value)| length * f64::from(*value)).sum()
+}
+
+fn flow(scenario: &Scenario, index: usize, flow: &Flow, run: &Run, ledger: &Ledger) -> Vec<String> {
+    let (summary, series) = (&run.summary.flows[index], &run.series.flows[index]);
+    let mut wrong = Vec::new();
+    let mut must = |holds: bool, what: &dyn Fn() -> String| {
+        if !holds {
+            wrong.push(format!("flow {}: {}", flow.name, what()));
+        }
+    };
+    let finite = [Some(summary.goodput_mbps), summary.share, summary.completion_s, summary.rtt_mean_ms];
+    must(finite.iter().flatten().all(|x| x.is_finite() && *x >= 0.0), &|| format!("{summary:?}"));
+    let rates = series.goodput_mbps.iter().chain(series.pacing_mbps.iter().filter(|x| !x.is_nan()));
+    must(rates.clone().all(|x| x.is_finite() && *x >= 0.0), &|| "rates that are none".to_owned());
+    // the way itself takes this long at least
+    let shortest = flow.rtt_at.iter().map(|(_, rtt)| *rtt).fold(flow.rtt, std::time::Duration::min);
+    let shortest_ms = shortest.as_secs_f64() * 1e3;
+    let rtts = series.rtt_ms.iter().filter(|x| !x.is_nan()).map(|x| f64::from(*x)).chain(summary.rtt_mean_ms);
+    let least = rtts.fold(f64::MAX, f64::min);
+    must(least >= shortest_ms * (1.0 - 1e-6) - 1e-5, &|| {
+        format!("an RTT of {least} ms on a way of {shortest_ms} ms")
+    });
+    // what arrived has left every link on the way; one hole that is filled makes many packets available at once, but none twice
+    let goodput_pkts = integral(run, &series.goodput_mbps) * 1e6 / 8.0 / MSS_BYTES;
+    let route = &scenario.routes()[index];
+    for link in &route.forward {
+        let left = ledger.links[*link as usize].flows[index].data_pkts as f64;
+        must(goodput_pkts <= left * (1.0 + 1e-5) + 0.01, &|| {
+            format!("{goodput_pkts:.2} packets of goodput, but {left} left link {link}")
+        });
+    }
+    if must_deliver(scenario, flow, route, ledger) {
+        must(goodput_pkts > 0.0, &|| "it delivered nothing".to_owned());
+        let last_s = scenario.duration.as_secs_f64() - PATIENCE_S;
+        let late =
+            series.goodput_mbps.iter().zip(&run.series.t_s).any(|(rate, t)| *t >= last_s && *rate > 0.0);
+        must(late, &|| format!("it is stuck: nothing in the last {PATIENCE_S} s"));
+    }
+    wrong
+}
+
+/// A flow that must get something through does so within this time: the fifth timeout in a row strikes 31 s after the first packet, and
+/// each is a packet that is lost in one of five cases or finds a full queue.
+const PATIENCE_S: f64 = 30.0;
+
+/// Has the flow always something to send, and a path that lets it through?
+fn must_deliver(scenario: &Scenario, flow: &Flow, route: &Route, ledger: &Ledger) -> bool {
+    let lasts = scenario.duration.saturating_sub(flow.start).as_secs_f64();
+    let endless = flow.traffic.size_bytes.is_none() && matches!(flow.traffic.writes, Writes::Always);
+    let open = |link: &Link| {
+        let slowest = link.rate_at.iter().map(|(_, rate)| *rate).fold(link.rate_bps, u64::min);
+        slowest >= 50_000
+            && link.loss.ppb < 50_000_000
+            && link.policer.is_none()
+            && link.buffer.bytes() >= 15_140
+    };
+    let links = route.forward.iter().chain(&route.back).map(|link| &scenario.links[*link as usize]);
+    endless
+        && flow.arrivals.is_none()
+        && flow.stop.is_none()
+        && lasts > 1.2 * PATIENCE_S
+        && flow.ack_loss_ppb < 200_000_000
+        && flow.receiving.window == Window::Ample
+        && links.clone().count() <= 3
+        && links.into_iter().all(open)
+        && route.forward.iter().chain(&route.back).all(|link| ledger.links[*link as usize].loss() < 0.2)
+}
+
+fn link(scenario: &Scenario, index: usize, link: &Link, run: &Run, account: &Account) -> Vec<String> {
+    let (summary, series) = (&run.summary.links[index], &run.series.links[index]);
+    let mut wrong = Vec::new();
+    let mut must = |holds: bool, what: &dyn Fn() -> String| {
+        if !holds {
+            wrong.push(format!("link {}: {}", link.name, what()));
+        }
+    };
+    let (from, to) = (scenario.window.0.as_secs_f64(), scenario.window.1.as_secs_f64());
+    let once_bits = (PACKET_BYTES + link.burst_bytes.unwrap_or(0) as f64) * 8.0;
+    let possible = capacity_bits(link, from, to);
+    let used = summary.utilization * possible;
+    must(used >= 0.0 && used <= possible * (1.0 + 1e-9) + once_bits, &|| {
+        format!("{used} of {possible} bits")
+    });
+    let (all, left) =
+        (capacity_bits(link, 0.0, scenario.duration.as_secs_f64()), account.left_bytes as f64 * 8.0);
+    must(left <= all * (1.0 + 1e-9) + once_bits, &|| format!("{left} of {all} bits in the whole run"));
+    let shares: f64 = summary.backlog_share.iter().sum();
+    must(shares == 0.0 || (shares - 1.0).abs() < 1e-9, &|| format!("backlog shares sum to {shares}"));
+    must(summary.loss_rate.is_none_or(|rate| (0.0..=1.0).contains(&rate)), &|| format!("{summary:?}"));
+    must(summary.queue_delay_mean_ms.is_none_or(f64::is_finite), &|| format!("{summary:?}"));
+    must(series.backlog_kb.iter().flatten().all(|x| x.is_finite() && *x >= 0.0), &|| {
+        "a backlog that is none".into()
+    });
+    let most_kb = (link.buffer.bytes() as f64 + PACKET_BYTES) / 1e3;
+    let backlogs =
+        (0..run.series.t_s.len()).map(|i| series.backlog_kb.iter().map(|flow| f64::from(flow[i])).sum());
+    let highest = backlogs.fold(0.0, f64::max);
+    must(highest <= most_kb * (1.0 + 1e-5), &|| format!("{highest} kB waited where {most_kb} kB fit"));
+    waits(link, summary, account, &mut must);
+    for (flow, used) in account.flows.iter().enumerate() {
+        let inside = used.inside_byte_ns as f64;
+        let waiting = integral(run, &series.backlog_kb[flow]) * 1e12;
+        littles_law(
+            account,
+            inside,
+            waiting,
+            used.service_byte_ns,
+            scenario.duration.as_nanos() as f64,
+            &mut |what| {
+                must(false, &|| format!("flow {flow}: {what}"));
+            },
+        );
+    }
+    wrong
+}
+
+/// Little's law: the integral of the backlog is the sum over all packets of bytes times waiting time. The first is what meters say, the
+/// second is what an onlooker saw of packets that came and went, less their transmission.
+fn littles_law(
+    account: &Account,
+    inside: f64,
+    waiting: f64,
+    service: f64,
+    length_ns: f64,
+    complain: &mut dyn FnMut(String),
+) {
+    // the series is in single precision; departures are rounded to the nanosecond
+    let slack = 1e-6 * inside + 2.0 * PACKET_BYTES * (account.left_bytes as f64 / 64.0 + 1.0);
+    // what is being transmitted at the end
+    let unfinished = PACKET_BYTES * PACKET_BYTES * account.byte_ns.unwrap_or(0.0);
+    let sent = inside - waiting;
+    let right = match account.byte_ns {
+        Some(_) => sent >= service - slack && sent <= service + unfinished + slack,
+        // at most one packet is being transmitted at a time
+        None => sent >= -slack && sent <= PACKET_BYTES * length_ns + slack,
+    };
+    if !right {
+        complain(format!(
+            "the backlog's integral is {waiting:e} byte-ns, but packets were there for {inside:e} and were being sent for {service:e}"
+        ));
+    }
+}
+
+/// Waiting times, which both have measured, and what a full queue can make of them.
+fn waits(
+    link: &Link,
+    summary: &LinkSummary,
+    account: &Account,
+    must: &mut dyn FnMut(bool, &dyn Fn() -> String),
+) {
+    if account.byte_ns.is_none() {
+        return;
+    }
+    let mean_ms = account.window_wait_ns / account.window_pkts as f64 / 1e6;
+    let seen = summary.queue_delay_mean_ms;
+    let alike = seen.map_or(account.window_pkts == 0, |seen| (seen - mean_ms).abs() <= 1e-5 + 1e-9 * mean_ms);
+    must(alike, &|| format!("a mean wait of {seen:?} ms, an onlooker saw {mean_ms} ms"));
+    // a packet of a flow with little to send goes first in fair queueing, and others wait for it
+    if !matches!(link.queue, Queue::FqCodel(_)) {
+        let ahead = link.buffer.bytes() as f64 + 2.0 * PACKET_BYTES;
+        let most_ns = ahead * 8e9 / link.rate_bps as f64;
+        let longest = account.longest_wait_ns;
+        must(longest <= most_ns, &|| {
+            format!("a wait of {longest} ns, but the queue is empty after {most_ns}")
+        });
+    }
+}
+
+/// What can leave from one time to another, s, beside a bucket's tokens.
+fn capacity_bits(link: &Link, from: f64, to: f64) -> f64 {
+    if let Some(trace) = &link.trace {
+        let period = f64::from(*trace.opportunities_ms.last().unwrap_or(&1)) / 1e3;
+        let cycles = (from / period).floor() as u64..=(to / period).floor() as u64;
+        let at = |cycle: u64, ms: &u32| cycle as f64 * period + f64::from(*ms) / 1e3;
+        let times = cycles.flat_map(|cycle| trace.opportunities_ms.iter().map(move |ms| at(cycle, ms)));
+        return times.filter(|t| *t >= from - 1e-9 && *t <= to + 1e-9).count() as f64 * PACKET_BYTES * 8.0;
+    }
+    let begins = std::iter::once((0.0, link.rate_bps))
+        .chain(link.rate_at.iter().map(|(at, rate)| (at.as_secs_f64(), *rate)));
+    let ends = link.rate_at.iter().map(|(at, _)| at.as_secs_f64()).chain([f64::MAX]);
+    begins
+        .zip(ends)
+        .map(|((begins, rate), ends)| rate as f64 * (ends.min(to) - begins.max(from)).max(0.0))
+        .sum()
+}

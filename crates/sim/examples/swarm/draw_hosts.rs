@@ -1,0 +1,65 @@
+//! What hosts do: every field of `Sending` and `Receiving`, and the faults of ACKs.
+
+use std::time::Duration;
+
+use fairpace_scenario::{Ecn, Flow, Receiving, Sending, View, Window};
+
+use super::{Draw, Feature};
+
+impl Draw {
+    pub(super) fn hosts(&mut self, flow: Flow) -> Flow {
+        Flow {
+            sending: self.sending(),
+            receiving: self.receiving(),
+            ack_loss_ppb: if self.uses(Feature::AckLoss) { self.share_ppb(60) } else { 0 },
+            ack_jitter: self.some_time(Feature::AckJitter, (1, 50_000)),
+            ack_aggregation: self.some_time(Feature::AckAggregation, (10, 50_000)),
+            host_jitter: self.some_time(Feature::HostJitter, (1, 10_000)),
+            view: if self.uses(Feature::KernelView) { View::Kernel } else { View::Exact },
+            ..flow
+        }
+    }
+
+    /// Zero where the feature is not used.
+    pub(super) fn some_time(&mut self, feature: Feature, range: (u64, u64)) -> Duration {
+        if self.uses(feature) { self.time_us(range) } else { Duration::ZERO }
+    }
+
+    fn sending(&mut self) -> Sending {
+        let usual = Sending::default();
+        let mut kept = || !self.uses(Feature::Sender);
+        let (sack, rack, tlp, frto) = (kept(), kept(), kept(), kept());
+        let (undo, prr, idle_restart, tso) = (kept(), kept(), kept(), kept());
+        let initial_cwnd_pkts =
+            if kept() { usual.initial_cwnd_pkts } else { self.magnitude((1, 1_000)) as u32 };
+        let ecn = if self.uses(Feature::Ecn) { self.one_of(&[Ecn::Classic, Ecn::Dctcp]) } else { Ecn::Off };
+        let pacing = self.uses(Feature::Pacing).then(|| self.flip());
+        Sending { ecn, sack, rack, tlp, frto, undo, prr, idle_restart, tso, pacing, initial_cwnd_pkts }
+    }
+
+    fn receiving(&mut self) -> Receiving {
+        let window = if !self.uses(Feature::Window) {
+            Window::Ample
+        } else if self.flip() {
+            Window::Fixed(self.magnitude((1448, 10_000_000)))
+        } else {
+            Window::Autotuned(self.magnitude((1 << 16, 10_000_000)))
+        };
+        let delayed_ack = !self.uses(Feature::Receiver);
+        // how many packets an ACK waits for says nothing where none waits
+        let lazy = delayed_ack && self.uses(Feature::Receiver);
+        Receiving {
+            window,
+            ack_every: if lazy { self.magnitude((1, 1_000)) as u32 } else { 2 },
+            delayed_ack,
+            sack_compression: !self.uses(Feature::Receiver),
+            gro: self.some_time(Feature::Receiver, (1, 20_000)),
+            ack_delay: self.some_time(Feature::Receiver, (1, 100_000)),
+            ack_delay_at: if self.uses(Feature::Receiver) {
+                self.steps(|draw| draw.some_time(Feature::Receiver, (1, 100_000)))
+            } else {
+                Vec::new()
+            },
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Links: rates, traces and shapers, queues, lines, policers and losses.
+
+use fairpace_scenario::{
+    Burst, Codel, FqCodel, Limit, Line, Link, Loss, Pie, Policer, Queue, Red, RedRules, Trace, WHOLE_PPB,
+};
+
+use super::{Draw, Feature, PACKET_BITS};
+
+const PACKET_BYTES: u64 = PACKET_BITS / 8;
+
+impl Draw {
+    pub(super) fn link(&mut self, index: usize) -> Link {
+        let rate_bps = self.near(self.rate_bps);
+        let buffer = self.buffer(rate_bps);
+        let plain = Link {
+            buffer,
+            queue: if self.uses(Feature::Queues) { self.queue(buffer.bytes()) } else { Queue::Fifo },
+            line: self.line(),
+            policer: self.uses(Feature::Policer).then(|| Policer {
+                rate_bps: self.near(rate_bps),
+                burst_bytes: self.magnitude((PACKET_BYTES, 500_000)),
+            }),
+            loss: if self.uses(Feature::Loss) { self.loss() } else { Loss::default() },
+            ..Link::new(format!("l{index}"), rate_bps, 0)
+        };
+        if self.uses(Feature::Trace) {
+            let trace = self.trace(rate_bps);
+            return Link { rate_bps: trace.mean_bps(), trace: Some(trace), ..plain };
+        }
+        if self.uses(Feature::Shaper) {
+            return Link { burst_bytes: Some(self.magnitude((PACKET_BYTES, 500_000))), ..plain };
+        }
+        let changes = self.uses(Feature::RateSteps);
+        let rate_at = if changes || self.uses(Feature::Outage) {
+            self.steps(|draw| if draw.uses(Feature::Outage) { 0 } else { draw.near(rate_bps) })
+        } else {
+            Vec::new()
+        };
+        Link { rate_at, ..plain }
+    }
+
+    /// From a quarter to four times of a rate.
+    fn near(&mut self, rate_bps: u64) -> u64 {
+        self.magnitude((rate_bps / 4, rate_bps * 4))
+    }
+
+    /// From a packet to two seconds.
+    fn buffer(&mut self, rate_bps: u64) -> Limit {
+        let most = (rate_bps / 4).max(2 * PACKET_BYTES);
+        let least = if self.uses(Feature::TinyBuffer) { PACKET_BYTES } else { (10 * PACKET_BYTES).min(most) };
+        let bytes = self.magnitude((least, most));
+        if self.uses(Feature::PacketLimit) {
+            Limit::Packets(bytes / PACKET_BYTES)
+        } else {
+            Limit::Bytes(bytes)
+        }
+    }
+
+    fn queue(&mut self, buffer_bytes: u64) -> Queue {
+        match self.random.below(6) {
+            0 if buffer_bytes > PACKET_BYTES => {
+                let above = self.magnitude((1, buffer_bytes - 1));
+                let packets = self.uses(Feature::PacketLimit) && above >= PACKET_BYTES;
+                Queue::Step(if packets { Limit::Packets(above / PACKET_BYTES) } else { Limit::Bytes(above) })
+            }
+            1 => Queue::Red(self.red(RedRules::Linux, buffer_bytes)),
+            2 => Queue::Red(self.red(RedRules::Floyd, buffer_bytes)),
+            3 => Queue::Codel(self.codel()),
+            4 => {
+                let (buckets, quantum_bytes) = (self.magnitude((1, 65_536)), self.magnitude((256, 100_000)));
+                let codel = self.codel();
+                Queue::FqCodel(FqCodel {
+                    codel,
+                    buckets: buckets as u32,
+                    quantum_bytes: quantum_bytes as u32,
+                })
+            }
+            _ => Queue::Pie(Pie {
+                target: self.time_us((1, 100_000)),
+                update: self.time_us((100, 100_000)),
+                ecn: self.flip(),
+            }),
+        }
+    }
+
+    fn red(&mut self, rules: RedRules, buffer_bytes: u64) -> Red {
+        let usual = Red::before(rules, buffer_bytes);
+        let ecn = self.flip();
+        let gentle = rules == RedRules::Floyd && self.flip();
+        if self.flip() {
+            return Red { ecn, gentle, ..usual };
+        }
+        let max_bytes = self.magnitude((2, buffer_bytes));
+        let min_bytes = self.magnitude((1, max_bytes - 1));
+        Red { ecn, gentle, max_ppb: self.share_ppb(100), ..Red::between(rules, min_bytes, max_bytes) }
+    }
+
+    fn codel(&mut self) -> Codel {
+        let usual = Codel { ecn: self.flip(), ..Codel::default() };
+        if self.flip() {
+            return usual;
+        }
+        let target = self.time_us((1, 100_000));
+        let interval = target + self.time_us((1, 500_000));
+        Codel { target, interval, ce_threshold: self.flip().then(|| self.time_us((1, 100_000))), ..usual }
+    }
+
+    fn line(&mut self) -> Line {
+        let jitter = self.some_time(Feature::LineJitter, (1, 50_000));
+        Line {
+            delay: self.some_time(Feature::LineDelay, (1, 50_000)),
+            jitter,
+            reorders: !jitter.is_zero() && self.flip(),
+            duplicate_ppb: if self.uses(Feature::Duplicates) { self.share_ppb(100) } else { 0 },
+        }
+    }
+
+    fn loss(&mut self) -> Loss {
+        let ppb = self.share_ppb(40);
+        if self.flip() {
+            return Loss { ppb, burst: None };
+        }
+        // bursts that are short enough to leave a packet between them
+        let within = self.between(WHOLE_PPB / 2, WHOLE_PPB);
+        let outside_ppb = if self.flip() { 0 } else { self.random.below(ppb) };
+        let burst = Burst { pkts: self.magnitude((4, 200)), ppb: within, outside_ppb };
+        Loss { ppb, burst: Some(burst) }
+    }
+
+    /// Opportunities of about this rate, in clusters, over a period of up to a second.
+    fn trace(&mut self, rate_bps: u64) -> Trace {
+        let period_ms = self.magnitude((20, 1_000));
+        let count = (rate_bps * period_ms / 1_000 / PACKET_BITS).clamp(1, 5_000);
+        let mut at: Vec<u64> = (0..count).map(|_| self.random.below(period_ms + 1)).collect();
+        if self.flip() {
+            let step = self.between(2, 20);
+            at.iter_mut().for_each(|ms| *ms -= *ms % step);
+        }
+        at.push(period_ms);
+        at.sort_unstable();
+        let text: String = at.iter().map(|ms| format!("{ms}\n")).collect();
+        Trace::read("drawn.trace", &text).expect("times grow to the period")
+    }
+}

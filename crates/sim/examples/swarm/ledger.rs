@@ -1,0 +1,176 @@
+//! An onlooker's own accounts of every link, from nothing but when packets came and went.
+//!
+//! They share no code with the meters of `fairpace-path`, which they are held against.
+
+use std::collections::VecDeque;
+
+use fairpace_results::tap::{Content, EcnField, Happening, Packet, Tap};
+use fairpace_scenario::{Ecn, Link, Scenario};
+
+/// What tells packets of a connection apart; a duplicate is like its original.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Key {
+    sent_ns: u64,
+    bytes: u32,
+    number: u64,
+}
+
+impl Key {
+    fn of(packet: &Packet) -> Self {
+        let number = match packet.content {
+            Content::Data { number, .. } => number,
+            Content::Syn | Content::Ack(_) => u64::MAX,
+        };
+        Key { sent_ns: packet.sent_ns, bytes: packet.bytes, number }
+    }
+}
+
+/// A flow at a link. Sums of bytes x ns are of the whole run.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Use {
+    /// Bytes that waited or were being transmitted, over time.
+    pub(crate) inside_byte_ns: i128,
+    /// Bytes that were being transmitted, over time: of those that have left, on a wire that never changes.
+    pub(crate) service_byte_ns: f64,
+    bytes: i128,
+    /// When each of its packets that is there came, in order.
+    there: VecDeque<(Key, u64)>,
+    /// Data packets that left and were not lost.
+    pub(crate) data_pkts: u64,
+}
+
+/// A link.
+#[derive(Debug, Default)]
+pub(crate) struct Account {
+    pub(crate) flows: Vec<Use>,
+    /// See [`byte_ns`].
+    pub(crate) byte_ns: Option<f64>,
+    pub(crate) left_bytes: u64,
+    /// Packets that went through, and packets that were dropped or lost.
+    passed_pkts: u64,
+    missing_pkts: u64,
+    /// Of packets that left within the window: how many, and their waiting times in all.
+    pub(crate) window_pkts: u64,
+    pub(crate) window_wait_ns: f64,
+    pub(crate) longest_wait_ns: f64,
+}
+
+/// The accounts of all links.
+pub(crate) struct Ledger {
+    pub(crate) links: Vec<Account>,
+    end_ns: u64,
+    window_ns: (u64, u64),
+    ecn: Vec<bool>,
+    /// What must not be, in words.
+    pub(crate) wrong: Vec<String>,
+}
+
+/// Transmission time of a byte on a wire of one rate; none with a token bucket; `None`: it depends.
+pub(crate) fn byte_ns(link: &Link) -> Option<f64> {
+    match (&link.trace, link.burst_bytes, link.rate_at.is_empty()) {
+        (None, Some(_), _) => Some(0.0),
+        (None, None, true) => Some(8e9 / link.rate_bps as f64),
+        _ => None,
+    }
+}
+
+impl Account {
+    /// Share of all packets that did not get through.
+    pub(crate) fn loss(&self) -> f64 {
+        self.missing_pkts as f64 / (self.missing_pkts + self.passed_pkts).max(1) as f64
+    }
+}
+
+impl Ledger {
+    pub(crate) fn new(scenario: &Scenario) -> Self {
+        let account = |link: &Link| Account {
+            flows: vec![Use::default(); scenario.flows.len()],
+            byte_ns: byte_ns(link),
+            ..Account::default()
+        };
+        let (from, to) = scenario.window;
+        Ledger {
+            links: scenario.links.iter().map(account).collect(),
+            end_ns: scenario.duration.as_nanos() as u64,
+            window_ns: (from.as_nanos() as u64, to.as_nanos() as u64),
+            ecn: scenario.flows.iter().map(|flow| flow.sending.ecn != Ecn::Off).collect(),
+            wrong: Vec::new(),
+        }
+    }
+
+    /// What is still there at the end has been there until then.
+    pub(crate) fn close(&mut self) {
+        for flow in self.links.iter_mut().flat_map(|link| &mut link.flows) {
+            flow.inside_byte_ns += flow.bytes * i128::from(self.end_ns);
+            flow.bytes = 0;
+        }
+    }
+
+    fn came(&mut self, at: u64, link: usize, packet: &Packet) {
+        let flow = &mut self.links[link].flows[packet.who.flow as usize];
+        flow.there.push_back((Key::of(packet), at));
+        flow.bytes += i128::from(packet.bytes);
+        flow.inside_byte_ns -= i128::from(packet.bytes) * i128::from(at);
+    }
+
+    fn left(&mut self, at: u64, link: usize, packet: &Packet, is_lost: bool) {
+        let account = &mut self.links[link];
+        let flow = &mut account.flows[packet.who.flow as usize];
+        let (bytes, key) = (i128::from(packet.bytes), Key::of(packet));
+        let first = flow.there.pop_front();
+        let Some((_, came)) = first.filter(|(first, _)| *first == key) else {
+            self.wrong
+                .push(format!("link {link}: {packet:?} left at {at} ns, but the flow's first was {first:?}"));
+            return;
+        };
+        if at > self.end_ns {
+            return; // told in advance: at the end it is still there
+        }
+        flow.bytes -= bytes;
+        flow.inside_byte_ns += bytes * i128::from(at);
+        let service_ns = account.byte_ns.unwrap_or(0.0) * f64::from(packet.bytes);
+        flow.service_byte_ns += f64::from(packet.bytes) * service_ns;
+        let wait_ns = (at - came) as f64 - service_ns;
+        account.longest_wait_ns = account.longest_wait_ns.max(wait_ns);
+        if (self.window_ns.0..self.window_ns.1).contains(&at) {
+            account.window_pkts += 1;
+            account.window_wait_ns += wait_ns;
+        }
+        account.left_bytes += u64::from(packet.bytes);
+        account.passed_pkts += u64::from(!is_lost);
+        account.missing_pkts += u64::from(is_lost);
+        flow.data_pkts += u64::from(!is_lost && matches!(packet.content, Content::Data { .. }));
+    }
+
+    fn dropped(&mut self, at: u64, link: usize, packet: &Packet) {
+        let account = &mut self.links[link];
+        account.missing_pkts += 1;
+        let flow = &mut account.flows[packet.who.flow as usize];
+        // the first one of all may be on the wire
+        let place = flow.there.iter().take(2).position(|(key, _)| *key == Key::of(packet));
+        let Some(place) = place else {
+            self.wrong.push(format!("link {link}: {packet:?} was dropped at {at} ns, but was not first"));
+            return;
+        };
+        flow.there.remove(place);
+        flow.bytes -= i128::from(packet.bytes);
+        flow.inside_byte_ns += i128::from(packet.bytes) * i128::from(at);
+    }
+}
+
+impl Tap for Ledger {
+    fn packet(&mut self, at: u64, link: u32, what: Happening, packet: &Packet) {
+        let link = link as usize;
+        if packet.ecn != EcnField::NotCapable && !self.ecn[packet.who.flow as usize] {
+            self.wrong.push(format!("link {link}: {packet:?} is ECN-capable, its flow is not"));
+        }
+        match what {
+            Happening::Enqueued => self.came(at, link, packet),
+            Happening::Departed => self.left(at, link, packet, false),
+            Happening::Lost => self.left(at, link, packet, true),
+            Happening::Dropped => self.dropped(at, link, packet),
+            Happening::Refused => self.links[link].missing_pkts += 1,
+            Happening::Marked => {}
+        }
+    }
+}
