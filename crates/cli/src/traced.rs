@@ -66,6 +66,7 @@ fn about(scenario: &Scenario) -> About {
         route: route.forward,
         back: route.back,
         ecn: flow.sending.ecn != Ecn::Off,
+        is_workload: flow.arrivals.is_some(),
     };
     About {
         title: scenario.title.clone(),

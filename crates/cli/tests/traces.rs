@@ -65,7 +65,9 @@ fn what_cannot_be_traced_is_refused_before_the_run() {
     place.run(&["sim", "small.toml", "--trace", "events"]).fails(2, "--out");
     place.run(&with(&["--pcap", "nowhere"])).fails(2, "the link `nowhere`, which the scenario does not have");
     place.run(&with(&["--trace", "events", "--repeat", "2"])).fails(2, "cannot be used with");
-    assert!(!place.path().join("out").exists());
+    let many = ["--set", "flow.1.count=250", "--trace", "qlog"];
+    place.run(&with(&many)).fails(2, "a qlog file for each of 251 flows is too much");
+    assert_eq!(place.files(), ["small.toml"]);
 }
 
 /// Runs tshark on the capture; `None` where there is none.

@@ -1,4 +1,4 @@
-//! `events.parquet`: what happens now and then. A row per event:
+//! `events.parquet`: what happens now and then. A row per event, in order of time within 65,536 rows (some are told before their time):
 //!
 //! | event | from, to | value |
 //! |---|---|---|
@@ -39,6 +39,11 @@ struct Last {
     timeouts: u64,
     undos: u64,
     is_completed: bool,
+}
+
+impl Last {
+    /// Before anything.
+    const NOTHING: Last = Last { phase: -1, ca_state: 0, timeouts: 0, undos: 0, is_completed: false };
 }
 
 /// The table under way.
@@ -100,8 +105,7 @@ impl Events {
         about: &About,
     ) -> Result<(), Error> {
         let SenderState { phase, ca_state: ca, timeouts, undos, .. } = *state;
-        let new = Last { phase: -1, ca_state: 0, timeouts: 0, undos: 0, is_completed: false };
-        let last = self.last.entry(who).or_insert(new);
+        let last = self.last.entry(who).or_insert(Last::NOTHING);
         let before = *last;
         *last = Last { phase, ca_state: ca, timeouts, undos, ..before };
         if before.is_completed && state.inflight_pkts == 0 {
@@ -132,15 +136,16 @@ impl Events {
         took_ns: u64,
         about: &About,
     ) -> Result<(), Error> {
-        if let Some(last) = self.last.get_mut(&who) {
-            last.is_completed = true;
+        if about.is_workload(who) {
+            self.last.entry(who).or_insert(Last::NOTHING).is_completed = true;
         }
         let value = Some(took_ns as f64 / 1e9);
         self.push(Event { at_ns, who, what: "completed", value, ..Event::default() }, about)
     }
 
     fn write(&mut self, about: &About) -> Result<(), Error> {
-        let rows = mem::take(&mut self.rows);
+        let mut rows = mem::take(&mut self.rows);
+        rows.sort_by_key(|event| event.at_ns);
         let rows = || rows.iter();
         let link = |event: &Event| about.links.get(event.link? as usize).cloned();
         self.table.write(vec![

@@ -2,8 +2,8 @@
 //! Wireshark, qlog for congestion-control viewers.
 //!
 //! [`Traces`] is a [`Tap`]: it looks on, keeps what is asked for, and changes nothing. What it writes follows from the run alone: the
-//! same scenario and seed give the same bytes. Files grow while the run goes on, memory does not: what is kept is a little per
-//! connection that is open. They are whole after [`Traces::finish`]; until then they belong into a directory that nobody looks at.
+//! same scenario and seed give the same bytes. Files grow while the run goes on; memory is a little per connection that is open, and for
+//! a capture a timestamp of each that there was. They are whole after [`Traces::finish`]; until then they belong into a directory that nobody looks at.
 //!
 //! It measures nothing and draws nothing, and it cannot be asked to capture what did not happen: packets have headers, no payload.
 
@@ -96,11 +96,18 @@ pub struct FlowInfo {
     pub back: Vec<u32>,
     /// It uses ECN.
     pub ecn: bool,
+    /// It is a workload: its connections come and go, each with one transfer.
+    pub is_workload: bool,
 }
 
 impl About {
     fn flow(&self, who: Who) -> &str {
         self.flows.get(who.flow as usize).map_or("", |flow| &flow.name)
+    }
+
+    /// Does a connection end with its transfer?
+    fn is_workload(&self, who: Who) -> bool {
+        self.flows.get(who.flow as usize).is_some_and(|flow| flow.is_workload)
     }
 
     fn phase(&self, phase: i8) -> Option<&'static str> {
@@ -222,7 +229,7 @@ impl Tap for Traces {
             self.note(result);
         }
         if let Some(qlog) = &mut self.qlog {
-            qlog.completed(who);
+            qlog.completed(who, &self.about);
         }
     }
 }

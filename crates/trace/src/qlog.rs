@@ -31,9 +31,10 @@ struct Log {
     file: BufWriter<File>,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Last {
-    state: SenderState,
+    /// `None`: nobody has looked yet.
+    state: Option<SenderState>,
     is_completed: bool,
 }
 
@@ -95,9 +96,9 @@ impl Qlog {
         if is_completed && state.inflight_pkts == 0 {
             self.last.remove(&who); // its last packet is acknowledged: nothing more will come
         } else {
-            self.last.insert(who, Last { state: *state, is_completed });
+            self.last.insert(who, Last { state: Some(*state), is_completed });
         }
-        let before = before.map(|last| last.state);
+        let before = before.and_then(|last| last.state);
         let event = |name: &str, data: Map<String, Value>| json!({ "time": at_ns as f64 / 1e6, "group_id": who.connection.to_string(), "name": name, "data": data });
         if let Some(data) = congestion_state(before.as_ref(), state, about) {
             log.record(&event("recovery:congestion_state_updated", data))?;
@@ -109,9 +110,9 @@ impl Qlog {
         Ok(())
     }
 
-    pub(crate) fn completed(&mut self, who: Who) {
-        if let Some(last) = self.last.get_mut(&who) {
-            last.is_completed = true;
+    pub(crate) fn completed(&mut self, who: Who, about: &About) {
+        if about.is_workload(who) {
+            self.last.entry(who).or_default().is_completed = true;
         }
     }
 

@@ -24,6 +24,7 @@ fn about() -> About {
         route: vec![0],
         back: vec![],
         ecn: false,
+        is_workload: false,
     };
     About {
         title: "a title".into(),
@@ -164,6 +165,26 @@ fn events_are_told_once_each() {
     assert_eq!((values.value(1), values.value(5)), (1.0, 0.03));
     let times = events.column_by_name("t_s").unwrap().as_primitive::<Float64Type>();
     assert_eq!(times.value(0), 0.01);
+}
+
+#[test]
+fn a_connection_that_goes_on_after_a_transfer_is_not_taken_for_a_new_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let wanted = Wanted { events: true, qlog: true, ..Wanted::default() };
+    let mut traces = Traces::create(dir.path(), &wanted, about()).unwrap();
+    let who = Who::default();
+    let state = SenderState { phase: 0, timeouts: 1, ..SenderState::default() };
+    // the transfer's end is told first: it is known when the packet is sent
+    traces.completed(5 * MS, who, 1448, 5 * MS);
+    for at in 1..4 {
+        traces.sender(at * MS, who, || state);
+    }
+    traces.finish(&run()).unwrap();
+    let (events, _) = read(&dir.path().join("events.parquet"));
+    let names: Vec<_> = texts(&events, "event").into_iter().flatten().collect();
+    assert_eq!(names, ["phase", "timeout", "completed"], "in order of time");
+    let qlog = fs::read(dir.path().join("10_ms.sqlog")).unwrap();
+    assert_eq!(qlog.iter().filter(|byte| **byte == 0x1e).count(), 3, "a header, the state, the metrics");
 }
 
 #[test]
