@@ -6,6 +6,7 @@ use fairpace_path::{Ecn, Fate, Line, Link, Nanos, Offer, Packet, Passed, Sent, S
 use fairpace_results::tap::{Tap, Who};
 use fairpace_tcp::{Ack, AckWire, MSS_BYTES, Receiver, Segment, Sender, Wire};
 
+use crate::acks::Acks;
 use crate::entry::{Entry, pkts};
 use crate::host_view::HostView;
 use crate::parcel::{Parcel, ack_bytes, segment_bytes};
@@ -45,9 +46,9 @@ pub(crate) struct End {
     receiver: Receiver,
     route: Route,
     /// About to reach the sender, with the time when it gets round to them.
-    acks: VecDeque<(Nanos, Ack)>,
+    acks: Acks,
     /// About to leave the receiver for the links on the way back, with the time.
-    leaving: VecDeque<(Nanos, Ack)>,
+    leaving: Acks,
     under_way: WaitingRoom,
     transfer: Transfer,
     /// When the next request reaches the sender.
@@ -183,18 +184,18 @@ pub(crate) fn pass_for_nobody<T: Tap>(
 /// The way back as a receiver sees it.
 struct Downlink<'a> {
     route: &'a mut Route,
-    acks: &'a mut VecDeque<(Nanos, Ack)>,
+    acks: &'a mut Acks,
     /// With links on the way back, what leaves for them.
-    leaving: Option<&'a mut VecDeque<(Nanos, Ack)>>,
+    leaving: Option<&'a mut Acks>,
 }
 
 impl AckWire for Downlink<'_> {
     #[inline]
     fn send(&mut self, at: Nanos, ack: Ack) {
         if let Some(leaving) = &mut self.leaving {
-            leaving.push_back((at, ack));
+            leaving.push(at, &ack);
         } else if let Some(at) = self.route.return_ack(at) {
-            self.acks.push_back((at, ack));
+            self.acks.push(at, &ack);
         }
     }
 }
@@ -219,8 +220,8 @@ impl Flow {
             end: End {
                 receiver: Receiver::new(template.receiver.clone()),
                 route: template.route.clone(),
-                acks: VecDeque::new(),
-                leaving: VecDeque::new(),
+                acks: Acks::default(),
+                leaving: Acks::default(),
                 under_way: WaitingRoom::default(),
                 transfer: Transfer {
                     end_pkt: bytes.map_or(u64::MAX, pkts),
@@ -305,9 +306,7 @@ impl Flow {
         if self.application.life.min(uplink.end.request) <= now {
             self.application.live(now, sender, &mut uplink);
         }
-        while let Some((_, ack)) = uplink.end.acks.front().filter(|(at, _)| *at <= now) {
-            let ack = *ack;
-            uplink.end.acks.pop_front();
+        while let Some((_, ack)) = uplink.end.acks.pop(now) {
             if T::ON {
                 uplink.tap.ack(now, uplink.end.who, &taps::ack(&ack));
             }
@@ -387,9 +386,8 @@ impl Application {
 impl End {
     #[inline]
     pub(crate) fn next_event(&self) -> Nanos {
-        let front = |acks: &VecDeque<(Nanos, Ack)>| acks.front().map_or(NEVER, |(at, _)| *at);
         let receiver = self.receiver.next_timer().unwrap_or(NEVER);
-        front(&self.acks).min(front(&self.leaving)).min(receiver).min(self.request)
+        self.acks.next_event().min(self.leaving.next_event()).min(receiver).min(self.request)
     }
 
     /// A packet reaches the end of the last link's line at `now`.
@@ -464,8 +462,7 @@ impl End {
 
     /// ACKs leave the receiver for their first link.
     fn send_acks(&mut self, now: Nanos, entry: &mut Entry, outbox: &mut Vec<Packet<Parcel>>) {
-        while let Some((at, ack)) = self.leaving.front().filter(|(at, _)| *at <= now).copied() {
-            self.leaving.pop_front();
+        while let Some((at, ack)) = self.leaving.pop(now) {
             let segment = Segment { seq: self.under_way.put(ack), sent: at, ..Segment::default() };
             let payload = Parcel {
                 slot: self.slot,
@@ -486,7 +483,7 @@ impl End {
         if let Some(ack) = self.under_way.take(number)
             && let Some(at) = self.route.return_ack(now)
         {
-            self.acks.push_back((at, ack));
+            self.acks.push(at, &ack);
         }
     }
 

@@ -9,6 +9,7 @@
 //! Links form any network; each flow has its route, and its ACKs may have one. A workload's connections come and go. What is not here: files
 //! and terminals (the CLI), packet formats (`fairpace-trace`), the real clock (the testbed).
 
+mod acks;
 mod cost;
 mod engine;
 mod entry;

@@ -1,0 +1,100 @@
+//! ACKs that are about to reach a sender, or to leave a receiver: first in, first out.
+
+use std::collections::VecDeque;
+
+use fairpace_path::Nanos;
+use fairpace_tcp::{Ack, Block};
+
+use crate::queue::NEVER;
+
+/// On a prompt link an ACK waits here from when the packet is sent until the ACK arrives, and there is one for every other packet in
+/// flight. So it takes half a cache line; the SACK blocks that few ACKs have are elsewhere.
+#[derive(Debug, Default)]
+pub(crate) struct Acks {
+    due: VecDeque<Due>,
+    /// Of those that have any, in the same order.
+    blocks: VecDeque<[Block; 3]>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Due {
+    at: Nanos,
+    next: u64,
+    echo_ms: u32,
+    sent_ms: u32,
+    window_pkts: u32,
+    syn: bool,
+    ece: bool,
+    has_blocks: bool,
+}
+
+const _: () = assert!(size_of::<Due>() == 32);
+
+impl Acks {
+    #[inline]
+    pub(crate) fn push(&mut self, at: Nanos, ack: &Ack) {
+        let Ack { next, echo_ms, sent_ms, window_pkts, syn, ece, blocks } = *ack;
+        let has_blocks = !blocks[0].is_empty();
+        if has_blocks {
+            self.blocks.push_back(blocks);
+        }
+        self.due.push_back(Due { at, next, echo_ms, sent_ms, window_pkts, syn, ece, has_blocks });
+    }
+
+    /// When the first is due; never, if there is none.
+    #[inline]
+    pub(crate) fn next_event(&self) -> Nanos {
+        self.due.front().map_or(NEVER, |due| due.at)
+    }
+
+    /// The first, if it is due by `now`, and when it was.
+    #[inline]
+    pub(crate) fn pop(&mut self, now: Nanos) -> Option<(Nanos, Ack)> {
+        let Due { at, next, echo_ms, sent_ms, window_pkts, syn, ece, has_blocks } =
+            *self.due.front().filter(|due| due.at <= now)?;
+        self.due.pop_front();
+        let blocks = if has_blocks { self.blocks.pop_front() } else { None };
+        let blocks = blocks.unwrap_or([Block::NONE; 3]);
+        Some((at, Ack { next, echo_ms, sent_ms, window_pkts, syn, ece, blocks }))
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.due.is_empty()
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.due.clear();
+        self.blocks.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn acks_come_out_as_they_went_in_and_not_before_their_time() {
+        let block = |start| Block { start, end: start + 2 };
+        let sack = |next, start| Ack {
+            next,
+            ece: true,
+            window_pkts: 7,
+            blocks: [block(start), Block::NONE, Block::NONE],
+            ..Ack::default()
+        };
+        let all =
+            [Ack { syn: true, ..Ack::default() }, sack(5, 9), Ack { next: 6, ..Ack::default() }, sack(6, 20)];
+        let mut acks = Acks::default();
+        assert_eq!((acks.next_event(), acks.pop(NEVER)), (NEVER, None));
+        for (i, ack) in (0..).zip(&all) {
+            acks.push(10 * i, ack);
+        }
+        assert_eq!(acks.pop(15), Some((0, all[0])));
+        assert_eq!(acks.pop(15), Some((10, all[1])));
+        assert_eq!((acks.next_event(), acks.pop(15)), (20, None));
+        assert_eq!(acks.pop(20), Some((20, all[2])));
+        assert_eq!(acks.pop(30), Some((30, all[3])));
+        assert!(acks.is_empty() && acks.blocks.is_empty());
+    }
+}
