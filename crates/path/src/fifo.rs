@@ -153,6 +153,12 @@ impl Fifo {
         self.meter.dropped(now, flow, bytes);
     }
 
+    /// The line behind made a second copy of a packet.
+    pub fn duplicated(&mut self, now: Nanos) {
+        self.settle(now);
+        self.meter.duplicated(now);
+    }
+
     /// Counts everything up to `now`. Times must not go back.
     pub fn settle(&mut self, now: Nanos) {
         while self.meter.next_stop() <= now {

@@ -143,6 +143,14 @@ impl<T: Copy> Link<T> {
         }
     }
 
+    /// The line behind made a second copy of a packet.
+    pub fn duplicated(&mut self, now: Nanos) {
+        match &mut self.queue {
+            Queue::Fifo { fifo, .. } => fifo.duplicated(now),
+            Queue::Managed(queue) => queue.duplicated(now),
+        }
+    }
+
     /// Packets that were pushed and have not been polled.
     pub fn len(&self) -> usize {
         match &self.queue {

@@ -144,6 +144,11 @@ impl<T: Copy> Queued<T> {
         self.meter.lost(now, flow);
     }
 
+    /// The line behind made a second copy of a packet.
+    pub fn duplicated(&mut self, now: Nanos) {
+        self.meter.duplicated(now);
+    }
+
     /// Bytes that wait in the queue.
     pub fn backlog_bytes(&self) -> u64 {
         self.discipline.backlog_bytes()

@@ -303,6 +303,7 @@ impl<'t, T: Tap> Engine<'t, T> {
                 self.gone(&packet);
             } else if let Some(holder) = self.line_holders[i] {
                 if self.duplicates[i].doubles() {
+                    self.links[i].duplicated(now);
                     self.entries[packet.flow as usize].counts.entered_pkts += 1;
                     self.hold(holder, now, packet);
                 }

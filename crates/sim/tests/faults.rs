@@ -122,3 +122,19 @@ fn a_loss_that_cannot_be_is_refused_by_the_name_of_its_link() {
     let error = fairpace_sim::run(&s, &mut fairpace_results::Silent).expect_err("it cannot be").to_string();
     assert!(error.contains("bottleneck") && error.contains("bursts"), "{error}");
 }
+
+#[test]
+fn a_line_that_copies_packets_says_how_many_and_harms_no_goodput() {
+    let line = fairpace_scenario::Line { duplicate_ppb: 5 * PERCENT, ..Default::default() };
+    let copying = |line| {
+        let links = vec![Link { line, ..link(20, 100_000) }];
+        run(&scenario(links, vec![flow("bbr1", 40, 0)], 2, 22)).summary
+    };
+    let (plain, copied) = (copying(fairpace_scenario::Line::default()), copying(line));
+    assert_eq!(plain.links[0].duplicates, 0);
+    // 20 s of 20 Mbit/s are 33,000 packets: 5 % of them, within four standard deviations
+    let packets = copied.links[0].utilization * 20e6 * 20.0 / 8.0 / 1514.0;
+    let (seen, expected) = (copied.links[0].duplicates as f64, packets * 0.05);
+    assert!((seen - expected).abs() < 4.0 * (expected * 0.95).sqrt(), "{seen} of {expected}");
+    assert!(copied.flows[0].goodput_mbps > 0.98 * plain.flows[0].goodput_mbps);
+}

@@ -271,8 +271,9 @@ impl<'a> Emulator<'a> {
                     self.due = self.due.min(self.ways.scatters[scatter].push(at, packet));
                     return Ok(());
                 }
-                Stop::Duplicate(duplicate) => {
-                    if self.ways.doubles(duplicate) {
+                Stop::Duplicate(link) => {
+                    if self.ways.doubles(link) {
+                        self.ways.links[link].duplicated(at);
                         let twin = self.twin(packet)?;
                         self.go_on(at, twin)?;
                     }

@@ -18,7 +18,7 @@ pub(crate) enum Stop {
     Delay(usize),
     /// Propagation on which packets overtake each other.
     Scatter(usize),
-    /// Some packets go on twice.
+    /// Some packets go on twice, behind the link of this place.
     Duplicate(usize),
     /// Some packets take a longer way.
     Detour(usize),
@@ -113,9 +113,9 @@ impl Ways {
         self.losses[loss].takes()
     }
 
-    /// Does the packet that comes by go on twice?
-    pub(crate) fn doubles(&mut self, duplicate: usize) -> bool {
-        self.duplicates[duplicate].doubles()
+    /// Does the packet that comes by behind a link go on twice?
+    pub(crate) fn doubles(&mut self, link: usize) -> bool {
+        self.duplicates[link].doubles()
     }
 
     /// Flows that there are.
@@ -154,9 +154,10 @@ impl Ways {
         let (delay, jitter) = (nanos(line.delay), nanos(line.jitter));
         let random = |purpose| Random::stream(scenario.seed, purpose, index);
         let mut stops = Vec::new();
+        // one for each link, so that their places are the links'
+        self.duplicates.push(Duplicate::new(line.duplicate_ppb, random(Purpose::Duplication)));
         if line.duplicate_ppb > 0 {
-            stops.push(Stop::Duplicate(self.duplicates.len()));
-            self.duplicates.push(Duplicate::new(line.duplicate_ppb, random(Purpose::Duplication)));
+            stops.push(Stop::Duplicate(index as usize));
         }
         if line.reorders {
             stops.push(Stop::Scatter(self.scatters.len()));
