@@ -6,7 +6,10 @@ use std::time::Duration;
 
 use fairpace_results::Silent;
 use fairpace_results::tap::{Happening, Packet, Tap};
-use fairpace_scenario::{Arrivals, Flow, Line, Link, Loss, Receiving, Scenario, Sizes, Traffic, Writes};
+use fairpace_scenario::{
+    Arrivals, Flow, Line, Link, Policer, Receiving, Reorder, Scenario, Sending, Sizes, Traffic, Window,
+    Writes,
+};
 use support::{flow, link, ms, run, scenario};
 
 /// Runs it, and again with every departure as an event: both must say the same.
@@ -46,12 +49,15 @@ fn what_gro_holds_for_a_flow_of_a_workload_is_counted_when_it_is_let_go() {
     same_either_way(&s);
 }
 
+/// Flows that end while a probe's copy of their last packet still waits behind others on a short path.
+fn copies_left_behind() -> (Link, Vec<Flow>) {
+    (Link { burst_bytes: Some(40_000), ..link(3, 22_000) }, vec![flow("bbr1", 5, 0), workload("bbr3", 5, 10)])
+}
+
 #[test]
 fn needless_copies_for_a_flow_of_a_workload_that_is_over_are_not_measured() {
-    // a short path with a long queue: timers send copies that come when all is done
-    let flows = vec![flow("bbr1", 5, 0), workload("bbr3", 5, 40)];
-    let s = scenario(vec![Link { burst_bytes: Some(40_000), ..link(3, 22_000) }], flows, 0, 20);
-    same_either_way(&s);
+    let (link, flows) = copies_left_behind();
+    same_either_way(&scenario(vec![link], flows, 0, 20));
 }
 
 #[test]
@@ -80,6 +86,24 @@ fn an_answer_that_ends_after_its_flow_has_stopped_makes_no_more_requests() {
     assert!(rates[35..].iter().all(|rate| *rate == 0.0), "{rates:?}");
 }
 
+#[test]
+fn a_reduction_at_once_that_is_taken_back_in_slow_start_leaves_a_window() {
+    // ssthresh was without bound again, and cwnd was set to it: the sender sent until the memory was full
+    for (cc, rtt_ms, reorder_ms) in
+        [("reno", 40, 10), ("reno", 100, 30), ("cubic", 40, 15), ("cubic", 20, 30)]
+    {
+        for sack in [true, false] {
+            let mut f = flow(cc, rtt_ms, 0);
+            f.reorder = Some(Reorder { ppb: 50_000_000, delay: ms(reorder_ms) });
+            f.sending = Sending { prr: false, sack, ..Sending::default() };
+            f.receiving.window = Window::Fixed(10_000_000);
+            let r = run(&scenario(vec![link(20, 500_000)], vec![f], 0, 10));
+            let most = r.series.flows[0].cwnd_pkts.iter().copied().fold(0.0, f32::max);
+            assert!(most < 20_000.0, "{cc} {rtt_ms} {reorder_ms} {sack}: cwnd {most}");
+        }
+    }
+}
+
 /// Every packet comes to the only link when it leaves its host.
 #[derive(Default)]
 struct LeavesNow {
@@ -98,14 +122,13 @@ impl Tap for LeavesNow {
 #[test]
 fn a_packet_that_does_not_wait_for_the_pacer_left_when_it_did() {
     // probes and timeouts do not wait, but are stamped with the time at which they should have: RTTs lost as much
-    for cc in ["bbr1", "bbr1_drain", "bbr3", "fixed_rate"] {
-        let loss = Loss { ppb: 300_000_000, burst: None };
-        let f = Flow { ack_loss_ppb: 300_000_000, ..flow(cc, 100, 0) };
-        let s = scenario(vec![Link { loss, ..link(1, 100_000) }], vec![f], 0, 120);
-        let mut tap = LeavesNow::default();
-        fairpace_sim::run_with(&s, &mut Silent, &mut tap).expect("the scenario is valid");
-        assert!(tap.seen > 20, "{cc}: {}", tap.seen);
-    }
+    let policer = Some(Policer { rate_bps: 300_000, burst_bytes: 10_000 });
+    let flows = ["bbr1", "bbr1_drain", "bbr2", "bbr3", "nyu"].iter().zip([180, 40, 2, 10, 1]);
+    let flows = flows.map(|(cc, rtt_ms)| flow(cc, rtt_ms, 0)).collect();
+    let s = scenario(vec![Link { policer, ..link(20, 100_000) }], flows, 0, 60);
+    let mut tap = LeavesNow::default();
+    fairpace_sim::run_with(&s, &mut Silent, &mut tap).expect("the scenario is valid");
+    assert!(tap.seen > 1_000, "{}", tap.seen);
 }
 
 /// When each kind of happening was last at each link.
@@ -128,9 +151,13 @@ impl Tap for InOrder {
 
 #[test]
 fn an_onlooker_is_told_of_departures_in_order_also_of_packets_that_nobody_waits_for() {
-    let flows = vec![flow("bbr1", 5, 0), workload("bbr3", 5, 40)];
-    let links = vec![Link { name: "first".to_owned(), ..link(4, 60_000) }, link(3, 22_000)];
-    let s = Scenario { duration: Duration::from_secs(20), ..scenario(links, flows, 0, 20) };
+    // copies pass the first link when their flow is over, and meet others at the second
+    let (first, mut flows) = copies_left_behind();
+    let set = vec![("cwnd_pkts".to_owned(), "5".to_owned())];
+    flows.push(Flow { route: Some(vec!["bottleneck".to_owned()]), set, ..flow("fixed_cwnd", 1, 0) });
+    let first = Link { name: "first".to_owned(), burst_bytes: None, ..first };
+    let links = vec![first, link(6, 22_000)];
+    let s = scenario(links, flows, 0, 20);
     let mut tap = InOrder::default();
     fairpace_sim::run_with(&s, &mut Silent, &mut tap).expect("the scenario is valid");
     assert!(tap.seen > 1_000);

@@ -362,7 +362,10 @@ impl<C: Control> Sender<C> {
     /// RFC 5681 section 3.2, RFC 6675 section 5: cwnd is ssthresh from the first, and a first retransmission always
     /// goes.
     fn reduce_cwnd_at_once(&mut self) {
-        self.cwnd = self.ssthresh.max(1);
+        // of a reduction that was taken back nothing is left but the state, and ssthresh may be without bound
+        if self.ssthresh < INFINITE {
+            self.cwnd = self.ssthresh.max(1);
+        }
         if self.ca_state == CaState::Recovery && self.recovery.prr_out == 0 {
             self.cwnd = self.cwnd.max(self.board.in_flight() + 1);
         }
