@@ -74,7 +74,13 @@ fn asked() -> Result<Asked, String> {
 fn main() -> ExitCode {
     let result = asked().and_then(|asked| {
         note_panics();
+        if asked.count == 1 {
+            keep(&asked, asked.first)?; // before it runs: it may take the process with it
+        }
         let report = swarm(&asked)?;
+        if asked.count > 1 {
+            report.failed.iter().try_for_each(|failure| keep(&asked, failure.seed))?;
+        }
         tell(&asked, &report)?;
         Ok(report.failed.is_empty())
     });
@@ -128,6 +134,7 @@ fn swarm(asked: &Asked) -> Result<Report, String> {
             let (wrong, delivered) = one(seed);
             packets.fetch_add(delivered, Ordering::Relaxed);
             if !wrong.is_empty() {
+                eprintln!("{}seed {seed} failed", clear());
                 let mut failed = failed.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                 failed.push(Failure { seed, wrong });
             }
@@ -156,7 +163,6 @@ fn swarm(asked: &Asked) -> Result<Report, String> {
     });
     let mut failed = failed.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     failed.sort_unstable_by_key(|failure: &Failure| failure.seed);
-    keep(asked, &failed)?;
     Ok(Report {
         first_seed: asked.first,
         scenarios: asked.count,
@@ -174,17 +180,15 @@ fn show_progress(asked: &Asked, done: u64, failed: usize, began: Instant) {
     eprint!("{begin}{done} of {} scenarios, {per_s:.1} a second, {failed} failed, {rest}{end}", asked.count);
 }
 
-/// Writes the scenarios that failed; of a replay, the one.
-fn keep(asked: &Asked, failed: &[Failure]) -> Result<(), String> {
-    let seeds = if asked.count == 1 { vec![asked.first] } else { failed.iter().map(|f| f.seed).collect() };
-    for seed in seeds {
-        let Ok(Ok(scenario)) = catch_unwind(|| draw::scenario(seed)) else { continue };
-        let folder = asked.out.join(seed.to_string());
-        let failed = |error| format!("cannot write {}: {error}", folder.display());
-        std::fs::create_dir_all(&folder).map_err(failed)?;
-        let path = check::write(&scenario, &folder).map_err(failed)?;
-        eprintln!("{}the scenario of seed {seed}: {}", clear(), path.display());
-    }
+/// Writes the scenario of a seed.
+fn keep(asked: &Asked, seed: u64) -> Result<(), String> {
+    // what cannot be drawn is said by who runs it
+    let Ok(Ok(scenario)) = catch_unwind(|| draw::scenario(seed)) else { return Ok(()) };
+    let folder = asked.out.join(seed.to_string());
+    let failed = |error| format!("cannot write {}: {error}", folder.display());
+    std::fs::create_dir_all(&folder).map_err(failed)?;
+    let path = check::write(&scenario, &folder).map_err(failed)?;
+    eprintln!("{}the scenario of seed {seed}: {}", clear(), path.display());
     Ok(())
 }
 
