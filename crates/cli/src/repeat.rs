@@ -50,8 +50,20 @@ pub(crate) fn run(
     if let Some(dir) = dir {
         dir.write(&store::repeated(&scenario, &repeat, &summaries, &first)?)?;
     }
-    if global.json { out.json(&repeat) } else { out.text(&told(&repeat, &first.summary)) }
+    if global.json {
+        return out.json(&repeat);
+    }
+    let mut text = told(&repeat, &first.summary);
+    if summaries.len() > 1
+        && summaries.iter().all(|s| (&s.flows, &s.links) == (&first.summary.flows, &first.summary.links))
+    {
+        text.push_str(NOTHING_RANDOM);
+    }
+    out.text(&text)
 }
+
+/// An interval of no width says nothing about how sure a result is.
+const NOTHING_RANDOM: &str = "\nAll seeds gave the same: nothing in this scenario is random. Hosts have noise; try --set flow.host_jitter=200us\n";
 
 /// Means and what is between mean - x and mean + x, for people.
 fn told(repeat: &Repeat, first: &Summary) -> String {

@@ -81,3 +81,14 @@ fn jobs_without_repeats_and_a_single_repeat_are_refused() {
     place.run(&with(&["--jobs", "2"])).fails(2, "--repeat");
     place.run(&with(&["--repeat", "1"])).fails(2, "2..=100000");
 }
+
+#[test]
+fn seeds_that_change_nothing_are_not_passed_off_as_certainty() {
+    let place = Place::with_scenario();
+    let cubic = ["sim", "small.toml", "--set", "flow.cc=cubic", "--repeat", "3"];
+    let told = place.run(&cubic).succeeds().stdout;
+    assert!(told.contains("All seeds gave the same") && told.contains("host_jitter"), "{told}");
+    let noisy = [&cubic[..], &["--set", "flow.host_jitter=200us"]].concat();
+    let told = place.run(&noisy).succeeds().stdout;
+    assert!(!told.contains("All seeds gave the same"), "{told}");
+}
