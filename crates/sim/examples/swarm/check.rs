@@ -278,7 +278,7 @@ fn waits(
     account: &Account,
     must: &mut dyn FnMut(bool, &dyn Fn() -> String),
 ) {
-    if account.byte_ns.is_none() {
+    if account.byte_ns.is_none() || account.mixes_copies {
         return;
     }
     let mean_ms = account.window_wait_ns / account.window_pkts as f64 / 1e6;

@@ -46,6 +46,8 @@ pub(crate) struct Account {
     /// See [`byte_ns`].
     pub(crate) byte_ns: Option<f64>,
     pub(crate) left_bytes: u64,
+    /// Of a packet and its duplicate one was dropped, and nobody can tell which: waiting times are not known.
+    pub(crate) mixes_copies: bool,
     /// Packets that went through, and packets that were dropped or lost.
     passed_pkts: u64,
     missing_pkts: u64,
@@ -147,7 +149,9 @@ impl Ledger {
         account.missing_pkts += 1;
         let flow = &mut account.flows[packet.who.flow as usize];
         // the first one of all may be on the wire
-        let place = flow.there.iter().take(2).position(|(key, _)| *key == Key::of(packet));
+        let alike = |place: &usize| flow.there.get(*place).is_some_and(|(key, _)| *key == Key::of(packet));
+        let place = (0..2).find(alike);
+        account.mixes_copies |= (0..2).all(|place| alike(&place));
         let Some(place) = place else {
             self.wrong.push(format!("link {link}: {packet:?} was dropped at {at} ns, but was not first"));
             return;
