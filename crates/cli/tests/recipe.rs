@@ -205,8 +205,7 @@ fn is_loaded(run: impl Fn(&[&str]) -> Ended) {
 
 /// Real flows, whose state is read while they run.
 fn carries_flows_of_the_kernel(run: impl Fn(&[&str]) -> Ended) {
-    // an RTT that bears the lateness of a machine which has just built all of this
-    let compare = "compare --on kernel --rate 10mbit --buffer 250kB --rtt 200ms --duration 6s --warmup 3s \
+    let compare = "compare --on kernel --rate 10mbit --buffer 100kB --rtt 20ms --duration 3s --warmup 1s \
                    --cc aimd_gentle --json --quiet --out out";
     let words: Vec<_> = compare.split_whitespace().collect();
     let runs = run(&words).succeeds().json();
