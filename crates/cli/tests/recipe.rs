@@ -205,6 +205,8 @@ fn is_loaded(run: impl Fn(&[&str]) -> Ended) {
 
 /// Real flows, whose state is read while they run.
 fn carries_flows_of_the_kernel(run: impl Fn(&[&str]) -> Ended) {
+    // what was just built is still being written to the disk, which holds real-time runs up
+    assert!(std::process::Command::new("sync").status().unwrap().success());
     let compare = "compare --on kernel --rate 10mbit --buffer 100kB --rtt 20ms --duration 3s --warmup 1s \
                    --cc aimd_gentle --json --quiet --out out";
     let words: Vec<_> = compare.split_whitespace().collect();
