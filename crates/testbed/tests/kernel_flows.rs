@@ -194,27 +194,31 @@ fn what_the_emulator_cannot_carry_is_refused() {
 #[test]
 fn a_link_loses_polices_and_changes_its_rate_as_in_the_simulator() {
     let _alone = exclusive();
-    let mut s = scenario(20, 500_000, (0, 9), vec![flow("a", "kernel:bbr", 20)]);
+    let mut s = scenario(20, 500_000, (0, 5), vec![flow("a", "kernel:bbr", 20)]);
     s.links[0].loss.ppb = 10_000_000;
-    s.links[0].rate_at = vec![(Duration::from_secs(3), 40_000_000), (Duration::from_secs(6), 5_000_000)];
+    s.links[0].rate_at = vec![(Duration::from_millis(2500), 40_000_000)];
     let Some(outcome) = measure_or_skip(&s) else { return };
     let (summary, series) = (&outcome.run.summary, &outcome.run.series);
     let (link, resent) = (&summary.links[0], summary.flows[0].retransmits);
     assert!(link.utilization > 0.7 && link.utilization <= 1.0001, "{link:?}");
-    // 1 % of what left the link: 17,900 packets or so, four standard deviations are 0.3 %
+    // 1 % of what left the link: 11,000 packets or so, four standard deviations are 0.4 %
     let sent = (link.lost + summary.cost.data_packets) as f64;
-    assert!((0.007..0.013).contains(&(link.lost as f64 / sent)), "{} of {sent}", link.lost);
+    assert!((0.006..0.014).contains(&(link.lost as f64 / sent)), "{} of {sent}", link.lost);
     assert!(resent >= link.lost / 2, "{resent} sent again, {} lost", link.lost);
     let mean = |from: f64, to: f64| {
         let points = series.t_s.iter().zip(&series.flows[0].goodput_mbps);
         let inside: Vec<f32> = points.filter(|(t, _)| **t > from && **t <= to).map(|(_, v)| *v).collect();
         f64::from(inside.iter().sum::<f32>()) / inside.len() as f64
     };
-    assert!(
-        mean(1.5, 3.0) > 12.0 && mean(4.5, 6.0) > 24.0 && mean(7.5, 9.0) < 5.5,
-        "{:?}",
-        series.flows[0].goodput_mbps
-    );
+    assert!(mean(1.0, 2.5) > 12.0 && mean(3.5, 5.0) > 24.0, "{:?}", series.flows[0].goodput_mbps);
+
+    // Eight times slower. Goodput does not bound the rate, since a hole that closes releases what came before; what left
+    // the link does, exactly.
+    let mut s = scenario(40, 500_000, (2, 4), vec![flow("a", "kernel:bbr", 20)]);
+    s.links[0].rate_at = vec![(Duration::from_secs(1), 5_000_000)];
+    let Some(outcome) = measure_or_skip(&s) else { return };
+    let link = &outcome.run.summary.links[0];
+    assert!(link.utilization > 0.95 && link.utilization <= 1.0001, "{link:?}");
 
     let mut s = scenario(100, 500_000, (1, 6), vec![flow("a", "kernel:cubic", 20)]);
     s.links[0].policer = Some(Policer { rate_bps: 10_000_000, burst_bytes: 30_000 });

@@ -59,6 +59,16 @@ impl Ended {
         assert_eq!(self.stdout, "", "an error belongs to stderr");
     }
 
+    /// True, after saying so, when the machine disturbed every attempt at a run on the testbed: that says nothing about us, and
+    /// is not judged.
+    pub(crate) fn is_disturbed(&self) -> bool {
+        const DISTURBED: i32 = 4;
+        if self.code == DISTURBED {
+            eprintln!("NOT JUDGED: {}: {}", current_test(), self.error()["message"]);
+        }
+        self.code == DISTURBED
+    }
+
     #[track_caller]
     pub(crate) fn succeeds(self) -> Self {
         assert_eq!(self.code, 0, "{}{}", self.stdout, self.stderr);
@@ -185,9 +195,12 @@ pub(crate) fn skipped(why: &str) -> bool {
         std::env::var_os("FAIRPACE_REQUIRE_KERNEL").is_none_or(|value| value != "1"),
         "FAIRPACE_REQUIRE_KERNEL=1, but {why}"
     );
-    let test = std::thread::current().name().unwrap_or_default().to_owned();
-    eprintln!("SKIPPED: {test}, because {why}");
+    eprintln!("SKIPPED: {}, because {why}", current_test());
     true
+}
+
+fn current_test() -> String {
+    std::thread::current().name().unwrap_or_default().to_owned()
 }
 
 /// True, after saying so, when the test cannot run here for want of root.
