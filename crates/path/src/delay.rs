@@ -66,7 +66,10 @@ mod tests {
         let mut line = Delay::new(Line::new(1000));
         for i in 0..5u32 {
             assert_eq!(
-                line.push(u64::from(i) * 10, Packet { flow: 0, bytes: 1, ecn: Ecn::NotCapable, payload: i }),
+                line.push(
+                    u64::from(i) * 10,
+                    Packet { flow: 0, connection: 0, bytes: 1, ecn: Ecn::NotCapable, payload: i }
+                ),
                 u64::from(i) * 10 + 1000
             );
         }

@@ -60,9 +60,11 @@ mod tests {
         let (mut straight, mut late) = (0u64, Vec::new());
         for seq in 0..100_000u64 {
             late.extend(std::iter::from_fn(|| detour.poll(seq)).map(|d| (d.at, d.packet.payload)));
-            straight += u64::from(
-                !detour.keeps(seq, Packet { flow: 0, bytes: 1, ecn: Ecn::NotCapable, payload: seq }),
-            );
+            straight +=
+                u64::from(!detour.keeps(
+                    seq,
+                    Packet { flow: 0, connection: 0, bytes: 1, ecn: Ecn::NotCapable, payload: seq },
+                ));
         }
         late.extend(std::iter::from_fn(|| detour.poll(Nanos::MAX)).map(|d| (d.at, d.packet.payload)));
         assert_eq!(straight + late.len() as u64, 100_000);

@@ -56,11 +56,14 @@ pub type Nanos = u64;
 /// One second in [`Nanos`].
 pub const SECOND: Nanos = 1_000_000_000;
 
-/// What travels: a flow's index, its length on the wire, and what the driver needs to know it by.
+/// What travels: whose it is, its length on the wire, and what the driver needs to know it by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Packet<T> {
     /// Index of the flow, below the number of flows that the element was built for.
     pub flow: u32,
+    /// Which of the flow's connections: what ports say on the wire. A flow that is one connection has the number 0, a workload numbers
+    /// its own. Fair queues tell connections apart; meters do not.
+    pub connection: u32,
     /// Length that occupies the link and the buffer; below 2^31.
     pub bytes: u32,
     /// The ECN field of its IP header.

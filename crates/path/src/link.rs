@@ -240,7 +240,7 @@ mod tests {
     }
 
     fn packet(bytes: u32) -> Packet<u32> {
-        Packet { flow: 0, bytes, ecn: Ecn::NotCapable, payload: 0 }
+        Packet { flow: 0, connection: 0, bytes, ecn: Ecn::NotCapable, payload: 0 }
     }
 
     #[test]
@@ -308,7 +308,12 @@ mod tests {
     fn departures_come_in_order_and_only_when_due() {
         let mut link = link(8_000_000, u64::MAX);
         for i in 0..3 {
-            departs(&mut link, 0, Packet { flow: 0, bytes: 1000, ecn: Ecn::NotCapable, payload: i }).unwrap();
+            departs(
+                &mut link,
+                0,
+                Packet { flow: 0, connection: 0, bytes: 1000, ecn: Ecn::NotCapable, payload: i },
+            )
+            .unwrap();
         }
         assert_eq!(link.next_event(), Some(1_000_000));
         assert_eq!(link.poll(999_999), None);

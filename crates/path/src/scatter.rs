@@ -98,7 +98,7 @@ mod tests {
     use crate::Ecn;
 
     fn packet(seq: u64) -> Packet<u64> {
-        Packet { flow: 0, bytes: 1, ecn: Ecn::NotCapable, payload: seq }
+        Packet { flow: 0, connection: 0, bytes: 1, ecn: Ecn::NotCapable, payload: seq }
     }
 
     /// What comes out of a line that one packet enters every `gap`: exit times and numbers.

@@ -12,6 +12,8 @@ use proptest::prelude::*;
 
 const MS: u64 = 1_000_000;
 const FLOWS: u32 = 6;
+/// Of each flow.
+const CONNECTIONS: u32 = 3;
 const END: u64 = 1 << 40;
 const SCHEDULE: Schedule = Schedule { window: (0, END), interval: END, end: END };
 
@@ -65,7 +67,7 @@ fn arrivals() -> impl Strategy<Value = Vec<(u64, Packet<u32>)>> {
         let mut now = 0;
         let packets = (0..).zip(all).map(|(payload, (gap, flow, bytes, ecn))| {
             now += gap;
-            (now, Packet { flow, bytes, ecn, payload })
+            (now, Packet { flow, connection: payload % CONNECTIONS, bytes, ecn, payload })
         });
         packets.collect()
     })
@@ -142,7 +144,7 @@ proptest! {
         }
     }
 
-    /// What comes to a link leaves it, is dropped, or is refused, once; flows keep their order; times do not go back; and by
+    /// What comes to a link leaves it, is dropped, or is refused, once; connections keep their order; times do not go back; and by
     /// Little's law the integral of the backlog is the sum of bytes times the time in the queue.
     #[test]
     fn nothing_is_lost_or_invented(
@@ -158,7 +160,10 @@ proptest! {
         let mut area = BTreeMap::<u32, u128>::new();
         for flow in 0..FLOWS {
             let delivered = left.iter().filter(|d| d.fate == Fate::Delivered && d.packet.flow == flow);
-            prop_assert!(delivered.clone().is_sorted_by_key(|d| d.packet.payload));
+            for connection in 0..CONNECTIONS {
+                let of_one = delivered.clone().filter(|d| d.packet.connection == connection);
+                prop_assert!(of_one.is_sorted_by_key(|d| d.packet.payload));
+            }
             let meter = link.meter();
             prop_assert_eq!(meter.packets(flow), delivered.count() as u64);
             let dropped = left.iter().filter(|d| d.fate == Fate::Dropped && d.packet.flow == flow).count();
@@ -245,7 +250,7 @@ fn a_policer_and_a_lossy_line_work_with_a_discipline() {
     let link = managed(Aqm::Codel(codel), Limit::Packets(1000), Transmitter::wire(8_000_000), 1);
     let link = link.with_policer(Policer::new(8_000_000, 100_000));
     let mut link = link.with_loss(Loss::independent(100_000_000, Random::new(2)));
-    let packet = |payload| Packet { flow: 0, bytes: 1000, ecn: Ecn::NotCapable, payload };
+    let packet = |payload| Packet { flow: 0, connection: 0, bytes: 1000, ecn: Ecn::NotCapable, payload };
     // twice the policer's rate for 10 s: half of them and the burst pass, at the link's own rate, and a tenth is lost
     let arrivals: Vec<_> = (0..20_000).map(|i| (u64::from(i) * MS / 2, packet(i))).collect();
     let (left, refused) = run(&mut link, &arrivals);

@@ -35,7 +35,8 @@ fn m_d_1_mean_wait_matches_pollaczek_khinchine() {
             now += -(1.0 - random.unit()).ln() * 1e6 / rho;
             let at = now as u64;
             while link.poll(at).is_some() {}
-            link.push(at, Packet { flow: 0, bytes: 1000, ecn: Ecn::NotCapable, payload: () }).unwrap();
+            link.push(at, Packet { flow: 0, connection: 0, bytes: 1000, ecn: Ecn::NotCapable, payload: () })
+                .unwrap();
         }
         while link.poll(end).is_some() {}
         link.finish(end);
@@ -55,7 +56,8 @@ fn an_overloaded_link_drops_the_excess_and_stays_full() {
     for at in (0..end).step_by(500_000) {
         while link.poll(at).is_some() {}
         dropped += u64::from(
-            link.push(at, Packet { flow: 0, bytes: 1000, ecn: Ecn::NotCapable, payload: () }).is_err(),
+            link.push(at, Packet { flow: 0, connection: 0, bytes: 1000, ecn: Ecn::NotCapable, payload: () })
+                .is_err(),
         );
     }
     link.finish(end);
@@ -84,7 +86,7 @@ proptest! {
             left.extend(std::iter::from_fn(|| link.poll(now)).map(|d| (d.at, d.waited_ns, d.packet)));
             sent += 1;
             let free = link.is_empty();
-            match link.push(now, Packet { flow, bytes, ecn: Ecn::NotCapable, payload: seq }) {
+            match link.push(now, Packet { flow, connection: 0, bytes, ecn: Ecn::NotCapable, payload: seq }) {
                 Ok(()) => {
                     let service = u64::from(bytes) as f64 * 8e9 / rate as f64;
                     // the next to leave may be an earlier one, but then it leaves before this one could

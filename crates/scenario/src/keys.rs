@@ -177,7 +177,7 @@ pub const KEYS: &[Key] = &[
         "For how long `target` may be exceeded; about the longest RTT."),
     key(Link, "ce_threshold", TIME, (0, 10 * S), Some("none"),
         "An ECN-capable packet that waited for longer is marked, whatever CoDel does."),
-    key(Link, "fq_buckets", Kind::Integer, (1, 65_536), Some("1024"), "Queues that flows are hashed to."),
+    key(Link, "fq_buckets", Kind::Integer, (1, 65_536), Some("1024"), "Queues that connections are hashed to, also those of one workload."),
     key(Link, "fq_quantum", SIZE, (256, 1 << 20), Some("1514B"), "What a queue may send in its turn."),
     key(Link, "pie_update", TIME, (100_000, 10 * S), Some("15ms"),
         "From one computation of the probability to the next."),

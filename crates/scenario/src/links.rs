@@ -90,7 +90,7 @@ pub struct Codel {
 pub struct FqCodel {
     /// What runs in each bucket.
     pub codel: Codel,
-    /// Buckets that flows are hashed to.
+    /// Buckets that connections are hashed to.
     pub buckets: u32,
     /// Bytes that a bucket may send in its turn.
     pub quantum_bytes: u32,

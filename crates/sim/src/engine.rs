@@ -261,12 +261,12 @@ impl<'t, T: Tap> Engine<'t, T> {
         let i = route[usize::from(hop)] as usize;
         if self.prompt[i] && !is_ack {
             let end = &mut self.flows[slot as usize].end;
-            if end.generation == packet.payload.generation {
+            if end.expects(&packet) {
                 pass(now, packet, &mut self.links[i], &mut self.lines[i], entry, end, self.tap);
                 let next = end.next_event();
                 self.queue.set_earlier(self.first_flow + slot as usize, next);
             } else {
-                pass_for_nobody(now, packet, &mut self.links[i], entry, end, self.tap);
+                pass_for_nobody(now, packet, &mut self.links[i], entry, self.tap);
             }
             return;
         }
@@ -362,10 +362,10 @@ impl<'t, T: Tap> Engine<'t, T> {
 
     /// A packet goes to its receiver.
     fn deliver(&mut self, now: Nanos, packet: Packet<Parcel>) {
-        let Parcel { slot, generation, .. } = packet.payload;
+        let slot = packet.payload.slot;
         let entry = &mut self.entries[packet.flow as usize];
         let end = &mut self.flows[slot as usize].end;
-        if end.generation != generation {
+        if !end.expects(&packet) {
             entry.counts.arrived_pkts += 1; // its connection is over
             return;
         }
@@ -375,23 +375,24 @@ impl<'t, T: Tap> Engine<'t, T> {
     }
 
     fn deliver_ack(&mut self, now: Nanos, packet: Packet<Parcel>) {
-        let Parcel { slot, generation, segment, .. } = packet.payload;
+        let Parcel { slot, segment, .. } = packet.payload;
         self.entries[packet.flow as usize].counts.arrived_pkts += 1;
         let end = &mut self.flows[slot as usize].end;
-        if end.generation == generation {
-            end.ack_arrives(now, segment.seq);
-            let next = end.next_event();
-            self.queue.set_earlier(self.first_flow + slot as usize, next);
+        if !end.expects(&packet) {
+            end.ack_gone(segment.seq);
+            return;
         }
+        end.ack_arrives(now, segment.seq);
+        let next = end.next_event();
+        self.queue.set_earlier(self.first_flow + slot as usize, next);
     }
 
     /// A packet was dropped or lost.
     fn gone(&mut self, packet: &Packet<Parcel>) {
         self.entries[packet.flow as usize].counts.dropped_pkts += 1;
-        let Parcel { slot, generation, is_ack, segment, .. } = packet.payload;
-        let end = &mut self.flows[slot as usize].end;
-        if is_ack && end.generation == generation {
-            end.ack_lost(segment.seq);
+        let Parcel { slot, is_ack, segment, .. } = packet.payload;
+        if is_ack {
+            self.flows[slot as usize].end.ack_gone(segment.seq);
         }
     }
 
@@ -400,7 +401,7 @@ impl<'t, T: Tap> Engine<'t, T> {
         let Parcel { slot, is_ack, segment, .. } = packet.payload;
         let end = &self.flows[slot as usize].end;
         let ack = if is_ack { end.ack_under_way(segment.seq) } else { None };
-        taps::packet(packet, end.who(), ack)
+        taps::packet(packet, ack)
     }
 
     /// A flow of a workload arrives.

@@ -53,9 +53,10 @@ pub(crate) struct End {
     transfer: Transfer,
     /// When the next request reaches the sender.
     request: Nanos,
+    /// The connection that has the place, or had it last.
     who: Who,
+    is_over: bool,
     slot: u32,
-    pub(crate) generation: u32,
 }
 
 /// What the receiving application waits for: an answer, or all that a finite flow sends.
@@ -70,7 +71,8 @@ struct Transfer {
     is_done: bool,
 }
 
-/// ACKs that are on links, by number: what travels is only the number.
+/// ACKs that are on links, by number: what travels is only the number. Those of connections that are over stay until they are off the
+/// links, so that an onlooker is told what passes him.
 #[derive(Debug, Default)]
 struct WaitingRoom {
     first: u64,
@@ -115,15 +117,9 @@ impl<T: Tap> Wire for Uplink<'_, T> {
         self.entry.counts.entered_pkts += 1;
         let ecn = if segment.capable { Ecn::Capable } else { Ecn::NotCapable };
         let ahead_us = Parcel::ahead_us(&segment, self.now);
-        let payload = Parcel {
-            slot: self.end.slot,
-            generation: self.end.generation,
-            hop: 0,
-            is_ack: false,
-            ahead_us,
-            segment,
-        };
-        let packet = Packet { flow: self.entry.index, bytes: segment_bytes(&segment), ecn, payload };
+        let payload = Parcel { slot: self.end.slot, hop: 0, is_ack: false, ahead_us, segment };
+        let Who { flow, connection } = self.end.who;
+        let packet = Packet { flow, connection, bytes: segment_bytes(&segment), ecn, payload };
         if self.entry.is_prompt {
             let Uplink { now, link, line, entry, end, tap, .. } = self;
             pass(*now, packet, link, line, entry, end, *tap);
@@ -148,7 +144,7 @@ pub(crate) fn pass<T: Tap>(
     let index = entry.forward[usize::from(packet.payload.hop)];
     let passed = link.pass(now, &mut packet);
     if T::ON {
-        taps::passed(tap, now, index, end.who, &packet, passed.as_ref());
+        taps::passed(tap, now, index, &packet, passed.as_ref());
     }
     match passed {
         // behind a link that is down for good: it counts as done with, and nobody ever sees it
@@ -167,13 +163,12 @@ pub(crate) fn pass_for_nobody<T: Tap>(
     mut packet: Packet<Parcel>,
     link: &mut Link<Parcel>,
     entry: &mut Entry,
-    end: &End,
     tap: &mut T,
 ) {
     let index = entry.forward[usize::from(packet.payload.hop)];
     let passed = link.pass(now, &mut packet);
     if T::ON {
-        taps::passed(tap, now, index, end.who, &packet, passed.as_ref());
+        taps::passed(tap, now, index, &packet, passed.as_ref());
     }
     match passed {
         Some(Passed { fate: Fate::Delivered, .. }) => entry.counts.arrived_pkts += 1,
@@ -232,8 +227,8 @@ impl Flow {
                 },
                 request: NEVER,
                 who,
+                is_over: false,
                 slot,
-                generation: 0,
             },
             entry: entry.index,
             application: Application::new(entry.source(size_bytes, start), start),
@@ -253,10 +248,8 @@ impl Flow {
         end.route.reseed(seed);
         end.acks.clear();
         end.leaving.clear();
-        end.under_way = WaitingRoom::default();
         end.transfer = Transfer { end_pkt: pkts(bytes), began: start, bytes, connects: true, is_done: false };
-        (end.request, end.who) = (NEVER, who);
-        end.generation = end.generation.wrapping_add(1);
+        (end.request, end.who, end.is_over) = (NEVER, who, false);
         self.application = Application::new(entry.source(Some(bytes), start), start);
     }
 
@@ -276,7 +269,7 @@ impl Flow {
 
     /// What is still on its way to here will find nobody.
     pub(crate) fn close(&mut self) {
-        self.end.generation = self.end.generation.wrapping_add(1);
+        self.end.is_over = true;
         self.end.acks.clear();
         self.end.leaving.clear();
         self.end.request = NEVER;
@@ -464,16 +457,10 @@ impl End {
     fn send_acks(&mut self, now: Nanos, entry: &mut Entry, outbox: &mut Vec<Packet<Parcel>>) {
         while let Some((at, ack)) = self.leaving.pop(now) {
             let segment = Segment { seq: self.under_way.put(ack), sent: at, ..Segment::default() };
-            let payload = Parcel {
-                slot: self.slot,
-                generation: self.generation,
-                hop: 0,
-                is_ack: true,
-                ahead_us: 0,
-                segment,
-            };
+            let payload = Parcel { slot: self.slot, hop: 0, is_ack: true, ahead_us: 0, segment };
+            let Who { flow, connection } = self.who;
             entry.counts.entered_pkts += 1;
-            outbox.push(Packet { flow: entry.index, bytes: ack_bytes(&ack), ecn: Ecn::NotCapable, payload });
+            outbox.push(Packet { flow, connection, bytes: ack_bytes(&ack), ecn: Ecn::NotCapable, payload });
         }
     }
 
@@ -487,13 +474,15 @@ impl End {
         }
     }
 
-    /// An ACK was lost on a link.
-    pub(crate) fn ack_lost(&mut self, number: u64) {
+    /// An ACK was lost on a link, or found that its connection is over.
+    pub(crate) fn ack_gone(&mut self, number: u64) {
         self.under_way.take(number);
     }
 
-    pub(crate) fn who(&self) -> Who {
-        self.who
+    /// Is somebody here whom this packet is for? Else its connection is over.
+    #[inline]
+    pub(crate) fn expects(&self, packet: &Packet<Parcel>) -> bool {
+        self.who.connection == packet.connection && !self.is_over
     }
 
     /// The ACK of this number, while it is on links.

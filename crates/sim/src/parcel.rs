@@ -1,6 +1,6 @@
 //! What travels through the network beside a packet's length: whose it is, and where on its route.
 
-use fairpace_path::Nanos;
+use fairpace_path::{Nanos, Packet};
 use fairpace_tcp::{Ack, HEADER_BYTES, MSS_BYTES, SYN_BYTES, Segment};
 
 /// TCP's SACK option: two bytes of padding, kind and length, then eight per block (RFC 2018).
@@ -10,9 +10,9 @@ const SACK_BLOCK_BYTES: u32 = 8;
 /// The simulator's payload of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Parcel {
-    /// The connection, by its place among all, and which of those that had the place.
+    /// The place of its connection among all. Connections of a workload have a place one after the other: the packet's own number
+    /// tells which of them it is.
     pub(crate) slot: u32,
-    pub(crate) generation: u32,
     /// Its place on its route: 0 is the first link.
     pub(crate) hop: u16,
     /// An ACK on the way back: `segment.seq` is its number in the connection's waiting room.
@@ -22,6 +22,9 @@ pub(crate) struct Parcel {
     pub(crate) ahead_us: u32,
     pub(crate) segment: Segment,
 }
+
+/// Queues hold many of them.
+const _: () = assert!(size_of::<Packet<Parcel>>() == 56);
 
 impl Parcel {
     /// How far ahead of `now` a segment is stamped.

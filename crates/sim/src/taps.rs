@@ -28,7 +28,8 @@ pub(crate) fn ack(ack: &Ack) -> tap::Ack {
 }
 
 /// A packet; `carried` is the ACK that it carries.
-pub(crate) fn packet(packet: &Packet<Parcel>, who: Who, carried: Option<&Ack>) -> tap::Packet {
+pub(crate) fn packet(packet: &Packet<Parcel>, carried: Option<&Ack>) -> tap::Packet {
+    let who = Who { flow: packet.flow, connection: packet.connection };
     let Segment { seq, cwr, .. } = packet.payload.segment;
     let content = match carried {
         Some(carried) => Content::Ack(ack(carried)),
@@ -45,11 +46,10 @@ pub(crate) fn passed<T: Tap>(
     tap: &mut T,
     now: Nanos,
     link: u32,
-    who: Who,
     sent: &Packet<Parcel>,
     passed: Option<&Passed>,
 ) {
-    let told = packet(sent, who, None);
+    let told = packet(sent, None);
     let Some(passed) = passed else {
         tap.packet(now, link, Happening::Refused, &told);
         return;

@@ -189,7 +189,8 @@ impl<'a> Emulator<'a> {
         let next = way(&self.ways, flow);
         let payload = Load { read: now, next, slot, length, data: header.payload_bytes > 0 };
         let bytes = u32::from(length) + ETHERNET_HEADER_BYTES;
-        self.arrived.push(Packet { flow, bytes, ecn: header.ecn, payload });
+        // a flow is one connection here: its port
+        self.arrived.push(Packet { flow, connection: 0, bytes, ecn: header.ecn, payload });
     }
 
     /// Sends what has been read on its way, each after what was due before: elements want their times in order.

@@ -288,8 +288,13 @@ mod tests {
         assert_eq!(from(&ways, ways.data(0)), [Delay(1), Link(1), Delay(0), Delay(2), Receiver]);
         assert_eq!(from(&ways, ways.acks(0)), [Delay(2), Sender]);
         // 10 ms less 1 and 2, halved
-        let packet =
-            fairpace_path::Packet { flow: 0, bytes: 1, ecn: Default::default(), payload: Load::default() };
+        let packet = fairpace_path::Packet {
+            flow: 0,
+            connection: 0,
+            bytes: 1,
+            ecn: Default::default(),
+            payload: Load::default(),
+        };
         let delays: Vec<Nanos> = ways.delays.iter_mut().map(|d| d.push(0, packet)).collect();
         assert_eq!(delays, [2_000_000, 1_000_000, 3_500_000]);
     }
@@ -326,8 +331,13 @@ mod tests {
         let changing = Flow { rtt_at: vec![(ms(100), ms(30))], reverse: Vec::new(), ..flow(10) };
         let mut ways = Ways::new(&scenario(vec![changing]), SCHEDULE).unwrap();
         assert_eq!(ways.delays.len(), 2);
-        let packet =
-            fairpace_path::Packet { flow: 0, bytes: 1, ecn: Default::default(), payload: Load::default() };
+        let packet = fairpace_path::Packet {
+            flow: 0,
+            connection: 0,
+            bytes: 1,
+            ecn: Default::default(),
+            payload: Load::default(),
+        };
         for delay in &mut ways.delays {
             assert_eq!(delay.push(0, packet), 5_000_000);
             assert_eq!(delay.push(100_000_000, packet), 115_000_000);

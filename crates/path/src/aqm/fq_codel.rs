@@ -1,7 +1,7 @@
 //! Fair queueing with controlled delay: RFC 8290, as Linux has it (net/sched/sch_fq_codel.c).
 //!
-//! Flows are hashed to buckets, each a queue under CoDel. Buckets take turns by deficit round robin: a turn is worth a quantum of
-//! bytes. A bucket that was empty goes before those that were not, for one turn, so a sparse flow hardly waits.
+//! Connections are hashed to buckets, each a queue under CoDel. Buckets take turns by deficit round robin: a turn is worth a quantum of
+//! bytes. A bucket that was empty goes before those that were not, for one turn, so a sparse one hardly waits.
 
 use super::codel::{Codel, Control, Head};
 use super::{DropReason, Sink, Waiting};
@@ -12,7 +12,7 @@ use crate::{Limit, Nanos, Packet, Random};
 pub struct FqCodel {
     /// What runs in each bucket.
     pub codel: Codel,
-    /// Buckets that flows are hashed to; 0 is taken as 1.
+    /// Buckets that connections are hashed to; 0 is taken as 1.
     pub buckets: u32,
     /// Bytes that a bucket may send in its turn; less than 256 is taken as 256, as by Linux.
     pub quantum_bytes: u32,
@@ -31,7 +31,7 @@ const NIL: u32 = u32::MAX;
 pub(super) struct FqCodelQueue<T> {
     settings: FqCodel,
     limit: Limit,
-    /// Which flows share a bucket depends on this.
+    /// Which connections share a bucket depends on this.
     perturbation: u64,
     buckets: Vec<Bucket>,
     /// Buckets in the order of their turns: those that were empty go first.
@@ -80,10 +80,12 @@ impl<T: Copy> FqCodelQueue<T> {
         }
     }
 
-    /// The bucket of a flow.
+    /// The bucket of a connection. Flow and connection stand for the addresses and ports that Linux hashes: nobody's data and ACKs share
+    /// a link, so they stand for the direction too.
     #[inline]
-    fn bucket_of(&self, flow: u32) -> u32 {
-        Random::new(self.perturbation ^ u64::from(flow)).below(self.buckets.len() as u64) as u32
+    fn bucket_of(&self, flow: u32, connection: u32) -> u32 {
+        let key = u64::from(connection) << 32 | u64::from(flow);
+        Random::new(self.perturbation ^ key).below(self.buckets.len() as u64) as u32
     }
 
     #[inline]
@@ -93,7 +95,7 @@ impl<T: Copy> FqCodelQueue<T> {
         packet: Packet<T>,
         sink: &mut impl Sink<T>,
     ) -> Result<(), (Packet<T>, DropReason)> {
-        let index = self.bucket_of(packet.flow);
+        let index = self.bucket_of(packet.flow, packet.connection);
         let bucket = &mut self.buckets[index as usize];
         self.packets.push(&mut bucket.queue, Waiting { since: now, packet });
         self.total.bytes += u64::from(packet.bytes);
@@ -312,7 +314,7 @@ mod tests {
     }
 
     fn packet(flow: u32, bytes: u32, payload: u32) -> Packet<u32> {
-        Packet { flow, bytes, ecn: Ecn::NotCapable, payload }
+        Packet { flow, connection: 0, bytes, ecn: Ecn::NotCapable, payload }
     }
 
     /// Flows with a bucket each.
@@ -322,7 +324,7 @@ mod tests {
             if flows.len() == n {
                 break;
             }
-            if flows.iter().all(|f| queue.bucket_of(*f) != queue.bucket_of(flow)) {
+            if flows.iter().all(|f| queue.bucket_of(*f, 0) != queue.bucket_of(flow, 0)) {
                 flows.push(flow);
             }
         }
@@ -471,19 +473,36 @@ mod tests {
     }
 
     #[test]
-    fn flows_spread_over_all_buckets_and_collide_by_the_seed() {
-        let collisions = |seed| {
+    fn flows_and_connections_spread_over_all_buckets_and_collide_by_the_seed() {
+        let collisions = |seed, key: fn(u32) -> (u32, u32)| {
             let settings = FqCodel { codel: RFC, buckets: 256, quantum_bytes: 1514 };
             let q = FqCodelQueue::<u32>::new(settings, MANY, Random::new(seed));
+            let bucket = |n| q.bucket_of(key(n).0, key(n).1);
             let mut counts = vec![0u32; 256];
-            (0..100_000).for_each(|flow| counts[q.bucket_of(flow) as usize] += 1);
+            (0..100_000).for_each(|n| counts[bucket(n) as usize] += 1);
             // a binomial's standard deviation is 20
             assert!(counts.iter().all(|n| n.abs_diff(391) < 100), "{counts:?}");
-            (1..3000).filter(|flow| q.bucket_of(*flow) == q.bucket_of(0)).collect::<Vec<_>>()
+            (1..3000).filter(|n| bucket(*n) == bucket(0)).collect::<Vec<_>>()
         };
-        assert_eq!(collisions(1), collisions(1));
-        let (one, two) = (collisions(1), collisions(2));
-        assert!(!one.is_empty() && one.iter().filter(|f| two.contains(f)).count() < 3, "{one:?} {two:?}");
+        let keys: [fn(u32) -> (u32, u32); 3] = [|n| (n, 0), |n| (7, n), |n| (n / 300, n % 300)];
+        for key in keys {
+            assert_eq!(collisions(1, key), collisions(1, key));
+            let (one, two) = (collisions(1, key), collisions(2, key));
+            assert!(!one.is_empty() && one.iter().filter(|n| two.contains(n)).count() < 3, "{one:?} {two:?}");
+        }
+    }
+
+    #[test]
+    fn connections_of_one_flow_take_turns() {
+        let mut q = queue(PATIENT, MANY);
+        let mut told = Told::default();
+        let connections = [0, 1, 2].map(|connection| Packet { connection, ..packet(0, 1514, 0) });
+        for (packet, n) in connections.iter().zip([10, 10, 1000]) {
+            (0..n).for_each(|_| q.enqueue(0, *packet, &mut told).unwrap());
+        }
+        let mut sent = [0; 3];
+        (0..30).for_each(|_| sent[q.dequeue(MS, &mut told).unwrap().packet.connection as usize] += 1);
+        assert_eq!(sent, [10; 3]);
     }
 
     #[test]

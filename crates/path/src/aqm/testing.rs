@@ -30,5 +30,5 @@ pub(super) const MS: Nanos = 1_000_000;
 
 /// A packet of flow 0.
 pub(super) fn packet(bytes: u32, payload: u32) -> Packet<u32> {
-    Packet { flow: 0, bytes, ecn: Ecn::NotCapable, payload }
+    Packet { flow: 0, connection: 0, bytes, ecn: Ecn::NotCapable, payload }
 }

@@ -2,10 +2,10 @@
 //!
 //! They share no code with the meters of `fairpace-path`, which they are held against.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
-use fairpace_results::tap::{Content, EcnField, Happening, Packet, Tap};
-use fairpace_scenario::{Ecn, Link, Scenario};
+use fairpace_results::tap::{Content, EcnField, Happening, Packet, Tap, Who};
+use fairpace_scenario::{Ecn, Link, Queue, Scenario};
 
 /// What tells packets of a connection apart; a duplicate is like its original.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,8 +33,6 @@ pub(crate) struct Use {
     /// Bytes that were being transmitted, over time: of those that have left, on a wire that never changes.
     pub(crate) service_byte_ns: f64,
     bytes: i128,
-    /// When each of its packets that is there came, in order.
-    there: VecDeque<(Key, u64)>,
     /// Data packets that left and were not lost.
     pub(crate) data_pkts: u64,
 }
@@ -43,6 +41,9 @@ pub(crate) struct Use {
 #[derive(Debug, Default)]
 pub(crate) struct Account {
     pub(crate) flows: Vec<Use>,
+    /// When each of the packets that are there came, in order: by flow, and where connections have queues of their own by connection.
+    there: BTreeMap<Who, VecDeque<(Key, u64)>>,
+    queues_connections: bool,
     /// See [`byte_ns`].
     pub(crate) byte_ns: Option<f64>,
     pub(crate) left_bytes: u64,
@@ -77,6 +78,12 @@ pub(crate) fn byte_ns(link: &Link) -> Option<f64> {
 }
 
 impl Account {
+    /// Packets that are there and may not overtake this one.
+    fn beside(&mut self, packet: &Packet) -> &mut VecDeque<(Key, u64)> {
+        let connection = if self.queues_connections { packet.who.connection } else { 0 };
+        self.there.entry(Who { connection, ..packet.who }).or_default()
+    }
+
     /// Share of all packets that did not get through.
     pub(crate) fn loss(&self) -> f64 {
         self.missing_pkts as f64 / (self.missing_pkts + self.passed_pkts).max(1) as f64
@@ -88,6 +95,7 @@ impl Ledger {
         let account = |link: &Link| Account {
             flows: vec![Use::default(); scenario.flows.len()],
             byte_ns: byte_ns(link),
+            queues_connections: matches!(link.queue, Queue::FqCodel(_)),
             ..Account::default()
         };
         let (from, to) = scenario.window;
@@ -109,20 +117,21 @@ impl Ledger {
     }
 
     fn came(&mut self, at: u64, link: usize, packet: &Packet) {
-        let flow = &mut self.links[link].flows[packet.who.flow as usize];
-        flow.there.push_back((Key::of(packet), at));
+        let account = &mut self.links[link];
+        account.beside(packet).push_back((Key::of(packet), at));
+        let flow = &mut account.flows[packet.who.flow as usize];
         flow.bytes += i128::from(packet.bytes);
         flow.inside_byte_ns -= i128::from(packet.bytes) * i128::from(at);
     }
 
     fn left(&mut self, at: u64, link: usize, packet: &Packet, is_lost: bool) {
         let account = &mut self.links[link];
-        let flow = &mut account.flows[packet.who.flow as usize];
         let (bytes, key) = (i128::from(packet.bytes), Key::of(packet));
-        let first = flow.there.pop_front();
+        let first = account.beside(packet).pop_front();
+        let flow = &mut account.flows[packet.who.flow as usize];
         let Some((_, came)) = first.filter(|(first, _)| *first == key) else {
             self.wrong
-                .push(format!("link {link}: {packet:?} left at {at} ns, but the flow's first was {first:?}"));
+                .push(format!("link {link}: {packet:?} left at {at} ns, but the first one was {first:?}"));
             return;
         };
         if at > self.end_ns {
@@ -147,16 +156,17 @@ impl Ledger {
     fn dropped(&mut self, at: u64, link: usize, packet: &Packet) {
         let account = &mut self.links[link];
         account.missing_pkts += 1;
-        let flow = &mut account.flows[packet.who.flow as usize];
+        let there = account.beside(packet);
         // the first one of all may be on the wire
-        let alike = |place: &usize| flow.there.get(*place).is_some_and(|(key, _)| *key == Key::of(packet));
-        let place = (0..2).find(alike);
-        account.mixes_copies |= (0..2).all(|place| alike(&place));
+        let alike = |place: &usize| there.get(*place).is_some_and(|(key, _)| *key == Key::of(packet));
+        let (place, both) = ((0..2).find(alike), (0..2).all(|place| alike(&place)));
+        account.mixes_copies |= both;
         let Some(place) = place else {
             self.wrong.push(format!("link {link}: {packet:?} was dropped at {at} ns, but was not first"));
             return;
         };
-        flow.there.remove(place);
+        account.beside(packet).remove(place);
+        let flow = &mut account.flows[packet.who.flow as usize];
         flow.bytes -= i128::from(packet.bytes);
         flow.inside_byte_ns += i128::from(packet.bytes) * i128::from(at);
     }

@@ -1,0 +1,126 @@
+//! Connections of a workload are connections of their own, to queues and to onlookers.
+
+mod support;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use fairpace_results::Silent;
+use fairpace_results::tap::{Content, Happening, Packet, Tap, Who};
+use fairpace_scenario::{Arrivals, Flow, FqCodel, Line, Link, Queue, Sizes};
+use support::{flow, link, ms, scenario};
+
+/// So many connections per second, half of them of at most `small` bytes, none of more than `large`.
+fn workload(cc: &str, rtt_ms: u64, per_s: f64, small: u64, large: u64) -> Flow {
+    let sizes = Sizes { name: "test".into(), cdf: Arc::new([(small, 500_000_000), (large, 1_000_000_000)]) };
+    let per_s_milli = (per_s * 1e3) as u64;
+    Flow { arrivals: Some(Arrivals { per_s_milli, sizes }), ..flow(cc, rtt_ms, 0) }
+}
+
+/// What the first flow, which is one connection, gets of the bottleneck, and what would be its share among all connections that are open:
+/// bytes.
+#[derive(Default)]
+struct Shares {
+    open: BTreeSet<Who>,
+    most_open: usize,
+    seen: f64,
+    fair: f64,
+}
+
+impl Tap for Shares {
+    fn packet(&mut self, _at: u64, _link: u32, what: Happening, packet: &Packet) {
+        if what == Happening::Departed {
+            let bytes = f64::from(packet.bytes);
+            self.open.insert(packet.who);
+            self.most_open = self.most_open.max(self.open.len());
+            self.fair += bytes / self.open.len() as f64;
+            self.seen += if packet.who == Who::default() { bytes } else { 0.0 };
+        }
+    }
+}
+
+#[test]
+fn fair_queueing_gives_each_connection_of_a_workload_the_share_of_a_flow() {
+    // connections that come one by one and have too much to send to end
+    let queue = Queue::FqCodel(FqCodel::default());
+    let web = workload("cubic", 20, 0.25, 1_000_000_000, 2_000_000_000);
+    for seed in [1, 2, 3] {
+        let links = vec![Link { queue, ..link(20, 500_000) }];
+        let mut s = scenario(links, vec![flow("cubic", 20, 0), web.clone()], 0, 40);
+        s.seed = seed;
+        let mut shares = Shares::default();
+        fairpace_sim::run_with(&s, &mut Silent, &mut shares).expect("the scenario is valid");
+        assert!(shares.most_open > 5, "seed {seed}: only {} were open", shares.most_open);
+        let off = shares.seen / shares.fair;
+        assert!((0.97..1.03).contains(&off), "seed {seed}: {off} of its share");
+    }
+}
+
+/// Packets that are in the queue of each link.
+#[derive(Default)]
+struct InQueue {
+    links: Vec<VecDeque<Packet>>,
+    /// When each connection has done something first.
+    begun: Vec<u64>,
+    late_data: u64,
+    late_acks: u64,
+    /// Connections that are over, and since when.
+    over: BTreeMap<Who, u64>,
+}
+
+impl Tap for InQueue {
+    fn packet(&mut self, at: u64, link: u32, what: Happening, packet: &Packet) {
+        self.links.resize(self.links.len().max(link as usize + 1), VecDeque::new());
+        let queue = &mut self.links[link as usize];
+        match what {
+            Happening::Enqueued => queue.push_back(*packet),
+            Happening::Departed => assert_eq!(Some(*packet), queue.pop_front(), "link {link}, at {at} ns"),
+            _ => {}
+        }
+        let begun = self.begun.get(packet.who.connection as usize).copied();
+        assert!(
+            begun.is_some_and(|begun| begun <= packet.sent_ns),
+            "{packet:?} of one that began at {begun:?}"
+        );
+        if self.over.contains_key(&packet.who) {
+            let is_ack = matches!(packet.content, Content::Ack(_));
+            *(if is_ack { &mut self.late_acks } else { &mut self.late_data }) += 1;
+        }
+    }
+
+    fn ack(&mut self, at: u64, who: Who, ack: &fairpace_results::tap::Ack) {
+        // every connection sends two packets
+        if ack.next == 2 {
+            self.over.insert(who, at);
+        }
+    }
+
+    fn sender(&mut self, at: u64, who: Who, _: impl FnOnce() -> fairpace_results::tap::SenderState) {
+        // a workload's connections begin in the order of their numbers
+        if who.connection as usize == self.begun.len() {
+            self.begun.push(at);
+        }
+        assert!(self.over.get(&who).is_none_or(|over| *over == at), "{who:?} lives on at {at} ns");
+    }
+}
+
+#[test]
+fn an_onlooker_is_told_of_a_late_packet_whose_it_was() {
+    // copies of the last packets, and the ACKs for them, are under way when their connections are over and others have their places
+    let line = Line { duplicate_ppb: 500_000_000, jitter: ms(30), reorders: true, ..Line::default() };
+    let named = |name: &str, kbps: u64, line| Link { line, ..Link::new(name, kbps * 1000, 1_000_000) };
+    let links = vec![
+        named("a", 100_000, line),
+        named("b", 12_000, Line::default()),
+        named("back", 400, Line::default()),
+    ];
+    let web = Flow {
+        route: Some(vec!["a".into(), "b".into()]),
+        reverse: vec!["back".into()],
+        ..workload("cubic", 2, 150.0, 2_000, 2_896)
+    };
+    let s = scenario(links, vec![web], 0, 20);
+    let mut seen = InQueue::default();
+    fairpace_sim::run_with(&s, &mut Silent, &mut seen).expect("the scenario is valid");
+    assert!(seen.late_acks > 100 && seen.late_data > 100, "{} ACKs, {} data", seen.late_acks, seen.late_data);
+}
