@@ -48,7 +48,7 @@ pub use random::{Purpose, Random};
 pub use scatter::Scatter;
 pub use schedule::{Agenda, Schedule, Stop};
 pub use source::{Offer, Pattern, Source};
-pub use transmitter::{OPPORTUNITY_BYTES, Transmitter};
+pub use transmitter::Transmitter;
 
 /// Time in nanoseconds since the start of the run.
 pub type Nanos = u64;

@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::{Nanos, SECOND};
+use fairpace_scenario::OPPORTUNITY_BYTES;
 
-/// What an opportunity of a [`Transmitter::trace`] carries: one full packet with its Ethernet header. Mahimahi counts 1504 for
-/// the same packet: its IP length and four bytes of the TUN device.
-pub const OPPORTUNITY_BYTES: u32 = 1514;
+use crate::{Nanos, SECOND};
 
 /// Sends one packet after the other and says when each is out, as soon as it is known that it comes next.
 ///
@@ -85,9 +83,7 @@ impl Transmitter {
         match &self.kind {
             Kind::Wire(wire) => wire.steps.first().map_or(0, |s| s.1),
             Kind::Bucket(bucket) => bucket.rate_bps,
-            Kind::Trace(trace) => {
-                (trace.capacity_bits(0, trace.period) * SECOND as f64 / trace.period as f64) as u64
-            }
+            Kind::Trace(trace) => trace.mean_bps(),
         }
     }
 
@@ -314,6 +310,12 @@ impl Trace {
         self.last
     }
 
+    /// Over whole periods: the last opportunity counts, though it lies at the very end.
+    fn mean_bps(&self) -> u64 {
+        let bits = self.at_ms.len() as u128 * u128::from(OPPORTUNITY_BYTES) * 8;
+        u64::try_from(bits * u128::from(SECOND) / u128::from(self.period)).unwrap_or(u64::MAX)
+    }
+
     fn capacity_bits(&self, from: Nanos, to: Nanos) -> f64 {
         // opportunities before a time; the last of a period lies at its very end
         let before = |t: Nanos| {
@@ -374,7 +376,7 @@ mod tests {
         let out: Vec<Nanos> = (0..7).map(|_| t.send(0, OPPORTUNITY_BYTES) / MS).collect();
         assert_eq!(out, [1, 1, 5, 6, 6, 10, 11]);
         assert_eq!(t.capacity_bits(0, 10 * MS), 5.0 * 1514.0 * 8.0);
-        assert_eq!(t.rate_bps(), (2.0 * 1514.0 * 8.0 / 0.005) as u64);
+        assert_eq!(t.rate_bps(), 3 * 1514 * 8 * 1000 / 5);
     }
 
     #[test]

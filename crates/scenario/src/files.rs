@@ -7,6 +7,7 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 
 use crate::conditions::WHOLE_PPB;
+use crate::keys::PACKET_BYTES;
 use crate::quantity::decimal;
 use crate::{Sizes, Trace, built_in};
 
@@ -14,8 +15,9 @@ use crate::{Sizes, Trace, built_in};
 const MOST_BYTES: u64 = 64 << 20;
 /// A day.
 const MOST_MS: u32 = 86_400_000;
-/// Bytes of IP that an opportunity may deliver: Mahimahi counts an MTU and four bytes of its TUN device.
-pub const OPPORTUNITY_BYTES: u64 = 1504;
+/// Bytes on the wire that an opportunity delivers: one full packet, as Mahimahi's does. Mahimahi counts 1504 bytes for it, an IP packet
+/// and four bytes of its TUN device before each (`PACKET_SIZE` in its src/frontend/link_queue.hh); a link here counts 14 of Ethernet.
+pub const OPPORTUNITY_BYTES: u32 = PACKET_BYTES as u32;
 /// Points of a distribution.
 const MOST_SIZES: usize = 10_000;
 /// A petabyte, as for a flow's `size`.
@@ -74,11 +76,11 @@ impl Trace {
         }
     }
 
-    /// The mean of the rate, bits of IP per second.
+    /// The mean of the rate on the wire, bits per second, rounded down.
     #[must_use]
     pub fn mean_bps(&self) -> u64 {
         let period_ms = u64::from(self.opportunities_ms.last().copied().unwrap_or(0)).max(1);
-        self.opportunities_ms.len() as u64 * OPPORTUNITY_BYTES * 8 * 1_000 / period_ms
+        self.opportunities_ms.len() as u64 * u64::from(OPPORTUNITY_BYTES) * 8 * 1_000 / period_ms
     }
 
     /// As [`Trace::read`] reads it.

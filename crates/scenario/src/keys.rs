@@ -142,7 +142,8 @@ pub const KEYS: &[Key] = &[
         "Rate on the wire. A packet counts its IP length and 14 bytes of Ethernet header. Left out with a `trace`."),
     key(Link, "trace", Kind::File, (1, 4096), Some("the rate is `rate`"),
         "Opportunities to deliver in place of a rate, in the format of Mahimahi: a line for each, with its time in ms, in order, at \
-         which 1504 bytes of IP may pass; they come again after the last one's time."),
+         which 1514 bytes may leave: a full packet with its Ethernet header (Mahimahi counts 1504 bytes for the same packet). They come \
+         again after the last one's time. The rate, for a `buffer` in `bdp` too, is their mean."),
     key(Link, "burst", SIZE, (PACKET_BYTES, 16_000_000_000), Some("the rate is that of a wire"),
         "The rate is that of a token bucket that holds so much, and holds it at the start (a shaper): after a pause, so much \
          passes at once."),

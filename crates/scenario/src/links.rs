@@ -196,8 +196,8 @@ pub struct Line {
 pub struct Trace {
     /// The file's name as it was written.
     pub file: String,
-    /// Milliseconds since the start at which up to 1504 bytes of IP can be delivered, in order; several may be equal. The
-    /// last one is also the period after which all of them come again.
+    /// Milliseconds since the start at which up to 1514 bytes can leave, in order; several may be equal. The last one is also the
+    /// period after which all of them come again.
     pub opportunities_ms: Arc<[u32]>,
 }
 

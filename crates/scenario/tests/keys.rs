@@ -92,9 +92,9 @@ fn a_trace_takes_the_place_of_the_rate_and_its_mean_is_the_rate() {
     let links = all().links;
     let trace = links[1].trace.as_ref().unwrap();
     assert_eq!((trace.file.as_str(), &trace.opportunities_ms[..]), ("one-ms.trace", &[0, 1, 1, 4][..]));
-    // four times 1504 bytes in 4 ms
-    assert_eq!(links[1].rate_bps, 12_032_000);
-    assert_eq!(links[1].buffer, Limit::Bytes(12_032_000 / 8 * 40 / 1000));
+    // four full packets in 4 ms
+    assert_eq!(links[1].rate_bps, 12_112_000);
+    assert_eq!(links[1].buffer, Limit::Bytes(12_112_000 / 8 * 40 / 1000));
 }
 
 #[test]
@@ -103,9 +103,10 @@ fn the_cellular_trace_is_that_of_its_formula() {
     let (mut bits, mut wanted) = (0, String::new());
     for ms in (10..=8_000).step_by(10) {
         bits += kbit_per_s[(ms - 1) / 1_000] * 10;
-        let opportunities = std::iter::repeat_n(format!("{ms}\n"), bits / (1504 * 8));
-        wanted.extend(opportunities);
-        bits %= 1504 * 8;
+        // the last time is the period: what is left by then makes one more
+        let opportunities = (bits + if ms == 8_000 { 1514 * 8 - 1 } else { 0 }) / (1514 * 8);
+        wanted.extend(std::iter::repeat_n(format!("{ms}\n"), opportunities));
+        bits %= 1514 * 8;
     }
     assert_eq!(include_str!("../../../scenarios/traces/cellular.trace"), wanted);
 }

@@ -3,7 +3,8 @@
 mod support;
 
 use fairpace_cc::Phase;
-use support::{EFFICIENCY, bdp_bytes, flow, link, run, scenario};
+use fairpace_scenario::{Flow, Link, Trace};
+use support::{EFFICIENCY, bdp_bytes, flow, link, ms, run, scenario};
 
 /// Packets per second of a link, 1514 bytes each.
 fn pkts_per_s(rate_mbps: u64) -> f64 {
@@ -23,6 +24,23 @@ fn one_flow_fills_a_link_with_a_buffer_of_one_bdp() {
         let goodput = s.flows[0].goodput_mbps / 20.0 / EFFICIENCY;
         assert!((goodput - used).abs() < 0.01, "{cc}: goodput {goodput}, utilization {used}");
     }
+}
+
+#[test]
+fn a_trace_that_is_used_up_gives_its_mean_rate() {
+    // five full packets in 7 ms, two of them at the end of a period, and a window of 1000 periods
+    let trace = Trace::read("test.trace", "0\n1\n1\n7\n7\n").unwrap();
+    let mean_mbps = 5.0 * 1514.0 * 8.0 / 7e3;
+    let l = Link { trace: Some(trace.clone()), ..Link::new("cell", trace.mean_bps(), 2_000_000) };
+    let set = vec![("cwnd_pkts".to_owned(), "1000".to_owned())];
+    let mut s = scenario(vec![l], vec![Flow { set, ..flow("fixed_cwnd", 40, 0) }], 0, 12);
+    s.window = (ms(3 * 700), ms(13 * 700));
+    let summary = run(&s).summary;
+    assert_eq!(summary.links[0].utilization, 1.0);
+    assert_eq!(summary.links[0].rate_mbps, trace.mean_bps() as f64 / 1e6);
+    assert!((summary.links[0].rate_mbps - mean_mbps).abs() < 1e-6);
+    let goodput = summary.flows[0].goodput_mbps;
+    assert!((goodput / (mean_mbps * EFFICIENCY) - 1.0).abs() < 1e-9, "{goodput} of {mean_mbps}");
 }
 
 #[test]
