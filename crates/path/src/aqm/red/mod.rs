@@ -1,0 +1,288 @@
+//! Random early detection: Floyd and Jacobson, "Random early detection gateways for congestion avoidance", IEEE/ACM Transactions on
+//! Networking 1(4), 1993; and as Linux has it, whose rules differ.
+//!
+//! A moving average of the backlog in bytes, taken as packets arrive, is held between two thresholds: from the lower one on packets
+//! are dropped with a probability that grows with the average, above the upper one all are. A drop is never far from the last
+//! one: the gaps between drops are uniform, not geometric, so the share that is dropped is about twice the probability that the
+//! settings speak of. Every packet counts alike: neither Linux nor this file weighs the probability by its length, as the paper's
+//! section VII allows.
+//!
+//! Linux's adaptive RED and its flags `harddrop` and `nodrop` are not here.
+
+mod floyd;
+mod linux;
+
+use super::{DropReason, MTU_BYTES, Ring, Sink, Waiting, mark};
+use crate::{Limit, Nanos, Packet, Random};
+use floyd::Floyd;
+use linux::Linux;
+
+/// Settings of RED. Thresholds are bytes of average backlog, up to 4 GB.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Red {
+    /// Whose rules.
+    pub rules: RedRules,
+    /// Below this average nothing is dropped.
+    pub min_bytes: u64,
+    /// From this average on everything is.
+    pub max_bytes: u64,
+    /// The probability just below `max_bytes`, billionths.
+    pub max_ppb: u64,
+    /// What the average forgives, full packets at once. It sets the average's weight, which is 2^-1 for bursts that cannot reach
+    /// `min_bytes` (tc refuses those).
+    pub burst_pkts: u64,
+    /// The link's rate, bits per second: how fast the average ages while it is idle.
+    pub rate_bps: u64,
+    /// Marks ECN-capable packets where it would drop them early.
+    pub ecn: bool,
+}
+
+/// Whose RED.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RedRules {
+    /// Linux: the average is a scaled integer, idle time ages it by a table, and from `max_bytes` on ECN-capable packets are still
+    /// marked (without tc's `harddrop`).
+    Linux,
+    /// The paper's. From `max_bytes` on, packets are dropped even if they could be marked: RFC 3168 section 7, and Floyd's own
+    /// simulator (ns-2).
+    Floyd {
+        /// From `max_bytes` to twice of it the probability grows to one, instead of leaping: Floyd, "Recommendation on using the
+        /// gentle_ variant of RED", 2000.
+        gentle: bool,
+    },
+}
+
+/// A queue under RED.
+#[derive(Debug, Clone)]
+pub(super) struct RedQueue<T> {
+    ring: Ring<T>,
+    average: Average,
+    ecn: bool,
+    /// Since when the link has asked in vain.
+    idle_since: Option<Nanos>,
+    random: Random,
+}
+
+#[derive(Debug, Clone)]
+enum Average {
+    Linux(Linux),
+    Floyd(Floyd),
+}
+
+/// What the average says of an arriving packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Pass,
+    /// It is the one to drop or mark.
+    Early,
+    /// There is too much: all are.
+    Forced,
+}
+
+impl<T> RedQueue<T> {
+    pub(super) fn new(settings: Red, limit: Limit, random: Random) -> Self {
+        let average = match settings.rules {
+            RedRules::Linux => Average::Linux(Linux::new(&settings)),
+            RedRules::Floyd { gentle } => Average::Floyd(Floyd::new(&settings, gentle)),
+        };
+        RedQueue { ring: Ring::new(limit), average, ecn: settings.ecn, idle_since: Some(0), random }
+    }
+
+    #[inline]
+    pub(super) fn enqueue(
+        &mut self,
+        now: Nanos,
+        mut packet: Packet<T>,
+        sink: &mut impl Sink<T>,
+    ) -> Result<(), (Packet<T>, DropReason)> {
+        let idle = self.idle_since.take().map(|since| now - since);
+        let (verdict, may_mark) = match &mut self.average {
+            Average::Linux(linux) => {
+                linux.update(self.ring.bytes, idle);
+                (linux.judge(&mut self.random), true)
+            }
+            Average::Floyd(floyd) => {
+                floyd.update(self.ring.bytes, idle);
+                let verdict = floyd.judge(&mut self.random);
+                (verdict, verdict == Verdict::Early)
+            }
+        };
+        let may_mark = may_mark && self.ecn && packet.ecn != crate::Ecn::NotCapable;
+        if verdict != Verdict::Pass && !may_mark {
+            return Err((packet, DropReason::Early));
+        }
+        if !self.ring.has_room(packet.bytes) {
+            return Err((packet, DropReason::Full));
+        }
+        if verdict != Verdict::Pass {
+            mark(&mut packet, sink);
+        }
+        self.ring.push(now, packet);
+        Ok(())
+    }
+
+    #[inline]
+    pub(super) fn dequeue(&mut self, now: Nanos, _: &mut impl Sink<T>) -> Option<Waiting<T>> {
+        let next = self.ring.pop();
+        if next.is_none() {
+            self.idle_since.get_or_insert(now);
+        }
+        next
+    }
+
+    pub(super) fn backlog_bytes(&self) -> u64 {
+        self.ring.bytes
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.ring.len()
+    }
+}
+
+/// Thresholds are 32 bits wide on Linux; the scaled average then fits into 64. (Linux has 32 for a scaled threshold and refuses what is
+/// longer: min and max below 2^(31 - weight_log).)
+const MOST_BYTES: u64 = u32::MAX as u64;
+/// The smallest weight is 2^-31.
+const MOST_WEIGHT_LOG: u32 = 31;
+
+fn weight(log: u32) -> f64 {
+    1.0 / (1u64 << log) as f64
+}
+
+/// `base` to the `n`-th, by multiplications alone: the same on every machine.
+fn power(mut base: f64, mut n: u64) -> f64 {
+    let mut product = 1.0;
+    while n > 0 && product > 0.0 {
+        if n % 2 == 1 {
+            product *= base;
+        }
+        base *= base;
+        n /= 2;
+    }
+    product
+}
+
+/// The weight 2^-log with which a burst of so many full packets into an empty queue just stays below the minimum. It is the largest
+/// with burst + 1 - min / packet <= (1 - (1 - w)^burst) / w: iproute2, tc/tc_red.c, `tc_red_eval_ewma`, and the table at the top of
+/// Linux's include/net/red.h. The paper's bound (section VI) has burst + 1 in the exponent: tc sums one packet less.
+fn weight_log(min_bytes: u64, burst_pkts: u64) -> u32 {
+    let needed = burst_pkts as f64 + 1.0 - min_bytes as f64 / MTU_BYTES as f64;
+    let is_enough = |log: &u32| {
+        let w = weight(*log);
+        needed <= (1.0 - power(1.0 - w, burst_pkts)) / w
+    };
+    (1..MOST_WEIGHT_LOG).find(is_enough).unwrap_or(MOST_WEIGHT_LOG)
+}
+
+#[cfg(test)]
+mod testing;
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{MS, Told, packet};
+    use super::testing::{FLOYD, MANUAL};
+    use super::*;
+    use crate::Ecn;
+
+    #[test]
+    fn the_weight_is_the_one_that_tc_computes() {
+        // the manual's example: 55 + 1 - 30 = 26 <= (1 - (31/32)^55) x 32 = 26.4, and 15.5 with 1/16
+        assert_eq!(weight_log(30 * MTU_BYTES, 55), 5);
+        // The paper, section VI: 50 packets into an average below 5 need a weight of at most 0.0042. 1/256 would do, but
+        // tc sums one packet less and just misses it: 46 > 45.5.
+        assert_eq!(weight_log(5 * MTU_BYTES, 50), 9);
+        // the table in Linux's red.h, rounded: the longest bursts for each weight with min at 32 packets
+        for (log, burst) in
+            [(1, 33), (2, 35), (3, 39), (4, 46), (5, 57), (6, 75), (7, 101), (8, 135), (9, 190)]
+        {
+            let tc = weight_log(32 * MTU_BYTES, burst - 1)..=weight_log(32 * MTU_BYTES, burst);
+            assert!(tc.contains(&log), "{burst}: {tc:?}");
+        }
+        // no burst at all, and one that can never be forgiven
+        assert_eq!((weight_log(30 * MTU_BYTES, 0), weight_log(0, u64::MAX)), (1, 31));
+    }
+
+    #[test]
+    fn idle_time_begins_when_the_link_asks_in_vain() {
+        let settings = Red { min_bytes: 0, max_bytes: 1 << 20, burst_pkts: 10, ..FLOYD };
+        let mut told = Told::default();
+        let mut queue = RedQueue::new(settings, Limit::Packets(1000), Random::new(1));
+        let average = |queue: &RedQueue<u32>| match &queue.average {
+            Average::Floyd(floyd) => floyd.average(),
+            Average::Linux(_) => unreachable!(),
+        };
+        for i in 0..100 {
+            let _ = queue.enqueue(MS, packet(1514, i), &mut told);
+        }
+        while queue.dequeue(2 * MS, &mut told).is_some() {}
+        let before = average(&queue);
+        assert!(before > 0.0);
+        assert!(queue.dequeue(500 * MS, &mut told).is_none(), "asked again: it is still idle since 2 ms");
+        let _ = queue.enqueue(2 * MS + 10 * 1_211_200, packet(1514, 0), &mut told);
+        let kept = 1.0 - weight(weight_log(0, 10));
+        assert!((average(&queue) / (before * power(kept, 10)) - 1.0).abs() < 1e-12);
+    }
+
+    /// Fates of a thousand packets that arrive while nothing leaves: dropped early, dropped for lack of room, marked.
+    fn fates(settings: Red, ecn: Ecn, limit: Limit) -> (usize, usize, usize) {
+        let (mut told, mut dropped) = (Told::default(), Vec::new());
+        let mut queue = RedQueue::new(settings, limit, Random::new(7));
+        for i in 0..1000 {
+            let packet = crate::Packet { ecn, ..packet(1514, i) };
+            dropped.extend(queue.enqueue(0, packet, &mut told).err());
+        }
+        let early = dropped.iter().filter(|d| d.1 == DropReason::Early).count();
+        assert_eq!(queue.len() + dropped.len(), 1000);
+        assert_eq!(queue.backlog_bytes(), 1514 * queue.len() as u64);
+        (early, dropped.len() - early, told.marked.len())
+    }
+
+    #[test]
+    fn what_may_be_marked_is_not_dropped_early() {
+        let (linux, floyd) = (Red { ecn: true, ..MANUAL }, Red { ecn: true, ..FLOYD });
+        let room = Limit::Bytes(u64::MAX);
+        let (early, full, marked) = fates(linux, Ecn::Capable, room);
+        assert!(early == 0 && full == 0 && marked > 800, "above the maximum Linux marks all");
+        let (early, full, marked) = fates(floyd, Ecn::Capable, room);
+        assert!(early > 800 && full == 0 && marked > 0, "above the maximum Floyd drops");
+        for settings in [linux, floyd] {
+            let (early, _, marked) = fates(settings, Ecn::NotCapable, room);
+            assert!(early > 800 && marked == 0);
+        }
+        let (early, _, marked) = fates(MANUAL, Ecn::Capable, room);
+        assert!(early > 800 && marked == 0, "marks were not asked for");
+    }
+
+    #[test]
+    fn a_full_queue_drops_whatever_the_average_says() {
+        let (early, full, marked) = fates(Red { ecn: true, ..MANUAL }, Ecn::Capable, Limit::Packets(100));
+        assert_eq!((early, full), (0, 900));
+        assert!(marked <= 100, "what is dropped is not counted as marked");
+        let (early, full, _) = fates(MANUAL, Ecn::NotCapable, Limit::Bytes(20 * 1514));
+        assert_eq!((early, full), (0, 980), "the average stays below the minimum");
+    }
+
+    #[test]
+    fn extreme_settings_do_no_harm() {
+        let extremes = [0, 1, 1514, 1 << 32, u64::MAX];
+        for rules in [RedRules::Linux, RedRules::Floyd { gentle: true }, RedRules::Floyd { gentle: false }] {
+            for min_bytes in extremes {
+                for max_bytes in extremes {
+                    for (max_ppb, burst_pkts, rate_bps) in
+                        [(0, 0, 0), (u64::MAX, u64::MAX, u64::MAX), (1, 1, 1), (1_000_000_000, 55, 1 << 40)]
+                    {
+                        let settings =
+                            Red { rules, min_bytes, max_bytes, max_ppb, burst_pkts, rate_bps, ecn: false };
+                        let mut told = Told::default();
+                        let mut queue = RedQueue::new(settings, Limit::Bytes(u64::MAX), Random::new(1));
+                        for i in 0..50u32 {
+                            let _ = queue.enqueue(u64::from(i), packet(i32::MAX as u32, i), &mut told);
+                            let _ = queue.dequeue(u64::from(i), &mut told);
+                        }
+                        let _ = queue.enqueue(Nanos::MAX, packet(40, 0), &mut told);
+                    }
+                }
+            }
+        }
+    }
+}
