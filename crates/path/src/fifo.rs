@@ -26,16 +26,27 @@ impl Limit {
     }
 }
 
-/// What a [`Fifo`] measures of a packet that it has let in.
+/// What a [`Fifo`] measures of a packet that it has let in. A deep queue holds a million of them: half a cache line each.
 #[derive(Debug, Clone)]
 struct Held {
     starts: Nanos,
     departs: Nanos,
     waited_ns: Nanos,
     flow: u32,
+    /// Its length, and [`LOST`].
     bytes: u32,
-    /// It will not arrive: lost on the line behind.
-    lost: bool,
+}
+
+/// It will not arrive: lost on the line behind.
+const LOST: u32 = 1 << 31;
+
+const _: () = assert!(size_of::<Held>() == 32);
+
+impl Held {
+    #[inline]
+    fn bytes(&self) -> u32 {
+        self.bytes & !LOST
+    }
 }
 
 /// A drop-tail queue.
@@ -115,7 +126,8 @@ impl Fifo {
             }
         }
         let departs = self.transmitter.send(now, bytes);
-        self.held.push_back(Held { starts, departs, waited_ns: starts - now, flow, bytes, lost });
+        let flags = if lost { LOST } else { 0 };
+        self.held.push_back(Held { starts, departs, waited_ns: starts - now, flow, bytes: bytes | flags });
         self.held_bytes += u64::from(bytes);
         self.waiting_bytes += u64::from(bytes);
         Some((departs, starts - now))
@@ -142,7 +154,7 @@ impl Fifo {
     /// Takes packets whose transmission has begun by `now` out of what waits.
     fn begin(&mut self, now: Nanos) {
         while let Some(next) = self.held.get(self.begun).filter(|next| next.starts <= now) {
-            self.waiting_bytes -= u64::from(next.bytes);
+            self.waiting_bytes -= u64::from(next.bytes());
             self.begun += 1;
         }
     }
@@ -176,7 +188,8 @@ impl Fifo {
     fn count_departed(&mut self, until: Nanos, most: usize) {
         for _ in 0..most {
             let Some(h) = self.held.front().filter(|h| h.departs <= until) else { return };
-            let Held { starts, departs, waited_ns, flow, bytes, lost } = *h;
+            let Held { starts, departs, waited_ns, flow, .. } = *h;
+            let (bytes, lost) = (h.bytes(), h.bytes & LOST != 0);
             self.held.pop_front();
             self.held_bytes -= u64::from(bytes);
             if self.begun > 0 {
@@ -196,7 +209,7 @@ impl Fifo {
     fn count_waiting(&mut self, now: Nanos) {
         for h in &self.held {
             let from = self.counted.max(h.starts - h.waited_ns);
-            self.meter.waited(h.flow, h.bytes, h.starts.min(now).saturating_sub(from));
+            self.meter.waited(h.flow, h.bytes(), h.starts.min(now).saturating_sub(from));
         }
         self.counted = now;
     }

@@ -20,17 +20,19 @@ pub(crate) fn growing_histogram<C: hdrhistogram::Counter>(digits: u8) -> Histogr
     histogram
 }
 
-/// One flow's use of the link.
+/// One flow's use of the link. What every packet touches is in one cache line.
 #[derive(Debug, Clone, Copy, Default)]
+#[repr(C, align(64))]
 struct Use {
-    backlog_bytes: u64,
-    /// Up to when the integrals below are complete.
-    settled: Nanos,
-    /// Time integral of the backlog, bytes x ns, and what it was when the current interval began.
+    /// Time integral of the backlog, bytes x ns.
     byte_ns: u128,
-    interval_began_byte_ns: u128,
+    backlog_bytes: u64,
+    /// Up to when the integral is complete.
+    settled: Nanos,
     packets: u64,
     bytes: u64,
+    /// The integral when the current interval began.
+    interval_began_byte_ns: u128,
     drops: u64,
     /// How many of the drops a discipline chose, rather than that there was no room.
     early_drops: u64,

@@ -42,6 +42,9 @@ pub(crate) struct Engine<'t, T> {
     workloads: Vec<usize>,
     /// Connections: one per entry that is not a workload, in their order, then those of workloads.
     pub(crate) flows: Vec<Flow>,
+    /// The entry of each connection, and the first link of each entry: what every event asks for, close together.
+    entry_of: Vec<u32>,
+    first_links: Vec<u32>,
     pub(crate) series: Vec<FlowSeries>,
     /// Points of the time series that have been taken.
     pub(crate) points: Vec<Nanos>,
@@ -143,6 +146,8 @@ impl<'t, T: Tap> Engine<'t, T> {
         }
         let series = vec![FlowSeries::default(); entries.len()];
         let (points, outbox) = (Vec::new(), Vec::new());
+        let entry_of = flows.iter().map(|flow| flow.end.who().flow).collect();
+        let first_links = entries.iter().map(|entry| entry.forward[0]).collect();
         Ok(Engine {
             queue,
             links,
@@ -154,6 +159,8 @@ impl<'t, T: Tap> Engine<'t, T> {
             entries,
             workloads,
             flows,
+            entry_of,
+            first_links,
             series,
             points,
             schedule,
@@ -225,8 +232,8 @@ impl<'t, T: Tap> Engine<'t, T> {
     #[inline]
     fn run_flow(&mut self, slot: usize, now: Nanos) {
         let flow = &mut self.flows[slot];
-        let entry = &mut self.entries[flow.entry as usize];
-        let first = entry.forward[0] as usize;
+        let i = self.entry_of[slot] as usize;
+        let (entry, first) = (&mut self.entries[i], self.first_links[i] as usize);
         flow.run(now, &mut self.links[first], &mut self.lines[first], entry, &mut self.outbox, self.tap);
         if let Some(workload) = &mut entry.workload
             && flow.is_over()
@@ -414,6 +421,7 @@ impl<'t, T: Tap> Engine<'t, T> {
             Some(slot) => slot as usize,
             None => {
                 let slot = self.flows.len();
+                self.entry_of.push(i as u32);
                 self.flows.push(Flow::new(entry, who, slot as u32, now, Some(bytes), 0));
                 self.queue.grow(self.first_flow + self.flows.len());
                 slot
@@ -453,7 +461,7 @@ impl<'t, T: Tap> Engine<'t, T> {
     fn count_sent(&mut self, now: Nanos) {
         let mut sent = vec![Sent::default(); self.entries.len()];
         for flow in &self.flows {
-            let (sent, more) = (&mut sent[flow.entry as usize], flow.sent());
+            let (sent, more) = (&mut sent[flow.end.who().flow as usize], flow.sent());
             sent.pkts += more.pkts;
             sent.again_pkts += more.again_pkts;
         }

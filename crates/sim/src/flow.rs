@@ -25,7 +25,6 @@ enum Stage {
 pub(crate) struct Flow {
     pub(crate) sender: Sender<HostView>,
     pub(crate) end: End,
-    pub(crate) entry: u32,
     application: Application,
     /// What earlier connections of a workload in this place have sent.
     sent_before: Sent,
@@ -230,7 +229,6 @@ impl Flow {
                 is_over: false,
                 slot,
             },
-            entry: entry.index,
             application: Application::new(entry.source(size_bytes, start), start),
             sent_before: Sent::default(),
         }

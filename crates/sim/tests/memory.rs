@@ -48,10 +48,10 @@ fn cost(duration_s: u64) -> (u64, usize, usize) {
 #[test]
 fn ten_times_the_packets_cost_no_more_memory_and_no_more_allocations() {
     cost(2); // whatever is set up once
-    let (packets, calls, peak) = cost(10);
-    let (packets_long, calls_long, peak_long) = cost(100);
+    // rings double while windows grow, which CUBIC's does for a minute
+    let (packets, calls, peak) = cost(100);
+    let (packets_long, calls_long, peak_long) = cost(1000);
     assert!(packets_long > 8 * packets);
-    assert!(peak_long <= peak + peak / 10, "{peak} bytes in 10 s, {peak_long} in 100 s");
-    // some rings may double once more; half a million packets are no allocation each
-    assert!(calls_long <= calls + 30, "{calls} allocations in 10 s, {calls_long} in 100 s");
+    assert!(peak_long <= peak + peak / 100, "{peak} bytes in 100 s, {peak_long} in 1000 s");
+    assert!(calls_long <= calls + 10, "{calls} allocations in 100 s, {calls_long} in 1000 s");
 }

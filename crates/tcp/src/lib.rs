@@ -13,6 +13,7 @@
 #![allow(non_snake_case)] // bytes per second are _Bps, bits per second _bps, as in the contract
 
 mod bits;
+mod bursts;
 mod config;
 mod control;
 mod pacer;

@@ -9,6 +9,7 @@
 use std::collections::VecDeque;
 
 use crate::bits::Bits;
+use crate::bursts::Bursts;
 use crate::rate::Snapshot;
 
 /// Marks of a packet; Linux's TCPCB_*.
@@ -28,8 +29,8 @@ const KEPT_PKTS: usize = 1024;
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Scoreboard {
-    /// Per packet, indexed by its number modulo the capacity, a power of two.
-    snapshots: Vec<Snapshot>,
+    bursts: Bursts,
+    /// Per packet, indexed by its number modulo the capacity, a power of two; 0 for what is not outstanding.
     marks: Vec<u8>,
     /// The same as mark SACKED, to skip over what has arrived.
     sacked: Bits,
@@ -66,9 +67,11 @@ impl Scoreboard {
         if old.marks.len() <= KEPT_PKTS {
             old.sacked.reset(KEPT_PKTS as u64);
             old.pending.reset(KEPT_PKTS as u64);
+            old.bursts.reset(KEPT_PKTS);
+            old.marks.fill(0);
             old.resent.clear();
             old.resent.shrink_to(KEPT_PKTS);
-            (self.snapshots, self.marks) = (old.snapshots, old.marks);
+            (self.bursts, self.marks) = (old.bursts, old.marks);
             (self.sacked, self.pending, self.resent) = (old.sacked, old.pending, old.resent);
         }
     }
@@ -127,9 +130,13 @@ impl Scoreboard {
     fn place(&self, seq: u64) -> usize {
         seq as usize & (self.marks.len() - 1)
     }
+    /// What an outstanding packet remembers of when it was last sent.
     #[inline]
-    pub(crate) fn snapshot(&self, seq: u64) -> &Snapshot {
-        &self.snapshots[self.place(seq)]
+    pub(crate) fn snapshot(&self, seq: u64) -> Snapshot {
+        if self.ever_resent_out > 0 && self.marks(seq) & mark::EVER_RESENT != 0 {
+            return self.bursts.sent_again(seq);
+        }
+        self.bursts.sent(seq)
     }
     #[inline]
     pub(crate) fn marks(&self, seq: u64) -> u8 {
@@ -142,16 +149,8 @@ impl Scoreboard {
         while self.packets_out() as usize + pkts as usize > self.marks.len() {
             self.grow();
         }
-        let mut snapshot =
-            Snapshot { lost_pkts: self.lost_pkts, inflight_pkts: self.in_flight(), ..snapshot };
-        let first = self.place(self.nxt);
-        let before_wrap = (self.marks.len() - first).min(pkts as usize);
-        for run in [first..first + before_wrap, 0..pkts as usize - before_wrap] {
-            for (at, mark) in self.snapshots[run.clone()].iter_mut().zip(&mut self.marks[run]) {
-                snapshot.inflight_pkts += 1;
-                (*at, *mark) = (snapshot, 0);
-            }
-        }
+        let (lost_pkts, inflight_pkts) = (self.lost_pkts, self.in_flight() + 1);
+        self.bursts.send(self.nxt, Snapshot { lost_pkts, inflight_pkts, ..snapshot });
         self.nxt += u64::from(pkts);
     }
 
@@ -159,13 +158,12 @@ impl Scoreboard {
     fn grow(&mut self) {
         let old = self.marks.len();
         let new = (old * 2).max(INITIAL_PKTS);
-        let mut snapshots = vec![Snapshot::default(); new];
         let mut marks = vec![0; new];
         for seq in self.una..self.nxt {
-            snapshots[seq as usize & (new - 1)] = self.snapshots[seq as usize & (old - 1)];
             marks[seq as usize & (new - 1)] = self.marks[seq as usize & (old - 1)];
         }
-        (self.snapshots, self.marks) = (snapshots, marks);
+        self.marks = marks;
+        self.bursts.grow(self.una..self.nxt, new);
         while self.sacked.capacity() < new as u64 {
             self.sacked.grow(self.una..self.nxt);
             self.pending.grow(self.una..self.nxt);
@@ -178,8 +176,9 @@ impl Scoreboard {
         if self.marks[at] & mark::RESENT == 0 {
             self.retrans_out += 1;
         }
-        self.snapshots[at] =
-            Snapshot { lost_pkts: self.lost_pkts, inflight_pkts: self.in_flight(), ..snapshot };
+        let (lost_pkts, inflight_pkts) = (self.lost_pkts, self.in_flight());
+        let room = self.marks.len();
+        self.bursts.resend(seq, Snapshot { lost_pkts, inflight_pkts, ..snapshot }, room);
         if self.marks[at] & mark::EVER_RESENT == 0 {
             self.ever_resent_out += 1;
         }
@@ -278,6 +277,7 @@ impl Scoreboard {
     pub(crate) fn ack_clean(&mut self, next: u64) {
         debug_assert!(self.is_clean() && next <= self.nxt);
         self.una = next;
+        self.bursts.forget(next);
     }
 
     /// Forgets the oldest packet and returns the marks that it had.
@@ -301,6 +301,7 @@ impl Scoreboard {
         }
         self.marks[at] = 0;
         self.una += 1;
+        self.bursts.forget(self.una);
         had
     }
 

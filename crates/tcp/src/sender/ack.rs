@@ -80,7 +80,7 @@ impl<C: Control> Sender<C> {
     fn take_cumulative_ack(&mut self, now: Nanos, ack: &Ack, news: &mut News, prior_fack: u64) {
         while self.board.una() < ack.next {
             let seq = self.board.una();
-            let snapshot = *self.board.snapshot(seq);
+            let snapshot = self.board.snapshot(seq);
             let had = self.board.ack_one();
             news.acked_pkts += 1;
             if had & mark::EVER_RESENT != 0 {
@@ -160,7 +160,7 @@ impl<C: Control> Sender<C> {
         while seq < to {
             let Some(next) = self.board.next_unsacked(seq, to) else { return };
             seq = next;
-            let snapshot = *self.board.snapshot(seq);
+            let snapshot = self.board.snapshot(seq);
             let fack = self.board.fack();
             let had = self.board.sack(seq);
             news.sacked_any = true;

@@ -31,7 +31,7 @@ impl<C: Control> Sender<C> {
         let una = self.board.una();
         let prior_in_flight = self.board.packets_out();
         let first_us = self.board.snapshot(una).sent_us;
-        let last = *self.board.snapshot(next - 1);
+        let last = self.board.snapshot(next - 1);
         let acked = (next - una) as u32;
         let (oldest_us, rtt_us) = (now_us.saturating_sub(first_us), now_us.saturating_sub(last.sent_us));
 

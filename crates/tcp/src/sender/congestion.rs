@@ -112,7 +112,7 @@ impl<C: Control> Sender<C> {
         self.board.swap_losses(&mut losses);
         let before = self.board.lost_pkts().wrapping_sub(losses.len() as u32);
         for (n, seq) in (1..).zip(losses.drain(..)) {
-            let sent = *self.board.snapshot(seq);
+            let sent = self.board.snapshot(seq);
             let lost_pkts = before.wrapping_add(n);
             let view = View {
                 lost_pkts,
