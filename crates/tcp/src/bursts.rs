@@ -3,32 +3,57 @@
 //! Packets that left together remember the same but for their number, so a burst takes one [`Snapshot`] and not one per
 //! packet: of hundreds of flows, those in flight would not fit a processor's cache. A packet sent again has its own.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::ops::Range;
 
 use crate::rate::Snapshot;
 
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct Bursts {
-    /// In order: the number of a burst's first packet, and what that packet remembers.
-    first: VecDeque<(u64, Snapshot)>,
+    /// The oldest burst of which packets are outstanding: the number of its first packet, and what that packet remembers. ACKs
+    /// ask for it most, so it is at hand.
+    oldest: (u64, Snapshot),
+    /// The first packet of the burst after that; `u64::MAX`: there is none.
+    next: u64,
+    /// The bursts after the oldest, in order.
+    later: VecDeque<(u64, Snapshot)>,
+    /// Where the last search ended in `later`: SACKs and loss detection go up packet by packet.
+    near: Cell<usize>,
     /// Of packets sent again, by number modulo the length, a power of two. Empty until one is.
     again: Vec<Snapshot>,
+}
+
+impl Default for Bursts {
+    fn default() -> Self {
+        Bursts {
+            oldest: (0, Snapshot::default()),
+            next: u64::MAX,
+            later: VecDeque::new(),
+            near: Cell::new(0),
+            again: Vec::new(),
+        }
+    }
 }
 
 impl Bursts {
     /// Becomes empty and keeps room for so many bursts at most.
     pub(crate) fn reset(&mut self, kept: usize) {
-        self.first.clear();
-        self.first.shrink_to(kept);
-        self.again = Vec::new();
+        self.later.clear();
+        self.later.shrink_to(kept);
+        *self = Bursts { later: std::mem::take(&mut self.later), ..Bursts::default() };
     }
 
-    /// A burst leaves, from packet `seq` on; its number is above all others.
+    /// A burst leaves, from packet `seq` on; its number is above all others, which are done with when it is `alone`.
     #[inline]
-    pub(crate) fn send(&mut self, seq: u64, snapshot: Snapshot) {
-        debug_assert!(self.first.back().is_none_or(|(last, _)| *last < seq));
-        self.first.push_back((seq, snapshot));
+    pub(crate) fn send(&mut self, seq: u64, snapshot: Snapshot, alone: bool) {
+        if alone {
+            debug_assert!(self.later.is_empty());
+            self.oldest = (seq, snapshot);
+            return;
+        }
+        self.next = self.next.min(seq);
+        self.later.push_back((seq, snapshot));
     }
 
     /// Packet `seq` leaves again, of up to `room` that may be outstanding, a power of two.
@@ -56,18 +81,31 @@ impl Bursts {
     /// Nothing below `una` matters any more.
     #[inline]
     pub(crate) fn forget(&mut self, una: u64) {
-        while self.first.get(1).is_some_and(|(next, _)| *next <= una) {
-            self.first.pop_front();
+        while self.next <= una {
+            self.oldest = self.later.pop_front().unwrap_or_default();
+            self.next = self.later.front().map_or(u64::MAX, |(seq, _)| *seq);
+            self.near.set(self.near.get().saturating_sub(1));
         }
     }
 
     /// What packet `seq` remembers of its first transmission. It must not be forgotten.
     #[inline]
     pub(crate) fn sent(&self, seq: u64) -> Snapshot {
-        let near = self.first.get(1).is_none_or(|(next, _)| *next > seq);
-        let at = if near { 0 } else { self.first.partition_point(|(first, _)| *first <= seq) - 1 };
-        let (first, snapshot) = self.first[at];
-        Snapshot { inflight_pkts: snapshot.inflight_pkts + (seq - first) as u32, ..snapshot }
+        let (first, snapshot) = if seq < self.next { &self.oldest } else { self.find(seq) };
+        Snapshot { inflight_pkts: snapshot.inflight_pkts + (seq - first) as u32, ..*snapshot }
+    }
+
+    fn find(&self, seq: u64) -> &(u64, Snapshot) {
+        let begins = |at: usize| self.later.get(at).map_or(u64::MAX, |(first, _)| *first);
+        let mut at = self.near.get();
+        if seq >= begins(at + 1) {
+            at += 1;
+        }
+        if seq < begins(at) || seq >= begins(at + 1) {
+            at = self.later.partition_point(|(first, _)| *first <= seq) - 1;
+        }
+        self.near.set(at);
+        &self.later[at]
     }
 
     /// What it remembers of when it was last sent again.
@@ -88,7 +126,7 @@ mod tests {
     fn packets_of_a_burst_remember_the_same_but_for_their_number() {
         let mut bursts = Bursts::default();
         for (seq, sent_us) in [(0, 10), (3, 20), (4, 30), (9, 40)] {
-            bursts.send(seq, at(sent_us));
+            bursts.send(seq, at(sent_us), seq == 0);
         }
         let told: Vec<_> =
             (0..11).map(|seq| bursts.sent(seq)).map(|s| (s.sent_us, s.inflight_pkts)).collect();
@@ -101,18 +139,18 @@ mod tests {
     #[test]
     fn a_burst_is_kept_until_its_last_packet_is_acknowledged() {
         let mut bursts = Bursts::default();
-        bursts.send(0, at(10));
-        bursts.send(4, at(20));
+        bursts.send(0, at(10), true);
+        bursts.send(4, at(20), false);
         bursts.forget(3);
         assert_eq!((bursts.sent(3).sent_us, bursts.sent(4).sent_us), (10, 20));
         bursts.forget(4);
-        assert_eq!((bursts.first.len(), bursts.sent(5).sent_us), (1, 20));
+        assert_eq!((bursts.later.len(), bursts.sent(5).sent_us), (0, 20));
     }
 
     #[test]
     fn what_was_sent_again_keeps_both_and_moves_when_there_is_more_room() {
         let mut bursts = Bursts::default();
-        bursts.send(0, at(10));
+        bursts.send(0, at(10), true);
         bursts.resend(6, at(50), 8);
         bursts.resend(9, at(60), 8);
         bursts.grow(5..11, 16);

@@ -150,7 +150,8 @@ impl Scoreboard {
             self.grow();
         }
         let (lost_pkts, inflight_pkts) = (self.lost_pkts, self.in_flight() + 1);
-        self.bursts.send(self.nxt, Snapshot { lost_pkts, inflight_pkts, ..snapshot });
+        let alone = self.una == self.nxt;
+        self.bursts.send(self.nxt, Snapshot { lost_pkts, inflight_pkts, ..snapshot }, alone);
         self.nxt += u64::from(pkts);
     }
 
