@@ -236,7 +236,7 @@ impl<'t, T: Tap> Engine<'t, T> {
         let (entry, first) = (&mut self.entries[i], self.first_links[i] as usize);
         flow.run(now, &mut self.links[first], &mut self.lines[first], entry, &mut self.outbox, self.tap);
         if let Some(workload) = &mut entry.workload
-            && flow.is_over()
+            && flow.is_done()
         {
             flow.close();
             workload.free.push(slot as u32);
@@ -312,6 +312,10 @@ impl<'t, T: Tap> Engine<'t, T> {
                 if self.duplicates[i].doubles() {
                     self.links[i].duplicated(now);
                     self.entries[packet.flow as usize].counts.entered_pkts += 1;
+                    let Parcel { slot, is_ack, segment, .. } = packet.payload;
+                    if is_ack {
+                        self.flows[slot as usize].end.ack_doubled(segment.seq);
+                    }
                     self.hold(holder, now, packet);
                 }
                 self.hold(holder, now, packet);

@@ -75,24 +75,33 @@ struct Transfer {
 #[derive(Debug, Default)]
 struct WaitingRoom {
     first: u64,
-    acks: VecDeque<Option<Ack>>,
+    acks: VecDeque<UnderWay>,
+}
+
+#[derive(Debug)]
+struct UnderWay {
+    ack: Ack,
+    /// On links: more than one if a line has doubled it, none when it may be forgotten.
+    copies: u32,
+    has_arrived: bool,
 }
 
 impl WaitingRoom {
     fn put(&mut self, ack: Ack) -> u64 {
-        self.acks.push_back(Some(ack));
+        self.acks.push_back(UnderWay { ack, copies: 1, has_arrived: false });
         self.first + self.acks.len() as u64 - 1
     }
 
-    /// The ACK of this number, the first time it is asked for and as a copy ever after, until it is forgotten.
-    fn take(&mut self, number: u64) -> Option<Ack> {
-        let ack = self.acks.get_mut(number.checked_sub(self.first)? as usize)?.take();
-        self.forget();
-        ack
+    fn get(&mut self, number: u64) -> Option<&mut UnderWay> {
+        self.acks.get_mut(number.checked_sub(self.first)? as usize)
     }
 
-    fn forget(&mut self) {
-        while let Some(None) = self.acks.front() {
+    /// A copy is off the links.
+    fn leaves(&mut self, number: u64) {
+        if let Some(under_way) = self.get(number) {
+            under_way.copies = under_way.copies.saturating_sub(1);
+        }
+        while self.acks.front().is_some_and(|under_way| under_way.copies == 0) {
             self.acks.pop_front();
             self.first += 1;
         }
@@ -260,9 +269,10 @@ impl Flow {
         }
     }
 
-    /// Nothing of this connection matters any more: its transfer is done and acknowledged.
-    pub(crate) fn is_over(&self) -> bool {
-        self.end.transfer.is_done && self.sender.is_idle()
+    /// Nothing of this connection matters any more: its transfer is done and acknowledged. Once it is closed this is not asked again,
+    /// though a timer of its receiver may still fire.
+    pub(crate) fn is_done(&self) -> bool {
+        !self.end.is_over && self.end.transfer.is_done && self.sender.is_idle()
     }
 
     /// What is still on its way to here will find nobody.
@@ -313,7 +323,7 @@ impl Flow {
         if !end.leaving.is_empty() {
             end.send_acks(now, entry, outbox);
         }
-        if T::ON {
+        if T::ON && !end.is_over {
             tap.sender(now, end.who, || taps::sender(sender));
         }
     }
@@ -401,12 +411,16 @@ impl End {
         let available = self.receiver.on_segment(at, segment, &mut back);
         // what comes for a flow of a workload after its last byte finds it gone, sooner or later: it is not measured
         let is_late = self.transfer.is_done && entry.workload.is_some();
-        if segment.seq != Segment::SYN && !is_late {
+        if is_late {
+            return;
+        }
+        if segment.seq != Segment::SYN {
             entry.counts.data_pkts += u64::from(at <= entry.run_ends);
             let back_ns = entry.back_lines_ns + self.route.back_ns(at);
             entry.meter.data(at, at.saturating_sub(packet.payload.left()) + back_ns);
-            self.read(at, available, entry, tap);
         }
+        // a copy of a SYN ends what GRO holds, too
+        self.read(at, available, entry, tap);
     }
 
     /// The receiver's timer fires.
@@ -465,16 +479,25 @@ impl End {
     /// An ACK has left the last link on its way back.
     pub(crate) fn ack_arrives(&mut self, now: Nanos, number: u64) {
         // a second copy of it says nothing
-        if let Some(ack) = self.under_way.take(number)
+        if let Some(under_way) = self.under_way.get(number)
+            && !std::mem::replace(&mut under_way.has_arrived, true)
             && let Some(at) = self.route.return_ack(now)
         {
-            self.acks.push(at, &ack);
+            self.acks.push(at, &under_way.ack);
         }
+        self.under_way.leaves(number);
     }
 
     /// An ACK was lost on a link, or found that its connection is over.
     pub(crate) fn ack_gone(&mut self, number: u64) {
-        self.under_way.take(number);
+        self.under_way.leaves(number);
+    }
+
+    /// A line has made a second one of an ACK.
+    pub(crate) fn ack_doubled(&mut self, number: u64) {
+        if let Some(under_way) = self.under_way.get(number) {
+            under_way.copies += 1;
+        }
     }
 
     /// Is somebody here whom this packet is for? Else its connection is over.
@@ -483,8 +506,14 @@ impl End {
         self.who.connection == packet.connection && !self.is_over
     }
 
+    /// The connection that has the place, or had it last.
+    pub(crate) fn who(&self) -> Who {
+        self.who
+    }
+
     /// The ACK of this number, while it is on links.
     pub(crate) fn ack_under_way(&self, number: u64) -> Option<&Ack> {
-        self.under_way.acks.get(number.checked_sub(self.under_way.first)? as usize)?.as_ref()
+        let place = number.checked_sub(self.under_way.first)? as usize;
+        self.under_way.acks.get(place).map(|under_way| &under_way.ack)
     }
 }

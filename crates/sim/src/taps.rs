@@ -27,13 +27,12 @@ pub(crate) fn ack(ack: &Ack) -> tap::Ack {
     }
 }
 
-/// A packet; `carried` is the ACK that it carries.
+/// A packet; `carried` is the ACK that it carries, without it is data.
 pub(crate) fn packet(packet: &Packet<Parcel>, carried: Option<&Ack>) -> tap::Packet {
     let who = Who { flow: packet.flow, connection: packet.connection };
     let Segment { seq, cwr, .. } = packet.payload.segment;
     let content = match carried {
         Some(carried) => Content::Ack(ack(carried)),
-        None if packet.payload.is_ack => Content::Ack(tap::Ack::default()), // a duplicate of one that has arrived
         None if seq == Segment::SYN => Content::Syn,
         None => Content::Data { number: seq, reduced: cwr },
     };

@@ -1,4 +1,4 @@
-//! Connections of a workload are connections of their own, to queues and to onlookers.
+//! Connections of a workload are connections of their own, to queues and to onlookers; so are copies of ACKs.
 
 mod support;
 
@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use fairpace_results::Silent;
-use fairpace_results::tap::{Content, Happening, Packet, Tap, Who};
-use fairpace_scenario::{Arrivals, Flow, FqCodel, Line, Link, Queue, Sizes};
+use fairpace_results::tap::{self, Content, Happening, Packet, Tap, Who};
+use fairpace_scenario::{Arrivals, Flow, FqCodel, Line, Link, Loss, Queue, Receiving, Sizes};
 use support::{flow, link, ms, scenario};
 
 /// So many connections per second, half of them of at most `small` bytes, none of more than `large`.
@@ -82,20 +82,22 @@ impl Tap for InQueue {
             begun.is_some_and(|begun| begun <= packet.sent_ns),
             "{packet:?} of one that began at {begun:?}"
         );
+        // every receiver has a window
+        assert_ne!(packet.content, Content::Ack(tap::Ack::default()), "link {link}, at {at} ns");
         if self.over.contains_key(&packet.who) {
             let is_ack = matches!(packet.content, Content::Ack(_));
             *(if is_ack { &mut self.late_acks } else { &mut self.late_data }) += 1;
         }
     }
 
-    fn ack(&mut self, at: u64, who: Who, ack: &fairpace_results::tap::Ack) {
-        // every connection sends two packets
-        if ack.next == 2 {
+    fn ack(&mut self, at: u64, who: Who, ack: &tap::Ack) {
+        // every connection sends two packets; what answers a SYN once more says nothing
+        if ack.next == 2 && !ack.syn {
             self.over.insert(who, at);
         }
     }
 
-    fn sender(&mut self, at: u64, who: Who, _: impl FnOnce() -> fairpace_results::tap::SenderState) {
+    fn sender(&mut self, at: u64, who: Who, _: impl FnOnce() -> tap::SenderState) {
         // a workload's connections begin in the order of their numbers
         if who.connection as usize == self.begun.len() {
             self.begun.push(at);
@@ -104,23 +106,77 @@ impl Tap for InQueue {
     }
 }
 
+fn named(name: &str, kbps: u64, line: Line) -> Link {
+    Link { line, ..Link::new(name, kbps * 1000, 1_000_000) }
+}
+
 #[test]
 fn an_onlooker_is_told_of_a_late_packet_whose_it_was() {
     // copies of the last packets, and the ACKs for them, are under way when their connections are over and others have their places
     let line = Line { duplicate_ppb: 500_000_000, jitter: ms(30), reorders: true, ..Line::default() };
-    let named = |name: &str, kbps: u64, line| Link { line, ..Link::new(name, kbps * 1000, 1_000_000) };
     let links = vec![
-        named("a", 100_000, line),
+        named("a", 100_000, line.clone()),
         named("b", 12_000, Line::default()),
-        named("back", 400, Line::default()),
+        named("c", 1_000, line),
+        named("d", 800, Line::default()),
     ];
     let web = Flow {
         route: Some(vec!["a".into(), "b".into()]),
-        reverse: vec!["back".into()],
+        reverse: vec!["c".into(), "d".into()],
         ..workload("cubic", 2, 150.0, 2_000, 2_896)
     };
     let s = scenario(links, vec![web], 0, 20);
     let mut seen = InQueue::default();
     fairpace_sim::run_with(&s, &mut Silent, &mut seen).expect("the scenario is valid");
     assert!(seen.late_acks > 100 && seen.late_data > 100, "{} ACKs, {} data", seen.late_acks, seen.late_data);
+}
+
+#[test]
+fn a_place_is_free_once_however_long_a_receiver_holds_copies() {
+    // a copy of the last packet waits for GRO when its connection is over: the place was given away when it ended and when GRO did
+    let line = Line { duplicate_ppb: 900_000_000, jitter: ms(4), reorders: true, ..Line::default() };
+    let receiving = Receiving { gro: ms(5), ..Receiving::default() };
+    let web = Flow { receiving, ..workload("cubic", 2, 100.0, 2_000, 2_896) };
+    let s = scenario(vec![named("a", 100_000, line), named("b", 100_000, Line::default())], vec![web], 0, 20);
+    let mut seen = InQueue::default();
+    let completed = fairpace_sim::run_with(&s, &mut Silent, &mut seen).expect("the scenario is valid");
+    let c = completed.summary.flows[0].completions.clone().expect("it is a workload");
+    assert!(c.began > 1500 && c.began - c.completed <= 10, "{c:?}");
+}
+
+/// ACKs that entered the first link of their way back, and that reached their sender.
+#[derive(Default)]
+struct Acks {
+    sent: f64,
+    arrived: f64,
+}
+
+impl Tap for Acks {
+    fn packet(&mut self, _at: u64, link: u32, what: Happening, packet: &Packet) {
+        let is_sent = (link, what) == (1, Happening::Enqueued) && matches!(packet.content, Content::Ack(_));
+        self.sent += f64::from(u8::from(is_sent));
+    }
+
+    fn ack(&mut self, _at: u64, _who: Who, _ack: &tap::Ack) {
+        self.arrived += 1.0;
+    }
+}
+
+#[test]
+fn an_ack_arrives_if_one_of_its_copies_does() {
+    let twice = Line { duplicate_ppb: 1_000_000_000, ..Line::default() };
+    let loss = Loss { ppb: 500_000_000, burst: None };
+    let links = vec![
+        named("data", 20_000, Line::default()),
+        named("twice", 20_000, twice),
+        Link { loss, ..named("lossy", 20_000, Line::default()) },
+    ];
+    let set = vec![("cwnd_pkts".to_owned(), "50".to_owned())];
+    let (route, reverse) = (Some(vec!["data".into()]), vec!["twice".into(), "lossy".into()]);
+    let f = Flow { route, reverse, set, ..flow("fixed_cwnd", 10, 0) };
+    let mut acks = Acks::default();
+    fairpace_sim::run_with(&scenario(links, vec![f], 0, 20), &mut Silent, &mut acks).expect("it is valid");
+    // a quarter loses both; of 10,000 and more the standard deviation is 0.4 %
+    let share = acks.arrived / acks.sent;
+    assert!(acks.sent > 10_000.0 && (share - 0.75).abs() < 0.015, "{share} of {}", acks.sent);
 }
