@@ -18,9 +18,14 @@ struct Algorithm {
     kind: String,
 }
 
+/// Asked for when this runs: a checkout may have been moved since this was compiled.
+fn this_crate() -> PathBuf {
+    env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR").into()
+}
+
 fn main() {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
-    let cc = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cc");
+    let cc = this_crate().join("../../cc");
     let headers = env::var_os("DEP_BPF_INCLUDE").expect("libbpf-sys says where its headers are");
     let clang = env::var("CLANG").unwrap_or_else(|_| "clang".to_owned());
     println!("cargo:rerun-if-changed={}", cc.display());
@@ -83,7 +88,7 @@ fn compile(clang: &str, cc: &Path, headers: &Path, algorithm: &Algorithm, out: &
 
 /// What the tests watch the kernel with; nothing of it is in the library.
 fn compile_truth(clang: &str, cc: &Path, headers: &Path, out: &Path) {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/truth/truth.bpf.c");
+    let source = this_crate().join("tests/truth/truth.bpf.c");
     println!("cargo:rerun-if-changed={}", source.display());
     println!("cargo:rerun-if-changed={}", source.with_extension("").with_extension("h").display());
     let mut command = bpf_compiler(clang, cc, headers);
