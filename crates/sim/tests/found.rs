@@ -162,3 +162,16 @@ fn an_onlooker_is_told_of_departures_in_order_also_of_packets_that_nobody_waits_
     fairpace_sim::run_with(&s, &mut Silent, &mut tap).expect("the scenario is valid");
     assert!(tap.seen > 1_000);
 }
+
+#[test]
+fn an_echo_of_a_time_to_come_is_no_rtt_of_two_minutes() {
+    // 12 ms per packet: what a timeout sends again is acknowledged before the pacer would have let it go
+    let mut f = flow("fixed_rate", 1, 0);
+    f.set = vec![("rate".to_owned(), "1mbit".to_owned())];
+    f.sending = Sending { sack: false, ..Sending::default() };
+    let mut lossy = link(20, 100_000);
+    lossy.loss.ppb = 300_000_000;
+    let run = run(&scenario(vec![lossy], vec![f], 0, 100));
+    let late = run.series.t_s.iter().zip(&run.series.flows[0].goodput_mbps).filter(|(t, _)| **t > 50.0);
+    assert!(late.map(|(_, mbps)| mbps).sum::<f32>() > 0.0, "stuck: {:?}", run.series.flows[0].goodput_mbps);
+}

@@ -220,8 +220,7 @@ impl<C: Control> Sender<C> {
             newest = Some(since(last));
         }
         if smoothed.is_none() && news.una_advanced() {
-            let ms = timestamp_ms(now).wrapping_sub(ack.echo_ms).max(1);
-            smoothed = Some(u64::from(ms) * 1000);
+            smoothed = since_echo_us(now, ack.echo_ms);
             newest = smoothed;
         }
         news.rtt_us = newest;
@@ -239,8 +238,31 @@ impl<C: Control> Sender<C> {
     }
 }
 
+/// How long ago the echoed timestamp was, to a millisecond; `None` if it is in the future: what did not wait for the pacer bears the
+/// time at which it would have left (Linux: tcp_rtt_tsopt_us).
+fn since_echo_us(now: Nanos, echo_ms: u32) -> Option<u64> {
+    const MS_US: u32 = 1000;
+    let ms = timestamp_ms(now).wrapping_sub(echo_ms);
+    (ms < i32::MAX as u32 / MS_US).then(|| u64::from(ms.max(1)) * u64::from(MS_US))
+}
+
 /// The first block is a D-SACK when it lies below the cumulative ACK or inside the second block (RFC 2883).
 fn is_duplicate(ack: &Ack) -> bool {
     let [first, second, _] = ack.blocks;
     first.start < ack.next || (!second.is_empty() && second.contains(first))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_echo_is_so_many_milliseconds_old_at_least_one_and_from_the_future_it_says_nothing() {
+        let at = |ms: u64| ms * 1000 * US;
+        assert_eq!(since_echo_us(at(500), timestamp_ms(at(430))), Some(70_000));
+        assert_eq!(since_echo_us(at(500), timestamp_ms(at(500))), Some(1_000));
+        assert_eq!(since_echo_us(at(500), timestamp_ms(at(501))), None);
+        let wrapped = at(1 << 32);
+        assert_eq!(since_echo_us(wrapped + at(5), timestamp_ms(wrapped - at(5))), Some(10_000));
+    }
 }
