@@ -1,0 +1,349 @@
+//! What `figure.toml` says. Unknown keys are errors.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// A figure or a table of a paper, or a question that its authors left open.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Figure {
+    /// What it shows, in a few words.
+    pub title: String,
+    /// Where in the paper: "figure 5, section 3.2".
+    pub source: String,
+    /// What was done, in a sentence.
+    pub setup: String,
+    /// What effect is expected, and why.
+    pub expect: String,
+    /// Where ours differs, or shows only the shape: why, and what shows it. Empty when nothing does.
+    #[serde(default)]
+    pub differs: String,
+    /// How real flows show it; absent when they cannot, and then `no_kernel` says why.
+    #[serde(default)]
+    pub kernel: Option<Kernel>,
+    /// Why real flows cannot show it on one machine.
+    #[serde(default)]
+    pub no_kernel: String,
+    /// A quick version, for CI.
+    #[serde(default)]
+    pub short: Short,
+    /// What is run.
+    #[serde(rename = "run")]
+    pub runs: Vec<RunPlan>,
+    /// What the paper reports.
+    #[serde(default, rename = "value")]
+    pub values: Vec<Value>,
+    /// What must hold for the shape to be the paper's.
+    #[serde(default, rename = "shape")]
+    pub shapes: Vec<Shape>,
+    /// Its pictures.
+    #[serde(default, rename = "plot")]
+    pub plots: Vec<Plot>,
+}
+
+/// What differs when real flows run it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Kernel {
+    /// Only these runs; empty: all.
+    #[serde(default)]
+    pub runs: Vec<String>,
+    /// Only these points of their sweeps; empty: all.
+    #[serde(default)]
+    pub at: Vec<String>,
+    /// `KEY=VALUE` as for `--set`, after those of the run.
+    #[serde(default)]
+    pub set: Vec<String>,
+    /// Runs of each, 1 to 10.
+    #[serde(default = "one")]
+    pub repeats: u32,
+}
+
+/// What differs in the quick version, whose verdict CI holds against the one on record.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Short {
+    /// `KEY=VALUE` as for `--set`, after those of the run.
+    #[serde(default)]
+    pub set: Vec<String>,
+    /// Only these points of sweeps; empty: all.
+    #[serde(default)]
+    pub at: Vec<String>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn five() -> u32 {
+    5
+}
+
+/// A scenario or a model, once or along an axis.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunPlan {
+    /// Its name among the figure's runs: "bbr1".
+    pub name: String,
+    /// A scenario file beside `figure.toml`, or below `reproduction/PAPER/`.
+    #[serde(default)]
+    pub scenario: String,
+    /// In place of a scenario, a model of `fairpace-models`: "queueing.rounds".
+    #[serde(default)]
+    pub model: String,
+    /// `KEY=VALUE` as for `--set`; for a model, its arguments.
+    #[serde(default)]
+    pub set: Vec<String>,
+    /// One axis.
+    #[serde(default)]
+    pub sweep: Option<Sweep>,
+    /// Simulations, each with its own seed; a model runs once.
+    #[serde(default = "five")]
+    pub seeds: u32,
+}
+
+/// An axis: the run once per point.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sweep {
+    /// What it is, for the picture's axis, with its unit: "RTT of the other flow, ms".
+    pub title: String,
+    /// The points, in order.
+    #[serde(rename = "point")]
+    pub points: Vec<Point>,
+}
+
+/// A point of an axis.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Point {
+    /// Its name: "15 ms".
+    pub at: String,
+    /// Where it lies on the axis.
+    pub x: f64,
+    /// `KEY=VALUE`, after those of the run.
+    pub set: Vec<String>,
+}
+
+/// A number that a run has.
+///
+/// `of` is a path into the run's summary or series, with names or numbers from 1 for flows and links:
+/// * of the summary: `jain`, `convergence_s`, `flow.short.goodput_mbps`, `flow.short.share`, `flow.short.retransmits`,
+///   `link.bottleneck.queue_delay_mean_ms`, `link.bottleneck.utilization`, ... ; `flow.*.goodput_mbps` is the sum over all flows,
+///   `flow.cc=cubic.goodput_mbps` over the flows of one algorithm;
+/// * of the series, with `take`: `flow.short.goodput_mbps`, `flow.short.cwnd_pkts`, `link.bottleneck.queue_delay_ms`, ...;
+/// * of a model: `model.NAME`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Measure {
+    /// Which run.
+    pub run: String,
+    /// Which point of its sweep; empty: it has none.
+    #[serde(default)]
+    pub at: String,
+    /// Path of the number or the series.
+    pub of: String,
+    /// How a series becomes a number; absent: `of` is a number.
+    #[serde(default)]
+    pub take: Option<Take>,
+    /// Of the series, from here on, seconds; 0: from its beginning.
+    #[serde(default)]
+    pub from_s: f64,
+    /// Of the series, up to here, seconds; 0: to its end.
+    #[serde(default)]
+    pub to_s: f64,
+    /// For [`Take::TimeAbove`] and [`Take::TimeBelow`].
+    #[serde(default)]
+    pub level: f64,
+    /// Divided by this.
+    #[serde(default)]
+    pub over: Option<Box<Measure>>,
+    /// Times this: a unit.
+    #[serde(default)]
+    pub times: Option<f64>,
+}
+
+/// How a series becomes a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Take {
+    /// Of all points.
+    Mean,
+    /// The least.
+    Min,
+    /// The most.
+    Max,
+    /// The middle one.
+    Median,
+    /// Seconds from `from_s` until it is first at or above `level`.
+    TimeAbove,
+    /// Seconds from `from_s` until it is first at or below `level`.
+    TimeBelow,
+    /// Standard deviation over the mean.
+    Variation,
+}
+
+/// How two numbers compare.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Is {
+    /// As much, within the tolerance.
+    #[default]
+    About,
+    /// Less, or more by no more than the tolerance.
+    Below,
+    /// More, or less by no more than the tolerance.
+    Above,
+}
+
+/// A number that the paper reports, and where we measure it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Value {
+    /// What it is: "goodput of the 10 ms flow".
+    pub what: String,
+    /// Its unit: "Mbit/s".
+    #[serde(default)]
+    pub unit: String,
+    /// Ours.
+    pub measure: Measure,
+    /// The paper's.
+    pub published: f64,
+    /// How ours should compare to it.
+    #[serde(default)]
+    pub is: Is,
+    /// In the unit. One of the two tolerances must be given; with both, the larger counts.
+    #[serde(default)]
+    pub tolerance: f64,
+    /// As a part of the published value.
+    #[serde(default)]
+    pub tolerance_ratio: f64,
+    /// The sentence that reports it.
+    pub quote: String,
+}
+
+/// A relation that makes the shape.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Shape {
+    /// The claim: "the 10 ms flow's share falls as the other's RTT grows".
+    pub what: String,
+    /// The left side of a relation...
+    pub measure: Measure,
+    /// ...and how it compares...
+    #[serde(default)]
+    pub is: Is,
+    /// ...to this measure...
+    #[serde(default)]
+    pub than: Option<Measure>,
+    /// ...times this, or to this alone when there is no such measure.
+    #[serde(default = "unit")]
+    pub factor: f64,
+    /// Of the right side, for [`Is::About`] and as slack for the others.
+    #[serde(default)]
+    pub tolerance_ratio: f64,
+    /// In place of a relation: `measure`, without `at`, along the run's whole sweep.
+    #[serde(default)]
+    pub along: Option<Along>,
+}
+
+fn unit() -> f64 {
+    1.0
+}
+
+/// What a measure does along a sweep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Along {
+    /// From each point to the next it grows, or falls by no more than `tolerance_ratio`.
+    Rises,
+    /// From each point to the next it falls, or grows by no more than `tolerance_ratio`.
+    Falls,
+    /// Every point is within `tolerance_ratio` of the mean of all.
+    Level,
+}
+
+/// A picture.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plot {
+    /// Above it.
+    #[serde(default)]
+    pub title: String,
+    /// What is on it.
+    pub kind: Kind,
+    /// Axes, with units.
+    pub x: String,
+    /// The vertical one.
+    pub y: String,
+    /// Logarithmic axes.
+    #[serde(default)]
+    pub log_x: bool,
+    /// The vertical one.
+    #[serde(default)]
+    pub log_y: bool,
+    /// For [`Kind::Time`]: seconds shown; both 0: all.
+    #[serde(default)]
+    pub from_s: f64,
+    /// Up to here.
+    #[serde(default)]
+    pub to_s: f64,
+    /// In the order of the paper's legend.
+    #[serde(rename = "line")]
+    pub lines: Vec<Line>,
+}
+
+/// What a picture shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// A number of each point of a sweep, with its interval over seeds.
+    Sweep,
+    /// A series over time, of the first seed.
+    Time,
+    /// A bar per line, beside the published one.
+    Bars,
+    /// One series against another, both of the first seed: `of` upwards, `against` to the right.
+    Phase,
+    /// The part of the runs, sweep points or seeds that are at or below a value.
+    Cdf,
+}
+
+/// A line, or a group of bars.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Line {
+    /// In the legend.
+    pub label: String,
+    /// What it shows.
+    pub measure: Measure,
+    /// For [`Kind::Phase`], the path of the series to the right.
+    #[serde(default)]
+    pub against: String,
+    /// What the paper shows there: `[x, y]`, as far as its text says.
+    #[serde(default)]
+    pub published: Vec<[f64; 2]>,
+    /// A curve to compare with rather than a measurement: drawn dashed.
+    #[serde(default)]
+    pub reference: bool,
+}
+
+/// Beside all figures of a paper: `reproduction/PAPER/paper.toml`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Paper {
+    /// As printed.
+    pub title: String,
+    /// Names and year: "Cardwell et al., 2016".
+    pub authors: String,
+    /// Where it appeared, with an identifier.
+    pub published: String,
+    /// What it claims and what came of it here, in two or three sentences.
+    pub about: String,
+    /// Its figures in the order of the paper; every folder must be named.
+    pub figures: Vec<String>,
+}
+
+/// The arguments of a model, from `KEY=VALUE`.
+pub type Arguments = BTreeMap<String, f64>;

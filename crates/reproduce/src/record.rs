@@ -1,0 +1,127 @@
+//! What running a figure gives: `reproduction/results/PAPER/FIGURE.json`, from which everything that is shown is written. No number
+//! in it is typed by hand.
+
+use serde::{Deserialize, Serialize};
+
+use crate::figure::{Figure, Kind};
+
+/// What came of a figure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// Every published value within its tolerance, and every shape holds.
+    Reproduced,
+    /// Every shape holds, but not every value is within its tolerance.
+    #[serde(rename = "shape only")]
+    ShapeOnly,
+    /// A shape does not hold.
+    Differs,
+    /// Nothing was measured.
+    #[serde(rename = "not run")]
+    NotRun,
+}
+
+/// A mean over seeds or repeats.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Mean {
+    /// Of how many.
+    pub n: u32,
+    /// The mean itself.
+    pub mean: f64,
+    /// Half of its 95 % confidence interval (Student's t); `None` of one.
+    pub half: Option<f64>,
+}
+
+/// Where it ran.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum On {
+    /// The simulator, or a model.
+    Sim,
+    /// Real flows of the running kernel.
+    Kernel,
+}
+
+/// A published value beside ours.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Compared {
+    /// Index into [`Figure::values`].
+    pub value: usize,
+    /// Ours; `None`: this place did not measure it.
+    pub ours: Option<Mean>,
+    /// Within the tolerance.
+    pub holds: Option<bool>,
+}
+
+/// A relation with what was measured of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Held {
+    /// Index into [`Figure::shapes`].
+    pub shape: usize,
+    /// Left and right side, or each point along a sweep.
+    pub ours: Vec<Mean>,
+    /// It holds; `None`: this place did not measure it.
+    pub holds: Option<bool>,
+}
+
+/// A drawn line: as many of each.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Drawn {
+    /// Along the axis; for [`Kind::Bars`], empty.
+    pub x: Vec<f64>,
+    /// `None` is a gap.
+    pub y: Vec<Option<f64>>,
+    /// Half of the interval over seeds, where there is one.
+    pub half: Vec<Option<f64>>,
+}
+
+/// A picture with its numbers: one [`Drawn`] per line of the plot.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Picture {
+    /// Index into [`Figure::plots`].
+    pub plot: usize,
+    /// As the plot says.
+    pub kind: Kind,
+    /// In the plot's order; empty ones were not measured.
+    pub lines: Vec<Drawn>,
+}
+
+/// All that one place measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Measured {
+    /// Where.
+    pub on: On,
+    /// Of the program that measured it.
+    pub commit: String,
+    /// Over all its scenarios, so that a change of one is noticed.
+    pub scenarios_hash: String,
+    /// Simulations or kernel runs.
+    pub runs: u32,
+    /// Seconds of wall-clock time, and of CPU time, that they took.
+    pub wall_s: f64,
+    /// All threads.
+    pub cpu_s: f64,
+    /// Data packets delivered.
+    pub packets: u64,
+    /// What came of it.
+    pub verdict: Verdict,
+    /// Published values beside ours.
+    pub values: Vec<Compared>,
+    /// Relations.
+    pub shapes: Vec<Held>,
+    /// Pictures.
+    pub pictures: Vec<Picture>,
+}
+
+/// A figure with all that is known of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// Folder of the paper.
+    pub paper: String,
+    /// Folder of the figure.
+    pub id: String,
+    /// What it says.
+    pub figure: Figure,
+    /// What was measured, at most once per place.
+    pub measured: Vec<Measured>,
+}
