@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::figure::{Figure, Kind};
+use crate::figure::{Figure, Kind, Paper};
 
 /// What came of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -124,4 +124,15 @@ pub struct Record {
     pub figure: Figure,
     /// What was measured, at most once per place.
     pub measured: Vec<Measured>,
+}
+
+/// A paper with its figures, as the gallery and the index show it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PaperRecords {
+    /// Folder of the paper.
+    pub id: String,
+    /// What `paper.toml` says.
+    pub paper: Paper,
+    /// In the paper's order; one without measurements was not run.
+    pub records: Vec<Record>,
 }
