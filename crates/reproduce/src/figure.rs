@@ -92,7 +92,10 @@ pub struct RunPlan {
     /// In place of a scenario, a model of `fairpace-models`: "queueing.rounds".
     #[serde(default)]
     pub model: String,
-    /// `KEY=VALUE` as for `--set`; for a model, its arguments.
+    /// In place of a scenario, a table of finished runs ([`crate::table`]) beside `figure.toml`, or below `reproduction/PAPER/`.
+    #[serde(default)]
+    pub table: String,
+    /// `KEY=VALUE` as for `--set`; for a model, its arguments; for a table, which rows count: `COLUMN=VALUE`.
     #[serde(default)]
     pub set: Vec<String>,
     /// One axis.
@@ -133,7 +136,8 @@ pub struct Point {
 ///   `link.bottleneck.queue_delay_mean_ms`, `link.bottleneck.utilization`, ... ; `flow.*.goodput_mbps` is the sum over all flows,
 ///   `flow.cc=cubic.goodput_mbps` over the flows of one algorithm;
 /// * of the series, with `take`: `flow.short.goodput_mbps`, `flow.short.cwnd_pkts`, `link.bottleneck.queue_delay_ms`, ...;
-/// * of a model: `model.NAME`.
+/// * of a model: `model.NAME`;
+/// * of a table: `table.COLUMN`, a number per row that counts, as if each were a seed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Measure {

@@ -9,3 +9,4 @@
 
 pub mod figure;
 pub mod record;
+pub mod table;

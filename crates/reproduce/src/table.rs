@@ -1,0 +1,106 @@
+//! Tables of finished runs: CSV with a header, a row per run. What takes hours is computed once and committed as such a table; figures
+//! then read it.
+
+use std::path::{Path, PathBuf};
+
+/// Why a table says nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// It cannot be read, or is no CSV.
+    #[error("cannot read the table {}: {source}", path.display())]
+    Unreadable {
+        /// Which table.
+        path: PathBuf,
+        /// Why.
+        source: csv::Error,
+    },
+    /// It lacks a column.
+    #[error("the table {} has no column `{column}`; it has {known}", path.display())]
+    NoColumn {
+        /// Which table.
+        path: PathBuf,
+        /// What was asked for.
+        column: String,
+        /// What there is.
+        known: String,
+    },
+    /// A value is not a number.
+    #[error("line {line} of the table {}: `{value}` in column `{column}` is no number", path.display())]
+    NotANumber {
+        /// Which table.
+        path: PathBuf,
+        /// Where, from 1.
+        line: u64,
+        /// In which column.
+        column: String,
+        /// As written.
+        value: String,
+    },
+}
+
+/// The numbers in `column` of the rows that have, for each of `filters`, this value in this column, as written. Empty fields are left
+/// out; no row at all is no error.
+///
+/// # Errors
+/// When the table cannot be read, lacks a column, or has something else than a number in `column` of such a row.
+pub fn table(path: &Path, filters: &[(String, String)], column: &str) -> Result<Vec<f64>, Error> {
+    let unreadable = |source| Error::Unreadable { path: path.to_owned(), source };
+    let mut reader = csv::Reader::from_path(path).map_err(unreadable)?;
+    let header = reader.headers().map_err(unreadable)?.clone();
+    let position = |name: &str| {
+        header.iter().position(|known| known == name).ok_or_else(|| Error::NoColumn {
+            path: path.to_owned(),
+            column: name.to_owned(),
+            known: header.iter().collect::<Vec<_>>().join(", "),
+        })
+    };
+    let wanted = position(column)?;
+    let filters: Vec<(usize, &str)> = filters
+        .iter()
+        .map(|(name, value)| Ok((position(name)?, value.as_str())))
+        .collect::<Result<_, Error>>()?;
+    let mut numbers = Vec::new();
+    for row in reader.records() {
+        let row = row.map_err(unreadable)?;
+        let field = |index: usize| row.get(index).unwrap_or_default();
+        let value = field(wanted);
+        if value.is_empty() || filters.iter().any(|(index, value)| field(*index) != *value) {
+            continue;
+        }
+        numbers.push(value.parse().map_err(|_| Error::NotANumber {
+            path: path.to_owned(),
+            line: row.position().map_or(0, csv::Position::line),
+            column: column.to_owned(),
+            value: value.to_owned(),
+        })?);
+    }
+    Ok(numbers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(filters: &[(&str, &str)], column: &str) -> Result<Vec<f64>, String> {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("runs.csv");
+        std::fs::write(&path, "cc,rate,jain\nbbr3,1gbit,0.5\nbbr3,10gbit,0.75\ncubic,1gbit,\n").unwrap();
+        let filters: Vec<_> = filters.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+        table(&path, &filters, column).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn rows_are_chosen_by_what_their_columns_say() {
+        assert_eq!(read(&[], "jain").unwrap(), [0.5, 0.75]);
+        assert_eq!(read(&[("cc", "bbr3"), ("rate", "10gbit")], "jain").unwrap(), [0.75]);
+        assert!(read(&[("cc", "reno")], "jain").unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_strange_column_is_told_with_those_there_are() {
+        let error = read(&[("queue", "fifo")], "jain").unwrap_err();
+        assert!(error.contains("no column `queue`; it has cc, rate, jain"), "{error}");
+        let error = read(&[], "cc").unwrap_err();
+        assert!(error.contains("line 2") && error.contains("`bbr3` in column `cc`"), "{error}");
+    }
+}
