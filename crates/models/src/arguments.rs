@@ -1,0 +1,151 @@
+//! Arguments by name: ranges, defaults, and what is wrong with others.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+/// An argument of a model.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Argument {
+    /// Its name, with the unit at the end.
+    pub name: &'static str,
+    /// Its unit; empty for a pure number.
+    pub unit: &'static str,
+    /// The least that it may be.
+    pub least: f64,
+    /// The most that it may be.
+    pub most: f64,
+    /// What it is unless given.
+    pub default: f64,
+    /// Only whole numbers.
+    pub whole: bool,
+    /// What it means.
+    pub meaning: &'static str,
+}
+
+/// Why a model cannot be evaluated.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum Error {
+    /// No model has this name.
+    #[error("there is no model \"{name}\"{}; known: {}", did_you_mean(*.nearest), .known.join(", "))]
+    UnknownModel {
+        /// What was asked for.
+        name: String,
+        /// The known name that is spelled most like it.
+        nearest: Option<&'static str>,
+        /// All names.
+        known: Vec<&'static str>,
+    },
+    /// The model has no argument of this name.
+    #[error("the model {model} has no argument \"{name}\"{}; it has: {}", did_you_mean(*.nearest), .known.join(", "))]
+    UnknownArgument {
+        /// The model.
+        model: &'static str,
+        /// What was given.
+        name: String,
+        /// The known name that is spelled most like it.
+        nearest: Option<&'static str>,
+        /// All its arguments.
+        known: Vec<&'static str>,
+    },
+    /// The argument cannot have this value.
+    #[error("{}={value} is out of range: the model {model} takes {} to {}{}", .argument.name, .argument.least, .argument.most, unit(.argument))]
+    OutOfRange {
+        /// The model.
+        model: &'static str,
+        /// The argument, with its range.
+        argument: Argument,
+        /// What was given.
+        value: f64,
+    },
+    /// Two arguments contradict each other.
+    #[error("{name}={value} is not above {other}={least} in the model {model}")]
+    NotAbove {
+        /// The model.
+        model: &'static str,
+        /// The argument that is too small.
+        name: &'static str,
+        /// What it is.
+        value: f64,
+        /// The argument that it must exceed.
+        other: &'static str,
+        /// What that is.
+        least: f64,
+    },
+}
+
+fn did_you_mean(nearest: Option<&'static str>) -> String {
+    nearest.map(|name| format!(", did you mean \"{name}\"?")).unwrap_or_default()
+}
+
+fn unit(argument: &Argument) -> String {
+    let whole = if argument.whole { ", a whole number" } else { "" };
+    if argument.unit.is_empty() { whole.to_owned() } else { format!(" {}{whole}", argument.unit) }
+}
+
+/// The name that is spelled most like `written`, if any comes close.
+pub(crate) fn nearest(written: &str, known: &[&'static str]) -> Option<&'static str> {
+    let written = written.to_lowercase();
+    let scored = known.iter().map(|name| (strsim::jaro_winkler(&written, name), *name));
+    scored.filter(|(score, _)| *score > 0.7).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
+}
+
+/// The arguments of one evaluation: all there, all in range.
+#[derive(Debug)]
+pub(crate) struct Checked {
+    pub(crate) model: &'static str,
+    values: BTreeMap<&'static str, f64>,
+}
+
+impl Checked {
+    pub(crate) fn new(
+        model: &'static str,
+        arguments: &[&'static [Argument]],
+        given: &BTreeMap<String, f64>,
+    ) -> Result<Self, Error> {
+        let arguments = || arguments.iter().flat_map(|group| group.iter());
+        let mut values: BTreeMap<_, _> =
+            arguments().map(|argument| (argument.name, argument.default)).collect();
+        for (name, value) in given {
+            let Some(argument) = arguments().find(|argument| argument.name == name) else {
+                let known: Vec<_> = arguments().map(|argument| argument.name).collect();
+                return Err(Error::UnknownArgument {
+                    model,
+                    name: name.clone(),
+                    nearest: nearest(name, &known),
+                    known,
+                });
+            };
+            // written so that what is no number is out of range, too
+            let fits = *value >= argument.least && *value <= argument.most;
+            if !fits || (argument.whole && value.fract() != 0.0) {
+                return Err(Error::OutOfRange { model, argument: *argument, value: *value });
+            }
+            values.insert(argument.name, *value);
+        }
+        Ok(Self { model, values })
+    }
+
+    /// The value of an argument that the model declares.
+    pub(crate) fn get(&self, name: &str) -> f64 {
+        let value = self.values.get(name);
+        debug_assert!(value.is_some(), "the model {} reads {name}, which it does not declare", self.model);
+        value.copied().unwrap_or(f64::NAN)
+    }
+
+    pub(crate) fn whole(&self, name: &str) -> u32 {
+        self.get(name) as u32
+    }
+
+    pub(crate) fn is_on(&self, name: &str) -> bool {
+        self.get(name) != 0.0
+    }
+
+    pub(crate) fn above(&self, name: &'static str, other: &'static str) -> Result<(), Error> {
+        let (value, least) = (self.get(name), self.get(other));
+        if value > least {
+            return Ok(());
+        }
+        Err(Error::NotAbove { model: self.model, name, value, other, least })
+    }
+}

@@ -1,0 +1,124 @@
+//! The models by name, with arguments and results by name.
+
+mod mimd;
+mod queueing;
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::Output;
+use crate::arguments::{Argument, Checked, Error, nearest};
+
+/// A number or a curve that a model gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Quantity {
+    /// Its name in [`Output`].
+    pub name: &'static str,
+    /// Its unit; empty for a pure number. Of a curve: of both axes, x first.
+    pub unit: &'static str,
+    /// What it is.
+    pub meaning: &'static str,
+}
+
+/// A model that can be evaluated.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Model {
+    /// Its name: family and form.
+    pub name: &'static str,
+    /// What it is, in a few words.
+    pub title: &'static str,
+    /// Where it comes from.
+    pub source: &'static str,
+    /// What it takes.
+    pub arguments: Vec<Argument>,
+    /// The numbers that it gives.
+    pub values: &'static [Quantity],
+    /// The curves that it gives.
+    pub curves: &'static [Quantity],
+}
+
+/// A line of the catalogue.
+struct Entry {
+    name: &'static str,
+    title: &'static str,
+    source: &'static str,
+    arguments: &'static [&'static [Argument]],
+    values: &'static [Quantity],
+    curves: &'static [Quantity],
+    evaluate: fn(&Checked) -> Result<Output, Error>,
+}
+
+static ENTRIES: [&Entry; 7] = [
+    &mimd::LITERAL,
+    &mimd::CORRECTED,
+    &mimd::SIMULATION,
+    &queueing::LITERAL,
+    &queueing::CORRECTED,
+    &queueing::SIMULATION,
+    &queueing::THRESHOLD,
+];
+
+/// All models.
+#[must_use]
+pub fn catalog() -> Vec<Model> {
+    let model = |entry: &&Entry| Model {
+        name: entry.name,
+        title: entry.title,
+        source: entry.source,
+        arguments: entry.arguments.concat(),
+        values: entry.values,
+        curves: entry.curves,
+    };
+    ENTRIES.iter().map(model).collect()
+}
+
+/// Evaluates the model of this name; what `arguments` leaves out has its default.
+///
+/// # Errors
+/// If there is no such model or argument, or if an argument is out of its range; the error names it, its range and the nearest name.
+pub fn evaluate(name: &str, arguments: &BTreeMap<String, f64>) -> Result<Output, Error> {
+    let known = || ENTRIES.iter().map(|entry| entry.name).collect::<Vec<_>>();
+    let entry = ENTRIES.iter().find(|entry| entry.name == name).ok_or_else(|| Error::UnknownModel {
+        name: name.to_owned(),
+        nearest: nearest(name, &known()),
+        known: known(),
+    })?;
+    (entry.evaluate)(&Checked::new(entry.name, entry.arguments, arguments)?)
+}
+
+const fn argument(
+    name: &'static str,
+    unit: &'static str,
+    range: [f64; 2],
+    default: f64,
+    meaning: &'static str,
+) -> Argument {
+    Argument { name, unit, least: range[0], most: range[1], default, whole: false, meaning }
+}
+
+const fn count(name: &'static str, range: [f64; 2], default: f64, meaning: &'static str) -> Argument {
+    Argument { whole: true, ..argument(name, "", range, default, meaning) }
+}
+
+const fn quantity(name: &'static str, unit: &'static str, meaning: &'static str) -> Quantity {
+    Quantity { name, unit, meaning }
+}
+
+/// At most this many points of a simulation are in a curve: more than a picture has columns.
+const CURVE_POINTS: usize = 2000;
+
+/// Every n-th of the points, and the last one.
+fn thinned<T: Copy>(points: &[T]) -> impl Iterator<Item = T> + Clone {
+    let every = points.len().div_ceil(CURVE_POINTS).max(1);
+    let last = points.last().filter(|_| points.len() % every != 1 && every > 1);
+    points.iter().step_by(every).chain(last).copied()
+}
+
+/// `count` + 1 points of a function between two ends.
+fn sampled(from: f64, to: f64, count: u32, of: impl Fn(f64) -> f64) -> impl Iterator<Item = [f64; 2]> {
+    (0..=count).map(move |index| {
+        let x = from + (to - from) * f64::from(index) / f64::from(count);
+        [x, of(x)]
+    })
+}

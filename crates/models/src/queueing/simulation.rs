@@ -1,0 +1,241 @@
+//! The model in continuous time, event by event: what the paper's own simulation must have done.
+//!
+//! A flow's inflight is what it has sent during its last RTT, integrated exactly over its past rates. When a round trip of a flow ends,
+//! equation 6 gives it a sample; its rate becomes the maximum of its last rounds' samples, times its gain (equation 1). The
+//! paper says neither how long the maximum lasts nor whether the gains take part: ten rounds (as BBR) and none (as its closed forms)
+//! give its figures, and are the defaults.
+
+use std::collections::VecDeque;
+
+use crate::fluid::{MaxOfRounds, littles_delay};
+
+/// What a simulation starts from.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Setting {
+    /// RTT of flow 0, seconds, above 0.
+    pub rtt0_s: f64,
+    /// How many times as long flow 1's is, from 1.
+    pub ratio: f64,
+    /// Capacity, in the unit of all rates, above 0.
+    pub capacity: f64,
+    /// Rates before and at the start, above 0.
+    pub rates: [f64; 2],
+    /// Rounds in the maximum, from 1; 1 is no filter.
+    pub filter_rounds: u32,
+    /// Gain of every eighth round, the next has 2 less this; 1: none.
+    pub gain: f64,
+    /// Where in the cycle of eight each flow starts; the paper's is 2, the third phase.
+    pub phases: [u32; 2],
+    /// Shares by throughput: Little's law with a common queueing delay, in place of equation 6.
+    pub little: bool,
+    /// Length, seconds.
+    pub duration_s: f64,
+}
+
+/// The two rates from a time on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Point {
+    /// Seconds.
+    pub time_s: f64,
+    /// Estimates: the maxima of flow 0 and 1.
+    pub estimates: [f64; 2],
+    /// Rates: estimates times gains.
+    pub rates: [f64; 2],
+    /// Throughput: equation 6 of what is in flight, or Little's law.
+    pub throughput: [f64; 2],
+    /// Sent by each since the start.
+    pub sent: [f64; 2],
+}
+
+impl Point {
+    /// Flow 0's part of the throughput: its bandwidth share.
+    #[must_use]
+    pub fn share0(&self) -> f64 {
+        self.throughput[0] / (self.throughput[0] + self.throughput[1])
+    }
+}
+
+/// A past rate and when it began.
+#[derive(Debug, Clone, Copy)]
+struct Segment {
+    from_s: f64,
+    rate: f64,
+}
+
+#[derive(Debug)]
+struct Flow {
+    rtt_s: f64,
+    phase: u32,
+    round: u64,
+    filter: MaxOfRounds,
+    estimate: f64,
+    /// The last RTT's rates; the last one is in force.
+    past: VecDeque<Segment>,
+    sent: f64,
+}
+
+impl Flow {
+    fn next_s(&self) -> f64 {
+        (self.round + 1) as f64 * self.rtt_s
+    }
+
+    fn rate(&self) -> f64 {
+        self.past.back().map_or(0.0, |segment| segment.rate)
+    }
+
+    /// Sent between `from_s` and `now_s`.
+    fn sent_since(&self, from_s: f64, now_s: f64) -> f64 {
+        let mut end = now_s;
+        let mut sum = 0.0;
+        for segment in self.past.iter().rev() {
+            let start = segment.from_s.max(from_s);
+            sum += (end - start).max(0.0) * segment.rate;
+            end = start;
+            if segment.from_s <= from_s {
+                break;
+            }
+        }
+        sum
+    }
+
+    /// In flight: sent during the last RTT.
+    fn inflight(&self, now_s: f64) -> f64 {
+        self.sent_since(now_s - self.rtt_s, now_s)
+    }
+
+    /// A round has ended with this sample.
+    fn end_round(&mut self, now_s: f64, sample: f64, gain: f64) {
+        self.round += 1;
+        self.estimate = self.filter.update(self.round, sample);
+        let phase = (self.round + u64::from(self.phase)) % 8;
+        let gain = match phase {
+            0 => gain,
+            1 => 2.0 - gain,
+            _ => 1.0,
+        };
+        let rate = self.estimate * gain;
+        if rate != self.rate() {
+            self.past.push_back(Segment { from_s: now_s, rate });
+        }
+        let horizon = now_s - self.rtt_s;
+        while self.past.get(1).is_some_and(|next| next.from_s <= horizon) {
+            self.past.pop_front();
+        }
+    }
+}
+
+/// Runs it: a point at the start, and one whenever a round trip of a flow ends.
+#[derive(Debug)]
+pub struct Simulation {
+    setting: Setting,
+    flows: [Flow; 2],
+    now_s: f64,
+    begun: bool,
+}
+
+impl Simulation {
+    /// At time 0, with the initial rates in force for as long as anybody looks back.
+    #[must_use]
+    pub fn new(setting: Setting) -> Self {
+        let flow = |index: usize, rtt_s: f64| Flow {
+            rtt_s,
+            phase: setting.phases[index] % 8,
+            round: 0,
+            filter: MaxOfRounds::new(u64::from(setting.filter_rounds.max(1)), setting.rates[index]),
+            estimate: setting.rates[index],
+            past: VecDeque::from([Segment { from_s: f64::NEG_INFINITY, rate: setting.rates[index] }]),
+            sent: 0.0,
+        };
+        let flows = [flow(0, setting.rtt0_s), flow(1, setting.rtt0_s * setting.ratio)];
+        Self { setting, flows, now_s: 0.0, begun: false }
+    }
+
+    fn point(&self, throughput: [f64; 2]) -> Point {
+        let [f0, f1] = &self.flows;
+        Point {
+            time_s: self.now_s,
+            estimates: [f0.estimate, f1.estimate],
+            rates: [f0.rate(), f1.rate()],
+            throughput,
+            sent: [f0.sent, f1.sent],
+        }
+    }
+
+    /// Both flows' throughput at this moment: equation 6, or Little's law.
+    fn throughput(&self, now_s: f64) -> [f64; 2] {
+        let [b0, b1] = [self.flows[0].inflight(now_s), self.flows[1].inflight(now_s)];
+        if self.setting.little {
+            let [t0, t1] = [self.flows[0].rtt_s, self.flows[1].rtt_s];
+            let delay = littles_delay(&[(b0, t0), (b1, t1)], self.setting.capacity);
+            return [b0 / (t0 + delay), b1 / (t1 + delay)];
+        }
+        let of_both = b0 + b1;
+        if of_both <= 0.0 {
+            return [0.5 * self.setting.capacity; 2];
+        }
+        [b0 / of_both * self.setting.capacity, b1 / of_both * self.setting.capacity]
+    }
+}
+
+impl Iterator for Simulation {
+    type Item = Point;
+
+    fn next(&mut self) -> Option<Point> {
+        if !self.begun {
+            self.begun = true;
+            return Some(self.point(self.throughput(0.0)));
+        }
+        let now_s = self.flows[0].next_s().min(self.flows[1].next_s());
+        // also ends a setting without time in it, such as an RTT of 0
+        if now_s > self.setting.duration_s || now_s.partial_cmp(&self.now_s).is_none_or(|order| order.is_le())
+        {
+            return None;
+        }
+        let samples = self.throughput(now_s);
+        for flow in &mut self.flows {
+            flow.sent += flow.rate() * (now_s - self.now_s);
+        }
+        // rounds that end together within rounding errors end together
+        let together = now_s + 1e-9 * self.setting.rtt0_s;
+        for (flow, sample) in self.flows.iter_mut().zip(samples) {
+            if flow.next_s() <= together {
+                flow.end_round(now_s, sample, self.setting.gain);
+            }
+        }
+        self.now_s = now_s;
+        Some(self.point(samples))
+    }
+}
+
+/// When flow 0's share is first at or below `starved`, seconds; `None` if that does not happen.
+#[must_use]
+pub fn starved_at(setting: Setting, starved: f64) -> Option<f64> {
+    Simulation::new(setting).find(|point| point.share0() <= starved).map(|point| point.time_s)
+}
+
+/// The largest ratio, to `precision`, at which flow 0 is not starved within the duration; searched from 1 to `most`, as a
+/// longer ratio starves sooner. `most` if none up to there starves it.
+#[must_use]
+pub fn largest_ratio(setting: Setting, starved: f64, most: f64, precision: f64) -> f64 {
+    let starves = |ratio: f64| starved_at(Setting { ratio, ..setting }, starved).is_some();
+    if starves(1.0) {
+        return 1.0;
+    }
+    if !starves(most) {
+        return most;
+    }
+    let (mut keeps, mut drained) = (1.0, most);
+    // 60 halvings suffice for any precision that a double has
+    for _ in 0..60 {
+        if drained - keeps <= precision {
+            break;
+        }
+        let middle = 0.5 * (keeps + drained);
+        if starves(middle) {
+            drained = middle;
+        } else {
+            keeps = middle;
+        }
+    }
+    keeps
+}
