@@ -133,9 +133,10 @@ pub struct Point {
 ///
 /// `of` is a path into the run's summary or series, with names or numbers from 1 for flows and links:
 /// * of the summary: `jain`, `convergence_s`, `flow.short.goodput_mbps`, `flow.short.share`, `flow.short.retransmits`,
-///   `link.bottleneck.queue_delay_mean_ms`, `link.bottleneck.utilization`, ... ; `flow.*.goodput_mbps` is the sum over all flows,
-///   `flow.cc=cubic.goodput_mbps` over the flows of one algorithm;
-/// * of the series, with `take`: `flow.short.goodput_mbps`, `flow.short.cwnd_pkts`, `link.bottleneck.queue_delay_ms`, ...;
+///   `link.bottleneck.queue_delay_mean_ms`, `link.bottleneck.utilization`, `link.bottleneck.backlog_share.short`, ... ;
+///   `flow.*.goodput_mbps` is the sum over all flows, `flow.cc=cubic.goodput_mbps` over the flows of one algorithm;
+/// * of the series, with `take`: `flow.short.goodput_mbps`, `flow.short.cwnd_pkts`, `link.bottleneck.queue_delay_ms`, ...,
+///   `link.bottleneck.backlog_kb.short` (a flow's part of a queue), `flow.short.delivered_kb` (its goodput, summed up);
 /// * of a model: `model.NAME`;
 /// * of a table: `table.COLUMN`, a number per row that counts, as if each were a seed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
