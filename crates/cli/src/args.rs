@@ -271,6 +271,10 @@ pub(crate) struct ConformanceArgs {
     /// Simulations of each scenario.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) seeds: u32,
+    /// Keep undisturbed runs on the kernel in this folder, and do not repeat those that are there: to go on after an
+    /// interruption, or on another day when the machine was too busy.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) keep: Option<PathBuf>,
     /// Write the tables to this Markdown page, between its marks, instead of to stdout; what else it says stays.
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,

@@ -7,6 +7,7 @@ use std::time::Duration;
 use fairpace_results::Summary;
 use fairpace_scenario::Scenario;
 
+use super::keep::Keep;
 use super::no_cases;
 use crate::args::Place;
 use crate::catalog::Algorithms;
@@ -75,19 +76,27 @@ impl Case {
 
     /// So many undisturbed runs on the kernel, or as many as the machine allows; and how often it was disturbed.
     ///
-    /// Runs differ by seed, too: what a link loses at random is drawn from it.
+    /// Runs differ by seed, too: what a link loses at random is drawn from it. Those that `keep` has are not repeated.
     pub(super) fn measure(
         &self,
         runs: u32,
+        keep: &Keep,
         signals: &Signals,
         quiet: bool,
     ) -> Result<(Vec<Summary>, u32), Failure> {
         let (mut measured, mut disturbed) = (Vec::new(), 0);
         for seed in 1..=u64::from(runs) {
             let scenario = Scenario { seed, ..self.kernel.clone() };
+            if let Some((summary, times)) = keep.find(&self.name, &scenario) {
+                disturbed += times;
+                measured.push(summary);
+                continue;
+            }
             match place::run(&scenario, Place::Kernel, &self.name, signals, quiet) {
                 Ok(run) => {
-                    disturbed += run.notes.iter().filter(|note| note.starts_with("attempt ")).count() as u32;
+                    let times = run.notes.iter().filter(|note| note.starts_with("attempt ")).count() as u32;
+                    keep.put(&self.name, &run.summary, times)?;
+                    disturbed += times;
                     measured.push(run.summary);
                 }
                 Err(failure) if failure.code() == Exit::Disturbed as i32 => {

@@ -5,6 +5,7 @@
 
 mod cases;
 mod judge;
+mod keep;
 mod page;
 
 use serde::Serialize;
@@ -18,6 +19,7 @@ use crate::place::COMMIT;
 use crate::target::{Page, Target};
 use cases::Case;
 use judge::Quantity;
+use keep::Keep;
 
 /// Version of the record that `--json` prints.
 const SCHEMA: &str = "fairpace.conformance/1";
@@ -68,6 +70,7 @@ pub(crate) fn run(
     let cases = cases::load(&args.files)?;
     // told before a long run, not after it
     let target = args.out.as_deref().map(|path| Target::open(path, PAGE)).transpose()?;
+    let keep = Keep::open(args.keep.as_deref(), &kernel_release())?;
     fairpace_testbed::check_machine(&fairpace_testbed::Options::default())?;
     let simulated = simulate(&cases, args.seeds, signals, global.quiet)?;
     let mut record = Record {
@@ -79,7 +82,7 @@ pub(crate) fn run(
         scenarios: Vec::new(),
     };
     for (case, simulated) in cases.iter().zip(&simulated) {
-        let (measured, disturbed) = case.measure(args.runs, signals, global.quiet)?;
+        let (measured, disturbed) = case.measure(args.runs, &keep, signals, global.quiet)?;
         let compared = Compared {
             name: case.name.clone(),
             title: case.kernel.title.clone(),
