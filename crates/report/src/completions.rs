@@ -1,54 +1,14 @@
 //! Transfers that end: how long they took, as a distribution.
 
 use crate::plot::{flow_class, percent, swatch};
-use crate::scale::{HEIGHT, WIDTH, fixed, tick_text};
+use crate::scale::{Axis, HEIGHT, WIDTH, fixed, tick_text};
 use crate::{Case, Study};
 use fairpace_results::Completions;
 use maud::{Markup, html};
 
-/// Times from the first power of ten below the least to the first above the most.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct LogAxis {
-    from: i32,
-    to: i32,
-}
-
-impl LogAxis {
-    fn holding(values: impl Iterator<Item = f32> + Clone) -> Option<LogAxis> {
-        let usable = values.filter(|x| x.is_finite() && *x > 0.0).map(f64::from);
-        let least = usable.clone().fold(f64::INFINITY, f64::min);
-        let most = usable.fold(0.0, f64::max);
-        let exponent = |x: f64| x.log10().clamp(-9.0, 15.0);
-        (most > 0.0).then(|| {
-            let from = (exponent(least) + 1e-9).floor() as i32;
-            LogAxis { from, to: ((exponent(most) - 1e-9).ceil() as i32).max(from + 1) }
-        })
-    }
-
-    /// Between 0 and 1.
-    fn place(self, x: f64) -> f64 {
-        let part = (x.max(1e-9).log10() - f64::from(self.from)) / f64::from(self.to - self.from);
-        if part.is_finite() { part.clamp(0.0, 1.0) } else { 0.0 }
-    }
-
-    /// Powers of ten, or 1, 2 and 5 of each where few of them are; with what is said there.
-    fn ticks(self) -> impl Iterator<Item = (f64, String)> {
-        let mantissas: &[i32] = if self.to - self.from <= 2 { &[1, 2, 5] } else { &[1] };
-        let places = (self.from..=self.to).flat_map(|exponent| mantissas.iter().map(move |m| (*m, exponent)));
-        places.filter(move |(mantissa, exponent)| *exponent < self.to || *mantissa == 1).map(
-            |(mantissa, exponent)| {
-                let value: f64 = format!("{mantissa}e{exponent}").parse().unwrap_or(1.0);
-                (
-                    value,
-                    if value >= 1e3 {
-                        format!("{} s", tick_text(value / 1e3))
-                    } else {
-                        format!("{} ms", tick_text(value))
-                    },
-                )
-            },
-        )
-    }
+/// "20 ms", "1 s".
+fn tick_label(ms: f64) -> String {
+    if ms >= 1e3 { format!("{} s", tick_text(ms / 1e3)) } else { format!("{} ms", tick_text(ms)) }
 }
 
 /// Table and plot; nothing without transfers.
@@ -59,7 +19,7 @@ pub(crate) fn section(study: &Study) -> Markup {
         return html! {};
     }
     let curves = cases.iter().flat_map(|case| &case.run.series.flows).flat_map(|flow| &flow.completion_ms);
-    let axis = LogAxis::holding(curves.copied());
+    let axis = Axis::log(curves.map(|ms| f64::from(*ms)));
     html! {
         section #completions {
             h2 { "Completion times" }
@@ -115,7 +75,7 @@ fn table(cases: &[&Case]) -> Markup {
 }
 
 /// The part of transfers that took no longer than the time across.
-fn figure(case: &Case, axis: LogAxis) -> Markup {
+fn figure(case: &Case, axis: Axis) -> Markup {
     let flows = case.run.summary.flows.iter().zip(&case.run.series.flows).enumerate();
     let curves: Vec<(usize, String, &str)> = flows
         .filter(|(_, (_, series))| !series.completion_ms.is_empty())
@@ -125,8 +85,7 @@ fn figure(case: &Case, axis: LogAxis) -> Markup {
     let y = |part: f64| HEIGHT - (part * f64::from(HEIGHT)).round() as i32;
     let x = |part: f64| (part * f64::from(WIDTH)).round() as i32;
     let grid: String = tenths.iter().map(|part| format!("M0,{}h{WIDTH}", y(*part))).collect();
-    let verticals: String =
-        axis.ticks().map(|(value, _)| format!("M{},0v{HEIGHT}", x(axis.place(value)))).collect();
+    let verticals: String = axis.ticks().map(|ms| format!("M{},0v{HEIGHT}", x(axis.place(ms)))).collect();
     html! {
         figure {
             figcaption {
@@ -146,14 +105,14 @@ fn figure(case: &Case, axis: LogAxis) -> Markup {
                     }
                 }
                 div.xaxis aria-hidden="true" {
-                    @for (value, text) in axis.ticks() { span style={ "left:" (percent(axis.place(value))) } { (text) } }
+                    @for ms in axis.ticks() { span style={ "left:" (percent(axis.place(ms))) } { (tick_label(ms)) } }
                 }
             }
         }
     }
 }
 
-fn curve(percentiles_ms: &[f32], axis: LogAxis) -> String {
+fn curve(percentiles_ms: &[f32], axis: Axis) -> String {
     let last = percentiles_ms.len().saturating_sub(1).max(1) as f64;
     let points = percentiles_ms.iter().enumerate().map(|(i, ms)| {
         let x = (axis.place(f64::from(*ms)) * f64::from(WIDTH)).round() as i32;
@@ -169,20 +128,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_axis_has_whole_decades_around_all_times() {
-        let axis = LogAxis::holding([12.0, 450.0].into_iter()).unwrap();
-        assert_eq!(axis, LogAxis { from: 1, to: 3 });
-        assert_eq!((axis.place(10.0), axis.place(100.0), axis.place(1e9)), (0.0, 0.5, 1.0));
-        assert_eq!(LogAxis::holding([100.0].into_iter()).unwrap(), LogAxis { from: 2, to: 3 });
-        assert_eq!(LogAxis::holding([f32::NAN, 0.0, -1.0].into_iter()), None);
-        let ticks: Vec<String> = axis.ticks().map(|(_, text)| text).collect();
+    fn ticks_say_their_unit() {
+        let axis = Axis::log([12.0, 950.0]).unwrap();
+        let ticks: Vec<String> = axis.ticks().map(tick_label).collect();
         assert_eq!(ticks, ["10 ms", "20 ms", "50 ms", "100 ms", "200 ms", "500 ms", "1 s"]);
-        assert_eq!(LogAxis { from: 0, to: 3 }.ticks().count(), 4);
     }
 
     #[test]
     fn a_curve_goes_from_none_to_all() {
-        let axis = LogAxis { from: 0, to: 2 };
+        let axis = Axis::log([1.0, 100.0]).unwrap();
         assert_eq!(curve(&[1.0, 10.0, 100.0], axis), "M0,4000L600,2000L1200,0");
     }
 }

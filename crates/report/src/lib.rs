@@ -9,6 +9,7 @@
 //! This crate measures nothing and computes no metric: numbers come from `fairpace-results`. The output depends
 //! on its arguments alone: same runs, same bytes.
 
+pub mod chart;
 mod completions;
 mod data;
 mod headline;

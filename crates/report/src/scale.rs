@@ -5,53 +5,129 @@ pub(crate) const WIDTH: i32 = 1200;
 /// Height of a plot in its own units. Finer than the width: a closer look may magnify heights tenfold.
 pub(crate) const HEIGHT: i32 = 4000;
 
-/// An axis from zero to a round number.
+/// Of values without any that can be shown, and how far apart two ticks may lie at all.
+const LARGEST: f64 = 1e15;
+const SMALLEST: f64 = 1e-12;
+/// Up to so many of 1, 2, 5, 10, 20, ... on a logarithmic axis, each is a tick; beyond, powers of ten alone.
+const FINE_TICKS: i32 = 7;
+
+/// An axis with round ticks.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Axis {
-    /// The end of the axis.
+pub struct Axis {
+    /// Its beginning.
+    pub(crate) min: f64,
+    /// Its end.
     pub(crate) max: f64,
-    /// Distance of two ticks.
-    step: f64,
+    ticks: Ticks,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Ticks {
+    /// At multiples of this.
+    Every(f64),
+    /// Logarithmic, between two numbers of the sequence that [`round_number`] gives.
+    Log(i32, i32),
 }
 
 impl Axis {
-    /// The smallest axis with a round end that holds `largest`, with about `ticks` ticks.
-    pub(crate) fn holding(largest: f64, ticks: u32) -> Axis {
-        let axis = Axis::ending_at(largest, ticks);
+    /// From zero to the first round number that holds `largest`, with about `ticks` ticks.
+    #[must_use]
+    pub fn holding(largest: f64, ticks: u32) -> Axis {
+        Axis::around([0.0, if largest.is_finite() && largest > 1e-9 { largest } else { 1.0 }], ticks)
+    }
+
+    /// From zero to `largest` exactly, with about `ticks` round ticks.
+    #[must_use]
+    pub fn ending_at(largest: f64, ticks: u32) -> Axis {
+        Axis::between(0.0, if largest.is_finite() && largest > 1e-9 { largest } else { 1.0 }, ticks)
+    }
+
+    /// From `min` to `max` exactly, with about `ticks` round ticks; 0 to 1 if that is not an axis.
+    #[must_use]
+    pub fn between(min: f64, max: f64, ticks: u32) -> Axis {
+        let (min, max) = (min.clamp(-LARGEST, LARGEST), max.clamp(-LARGEST, LARGEST));
+        let (min, max) = if max - min > 1e-9 * min.abs().max(max.abs()) { (min, max) } else { (0.0, 1.0) };
+        Axis { min, max, ticks: Ticks::Every(round_step((max - min) / f64::from(ticks.max(1)))) }
+    }
+
+    /// Round ends around all finite `values`, zero among them unless they are all far from it.
+    #[must_use]
+    pub fn around(values: impl IntoIterator<Item = f64>, ticks: u32) -> Axis {
+        let Some((least, most)) = extent(values) else { return Axis::between(0.0, 1.0, ticks) };
+        let (least, most) = match least == most {
+            true if most > 0.0 => (0.0, most),
+            true if most < 0.0 => (least, 0.0),
+            true => (0.0, 1.0),
+            false if least > 0.0 && least < 0.6 * most => (0.0, most),
+            false if most < 0.0 && most > 0.6 * least => (least, 0.0),
+            false => (least, most),
+        };
+        let step = round_step((most - least) / f64::from(ticks.max(1)));
         // Beyond the last tick by less than a thousandth is rounding of the data, not data.
-        Axis { max: ((largest / axis.step - 1e-3).ceil().max(1.0) * axis.step).max(axis.step), ..axis }.sane()
+        let (first, last) = ((least / step + 1e-3).floor(), (most / step - 1e-3).ceil());
+        Axis { ticks: Ticks::Every(step), ..Axis::between(first * step, last.max(first + 1.0) * step, ticks) }
     }
 
-    /// An axis that ends at `largest` exactly, with about `ticks` round ticks.
-    pub(crate) fn ending_at(largest: f64, ticks: u32) -> Axis {
-        let max = if largest.is_finite() && largest > 1e-9 { largest.min(1e15) } else { 1.0 };
-        let rough = max / f64::from(ticks.max(1));
-        let mut step = 1e-12;
-        'found: for exponent in -12..=18 {
-            for mantissa in [1.0, 2.0, 5.0] {
-                step = format!("{mantissa}e{exponent}").parse().unwrap_or(1.0);
-                if step >= rough * 0.85 {
-                    break 'found;
-                }
+    /// Logarithmic, with round ends around all positive `values`; `None` without any.
+    #[must_use]
+    pub fn log(values: impl IntoIterator<Item = f64>) -> Option<Axis> {
+        let (least, most) = extent(values.into_iter().filter(|x| *x > 0.0))?;
+        let (least, most) = (least.max(SMALLEST), most.max(SMALLEST));
+        let near = |x: f64| 3 * x.log10().floor() as i32;
+        let low = (near(least) - 1..).take_while(|i| round_number(*i) <= least * 1.001).last()?;
+        let high = (near(most) - 1..).find(|i| round_number(*i) >= most * 0.999)?;
+        let (low, high) = if high > low { (low, high) } else { (low - 1, low + 1) };
+        Some(Axis { min: round_number(low), max: round_number(high), ticks: Ticks::Log(low, high) })
+    }
+
+    /// Whether equal distances are equal ratios.
+    pub(crate) fn is_log(&self) -> bool {
+        matches!(self.ticks, Ticks::Log(..))
+    }
+
+    /// The ticks, in order.
+    pub(crate) fn ticks(&self) -> impl Iterator<Item = f64> + use<> {
+        let ticks: Vec<f64> = match self.ticks {
+            Ticks::Every(step) => {
+                let first = (self.min / step - 1e-9).ceil();
+                let count = ((self.max / step + 1e-9).floor() - first).clamp(0.0, 100.0) as u32;
+                (0..=count).map(|i| (first + f64::from(i)) * step).collect()
             }
-        }
-        Axis { max, step }
-    }
-
-    fn sane(self) -> Axis {
-        if self.max.is_finite() { self } else { Axis { max: 1.0, step: 1.0 } }
-    }
-
-    /// The ticks, from zero.
-    pub(crate) fn ticks(&self) -> impl Iterator<Item = f64> + '_ {
-        let count = (self.max / self.step + 1e-9).floor().clamp(0.0, 100.0) as u32;
-        (0..=count).map(|i| f64::from(i) * self.step)
+            Ticks::Log(low, high) if high - low <= FINE_TICKS => (low..=high).map(round_number).collect(),
+            Ticks::Log(low, high) => {
+                let stride = 3 * (1 + (high - low) / (3 * FINE_TICKS));
+                (low..=high).filter(|i| i.rem_euclid(stride) == 0).map(round_number).collect()
+            }
+        };
+        ticks.into_iter()
     }
 
     /// The place of `value` between the start (0) and the end (1) of the axis; outside values are clamped.
     pub(crate) fn place(&self, value: f64) -> f64 {
-        if value.is_nan() { 0.0 } else { (value / self.max).clamp(0.0, 1.0) }
+        let part = match self.ticks {
+            Ticks::Every(_) => (value - self.min) / (self.max - self.min),
+            Ticks::Log(..) if value <= 0.0 => 0.0,
+            Ticks::Log(..) => (value / self.min).log10() / (self.max / self.min).log10(),
+        };
+        if part.is_nan() { 0.0 } else { part.clamp(0.0, 1.0) }
     }
+}
+
+/// The least and the most of the finite values.
+fn extent(values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
+    let finite = values.into_iter().filter(|x| x.is_finite()).map(|x| x.clamp(-LARGEST, LARGEST));
+    finite.fold(None, |range, x| range.map_or(Some((x, x)), |(a, b): (f64, f64)| Some((a.min(x), b.max(x)))))
+}
+
+/// The sequence 1, 2, 5, 10, 20, ... with 1 at 0. Parsed, because powers are not rounded alike everywhere.
+fn round_number(index: i32) -> f64 {
+    let mantissa = [1, 2, 5][index.rem_euclid(3) as usize];
+    format!("{mantissa}e{}", index.div_euclid(3)).parse().unwrap_or(1.0)
+}
+
+/// The first round number that is not much less than `rough`.
+fn round_step(rough: f64) -> f64 {
+    (-36..=54).map(round_number).find(|step| *step >= rough * 0.85).unwrap_or(LARGEST)
 }
 
 /// Time across, a quantity upwards.
@@ -94,11 +170,12 @@ pub(crate) fn text(x: f64) -> String {
 /// A tick's label: as short as the step allows.
 pub(crate) fn tick_text(x: f64) -> String {
     let rounded = fairpace_results::round(x);
-    if rounded >= 10_000.0 {
-        format!("{}k", fairpace_results::round(rounded / 1000.0))
-    } else {
-        rounded.to_string()
+    for (from, unit, letter) in [(1e10, 1e9, "G"), (1e7, 1e6, "M"), (1e4, 1e3, "k")] {
+        if rounded.abs() >= from {
+            return format!("{}{letter}", fairpace_results::round(rounded / unit));
+        }
     }
+    rounded.to_string()
 }
 
 /// A measured value with a fixed number of decimals, so that columns line up; a dash for what is not there.
@@ -148,12 +225,54 @@ mod tests {
     #[test]
     fn any_number_gives_a_usable_axis() {
         for x in [0.0, -1.0, f64::NAN, f64::INFINITY, f64::MIN_POSITIVE, f64::MAX, 1e-9] {
-            for axis in [Axis::holding(x, 5), Axis::ending_at(x, 8)] {
-                assert!(axis.max > 0.0 && axis.max.is_finite(), "{x}: {axis:?}");
+            let given = [
+                Axis::holding(x, 5),
+                Axis::ending_at(x, 8),
+                Axis::around([x, 1.0], 5),
+                Axis::between(x, 2.0, 4),
+            ];
+            for axis in given.into_iter().chain(Axis::log([x, 3.0])) {
+                assert!(axis.max > axis.min && axis.max.is_finite(), "{x}: {axis:?}");
                 assert!(axis.ticks().count() >= 2, "{x}: {axis:?}");
                 assert!((0.0..=1.0).contains(&axis.place(x)), "{x}: {axis:?}");
             }
         }
+    }
+
+    #[test]
+    fn an_axis_begins_at_zero_unless_its_values_are_far_from_it() {
+        for (values, min, max) in [
+            ([20.0, 94.0], 0.0, 100.0),
+            ([91.0, 94.0], 91.0, 94.0),
+            ([-3.0, 4.0], -4.0, 4.0),
+            ([-9.0, -1.0], -10.0, 0.0),
+            ([7.0, 7.0], 0.0, 8.0),
+            ([0.0, f64::NAN], 0.0, 1.0),
+        ] {
+            let axis = Axis::around(values, 4);
+            assert!((axis.min - min).abs() < 1e-9 && (axis.max - max).abs() < 1e-9, "{values:?}: {axis:?}");
+        }
+        let window = Axis::between(12.0, 22.0, 5);
+        assert_eq!(window.ticks().collect::<Vec<_>>(), [12.0, 14.0, 16.0, 18.0, 20.0, 22.0]);
+        assert_eq!((window.place(12.0), window.place(17.0), window.place(30.0)), (0.0, 0.5, 1.0));
+    }
+
+    #[test]
+    fn a_logarithmic_axis_has_round_ends_around_all_positive_values() {
+        let axis = Axis::log([12.0, 450.0, 0.0, -1.0, f64::NAN]).unwrap();
+        assert_eq!(axis.ticks().collect::<Vec<_>>(), [10.0, 20.0, 50.0, 100.0, 200.0, 500.0]);
+        assert_eq!(
+            (axis.place(0.0), axis.place(10.0), axis.place(500.0), axis.place(1e9)),
+            (0.0, 0.0, 1.0, 1.0)
+        );
+        let decades = Axis::log([1e-5, 0.5]).unwrap();
+        assert_eq!(decades.ticks().collect::<Vec<_>>(), [1e-5, 1e-4, 1e-3, 0.01, 0.1]);
+        assert!(
+            (decades.place(1e-4) - decades.place(1e-5) - (decades.place(0.1) - decades.place(0.01))).abs()
+                < 1e-9
+        );
+        assert_eq!(Axis::log([100.0]).map(|axis| (axis.min, axis.max)), Some((50.0, 200.0)));
+        assert_eq!(Axis::log([f64::NAN, 0.0, -1.0]), None);
     }
 
     #[test]
@@ -173,6 +292,6 @@ mod tests {
             assert_eq!(text(x), expected);
         }
         assert_eq!(tick_text(0.1 + 0.2), "0.3");
-        assert_eq!(tick_text(15_000.0), "15k");
+        assert_eq!((tick_text(15_000.0), tick_text(-2.5e7)), ("15k".into(), "-25M".into()));
     }
 }

@@ -8,5 +8,6 @@
 //! how many at a time, is the program's business.
 
 pub mod figure;
+pub mod gallery;
 pub mod record;
 pub mod table;

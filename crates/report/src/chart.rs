@@ -1,0 +1,420 @@
+//! Charts of any quantity over any other, for pages about more than one run: curves with intervals, measured and
+//! published points, labels at the curves' ends. The text around a chart is HTML, so that it keeps its size.
+
+use crate::path::{area, line, steps};
+use crate::plot::{asset, flow_class, percent};
+use crate::scale::{HEIGHT, Scale, WIDTH, spread, tick_text};
+use maud::{Markup, PreEscaped, html};
+
+pub use crate::scale::Axis;
+
+/// Height of a chart and of a label at a curve's end, in pixels: see chart.css.
+const PLOT_PX: f64 = 260.0;
+const LABEL_PX: f64 = 16.0;
+/// More or longer labels than this do not fit beside the curves; they stand above the chart.
+const MOST_LABELS: usize = 8;
+const LONGEST_LABEL: usize = 22;
+/// A line of more points than this is drawn finer: it is a series, not a few means.
+const FINE_FROM: usize = 150;
+/// Of the horizontal axis, from its end: what a label's height is taken from.
+const LABELLED_PART: f64 = 0.1;
+
+/// How values are drawn. The marks are the same in every chart, strip and key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Look {
+    /// A line through the points, with the interval as a band.
+    Line,
+    /// A value holds until the next.
+    Steps,
+    /// A dashed line: something to compare with.
+    Dashed,
+    /// Filled circles, with the interval as whiskers.
+    Dots,
+    /// Open circles, likewise.
+    Rings,
+    /// Open squares.
+    Squares,
+}
+
+/// Values that are drawn alike.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Layer {
+    /// How.
+    pub look: Look,
+    /// Along the horizontal axis.
+    pub x: Vec<f64>,
+    /// Upwards; not a number: a gap.
+    pub y: Vec<f64>,
+    /// Half of each value's interval; not a number, or missing: there is none.
+    pub half: Vec<f64>,
+}
+
+/// What belongs to one entry of the legend.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Curve {
+    /// The entry.
+    pub label: String,
+    /// Which of the colours; `None`: that of text.
+    pub colour: Option<usize>,
+    /// From back to front.
+    pub layers: Vec<Layer>,
+}
+
+/// A chart.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Chart {
+    /// Above it.
+    pub title: String,
+    /// Beside the title: where it was measured.
+    pub note: String,
+    /// What is along the axes, with units.
+    pub x_title: String,
+    /// Upwards.
+    pub y_title: String,
+    /// The axes themselves.
+    pub x: Axis,
+    /// Upwards.
+    pub y: Axis,
+    /// In the order of the legend.
+    pub curves: Vec<Curve>,
+    /// Both axes have the same length, and a curve may turn back: neither is time.
+    pub square: bool,
+}
+
+/// The style of everything in this crate's pages, charts among them.
+#[must_use]
+pub fn style() -> Markup {
+    let parts = [
+        include_str!("../assets/palette.css"),
+        include_str!("../assets/plot.css"),
+        include_str!("../assets/page.css"),
+        include_str!("../assets/chart.css"),
+    ];
+    html! { @for part in parts { (asset(part)) } }
+}
+
+impl Chart {
+    /// The chart with its title, legend and axes.
+    #[must_use]
+    pub fn figure(&self) -> Markup {
+        let ends = self.ends();
+        let class = match (self.square, &ends) {
+            (true, _) => "chart square",
+            (_, Some(_)) => "chart direct",
+            _ => "chart",
+        };
+        html! {
+            figure class=(class) {
+                figcaption {
+                    @if !self.title.is_empty() { span.title { (self.title) } }
+                    @if !self.note.is_empty() { span.note { (self.note) } }
+                    span.readouts.key {
+                        @for curve in &self.curves { span.readout { (swatch(curve)) " " (curve.label) } }
+                    }
+                    span.unit { (self.y_title) @if self.y.is_log() { " (logarithmic)" } }
+                }
+                div.frame {
+                    div.yaxis aria-hidden="true" {
+                        @for tick in self.y.ticks() { span style={ "bottom:" (percent(self.y.place(tick))) } { (tick_text(tick)) } }
+                    }
+                    div.plot.still { (self.drawing(2000)) }
+                    @if let Some(ends) = &ends { (self.labels(ends)) }
+                    div.xaxis aria-hidden="true" {
+                        @for tick in self.x.ticks() { span style={ "left:" (percent(self.x.place(tick))) } { (tick_text(tick)) } }
+                    }
+                    div.xtitle { (self.x_title) @if self.x.is_log() { " (logarithmic)" } }
+                }
+            }
+        }
+    }
+
+    /// The drawing alone, coarse and without any text: for a sheet of many.
+    #[must_use]
+    pub fn thumbnail(&self) -> Markup {
+        self.drawing(150)
+    }
+
+    /// The inside, with at most about `columns` points of a curve over time.
+    fn drawing(&self, columns: usize) -> Markup {
+        let columns = if self.square { usize::MAX } else { columns / self.curves.len().clamp(1, 4) };
+        let scale = Scale { time: self.x, value: self.y, columns };
+        let horizontal = self.y.ticks().map(|tick| format!("M0,{}h{WIDTH}", scale.y(tick)));
+        let vertical = self.x.ticks().map(|tick| format!("M{},0v{HEIGHT}", scale.x(tick)));
+        let grid: String = horizontal.chain(vertical.filter(|_| self.square || self.x.is_log())).collect();
+        let labels: Vec<&str> = self.curves.iter().map(|curve| curve.label.as_str()).collect();
+        html! {
+            svg.drawing viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } preserveAspectRatio="none" role="img" {
+                title { (self.y_title) " over " (self.x_title) }
+                desc { (labels.join(", ")) }
+                path class="grid" d=(grid) {}
+                // All lines below all points.
+                @for points in [false, true] {
+                    @for curve in &self.curves {
+                        @for layer in curve.layers.iter().filter(|layer| layer.look.is_points() == points) {
+                            (layer.drawing(&scale, &flow_class(curve.colour)))
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Where the curves end, if each has a label that fits there.
+    fn ends(&self) -> Option<Vec<f64>> {
+        let short = |curve: &Curve| curve.label.chars().count() <= LONGEST_LABEL;
+        let many = self.square || self.curves.len() < 2 || self.curves.len() > MOST_LABELS;
+        if many
+            || !self.curves.iter().all(short)
+            || self.curves.iter().any(|c| c.layers.iter().any(|l| l.look == Look::Steps))
+        {
+            return None;
+        }
+        self.curves.iter().map(|curve| curve.end(&self.x, &self.y)).collect()
+    }
+
+    /// Labels at the ends, each with a line that leads to it.
+    fn labels(&self, ends: &[f64]) -> Markup {
+        let half = LABEL_PX / PLOT_PX / 2.0;
+        let places = spread(ends, 2.0 * half, half, 1.0 - half);
+        let y = |part: f64| HEIGHT - (part * f64::from(HEIGHT)).round() as i32;
+        html! {
+            div.ends aria-hidden="true" {
+                svg viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } preserveAspectRatio="none" {
+                    @for ((curve, end), place) in self.curves.iter().zip(ends).zip(&places) {
+                        path class={ "thin " (flow_class(curve.colour)) } d={ "M0," (y(*end)) "L" (WIDTH) "," (y(*place)) } {}
+                    }
+                }
+                @for (curve, place) in self.curves.iter().zip(&places) {
+                    span class=(flow_class(curve.colour)) style={ "bottom:" (percent(*place)) } { (curve.label) }
+                }
+            }
+        }
+    }
+}
+
+impl Curve {
+    /// The height at which the curve leaves, if it reaches the right part of the chart.
+    fn end(&self, x: &Axis, y: &Axis) -> Option<f64> {
+        let layer = self.layers.iter().find(|layer| !matches!(layer.look, Look::Squares))?;
+        let finite = layer.x.iter().zip(&layer.y).filter(|(x, y)| x.is_finite() && y.is_finite());
+        let places: Vec<(f64, f64)> = finite.map(|(a, b)| (x.place(*a), y.place(*b))).collect();
+        let last = places.iter().map(|(x, _)| *x).fold(0.0, f64::max);
+        let mut near: Vec<f64> =
+            places.iter().filter(|(x, _)| *x >= last - LABELLED_PART / 2.0).map(|(_, y)| *y).collect();
+        near.sort_by(f64::total_cmp);
+        (last > 0.6).then(|| near.get(near.len() / 2).copied()).flatten()
+    }
+}
+
+impl Look {
+    fn is_points(self) -> bool {
+        matches!(self, Look::Dots | Look::Rings | Look::Squares)
+    }
+
+    /// Its class in the style.
+    fn class(self) -> &'static str {
+        match self {
+            Look::Line | Look::Steps => "line",
+            Look::Dashed => "rule",
+            Look::Dots => "dot",
+            Look::Rings => "ring",
+            Look::Squares => "square",
+        }
+    }
+}
+
+impl Layer {
+    /// Values without intervals.
+    #[must_use]
+    pub fn plain(look: Look, x: Vec<f64>, y: Vec<f64>) -> Layer {
+        Layer { look, x, y, half: Vec::new() }
+    }
+
+    fn half(&self, i: usize) -> f64 {
+        self.half.get(i).copied().filter(|half| half.is_finite() && *half > 0.0).unwrap_or(f64::NAN)
+    }
+
+    fn drawing(&self, scale: &Scale, colour: &str) -> Markup {
+        let y: Vec<f32> = self.y.iter().map(|y| *y as f32).collect();
+        if self.look.is_points() {
+            return self.points(scale, colour);
+        }
+        let path = match self.look {
+            Look::Steps => steps(&self.x, &y, scale),
+            _ => line(&self.x, &y, scale),
+        };
+        let band = if self.look == Look::Line { self.band(scale) } else { String::new() };
+        let fine = if y.len() > FINE_FROM { " fine" } else { "" };
+        html! {
+            @if !band.is_empty() { path class={ "band " (colour) } d=(band) {} }
+            @if !path.is_empty() { path class={ (self.look.class()) (fine) " " (colour) } d=(path) {} }
+        }
+    }
+
+    /// The interval around a line, wherever there are two neighbours that have one.
+    fn band(&self, scale: &Scale) -> String {
+        let points = self.x.len().min(self.y.len());
+        let has = |i: &usize| self.x[*i].is_finite() && self.y[*i].is_finite() && self.half(*i).is_finite();
+        let all: Vec<usize> = (0..points).collect();
+        let edge = |run: &[usize], sign: f64| -> Vec<f32> {
+            run.iter().map(|i| (self.y[*i] + sign * self.half(*i)) as f32).collect()
+        };
+        let runs = all.chunk_by(|a, b| has(a) == has(b)).filter(|run| has(&run[0]) && run.len() > 1);
+        runs.map(|run| {
+            area(
+                &run.iter().map(|i| self.x[*i]).collect::<Vec<_>>(),
+                &edge(run, -1.0),
+                &edge(run, 1.0),
+                scale,
+            )
+        })
+        .collect()
+    }
+
+    /// Marks of no length: their width is that of the stroke, whatever the drawing is stretched to.
+    fn points(&self, scale: &Scale, colour: &str) -> Markup {
+        let points = self.x.iter().zip(&self.y).enumerate();
+        let finite = points.filter(|(_, (x, y))| x.is_finite() && y.is_finite());
+        let (mut marks, mut whiskers) = (String::new(), String::new());
+        for (i, (x, y)) in finite {
+            marks += &format!("M{},{}h0", scale.x(*x), scale.y(*y));
+            if self.half(i).is_finite() {
+                let (top, bottom) = (scale.y(*y + self.half(i)), scale.y(*y - self.half(i)));
+                whiskers += &format!("M{},{top}V{bottom}", scale.x(*x));
+            }
+        }
+        marked(self.look, colour, &marks, &whiskers)
+    }
+}
+
+/// Marks with their whiskers; open ones are drawn twice, the inner time in the colour of the paper.
+fn marked(look: Look, colour: &str, marks: &str, whiskers: &str) -> Markup {
+    html! {
+        @if !whiskers.is_empty() { path class={ "whisker " (colour) } d=(whiskers) {} }
+        @if !marks.is_empty() {
+            path class={ "mark " (look.class()) " " (colour) } d=(marks) {}
+            @if look != Look::Dots { path class={ "mark hole " (look.class()) } d=(marks) {} }
+        }
+    }
+}
+
+/// A sample of a curve: its line, or its marks if it has none.
+fn swatch(curve: &Curve) -> Markup {
+    let look = curve.layers.iter().map(|layer| layer.look).find(|look| !look.is_points());
+    let points = curve.layers.first().map_or(Look::Line, |layer| layer.look);
+    sample(look.unwrap_or(points), curve.colour)
+}
+
+/// A sample of a look, for a key.
+#[must_use]
+pub fn sample(look: Look, colour: Option<usize>) -> Markup {
+    let colour = flow_class(colour);
+    html! {
+        svg.swatch viewBox="0 0 16 8" aria-hidden="true" {
+            @if look.is_points() { (marked(look, &colour, "M8,4h0", "")) }
+            @else { path class={ (look.class()) " " (colour) } d="M0,4h16" {} }
+        }
+    }
+}
+
+/// A row of a chart of bars, or a value in a table: marks on an axis of its own.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Strip {
+    /// Across.
+    pub axis: Axis,
+    /// From the beginning of the axis to here, in its colour.
+    pub bar: Option<(f64, Option<usize>)>,
+    /// A shaded span: what is allowed.
+    pub allowed: Option<[f64; 2]>,
+    /// Look, value, half of its interval, colour.
+    pub marks: Vec<(Look, f64, Option<f64>, Option<usize>)>,
+}
+
+impl Strip {
+    /// The strip as wide as its place.
+    #[must_use]
+    pub fn drawing(&self) -> Markup {
+        html! {
+            svg.drawing.strip viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } preserveAspectRatio="none" aria-hidden="true" { (self.inside()) }
+        }
+    }
+
+    /// Several, one below the other, in one drawing.
+    #[must_use]
+    pub fn stack(strips: &[Strip]) -> Markup {
+        let height = HEIGHT / strips.len().max(1) as i32;
+        html! {
+            svg.drawing viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } preserveAspectRatio="none" aria-hidden="true" {
+                @for (i, strip) in strips.iter().enumerate() {
+                    svg y=(i as i32 * height) width=(WIDTH) height=(height) viewBox={ "0 0 " (WIDTH) " " (HEIGHT) }
+                        preserveAspectRatio="none" { (strip.inside()) }
+                }
+            }
+        }
+    }
+
+    fn inside(&self) -> Markup {
+        let x = |value: f64| (self.axis.place(value) * f64::from(WIDTH)).round() as i32;
+        let (middle, top) = (HEIGHT / 2, HEIGHT / 5);
+        html! {
+            @if let Some([from, to]) = self.allowed {
+                rect class="allowed" x=(x(from)) y="0" width=((x(to) - x(from)).max(6)) height=(HEIGHT) {}
+            }
+            @match self.bar {
+                Some((value, colour)) if value.is_finite() => {
+                    rect class={ "bar " (flow_class(colour)) } x=(x(0.0).min(x(value))) y=(top) width=((x(value) - x(0.0)).abs()) height=(HEIGHT - 2 * top) {}
+                }
+                _ => path class="grid" d={ "M0," (middle) "h" (WIDTH) } {}
+            }
+            @for (look, value, half, colour) in self.marks.iter().filter(|mark| mark.1.is_finite()) {
+                @let half = half.filter(|half| half.is_finite()).unwrap_or(0.0);
+                @let whisker = if half > 0.0 { format!("M{},{middle}H{}", x(value - half), x(value + half)) } else { String::new() };
+                (marked(*look, &flow_class(*colour), &format!("M{},{middle}h0", x(*value)), &whisker))
+            }
+        }
+    }
+}
+
+/// Rows of bars or marks on a common axis: label, text, strip.
+#[must_use]
+pub fn bars(title: &str, unit: &str, axis: &Axis, rows: &[(String, String, Strip)]) -> Markup {
+    html! {
+        figure.chart.bars {
+            figcaption {
+                @if !title.is_empty() { span.title { (title) } }
+                span.unit { (unit) @if axis.is_log() { " (logarithmic)" } }
+            }
+            @for (label, text, strip) in rows {
+                div.row { span.label { (label) } (strip.drawing()) span.said { (text) } }
+            }
+            div.row { div.xaxis aria-hidden="true" {
+                @for tick in axis.ticks() { span style={ "left:" (percent(axis.place(tick))) } { (tick_text(tick)) } }
+            } }
+        }
+    }
+}
+
+/// A line the size of a word.
+#[must_use]
+pub fn sparkline(axis: Axis, x: &[f64], y: &[f64]) -> Markup {
+    let last = x.iter().copied().filter(|x| x.is_finite()).fold(0.0, f64::max);
+    let scale = Scale { time: Axis::ending_at(last, 1), value: axis, columns: 100 };
+    let path = line(x, &y.iter().map(|y| *y as f32).collect::<Vec<_>>(), &scale);
+    html! {
+        svg.spark viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } preserveAspectRatio="none" aria-hidden="true" {
+            @if !path.is_empty() { path class={ "line " (flow_class(Some(0))) } d=(path) {} }
+        }
+    }
+}
+
+/// The text as it may stand in a page: without characters that XML does not allow.
+#[must_use]
+pub fn printable(text: String) -> String {
+    crate::printable(text)
+}
+
+/// Something of the page's own that must not be escaped, such as its style.
+#[must_use]
+pub fn own(text: &'static str) -> PreEscaped<&'static str> {
+    asset(text)
+}

@@ -1,0 +1,71 @@
+//! The gallery: everything that was reproduced on one HTML page that loads nothing and needs no script.
+//!
+//! It shows records and judges nothing: verdicts, means and intervals are taken as they are. Same records, same bytes.
+
+mod pictures;
+mod section;
+mod sheet;
+mod tables;
+mod text;
+
+use fairpace_report::chart::{own, printable, style};
+use maud::{DOCTYPE, html};
+
+use crate::record::{On, PaperRecords, Record, Verdict};
+
+/// Nothing may be loaded, from anywhere: the browser holds us to it.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
+
+/// The page on all `papers`, in their order. Every string of theirs is escaped; what is not measured is said to be so.
+#[must_use]
+pub fn page(papers: &[PaperRecords]) -> String {
+    let title = "Five papers on BBR, reproduced";
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta name="color-scheme" content="light dark";
+                title { (title) }
+                link rel="icon" href="data:,";
+                style { (style()) (own(include_str!("../../assets/gallery.css"))) }
+            }
+            body {
+                header { h1 { (title) } (sheet::introduction(papers)) }
+                main {
+                    (sheet::contacts(papers))
+                    @for paper in papers { (section::paper(paper)) }
+                }
+                footer { p { "Written by Fairpace from the records of its runs. This file is complete: it loads nothing from the network." } }
+            }
+        }
+    };
+    printable(page.into_string())
+}
+
+/// What a verdict is called, its sign, and its class in the style. The colour is never the only difference.
+fn spoken(verdict: Verdict) -> (&'static str, &'static str, &'static str) {
+    match verdict {
+        Verdict::Reproduced => ("reproduced", "✓", "reproduced"),
+        Verdict::ShapeOnly => ("shape only", "≈", "shape"),
+        Verdict::Differs => ("differs", "✗", "differs"),
+        Verdict::NotRun => ("not run", "·", "notrun"),
+    }
+}
+
+/// In the order in which they are counted.
+const VERDICTS: [Verdict; 4] = [Verdict::Reproduced, Verdict::ShapeOnly, Verdict::Differs, Verdict::NotRun];
+
+/// The simulator's verdict; without one, that of real flows.
+fn verdict(record: &Record) -> Verdict {
+    let of = |on: On| record.measured.iter().find(|m| m.on == on && m.verdict != Verdict::NotRun);
+    of(On::Sim).or_else(|| of(On::Kernel)).map_or(Verdict::NotRun, |measured| measured.verdict)
+}
+
+/// Where a figure stands on the page.
+fn anchor(record: &Record) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+    format!("{}--{}", record.paper, record.id).chars().map(plain).collect()
+}

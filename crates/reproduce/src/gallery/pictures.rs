@@ -1,0 +1,258 @@
+//! From a record's pictures to charts: the axes, order and dashes that the figure asks for, published points beside ours.
+
+use fairpace_report::chart::{Axis, Chart, Curve, Layer, Look, Strip, bars};
+use maud::{Markup, html};
+
+use super::tables;
+use crate::figure::{Kind, Line, Plot};
+use crate::record::{Drawn, On, Picture, Record};
+
+/// An interval wider than this part of its mean leaves the picture rather than flatten it.
+const WIDEST_SHOWN: f64 = 0.5;
+/// Rows of a small picture.
+const MOST_STRIPS: usize = 8;
+
+/// What one place drew.
+type Placed<'a> = (On, &'a Picture);
+
+/// All pictures of a figure, in its order.
+pub(super) fn all(record: &Record) -> Vec<Markup> {
+    record.figure.plots.iter().enumerate().flat_map(|(i, plot)| of_plot(plot, &placed(record, i))).collect()
+}
+
+/// The pictures of one plot, the simulator's first.
+fn placed(record: &Record, plot: usize) -> Vec<Placed<'_>> {
+    let of = |on: On| {
+        let measured = record.measured.iter().filter(move |measured| measured.on == on);
+        measured
+            .flat_map(move |m| &m.pictures)
+            .find(|picture| picture.plot == plot)
+            .map(|picture| (on, picture))
+    };
+    [of(On::Sim), of(On::Kernel)].into_iter().flatten().collect()
+}
+
+fn of_plot(plot: &Plot, placed: &[Placed]) -> Vec<Markup> {
+    let nothing = Picture { plot: 0, kind: plot.kind, lines: Vec::new() };
+    match plot.kind {
+        Kind::Bars => vec![bars(&plot.title, &plot.y, &bar_axis(plot, placed), &rows(plot, placed))],
+        // Points of real flows are few: they fit among the simulator's.
+        Kind::Sweep => vec![chart(plot, placed, placed).figure()],
+        _ if placed.is_empty() => vec![chart(plot, &[(On::Sim, &nothing)], &[]).figure()],
+        _ => placed.iter().map(|one| chart(plot, &[*one], placed).figure()).collect(),
+    }
+}
+
+/// For the contact sheet: the first picture, or what there is of values.
+pub(super) fn thumbnail(record: &Record) -> Markup {
+    let Some(plot) = record.figure.plots.first() else { return values(record) };
+    let placed = placed(record, 0);
+    if placed.is_empty() && plot.lines.iter().all(|line| line.published.is_empty()) {
+        return html! { span.nothing { "nothing measured" } };
+    }
+    match plot.kind {
+        Kind::Bars => {
+            let strips: Vec<Strip> =
+                rows(plot, &placed).into_iter().map(|(_, _, strip)| strip).take(MOST_STRIPS).collect();
+            Strip::stack(&strips)
+        }
+        Kind::Sweep => chart(plot, &placed, &placed).thumbnail(),
+        _ => chart(plot, &placed[..placed.len().min(1)], &placed).thumbnail(),
+    }
+}
+
+fn values(record: &Record) -> Markup {
+    let of = |on: On, value: usize| {
+        let measured = record.measured.iter().find(|measured| measured.on == on)?;
+        measured.values.iter().find(|compared| compared.value == value)
+    };
+    let values = record.figure.values.iter().enumerate().take(MOST_STRIPS);
+    let strips: Vec<Strip> =
+        values.map(|(i, value)| tables::strip(value, [of(On::Sim, i), of(On::Kernel, i)])).collect();
+    html! { @if strips.is_empty() { span.nothing { "no picture" } } @else { (Strip::stack(&strips)) } }
+}
+
+/// One chart of what the `shown` places drew; its axes hold what is in `all`, so that charts beside each other compare.
+fn chart(plot: &Plot, shown: &[Placed], all: &[Placed]) -> Chart {
+    let (x, y) = axes(plot, all);
+    let curves = plot.lines.iter().enumerate().map(|(i, line)| curve(plot, i, line, shown)).collect();
+    Chart {
+        title: plot.title.clone(),
+        note: note(plot, shown, all),
+        x_title: plot.x.clone(),
+        y_title: plot.y.clone(),
+        x,
+        y,
+        curves,
+        square: plot.kind == Kind::Phase,
+    }
+}
+
+/// Where a chart was measured, and what has no place on its axes.
+fn note(plot: &Plot, shown: &[Placed], all: &[Placed]) -> String {
+    let place = match (plot.kind, shown) {
+        (_, []) => "not measured",
+        (Kind::Sweep, [(On::Sim, _), ..]) => "",
+        (Kind::Sweep, _) | (Kind::Cdf, [(On::Kernel, _), ..]) => "real flows",
+        (Kind::Cdf, _) => "simulator",
+        (_, [(On::Kernel, _), ..]) => "real flows, first run",
+        (_, [(On::Sim, picture), ..]) if picture.lines.is_empty() => "not measured",
+        _ => "simulator, first seed",
+    };
+    let drawn = || all.iter().flat_map(|(_, picture)| &picture.lines);
+    let outside = (plot.log_x && drawn().any(|d| d.x.iter().any(|x| *x <= 0.0)))
+        || (plot.log_y && drawn().any(|d| d.y.iter().flatten().any(|y| *y <= 0.0)));
+    let edge = if outside { "zero lies on the edge of a logarithmic axis" } else { "" };
+    let end = if plot.kind == Kind::Phase { "dots: the end" } else { "" };
+    let parts: Vec<&str> = [place, end, edge].into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join("; ")
+}
+
+fn is_shown(plot: &Plot, x: f64) -> bool {
+    let window = plot.kind == Kind::Time && plot.to_s > plot.from_s;
+    x.is_finite() && (!window || (plot.from_s..=plot.to_s).contains(&x))
+}
+
+/// The points of a line that the plot shows; a gap is not a number.
+fn points<'a>(plot: &'a Plot, drawn: &'a Drawn) -> impl Iterator<Item = [f64; 3]> + 'a {
+    let half = |i: usize| drawn.half.get(i).copied().flatten().unwrap_or(f64::NAN);
+    let points = drawn.x.iter().zip(&drawn.y).enumerate();
+    points
+        .filter(|(_, (x, _))| is_shown(plot, **x))
+        .map(move |(i, (x, y))| [*x, y.unwrap_or(f64::NAN), half(i)])
+}
+
+/// Axes that hold everything that is drawn or published.
+fn axes(plot: &Plot, all: &[Placed]) -> (Axis, Axis) {
+    let drawn = all.iter().flat_map(|(_, picture)| &picture.lines);
+    let mut points: Vec<[f64; 3]> = drawn.flat_map(|drawn| points(plot, drawn)).collect();
+    points.extend(plot.lines.iter().flat_map(|line| &line.published).map(|[x, y]| [*x, *y, f64::NAN]));
+    let x = || points.iter().map(|point| point[0]);
+    let y = || {
+        points.iter().flat_map(|[_, y, half]| {
+            let half = if half.is_finite() { half.min(WIDEST_SHOWN * y.abs()) } else { 0.0 };
+            [*y, y - half, y + half]
+        })
+    };
+    let zero = (matches!(plot.kind, Kind::Phase | Kind::Cdf)).then_some(0.0);
+    let linear_x = || match plot.kind {
+        Kind::Time if plot.to_s > plot.from_s => Axis::between(plot.from_s, plot.to_s, 6),
+        Kind::Time => {
+            let (least, most) =
+                x().filter(|x| x.is_finite()).fold((0.0f64, 0.0f64), |(a, b), x| (a.min(x), b.max(x)));
+            Axis::between(least, most, 6)
+        }
+        _ => Axis::around(x().chain(zero.filter(|_| plot.kind == Kind::Phase)), 5),
+    };
+    let log_x = if plot.log_x { Axis::log(x()) } else { None };
+    let log_y = if plot.log_y { Axis::log(y()) } else { None };
+    (log_x.unwrap_or_else(linear_x), log_y.unwrap_or_else(|| Axis::around(y().chain(zero), 5)))
+}
+
+/// Measured lines have the colours in their order. References repeat them, or have none if there is but one.
+fn colour(plot: &Plot, index: usize) -> Option<usize> {
+    let is = plot.lines[index].reference;
+    let alike = |lines: &[Line]| lines.iter().filter(|line| line.reference == is).count();
+    (!is || alike(&plot.lines) > 1).then(|| alike(&plot.lines[..index]))
+}
+
+fn curve(plot: &Plot, index: usize, line: &Line, shown: &[Placed]) -> Curve {
+    let of = shown.iter().filter_map(|&(on, picture)| Some((on, picture.lines.get(index)?)));
+    let drawn: Vec<(On, &Drawn)> = of.filter(|(_, drawn)| !drawn.x.is_empty()).collect();
+    let mut layers: Vec<Layer> =
+        drawn.iter().flat_map(|(on, drawn)| layers(plot, line, *on, drawn)).collect();
+    let published = line.published.iter().filter(|[x, _]| is_shown(plot, *x));
+    let (x, y): (Vec<f64>, Vec<f64>) = published.map(|[x, y]| (*x, *y)).unzip();
+    let missing = if drawn.is_empty() { " (not measured)" } else { "" };
+    if !x.is_empty() {
+        layers.push(Layer::plain(Look::Squares, x, y));
+    }
+    Curve { label: format!("{}{missing}", line.label), colour: colour(plot, index), layers }
+}
+
+/// How one place's part of a line is drawn.
+fn layers(plot: &Plot, line: &Line, on: On, drawn: &Drawn) -> Vec<Layer> {
+    let points: Vec<[f64; 3]> = points(plot, drawn).collect();
+    let column = |i: usize| points.iter().map(|point| point[i]).collect::<Vec<f64>>();
+    let layer = |look: Look| Layer { look, x: column(0), y: column(1), half: column(2) };
+    if line.reference {
+        return vec![layer(Look::Dashed)];
+    }
+    match plot.kind {
+        Kind::Sweep if on == On::Kernel => vec![layer(Look::Rings)],
+        Kind::Sweep => {
+            let finite = points.iter().filter(|point| point[1].is_finite()).count();
+            let mut dots = layer(Look::Dots);
+            // Two points have a band between them; one alone needs whiskers.
+            dots.half.retain(|_| finite < 2);
+            vec![layer(Look::Line), dots]
+        }
+        Kind::Cdf => {
+            let mut steps = layer(Look::Steps);
+            if let Some(first) = steps.x.first().copied() {
+                steps.x.insert(0, first);
+                steps.y.insert(0, 0.0);
+            }
+            vec![steps]
+        }
+        Kind::Phase => {
+            let end = points.iter().rfind(|point| point[1].is_finite());
+            let end = end.map(|[x, y, _]| Layer::plain(Look::Dots, vec![*x], vec![*y]));
+            [Some(Layer::plain(Look::Line, column(0), column(1))), end].into_iter().flatten().collect()
+        }
+        Kind::Time | Kind::Bars => vec![Layer::plain(Look::Line, column(0), column(1))],
+    }
+}
+
+/// The one value of a bar, with half its interval.
+fn bar(placed: &[Placed], on: On, index: usize) -> Option<(f64, Option<f64>)> {
+    let (_, picture) = placed.iter().find(|(place, _)| *place == on)?;
+    let drawn = picture.lines.get(index)?;
+    let value = drawn.y.first().copied().flatten().filter(|y| y.is_finite())?;
+    Some((value, drawn.half.first().copied().flatten()))
+}
+
+fn bar_axis(plot: &Plot, placed: &[Placed]) -> Axis {
+    let ours =
+        (0..plot.lines.len()).flat_map(|i| [bar(placed, On::Sim, i), bar(placed, On::Kernel, i)]).flatten();
+    let ends = ours.flat_map(|(y, half)| [y, y + half.unwrap_or(0.0).min(WIDEST_SHOWN * y.abs())]);
+    let published = plot.lines.iter().flat_map(|line| &line.published).map(|point| point[1]);
+    let all: Vec<f64> = ends.chain(published).collect();
+    let log = if plot.log_y { Axis::log(all.iter().copied()) } else { None };
+    log.unwrap_or_else(|| Axis::around(all.into_iter().chain([0.0]), 5))
+}
+
+/// A row per line: label, what it says in numbers, and what is drawn.
+fn rows(plot: &Plot, placed: &[Placed]) -> Vec<(String, String, Strip)> {
+    let axis = bar_axis(plot, placed);
+    let row = |(i, line): (usize, &Line)| {
+        let (sim, kernel) = (bar(placed, On::Sim, i), bar(placed, On::Kernel, i));
+        let published = line.published.last().map(|point| point[1]);
+        let colour = colour(plot, i);
+        let number = |(value, half): (f64, Option<f64>)| {
+            super::text::mean(crate::record::Mean {
+                n: 2,
+                mean: value,
+                half: half.filter(|half| *half > 0.0),
+            })
+        };
+        let said = [
+            sim.or(kernel).map(number),
+            sim.and(kernel).map(|kernel| format!("real flows {}", number(kernel))),
+            published.map(|x| format!("published {}", super::text::number(x))),
+        ];
+        let marks = [
+            published.map(|x| (Look::Squares, x, None, None)),
+            sim.filter(|(_, half)| half.is_some()).map(|(x, half)| (Look::Dots, x, half, colour)),
+            kernel.map(|(x, half)| (Look::Rings, x, half, colour)),
+        ];
+        let strip = Strip {
+            axis,
+            bar: sim.map(|(value, _)| (value, colour)),
+            allowed: None,
+            marks: marks.into_iter().flatten().collect(),
+        };
+        (line.label.clone(), said.into_iter().flatten().collect::<Vec<_>>().join(", "), strip)
+    };
+    plot.lines.iter().enumerate().map(row).collect()
+}

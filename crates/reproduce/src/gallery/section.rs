@@ -1,0 +1,95 @@
+//! A paper, and below it each of its figures.
+
+use maud::{Markup, html};
+
+use super::{VERDICTS, anchor, pictures, spoken, tables, text, verdict};
+use crate::record::{Measured, On, PaperRecords, Record, Verdict};
+
+/// Sign and word of a verdict.
+pub(super) fn badge(verdict: Verdict) -> Markup {
+    let (word, sign, class) = spoken(verdict);
+    html! { span class={ "badge " (class) } { (sign) " " (word) } }
+}
+
+/// The paper with all its figures.
+pub(super) fn paper(of: &PaperRecords) -> Markup {
+    let count = |of_this: Verdict| of.records.iter().filter(|record| verdict(record) == of_this).count();
+    html! {
+        section.paper {
+            h2 { (of.paper.title) }
+            p.where { (of.paper.authors) ". " (of.paper.published) }
+            (paragraphs("about", &of.paper.about))
+            p.tally { @for v in VERDICTS { @if count(v) > 0 { span { (count(v)) " " (badge(v)) } } } }
+            @for record in &of.records { (figure(record)) }
+        }
+    }
+}
+
+fn figure(record: &Record) -> Markup {
+    let figure = &record.figure;
+    html! {
+        article.figure id=(anchor(record)) {
+            header {
+                h3 { (figure.title) " " (badge(verdict(record))) }
+                p.where { b { (record.id) } " · " (figure.source) }
+            }
+            div.body {
+                div.pictures {
+                    @for picture in pictures::all(record) { (picture) }
+                }
+                div.words {
+                    h4 { "What was done" } (paragraphs("setup", &figure.setup))
+                    h4 { "What to expect, and why" } (paragraphs("expect", &figure.expect))
+                    @if !figure.differs.trim().is_empty() { h4 { "Where ours differs" } (paragraphs("differs", &figure.differs)) }
+                    (real_flows(record))
+                }
+            }
+            (tables::values(record))
+            (tables::shapes(record))
+            (repeat(record))
+        }
+    }
+}
+
+/// Blank lines part paragraphs.
+fn paragraphs(class: &str, text: &str) -> Markup {
+    html! {
+        @for part in text.split("\n\n").map(str::trim).filter(|part| !part.is_empty()) { p class=(class) { (part) } }
+    }
+}
+
+/// Why there are no numbers of real flows, where there are none.
+fn real_flows(record: &Record) -> Markup {
+    let measured = record.measured.iter().any(|m| m.on == On::Kernel);
+    let why = record.figure.no_kernel.trim();
+    html! {
+        @if !measured {
+            h4 { "Real flows" }
+            p.nokernel {
+                @if record.figure.kernel.is_some() { "Not measured yet; the command below does." }
+                @else if why.is_empty() { "Not measured." }
+                @else { (why) }
+            }
+        }
+    }
+}
+
+/// How to have it again, and what it took.
+fn repeat(record: &Record) -> Markup {
+    let command = format!("fairpace reproduce {}/{}", record.paper, record.id);
+    html! {
+        div.repeat {
+            pre { (command) @if record.figure.kernel.is_some() { "\n" (command) " --on kernel" } }
+            @for measured in &record.measured { p.where { (provenance(measured)) } }
+        }
+    }
+}
+
+fn provenance(of: &Measured) -> Markup {
+    let place = if of.on == On::Sim { "Simulator" } else { "Real flows" };
+    html! {
+        (place) ": " (spoken(of.verdict).0) ", " (text::of(u64::from(of.runs), "run")) ", "
+        (text::of(of.packets, "packet")) " delivered in " (text::duration(of.cpu_s)) " of CPU time, "
+        (text::duration(of.wall_s)) " by the clock; commit " code { (of.commit) } ", scenarios " code { (of.scenarios_hash) } "."
+    }
+}

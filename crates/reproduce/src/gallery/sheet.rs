@@ -1,0 +1,80 @@
+//! The top of the page: what it is, how many of each verdict, and every figure as a small picture.
+
+use fairpace_report::chart::{Look, sample};
+use maud::{Markup, html};
+
+use super::{VERDICTS, anchor, pictures, section::badge, spoken, text, verdict};
+use crate::record::{Measured, On, PaperRecords, Record, Verdict};
+
+/// What each verdict means.
+fn meaning(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Reproduced => "every published value within its tolerance, every shape holds",
+        Verdict::ShapeOnly => "every shape holds, not every value is within its tolerance",
+        Verdict::Differs => "a shape does not hold",
+        Verdict::NotRun => "nothing was measured",
+    }
+}
+
+/// What the page is, counts, what it cost, and the signs that all pictures share.
+pub(super) fn introduction(papers: &[PaperRecords]) -> Markup {
+    let records: Vec<&Record> = papers.iter().flat_map(|paper| &paper.records).collect();
+    let count = |of: Verdict| records.iter().filter(|record| verdict(record) == of).count();
+    html! {
+        p.why {
+            "Every figure and table of the papers, drawn again from our own runs: in the simulator, and with real flows of the Linux kernel "
+            "where one machine can have them. Published numbers stand beside ours, with the sentence that reports them. "
+            "Verdicts are computed from tolerances that were written down beside each value."
+        }
+        ul.counts {
+            @for of in VERDICTS { li { b { (count(of)) } " " (badge(of)) " " small { (meaning(of)) } } }
+        }
+        @for (on, name) in [(On::Sim, "The simulator"), (On::Kernel, "Real flows")] { (cost(&records, on, name)) }
+        p.signs {
+            span { (sample(Look::Dots, None)) " simulator, or a model" }
+            span { (sample(Look::Rings, None)) " real flows" }
+            span { (sample(Look::Squares, None)) " published" }
+            span { (sample(Look::Dashed, None)) " a curve to compare with" }
+            span { i.grey {} " tolerance" }
+            span { "± and whiskers: 95 % confidence interval of the mean over seeds or repeats" }
+        }
+    }
+}
+
+/// What all figures of one place took together.
+fn cost(records: &[&Record], on: On, name: &str) -> Markup {
+    let all: Vec<&Measured> = records.iter().flat_map(|r| &r.measured).filter(|m| m.on == on).collect();
+    let runs: u64 = all.iter().map(|m| u64::from(m.runs)).sum();
+    let packets = all.iter().fold(0u64, |sum, m| sum.saturating_add(m.packets));
+    let cpu_s: f64 = all.iter().map(|m| m.cpu_s).sum();
+    html! {
+        @if !all.is_empty() {
+            p.where { (name) ": " (text::of(runs, "run")) ", " (text::of(packets, "packet")) " delivered, " (text::duration(cpu_s)) " of CPU time." }
+        }
+    }
+}
+
+/// The contact sheet.
+pub(super) fn contacts(papers: &[PaperRecords]) -> Markup {
+    html! {
+        nav.contacts aria-label="All figures" {
+            @for paper in papers {
+                @if !paper.records.is_empty() {
+                    h2 { (paper.paper.title) " " small { (paper.paper.authors) } }
+                    div.sheet { @for record in &paper.records { (contact(record)) } }
+                }
+            }
+        }
+    }
+}
+
+fn contact(record: &Record) -> Markup {
+    let (word, sign, class) = spoken(verdict(record));
+    html! {
+        a class={ "contact " (class) } href={ "#" (anchor(record)) } title={ (record.figure.title) ": " (word) } {
+            span.thumb aria-hidden="true" { (pictures::thumbnail(record)) }
+            span.id { (record.id) span.sign { (sign) " " (word) } }
+            span.what { (record.figure.title) }
+        }
+    }
+}

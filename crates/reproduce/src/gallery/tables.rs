@@ -1,0 +1,182 @@
+//! Published values beside ours, and the relations that make the shape.
+
+use fairpace_report::chart::{Axis, Look, Strip};
+use maud::{Markup, html};
+
+use super::text::{mean, number};
+use crate::figure::{Is, Shape, Value};
+use crate::record::{Compared, Held, Mean, Measured, On, Record};
+
+/// An interval wider than this part of its mean does not stretch the axis that it is on.
+const WIDEST_SHOWN: f64 = 0.5;
+
+fn place(record: &Record, on: On) -> Option<&Measured> {
+    record.measured.iter().find(|measured| measured.on == on)
+}
+
+fn compared(measured: Option<&Measured>, value: usize) -> Option<&Compared> {
+    measured?.values.iter().find(|compared| compared.value == value)
+}
+
+/// The larger of the two tolerances, in the unit.
+pub(super) fn tolerance(value: &Value) -> f64 {
+    value.tolerance.max(value.tolerance_ratio * value.published.abs())
+}
+
+/// The table of values; nothing without any.
+pub(super) fn values(record: &Record) -> Markup {
+    let (sim, kernel) = (place(record, On::Sim), place(record, On::Kernel));
+    let columns = if kernel.is_some() { 5 } else { 4 };
+    html! {
+        @if !record.figure.values.is_empty() {
+            table.values data-columns=(columns) {
+                thead { tr {
+                    th scope="col" { "Value" }
+                    th.number scope="col" { "Published" }
+                    th.number scope="col" { "Simulator" }
+                    @if kernel.is_some() { th.number scope="col" { "Real flows" } }
+                    th scope="col" { span.hidden { "Drawn" } }
+                } }
+                tbody {
+                    @for (i, value) in record.figure.values.iter().enumerate() {
+                        @let ours = [compared(sim, i), compared(kernel, i)];
+                        tr {
+                            th scope="row" {
+                                (value.what)
+                                @if !value.quote.trim().is_empty() {
+                                    details { summary { "the paper's words" } q { (value.quote) } }
+                                }
+                            }
+                            td.number data-label="Published" { b { (number(value.published)) } " " (value.unit) br; small { (allowed(value)) } }
+                            td.number data-label="Simulator" { (ours_cell(ours[0], &value.unit)) }
+                            @if kernel.is_some() { td.number data-label="Real flows" { (ours_cell(ours[1], &value.unit)) } }
+                            td.drawn { (strip(value, ours).drawing()) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What the tolerance allows: "± 5", "at most 26".
+fn allowed(value: &Value) -> String {
+    let tolerance = tolerance(value);
+    match value.is {
+        Is::About => format!("± {}", number(rounded(tolerance))),
+        Is::Below => format!("at most {}", number(value.published + tolerance)),
+        Is::Above => format!("at least {}", number(value.published - tolerance)),
+    }
+}
+
+/// Three significant digits are enough for a bound that people chose.
+fn rounded(x: f64) -> f64 {
+    format!("{x:.2e}").parse().unwrap_or(x)
+}
+
+fn ours_cell(of: Option<&Compared>, unit: &str) -> Markup {
+    match of.and_then(|compared| Some((compared.ours?, compared.holds))) {
+        None => html! { span.none { "not measured" } },
+        Some((ours, holds)) => html! { b { (mean(ours)) } " " (unit) br; (tick(holds)) },
+    }
+}
+
+/// Holds or not, as a sign with a word.
+fn tick(holds: Option<bool>) -> Markup {
+    match holds {
+        Some(true) => html! { span.tick.reproduced { "✓ holds" } },
+        Some(false) => html! { span.tick.differs { "✗ does not hold" } },
+        None => html! { span.tick.notrun { "· not measured" } },
+    }
+}
+
+/// The value with what is allowed and what was measured, from zero.
+pub(super) fn strip(value: &Value, ours: [Option<&Compared>; 2]) -> Strip {
+    let tolerance = tolerance(value);
+    let looks = [Look::Dots, Look::Rings];
+    let measured = ours.into_iter().zip(looks).filter_map(|(compared, look)| Some((look, compared?.ours?)));
+    let marks: Vec<_> = measured.map(|(look, of)| (look, of.mean, of.half, Some(0))).collect();
+    let ends = marks.iter().flat_map(|(_, mean, half, _)| {
+        let half = half.unwrap_or(0.0).min(WIDEST_SHOWN * mean.abs());
+        [mean - half, mean + half]
+    });
+    let published = [0.0, value.published - tolerance, value.published + tolerance];
+    let axis =
+        Axis::around(published.into_iter().filter(|x| *x >= 0.0 || value.published < 0.0).chain(ends), 4);
+    let allowed = match value.is {
+        Is::About => [value.published - tolerance, value.published + tolerance],
+        Is::Below => [f64::NEG_INFINITY, value.published + tolerance],
+        Is::Above => [value.published - tolerance, f64::INFINITY],
+    };
+    let square = (Look::Squares, value.published, None, None);
+    Strip { axis, bar: None, allowed: Some(allowed), marks: [square].into_iter().chain(marks).collect() }
+}
+
+/// The relations with their ticks; nothing without any.
+pub(super) fn shapes(record: &Record) -> Markup {
+    let places = [("simulator", place(record, On::Sim)), ("real flows", place(record, On::Kernel))];
+    let held = |measured: Option<&Measured>, shape: usize| -> Option<Held> {
+        measured?.shapes.iter().find(|held| held.shape == shape).cloned()
+    };
+    html! {
+        @if !record.figure.shapes.is_empty() {
+            ul.shapes {
+                @for (i, shape) in record.figure.shapes.iter().enumerate() {
+                    li {
+                        span.what { (shape.what) }
+                        @for (name, measured) in places {
+                            @if measured.is_some() || name == "simulator" {
+                                @let held = held(measured, i);
+                                span.held {
+                                    (tick(held.as_ref().and_then(|held| held.holds)))
+                                    @if let Some(held) = &held { @if !held.ours.is_empty() { " " span.relation { (relation(shape, held)) } } }
+                                    @if places[1].1.is_some() { " " small { (name) } }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What was found: "17.2 ≥ 3 × 4.1", or the way along a sweep.
+fn relation(shape: &Shape, held: &Held) -> Markup {
+    if shape.along.is_some() {
+        return along(&held.ours);
+    }
+    let sign = match shape.is {
+        Is::About => "≈",
+        Is::Below => "≤",
+        Is::Above => "≥",
+    };
+    // What is claimed of these numbers, not what they are: a tick or a cross stands before it.
+    let slack = if shape.tolerance_ratio > 0.0 {
+        format!(", within {} %", number(100.0 * shape.tolerance_ratio))
+    } else {
+        String::new()
+    };
+    html! {
+        @match (held.ours.first(), held.ours.get(1)) {
+            (Some(left), Some(right)) if shape.than.is_some() => {
+                (mean(*left)) " " (sign) " " @if shape.factor != 1.0 { (number(shape.factor)) " × " } (mean(*right)) (slack)
+            }
+            (Some(left), _) => { (mean(*left)) " " (sign) " " (number(shape.factor)) (slack) }
+            _ => {}
+        }
+    }
+}
+
+/// First and last value with the way between them.
+fn along(ours: &[Mean]) -> Markup {
+    let axis = Axis::around([0.0].into_iter().chain(ours.iter().map(|of| of.mean)), 4);
+    let x: Vec<f64> = (0..ours.len()).map(|i| i as f64).collect();
+    let path =
+        fairpace_report::chart::sparkline(axis, &x, &ours.iter().map(|of| of.mean).collect::<Vec<_>>());
+    html! {
+        @if let Some(first) = ours.first() { (number(first.mean)) }
+        (path)
+        @if let Some(last) = ours.last() { (number(last.mean)) }
+    }
+}

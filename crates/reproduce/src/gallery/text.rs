@@ -1,0 +1,93 @@
+//! Numbers as text.
+
+use crate::record::Mean;
+
+/// About four significant digits without superfluous zeros; a dash for what is not there.
+pub(super) fn number(x: f64) -> String {
+    if !x.is_finite() {
+        return "–".into();
+    }
+    let magnitude = if x == 0.0 { 0 } else { x.abs().log10().floor() as i32 };
+    if !(-5..15).contains(&magnitude) {
+        return format!("{x:.2e}");
+    }
+    let text = format!("{x:.*}", (3 - magnitude).max(0) as usize);
+    trimmed(&text)
+}
+
+/// Without zeros at the end of a fraction, and without a negative zero.
+fn trimmed(text: &str) -> String {
+    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { text };
+    if text == "-0" { "0".into() } else { text.into() }
+}
+
+/// "51.4 ± 0.32": the interval with two significant digits, the mean as fine.
+pub(super) fn mean(of: Mean) -> String {
+    match of.half.filter(|half| half.is_finite() && *half >= 0.0) {
+        Some(half) if half > 0.0 && of.mean.is_finite() => {
+            let finest = if of.mean == 0.0 { 0 } else { 4 - of.mean.abs().log10().floor() as i32 };
+            let decimals = (1 - half.log10().floor() as i32).min(finest).clamp(0, 12) as usize;
+            if of.mean.abs().max(half) >= 1e15 {
+                return format!("{} ± {}", number(of.mean), number(half));
+            }
+            format!("{:.decimals$} ± {half:.decimals$}", of.mean)
+        }
+        Some(_) if of.n > 1 => format!("{} ± 0", number(of.mean)),
+        _ => number(of.mean),
+    }
+}
+
+/// Seconds as people say them.
+pub(super) fn duration(seconds: f64) -> String {
+    match seconds {
+        s if !s.is_finite() => "–".into(),
+        s if s < 0.95 => format!("{s:.1} s"),
+        s if s < 120.0 => format!("{s:.0} s"),
+        s if s < 7200.0 => format!("{:.0} min", s / 60.0),
+        s => format!("{:.1} h", s / 3600.0),
+    }
+}
+
+/// 12 345 678 as "12.3 million".
+pub(super) fn count(n: u64) -> String {
+    match n {
+        0..10_000 => n.to_string(),
+        10_000..1_000_000 => format!("{} thousand", n / 1000),
+        1_000_000..1_000_000_000 => format!("{:.1} million", n as f64 / 1e6),
+        _ => format!("{:.1} billion", n as f64 / 1e9),
+    }
+}
+
+/// "1 run", "12 runs".
+pub(super) fn of(n: u64, what: &str) -> String {
+    format!("{} {what}{}", count(n), if n == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_the_digits_they_deserve() {
+        let cases =
+            [(51.4, "51.4"), (0.05, "0.05"), (10178.0, "10178"), (-0.0, "0"), (3.0, "3"), (1e-9, "1.00e-9")];
+        for (x, expected) in cases {
+            assert_eq!(number(x), expected);
+        }
+        assert_eq!(number(f64::NAN), "–");
+        let of = |n, mean, half| Mean { n, mean, half };
+        assert_eq!(mean(of(5, 51.4321, Some(0.3178))), "51.43 ± 0.32");
+        assert_eq!(mean(of(5, 10178.2, Some(531.0))), "10178 ± 531");
+        assert_eq!(mean(of(1, 51.4321, None)), "51.43");
+        assert_eq!(mean(of(3, 2.0, Some(0.0))), "2 ± 0");
+        assert_eq!(
+            (duration(0.3), duration(100.0), duration(9000.0)),
+            ("0.3 s".into(), "100 s".into(), "2.5 h".into())
+        );
+        assert_eq!((of_runs(1), of_runs(12_345_678)), ("1 run".into(), "12.3 million runs".into()));
+    }
+
+    fn of_runs(n: u64) -> String {
+        super::of(n, "run")
+    }
+}
