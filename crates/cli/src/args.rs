@@ -63,6 +63,10 @@ pub(crate) enum Command {
     /// 100 Mbit/s, a 2 MB FIFO, flows with RTTs of 10 and 50 ms, the second 5 s later. What this machine
     /// cannot do is skipped, and said.
     Demo(DemoArgs),
+    /// Evaluate a paper's model of how BBR flows share a link: equations, not packets.
+    ///
+    /// Without a model, or with --list, it lists them with their arguments. Curves are in the output of --json.
+    Model(ModelArgs),
     /// List the algorithms with their parameters.
     Algorithms,
     /// Load algorithms into the running kernel, where every socket can select them.
@@ -314,6 +318,65 @@ pub(crate) struct UnloadArgs {
     /// Everything that `fairpace load` has loaded.
     #[arg(long, conflicts_with = "names")]
     pub(crate) all: bool,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ModelArgs {
+    /// Which model.
+    pub(crate) family: Option<ModelFamily>,
+    /// Which of its forms.
+    #[arg(long, value_enum, default_value_t = ModelForm::Simulation)]
+    pub(crate) form: ModelForm,
+    /// Give an argument a value, a plain number in the unit that ends its name; repeatable: `--set rtt0_ms=20`.
+    #[arg(long = "set", value_name = "KEY=VALUE", allow_hyphen_values = true)]
+    pub(crate) sets: Vec<String>,
+    /// List all models, with arguments, ranges and results.
+    #[arg(long)]
+    pub(crate) list: bool,
+}
+
+/// A paper's model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ModelFamily {
+    /// Two phases of multiplicative increase and decrease (Zhang et al., 2018).
+    Mimd,
+    /// Shares by what is in flight (Tao et al., 2018).
+    Queueing,
+}
+
+impl ModelFamily {
+    /// As in the names of models.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Mimd => "mimd",
+            Self::Queueing => "queueing",
+        }
+    }
+}
+
+/// How a model is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ModelForm {
+    /// Its equations as printed, with their slips.
+    Literal,
+    /// What they come to without the slips.
+    Corrected,
+    /// The fluid that they describe, in continuous time.
+    Simulation,
+    /// Only of `queueing`: the largest ratio of RTTs that the simulation survives.
+    Threshold,
+}
+
+impl ModelForm {
+    /// As in the names of models.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Literal => "literal",
+            Self::Corrected => "corrected",
+            Self::Simulation => "simulation",
+            Self::Threshold => "threshold",
+        }
+    }
 }
 
 fn parse_set(text: &str) -> Result<Set, NotASet> {

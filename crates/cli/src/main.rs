@@ -15,6 +15,7 @@ mod demo;
 mod duels;
 mod failure;
 mod kernel;
+mod model;
 mod monitor;
 mod outdir;
 mod output;
@@ -117,6 +118,7 @@ fn perform(command: Command, global: Global) -> Result<(), Failure> {
         Command::Duels(args) => duels::run(&args, global, &signals()?, &mut out),
         Command::Conformance(args) => conformance::run(&args, global, &signals()?, &mut out),
         Command::Demo(args) => demo::run(&args, global, &signals()?, &mut out),
+        Command::Model(args) => model::run(&args, global, &mut out),
         Command::Algorithms => algorithms::list(global, &mut out),
         Command::Load(args) => kernel::load(&args, global, &mut out),
         Command::Unload(args) => kernel::unload(&args, global, &mut out),

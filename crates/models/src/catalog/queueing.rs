@@ -144,7 +144,9 @@ pub(super) static SIMULATION: Entry = Entry {
         quantity("rounds", "", "the same in round trips of flow 1"),
         quantity("settled_s", "s", "until flow 0's share is within 0.05 of its last one for good"),
         quantity("share0", "", "of flow 0 at the end of the (first) period"),
+        quantity("share1", "", "of flow 1 then"),
         quantity("then_share0", "", "of flow 0 at the end of the second period; absent without one"),
+        quantity("then_share1", "", "of flow 1 then"),
         quantity("then_starved_s", "s", "from its begin until flow 0 is drained"),
     ],
     curves: &[
@@ -191,6 +193,7 @@ fn simulation_form(arguments: &Checked) -> Result<Output, Error> {
     output.value("rounds", starved_s(&points) / (ratio * first.rtt0_s));
     output.value("settled_s", settled_s(&points));
     output.value("share0", share0(&points));
+    output.value("share1", 1.0 - share0(&points));
     if has_second {
         let second = Setting {
             capacity: of("then_capacity_mbps"),
@@ -200,6 +203,7 @@ fn simulation_form(arguments: &Checked) -> Result<Output, Error> {
         };
         let later: Vec<Point> = Simulation::new(second).collect();
         output.value("then_share0", share0(&later));
+        output.value("then_share1", 1.0 - share0(&later));
         output.value("then_starved_s", starved_s(&later));
         points.extend(later.iter().map(|point| Point { time_s: point.time_s + then_at_s, ..*point }));
     }
