@@ -131,7 +131,12 @@ impl Chart {
     /// The drawing alone, coarse and without any text: for a sheet of many.
     #[must_use]
     pub fn thumbnail(&self) -> Markup {
-        self.drawing(150)
+        let drawing = self.drawing(150);
+        if self.square {
+            html! { div.even { (drawing) } }
+        } else {
+            drawing
+        }
     }
 
     /// The inside, with at most about `columns` points of a curve over time.
@@ -375,17 +380,38 @@ impl Strip {
     }
 }
 
-/// Rows of bars or marks on a common axis: label, text, strip.
+/// A row of a chart of bars.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// Before it.
+    pub label: String,
+    /// Of its marks.
+    pub colour: Option<usize>,
+    /// After it: what is shown by which mark, as numbers.
+    pub said: Vec<(Look, String)>,
+    /// What is drawn.
+    pub strip: Strip,
+}
+
+/// Rows of bars or marks on a common axis.
 #[must_use]
-pub fn bars(title: &str, unit: &str, axis: &Axis, rows: &[(String, String, Strip)]) -> Markup {
+pub fn bars(title: &str, unit: &str, axis: &Axis, rows: &[Row]) -> Markup {
     html! {
         figure.chart.bars {
             figcaption {
                 @if !title.is_empty() { span.title { (title) } }
                 span.unit { (unit) @if axis.is_log() { " (logarithmic)" } }
             }
-            @for (label, text, strip) in rows {
-                div.row { span.label { (label) } (strip.drawing()) span.said { (text) } }
+            @for row in rows {
+                div.row {
+                    span.label { (row.label) }
+                    (row.strip.drawing())
+                    span.said {
+                        @for (look, text) in &row.said {
+                            span { (sample(*look, row.colour.filter(|_| *look != Look::Squares))) " " (text) }
+                        }
+                    }
+                }
             }
             div.row { div.xaxis aria-hidden="true" {
                 @for tick in axis.ticks() { span style={ "left:" (percent(axis.place(tick))) } { (tick_text(tick)) } }

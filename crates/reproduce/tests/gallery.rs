@@ -3,12 +3,13 @@
 #[allow(dead_code, unreachable_pub)]
 mod made_up;
 
-use fairpace_reproduce::figure::{Along, Is, Kind};
+use fairpace_reproduce::figure::{Along, Is, Kind, RunPlan};
 use fairpace_reproduce::gallery::page;
 use fairpace_reproduce::record::{Compared, Drawn, Held, Mean, On, PaperRecords, Record, Verdict};
 use made_up::{figure, line, measure, measured, papers, plot, shape};
 use proptest::prelude::*;
 use scraper::{ElementRef, Html, Selector};
+use std::collections::BTreeMap;
 
 /// Parses strictly: an unclosed element, a stray tag, a bad attribute fails the test.
 fn parse(page: &str) -> Html {
@@ -222,6 +223,27 @@ fn twenty_lines_are_told_apart_and_named() {
     styles.sort_unstable();
     styles.dedup();
     assert_eq!(styles.len(), 20);
+}
+
+#[test]
+fn bars_over_a_sweep_are_a_row_per_point_and_real_flows_stand_at_theirs() {
+    let mut record = papers()[1].records[0].clone();
+    let run = "[[run]]\nname = 'bbr'\n[run.sweep]\ntitle = ''\npoint = [{ at = '1 ms', x = 1, set = [] }, { at = '2 ms', x = 2, set = [] }]";
+    record.figure.runs =
+        toml::from_str::<BTreeMap<String, Vec<RunPlan>>>(run).unwrap().remove("run").unwrap();
+    record.figure.kernel.as_mut().unwrap().at = vec!["2 ms".into()];
+    record.figure.plots[0].lines.truncate(1);
+    record.figure.plots[0].lines[0].published = vec![[2.0, 7.5]];
+    for (measured, y) in record.measured.iter_mut().zip([vec![Some(4.25), Some(6.25)], vec![Some(6.75)]]) {
+        measured.pictures[0].lines = vec![Drawn { x: vec![], half: vec![None; y.len()], y }];
+    }
+    let page = page(&only(record));
+    let document = check(&page);
+    let rows: Vec<String> = select(&document, "article .bars .row:has(.label)")
+        .into_iter()
+        .map(|row| text(row).split_whitespace().collect::<Vec<_>>().join(" "))
+        .collect();
+    assert_eq!(rows, ["original, 2 flows, 1 ms 4.25", "original, 2 flows, 2 ms 6.25 6.75 7.5"]);
 }
 
 #[test]

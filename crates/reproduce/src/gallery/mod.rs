@@ -19,7 +19,7 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src dat
 /// The page on all `papers`, in their order. Every string of theirs is escaped; what is not measured is said to be so.
 #[must_use]
 pub fn page(papers: &[PaperRecords]) -> String {
-    let title = "Five papers on BBR, reproduced";
+    let title = "Every figure of five papers on BBR, run again";
     let page = html! {
         (DOCTYPE)
         html lang="en" {

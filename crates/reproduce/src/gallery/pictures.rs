@@ -1,11 +1,11 @@
 //! From a record's pictures to charts: the axes, order and dashes that the figure asks for, published points beside ours.
 
-use fairpace_report::chart::{Axis, Chart, Curve, Layer, Look, Strip, bars};
+use fairpace_report::chart::{Axis, Chart, Curve, Layer, Look, Row, Strip, bars};
 use maud::{Markup, html};
 
 use super::tables;
-use crate::figure::{Kind, Line, Plot};
-use crate::record::{Drawn, On, Picture, Record};
+use crate::figure::{Kind, Line, Plot, Point};
+use crate::record::{Drawn, Mean, On, Picture, Record};
 
 /// An interval wider than this part of its mean leaves the picture rather than flatten it.
 const WIDEST_SHOWN: f64 = 0.5;
@@ -17,7 +17,13 @@ type Placed<'a> = (On, &'a Picture);
 
 /// All pictures of a figure, in its order.
 pub(super) fn all(record: &Record) -> Vec<Markup> {
-    record.figure.plots.iter().enumerate().flat_map(|(i, plot)| of_plot(plot, &placed(record, i))).collect()
+    record
+        .figure
+        .plots
+        .iter()
+        .enumerate()
+        .flat_map(|(i, plot)| of_plot(record, plot, &placed(record, i)))
+        .collect()
 }
 
 /// The pictures of one plot, the simulator's first.
@@ -32,10 +38,13 @@ fn placed(record: &Record, plot: usize) -> Vec<Placed<'_>> {
     [of(On::Sim), of(On::Kernel)].into_iter().flatten().collect()
 }
 
-fn of_plot(plot: &Plot, placed: &[Placed]) -> Vec<Markup> {
+fn of_plot(record: &Record, plot: &Plot, placed: &[Placed]) -> Vec<Markup> {
     let nothing = Picture { plot: 0, kind: plot.kind, lines: Vec::new() };
     match plot.kind {
-        Kind::Bars => vec![bars(&plot.title, &plot.y, &bar_axis(plot, placed), &rows(plot, placed))],
+        Kind::Bars => {
+            let (axis, rows) = rows(record, plot, placed);
+            vec![bars(&plot.title, &plot.y, &axis, &rows)]
+        }
         // Points of real flows are few: they fit among the simulator's.
         Kind::Sweep => vec![chart(plot, placed, placed).figure()],
         _ if placed.is_empty() => vec![chart(plot, &[(On::Sim, &nothing)], &[]).figure()],
@@ -52,8 +61,8 @@ pub(super) fn thumbnail(record: &Record) -> Markup {
     }
     match plot.kind {
         Kind::Bars => {
-            let strips: Vec<Strip> =
-                rows(plot, &placed).into_iter().map(|(_, _, strip)| strip).take(MOST_STRIPS).collect();
+            let (_, rows) = rows(record, plot, &placed);
+            let strips: Vec<Strip> = rows.into_iter().map(|row| row.strip).take(MOST_STRIPS).collect();
             Strip::stack(&strips)
         }
         Kind::Sweep => chart(plot, &placed, &placed).thumbnail(),
@@ -204,55 +213,108 @@ fn layers(plot: &Plot, line: &Line, on: On, drawn: &Drawn) -> Vec<Layer> {
     }
 }
 
-/// The one value of a bar, with half its interval.
-fn bar(placed: &[Placed], on: On, index: usize) -> Option<(f64, Option<f64>)> {
-    let (_, picture) = placed.iter().find(|(place, _)| *place == on)?;
-    let drawn = picture.lines.get(index)?;
-    let value = drawn.y.first().copied().flatten().filter(|y| y.is_finite())?;
-    Some((value, drawn.half.first().copied().flatten()))
+/// A bar: its value and half of its interval.
+type Bar = (f64, Option<f64>);
+
+/// The bars of a line, each with the point of the sweep that it belongs to, if there is one.
+fn bars_of<'a>(
+    record: &'a Record,
+    line: &Line,
+    on: On,
+    drawn: &Drawn,
+) -> Vec<(Option<&'a Point>, Option<Bar>)> {
+    let run = record.figure.runs.iter().find(|run| run.name == line.measure.run);
+    let at = &line.measure.at;
+    let only = record.figure.kernel.as_ref().map_or(&[][..], |kernel| &kernel.at);
+    let measured = |point: &&Point| {
+        (at.is_empty() || point.at == *at) && (on == On::Sim || only.is_empty() || only.contains(&point.at))
+    };
+    let points: Vec<&Point> = run
+        .and_then(|run| run.sweep.as_ref())
+        .map_or(&[][..], |sweep| &sweep.points)
+        .iter()
+        .filter(measured)
+        .collect();
+    let bar = |i: usize| {
+        let value = drawn.y.get(i).copied().flatten().filter(|y| y.is_finite())?;
+        Some((value, drawn.half.get(i).copied().flatten().filter(|half| *half > 0.0)))
+    };
+    (0..drawn.y.len()).map(|i| (points.get(i).copied(), bar(i))).collect()
 }
 
-fn bar_axis(plot: &Plot, placed: &[Placed]) -> Axis {
-    let ours =
-        (0..plot.lines.len()).flat_map(|i| [bar(placed, On::Sim, i), bar(placed, On::Kernel, i)]).flatten();
-    let ends = ours.flat_map(|(y, half)| [y, y + half.unwrap_or(0.0).min(WIDEST_SHOWN * y.abs())]);
-    let published = plot.lines.iter().flat_map(|line| &line.published).map(|point| point[1]);
-    let all: Vec<f64> = ends.chain(published).collect();
-    let log = if plot.log_y { Axis::log(all.iter().copied()) } else { None };
-    log.unwrap_or_else(|| Axis::around(all.into_iter().chain([0.0]), 5))
+/// What a row of bars says.
+struct Group {
+    label: String,
+    colour: Option<usize>,
+    published: Option<f64>,
+    sim: Option<Bar>,
+    kernel: Option<Bar>,
 }
 
-/// A row per line: label, what it says in numbers, and what is drawn.
-fn rows(plot: &Plot, placed: &[Placed]) -> Vec<(String, String, Strip)> {
-    let axis = bar_axis(plot, placed);
-    let row = |(i, line): (usize, &Line)| {
-        let (sim, kernel) = (bar(placed, On::Sim, i), bar(placed, On::Kernel, i));
-        let published = line.published.last().map(|point| point[1]);
-        let colour = colour(plot, i);
-        let number = |(value, half): (f64, Option<f64>)| {
-            super::text::mean(crate::record::Mean {
-                n: 2,
-                mean: value,
-                half: half.filter(|half| *half > 0.0),
-            })
+/// A row per line, or per point of a line's sweep; one that was not measured has its published value alone.
+fn groups(record: &Record, plot: &Plot, placed: &[Placed]) -> Vec<Group> {
+    let of = |on: On, index: usize| {
+        let drawn =
+            placed.iter().find(|(place, _)| *place == on).and_then(|(_, picture)| picture.lines.get(index));
+        drawn.map_or_else(Vec::new, |drawn| bars_of(record, &plot.lines[index], on, drawn))
+    };
+    let rows = |(index, line): (usize, &Line)| {
+        let (sim, kernel) = (of(On::Sim, index), of(On::Kernel, index));
+        let first = if sim.is_empty() { &kernel } else { &sim };
+        let mut points: Vec<Option<&Point>> = first.iter().map(|(point, _)| *point).collect();
+        if points.is_empty() {
+            points.push(None);
+        }
+        let alone = points.len() == 1;
+        let row = |(i, point): (usize, &Option<&Point>)| {
+            let beside = |bars: &[(Option<&Point>, Option<Bar>)]| {
+                let same = bars.iter().find(|(other, _)| other.map(|p| &p.at) == point.map(|p| &p.at));
+                if point.is_some() { same } else { bars.get(i) }.and_then(|(_, bar)| *bar)
+            };
+            let published =
+                line.published.iter().rfind(|[x, _]| alone || point.is_some_and(|point| point.x == *x));
+            Group {
+                label: point
+                    .filter(|_| !alone)
+                    .map_or_else(|| line.label.clone(), |p| format!("{}, {}", line.label, p.at)),
+                colour: colour(plot, index),
+                published: published.map(|[_, y]| *y),
+                sim: beside(&sim),
+                kernel: beside(&kernel),
+            }
         };
-        let said = [
-            sim.or(kernel).map(number),
-            sim.and(kernel).map(|kernel| format!("real flows {}", number(kernel))),
-            published.map(|x| format!("published {}", super::text::number(x))),
-        ];
+        points.iter().enumerate().map(row).collect::<Vec<Group>>()
+    };
+    plot.lines.iter().enumerate().flat_map(rows).collect()
+}
+
+/// The rows of a chart of bars, and their common axis.
+fn rows(record: &Record, plot: &Plot, placed: &[Placed]) -> (Axis, Vec<Row>) {
+    let groups = groups(record, plot, placed);
+    let ends = |bar: &Option<Bar>| {
+        bar.map(|(y, half)| [y, y + half.unwrap_or(0.0).min(WIDEST_SHOWN * y.abs())]).into_iter().flatten()
+    };
+    let all: Vec<f64> =
+        groups.iter().flat_map(|g| ends(&g.sim).chain(ends(&g.kernel)).chain(g.published)).collect();
+    let log = if plot.log_y { Axis::log(all.iter().copied()) } else { None };
+    let axis = log.unwrap_or_else(|| Axis::around(all.iter().copied().chain([0.0]), 5));
+    let said = |(value, half): Bar| super::text::mean(Mean { n: 1, mean: value, half });
+    let row = |group: Group| {
         let marks = [
-            published.map(|x| (Look::Squares, x, None, None)),
-            sim.filter(|(_, half)| half.is_some()).map(|(x, half)| (Look::Dots, x, half, colour)),
-            kernel.map(|(x, half)| (Look::Rings, x, half, colour)),
+            group.sim.map(|(x, half)| (Look::Dots, x, half, group.colour)),
+            group.kernel.map(|(x, half)| (Look::Rings, x, half, group.colour)),
+            group.published.map(|x| (Look::Squares, x, None, None)),
         ];
+        let said = [group.sim.map(said), group.kernel.map(said), group.published.map(super::text::number)];
         let strip = Strip {
             axis,
-            bar: sim.map(|(value, _)| (value, colour)),
+            bar: group.sim.or(group.kernel).map(|(value, _)| (value, group.colour)),
             allowed: None,
-            marks: marks.into_iter().flatten().collect(),
+            // What is published lies below what is measured, which has whiskers.
+            marks: marks.iter().rev().flatten().copied().collect(),
         };
-        (line.label.clone(), said.into_iter().flatten().collect::<Vec<_>>().join(", "), strip)
+        let said = marks.into_iter().zip(said).filter_map(|(mark, said)| Some((mark?.0, said?)));
+        Row { label: group.label, colour: group.colour, said: said.collect(), strip }
     };
-    plot.lines.iter().enumerate().map(row).collect()
+    (axis, groups.into_iter().map(row).collect())
 }

@@ -141,30 +141,22 @@ pub(super) fn shapes(record: &Record) -> Markup {
     }
 }
 
-/// What was found: "17.2 ≥ 3 × 4.1", or the way along a sweep.
+/// What was claimed of which numbers, "17.2 ≥ 12.3 = 3 × 4.1", or the way along a sweep. A tick or a cross stands before it.
 fn relation(shape: &Shape, held: &Held) -> Markup {
     if shape.along.is_some() {
         return along(&held.ours);
     }
+    let [left, right] = held.ours.as_slice() else { return html! { "a side has no value" } };
     let sign = match shape.is {
         Is::About => "≈",
         Is::Below => "≤",
         Is::Above => "≥",
     };
-    // What is claimed of these numbers, not what they are: a tick or a cross stands before it.
-    let slack = if shape.tolerance_ratio > 0.0 {
-        format!(", within {} %", number(100.0 * shape.tolerance_ratio))
-    } else {
-        String::new()
-    };
+    let scaled = shape.than.is_some() && shape.factor != 1.0 && shape.factor != 0.0;
     html! {
-        @match (held.ours.first(), held.ours.get(1)) {
-            (Some(left), Some(right)) if shape.than.is_some() => {
-                (mean(*left)) " " (sign) " " @if shape.factor != 1.0 { (number(shape.factor)) " × " } (mean(*right)) (slack)
-            }
-            (Some(left), _) => { (mean(*left)) " " (sign) " " (number(shape.factor)) (slack) }
-            _ => {}
-        }
+        (mean(*left)) " " (sign) " " (mean(*right))
+        @if scaled { " = " (number(shape.factor)) " × " (number(right.mean / shape.factor)) }
+        @if shape.tolerance_ratio > 0.0 { ", within " (number(100.0 * shape.tolerance_ratio)) " %" }
     }
 }
 

@@ -153,7 +153,7 @@ fn sweep() -> Record {
     ];
     let held = vec![
         Held { shape: 0, ours: x.iter().map(|x| mean(share(*x).unwrap(), 0.8)).collect(), holds: Some(true) },
-        Held { shape: 1, ours: vec![mean(38.2, 1.0), mean(5.2, 0.3)], holds: Some(true) },
+        Held { shape: 1, ours: vec![mean(38.2, 1.0), mean(15.6, 0.9)], holds: Some(true) },
     ];
     let sim = vec![
         compared(0, mean(36.4, 2.1), true),
@@ -310,7 +310,7 @@ fn phase_and_cdf() -> Record {
     );
     (figure.kernel, figure.no_kernel) =
         (None, "One machine cannot have links of 1.1 Gbit/s and the delays of the paper at once.".into());
-    let held = vec![Held { shape: 0, ours: vec![mean(1.0, 0.1)], holds: Some(true) }];
+    let held = vec![Held { shape: 0, ours: vec![mean(1.0, 0.1), mean(0.9, 0.1)], holds: Some(true) }];
     let lines = vec![vec![spiral(0.0), spiral(2.0)], vec![cdf(1.0), cdf(1.05), cdf(0.5)]];
     record(
         "fig02",
