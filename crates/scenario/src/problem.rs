@@ -1,4 +1,5 @@
-//! What is wrong with a scenario, and where: miette diagnostics that also serve as data.
+//! What is wrong with a scenario, and where: miette diagnostics that also serve as data. Other files that lead to scenarios complain
+//! in the same way.
 
 use std::fmt;
 use std::ops::Range;
@@ -12,6 +13,8 @@ pub struct Problem {
     /// Its kind, for programs: `syntax`, `unknown-key`, `wrong-type`, `wrong-unit`, `out-of-range`, `missing-key`,
     /// `duplicate-name`, `impossible`, `unknown-algorithm`, `unknown-parameter`, `wrong-parameter`, `file`.
     pub kind: &'static str,
+    /// What is wrong: a `scenario`, or another kind of file.
+    pub about: &'static str,
     /// File, or the command-line argument, such as `--set`.
     pub file: String,
     /// Line, from 1; 0 when there is no place.
@@ -43,7 +46,33 @@ impl Text {
 impl Problem {
     /// A problem without a place in a text.
     pub(crate) fn new(kind: &'static str, key: String, message: String, help: String) -> Self {
-        Self { kind, file: String::new(), line: 0, column: 0, key, message, help, span: None, source: None }
+        let (file, line, column) = (String::new(), 0, 0);
+        Self { kind, about: "scenario", file, line, column, key, message, help, span: None, source: None }
+    }
+
+    /// A problem with a file that is no scenario but leads to some.
+    #[must_use]
+    pub fn of(
+        about: &'static str,
+        kind: &'static str,
+        key: impl Into<String>,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Self {
+        Self { about, ..Self::new(kind, key.into(), message.into(), help.into()) }
+    }
+
+    /// The problem in a file without a place in its text.
+    #[must_use]
+    pub fn in_file(mut self, file: impl Into<String>) -> Self {
+        self.file = file.into();
+        self
+    }
+
+    /// The problem at its place in a TOML file: bytes of its text.
+    #[must_use]
+    pub fn within(self, file: &str, text: &str, span: Range<usize>) -> Self {
+        self.at(&Text::new(file, text, "toml"), span)
     }
 
     /// Puts the problem at its place.
@@ -80,7 +109,7 @@ impl std::error::Error for Problem {}
 
 impl Diagnostic for Problem {
     fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        Some(Box::new(format!("scenario::{}", self.kind)))
+        Some(Box::new(format!("{}::{}", self.about, self.kind)))
     }
 
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
