@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use fairpace_results::Monitor;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use fairpace_scenario::{OPPORTUNITY_BYTES, Scenario};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 /// A run shorter than this needs no progress bar.
@@ -34,29 +35,62 @@ impl Signals {
     }
 }
 
-/// The progress of many short runs. It can be shared by threads.
-pub(crate) struct Tally(ProgressBar);
+/// The progress of many simulations, in packets. It can be shared by threads.
+pub(crate) struct Tally {
+    bar: ProgressBar,
+    /// What each of them will deliver if it fills its link.
+    packets: Vec<f64>,
+    done: AtomicUsize,
+}
 
 impl Tally {
     /// Nothing is shown when `quiet` or when stderr is no terminal.
-    pub(crate) fn new(total: usize, what: &'static str, quiet: bool) -> Self {
+    pub(crate) fn new(scenarios: &[&Scenario], quiet: bool) -> Self {
+        let packets: Vec<f64> = scenarios.iter().map(|scenario| expected_packets(scenario)).collect();
+        let total = packets.iter().sum::<f64>() as u64;
+        let done = AtomicUsize::new(0);
         if quiet || !std::io::stderr().is_terminal() {
-            return Self(ProgressBar::hidden());
+            return Self { bar: ProgressBar::hidden(), packets, done };
         }
-        let template = "{msg} {wide_bar} {pos} of {len}, {per_sec}, {eta} left";
+        let template = "{msg} {wide_bar} {percent:>3} %, {rate}, {eta} left";
         let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-        let bar = ProgressBar::with_draw_target(Some(total as u64), ProgressDrawTarget::stderr());
-        Self(bar.with_style(style).with_message(what))
+        let style = style.with_key("rate", |state: &ProgressState, text: &mut dyn std::fmt::Write| {
+            let _ = write!(text, "{:.2} M packets/s", state.per_sec() / 1e6);
+        });
+        let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr()).with_style(style);
+        let tally = Self { bar, packets, done };
+        tally.show(0);
+        tally
+    }
+
+    fn show(&self, done: usize) {
+        self.bar.set_message(format!("{done} of {} simulations", self.packets.len()));
+    }
+
+    /// One of them has done such a part of itself more.
+    pub(crate) fn more(&self, index: usize, part: f64) {
+        self.bar.inc((self.packets.get(index).unwrap_or(&0.0) * part) as u64);
     }
 
     pub(crate) fn one_done(&self) {
-        self.0.inc(1);
+        self.show(self.done.fetch_add(1, Ordering::Relaxed) + 1);
     }
+
+    /// A line above the bar.
+    pub(crate) fn say(&self, line: &str) {
+        self.bar.suspend(|| eprintln!("{line}"));
+    }
+}
+
+/// Packets that fit through the fastest link in all its time.
+fn expected_packets(scenario: &Scenario) -> f64 {
+    let rate_bps = scenario.links.iter().map(|link| link.rate_bps).max().unwrap_or_default();
+    scenario.duration.as_secs_f64() * rate_bps as f64 / 8.0 / OPPORTUNITY_BYTES as f64
 }
 
 impl Drop for Tally {
     fn drop(&mut self) {
-        self.0.finish_and_clear();
+        self.bar.finish_and_clear();
     }
 }
 
