@@ -7,7 +7,18 @@
 //! It computes no metric: numbers come from `fairpace-results` (runs) and `fairpace-models` (equations). Who runs the scenarios, and
 //! how many at a time, is the program's business.
 
+pub mod cache;
 pub mod figure;
 pub mod gallery;
+pub mod index;
+pub mod load;
+pub mod measure;
+pub mod plan;
 pub mod record;
+pub mod results;
 pub mod table;
+
+mod check;
+mod draw;
+mod judge;
+mod paths;

@@ -1,0 +1,101 @@
+//! Finished runs, a file each: what an interrupted reproduction goes on from.
+//!
+//! A run is known by where it ran, its scenario, its seed, and the build that ran it. A build from a clean tree is known by its
+//! commit; any other by its executable file, since the same commit with changes may be any program.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use fairpace_results::Run;
+use fairpace_scenario::Scenario;
+use sha2::{Digest, Sha256};
+use tempfile::NamedTempFile;
+
+use crate::record::On;
+
+/// Folder of the cache, beside the papers.
+pub const FOLDER: &str = ".cache";
+
+/// The finished runs of one build.
+#[derive(Debug, Clone)]
+pub struct Cache {
+    dir: PathBuf,
+    build: String,
+}
+
+impl Cache {
+    /// The cache below `root`, of the program built from `commit`, which is the file `executable`.
+    #[must_use]
+    pub fn new(root: &Path, commit: &str, executable: Option<&Path>) -> Self {
+        let is_clean = commit.len() >= 40 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let build = match (is_clean, executable) {
+            (true, _) => commit.to_owned(),
+            (false, Some(path)) => format!("{commit} {}", stamp(path)),
+            (false, None) => format!("{commit} process {}", std::process::id()),
+        };
+        Self { dir: root.join(FOLDER), build }
+    }
+
+    fn path(&self, scenario: &Scenario, on: On) -> PathBuf {
+        let key = format!("{:?} {} {} {}", on, scenario.hash, scenario.seed, self.build);
+        let key: String = Sha256::digest(key).iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+        self.dir.join(&key[..2]).join(format!("{key}.json"))
+    }
+
+    /// A finished run. One that cannot be read is none.
+    #[must_use]
+    pub fn get(&self, scenario: &Scenario, on: On) -> Option<Run> {
+        let text = fs::read_to_string(self.path(scenario, on)).ok()?;
+        let run: Run = serde_json::from_str(&text).ok()?;
+        (run.summary.scenario.hash == scenario.hash && run.summary.seed == scenario.seed).then_some(run)
+    }
+
+    /// Whether there is something to [`get`](Self::get), without reading it.
+    #[must_use]
+    pub fn has(&self, scenario: &Scenario, on: On) -> bool {
+        self.path(scenario, on).is_file()
+    }
+
+    /// Keeps a finished run; it is there as a whole or not at all.
+    ///
+    /// # Errors
+    /// When the folder cannot be written to.
+    pub fn put(&self, scenario: &Scenario, on: On, run: &Run) -> io::Result<()> {
+        let text = serde_json::to_string(run).map_err(io::Error::other)?;
+        write(&self.path(scenario, on), &text)
+    }
+
+    /// Forgets a run.
+    ///
+    /// # Errors
+    /// When there is one that cannot be removed.
+    pub fn forget(&self, scenario: &Scenario, on: On) -> io::Result<()> {
+        match fs::remove_file(self.path(scenario, on)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Writes a file in one step, and its folders before.
+pub(crate) fn write(path: &Path, text: &str) -> io::Result<()> {
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    fs::create_dir_all(dir)?;
+    let mut file = NamedTempFile::with_prefix_in(".fairpace-", dir)?;
+    file.write_all(text.as_bytes())?;
+    // as any other file of this user: what is temporary is private
+    let mode = fs::metadata(dir)?.permissions();
+    let mode = std::os::unix::fs::PermissionsExt::mode(&mode) & 0o666;
+    file.as_file().set_permissions(std::os::unix::fs::PermissionsExt::from_mode(mode))?;
+    file.persist(path)?;
+    Ok(())
+}
+
+/// Size and time of a file, which a new build changes.
+fn stamp(path: &Path) -> String {
+    let Ok(found) = fs::metadata(path) else { return format!("process {}", std::process::id()) };
+    let changed = found.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    format!("{} {}", found.len(), changed.map_or(0, |changed| changed.as_nanos()))
+}

@@ -1,0 +1,177 @@
+//! REPRODUCTION.md: every figure with its status, published values and ours, and the command that measures them.
+
+use std::fmt::Write as _;
+
+use crate::record::{Compared, Held, Mean, Measured, On, PaperRecords, Record, Verdict};
+
+impl std::fmt::Display for Verdict {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Self::Reproduced => "reproduced",
+            Self::ShapeOnly => "shape only",
+            Self::Differs => "differs",
+            Self::NotRun => "not run",
+        })
+    }
+}
+
+/// "87.3 ± 0.42".
+#[must_use]
+pub fn shown(mean: &Mean) -> String {
+    match mean.half {
+        Some(half) => format!("{} \u{b1} {}", digits(mean.mean, 4), digits(half, 2)),
+        None => digits(mean.mean, 4),
+    }
+}
+
+/// A number with so many significant digits, as people write it.
+fn digits(x: f64, significant: usize) -> String {
+    if x == 0.0 || !x.is_finite() {
+        return x.to_string();
+    }
+    let rounded: f64 = format!("{x:.*e}", significant - 1).parse().unwrap_or(x);
+    match rounded.abs() {
+        1e-4..1e9 => rounded.to_string(),
+        _ => format!("{rounded:e}"),
+    }
+}
+
+/// Everything between the page's marks.
+#[must_use]
+pub fn tables(papers: &[PaperRecords]) -> String {
+    let all = || papers.iter().flat_map(|paper| &paper.records);
+    let count = |verdict| all().filter(|record| record.verdict() == verdict).count();
+    let mut page = format!(
+        "{} figures, tables and questions: {} reproduced, {} in shape only, {} differ, {} not run.\n",
+        all().count(),
+        count(Verdict::Reproduced),
+        count(Verdict::ShapeOnly),
+        count(Verdict::Differs),
+        count(Verdict::NotRun)
+    );
+    for PaperRecords { id, paper, records } in papers {
+        let _ = write!(
+            page,
+            "\n## {}\n\n{}, {}. {}\n\n",
+            paper.title,
+            paper.authors,
+            paper.published,
+            paper.about.trim()
+        );
+        let _ = write!(page, "{HEADER}");
+        for record in records {
+            page.push_str(&row(id, record));
+        }
+        page.push_str(&differences(records));
+    }
+    page.push_str(&provenance(all()));
+    page
+}
+
+const HEADER: &str =
+    "| figure | status | published | ours, simulator | ours, kernel | command |\n|---|---|---|---|---|---|\n";
+
+fn row(paper: &str, record: &Record) -> String {
+    let figure = &record.figure;
+    let held: Vec<String> = record.measured.iter().filter_map(shapes).collect();
+    let mut published: Vec<String> = Vec::new();
+    let (mut sim, mut kernel) = (Vec::new(), Vec::new());
+    for (index, value) in figure.values.iter().enumerate() {
+        let is = match value.is {
+            crate::figure::Is::About => "",
+            crate::figure::Is::Below => "at most ",
+            crate::figure::Is::Above => "at least ",
+        };
+        published.push(cell(&format!("{}: {is}{} {}", value.what, digits(value.published, 6), value.unit)));
+        sim.push(ours(record.on(On::Sim), index));
+        kernel.push(ours(record.on(On::Kernel), index));
+    }
+    if figure.kernel.is_none() {
+        kernel = vec![format!("cannot be: {}", cell(&figure.no_kernel))];
+    } else if record.on(On::Kernel).is_none() {
+        kernel = vec!["not run".to_owned()];
+    }
+    published.extend(held.into_iter().map(|held| cell(&held)));
+    format!(
+        "| [{}](reproduction/{paper}/{}) {} | {} | {} | {} | {} | `{}` |\n",
+        cell(&record.id),
+        record.id,
+        cell(&figure.title),
+        record.verdict(),
+        published.join("<br>"),
+        sim.join("<br>"),
+        kernel.join("<br>"),
+        record.command()
+    )
+}
+
+/// "simulator: 4 of 5 shapes hold".
+fn shapes(measured: &Measured) -> Option<String> {
+    let judged = measured.shapes.iter().filter_map(|Held { holds, .. }| *holds);
+    let (hold, all) = judged.fold((0, 0), |(hold, all), holds| (hold + u32::from(holds), all + 1));
+    let noun = if all == 1 { "shape holds" } else { "shapes hold" };
+    (all > 0).then(|| format!("{}: {hold} of {all} {noun}", place(measured.on)))
+}
+
+fn place(on: On) -> &'static str {
+    match on {
+        On::Sim => "simulator",
+        On::Kernel => "kernel",
+    }
+}
+
+fn ours(measured: Option<&Measured>, value: usize) -> String {
+    let found = measured.and_then(|measured| measured.values.iter().find(|of| of.value == value));
+    match found {
+        Some(Compared { ours: Some(ours), holds, .. }) => {
+            // what is outside of its tolerance is seen at once
+            let mark = if *holds == Some(false) { "**" } else { "" };
+            format!("{mark}{}{mark}", shown(ours))
+        }
+        Some(Compared { holds: Some(false), .. }) => "**none**".to_owned(),
+        _ => "-".to_owned(),
+    }
+}
+
+/// Why those that are not reproduced are not.
+fn differences(records: &[Record]) -> String {
+    let mut text = String::new();
+    for record in records {
+        let why = record.figure.differs.trim();
+        if !why.is_empty() && record.verdict() != Verdict::NotRun {
+            let _ = write!(text, "\n**{}**: {}\n", record.id, why.replace('\n', " "));
+        }
+    }
+    text
+}
+
+/// Commits of the programs that measured, and what it cost.
+fn provenance<'a>(records: impl Iterator<Item = &'a Record>) -> String {
+    let mut commits: Vec<&str> = Vec::new();
+    let (mut runs, mut cpu_s, mut packets) = (0, 0.0, 0);
+    for measured in records.flat_map(|record| &record.measured) {
+        if !commits.contains(&measured.commit.as_str()) {
+            commits.push(&measured.commit);
+        }
+        runs += measured.runs;
+        cpu_s += measured.cpu_s;
+        packets += measured.packets;
+    }
+    if commits.is_empty() {
+        return String::new();
+    }
+    commits.sort_unstable();
+    let commits: Vec<String> = commits.iter().map(|commit| format!("`{commit}`")).collect();
+    format!(
+        "\nBold: outside of its tolerance. Means \u{b1} half of the 95 % confidence interval over seeds. {runs} runs, {} CPU-seconds, {} packets; \
+         measured by {}. What was compared, and how: the figure's folder; the numbers: reproduction/results.\n",
+        digits(cpu_s, 3),
+        digits(packets as f64, 3),
+        commits.join(", ")
+    )
+}
+
+/// Text that stays in its cell.
+fn cell(text: &str) -> String {
+    text.trim().replace('|', "\\|").replace('\n', " ")
+}

@@ -1,0 +1,201 @@
+//! From finished runs to the numbers that a figure asks for.
+
+use fairpace_results::{Estimate, Run};
+
+use crate::figure::{Figure, Measure, RunPlan, Take};
+use crate::paths;
+use crate::record::Mean;
+use crate::table::table;
+
+/// Significant digits of what is recorded: more than any of it bears.
+const DIGITS: usize = 5;
+
+/// What a run at a point gave.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Gave {
+    /// One per seed.
+    Runs(Vec<Run>),
+    /// Of equations.
+    Model(fairpace_models::Output),
+    /// Rows of a table.
+    Table {
+        /// The CSV file.
+        path: std::path::PathBuf,
+        /// Columns and the values that rows have there.
+        filters: Vec<(String, String)>,
+    },
+}
+
+/// A finished [`Case`](crate::plan::Case).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// Index into [`Figure::runs`].
+    pub run: usize,
+    /// Index of the point; 0 without a sweep.
+    pub point: usize,
+    /// Its numbers.
+    pub gave: Gave,
+}
+
+/// All that a place has of a figure.
+#[derive(Debug, Clone, Copy)]
+pub struct Outcomes<'a> {
+    /// Whose.
+    pub figure: &'a Figure,
+    /// What there is.
+    pub all: &'a [Outcome],
+}
+
+/// A measure over its seeds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Measurement {
+    /// Of the seeds that have a value; `None`: none has.
+    pub(crate) mean: Option<Mean>,
+    /// Every seed has one.
+    pub(crate) complete: bool,
+}
+
+impl Measurement {
+    fn of(values: &[f64]) -> Self {
+        let mean = Estimate::of(values.iter().copied()).map(|estimate| Mean {
+            n: u32::try_from(estimate.runs).unwrap_or(u32::MAX),
+            mean: round(estimate.mean),
+            half: estimate.ci95.map(round),
+        });
+        Self { mean, complete: !values.is_empty() && values.iter().all(|value| value.is_finite()) }
+    }
+}
+
+impl<'a> Outcomes<'a> {
+    /// The run's number and plan.
+    pub(crate) fn run(&self, name: &str) -> Option<(usize, &'a RunPlan)> {
+        self.figure.runs.iter().enumerate().find(|(_, run)| run.name == name)
+    }
+
+    /// What a run gave at a point; `None`: it was not run there.
+    pub(crate) fn at(&self, name: &str, at: &str) -> Option<&'a Gave> {
+        let (index, run) = self.run(name)?;
+        let point = match &run.sweep {
+            None => 0,
+            Some(sweep) => sweep.points.iter().position(|point| point.at == at)?,
+        };
+        self.all.iter().find(|of| of.run == index && of.point == point).map(|outcome| &outcome.gave)
+    }
+
+    /// Whether what it needs was run here, and not only computed.
+    pub(crate) fn ran(&self, measure: &Measure) -> bool {
+        let is_run = |name: &str| self.run(name).is_some_and(|(_, run)| !run.scenario.is_empty());
+        is_run(&measure.run) || measure.over.as_deref().is_some_and(|over| self.ran(over))
+    }
+
+    /// The measure at its own point.
+    pub(crate) fn measure(&self, measure: &Measure) -> Option<Measurement> {
+        self.measure_at(measure, &measure.at)
+    }
+
+    /// The measure at a point; `None`: it was not run there.
+    pub(crate) fn measure_at(&self, measure: &Measure, at: &str) -> Option<Measurement> {
+        self.values(measure, at).map(|values| Measurement::of(&values))
+    }
+
+    /// The measure's value of each seed; NaN where there is none. `None`: it was not run there.
+    pub(crate) fn values(&self, measure: &Measure, at: &str) -> Option<Vec<f64>> {
+        let mut values: Vec<f64> = match self.at(&measure.run, at)? {
+            Gave::Runs(runs) => runs.iter().map(|run| of_run(measure, run)).collect(),
+            Gave::Model(output) => vec![of_model(measure, output)],
+            Gave::Table { path, filters } => {
+                // it was read when the figure was planned
+                table(path, filters, measure.of.strip_prefix("table.")?).unwrap_or_default()
+            }
+        };
+        if let Some(over) = &measure.over {
+            let at = if over.at.is_empty() { at } else { &over.at };
+            values = divided(&values, &self.values(over, at)?);
+        }
+        let times = measure.times.unwrap_or(1.0);
+        values.iter_mut().for_each(|value| *value *= times);
+        Some(values)
+    }
+}
+
+/// Seed by seed, if there are as many of each; else by the mean.
+fn divided(values: &[f64], by: &[f64]) -> Vec<f64> {
+    let finite = |value: f64| if value.is_finite() { value } else { f64::NAN };
+    if values.len() == by.len() {
+        return values.iter().zip(by).map(|(value, by)| finite(value / by)).collect();
+    }
+    // one seed without a value leaves all without
+    let mean = by.iter().sum::<f64>() / by.len() as f64;
+    values.iter().map(|value| finite(value / mean)).collect()
+}
+
+fn of_run(measure: &Measure, run: &Run) -> f64 {
+    match measure.take {
+        None => paths::number(&measure.of, &run.summary).unwrap_or(f64::NAN),
+        Some(take) => paths::series(&measure.of, run)
+            .and_then(|series| taken(measure, take, run.series.t_s.iter().copied().zip(series)))
+            .unwrap_or(f64::NAN),
+    }
+}
+
+fn of_model(measure: &Measure, output: &fairpace_models::Output) -> f64 {
+    let Some(name) = measure.of.strip_prefix("model.") else { return f64::NAN };
+    match measure.take {
+        None => output.values.get(name).copied().unwrap_or(f64::NAN),
+        Some(take) => {
+            let points = output.curves.get(name).into_iter().flatten().map(|[x, y]| (*x, *y));
+            taken(measure, take, points).unwrap_or(f64::NAN)
+        }
+    }
+}
+
+/// One number of a series: of its points from `from_s` to `to_s` that have a value.
+fn taken(measure: &Measure, take: Take, points: impl Iterator<Item = (f64, f64)>) -> Option<f64> {
+    let (from_s, to_s) = (measure.from_s, measure.to_s);
+    let points = points.filter(|(t_s, y)| y.is_finite() && within(*t_s, from_s, to_s));
+    let points: Vec<(f64, f64)> = points.collect();
+    let values = || points.iter().map(|(_, y)| *y);
+    let first =
+        |reached: &dyn Fn(f64) -> bool| points.iter().find(|(_, y)| reached(*y)).map(|(t_s, _)| t_s - from_s);
+    match take {
+        Take::Mean => mean(values()),
+        Take::Min => values().reduce(f64::min),
+        Take::Max => values().reduce(f64::max),
+        Take::Median => median(values().collect()),
+        Take::TimeAbove => first(&|y| y >= measure.level),
+        Take::TimeBelow => first(&|y| y <= measure.level),
+        Take::Variation => {
+            let mean_of_all = mean(values())?;
+            let variance = mean(values().map(|y| (y - mean_of_all).powi(2)))?;
+            (mean_of_all != 0.0).then(|| variance.sqrt() / mean_of_all)
+        }
+    }
+}
+
+/// Whether a point counts. A point stands for the interval that ends there, so that one at `from_s` does not.
+pub(crate) fn within(t_s: f64, from_s: f64, to_s: f64) -> bool {
+    // ends of intervals are sums of rounded numbers
+    const NEAR_S: f64 = 1e-9;
+    let begun = from_s == 0.0 || t_s > from_s + NEAR_S;
+    begun && (to_s == 0.0 || t_s <= to_s + NEAR_S)
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (sum, n) = values.fold((0.0, 0_u32), |(sum, n), value| (sum + value, n + 1));
+    (n > 0).then(|| sum / f64::from(n))
+}
+
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    let upper = values.get(middle).copied()?;
+    if values.len() % 2 == 1 { Some(upper) } else { Some((values[middle - 1] + upper) / 2.0) }
+}
+
+/// As it is recorded.
+pub(crate) fn round(x: f64) -> f64 {
+    if x == 0.0 || !x.is_finite() {
+        return if x == 0.0 { 0.0 } else { x };
+    }
+    format!("{x:.*e}", DIGITS - 1).parse().unwrap_or(x)
+}

@@ -1,0 +1,272 @@
+//! What a figure runs: scenarios with their seeds, models with their arguments, tables with their filters.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+
+use fairpace_scenario::{Catalog, Invalid, Problem, Scenario, Set};
+use sha2::{Digest, Sha256};
+
+use crate::figure::{Arguments, Figure, Measure, Point, RunPlan};
+use crate::load::Sheet;
+use crate::paths;
+use crate::record::On;
+
+/// All that a figure runs in one place.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// Runs in the figure's order, each with its points in order.
+    pub cases: Vec<Case>,
+}
+
+/// A run at a point of its sweep.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Case {
+    /// Index into [`Figure::runs`].
+    pub run: usize,
+    /// Index of the point; 0 without a sweep.
+    pub point: usize,
+    /// What it is.
+    pub source: Source,
+}
+
+/// Where a run's numbers come from.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Source {
+    /// The same scenario, each with a seed of its own.
+    Scenarios(Vec<Scenario>),
+    /// Equations.
+    Model {
+        /// Its name in `fairpace-models`.
+        name: String,
+        /// What it is asked with.
+        arguments: Arguments,
+    },
+    /// Rows of a table.
+    Table {
+        /// The CSV file.
+        path: PathBuf,
+        /// Columns and the values that rows must have there.
+        filters: Vec<(String, String)>,
+    },
+}
+
+impl Plan {
+    /// What `sheet` runs there; `short`: its quick version. Empty if that place cannot show it.
+    ///
+    /// # Errors
+    /// What is wrong with its scenarios, arguments, or the paths of its measures.
+    pub fn of(sheet: &Sheet, on: On, short: bool, catalog: &dyn Catalog) -> Result<Self, Invalid> {
+        let changes = Changes::of(&sheet.figure, on, short);
+        let mut cases = Vec::new();
+        for (index, run) in sheet.figure.runs.iter().enumerate() {
+            let is_scenario = !run.scenario.is_empty();
+            if !changes.runs(run, is_scenario) {
+                continue;
+            }
+            for (number, point) in points(run).filter(|(_, point)| changes.includes(*point)) {
+                let key = match point {
+                    None => format!("run.{}", index + 1),
+                    Some(_) => format!("run.{}.sweep.point.{}", index + 1, number + 1),
+                };
+                let own = run.set.iter().chain(point.into_iter().flat_map(|point| &point.set));
+                let source = match is_scenario {
+                    true => Builder { sheet, catalog, key: &key }.scenarios(run, own, &changes)?,
+                    false => other(sheet, run, own, &key)?,
+                };
+                cases.push(Case { run: index, point: number, source });
+            }
+        }
+        let plan = Self { cases };
+        let problems = plan.wrong_paths(sheet);
+        if problems.is_empty() { Ok(plan) } else { Err(Invalid { problems }) }
+    }
+
+    /// All its scenarios, in order.
+    pub fn scenarios(&self) -> impl Iterator<Item = &Scenario> {
+        self.cases.iter().flat_map(|case| match &case.source {
+            Source::Scenarios(scenarios) => scenarios.as_slice(),
+            _ => &[],
+        })
+    }
+
+    /// SHA-256 over everything that it runs, in hex.
+    #[must_use]
+    pub fn hash(&self) -> String {
+        let mut sum = Sha256::new();
+        for case in &self.cases {
+            sum.update(format!("{} {}\n", case.run, case.point));
+            match &case.source {
+                Source::Scenarios(scenarios) => {
+                    scenarios.iter().for_each(|of| sum.update(format!("{} {}\n", of.hash, of.seed)));
+                }
+                Source::Model { name, arguments } => sum.update(format!("{name} {arguments:?}\n")),
+                Source::Table { path, filters } => {
+                    // one that cannot be read is told when it is read for its numbers
+                    sum.update(fs::read(path).unwrap_or_default());
+                    sum.update(format!("{filters:?}\n"));
+                }
+            }
+        }
+        sum.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// The first case of a run, whose scenario has the names of all.
+    fn first(&self, run: &str, figure: &Figure) -> Option<&Case> {
+        self.cases.iter().find(|case| figure.runs.get(case.run).is_some_and(|plan| plan.name == run))
+    }
+
+    fn wrong_paths(&self, sheet: &Sheet) -> Vec<Problem> {
+        let figure = &sheet.figure;
+        let mut all: Vec<(String, &Measure)> = Vec::new();
+        for (number, value) in (1..).zip(&figure.values) {
+            all.push((format!("value.{number}.measure"), &value.measure));
+        }
+        for (number, shape) in (1..).zip(&figure.shapes) {
+            all.push((format!("shape.{number}.measure"), &shape.measure));
+            all.extend(shape.than.iter().map(|than| (format!("shape.{number}.than"), than)));
+        }
+        for (number, plot) in (1..).zip(&figure.plots) {
+            let lines = (1..).zip(&plot.lines);
+            all.extend(lines.map(|(line, of)| (format!("plot.{number}.line.{line}.measure"), &of.measure)));
+        }
+        let mut problems = Vec::new();
+        for (key, measure) in all {
+            let parts = [(key.clone(), Some(measure)), (format!("{key}.over"), measure.over.as_deref())];
+            for (key, measure) in parts {
+                let Some(measure) = measure else { continue };
+                let Some(case) = self.first(&measure.run, figure) else { continue };
+                if let Err((message, help)) = paths::check(measure, &case.source) {
+                    problems.push(sheet.problem("unknown-path", &format!("{key}.of"), message, help));
+                }
+            }
+        }
+        problems
+    }
+}
+
+/// What the place and the quick version change.
+struct Changes<'a> {
+    runs: Vec<&'a [String]>,
+    at: Vec<&'a [String]>,
+    sets: Vec<&'a String>,
+    /// In place of the runs' seeds.
+    seeds: Option<u32>,
+    /// Real flows can show it here.
+    possible: bool,
+}
+
+impl<'a> Changes<'a> {
+    fn of(figure: &'a Figure, on: On, short: bool) -> Self {
+        let mut changes = Self { runs: vec![], at: vec![], sets: vec![], seeds: None, possible: true };
+        if on == On::Kernel {
+            changes.possible = figure.kernel.is_some();
+            if let Some(kernel) = &figure.kernel {
+                changes.runs.push(&kernel.runs);
+                changes.at.push(&kernel.at);
+                changes.sets.extend(&kernel.set);
+                changes.seeds = Some(kernel.repeats);
+            }
+        }
+        if short {
+            changes.at.push(&figure.short.at);
+            changes.sets.extend(&figure.short.set);
+            changes.seeds = Some(1);
+        }
+        changes
+    }
+
+    /// Models and tables cost nothing, and what is measured may be compared to them.
+    fn runs(&self, run: &RunPlan, is_scenario: bool) -> bool {
+        let named = |names: &&[String]| names.is_empty() || names.contains(&run.name);
+        self.possible && (!is_scenario || self.runs.iter().all(named))
+    }
+
+    fn includes(&self, point: Option<&Point>) -> bool {
+        let named = |names: &&[String], at: &String| names.is_empty() || names.contains(at);
+        point.is_none_or(|point| self.at.iter().all(|names| named(names, &point.at)))
+    }
+}
+
+fn points(run: &RunPlan) -> impl Iterator<Item = (usize, Option<&Point>)> {
+    let sweep = run.sweep.iter().flat_map(|sweep| sweep.points.iter().map(Some));
+    let once = run.sweep.is_none().then_some(None);
+    sweep.chain(once).enumerate()
+}
+
+struct Builder<'a> {
+    sheet: &'a Sheet,
+    catalog: &'a dyn Catalog,
+    /// Of the run or point.
+    key: &'a str,
+}
+
+impl Builder<'_> {
+    fn scenarios<'s>(
+        &self,
+        run: &RunPlan,
+        own: impl Iterator<Item = &'s String>,
+        changes: &'s Changes<'_>,
+    ) -> Result<Source, Invalid> {
+        let sets = own.chain(changes.sets.iter().copied()).map(|set| set.parse::<Set>());
+        let sets: Vec<Set> = sets.collect::<Result<_, _>>().map_err(|error| self.one(&error.to_string()))?;
+        let path = self.sheet.file(&run.scenario).ok_or_else(|| self.one("its scenario is gone"))?;
+        let scenario = fairpace_scenario::load(&path, &sets, self.catalog).map_err(|mut invalid| {
+            invalid.problems.insert(0, self.problem(&format!("run `{}` cannot be built", run.name)));
+            invalid
+        })?;
+        let seeds = 0..u64::from(changes.seeds.unwrap_or(run.seeds));
+        let seeds = seeds.map(|index| scenario.seed.wrapping_add(index));
+        Ok(Source::Scenarios(seeds.map(|seed| Scenario { seed, ..scenario.clone() }).collect()))
+    }
+
+    fn problem(&self, message: &str) -> Problem {
+        let help = "what is wrong with its scenario follows; `--set` stands for what the figure sets";
+        self.sheet.problem("scenario", self.key, message, help)
+    }
+
+    fn one(&self, message: &str) -> Invalid {
+        Invalid { problems: vec![self.problem(message)] }
+    }
+}
+
+/// A model or a table.
+fn other<'s>(
+    sheet: &Sheet,
+    run: &RunPlan,
+    own: impl Iterator<Item = &'s String>,
+    key: &str,
+) -> Result<Source, Invalid> {
+    let wrong = |message: String, help: &str| Invalid {
+        problems: vec![sheet.problem("wrong-argument", key, message, help)],
+    };
+    let mut pairs = BTreeMap::new();
+    for set in own {
+        let (name, value) = set.split_once('=').unwrap_or((set, ""));
+        pairs.insert(name.trim().to_owned(), value.trim().to_owned());
+    }
+    if run.model.is_empty() {
+        let path = sheet.file(&run.table).ok_or_else(|| wrong("its table is gone".into(), ""))?;
+        return Ok(Source::Table { path, filters: pairs.into_iter().collect() });
+    }
+    let argument = |(name, value): (String, String)| match value.parse::<f64>() {
+        Ok(number) => Ok((name, number)),
+        Err(_) => Err(wrong(
+            format!("argument `{name}` of the model `{}` is `{value}`", run.model),
+            "a model's arguments are numbers",
+        )),
+    };
+    let arguments: Arguments = pairs.into_iter().map(argument).collect::<Result<_, _>>()?;
+    let models = fairpace_models::catalog();
+    let Some(model) = models.iter().find(|model| model.name == run.model) else {
+        let known: Vec<&str> = models.iter().map(|model| model.name).collect();
+        let message = format!("there is no model `{}`", run.model);
+        return Err(wrong(message, &format!("they are {}", known.join(", "))));
+    };
+    let known: Vec<&str> = model.arguments.iter().map(|argument| argument.name).collect();
+    if let Some(strange) = arguments.keys().find(|name| !known.contains(&name.as_str())) {
+        let message = format!("the model `{}` has no argument `{strange}`", run.model);
+        return Err(wrong(message, &format!("it has {}", known.join(", "))));
+    }
+    Ok(Source::Model { name: run.model.clone(), arguments })
+}
