@@ -52,6 +52,12 @@ pub(crate) enum Command {
     /// Two flows with the same RTT; each pair meets in both orders, several times, at several buffers. Prints a
     /// page of tables: shares, loss, queue delay.
     Duels(DuelsArgs),
+    /// Run what the papers report, and hold our numbers against theirs.
+    ///
+    /// Figures are folders of `reproduction/`. Results go to its folder `results`, REPRODUCTION.md beside it is written anew, and
+    /// `gallery.html` in it shows all. Finished simulations are kept in its folder `.cache`: after an interruption the same
+    /// command goes on where it was.
+    Reproduce(ReproduceArgs),
     /// Run scenarios in the simulator and on the running kernel, and say whether both agree.
     ///
     /// Needs what `testbed` needs, and a quiet machine. The simulator takes part with several seeds, the kernel with
@@ -262,6 +268,31 @@ pub(crate) struct DuelsArgs {
     /// Write the tables to this Markdown page, between its marks, instead of to stdout; what else it says stays.
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ReproduceArgs {
+    /// Only these papers or figures; else all.
+    #[arg(value_name = "PAPER[/FIGURE]")]
+    pub(crate) figures: Vec<String>,
+    /// Where to run.
+    #[arg(long, value_enum, default_value_t = Place::Sim)]
+    pub(crate) on: Place,
+    /// The quick version of each figure, with one seed: only its verdict is recorded, in results/short.json.
+    #[arg(long, conflicts_with = "list")]
+    pub(crate) short: bool,
+    /// How many simulations at a time; else one for each core. It does not change the results.
+    #[arg(long, value_name = "N")]
+    pub(crate) jobs: Option<NonZeroUsize>,
+    /// Run everything again, also what has been run by this very program.
+    #[arg(long, conflicts_with = "list")]
+    pub(crate) fresh: bool,
+    /// Run nothing: list the figures with what is on record of them, and what it cost in seconds of one core.
+    #[arg(long)]
+    pub(crate) list: bool,
+    /// The folder of the papers.
+    #[arg(long, value_name = "DIR", default_value = "reproduction")]
+    pub(crate) dir: PathBuf,
 }
 
 #[derive(Debug, Clone, Args)]

@@ -99,6 +99,17 @@ impl Failure {
         Self { code: 128 + signal, ..Self::new(Exit::Interrupted, report) }
     }
 
+    /// With other words on what to do about it.
+    pub(crate) fn helped(self, help: impl Into<String>) -> Self {
+        let report = miette::miette!(help = help.into(), "{}", self.report);
+        Self { report, ..self }
+    }
+
+    /// A signal ended it.
+    pub(crate) fn is_interruption(&self) -> bool {
+        self.kind == Exit::Interrupted.kind()
+    }
+
     pub(crate) fn code(&self) -> i32 {
         self.code
     }
@@ -160,7 +171,9 @@ struct Several(Invalid);
 
 impl std::fmt::Display for Several {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "the scenario has {} errors", self.0.problems.len())
+        let problems = &self.0.problems;
+        let about = problems.first().map_or("scenario", |problem| problem.about);
+        write!(f, "the {about} has {} errors", problems.len())
     }
 }
 

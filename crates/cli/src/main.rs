@@ -21,6 +21,7 @@ mod outdir;
 mod output;
 mod place;
 mod repeat;
+mod reproduce;
 mod runs;
 mod shell;
 mod store;
@@ -116,6 +117,7 @@ fn perform(command: Command, global: Global) -> Result<(), Failure> {
         Command::Testbed(args) => runs::file(&args, Place::Kernel, global, &signals()?, &mut out),
         Command::Compare(args) => runs::compare(&args, global, &signals()?, &mut out),
         Command::Duels(args) => duels::run(&args, global, &signals()?, &mut out),
+        Command::Reproduce(args) => reproduce::run(&args, global, &signals()?, &mut out),
         Command::Conformance(args) => conformance::run(&args, global, &signals()?, &mut out),
         Command::Demo(args) => demo::run(&args, global, &signals()?, &mut out),
         Command::Model(args) => model::run(&args, global, &mut out),
