@@ -13,7 +13,7 @@ const PLOT_PX: f64 = 260.0;
 const LABEL_PX: f64 = 16.0;
 /// More or longer labels than this do not fit beside the curves; they stand above the chart.
 const MOST_LABELS: usize = 8;
-const LONGEST_LABEL: usize = 22;
+const LONGEST_LABEL: usize = 26;
 /// A line of more points than this is drawn finer: it is a series, not a few means.
 const FINE_FROM: usize = 150;
 /// Of the horizontal axis, from its end: what a label's height is taken from.
@@ -180,10 +180,13 @@ impl Chart {
     /// Labels at the ends, each with a line that leads to it.
     fn labels(&self, ends: &[f64]) -> Markup {
         let half = LABEL_PX / PLOT_PX / 2.0;
+        // A letter is about half as wide as high; before the label stands the line that leads to it.
+        let width =
+            3 + self.curves.iter().map(|curve| curve.label.chars().count()).max().unwrap_or(0) * 5 / 9;
         let places = spread(ends, 2.0 * half, half, 1.0 - half);
         let y = |part: f64| HEIGHT - (part * f64::from(HEIGHT)).round() as i32;
         html! {
-            div.ends aria-hidden="true" {
+            div.ends aria-hidden="true" style={ "width:" (width) "em" } {
                 svg viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } preserveAspectRatio="none" {
                     @for ((curve, end), place) in self.curves.iter().zip(ends).zip(&places) {
                         path class={ "thin " (flow_class(curve.colour)) } d={ "M0," (y(*end)) "L" (WIDTH) "," (y(*place)) } {}

@@ -173,10 +173,20 @@ fn curve(plot: &Plot, index: usize, line: &Line, shown: &[Placed]) -> Curve {
     let published = line.published.iter().filter(|[x, _]| is_shown(plot, *x));
     let (x, y): (Vec<f64>, Vec<f64>) = published.map(|[x, y]| (*x, *y)).unzip();
     let missing = if drawn.is_empty() { " (not measured)" } else { "" };
+    if plot.kind == Kind::Time {
+        layers.extend(levels(&x, &y));
+    }
     if !x.is_empty() {
         layers.push(Layer::plain(Look::Squares, x, y));
     }
     Curve { label: format!("{}{missing}", line.label), colour: colour(plot, index), layers }
+}
+
+/// Neighbouring published points of the same value mean that value all the time between them.
+fn levels(x: &[f64], y: &[f64]) -> Option<Layer> {
+    let pairs = (1..y.len()).filter(|i| y[*i] == y[i - 1]);
+    let (x, y) = pairs.flat_map(|i| [(x[i - 1], y[i]), (x[i], y[i]), (x[i], f64::NAN)]).unzip();
+    Some(Layer::plain(Look::Dashed, x, y)).filter(|layer| !layer.x.is_empty())
 }
 
 /// How one place's part of a line is drawn.

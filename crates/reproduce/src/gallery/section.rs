@@ -5,6 +5,9 @@ use maud::{Markup, html};
 use super::{VERDICTS, anchor, pictures, spoken, tables, text, verdict};
 use crate::record::{Measured, On, PaperRecords, Record, Verdict};
 
+/// Digits of a hash that are shown.
+const LONGEST_HASH: usize = 12;
+
 /// Sign and word of a verdict.
 pub(super) fn badge(verdict: Verdict) -> Markup {
     let (word, sign, class) = spoken(verdict);
@@ -34,8 +37,9 @@ fn figure(record: &Record) -> Markup {
                 p.where { b { (record.id) } " · " (figure.source) }
             }
             div.body {
-                div.pictures {
-                    @for picture in pictures::all(record) { (picture) }
+                div.shown {
+                    div.pictures { @for picture in pictures::all(record) { (picture) } }
+                    div.numbers { (tables::values(record)) (tables::shapes(record)) (repeat(record)) }
                 }
                 div.words {
                     h4 { "What was done" } (paragraphs("setup", &figure.setup))
@@ -44,9 +48,6 @@ fn figure(record: &Record) -> Markup {
                     (real_flows(record))
                 }
             }
-            (tables::values(record))
-            (tables::shapes(record))
-            (repeat(record))
         }
     }
 }
@@ -85,11 +86,18 @@ fn repeat(record: &Record) -> Markup {
     }
 }
 
+/// As much of a hash as is needed; what follows it, as "+dirty", stays.
+fn shortened(hash: &str) -> Markup {
+    let digits: String = hash.chars().take_while(char::is_ascii_hexdigit).collect();
+    html! { code title=(hash) { (digits.get(..LONGEST_HASH).unwrap_or(&digits)) (&hash[digits.len()..]) } }
+}
+
 fn provenance(of: &Measured) -> Markup {
     let place = if of.on == On::Sim { "Simulator" } else { "Real flows" };
     html! {
         (place) ": " (spoken(of.verdict).0) ", " (text::of(u64::from(of.runs), "run")) ", "
         (text::of(of.packets, "packet")) " delivered in " (text::duration(of.cpu_s)) " of CPU time, "
-        (text::duration(of.wall_s)) " by the clock; commit " code { (of.commit) } ", scenarios " code { (of.scenarios_hash) } "."
+        (text::duration(of.wall_s)) " by the clock; commit " (shortened(&of.commit))
+        ", scenarios " (shortened(&of.scenarios_hash)) "."
     }
 }
