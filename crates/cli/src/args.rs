@@ -58,6 +58,10 @@ pub(crate) enum Command {
     /// `gallery.html` in it shows all. Finished simulations are kept in its folder `.cache`: after an interruption the same
     /// command goes on where it was.
     Reproduce(ReproduceArgs),
+    /// Make the 972 runs of "BBRv3 Startup Behavior" (Mahmud et al., 2025) in the simulator, as many as there is time for.
+    ///
+    /// A finished run is a row of the table at once; the same command goes on where an earlier one ended, by Ctrl-C too.
+    ReproduceGrid(GridArgs),
     /// Run scenarios in the simulator and on the running kernel, and say whether both agree.
     ///
     /// Needs what `testbed` needs, and a quiet machine. The simulator takes part with several seeds, the kernel with
@@ -293,6 +297,37 @@ pub(crate) struct ReproduceArgs {
     /// The folder of the papers.
     #[arg(long, value_name = "DIR", default_value = "reproduction")]
     pub(crate) dir: PathBuf,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct GridArgs {
+    /// The table, CSV. That of the flows lies beside it: `grid-flows.csv`.
+    #[arg(long, value_name = "FILE", default_value = "reproduction/bbrv3-startup-mahmud2025/grid.csv")]
+    pub(crate) table: PathBuf,
+    /// Only runs with these values in a column (pair, queue, buffer, rate, rtt): rate=1gbit, rtt=35ms,145ms; repeatable.
+    #[arg(long, value_name = "COLUMN=VALUE,...")]
+    pub(crate) only: Vec<String>,
+    /// Length of each run; runs of another length are other rows.
+    #[arg(long, allow_hyphen_values = true, value_name = "TIME", default_value = "150s", value_parser = parse_time)]
+    pub(crate) duration: Duration,
+    /// The first seed.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Make each run with so many seeds.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) seeds: u32,
+    /// Make runs again that are in the table.
+    #[arg(long)]
+    pub(crate) again: bool,
+    /// Make none; say how many are in the table.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Then write all of the table, a row per flow, to this Parquet file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) parquet: Option<PathBuf>,
+    /// How many simulations at a time; else one for each core. It does not change the results.
+    #[arg(long, value_name = "N")]
+    pub(crate) jobs: Option<NonZeroUsize>,
 }
 
 #[derive(Debug, Clone, Args)]

@@ -94,8 +94,12 @@ impl Failure {
 
     /// Ended by a signal.
     pub(crate) fn signal(signal: i32) -> Self {
-        let report =
-            miette::miette!(help = "nothing is left behind, and no result was written", "interrupted");
+        Self::signal_with(signal, "nothing is left behind, and no result was written")
+    }
+
+    /// The same, where something is left behind.
+    pub(crate) fn signal_with(signal: i32, help: impl Into<String>) -> Self {
+        let report = miette::miette!(help = help.into(), "interrupted");
         Self { code: 128 + signal, ..Self::new(Exit::Interrupted, report) }
     }
 
@@ -182,6 +186,20 @@ impl std::error::Error for Several {}
 impl Diagnostic for Several {
     fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn Diagnostic> + 'a>> {
         self.0.related()
+    }
+}
+
+impl From<fairpace_reproduce::grid::Error> for Failure {
+    fn from(error: fairpace_reproduce::grid::Error) -> Self {
+        use fairpace_reproduce::grid::Error as E;
+        let (exit, help) = match &error {
+            E::Busy(_) => (Exit::Usage, "wait for it, or name another --table"),
+            E::Strange { .. } => (Exit::Usage, "name another file: it is left as it is"),
+            E::Io { .. } | E::Parquet { .. } => {
+                (Exit::Output, "check the folder, its permissions and the disk")
+            }
+        };
+        Self::told(exit, error.to_string(), help)
     }
 }
 

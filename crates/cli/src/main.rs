@@ -14,6 +14,7 @@ mod conformance;
 mod demo;
 mod duels;
 mod failure;
+mod grid;
 mod kernel;
 mod model;
 mod monitor;
@@ -118,6 +119,7 @@ fn perform(command: Command, global: Global) -> Result<(), Failure> {
         Command::Compare(args) => runs::compare(&args, global, &signals()?, &mut out),
         Command::Duels(args) => duels::run(&args, global, &signals()?, &mut out),
         Command::Reproduce(args) => reproduce::run(&args, global, &signals()?, &mut out),
+        Command::ReproduceGrid(args) => grid::run(&args, global, &signals()?, &mut out),
         Command::Conformance(args) => conformance::run(&args, global, &signals()?, &mut out),
         Command::Demo(args) => demo::run(&args, global, &signals()?, &mut out),
         Command::Model(args) => model::run(&args, global, &mut out),

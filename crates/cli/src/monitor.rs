@@ -46,7 +46,11 @@ pub(crate) struct Tally {
 impl Tally {
     /// Nothing is shown when `quiet` or when stderr is no terminal.
     pub(crate) fn new(scenarios: &[&Scenario], quiet: bool) -> Self {
-        let packets: Vec<f64> = scenarios.iter().map(|scenario| expected_packets(scenario)).collect();
+        Self::of(scenarios.iter().map(|scenario| expected_packets(scenario)).collect(), quiet)
+    }
+
+    /// The same, where the scenarios are not at hand: of the packets that each is expected to deliver.
+    pub(crate) fn of(packets: Vec<f64>, quiet: bool) -> Self {
         let total = packets.iter().sum::<f64>() as u64;
         let done = AtomicUsize::new(0);
         if quiet || !std::io::stderr().is_terminal() {

@@ -10,6 +10,7 @@
 pub mod cache;
 pub mod figure;
 pub mod gallery;
+pub mod grid;
 pub mod index;
 pub mod load;
 pub mod measure;
