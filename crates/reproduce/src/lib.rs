@@ -22,3 +22,5 @@ mod check;
 mod draw;
 mod judge;
 mod paths;
+#[cfg(test)]
+mod sample;
