@@ -48,11 +48,8 @@ fn aligned(record: &Record, group: &[(usize, &Plot)]) -> Vec<Markup> {
 /// The pictures of one plot, the simulator's first.
 fn placed(record: &Record, plot: usize) -> Vec<Placed<'_>> {
     let of = |on: On| {
-        let measured = record.measured.iter().filter(move |measured| measured.on == on);
-        measured
-            .flat_map(move |m| &m.pictures)
-            .find(|picture| picture.plot == plot)
-            .map(|picture| (on, picture))
+        let pictures = &record.on(on)?.pictures;
+        pictures.iter().find(|picture| picture.plot == plot).map(|picture| (on, picture))
     };
     [of(On::Sim), of(On::Kernel)].into_iter().flatten().collect()
 }
@@ -90,10 +87,7 @@ pub(super) fn thumbnail(record: &Record) -> Markup {
 }
 
 fn values(record: &Record) -> Markup {
-    let of = |on: On, value: usize| {
-        let measured = record.measured.iter().find(|measured| measured.on == on)?;
-        measured.values.iter().find(|compared| compared.value == value)
-    };
+    let of = |on: On, value: usize| record.on(on)?.values.iter().find(|compared| compared.value == value);
     let values = record.figure.values.iter().enumerate().take(MOST_STRIPS);
     let strips: Vec<Strip> =
         values.map(|(i, value)| tables::strip(value, [of(On::Sim, i), of(On::Kernel, i)])).collect();
