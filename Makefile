@@ -1,17 +1,18 @@
 # What a newcomer and CI run. `make demo` shows what Fairpace is for; `make check` is the inner loop.
 
 CARGO ?= cargo
-# More arguments for `make demo`, `make duels`, `make conformance`, `make bench` or `make bench-kernel`, such as ARGS="--duration 20s".
+# More arguments for `make demo`, `make duels`, `make reproduce`, `make conformance`, `make bench` or `make bench-kernel`, such as ARGS="--duration 20s".
 ARGS ?=
 # How many scenarios `make swarm` draws, and the seed of the first.
 N ?= 100
 SEED ?= 1
 
-.PHONY: help demo duels conformance setup build test check fmt lint docs bench count bench-kernel views accuracy swarm
+.PHONY: help demo duels reproduce conformance setup build test check fmt lint docs bench count bench-kernel views accuracy swarm
 
 help:
 	@echo "make demo          a problem and a fix: simulated, then on this machine's own kernel (5 minutes as root)"
 	@echo "make duels         every algorithm against every other one, simulated: docs/duels.md (minutes)"
+	@echo "make reproduce     every figure of the papers, simulated: REPRODUCTION.md and reproduction/gallery.html (goes on where it was interrupted)"
 	@echo "make conformance   the simulator against this kernel: docs/conformance.md (25 minutes as root, on a quiet machine)"
 	@echo "make test          everything that CI checks"
 	@echo "make check         formatting, lints, unit tests (under 2 minutes)"
@@ -36,6 +37,9 @@ demo: build
 
 duels: build
 	$(CARGO) run --release --quiet --package fairpace -- duels --out docs/duels.md $(ARGS)
+
+reproduce: build
+	$(CARGO) run --release --quiet --package fairpace -- reproduce $(ARGS)
 
 conformance: build
 	$(CARGO) run --release --quiet --package fairpace -- conformance --out docs/conformance.md $(ARGS)

@@ -294,6 +294,9 @@ pub(crate) struct ReproduceArgs {
     /// Run nothing: list the figures with what is on record of them, and what it cost in seconds of one core.
     #[arg(long)]
     pub(crate) list: bool,
+    /// Run nothing: write REPRODUCTION.md and the gallery from what is on record.
+    #[arg(long, conflicts_with_all = ["list", "short", "fresh", "figures"])]
+    pub(crate) page: bool,
     /// The folder of the papers.
     #[arg(long, value_name = "DIR", default_value = "reproduction")]
     pub(crate) dir: PathBuf,

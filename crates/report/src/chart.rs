@@ -108,9 +108,9 @@ impl Chart {
                 figcaption {
                     @if !self.title.is_empty() { span.title { (self.title) } }
                     @if !self.note.is_empty() { span.note { (self.note) } }
-                    span.readouts.key {
+                    @if self.needs_key() { span.readouts.key {
                         @for curve in &self.curves { span.readout { (swatch(curve)) " " (curve.label) } }
-                    }
+                    } }
                     span.unit { (self.y_title) @if self.y.is_log() { " (logarithmic)" } }
                 }
                 div.frame {
@@ -126,6 +126,11 @@ impl Chart {
                 }
             }
         }
+    }
+
+    /// One curve with the name of the axis needs no legend.
+    fn needs_key(&self) -> bool {
+        !matches!(self.curves.as_slice(), [only] if self.y_title.to_lowercase().starts_with(&only.label.to_lowercase()))
     }
 
     /// The drawing alone, coarse and without any text: for a sheet of many.

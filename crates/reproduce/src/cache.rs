@@ -52,10 +52,10 @@ impl Cache {
         (run.summary.scenario.hash == scenario.hash && run.summary.seed == scenario.seed).then_some(run)
     }
 
-    /// Whether there is something to [`get`](Self::get), without reading it.
+    /// Whether there is a run to [`get`](Self::get).
     #[must_use]
     pub fn has(&self, scenario: &Scenario, on: On) -> bool {
-        self.path(scenario, on).is_file()
+        self.get(scenario, on).is_some()
     }
 
     /// Keeps a finished run; it is there as a whole or not at all.
@@ -98,4 +98,69 @@ fn stamp(path: &Path) -> String {
     let Ok(found) = fs::metadata(path) else { return format!("process {}", std::process::id()) };
     let changed = found.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     format!("{} {}", found.len(), changed.map_or(0, |changed| changed.as_nanos()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+    use fairpace_scenario::{Flow, Link};
+    use std::time::Duration;
+
+    const CLEAN: &str = "0123456789012345678901234567890123456789";
+
+    fn scenario(seed: u64) -> Scenario {
+        Scenario {
+            title: String::new(),
+            why: String::new(),
+            seed,
+            duration: Duration::from_secs(4),
+            window: (Duration::ZERO, Duration::from_secs(4)),
+            interval: Duration::from_secs(1),
+            links: vec![Link::new("bottleneck", 1_000_000, 10_000)],
+            flows: vec![Flow::new("1.5ms", "bbr1", Duration::from_millis(1))],
+            hash: "h".into(),
+        }
+    }
+
+    #[test]
+    fn a_run_comes_back_as_it_was_and_only_for_its_scenario_seed_place_and_commit() {
+        let dir = tempfile::tempdir().unwrap();
+        let cache = Cache::new(dir.path(), CLEAN, None);
+        assert_eq!(cache.get(&scenario(3), On::Sim), None);
+        cache.put(&scenario(3), On::Sim, &sample::run(3)).unwrap();
+        // NaN is not equal to itself
+        let text = |run: &Run| serde_json::to_string(run).unwrap();
+        assert_eq!(cache.get(&scenario(3), On::Sim).as_ref().map(text), Some(text(&sample::run(3))));
+        assert!(cache.has(&scenario(3), On::Sim) && !cache.has(&scenario(3), On::Kernel));
+        assert!(!cache.has(&scenario(4), On::Sim));
+        assert!(!cache.has(&Scenario { hash: "i".into(), ..scenario(3) }, On::Sim));
+        let other = Cache::new(dir.path(), &CLEAN.replace('9', "a"), None);
+        assert!(!other.has(&scenario(3), On::Sim), "another commit");
+        cache.forget(&scenario(3), On::Sim).unwrap();
+        cache.forget(&scenario(3), On::Sim).unwrap();
+        assert!(!cache.has(&scenario(3), On::Sim));
+    }
+
+    #[test]
+    fn a_dirty_build_is_known_by_its_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let program = dir.path().join("program");
+        fs::write(&program, "one").unwrap();
+        let dirty = format!("{CLEAN}+dirty");
+        let open = || Cache::new(dir.path(), &dirty, Some(&program));
+        open().put(&scenario(3), On::Sim, &sample::run(3)).unwrap();
+        assert!(open().has(&scenario(3), On::Sim));
+        fs::write(&program, "another").unwrap();
+        assert!(!open().has(&scenario(3), On::Sim));
+    }
+
+    #[test]
+    fn a_broken_file_is_no_run() {
+        let dir = tempfile::tempdir().unwrap();
+        let cache = Cache::new(dir.path(), CLEAN, None);
+        cache.put(&scenario(3), On::Sim, &sample::run(3)).unwrap();
+        fs::write(cache.path(&scenario(3), On::Sim), "{\"summary\"").unwrap();
+        assert_eq!(cache.get(&scenario(3), On::Sim), None);
+    }
 }

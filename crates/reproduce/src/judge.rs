@@ -131,3 +131,192 @@ fn goes(along: Along, numbers: &[f64], tolerance_ratio: f64) -> bool {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::{Gave, Outcome};
+
+    /// A figure with a run `m` without a sweep and a run `s` with three points, and these parts.
+    fn figure(parts: &str) -> Figure {
+        let text = format!(
+            r#"title = "t"
+            source = "s"
+            setup = "s"
+            expect = "e"
+            no_kernel = "n"
+            {parts}
+            [[run]]
+            name = "m"
+            model = "x"
+            [[run]]
+            name = "s"
+            model = "x"
+            [run.sweep]
+            title = "x"
+            point = [{{ at = "a", x = 1, set = [] }}, {{ at = "b", x = 2, set = [] }}, {{ at = "c", x = 3, set = [] }}]"#
+        );
+        toml::from_str(&text).unwrap()
+    }
+
+    /// What a model with the value `v` gives; NaN: it has none.
+    fn gave(run: usize, point: usize, v: f64) -> Outcome {
+        let mut output = fairpace_models::Output::default();
+        output.values.insert("v".into(), v);
+        Outcome { run, point, gave: Gave::Model(output) }
+    }
+
+    /// The figure with `m` at `m` and the points of `s` from the first on.
+    fn judged(parts: &str, m: f64, s: &[f64]) -> (Vec<Compared>, Vec<Held>, Verdict) {
+        let figure = figure(parts);
+        let sweep = s.iter().enumerate().map(|(point, v)| gave(1, point, *v));
+        let all: Vec<Outcome> = [gave(0, 0, m)].into_iter().chain(sweep).collect();
+        judge(&Outcomes { figure: &figure, all: &all }, On::Sim)
+    }
+
+    fn value(rest: &str) -> String {
+        let measure = "measure = { run = \"m\", of = \"model.v\" }";
+        format!("[[value]]\nwhat = \"w\"\nquote = \"q\"\npublished = 50\n{measure}\n{rest}")
+    }
+
+    fn shape(rest: &str) -> String {
+        format!("[[shape]]\nwhat = \"w\"\nmeasure = {{ run = \"m\", of = \"model.v\" }}\n{rest}")
+    }
+
+    fn along(rest: &str) -> String {
+        format!("[[shape]]\nwhat = \"w\"\nmeasure = {{ run = \"s\", of = \"model.v\" }}\n{rest}")
+    }
+
+    #[track_caller]
+    fn assert_values(rest: &str, cases: &[(f64, bool)]) {
+        for (ours, holds) in cases {
+            assert_eq!(judged(&value(rest), *ours, &[]).0[0].holds, Some(*holds), "{ours} with {rest}");
+        }
+    }
+
+    #[track_caller]
+    fn assert_along(rest: &str, cases: &[(&[f64], bool)]) {
+        for (points, holds) in cases {
+            assert_eq!(judged(&along(rest), 0.0, points).1[0].holds, Some(*holds), "{points:?} with {rest}");
+        }
+    }
+
+    #[test]
+    fn a_value_holds_up_to_its_tolerance() {
+        assert_values("tolerance = 5", &[(55.0, true), (45.0, true), (55.01, false), (44.99, false)]);
+        assert_values("tolerance = 0", &[(50.0, true), (50.001, false)]);
+        assert_values("tolerance_ratio = 0.1", &[(55.0, true), (45.0, true), (55.01, false)]);
+    }
+
+    #[test]
+    fn of_two_tolerances_the_larger_counts() {
+        assert_values("tolerance = 1\ntolerance_ratio = 0.1", &[(55.0, true), (55.1, false)]);
+        assert_values("tolerance = 10\ntolerance_ratio = 0.1", &[(60.0, true), (60.1, false)]);
+    }
+
+    #[test]
+    fn bounds_are_open_to_one_side() {
+        assert_values("is = \"below\"\ntolerance = 2", &[(-9.0, true), (52.0, true), (52.01, false)]);
+        assert_values("is = \"above\"\ntolerance = 2", &[(990.0, true), (48.0, true), (47.99, false)]);
+    }
+
+    #[test]
+    fn what_is_missing_never_holds() {
+        for is in ["about", "below", "above"] {
+            let rest = format!("is = \"{is}\"\ntolerance = 1e9");
+            assert_values(&rest, &[(f64::NAN, false), (f64::INFINITY, false), (f64::NEG_INFINITY, false)]);
+            let (_, shapes, verdict) = judged(&shape(&format!("is = \"{is}\"")), f64::NAN, &[]);
+            assert_eq!((shapes[0].holds, verdict), (Some(false), Verdict::Differs));
+        }
+        assert_along("along = \"level\"\ntolerance_ratio = 9", &[(&[1.0, f64::NAN, 1.0], false)]);
+    }
+
+    #[test]
+    fn a_relation_scales_its_right_side_and_its_slack() {
+        let than = "than = { run = \"s\", at = \"a\", of = \"model.v\" }\nfactor = 2";
+        for (is, ratio, left, holds) in [
+            ("below", 0.0, 20.0, true),
+            ("below", 0.0, 20.1, false),
+            ("below", 0.1, 22.0, true),
+            ("above", 0.0, 20.0, true),
+            ("above", 0.1, 17.9, false),
+            ("about", 0.1, 18.0, true),
+            ("about", 0.1, 22.1, false),
+        ] {
+            let rest = format!("is = \"{is}\"\ntolerance_ratio = {ratio}\n{than}");
+            let shapes = judged(&shape(&rest), left, &[10.0]).1;
+            assert_eq!(shapes[0].holds, Some(holds), "{left} {is} 20 with {ratio}");
+            assert_eq!(shapes[0].ours.iter().map(|mean| mean.mean).collect::<Vec<_>>(), [left, 20.0]);
+        }
+    }
+
+    #[test]
+    fn without_another_measure_the_factor_is_the_right_side() {
+        assert_eq!(judged(&shape("is = \"above\"\nfactor = 3"), 3.0, &[]).1[0].holds, Some(true));
+        assert_eq!(judged(&shape("is = \"above\"\nfactor = 3"), 2.9, &[]).1[0].holds, Some(false));
+    }
+
+    #[test]
+    fn what_rises_may_fall_a_little_on_the_way_but_ends_higher() {
+        let rises = "along = \"rises\"\ntolerance_ratio = 0.1";
+        assert_along(
+            rises,
+            &[(&[1.0, 2.0, 3.0], true), (&[10.0, 9.0, 11.0], true), (&[10.0, 8.9, 11.0], false)],
+        );
+        assert_along(rises, &[(&[10.0, 9.5, 9.2], false), (&[1.0, 1.0, 1.0], false)]);
+        let falls = "along = \"falls\"\ntolerance_ratio = 0.1";
+        assert_along(
+            falls,
+            &[(&[3.0, 2.0, 1.0], true), (&[10.0, 11.0, 9.0], true), (&[10.0, 11.1, 9.0], false)],
+        );
+        assert_along(falls, &[(&[10.0, 10.5, 10.2], false)]);
+    }
+
+    #[test]
+    fn what_is_level_stays_near_the_mean_of_all() {
+        let level = "along = \"level\"\ntolerance_ratio = 0.1";
+        assert_along(
+            level,
+            &[(&[9.0, 10.0, 11.0], true), (&[8.9, 10.0, 11.1], false), (&[0.0, 0.0, 0.0], true)],
+        );
+    }
+
+    #[test]
+    fn what_was_not_run_is_not_judged() {
+        let (_, shapes, verdict) = judged(&along("along = \"rises\""), 0.0, &[5.0]);
+        assert_eq!((shapes[0].holds, verdict), (None, Verdict::NotRun), "one point has no direction");
+        let than = shape("than = { run = \"s\", at = \"c\", of = \"model.v\" }");
+        assert_eq!(judged(&than, 1.0, &[1.0]).1[0].holds, None);
+    }
+
+    #[test]
+    fn the_kernel_is_not_judged_by_what_was_only_computed() {
+        let figure = figure(&value("tolerance = 5"));
+        let all = [gave(0, 0, 50.0)];
+        let (values, _, verdict) = judge(&Outcomes { figure: &figure, all: &all }, On::Kernel);
+        assert_eq!((values[0].ours, verdict), (None, Verdict::NotRun));
+    }
+
+    #[test]
+    fn verdicts() {
+        let value = value("tolerance = 5");
+        let both = format!("{value}\n{}", shape("is = \"above\"\nfactor = 40"));
+        let verdict = |parts: &str, m: f64| judged(parts, m, &[]).2;
+        assert_eq!(verdict(&both, 50.0), Verdict::Reproduced);
+        assert_eq!(verdict(&both, 60.0), Verdict::ShapeOnly);
+        assert_eq!(verdict(&both, 30.0), Verdict::Differs);
+        assert_eq!(verdict(&value, 50.0), Verdict::Reproduced);
+        assert_eq!(verdict(&value, 60.0), Verdict::Differs, "there is no shape that could be alike");
+        assert_eq!(verdict(&shape("is = \"above\"\nfactor = 40"), 50.0), Verdict::Reproduced);
+        assert_eq!(verdict("", 50.0), Verdict::NotRun);
+    }
+
+    #[test]
+    fn a_shape_without_any_of_the_numbers_is_a_shape_only() {
+        let elsewhere = "[[value]]\nwhat = \"w\"\nquote = \"q\"\npublished = 50\ntolerance = 5\n\
+                         measure = { run = \"s\", at = \"a\", of = \"model.v\" }\n";
+        let parts = format!("{elsewhere}{}", shape("is = \"above\"\nfactor = 40"));
+        assert_eq!(judged(&parts, 50.0, &[]).2, Verdict::ShapeOnly);
+        assert_eq!(judged(&parts, 50.0, &[50.0]).2, Verdict::Reproduced);
+    }
+}

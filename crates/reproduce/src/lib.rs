@@ -23,3 +23,5 @@ mod check;
 mod draw;
 mod judge;
 mod paths;
+#[cfg(test)]
+mod sample;

@@ -199,3 +199,101 @@ pub(crate) fn round(x: f64) -> f64 {
     }
     format!("{x:.*e}", DIGITS - 1).parse().unwrap_or(x)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    fn figure() -> Figure {
+        let text = r#"title = "t"
+            source = "s"
+            setup = "s"
+            expect = "e"
+            no_kernel = "n"
+            [[run]]
+            name = "once"
+            scenario = "x.toml"
+            [[run]]
+            name = "swept"
+            scenario = "x.toml"
+            [run.sweep]
+            title = "x"
+            point = [{ at = "a", x = 1, set = [] }, { at = "b", x = 2, set = [] }]"#;
+        toml::from_str(text).unwrap()
+    }
+
+    fn outcomes() -> Vec<Outcome> {
+        let gave = |run, point, seeds: &[u64]| Outcome {
+            run,
+            point,
+            gave: Gave::Runs(seeds.iter().map(|seed| sample::run(*seed)).collect()),
+        };
+        vec![gave(0, 0, &[0, 2]), gave(1, 0, &[10, 30]), gave(1, 1, &[5])]
+    }
+
+    #[track_caller]
+    fn values(measure: &str, at: &str) -> Option<Vec<f64>> {
+        let (figure, all) = (figure(), outcomes());
+        Outcomes { figure: &figure, all: &all }.values(&toml::from_str(measure).unwrap(), at)
+    }
+
+    const GOODPUT: &str = "of = \"flow.1.goodput_mbps\"\n";
+
+    #[test]
+    fn a_value_of_each_seed_at_a_point() {
+        assert_eq!(values(&format!("run = \"once\"\n{GOODPUT}"), ""), Some(vec![10.0, 12.0]));
+        assert_eq!(values(&format!("run = \"swept\"\n{GOODPUT}"), "b"), Some(vec![15.0]));
+        assert_eq!(values(&format!("run = \"swept\"\n{GOODPUT}"), "c"), None);
+        assert_eq!(values(&format!("run = \"once\"\ntimes = 0.5\n{GOODPUT}"), ""), Some(vec![5.0, 6.0]));
+    }
+
+    #[test]
+    fn ratios_are_by_seed_and_else_by_the_mean() {
+        let over = |run: &str| {
+            format!("run = \"swept\"\n{GOODPUT}over = {{ run = \"{run}\", of = \"flow.2.goodput_mbps\" }}")
+        };
+        assert_eq!(values(&over("once"), "a"), Some(vec![20.0 / 20.0, 40.0 / 22.0]));
+        assert_eq!(values(&over("swept"), "a"), Some(vec![20.0 / 30.0, 40.0 / 50.0]), "at the same point");
+        assert_eq!(values(&over("once"), "b"), Some(vec![15.0 / 21.0]));
+        let zero =
+            format!("run = \"once\"\n{GOODPUT}over = {{ run = \"once\", of = \"flow.1.retransmits\" }}");
+        assert!(values(&zero, "").unwrap().iter().all(|value| value.is_nan()), "over nothing");
+    }
+
+    #[test]
+    fn a_mean_of_some_seeds_is_not_complete() {
+        let found = Measurement::of(&[1.0, f64::NAN, 3.0]);
+        assert_eq!(found.mean.map(|mean| (mean.n, mean.mean)), Some((2, 2.0)));
+        assert!(!found.complete && !Measurement::of(&[]).complete && Measurement::of(&[1.0]).complete);
+        // t with 1 degree of freedom: 12.706 times the standard error of 1
+        assert_eq!(found.mean.and_then(|mean| mean.half), Some(12.706));
+    }
+
+    #[test]
+    fn series_are_taken_within_their_time() {
+        let take = |rest: &str, of: &str| {
+            let found = values(&format!("run = \"once\"\nof = \"{of}\"\n{rest}"), "").unwrap();
+            found[0]
+        };
+        let goodput = |rest: &str| take(rest, "flow.1.goodput_mbps");
+        assert_eq!(goodput("take = \"mean\""), 15.0);
+        assert_eq!(goodput("take = \"mean\"\nfrom_s = 2"), 25.0, "what ends at 2 s is before");
+        assert_eq!(goodput("take = \"max\"\nto_s = 2"), 10.0);
+        assert_eq!(goodput("take = \"median\"\nfrom_s = 1"), 20.0);
+        assert_eq!(goodput("take = \"time-above\"\nlevel = 20\nfrom_s = 1"), 2.0);
+        assert!(goodput("take = \"time-above\"\nlevel = 31").is_nan(), "never");
+        assert_eq!(take("take = \"time-below\"\nlevel = 1", "flow.1.rtt_ms"), 3.0, "a gap is not below");
+        assert_eq!(take("take = \"min\"", "link.1.queue_delay_ms"), 0.0);
+        let variation = take("take = \"variation\"", "link.1.drops");
+        assert!((variation - 1.25_f64.sqrt() / 1.5).abs() < 1e-12, "{variation}");
+        assert!(take("take = \"mean\"\nfrom_s = 9", "flow.1.rtt_ms").is_nan(), "no point is there");
+    }
+
+    #[test]
+    fn what_is_recorded_has_five_digits() {
+        assert_eq!(round(123_456.78), 123_460.0);
+        assert_eq!(round(-0.001_234_567), -0.001_234_6);
+        assert_eq!((round(-0.0).to_string(), round(f64::INFINITY)), ("0".to_owned(), f64::INFINITY));
+    }
+}

@@ -297,3 +297,46 @@ fn blank(scenario: &Scenario) -> Summary {
         cost: fairpace_results::Cost { wall_s: f64::NAN, cpu_s: f64::NAN, data_packets: 0 },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    #[test]
+    fn numbers_are_found_by_name_number_group_and_algorithm() {
+        let summary = sample::run(0).summary;
+        let of = |path: &str| number(path, &summary);
+        assert_eq!(of("flow.1.5ms.goodput_mbps"), Some(10.0), "names have dots");
+        assert_eq!(of("flow.2.goodput_mbps"), Some(20.0));
+        assert_eq!(of("flow.web-2.goodput_mbps"), Some(30.0));
+        assert_eq!(of("flow.web.goodput_mbps"), Some(50.0));
+        assert_eq!(of("flow.*.goodput_mbps"), Some(60.0));
+        assert_eq!(of("flow.cc=cubic.goodput_mbps"), Some(50.0));
+        assert_eq!(of("flow.cc=cubic.rtt_mean_ms"), Some(50.0), "a mean of 40 and 60 is no sum");
+        assert_eq!(of("link.bottleneck.utilization"), Some(0.5));
+        assert_eq!(of("link.1.backlog_share.web-1"), Some(0.25));
+        assert_eq!(of("jain"), Some(0.75));
+        for nothing in
+            ["convergence_s", "flow.none.share", "flow.web.completion_s", "link.2.drops", "cost", ""]
+        {
+            assert_eq!(of(nothing), None, "{nothing}");
+        }
+    }
+
+    #[test]
+    fn series_add_up_and_gaps_count_for_nothing() {
+        let run = sample::run(0);
+        let of = |path: &str| series(path, &run);
+        assert_eq!(of("flow.*.goodput_mbps"), Some(vec![0.0, 60.0, 120.0, 180.0]));
+        let rtt = of("flow.cc=cubic.rtt_ms").unwrap();
+        assert!(rtt[0].is_nan());
+        assert_eq!(rtt[1..], [3.0, 1.0, 2.0]);
+        assert_eq!(of("flow.1.delivered_kb"), Some(vec![0.0, 1250.0, 3750.0, 7500.0]));
+        assert_eq!(of("link.bottleneck.drops"), Some(vec![0.0, 1.0, 2.0, 3.0]));
+        assert_eq!(of("link.bottleneck.backlog_kb"), Some(vec![7.0; 4]));
+        assert_eq!(of("link.bottleneck.backlog_kb.1.5ms"), Some(vec![1.0; 4]));
+        assert_eq!(of("link.bottleneck.backlog_kb.web"), Some(vec![6.0; 4]));
+        assert_eq!(of("link.bottleneck.utilization"), None, "a number, not a series");
+    }
+}

@@ -5,7 +5,7 @@ mod made_up;
 
 use fairpace_reproduce::figure::{Along, Is, Kind, RunPlan};
 use fairpace_reproduce::gallery::page;
-use fairpace_reproduce::record::{Compared, Drawn, Held, Mean, On, PaperRecords, Record, Verdict};
+use fairpace_reproduce::record::{Compared, Drawn, Held, Mean, On, PaperRecords, Picture, Record, Verdict};
 use made_up::{figure, line, measure, measured, papers, plot, shape};
 use proptest::prelude::*;
 use scraper::{ElementRef, Html, Selector};
@@ -333,4 +333,19 @@ proptest! {
         let all = only(Record { paper: words.clone(), id: "any".into(), figure: of, measured: places.into_iter().map(place).collect() });
         check(&page(&all));
     }
+}
+
+#[test]
+fn charts_over_the_same_time_stand_below_each_other_per_place() {
+    let mut record = papers()[0].records[0].clone();
+    record.figure.plots.push(record.figure.plots[0].clone());
+    for measured in &mut record.measured {
+        let again = measured.pictures[0].clone();
+        measured.pictures.push(Picture { plot: 1, ..again });
+    }
+    let page = page(&only(record));
+    let document = check(&page);
+    let columns = select(&document, "article .aligned");
+    let charts = Selector::parse("figure").unwrap();
+    assert_eq!(columns.iter().map(|column| column.select(&charts).count()).collect::<Vec<_>>(), [2, 2]);
 }

@@ -36,6 +36,9 @@ pub(crate) fn run(
         let records = current(&args.dir, &folders)?;
         return show::list(&records, &chosen, global, out);
     }
+    if args.page {
+        return pages(args, Target::open(&page(&args.dir), PAGE)?, &folders);
+    }
     let works = chosen
         .into_iter()
         .map(|sheet| {
@@ -47,10 +50,7 @@ pub(crate) fn run(
     let finished = execute::all(&works, args, global, signals);
     // what is finished is shown, also when the rest is not
     if let Some(target) = target {
-        let records = current(&args.dir, &folders)?;
-        target.write(&index::tables(&records))?;
-        let path = args.dir.join(GALLERY);
-        results::write_page(&path, &gallery::page(&records)).map_err(|error| unusable(&path, &error))?;
+        pages(args, target, &folders)?;
     }
     let finished = finished.map_err(|failure| match failure.is_interruption() {
         true => failure.helped("what was finished is kept: the same command goes on from there"),
@@ -60,6 +60,14 @@ pub(crate) fn run(
         record_short(args, &finished)?;
     }
     show::finished(&finished, on(args.on), global, out)
+}
+
+/// Writes REPRODUCTION.md and the gallery.
+fn pages(args: &ReproduceArgs, target: Target, folders: &[Folder]) -> Result<(), Failure> {
+    let records = current(&args.dir, folders)?;
+    target.write(&index::tables(&records))?;
+    let path = args.dir.join(GALLERY);
+    results::write_page(&path, &gallery::page(&records)).map_err(|error| unusable(&path, &error))
 }
 
 /// The quick versions' verdicts. Those of figures that were not asked for stay.

@@ -150,7 +150,8 @@ pub(super) static SIMULATION: Entry = Entry {
         quantity("then_starved_s", "s", "from its begin until flow 0 is drained"),
     ],
     curves: &[
-        quantity("share0", "s, -", "of flow 0, of both estimates"),
+        quantity("share0", "s, -", "of flow 0, of the throughput"),
+        quantity("share1", "s, -", "of flow 1"),
         quantity("rate0_mbps", "s, Mbit/s", "estimate of flow 0"),
         quantity("rate1_mbps", "s, Mbit/s", "estimate of flow 1"),
     ],
@@ -209,6 +210,7 @@ fn simulation_form(arguments: &Checked) -> Result<Output, Error> {
     }
     let thin = thinned(&points);
     output.curve("share0", thin.clone().map(|point| [point.time_s, point.share0()]));
+    output.curve("share1", thin.clone().map(|point| [point.time_s, 1.0 - point.share0()]));
     output.curve("rate0_mbps", thin.clone().map(|point| [point.time_s, point.estimates[0]]));
     output.curve("rate1_mbps", thin.map(|point| [point.time_s, point.estimates[1]]));
     Ok(output)

@@ -11,7 +11,7 @@ mod text;
 use fairpace_report::chart::{own, printable, style};
 use maud::{DOCTYPE, html};
 
-use crate::record::{On, PaperRecords, Record, Verdict};
+use crate::record::{PaperRecords, Record, Verdict};
 
 /// Nothing may be loaded, from anywhere: the browser holds us to it.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
@@ -45,24 +45,18 @@ pub fn page(papers: &[PaperRecords]) -> String {
     printable(page.into_string())
 }
 
-/// What a verdict is called, its sign, and its class in the style. The colour is never the only difference.
-fn spoken(verdict: Verdict) -> (&'static str, &'static str, &'static str) {
+/// Sign of a verdict and its class in the style. The colour is never the only difference.
+fn sign(verdict: Verdict) -> (&'static str, &'static str) {
     match verdict {
-        Verdict::Reproduced => ("reproduced", "✓", "reproduced"),
-        Verdict::ShapeOnly => ("shape only", "≈", "shape"),
-        Verdict::Differs => ("differs", "✗", "differs"),
-        Verdict::NotRun => ("not run", "·", "notrun"),
+        Verdict::Reproduced => ("✓", "reproduced"),
+        Verdict::ShapeOnly => ("≈", "shape"),
+        Verdict::Differs => ("✗", "differs"),
+        Verdict::NotRun => ("·", "notrun"),
     }
 }
 
 /// In the order in which they are counted.
 const VERDICTS: [Verdict; 4] = [Verdict::Reproduced, Verdict::ShapeOnly, Verdict::Differs, Verdict::NotRun];
-
-/// The simulator's verdict; without one, that of real flows.
-fn verdict(record: &Record) -> Verdict {
-    let of = |on: On| record.measured.iter().find(|m| m.on == on && m.verdict != Verdict::NotRun);
-    of(On::Sim).or_else(|| of(On::Kernel)).map_or(Verdict::NotRun, |measured| measured.verdict)
-}
 
 /// Where a figure stands on the page.
 fn anchor(record: &Record) -> String {

@@ -15,25 +15,41 @@ const MOST_STRIPS: usize = 8;
 /// What one place drew.
 type Placed<'a> = (On, &'a Picture);
 
-/// All pictures of a figure, in its order.
+/// All pictures of a figure, in its order. Neighbours over the same time are one column, as in the papers: what happens at once stands
+/// one below the other.
 pub(super) fn all(record: &Record) -> Vec<Markup> {
-    record
-        .figure
-        .plots
-        .iter()
-        .enumerate()
-        .flat_map(|(i, plot)| of_plot(record, plot, &placed(record, i)))
+    let plots: Vec<(usize, &Plot)> = record.figure.plots.iter().enumerate().collect();
+    let span = |plot: &Plot| (plot.kind == Kind::Time).then_some((plot.from_s, plot.to_s));
+    let groups = plots.chunk_by(|(_, a), (_, b)| span(a).is_some() && span(a) == span(b));
+    groups
+        .flat_map(|group| if group.len() > 1 { aligned(record, group) } else { single(record, group) })
         .collect()
+}
+
+fn single(record: &Record, group: &[(usize, &Plot)]) -> Vec<Markup> {
+    group.iter().flat_map(|(i, plot)| of_plot(record, plot, &placed(record, *i))).collect()
+}
+
+/// A column for each place that measured any of the plots.
+fn aligned(record: &Record, group: &[(usize, &Plot)]) -> Vec<Markup> {
+    let of = |on: On| {
+        let drawn = |(i, plot): &(usize, &Plot)| {
+            let all = placed(record, *i);
+            let shown: Vec<Placed> = all.iter().copied().filter(|(place, _)| *place == on).collect();
+            (!shown.is_empty()).then(|| chart(plot, &shown, &all).figure())
+        };
+        let charts: Vec<Markup> = group.iter().filter_map(drawn).collect();
+        (!charts.is_empty()).then(|| html! { div.aligned { @for chart in charts { (chart) } } })
+    };
+    let columns: Vec<Markup> = [of(On::Sim), of(On::Kernel)].into_iter().flatten().collect();
+    if columns.is_empty() { single(record, group) } else { columns }
 }
 
 /// The pictures of one plot, the simulator's first.
 fn placed(record: &Record, plot: usize) -> Vec<Placed<'_>> {
     let of = |on: On| {
-        let measured = record.measured.iter().filter(move |measured| measured.on == on);
-        measured
-            .flat_map(move |m| &m.pictures)
-            .find(|picture| picture.plot == plot)
-            .map(|picture| (on, picture))
+        let pictures = &record.on(on)?.pictures;
+        pictures.iter().find(|picture| picture.plot == plot).map(|picture| (on, picture))
     };
     [of(On::Sim), of(On::Kernel)].into_iter().flatten().collect()
 }
@@ -71,10 +87,7 @@ pub(super) fn thumbnail(record: &Record) -> Markup {
 }
 
 fn values(record: &Record) -> Markup {
-    let of = |on: On, value: usize| {
-        let measured = record.measured.iter().find(|measured| measured.on == on)?;
-        measured.values.iter().find(|compared| compared.value == value)
-    };
+    let of = |on: On, value: usize| record.on(on)?.values.iter().find(|compared| compared.value == value);
     let values = record.figure.values.iter().enumerate().take(MOST_STRIPS);
     let strips: Vec<Strip> =
         values.map(|(i, value)| tables::strip(value, [of(On::Sim, i), of(On::Kernel, i)])).collect();

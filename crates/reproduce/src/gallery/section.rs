@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::{VERDICTS, anchor, pictures, spoken, tables, text, verdict};
+use super::{VERDICTS, anchor, pictures, sign, tables, text};
 use crate::record::{Measured, On, PaperRecords, Record, Verdict};
 
 /// Digits of a hash that are shown.
@@ -10,13 +10,13 @@ const LONGEST_HASH: usize = 12;
 
 /// Sign and word of a verdict.
 pub(super) fn badge(verdict: Verdict) -> Markup {
-    let (word, sign, class) = spoken(verdict);
-    html! { span class={ "badge " (class) } { (sign) " " (word) } }
+    let (sign, class) = sign(verdict);
+    html! { span class={ "badge " (class) } { (sign) " " (verdict) } }
 }
 
 /// The paper with all its figures.
 pub(super) fn paper(of: &PaperRecords) -> Markup {
-    let count = |of_this: Verdict| of.records.iter().filter(|record| verdict(record) == of_this).count();
+    let count = |of_this: Verdict| of.records.iter().filter(|record| record.verdict() == of_this).count();
     html! {
         section.paper {
             h2 { (of.paper.title) }
@@ -33,7 +33,7 @@ fn figure(record: &Record) -> Markup {
     html! {
         article.figure id=(anchor(record)) {
             header {
-                h3 { (figure.title) " " (badge(verdict(record))) }
+                h3 { (figure.title) " " (badge(record.verdict())) }
                 p.where { b { (record.id) } " · " (figure.source) }
             }
             div.body {
@@ -61,7 +61,7 @@ fn paragraphs(class: &str, text: &str) -> Markup {
 
 /// Why there are no numbers of real flows, where there are none.
 fn real_flows(record: &Record) -> Markup {
-    let measured = record.measured.iter().any(|m| m.on == On::Kernel);
+    let measured = record.on(On::Kernel).is_some();
     let why = record.figure.no_kernel.trim();
     html! {
         @if !measured {
@@ -77,7 +77,7 @@ fn real_flows(record: &Record) -> Markup {
 
 /// How to have it again, and what it took.
 fn repeat(record: &Record) -> Markup {
-    let command = format!("fairpace reproduce {}/{}", record.paper, record.id);
+    let command = record.command();
     html! {
         div.repeat {
             pre { (command) @if record.figure.kernel.is_some() { "\n" (command) " --on kernel" } }
@@ -95,7 +95,7 @@ fn shortened(hash: &str) -> Markup {
 fn provenance(of: &Measured) -> Markup {
     let place = if of.on == On::Sim { "Simulator" } else { "Real flows" };
     html! {
-        (place) ": " (spoken(of.verdict).0) ", " (text::of(u64::from(of.runs), "run")) ", "
+        (place) ": " (of.verdict) ", " (text::of(u64::from(of.runs), "run")) ", "
         (text::of(of.packets, "packet")) " delivered in " (text::duration(of.cpu_s)) " of CPU time, "
         (text::duration(of.wall_s)) " by the clock; commit " (shortened(&of.commit))
         ", scenarios " (shortened(&of.scenarios_hash)) "."

@@ -3,7 +3,7 @@
 use fairpace_report::chart::{Look, sample};
 use maud::{Markup, html};
 
-use super::{VERDICTS, anchor, pictures, section::badge, spoken, text, verdict};
+use super::{VERDICTS, anchor, pictures, section::badge, sign, text};
 use crate::record::{Measured, On, PaperRecords, Record, Verdict};
 
 /// What each verdict means.
@@ -19,7 +19,7 @@ fn meaning(verdict: Verdict) -> &'static str {
 /// What the page is, counts, what it cost, and the signs that all pictures share.
 pub(super) fn introduction(papers: &[PaperRecords]) -> Markup {
     let records: Vec<&Record> = papers.iter().flat_map(|paper| &paper.records).collect();
-    let count = |of: Verdict| records.iter().filter(|record| verdict(record) == of).count();
+    let count = |of: Verdict| records.iter().filter(|record| record.verdict() == of).count();
     html! {
         p.why {
             "Every figure and table of the papers, drawn again from our own runs: in the simulator, and with real flows of the Linux kernel "
@@ -69,11 +69,12 @@ pub(super) fn contacts(papers: &[PaperRecords]) -> Markup {
 }
 
 fn contact(record: &Record) -> Markup {
-    let (word, sign, class) = spoken(verdict(record));
+    let verdict = record.verdict();
+    let (sign, class) = sign(verdict);
     html! {
-        a class={ "contact " (class) } href={ "#" (anchor(record)) } title={ (record.figure.title) ": " (word) } {
+        a class={ "contact " (class) } href={ "#" (anchor(record)) } title={ (record.figure.title) ": " (verdict) } {
             span.thumb aria-hidden="true" { (pictures::thumbnail(record)) }
-            span.id { (record.id) span.sign { (sign) " " (word) } }
+            span.id { (record.id) span.sign { (sign) " " (verdict) } }
             span.what { (record.figure.title) }
         }
     }

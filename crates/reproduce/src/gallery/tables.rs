@@ -10,10 +10,6 @@ use crate::record::{Compared, Held, Mean, Measured, On, Record};
 /// An interval wider than this part of its mean does not stretch the axis that it is on.
 const WIDEST_SHOWN: f64 = 0.5;
 
-fn place(record: &Record, on: On) -> Option<&Measured> {
-    record.measured.iter().find(|measured| measured.on == on)
-}
-
 fn compared(measured: Option<&Measured>, value: usize) -> Option<&Compared> {
     measured?.values.iter().find(|compared| compared.value == value)
 }
@@ -25,7 +21,7 @@ pub(super) fn tolerance(value: &Value) -> f64 {
 
 /// The table of values; nothing without any.
 pub(super) fn values(record: &Record) -> Markup {
-    let (sim, kernel) = (place(record, On::Sim), place(record, On::Kernel));
+    let (sim, kernel) = (record.on(On::Sim), record.on(On::Kernel));
     let columns = if kernel.is_some() { 5 } else { 4 };
     html! {
         @if !record.figure.values.is_empty() {
@@ -114,7 +110,7 @@ pub(super) fn strip(value: &Value, ours: [Option<&Compared>; 2]) -> Strip {
 
 /// The relations with their ticks; nothing without any.
 pub(super) fn shapes(record: &Record) -> Markup {
-    let places = [("simulator", place(record, On::Sim)), ("real flows", place(record, On::Kernel))];
+    let places = [("simulator", record.on(On::Sim)), ("real flows", record.on(On::Kernel))];
     let held = |measured: Option<&Measured>, shape: usize| -> Option<Held> {
         measured?.shapes.iter().find(|held| held.shape == shape).cloned()
     };

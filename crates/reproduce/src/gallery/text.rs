@@ -41,6 +41,7 @@ pub(super) fn mean(of: Mean) -> String {
 pub(super) fn duration(seconds: f64) -> String {
     match seconds {
         s if !s.is_finite() => "–".into(),
+        s if s < 0.05 => "less than 0.1 s".into(),
         s if s < 0.95 => format!("{s:.1} s"),
         s if s < 120.0 => format!("{s:.0} s"),
         s if s < 7200.0 => format!("{:.0} min", s / 60.0),
