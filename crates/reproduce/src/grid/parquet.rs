@@ -2,6 +2,8 @@
 //! a flow.
 
 use std::collections::HashMap;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -21,7 +23,9 @@ pub fn write(path: &Path, rows: &[Row], flows: &[FlowRow]) -> Result<(), Error> 
     let bad = |source| Error::Parquet { path: path.to_owned(), source };
     let batch = batch(&join(rows, flows)).map_err(|error| bad(error.into()))?;
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut staged = tempfile::NamedTempFile::new_in(dir).map_err(io)?;
+    // what others may do with it is for the umask to say
+    let everybody = Permissions::from_mode(0o666);
+    let mut staged = tempfile::Builder::new().permissions(everybody).tempfile_in(dir).map_err(io)?;
     let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
     let mut writer = ArrowWriter::try_new(&mut staged, batch.schema(), Some(properties)).map_err(bad)?;
     writer.write(&batch).map_err(bad)?;
