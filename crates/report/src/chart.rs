@@ -215,7 +215,7 @@ impl Curve {
         let mut near: Vec<f64> =
             places.iter().filter(|(x, _)| *x >= last - LABELLED_PART / 2.0).map(|(_, y)| *y).collect();
         near.sort_by(f64::total_cmp);
-        (last > 0.6).then(|| near.get(near.len() / 2).copied()).flatten()
+        (last > 0.9).then(|| near.get(near.len() / 2).copied()).flatten()
     }
 }
 

@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn a_run_is_found_again_for_the_same_scenario_seed_and_kernel_only() {
         let dir = tempfile::tempdir().expect("a folder");
-        let keep = |kernel: &str| Keep::open(Some(&dir.path().join("runs")), kernel).ok().expect("a folder");
+        let keep = |kernel: &str| Keep::open(Some(&dir.path().join("runs")), kernel).expect("a folder");
         let summary =
             fairpace_sim::run(&scenario(2, "h"), &mut Silent).expect("the scenario is valid").summary;
         assert!(keep("6.18").put("case", &summary, 1).is_ok());
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn without_a_folder_nothing_is_kept() {
-        let keep = Keep::open(None, "6.18").ok().expect("nothing to do");
+        let keep = Keep::open(None, "6.18").expect("nothing to do");
         let summary =
             fairpace_sim::run(&scenario(1, "h"), &mut Silent).expect("the scenario is valid").summary;
         assert!(keep.put("case", &summary, 0).is_ok() && keep.find("case", &scenario(1, "h")).is_none());
