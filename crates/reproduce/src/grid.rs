@@ -310,7 +310,7 @@ fn starts(seed: u64) -> impl Iterator<Item = Duration> {
         bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         bits ^= bits >> 31;
         let spread_us = START_SPREAD.as_micros();
-        Duration::from_micros((u128::from(bits) * spread_us >> 64) as u64)
+        Duration::from_micros(((u128::from(bits) * spread_us) >> 64) as u64)
     })
 }
 
