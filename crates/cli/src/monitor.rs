@@ -87,7 +87,7 @@ impl Tally {
 }
 
 /// Packets that fit through the fastest link in all its time.
-fn expected_packets(scenario: &Scenario) -> f64 {
+pub(crate) fn expected_packets(scenario: &Scenario) -> f64 {
     let rate_bps = scenario.links.iter().map(|link| link.rate_bps).max().unwrap_or_default();
     scenario.duration.as_secs_f64() * rate_bps as f64 / 8.0 / OPPORTUNITY_BYTES as f64
 }

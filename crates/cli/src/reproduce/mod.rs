@@ -14,7 +14,7 @@ use fairpace_reproduce::{gallery, index, results};
 use crate::args::{Global, Place, ReproduceArgs};
 use crate::catalog::Algorithms;
 use crate::failure::{Exit, Failure};
-use crate::monitor::Signals;
+use crate::monitor::{Signals, expected_packets};
 use crate::output::Output;
 use crate::target::{Page, Target};
 use execute::{Finished, Work};
@@ -39,12 +39,14 @@ pub(crate) fn run(
     if args.page {
         return pages(args, Target::open(&page(&args.dir), PAGE)?, &folders);
     }
-    let works = chosen
+    let mut works = chosen
         .into_iter()
         .map(|sheet| {
             Ok(Work { sheet, plan: Plan::of(sheet, on(args.on), args.short, &Algorithms(args.on))? })
         })
         .collect::<Result<Vec<Work<'_>>, Failure>>()?;
+    // what is soon finished first: an interruption then leaves the most figures on record
+    works.sort_by_cached_key(|work| work.plan.scenarios().map(|of| expected_packets(of) as u64).sum::<u64>());
     // told before a long run, not after it
     let target = if args.short { None } else { Some(Target::open(&page(&args.dir), PAGE)?) };
     let finished = execute::all(&works, args, global, signals);
