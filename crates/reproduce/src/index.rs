@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use crate::figure::Is;
 use crate::record::{Compared, Held, Mean, Measured, On, PaperRecords, Record, Verdict};
 
 impl std::fmt::Display for Verdict {
@@ -78,9 +79,10 @@ fn row(paper: &str, record: &Record) -> String {
     let (mut sim, mut kernel) = (Vec::new(), Vec::new());
     for (index, value) in figure.values.iter().enumerate() {
         let is = match value.is {
-            crate::figure::Is::About => "",
-            crate::figure::Is::Below => "at most ",
-            crate::figure::Is::Above => "at least ",
+            // no value is only apart from another: that is for shapes
+            Is::About | Is::Apart => "",
+            Is::Below => "at most ",
+            Is::Above => "at least ",
         };
         published.push(cell(&format!("{}: {is}{} {}", value.what, digits(value.published, 6), value.unit)));
         sim.push(ours(record.on(On::Sim), index));

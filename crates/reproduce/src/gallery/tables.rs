@@ -59,7 +59,8 @@ pub(super) fn values(record: &Record) -> Markup {
 fn allowed(value: &Value) -> String {
     let tolerance = tolerance(value);
     match value.is {
-        Is::About => format!("± {}", number(rounded(tolerance))),
+        // no value is only apart from another: that is for shapes
+        Is::About | Is::Apart => format!("± {}", number(rounded(tolerance))),
         Is::Below => format!("at most {}", number(value.published + tolerance)),
         Is::Above => format!("at least {}", number(value.published - tolerance)),
     }
@@ -100,7 +101,7 @@ pub(super) fn strip(value: &Value, ours: [Option<&Compared>; 2]) -> Strip {
     let axis =
         Axis::around(published.into_iter().filter(|x| *x >= 0.0 || value.published < 0.0).chain(ends), 4);
     let allowed = match value.is {
-        Is::About => [value.published - tolerance, value.published + tolerance],
+        Is::About | Is::Apart => [value.published - tolerance, value.published + tolerance],
         Is::Below => [f64::NEG_INFINITY, value.published + tolerance],
         Is::Above => [value.published - tolerance, f64::INFINITY],
     };
@@ -147,6 +148,7 @@ fn relation(shape: &Shape, held: &Held) -> Markup {
         Is::About => "≈",
         Is::Below => "≤",
         Is::Above => "≥",
+        Is::Apart => "≠",
     };
     let scaled = shape.than.is_some() && shape.factor != 1.0 && shape.factor != 0.0;
     html! {
