@@ -26,12 +26,15 @@
  * What changes. A flow whose packets hardly move the queue measures the gain itself, as a mean over a round trip: up to 1 + alpha
  * in a phase, up to 1 + 0.68 * alpha along the cubic curve and up to 1 + 0.44 * alpha along the line. So the maximum filters of flows
  * that probe in turn keep less of what they took from each other. For fairness the equations promise nothing: the factor is 1 for
- * all flows still, whatever their shares. What came of it: reproduction/open-questions/continuous-pacing.
+ * all flows still, whatever their shares.
  *
  * What else the paper leaves open, and what is done here:
  * - the bounds on what is in flight (nyu_latency.h, bbr1_drain.h) stay, since the latency comes from them: from when (1 + alpha) BDP
  *   are in flight the gain is no more than 1, and from when, after that or after the middle, no more than one BDP is, no less than 1.
  *   So a cycle has the phases of its base still; UP is over in the middle at the latest, or where the gain is 1 by rounding;
+ * - giving back is the second half of the curve and no more, or the gain would not be a function of the time. A phase of 1 - alpha goes on
+ *   until one BDP is left, so it also drains what was in the queue before. The curve leaves that there, flows are limited by their windows
+ *   again, and share less fairly than with phases: reproduction/open-questions/continuous-pacing shows it;
  * - the length: a cycle on the curve lasts for eight min_rtt, as the paper's pattern, or its halves would not match. The CRUISE
  *   with which PROBE_BW begins is drawn as before, 2 to 8 min_rtt, so that flows do not keep step.
  *
