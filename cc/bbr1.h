@@ -284,10 +284,10 @@ CC_INLINE u64 bbr1_phase_us(const struct bbr1 *s, const struct cc_view *v)
 	return v->delivered_us > s->cycle_stamp_us ? v->delivered_us - s->cycle_stamp_us : 0;
 }
 
-/* Probing: the pipe holds what the gain asks for, 1.25 BDP. */
+/* Probing: the pipe holds what probing asks for, 1.25 BDP. */
 CC_INLINE bool bbr1_is_filled(const struct bbr1 *s, const struct cc_view *v, const struct cc_decision *d)
 {
-	return bbr1_in_network_pkts(s, v->prior_inflight_pkts, v, d) >= bbr1_inflight_pkts(s, s->pacing_gain_256, v, d);
+	return bbr1_in_network_pkts(s, v->prior_inflight_pkts, v, d) >= bbr1_inflight_pkts(s, s->p.probe_up_gain, v, d);
 }
 
 /* Giving back: no more than a BDP is left, by the estimates of now. */

@@ -8,7 +8,7 @@ use fairpace_cc::{CaState, Controller, INFINITE, Phase};
 use script::bbr::*;
 use script::{Ack, Flow, ack, ms, s};
 
-const BBRS: [&str; 6] = ["bbr1", "bbr1_drain", "bbq_firstcut", "bbq", "nyu_latency", "nyu"];
+const BBRS: [&str; 7] = ["bbr1", "bbr1_drain", "bbq_firstcut", "bbq", "nyu_latency", "nyu", "nyu_curve"];
 
 /// The same flow with one byte of its state changed.
 fn forged(flow: &Flow, offset: usize, byte: u8) -> Flow {

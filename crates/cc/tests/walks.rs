@@ -77,7 +77,7 @@ fn bbr1_and_what_only_ends_its_phases_otherwise() {
 
 #[test]
 fn every_bbr1_from_startup_to_probe_rtt_and_back() {
-    for algorithm in ["bbr1", "bbr1_drain", "bbq", "bbq_firstcut", "nyu_latency", "nyu"] {
+    for algorithm in ["bbr1", "bbr1_drain", "bbq", "bbq_firstcut", "nyu_latency", "nyu", "nyu_curve"] {
         let mut f = startup_of(algorithm, &PLAIN);
         f.on(part(1).after(s(10) + 1).rtt(RTT));
         assert_eq!((f.phase(), f.cwnd(), f.gain()), (Phase::ProbeRtt, 4, CRUISE), "{algorithm}");
@@ -89,7 +89,7 @@ fn every_bbr1_from_startup_to_probe_rtt_and_back() {
 
 #[test]
 fn every_bbr1_from_drain_to_probe_rtt_and_on_to_probe_bw() {
-    for algorithm in ["bbr1", "bbr1_drain", "bbq", "bbq_firstcut", "nyu_latency", "nyu"] {
+    for algorithm in ["bbr1", "bbr1_drain", "bbq", "bbq_firstcut", "nyu_latency", "nyu", "nyu_curve"] {
         let mut f = walk_to_drain(algorithm);
         walk_into_probe_rtt(&mut f);
         f.on(round(4, ms(201)).rtt(RTT).inflight(4));

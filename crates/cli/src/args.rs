@@ -54,9 +54,9 @@ pub(crate) enum Command {
     Duels(DuelsArgs),
     /// Run what the papers report, and hold our numbers against theirs.
     ///
-    /// Figures are folders of `reproduction/`. Results go to its folder `results`, REPRODUCTION.md beside it is written anew, and
-    /// `gallery.html` in it shows all. Finished simulations are kept in its folder `.cache`: after an interruption the same
-    /// command goes on where it was.
+    /// Figures are folders of `reproduction/`. Results go to its folder `results`, REPRODUCTION.md beside it is written anew,
+    /// `gallery.html` in it shows all, and each open question has a page in its own folder. Finished simulations are kept in its
+    /// folder `.cache`: after an interruption the same command goes on where it was.
     Reproduce(ReproduceArgs),
     /// Make the 972 runs of "BBRv3 Startup Behavior" (Mahmud et al., 2025) in the simulator, as many as there is time for.
     ///
@@ -294,7 +294,7 @@ pub(crate) struct ReproduceArgs {
     /// Run nothing: list the figures with what is on record of them, and what it cost in seconds of one core.
     #[arg(long)]
     pub(crate) list: bool,
-    /// Run nothing: write REPRODUCTION.md and the gallery from what is on record.
+    /// Run nothing: write REPRODUCTION.md, the gallery and the open questions' pages from what is on record.
     #[arg(long, conflicts_with_all = ["list", "short", "fresh", "figures"])]
     pub(crate) page: bool,
     /// The folder of the papers.

@@ -3,6 +3,7 @@
 
 mod support;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
@@ -153,6 +154,44 @@ fn the_page_of_the_repository_is_what_is_on_record() {
     fs::write(place.path().join("REPRODUCTION.md"), &page).unwrap();
     place.run(&["reproduce", "--page"]).succeeds();
     assert!(page == place.read("REPRODUCTION.md"), "REPRODUCTION.md is old: run `fairpace reproduce --page`");
+    let pages = |root: &Path| {
+        let root = root.join(load::QUESTIONS);
+        let is_page = |path: &PathBuf| path.extension().is_some_and(|end| end == "md" || end == "svg");
+        let files = files_below(&root).into_iter().filter(is_page);
+        let read =
+            |path: PathBuf| (path.strip_prefix(&root).unwrap().to_owned(), fs::read_to_string(path).unwrap());
+        files.map(read).collect::<BTreeMap<_, _>>()
+    };
+    let (now, before) = (pages(&root), pages(Path::new(ROOT)));
+    let old = |(name, text): &(&PathBuf, &String)| now.get(*name) != Some(*text);
+    let old: Vec<_> = before.iter().filter(old).map(|(name, _)| name).collect();
+    let new: Vec<_> = now.keys().filter(|name| !before.contains_key(*name)).collect();
+    assert!(
+        old.is_empty() && new.is_empty(),
+        "pages of open questions are old: {old:?}, or missing: {new:?}; run `fairpace reproduce --page`"
+    );
+}
+
+#[test]
+fn a_question_has_a_page_with_its_pictures_and_no_old_ones() {
+    let place = Place::new();
+    let question = "reproduction/open-questions/first";
+    fs::create_dir_all(place.path().join(question)).unwrap();
+    place.write("reproduction/open-questions/paper.toml", &PAPER.replace("fig01", "first"));
+    place.write("reproduction/open-questions/small.toml", SMALL);
+    place.write(&format!("{question}/figure.toml"), FIGURE);
+    place.write(&format!("{question}/picture-7.svg"), "of what was asked before");
+    place.run(&["reproduce", "--page"]).succeeds();
+    assert!(place.read(&format!("{question}/README.md")).contains("Not measured yet"));
+    place.run(&["reproduce", "--quiet"]).succeeds();
+    let page = place.read(&format!("{question}/README.md"));
+    assert!(page.contains("# Two flows") && page.contains("| somebody is faster |"), "{page}");
+    let pictures: Vec<_> = files_below(&place.path().join(question))
+        .into_iter()
+        .filter(|path| path.extension().is_some_and(|end| end == "svg"))
+        .collect();
+    assert_eq!(pictures, [place.path().join(question).join("picture-1.svg")]);
+    assert!(page.contains("](picture-1.svg)"), "{page}");
 }
 
 #[test]

@@ -4,13 +4,14 @@
 use crate::path::{area, line, steps};
 use crate::plot::{asset, flow_class, percent};
 use crate::scale::{HEIGHT, Scale, WIDTH, spread, tick_text};
-use maud::{Markup, PreEscaped, html};
+use maud::{Markup, html};
 
 pub use crate::scale::Axis;
+pub use crate::still::bars_picture;
 
 /// Height of a chart and of a label at a curve's end, in pixels: see chart.css.
-const PLOT_PX: f64 = 260.0;
-const LABEL_PX: f64 = 16.0;
+pub(crate) const PLOT_PX: f64 = 260.0;
+pub(crate) const LABEL_PX: f64 = 16.0;
 /// More or longer labels than this do not fit beside the curves; they stand above the chart.
 const MOST_LABELS: usize = 8;
 const LONGEST_LABEL: usize = 26;
@@ -81,16 +82,10 @@ pub struct Chart {
     pub square: bool,
 }
 
-/// The style of everything in this crate's pages, charts among them.
+/// The head of a page with charts and a style of its own. Such a page loads nothing and has no script.
 #[must_use]
-pub fn style() -> Markup {
-    let parts = [
-        include_str!("../assets/palette.css"),
-        include_str!("../assets/plot.css"),
-        include_str!("../assets/page.css"),
-        include_str!("../assets/chart.css"),
-    ];
-    html! { @for part in parts { (asset(part)) } }
+pub fn head(title: &str, style: &'static str) -> Markup {
+    crate::page::head(title, false, &html! { (asset(include_str!("../assets/chart.css"))) (asset(style)) })
 }
 
 impl Chart {
@@ -129,7 +124,7 @@ impl Chart {
     }
 
     /// One curve with the name of the axis needs no legend.
-    fn needs_key(&self) -> bool {
+    pub(crate) fn needs_key(&self) -> bool {
         !matches!(self.curves.as_slice(), [only] if self.y_title.to_lowercase().starts_with(&only.label.to_lowercase()))
     }
 
@@ -146,23 +141,30 @@ impl Chart {
 
     /// The inside, with at most about `columns` points of a curve over time.
     fn drawing(&self, columns: usize) -> Markup {
-        let columns = if self.square { usize::MAX } else { columns / self.curves.len().clamp(1, 4) };
-        let scale = Scale { time: self.x, value: self.y, columns };
-        let horizontal = self.y.ticks().map(|tick| format!("M0,{}h{WIDTH}", scale.y(tick)));
-        let vertical = self.x.ticks().map(|tick| format!("M{},0v{HEIGHT}", scale.x(tick)));
-        let grid: String = horizontal.chain(vertical.filter(|_| self.square || self.x.is_log())).collect();
         let labels: Vec<&str> = self.curves.iter().map(|curve| curve.label.as_str()).collect();
         html! {
             svg.drawing viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } preserveAspectRatio="none" role="img" {
                 title { (self.y_title) " over " (self.x_title) }
                 desc { (labels.join(", ")) }
-                path class="grid" d=(grid) {}
-                // All lines below all points.
-                @for points in [false, true] {
-                    @for curve in &self.curves {
-                        @for layer in curve.layers.iter().filter(|layer| layer.look.is_points() == points) {
-                            (layer.drawing(&scale, &flow_class(curve.colour)))
-                        }
+                (self.inside(columns))
+            }
+        }
+    }
+
+    /// The same without a frame, in plot units.
+    pub(crate) fn inside(&self, columns: usize) -> Markup {
+        let columns = if self.square { usize::MAX } else { columns / self.curves.len().clamp(1, 4) };
+        let scale = Scale { time: self.x, value: self.y, columns };
+        let horizontal = self.y.ticks().map(|tick| format!("M0,{}h{WIDTH}", scale.y(tick)));
+        let vertical = self.x.ticks().map(|tick| format!("M{},0v{HEIGHT}", scale.x(tick)));
+        let grid: String = horizontal.chain(vertical.filter(|_| self.square || self.x.is_log())).collect();
+        html! {
+            path class="grid" d=(grid) {}
+            // All lines below all points.
+            @for points in [false, true] {
+                @for curve in &self.curves {
+                    @for layer in curve.layers.iter().filter(|layer| layer.look.is_points() == points) {
+                        (layer.drawing(&scale, &flow_class(curve.colour)))
                     }
                 }
             }
@@ -170,7 +172,7 @@ impl Chart {
     }
 
     /// Where the curves end, if each has a label that fits there.
-    fn ends(&self) -> Option<Vec<f64>> {
+    pub(crate) fn ends(&self) -> Option<Vec<f64>> {
         let short = |curve: &Curve| curve.label.chars().count() <= LONGEST_LABEL;
         let many = self.square || self.curves.len() < 2 || self.curves.len() > MOST_LABELS;
         if many
@@ -206,6 +208,13 @@ impl Chart {
 }
 
 impl Curve {
+    /// What stands for it in a key: its line, or its marks if it has none.
+    pub(crate) fn look(&self) -> Look {
+        let lines = self.layers.iter().map(|layer| layer.look).find(|look| !look.is_points());
+        let points = self.layers.first().map_or(Look::Line, |layer| layer.look);
+        lines.unwrap_or(points)
+    }
+
     /// The height at which the curve leaves, if it reaches the right part of the chart.
     fn end(&self, x: &Axis, y: &Axis) -> Option<f64> {
         let layer = self.layers.iter().find(|layer| !matches!(layer.look, Look::Squares))?;
@@ -311,22 +320,23 @@ fn marked(look: Look, colour: &str, marks: &str, whiskers: &str) -> Markup {
     }
 }
 
-/// A sample of a curve: its line, or its marks if it has none.
+/// A sample of a curve.
 fn swatch(curve: &Curve) -> Markup {
-    let look = curve.layers.iter().map(|layer| layer.look).find(|look| !look.is_points());
-    let points = curve.layers.first().map_or(Look::Line, |layer| layer.look);
-    sample(look.unwrap_or(points), curve.colour)
+    sample(curve.look(), curve.colour)
 }
 
 /// A sample of a look, for a key.
 #[must_use]
 pub fn sample(look: Look, colour: Option<usize>) -> Markup {
+    html! { svg.swatch viewBox="0 0 16 8" aria-hidden="true" { (sampled(look, colour)) } }
+}
+
+/// The inside of a sample, 16 wide and 8 high.
+pub(crate) fn sampled(look: Look, colour: Option<usize>) -> Markup {
     let colour = flow_class(colour);
     html! {
-        svg.swatch viewBox="0 0 16 8" aria-hidden="true" {
-            @if look.is_points() { (marked(look, &colour, "M8,4h0", "")) }
-            @else { path class={ (look.class()) " " (colour) } d="M0,4h16" {} }
-        }
+        @if look.is_points() { (marked(look, &colour, "M8,4h0", "")) }
+        @else { path class={ (look.class()) " " (colour) } d="M0,4h16" {} }
     }
 }
 
@@ -366,7 +376,7 @@ impl Strip {
         }
     }
 
-    fn inside(&self) -> Markup {
+    pub(crate) fn inside(&self) -> Markup {
         let x = |value: f64| (self.axis.place(value) * f64::from(WIDTH)).round() as i32;
         let (middle, top) = (HEIGHT / 2, HEIGHT / 5);
         html! {
@@ -445,10 +455,4 @@ pub fn sparkline(axis: Axis, x: &[f64], y: &[f64]) -> Markup {
 #[must_use]
 pub fn printable(text: String) -> String {
     crate::printable(text)
-}
-
-/// Something of the page's own that must not be escaped, such as its style.
-#[must_use]
-pub fn own(text: &'static str) -> PreEscaped<&'static str> {
-    asset(text)
 }

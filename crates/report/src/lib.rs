@@ -20,6 +20,7 @@ mod picture;
 mod plot;
 mod repeats;
 mod scale;
+mod still;
 mod tables;
 
 use fairpace_results::{Repeat, Run};

@@ -6,9 +6,28 @@ use crate::scale::{fixed, tick_text};
 use crate::{Case, Study, completions, data, headline, place, repeats, tables};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-/// Nothing may be loaded, from anywhere: the browser holds us to it.
-const POLICY: &str =
-    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
+/// The head of a page that loads nothing, from anywhere: the browser holds us to it. `more` follows the style of all pages.
+pub(crate) fn head(title: &str, has_script: bool, more: &Markup) -> Markup {
+    let scripts = if has_script { " script-src 'unsafe-inline';" } else { "" };
+    let policy = format!("default-src 'none'; style-src 'unsafe-inline';{scripts} img-src data:");
+    let style = [
+        include_str!("../assets/palette.css"),
+        include_str!("../assets/dark.css"),
+        include_str!("../assets/plot.css"),
+        include_str!("../assets/page.css"),
+    ];
+    html! {
+        head {
+            meta charset="utf-8";
+            meta name="viewport" content="width=device-width, initial-scale=1";
+            meta http-equiv="Content-Security-Policy" content=(policy);
+            meta name="color-scheme" content="light dark";
+            title { (title) }
+            link rel="icon" href="data:,";
+            style { @for part in style { (asset(part)) } (more) }
+        }
+    }
+}
 
 pub(crate) fn html(study: &Study) -> String {
     let axes = Axes::new(study);
@@ -16,16 +35,7 @@ pub(crate) fn html(study: &Study) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta http-equiv="Content-Security-Policy" content=(POLICY);
-                meta name="color-scheme" content="light dark";
-                title { (study.title) }
-                link rel="icon" href="data:,";
-                style { (asset(include_str!("../assets/palette.css"))) (asset(include_str!("../assets/plot.css")))
-                    (asset(include_str!("../assets/page.css"))) }
-            }
+            (head(study.title, true, &html! {}))
             body {
                 header { h1 { (study.title) } @if !study.context.why.is_empty() { p.why { (study.context.why) } } }
                 (toolbar(study))

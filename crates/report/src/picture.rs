@@ -33,6 +33,7 @@ pub(crate) fn svg(study: &Study) -> String {
         study.runs.iter().map(|case| format!("{}: {}", case.label, subtitle(case))).collect();
     let style = [
         asset(include_str!("../assets/palette.css")),
+        asset(include_str!("../assets/dark.css")),
         asset(include_str!("../assets/plot.css")),
         asset(include_str!("../assets/picture.css")),
     ];

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use fairpace_scenario::{Problem, Set};
 
-use crate::figure::{Figure, Kind, Measure, Plot, RunPlan, Shape, Take, Value};
+use crate::figure::{Figure, Is, Kind, Measure, Plot, RunPlan, Shape, Take, Value};
 use crate::load::Sheet;
 
 /// More seeds than anybody waits for.
@@ -152,6 +152,10 @@ impl Check<'_> {
         if value.quote.trim().is_empty() {
             let help = "quote the sentence of the paper that reports the value";
             self.add("missing-key", &format!("{key}.quote"), "the value has no source", help);
+        }
+        if value.is == Is::Apart {
+            let help = "write one of about, below and above";
+            self.add("impossible", &format!("{key}.is"), "only the sides of a shape can be apart", help);
         }
         let named = ["tolerance", "tolerance_ratio"].map(|name| self.sheet.says(&format!("{key}.{name}")));
         if named == [false, false] {

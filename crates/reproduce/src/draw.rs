@@ -93,8 +93,10 @@ fn bars(outcomes: &Outcomes<'_>, measure: &Measure) -> Drawn {
         Some(sweep) if measure.at.is_empty() => sweep.points.iter().map(|point| point.at.as_str()).collect(),
         _ => vec![measure.at.as_str()],
     };
-    let found = places.into_iter().filter_map(|at| outcomes.measure_at(measure, at));
-    let (y, half) = found.map(|found| (found.mean.map(|m| m.mean), found.mean.and_then(|m| m.half))).unzip();
+    // a table has its points in order, also those that it has no rows of yet
+    let places = places.into_iter().filter(|at| outcomes.at(&measure.run, at).is_some());
+    let means = places.map(|at| outcomes.measure_at(measure, at).and_then(|found| found.mean));
+    let (y, half) = means.map(|mean| (mean.map(|m| m.mean), mean.and_then(|m| m.half))).unzip();
     Drawn { x: Vec::new(), y, half }
 }
 

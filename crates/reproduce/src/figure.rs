@@ -200,6 +200,9 @@ pub enum Is {
     Below,
     /// More, or less by no more than the tolerance.
     Above,
+    /// More or less, by more than seeds differ: between the 95 % intervals of both sides is a gap, wider than the tolerance. For shapes
+    /// only; a side with a single seed has no interval, and nothing is judged.
+    Apart,
 }
 
 /// A number that the paper reports, and where we measure it.

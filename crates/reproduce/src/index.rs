@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use crate::record::{Compared, Held, Mean, Measured, On, PaperRecords, Record, Verdict};
+use crate::figure::Is;
+use crate::record::{Compared, Held, Measured, On, PaperRecords, Record, Verdict};
+use crate::text;
 
 impl std::fmt::Display for Verdict {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -12,27 +14,6 @@ impl std::fmt::Display for Verdict {
             Self::Differs => "differs",
             Self::NotRun => "not run",
         })
-    }
-}
-
-/// "87.3 ± 0.42".
-#[must_use]
-pub fn shown(mean: &Mean) -> String {
-    match mean.half {
-        Some(half) => format!("{} \u{b1} {}", digits(mean.mean, 4), digits(half, 2)),
-        None => digits(mean.mean, 4),
-    }
-}
-
-/// A number with so many significant digits, as people write it.
-fn digits(x: f64, significant: usize) -> String {
-    if x == 0.0 || !x.is_finite() {
-        return x.to_string();
-    }
-    let rounded: f64 = format!("{x:.*e}", significant - 1).parse().unwrap_or(x);
-    match rounded.abs() {
-        1e-4..1e9 => rounded.to_string(),
-        _ => format!("{rounded:e}"),
     }
 }
 
@@ -78,11 +59,17 @@ fn row(paper: &str, record: &Record) -> String {
     let (mut sim, mut kernel) = (Vec::new(), Vec::new());
     for (index, value) in figure.values.iter().enumerate() {
         let is = match value.is {
-            crate::figure::Is::About => "",
-            crate::figure::Is::Below => "at most ",
-            crate::figure::Is::Above => "at least ",
+            // no value is only apart from another: that is for shapes
+            Is::About | Is::Apart => "",
+            Is::Below => "at most ",
+            Is::Above => "at least ",
         };
-        published.push(cell(&format!("{}: {is}{} {}", value.what, digits(value.published, 6), value.unit)));
+        published.push(cell(&format!(
+            "{}: {is}{} {}",
+            value.what,
+            text::number(value.published),
+            value.unit
+        )));
         sim.push(ours(record.on(On::Sim), index));
         kernel.push(ours(record.on(On::Kernel), index));
     }
@@ -105,15 +92,20 @@ fn row(paper: &str, record: &Record) -> String {
     )
 }
 
+/// How many shapes hold, of how many that were measured.
+pub(crate) fn held(measured: &Measured) -> (u32, u32) {
+    let judged = measured.shapes.iter().filter_map(|Held { holds, .. }| *holds);
+    judged.fold((0, 0), |(hold, all), holds| (hold + u32::from(holds), all + 1))
+}
+
 /// "simulator: 4 of 5 shapes hold".
 fn shapes(measured: &Measured) -> Option<String> {
-    let judged = measured.shapes.iter().filter_map(|Held { holds, .. }| *holds);
-    let (hold, all) = judged.fold((0, 0), |(hold, all), holds| (hold + u32::from(holds), all + 1));
+    let (hold, all) = held(measured);
     let noun = if all == 1 { "shape holds" } else { "shapes hold" };
     (all > 0).then(|| format!("{}: {hold} of {all} {noun}", place(measured.on)))
 }
 
-fn place(on: On) -> &'static str {
+pub(crate) fn place(on: On) -> &'static str {
     match on {
         On::Sim => "simulator",
         On::Kernel => "kernel",
@@ -126,7 +118,7 @@ fn ours(measured: Option<&Measured>, value: usize) -> String {
         Some(Compared { ours: Some(ours), holds, .. }) => {
             // what is outside of its tolerance is seen at once
             let mark = if *holds == Some(false) { "**" } else { "" };
-            format!("{mark}{}{mark}", shown(ours))
+            format!("{mark}{}{mark}", text::mean(*ours))
         }
         Some(Compared { holds: Some(false), .. }) => "**none**".to_owned(),
         _ => "-".to_owned(),
@@ -163,15 +155,15 @@ fn provenance<'a>(records: impl Iterator<Item = &'a Record>) -> String {
     commits.sort_unstable();
     let commits: Vec<String> = commits.iter().map(|commit| format!("`{commit}`")).collect();
     format!(
-        "\nBold: outside of its tolerance. Means \u{b1} half of the 95 % confidence interval over seeds. {runs} runs, {} CPU-seconds, {} packets; \
+        "\nBold: outside of its tolerance. Means \u{b1} half of the 95 % confidence interval over seeds. {runs} runs, {} of CPU time, {}; \
          measured by {}. What was compared, and how: the figure's folder; the numbers: reproduction/results.\n",
-        digits(cpu_s, 3),
-        digits(packets as f64, 3),
+        text::duration(cpu_s),
+        text::of(packets, "packet"),
         commits.join(", ")
     )
 }
 
 /// Text that stays in its cell.
-fn cell(text: &str) -> String {
+pub(crate) fn cell(text: &str) -> String {
     text.trim().replace('|', "\\|").replace('\n', " ")
 }

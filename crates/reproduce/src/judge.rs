@@ -1,6 +1,7 @@
 //! Whether what we measure is what the paper reports.
 //!
-//! Means are compared as they are recorded. What is missing never holds; what this place did not run is not judged.
+//! Means are compared as they are recorded. What is missing never holds; what this place did not run is not judged, nor what a table
+//! has no rows of yet.
 
 use crate::figure::{Along, Figure, Is, Shape, Value};
 use crate::measure::{Measurement, Outcomes, round};
@@ -60,6 +61,7 @@ fn relation(is: Is, left: f64, right: f64, slack: f64) -> bool {
         Is::About => (left - right).abs() <= slack,
         Is::Below => left <= right + slack,
         Is::Above => left >= right - slack,
+        Is::Apart => (left - right).abs() > slack,
     }
 }
 
@@ -77,7 +79,7 @@ fn hold(outcomes: &Outcomes<'_>, on: On, index: usize) -> Held {
     judged.map_or(nothing, |(ours, holds)| Held { shape: index, ours, holds: Some(holds) })
 }
 
-/// Means that are there, and whether the relation holds; `None`: a side was not run here.
+/// Means that are there, and whether the relation holds; `None`: a side was not run here, or has no interval where one is needed.
 fn hold_relation(outcomes: &Outcomes<'_>, shape: &Shape) -> Option<(Vec<Mean>, bool)> {
     let left = outcomes.measure(&shape.measure)?;
     let right = match &shape.than {
@@ -92,10 +94,18 @@ fn hold_relation(outcomes: &Outcomes<'_>, shape: &Shape) -> Option<(Vec<Mean>, b
         }
         None => Measurement { mean: Some(Mean { n: 0, mean: shape.factor, half: None }), complete: true },
     };
+    let intervals = [left.mean, right.mean].into_iter().flatten().map(|mean| match mean.n {
+        0 => Some(0.0),
+        _ => mean.half,
+    });
+    let spread = match shape.is {
+        Is::Apart => intervals.sum::<Option<f64>>()?,
+        _ => 0.0,
+    };
     let holds = left.complete
         && right.complete
         && left.mean.zip(right.mean).is_some_and(|(left, right)| {
-            relation(shape.is, left.mean, right.mean, shape.tolerance_ratio * right.mean.abs())
+            relation(shape.is, left.mean, right.mean, spread + shape.tolerance_ratio * right.mean.abs())
         });
     Some((left.mean.into_iter().chain(right.mean).collect(), holds))
 }
@@ -282,11 +292,83 @@ mod tests {
     }
 
     #[test]
+    fn sides_are_apart_when_their_intervals_leave_a_gap() {
+        let apart = |ratio: f64| {
+            let than = "than = { run = \"s\", at = \"a\", of = \"model.v\" }";
+            shape(&format!("is = \"apart\"\ntolerance_ratio = {ratio}\n{than}"))
+        };
+        // of two seeds one apart, half of the interval is 12.706 / 2
+        let pair = |of: &str, mean: f64| format!("{of},{}\n{of},{}\n", mean - 0.5, mean + 0.5);
+        for (left, ratio, holds) in
+            [(12.6, 0.0, false), (12.8, 0.0, true), (-12.8, 0.0, true), (14.0, 0.1, false)]
+        {
+            let rows = format!("{}{}", pair("m", 100.0 + left), pair("a", 100.0));
+            assert_eq!(judged_by_table(&apart(ratio), &rows).1[0].holds, Some(holds), "{left}");
+        }
+        assert_eq!(judged_by_table(&apart(0.0), "m,1\na,9\n").1[0].holds, None, "one seed has no interval");
+        let bound = shape("is = \"apart\"\nfactor = 100");
+        let holds = |mean: f64| judged_by_table(&bound, &pair("m", mean)).1[0].holds;
+        assert_eq!(
+            (holds(106.0), holds(107.0)),
+            (Some(false), Some(true)),
+            "a number has no interval to add"
+        );
+    }
+
+    #[test]
     fn what_was_not_run_is_not_judged() {
         let (_, shapes, verdict) = judged(&along("along = \"rises\""), 0.0, &[5.0]);
         assert_eq!((shapes[0].holds, verdict), (None, Verdict::NotRun), "one point has no direction");
         let than = shape("than = { run = \"s\", at = \"c\", of = \"model.v\" }");
         assert_eq!(judged(&than, 1.0, &[1.0]).1[0].holds, None);
+    }
+
+    /// The figure with `m` and the points of `s` read from a table that has rows of some of them.
+    fn judged_by_table(parts: &str, rows: &str) -> (Vec<Compared>, Vec<Held>, Verdict) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("runs.csv");
+        std::fs::write(&path, format!("of,v\n{rows}")).unwrap();
+        let table = |run, point, of: &str| {
+            let filters = vec![("of".to_owned(), of.to_owned())];
+            Outcome { run, point, gave: Gave::Table { path: path.clone(), filters } }
+        };
+        let figure = figure(&parts.replace("model.v", "table.v"));
+        let all = [table(0, 0, "m"), table(1, 0, "a"), table(1, 1, "b"), table(1, 2, "c")];
+        judge(&Outcomes { figure: &figure, all: &all }, On::Sim)
+    }
+
+    #[test]
+    fn what_a_table_has_no_rows_of_is_not_judged() {
+        let parts = format!("{}\n{}", value("tolerance = 5"), shape("is = \"above\"\nfactor = 40"));
+        let holds = |rows: &str| {
+            let (values, shapes, verdict) = judged_by_table(&parts, rows);
+            (values[0].holds, shapes[0].holds, verdict)
+        };
+        assert_eq!(holds("a,50\n"), (None, None, Verdict::NotRun));
+        assert_eq!(holds("m,50\n"), (Some(true), Some(true), Verdict::Reproduced));
+        assert_eq!(holds("m,30\nm,32\n"), (Some(false), Some(false), Verdict::Differs));
+        for (rows, holds) in [("m,1\n", None), ("b,1\n", None), ("m,1\nb,2\n", Some(false))] {
+            let than = shape("is = \"above\"\nthan = { run = \"s\", at = \"b\", of = \"model.v\" }");
+            assert_eq!(judged_by_table(&than, rows).1[0].holds, holds, "{rows}");
+            let over = "over = { run = \"s\", at = \"b\", of = \"model.v\" } }";
+            let over = shape("is = \"above\"").replace("\" }", &format!("\", {over}"));
+            assert_eq!(judged_by_table(&over, rows).1[0].holds, holds, "{rows} over");
+        }
+    }
+
+    #[test]
+    fn points_that_a_table_has_no_rows_of_are_left_out_of_the_way() {
+        let rises = along("along = \"rises\"");
+        for (rows, holds) in [
+            ("a,1\nc,2\n", Some(true)),
+            ("a,2\nc,1\n", Some(false)),
+            ("a,1\nb,3\nc,2\n", Some(false)),
+            ("b,1\n", None),
+            ("", None),
+        ] {
+            let held = &judged_by_table(&rises, rows).1[0];
+            assert_eq!(held.holds, holds, "{rows}");
+        }
     }
 
     #[test]

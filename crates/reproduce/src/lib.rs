@@ -14,10 +14,12 @@ pub mod grid;
 pub mod index;
 pub mod load;
 pub mod measure;
+pub mod pages;
 pub mod plan;
 pub mod record;
 pub mod results;
 pub mod table;
+pub mod text;
 
 mod check;
 mod draw;

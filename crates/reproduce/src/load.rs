@@ -18,8 +18,11 @@ pub const PAPERS: [&str; 6] = [
     "improved-bbr-zhang2018",
     "queueing-model-tao2018",
     "bbrv3-startup-mahmud2025",
-    "open-questions",
+    QUESTIONS,
 ];
+
+/// The folder of what the authors left open: each of its figures is a question.
+pub const QUESTIONS: &str = "open-questions";
 
 /// Where figures' results lie, beside the papers.
 pub const RESULTS: &str = "results";

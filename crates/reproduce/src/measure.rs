@@ -98,14 +98,15 @@ impl<'a> Outcomes<'a> {
         self.values(measure, at).map(|values| Measurement::of(&values))
     }
 
-    /// The measure's value of each seed; NaN where there is none. `None`: it was not run there.
+    /// The measure's value of each seed; NaN where there is none. `None`: it was not run there, or a table has no row of it yet.
     pub(crate) fn values(&self, measure: &Measure, at: &str) -> Option<Vec<f64>> {
         let mut values: Vec<f64> = match self.at(&measure.run, at)? {
             Gave::Runs(runs) => runs.iter().map(|run| of_run(measure, run)).collect(),
             Gave::Model(output) => vec![of_model(measure, output)],
             Gave::Table { path, filters } => {
                 // it was read when the figure was planned
-                table(path, filters, measure.of.strip_prefix("table.")?).unwrap_or_default()
+                let rows = table(path, filters, measure.of.strip_prefix("table.")?).unwrap_or_default();
+                Some(rows).filter(|rows| !rows.is_empty())?
             }
         };
         if let Some(over) = &measure.over {

@@ -13,9 +13,15 @@ fn pkts_per_s(rate_mbps: u64) -> f64 {
 
 #[test]
 fn one_flow_fills_a_link_with_a_buffer_of_one_bdp() {
-    for (cc, least) in
-        [("bbr1", 0.96), ("bbr1_drain", 0.94), ("bbq", 0.94), ("nyu", 0.94), ("cubic", 0.99), ("reno", 0.99)]
-    {
+    for (cc, least) in [
+        ("bbr1", 0.96),
+        ("bbr1_drain", 0.94),
+        ("bbq", 0.94),
+        ("nyu", 0.94),
+        ("nyu_curve", 0.94),
+        ("cubic", 0.99),
+        ("reno", 0.99),
+    ] {
         let r = run(&scenario(vec![link(20, bdp_bytes(20, 40))], vec![flow(cc, 40, 0)], 10, 40));
         let s = &r.summary;
         let used = s.links[0].utilization;

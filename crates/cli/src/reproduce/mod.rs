@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use fairpace_reproduce::load::{self, Folder, Sheet};
 use fairpace_reproduce::plan::Plan;
 use fairpace_reproduce::record::{On, PaperRecords, Record};
-use fairpace_reproduce::{gallery, index, results};
+use fairpace_reproduce::{gallery, index, pages as questions, results};
 
 use crate::args::{Global, Place, ReproduceArgs};
 use crate::catalog::Algorithms;
@@ -64,12 +64,32 @@ pub(crate) fn run(
     show::finished(&finished, on(args.on), global, out)
 }
 
-/// Writes REPRODUCTION.md and the gallery.
+/// Writes REPRODUCTION.md, the gallery, and a page for each question.
 fn pages(args: &ReproduceArgs, target: Target, folders: &[Folder]) -> Result<(), Failure> {
     let records = current(&args.dir, folders)?;
     target.write(&index::tables(&records))?;
     let path = args.dir.join(GALLERY);
-    results::write_page(&path, &gallery::page(&records)).map_err(|error| unusable(&path, &error))
+    results::write_page(&path, &gallery::page(&records)).map_err(|error| unusable(&path, &error))?;
+    let root = args.dir.join(load::QUESTIONS);
+    questions::pages(&records).iter().try_for_each(|page| question(&root, page))
+}
+
+/// Writes a question's page with its pictures, and removes pictures that it has no more.
+fn question(root: &Path, page: &questions::Page) -> Result<(), Failure> {
+    let dir = root.join(&page.id);
+    for (name, text) in &page.files {
+        let path = dir.join(name);
+        results::write_page(&path, text).map_err(|error| unusable(&path, &error))?;
+    }
+    let failed = |error| unusable(&dir, &error);
+    for entry in std::fs::read_dir(&dir).map_err(failed)? {
+        let name = entry.map_err(failed)?.file_name();
+        let is_picture = name.to_string_lossy().starts_with(questions::PICTURE);
+        if is_picture && !page.files.iter().any(|(file, _)| name == **file) {
+            std::fs::remove_file(dir.join(name)).map_err(failed)?;
+        }
+    }
+    Ok(())
 }
 
 /// The quick versions' verdicts. Those of figures that were not asked for stay.

@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 
 use fairpace_reproduce::figure::Value;
-use fairpace_reproduce::index::shown;
 use fairpace_reproduce::load::Sheet;
 use fairpace_reproduce::record::{Compared, Mean, On, PaperRecords, Record, Verdict};
+use fairpace_reproduce::text;
 use serde::Serialize;
 
 use super::execute::Finished;
@@ -142,7 +142,7 @@ pub(super) fn finished(
         lines.add_row(vec![name, String::new(), String::new(), String::new(), figure.verdict.to_string()]);
         for value in &figure.values {
             let published = format!("{} {}", short(value.published), value.unit);
-            let mean = value.ours.as_ref().map_or_else(|| "-".to_owned(), shown);
+            let mean = value.ours.map_or_else(|| "-".to_owned(), text::mean);
             let row = [String::new(), value.what.to_owned(), published, mean, said(value.holds).to_owned()];
             lines.add_row(row);
         }

@@ -2,19 +2,15 @@
 //!
 //! It shows records and judges nothing: verdicts, means and intervals are taken as they are. Same records, same bytes.
 
-mod pictures;
+pub(crate) mod pictures;
 mod section;
 mod sheet;
-mod tables;
-mod text;
+pub(crate) mod tables;
 
-use fairpace_report::chart::{own, printable, style};
+use fairpace_report::chart::{head, printable};
 use maud::{DOCTYPE, html};
 
 use crate::record::{PaperRecords, Record, Verdict};
-
-/// Nothing may be loaded, from anywhere: the browser holds us to it.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
 /// The page on all `papers`, in their order. Every string of theirs is escaped; what is not measured is said to be so.
 #[must_use]
@@ -23,15 +19,7 @@ pub fn page(papers: &[PaperRecords]) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta http-equiv="Content-Security-Policy" content=(POLICY);
-                meta name="color-scheme" content="light dark";
-                title { (title) }
-                link rel="icon" href="data:,";
-                style { (style()) (own(include_str!("../../assets/gallery.css"))) }
-            }
+            (head(title, include_str!("../../assets/gallery.css")))
             body {
                 header { h1 { (title) } (sheet::introduction(papers)) }
                 main {

@@ -1,16 +1,61 @@
 //! From a record's pictures to charts: the axes, order and dashes that the figure asks for, published points beside ours.
 
-use fairpace_report::chart::{Axis, Chart, Curve, Layer, Look, Row, Strip, bars};
+use fairpace_report::chart::{Axis, Chart, Curve, Layer, Look, Row, Strip, bars, bars_picture};
 use maud::{Markup, html};
 
 use super::tables;
 use crate::figure::{Kind, Line, Plot, Point};
 use crate::record::{Drawn, Mean, On, Picture, Record};
+use crate::text;
 
 /// An interval wider than this part of its mean leaves the picture rather than flatten it.
 const WIDEST_SHOWN: f64 = 0.5;
 /// Rows of a small picture.
 const MOST_STRIPS: usize = 8;
+
+/// A picture before it is put on a page or into a file.
+pub(crate) enum Drawing {
+    /// Curves.
+    Chart(Chart),
+    /// Bars.
+    Bars {
+        /// Above it.
+        title: String,
+        /// Of the values.
+        unit: String,
+        /// Of all rows.
+        axis: Axis,
+        /// From above.
+        rows: Vec<Row>,
+    },
+}
+
+impl Drawing {
+    /// Within a page that has the style.
+    fn figure(&self) -> Markup {
+        match self {
+            Self::Chart(chart) => chart.figure(),
+            Self::Bars { title, unit, axis, rows } => bars(title, unit, axis, rows),
+        }
+    }
+
+    /// As an SVG file.
+    pub(crate) fn picture(&self) -> String {
+        match self {
+            Self::Chart(chart) => chart.picture(),
+            Self::Bars { title, unit, axis, rows } => bars_picture(title, unit, axis, rows),
+        }
+    }
+
+    /// What it shows, for who does not see it.
+    pub(crate) fn about(&self) -> String {
+        let (title, shown) = match self {
+            Self::Chart(chart) => (&chart.title, format!("{} over {}", chart.y_title, chart.x_title)),
+            Self::Bars { title, unit, .. } => (title, unit.clone()),
+        };
+        if title.is_empty() { shown } else { format!("{title}: {shown}") }
+    }
+}
 
 /// What one place drew.
 type Placed<'a> = (On, &'a Picture);
@@ -27,7 +72,17 @@ pub(super) fn all(record: &Record) -> Vec<Markup> {
 }
 
 fn single(record: &Record, group: &[(usize, &Plot)]) -> Vec<Markup> {
-    group.iter().flat_map(|(i, plot)| of_plot(record, plot, &placed(record, *i))).collect()
+    group
+        .iter()
+        .flat_map(|(i, plot)| of_plot(record, plot, &placed(record, *i)))
+        .map(|of| of.figure())
+        .collect()
+}
+
+/// All pictures of a figure one by one, in its order.
+pub(crate) fn drawings(record: &Record) -> Vec<Drawing> {
+    let plots = record.figure.plots.iter().enumerate();
+    plots.flat_map(|(i, plot)| of_plot(record, plot, &placed(record, i))).collect()
 }
 
 /// A column for each place that measured any of the plots.
@@ -54,17 +109,17 @@ fn placed(record: &Record, plot: usize) -> Vec<Placed<'_>> {
     [of(On::Sim), of(On::Kernel)].into_iter().flatten().collect()
 }
 
-fn of_plot(record: &Record, plot: &Plot, placed: &[Placed]) -> Vec<Markup> {
+fn of_plot(record: &Record, plot: &Plot, placed: &[Placed]) -> Vec<Drawing> {
     let nothing = Picture { plot: 0, kind: plot.kind, lines: Vec::new() };
     match plot.kind {
         Kind::Bars => {
             let (axis, rows) = rows(record, plot, placed);
-            vec![bars(&plot.title, &plot.y, &axis, &rows)]
+            vec![Drawing::Bars { title: plot.title.clone(), unit: plot.y.clone(), axis, rows }]
         }
         // Points of real flows are few: they fit among the simulator's.
-        Kind::Sweep => vec![chart(plot, placed, placed).figure()],
-        _ if placed.is_empty() => vec![chart(plot, &[(On::Sim, &nothing)], &[]).figure()],
-        _ => placed.iter().map(|one| chart(plot, &[*one], placed).figure()).collect(),
+        Kind::Sweep => vec![Drawing::Chart(chart(plot, placed, placed))],
+        _ if placed.is_empty() => vec![Drawing::Chart(chart(plot, &[(On::Sim, &nothing)], &[]))],
+        _ => placed.iter().map(|one| Drawing::Chart(chart(plot, &[*one], placed))).collect(),
     }
 }
 
@@ -321,14 +376,14 @@ fn rows(record: &Record, plot: &Plot, placed: &[Placed]) -> (Axis, Vec<Row>) {
         groups.iter().flat_map(|g| ends(&g.sim).chain(ends(&g.kernel)).chain(g.published)).collect();
     let log = if plot.log_y { Axis::log(all.iter().copied()) } else { None };
     let axis = log.unwrap_or_else(|| Axis::around(all.iter().copied().chain([0.0]), 5));
-    let said = |(value, half): Bar| super::text::mean(Mean { n: 1, mean: value, half });
+    let said = |(value, half): Bar| text::mean(Mean { n: 1, mean: value, half });
     let row = |group: Group| {
         let marks = [
             group.sim.map(|(x, half)| (Look::Dots, x, half, group.colour)),
             group.kernel.map(|(x, half)| (Look::Rings, x, half, group.colour)),
             group.published.map(|x| (Look::Squares, x, None, None)),
         ];
-        let said = [group.sim.map(said), group.kernel.map(said), group.published.map(super::text::number)];
+        let said = [group.sim.map(said), group.kernel.map(said), group.published.map(text::number)];
         let strip = Strip {
             axis,
             bar: group.sim.or(group.kernel).map(|(value, _)| (value, group.colour)),

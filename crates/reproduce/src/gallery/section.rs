@@ -2,8 +2,9 @@
 
 use maud::{Markup, html};
 
-use super::{VERDICTS, anchor, pictures, sign, tables, text};
+use super::{VERDICTS, anchor, pictures, sign, tables};
 use crate::record::{Measured, On, PaperRecords, Record, Verdict};
+use crate::text;
 
 /// Digits of a hash that are shown.
 const LONGEST_HASH: usize = 12;
@@ -95,9 +96,7 @@ fn shortened(hash: &str) -> Markup {
 fn provenance(of: &Measured) -> Markup {
     let place = if of.on == On::Sim { "Simulator" } else { "Real flows" };
     html! {
-        (place) ": " (of.verdict) ", " (text::of(u64::from(of.runs), "run")) ", "
-        (text::of(of.packets, "packet")) " delivered in " (text::duration(of.cpu_s)) " of CPU time, "
-        (text::duration(of.wall_s)) " by the clock; commit " (shortened(&of.commit))
+        (place) ": " (of.verdict) ", " (text::cost(of)) "; commit " (shortened(&of.commit))
         ", scenarios " (shortened(&of.scenarios_hash)) "."
     }
 }

@@ -3,8 +3,9 @@
 use fairpace_report::chart::{Look, sample};
 use maud::{Markup, html};
 
-use super::{VERDICTS, anchor, pictures, section::badge, sign, text};
+use super::{VERDICTS, anchor, pictures, section::badge, sign};
 use crate::record::{Measured, On, PaperRecords, Record, Verdict};
+use crate::text;
 
 /// What each verdict means.
 fn meaning(verdict: Verdict) -> &'static str {

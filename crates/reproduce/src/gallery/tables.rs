@@ -3,9 +3,9 @@
 use fairpace_report::chart::{Axis, Look, Strip};
 use maud::{Markup, html};
 
-use super::text::{mean, number};
 use crate::figure::{Is, Shape, Value};
 use crate::record::{Compared, Held, Mean, Measured, On, Record};
+use crate::text::{self, mean, number};
 
 /// An interval wider than this part of its mean does not stretch the axis that it is on.
 const WIDEST_SHOWN: f64 = 0.5;
@@ -56,10 +56,11 @@ pub(super) fn values(record: &Record) -> Markup {
 }
 
 /// What the tolerance allows: "± 5", "at most 26".
-fn allowed(value: &Value) -> String {
+pub(crate) fn allowed(value: &Value) -> String {
     let tolerance = tolerance(value);
     match value.is {
-        Is::About => format!("± {}", number(rounded(tolerance))),
+        // no value is only apart from another: that is for shapes
+        Is::About | Is::Apart => format!("± {}", number(rounded(tolerance))),
         Is::Below => format!("at most {}", number(value.published + tolerance)),
         Is::Above => format!("at least {}", number(value.published - tolerance)),
     }
@@ -100,7 +101,7 @@ pub(super) fn strip(value: &Value, ours: [Option<&Compared>; 2]) -> Strip {
     let axis =
         Axis::around(published.into_iter().filter(|x| *x >= 0.0 || value.published < 0.0).chain(ends), 4);
     let allowed = match value.is {
-        Is::About => [value.published - tolerance, value.published + tolerance],
+        Is::About | Is::Apart => [value.published - tolerance, value.published + tolerance],
         Is::Below => [f64::NEG_INFINITY, value.published + tolerance],
         Is::Above => [value.published - tolerance, f64::INFINITY],
     };
@@ -137,22 +138,11 @@ pub(super) fn shapes(record: &Record) -> Markup {
     }
 }
 
-/// What was claimed of which numbers, "17.2 ≥ 12.3 = 3 × 4.1", or the way along a sweep. A tick or a cross stands before it.
+/// What was claimed of which numbers, or the way along a sweep. A tick or a cross stands before it.
 fn relation(shape: &Shape, held: &Held) -> Markup {
-    if shape.along.is_some() {
-        return along(&held.ours);
-    }
-    let [left, right] = held.ours.as_slice() else { return html! { "a side has no value" } };
-    let sign = match shape.is {
-        Is::About => "≈",
-        Is::Below => "≤",
-        Is::Above => "≥",
-    };
-    let scaled = shape.than.is_some() && shape.factor != 1.0 && shape.factor != 0.0;
-    html! {
-        (mean(*left)) " " (sign) " " (mean(*right))
-        @if scaled { " = " (number(shape.factor)) " × " (number(right.mean / shape.factor)) }
-        @if shape.tolerance_ratio > 0.0 { ", within " (number(100.0 * shape.tolerance_ratio)) " %" }
+    match shape.along {
+        Some(_) => along(&held.ours),
+        None => html! { (text::relation(shape, held)) },
     }
 }
 

@@ -1,9 +1,10 @@
-//! Numbers as text.
+//! Numbers and relations as text: the same wherever they are shown.
 
-use crate::record::Mean;
+use crate::figure::{Is, Shape};
+use crate::record::{Held, Mean, Measured};
 
 /// About four significant digits without superfluous zeros; a dash for what is not there.
-pub(super) fn number(x: f64) -> String {
+pub(crate) fn number(x: f64) -> String {
     if !x.is_finite() {
         return "–".into();
     }
@@ -22,7 +23,8 @@ fn trimmed(text: &str) -> String {
 }
 
 /// "51.4 ± 0.32": the interval with two significant digits, the mean as fine.
-pub(super) fn mean(of: Mean) -> String {
+#[must_use]
+pub fn mean(of: Mean) -> String {
     match of.half.filter(|half| half.is_finite() && *half >= 0.0) {
         Some(half) if half > 0.0 && of.mean.is_finite() => {
             let finest = if of.mean == 0.0 { 0 } else { 4 - of.mean.abs().log10().floor() as i32 };
@@ -38,7 +40,7 @@ pub(super) fn mean(of: Mean) -> String {
 }
 
 /// Seconds as people say them.
-pub(super) fn duration(seconds: f64) -> String {
+pub(crate) fn duration(seconds: f64) -> String {
     match seconds {
         s if !s.is_finite() => "–".into(),
         s if s < 0.05 => "less than 0.1 s".into(),
@@ -50,7 +52,7 @@ pub(super) fn duration(seconds: f64) -> String {
 }
 
 /// 12 345 678 as "12.3 million".
-pub(super) fn count(n: u64) -> String {
+pub(crate) fn count(n: u64) -> String {
     match n {
         0..10_000 => n.to_string(),
         10_000..1_000_000 => format!("{} thousand", n / 1000),
@@ -60,8 +62,38 @@ pub(super) fn count(n: u64) -> String {
 }
 
 /// "1 run", "12 runs".
-pub(super) fn of(n: u64, what: &str) -> String {
+pub(crate) fn of(n: u64, what: &str) -> String {
     format!("{} {what}{}", count(n), if n == 1 { "" } else { "s" })
+}
+
+/// What a place took: "12 runs, 3.1 million packets delivered in 8 s of CPU time, 9 s by the clock".
+pub(crate) fn cost(measured: &Measured) -> String {
+    format!(
+        "{}, {} delivered in {} of CPU time, {} by the clock",
+        of(u64::from(measured.runs), "run"),
+        of(measured.packets, "packet"),
+        duration(measured.cpu_s),
+        duration(measured.wall_s)
+    )
+}
+
+/// What was claimed of two numbers: "17.2 ≥ 12.3 = 3 × 4.1, within 5 %".
+pub(crate) fn relation(shape: &Shape, held: &Held) -> String {
+    let [left, right] = held.ours.as_slice() else { return "a side has no value".into() };
+    let sign = match shape.is {
+        Is::About => "≈",
+        Is::Below => "≤",
+        Is::Above => "≥",
+        Is::Apart => "≠",
+    };
+    let mut text = format!("{} {sign} {}", mean(*left), mean(*right));
+    if shape.than.is_some() && shape.factor != 1.0 && shape.factor != 0.0 {
+        text += &format!(" = {} × {}", number(shape.factor), number(right.mean / shape.factor));
+    }
+    if shape.tolerance_ratio > 0.0 {
+        text += &format!(", within {} %", number(100.0 * shape.tolerance_ratio));
+    }
+    text
 }
 
 #[cfg(test)]

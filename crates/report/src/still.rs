@@ -1,0 +1,265 @@
+//! Charts as pictures of their own: SVG with its text, light, for places that show a file and have no style, such as a README.
+
+use crate::chart::{Chart, LABEL_PX, Look, PLOT_PX, Row, sampled};
+use crate::plot::{asset, flow_class};
+use crate::scale::{Axis, HEIGHT, WIDTH, spread, tick_text};
+use maud::{Markup, PreEscaped, html};
+
+/// Width of a picture: about that of a column of text.
+const WIDE: f64 = 760.0;
+/// From the left to the plot: room for the numbers of the axis.
+const LEFT: f64 = 56.0;
+/// From the plot to the right.
+const RIGHT: f64 = 20.0;
+/// Height of a line of text.
+const LINE: f64 = 20.0;
+/// Room that a letter takes: SVG cannot measure it.
+const LETTER: f64 = 7.0;
+/// Points of a curve over time.
+const COLUMNS: usize = 1000;
+/// Of a chart of bars: height of a row, and where its bar begins and ends.
+const ROW: f64 = 28.0;
+const BAR_FROM: f64 = 200.0;
+const BAR_TO: f64 = 480.0;
+
+impl Chart {
+    /// The chart as an SVG file, light whatever the reader prefers.
+    #[must_use]
+    pub fn picture(&self) -> String {
+        let ends = self.ends();
+        let letters = self.curves.iter().map(|curve| curve.label.chars().count()).max().unwrap_or(0);
+        let aside = if ends.is_some() { 24.0 + LETTER * letters as f64 } else { 0.0 };
+        let key = if ends.is_none() && self.needs_key() { self.key() } else { Vec::new() };
+        let rows = key.last().map_or(0.0, |(_, row, _)| row + 1.0);
+        let (width, height) = match self.square {
+            true => (1.5 * PLOT_PX, 1.5 * PLOT_PX),
+            false => (WIDE - LEFT - RIGHT - aside, PLOT_PX),
+        };
+        let top = 1.4 * LINE + LINE * (1.0 + rows) + 8.0;
+        let place = Place { x: LEFT, y: top, width, height };
+        let inside = html! {
+            (heading(&self.title, &self.note))
+            text.muted x="8" y=(number(1.4 * LINE + 16.0)) { (self.y_title) @if self.y.is_log() { " (logarithmic)" } }
+            @for (curve, row, x) in &key {
+                @let y = 1.4 * LINE + LINE * (row + 1.0);
+                (sample(self.curves[*curve].look(), self.curves[*curve].colour, *x, y + 4.0))
+                text.name x=(number(x + 24.0)) y=(number(y + 13.0)) { (self.curves[*curve].label) }
+            }
+            (place.frame(&self.inside(COLUMNS)))
+            @for tick in self.y.ticks() {
+                text.tick.end x=(number(LEFT - 6.0)) y=(number(place.up(self.y.place(tick)) + 4.0)) { (tick_text(tick)) }
+            }
+            (place.across(&self.x))
+            text.muted.end x=(number(place.x + width)) y=(number(top + height + 36.0)) { (self.x_title) @if self.x.is_log() { " (logarithmic)" } }
+            @if let Some(ends) = &ends { (self.beside(ends, &place)) }
+        };
+        let name = if self.title.is_empty() { self.y_title.as_str() } else { &self.title };
+        let labels: Vec<&str> = self.curves.iter().map(|curve| curve.label.as_str()).collect();
+        let about = format!("{} over {}: {}", self.y_title, self.x_title, labels.join(", "));
+        svg(name, &about, top + height + 46.0, &inside)
+    }
+
+    /// Entries of the legend, each with its row and its place in it.
+    fn key(&self) -> Vec<(usize, f64, f64)> {
+        let (mut row, mut x) = (0.0, LEFT);
+        let mut places = Vec::new();
+        for (i, curve) in self.curves.iter().enumerate() {
+            let width = 40.0 + LETTER * curve.label.chars().count() as f64;
+            if x > LEFT && x + width > WIDE {
+                (row, x) = (row + 1.0, LEFT);
+            }
+            places.push((i, row, x));
+            x += width;
+        }
+        places
+    }
+
+    /// Labels at the curves' ends, each with a line that leads to it.
+    fn beside(&self, ends: &[f64], place: &Place) -> Markup {
+        let half = LABEL_PX / PLOT_PX / 2.0;
+        let places = spread(ends, 2.0 * half, half, 1.0 - half);
+        let right = place.x + place.width;
+        html! {
+            @for ((curve, end), label) in self.curves.iter().zip(ends).zip(&places) {
+                @let (from, to) = (place.up(*end), place.up(*label));
+                path class={ "thin " (flow_class(curve.colour)) } d={ "M" (number(right + 2.0)) "," (number(from)) "L" (number(right + 16.0)) "," (number(to)) } {}
+                text class={ "label " (flow_class(curve.colour)) } x=(number(right + 20.0)) y=(number(to + 4.0)) { (curve.label) }
+            }
+        }
+    }
+}
+
+/// Rows of bars or marks on a common axis, as an SVG file.
+#[must_use]
+pub fn bars_picture(title: &str, unit: &str, axis: &Axis, rows: &[Row]) -> String {
+    let top = 1.4 * LINE + LINE + 8.0;
+    let place = |i: usize| Place {
+        x: BAR_FROM,
+        y: top + ROW * i as f64,
+        width: BAR_TO - BAR_FROM,
+        height: ROW - 4.0,
+    };
+    let unit = if axis.is_log() { format!("{unit} (logarithmic)") } else { unit.to_owned() };
+    let inside = html! {
+        (heading(title, ""))
+        text.muted x="8" y=(number(1.4 * LINE + 16.0)) { (unit) }
+        @for (i, row) in rows.iter().enumerate() {
+            @let place = place(i);
+            @let line = place.up(0.5) + 4.0;
+            text.name.end x=(number(BAR_FROM - 10.0)) y=(number(line)) { (row.label) }
+            (place.frame(&row.strip.inside()))
+            @for (n, (look, said)) in row.said.iter().enumerate() {
+                @let x = BAR_TO + 10.0 + 135.0 * n as f64;
+                (sample(*look, row.colour.filter(|_| *look != Look::Squares), x, place.up(0.5) - 4.0))
+                text.name x=(number(x + 22.0)) y=(number(line)) { (said) }
+            }
+        }
+        (place(rows.len().saturating_sub(1)).across(axis))
+    };
+    let labels: Vec<&str> = rows.iter().map(|row| row.label.as_str()).collect();
+    let name = if title.is_empty() { unit.as_str() } else { title };
+    let height = top + ROW * rows.len() as f64 + 30.0;
+    svg(name, &format!("{unit}: {}", labels.join(", ")), height, &inside)
+}
+
+/// Where a plot is.
+struct Place {
+    x: f64,
+    y: f64,
+    width: f64,
+    height: f64,
+}
+
+impl Place {
+    /// A part of the height.
+    fn up(&self, part: f64) -> f64 {
+        self.y + self.height * (1.0 - part)
+    }
+
+    /// What is in plot units, stretched to this place.
+    fn frame(&self, inside: &Markup) -> Markup {
+        html! {
+            svg x=(number(self.x)) y=(number(self.y)) width=(number(self.width)) height=(number(self.height))
+                viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } preserveAspectRatio="none" overflow="visible" { (inside) }
+        }
+    }
+
+    /// Numbers below it.
+    fn across(&self, axis: &Axis) -> Markup {
+        html! {
+            @for tick in axis.ticks() {
+                text.tick.middle x=(number(self.x + self.width * axis.place(tick))) y=(number(self.y + self.height + 17.0)) { (tick_text(tick)) }
+            }
+        }
+    }
+}
+
+fn heading(title: &str, note: &str) -> Markup {
+    let both = if title.is_empty() || note.is_empty() { "" } else { " · " };
+    html! { text.run x="8" y="20" { (title) tspan.muted { (both) (note) } } }
+}
+
+fn sample(look: Look, colour: Option<usize>, x: f64, y: f64) -> Markup {
+    html! { g transform={ "translate(" (number(x)) "," (number(y)) ")" } { (sampled(look, colour)) } }
+}
+
+fn svg(title: &str, about: &str, height: f64, inside: &Markup) -> String {
+    let style = [
+        include_str!("../assets/palette.css"),
+        include_str!("../assets/plot.css"),
+        include_str!("../assets/picture.css"),
+    ];
+    let picture = html! {
+        svg xmlns="http://www.w3.org/2000/svg" width=(WIDE) height=(number(height))
+            viewBox={ "0 0 " (WIDE) " " (number(height)) } role="img" aria-labelledby="t d" {
+            title #t { (title) }
+            desc #d { (about) }
+            style { @for part in style { (asset(part)) } }
+            rect.paper width="100%" height="100%" rx="6" {}
+            (inside)
+        }
+    };
+    format!("{}\n", crate::printable(picture.into_string()))
+}
+
+/// A coordinate with one decimal: the same bytes everywhere.
+fn number(x: f64) -> PreEscaped<String> {
+    PreEscaped(format!("{x:.1}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chart::{Curve, Layer, Strip};
+
+    fn chart(labels: &[&str]) -> Chart {
+        let layer = || Layer { look: Look::Line, x: vec![1.0, 2.0], y: vec![1.0, 3.0], half: vec![0.5, 0.5] };
+        let curve = |(i, label): (usize, &&str)| Curve {
+            label: (*label).into(),
+            colour: Some(i),
+            layers: vec![layer()],
+        };
+        Chart {
+            title: "a < b".into(),
+            note: "simulator".into(),
+            x_title: "RTT, ms".into(),
+            y_title: "share".into(),
+            x: Axis::around([1.0, 2.0], 4),
+            y: Axis::around([0.0, 3.0], 4),
+            curves: labels.iter().enumerate().map(curve).collect(),
+            square: false,
+        }
+    }
+
+    #[test]
+    fn a_picture_is_xml_with_all_of_its_text() {
+        let many: Vec<String> = (0..12).map(|i| format!("a rather long label {i}")).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        for labels in [&["one", "two"][..], &["share"], &many] {
+            let picture = chart(labels).picture();
+            let document = roxmltree::Document::parse(&picture).unwrap();
+            let text: String = document.descendants().filter_map(|node| node.text()).collect();
+            for part in ["a < b", "simulator", "RTT, ms"].iter().chain(labels) {
+                assert!(text.contains(part), "{part} is not in {text}");
+            }
+            assert!(!picture.contains("prefers-color-scheme"), "it is light for everybody");
+        }
+    }
+
+    #[test]
+    fn nothing_lies_outside_of_a_picture() {
+        let many: Vec<String> = (0..30).map(|i| format!("a rather long label {i}")).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        let picture = chart(&many).picture();
+        let document = roxmltree::Document::parse(&picture).unwrap();
+        let height: f64 = document.root_element().attribute("height").unwrap().parse().unwrap();
+        let texts = document.descendants().filter(|node| node.has_tag_name("text"));
+        for text in texts {
+            let at = |name: &str| text.attribute(name).unwrap().parse::<f64>().unwrap();
+            assert!((0.0..=WIDE).contains(&at("x")) && (0.0..=height).contains(&at("y")), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn bars_have_a_row_each() {
+        let axis = Axis::holding(1.0, 4);
+        let strip = Strip {
+            axis,
+            bar: Some((0.5, Some(0))),
+            allowed: None,
+            marks: vec![(Look::Dots, 0.5, None, Some(0))],
+        };
+        let row = |label: &str| Row {
+            label: label.into(),
+            colour: Some(0),
+            said: vec![(Look::Dots, "0.5".into())],
+            strip: strip.clone(),
+        };
+        let picture = bars_picture("", "Jain's index", &axis, &[row("v1"), row("v2")]);
+        let document = roxmltree::Document::parse(&picture).unwrap();
+        let bars = document
+            .descendants()
+            .filter(|node| node.attribute("class").is_some_and(|class| class.starts_with("bar ")));
+        assert_eq!(bars.count(), 2);
+    }
+}
