@@ -70,8 +70,6 @@ pub struct Fifo {
     /// How many of `held`, from the front, are known to have begun transmission, and what the others weigh.
     begun: usize,
     waiting_bytes: u64,
-    /// Up to when the waiting of all of `held` has been counted.
-    counted: Nanos,
     meter: LinkMeter,
 }
 
@@ -90,7 +88,6 @@ impl Fifo {
             held_bytes: 0,
             begun: 0,
             waiting_bytes: 0,
-            counted: 0,
             meter: LinkMeter::new(flows, schedule),
         }
     }
@@ -126,6 +123,7 @@ impl Fifo {
             }
         }
         let departs = self.transmitter.send(now, bytes);
+        self.meter.joined(now, flow, bytes);
         let flags = if lost { LOST } else { 0 };
         self.held.push_back(Held { starts, departs, waited_ns: starts - now, flow, bytes: bytes | flags });
         self.held_bytes += u64::from(bytes);
@@ -155,6 +153,7 @@ impl Fifo {
     fn begin(&mut self, now: Nanos) {
         while let Some(next) = self.held.get(self.begun).filter(|next| next.starts <= now) {
             self.waiting_bytes -= u64::from(next.bytes());
+            self.meter.started(next.starts, next.flow, next.bytes());
             self.begun += 1;
         }
     }
@@ -177,7 +176,7 @@ impl Fifo {
             let stop = self.meter.next_stop();
             // an event at the very time of a stop belongs to what comes after
             self.count_departed(stop.saturating_sub(1), usize::MAX);
-            self.count_waiting(stop);
+            self.begin(stop);
             self.meter.stop(stop);
         }
         self.count_departed(now, usize::MAX);
@@ -196,22 +195,13 @@ impl Fifo {
                 self.begun -= 1;
             } else {
                 self.waiting_bytes -= u64::from(bytes); // it began and went between two looks
+                self.meter.started(starts, flow, bytes);
             }
-            let uncounted_ns = starts.saturating_sub(self.counted.max(starts - waited_ns));
-            self.meter.served(departs, flow, bytes, waited_ns, uncounted_ns);
+            self.meter.departed(departs, flow, bytes, waited_ns);
             if lost {
                 self.meter.lost(departs, flow);
             }
         }
-    }
-
-    /// Counts how long those that are held have waited up to `now`: by Little's law, the backlog's integral.
-    fn count_waiting(&mut self, now: Nanos) {
-        for h in &self.held {
-            let from = self.counted.max(h.starts - h.waited_ns);
-            self.meter.waited(h.flow, h.bytes(), h.starts.min(now).saturating_sub(from));
-        }
-        self.counted = now;
     }
 
     /// Bytes that wait at `now`; what is being transmitted is not among them.
@@ -235,7 +225,7 @@ impl Fifo {
     /// Ends the measurement at `now`: closes intervals and window.
     pub fn finish(&mut self, now: Nanos) {
         self.settle(now);
-        self.count_waiting(now);
+        self.begin(now);
         self.meter.finish(now);
     }
 }

@@ -24,10 +24,9 @@ pub(crate) fn growing_histogram<C: hdrhistogram::Counter>(digits: u8) -> Histogr
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C, align(64))]
 struct Use {
-    /// Time integral of the backlog, bytes x ns.
+    /// Time integral of the backlog up to `settled`, bytes x ns, modulo 2^128.
     byte_ns: u128,
     backlog_bytes: u64,
-    /// Up to when the integral is complete.
     settled: Nanos,
     packets: u64,
     bytes: u64,
@@ -43,8 +42,17 @@ struct Use {
 impl Use {
     #[inline]
     fn settle(&mut self, now: Nanos) {
-        self.byte_ns += u128::from(self.backlog_bytes) * u128::from(now - self.settled);
+        let more = u128::from(self.backlog_bytes) * u128::from(now - self.settled);
+        self.byte_ns = self.byte_ns.wrapping_add(more);
         self.settled = now;
+    }
+
+    /// As if it had been settled when the backlog changed by so many bytes, at a time before or after it was.
+    #[inline]
+    fn correct(&mut self, bytes: i64, changed: Nanos) {
+        let before = i128::from(bytes) * i128::from(self.settled.wrapping_sub(changed) as i64);
+        self.byte_ns = self.byte_ns.wrapping_add(before as u128);
+        self.backlog_bytes = self.backlog_bytes.wrapping_add_signed(bytes);
     }
 }
 
@@ -133,26 +141,16 @@ impl LinkMeter {
         self.interval_packets += 1;
     }
 
-    /// A packet's last bit left; it had waited for `waited_ns`, of which `uncounted_ns` have not been told by [`LinkMeter::waited`]. For a
-    /// queue that tells of a packet once, when it has left, and of those that wait at each [stop](LinkMeter::next_stop), in place of
-    /// [`queued`](LinkMeter::queued) and [`begun`](LinkMeter::begun).
+    /// A packet joined the queue; other than with [`queued`](LinkMeter::queued), no [stop](LinkMeter::next_stop) has been passed since the last.
     #[inline]
-    pub(crate) fn served(
-        &mut self,
-        now: Nanos,
-        flow: u32,
-        bytes: u32,
-        waited_ns: Nanos,
-        uncounted_ns: Nanos,
-    ) {
-        self.waited(flow, bytes, uncounted_ns);
-        self.departed(now, flow, bytes, waited_ns);
+    pub(crate) fn joined(&mut self, now: Nanos, flow: u32, bytes: u32) {
+        self.flows[flow as usize].correct(i64::from(bytes), now);
     }
 
-    /// A packet has waited for so long, and that has not been told before.
+    /// A packet that had [joined](LinkMeter::joined) left the queue for the wire at `starts`, which may be long ago, but for stops.
     #[inline]
-    pub(crate) fn waited(&mut self, flow: u32, bytes: u32, ns: Nanos) {
-        self.flows[flow as usize].byte_ns += u128::from(bytes) * u128::from(ns);
+    pub(crate) fn started(&mut self, starts: Nanos, flow: u32, bytes: u32) {
+        self.flows[flow as usize].correct(-i64::from(bytes), starts);
     }
 
     /// When an interval or the window next begins or ends: what happened before must have been told by then.

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use fairpace_path::Nanos;
-use fairpace_tcp::{Ack, Block};
+use fairpace_tcp::{Ack, Block, prefetch};
 
 use crate::queue::NEVER;
 
@@ -39,6 +39,7 @@ impl Acks {
             self.blocks.push_back(blocks);
         }
         self.due.push_back(Due { at, next, echo_ms, sent_ms, window_pkts, syn, ece, has_blocks });
+        prefetch::back(&self.due);
     }
 
     /// When the first is due; never, if there is none.
@@ -53,6 +54,7 @@ impl Acks {
         let Due { at, next, echo_ms, sent_ms, window_pkts, syn, ece, has_blocks } =
             *self.due.front().filter(|due| due.at <= now)?;
         self.due.pop_front();
+        prefetch::front(&self.due);
         let blocks = if has_blocks { self.blocks.pop_front() } else { None };
         let blocks = blocks.unwrap_or([Block::NONE; 3]);
         Some((at, Ack { next, echo_ms, sent_ms, window_pkts, syn, ece, blocks }))

@@ -1,81 +1,118 @@
-//! The event queue: the next time of every element, in a tournament tree.
+//! The event queue: the next time of every element, in a tournament of four.
 //!
-//! Each element has one entry, so an entry is replaced, never inserted or removed: a walk from the leaf to the root.
-//! Among equal times the lower index wins, which makes the order of events a function of the scenario alone.
+//! Each element has one entry, so an entry is replaced, never inserted or removed: a walk from its group to the last, which ends where
+//! nothing changes. A group is a cache line. Among equal times the lower index wins, which makes the order of events a function of the
+//! scenario alone.
 
 use fairpace_path::Nanos;
 
 /// The time of an element that waits for nothing.
 pub(crate) const NEVER: Nanos = Nanos::MAX;
 
+/// Elements that play against each other, or winners of groups that do.
+const WIDTH: usize = 4;
+
+#[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
+struct Group {
+    times: [Nanos; WIDTH],
+    who: [u32; WIDTH],
+}
+
+impl Group {
+    const EMPTY: Group = Group { times: [NEVER; WIDTH], who: [0; WIDTH] };
+
+    #[inline]
+    fn winner(&self) -> (Nanos, u32) {
+        let Group { times, who } = self;
+        let earlier = |a: (Nanos, u32), b: (Nanos, u32)| if b.0 < a.0 { b } else { a };
+        let first = earlier((times[0], who[0]), (times[1], who[1]));
+        earlier(first, earlier((times[2], who[2]), (times[3], who[3])))
+    }
+}
+
 #[derive(Debug, Clone)]
 pub(crate) struct Queue {
-    times: Vec<Nanos>,
-    /// `winners[1]` is the root; the parent of node n is n / 2; leaf i is node `times.len() + i`.
-    winners: Vec<u32>,
+    first: (Nanos, u32),
+    /// Round after round: the groups of elements, those of their winners, and so on to the last, which is alone.
+    groups: Vec<Group>,
+    /// Groups of the first round, and room for elements there.
+    first_round: usize,
 }
 
 impl Queue {
     /// A queue for `elements` elements, all of which wait for nothing.
     pub(crate) fn new(elements: usize) -> Self {
-        let leaves = elements.next_power_of_two();
-        let mut queue = Queue { times: vec![NEVER; leaves], winners: vec![0; 2 * leaves] };
-        for i in 0..leaves {
-            queue.winners[leaves + i] = i as u32;
+        let first_round = elements.div_ceil(WIDTH).max(1);
+        let (mut all, mut round) = (first_round, first_round);
+        while round > 1 {
+            round = round.div_ceil(WIDTH);
+            all += round;
         }
-        for node in (1..leaves).rev() {
-            queue.winners[node] = queue.winners[2 * node];
+        let mut queue = Queue { first: (NEVER, 0), groups: vec![Group::EMPTY; all], first_round };
+        for (group, first) in queue.groups.iter_mut().zip((0..).step_by(WIDTH)).take(first_round) {
+            group.who = [first, first + 1, first + 2, first + 3];
         }
+        queue.play();
         queue
+    }
+
+    /// Plays all rounds after the first.
+    fn play(&mut self) {
+        let (mut from, mut round) = (0, self.first_round);
+        while round > 1 {
+            for i in 0..round {
+                let (time, who) = self.groups[from + i].winner();
+                let next = &mut self.groups[from + round + i / WIDTH];
+                (next.times[i % WIDTH], next.who[i % WIDTH]) = (time, who);
+            }
+            (from, round) = (from + round, round.div_ceil(WIDTH));
+        }
+        self.first = self.groups[from].winner();
     }
 
     /// Room for so many elements; new ones wait for nothing. Doubles, so that growing one by one costs little.
     pub(crate) fn grow(&mut self, elements: usize) {
-        if elements <= self.times.len() {
+        if elements <= self.first_round * WIDTH {
             return;
         }
-        let mut larger = Queue::new(elements);
-        larger.times[..self.times.len()].copy_from_slice(&self.times);
-        let leaves = larger.times.len();
-        for node in (1..leaves).rev() {
-            let (left, right) = (larger.winners[2 * node], larger.winners[2 * node + 1]);
-            let right_wins = larger.times[right as usize] < larger.times[left as usize];
-            larger.winners[node] = if right_wins { right } else { left };
-        }
+        let mut larger = Queue::new(elements.next_power_of_two());
+        larger.groups[..self.first_round].copy_from_slice(&self.groups[..self.first_round]);
+        larger.play();
         *self = larger;
     }
 
     /// The earliest time and whose it is.
     #[inline]
     pub(crate) fn first(&self) -> (Nanos, usize) {
-        let who = self.winners[1] as usize;
-        (self.times[who], who)
+        (self.first.0, self.first.1 as usize)
     }
 
     /// Sets the next time of an element.
     #[inline]
     pub(crate) fn set(&mut self, element: usize, at: Nanos) {
-        if self.times[element] == at {
-            return;
-        }
-        self.times[element] = at;
-        let mut node = (self.times.len() + element) / 2;
-        while node >= 1 {
-            let (left, right) = (self.winners[2 * node], self.winners[2 * node + 1]);
-            let right_wins = self.times[right as usize] < self.times[left as usize];
-            let winner = if right_wins { right } else { left };
-            let before = std::mem::replace(&mut self.winners[node], winner);
-            if before as usize != element && winner as usize != element {
-                return; // lost as before: nothing changes further up
+        let (mut from, mut round, mut place) = (0, self.first_round, element);
+        let (mut time, mut who) = (at, element as u32);
+        loop {
+            let group = &mut self.groups[from + place / WIDTH];
+            let of = place % WIDTH;
+            if group.times[of] == time && group.who[of] == who {
+                return; // the same as before, and so is all that follows
             }
-            node /= 2;
+            (group.times[of], group.who[of]) = (time, who);
+            (time, who) = group.winner();
+            if round == 1 {
+                break;
+            }
+            (from, round, place) = (from + round, round.div_ceil(WIDTH), place / WIDTH);
         }
+        self.first = (time, who);
     }
 
     /// Sets the next time of an element if that is earlier than what it waits for already.
     #[inline]
     pub(crate) fn set_earlier(&mut self, element: usize, at: Nanos) {
-        if at < self.times[element] {
+        if at < self.groups[element / WIDTH].times[element % WIDTH] {
             self.set(element, at);
         }
     }

@@ -7,6 +7,7 @@ use std::cell::Cell;
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use crate::prefetch;
 use crate::rate::Snapshot;
 
 #[derive(Debug, Clone)]
@@ -54,6 +55,7 @@ impl Bursts {
         }
         self.next = self.next.min(seq);
         self.later.push_back((seq, snapshot));
+        prefetch::back(&self.later);
     }
 
     /// Packet `seq` leaves again, of up to `room` that may be outstanding, a power of two.
@@ -83,6 +85,7 @@ impl Bursts {
     pub(crate) fn forget(&mut self, una: u64) {
         while self.next <= una {
             self.oldest = self.later.pop_front().unwrap_or_default();
+            prefetch::front(&self.later);
             self.next = self.later.front().map_or(u64::MAX, |(seq, _)| *seq);
             self.near.set(self.near.get().saturating_sub(1));
         }

@@ -17,6 +17,7 @@ mod bursts;
 mod config;
 mod control;
 mod pacer;
+pub mod prefetch;
 mod rack;
 mod rate;
 mod receiver;
