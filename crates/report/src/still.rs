@@ -35,13 +35,14 @@ impl Chart {
             true => (1.5 * PLOT_PX, 1.5 * PLOT_PX),
             false => (WIDE - LEFT - RIGHT - aside, PLOT_PX),
         };
-        let top = 1.4 * LINE + LINE * (1.0 + rows) + 8.0;
+        let head = heading_height(&self.title, &self.note);
+        let top = head + LINE * (1.0 + rows) + 8.0;
         let place = Place { x: LEFT, y: top, width, height };
         let inside = html! {
             (heading(&self.title, &self.note))
-            text.muted x="8" y=(number(1.4 * LINE + 16.0)) { (self.y_title) @if self.y.is_log() { " (logarithmic)" } }
+            text.muted x="8" y=(number(head + 16.0)) { (self.y_title) @if self.y.is_log() { " (logarithmic)" } }
             @for (curve, row, x) in &key {
-                @let y = 1.4 * LINE + LINE * (row + 1.0);
+                @let y = head + LINE * (row + 1.0);
                 (sample(self.curves[*curve].look(), self.curves[*curve].colour, *x, y + 4.0))
                 text.name x=(number(x + 24.0)) y=(number(y + 13.0)) { (self.curves[*curve].label) }
             }
@@ -92,7 +93,8 @@ impl Chart {
 /// Rows of bars or marks on a common axis, as an SVG file.
 #[must_use]
 pub fn bars_picture(title: &str, unit: &str, axis: &Axis, rows: &[Row]) -> String {
-    let top = 1.4 * LINE + LINE + 8.0;
+    let head = heading_height(title, "");
+    let top = head + LINE + 8.0;
     let place = |i: usize| Place {
         x: BAR_FROM,
         y: top + ROW * i as f64,
@@ -102,7 +104,7 @@ pub fn bars_picture(title: &str, unit: &str, axis: &Axis, rows: &[Row]) -> Strin
     let unit = if axis.is_log() { format!("{unit} (logarithmic)") } else { unit.to_owned() };
     let inside = html! {
         (heading(title, ""))
-        text.muted x="8" y=(number(1.4 * LINE + 16.0)) { (unit) }
+        text.muted x="8" y=(number(head + 16.0)) { (unit) }
         @for (i, row) in rows.iter().enumerate() {
             @let place = place(i);
             @let line = place.up(0.5) + 4.0;
@@ -154,9 +156,16 @@ impl Place {
     }
 }
 
+/// What title and note take; nothing without any.
+fn heading_height(title: &str, note: &str) -> f64 {
+    if title.is_empty() && note.is_empty() { 4.0 } else { 1.4 * LINE }
+}
+
 fn heading(title: &str, note: &str) -> Markup {
-    let both = if title.is_empty() || note.is_empty() { "" } else { " · " };
-    html! { text.run x="8" y="20" { (title) tspan.muted { (both) (note) } } }
+    let between = if title.is_empty() || note.is_empty() { "" } else { " · " };
+    html! {
+        @if !(title.is_empty() && note.is_empty()) { text.run x="8" y="20" { (title) tspan.muted { (between) (note) } } }
+    }
 }
 
 fn sample(look: Look, colour: Option<usize>, x: f64, y: f64) -> Markup {
