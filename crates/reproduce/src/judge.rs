@@ -15,11 +15,13 @@ pub(crate) fn judge(outcomes: &Outcomes<'_>, on: On) -> (Vec<Compared>, Vec<Held
     let figure = outcomes.figure;
     let values: Vec<Compared> = (0..figure.values.len()).map(|value| compare(outcomes, on, value)).collect();
     let shapes: Vec<Held> = (0..figure.shapes.len()).map(|shape| hold(outcomes, on, shape)).collect();
-    let verdict = verdict(figure, &values, &shapes);
+    let lacking = figure.values.iter().any(|value| outcomes.lacks(&value.measure));
+    let verdict = verdict(figure, &values, &shapes, lacking);
     (values, shapes, verdict)
 }
 
-fn verdict(figure: &Figure, values: &[Compared], shapes: &[Held]) -> Verdict {
+/// `lacking`: of some number the runs are still to be made.
+fn verdict(figure: &Figure, values: &[Compared], shapes: &[Held], lacking: bool) -> Verdict {
     let of_values = || values.iter().filter_map(|value| value.holds);
     let of_shapes = || shapes.iter().filter_map(|shape| shape.holds);
     if of_values().chain(of_shapes()).next().is_none() {
@@ -30,7 +32,7 @@ fn verdict(figure: &Figure, values: &[Compared], shapes: &[Held]) -> Verdict {
     }
     // where the paper has numbers, its shape alone does not reproduce it
     let some = figure.values.is_empty() || of_values().next().is_some();
-    match some && of_values().all(|holds| holds) {
+    match some && !lacking && of_values().all(|holds| holds) {
         true => Verdict::Reproduced,
         // without a shape that holds there is none to be alike
         false if of_shapes().next().is_none() => Verdict::Differs,
@@ -354,6 +356,15 @@ mod tests {
             let over = shape("is = \"above\"").replace("\" }", &format!("\", {over}"));
             assert_eq!(judged_by_table(&over, rows).1[0].holds, holds, "{rows} over");
         }
+    }
+
+    #[test]
+    fn a_figure_is_not_reproduced_while_a_table_lacks_one_of_its_numbers() {
+        let other = "[[value]]\nwhat = \"w\"\nquote = \"q\"\npublished = 50\ntolerance = 5\n\
+                     measure = { run = \"s\", at = \"a\", of = \"model.v\" }";
+        let parts = format!("{}\n{other}\n{}", value("tolerance = 5"), shape("is = \"above\"\nfactor = 40"));
+        assert_eq!(judged_by_table(&parts, "m,50\n").2, Verdict::ShapeOnly);
+        assert_eq!(judged_by_table(&parts, "m,50\na,50\n").2, Verdict::Reproduced);
     }
 
     #[test]
