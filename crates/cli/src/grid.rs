@@ -43,7 +43,7 @@ pub(crate) fn run(
     let before = book.rows().len();
     let result = if args.dry_run { Ok(()) } else { make(&missing, &mut book, args.jobs, signals, global) };
     let made = &book.rows()[before..];
-    let (made, cpu_s) = (made.len(), made.iter().map(|row| row.cpu_s).sum());
+    let (made, cpu_s) = (made.len(), made.iter().fold(0.0, |sum, row| sum + row.cpu_s));
     // in the order of the whole grid, whatever was asked for
     let order = grid::cells(Duration::ZERO, 0);
     let place = |row: &Row| order.iter().position(|cell| same_place(cell, row)).unwrap_or(order.len());
