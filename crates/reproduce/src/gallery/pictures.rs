@@ -352,9 +352,12 @@ fn groups(record: &Record, plot: &Plot, placed: &[Placed]) -> Vec<Group> {
             let published =
                 line.published.iter().rfind(|[x, _]| alone || point.is_some_and(|point| point.x == *x));
             Group {
-                label: point
-                    .filter(|_| !alone)
-                    .map_or_else(|| line.label.clone(), |p| format!("{}, {}", line.label, p.at)),
+                label: match point.filter(|_| !alone) {
+                    None => line.label.clone(),
+                    // all are of the one line, which the axis names
+                    Some(point) if plot.lines.len() == 1 => point.at.clone(),
+                    Some(point) => format!("{}, {}", line.label, point.at),
+                },
                 colour: colour(plot, index),
                 published: published.map(|[_, y]| *y),
                 sim: beside(&sim),
