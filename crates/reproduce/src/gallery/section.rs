@@ -82,7 +82,7 @@ fn repeat(record: &Record) -> Markup {
     html! {
         div.repeat {
             pre { (command) @if record.figure.kernel.is_some() { "\n" (command) " --on kernel" } }
-            @for measured in &record.measured { p.where { (provenance(measured)) } }
+            @for measured in &record.measured { p.where { (provenance(record, measured)) } }
         }
     }
 }
@@ -93,10 +93,13 @@ fn shortened(hash: &str) -> Markup {
     html! { code title=(hash) { (digits.get(..LONGEST_HASH).unwrap_or(&digits)) (&hash[digits.len()..]) } }
 }
 
-fn provenance(of: &Measured) -> Markup {
+fn provenance(record: &Record, of: &Measured) -> Markup {
+    let kernel = record.figure.kernel.as_ref().filter(|_| of.on == On::Kernel);
     let place = if of.on == On::Sim { "Simulator" } else { "Real flows" };
     html! {
-        (place) ": " (of.verdict) ", " (text::cost(of)) "; commit " (shortened(&of.commit))
+        (place) ": " (of.verdict) ", " (text::cost(of))
+        @for set in kernel.into_iter().flat_map(|kernel| &kernel.set) { ", with " code { (set) } }
+        "; commit " (shortened(&of.commit))
         ", scenarios " (shortened(&of.scenarios_hash)) "."
     }
 }
