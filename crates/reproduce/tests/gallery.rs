@@ -237,13 +237,25 @@ fn bars_over_a_sweep_are_a_row_per_point_and_real_flows_stand_at_theirs() {
     for (measured, y) in record.measured.iter_mut().zip([vec![Some(4.25), Some(6.25)], vec![Some(6.75)]]) {
         measured.pictures[0].lines = vec![Drawn { x: vec![], half: vec![None; y.len()], y }];
     }
-    let page = page(&only(record));
+    assert_eq!(bars(&record), ["1 ms 4.25", "2 ms 6.25 6.75 7.5"], "of the one line that there is");
+    let mut other = record.figure.plots[0].lines[0].clone();
+    (other.label, other.published) = ("improved".into(), Vec::new());
+    record.figure.plots[0].lines.push(other);
+    for measured in &mut record.measured {
+        let picture = &mut measured.pictures[0];
+        picture.lines.push(picture.lines[0].clone());
+    }
+    let both = ["original, 2 flows, 1 ms 4.25", "original, 2 flows, 2 ms 6.25 6.75 7.5"];
+    let both = both.into_iter().chain(["improved, 1 ms 4.25", "improved, 2 ms 6.25 6.75"]);
+    assert_eq!(bars(&record), both.collect::<Vec<_>>());
+}
+
+/// The rows of the record's charts of bars: what they are called, and their numbers.
+fn bars(record: &Record) -> Vec<String> {
+    let page = page(&only(record.clone()));
     let document = check(&page);
-    let rows: Vec<String> = select(&document, "article .bars .row:has(.label)")
-        .into_iter()
-        .map(|row| text(row).split_whitespace().collect::<Vec<_>>().join(" "))
-        .collect();
-    assert_eq!(rows, ["original, 2 flows, 1 ms 4.25", "original, 2 flows, 2 ms 6.25 6.75 7.5"]);
+    let rows = select(&document, "article .bars .row:has(.label)").into_iter();
+    rows.map(|row| text(row).split_whitespace().collect::<Vec<_>>().join(" ")).collect()
 }
 
 #[test]
