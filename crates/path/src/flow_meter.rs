@@ -47,16 +47,17 @@ pub struct Sent {
 /// Flows from which on each of them is measured less finely.
 pub(crate) const MANY: usize = 100;
 
-/// One flow's record. Times must not go back; window and intervals close by themselves.
+/// One flow's record. Times must not go back; window and intervals close by themselves. What every packet changes comes first.
 #[derive(Debug, Clone)]
+#[repr(C)]
 pub struct FlowMeter {
-    agenda: Agenda,
     total: Totals,
-    window_began: Totals,
-    interval_began: Totals,
+    in_window: bool,
+    agenda: Agenda,
     /// RTTs met in the window. It grows to the largest, a few times at most, which keeps thousands of flows small.
     rtt: Histogram<u32>,
-    in_window: bool,
+    window_began: Totals,
+    interval_began: Totals,
     closed: Option<Totals>,
     window: (Nanos, Nanos),
     /// At the edges of the window; `None`: nobody told.

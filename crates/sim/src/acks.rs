@@ -60,11 +60,6 @@ impl Acks {
         Some((at, Ack { next, echo_ms, sent_ms, window_pkts, syn, ece, blocks }))
     }
 
-    #[inline]
-    pub(crate) fn is_empty(&self) -> bool {
-        self.due.is_empty()
-    }
-
     pub(crate) fn clear(&mut self) {
         self.due.clear();
         self.blocks.clear();
@@ -97,6 +92,6 @@ mod tests {
         assert_eq!((acks.next_event(), acks.pop(15)), (20, None));
         assert_eq!(acks.pop(20), Some((20, all[2])));
         assert_eq!(acks.pop(30), Some((30, all[3])));
-        assert!(acks.is_empty() && acks.blocks.is_empty());
+        assert!(acks.due.is_empty() && acks.blocks.is_empty());
     }
 }

@@ -235,8 +235,8 @@ impl<'t, T: Tap> Engine<'t, T> {
         let i = self.entry_of[slot] as usize;
         let (entry, first) = (&mut self.entries[i], self.first_links[i] as usize);
         flow.run(now, &mut self.links[first], &mut self.lines[first], entry, &mut self.outbox, self.tap);
-        if let Some(workload) = &mut entry.workload
-            && flow.is_done()
+        if flow.is_done()
+            && let Some(workload) = &mut entry.workload
         {
             flow.close();
             workload.free.push(slot as u32);

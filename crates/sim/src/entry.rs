@@ -11,27 +11,29 @@ use crate::host_view::Setup;
 use crate::queue::NEVER;
 use crate::route::Route;
 
-/// What the connections of an entry share.
+/// What the connections of an entry share. What every packet asks for comes first, in this order: of hundreds of flows each cache line
+/// of it is one to wait for.
+#[repr(C)]
 pub(crate) struct Entry {
+    pub(crate) counts: Counts,
+    /// When the run ends: what arrives later is computed, but not part of it.
+    pub(crate) run_ends: Nanos,
+    /// Propagation on the way back that is not the route's own: the lines of `back`.
+    pub(crate) back_lines_ns: Nanos,
     pub(crate) index: u32,
+    /// What becomes of its packets is known when they are sent: one link, a FIFO, and nothing between it and either end.
+    pub(crate) is_prompt: bool,
+    /// Links that its ACKs take, and those that its data take.
+    pub(crate) back: Vec<u32>,
     pub(crate) meter: FlowMeter,
+    pub(crate) forward: Vec<u32>,
     /// Flows or answers of finite size.
     pub(crate) transfers: Transfers,
     ideal: Ideal,
-    /// Links that its data and its ACKs take.
-    pub(crate) forward: Vec<u32>,
-    pub(crate) back: Vec<u32>,
-    /// Propagation on the way back that is not the route's own: the lines of `back`.
-    pub(crate) back_lines_ns: Nanos,
-    /// What becomes of its packets is known when they are sent: one link, a FIFO, and nothing between it and either end.
-    pub(crate) is_prompt: bool,
     /// Where its packets wait before the first link, and where some wait behind the last one.
     pub(crate) access: Option<usize>,
     pub(crate) detour: Option<usize>,
     pub(crate) workload: Option<Workload>,
-    pub(crate) counts: Counts,
-    /// When the run ends: what arrives later is computed, but not part of it.
-    pub(crate) run_ends: Nanos,
     pub(crate) connection: Template,
 }
 

@@ -22,40 +22,45 @@ enum Stage {
     Stopped,
 }
 
+/// In this order, so that when it next has something to do is a question to few cache lines.
+#[repr(C, align(64))]
 pub(crate) struct Flow {
-    pub(crate) sender: Sender<HostView>,
+    /// When its application next has something to do: the flow starts, stops, or has news, whichever is first.
+    life: Nanos,
     pub(crate) end: End,
+    pub(crate) sender: Sender<HostView>,
     application: Application,
     /// What earlier connections of a workload in this place have sent.
     sent_before: Sent,
 }
 
-/// What the sending host's application does, and when.
+/// What the sending host's application does.
 struct Application {
     stage: Stage,
-    /// When the flow starts, stops, or its application has news, whichever is next.
-    life: Nanos,
     source: Source,
     /// Bytes that it has given and that do not fill a packet yet.
     unsent_bytes: u64,
 }
 
 /// The receiving end, and what is on its way from there.
+#[repr(C)]
 pub(crate) struct End {
-    receiver: Receiver,
-    route: Route,
-    /// About to reach the sender, with the time when it gets round to them.
-    acks: Acks,
-    /// About to leave the receiver for the links on the way back, with the time.
-    leaving: Acks,
-    under_way: WaitingRoom,
-    transfer: Transfer,
     /// When the next request reaches the sender.
     request: Nanos,
+    /// When the receiver's timer fires.
+    receiver_wakes: Nanos,
+    /// About to leave the receiver for the links on the way back, with the time. Without such links there is none.
+    leaving: Option<Box<Acks>>,
+    /// About to reach the sender, with the time when it gets round to them.
+    acks: Acks,
     /// The connection that has the place, or had it last.
     who: Who,
-    is_over: bool,
     slot: u32,
+    is_over: bool,
+    transfer: Transfer,
+    receiver: Receiver,
+    route: Route,
+    under_way: WaitingRoom,
 }
 
 /// What the receiving application waits for: an answer, or all that a finite flow sends.
@@ -149,9 +154,9 @@ pub(crate) fn pass<T: Tap>(
     end: &mut End,
     tap: &mut T,
 ) {
-    let index = entry.forward[usize::from(packet.payload.hop)];
     let passed = link.pass(now, &mut packet);
     if T::ON {
+        let index = entry.forward[usize::from(packet.payload.hop)];
         taps::passed(tap, now, index, &packet, passed.as_ref());
     }
     match passed {
@@ -173,9 +178,9 @@ pub(crate) fn pass_for_nobody<T: Tap>(
     entry: &mut Entry,
     tap: &mut T,
 ) {
-    let index = entry.forward[usize::from(packet.payload.hop)];
     let passed = link.pass(now, &mut packet);
     if T::ON {
+        let index = entry.forward[usize::from(packet.payload.hop)];
         taps::passed(tap, now, index, &packet, passed.as_ref());
     }
     match passed {
@@ -219,13 +224,15 @@ impl Flow {
             Sender::new(fairpace_tcp::SenderConfig { random, ..template.sender }, template.setup.clone());
         let bytes = template.responses.map(|(bytes, _)| bytes).or(size_bytes);
         Flow {
-            sender,
+            life: start,
             end: End {
-                receiver: Receiver::new(template.receiver.clone()),
-                route: template.route.clone(),
+                request: NEVER,
+                receiver_wakes: NEVER,
+                leaving: (!entry.back.is_empty()).then(Box::default),
                 acks: Acks::default(),
-                leaving: Acks::default(),
-                under_way: WaitingRoom::default(),
+                who,
+                slot,
+                is_over: false,
                 transfer: Transfer {
                     end_pkt: bytes.map_or(u64::MAX, pkts),
                     began: start,
@@ -233,12 +240,12 @@ impl Flow {
                     connects: true,
                     is_done: false,
                 },
-                request: NEVER,
-                who,
-                is_over: false,
-                slot,
+                receiver: Receiver::new(template.receiver.clone()),
+                route: template.route.clone(),
+                under_way: WaitingRoom::default(),
             },
-            application: Application::new(entry.source(size_bytes, start), start),
+            sender,
+            application: Application::new(entry.source(size_bytes, start)),
             sent_before: Sent::default(),
         }
     }
@@ -251,13 +258,14 @@ impl Flow {
         self.sender.reset(fairpace_tcp::SenderConfig { random, ..template.sender }, template.setup.clone());
         let end = &mut self.end;
         end.receiver.reset(template.receiver.clone());
+        end.receiver_wakes = NEVER;
         end.route = template.route.clone();
         end.route.reseed(seed);
         end.acks.clear();
-        end.leaving.clear();
+        end.leaving.iter_mut().for_each(|leaving| leaving.clear());
         end.transfer = Transfer { end_pkt: pkts(bytes), began: start, bytes, connects: true, is_done: false };
         (end.request, end.who, end.is_over) = (NEVER, who, false);
-        self.application = Application::new(entry.source(Some(bytes), start), start);
+        (self.life, self.application) = (start, Application::new(entry.source(Some(bytes), start)));
     }
 
     /// What has been sent from this place.
@@ -279,16 +287,16 @@ impl Flow {
     pub(crate) fn close(&mut self) {
         self.end.is_over = true;
         self.end.acks.clear();
-        self.end.leaving.clear();
+        self.end.leaving.iter_mut().for_each(|leaving| leaving.clear());
         self.end.request = NEVER;
-        (self.application.life, self.application.stage) = (NEVER, Stage::Stopped);
+        (self.life, self.application.stage) = (NEVER, Stage::Stopped);
     }
 
     /// When the flow next has something to do.
     #[inline]
     pub(crate) fn next_event(&self) -> Nanos {
         let sender = self.sender.next_timer().unwrap_or(NEVER);
-        self.application.life.min(sender).min(self.end.next_event())
+        self.life.min(sender).min(self.end.next_event())
     }
 
     /// Does everything that is due at `now`.
@@ -304,8 +312,8 @@ impl Flow {
     ) {
         let sender = &mut self.sender;
         let mut uplink = Uplink { now, link, line, entry, end: &mut self.end, outbox, tap };
-        if self.application.life.min(uplink.end.request) <= now {
-            self.application.live(now, sender, &mut uplink);
+        if self.life.min(uplink.end.request) <= now {
+            self.life = self.application.live(now, sender, &mut uplink);
         }
         while let Some((_, ack)) = uplink.end.acks.pop(now) {
             if T::ON {
@@ -317,10 +325,10 @@ impl Flow {
             sender.on_timer(now, &mut uplink);
         }
         let Uplink { end, entry, outbox, tap, .. } = uplink;
-        if end.receiver.next_timer().is_some_and(|at| at <= now) {
+        if end.receiver_wakes <= now {
             end.run_receiver(now, entry, tap);
         }
-        if !end.leaving.is_empty() {
+        if end.leaving.is_some() {
             end.send_acks(now, entry, outbox);
         }
         if T::ON && !end.is_over {
@@ -330,19 +338,20 @@ impl Flow {
 }
 
 impl Application {
-    fn new(source: Source, start: Nanos) -> Self {
-        Application { stage: Stage::Waiting, life: start, source, unsent_bytes: 0 }
+    fn new(source: Source) -> Self {
+        Application { stage: Stage::Waiting, source, unsent_bytes: 0 }
     }
 
-    /// What happens to a flow a few times in its life: it starts, its application has news, a request comes, it stops.
+    /// What happens to a flow a few times in its life: it starts, its application has news, a request comes, it stops. Returns when
+    /// the next of that is.
     #[cold]
-    fn live<T: Tap>(&mut self, now: Nanos, sender: &mut Sender<HostView>, uplink: &mut Uplink<'_, T>) {
+    fn live<T: Tap>(&mut self, now: Nanos, sender: &mut Sender<HostView>, uplink: &mut Uplink<'_, T>) -> Nanos {
         let stop = uplink.entry.connection.stop;
         match self.stage {
             Stage::Stopped => {
                 // a request that a last answer made: nobody is there
-                (self.life, uplink.end.request) = (NEVER, NEVER);
-                return;
+                uplink.end.request = NEVER;
+                return NEVER;
             }
             Stage::Waiting => {
                 self.stage = Stage::Open;
@@ -354,8 +363,8 @@ impl Application {
             Stage::Open if stop <= now => {
                 self.stage = Stage::Stopped;
                 sender.stop();
-                (self.life, uplink.end.request) = (NEVER, NEVER);
-                return;
+                uplink.end.request = NEVER;
+                return NEVER;
             }
             _ => {}
         }
@@ -380,15 +389,15 @@ impl Application {
                 }
             }
         }
-        self.life = stop.min(self.source.next_event());
+        stop.min(self.source.next_event())
     }
 }
 
 impl End {
     #[inline]
     pub(crate) fn next_event(&self) -> Nanos {
-        let receiver = self.receiver.next_timer().unwrap_or(NEVER);
-        self.acks.next_event().min(self.leaving.next_event()).min(receiver).min(self.request)
+        let leaving = self.leaving.as_ref().map_or(NEVER, |leaving| leaving.next_event());
+        self.acks.next_event().min(leaving).min(self.receiver_wakes).min(self.request)
     }
 
     /// A packet reaches the end of the last link's line at `now`.
@@ -402,13 +411,14 @@ impl End {
     ) {
         let segment = Segment { marked: packet.ecn == Ecn::Marked, ..packet.payload.segment };
         let at = self.route.forward(now);
-        while let Some(due) = self.receiver.next_timer().filter(|due| *due < at) {
-            self.run_receiver(due, entry, tap);
+        while self.receiver_wakes < at {
+            self.run_receiver(self.receiver_wakes, entry, tap);
         }
         entry.counts.arrived_pkts += 1;
-        let leaving = (!entry.back.is_empty()).then_some(&mut self.leaving);
+        let leaving = self.leaving.as_deref_mut();
         let mut back = Downlink { route: &mut self.route, acks: &mut self.acks, leaving };
         let available = self.receiver.on_segment(at, segment, &mut back);
+        self.receiver_wakes = self.receiver.next_timer().unwrap_or(NEVER);
         // what comes for a flow of a workload after its last byte finds it gone, sooner or later: it is not measured
         let is_late = self.transfer.is_done && entry.workload.is_some();
         if is_late {
@@ -425,9 +435,10 @@ impl End {
 
     /// The receiver's timer fires.
     fn run_receiver<T: Tap>(&mut self, now: Nanos, entry: &mut Entry, tap: &mut T) {
-        let leaving = (!entry.back.is_empty()).then_some(&mut self.leaving);
+        let leaving = self.leaving.as_deref_mut();
         let mut back = Downlink { route: &mut self.route, acks: &mut self.acks, leaving };
         let available = self.receiver.on_timer(now, &mut back);
+        self.receiver_wakes = self.receiver.next_timer().unwrap_or(NEVER);
         self.read(now, available, entry, tap);
     }
 
@@ -467,7 +478,7 @@ impl End {
 
     /// ACKs leave the receiver for their first link.
     fn send_acks(&mut self, now: Nanos, entry: &mut Entry, outbox: &mut Vec<Packet<Parcel>>) {
-        while let Some((at, ack)) = self.leaving.pop(now) {
+        while let Some((at, ack)) = self.leaving.as_mut().and_then(|leaving| leaving.pop(now)) {
             let segment = Segment { seq: self.under_way.put(ack), sent: at, ..Segment::default() };
             let payload = Parcel { slot: self.slot, hop: 0, is_ack: true, ahead_us: 0, segment };
             let Who { flow, connection } = self.who;

@@ -10,17 +10,19 @@ use std::ops::Range;
 use crate::prefetch;
 use crate::rate::Snapshot;
 
+/// What an ACK of the oldest packets asks for comes first.
 #[derive(Debug, Clone)]
+#[repr(C)]
 pub(crate) struct Bursts {
     /// The oldest burst of which packets are outstanding: the number of its first packet, and what that packet remembers. ACKs
     /// ask for it most, so it is at hand.
     oldest: (u64, Snapshot),
     /// The first packet of the burst after that; `u64::MAX`: there is none.
     next: u64,
-    /// The bursts after the oldest, in order.
-    later: VecDeque<(u64, Snapshot)>,
     /// Where the last search ended in `later`: SACKs and loss detection go up packet by packet.
     near: Cell<usize>,
+    /// The bursts after the oldest, in order.
+    later: VecDeque<(u64, Snapshot)>,
     /// Of packets sent again, by number modulo the length, a power of two. Empty until one is.
     again: Vec<Snapshot>,
 }

@@ -27,37 +27,39 @@ const INITIAL_PKTS: usize = 16;
 /// Room that a scoreboard keeps from one flow to the next.
 const KEPT_PKTS: usize = 1024;
 
+/// What an ACK of the oldest packets asks for comes first.
 #[derive(Debug, Clone, Default)]
+#[repr(C)]
 pub(crate) struct Scoreboard {
-    bursts: Bursts,
-    /// Per packet, indexed by its number modulo the capacity, a power of two; 0 for what is not outstanding.
-    marks: Vec<u8>,
-    /// The same as mark SACKED, to skip over what has arrived.
-    sacked: Bits,
-    /// Lost and not sent again.
-    pending: Bits,
-    /// No packet below this is pending.
-    pending_from: u64,
     /// Oldest unacknowledged packet, and the next to be sent for the first time.
     una: u64,
     nxt: u64,
     sacked_out: u32,
-    /// Of these, packets of which only duplicate ACKs tell, which do not say which ones.
-    dup_acks: u32,
     lost_out: u32,
     retrans_out: u32,
     /// Outstanding packets that were ever sent again.
     ever_resent_out: u32,
     /// Ever marked lost; wraps.
     lost_pkts: u32,
+    /// Of `sacked_out`, packets of which only duplicate ACKs tell, which do not say which ones.
+    dup_acks: u32,
     /// One past the highest packet SACKed, or `una`.
     fack: u64,
+    /// Per packet, indexed by its number modulo the capacity, a power of two; 0 for what is not outstanding.
+    marks: Vec<u8>,
+    bursts: Bursts,
     /// Below this, no packet is in its first transmission and neither SACKed nor lost.
     first_sent_from: u64,
-    /// Packets sent again and when, in order of sending; entries go stale.
-    resent: VecDeque<(u64, u64)>,
+    /// No packet below this is pending.
+    pending_from: u64,
     /// Packets marked lost that nobody has taken note of yet, if anybody wants to.
     losses: Option<Vec<u64>>,
+    /// The same as mark SACKED, to skip over what has arrived.
+    sacked: Bits,
+    /// Lost and not sent again.
+    pending: Bits,
+    /// Packets sent again and when, in order of sending; entries go stale.
+    resent: VecDeque<(u64, u64)>,
 }
 
 impl Scoreboard {

@@ -22,23 +22,24 @@ const BLOCKS_EXPECTED: usize = 2;
 /// Room for packets out of order that a receiver keeps from one flow to the next.
 const KEPT_PKTS: u64 = 1024;
 
-/// A receiver whose application reads at once.
+/// A receiver whose application reads at once. What a segment in order asks for comes first.
 #[derive(Debug, Clone)]
+#[repr(C)]
 pub struct Receiver {
-    config: ReceiverConfig,
     next: u64,
-    /// Packets beyond `next` that have arrived, and one past the highest.
-    early: Bits,
-    early_end: u64,
-    early_pkts: u64,
-    blocks: Blocks,
-    duplicate: Option<Block>,
-    acks: Acks,
-    window: ReceiveWindow,
-    /// What GRO holds.
-    held: Aggregate,
     /// Nothing but delayed ACKs is to be thought of: no GRO, ECN or tuning, nothing out of order, no ACK held back.
     plain: bool,
+    acks: Acks,
+    /// What GRO holds.
+    held: Aggregate,
+    window: ReceiveWindow,
+    config: ReceiverConfig,
+    duplicate: Option<Block>,
+    early_end: u64,
+    early_pkts: u64,
+    /// Packets beyond `next` that have arrived, up to `early_end`.
+    early: Bits,
+    blocks: Blocks,
 }
 
 impl Receiver {

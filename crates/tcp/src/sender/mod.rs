@@ -45,40 +45,42 @@ pub struct SenderStats {
     pub mark_reductions: u64,
 }
 
-/// One sender of a bulk or application-limited stream.
+/// One sender of a bulk or application-limited stream. What every ACK asks for comes first, in this order: of hundreds of flows each
+/// cache line of it is one to wait for.
 #[derive(Debug, Clone)]
+#[repr(C)]
 pub struct Sender<C: Control> {
-    config: SenderConfig,
-    params: C::Params,
-    kind: Kind,
-    /// `None` until the handshake is done.
-    control: Option<C>,
-    board: Scoreboard,
-    rate: Rate,
-    rtt: Rtt,
-    rack: Rack,
-    pacer: Pacer,
-    recovery: Recovery,
     timer: Timer,
     /// When the pacer lets the next burst go, if that is all it waits for; else `Nanos::MAX`.
     wake_up: Nanos,
-    ca_state: CaState,
-    cwnd: u32,
-    ssthresh: u32,
     /// Packets that the application has given, or will: the first that it has not.
     supply: u64,
     /// The end of the receiver's window: the first packet for which it has no room.
     window_end: u64,
-    window_use: WindowUse,
-    last_sent: Nanos,
-    syn_sent: Nanos,
-    syn_resent: bool,
+    cwnd: u32,
+    ssthresh: u32,
     /// Timestamp of the last ACK, to echo.
     echo_ms: u32,
+    ca_state: CaState,
+    kind: Kind,
     ecn: EcnState,
+    pacer: Pacer,
+    rate: Rate,
+    rtt: Rtt,
+    rack: Rack,
+    board: Scoreboard,
+    /// `None` until the handshake is done.
+    control: Option<C>,
+    recovery: Recovery,
+    config: SenderConfig,
+    window_use: WindowUse,
+    last_sent: Nanos,
+    stats: SenderStats,
     /// Room for [`Scoreboard::swap_losses`].
     told_losses: Vec<u64>,
-    stats: SenderStats,
+    syn_sent: Nanos,
+    syn_resent: bool,
+    params: C::Params,
 }
 
 /// ECN on this connection.
