@@ -28,9 +28,16 @@ pub fn schedule(scenario: &Scenario) -> Schedule {
 pub fn link<T: Copy>(scenario: &Scenario, index: u32, schedule: Schedule) -> Result<Link<T>, NoSuchLoss> {
     let asked = &scenario.links[index as usize];
     let (transmitter, flows) = (transmitter(asked), scenario.flows.len());
+    let random = Random::stream(scenario.seed, Purpose::Discipline, index);
     let fifo = |transmitter| Fifo::new(transmitter, limit(asked.buffer), flows, schedule);
-    let link = match (discipline(scenario, index), asked.queue) {
-        (Some(discipline), _) => Link::managed(Queued::new(discipline, transmitter, flows, schedule)),
+    let link = match (aqm(asked), asked.queue) {
+        (Some(Aqm::Red(red)), _) if transmitter.is_wire() => {
+            Link::new(fifo(transmitter).with_red(red, random))
+        }
+        (Some(aqm), _) => {
+            let discipline = Discipline::new(aqm, limit(asked.buffer), random);
+            Link::managed(Queued::new(discipline, transmitter, flows, schedule))
+        }
         (None, Queue::Step(above)) => Link::new(fifo(transmitter).with_marking_above(limit(above))),
         (None, _) => Link::new(fifo(transmitter)),
     };
@@ -44,13 +51,7 @@ pub fn link<T: Copy>(scenario: &Scenario, index: u32, schedule: Schedule) -> Res
     })
 }
 
-/// The discipline of this index's link; `None`: its queue is a FIFO, marking or not.
-fn discipline<T: Copy>(scenario: &Scenario, index: u32) -> Option<Discipline<T>> {
-    let asked = &scenario.links[index as usize];
-    let random = Random::stream(scenario.seed, Purpose::Discipline, index);
-    Some(Discipline::new(aqm(asked)?, limit(asked.buffer), random))
-}
-
+/// How this link's queue is managed; `None`: it is a FIFO, marking or not.
 fn aqm(asked: &scenario::Link) -> Option<Aqm> {
     Some(match asked.queue {
         Queue::Fifo | Queue::Step(_) => return None,

@@ -1,10 +1,11 @@
-//! A first-in first-out queue in front of a transmitter.
+//! A first-in first-out queue in front of a transmitter: drop-tail, with marks above a step, or under RED.
 
 use std::collections::VecDeque;
 
 use fairpace_results::LinkSummary;
 
-use crate::{Ecn, LinkMeter, Nanos, Packet, Schedule, Transmitter};
+use crate::aqm::{Judge, Judgement, Red};
+use crate::{Ecn, LinkMeter, Nanos, Packet, Random, Schedule, Transmitter};
 
 /// How much a queue holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,7 +50,15 @@ impl Held {
     }
 }
 
-/// A drop-tail queue.
+/// RED at the entry of a queue whose transmitter is a wire.
+#[derive(Debug, Clone)]
+struct Gate {
+    judge: Judge,
+    /// Since when the wire has been idle, or from when on it will be if nothing more comes.
+    idle_since: Nanos,
+}
+
+/// A queue in which nothing overtakes.
 ///
 /// Nothing can overtake what is in it, so a packet's departure is known when it arrives and that is when the queue says it: it
 /// does not keep the packet, only what its meter has yet to count. Who needs the packet at its departure keeps it
@@ -64,6 +73,7 @@ pub struct Fifo {
     limit: Limit,
     /// A packet that finds more waiting is marked, if it can be.
     mark_above: Option<Limit>,
+    red: Option<Box<Gate>>,
     /// Not counted yet by the meter, in order of departure. Some may have departed.
     held: VecDeque<Held>,
     held_bytes: u64,
@@ -84,6 +94,7 @@ impl Fifo {
             transmitter,
             limit,
             mark_above: None,
+            red: None,
             held: VecDeque::new(),
             held_bytes: 0,
             begun: 0,
@@ -98,10 +109,24 @@ impl Fifo {
         Fifo { mark_above: Some(limit), ..self }
     }
 
-    /// A packet arrives: when its last bit will be out and how long it waits before, or `None`: it was dropped. `lost` packets
-    /// use the transmitter like others. Times must not go back.
+    /// The same under RED, which decides on arrival too: the same queue, packet by packet, as the discipline in front of a wire. With
+    /// another transmitter it is not, see [`Queued`](crate::Queued).
+    #[must_use]
+    pub fn with_red(self, settings: Red, random: Random) -> Self {
+        debug_assert!(self.transmitter.is_wire());
+        let gate = Gate { judge: Judge::new(&settings, random), idle_since: 0 };
+        Fifo { red: Some(Box::new(gate)), ..self }
+    }
+
+    /// A packet arrives: when its last bit will be out and how long it waits before, or `None`: it was dropped. `is_lost` is asked when
+    /// it is in: what the line behind loses uses the transmitter like others. Times must not go back.
     #[inline]
-    pub fn pass<T>(&mut self, now: Nanos, packet: &mut Packet<T>, lost: bool) -> Option<(Nanos, Nanos)> {
+    pub fn pass<T>(
+        &mut self,
+        now: Nanos,
+        packet: &mut Packet<T>,
+        is_lost: impl FnOnce() -> bool,
+    ) -> Option<(Nanos, Nanos)> {
         let Packet { flow, bytes, ref mut ecn, .. } = *packet;
         if self.meter.next_stop() <= now {
             self.settle(now);
@@ -109,7 +134,9 @@ impl Fifo {
             self.count_departed(now, COUNTED_PER_ARRIVAL);
         }
         let starts = self.transmitter.starts(now, bytes);
-        if starts > now {
+        if self.red.is_some() {
+            self.enters_red(now, starts, packet)?;
+        } else if starts > now {
             // what is held is at least what waits: if it leaves room there is room
             let surely_fits =
                 !self.limit.is_exceeded_by(self.held_bytes + u64::from(bytes), self.held.len() as u64 + 1);
@@ -123,17 +150,42 @@ impl Fifo {
             }
         }
         let departs = self.transmitter.send(now, bytes);
+        if let Some(red) = &mut self.red {
+            red.idle_since = departs;
+        }
         self.meter.joined(now, flow, bytes);
-        let flags = if lost { LOST } else { 0 };
+        let flags = if is_lost() { LOST } else { 0 };
         self.held.push_back(Held { starts, departs, waited_ns: starts - now, flow, bytes: bytes | flags });
         self.held_bytes += u64::from(bytes);
         self.waiting_bytes += u64::from(bytes);
         Some((departs, starts - now))
     }
 
-    /// Would a packet of so many bytes that arrives now be let in?
-    pub fn has_room(&mut self, now: Nanos, bytes: u32) -> bool {
-        self.transmitter.starts(now, bytes) <= now || self.fits(now, bytes)
+    /// Under RED: its judgement, the limit, then the mark. An empty queue has room for any packet, as disciplines have it. `None`: it
+    /// was dropped.
+    #[inline]
+    fn enters_red<T>(&mut self, now: Nanos, starts: Nanos, packet: &mut Packet<T>) -> Option<()> {
+        self.begin(now);
+        let red = self.red.as_mut()?;
+        let is_idle = starts <= now;
+        let idle = is_idle.then(|| now - red.idle_since);
+        let judgement = red.judge.judge(self.waiting_bytes, idle, packet.ecn);
+        if judgement == Judgement::Drop {
+            if is_idle {
+                red.idle_since = now; // the link asks in vain again
+            }
+            self.meter.dropped_early(now, packet.flow, packet.bytes);
+            return None;
+        }
+        if self.held.len() > self.begun && !self.fits(now, packet.bytes) {
+            self.meter.dropped(now, packet.flow, packet.bytes);
+            return None;
+        }
+        if judgement == Judgement::Mark {
+            packet.ecn = Ecn::Marked;
+            self.meter.marked(now, packet.flow);
+        }
+        Some(())
     }
 
     fn fits(&mut self, now: Nanos, bytes: u32) -> bool {

@@ -80,11 +80,15 @@ impl<T: Copy> Link<T> {
             fifo.refused(now, packet.flow, packet.bytes);
             return None;
         }
-        if loss.is_possible() {
-            return pass_or_lose(fifo, loss, now, packet);
-        }
-        let (at, waited_ns) = fifo.pass(now, packet, false)?;
-        Some(Passed { at, waited_ns, fate: Fate::Delivered })
+        // a random fate may be drawn before it strikes: packets depart in the order in which they came
+        let (mut fate, is_lossy) = (Fate::Delivered, loss.is_possible());
+        let (at, waited_ns) = fifo.pass(now, packet, || {
+            if is_lossy && loss.takes() {
+                fate = Fate::Lost;
+            }
+            fate == Fate::Lost
+        })?;
+        Some(Passed { at, waited_ns, fate })
     }
 
     /// Takes a packet, or gives it back: dropped.
@@ -202,18 +206,6 @@ impl<T: Copy> Link<T> {
             Queue::Managed(queue) => queue.summary(name),
         }
     }
-}
-
-/// A random fate may be drawn before it strikes: packets depart in the order in which they came.
-#[cold]
-fn pass_or_lose<T>(fifo: &mut Fifo, loss: &mut Loss, now: Nanos, packet: &mut Packet<T>) -> Option<Passed> {
-    if !fifo.has_room(now, packet.bytes) {
-        fifo.refused(now, packet.flow, packet.bytes);
-        return None; // it did not come so far that the line could lose it
-    }
-    let lost = loss.takes();
-    let (at, waited_ns) = fifo.pass(now, packet, lost)?;
-    Some(Passed { at, waited_ns, fate: if lost { Fate::Lost } else { Fate::Delivered } })
 }
 
 #[cfg(test)]

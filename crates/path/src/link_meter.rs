@@ -171,6 +171,12 @@ impl LinkMeter {
         self.interval_drops += 1;
     }
 
+    /// A packet was dropped that the queue had room for.
+    pub(crate) fn dropped_early(&mut self, now: Nanos, flow: u32, bytes: u32) {
+        self.dropped(now, flow, bytes);
+        self.flows[flow as usize].early_drops += 1;
+    }
+
     /// A packet that had joined the queue was dropped.
     pub fn removed(&mut self, now: Nanos, flow: u32, bytes: u32, reason: DropReason) {
         self.begun(now, flow, bytes);

@@ -57,6 +57,11 @@ impl Transmitter {
         Transmitter { kind: Kind::Trace(trace) }
     }
 
+    /// Does it take the next packet when the last one is out, and not before, nor later?
+    pub fn is_wire(&self) -> bool {
+        matches!(self.kind, Kind::Wire(_))
+    }
+
     /// When a packet of so many bytes would begin to leave, if it came next now.
     #[inline]
     pub fn starts(&self, now: Nanos, bytes: u32) -> Nanos {

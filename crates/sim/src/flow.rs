@@ -345,7 +345,12 @@ impl Application {
     /// What happens to a flow a few times in its life: it starts, its application has news, a request comes, it stops. Returns when
     /// the next of that is.
     #[cold]
-    fn live<T: Tap>(&mut self, now: Nanos, sender: &mut Sender<HostView>, uplink: &mut Uplink<'_, T>) -> Nanos {
+    fn live<T: Tap>(
+        &mut self,
+        now: Nanos,
+        sender: &mut Sender<HostView>,
+        uplink: &mut Uplink<'_, T>,
+    ) -> Nanos {
         let stop = uplink.entry.connection.stop;
         match self.stage {
             Stage::Stopped => {

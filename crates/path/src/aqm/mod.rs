@@ -14,6 +14,7 @@ use std::collections::VecDeque;
 pub use codel::Codel;
 pub use fq_codel::FqCodel;
 pub use pie::Pie;
+pub(crate) use red::{Judge, Judgement};
 pub use red::{Red, RedRules};
 
 use crate::{Ecn, Limit, Nanos, Packet, Random};

@@ -13,7 +13,7 @@ mod floyd;
 mod linux;
 
 use super::{DropReason, MTU_BYTES, Ring, Sink, Waiting, mark};
-use crate::{Limit, Nanos, Packet, Random};
+use crate::{Ecn, Limit, Nanos, Packet, Random};
 use floyd::Floyd;
 use linux::Linux;
 
@@ -56,10 +56,16 @@ pub enum RedRules {
 #[derive(Debug, Clone)]
 pub(super) struct RedQueue<T> {
     ring: Ring<T>,
-    average: Average,
-    ecn: bool,
+    judge: Judge,
     /// Since when the link has asked in vain.
     idle_since: Option<Nanos>,
+}
+
+/// RED apart from the queue that it is for.
+#[derive(Debug, Clone)]
+pub(crate) struct Judge {
+    average: Average,
+    ecn: bool,
     random: Random,
 }
 
@@ -79,13 +85,48 @@ enum Verdict {
     Forced,
 }
 
+/// What is to be done with a packet, if there is room for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Judgement {
+    Pass,
+    Mark,
+    Drop,
+}
+
+impl Judge {
+    pub(crate) fn new(settings: &Red, random: Random) -> Self {
+        let average = match settings.rules {
+            RedRules::Linux => Average::Linux(Linux::new(settings)),
+            RedRules::Floyd { gentle } => Average::Floyd(Floyd::new(settings, gentle)),
+        };
+        Judge { average, ecn: settings.ecn, random }
+    }
+
+    /// A packet arrives at a backlog of so many bytes, or after the link was idle so long.
+    #[inline]
+    pub(crate) fn judge(&mut self, backlog_bytes: u64, idle: Option<Nanos>, ecn: Ecn) -> Judgement {
+        let (verdict, may_mark) = match &mut self.average {
+            Average::Linux(linux) => {
+                linux.update(backlog_bytes, idle);
+                (linux.judge(&mut self.random), true)
+            }
+            Average::Floyd(floyd) => {
+                floyd.update(backlog_bytes, idle);
+                let verdict = floyd.judge(&mut self.random);
+                (verdict, verdict == Verdict::Early)
+            }
+        };
+        match verdict {
+            Verdict::Pass => Judgement::Pass,
+            _ if may_mark && self.ecn && ecn != Ecn::NotCapable => Judgement::Mark,
+            _ => Judgement::Drop,
+        }
+    }
+}
+
 impl<T> RedQueue<T> {
     pub(super) fn new(settings: Red, limit: Limit, random: Random) -> Self {
-        let average = match settings.rules {
-            RedRules::Linux => Average::Linux(Linux::new(&settings)),
-            RedRules::Floyd { gentle } => Average::Floyd(Floyd::new(&settings, gentle)),
-        };
-        RedQueue { ring: Ring::new(limit), average, ecn: settings.ecn, idle_since: Some(0), random }
+        RedQueue { ring: Ring::new(limit), judge: Judge::new(&settings, random), idle_since: Some(0) }
     }
 
     #[inline]
@@ -96,25 +137,14 @@ impl<T> RedQueue<T> {
         sink: &mut impl Sink<T>,
     ) -> Result<(), (Packet<T>, DropReason)> {
         let idle = self.idle_since.take().map(|since| now - since);
-        let (verdict, may_mark) = match &mut self.average {
-            Average::Linux(linux) => {
-                linux.update(self.ring.bytes, idle);
-                (linux.judge(&mut self.random), true)
-            }
-            Average::Floyd(floyd) => {
-                floyd.update(self.ring.bytes, idle);
-                let verdict = floyd.judge(&mut self.random);
-                (verdict, verdict == Verdict::Early)
-            }
-        };
-        let may_mark = may_mark && self.ecn && packet.ecn != crate::Ecn::NotCapable;
-        if verdict != Verdict::Pass && !may_mark {
+        let judgement = self.judge.judge(self.ring.bytes, idle, packet.ecn);
+        if judgement == Judgement::Drop {
             return Err((packet, DropReason::Early));
         }
         if !self.ring.has_room(packet.bytes) {
             return Err((packet, DropReason::Full));
         }
-        if verdict != Verdict::Pass {
+        if judgement == Judgement::Mark {
             mark(&mut packet, sink);
         }
         self.ring.push(now, packet);
@@ -182,7 +212,6 @@ mod tests {
     use super::super::testing::{MS, Told, packet};
     use super::testing::{FLOYD, MANUAL};
     use super::*;
-    use crate::Ecn;
 
     #[test]
     fn the_weight_is_the_one_that_tc_computes() {
@@ -207,7 +236,7 @@ mod tests {
         let settings = Red { min_bytes: 0, max_bytes: 1 << 20, burst_pkts: 10, ..FLOYD };
         let mut told = Told::default();
         let mut queue = RedQueue::new(settings, Limit::Packets(1000), Random::new(1));
-        let average = |queue: &RedQueue<u32>| match &queue.average {
+        let average = |queue: &RedQueue<u32>| match &queue.judge.average {
             Average::Floyd(floyd) => floyd.average(),
             Average::Linux(_) => unreachable!(),
         };
