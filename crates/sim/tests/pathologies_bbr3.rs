@@ -103,6 +103,23 @@ fn a_head_start_of_bbr2_lasts_for_minutes() {
     }
 }
 
+/// Met in the grid of Mahmud et al., 2025, where it is one flow of 500; Linux 6.18's `bbr` does it too (docs/pathologies.md). Those who cruise
+/// keep their inflight while the newcomer's STARTUP raises its own, and with that its part of the queue and its rate.
+#[test]
+fn one_more_flow_takes_many_times_what_those_who_cruise_have() {
+    let times = |cc, start_ms| {
+        let flows = (0..24).map(|i| flow(cc, 40, i)).chain([flow(cc, 40, start_ms)]).collect();
+        let r = run(&scenario(vec![link(200, 4 * bdp_bytes(200, 40))], flows, 10, 30));
+        share(&r, 24) / ((1.0 - share(&r, 24)) / 24.0)
+    };
+    for start_ms in [300, 1000] {
+        for cc in ["bbr1", "bbr2", "bbr3"] {
+            assert!(times(cc, start_ms) > 3.0, "{cc} from {start_ms} ms: {}", times(cc, start_ms));
+        }
+        assert!(times("cubic", start_ms) < 2.0, "cubic from {start_ms} ms: {}", times("cubic", start_ms));
+    }
+}
+
 /// draft-ietf-ccwg-bbr, issue 109: half a BDP in PROBE_RTT does not empty a queue that others fill, and one visit renews
 /// both filters.
 #[test]
