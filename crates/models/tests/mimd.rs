@@ -99,6 +99,19 @@ proptest! {
     }
 }
 
+/// Found by the property below: rounding once left less than nothing in the queue.
+#[test]
+fn a_queue_that_empties_is_empty() {
+    let setting = Setting {
+        rates: [1.0, 166.04773774901452],
+        adaptive: true,
+        offset: 2,
+        duration_s: 2.0,
+        ..setting([66.2629592877143, 52.95963750835756])
+    };
+    assert!(Simulation::new(setting).all(|point| point.delay_s >= 0.0));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 

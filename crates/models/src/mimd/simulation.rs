@@ -160,8 +160,9 @@ impl Simulation {
         let delay_s = self.backlog / capacity;
         let demands = [self.flows[0].demand(delay_s, cwnd_gain), self.flows[1].demand(delay_s, cwnd_gain)];
         let arriving = (demands[0] + demands[1]) * dt;
-        let leaving = (self.backlog + arriving).min(capacity * dt);
-        self.backlog += arriving - leaving;
+        let present = self.backlog + arriving;
+        let leaving = present.min(capacity * dt);
+        self.backlog = present - leaving; // nothing, to the last bit, when all of it leaves
         self.sent += arriving;
         self.delivered += leaving;
         self.step += 1;
