@@ -131,6 +131,18 @@ fn a_figure_says_what_it_needs_to_be_believed_and_repeated() {
 }
 
 #[test]
+fn what_stands_between_backticks_is_code() {
+    let mut all = papers();
+    all[0].records[0].figure.setup = "Run `fairpace sim` with `<b>`.".to_owned();
+    all[0].records[0].figure.expect = "One ` is a backtick.".to_owned();
+    let document = check(&page(&all));
+    let code: Vec<String> = select(&document, "p.setup code").into_iter().map(text).collect();
+    assert_eq!(code, ["fairpace sim", "<b>"]);
+    let expect = select(&document, "p.expect").into_iter().map(text).next();
+    assert_eq!(expect.as_deref(), Some("One ` is a backtick."));
+}
+
+#[test]
 fn the_page_loads_nothing_and_has_no_script() {
     let page = page(&papers());
     let document = check(&page);

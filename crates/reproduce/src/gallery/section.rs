@@ -56,7 +56,18 @@ fn figure(record: &Record) -> Markup {
 /// Blank lines part paragraphs.
 fn paragraphs(class: &str, text: &str) -> Markup {
     html! {
-        @for part in text.split("\n\n").map(str::trim).filter(|part| !part.is_empty()) { p class=(class) { (part) } }
+        @for part in text.split("\n\n").map(str::trim).filter(|part| !part.is_empty()) { p class=(class) { (with_code(part)) } }
+    }
+}
+
+/// What stands between backticks is code; one without its other half stays as it is.
+fn with_code(text: &str) -> Markup {
+    let parts: Vec<&str> = text.split('`').collect();
+    let is_paired = parts.len() % 2 == 1;
+    html! {
+        @if is_paired {
+            @for (i, part) in parts.iter().enumerate() { @if i % 2 == 1 { code { (part) } } @else { (part) } }
+        } @else { (text) }
     }
 }
 
@@ -70,7 +81,7 @@ fn real_flows(record: &Record) -> Markup {
             p.nokernel {
                 @if record.figure.kernel.is_some() { "Not measured yet; the command below does." }
                 @else if why.is_empty() { "Not measured." }
-                @else { (why) }
+                @else { (with_code(why)) }
             }
         }
     }
