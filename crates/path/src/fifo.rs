@@ -66,7 +66,7 @@ struct Gate {
 ///
 /// The limit is on what *waits*. A packet whose transmission has begun has left the queue, as it has on Linux when the device has
 /// taken it from a bfifo; it is neither counted against the limit nor part of the backlog. An arriving packet is dropped when what
-/// waits and itself exceed the limit; one that meets an idle transmitter does not wait and is never dropped.
+/// waits and itself exceed the limit; one that meets an idle transmitter does not wait and is never dropped for lack of room.
 #[derive(Debug, Clone)]
 pub struct Fifo {
     transmitter: Transmitter,
