@@ -125,7 +125,7 @@ pub(crate) struct Uplink<'a, T> {
 }
 
 impl<T: Tap> Wire for Uplink<'_, T> {
-    #[inline]
+    #[inline(always)]
     fn send(&mut self, segment: Segment) {
         self.entry.counts.entered_pkts += 1;
         let ecn = if segment.capable { Ecn::Capable } else { Ecn::NotCapable };
