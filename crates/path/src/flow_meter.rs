@@ -1,9 +1,8 @@
 //! What a flow gets from its path: goodput, RTT as its packets meet it, retransmissions.
 
 use fairpace_results::{FlowSeries, FlowSummary};
-use hdrhistogram::Histogram;
 
-use crate::link_meter::growing_histogram;
+use crate::percentiles::Percentiles;
 use crate::schedule::{Agenda, Stop};
 use crate::{Nanos, SECOND, Schedule};
 
@@ -54,8 +53,8 @@ pub struct FlowMeter {
     total: Totals,
     in_window: bool,
     agenda: Agenda,
-    /// RTTs met in the window. It grows to the largest, a few times at most, which keeps thousands of flows small.
-    rtt: Histogram<u32>,
+    /// RTTs met in the window.
+    rtt: Percentiles,
     window_began: Totals,
     interval_began: Totals,
     closed: Option<Totals>,
@@ -77,7 +76,7 @@ impl FlowMeter {
             total: Totals::default(),
             window_began: Totals::default(),
             interval_began: Totals::default(),
-            rtt: growing_histogram(digits),
+            rtt: Percentiles::new(digits),
             closed: None,
             window: schedule.window,
             sent: None,
@@ -93,7 +92,7 @@ impl FlowMeter {
         self.total.packets += 1;
         self.total.rtt_sum_ns += rtt_ns;
         if self.in_window {
-            let _ = self.rtt.record(rtt_ns); // fails only beyond what it can grow to, which is all of u64
+            self.rtt.record(rtt_ns);
         }
     }
 
@@ -136,8 +135,8 @@ impl FlowMeter {
             pkts: at_to.pkts - at_from.pkts,
             again_pkts: at_to.again_pkts - at_from.again_pkts,
         });
-        let has_rtt = self.closed.is_some() && !self.rtt.is_empty();
-        let quantile_ms = |q: f64| has_rtt.then(|| self.rtt.value_at_quantile(q) as f64 / 1e6);
+        let rtt = self.closed.and(Some(&self.rtt));
+        let quantile_ms = |q: f64| rtt.and_then(|rtt| rtt.quantile_ns(q)).map(|ns| ns as f64 / 1e6);
         FlowSummary {
             name: name.to_owned(),
             cc: cc.to_owned(),
@@ -147,7 +146,7 @@ impl FlowMeter {
             sent_pkts: sent.map(|sent| sent.pkts),
             retransmits: sent.map_or(0, |sent| sent.again_pkts),
             rtt_mean_ms: window.rtt_mean_ms(),
-            rtt_min_ms: has_rtt.then(|| self.rtt.min() as f64 / 1e6),
+            rtt_min_ms: rtt.and_then(Percentiles::min_ns).map(|ns| ns as f64 / 1e6),
             rtt_p50_ms: quantile_ms(0.50),
             rtt_p95_ms: quantile_ms(0.95),
             rtt_p99_ms: quantile_ms(0.99),
@@ -191,6 +190,7 @@ impl FlowMeter {
 
     fn close_window(&mut self, at: Nanos) {
         self.closed = Some(Totals { at, ..self.total }.since(self.window_began));
+        self.rtt.settle();
         self.in_window = false;
     }
 
@@ -237,7 +237,7 @@ mod tests {
         let mut m = FlowMeter::new(Schedule { window: (0, 20 * MS), interval: 10 * MS, end: 20 * MS }, 1);
         m.data(0, 50 * MS);
         // 4 bytes each: 100,000 such flows are 3 GB
-        assert!(m.rtt.distinct_values() <= 8 * 1024, "{}", m.rtt.distinct_values());
+        assert!(m.rtt.room() <= 8 * 1024, "{}", m.rtt.room());
         m.data(MS, 2_000 * SECOND);
         m.finish(20 * MS);
         let s = m.summary("a", "reno", MS, 0);

@@ -23,6 +23,7 @@ mod line;
 mod link;
 mod link_meter;
 mod loss;
+mod percentiles;
 mod policer;
 mod queued;
 mod random;
