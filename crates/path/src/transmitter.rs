@@ -154,12 +154,11 @@ impl Wire {
             self.send_across_steps(bytes);
             return self.free;
         }
-        self.free += whole;
-        self.fraction += fraction;
-        if self.fraction >= self.rate_bps {
-            self.fraction -= self.rate_bps;
-            self.free += 1;
-        }
+        // no branch: whether a fraction carries is as good as random
+        let fraction = self.fraction + fraction;
+        let carries = fraction >= self.rate_bps;
+        self.fraction = fraction - u64::from(carries) * self.rate_bps;
+        self.free += whole + u64::from(carries);
         self.free
     }
 
