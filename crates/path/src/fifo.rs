@@ -128,11 +128,7 @@ impl Fifo {
         is_lost: impl FnOnce() -> bool,
     ) -> Option<(Nanos, Nanos)> {
         let Packet { flow, bytes, ref mut ecn, .. } = *packet;
-        if self.meter.next_stop() <= now {
-            self.settle(now);
-        } else {
-            self.count_departed(now, COUNTED_PER_ARRIVAL);
-        }
+        self.count_before(now, 1);
         let starts = self.transmitter.starts(now, bytes);
         if self.red.is_some() {
             self.enters_red(now, starts, packet)?;
@@ -153,12 +149,53 @@ impl Fifo {
         if let Some(red) = &mut self.red {
             red.idle_since = departs;
         }
-        self.meter.joined(now, flow, bytes);
+        self.meter.joined(now, flow, u64::from(bytes));
         let flags = if is_lost() { LOST } else { 0 };
         self.held.push_back(Held { starts, departs, waited_ns: starts - now, flow, bytes: bytes | flags });
         self.held_bytes += u64::from(bytes);
         self.waiting_bytes += u64::from(bytes);
         Some((departs, starts - now))
+    }
+
+    /// `pkts` packets of a flow arrive together; `leaves` is told in turn when the last bit of each will be out. False: nothing has come in,
+    /// since it takes a [look](Fifo::pass) at each whether it does, or is marked.
+    #[inline]
+    pub(crate) fn pass_together(
+        &mut self,
+        now: Nanos,
+        flow: u32,
+        bytes: u32,
+        pkts: usize,
+        mut leaves: impl FnMut(Nanos),
+    ) -> bool {
+        let all_bytes = pkts as u64 * u64::from(bytes);
+        // what is held is at least what waits
+        let surely_fit =
+            !self.limit.is_exceeded_by(self.held_bytes + all_bytes, (self.held.len() + pkts) as u64);
+        if !surely_fit || self.red.is_some() || self.mark_above.is_some() {
+            return false;
+        }
+        self.count_before(now, pkts);
+        for _ in 0..pkts {
+            let starts = self.transmitter.starts(now, bytes);
+            let departs = self.transmitter.send(now, bytes);
+            self.held.push_back(Held { starts, departs, waited_ns: starts - now, flow, bytes });
+            leaves(departs);
+        }
+        self.meter.joined(now, flow, all_bytes);
+        self.held_bytes += all_bytes;
+        self.waiting_bytes += all_bytes;
+        true
+    }
+
+    /// Counts what was before `pkts` packets arrive: all of it if an interval has ended.
+    #[inline]
+    fn count_before(&mut self, now: Nanos, pkts: usize) {
+        if self.meter.next_stop() <= now {
+            self.settle(now);
+        } else {
+            self.count_departed(now, pkts * COUNTED_PER_ARRIVAL);
+        }
     }
 
     /// Under RED: its judgement, the limit, then the mark. An empty queue has room for any packet, as disciplines have it. `None`: it
@@ -249,7 +286,7 @@ impl Fifo {
                 self.waiting_bytes -= u64::from(bytes); // it began and went between two looks
                 self.meter.started(starts, flow, bytes);
             }
-            self.meter.departed(departs, flow, bytes, waited_ns);
+            self.meter.left(flow, bytes, waited_ns);
             if lost {
                 self.meter.lost(departs, flow);
             }

@@ -72,7 +72,7 @@ impl<T: Copy> Link<T> {
     /// A packet arrives that nobody will poll for: what becomes of it is said at once, as if it had departed already. It may be
     /// marked. `None`: dropped, as is everything on a link that [is not prompt](Link::is_prompt).
     #[inline]
-    pub fn pass(&mut self, now: Nanos, packet: &mut Packet<T>) -> Option<Passed> {
+    pub fn pass<P>(&mut self, now: Nanos, packet: &mut Packet<P>) -> Option<Passed> {
         let Link { policer, loss, queue: Queue::Fifo { fifo, .. } } = self else { return None };
         if let Some(policer) = policer
             && !policer.passes(now, packet.bytes)
@@ -89,6 +89,25 @@ impl<T: Copy> Link<T> {
             fate == Fate::Lost
         })?;
         Some(Passed { at, waited_ns, fate })
+    }
+
+    /// `pkts` packets of a flow arrive together that nobody will poll for; `leaves` is told in turn when the last bit of each leaves. False:
+    /// nothing has happened, for it takes a look at each: they may be dropped, marked or lost, or do, one by one with [`pass`](Link::pass).
+    #[inline]
+    pub fn pass_together(
+        &mut self,
+        now: Nanos,
+        flow: u32,
+        bytes: u32,
+        pkts: usize,
+        leaves: impl FnMut(Nanos),
+    ) -> bool {
+        match &mut self.queue {
+            Queue::Fifo { fifo, .. } if self.policer.is_none() && !self.loss.is_possible() => {
+                fifo.pass_together(now, flow, bytes, pkts, leaves)
+            }
+            _ => false,
+        }
     }
 
     /// Takes a packet, or gives it back: dropped.
@@ -211,7 +230,7 @@ impl<T: Copy> Link<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Ecn, Limit, SECOND, Schedule, Transmitter};
+    use crate::{Ecn, Limit, Random, SECOND, Schedule, Transmitter};
 
     const SCHEDULE: Schedule = Schedule { window: (0, SECOND), interval: SECOND / 10, end: SECOND };
 
@@ -277,6 +296,48 @@ mod tests {
         assert!(departs(&mut link, 0, packet(1500)).is_ok());
         assert!(departs(&mut link, 0, packet(1)).is_err());
         assert_eq!(link.backlog_bytes(0), 1500);
+    }
+
+    #[test]
+    fn what_comes_together_leaves_and_counts_like_one_after_the_other() {
+        let steps = [(2_000_000, 3_000_000), (40_000_000, 0), (60_000_000, 9_000_000)];
+        let schedule = Schedule { window: (0, SECOND), interval: SECOND / 100, end: SECOND };
+        let build = || stepped(8_000_000, 30_000, &steps, schedule);
+        let (mut together, mut alone) = (build(), build());
+        let (mut refused, mut now) = (0, 0);
+        for (i, pkts) in [3usize, 1, 9, 20, 2, 1, 30, 4, 4, 1].into_iter().cycle().take(200).enumerate() {
+            let mut left = Vec::new();
+            if !together.pass_together(now, 0, 1000, pkts, |at| left.push(at)) {
+                assert!(left.is_empty(), "nothing has happened");
+                refused += 1;
+                let pass = |_| together.pass(now, &mut packet(1000)).map(|passed| passed.at);
+                left.extend((0..pkts).filter_map(pass));
+            }
+            let pass = |_| alone.pass(now, &mut packet(1000)).map(|passed| passed.at);
+            assert_eq!(left, (0..pkts).filter_map(pass).collect::<Vec<_>>());
+            now += [0, 700_000, 1_300_001, 9_000_000][i % 4];
+        }
+        assert!((1..200).contains(&refused), "{refused}");
+        for link in [&mut together, &mut alone] {
+            link.finish(SECOND);
+        }
+        assert_eq!(format!("{:?}", together.summary("l")), format!("{:?}", alone.summary("l")));
+        assert_eq!(format!("{:?}", together.meter().series()), format!("{:?}", alone.meter().series()));
+    }
+
+    #[test]
+    fn what_may_be_dropped_marked_or_lost_does_not_come_together() {
+        let mut full = link(8_000_000, 2_000);
+        assert!(!full.pass_together(0, 0, 1000, 3, |_| unreachable!("nothing has come in")));
+        assert!(full.pass_together(0, 0, 1000, 2, |_| {}));
+        let random = || Random::new(1);
+        let lossy = link(8_000_000, 9_000).with_loss(Loss::independent(1, random()));
+        let policed = link(8_000_000, 9_000).with_policer(Policer::new(8_000_000, 9_000));
+        let wire = || Fifo::new(Transmitter::wire(8_000_000), Limit::Bytes(9_000), 1, SCHEDULE);
+        let marking = Link::new(wire().with_marking_above(Limit::Bytes(3_000)));
+        for mut link in [lossy, policed, marking] {
+            assert!(!link.pass_together(0, 0, 1000, 1, |_| unreachable!("nothing has come in")));
+        }
     }
 
     #[test]

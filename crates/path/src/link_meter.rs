@@ -132,6 +132,12 @@ impl LinkMeter {
     #[inline]
     pub fn departed(&mut self, now: Nanos, flow: u32, bytes: u32, waited_ns: Nanos) {
         self.catch_up(now);
+        self.left(flow, bytes, waited_ns);
+    }
+
+    /// The same when no [stop](LinkMeter::next_stop) has been passed since the last.
+    #[inline]
+    pub(crate) fn left(&mut self, flow: u32, bytes: u32, waited_ns: Nanos) {
         let f = &mut self.flows[flow as usize];
         f.packets += 1;
         f.bytes += u64::from(bytes);
@@ -141,10 +147,10 @@ impl LinkMeter {
         self.interval_packets += 1;
     }
 
-    /// A packet joined the queue; other than with [`queued`](LinkMeter::queued), no [stop](LinkMeter::next_stop) has been passed since the last.
+    /// So much joined the queue; other than with [`queued`](LinkMeter::queued), no [stop](LinkMeter::next_stop) has been passed since the last.
     #[inline]
-    pub(crate) fn joined(&mut self, now: Nanos, flow: u32, bytes: u32) {
-        self.flows[flow as usize].correct(i64::from(bytes), now);
+    pub(crate) fn joined(&mut self, now: Nanos, flow: u32, bytes: u64) {
+        self.flows[flow as usize].correct(bytes as i64, now);
     }
 
     /// A packet that had [joined](LinkMeter::joined) left the queue for the wire at `starts`, which may be long ago, but for stops.

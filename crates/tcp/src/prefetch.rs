@@ -1,4 +1,4 @@
-//! Asks the processor to fetch what a flow's next visit needs.
+//! Asks the processor to fetch what will be needed.
 //!
 //! A flow reads and writes its queues from one end to the other, a line at a time. Of hundreds of flows the next line has left the
 //! cache by the time that it is needed, and the visit waits for it. Asked for one visit before, it is there. That changes nothing but
@@ -23,6 +23,12 @@ pub fn back<T>(queue: &VecDeque<T>) {
     let (first, second) = queue.as_slices();
     let used = if second.is_empty() { first } else { second };
     fetch(used.as_ptr_range().end.wrapping_add(AHEAD));
+}
+
+/// What will be asked for soon.
+#[inline]
+pub fn one<T>(next: &T) {
+    fetch(next);
 }
 
 #[inline]
