@@ -1,7 +1,7 @@
 #!/bin/sh
 # How fast the simulator is on one thread, and how much memory it takes: each load in a process of its own, five times; the median, and
 # the best, which says most of the program where neighbours on the same machine take what they take at times only.
-# With huge pages for the heap, where glibc is the C library: with hundreds of flows that is a sixth.
+# With huge pages for the heap, where glibc is the C library: with hundreds of flows that is some per cent.
 set -eu
 cd "$(dirname "$0")/.."
 export GLIBC_TUNABLES=glibc.malloc.hugetlb=1

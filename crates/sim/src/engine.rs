@@ -11,8 +11,9 @@ use fairpace_scenario::Scenario;
 use crate::cost::Stopwatch;
 use crate::entry::Entry;
 use crate::flow::{Flow, pass, pass_for_nobody};
-use crate::parcel::Parcel;
+use crate::parcel::{Outbox, Parcel, arriving};
 use crate::queue::{NEVER, Queue};
+use crate::windows::Windows;
 use crate::{Error, network, record, taps};
 
 /// Events between two looks at the wall clock: a few milliseconds.
@@ -25,10 +26,10 @@ const CLOCK: usize = 0;
 const FIRST_LINK: usize = 1;
 
 pub(crate) struct Engine<'t, T> {
-    queue: Queue,
+    pub(crate) queue: Queue,
     pub(crate) links: Vec<Link<Parcel>>,
     /// Behind each link. One that takes no time holds nothing.
-    lines: Vec<Line>,
+    pub(crate) lines: Vec<Line>,
     /// Whether a link's packets are dealt with when they come, see [`network::Plan`].
     prompt: Vec<bool>,
     /// Where packets are between links and hosts.
@@ -44,7 +45,7 @@ pub(crate) struct Engine<'t, T> {
     pub(crate) flows: Vec<Flow>,
     /// The entry of each connection, and the first link of each entry: what every event asks for, close together.
     entry_of: Vec<u32>,
-    first_links: Vec<u32>,
+    pub(crate) first_links: Vec<u32>,
     pub(crate) series: Vec<FlowSeries>,
     /// Points of the time series that have been taken.
     pub(crate) points: Vec<Nanos>,
@@ -52,10 +53,12 @@ pub(crate) struct Engine<'t, T> {
     agenda: Agenda,
     first_holder: usize,
     first_workload: usize,
-    first_flow: usize,
+    pub(crate) first_flow: usize,
     /// What a sender or receiver has just sent.
-    outbox: Vec<Packet<Parcel>>,
-    tap: &'t mut T,
+    pub(crate) outbox: Outbox,
+    /// If flows are run a window at a time.
+    pub(crate) windows: Option<Windows>,
+    pub(crate) tap: &'t mut T,
 }
 
 /// Packets on a line, and what is at its end.
@@ -119,8 +122,9 @@ impl<'t, T: Tap> Engine<'t, T> {
             }
         }
         let schedule = build::schedule(scenario);
-        let network::Plan { links, lines, prompt, holders, line_holders, duplicates, entries } =
-            network::plan(scenario, schedule, patient)?;
+        let mut plan = network::plan(scenario, schedule, patient)?;
+        let windows = if T::ON || patient { None } else { plan.run_in_windows(scenario).map(Windows::new) };
+        let network::Plan { links, lines, prompt, holders, line_holders, duplicates, entries } = plan;
         let workloads: Vec<usize> = (0..entries.len()).filter(|i| entries[*i].workload.is_some()).collect();
         let first_holder = FIRST_LINK + links.len();
         let first_workload = first_holder + holders.len();
@@ -145,7 +149,7 @@ impl<'t, T: Tap> Engine<'t, T> {
             queue.set(first_flow + i, flow.next_event());
         }
         let series = vec![FlowSeries::default(); entries.len()];
-        let (points, outbox) = (Vec::new(), Vec::new());
+        let (points, outbox) = (Vec::new(), Outbox::default());
         let entry_of = flows.iter().map(|flow| flow.end.who().flow).collect();
         let first_links = entries.iter().map(|entry| entry.forward[0]).collect();
         Ok(Engine {
@@ -169,6 +173,7 @@ impl<'t, T: Tap> Engine<'t, T> {
             first_workload,
             first_flow,
             outbox,
+            windows,
             tap,
         })
     }
@@ -197,22 +202,30 @@ impl<'t, T: Tap> Engine<'t, T> {
         Ok(record::conclude(self, scenario, &stopwatch))
     }
 
-    /// Runs so many events; `None` when the run is over, else the time reached.
-    fn run_some(&mut self, events: u32) -> Option<Nanos> {
-        let mut now = 0;
-        for _ in 0..events {
+    /// Runs so many events, or a window more; `None` when the run is over, else the time reached.
+    pub(crate) fn run_some(&mut self, events: u32) -> Option<Nanos> {
+        let (mut now, mut done) = (0, 0);
+        while done < events {
             let (at, who) = self.queue.first();
             if at > self.schedule.end {
                 return None;
             }
             now = at;
-            if who >= self.first_flow {
-                self.run_flow(who - self.first_flow, now);
-            } else {
+            done += 1;
+            if who < self.first_flow {
                 self.run_other(who, now);
+            } else if self.windows.is_some() {
+                done += self.run_window(now);
+            } else {
+                self.run_flow(who - self.first_flow, now);
             }
         }
         Some(now)
+    }
+
+    /// When stock is taken next, or the run is over: no window goes beyond.
+    pub(crate) fn next_stop(&self) -> Nanos {
+        self.agenda.next_event().min(self.schedule.end.saturating_add(1))
     }
 
     fn run_other(&mut self, who: usize, now: Nanos) {
@@ -242,22 +255,22 @@ impl<'t, T: Tap> Engine<'t, T> {
             workload.free.push(slot as u32);
         }
         self.queue.set(self.first_flow + slot, flow.next_event());
-        if !self.outbox.is_empty() {
+        if !self.outbox.packets.is_empty() {
             self.send_all(now);
         }
     }
 
     /// What hosts have sent goes on its way.
     fn send_all(&mut self, now: Nanos) {
-        let mut outbox = std::mem::take(&mut self.outbox);
-        for packet in outbox.drain(..) {
+        let mut packets = std::mem::take(&mut self.outbox.packets);
+        for packet in packets.drain(..) {
             let entry = &self.entries[packet.flow as usize];
             match entry.access.filter(|_| !packet.payload.is_ack) {
                 Some(holder) => self.hold(holder, now, packet),
                 None => self.enter(now, packet),
             }
         }
-        self.outbox = outbox;
+        self.outbox.packets = packets;
     }
 
     /// A packet comes to the link of its place on its route.
@@ -380,7 +393,7 @@ impl<'t, T: Tap> Engine<'t, T> {
             entry.counts.arrived_pkts += 1; // its connection is over
             return;
         }
-        end.receive(now, &packet, entry, self.tap);
+        end.receive(now, arriving(&packet), packet.payload.left(), entry, self.tap);
         let next = end.next_event();
         self.queue.set_earlier(self.first_flow + slot as usize, next);
     }

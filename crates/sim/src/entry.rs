@@ -21,8 +21,7 @@ pub(crate) struct Entry {
     /// Propagation on the way back that is not the route's own: the lines of `back`.
     pub(crate) back_lines_ns: Nanos,
     pub(crate) index: u32,
-    /// What becomes of its packets is known when they are sent: one link, a FIFO, and nothing between it and either end.
-    pub(crate) is_prompt: bool,
+    pub(crate) way: Way,
     /// Links that its ACKs take, and those that its data take.
     pub(crate) back: Vec<u32>,
     pub(crate) meter: FlowMeter,
@@ -35,6 +34,17 @@ pub(crate) struct Entry {
     pub(crate) detour: Option<usize>,
     pub(crate) workload: Option<Workload>,
     pub(crate) connection: Template,
+}
+
+/// How the engine takes an entry's packets to their receivers. It changes nothing but the time that it takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// An event after the other, through elements that have their own.
+    ByEvents,
+    /// When they are sent: one link, a FIFO, and nothing between it and either end.
+    AtOnce,
+    /// The same, but a window's packets in a row, see [`Windows`](crate::windows::Windows).
+    InWindow,
 }
 
 /// Packets of any kind, in both directions.
@@ -139,7 +149,7 @@ impl Entry {
             forward: route.forward.clone(),
             back: route.back.clone(),
             back_lines_ns: route.back.iter().map(line_ns).sum(),
-            is_prompt: false,
+            way: Way::ByEvents,
             access: None,
             detour: None,
             workload,

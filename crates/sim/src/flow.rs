@@ -7,9 +7,9 @@ use fairpace_results::tap::{Tap, Who};
 use fairpace_tcp::{Ack, AckWire, MSS_BYTES, Receiver, Segment, Sender, Wire};
 
 use crate::acks::Acks;
-use crate::entry::{Entry, pkts};
+use crate::entry::{Entry, Way, pkts};
 use crate::host_view::HostView;
-use crate::parcel::{Parcel, ack_bytes, segment_bytes};
+use crate::parcel::{Leaving, Outbox, Parcel, ack_bytes, arriving, ecn, segment_bytes};
 use crate::queue::NEVER;
 use crate::route::Route;
 use crate::taps;
@@ -120,7 +120,7 @@ pub(crate) struct Uplink<'a, T> {
     pub(crate) line: &'a mut Line,
     pub(crate) entry: &'a mut Entry,
     pub(crate) end: &'a mut End,
-    pub(crate) outbox: &'a mut Vec<Packet<Parcel>>,
+    pub(crate) outbox: &'a mut Outbox,
     pub(crate) tap: &'a mut T,
 }
 
@@ -130,16 +130,19 @@ impl<T: Tap> Wire for Uplink<'_, T> {
     #[inline(always)]
     fn send(&mut self, segment: Segment) {
         self.entry.counts.entered_pkts += 1;
-        let ecn = if segment.capable { Ecn::Capable } else { Ecn::NotCapable };
+        if self.entry.way == Way::InWindow {
+            self.outbox.leaving.push(Leaving { segment, exit: NEVER });
+            return;
+        }
         let ahead_us = Parcel::ahead_us(&segment, self.now);
         let payload = Parcel { slot: self.end.slot, hop: 0, is_ack: false, ahead_us, segment };
         let Who { flow, connection } = self.end.who;
-        let packet = Packet { flow, connection, bytes: segment_bytes(&segment), ecn, payload };
-        if self.entry.is_prompt {
+        let packet = Packet { flow, connection, bytes: segment_bytes(&segment), ecn: ecn(&segment), payload };
+        if self.entry.way == Way::AtOnce {
             let Uplink { now, link, line, entry, end, tap, .. } = self;
             pass(*now, packet, link, line, entry, end, *tap);
         } else {
-            self.outbox.push(packet);
+            self.outbox.packets.push(packet);
         }
     }
 }
@@ -165,7 +168,7 @@ pub(crate) fn pass<T: Tap>(
         // behind a link that is down for good: it counts as done with, and nobody ever sees it
         Some(Passed { at: NEVER, .. }) => entry.counts.arrived_pkts += 1,
         Some(Passed { at, fate: Fate::Delivered, .. }) => {
-            end.receive(line.exit(at), &packet, entry, tap);
+            end.receive(line.exit(at), arriving(&packet), packet.payload.left(), entry, tap);
         }
         _ => entry.counts.dropped_pkts += 1,
     }
@@ -309,7 +312,7 @@ impl Flow {
         link: &mut Link<Parcel>,
         line: &mut Line,
         entry: &mut Entry,
-        outbox: &mut Vec<Packet<Parcel>>,
+        outbox: &mut Outbox,
         tap: &mut T,
     ) {
         let sender = &mut self.sender;
@@ -332,7 +335,7 @@ impl Flow {
             end.run_receiver(now, entry, tap);
         }
         if end.leaving.is_some() {
-            end.send_acks(now, entry, outbox);
+            end.send_acks(now, entry, &mut outbox.packets);
         }
         if T::ON && !end.is_over {
             tap.sender(now, end.who, || taps::sender(sender));
@@ -408,16 +411,16 @@ impl End {
         self.acks.next_event().min(leaving).min(self.receiver_wakes).min(self.news)
     }
 
-    /// A packet reaches the end of the last link's line at `now`.
+    /// A segment that left its host at `left` reaches the end of the last link's line at `now`.
     #[inline]
     pub(crate) fn receive<T: Tap>(
         &mut self,
         now: Nanos,
-        packet: &Packet<Parcel>,
+        segment: Segment,
+        left: Nanos,
         entry: &mut Entry,
         tap: &mut T,
     ) {
-        let segment = Segment { marked: packet.ecn == Ecn::Marked, ..packet.payload.segment };
         let at = self.route.forward(now);
         while self.receiver_wakes < at {
             self.run_receiver(self.receiver_wakes, entry, tap);
@@ -435,7 +438,7 @@ impl End {
         if segment.seq != Segment::SYN {
             entry.counts.data_pkts += u64::from(at <= entry.run_ends);
             let back_ns = entry.back_lines_ns + self.route.back_ns(at);
-            entry.meter.data(at, at.saturating_sub(packet.payload.left()) + back_ns);
+            entry.meter.data(at, at.saturating_sub(left) + back_ns);
         }
         // a copy of a SYN ends what GRO holds, too
         self.read(at, available, entry, tap);

@@ -2,9 +2,9 @@
 //! machine can, and the same on every machine.
 //!
 //! Its speed comes from its shape. On a FIFO that everybody leaves for his receiver, a packet's departure and arrival and the ACK are computed
-//! when it is sent; other links have an event per departure. The event queue holds one entry per flow and per element, not one per
-//! packet. Nothing is allocated, hashed or called through a pointer per packet. Same scenario and seed: the same summary and series,
-//! bit for bit; only the cost differs.
+//! when it is sent, and as far ahead as nothing can reach a flow it runs on its own; other links have an event per departure. The event queue
+//! holds one entry per flow and per element, not one per packet. Nothing is allocated, hashed or called through a pointer per packet. Same
+//! scenario and seed: the same summary and series, bit for bit; only the cost differs.
 //!
 //! Links form any network; each flow has its route, and its ACKs may have one. A workload's connections come and go. What is not here: files
 //! and terminals (the CLI), packet formats (`fairpace-trace`), the real clock (the testbed).
@@ -21,6 +21,7 @@ mod queue;
 mod record;
 mod route;
 mod taps;
+mod windows;
 
 use fairpace_results::tap::{NoTap, Tap};
 use fairpace_results::{Monitor, Run};

@@ -1,12 +1,12 @@
 //! From a scenario to links, lines and entries: who is prompt, and where packets are held between links and hosts.
 
 use fairpace_path::build::{self, nanos};
-use fairpace_path::{Delay, Duplicate, Line, Link, Purpose, Random, Scatter, Schedule};
+use fairpace_path::{Delay, Duplicate, Line, Link, Nanos, Purpose, Random, Scatter, Schedule};
 use fairpace_scenario::{self as scenario, Scenario};
 
 use crate::Error;
 use crate::engine::{Holder, Place, Then};
-use crate::entry::Entry;
+use crate::entry::{Entry, Way};
 use crate::parcel::Parcel;
 
 /// The parts of an engine.
@@ -63,14 +63,33 @@ pub(crate) fn plan(scenario: &Scenario, schedule: Schedule, patient: bool) -> Re
         if let Some(detour) = detour.and_then(|_| detours.next()) {
             entry.detour = Some(plan.hold(Holder { place: Place::Detour(detour), then: Then::Deliver }));
         }
-        entry.is_prompt =
-            entry.access.is_none() && route.forward.len() == 1 && plan.prompt[route.forward[0] as usize];
+        if entry.access.is_none() && route.forward.len() == 1 && plan.prompt[route.forward[0] as usize] {
+            entry.way = Way::AtOnce;
+        }
     }
     plan.entries = entries;
     Ok(plan)
 }
 
 impl Plan {
+    /// Has all entries run in [`Windows`](crate::windows::Windows) if their flows meet in FIFOs only and nothing else is an event. Then
+    /// returns the lookahead: how long it takes at least until flows feel what a FIFO does to a packet.
+    pub(crate) fn run_in_windows(&mut self, scenario: &Scenario) -> Option<Nanos> {
+        let is_plain =
+            |entry: &Entry| entry.way == Way::AtOnce && entry.back.is_empty() && entry.workload.is_none();
+        if !self.entries.iter().all(is_plain) {
+            return None;
+        }
+        let ways = self.entries.iter().zip(scenario.routes()).map(|(entry, route)| {
+            let line = &scenario.links[entry.forward[0] as usize].line;
+            let later = route.behind_at_ns.iter().map(|(_, behind)| *behind);
+            nanos(line.delay) + later.fold(route.behind_ns, Nanos::min)
+        });
+        let lookahead = ways.min().filter(|ns| *ns > 0)?;
+        self.entries.iter_mut().for_each(|entry| entry.way = Way::InWindow);
+        Some(lookahead)
+    }
+
     fn hold(&mut self, holder: Holder) -> usize {
         self.holders.push(holder);
         self.holders.len() - 1

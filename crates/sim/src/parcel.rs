@@ -1,6 +1,6 @@
 //! What travels through the network beside a packet's length: whose it is, and where on its route.
 
-use fairpace_path::{Nanos, Packet};
+use fairpace_path::{Ecn, Nanos, Packet};
 use fairpace_tcp::{Ack, HEADER_BYTES, MSS_BYTES, SYN_BYTES, Segment};
 
 /// TCP's SACK option: two bytes of padding, kind and length, then eight per block (RFC 2018).
@@ -39,8 +39,51 @@ impl Parcel {
     /// When it left its host.
     #[inline]
     pub(crate) fn left(&self) -> Nanos {
-        self.segment.sent.saturating_sub(u64::from(self.ahead_us) * 1_000)
+        before(self.segment.sent, self.ahead_us)
     }
+
+    /// The same for a segment that was sent at `now`.
+    #[inline]
+    pub(crate) fn left_at(segment: &Segment, now: Nanos) -> Nanos {
+        before(segment.sent, Parcel::ahead_us(segment, now))
+    }
+}
+
+#[inline]
+fn before(sent: Nanos, ahead_us: u32) -> Nanos {
+    sent.saturating_sub(u64::from(ahead_us) * 1_000)
+}
+
+/// What senders and receivers have just let go.
+#[derive(Debug, Default)]
+pub(crate) struct Outbox {
+    /// What goes to a link now.
+    pub(crate) packets: Vec<Packet<Parcel>>,
+    /// What goes there when all others have sent what they send in this window, see [`Windows`](crate::windows::Windows).
+    pub(crate) leaving: Vec<Leaving>,
+}
+
+/// A segment that goes to its link when its window is over.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Leaving {
+    pub(crate) segment: Segment,
+    /// When it comes out of the line behind the link, once that is known.
+    pub(crate) exit: Nanos,
+}
+
+/// A window has tens of thousands.
+const _: () = assert!(size_of::<Leaving>() == 32);
+
+/// The ECN field with which a segment leaves.
+#[inline]
+pub(crate) fn ecn(segment: &Segment) -> Ecn {
+    if segment.capable { Ecn::Capable } else { Ecn::NotCapable }
+}
+
+/// A packet's segment as it arrives.
+#[inline]
+pub(crate) fn arriving(packet: &Packet<Parcel>) -> Segment {
+    Segment { marked: packet.ecn == Ecn::Marked, ..packet.payload.segment }
 }
 
 /// Length of a data packet or SYN on the wire.
