@@ -207,17 +207,3 @@ fn a_name_that_the_kernel_would_not_take() {
     }
     Place::new().run(&["load", "reno", "--suffix", "-much-too-long"]).fails(2, "at most 15 characters");
 }
-
-/// The testbed's ports are those of its own network namespaces: what listens on this machine is no matter.
-#[test]
-fn ports_in_use_do_not_matter() {
-    if skip_without_kernel() {
-        return;
-    }
-    let _taken: Vec<_> =
-        [5001, 10_000, 10_001].map(|port| std::net::TcpListener::bind(("0.0.0.0", port))).into();
-    let place = Place::with_scenario();
-    let summary = place.run(&["testbed", "small.toml", "--json", "--quiet"]).succeeds().json();
-    assert_eq!(summary["on"], "kernel");
-    assert!(summary["flows"][0]["goodput_mbps"].as_f64().is_some_and(|goodput| goodput > 0.0), "{summary}");
-}

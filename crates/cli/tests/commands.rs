@@ -235,37 +235,3 @@ fn ctrl_c_ends_a_testbed_run_without_a_result() {
     interrupted(&place, &run, Signal::SIGINT).fails(130, "interrupted");
     assert_eq!(place.files(), ["small.toml"]);
 }
-
-#[test]
-fn compare_runs_the_kernels_own_algorithms_beside_ours() {
-    if skip_without_kernel() {
-        return;
-    }
-    let arguments = [
-        "compare",
-        "--on",
-        "kernel",
-        "--rate",
-        "10mbit",
-        "--buffer",
-        "100kB",
-        "--rtt",
-        "40ms",
-        "--cc",
-        "kernel:reno,reno",
-        "--duration",
-        "3s",
-        "--warmup",
-        "1s",
-        "--json",
-        "--quiet",
-    ];
-    let array = Place::new().run(&arguments).succeeds().json();
-    for (summary, cc) in array.as_array().unwrap().iter().zip(["kernel:reno", "reno"]) {
-        assert_eq!(summary["flows"][0]["cc"], cc);
-        assert!(
-            summary["flows"][0]["goodput_mbps"].as_f64().is_some_and(|goodput| goodput > 5.0),
-            "{summary}"
-        );
-    }
-}

@@ -6,10 +6,10 @@ use fairpace_scenario::{Ecn, Flow, Receiving, Scenario, Sending, Window, Writes}
 use std::fs::File;
 use std::path::Path;
 
-/// Checks the scenario against the testbed's limits, then the machine: the TUN driver at `tun`, permission.
+/// Checks the scenario against the testbed's limits, then the machine: permission, the TUN driver at `tun`.
 ///
 /// # Errors
-/// [`Error::TooFast`], [`Error::TooLarge`], [`Error::Unsupported`], [`Error::NoTun`], [`Error::NotPermitted`], [`Error::Setup`].
+/// [`Error::TooFast`], [`Error::TooLarge`], [`Error::Unsupported`], [`Error::NotPermitted`], [`Error::Setup`], [`Error::NoTun`].
 pub(crate) fn check(scenario: &Scenario, tun: &Path) -> Result<(), Error> {
     if let Some(link) = scenario.links.iter().find(|l| l.fastest_bps() > MAX_RATE_BPS) {
         return Err(Error::TooFast {
@@ -78,17 +78,16 @@ fn receiving(asked: &Receiving) -> impl Iterator<Item = (&'static str, bool)> {
     .into_iter()
 }
 
-/// Checks the machine: the TUN driver at `tun`, permission.
+/// Checks the machine: permission, the TUN driver at `tun`. Permission first: where only root may open the device, it is not the
+/// driver that an ordinary user lacks.
 ///
 /// # Errors
-/// [`Error::NoTun`], [`Error::NotPermitted`], [`Error::Setup`].
+/// [`Error::NotPermitted`], [`Error::Setup`], [`Error::NoTun`].
 pub(crate) fn machine(tun: &Path) -> Result<(), Error> {
-    File::options()
-        .read(true)
-        .write(true)
-        .open(tun)
-        .map_err(|cause| Error::NoTun { path: tun.to_owned(), cause })?;
-    namespace::probe()
+    namespace::probe()?;
+    let device = File::options().read(true).write(true).open(tun);
+    device.map_err(|cause| Error::NoTun { path: tun.to_owned(), cause })?;
+    Ok(())
 }
 
 #[cfg(test)]

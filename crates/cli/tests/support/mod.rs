@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -64,7 +65,7 @@ impl Ended {
     pub(crate) fn is_disturbed(&self) -> bool {
         const DISTURBED: i32 = 4;
         if self.code == DISTURBED {
-            eprintln!("NOT JUDGED: {}: {}", current_test(), self.error()["message"]);
+            tell("NOT JUDGED", &self.error()["message"].to_string());
         }
         self.code == DISTURBED
     }
@@ -195,12 +196,14 @@ pub(crate) fn skipped(why: &str) -> bool {
         std::env::var_os("FAIRPACE_REQUIRE_KERNEL").is_none_or(|value| value != "1"),
         "FAIRPACE_REQUIRE_KERNEL=1, but {why}"
     );
-    eprintln!("SKIPPED: {}, because {why}", current_test());
+    tell("SKIPPED", why);
     true
 }
 
-fn current_test() -> String {
-    std::thread::current().name().unwrap_or_default().to_owned()
+/// Straight to standard error: the test harness swallows what eprintln! says in a test that passes.
+fn tell(what: &str, why: &str) {
+    let test = std::thread::current().name().unwrap_or("test").to_owned();
+    let _ = writeln!(std::io::stderr(), "{what}: {test}: {why}");
 }
 
 /// True, after saying so, when the test cannot run here for want of root.

@@ -2,11 +2,11 @@
 
 use fairpace_results::{Monitor, Silent};
 use fairpace_scenario::{Flow, Link, Scenario};
-use fairpace_testbed::{Error, Options, Outcome, measure};
+use fairpace_testbed::{ATTEMPTS, Error, Options, Outcome, measure};
 use nix::sched::{CloneFlags, setns};
 use std::fmt::Debug;
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -53,18 +53,32 @@ pub(crate) fn skip_or_panic<T: Debug>(result: Result<T, Error>) {
 
 fn skipped(why: &str) {
     assert!(std::env::var_os("FAIRPACE_REQUIRE_KERNEL").is_none_or(|v| v != "1"), "required, but {why}");
-    eprintln!("SKIPPED: needs root and TUN, because {why}");
+    tell("SKIPPED", &format!("it needs root and TUN, and {why}"));
 }
 
-/// Measures without judging lateness: a test machine may be busy.
+/// Straight to standard error: the test harness swallows what eprintln! says in a test that passes.
+fn tell(what: &str, why: &str) {
+    let test = std::thread::current().name().unwrap_or("test").to_owned();
+    let _ = writeln!(std::io::stderr(), "{what}: {test}: {why}");
+}
+
+/// A run that the machine did not disturb, of as many as the program itself would try. `None`, after saying why: there was
+/// none, which says nothing about us, or this machine cannot run the testbed.
 pub(crate) fn measure_or_skip(scenario: &Scenario) -> Option<Outcome> {
-    match measure(scenario, &mut Silent, &Options::default()) {
-        Ok(outcome) => Some(outcome),
-        other => {
-            skip_or_panic(other);
-            None
+    for _ in 0..ATTEMPTS {
+        match measure(scenario, &mut Silent, &Options::default()) {
+            Ok(Outcome { disturbed: Some(why), lateness, .. }) => {
+                tell("DISTURBED", &format!("{why}; {lateness}"));
+            }
+            Ok(outcome) => return Some(outcome),
+            other => {
+                skip_or_panic(other);
+                return None;
+            }
         }
     }
+    tell("NOT JUDGED", &format!("the machine disturbed {ATTEMPTS} runs"));
+    None
 }
 
 /// Whether our algorithms can be loaded here.
