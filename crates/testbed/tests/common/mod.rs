@@ -1,5 +1,7 @@
 //! Scenarios, and looking from outside at what a run leaves behind.
 
+mod witness;
+
 use fairpace_results::{Monitor, Silent};
 use fairpace_scenario::{Flow, Link, Scenario};
 use fairpace_testbed::{ATTEMPTS, Error, Options, Outcome, measure};
@@ -12,6 +14,10 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use witness::Witness;
+
+/// What holds up the emulator for longer than a run bears, 5 ms or more at a time, holds up a processor for half of that at least.
+const MACHINES_FAULT: Duration = Duration::from_micros(2_500);
 
 /// Real-time runs disturb each other: one at a time.
 pub(crate) fn exclusive() -> MutexGuard<'static, ()> {
@@ -63,10 +69,14 @@ fn tell(what: &str, why: &str) {
 }
 
 /// A run that the machine did not disturb, of as many as the program itself would try. `None`, after saying why: there was
-/// none, which says nothing about us, or this machine cannot run the testbed.
+/// none, which says nothing about us, or this machine cannot run the testbed. A run that is late on a machine that was there all
+/// the time is our fault, and a failure.
 pub(crate) fn measure_or_skip(scenario: &Scenario) -> Option<Outcome> {
     for _ in 0..ATTEMPTS {
-        let outcome = match measure(scenario, &mut Silent, &Options::default()) {
+        let witness = Witness::start();
+        let measured = measure(scenario, &mut Silent, &Options::default());
+        let held_up = witness.held_up();
+        let outcome = match measured {
             Ok(outcome) => outcome,
             other => {
                 skip_or_panic(other);
@@ -76,7 +86,9 @@ pub(crate) fn measure_or_skip(scenario: &Scenario) -> Option<Outcome> {
         // however late packets were, the record is whole
         outcome.run.check().unwrap();
         let Some(why) = &outcome.disturbed else { return Some(outcome) };
-        tell("DISTURBED", &format!("{why}; {}", outcome.lateness));
+        let told = format!("{why}; {}; a processor was held up for {held_up:?}", outcome.lateness);
+        assert!(held_up >= MACHINES_FAULT, "the emulator is late, and not for the machine: {told}");
+        tell("DISTURBED", &told);
     }
     tell("NOT JUDGED", &format!("the machine disturbed {ATTEMPTS} runs"));
     None
