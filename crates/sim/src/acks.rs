@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use fairpace_path::Nanos;
+use fairpace_netem::Nanos;
 use fairpace_tcp::{Ack, Block, prefetch};
 
 use crate::queue::NEVER;

@@ -1,6 +1,6 @@
 //! The loop over events, and the way of a packet through the network.
 
-use fairpace_path::{
+use fairpace_netem::{
     Agenda, Delay, Detour, Duplicate, Fate, Line, Link, Nanos, Packet, Random, SECOND, Scatter, Schedule,
     Sent, Stop, build,
 };

@@ -1,8 +1,8 @@
 //! An entry `[[flow]]` of the scenario: one flow, or a workload of many that come and go.
 
 use fairpace_cc::{Algorithm, Params};
-use fairpace_path::build::nanos;
-use fairpace_path::{FlowMeter, Ideal, Nanos, Pattern, Purpose, Random, SECOND, Schedule, Source, Transfers};
+use fairpace_netem::build::nanos;
+use fairpace_netem::{FlowMeter, Ideal, Nanos, Pattern, Purpose, Random, SECOND, Schedule, Source, Transfers};
 use fairpace_scenario::{self as scenario, Arrivals, Scenario, Sizes, View, Window, Writes};
 use fairpace_tcp::{self as tcp, HEADER_BYTES, MSS_BYTES, ReceiverConfig, SenderConfig};
 

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use fairpace_path::{Ecn, Fate, Line, Link, Nanos, Offer, Packet, Passed, Sent, Source};
+use fairpace_netem::{Ecn, Fate, Line, Link, Nanos, Offer, Packet, Passed, Sent, Source};
 use fairpace_results::tap::{Tap, Who};
 use fairpace_tcp::{Ack, AckWire, MSS_BYTES, Receiver, Segment, Sender, Wire};
 

@@ -1,4 +1,4 @@
-//! The virtual-time driver: runs a scenario of `fairpace-path` elements and `fairpace-tcp` flows, as fast as the
+//! The virtual-time driver: runs a scenario of `fairpace-netem` elements and `fairpace-tcp` flows, as fast as the
 //! machine can, and the same on every machine.
 //!
 //! Its speed comes from its shape. On a FIFO that everybody leaves for his receiver, a packet's departure and arrival and the ACK are computed
@@ -65,7 +65,7 @@ pub enum Error {
         /// The link's name.
         link: String,
         /// What is in the way.
-        reason: fairpace_path::NoSuchLoss,
+        reason: fairpace_netem::NoSuchLoss,
     },
     /// There is nothing to simulate.
     #[error("the scenario has no {what}; add at least one")]

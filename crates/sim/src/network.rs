@@ -1,7 +1,7 @@
 //! From a scenario to links, lines and entries: who is prompt, and where packets are held between links and hosts.
 
-use fairpace_path::build::{self, nanos};
-use fairpace_path::{Delay, Duplicate, Line, Link, Nanos, Purpose, Random, Scatter, Schedule};
+use fairpace_netem::build::{self, nanos};
+use fairpace_netem::{Delay, Duplicate, Line, Link, Nanos, Purpose, Random, Scatter, Schedule};
 use fairpace_scenario::{self as scenario, Scenario};
 
 use crate::Error;

@@ -1,6 +1,6 @@
 //! What travels through the network beside a packet's length: whose it is, and where on its route.
 
-use fairpace_path::{Ecn, Nanos, Packet};
+use fairpace_netem::{Ecn, Nanos, Packet};
 use fairpace_tcp::{Ack, HEADER_BYTES, MSS_BYTES, SYN_BYTES, Segment};
 
 /// TCP's SACK option: two bytes of padding, kind and length, then eight per block (RFC 2018).

@@ -4,7 +4,7 @@
 //! nothing changes. A group is a cache line. Among equal times the lower index wins, which makes the order of events a function of the
 //! scenario alone.
 
-use fairpace_path::Nanos;
+use fairpace_netem::Nanos;
 
 /// The time of an element that waits for nothing.
 pub(crate) const NEVER: Nanos = Nanos::MAX;

@@ -1,8 +1,8 @@
 //! Time series of what only the driver can see of a flow, and the run's summary.
 
 use fairpace_cc::NO_RATE;
-use fairpace_path::build::nanos;
-use fairpace_path::{LinkMeter, Nanos, SECOND, derive_fairness};
+use fairpace_netem::build::nanos;
+use fairpace_netem::{LinkMeter, Nanos, SECOND, derive_fairness};
 use fairpace_results::{FlowSeries, LinkSummary, Run, SCHEMA, ScenarioId, Series, Summary};
 use fairpace_scenario::{self as scenario, Scenario, Writes};
 

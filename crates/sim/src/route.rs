@@ -1,7 +1,7 @@
 //! A connection's own part of the path: behind the last link to its receiver, and back to its sender.
 
-use fairpace_path::build::nanos;
-use fairpace_path::{Line, Loss, Nanos, Purpose, Random};
+use fairpace_netem::build::nanos;
+use fairpace_netem::{Line, Loss, Nanos, Purpose, Random};
 use fairpace_scenario::{self as scenario, Scenario};
 
 #[derive(Debug, Clone)]

@@ -1,6 +1,6 @@
 //! What the engine tells somebody who looks on, in their words.
 
-use fairpace_path::{Ecn, Fate, Nanos, Packet, Passed};
+use fairpace_netem::{Ecn, Fate, Nanos, Packet, Passed};
 use fairpace_results::tap::{self, Content, EcnField, Happening, SenderState, Tap, Who};
 use fairpace_tcp::{Ack, Segment, Sender};
 

@@ -7,7 +7,7 @@
 //!
 //! Results do not depend on where windows begin and end: `tests/windows.rs` compares them with those of one event after the other.
 
-use fairpace_path::{Ecn, Fate, Line, Link, Nanos, Packet, Passed};
+use fairpace_netem::{Ecn, Fate, Line, Link, Nanos, Packet, Passed};
 use fairpace_results::tap::Tap;
 use fairpace_tcp::prefetch;
 

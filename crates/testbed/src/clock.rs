@@ -1,6 +1,6 @@
 //! The run's clock: nanoseconds since its start, the same in all threads.
 
-use fairpace_path::Nanos;
+use fairpace_netem::Nanos;
 use std::time::{Duration, Instant};
 
 /// CLOCK_MONOTONIC, counted from the start of the run.

@@ -5,7 +5,7 @@ use crate::clock::{Clock, nanos};
 use crate::control::Controls;
 use crate::flows::Senders;
 use crate::telemetry::Sample;
-use fairpace_path::{Nanos, SECOND, Schedule};
+use fairpace_netem::{Nanos, SECOND, Schedule};
 use fairpace_results::{FlowSeries, Monitor};
 use fairpace_scenario::Scenario;
 use std::io;

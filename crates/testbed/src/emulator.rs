@@ -1,5 +1,5 @@
 //! The bottleneck in real time: reads packets from one TUN device, carries them through the elements of
-//! `fairpace-path`, and writes them to the other when they are due.
+//! `fairpace-netem`, and writes them to the other when they are due.
 //!
 //! Which elements a packet passes is in `ways.rs`. An element's times follow from when a packet was read, never from when the
 //! emulator got round to the element: a late write makes one packet late and leaves the link's rate as it is.
@@ -13,7 +13,7 @@ use crate::packet::{self, ETHERNET_HEADER_BYTES};
 use crate::pool::{MTU, Pool};
 use crate::waiter::{self, Waiter};
 use crate::ways::{Stop, Ways};
-use fairpace_path::{Ecn, Fate, FlowMeter, Link, Nanos, Packet, Schedule};
+use fairpace_netem::{Ecn, Fate, FlowMeter, Link, Nanos, Packet, Schedule};
 use fairpace_scenario::{Flow, Scenario};
 use std::io::ErrorKind;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,7 +1,7 @@
-//! What a flow's application has to write now: `fairpace_path`'s sources, in real time.
+//! What a flow's application has to write now: `fairpace_netem`'s sources, in real time.
 
-use fairpace_path::build::nanos;
-use fairpace_path::{Nanos, Offer, Pattern, Source};
+use fairpace_netem::build::nanos;
+use fairpace_netem::{Nanos, Offer, Pattern, Source};
 use fairpace_scenario::{Flow, Writes};
 
 /// One application.
@@ -52,7 +52,7 @@ impl Feed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fairpace_path::SECOND;
+    use fairpace_netem::SECOND;
     use fairpace_scenario::Traffic;
     use std::time::Duration;
 

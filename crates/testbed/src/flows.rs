@@ -8,7 +8,7 @@ use crate::clock::Clock;
 use crate::feed::Feed;
 use crate::namespace::End;
 use crate::{Error, sockopt, waiter};
-use fairpace_path::{FlowMeter, Nanos, SECOND};
+use fairpace_netem::{FlowMeter, Nanos, SECOND};
 use fairpace_scenario::{Ecn, Flow, Writes};
 use nix::errno::Errno;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};

@@ -4,7 +4,7 @@
 //! does to a run is to add to some packets' RTT a delay that the scenario does not have. [`Tolerance`] says
 //! how much of that a scenario can bear; a run beyond it is not judged.
 
-use fairpace_path::Nanos;
+use fairpace_netem::Nanos;
 use hdrhistogram::Histogram;
 use std::fmt;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! The testbed: a scenario with real TCP flows of the running kernel through an emulated bottleneck.
 //!
 //! [`run`] puts the senders into one network namespace and the receivers into another, joins the two by a
-//! TUN device each, and carries the packets between them through the elements of `fairpace-path`, driven by
+//! TUN device each, and carries the packets between them through the elements of `fairpace-netem`, driven by
 //! the real clock: the very links and delays that the simulator drives by a virtual one. It needs no netem,
 //! no qdisc and no name in the file system, and the kernel removes everything when the process ends, also by
 //! `kill -9` (how: `namespace.rs`).
@@ -10,7 +10,7 @@
 //! more than its scenario bears is repeated or refused, never reported as if nothing had happened.
 //!
 //! This crate decides nothing about congestion, loads no algorithm by itself (`fairpace-kernel` does) and
-//! defines no metric (`fairpace-path` and `fairpace-results` do).
+//! defines no metric (`fairpace-netem` and `fairpace-results` do).
 
 mod clock;
 mod conductor;

@@ -1,7 +1,7 @@
 //! What the emulator must know of a packet: whose it is, whether it carries data, and whether it may be marked (RFC 791,
 //! RFC 9293, RFC 3168); and how it is marked.
 
-use fairpace_path::Ecn;
+use fairpace_netem::Ecn;
 
 /// What Ethernet adds to an IP packet: two addresses and a type. The testbed's TUN devices carry bare IP; a
 /// link's rate and buffer count whole frames, as the simulator does.

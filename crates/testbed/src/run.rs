@@ -8,7 +8,7 @@ use crate::flows::{self, Received, Senders, Sockets};
 use crate::lateness::{Lateness, Tolerance};
 use crate::namespace::{self, Device, End};
 use crate::{Error, Options, preflight};
-use fairpace_path::{FlowMeter, SECOND, Schedule, derive_fairness};
+use fairpace_netem::{FlowMeter, SECOND, Schedule, derive_fairness};
 use fairpace_results::{Cost, FlowSeries, LinkSummary, Monitor, Run, SCHEMA, ScenarioId, Series, Summary};
 use fairpace_scenario::Scenario;
 use nix::sys::resource::{UsageWho, getrusage};

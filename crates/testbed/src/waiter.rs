@@ -8,7 +8,7 @@
 
 use crate::clock::Clock;
 use crate::namespace::Device;
-use fairpace_path::Nanos;
+use fairpace_netem::Nanos;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;

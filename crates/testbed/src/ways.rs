@@ -5,8 +5,8 @@
 
 use crate::Error;
 use crate::emulator::Load;
-use fairpace_path::build::{self, nanos};
-use fairpace_path::{Delay, Detour, Duplicate, Line, Link, Loss, Nanos, Purpose, Random, Scatter, Schedule};
+use fairpace_netem::build::{self, nanos};
+use fairpace_netem::{Delay, Detour, Duplicate, Line, Link, Loss, Nanos, Purpose, Random, Scatter, Schedule};
 use fairpace_scenario::{Flow, Route, Scenario};
 
 /// What is next on a packet's way.
@@ -227,7 +227,7 @@ impl Ways {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fairpace_path::SECOND;
+    use fairpace_netem::SECOND;
     use std::time::Duration;
 
     const SCHEDULE: Schedule = Schedule { window: (0, SECOND), interval: SECOND, end: SECOND };
@@ -288,7 +288,7 @@ mod tests {
         assert_eq!(from(&ways, ways.data(0)), [Delay(1), Link(1), Delay(0), Delay(2), Receiver]);
         assert_eq!(from(&ways, ways.acks(0)), [Delay(2), Sender]);
         // 10 ms less 1 and 2, halved
-        let packet = fairpace_path::Packet {
+        let packet = fairpace_netem::Packet {
             flow: 0,
             connection: 0,
             bytes: 1,
@@ -331,7 +331,7 @@ mod tests {
         let changing = Flow { rtt_at: vec![(ms(100), ms(30))], reverse: Vec::new(), ..flow(10) };
         let mut ways = Ways::new(&scenario(vec![changing]), SCHEDULE).unwrap();
         assert_eq!(ways.delays.len(), 2);
-        let packet = fairpace_path::Packet {
+        let packet = fairpace_netem::Packet {
             flow: 0,
             connection: 0,
             bytes: 1,

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use fairpace_cc::{Algorithm, Params, Unit};
-use fairpace_path::Random;
+use fairpace_netem::Random;
 use fairpace_scenario::{
     Arrivals, Catalog, Flow, Invalid, Link, Reorder, Scenario, Sizes, Steps, Traffic, WHOLE_PPB, Writes,
 };

@@ -1,6 +1,6 @@
 //! An onlooker's own accounts of every link, from nothing but when packets came and went.
 //!
-//! They share no code with the meters of `fairpace-path`, which they are held against.
+//! They share no code with the meters of `fairpace-netem`, which they are held against.
 
 use std::collections::{BTreeMap, VecDeque};
 

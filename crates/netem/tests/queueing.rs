@@ -1,6 +1,6 @@
 //! The link against queueing theory, and invariants under arbitrary arrivals.
 
-use fairpace_path::{Ecn, Fifo, Limit, Link, Packet, SECOND, Schedule, Transmitter};
+use fairpace_netem::{Ecn, Fifo, Limit, Link, Packet, SECOND, Schedule, Transmitter};
 use proptest::prelude::*;
 
 /// Deterministic generator for arrivals (splitmix64, Steele et al. 2014).

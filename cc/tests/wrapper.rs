@@ -9,7 +9,7 @@ fn algorithm(name: &str) -> Algorithm {
 
 #[test]
 fn each_line_of_algorithms_def_is_an_algorithm() {
-    let list = include_str!("../../../cc/algorithms.def");
+    let list = include_str!("../algorithms.def");
     let named = list
         .lines()
         .filter_map(|l| l.strip_prefix("CC_ALGORITHM(").or(l.strip_prefix("CC_PRESET("))?.split(',').next());

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use fairpace_path::aqm::{Aqm, Codel, Discipline, DropReason, FqCodel, Pie, Red, RedRules, Sink};
-use fairpace_path::{
+use fairpace_netem::aqm::{Aqm, Codel, Discipline, DropReason, FqCodel, Pie, Red, RedRules, Sink};
+use fairpace_netem::{
     Departed, Ecn, Fate, Fifo, Limit, Link, Loss, Packet, Policer, Queued, Random, SECOND, Schedule,
     Transmitter,
 };

@@ -1,8 +1,8 @@
 //! RED decides on arrival, and a wire takes the next packet when the last one is out: so everything is known when a packet comes, and
 //! a FIFO with RED at its entry is, packet by packet, the discipline in front of a wire.
 
-use fairpace_path::aqm::{Aqm, Discipline, Red, RedRules};
-use fairpace_path::{
+use fairpace_netem::aqm::{Aqm, Discipline, Red, RedRules};
+use fairpace_netem::{
     Departed, Ecn, Fate, Fifo, Limit, Link, Loss, Nanos, Packet, Purpose, Queued, Random, SECOND, Schedule,
     Transmitter,
 };

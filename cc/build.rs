@@ -12,7 +12,7 @@ const MAX_PARAMETERS: usize = 64;
 fn main() {
     // asked for when it runs: a checkout may have been moved since this was compiled
     let root = std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR");
-    let root = Path::new(&root).join("../../cc");
+    let root = PathBuf::from(&root);
     println!("cargo:rerun-if-changed={}", root.display());
     println!("cargo:rustc-env=CC_NATIVE_STATE_BYTES={STATE_BYTES}");
     println!("cargo:rustc-env=CC_NATIVE_SENDS_BYTES={SENDS_BYTES}");
