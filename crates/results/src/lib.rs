@@ -3,7 +3,7 @@
 //! [`Summary`] is the stable, versioned record that `--json` prints and `summary.json` holds. [`Series`] is
 //! what the report draws, [`Repeat`] what several seeds say together. Metrics that need a definition (share, Jain's index) are computed here, once.
 //! Files: [`Summary::stable_json`] is `summary.json`, [`Run::series_csv`] is `series.csv`.
-//! [`tap`] is how somebody looks on while a simulation runs.
+//! [`observer`] has the types for live observation of a simulation.
 //! This crate draws nothing, measures nothing and touches no disk.
 
 #![allow(non_snake_case)] // bytes per second are _Bps, as in the contract
@@ -11,11 +11,11 @@
 mod fairness;
 mod json;
 mod metrics;
+pub mod observer;
 mod repeat;
 mod series;
 mod summary;
 mod table;
-pub mod tap;
 
 pub use fairness::{FAIR_JAIN, convergence_s, max_min, max_min_distance};
 pub use json::{DIGITS, round, to_json};

@@ -4,7 +4,7 @@ use fairpace_netem::{
     Agenda, Delay, Detour, Duplicate, Fate, Line, Link, Nanos, Packet, Random, SECOND, Scatter, Schedule,
     Sent, Stop, build,
 };
-use fairpace_results::tap::{Happening, Tap, Who};
+use fairpace_results::observer::{ConnectionId, LinkEvent, Observer};
 use fairpace_results::{FlowSeries, Monitor, Run};
 use fairpace_scenario::Scenario;
 
@@ -58,7 +58,7 @@ pub(crate) struct Engine<'t, T> {
     pub(crate) outbox: Outbox,
     /// If flows are run a window at a time.
     pub(crate) windows: Option<Windows>,
-    pub(crate) tap: &'t mut T,
+    pub(crate) observer: &'t mut T,
 }
 
 /// Packets on a line, and what is at its end.
@@ -113,9 +113,9 @@ impl Place {
     }
 }
 
-impl<'t, T: Tap> Engine<'t, T> {
+impl<'t, T: Observer> Engine<'t, T> {
     /// `patient`: no link is prompt. That changes nothing but the time it takes.
-    pub(crate) fn new(scenario: &Scenario, tap: &'t mut T, patient: bool) -> Result<Self, Error> {
+    pub(crate) fn new(scenario: &Scenario, observer: &'t mut T, patient: bool) -> Result<Self, Error> {
         for (what, empty) in [("links", scenario.links.is_empty()), ("flows", scenario.flows.is_empty())] {
             if empty {
                 return Err(Error::Empty { what });
@@ -134,9 +134,9 @@ impl<'t, T: Tap> Engine<'t, T> {
         for entry in &entries {
             let random = random.next_u32();
             if entry.workload.is_none() {
-                let who = Who { flow: entry.index, connection: 0 };
+                let id = ConnectionId { flow: entry.index, index: 0 };
                 let (slot, template) = (flows.len() as u32, &entry.connection);
-                flows.push(Flow::new(entry, who, slot, template.start, template.size_bytes, random));
+                flows.push(Flow::new(entry, id, slot, template.start, template.size_bytes, random));
             }
         }
         let mut queue = Queue::new(first_flow + flows.len());
@@ -150,7 +150,7 @@ impl<'t, T: Tap> Engine<'t, T> {
         }
         let series = vec![FlowSeries::default(); entries.len()];
         let (points, outbox) = (Vec::new(), Outbox::default());
-        let entry_of = flows.iter().map(|flow| flow.end.who().flow).collect();
+        let entry_of = flows.iter().map(|flow| flow.end.id().flow).collect();
         let first_links = entries.iter().map(|entry| entry.forward[0]).collect();
         Ok(Engine {
             queue,
@@ -174,7 +174,7 @@ impl<'t, T: Tap> Engine<'t, T> {
             first_flow,
             outbox,
             windows,
-            tap,
+            observer,
         })
     }
 
@@ -247,7 +247,7 @@ impl<'t, T: Tap> Engine<'t, T> {
         let flow = &mut self.flows[slot];
         let i = self.entry_of[slot] as usize;
         let (entry, first) = (&mut self.entries[i], self.first_links[i] as usize);
-        flow.run(now, &mut self.links[first], &mut self.lines[first], entry, &mut self.outbox, self.tap);
+        flow.run(now, &mut self.links[first], &mut self.lines[first], entry, &mut self.outbox, self.observer);
         if flow.is_done()
             && let Some(workload) = &mut entry.workload
         {
@@ -282,11 +282,11 @@ impl<'t, T: Tap> Engine<'t, T> {
         if self.prompt[i] && !is_ack {
             let end = &mut self.flows[slot as usize].end;
             if end.expects(&packet) {
-                pass(now, packet, &mut self.links[i], &mut self.lines[i], entry, end, self.tap);
+                pass(now, packet, &mut self.links[i], &mut self.lines[i], entry, end, self.observer);
                 let next = end.next_event();
                 self.queue.set_earlier(self.first_flow + slot as usize, next);
             } else {
-                pass_for_nobody(now, packet, &mut self.links[i], entry, self.tap);
+                pass_for_nobody(now, packet, &mut self.links[i], entry, self.observer);
             }
             return;
         }
@@ -294,12 +294,12 @@ impl<'t, T: Tap> Engine<'t, T> {
         match self.links[i].push(now, packet) {
             Ok(_) => {
                 if let Some(told) = &told {
-                    self.tap.packet(now, i as u32, Happening::Enqueued, told);
+                    self.observer.packet(now, i as u32, LinkEvent::Enqueued, told);
                 }
             }
             Err(packet) => {
                 if let Some(told) = &told {
-                    self.tap.packet(now, i as u32, Happening::Refused, told);
+                    self.observer.packet(now, i as u32, LinkEvent::Refused, told);
                 }
                 self.gone(&packet);
             }
@@ -313,11 +313,11 @@ impl<'t, T: Tap> Engine<'t, T> {
             if T::ON {
                 let told = self.told(&packet);
                 let what = match departed.fate {
-                    Fate::Delivered => Happening::Departed,
-                    Fate::Lost => Happening::Lost,
-                    Fate::Dropped => Happening::Dropped,
+                    Fate::Delivered => LinkEvent::Departed,
+                    Fate::Lost => LinkEvent::Lost,
+                    Fate::Dropped => LinkEvent::Dropped,
                 };
-                self.tap.packet(departed.at, i as u32, what, &told);
+                self.observer.packet(departed.at, i as u32, what, &told);
             }
             if departed.fate != Fate::Delivered {
                 self.gone(&packet);
@@ -393,7 +393,7 @@ impl<'t, T: Tap> Engine<'t, T> {
             entry.counts.arrived_pkts += 1; // its connection is over
             return;
         }
-        end.receive(now, arriving(&packet), packet.payload.left(), entry, self.tap);
+        end.receive(now, arriving(&packet), packet.payload.left(), entry, self.observer);
         let next = end.next_event();
         self.queue.set_earlier(self.first_flow + slot as usize, next);
     }
@@ -421,11 +421,11 @@ impl<'t, T: Tap> Engine<'t, T> {
     }
 
     /// A packet as an onlooker is told of it.
-    fn told(&self, packet: &Packet<Parcel>) -> fairpace_results::tap::Packet {
+    fn told(&self, packet: &Packet<Parcel>) -> fairpace_results::observer::Packet {
         let Parcel { slot, is_ack, segment, .. } = packet.payload;
         let end = &self.flows[slot as usize].end;
         let ack = if is_ack { end.ack_under_way(segment.seq) } else { None };
-        taps::packet(packet, ack)
+        observe::packet(packet, ack)
     }
 
     /// A flow of a workload arrives.
@@ -433,18 +433,18 @@ impl<'t, T: Tap> Engine<'t, T> {
         let entry = &mut self.entries[i];
         let Some(workload) = &mut entry.workload else { return };
         let (bytes, seed) = workload.take(entry.connection.stop);
-        let who = Who { flow: entry.index, connection: (workload.arrived - 1) as u32 };
+        let id = ConnectionId { flow: entry.index, index: (workload.arrived - 1) as u32 };
         let slot = match workload.free.pop() {
             Some(slot) => slot as usize,
             None => {
                 let slot = self.flows.len();
                 self.entry_of.push(i as u32);
-                self.flows.push(Flow::new(entry, who, slot as u32, now, Some(bytes), 0));
+                self.flows.push(Flow::new(entry, id, slot as u32, now, Some(bytes), 0));
                 self.queue.grow(self.first_flow + self.flows.len());
                 slot
             }
         };
-        self.flows[slot].renew(&self.entries[i], who, now, bytes, seed);
+        self.flows[slot].renew(&self.entries[i], id, now, bytes, seed);
         self.run_flow(slot, now);
     }
 
@@ -478,7 +478,7 @@ impl<'t, T: Tap> Engine<'t, T> {
     fn count_sent(&mut self, now: Nanos) {
         let mut sent = vec![Sent::default(); self.entries.len()];
         for flow in &self.flows {
-            let (sent, more) = (&mut sent[flow.end.who().flow as usize], flow.sent());
+            let (sent, more) = (&mut sent[flow.end.id().flow as usize], flow.sent());
             sent.pkts += more.pkts;
             sent.again_pkts += more.again_pkts;
         }

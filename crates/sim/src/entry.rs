@@ -2,7 +2,9 @@
 
 use fairpace_cc::{Algorithm, Params};
 use fairpace_netem::build::nanos;
-use fairpace_netem::{FlowMeter, Ideal, Nanos, Pattern, Purpose, Random, SECOND, Schedule, Source, Transfers};
+use fairpace_netem::{
+    FlowMeter, Ideal, Nanos, Pattern, Purpose, Random, SECOND, Schedule, Source, Transfers,
+};
 use fairpace_scenario::{self as scenario, Arrivals, Scenario, Sizes, View, Window, Writes};
 use fairpace_tcp::{self as tcp, HEADER_BYTES, MSS_BYTES, ReceiverConfig, SenderConfig};
 

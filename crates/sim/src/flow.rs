@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use fairpace_netem::{Ecn, Fate, Line, Link, Nanos, Offer, Packet, Passed, Sent, Source};
-use fairpace_results::tap::{Tap, Who};
+use fairpace_results::observer::{ConnectionId, Observer};
 use fairpace_tcp::{Ack, AckWire, MSS_BYTES, Receiver, Segment, Sender, Wire};
 
 use crate::acks::Acks;
@@ -52,7 +52,7 @@ pub(crate) struct End {
     /// About to reach the sender, with the time when it gets round to them.
     acks: Acks,
     /// The connection that has the place, or had it last.
-    who: Who,
+    id: ConnectionId,
     slot: u32,
     is_over: bool,
     /// When the next request reaches the sender.
@@ -121,10 +121,10 @@ pub(crate) struct Uplink<'a, T> {
     pub(crate) entry: &'a mut Entry,
     pub(crate) end: &'a mut End,
     pub(crate) outbox: &'a mut Outbox,
-    pub(crate) tap: &'a mut T,
+    pub(crate) observer: &'a mut T,
 }
 
-impl<T: Tap> Wire for Uplink<'_, T> {
+impl<T: Observer> Wire for Uplink<'_, T> {
     // called, it would load two fields at once that have just been stored one by one, and for that the processor waits until all that
     // was stored before is in the cache: an eighth of the time with 500 flows
     #[inline(always)]
@@ -136,11 +136,11 @@ impl<T: Tap> Wire for Uplink<'_, T> {
         }
         let ahead_us = Parcel::ahead_us(&segment, self.now);
         let payload = Parcel { slot: self.end.slot, hop: 0, is_ack: false, ahead_us, segment };
-        let Who { flow, connection } = self.end.who;
+        let ConnectionId { flow, index: connection } = self.end.id;
         let packet = Packet { flow, connection, bytes: segment_bytes(&segment), ecn: ecn(&segment), payload };
         if self.entry.way == Way::AtOnce {
-            let Uplink { now, link, line, entry, end, tap, .. } = self;
-            pass(*now, packet, link, line, entry, end, *tap);
+            let Uplink { now, link, line, entry, end, observer, .. } = self;
+            pass(*now, packet, link, line, entry, end, *observer);
         } else {
             self.outbox.packets.push(packet);
         }
@@ -150,25 +150,25 @@ impl<T: Tap> Wire for Uplink<'_, T> {
 /// A packet takes its last link, whose queue tells at once what becomes of it: so the receiver is run at once too, at the time of
 /// arrival. Nothing can come in between, as the line keeps the order.
 #[inline]
-pub(crate) fn pass<T: Tap>(
+pub(crate) fn pass<T: Observer>(
     now: Nanos,
     mut packet: Packet<Parcel>,
     link: &mut Link<Parcel>,
     line: &mut Line,
     entry: &mut Entry,
     end: &mut End,
-    tap: &mut T,
+    observer: &mut T,
 ) {
     let passed = link.pass(now, &mut packet);
     if T::ON {
         let index = entry.forward[usize::from(packet.payload.hop)];
-        taps::passed(tap, now, index, &packet, passed.as_ref());
+        observe::passed(observer, now, index, &packet, passed.as_ref());
     }
     match passed {
         // behind a link that is down for good: it counts as done with, and nobody ever sees it
         Some(Passed { at: NEVER, .. }) => entry.counts.arrived_pkts += 1,
         Some(Passed { at, fate: Fate::Delivered, .. }) => {
-            end.receive(line.exit(at), arriving(&packet), packet.payload.left(), entry, tap);
+            end.receive(line.exit(at), arriving(&packet), packet.payload.left(), entry, observer);
         }
         _ => entry.counts.dropped_pkts += 1,
     }
@@ -176,17 +176,17 @@ pub(crate) fn pass<T: Tap>(
 
 /// The same for a packet whose connection is over.
 #[cold]
-pub(crate) fn pass_for_nobody<T: Tap>(
+pub(crate) fn pass_for_nobody<T: Observer>(
     now: Nanos,
     mut packet: Packet<Parcel>,
     link: &mut Link<Parcel>,
     entry: &mut Entry,
-    tap: &mut T,
+    observer: &mut T,
 ) {
     let passed = link.pass(now, &mut packet);
     if T::ON {
         let index = entry.forward[usize::from(packet.payload.hop)];
-        taps::passed(tap, now, index, &packet, passed.as_ref());
+        observe::passed(observer, now, index, &packet, passed.as_ref());
     }
     match passed {
         Some(Passed { fate: Fate::Delivered, .. }) => entry.counts.arrived_pkts += 1,
@@ -218,7 +218,7 @@ impl Flow {
     /// `random` seeds the algorithm.
     pub(crate) fn new(
         entry: &Entry,
-        who: Who,
+        id: ConnectionId,
         slot: u32,
         start: Nanos,
         size_bytes: Option<u64>,
@@ -234,7 +234,7 @@ impl Flow {
                 receiver_wakes: NEVER,
                 leaving: (!entry.back.is_empty()).then(Box::default),
                 acks: Acks::default(),
-                who,
+                id,
                 slot,
                 is_over: false,
                 request: NEVER,
@@ -256,7 +256,7 @@ impl Flow {
     }
 
     /// The next connection of a workload takes this place, and its memory.
-    pub(crate) fn renew(&mut self, entry: &Entry, who: Who, start: Nanos, bytes: u64, seed: u64) {
+    pub(crate) fn renew(&mut self, entry: &Entry, id: ConnectionId, start: Nanos, bytes: u64, seed: u64) {
         let template = &entry.connection;
         let random = (seed >> 32) as u32;
         self.sent_before = self.sent();
@@ -269,7 +269,7 @@ impl Flow {
         end.acks.clear();
         end.leaving.iter_mut().for_each(|leaving| leaving.clear());
         end.transfer = Transfer { end_pkt: pkts(bytes), began: start, bytes, connects: true, is_done: false };
-        (end.news, end.request, end.who, end.is_over) = (start, NEVER, who, false);
+        (end.news, end.request, end.id, end.is_over) = (start, NEVER, id, false);
         self.application = Application::new(entry.source(Some(bytes), start));
     }
 
@@ -278,7 +278,7 @@ impl Flow {
         let stats = self.sender.stats();
         Sent {
             pkts: self.sent_before.pkts + stats.sent_pkts,
-            again_pkts: self.sent_before.again_pkts + stats.resent_pkts,
+            again_pkts: self.sent_before.again_pkts + stats.retransmitted_pkts,
         }
     }
 
@@ -306,39 +306,39 @@ impl Flow {
 
     /// Does everything that is due at `now`.
     #[inline]
-    pub(crate) fn run<T: Tap>(
+    pub(crate) fn run<T: Observer>(
         &mut self,
         now: Nanos,
         link: &mut Link<Parcel>,
         line: &mut Line,
         entry: &mut Entry,
         outbox: &mut Outbox,
-        tap: &mut T,
+        observer: &mut T,
     ) {
         let sender = &mut self.sender;
-        let mut uplink = Uplink { now, link, line, entry, end: &mut self.end, outbox, tap };
+        let mut uplink = Uplink { now, link, line, entry, end: &mut self.end, outbox, observer };
         if uplink.end.news <= now {
             let next = self.application.live(now, sender, &mut uplink);
             uplink.end.news = next.min(uplink.end.request);
         }
         while let Some((_, ack)) = uplink.end.acks.pop(now) {
             if T::ON {
-                uplink.tap.ack(now, uplink.end.who, &taps::ack(&ack));
+                uplink.observer.ack(now, uplink.end.id, &observe::ack(&ack));
             }
             sender.on_ack(now, &ack, &mut uplink);
         }
         if sender.next_timer().is_some_and(|at| at <= now) {
             sender.on_timer(now, &mut uplink);
         }
-        let Uplink { end, entry, outbox, tap, .. } = uplink;
+        let Uplink { end, entry, outbox, observer, .. } = uplink;
         if end.receiver_wakes <= now {
-            end.run_receiver(now, entry, tap);
+            end.run_receiver(now, entry, observer);
         }
         if end.leaving.is_some() {
             end.send_acks(now, entry, &mut outbox.packets);
         }
         if T::ON && !end.is_over {
-            tap.sender(now, end.who, || taps::sender(sender));
+            observer.sender(now, end.id, || observe::sender(sender));
         }
     }
 }
@@ -351,7 +351,7 @@ impl Application {
     /// What happens to a flow a few times in its life: it starts, its application has news, a request comes, it stops. Returns when
     /// the next of that is, but for requests.
     #[cold]
-    fn live<T: Tap>(
+    fn live<T: Observer>(
         &mut self,
         now: Nanos,
         sender: &mut Sender<HostView>,
@@ -413,17 +413,17 @@ impl End {
 
     /// A segment that left its host at `left` reaches the end of the last link's line at `now`.
     #[inline]
-    pub(crate) fn receive<T: Tap>(
+    pub(crate) fn receive<T: Observer>(
         &mut self,
         now: Nanos,
         segment: Segment,
         left: Nanos,
         entry: &mut Entry,
-        tap: &mut T,
+        observer: &mut T,
     ) {
         let at = self.route.forward(now);
         while self.receiver_wakes < at {
-            self.run_receiver(self.receiver_wakes, entry, tap);
+            self.run_receiver(self.receiver_wakes, entry, observer);
         }
         entry.counts.arrived_pkts += 1;
         let leaving = self.leaving.as_deref_mut();
@@ -441,31 +441,31 @@ impl End {
             entry.meter.data(at, at.saturating_sub(left) + back_ns);
         }
         // a copy of a SYN ends what GRO holds, too
-        self.read(at, available, entry, tap);
+        self.read(at, available, entry, observer);
     }
 
     /// The receiver's timer fires.
-    fn run_receiver<T: Tap>(&mut self, now: Nanos, entry: &mut Entry, tap: &mut T) {
+    fn run_receiver<T: Observer>(&mut self, now: Nanos, entry: &mut Entry, observer: &mut T) {
         let leaving = self.leaving.as_deref_mut();
         let mut back = Downlink { route: &mut self.route, acks: &mut self.acks, leaving };
         let available = self.receiver.on_timer(now, &mut back);
         self.receiver_wakes = self.receiver.next_timer().unwrap_or(NEVER);
-        self.read(now, available, entry, tap);
+        self.read(now, available, entry, observer);
     }
 
     /// The receiving application has so many packets more.
     #[inline]
-    fn read<T: Tap>(&mut self, now: Nanos, pkts: u64, entry: &mut Entry, tap: &mut T) {
+    fn read<T: Observer>(&mut self, now: Nanos, pkts: u64, entry: &mut Entry, observer: &mut T) {
         if pkts > 0 {
             entry.meter.goodput(now, pkts * u64::from(MSS_BYTES));
         }
         if self.receiver.next() >= self.transfer.end_pkt && !self.transfer.is_done {
-            self.complete(now, entry, tap);
+            self.complete(now, entry, observer);
         }
     }
 
     #[cold]
-    fn complete<T: Tap>(&mut self, now: Nanos, entry: &mut Entry, tap: &mut T) {
+    fn complete<T: Observer>(&mut self, now: Nanos, entry: &mut Entry, observer: &mut T) {
         let Transfer { began, bytes, connects, .. } = self.transfer;
         self.transfer.is_done = true;
         if now > entry.run_ends {
@@ -473,7 +473,7 @@ impl End {
         }
         entry.completed(began, now, bytes, connects);
         if T::ON {
-            tap.completed(now, self.who, bytes, now - began);
+            observer.completed(now, self.id, bytes, now - began);
         }
         if let Some((_, think)) = entry.connection.responses {
             let back_ns = entry.back_lines_ns + self.route.back_ns(now);
@@ -493,7 +493,7 @@ impl End {
         while let Some((at, ack)) = self.leaving.as_mut().and_then(|leaving| leaving.pop(now)) {
             let segment = Segment { seq: self.under_way.put(ack), sent: at, ..Segment::default() };
             let payload = Parcel { slot: self.slot, hop: 0, is_ack: true, ahead_us: 0, segment };
-            let Who { flow, connection } = self.who;
+            let ConnectionId { flow, index: connection } = self.id;
             entry.counts.entered_pkts += 1;
             outbox.push(Packet { flow, connection, bytes: ack_bytes(&ack), ecn: Ecn::NotCapable, payload });
         }
@@ -526,12 +526,12 @@ impl End {
     /// Is somebody here whom this packet is for? Else its connection is over.
     #[inline]
     pub(crate) fn expects(&self, packet: &Packet<Parcel>) -> bool {
-        self.who.connection == packet.connection && !self.is_over
+        self.id.index == packet.connection && !self.is_over
     }
 
     /// The connection that has the place, or had it last.
-    pub(crate) fn who(&self) -> Who {
-        self.who
+    pub(crate) fn id(&self) -> ConnectionId {
+        self.id
     }
 
     /// The ACK of this number, while it is on links.

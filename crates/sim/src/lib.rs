@@ -16,14 +16,14 @@ mod entry;
 mod flow;
 mod host_view;
 mod network;
+mod observe;
 mod parcel;
 mod queue;
 mod record;
 mod route;
-mod taps;
 mod windows;
 
-use fairpace_results::tap::{NoTap, Tap};
+use fairpace_results::observer::{NullObserver, Observer};
 use fairpace_results::{Monitor, Run};
 use fairpace_scenario::Scenario;
 
@@ -88,15 +88,19 @@ pub enum Error {
 /// # Errors
 /// See [`Error`].
 pub fn run(scenario: &Scenario, monitor: &mut dyn Monitor) -> Result<Run, Error> {
-    run_with(scenario, monitor, &mut NoTap)
+    run_with(scenario, monitor, &mut NullObserver)
 }
 
-/// The same, and `tap` looks on.
+/// The same with an observer.
 ///
 /// # Errors
 /// See [`Error`].
-pub fn run_with<T: Tap>(scenario: &Scenario, monitor: &mut dyn Monitor, tap: &mut T) -> Result<Run, Error> {
-    engine::Engine::new(scenario, tap, false)?.run(scenario, monitor)
+pub fn run_with<T: Observer>(
+    scenario: &Scenario,
+    monitor: &mut dyn Monitor,
+    observer: &mut T,
+) -> Result<Run, Error> {
+    engine::Engine::new(scenario, observer, false)?.run(scenario, monitor)
 }
 
 /// The same as [`run`], bit for bit, with every departure from a link as an event: how `run` is checked.
@@ -104,5 +108,5 @@ pub fn run_with<T: Tap>(scenario: &Scenario, monitor: &mut dyn Monitor, tap: &mu
 /// # Errors
 /// See [`Error`].
 pub fn run_patiently(scenario: &Scenario, monitor: &mut dyn Monitor) -> Result<Run, Error> {
-    engine::Engine::new(scenario, &mut NoTap, true)?.run(scenario, monitor)
+    engine::Engine::new(scenario, &mut NullObserver, true)?.run(scenario, monitor)
 }

@@ -8,7 +8,7 @@
 //! Results do not depend on where windows begin and end: `tests/windows.rs` compares them with those of one event after the other.
 
 use fairpace_netem::{Ecn, Fate, Line, Link, Nanos, Packet, Passed};
-use fairpace_results::tap::Tap;
+use fairpace_results::observer::Observer;
 use fairpace_tcp::prefetch;
 
 use crate::engine::Engine;
@@ -91,7 +91,7 @@ impl Windows {
     }
 }
 
-impl<T: Tap> Engine<'_, T> {
+impl<T: Observer> Engine<'_, T> {
     /// Runs all flows from `from` on, which is when the first of them has something to do, up to the window's end. Returns how many
     /// events that were; none, if there are no windows.
     pub(crate) fn run_window(&mut self, from: Nanos) -> u32 {
@@ -125,7 +125,7 @@ impl<T: Tap> Engine<'_, T> {
             let (slot, bursts_before) = (slot as u32, bursts.len());
             while at < until {
                 let before = self.outbox.leaving.len();
-                flow.run(at, link, line, entry, &mut self.outbox, self.tap);
+                flow.run(at, link, line, entry, &mut self.outbox, self.observer);
                 let end = self.outbox.leaving.len();
                 if end > before {
                     order.push(Key::new((at - from) as u32, slot, before as u32, end as u32));
@@ -172,7 +172,7 @@ impl<T: Tap> Engine<'_, T> {
                         DROPPED => entry.counts.dropped_pkts += 1,
                         // behind a link that is down for good: it counts as done with, and nobody ever sees it
                         NEVER => entry.counts.arrived_pkts += 1,
-                        _ => end.receive(exit, segment, Parcel::left_at(&segment, at), entry, self.tap),
+                        _ => end.receive(exit, segment, Parcel::left_at(&segment, at), entry, self.observer),
                     }
                 }
                 begin = last;
@@ -222,7 +222,7 @@ fn pass_one_by_one(now: Nanos, flow: u32, sent: &mut [Leaving], link: &mut Link<
 mod tests {
     use std::time::Duration;
 
-    use fairpace_results::tap::NoTap;
+    use fairpace_results::observer::NullObserver;
     use fairpace_results::{Run, Silent};
     use fairpace_scenario::{self as scenario, Arrivals, Codel, Flow, Queue, Scenario, Sending, Sizes};
 
@@ -253,8 +253,8 @@ mod tests {
     }
 
     fn lookahead(scenario: &Scenario) -> Option<Nanos> {
-        let mut tap = NoTap;
-        let engine = Engine::new(scenario, &mut tap, false).expect("it is valid");
+        let mut observer = NullObserver;
+        let engine = Engine::new(scenario, &mut observer, false).expect("it is valid");
         engine.windows.map(|windows| windows.lookahead)
     }
 
@@ -314,8 +314,8 @@ mod tests {
         (scenario.duration, scenario.window) = (ms(100), (ms(0), ms(100)));
         scenario.links[0] = scenario::Link::new("bottleneck", 10_000_000_000, 200_000_000);
         let run = |is_patient| {
-            let (mut tap, mut shortest) = (NoTap, Nanos::MAX);
-            let mut engine = Engine::new(&scenario, &mut tap, is_patient).expect("it is valid");
+            let (mut observer, mut shortest) = (NullObserver, Nanos::MAX);
+            let mut engine = Engine::new(&scenario, &mut observer, is_patient).expect("it is valid");
             while engine.run_some(1).is_some() {
                 shortest = engine.windows.iter().map(|windows| windows.span).fold(shortest, Nanos::min);
             }
@@ -330,8 +330,8 @@ mod tests {
     fn where_windows_end_changes_nothing() {
         let scenario = meeting(vec![flow(30), flow(10), flow(11)]);
         let run = |longest: Option<Nanos>| {
-            let mut tap = NoTap;
-            let mut engine = Engine::new(&scenario, &mut tap, false).expect("it is valid");
+            let mut observer = NullObserver;
+            let mut engine = Engine::new(&scenario, &mut observer, false).expect("it is valid");
             if let Some(longest) = longest {
                 engine.windows = Some(Windows::new(longest));
             }

@@ -5,7 +5,7 @@ mod support;
 use std::time::Duration;
 
 use fairpace_results::Silent;
-use fairpace_results::tap::{Happening, Packet, Tap};
+use fairpace_results::observer::{LinkEvent, Observer, Packet};
 use fairpace_scenario::{
     Arrivals, Flow, Line, Link, Policer, Receiving, Reorder, Scenario, Sending, Sizes, Traffic, Window,
     Writes,
@@ -110,9 +110,9 @@ struct LeavesNow {
     seen: u64,
 }
 
-impl Tap for LeavesNow {
-    fn packet(&mut self, at: u64, _link: u32, what: Happening, packet: &Packet) {
-        if matches!(what, Happening::Enqueued | Happening::Refused) {
+impl Observer for LeavesNow {
+    fn packet(&mut self, at: u64, _link: u32, what: LinkEvent, packet: &Packet) {
+        if matches!(what, LinkEvent::Enqueued | LinkEvent::Refused) {
             assert!(at.abs_diff(packet.sent_ns) < 1_000, "it left at {at} ns: {packet:?}");
             self.seen += 1;
         }
@@ -126,9 +126,9 @@ fn a_packet_that_does_not_wait_for_the_pacer_left_when_it_did() {
     let flows = ["bbr1", "bbr1_drain", "bbr2", "bbr3", "nyu"].iter().zip([180, 40, 2, 10, 1]);
     let flows = flows.map(|(cc, rtt_ms)| flow(cc, rtt_ms, 0)).collect();
     let s = scenario(vec![Link { policer, ..link(20, 100_000) }], flows, 0, 60);
-    let mut tap = LeavesNow::default();
-    fairpace_sim::run_with(&s, &mut Silent, &mut tap).expect("the scenario is valid");
-    assert!(tap.seen > 1_000, "{}", tap.seen);
+    let mut observer = LeavesNow::default();
+    fairpace_sim::run_with(&s, &mut Silent, &mut observer).expect("the scenario is valid");
+    assert!(observer.seen > 1_000, "{}", observer.seen);
 }
 
 /// When each kind of happening was last at each link.
@@ -138,10 +138,10 @@ struct InOrder {
     seen: u64,
 }
 
-impl Tap for InOrder {
-    fn packet(&mut self, at: u64, link: u32, what: Happening, packet: &Packet) {
+impl Observer for InOrder {
+    fn packet(&mut self, at: u64, link: u32, what: LinkEvent, packet: &Packet) {
         self.last.resize(self.last.len().max(link as usize + 1), [0; 5]);
-        let leaves = matches!(what, Happening::Departed | Happening::Lost);
+        let leaves = matches!(what, LinkEvent::Departed | LinkEvent::Lost);
         let last = &mut self.last[link as usize][if leaves { 0 } else { 1 + what as usize % 4 }];
         assert!(at >= *last, "link {link}: {what:?} at {at} ns was told after {last} ns: {packet:?}");
         *last = at;
@@ -158,9 +158,9 @@ fn an_onlooker_is_told_of_departures_in_order_also_of_packets_that_nobody_waits_
     let first = Link { name: "first".to_owned(), burst_bytes: None, ..first };
     let links = vec![first, link(6, 22_000)];
     let s = scenario(links, flows, 0, 20);
-    let mut tap = InOrder::default();
-    fairpace_sim::run_with(&s, &mut Silent, &mut tap).expect("the scenario is valid");
-    assert!(tap.seen > 1_000);
+    let mut observer = InOrder::default();
+    fairpace_sim::run_with(&s, &mut Silent, &mut observer).expect("the scenario is valid");
+    assert!(observer.seen > 1_000);
 }
 
 #[test]

@@ -5,7 +5,7 @@ mod support;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fairpace_results::tap::{Ack, Content, Happening, Packet, SenderState, Tap, Who};
+use fairpace_results::observer::{Ack, ConnectionId, Content, LinkEvent, Observer, Packet, SenderState};
 use fairpace_results::{Completions, Silent};
 use fairpace_scenario::{Arrivals, Burst, Flow, Limit, Link, Loss, Queue, Sizes, Writes};
 use support::{bdp_bytes, flow, link, ms, run, scenario};
@@ -157,29 +157,29 @@ struct Counter {
     gone: u64,
     acks: u64,
     last: SenderState,
-    completed: Vec<(Who, u64)>,
+    completed: Vec<(ConnectionId, u64)>,
 }
 
-impl Tap for Counter {
-    fn packet(&mut self, _at_ns: u64, _link: u32, what: Happening, packet: &Packet) {
+impl Observer for Counter {
+    fn packet(&mut self, _at_ns: u64, _link: u32, what: LinkEvent, packet: &Packet) {
         let is_data = u64::from(matches!(packet.content, Content::Data { .. }));
         match what {
-            Happening::Enqueued => self.enqueued += is_data,
-            Happening::Refused | Happening::Dropped | Happening::Lost => self.gone += is_data,
-            Happening::Marked | Happening::Departed => {}
+            LinkEvent::Enqueued => self.enqueued += is_data,
+            LinkEvent::Refused | LinkEvent::Dropped | LinkEvent::Lost => self.gone += is_data,
+            LinkEvent::Marked | LinkEvent::Departed => {}
         }
     }
 
-    fn ack(&mut self, _at_ns: u64, _who: Who, _ack: &Ack) {
+    fn ack(&mut self, _at_ns: u64, _connection: ConnectionId, _ack: &Ack) {
         self.acks += 1;
     }
 
-    fn sender(&mut self, _at_ns: u64, _who: Who, state: impl FnOnce() -> SenderState) {
+    fn sender(&mut self, _at_ns: u64, _connection: ConnectionId, state: impl FnOnce() -> SenderState) {
         self.last = state();
     }
 
-    fn completed(&mut self, _at_ns: u64, who: Who, bytes: u64, _took_ns: u64) {
-        self.completed.push((who, bytes));
+    fn completed(&mut self, _at_ns: u64, connection: ConnectionId, bytes: u64, _took_ns: u64) {
+        self.completed.push((connection, bytes));
     }
 }
 
@@ -196,7 +196,7 @@ fn an_onlooker_sees_every_packet_and_changes_nothing() {
     let refused = seen.summary.links[0].drops;
     assert_eq!(Some(counter.enqueued + refused), f.sent_pkts);
     assert_eq!(counter.gone, f.dropped_pkts);
-    assert_eq!((Some(counter.last.sent_pkts), counter.last.resent_pkts), (f.sent_pkts, f.retransmits));
-    assert_eq!(counter.completed, [(Who::default(), 5_000_000)]);
+    assert_eq!((Some(counter.last.sent_pkts), counter.last.retransmitted_pkts), (f.sent_pkts, f.retransmits));
+    assert_eq!(counter.completed, [(ConnectionId::default(), 5_000_000)]);
     assert!(counter.acks > 1_000 && counter.gone > 0, "{} ACKs, {} gone", counter.acks, counter.gone);
 }

@@ -4,7 +4,7 @@
 mod draw;
 mod support;
 
-use fairpace_results::tap::{SenderState, Tap, Who};
+use fairpace_results::observer::{ConnectionId, Observer, SenderState};
 use fairpace_results::{Run, Silent};
 use fairpace_scenario::{Flow, Line, Link, Queue, Scenario};
 use proptest::prelude::*;
@@ -16,8 +16,8 @@ struct Onlooker {
     events: u64,
 }
 
-impl Tap for Onlooker {
-    fn sender(&mut self, _now: u64, _who: Who, _state: impl FnOnce() -> SenderState) {
+impl Observer for Onlooker {
+    fn sender(&mut self, _now: u64, _connection: ConnectionId, _state: impl FnOnce() -> SenderState) {
         self.events += 1;
     }
 }

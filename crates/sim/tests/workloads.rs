@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use fairpace_results::Silent;
-use fairpace_results::tap::{self, Content, Happening, Packet, Tap, Who};
+use fairpace_results::observer::{self, ConnectionId, Content, LinkEvent, Observer, Packet};
 use fairpace_scenario::{Arrivals, Flow, FqCodel, Line, Link, Loss, Queue, Receiving, Sizes};
 use support::{flow, link, ms, scenario};
 
@@ -21,20 +21,20 @@ fn workload(cc: &str, rtt_ms: u64, per_s: f64, small: u64, large: u64) -> Flow {
 /// bytes.
 #[derive(Default)]
 struct Shares {
-    open: BTreeSet<Who>,
+    open: BTreeSet<ConnectionId>,
     most_open: usize,
     seen: f64,
     fair: f64,
 }
 
-impl Tap for Shares {
-    fn packet(&mut self, _at: u64, _link: u32, what: Happening, packet: &Packet) {
-        if what == Happening::Departed {
+impl Observer for Shares {
+    fn packet(&mut self, _at: u64, _link: u32, what: LinkEvent, packet: &Packet) {
+        if what == LinkEvent::Departed {
             let bytes = f64::from(packet.bytes);
-            self.open.insert(packet.who);
+            self.open.insert(packet.connection);
             self.most_open = self.most_open.max(self.open.len());
             self.fair += bytes / self.open.len() as f64;
-            self.seen += if packet.who == Who::default() { bytes } else { 0.0 };
+            self.seen += if packet.connection == ConnectionId::default() { bytes } else { 0.0 };
         }
     }
 }
@@ -65,44 +65,47 @@ struct InQueue {
     late_data: u64,
     late_acks: u64,
     /// Connections that are over, and since when.
-    over: BTreeMap<Who, u64>,
+    over: BTreeMap<ConnectionId, u64>,
 }
 
-impl Tap for InQueue {
-    fn packet(&mut self, at: u64, link: u32, what: Happening, packet: &Packet) {
+impl Observer for InQueue {
+    fn packet(&mut self, at: u64, link: u32, what: LinkEvent, packet: &Packet) {
         self.links.resize(self.links.len().max(link as usize + 1), VecDeque::new());
         let queue = &mut self.links[link as usize];
         match what {
-            Happening::Enqueued => queue.push_back(*packet),
-            Happening::Departed => assert_eq!(Some(*packet), queue.pop_front(), "link {link}, at {at} ns"),
+            LinkEvent::Enqueued => queue.push_back(*packet),
+            LinkEvent::Departed => assert_eq!(Some(*packet), queue.pop_front(), "link {link}, at {at} ns"),
             _ => {}
         }
-        let begun = self.begun.get(packet.who.connection as usize).copied();
+        let begun = self.begun.get(packet.connection.index as usize).copied();
         assert!(
             begun.is_some_and(|begun| begun <= packet.sent_ns),
             "{packet:?} of one that began at {begun:?}"
         );
         // every receiver has a window
-        assert_ne!(packet.content, Content::Ack(tap::Ack::default()), "link {link}, at {at} ns");
-        if self.over.contains_key(&packet.who) {
+        assert_ne!(packet.content, Content::Ack(observer::Ack::default()), "link {link}, at {at} ns");
+        if self.over.contains_key(&packet.connection) {
             let is_ack = matches!(packet.content, Content::Ack(_));
             *(if is_ack { &mut self.late_acks } else { &mut self.late_data }) += 1;
         }
     }
 
-    fn ack(&mut self, at: u64, who: Who, ack: &tap::Ack) {
+    fn ack(&mut self, at: u64, connection: ConnectionId, ack: &observer::Ack) {
         // every connection sends two packets; what answers a SYN once more says nothing
         if ack.next == 2 && !ack.syn {
-            self.over.insert(who, at);
+            self.over.insert(connection, at);
         }
     }
 
-    fn sender(&mut self, at: u64, who: Who, _: impl FnOnce() -> tap::SenderState) {
+    fn sender(&mut self, at: u64, connection: ConnectionId, _: impl FnOnce() -> observer::SenderState) {
         // a workload's connections begin in the order of their numbers
-        if who.connection as usize == self.begun.len() {
+        if connection.index as usize == self.begun.len() {
             self.begun.push(at);
         }
-        assert!(self.over.get(&who).is_none_or(|over| *over == at), "{who:?} lives on at {at} ns");
+        assert!(
+            self.over.get(&connection).is_none_or(|over| *over == at),
+            "{connection:?} lives on at {at} ns"
+        );
     }
 }
 
@@ -151,13 +154,13 @@ struct Acks {
     arrived: f64,
 }
 
-impl Tap for Acks {
-    fn packet(&mut self, _at: u64, link: u32, what: Happening, packet: &Packet) {
-        let is_sent = (link, what) == (1, Happening::Enqueued) && matches!(packet.content, Content::Ack(_));
+impl Observer for Acks {
+    fn packet(&mut self, _at: u64, link: u32, what: LinkEvent, packet: &Packet) {
+        let is_sent = (link, what) == (1, LinkEvent::Enqueued) && matches!(packet.content, Content::Ack(_));
         self.sent += f64::from(u8::from(is_sent));
     }
 
-    fn ack(&mut self, _at: u64, _who: Who, _ack: &tap::Ack) {
+    fn ack(&mut self, _at: u64, _connection: ConnectionId, _ack: &observer::Ack) {
         self.arrived += 1.0;
     }
 }

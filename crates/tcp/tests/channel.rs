@@ -86,7 +86,7 @@ fn transfer_between(
         }
         let outcome = Outcome {
             finished: false,
-            resent: sender.stats().resent_pkts,
+            resent: sender.stats().retransmitted_pkts,
             lost,
             timeouts: sender.stats().timeouts,
             took_ms: now / MS,

@@ -201,7 +201,7 @@ fn a_sender_that_was_reset_is_as_new() {
     let mut old =
         Sender::<Controller>::new(SenderConfig { random: 9, ..SenderConfig::default() }, params("bbr3"));
     let first = run(&mut old);
-    assert!(first.1.resent_pkts > 10, "{:?}", first.1);
+    assert!(first.1.retransmitted_pkts > 10, "{:?}", first.1);
     for cc in ["bbr1", "cubic", "bbr3"] {
         old.reset(config, params(cc));
         assert_eq!(run(&mut old), run(&mut Sender::new(config, params(cc))), "{cc}");

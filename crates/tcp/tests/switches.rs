@@ -45,7 +45,7 @@ fn without_sack_the_third_duplicate_ack_and_each_partial_ack_resend_the_oldest_p
     assert_eq!(s.sender.ca_state(), Recovery);
     s.ack(406, 13, &[]);
     assert_eq!((s.sender.ca_state(), s.sender.stats().timeouts), (Open, 0));
-    assert_eq!(s.sender.stats().resent_pkts, 2);
+    assert_eq!(s.sender.stats().retransmitted_pkts, 2);
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn without_sack_an_ack_that_only_opens_the_window_is_no_duplicate() {
         s.sent();
         assert_eq!(s.last_ack().acked_pkts, acked);
     }
-    assert_eq!(s.sender.stats().resent_pkts, 0);
+    assert_eq!(s.sender.stats().retransmitted_pkts, 0);
 }
 
 /// RFC 6675: IsLost() by three SACKed packets above.

@@ -7,7 +7,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use fairpace_results::tap::{Ack, Content, EcnField, Happening, Packet, Who};
+use fairpace_results::observer::{Ack, ConnectionId, Content, EcnField, LinkEvent, Packet};
 use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
 use pcap_file::pcapng::blocks::interface_description::{
     InterfaceDescriptionBlock, InterfaceDescriptionOption,
@@ -29,7 +29,7 @@ pub(crate) struct Capture {
     path: PathBuf,
     writer: Writer,
     /// The receiver's last timestamp that each sender has seen, ms.
-    echoes: HashMap<Who, u32>,
+    echoes: HashMap<ConnectionId, u32>,
 }
 
 /// The library's writer has no `Debug`.
@@ -71,46 +71,52 @@ impl Capture {
         Ok(Capture { link, path, writer: Writer(writer), echoes: HashMap::new() })
     }
 
-    fn context(&self, who: Who, about: &About) -> Context {
+    fn context(&self, connection: ConnectionId, about: &About) -> Context {
         Context {
             mss_bytes: about.mss_bytes,
-            ecn: about.flows.get(who.flow as usize).is_some_and(|flow| flow.ecn),
-            echo_ms: self.echoes.get(&who).copied().unwrap_or(0),
+            ecn: about.flows.get(connection.flow as usize).is_some_and(|flow| flow.ecn),
+            echo_ms: self.echoes.get(&connection).copied().unwrap_or(0),
         }
     }
 
     pub(crate) fn packet(
         &mut self,
         at_ns: u64,
-        what: Happening,
+        what: LinkEvent,
         packet: &Packet,
         about: &About,
     ) -> Result<(), Error> {
         let comment = match what {
-            Happening::Enqueued => None,
-            Happening::Refused => Some("dropped on arrival"),
+            LinkEvent::Enqueued => None,
+            LinkEvent::Refused => Some("dropped on arrival"),
             // what happens later happens to a packet that is in the capture already
-            Happening::Dropped | Happening::Marked | Happening::Departed | Happening::Lost => return Ok(()),
+            LinkEvent::Dropped | LinkEvent::Marked | LinkEvent::Departed | LinkEvent::Lost => return Ok(()),
         };
         if let Content::Syn = packet.content {
-            self.echoes.remove(&packet.who);
+            self.echoes.remove(&packet.connection);
         }
-        let (bytes, on_wire) = frame::of_packet(packet, self.context(packet.who, about));
+        let (bytes, on_wire) = frame::of_packet(packet, self.context(packet.connection, about));
         self.write(at_ns, &bytes, on_wire, comment)
     }
 
     /// An ACK reaches its sender: it passes the link's entrance on the way, unless it crosses the link itself and was seen there.
-    pub(crate) fn ack(&mut self, at_ns: u64, who: Who, ack: &Ack, about: &About) -> Result<(), Error> {
-        let Some(flow) = about.flows.get(who.flow as usize) else { return Ok(()) };
+    pub(crate) fn ack(
+        &mut self,
+        at_ns: u64,
+        connection: ConnectionId,
+        ack: &Ack,
+        about: &About,
+    ) -> Result<(), Error> {
+        let Some(flow) = about.flows.get(connection.flow as usize) else { return Ok(()) };
         if !flow.route.contains(&self.link) {
             return Ok(());
         }
-        self.echoes.insert(who, frame::timestamp(at_ns));
+        self.echoes.insert(connection, frame::timestamp(at_ns));
         if flow.back.contains(&self.link) {
             return Ok(());
         }
-        let context = self.context(who, about);
-        let (bytes, on_wire) = frame::of_ack(who, ack, EcnField::NotCapable, at_ns, context);
+        let context = self.context(connection, about);
+        let (bytes, on_wire) = frame::of_ack(connection, ack, EcnField::NotEct, at_ns, context);
         self.write(at_ns, &bytes, on_wire, None)
     }
 

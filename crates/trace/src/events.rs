@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use arrow_array::{Float64Array, StringArray, UInt32Array};
 use arrow_schema::DataType::{Float64, UInt32, Utf8};
-use fairpace_results::tap::{Content, Happening, Packet, SenderState, Who};
+use fairpace_results::observer::{ConnectionId, Content, LinkEvent, Packet, SenderState};
 
 use crate::table::{BATCH_ROWS, Table};
 use crate::{About, Error, ca_state};
@@ -23,7 +23,7 @@ use crate::{About, Error, ca_state};
 #[derive(Debug, Clone, Copy, Default)]
 struct Event {
     at_ns: u64,
-    who: Who,
+    connection: ConnectionId,
     what: &'static str,
     link: Option<u32>,
     from: Option<&'static str>,
@@ -51,7 +51,7 @@ impl Last {
 pub(crate) struct Events {
     table: Table,
     rows: Vec<Event>,
-    last: HashMap<Who, Last>,
+    last: HashMap<ConnectionId, Last>,
 }
 
 impl Events {
@@ -79,39 +79,42 @@ impl Events {
         &mut self,
         at_ns: u64,
         link: u32,
-        what: Happening,
+        what: LinkEvent,
         packet: &Packet,
         about: &About,
     ) -> Result<(), Error> {
         let what = match what {
-            Happening::Enqueued | Happening::Departed => return Ok(()),
-            Happening::Refused => "refused",
-            Happening::Dropped => "dropped",
-            Happening::Marked => "marked",
-            Happening::Lost => "lost",
+            LinkEvent::Enqueued | LinkEvent::Departed => return Ok(()),
+            LinkEvent::Refused => "refused",
+            LinkEvent::Dropped => "dropped",
+            LinkEvent::Marked => "marked",
+            LinkEvent::Lost => "lost",
         };
         let value = match packet.content {
-            Content::Data { number, .. } => Some(number as f64),
+            Content::Data { seq, .. } => Some(seq as f64),
             Content::Syn | Content::Ack(_) => None,
         };
-        self.push(Event { at_ns, who: packet.who, what, link: Some(link), value, ..Event::default() }, about)
+        self.push(
+            Event { at_ns, connection: packet.connection, what, link: Some(link), value, ..Event::default() },
+            about,
+        )
     }
 
     pub(crate) fn sender(
         &mut self,
         at_ns: u64,
-        who: Who,
+        connection: ConnectionId,
         state: &SenderState,
         about: &About,
     ) -> Result<(), Error> {
         let SenderState { phase, ca_state: ca, timeouts, undos, .. } = *state;
-        let last = self.last.entry(who).or_insert(Last::NOTHING);
+        let last = self.last.entry(connection).or_insert(Last::NOTHING);
         let before = *last;
         *last = Last { phase, ca_state: ca, timeouts, undos, ..before };
         if before.is_completed && state.inflight_pkts == 0 {
-            self.last.remove(&who); // its last packet is acknowledged: nothing more will come
+            self.last.remove(&connection); // its last packet is acknowledged: nothing more will come
         }
-        let event = Event { at_ns, who, ..Event::default() };
+        let event = Event { at_ns, connection, ..Event::default() };
         if phase != before.phase {
             let (from, to) = (about.phase(before.phase), about.phase(phase));
             self.push(Event { what: "phase", from, to, ..event }, about)?;
@@ -131,16 +134,16 @@ impl Events {
     pub(crate) fn completed(
         &mut self,
         at_ns: u64,
-        who: Who,
+        connection: ConnectionId,
         _bytes: u64,
         took_ns: u64,
         about: &About,
     ) -> Result<(), Error> {
-        if about.is_workload(who) {
-            self.last.entry(who).or_insert(Last::NOTHING).is_completed = true;
+        if about.is_workload(connection) {
+            self.last.entry(connection).or_insert(Last::NOTHING).is_completed = true;
         }
         let value = Some(took_ns as f64 / 1e9);
-        self.push(Event { at_ns, who, what: "completed", value, ..Event::default() }, about)
+        self.push(Event { at_ns, connection, what: "completed", value, ..Event::default() }, about)
     }
 
     fn write(&mut self, about: &About) -> Result<(), Error> {
@@ -150,8 +153,8 @@ impl Events {
         let link = |event: &Event| about.links.get(event.link? as usize).cloned();
         self.table.write(vec![
             Arc::new(Float64Array::from_iter_values(rows().map(|event| event.at_ns as f64 / 1e9))),
-            Arc::new(StringArray::from_iter_values(rows().map(|event| about.flow(event.who)))),
-            Arc::new(UInt32Array::from_iter_values(rows().map(|event| event.who.connection))),
+            Arc::new(StringArray::from_iter_values(rows().map(|event| about.flow(event.connection)))),
+            Arc::new(UInt32Array::from_iter_values(rows().map(|event| event.connection.index))),
             Arc::new(StringArray::from_iter_values(rows().map(|event| event.what))),
             Arc::new(StringArray::from_iter(rows().map(link))),
             Arc::new(StringArray::from_iter(rows().map(|event| event.from))),

@@ -4,7 +4,7 @@
 use etherparse::{
     EtherType, Ethernet2Header, IpEcn, IpNumber, Ipv4Header, TcpHeader, TcpOptionElement as Opt, TcpOptions,
 };
-use fairpace_results::tap::{Ack, Content, EcnField, Packet, Who};
+use fairpace_results::observer::{Ack, ConnectionId, Content, EcnField, Packet};
 
 /// Ethernet, IPv4, and TCP with timestamps.
 const DATA_HEADER_BYTES: u32 = 14 + 20 + 32;
@@ -40,61 +40,67 @@ struct Ends {
 
 impl Ends {
     /// Senders are 10.0.0.0/9, receivers 10.128.0.0/9. One flow has up to 2^16 - 1024 connections to a port, then goes on to the next.
-    fn of(who: Who) -> Self {
+    fn of(connection: ConnectionId) -> Self {
         const PORTS: u32 = (1 << 16) - 1024;
-        let [_, a, b, c] = who.flow.to_be_bytes();
-        let port = 1024 + who.connection % PORTS;
-        let service = 5001 + who.connection / PORTS;
+        let [_, a, b, c] = connection.flow.to_be_bytes();
+        let port = 1024 + connection.index % PORTS;
+        let service = 5001 + connection.index / PORTS;
         Ends { addresses: [[10, a & 0x7f, b, c], [10, a | 0x80, b, c]], ports: [port as u16, service as u16] }
     }
 }
 
 /// The first byte of a segment; byte 0 is the SYN.
-fn first_byte(number: u64, mss_bytes: u32) -> u32 {
-    (number.wrapping_mul(u64::from(mss_bytes)) as u32).wrapping_add(1)
+fn first_byte(seq: u64, mss_bytes: u32) -> u32 {
+    (seq.wrapping_mul(u64::from(mss_bytes)) as u32).wrapping_add(1)
 }
 
 /// A packet's headers, and its length on the wire.
 pub(crate) fn of_packet(packet: &Packet, context: Context) -> (Vec<u8>, u32) {
     match packet.content {
-        Content::Ack(ack) => of_ack(packet.who, &ack, packet.ecn, packet.sent_ns, context),
+        Content::Ack(ack) => of_ack(packet.connection, &ack, packet.ecn, packet.sent_ns, context),
         Content::Syn => {
-            let mut tcp = tcp(packet.who, true);
+            let mut tcp = tcp(packet.connection, true);
             tcp.syn = true;
             (tcp.ece, tcp.cwr) = (context.ecn, context.ecn);
             tcp.window_size = FULL_WINDOW;
             tcp.options = syn_options(timestamp(packet.sent_ns), 0);
-            frame(packet.who, true, tcp, EcnField::NotCapable, 0)
+            frame(packet.connection, true, tcp, EcnField::NotEct, 0)
         }
-        Content::Data { number, reduced } => {
+        Content::Data { seq, cwr } => {
             let payload = packet.bytes.saturating_sub(DATA_HEADER_BYTES);
-            let mut tcp = tcp(packet.who, true);
-            (tcp.ack, tcp.psh, tcp.cwr) = (true, false, reduced);
-            tcp.sequence_number = first_byte(number, context.mss_bytes);
+            let mut tcp = tcp(packet.connection, true);
+            (tcp.ack, tcp.psh, tcp.cwr) = (true, false, cwr);
+            tcp.sequence_number = first_byte(seq, context.mss_bytes);
             tcp.acknowledgment_number = 1;
             tcp.window_size = FULL_WINDOW;
             tcp.options =
                 options(&[Opt::Noop, Opt::Noop, Opt::Timestamp(timestamp(packet.sent_ns), context.echo_ms)]);
-            frame(packet.who, true, tcp, packet.ecn, payload)
+            frame(packet.connection, true, tcp, packet.ecn, payload)
         }
     }
 }
 
 /// An ACK's headers, and its length on the wire.
-pub(crate) fn of_ack(who: Who, ack: &Ack, ecn: EcnField, sent_ns: u64, context: Context) -> (Vec<u8>, u32) {
-    let mut tcp = tcp(who, false);
+pub(crate) fn of_ack(
+    connection: ConnectionId,
+    ack: &Ack,
+    ecn: EcnField,
+    sent_ns: u64,
+    context: Context,
+) -> (Vec<u8>, u32) {
+    let mut tcp = tcp(connection, false);
     (tcp.ack, tcp.syn) = (true, ack.syn);
-    tcp.ece = if ack.syn { context.ecn } else { ack.echoes_mark };
+    tcp.ece = if ack.syn { context.ecn } else { ack.ece };
     tcp.window_size = FULL_WINDOW;
     if ack.syn {
         tcp.acknowledgment_number = 1;
         tcp.options = syn_options(timestamp(sent_ns), ack.echo_ms);
-        return frame(who, false, tcp, ecn, 0);
+        return frame(connection, false, tcp, ecn, 0);
     }
     tcp.sequence_number = 1;
     tcp.acknowledgment_number = first_byte(ack.next, context.mss_bytes);
-    if ack.window_pkts != u64::MAX {
-        let bytes = ack.window_pkts.saturating_mul(u64::from(context.mss_bytes));
+    if ack.rwnd_pkts != u64::MAX {
+        let bytes = ack.rwnd_pkts.saturating_mul(u64::from(context.mss_bytes));
         tcp.window_size = u16::try_from(bytes >> WINDOW_SCALE).unwrap_or(FULL_WINDOW);
     }
     let edge =
@@ -106,7 +112,7 @@ pub(crate) fn of_ack(who: Who, ack: &Ack, ecn: EcnField, sent_ns: u64, context: 
         elements.extend([Opt::Noop, Opt::Noop, Opt::SelectiveAcknowledgement(first, more)]);
     }
     tcp.options = options(&elements);
-    frame(who, false, tcp, ecn, 0)
+    frame(connection, false, tcp, ecn, 0)
 }
 
 /// Linux counts milliseconds.
@@ -114,8 +120,8 @@ pub(crate) fn timestamp(at_ns: u64) -> u32 {
     (at_ns / 1_000_000) as u32
 }
 
-fn tcp(who: Who, forward: bool) -> TcpHeader {
-    let [source, destination] = Ends::of(who).ports;
+fn tcp(connection: ConnectionId, forward: bool) -> TcpHeader {
+    let [source, destination] = Ends::of(connection).ports;
     let [source, destination] = if forward { [source, destination] } else { [destination, source] };
     TcpHeader::new(source, destination, 0, 0)
 }
@@ -136,8 +142,14 @@ fn options(elements: &[Opt]) -> TcpOptions {
     TcpOptions::try_from_elements(elements).unwrap_or_default()
 }
 
-fn frame(who: Who, forward: bool, mut tcp: TcpHeader, ecn: EcnField, payload: u32) -> (Vec<u8>, u32) {
-    let [sender, receiver] = Ends::of(who).addresses;
+fn frame(
+    connection: ConnectionId,
+    forward: bool,
+    mut tcp: TcpHeader,
+    ecn: EcnField,
+    payload: u32,
+) -> (Vec<u8>, u32) {
+    let [sender, receiver] = Ends::of(connection).addresses;
     let (source, destination) = if forward { (sender, receiver) } else { (receiver, sender) };
     let payload = &ZEROS[..(payload as usize).min(usize::from(u16::MAX) - 80)];
     // neither can be too long for IPv4
@@ -147,9 +159,9 @@ fn frame(who: Who, forward: bool, mut tcp: TcpHeader, ecn: EcnField, payload: u3
         Ipv4Header::new(length, TIME_TO_LIVE, IpNumber::TCP, source, destination).unwrap_or_default();
     ip.dont_fragment = true;
     ip.ecn = match ecn {
-        EcnField::NotCapable => IpEcn::ZERO,
-        EcnField::Capable => IpEcn::TWO,
-        EcnField::Marked => IpEcn::THREE,
+        EcnField::NotEct => IpEcn::ZERO,
+        EcnField::Ect0 => IpEcn::TWO,
+        EcnField::Ce => IpEcn::THREE,
     };
     ip.header_checksum = ip.calc_header_checksum();
     // locally administered
@@ -172,13 +184,13 @@ mod tests {
     const CONTEXT: Context = Context { mss_bytes: 1448, ecn: true, echo_ms: 7 };
 
     fn packet(content: Content, bytes: u32) -> Packet {
-        let who = Who { flow: 0x01_02_03, connection: 70_000 };
-        Packet { who, bytes, ecn: EcnField::Capable, sent_ns: 1_234_567_890, content }
+        let connection = ConnectionId { flow: 0x01_02_03, index: 70_000 };
+        Packet { connection, bytes, ecn: EcnField::Ect0, sent_ns: 1_234_567_890, content }
     }
 
     #[test]
     fn a_data_packet_is_1514_bytes_with_checksums_that_hold() {
-        let data = packet(Content::Data { number: 3, reduced: true }, 1514);
+        let data = packet(Content::Data { seq: 3, cwr: true }, 1514);
         let (mut bytes, on_wire) = of_packet(&data, CONTEXT);
         assert_eq!((bytes.len(), on_wire), (66, 1514));
         bytes.resize(on_wire as usize, 0);
@@ -210,7 +222,7 @@ mod tests {
         let (tcp, _) = TcpHeader::from_slice(&syn[34..]).unwrap();
         assert!(tcp.syn && !tcp.ack && tcp.ece && tcp.cwr && tcp.sequence_number == 0);
         let answer = Ack { syn: true, echo_ms: 1234, ..Ack::default() };
-        let (syn_ack, _) = of_ack(Who::default(), &answer, EcnField::NotCapable, 2_000_000_000, CONTEXT);
+        let (syn_ack, _) = of_ack(ConnectionId::default(), &answer, EcnField::NotEct, 2_000_000_000, CONTEXT);
         let (tcp, _) = TcpHeader::from_slice(&syn_ack[34..]).unwrap();
         assert!(tcp.syn && tcp.ack && tcp.ece && !tcp.cwr && tcp.acknowledgment_number == 1);
         let options: Vec<_> = tcp.options_iterator().map(Result::unwrap).collect();
@@ -223,12 +235,12 @@ mod tests {
         let ack = Ack {
             next: 10,
             blocks: [(12, 14), (20, 21), (0, 0)],
-            echoes_mark: true,
+            ece: true,
             echo_ms: 5,
-            window_pkts: 100,
+            rwnd_pkts: 100,
             syn: false,
         };
-        let (bytes, on_wire) = of_ack(Who::default(), &ack, EcnField::NotCapable, 0, CONTEXT);
+        let (bytes, on_wire) = of_ack(ConnectionId::default(), &ack, EcnField::NotEct, 0, CONTEXT);
         assert_eq!(bytes.len(), 14 + 20 + 20 + 12 + 4 + 16);
         assert_eq!(on_wire, bytes.len() as u32);
         let (tcp, _) = TcpHeader::from_slice(&bytes[34..]).unwrap();

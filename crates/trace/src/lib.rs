@@ -1,7 +1,7 @@
 //! What happens in a simulation, written while it runs, in formats that other tools read: Parquet for data frames, pcap-ng for
 //! Wireshark, qlog for congestion-control viewers.
 //!
-//! [`Traces`] is a [`Tap`]: it looks on, keeps what is asked for, and changes nothing. What it writes follows from the run alone: the
+//! [`Traces`] is a [`Observer`]: it looks on, keeps what is asked for, and changes nothing. What it writes follows from the run alone: the
 //! same scenario and seed give the same bytes. Files grow while the run goes on; memory is a little per connection that is open, and for
 //! a capture a timestamp of each that there was. They are whole after [`Traces::finish`]; until then they belong into a directory that nobody looks at.
 //!
@@ -21,7 +21,7 @@ use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 use fairpace_results::Run;
-use fairpace_results::tap::{Ack, Happening, Packet, SenderState, Tap, Who};
+use fairpace_results::observer::{Ack, ConnectionId, LinkEvent, Observer, Packet, SenderState};
 
 use capture::Capture;
 use events::Events;
@@ -101,13 +101,13 @@ pub struct FlowInfo {
 }
 
 impl About {
-    fn flow(&self, who: Who) -> &str {
-        self.flows.get(who.flow as usize).map_or("", |flow| &flow.name)
+    fn flow(&self, connection: ConnectionId) -> &str {
+        self.flows.get(connection.flow as usize).map_or("", |flow| &flow.name)
     }
 
     /// Does a connection end with its transfer?
-    fn is_workload(&self, who: Who) -> bool {
-        self.flows.get(who.flow as usize).is_some_and(|flow| flow.is_workload)
+    fn is_workload(&self, connection: ConnectionId) -> bool {
+        self.flows.get(connection.flow as usize).is_some_and(|flow| flow.is_workload)
     }
 
     fn phase(&self, phase: i8) -> Option<&'static str> {
@@ -178,8 +178,8 @@ impl Traces {
     }
 }
 
-impl Tap for Traces {
-    fn packet(&mut self, at_ns: u64, link: u32, what: Happening, packet: &Packet) {
+impl Observer for Traces {
+    fn packet(&mut self, at_ns: u64, link: u32, what: LinkEvent, packet: &Packet) {
         if self.failed.is_some() {
             return;
         }
@@ -195,41 +195,41 @@ impl Tap for Traces {
         }
     }
 
-    fn ack(&mut self, at_ns: u64, who: Who, ack: &Ack) {
+    fn ack(&mut self, at_ns: u64, connection: ConnectionId, ack: &Ack) {
         if self.failed.is_some() {
             return;
         }
         for i in 0..self.captures.len() {
-            let result = self.captures[i].ack(at_ns, who, ack, &self.about);
+            let result = self.captures[i].ack(at_ns, connection, ack, &self.about);
             self.note(result);
         }
     }
 
-    fn sender(&mut self, at_ns: u64, who: Who, state: impl FnOnce() -> SenderState) {
+    fn sender(&mut self, at_ns: u64, connection: ConnectionId, state: impl FnOnce() -> SenderState) {
         if self.failed.is_some() || (self.events.is_none() && self.qlog.is_none()) {
             return;
         }
         let state = state();
         if let Some(events) = &mut self.events {
-            let result = events.sender(at_ns, who, &state, &self.about);
+            let result = events.sender(at_ns, connection, &state, &self.about);
             self.note(result);
         }
         if let Some(qlog) = &mut self.qlog {
-            let result = qlog.sender(at_ns, who, &state, &self.about);
+            let result = qlog.sender(at_ns, connection, &state, &self.about);
             self.note(result);
         }
     }
 
-    fn completed(&mut self, at_ns: u64, who: Who, bytes: u64, took_ns: u64) {
+    fn completed(&mut self, at_ns: u64, connection: ConnectionId, bytes: u64, took_ns: u64) {
         if self.failed.is_some() {
             return;
         }
         if let Some(events) = &mut self.events {
-            let result = events.completed(at_ns, who, bytes, took_ns, &self.about);
+            let result = events.completed(at_ns, connection, bytes, took_ns, &self.about);
             self.note(result);
         }
         if let Some(qlog) = &mut self.qlog {
-            qlog.completed(who, &self.about);
+            qlog.completed(connection, &self.about);
         }
     }
 }

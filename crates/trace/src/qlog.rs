@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use fairpace_results::tap::{SenderState, Who};
+use fairpace_results::observer::{ConnectionId, SenderState};
 use serde_json::{Map, Value, json};
 
 use crate::{About, Error, MOST_QLOGS, ca_state, create, failed, file_names};
@@ -22,7 +22,7 @@ const RECORD_SEPARATOR: u8 = 0x1e;
 #[derive(Debug)]
 pub(crate) struct Qlog {
     files: Vec<Log>,
-    last: HashMap<Who, Last>,
+    last: HashMap<ConnectionId, Last>,
 }
 
 #[derive(Debug)]
@@ -86,20 +86,20 @@ impl Qlog {
     pub(crate) fn sender(
         &mut self,
         at_ns: u64,
-        who: Who,
+        connection: ConnectionId,
         state: &SenderState,
         about: &About,
     ) -> Result<(), Error> {
-        let Some(log) = self.files.get_mut(who.flow as usize) else { return Ok(()) };
-        let before = self.last.get(&who).copied();
+        let Some(log) = self.files.get_mut(connection.flow as usize) else { return Ok(()) };
+        let before = self.last.get(&connection).copied();
         let is_completed = before.is_some_and(|last| last.is_completed);
         if is_completed && state.inflight_pkts == 0 {
-            self.last.remove(&who); // its last packet is acknowledged: nothing more will come
+            self.last.remove(&connection); // its last packet is acknowledged: nothing more will come
         } else {
-            self.last.insert(who, Last { state: Some(*state), is_completed });
+            self.last.insert(connection, Last { state: Some(*state), is_completed });
         }
         let before = before.and_then(|last| last.state);
-        let event = |name: &str, data: Map<String, Value>| json!({ "time": at_ns as f64 / 1e6, "group_id": who.connection.to_string(), "name": name, "data": data });
+        let event = |name: &str, data: Map<String, Value>| json!({ "time": at_ns as f64 / 1e6, "group_id": connection.index.to_string(), "name": name, "data": data });
         if let Some(data) = congestion_state(before.as_ref(), state, about) {
             log.record(&event("recovery:congestion_state_updated", data))?;
         }
@@ -110,9 +110,9 @@ impl Qlog {
         Ok(())
     }
 
-    pub(crate) fn completed(&mut self, who: Who, about: &About) {
-        if about.is_workload(who) {
-            self.last.entry(who).or_default().is_completed = true;
+    pub(crate) fn completed(&mut self, connection: ConnectionId, about: &About) {
+        if about.is_workload(connection) {
+            self.last.entry(connection).or_default().is_completed = true;
         }
     }
 

@@ -6,7 +6,9 @@ use std::path::Path;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, UInt32Type};
 use arrow_array::{Array, RecordBatch};
-use fairpace_results::tap::{Ack, Content, EcnField, Happening, Packet, SenderState, Tap, Who};
+use fairpace_results::observer::{
+    Ack, ConnectionId, Content, EcnField, LinkEvent, Observer, Packet, SenderState,
+};
 use fairpace_results::{
     Cost, FlowSeries, FlowSummary, LinkSeries, LinkSummary, Run, ScenarioId, Series, Summary,
 };
@@ -96,29 +98,29 @@ fn texts(batch: &RecordBatch, column: &str) -> Vec<Option<String>> {
     array.iter().map(|text| text.map(str::to_owned)).collect()
 }
 
-fn packet(number: u64, sent_ns: u64) -> Packet {
-    let content = Content::Data { number, reduced: false };
-    Packet { who: Who::default(), bytes: 1514, ecn: EcnField::NotCapable, sent_ns, content }
+fn packet(seq: u64, sent_ns: u64) -> Packet {
+    let content = Content::Data { seq, cwr: false };
+    Packet { connection: ConnectionId::default(), bytes: 1514, ecn: EcnField::NotEct, sent_ns, content }
 }
 
 /// A handshake, a packet that is dropped, one that is not and its ACK.
 fn drive(traces: &mut Traces) {
-    let who = Who::default();
+    let connection = ConnectionId::default();
     let syn = Packet { bytes: 74, content: Content::Syn, ..packet(0, 0) };
-    traces.packet(0, 0, Happening::Enqueued, &syn);
-    traces.ack(10 * MS, who, &Ack { syn: true, window_pkts: u64::MAX, ..Ack::default() });
+    traces.packet(0, 0, LinkEvent::Enqueued, &syn);
+    traces.ack(10 * MS, connection, &Ack { syn: true, rwnd_pkts: u64::MAX, ..Ack::default() });
     let state = SenderState { phase: 0, cwnd_pkts: 10, ssthresh_pkts: u32::MAX, ..SenderState::default() };
-    traces.sender(10 * MS, who, || state);
-    traces.packet(11 * MS, 0, Happening::Enqueued, &packet(0, 11 * MS));
-    traces.packet(12 * MS, 0, Happening::Refused, &packet(1, 12 * MS));
-    traces.packet(12 * MS, 1, Happening::Enqueued, &packet(0, 11 * MS));
-    traces.packet(13 * MS, 0, Happening::Departed, &packet(0, 11 * MS));
-    let ack = Ack { next: 1, echo_ms: 11, window_pkts: u64::MAX, ..Ack::default() };
-    traces.ack(21 * MS, who, &ack);
+    traces.sender(10 * MS, connection, || state);
+    traces.packet(11 * MS, 0, LinkEvent::Enqueued, &packet(0, 11 * MS));
+    traces.packet(12 * MS, 0, LinkEvent::Refused, &packet(1, 12 * MS));
+    traces.packet(12 * MS, 1, LinkEvent::Enqueued, &packet(0, 11 * MS));
+    traces.packet(13 * MS, 0, LinkEvent::Departed, &packet(0, 11 * MS));
+    let ack = Ack { next: 1, echo_ms: 11, rwnd_pkts: u64::MAX, ..Ack::default() };
+    traces.ack(21 * MS, connection, &ack);
     let later = SenderState { phase: 1, ca_state: 3, cwnd_pkts: 9, timeouts: 1, ..state };
-    traces.sender(21 * MS, who, || later);
-    traces.sender(22 * MS, who, || later);
-    traces.completed(30 * MS, who, 1448, 30 * MS);
+    traces.sender(21 * MS, connection, || later);
+    traces.sender(22 * MS, connection, || later);
+    traces.completed(30 * MS, connection, 1448, 30 * MS);
 }
 
 fn everything(dir: &Path) {
@@ -172,12 +174,12 @@ fn a_connection_that_goes_on_after_a_transfer_is_not_taken_for_a_new_one() {
     let dir = tempfile::tempdir().unwrap();
     let wanted = Wanted { events: true, qlog: true, ..Wanted::default() };
     let mut traces = Traces::create(dir.path(), &wanted, about()).unwrap();
-    let who = Who::default();
+    let connection = ConnectionId::default();
     let state = SenderState { phase: 0, timeouts: 1, ..SenderState::default() };
     // the transfer's end is told first: it is known when the packet is sent
-    traces.completed(5 * MS, who, 1448, 5 * MS);
+    traces.completed(5 * MS, connection, 1448, 5 * MS);
     for at in 1..4 {
-        traces.sender(at * MS, who, || state);
+        traces.sender(at * MS, connection, || state);
     }
     traces.finish(&run()).unwrap();
     let (events, _) = read(&dir.path().join("events.parquet"));

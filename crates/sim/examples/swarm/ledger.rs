@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use fairpace_results::tap::{Content, EcnField, Happening, Packet, Tap, Who};
+use fairpace_results::observer::{ConnectionId, Content, EcnField, LinkEvent, Observer, Packet};
 use fairpace_scenario::{Ecn, Link, Queue, Scenario};
 
 /// What tells packets of a connection apart; a duplicate is like its original.
@@ -18,7 +18,7 @@ struct Key {
 impl Key {
     fn of(packet: &Packet) -> Self {
         let number = match packet.content {
-            Content::Data { number, .. } => number,
+            Content::Data { seq, .. } => seq,
             Content::Syn | Content::Ack(_) => u64::MAX,
         };
         Key { sent_ns: packet.sent_ns, bytes: packet.bytes, number }
@@ -42,7 +42,7 @@ pub(crate) struct Use {
 pub(crate) struct Account {
     pub(crate) flows: Vec<Use>,
     /// When each of the packets that are there came, in order: by flow, and where connections have queues of their own by connection.
-    there: BTreeMap<Who, VecDeque<(Key, u64)>>,
+    there: BTreeMap<ConnectionId, VecDeque<(Key, u64)>>,
     queues_connections: bool,
     /// See [`byte_ns`].
     pub(crate) byte_ns: Option<f64>,
@@ -80,8 +80,8 @@ pub(crate) fn byte_ns(link: &Link) -> Option<f64> {
 impl Account {
     /// Packets that are there and may not overtake this one.
     fn beside(&mut self, packet: &Packet) -> &mut VecDeque<(Key, u64)> {
-        let connection = if self.queues_connections { packet.who.connection } else { 0 };
-        self.there.entry(Who { connection, ..packet.who }).or_default()
+        let index = if self.queues_connections { packet.connection.index } else { 0 };
+        self.there.entry(ConnectionId { index, ..packet.connection }).or_default()
     }
 
     /// Share of all packets that did not get through.
@@ -119,7 +119,7 @@ impl Ledger {
     fn came(&mut self, at: u64, link: usize, packet: &Packet) {
         let account = &mut self.links[link];
         account.beside(packet).push_back((Key::of(packet), at));
-        let flow = &mut account.flows[packet.who.flow as usize];
+        let flow = &mut account.flows[packet.connection.flow as usize];
         flow.bytes += i128::from(packet.bytes);
         flow.inside_byte_ns -= i128::from(packet.bytes) * i128::from(at);
     }
@@ -128,7 +128,7 @@ impl Ledger {
         let account = &mut self.links[link];
         let (bytes, key) = (i128::from(packet.bytes), Key::of(packet));
         let first = account.beside(packet).pop_front();
-        let flow = &mut account.flows[packet.who.flow as usize];
+        let flow = &mut account.flows[packet.connection.flow as usize];
         let Some((_, came)) = first.filter(|(first, _)| *first == key) else {
             self.wrong
                 .push(format!("link {link}: {packet:?} left at {at} ns, but the first one was {first:?}"));
@@ -166,25 +166,25 @@ impl Ledger {
             return;
         };
         account.beside(packet).remove(place);
-        let flow = &mut account.flows[packet.who.flow as usize];
+        let flow = &mut account.flows[packet.connection.flow as usize];
         flow.bytes -= i128::from(packet.bytes);
         flow.inside_byte_ns += i128::from(packet.bytes) * i128::from(at);
     }
 }
 
-impl Tap for Ledger {
-    fn packet(&mut self, at: u64, link: u32, what: Happening, packet: &Packet) {
+impl Observer for Ledger {
+    fn packet(&mut self, at: u64, link: u32, what: LinkEvent, packet: &Packet) {
         let link = link as usize;
-        if packet.ecn != EcnField::NotCapable && !self.ecn[packet.who.flow as usize] {
+        if packet.ecn != EcnField::NotEct && !self.ecn[packet.connection.flow as usize] {
             self.wrong.push(format!("link {link}: {packet:?} is ECN-capable, its flow is not"));
         }
         match what {
-            Happening::Enqueued => self.came(at, link, packet),
-            Happening::Departed => self.left(at, link, packet, false),
-            Happening::Lost => self.left(at, link, packet, true),
-            Happening::Dropped => self.dropped(at, link, packet),
-            Happening::Refused => self.links[link].missing_pkts += 1,
-            Happening::Marked => {}
+            LinkEvent::Enqueued => self.came(at, link, packet),
+            LinkEvent::Departed => self.left(at, link, packet, false),
+            LinkEvent::Lost => self.left(at, link, packet, true),
+            LinkEvent::Dropped => self.dropped(at, link, packet),
+            LinkEvent::Refused => self.links[link].missing_pkts += 1,
+            LinkEvent::Marked => {}
         }
     }
 }

@@ -183,7 +183,7 @@ impl<C: Control> Sender<C> {
     fn take_dsack(&mut self, b: Block, news: &mut News) {
         let pkts = b.end - b.start;
         self.recovery.dsack_pkts += pkts;
-        if self.recovery.dsack_pkts > self.stats.resent_pkts {
+        if self.recovery.dsack_pkts > self.stats.retransmitted_pkts {
             return; // the network duplicates
         }
         news.dsack = true;

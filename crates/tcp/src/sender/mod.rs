@@ -32,7 +32,7 @@ pub struct SenderStats {
     /// Data packets sent, again ones included.
     pub sent_pkts: u64,
     /// Data packets sent again.
-    pub resent_pkts: u64,
+    pub retransmitted_pkts: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
     /// Tail loss probes.

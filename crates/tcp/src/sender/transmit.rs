@@ -153,7 +153,7 @@ impl<C: Control> Sender<C> {
             wire.send(self.old_segment(seq, sent));
         }
         self.stats.sent_pkts += u64::from(pkts);
-        self.stats.resent_pkts += u64::from(pkts);
+        self.stats.retransmitted_pkts += u64::from(pkts);
         self.recovery.on_resend(sent, u64::from(pkts));
     }
 

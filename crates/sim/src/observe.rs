@@ -1,7 +1,7 @@
-//! What the engine tells somebody who looks on, in their words.
+//! Conversions from the types of the engine to those of `fairpace_results::observer`.
 
 use fairpace_netem::{Ecn, Fate, Nanos, Packet, Passed};
-use fairpace_results::tap::{self, Content, EcnField, Happening, SenderState, Tap, Who};
+use fairpace_results::observer::{self, ConnectionId, Content, EcnField, LinkEvent, Observer, SenderState};
 use fairpace_tcp::{Ack, Segment, Sender};
 
 use crate::host_view::HostView;
@@ -9,40 +9,46 @@ use crate::parcel::Parcel;
 
 fn field(ecn: Ecn) -> EcnField {
     match ecn {
-        Ecn::NotCapable => EcnField::NotCapable,
-        Ecn::Capable => EcnField::Capable,
-        Ecn::Marked => EcnField::Marked,
+        Ecn::NotCapable => EcnField::NotEct,
+        Ecn::Capable => EcnField::Ect0,
+        Ecn::Marked => EcnField::Ce,
     }
 }
 
 /// An ACK.
-pub(crate) fn ack(ack: &Ack) -> tap::Ack {
-    tap::Ack {
+pub(crate) fn ack(ack: &Ack) -> observer::Ack {
+    observer::Ack {
         syn: ack.syn,
         next: ack.next,
         blocks: ack.blocks.map(|b| (b.start, b.end)),
-        echoes_mark: ack.ece,
+        ece: ack.ece,
         echo_ms: ack.echo_ms,
-        window_pkts: if ack.window_pkts == u32::MAX { u64::MAX } else { ack.window_pkts.into() },
+        rwnd_pkts: if ack.window_pkts == u32::MAX { u64::MAX } else { ack.window_pkts.into() },
     }
 }
 
 /// A packet; `carried` is the ACK that it carries, without it is data.
-pub(crate) fn packet(packet: &Packet<Parcel>, carried: Option<&Ack>) -> tap::Packet {
-    let who = Who { flow: packet.flow, connection: packet.connection };
+pub(crate) fn packet(packet: &Packet<Parcel>, carried: Option<&Ack>) -> observer::Packet {
+    let connection = ConnectionId { flow: packet.flow, index: packet.connection };
     let Segment { seq, cwr, .. } = packet.payload.segment;
     let content = match carried {
         Some(carried) => Content::Ack(ack(carried)),
         None if seq == Segment::SYN => Content::Syn,
-        None => Content::Data { number: seq, reduced: cwr },
+        None => Content::Data { seq, cwr },
     };
-    tap::Packet { who, bytes: packet.bytes, ecn: field(packet.ecn), sent_ns: packet.payload.left(), content }
+    observer::Packet {
+        connection,
+        bytes: packet.bytes,
+        ecn: field(packet.ecn),
+        sent_ns: packet.payload.left(),
+        content,
+    }
 }
 
 /// A packet came to its last link, and what becomes of it is known.
 #[cold]
-pub(crate) fn passed<T: Tap>(
-    tap: &mut T,
+pub(crate) fn passed<T: Observer>(
+    observer: &mut T,
     now: Nanos,
     link: u32,
     sent: &Packet<Parcel>,
@@ -50,15 +56,15 @@ pub(crate) fn passed<T: Tap>(
 ) {
     let told = packet(sent, None);
     let Some(passed) = passed else {
-        tap.packet(now, link, Happening::Refused, &told);
+        observer.packet(now, link, LinkEvent::Refused, &told);
         return;
     };
-    tap.packet(now, link, Happening::Enqueued, &told);
+    observer.packet(now, link, LinkEvent::Enqueued, &told);
     if sent.ecn == Ecn::Marked {
-        tap.packet(now, link, Happening::Marked, &told);
+        observer.packet(now, link, LinkEvent::Marked, &told);
     }
-    let leaves = if passed.fate == Fate::Lost { Happening::Lost } else { Happening::Departed };
-    tap.packet(passed.at, link, leaves, &told);
+    let leaves = if passed.fate == Fate::Lost { LinkEvent::Lost } else { LinkEvent::Departed };
+    observer.packet(passed.at, link, leaves, &told);
 }
 
 /// A sender.
@@ -82,7 +88,7 @@ pub(crate) fn sender(sender: &Sender<HostView>) -> SenderState {
         pacing_gain_256: observed.map_or(0, |o| o.pacing_gain_256),
         cwnd_gain_256: observed.map_or(0, |o| o.cwnd_gain_256),
         sent_pkts: stats.sent_pkts,
-        resent_pkts: stats.resent_pkts,
+        retransmitted_pkts: stats.retransmitted_pkts,
         timeouts: stats.timeouts,
         undos: stats.undos,
     }

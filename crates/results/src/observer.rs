@@ -1,0 +1,163 @@
+//! Live observation of a simulation: packets at links, ACKs and sender states, as plain data.
+//!
+//! The simulator takes an [`Observer`] as a type parameter. With [`NullObserver`] the compiler removes the calls, so an
+//! unobserved run pays nothing. An observer cannot change a run. `fairpace-trace` writes files from an observer.
+//!
+//! The types are here, beside the record of a run, so that a writer of traces depends on this crate and not on the
+//! simulator.
+
+/// One TCP connection of a scenario.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct ConnectionId {
+    /// Index of its flow in the scenario.
+    pub flow: u32,
+    /// Index of the connection within its flow, in order of start. A workload has many; other flows have only 0.
+    pub index: u32,
+}
+
+/// What happens to a packet at a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LinkEvent {
+    /// The packet entered the queue.
+    Enqueued,
+    /// The packet was dropped on arrival: the buffer was full, or a policer or the AQM dropped it.
+    Refused,
+    /// The packet was dropped from the queue, after it had been enqueued.
+    Dropped,
+    /// The AQM set CE on the packet, which stays in the queue.
+    Marked,
+    /// The last bit of the packet left the link.
+    Departed,
+    /// The packet left the link and was lost on the wire.
+    Lost,
+}
+
+/// The ECN field of an IP header, RFC 3168, section 5. Senders do not use ECT(1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum EcnField {
+    /// Not-ECT.
+    #[default]
+    NotEct,
+    /// ECT(0).
+    Ect0,
+    /// CE.
+    Ce,
+}
+
+/// A packet at a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Packet {
+    /// The connection that sent it.
+    pub connection: ConnectionId,
+    /// Length on the wire, link-layer header included.
+    pub bytes: u32,
+    /// Its ECN field.
+    pub ecn: EcnField,
+    /// When it left its host, ns since the start of the run.
+    pub sent_ns: u64,
+    /// What it carries.
+    pub content: Content,
+}
+
+/// What a packet carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Content {
+    /// A SYN from the sender of data.
+    Syn,
+    /// One segment of data.
+    Data {
+        /// Number of the segment; the first of a connection is 0. A retransmission has the number of the original.
+        seq: u64,
+        /// CWR of RFC 3168: the sender has reduced its cwnd.
+        cwr: bool,
+    },
+    /// A pure ACK.
+    Ack(Ack),
+}
+
+/// An ACK.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Ack {
+    /// True for a SYN-ACK.
+    pub syn: bool,
+    /// The cumulative ACK: the next segment that the receiver expects.
+    pub next: u64,
+    /// SACK blocks: first segment, and the one after the last. The first may be a D-SACK. Unused ones are at the end
+    /// and empty.
+    pub blocks: [(u64, u64); 3],
+    /// ECN-Echo, RFC 3168.
+    pub ece: bool,
+    /// The timestamp that it echoes: the sender's clock, ms (TSecr of RFC 7323).
+    pub echo_ms: u32,
+    /// The receive window in segments from `next` on; `u64::MAX`: unlimited.
+    pub rwnd_pkts: u64,
+}
+
+/// The state of a sender. Counts are since the start of its connection.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct SenderState {
+    /// The algorithm's phase, by its number in `cc/contract`; -1 before the connection is established.
+    pub phase: i8,
+    /// Loss recovery state: Linux's `TCP_CA_*`, 0 (open) to 4 (loss).
+    pub ca_state: u8,
+    /// Congestion window.
+    pub cwnd_pkts: u32,
+    /// Slow start threshold; `u32::MAX`: none.
+    pub ssthresh_pkts: u32,
+    /// Packets sent and neither acknowledged nor marked lost.
+    pub inflight_pkts: u32,
+    /// Pacing rate in force, bytes per second; `None`: the sender does not pace.
+    pub pacing_rate_Bps: Option<u64>,
+    /// The algorithm's estimate of the bottleneck bandwidth, bytes per second; 0: none.
+    pub bw_Bps: u64,
+    /// The algorithm's estimate of the propagation RTT; `None`: none.
+    pub min_rtt_us: Option<u32>,
+    /// Smoothed RTT; 0: no sample yet.
+    pub srtt_us: u64,
+    /// Pacing gain, 256 is 1.0; 0: none.
+    pub pacing_gain_256: u32,
+    /// cwnd gain, 256 is 1.0; 0: none.
+    pub cwnd_gain_256: u32,
+    /// Data packets sent, retransmissions included.
+    pub sent_pkts: u64,
+    /// Data packets retransmitted.
+    pub retransmitted_pkts: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Reductions of cwnd that were undone.
+    pub undos: u64,
+}
+
+/// Receives what happens in a simulation. Every method has a default body that does nothing.
+///
+/// Times are ns since the start of the run. Events of one kind at one link come in order of time. A departure may be
+/// reported before its time, when the simulator has already computed it.
+pub trait Observer {
+    /// False only for [`NullObserver`]: the simulator gathers data for an observer only where this is true.
+    const ON: bool = true;
+
+    /// `event` happened to `packet` at the link with this index in the scenario.
+    #[inline]
+    fn packet(&mut self, _at_ns: u64, _link: u32, _event: LinkEvent, _packet: &Packet) {}
+
+    /// An ACK reached its sender, which has not processed it yet.
+    #[inline]
+    fn ack(&mut self, _at_ns: u64, _connection: ConnectionId, _ack: &Ack) {}
+
+    /// A sender has started, stopped, processed an ACK or run a timer. `state` computes its state; an observer that
+    /// does not need the state does not call it.
+    #[inline]
+    fn sender(&mut self, _at_ns: u64, _connection: ConnectionId, _state: impl FnOnce() -> SenderState) {}
+
+    /// The last byte of a transfer (a flow of finite size, a response, a connection of a workload) arrived.
+    #[inline]
+    fn completed(&mut self, _at_ns: u64, _connection: ConnectionId, _bytes: u64, _took_ns: u64) {}
+}
+
+/// The observer of an unobserved run.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NullObserver;
+
+impl Observer for NullObserver {
+    const ON: bool = false;
+}
