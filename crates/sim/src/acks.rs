@@ -25,7 +25,7 @@ struct Due {
     next: u64,
     echo_ms: u32,
     sent_ms: u32,
-    window_pkts: u32,
+    rwnd_pkts: u32,
     syn: bool,
     ece: bool,
     has_blocks: bool,
@@ -42,7 +42,7 @@ impl Default for Acks {
 impl Acks {
     #[inline(always)] // see `Uplink::send`
     pub(crate) fn push(&mut self, at: Nanos, ack: &Ack) {
-        let Ack { next, echo_ms, sent_ms, window_pkts, syn, ece, blocks } = *ack;
+        let Ack { next, echo_ms, sent_ms, rwnd_pkts, syn, ece, blocks } = *ack;
         let has_blocks = !blocks[0].is_empty();
         if has_blocks {
             self.blocks.push_back(blocks);
@@ -50,7 +50,7 @@ impl Acks {
         if self.due.is_empty() {
             self.next = at;
         }
-        self.due.push_back(Due { at, next, echo_ms, sent_ms, window_pkts, syn, ece, has_blocks });
+        self.due.push_back(Due { at, next, echo_ms, sent_ms, rwnd_pkts, syn, ece, has_blocks });
         prefetch::back(&self.due);
     }
 
@@ -66,12 +66,12 @@ impl Acks {
         if self.next > now {
             return None;
         }
-        let Due { at, next, echo_ms, sent_ms, window_pkts, syn, ece, has_blocks } = self.due.pop_front()?;
+        let Due { at, next, echo_ms, sent_ms, rwnd_pkts, syn, ece, has_blocks } = self.due.pop_front()?;
         self.next = self.due.front().map_or(NEVER, |due| due.at);
         prefetch::front(&self.due);
         let blocks = if has_blocks { self.blocks.pop_front() } else { None };
         let blocks = blocks.unwrap_or([Block::NONE; 3]);
-        Some((at, Ack { next, echo_ms, sent_ms, window_pkts, syn, ece, blocks }))
+        Some((at, Ack { next, echo_ms, sent_ms, rwnd_pkts, syn, ece, blocks }))
     }
 
     pub(crate) fn clear(&mut self) {
@@ -91,7 +91,7 @@ mod tests {
         let sack = |next, start| Ack {
             next,
             ece: true,
-            window_pkts: 7,
+            rwnd_pkts: 7,
             blocks: [block(start), Block::NONE, Block::NONE],
             ..Ack::default()
         };

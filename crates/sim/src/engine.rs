@@ -14,7 +14,7 @@ use crate::flow::{Flow, pass, pass_for_nobody};
 use crate::parcel::{Outbox, Parcel, arriving};
 use crate::queue::{NEVER, Queue};
 use crate::windows::Windows;
-use crate::{Error, network, record, taps};
+use crate::{Error, network, observe, record};
 
 /// Events between two looks at the wall clock: a few milliseconds.
 const EVENTS_PER_LOOK: u32 = 1 << 14;

@@ -9,10 +9,10 @@ use fairpace_tcp::{Ack, AckWire, MSS_BYTES, Receiver, Segment, Sender, Wire};
 use crate::acks::Acks;
 use crate::entry::{Entry, Way, pkts};
 use crate::host_view::HostView;
+use crate::observe;
 use crate::parcel::{Leaving, Outbox, Parcel, ack_bytes, arriving, ecn, segment_bytes};
 use crate::queue::NEVER;
 use crate::route::Route;
-use crate::taps;
 
 /// Where a connection is in its life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -384,19 +384,19 @@ impl Application {
             if let Some((bytes, _)) = uplink.entry.connection.responses {
                 uplink.end.expect(now, bytes);
                 uplink.entry.transfers.begins(now);
-                sender.supply(now, pkts(bytes), uplink);
+                sender.write(now, pkts(bytes), uplink);
             }
         }
         while let Some(offer) = self.source.poll(now) {
             match offer {
-                Offer::Endless => sender.supply(now, u64::MAX, uplink),
+                Offer::Endless => sender.write(now, u64::MAX, uplink),
                 Offer::Pause => sender.stop(),
                 Offer::Bytes(bytes) => {
                     // whole packets; what does not fill one waits for more, unless there will be no more
                     let (bytes, mss) = (self.unsent_bytes + bytes, u64::from(MSS_BYTES));
                     let pkts = if self.source.is_finished() { bytes.div_ceil(mss) } else { bytes / mss };
                     self.unsent_bytes = bytes.saturating_sub(pkts * mss);
-                    sender.supply(now, pkts, uplink);
+                    sender.write(now, pkts, uplink);
                 }
             }
         }
@@ -459,7 +459,7 @@ impl End {
         if pkts > 0 {
             entry.meter.goodput(now, pkts * u64::from(MSS_BYTES));
         }
-        if self.receiver.next() >= self.transfer.end_pkt && !self.transfer.is_done {
+        if self.receiver.rcv_nxt() >= self.transfer.end_pkt && !self.transfer.is_done {
             self.complete(now, entry, observer);
         }
     }

@@ -23,7 +23,7 @@ pub(crate) fn ack(ack: &Ack) -> observer::Ack {
         blocks: ack.blocks.map(|b| (b.start, b.end)),
         ece: ack.ece,
         echo_ms: ack.echo_ms,
-        rwnd_pkts: if ack.window_pkts == u32::MAX { u64::MAX } else { ack.window_pkts.into() },
+        rwnd_pkts: if ack.rwnd_pkts == u32::MAX { u64::MAX } else { ack.rwnd_pkts.into() },
     }
 }
 
@@ -80,7 +80,7 @@ pub(crate) fn sender(sender: &Sender<HostView>) -> SenderState {
             fairpace_cc::INFINITE => u32::MAX,
             n => n,
         },
-        inflight_pkts: sender.in_flight_pkts(),
+        inflight_pkts: sender.inflight_pkts(),
         pacing_rate_Bps: (sender.is_paced() && rate != fairpace_cc::NO_RATE).then_some(rate),
         bw_Bps: observed.map_or(0, |o| o.bw_Bps),
         min_rtt_us: observed.and_then(|o| o.min_rtt_us),

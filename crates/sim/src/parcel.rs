@@ -77,13 +77,13 @@ const _: () = assert!(size_of::<Leaving>() == 32);
 /// The ECN field with which a segment leaves.
 #[inline]
 pub(crate) fn ecn(segment: &Segment) -> Ecn {
-    if segment.capable { Ecn::Capable } else { Ecn::NotCapable }
+    if segment.ect { Ecn::Capable } else { Ecn::NotCapable }
 }
 
 /// A packet's segment as it arrives.
 #[inline]
 pub(crate) fn arriving(packet: &Packet<Parcel>) -> Segment {
-    Segment { marked: packet.ecn == Ecn::Marked, ..packet.payload.segment }
+    Segment { ce: packet.ecn == Ecn::Marked, ..packet.payload.segment }
 }
 
 /// Length of a data packet or SYN on the wire.

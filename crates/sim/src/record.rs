@@ -27,7 +27,7 @@ pub(crate) fn sample(series: &mut FlowSeries, flow: Option<&Flow>) {
     let rate = flow.sender.pacing_rate_Bps();
     let paced = flow.sender.is_paced() && rate != NO_RATE;
     series.cwnd_pkts.push(alive(f64::from(flow.sender.cwnd_pkts())));
-    series.inflight_pkts.push(alive(f64::from(flow.sender.in_flight_pkts())));
+    series.inflight_pkts.push(alive(f64::from(flow.sender.inflight_pkts())));
     series.pacing_mbps.push(if paced { alive(rate as f64 * MBPS) } else { f32::NAN });
     let bw = observed.map(|o| o.bw_Bps).filter(|bw| *bw > 0);
     series.bw_mbps.push(known(bw.map(|bw| bw as f64 * MBPS)));

@@ -214,7 +214,7 @@ fn pass_one_by_one(now: Nanos, flow: u32, sent: &mut [Leaving], link: &mut Link<
             Some(Passed { at, fate: Fate::Delivered, .. }) => line.exit(at),
             _ => DROPPED,
         };
-        segment.marked = packet.ecn == Ecn::Marked;
+        segment.ce = packet.ecn == Ecn::Marked;
     }
 }
 

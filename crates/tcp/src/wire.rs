@@ -19,11 +19,11 @@ pub struct Segment {
     /// Echo of the timestamp of the last ACK.
     pub echo_ms: u32,
     /// ECT(0): a queue may mark it instead of dropping it, RFC 3168. Never a SYN, never a retransmission.
-    pub capable: bool,
+    pub ect: bool,
     /// CWR: the sender has answered the receiver's ECE. On a SYN: it asks for ECN.
     pub cwr: bool,
     /// CE: a queue on the path has marked it. Who carries the segment sets this before it arrives.
-    pub marked: bool,
+    pub ce: bool,
 }
 
 impl Segment {
@@ -74,7 +74,7 @@ pub struct Ack {
     /// Its own timestamp.
     pub sent_ms: u32,
     /// The receive window: the receiver has room for so many packets from `next` on. At least 1; `u32::MAX`: no limit.
-    pub window_pkts: u32,
+    pub rwnd_pkts: u32,
     /// True for the answer to a SYN.
     pub syn: bool,
     /// ECE: a mark has arrived. In the answer to a SYN: the receiver agrees to ECN.
@@ -90,7 +90,7 @@ impl Default for Ack {
             next: 0,
             echo_ms: 0,
             sent_ms: 0,
-            window_pkts: u32::MAX,
+            rwnd_pkts: u32::MAX,
             syn: false,
             ece: false,
             blocks: [Block::NONE; 3],

@@ -44,7 +44,7 @@ struct Outcome {
     timeouts: u64,
     took_ms: u64,
     /// Packets that the receiver had room for at the end.
-    window_pkts: u32,
+    rwnd_pkts: u32,
 }
 
 /// Sends `pkts` packets over the path, for a month at most: with the RTO at its bound of two minutes heavy loss of
@@ -66,13 +66,13 @@ fn transfer_between(
     let mut receiver = Receiver::new(receiving);
     let mut random = Random(path.seed);
     let (mut data, mut acks) = (BTreeMap::new(), BTreeMap::new());
-    let (mut wire, mut id, mut lost, mut available, mut window_pkts) = (Vec::<Segment>::new(), 0u64, 0, 0, 0);
+    let (mut wire, mut id, mut lost, mut available, mut rwnd_pkts) = (Vec::<Segment>::new(), 0u64, 0, 0, 0);
     sender.connect(0, &mut wire);
-    sender.supply(0, pkts, &mut wire);
+    sender.write(0, pkts, &mut wire);
     let mut now = 0;
     loop {
         for mut segment in wire.drain(..) {
-            segment.marked = segment.capable && random.percent() < path.marks;
+            segment.ce = segment.ect && random.percent() < path.marks;
             let copies = 1 + u64::from(random.percent() < path.duplication);
             for _ in 0..copies {
                 id += 1;
@@ -90,10 +90,10 @@ fn transfer_between(
             lost,
             timeouts: sender.stats().timeouts,
             took_ms: now / MS,
-            window_pkts,
+            rwnd_pkts,
         };
         if sender.is_idle() {
-            return Outcome { finished: available == pkts && receiver.next() == pkts, ..outcome };
+            return Outcome { finished: available == pkts && receiver.rcv_nxt() == pkts, ..outcome };
         }
         let times = [
             data.keys().next().map(|(at, _): &(u64, u64)| *at),
@@ -116,7 +116,7 @@ fn transfer_between(
         }
         for (leaves, ack) in answers {
             id += 1;
-            window_pkts = ack.window_pkts;
+            rwnd_pkts = ack.rwnd_pkts;
             if random.percent() >= path.ack_loss {
                 acks.insert((leaves + path.rtt_ms * MS / 2, id), ack);
             }
@@ -187,9 +187,9 @@ fn an_autotuned_window_costs_a_bulk_flow_next_to_nothing_and_ends_at_its_bound()
     // two round trips at most
     assert!(tuned.took_ms <= ample.took_ms + 100, "{} ms, {} ms", tuned.took_ms, ample.took_ms);
     let small = with(Window::Autotuned(1_000_000));
-    assert_eq!(small.window_pkts, 1_000_000 / 1448);
+    assert_eq!(small.rwnd_pkts, 1_000_000 / 1448);
     // a window per round trip
-    let rounds = 20_000 / u64::from(small.window_pkts);
+    let rounds = 20_000 / u64::from(small.rwnd_pkts);
     assert!(small.took_ms > rounds * 50 && small.took_ms < (rounds + 12) * 50, "{} ms", small.took_ms);
 }
 

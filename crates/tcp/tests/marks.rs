@@ -45,12 +45,12 @@ fn new_data_is_ecn_capable_if_the_syn_asked_and_the_receiver_agreed() {
         let mut sender = Sender::<Fixed>::new(SenderConfig { ecn, ..ECN }, params());
         let mut sent: Vec<Segment> = Vec::new();
         sender.connect(0, &mut sent);
-        sender.supply(0, 3, &mut sent);
-        assert!(sent[0].cwr == asks && !sent[0].capable, "a SYN asks and is never capable itself");
+        sender.write(0, 3, &mut sent);
+        assert!(sent[0].cwr == asks && !sent[0].ect, "a SYN asks and is never capable itself");
         sent.clear();
         sender.on_ack(100 * MS, &Ack { syn: true, ece: agrees, ..Ack::default() }, &mut sent);
         assert_eq!(sent.len(), 3);
-        assert!(sent.iter().all(|s| s.capable == (asks && agrees) && !s.cwr), "{asks} {agrees}");
+        assert!(sent.iter().all(|s| s.ect == (asks && agrees) && !s.cwr), "{asks} {agrees}");
     }
 }
 
@@ -59,18 +59,18 @@ fn a_syn_that_is_sent_again_does_not_ask() {
     let mut sender = Sender::<Fixed>::new(ECN, params());
     let mut sent: Vec<Segment> = Vec::new();
     sender.connect(0, &mut sent);
-    sender.supply(0, 1, &mut sent);
+    sender.write(0, 1, &mut sent);
     sender.on_timer(1000 * MS, &mut sent);
     assert_eq!(sent.iter().map(|s| s.cwr).collect::<Vec<_>>(), [true, false]);
     // not even when the first one is answered after all
     sender.on_ack(1100 * MS, &Ack { syn: true, ece: true, ..Ack::default() }, &mut sent);
-    assert!(!sent[2].capable);
+    assert!(!sent[2].ect);
 }
 
 #[test]
 fn an_echo_reduces_the_window_once_per_round_trip_and_is_answered_by_one_cwr() {
     let mut s = marked(Kind::GrowsCwnd, 20, 1000);
-    assert!(s.segments().iter().all(|p| p.capable && !p.cwr));
+    assert!(s.segments().iter().all(|p| p.ect && !p.cwr));
     let mut answers = Vec::new();
     for next in (2..=20).step_by(2) {
         answers.extend(s.ack_marked(200 + next, next, &[]));
@@ -82,7 +82,7 @@ fn an_echo_reduces_the_window_once_per_round_trip_and_is_answered_by_one_cwr() {
     assert_eq!(s.sender.stats().mark_reductions, 1);
     // PRR: about one packet for every two that arrive
     assert!((9..=11).contains(&answers.len()), "{}", answers.len());
-    assert!(answers[0].cwr && answers.iter().skip(1).all(|p| !p.cwr && p.capable));
+    assert!(answers[0].cwr && answers.iter().skip(1).all(|p| !p.cwr && p.ect));
     // data sent after the reduction is acknowledged: the next mark counts again
     let next = answers.last().unwrap().seq;
     s.ack(320, next, &[]);
@@ -132,8 +132,8 @@ fn retransmissions_are_not_ecn_capable() {
     s.segments();
     s.give(200, Ack { echo_ms: 100, ..Ack::default() }, &[(1, 5)]);
     let sent = s.segments();
-    assert_eq!((sent[0].seq, sent[0].capable), (0, false));
-    assert!(sent[1..].iter().all(|p| p.seq >= 10 && p.capable) && sent.len() > 1);
+    assert_eq!((sent[0].seq, sent[0].ect), (0, false));
+    assert!(sent[1..].iter().all(|p| p.seq >= 10 && p.ect) && sent.len() > 1);
 }
 
 #[test]

@@ -36,7 +36,7 @@ impl Host {
             host.arrives(seq * (gro_ns + 1), Segment { seq, ..segment });
         }
         host.timers_until(100 * MS);
-        assert_eq!(host.receiver.next(), 16);
+        assert_eq!(host.receiver.rcv_nxt(), 16);
         host.acks.clear();
         host
     }
@@ -59,11 +59,11 @@ impl Host {
 }
 
 fn capable(seq: u64) -> Segment {
-    Segment { capable: true, ..packet(seq) }
+    Segment { ect: true, ..packet(seq) }
 }
 
 fn marked(seq: u64) -> Segment {
-    Segment { marked: true, ..capable(seq) }
+    Segment { ce: true, ..capable(seq) }
 }
 
 fn ecn(ecn: Ecn) -> ReceiverConfig {
@@ -257,7 +257,7 @@ fn a_fixed_window_is_constant_and_of_one_packet_at_least() {
         let mut h = Host::settled(ReceiverConfig { window: Window::Fixed(bytes), ..linux() }, packet(0));
         h.arrives(200 * MS, packet(17));
         h.arrives(200 * MS, packet(16));
-        assert!(h.acks.iter().all(|(_, a)| a.window_pkts == pkts));
+        assert!(h.acks.iter().all(|(_, a)| a.rwnd_pkts == pkts));
     }
 }
 
@@ -275,7 +275,7 @@ fn doubling(most_bytes: u64, rounds: u32) -> Vec<u32> {
             receiver.on_segment(now, Segment { echo_ms, ..packet(seq) }, &mut acks);
             seq += 1;
         }
-        windows.push(acks.last().expect("an ACK").1.window_pkts);
+        windows.push(acks.last().expect("an ACK").1.rwnd_pkts);
     }
     windows
 }
@@ -312,7 +312,7 @@ fn autotuning_does_not_grow_for_a_steady_flow() {
         let echo_ms = (now / MS - 100) as u32;
         receiver.on_segment(now, Segment { echo_ms, ..packet(seq) }, &mut acks);
     }
-    assert!(acks.iter().all(|(_, a)| a.window_pkts == 65_536 / MSS_BYTES));
+    assert!(acks.iter().all(|(_, a)| a.rwnd_pkts == 65_536 / MSS_BYTES));
 }
 
 #[test]
@@ -324,12 +324,12 @@ fn the_window_tells_the_round_trip_where_timestamps_cannot() {
     let mut seq = 0;
     for round in 0..8u64 {
         let now = 300 * US + round * 200 * US;
-        for _ in 0..acks.last().expect("an ACK").1.window_pkts.min(5000) {
+        for _ in 0..acks.last().expect("an ACK").1.rwnd_pkts.min(5000) {
             receiver.on_segment(now, packet(seq), &mut acks);
             seq += 1;
         }
     }
-    assert!(acks.last().unwrap().1.window_pkts > 1000, "{:?}", acks.last().unwrap().1.window_pkts);
+    assert!(acks.last().unwrap().1.rwnd_pkts > 1000, "{:?}", acks.last().unwrap().1.rwnd_pkts);
 }
 
 #[test]

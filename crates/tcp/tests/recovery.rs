@@ -23,7 +23,7 @@ fn three_sacked_packets_mark_the_hole_lost_at_once() {
     assert_eq!(s.ack(204, 0, &[(1, 4)]), [0, 12]);
     assert_eq!(s.sender.ca_state(), Recovery);
     assert_eq!((s.last_ack().losses_pkts, s.last_ack().acked_pkts, s.last_ack().lost_pkts), (1, 1, 1));
-    assert_eq!(s.sender.in_flight_pkts(), 10);
+    assert_eq!(s.sender.inflight_pkts(), 10);
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn fewer_wait_a_quarter_of_the_minimum_rtt_and_the_timer_detects_the_loss() {
     assert_eq!(s.timer(), (227_000, range(0, 8)));
     assert_eq!(s.sender.ca_state(), Recovery);
     // 9 was sent with 8 but after it: still in flight
-    assert_eq!(s.sender.in_flight_pkts(), 9);
+    assert_eq!(s.sender.inflight_pkts(), 9);
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn a_packet_sent_after_the_one_delivered_is_not_lost() {
     let mut s = fixed_window(10, 100);
     assert_eq!(s.ack(200, 0, &[(1, 4)]), [0, 10, 11, 12]);
     // 5..10 were sent in the same burst as 3 but follow it
-    assert_eq!(s.sender.in_flight_pkts(), 10);
+    assert_eq!(s.sender.inflight_pkts(), 10);
     assert_eq!(s.last_ack().losses_pkts, 1);
 }
 
@@ -86,7 +86,7 @@ fn a_tail_loss_is_probed_after_two_rtts_with_the_last_packet() {
 fn a_probe_sends_new_data_if_there_is_any() {
     let mut s = fixed_window(10, 100);
     assert_eq!(s.timer(), (302_000, vec![10]));
-    assert_eq!(s.sender.in_flight_pkts(), 11, "a probe may exceed cwnd");
+    assert_eq!(s.sender.inflight_pkts(), 11, "a probe may exceed cwnd");
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn a_loss_that_the_probe_repaired_reduces_the_window_once() {
     assert_eq!(s.timer().1, [4]);
     // everything arrives, but only one copy of 4; more data shows that the ACK is not the original's
     assert_eq!(s.ack(402, 5, &[]), []);
-    s.sender.supply(s.now, 5, &mut Vec::new());
+    s.sender.write(s.now, 5, &mut Vec::new());
     assert_eq!(s.ack(503, 7, &[]), []);
     assert!(s.states().contains(&Cwr), "{:?}", s.states());
     assert_eq!(s.sender.cwnd_pkts(), 5);
@@ -130,7 +130,7 @@ fn timeouts_back_off_and_resend_the_oldest_packet() {
     for backed_off in [300_000, 600_000, 1_200_000, 2_400_000] {
         expected_us += backed_off;
         assert_eq!(s.timer(), (expected_us, vec![0]));
-        assert_eq!((s.sender.ca_state(), s.sender.cwnd_pkts(), s.sender.in_flight_pkts()), (Loss, 1, 1));
+        assert_eq!((s.sender.ca_state(), s.sender.cwnd_pkts(), s.sender.inflight_pkts()), (Loss, 1, 1));
     }
     assert_eq!(s.sender.stats().timeouts, 4);
     assert_eq!(s.events().iter().filter(|e| **e == Event::Reduce).count(), 1, "one reduction per window");
@@ -149,7 +149,7 @@ fn after_a_real_timeout_everything_is_sent_again() {
     assert_eq!(s.ack(at + 100, 2, &[]), [2]);
     assert_eq!(s.sender.ca_state(), Loss);
     assert_eq!(s.ack(at + 200, 10, &[]), []);
-    assert_eq!((s.sender.ca_state(), s.sender.in_flight_pkts()), (Open, 0));
+    assert_eq!((s.sender.ca_state(), s.sender.inflight_pkts()), (Open, 0));
 }
 
 #[test]
@@ -212,7 +212,7 @@ fn prr_halves_what_is_in_flight_over_one_round() {
     let in_recovery: usize = sent[2..].iter().sum();
     assert!((9..=11).contains(&in_recovery), "{sent:?}");
     assert!(sent[2..].iter().all(|n| *n <= 1), "no bursts: {sent:?}");
-    assert_eq!(s.sender.in_flight_pkts(), 10, "{sent:?}");
+    assert_eq!(s.sender.inflight_pkts(), 10, "{sent:?}");
     // the hole is filled: the window is ssthresh
     s.ack(at + 120, 21, &[]);
     assert_eq!((s.sender.ca_state(), s.sender.cwnd_pkts()), (Open, 10));
@@ -291,16 +291,16 @@ fn a_tail_loss_that_a_probe_repaired_is_told_when_later_data_is_acknowledged() {
     assert!(s.last_ack().is_probe_ack);
     assert!(!s.events().contains(&Event::ProbeRepaired));
     let mut more = Vec::new();
-    s.sender.supply(s.now, 2, &mut more);
+    s.sender.write(s.now, 2, &mut more);
     s.ack(at + 100, 6, &[]);
     assert!(!s.last_ack().is_probe_ack);
     // the same with a tail that was sent when there was no more to send
-    s.sender.supply(s.now, 2, &mut more);
+    s.sender.write(s.now, 2, &mut more);
     s.ack(at + 200, 7, &[]);
     assert_eq!(s.timer().1, [7]);
     let at = s.now / support::MS + 100;
     s.ack(at, 8, &[]);
-    s.sender.supply(s.now, 1, &mut more);
+    s.sender.write(s.now, 1, &mut more);
     s.ack(at + 100, 9, &[]);
     let log = s.log.borrow();
     let told = log.events.iter().filter(|(e, _)| *e == Event::ProbeRepaired);

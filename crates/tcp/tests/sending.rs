@@ -17,7 +17,7 @@ fn a_lost_syn_is_repeated_after_1_2_4_seconds_and_data_follows_the_answer() {
     let mut sender = fairpace_tcp::Sender::<support::Fixed>::new(Default::default(), params);
     let mut sent = Vec::new();
     sender.connect(0, &mut sent);
-    sender.supply(0, 3, &mut sent);
+    sender.write(0, 3, &mut sent);
     for at in [1000, 3000, 7000] {
         assert_eq!(sender.next_timer(), Some(at * MS));
         sender.on_timer(at * MS, &mut sent);
@@ -123,7 +123,7 @@ fn a_sender_out_of_data_is_app_limited_until_what_was_sent_then_is_acknowledged(
     assert_eq!(s.sent(), range(0, 4));
     s.ack(200, 2, &[]);
     assert!(s.last_ack().app_limited && !s.last_ack().is_app_limited);
-    s.sender.supply(s.now, 2, &mut Vec::new());
+    s.sender.write(s.now, 2, &mut Vec::new());
     s.ack(300, 4, &[]);
     s.ack(301, 5, &[]);
     assert!(s.last_ack().is_app_limited, "4 was sent while the sender had run dry");
@@ -135,14 +135,14 @@ fn a_window_that_was_not_used_decays_over_an_idle_time() {
     s.sent();
     s.ack(200, 40, &[]);
     // idle for three RTOs (300 ms each): 40 -> 20 -> 10, the initial window
-    s.sender.supply(1200 * MS, 100, &mut Vec::new());
+    s.sender.write(1200 * MS, 100, &mut Vec::new());
     assert_eq!(s.sender.cwnd_pkts(), 10);
     assert_eq!(s.events().iter().filter(|e| **e == Event::Restart).count(), 2);
     // an algorithm that owns cwnd is told, and left alone
     let mut s = Script::new(Kind::OwnsCwnd, 40, 40);
     s.sent();
     s.ack(200, 40, &[]);
-    s.sender.supply(1200 * MS, 100, &mut Vec::new());
+    s.sender.write(1200 * MS, 100, &mut Vec::new());
     assert_eq!((s.sender.cwnd_pkts(), s.events()), (40, vec![Event::Restart, Event::Restart]));
 }
 
@@ -166,7 +166,7 @@ fn acks_for_what_was_never_sent_are_ignored() {
     s.sent();
     assert_eq!(s.ack(200, 11, &[]), []);
     assert_eq!(s.ack(201, 0, &[(50, 60)]), []);
-    assert_eq!((s.sender.unacknowledged(), s.sender.in_flight_pkts()), (0, 10));
+    assert_eq!((s.sender.snd_una(), s.sender.inflight_pkts()), (0, 10));
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn a_sender_that_was_reset_is_as_new() {
     let run = |sender: &mut Sender<Controller>| {
         let mut sent: Vec<Segment> = Vec::new();
         sender.connect(0, &mut sent);
-        sender.supply(0, 5000, &mut sent);
+        sender.write(0, 5000, &mut sent);
         sender.on_ack(20 * MS, &Ack { syn: true, ece: true, ..Ack::default() }, &mut sent);
         for i in 1..500u64 {
             let now = (20 + i) * MS;

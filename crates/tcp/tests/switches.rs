@@ -34,7 +34,7 @@ fn without_sack_the_third_duplicate_ack_and_each_partial_ack_resend_the_oldest_p
     assert_eq!(s.ack(202, 0, &[]), [11]);
     assert_eq!(s.ack(204, 0, &[]), [0, 12]);
     assert_eq!((s.sender.ca_state(), s.last_ack().losses_pkts), (Recovery, 1));
-    assert_eq!(s.sender.in_flight_pkts(), 10);
+    assert_eq!(s.sender.inflight_pkts(), 10);
     // every further duplicate lets one packet out
     assert_eq!(s.ack(206, 0, &[]), [13]);
     // partial: the next hole follows at once, without three duplicates of its own
@@ -60,9 +60,9 @@ fn without_sack_an_ack_that_only_opens_the_window_is_no_duplicate() {
     let config = SenderConfig { sack: false, ..linux() };
     let mut s = Script::configured(params(Kind::OwnsCwnd, 100, NO_RATE), 1000, config, 10);
     assert_eq!(s.sent(), range(0, 10));
-    let ack = |window_pkts| Ack { echo_ms: 100, window_pkts, ..Ack::default() };
-    for (window_pkts, acked) in [(12, 0), (14, 0), (16, 0), (16, 1)] {
-        s.give(200, ack(window_pkts), &[]);
+    let ack = |rwnd_pkts| Ack { echo_ms: 100, rwnd_pkts, ..Ack::default() };
+    for (rwnd_pkts, acked) in [(12, 0), (14, 0), (16, 0), (16, 1)] {
+        s.give(200, ack(rwnd_pkts), &[]);
         s.sent();
         assert_eq!(s.last_ack().acked_pkts, acked);
     }
@@ -159,7 +159,7 @@ fn without_prr_the_window_falls_to_ssthresh_at_once_and_the_fast_retransmission_
     assert_eq!(first_new, 2 + 9, "{sent:?}");
     // ... and then one packet for each that arrives
     assert!(sent[first_new..].iter().all(|s| s.len() == 1), "{sent:?}");
-    assert_eq!(s.sender.in_flight_pkts(), 10);
+    assert_eq!(s.sender.inflight_pkts(), 10);
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn without_idle_restart_the_window_survives_an_idle_time() {
     let mut s = Script::switched(Kind::GrowsCwnd, 40, 40, SenderConfig { idle_restart: false, ..linux() });
     s.sent();
     s.ack(200, 40, &[]);
-    s.sender.supply(1200 * MS, 100, &mut Vec::new());
+    s.sender.write(1200 * MS, 100, &mut Vec::new());
     assert_eq!(s.sender.cwnd_pkts(), 40);
 }
 
@@ -214,7 +214,7 @@ fn the_initial_window_is_what_was_asked_for() {
         let mut sender = fairpace_tcp::Sender::<Controller>::new(config, reno);
         let mut sent = Vec::new();
         sender.connect(0, &mut sent);
-        sender.supply(0, 100, &mut sent);
+        sender.write(0, 100, &mut sent);
         sent.clear();
         sender.on_ack(100 * MS, &Ack { syn: true, ..Ack::default() }, &mut sent);
         assert_eq!(sent.len(), pkts as usize);
@@ -225,8 +225,8 @@ fn the_initial_window_is_what_was_asked_for() {
 fn a_sender_never_passes_the_edge_of_the_window_and_the_edge_never_moves_back() {
     let mut s = Script::configured(params(Kind::OwnsCwnd, 100, NO_RATE), 1000, linux(), 20);
     assert_eq!(s.sent(), range(0, 20));
-    let mut sent = |ms, next, window_pkts| {
-        s.give(ms, Ack { next, window_pkts, echo_ms: ms as u32 - 100, ..Ack::default() }, &[]);
+    let mut sent = |ms, next, rwnd_pkts| {
+        s.give(ms, Ack { next, rwnd_pkts, echo_ms: ms as u32 - 100, ..Ack::default() }, &[]);
         s.sent()
     };
     assert_eq!(sent(205, 8, 20), range(20, 28));
@@ -236,6 +236,6 @@ fn a_sender_never_passes_the_edge_of_the_window_and_the_edge_never_moves_back() 
     // here cwnd is what limits, and the window is withdrawn below what it lets out
     let mut s = Script::configured(params(Kind::OwnsCwnd, 20, NO_RATE), 1000, linux(), 50);
     assert_eq!(s.sent(), range(0, 20));
-    s.give(205, Ack { next: 10, window_pkts: 5, echo_ms: 105, ..Ack::default() }, &[]);
+    s.give(205, Ack { next: 10, rwnd_pkts: 5, echo_ms: 105, ..Ack::default() }, &[]);
     assert_eq!(s.sent(), range(20, 30));
 }

@@ -123,7 +123,7 @@ impl Receiver {
 
     /// Takes note of a mark; true when an ACK must go at once.
     pub(super) fn take_mark(&mut self, now: Nanos, segment: &Segment, wire: &mut impl AckWire) -> bool {
-        if !segment.capable && !segment.marked {
+        if !segment.ect && !segment.ce {
             if self.acks.capable_seen {
                 self.acks.be_quick_on_mark();
             }
@@ -131,12 +131,12 @@ impl Receiver {
         }
         self.acks.capable_seen = true;
         if self.config.ecn == Ecn::Dctcp {
-            return self.take_exact_mark(now, segment.marked, wire) || segment.cwr;
+            return self.take_exact_mark(now, segment.ce, wire) || segment.cwr;
         }
         if segment.cwr {
             self.acks.echo_mark = false; // RFC 3168 section 6.1.3
         }
-        if segment.marked && !self.acks.echo_mark {
+        if segment.ce && !self.acks.echo_mark {
             self.acks.be_quick_on_mark();
             self.acks.echo_mark = true;
         }
@@ -188,7 +188,7 @@ impl Receiver {
             next: self.next,
             echo_ms: acks.echo_ms,
             sent_ms: timestamp_ms(now),
-            window_pkts: self.window.pkts(),
+            rwnd_pkts: self.window.pkts(),
             ..Ack::default()
         };
         wire.send(now, ack);
@@ -233,7 +233,7 @@ impl Receiver {
             next: self.next,
             echo_ms: acks.echo_ms,
             sent_ms: timestamp_ms(now),
-            window_pkts: self.window.pkts(),
+            rwnd_pkts: self.window.pkts(),
             syn,
             ece: if syn { acks.ecn } else { acks.echo_mark },
             blocks: if plain { [Block::NONE; 3] } else { self.report_blocks() },

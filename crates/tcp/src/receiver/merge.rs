@@ -20,7 +20,7 @@ pub(super) struct Aggregate {
 
 impl Aggregate {
     pub(super) const NONE: Aggregate = Aggregate {
-        first: Segment { seq: 0, sent: 0, echo_ms: 0, capable: false, cwr: false, marked: false },
+        first: Segment { seq: 0, sent: 0, echo_ms: 0, ect: false, cwr: false, ce: false },
         pkts: 0,
         until: Nanos::MAX,
     };
@@ -31,7 +31,7 @@ impl Aggregate {
             && segment.seq == self.first.seq + self.pkts
             && segment.timestamp_ms() == self.first.timestamp_ms()
             && segment.echo_ms == self.first.echo_ms
-            && (segment.capable, segment.marked) == (self.first.capable, self.first.marked)
+            && (segment.ect, segment.ce) == (self.first.ect, self.first.ce)
             && !segment.cwr
     }
 }

@@ -73,7 +73,7 @@ impl Receiver {
     }
 
     /// Next packet in order: everything below has been delivered to the application.
-    pub fn next(&self) -> u64 {
+    pub fn rcv_nxt(&self) -> u64 {
         self.next
     }
 

@@ -146,7 +146,7 @@ impl Rtt {
     }
 
     /// The time in which a window of data arrived is an RTT, or longer.
-    fn sample_by_window(&mut self, now: Nanos, next: u64, window_pkts: u64) {
+    fn sample_by_window(&mut self, now: Nanos, next: u64, rwnd_pkts: u64) {
         if let Some((end, began)) = self.flight {
             if next < end {
                 return;
@@ -156,6 +156,6 @@ impl Rtt {
                 self.us_8 = sample_8us;
             }
         }
-        self.flight = Some((next + window_pkts, now));
+        self.flight = Some((next + rwnd_pkts, now));
     }
 }

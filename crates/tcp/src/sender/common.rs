@@ -151,7 +151,7 @@ mod tests {
                 sender.on_timer(wire.now, &mut wire);
             } else {
                 write += 50_000_000;
-                sender.supply(wire.now, chunk, &mut wire);
+                sender.write(wire.now, chunk, &mut wire);
             }
         }
         (wire.sent, *sender.stats(), memory.finish())

@@ -29,7 +29,7 @@ impl<C: Control> Sender<C> {
     #[inline]
     pub(super) fn new_segment(&mut self, seq: u64, sent: Nanos) -> Segment {
         let cwr = std::mem::take(&mut self.ecn.cwr_due);
-        Segment { seq, sent, echo_ms: self.echo_ms, capable: self.ecn.on, cwr, marked: false }
+        Segment { seq, sent, echo_ms: self.echo_ms, ect: self.ecn.on, cwr, ce: false }
     }
 
     /// A packet that leaves again: not ECN-capable, so that nobody can hide a reduction from the sender by marking

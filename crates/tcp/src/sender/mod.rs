@@ -154,7 +154,7 @@ impl<C: Control> Sender<C> {
     }
 
     /// The application has `pkts` more packets; `u64::MAX` for a bulk transfer without end.
-    pub fn supply(&mut self, now: Nanos, pkts: u64, wire: &mut impl Wire) {
+    pub fn write(&mut self, now: Nanos, pkts: u64, wire: &mut impl Wire) {
         self.supply = self.supply.saturating_add(pkts);
         if self.control.is_some() {
             self.check_app_limited(now);
@@ -191,7 +191,7 @@ impl<C: Control> Sender<C> {
         }
         self.echo_ms = ack.sent_ms;
         let prior_end = self.window_end;
-        self.window_end = prior_end.max(ack.next + u64::from(ack.window_pkts));
+        self.window_end = prior_end.max(ack.next + u64::from(ack.rwnd_pkts));
         self.check_app_limited(now);
         if self.is_common(ack) {
             self.take_common_ack(now, ack.next);
@@ -235,7 +235,7 @@ impl<C: Control> Sender<C> {
             return; // a second answer
         }
         self.echo_ms = ack.sent_ms;
-        self.window_end = u64::from(ack.window_pkts);
+        self.window_end = u64::from(ack.rwnd_pkts);
         self.ecn.on = ack.ece && self.config.ecn != Ecn::Off && !self.syn_resent;
         let rtt_us = (now - self.syn_sent) / US;
         self.rtt.sample(rtt_us, 0, 0);
@@ -279,12 +279,12 @@ impl<C: Control> Sender<C> {
     }
 
     /// Sent, neither acknowledged nor believed lost.
-    pub fn in_flight_pkts(&self) -> u32 {
+    pub fn inflight_pkts(&self) -> u32 {
         self.board.in_flight()
     }
 
     /// Oldest packet that has not been acknowledged.
-    pub fn unacknowledged(&self) -> u64 {
+    pub fn snd_una(&self) -> u64 {
         self.board.una()
     }
 

@@ -110,16 +110,16 @@ impl Script {
         params: FixedParams,
         supply: u64,
         config: SenderConfig,
-        window_pkts: u32,
+        rwnd_pkts: u32,
     ) -> Script {
         let log = params.log.clone();
         let mut script =
             Script { sender: Sender::new(config, params), log, now: 0, rtt: 100 * MS, sent: Vec::new() };
         script.sender.connect(0, &mut script.sent);
         assert_eq!(script.sent(), [Segment::SYN]);
-        script.sender.supply(0, supply, &mut script.sent);
+        script.sender.write(0, supply, &mut script.sent);
         script.now = script.rtt;
-        let answer = Ack { syn: true, ece: config.ecn != Ecn::Off, window_pkts, ..Ack::default() };
+        let answer = Ack { syn: true, ece: config.ecn != Ecn::Off, rwnd_pkts, ..Ack::default() };
         script.sender.on_ack(script.now, &answer, &mut script.sent);
         script
     }
