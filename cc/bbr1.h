@@ -38,12 +38,84 @@
 #ifndef CC_BBR1_H
 #define CC_BBR1_H
 
-#include "bbr.h"
-#include "bbr1_parameters.h"
-#include "bbr1_policer.h"
 #include "contract/contract.h"
 #include "contract/maths.h"
 #include "contract/minmax.h"
+#include "contract/params.h"
+#include "lib/bbr.h"
+
+/* ---- parameters ---- */
+
+/*
+ * What can be set about BBRv1 and its variants: the model and its gains, and what Linux has changed since 4.9.
+ *
+ * The second list makes bbr1.h the algorithm of any kernel in between, and shows what each change does. The papers that the
+ * variants come from measured 4.9. When the changes came:
+ *
+ *	first_rtt_sets_rate, keep_rate_until_full   4.13   before, the rate began with an RTT of 1 ms
+ *	undo_forgets                                4.15   together with a latch for "the pipe is full"; before, the
+ *	                                                   count of rounds, which nothing had reset, stood for it
+ *	lt_cycle, min_rtt_by_delayed                4.16
+ *	export_ssthresh, idle_until_delivered       4.17
+ *	probe_rtt_caps_always, idle_ends_probe_rtt  4.19
+ *	probe_more_pkts                             4.19   for the window, 5.4 for what is to be in flight
+ *	look_ahead, pacing_margin                   4.20   with pacing by departure time. Before, the pacer (sch_fq) counted
+ *	                                                   the link's headers against a rate that had been computed
+ *	                                                   without them: a margin of 0.9 % on Ethernet, 14 bytes of 1514
+ *	extra_acked_gain                            5.1
+ *	min_rtt_by_equal                            5.10
+ *	lt_clock_us                                 jiffies at first, 4 ms at HZ=250
+ */
+#define bbr1_model_parameters(P)                                                                                       \
+	P(startup_gain, 739, 257, 2560, CC_UNIT_GAIN,                                                                  \
+	  "pacing and cwnd gain in STARTUP; 2/ln 2 is the least that doubles the delivery rate each round")            \
+	P(drain_gain, 88, 16, 255, CC_UNIT_GAIN,                                                                       \
+	  "pacing gain in DRAIN; 1/startup_gain drains STARTUP's queue in a round")                                    \
+	P(probe_up_gain, 320, 257, 1024, CC_UNIT_GAIN, "pacing gain while probing for bandwidth")                      \
+	P(probe_down_gain, 192, 16, 255, CC_UNIT_GAIN, "pacing gain of the phase after probing")                       \
+	P(cwnd_gain, 512, 256, 2560, CC_UNIT_GAIN,                                                                     \
+	  "cwnd in PROBE_BW as a multiple of the BDP; 2 leaves room for delayed and aggregated ACKs")                  \
+	P(bw_window_rounds, 10, 1, 1000, CC_UNIT_ROUNDS,                                                               \
+	  "rounds over which bw is the maximum; more than one gain cycle")                                             \
+	P(min_rtt_window_us, 10000000, 100000, 600000000, CC_UNIT_US, "time without a new minimum before PROBE_RTT")   \
+	P(probe_rtt_us, 200000, 1000, 10000000, CC_UNIT_US, "least time in PROBE_RTT")                                 \
+	P(min_cwnd_pkts, 4, 1, 100, CC_UNIT_PKTS, "least cwnd; 4 keeps ACKs flowing past a receiver that delays them") \
+	P(full_bw_gain, 320, 257, 1024, CC_UNIT_GAIN, "growth of bw that shows that the pipe is not full")             \
+	P(full_bw_rounds, 3, 1, 100, CC_UNIT_ROUNDS, "rounds without such growth that show that it is")                \
+	P(pacing_margin, 10000, 0, 500000, CC_UNIT_PPM, "pace this much below bw, so that queues drain over time")     \
+	P(extra_acked_gain, 256, 0, 2560, CC_UNIT_GAIN, "cwnd added per packet of ACK aggregation seen; 0: none")      \
+	P(extra_acked_max_us, 100000, 0, 1000000, CC_UNIT_US, "no more than bw times this is added for aggregation")   \
+	P(lt_bw, 1, 0, 1, CC_UNIT_BOOL, "detect token-bucket policers and use their rate")
+
+/* Linux 4.9 to 6.18: the default is how it is now. */
+#define bbr1_later_parameters(P)                                                                                       \
+	P(first_rtt_sets_rate, 1, 0, 1, CC_UNIT_BOOL, "begin anew with pacing when the first RTT is known")            \
+	P(keep_rate_until_full, 1, 0, 1, CC_UNIT_BOOL,                                                                 \
+	  "until the pipe has been full the pacing rate never falls; 0: in STARTUP it does not")                       \
+	P(probe_more_pkts, 2, 0, 100, CC_UNIT_PKTS,                                                                    \
+	  "added to the window and to what is to be in flight while probing, for tiny BDPs")                           \
+	P(look_ahead, 1, 0, 1, CC_UNIT_BOOL,                                                                           \
+	  "count what will be in the network at the next departure; 0: what is in flight")                             \
+	P(min_rtt_by_equal, 0, 0, 1, CC_UNIT_BOOL, "an RTT equal to min_rtt confirms it")                              \
+	P(min_rtt_by_delayed, 0, 0, 1, CC_UNIT_BOOL,                                                                   \
+	  "an expired min_rtt is replaced even by an ACK that the receiver held back")                                 \
+	P(idle_until_delivered, 1, 0, 1, CC_UNIT_BOOL, "idle time ends when something is delivered; 0: with any ACK")  \
+	P(idle_ends_probe_rtt, 1, 0, 1, CC_UNIT_BOOL, "PROBE_RTT may end when sending resumes after idle time")        \
+	P(probe_rtt_caps_always, 1, 0, 1, CC_UNIT_BOOL,                                                                \
+	  "PROBE_RTT bounds cwnd on every ACK; 0: on those that acknowledge something")                                \
+	P(undo_forgets, 1, 0, 1, CC_UNIT_BOOL, "an undo forgets the growth of bw and policers")                        \
+	P(export_ssthresh, 1, 0, 1, CC_UNIT_BOOL,                                                                      \
+	  "ssthresh shows the BDP at the end of STARTUP; nothing depends on it")                                       \
+	P(lt_cycle, 1, 0, 1, CC_UNIT_BOOL, "the gain cycle goes on, unseen, while a policer's rate is in use")         \
+	P(lt_clock_us, 1000, 1, 100000, CC_UNIT_US, "resolution of the clock of policer detection")
+
+#define bbr1_parameters(P) bbr1_model_parameters(P) bbr1_later_parameters(P)
+
+struct bbr1_params {
+	bbr1_parameters(CC_PARAM_FIELD)
+};
+
+/* ---- constants and state ---- */
 
 enum bbr1_mode {
 	BBR1_STARTUP = 0,
@@ -69,6 +141,26 @@ enum bbr1_mode {
 
 /* ACK aggregation: two bins of 5 rounds, so that the maximum is 5 to 10 rounds old. */
 #define BBR1_EXTRA_ACKED_ROUNDS 5u
+
+#define BBR1_POLICER_MIN_ROUNDS 4u
+#define BBR1_POLICER_MAX_ROUNDS (4u * BBR1_POLICER_MIN_ROUNDS)
+#define BBR1_POLICER_LOSS_256	50u  /* least lost/delivered, 19.5 % */
+#define BBR1_POLICER_AGREE_256	32u  /* two rates agree within 1/8 ... */
+#define BBR1_POLICER_AGREE_Bps	500u /* ... or within 4 kbit/s */
+#define BBR1_POLICER_USE_ROUNDS 48u
+
+struct bbr1_policer {
+	u64 stamp_us;	    /* start of the interval */
+	u32 delivered_pkts; /* delivered_pkts then */
+	u32 lost_pkts;	    /* lost_pkts then */
+	u32 rounds;	    /* in the interval; or since the rate is in use */
+	u32 bw;		    /* rate of the last interval, or in use; 0: none */
+	u32 clock_us;	    /* parameter: resolution of the interval's clock */
+	u32 margin_ppm;	    /* parameter: pacing margin */
+	u8 sampling;	    /* an interval is open */
+	u8 in_use;	    /* a policer was found: bw is its rate */
+	u8 reserved[6];	    /* no holes: parity compares bytes */
+};
 
 struct bbr1 {
 	u64 min_rtt_stamp_us;  /* when min_rtt_us was last confirmed */
@@ -229,6 +321,99 @@ CC_STAGE void bbr1_check_probe_rtt_done(struct bbr1 *s, const struct cc_view *v,
 
 /* ---- policers ---- */
 
+/*
+ * BBRv1's detector of token-bucket policers ("long-term bandwidth", lt_bw in Linux). Not an algorithm.
+ *
+ * A policer lets a burst pass at any rate and then drops what exceeds its rate. BBR takes the rate of the burst for bw,
+ * and loses a large share of what it sends for as long as it remembers it. But when the bucket is empty it lets through
+ * exactly its rate: so measure from one loss to another,
+ *
+ *	interval  4 to 16 rounds that begin and end with a loss, at least 19.5 % of what was delivered lost in between
+ *	found     two intervals in a row have the same rate (within 1/8 or 4 kbit/s): use their mean instead of bw
+ *	expired   after 48 rounds of PROBE_BW: try again whether there is more
+ *
+ * Source: Linux 6.18 net/ipv4/tcp_bbr.c; there is no published one. Departure: the arithmetic is 64 bits wide where
+ * Linux's wraps above a difference of 12 Gbit/s.
+ */
+CC_INLINE void bbr1_policer_open_interval(struct bbr1_policer *l, const struct cc_view *v)
+{
+	l->stamp_us = v->delivered_us;
+	l->delivered_pkts = v->delivered_pkts;
+	l->lost_pkts = v->lost_pkts;
+	l->rounds = 0;
+}
+
+/* There is none, as far as is known. */
+CC_INLINE void bbr1_policer_reset(struct bbr1_policer *l, const struct cc_view *v)
+{
+	l->bw = 0;
+	l->in_use = false;
+	l->sampling = false;
+	bbr1_policer_open_interval(l, v);
+}
+
+/* While the rate is in use: is it time to try for more? */
+CC_INLINE bool bbr1_policer_expired(struct bbr1_policer *l, bool round_start)
+{
+	return round_start && ++l->rounds >= BBR1_POLICER_USE_ROUNDS;
+}
+
+CC_INLINE bool bbr1_policer_agrees(const struct bbr1_policer *l, u32 mss_bytes, u32 bw)
+{
+	u32 diff = bw > l->bw ? bw - l->bw : l->bw - bw;
+
+	return l->bw && ((u64)diff * CC_GAIN_UNIT <= (u64)l->bw * BBR1_POLICER_AGREE_256 ||
+			 bbr_rate_Bps(mss_bytes, diff, CC_GAIN_UNIT, l->margin_ppm) <= BBR1_POLICER_AGREE_Bps);
+}
+
+/* The interval is complete; is it the second at this rate? */
+CC_STAGE bool bbr1_policer_close_interval(struct bbr1_policer *l, const struct cc_view *v, u32 bw)
+{
+	if (bbr1_policer_agrees(l, v->mss_bytes, bw)) {
+		l->bw = (u32)(((u64)bw + l->bw) >> 1);
+		l->in_use = true;
+		l->rounds = 0;
+		return true;
+	}
+	l->bw = bw;
+	bbr1_policer_open_interval(l, v);
+	return false;
+}
+
+/* An ACK with so many losses. Has it revealed a policer? A rate that the application limited says nothing about one. */
+CC_STAGE bool bbr1_policer_sample(struct bbr1_policer *l, const struct cc_view *v, u32 losses, bool app_limited,
+				  bool round_start)
+{
+	u32 lost, delivered;
+	u64 elapsed_us;
+
+	if (!l->sampling) {
+		if (!losses)
+			return false;
+		bbr1_policer_open_interval(l, v);
+		l->sampling = true;
+	}
+	if (app_limited) {
+		bbr1_policer_reset(l, v);
+		return false;
+	}
+	if (round_start)
+		l->rounds++;
+	if (l->rounds < BBR1_POLICER_MIN_ROUNDS)
+		return false;
+	if (l->rounds > BBR1_POLICER_MAX_ROUNDS) {
+		bbr1_policer_reset(l, v);
+		return false;
+	}
+	lost = v->lost_pkts - l->lost_pkts;
+	delivered = v->delivered_pkts - l->delivered_pkts;
+	if (!losses || !delivered || ((u64)lost << 8) < (u64)BBR1_POLICER_LOSS_256 * delivered)
+		return false;
+	elapsed_us = (cc_div(v->delivered_us, l->clock_us) - cc_div(l->stamp_us, l->clock_us)) * l->clock_us;
+	if (!elapsed_us)
+		return false;
+	return bbr1_policer_close_interval(l, v, cc_saturate_u32(cc_div((u64)delivered << CC_BW_SHIFT, elapsed_us)));
+}
 CC_STAGE void bbr1_check_policer(struct bbr1 *s, const struct cc_view *v, u32 losses, bool app_limited)
 {
 	if (!s->p.lt_bw)

@@ -1,10 +1,13 @@
-//! Compiles every algorithm of cc/algorithms.def, as one translation unit, for the machine that Rust targets.
+//! Compiles every algorithm of algorithms.def, as one translation unit, for the machine that Rust targets.
+//!
+//! The build script of a crate that depends on this one finds the C sources by `DEP_FAIRPACE_CC_INCLUDE`, the folder that
+//! holds `algorithms.def`, the headers of the algorithms, `contract/`, `lib/` and `bpf/`.
 
 use std::path::{Path, PathBuf};
 
 /// Bytes that a flow's state may take; C checks each algorithm against it, Rust reserves as much per flow.
 const STATE_BYTES: usize = 768;
-/// Bytes of the ring in which the kernel's host remembers sends (cc/bpf/sends.h); checked in C likewise.
+/// Bytes of the ring in which the kernel's host remembers sends (cc/lib/sends.h); checked in C likewise.
 const SENDS_BYTES: usize = 3088;
 /// Parameters that an algorithm may declare; checked in C likewise.
 const MAX_PARAMETERS: usize = 64;
@@ -13,7 +16,10 @@ fn main() {
     // asked for when it runs: a checkout may have been moved since this was compiled
     let root = std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR");
     let root = PathBuf::from(&root);
-    println!("cargo:rerun-if-changed={}", root.display());
+    for source in sources(&root) {
+        println!("cargo:rerun-if-changed={}", source.display());
+    }
+    println!("cargo:include={}", root.display());
     println!("cargo:rustc-env=CC_NATIVE_STATE_BYTES={STATE_BYTES}");
     println!("cargo:rustc-env=CC_NATIVE_SENDS_BYTES={SENDS_BYTES}");
     println!("cargo:rustc-env=CC_NATIVE_MAX_PARAMETERS={MAX_PARAMETERS}");
@@ -45,6 +51,16 @@ fn main() {
         build.flag("-include").flag(root.join(header));
     }
     build.compile("fairpace_cc");
+}
+
+/// What the object is made of. Folders stand for all files in them; tests and the Rust sources are not listed, so that a
+/// change to them does not compile the C again.
+fn sources(root: &Path) -> Vec<PathBuf> {
+    let list = root.join("algorithms.def");
+    let mut sources = vec![root.join("build.rs"), root.join("contract"), root.join("lib"), root.join("native")];
+    sources.extend(headers(&list).into_iter().map(|header| root.join(header)));
+    sources.push(list);
+    sources
 }
 
 /// NAME.h for each `CC_ALGORITHM(NAME, ...` line.

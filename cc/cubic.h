@@ -39,7 +39,7 @@
 #include "contract/maths.h"
 #include "contract/params.h"
 #include "contract/window.h"
-#include "hystart.h"
+#include "lib/hystart.h"
 
 /* beta and c: RFC 9438 sections 4.6 and 5.1. c below 0.04 is slower than Reno on any path, above 4 a burst. */
 #define cubic_own_parameters(P)                                                                                        \

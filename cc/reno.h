@@ -21,7 +21,7 @@
 #include "contract/maths.h"
 #include "contract/params.h"
 #include "contract/window.h"
-#include "hystart.h"
+#include "lib/hystart.h"
 
 /* beta: 1/2, RFC 5681 equation 4; RFC 8511 allows 0.8 for ECN, the range leaves room to try. */
 #define reno_parameters(P)                                                                                             \

@@ -16,7 +16,7 @@
  */
 #include "shim.h"
 #if CC_TRACKS
-#include "sends.h"
+#include "lib/sends.h"
 #endif
 
 #define CC_PASTE_(a, b)					a##b

@@ -12,7 +12,7 @@
 #include "contract/contract.h"
 #include "contract/params.h"
 
-#include "bpf/sends.h"
+#include "lib/sends.h"
 #include "layout.h"
 
 enum cc_native_id {

@@ -1,4 +1,4 @@
-//! How the kernel's host finds out what a packet knew when it was sent: the ring of `cc/bpf/sends.h`, built natively.
+//! How the kernel's host finds out what a packet knew when it was sent: the ring of `cc/lib/sends.h`, built natively.
 
 use std::ffi::c_void;
 

@@ -1,5 +1,5 @@
 //! BBRv1 as first merged (Linux 4.9 net/ipv4/tcp_bbr.c): each difference from today, beside what today's does.
-//! What makes the differences are parameters of bbr1, see cc/bbr1_parameters.h.
+//! What makes the differences are parameters of bbr1, see cc/bbr1.h.
 
 mod script;
 use fairpace_cc::{Algorithm, INFINITE, Phase};

@@ -1,4 +1,4 @@
-//! The ring of what packets knew when they were sent (cc/bpf/sends.h), held against a connection that remembers it on
+//! The ring of what packets knew when they were sent (cc/lib/sends.h), held against a connection that remembers it on
 //! every packet.
 
 use fairpace_cc::{KernelSends, View};

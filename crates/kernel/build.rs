@@ -25,13 +25,19 @@ fn this_crate() -> PathBuf {
 
 fn main() {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
-    let cc = this_crate().join("../../cc");
+    let cc = env::var_os("DEP_FAIRPACE_CC_INCLUDE").expect("fairpace-cc says where the C sources are");
+    let cc = PathBuf::from(cc);
     let headers = env::var_os("DEP_BPF_INCLUDE").expect("libbpf-sys says where its headers are");
     let clang = env::var("CLANG").unwrap_or_else(|_| "clang".to_owned());
-    println!("cargo:rerun-if-changed={}", cc.display());
     println!("cargo:rerun-if-env-changed=CLANG");
 
     let algorithms = algorithms(&cc.join("algorithms.def"));
+    for part in ["algorithms.def", "bpf", "contract", "lib"] {
+        println!("cargo:rerun-if-changed={}", cc.join(part).display());
+    }
+    for Algorithm { code, .. } in &algorithms {
+        println!("cargo:rerun-if-changed={}", cc.join(format!("{code}.h")).display());
+    }
     let generated = match Command::new(&clang).arg("--version").output() {
         Err(e) if e.kind() == io::ErrorKind::NotFound => {
             println!("cargo:warning={NO_CLANG}");

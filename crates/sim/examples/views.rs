@@ -95,7 +95,7 @@ const INTRODUCTION: &str = "\
 # What a stock kernel cannot tell BBRv2 and BBRv3
 
 Both judge losses by what was in flight when the lost packet was sent. The simulator's sender knows; a stock kernel does not
-remember it, so `cc/bpf/sends.h` rebuilds it. How exact that is on a real kernel is in [FIDELITY.md](../FIDELITY.md); this page shows what
+remember it, so `cc/lib/sends.h` rebuilds it. How exact that is on a real kernel is in [FIDELITY.md](../FIDELITY.md); this page shows what
 it costs: the same simulations with `view = \"exact\"` and with `view = \"kernel\"`. In the latter the algorithm is told of all losses
 of an ACK at once, and of packets in flight by the code of the kernel's host.
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /*
- * The model of BBRv3: the parameters, the state of a flow, and the bounds that loss and ECN set on what bandwidth and
- * RTT allow for. The states, and what they make of the model, are in bbr3.h.
+ * The model of BBRv3 and BBRv2: the parameters, the state of a flow, the bounds that loss and ECN set on what bandwidth
+ * and RTT allow for, and how much must be in flight. The state machine that uses the model is in bbr3.h.
  *
  *	bound         says                                  learnt from                          forgotten
  *	max_bw        the most that the path delivered      samples of this and the last cycle   cycle by cycle
@@ -21,13 +21,13 @@
  *
  * Sources: google/bbr, branch v3, net/ipv4/tcp_bbr.c [v3]; draft-ietf-ccwg-bbr-06 [Draft].
  */
-#ifndef CC_BBR3_BOUNDS_H
-#define CC_BBR3_BOUNDS_H
+#ifndef CC_BBR3_MODEL_H
+#define CC_BBR3_MODEL_H
 
-#include "bbr.h"
 #include "contract/contract.h"
 #include "contract/maths.h"
 #include "contract/params.h"
+#include "lib/bbr.h"
 
 /*
  * What bbr3 and bbr2 are tuned with. The arguments are the defaults in which the two differ. What [Draft] has
@@ -474,6 +474,68 @@ CC_INLINE void bbr3_restore_bounds(struct bbr3 *s)
 	s->bw_lo = cc_max_u32(s->bw_lo, s->undo_bw_lo);
 	s->inflight_lo = cc_max_u32(s->inflight_lo, s->undo_inflight_lo);
 	s->inflight_hi = cc_max_u32(s->inflight_hi, s->undo_inflight_hi);
+}
+
+/* ---- what must be in flight ---- */
+
+/* At tiny min_rtts hosts send up to 64 KiB more at once, since a queue of that is soon gone. [v3]: tso_rtt_shift */
+#define BBR3_BURST_LAN_BYTES  65536u
+#define BBR3_BURST_LEAST_PKTS 2u
+/* Below this many bits the allowance is nothing. */
+#define BBR3_BURST_HALVINGS 17u
+/* Room for a burst in the sender's queue, one on the wire and one in the receiver's offload. */
+#define BBR3_BURSTS_IN_FLIGHT 3u
+
+CC_INLINE u32 bbr3_bdp_pkts(const struct bbr3 *s, u32 bw, u32 gain_256)
+{
+	return s->min_rtt_us == CC_NO_RTT ? s->init_cwnd_pkts : bbr_bdp_pkts(bw, s->min_rtt_us, gain_256);
+}
+
+CC_INLINE u32 bbr3_burst_pkts(const struct bbr3 *s, const struct cc_view *v, const struct cc_decision *d)
+{
+	u64 halvings = cc_div(s->min_rtt_us, s->p.burst_rtt_us);
+	u32 more = s->p.burst_rtt_us && halvings < BBR3_BURST_HALVINGS ? BBR3_BURST_LAN_BYTES >> halvings : 0;
+
+	return bbr_burst_pkts(v, d, more, BBR3_BURST_LEAST_PKTS);
+}
+
+/*
+ * Never less than bursts need, nor than min_cwnd; two more to probe with, or a gain of 1.25 on a tiny BDP would be
+ * nothing.
+ */
+CC_INLINE u32 bbr3_quantise_pkts(const struct bbr3 *s, u32 pkts, const struct cc_view *v, const struct cc_decision *d)
+{
+	pkts = cc_max_u32(cc_min_u32(pkts, CC_INFINITE), BBR3_BURSTS_IN_FLIGHT * bbr3_burst_pkts(s, v, d));
+	pkts = cc_max_u32(pkts, s->p.min_cwnd_pkts);
+	return s->state == BBR3_UP ? pkts + 2 : pkts;
+}
+
+/* What must be in flight for `gain` times the BDP at `bw`. */
+CC_STAGE u32 bbr3_inflight_pkts(const struct bbr3 *s, u32 bw, u32 gain_256, const struct cc_view *v,
+				const struct cc_decision *d)
+{
+	return bbr3_quantise_pkts(s, bbr3_bdp_pkts(s, bw, gain_256), v, d);
+}
+
+/* A BDP to fall back to. */
+CC_STAGE u32 bbr3_fallback_pkts(const struct bbr3 *s, u32 bw, const struct cc_view *v, const struct cc_decision *d)
+{
+	return s->p.quantised_bdp ? bbr3_inflight_pkts(s, bw, CC_GAIN_UNIT, v, d) : bbr3_bdp_pkts(s, bw, CC_GAIN_UNIT);
+}
+
+/* What this flow wants in flight: a BDP, unless congestion has cut cwnd. */
+CC_INLINE u32 bbr3_target_inflight_pkts(const struct bbr3 *s, const struct cc_view *v, const struct cc_decision *d)
+{
+	return cc_min_u32(bbr3_fallback_pkts(s, bbr3_bw(s), v, d), d->cwnd_pkts);
+}
+
+/* What will be in the network when the next packet may leave; a burst that is about to be sent counts while probing. */
+CC_STAGE u32 bbr3_in_network_pkts(const struct bbr3 *s, u32 inflight, const struct cc_view *v,
+				  const struct cc_decision *d)
+{
+	if (s->pacing_gain_256 > CC_GAIN_UNIT)
+		inflight += bbr3_burst_pkts(s, v, d);
+	return bbr_in_network_pkts(inflight, bbr3_bw(s), v);
 }
 
 #endif

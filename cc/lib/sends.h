@@ -20,8 +20,8 @@
  *
  * Nothing here is BPF: the same ring runs natively, to show in the simulator what it costs to know no more than this.
  */
-#ifndef CC_BPF_SENDS_H
-#define CC_BPF_SENDS_H
+#ifndef CC_SENDS_H
+#define CC_SENDS_H
 
 #include "contract/maths.h"
 
