@@ -57,7 +57,8 @@ fn main() {
 /// change to them does not compile the C again.
 fn sources(root: &Path) -> Vec<PathBuf> {
     let list = root.join("algorithms.def");
-    let mut sources = vec![root.join("build.rs"), root.join("contract"), root.join("lib"), root.join("native")];
+    let mut sources =
+        vec![root.join("build.rs"), root.join("contract"), root.join("lib"), root.join("native")];
     sources.extend(headers(&list).into_iter().map(|header| root.join(header)));
     sources.push(list);
     sources
