@@ -70,7 +70,7 @@ test:
 	$(MAKE) count
 
 docs:
-	UPDATE_DOCS=1 $(CARGO) test --quiet --package fairpace-scenario --test reading reference
+	UPDATE_DOCS=1 $(CARGO) test --quiet --package fairpace-scenario --test all reference_page
 	UPDATE_DOCS=1 $(CARGO) test --quiet --package fairpace --bin fairpace reference
 
 bench:

@@ -94,7 +94,7 @@ fn compile(clang: &str, cc: &Path, headers: &Path, algorithm: &Algorithm, out: &
 
 /// What the tests watch the kernel with; nothing of it is in the library.
 fn compile_truth(clang: &str, cc: &Path, headers: &Path, out: &Path) {
-    let source = this_crate().join("tests/truth/truth.bpf.c");
+    let source = this_crate().join("tests/real_time/truth/truth.bpf.c");
     println!("cargo:rerun-if-changed={}", source.display());
     println!("cargo:rerun-if-changed={}", source.with_extension("").with_extension("h").display());
     let mut command = bpf_compiler(clang, cc, headers);

@@ -2,7 +2,7 @@
 //! `cargo run -p fairpace-report --example preview -- DIRECTORY [RUNS.json]`
 //! The runs are a JSON array of `fairpace_results::Run`; without a file they are invented.
 
-#[path = "../tests/synthetic/mod.rs"]
+#[path = "../tests/all/support/mod.rs"]
 #[allow(dead_code)]
 mod synthetic;
 

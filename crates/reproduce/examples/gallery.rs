@@ -1,8 +1,8 @@
 //! Writes the gallery to look at while working on it, from records that are made up or from a JSON array of `PaperRecords`:
 //! `cargo run -p fairpace-reproduce --example gallery -- PAGE.html [PAPERS.json]`
 
-#[path = "../tests/made_up/mod.rs"]
-#[allow(dead_code, unreachable_pub)]
+#[path = "../tests/all/support/mod.rs"]
+#[allow(dead_code)]
 mod made_up;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

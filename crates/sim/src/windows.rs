@@ -5,7 +5,7 @@
 //! nearest cache; then the links take what all have sent, in order of time; then each receiver takes what has come. That is the
 //! lookahead of conservative parallel simulation (Chandy and Misra 1979), on one thread, for the caches' sake.
 //!
-//! Results do not depend on where windows begin and end: `tests/windows.rs` compares them with those of one event after the other.
+//! Results do not depend on where windows begin and end: `tests/all/windows.rs` compares them with those of one event after the other.
 
 use fairpace_netem::{Ecn, Fate, Line, Link, Nanos, Packet, Passed};
 use fairpace_results::observer::Observer;

@@ -1,5 +1,9 @@
 //! Memory grows with what is in flight, not with how long a run takes; and packets cost no allocation.
+//!
+//! A binary of its own: it counts the allocations of the whole process, so nothing else may run in it.
 
+#[allow(dead_code, reason = "the binary `all` uses the rest")]
+#[path = "all/support/mod.rs"]
 mod support;
 
 use std::alloc::{GlobalAlloc, Layout, System};

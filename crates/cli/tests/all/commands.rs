@@ -1,0 +1,235 @@
+//! The subcommands that run nothing, the demonstration, and how runs are ended.
+
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use crate::support::{Ended, Place, Unload, own_suffix, skip_without_kernel};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+#[test]
+fn help_says_what_there_is_and_how_it_ends() {
+    let help = Place::new().run(&["--help"]).succeeds().stdout;
+    for word in [
+        "sim",
+        "testbed",
+        "compare",
+        "duels",
+        "demo",
+        "model",
+        "algorithms",
+        "load",
+        "unload",
+        "list",
+        "doctor",
+        "Exit codes:",
+    ] {
+        assert!(help.contains(word), "{word} is not in {help}");
+    }
+}
+
+#[test]
+fn a_model_is_evaluated_by_name_and_says_what_it_cannot_take() {
+    let place = Place::new();
+    let of = |form: &str| {
+        let arguments = ["model", "queueing", "--form", form, "--set", "ratio=8", "--json"];
+        place.run(&arguments).succeeds().json()
+    };
+    let [simulated, closed] =
+        ["simulation", "corrected"].map(|form| of(form)["values"]["rounds"].as_f64().unwrap());
+    assert!((simulated - closed).abs() < 0.1 * closed, "{simulated} and {closed}");
+    assert_eq!(of("literal")["arguments"]["ratio"], 8.0);
+    let page = place.run(&["model", "mimd", "--form", "literal"]).succeeds().stdout;
+    assert!(page.contains("pacing_equilibrium_ms") && page.contains("Zhang et al."), "{page}");
+    let list = place.run(&["model", "--list"]).succeeds().stdout;
+    assert!(list.contains("queueing.threshold") && list.contains("filter_rounds"), "{list}");
+    place.run(&["model", "mimd", "--set", "rtt0=3"]).fails(2, "rtt0_ms");
+    place.run(&["model", "mimd", "--set", "rtt0_ms=0"]).fails(2, "out of range");
+    place.run(&["model", "mimd", "--set", "rtt0_ms"]).fails(2, "KEY=VALUE");
+    place.run(&["model", "mimd", "--form", "threshold"]).fails(2, "queueing.threshold");
+}
+
+#[test]
+fn completions_and_man_pages_are_written() {
+    let place = Place::new();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        assert!(place.run(&["completions", shell]).succeeds().stdout.contains("compare"), "{shell}");
+    }
+    assert!(place.run(&["man"]).succeeds().stdout.contains(".TH fairpace 1"));
+    place.run(&["man", "pages"]).succeeds();
+    assert!(place.read("pages/fairpace-compare.1").contains("stagger"));
+    assert!(place.read("pages/fairpace-algorithms.1").contains("arXiv 1706.09115"));
+    place.write("file", "");
+    place.run(&["man", "file/pages"]).fails(5, "cannot write man pages to file/pages");
+}
+
+#[test]
+fn every_scenario_of_the_repository_is_good() {
+    let scenarios = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
+    let place = Place::new();
+    let mut count = 0;
+    for entry in std::fs::read_dir(scenarios).unwrap() {
+        let path = entry.unwrap().path();
+        // traces/ holds what they name
+        if path.is_dir() {
+            continue;
+        }
+        let path = path.to_str().unwrap();
+        let sets = [
+            "--set",
+            "duration=1500ms",
+            "--set",
+            "window.from=1s",
+            "--set",
+            "flow.start=0s",
+            "--set",
+            "flow.stagger=10ms",
+        ];
+        place.run(&[&["sim", path, "--json"][..], &sets].concat()).succeeds();
+        count += 1;
+    }
+    assert!(count > 0);
+}
+
+#[test]
+fn demo_without_the_kernel_says_what_was_skipped_and_why() {
+    let place = Place::new();
+    let ended = place.run(&["demo", "--sim-only", "--duration", "7s"]).succeeds();
+    assert!(
+        ended.stdout.contains("Skipped: all runs on the running kernel, because --sim-only asks for that"),
+        "{}",
+        ended.stdout
+    );
+    for value in ["6.3", "87.3", "51.4", "42.5"] {
+        assert!(ended.stdout.contains(value), "{value} of the paper is missing: {}", ended.stdout);
+    }
+    assert!(place.read("out/demo/report.html").contains("bbq"));
+    let record = place.run(&["demo", "--sim-only", "--duration", "7s", "--json"]).succeeds().json();
+    assert_eq!(record["runs"].as_array().map(Vec::len), Some(2));
+    assert_eq!(record["report"], "out/demo/report.html");
+    // both flows are there while it is measured
+    assert_eq!(record["runs"][0]["window_s"], serde_json::json!([5.0, 7.0]));
+}
+
+#[test]
+fn a_demo_that_is_too_short_for_both_flows_is_refused() {
+    let place = Place::new();
+    place.run(&["demo", "--sim-only", "--duration", "5s"]).fails(2, "the second flow would start at 5s");
+    place.run(&["demo", "--sim-only", "--duration", "-1s"]).fails(2, "negative");
+    assert!(place.files().is_empty());
+}
+
+#[test]
+fn demo_without_root_goes_on_without_the_kernel() {
+    if crate::support::skip_without_root() {
+        return;
+    }
+    let ended = Place::new().run_as_nobody(&["demo", "--duration", "7s"]).succeeds();
+    assert!(
+        ended.stdout.contains("Skipped: all runs on the running kernel, because the testbed may not"),
+        "{}",
+        ended.stdout
+    );
+    assert!(ended.stdout.contains("run it as root"), "{}", ended.stdout);
+}
+
+#[test]
+fn an_algorithm_outlives_the_command_that_loads_it() {
+    if skip_without_kernel() {
+        return;
+    }
+    let place = Place::new();
+    let suffix = own_suffix();
+    let name = format!("fp_bbq{suffix}");
+    let _clean = Unload(name.clone());
+    let loaded =
+        place.run(&["load", "bbq", "--suffix", &suffix, "--set", "alpha=5ms", "--json"]).succeeds().json();
+    assert_eq!(loaded[0]["kernel_name"], name.as_str());
+    assert!(loaded[0]["parameters"].to_string().contains("[\"alpha\",\"5ms\"]"), "{loaded}");
+    let available = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+    assert!(std::fs::read_to_string(available).unwrap().contains(&name));
+    let listed = place.run(&["list"]).succeeds().stdout;
+    assert!(listed.lines().any(|line| line.starts_with(&name) && line.contains("loaded")), "{listed}");
+    place.run(&["unload", &name]).succeeds();
+    assert!(!std::fs::read_to_string(available).unwrap().contains(&name));
+}
+
+#[test]
+fn unloading_the_default_algorithm_says_that_new_sockets_still_use_it() {
+    if skip_without_kernel() {
+        return;
+    }
+    let place = Place::new();
+    let suffix = own_suffix();
+    let name = format!("fp_reno{suffix}");
+    let _clean = Unload(name.clone());
+    place.run(&["load", "reno", "--suffix", &suffix]).succeeds();
+    // the default of a network namespace of its own
+    let script =
+        format!("echo {name} >/proc/sys/net/ipv4/tcp_congestion_control && exec \"$0\" unload {name}");
+    let mut command = std::process::Command::new("unshare");
+    command.args(["--net", "sh", "-c", &script]).arg(crate::support::program());
+    let ended = Ended::from(command.output().unwrap()).succeeds();
+    assert!(
+        ended.stdout.contains(&format!("net.ipv4.tcp_congestion_control still names {name}")),
+        "{}",
+        ended.stdout
+    );
+}
+
+#[test]
+fn doctor_explains_this_kernel() {
+    let place = Place::new();
+    let record: serde_json::Value = serde_json::from_str(&place.run(&["doctor", "--json"]).stdout).unwrap();
+    assert!(record["checks"].as_array().is_some_and(|checks| checks.len() > 5), "{record}");
+    let ended = place.run(&["doctor"]);
+    let can = record["can_load"] == true && record["can_measure"] == true;
+    assert_eq!(ended.code, if can { 0 } else { 3 }, "{}", ended.stderr);
+}
+
+/// Starts a run that would take hours or minutes, sends a signal, and returns how it ended.
+fn interrupted(place: &Place, arguments: &[&str], signal: Signal) -> Ended {
+    let mut command = place.command(arguments);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(1500));
+    let sent = Instant::now();
+    kill(Pid::from_raw(child.id().cast_signed()), signal).unwrap();
+    let ended = child.wait_with_output().unwrap().into();
+    assert!(sent.elapsed() < Duration::from_secs(10), "it took {:?}", sent.elapsed());
+    ended
+}
+
+#[test]
+fn ctrl_c_ends_a_simulation_without_a_result() {
+    let place = Place::with_scenario();
+    let run = [
+        "sim",
+        "small.toml",
+        "--set",
+        "duration=24h",
+        "--set",
+        "interval=1s",
+        "--set",
+        "link.rate=10gbit",
+        "--out",
+        "out/deep",
+    ];
+    interrupted(&place, &run, Signal::SIGINT).fails(130, "interrupted");
+    interrupted(&place, &run, Signal::SIGTERM).fails(143, "interrupted");
+    let traced = [&run[..], &["--trace", "events,qlog", "--pcap", "bottleneck"]].concat();
+    interrupted(&place, &traced, Signal::SIGINT).fails(130, "interrupted");
+    let repeated = [&run[..], &["--repeat", "3"]].concat();
+    interrupted(&place, &repeated, Signal::SIGINT).fails(130, "interrupted");
+    assert_eq!(place.files(), ["small.toml"]);
+}
+
+#[test]
+fn ctrl_c_ends_a_testbed_run_without_a_result() {
+    if skip_without_kernel() {
+        return;
+    }
+    let place = Place::with_scenario();
+    let run = ["testbed", "small.toml", "--set", "duration=300s", "--out", "out"];
+    interrupted(&place, &run, Signal::SIGINT).fails(130, "interrupted");
+    assert_eq!(place.files(), ["small.toml"]);
+}

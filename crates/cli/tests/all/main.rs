@@ -1,0 +1,10 @@
+//! The program `fairpace` as users run it. Runs in real time are in the binary `real_time`.
+
+mod bad_input;
+mod commands;
+mod duels;
+mod repeat;
+mod reproduce;
+mod results;
+mod support;
+mod traces;

@@ -1,0 +1,215 @@
+//! Runs the program as users do.
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use tempfile::TempDir;
+
+/// A second of two flows on a path that no machine is too slow for.
+pub(crate) const SMALL: &str = r#"title = "two flows"
+duration = "2s"
+
+[window]
+from = "1s"
+
+[[link]]
+rate = "10mbit"
+buffer = "200kB"
+
+[[flow]]
+cc = "bbr1"
+rtt = "40ms"
+
+[[flow]]
+cc = "reno"
+rtt = "60ms"
+start = "500ms"
+"#;
+
+/// What a run of the program left.
+pub(crate) struct Ended {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Ended {
+    pub(crate) fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {}", self.stdout))
+    }
+
+    /// The error object of `--json`.
+    pub(crate) fn error(&self) -> serde_json::Value {
+        let error: serde_json::Value =
+            serde_json::from_str(&self.stderr).unwrap_or_else(|error| panic!("{error}: {}", self.stderr));
+        error["error"].clone()
+    }
+
+    /// Asserts the exit code and that stderr, with its lines joined, has this text.
+    #[track_caller]
+    pub(crate) fn fails(&self, code: i32, text: &str) {
+        assert_eq!(self.code, code, "{}{}", self.stdout, self.stderr);
+        let words: Vec<_> = self.stderr.split_whitespace().filter(|word| *word != "│").collect();
+        let said = words.join(" ");
+        assert!(said.contains(text), "{text:?} is not in {said:?}");
+        assert!(!said.contains("panicked"), "{said}");
+        assert_eq!(self.stdout, "", "an error belongs to stderr");
+    }
+
+    #[track_caller]
+    pub(crate) fn succeeds(self) -> Self {
+        assert_eq!(self.code, 0, "{}{}", self.stdout, self.stderr);
+        self
+    }
+}
+
+impl From<Output> for Ended {
+    fn from(output: Output) -> Self {
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        Self {
+            code: output.status.code().unwrap_or(-1),
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+        }
+    }
+}
+
+pub(crate) fn program() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_fairpace"))
+}
+
+/// A directory for one test, in which the program is run.
+pub(crate) struct Place {
+    dir: TempDir,
+}
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        let dir = tempfile::Builder::new().prefix("fairpace-test-").tempdir().unwrap();
+        Self { dir }
+    }
+
+    /// With [`SMALL`] as `small.toml`.
+    pub(crate) fn with_scenario() -> Self {
+        let place = Self::new();
+        place.write("small.toml", SMALL);
+        place
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    pub(crate) fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.path().join(name);
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    pub(crate) fn read(&self, name: &str) -> String {
+        let path = self.path().join(name);
+        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+
+    /// What is in the directory, hidden files too.
+    pub(crate) fn files(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.path()).unwrap();
+        let mut names: Vec<_> =
+            entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        self.command_of(program(), arguments)
+    }
+
+    /// The same for a copy of the program that a test has built.
+    pub(crate) fn command_of(&self, program: &Path, arguments: &[&str]) -> Command {
+        let mut command = Command::new(program);
+        command.args(arguments);
+        self.prepare(&mut command);
+        command
+    }
+
+    fn prepare(&self, command: &mut Command) {
+        command.current_dir(self.path()).stdin(Stdio::null());
+        command.env_remove("FAIRPACE_LOG").env("NO_COLOR", "1");
+    }
+
+    pub(crate) fn run(&self, arguments: &[&str]) -> Ended {
+        self.command(arguments).output().unwrap().into()
+    }
+
+    /// Runs `sh -c SCRIPT` in mount namespaces of its own. In the script `"$@"` is the program with its arguments.
+    pub(crate) fn run_in_own_mounts(&self, script: &str, arguments: &[&str]) -> Ended {
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "sh", "-ec", script, "sh"]).arg(program()).args(arguments);
+        self.prepare(&mut command);
+        command.output().unwrap().into()
+    }
+
+    /// Runs a copy of the program as nobody, who may not be able to reach the original.
+    pub(crate) fn run_as_nobody(&self, arguments: &[&str]) -> Ended {
+        use std::os::unix::process::CommandExt;
+        const NOBODY: u32 = 65534;
+        fs::set_permissions(self.path(), fs::Permissions::from_mode(0o777)).unwrap();
+        let copy = self.path().join("fairpace");
+        // by another process: a copy that this one has open for writing could be inherited by what another test starts at
+        // that moment, and a file that is open for writing cannot be run
+        assert!(Command::new("cp").arg(program()).arg(&copy).status().unwrap().success());
+        let mut command = Command::new(&copy);
+        command.args(arguments).uid(NOBODY).gid(NOBODY);
+        self.prepare(&mut command);
+        let ended = command.output().unwrap().into();
+        fs::remove_file(copy).unwrap();
+        ended
+    }
+}
+
+/// A suffix for kernel names that no other process uses: another test run may be under way on this machine.
+pub(crate) fn own_suffix() -> String {
+    format!("_{:x}", std::process::id())
+}
+
+/// Says loudly that a test is skipped, or fails where that is not allowed.
+pub(crate) fn skipped(why: &str) -> bool {
+    assert!(
+        std::env::var_os("FAIRPACE_REQUIRE_KERNEL").is_none_or(|value| value != "1"),
+        "FAIRPACE_REQUIRE_KERNEL=1, but {why}"
+    );
+    tell("SKIPPED", why);
+    true
+}
+
+/// Straight to standard error: the test harness swallows what eprintln! says in a test that passes.
+pub(crate) fn tell(what: &str, why: &str) {
+    let test = std::thread::current().name().unwrap_or("test").to_owned();
+    let _ = writeln!(std::io::stderr(), "{what}: {test}: {why}");
+}
+
+/// True, after saying so, when the test cannot run here for want of root.
+pub(crate) fn skip_without_root() -> bool {
+    !nix::unistd::geteuid().is_root() && skipped("it needs root")
+}
+
+/// The same for want of anything that the testbed or the loader needs.
+pub(crate) fn skip_without_kernel() -> bool {
+    if skip_without_root() {
+        return true;
+    }
+    let doctor: Ended = Command::new(program()).args(["doctor", "--json"]).output().unwrap().into();
+    doctor.code != 0 && skipped(&format!("`fairpace doctor` says no: {}", doctor.stderr))
+}
+
+/// Takes an algorithm out again, also when the test fails.
+pub(crate) struct Unload(pub(crate) String);
+
+impl Drop for Unload {
+    fn drop(&mut self) {
+        let _ = Place::new().run(&["unload", &self.0]);
+    }
+}

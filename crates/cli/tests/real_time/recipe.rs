@@ -1,0 +1,219 @@
+//! CONTRIBUTING.md says that an algorithm is one new file and one line. This follows it, in a copy of the sources: the
+//! algorithm, and a preset of it, must then be in the list, in the simulator and in the kernel.
+//!
+//! The copy lies below the build directory and stays there, and its dependencies are those that were built for this
+//! test: the first run compiles only our own crates once more, a later one only what has changed.
+
+use std::fs::{self, File};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::exclusive;
+use crate::support::{Ended, Place, Unload, own_suffix, skip_without_kernel, skipped};
+use serde_json::Value;
+
+const HEADER: &str = include_str!("recipe/aimd.h");
+const LINE: &str =
+    r#"CC_ALGORITHM(aimd, CC_GROWS_CWND, "General AIMD", "Yang and Lam, General AIMD, ICNP 2000")"#;
+const PRESET: &str = r#"CC_PRESET(aimd_gentle, aimd, "General AIMD that gives way a little", "recipe.rs", "keep=0.875 increase_pkts=2")"#;
+/// What ends the list; new lines come before it.
+const END_OF_LIST: &str = "\n#undef CC_ALGORITHM\n";
+
+/// A copy of the sources with an algorithm more. One process at a time has it.
+struct Copied {
+    root: PathBuf,
+    _lock: File,
+}
+
+impl Copied {
+    /// `None` outside of a git checkout, which knows what the sources are.
+    fn of_the_sources() -> Option<Self> {
+        let original = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let listed = Command::new("git")
+            .args(["ls-files", "--cached", "--others", "--exclude-standard", "-z"])
+            .current_dir(&original)
+            .output()
+            .ok()
+            .filter(|listed| listed.status.success())?;
+        let listed = String::from_utf8(listed.stdout).unwrap();
+        let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("recipe");
+        fs::create_dir_all(&root).unwrap();
+        let lock = File::create(root.join("lock")).unwrap();
+        lock.lock().unwrap();
+        let copied = Self { root, _lock: lock };
+        let names: Vec<_> = listed.split_terminator('\0').collect();
+        copied.forget_all_but(&names);
+        for name in names {
+            // gone from the tree, though git does not know yet
+            let Ok(content) = fs::read(original.join(name)) else { continue };
+            if name == "cc/algorithms.def" {
+                copied.put(name, longer(&String::from_utf8(content).unwrap()).as_bytes());
+            } else {
+                copied.put(name, &content);
+            }
+        }
+        copied.put("cc/aimd.h", HEADER.as_bytes());
+        copied.put("wrapper", b"#!/bin/sh\nexec \"$@\"\n");
+        Some(copied)
+    }
+
+    /// Writes a file unless it is so already: cargo builds again what has been written.
+    fn put(&self, name: &str, content: &[u8]) {
+        let path = self.root.join(name);
+        if fs::read(&path).is_ok_and(|there| there == content) {
+            return;
+        }
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+
+    /// Sources of an earlier copy that are no longer there would be built, too.
+    fn forget_all_but(&self, names: &[&str]) {
+        for crates in ["cc", "crates"] {
+            let mut left = vec![self.root.join(crates)];
+            while let Some(dir) = left.pop() {
+                for entry in fs::read_dir(&dir).into_iter().flatten() {
+                    let path = entry.unwrap().path();
+                    let name = path.strip_prefix(&self.root).unwrap().to_str().unwrap();
+                    if path.is_dir() {
+                        left.push(path);
+                    } else if name != "cc/aimd.h" && !names.contains(&name) {
+                        fs::remove_file(path).unwrap();
+                    }
+                }
+            }
+        }
+    }
+
+    /// Builds the program and returns where it is. Dependencies are taken from, or left in, the directory of this
+    /// build. Cargo does not tell crates at the same place of two workspaces apart; it does when they have different
+    /// wrappers around the compiler, and so this one has its own.
+    fn build(&self) -> PathBuf {
+        // DIRECTORY/PROFILE/deps/real_time-HASH
+        let here = std::env::current_exe().unwrap();
+        let profile = here.ancestors().nth(2).unwrap();
+        let name = profile.file_name().unwrap().to_str().unwrap();
+        let wrapper = self.root.join("wrapper");
+        fs::set_permissions(&wrapper, fs::Permissions::from_mode(0o755)).unwrap();
+        let output = Command::new(env!("CARGO"))
+            .args(["build", "--package", "fairpace", "--bin", "fairpace", "--offline", "--locked", "--quiet"])
+            .args(["--profile", if name == "debug" { "dev" } else { name }])
+            .env("CARGO_BUILD_BUILD_DIR", profile.parent().unwrap())
+            .env("RUSTC_WORKSPACE_WRAPPER", wrapper)
+            .env("CARGO_TARGET_DIR", self.root.join("target"))
+            .current_dir(&self.root)
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "the recipe does not build:\n{said}");
+        self.root.join("target").join(name).join("fairpace")
+    }
+}
+
+/// The list with the two lines.
+fn longer(list: &str) -> String {
+    let (lines, end) = list.split_once(END_OF_LIST).expect("the list ends as it did");
+    format!("{lines}{LINE}\n{PRESET}\n{END_OF_LIST}{end}")
+}
+
+/// One test, since all of it needs the same program.
+#[test]
+fn a_header_and_a_line_are_all_that_an_algorithm_needs() {
+    let _alone = exclusive();
+    let Some(copied) = Copied::of_the_sources() else {
+        skipped("the sources are not a git checkout");
+        return;
+    };
+    let program = copied.build();
+    let place = Place::new();
+    let run = |arguments: &[&str]| place.run_other(&program, arguments);
+    is_listed(run);
+    is_simulated(run);
+    if !skip_without_kernel() {
+        is_loaded(run);
+        carries_flows_of_the_kernel(run, &place);
+    }
+}
+
+fn is_listed(run: impl Fn(&[&str]) -> Ended) {
+    let list = run(&["algorithms", "--json"]).succeeds().json();
+    let find = |name: &str| list.as_array().unwrap().iter().find(|entry| entry["name"] == name).cloned();
+    let (aimd, gentle) = (find("aimd").unwrap(), find("aimd_gentle").unwrap());
+    assert_eq!(aimd["title"], "General AIMD");
+    assert_eq!(aimd["kernel_name"], "fp_aimd");
+    assert_eq!(aimd["preset"], Value::Null);
+    assert_eq!(gentle["kernel_name"], "fp_aimd_gentle");
+    let set = serde_json::json!([["keep", "0.875"], ["increase_pkts", "2"]]);
+    assert_eq!(gentle["preset"], serde_json::json!({ "algorithm": "aimd", "set": set }));
+    let defaults = |entry: &Value| {
+        let parameters = entry["parameters"].as_array().unwrap();
+        parameters
+            .iter()
+            .map(|parameter| parameter["default"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        (defaults(&aimd), defaults(&gentle)),
+        (vec!["1".into(), "0.5".into()], vec!["2".into(), "0.875".into()])
+    );
+    let text = run(&["algorithms"]).succeeds().stdout;
+    assert!(text.contains("aimd_gentle: aimd with other defaults"), "{text}");
+    assert!(run(&["man"]).succeeds().stdout.contains("fairpace"));
+}
+
+/// With Reno's numbers it is Reno to the last packet; the preset keeps more and so takes more.
+fn is_simulated(run: impl Fn(&[&str]) -> Ended) {
+    let compare = "compare --rate 20mbit --buffer 0.5bdp --rtt 20ms --duration 20s --warmup 5s --json";
+    let names = ["--cc", "aimd,reno,aimd_gentle", "--set", "aimd.keep=0.5"];
+    let words: Vec<_> = compare.split(' ').chain(names).collect();
+    let runs = run(&words).succeeds().json();
+    let flow = |run: usize| runs[run]["flows"][0].clone();
+    let goodput = |run: usize| flow(run)["goodput_mbps"].as_f64().unwrap();
+    assert_eq!(flow(0)["cc"], "aimd");
+    let without_name = |run: usize| {
+        let mut flow = flow(run);
+        flow.as_object_mut().unwrap().remove("cc");
+        flow
+    };
+    assert_eq!(without_name(0), without_name(1));
+    assert!(goodput(2) > goodput(0), "a shallow buffer runs empty when half of cwnd goes: {runs}");
+    let duels = "duels --rate 5mbit --duration 3s --warmup 1s --seeds 1 --cc aimd,aimd_gentle";
+    let page = run(&duels.split(' ').collect::<Vec<_>>()).succeeds().stdout;
+    assert!(page.contains("| aimd_gentle |"), "{page}");
+}
+
+fn is_loaded(run: impl Fn(&[&str]) -> Ended) {
+    let suffix = own_suffix();
+    for name in ["aimd", "aimd_gentle"] {
+        let loaded = run(&["load", name, "--suffix", &suffix, "--json"]).succeeds().json();
+        let kernel_name = loaded[0]["kernel_name"].as_str().unwrap().to_owned();
+        let _clean = Unload(kernel_name.clone());
+        let available = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+        let is_available =
+            || fs::read_to_string(available).unwrap().split_whitespace().any(|n| n == kernel_name);
+        assert!(is_available());
+        let listed = run(&["list", "--json"]).succeeds().json();
+        let entry = listed.as_array().unwrap().iter().find(|entry| entry["kernel_name"] == *kernel_name);
+        assert_eq!(entry.unwrap()["name"], name, "the preset by its own name, not by its algorithm's");
+        run(&["unload", &kernel_name]).succeeds();
+        assert!(!is_available());
+    }
+}
+
+/// Real flows, whose state is read while they run. They ran to their end also where the machine was too busy for a verdict.
+fn carries_flows_of_the_kernel(run: impl Fn(&[&str]) -> Ended, place: &Place) {
+    let compare = "compare --on kernel --rate 10mbit --buffer 100kB --rtt 20ms --duration 3s --warmup 1s \
+                   --cc aimd_gentle --json --quiet --out out";
+    let words: Vec<_> = compare.split_whitespace().collect();
+    let ended = run(&words);
+    if ended.is_disturbed() {
+        return;
+    }
+    let runs = ended.succeeds().json();
+    assert_eq!(runs[0]["flows"][0]["cc"], "aimd_gentle");
+    let series = place.read("out/aimd_gentle/series.csv");
+    assert!(series.contains("AVOIDANCE") || series.contains("SLOW_START"), "its state was not read");
+    let goodput = runs[0]["flows"][0]["goodput_mbps"].as_f64().unwrap();
+    assert!(goodput > 5.0, "{goodput} of 10 Mbit/s");
+}

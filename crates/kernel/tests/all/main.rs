@@ -1,0 +1,8 @@
+//! Loading into this machine's kernel, TCP flows there, and the native build compared with the eBPF build.
+
+mod flows;
+mod loading;
+mod parity;
+mod probe;
+mod support;
+mod verifier;

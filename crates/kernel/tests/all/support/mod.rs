@@ -1,0 +1,106 @@
+//! What the tests on the real kernel share: whether there is one, a network namespace, a TCP transfer.
+
+pub(crate) mod streams;
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use fairpace_cc::{Algorithm, Params};
+use fairpace_kernel::{Features, LoadOptions, Loaded, load};
+use nix::sched::{CloneFlags, unshare};
+use nix::sys::socket::{setsockopt, sockopt::TcpCongestion};
+
+/// Can this machine load algorithms? If not, says so; with FAIRPACE_REQUIRE_KERNEL=1 that is a failure.
+pub(crate) fn has_kernel() -> bool {
+    let Err(e) = Features::probe().require() else { return true };
+    let required = std::env::var("FAIRPACE_REQUIRE_KERNEL").is_ok_and(|v| v == "1");
+    assert!(!required, "FAIRPACE_REQUIRE_KERNEL=1, but: {e}");
+    skipped(thread::current().name().unwrap_or("test"), &e.to_string());
+    false
+}
+
+/// Straight to standard error: the test harness swallows what eprintln! says in a test that passes.
+pub(crate) fn skipped(test: &str, why: &str) {
+    let _ = writeln!(std::io::stderr(), "SKIPPED: {test} because {why}");
+}
+
+/// A suffix that no other test, process or time uses at the moment: tests run side by side.
+pub(crate) fn suffix() -> String {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    // room for 512 names per process
+    let number = (std::process::id() << 9) + NEXT.fetch_add(1, Ordering::Relaxed);
+    let digits = b"0123456789abcdefghijklmnopqrstuvwxyz";
+    let digit = |i: u32| char::from(digits[(number / 36u32.pow(i) % 36) as usize]);
+    format!("_{}", (0..5).map(digit).collect::<String>())
+}
+
+/// Loads with defaults under a name of its own; leaves the kernel when dropped.
+pub(crate) fn load_transient(name: &str) -> Loaded {
+    let options = LoadOptions { suffix: suffix(), ..LoadOptions::default() };
+    load(&params(name), &options).unwrap_or_else(|e| panic!("{e}"))
+}
+
+pub(crate) fn params(name: &str) -> Params {
+    Params::defaults(Algorithm::by_name(name).expect("it exists"))
+}
+
+/// Moves the calling thread, and those that it starts, into a network namespace of their own with a loopback
+/// device; it goes away with the last of them.
+pub(crate) fn enter_own_namespace() {
+    unshare(CloneFlags::CLONE_NEWNET).expect("unshare");
+    let status = std::process::Command::new("ip").args(["link", "set", "lo", "up"]).status().expect("ip");
+    assert!(status.success(), "ip link set lo up");
+}
+
+/// A connection within this namespace whose sending side uses a congestion control from its first packet.
+pub(crate) fn connect(listener: &TcpListener, congestion_control: &str) -> (TcpStream, TcpStream) {
+    // set on the listener, it holds for the sockets that it accepts
+    select(listener, congestion_control);
+    let receiver = TcpStream::connect(listener.local_addr().expect("bound")).expect("connect");
+    let (sender, _) = listener.accept().expect("accept");
+    (sender, receiver)
+}
+
+pub(crate) fn listener() -> TcpListener {
+    TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).expect("bind")
+}
+
+pub(crate) fn select(socket: &impl std::os::fd::AsFd, congestion_control: &str) {
+    setsockopt(socket, TcpCongestion, &OsString::from(congestion_control)).expect("TCP_CONGESTION");
+}
+
+/// Bytes that differ from place to place, so that lost, doubled or swapped data shows.
+fn pattern(at: usize) -> u8 {
+    (at.wrapping_mul(0x9e37_79b1) >> 13) as u8
+}
+
+/// Sends `bytes` through the connection and checks each of them on the other side.
+pub(crate) fn transfer(sender: &mut TcpStream, receiver: &mut TcpStream, bytes: usize) {
+    let data: Vec<u8> = (0..bytes).map(pattern).collect();
+    receiver.set_read_timeout(Some(Duration::from_secs(20))).expect("timeout");
+    thread::scope(|scope| {
+        scope.spawn(|| sender.write_all(&data).expect("write"));
+        let mut received = vec![0; bytes];
+        receiver.read_exact(&mut received).expect("all data arrives in time");
+        assert!(received == data, "data was changed on the way");
+    });
+}
+
+pub(crate) fn available() -> Vec<String> {
+    let text = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").expect("sysctl");
+    text.split_whitespace().map(str::to_owned).collect()
+}
+
+/// Waits for something that the kernel does in its own time.
+pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !holds() {
+        assert!(Instant::now() < deadline, "{what}: not within 20 s");
+        thread::sleep(Duration::from_millis(10));
+    }
+}

@@ -1,0 +1,164 @@
+//! What BBRv3 is told in this kernel of each packet's sending and loss is what happened. `make accuracy` shows more.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::os::fd::AsRawFd;
+use std::thread::sleep;
+use std::time::Duration;
+
+use crate::support::{connect, enter_own_namespace, has_kernel, listener, skipped, suffix};
+use crate::truth::{Case, Comparison, Record, Recorder, run};
+use fairpace_cc::{Event, View};
+use nix::libc;
+
+/// Part of the samples whose packets in flight must be exact to the packet. What is not exact is near losses.
+const EXACT: f64 = 0.95;
+
+/// What reads the truth needs the hook that says which ACK it is, and helpers that came with it.
+const FIRST_KERNEL_WITH_TRUTH: (u32, u32) = (6, 10);
+
+/// Major and minor number of a release such as "6.18.0-rc1"; zeros where there are none.
+fn version(release: &str) -> (u32, u32) {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(|n| n.parse().unwrap_or(0));
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
+}
+
+/// `None`, said loudly: not on this machine.
+fn compare(case: &Case) -> Option<Comparison> {
+    if !has_kernel() {
+        return None;
+    }
+    let release = fairpace_kernel::Features::probe().release;
+    if version(&release) < FIRST_KERNEL_WITH_TRUTH {
+        skipped("what a packet knew", &format!("its truth cannot be read on {release}, only from 6.10 on"));
+        return None;
+    }
+    if let Err(e) = fairpace_testbed::check_machine(&fairpace_testbed::Options::default()) {
+        let required = std::env::var("FAIRPACE_REQUIRE_KERNEL").is_ok_and(|v| v == "1");
+        assert!(!required, "FAIRPACE_REQUIRE_KERNEL=1, but: {e}");
+        skipped("what a packet knew", &e.to_string());
+        return None;
+    }
+    Some(run(case, &suffix()).unwrap_or_else(|e| panic!("{e}")))
+}
+
+#[test]
+fn versions_of_kernels_compare_as_numbers() {
+    assert!(version("6.9.12-amd64") < FIRST_KERNEL_WITH_TRUTH && version("6.1") < FIRST_KERNEL_WITH_TRUTH);
+    assert!(version("6.10.0") >= FIRST_KERNEL_WITH_TRUTH && version("7.0-rc1") >= FIRST_KERNEL_WITH_TRUTH);
+}
+
+#[test]
+fn on_a_clean_path_every_packet_is_known_as_it_was() {
+    let Some(found) = compare(&Case::new("clean", 50, 20, 1_000_000, 3)) else { return };
+    assert!(found.sample_inflight.count() > 1_000, "{found:?}");
+    assert!(found.sample_inflight.exact() > 0.999, "{}", found.sample_inflight);
+    assert!(found.sample_lost.exact() > 0.999, "{}", found.sample_lost);
+    assert!(
+        found.stateless_inflight.exact() < EXACT,
+        "what needs no memory is as good: {}",
+        found.stateless_inflight
+    );
+}
+
+#[test]
+fn losses_at_a_small_buffer_are_told_and_judged_as_they_were() {
+    let Some(found) = compare(&Case::new("small buffer", 20, 20, 20_000, 4)) else { return };
+    assert!(found.events > 10, "{found:?}");
+    assert!(found.event_losses.exact() > 0.97, "how many were lost: {}", found.event_losses);
+    assert!(found.sample_inflight.exact() > EXACT, "{}", found.sample_inflight);
+    assert!(found.event_inflight.within(10) > 0.8, "{}", found.event_inflight);
+    let wrong = found.wrong_answers as f64 / found.questions as f64;
+    assert!(found.questions > 50 && wrong < 0.03, "{} of {}", found.wrong_answers, found.questions);
+    assert!(
+        found.stateless_inflight.exact() < EXACT,
+        "what needs no memory is as good: {}",
+        found.stateless_inflight
+    );
+}
+
+#[test]
+fn packets_that_were_only_late_are_known_as_they_were_too() {
+    let case = Case::new("reordering", 20, 20, 1_000_000, 4).with_reordering(20_000_000, 10);
+    let Some(found) = compare(&case) else { return };
+    assert!(found.events > 0, "late by more than a quarter of the RTT, they count as lost: {found:?}");
+    assert!(found.event_losses.exact() > 0.9, "how many were lost: {}", found.event_losses);
+    assert!(found.sample_inflight.exact() > EXACT, "{}", found.sample_inflight);
+}
+
+/// A flow over loopback in a namespace of its own, prepared first; all that it was told.
+fn records(prepare: impl FnOnce(), work: impl FnOnce(TcpStream, TcpStream)) -> Vec<Record> {
+    enter_own_namespace();
+    prepare();
+    let recorder = Recorder::start(&suffix()).unwrap_or_else(|e| panic!("{e}"));
+    let (sender, receiver) = connect(&listener(), recorder.kernel_name());
+    sender.set_nodelay(true).expect("TCP_NODELAY");
+    receiver.set_read_timeout(Some(Duration::from_secs(20))).expect("timeout");
+    work(sender, receiver);
+    recorder.finish().unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn acks(records: &[Record]) -> impl Iterator<Item = &View> {
+    records.iter().filter_map(|r| if let Record::Ack(view) = r { Some(&**view) } else { None })
+}
+
+/// Sends a small packet and waits for it to arrive.
+fn ping(sender: &mut TcpStream, receiver: &mut TcpStream) {
+    sender.write_all(b"x").expect("write");
+    receiver.read_exact(&mut [0]).expect("read");
+}
+
+/// Makes a socket deaf, or lets it hear again.
+fn set_deaf(socket: &TcpStream, deaf: bool) {
+    let mut accept_nothing =
+        libc::sock_filter { code: (libc::BPF_RET | libc::BPF_K) as u16, jt: 0, jf: 0, k: 0 };
+    let program = libc::sock_fprog { len: 1, filter: &raw mut accept_nothing };
+    let option = if deaf { libc::SO_ATTACH_FILTER } else { libc::SO_DETACH_FILTER };
+    let bytes = size_of_val(&program) as libc::socklen_t;
+    // SAFETY: the kernel reads the program, and the one instruction that it points to, during the call only
+    let result = unsafe {
+        libc::setsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, option, (&raw const program).cast(), bytes)
+    };
+    assert_eq!(result, 0, "{}", std::io::Error::last_os_error());
+}
+
+#[test]
+fn a_tail_that_a_probe_repaired_is_told() {
+    if !has_kernel() {
+        return;
+    }
+    let records = records(
+        || {},
+        |mut sender, mut receiver| {
+            for _ in 0..20 {
+                ping(&mut sender, &mut receiver);
+            }
+            set_deaf(&receiver, true);
+            sender.write_all(b"x").expect("write");
+            sleep(Duration::from_millis(50)); // a probe for a single packet goes out after 200 ms
+            set_deaf(&receiver, false);
+            receiver.read_exact(&mut [0]).expect("the probe arrives");
+            ping(&mut sender, &mut receiver); // only what comes next shows that but one of the two arrived
+            ping(&mut sender, &mut receiver);
+        },
+    );
+    let probe_acks = acks(&records).filter(|view| view.is_probe_ack).count();
+    assert_eq!(probe_acks, 1, "the ACK of the probe");
+    let repaired =
+        records.iter().filter(|r| matches!(r, Record::Event(e, _) if *e == Event::ProbeRepaired as u32));
+    assert_eq!(repaired.count(), 1, "{records:?}");
+}
+
+#[test]
+fn whether_both_ends_agreed_on_marks_is_told() {
+    if !has_kernel() {
+        return;
+    }
+    for (setting, agreed) in [("0", false), ("1", true)] {
+        let set = || fs::write("/proc/sys/net/ipv4/tcp_ecn", setting).expect("tcp_ecn of this namespace");
+        let records = records(set, |mut sender, mut receiver| ping(&mut sender, &mut receiver));
+        assert!(acks(&records).count() > 0);
+        assert!(acks(&records).all(|view| view.ecn == agreed), "tcp_ecn = {setting}: {records:?}");
+    }
+}

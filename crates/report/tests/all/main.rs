@@ -1,0 +1,4 @@
+//! The report as a parser and a browser see it.
+
+mod report;
+mod support;

@@ -1,0 +1,11 @@
+//! Scenario files: what is read, what is refused with which error, and the canonical form.
+
+mod errors;
+mod file_errors;
+mod hashes;
+mod key_errors;
+mod keys;
+mod properties;
+mod reading;
+mod routes;
+mod support;

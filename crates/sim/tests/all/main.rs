@@ -1,0 +1,29 @@
+//! The simulator from outside: theory, known defects of the algorithms, metrics, determinism.
+
+mod anchors;
+#[path = "../../examples/swarm/check.rs"]
+mod check;
+mod determinism;
+#[path = "../../examples/swarm/draw.rs"]
+mod draw;
+mod faults;
+mod found;
+mod laws;
+#[path = "../../examples/swarm/ledger.rs"]
+mod ledger;
+mod metrics;
+mod pathologies_bbr1;
+mod pathologies_bbr3;
+mod pathologies_cubic;
+mod pathologies_loss;
+mod pathologies_paths;
+mod paths;
+mod prompt;
+mod running;
+mod support;
+mod swarm;
+mod theory;
+mod traffic;
+mod variants;
+mod windows;
+mod workloads;

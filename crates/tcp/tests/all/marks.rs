@@ -1,0 +1,161 @@
+//! ECN at the sender, by scripted ACKs. The RTT is 100 ms.
+
+use crate::support::{Fixed, FixedParams, MS, Script, range};
+use fairpace_cc::CaState::{Cwr, Open, Recovery};
+use fairpace_cc::{Event, Kind, NO_RATE};
+use fairpace_tcp::{Ack, Ecn, Segment, Sender, SenderConfig};
+
+const ECN: SenderConfig = SenderConfig {
+    random: 0,
+    max_pacing_rate_Bps: NO_RATE,
+    burst_shift: 10,
+    pacing: None,
+    tso: true,
+    initial_cwnd_pkts: 10,
+    idle_restart: true,
+    ecn: Ecn::Classic,
+    sack: true,
+    rack: true,
+    tlp: true,
+    frto: true,
+    undo: true,
+    prr: true,
+};
+
+fn marked(kind: Kind, cwnd: u32, supply: u64) -> Script {
+    Script::switched(kind, cwnd, supply, ECN)
+}
+
+fn params() -> FixedParams {
+    FixedParams {
+        kind: Kind::OwnsCwnd,
+        cwnd: 10,
+        rate_Bps: NO_RATE,
+        tracks_sends: false,
+        log: Default::default(),
+    }
+}
+
+#[test]
+fn new_data_is_ecn_capable_if_the_syn_asked_and_the_receiver_agreed() {
+    for (asks, agrees) in [(true, true), (true, false), (false, true), (false, false)] {
+        let ecn = if asks { Ecn::Classic } else { Ecn::Off };
+        let mut sender = Sender::<Fixed>::new(SenderConfig { ecn, ..ECN }, params());
+        let mut sent: Vec<Segment> = Vec::new();
+        sender.connect(0, &mut sent);
+        sender.write(0, 3, &mut sent);
+        assert!(sent[0].cwr == asks && !sent[0].ect, "a SYN asks and is never capable itself");
+        sent.clear();
+        sender.on_ack(100 * MS, &Ack { syn: true, ece: agrees, ..Ack::default() }, &mut sent);
+        assert_eq!(sent.len(), 3);
+        assert!(sent.iter().all(|s| s.ect == (asks && agrees) && !s.cwr), "{asks} {agrees}");
+    }
+}
+
+#[test]
+fn a_syn_that_is_sent_again_does_not_ask() {
+    let mut sender = Sender::<Fixed>::new(ECN, params());
+    let mut sent: Vec<Segment> = Vec::new();
+    sender.connect(0, &mut sent);
+    sender.write(0, 1, &mut sent);
+    sender.on_timer(1000 * MS, &mut sent);
+    assert_eq!(sent.iter().map(|s| s.cwr).collect::<Vec<_>>(), [true, false]);
+    // not even when the first one is answered after all
+    sender.on_ack(1100 * MS, &Ack { syn: true, ece: true, ..Ack::default() }, &mut sent);
+    assert!(!sent[2].ect);
+}
+
+#[test]
+fn an_echo_reduces_the_window_once_per_round_trip_and_is_answered_by_one_cwr() {
+    let mut s = marked(Kind::GrowsCwnd, 20, 1000);
+    assert!(s.segments().iter().all(|p| p.ect && !p.cwr));
+    let mut answers = Vec::new();
+    for next in (2..=20).step_by(2) {
+        answers.extend(s.ack_marked(200 + next, next, &[]));
+        assert_eq!(s.sender.ca_state(), Cwr);
+    }
+    // RFC 3168 section 6.1.2: halved once, however many ACKs of the round say so
+    assert_eq!(s.sender.ssthresh_pkts(), 10);
+    assert_eq!(s.events().iter().filter(|e| **e == Event::Reduce).count(), 1);
+    assert_eq!(s.sender.stats().mark_reductions, 1);
+    // PRR: about one packet for every two that arrive
+    assert!((9..=11).contains(&answers.len()), "{}", answers.len());
+    assert!(answers[0].cwr && answers.iter().skip(1).all(|p| !p.cwr && p.ect));
+    // data sent after the reduction is acknowledged: the next mark counts again
+    let next = answers.last().unwrap().seq;
+    s.ack(320, next, &[]);
+    assert_eq!((s.sender.ca_state(), s.sender.cwnd_pkts()), (Open, 10));
+    let answers = s.ack_marked(330, next + 1, &[]);
+    assert_eq!((s.sender.ca_state(), s.sender.ssthresh_pkts()), (Cwr, 5));
+    assert!(answers.first().is_none_or(|p| p.cwr));
+    assert_eq!(s.sender.stats().recoveries, 0);
+}
+
+#[test]
+fn without_prr_the_window_falls_at_once() {
+    let config = SenderConfig { prr: false, ..ECN };
+    let mut s = Script::switched(Kind::GrowsCwnd, 20, 1000, config);
+    s.segments();
+    assert!(s.ack_marked(200, 2, &[]).is_empty());
+    assert_eq!(s.sender.cwnd_pkts(), 10);
+}
+
+#[test]
+fn an_algorithm_that_owns_its_window_is_told_of_marks_and_not_touched() {
+    let mut s = marked(Kind::OwnsCwnd, 10, 1000);
+    assert!(s.log.borrow().events[0].1.ecn);
+    s.segments();
+    s.ack(200, 2, &[]);
+    let v = s.last_ack();
+    assert_eq!((v.ecn, v.is_ece, v.delivered_ce_pkts, v.sample_delivered_ce_pkts), (true, false, 0, 0));
+    // every packet that an ACK with ECE newly delivers counts, SACKed ones too (Linux: tcp_count_delivered)
+    s.ack_marked(201, 5, &[]);
+    let v = s.last_ack();
+    assert_eq!((v.is_ece, v.acked_pkts, v.delivered_ce_pkts, v.sample_delivered_ce_pkts), (true, 3, 3, 3));
+    s.ack_marked(202, 5, &[(6, 8)]);
+    assert_eq!((s.last_ack().delivered_ce_pkts, s.last_ack().acked_pkts), (5, 2));
+    assert_eq!((s.sender.ca_state(), s.sender.cwnd_pkts()), (Cwr, 10));
+    s.ack(203, 10, &[]);
+    // a sample counts the marks since its packet was sent: 10 and 11 left at 200 ms, before any
+    s.ack(302, 12, &[]);
+    assert_eq!((s.last_ack().delivered_ce_pkts, s.last_ack().sample_delivered_ce_pkts), (5, 5));
+    // and 12 to 14 at 201 ms, after three
+    s.ack(303, 15, &[]);
+    assert_eq!(s.last_ack().sample_delivered_ce_pkts, 2);
+}
+
+#[test]
+fn retransmissions_are_not_ecn_capable() {
+    let mut s = marked(Kind::OwnsCwnd, 10, 100);
+    s.segments();
+    s.give(200, Ack { echo_ms: 100, ..Ack::default() }, &[(1, 5)]);
+    let sent = s.segments();
+    assert_eq!((sent[0].seq, sent[0].ect), (0, false));
+    assert!(sent[1..].iter().all(|p| p.seq >= 10 && p.ect) && sent.len() > 1);
+}
+
+#[test]
+fn a_reduction_with_a_mark_is_never_taken_back() {
+    for mark in [false, true] {
+        let mut s = marked(Kind::GrowsCwnd, 20, 20);
+        s.segments();
+        s.ack(200, 4, &[]);
+        let sent = match mark {
+            true => s.ack_marked(201, 4, &[(5, 9)]).iter().map(|p| p.seq).collect(),
+            false => s.ack(201, 4, &[(5, 9)]),
+        };
+        assert_eq!((sent, s.sender.ca_state()), (vec![4], Recovery));
+        // the retransmission turns out to have been needless
+        s.ack_echo(202, 10, &[], 250);
+        s.ack_echo(302, 10, &[(4, 5)], 250);
+        assert_eq!(s.sender.cwnd_pkts() >= 20, !mark, "{}", s.sender.cwnd_pkts());
+    }
+}
+
+#[test]
+fn without_an_agreement_an_echo_means_nothing() {
+    let mut s = Script::new(Kind::GrowsCwnd, 20, 1000);
+    assert_eq!(s.sent(), range(0, 20));
+    s.ack_marked(200, 4, &[]);
+    assert_eq!((s.sender.ca_state(), s.last_ack().delivered_ce_pkts, s.last_ack().is_ece), (Open, 0, false));
+}

@@ -1,0 +1,3 @@
+//! Traces of a simulation, read back by standard parsers.
+
+mod reading;
