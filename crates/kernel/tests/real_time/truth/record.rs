@@ -1,10 +1,11 @@
-//! Loads `truth.bpf.c`, and collects its records.
+//! Compiles `truth.h`, loads it and collects its records.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use fairpace_bpf_build::{Algorithm, BpfCompiler, Kind, Sources};
 use fairpace_cc::View;
 use libbpf_rs::btf::Btf;
 use libbpf_rs::btf::types::{MemberAttr, Struct};
@@ -14,9 +15,8 @@ use libbpf_rs::{
 
 use super::Result;
 
-#[repr(C, align(8))]
-struct Aligned<T: ?Sized>(T);
-static OBJECT: &Aligned<[u8]> = &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/truth.bpf.o")));
+/// The watched algorithm, a header beside this file.
+const HEADER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/real_time/truth/truth.h");
 
 /// enum truth_kind.
 const SENT: u32 = 0;
@@ -72,8 +72,10 @@ impl Recorder {
     pub(crate) fn start(suffix: &str) -> Result<Recorder> {
         libbpf_rs::set_print(None); // it would tell of hooks that this kernel does not have; errors are returned
         let name = format!("fp_truth{suffix}");
-        let mut open = ObjectBuilder::default().open_memory(&OBJECT.0)?;
-        adapt(&mut open, &name)?;
+        let compiler = BpfCompiler::new(Sources::contained()?)?;
+        let elf = compiler.compile(&Algorithm::new(HEADER, Kind::TracksSends)?)?.elf;
+        let mut open = ObjectBuilder::default().open_memory(&elf)?;
+        adapt(&mut open, &elf, &name)?;
         let mut object = open.load()?;
         let mut links = Vec::new();
         for mut map in object.maps_mut().filter(|m| m.map_type() == MapType::StructOps) {
@@ -123,8 +125,8 @@ fn map<'o>(object: &'o Object, name: &str) -> Result<libbpf_rs::Map<'o>> {
 }
 
 /// Sets the name, and leaves out the hook that kernels before 7.1 do not have.
-fn adapt(open: &mut OpenObject, name: &str) -> Result<()> {
-    let ours = Btf::from_raw("truth", &OBJECT.0)?.ok_or("the object has no BTF")?;
+fn adapt(open: &mut OpenObject, elf: &[u8], name: &str) -> Result<()> {
+    let ours = Btf::from_raw("truth", elf)?.ok_or("the object has no BTF")?;
     let ops = ours.type_by_name::<Struct<'_>>("tcp_congestion_ops").ok_or("no tcp_congestion_ops")?;
     let offset = |member: &str| match ops.iter().find(|m| m.name.is_some_and(|n| n == member))?.attr {
         MemberAttr::Normal { offset } => Some(offset as usize / 8),

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /*
- * An algorithm that does what TRUTH_OF does, and records each view that it is given. Only for BPF, only for tests: see
- * truth.bpf.c, which says what is done with the records.
+ * BBRv3 that records each view it gets, and beside it the true numbers, in one ring buffer in the order of events. Only for
+ * BPF and only for tests. programs.h reads the true numbers from the socket and from each packet that leaves.
  */
+#ifndef TRUTH_H
+#define TRUTH_H
+
+#include "bbr3.h"
 #include "bpf/kernel.h"
 
 #define BPF_MAP_TYPE_RINGBUF 27
-#define TRUTH_PASTE_(a, b)   a##b
-#define TRUTH_PASTE(a, b)    TRUTH_PASTE_(a, b)
-#define TRUTH_FN(name)	     TRUTH_PASTE(TRUTH_OF, _##name)
 
-/* the settings are those of TRUTH_OF */
-#define truth_params	    TRUTH_FN(params)
-#define truth_parameters(P) TRUTH_FN(parameters)(P)
+#define truth_params	    bbr3_params
+#define truth_parameters(P) bbr3_parameters(P)
 
 struct truth {
-	struct TRUTH_OF of;
+	struct bbr3 bbr3;
 };
 
 enum truth_kind { TRUTH_SENT = 0, TRUTH_PENDING = 1, TRUTH_ACK = 2, TRUTH_EVENT = 3 };
@@ -34,7 +34,7 @@ struct {
 /* Records that found no room: they make the rest worthless. */
 u64 truth_missed SEC(".data.truth");
 
-/* Tells of every packet that is marked lost at the moment and was not sent again: in truth.bpf.c. */
+/* Records every packet that is marked lost at the moment and was not retransmitted: in programs.h. */
 static __always_inline void truth_record_pending(void);
 
 static __always_inline void truth_record_view(const struct cc_view *v, u32 kind, u32 event)
@@ -54,13 +54,13 @@ static __always_inline void truth_record_view(const struct cc_view *v, u32 kind,
 static __always_inline void truth_init(struct truth *s, const struct truth_params *p, const struct cc_view *v,
 				       struct cc_decision *d)
 {
-	TRUTH_FN(init)(&s->of, p, v, d);
+	bbr3_init(&s->bbr3, p, v, d);
 }
 
 static __always_inline void truth_on_ack(struct truth *s, const struct cc_view *v, struct cc_decision *d)
 {
 	truth_record_view(v, TRUTH_ACK, 0);
-	TRUTH_FN(on_ack)(&s->of, v, d);
+	bbr3_on_ack(&s->bbr3, v, d);
 }
 
 static __always_inline void truth_on_event(struct truth *s, u32 event, const struct cc_view *v, struct cc_decision *d)
@@ -68,5 +68,9 @@ static __always_inline void truth_on_event(struct truth *s, u32 event, const str
 	if (event == CC_EVENT_LOST)
 		truth_record_pending();
 	truth_record_view(v, TRUTH_EVENT, event);
-	TRUTH_FN(on_event)(&s->of, event, v, d);
+	bbr3_on_event(&s->bbr3, event, v, d);
 }
+
+#include "programs.h"
+
+#endif

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /*
- * What really happened to each packet of a flow, and what its algorithm was told: in one stream, in the order in which
- * it happened. The algorithm records its own views (truth.h). What is true is read from the socket: as each packet
- * leaves, at the tracepoint of the device's queue, which the kernel reaches with the counts from before the packet; and
- * which packets are marked lost, in the queue of those that were not acknowledged, whenever the algorithm is told of losses.
+ * The programs that read the true numbers of a flow's packets, included by truth.h. A tracepoint records each packet as it
+ * leaves; truth_record_pending() walks the socket's retransmission queue and records the packets that are marked lost.
  *
- * Tracepoints and struct_ops only: functions of the kernel can be watched neither on every kernel nor after 7.0, where
- * some of them are inlined. One flow at a time: there is one `truth_sk`.
+ * Tracepoints and struct_ops only: kernel functions cannot be traced on every kernel, and from 7.0 on some of those that
+ * would be needed are inlined. One flow at a time: there is one `truth_sk`.
  */
-#include "truth.h"
-
-#include "bpf/object.bpf.c"
+#ifndef TRUTH_PROGRAMS_H
+#define TRUTH_PROGRAMS_H
 
 #include <bpf_endian.h>
 
@@ -209,3 +206,5 @@ static __always_inline void truth_record_pending(void)
 	walk.seq = BPF_CORE_READ(tp, snd_una) - 1; /* the first may have been acknowledged in part */
 	bpf_loop(TRUTH_SKBS, truth_step, &walk, 0);
 }
+
+#endif

@@ -1,0 +1,87 @@
+//! What is compiled: a header that follows the contract, and what kind of algorithm it holds.
+
+use std::path::{Path, PathBuf};
+
+use crate::Error;
+
+/// Longest name: with `fp_` before it, it must fit into the 15 characters of a Linux congestion control name.
+const NAME_MAX: usize = 12;
+
+/// What an algorithm expects of its host: `enum cc_kind` in `contract/contract.h`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Kind {
+    /// `CC_OWNS_CWND`: it alone sets cwnd, on every ACK (Linux `cong_control`).
+    OwnsCwnd,
+    /// `CC_TRACKS_SENDS`: as `OwnsCwnd`, and it reads what was in flight when each packet was sent, and each loss.
+    TracksSends,
+    /// `CC_GROWS_CWND`: it grows cwnd; Linux reduces it to the algorithm's ssthresh (Linux `cong_avoid`, PRR).
+    GrowsCwnd,
+}
+
+impl Kind {
+    /// By the name that C has for it.
+    pub(crate) fn by_c_name(name: &str) -> Option<Kind> {
+        match name {
+            "CC_OWNS_CWND" => Some(Kind::OwnsCwnd),
+            "CC_TRACKS_SENDS" => Some(Kind::TracksSends),
+            "CC_GROWS_CWND" => Some(Kind::GrowsCwnd),
+            _ => None,
+        }
+    }
+}
+
+/// An algorithm to compile: one header that follows `contract/contract.h`.
+///
+/// A header `NAME.h` defines `NAME_parameters`, `struct NAME_params`, `struct NAME`, `NAME_init`, `NAME_on_ack` and
+/// `NAME_on_event`. It may include `contract/...`, `lib/...` and any algorithm of fairpace-cc (`bbr1.h`), and files
+/// beside it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Algorithm {
+    pub(crate) header: PathBuf,
+    pub(crate) code: String,
+    pub(crate) listed: String,
+    pub(crate) kind: Kind,
+}
+
+impl Algorithm {
+    /// The algorithm of a header `NAME.h`, by the name of the file.
+    ///
+    /// # Errors
+    /// The name is no C name, or longer than 12 characters.
+    pub fn new(header: impl AsRef<Path>, kind: Kind) -> Result<Algorithm, Error> {
+        let header = header.as_ref().to_owned();
+        let name = header.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        check_name(&name)?;
+        Ok(Algorithm { header, listed: name.clone(), code: name, kind })
+    }
+
+    /// The same code under another kernel name, `fp_NAME`: a preset of other parameters.
+    ///
+    /// # Errors
+    /// The name is no C name, or longer than 12 characters.
+    pub fn listed_as(self, name: &str) -> Result<Algorithm, Error> {
+        check_name(name)?;
+        Ok(Algorithm { listed: name.to_owned(), ..self })
+    }
+
+    /// Its name: that of the header, or of the preset.
+    pub fn name(&self) -> &str {
+        &self.listed
+    }
+
+    /// What it expects of its host.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+}
+
+fn check_name(name: &str) -> Result<(), Error> {
+    let is_c = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
+    let begins = name.bytes().next().is_some_and(|b| b.is_ascii_alphabetic());
+    if begins && name.len() <= NAME_MAX && name.bytes().all(is_c) {
+        Ok(())
+    } else {
+        Err(Error::BadName { name: name.to_owned() })
+    }
+}

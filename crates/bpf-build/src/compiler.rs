@@ -1,0 +1,120 @@
+//! The compilation: one call of clang per algorithm.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use crate::{Algorithm, Error, Kind, Sources};
+
+/// A compiled algorithm.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Object {
+    /// The algorithm's name; its name in the kernel is `fp_NAME`.
+    pub name: String,
+    /// The object: an ELF file with BTF, for libbpf or `fairpace_kernel::Object::from_elf`.
+    pub elf: Vec<u8>,
+    /// Warnings of clang, empty for none.
+    pub warnings: String,
+}
+
+/// clang, with the sources that every algorithm is compiled with.
+#[derive(Debug)]
+pub struct BpfCompiler {
+    clang: OsString,
+    resources: PathBuf,
+    target: &'static str,
+    sources: Sources,
+}
+
+impl BpfCompiler {
+    /// The clang of the environment variable `CLANG`, else `clang`, with these sources.
+    ///
+    /// The object is for the byte order of this machine; in a build script, for that of the machine that cargo builds for.
+    ///
+    /// # Errors
+    /// [`Error::NoClang`].
+    pub fn new(sources: Sources) -> Result<BpfCompiler, Error> {
+        BpfCompiler::with_clang(std::env::var_os("CLANG").unwrap_or_else(|| "clang".into()), sources)
+    }
+
+    /// The same with this clang.
+    ///
+    /// # Errors
+    /// [`Error::NoClang`].
+    pub fn with_clang(clang: impl Into<OsString>, sources: Sources) -> Result<BpfCompiler, Error> {
+        let clang = clang.into();
+        let answer = run(Command::new(&clang).arg("-print-resource-dir"))?;
+        let resources = String::from_utf8_lossy(&answer.stdout).trim().into();
+        let big_endian = std::env::var("CARGO_CFG_TARGET_ENDIAN")
+            .map_or(cfg!(target_endian = "big"), |endian| endian == "big");
+        let target = if big_endian { "bpfeb" } else { "bpfel" };
+        Ok(BpfCompiler { clang, resources, target, sources })
+    }
+
+    /// The sources that algorithms are compiled with.
+    pub fn sources(&self) -> &Sources {
+        &self.sources
+    }
+
+    /// Compiles an algorithm. The object contains no path of this machine: the same sources and the same clang give the
+    /// same bytes anywhere.
+    ///
+    /// # Errors
+    /// The header cannot be read, or clang does not accept it; the error holds clang's messages.
+    pub fn compile(&self, algorithm: &Algorithm) -> Result<Object, Error> {
+        let header = std::path::absolute(&algorithm.header).map_err(Error::io(&algorithm.header))?;
+        std::fs::metadata(&header).map_err(Error::io(&header))?;
+        let mut command = self.command(&header);
+        command.arg("-include").arg(&header);
+        let (owns, tracks) = match algorithm.kind {
+            Kind::OwnsCwnd => (1, 0),
+            Kind::TracksSends => (1, 1),
+            Kind::GrowsCwnd => (0, 0),
+        };
+        command.args([format!("-DCC_NAME={}", algorithm.code)]);
+        command.args([format!("-DCC_LISTED_NAME={}", algorithm.listed)]);
+        command.args([format!("-DCC_OWNS={owns}"), format!("-DCC_TRACKS={tracks}")]);
+        command.arg("-c").arg(self.sources.cc().join("bpf/object.bpf.c")).args(["-o", "-"]);
+        let Output { status, stdout, stderr } = run(&mut command)?;
+        let messages = String::from_utf8_lossy(&stderr).into_owned();
+        let name = algorithm.listed.clone();
+        if !status.success() {
+            return Err(Error::Refused { name, messages });
+        }
+        Ok(Object { name, elf: stdout, warnings: messages })
+    }
+
+    fn command(&self, header: &Path) -> Command {
+        let (cc, libbpf) = (self.sources.cc(), self.sources.libbpf());
+        let mut command = Command::new(&self.clang);
+        // -g: BTF, which CO-RE needs. v3: 32-bit arithmetic and jumps, in all kernels since 5.1.
+        command.args(["-target", self.target, "-mcpu=v3", "-O2", "-g", "-std=gnu11", "-ffreestanding"]);
+        command.args(["-Wall", "-Wextra", "-Wno-unused-parameter", "-Wno-unused-function"]);
+        // BPF has no linker that would find a missing function
+        command.arg("-Werror=implicit-function-declaration");
+        // the later of two folders that hold the same file is the one that names it
+        let folder = header.parent().unwrap_or(header);
+        for (from, to) in [(folder, "."), (libbpf, "libbpf"), (cc, "cc"), (&self.resources, "clang")] {
+            command.arg(mapping(from, to));
+        }
+        command.args(["-fdebug-compilation-dir", "."]);
+        command.arg("-I").arg(cc).arg("-I").arg(libbpf);
+        command
+    }
+}
+
+/// clang's option that writes `to` in place of a folder.
+fn mapping(from: &Path, to: &str) -> OsString {
+    let mut option = OsString::from("-ffile-prefix-map=");
+    option.push(from);
+    option.push("=");
+    option.push(OsStr::new(to));
+    option
+}
+
+fn run(command: &mut Command) -> Result<Output, Error> {
+    command.stdin(Stdio::null()).output().map_err(|cause| Error::NoClang {
+        clang: command.get_program().to_string_lossy().into_owned(),
+        cause,
+    })
+}

@@ -1,0 +1,154 @@
+//! The C that every algorithm is compiled with.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::{Algorithm, Error, Kind};
+
+#[cfg(feature = "headers")]
+include!(concat!(env!("OUT_DIR"), "/headers.rs"));
+
+/// Offset and prime of the 64-bit FNV-1a hash (draft-eastlake-fnv, section 5).
+const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
+const FNV_PRIME: u64 = 0x0100_0000_01b3;
+
+/// Folders of fairpace-cc that hold C for BPF, beside the headers at its top.
+const FOLDERS: [&str; 3] = ["contract", "lib", "bpf"];
+
+/// The folders with the contract, the shim and the algorithms (fairpace-cc), and with libbpf's BPF-side headers.
+#[derive(Debug)]
+pub struct Sources {
+    cc: PathBuf,
+    libbpf: PathBuf,
+    #[cfg(feature = "headers")]
+    _unpacked: Option<tempfile::TempDir>,
+}
+
+impl Sources {
+    /// The sources that this crate contains, unpacked to a temporary folder, which goes with the value.
+    ///
+    /// # Errors
+    /// The folder cannot be written.
+    #[cfg(feature = "headers")]
+    pub fn contained() -> Result<Sources, Error> {
+        let unpacked = tempfile::Builder::new().prefix("fairpace-bpf-").tempdir();
+        let unpacked = unpacked.map_err(Error::io(std::env::temp_dir()))?;
+        for (name, text) in HEADERS {
+            let path = unpacked.path().join(name);
+            let folder = path.parent().unwrap_or(&path);
+            fs::create_dir_all(folder).map_err(Error::io(folder))?;
+            fs::write(&path, text).map_err(Error::io(&path))?;
+        }
+        let (cc, libbpf) = (unpacked.path().join("cc"), unpacked.path().join("libbpf"));
+        Ok(Sources { cc, libbpf, _unpacked: Some(unpacked) })
+    }
+
+    /// Sources in these folders: `cc` holds `algorithms.def`, `libbpf` holds `bpf_helpers.h`. The build script of a crate
+    /// that depends on fairpace-cc and libbpf-sys finds them as `DEP_FAIRPACE_CC_INCLUDE` and `DEP_BPF_INCLUDE/bpf`.
+    pub fn in_folders(cc: impl Into<PathBuf>, libbpf: impl Into<PathBuf>) -> Sources {
+        Sources {
+            cc: cc.into(),
+            libbpf: libbpf.into(),
+            #[cfg(feature = "headers")]
+            _unpacked: None,
+        }
+    }
+
+    /// The folder of fairpace-cc: `contract/`, `lib/`, `bpf/` and one header per algorithm.
+    pub fn cc(&self) -> &Path {
+        &self.cc
+    }
+
+    /// The folder of libbpf's BPF-side headers.
+    pub fn libbpf(&self) -> &Path {
+        &self.libbpf
+    }
+
+    /// The files of [`Sources::cc`] that objects are made of, relative to it, in the order of their names.
+    ///
+    /// # Errors
+    /// A folder cannot be read.
+    pub fn files(&self) -> Result<Vec<PathBuf>, Error> {
+        let mut files = vec![PathBuf::from("algorithms.def")];
+        for folder in std::iter::once("").chain(FOLDERS) {
+            let path = self.cc.join(folder);
+            for entry in fs::read_dir(&path).map_err(Error::io(&path))? {
+                let name = PathBuf::from(folder).join(entry.map_err(Error::io(&path))?.file_name());
+                files.extend(Some(name).filter(|n| n.extension().is_some_and(|e| e == "h" || e == "c")));
+            }
+        }
+        files.sort();
+        Ok(files)
+    }
+
+    /// A number that differs when the sources in [`Sources::cc`] differ, as 16 hexadecimal digits. It notices a change;
+    /// it is no protection against forgery.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn digest(&self) -> Result<String, Error> {
+        let mut hash = FNV_OFFSET;
+        let mut feed = |bytes: &[u8]| {
+            // the length keeps the end of one text apart from the start of the next
+            for byte in (bytes.len() as u64).to_le_bytes().iter().chain(bytes) {
+                hash = (hash ^ u64::from(*byte)).wrapping_mul(FNV_PRIME);
+            }
+        };
+        for file in self.files()? {
+            let path = self.cc.join(&file);
+            feed(file.to_string_lossy().as_bytes());
+            feed(&fs::read(&path).map_err(Error::io(&path))?);
+        }
+        Ok(format!("{hash:016x}"))
+    }
+
+    /// The algorithms and presets of `algorithms.def`, in its order.
+    ///
+    /// # Errors
+    /// The list cannot be read, or has a line of another form.
+    pub fn listed(&self) -> Result<Vec<Algorithm>, Error> {
+        let path = self.cc.join("algorithms.def");
+        let text = fs::read_to_string(&path).map_err(Error::io(&path))?;
+        let mut listed: Vec<Algorithm> = Vec::new();
+        for (number, line) in (1..).zip(text.lines()) {
+            let bad = |what: String| Error::BadList { line: number, what };
+            let Some((of, name, second)) = entry(line).map_err(bad)? else { continue };
+            let algorithm = match of {
+                Line::Algorithm => {
+                    let kind =
+                        Kind::by_c_name(second).ok_or_else(|| bad(format!("there is no kind {second}")))?;
+                    Algorithm::new(self.cc.join(format!("{name}.h")), kind)?
+                }
+                Line::Preset => {
+                    let base = listed.iter().find(|a| a.name() == second);
+                    let base = base
+                        .ok_or_else(|| bad(format!("{name} is a preset of {second}, which is not above")))?;
+                    base.clone().listed_as(name)?
+                }
+            };
+            listed.push(algorithm);
+        }
+        Ok(listed)
+    }
+}
+
+enum Line {
+    /// `CC_ALGORITHM(name, kind, ...`
+    Algorithm,
+    /// `CC_PRESET(name, algorithm, ...`
+    Preset,
+}
+
+/// An entry's macro and its first two arguments; `None` for other lines.
+fn entry(line: &str) -> Result<Option<(Line, &str, &str)>, String> {
+    let (of, arguments) = match (line.strip_prefix("CC_ALGORITHM("), line.strip_prefix("CC_PRESET(")) {
+        (Some(arguments), _) => (Line::Algorithm, arguments),
+        (None, Some(arguments)) => (Line::Preset, arguments),
+        (None, None) => return Ok(None),
+    };
+    let mut words = arguments.split(',').map(str::trim);
+    match (words.next(), words.next()) {
+        (Some(name), Some(second)) => Ok(Some((of, name, second))),
+        _ => Err("the first two arguments must be on the line of the macro".to_owned()),
+    }
+}

@@ -1,0 +1,3 @@
+//! Compilation with the clang of this machine.
+
+mod compile;
