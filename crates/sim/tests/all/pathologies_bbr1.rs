@@ -135,7 +135,7 @@ fn startup_overshoots_and_a_buffer_below_that_loses_the_difference() {
 fn docs_pathologies_names_tests_that_exist() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut sources = String::new();
-    for folder in ["tests", "../cc/tests"] {
+    for folder in ["tests/all", "../../cc/tests/all"] {
         for entry in std::fs::read_dir(root.join(folder)).expect("the folder of tests") {
             let path = entry.expect("an entry").path();
             if path.extension().is_some_and(|e| e == "rs") {
