@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use fairpace_scenario::quantity::{self, NotAQuantity};
-use fairpace_scenario::{NotASet, Set};
+use fairpace_scenario::{NotASet, Set, Target};
 
 /// Fair, fast congestion control: simulate it, load it into the running kernel, measure it.
 #[derive(Debug, Parser)]
@@ -181,6 +181,14 @@ pub(crate) enum Place {
 }
 
 impl Place {
+    /// What scenarios are checked for.
+    pub(crate) const fn target(self) -> Target {
+        match self {
+            Self::Sim => Target::Simulator,
+            Self::Kernel => Target::Testbed,
+        }
+    }
+
     /// For people.
     pub(crate) const fn explained(self) -> &'static str {
         match self {

@@ -6,7 +6,6 @@ use fairpace_scenario::quantity::{Dimension, show, show_limit, show_time};
 use fairpace_scenario::{Invalid, Scenario, Set, parse};
 
 use crate::args::{CompareArgs, Place};
-use crate::catalog::Algorithms;
 use crate::failure::{Exit, Failure};
 
 /// The same path and flows for several algorithms.
@@ -38,10 +37,8 @@ impl<'a> Plan<'a> {
 
     /// The scenario of each algorithm.
     pub(crate) fn scenarios(&self, names: &[String]) -> Result<Vec<Scenario>, Failure> {
-        let catalog = Algorithms(self.place);
         for set in self.sets {
-            if let Some(algorithm) = set.algorithm(&catalog).filter(|name| !names.iter().any(|cc| cc == name))
-            {
+            if let Some(algorithm) = set.algorithm().filter(|name| !names.iter().any(|cc| cc == name)) {
                 return Err(Failure::told(
                     Exit::Usage,
                     format!("--set changes a parameter of `{algorithm}`, which is not compared"),
@@ -54,7 +51,6 @@ impl<'a> Plan<'a> {
 
     /// The scenario of one algorithm.
     pub(crate) fn scenario(&self, cc: &str) -> Result<Scenario, Invalid> {
-        let catalog = Algorithms(self.place);
         let mut sets = vec![
             Set::argument("--duration", "duration", self.duration),
             Set::argument("--rate", "link.rate", self.rate),
@@ -68,9 +64,9 @@ impl<'a> Plan<'a> {
             sets.push(Set::argument("--stagger", format!("flow.{number}.start"), show_time(start)));
         }
         // the other algorithms' parameters are for the other runs
-        let mine = |set: &&Set| set.algorithm(&catalog).is_none_or(|algorithm| algorithm == cc);
+        let mine = |set: &&Set| set.algorithm().is_none_or(|algorithm| algorithm == cc);
         sets.extend(self.sets.iter().filter(mine).cloned());
-        let mut scenario = parse("", &template(self.rtt.len()), &sets, &catalog)?;
+        let mut scenario = parse("", &template(self.rtt.len()), &sets, self.place.target())?;
         if scenario.title == UNTITLED {
             scenario.title = title(cc, &scenario);
         }

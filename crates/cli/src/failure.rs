@@ -223,10 +223,7 @@ impl From<fairpace_testbed::Error> for Failure {
         };
         let exit = match &error {
             E::NotPermitted { .. } | E::NoTun { .. } => Exit::Unsupported,
-            E::UnknownCongestionControl { .. }
-            | E::ForeignParameter { .. }
-            | E::TooFast { .. }
-            | E::TooLarge { .. } => Exit::Usage,
+            E::UnknownCongestionControl { .. } | E::TooFast { .. } | E::TooLarge { .. } => Exit::Usage,
             E::Disturbed { .. } => Exit::Disturbed,
             E::Interrupted => Exit::Interrupted,
             _ => Exit::Internal,

@@ -11,8 +11,7 @@ use fairpace_results::Monitor;
 use fairpace_scenario::Scenario;
 use serde::Serialize;
 
-use crate::args::{Global, GridArgs, Place};
-use crate::catalog::Algorithms;
+use crate::args::{Global, GridArgs};
 use crate::failure::{Exit, Failure};
 use crate::monitor::{Signals, Tally};
 use crate::output::Output;
@@ -123,7 +122,7 @@ fn missing<'a>(cells: &'a [Cell], book: &Book, again: bool) -> Result<Vec<&'a Ce
 }
 
 fn scenario(cell: &Cell) -> Result<Scenario, Failure> {
-    Ok(cell.scenario(&Algorithms(Place::Sim))?)
+    Ok(cell.scenario()?)
 }
 
 fn same_place(cell: &Cell, row: &Row) -> bool {

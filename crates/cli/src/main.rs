@@ -8,7 +8,6 @@
 mod algorithms;
 mod args;
 mod batch;
-mod catalog;
 mod compare;
 mod conformance;
 mod demo;

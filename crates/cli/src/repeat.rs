@@ -1,11 +1,10 @@
 //! `sim --repeat N`: the same scenario with several seeds, and how sure that makes its metrics.
 
 use fairpace_results::{Estimate, Repeat, Run, Summary};
-use fairpace_scenario::Scenario;
+use fairpace_scenario::{Scenario, Target};
 
-use crate::args::{Global, Place, SimArgs};
+use crate::args::{Global, SimArgs};
 use crate::batch;
-use crate::catalog::Algorithms;
 use crate::failure::{Exit, Failure};
 use crate::monitor::Signals;
 use crate::output::Output;
@@ -35,7 +34,7 @@ pub(crate) fn run(
     out: &mut Output,
 ) -> Result<(), Failure> {
     let changes = &args.run.changes;
-    let scenario = fairpace_scenario::load(&args.run.file, &changes.all_sets(), &Algorithms(Place::Sim))?;
+    let scenario = fairpace_scenario::load(&args.run.file, &changes.all_sets(), Target::Simulator)?;
     let dir = changes.out_dir()?;
     let seeds = (0..args.repeat.unwrap_or(1)).map(|index| scenario.seed.wrapping_add(u64::from(index)));
     let scenarios: Vec<Scenario> = seeds.map(|seed| Scenario { seed, ..scenario.clone() }).collect();

@@ -2,10 +2,9 @@
 
 use fairpace_results::Run;
 use fairpace_scenario::quantity::{Dimension, show, show_limit, show_time};
-use fairpace_scenario::{Scenario, Set};
+use fairpace_scenario::{Scenario, Set, Target};
 
 use crate::args::{Changes, CompareArgs, Global, Place, RunArgs, SimArgs};
-use crate::catalog::Algorithms;
 use crate::compare::Plan;
 use crate::failure::{Exit, Failure};
 use crate::monitor::Signals;
@@ -37,7 +36,7 @@ pub(crate) fn simulate(
         return file(&args.run, Place::Sim, global, signals, out);
     }
     let changes = &args.run.changes;
-    let scenario = fairpace_scenario::load(&args.run.file, &changes.all_sets(), &Algorithms(Place::Sim))?;
+    let scenario = fairpace_scenario::load(&args.run.file, &changes.all_sets(), Target::Simulator)?;
     let wanted = traced::wanted(args, &scenario)?;
     let Some(mut dir) = changes.out_dir()? else {
         return Err(Failure::told(Exit::Usage, "traces need a place", "write --out DIR too"));
@@ -55,7 +54,7 @@ pub(crate) fn file(
     signals: &Signals,
     out: &mut Output,
 ) -> Result<(), Failure> {
-    let scenario = fairpace_scenario::load(&args.file, &args.changes.all_sets(), &Algorithms(place))?;
+    let scenario = fairpace_scenario::load(&args.file, &args.changes.all_sets(), place.target())?;
     let dir = args.changes.out_dir()?;
     let run = place::run(&scenario, place, &scenario.title, signals, global.quiet)?;
     if let Some(dir) = dir {
@@ -103,9 +102,10 @@ fn headline(scenarios: &[Scenario], place: Place) -> String {
     let mut parts: Vec<_> = links.collect();
     parts.push(place.explained().to_owned());
     parts.push(format!("measured from {} to {}", show_time(*from), show_time(*to)));
-    let changed = scenarios.iter().filter_map(|s| s.flows.first()).filter(|flow| !flow.set.is_empty());
+    let changed =
+        scenarios.iter().filter_map(|s| s.flows.first()).filter(|flow| !flow.cc.settings().is_empty());
     parts.extend(changed.map(|flow| {
-        let set: Vec<_> = flow.set.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let set: Vec<_> = flow.cc.settings().iter().map(|(name, value)| format!("{name}={value}")).collect();
         format!("{} with {}", flow.cc, set.join(", "))
     }));
     parts.join("; ") + "\n"

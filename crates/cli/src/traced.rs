@@ -62,7 +62,7 @@ pub(crate) fn run(
 fn about(scenario: &Scenario) -> About {
     let flow = |(flow, route): (&fairpace_scenario::Flow, fairpace_scenario::Route)| FlowInfo {
         name: flow.name.clone(),
-        cc: flow.cc.clone(),
+        cc: flow.cc.to_string(),
         route: route.forward,
         back: route.back,
         ecn: flow.sending.ecn != Ecn::Off,

@@ -89,7 +89,8 @@ mod tests {
 
     #[test]
     fn fairness_is_asked_only_of_flows_that_always_want_more() {
-        let greedy = Flow::new("a", "reno", SECOND / 50);
+        let greedy =
+            Flow::new("a", "reno".parse::<fairpace_scenario::Cc>().expect("an algorithm"), SECOND / 50);
         let stopping = Flow { stop: Some(9 * SECOND), ..greedy.clone() };
         let mut finite = greedy.clone();
         finite.traffic.size_bytes = Some(1);

@@ -104,7 +104,7 @@ fn stamp(path: &Path) -> String {
 mod tests {
     use super::*;
     use crate::sample;
-    use fairpace_scenario::{Flow, Link};
+    use fairpace_scenario::{Cc, Flow, Link};
     use std::time::Duration;
 
     const CLEAN: &str = "0123456789012345678901234567890123456789";
@@ -118,7 +118,7 @@ mod tests {
             window: (Duration::ZERO, Duration::from_secs(4)),
             interval: Duration::from_secs(1),
             links: vec![Link::new("bottleneck", 1_000_000, 10_000)],
-            flows: vec![Flow::new("1.5ms", "bbr1", Duration::from_millis(1))],
+            flows: vec![Flow::new("1.5ms", "bbr1".parse::<Cc>().unwrap(), Duration::from_millis(1))],
             hash: "h".into(),
         }
     }

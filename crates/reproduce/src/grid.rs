@@ -18,7 +18,7 @@ mod parquet;
 use std::time::Duration;
 
 use fairpace_results::{FlowSummary, Summary};
-use fairpace_scenario::{Catalog, Invalid, Scenario, Set, parse};
+use fairpace_scenario::{Invalid, Scenario, Set, Target, parse};
 use serde::{Deserialize, Serialize};
 
 pub use book::{Book, Error};
@@ -203,8 +203,8 @@ impl Cell {
     /// What is simulated.
     ///
     /// # Errors
-    /// When `catalog` lacks an algorithm of the pair.
-    pub fn scenario(&self, catalog: &dyn Catalog) -> Result<Scenario, Invalid> {
+    /// When an algorithm of the pair does not exist.
+    pub fn scenario(&self) -> Result<Scenario, Invalid> {
         let (rtt1, rtt2) = self.rtt.split_once('/').unwrap_or((self.rtt, self.rtt));
         let flows = self.rate_gbps() * FLOWS_PER_GBPS;
         let set = |key: &str, value: &str| Set::argument("grid", key, value);
@@ -223,13 +223,13 @@ impl Cell {
         let queue_has_ecn = self.queue != "fifo";
         let no_ecn = queue_has_ecn.then(|| set("link.ecn", "false"));
         let sets: Vec<Set> = sets.into_iter().chain(no_ecn).collect();
-        let mut scenario = parse("", TEMPLATE, &sets, catalog)?;
+        let mut scenario = parse("", TEMPLATE, &sets, Target::Simulator)?;
         scenario.title =
             format!("{}, {}, {}, {}, {}", self.pair_name(), self.queue, self.buffer, self.rate, self.rtt);
         for (flow, start) in scenario.flows.iter_mut().zip(starts(self.seed)) {
             flow.start = start;
         }
-        scenario.sealed(catalog)
+        scenario.sealed(Target::Simulator)
     }
 
     /// The row of a finished run.
@@ -280,7 +280,7 @@ pub fn flow_rows(summary: &Summary) -> Vec<FlowRow> {
         scenario: digits(&summary.scenario.hash),
         seed: summary.seed,
         flow: flow.name.clone(),
-        cc: flow.cc.clone(),
+        cc: flow.cc.to_string(),
         rtt_ms: flow.rtt_ms,
         start_s: flow.start_s,
         goodput_mbps: short(flow.goodput_mbps),

@@ -273,7 +273,7 @@ fn check_scenario(of: &str, takes: bool, scenario: &Scenario) -> Result<(), (Str
 fn blank(scenario: &Scenario) -> Summary {
     let flow = |flow: &fairpace_scenario::Flow| FlowSummary {
         name: flow.name.clone(),
-        cc: flow.cc.clone(),
+        cc: flow.cc.to_string(),
         completions: Some(Completions::default()),
         ..FlowSummary::default()
     };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use fairpace_scenario::{Catalog, Invalid, Problem, Scenario, Set};
+use fairpace_scenario::{Invalid, Problem, Scenario, Set, Target};
 use sha2::{Digest, Sha256};
 
 use crate::figure::{Arguments, Figure, Measure, Point, RunPlan};
@@ -56,7 +56,11 @@ impl Plan {
     ///
     /// # Errors
     /// What is wrong with its scenarios, arguments, or the paths of its measures.
-    pub fn of(sheet: &Sheet, on: On, short: bool, catalog: &dyn Catalog) -> Result<Self, Invalid> {
+    pub fn of(sheet: &Sheet, on: On, short: bool) -> Result<Self, Invalid> {
+        let target = match on {
+            On::Sim => Target::Simulator,
+            On::Kernel => Target::Testbed,
+        };
         let changes = Changes::of(&sheet.figure, on, short);
         let mut cases = Vec::new();
         for (index, run) in sheet.figure.runs.iter().enumerate() {
@@ -71,7 +75,7 @@ impl Plan {
                 };
                 let own = run.set.iter().chain(point.into_iter().flat_map(|point| &point.set));
                 let source = match is_scenario {
-                    true => Builder { sheet, catalog, key: &key }.scenarios(run, own, &changes)?,
+                    true => Builder { sheet, target, key: &key }.scenarios(run, own, &changes)?,
                     false => other(sheet, run, own, &key)?,
                 };
                 cases.push(Case { run: index, point: number, source });
@@ -196,7 +200,7 @@ fn points(run: &RunPlan) -> impl Iterator<Item = (usize, Option<&Point>)> {
 
 struct Builder<'a> {
     sheet: &'a Sheet,
-    catalog: &'a dyn Catalog,
+    target: Target,
     /// Of the run or point.
     key: &'a str,
 }
@@ -211,7 +215,7 @@ impl Builder<'_> {
         let sets = own.chain(changes.sets.iter().copied()).map(|set| set.parse::<Set>());
         let sets: Vec<Set> = sets.collect::<Result<_, _>>().map_err(|error| self.one(&error.to_string()))?;
         let path = self.sheet.file(&run.scenario).ok_or_else(|| self.one("its scenario is gone"))?;
-        let scenario = fairpace_scenario::load(&path, &sets, self.catalog).map_err(|mut invalid| {
+        let scenario = fairpace_scenario::load(&path, &sets, self.target).map_err(|mut invalid| {
             invalid.problems.insert(0, self.problem(&format!("run `{}` cannot be built", run.name)));
             invalid
         })?;

@@ -4,6 +4,8 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use fairpace_cc::{Algorithm, ParamError, UnknownAlgorithm};
+
 use crate::conditions::in_order;
 use crate::keys::{
     self, Key, Kind, MOST_ARRIVALS, MOST_FLOW_POINTS, MOST_LINKS, MOST_POINTS, PACKET_BYTES, Section,
@@ -11,8 +13,8 @@ use crate::keys::{
 use crate::quantity::{Dimension, show, show_limit, show_time};
 use crate::routes;
 use crate::{
-    Burst, Catalog, Codel, Flow, FqCodel, Link, Pie, Policer, Queue, Red, Reorder, Scenario, Traffic, Window,
-    Writes,
+    Burst, Cc, CcError, Codel, Flow, FqCodel, Link, Pie, Policer, Queue, Red, Reorder, Scenario, Target,
+    Traffic, Window, Writes,
 };
 
 /// What is wrong, and what to write.
@@ -61,66 +63,66 @@ pub(crate) fn bounds(key: &Key, value: u64) -> Result<(), Complaint> {
     ))
 }
 
-/// May this algorithm run?
-pub(crate) fn algorithm(name: &str, catalog: &dyn Catalog) -> Result<(), Complaint> {
-    let known = catalog.algorithms();
-    if let Some(kernel) = name.strip_prefix("kernel:") {
-        if !catalog.allows_kernel() {
-            return Err(Complaint::new(
-                "unknown-algorithm",
-                format!(
-                    "`{name}` is one of the running kernel's own algorithms; the simulator does not have it"
-                ),
-                format!("run the file with `fairpace testbed`, or use one of {}", known.join(", ")),
-            ));
-        }
-        let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-        // TCP_CA_NAME_MAX is 16 with the closing zero
-        if kernel.is_empty() || kernel.len() > 15 || !kernel.chars().all(allowed) {
-            return Err(Complaint::new(
-                "unknown-algorithm",
-                format!("`{name}` cannot be the name of an algorithm of the kernel"),
-                "write `kernel:` and a name of 1 to 15 letters, digits, `_`, `-` or `.`, as in `kernel:bbr`",
-            ));
-        }
-        return Ok(());
-    }
-    if known.contains(&name) {
-        return Ok(());
-    }
-    let guess = keys::nearest(name, known.iter().copied());
-    let meant = guess.map(|guess| format!("did you mean `{guess}`? ")).unwrap_or_default();
-    Err(Complaint::new(
-        "unknown-algorithm",
-        format!("there is no algorithm `{name}`"),
-        format!("{meant}Known are {}; `fairpace algorithms` tells more", known.join(", ")),
-    ))
+/// The congestion control of this name, if it can run on `target`.
+pub(crate) fn algorithm(name: &str, target: Target) -> Result<Cc, Complaint> {
+    let cc: Cc = name.parse().map_err(complaint_of_cc)?;
+    on_target(&cc, target)?;
+    Ok(cc)
 }
 
-/// Does the algorithm have this parameter, and may it have this value?
-pub(crate) fn parameter(
-    algorithm: &str,
-    name: &str,
-    value: &str,
-    catalog: &dyn Catalog,
-) -> Result<(), Complaint> {
-    let known = catalog.parameters(algorithm);
-    if !known.contains(&name) {
-        let help = if known.is_empty() {
-            "it has no parameters".to_owned()
-        } else {
-            let meant = keys::nearest(name, known.iter().copied());
-            let meant = meant.map(|guess| format!("did you mean `{guess}`? ")).unwrap_or_default();
-            format!("{meant}It has {}", known.join(", "))
-        };
-        return Err(Complaint::new(
-            "unknown-parameter",
-            format!("`{algorithm}` has no parameter `{name}`"),
-            help,
-        ));
+/// Can this congestion control run on `target`?
+fn on_target(cc: &Cc, target: Target) -> Result<(), Complaint> {
+    cc.check().map_err(complaint_of_cc)?;
+    match (cc, target) {
+        (Cc::Kernel(_), Target::Simulator) => {
+            let known: Vec<_> = Algorithm::all().map(Algorithm::name).collect();
+            Err(Complaint::new(
+                "unknown-algorithm",
+                format!(
+                    "`{cc}` is one of the running kernel's own algorithms; the simulator does not have it"
+                ),
+                format!("run the file on the testbed, or use one of {}", known.join(", ")),
+            ))
+        }
+        _ => Ok(()),
     }
-    let help = "`fairpace algorithms` lists each parameter's unit, range and default";
-    catalog.check(algorithm, name, value).map_err(|why| Complaint::new("wrong-parameter", why, help))
+}
+
+/// What is said of a wrong algorithm or parameter.
+pub(crate) fn complaint_of_cc(error: CcError) -> Complaint {
+    let did_you_mean =
+        |nearest: Option<&str>| nearest.map(|guess| format!("did you mean `{guess}`? ")).unwrap_or_default();
+    match error {
+        CcError::Unknown(UnknownAlgorithm { name, nearest, known }) => Complaint::new(
+            "unknown-algorithm",
+            format!("there is no algorithm `{name}`"),
+            format!("{}Known are {}", did_you_mean(nearest), known.join(", ")),
+        ),
+        CcError::KernelName(_) => Complaint::new(
+            "unknown-algorithm",
+            error.to_string(),
+            "write `kernel:` and a name of 1 to 15 letters, digits, `_`, `-` or `.`, as in `kernel:bbr`",
+        ),
+        CcError::KernelParameter { .. } => {
+            Complaint::new("unknown-parameter", error.to_string(), "it has no parameters")
+        }
+        CcError::Parameter(error) => match *error {
+            ParamError::Unknown { algorithm, name, nearest, known } => {
+                let help = if known.is_empty() {
+                    "it has no parameters".to_owned()
+                } else {
+                    format!("{}It has {}", did_you_mean(nearest), known.join(", "))
+                };
+                let message = format!("`{algorithm}` has no parameter `{name}`");
+                Complaint::new("unknown-parameter", message, help)
+            }
+            error => Complaint::new(
+                "wrong-parameter",
+                error.to_string(),
+                "docs/reference/algorithms.md has each parameter's unit, range and default",
+            ),
+        },
+    }
 }
 
 /// What is impossible in a scenario whose values are each plausible.
@@ -362,7 +364,7 @@ fn duplicates<'a>(section: Section, names: impl Iterator<Item = &'a str>, faults
 }
 
 /// Bounds of every value, for a scenario that did not come from a file.
-pub(crate) fn values(scenario: &Scenario, catalog: &dyn Catalog) -> Vec<Fault> {
+pub(crate) fn values(scenario: &Scenario, target: Target) -> Vec<Fault> {
     let mut faults = Vec::new();
     let mut check = |section, index, name, value: u64| {
         let Some(key) = keys::find(section, name) else { return };
@@ -400,12 +402,7 @@ pub(crate) fn values(scenario: &Scenario, catalog: &dyn Catalog) -> Vec<Fault> {
                 faults.push(Fault { section: Section::Flow, index, key, item: None, complaint });
             }
         };
-        let named = algorithm(&flow.cc, catalog);
-        let usable = named.is_ok();
-        complain("cc", named);
-        for (name, value) in flow.set.iter().filter(|_| usable) {
-            complain("set", parameter(&flow.cc, name, value, catalog));
-        }
+        complain("cc", on_target(&flow.cc, target));
     }
     faults.extend(contents(scenario));
     faults

@@ -9,6 +9,7 @@ pub mod keys;
 pub mod quantity;
 
 mod built_in;
+mod cc;
 mod check;
 mod conditions;
 mod files;
@@ -23,6 +24,7 @@ mod sets;
 use std::path::Path;
 use std::time::Duration;
 
+pub use cc::{Cc, CcError, Ours};
 pub use conditions::{Burst, Loss, Policer, Reorder, Steps, Traffic, View, WHOLE_PPB, Writes};
 pub use files::OPPORTUNITY_BYTES;
 pub use hosts::{Arrivals, Ecn, Receiving, Sending, Sizes, Window};
@@ -88,10 +90,8 @@ pub struct Link {
 pub struct Flow {
     /// Name in results.
     pub name: String,
-    /// The algorithm's name. On the testbed a name that starts with `kernel:` is one of the kernel's own.
-    pub cc: String,
-    /// Parameters of the algorithm that were given, sorted: name, value as written ("3ms", "1.25").
-    pub set: Vec<(String, String)>,
+    /// The congestion control, with the parameters that `set` gives it.
+    pub cc: Cc,
     /// Round-trip time of the path without queueing and transmission.
     pub rtt: Duration,
     /// The links that its data takes, by name and in order; `None`: from node to node if it has `ends`, else all links that no
@@ -163,11 +163,10 @@ impl Link {
 impl Flow {
     /// A flow that has data from the start to the end of the run, over a path that does nothing but delay.
     #[must_use]
-    pub fn new(name: impl Into<String>, cc: impl Into<String>, rtt: Duration) -> Self {
+    pub fn new(name: impl Into<String>, cc: impl Into<Cc>, rtt: Duration) -> Self {
         Self {
             name: name.into(),
             cc: cc.into(),
-            set: Vec::new(),
             rtt,
             route: None,
             reverse: Vec::new(),
@@ -190,19 +189,13 @@ impl Flow {
     }
 }
 
-/// The algorithms that exist where the scenario will run.
-pub trait Catalog {
-    /// Their names.
-    fn algorithms(&self) -> Vec<&str>;
-    /// The names of an algorithm's parameters; none for an unknown algorithm.
-    fn parameters(&self, algorithm: &str) -> Vec<&str>;
-    /// Whether a parameter may have this value, as written.
-    ///
-    /// # Errors
-    /// Why not, as a sentence that names the parameter and what it may be.
-    fn check(&self, algorithm: &str, parameter: &str, value: &str) -> Result<(), String>;
-    /// Whether `kernel:NAME`, one of the running kernel's own algorithms, may be used.
-    fn allows_kernel(&self) -> bool;
+/// What a scenario is checked for: where it will run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    /// The simulator. It does not have the kernel's own algorithms.
+    Simulator,
+    /// The testbed, on the running kernel.
+    Testbed,
 }
 
 /// More than any sensible file; a larger one is not a scenario.
@@ -212,14 +205,14 @@ const MOST_BYTES: u64 = 1 << 20;
 ///
 /// # Errors
 /// When the file cannot be read, and everything that is wrong with it, each with its place.
-pub fn load(path: &Path, sets: &[Set], catalog: &dyn Catalog) -> Result<Scenario, Invalid> {
+pub fn load(path: &Path, sets: &[Set], target: Target) -> Result<Scenario, Invalid> {
     let name = path.display().to_string();
     let text = read_text(path).map_err(|(message, help)| {
         let mut problem = Problem::new("file", String::new(), message, help.to_owned());
         problem.file.clone_from(&name);
         Invalid { problems: vec![problem] }
     })?;
-    parse(&name, &text, sets, catalog)
+    parse(&name, &text, sets, target)
 }
 
 fn read_text(path: &Path) -> Result<String, (String, &'static str)> {
@@ -252,8 +245,8 @@ impl Scenario {
     ///
     /// # Errors
     /// Everything that is wrong with it.
-    pub fn sealed(mut self, catalog: &dyn Catalog) -> Result<Self, Invalid> {
-        let faults = check::values(&self, catalog).into_iter().chain(check::relations(&self));
+    pub fn sealed(mut self, target: Target) -> Result<Self, Invalid> {
+        let faults = check::values(&self, target).into_iter().chain(check::relations(&self));
         let problems: Vec<_> = faults
             .map(|fault| {
                 let check::Fault { section, index, key, complaint, .. } = fault;
@@ -269,7 +262,6 @@ impl Scenario {
         if !problems.is_empty() {
             return Err(Invalid { problems });
         }
-        self.flows.iter_mut().for_each(|flow| flow.set.sort());
         self.hash = self.canonical_hash();
         Ok(self)
     }

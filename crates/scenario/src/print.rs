@@ -184,7 +184,7 @@ fn write_flow(text: &mut String, flow: &Flow, files: Files) {
         text,
         "\n[[flow]]\nname = {}\ncc = {}\nrtt = \"{}\"\n",
         quoted(&flow.name),
-        quoted(&flow.cc),
+        quoted(&flow.cc.to_string()),
         show_time(flow.rtt),
     );
     if let Some(route) = &flow.route {
@@ -202,11 +202,10 @@ fn write_flow(text: &mut String, flow: &Flow, files: Files) {
     write_traffic(text, flow, files);
     write_conditions(text, flow);
     write_hosts(text, &flow.sending, &flow.receiving);
-    if !flow.set.is_empty() {
-        let mut set: Vec<_> = flow.set.iter().collect();
-        set.sort();
+    let set = flow.cc.settings();
+    if !set.is_empty() {
         let pairs: Vec<_> =
-            set.into_iter().map(|(name, value)| format!("{} = {}", quoted(name), quoted(value))).collect();
+            set.iter().map(|(name, value)| format!("{} = {}", quoted(name), quoted(value))).collect();
         let _ = writeln!(text, "set = {{ {} }}", pairs.join(", "));
     }
     if flow.view != View::default() {

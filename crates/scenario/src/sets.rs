@@ -6,7 +6,8 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
-use crate::Catalog;
+use fairpace_cc::Algorithm;
+
 use crate::check::Complaint;
 use crate::keys::{self, KEYS, Kind, Section};
 use crate::problem::Text;
@@ -67,8 +68,8 @@ impl Set {
 
     /// If it sets a parameter of an algorithm: which algorithm's.
     #[must_use]
-    pub fn algorithm(&self, catalog: &dyn Catalog) -> Option<&str> {
-        parameter_of(&self.key, catalog).map(|(algorithm, _)| algorithm)
+    pub fn algorithm(&self) -> Option<&str> {
+        parameter_of(&self.key).map(|(algorithm, _)| algorithm)
     }
 }
 
@@ -112,23 +113,22 @@ pub(crate) fn apply<'i>(
     document: &mut DeTable<'i>,
     sets: &'i [Set],
     sources: &mut Sources,
-    catalog: &dyn Catalog,
 ) -> Vec<(Range<usize>, Complaint)> {
     let mut complaints = Vec::new();
     // parameters last: which flow has which algorithm may be changed too
-    let is_parameter = |set: &&Set| parameter_of(&set.key, catalog).is_some();
+    let is_parameter = |set: &&Set| parameter_of(&set.key).is_some();
     let ordered = sets.iter().filter(|set| !is_parameter(set)).chain(sets.iter().filter(is_parameter));
     for set in ordered {
         let (key, value) = sources.add(set);
-        if let Err(complaint) = change(document, set, &key, &value, catalog) {
+        if let Err(complaint) = change(document, set, &key, &value) {
             complaints.push((key, complaint));
         }
     }
     complaints
 }
 
-fn parameter_of<'k>(key: &'k str, catalog: &dyn Catalog) -> Option<(&'k str, &'k str)> {
-    key.split_once('.').filter(|(algorithm, _)| catalog.algorithms().contains(algorithm))
+fn parameter_of<'k>(key: &'k str) -> Option<(&'k str, &'k str)> {
+    key.split_once('.').filter(|(algorithm, _)| Algorithm::by_name(algorithm).is_ok())
 }
 
 fn change<'i>(
@@ -136,9 +136,8 @@ fn change<'i>(
     set: &'i Set,
     key_span: &Range<usize>,
     value_span: &Range<usize>,
-    catalog: &dyn Catalog,
 ) -> Result<(), Complaint> {
-    if let Some((algorithm, parameter)) = parameter_of(&set.key, catalog) {
+    if let Some((algorithm, parameter)) = parameter_of(&set.key) {
         let value = DeValue::String(Cow::Borrowed(set.value.as_str()));
         return set_parameter(
             document,
@@ -148,8 +147,8 @@ fn change<'i>(
             &Spanned::new(value_span.clone(), value),
         );
     }
-    let (section, selector, name) = split_key(&set.key).ok_or_else(|| unknown(set, catalog))?;
-    let key = keys::find(section, name).ok_or_else(|| unknown(set, catalog))?;
+    let (section, selector, name) = split_key(&set.key).ok_or_else(|| unknown(set))?;
+    let key = keys::find(section, name).ok_or_else(|| unknown(set))?;
     if key.kind == Kind::Parameters {
         return Err(Complaint::new(
             "unknown-key",
@@ -310,7 +309,7 @@ fn set_parameter<'i>(
     ))
 }
 
-fn unknown(set: &Set, catalog: &dyn Catalog) -> Complaint {
+fn unknown(set: &Set) -> Complaint {
     let mut known: Vec<String> = KEYS
         .iter()
         .filter(|key| key.kind != Kind::Parameters)
@@ -321,8 +320,8 @@ fn unknown(set: &Set, catalog: &dyn Catalog) -> Complaint {
             Section::Flow => format!("flow.{}", key.name),
         })
         .collect();
-    for algorithm in catalog.algorithms() {
-        known.extend(catalog.parameters(algorithm).iter().map(|name| format!("{algorithm}.{name}")));
+    for algorithm in Algorithm::all() {
+        known.extend(algorithm.parameters().iter().map(|known| format!("{algorithm}.{}", known.name)));
     }
     let meant = keys::nearest(&set.key, known.iter().map(String::as_str));
     let meant = meant.map(|guess| format!("did you mean `{guess}`? ")).unwrap_or_default();

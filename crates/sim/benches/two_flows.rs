@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use criterion::{Criterion, Throughput};
 use fairpace_results::Silent;
-use fairpace_scenario::{Flow, Link, Scenario};
+use fairpace_scenario::{Cc, Flow, Link, Scenario};
 
 const ALGORITHMS: [&str; 2] = ["bbr1", "cubic"];
 
 fn scenario(cc: &str, seconds: u64) -> Scenario {
     let flow = |name: &str, rtt_ms, start_s| Flow {
         start: Duration::from_secs(start_s),
-        ..Flow::new(name, cc, Duration::from_millis(rtt_ms))
+        ..Flow::new(name, cc.parse::<Cc>().expect("an algorithm"), Duration::from_millis(rtt_ms))
     };
     Scenario {
         title: "two flows".to_owned(),

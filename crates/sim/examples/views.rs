@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use fairpace_results::{Silent, Summary};
-use fairpace_scenario::{Burst, Flow, Link, Scenario, View};
+use fairpace_scenario::{Burst, Cc, Flow, Link, Scenario, View};
 
 const SEEDS: u64 = 5;
 const DURATION: Duration = Duration::from_secs(60);
@@ -106,7 +106,15 @@ fn scenario(case: &Case, algorithm: &str, view: View) -> Scenario {
     let flow = |(i, (cc, rtt_ms)): (usize, &(&str, u64))| {
         let cc = if cc.is_empty() { algorithm } else { cc };
         let start = Duration::from_millis(500 * i as u64);
-        Flow { view, start, ..Flow::new(format!("flow{i}"), cc, Duration::from_millis(*rtt_ms)) }
+        Flow {
+            view,
+            start,
+            ..Flow::new(
+                format!("flow{i}"),
+                cc.parse::<Cc>().expect("an algorithm"),
+                Duration::from_millis(*rtt_ms),
+            )
+        }
     };
     Scenario {
         title: case.title.into(),

@@ -5,7 +5,7 @@ use fairpace_netem::build::nanos;
 use fairpace_netem::{
     FlowMeter, Ideal, Nanos, Pattern, Purpose, Random, SECOND, Schedule, Source, Transfers,
 };
-use fairpace_scenario::{self as scenario, Arrivals, Scenario, Sizes, View, Window, Writes};
+use fairpace_scenario::{self as scenario, Arrivals, Cc, Scenario, Sizes, View, Window, Writes};
 use fairpace_tcp::{self as tcp, HEADER_BYTES, MSS_BYTES, ReceiverConfig, SenderConfig};
 
 use crate::Error;
@@ -249,19 +249,14 @@ fn receiver_config(flow: &scenario::Flow) -> ReceiverConfig {
 
 /// The algorithm of a flow with its parameters.
 fn params(flow: &scenario::Flow) -> Result<Params, Error> {
-    if flow.cc.starts_with("kernel:") {
-        let known = Algorithm::all().map(Algorithm::name).collect();
-        return Err(Error::KernelOnly { flow: flow.name.clone(), cc: flow.cc.clone(), known });
+    match &flow.cc {
+        Cc::Ours(ours) => Ok(*ours.params()),
+        Cc::Kernel(_) => Err(Error::KernelOnly {
+            flow: flow.name.clone(),
+            cc: flow.cc.to_string(),
+            known: Algorithm::all().map(Algorithm::name).collect(),
+        }),
     }
-    let algorithm = Algorithm::by_name(&flow.cc)
-        .map_err(|reason| Error::UnknownAlgorithm { flow: flow.name.clone(), reason })?;
-    let mut params = Params::defaults(algorithm);
-    for (name, value) in &flow.set {
-        params
-            .set(name, value)
-            .map_err(|reason| Error::Parameter { flow: flow.name.clone(), reason: Box::new(reason) })?;
-    }
-    Ok(params)
 }
 
 #[cfg(test)]

@@ -30,14 +30,6 @@ use fairpace_scenario::Scenario;
 /// Why a scenario could not be run to its end.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Error {
-    /// A flow names an algorithm that does not exist here.
-    #[error("flow \"{flow}\": {reason}")]
-    UnknownAlgorithm {
-        /// The flow's name.
-        flow: String,
-        /// What was asked for and what there is.
-        reason: fairpace_cc::UnknownAlgorithm,
-    },
     /// A flow names one of the running kernel's algorithms.
     #[error(
         "flow \"{flow}\": \"{cc}\" is an algorithm of the running kernel and cannot be simulated; \
@@ -50,14 +42,6 @@ pub enum Error {
         cc: String,
         /// What can be simulated.
         known: Vec<&'static str>,
-    },
-    /// A flow sets a parameter that its algorithm does not have or to a value that it cannot have.
-    #[error("flow \"{flow}\": {reason}")]
-    Parameter {
-        /// The flow's name.
-        flow: String,
-        /// Which one and what is allowed.
-        reason: Box<fairpace_cc::ParamError>,
     },
     /// A link asks for a random loss that cannot be.
     #[error("link \"{link}\": {reason}")]

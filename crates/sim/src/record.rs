@@ -59,7 +59,8 @@ pub(crate) fn conclude<T>(engine: Engine<'_, T>, scenario: &Scenario, stopwatch:
     for ((entry, series), asked) in entries.iter_mut().zip(&mut series).zip(&scenario.flows) {
         entry.meter.fill(series);
         series.completion_ms = entry.transfers.percentiles_ms();
-        let mut summary = entry.meter.summary(&asked.name, &asked.cc, nanos(asked.rtt), nanos(asked.start));
+        let mut summary =
+            entry.meter.summary(&asked.name, &asked.cc.to_string(), nanos(asked.rtt), nanos(asked.start));
         if has_transfers(asked) {
             let only_ns = asked.traffic.size_bytes.and(entry.transfers.first_ns());
             summary.completion_s = only_ns.map(seconds);

@@ -224,7 +224,7 @@ mod tests {
 
     use fairpace_results::observer::NullObserver;
     use fairpace_results::{Run, Silent};
-    use fairpace_scenario::{self as scenario, Arrivals, Codel, Flow, Queue, Scenario, Sending, Sizes};
+    use fairpace_scenario::{self as scenario, Arrivals, Cc, Codel, Flow, Queue, Scenario, Sending, Sizes};
 
     use super::*;
 
@@ -235,7 +235,7 @@ mod tests {
     }
 
     fn flow(rtt_ms: u64) -> Flow {
-        Flow::new("a flow", "bbr1", ms(rtt_ms))
+        Flow::new("a flow", "bbr1".parse::<Cc>().unwrap(), ms(rtt_ms))
     }
 
     fn meeting(flows: Vec<Flow>) -> Scenario {
@@ -309,7 +309,7 @@ mod tests {
     fn after_a_window_with_too_many_packets_others_are_shorter_and_nothing_else_is_different() {
         // twenty flows send 4,000 each as soon as their SYN is answered, which is in one window
         let sending = Sending { initial_cwnd_pkts: 4_000, ..Sending::default() };
-        let flow = |_| Flow { cc: "reno".to_owned(), sending, ..flow(40) };
+        let flow = |_| Flow { cc: "reno".parse().unwrap(), sending, ..flow(40) };
         let mut scenario = meeting((0..20).map(flow).collect());
         (scenario.duration, scenario.window) = (ms(100), (ms(0), ms(100)));
         scenario.links[0] = scenario::Link::new("bottleneck", 10_000_000_000, 200_000_000);

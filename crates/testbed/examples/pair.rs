@@ -5,7 +5,7 @@
 //! e.g. `pair kernel:bbr 100 2000 10,50 60 20`. Prints the summary and the notes.
 
 use fairpace_results::{Monitor, to_json};
-use fairpace_scenario::{Flow, Link, Scenario};
+use fairpace_scenario::{Cc, Flow, Link, Scenario};
 use fairpace_testbed::{Options, measure};
 use miette::IntoDiagnostic;
 use std::time::Duration;
@@ -29,11 +29,11 @@ fn main() -> miette::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let text = |i: usize, default: &'static str| arguments.get(i).map_or(default, String::as_str);
     let number = |i: usize, default: &'static str| text(i, default).parse::<u64>().unwrap_or(0);
-    let cc = text(0, "kernel:bbr");
+    let cc: Cc = text(0, "kernel:bbr").parse().into_diagnostic()?;
     let duration_s = number(4, "60");
     let flow = |(i, rtt_ms): (usize, &str)| Flow {
         start: Duration::from_secs(number(6, "5") * i as u64),
-        ..Flow::new(format!("{rtt_ms}ms"), cc, Duration::from_millis(rtt_ms.parse().unwrap_or(10)))
+        ..Flow::new(format!("{rtt_ms}ms"), cc.clone(), Duration::from_millis(rtt_ms.parse().unwrap_or(10)))
     };
     let scenario = Scenario {
         title: format!("{cc} pair"),

@@ -188,14 +188,14 @@ fn agenda(scenario: &Scenario, schedule: Schedule) -> Vec<(Nanos, Event)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fairpace_scenario::Flow;
+    use fairpace_scenario::{Cc, Flow};
     use std::time::Duration;
 
     fn scenario(flows: &[(u64, Option<u64>)]) -> Scenario {
         let flow = |(start, stop): &(u64, Option<u64>)| Flow {
             start: Duration::from_secs(*start),
             stop: stop.map(Duration::from_secs),
-            ..Flow::new("f", "kernel:reno", Duration::from_millis(10))
+            ..Flow::new("f", Cc::Kernel("reno".to_owned()), Duration::from_millis(10))
         };
         Scenario {
             title: "t".into(),

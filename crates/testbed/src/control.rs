@@ -3,13 +3,11 @@
 
 use crate::telemetry::Inside;
 use crate::{Error, sockopt};
-use fairpace_cc::{Algorithm, Params};
+use fairpace_cc::Params;
 use fairpace_kernel::{LoadOptions, Loaded};
-use fairpace_scenario::{Flow, Scenario};
+use fairpace_scenario::{Cc, Scenario};
 use std::os::fd::BorrowedFd;
 
-/// What a scenario writes before the name of one of the kernel's own algorithms.
-const KERNEL: &str = "kernel:";
 /// Longest name of a congestion control (TCP_CA_NAME_MAX less its final zero).
 const NAME_MAX: usize = 15;
 /// Room that a suffix has in any case: a long name gives way to it.
@@ -37,18 +35,17 @@ impl Controls {
     /// loaded object.
     ///
     /// # Errors
-    /// [`Error::UnknownAlgorithm`], [`Error::Parameter`], [`Error::ForeignParameter`], [`Error::Kernel`].
+    /// [`Error::Kernel`].
     pub(crate) fn prepare(scenario: &Scenario) -> Result<Self, Error> {
         let mut settings: Vec<Params> = Vec::new();
         let mut of_flow = Vec::with_capacity(scenario.flows.len());
         for flow in &scenario.flows {
-            of_flow.push(match flow.cc.strip_prefix(KERNEL) {
-                Some(name) => own(flow, name)?,
-                None => {
-                    let params = params(flow)?;
-                    let known = settings.iter().position(|p| *p == params);
+            of_flow.push(match &flow.cc {
+                Cc::Kernel(name) => Control::Own(name.clone()),
+                Cc::Ours(ours) => {
+                    let known = settings.iter().position(|params| params == ours.params());
                     Control::Loaded(known.unwrap_or_else(|| {
-                        settings.push(params);
+                        settings.push(*ours.params());
                         settings.len() - 1
                     }))
                 }
@@ -94,27 +91,6 @@ impl Controls {
     }
 }
 
-fn own(flow: &Flow, name: &str) -> Result<Control, Error> {
-    match flow.set.first() {
-        None => Ok(Control::Own(name.to_owned())),
-        Some((key, _)) => {
-            Err(Error::ForeignParameter { flow: flow.name.clone(), cc: flow.cc.clone(), key: key.clone() })
-        }
-    }
-}
-
-fn params(flow: &Flow) -> Result<Params, Error> {
-    let algorithm = Algorithm::by_name(&flow.cc)
-        .map_err(|cause| Error::UnknownAlgorithm { flow: flow.name.clone(), cause })?;
-    let mut params = Params::defaults(algorithm);
-    for (name, value) in &flow.set {
-        params
-            .set(name, value)
-            .map_err(|cause| Error::Parameter { flow: flow.name.clone(), cause: Box::new(cause) })?;
-    }
-    Ok(params)
-}
-
 /// Loads an algorithm under the first free name of this process.
 fn load(params: &Params) -> Result<Loaded, Error> {
     let room = NAME_MAX.saturating_sub(params.algorithm().kernel_name().len()).max(SUFFIX_LEAST);
@@ -146,14 +122,6 @@ fn suffix(room: usize, process: u32, last: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
-
-    fn flow(cc: &str, set: &[(&str, &str)]) -> Flow {
-        Flow {
-            set: set.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect(),
-            ..Flow::new("a", cc, Duration::from_millis(10))
-        }
-    }
 
     #[test]
     fn names_of_one_run_fit_and_differ_from_another_process() {
@@ -163,19 +131,5 @@ mod tests {
         assert_ne!(suffix(7, 1234, 0), suffix(7, 1235, 0));
         assert_ne!(suffix(7, 1234, 0), suffix(7, 1234, 1));
         assert_eq!(suffix(3, 1 << 22, 1), ".g1", "a long name leaves little room");
-    }
-
-    #[test]
-    fn parameters_of_the_kernels_own_algorithms_are_refused_by_name() {
-        let error = own(&flow("kernel:bbr", &[("alpha", "3ms")]), "bbr").unwrap_err().to_string();
-        assert!(error.contains("`alpha`") && error.contains("kernel:bbr"), "{error}");
-    }
-
-    #[test]
-    fn a_wrong_parameter_names_the_flow() {
-        let unknown = params(&flow("nonesuch", &[])).unwrap_err().to_string();
-        assert!(unknown.contains("flow `a`") && unknown.contains("nonesuch"), "{unknown}");
-        let wrong = params(&flow("bbr1", &[("nonesuch", "1")])).unwrap_err().to_string();
-        assert!(wrong.contains("flow `a`") && wrong.contains("nonesuch"), "{wrong}");
     }
 }

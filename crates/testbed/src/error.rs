@@ -50,51 +50,10 @@ pub enum Error {
         available: String,
     },
 
-    /// A flow names an algorithm that is neither ours nor, by its prefix, the kernel's.
-    #[error("flow `{flow}`: {cause}")]
-    #[diagnostic(
-        code(fairpace::testbed::unknown_algorithm),
-        help("`fairpace algorithms` lists them; `kernel:NAME` is one of the kernel's own")
-    )]
-    UnknownAlgorithm {
-        /// The flow.
-        flow: String,
-        /// Which name, and what is near it.
-        cause: fairpace_cc::UnknownAlgorithm,
-    },
-
-    /// A parameter of one of our algorithms is wrong.
-    #[error("flow `{flow}`: {cause}")]
-    #[diagnostic(
-        code(fairpace::testbed::parameter),
-        help("`fairpace algorithms` lists the parameters with their ranges")
-    )]
-    Parameter {
-        /// The flow.
-        flow: String,
-        /// Which parameter, and why.
-        cause: Box<fairpace_cc::ParamError>,
-    },
-
     /// One of our algorithms could not be loaded into the kernel.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Kernel(#[from] fairpace_kernel::Error),
-
-    /// A flow sets parameters of an algorithm that is not ours.
-    #[error("flow `{flow}`: parameter `{key}` cannot be set, because `{cc}` is the kernel's own algorithm")]
-    #[diagnostic(
-        code(fairpace::testbed::foreign_parameter),
-        help("remove the parameter, or use one of Fairpace's algorithms (`fairpace algorithms`)")
-    )]
-    ForeignParameter {
-        /// The flow.
-        flow: String,
-        /// The algorithm as the scenario names it.
-        cc: String,
-        /// The parameter.
-        key: String,
-    },
 
     /// A link is faster than the emulator.
     #[error(

@@ -53,11 +53,11 @@ impl Feed {
 mod tests {
     use super::*;
     use fairpace_netem::SECOND;
-    use fairpace_scenario::Traffic;
+    use fairpace_scenario::{Cc, Traffic};
     use std::time::Duration;
 
     fn feed(size_bytes: Option<u64>, writes: Writes) -> Feed {
-        let flow = Flow::new("f", "bbr1", Duration::from_millis(10));
+        let flow = Flow::new("f", "bbr1".parse::<Cc>().unwrap(), Duration::from_millis(10));
         Feed::new(&Flow { traffic: Traffic { size_bytes, writes }, start: Duration::from_secs(1), ..flow })
     }
 

@@ -93,11 +93,11 @@ pub(crate) fn machine(tun: &Path) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fairpace_scenario::{Arrivals, Sizes};
+    use fairpace_scenario::{Arrivals, Cc, Sizes};
     use std::time::Duration;
 
     fn refused(change: impl Fn(&mut Flow)) -> Option<&'static str> {
-        let mut flow = Flow::new("a", "bbr1", Duration::from_millis(10));
+        let mut flow = Flow::new("a", "bbr1".parse::<Cc>().unwrap(), Duration::from_millis(10));
         change(&mut flow);
         match supported(&flow) {
             Ok(()) => None,

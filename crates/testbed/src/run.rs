@@ -215,7 +215,8 @@ fn record(
         let forward = routes.get(index as usize).map_or(&[][..], |route| &route.forward);
         let on_route = || forward.iter().map(|link| parts.emulated.links[*link as usize].meter());
         let completed = received.completed.map(|at| at.saturating_sub(nanos(flow.start)));
-        let of = |meter: &FlowMeter| meter.summary(&flow.name, &flow.cc, nanos(flow.rtt), nanos(flow.start));
+        let cc = flow.cc.to_string();
+        let of = |meter: &FlowMeter| meter.summary(&flow.name, &cc, nanos(flow.rtt), nanos(flow.start));
         summary.flows.push(fairpace_results::FlowSummary {
             completion_s: completed.map(|ns| ns as f64 / SECOND as f64),
             goodput_mbps: of(&received.meter).goodput_mbps,

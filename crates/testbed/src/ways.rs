@@ -228,6 +228,7 @@ impl Ways {
 mod tests {
     use super::*;
     use fairpace_netem::SECOND;
+    use fairpace_scenario::Cc;
     use std::time::Duration;
 
     const SCHEDULE: Schedule = Schedule { window: (0, SECOND), interval: SECOND, end: SECOND };
@@ -252,7 +253,7 @@ mod tests {
     }
 
     fn flow(rtt: u64) -> Flow {
-        Flow { reverse: vec!["back".into()], ..Flow::new("f", "bbr1", ms(rtt)) }
+        Flow { reverse: vec!["back".into()], ..Flow::new("f", "bbr1".parse::<Cc>().unwrap(), ms(rtt)) }
     }
 
     /// The stops from one on, to the end of the way.

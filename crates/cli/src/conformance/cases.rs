@@ -5,12 +5,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use fairpace_results::Summary;
-use fairpace_scenario::Scenario;
+use fairpace_scenario::{Cc, CcError, Scenario, Target};
 
 use super::keep::Keep;
 use super::no_cases;
 use crate::args::Place;
-use crate::catalog::Algorithms;
 use crate::failure::{Exit, Failure};
 use crate::monitor::Signals;
 use crate::place;
@@ -58,13 +57,17 @@ fn unreadable(folder: &Path, error: &std::io::Error) -> Failure {
 
 impl Case {
     fn load(path: &Path) -> Result<Self, Failure> {
-        let kernel = fairpace_scenario::load(path, &[], &Algorithms(Place::Kernel))?;
+        let kernel = fairpace_scenario::load(path, &[], Target::Testbed)?;
         let mut sim = kernel.clone();
         for flow in &mut sim.flows {
-            flow.cc = simulated(&flow.cc).to_owned();
+            if let Some(ours) = simulated(&flow.cc) {
+                flow.cc = ours
+                    .parse()
+                    .map_err(|error: CcError| Failure::told(Exit::Usage, error.to_string(), ""))?;
+            }
             flow.host_jitter = HOST_JITTER;
         }
-        let sim = sim.sealed(&Algorithms(Place::Sim))?;
+        let sim = sim.sealed(Target::Simulator)?;
         let name = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
         Ok(Self { name, kernel, sim })
     }
@@ -109,12 +112,12 @@ impl Case {
     }
 }
 
-/// Our algorithm for a name on the testbed.
-fn simulated(cc: &str) -> &str {
-    match cc.strip_prefix("kernel:") {
-        Some("bbr") => "bbr1",
-        Some(name) => name,
-        None => cc,
+/// The name of our algorithm that stands for one of the kernel's own.
+fn simulated(cc: &Cc) -> Option<&str> {
+    match cc {
+        Cc::Kernel(name) if name == "bbr" => Some("bbr1"),
+        Cc::Kernel(name) => Some(name),
+        Cc::Ours(_) => None,
     }
 }
 
@@ -124,8 +127,11 @@ mod tests {
 
     #[test]
     fn the_kernels_own_algorithms_are_simulated_by_ours() {
-        let names = ["kernel:bbr", "kernel:cubic", "bbr1", "cubic"].map(simulated);
-        assert_eq!(names, ["bbr1", "cubic", "bbr1", "cubic"]);
+        for (name, ours) in
+            [("kernel:bbr", Some("bbr1")), ("kernel:cubic", Some("cubic")), ("bbr1", None), ("cubic", None)]
+        {
+            assert_eq!(simulated(&name.parse().expect("a name")), ours, "{name}");
+        }
     }
 
     #[test]

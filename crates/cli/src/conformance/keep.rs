@@ -75,7 +75,7 @@ fn failed(path: &Path, error: &std::io::Error) -> Failure {
 mod tests {
     use super::*;
     use fairpace_results::Silent;
-    use fairpace_scenario::{Flow, Link};
+    use fairpace_scenario::{Cc, Flow, Link};
     use std::time::Duration;
 
     fn scenario(seed: u64, hash: &str) -> Scenario {
@@ -87,7 +87,11 @@ mod tests {
             window: (Duration::ZERO, Duration::from_secs(1)),
             interval: Duration::from_millis(100),
             links: vec![Link::new("l", 1_000_000, 20_000)],
-            flows: vec![Flow::new("a", "reno", Duration::from_millis(20))],
+            flows: vec![Flow::new(
+                "a",
+                "reno".parse::<Cc>().expect("an algorithm"),
+                Duration::from_millis(20),
+            )],
             hash: hash.into(),
         }
     }

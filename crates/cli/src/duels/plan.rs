@@ -2,11 +2,10 @@
 
 use fairpace_results::Summary;
 use fairpace_scenario::quantity::{Dimension, show, show_time};
-use fairpace_scenario::{Scenario, Set, hash_of_all, parse};
+use fairpace_scenario::{Scenario, Set, Target, hash_of_all, parse};
 
 use super::{Buffer, Duel, Fighter, Record, SCHEMA};
-use crate::args::{DuelsArgs, Place};
-use crate::catalog::Algorithms;
+use crate::args::DuelsArgs;
 use crate::failure::{Exit, Failure};
 use crate::place::COMMIT;
 
@@ -33,10 +32,8 @@ struct Pair {
 
 impl<'a> Plan<'a> {
     pub(crate) fn new(args: &'a DuelsArgs, names: &'a [String]) -> Result<Self, Failure> {
-        let catalog = Algorithms(Place::Sim);
         for set in &args.sets {
-            if let Some(stranger) = set.algorithm(&catalog).filter(|name| !names.iter().any(|cc| cc == name))
-            {
+            if let Some(stranger) = set.algorithm().filter(|name| !names.iter().any(|cc| cc == name)) {
                 return Err(Failure::told(
                     Exit::Usage,
                     format!("--set changes a parameter of `{stranger}`, which does not take part"),
@@ -74,7 +71,6 @@ impl<'a> Plan<'a> {
 
     fn scenario(&self, buffer: usize, names: [&str; 2], repetition: u32) -> Result<Scenario, Failure> {
         let DuelsArgs { rate, rtt, duration, warmup, stagger, seeds, seed, .. } = self.args;
-        let catalog = Algorithms(Place::Sim);
         // in a simulation without noise another start is what makes another run
         let start = stagger.saturating_add(stagger.saturating_mul(repetition) / *seeds);
         let seed = seed.saturating_add(u64::from(repetition)).to_string();
@@ -90,12 +86,12 @@ impl<'a> Plan<'a> {
             Set::argument("--stagger", "flow.2.start", show_time(start)),
         ];
         // the other algorithms' parameters are for the other duels
-        let mine = |set: &&Set| set.algorithm(&catalog).is_none_or(|algorithm| names.contains(&algorithm));
+        let mine = |set: &&Set| set.algorithm().is_none_or(|algorithm| names.contains(&algorithm));
         sets.extend(self.args.sets.iter().filter(mine).cloned());
-        let mut scenario = parse("", TEMPLATE, &sets, &catalog)?;
+        let mut scenario = parse("", TEMPLATE, &sets, Target::Simulator)?;
         scenario.title = format!("{} against {}", names[0], names[1]);
-        suit(&mut scenario);
-        Ok(scenario.sealed(&catalog)?)
+        suit(&mut scenario)?;
+        Ok(scenario.sealed(Target::Simulator)?)
     }
 
     /// What the runs measured. `summaries` are in the order of the scenarios.
@@ -108,8 +104,10 @@ impl<'a> Plan<'a> {
         };
         let fighter = |(index, name): (usize, &String)| {
             let with_itself = pairs.iter().find(|pair| pair.row == index && pair.column == index);
-            let set = with_itself.map(|pair| scenarios[pair.first_run].flows[0].set.clone());
-            Fighter { name: name.clone(), set: set.unwrap_or_default() }
+            let cc = with_itself.map(|pair| &scenarios[pair.first_run].flows[0].cc);
+            let set =
+                cc.map(|cc| cc.settings().iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
+            Fighter { name: name.clone(), set: set.into_iter().flatten().collect() }
         };
         Record {
             schema: SCHEMA,
@@ -156,7 +154,7 @@ impl<'a> Plan<'a> {
 const TEMPLATE: &str = "title = \"duel\"\n[window]\n[[link]]\n[[flow]]\n[[flow]]\n";
 
 /// Controls that do nothing need numbers that suit the path: a window of one BDP, and half of the link's rate.
-fn suit(scenario: &mut Scenario) {
+fn suit(scenario: &mut Scenario) -> Result<(), Failure> {
     let (rate_bps, rtt) = (scenario.links[0].rate_bps, scenario.flows[0].rtt);
     let bdp_pkts = (u128::from(rate_bps) * rtt.as_nanos() / 1_000_000_000 / PACKET_BITS).max(1);
     let suited = [
@@ -165,11 +163,15 @@ fn suit(scenario: &mut Scenario) {
     ];
     for flow in &mut scenario.flows {
         for (cc, parameter, value) in &suited {
-            if flow.cc == *cc && !flow.set.iter().any(|(name, _)| name == parameter) {
-                flow.set.push(((*parameter).to_owned(), value.clone()));
+            let is_set = flow.cc.settings().iter().any(|(name, _)| name == parameter);
+            if flow.cc.to_string() == *cc && !is_set {
+                flow.cc
+                    .set(parameter, value)
+                    .map_err(|error| Failure::told(Exit::Usage, error.to_string(), ""))?;
             }
         }
     }
+    Ok(())
 }
 
 fn mean(values: &[f64]) -> Option<f64> {

@@ -12,7 +12,6 @@ use fairpace_reproduce::record::{On, PaperRecords, Record};
 use fairpace_reproduce::{gallery, index, pages as questions, results};
 
 use crate::args::{Global, Place, ReproduceArgs};
-use crate::catalog::Algorithms;
 use crate::failure::{Exit, Failure};
 use crate::monitor::{Signals, expected_packets};
 use crate::output::Output;
@@ -41,9 +40,7 @@ pub(crate) fn run(
     }
     let mut works = chosen
         .into_iter()
-        .map(|sheet| {
-            Ok(Work { sheet, plan: Plan::of(sheet, on(args.on), args.short, &Algorithms(args.on))? })
-        })
+        .map(|sheet| Ok(Work { sheet, plan: Plan::of(sheet, on(args.on), args.short)? }))
         .collect::<Result<Vec<Work<'_>>, Failure>>()?;
     // what is soon finished first: an interruption then leaves the most figures on record
     works.sort_by_cached_key(|work| work.plan.scenarios().map(|of| expected_packets(of) as u64).sum::<u64>());
@@ -113,7 +110,7 @@ fn current(root: &Path, folders: &[Folder]) -> Result<Vec<PaperRecords>, Failure
             let mut record = Record::load(root, sheet).map_err(|error| unusable(&path, &error))?;
             for place in [Place::Sim, Place::Kernel] {
                 if record.on(on(place)).is_some() {
-                    let hash = Plan::of(sheet, on(place), false, &Algorithms(place))?.hash();
+                    let hash = Plan::of(sheet, on(place), false)?.hash();
                     record.measured.retain(|of| of.on != on(place) || of.scenarios_hash == hash);
                 }
             }

@@ -60,8 +60,8 @@ impl Reader<'_> {
         Some(Reorder { ppb: ppb?, delay: delay? })
     }
 
-    /// A flow without name, algorithm and RTT, but with everything that is beside the usual.
-    pub(super) fn conditions(&mut self, part: &Part<'_, '_>) -> Flow {
+    /// Fills in everything of a flow that is beside the usual.
+    pub(super) fn conditions(&mut self, part: &Part<'_, '_>, flow: Flow) -> Flow {
         let rtt_at = self.steps(part, "rtt_at", Dimension::Time);
         Flow {
             route: self.names(part, "route"),
@@ -78,7 +78,7 @@ impl Reader<'_> {
             ack_jitter: self.time_or_zero(part, "ack_jitter"),
             ack_aggregation: self.time_or_zero(part, "ack_aggregation"),
             host_jitter: self.time_or_zero(part, "host_jitter"),
-            ..Flow::new("", "", Duration::ZERO)
+            ..flow
         }
     }
 

@@ -20,7 +20,7 @@ use crate::keys::{self, KEYS, MOST_FLOWS, Section};
 use crate::problem::{Invalid, Problem};
 use crate::quantity::{self, Buffer, Dimension, show_time};
 use crate::sets::{self, Set, Sources};
-use crate::{Catalog, Flow, Limit, Link, Scenario, Trace, View};
+use crate::{Cc, Flow, Limit, Link, Scenario, Target, Trace, View};
 use values::{example, kind_of};
 
 /// Reads a scenario from a text, after making the changes in `sets`. `name` is the file's name in errors; files that the text names are
@@ -28,11 +28,11 @@ use values::{example, kind_of};
 ///
 /// # Errors
 /// Everything that is wrong with it, each with its place.
-pub fn parse(name: &str, text: &str, sets: &[Set], catalog: &dyn Catalog) -> Result<Scenario, Invalid> {
+pub fn parse(name: &str, text: &str, sets: &[Set], target: Target) -> Result<Scenario, Invalid> {
     let mut reader = Reader {
         sources: Sources::new(name, text),
         folder: Path::new(name).parent().unwrap_or(Path::new("")),
-        catalog,
+        target,
         problems: Vec::new(),
         places: HashMap::new(),
         items: HashMap::new(),
@@ -48,7 +48,7 @@ pub fn parse(name: &str, text: &str, sets: &[Set], catalog: &dyn Catalog) -> Res
     let mut document = document.into_inner();
     // a broken text would only give errors that follow from the first
     if reader.problems.is_empty() {
-        for (span, complaint) in sets::apply(&mut document, sets, &mut reader.sources, catalog) {
+        for (span, complaint) in sets::apply(&mut document, sets, &mut reader.sources) {
             reader.complain(span, "", complaint);
         }
         if let Some(scenario) = reader.scenario(&document) {
@@ -70,7 +70,7 @@ struct Reader<'a> {
     sources: Sources,
     /// Files are named from here.
     folder: &'a Path,
-    catalog: &'a dyn Catalog,
+    target: Target,
     problems: Vec<Problem>,
     /// Where each value stands; a part as a whole under the key "".
     places: HashMap<(&'static str, usize, &'static str), Range<usize>>,
@@ -235,14 +235,16 @@ impl Reader<'_> {
         let mut names: HashSet<String> = given.iter().flatten().cloned().collect();
         let mut flows = Vec::new();
         for (part, given) in parts.iter().zip(given) {
-            let cc = self.algorithm(part);
-            let set = self.parameters(part, cc.as_deref());
+            let mut cc = self.algorithm(part);
+            self.parameters(part, cc.as_mut());
             let rtt = self.time(part, "rtt");
             let start = self.time(part, "start").unwrap_or_default();
             let stop = self.time(part, "stop");
             let count = self.integer(part, "count").unwrap_or(1);
             let stagger = self.time(part, "stagger").unwrap_or_default();
-            let conditions = self.conditions(part);
+            // of a flow without an algorithm nothing is kept but its errors
+            let base = Flow::new("", cc.clone().unwrap_or(Cc::Kernel(String::new())), Duration::ZERO);
+            let conditions = self.conditions(part, base);
             let view = self.choice(part, "view").and_then(View::by_name).unwrap_or_default();
             if flows.len() as u64 + count > MOST_FLOWS {
                 let complaint = Complaint::new(
@@ -255,7 +257,7 @@ impl Reader<'_> {
             }
             let (Some(cc), Some(rtt)) = (cc, rtt) else { continue };
             let name = given.unwrap_or_else(|| unused(&show_time(rtt), &mut names));
-            let first = Flow { name, cc, set, rtt, start, stop, view, ..conditions };
+            let first = Flow { name, cc, rtt, start, stop, view, ..conditions };
             self.group(part, &first, count, stagger, &mut flows);
         }
         flows
@@ -283,11 +285,11 @@ impl Reader<'_> {
         }
     }
 
-    fn algorithm(&mut self, part: &Part<'_, '_>) -> Option<String> {
+    fn algorithm(&mut self, part: &Part<'_, '_>) -> Option<Cc> {
         let name = self.text(part, "cc")?;
         let span = self.places.get(&(Section::Flow.header(), part.index, "cc"))?.clone();
-        match check::algorithm(&name, self.catalog) {
-            Ok(()) => Some(name),
+        match check::algorithm(&name, self.target) {
+            Ok(cc) => Some(cc),
             Err(complaint) => {
                 self.complain(span, "flow.cc", complaint);
                 None
@@ -295,16 +297,16 @@ impl Reader<'_> {
         }
     }
 
-    fn parameters(&mut self, part: &Part<'_, '_>, cc: Option<&str>) -> Vec<(String, String)> {
-        let Some((_, value)) = self.find(part, "set") else { return Vec::new() };
+    /// Sets the parameters in the table `set`; those of an unknown algorithm are not judged.
+    fn parameters(&mut self, part: &Part<'_, '_>, mut cc: Option<&mut Cc>) {
+        let Some((_, value)) = self.find(part, "set") else { return };
         let DeValue::Table(table) = value.get_ref() else {
             let help = "write a table, as in set = { alpha = \"3ms\" }";
             let complaint =
                 Complaint::new("wrong-type", format!("`set` is {}", kind_of(value.get_ref())), help);
             self.complain(value.span(), "flow.set", complaint);
-            return Vec::new();
+            return;
         };
-        let mut set = Vec::new();
         for (name, value) in table {
             let path = format!("flow.set.{}", name.get_ref());
             let Some(text) = scalar(value.get_ref()) else {
@@ -313,17 +315,13 @@ impl Reader<'_> {
                 self.complain(value.span(), &path, complaint);
                 continue;
             };
-            // without a known algorithm there is an error already
-            let Some(cc) = cc else { continue };
-            match check::parameter(cc, name.get_ref(), &text, self.catalog) {
-                Ok(()) => set.push((name.get_ref().to_string(), text)),
-                Err(complaint) if complaint.kind == "unknown-parameter" => {
-                    self.complain(name.span(), &path, complaint);
-                }
-                Err(complaint) => self.complain(value.span(), &path, complaint),
+            let Some(cc) = cc.as_deref_mut() else { continue };
+            if let Err(error) = cc.set(name.get_ref(), &text) {
+                let complaint = check::complaint_of_cc(error);
+                let is_name = complaint.kind == "unknown-parameter";
+                self.complain(if is_name { name.span() } else { value.span() }, &path, complaint);
             }
         }
-        set
     }
 
     // -- parts and values ------------------------------------------------------------------------------------------

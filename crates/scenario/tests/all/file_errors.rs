@@ -1,7 +1,7 @@
 //! Each way to get a file wrong that a scenario names gives one error that says where and why.
 
-use crate::support::{GOOD, Two};
-use fairpace_scenario::load;
+use crate::support::GOOD;
+use fairpace_scenario::{Target, load};
 
 #[test]
 fn what_is_wrong_with_a_trace_or_a_distribution_is_told_with_the_line() {
@@ -33,7 +33,7 @@ fn what_is_wrong_with_a_trace_or_a_distribution_is_told_with_the_line() {
         write("scenario.toml", &scenario);
         for (text, message) in cases {
             write("file", text);
-            let error = load(&folder.path().join("scenario.toml"), &[], &Two { kernel: false }).unwrap_err();
+            let error = load(&folder.path().join("scenario.toml"), &[], Target::Simulator).unwrap_err();
             assert_eq!(error.problems.len(), 1, "{text}: {error}");
             let problem = &error.problems[0];
             assert_eq!((problem.kind, problem.key.as_str()), ("file", key), "{text}");

@@ -1,7 +1,7 @@
 //! Each way to get the keys of queues, lines, routes, hosts and workloads wrong gives one error that says what and what to write.
 
-use crate::support::{GOOD, Two, good, problem, read, read_with};
-use fairpace_scenario::{Flow, Limit, Queue, Red, RedRules, Scenario, Sizes, Trace, Traffic};
+use crate::support::{GOOD, good, problem, read, read_with};
+use fairpace_scenario::{Flow, Limit, Queue, Red, RedRules, Scenario, Sizes, Target, Trace, Traffic};
 
 /// Replaced text, kind, beginning of the message, part of the help.
 type Case<'a> = (&'a str, &'a str, &'a str, &'a str);
@@ -547,7 +547,7 @@ fn of_a_scenario_that_a_program_puts_together() {
     for (change, key, message) in cases {
         let mut scenario = good();
         change(&mut scenario);
-        let problems = scenario.sealed(&Two { kernel: false }).unwrap_err().problems;
+        let problems = scenario.sealed(Target::Simulator).unwrap_err().problems;
         assert_eq!(problems.iter().map(|p| p.key.as_str()).collect::<Vec<_>>(), [key], "{problems:?}");
         assert!(problems[0].message.starts_with(message), "{}", problems[0].message);
     }

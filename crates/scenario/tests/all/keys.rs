@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::support::{GOOD, Two, good, read, read_with};
+use crate::support::{GOOD, good, read, read_with};
 use fairpace_scenario::{
     Burst, Codel, Ecn, FqCodel, Limit, Line, Link, Pie, Queue, Receiving, Red, RedRules, Scenario, Sending,
-    Sizes, Window, Writes, keys, load, parse,
+    Sizes, Target, Window, Writes, keys, load, parse,
 };
 
 const fn ms(ms: u64) -> Duration {
@@ -18,7 +18,7 @@ const PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/all/support/all.t
 
 /// A scenario with every new key.
 fn all() -> Scenario {
-    load(Path::new(PATH), &[], &Two { kernel: false }).unwrap()
+    load(Path::new(PATH), &[], Target::Simulator).unwrap()
 }
 
 /// The link of [`GOOD`] with other keys below it.
@@ -188,7 +188,7 @@ fn what_is_said_as_the_default_changes_nothing() {
 fn every_key_comes_back_from_the_canonical_form() {
     let all = all();
     let text = all.to_toml();
-    assert_eq!(parse(PATH, &text, &[], &Two { kernel: false }).unwrap(), all);
+    assert_eq!(parse(PATH, &text, &[], Target::Simulator).unwrap(), all);
     let source = std::fs::read_to_string(PATH).unwrap();
     for key in
         keys::KEYS.iter().filter(|key| matches!(key.section, keys::Section::Link | keys::Section::Flow))
@@ -210,7 +210,7 @@ fn a_bundle_is_the_scenario_wherever_it_lies() {
     for (name, text) in &bundle.files {
         std::fs::write(folder.path().join(name), text).unwrap();
     }
-    let again = load(&folder.path().join("s.toml"), &[], &Two { kernel: false }).unwrap();
+    let again = load(&folder.path().join("s.toml"), &[], Target::Simulator).unwrap();
     assert_eq!((again.hash.as_str(), &again.routes()), (all.hash.as_str(), &all.routes()));
     assert_eq!(
         again.links[1].trace.as_ref().unwrap().opportunities_ms,
@@ -231,7 +231,7 @@ fn the_hash_is_of_what_files_hold_and_not_of_their_names() {
     let hash = |name: &str| {
         let text = GOOD.replace("rate = \"100mbit\"", &format!("trace = \"{name}\""));
         std::fs::write(at("s.toml"), text).unwrap();
-        load(&at("s.toml"), &[], &Two { kernel: false }).unwrap().hash
+        load(&at("s.toml"), &[], Target::Simulator).unwrap().hash
     };
     assert_eq!(hash("a"), hash("b"));
     assert_ne!(hash("a"), hash("c"));
@@ -240,7 +240,7 @@ fn the_hash_is_of_what_files_hold_and_not_of_their_names() {
         let text = GOOD
             .replace("rtt = \"10ms\"", &format!("rtt = \"10ms\"\narrivals = \"1/s\"\nsizes = \"{name}\""));
         std::fs::write(at("s.toml"), text).unwrap();
-        load(&at("s.toml"), &[], &Two { kernel: false }).unwrap().hash
+        load(&at("s.toml"), &[], Target::Simulator).unwrap().hash
     };
     assert_eq!(hash("websearch"), hash("websearch.cdf"));
     assert_ne!(hash("websearch"), hash("pareto"));

@@ -2,17 +2,15 @@
 
 use std::time::Duration;
 
-use crate::support::{GOOD, Two};
+use crate::support::{GOOD, cc};
 use fairpace_scenario::keys::{KEYS, Kind};
 use fairpace_scenario::quantity::{self, Dimension};
 use fairpace_scenario::{
-    Arrivals, Burst, Codel, Ecn, Flow, FqCodel, Limit, Line, Link, Loss, Pie, Policer, Queue, Receiving, Red,
-    RedRules, Reorder, Scenario, Sending, Set, Sizes, Steps, Trace, Traffic, WHOLE_PPB, Window, Writes,
-    parse,
+    Arrivals, Burst, Cc, Codel, Ecn, Flow, FqCodel, Limit, Line, Link, Loss, Pie, Policer, Queue, Receiving,
+    Red, RedRules, Reorder, Scenario, Sending, Set, Sizes, Steps, Target, Trace, Traffic, WHOLE_PPB, Window,
+    Writes, parse,
 };
 use proptest::prelude::*;
-
-const CATALOG: Two = Two { kernel: true };
 
 /// Values that are wrong in as many ways as possible, and right now and then.
 fn value() -> impl Strategy<Value = String> {
@@ -237,7 +235,7 @@ fn conditions() -> impl Strategy<Value = Flow> {
                 access_delay,
                 sending,
                 receiving,
-                ..Flow::new("", "", Duration::ZERO)
+                ..Flow::new("", cc("bbq"), Duration::ZERO)
             },
         )
 }
@@ -247,6 +245,16 @@ type Way = (usize, usize, usize);
 
 /// RTT, start, whether it stops, a text, everything else, its way.
 type Drawn = (Duration, u64, bool, String, (Flow, Way));
+
+/// One of the kernel's algorithms, or one of ours with a parameter.
+fn drawn(kernel: bool, alpha_us: u32) -> Cc {
+    if kernel {
+        return Cc::Kernel("bbr".to_owned());
+    }
+    let mut cc = cc("bbq");
+    cc.set("alpha", &format!("{alpha_us}us")).unwrap();
+    cc
+}
 
 /// Sends the flow over links by name, from node to node if there are nodes.
 fn sent(flow: Flow, (first, most, back): Way, links: usize, nodes: bool) -> Flow {
@@ -293,8 +301,7 @@ prop_compose! {
         };
         let flow = |(index, (rtt, start, stops, text, (conditions, way))): (usize, Drawn)| Flow {
             name: format!("{index}{text}"),
-            cc: if stops { "kernel:bbr".into() } else { "bbq".into() },
-            set: if stops { vec![] } else { vec![("alpha".to_owned(), text)] },
+            cc: drawn(stops, 1 + u32::try_from(text.len()).unwrap()),
             rtt,
             start: Duration::from_nanos(start),
             stop: stops.then_some(duration),
@@ -316,12 +323,12 @@ proptest! {
 
     #[test]
     fn no_text_makes_the_reader_panic(text in "\\PC{0,200}", key in "\\PC{0,12}", new in "\\PC{0,12}") {
-        let _ = parse("t", &text, &[Set::new(key, new)], &CATALOG);
+        let _ = parse("t", &text, &[Set::new(key, new)], Target::Testbed);
     }
 
     #[test]
     fn no_lines_make_the_reader_panic(lines in prop::collection::vec(line(), 0..25)) {
-        if let Err(error) = parse("t", &lines.join("\n"), &[], &CATALOG) {
+        if let Err(error) = parse("t", &lines.join("\n"), &[], Target::Testbed) {
             prop_assert!(!error.problems.is_empty());
             for problem in &error.problems {
                 prop_assert!(!problem.message.is_empty() && !problem.help.is_empty());
@@ -339,28 +346,28 @@ proptest! {
         ]),
         value in "\\PC{0,12}",
     ) {
-        let _ = parse("t", GOOD, &[Set::new(key, value)], &CATALOG);
+        let _ = parse("t", GOOD, &[Set::new(key, value)], Target::Testbed);
     }
 
     #[test]
     fn damage_to_a_good_file_is_an_error_or_a_plausible_scenario(at in 0..GOOD.len(), byte in any::<char>()) {
         let text: String = GOOD.chars().enumerate().map(|(index, c)| if index == at { byte } else { c }).collect();
-        match parse("t", &text, &[], &CATALOG) {
-            Ok(scenario) => prop_assert!(scenario.clone().sealed(&CATALOG).is_ok()),
+        match parse("t", &text, &[], Target::Testbed) {
+            Ok(scenario) => prop_assert!(scenario.clone().sealed(Target::Testbed).is_ok()),
             Err(error) => prop_assert!(!error.problems.is_empty()),
         }
     }
 
     #[test]
     fn what_is_printed_is_read_back(scenario in scenario()) {
-        let sealed = scenario.sealed(&CATALOG).map_err(|error| TestCaseError::fail(error.to_string()))?;
-        let again = parse("t", &sealed.to_toml(), &[], &CATALOG).map_err(|error| TestCaseError::fail(error.to_string()))?;
+        let sealed = scenario.sealed(Target::Testbed).map_err(|error| TestCaseError::fail(error.to_string()))?;
+        let again = parse("t", &sealed.to_toml(), &[], Target::Testbed).map_err(|error| TestCaseError::fail(error.to_string()))?;
         prop_assert_eq!(again, sealed);
     }
 
     #[test]
     fn an_rtt_is_the_sum_of_its_parts_at_any_time(scenario in scenario()) {
-        let sealed = scenario.sealed(&CATALOG).map_err(|error| TestCaseError::fail(error.to_string()))?;
+        let sealed = scenario.sealed(Target::Testbed).map_err(|error| TestCaseError::fail(error.to_string()))?;
         for (flow, route) in sealed.flows.iter().zip(sealed.routes()) {
             let lines = |way: &[u32]| way.iter().map(|link| sealed.links[*link as usize].line.delay).sum::<Duration>();
             let fixed = flow.access_delay + lines(&route.forward) + lines(&route.back);

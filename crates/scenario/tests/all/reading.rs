@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use crate::support::{GOOD, Two, good, read, read_with};
+use crate::support::{GOOD, good, read, read_with};
 use fairpace_scenario::{
-    Burst, Loss, Policer, Reorder, Scenario, Traffic, WHOLE_PPB, Window, Writes, keys, parse,
+    Burst, Cc, Loss, Policer, Reorder, Scenario, Target, Traffic, WHOLE_PPB, Window, Writes, keys, parse,
 };
 
 const fn ms(ms: u64) -> Duration {
@@ -23,7 +23,7 @@ fn defaults_fill_what_is_left_out() {
     let names: Vec<_> = scenario.flows.iter().map(|flow| flow.name.as_str()).collect();
     assert_eq!(names, ["10ms", "50ms"]);
     assert_eq!(scenario.flows[1].start, ms(5_000));
-    assert_eq!(scenario.flows[1].set, [("alpha".to_owned(), "3ms".to_owned())]);
+    assert_eq!(scenario.flows[1].cc.settings(), [("alpha", "3ms".to_owned())]);
 }
 
 #[test]
@@ -76,10 +76,10 @@ fn derived_names_are_told_apart() {
 #[test]
 fn the_kernels_own_algorithms_are_for_the_testbed() {
     let text = GOOD.replace("\"bbr1\"", "\"kernel:bbr\"");
-    let scenario = parse("t", &text, &[], &Two { kernel: true }).unwrap();
-    assert_eq!(scenario.flows[0].cc, "kernel:bbr");
-    let error = parse("t", &text, &[], &Two { kernel: false }).unwrap_err();
-    assert!(error.problems[0].help.contains("fairpace testbed"));
+    let scenario = parse("t", &text, &[], Target::Testbed).unwrap();
+    assert_eq!(scenario.flows[0].cc, Cc::Kernel("bbr".to_owned()));
+    let error = parse("t", &text, &[], Target::Simulator).unwrap_err();
+    assert!(error.problems[0].help.contains("on the testbed"));
 }
 
 #[test]
@@ -186,13 +186,12 @@ fn sets_change_keys_parts_and_parameters() {
     assert_eq!(scenario.seed, 7);
     assert_eq!(scenario.window, (ms(10_000), ms(30_000)));
     assert_eq!(scenario.links[0].rate_bps, 10_000_000);
-    assert_eq!(scenario.flows[0].cc, "bbq");
+    assert_eq!(scenario.flows[0].cc.to_string(), "bbq");
     assert_eq!(scenario.flows[0].start, ms(0));
     assert_eq!(scenario.flows[1].start, ms(2_000));
-    let beta = ("beta".to_owned(), "1%".to_owned());
-    let alpha = ("alpha".to_owned(), "3ms".to_owned());
-    assert_eq!(scenario.flows[1].set, [alpha, beta.clone()]);
-    assert_eq!(scenario.flows[0].set, vec![beta]);
+    let (alpha, beta) = (("alpha", "3ms".to_owned()), ("beta", "1%".to_owned()));
+    assert_eq!(scenario.flows[1].cc.settings(), [alpha, beta.clone()]);
+    assert_eq!(scenario.flows[0].cc.settings(), [beta]);
 }
 
 #[test]
@@ -208,14 +207,13 @@ fn a_link_without_a_name_answers_to_the_name_it_has_in_results() {
 
 #[test]
 fn a_scenario_put_together_by_a_program_is_checked_as_a_file_is() {
-    let catalog = Two { kernel: false };
-    let sealed = Scenario { hash: String::new(), ..good() }.sealed(&catalog).unwrap();
+    let sealed = Scenario { hash: String::new(), ..good() }.sealed(Target::Simulator).unwrap();
     assert_eq!(sealed, good());
     let mut wrong = good();
     wrong.links[0].rate_bps = 0;
-    wrong.flows[0].cc = "bbr9".into();
+    wrong.flows[0].cc = Cc::Kernel("a name with spaces".into());
     wrong.flows[1].start = ms(70_000);
-    let problems = wrong.sealed(&catalog).unwrap_err().problems;
+    let problems = wrong.sealed(Target::Simulator).unwrap_err().problems;
     let keys: Vec<_> = problems.iter().map(|problem| problem.key.as_str()).collect();
     assert_eq!(keys, ["link.1.rate", "flow.1.cc", "flow.2.start"]);
 }

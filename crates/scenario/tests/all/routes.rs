@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::support::{Two, good};
-use fairpace_scenario::{Flow, Line, Link, Problem, Route, Scenario};
+use crate::support::{cc, good};
+use fairpace_scenario::{Flow, Line, Link, Problem, Route, Scenario, Target};
 
 const MS: u64 = 1_000_000;
 
@@ -14,7 +14,7 @@ fn with(links: &[(&str, &str, &str, u64)]) -> Scenario {
         line: Line { delay: Duration::from_millis(delay_ms), ..Line::default() },
         ..Link::new(name, 100_000_000, 2_000_000)
     };
-    let flow = Flow::new("f", "bbr1", Duration::from_millis(100));
+    let flow = Flow::new("f", cc("bbr1"), Duration::from_millis(100));
     Scenario { links: links.iter().map(link).collect(), flows: vec![flow], ..good() }
 }
 
@@ -27,7 +27,7 @@ fn ends(from: &str, to: &str) -> Option<(String, String)> {
 }
 
 fn sealed(scenario: Scenario) -> Scenario {
-    scenario.sealed(&Two { kernel: false }).unwrap()
+    scenario.sealed(Target::Simulator).unwrap()
 }
 
 /// The first flow's route.
@@ -36,7 +36,7 @@ fn route(scenario: Scenario) -> Route {
 }
 
 fn refused(scenario: Scenario) -> Problem {
-    let mut problems = scenario.sealed(&Two { kernel: false }).expect_err("this must be wrong").problems;
+    let mut problems = scenario.sealed(Target::Simulator).expect_err("this must be wrong").problems;
     assert_eq!(problems.len(), 1, "{problems:#?}");
     problems.remove(0)
 }
@@ -89,7 +89,7 @@ fn an_rtt_that_is_shorter_than_its_path_is_told_with_the_sums() {
 fn a_link_that_carries_acks_is_not_on_the_usual_route_of_any_flow() {
     let mut scenario = with(&[("a", "", "", 0), ("up", "", "", 0), ("b", "", "", 0)]);
     scenario.flows[0].reverse = names(&["up"]);
-    scenario.flows.push(Flow::new("g", "bbr1", Duration::from_millis(10)));
+    scenario.flows.push(Flow::new("g", cc("bbr1"), Duration::from_millis(10)));
     let routes = sealed(scenario).routes();
     assert_eq!((&routes[0].forward[..], &routes[0].back[..]), (&[0, 2][..], &[1][..]));
     assert_eq!((&routes[1].forward[..], &routes[1].back[..]), (&[0, 2][..], &[][..]));

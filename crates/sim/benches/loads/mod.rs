@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use fairpace_scenario::{Arrivals, Codel, Flow, Link, Queue, Scenario, Sizes};
+use fairpace_scenario::{Arrivals, Cc, Codel, Flow, Link, Queue, Scenario, Sizes};
 
 /// A load by name, for so many simulated milliseconds; `None` for an unknown name.
 pub(crate) fn by_name(name: &str, run_ms: u64) -> Option<Scenario> {
@@ -34,7 +34,14 @@ fn scenario(link: Link, flows: Vec<Flow>, run_ms: u64) -> Scenario {
 
 fn flow(cc: &str, number: u64, rtt_ms: u64, start_ms: u64) -> Flow {
     let start = Duration::from_millis(start_ms);
-    Flow { start, ..Flow::new(format!("{number}"), cc, Duration::from_millis(rtt_ms)) }
+    Flow {
+        start,
+        ..Flow::new(
+            format!("{number}"),
+            cc.parse::<Cc>().expect("an algorithm"),
+            Duration::from_millis(rtt_ms),
+        )
+    }
 }
 
 /// 10 and 50 ms through 100 Mbit/s and 2 MB: the first experiment of Ma et al. 2017.

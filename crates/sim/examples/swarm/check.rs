@@ -4,9 +4,8 @@ use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
 use fairpace_results::{LinkSummary, Monitor, Run};
-use fairpace_scenario::{Flow, Link, Queue, Route, Scenario, Window, Writes, load};
+use fairpace_scenario::{Flow, Link, Queue, Route, Scenario, Target, Window, Writes, load};
 
-use super::draw::Algorithms;
 use super::ledger::{Account, Ledger};
 
 const PACKET_BYTES: f64 = 1514.0;
@@ -91,7 +90,7 @@ pub(crate) fn write(scenario: &Scenario, folder: &Path) -> std::io::Result<PathB
 fn read_back(scenario: &Scenario) -> Result<Scenario, String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let path = write(scenario, folder.path()).map_err(|error| error.to_string())?;
-    let read = load(&path, &[], &Algorithms).map_err(|invalid| {
+    let read = load(&path, &[], Target::Simulator).map_err(|invalid| {
         let problems: Vec<_> = invalid.problems.iter().map(|p| format!("{}: {}", p.key, p.message)).collect();
         format!("its file cannot be read: {}", problems.join("; "))
     })?;

@@ -5,10 +5,10 @@
 
 use std::time::Duration;
 
-use fairpace_cc::{Algorithm, Params, Unit};
+use fairpace_cc::{Algorithm, Unit};
 use fairpace_netem::Random;
 use fairpace_scenario::{
-    Arrivals, Catalog, Flow, Invalid, Link, Reorder, Scenario, Sizes, Steps, Traffic, WHOLE_PPB, Writes,
+    Arrivals, Cc, Flow, Invalid, Link, Reorder, Scenario, Sizes, Steps, Target, Traffic, WHOLE_PPB, Writes,
 };
 
 #[path = "draw_hosts.rs"]
@@ -153,7 +153,7 @@ pub(crate) fn scenario(seed: u64) -> Result<Scenario, Invalid> {
         flows,
         hash: String::new(),
     }
-    .sealed(&Algorithms)
+    .sealed(Target::Simulator)
 }
 
 impl Draw {
@@ -185,7 +185,8 @@ impl Draw {
         }
         let mut flows: Vec<Flow> = (0..count)
             .map(|index| {
-                let flow = Flow::new(format!("f{index}"), "", Duration::ZERO);
+                let any = Algorithm::all().next().expect("there is an algorithm");
+                let flow = Flow::new(format!("f{index}"), any, Duration::ZERO);
                 let flow = if nodes { self.ends(flow, links) } else { self.way(flow, links) };
                 self.flow(flow, links)
             })
@@ -233,7 +234,7 @@ impl Draw {
 
     /// Everything about a flow but its way.
     fn flow(&mut self, way: Flow, links: &[Link]) -> Flow {
-        let (cc, set) = self.algorithm();
+        let cc = self.algorithm();
         let access_delay =
             if self.uses(Feature::Access) { self.time_us((1, 30_000)) } else { Duration::ZERO };
         // more than its own way may take: every link's delay
@@ -250,15 +251,14 @@ impl Draw {
         let reorder = self
             .uses(Feature::Reordering)
             .then(|| Reorder { ppb: self.share_ppb(50), delay: self.time_us((1, 100_000)) });
-        let flow =
-            Flow { cc, set, access_delay, rtt, rtt_at, start, stop, arrivals, traffic, reorder, ..way };
+        let flow = Flow { cc, access_delay, rtt, rtt_at, start, stop, arrivals, traffic, reorder, ..way };
         self.hosts(flow)
     }
 
-    fn algorithm(&mut self) -> (String, Vec<(String, String)>) {
+    fn algorithm(&mut self) -> Cc {
         let all: Vec<Algorithm> = Algorithm::all().collect();
         let algorithm = self.one_of(&all);
-        let mut set = Vec::new();
+        let mut cc = Cc::from(algorithm);
         for parameter in algorithm.parameters() {
             if !self.uses(Feature::Parameters) {
                 continue;
@@ -276,9 +276,10 @@ impl Draw {
                 1 => self.between(least, most),
                 _ => self.between(usual / 2, usual.saturating_mul(2)).clamp(least, most),
             };
-            set.push((parameter.name.to_owned(), parameter.unit.format(raw as u32)));
+            let value = parameter.unit.format(raw as u32);
+            cc.set(parameter.name, &value).expect("the value is in the range of the parameter");
         }
-        (algorithm.name().to_owned(), set)
+        cc
     }
 
     fn life(&mut self) -> (Duration, Option<Duration>) {
@@ -340,28 +341,5 @@ impl Draw {
         };
         let text: String = (1..=points).map(line).collect();
         Sizes::read("drawn.cdf", &text).expect("sizes and shares grow, to the whole")
-    }
-}
-
-/// All algorithms of `cc/`, as scenarios know them.
-pub(crate) struct Algorithms;
-
-impl Catalog for Algorithms {
-    fn algorithms(&self) -> Vec<&str> {
-        Algorithm::all().map(Algorithm::name).collect()
-    }
-
-    fn parameters(&self, algorithm: &str) -> Vec<&str> {
-        let Ok(algorithm) = Algorithm::by_name(algorithm) else { return Vec::new() };
-        algorithm.parameters().iter().map(|parameter| parameter.name).collect()
-    }
-
-    fn check(&self, algorithm: &str, parameter: &str, value: &str) -> Result<(), String> {
-        let algorithm = Algorithm::by_name(algorithm).map_err(|error| error.to_string())?;
-        Params::defaults(algorithm).set(parameter, value).map_err(|error| error.to_string())
-    }
-
-    fn allows_kernel(&self) -> bool {
-        false
     }
 }

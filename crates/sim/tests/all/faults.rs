@@ -1,6 +1,6 @@
 //! Random loss against what probability and theory say of it.
 
-use crate::support::{EFFICIENCY, flow, link, run, scenario};
+use crate::support::{EFFICIENCY, flow, link, run, scenario, with};
 use fairpace_scenario::{Burst, Flow, Link, Loss, Scenario};
 
 /// Billionths in one per cent.
@@ -13,7 +13,7 @@ fn lossy(rate_mbps: u64, percent_1000: u64) -> Link {
 
 /// A sender that no loss impresses.
 fn fixed_cwnd(pkts: u64, rtt_ms: u64) -> Flow {
-    Flow { set: vec![("cwnd_pkts".to_owned(), pkts.to_string())], ..flow("fixed_cwnd", rtt_ms, 0) }
+    with(flow("fixed_cwnd", rtt_ms, 0), "cwnd_pkts", &pkts.to_string())
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::support::{flow, link, ms, run, scenario};
+use crate::support::{flow, link, ms, run, scenario, with};
 use fairpace_results::Silent;
 use fairpace_results::observer::{LinkEvent, Observer, Packet};
 use fairpace_scenario::{
@@ -151,8 +151,10 @@ impl Observer for InOrder {
 fn an_onlooker_is_told_of_departures_in_order_also_of_packets_that_nobody_waits_for() {
     // copies pass the first link when their flow is over, and meet others at the second
     let (first, mut flows) = copies_left_behind();
-    let set = vec![("cwnd_pkts".to_owned(), "5".to_owned())];
-    flows.push(Flow { route: Some(vec!["bottleneck".to_owned()]), set, ..flow("fixed_cwnd", 1, 0) });
+    flows.push(Flow {
+        route: Some(vec!["bottleneck".to_owned()]),
+        ..with(flow("fixed_cwnd", 1, 0), "cwnd_pkts", "5")
+    });
     let first = Link { name: "first".to_owned(), burst_bytes: None, ..first };
     let links = vec![first, link(6, 22_000)];
     let s = scenario(links, flows, 0, 20);
@@ -165,7 +167,7 @@ fn an_onlooker_is_told_of_departures_in_order_also_of_packets_that_nobody_waits_
 fn an_echo_of_a_time_to_come_is_no_rtt_of_two_minutes() {
     // 12 ms per packet: what a timeout sends again is acknowledged before the pacer would have let it go
     let mut f = flow("fixed_rate", 1, 0);
-    f.set = vec![("rate".to_owned(), "1mbit".to_owned())];
+    f.cc.set("rate", "1mbit").expect("a rate");
     f.sending = Sending { sack: false, ..Sending::default() };
     let mut lossy = link(20, 100_000);
     lossy.loss.ppb = 300_000_000;

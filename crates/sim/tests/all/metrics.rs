@@ -121,7 +121,7 @@ fn flows_that_begin_alike_have_converged_at_once_and_fill_their_bottlenecks_fair
     assert!(distance < 0.01, "one flow should have all: {distance}");
     // two flows that each take half, whatever happens
     let mut half = flow("fixed_rate", 30, 0);
-    half.set = vec![("rate".into(), "23mbit".into())];
+    half.cc.set("rate", "23mbit").unwrap();
     let later = Flow { name: "later".into(), start: Duration::from_secs(3), ..half.clone() };
     let r = run(&scenario(vec![link(50, 1_000_000)], vec![half.clone(), later], 5, 20));
     assert_eq!(r.summary.convergence_s, Some(0.0));
@@ -137,7 +137,7 @@ fn a_parking_lot_is_held_against_its_own_fair_rates() {
     let rate = |cc_rate: &str, route: &[&str]| {
         let mut flow = flow("fixed_rate", 30, 0);
         flow.name = route.join("-");
-        flow.set = vec![("rate".into(), cc_rate.into())];
+        flow.cc.set("rate", cc_rate).unwrap();
         flow.route = Some(route.iter().map(|name| (*name).to_owned()).collect());
         flow
     };

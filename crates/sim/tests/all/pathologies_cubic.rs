@@ -23,7 +23,7 @@ fn the_short_rtt_wins() {
 #[test]
 fn the_overshoot_of_slow_start_takes_more_than_one_cut() {
     let mut s = scenario(vec![link(50, bdp_bytes(50, 40))], vec![flow("cubic", 40, 0)], 0, 6);
-    s.flows[0].set = vec![("hystart".into(), "0".into())];
+    s.flows[0].cc.set("hystart", "0").unwrap();
     s.interval = ms(40);
     let r = run(&s);
     // from the first loss on, for longer than the two round trips that a cut takes to be felt
@@ -39,7 +39,7 @@ fn the_overshoot_of_slow_start_takes_more_than_one_cut() {
 fn fast_convergence_costs_a_single_flow() {
     let used = |on: &str| {
         let mut s = scenario(vec![link(20, bdp_bytes(20, 100) / 10)], vec![flow("cubic", 100, 0)], 20, 120);
-        s.flows[0].set = vec![("fast_convergence".into(), on.into())];
+        s.flows[0].cc.set("fast_convergence", on).unwrap();
         let r = run(&s);
         r.summary.links[0].utilization
     };
@@ -55,9 +55,9 @@ fn a_passing_queue_ends_slow_start_early_with_hystart_and_not_with_hystart_plus_
     let run = |hystart: &str| {
         let mut burst = flow("fixed_cwnd", 1, 350);
         burst.stop = Some(ms(550));
-        burst.set = vec![("cwnd_pkts".into(), "200".into())];
+        burst.cc.set("cwnd_pkts", "200").unwrap();
         let mut s = scenario(vec![link(100, bdp_bytes(100, 100))], vec![flow("cubic", 100, 0), burst], 0, 8);
-        s.flows[0].set = vec![("hystart".into(), hystart.into())];
+        s.flows[0].cc.set("hystart", hystart).unwrap();
         run(&s)
     };
     let goodput = |r: &Run| r.summary.flows[0].goodput_mbps;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::support::{EFFICIENCY, bdp_bytes, flow, link, ms, run, scenario};
+use crate::support::{EFFICIENCY, bdp_bytes, flow, link, ms, run, scenario, with};
 use fairpace_cc::Phase;
 use fairpace_results::Run;
 use fairpace_scenario::{Flow, Link, Loss, Traffic, WHOLE_PPB, Writes};
@@ -24,10 +24,7 @@ fn part(r: &Run) -> f64 {
 /// a cliff where the loss is more than probing with 1.25 hides, 1 - 1/1.25 = 20 %.
 #[test]
 fn bbr1_bears_random_loss_up_to_what_its_probing_hides() {
-    let at = |per_mille| {
-        let no_policer = vec![("lt_bw".to_owned(), "0".to_owned())];
-        part(&under_loss(Flow { set: no_policer, ..flow("bbr1", 40, 0) }, 20, per_mille))
-    };
+    let at = |per_mille| part(&under_loss(with(flow("bbr1", 40, 0), "lt_bw", "0"), 20, per_mille));
     for per_mille in [1.0, 10.0, 50.0, 100.0] {
         let most = 1.0 - per_mille / 1000.0;
         let part = at(per_mille);
@@ -42,10 +39,7 @@ fn bbr1_bears_random_loss_up_to_what_its_probing_hides() {
 /// while it is, nothing is probed for.
 #[test]
 fn random_loss_of_a_fifth_is_taken_for_a_policer() {
-    let with = |lt_bw: &str| {
-        let set = vec![("lt_bw".to_owned(), lt_bw.to_owned())];
-        under_loss(Flow { set, ..flow("bbr1", 40, 0) }, 20, 200.0)
-    };
+    let with = |lt_bw: &str| under_loss(with(flow("bbr1", 40, 0), "lt_bw", lt_bw), 20, 200.0);
     let not_probing = |r: &Run| {
         let gains = &r.series.flows[0].pacing_gain[50..];
         gains.iter().filter(|g| **g == 1.0).count() as f64 / gains.len() as f64

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::support::{EFFICIENCY, bdp_bytes, flow, link, ms, run, scenario};
+use crate::support::{EFFICIENCY, bdp_bytes, flow, link, ms, run, scenario, with};
 use fairpace_cc::Phase;
 use fairpace_results::Run;
 use fairpace_scenario::{Flow, Link, Policer, Receiving, Traffic, Window, Writes};
@@ -73,8 +73,7 @@ fn after_an_outage_the_rate_is_back_within_a_second() {
 fn acks_in_lumps_stall_bbr_without_the_allowance_for_them() {
     for cc in ["bbr1", "bbr3"] {
         let with = |gain: &str, lump_ms| {
-            let set = vec![("extra_acked_gain".to_owned(), gain.to_owned())];
-            let f = Flow { ack_aggregation: ms(lump_ms), set, ..flow(cc, 10, 0) };
+            let f = Flow { ack_aggregation: ms(lump_ms), ..with(flow(cc, 10, 0), "extra_acked_gain", gain) };
             part(&run(&scenario(vec![link(50, 2_000_000)], vec![f], 5, 25)), 5, 25)
         };
         assert!(with("1", 40) > 0.9, "{cc}: {}", with("1", 40));
@@ -91,9 +90,8 @@ fn a_stream_over_lumps_of_acks_keeps_its_rate_by_the_allowance() {
         let writes = Writes::Paced { rate_bps: 3_500_000, every: ms(33) };
         let stream = Flow {
             ack_aggregation: ms(50),
-            set: vec![("extra_acked_gain".to_owned(), gain.to_owned())],
             traffic: Traffic { size_bytes: None, writes },
-            ..flow("bbr1", 30, 0)
+            ..with(flow("bbr1", 30, 0), "extra_acked_gain", gain)
         };
         let r = run(&scenario(vec![link(10, 200_000)], vec![stream, flow("bbr1", 30, 5000)], 10, 50));
         r.summary.flows[0].goodput_mbps

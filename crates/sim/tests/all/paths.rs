@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::support::{EFFICIENCY, flow, link, ms, run, scenario};
+use crate::support::{EFFICIENCY, flow, link, ms, run, scenario, with};
 use fairpace_results::Run;
 use fairpace_scenario::{Flow, Link, Policer, Receiving, Reorder, Scenario, Window};
 
@@ -21,7 +21,7 @@ fn goodput(r: &Run, flow: usize, from_s: f64, to_s: f64) -> f64 {
 }
 
 fn fixed_cwnd(pkts: u64, rtt_ms: u64) -> Flow {
-    Flow { set: vec![("cwnd_pkts".to_owned(), pkts.to_string())], ..flow("fixed_cwnd", rtt_ms, 0) }
+    with(flow("fixed_cwnd", rtt_ms, 0), "cwnd_pkts", &pkts.to_string())
 }
 
 #[test]

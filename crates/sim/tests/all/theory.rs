@@ -1,8 +1,8 @@
 //! The simulator against what is known without simulating.
 
-use crate::support::{EFFICIENCY, bdp_bytes, flow, link, ms, run, scenario};
+use crate::support::{EFFICIENCY, bdp_bytes, flow, link, ms, run, scenario, with};
 use fairpace_cc::Phase;
-use fairpace_scenario::{Flow, Link, Trace};
+use fairpace_scenario::{Link, Trace};
 
 /// Packets per second of a link, 1514 bytes each.
 fn pkts_per_s(rate_mbps: u64) -> f64 {
@@ -36,8 +36,7 @@ fn a_trace_that_is_used_up_gives_its_mean_rate() {
     let trace = Trace::read("test.trace", "0\n1\n1\n7\n7\n").unwrap();
     let mean_mbps = 5.0 * 1514.0 * 8.0 / 7e3;
     let l = Link { trace: Some(trace.clone()), ..Link::new("cell", trace.mean_bps(), 2_000_000) };
-    let set = vec![("cwnd_pkts".to_owned(), "1000".to_owned())];
-    let mut s = scenario(vec![l], vec![Flow { set, ..flow("fixed_cwnd", 40, 0) }], 0, 12);
+    let mut s = scenario(vec![l], vec![with(flow("fixed_cwnd", 40, 0), "cwnd_pkts", "1000")], 0, 12);
     s.window = (ms(3 * 700), ms(13 * 700));
     let summary = run(&s).summary;
     assert_eq!(summary.links[0].utilization, 1.0);

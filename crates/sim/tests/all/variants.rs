@@ -9,7 +9,7 @@ const BDP_PKTS: u32 = 66; // 20 Mbit/s, 40 ms
 /// 20 Mbit/s, 40 ms and a buffer of 4 BDP, with one flow and a parameter.
 fn alone(cc: &str, name: &str, value: String) -> Run {
     let mut s = scenario(vec![link(20, 400_000)], vec![flow(cc, 40, 0)], 10, 30);
-    s.flows[0].set = vec![(name.to_owned(), value)];
+    s.flows[0].cc.set(name, &value).unwrap();
     run(&s)
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use crate::support::{flow, link, ms, scenario};
+use crate::support::{flow, link, ms, scenario, with};
 use fairpace_results::Silent;
 use fairpace_results::observer::{self, ConnectionId, Content, LinkEvent, Observer, Packet};
 use fairpace_scenario::{Arrivals, Flow, FqCodel, Line, Link, Loss, Queue, Receiving, Sizes};
@@ -172,9 +172,8 @@ fn an_ack_arrives_if_one_of_its_copies_does() {
         named("twice", 20_000, twice),
         Link { loss, ..named("lossy", 20_000, Line::default()) },
     ];
-    let set = vec![("cwnd_pkts".to_owned(), "50".to_owned())];
     let (route, reverse) = (Some(vec!["data".into()]), vec!["twice".into(), "lossy".into()]);
-    let f = Flow { route, reverse, set, ..flow("fixed_cwnd", 10, 0) };
+    let f = Flow { route, reverse, ..with(flow("fixed_cwnd", 10, 0), "cwnd_pkts", "50") };
     let mut acks = Acks::default();
     fairpace_sim::run_with(&scenario(links, vec![f], 0, 20), &mut Silent, &mut acks).expect("it is valid");
     // a quarter loses both; of 10,000 and more the standard deviation is 0.4 %

@@ -82,7 +82,7 @@ fn our_algorithms_run_with_parameters_of_their_own_and_are_gone_afterwards() {
         return;
     }
     let mut changed = flow("changed", "bbq", 10);
-    changed.set = vec![("alpha".into(), "5ms".into())];
+    changed.cc.set("alpha", "5ms").expect("a parameter");
     let s = scenario(20, 200_000, (1, 3), vec![flow("default", "bbq", 10), changed]);
     let outcome = measure_or_skip(&s);
     assert_eq!(crate::support::loaded_by(std::process::id()), [""; 0]);

@@ -9,7 +9,7 @@ mod record;
 use std::time::Duration;
 
 use fairpace_results::Silent;
-use fairpace_scenario::{Flow, Link, Reorder, Scenario};
+use fairpace_scenario::{Cc, Flow, Link, Reorder, Scenario};
 use fairpace_testbed::{Options, measure};
 
 pub(crate) use compare::Comparison;
@@ -67,7 +67,7 @@ impl Case {
             links: vec![self.link.clone()],
             flows: vec![Flow {
                 reorder: self.reorder,
-                ..Flow::new("flow", format!("kernel:{congestion_control}"), self.rtt)
+                ..Flow::new("flow", Cc::Kernel(congestion_control.to_owned()), self.rtt)
             }],
             hash: String::new(),
         }

@@ -1,25 +1,6 @@
-//! A small catalog and a small scenario for the tests.
+//! A small scenario for the tests.
 
-use fairpace_scenario::{Catalog, Invalid, Problem, Scenario, Set, parse};
-
-pub(crate) struct Two {
-    pub(crate) kernel: bool,
-}
-
-impl Catalog for Two {
-    fn algorithms(&self) -> Vec<&str> {
-        vec!["bbr1", "bbq"]
-    }
-    fn parameters(&self, algorithm: &str) -> Vec<&str> {
-        if algorithm == "bbq" { vec!["alpha", "beta"] } else { vec![] }
-    }
-    fn check(&self, _: &str, _: &str, value: &str) -> Result<(), String> {
-        if value == "99s" { Err("alpha must be at most 100ms".into()) } else { Ok(()) }
-    }
-    fn allows_kernel(&self) -> bool {
-        self.kernel
-    }
-}
+use fairpace_scenario::{Cc, Invalid, Problem, Scenario, Set, Target, parse};
 
 pub(crate) const GOOD: &str = r#"title = "two flows"
 duration = "60s"
@@ -39,13 +20,18 @@ start = "5s"
 set = { alpha = "3ms" }
 "#;
 
+/// An algorithm by its name.
+pub(crate) fn cc(name: &str) -> Cc {
+    name.parse().unwrap()
+}
+
 pub(crate) fn read(text: &str) -> Result<Scenario, Invalid> {
-    parse("test.toml", text, &[], &Two { kernel: false })
+    parse("test.toml", text, &[], Target::Simulator)
 }
 
 pub(crate) fn read_with(text: &str, sets: &[&str]) -> Result<Scenario, Invalid> {
     let sets: Vec<Set> = sets.iter().map(|set| set.parse().unwrap()).collect();
-    parse("test.toml", text, &sets, &Two { kernel: false })
+    parse("test.toml", text, &sets, Target::Simulator)
 }
 
 pub(crate) fn good() -> Scenario {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use fairpace_results::{Run, Silent};
-use fairpace_scenario::{Flow, Link, Scenario};
+use fairpace_scenario::{Cc, Flow, Link, Scenario};
 
 /// Payload per byte on the link: 1448 of 1514.
 pub(crate) const EFFICIENCY: f64 = 1448.0 / 1514.0;
@@ -14,7 +14,18 @@ pub(crate) fn ms(ms: u64) -> Duration {
 
 pub(crate) fn flow(cc: &str, rtt_ms: u64, start_ms: u64) -> Flow {
     let name = format!("{cc} {rtt_ms} ms from {start_ms} ms");
-    Flow { start: ms(start_ms), ..Flow::new(name, cc, ms(rtt_ms)) }
+    Flow { start: ms(start_ms), ..Flow::new(name, algorithm(cc), ms(rtt_ms)) }
+}
+
+/// An algorithm by its name.
+pub(crate) fn algorithm(name: &str) -> Cc {
+    name.parse().expect("there is such an algorithm")
+}
+
+/// The flow with one parameter of its algorithm changed.
+pub(crate) fn with(mut flow: Flow, parameter: &str, value: &str) -> Flow {
+    flow.cc.set(parameter, value).expect("the parameter can have the value");
+    flow
 }
 
 pub(crate) fn link(rate_mbps: u64, buffer_bytes: u64) -> Link {

@@ -3,7 +3,7 @@
 mod witness;
 
 use fairpace_results::{Monitor, Silent};
-use fairpace_scenario::{Flow, Link, Scenario};
+use fairpace_scenario::{Cc, Flow, Link, Scenario};
 use fairpace_testbed::{ATTEMPTS, Error, Options, Outcome, measure};
 use nix::sched::{CloneFlags, setns};
 use std::fmt::Debug;
@@ -26,7 +26,7 @@ pub(crate) fn exclusive() -> MutexGuard<'static, ()> {
 }
 
 pub(crate) fn flow(name: &str, cc: &str, rtt_ms: u64) -> Flow {
-    Flow::new(name, cc, Duration::from_millis(rtt_ms))
+    Flow::new(name, cc.parse::<Cc>().expect("the name of an algorithm"), Duration::from_millis(rtt_ms))
 }
 
 /// The run ends with its window.

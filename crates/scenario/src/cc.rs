@@ -1,0 +1,154 @@
+//! A flow's congestion control: one of `fairpace-cc` with its parameters, or one of the running kernel's own.
+
+use std::fmt;
+use std::str::FromStr;
+
+use fairpace_cc::{Algorithm, ParamError, Params, UnknownAlgorithm};
+
+/// What a scenario writes before the name of one of the kernel's own algorithms.
+const KERNEL: &str = "kernel:";
+/// Longest name of a congestion control: Linux's `TCP_CA_NAME_MAX` (16) without the closing zero.
+const KERNEL_NAME_BYTES: usize = 15;
+
+/// The congestion control of a flow, as `cc` and `set` of a scenario name it.
+///
+/// ```
+/// use fairpace_scenario::Cc;
+///
+/// let mut cc: Cc = "bbq".parse()?;
+/// cc.set("alpha", "5ms")?;
+/// assert_eq!(cc.to_string(), "bbq");
+/// assert!("bbr9".parse::<Cc>().is_err());
+/// # Ok::<(), fairpace_scenario::CcError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Cc {
+    /// An algorithm of `fairpace-cc`. It runs in the simulator and, as eBPF, on the testbed.
+    Ours(Ours),
+    /// One of the running kernel's own algorithms, by the kernel's name for it. It runs on the testbed only.
+    Kernel(String),
+}
+
+/// An algorithm of `fairpace-cc` with its parameters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ours {
+    params: Params,
+    /// Parameters that are set, sorted by name, with their values as written: the hash of a scenario covers this text.
+    written: Vec<(&'static str, String)>,
+}
+
+/// Why a congestion control cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CcError {
+    /// There is no such algorithm.
+    #[error(transparent)]
+    Unknown(#[from] UnknownAlgorithm),
+    /// The kernel cannot have an algorithm of this name.
+    #[error("`{KERNEL}{0}` cannot be the name of an algorithm of the kernel")]
+    KernelName(String),
+    /// The kernel's own algorithms have no parameters that a scenario can set.
+    #[error("`{KERNEL}{cc}` has no parameter `{parameter}`")]
+    KernelParameter {
+        /// The kernel's name of the algorithm.
+        cc: String,
+        /// The parameter.
+        parameter: String,
+    },
+    /// The algorithm does not have the parameter, or the parameter cannot have the value.
+    #[error(transparent)]
+    Parameter(#[from] Box<ParamError>),
+}
+
+impl Cc {
+    /// Sets one parameter from text in its unit, as in `set("alpha", "3ms")`.
+    ///
+    /// # Errors
+    /// [`CcError::Parameter`] and [`CcError::KernelParameter`]; nothing is changed then.
+    pub fn set(&mut self, parameter: &str, value: &str) -> Result<(), CcError> {
+        match self {
+            Cc::Ours(ours) => ours.set(parameter, value),
+            Cc::Kernel(cc) => {
+                Err(CcError::KernelParameter { cc: cc.clone(), parameter: parameter.to_owned() })
+            }
+        }
+    }
+
+    /// Parameters that are set, sorted by name, with their values as written.
+    #[must_use]
+    pub fn settings(&self) -> &[(&'static str, String)] {
+        match self {
+            Cc::Ours(ours) => &ours.written,
+            Cc::Kernel(_) => &[],
+        }
+    }
+
+    /// Is this the name of an algorithm that the kernel could have?
+    pub(crate) fn check(&self) -> Result<(), CcError> {
+        let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+        match self {
+            Cc::Kernel(name)
+                if name.is_empty() || name.len() > KERNEL_NAME_BYTES || !name.chars().all(allowed) =>
+            {
+                Err(CcError::KernelName(name.clone()))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Ours {
+    /// The algorithm.
+    #[must_use]
+    pub fn algorithm(&self) -> Algorithm {
+        self.params.algorithm()
+    }
+
+    /// All its parameters.
+    #[must_use]
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    fn set(&mut self, parameter: &str, value: &str) -> Result<(), CcError> {
+        self.params.set(parameter, value).map_err(Box::new)?;
+        let Some((known, _)) = self.params.iter().find(|(known, _)| known.name == parameter) else {
+            return Ok(());
+        };
+        match self.written.binary_search_by(|(name, _)| name.cmp(&known.name)) {
+            Ok(at) => value.clone_into(&mut self.written[at].1),
+            Err(at) => self.written.insert(at, (known.name, value.to_owned())),
+        }
+        Ok(())
+    }
+}
+
+impl From<Algorithm> for Cc {
+    /// The algorithm with its defaults.
+    fn from(algorithm: Algorithm) -> Self {
+        Cc::Ours(Ours { params: Params::defaults(algorithm), written: Vec::new() })
+    }
+}
+
+impl FromStr for Cc {
+    type Err = CcError;
+
+    /// Reads a name as scenarios write it: `bbr1`, or `kernel:bbr`.
+    fn from_str(name: &str) -> Result<Self, CcError> {
+        let cc = match name.strip_prefix(KERNEL) {
+            Some(kernel) => Cc::Kernel(kernel.to_owned()),
+            None => Cc::from(Algorithm::by_name(name)?),
+        };
+        cc.check()?;
+        Ok(cc)
+    }
+}
+
+impl fmt::Display for Cc {
+    /// The name as scenarios write it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Cc::Ours(ours) => write!(f, "{}", ours.algorithm()),
+            Cc::Kernel(name) => write!(f, "{KERNEL}{name}"),
+        }
+    }
+}
