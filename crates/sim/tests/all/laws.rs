@@ -1,7 +1,7 @@
 //! Laws that are known without simulating: throughput and loss, the stages of BBR, Little's law.
 
-use crate::support::{EFFICIENCY, flow, link, ms, run, scenario};
 use crate::check;
+use crate::support::{EFFICIENCY, flow, link, ms, run, scenario};
 use fairpace_cc::Phase;
 use fairpace_results::Run;
 use fairpace_scenario::{Codel, Ecn, FqCodel, Limit, Link, Loss, Pie, Queue, Red, RedRules, Target};
