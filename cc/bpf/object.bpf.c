@@ -33,11 +33,17 @@
 /* GPL-compatible, as the verifier demands of a tcp_congestion_ops */
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
+/* The parameters as the flat list that the loader finds in BTF; CC_PARAMS nests those of a base. */
+struct cc_params {
+	CC_PARAMETERS(CC_PARAM_FIELD)
+};
+_Static_assert(sizeof(struct cc_params) == sizeof(CC_PARAMS), "a NAME_params is its parameter list");
+
 /* What the loader decides before load; constants to the verifier, which then drops what they rule out. */
 struct cc_config {
-	u32 may_set_app_limited;		     /* this kernel lets BPF write tcp_sock.app_limited (6.4) */
-	u32 deny_storage;			     /* for tests: behave as if there was no memory */
-	u32 params[sizeof(CC_PARAMS) / sizeof(u32)]; /* a NAME_params is an array of u32 */
+	u32 may_set_app_limited; /* this kernel lets BPF write tcp_sock.app_limited (6.4) */
+	u32 deny_storage;	 /* for tests: every allocation of a flow's state fails */
+	struct cc_params params;
 };
 const volatile struct cc_config cc_config SEC(".rodata.config") = {
 	.may_set_app_limited = 1,
@@ -93,7 +99,7 @@ static __always_inline void cc_act(struct sock *sk, const struct cc_flow *flow)
 
 static __always_inline const CC_PARAMS *cc_params(void)
 {
-	const CC_PARAMS *params = (const CC_PARAMS *)cc_config.params;
+	const CC_PARAMS *params = (const CC_PARAMS *)&cc_config.params;
 
 	barrier_var(params); /* or the compiler would read the defaults at build time */
 	return params;

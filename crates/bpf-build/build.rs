@@ -1,4 +1,5 @@
-//! With the feature `headers`: writes a table of the C that an algorithm is compiled with, for inclusion in the crate.
+//! With the feature `headers`: writes a table of the C that an algorithm is compiled with, for inclusion in
+//! the crate.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

@@ -1,9 +1,10 @@
-//! Embeds one BPF object per line of cc/algorithms.def: compiled here with clang, or from the folder `objects`.
+//! Embeds one BPF object per line of cc/algorithms.def: compiled here with clang, or from the folder
+//! `objects`.
 //!
-//! A package contains that folder and needs no clang. In a checkout `make objects` writes it; there clang goes first, since
-//! the C may have changed. Objects of other sources are never used: the folder holds the digest of the sources that it
-//! was compiled from. Without clang and without objects the crate builds, too, for simulations; loading then returns
-//! an error that says what to install.
+//! A package contains that folder and needs no clang. In a checkout `make objects` writes it; there clang
+//! goes first, since the C may have changed. Objects of other sources are never used: the folder holds the
+//! digest of the sources that it was compiled from. Without clang and without objects the crate builds, too,
+//! for simulations; loading then returns an error that says what to install.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

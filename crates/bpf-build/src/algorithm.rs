@@ -13,9 +13,11 @@ const NAME_MAX: usize = 12;
 pub enum Kind {
     /// `CC_OWNS_CWND`: it alone sets cwnd, on every ACK (Linux `cong_control`).
     OwnsCwnd,
-    /// `CC_TRACKS_SENDS`: as `OwnsCwnd`, and it reads what was in flight when each packet was sent, and each loss.
+    /// `CC_TRACKS_SENDS`: as `OwnsCwnd`, and it reads what was in flight when each packet was sent, and each
+    /// loss.
     TracksSends,
-    /// `CC_GROWS_CWND`: it grows cwnd; Linux reduces it to the algorithm's ssthresh (Linux `cong_avoid`, PRR).
+    /// `CC_GROWS_CWND`: it grows cwnd; Linux reduces it to the algorithm's ssthresh (Linux `cong_avoid`,
+    /// PRR).
     GrowsCwnd,
 }
 
@@ -33,9 +35,9 @@ impl Kind {
 
 /// An algorithm to compile: one header that follows `contract/contract.h`.
 ///
-/// A header `NAME.h` defines `NAME_parameters`, `struct NAME_params`, `struct NAME`, `NAME_init`, `NAME_on_ack` and
-/// `NAME_on_event`. It may include `contract/...`, `lib/...` and any algorithm of fairpace-cc (`bbr1.h`), and files
-/// beside it.
+/// A header `NAME.h` defines `NAME_parameters`, `struct NAME_params`, `struct NAME`, `NAME_init`,
+/// `NAME_on_ack` and `NAME_on_event`. It may include `contract/...`, `lib/...` and any algorithm of
+/// fairpace-cc (`bbr1.h`), and files beside it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Algorithm {
     pub(crate) header: PathBuf,

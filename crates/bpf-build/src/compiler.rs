@@ -29,7 +29,8 @@ pub struct BpfCompiler {
 impl BpfCompiler {
     /// The clang of the environment variable `CLANG`, else `clang`, with these sources.
     ///
-    /// The object is for the byte order of this machine; in a build script, for that of the machine that cargo builds for.
+    /// The object is for the byte order of this machine; in a build script, for that of the machine that
+    /// cargo builds for.
     ///
     /// # Errors
     /// [`Error::NoClang`].
@@ -56,8 +57,8 @@ impl BpfCompiler {
         &self.sources
     }
 
-    /// Compiles an algorithm. The object contains no path of this machine: the same sources and the same clang give the
-    /// same bytes anywhere.
+    /// Compiles an algorithm. The object contains no path of this machine: the same sources and the same
+    /// clang give the same bytes anywhere.
     ///
     /// # Errors
     /// The header cannot be read, or clang does not accept it; the error holds clang's messages.

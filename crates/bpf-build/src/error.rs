@@ -26,8 +26,8 @@ pub enum Error {
         /// All that clang wrote to standard error.
         messages: String,
     },
-    /// The algorithm cannot have this name: it is a part of C names and, after `fp_`, of a congestion control name, which
-    /// holds at most 15 characters in Linux.
+    /// The algorithm cannot have this name: it is a part of C names and, after `fp_`, of a congestion control
+    /// name, which holds at most 15 characters in Linux.
     #[error(
         "\"{name}\" cannot be an algorithm's name: 1 to 12 characters, a letter first, then a-z A-Z 0-9 _"
     )]

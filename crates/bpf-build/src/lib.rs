@@ -1,11 +1,13 @@
-//! Compiles a congestion control algorithm, a C header that follows Fairpace's contract, to an eBPF object for Linux.
+//! Compiles a congestion control algorithm, a C header that follows Fairpace's contract, to an eBPF object
+//! for Linux.
 //!
-//! The object holds a `tcp_congestion_ops`: the algorithm between the hooks of the shim (`bpf/object.bpf.c` of
-//! fairpace-cc). It is an ordinary ELF file with BTF, which `fairpace_kernel` or any program on libbpf can load; nothing
-//! of it depends on the kernel of the machine that compiles it. clang is the only program that is needed.
+//! The object holds a `tcp_congestion_ops`: the algorithm between the hooks of the shim (`bpf/object.bpf.c`
+//! of fairpace-cc). It is an ordinary ELF file with BTF, which `fairpace_kernel` or any program on libbpf can
+//! load; nothing of it depends on the kernel of the machine that compiles it. clang is the only program that
+//! is needed.
 //!
-//! The crate works in a build script and at run time. It reports what clang says and never panics. It compiles for BPF
-//! only, loads nothing, and holds no algorithm of its own.
+//! The crate works in a build script and at run time. It reports what clang says and never panics. It
+//! compiles for BPF only, loads nothing, and holds no algorithm of its own.
 //!
 //! ```no_run
 //! use fairpace_bpf_build::{Algorithm, BpfCompiler, Kind, Sources};

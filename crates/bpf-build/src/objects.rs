@@ -16,8 +16,8 @@ pub fn compile_listed(compiler: &BpfCompiler) -> Result<Vec<Object>, Error> {
     compiler.sources().listed()?.iter().map(|algorithm| compiler.compile(algorithm)).collect()
 }
 
-/// Writes objects to a folder as `NAME.bpf.o`, with the digest of the sources that they were compiled from. Other objects
-/// in the folder are removed.
+/// Writes objects to a folder as `NAME.bpf.o`, with the digest of the sources that they were compiled from.
+/// Other objects in the folder are removed.
 ///
 /// # Errors
 /// The folder cannot be written, or the sources cannot be read.
@@ -37,7 +37,8 @@ pub fn write_objects(folder: &Path, objects: &[Object], sources: &Sources) -> Re
 /// Reads the objects of the list from a folder that [`write_objects`] wrote.
 ///
 /// # Errors
-/// [`Error::StaleObjects`] when they were compiled from other sources or one is missing; else as [`Sources::listed`].
+/// [`Error::StaleObjects`] when they were compiled from other sources or one is missing; else as
+/// [`Sources::listed`].
 pub fn read_objects(folder: &Path, sources: &Sources) -> Result<Vec<Object>, Error> {
     let stale = |why: String| Error::StaleObjects { folder: folder.to_owned(), why };
     let digest = fs::read_to_string(folder.join(DIGEST)).map_err(|e| stale(format!("{DIGEST}: {e}")))?;

@@ -15,7 +15,8 @@ const FNV_PRIME: u64 = 0x0100_0000_01b3;
 /// Folders of fairpace-cc that hold C for BPF, beside the headers at its top.
 const FOLDERS: [&str; 3] = ["contract", "lib", "bpf"];
 
-/// The folders with the contract, the shim and the algorithms (fairpace-cc), and with libbpf's BPF-side headers.
+/// The folders with the contract, the shim and the algorithms (fairpace-cc), and with libbpf's BPF-side
+/// headers.
 #[derive(Debug)]
 pub struct Sources {
     cc: PathBuf,
@@ -43,8 +44,9 @@ impl Sources {
         Ok(Sources { cc, libbpf, _unpacked: Some(unpacked) })
     }
 
-    /// Sources in these folders: `cc` holds `algorithms.def`, `libbpf` holds `bpf_helpers.h`. The build script of a crate
-    /// that depends on fairpace-cc and libbpf-sys finds them as `DEP_FAIRPACE_CC_INCLUDE` and `DEP_BPF_INCLUDE/bpf`.
+    /// Sources in these folders: `cc` holds `algorithms.def`, `libbpf` holds `bpf_helpers.h`. The build
+    /// script of a crate that depends on fairpace-cc and libbpf-sys finds them as `DEP_FAIRPACE_CC_INCLUDE`
+    /// and `DEP_BPF_INCLUDE/bpf`.
     pub fn in_folders(cc: impl Into<PathBuf>, libbpf: impl Into<PathBuf>) -> Sources {
         Sources {
             cc: cc.into(),
@@ -81,8 +83,8 @@ impl Sources {
         Ok(files)
     }
 
-    /// A number that differs when the sources in [`Sources::cc`] differ, as 16 hexadecimal digits. It notices a change;
-    /// it is no protection against forgery.
+    /// A number that differs when the sources in [`Sources::cc`] differ, as 16 hexadecimal digits. It notices
+    /// a change; it is no protection against forgery.
     ///
     /// # Errors
     /// A file cannot be read.

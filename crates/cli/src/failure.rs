@@ -245,7 +245,21 @@ impl From<fairpace_kernel::Error> for Failure {
             E::BadName { .. } => Exit::Usage,
             _ => Exit::Internal,
         };
-        Self::new(exit, error)
+        // the library does not name the commands of this program
+        let help = match &error {
+            E::Refused { .. } => {
+                "this is a bug of fairpace on this kernel: please report it with the output of `fairpace doctor` \
+                 and the lines above"
+            }
+            E::NotLoaded { .. } => "`fairpace list` shows what is loaded",
+            E::NotOurs { .. } => {
+                "`fairpace unload` takes out what `fairpace load` has put in; end the process that holds this one, \
+                 or remove its pin"
+            }
+            E::Bpf { .. } => "`fairpace doctor` checks what this kernel can do",
+            _ => return Self::new(exit, error),
+        };
+        Self::new(exit, error).helped(help)
     }
 }
 

@@ -19,7 +19,7 @@ struct LoadedRecord {
 /// Loads all that is asked for, or nothing.
 pub(crate) fn load(args: &LoadArgs, global: Global, out: &mut Output) -> Result<(), Failure> {
     let wanted = parameters(args)?;
-    let options = LoadOptions { suffix: args.suffix.clone(), pin: true, ..LoadOptions::default() };
+    let options = LoadOptions { suffix: args.suffix.clone(), pin: true };
     let mut loaded: Vec<LoadedRecord> = Vec::new();
     for params in &wanted {
         match fairpace_kernel::load(params, &options) {

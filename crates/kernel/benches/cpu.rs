@@ -3,13 +3,14 @@
 //!     cargo bench -p fairpace-kernel --bench cpu -- [--pairs N] [--seconds S] [--cc NAME] [--against NAME]
 //!
 //! One bulk flow from one network namespace to another over a plain veth pair, as fast as it goes. The two
-//! algorithms alternate (A B A B), and each neighbouring pair gives one ratio: what drifts on the machine drifts
-//! for both. Two shapes: packets of up to 64 KB, as they pass the stack of a host with offloads, and packets of 1500
-//! bytes, which bring many more ACKs per gigabyte.
+//! algorithms alternate (A B A B), and each neighbouring pair gives one ratio: what drifts on the machine
+//! drifts for both. Two shapes: packets of up to 64 KB, as they pass the stack of a host with offloads, and
+//! packets of 1500 bytes, which bring many more ACKs per gigabyte.
 //!
 //! CPU is the time of this process's threads, which send and receive, plus the time that all CPUs spent in
-//! interrupts, soft and hard: TCP's receive side, its timers and the pacing run there. Other processes count only
-//! by the interrupts that they cause, and by the caches that they empty: an idle machine gives a narrower range.
+//! interrupts, soft and hard: TCP's receive side, its timers and the pacing run there. Other processes count
+//! only by the interrupts that they cause, and by the caches that they empty: an idle machine gives a
+//! narrower range.
 
 use std::ffi::OsString;
 use std::fs;
@@ -164,7 +165,8 @@ impl Cost {
     }
 }
 
-/// Two namespaces, each held by a thread, and a veth pair between them. They go away with the process at the latest.
+/// Two namespaces, each held by a thread, and a veth pair between them. They go away with the process at the
+/// latest.
 struct Path {
     /// Runs flows: (algorithm, duration) to bytes.
     requests: mpsc::Sender<(String, Duration)>,

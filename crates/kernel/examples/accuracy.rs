@@ -2,8 +2,9 @@
 //!
 //!     cargo run --release -p fairpace-kernel --example accuracy -- [SECONDS]
 //!
-//! One flow at a time over the testbed's emulated path. Watches the kernel's own functions for what is true, and what
-//! the algorithm is told, and prints the differences in packets, told less true, as a Markdown table.
+//! One flow at a time over the testbed's emulated path. Watches the kernel's own functions for what is true,
+//! and what the algorithm is told, and prints the differences in packets, told less true, as a Markdown
+//! table.
 
 #[path = "../tests/real_time/truth/mod.rs"]
 mod truth;

@@ -1,11 +1,17 @@
-//! Questions to BTF, the kernel's (and our objects') description of their own types.
+//! Reads of BTF: the description that the kernel, and each of our objects, holds of its own types.
 
 use libbpf_rs::btf::types::{FuncProto, MemberAttr, Ptr, Struct, StructMember};
-use libbpf_rs::btf::{Btf, BtfType, ReferencesType};
+use libbpf_rs::btf::{Btf, BtfType, HasSize, ReferencesType};
 
-/// A struct's member, with the type that carries it.
+/// A struct's member of this name.
 fn member<'b>(composite: &'b Struct<'b>, name: &str) -> Option<StructMember<'b>> {
     composite.iter().find(|m| m.name.is_some_and(|n| n == name))
+}
+
+/// The struct that is the type of a member.
+fn struct_of<'b>(btf: &'b Btf<'_>, member: &StructMember<'_>) -> Option<Struct<'b>> {
+    let ty: BtfType<'b> = btf.type_by_id(member.ty)?;
+    ty.skip_mods_and_typedefs().try_into().ok()
 }
 
 pub(crate) fn has_struct(btf: &Btf<'_>, name: &str) -> bool {
@@ -16,6 +22,11 @@ pub(crate) fn has_member(btf: &Btf<'_>, of: &str, name: &str) -> bool {
     btf.type_by_name::<Struct<'_>>(of).is_some_and(|s| member(&s, name).is_some())
 }
 
+/// Size of a struct in bytes.
+pub(crate) fn size(btf: &Btf<'_>, name: &str) -> Option<usize> {
+    btf.type_by_name::<Struct<'_>>(name).map(|s| s.size())
+}
+
 /// Offset of a member in bytes.
 pub(crate) fn offset(btf: &Btf<'_>, of: &str, name: &str) -> Option<usize> {
     let composite = btf.type_by_name::<Struct<'_>>(of)?;
@@ -23,6 +34,24 @@ pub(crate) fn offset(btf: &Btf<'_>, of: &str, name: &str) -> Option<usize> {
         MemberAttr::Normal { offset } => Some(offset as usize / 8),
         MemberAttr::BitField { .. } => None,
     }
+}
+
+/// Size in bytes of the struct that the member with this offset in bytes is.
+pub(crate) fn size_at(btf: &Btf<'_>, of: &str, at: usize) -> Option<usize> {
+    let composite = btf.type_by_name::<Struct<'_>>(of)?;
+    let is_there = |m: &StructMember<'_>| match m.attr {
+        MemberAttr::Normal { offset } => offset as usize / 8 == at,
+        MemberAttr::BitField { .. } => false,
+    };
+    let found = composite.iter().find(is_there)?;
+    Some(struct_of(btf, &found)?.size())
+}
+
+/// Names of the members of the struct that a member is, in their order.
+pub(crate) fn names_in(btf: &Btf<'_>, of: &str, name: &str) -> Option<Vec<String>> {
+    let composite = btf.type_by_name::<Struct<'_>>(of)?;
+    let inner = struct_of(btf, &member(&composite, name)?)?;
+    inner.iter().map(|m| Some(m.name?.to_string_lossy().into_owned())).collect()
 }
 
 /// Number by which the kernel refers to a struct.

@@ -1,18 +1,17 @@
-//! What can go wrong, and what to do about it.
+//! The errors of this crate, each with what to do about it.
 
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use fairpace_cc::Algorithm;
 use miette::Diagnostic;
 
-/// Who has a name in the kernel's list of congestion controls.
+/// What holds a name in the kernel's list of congestion controls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Holder {
     /// The kernel itself or one of its modules.
     Kernel,
-    /// This process may not ask.
+    /// This process has no right to find out.
     Unknown,
     /// A BPF struct_ops that is pinned at this path.
     Pinned(PathBuf),
@@ -23,7 +22,7 @@ pub enum Holder {
         /// Id of the link.
         link_id: u32,
     },
-    /// A BPF struct_ops on a kernel before 6.4, which does not know by whom.
+    /// A BPF struct_ops on a kernel before 6.4, which does not record the process behind it.
     Registered {
         /// Id of the struct_ops map.
         map_id: u32,
@@ -34,7 +33,7 @@ impl fmt::Display for Holder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Holder::Kernel => write!(f, "the kernel's own"),
-            Holder::Unknown => write!(f, "by whom, only root may ask"),
+            Holder::Unknown => write!(f, "only root can find out by what"),
             Holder::Pinned(path) => write!(f, "loaded and pinned at {}", path.display()),
             Holder::Process { map_id, link_id } => {
                 write!(f, "held by a running process (BPF map {map_id}, link {link_id})")
@@ -44,27 +43,55 @@ impl fmt::Display for Holder {
     }
 }
 
-/// Why the kernel arm could not do what was asked. Each says what, where and why; `help` says what to do.
+/// Why an operation failed. Each message says what, where and why; `help` says what to do.
 #[derive(Debug, thiserror::Error, Diagnostic)]
 pub enum Error {
-    /// This program was built without a BPF compiler.
+    /// This build has no objects of the listed algorithms.
     #[error("this program contains no kernel objects: {why}")]
     #[diagnostic(code(fairpace::kernel::not_built))]
     NotBuilt {
         /// The reason, with the remedy.
         why: &'static str,
     },
-    /// An embedded object is not what this version of the loader expects.
-    #[error("the kernel object of {algorithm} in this program lacks {lacks}")]
-    #[diagnostic(code(fairpace::kernel::bad_object), help("build fairpace again from a clean checkout"))]
+    /// An object lacks a part that the loader needs.
+    #[error("the object of {name} lacks {lacks}")]
+    #[diagnostic(
+        code(fairpace::kernel::bad_object),
+        help("compile it with the shim of the same version as this library")
+    )]
     BadObject {
-        /// Whose object.
-        algorithm: Algorithm,
+        /// Kernel name of the algorithm.
+        name: String,
         /// What was expected in it.
         lacks: &'static str,
     },
+    /// The bytes are no object that this library can load.
+    #[error("these bytes are no algorithm compiled for this library: {why}")]
+    #[diagnostic(
+        code(fairpace::kernel::not_an_algorithm),
+        help("compile the header with fairpace-bpf-build {}", env!("CARGO_PKG_VERSION"))
+    )]
+    NotAnAlgorithm {
+        /// What is wrong.
+        why: String,
+    },
+    /// The object has no parameter of this name.
+    #[error("there is no parameter \"{name}\"; known: {}", .known.join(", "))]
+    #[diagnostic(
+        code(fairpace::kernel::unknown_parameter),
+        help("the names are those of the header, with the unit")
+    )]
+    UnknownParameter {
+        /// The name that was given.
+        name: String,
+        /// The names that exist.
+        known: Vec<String>,
+    },
     /// The process may not load BPF programs.
-    #[error("the kernel lets this process neither load nor list congestion controls: it lacks {}", .missing.join(", "))]
+    #[error(
+        "the kernel lets this process neither load nor list congestion controls: it lacks {}",
+        .missing.join(", ")
+    )]
     #[diagnostic(
         code(fairpace::kernel::not_permitted),
         help("run it as root (sudo); in a container also allow these capabilities")
@@ -78,7 +105,8 @@ pub enum Error {
     #[diagnostic(
         code(fairpace::kernel::no_btf),
         help(
-            "boot a kernel with CONFIG_DEBUG_INFO_BTF=y; the stock kernels of Debian, Ubuntu, Fedora, RHEL and SUSE have it"
+            "boot a kernel with CONFIG_DEBUG_INFO_BTF=y; \
+             the stock kernels of Debian, Ubuntu, Fedora, RHEL and SUSE have it"
         )
     )]
     NoBtf {
@@ -99,11 +127,12 @@ pub enum Error {
         remedy: String,
     },
     /// The verifier did not accept the program.
-    #[error("the verifier of this kernel ({release}) refused {name}; it said at the end:\n{log}")]
+    #[error("the verifier of this kernel ({release}) refused {name}; the end of its log:\n{log}")]
     #[diagnostic(
         code(fairpace::kernel::refused),
         help(
-            "this is a bug of fairpace on this kernel: please report it with the output of `fairpace doctor` and the lines above"
+            "a listed algorithm must pass on every supported kernel: \
+             report the lines above with the checks of `Features::probe`"
         )
     )]
     Refused {
@@ -123,8 +152,8 @@ pub enum Error {
         /// Who has it.
         holder: Holder,
     },
-    /// The kernel would not take such a name. (A dot is fine for it, but not in the BPF file system, which holds
-    /// the pin.)
+    /// The kernel would not take such a name. (A dot is fine for it, but not in the BPF file system, which
+    /// holds the pin.)
     #[error("\"{name}\" cannot be a congestion control name: at most 15 characters out of A-Z a-z 0-9 _")]
     #[diagnostic(code(fairpace::kernel::bad_name), help("use a shorter or plainer suffix"))]
     BadName {
@@ -133,18 +162,18 @@ pub enum Error {
     },
     /// There is nothing of this name to unload.
     #[error("{name} is not loaded; {}", known(.loaded))]
-    #[diagnostic(code(fairpace::kernel::not_loaded), help("`fairpace list` shows what is loaded"))]
+    #[diagnostic(code(fairpace::kernel::not_loaded))]
     NotLoaded {
         /// The name that was given.
         name: String,
         /// What is loaded.
         loaded: Vec<String>,
     },
-    /// It is loaded, but not by `fairpace load`.
-    #[error("{name} was not loaded by `fairpace load`: {holder}")]
+    /// It is in the kernel, but not pinned by this library.
+    #[error("{name} was not loaded to stay, so it cannot be unloaded: {holder}")]
     #[diagnostic(
         code(fairpace::kernel::not_ours),
-        help("end the process that holds it, or remove its pin, and it is gone")
+        help("end the process that holds it, or remove its pin: it leaves the kernel with them")
     )]
     NotOurs {
         /// The name.
@@ -178,7 +207,7 @@ pub enum Error {
     },
     /// A call into the kernel's BPF interface failed.
     #[error("{what}: {source}{}", said(.log))]
-    #[diagnostic(code(fairpace::kernel::bpf), help("`fairpace doctor` checks what this kernel can do"))]
+    #[diagnostic(code(fairpace::kernel::bpf), help("`Features::probe` lists what this kernel can do"))]
     Bpf {
         /// What was attempted.
         what: String,
@@ -196,15 +225,15 @@ pub enum Error {
         /// What the system said.
         cause: io::Error,
     },
-    /// A socket's state does not have the size that this build's algorithm has.
-    #[error("the socket's state for {algorithm} has {found} bytes, this build's {expected}")]
+    /// A socket's state does not have the size that the object declares.
+    #[error("the socket's state for {name} has {found} bytes instead of {expected}")]
     #[diagnostic(
         code(fairpace::kernel::foreign_state),
-        help("another version of fairpace loaded it: use that version, or unload and load again")
+        help("another version loaded it: use that version, or unload and load again")
     )]
     ForeignState {
-        /// Of which algorithm.
-        algorithm: Algorithm,
+        /// Kernel name of the algorithm.
+        name: String,
         /// Bytes expected.
         expected: usize,
         /// Bytes found.
@@ -223,7 +252,7 @@ fn busy_help(name: &str, holder: &Holder) -> String {
     match holder {
         Holder::Kernel | Holder::Unknown => "choose another name with a suffix".to_owned(),
         Holder::Pinned(_) | Holder::Registered { .. } => {
-            format!("it may be what you want: sockets can select {name} now; to replace it, unload it first")
+            format!("sockets can select {name} now; to replace it, unload it first")
         }
         Holder::Process { .. } => {
             "end the process that holds it, or choose another name with a suffix".to_owned()
@@ -236,5 +265,5 @@ fn known(loaded: &[String]) -> String {
 }
 
 fn said(log: &str) -> String {
-    if log.is_empty() { String::new() } else { format!("; libbpf said:\n{log}") }
+    if log.is_empty() { String::new() } else { format!("; libbpf printed:\n{log}") }
 }

@@ -6,11 +6,14 @@ use std::path::{Path, PathBuf};
 
 use libbpf_rs::btf::Btf;
 
-use crate::{Error, bpffs, btf, object};
+use crate::{Error, bpffs, btf, log, object};
 
 /// The oldest kernel whose verifier lets a congestion control write the pacing rate (6.0), and whose programs
 /// are not skipped when an interrupt finds one running (6.1).
 const FLOOR: (u32, u32) = (6, 1);
+
+/// What the check of the embedded objects is called.
+const OBJECTS: &str = "kernel objects";
 
 /// Capabilities that loading a struct_ops program takes, with their numbers in linux/capability.h.
 const CAPABILITIES: [(&str, u32); 3] = [("CAP_BPF", 39), ("CAP_PERFMON", 38), ("CAP_NET_ADMIN", 12)];
@@ -97,7 +100,7 @@ impl Features {
         self.interface.has_links
     }
 
-    /// Can algorithms be loaded?
+    /// Whether the listed algorithms can be loaded.
     ///
     /// # Errors
     /// The first thing that is missing, with the remedy.
@@ -105,13 +108,23 @@ impl Features {
         if let Err(why) = object::built() {
             return Err(Error::NotBuilt { why });
         }
+        self.require_kernel()
+    }
+
+    /// Whether this process can load into this kernel: all but the embedded objects, which an object of a
+    /// user does not need.
+    ///
+    /// # Errors
+    /// The first thing that is missing, with the remedy.
+    pub fn require_kernel(&self) -> Result<(), Error> {
         if !self.missing_capabilities.is_empty() {
             return Err(Error::NotPermitted { missing: self.missing_capabilities.clone() });
         }
         if let Some((path, kind, said)) = &self.no_btf {
             return Err(Error::NoBtf { path: path.clone(), cause: io::Error::new(*kind, said.clone()) });
         }
-        match self.checks.iter().find(|c| c.standing == Standing::Missing) {
+        let missing = |c: &&Check| c.standing == Standing::Missing && c.what != OBJECTS;
+        match self.checks.iter().find(missing) {
             None => Ok(()),
             Some(check) => Err(Error::Unsupported {
                 release: self.release.clone(),
@@ -125,7 +138,7 @@ impl Features {
         let what = "type information (BTF)";
         let matters = "the algorithms find the fields of this kernel's sockets by it";
         // read first: libbpf says less about why a file cannot be had than the system does
-        let parse = || object::with_log(|| Btf::from_path(path)).0;
+        let parse = || log::with_log(|| Btf::from_path(path)).0;
         let parsed = fs::File::open(path)
             .and_then(|_| parse().map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e.to_string())));
         let btf = match parsed {
@@ -192,7 +205,7 @@ impl Check {
 }
 
 fn built() -> Check {
-    let (what, matters) = ("kernel objects", "they are compiled by clang when fairpace is built");
+    let (what, matters) = (OBJECTS, "they hold the algorithms, compiled for the kernel");
     match object::built() {
         Ok(objects) => {
             let names: Vec<_> = objects.iter().map(|(name, _)| *name).collect();

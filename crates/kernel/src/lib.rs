@@ -1,27 +1,59 @@
-//! The algorithms of `cc/` in the running kernel, as eBPF struct_ops: no module, no patch, no reboot.
+//! Loads congestion control algorithms into the running Linux kernel as eBPF struct_ops: no module, no patch,
+//! no reboot.
 //!
-//! [`Features::probe`] says what this kernel can do, [`load`] puts an algorithm in (any socket may then select
-//! it by name), [`list`] says what is in, [`unload`] takes it out, also while sockets use it. [`Loaded::observe`]
-//! looks at one socket's state. What is loaded is always asked of the kernel, never remembered here: others load
-//! things too.
+//! [`Features::probe`] checks what this kernel can do. [`load`] puts a listed algorithm in, so that any
+//! socket can select it by name; [`load_object`] does that with an object that you compiled yourself.
+//! [`list`] reads from the kernel what is loaded, [`unload`] takes it out, also while sockets use it, and
+//! [`Loaded::observe`] reads one socket's state.
 //!
-//! This crate decides nothing about congestion: the algorithm is `cc/NAME.h`, what Linux and the contract say to
-//! each other is `cc/bpf/`. It makes no sockets, chooses no defaults for the system and runs no daemon.
+//! ```no_run
+//! use std::{ffi::OsString, net::TcpStream};
+//!
+//! use fairpace_cc::{Algorithm, Params};
+//! use fairpace_kernel::{Features, LoadOptions, load};
+//! use nix::sys::socket::{setsockopt, sockopt::TcpCongestion};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! Features::probe().require()?;
+//! let params = Params::defaults(Algorithm::by_name("bbr3")?);
+//! let loaded = load(&params, &LoadOptions::default())?;
+//! let connection = TcpStream::connect("192.0.2.1:80")?;
+//! setsockopt(&connection, TcpCongestion, &OsString::from(loaded.kernel_name()))?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! An object of your own: see [`Object::from_elf`].
+//!
+//! The objects of the listed algorithms are part of the package; building it needs a C compiler for libbpf
+//! but no clang. All of it needs root and a kernel from 6.1 on with BTF. The README lists where kernels
+//! differ.
+//!
+//! The crate makes no decisions about congestion: the algorithms are C headers in fairpace-cc, the conversion
+//! between Linux and their contract is `cc/bpf/`. It opens no sockets, sets no system-wide defaults and runs
+//! no daemon.
+#![deny(missing_docs)]
 
+mod adapt;
 mod bpffs;
 mod btf;
 mod error;
 mod features;
 mod list;
 mod load;
+mod log;
 mod object;
 mod observe;
+#[cfg(feature = "testing")]
 mod replay;
 
 pub use error::{Error, Holder};
 pub use features::{Check, Features, Standing};
 pub use list::{Entry, Status, list, unload};
-pub use load::{LoadOptions, Loaded, Program, load};
-pub use object::is_built;
+#[cfg(feature = "testing")]
+pub use load::load_without_storage;
+pub use load::{LoadOptions, Loaded, Program, load, load_object};
+pub use object::{Object, ObjectParameter, is_built};
 pub use observe::Flow;
+#[cfg(feature = "testing")]
 pub use replay::{Call, Replay};

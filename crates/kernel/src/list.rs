@@ -14,6 +14,8 @@ use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, MapType};
 use crate::load::available;
 use crate::{Error, Holder, bpffs, btf, features};
 
+/// What the kernel names of all algorithms that this library loads begin with.
+const OURS: &str = "fp_";
 /// How long the kernel may take to forget a name: it unregisters in a work queue.
 const FORGET: Duration = Duration::from_secs(2);
 /// The first field of a registered struct_ops' value: enum bpf_struct_ops_state. Registered without a link.
@@ -42,8 +44,8 @@ pub enum Status {
         /// Id of the link.
         link_id: u32,
     },
-    /// Sockets can select it; a kernel before 6.4 cannot tell whether a process stands behind it. It stays until
-    /// that process, or [`unload`], takes it out.
+    /// Sockets can select it; a kernel before 6.4 cannot tell whether a process stands behind it. It stays
+    /// until that process, or [`unload`], takes it out.
     Registered,
     /// Unloaded: no socket can select it, but some still use it until they close.
     Draining,
@@ -103,7 +105,7 @@ pub fn unload(name: &str) -> Result<(), Error> {
     };
     match &entry.status {
         Status::Pinned(path) => unpin(entry, path),
-        Status::Registered if entry.algorithm.is_some() => unregister(entry),
+        Status::Registered if entry.name.starts_with(OURS) => unregister(entry),
         _ => Err(Error::NotOurs { name: entry.name.clone(), holder: entry.holder() }),
     }
 }
@@ -127,7 +129,8 @@ pub(crate) fn holder(name: &str) -> Holder {
 
 fn unpin(entry: &Entry, path: &Path) -> Result<(), Error> {
     let link = Link::open(path).map_err(Error::bpf(format!("opening {}", path.display())))?;
-    // where the kernel can (6.11), detach at once, whoever else holds the link; elsewhere it goes with the pin
+    // where the kernel can (6.11), detach at once, whoever else holds the link; elsewhere it goes with the
+    // pin
     let _ = link.detach();
     bpffs::unpin(path)?;
     drop(link);
@@ -166,8 +169,8 @@ fn pinned_links() -> Result<BTreeMap<u32, PathBuf>, Error> {
     Ok(links)
 }
 
-/// An object's struct_ops map keeps the algorithm's kernel name whatever the suffix; a name with one does not tell:
-/// `fp_bbr1_drain` could be bbr1.
+/// An object's struct_ops map keeps the algorithm's kernel name whatever the suffix; a name with one does not
+/// tell: `fp_bbr1_drain` could be bbr1.
 fn algorithm_of(map: &OsStr) -> Option<Algorithm> {
     Algorithm::all().find(|a| map == a.kernel_name())
 }

@@ -5,11 +5,12 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 
 use fairpace_cc::{Algorithm, Params};
-use libbpf_rs::{Link, Map, MapCore, MapFlags, MapHandle, MapType, Object};
+use libbpf_rs::{Link, Map, MapCore, MapFlags, MapHandle, MapType};
 
+use crate::adapt::{self, Setup};
 use crate::list::holder;
-use crate::object::{self, Setup};
-use crate::{Error, Features, bpffs};
+use crate::object::bad_object;
+use crate::{Error, Features, Object, bpffs, log};
 
 /// Longest name of a congestion control: TCP_CA_NAME_MAX less its final zero.
 const NAME_MAX: usize = 15;
@@ -21,14 +22,13 @@ const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 #[derive(Debug, Clone, Default)]
 pub struct LoadOptions {
     /// Appended to the kernel name (`fp_bbq` and `_a` give `fp_bbq_a`), so that several settings of one
-    /// algorithm, or several runs, can be in the kernel at once. The whole name has at most 15 characters: a long
-    /// kernel name gives way to the suffix (`fp_nyu_latency` and `_run1` give `fp_nyu_lat_run1`), which may have 8.
+    /// algorithm, or several runs, can be in the kernel at once. The whole name has at most 15 characters: a
+    /// long kernel name is shortened for the suffix (`fp_nyu_latency` and `_run1` give `fp_nyu_lat_run1`),
+    /// which may have 8.
     pub suffix: String,
     /// Pin it, so that it outlives the process. Otherwise it leaves the kernel with [`Loaded`], however the
     /// process ends.
     pub pin: bool,
-    /// For tests: act as if the kernel had no memory for any flow's state, so that the fallback runs.
-    pub deny_storage: bool,
 }
 
 /// An algorithm in the kernel, loaded by this process. Unless pinned, dropping it unregisters the algorithm;
@@ -36,7 +36,8 @@ pub struct LoadOptions {
 #[derive(Debug)]
 pub struct Loaded {
     name: String,
-    algorithm: Algorithm,
+    algorithm: Option<Algorithm>,
+    pub(crate) state_bytes: usize,
     pub(crate) storage: MapHandle,
     counters: MapHandle,
     programs: Vec<Program>,
@@ -71,27 +72,71 @@ pub struct Program {
     pub verified_instructions: u32,
 }
 
-/// Loads an algorithm with these parameters and registers it; sockets can select it by
+/// Loads a listed algorithm with these parameters and registers it. Sockets can select it by
 /// [`Loaded::kernel_name`] when this returns.
 ///
+/// ```no_run
+/// use fairpace_cc::{Algorithm, Params};
+/// use fairpace_kernel::{LoadOptions, list, load, unload};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut params = Params::defaults(Algorithm::by_name("bbq")?);
+/// params.set("alpha", "3ms")?;
+/// let loaded = load(&params, &LoadOptions { pin: true, ..LoadOptions::default() })?;
+/// for entry in list()? {
+///     println!("{}: {:?}", entry.name, entry.status);
+/// }
+/// unload(loaded.kernel_name())?;
+/// # Ok(())
+/// # }
+/// ```
+///
 /// # Errors
-/// The kernel or the process cannot ([`Features::require`]), the name is bad or taken, the verifier refuses, or
-/// the BPF file system cannot hold the pin. Nothing stays loaded then.
+/// The kernel or the process cannot load ([`Features::require`]), the name is bad or taken, the verifier
+/// refuses the program, or the BPF file system cannot hold the pin. Nothing stays loaded then.
 pub fn load(params: &Params, options: &LoadOptions) -> Result<Loaded, Error> {
+    load_object(&Object::listed(params)?, options)
+}
+
+/// Loads an object and registers it: an algorithm that [`Object::from_elf`] read, or a listed one.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_object(object: &Object, options: &LoadOptions) -> Result<Loaded, Error> {
+    load_and_register(object, options, false)
+}
+
+/// For tests: as [`load`], but every allocation of a flow's state fails, so that the fallback runs.
+///
+/// # Errors
+/// As [`load`].
+#[cfg(feature = "testing")]
+pub fn load_without_storage(params: &Params, options: &LoadOptions) -> Result<Loaded, Error> {
+    load_and_register(&Object::listed(params)?, options, true)
+}
+
+fn load_and_register(object: &Object, options: &LoadOptions, deny_storage: bool) -> Result<Loaded, Error> {
     let features = Features::probe();
-    features.require()?;
-    let algorithm = params.algorithm();
-    let name = name_with(algorithm.kernel_name(), &options.suffix);
+    features.require_kernel()?;
+    let name = name_with(&object.kernel_name, &options.suffix);
     check_name(&name, options.pin)?;
-    let setup = Setup { params, name: &name, deny_storage: options.deny_storage, replay: false };
-    let mut object = object::load(&setup, &features)?;
+    let setup = Setup { object, name: &name, deny_storage, replay: false };
+    let mut loaded = adapt::load(&setup, &features)?;
 
-    let storage = map(&object, algorithm, |m| m.map_type() == MapType::SkStorage)?;
-    let counters = map(&object, algorithm, |m| m.name().to_string_lossy().ends_with(".bss"))?;
-    let programs = programs(&object)?;
+    let storage = map(&loaded, &name, |m| m.map_type() == MapType::SkStorage)?;
+    let counters = map(&loaded, &name, |m| m.name().to_string_lossy().ends_with(".bss"))?;
+    let programs = programs(&loaded)?;
 
-    let registration = register(&mut object, &name, algorithm, options.pin, features.interface.has_links)?;
-    Ok(Loaded { name, algorithm, storage, counters, programs, _registration: registration })
+    let registration = register(&mut loaded, &name, options.pin, features.interface.has_links)?;
+    Ok(Loaded {
+        name,
+        algorithm: object.algorithm,
+        state_bytes: object.state_bytes,
+        storage,
+        counters,
+        programs,
+        _registration: registration,
+    })
 }
 
 impl Loaded {
@@ -100,8 +145,8 @@ impl Loaded {
         &self.name
     }
 
-    /// The algorithm.
-    pub fn algorithm(&self) -> Algorithm {
+    /// The listed algorithm; `None` for an object of a user.
+    pub fn algorithm(&self) -> Option<Algorithm> {
         self.algorithm
     }
 
@@ -146,14 +191,13 @@ pub(crate) fn available() -> Result<Vec<String>, Error> {
 }
 
 fn register(
-    object: &mut Object,
+    object: &mut libbpf_rs::Object,
     name: &str,
-    algorithm: Algorithm,
     pin: bool,
     has_links: bool,
 ) -> Result<Registration, Error> {
-    let handle = map(object, algorithm, |m| m.map_type() == MapType::StructOps)?;
-    let mut link = attach(object, name, algorithm)?;
+    let handle = map(object, name, |m| m.map_type() == MapType::StructOps)?;
+    let mut link = attach(object, name)?;
     if !has_links {
         // libbpf's stand-in for a link borrows the object's descriptor: it must not act when that is closed
         link.disconnect();
@@ -167,13 +211,13 @@ fn register(
     Ok(Registration::Link { _link: link })
 }
 
-fn attach(object: &mut Object, name: &str, algorithm: Algorithm) -> Result<Link, Error> {
+fn attach(object: &mut libbpf_rs::Object, name: &str) -> Result<Link, Error> {
     let found = object.maps_mut().find(|m| m.map_type() == MapType::StructOps);
-    let mut ops = found.ok_or(Error::BadObject { algorithm, lacks: "its struct_ops" })?;
-    let (result, log) = object::with_log(|| ops.attach_struct_ops());
+    let mut ops = found.ok_or_else(|| bad_object(name, "its struct_ops"))?;
+    let (result, log) = log::with_log(|| ops.attach_struct_ops());
     match result {
         Ok(link) => Ok(link),
-        // someone was faster since check_name
+        // another process took the name after check_name
         Err(e) if e.kind() == libbpf_rs::ErrorKind::AlreadyExists => {
             Err(Error::NameBusy { name: name.to_owned(), holder: holder(name) })
         }
@@ -181,12 +225,16 @@ fn attach(object: &mut Object, name: &str, algorithm: Algorithm) -> Result<Link,
     }
 }
 
-fn map(object: &Object, algorithm: Algorithm, wanted: impl Fn(&Map<'_>) -> bool) -> Result<MapHandle, Error> {
-    let found = object.maps().find(|m| wanted(m)).ok_or(Error::BadObject { algorithm, lacks: "a map" })?;
+fn map(
+    object: &libbpf_rs::Object,
+    name: &str,
+    wanted: impl Fn(&Map<'_>) -> bool,
+) -> Result<MapHandle, Error> {
+    let found = object.maps().find(|m| wanted(m)).ok_or_else(|| bad_object(name, "a map"))?;
     MapHandle::try_from(&found).map_err(Error::bpf("keeping a map of the loaded object"))
 }
 
-fn programs(object: &Object) -> Result<Vec<Program>, Error> {
+fn programs(object: &libbpf_rs::Object) -> Result<Vec<Program>, Error> {
     let what = "asking for the loaded programs";
     let loaded = object.progs().filter(|p| p.autoload());
     loaded.map(|p| program(&p).map_err(Error::bpf(what))).collect()

@@ -1,179 +1,173 @@
-//! The embedded objects: opening one, adapting it to the running kernel and loading it.
+//! Compiled algorithms: the embedded ones, and those that a user compiled.
 
-use std::sync::Mutex;
+use std::borrow::Cow;
 
-use fairpace_cc::{Algorithm, Params};
+use fairpace_cc::{Algorithm, Decision, Params, View};
 use libbpf_rs::btf::Btf;
-use libbpf_rs::{AsRawLibbpf, Object, ObjectBuilder, OpenMapMut, OpenObject, PrintLevel, set_print};
+use libbpf_rs::{MapType, ObjectBuilder};
 
-use crate::features::Interface;
-use crate::{Error, Features, btf};
+use crate::observe::{STATE_AT, VIEW_AT};
+use crate::{Error, btf, log};
 
 include!(concat!(env!("OUT_DIR"), "/objects.rs"));
 
-/// BPF_F_LINK of linux/bpf.h: the struct_ops registers through a link.
-const BPF_F_LINK: u32 = 1 << 13;
-/// Lines of the verifier's log that an error shows: the complaint is at the end.
-const LOG_LINES: usize = 25;
-
-/// Name and ELF bytes of each object, or why there are none.
+/// Name and ELF bytes of each embedded object, or why there are none.
 pub(crate) fn built() -> Result<&'static [(&'static str, &'static [u8])], &'static str> {
     OBJECTS
 }
 
-/// Does this program contain kernel objects? Without clang at build time it does not.
+/// Whether this build contains objects of the listed algorithms. It does not when it was built without clang
+/// from a checkout without compiled objects.
 pub fn is_built() -> bool {
     OBJECTS.is_ok()
 }
 
-/// How an object shall come out.
-pub(crate) struct Setup<'a> {
-    pub(crate) params: &'a Params,
-    /// Name in the kernel.
-    pub(crate) name: &'a str,
-    /// For tests: act as if no flow could have memory for its state.
-    pub(crate) deny_storage: bool,
-    /// For tests: load the replay program beside the hooks.
-    pub(crate) replay: bool,
+/// A compiled algorithm with its parameters, for [`load_object`](crate::load_object).
+#[derive(Debug, Clone)]
+pub struct Object {
+    pub(crate) elf: Cow<'static, [u8]>,
+    pub(crate) algorithm: Option<Algorithm>,
+    pub(crate) kernel_name: String,
+    pub(crate) state_bytes: usize,
+    parameters: Vec<ObjectParameter>,
 }
 
-/// Opens, adapts and loads.
-pub(crate) fn load(setup: &Setup<'_>, features: &Features) -> Result<Object, Error> {
-    let elf = elf(setup.params.algorithm())?;
-    let (result, log) = with_log(|| {
-        let what = || format!("opening the kernel object of {}", setup.params.algorithm());
-        let mut open = ObjectBuilder::default().open_memory(elf).map_err(Error::bpf(what()))?;
-        adapt(&mut open, elf, setup, &features.interface).map_err(Error::bpf(what()))?;
-        open.load().map_err(Error::bpf(format!("loading {} into the kernel", setup.name)))
-    });
-    result.map_err(|e| explain(e, log, setup.name, &features.release))
+/// A parameter as an object holds it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ObjectParameter {
+    /// Its name in C, which ends with its unit: `alpha_us`.
+    pub name: String,
+    /// The raw number, in the unit that the header declares.
+    pub value: u32,
 }
 
-fn elf(algorithm: Algorithm) -> Result<&'static [u8], Error> {
-    let objects = built().map_err(|why| Error::NotBuilt { why })?;
-    let found = objects.iter().find(|(name, _)| *name == algorithm.name());
-    // build.rs and fairpace-cc read the same list; a test holds them together
-    found.map(|(_, elf)| *elf).ok_or(Error::BadObject { algorithm, lacks: "all of its code" })
-}
-
-/// Chooses between the shapes that hooks have in different kernels, and sets name and parameters.
-fn adapt(open: &mut OpenObject, elf: &[u8], setup: &Setup<'_>, kernel: &Interface) -> libbpf_rs::Result<()> {
-    let ours = Btf::from_raw("object", elf)?.ok_or_else(|| bad_object("BTF"))?;
-    let two_argument_control = program(open, "cong_control_2");
-    for mut program in open.progs_mut() {
-        if program.name() == "replay" {
-            program.set_autoload(setup.replay);
-        }
+impl Object {
+    /// The embedded object of a listed algorithm, with these parameters.
+    ///
+    /// # Errors
+    /// [`Error::NotBuilt`].
+    pub fn listed(params: &Params) -> Result<Object, Error> {
+        let algorithm = params.algorithm();
+        let objects = built().map_err(|why| Error::NotBuilt { why })?;
+        let found = objects.iter().find(|(name, _)| *name == algorithm.name());
+        // build.rs and fairpace-cc read the same list; a test compares them
+        let (_, elf) = found.ok_or_else(|| bad_object(algorithm.kernel_name(), "all of its code"))?;
+        let words = params.as_bytes().chunks_exact(4).filter_map(|word| word.first_chunk().copied());
+        let names = algorithm.parameters().iter().map(|parameter| parameter.name.to_owned());
+        let parameters = names.zip(words.map(u32::from_ne_bytes));
+        Ok(Object {
+            elf: Cow::Borrowed(elf),
+            algorithm: Some(algorithm),
+            kernel_name: algorithm.kernel_name().to_owned(),
+            state_bytes: algorithm.state_bytes(),
+            parameters: parameters.map(|(name, value)| ObjectParameter { name, value }).collect(),
+        })
     }
-    for mut map in open.maps_mut() {
-        let map_name = map.name().to_string_lossy().into_owned();
-        if map_name == setup.params.algorithm().kernel_name() {
-            if !kernel.has_links {
-                let flags = map.map_flags() & !BPF_F_LINK;
-                map.set_map_flags(flags)?;
+
+    /// An object that `fairpace-bpf-build` compiled, with the defaults of its header as parameters.
+    ///
+    /// ```no_run
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use fairpace_bpf_build::{Algorithm, BpfCompiler, Kind, Sources};
+    /// use fairpace_kernel::{LoadOptions, Object, load_object};
+    ///
+    /// let compiler = BpfCompiler::new(Sources::contained()?)?;
+    /// let compiled = compiler.compile(&Algorithm::new("mine.h", Kind::OwnsCwnd)?)?;
+    ///
+    /// let mut object = Object::from_elf(&compiled.elf)?;
+    /// object.set("cwnd_pkts", 30)?;
+    /// let loaded = load_object(&object, &LoadOptions::default())?; // sockets can now select "fp_mine"
+    /// assert_eq!(loaded.kernel_name(), "fp_mine");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::NotAnAlgorithm`]: the bytes are no such object, or one of another version of the contract.
+    pub fn from_elf(elf: &[u8]) -> Result<Object, Error> {
+        let why = |why: &str| Error::NotAnAlgorithm { why: why.to_owned() };
+        let (open, _) = log::with_log(|| ObjectBuilder::default().open_memory(elf));
+        let open = open.map_err(|e| why(&format!("libbpf cannot open it as a BPF object: {e}")))?;
+        let types = Btf::from_raw("object", elf).ok().flatten().ok_or_else(|| why("it has no BTF"))?;
+        let state_bytes = check_contract(&types).map_err(why)?;
+
+        let mut kernel_name = None;
+        let mut defaults = None;
+        for map in open.maps() {
+            if map.map_type() == MapType::StructOps {
+                kernel_name = Some(map.name().to_string_lossy().into_owned());
+            } else if map.name().to_string_lossy().ends_with(".config") {
+                defaults = map.initial_value().map(<[u8]>::to_vec);
             }
-            let control = if kernel.control_has_flag { None } else { two_argument_control };
-            adapt_ops(&mut map, &ours, setup.name, control, kernel.has_tx_start)?;
-        } else if map_name.ends_with(".config") {
-            configure(&mut map, &ours, setup, kernel)?;
-        } else if map_name == "cc_replay_map" {
-            map.set_autocreate(setup.replay)?;
         }
+        let kernel_name = kernel_name.ok_or_else(|| why("it has no struct_ops"))?;
+        let parameters = defaults.and_then(|config| parameters(&types, &config));
+        Ok(Object {
+            elf: Cow::Owned(elf.to_vec()),
+            algorithm: None,
+            kernel_name,
+            state_bytes,
+            parameters: parameters.ok_or_else(|| why("it has no parameters (cc_config)"))?,
+        })
     }
-    Ok(())
-}
 
-/// Address by which libbpf knows a program, as it stands in a struct_ops map before load; 0: no such program.
-type ProgramAddress = usize;
-
-fn program(open: &mut OpenObject, name: &str) -> Option<ProgramAddress> {
-    open.progs_mut().find(|p| p.name() == name).map(|p| p.as_libbpf_object().as_ptr() as ProgramAddress)
-}
-
-fn adapt_ops(
-    map: &mut OpenMapMut<'_>,
-    ours: &Btf<'_>,
-    name: &str,
-    control: Option<ProgramAddress>,
-    has_tx_start: bool,
-) -> libbpf_rs::Result<()> {
-    let ops = "tcp_congestion_ops";
-    let value = map.initial_value_mut().ok_or_else(|| bad_object(ops))?;
-    let mut write = |member: &str, bytes: &[u8]| {
-        let at = btf::offset(ours, ops, member).ok_or_else(|| bad_object(member))?;
-        value.get_mut(at..at + bytes.len()).ok_or_else(|| bad_object(member))?.copy_from_slice(bytes);
-        libbpf_rs::Result::Ok(())
-    };
-    let mut field = [0; 16];
-    field[..name.len()].copy_from_slice(name.as_bytes()); // checked to be at most 15 bytes
-    write("name", &field)?;
-    if let Some(address) = control {
-        write("cong_control", &address.to_ne_bytes())?;
+    /// Its name in the kernel before a suffix, `fp_NAME`.
+    pub fn kernel_name(&self) -> &str {
+        &self.kernel_name
     }
-    // where the event has a hook of its own, cwnd_event never sees it
-    let dropped = if has_tx_start { "cwnd_event" } else { "cwnd_event_tx_start" };
-    write(dropped, &0usize.to_ne_bytes())
-}
 
-/// struct cc_config of cc/bpf/object.bpf.c.
-fn configure(
-    map: &mut OpenMapMut<'_>,
-    ours: &Btf<'_>,
-    setup: &Setup<'_>,
-    kernel: &Interface,
-) -> libbpf_rs::Result<()> {
-    let value = map.initial_value_mut().ok_or_else(|| bad_object("cc_config"))?;
-    let mut write = |member: &str, bytes: &[u8]| {
-        let at = btf::offset(ours, "cc_config", member).ok_or_else(|| bad_object(member))?;
-        value.get_mut(at..at + bytes.len()).ok_or_else(|| bad_object(member))?.copy_from_slice(bytes);
-        libbpf_rs::Result::Ok(())
-    };
-    write("may_set_app_limited", &u32::from(kernel.has_links).to_ne_bytes())?;
-    write("deny_storage", &u32::from(setup.deny_storage).to_ne_bytes())?;
-    write("params", setup.params.as_bytes())
-}
+    /// The parameters with their present values, in the order of the header.
+    pub fn parameters(&self) -> &[ObjectParameter] {
+        &self.parameters
+    }
 
-/// The object is not what cc/bpf/object.bpf.c makes: a bug of the build, told rather than trusted.
-fn bad_object(lacks: &str) -> libbpf_rs::Error {
-    std::io::Error::new(std::io::ErrorKind::InvalidData, format!("the embedded object lacks {lacks}")).into()
-}
+    /// Sets a parameter to a raw number. The object does not know the range that the header declares: a
+    /// listed algorithm's [`Params`] do.
+    ///
+    /// # Errors
+    /// [`Error::UnknownParameter`].
+    pub fn set(&mut self, name: &str, value: u32) -> Result<(), Error> {
+        match self.parameters.iter_mut().find(|parameter| parameter.name == name) {
+            Some(parameter) => parameter.value = value,
+            None => {
+                let known = self.parameters.iter().map(|parameter| parameter.name.clone()).collect();
+                return Err(Error::UnknownParameter { name: name.to_owned(), known });
+            }
+        }
+        Ok(())
+    }
 
-/// libbpf prints through one function for the whole process: one caller at a time collects.
-static COLLECTING: Mutex<()> = Mutex::new(());
-static PRINTED: Mutex<String> = Mutex::new(String::new());
-
-fn collect(_: PrintLevel, line: String) {
-    if let Ok(mut printed) = PRINTED.lock() {
-        printed.push_str(&line);
+    /// The parameters as C holds them.
+    pub(crate) fn parameter_bytes(&self) -> Vec<u8> {
+        self.parameters.iter().flat_map(|parameter| parameter.value.to_ne_bytes()).collect()
     }
 }
 
-/// Runs `work` and returns with its result what libbpf had to say meanwhile.
-pub(crate) fn with_log<T>(work: impl FnOnce() -> T) -> (T, String) {
-    let _one = COLLECTING.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    let before = set_print(Some((PrintLevel::Warn, collect)));
-    let result = work();
-    set_print(before);
-    let mut printed = PRINTED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    (result, std::mem::take(&mut *printed))
+/// Bytes of the algorithm's state, if the object has the layouts that this library reads; else what differs.
+fn check_contract(types: &Btf<'_>) -> Result<usize, &'static str> {
+    if btf::size(types, "cc_view") != Some(size_of::<View>())
+        || btf::size(types, "cc_decision") != Some(size_of::<Decision>())
+    {
+        return Err("it was compiled with another version of the contract");
+    }
+    if btf::offset(types, "cc_flow", "view") != Some(VIEW_AT) {
+        return Err("it was compiled with another version of the shim");
+    }
+    btf::size_at(types, "cc_flow", STATE_AT).ok_or("it was compiled with another version of the shim")
 }
 
-fn last_lines(log: &str) -> String {
-    let lines: Vec<&str> = log.lines().collect();
-    lines[lines.len().saturating_sub(LOG_LINES)..].join("\n")
+/// The `params` of a `struct cc_config`: names from BTF, values from the bytes.
+fn parameters(types: &Btf<'_>, config: &[u8]) -> Option<Vec<ObjectParameter>> {
+    let names = btf::names_in(types, "cc_config", "params")?;
+    let words = config.get(btf::offset(types, "cc_config", "params")?..)?.chunks_exact(4);
+    let values = words.filter_map(|word| word.first_chunk().copied().map(u32::from_ne_bytes));
+    let parameters: Vec<_> =
+        names.into_iter().zip(values).map(|(name, value)| ObjectParameter { name, value }).collect();
+    Some(parameters)
 }
 
-/// Sorts a failure: libbpf's log tells a refusal by the verifier from everything else.
-pub(crate) fn explain(error: Error, log: String, name: &str, release: &str) -> Error {
-    let Error::Bpf { what, source, .. } = error else { return error };
-    if log.contains("BEGIN PROG LOAD LOG") {
-        return Error::Refused { name: name.to_owned(), release: release.to_owned(), log: last_lines(&log) };
-    }
-    if source.kind() == libbpf_rs::ErrorKind::PermissionDenied {
-        // all capabilities, but those of a container's user namespace
-        return Error::NotPermitted { missing: vec!["the rights of root outside of any container"] };
-    }
-    Error::Bpf { what, source, log: last_lines(&log) }
+pub(crate) fn bad_object(name: &str, lacks: &'static str) -> Error {
+    Error::BadObject { name: name.to_owned(), lacks }
 }
 
 #[cfg(test)]
@@ -182,32 +176,10 @@ mod tests {
 
     use super::*;
 
-    /// Straight to standard error: the test harness swallows what eprintln! says in a test that passes.
+    /// Straight to standard error: the test harness swallows what eprintln! writes in a test that passes.
     fn skipped(why: &str) {
         let test = std::thread::current().name().unwrap_or("test").to_owned();
         let _ = writeln!(std::io::stderr(), "SKIPPED: {test} because {why}");
-    }
-
-    fn failed(kind: std::io::ErrorKind) -> Error {
-        Error::Bpf { what: "loading".into(), source: std::io::Error::from(kind).into(), log: String::new() }
-    }
-
-    #[test]
-    fn a_failure_with_a_verifier_log_is_a_refusal_and_shows_its_end() {
-        let log: String = (0..100).map(|n| format!("line {n}\n")).collect();
-        let log = format!("-- BEGIN PROG LOAD LOG --\n{log}-- END PROG LOAD LOG --\n");
-        let error = explain(failed(std::io::ErrorKind::PermissionDenied), log, "fp_x", "6.18");
-        let Error::Refused { name, log, .. } = error else { panic!("{error}") };
-        assert_eq!(name, "fp_x");
-        assert!(log.contains("line 99") && !log.contains("line 50"), "{log}");
-    }
-
-    #[test]
-    fn a_denial_without_a_log_is_a_lack_of_rights() {
-        let error = explain(failed(std::io::ErrorKind::PermissionDenied), String::new(), "fp_x", "6.18");
-        assert!(matches!(error, Error::NotPermitted { .. }), "{error}");
-        let error = explain(failed(std::io::ErrorKind::OutOfMemory), "libbpf: no\n".into(), "fp_x", "6.18");
-        assert!(matches!(&error, Error::Bpf { log, .. } if log == "libbpf: no"), "{error}");
     }
 
     #[test]
@@ -218,22 +190,40 @@ mod tests {
         assert_eq!(names, native);
     }
 
-    /// The real verifier, and a program that it must refuse: the hook of another kernel.
     #[test]
-    fn the_hook_of_another_kernel_is_refused_with_the_verifiers_words() {
-        let mut features = Features::probe();
-        if let Err(e) = features.require() {
-            let required = std::env::var("FAIRPACE_REQUIRE_KERNEL").is_ok_and(|v| v == "1");
-            assert!(!required, "FAIRPACE_REQUIRE_KERNEL=1, but: {e}");
-            return skipped(&e.to_string());
+    fn an_embedded_object_read_as_elf_has_the_layout_that_the_native_build_has() {
+        let Ok(objects) = built() else { return skipped("this build has no kernel objects") };
+        for (algorithm, (_, elf)) in Algorithm::all().zip(objects) {
+            let object = Object::from_elf(elf).unwrap_or_else(|e| panic!("{algorithm}: {e}"));
+            assert_eq!(object.kernel_name(), algorithm.kernel_name());
+            assert_eq!(object.state_bytes, algorithm.state_bytes());
+            assert_eq!(object.parameters().len(), algorithm.parameters().len());
+            for (read, listed) in object.parameters().iter().zip(algorithm.parameters()) {
+                assert!(read.name.starts_with(listed.name), "{algorithm}: {read:?} is not {listed:?}");
+                // a preset is the code of its base: the loader sets its parameters
+                let is_default = read.value == listed.default || algorithm.preset().is_some();
+                assert!(is_default, "{algorithm}: {read:?} is not {listed:?}");
+            }
         }
-        features.interface.control_has_flag = !features.interface.control_has_flag;
-        let algorithm = Algorithm::by_name("bbr1").expect("it exists");
-        let params = Params::defaults(algorithm);
-        let setup = Setup { params: &params, name: "fp_refused", deny_storage: false, replay: false };
-        let error = load(&setup, &features).expect_err("it must not load");
-        let Error::Refused { name, log, .. } = &error else { panic!("{error:?}") };
-        assert_eq!(name, "fp_refused");
-        assert!(log.contains("cong_control"), "{log}");
+    }
+
+    #[test]
+    fn a_parameter_is_set_by_name_and_an_unknown_one_is_an_error_that_lists_the_known() {
+        let Ok(objects) = built() else { return skipped("this build has no kernel objects") };
+        let (_, elf) = objects.iter().find(|(name, _)| *name == "fixed_cwnd").expect("it is listed");
+        let mut object = Object::from_elf(elf).expect("an object");
+        let name = object.parameters()[0].name.clone();
+        object.set(&name, 77).expect("it exists");
+        assert_eq!(object.parameter_bytes()[..4], 77u32.to_ne_bytes());
+        let error = object.set("nonesuch", 1).expect_err("it does not exist");
+        assert!(error.to_string().contains("nonesuch") && error.to_string().contains(&name), "{error}");
+    }
+
+    #[test]
+    fn bytes_that_are_no_object_are_refused_with_the_reason() {
+        for bytes in [&b""[..], b"\x7fELF", b"not an ELF file at all"] {
+            let error = Object::from_elf(bytes).expect_err("it is no object");
+            assert!(matches!(error, Error::NotAnAlgorithm { .. }), "{error:?}");
+        }
     }
 }

@@ -1,4 +1,5 @@
-//! What an algorithm knows about one socket: its state in the kernel, read by the native build of the same code.
+//! What an algorithm knows about one socket: its state in the kernel, read by the native build of the same
+//! code.
 
 use std::os::fd::{AsRawFd, BorrowedFd};
 
@@ -8,8 +9,8 @@ use libbpf_rs::{MapCore, MapFlags};
 use crate::{Error, Loaded};
 
 /// struct cc_flow of cc/bpf/object.bpf.c: since_us, acks, view, decision, then the algorithm's own state.
-const VIEW_AT: usize = 16;
-const STATE_AT: usize = VIEW_AT + size_of::<View>() + size_of::<Decision>();
+pub(crate) const VIEW_AT: usize = 16;
+pub(crate) const STATE_AT: usize = VIEW_AT + size_of::<View>() + size_of::<Decision>();
 
 /// One socket's state under an algorithm, at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,15 +21,15 @@ pub struct Flow {
     pub acks: u64,
     /// What the kernel knew at the last call of the algorithm.
     pub view: View,
-    /// What the algorithm shows.
-    pub observation: Observation,
+    /// What the algorithm shows of itself; `None` for an object of a user, of which there is no native build.
+    pub observation: Option<Observation>,
     /// The bytes of `struct NAME`.
     pub state: Vec<u8>,
 }
 
 impl Loaded {
-    /// The state of a socket of this process; `None`: the socket does not use this algorithm (yet, or any more).
-    /// Costs about a microsecond, whatever the socket is doing.
+    /// The state of a socket of this process; `None`: the socket does not use this algorithm (yet, or any
+    /// more). Costs about a microsecond, whatever the socket is doing.
     ///
     /// # Errors
     /// The descriptor is no socket, or the kernel does not let the state be read.
@@ -42,18 +43,18 @@ impl Loaded {
     }
 
     fn decode(&self, value: &[u8]) -> Result<Flow, Error> {
-        let algorithm = self.algorithm();
-        let expected = algorithm.state_bytes();
+        let expected = self.state_bytes;
         let found = value.len().saturating_sub(STATE_AT);
-        let foreign = || Error::ForeignState { algorithm, expected, found };
+        let foreign = || Error::ForeignState { name: self.kernel_name().to_owned(), expected, found };
         // the kernel rounds the value up to 8 bytes
         let state = value.get(STATE_AT..STATE_AT + expected).ok_or_else(foreign)?;
         let view = value.get(VIEW_AT..VIEW_AT + size_of::<View>()).and_then(View::from_bytes);
+        let observation = self.algorithm().map(|algorithm| algorithm.observe_bytes(state)).transpose();
         Ok(Flow {
             since_us: word(value, 0).ok_or_else(foreign)?,
             acks: word(value, 8).ok_or_else(foreign)?,
             view: view.ok_or_else(foreign)?,
-            observation: algorithm.observe_bytes(state).map_err(|_| foreign())?,
+            observation: observation.map_err(|_| foreign())?,
             state: state.to_vec(),
         })
     }

@@ -1,10 +1,11 @@
-//! The JITed algorithm on made-up views: how parity with the native build is proven.
+//! The JITed algorithm on synthetic views, for tests of parity with the native build.
 
 use fairpace_cc::{Algorithm, Decision, Event, Params, View};
-use libbpf_rs::{Map, MapCore, MapFlags, Object, ProgramInput, ProgramMut};
+use libbpf_rs::{Map, MapCore, MapFlags, ProgramInput, ProgramMut};
 
-use crate::object::{self, Setup};
-use crate::{Error, Features};
+use crate::adapt::{self, Setup};
+use crate::object::bad_object;
+use crate::{Error, Features, Object};
 
 /// One call of an algorithm's entry points.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -17,11 +18,11 @@ pub enum Call {
     OnEvent(Event),
 }
 
-/// An algorithm loaded as BPF, registered nowhere, that is called directly with views and decisions.
+/// An algorithm loaded as BPF but not registered, called directly with views and decisions.
 #[derive(Debug)]
 pub struct Replay {
     algorithm: Algorithm,
-    object: Object,
+    object: libbpf_rs::Object,
     layout: Layout,
     buffer: Vec<u8>,
 }
@@ -44,8 +45,10 @@ impl Replay {
         let features = Features::probe();
         features.require()?;
         let algorithm = params.algorithm();
-        let setup = Setup { params, name: algorithm.kernel_name(), deny_storage: false, replay: true };
-        let object = object::load(&setup, &features)?;
+        let object = Object::listed(params)?;
+        let setup =
+            Setup { object: &object, name: algorithm.kernel_name(), deny_storage: false, replay: true };
+        let object = adapt::load(&setup, &features)?;
         let view = 8;
         let decision = view + size_of::<View>();
         let state = decision + size_of::<Decision>();
@@ -53,8 +56,8 @@ impl Replay {
         Ok(Replay { algorithm, object, buffer: vec![0; layout.end.next_multiple_of(8)], layout })
     }
 
-    /// One call, with the flow's state as the call before left it. `decision` holds what is in force and
-    /// receives what the algorithm wants.
+    /// One call, with the flow's state as the previous call left it. `decision` holds what is in force and
+    /// receives what the algorithm decides.
     ///
     /// # Errors
     /// The kernel does not run the program.
@@ -103,6 +106,6 @@ impl Replay {
     }
 
     fn bad(&self, lacks: &'static str) -> Error {
-        Error::BadObject { algorithm: self.algorithm, lacks }
+        bad_object(self.algorithm.kernel_name(), lacks)
     }
 }

@@ -71,7 +71,7 @@ impl Controls {
             Control::Own(_) => None,
             Control::Loaded(index) => {
                 let seen = self.loaded[*index].observe(fd);
-                seen.ok().flatten().map(|flow| Inside::from(flow.observation))
+                seen.ok().flatten().and_then(|flow| flow.observation).map(Inside::from)
             }
         }
         .unwrap_or(Inside::UNKNOWN)
@@ -83,9 +83,9 @@ impl Controls {
             Ok(0) => None,
             Ok(n) => Some(format!(
                 "{}: {n} ACKs were handled without state, because the kernel had no memory for it",
-                loaded.algorithm()
+                loaded.kernel_name()
             )),
-            Err(e) => Some(format!("{}: its counters could not be read: {e}", loaded.algorithm())),
+            Err(e) => Some(format!("{}: its counters could not be read: {e}", loaded.kernel_name())),
         };
         self.loaded.iter().filter_map(note).collect()
     }

@@ -1,5 +1,5 @@
-//! Compilation of a user's header: what the object holds, what clang's errors look like, and that the bytes depend on
-//! the sources and the compiler only.
+//! Compilation of a user's header: what the object holds, what clang's errors look like, and that the bytes
+//! depend on the sources and the compiler only.
 
 use std::fs;
 use std::io::Write;

@@ -62,7 +62,7 @@ fn a_pinned_algorithm_outlives_its_handle_until_it_is_unloaded() {
     if !has_kernel() {
         return;
     }
-    let options = LoadOptions { suffix: suffix(), pin: true, ..LoadOptions::default() };
+    let options = LoadOptions { suffix: suffix(), pin: true };
     let loaded = load(&params("bbq"), &options).expect("load");
     let name = loaded.kernel_name().to_owned();
     let _guard = Pinned(name.clone());
@@ -89,8 +89,7 @@ fn a_taken_name_is_refused_and_the_holder_named() {
         return;
     }
     let (pinned, held) = (suffix(), suffix());
-    let first =
-        load(&params("reno"), &LoadOptions { suffix: pinned.clone(), pin: true, ..Default::default() });
+    let first = load(&params("reno"), &LoadOptions { suffix: pinned.clone(), pin: true });
     let first = first.expect("load");
     let _guard = Pinned(first.kernel_name().to_owned());
     let options = LoadOptions { suffix: pinned, ..Default::default() };
@@ -117,7 +116,7 @@ fn a_name_that_linux_cannot_hold_is_refused() {
         assert!(matches!(error, Error::BadName { .. }), "{error}");
     }
     // fine for the kernel, but not in the BPF file system
-    let options = LoadOptions { suffix: ".dot".into(), pin: true, ..Default::default() };
+    let options = LoadOptions { suffix: ".dot".into(), pin: true };
     let error = load(&params("bbr1"), &options).expect_err("a dot in a pin's name");
     assert!(matches!(error, Error::BadName { .. }), "{error}");
 }

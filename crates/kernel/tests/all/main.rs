@@ -5,4 +5,5 @@ mod loading;
 mod parity;
 mod probe;
 mod support;
+mod users_object;
 mod verifier;

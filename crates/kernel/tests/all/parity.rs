@@ -1,5 +1,5 @@
-//! The native build and the JITed BPF build of an algorithm are the same function: on the same views they give
-//! the same decisions and leave the same bytes of state.
+//! The native build and the JITed BPF build of an algorithm are the same function: on the same views they
+//! give the same decisions and leave the same bytes of state.
 
 use std::io::{Read, Write};
 use std::os::fd::AsFd;
@@ -109,7 +109,8 @@ fn every_algorithm_is_the_same_in_the_kernel() {
     });
 }
 
-/// Not made up: what the kernel knew at its last call, looked at after each of many short bursts over a connection.
+/// Not made up: what the kernel knew at its last call, looked at after each of many short bursts over a
+/// connection.
 fn recorded_views(name: &str) -> Vec<View> {
     enter_own_namespace();
     let loaded = load_transient(name);

@@ -1,8 +1,8 @@
 //! What the algorithms cost the verifier. Its limit is a million instructions a program, but long before that
 //! loading gets slow, and a change that doubles the count once can do so again: a jump is a failure here.
 //!
-//! The counts are recorded in cc/bpf/verifier-budget.toml. They depend on compiler and kernel; to record those of
-//! this machine: `FAIRPACE_RECORD_BUDGET=1 cargo test -p fairpace-kernel --test all verifier::`.
+//! The counts are recorded in cc/bpf/verifier-budget.toml. They depend on compiler and kernel; to record
+//! those of this machine: `FAIRPACE_RECORD_BUDGET=1 cargo test -p fairpace-kernel --test all verifier::`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -1,4 +1,5 @@
-//! What BBRv3 is told in this kernel of each packet's sending and loss is what happened. `make accuracy` shows more.
+//! What BBRv3 is told in this kernel of each packet's sending and loss is what happened. `make accuracy`
+//! shows more.
 
 use std::fs;
 use std::io::{Read, Write};

@@ -1,5 +1,5 @@
-//! Made-up streams of views: plausible ones from a crude model of one bottleneck, extreme ones from values at and
-//! around every edge. The same seed gives the same stream.
+//! Made-up streams of views: plausible ones from a crude model of one bottleneck, extreme ones from values at
+//! and around every edge. The same seed gives the same stream.
 
 use fairpace_cc::{CaState, Decision, Event, INFINITE, NO_RATE, NO_RTT, View};
 

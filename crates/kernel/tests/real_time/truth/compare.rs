@@ -72,7 +72,8 @@ pub(crate) struct Comparison {
     pub(crate) event_losses: Differences,
     pub(crate) event_inflight: Differences,
     pub(crate) event_lost: Differences,
-    /// ACKs and events for which BBRv3's question, more than 2 % lost of what was in flight?, is not answered by "none".
+    /// ACKs and events for which BBRv3's question, more than 2 % lost of what was in flight?, is not answered
+    /// by "none".
     pub(crate) questions: usize,
     /// Those of them that come out otherwise than with true numbers.
     pub(crate) wrong_answers: usize,
@@ -153,7 +154,8 @@ impl Comparison {
         self.question(view, lost_pkts, packet.inflight_pkts);
     }
 
-    /// The losses are what is pending now and was not before, and what a timer had marked and sent again already.
+    /// The losses are what is pending now and was not before, and what a timer had marked and sent again
+    /// already.
     fn on_lost(&mut self, view: &View, sendings: &mut Sendings, pending: HashSet<u32>) {
         let fresh =
             pending.difference(&sendings.pending).filter_map(|end_seq| sendings.last.get(end_seq).copied());

@@ -1,5 +1,5 @@
-//! What an algorithm was told of each packet's sending and loss, held against what happened: the flow runs on this
-//! kernel, over the testbed's emulated path, under BBRv3, and `truth.bpf.c` watches both sides.
+//! What an algorithm was told of each packet's sending and loss, held against what happened: the flow runs on
+//! this kernel, over the testbed's emulated path, under BBRv3, and `truth.bpf.c` watches both sides.
 
 #![allow(dead_code, unused_imports)] // the example and the test each use their part
 
@@ -74,7 +74,8 @@ impl Case {
     }
 }
 
-/// Runs one flow of BBRv3 over the path, watches it, and compares. `suffix` makes its name in the kernel unique.
+/// Runs one flow of BBRv3 over the path, watches it, and compares. `suffix` makes its name in the kernel
+/// unique.
 ///
 /// # Errors
 /// The kernel refuses the watched algorithm, or the testbed cannot run.

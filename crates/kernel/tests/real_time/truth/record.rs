@@ -28,7 +28,8 @@ const ACK: u32 = 2;
 pub(crate) enum Record {
     /// A burst of packets left.
     Sent(Packets),
-    /// These are marked lost and were not sent again yet. All that there are come right before each LOST event.
+    /// These are marked lost and were not sent again yet. All that there are come right before each LOST
+    /// event.
     Pending(Packets),
     /// The algorithm was told of an ACK.
     Ack(Box<View>),
@@ -59,7 +60,8 @@ impl Packets {
     }
 }
 
-/// The watched algorithm, in the kernel from [`Recorder::start`] to [`Recorder::finish`], or until it is dropped.
+/// The watched algorithm, in the kernel from [`Recorder::start`] to [`Recorder::finish`], or until it is
+/// dropped.
 pub(crate) struct Recorder {
     name: String,
     links: Vec<Link>,

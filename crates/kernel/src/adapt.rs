@@ -1,0 +1,159 @@
+//! Adaptation of an object to the running kernel, and its way into it.
+
+use libbpf_rs::btf::Btf;
+use libbpf_rs::{AsRawLibbpf, MapType, ObjectBuilder, OpenMapMut, OpenObject};
+
+use crate::features::Interface;
+use crate::{Error, Features, Object, btf, log};
+
+/// BPF_F_LINK of linux/bpf.h: the struct_ops registers through a link.
+const BPF_F_LINK: u32 = 1 << 13;
+
+/// How an object is loaded.
+pub(crate) struct Setup<'a> {
+    pub(crate) object: &'a Object,
+    /// Name in the kernel.
+    pub(crate) name: &'a str,
+    /// For tests: every allocation of a flow's state fails.
+    pub(crate) deny_storage: bool,
+    /// For tests: load the replay program beside the hooks.
+    pub(crate) replay: bool,
+}
+
+/// Opens, adapts and loads.
+pub(crate) fn load(setup: &Setup<'_>, features: &Features) -> Result<libbpf_rs::Object, Error> {
+    let (result, log) = log::with_log(|| {
+        let what = || format!("opening the object of {}", setup.object.kernel_name);
+        let elf = &setup.object.elf;
+        let mut open = ObjectBuilder::default().open_memory(elf).map_err(Error::bpf(what()))?;
+        adapt(&mut open, setup, &features.interface).map_err(Error::bpf(what()))?;
+        open.load().map_err(Error::bpf(format!("loading {} into the kernel", setup.name)))
+    });
+    result.map_err(|e| log::explain(e, &log, setup.name, &features.release))
+}
+
+/// Chooses between the shapes that hooks have in different kernels, and sets name and parameters.
+fn adapt(open: &mut OpenObject, setup: &Setup<'_>, kernel: &Interface) -> libbpf_rs::Result<()> {
+    let types = Btf::from_raw("object", &setup.object.elf)?.ok_or_else(|| lacks("BTF"))?;
+    let two_argument_control = program(open, "cong_control_2");
+    for mut program in open.progs_mut() {
+        if program.name() == "replay" {
+            program.set_autoload(setup.replay);
+        }
+    }
+    for mut map in open.maps_mut() {
+        let map_name = map.name().to_string_lossy().into_owned();
+        if map.map_type() == MapType::StructOps {
+            if !kernel.has_links {
+                let flags = map.map_flags() & !BPF_F_LINK;
+                map.set_map_flags(flags)?;
+            }
+            let control = if kernel.control_has_flag { None } else { two_argument_control };
+            adapt_ops(&mut map, &types, setup.name, control, kernel.has_tx_start)?;
+        } else if map_name.ends_with(".config") {
+            configure(&mut map, &types, setup, kernel)?;
+        } else if map_name == "cc_replay_map" {
+            map.set_autocreate(setup.replay)?;
+        }
+    }
+    Ok(())
+}
+
+/// Address by which libbpf knows a program, as a struct_ops map holds it before load.
+type ProgramAddress = usize;
+
+fn program(open: &mut OpenObject, name: &str) -> Option<ProgramAddress> {
+    open.progs_mut().find(|p| p.name() == name).map(|p| p.as_libbpf_object().as_ptr() as ProgramAddress)
+}
+
+fn adapt_ops(
+    map: &mut OpenMapMut<'_>,
+    types: &Btf<'_>,
+    name: &str,
+    control: Option<ProgramAddress>,
+    has_tx_start: bool,
+) -> libbpf_rs::Result<()> {
+    let ops = "tcp_congestion_ops";
+    let value = map.initial_value_mut().ok_or_else(|| lacks(ops))?;
+    let mut write =
+        |member: &str, bytes: &[u8]| write_member(value, types, Member { of: ops, name: member }, bytes);
+    let mut field = [0; 16]; // TCP_CA_NAME_MAX
+    field[..name.len()].copy_from_slice(name.as_bytes()); // checked to be at most 15 bytes
+    write("name", &field)?;
+    if let Some(address) = control {
+        write("cong_control", &address.to_ne_bytes())?;
+    }
+    // where the event has a hook of its own, cwnd_event never gets it
+    let dropped = if has_tx_start { "cwnd_event" } else { "cwnd_event_tx_start" };
+    write(dropped, &0usize.to_ne_bytes())
+}
+
+/// Fills `struct cc_config` of cc/bpf/object.bpf.c.
+fn configure(
+    map: &mut OpenMapMut<'_>,
+    types: &Btf<'_>,
+    setup: &Setup<'_>,
+    kernel: &Interface,
+) -> libbpf_rs::Result<()> {
+    let config = "cc_config";
+    let value = map.initial_value_mut().ok_or_else(|| lacks(config))?;
+    let mut write =
+        |member: &str, bytes: &[u8]| write_member(value, types, Member { of: config, name: member }, bytes);
+    write("may_set_app_limited", &u32::from(kernel.has_links).to_ne_bytes())?;
+    write("deny_storage", &u32::from(setup.deny_storage).to_ne_bytes())?;
+    write("params", &setup.object.parameter_bytes())
+}
+
+/// A member of a struct, by name.
+struct Member<'a> {
+    of: &'a str,
+    name: &'a str,
+}
+
+/// Writes bytes to where the object's BTF has the member.
+fn write_member(
+    value: &mut [u8],
+    types: &Btf<'_>,
+    member: Member<'_>,
+    bytes: &[u8],
+) -> libbpf_rs::Result<()> {
+    let at = btf::offset(types, member.of, member.name).ok_or_else(|| lacks(member.name))?;
+    value.get_mut(at..at + bytes.len()).ok_or_else(|| lacks(member.name))?.copy_from_slice(bytes);
+    Ok(())
+}
+
+/// The object is not what cc/bpf/object.bpf.c compiles to.
+fn lacks(what: &str) -> libbpf_rs::Error {
+    std::io::Error::new(std::io::ErrorKind::InvalidData, format!("the object lacks {what}")).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use fairpace_cc::{Algorithm, Params};
+
+    use super::*;
+
+    /// The real verifier, and a program that it must refuse: the hook of another kernel.
+    #[test]
+    fn the_hook_of_another_kernel_is_refused_with_the_verifiers_words() {
+        let mut features = Features::probe();
+        if let Err(e) = features.require() {
+            let required = std::env::var("FAIRPACE_REQUIRE_KERNEL").is_ok_and(|v| v == "1");
+            assert!(!required, "FAIRPACE_REQUIRE_KERNEL=1, but: {e}");
+            // straight to standard error: the test harness swallows what eprintln! writes in a test that
+            // passes
+            let _ = writeln!(std::io::stderr(), "SKIPPED: the hook of another kernel because {e}");
+            return;
+        }
+        features.interface.control_has_flag = !features.interface.control_has_flag;
+        let algorithm = Algorithm::by_name("bbr1").expect("it exists");
+        let object = Object::listed(&Params::defaults(algorithm)).expect("an object");
+        let setup = Setup { object: &object, name: "fp_refused", deny_storage: false, replay: false };
+        let error = load(&setup, &features).expect_err("it must not load");
+        let Error::Refused { name, log, .. } = &error else { panic!("{error:?}") };
+        assert_eq!(name, "fp_refused");
+        assert!(log.contains("cong_control"), "{log}");
+    }
+}
