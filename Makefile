@@ -7,7 +7,7 @@ ARGS ?=
 N ?= 100
 SEED ?= 1
 
-.PHONY: help demo duels reproduce conformance setup build test check fmt lint docs bench count bench-kernel views accuracy swarm
+.PHONY: help demo duels reproduce conformance setup build test check tidy fmt lint docs bench count bench-kernel views accuracy swarm
 
 help:
 	@echo "make demo          a problem and a fix: simulated, then on this machine's own kernel (5 minutes as root)"
@@ -17,6 +17,7 @@ help:
 	@echo "make test          everything that CI checks"
 	@echo "make check         formatting, lints, unit tests (under 2 minutes)"
 	@echo "make fmt lint      format all code; all lints"
+	@echo "make tidy          widths, lengths, words, links and the like, with file and line (a test of make check)"
 	@echo "make docs          write the generated reference pages"
 	@echo "make bench         delivered packets per CPU-second in the simulator, and its memory"
 	@echo "make count         instructions per packet in the simulator, against the recorded ones (UPDATE=1 records)"
@@ -57,6 +58,10 @@ lint:
 check: lint
 	$(CARGO) test --workspace --lib --bins --locked --quiet
 	$(CARGO) test --package fairpace-scenario --package fairpace-cc --package fairpace --locked --quiet
+
+# What is over the allowance; ARGS=--all: all that there is; ARGS=--shrink: records that it has become less.
+tidy:
+	$(CARGO) run --quiet --package fairpace-tidy -- $(ARGS)
 
 # The C once more with UBSan, where undefined behaviour traps; documentation's examples and the examples, which tests
 # use; then all tests.

@@ -1,0 +1,91 @@
+//! Checks the tree against the rules of CONTRIBUTING.md that neither rustc nor clippy nor clang checks.
+//!
+//! This is a program over the text of all files that git tracks: widths, sizes of files and functions,
+//! comments of constants, links, words that the glossary forbids, machine paths, stray headers, and import
+//! cycles. It is not a parser of Rust or C: each check reads as much syntax as it needs, and says so.
+//!
+//! `cargo test -p fairpace-tidy` fails on a violation; `cargo run -p fairpace-tidy` lists the violations.
+//! While the tree is being cleaned, `allowance.txt` holds how many violations a file may have: these numbers
+//! only shrink. `cargo run -p fairpace-tidy -- --shrink` writes the smaller ones, `-- --all` lists what is
+//! allowed, too.
+
+mod allowance;
+mod constants;
+mod cycles;
+mod exempt;
+mod headers;
+mod links;
+mod mask;
+mod paths;
+mod size;
+mod tree;
+mod width;
+mod words;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use allowance::Allowance;
+use tree::{File, Violation};
+
+/// Every violation in these files that is not exempt.
+fn violations(files: &[File]) -> Vec<Violation> {
+    let glossary = files.iter().find(|file| file.path == words::GLOSSARY);
+    let forbidden = words::forbidden(glossary.map_or("", |file| &file.text));
+    let known = links::Known::new(files);
+    let mut found = Vec::new();
+    for file in files {
+        width::check(file, &mut found);
+        size::check(file, &mut found);
+        constants::check(file, &mut found);
+        links::check(file, &known, &mut found);
+        words::check(file, &forbidden, &mut found);
+        paths::check(file, &mut found);
+    }
+    headers::check(files, &mut found);
+    cycles::check(files, &mut found);
+    found.retain(|violation| !exempt::is_exempt(violation));
+    found.sort_by(|a, b| (&a.path, a.line, a.check).cmp(&(&b.path, b.line, b.check)));
+    found
+}
+
+/// The root of the repository.
+fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+fn main() -> ExitCode {
+    let argument = std::env::args().nth(1).unwrap_or_default();
+    let found = violations(&tree::files(root()));
+    let allowed = Allowance::read(root());
+    match argument.as_str() {
+        "--all" => found.iter().for_each(|violation| println!("{violation}")),
+        "--shrink" => allowed.shrunk(&found).write(root()),
+        "--record" => Allowance::of(&found).write(root()),
+        _ => allowed.exceeding(&found).iter().for_each(|violation| println!("{violation}")),
+    }
+    let tidy = argument.starts_with("--") || allowed.exceeding(&found).is_empty();
+    if tidy { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tree_is_tidy() {
+        let found = violations(&tree::files(root()));
+        let exceeding = Allowance::read(root()).exceeding(&found);
+        let lines: Vec<String> = exceeding.iter().map(ToString::to_string).collect();
+        assert!(lines.is_empty(), "{} violations:\n{}", lines.len(), lines.join("\n"));
+    }
+
+    #[test]
+    fn every_exemption_is_of_a_file_that_exists() {
+        let files = tree::files(root());
+        for exemption in exempt::EXEMPTIONS {
+            assert!(files.iter().any(|file| file.path.starts_with(exemption.path)), "{}", exemption.path);
+            assert!(exemption.reason.len() > 10, "{}", exemption.path);
+        }
+    }
+}

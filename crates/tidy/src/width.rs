@@ -1,0 +1,86 @@
+//! The width of lines: rustfmt breaks neither comments nor strings, clang-format no comments, and nothing
+//! Markdown.
+
+use crate::tree::{File, Violation};
+
+const CHECK: &str = "width";
+/// Columns; `max_width` in rustfmt.toml.
+const RUST: usize = 110;
+/// Columns; `ColumnLimit` in .clang-format.
+const C: usize = 120;
+/// Columns of prose. Tables cannot be broken.
+const MARKDOWN: usize = 130;
+/// Columns; `TabWidth` in .clang-format.
+const TAB: usize = 8;
+
+/// Finds lines over the width, unless no space is left at which to break them.
+pub(crate) fn check(file: &File, found: &mut Vec<Violation>) {
+    let limit = match () {
+        () if file.is_rust() => RUST,
+        () if file.is_c() => C,
+        () if file.is_markdown() => MARKDOWN,
+        () => return,
+    };
+    let mut fenced = false;
+    for (index, line) in file.text.lines().enumerate() {
+        if file.is_markdown() {
+            let fence = line.trim_start().starts_with("```");
+            fenced ^= fence;
+            if fenced || fence || line.trim_start().starts_with('|') {
+                continue;
+            }
+        }
+        let width = columns(line);
+        if width > limit && can_be_broken(line, limit) {
+            let what = format!("{width} columns, {limit} at most");
+            found.push(Violation::new(CHECK, file, index + 1, what));
+        }
+    }
+}
+
+fn columns(line: &str) -> usize {
+    line.chars().fold(0, |at, c| if c == '\t' { at + TAB - at % TAB } else { at + 1 })
+}
+
+/// Whether a word begins within the limit and behind the first one: there the line can be broken. Comment and
+/// list marks are no words.
+fn can_be_broken(line: &str, limit: usize) -> bool {
+    let is_mark = |word: &str| !word.contains(char::is_alphanumeric);
+    let mut words = 0;
+    let mut at = 0;
+    for word in line.split(' ') {
+        if !word.is_empty() && at <= limit {
+            words += usize::from(words > 0 || !is_mark(word.trim_start()));
+        }
+        at += columns(word) + 1;
+    }
+    words > 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(path: &str, text: &str) -> Vec<usize> {
+        let mut found = Vec::new();
+        check(&File::new(path, text), &mut found);
+        found.iter().map(|violation| violation.line).collect()
+    }
+
+    #[test]
+    fn a_line_over_its_width_is_found() {
+        for (path, limit) in [("a.rs", RUST), ("a.h", C), ("a.md", MARKDOWN)] {
+            let exact = format!("// word {}", "x".repeat(limit - 8));
+            assert_eq!(lines(path, &exact), [0; 0]);
+            assert_eq!(lines(path, &format!("\n{exact}x")), [2]);
+        }
+        assert_eq!(lines("a.c", &format!("\t\t// a {}", "x".repeat(100))), [1; 1], "a tab has eight columns");
+    }
+
+    #[test]
+    fn what_cannot_be_broken_and_tables_and_code_may_be_wide() {
+        let wide = "x".repeat(140);
+        assert_eq!(lines("a.rs", &format!("    /// https://{wide}")), [0; 0]);
+        assert_eq!(lines("a.md", &format!("| a | {wide} |\n\n```\na {wide}\n```\n- a {wide}")), [6]);
+    }
+}
