@@ -470,8 +470,10 @@ impl<C: Control> Sender<C> {
             self.stats.undos += 1;
             if let Some(prior) = self.recovery.prior_ssthresh {
                 self.tell(now, Event::Undo);
-                self.ssthresh = self.ssthresh.max(prior);
-                self.ecn.cwr_due = false; // Linux: tcp_ecn_withdraw_cwr
+                if prior > self.ssthresh {
+                    self.ssthresh = prior;
+                    self.ecn.cwr_due = false; // Linux: tcp_ecn_withdraw_cwr
+                }
             }
         }
         self.recovery.undo_marker = None;

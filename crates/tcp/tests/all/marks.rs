@@ -153,6 +153,23 @@ fn a_reduction_with_a_mark_is_never_taken_back() {
 }
 
 #[test]
+fn undo_withdraws_cwr_only_if_it_raises_ssthresh() {
+    // Linux: tcp_undo_cwnd_reduction. An algorithm that owns cwnd leaves ssthresh alone, so nothing is raised.
+    for (kind, cwr) in [(Kind::GrowsCwnd, false), (Kind::OwnsCwnd, true)] {
+        let mut s = marked(kind, 20, 20);
+        s.segments();
+        s.ack(200, 4, &[]);
+        assert_eq!(s.ack(201, 4, &[(5, 9)]), [4]);
+        s.ack_echo(202, 10, &[], 250);
+        s.ack_echo(302, 10, &[(4, 5)], 250);
+        assert_eq!((s.sender.stats().undos, s.sender.ca_state()), (1, Open), "{kind:?}");
+        let mut sent: Vec<Segment> = Vec::new();
+        s.sender.write(s.now, 2, &mut sent);
+        assert_eq!(sent.first().map(|p| p.cwr), Some(cwr), "{kind:?}");
+    }
+}
+
+#[test]
 fn without_an_agreement_an_echo_means_nothing() {
     let mut s = Script::new(Kind::GrowsCwnd, 20, 1000);
     assert_eq!(s.sent(), range(0, 20));
