@@ -522,12 +522,13 @@ impl<C: Control> Sender<C> {
         if !probe.resent || (ack.next == probe.high_seq && both_arrived) || news.dsack_of_probe {
             self.recovery.probe = None;
         } else if ack.next > probe.high_seq {
-            // only one of the two arrived: respond to the loss
+            // Only one of the two arrived, so a packet was lost. The event comes first, as CA_EVENT_TLP_RECOVERY does
+            // in google/bbr v3.
+            self.tell_probe_repaired(now, probe.app_limited);
             self.begin_cwnd_reduction(now);
             self.set_ca_state(now, CaState::Cwr);
             self.end_cwnd_reduction();
             self.keep_open(now);
-            self.tell_probe_repaired(now, probe.app_limited);
         } else {
             news.probe_acked = true; // the original or the probe: later ACKs will tell
         }

@@ -292,6 +292,10 @@ fn a_tail_loss_that_a_probe_repaired_is_told_when_later_data_is_acknowledged() {
     s.sender.write(s.now, 2, &mut more);
     s.ack(at + 100, 6, &[]);
     assert!(!s.last_ack().is_probe_ack);
+    // google/bbr v3: CA_EVENT_TLP_RECOVERY before tcp_init_cwnd_reduction
+    let events = s.events();
+    let repaired = events.iter().position(|e| *e == Event::ProbeRepaired).expect("the probe repaired a loss");
+    assert_eq!(events[repaired + 1..repaired + 3], [Event::Reduce, Event::CaState]);
     // the same with a tail that was sent when there was no more to send
     s.sender.write(s.now, 2, &mut more);
     s.ack(at + 200, 7, &[]);
