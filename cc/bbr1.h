@@ -204,11 +204,15 @@ CC_INLINE u32 bbr1_bdp_pkts(const struct bbr1 *s, u32 bw, u32 gain_256)
 	return s->min_rtt_us == CC_NO_RTT ? BBR1_INIT_CWND_PKTS : bbr_bdp_pkts(bw, s->min_rtt_us, gain_256);
 }
 
+/* Linux: bbr_min_tso_segs. */
+CC_INLINE u32 bbr1_min_burst_pkts(const struct cc_decision *d)
+{
+	return d->pacing_rate_Bps < BBR1_BURST_OF_TWO_Bps ? 1 : CC_MIN_BURST_PKTS;
+}
+
 CC_INLINE u32 bbr1_burst_pkts(const struct cc_view *v, const struct cc_decision *d)
 {
-	u32 least = d->pacing_rate_Bps < BBR1_BURST_OF_TWO_Bps ? 1 : 2;
-
-	return cc_min_u32(bbr_burst_pkts(v, d, 0, least), BBR1_BURST_MAX_PKTS);
+	return cc_min_u32(bbr_burst_pkts(v, d, 0, bbr1_min_burst_pkts(d)), BBR1_BURST_MAX_PKTS);
 }
 
 /*
@@ -629,6 +633,7 @@ CC_STAGE void bbr1_set_pacing_rate(struct bbr1 *s, const struct cc_view *v, stru
 		bbr_init_pacing_rate(v, d, s->p.startup_gain, s->p.pacing_margin);
 	}
 	bbr_set_pacing_rate(v, d, rate, may_fall);
+	d->min_burst_pkts = bbr1_min_burst_pkts(d);
 }
 
 /*
@@ -755,6 +760,7 @@ CC_STAGE void bbr1_init(struct bbr1 *s, const struct bbr1_params *p, const struc
 	d->ssthresh_pkts = CC_INFINITE;
 	s->has_seen_rtt = v->srtt_us != 0;
 	bbr_init_pacing_rate(v, d, s->p.startup_gain, s->p.pacing_margin);
+	d->min_burst_pkts = bbr1_min_burst_pkts(d);
 }
 
 CC_INLINE u32 bbr1_phase(const struct bbr1 *s)

@@ -69,7 +69,7 @@ CC_INLINE void cc_fill_connection(struct cc_view *v, struct cc_decision *d, cons
 	d->cwnd_pkts = v->cwnd_pkts;
 	d->ssthresh_pkts = v->ssthresh_pkts;
 	d->app_limited_until_pkts = 0;
-	d->reserved = 0;
+	d->min_burst_pkts = CC_MIN_BURST_PKTS;
 }
 
 /* The kernel has longs where the contract has 32 bits: 36 minutes. */

@@ -138,7 +138,7 @@ struct cc_decision {
 	u32 cwnd_pkts;		    /* at least 1 */
 	u32 ssthresh_pkts;	    /* CC_INFINITE: none */
 	u32 app_limited_until_pkts; /* not 0: treat samples as app-limited until delivered_pkts has passed this */
-	u32 reserved;		    /* keeps the layout free of holes */
+	u32 min_burst_pkts;	    /* the smallest full TSO burst; the host's default is CC_MIN_BURST_PKTS */
 };
 
 /* What happens between ACKs. */
@@ -199,5 +199,7 @@ struct cc_observation {
 #define CC_INFINITE 0x7fffffffu /* as TCP_INFINITE_SSTHRESH */
 #define CC_NO_RATE  (~0ull)
 #define CC_NO_RTT   0xffffffffu
+/* Packets, as Linux's tcp_min_tso_segs. An eBPF host keeps it: the hook min_tso_segs would run at every transmission. */
+#define CC_MIN_BURST_PKTS 2u
 
 #endif

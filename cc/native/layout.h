@@ -59,7 +59,7 @@
 	X(cc_decision, cwnd_pkts)                                                                                      \
 	X(cc_decision, ssthresh_pkts)                                                                                  \
 	X(cc_decision, app_limited_until_pkts)                                                                         \
-	X(cc_decision, reserved)
+	X(cc_decision, min_burst_pkts)
 #define CC_OBSERVATION_FIELDS(X)                                                                                       \
 	X(cc_observation, bw_Bps)                                                                                      \
 	X(cc_observation, min_rtt_us)                                                                                  \
@@ -93,7 +93,8 @@
 	X(CC_UNIT_FRACTION)                                                                                            \
 	X(CC_PHASE_COUNT)                                                                                              \
 	X(CC_INFINITE)                                                                                                 \
-	X(CC_NO_RTT)
+	X(CC_NO_RTT)                                                                                                   \
+	X(CC_MIN_BURST_PKTS)
 
 struct cc_native_number {
 	const char *name;

@@ -10,6 +10,8 @@ pub const INFINITE: u32 = 0x7fff_ffff;
 pub const NO_RATE: u64 = u64::MAX;
 /// "No RTT" where an unsigned field holds one.
 pub const NO_RTT: u32 = u32::MAX;
+/// The host's own smallest TSO burst, packets: Linux's tcp_min_tso_segs.
+pub const MIN_BURST_PKTS: u32 = 2;
 
 /// Loss recovery states of the host, in rising severity: Linux's `TCP_CA_*`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, NoUninit, CheckedBitPattern)]
@@ -291,8 +293,8 @@ pub struct Decision {
     pub ssthresh_pkts: u32,
     /// Not 0: treat samples as app-limited until `delivered_pkts` has passed this.
     pub app_limited_until_pkts: u32,
-    /// Keeps the layout free of holes.
-    pub reserved: u32,
+    /// The smallest full TSO burst, packets; the host's default is [`MIN_BURST_PKTS`].
+    pub min_burst_pkts: u32,
 }
 
 impl Decision {
@@ -303,7 +305,7 @@ impl Decision {
             cwnd_pkts: view.cwnd_pkts,
             ssthresh_pkts: view.ssthresh_pkts,
             app_limited_until_pkts: 0,
-            reserved: 0,
+            min_burst_pkts: MIN_BURST_PKTS,
         }
     }
 
@@ -374,7 +376,7 @@ mod tests {
             sample_prior_delivered_pkts prior_inflight_pkts acked_pkts losses_pkts sample_inflight_pkts sample_lost_pkts
             sample_delivered_ce_pkts sample_end_seq reserved_2);
         check!(Decision, "cc_decision",
-            pacing_rate_Bps cwnd_pkts ssthresh_pkts app_limited_until_pkts reserved);
+            pacing_rate_Bps cwnd_pkts ssthresh_pkts app_limited_until_pkts min_burst_pkts);
         use ffi::Observation as Observed;
         check!(Observed, "cc_observation", bw_Bps min_rtt_us pacing_gain_256 cwnd_gain_256 phase);
         let left: Vec<_> = c.keys().filter(|k| k.contains('.') || k.starts_with("sizeof")).collect();
@@ -417,6 +419,7 @@ mod tests {
         assert_eq!(kinds.map(value), [0, 1, 2]);
         assert_eq!(value("CC_INFINITE"), INFINITE as usize);
         assert_eq!(value("CC_NO_RTT"), NO_RTT as usize);
+        assert_eq!(value("CC_MIN_BURST_PKTS"), MIN_BURST_PKTS as usize);
     }
 
     #[test]

@@ -17,7 +17,9 @@ mod sends;
 mod value;
 
 pub use algorithm::{Algorithm, Kind, Parameter, Preset, UnknownAlgorithm};
-pub use contract::{CaState, Decision, Event, INFINITE, NO_RATE, NO_RTT, Observation, Phase, View};
+pub use contract::{
+    CaState, Decision, Event, INFINITE, MIN_BURST_PKTS, NO_RATE, NO_RTT, Observation, Phase, View,
+};
 pub use controller::{Controller, StateSizeError};
 pub use params::{ParamError, Params};
 pub use sends::KernelSends;

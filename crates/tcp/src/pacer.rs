@@ -1,6 +1,6 @@
 //! Pacing by earliest departure time, and the size of bursts (Linux: tcp_update_skb_after_send, tcp_tso_autosize).
 
-use fairpace_cc::NO_RATE;
+use fairpace_cc::{MIN_BURST_PKTS, NO_RATE};
 
 use crate::{MSS_BYTES, Nanos};
 
@@ -8,8 +8,6 @@ use crate::{MSS_BYTES, Nanos};
 const UNPACED_PKTS: u64 = 10;
 /// The largest burst: 64 KiB less room for headers.
 const BURST_MAX_BYTES: u64 = 65_536 - 321;
-/// The least burst, Linux's tcp_min_tso_segs.
-const BURST_MIN_PKTS: u64 = 2;
 /// 64 KiB are added for each halving of the minimum RTT below 2^9 us x 16, Linux's tcp_tso_rtt_log.
 const BURST_RTT_SHIFT: u32 = 9;
 
@@ -19,6 +17,8 @@ pub(crate) struct Pacer {
     pub(crate) enabled: bool,
     /// In force; [`NO_RATE`]: none.
     pub(crate) rate_Bps: u64,
+    /// The smallest full burst, which the algorithm may lower (Linux: the hook min_tso_segs).
+    pub(crate) min_burst_pkts: u32,
     /// Earliest departure of the next burst; once passed, departure of the last one.
     departure: Nanos,
     sent_pkts: u64,
@@ -26,7 +26,7 @@ pub(crate) struct Pacer {
 
 impl Pacer {
     pub(crate) fn new(enabled: bool) -> Self {
-        Pacer { enabled, rate_Bps: NO_RATE, departure: 0, sent_pkts: 0 }
+        Pacer { enabled, rate_Bps: NO_RATE, min_burst_pkts: MIN_BURST_PKTS, departure: 0, sent_pkts: 0 }
     }
 
     /// True when the schedule forbids to send now.
@@ -64,7 +64,7 @@ impl Pacer {
         let halvings = min_rtt_us >> BURST_RTT_SHIFT;
         let near = if halvings < 32 { BURST_MAX_BYTES >> halvings } else { 0 };
         let bytes = ((self.rate_Bps >> shift) + near).min(BURST_MAX_BYTES);
-        (bytes / u64::from(MSS_BYTES)).max(BURST_MIN_PKTS) as u32
+        (bytes / u64::from(MSS_BYTES)).max(u64::from(self.min_burst_pkts)) as u32
     }
 }
 
@@ -125,6 +125,8 @@ mod tests {
         assert_eq!(p.burst_pkts(10, 50_000), 8);
         p.rate_Bps = 125_000;
         assert_eq!(p.burst_pkts(10, 50_000), 2);
+        p.min_burst_pkts = 1;
+        assert_eq!(p.burst_pkts(10, 50_000), 1);
         p.rate_Bps = 12_500_000_000;
         assert_eq!(p.burst_pkts(10, 50_000), 45);
         p.rate_Bps = 125_000;

@@ -54,7 +54,7 @@ impl<C: Control> Sender<C> {
             cwnd_pkts: self.cwnd,
             ssthresh_pkts: self.ssthresh,
             app_limited_until_pkts: 0,
-            reserved: 0,
+            min_burst_pkts: self.pacer.min_burst_pkts,
         }
     }
 
@@ -63,6 +63,7 @@ impl<C: Control> Sender<C> {
         self.cwnd = d.cwnd_pkts.max(1);
         self.ssthresh = d.ssthresh_pkts;
         self.pacer.rate_Bps = d.pacing_rate_Bps;
+        self.pacer.min_burst_pkts = d.min_burst_pkts;
         if d.app_limited_until_pkts != 0 {
             self.rate.app_limited_until = d.app_limited_until_pkts;
         }

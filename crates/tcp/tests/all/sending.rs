@@ -116,6 +116,28 @@ fn a_small_window_is_used_in_two_bursts_and_partial_bursts_wait_for_the_next_ack
 }
 
 #[test]
+fn below_1_2_mbit_bbr1_sends_one_packet_at_a_time() {
+    use fairpace_cc::{Algorithm, Controller, Params};
+    use fairpace_tcp::{Ack, Segment, Sender, SenderConfig};
+    // Linux: bbr_min_tso_segs. STARTUP paces 10 packets at 2.89 per RTT: 1.1 Mbit/s, and 3.3 Mbit/s.
+    for (rtt, burst) in [(300 * MS, 1), (100 * MS, 2)] {
+        let params = Params::defaults(Algorithm::by_name("bbr1").expect("bbr1 is listed"));
+        let mut sender = Sender::<Controller>::new(SenderConfig::default(), params);
+        let mut sent: Vec<Segment> = Vec::new();
+        sender.connect(0, &mut sent);
+        sender.write(0, 1000, &mut sent);
+        sender.on_ack(rtt, &Ack { syn: true, ..Ack::default() }, &mut sent);
+        assert_eq!(sent.len(), 11, "a SYN and the initial window");
+        sender.on_ack(2 * rtt, &Ack { next: 10, echo_ms: (rtt / MS) as u32, ..Ack::default() }, &mut sent);
+        for _ in 0..5 {
+            sent.clear();
+            sender.on_timer(sender.next_timer().expect("the pacer waits"), &mut sent);
+            assert_eq!(sent.len(), burst, "RTT of {} ms", rtt / MS);
+        }
+    }
+}
+
+#[test]
 fn a_sender_out_of_data_is_app_limited_until_what_was_sent_then_is_acknowledged() {
     let mut s = Script::new(Kind::OwnsCwnd, 10, 4);
     assert_eq!(s.sent(), range(0, 4));
