@@ -79,6 +79,7 @@ impl<C: Control> Sender<C> {
         view.ssthresh_pkts = self.ssthresh;
         view.pacing_rate_Bps = self.pacer.rate_Bps;
         self.let_control_act(&view);
+        self.cwnd_use.validated = now;
         self.set_default_pacing_rate();
     }
 }

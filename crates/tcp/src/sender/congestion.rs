@@ -31,7 +31,7 @@ impl<C: Control> Sender<C> {
             delivered_pkts: self.rate.delivered_pkts,
             lost_pkts: self.board.lost_pkts(),
             delivered_ce_pkts: self.rate.delivered_ce_pkts,
-            max_inflight_pkts: self.window_use.max_packets_out,
+            max_inflight_pkts: self.cwnd_use.max_packets_out,
             snd_una: sequence_number(self.board.una()),
             snd_nxt: sequence_number(self.board.nxt()),
             srtt_us: self.rtt.srtt_us() as u32,
@@ -40,7 +40,7 @@ impl<C: Control> Sender<C> {
             ca_state: self.ca_state,
             pacing_shift: self.config.burst_shift,
             paced: self.pacer.enabled,
-            cwnd_limited: self.window_use.is_cwnd_limited,
+            cwnd_limited: self.cwnd_use.is_cwnd_limited,
             app_limited: self.rate.app_limited_until != 0,
             ecn: self.ecn.on,
             ..View::default()
@@ -76,6 +76,7 @@ impl<C: Control> Sender<C> {
             self.board.list_losses();
         }
         self.apply(&d);
+        self.cwnd_use.validated = now;
         // Linux paces sockets whose algorithm asks for it; a rate is the asking.
         let asks = self.kind == Kind::OwnsCwnd && d.pacing_rate_Bps != NO_RATE;
         self.pacer.enabled = self.config.pacing.unwrap_or(asks);
@@ -200,6 +201,7 @@ impl<C: Control> Sender<C> {
         } else if self.may_raise_cwnd(news) {
             let view = View { acked_pkts: acked, is_ece: news.ece, ..self.view(now) };
             self.let_control_act(&view);
+            self.cwnd_use.validated = now;
         }
         self.set_default_pacing_rate();
     }

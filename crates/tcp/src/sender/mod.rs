@@ -73,7 +73,7 @@ pub struct Sender<C: Control> {
     control: Option<C>,
     recovery: Recovery,
     config: SenderConfig,
-    window_use: WindowUse,
+    cwnd_use: CwndUse,
     last_sent: Nanos,
     stats: SenderStats,
     /// Room for [`Scoreboard::swap_losses`].
@@ -92,12 +92,19 @@ struct EcnState {
     cwr_due: bool,
 }
 
-/// How much of cwnd was used during the last window of data (Linux: tcp_cwnd_validate).
+/// How much of cwnd the sender uses (Linux: tcp_cwnd_validate).
 #[derive(Debug, Clone, Default)]
-struct WindowUse {
+struct CwndUse {
+    /// cwnd stopped the sender during the last window of data.
     is_cwnd_limited: bool,
+    /// The most packets outstanding during the last window of data.
     max_packets_out: u32,
+    /// The last window of data ends before this packet (Linux: cwnd_usage_seq).
     until: u64,
+    /// The most packets outstanding since `validated` (Linux: snd_cwnd_used).
+    used_pkts: u32,
+    /// When cwnd was last full, changed, or adjusted on an ACK (Linux: snd_cwnd_stamp).
+    validated: Nanos,
 }
 
 impl<C: Control> Sender<C> {
@@ -133,7 +140,7 @@ impl<C: Control> Sender<C> {
             ssthresh: INFINITE,
             supply: 0,
             window_end: 0,
-            window_use: WindowUse::default(),
+            cwnd_use: CwndUse::default(),
             last_sent: 0,
             syn_sent: 0,
             syn_resent: false,

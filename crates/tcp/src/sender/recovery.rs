@@ -136,7 +136,7 @@ impl<C: Control> Sender<C> {
         } else if una >= self.recovery.high_seq {
             match self.ca_state {
                 CaState::Cwr if una != self.recovery.high_seq => {
-                    self.end_cwnd_reduction();
+                    self.end_cwnd_reduction(now);
                     self.set_ca_state(now, CaState::Open);
                 }
                 CaState::Recovery => {
@@ -146,7 +146,7 @@ impl<C: Control> Sender<C> {
                     if !self.end_recovery(now, ack) {
                         return Resend::Nothing;
                     }
-                    self.end_cwnd_reduction();
+                    self.end_cwnd_reduction(now);
                 }
                 _ => {}
             }
@@ -316,7 +316,7 @@ impl<C: Control> Sender<C> {
     }
 
     /// ssthresh as it would be restored: the window was at least three quarters useful (Linux: tcp_current_ssthresh).
-    fn current_ssthresh(&self) -> u32 {
+    pub(super) fn current_ssthresh(&self) -> u32 {
         if self.in_cwnd_reduction() {
             return self.ssthresh;
         }
@@ -372,13 +372,14 @@ impl<C: Control> Sender<C> {
     }
 
     /// Linux: tcp_end_cwnd_reduction.
-    fn end_cwnd_reduction(&mut self) {
+    fn end_cwnd_reduction(&mut self, now: Nanos) {
         if self.kind == Kind::OwnsCwnd {
             return;
         }
         if self.ssthresh < INFINITE && (self.ca_state == CaState::Cwr || self.recovery.undo_marker.is_some())
         {
             self.cwnd = self.ssthresh;
+            self.cwnd_use.validated = now;
         }
     }
 
@@ -476,6 +477,7 @@ impl<C: Control> Sender<C> {
                 }
             }
         }
+        self.cwnd_use.validated = now;
         self.recovery.undo_marker = None;
         self.rack.advanced = true; // look for losses anew
     }
@@ -502,6 +504,7 @@ impl<C: Control> Sender<C> {
             self.init_undo();
         }
         self.cwnd = self.board.in_flight() + 1;
+        self.cwnd_use.validated = now;
         if self.ca_state <= CaState::Disorder && u64::from(self.board.sacked_out()) >= REORDERING_PKTS {
             self.recovery.reordering_pkts = REORDERING_PKTS;
         }
@@ -527,7 +530,7 @@ impl<C: Control> Sender<C> {
             self.tell_probe_repaired(now, probe.app_limited);
             self.begin_cwnd_reduction(now);
             self.set_ca_state(now, CaState::Cwr);
-            self.end_cwnd_reduction();
+            self.end_cwnd_reduction(now);
             self.keep_open(now);
         } else {
             news.probe_acked = true; // the original or the probe: later ACKs will tell

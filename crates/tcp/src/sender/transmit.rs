@@ -69,7 +69,7 @@ impl<C: Control> Sender<C> {
         }
         cwnd_limited |= self.board.in_flight() >= self.cwnd;
         if sent > 0 || cwnd_limited {
-            self.validate_cwnd(cwnd_limited);
+            self.validate_cwnd(now, cwnd_limited);
         }
         if sent > 0 {
             if self.in_cwnd_reduction() {
@@ -215,9 +215,9 @@ impl<C: Control> Sender<C> {
         self.transmit_new(now, wire);
     }
 
-    /// Linux: tcp_cwnd_validate.
-    fn validate_cwnd(&mut self, cwnd_limited: bool) {
-        let u = &mut self.window_use;
+    /// Records how much of cwnd is used, RFC 2861 (Linux: tcp_cwnd_validate).
+    fn validate_cwnd(&mut self, now: Nanos, cwnd_limited: bool) {
+        let u = &mut self.cwnd_use;
         let packets_out = self.board.packets_out();
         if self.board.una() >= u.until
             || cwnd_limited
@@ -226,6 +226,36 @@ impl<C: Control> Sender<C> {
             u.is_cwnd_limited = cwnd_limited;
             u.max_packets_out = packets_out;
             u.until = self.board.nxt();
+        }
+        if self.kind == Kind::GrowsCwnd {
+            self.shrink_unused_cwnd(now);
+        }
+    }
+
+    /// A cwnd that was not full for an RTO falls half way to what was used. Every ACK on which the algorithm may grow
+    /// cwnd restarts that time, so a sender whose ACKs come in time keeps its cwnd however little of it the
+    /// application uses (Linux: tcp_cwnd_validate and tcp_cwnd_application_limited; tcp_cong_avoid sets
+    /// snd_cwnd_stamp).
+    fn shrink_unused_cwnd(&mut self, now: Nanos) {
+        let u = &mut self.cwnd_use;
+        let slow_start = self.cwnd < self.ssthresh;
+        if u.is_cwnd_limited || (slow_start && self.cwnd < 2 * u.max_packets_out) {
+            (u.used_pkts, u.validated) = (0, now);
+            return;
+        }
+        u.used_pkts = u.used_pkts.max(self.board.packets_out());
+        if !self.config.idle_restart || now < u.validated + self.rtt.rto_ns() {
+            return;
+        }
+        u.validated = now;
+        // An application with unsent data is stopped by something else (Linux: SOCK_NOSPACE).
+        if self.ca_state != CaState::Open || self.board.nxt() < self.supply {
+            return;
+        }
+        let used = std::mem::take(&mut u.used_pkts).max(self.config.initial_cwnd_pkts.max(1));
+        if used < self.cwnd {
+            self.ssthresh = self.current_ssthresh();
+            self.cwnd = (self.cwnd + used) / 2;
         }
     }
 
@@ -246,6 +276,6 @@ impl<C: Control> Sender<C> {
             self.cwnd = (self.cwnd / 2).max(least);
             idle -= rto;
         }
-        self.window_use.is_cwnd_limited = false;
+        (self.cwnd_use.used_pkts, self.cwnd_use.validated) = (0, now);
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::support::{MS, Script, range};
 use fairpace_cc::{Event, Kind, NO_RATE};
+use fairpace_tcp::{Ack, Segment, Sender, SenderConfig};
 
 #[test]
 fn a_lost_syn_is_repeated_after_1_2_4_seconds_and_data_follows_the_answer() {
@@ -118,7 +119,6 @@ fn a_small_window_is_used_in_two_bursts_and_partial_bursts_wait_for_the_next_ack
 #[test]
 fn below_1_2_mbit_bbr1_sends_one_packet_at_a_time() {
     use fairpace_cc::{Algorithm, Controller, Params};
-    use fairpace_tcp::{Ack, Segment, Sender, SenderConfig};
     // Linux: bbr_min_tso_segs. STARTUP paces 10 packets at 2.89 per RTT: 1.1 Mbit/s, and 3.3 Mbit/s.
     for (rtt, burst) in [(300 * MS, 1), (100 * MS, 2)] {
         let params = Params::defaults(Algorithm::by_name("bbr1").expect("bbr1 is listed"));
@@ -164,6 +164,41 @@ fn a_window_that_was_not_used_decays_over_an_idle_time() {
     s.ack(200, 40, &[]);
     s.sender.write(1200 * MS, 100, &mut Vec::new());
     assert_eq!((s.sender.cwnd_pkts(), s.events()), (40, vec![Event::Restart, Event::Restart]));
+}
+
+#[test]
+fn an_unused_cwnd_shrinks_when_no_ack_has_come_for_an_rto() {
+    // Linux: tcp_cwnd_application_limited. The RTO is 300 ms: the ACK of 40 to 45 comes at 300 ms, that of 45 to 50 is
+    // late, and the next write at 605 ms finds cwnd unused for 305 ms. The initial window is the least that counts.
+    for (kind, idle_restart, cwnd) in
+        [(Kind::GrowsCwnd, true, 25), (Kind::GrowsCwnd, false, 40), (Kind::OwnsCwnd, true, 40)]
+    {
+        let config = SenderConfig { idle_restart, tlp: false, ..SenderConfig::default() };
+        let mut s = Script::switched(kind, 40, 40, config);
+        s.sent();
+        s.ack(200, 40, &[]);
+        let mut sent: Vec<Segment> = Vec::new();
+        s.sender.write(200 * MS, 5, &mut sent);
+        s.ack(300, 45, &[]);
+        s.sender.write(480 * MS, 5, &mut sent);
+        assert_eq!(s.sender.cwnd_pkts(), 40);
+        s.sender.write(605 * MS, 5, &mut sent);
+        assert_eq!((s.sender.cwnd_pkts(), s.sender.inflight_pkts()), (cwnd, 10), "{kind:?}, {idle_restart}");
+    }
+}
+
+#[test]
+fn an_unused_cwnd_stays_while_acks_come() {
+    // as Linux 6.18 on the testbed: CUBIC that writes 172 packets per 100 ms keeps a cwnd of 469
+    let mut s = Script::new(Kind::GrowsCwnd, 500, 500);
+    s.sent();
+    s.ack(200, 500, &[]);
+    for n in 0..50 {
+        let (at, next) = (200 + 200 * n, 500 + 172 * n);
+        s.sender.write(at * MS, 172, &mut Vec::new());
+        s.ack(at + 100, next + 172, &[]);
+    }
+    assert_eq!(s.sender.cwnd_pkts(), 500);
 }
 
 #[test]
