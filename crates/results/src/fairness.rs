@@ -1,20 +1,21 @@
-//! Fairness where one number per run is not enough: how long it takes, and what is fair behind several bottlenecks.
+//! Convergence time, and fair rates on several bottlenecks.
 
 use crate::jain;
 
-/// Goodputs are compared over bins of this length.
+/// Goodputs are compared over bins of this length, s.
 const BIN_S: f64 = 1.0;
-/// Shares are fair when Jain's index is at least this: between two flows, when the larger has at most 61 % (the delta-fairness
-/// of RFC 5166 section 2.5 with delta 0.23).
+/// Shares are fair if Jain's index is at least this. Between two flows, the larger share is at most 61 %
+/// then: the delta-fairness of RFC 5166, section 2.5, with delta 0.23.
 pub const FAIR_JAIN: f64 = 0.95;
-/// Flows have converged when they are fair in so many bins in a row.
+/// Flows have converged when their shares are fair in this many consecutive bins.
 const BINS: usize = 5;
 
-/// Seconds from `last_start_s` to the first of five consecutive seconds in each of which Jain's index of the goodputs is at least
-/// [`FAIR_JAIN`]. `None` if there is no such time in the run, or fewer than two flows, or if an interval is longer than a second.
+/// Seconds from `last_start_s` to the first of five consecutive seconds in each of which Jain's index of the
+/// goodputs is at least [`FAIR_JAIN`]. `None` if there is no such time in the run, or fewer than two flows,
+/// or if an interval is longer than a second.
 ///
-/// `goodputs` are series of any unit, one per flow, over the intervals that end at `t_s`. Seconds count from `last_start_s`; an
-/// interval that lies in two of them counts for each with its part.
+/// `goodputs` are series of any unit, one per flow, over the intervals that end at `t_s`. Seconds count from
+/// `last_start_s`. An interval that spans two seconds is split between them.
 #[must_use]
 pub fn convergence_s(t_s: &[f64], goodputs: &[&[f32]], last_start_s: f64) -> Option<f64> {
     let end_s = t_s.last().copied()?;
@@ -39,7 +40,7 @@ pub fn convergence_s(t_s: &[f64], goodputs: &[&[f32]], last_start_s: f64) -> Opt
     None
 }
 
-/// What a flow got in each bin from `from_s` on.
+/// The amount that a flow received in each bin from `from_s` on.
 fn binned(t_s: &[f64], goodput: &[f32], from_s: f64, bins: usize) -> Vec<f64> {
     let mut amounts = vec![0.0; bins];
     let mut began_s = 0.0;
@@ -59,11 +60,12 @@ fn binned(t_s: &[f64], goodput: &[f32], from_s: f64, bins: usize) -> Vec<f64> {
     amounts
 }
 
-/// The max-min fair rates: no flow can get more without taking from one that has no more than it. `routes` are the links that each flow
-/// uses, by index; `capacity` is each link's.
+/// The max-min fair rates: no rate can grow without reducing one that is not larger. `routes` are the indices
+/// of the links that each flow uses; `capacity` is each link's, in the unit of the result.
 ///
-/// By progressive filling: all flows grow alike until a link is full, where its flows stop and the others go on
-/// (Bertsekas and Gallager, Data Networks, 2nd edition, section 6.5.2). A flow without links gets infinity.
+/// Progressive filling computes them: all rates grow together; when a link is full, its flows stop and the
+/// others continue (Bertsekas and Gallager, Data Networks, 2nd edition, section 6.5.2). A flow without links
+/// gets infinity.
 #[must_use]
 pub fn max_min(routes: &[&[u32]], capacity: &[f64]) -> Vec<f64> {
     let mut rates = vec![f64::INFINITY; routes.len()];
@@ -87,8 +89,8 @@ pub fn max_min(routes: &[&[u32]], capacity: &[f64]) -> Vec<f64> {
     }
 }
 
-/// Mean over the flows of |rate - fair| / fair, the fair rates being those of [`max_min`]: 0 is fair. `None` without flows, or if one of
-/// them could have nothing.
+/// Mean over the flows of |rate - fair| / fair, with the fair rates of [`max_min`]: 0 is fair. `None` without
+/// flows, or if a fair rate is zero or infinite.
 #[must_use]
 pub fn max_min_distance(rates: &[f64], routes: &[&[u32]], capacity: &[f64]) -> Option<f64> {
     let fair = max_min(routes, capacity);
@@ -173,24 +175,33 @@ mod tests {
         fn max_min_rates_are_feasible_and_every_flow_has_a_bottleneck((routes, capacity) in networks()) {
             let routes: Vec<&[u32]> = routes.iter().map(Vec::as_slice).collect();
             let rates = max_min(&routes, &capacity);
-            let on = |link: u32| (0..routes.len()).filter(|flow| routes[*flow].contains(&link)).collect::<Vec<_>>();
+            let on = |link: u32| {
+                (0..routes.len()).filter(|flow| routes[*flow].contains(&link)).collect::<Vec<_>>()
+            };
             let load = |link: u32| on(link).into_iter().map(|flow| rates[flow]).sum::<f64>();
             for (link, capacity) in (0..).zip(&capacity) {
-                prop_assert!(load(link) <= capacity * (1.0 + 1e-9), "link {link} of {capacity} carries {}", load(link));
+                let load = load(link);
+                prop_assert!(load <= capacity * (1.0 + 1e-9), "link {link} of {capacity} carries {load}");
             }
-            // a link that is full, and where nobody has more
+            // each flow has a bottleneck: a full link where no other flow has a higher rate
             for (flow, route) in routes.iter().enumerate() {
                 let is_bottleneck = |link: &u32| {
                     let capacity = capacity[*link as usize];
                     load(*link) >= capacity * (1.0 - 1e-9)
                         && on(*link).iter().all(|other| rates[*other] <= rates[flow] * (1.0 + 1e-9))
                 };
-                prop_assert!(route.iter().any(is_bottleneck), "flow {flow} of {rates:?} over {routes:?}, {capacity:?}");
+                prop_assert!(
+                    route.iter().any(is_bottleneck),
+                    "flow {flow} of {rates:?} over {routes:?}, {capacity:?}"
+                );
             }
         }
 
         #[test]
-        fn fair_rates_are_at_no_distance_and_scale_does_not_matter((routes, capacity) in networks(), scale in 1e-3..1e3f64) {
+        fn fair_rates_are_at_no_distance_and_scale_does_not_matter(
+            (routes, capacity) in networks(),
+            scale in 1e-3..1e3f64,
+        ) {
             let routes: Vec<&[u32]> = routes.iter().map(Vec::as_slice).collect();
             let rates = max_min(&routes, &capacity);
             prop_assert!(max_min_distance(&rates, &routes, &capacity).unwrap() < 1e-9);

@@ -1,7 +1,7 @@
-//! JSON that is the same bytes for the same run, and pleasant to read.
+//! JSON that has the same bytes for the same run.
 //!
-//! Two decisions live here. Numbers are rounded to [`DIGITS`] significant digits when written, so that the last
-//! bits of a floating-point sum never show. And `null` stands for "nothing to say": NaN in a series, `None` in a
+//! Numbers are rounded to [`DIGITS`] significant digits when written, so that the last bits of a
+//! floating-point sum do not matter. `null` means that there is no value: NaN in a series, `None` in a
 //! summary.
 
 use crate::{Cost, Summary};
@@ -10,11 +10,11 @@ use serde::ser::Serialize;
 use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
 use std::io;
 
-/// Significant digits of every floating-point number written: 87.3142 Mbit/s. More than any measurement bears,
-/// fewer than the 15 at which two orders of summation may differ.
+/// Significant digits of every floating-point number, such as 87.3142 Mbit/s: more than measurements have,
+/// and fewer than the 15 where the order of summation matters.
 pub const DIGITS: usize = 6;
 
-/// `x` as it is written: rounded to [`DIGITS`] significant digits, and never a negative zero.
+/// Returns `x` rounded to [`DIGITS`] significant digits; a negative zero becomes zero.
 #[must_use]
 pub fn round(x: f64) -> f64 {
     if x == 0.0 || !x.is_finite() {
@@ -24,10 +24,11 @@ pub fn round(x: f64) -> f64 {
     format!("{x:.*e}", DIGITS - 1).parse().unwrap_or(x)
 }
 
-/// Indented JSON of a summary, an array of summaries, or a whole [`Run`](crate::Run), with a newline at the end.
+/// Indented JSON of a summary, an array of summaries, or a whole [`Run`](crate::Run), with a newline at the
+/// end.
 ///
 /// # Errors
-/// Only if `value` has a map with keys that are no strings, which nothing in this crate has.
+/// If `value` has a map whose keys are not strings. No type of this crate has one.
 pub fn to_json<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<String> {
     let mut out = Vec::new();
     value.serialize(&mut Serializer::with_formatter(&mut out, Rounded(PrettyFormatter::new())))?;
@@ -36,8 +37,8 @@ pub fn to_json<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<String> {
 }
 
 impl Summary {
-    /// The content of `summary.json`: everything that the scenario, the seed and the program determine, so that
-    /// the same simulation gives the same bytes. What the run cost in time is left out.
+    /// The content of `summary.json`. It has everything that scenario, seed and program determine, so the
+    /// same simulation gives the same bytes. The times in [`Cost`] are left out.
     #[must_use]
     pub fn stable_json(&self) -> String {
         let cost = Cost { wall_s: f64::NAN, cpu_s: f64::NAN, ..self.cost };
@@ -56,7 +57,7 @@ pub(crate) fn is_unknown(x: &f64) -> bool {
     x.is_nan()
 }
 
-/// Reads a series in which `null` is NaN; writing needs no help, since JSON has no other word for NaN.
+/// Reads a series in which `null` is NaN. serde_json writes NaN as `null` by itself.
 pub(crate) fn nulls<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<f32>, D::Error> {
     Ok(Vec::<Option<f32>>::deserialize(from)?.into_iter().map(|x| x.unwrap_or(f32::NAN)).collect())
 }
@@ -72,7 +73,7 @@ pub(crate) fn nested_nulls<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Vec
     Ok(Vec::<Row>::deserialize(from)?.into_iter().map(|row| row.0).collect())
 }
 
-/// The pretty formatter of serde_json with one difference: how a floating-point number is written.
+/// The pretty formatter of serde_json with rounded floating-point numbers.
 struct Rounded(PrettyFormatter<'static>);
 
 impl Formatter for Rounded {
@@ -127,7 +128,8 @@ mod tests {
         names
     }
 
-    /// The field list that users were promised. A field may be added; one that goes needs a new [`crate::SCHEMA`].
+    /// The field list that users were promised. A field may be added; one that goes needs a new
+    /// [`crate::SCHEMA`].
     #[test]
     fn full_json_has_the_documented_fields() {
         let json: Value = serde_json::from_str(&to_json(&sample_summary()).unwrap()).unwrap();

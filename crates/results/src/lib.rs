@@ -1,11 +1,25 @@
-//! What a run leaves behind, the same for the simulator and for the testbed.
+//! The record of a run, the same for simulator and testbed, and the metrics that are computed from it.
 //!
-//! [`Summary`] is the stable, versioned record that `--json` prints and `summary.json` holds. [`Series`] is
-//! what the report draws, [`Repeat`] what several seeds say together. Metrics that need a definition (share, Jain's index) are computed here, once.
-//! Files: [`Summary::stable_json`] is `summary.json`, [`Run::series_csv`] is `series.csv`.
-//! [`observer`] has the types for live observation of a simulation.
-//! This crate draws nothing, measures nothing and touches no disk.
+//! - [`Summary`] is the stable, versioned record; [`Summary::stable_json`] is the content of `summary.json`.
+//! - [`Series`] has the time series; [`Run::series_csv`] is the content of `series.csv`.
+//! - [`Repeat`] has means and confidence intervals over several seeds.
+//! - [`jain`], [`shares`], [`convergence_s`] and [`max_min`] are the definitions of fairness.
+//! - [`observer`] has the types for live observation of a simulation.
+//!
+//! The crate does not run anything, draws no charts and does no I/O.
+//!
+//! ```
+//! use fairpace_results::{FlowSummary, Summary};
+//!
+//! let flow = |goodput_mbps| FlowSummary { goodput_mbps, ..FlowSummary::default() };
+//! let mut summary = Summary { flows: vec![flow(75.0), flow(25.0)], ..Summary::default() };
+//! summary.derive_fairness();
+//! assert_eq!(summary.flows[0].share, Some(0.75));
+//! // Jain's index: (75 + 25)^2 / (2 * (75^2 + 25^2))
+//! assert!((summary.jain.unwrap() - 0.8).abs() < 1e-9);
+//! ```
 
+#![deny(missing_docs)]
 #![allow(non_snake_case)] // bytes per second are _Bps, as in the contract
 
 mod fairness;
@@ -28,7 +42,7 @@ pub use summary::{Completions, Cost, FlowSummary, LinkSummary, ScenarioId, Summa
 
 use serde::{Deserialize, Serialize};
 
-/// Version of the [`Summary`] format; grows when a field changes its meaning or goes away.
+/// Version of the [`Summary`] format. It grows when a field is removed or changes its meaning.
 pub const SCHEMA: &str = "fairpace.summary/1";
 
 /// One run: the summary and the time series behind it.
@@ -38,19 +52,19 @@ pub struct Run {
     pub summary: Summary,
     /// The time series, for the report.
     pub series: Series,
-    /// What a reader must know to judge the run: lateness, repeats, anything that was not as asked.
+    /// Remarks on the run: lateness, repetitions, deviations from the scenario.
     pub notes: Vec<String>,
 }
 
-/// How a long run tells its caller how far it is and learns that it must stop.
+/// Progress and cancellation of a long run.
 pub trait Monitor {
-    /// Called a few times per second of wall-clock time at least.
+    /// Reports progress, several times per second of wall-clock time.
     fn progress(&mut self, done_s: f64, total_s: f64);
-    /// True once the run should end early and clean up (Ctrl-C).
+    /// Returns true once the run should end early, for example after Ctrl-C.
     fn stop(&self) -> bool;
 }
 
-/// A monitor that shows nothing and never stops.
+/// A monitor that does nothing and never stops the run.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Silent;
 

@@ -1,11 +1,11 @@
-//! Metrics that need a definition.
+//! Shares and Jain's index, and the checks of a run's series.
 
 use crate::{FlowSummary, Run, Summary};
 
 /// Jain's fairness index, (sum x)^2 / (n * sum x^2): 1 if all values are equal, 1/n if one has everything
 /// (Jain, Chiu, Hawe, DEC-TR-301, 1984). `None` if there is nothing to share: no value, or none above zero.
 ///
-/// Values are rates or amounts: not negative. One that is not finite makes the index undefined: `None`.
+/// Values are rates or amounts. `None` also if a value is negative or not finite.
 #[must_use]
 pub fn jain(values: &[f64]) -> Option<f64> {
     // divided by the largest, neither sums nor squares leave the range of f64
@@ -33,8 +33,7 @@ fn largest(values: &[f64]) -> Option<f64> {
 }
 
 impl Summary {
-    /// Sets everything that follows from the flows' goodputs: each [`share`](crate::FlowSummary::share) and
-    /// [`jain`](Summary::jain). Simulator and testbed call it last, so that the definitions stay in one place.
+    /// Sets each [`share`](crate::FlowSummary::share) and [`jain`](Summary::jain) from the flows' goodputs.
     pub fn derive_fairness(&mut self) {
         let goodputs: Vec<f64> = self.flows.iter().map(|f| f.goodput_mbps).collect();
         self.jain = jain(&goodputs);
@@ -46,7 +45,8 @@ impl Summary {
 }
 
 impl FlowSummary {
-    /// Sets what follows from the number of its data packets that were dropped or lost; `sent_pkts` must be set.
+    /// Sets `dropped_pkts` and `loss_rate`. `dropped_pkts` counts data packets dropped or lost; `sent_pkts`
+    /// must be set.
     pub fn derive_loss(&mut self, dropped_pkts: u64) {
         self.dropped_pkts = dropped_pkts;
         let sent = self.sent_pkts.filter(|sent| *sent > 0);
@@ -55,11 +55,11 @@ impl FlowSummary {
 }
 
 impl Run {
-    /// Checks that every vector of the series has one value per point and that there is one flow and one
-    /// link series per summary entry (or no series at all).
+    /// Checks that every vector of the series has one value per point, and that there is one series per flow
+    /// and link of the summary, or none at all.
     ///
     /// # Errors
-    /// Names the first vector of the wrong length.
+    /// A description of the first vector of a wrong length.
     pub fn check(&self) -> Result<(), String> {
         let (points, series) = (self.series.t_s.len(), &self.series);
         if points == 0 && series.flows.is_empty() && series.links.is_empty() {
@@ -125,7 +125,10 @@ mod tests {
         }
 
         #[test]
-        fn jain_ignores_scale_and_order(values in prop::collection::vec(0.1..1e3f64, 1..20), scale in 1e-6..1e6f64) {
+        fn jain_ignores_scale_and_order(
+            values in prop::collection::vec(0.1..1e3f64, 1..20),
+            scale in 1e-6..1e6f64,
+        ) {
             let scaled: Vec<f64> = values.iter().rev().map(|x| x * scale).collect();
             prop_assert!((jain(&values).unwrap() - jain(&scaled).unwrap()).abs() < 1e-12);
         }

@@ -1,17 +1,19 @@
 //! Live observation of a simulation: packets at links, ACKs and sender states, as plain data.
 //!
-//! The simulator takes an [`Observer`] as a type parameter. With [`NullObserver`] the compiler removes the calls, so an
-//! unobserved run pays nothing. An observer cannot change a run. `fairpace-trace` writes files from an observer.
+//! The simulator takes an [`Observer`] as a type parameter. With [`NullObserver`] the compiler removes the
+//! calls, so an unobserved run pays nothing. An observer cannot change a run. `fairpace-trace` writes files
+//! from an observer.
 //!
-//! The types are here, beside the record of a run, so that a writer of traces depends on this crate and not on the
-//! simulator.
+//! The types are here, beside the record of a run, so that a writer of traces depends on this crate and not
+//! on the simulator.
 
 /// One TCP connection of a scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct ConnectionId {
     /// Index of its flow in the scenario.
     pub flow: u32,
-    /// Index of the connection within its flow, in order of start. A workload has many; other flows have only 0.
+    /// Index of the connection within its flow, in order of start. A workload has many; other flows have only
+    /// 0.
     pub index: u32,
 }
 
@@ -66,7 +68,8 @@ pub enum Content {
     Syn,
     /// One segment of data.
     Data {
-        /// Number of the segment; the first of a connection is 0. A retransmission has the number of the original.
+        /// Number of the segment; the first of a connection is 0. A retransmission has the number of the
+        /// original.
         seq: u64,
         /// CWR of RFC 3168: the sender has reduced its cwnd.
         cwr: bool,
@@ -82,8 +85,8 @@ pub struct Ack {
     pub syn: bool,
     /// The cumulative ACK: the next segment that the receiver expects.
     pub next: u64,
-    /// SACK blocks: first segment, and the one after the last. The first may be a D-SACK. Unused ones are at the end
-    /// and empty.
+    /// SACK blocks: first segment, and the one after the last. The first may be a D-SACK. Unused ones are at
+    /// the end and empty.
     pub blocks: [(u64, u64); 3],
     /// ECN-Echo, RFC 3168.
     pub ece: bool,
@@ -130,8 +133,8 @@ pub struct SenderState {
 
 /// Receives what happens in a simulation. Every method has a default body that does nothing.
 ///
-/// Times are ns since the start of the run. Events of one kind at one link come in order of time. A departure may be
-/// reported before its time, when the simulator has already computed it.
+/// Times are ns since the start of the run. Events of one kind at one link come in order of time. A departure
+/// may be reported before its time, when the simulator has already computed it.
 pub trait Observer {
     /// False only for [`NullObserver`]: the simulator gathers data for an observer only where this is true.
     const ON: bool = true;
@@ -144,8 +147,8 @@ pub trait Observer {
     #[inline]
     fn ack(&mut self, _at_ns: u64, _connection: ConnectionId, _ack: &Ack) {}
 
-    /// A sender has started, stopped, processed an ACK or run a timer. `state` computes its state; an observer that
-    /// does not need the state does not call it.
+    /// A sender has started, stopped, processed an ACK or run a timer. `state` computes its state; an
+    /// observer that does not need the state does not call it.
     #[inline]
     fn sender(&mut self, _at_ns: u64, _connection: ConnectionId, _state: impl FnOnce() -> SenderState) {}
 

@@ -1,11 +1,11 @@
-//! The same scenario with several seeds: each metric's mean, and how sure it is.
+//! Several runs of one scenario with different seeds: mean and confidence interval of each metric.
 
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::{Completions, ScenarioId, Summary};
 
-/// Version of the [`Repeat`] format; grows when a field changes its meaning or goes away.
+/// Version of the [`Repeat`] format. It grows when a field is removed or changes its meaning.
 pub const REPEAT_SCHEMA: &str = "fairpace.repeat/1";
 
 /// Runs of one scenario that differ in their seed.
@@ -30,9 +30,9 @@ pub struct Repeat {
 /// A metric over all runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Metric {
-    /// Its place in the summary, flows and links by their names: `flows.10ms.goodput_mbps`, `jain`.
+    /// Its path in the summary, with flows and links by name: `flows.10ms.goodput_mbps`, `jain`.
     pub name: String,
-    /// What is known of its mean. `null` if no run has a value.
+    /// The estimate of its mean. `null` if no run has a value.
     pub estimate: Option<Estimate>,
     /// Its value in each run, in the order of the seeds.
     pub values: Vec<Option<f64>>,
@@ -41,30 +41,30 @@ pub struct Metric {
 /// A mean and its confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
-    /// How many runs have a value; the others say nothing here.
+    /// Number of runs that have a value. The others do not count.
     pub runs: usize,
-    /// Mean of these.
+    /// Mean of the values.
     pub mean: f64,
-    /// The 95 % confidence interval of the mean: mean -/+ this. Student's t with `runs` - 1 degrees of freedom, which takes the runs for
-    /// independent and their values for normally distributed. `null` of a single value.
+    /// Half the width of the 95 % confidence interval of the mean, by Student's t with `runs` - 1 degrees of
+    /// freedom. It assumes independent runs and normally distributed values. `null` of a single value.
     pub ci95: Option<f64>,
     /// Standard deviation of the values (with n - 1). `null` of a single value.
     pub sd: Option<f64>,
-    /// The least value.
+    /// The smallest value.
     pub min: f64,
-    /// The largest.
+    /// The largest value.
     pub max: f64,
 }
 
 impl Estimate {
-    /// Of the values that are there and finite; `None` if there is none.
+    /// The estimate from the finite values; `None` if there is none.
     #[must_use]
     pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let values: Vec<f64> = values.into_iter().filter(|value| value.is_finite()).collect();
         let min = values.iter().copied().reduce(f64::min)?;
         let max = values.iter().copied().reduce(f64::max)?;
         let n = values.len() as f64;
-        // around the least value, which keeps equal values equal to their mean
+        // relative to the smallest value, so that the mean of equal values is exactly that value
         let mean = min + values.iter().map(|value| value - min).sum::<f64>() / n;
         let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
         let sd = (values.len() > 1).then(|| (squares / (n - 1.0)).sqrt());
@@ -73,13 +73,13 @@ impl Estimate {
     }
 }
 
-/// The 97.5 % quantile of Student's t: 95 % lie between its negative and it.
+/// The 97.5 % quantile of Student's t: 95 % of the distribution lie between -t and t.
 fn student_975(degrees_of_freedom: usize) -> Option<f64> {
     StudentsT::new(0.0, 1.0, degrees_of_freedom as f64).ok().map(|t| t.inverse_cdf(0.975))
 }
 
 impl Repeat {
-    /// Of runs of the same scenario. `None` without any.
+    /// Combines runs of one scenario. `None` without runs.
     #[must_use]
     pub fn of(summaries: &[Summary]) -> Option<Self> {
         let first = summaries.first()?;
@@ -100,13 +100,13 @@ impl Repeat {
         })
     }
 
-    /// What is known of a metric, by its name.
+    /// The estimate of the metric of this name.
     #[must_use]
     pub fn estimate(&self, name: &str) -> Option<Estimate> {
         self.metrics.iter().find(|metric| metric.name == name)?.estimate
     }
 
-    /// A row per run and a column per metric, the seed first. A cell with nothing to say is empty.
+    /// CSV with one row per run and one column per metric, the seed first. A cell without value is empty.
     #[must_use]
     pub fn csv(&self) -> String {
         let mut csv = csv::Writer::from_writer(Vec::new());
@@ -125,8 +125,8 @@ impl Repeat {
 }
 
 impl Summary {
-    /// Everything that was measured, by its place: `flows.NAME.share`, `links.NAME.drops`, `jain`. What the scenario says and
-    /// what the run cost is left out.
+    /// All measured values by their path: `flows.NAME.share`, `links.NAME.drops`, `jain`. Values that the
+    /// scenario sets, and [`Cost`](crate::Cost), are left out.
     #[must_use]
     pub fn metrics(&self) -> Vec<(String, Option<f64>)> {
         let mut all: Vec<(String, Option<f64>)> = Vec::new();

@@ -1,4 +1,4 @@
-//! What the report draws: time series.
+//! Time series of flows and links.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ pub struct Series {
     pub links: Vec<LinkSeries>,
 }
 
-/// A flow over time. NaN (written as `null`) where there is nothing to say.
+/// A flow over time. NaN, written as `null`, where there is no value.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct FlowSeries {
     /// Goodput over the interval.
@@ -44,7 +44,7 @@ pub struct FlowSeries {
     pub pacing_gain: Vec<f32>,
     /// The algorithm's phase by its number in `cc/contract` (`fairpace_cc::Phase`); -1: unknown.
     pub phase: Vec<i8>,
-    /// Of the [`crate::Completions`], the times by percentile, 0 to 100; empty if there are none.
+    /// Flow completion times of [`crate::Completions`] by percentile, 0 to 100; empty if there are none.
     #[serde(default)]
     pub completion_ms: Vec<f32>,
 }

@@ -7,7 +7,7 @@ use crate::json;
 use crate::{SCHEMA, round};
 
 /// The stable record of one run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// [`SCHEMA`].
     pub schema: String,
@@ -17,9 +17,9 @@ pub struct Summary {
     pub commit: String,
     /// The scenario's seed.
     pub seed: u64,
-    /// Which scenario.
+    /// The scenario.
     pub scenario: ScenarioId,
-    /// Metrics cover this time of the run: from, to, in seconds.
+    /// The measurement window: from, to, in seconds of the run.
     pub window_s: [f64; 2],
     /// One per flow, in the scenario's order.
     pub flows: Vec<FlowSummary>,
@@ -27,20 +27,20 @@ pub struct Summary {
     pub links: Vec<LinkSummary>,
     /// Jain's fairness index of the goodputs: 1 is equal, 1/n is one flow alone. `null` without goodput.
     pub jain: Option<f64>,
-    /// From the start of the last flow until the flows share fairly ([`crate::convergence_s`]). `null` if they never did, or if they are
-    /// not all there from their start to the end of the run with data to send all the time.
+    /// From the start of the last flow until the shares are fair ([`crate::convergence_s`]). `null` if they
+    /// never were, or unless all flows have data to send from their start to the end of the run.
     #[serde(default)]
     pub convergence_s: Option<f64>,
-    /// Mean relative distance of the goodputs from the max-min fair ones ([`crate::max_min_distance`]). `null` unless all
-    /// flows have data to send throughout the window.
+    /// Mean relative distance of the goodputs from the max-min fair ones ([`crate::max_min_distance`]).
+    /// `null` unless all flows have data to send throughout the measurement window.
     #[serde(default)]
     pub max_min_distance: Option<f64>,
     /// What the run cost.
     pub cost: Cost,
 }
 
-/// Which scenario a run was.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// Identifies a scenario.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ScenarioId {
     /// Its title.
     pub title: String,
@@ -59,28 +59,29 @@ pub struct FlowSummary {
     pub rtt_ms: f64,
     /// When the flow started.
     pub start_s: f64,
-    /// From the start to the arrival of the last byte, for a flow of finite size that got so far; in the whole run.
+    /// From the start to the arrival of the last byte, of a flow of finite size that completes during the
+    /// run.
     #[serde(default)]
     pub completion_s: Option<f64>,
-    /// Of its transfers, if it has any that end: a size, answers, or many flows.
+    /// Completions of its transfers, if it has transfers: a size, responses, or a workload.
     #[serde(default)]
     pub completions: Option<Completions>,
     /// In-order bytes that reached the receiving application, as a rate.
     pub goodput_mbps: f64,
     /// Goodput over the sum of all flows' goodputs. `null` without goodput.
     pub share: Option<f64>,
-    /// Data packets sent, again ones included. `null` where nobody counts them.
+    /// Data packets sent, retransmissions included. `null` if they were not counted.
     #[serde(default)]
     pub sent_pkts: Option<u64>,
-    /// Of these, sent again.
+    /// Data packets retransmitted.
     pub retransmits: u64,
-    /// Of its data packets, dropped or lost on the way.
+    /// Data packets dropped or lost on the route.
     #[serde(default)]
     pub dropped_pkts: u64,
-    /// `dropped_pkts` over `sent_pkts`. `null` without any.
+    /// `dropped_pkts` over `sent_pkts`. `null` if none was sent.
     #[serde(default)]
     pub loss_rate: Option<f64>,
-    /// Of its data packets, marked by queues (ECN).
+    /// Data packets marked by queues (ECN).
     #[serde(default)]
     pub marked_pkts: u64,
     /// Round-trip time of the path as each data packet met it (propagation, queueing, transmission): mean.
@@ -97,14 +98,16 @@ pub struct FlowSummary {
     pub rtt_p99_ms: Option<f64>,
 }
 
-/// Transfers of a flow that began in the measurement window, each from its begin to the arrival of its last byte.
+/// Flow completion times of the transfers that began in the measurement window: from the begin to the arrival
+/// of the last byte.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Completions {
-    /// How many began in the window.
+    /// Number of transfers that began in the measurement window.
     pub began: u64,
-    /// How many of these were complete by the end of the run. What follows is about them, and `null` if there are none.
+    /// How many of these were complete by the end of the run. The other fields cover these, and are `null` if
+    /// there are none.
     pub completed: u64,
-    /// Time they took: mean.
+    /// Flow completion time: mean.
     pub mean_ms: Option<f64>,
     /// The same, median.
     pub p50_ms: Option<f64>,
@@ -112,7 +115,8 @@ pub struct Completions {
     pub p95_ms: Option<f64>,
     /// The same, 99th percentile.
     pub p99_ms: Option<f64>,
-    /// Time they took over the least that their path allows (propagation, and their bytes over the narrowest link): mean.
+    /// Flow completion time over the shortest possible (propagation, and transmission on the slowest link):
+    /// mean.
     pub slowdown_mean: Option<f64>,
     /// The same, median.
     pub slowdown_p50: Option<f64>,
@@ -127,14 +131,15 @@ pub struct Completions {
 pub struct LinkSummary {
     /// Name from the scenario.
     pub name: String,
-    /// Its queue discipline, and whose rules it follows where they differ: `fifo`, `red (Linux)`.
+    /// Its queue discipline, with the implementation that it follows where they differ: `fifo`, `red
+    /// (Linux)`.
     #[serde(default)]
     pub queue: String,
     /// Its rate.
     pub rate_mbps: f64,
     /// Bytes that left over bytes that could have left.
     pub utilization: f64,
-    /// Waiting time of the packets that left, without their own transmission: mean.
+    /// Queue delay of the packets that left, without their own transmission: mean.
     pub queue_delay_mean_ms: Option<f64>,
     /// The same, median.
     #[serde(default)]
@@ -149,27 +154,28 @@ pub struct LinkSummary {
     pub queue_delay_max_ms: Option<f64>,
     /// Packets dropped.
     pub drops: u64,
-    /// Of these, dropped by the discipline's choice, though there was room.
+    /// Of these, dropped by the AQM although the buffer had room.
     #[serde(default)]
     pub early_drops: u64,
-    /// Packets dropped over packets dropped or gone through. `null` if there were none.
+    /// Packets dropped over packets that arrived. `null` if none did.
     pub loss_rate: Option<f64>,
-    /// Packets lost at random behind the queue.
+    /// Packets lost at random behind the queue (loss, not drops).
     #[serde(default)]
     pub lost: u64,
     /// Packets marked (ECN).
     #[serde(default)]
     pub marks: u64,
-    /// Packets that arrived twice.
+    /// Packets duplicated behind the queue.
     #[serde(default)]
     pub duplicates: u64,
-    /// Each flow's part of the time integral of the backlog, in the scenario's order; zeros if there was none.
+    /// Each flow's part of the time integral of the backlog, in the scenario's order; zeros if there was
+    /// none.
     pub backlog_share: Vec<f64>,
 }
 
-/// What a run cost. Time is the only part of a summary that differs between two runs of one simulation; it is
-/// left out of `summary.json` and kept in `--json`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// The cost of a run. Times are the only part of a summary that differs between two runs of one simulation.
+/// They are in the JSON output but not in `summary.json`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
     /// Wall-clock seconds; NaN if not recorded, which leaves the field out of the JSON.
     #[serde(default = "json::unknown", skip_serializing_if = "json::is_unknown")]

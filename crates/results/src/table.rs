@@ -1,4 +1,4 @@
-//! Time series as one CSV file that a data frame library reads in one line.
+//! Time series as one CSV file, in long form.
 
 use crate::{FlowSeries, Run};
 
@@ -21,7 +21,7 @@ const HEADER: [&str; 15] = [
     "backlog_kb",
 ];
 
-/// Place of the first column that a flow fills, of the first that a link fills, and of the one for both.
+/// Index of the first column of flows, of the first column of links, and of the column of both.
 const FLOW_COLUMNS: usize = 3;
 const PHASE_COLUMN: usize = 11;
 const LINK_COLUMNS: usize = 12;
@@ -45,8 +45,8 @@ impl FlowSeries {
 }
 
 impl Run {
-    /// The series as CSV: a row per time and flow (`link` empty), per time and link (`flow` empty), and per time,
-    /// flow and link (the flow's backlog there). A cell with nothing to say is empty.
+    /// The series as CSV: a row per time and flow (`link` empty), per time and link (`flow` empty), and per
+    /// time, flow and link (the flow's backlog there). A cell without value is empty.
     ///
     /// ```python
     /// d = pandas.read_csv("series.csv")
@@ -103,7 +103,8 @@ impl Table {
     }
 
     fn push(&mut self, row: &[impl AsRef<[u8]>; HEADER.len()]) {
-        // Writing into memory, with rows of one length by their type: neither of the writer's errors can occur.
+        // Writing into memory, with rows of one length by their type: neither of the writer's errors can
+        // occur.
         let _ = self.0.write_record(row);
     }
 
@@ -156,7 +157,8 @@ mod tests {
         run.check().unwrap();
         let text = run.series_csv(|phase| (phase == 0).then_some("STARTUP"));
         let expected = "\
-t_s,flow,link,goodput_mbps,rtt_ms,cwnd_pkts,inflight_pkts,pacing_mbps,bw_mbps,min_rtt_ms,pacing_gain,phase,queue_delay_ms,drops,backlog_kb
+t_s,flow,link,goodput_mbps,rtt_ms,cwnd_pkts,inflight_pkts,pacing_mbps,bw_mbps,min_rtt_ms,pacing_gain,\
+phase,queue_delay_ms,drops,backlog_kb
 0.1,a,,1.5,1.5,1.5,1.5,1.5,1.5,1.5,1.25,STARTUP,,,
 0.1,b,,0.1,0.1,0.1,0.1,0.1,0.1,0.1,1.25,STARTUP,,,
 0.1,,bottleneck,,,,,,,,,,0.1,0,

@@ -1,4 +1,5 @@
-//! pcap-ng of a link, as a capture at its entrance would show it: what comes to the link, dropped or not, and the ACKs that answer it.
+//! pcap-ng of a link, as a capture at its entrance: all packets that arrive, dropped or not, and the ACKs for
+//! them.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -19,20 +20,20 @@ use pcap_file::{DataLink, Endianness};
 use crate::frame::{self, Context};
 use crate::{About, Error, create, failed, file_names};
 
-/// Timestamps are in units of 10^-9 s (if_tsresol).
+/// The unit of timestamps is 10^-9 s: option if_tsresol of the pcap-ng draft, section 4.2.
 const NANOSECONDS: u8 = 9;
 
-/// A capture under way.
+/// An open capture file.
 #[derive(Debug)]
 pub(crate) struct Capture {
     pub(crate) link: u32,
     path: PathBuf,
     writer: Writer,
-    /// The receiver's last timestamp that each sender has seen, ms.
+    /// The last timestamp of the receiver that each sender has seen, ms.
     echoes: HashMap<ConnectionId, u32>,
 }
 
-/// The library's writer has no `Debug`.
+/// Gives the library's writer a `Debug`.
 struct Writer(PcapNgWriter<BufWriter<File>>);
 
 impl std::fmt::Debug for Writer {
@@ -82,14 +83,14 @@ impl Capture {
     pub(crate) fn packet(
         &mut self,
         at_ns: u64,
-        what: LinkEvent,
+        event: LinkEvent,
         packet: &Packet,
         about: &About,
     ) -> Result<(), Error> {
-        let comment = match what {
+        let comment = match event {
             LinkEvent::Enqueued => None,
             LinkEvent::Refused => Some("dropped on arrival"),
-            // what happens later happens to a packet that is in the capture already
+            // the capture has these packets already
             LinkEvent::Dropped | LinkEvent::Marked | LinkEvent::Departed | LinkEvent::Lost => return Ok(()),
         };
         if let Content::Syn = packet.content {
@@ -99,7 +100,8 @@ impl Capture {
         self.write(at_ns, &bytes, on_wire, comment)
     }
 
-    /// An ACK reaches its sender: it passes the link's entrance on the way, unless it crosses the link itself and was seen there.
+    /// An ACK reaches its sender. It passed the entrance of the link then, unless its reverse route contains
+    /// the link: then it is in the capture already.
     pub(crate) fn ack(
         &mut self,
         at_ns: u64,

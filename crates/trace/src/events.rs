@@ -1,12 +1,13 @@
-//! `events.parquet`: what happens now and then. A row per event, in order of time within 65,536 rows (some are told before their time):
+//! `events.parquet`: one row per rare event. Rows are in order of time within batches of 65,536 rows, since
+//! some events are reported before their time.
 //!
 //! | event | from, to | value |
 //! |---|---|---|
 //! | `phase` | names of the algorithm's phases | |
 //! | `recovery` | states of loss recovery: open, disorder, cwr, recovery, loss | |
-//! | `timeout`, `undo` | | how many so far, of the connection |
-//! | `refused`, `dropped`, `lost`, `marked` | at a link | the segment's number; none: not data |
-//! | `completed` | | seconds that it took |
+//! | `timeout`, `undo` | | their number so far on this connection |
+//! | `refused`, `dropped`, `lost`, `marked` | | the segment's number; empty: not data |
+//! | `completed` | | duration of the transfer, s |
 
 use std::collections::HashMap;
 use std::mem;
@@ -31,7 +32,7 @@ struct Event {
     value: Option<f64>,
 }
 
-/// What a sender was like when somebody looked last.
+/// A sender's state at its last event.
 #[derive(Debug, Clone, Copy)]
 struct Last {
     phase: i8,
@@ -42,11 +43,11 @@ struct Last {
 }
 
 impl Last {
-    /// Before anything.
-    const NOTHING: Last = Last { phase: -1, ca_state: 0, timeouts: 0, undos: 0, is_completed: false };
+    /// The state before the connection starts.
+    const INITIAL: Last = Last { phase: -1, ca_state: 0, timeouts: 0, undos: 0, is_completed: false };
 }
 
-/// The table under way.
+/// The open table.
 #[derive(Debug)]
 pub(crate) struct Events {
     table: Table,
@@ -79,11 +80,11 @@ impl Events {
         &mut self,
         at_ns: u64,
         link: u32,
-        what: LinkEvent,
+        event: LinkEvent,
         packet: &Packet,
         about: &About,
     ) -> Result<(), Error> {
-        let what = match what {
+        let what = match event {
             LinkEvent::Enqueued | LinkEvent::Departed => return Ok(()),
             LinkEvent::Refused => "refused",
             LinkEvent::Dropped => "dropped",
@@ -108,11 +109,11 @@ impl Events {
         about: &About,
     ) -> Result<(), Error> {
         let SenderState { phase, ca_state: ca, timeouts, undos, .. } = *state;
-        let last = self.last.entry(connection).or_insert(Last::NOTHING);
+        let last = self.last.entry(connection).or_insert(Last::INITIAL);
         let before = *last;
         *last = Last { phase, ca_state: ca, timeouts, undos, ..before };
         if before.is_completed && state.inflight_pkts == 0 {
-            self.last.remove(&connection); // its last packet is acknowledged: nothing more will come
+            self.last.remove(&connection); // all data is acknowledged, so no event follows
         }
         let event = Event { at_ns, connection, ..Event::default() };
         if phase != before.phase {
@@ -140,7 +141,7 @@ impl Events {
         about: &About,
     ) -> Result<(), Error> {
         if about.is_workload(connection) {
-            self.last.entry(connection).or_insert(Last::NOTHING).is_completed = true;
+            self.last.entry(connection).or_insert(Last::INITIAL).is_completed = true;
         }
         let value = Some(took_ns as f64 / 1e9);
         self.push(Event { at_ns, connection, what: "completed", value, ..Event::default() }, about)

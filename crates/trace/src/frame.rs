@@ -1,45 +1,48 @@
-//! Headers of a packet as they would be on the wire: Ethernet, IPv4, TCP. The payload is all zeros and is not written, but lengths
-//! and checksums count it.
+//! Headers of packets as on the wire: Ethernet, IPv4, TCP. The payload is all zeros. It is not written, but
+//! lengths and checksums include it.
 
 use etherparse::{
     EtherType, Ethernet2Header, IpEcn, IpNumber, Ipv4Header, TcpHeader, TcpOptionElement as Opt, TcpOptions,
 };
 use fairpace_results::observer::{Ack, ConnectionId, Content, EcnField, Packet};
 
-/// Ethernet, IPv4, and TCP with timestamps.
+/// Headers of a data packet, bytes: Ethernet, IPv4, TCP with timestamps.
 const DATA_HEADER_BYTES: u32 = 14 + 20 + 32;
-/// The largest header: Ethernet, IPv4, TCP with all of its options.
+/// The longest headers, bytes: Ethernet, IPv4, TCP with 40 bytes of options (RFC 9293).
 pub(crate) const MOST_BYTES: u32 = 14 + 20 + 60;
 
-/// What a receiver without a limit advertises, with this scale: 1 GiB, the most that RFC 7323 allows.
+/// Window scale, a shift: the largest of RFC 7323, section 2.3.
 const WINDOW_SCALE: u8 = 14;
+/// The window of a receiver without a limit, in units of 2^14 bytes: 1 GiB.
 const FULL_WINDOW: u16 = u16::MAX;
-/// Ethernet's MTU less the headers of IPv4 and TCP without options: what hosts advertise.
+/// The MSS option, bytes: 1500 less the headers of IPv4 and TCP without options (RFC 6691).
 const ADVERTISED_MSS: u16 = 1460;
-/// Linux's default.
+/// Hops: Linux's default, IPDEFTTL.
 const TIME_TO_LIVE: u8 = 64;
 
-/// Room for the payload of the largest IPv4 packet.
+/// The payload of the longest IPv4 packet.
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 
-/// What a header needs to know beside the packet.
+/// What a packet's headers depend on, besides the packet.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Context {
     pub(crate) mss_bytes: u32,
-    /// The flow negotiates ECN.
+    /// True if the connection negotiates ECN.
     pub(crate) ecn: bool,
-    /// The other end's last timestamp, ms.
+    /// The last timestamp of the other end, ms.
     pub(crate) echo_ms: u32,
 }
 
-/// Sender and receiver of a flow: addresses of their own, ports by connection.
+/// Addresses and ports of a connection: sender, receiver. Addresses follow from the flow, ports from the
+/// connection.
 struct Ends {
     addresses: [[u8; 4]; 2],
     ports: [u16; 2],
 }
 
 impl Ends {
-    /// Senders are 10.0.0.0/9, receivers 10.128.0.0/9. One flow has up to 2^16 - 1024 connections to a port, then goes on to the next.
+    /// Senders are in 10.0.0.0/9, receivers in 10.128.0.0/9. A flow has 2^16 - 1024 connections per port of
+    /// the receiver.
     fn of(connection: ConnectionId) -> Self {
         const PORTS: u32 = (1 << 16) - 1024;
         let [_, a, b, c] = connection.flow.to_be_bytes();
@@ -49,12 +52,12 @@ impl Ends {
     }
 }
 
-/// The first byte of a segment; byte 0 is the SYN.
+/// Sequence number of a segment's first byte; the SYN has 0.
 fn first_byte(seq: u64, mss_bytes: u32) -> u32 {
     (seq.wrapping_mul(u64::from(mss_bytes)) as u32).wrapping_add(1)
 }
 
-/// A packet's headers, and its length on the wire.
+/// The headers of a packet, and its length on the wire in bytes.
 pub(crate) fn of_packet(packet: &Packet, context: Context) -> (Vec<u8>, u32) {
     match packet.content {
         Content::Ack(ack) => of_ack(packet.connection, &ack, packet.ecn, packet.sent_ns, context),
@@ -80,7 +83,7 @@ pub(crate) fn of_packet(packet: &Packet, context: Context) -> (Vec<u8>, u32) {
     }
 }
 
-/// An ACK's headers, and its length on the wire.
+/// The headers of an ACK, and its length on the wire in bytes.
 pub(crate) fn of_ack(
     connection: ConnectionId,
     ack: &Ack,
@@ -126,7 +129,7 @@ fn tcp(connection: ConnectionId, forward: bool) -> TcpHeader {
     TcpHeader::new(source, destination, 0, 0)
 }
 
-/// In Linux's order.
+/// The options of a SYN in Linux's order (tcp_syn_options).
 fn syn_options(timestamp: u32, echo: u32) -> TcpOptions {
     options(&[
         Opt::MaximumSegmentSize(ADVERTISED_MSS),
@@ -137,7 +140,8 @@ fn syn_options(timestamp: u32, echo: u32) -> TcpOptions {
     ])
 }
 
-/// At most 12 bytes of timestamps and 28 of SACK blocks: always within the 40 that there are.
+/// TCP options: at most 12 bytes of timestamps and 28 of SACK blocks, so always within the 40 that TCP
+/// allows.
 fn options(elements: &[Opt]) -> TcpOptions {
     TcpOptions::try_from_elements(elements).unwrap_or_default()
 }
@@ -152,7 +156,7 @@ fn frame(
     let [sender, receiver] = Ends::of(connection).addresses;
     let (source, destination) = if forward { (sender, receiver) } else { (receiver, sender) };
     let payload = &ZEROS[..(payload as usize).min(usize::from(u16::MAX) - 80)];
-    // neither can be too long for IPv4
+    // `payload` is cut so that neither the checksum nor the length can overflow
     tcp.checksum = tcp.calc_checksum_ipv4_raw(source, destination, payload).unwrap_or(0);
     let length = tcp.header_len_u16() + payload.len() as u16;
     let mut ip =
@@ -164,7 +168,7 @@ fn frame(
         EcnField::Ce => IpEcn::THREE,
     };
     ip.header_checksum = ip.calc_header_checksum();
-    // locally administered
+    // locally administered addresses: the second bit of the first byte is set (IEEE 802)
     let mac = |last: u8| [2, 0, 0, 0, 0, last];
     let (from, to) = if forward { (mac(1), mac(2)) } else { (mac(2), mac(1)) };
     let ethernet = Ethernet2Header { source: from, destination: to, ether_type: EtherType::IPV4 };

@@ -1,12 +1,38 @@
-//! What happens in a simulation, written while it runs, in formats that other tools read: Parquet for data frames, pcap-ng for
-//! Wireshark, qlog for congestion-control viewers.
+//! Traces of a simulation, written while it runs, in formats of other tools: Parquet for data frames, pcap-ng
+//! for Wireshark, qlog for congestion-control viewers.
 //!
-//! [`Traces`] is a [`Observer`]: it looks on, keeps what is asked for, and changes nothing. What it writes follows from the run alone: the
-//! same scenario and seed give the same bytes. Files grow while the run goes on; memory is a little per connection that is open, and for
-//! a capture a timestamp of each that there was. They are whole after [`Traces::finish`]; until then they belong into a directory that nobody looks at.
+//! [`Traces`] is an [`Observer`] of `fairpace-results`. It records what [`Wanted`] selects and does not
+//! change the run: the same scenario and seed give the same bytes. Files grow during the run;
+//! [`Traces::finish`] completes them. Memory use is small per open connection; a capture also keeps one
+//! timestamp per connection of the whole run.
 //!
-//! It measures nothing and draws nothing, and it cannot be asked to capture what did not happen: packets have headers, no payload.
+//! The crate computes no metrics and draws no charts. Captured packets have headers but no payload. It knows
+//! nothing of the simulator: any program that calls an [`Observer`] can write traces.
+//!
+//! ```
+//! use fairpace_results::observer::{ConnectionId, Observer, SenderState};
+//! use fairpace_trace::{About, FlowInfo, Traces, Wanted};
+//!
+//! # let dir = tempfile::tempdir().unwrap();
+//! # let dir = dir.path();
+//! let flow = FlowInfo { name: "flow".into(), cc: "cubic".into(), ..FlowInfo::default() };
+//! let about = About { flows: vec![flow], mss_bytes: 1448, phases: vec!["STARTUP"], ..About::default() };
+//! let mut traces = Traces::create(dir, &Wanted { qlog: true, ..Wanted::default() }, about)?;
+//! // A simulation makes these calls.
+//! let state = SenderState { cwnd_pkts: 10, ssthresh_pkts: u32::MAX, ..SenderState::default() };
+//! traces.sender(1_000_000, ConnectionId::default(), || state);
+//! # let run = fairpace_results::Run {
+//! #     summary: fairpace_results::Summary::default(),
+//! #     series: fairpace_results::Series::default(),
+//! #     notes: Vec::new(),
+//! # };
+//! traces.finish(&run)?;
+//! let qlog = std::fs::read_to_string(dir.join("flow.sqlog")).unwrap();
+//! assert!(qlog.contains("\"congestion_window\":14480"));
+//! # Ok::<(), fairpace_trace::Error>(())
+//! ```
 
+#![deny(missing_docs)]
 #![allow(non_snake_case)] // bytes per second are _Bps, as in the contract
 
 mod capture;
@@ -27,7 +53,7 @@ use capture::Capture;
 use events::Events;
 use qlog::Qlog;
 
-/// More qlog files than this are refused: each of them is open during the run.
+/// The most qlog files. Each is open during the run, and systems commonly allow 1024 open files.
 pub const MOST_QLOGS: usize = 200;
 
 /// Why a trace could not be written.
@@ -38,31 +64,31 @@ pub enum Error {
     Write {
         /// Which file.
         path: PathBuf,
-        /// What the system or the format's library said.
+        /// The error of the system or of the format's library.
         reason: String,
     },
     /// There are too many flows for a file each.
     #[error("a qlog file for each of {flows} flows is too much: at most {MOST_QLOGS} can be open")]
     TooManyFlows {
-        /// How many there are.
+        /// Number of flows.
         flows: usize,
     },
 }
 
-/// What is to be recorded.
+/// Selects what to record.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Wanted {
     /// `flows.parquet`, `links.parquet`, `backlog.parquet`: the time series.
     pub series: bool,
-    /// `events.parquet`: what happens now and then.
+    /// `events.parquet`: rare events, such as changes of phase, drops and timeouts.
     pub events: bool,
-    /// `FLOW.sqlog`: the algorithm's variables whenever they change.
+    /// `FLOW.sqlog`: the sender's variables whenever they change.
     pub qlog: bool,
     /// `LINK.pcapng`: packet headers of these links, by index.
     pub captures: Vec<u32>,
 }
 
-/// What a run is of, for the files' own records.
+/// Describes the run; every file contains it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct About {
     /// The scenario's title.
@@ -71,15 +97,15 @@ pub struct About {
     pub hash: String,
     /// The seed.
     pub seed: u64,
-    /// Commit that built the program.
+    /// Commit of the program.
     pub commit: String,
     /// Flows, in the scenario's order.
     pub flows: Vec<FlowInfo>,
     /// Names of the links, in the scenario's order.
     pub links: Vec<String>,
-    /// Payload of a full packet.
+    /// Payload of a full packet, bytes.
     pub mss_bytes: u32,
-    /// Names of the algorithms' phases, by number.
+    /// Names of the algorithms' phases, by their number in `cc/contract`.
     pub phases: Vec<&'static str>,
 }
 
@@ -88,15 +114,15 @@ pub struct About {
 pub struct FlowInfo {
     /// Its name.
     pub name: String,
-    /// Its algorithm.
+    /// Its congestion control algorithm.
     pub cc: String,
-    /// The links that its data takes.
+    /// Indices of the links on its route.
     pub route: Vec<u32>,
-    /// The links that its ACKs take.
+    /// Indices of the links on its reverse route.
     pub back: Vec<u32>,
-    /// It uses ECN.
+    /// True if it negotiates ECN.
     pub ecn: bool,
-    /// It is a workload: its connections come and go, each with one transfer.
+    /// True for a workload: it starts connections of one transfer each.
     pub is_workload: bool,
 }
 
@@ -105,7 +131,7 @@ impl About {
         self.flows.get(connection.flow as usize).map_or("", |flow| &flow.name)
     }
 
-    /// Does a connection end with its transfer?
+    /// True if the connection ends with its transfer.
     fn is_workload(&self, connection: ConnectionId) -> bool {
         self.flows.get(connection.flow as usize).is_some_and(|flow| flow.is_workload)
     }
@@ -115,14 +141,14 @@ impl About {
     }
 }
 
-/// Loss recovery states by their number in Linux.
+/// Loss recovery states by number: Linux's `enum tcp_ca_state`.
 const CA_STATES: [&str; 5] = ["open", "disorder", "cwr", "recovery", "loss"];
 
 fn ca_state(state: u8) -> &'static str {
     CA_STATES.get(usize::from(state)).copied().unwrap_or("unknown")
 }
 
-/// Everything that is asked for, under way.
+/// The files of one run, open for writing.
 #[derive(Debug)]
 pub struct Traces {
     dir: PathBuf,
@@ -131,15 +157,15 @@ pub struct Traces {
     events: Option<Events>,
     qlog: Option<Qlog>,
     captures: Vec<Capture>,
-    /// The first thing that went wrong; nothing is written after it.
+    /// The first error. Nothing is written after it.
     failed: Option<Error>,
 }
 
 impl Traces {
-    /// Creates the files in a directory, which exists.
+    /// Creates the files in an existing directory.
     ///
     /// # Errors
-    /// When a file cannot be created, and when there would be too many.
+    /// [`Error::Write`] if a file cannot be created, [`Error::TooManyFlows`] if there would be too many.
     pub fn create(dir: &Path, wanted: &Wanted, about: About) -> Result<Self, Error> {
         let events = if wanted.events { Some(Events::create(dir, &about)?) } else { None };
         let qlog = if wanted.qlog { Some(Qlog::create(dir, &about)?) } else { None };
@@ -154,7 +180,7 @@ impl Traces {
     /// Completes the files after the run.
     ///
     /// # Errors
-    /// The first thing that went wrong, now or during the run. The files are of no use then.
+    /// The first error, now or during the run. The files are incomplete then.
     pub fn finish(mut self, run: &Run) -> Result<(), Error> {
         if let Some(error) = self.failed.take() {
             return Err(error);
@@ -179,17 +205,17 @@ impl Traces {
 }
 
 impl Observer for Traces {
-    fn packet(&mut self, at_ns: u64, link: u32, what: LinkEvent, packet: &Packet) {
+    fn packet(&mut self, at_ns: u64, link: u32, event: LinkEvent, packet: &Packet) {
         if self.failed.is_some() {
             return;
         }
         if let Some(events) = &mut self.events {
-            let result = events.packet(at_ns, link, what, packet, &self.about);
+            let result = events.packet(at_ns, link, event, packet, &self.about);
             self.note(result);
         }
         for i in 0..self.captures.len() {
             if self.captures[i].link == link {
-                let result = self.captures[i].packet(at_ns, what, packet, &self.about);
+                let result = self.captures[i].packet(at_ns, event, packet, &self.about);
                 self.note(result);
             }
         }
@@ -234,7 +260,7 @@ impl Observer for Traces {
     }
 }
 
-/// A file, and what to say when it fails.
+/// Creates a file; the error names its path.
 fn create(path: &Path) -> Result<BufWriter<File>, Error> {
     File::create(path).map(BufWriter::new).map_err(|error| failed(path, &error))
 }
@@ -243,7 +269,8 @@ fn failed(path: &Path, reason: &dyn std::fmt::Display) -> Error {
     Error::Write { path: path.to_owned(), reason: reason.to_string() }
 }
 
-/// A name as part of a file's name: nothing that a file system or a shell takes for something else.
+/// `name` as part of a file name: every character but ASCII letters, digits, `-`, `_` and `.` becomes `_`,
+/// and a leading `.` gets a `_` in front.
 #[must_use]
 pub fn file_name(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' };
@@ -251,7 +278,7 @@ pub fn file_name(name: &str) -> String {
     if text.starts_with('.') { format!("_{text}") } else { text }
 }
 
-/// File names of several things, each of its own.
+/// File names for `names`, each different from the others.
 fn file_names<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut taken: Vec<String> = Vec::new();
     for name in names {

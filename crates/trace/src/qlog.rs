@@ -1,9 +1,11 @@
-//! qlog of a sender's variables, a file per flow: a JSON text sequence (RFC 7464) in the format that viewers read, qlog 0.3
-//! (draft-ietf-quic-qlog-main-schema-02; the events are those of draft-ietf-quic-qlog-quic-events-01, section 5).
+//! qlog of a sender's variables, one file per flow: a JSON text sequence (RFC 7464) in qlog 0.3, which
+//! viewers read (draft-ietf-quic-qlog-main-schema-02; events of draft-ietf-quic-qlog-quic-events-01, section
+//! 5).
 //!
-//! `recovery:metrics_updated` has what changed since the last one, `recovery:congestion_state_updated` the algorithm's phase.
-//! Fields that qlog does not have, and does not forbid: `bandwidth_estimate` (bit/s), `pacing_gain`, `cwnd_gain`, `recovery_state`.
-//! A connection of a workload is told by its `group_id`.
+//! `recovery:metrics_updated` has the variables that changed since the last such event,
+//! `recovery:congestion_state_updated` the algorithm's phase. These fields are additions, which qlog allows:
+//! `bandwidth_estimate` (bit/s), `pacing_gain`, `cwnd_gain`, `recovery_state`. `group_id` is the index of the
+//! connection in its flow.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -15,10 +17,10 @@ use serde_json::{Map, Value, json};
 
 use crate::{About, Error, MOST_QLOGS, ca_state, create, failed, file_names};
 
-/// Before each record, RFC 7464.
+/// The byte before each record, RFC 7464, section 2.2.
 const RECORD_SEPARATOR: u8 = 0x1e;
 
-/// The files under way.
+/// The open files.
 #[derive(Debug)]
 pub(crate) struct Qlog {
     files: Vec<Log>,
@@ -33,7 +35,7 @@ struct Log {
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Last {
-    /// `None`: nobody has looked yet.
+    /// `None`: no state was reported yet.
     state: Option<SenderState>,
     is_completed: bool,
 }
@@ -94,12 +96,13 @@ impl Qlog {
         let before = self.last.get(&connection).copied();
         let is_completed = before.is_some_and(|last| last.is_completed);
         if is_completed && state.inflight_pkts == 0 {
-            self.last.remove(&connection); // its last packet is acknowledged: nothing more will come
+            self.last.remove(&connection); // all data is acknowledged, so no event follows
         } else {
             self.last.insert(connection, Last { state: Some(*state), is_completed });
         }
         let before = before.and_then(|last| last.state);
-        let event = |name: &str, data: Map<String, Value>| json!({ "time": at_ns as f64 / 1e6, "group_id": connection.index.to_string(), "name": name, "data": data });
+        let group_id = connection.index.to_string();
+        let event = |name: &str, data: Map<String, Value>| json!({ "time": at_ns as f64 / 1e6, "group_id": group_id, "name": name, "data": data });
         if let Some(data) = congestion_state(before.as_ref(), state, about) {
             log.record(&event("recovery:congestion_state_updated", data))?;
         }
@@ -122,7 +125,7 @@ impl Qlog {
     }
 }
 
-/// Phase and recovery state, if either is another one now.
+/// Phase and recovery state, if either changed.
 fn congestion_state(
     before: Option<&SenderState>,
     now: &SenderState,
@@ -141,7 +144,7 @@ fn congestion_state(
     Some(data)
 }
 
-/// The variables by their names in qlog. RTTs are milliseconds, amounts bytes, rates bits per second.
+/// The variables by their qlog names. RTTs are in ms, amounts in bytes, rates in bit/s.
 fn variables(state: &SenderState, mss_bytes: u32) -> [(&'static str, Option<Value>); 10] {
     let bytes = |pkts: u32| Value::from(u64::from(pkts) * u64::from(mss_bytes));
     let gain = |gain: u32| (gain > 0).then(|| Value::from(f64::from(gain) / 256.0));
@@ -163,7 +166,7 @@ fn variables(state: &SenderState, mss_bytes: u32) -> [(&'static str, Option<Valu
     ]
 }
 
-/// Those that are others now.
+/// The variables that changed.
 fn changed(before: Option<&SenderState>, now: &SenderState, mss_bytes: u32) -> Map<String, Value> {
     let before = before.map(|before| variables(before, mss_bytes));
     let is_new = |index: usize, value: &Option<Value>| before.as_ref().is_none_or(|b| b[index].1 != *value);

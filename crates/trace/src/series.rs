@@ -1,4 +1,5 @@
-//! The time series as Parquet: `flows.parquet`, `links.parquet`, `backlog.parquet`, each in long form.
+//! The time series as Parquet: `flows.parquet`, `links.parquet`, `backlog.parquet`, each in long form: one
+//! row per point and flow, link, or pair of both.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use fairpace_results::{FlowSeries, Run};
 use crate::table::Table;
 use crate::{About, Error};
 
-/// NaN is nothing to say.
+/// A column of numbers; NaN becomes null.
 fn floats<'a>(values: impl Iterator<Item = &'a f32>) -> ArrayRef {
     Arc::new(Float32Array::from_iter(values.map(|x| (!x.is_nan()).then_some(*x))))
 }
@@ -29,7 +30,7 @@ pub(crate) fn write(dir: &Path, about: &About, run: &Run) -> Result<(), Error> {
     backlog(dir, about, run)
 }
 
-/// A row per flow and point.
+/// One row per flow and point.
 fn flows(dir: &Path, about: &About, run: &Run) -> Result<(), Error> {
     let names = FlowSeries::default().columns().map(|(name, _)| name);
     let mut columns = vec![("t_s", Float64), ("flow", Utf8), ("algorithm", Utf8)];
@@ -46,7 +47,7 @@ fn flows(dir: &Path, about: &About, run: &Run) -> Result<(), Error> {
     table.finish()
 }
 
-/// A row per link and point; its backlog is that of all flows.
+/// One row per link and point. `backlog_kb` is the sum over all flows.
 fn links(dir: &Path, about: &About, run: &Run) -> Result<(), Error> {
     let columns = [
         ("t_s", Float64),
@@ -74,7 +75,7 @@ fn links(dir: &Path, about: &About, run: &Run) -> Result<(), Error> {
     table.finish()
 }
 
-/// A row per link, flow and point.
+/// One row per link, flow and point.
 fn backlog(dir: &Path, about: &About, run: &Run) -> Result<(), Error> {
     let columns = [("t_s", Float64), ("link", Utf8), ("flow", Utf8), ("backlog_kb", Float32)];
     let mut table = Table::create(dir, "backlog.parquet", &columns, about)?;

@@ -1,4 +1,4 @@
-//! Parquet files, batch by batch.
+//! Parquet files, written in batches of rows.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -14,10 +14,10 @@ use parquet::file::properties::WriterProperties;
 
 use crate::{About, Error, create, failed};
 
-/// Rows that are put together in memory.
+/// Rows per batch: a Parquet row group in memory is a few MB.
 pub(crate) const BATCH_ROWS: usize = 1 << 16;
 
-/// A Parquet file under way. Its columns may have gaps.
+/// An open Parquet file. All columns are nullable.
 #[derive(Debug)]
 pub(crate) struct Table {
     path: PathBuf,
@@ -26,7 +26,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// The run is told in the file's own key-value metadata.
+    /// Creates the file. Its key-value metadata describe the run (`fairpace.*`).
     pub(crate) fn create(
         dir: &Path,
         name: &str,
@@ -61,7 +61,7 @@ impl Table {
     }
 
     pub(crate) fn finish(self) -> Result<(), Error> {
-        // closing writes the footer, which is what makes it a Parquet file; the rest of the buffer must reach the disk too
+        // closing the writer writes the footer; closing the buffer writes its rest to disk
         let file = self.writer.into_inner().map_err(|error| failed(&self.path, &error))?;
         file.into_inner().map(drop).map_err(|error| failed(&self.path, error.error()))
     }
