@@ -172,19 +172,13 @@ pub(crate) fn bad_object(name: &str, lacks: &'static str) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
+    use fairpace_test_support::skip;
 
     use super::*;
 
-    /// Straight to standard error: the test harness swallows what eprintln! writes in a test that passes.
-    fn skipped(why: &str) {
-        let test = std::thread::current().name().unwrap_or("test").to_owned();
-        let _ = writeln!(std::io::stderr(), "SKIPPED: {test} because {why}");
-    }
-
     #[test]
     fn the_objects_are_those_of_the_native_build() {
-        let Ok(objects) = built() else { return skipped("this build has no kernel objects") };
+        let Ok(objects) = built() else { return skip("this build has no kernel objects") };
         let names: Vec<_> = objects.iter().map(|(name, _)| *name).collect();
         let native: Vec<_> = Algorithm::all().map(Algorithm::name).collect();
         assert_eq!(names, native);
@@ -192,7 +186,7 @@ mod tests {
 
     #[test]
     fn an_embedded_object_read_as_elf_has_the_layout_that_the_native_build_has() {
-        let Ok(objects) = built() else { return skipped("this build has no kernel objects") };
+        let Ok(objects) = built() else { return skip("this build has no kernel objects") };
         for (algorithm, (_, elf)) in Algorithm::all().zip(objects) {
             let object = Object::from_elf(elf).unwrap_or_else(|e| panic!("{algorithm}: {e}"));
             assert_eq!(object.kernel_name(), algorithm.kernel_name());
@@ -209,7 +203,7 @@ mod tests {
 
     #[test]
     fn a_parameter_is_set_by_name_and_an_unknown_one_is_an_error_that_lists_the_known() {
-        let Ok(objects) = built() else { return skipped("this build has no kernel objects") };
+        let Ok(objects) = built() else { return skip("this build has no kernel objects") };
         let (_, elf) = objects.iter().find(|(name, _)| *name == "fixed_cwnd").expect("it is listed");
         let mut object = Object::from_elf(elf).expect("an object");
         let name = object.parameters()[0].name.clone();

@@ -1,6 +1,6 @@
 //! Whatever is wrong gives one clear error and the documented exit code, and leaves nothing behind.
 
-use crate::support::{Place, SMALL, Unload, own_suffix, skip_without_kernel, skip_without_root};
+use crate::support::{Place, SMALL, Unload, has_kernel, is_root, own_suffix};
 
 /// Runs `sim` on the small scenario with one thing replaced; nothing but the scenario must be there afterwards.
 fn sim_with(from: &str, to: &str) -> crate::support::Ended {
@@ -137,7 +137,7 @@ fn with_json_an_error_is_one_object() {
 
 #[test]
 fn no_root() {
-    if skip_without_root() {
+    if !is_root() {
         return;
     }
     let place = Place::with_scenario();
@@ -152,7 +152,7 @@ fn no_root() {
 
 #[test]
 fn no_btf() {
-    if skip_without_root() {
+    if !is_root() {
         return;
     }
     let place = Place::with_scenario();
@@ -168,7 +168,7 @@ fn no_btf() {
 
 #[test]
 fn no_tun() {
-    if skip_without_root() {
+    if !is_root() {
         return;
     }
     let place = Place::with_scenario();
@@ -180,7 +180,7 @@ fn no_tun() {
 
 #[test]
 fn a_busy_name() {
-    if skip_without_kernel() {
+    if !has_kernel() {
         return;
     }
     let place = Place::new();
@@ -200,7 +200,7 @@ fn a_busy_name() {
 
 #[test]
 fn a_name_that_the_kernel_would_not_take() {
-    if skip_without_kernel() {
+    if !has_kernel() {
         return;
     }
     Place::new().run(&["load", "reno", "--suffix", "-much-too-long"]).fails(2, "at most 15 characters");

@@ -3,7 +3,7 @@
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use crate::support::{Ended, Place, Unload, own_suffix, skip_without_kernel};
+use crate::support::{Ended, Place, Unload, has_kernel, own_suffix};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -121,7 +121,7 @@ fn a_demo_that_is_too_short_for_both_flows_is_refused() {
 
 #[test]
 fn demo_without_root_goes_on_without_the_kernel() {
-    if crate::support::skip_without_root() {
+    if !crate::support::is_root() {
         return;
     }
     let ended = Place::new().run_as_nobody(&["demo", "--duration", "7s"]).succeeds();
@@ -135,7 +135,7 @@ fn demo_without_root_goes_on_without_the_kernel() {
 
 #[test]
 fn an_algorithm_outlives_the_command_that_loads_it() {
-    if skip_without_kernel() {
+    if !has_kernel() {
         return;
     }
     let place = Place::new();
@@ -156,7 +156,7 @@ fn an_algorithm_outlives_the_command_that_loads_it() {
 
 #[test]
 fn unloading_the_default_algorithm_says_that_new_sockets_still_use_it() {
-    if skip_without_kernel() {
+    if !has_kernel() {
         return;
     }
     let place = Place::new();
@@ -225,7 +225,7 @@ fn ctrl_c_ends_a_simulation_without_a_result() {
 
 #[test]
 fn ctrl_c_ends_a_testbed_run_without_a_result() {
-    if skip_without_kernel() {
+    if !has_kernel() {
         return;
     }
     let place = Place::with_scenario();

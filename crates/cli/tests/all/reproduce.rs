@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use crate::support::{Ended, Place, SMALL};
 use fairpace_reproduce::record::Verdict;
 use fairpace_reproduce::{index, load, results};
+use fairpace_test_support::announce;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -286,7 +287,7 @@ fn ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on() {
     let kept = cached(&place);
     assert!(kept >= 2, "{kept}");
     if ended.code == 0 {
-        eprintln!("NOT JUDGED: all was finished before the signal came");
+        announce("NOT JUDGED", "the run was finished before the signal came");
         return;
     }
     assert_eq!(ended.code, 130, "{}", ended.stderr);

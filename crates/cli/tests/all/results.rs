@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Stdio;
 
-use crate::support::{Place, skip_without_root};
+use crate::support::{Place, is_root};
 use serde_json::Value;
 
 const FILES: [&str; 4] = ["report.html", "scenario.toml", "series.csv", "summary.json"];
@@ -292,7 +292,7 @@ fn out_never_touches_what_is_not_a_result() {
 
 #[test]
 fn a_place_that_cannot_be_written_is_told_before_the_run() {
-    if skip_without_root() {
+    if !is_root() {
         return;
     }
     let place = Place::with_scenario();
@@ -304,7 +304,7 @@ fn a_place_that_cannot_be_written_is_told_before_the_run() {
 
 #[test]
 fn a_full_disk_leaves_nothing_behind() {
-    if skip_without_root() {
+    if !is_root() {
         return;
     }
     let place = Place::with_scenario();

@@ -4,7 +4,8 @@ use std::collections::HashSet;
 use std::fs;
 use std::process::Command;
 
-use crate::support::{Place, skipped};
+use crate::support::Place;
+use fairpace_test_support::skip;
 
 const RUN: [&str; 8] =
     ["sim", "small.toml", "--set", "link.loss=0.5%", "--set", "link.buffer=60kB", "--out", "out"];
@@ -72,7 +73,7 @@ fn what_cannot_be_traced_is_refused_before_the_run() {
 fn tshark(place: &Place, arguments: &[&str]) -> Option<String> {
     let ran = Command::new("tshark").args(arguments).current_dir(place.path()).output();
     let Ok(output) = ran else {
-        skipped("tshark is not installed");
+        skip("tshark is not installed");
         return None;
     };
     let stderr = String::from_utf8_lossy(&output.stderr);

@@ -10,15 +10,9 @@ mod support;
 mod testbed;
 
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use support::{Ended, Place, tell};
-
-/// One test at a time.
-fn exclusive() -> MutexGuard<'static, ()> {
-    static ONE: Mutex<()> = Mutex::new(());
-    ONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
+use fairpace_test_support::announce;
+use support::{Ended, Place};
 
 impl Ended {
     /// Whether every attempt was disturbed, which standard error then says. Such a run is not judged: it shows the
@@ -27,7 +21,7 @@ impl Ended {
         /// The program's exit code for a disturbed run.
         const DISTURBED: i32 = 4;
         if self.code == DISTURBED {
-            tell("NOT JUDGED", &self.error()["message"].to_string());
+            announce("NOT JUDGED", &self.error()["message"].to_string());
         }
         self.code == DISTURBED
     }

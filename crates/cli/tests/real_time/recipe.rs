@@ -9,8 +9,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::exclusive;
-use crate::support::{Ended, Place, Unload, own_suffix, skip_without_kernel, skipped};
+use crate::support::{Ended, Place, Unload, has_kernel, own_suffix};
+use fairpace_test_support::{exclusive, skip};
 use serde_json::Value;
 
 const HEADER: &str = include_str!("recipe/aimd.h");
@@ -122,7 +122,7 @@ fn longer(list: &str) -> String {
 fn a_header_and_a_line_are_all_that_an_algorithm_needs() {
     let _alone = exclusive();
     let Some(copied) = Copied::of_the_sources() else {
-        skipped("the sources are not a git checkout");
+        skip("the sources are not a git checkout");
         return;
     };
     let program = copied.build();
@@ -130,7 +130,7 @@ fn a_header_and_a_line_are_all_that_an_algorithm_needs() {
     let run = |arguments: &[&str]| place.run_other(&program, arguments);
     is_listed(run);
     is_simulated(run);
-    if !skip_without_kernel() {
+    if has_kernel() {
         is_loaded(run);
         carries_flows_of_the_kernel(run, &place);
     }

@@ -2,8 +2,8 @@
 
 use std::net::TcpListener;
 
-use crate::exclusive;
-use crate::support::{Place, skip_without_kernel};
+use crate::support::{Place, has_kernel};
+use fairpace_test_support::exclusive;
 use serde_json::Value;
 
 /// What the first flow of a run received, Mbit/s.
@@ -15,7 +15,7 @@ fn goodput(summary: &Value) -> f64 {
 #[test]
 fn ports_in_use_do_not_matter() {
     let _alone = exclusive();
-    if skip_without_kernel() {
+    if !has_kernel() {
         return;
     }
     let _taken: Vec<_> = [5001, 10_000, 10_001].map(|port| TcpListener::bind(("0.0.0.0", port))).into();
@@ -31,7 +31,7 @@ fn ports_in_use_do_not_matter() {
 #[test]
 fn compare_runs_the_kernels_own_algorithms_beside_ours() {
     let _alone = exclusive();
-    if skip_without_kernel() {
+    if !has_kernel() {
         return;
     }
     let compare = "compare --on kernel --rate 10mbit --buffer 100kB --rtt 40ms --cc kernel:reno,reno \

@@ -4,10 +4,11 @@
 use std::io::{Read, Write};
 use std::os::fd::AsFd;
 
-use crate::support::streams::{Random, Step, Stream};
+use crate::support::streams::{Step, Stream};
 use crate::support::{connect, enter_own_namespace, has_kernel, listener, load_transient, params};
 use fairpace_cc::{Algorithm, Controller, Decision, Params, Phase, View};
 use fairpace_kernel::{Call, Replay};
+use fairpace_test_support::Random;
 
 /// Views per algorithm, over all streams.
 const VIEWS: usize = 120_000;

@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use crate::support::{has_kernel, skipped};
+use crate::support::has_kernel;
 use fairpace_kernel::{Error, Features, Standing, is_built};
+use fairpace_test_support::skip;
 
 const BTF: &str = "/sys/kernel/btf/vmlinux";
 const STATUS: &str = "/proc/self/status";
@@ -35,7 +36,7 @@ fn this_kernel_passes() {
 #[test]
 fn without_rights_the_missing_capabilities_are_named() {
     if !is_built() {
-        return skipped("without_rights", "this build has no kernel objects");
+        return skip("this build has no kernel objects");
     }
     for (capabilities, lacking) in [
         (0, vec!["CAP_BPF", "CAP_PERFMON", "CAP_NET_ADMIN"]),

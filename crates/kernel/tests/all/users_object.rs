@@ -3,9 +3,10 @@
 use std::fs;
 use std::os::fd::AsFd;
 
-use crate::support::{connect, enter_own_namespace, has_kernel, listener, skipped, suffix, transfer};
+use crate::support::{connect, enter_own_namespace, has_kernel, listener, suffix, transfer};
 use fairpace_bpf_build::{Algorithm, BpfCompiler, Kind, Sources};
 use fairpace_kernel::{LoadOptions, Object, list, load_object};
+use fairpace_test_support::skip;
 
 /// An algorithm of a user: a window of half its parameter, and a count of ACKs.
 const USERS_HEADER: &str = r#"
@@ -41,7 +42,7 @@ fn an_object_that_a_user_compiled_runs_with_its_parameters_and_its_state_can_be_
     let sources = Sources::contained().expect("unpack");
     let compiler = match BpfCompiler::new(sources) {
         Ok(compiler) => compiler,
-        Err(e) => return skipped("a user's object", &e.to_string()),
+        Err(e) => return skip(&e.to_string()),
     };
     let algorithm = Algorithm::new(header, Kind::OwnsCwnd).expect("a name");
     let compiled = compiler.compile(&algorithm).unwrap_or_else(|e| panic!("{e}"));

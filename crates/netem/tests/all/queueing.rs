@@ -1,20 +1,8 @@
 //! The link against queueing theory, and invariants under arbitrary arrivals.
 
 use fairpace_netem::{Ecn, Fifo, Limit, Link, Packet, SECOND, Schedule, Transmitter};
+use fairpace_test_support::Random;
 use proptest::prelude::*;
-
-/// Deterministic generator for arrivals (splitmix64, Steele et al. 2014).
-struct Random(u64);
-
-impl Random {
-    fn unit(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
-    }
-}
 
 fn link<T: Copy>(rate_bps: u64, limit_bytes: u64, flows: usize, end: u64) -> Link<T> {
     Link::new(Fifo::new(Transmitter::wire(rate_bps), Limit::Bytes(limit_bytes), flows, whole(end)))
@@ -30,7 +18,7 @@ fn m_d_1_mean_wait_matches_pollaczek_khinchine() {
     for rho in [0.3, 0.6, 0.8] {
         let end = 2_000 * SECOND;
         let mut link = link(8_000_000, u64::MAX, 1, end);
-        let (mut random, mut now) = (Random(7), 0.0f64);
+        let (mut random, mut now) = (Random::new(7), 0.0f64);
         while now < (end - SECOND) as f64 {
             now += -(1.0 - random.unit()).ln() * 1e6 / rho;
             let at = now as u64;

@@ -3,6 +3,7 @@
 use crate::support::{Shape, demonstration, run};
 use fairpace_report::{Context, headline_svg, html};
 use fairpace_results::{Completions, Repeat, Run};
+use fairpace_test_support::announce;
 use proptest::prelude::*;
 use scraper::{Html, Selector};
 
@@ -303,7 +304,7 @@ fn the_script_runs_in_a_browser() {
     let dom = match browser {
         Ok(output) if output.status.success() => String::from_utf8_lossy(&output.stdout).into_owned(),
         Ok(output) => panic!("chromium: {}\n{}", output.status, String::from_utf8_lossy(&output.stderr)),
-        Err(error) => return eprintln!("SKIPPED: the_script_runs_in_a_browser, because chromium: {error}"),
+        Err(error) => return announce("SKIPPED", &format!("chromium: {error}")),
     };
     let document = Html::parse_document(&dom);
     let toolbar = select(&document, "#toolbar");

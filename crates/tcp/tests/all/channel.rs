@@ -5,24 +5,14 @@ use std::collections::BTreeMap;
 
 use fairpace_cc::{Algorithm, Controller, Params};
 use fairpace_tcp::{Ack, Ecn, Receiver, ReceiverConfig, Segment, Sender, SenderConfig, Window};
+use fairpace_test_support::Random;
 use proptest::prelude::*;
 
 const MS: u64 = 1_000_000;
 
-/// splitmix64
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-    fn percent(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64 * 100.0
-    }
+/// From 0 to 100.
+fn percent(random: &mut Random) -> f64 {
+    random.unit() * 100.0
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -64,7 +54,7 @@ fn transfer_between(
     let params = Params::defaults(Algorithm::by_name(cc).unwrap());
     let mut sender = Sender::<Controller>::new(SenderConfig { random: 7, ..sending }, params);
     let mut receiver = Receiver::new(receiving);
-    let mut random = Random(path.seed);
+    let mut random = Random::new(path.seed);
     let (mut data, mut acks) = (BTreeMap::new(), BTreeMap::new());
     let (mut wire, mut id, mut lost, mut available, mut rwnd_pkts) = (Vec::<Segment>::new(), 0u64, 0, 0, 0);
     sender.connect(0, &mut wire);
@@ -72,12 +62,12 @@ fn transfer_between(
     let mut now = 0;
     loop {
         for mut segment in wire.drain(..) {
-            segment.ce = segment.ect && random.percent() < path.marks;
-            let copies = 1 + u64::from(random.percent() < path.duplication);
+            segment.ce = segment.ect && percent(&mut random) < path.marks;
+            let copies = 1 + u64::from(percent(&mut random) < path.duplication);
             for _ in 0..copies {
                 id += 1;
-                let at = now + path.rtt_ms * MS / 2 + random.next() % (path.jitter_ms * MS + 1);
-                if random.percent() < path.loss {
+                let at = now + path.rtt_ms * MS / 2 + random.bits() % (path.jitter_ms * MS + 1);
+                if percent(&mut random) < path.loss {
                     lost += 1;
                 } else {
                     data.insert((at, id), segment);
@@ -117,7 +107,7 @@ fn transfer_between(
         for (leaves, ack) in answers {
             id += 1;
             rwnd_pkts = ack.rwnd_pkts;
-            if random.percent() >= path.ack_loss {
+            if percent(&mut random) >= path.ack_loss {
                 acks.insert((leaves + path.rtt_ms * MS / 2, id), ack);
             }
         }

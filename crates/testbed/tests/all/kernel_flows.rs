@@ -3,9 +3,10 @@
 //!
 //! Needs root and TUN. Elsewhere the tests say so and pass, unless FAIRPACE_REQUIRE_KERNEL=1.
 
-use crate::support::{Held, Leaves, StopAfter, exclusive, flow, measure_or_skip, scenario};
+use crate::support::{Held, Leaves, StopAfter, flow, measure_or_skip, scenario};
 use fairpace_results::Silent;
 use fairpace_scenario::{Link, Policer};
+use fairpace_test_support::exclusive;
 use fairpace_testbed::{Error, Options, measure, run};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};

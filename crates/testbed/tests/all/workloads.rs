@@ -1,8 +1,9 @@
 //! What flows write, what their paths do to them, and marks: each as it was asked for.
 
-use crate::support::{exclusive, flow, measure_or_skip, scenario};
+use crate::support::{flow, measure_or_skip, scenario};
 use fairpace_results::Run;
 use fairpace_scenario::{Codel, Ecn, Flow, FqCodel, Limit, Link, Queue, Writes};
+use fairpace_test_support::exclusive;
 use std::time::Duration;
 
 /// TCP payload of a full packet over its length on the link.

@@ -1,11 +1,11 @@
 //! Runs the program as users do.
 
 use std::fs;
-use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use fairpace_test_support::skip;
 use tempfile::TempDir;
 
 /// A second of two flows on a path that no machine is too slow for.
@@ -175,34 +175,25 @@ pub(crate) fn own_suffix() -> String {
     format!("_{:x}", std::process::id())
 }
 
-/// Says loudly that a test is skipped, or fails where that is not allowed.
-pub(crate) fn skipped(why: &str) -> bool {
-    assert!(
-        std::env::var_os("FAIRPACE_REQUIRE_KERNEL").is_none_or(|value| value != "1"),
-        "FAIRPACE_REQUIRE_KERNEL=1, but {why}"
-    );
-    tell("SKIPPED", why);
-    true
+/// Whether this is root; if not, the test is reported as skipped.
+pub(crate) fn is_root() -> bool {
+    let root = nix::unistd::geteuid().is_root();
+    if !root {
+        skip("it needs root");
+    }
+    root
 }
 
-/// Straight to standard error: the test harness swallows what eprintln! says in a test that passes.
-pub(crate) fn tell(what: &str, why: &str) {
-    let test = std::thread::current().name().unwrap_or("test").to_owned();
-    let _ = writeln!(std::io::stderr(), "{what}: {test}: {why}");
-}
-
-/// True, after saying so, when the test cannot run here for want of root.
-pub(crate) fn skip_without_root() -> bool {
-    !nix::unistd::geteuid().is_root() && skipped("it needs root")
-}
-
-/// The same for want of anything that the testbed or the loader needs.
-pub(crate) fn skip_without_kernel() -> bool {
-    if skip_without_root() {
-        return true;
+/// Whether the testbed and the loader have what they need; if not, the test is reported as skipped.
+pub(crate) fn has_kernel() -> bool {
+    if !is_root() {
+        return false;
     }
     let doctor: Ended = Command::new(program()).args(["doctor", "--json"]).output().unwrap().into();
-    doctor.code != 0 && skipped(&format!("`fairpace doctor` says no: {}", doctor.stderr))
+    if doctor.code != 0 {
+        skip(&format!("`fairpace doctor` fails: {}", doctor.stderr));
+    }
+    doctor.code == 0
 }
 
 /// Takes an algorithm out again, also when the test fails.

@@ -2,40 +2,20 @@
 //! and around every edge. The same seed gives the same stream.
 
 use fairpace_cc::{CaState, Decision, Event, INFINITE, NO_RATE, NO_RTT, View};
+use fairpace_test_support::Random;
 
-/// splitmix64 (Steele et al. 2014): small, and good enough to scatter test values.
-pub(crate) struct Random(u64);
+/// One time of `n`.
+fn one_in(random: &mut Random, n: u32) -> bool {
+    random.between(1, n) == 1
+}
 
-impl Random {
-    pub(crate) fn new(seed: u64) -> Random {
-        Random(seed)
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// From `least` to `most`, both included.
-    pub(crate) fn between(&mut self, least: u32, most: u32) -> u32 {
-        least + (self.next() % (u64::from(most - least) + 1)) as u32
-    }
-
-    fn one_in(&mut self, n: u32) -> bool {
-        self.between(1, n) == 1
-    }
-
-    /// Any number, small and large ones equally likely, and often one at an edge.
-    fn anything(&mut self) -> u64 {
-        let edge =
-            [0, 1, 2, u32::MAX.into(), u64::from(u32::MAX) - 1, 1 << 31, INFINITE.into(), u64::MAX, 1 << 40];
-        match self.between(0, 3) {
-            0 => edge[self.between(0, edge.len() as u32 - 1) as usize],
-            _ => self.next() >> self.between(0, 63),
-        }
+/// Any number, small and large ones equally likely, and often one at an edge.
+fn anything(random: &mut Random) -> u64 {
+    let edge =
+        [0, 1, 2, u32::MAX.into(), u64::from(u32::MAX) - 1, 1 << 31, INFINITE.into(), u64::MAX, 1 << 40];
+    match random.between(0, 3) {
+        0 => edge[random.between(0, edge.len() as u32 - 1) as usize],
+        _ => random.bits() >> random.between(0, 63),
     }
 }
 
@@ -85,13 +65,13 @@ impl Stream {
         let marks_every = [0, 0, 2, 10][random.between(0, 3) as usize];
         let view = View {
             ecn: marks_every != 0,
-            delivered_ce_pkts: random.next() as u32,
+            delivered_ce_pkts: random.bits() as u32,
             now_us: 1_000_000 + u64::from(random.between(0, u32::MAX)),
-            random: random.next() as u32,
-            delivered_pkts: random.next() as u32,
-            lost_pkts: random.next() as u32,
-            snd_una: random.next() as u32,
-            srtt_us: if random.one_in(2) { base_rtt_us } else { 0 },
+            random: random.bits() as u32,
+            delivered_pkts: random.bits() as u32,
+            lost_pkts: random.bits() as u32,
+            snd_una: random.bits() as u32,
+            srtt_us: if one_in(&mut random, 2) { base_rtt_us } else { 0 },
             ..View::default()
         };
         let view = View { delivered_us: view.now_us, snd_nxt: view.snd_una, ..view };
@@ -133,17 +113,17 @@ impl Stream {
     pub(crate) fn next(&mut self) -> Step {
         if !self.plausible {
             self.scramble();
-            let event = self.random.one_in(4).then(|| EVENTS[self.random.between(0, 6) as usize]);
+            let event = one_in(&mut self.random, 4).then(|| EVENTS[self.random.between(0, 6) as usize]);
             return Step { event, view: self.view };
         }
-        if self.lost_pkts == 0 && self.random.one_in(self.losses_every) {
+        if self.lost_pkts == 0 && one_in(&mut self.random, self.losses_every) {
             return Step { event: Some(Event::Lost), view: self.loss() };
         }
         if let Some(event) = self.event() {
             return Step { event: Some(event), view: self.view.without_ack() };
         }
         self.ack();
-        let event = self.random.one_in(8).then_some(Event::Sample);
+        let event = one_in(&mut self.random, 8).then_some(Event::Sample);
         Step { event, view: self.view }
     }
 
@@ -153,10 +133,10 @@ impl Stream {
         let v = &self.view;
         let inflight = v.inflight_pkts + self.random.between(0, 10);
         View {
-            is_app_limited: self.random.one_in(40),
+            is_app_limited: one_in(&mut self.random, 40),
             losses_pkts: self.lost_pkts,
             sample_prior_delivered_pkts: v.delivered_pkts.wrapping_sub(inflight),
-            sample_inflight_pkts: if self.random.one_in(50) { 0 } else { inflight },
+            sample_inflight_pkts: if one_in(&mut self.random, 50) { 0 } else { inflight },
             sample_lost_pkts: v.lost_pkts.wrapping_sub(self.round[1]) + self.lost_pkts,
             sample_end_seq: v.snd_una.wrapping_add(self.random.between(1, 9) * v.mss_bytes),
             lost_pkts: v.lost_pkts.wrapping_add(self.lost_pkts),
@@ -169,7 +149,8 @@ impl Stream {
         let v = &mut self.view;
         let acked = self.random.between(1, 8);
         // the bottleneck serves at its rate; now and then an ACK is late or a time passes with nothing
-        let gap = acked * self.us_per_pkt + if self.random.one_in(500) { self.base_rtt_us * 20 } else { 0 };
+        let gap =
+            acked * self.us_per_pkt + if one_in(&mut self.random, 500) { self.base_rtt_us * 20 } else { 0 };
         v.now_us += u64::from(gap);
         v.delivered_us = v.now_us;
         v.prior_inflight_pkts = v.inflight_pkts;
@@ -183,31 +164,31 @@ impl Stream {
         v.max_inflight_pkts = v.inflight_pkts.max(1);
         self.queue_pkts = v.inflight_pkts.saturating_sub(bdp);
         let rtt = self.base_rtt_us + self.queue_pkts * self.us_per_pkt + self.random.between(0, 200);
-        v.rtt_us = if self.random.one_in(50) { -1 } else { rtt as i32 };
+        v.rtt_us = if one_in(&mut self.random, 50) { -1 } else { rtt as i32 };
         v.min_rtt_us = v.min_rtt_us.min(rtt);
         v.srtt_us = rtt;
         let sampled = v.inflight_pkts.max(1);
-        v.sample_delivered_pkts = if self.random.one_in(200) { -1 } else { sampled as i32 };
+        v.sample_delivered_pkts = if one_in(&mut self.random, 200) { -1 } else { sampled as i32 };
         v.sample_interval_us =
-            if self.random.one_in(200) { 0 } else { (sampled * self.us_per_pkt).max(rtt) as i32 };
+            if one_in(&mut self.random, 200) { 0 } else { (sampled * self.us_per_pkt).max(rtt) as i32 };
         v.sample_prior_delivered_pkts = v.delivered_pkts.wrapping_sub(sampled);
-        v.is_app_limited = self.random.one_in(40);
-        v.app_limited = self.random.one_in(40);
-        v.is_ack_delayed = self.random.one_in(30);
+        v.is_app_limited = one_in(&mut self.random, 40);
+        v.app_limited = one_in(&mut self.random, 40);
+        v.is_ack_delayed = one_in(&mut self.random, 30);
         let marked = acked.checked_div(self.marks_every).unwrap_or(0);
         v.delivered_ce_pkts = v.delivered_ce_pkts.wrapping_add(marked);
         v.is_ece = marked > 0;
-        v.is_probe_ack = self.random.one_in(100);
+        v.is_probe_ack = one_in(&mut self.random, 100);
         v.sample_inflight_pkts =
-            if self.random.one_in(50) { 0 } else { sampled + self.random.between(0, 10) };
+            if one_in(&mut self.random, 50) { 0 } else { sampled + self.random.between(0, 10) };
         v.sample_lost_pkts = v.lost_pkts.wrapping_sub(self.round[1]);
         v.sample_delivered_ce_pkts = v.delivered_ce_pkts.wrapping_sub(self.round[2]);
         v.sample_end_seq = v.snd_una;
         if v.delivered_pkts.wrapping_sub(self.round[0]) > sampled {
             self.round = [v.delivered_pkts, v.lost_pkts, v.delivered_ce_pkts];
         }
-        v.cwnd_limited = !self.random.one_in(5);
-        v.departure_lead_us = if self.random.one_in(2) { self.random.between(0, 1_500) } else { 0 };
+        v.cwnd_limited = !one_in(&mut self.random, 5);
+        v.departure_lead_us = if one_in(&mut self.random, 2) { self.random.between(0, 1_500) } else { 0 };
         v.snd_una = v.snd_una.wrapping_add(acked * v.mss_bytes);
         v.snd_nxt = v.snd_una.wrapping_add(v.inflight_pkts * v.mss_bytes);
     }
@@ -216,15 +197,17 @@ impl Stream {
     fn event(&mut self) -> Option<Event> {
         let v = &mut self.view;
         let (event, state) = match v.ca_state {
-            CaState::Open if self.random.one_in(150) => (Event::Reduce, CaState::Open),
-            CaState::Open if v.prior_cwnd_pkts != 0 && self.random.one_in(2) => {
+            CaState::Open if one_in(&mut self.random, 150) => (Event::Reduce, CaState::Open),
+            CaState::Open if v.prior_cwnd_pkts != 0 && one_in(&mut self.random, 2) => {
                 (Event::CaState, CaState::Recovery)
             }
-            CaState::Open if self.random.one_in(400) => (Event::CaState, CaState::Loss),
-            CaState::Open if self.random.one_in(200) => (Event::Restart, CaState::Open),
-            CaState::Open if self.random.one_in(300) => (Event::ProbeRepaired, CaState::Open),
-            CaState::Recovery | CaState::Loss if self.random.one_in(200) => (Event::Undo, v.ca_state),
-            CaState::Recovery | CaState::Loss if self.random.one_in(40) => (Event::CaState, CaState::Open),
+            CaState::Open if one_in(&mut self.random, 400) => (Event::CaState, CaState::Loss),
+            CaState::Open if one_in(&mut self.random, 200) => (Event::Restart, CaState::Open),
+            CaState::Open if one_in(&mut self.random, 300) => (Event::ProbeRepaired, CaState::Open),
+            CaState::Recovery | CaState::Loss if one_in(&mut self.random, 200) => (Event::Undo, v.ca_state),
+            CaState::Recovery | CaState::Loss if one_in(&mut self.random, 40) => {
+                (Event::CaState, CaState::Open)
+            }
             _ => return None,
         };
         v.prior_cwnd_pkts = match event {
@@ -235,7 +218,7 @@ impl Stream {
         if event == Event::Restart {
             v.now_us += u64::from(self.random.between(0, 15_000_000));
             v.inflight_pkts = 0;
-            v.app_limited = !self.random.one_in(4);
+            v.app_limited = !one_in(&mut self.random, 4);
         }
         v.ca_state = state;
         Some(event)
@@ -243,7 +226,7 @@ impl Stream {
 
     fn scramble(&mut self) {
         let random = &mut self.random;
-        let mut word = || random.anything() as u32;
+        let mut word = || anything(random) as u32;
         let old = self.view;
         self.view = View {
             mss_bytes: word().clamp(1, 65_535),
@@ -291,9 +274,9 @@ impl Stream {
             _ => CaState::Loss,
         };
         // 2^56 us are 2,000 years: time may leap, but neither go back nor end
-        self.view.now_us = (old.now_us + (random.anything() >> 24)).min(1 << 56);
-        self.view.delivered_us = self.view.now_us - random.anything().min(self.view.now_us);
-        self.view.pacing_rate_Bps = if random.one_in(2) { NO_RATE } else { random.anything() };
-        self.view.max_pacing_rate_Bps = if random.one_in(2) { NO_RATE } else { random.anything() };
+        self.view.now_us = (old.now_us + (anything(random) >> 24)).min(1 << 56);
+        self.view.delivered_us = self.view.now_us - anything(random).min(self.view.now_us);
+        self.view.pacing_rate_Bps = if one_in(random, 2) { NO_RATE } else { anything(random) };
+        self.view.max_pacing_rate_Bps = if one_in(random, 2) { NO_RATE } else { anything(random) };
     }
 }

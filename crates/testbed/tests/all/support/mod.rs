@@ -4,26 +4,20 @@ mod witness;
 
 use fairpace_results::{Monitor, Silent};
 use fairpace_scenario::{Cc, Flow, Link, Scenario};
+use fairpace_test_support::{announce, skip};
 use fairpace_testbed::{ATTEMPTS, Error, Options, Outcome, measure};
 use nix::sched::{CloneFlags, setns};
 use std::fmt::Debug;
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use witness::Witness;
 
 /// What holds up the emulator for longer than a run bears, 5 ms or more at a time, holds up a processor for half of that at least.
 const MACHINES_FAULT: Duration = Duration::from_micros(2_500);
-
-/// Real-time runs disturb each other: one at a time.
-pub(crate) fn exclusive() -> MutexGuard<'static, ()> {
-    static ONE: Mutex<()> = Mutex::new(());
-    ONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 pub(crate) fn flow(name: &str, cc: &str, rtt_ms: u64) -> Flow {
     Flow::new(name, cc.parse::<Cc>().expect("the name of an algorithm"), Duration::from_millis(rtt_ms))
@@ -52,20 +46,9 @@ pub(crate) fn scenario(
 /// A machine that cannot run the testbed is reported, or is a failure if the kernel is required.
 pub(crate) fn skip_or_panic<T: Debug>(result: Result<T, Error>) {
     match result {
-        Err(error @ (Error::NotPermitted { .. } | Error::NoTun { .. })) => skipped(&error.to_string()),
+        Err(error @ (Error::NotPermitted { .. } | Error::NoTun { .. })) => skip(&error.to_string()),
         other => panic!("unexpected: {other:?}"),
     }
-}
-
-fn skipped(why: &str) {
-    assert!(std::env::var_os("FAIRPACE_REQUIRE_KERNEL").is_none_or(|v| v != "1"), "required, but {why}");
-    tell("SKIPPED", &format!("it needs root and TUN, and {why}"));
-}
-
-/// Straight to standard error: the test harness swallows what eprintln! says in a test that passes.
-fn tell(what: &str, why: &str) {
-    let test = std::thread::current().name().unwrap_or("test").to_owned();
-    let _ = writeln!(std::io::stderr(), "{what}: {test}: {why}");
 }
 
 /// A run that the machine did not disturb, of as many as the program itself would try. `None`, after saying why: there was
@@ -88,9 +71,9 @@ pub(crate) fn measure_or_skip(scenario: &Scenario) -> Option<Outcome> {
         let Some(why) = &outcome.disturbed else { return Some(outcome) };
         let told = format!("{why}; {}; a processor was held up for {held_up:?}", outcome.lateness);
         assert!(held_up >= MACHINES_FAULT, "the emulator is late, and not for the machine: {told}");
-        tell("DISTURBED", &told);
+        announce("DISTURBED", &told);
     }
-    tell("NOT JUDGED", &format!("the machine disturbed {ATTEMPTS} runs"));
+    announce("NOT JUDGED", &format!("the machine disturbed {ATTEMPTS} runs"));
     None
 }
 
@@ -99,11 +82,11 @@ pub(crate) fn can_load() -> bool {
     match fairpace_kernel::Features::probe().require() {
         Ok(()) if fairpace_kernel::is_built() => true,
         Ok(()) => {
-            skipped("this build has no kernel objects");
+            skip("this build has no kernel objects");
             false
         }
         Err(error) => {
-            skipped(&error.to_string());
+            skip(&error.to_string());
             false
         }
     }
@@ -276,7 +259,7 @@ pub(crate) fn spawn_pair(cc: &str) -> Option<Child> {
         }
     }
     child.wait().unwrap();
-    skipped(&said.join("\n"));
+    skip(&said.join("\n"));
     None
 }
 
