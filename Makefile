@@ -7,7 +7,7 @@ ARGS ?=
 N ?= 100
 SEED ?= 1
 
-.PHONY: help demo duels reproduce conformance setup build test check tidy fmt lint docs bench count bench-kernel views accuracy swarm
+.PHONY: help demo duels reproduce conformance setup build test check tidy fmt lint docs bench count bench-kernel objects packages-check views accuracy swarm
 
 help:
 	@echo "make demo          a problem and a fix: simulated, then on this machine's own kernel (5 minutes as root)"
@@ -25,6 +25,8 @@ help:
 	@echo "make views         what it costs BBRv2 and BBRv3 to know only what a stock kernel can tell: docs/kernel-view.md"
 	@echo "make swarm         N=100 random scenarios from SEED=1 on, against what must hold of any; N=1 replays one"
 	@echo "make accuracy      what BBRv3 is told in this kernel, held against what happened (root)"
+	@echo "make objects       the algorithms compiled for the kernel, into crates/kernel/objects"
+	@echo "make packages-check  package all library crates, and build a program with the packages alone, without clang"
 	@echo "make setup         install what is missing (Debian packages)"
 
 setup:
@@ -72,6 +74,7 @@ test:
 	$(CARGO) test --workspace --doc --locked
 	$(CARGO) build --workspace --examples --locked
 	$(CARGO) test --workspace --lib --bins --tests --locked --no-fail-fast
+	$(MAKE) packages-check
 	$(MAKE) count
 
 docs:
@@ -87,6 +90,13 @@ count:
 
 bench-kernel:
 	$(CARGO) bench --package fairpace-kernel --bench cpu -- $(ARGS)
+
+# What the package of fairpace-kernel contains, so that building it needs no clang.
+objects:
+	$(CARGO) run --quiet --locked --package fairpace-bpf-build --example objects -- crates/kernel/objects
+
+packages-check:
+	scripts/package-crates.sh
 
 accuracy:
 	$(CARGO) run --release --quiet --package fairpace-kernel --example accuracy -- $(ARGS)
