@@ -1,4 +1,4 @@
-//! Arguments by name: ranges, defaults, and what is wrong with others.
+//! Arguments of models, by name: ranges, defaults and errors.
 
 use std::collections::BTreeMap;
 
@@ -7,17 +7,17 @@ use serde::Serialize;
 /// An argument of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Argument {
-    /// Its name, with the unit at the end.
+    /// Its name, which ends in the unit.
     pub name: &'static str,
     /// Its unit; empty for a pure number.
     pub unit: &'static str,
-    /// The least that it may be.
+    /// The smallest value that it may have.
     pub least: f64,
-    /// The most that it may be.
+    /// The largest value that it may have.
     pub most: f64,
-    /// What it is unless given.
+    /// Its value if it is not given.
     pub default: f64,
-    /// Only whole numbers.
+    /// It takes only whole numbers.
     pub whole: bool,
     /// What it means.
     pub meaning: &'static str,
@@ -27,35 +27,44 @@ pub struct Argument {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Error {
     /// No model has this name.
-    #[error("there is no model \"{name}\"{}; known: {}", did_you_mean(*.nearest), .known.join(", "))]
+    #[error(
+        "there is no model \"{name}\"{}; known: {}",
+        did_you_mean(*.nearest), .known.join(", ")
+    )]
     UnknownModel {
-        /// What was asked for.
+        /// The name that was requested.
         name: String,
-        /// The known name that is spelled most like it.
+        /// The known name with the most similar spelling.
         nearest: Option<&'static str>,
         /// All names.
         known: Vec<&'static str>,
     },
     /// The model has no argument of this name.
-    #[error("the model {model} has no argument \"{name}\"{}; it has: {}", did_you_mean(*.nearest), .known.join(", "))]
+    #[error(
+        "the model {model} has no argument \"{name}\"{}; it has: {}",
+        did_you_mean(*.nearest), .known.join(", ")
+    )]
     UnknownArgument {
         /// The model.
         model: &'static str,
-        /// What was given.
+        /// The name that was given.
         name: String,
-        /// The known name that is spelled most like it.
+        /// The known name with the most similar spelling.
         nearest: Option<&'static str>,
         /// All its arguments.
         known: Vec<&'static str>,
     },
     /// The argument cannot have this value.
-    #[error("{}={value} is out of range: the model {model} takes {} to {}{}", .argument.name, .argument.least, .argument.most, unit(.argument))]
+    #[error(
+        "{}={value} is out of range: the model {model} takes {} to {}{}",
+        .argument.name, .argument.least, .argument.most, unit(.argument)
+    )]
     OutOfRange {
         /// The model.
         model: &'static str,
         /// The argument, with its range.
         argument: Argument,
-        /// What was given.
+        /// The value that was given.
         value: f64,
     },
     /// Two arguments contradict each other.
@@ -65,11 +74,11 @@ pub enum Error {
         model: &'static str,
         /// The argument that is too small.
         name: &'static str,
-        /// What it is.
+        /// Its value.
         value: f64,
         /// The argument that it must exceed.
         other: &'static str,
-        /// What that is.
+        /// The value of that argument.
         least: f64,
     },
 }
@@ -83,14 +92,14 @@ fn unit(argument: &Argument) -> String {
     if argument.unit.is_empty() { whole.to_owned() } else { format!(" {}{whole}", argument.unit) }
 }
 
-/// The name that is spelled most like `written`, if any comes close.
+/// The name with the spelling most similar to `written`, if one is close.
 pub(crate) fn nearest(written: &str, known: &[&'static str]) -> Option<&'static str> {
     let written = written.to_lowercase();
     let scored = known.iter().map(|name| (strsim::jaro_winkler(&written, name), *name));
     scored.filter(|(score, _)| *score > 0.7).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
 }
 
-/// The arguments of one evaluation: all there, all in range.
+/// The arguments of one evaluation: every argument has a value, and every value is in range.
 #[derive(Debug)]
 pub(crate) struct Checked {
     pub(crate) model: &'static str,
@@ -116,7 +125,7 @@ impl Checked {
                     known,
                 });
             };
-            // written so that what is no number is out of range, too
+            // NaN fails this comparison, so it is out of range
             let fits = *value >= argument.least && *value <= argument.most;
             if !fits || (argument.whole && value.fract() != 0.0) {
                 return Err(Error::OutOfRange { model, argument: *argument, value: *value });

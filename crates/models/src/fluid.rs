@@ -1,8 +1,8 @@
-//! What both simulations need: BBR's windowed maximum, and a queue that Little's law sets.
+//! Parts that both simulations share: BBR's windowed maximum, and the queueing delay by Little's law.
 
 use std::collections::VecDeque;
 
-/// The largest sample of the last `rounds` rounds, the present one among them. Rounds must not go back.
+/// The largest sample of the last `rounds` rounds, including the present one. Rounds must not decrease.
 #[derive(Debug, Clone)]
 pub(crate) struct MaxOfRounds {
     rounds: u64,
@@ -15,7 +15,7 @@ impl MaxOfRounds {
         Self { rounds, samples: VecDeque::from([(0, first)]) }
     }
 
-    /// Takes a sample; gives the maximum.
+    /// Adds a sample and returns the maximum.
     pub(crate) fn update(&mut self, round: u64, sample: f64) -> f64 {
         while self.samples.back().is_some_and(|(_, last)| *last <= sample) {
             self.samples.pop_back();
@@ -28,14 +28,14 @@ impl MaxOfRounds {
     }
 }
 
-/// The queueing delay, in the unit of `rtt`, at which throughputs by Little's law, `inflight / (rtt + delay)`, add up to `capacity`; 0 when
-/// they do not fill it.
+/// The queueing delay, in the unit of `rtt`, at which throughputs by Little's law, `inflight / (rtt +
+/// delay)`, add up to `capacity`. It is 0 if they do not fill the capacity.
 pub(crate) fn littles_delay(flows: &[(f64, f64); 2], capacity: f64) -> f64 {
     let used = |delay: f64| -> f64 { flows.iter().map(|(inflight, rtt)| inflight / (rtt + delay)).sum() };
     if capacity <= 0.0 || used(0.0) <= capacity {
         return 0.0;
     }
-    // at this delay even flows without any RTT of their own would not exceed the capacity
+    // at this delay the flows do not exceed the capacity even with an RTT of 0
     let mut above = flows.iter().map(|(inflight, _)| inflight).sum::<f64>() / capacity;
     let mut below = 0.0;
     // 100 halvings are more than a double has bits

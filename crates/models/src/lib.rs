@@ -1,14 +1,17 @@
-//! The papers' equations for how BBR flows share a link.
+//! The equations of two papers about how BBR flows share a link.
 //!
-//! * [`mimd`]: the two-phase model of Zhang et al., "Improving Google's BBR for Reduced Latency and Increased Fairness", 2018.
-//! * [`queueing`]: the model of Tao et al., "Unraveling the RTT-fairness Problem for BBR: A Queueing Model", GLOBECOM 2018.
+//! * [`mimd`]: the two-phase model of Zhang et al., "Improving Google's BBR for Reduced Latency and Increased
+//!   Fairness", 2018.
+//! * [`queueing`]: the model of Tao et al., "Unraveling the RTT-fairness Problem for BBR: A Queueing Model",
+//!   GLOBECOM 2018.
 //!
-//! Each exists as its equations read, as what they come to once their slips are mended, and as a simulation of the
-//! fluid that they describe. Numbers and nothing else: no packets, no BBR. The packet simulator does not use this, and this knows
-//! nothing of it; where they part, the model's assumptions break.
+//! Each model exists in three forms: its equations as printed, the same with their errors corrected, and a
+//! simulation of the fluid that the equations describe. This crate has no packets and no BBR implementation.
+//! It is independent of the packet simulator; where the two disagree, an assumption of the model does not
+//! hold.
 //!
-//! [`evaluate`] runs a model by name with arguments by name; [`catalog`] lists both. The modules have the same as
-//! plain functions. All is deterministic, and no argument makes anything here panic.
+//! [`evaluate`] runs a model by name with arguments by name, and [`catalog`] lists both. The modules have the
+//! same models as plain functions. All functions are deterministic, and no argument makes them panic.
 
 mod arguments;
 mod catalog;
@@ -23,8 +26,8 @@ use serde::Serialize;
 pub use arguments::{Argument, Error};
 pub use catalog::{Model, Quantity, catalog, evaluate};
 
-/// What a model gives. A quantity that the equations do not have for the arguments, such as the time until a flow starves that never
-/// does, is absent.
+/// The results of a model. A quantity that the equations do not define for the arguments is absent, such as
+/// the time until a flow starves if it never does.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Output {
     /// Numbers by name.
@@ -34,14 +37,14 @@ pub struct Output {
 }
 
 impl Output {
-    /// A value, unless it is no number.
+    /// Adds a value unless it is not finite.
     pub(crate) fn value(&mut self, name: &str, value: f64) {
         if value.is_finite() {
             self.values.insert(name.to_owned(), value);
         }
     }
 
-    /// A curve, without points that are no numbers.
+    /// Adds a curve without the points that are not finite.
     pub(crate) fn curve(&mut self, name: &str, points: impl IntoIterator<Item = [f64; 2]>) {
         let finite = |point: &[f64; 2]| point.iter().all(|number| number.is_finite());
         self.curves.insert(name.to_owned(), points.into_iter().filter(finite).collect());

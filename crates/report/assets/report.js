@@ -1,5 +1,5 @@
-// What paper cannot do: one cursor over all plots, a closer look at a span of time, flows that can be hidden.
-// The page is complete without this script. It depends on nothing and loads nothing.
+// Interaction for the report: one cursor over all plots, zoom to a span of time, and flows that can be
+// hidden. The page is complete without this script. The script has no dependency and loads nothing.
 "use strict";
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
@@ -21,7 +21,8 @@
     key: element.dataset.panel,
     max: Number(element.dataset.max), // end of the value axis as drawn
     top: Number(element.dataset.max), // end of the value axis as shown
-    // A lane has no value axis; numbers beside a plot stand at their height.
+    // A lane has no value axis. Numbers beside a plot are at the height of their values, so these plots do
+    // not zoom.
     fixed: element.dataset.panel === "phase" || element.querySelector(".aside") !== null,
     texts: [...element.querySelectorAll(".readout b")].map((b) => ({ b, mean: b.textContent })),
     times: data.runs[element.dataset.run].t_s,
@@ -31,7 +32,7 @@
     isStacked: element.dataset.panel.startsWith("backlog"),
   }));
 
-  // Three significant digits or so, as the page itself writes numbers.
+  // About three significant digits, as in the numbers of the page.
   function text(x) {
     if (x === null || x === undefined) return "–";
     const size = Math.abs(x);
@@ -39,7 +40,7 @@
     return String(Number(x.toFixed(digits)));
   }
 
-  // Index of the interval that holds a time; t_s are the ends of the intervals.
+  // Index of the interval that contains a time; t_s holds the ends of the intervals.
   function indexAt(times, t) {
     let low = 0;
     let high = times.length - 1;
@@ -54,7 +55,8 @@
   const output = document.getElementById("span");
   const seconds = (t) => `${text(Math.round(t * 1000) / 1000)} s`;
 
-  // The cursor at time t in all plots and their readouts; null: no cursor, means again.
+  // Shows the cursor at time t in all plots and the values there. With null it hides the cursor and shows
+  // means.
   let cursorAt = null;
   function showCursor(t) {
     cursorAt = t;
@@ -76,7 +78,7 @@
     output.textContent = t === null ? `${seconds(span[0])} to ${seconds(span[1])}` : `at ${seconds(t)}`;
   }
 
-  // Round ticks from one value to another, about `count` of them: as in scale.rs.
+  // About `count` round ticks from one value to another, as in scale.rs.
   function ticks(from, to, count) {
     const rough = (to - from) / Math.max(count, 2);
     const power = 10 ** Math.floor(Math.log10(rough));
@@ -95,7 +97,7 @@
 
   const isHidden = (flow) => hiddenFlows.has(Number(flow));
 
-  // The largest value that a panel shows between two times; stacked values count together.
+  // The largest value that a panel shows between two times. Stacked values are added.
   function largest(panel, from, to) {
     const shown = panel.readouts.filter((_, r) => !isHidden(panel.flows[r]));
     let found = 0;
@@ -107,8 +109,8 @@
     return found;
   }
 
-  // Ends of the value axes: as drawn for everything, otherwise so that what is left fills the plots. Plots of the
-  // same quantity keep a common axis, so that runs stay comparable.
+  // Sets the ends of the value axes: as drawn while everything is shown, otherwise such that the remaining
+  // data fills the plots. Plots of the same quantity have a common axis, so that runs stay comparable.
   function chooseHeights() {
     const whole = span === all && hiddenFlows.size === 0;
     const tops = new Map();
@@ -134,7 +136,7 @@
     }
   }
 
-  // Shows a span of time in all plots. The drawings are stretched, not drawn again.
+  // Shows a span of time in all plots. It stretches the drawings and does not draw them again.
   function showSpan(from, to) {
     const isAll = to - from < data.end_s / 2000 || (from <= 0 && to >= data.end_s);
     span = isAll ? all : [Math.max(0, from), Math.min(data.end_s, to)];
@@ -157,7 +159,7 @@
     return span[0] + part * (span[1] - span[0]);
   }
 
-  // While a span is being dragged out: the same band in all plots.
+  // Shows the span that is being selected with the mouse as the same band in all plots.
   function showBand(from, to) {
     const place = (t) => (100 * (t - span[0])) / (span[1] - span[0]);
     for (const { cursor } of panels) {
@@ -172,7 +174,7 @@
   for (const panel of panels) {
     let dragFrom = null;
     panel.plot.addEventListener("pointerdown", (event) => {
-      // A finger moves the cursor and scrolls; the buttons choose a span there.
+      // Touch moves the cursor and scrolls. On a touch screen the buttons select a span.
       if (event.pointerType !== "mouse" || event.button !== 0) return;
       dragFrom = { t: timeOf(panel, event), x: event.clientX, far: false };
       panel.plot.setPointerCapture(event.pointerId);
@@ -221,7 +223,7 @@
     });
   }
 
-  // The first seconds: start-up, before anything is measured.
+  // The first seconds, which are startup and come before the measurement window.
   const spans = { all, start: [0, Math.max(data.end_s / 12, Math.min(1, data.end_s))], window: data.window_s };
   for (const button of document.querySelectorAll("[data-span]")) {
     button.addEventListener("click", () => showSpan(...spans[button.dataset.span]));

@@ -1,6 +1,6 @@
-//! Writes the report and the picture to look at while working on them:
-//! `cargo run -p fairpace-report --example preview -- DIRECTORY [RUNS.json]`
-//! The runs are a JSON array of `fairpace_results::Run`; without a file they are invented.
+//! Writes a report and a picture for inspection during work on this crate: `cargo run -p fairpace-report
+//! --example preview -- DIRECTORY [RUNS.json]`. The runs are a JSON array of `fairpace_results::Run`; without
+//! a file the example uses invented ones.
 
 #[path = "../tests/all/support/mod.rs"]
 #[allow(dead_code)]

@@ -1,5 +1,6 @@
-//! Charts of any quantity over any other, for pages about more than one run: curves with intervals, measured and
-//! published points, labels at the curves' ends. The text around a chart is HTML, so that it keeps its size.
+//! Charts of any quantity over any other, for pages about more than one run: curves with intervals, measured
+//! and published points, labels at the ends of the curves. The text around a chart is HTML, so its size does
+//! not change with the drawing.
 
 use crate::path::{area, line, steps};
 use crate::plot::{asset, flow_class, percent};
@@ -9,87 +10,89 @@ use maud::{Markup, html};
 pub use crate::scale::Axis;
 pub use crate::still::bars_picture;
 
-/// Height of a chart and of a label at a curve's end, in pixels: see chart.css.
+/// Height of a chart in pixels, as in chart.css.
 pub(crate) const PLOT_PX: f64 = 260.0;
+/// Height of a label at the end of a curve in pixels, as in chart.css.
 pub(crate) const LABEL_PX: f64 = 16.0;
-/// More or longer labels than this do not fit beside the curves; they stand above the chart.
+/// The largest number of labels that fit beside the curves. Otherwise the labels are above the chart.
 const MOST_LABELS: usize = 8;
+/// The largest number of letters in a label that fits beside the curves.
 const LONGEST_LABEL: usize = 26;
-/// A line of more points than this is drawn finer: it is a series, not a few means.
+/// A line with more points than this is drawn finer, because it is a series and not a few means.
 const FINE_FROM: usize = 150;
-/// Of the horizontal axis, from its end: what a label's height is taken from.
+/// The last part of the horizontal axis, whose values determine the height of a label.
 const LABELLED_PART: f64 = 0.1;
 
-/// How values are drawn. The marks are the same in every chart, strip and key.
+/// How values are drawn. Each mark means the same in every chart, strip and legend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Look {
     /// A line through the points, with the interval as a band.
     Line,
-    /// A value holds until the next.
+    /// A value applies until the next.
     Steps,
-    /// A dashed line: something to compare with.
+    /// A dashed line: a reference for comparison.
     Dashed,
     /// Filled circles, with the interval as whiskers.
     Dots,
-    /// Open circles, likewise.
+    /// Open circles, with the interval as whiskers.
     Rings,
-    /// Open squares.
+    /// Open squares, with the interval as whiskers.
     Squares,
 }
 
-/// Values that are drawn alike.
+/// A set of values with the same look.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Layer {
-    /// How.
+    /// The look.
     pub look: Look,
-    /// Along the horizontal axis.
+    /// Horizontal values.
     pub x: Vec<f64>,
-    /// Upwards; not a number: a gap.
+    /// Vertical values; NaN is a gap.
     pub y: Vec<f64>,
-    /// Half of each value's interval; not a number, or missing: there is none.
+    /// Half of the interval of each value; NaN or missing for a value without one.
     pub half: Vec<f64>,
 }
 
-/// What belongs to one entry of the legend.
+/// The layers of one entry in the legend.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Curve {
-    /// The entry.
+    /// The text of the entry.
     pub label: String,
-    /// Which of the colours; `None`: that of text.
+    /// Index of the colour; `None` is the colour of text.
     pub colour: Option<usize>,
-    /// From back to front.
+    /// The layers, from back to front.
     pub layers: Vec<Layer>,
 }
 
 /// A chart.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chart {
-    /// Above it.
+    /// The heading.
     pub title: String,
-    /// Beside the title: where it was measured.
+    /// Text beside the title, such as the place of the measurement.
     pub note: String,
-    /// What is along the axes, with units.
+    /// Titles of the axes, with units: the horizontal one.
     pub x_title: String,
-    /// Upwards.
+    /// The vertical one.
     pub y_title: String,
-    /// The axes themselves.
+    /// The horizontal axis.
     pub x: Axis,
-    /// Upwards.
+    /// The vertical axis.
     pub y: Axis,
-    /// In the order of the legend.
+    /// The curves, in the order of the legend.
     pub curves: Vec<Curve>,
-    /// Both axes have the same length, and a curve may turn back: neither is time.
+    /// Both axes have the same length, and a curve may turn back, because neither axis is time.
     pub square: bool,
 }
 
-/// The head of a page with charts and a style of its own. Such a page loads nothing and has no script.
+/// The head of a page with charts, with additional style. Such a page loads nothing and has no script.
 #[must_use]
 pub fn head(title: &str, style: &'static str) -> Markup {
     crate::page::head(title, false, &html! { (asset(include_str!("../assets/chart.css"))) (asset(style)) })
 }
 
 impl Chart {
-    /// The chart with its title, legend and axes.
+    /// Renders the chart with its title, legend and axes as HTML.
     #[must_use]
     pub fn figure(&self) -> Markup {
         let ends = self.ends();
@@ -110,12 +113,16 @@ impl Chart {
                 }
                 div.frame {
                     div.yaxis aria-hidden="true" {
-                        @for tick in self.y.ticks() { span style={ "bottom:" (percent(self.y.place(tick))) } { (tick_text(tick)) } }
+                        @for tick in self.y.ticks() {
+                            span style={ "bottom:" (percent(self.y.place(tick))) } { (tick_text(tick)) }
+                        }
                     }
                     div.plot.still { (self.drawing(2000)) }
                     @if let Some(ends) = &ends { (self.labels(ends)) }
                     div.xaxis aria-hidden="true" {
-                        @for tick in self.x.ticks() { span style={ "left:" (percent(self.x.place(tick))) } { (tick_text(tick)) } }
+                        @for tick in self.x.ticks() {
+                            span style={ "left:" (percent(self.x.place(tick))) } { (tick_text(tick)) }
+                        }
                     }
                     div.xtitle { (self.x_title) @if self.x.is_log() { " (logarithmic)" } }
                 }
@@ -123,12 +130,13 @@ impl Chart {
         }
     }
 
-    /// One curve with the name of the axis needs no legend.
+    /// Whether a legend is needed. A single curve named like the axis needs none.
     pub(crate) fn needs_key(&self) -> bool {
-        !matches!(self.curves.as_slice(), [only] if self.y_title.to_lowercase().starts_with(&only.label.to_lowercase()))
+        let y_title = self.y_title.to_lowercase();
+        !matches!(self.curves.as_slice(), [only] if y_title.starts_with(&only.label.to_lowercase()))
     }
 
-    /// The drawing alone, coarse and without any text: for a sheet of many.
+    /// Renders only the drawing, coarse and without text, for a page with many of them.
     #[must_use]
     pub fn thumbnail(&self) -> Markup {
         let drawing = self.drawing(150);
@@ -139,7 +147,7 @@ impl Chart {
         }
     }
 
-    /// The inside, with at most about `columns` points of a curve over time.
+    /// The SVG element of the drawing, with at most about `columns` points of a curve over time.
     fn drawing(&self, columns: usize) -> Markup {
         let labels: Vec<&str> = self.curves.iter().map(|curve| curve.label.as_str()).collect();
         html! {
@@ -151,7 +159,7 @@ impl Chart {
         }
     }
 
-    /// The same without a frame, in plot units.
+    /// The content of that SVG element, in plot units.
     pub(crate) fn inside(&self, columns: usize) -> Markup {
         let columns = if self.square { usize::MAX } else { columns / self.curves.len().clamp(1, 4) };
         let scale = Scale { time: self.x, value: self.y, columns };
@@ -160,7 +168,7 @@ impl Chart {
         let grid: String = horizontal.chain(vertical.filter(|_| self.square || self.x.is_log())).collect();
         html! {
             path class="grid" d=(grid) {}
-            // All lines below all points.
+            // All lines are below all points.
             @for points in [false, true] {
                 @for curve in &self.curves {
                     @for layer in curve.layers.iter().filter(|layer| layer.look.is_points() == points) {
@@ -171,7 +179,7 @@ impl Chart {
         }
     }
 
-    /// Where the curves end, if each has a label that fits there.
+    /// The heights of the curve ends, if each curve has a label that fits there.
     pub(crate) fn ends(&self) -> Option<Vec<f64>> {
         let short = |curve: &Curve| curve.label.chars().count() <= LONGEST_LABEL;
         let many = self.square || self.curves.len() < 2 || self.curves.len() > MOST_LABELS;
@@ -184,10 +192,10 @@ impl Chart {
         self.curves.iter().map(|curve| curve.end(&self.x, &self.y)).collect()
     }
 
-    /// Labels at the ends, each with a line that leads to it.
+    /// The labels at the ends of the curves, each with a line to its curve.
     fn labels(&self, ends: &[f64]) -> Markup {
         let half = LABEL_PX / PLOT_PX / 2.0;
-        // A letter is about half as wide as high; before the label stands the line that leads to it.
+        // A letter is about half as wide as high. A line to the curve is in front of the label.
         let width =
             3 + self.curves.iter().map(|curve| curve.label.chars().count()).max().unwrap_or(0) * 5 / 9;
         let places = spread(ends, 2.0 * half, half, 1.0 - half);
@@ -196,11 +204,13 @@ impl Chart {
             div.ends aria-hidden="true" style={ "width:" (width) "em" } {
                 svg viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } preserveAspectRatio="none" {
                     @for ((curve, end), place) in self.curves.iter().zip(ends).zip(&places) {
-                        path class={ "thin " (flow_class(curve.colour)) } d={ "M0," (y(*end)) "L" (WIDTH) "," (y(*place)) } {}
+                        path class={ "thin " (flow_class(curve.colour)) }
+                            d={ "M0," (y(*end)) "L" (WIDTH) "," (y(*place)) } {}
                     }
                 }
                 @for (curve, place) in self.curves.iter().zip(&places) {
-                    span class=(flow_class(curve.colour)) style={ "bottom:" (percent(*place)) } { (curve.label) }
+                    span class=(flow_class(curve.colour))
+                        style={ "bottom:" (percent(*place)) } { (curve.label) }
                 }
             }
         }
@@ -208,14 +218,14 @@ impl Chart {
 }
 
 impl Curve {
-    /// What stands for it in a key: its line, or its marks if it has none.
+    /// The look of the curve in a legend: that of its line, or that of its marks if it has no line.
     pub(crate) fn look(&self) -> Look {
         let lines = self.layers.iter().map(|layer| layer.look).find(|look| !look.is_points());
         let points = self.layers.first().map_or(Look::Line, |layer| layer.look);
         lines.unwrap_or(points)
     }
 
-    /// The height at which the curve leaves, if it reaches the right part of the chart.
+    /// The height of the curve's end, if the curve reaches the right part of the chart.
     fn end(&self, x: &Axis, y: &Axis) -> Option<f64> {
         let layer = self.layers.iter().find(|layer| !matches!(layer.look, Look::Squares))?;
         let finite = layer.x.iter().zip(&layer.y).filter(|(x, y)| x.is_finite() && y.is_finite());
@@ -233,7 +243,7 @@ impl Look {
         matches!(self, Look::Dots | Look::Rings | Look::Squares)
     }
 
-    /// Its class in the style.
+    /// Its CSS class.
     fn class(self) -> &'static str {
         match self {
             Look::Line | Look::Steps => "line",
@@ -246,7 +256,7 @@ impl Look {
 }
 
 impl Layer {
-    /// Values without intervals.
+    /// A layer without intervals.
     #[must_use]
     pub fn plain(look: Look, x: Vec<f64>, y: Vec<f64>) -> Layer {
         Layer { look, x, y, half: Vec::new() }
@@ -273,7 +283,7 @@ impl Layer {
         }
     }
 
-    /// The interval around a line, wherever there are two neighbours that have one.
+    /// The path of the interval around a line, wherever two neighbouring points have one.
     fn band(&self, scale: &Scale) -> String {
         let points = self.x.len().min(self.y.len());
         let has = |i: &usize| self.x[*i].is_finite() && self.y[*i].is_finite() && self.half(*i).is_finite();
@@ -293,7 +303,8 @@ impl Layer {
         .collect()
     }
 
-    /// Marks of no length: their width is that of the stroke, whatever the drawing is stretched to.
+    /// Marks as lines of length zero: the stroke sets their width, so stretching the drawing does not change
+    /// it.
     fn points(&self, scale: &Scale, colour: &str) -> Markup {
         let points = self.x.iter().zip(&self.y).enumerate();
         let finite = points.filter(|(_, (x, y))| x.is_finite() && y.is_finite());
@@ -309,7 +320,8 @@ impl Layer {
     }
 }
 
-/// Marks with their whiskers; open ones are drawn twice, the inner time in the colour of the paper.
+/// Marks with their whiskers. Open marks are drawn twice, the second time smaller and in the background
+/// colour.
 fn marked(look: Look, colour: &str, marks: &str, whiskers: &str) -> Markup {
     html! {
         @if !whiskers.is_empty() { path class={ "whisker " (colour) } d=(whiskers) {} }
@@ -320,18 +332,18 @@ fn marked(look: Look, colour: &str, marks: &str, whiskers: &str) -> Markup {
     }
 }
 
-/// A sample of a curve.
+/// A sample of a curve for a legend.
 fn swatch(curve: &Curve) -> Markup {
     sample(curve.look(), curve.colour)
 }
 
-/// A sample of a look, for a key.
+/// A sample of a look for a legend.
 #[must_use]
 pub fn sample(look: Look, colour: Option<usize>) -> Markup {
     html! { svg.swatch viewBox="0 0 16 8" aria-hidden="true" { (sampled(look, colour)) } }
 }
 
-/// The inside of a sample, 16 wide and 8 high.
+/// The content of a sample, 16 wide and 8 high.
 pub(crate) fn sampled(look: Look, colour: Option<usize>) -> Markup {
     let colour = flow_class(colour);
     html! {
@@ -340,36 +352,39 @@ pub(crate) fn sampled(look: Look, colour: Option<usize>) -> Markup {
     }
 }
 
-/// A row of a chart of bars, or a value in a table: marks on an axis of its own.
+/// The drawing of a row in a bar chart, or of a value in a table: marks on an axis of its own.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Strip {
-    /// Across.
+    /// The horizontal axis.
     pub axis: Axis,
-    /// From the beginning of the axis to here, in its colour.
+    /// The end value of a bar that starts at the beginning of the axis, and its colour.
     pub bar: Option<(f64, Option<usize>)>,
-    /// A shaded span: what is allowed.
+    /// A shaded range: the values within the tolerance.
     pub allowed: Option<[f64; 2]>,
-    /// Look, value, half of its interval, colour.
+    /// The marks: look, value, half of the interval, colour.
     pub marks: Vec<(Look, f64, Option<f64>, Option<usize>)>,
 }
 
 impl Strip {
-    /// The strip as wide as its place.
+    /// Renders the strip at the full width of its container.
     #[must_use]
     pub fn drawing(&self) -> Markup {
         html! {
-            svg.drawing.strip viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } preserveAspectRatio="none" aria-hidden="true" { (self.inside()) }
+            svg.drawing.strip viewBox={ "0 0 " (WIDTH) " " (HEIGHT) }
+                preserveAspectRatio="none" aria-hidden="true" { (self.inside()) }
         }
     }
 
-    /// Several, one below the other, in one drawing.
+    /// Renders several strips, one below the other, in one drawing.
     #[must_use]
     pub fn stack(strips: &[Strip]) -> Markup {
         let height = HEIGHT / strips.len().max(1) as i32;
         html! {
-            svg.drawing viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } preserveAspectRatio="none" aria-hidden="true" {
+            svg.drawing viewBox={ "0 0 " (WIDTH) " " (HEIGHT) }
+                preserveAspectRatio="none" aria-hidden="true" {
                 @for (i, strip) in strips.iter().enumerate() {
-                    svg y=(i as i32 * height) width=(WIDTH) height=(height) viewBox={ "0 0 " (WIDTH) " " (HEIGHT) }
+                    svg y=(i as i32 * height) width=(WIDTH) height=(height)
+                        viewBox={ "0 0 " (WIDTH) " " (HEIGHT) }
                         preserveAspectRatio="none" { (strip.inside()) }
                 }
             }
@@ -385,13 +400,15 @@ impl Strip {
             }
             @match self.bar {
                 Some((value, colour)) if value.is_finite() => {
-                    rect class={ "bar " (flow_class(colour)) } x=(x(0.0).min(x(value))) y=(top) width=((x(value) - x(0.0)).abs()) height=(HEIGHT - 2 * top) {}
+                    rect class={ "bar " (flow_class(colour)) } x=(x(0.0).min(x(value))) y=(top)
+                        width=((x(value) - x(0.0)).abs()) height=(HEIGHT - 2 * top) {}
                 }
                 _ => path class="grid" d={ "M0," (middle) "h" (WIDTH) } {}
             }
             @for (look, value, half, colour) in self.marks.iter().filter(|mark| mark.1.is_finite()) {
                 @let half = half.filter(|half| half.is_finite()).unwrap_or(0.0);
-                @let whisker = if half > 0.0 { format!("M{},{middle}H{}", x(value - half), x(value + half)) } else { String::new() };
+                @let (from, to) = (x(value - half), x(value + half));
+                @let whisker = if half > 0.0 { format!("M{from},{middle}H{to}") } else { String::new() };
                 (marked(*look, &flow_class(*colour), &format!("M{},{middle}h0", x(*value)), &whisker))
             }
         }
@@ -401,17 +418,17 @@ impl Strip {
 /// A row of a chart of bars.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    /// Before it.
+    /// The text in front of the row.
     pub label: String,
-    /// Of its marks.
+    /// Index of the colour of its marks.
     pub colour: Option<usize>,
-    /// After it: what is shown by which mark, as numbers.
+    /// The texts after the row: the number of each mark.
     pub said: Vec<(Look, String)>,
-    /// What is drawn.
+    /// The drawing.
     pub strip: Strip,
 }
 
-/// Rows of bars or marks on a common axis.
+/// Renders rows of bars or marks on a common axis as HTML.
 #[must_use]
 pub fn bars(title: &str, unit: &str, axis: &Axis, rows: &[Row]) -> Markup {
     html! {
@@ -432,13 +449,15 @@ pub fn bars(title: &str, unit: &str, axis: &Axis, rows: &[Row]) -> Markup {
                 }
             }
             div.row { div.xaxis aria-hidden="true" {
-                @for tick in axis.ticks() { span style={ "left:" (percent(axis.place(tick))) } { (tick_text(tick)) } }
+                @for tick in axis.ticks() {
+                    span style={ "left:" (percent(axis.place(tick))) } { (tick_text(tick)) }
+                }
             } }
         }
     }
 }
 
-/// A line the size of a word.
+/// Renders a line of the size of a word (a sparkline).
 #[must_use]
 pub fn sparkline(axis: Axis, x: &[f64], y: &[f64]) -> Markup {
     let last = x.iter().copied().filter(|x| x.is_finite()).fold(0.0, f64::max);
@@ -451,7 +470,7 @@ pub fn sparkline(axis: Axis, x: &[f64], y: &[f64]) -> Markup {
     }
 }
 
-/// The text as it may stand in a page: without characters that XML does not allow.
+/// The text as it may appear in a page: without characters that XML does not allow.
 #[must_use]
 pub fn printable(text: String) -> String {
     crate::printable(text)

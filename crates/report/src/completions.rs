@@ -1,4 +1,4 @@
-//! Transfers that end: how long they took, as a distribution.
+//! Completion times of transfers: a table and the distribution.
 
 use crate::plot::{flow_class, percent, swatch};
 use crate::scale::{Axis, HEIGHT, WIDTH, fixed, tick_text};
@@ -6,12 +6,12 @@ use crate::{Case, Study};
 use fairpace_results::Completions;
 use maud::{Markup, html};
 
-/// "20 ms", "1 s".
+/// A tick's label such as "20 ms" or "1 s".
 fn tick_label(ms: f64) -> String {
     if ms >= 1e3 { format!("{} s", tick_text(ms / 1e3)) } else { format!("{} ms", tick_text(ms)) }
 }
 
-/// Table and plot; nothing without transfers.
+/// Table and plot; empty without transfers.
 pub(crate) fn section(study: &Study) -> Markup {
     let has_any = |case: &&Case| case.run.summary.flows.iter().any(|flow| flow.completions.is_some());
     let cases: Vec<&Case> = study.runs.iter().filter(has_any).collect();
@@ -24,8 +24,8 @@ pub(crate) fn section(study: &Study) -> Markup {
         section #completions {
             h2 { "Completion times" }
             p.legend {
-                "Transfers that began in the measurement window. Slowdown: the time over the least that the path allows "
-                "(propagation, and the transmission of the bytes over the narrowest link)."
+                "Transfers that began in the measurement window. Slowdown: the time over the minimum of the "
+                "path (propagation, and the transmission of the bytes over the narrowest link)."
             }
             (table(&cases))
             @if let Some(axis) = axis {
@@ -53,7 +53,8 @@ fn table(cases: &[&Case]) -> Markup {
                 } }
                 @for case in cases {
                     @let with: Vec<(usize, &str, &Completions)> = case.run.summary.flows.iter().enumerate()
-                        .filter_map(|(i, flow)| Some((i, flow.name.as_str(), flow.completions.as_ref()?))).collect();
+                        .filter_map(|(i, flow)| Some((i, flow.name.as_str(), flow.completions.as_ref()?)))
+                        .collect();
                     tbody {
                         @for (row, (i, name, of)) in with.iter().enumerate() {
                             tr {
@@ -61,8 +62,11 @@ fn table(cases: &[&Case]) -> Markup {
                                 td.name { (swatch(Some(*i))) (name) }
                                 td.number { (of.began) }
                                 td.number { (of.completed) }
-                                @for (x, digits) in [(of.mean_ms, 1), (of.p50_ms, 1), (of.p95_ms, 1), (of.p99_ms, 1),
-                                    (of.slowdown_mean, 2), (of.slowdown_p50, 2), (of.slowdown_p95, 2), (of.slowdown_p99, 2)] {
+                                @for (x, digits) in [
+                                    (of.mean_ms, 1), (of.p50_ms, 1), (of.p95_ms, 1), (of.p99_ms, 1),
+                                    (of.slowdown_mean, 2), (of.slowdown_p50, 2),
+                                    (of.slowdown_p95, 2), (of.slowdown_p99, 2),
+                                ] {
                                     td.number { (fixed(x, digits)) }
                                 }
                             }
@@ -74,7 +78,7 @@ fn table(cases: &[&Case]) -> Markup {
     }
 }
 
-/// The part of transfers that took no longer than the time across.
+/// The distribution of one run: the share of transfers that took at most the time on the horizontal axis.
 fn figure(case: &Case, axis: Axis) -> Markup {
     let flows = case.run.summary.flows.iter().zip(&case.run.series.flows).enumerate();
     let curves: Vec<(usize, String, &str)> = flows
@@ -95,17 +99,24 @@ fn figure(case: &Case, axis: Axis) -> Markup {
             }
             div.frame {
                 div.yaxis aria-hidden="true" {
-                    @for part in tenths { span style={ "bottom:" (percent(part)) } { (tick_text(part * 100.0)) } }
+                    @for part in tenths {
+                        span style={ "bottom:" (percent(part)) } { (tick_text(part * 100.0)) }
+                    }
                 }
                 div.plot.still {
-                    svg.drawing viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } preserveAspectRatio="none" role="img" {
+                    svg.drawing viewBox={ "0 0 " (WIDTH) " " (HEIGHT) }
+                        preserveAspectRatio="none" role="img" {
                         title { "Distribution of completion times, " (case.label) }
                         path class="grid" d={ (grid) (verticals) } {}
-                        @for (i, path, _) in &curves { path class={ "line " (flow_class(Some(*i))) } d=(path) {} }
+                        @for (i, path, _) in &curves {
+                            path class={ "line " (flow_class(Some(*i))) } d=(path) {}
+                        }
                     }
                 }
                 div.xaxis aria-hidden="true" {
-                    @for ms in axis.ticks() { span style={ "left:" (percent(axis.place(ms))) } { (tick_label(ms)) } }
+                    @for ms in axis.ticks() {
+                        span style={ "left:" (percent(axis.place(ms))) } { (tick_label(ms)) }
+                    }
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! The values behind the plots, for the readout at the cursor, as JSON inside the page.
+//! The values behind the plots, as JSON inside the page. The script shows them at the cursor.
 
 use crate::panels::LANES;
 use crate::path::{columns, mean};
@@ -7,18 +7,18 @@ use crate::{Case, Study};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Everything the script needs to know.
+/// The data of the script.
 #[derive(Serialize)]
 struct Data {
     /// End of the time axis, seconds.
     end_s: f64,
-    /// Measurement window of the first run, seconds.
+    /// Measurement window of the first run, begin and end in seconds.
     window_s: [f64; 2],
     phases: Vec<String>,
     runs: Vec<RunData>,
 }
 
-/// A run: times, and per panel, readout and series the values; missing ones are null.
+/// A run: times, and the values by panel, readout and series. Missing values are null.
 #[derive(Serialize)]
 struct RunData {
     t_s: Vec<f64>,
@@ -40,7 +40,7 @@ pub(crate) fn json(study: &Study, panels: &[Vec<Panel>]) -> String {
             .map(|(case, panels)| run_data(study.columns, case, panels))
             .collect(),
     };
-    // "</script>" and "<!--" would end or change the element; inside JSON strings a "<" may be escaped.
+    // "</script>" and "<!--" would end or change the element; inside JSON strings an escaped "<" is valid.
     serde_json::to_string(&data).unwrap_or_else(|_| "null".into()).replace('<', "\\u003c")
 }
 
@@ -67,7 +67,7 @@ fn run_data(most: usize, case: &Case, panels: &[Panel]) -> RunData {
     RunData { t_s, panels: all }
 }
 
-/// Four significant digits are more than the readout shows; NaN and infinity become null.
+/// Rounds to four significant digits, more than the readout shows. NaN and infinity become null.
 fn short(x: f64) -> Option<f32> {
     if x.is_finite() { format!("{x:.3e}").parse().ok() } else { None }
 }

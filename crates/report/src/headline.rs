@@ -1,5 +1,6 @@
-//! What says it all: goodput over time, one plot per run, all on the same axes, published values dashed.
-//! Here is what the page and the picture (`picture.rs`) share, and the page's version.
+//! The headline of a report: goodput over time, one plot per run, all on the same axes, with published values
+//! dashed. This file has the parts that the page and the picture (`picture.rs`) share, and the version of the
+//! page.
 
 use crate::panels::Axes;
 use crate::path::{line, rebin};
@@ -8,19 +9,19 @@ use crate::scale::{Scale, fixed, spread, tick_text};
 use crate::{Case, Study};
 use maud::{Markup, html};
 
-/// With more flows than this there is no room for a number per flow beside the plot.
+/// With more flows than this there is no space for a number per flow beside the plot.
 const LABELLED_FLOWS: usize = 4;
-/// Plots beside each other.
+/// The largest number of plots in a row.
 pub(crate) const IN_ROW: usize = 3;
-/// A trend needs about this many points.
+/// About the number of points in a trend line.
 const TREND_POINTS: f64 = 120.0;
 
-/// Width of a bin of the trend line: a second, or more on a long run.
+/// Width of a bin of the trend line: one second, or more in a long run.
 fn bin_s(study: &Study) -> f64 {
     (study.time.max / TREND_POINTS).ceil().max(1.0)
 }
 
-/// The trend of every flow over its samples.
+/// The samples of every flow with the trend line above them.
 pub(crate) fn marks(study: &Study, case: &Case, scale: &Scale) -> Vec<Mark> {
     let t_s = &case.run.series.t_s;
     let goodputs: Vec<Vec<f32>> =
@@ -41,16 +42,16 @@ pub(crate) fn rules(case: &Case) -> Vec<Rule> {
     flows.filter_map(rule).collect()
 }
 
-/// A number beside a plot: a flow's mean goodput, and the published one.
+/// A number beside a plot: the mean goodput of a flow, and the published one.
 pub(crate) struct Label {
     pub(crate) flow: usize,
     pub(crate) mean: String,
     pub(crate) published: Option<String>,
-    /// Height of its middle above the axis as a part of the plot's height.
+    /// Height of its middle above the axis as a part of the height of the plot.
     pub(crate) place: f64,
 }
 
-/// The numbers beside a plot. `line` is the height of a line of text as a part of the plot's height.
+/// The numbers beside a plot. `line` is the height of a line of text as a part of the height of the plot.
 pub(crate) fn labels(case: &Case, scale: &Scale, line: f64) -> Vec<Label> {
     let flows = &case.run.summary.flows;
     if flows.len() > LABELLED_FLOWS {
@@ -72,7 +73,7 @@ pub(crate) fn labels(case: &Case, scale: &Scale, line: f64) -> Vec<Label> {
     .collect()
 }
 
-/// "Jain 0.57 · queue 37.5 ms".
+/// A subtitle such as "Jain 0.57 · queue 37.5 ms".
 pub(crate) fn subtitle(case: &Case) -> String {
     let jain = case.run.summary.jain.map(|x| format!("Jain {}", fixed(Some(x), 2)));
     let delay = case.run.summary.links.first().and_then(|link| link.queue_delay_mean_ms);
@@ -80,7 +81,7 @@ pub(crate) fn subtitle(case: &Case) -> String {
     [jain, queue].into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
-/// What the lines are.
+/// The explanation of the lines.
 pub(crate) fn legend(study: &Study) -> String {
     let published = study.runs.iter().filter_map(|case| case.context.published.as_ref()).next();
     let dashed = published.map_or_else(String::new, |p| format!("; dashed: {}", p.label));
@@ -90,13 +91,13 @@ pub(crate) fn legend(study: &Study) -> String {
     )
 }
 
-/// Runs in rows: a new row for a new place (simulator, kernel), at most [`IN_ROW`] in one.
+/// The runs in rows. A row has at most [`IN_ROW`] runs, all from the same place (simulator or kernel).
 pub(crate) fn rows<'s, 'a>(study: &'s Study<'a>) -> Vec<Vec<&'s Case<'a>>> {
     let groups = study.runs.chunk_by(|a, b| a.run.summary.on == b.run.summary.on);
     groups.flat_map(|group| group.chunks(IN_ROW)).map(|row| row.iter().collect()).collect()
 }
 
-/// The page's version.
+/// The version of the page.
 pub(crate) fn section(study: &Study, axes: &Axes) -> Markup {
     let scale = study.scale(axes.goodput);
     let rows = rows(study);
@@ -104,7 +105,9 @@ pub(crate) fn section(study: &Study, axes: &Axes) -> Markup {
     html! {
         p.legend { (legend(study)) }
         @for row in rows {
-            div.multiples style={ "--columns:" (columns) } { @for case in row { (multiple(study, case, scale)) } }
+            div.multiples style={ "--columns:" (columns) } {
+                @for case in row { (multiple(study, case, scale)) }
+            }
         }
     }
 }
@@ -133,7 +136,8 @@ fn multiple(study: &Study, case: &Case, scale: Scale) -> Markup {
         @if !labels.is_empty() {
             div.aside aria-hidden="true" {
                 @for label in labels {
-                    span class=(flow_class(Some(label.flow))) data-flow=(label.flow) style={ "bottom:" (percent(label.place)) } {
+                    span class=(flow_class(Some(label.flow))) data-flow=(label.flow)
+                        style={ "bottom:" (percent(label.place)) } {
                         b { (label.mean) }
                         @if let Some(published) = label.published { small { (published) } }
                     }

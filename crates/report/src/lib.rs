@@ -1,13 +1,13 @@
-//! Turns runs into pictures: one HTML file that needs no network, and one SVG for a README.
+//! Renders the record of runs: one HTML file that needs no network, or one SVG for a README.
 //!
-//! The plots are drawn here, as SVG, when the report is written: they can be read without JavaScript, and the
-//! report can be built without Node. A short script of our own adds what paper cannot do: a cursor over all
-//! plots at once, a closer look at a span of time, flows that can be hidden. A plotting crate would fix the
-//! colours (no dark scheme) and the size of the text (unreadable on a phone); what is left of one after that is
-//! the hundred lines of `path.rs`.
+//! The plots are SVG and are drawn when the report is written, so they can be read without JavaScript, and
+//! the report can be built without Node. A short script adds interaction: a cursor over all plots at once,
+//! zoom to a span of time, flows that can be hidden. A plotting crate would fix the colours (no dark scheme)
+//! and the size of the text (unreadable on a phone); without these parts it would replace only the hundred
+//! lines of `path.rs`.
 //!
-//! This crate measures nothing and computes no metric: numbers come from `fairpace-results`. The output depends
-//! on its arguments alone: same runs, same bytes.
+//! This crate measures nothing and computes no metric: the numbers come from `fairpace-results`. The output
+//! depends only on the arguments: the same runs give the same bytes.
 
 pub mod chart;
 mod completions;
@@ -25,72 +25,73 @@ mod tables;
 
 use fairpace_results::{Repeat, Run};
 
-/// What the runs themselves do not say. Everything has a default that gives a readable report.
+/// Information beside the runs. Every field has a default that gives a readable report.
 #[derive(Debug, Clone, Default)]
 pub struct Context {
-    /// Why somebody should look at this, in a sentence or two; may be empty.
+    /// The purpose of the experiment, in a sentence or two; may be empty.
     pub why: String,
-    /// Beside the runs, in their order; runs without one get the default.
+    /// Information about each run, in the order of the runs. A run without an entry gets the default.
     pub runs: Vec<RunContext>,
-    /// Names of the phases by index, as the algorithms spell them (`PROBE_BW_UP`).
+    /// Names of the phases by index, as in the algorithms (`PROBE_BW_UP`).
     pub phases: Vec<String>,
-    /// What several seeds say together, if the runs are one of them.
+    /// Statistics over several seeds, if the runs are one of them.
     pub repeat: Option<Repeat>,
 }
 
-/// What one run does not say about itself.
+/// Information about a run that is not part of its record.
 #[derive(Debug, Clone, Default)]
 pub struct RunContext {
-    /// What the reader should call it ("kernel bbr"); if empty, the algorithms and where they ran.
+    /// The name of the run for readers ("kernel bbr"). If empty, the algorithms and the place of the run.
     pub label: String,
-    /// Shell commands that repeat the run, one a line.
+    /// Shell commands that repeat the run, one per entry.
     pub commands: Vec<String>,
     /// The scenario file.
     pub scenario_toml: String,
-    /// What others reported for the same experiment.
+    /// Published values of the same experiment.
     pub published: Option<Published>,
 }
 
-/// Values from a publication, to be shown beside a run.
+/// Values from a publication, shown beside a run.
 #[derive(Debug, Clone, Default)]
 pub struct Published {
-    /// A word or two for a place beside a line ("paper").
+    /// A short label for a line ("paper").
     pub label: String,
     /// Goodput per flow, in the order of the run's flows; `None` or missing: not reported.
     pub goodput_mbps: Vec<Option<f64>>,
     /// Mean queueing delay of the first link, if reported.
     pub queue_delay_mean_ms: Option<f64>,
-    /// Where the values come from, as a sentence.
+    /// The source of the values, as a sentence.
     pub source: String,
 }
 
 /// The report on `runs` as one HTML document.
 ///
-/// It loads nothing: style, script and data are inside. Every string from the arguments is escaped. Series may
-/// be empty, have gaps or be shorter than they should: what is there is drawn.
+/// It loads nothing: style, script and data are inside. Every string from the arguments is escaped. Series
+/// may be empty, have gaps or be too short; the existing data is drawn.
 #[must_use]
 pub fn html(title: &str, runs: &[Run], context: &Context) -> String {
     printable(page::html(&Study::new(title, runs, context)))
 }
 
-/// Goodput over time of every run, side by side on common axes, as one SVG document of 900 units' width.
+/// Goodput over time of every run, side by side on common axes, as one SVG document with a width of 900
+/// units.
 #[must_use]
 pub fn headline_svg(title: &str, runs: &[Run], context: &Context) -> String {
     printable(picture::svg(&Study::new(title, runs, context)))
 }
 
-/// Everything that the parts of a report share.
+/// The data that all parts of a report share.
 struct Study<'a> {
     title: &'a str,
     context: &'a Context,
     runs: Vec<Case<'a>>,
-    /// Common to all plots of all runs.
+    /// The time axis of all plots of all runs.
     time: scale::Axis,
-    /// The most columns of a plot.
+    /// The largest number of columns in a plot.
     columns: usize,
 }
 
-/// A run and what is said about it.
+/// A run with its context.
 struct Case<'a> {
     index: usize,
     run: &'a Run,
@@ -124,12 +125,12 @@ impl<'a> Study<'a> {
         scale::Scale { time: self.time, value, columns: self.columns }
     }
 
-    /// The largest finite value that `of` finds in any run, for a common axis.
+    /// The largest finite value of `of` in any run, for a common axis.
     fn largest<I: IntoIterator<Item = f64>>(&self, of: impl Fn(&Case<'a>) -> I) -> f64 {
         self.runs.iter().flat_map(of).filter(|x| x.is_finite()).fold(0.0, f64::max)
     }
 
-    /// What the flow at `index` is called in every run, or its number if they differ.
+    /// The name of the flow at `index` if all runs agree on it, otherwise its number.
     fn flow_name(&self, index: usize) -> String {
         let mut names =
             self.runs.iter().filter_map(|case| case.run.summary.flows.get(index)).map(|f| &f.name);
@@ -143,7 +144,7 @@ impl<'a> Study<'a> {
         self.runs.iter().map(|case| case.run.summary.flows.len()).max().unwrap_or(0)
     }
 
-    /// The phase's name for people: `PROBE_BW_UP` becomes "Probe BW up".
+    /// The phase's name for readers: `PROBE_BW_UP` becomes "Probe BW up".
     fn phase_name(&self, phase: i8) -> String {
         let index = usize::try_from(phase).ok();
         let Some(name) = index.and_then(|i| self.context.phases.get(i)) else {
@@ -159,7 +160,7 @@ impl<'a> Study<'a> {
 }
 
 impl Case<'_> {
-    /// A flow's goodput, missing instead of zero until the flow starts.
+    /// A flow's goodput. It is missing instead of zero until the flow starts.
     fn goodput_since_start(&self, flow: usize) -> Vec<f32> {
         let Some(series) = self.run.series.flows.get(flow) else { return Vec::new() };
         let start_s = self.run.summary.flows.get(flow).map_or(0.0, |f| f.start_s);
@@ -174,14 +175,14 @@ impl Case<'_> {
     }
 }
 
-/// Replaces the characters that XML does not allow and HTML does not like, wherever they came from.
+/// Replaces the characters that XML does not allow and HTML discourages.
 fn printable(text: String) -> String {
     let illegal =
         |c: char| (c.is_control() && !matches!(c, '\n' | '\t')) || matches!(c, '\u{fffe}' | '\u{ffff}');
     if text.contains(illegal) { text.replace(illegal, "\u{fffd}") } else { text }
 }
 
-/// "bbr1, simulated", "bbr1 + cubic, kernel".
+/// A label such as "bbr1, simulated" or "bbr1 + cubic, kernel".
 fn default_label(run: &Run) -> String {
     let mut names: Vec<&str> = run.summary.flows.iter().map(|flow| flow.cc.as_str()).collect();
     names.sort_unstable();
@@ -189,7 +190,7 @@ fn default_label(run: &Run) -> String {
     format!("{}, {}", names.join(" + "), place(&run.summary.on))
 }
 
-/// Where a run took place, for people.
+/// The place of a run for readers.
 fn place(on: &str) -> &str {
     if on == "sim" { "simulated" } else { on }
 }

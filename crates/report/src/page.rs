@@ -1,4 +1,4 @@
-//! The page: from the picture to the numbers to the traces to the commands.
+//! The page of a report: goodput, numbers, time series and commands, in this order.
 
 use crate::panels::{Axes, lanes, panels};
 use crate::plot::{Panel, asset, figure, swatch};
@@ -6,7 +6,8 @@ use crate::scale::{fixed, tick_text};
 use crate::{Case, Study, completions, data, headline, place, repeats, tables};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-/// The head of a page that loads nothing, from anywhere: the browser holds us to it. `more` follows the style of all pages.
+/// The head of a page that loads nothing. The browser enforces it through the content security policy. `more`
+/// is the style after that of all pages.
 pub(crate) fn head(title: &str, has_script: bool, more: &Markup) -> Markup {
     let scripts = if has_script { " script-src 'unsafe-inline';" } else { "" };
     let policy = format!("default-src 'none'; style-src 'unsafe-inline';{scripts} img-src data:");
@@ -37,12 +38,17 @@ pub(crate) fn html(study: &Study) -> String {
         html lang="en" {
             (head(study.title, true, &html! {}))
             body {
-                header { h1 { (study.title) } @if !study.context.why.is_empty() { p.why { (study.context.why) } } }
+                header {
+                    h1 { (study.title) }
+                    @if !study.context.why.is_empty() { p.why { (study.context.why) } }
+                }
                 (toolbar(study))
                 main {
                     (repeats::section(study))
                     section #goodput { h2 { "Goodput over time" } (headline::section(study, &axes)) }
-                    section #numbers { h2 { "Numbers" } (tables::flows(study)) (tables::links(study)) (sources(study)) }
+                    section #numbers {
+                        h2 { "Numbers" } (tables::flows(study)) (tables::links(study)) (sources(study))
+                    }
                     (completions::section(study))
                     @for (case, panels) in study.runs.iter().zip(&panels) { (run(study, case, panels)) }
                     section #reproduce {
@@ -50,7 +56,7 @@ pub(crate) fn html(study: &Study) -> String {
                         @for case in &study.runs { (tables::reproduce(case)) }
                     }
                 }
-                footer { p { "Written by Fairpace. This file is complete: it loads nothing from the network." } }
+                footer { p { "Written by Fairpace. This file loads nothing from the network." } }
                 script #data type="application/json" { (PreEscaped(data::json(study, &panels))) }
                 script { (asset(include_str!("../assets/report.js"))) }
             }
@@ -59,13 +65,15 @@ pub(crate) fn html(study: &Study) -> String {
     page.into_string()
 }
 
-/// Flows to hide and spans of time to choose: for all plots at once. Shown by the script, without which it is useless.
+/// Buttons that hide flows and select spans of time in all plots. They need the script, which makes them
+/// visible.
 fn toolbar(study: &Study) -> Markup {
     html! {
         div.toolbar #toolbar hidden {
             div.chips role="group" aria-label="Flows shown" {
                 @for i in 0..study.most_flows() {
-                    button type="button" aria-pressed="true" data-toggle=(i) title="Show or hide this flow in all plots" {
+                    button type="button" aria-pressed="true" data-toggle=(i)
+                        title="Show or hide this flow in all plots" {
                         (swatch(Some(i))) (study.flow_name(i))
                     }
                 }
@@ -80,7 +88,7 @@ fn toolbar(study: &Study) -> Markup {
     }
 }
 
-/// Where published values come from, each source once.
+/// The sources of published values, each source once.
 fn sources(study: &Study) -> Markup {
     let mut sources: Vec<(&str, &str)> = Vec::new();
     for published in study.runs.iter().filter_map(|case| case.context.published.as_ref()) {
@@ -95,13 +103,14 @@ fn sources(study: &Study) -> Markup {
 fn run(study: &Study, case: &Case, panels: &[Panel]) -> Markup {
     let summary = &case.run.summary;
     let link = summary.links.first();
+    let queue = link.map(|l| l.queue.clone()).filter(|q| !q.is_empty());
     let facts = [
         ("Jain's index", fixed(summary.jain, 3), ""),
         ("Utilization", fixed(link.map(|l| l.utilization * 100.0), 1), "%"),
         ("Queueing delay, mean", fixed(link.and_then(|l| l.queue_delay_mean_ms), 1), "ms"),
         ("p99", fixed(link.and_then(|l| l.queue_delay_p99_ms), 1), "ms"),
         ("Drops", link.map_or_else(|| "–".into(), |l| l.drops.to_string()), ""),
-        ("Queue", link.map(|l| l.queue.clone()).filter(|q| !q.is_empty()).unwrap_or_else(|| "–".into()), ""),
+        ("Queue", queue.unwrap_or_else(|| "–".into()), ""),
     ];
     html! {
         section.run id={ "run-" (case.index) } {
@@ -110,7 +119,11 @@ fn run(study: &Study, case: &Case, panels: &[Panel]) -> Markup {
                 (summary.scenario.title) ", " (place(&summary.on)) ", seed " (summary.seed) ", measured from "
                 (tick_text(summary.window_s[0])) " s to " (tick_text(summary.window_s[1])) " s"
             }
-            dl.facts { @for (name, value, unit) in facts { div { dt { (name) } dd { (value) " " small { (unit) } } } } }
+            dl.facts {
+                @for (name, value, unit) in facts {
+                    div { dt { (name) } dd { (value) " " small { (unit) } } }
+                }
+            }
             @if !case.run.notes.is_empty() { ul.notes { @for note in &case.run.notes { li { (note) } } } }
             div.grid {
                 @for panel in panels { (figure(case.index, panel, summary.window_s, &html! {})) }

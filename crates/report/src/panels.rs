@@ -1,4 +1,4 @@
-//! Which plots a run has, and what each shows.
+//! The plots of a run and their contents.
 
 use crate::path::{area, line, mean, steps, stripes};
 use crate::plot::{Mark, Panel, Readout, Rule, caption, flow_class, time_axis};
@@ -7,10 +7,10 @@ use crate::{Case, Study};
 use fairpace_results::{FlowSeries, FlowSummary};
 use maud::{Markup, html};
 
-/// The end of the gain's axis: above Startup's 2.885 (= 2/ln 2), the largest gain in use.
+/// The end of the gain's axis: above 2.885 (= 2/ln 2) of STARTUP, the largest gain in use.
 const LARGEST_GAIN: f64 = 3.0;
 
-/// The value axes, common to all runs so that plots can be compared by eye.
+/// The value axes, common to all runs so that plots can be compared.
 pub(crate) struct Axes {
     pub(crate) goodput: Axis,
     rtt: Axis,
@@ -43,7 +43,8 @@ impl Axes {
             };
             case.run.series.links.iter().flat_map(totals).collect::<Vec<_>>()
         });
-        // Beyond the link's rate there is only the burst that a filled hole releases: let it leave the plot.
+        // Goodput exceeds the rate of the link only in the burst after a filled hole; this burst may leave
+        // the plot.
         let goodput = if link_rate > 0.0 { link_rate } else { flows(|f| [&f.goodput_mbps, &[]]) };
         // A gain of 2.885 on a first estimate is far above the link: such spikes would flatten the rest.
         let rate = flows(|f| [&f.pacing_mbps, &f.bw_mbps]).min(1.5 * link_rate.max(1e-6));
@@ -58,7 +59,7 @@ impl Axes {
     }
 }
 
-/// The plots of a run with a value axis, in reading order.
+/// The plots of a run that have a value axis, in reading order.
 pub(crate) fn panels(study: &Study, case: &Case, axes: &Axes) -> Vec<Panel> {
     let mut panels = vec![goodput(study, case, axes), rtt(study, case, axes)];
     panels.extend(
@@ -70,7 +71,7 @@ pub(crate) fn panels(study: &Study, case: &Case, axes: &Axes) -> Vec<Panel> {
     panels
 }
 
-/// A panel that shows nothing yet.
+/// A panel without data.
 fn empty(study: &Study, key: &str, title: &str, unit: &'static str, value: Axis) -> Panel {
     Panel {
         key: key.into(),
@@ -84,7 +85,7 @@ fn empty(study: &Study, key: &str, title: &str, unit: &'static str, value: Axis)
     }
 }
 
-/// Flows with their summary.
+/// The flows with their summaries.
 fn flows<'a>(case: &'a Case) -> impl Iterator<Item = (usize, &'a FlowSummary, &'a FlowSeries)> {
     let run = case.run;
     run.summary
@@ -223,15 +224,19 @@ pub(crate) fn lanes(study: &Study, case: &Case) -> Markup {
         figure.panel.lanes tabindex="0" data-run=(case.index) data-panel=(LANES) data-max=(LARGEST_GAIN) {
             (caption("Pacing gain and phase", "", "line: gain from 0 to 3, dotted at 1", &readouts))
             div.frame style={ "--lanes:" (lanes.len()) } {
-                div.yaxis.names aria-hidden="true" { @for (_, summary, ..) in &lanes { span { (summary.name) } } }
+                div.yaxis.names aria-hidden="true" {
+                    @for (_, summary, ..) in &lanes { span { (summary.name) } }
+                }
                 div.plot {
                     @for (i, summary, stripes, series) in &lanes {
-                        svg.drawing viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } preserveAspectRatio="none" role="img"
+                        svg.drawing viewBox={ "0 0 " (WIDTH) " " (HEIGHT) }
+                            preserveAspectRatio="none" role="img"
                             data-flow=(i) {
                             title { "Pacing gain and phase of " (summary.name) " over time" }
                             @for (phase, path) in stripes { path class={ "phase p" (phase) } d=(path) {} }
                             path.neutral d={ "M0," (scale.y(1.0)) "h" (WIDTH) } {}
-                            path class={ "gain " (flow_class(None)) } d=(steps(&case.run.series.t_s, &series.pacing_gain, &scale)) {}
+                            path class={ "gain " (flow_class(None)) }
+                                d=(steps(&case.run.series.t_s, &series.pacing_gain, &scale)) {}
                         }
                     }
                     @if lanes.is_empty() {
@@ -263,12 +268,12 @@ fn readout(summary: &FlowSummary, flow: usize, text: String, series: &[&Vec<f32>
     }
 }
 
-/// " at NAME" where there are several links to tell apart.
+/// " at NAME" if there are several links, otherwise empty.
 fn of_link(case: &Case, name: &str) -> String {
     if case.run.series.links.len() > 1 { format!(" at {name}") } else { String::new() }
 }
 
-/// Running sums over flows, point by point; what is missing counts as zero.
+/// Running sums over flows for each point. A missing value counts as zero.
 fn stack(rows: &[Vec<f32>]) -> Vec<Vec<f32>> {
     let points = rows.iter().map(Vec::len).max().unwrap_or(0);
     let mut total = vec![0.0; points];

@@ -1,23 +1,24 @@
-//! Series as SVG path data: whole numbers, relative moves, at most a few points per pixel column.
+//! Time series as SVG path data: whole numbers, relative moves, at most a few points per pixel column.
 
 use crate::scale::{HEIGHT, Scale, WIDTH};
 use std::fmt::Write;
 use std::ops::Range;
 
-/// The most columns that a plot can use: one per pixel of a wide screen.
+/// The largest number of columns that a plot can use: one per pixel of a wide screen.
 const MOST_COLUMNS: usize = 1000;
-/// The least that still show a shape.
+/// The smallest number of columns that still shows a shape.
 const LEAST_COLUMNS: usize = 250;
-/// Columns of all flows of all runs together. Each costs about 150 bytes, so this keeps a report below 1.5 MB.
+/// Columns of all flows of all runs together. Each takes about 150 bytes, so this keeps a report below 1.5
+/// MB.
 const COLUMNS_IN_ALL: usize = 10_000;
 
-/// How many columns each plot may have if a report shows `flows` flows.
+/// The number of columns per plot in a report with `flows` flows.
 pub(crate) fn columns_for(flows: usize) -> usize {
     (COLUMNS_IN_ALL / flows.max(1)).clamp(LEAST_COLUMNS, MOST_COLUMNS)
 }
 
-/// Cuts `points` indices into ranges of equal length: one each, or at most half of `most`, since a range
-/// is drawn as two points.
+/// Splits `points` indices into ranges of equal length: one point each, or at most half of `most` ranges,
+/// because each range is drawn as two points.
 pub(crate) fn columns(points: usize, most: usize) -> impl Iterator<Item = Range<usize>> {
     let size = if points <= most { 1 } else { points.div_ceil((most / 2).max(1)) };
     (0..points).step_by(size).map(move |from| from..points.min(from + size))
@@ -50,12 +51,13 @@ pub(crate) fn rebin(t_s: &[f64], values: &[f32], bin_s: f64) -> (Vec<f64>, Vec<f
 struct Pen {
     data: String,
     at: Option<(i32, i32)>,
-    /// Where the last command stands in `data` and where it began, if it goes right: the next may prolong it.
+    /// If the last command is a horizontal move: its index in `data` and its start. The next command may
+    /// extend it.
     flat: Option<(usize, i32)>,
 }
 
 impl Pen {
-    /// Draws to a point, or starts there after a gap.
+    /// Draws a line to a point, or starts there after a gap.
     fn to(&mut self, x: i32, y: i32) {
         let flat = self.flat.take();
         // Writing to a String cannot fail.
@@ -77,13 +79,13 @@ impl Pen {
         self.at = Some((x, y));
     }
 
-    /// A rectangle of full height.
+    /// Adds a rectangle of full height.
     fn stripe(&mut self, from: i32, to: i32) {
         let _ = write!(self.data, "M{from},0h{}v{HEIGHT}h{}z", to - from, from - to);
     }
 }
 
-/// The vertices of a line: per column the finite minimum and maximum in the order in which they occur.
+/// The vertices of a line: per column the finite minimum and maximum, in the order of their occurrence.
 /// `None` is a gap.
 fn vertices(t_s: &[f64], values: &[f32], scale: &Scale) -> Vec<Option<(i32, i32)>> {
     let points = t_s.len().min(values.len());
@@ -104,12 +106,12 @@ fn vertices(t_s: &[f64], values: &[f32], scale: &Scale) -> Vec<Option<(i32, i32)
     out
 }
 
-/// A line through the points; it breaks where a value is missing. A lone point becomes a short dash.
+/// A line through the points. It breaks where a value is missing. A single point becomes a short dash.
 pub(crate) fn line(t_s: &[f64], values: &[f32], scale: &Scale) -> String {
     draw(&vertices(t_s, values, scale), |pen, x, y| pen.to(x, y))
 }
 
-/// Like [`line()`], but a value holds until the next one.
+/// Like [`line()`], but a value applies until the next one.
 pub(crate) fn steps(t_s: &[f64], values: &[f32], scale: &Scale) -> String {
     draw(&vertices(t_s, values, scale), |pen, x, y| {
         if let Some((_, y0)) = pen.at {
@@ -140,7 +142,7 @@ fn draw(vertices: &[Option<(i32, i32)>], mut to: impl FnMut(&mut Pen, i32, i32))
     pen.data
 }
 
-/// The area between two series. Missing values count as zero: an area needs both edges.
+/// The area between two series. Missing values count as zero, because an area needs both edges.
 pub(crate) fn area(t_s: &[f64], lower: &[f32], upper: &[f32], scale: &Scale) -> String {
     let edge = |values: &[f32]| -> Vec<(i32, i32)> {
         columns(t_s.len().min(values.len()), scale.columns)
@@ -160,8 +162,8 @@ pub(crate) fn area(t_s: &[f64], lower: &[f32], upper: &[f32], scale: &Scale) -> 
     pen.data
 }
 
-/// Where each phase rules: phase and path of full-height stripes, in the order of the phases. A column takes
-/// the phase of its last point. Negative phases (unknown) are left out.
+/// The spans of each phase: phase and path of full-height stripes, in the order of the phases. A column has
+/// the phase of its last point. Negative (unknown) phases are left out.
 pub(crate) fn stripes(t_s: &[f64], phase: &[i8], scale: &Scale) -> Vec<(i8, String)> {
     let mut pens: Vec<(i8, Pen)> = Vec::new();
     let mut stripe: Option<(i8, i32, i32)> = None; // phase, from, to
@@ -198,7 +200,7 @@ mod tests {
     use super::*;
     use crate::scale::Axis;
 
-    /// Ten seconds across, ten units up: 120 x 400 per unit.
+    /// Ten seconds wide, ten units high: 120 x 400 plot units each.
     fn scale() -> Scale {
         Scale { time: Axis::ending_at(10.0, 5), value: Axis::holding(10.0, 5), columns: MOST_COLUMNS }
     }

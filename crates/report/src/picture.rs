@@ -1,4 +1,4 @@
-//! The picture: goodput over time of every run as one SVG, for a README.
+//! The picture for a README: goodput over time of every run as one SVG.
 
 use crate::headline::{labels, legend, marks, rows, rules, subtitle};
 use crate::panels::Axes;
@@ -7,14 +7,14 @@ use crate::scale::{HEIGHT, Scale, WIDTH, tick_text};
 use crate::{Case, Study};
 use maud::{Markup, PreEscaped, html};
 
-/// Measures of the picture, in its units: about pixels in a README.
+/// Dimensions of the picture, in its units, which are about pixels in a README.
 mod layout {
     pub(super) const WIDTH: usize = 900;
     pub(super) const CELL_HEIGHT: usize = 236;
     pub(super) const TOP: usize = 78;
     pub(super) const PLOT_X: usize = 38;
     pub(super) const PLOT_Y: usize = 44;
-    /// To the right of a plot, for the numbers.
+    /// Space to the right of a plot for the numbers.
     pub(super) const ASIDE: usize = 76;
     pub(super) const PLOT_HEIGHT: usize = 156;
     pub(super) const LINE: f64 = 15.0;
@@ -48,7 +48,9 @@ pub(crate) fn svg(study: &Study) -> String {
             (key(study))
             @for (r, row) in rows.iter().enumerate() {
                 @for (c, case) in row.iter().enumerate() {
-                    g transform={ "translate(" (c * cell_width) "," (TOP + r * CELL_HEIGHT) ")" } { (cell(study, case, &scale, cell_width - PLOT_X - ASIDE)) }
+                    g transform={ "translate(" (c * cell_width) "," (TOP + r * CELL_HEIGHT) ")" } {
+                        (cell(study, case, &scale, cell_width - PLOT_X - ASIDE))
+                    }
                 }
             }
             text.muted x=(PLOT_X) y=(height - 14) { (legend(study)) }
@@ -57,10 +59,10 @@ pub(crate) fn svg(study: &Study) -> String {
     format!("{}\n", picture.into_string())
 }
 
-/// Names of the flows with their lines; the numbers beside the plots have the same colours.
+/// The names of the flows with their lines. The numbers beside the plots have the same colours.
 fn key(study: &Study) -> Markup {
     let names: Vec<String> = (0..study.most_flows().min(6)).map(|i| clip(&study.flow_name(i), 16)).collect();
-    // Room for a line, the name at about seven units a letter, and a gap.
+    // Space for a line, a name with about seven units per letter, and a gap.
     let place =
         |count: usize| PLOT_X + names[..count].iter().map(|n| 44 + 7 * n.chars().count()).sum::<usize>();
     html! {
@@ -77,22 +79,26 @@ fn cell(study: &Study, case: &Case, scale: &Scale, plot_width: usize) -> Markup 
     html! {
         text.run x=(PLOT_X) y="18" { (clip(&case.label, 30)) }
         text.muted x=(PLOT_X) y="34" { (subtitle(case)) }
-        svg x=(PLOT_X) y=(PLOT_Y) width=(plot_width) height=(PLOT_HEIGHT) viewBox={ "0 0 " (WIDTH) " " (HEIGHT) }
+        svg x=(PLOT_X) y=(PLOT_Y) width=(plot_width) height=(PLOT_HEIGHT)
+            viewBox={ "0 0 " (WIDTH) " " (HEIGHT) }
             preserveAspectRatio="none" {
             (drawing(scale, case.run.summary.window_s, &marks(study, case, scale), &rules(case)))
         }
         @for tick in scale.value.ticks() {
-            text.tick.end x=(PLOT_X - 6) y=(number(below(scale.value.place(tick)) + 4.0)) { (tick_text(tick)) }
+            text.tick.end x=(PLOT_X - 6)
+                y=(number(below(scale.value.place(tick)) + 4.0)) { (tick_text(tick)) }
         }
         @for tick in scale.time.ticks() {
-            text.tick.middle x=(number(PLOT_X as f64 + scale.time.place(tick) * plot_width as f64)) y=(PLOT_Y + PLOT_HEIGHT + 16) {
+            text.tick.middle x=(number(PLOT_X as f64 + scale.time.place(tick) * plot_width as f64))
+                y=(PLOT_Y + PLOT_HEIGHT + 16) {
                 (tick_text(tick))
             }
         }
         @for label in labels(case, scale, LINE / PLOT_HEIGHT as f64) {
             @let middle = below(label.place);
             @let lift = if label.published.is_some() { LINE / 2.0 } else { 0.0 };
-            text class={ "value " (flow_class(Some(label.flow))) } x=(right) y=(number(middle - lift + 5.0)) { (label.mean) }
+            text class={ "value " (flow_class(Some(label.flow))) } x=(right)
+                y=(number(middle - lift + 5.0)) { (label.mean) }
             @if let Some(published) = &label.published {
                 text.muted x=(right) y=(number(middle + lift + 4.0)) { (clip(published, 12)) }
             }
@@ -100,12 +106,12 @@ fn cell(study: &Study, case: &Case, scale: &Scale, plot_width: usize) -> Markup 
     }
 }
 
-/// A coordinate with one decimal: the same bytes everywhere.
+/// A coordinate with one decimal, so that the bytes are the same on all machines.
 fn number(x: f64) -> PreEscaped<String> {
     PreEscaped(format!("{x:.1}"))
 }
 
-/// At most `length` characters: SVG text does not wrap.
+/// Cuts the text to at most `length` characters, because SVG text does not wrap.
 fn clip(text: &str, length: usize) -> String {
     if text.chars().count() <= length {
         text.into()

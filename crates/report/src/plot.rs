@@ -1,13 +1,13 @@
-//! One plot: the drawing, which the page and the picture share, and the page's frame around it.
+//! One plot: the drawing, which the page and the picture share, and its frame in the page.
 
 use crate::scale::{HEIGHT, Scale, WIDTH, tick_text};
 use maud::{Markup, PreEscaped, html};
 
-/// Colours and dashes repeat after these many flows; together they tell 24 flows apart.
+/// Colours and dashes repeat after these many flows; together they distinguish 24 flows.
 const COLOURS: usize = 8;
 const DASHES: usize = 3;
 
-/// Class names that give a flow (or, without one, a link) its colour and dash.
+/// The CSS classes for the colour and dash of a flow, or of a link if there is no flow.
 pub(crate) fn flow_class(flow: Option<usize>) -> String {
     match flow {
         Some(i) => format!("c{} d{}", i % COLOURS, i / COLOURS % DASHES),
@@ -15,27 +15,28 @@ pub(crate) fn flow_class(flow: Option<usize>) -> String {
     }
 }
 
-/// Something drawn over time: a path and what it belongs to.
+/// A path that is drawn over time, with the flow that it belongs to.
 pub(crate) struct Mark {
-    /// `line`, `thin`, `faint` or `area`.
+    /// CSS class: `line`, `thin`, `faint` or `area`.
     pub(crate) kind: &'static str,
     pub(crate) flow: Option<usize>,
     pub(crate) path: String,
 }
 
-/// A constant that something is compared with: a dashed horizontal line.
+/// A constant for comparison: a dashed horizontal line.
 pub(crate) struct Rule {
     pub(crate) value: f64,
     pub(crate) flow: Option<usize>,
-    /// Shown at the line in the page; empty for none.
+    /// Text at the line in the page; empty for none.
     pub(crate) label: String,
 }
 
-/// What is said about a flow or link above a plot: over the window at first, then where the cursor is.
+/// The text about a flow or link above a plot: the mean over the measurement window, or the values at the
+/// cursor.
 pub(crate) struct Readout {
     pub(crate) label: String,
     pub(crate) flow: Option<usize>,
-    /// Mean over the window, as text.
+    /// Mean over the measurement window, as text.
     pub(crate) text: String,
     /// The values for the cursor; several are shown with a slash between them.
     pub(crate) series: Vec<Vec<f32>>,
@@ -43,12 +44,12 @@ pub(crate) struct Readout {
 
 /// A plot with its title and legend.
 pub(crate) struct Panel {
-    /// Finds the values that belong to this panel in the data of the run.
+    /// The key of this panel's values in the data of the run.
     pub(crate) key: String,
     pub(crate) title: String,
     /// Unit of the values.
     pub(crate) unit: &'static str,
-    /// What the line styles mean, if that needs saying.
+    /// The meaning of the line styles, if it needs an explanation.
     pub(crate) note: String,
     pub(crate) scale: Scale,
     pub(crate) marks: Vec<Mark>,
@@ -56,8 +57,8 @@ pub(crate) struct Panel {
     pub(crate) readouts: Vec<Readout>,
 }
 
-/// The inside of a plot: what is not measured, grid, rules, marks. In plot units; lines keep their width when the
-/// plot is stretched.
+/// The content of a plot: time outside the measurement window, grid, rules, marks, in plot units. Lines keep
+/// their width when the plot is stretched.
 pub(crate) fn drawing(scale: &Scale, window_s: [f64; 2], marks: &[Mark], rules: &[Rule]) -> Markup {
     let (from, to) = (scale.x(window_s[0]), scale.x(window_s[1]));
     let grid: String = scale.value.ticks().map(|tick| format!("M0,{}h{WIDTH}", scale.y(tick))).collect();
@@ -77,13 +78,14 @@ pub(crate) fn drawing(scale: &Scale, window_s: [f64; 2], marks: &[Mark], rules: 
     }
 }
 
-/// A place in percent of a plot's width or height.
+/// A position as a percentage of the width or height of a plot.
 pub(crate) fn percent(part: f64) -> String {
     let text = format!("{:.2}", part * 100.0);
     format!("{}%", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// The page's frame: caption with readout, plot, axes as text beside it, so that text keeps its size.
+/// The frame of a plot in the page: caption with readout, plot, and axes as HTML text beside it, so that the
+/// size of the text does not change.
 pub(crate) fn figure(run: usize, panel: &Panel, window_s: [f64; 2], aside: &Markup) -> Markup {
     let description =
         panel.readouts.iter().map(|r| format!("{} {}", r.label, r.text)).collect::<Vec<_>>().join(", ");
@@ -93,17 +95,22 @@ pub(crate) fn figure(run: usize, panel: &Panel, window_s: [f64; 2], aside: &Mark
             div.frame {
                 div.yaxis aria-hidden="true" {
                     @for tick in panel.scale.value.ticks() {
-                        span style={ "bottom:" (percent(panel.scale.value.place(tick))) } { (tick_text(tick)) }
+                        span style={ "bottom:" (percent(panel.scale.value.place(tick))) } {
+                            (tick_text(tick))
+                        }
                     }
                 }
                 div.plot {
-                    svg.drawing viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } preserveAspectRatio="none" role="img" {
+                    svg.drawing viewBox={ "0 0 " (WIDTH) " " (HEIGHT) }
+                        preserveAspectRatio="none" role="img" {
                         title { (panel.title) " over time, " (panel.unit) }
                         desc { "Means over the measurement window: " (description) "." }
                         (drawing(&panel.scale, window_s, &panel.marks, &panel.rules))
                     }
                     @for rule in panel.rules.iter().filter(|rule| !rule.label.is_empty()) {
-                        span.rulelabel data-flow=[rule.flow] data-value=(rule.value) style={ "bottom:" (percent(panel.scale.value.place(rule.value))) } { (rule.label) }
+                        span.rulelabel data-flow=[rule.flow] data-value=(rule.value)
+                            style={ "bottom:" (percent(panel.scale.value.place(rule.value))) }
+                            { (rule.label) }
                     }
                     div.cursor hidden {}
                 }
@@ -114,7 +121,7 @@ pub(crate) fn figure(run: usize, panel: &Panel, window_s: [f64; 2], aside: &Mark
     }
 }
 
-/// Title, unit and the readout of a panel.
+/// Title, unit and readout of a panel.
 pub(crate) fn caption(title: &str, unit: &str, note: &str, readouts: &[Readout]) -> Markup {
     html! {
         figcaption {
@@ -134,7 +141,7 @@ pub(crate) fn caption(title: &str, unit: &str, note: &str, readouts: &[Readout])
     }
 }
 
-/// The labels under a plot; the script writes them anew when it changes the span of time.
+/// The labels under a plot. The script replaces them when it changes the span of time.
 pub(crate) fn time_axis(scale: &Scale) -> Markup {
     html! {
         div.xaxis aria-hidden="true" {
@@ -154,7 +161,7 @@ pub(crate) fn swatch(flow: Option<usize>) -> Markup {
     }
 }
 
-/// A file that belongs to the page, put in as it is.
+/// A file that becomes a part of the page, unescaped.
 pub(crate) fn asset(text: &'static str) -> PreEscaped<&'static str> {
     PreEscaped(text)
 }

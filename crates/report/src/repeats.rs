@@ -1,4 +1,4 @@
-//! Several seeds: each metric's mean with its confidence interval, and where the single runs lie.
+//! Several seeds: the mean of each metric with its confidence interval, and the values of the single runs.
 
 use crate::plot::{flow_class, swatch};
 use crate::scale::{Axis, HEIGHT, WIDTH, fixed, tick_text};
@@ -6,7 +6,7 @@ use crate::{Case, Study};
 use fairpace_results::{Metric, Repeat};
 use maud::{Markup, html};
 
-/// A column: what it is called, its unit, the metric's name below a flow or a link, factor, decimals.
+/// A column: heading, unit, name of the metric below a flow or a link, factor, decimals.
 type Column = (&'static str, &'static str, &'static str, f64, usize);
 
 const OF_FLOWS: [Column; 4] = [
@@ -26,7 +26,7 @@ const OF_LINKS: [Column; 4] = [
     ("Drops", "packets", "drops", 1.0, 1),
 ];
 
-/// Nothing without several seeds.
+/// The section on seeds; empty without several of them.
 pub(crate) fn section(study: &Study) -> Markup {
     let (Some(repeat), Some(case)) = (&study.context.repeat, study.runs.first()) else { return html! {} };
     let has_transfers = case.run.summary.flows.iter().any(|flow| flow.completions.is_some());
@@ -36,8 +36,9 @@ pub(crate) fn section(study: &Study) -> Markup {
         section #seeds {
             h2 { "Over " (repeat.seeds.len()) " seeds" }
             p.legend {
-                "Mean \u{b1} 95 % confidence interval of the mean (Student's t). Bars show that interval, ticks the single runs, from 0 to the "
-                "largest of the column. What else is on this page is the run with seed " (case.run.summary.seed) "."
+                "Mean \u{b1} 95 % confidence interval of the mean (Student's t). Bars show that interval "
+                "and ticks the single runs, from 0 to the largest value of the column. The rest of this page "
+                "shows the run with seed " (case.run.summary.seed) "."
             }
             (table(repeat, case, "Flows", &of_flows))
             (table(repeat, case, "Links", &OF_LINKS))
@@ -46,7 +47,7 @@ pub(crate) fn section(study: &Study) -> Markup {
     }
 }
 
-/// Rows are flows or links.
+/// A table whose rows are flows or links.
 fn table(repeat: &Repeat, case: &Case, what: &str, columns: &[Column]) -> Markup {
     let is_flows = what == "Flows";
     let summary = &case.run.summary;
@@ -76,7 +77,9 @@ fn table(repeat: &Repeat, case: &Case, what: &str, columns: &[Column]) -> Markup
                         tr {
                             th.name scope="row" { @if is_flows { (swatch(flow)) " " } (name) }
                             @for (_, _, below, factor, decimals) in columns {
-                                td.estimate { (cell(metric(name, below), flow, largest(below), *factor, *decimals)) }
+                                td.estimate {
+                                    (cell(metric(name, below), flow, largest(below), *factor, *decimals))
+                                }
                             }
                         }
                     }
@@ -101,14 +104,15 @@ fn cell(metric: Option<&Metric>, flow: Option<usize>, largest: f64, factor: f64,
         @if let Some(half) = estimate.ci95 { " \u{b1} " (fixed(Some(half * factor), decimals)) }
         svg.strip viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } preserveAspectRatio="none" aria-hidden="true" {
             path class="grid" d={ "M0,2000h" (WIDTH) } {}
-            rect class={ "bar " (flow_class(flow)) } x=(from) y="1200" width=((to - from).max(4)) height="1600" {}
+            rect class={ "bar " (flow_class(flow)) } x=(from) y="1200" width=((to - from).max(4))
+                height="1600" {}
             path class={ "thin " (flow_class(flow)) } d=(ticks) {}
             path class={ "line " (flow_class(flow)) } d={ "M" (x(estimate.mean)) ",200v3600" } {}
         }
     }
 }
 
-/// What belongs to whole runs.
+/// The metrics of whole runs.
 fn of_runs(repeat: &Repeat) -> Markup {
     let facts = [
         ("Jain's index", "jain", 1.0, 4, ""),
@@ -120,10 +124,17 @@ fn of_runs(repeat: &Repeat) -> Markup {
         dl.facts {
             @for ((title, _, factor, decimals, unit), estimate) in known {
                 div {
-                    dt { (title) @if estimate.runs < repeat.seeds.len() { " (" (tick_text(estimate.runs as f64)) " runs)" } }
+                    dt {
+                        (title)
+                        @if estimate.runs < repeat.seeds.len() {
+                            " (" (tick_text(estimate.runs as f64)) " runs)"
+                        }
+                    }
                     dd {
                         (fixed(Some(estimate.mean * factor), *decimals))
-                        @if let Some(half) = estimate.ci95 { " \u{b1} " (fixed(Some(half * factor), *decimals)) }
+                        @if let Some(half) = estimate.ci95 {
+                            " \u{b1} " (fixed(Some(half * factor), *decimals))
+                        }
                         " " small { (unit) }
                     }
                 }

@@ -1,48 +1,50 @@
-//! From values to places on a plot: axes with round ticks, numbers as text.
+//! Scales from values to positions in a plot: axes with round ticks, numbers as text.
 
-/// Width of a plot in its own units. Twice the pixels of a plot on a desktop, so that integers are fine enough.
+/// Width of a plot in plot units. Twice the pixels of a plot on a desktop, so that integers are fine enough.
 pub(crate) const WIDTH: i32 = 1200;
-/// Height of a plot in its own units. Finer than the width: a closer look may magnify heights tenfold.
+/// Height of a plot in plot units. Finer than the width, because zoom may magnify heights tenfold.
 pub(crate) const HEIGHT: i32 = 4000;
 
-/// Of values without any that can be shown, and how far apart two ticks may lie at all.
+/// The largest value on an axis without any finite value, and the largest distance of two ticks.
 const LARGEST: f64 = 1e15;
 const SMALLEST: f64 = 1e-12;
-/// Up to so many of 1, 2, 5, 10, 20, ... on a logarithmic axis, each is a tick; beyond, powers of ten alone.
+/// With at most this many of 1, 2, 5, 10, 20, ... on a logarithmic axis, each is a tick; with more, only
+/// powers of ten.
 const FINE_TICKS: i32 = 7;
 
 /// An axis with round ticks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Axis {
-    /// Its beginning.
+    /// The value at its start.
     pub(crate) min: f64,
-    /// Its end.
+    /// The value at its end.
     pub(crate) max: f64,
     ticks: Ticks,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Ticks {
-    /// At multiples of this.
+    /// Ticks at multiples of this.
     Every(f64),
-    /// Logarithmic, between two numbers of the sequence that [`round_number`] gives.
+    /// A logarithmic axis between two numbers of the sequence of [`round_number`], by index.
     Log(i32, i32),
 }
 
 impl Axis {
-    /// From zero to the first round number that holds `largest`, with about `ticks` ticks.
+    /// An axis from zero to the first round number that is at least `largest`, with about `ticks` ticks.
     #[must_use]
     pub fn holding(largest: f64, ticks: u32) -> Axis {
         Axis::around([0.0, if largest.is_finite() && largest > 1e-9 { largest } else { 1.0 }], ticks)
     }
 
-    /// From zero to `largest` exactly, with about `ticks` round ticks.
+    /// An axis from zero to exactly `largest`, with about `ticks` round ticks.
     #[must_use]
     pub fn ending_at(largest: f64, ticks: u32) -> Axis {
         Axis::between(0.0, if largest.is_finite() && largest > 1e-9 { largest } else { 1.0 }, ticks)
     }
 
-    /// From `min` to `max` exactly, with about `ticks` round ticks; 0 to 1 if that is not an axis.
+    /// An axis from exactly `min` to exactly `max`, with about `ticks` round ticks; 0 to 1 if these do not
+    /// form an axis.
     #[must_use]
     pub fn between(min: f64, max: f64, ticks: u32) -> Axis {
         let (min, max) = (min.clamp(-LARGEST, LARGEST), max.clamp(-LARGEST, LARGEST));
@@ -50,7 +52,8 @@ impl Axis {
         Axis { min, max, ticks: Ticks::Every(round_step((max - min) / f64::from(ticks.max(1)))) }
     }
 
-    /// Round ends around all finite `values`, zero among them unless they are all far from it.
+    /// An axis with round ends around all finite `values`. It includes zero unless all values are far from
+    /// it.
     #[must_use]
     pub fn around(values: impl IntoIterator<Item = f64>, ticks: u32) -> Axis {
         let Some((least, most)) = extent(values) else { return Axis::between(0.0, 1.0, ticks) };
@@ -63,12 +66,12 @@ impl Axis {
             false => (least, most),
         };
         let step = round_step((most - least) / f64::from(ticks.max(1)));
-        // Beyond the last tick by less than a thousandth is rounding of the data, not data.
+        // An excess over the last tick of less than a thousandth is a rounding error of the data.
         let (first, last) = ((least / step + 1e-3).floor(), (most / step - 1e-3).ceil());
         Axis { ticks: Ticks::Every(step), ..Axis::between(first * step, last.max(first + 1.0) * step, ticks) }
     }
 
-    /// Logarithmic, with round ends around all positive `values`; `None` without any.
+    /// A logarithmic axis with round ends around all positive `values`; `None` without any.
     #[must_use]
     pub fn log(values: impl IntoIterator<Item = f64>) -> Option<Axis> {
         let (least, most) = extent(values.into_iter().filter(|x| *x > 0.0))?;
@@ -80,7 +83,7 @@ impl Axis {
         Some(Axis { min: round_number(low), max: round_number(high), ticks: Ticks::Log(low, high) })
     }
 
-    /// Whether equal distances are equal ratios.
+    /// Whether the axis is logarithmic.
     pub(crate) fn is_log(&self) -> bool {
         matches!(self.ticks, Ticks::Log(..))
     }
@@ -102,7 +105,7 @@ impl Axis {
         ticks.into_iter()
     }
 
-    /// The place of `value` between the start (0) and the end (1) of the axis; outside values are clamped.
+    /// The position of `value` between the start (0) and the end (1) of the axis. Values outside are clamped.
     pub(crate) fn place(&self, value: f64) -> f64 {
         let part = match self.ticks {
             Ticks::Every(_) => (value - self.min) / (self.max - self.min),
@@ -113,31 +116,33 @@ impl Axis {
     }
 }
 
-/// The least and the most of the finite values.
+/// The minimum and the maximum of the finite values.
 fn extent(values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
     let finite = values.into_iter().filter(|x| x.is_finite()).map(|x| x.clamp(-LARGEST, LARGEST));
     finite.fold(None, |range, x| range.map_or(Some((x, x)), |(a, b): (f64, f64)| Some((a.min(x), b.max(x)))))
 }
 
-/// The sequence 1, 2, 5, 10, 20, ... with 1 at 0. Parsed, because powers are not rounded alike everywhere.
+/// The sequence 1, 2, 5, 10, 20, ... with 1 at index 0. It is parsed from text, because powers are not
+/// rounded alike on all machines.
 fn round_number(index: i32) -> f64 {
     let mantissa = [1, 2, 5][index.rem_euclid(3) as usize];
     format!("{mantissa}e{}", index.div_euclid(3)).parse().unwrap_or(1.0)
 }
 
-/// The first round number that is not much less than `rough`.
+/// The first round number that is not much smaller than `rough`.
 fn round_step(rough: f64) -> f64 {
     (-36..=54).map(round_number).find(|step| *step >= rough * 0.85).unwrap_or(LARGEST)
 }
 
-/// Time across, a quantity upwards.
+/// The axes of a plot: time horizontally, a quantity vertically.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scale {
-    /// Seconds.
+    /// The time axis, in seconds.
     pub(crate) time: Axis,
-    /// The quantity.
+    /// The axis of the quantity.
     pub(crate) value: Axis,
-    /// More points than this and several share a column, drawn as its minimum and maximum.
+    /// The number of columns. If there are more points, several share a column, drawn as their minimum and
+    /// maximum.
     pub(crate) columns: usize,
 }
 
@@ -151,7 +156,7 @@ impl Scale {
     }
 }
 
-/// A number for people: three significant digits or so, and a dash for what is not there.
+/// A number for readers: about three significant digits, and a dash if it is not finite.
 pub(crate) fn text(x: f64) -> String {
     if !x.is_finite() {
         return "–".into();
@@ -167,7 +172,7 @@ pub(crate) fn text(x: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// A tick's label: as short as the step allows.
+/// The label of a tick, as short as the step allows.
 pub(crate) fn tick_text(x: f64) -> String {
     let rounded = fairpace_results::round(x);
     for (from, unit, letter) in [(1e10, 1e9, "G"), (1e7, 1e6, "M"), (1e4, 1e3, "k")] {
@@ -178,7 +183,7 @@ pub(crate) fn tick_text(x: f64) -> String {
     rounded.to_string()
 }
 
-/// A measured value with a fixed number of decimals, so that columns line up; a dash for what is not there.
+/// A measured value with a fixed number of decimals, so that columns align; a dash if it is missing.
 pub(crate) fn fixed(x: Option<f64>, decimals: usize) -> String {
     match x {
         Some(x) if x.is_finite() => format!("{x:.decimals$}"),
@@ -186,8 +191,8 @@ pub(crate) fn fixed(x: Option<f64>, decimals: usize) -> String {
     }
 }
 
-/// Moves labels apart until they are `gap` from each other and within `low..=high`, as little as needed and
-/// without changing their order. If there is no room for all, they overlap evenly.
+/// Moves labels apart until their distance is at least `gap` and all are within `low..=high`, as little as
+/// needed and without changing their order. If there is no space for all, they overlap evenly.
 pub(crate) fn spread(wanted: &[f64], gap: f64, low: f64, high: f64) -> Vec<f64> {
     let mut order: Vec<usize> = (0..wanted.len()).collect();
     order.sort_by(|a, b| wanted[*a].total_cmp(&wanted[*b]));

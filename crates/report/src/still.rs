@@ -1,29 +1,30 @@
-//! Charts as pictures of their own: SVG with its text, light, for places that show a file and have no style, such as a README.
+//! Charts as separate picture files: SVG with its text and light colours, for places that show a file without
+//! a style sheet, such as a README.
 
 use crate::chart::{Chart, LABEL_PX, Look, PLOT_PX, Row, sampled};
 use crate::plot::{asset, flow_class};
 use crate::scale::{Axis, HEIGHT, WIDTH, spread, tick_text};
 use maud::{Markup, PreEscaped, html};
 
-/// Width of a picture: about that of a column of text.
+/// Width of a picture, in pixels: about that of a column of text.
 const WIDE: f64 = 760.0;
-/// From the left to the plot: room for the numbers of the axis.
+/// Space to the left of the plot for the numbers of the axis, in pixels.
 const LEFT: f64 = 56.0;
-/// From the plot to the right.
+/// Space to the right of the plot, in pixels.
 const RIGHT: f64 = 20.0;
-/// Height of a line of text.
+/// Height of a line of text, in pixels.
 const LINE: f64 = 20.0;
-/// Room that a letter takes: SVG cannot measure it.
+/// Width of a letter, in pixels; SVG cannot measure text.
 const LETTER: f64 = 7.0;
-/// Points of a curve over time.
+/// The largest number of points of a curve over time.
 const COLUMNS: usize = 1000;
-/// Of a chart of bars: height of a row, and where its bar begins and ends.
+/// Bar charts: height of a row, and begin and end of its bar, in pixels.
 const ROW: f64 = 28.0;
 const BAR_FROM: f64 = 200.0;
 const BAR_TO: f64 = 480.0;
 
 impl Chart {
-    /// The chart as an SVG file, light whatever the reader prefers.
+    /// The chart as an SVG file. Its colours are light in dark schemes as well.
     #[must_use]
     pub fn picture(&self) -> String {
         let ends = self.ends();
@@ -40,7 +41,9 @@ impl Chart {
         let place = Place { x: LEFT, y: top, width, height };
         let inside = html! {
             (heading(&self.title, &self.note))
-            text.muted x="8" y=(number(head + 16.0)) { (self.y_title) @if self.y.is_log() { " (logarithmic)" } }
+            text.muted x="8" y=(number(head + 16.0)) {
+                (self.y_title) @if self.y.is_log() { " (logarithmic)" }
+            }
             @for (curve, row, x) in &key {
                 @let y = head + LINE * (row + 1.0);
                 (sample(self.curves[*curve].look(), self.curves[*curve].colour, *x, y + 4.0))
@@ -48,10 +51,13 @@ impl Chart {
             }
             (place.frame(&self.inside(COLUMNS)))
             @for tick in self.y.ticks() {
-                text.tick.end x=(number(LEFT - 6.0)) y=(number(place.up(self.y.place(tick)) + 4.0)) { (tick_text(tick)) }
+                text.tick.end x=(number(LEFT - 6.0))
+                    y=(number(place.up(self.y.place(tick)) + 4.0)) { (tick_text(tick)) }
             }
             (place.across(&self.x))
-            text.muted.end x=(number(place.x + width)) y=(number(top + height + 36.0)) { (self.x_title) @if self.x.is_log() { " (logarithmic)" } }
+            text.muted.end x=(number(place.x + width)) y=(number(top + height + 36.0)) {
+                (self.x_title) @if self.x.is_log() { " (logarithmic)" }
+            }
             @if let Some(ends) = &ends { (self.beside(ends, &place)) }
         };
         let name = if self.title.is_empty() { self.y_title.as_str() } else { &self.title };
@@ -60,7 +66,7 @@ impl Chart {
         svg(name, &about, top + height + 46.0, &inside)
     }
 
-    /// Entries of the legend, each with its row and its place in it.
+    /// The entries of the legend, each with its row and its position in the row.
     fn key(&self) -> Vec<(usize, f64, f64)> {
         let (mut row, mut x) = (0.0, LEFT);
         let mut places = Vec::new();
@@ -75,7 +81,7 @@ impl Chart {
         places
     }
 
-    /// Labels at the curves' ends, each with a line that leads to it.
+    /// The labels at the ends of the curves, each with a line to its curve.
     fn beside(&self, ends: &[f64], place: &Place) -> Markup {
         let half = LABEL_PX / PLOT_PX / 2.0;
         let places = spread(ends, 2.0 * half, half, 1.0 - half);
@@ -83,8 +89,11 @@ impl Chart {
         html! {
             @for ((curve, end), label) in self.curves.iter().zip(ends).zip(&places) {
                 @let (from, to) = (place.up(*end), place.up(*label));
-                path class={ "thin " (flow_class(curve.colour)) } d={ "M" (number(right + 2.0)) "," (number(from)) "L" (number(right + 16.0)) "," (number(to)) } {}
-                text class={ "label " (flow_class(curve.colour)) } x=(number(right + 20.0)) y=(number(to + 4.0)) { (curve.label) }
+                path class={ "thin " (flow_class(curve.colour)) }
+                    d={ "M" (number(right + 2.0)) "," (number(from))
+                        "L" (number(right + 16.0)) "," (number(to)) } {}
+                text class={ "label " (flow_class(curve.colour)) } x=(number(right + 20.0))
+                    y=(number(to + 4.0)) { (curve.label) }
             }
         }
     }
@@ -124,7 +133,7 @@ pub fn bars_picture(title: &str, unit: &str, axis: &Axis, rows: &[Row]) -> Strin
     svg(name, &format!("{unit}: {}", labels.join(", ")), height, &inside)
 }
 
-/// Where a plot is.
+/// The position and size of a plot.
 struct Place {
     x: f64,
     y: f64,
@@ -133,30 +142,32 @@ struct Place {
 }
 
 impl Place {
-    /// A part of the height.
+    /// The coordinate of a part of the height.
     fn up(&self, part: f64) -> f64 {
         self.y + self.height * (1.0 - part)
     }
 
-    /// What is in plot units, stretched to this place.
+    /// Stretches content in plot units to this place.
     fn frame(&self, inside: &Markup) -> Markup {
         html! {
             svg x=(number(self.x)) y=(number(self.y)) width=(number(self.width)) height=(number(self.height))
-                viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } preserveAspectRatio="none" overflow="visible" { (inside) }
+                viewBox={ "0 0 " (WIDTH) " " (HEIGHT) }
+                    preserveAspectRatio="none" overflow="visible" { (inside) }
         }
     }
 
-    /// Numbers below it.
+    /// The numbers below the plot.
     fn across(&self, axis: &Axis) -> Markup {
         html! {
             @for tick in axis.ticks() {
-                text.tick.middle x=(number(self.x + self.width * axis.place(tick))) y=(number(self.y + self.height + 17.0)) { (tick_text(tick)) }
+                text.tick.middle x=(number(self.x + self.width * axis.place(tick)))
+                    y=(number(self.y + self.height + 17.0)) { (tick_text(tick)) }
             }
         }
     }
 }
 
-/// What title and note take; nothing without any.
+/// The height of title and note; 0 without them.
 fn heading_height(title: &str, note: &str) -> f64 {
     if title.is_empty() && note.is_empty() { 4.0 } else { 1.4 * LINE }
 }
@@ -164,7 +175,9 @@ fn heading_height(title: &str, note: &str) -> f64 {
 fn heading(title: &str, note: &str) -> Markup {
     let between = if title.is_empty() || note.is_empty() { "" } else { " · " };
     html! {
-        @if !(title.is_empty() && note.is_empty()) { text.run x="8" y="20" { (title) tspan.muted { (between) (note) } } }
+        @if !(title.is_empty() && note.is_empty()) {
+            text.run x="8" y="20" { (title) tspan.muted { (between) (note) } }
+        }
     }
 }
 
@@ -191,7 +204,7 @@ fn svg(title: &str, about: &str, height: f64, inside: &Markup) -> String {
     format!("{}\n", crate::printable(picture.into_string()))
 }
 
-/// A coordinate with one decimal: the same bytes everywhere.
+/// A coordinate with one decimal, so that the bytes are the same on all machines.
 fn number(x: f64) -> PreEscaped<String> {
     PreEscaped(format!("{x:.1}"))
 }

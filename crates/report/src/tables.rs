@@ -1,11 +1,11 @@
-//! The numbers, all runs together, with published ones beside ours.
+//! The tables of a report: all runs together, with published values beside the measured ones.
 
 use crate::plot::swatch;
 use crate::scale::{fixed, tick_text};
 use crate::{Case, Study, place};
 use maud::{Markup, html};
 
-/// One row per flow; what holds for the whole run spans its rows.
+/// One row per flow. Values of the whole run span its rows.
 pub(crate) fn flows(study: &Study) -> Markup {
     let published = study.runs.iter().any(|case| case.context.published.is_some());
     let runs = study.runs.iter().filter(|case| !case.run.summary.flows.is_empty());
@@ -44,7 +44,9 @@ fn flow_rows(case: &Case, published: bool) -> Markup {
     html! {
         @for (i, flow) in summary.flows.iter().enumerate() {
             tr {
-                @if i == 0 { th scope="rowgroup" rowspan=(rows) { a href={ "#run-" (case.index) } { (case.label) } } }
+                @if i == 0 {
+                    th scope="rowgroup" rowspan=(rows) { a href={ "#run-" (case.index) } { (case.label) } }
+                }
                 td.name { (swatch(Some(i))) (flow.name) }
                 td { (flow.cc) }
                 td.number { b { (fixed(Some(flow.goodput_mbps), 1)) } }
@@ -82,7 +84,9 @@ pub(crate) fn links(study: &Study) -> Markup {
                         th.number scope="col" { "Utilization" br; small { "%" } }
                         th.number scope="col" { "Queueing delay" br; small { "mean, ms" } }
                         @if published { th.number scope="col" { "Published" br; small { "mean, ms" } } }
-                        @for of in ["p50", "p95", "p99", "most"] { th.number scope="col" { (of) br; small { "ms" } } }
+                        @for of in ["p50", "p95", "p99", "max"] {
+                            th.number scope="col" { (of) br; small { "ms" } }
+                        }
                         th.number scope="col" { "Drops" br; small { "packets" } }
                         @if marked { th.number scope="col" { "Marks" br; small { "packets" } } }
                         th scope="col" { "Backlog by flow" br; small { "%" } }
@@ -129,7 +133,7 @@ fn backlog(shares: &[f64]) -> Markup {
     }
 }
 
-/// How to repeat each run.
+/// The commands and settings that repeat a run.
 pub(crate) fn reproduce(case: &Case) -> Markup {
     let summary = &case.run.summary;
     html! {
@@ -144,7 +148,10 @@ pub(crate) fn reproduce(case: &Case) -> Markup {
                 div { dt { "Seed" } dd { code { (summary.seed) } } }
                 div { dt { "Scenario" } dd { (summary.scenario.title) } }
                 div { dt { "Scenario hash (SHA-256)" } dd { code.hash { (summary.scenario.hash) } } }
-                div { dt { "Measurement window" } dd { (tick_text(summary.window_s[0])) " s to " (tick_text(summary.window_s[1])) " s" } }
+                div {
+                    dt { "Measurement window" }
+                    dd { (tick_text(summary.window_s[0])) " s to " (tick_text(summary.window_s[1])) " s" }
+                }
                 div { dt { "Data packets" } dd { (summary.cost.data_packets) } }
             }
             @if !case.context.scenario_toml.is_empty() {

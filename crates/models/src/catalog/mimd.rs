@@ -1,4 +1,4 @@
-//! The two-phase model's forms.
+//! The catalogue entries of the two-phase model.
 
 use super::{Entry, argument, count, quantity, sampled, thinned};
 use crate::Output;
@@ -30,18 +30,18 @@ pub(super) static LITERAL: Entry = Entry {
         GAINS,
     ],
     values: &[
-        quantity("pacing_factor", "", "of the estimate per cycle while pacing limits (7)"),
-        quantity("cwnd_factor", "", "of the estimate per round while cwnd limits (7)"),
-        quantity("pacing_equilibrium_ms", "ms", "D at which the former is 1 (8)"),
-        quantity("cwnd_equilibrium_ms", "ms", "D at which the latter is 1 (8)"),
+        quantity("pacing_factor", "", "factor of the estimate per cycle while pacing limits (7)"),
+        quantity("cwnd_factor", "", "factor of the estimate per round while cwnd limits (7)"),
+        quantity("pacing_equilibrium_ms", "ms", "D at which pacing_factor is 1 (8)"),
+        quantity("cwnd_equilibrium_ms", "ms", "D at which cwnd_factor is 1 (8)"),
         quantity("alpha", "", "adaptive gain in excess of 1: D / T within 0.05 and 0.95 (10)"),
-        quantity("adaptive_factor", "", "of the estimate per cycle with it (9)"),
-        quantity("adaptive_equilibrium_ms", "ms", "D at which that is 1 with this alpha (10)"),
+        quantity("adaptive_factor", "", "factor of the estimate per cycle with this alpha (9)"),
+        quantity("adaptive_equilibrium_ms", "ms", "D at which adaptive_factor is 1 with this alpha (10)"),
     ],
     curves: &[
-        quantity("pacing_factor", "ms, -", "over D, up to twice the RTT"),
-        quantity("cwnd_factor", "ms, -", "the same"),
-        quantity("adaptive_factor", "ms, -", "the same; alpha follows D"),
+        quantity("pacing_factor", "ms, -", "pacing_factor over D, up to twice the RTT"),
+        quantity("cwnd_factor", "ms, -", "cwnd_factor over D"),
+        quantity("adaptive_factor", "ms, -", "adaptive_factor over D; alpha follows D"),
     ],
     evaluate: literal,
 };
@@ -75,28 +75,28 @@ pub(super) static CORRECTED: Entry = Entry {
         &[argument("starved", "", [1e-9, 0.5], 0.001, "share at which a flow counts as starved")],
     ],
     values: &[
-        quantity(
-            "cwnd_limits_from0_ms",
-            "ms",
-            "D from which on flow 0, pacing at the gain, is limited by cwnd",
-        ),
-        quantity("cwnd_limits_from1_ms", "ms", "the same of flow 1"),
+        quantity("cwnd_limits_from0_ms", "ms", "D above which cwnd limits flow 0, which paces at the gain"),
+        quantity("cwnd_limits_from1_ms", "ms", "the same for flow 1"),
         quantity("equilibrium0_ms", "ms", "D at which flow 0's estimate stays, limited by cwnd"),
-        quantity("equilibrium1_ms", "ms", "the same of flow 1"),
+        quantity("equilibrium1_ms", "ms", "the same for flow 1"),
         quantity(
             "mixed_ratio",
             "",
-            "of the RTTs of a pacing-limited and a cwnd-limited flow at rest together",
+            "ratio of the RTTs of a pacing-limited and a cwnd-limited flow in joint equilibrium",
         ),
-        quantity("final_delay_ms", "ms", "D that both tend to: the longer flow's equilibrium"),
-        quantity("odds_factor", "", "of the longer flow's odds per new estimate of both, at that delay"),
+        quantity("final_delay_ms", "ms", "D to which both tend: the equilibrium of the longer flow"),
+        quantity(
+            "odds_factor",
+            "",
+            "factor of the longer flow's odds per new estimate of both, at that delay",
+        ),
         quantity(
             "updates_to_starve",
             "",
-            "of these until the shorter flow is starved, from equal shares; at least",
+            "least number of new estimates until the shorter flow starves, from equal shares",
         ),
     ],
-    curves: &[quantity("odds_factor", "ms, -", "over D, up to twice the longer RTT")],
+    curves: &[quantity("odds_factor", "ms, -", "odds_factor over D, up to twice the longer RTT")],
     evaluate: corrected,
 };
 
@@ -132,24 +132,24 @@ pub(super) static SIMULATION: Entry = Entry {
         ],
         GAINS,
         &[
-            count("adaptive", [0.0, 1.0], 0.0, "1: the gain is 1 + alpha by each flow's delay"),
-            count("filter_rounds", [1.0, 100.0], 10.0, "rounds in the maximum of the estimate"),
-            count("offset", [0.0, 7.0], 4.0, "rounds that flow 1's cycle is behind flow 0's at the start"),
-            argument("duration_s", "s", [0.1, 600.0], 60.0, "length"),
+            count("adaptive", [0.0, 1.0], 0.0, "1: the gain is 1 + alpha, from each flow's delay"),
+            count("filter_rounds", [1.0, 100.0], 10.0, "length of the maximum filter in rounds"),
+            count("offset", [0.0, 7.0], 4.0, "rounds by which flow 1's cycle starts behind flow 0's"),
+            argument("duration_s", "s", [0.1, 600.0], 60.0, "simulated time"),
         ],
     ],
     values: &[
-        quantity("share0", "", "of flow 0, mean of the last tenth"),
+        quantity("share0", "", "flow 0's share, mean of the last tenth"),
         quantity("delay_ms", "ms", "queueing delay, mean of the last tenth"),
-        quantity("rtts_of_delay", "", "the same in RTTs of the longer flow"),
+        quantity("rtts_of_delay", "", "delay_ms in RTTs of the longer flow"),
         quantity("alpha0", "", "gain of flow 0 in excess of 1 at the end"),
-        quantity("alpha1", "", "the same of flow 1"),
-        quantity("used", "", "part of the capacity delivered, mean of the last tenth"),
+        quantity("alpha1", "", "the same for flow 1"),
+        quantity("used", "", "share of the capacity that is used, mean of the last tenth"),
     ],
     curves: &[
         quantity("rate0_mbps", "s, Mbit/s", "throughput of flow 0"),
         quantity("rate1_mbps", "s, Mbit/s", "throughput of flow 1"),
-        quantity("share0", "s, -", "of flow 0, of the estimates"),
+        quantity("share0", "s, -", "flow 0's share of the estimates"),
         quantity("delay_ms", "s, ms", "queueing delay"),
     ],
     evaluate: simulation,

@@ -1,4 +1,4 @@
-//! The models by name, with arguments and results by name.
+//! The catalogue of models: each has a name, and arguments and results by name.
 
 mod mimd;
 mod queueing;
@@ -10,35 +10,35 @@ use serde::Serialize;
 use crate::Output;
 use crate::arguments::{Argument, Checked, Error, nearest};
 
-/// A number or a curve that a model gives.
+/// A number or a curve that a model computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Quantity {
     /// Its name in [`Output`].
     pub name: &'static str,
-    /// Its unit; empty for a pure number. Of a curve: of both axes, x first.
+    /// Its unit; empty for a pure number. For a curve: the units of both axes, x first.
     pub unit: &'static str,
-    /// What it is.
+    /// Its meaning.
     pub meaning: &'static str,
 }
 
 /// A model that can be evaluated.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Model {
-    /// Its name: family and form.
+    /// Its name: family and form, such as "queueing.simulation".
     pub name: &'static str,
-    /// What it is, in a few words.
+    /// A short description.
     pub title: &'static str,
-    /// Where it comes from.
+    /// The paper that it comes from.
     pub source: &'static str,
-    /// What it takes.
+    /// Its arguments.
     pub arguments: Vec<Argument>,
-    /// The numbers that it gives.
+    /// The numbers that it computes.
     pub values: &'static [Quantity],
-    /// The curves that it gives.
+    /// The curves that it computes.
     pub curves: &'static [Quantity],
 }
 
-/// A line of the catalogue.
+/// A row of the catalogue.
 struct Entry {
     name: &'static str,
     title: &'static str,
@@ -73,10 +73,11 @@ pub fn catalog() -> Vec<Model> {
     ENTRIES.iter().map(model).collect()
 }
 
-/// Evaluates the model of this name; what `arguments` leaves out has its default.
+/// Evaluates the model of this name. Arguments that are not in `arguments` have their defaults.
 ///
 /// # Errors
-/// If there is no such model or argument, or if an argument is out of its range; the error names it, its range and the nearest name.
+/// If there is no such model or argument, or if an argument is out of its range. The error names the
+/// argument, its range and the nearest known name.
 pub fn evaluate(name: &str, arguments: &BTreeMap<String, f64>) -> Result<Output, Error> {
     let known = || ENTRIES.iter().map(|entry| entry.name).collect::<Vec<_>>();
     let entry = ENTRIES.iter().find(|entry| entry.name == name).ok_or_else(|| Error::UnknownModel {
@@ -105,17 +106,17 @@ const fn quantity(name: &'static str, unit: &'static str, meaning: &'static str)
     Quantity { name, unit, meaning }
 }
 
-/// At most this many points of a simulation are in a curve: more than a picture has columns.
+/// The largest number of points in a curve of a simulation; a picture has fewer columns.
 const CURVE_POINTS: usize = 2000;
 
-/// Every n-th of the points, and the last one.
+/// Every n-th of the points, and the last one, so that at most about [`CURVE_POINTS`] remain.
 fn thinned<T: Copy>(points: &[T]) -> impl Iterator<Item = T> + Clone {
     let every = points.len().div_ceil(CURVE_POINTS).max(1);
     let last = points.last().filter(|_| points.len() % every != 1 && every > 1);
     points.iter().step_by(every).chain(last).copied()
 }
 
-/// `count` + 1 points of a function between two ends.
+/// `count` + 1 points of a function, evenly spaced from one end to the other.
 fn sampled(from: f64, to: f64, count: u32, of: impl Fn(f64) -> f64) -> impl Iterator<Item = [f64; 2]> {
     (0..=count).map(move |index| {
         let x = from + (to - from) * f64::from(index) / f64::from(count);

@@ -1,4 +1,4 @@
-//! The queueing model's forms.
+//! The catalogue entries of the queueing model.
 
 use super::{Entry, Quantity, argument, count, quantity, sampled, thinned};
 use crate::Output;
@@ -12,7 +12,7 @@ const SOURCE: &str =
 const RATIO: &[Argument] =
     &[argument("ratio", "", [1.0, 100.0], 5.0, "RTT of flow 1 over that of flow 0, a")];
 
-/// Of section V, "unless otherwise specified".
+/// The settings of section V, "unless otherwise specified".
 const PATH: &[Argument] = &[
     argument("rtt0_ms", "ms", [1.0, 1000.0], 10.0, "RTT of flow 0, the shorter one"),
     argument("capacity_mbps", "Mbit/s", [0.1, 1e6], 100.0, "rate of the link, c"),
@@ -21,27 +21,31 @@ const PATH: &[Argument] = &[
 ];
 
 const STARVED_SHARE: Argument =
-    argument("starved", "", [1e-9, 0.5], STARVED, "share at which flow 0 counts as drained out");
+    argument("starved", "", [1e-9, 0.5], STARVED, "share at which flow 0 counts as drained");
 
 const FILTER: Argument =
-    count("filter_rounds", [1.0, 100.0], 10.0, "rounds in the maximum of the estimate; 1: none");
+    count("filter_rounds", [1.0, 100.0], 10.0, "length of the maximum filter in rounds; 1: no filter");
 
 pub(super) static LITERAL: Entry = Entry {
     name: "queueing.literal",
-    title: "queueing model: equations 1 to 22 as printed, with their slips",
+    title: "queueing model: equations 1 to 22 as printed, with their errors",
     source: SOURCE,
     arguments: &[RATIO, PATH, &[STARVED_SHARE]],
     values: &[
-        quantity("rounds_fitted", "", "of flow 1 until flow 0 is drained, as fitted to figure 6"),
+        quantity(
+            "rounds_fitted",
+            "",
+            "round trips of flow 1 until flow 0 is drained, by the fit of figure 6",
+        ),
         quantity("slots_above_8", "", "D of equation 16; negative"),
-        quantity("argument_below_8", "", "what equation 20 takes the logarithm of"),
+        quantity("argument_below_8", "", "argument of the logarithm in equation 20"),
         quantity("slots_below_8", "", "X of equation 20; absent where the logarithm has no value"),
-        quantity("slots_of_probe_bw", "", "N of equation 21: slots of flow 1 between visits to PROBE_RTT"),
+        quantity("slots_of_probe_bw", "", "N of equation 21: slots of flow 1 between two PROBE_RTTs"),
         quantity("lower_bound", "", "L of equation 22: least share of flow 0, by equation 8"),
-        quantity("rate1_limit_mbps", "Mbit/s", "what equation 10 tends to for a constant S0 = r0: c - S0/a"),
+        quantity("rate1_limit_mbps", "Mbit/s", "limit of equation 10 for a constant S0 = r0: c - S0/a"),
     ],
     curves: &[
-        quantity("share0", "s, -", "of flow 0, of the capacity, by equation 8"),
+        quantity("share0", "s, -", "flow 0's share of the capacity, by equation 8"),
         quantity("rate1_eq10_mbps", "s, Mbit/s", "S1 by equation 10 with S0 = r0"),
     ],
     evaluate: literal_form,
@@ -77,15 +81,15 @@ pub(super) static CORRECTED: Entry = Entry {
     source: SOURCE,
     arguments: &[RATIO, PATH, &[FILTER, STARVED_SHARE]],
     values: &[
-        quantity("starved_s", "s", "until flow 0 is drained; absent if it never is"),
+        quantity("starved_s", "s", "time until flow 0 is drained; absent if it never is"),
         quantity("rounds", "", "the same in round trips of flow 1"),
         quantity("updates", "", "the same in new estimates of both flows"),
-        quantity("share0", "", "of flow 0 when PROBE_BW ends, after 9.8 s"),
-        quantity("largest_ratio", "", "at which flow 0 is not drained by then"),
+        quantity("share0", "", "flow 0's share when PROBE_BW ends, after 9.8 s"),
+        quantity("largest_ratio", "", "largest ratio at which flow 0 is not drained by then"),
     ],
     curves: &[
-        quantity("share0", "s, -", "of flow 0, until PROBE_BW ends"),
-        quantity("rounds", "-, -", "of flow 1 until flow 0 is drained, over the ratio"),
+        quantity("share0", "s, -", "flow 0's share, until PROBE_BW ends"),
+        quantity("rounds", "-, -", "round trips of flow 1 until flow 0 is drained, over the ratio"),
     ],
     evaluate: corrected_form,
 };
@@ -110,10 +114,10 @@ fn corrected_form(arguments: &Checked) -> Result<Output, Error> {
 
 const DYNAMICS: &[Argument] = &[
     FILTER,
-    argument("gain", "", [1.0, 2.0], 1.0, "of every eighth round; the next has 2 less it; 1: none"),
-    count("phase0", [0.0, 7.0], 2.0, "phase in which flow 0 starts; the paper's is the third"),
-    count("phase1", [0.0, 7.0], 2.0, "the same of flow 1"),
-    count("little", [0.0, 1.0], 0.0, "1: throughput by Little's law in place of equation 6"),
+    argument("gain", "", [1.0, 2.0], 1.0, "gain of every eighth round; the next has 2 minus this; 1: none"),
+    count("phase0", [0.0, 7.0], 2.0, "phase in which flow 0 starts; in the paper the third"),
+    count("phase1", [0.0, 7.0], 2.0, "the same for flow 1"),
+    count("little", [0.0, 1.0], 0.0, "1: throughput by Little's law instead of equation 6"),
     STARVED_SHARE,
 ];
 
@@ -126,7 +130,7 @@ pub(super) static SIMULATION: Entry = Entry {
         PATH,
         DYNAMICS,
         &[
-            argument("duration_s", "s", [0.01, 1000.0], PROBE_BW_S, "length"),
+            argument("duration_s", "s", [0.01, 1000.0], PROBE_BW_S, "simulated time"),
             argument(
                 "then_at_s",
                 "s",
@@ -135,23 +139,35 @@ pub(super) static SIMULATION: Entry = Entry {
                 "a second period begins here, with the values below; 0: none",
             ),
             argument("then_capacity_mbps", "Mbit/s", [0.1, 1e6], 100.0, "rate of the link from then on"),
-            argument("then_r0_mbps", "Mbit/s", [1e-3, 1e6], 10.0, "rate of flow 0 at its start"),
-            argument("then_r1_mbps", "Mbit/s", [1e-3, 1e6], 10.0, "rate of flow 1 at its start"),
+            argument(
+                "then_r0_mbps",
+                "Mbit/s",
+                [1e-3, 1e6],
+                10.0,
+                "rate of flow 0 at the start of that period",
+            ),
+            argument(
+                "then_r1_mbps",
+                "Mbit/s",
+                [1e-3, 1e6],
+                10.0,
+                "rate of flow 1 at the start of that period",
+            ),
         ],
     ],
     values: &[
-        quantity("starved_s", "s", "until flow 0 is drained; absent if it never is"),
+        quantity("starved_s", "s", "time until flow 0 is drained; absent if it never is"),
         quantity("rounds", "", "the same in round trips of flow 1"),
-        quantity("settled_s", "s", "until flow 0's share is within 0.05 of its last one for good"),
-        quantity("share0", "", "of flow 0 at the end of the (first) period"),
-        quantity("share1", "", "of flow 1 then"),
-        quantity("then_share0", "", "of flow 0 at the end of the second period; absent without one"),
-        quantity("then_share1", "", "of flow 1 then"),
-        quantity("then_starved_s", "s", "from its begin until flow 0 is drained"),
+        quantity("settled_s", "s", "time after which flow 0's share stays within 0.05 of its last value"),
+        quantity("share0", "", "flow 0's share at the end of the (first) period"),
+        quantity("share1", "", "the same for flow 1"),
+        quantity("then_share0", "", "flow 0's share at the end of the second period; absent without one"),
+        quantity("then_share1", "", "the same for flow 1"),
+        quantity("then_starved_s", "s", "time from its start until flow 0 is drained"),
     ],
     curves: &[
-        quantity("share0", "s, -", "of flow 0, of the throughput"),
-        quantity("share1", "s, -", "of flow 1"),
+        quantity("share0", "s, -", "flow 0's share of the throughput"),
+        quantity("share1", "s, -", "flow 1's share of the throughput"),
         quantity("rate0_mbps", "s, Mbit/s", "estimate of flow 0"),
         quantity("rate1_mbps", "s, Mbit/s", "estimate of flow 1"),
     ],
@@ -216,7 +232,7 @@ fn simulation_form(arguments: &Checked) -> Result<Output, Error> {
     Ok(output)
 }
 
-/// The first time from which on flow 0's share stays within 0.05 of the last one.
+/// The first time after which flow 0's share stays within 0.05 of its last value.
 fn settled_s(points: &[Point]) -> f64 {
     let Some(last) = points.last() else { return f64::NAN };
     let off = points.iter().rposition(|point| (point.share0() - last.share0()).abs() > 0.05);
@@ -232,7 +248,7 @@ pub(super) static THRESHOLD: Entry = Entry {
         DYNAMICS,
         &[
             argument("most", "", [1.001, 100.0], 20.0, "largest ratio that is tried"),
-            argument("duration_s", "s", [0.01, 100.0], PROBE_BW_S, "within this time"),
+            argument("duration_s", "s", [0.01, 100.0], PROBE_BW_S, "time within which flow 0 is not drained"),
         ],
     ],
     values: THRESHOLD_VALUES,
@@ -241,12 +257,8 @@ pub(super) static THRESHOLD: Entry = Entry {
 };
 
 const THRESHOLD_VALUES: &[Quantity] = &[
-    quantity(
-        "largest_ratio",
-        "",
-        "by bisection to 0.001, which takes for granted that a larger one drains sooner",
-    ),
-    quantity("largest_rtt1_ms", "ms", "the same as RTT of flow 1"),
+    quantity("largest_ratio", "", "by bisection to 0.001, which assumes that a larger ratio drains sooner"),
+    quantity("largest_rtt1_ms", "ms", "the RTT of flow 1 at that ratio"),
 ];
 
 fn threshold_form(arguments: &Checked) -> Result<Output, Error> {

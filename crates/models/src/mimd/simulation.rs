@@ -1,16 +1,18 @@
-//! Two flows of the two-phase model over one queue, in continuous time.
+//! Two flows of the two-phase model at one queue, in continuous time.
 //!
-//! A flow sends at its gain times its estimate, until its cwnd limits it: min(g C, 2 C T / (T + D)). What both send above the capacity
-//! queues, and the queue's length over the capacity is D. The capacity goes to the flows in proportion to what they send. A round
-//! trip T + D later a flow has a sample, its mean throughput, and its estimate is the largest of ten rounds (the paper's footnote).
-//! Gains follow a cycle of eight rounds; with the adaptive gain, alpha is D / T of the cruising rounds of the last cycle.
+//! A flow sends at its gain times its estimate, up to the limit of its cwnd: min(g C, 2 C T / (T + D)). Data
+//! above the capacity waits in the queue, and the length of the queue over the capacity is D. Each flow gets
+//! a share of the capacity in proportion to its sending rate. A flow has a sample, its mean throughput, a
+//! round trip T + D later, and its estimate is the largest of ten rounds (the paper's footnote). Gains follow
+//! a cycle of eight rounds. With the adaptive gain, alpha is D / T of the cruising rounds of the last cycle.
 //!
-//! Left out: STARTUP, PROBE_RTT, packets, ACK aggregation, and that a FIFO serves what was sent a queueing delay ago.
+//! The simulation leaves out STARTUP, PROBE_RTT, packets and ACK aggregation. It also leaves out that a FIFO
+//! delivers data in the order of its arrival, a queueing delay after it was sent.
 
 use super::adaptive_alpha;
 use crate::fluid::MaxOfRounds;
 
-/// What a simulation starts from.
+/// The settings of a simulation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Setting {
     /// RTTs without a queue, seconds, above 0.
@@ -19,17 +21,18 @@ pub struct Setting {
     pub capacity: f64,
     /// Estimates at the start, above 0.
     pub rates: [f64; 2],
-    /// Pacing gain of the first phase; the second has 2 less this.
+    /// Pacing gain of the first phase; that of the second is 2 minus this.
     pub gain: f64,
     /// Cwnd in estimated bandwidth-delay products.
     pub cwnd_gain: f64,
-    /// 1 plus alpha in place of `gain`.
+    /// Use 1 plus alpha instead of `gain`.
     pub adaptive: bool,
-    /// Rounds in the maximum, from 1.
+    /// Length of the maximum filter in rounds, from 1.
     pub filter_rounds: u32,
-    /// Rounds that the second flow's cycle is behind the first's, so that they do not probe at the same time.
+    /// The number of rounds by which the second flow's cycle is behind the first's, so that they do not probe
+    /// at the same time.
     pub offset: u32,
-    /// Length, seconds.
+    /// Simulated time, seconds.
     pub duration_s: f64,
 }
 
@@ -46,9 +49,9 @@ pub struct Point {
     pub rates: [f64; 2],
     /// Gains in excess of 1 in the first phase.
     pub alphas: [f64; 2],
-    /// Sent by both since the start.
+    /// Data sent by both flows since the start.
     pub sent: f64,
-    /// Delivered of both since the start; `sent` less this is the queue.
+    /// Data delivered for both flows since the start. The queue is `sent` minus this.
     pub delivered: f64,
 }
 
@@ -98,7 +101,8 @@ impl Flow {
     }
 }
 
-/// Runs it: a point at the start and after every step of a fortieth of the shorter RTT.
+/// An iterator over the simulation: a point at the start and after every step of a fortieth of the shorter
+/// RTT.
 #[derive(Debug)]
 pub struct Simulation {
     setting: Setting,
@@ -111,11 +115,11 @@ pub struct Simulation {
     rates: [f64; 2],
 }
 
-/// Steps per RTT: enough that halving them changes shares by less than a hundredth (there is a test).
+/// Steps per RTT. With twice as many steps, shares change by less than a hundredth (tested below).
 const STEPS_PER_RTT: f64 = 40.0;
 
 impl Simulation {
-    /// At time 0, with an empty queue.
+    /// The state at time 0, with an empty queue.
     #[must_use]
     pub fn new(setting: Setting) -> Self {
         Self::with_steps(setting, STEPS_PER_RTT)
@@ -175,7 +179,7 @@ impl Simulation {
                 flow.cruising_delay += delay_s * dt;
                 flow.cruising_s += dt;
             }
-            // half a step early is as good as half a step late
+            // round to the nearest step
             if now_s + 0.5 * dt >= flow.ends_s {
                 flow.end_round(now_s, self.backlog / capacity, adaptive);
             }
@@ -188,7 +192,7 @@ impl Iterator for Simulation {
 
     fn next(&mut self) -> Option<Point> {
         let is_over = self.step as f64 * self.step_s > self.setting.duration_s;
-        // also ends a setting without time in it
+        // this also ends a simulation whose time does not advance
         if is_over || self.step_s.partial_cmp(&0.0).is_none_or(|order| order.is_le()) {
             return None;
         }

@@ -1,18 +1,19 @@
 //! Equation 6 solved exactly.
 //!
-//! With both rates equal to their estimates, equation 6 says `e1 / e0 = ratio * S1 / S0`: whenever both flows have taken a
-//! new estimate, the odds S1 / S0 are multiplied by `ratio`. Nothing else matters: not the capacity, and of the initial rates only their
-//! ratio. The long flow's estimate rises at once, but BBR keeps the larger of ten rounds, so that the short flow
-//! lets go only every ten rounds of its own: this is the pace.
+//! With both rates equal to their estimates, equation 6 says `e1 / e0 = ratio * S1 / S0`: when both flows
+//! have taken a new estimate, the odds S1 / S0 are multiplied by `ratio`. Only the ratio of the initial rates
+//! has an effect; the capacity has none. The long flow's estimate rises at once, but BBR keeps the largest of
+//! ten rounds, so the short flow's estimate falls only once per ten of its own rounds. This sets the pace.
 //!
-//! The paper's closed form (equations 10, 16, 20) has neither; what it calls a threshold at `ratio = 2` does not exist here. What does exist is
-//! the end of PROBE_BW after 9.8 s: whoever is not starved by then never is.
+//! The paper's closed form (equations 10, 16, 20) has neither property, and its threshold at `ratio = 2` does
+//! not exist here. The end of PROBE_BW after 9.8 s is a limit: a flow that is not starved by then never
+//! starves.
 
 use super::PROBE_BW_S;
 
-/// How often both flows take a new estimate until flow 0 has the share `starved`; infinite for `ratio = 1`.
+/// The number of new estimates of both flows until flow 0 has the share `starved`; infinite for `ratio = 1`.
 ///
-/// `odds` is S1 / S0 at the start, above 0; `starved` above 0 and below 1; `ratio` from 1.
+/// `odds` is S1 / S0 at the start, above 0; `starved` is above 0 and below 1; `ratio` is at least 1.
 #[must_use]
 pub fn updates_to_starve(ratio: f64, odds: f64, starved: f64) -> f64 {
     let missing = ((1.0 - starved) / starved / odds).ln();
@@ -29,11 +30,12 @@ pub fn rounds_to_starve(ratio: f64, odds: f64, starved: f64, filter_rounds: f64)
 #[must_use]
 pub fn share0(time_s: f64, ratio: f64, rtt0_s: f64, odds: f64, filter_rounds: f64) -> f64 {
     let updates = time_s / (filter_rounds * rtt0_s);
-    // 1 / (1 + odds), written so that large odds become 0 and not NaN
+    // 1 / (1 + odds), written so that large odds give 0 instead of NaN
     1.0 / (1.0 + (odds.ln() + updates * ratio.ln()).exp())
 }
 
-/// The largest ratio at which flow 0 keeps more than `starved` until PROBE_BW ends; 1 if it is starved at once.
+/// The largest ratio at which flow 0 keeps more than `starved` until PROBE_BW ends; 1 if it is starved at
+/// once.
 #[must_use]
 pub fn largest_ratio(rtt0_s: f64, odds: f64, starved: f64, filter_rounds: f64) -> f64 {
     let missing = ((1.0 - starved) / starved / odds).ln().max(0.0);

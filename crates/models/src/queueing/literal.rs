@@ -1,21 +1,25 @@
-//! Equations 1 to 22 as they are printed, slips included: what a reader would type in.
+//! Equations 1 to 22 as they are printed, errors included.
 //!
-//! What is wrong with them, so that nobody takes a number from here for more than it is:
-//! * (1) never forgets a maximum, while (7) to (22) set the rate to the last estimate. Here, as there, the rate is the estimate.
-//! * (2) to (5) look a slot too far back, and read the other flow's clock in the wrong unit (`% 1` for `% RTT0`). Even two flows with the same RTT
-//!   do not keep the shares that they begin with.
+//! The errors make these numbers unfit for other uses:
+//!
+//! * (1) never forgets a maximum, while (7) to (22) set the rate to the last estimate. Here, as there, the
+//!   rate is the estimate.
+//! * (2) to (5) use the index of one slot earlier than intended, and read the other flow's clock in the wrong
+//!   unit (`% 1` instead of `% RTT0`). Even two flows with the same RTT do not keep their initial shares.
 //! * (9) to (12) write `inflight0` for flow 0's rate S0.
-//! * (10) holds S0 constant. S0 scales with the capacity, so that the capacity cancels in y: it accelerates nothing.
+//! * (10) holds S0 constant. S0 scales with the capacity, so the capacity cancels in y: it accelerates
+//!   nothing.
 //! * (16) takes the logarithm to the base a of a number below 1: a negative time.
-//! * (17) cannot hold under (10): S1 tends to c - S0/a, not to c.
-//! * (20) puts c for S0. Its argument is infinite at a = 2 and negative above: that the threshold is 2 comes from there.
+//! * (17) cannot hold with (10): S1 tends to c - S0/a, not to c.
+//! * (20) uses c for S0. Its argument is infinite at a = 2 and negative above. This is the origin of the
+//!   threshold of 2.
 
 use super::PROBE_BW_S;
 
-/// Equation 10: flow 1's rate in its slot `n`, while flow 0 sends at the constant rate `s0`. Slot 0 has the rate `r1`. All rates and
-/// `capacity` above 0.
+/// Equation 10: flow 1's rate in its slot `n`, while flow 0 sends at the constant rate `s0`. Slot 0 has the
+/// rate `r1`. All rates and `capacity` are above 0.
 ///
-/// At `s0 = ratio * capacity` the printed form divides by zero; what comes out is no number there.
+/// At `s0 = ratio * capacity` the printed form divides by zero, and the result is not finite.
 #[must_use]
 pub fn rate1(slot: u32, ratio: f64, capacity: f64, s0: f64, r1: f64) -> f64 {
     let x = ratio / (s0 - ratio * capacity);
@@ -29,7 +33,7 @@ pub fn next_rate1(ratio: f64, capacity: f64, s0: f64, s1: f64) -> f64 {
     1.0 / (1.0 / capacity + s0 / (ratio * capacity * s1))
 }
 
-/// Rates slot by slot, each flow in slots of its own RTT.
+/// Rates in each slot. The slots of each flow have the length of its own RTT.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Slots {
     /// Flow 0, from its initial rate on.
@@ -38,10 +42,11 @@ pub struct Slots {
     pub s1: Vec<f64>,
 }
 
-/// Equations 2, 3, 6 (flow 0) and 7, 8 (flow 1), from the rates `r0` and `r1`, for `slots` slots of flow 1. `ratio` from 1.
+/// Equations 2, 3, 6 (flow 0) and 7, 8 (flow 1), from the rates `r0` and `r1`, for `slots` slots of flow 1.
+/// `ratio` is at least 1.
 #[must_use]
 pub fn slots(slots: usize, ratio: f64, capacity: f64, r0: f64, r1: f64) -> Slots {
-    // what was sent before slot 0: the initial rate
+    // before slot 0 the flow sends at the initial rate
     let at = |rates: &[f64], index: f64, first: f64| match index {
         index if index < 0.0 => first,
         index => rates.get(index as usize).copied().unwrap_or(first),
@@ -65,12 +70,12 @@ pub fn slots(slots: usize, ratio: f64, capacity: f64, r0: f64, r1: f64) -> Slots
     rates
 }
 
-/// Equation 6, as a part of 1. Two flows with nothing in flight share evenly.
+/// Equation 6, as a part of 1. Two flows with nothing in flight share equally.
 fn share(own: f64, other: f64) -> f64 {
     if own + other > 0.0 { own / (own + other) } else { 0.5 }
 }
 
-/// Equation 16: slots until flow 0 is drained when the ratio is above 8. Negative: see above.
+/// Equation 16: slots until flow 0 is drained when the ratio is above 8. The result is negative: see above.
 #[must_use]
 pub fn slots_above_8(ratio: f64, starved: f64) -> f64 {
     let capacity = 1.0;
@@ -85,14 +90,15 @@ pub fn argument_below_8(ratio: f64, starved: f64) -> f64 {
     (1.0 / (1.0 - starved) - limit) / (2.0 - limit)
 }
 
-/// Equation 20: slots of flow 1 until flow 0 is drained when the ratio is below 8. `None` where the logarithm's argument is not positive.
+/// Equation 20: slots of flow 1 until flow 0 is drained when the ratio is below 8. `None` where the
+/// logarithm's argument is not positive.
 #[must_use]
 pub fn slots_below_8(ratio: f64, starved: f64) -> Option<f64> {
     let argument = argument_below_8(ratio, starved);
     (argument > 0.0 && argument.is_finite()).then(|| argument.ln() / (1.0 / ratio).ln())
 }
 
-/// Equation 21: slots of flow 1 between two visits to PROBE_RTT. `rtt0_s` above 0.
+/// Equation 21: slots of flow 1 between two PROBE_RTTs. `rtt0_s` is above 0.
 #[must_use]
 pub fn slots_of_probe_bw(ratio: f64, rtt0_s: f64) -> u32 {
     (PROBE_BW_S / (ratio * rtt0_s)).floor() as u32
@@ -106,7 +112,7 @@ pub fn lower_bound(ratio: f64, rtt0_s: f64, capacity: f64, r0: f64, r1: f64) -> 
     1.0 - s1.last().copied().unwrap_or(r1) / capacity
 }
 
-/// What the paper fits to figure 6: slots of flow 1 until a flow of 10 ms is drained.
+/// The curve that the paper fits to figure 6: slots of flow 1 until a flow of 10 ms is drained.
 #[must_use]
 pub fn fitted_rounds(ratio: f64) -> f64 {
     4.0 + 2.7_f64.powf(6.0 - ratio)

@@ -1,38 +1,39 @@
-//! The model in continuous time, event by event: what the paper's own simulation must have done.
+//! The model in continuous time, event by event, as in the paper's own simulation.
 //!
-//! A flow's inflight is what it has sent during its last RTT, integrated exactly over its past rates. When a round trip of a flow ends,
-//! equation 6 gives it a sample; its rate becomes the maximum of its last rounds' samples, times its gain (equation 1). The
-//! paper says neither how long the maximum lasts nor whether the gains take part: ten rounds (as BBR) and none (as its closed forms)
-//! give its figures, and are the defaults.
+//! A flow's inflight is the data that it has sent during its last RTT, integrated exactly over its past
+//! rates. When a round trip of a flow ends, equation 6 gives a sample. The flow's rate becomes the maximum of
+//! the samples of its last rounds, times its gain (equation 1). The paper gives neither the length of the
+//! maximum nor whether the gains apply. Ten rounds (as in BBR) and no gains (as in its closed forms)
+//! reproduce its figures and are the defaults.
 
 use std::collections::VecDeque;
 
 use crate::fluid::{MaxOfRounds, littles_delay};
 
-/// What a simulation starts from.
+/// The settings of a simulation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Setting {
     /// RTT of flow 0, seconds, above 0.
     pub rtt0_s: f64,
-    /// How many times as long flow 1's is, from 1.
+    /// RTT of flow 1 over that of flow 0, from 1.
     pub ratio: f64,
     /// Capacity, in the unit of all rates, above 0.
     pub capacity: f64,
     /// Rates before and at the start, above 0.
     pub rates: [f64; 2],
-    /// Rounds in the maximum, from 1; 1 is no filter.
+    /// Length of the maximum filter in rounds, from 1; 1 is no filter.
     pub filter_rounds: u32,
-    /// Gain of every eighth round, the next has 2 less this; 1: none.
+    /// Gain of every eighth round; that of the next is 2 minus this. 1 is no gain.
     pub gain: f64,
-    /// Where in the cycle of eight each flow starts; the paper's is 2, the third phase.
+    /// The phase of the cycle of eight in which each flow starts. The paper's is 2, the third phase.
     pub phases: [u32; 2],
-    /// Shares by throughput: Little's law with a common queueing delay, in place of equation 6.
+    /// Compute shares by throughput, by Little's law with a common queueing delay, instead of by equation 6.
     pub little: bool,
-    /// Length, seconds.
+    /// Simulated time, seconds.
     pub duration_s: f64,
 }
 
-/// The two rates from a time on.
+/// The state of both flows after an event.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Point {
     /// Seconds.
@@ -41,21 +42,21 @@ pub struct Point {
     pub estimates: [f64; 2],
     /// Rates: estimates times gains.
     pub rates: [f64; 2],
-    /// Throughput: equation 6 of what is in flight, or Little's law.
+    /// Throughput: equation 6 of inflight, or Little's law.
     pub throughput: [f64; 2],
-    /// Sent by each since the start.
+    /// Data sent by each flow since the start.
     pub sent: [f64; 2],
 }
 
 impl Point {
-    /// Flow 0's part of the throughput: its bandwidth share.
+    /// Flow 0's part of the throughput: its share of the bandwidth.
     #[must_use]
     pub fn share0(&self) -> f64 {
         self.throughput[0] / (self.throughput[0] + self.throughput[1])
     }
 }
 
-/// A past rate and when it began.
+/// A past rate with the time at which it began.
 #[derive(Debug, Clone, Copy)]
 struct Segment {
     from_s: f64,
@@ -69,7 +70,7 @@ struct Flow {
     round: u64,
     filter: MaxOfRounds,
     estimate: f64,
-    /// The last RTT's rates; the last one is in force.
+    /// The rates of the last RTT. The last one applies now.
     past: VecDeque<Segment>,
     sent: f64,
 }
@@ -83,7 +84,7 @@ impl Flow {
         self.past.back().map_or(0.0, |segment| segment.rate)
     }
 
-    /// Sent between `from_s` and `now_s`.
+    /// Data sent between `from_s` and `now_s`.
     fn sent_since(&self, from_s: f64, now_s: f64) -> f64 {
         let mut end = now_s;
         let mut sum = 0.0;
@@ -98,12 +99,12 @@ impl Flow {
         sum
     }
 
-    /// In flight: sent during the last RTT.
+    /// Inflight: the data sent during the last RTT.
     fn inflight(&self, now_s: f64) -> f64 {
         self.sent_since(now_s - self.rtt_s, now_s)
     }
 
-    /// A round has ended with this sample.
+    /// Ends a round with this sample.
     fn end_round(&mut self, now_s: f64, sample: f64, gain: f64) {
         self.round += 1;
         self.estimate = self.filter.update(self.round, sample);
@@ -124,7 +125,7 @@ impl Flow {
     }
 }
 
-/// Runs it: a point at the start, and one whenever a round trip of a flow ends.
+/// An iterator over the simulation: a point at the start, and one at the end of each round trip of a flow.
 #[derive(Debug)]
 pub struct Simulation {
     setting: Setting,
@@ -134,7 +135,7 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// At time 0, with the initial rates in force for as long as anybody looks back.
+    /// The state at time 0. The initial rates also apply to all time before it.
     #[must_use]
     pub fn new(setting: Setting) -> Self {
         let flow = |index: usize, rtt_s: f64| Flow {
@@ -161,7 +162,7 @@ impl Simulation {
         }
     }
 
-    /// Both flows' throughput at this moment: equation 6, or Little's law.
+    /// Throughput of both flows at this moment: equation 6, or Little's law.
     fn throughput(&self, now_s: f64) -> [f64; 2] {
         let [b0, b1] = [self.flows[0].inflight(now_s), self.flows[1].inflight(now_s)];
         if self.setting.little {
@@ -186,7 +187,7 @@ impl Iterator for Simulation {
             return Some(self.point(self.throughput(0.0)));
         }
         let now_s = self.flows[0].next_s().min(self.flows[1].next_s());
-        // also ends a setting without time in it, such as an RTT of 0
+        // this also ends a simulation whose time does not advance, such as one with an RTT of 0
         if now_s > self.setting.duration_s || now_s.partial_cmp(&self.now_s).is_none_or(|order| order.is_le())
         {
             return None;
@@ -195,7 +196,7 @@ impl Iterator for Simulation {
         for flow in &mut self.flows {
             flow.sent += flow.rate() * (now_s - self.now_s);
         }
-        // rounds that end together within rounding errors end together
+        // rounds whose ends differ by rounding errors only end together
         let together = now_s + 1e-9 * self.setting.rtt0_s;
         for (flow, sample) in self.flows.iter_mut().zip(samples) {
             if flow.next_s() <= together {
@@ -207,14 +208,15 @@ impl Iterator for Simulation {
     }
 }
 
-/// When flow 0's share is first at or below `starved`, seconds; `None` if that does not happen.
+/// The first time at which flow 0's share is at or below `starved`, seconds; `None` if that does not happen.
 #[must_use]
 pub fn starved_at(setting: Setting, starved: f64) -> Option<f64> {
     Simulation::new(setting).find(|point| point.share0() <= starved).map(|point| point.time_s)
 }
 
-/// The largest ratio, to `precision`, at which flow 0 is not starved within the duration; searched from 1 to `most`, as a
-/// longer ratio starves sooner. `most` if none up to there starves it.
+/// The largest ratio, to `precision`, at which flow 0 does not starve within the duration. The search is from
+/// 1 to `most` and assumes that a larger ratio starves sooner. The result is `most` if no ratio up to there
+/// starves the flow.
 #[must_use]
 pub fn largest_ratio(setting: Setting, starved: f64, most: f64, precision: f64) -> f64 {
     let starves = |ratio: f64| starved_at(Setting { ratio, ..setting }, starved).is_some();
@@ -225,7 +227,7 @@ pub fn largest_ratio(setting: Setting, starved: f64, most: f64, precision: f64) 
         return most;
     }
     let (mut keeps, mut drained) = (1.0, most);
-    // 60 halvings suffice for any precision that a double has
+    // 60 halvings suffice for any precision of a double
     for _ in 0..60 {
         if drained - keeps <= precision {
             break;

@@ -1,4 +1,4 @@
-//! Models by name: what is listed can be evaluated, and what is wrong is named.
+//! Models by name: every listed model can be evaluated, and errors name what is wrong.
 
 use std::collections::BTreeMap;
 
@@ -82,14 +82,20 @@ fn a_second_period_begins_anew() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// At the ends of every range and between; lengths are kept short, since they only cost time.
+    /// Values at both ends of every range and between. Durations are short, because they only cost time.
     #[test]
-    fn any_arguments_in_range_give_numbers(parts in prop::collection::vec(prop_oneof![Just(0.0), Just(1.0), 0.0..1.0_f64], 20)) {
+    fn any_arguments_in_range_give_numbers(
+        parts in prop::collection::vec(prop_oneof![Just(0.0), Just(1.0), 0.0..1.0_f64], 20),
+    ) {
         for model in catalog() {
             let mut given = BTreeMap::new();
             for (argument, part) in model.arguments.iter().zip(&parts) {
                 let value = argument.least + part * (argument.most - argument.least);
-                let value = if argument.whole { value.round() } else { value.clamp(argument.least, argument.most) };
+                let value = if argument.whole {
+                    value.round()
+                } else {
+                    value.clamp(argument.least, argument.most)
+                };
                 given.insert(argument.name.to_owned(), value);
             }
             for name in ["duration_s", "then_at_s"] {
@@ -98,10 +104,18 @@ proptest! {
             given.retain(|name, _| model.arguments.iter().any(|argument| argument.name == name));
             match evaluate(model.name, &given) {
                 Ok(output) => {
-                    prop_assert!(output.values.values().all(|value| value.is_finite()), "{}: {output:?}", model.name);
+                    prop_assert!(
+                        output.values.values().all(|value| value.is_finite()),
+                        "{}: {output:?}",
+                        model.name
+                    );
                     for (name, value) in &output.values {
                         let is_share = name.contains("share");
-                        prop_assert!(!is_share || (-1e-9..=1.0 + 1e-9).contains(value), "{} {name}={value}", model.name);
+                        prop_assert!(
+                            !is_share || (-1e-9..=1.0 + 1e-9).contains(value),
+                            "{} {name}={value}",
+                            model.name
+                        );
                     }
                 }
                 Err(error) => prop_assert!(matches!(error, Error::NotAbove { .. }), "{error}"),
@@ -110,7 +124,9 @@ proptest! {
     }
 
     #[test]
-    fn any_name_and_any_number_is_an_answer_or_an_error(model in ".{0,20}", name in "[a-z0-9_]{0,16}", value: f64) {
+    fn any_name_and_any_number_is_an_answer_or_an_error(
+        model in ".{0,20}", name in "[a-z0-9_]{0,16}", value: f64,
+    ) {
         let given = BTreeMap::from([(name, value)]);
         let _ = evaluate(&model, &given);
         for model in catalog() {

@@ -1,4 +1,4 @@
-//! The papers' equations: their published numbers, and what the algebra says for all arguments.
+//! The papers' equations: their published numbers, and algebraic properties for all arguments.
 
 mod evaluate;
 mod mimd;

@@ -1,4 +1,4 @@
-//! What the algebra of the two-phase model says, for any arguments.
+//! Algebraic properties of the two-phase model, for any arguments.
 
 use fairpace_models::mimd::simulation::{Point, Setting, Simulation};
 use fairpace_models::mimd::{self, CWND_GAIN, GAIN, joint};
@@ -58,9 +58,14 @@ proptest! {
     }
 
     #[test]
-    fn factors_fall_with_the_delay_and_rise_with_the_rtt(rtt in 1.0..1e3, delay in 0.1..1e3, more in 1.01..10.0) {
+    fn factors_fall_with_the_delay_and_rise_with_the_rtt(
+        rtt in 1.0..1e3, delay in 0.1..1e3, more in 1.01..10.0,
+    ) {
         prop_assert!(mimd::pacing_factor(GAIN, rtt, delay * more) < mimd::pacing_factor(GAIN, rtt, delay));
-        prop_assert!(mimd::cwnd_factor(CWND_GAIN, rtt * more, delay) > mimd::cwnd_factor(CWND_GAIN, rtt, delay));
+        prop_assert!(
+            mimd::cwnd_factor(CWND_GAIN, rtt * more, delay)
+                > mimd::cwnd_factor(CWND_GAIN, rtt, delay)
+        );
     }
 
     #[test]
@@ -69,7 +74,9 @@ proptest! {
     }
 
     #[test]
-    fn beyond_its_bounds_the_adaptive_gain_pulls_back(rtt in 1.0..1e3, low in 0.0..0.049, high in 0.951..10.0) {
+    fn beyond_its_bounds_the_adaptive_gain_pulls_back(
+        rtt in 1.0..1e3, low in 0.0..0.049, high in 0.951..10.0,
+    ) {
         prop_assert!(mimd::adaptive_factor(rtt, low * rtt) > 1.0);
         prop_assert!(mimd::adaptive_factor(rtt, high * rtt) < 1.0);
     }
@@ -83,13 +90,17 @@ proptest! {
     }
 
     #[test]
-    fn at_the_final_delay_the_longer_flow_rests_and_the_other_shrinks(short in 1.0..1e3, ratio in 1.01..10.0) {
+    fn at_the_final_delay_the_longer_flow_rests_and_the_other_shrinks(
+        short in 1.0..1e3, ratio in 1.01..10.0,
+    ) {
         let rtts = [short, short * ratio];
         let delay = joint::final_delay(CWND_GAIN, rtts);
         prop_assert!(about(mimd::cwnd_factor(CWND_GAIN, rtts[1], delay), 1.0, 1e-12));
         prop_assert!(mimd::cwnd_factor(CWND_GAIN, rtts[0], delay) < 1.0);
         prop_assert!(joint::odds_factor(rtts, delay) > 1.0);
-        prop_assert!(about(joint::odds_factor(rtts, delay), joint::odds_factor([rtts[1], rtts[0]], delay), 1e-12));
+        prop_assert!(
+            about(joint::odds_factor(rtts, delay), joint::odds_factor([rtts[1], rtts[0]], delay), 1e-12)
+        );
     }
 
     #[test]
@@ -99,7 +110,7 @@ proptest! {
     }
 }
 
-/// Found by the property below: rounding once left less than nothing in the queue.
+/// Found by the property below: a rounding error once made the queue negative.
 #[test]
 fn a_queue_that_empties_is_empty() {
     let setting = Setting {
@@ -117,7 +128,8 @@ proptest! {
 
     #[test]
     fn what_is_sent_is_delivered_or_queued(
-        rtt0 in 5.0..100.0, rtt1 in 5.0..100.0, r0 in 1.0..200.0, r1 in 1.0..200.0, adaptive: bool, offset in 0_u32..8,
+        rtt0 in 5.0..100.0, rtt1 in 5.0..100.0, r0 in 1.0..200.0, r1 in 1.0..200.0,
+        adaptive: bool, offset in 0_u32..8,
     ) {
         let any = Setting { rates: [r0, r1], adaptive, offset, duration_s: 2.0, ..setting([rtt0, rtt1]) };
         for point in Simulation::new(any) {
@@ -130,12 +142,20 @@ proptest! {
 
     #[test]
     fn the_simulation_has_no_unit_of_rate_or_time(rtt0 in 5.0..50.0, rtt1 in 5.0..50.0, power in -3..4) {
-        // powers of two, so that even rounding is the same
+        // powers of two, so that rounding is the same
         let unit = 2.0_f64.powi(power);
         let one = Setting { duration_s: 2.0, ..setting([rtt0, rtt1]) };
-        let other = Setting { capacity: one.capacity * unit, rates: one.rates.map(|rate| rate * unit), ..one };
+        let other = Setting {
+            capacity: one.capacity * unit,
+            rates: one.rates.map(|rate| rate * unit),
+            ..one
+        };
         prop_assert_eq!(share0(last(one)), share0(last(other)));
-        let slow = Setting { rtts_s: one.rtts_s.map(|rtt| rtt * unit), duration_s: one.duration_s * unit, ..one };
+        let slow = Setting {
+            rtts_s: one.rtts_s.map(|rtt| rtt * unit),
+            duration_s: one.duration_s * unit,
+            ..one
+        };
         prop_assert_eq!(share0(last(one)), share0(last(slow)));
         prop_assert!(about(last(one).delay_s * unit, last(slow).delay_s, 1e-12));
     }

@@ -1,4 +1,4 @@
-//! What the algebra of the queueing model says, for any arguments.
+//! Algebraic properties of the queueing model, for any arguments.
 
 use fairpace_models::queueing::simulation::{Point, Setting, Simulation, largest_ratio, starved_at};
 use fairpace_models::queueing::{STARVED, corrected, literal};
@@ -34,7 +34,9 @@ proptest! {
         let small = Setting { rates: [r0, r1], duration_s: 1.0, ..setting(ratio) };
         let large = Setting { capacity: small.capacity * unit, rates: [r0 * unit, r1 * unit], ..small };
         prop_assert!(about(last(small).share0(), last(large).share0(), 1e-6));
-        let slots = |s: Setting| literal::slots(20, ratio, s.capacity, s.rates[0], s.rates[1]).s1[20] / s.capacity;
+        let slots = |s: Setting| {
+            literal::slots(20, ratio, s.capacity, s.rates[0], s.rates[1]).s1[20] / s.capacity
+        };
         prop_assert!(about(slots(small), slots(large), 1e-9));
     }
 
@@ -46,7 +48,9 @@ proptest! {
     }
 
     #[test]
-    fn equal_rtts_keep_the_shares_they_begin_with(r0 in 1.0..100.0, r1 in 1.0..100.0, filter_rounds in 1_u32..20) {
+    fn equal_rtts_keep_the_shares_they_begin_with(
+        r0 in 1.0..100.0, r1 in 1.0..100.0, filter_rounds in 1_u32..20,
+    ) {
         let equal = Setting { rates: [r0, r1], filter_rounds, ..setting(1.0) };
         prop_assert!(about(last(equal).share0(), r0 / (r0 + r1), 1e-9));
     }
@@ -82,15 +86,22 @@ proptest! {
     }
 
     #[test]
-    fn a_longer_rtt_of_the_other_flow_leaves_less(ratio in 1.001..10.0, more in 1.02..2.0, time_s in 0.1..9.8) {
+    fn a_longer_rtt_of_the_other_flow_leaves_less(
+        ratio in 1.001..10.0, more in 1.02..2.0, time_s in 0.1..9.8,
+    ) {
         let share = |ratio| corrected::share0(time_s, ratio, 0.01, 1.0, 10.0);
         prop_assert!(share(ratio * more) < share(ratio) || share(ratio) < 1e-300);
-        prop_assert!(corrected::updates_to_starve(ratio * more, 1.0, STARVED) < corrected::updates_to_starve(ratio, 1.0, STARVED));
+        prop_assert!(
+            corrected::updates_to_starve(ratio * more, 1.0, STARVED)
+                < corrected::updates_to_starve(ratio, 1.0, STARVED)
+        );
         prop_assert!(literal::fitted_rounds(ratio * more) < literal::fitted_rounds(ratio));
     }
 
     #[test]
-    fn the_closed_form_starves_at_the_time_that_it_says(ratio in 1.05..20.0, odds in 0.01..100.0, rounds in 1.0..20.0) {
+    fn the_closed_form_starves_at_the_time_that_it_says(
+        ratio in 1.05..20.0, odds in 0.01..100.0, rounds in 1.0..20.0,
+    ) {
         let starved_s = corrected::rounds_to_starve(ratio, odds, STARVED, rounds) * ratio * 0.01;
         prop_assert!(about(corrected::share0(starved_s, ratio, 0.01, odds, rounds), STARVED, 1e-6));
     }
@@ -102,9 +113,11 @@ proptest! {
         prop_assert!(corrected::largest_ratio(rtt0_s * 1.1, 1.0, STARVED, 10.0) > ratio);
     }
 
-    /// The slips are in the indices and in the closed forms of times, not in equation 9 and its solution.
+    /// The errors are in the indices and in the closed forms of times, not in equation 9 and its solution.
     #[test]
-    fn equation_10_solves_equation_9(ratio in 1.1..20.0, s0 in 1.0..100.0, r1 in 1.0..100.0, slot in 0_u32..60) {
+    fn equation_10_solves_equation_9(
+        ratio in 1.1..20.0, s0 in 1.0..100.0, r1 in 1.0..100.0, slot in 0_u32..60,
+    ) {
         let mut s1 = r1;
         for _ in 0..slot {
             s1 = literal::next_rate1(ratio, 100.0, s0, s1);
@@ -112,9 +125,11 @@ proptest! {
         prop_assert!(about(literal::rate1(slot, ratio, 100.0, s0, r1), s1, 1e-6));
     }
 
-    /// With both flows' slots of one length, the printed indices point where they should.
+    /// If the slots of both flows have one length, the printed indices are correct.
     #[test]
-    fn one_joint_update_multiplies_the_odds_by_the_ratio(ratio in 1.0..20.0, s0 in 1.0..100.0, s1 in 1.0..100.0) {
+    fn one_joint_update_multiplies_the_odds_by_the_ratio(
+        ratio in 1.0..20.0, s0 in 1.0..100.0, s1 in 1.0..100.0,
+    ) {
         let next = literal::next_rate1(ratio, 100.0, s0, s1);
         let odds = next / (100.0 - next);
         prop_assert!(about(odds, ratio * s1 / s0, 1e-9));
@@ -162,8 +177,8 @@ fn a_longer_rtt_bears_a_larger_ratio() {
     assert!(ratios.windows(2).all(|pair| pair[0] < pair[1]), "{ratios:?}");
 }
 
-/// Figure 9's text: "if a is large than 1.25, flow 0 must be drained out if RTT0 is less than 500 ms". In 9.8 s there are 15
-/// slots of flow 1, and the odds at most grow by the ratio in each.
+/// Figure 9's text: "if a is large than 1.25, flow 0 must be drained out if RTT0 is less than 500 ms". In 9.8
+/// s there are 15 slots of flow 1, and in each the odds grow at most by the ratio.
 #[test]
 fn at_500_ms_and_a_ratio_of_1_25_nothing_starves_even_without_a_filter() {
     assert_eq!(literal::slots_of_probe_bw(1.25, 0.5), 15);
@@ -181,13 +196,14 @@ fn the_printed_times_have_no_value_where_they_are_wanted() {
     assert!(about(literal::argument_below_8(5.0, STARVED), -0.332, 0.001));
 }
 
-/// Equation 6 keeps any shares of two flows with the same RTT. The printed indices mix rates of different slots.
+/// Equation 6 keeps any shares of two flows with the same RTT. The printed indices mix rates of different
+/// slots.
 #[test]
 fn the_printed_indices_change_the_shares_that_two_equal_flows_begin_with() {
     let slots = literal::slots(100, 1.0, 100.0, 10.0, 40.0);
     assert!(slots.s1[100] < 76.0, "{:?}", slots.s1);
     assert!(about(last(Setting { rates: [10.0, 40.0], ..setting(1.0) }).share0(), 0.2, 1e-9));
-    // where rates do not change, there is nothing to mix up
+    // constant rates give the same result for any index
     assert!(literal::slots(100, 1.0, 100.0, 50.0, 50.0).s1.iter().all(|s1| *s1 == 50.0));
 }
 

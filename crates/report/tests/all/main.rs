@@ -1,4 +1,4 @@
-//! The report as a parser and a browser see it.
+//! Tests of the report with a parser and a browser.
 
 mod report;
 mod support;

@@ -1,4 +1,4 @@
-//! The page and the picture as a whole, as a standard parser and a browser see them.
+//! The page and the picture as a whole, checked with a standard parser and a browser.
 
 use crate::support::{Shape, demonstration, run};
 use fairpace_report::{Context, headline_svg, html};
@@ -7,7 +7,7 @@ use fairpace_test_support::announce;
 use proptest::prelude::*;
 use scraper::{Html, Selector};
 
-/// Parses strictly: an unclosed element, a stray tag, a bad attribute fails the test.
+/// Parses strictly: an unclosed element, a stray tag or a bad attribute fails the test.
 fn parse(page: &str) -> Html {
     let document = Html::parse_document(page);
     assert!(document.errors.is_empty(), "{:?}", document.errors);
@@ -115,7 +115,7 @@ fn completion_times_are_a_table_and_a_curve_per_flow_that_has_any() {
     assert_eq!(select(&document, "#completions .plot path.line.c1").len(), 1);
     let row: String = select(&document, "#completions tbody tr")[0].text().collect();
     assert!(row.contains("12.2") && row.contains("\u{2013}"), "{row}");
-    // nothing was completed: no curve, no panic
+    // without completed transfers there is no curve and no panic
     run.series.flows[1].completion_ms.clear();
     let document = parse(&html("Web", &[run], &Context::default()));
     assert!(select(&document, "#completions figure").is_empty());
@@ -283,7 +283,7 @@ fn column_of(run: &mut Run, column: usize, flow: usize) -> Option<&mut Vec<f32>>
     columns.into_iter().nth(column)
 }
 
-/// The only check that the script runs at all: it shows the toolbar as its last act.
+/// The only test that runs the script, which shows the toolbar as its last action.
 #[test]
 fn the_script_runs_in_a_browser() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Invented runs that look like real ones: for the tests, and to look at the page without a simulator.
-//! The shapes follow what BBR does (10 s cycle of ProbeRTT, gain cycling, overfull queue); no number is a result.
+//! Invented runs that look like real ones, for the tests and for a look at the page without a simulator. The
+//! shapes follow BBR (10 s cycle of ProbeRTT, gain cycling, overfull queue). No number is a result.
 
 use fairpace_report::{Context, Published, RunContext};
 use fairpace_results::{
@@ -30,7 +30,7 @@ impl Noise {
     }
 }
 
-/// What an invented run should look like.
+/// The properties of an invented run.
 pub(crate) struct Shape<'a> {
     pub(crate) on: &'a str,
     pub(crate) cc: &'a str,
@@ -202,7 +202,7 @@ fn summary(shape: &Shape, series: &Series) -> Summary {
     }
 }
 
-/// The five runs of the demonstration, as we imagine them.
+/// Five invented runs of the demonstration.
 pub(crate) fn demonstration() -> (Vec<Run>, Context) {
     let shape = |on, cc, short, long, queue_ms, noise| Shape {
         on,
@@ -235,13 +235,20 @@ pub(crate) fn demonstration() -> (Vec<Run>, Context) {
         ["bbr1, simulated", "bbq, simulated", "kernel's own bbr", "fp_bbr1, kernel", "fp_bbq, kernel"];
     let contexts = labels.iter().enumerate().map(|(i, label)| RunContext {
         label: (*label).into(),
-        commands: vec!["git checkout 37021c4f".into(), "fairpace sim scenarios/two-rtts.toml --seed 1".into()],
-        scenario_toml: "title = \"10 ms against 50 ms\"\nduration = \"60s\"\n\n[[link]]\nrate = \"100mbit\"\nbuffer = \"2MB\"\n".into(),
+        commands: vec![
+            "git checkout 37021c4f".into(),
+            "fairpace sim scenarios/two-rtts.toml --seed 1".into(),
+        ],
+        scenario_toml: "title = \"10 ms against 50 ms\"\nduration = \"60s\"\n\n\
+            [[link]]\nrate = \"100mbit\"\nbuffer = \"2MB\"\n"
+            .into(),
         published: if [1, 4].contains(&i) { published(51.4, 42.5, 8.3) } else { published(6.3, 87.3, 23.4) },
     });
     let context = Context {
         repeat: None,
-        why: "BBR gives the flow with the longer round-trip time most of the link. BBQ bounds how long a flow probes, and both get a fair share.".into(),
+        why: "BBR gives the flow with the longer round-trip time most of the link. \
+            BBQ bounds how long a flow probes, and both get a fair share."
+            .into(),
         runs: contexts.collect(),
         phases: PHASES.map(String::from).to_vec(),
     };
