@@ -5,9 +5,10 @@ use std::time::Duration;
 use fairpace_scenario::{self as scenario, Queue, Reorder, Scenario};
 
 use crate::aqm::{Aqm, Codel, Discipline, FqCodel, Pie, Red, RedRules};
+use crate::network::{self, Network, OwnPath, Path};
 use crate::{
-    Burst, Detour, Fifo, Limit, Link, Loss, Nanos, NoSuchLoss, Policer, Purpose, Queued, Random, Schedule,
-    Transmitter,
+    AqmQueue, Burst, DelayLine, Duplication, Element, Fifo, Limit, Line, Link, Loss, Nanos, NoSuchLoss,
+    Policer, Purpose, Random, Reordering, ReorderingLine, Schedule, Transmitter,
 };
 
 /// A scenario's time; what does not fit is never.
@@ -22,10 +23,7 @@ pub fn schedule(scenario: &Scenario) -> Schedule {
 }
 
 /// The link of this index with everything that happens on it.
-///
-/// # Errors
-/// When it asks for a random loss that cannot be.
-pub fn link<T: Copy>(scenario: &Scenario, index: u32, schedule: Schedule) -> Result<Link<T>, NoSuchLoss> {
+fn link<T: Copy>(scenario: &Scenario, index: u32, schedule: Schedule) -> Result<Link<T>, NoSuchLoss> {
     let asked = &scenario.links[index as usize];
     let (transmitter, flows) = (transmitter(asked), scenario.flows.len());
     let random = Random::stream(scenario.seed, Purpose::Discipline, index);
@@ -36,7 +34,7 @@ pub fn link<T: Copy>(scenario: &Scenario, index: u32, schedule: Schedule) -> Res
         }
         (Some(aqm), _) => {
             let discipline = Discipline::new(aqm, limit(asked.buffer), random);
-            Link::managed(Queued::new(discipline, transmitter, flows, schedule))
+            Link::managed(AqmQueue::new(discipline, transmitter, flows, schedule))
         }
         (None, Queue::Step(above)) => Link::new(fifo(transmitter).with_marking_above(limit(above))),
         (None, _) => Link::new(fifo(transmitter)),
@@ -101,14 +99,103 @@ fn limit(asked: scenario::Limit) -> Limit {
     }
 }
 
-/// The detours of all flows that have one, and each flow's by index.
-pub fn detours<T>(scenario: &Scenario) -> (Vec<Detour<T>>, Vec<Option<usize>>) {
-    let (mut detours, mut of_flow) = (Vec::new(), Vec::new());
-    for (index, flow) in (0..).zip(&scenario.flows) {
-        of_flow.push(flow.reorder.map(|_| detours.len()));
-        detours.extend(flow.reorder.map(|Reorder { ppb, delay }| {
-            Detour::new(ppb, nanos(delay), Random::stream(scenario.seed, Purpose::Reordering, index))
-        }));
+/// A link that a scenario asks for and that cannot be.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("link \"{link}\": {reason}")]
+pub struct ImpossibleLink {
+    /// The link's name.
+    pub link: String,
+    /// What is in the way.
+    pub reason: NoSuchLoss,
+}
+
+/// The elements and paths of a scenario. This is the only place where they are wired.
+///
+/// Elements are in this order: links; for each link what is behind it (duplication, propagation); for each flow its access line and its
+/// reordering. Where events at one time are processed in the order of elements, as in the simulator, results depend on it.
+///
+/// # Errors
+/// When a link asks for a random loss that cannot be.
+pub fn network<T: Copy>(scenario: &Scenario, schedule: Schedule) -> Result<Network<T>, ImpossibleLink> {
+    let link_element = |(index, asked): (u32, &scenario::Link)| {
+        let built = link(scenario, index, schedule);
+        let built = built.map_err(|reason| ImpossibleLink { link: asked.name.clone(), reason })?;
+        Ok(Element::Link(Box::new(built)))
+    };
+    let mut elements: Vec<_> =
+        (0..).zip(&scenario.links).map(link_element).collect::<Result<_, ImpossibleLink>>()?;
+    let links = elements.len();
+    let behind_links: Vec<_> = (0..links).map(|link| behind_link(scenario, link, &mut elements)).collect();
+    let pass = |links: &[u32]| {
+        let hops = links.iter().flat_map(|link| [&[*link], &behind_links[*link as usize][..]].concat());
+        hops.collect::<Vec<u32>>()
+    };
+    let mut paths = Vec::with_capacity(scenario.flows.len());
+    for ((index, flow), route) in (0..).zip(&scenario.flows).zip(scenario.routes()) {
+        let mut forward = Vec::new();
+        if route.access_ns > 0 {
+            let line = DelayLine::new(Line::new(route.access_ns));
+            forward.push(network::add(&mut elements, Element::DelayLine(line)));
+        }
+        forward.extend(pass(&route.forward));
+        if let Some(Reorder { ppb, delay }) = flow.reorder {
+            let random = Random::stream(scenario.seed, Purpose::Reordering, index);
+            let reordering = Reordering::new(ppb, nanos(delay), random);
+            forward.push(network::add(&mut elements, Element::Reordering(reordering)));
+        }
+        let line_ns = |link: &u32| nanos(scenario.links[*link as usize].line.delay);
+        paths.push(Path {
+            forward,
+            back: pass(&route.back),
+            back_lines_ns: route.back.iter().map(line_ns).sum(),
+            ack_delay: ack_delay(&flow.receiving),
+            own: own_path(scenario, index, &route),
+        });
     }
-    (detours, of_flow)
+    Ok(Network { elements, paths, links })
+}
+
+/// What every packet passes behind a link: the elements of its line.
+fn behind_link<T>(scenario: &Scenario, link: usize, elements: &mut Vec<Element<T>>) -> Vec<u32> {
+    let asked = &scenario.links[link].line;
+    if *asked == scenario::Line::default() {
+        return Vec::new();
+    }
+    let mut hops = Vec::new();
+    let random = |purpose| Random::stream(scenario.seed, purpose, link as u32);
+    if asked.duplicate_ppb > 0 {
+        let duplication = Duplication::new(link, asked.duplicate_ppb, random(Purpose::Duplication));
+        hops.push(network::add(elements, Element::Duplication(duplication)));
+    }
+    let (delay, jitter) = (nanos(asked.delay), nanos(asked.jitter));
+    let random = random(Purpose::LineJitter);
+    let line = match asked.reorders {
+        true => Element::ReorderingLine(ReorderingLine::new(delay, jitter, random)),
+        false => Element::DelayLine(DelayLine::new(Line::new(delay).with_jitter(jitter, 0, random))),
+    };
+    hops.push(network::add(elements, line));
+    hops
+}
+
+/// What belongs to one flow alone, behind its last hops.
+fn own_path(scenario: &Scenario, index: u32, route: &scenario::Route) -> OwnPath {
+    let flow = &scenario.flows[index as usize];
+    let random = |purpose| Random::stream(scenario.seed, purpose, index);
+    let (jitter, aggregation) = (nanos(flow.ack_jitter), nanos(flow.ack_aggregation));
+    OwnPath {
+        to_receiver: Line::new(route.behind_ns).with_delays(route.behind_at_ns.clone()),
+        to_sender: Line::new(route.back_ns).with_delays(route.back_at_ns.clone()).with_jitter(
+            jitter,
+            aggregation,
+            random(Purpose::AckJitter),
+        ),
+        host: Line::new(0).with_jitter(nanos(flow.host_jitter), 0, random(Purpose::HostJitter)),
+        ack_loss: Loss::independent(flow.ack_loss_ppb, random(Purpose::AckLoss)),
+    }
+}
+
+/// How long a receiver delays its ACKs, which makes its path seem longer than it is.
+fn ack_delay(receiving: &scenario::Receiving) -> Line {
+    let steps = receiving.ack_delay_at.iter().map(|(at, delay)| (nanos(*at), nanos(*delay)));
+    Line::new(nanos(receiving.ack_delay)).with_delays(steps.collect())
 }

@@ -10,7 +10,7 @@ use fairpace_scenario::{Flow, Link, Scenario, Writes};
 const PAYLOAD: f64 = 1448.0 / 1514.0;
 
 /// Sets what follows from the flows' goodputs: shares, Jain's index, convergence, distance from max-min fairness.
-pub fn derive_fairness(summary: &mut Summary, series: &Series, scenario: &Scenario) {
+pub(crate) fn derive_fairness(summary: &mut Summary, series: &Series, scenario: &Scenario) {
     summary.derive_fairness();
     summary.convergence_s = convergence_s(scenario, series);
     summary.max_min_distance = max_min_distance(scenario, summary);

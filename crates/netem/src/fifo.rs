@@ -110,7 +110,7 @@ impl Fifo {
     }
 
     /// The same under RED, which decides on arrival too: the same queue, packet by packet, as the discipline in front of a wire. With
-    /// another transmitter it is not, see [`Queued`](crate::Queued).
+    /// another transmitter it is not, see [`AqmQueue`](crate::AqmQueue).
     #[must_use]
     pub fn with_red(self, settings: Red, random: Random) -> Self {
         debug_assert!(self.transmitter.is_wire());
@@ -121,7 +121,7 @@ impl Fifo {
     /// A packet arrives: when its last bit will be out and how long it waits before, or `None`: it was dropped. `is_lost` is asked when
     /// it is in: what the line behind loses uses the transmitter like others. Times must not go back.
     #[inline]
-    pub fn pass<T>(
+    pub fn transit<T>(
         &mut self,
         now: Nanos,
         packet: &mut Packet<T>,
@@ -158,9 +158,9 @@ impl Fifo {
     }
 
     /// `pkts` packets of a flow arrive together; `leaves` is told in turn when the last bit of each will be out. False: nothing has come in,
-    /// since it takes a [look](Fifo::pass) at each whether it does, or is marked.
+    /// since it takes a [look](Fifo::transit) at each whether it does, or is marked.
     #[inline]
-    pub(crate) fn pass_together(
+    pub(crate) fn transit_burst(
         &mut self,
         now: Nanos,
         flow: u32,
@@ -191,7 +191,7 @@ impl Fifo {
     /// Counts what was before `pkts` packets arrive: all of it if an interval has ended.
     #[inline]
     fn count_before(&mut self, now: Nanos, pkts: usize) {
-        if self.meter.next_stop() <= now {
+        if self.meter.next_boundary() <= now {
             self.settle(now);
         } else {
             self.count_departed(now, pkts * COUNTED_PER_ARRIVAL);
@@ -261,8 +261,8 @@ impl Fifo {
 
     /// Counts everything up to `now`. Times must not go back.
     pub fn settle(&mut self, now: Nanos) {
-        while self.meter.next_stop() <= now {
-            let stop = self.meter.next_stop();
+        while self.meter.next_boundary() <= now {
+            let stop = self.meter.next_boundary();
             // an event at the very time of a stop belongs to what comes after
             self.count_departed(stop.saturating_sub(1), usize::MAX);
             self.begin(stop);

@@ -3,7 +3,7 @@
 use fairpace_results::{FlowSeries, FlowSummary};
 
 use crate::percentiles::Percentiles;
-use crate::schedule::{Agenda, Stop};
+use crate::schedule::{Boundaries, Boundary};
 use crate::{Nanos, SECOND, Schedule};
 
 /// Totals since the start of the run; a window or an interval is the difference of two of them.
@@ -52,7 +52,7 @@ pub(crate) const MANY: usize = 100;
 pub struct FlowMeter {
     total: Totals,
     in_window: bool,
-    agenda: Agenda,
+    boundaries: Boundaries,
     /// RTTs met in the window.
     rtt: Percentiles,
     window_began: Totals,
@@ -71,7 +71,7 @@ impl FlowMeter {
     pub fn new(schedule: Schedule, flows: usize) -> Self {
         let digits = if flows < MANY { 3 } else { 2 };
         FlowMeter {
-            agenda: Agenda::new(schedule),
+            boundaries: Boundaries::new(schedule),
             in_window: schedule.window.0 == 0,
             total: Totals::default(),
             window_began: Totals::default(),
@@ -162,15 +162,15 @@ impl FlowMeter {
 
     #[inline]
     fn catch_up(&mut self, now: Nanos) {
-        if self.agenda.due(now) {
+        if self.boundaries.due(now) {
             self.take_stock(now);
         }
     }
 
     #[cold]
     fn take_stock(&mut self, now: Nanos) {
-        while let Some(stop) = self.agenda.take(now) {
-            let Stop { at, opens_window, closes_window, ends_interval } = stop;
+        while let Some(stop) = self.boundaries.take(now) {
+            let Boundary { at, opens_window, closes_window, ends_interval } = stop;
             if closes_window {
                 self.close_window(at);
             }

@@ -1,4 +1,4 @@
-//! How long a line takes: propagation that may change, jitter, release in lumps.
+//! How long a line takes: propagation that may change, jitter, release in aggregation.
 
 use crate::Nanos;
 use crate::random::Random;
@@ -22,7 +22,7 @@ struct More {
     next_step: usize,
     /// What comes on top of the delay.
     jitter_ns: Nanos,
-    lump_ns: Nanos,
+    aggregation_ns: Nanos,
     random: Random,
 }
 
@@ -44,13 +44,13 @@ impl Line {
     }
 
     /// The same with a random time from 0 to `jitter_ns` on top, uniformly; then, what arrives is held until the next
-    /// multiple of `lump_ns` (0: is not held), as by a radio that gets its turn only now and then.
+    /// multiple of `aggregation_ns` (0: is not held), as by a radio that gets its turn only now and then.
     #[must_use]
-    pub fn with_jitter(mut self, jitter_ns: Nanos, lump_ns: Nanos, random: Random) -> Self {
-        if jitter_ns > 0 || lump_ns > 0 {
+    pub fn with_jitter(mut self, jitter_ns: Nanos, aggregation_ns: Nanos, random: Random) -> Self {
+        if jitter_ns > 0 || aggregation_ns > 0 {
             self.plain_until = 0;
             let more = self.more_mut();
-            (more.jitter_ns, more.lump_ns, more.random) = (jitter_ns, lump_ns, random);
+            (more.jitter_ns, more.aggregation_ns, more.random) = (jitter_ns, aggregation_ns, random);
         }
         self
     }
@@ -65,11 +65,11 @@ impl Line {
     fn more_mut(&mut self) -> &mut More {
         self.more.get_or_insert_with(|| {
             let random = Random::new(0);
-            Box::new(More { steps: Vec::new(), next_step: 0, jitter_ns: 0, lump_ns: 0, random })
+            Box::new(More { steps: Vec::new(), next_step: 0, jitter_ns: 0, aggregation_ns: 0, random })
         })
     }
 
-    /// The delay in force at a time that is not before those of [`exit`](Line::exit). What enters later may still do so before this time.
+    /// The delay in force at a time that is not before those of [`enter`](Line::enter). What enters later may still do so before this time.
     #[inline]
     pub fn delay_at(&self, at: Nanos) -> Nanos {
         if at < self.plain_until { self.delay_ns } else { self.delay_then(at) }
@@ -81,21 +81,32 @@ impl Line {
         coming.take_while(|step| step.0 <= at).last().map_or(self.delay_ns, |step| step.1)
     }
 
+    /// The shortest of its delays, now and later, without jitter; ns.
+    pub fn least_ns(&self) -> Nanos {
+        let steps = self.more.iter().flat_map(|more| &more.steps);
+        steps.map(|(_, delay_ns)| *delay_ns).fold(self.delay_ns, Nanos::min)
+    }
+
+    /// Its delay in ns, if that never changes and nothing is added to it.
+    pub fn constant_delay_ns(&self) -> Option<Nanos> {
+        self.more.is_none().then_some(self.delay_ns)
+    }
+
     /// When what enters now comes out. Times must not go back.
     #[inline]
-    pub fn exit(&mut self, now: Nanos) -> Nanos {
-        self.last = if now < self.plain_until { now + self.delay_ns } else { self.exit_in_order(now) };
+    pub fn enter(&mut self, now: Nanos) -> Nanos {
+        self.last = if now < self.plain_until { now + self.delay_ns } else { self.enter_in_order(now) };
         self.last
     }
 
     #[cold]
-    fn exit_in_order(&mut self, now: Nanos) -> Nanos {
+    fn enter_in_order(&mut self, now: Nanos) -> Nanos {
         self.take_steps(now);
-        let Some(More { jitter_ns, lump_ns, random, .. }) = self.more.as_deref_mut() else {
+        let Some(More { jitter_ns, aggregation_ns, random, .. }) = self.more.as_deref_mut() else {
             return now + self.delay_ns;
         };
         let at = now + self.delay_ns + random.below(jitter_ns.saturating_add(1));
-        let at = if *lump_ns == 0 { at } else { at.next_multiple_of(*lump_ns) };
+        let at = if *aggregation_ns == 0 { at } else { at.next_multiple_of(*aggregation_ns) };
         at.max(self.last)
     }
 
@@ -122,15 +133,15 @@ mod tests {
     #[test]
     fn a_plain_line_delays_by_the_same_time() {
         let mut line = Line::new(1000);
-        assert_eq!([0, 7, 7, 100].map(|now| line.exit(now)), [1000, 1007, 1007, 1100]);
+        assert_eq!([0, 7, 7, 100].map(|now| line.enter(now)), [1000, 1007, 1007, 1100]);
     }
 
     #[test]
     fn a_longer_route_leaves_a_gap_and_a_shorter_one_a_lump() {
         let mut line = Line::new(100).with_delays(vec![(50, 400), (200, 10)]);
-        assert_eq!([40, 49, 50, 150].map(|now| line.exit(now)), [140, 149, 450, 550]);
+        assert_eq!([40, 49, 50, 150].map(|now| line.enter(now)), [140, 149, 450, 550]);
         // what took the long route is not overtaken
-        assert_eq!([200, 300, 540, 541].map(|now| line.exit(now)), [550, 550, 550, 551]);
+        assert_eq!([200, 300, 540, 541].map(|now| line.enter(now)), [550, 550, 550, 551]);
         assert_eq!(line.delay_at(600), 10);
     }
 
@@ -138,21 +149,21 @@ mod tests {
     fn looking_ahead_changes_nothing() {
         let mut line = Line::new(100).with_delays(vec![(50, 400), (200, 10)]);
         assert_eq!([0, 49, 50, 199, 200].map(|at| line.delay_at(at)), [100, 100, 400, 400, 10]);
-        assert_eq!([40, 60].map(|now| line.exit(now)), [140, 460]);
+        assert_eq!([40, 60].map(|now| line.enter(now)), [140, 460]);
     }
 
     #[test]
     fn steps_that_nothing_met_are_passed_over() {
         let mut line = Line::new(1).with_delays(vec![(10, 2), (20, 3), (30, 4)]);
-        assert_eq!(line.exit(25), 28);
-        assert_eq!(line.exit(35), 39);
+        assert_eq!(line.enter(25), 28);
+        assert_eq!(line.enter(35), 39);
     }
 
     #[test]
     fn jitter_is_uniform_within_its_bound() {
         // far apart, so that the order plays no part
         let mut line = Line::new(500).with_jitter(1000, 0, random());
-        let extras: Vec<u64> = (0..100_000).map(|i| line.exit(i * 10_000) - i * 10_000 - 500).collect();
+        let extras: Vec<u64> = (0..100_000).map(|i| line.enter(i * 10_000) - i * 10_000 - 500).collect();
         assert_eq!((extras.iter().min(), extras.iter().max()), (Some(&0), Some(&1000)));
         let mean = extras.iter().sum::<u64>() as f64 / 1e5;
         // the standard deviation of one is 289
@@ -162,25 +173,25 @@ mod tests {
     #[test]
     fn jitter_keeps_the_order() {
         let mut line = Line::new(500).with_jitter(100_000, 0, random());
-        let exits: Vec<u64> = (0..10_000).map(|i| line.exit(i * 100)).collect();
-        assert!(exits.is_sorted());
-        assert!((0..).zip(&exits).all(|(i, at)| (500..=100_500).contains(&(at - i * 100))));
+        let departures: Vec<u64> = (0..10_000).map(|i| line.enter(i * 100)).collect();
+        assert!(departures.is_sorted());
+        assert!((0..).zip(&departures).all(|(i, at)| (500..=100_500).contains(&(at - i * 100))));
     }
 
     #[test]
     fn lumps_come_out_at_multiples_of_their_distance() {
         let mut line = Line::new(3).with_jitter(0, 10, random());
-        assert_eq!([0, 6, 7, 8, 17, 18].map(|now| line.exit(now)), [10, 10, 10, 20, 20, 30]);
+        assert_eq!([0, 6, 7, 8, 17, 18].map(|now| line.enter(now)), [10, 10, 10, 20, 20, 30]);
     }
 
     #[test]
     fn the_seed_decides() {
-        let exits = |seed, index| {
+        let departures = |seed, index| {
             let mut line = Line::new(5).with_jitter(1000, 0, Random::stream(seed, Purpose::AckJitter, index));
-            (0..100).map(|i| line.exit(i * 10)).collect::<Vec<_>>()
+            (0..100).map(|i| line.enter(i * 10)).collect::<Vec<_>>()
         };
-        assert_eq!(exits(1, 0), exits(1, 0));
-        assert_ne!(exits(1, 0), exits(2, 0));
-        assert_ne!(exits(1, 0), exits(1, 1));
+        assert_eq!(departures(1, 0), departures(1, 0));
+        assert_ne!(departures(1, 0), departures(2, 0));
+        assert_ne!(departures(1, 0), departures(1, 1));
     }
 }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use fairpace_results::LinkSummary;
 
-use crate::{Departed, Fate, Fifo, LinkMeter, Loss, Nanos, Packet, Policer, Queued};
+use crate::{AqmQueue, Departed, Fate, Fifo, LinkMeter, Loss, Nanos, Packet, Policer};
 
 /// A queue and what may happen to packets before and behind it.
 ///
@@ -27,12 +27,12 @@ enum Queue<T> {
         carried: VecDeque<Departed<T>>,
     },
     /// A discipline decides when the link is free.
-    Managed(Box<Queued<T>>),
+    Managed(Box<AqmQueue<T>>),
 }
 
 /// What becomes of a packet on a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Passed {
+pub struct Transit {
     /// When its last bit leaves.
     pub at: Nanos,
     /// How long it waits before its first.
@@ -48,7 +48,7 @@ impl<T: Copy> Link<T> {
     }
 
     /// The same with a queue that is managed actively.
-    pub fn managed(queue: Queued<T>) -> Self {
+    pub fn managed(queue: AqmQueue<T>) -> Self {
         Link { policer: None, loss: Loss::never(), queue: Queue::Managed(Box::new(queue)) }
     }
 
@@ -64,37 +64,37 @@ impl<T: Copy> Link<T> {
         Link { loss, ..self }
     }
 
-    /// Is everything that [`Link::pass`] wants to know at hand when a packet comes? Else packets are pushed and polled for.
-    pub fn is_prompt(&self) -> bool {
+    /// Is everything that [`Link::transit`] wants to know at hand when a packet comes? Else packets are pushed and polled for.
+    pub fn has_fast_path(&self) -> bool {
         matches!(self.queue, Queue::Fifo { .. })
     }
 
     /// A packet arrives that nobody will poll for: what becomes of it is said at once, as if it had departed already. It may be
-    /// marked. `None`: dropped, as is everything on a link that [is not prompt](Link::is_prompt).
+    /// marked. `None`: dropped, as is everything on a link that [is not prompt](Link::has_fast_path).
     #[inline]
-    pub fn pass<P>(&mut self, now: Nanos, packet: &mut Packet<P>) -> Option<Passed> {
+    pub fn transit<P>(&mut self, now: Nanos, packet: &mut Packet<P>) -> Option<Transit> {
         let Link { policer, loss, queue: Queue::Fifo { fifo, .. } } = self else { return None };
         if let Some(policer) = policer
-            && !policer.passes(now, packet.bytes)
+            && !policer.conforms(now, packet.bytes)
         {
             fifo.refused(now, packet.flow, packet.bytes);
             return None;
         }
         // a random fate may be drawn before it strikes: packets depart in the order in which they came
         let (mut fate, is_lossy) = (Fate::Delivered, loss.is_possible());
-        let (at, waited_ns) = fifo.pass(now, packet, || {
-            if is_lossy && loss.takes() {
+        let (at, waited_ns) = fifo.transit(now, packet, || {
+            if is_lossy && loss.loses() {
                 fate = Fate::Lost;
             }
             fate == Fate::Lost
         })?;
-        Some(Passed { at, waited_ns, fate })
+        Some(Transit { at, waited_ns, fate })
     }
 
     /// `pkts` packets of a flow arrive together that nobody will poll for; `leaves` is told in turn when the last bit of each leaves. False:
-    /// nothing has happened, for it takes a look at each: they may be dropped, marked or lost, or do, one by one with [`pass`](Link::pass).
+    /// nothing has happened, for it takes a look at each: they may be dropped, marked or lost, or do, one by one with [`transit`](Link::transit).
     #[inline]
-    pub fn pass_together(
+    pub fn transit_burst(
         &mut self,
         now: Nanos,
         flow: u32,
@@ -104,7 +104,7 @@ impl<T: Copy> Link<T> {
     ) -> bool {
         match &mut self.queue {
             Queue::Fifo { fifo, .. } if self.policer.is_none() && !self.loss.is_possible() => {
-                fifo.pass_together(now, flow, bytes, pkts, leaves)
+                fifo.transit_burst(now, flow, bytes, pkts, leaves)
             }
             _ => false,
         }
@@ -118,15 +118,15 @@ impl<T: Copy> Link<T> {
     pub fn push(&mut self, now: Nanos, mut packet: Packet<T>) -> Result<(), Packet<T>> {
         if let Queue::Managed(queue) = &mut self.queue {
             if let Some(policer) = &mut self.policer
-                && !policer.passes(now, packet.bytes)
+                && !policer.conforms(now, packet.bytes)
             {
                 queue.refused(now, packet.flow, packet.bytes);
                 return Err(packet);
             }
             return queue.push(now, packet);
         }
-        match self.pass(now, &mut packet) {
-            Some(Passed { at, waited_ns, fate }) => {
+        match self.transit(now, &mut packet) {
+            Some(Transit { at, waited_ns, fate }) => {
                 if let Queue::Fifo { carried, .. } = &mut self.queue {
                     carried.push_back(Departed { at, waited_ns, fate, packet });
                 }
@@ -157,7 +157,7 @@ impl<T: Copy> Link<T> {
             }
             Queue::Managed(queue) => {
                 let mut departed = queue.poll(now)?;
-                if departed.fate == Fate::Delivered && self.loss.takes() {
+                if departed.fate == Fate::Delivered && self.loss.loses() {
                     queue.lost(departed.at, departed.packet.flow);
                     departed.fate = Fate::Lost;
                 }
@@ -307,13 +307,13 @@ mod tests {
         let (mut refused, mut now) = (0, 0);
         for (i, pkts) in [3usize, 1, 9, 20, 2, 1, 30, 4, 4, 1].into_iter().cycle().take(200).enumerate() {
             let mut left = Vec::new();
-            if !together.pass_together(now, 0, 1000, pkts, |at| left.push(at)) {
+            if !together.transit_burst(now, 0, 1000, pkts, |at| left.push(at)) {
                 assert!(left.is_empty(), "nothing has happened");
                 refused += 1;
-                let pass = |_| together.pass(now, &mut packet(1000)).map(|passed| passed.at);
+                let pass = |_| together.transit(now, &mut packet(1000)).map(|transit| transit.at);
                 left.extend((0..pkts).filter_map(pass));
             }
-            let pass = |_| alone.pass(now, &mut packet(1000)).map(|passed| passed.at);
+            let pass = |_| alone.transit(now, &mut packet(1000)).map(|transit| transit.at);
             assert_eq!(left, (0..pkts).filter_map(pass).collect::<Vec<_>>());
             now += [0, 700_000, 1_300_001, 9_000_000][i % 4];
         }
@@ -328,15 +328,15 @@ mod tests {
     #[test]
     fn what_may_be_dropped_marked_or_lost_does_not_come_together() {
         let mut full = link(8_000_000, 2_000);
-        assert!(!full.pass_together(0, 0, 1000, 3, |_| unreachable!("nothing has come in")));
-        assert!(full.pass_together(0, 0, 1000, 2, |_| {}));
+        assert!(!full.transit_burst(0, 0, 1000, 3, |_| unreachable!("nothing has come in")));
+        assert!(full.transit_burst(0, 0, 1000, 2, |_| {}));
         let random = || Random::new(1);
         let lossy = link(8_000_000, 9_000).with_loss(Loss::independent(1, random()));
         let policed = link(8_000_000, 9_000).with_policer(Policer::new(8_000_000, 9_000));
         let wire = || Fifo::new(Transmitter::wire(8_000_000), Limit::Bytes(9_000), 1, SCHEDULE);
         let marking = Link::new(wire().with_marking_above(Limit::Bytes(3_000)));
         for mut link in [lossy, policed, marking] {
-            assert!(!link.pass_together(0, 0, 1000, 1, |_| unreachable!("nothing has come in")));
+            assert!(!link.transit_burst(0, 0, 1000, 1, |_| unreachable!("nothing has come in")));
         }
     }
 

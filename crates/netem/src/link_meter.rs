@@ -4,7 +4,7 @@ use fairpace_results::{LinkSeries, LinkSummary};
 use hdrhistogram::Histogram;
 
 use crate::aqm::DropReason;
-use crate::schedule::{Agenda, Stop};
+use crate::schedule::{Boundaries, Boundary};
 use crate::{Nanos, SECOND, Schedule};
 
 /// Delays are kept to three digits or half a microsecond, whichever is coarser, and up to 1000 s.
@@ -63,7 +63,7 @@ impl Use {
 /// however late the driver comes, as long as times do not go back.
 #[derive(Debug, Clone)]
 pub struct LinkMeter {
-    agenda: Agenda,
+    boundaries: Boundaries,
     flows: Vec<Use>,
     wait: Histogram<u64>,
     wait_sum_ns: u64,
@@ -95,7 +95,7 @@ impl LinkMeter {
     /// A meter for `flows` flows.
     pub fn new(flows: usize, schedule: Schedule) -> Self {
         LinkMeter {
-            agenda: Agenda::new(schedule),
+            boundaries: Boundaries::new(schedule),
             flows: vec![Use::default(); flows],
             wait: delay_histogram(),
             wait_sum_ns: 0,
@@ -135,7 +135,7 @@ impl LinkMeter {
         self.left(flow, bytes, waited_ns);
     }
 
-    /// The same when no [stop](LinkMeter::next_stop) has been passed since the last.
+    /// The same when no [stop](LinkMeter::next_boundary) has been passed since the last.
     #[inline]
     pub(crate) fn left(&mut self, flow: u32, bytes: u32, waited_ns: Nanos) {
         let f = &mut self.flows[flow as usize];
@@ -147,7 +147,7 @@ impl LinkMeter {
         self.interval_packets += 1;
     }
 
-    /// So much joined the queue; other than with [`queued`](LinkMeter::queued), no [stop](LinkMeter::next_stop) has been passed since the last.
+    /// So much joined the queue; other than with [`queued`](LinkMeter::queued), no [stop](LinkMeter::next_boundary) has been passed since the last.
     #[inline]
     pub(crate) fn joined(&mut self, now: Nanos, flow: u32, bytes: u64) {
         self.flows[flow as usize].correct(bytes as i64, now);
@@ -161,8 +161,8 @@ impl LinkMeter {
 
     /// When an interval or the window next begins or ends: what happened before must have been told by then.
     #[inline]
-    pub(crate) fn next_stop(&self) -> Nanos {
-        self.agenda.next()
+    pub(crate) fn next_boundary(&self) -> Nanos {
+        self.boundaries.next()
     }
 
     /// Closes and opens what ends and begins at this time.
@@ -299,15 +299,15 @@ impl LinkMeter {
 
     #[inline]
     fn catch_up(&mut self, now: Nanos) {
-        if self.agenda.due(now) {
+        if self.boundaries.due(now) {
             self.take_stock(now);
         }
     }
 
     #[cold]
     fn take_stock(&mut self, now: Nanos) {
-        while let Some(stop) = self.agenda.take(now) {
-            let Stop { at, opens_window, closes_window, ends_interval } = stop;
+        while let Some(stop) = self.boundaries.take(now) {
+            let Boundary { at, opens_window, closes_window, ends_interval } = stop;
             if closes_window {
                 self.close_window(at);
             }

@@ -119,7 +119,7 @@ impl Loss {
 
     /// Is the next packet lost?
     #[inline]
-    pub fn takes(&mut self) -> bool {
+    pub fn loses(&mut self) -> bool {
         match self.model {
             Model::Never => false,
             _ => self.draw(),
@@ -153,7 +153,7 @@ mod tests {
     }
 
     fn fates(mut loss: Loss, n: usize) -> Vec<bool> {
-        (0..n).map(|_| loss.takes()).collect()
+        (0..n).map(|_| loss.loses()).collect()
     }
 
     fn share(fates: &[bool]) -> f64 {

@@ -25,16 +25,16 @@ impl Policer {
     }
 
     /// Does a packet of so many bytes pass? Times must not go back.
-    pub fn passes(&mut self, now: Nanos, bytes: u32) -> bool {
+    pub fn conforms(&mut self, now: Nanos, bytes: u32) -> bool {
         let filled = u128::from(self.rate_bps) * u128::from(now.saturating_sub(self.filled));
         self.tokens = (self.tokens + filled).min(self.most);
         self.filled = self.filled.max(now);
         let wanted = u128::from(bytes) * BYTE;
-        let passes = self.tokens >= wanted;
-        if passes {
+        let conforms = self.tokens >= wanted;
+        if conforms {
             self.tokens -= wanted;
         }
-        passes
+        conforms
     }
 }
 
@@ -46,16 +46,16 @@ mod tests {
     #[test]
     fn a_full_bucket_lets_a_burst_through_and_no_more() {
         let mut p = Policer::new(8_000_000, 10_000);
-        assert_eq!((0..20).filter(|_| p.passes(5, 1000)).count(), 10);
+        assert_eq!((0..20).filter(|_| p.conforms(5, 1000)).count(), 10);
         // 8 Mbit/s: a thousand bytes each millisecond
-        assert!(!p.passes(5 + 999_999, 1000));
-        assert!(p.passes(5 + 1_000_000, 1000) && !p.passes(5 + 1_000_000, 1));
+        assert!(!p.conforms(5 + 999_999, 1000));
+        assert!(p.conforms(5 + 1_000_000, 1000) && !p.conforms(5 + 1_000_000, 1));
     }
 
     #[test]
     fn what_is_dropped_costs_nothing() {
         let mut p = Policer::new(8_000_000, 2_000);
-        assert!(!p.passes(0, 2_001) && p.passes(0, 2_000));
+        assert!(!p.conforms(0, 2_001) && p.conforms(0, 2_000));
     }
 
     #[test]
@@ -65,7 +65,7 @@ mod tests {
         let mut p = Policer::new(rate, burst);
         let end = 100 * SECOND;
         let passed =
-            (0..end).step_by(173_013).filter(|at| p.passes(*at, bytes)).count() as u64 * u64::from(bytes);
+            (0..end).step_by(173_013).filter(|at| p.conforms(*at, bytes)).count() as u64 * u64::from(bytes);
         let allowed = burst + rate * 100 / 8;
         assert!(passed <= allowed && passed + 2 * u64::from(bytes) > allowed, "{passed} of {allowed}");
     }
@@ -81,7 +81,7 @@ mod tests {
             let (mut p, mut now, mut passed) = (Policer::new(rate, burst), 0, Vec::new());
             for (gap, bytes) in packets {
                 now += gap;
-                if p.passes(now, bytes) {
+                if p.conforms(now, bytes) {
                     passed.push((now, u64::from(bytes)));
                 }
             }

@@ -22,9 +22,9 @@ impl Schedule {
     }
 }
 
-/// What is to be done at a time of an [`Agenda`].
+/// What is to be done at a time of an [`Boundaries`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stop {
+pub struct Boundary {
     /// When.
     pub at: Nanos,
     /// The window opens.
@@ -37,21 +37,21 @@ pub struct Stop {
 
 /// A place in a [`Schedule`].
 #[derive(Debug, Clone, Copy)]
-pub struct Agenda {
+pub struct Boundaries {
     schedule: Schedule,
     next_tick: Nanos,
     next: Nanos,
 }
 
-impl Agenda {
+impl Boundaries {
     /// At its begin.
     pub fn new(schedule: Schedule) -> Self {
         let schedule = Schedule { interval: schedule.interval.max(1), ..schedule };
-        let mut agenda = Agenda { schedule, next_tick: 0, next: 0 };
-        agenda.next_tick = agenda.tick_after(0);
+        let mut boundaries = Boundaries { schedule, next_tick: 0, next: 0 };
+        boundaries.next_tick = boundaries.tick_after(0);
         // A window that opens at 0 opens by itself: meters start empty.
-        agenda.next = agenda.stop_after(0);
-        agenda
+        boundaries.next = boundaries.boundary_after(0);
+        boundaries
     }
 
     fn tick_after(&self, t: Nanos) -> Nanos {
@@ -61,7 +61,7 @@ impl Agenda {
         t.saturating_add(self.schedule.interval).min(self.schedule.end)
     }
 
-    fn stop_after(&self, t: Nanos) -> Nanos {
+    fn boundary_after(&self, t: Nanos) -> Nanos {
         let (from, to) = self.schedule.window;
         let later = |edge: Nanos| if edge > t { edge } else { Nanos::MAX };
         self.next_tick.min(later(from)).min(later(to))
@@ -73,7 +73,7 @@ impl Agenda {
         self.next
     }
 
-    /// True when [`Agenda::take`] has something to give; the only check that runs per packet.
+    /// True when [`Boundaries::take`] has something to give; the only check that runs per packet.
     #[inline]
     pub fn due(&self, now: Nanos) -> bool {
         now >= self.next
@@ -86,7 +86,7 @@ impl Agenda {
     }
 
     /// The next stop at or before `now`.
-    pub fn take(&mut self, now: Nanos) -> Option<Stop> {
+    pub fn take(&mut self, now: Nanos) -> Option<Boundary> {
         if now < self.next || self.next == Nanos::MAX {
             return None;
         }
@@ -96,8 +96,8 @@ impl Agenda {
         if ends_interval {
             self.next_tick = self.tick_after(at);
         }
-        self.next = self.stop_after(at);
-        Some(Stop { at, opens_window: at == from, closes_window: at == to, ends_interval })
+        self.next = self.boundary_after(at);
+        Some(Boundary { at, opens_window: at == from, closes_window: at == to, ends_interval })
     }
 }
 
@@ -116,10 +116,10 @@ mod tests {
 
     #[test]
     fn agenda_stops_at_every_point_and_window_edge_once() {
-        let mut agenda = Agenda::new(Schedule { window: (10, 23), interval: 10, end: 25 });
+        let mut boundaries = Boundaries::new(Schedule { window: (10, 23), interval: 10, end: 25 });
         let mut seen = Vec::new();
         for now in 0..100 {
-            while let Some(s) = agenda.take(now) {
+            while let Some(s) = boundaries.take(now) {
                 assert_eq!(s.at, now);
                 seen.push((s.at, s.opens_window, s.closes_window, s.ends_interval));
             }

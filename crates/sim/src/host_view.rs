@@ -8,7 +8,7 @@ use fairpace_tcp::Control;
 
 /// An algorithm's parameters, and how much it is shown.
 #[derive(Debug, Clone)]
-pub(crate) struct Setup {
+pub(crate) struct AlgorithmConfig {
     pub(crate) params: Params,
     /// As a kernel shows it.
     pub(crate) as_kernel: bool,
@@ -27,32 +27,32 @@ pub(crate) struct HostView {
 struct Kernel {
     sends: KernelSends,
     /// `lost_pkts` when the algorithm was last told of losses.
-    told_lost_pkts: u32,
+    notified_lost_pkts: u32,
     /// The end of the highest packet that was lost since.
     lost_end_seq: Option<u32>,
 }
 
 impl Control for HostView {
-    type Params = Setup;
+    type Params = AlgorithmConfig;
 
-    fn kind(setup: &Setup) -> Kind {
-        setup.params.algorithm().kind()
+    fn kind(config: &AlgorithmConfig) -> Kind {
+        config.params.algorithm().kind()
     }
 
-    fn tracks_sends(setup: &Setup) -> bool {
-        setup.params.algorithm().tracks_sends()
+    fn tracks_sends(config: &AlgorithmConfig) -> bool {
+        config.params.algorithm().tracks_sends()
     }
 
-    fn start(setup: &Setup, view: &View, decision: &mut Decision) -> Self {
-        let as_kernel = setup.as_kernel && Self::tracks_sends(setup);
+    fn start(config: &AlgorithmConfig, view: &View, decision: &mut Decision) -> Self {
+        let as_kernel = config.as_kernel && Self::tracks_sends(config);
         let kernel = as_kernel.then(|| {
             Box::new(Kernel {
                 sends: KernelSends::new(view),
-                told_lost_pkts: view.lost_pkts,
+                notified_lost_pkts: view.lost_pkts,
                 lost_end_seq: None,
             })
         });
-        HostView { control: Controller::new(&setup.params, view, decision), kernel }
+        HostView { control: Controller::new(&config.params, view, decision), kernel }
     }
 
     #[inline]
@@ -88,14 +88,14 @@ impl Kernel {
             view.prior_inflight_pkts,
         );
         let resent = self.sends.is_resent(truth);
-        if view.lost_pkts != self.told_lost_pkts {
+        if view.lost_pkts != self.notified_lost_pkts {
             let sampled = View {
                 is_app_limited: view.is_app_limited,
                 sample_prior_delivered_pkts: view.sample_prior_delivered_pkts,
                 sample_end_seq: view.sample_end_seq,
                 ..view.without_ack()
             };
-            self.tell_losses(control, sampled, resent, decision);
+            self.notify_losses(control, sampled, resent, decision);
             put_in_force(&mut view, decision);
         }
         if view.sample_delivered_pkts >= 0 {
@@ -115,10 +115,10 @@ impl Kernel {
                 }
                 return;
             }
-            Event::Reduce | Event::CaState if truth.lost_pkts != self.told_lost_pkts => {
+            Event::Reduce | Event::CaState if truth.lost_pkts != self.notified_lost_pkts => {
                 let lost = View { is_app_limited: truth.app_limited, ..truth.without_ack() };
                 self.sends.note_losses(&lost);
-                self.tell_losses(control, lost, false, decision);
+                self.notify_losses(control, lost, false, decision);
                 put_in_force(&mut view, decision);
             }
             _ => {}
@@ -126,14 +126,14 @@ impl Kernel {
         control.on_event(event, &view, decision);
     }
 
-    fn tell_losses(
+    fn notify_losses(
         &mut self,
         control: &mut Controller,
         mut view: View,
         resent: bool,
         decision: &mut Decision,
     ) {
-        self.told_lost_pkts = view.lost_pkts;
+        self.notified_lost_pkts = view.lost_pkts;
         // without a loss that was told, the first packet, as cc_last_lost_end has it
         let end_seq = self.lost_end_seq.take().unwrap_or(view.snd_una.wrapping_add(view.mss_bytes));
         self.sends.lost(&mut view, end_seq, resent);

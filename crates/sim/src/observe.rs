@@ -1,11 +1,11 @@
 //! Conversions from the types of the engine to those of `fairpace_results::observer`.
 
-use fairpace_netem::{Ecn, Fate, Nanos, Packet, Passed};
+use fairpace_netem::{Ecn, Fate, Nanos, Packet, Transit};
 use fairpace_results::observer::{self, ConnectionId, Content, EcnField, LinkEvent, Observer, SenderState};
 use fairpace_tcp::{Ack, Segment, Sender};
 
+use crate::header::Header;
 use crate::host_view::HostView;
-use crate::parcel::Parcel;
 
 fn field(ecn: Ecn) -> EcnField {
     match ecn {
@@ -15,7 +15,7 @@ fn field(ecn: Ecn) -> EcnField {
     }
 }
 
-/// An ACK.
+/// An ACK, as an observer gets it.
 pub(crate) fn ack(ack: &Ack) -> observer::Ack {
     observer::Ack {
         syn: ack.syn,
@@ -27,8 +27,8 @@ pub(crate) fn ack(ack: &Ack) -> observer::Ack {
     }
 }
 
-/// A packet; `carried` is the ACK that it carries, without it is data.
-pub(crate) fn packet(packet: &Packet<Parcel>, carried: Option<&Ack>) -> observer::Packet {
+/// A packet, as an observer gets it. `carried` is the ACK that it carries; `None`: it is data.
+pub(crate) fn packet(packet: &Packet<Header>, carried: Option<&Ack>) -> observer::Packet {
     let connection = ConnectionId { flow: packet.flow, index: packet.connection };
     let Segment { seq, cwr, .. } = packet.payload.segment;
     let content = match carried {
@@ -45,29 +45,29 @@ pub(crate) fn packet(packet: &Packet<Parcel>, carried: Option<&Ack>) -> observer
     }
 }
 
-/// A packet came to its last link, and what becomes of it is known.
+/// The events of a packet that takes a link on the fast path. `transit` is what becomes of it; `None`: it was refused.
 #[cold]
-pub(crate) fn passed<T: Observer>(
-    observer: &mut T,
+pub(crate) fn transit<O: Observer>(
+    observer: &mut O,
     now: Nanos,
     link: u32,
-    sent: &Packet<Parcel>,
-    passed: Option<&Passed>,
+    sent: &Packet<Header>,
+    transit: Option<&Transit>,
 ) {
-    let told = packet(sent, None);
-    let Some(passed) = passed else {
-        observer.packet(now, link, LinkEvent::Refused, &told);
+    let observed = packet(sent, None);
+    let Some(transit) = transit else {
+        observer.packet(now, link, LinkEvent::Refused, &observed);
         return;
     };
-    observer.packet(now, link, LinkEvent::Enqueued, &told);
+    observer.packet(now, link, LinkEvent::Enqueued, &observed);
     if sent.ecn == Ecn::Marked {
-        observer.packet(now, link, LinkEvent::Marked, &told);
+        observer.packet(now, link, LinkEvent::Marked, &observed);
     }
-    let leaves = if passed.fate == Fate::Lost { LinkEvent::Lost } else { LinkEvent::Departed };
-    observer.packet(passed.at, link, leaves, &told);
+    let leaves = if transit.fate == Fate::Lost { LinkEvent::Lost } else { LinkEvent::Departed };
+    observer.packet(transit.at, link, leaves, &observed);
 }
 
-/// A sender.
+/// The state of a sender, as an observer gets it.
 pub(crate) fn sender(sender: &Sender<HostView>) -> SenderState {
     let observed = sender.observe();
     let stats = sender.stats();

@@ -1,33 +1,34 @@
-//! Time series of what only the driver can see of a flow, and the run's summary.
+//! The record of a run: points of the time series that only the simulator can take, and the flows' metrics.
 
 use fairpace_cc::NO_RATE;
 use fairpace_netem::build::nanos;
-use fairpace_netem::{LinkMeter, Nanos, SECOND, derive_fairness};
-use fairpace_results::{FlowSeries, LinkSummary, Run, SCHEMA, ScenarioId, Series, Summary};
+use fairpace_netem::{Measured, Nanos, SECOND};
+use fairpace_results::{FlowSeries, FlowSummary, Run};
 use fairpace_scenario::{self as scenario, Scenario, Writes};
 
+use crate::connection::Connection;
 use crate::cost::Stopwatch;
-use crate::engine::Engine;
 use crate::flow::Flow;
+use crate::simulation::Simulation;
 
 /// Bytes per second to Mbit/s.
 const MBPS: f64 = 8e-6;
 /// Gains are in 1/256.
 const GAIN_UNIT: f32 = 256.0;
 
-/// Adds a point to a flow's series; NaN and -1 where there is nothing to say.
-pub(crate) fn sample(series: &mut FlowSeries, flow: Option<&Flow>) {
-    let Some(flow) = flow else {
-        nothing(series); // a workload has no one window
+/// Adds a point to a flow's series; NaN and -1 where a value is unknown.
+pub(crate) fn sample(series: &mut FlowSeries, connection: Option<&Connection>) {
+    let Some(connection) = connection else {
+        push_unknown(series); // a workload has many connections
         return;
     };
-    let observed = flow.sender.observe();
+    let observed = connection.sender.observe();
     let alive = |x: f64| if observed.is_some() { x as f32 } else { f32::NAN };
     let known = |x: Option<f64>| x.map_or(f32::NAN, |x| x as f32);
-    let rate = flow.sender.pacing_rate_Bps();
-    let paced = flow.sender.is_paced() && rate != NO_RATE;
-    series.cwnd_pkts.push(alive(f64::from(flow.sender.cwnd_pkts())));
-    series.inflight_pkts.push(alive(f64::from(flow.sender.inflight_pkts())));
+    let rate = connection.sender.pacing_rate_Bps();
+    let paced = connection.sender.is_paced() && rate != NO_RATE;
+    series.cwnd_pkts.push(alive(f64::from(connection.sender.cwnd_pkts())));
+    series.inflight_pkts.push(alive(f64::from(connection.sender.inflight_pkts())));
     series.pacing_mbps.push(if paced { alive(rate as f64 * MBPS) } else { f32::NAN });
     let bw = observed.map(|o| o.bw_Bps).filter(|bw| *bw > 0);
     series.bw_mbps.push(known(bw.map(|bw| bw as f64 * MBPS)));
@@ -37,7 +38,7 @@ pub(crate) fn sample(series: &mut FlowSeries, flow: Option<&Flow>) {
     series.phase.push(observed.map_or(-1, |o| o.phase as i8));
 }
 
-fn nothing(series: &mut FlowSeries) {
+fn push_unknown(series: &mut FlowSeries) {
     for column in [
         &mut series.cwnd_pkts,
         &mut series.inflight_pkts,
@@ -51,55 +52,46 @@ fn nothing(series: &mut FlowSeries) {
     series.phase.push(-1);
 }
 
-/// Everything that the run measured.
-pub(crate) fn conclude<T>(engine: Engine<'_, T>, scenario: &Scenario, stopwatch: &Stopwatch) -> Run {
-    let Engine { links, mut entries, mut series, points, .. } = engine;
-    let seconds = |t: Nanos| t as f64 / SECOND as f64;
-    let mut summaries = Vec::new();
-    for ((entry, series), asked) in entries.iter_mut().zip(&mut series).zip(&scenario.flows) {
-        entry.meter.fill(series);
-        series.completion_ms = entry.transfers.percentiles_ms();
-        let mut summary =
-            entry.meter.summary(&asked.name, &asked.cc.to_string(), nanos(asked.rtt), nanos(asked.start));
-        if has_transfers(asked) {
-            let only_ns = asked.traffic.size_bytes.and(entry.transfers.first_ns());
-            summary.completion_s = only_ns.map(seconds);
-            summary.completions = Some(entry.transfers.summary());
-        }
-        let on_route = || entry.forward.iter().map(|link| links[*link as usize].meter());
-        let gone = |link: &LinkMeter| link.drops(entry.index) + link.losses(entry.index);
-        summary.derive_loss(on_route().map(gone).sum());
-        summary.marked_pkts = on_route().map(|link| link.marks(entry.index)).sum();
-        summaries.push(summary);
-    }
-    let link_summaries = links.iter().zip(&scenario.links).map(|(link, asked)| LinkSummary {
-        queue: asked.queue.title().to_owned(),
-        ..link.summary(&asked.name)
-    });
-    let mut summary = Summary {
-        schema: SCHEMA.to_owned(),
-        on: "sim".to_owned(),
+/// The record of a run that is over.
+pub(crate) fn record<O>(
+    simulation: Simulation<'_, O>,
+    series: Vec<FlowSeries>,
+    points: Vec<Nanos>,
+    scenario: &Scenario,
+    stopwatch: &Stopwatch,
+) -> Run {
+    let Simulation { network, mut flows, .. } = simulation;
+    let data_packets = flows.iter().map(|flow| flow.counts.data_pkts).sum();
+    let flows = flows.iter_mut().zip(series).zip(&scenario.flows);
+    let measured = Measured {
+        on: "sim",
         commit: "unknown".to_owned(),
-        seed: scenario.seed,
-        scenario: ScenarioId { title: scenario.title.clone(), hash: scenario.hash.clone() },
-        window_s: [scenario.window.0.as_secs_f64(), scenario.window.1.as_secs_f64()],
-        flows: summaries,
-        links: link_summaries.collect(),
-        jain: None,
-        convergence_s: None,
-        max_min_distance: None,
-        cost: stopwatch.cost(entries.iter().map(|e| e.counts.data_pkts).sum()),
+        points,
+        flows: flows.map(|((flow, series), settings)| flow_record(flow, series, settings)).collect(),
+        cost: stopwatch.cost(data_packets),
+        notes: Vec::new(),
     };
-    let series = Series {
-        t_s: points.into_iter().map(seconds).collect(),
-        flows: series,
-        links: links.iter().map(|link| link.meter().series().clone()).collect(),
-    };
-    derive_fairness(&mut summary, &series, scenario);
-    Run { summary, series, notes: Vec::new() }
+    fairpace_netem::record(scenario, &network, measured)
 }
 
-/// Does a flow consist of transfers that end?
+fn flow_record(
+    flow: &mut Flow,
+    mut series: FlowSeries,
+    settings: &scenario::Flow,
+) -> (FlowSummary, FlowSeries) {
+    flow.meter.fill(&mut series);
+    series.completion_ms = flow.transfers.percentiles_ms();
+    let (rtt, start) = (nanos(settings.rtt), nanos(settings.start));
+    let mut summary = flow.meter.summary(&settings.name, &settings.cc.to_string(), rtt, start);
+    if has_transfers(settings) {
+        let only_ns = settings.traffic.size_bytes.and(flow.transfers.first_ns());
+        summary.completion_s = only_ns.map(|ns| ns as f64 / SECOND as f64);
+        summary.completions = Some(flow.transfers.summary());
+    }
+    (summary, series)
+}
+
+/// Does a flow have transfers that end?
 fn has_transfers(flow: &scenario::Flow) -> bool {
     let answers = matches!(flow.traffic.writes, Writes::Responses { .. });
     flow.traffic.size_bytes.is_some() || flow.arrivals.is_some() || answers

@@ -1,8 +1,8 @@
 //! The bottleneck in real time: reads packets from one TUN device, carries them through the elements of
 //! `fairpace-netem`, and writes them to the other when they are due.
 //!
-//! Which elements a packet passes is in `ways.rs`. An element's times follow from when a packet was read, never from when the
-//! emulator got round to the element: a late write makes one packet late and leaves the link's rate as it is.
+//! An element's times follow from when a packet was read, never from when the emulator polled the element: a late write makes one
+//! packet late and leaves the link's rate as it is.
 
 use crate::Error;
 use crate::clock::Clock;
@@ -12,8 +12,9 @@ use crate::namespace::Device;
 use crate::packet::{self, ETHERNET_HEADER_BYTES};
 use crate::pool::{MTU, Pool};
 use crate::waiter::{self, Waiter};
-use crate::ways::{Stop, Ways};
-use fairpace_netem::{Ecn, Fate, FlowMeter, Link, Nanos, Packet, Schedule};
+use fairpace_netem::{
+    Direction, Ecn, Element, Fate, FlowMeter, Hop, Nanos, Network, OwnPath, Packet, Pushed, Schedule, build,
+};
 use fairpace_scenario::{Flow, Scenario};
 use std::io::ErrorKind;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,28 +30,18 @@ const MAX_POOL_BYTES: u64 = 4 << 30;
 
 /// What the elements carry.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Load {
+pub(crate) struct Buffered {
     /// When the emulator read the packet.
     read: Nanos,
-    /// Its next stop.
-    next: u32,
+    hop: Hop,
     slot: u32,
     length: u16,
     data: bool,
 }
 
-/// Where something is due next.
-#[derive(Debug, Clone, Copy)]
-enum Element {
-    Link(usize),
-    Detour(usize),
-    Delay(usize),
-    Scatter(usize),
-}
-
 /// What a run of the emulator leaves.
 pub(crate) struct Emulated {
-    pub(crate) links: Vec<Link<Load>>,
+    pub(crate) network: Network<Buffered>,
     /// RTTs; goodput is measured at the receiving application.
     pub(crate) flows: Vec<FlowMeter>,
     pub(crate) recorder: Recorder,
@@ -68,11 +59,13 @@ pub(crate) struct Emulator<'a> {
     clock: Clock,
     end: Nanos,
     pool: Pool,
-    ways: Ways,
+    network: Network<Buffered>,
+    /// The part of each flow's path that has no links: the propagation of its ACKs.
+    own_paths: Vec<OwnPath>,
     /// Nothing happens in the elements before then.
     due: Nanos,
     /// Read and not yet on their way, in order.
-    arrived: Vec<Packet<Load>>,
+    arrived: Vec<Packet<Buffered>>,
     meters: Vec<FlowMeter>,
     recorder: Recorder,
     waiter: Waiter,
@@ -95,13 +88,15 @@ impl<'a> Emulator<'a> {
         let fastest_bps = scenario.links.iter().map(fairpace_scenario::Link::fastest_bps).max().unwrap_or(0);
         let recorder = Recorder::new(tolerance)
             .ok_or_else(|| Error::Emulator { what: "its lateness histogram cannot be made".into() })?;
+        let network: Network<Buffered> = build::network(scenario, schedule)?;
         Ok(Emulator {
             sender: devices.0,
             receiver: devices.1,
             clock,
             end: schedule.end,
             pool: Pool::new(pool_packets(scenario)?),
-            ways: Ways::new(scenario, schedule)?,
+            own_paths: network.paths.iter().map(|path| path.own.clone()).collect(),
+            network: network.with_own_paths(),
             due: Nanos::MAX,
             arrived: Vec::with_capacity(2 * BATCH),
             meters: vec![FlowMeter::new(schedule, scenario.flows.len()); scenario.flows.len()],
@@ -142,14 +137,12 @@ impl<'a> Emulator<'a> {
                 _ => [true; 2],
             };
         }
-        for link in &mut self.ways.links {
-            link.finish(self.end);
-        }
+        self.network.links_mut().for_each(|link| link.finish(self.end));
         for meter in &mut self.meters {
             meter.finish(self.end);
         }
         Ok(Emulated {
-            links: self.ways.links,
+            network: self.network,
             flows: self.meters,
             recorder: self.recorder,
             data_packets: self.data_packets,
@@ -162,7 +155,7 @@ impl<'a> Emulator<'a> {
     fn read_sender(&mut self) -> Result<bool, Error> {
         for _ in 0..BATCH {
             let Some(length) = read(self.sender, &mut self.pool)? else { return Ok(false) };
-            self.accept(length, |header| header.source_port, Ways::data);
+            self.accept(length, |header| header.source_port, Direction::Forward);
         }
         Ok(true)
     }
@@ -171,23 +164,23 @@ impl<'a> Emulator<'a> {
     fn read_receiver(&mut self) -> Result<bool, Error> {
         for _ in 0..BATCH {
             let Some(length) = read(self.receiver, &mut self.pool)? else { return Ok(false) };
-            self.accept(length, |header| header.destination_port, Ways::acks);
+            self.accept(length, |header| header.destination_port, Direction::Back);
         }
         Ok(true)
     }
 
     /// Takes the packet of `length` bytes that has just been read, if it belongs to a flow.
-    fn accept(&mut self, length: u16, port: fn(packet::Header) -> u16, way: fn(&Ways, u32) -> u32) {
+    fn accept(&mut self, length: u16, port: fn(packet::Header) -> u16, direction: Direction) {
         let now = self.clock.now();
         let header = self.pool.peek().and_then(|bytes| packet::parse(&bytes[..usize::from(length)]));
         let known = header.and_then(|h| Some((h, u32::from(port(h).checked_sub(FIRST_PORT)?))));
-        let Some((header, flow)) = known.filter(|(_, flow)| *flow < self.ways.flows()) else {
+        let Some((header, flow)) = known.filter(|(_, flow)| (*flow as usize) < self.meters.len()) else {
             self.foreign_packets += 1;
             return;
         };
         let Some(slot) = self.pool.take() else { return };
-        let next = way(&self.ways, flow);
-        let payload = Load { read: now, next, slot, length, data: header.payload_bytes > 0 };
+        let hop = Hop::first(direction);
+        let payload = Buffered { read: now, hop, slot, length, data: header.payload_bytes > 0 };
         let bytes = u32::from(length) + ETHERNET_HEADER_BYTES;
         // a flow is one connection here: its port
         self.arrived.push(Packet { flow, connection: 0, bytes, ecn: header.ecn, payload });
@@ -218,103 +211,79 @@ impl<'a> Emulator<'a> {
         Ok(self.due)
     }
 
-    /// The earliest event. Of simultaneous ones a detour's, then the last link's comes first: an element is polled before
-    /// something is pushed into it.
-    fn next(&self) -> Option<(Nanos, Element)> {
-        let Ways { links, detours, delays, scatters, .. } = &self.ways;
-        let detours = detours.iter().enumerate().map(|(i, d)| (d.next_event(), Element::Detour(i)));
-        let links = links.iter().enumerate().rev().map(|(i, l)| (l.next_event(), Element::Link(i)));
-        let delays = delays.iter().enumerate().map(|(i, d)| (d.next_event(), Element::Delay(i)));
-        let scatters = scatters.iter().enumerate().map(|(i, s)| (s.next_event(), Element::Scatter(i)));
-        let due = detours
-            .chain(links)
-            .chain(delays)
-            .chain(scatters)
-            .filter_map(|(at, element)| Some((at?, element)));
-        due.min_by_key(|(at, _)| *at)
+    /// The earliest event. Of simultaneous ones that of the last link comes first, then those of the other elements: an element is polled
+    /// before a packet is pushed into it.
+    fn next(&self) -> Option<(Nanos, usize)> {
+        let links = (0..self.network.link_count()).rev();
+        let others = self.network.link_count()..self.network.elements.len();
+        let due = links.chain(others).map(|element| (self.network.elements[element].next_event(), element));
+        due.min_by_key(|(at, _)| *at).filter(|(at, _)| *at < Nanos::MAX)
     }
 
-    /// Lets go on what leaves an element.
-    fn step(&mut self, at: Nanos, element: Element) -> Result<(), Error> {
-        let left = match element {
-            Element::Link(link) => self.ways.links[link].poll(at),
-            Element::Detour(detour) => self.ways.detours[detour].poll(at),
-            Element::Delay(delay) => self.ways.delays[delay].poll(at),
-            Element::Scatter(scatter) => self.ways.scatters[scatter].poll(at),
-        };
-        let Some(left) = left else { return Ok(()) };
-        if left.fate == Fate::Delivered {
-            return self.go_on(left.at, left.packet);
+    /// Takes on the next packet that leaves an element.
+    fn step(&mut self, at: Nanos, element: usize) -> Result<(), Error> {
+        let Some(departed) = self.network.elements[element].poll(at) else { return Ok(()) };
+        if departed.fate == Fate::Delivered {
+            return self.go_on(departed.at, departed.packet);
         }
-        self.pool.put(left.packet.payload.slot);
+        self.pool.put(departed.packet.payload.slot);
         Ok(())
     }
 
-    /// Takes a packet to its next stop.
-    fn go_on(&mut self, at: Nanos, mut packet: Packet<Load>) -> Result<(), Error> {
-        loop {
-            let stop = self.ways.stop(packet.payload.next);
-            packet.payload.next += 1;
-            match stop {
-                Stop::Link(link) => {
-                    let link = &mut self.ways.links[link];
-                    if let Err(dropped) = link.push(at, packet) {
-                        self.pool.put(dropped.payload.slot);
-                    }
-                    self.due = self.due.min(link.next_event().unwrap_or(Nanos::MAX));
-                    return Ok(());
-                }
-                Stop::Delay(delay) => {
-                    self.due = self.due.min(self.ways.delays[delay].push(at, packet));
-                    return Ok(());
-                }
-                Stop::Scatter(scatter) => {
-                    self.due = self.due.min(self.ways.scatters[scatter].push(at, packet));
-                    return Ok(());
-                }
-                Stop::Duplicate(link) => {
-                    if self.ways.doubles(link) {
-                        self.ways.links[link].duplicated(at);
-                        let twin = self.twin(packet)?;
-                        self.go_on(at, twin)?;
-                    }
-                }
-                Stop::Detour(detour) => {
-                    let detour = &mut self.ways.detours[detour];
-                    if packet.payload.data && detour.keeps(at, packet) {
-                        self.due = self.due.min(detour.next_event().unwrap_or(Nanos::MAX));
-                        return Ok(());
-                    }
-                }
-                Stop::Loss(loss) => {
-                    if self.ways.loses(loss) {
-                        self.pool.put(packet.payload.slot);
-                        return Ok(());
-                    }
-                }
-                Stop::Receiver => return self.deliver(at, packet),
-                Stop::Sender => return self.write(self.sender, at, packet),
+    /// Takes a packet to its next hop, and on through hops that let it pass at once.
+    fn go_on(&mut self, at: Nanos, mut packet: Packet<Buffered>) -> Result<(), Error> {
+        while let Some(element) = self.network.element_at(packet.flow, packet.payload.hop) {
+            packet.payload.hop.index += 1;
+            // only data is reordered, as in the simulator: not the handshake's ACK
+            if !packet.payload.data && matches!(self.network.elements[element], Element::Reordering(_)) {
+                continue;
             }
+            match self.network.push(element, at, packet) {
+                Pushed::Passed(same) => packet = same,
+                Pushed::Duplicated(same) => {
+                    let copy = self.copy(same)?;
+                    self.go_on(at, copy)?;
+                    packet = same;
+                }
+                Pushed::Dropped(dropped) => {
+                    self.pool.put(dropped.payload.slot);
+                    self.note_due(element);
+                    return Ok(());
+                }
+                Pushed::Held => {
+                    self.note_due(element);
+                    return Ok(());
+                }
+            }
+        }
+        match packet.payload.hop.direction {
+            Direction::Forward => self.deliver(at, packet),
+            Direction::Back => self.write(self.sender, at, packet),
         }
     }
 
-    /// The same packet once more, in a buffer of its own.
-    fn twin(&mut self, mut packet: Packet<Load>) -> Result<Packet<Load>, Error> {
+    fn note_due(&mut self, element: usize) {
+        self.due = self.due.min(self.network.elements[element].next_event());
+    }
+
+    /// A copy of a packet, in a buffer of its own.
+    fn copy(&mut self, mut packet: Packet<Buffered>) -> Result<Packet<Buffered>, Error> {
         packet.payload.slot = self.pool.copy(packet.payload.slot).ok_or_else(out_of_buffers)?;
         Ok(packet)
     }
 
-    fn deliver(&mut self, at: Nanos, packet: Packet<Load>) -> Result<(), Error> {
+    fn deliver(&mut self, at: Nanos, packet: Packet<Buffered>) -> Result<(), Error> {
         if packet.payload.data {
             self.data_packets += 1;
-            let rtt = at - packet.payload.read + self.ways.back_ns(packet.flow);
-            self.meters[packet.flow as usize].data(at, rtt);
+            let flow = packet.flow as usize;
+            let back_ns = self.network.paths[flow].back_lines_ns + self.own_paths[flow].return_delay_ns(at);
+            self.meters[flow].data(at, at - packet.payload.read + back_ns);
         }
         self.write(self.receiver, at, packet)
     }
 
     /// Writes a packet that was due at `at`.
-    fn write(&mut self, device: &Device, at: Nanos, packet: Packet<Load>) -> Result<(), Error> {
+    fn write(&mut self, device: &Device, at: Nanos, packet: Packet<Buffered>) -> Result<(), Error> {
         let Packet { ecn, payload: load, .. } = packet;
         self.recorder.record(at, self.clock.now());
         let bytes = self.pool.get(load.slot, load.length);

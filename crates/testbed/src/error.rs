@@ -1,5 +1,6 @@
 //! What can go wrong with a run, and what to do about it.
 
+use fairpace_netem::build::ImpossibleLink;
 use miette::Diagnostic;
 use std::io;
 use std::path::PathBuf;
@@ -175,5 +176,10 @@ impl Error {
     pub(crate) fn setup(step: impl Into<String>) -> impl FnOnce(io::Error) -> Error {
         let step = step.into();
         move |cause| Error::Setup { step, cause }
+    }
+}
+impl From<ImpossibleLink> for Error {
+    fn from(ImpossibleLink { link, reason }: ImpossibleLink) -> Self {
+        Error::Link { link, what: reason.to_string() }
     }
 }

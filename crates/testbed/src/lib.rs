@@ -28,7 +28,6 @@ mod run;
 mod sockopt;
 mod telemetry;
 mod waiter;
-mod ways;
 
 pub use error::Error;
 pub use lateness::{Lateness, Tolerance};

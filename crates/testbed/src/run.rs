@@ -8,8 +8,8 @@ use crate::flows::{self, Received, Senders, Sockets};
 use crate::lateness::{Lateness, Tolerance};
 use crate::namespace::{self, Device, End};
 use crate::{Error, Options, preflight};
-use fairpace_netem::{FlowMeter, SECOND, Schedule, derive_fairness};
-use fairpace_results::{Cost, FlowSeries, LinkSummary, Monitor, Run, SCHEMA, ScenarioId, Series, Summary};
+use fairpace_netem::{FlowMeter, Measured, SECOND, Schedule};
+use fairpace_results::{Cost, FlowSeries, FlowSummary, Monitor, Run};
 use fairpace_scenario::Scenario;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
@@ -44,6 +44,7 @@ struct Parts {
     emulated: Emulated,
     received: Vec<Received>,
     told: Vec<Told>,
+    schedule: Schedule,
 }
 
 /// Runs a scenario once, and says whether the run may be judged.
@@ -82,7 +83,7 @@ pub fn measure(scenario: &Scenario, monitor: &mut dyn Monitor, options: &Options
         cpu_s: cpu_s() - cpu_before,
         data_packets: parts.emulated.data_packets,
     };
-    let mut run = record(scenario, options, schedule, parts, lateness, cost);
+    let mut run = record(scenario, options, parts, lateness, cost);
     run.notes.extend(controls.notes());
     Ok(Outcome { run, lateness, disturbed: tolerance.violation(&lateness) })
 }
@@ -163,7 +164,7 @@ fn perform(
         // The emulator's failure explains the others', a flow's failure explains the telemetry's.
         let emulated = emulated?;
         written?;
-        Ok(Parts { emulated, received: received?, told: told? })
+        Ok(Parts { emulated, received: received?, told: told?, schedule })
     })
 }
 
@@ -171,68 +172,36 @@ fn join<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-fn record(
-    scenario: &Scenario,
-    options: &Options,
-    schedule: Schedule,
-    mut parts: Parts,
-    lateness: Lateness,
-    cost: Cost,
-) -> Run {
-    for flow in &mut parts.received {
-        flow.meter.finish(schedule.end);
-    }
-    let links = scenario.links.iter().zip(&parts.emulated.links);
-    let mut summary = Summary {
-        schema: SCHEMA.to_owned(),
-        on: "kernel".to_owned(),
-        commit: options.commit.clone(),
-        seed: scenario.seed,
-        scenario: ScenarioId { title: scenario.title.clone(), hash: scenario.hash.clone() },
-        window_s: [scenario.window.0.as_secs_f64(), scenario.window.1.as_secs_f64()],
-        flows: Vec::new(),
-        links: links
-            .clone()
-            .map(|(asked, link)| LinkSummary {
-                queue: asked.queue.title().to_owned(),
-                ..link.summary(&asked.name)
-            })
-            .collect(),
-        jain: None,
-        convergence_s: None,
-        max_min_distance: None,
-        cost,
-    };
-    let mut series = Series {
-        t_s: schedule.points().map(|at| at as f64 / 1e9).collect(),
-        flows: Vec::new(),
-        links: links.map(|(_, link)| link.meter().series().clone()).collect(),
-    };
-    let notes = notes(&parts.emulated, lateness);
-    let measured = parts.received.into_iter().zip(parts.emulated.flows).zip(parts.told);
-    let routes = scenario.routes();
-    for (index, (flow, ((mut received, mut path), told))) in (0..).zip(scenario.flows.iter().zip(measured)) {
-        let forward = routes.get(index as usize).map_or(&[][..], |route| &route.forward);
-        let on_route = || forward.iter().map(|link| parts.emulated.links[*link as usize].meter());
+fn record(scenario: &Scenario, options: &Options, parts: Parts, lateness: Lateness, cost: Cost) -> Run {
+    let Parts { emulated, received, told, schedule } = parts;
+    let notes = notes(&emulated, lateness);
+    let measured = received.into_iter().zip(emulated.flows).zip(told);
+    let flows = scenario.flows.iter().zip(measured).map(|(flow, ((mut received, mut path), told))| {
+        received.meter.finish(schedule.end);
         let completed = received.completed.map(|at| at.saturating_sub(nanos(flow.start)));
         let cc = flow.cc.to_string();
         let of = |meter: &FlowMeter| meter.summary(&flow.name, &cc, nanos(flow.rtt), nanos(flow.start));
-        summary.flows.push(fairpace_results::FlowSummary {
+        let summary = FlowSummary {
             completion_s: completed.map(|ns| ns as f64 / SECOND as f64),
             goodput_mbps: of(&received.meter).goodput_mbps,
             retransmits: told.retransmits,
-            dropped_pkts: on_route().map(|link| link.drops(index) + link.losses(index)).sum(),
-            marked_pkts: on_route().map(|link| link.marks(index)).sum(),
             ..of(&path)
-        });
+        };
         let mut points = FlowSeries::default();
         path.fill(&mut points);
         let rtt_ms = std::mem::take(&mut points.rtt_ms);
         received.meter.fill(&mut points);
-        series.flows.push(FlowSeries { goodput_mbps: points.goodput_mbps, rtt_ms, ..told.series });
-    }
-    derive_fairness(&mut summary, &series, scenario);
-    Run { summary, series, notes }
+        (summary, FlowSeries { goodput_mbps: points.goodput_mbps, rtt_ms, ..told.series })
+    });
+    let measured = Measured {
+        on: "kernel",
+        commit: options.commit.clone(),
+        points: schedule.points().collect(),
+        flows: flows.collect(),
+        cost,
+        notes,
+    };
+    fairpace_netem::record(scenario, &emulated.network, measured)
 }
 
 fn notes(emulated: &Emulated, lateness: Lateness) -> Vec<String> {

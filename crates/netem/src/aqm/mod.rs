@@ -1,7 +1,7 @@
 //! Queue disciplines that manage actively: RED, CoDel, FQ-CoDel, PIE.
 //!
 //! A discipline decides on arrival and on departure which packets are dropped, which are marked, and which one is next. It knows
-//! neither the rate of its link nor what is behind: [`Queued`](crate::Queued) puts it in front of a transmitter. Where an RFC and
+//! neither the rate of its link nor what is behind: [`AqmQueue`](crate::AqmQueue) puts it in front of a transmitter. Where an RFC and
 //! Linux differ, Linux is followed and the file says so.
 
 mod codel;

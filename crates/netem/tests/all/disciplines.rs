@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fairpace_netem::aqm::{Aqm, Codel, Discipline, DropReason, FqCodel, Pie, Red, RedRules, Sink};
 use fairpace_netem::{
-    Departed, Ecn, Fate, Fifo, Limit, Link, Loss, Packet, Policer, Queued, Random, SECOND, Schedule,
+    AqmQueue, Departed, Ecn, Fate, Fifo, Limit, Link, Loss, Packet, Policer, Random, SECOND, Schedule,
     Transmitter,
 };
 use proptest::prelude::*;
@@ -107,7 +107,7 @@ fn run(link: &mut Link<u32>, arrivals: &[(u64, Packet<u32>)]) -> (Vec<Departed<u
 
 fn managed(aqm: Aqm, limit: Limit, transmitter: Transmitter, seed: u64) -> Link<u32> {
     let discipline = Discipline::new(aqm, limit, Random::new(seed));
-    Link::managed(Queued::new(discipline, transmitter, FLOWS as usize, SCHEDULE))
+    Link::managed(AqmQueue::new(discipline, transmitter, FLOWS as usize, SCHEDULE))
 }
 
 /// What a discipline told.

@@ -3,7 +3,7 @@
 
 use fairpace_netem::aqm::{Aqm, Discipline, Red, RedRules};
 use fairpace_netem::{
-    Departed, Ecn, Fate, Fifo, Limit, Link, Loss, Nanos, Packet, Purpose, Queued, Random, SECOND, Schedule,
+    AqmQueue, Departed, Ecn, Fate, Fifo, Limit, Link, Loss, Nanos, Packet, Purpose, Random, SECOND, Schedule,
     Transmitter,
 };
 use proptest::prelude::*;
@@ -94,7 +94,7 @@ proptest! {
         let wire = || Transmitter::wire_with_rates(case.rate_bps, &case.steps);
         let random = || Random::stream(7, Purpose::Discipline, 0);
         let discipline = Discipline::new(Aqm::Red(case.settings), case.limit, random());
-        let queued = Link::managed(Queued::new(discipline, wire(), FLOWS, schedule));
+        let queued = Link::managed(AqmQueue::new(discipline, wire(), FLOWS, schedule));
         let fifo = Link::new(Fifo::new(wire(), case.limit, FLOWS, schedule).with_red(case.settings, random()));
         let (expected, told) = run(&case, queued);
         let is_dropped_later = |o: &Outcome| matches!(o, Outcome::Out(out) if out.fate == Fate::Dropped);

@@ -70,7 +70,7 @@ fn runs(scenario: &Scenario) -> Result<Runs, String> {
     Ok(Runs {
         run: fairpace_sim::run(scenario, &mut patience()).map_err(failed)?,
         again: fairpace_sim::run_with(&read, &mut patience(), &mut ledger).map_err(failed)?,
-        patient: fairpace_sim::run_patiently(scenario, &mut patience()).map_err(failed)?,
+        patient: fairpace_sim::run_per_hop(scenario, &mut patience()).map_err(failed)?,
         ledger,
     })
 }

@@ -12,7 +12,7 @@ use fairpace_scenario::{
 
 /// Runs it, and again with every departure as an event: both must say the same.
 fn same_either_way(scenario: &Scenario) {
-    let patient = fairpace_sim::run_patiently(scenario, &mut Silent).expect("the scenario is valid");
+    let patient = fairpace_sim::run_per_hop(scenario, &mut Silent).expect("the scenario is valid");
     let prompt = run(scenario);
     assert_eq!(prompt.summary.stable_json(), patient.summary.stable_json());
     // as text, because NaN is not equal to itself

@@ -13,7 +13,7 @@ fn outcome(run: Run) -> String {
 }
 
 fn same(scenario: &Scenario) {
-    let patient = fairpace_sim::run_patiently(scenario, &mut Silent).expect("the scenario is valid");
+    let patient = fairpace_sim::run_per_hop(scenario, &mut Silent).expect("the scenario is valid");
     assert!(outcome(run(scenario)) == outcome(patient), "{}", scenario.title);
 }
 

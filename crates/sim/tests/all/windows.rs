@@ -31,7 +31,7 @@ fn three_ways(scenario: &Scenario) -> [String; 3] {
     let runs = [
         fairpace_sim::run(scenario, &mut Silent).expect(valid),
         fairpace_sim::run_with(scenario, &mut Silent, &mut onlooker).expect(valid),
-        fairpace_sim::run_patiently(scenario, &mut Silent).expect(valid),
+        fairpace_sim::run_per_hop(scenario, &mut Silent).expect(valid),
     ];
     assert!(onlooker.events > 0, "nobody sent anything");
     runs.map(|run| bytes(&run))

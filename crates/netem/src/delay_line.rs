@@ -6,7 +6,7 @@ use crate::{Departed, Fate, Line, Nanos, Packet};
 
 /// Holds every packet as long as its [`Line`] says, in order.
 #[derive(Debug, Clone)]
-pub struct Delay<T> {
+pub struct DelayLine<T> {
     line: Line,
     held: VecDeque<Held<T>>,
 }
@@ -18,15 +18,20 @@ struct Held<T> {
     packet: Packet<T>,
 }
 
-impl<T> Delay<T> {
+impl<T> DelayLine<T> {
     /// The packets on `line`; none yet.
     pub fn new(line: Line) -> Self {
-        Delay { line, held: VecDeque::new() }
+        DelayLine { line, held: VecDeque::new() }
+    }
+
+    /// Its times.
+    pub fn line(&self) -> &Line {
+        &self.line
     }
 
     /// Takes a packet and says when it will leave. Times must not go back.
     pub fn push(&mut self, now: Nanos, packet: Packet<T>) -> Nanos {
-        let leaves = self.line.exit(now);
+        let leaves = self.line.enter(now);
         self.held.push_back(Held { entered: now, leaves, packet });
         leaves
     }
@@ -63,7 +68,7 @@ mod tests {
 
     #[test]
     fn every_packet_leaves_after_the_delay_in_order() {
-        let mut line = Delay::new(Line::new(1000));
+        let mut line = DelayLine::new(Line::new(1000));
         for i in 0..5u32 {
             assert_eq!(
                 line.push(

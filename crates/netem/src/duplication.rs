@@ -5,20 +5,26 @@ use crate::random::WHOLE_PPB;
 
 /// Decides packet by packet, independently.
 #[derive(Debug, Clone)]
-pub struct Duplicate {
+pub struct Duplication {
+    link: usize,
     share_ppb: u64,
     random: Random,
 }
 
-impl Duplicate {
-    /// `share_ppb` billionths of the packets arrive twice.
-    pub fn new(share_ppb: u64, random: Random) -> Self {
-        Duplicate { share_ppb: share_ppb.min(WHOLE_PPB), random }
+impl Duplication {
+    /// `share_ppb` billionths of the packets that leave the link of this index arrive twice.
+    pub fn new(link: usize, share_ppb: u64, random: Random) -> Self {
+        Duplication { link, share_ppb: share_ppb.min(WHOLE_PPB), random }
+    }
+
+    /// The index of the link before it.
+    pub fn link(&self) -> usize {
+        self.link
     }
 
     /// Does the next packet arrive twice? Draws nothing when none ever does.
     #[inline]
-    pub fn doubles(&mut self) -> bool {
+    pub fn duplicates(&mut self) -> bool {
         self.share_ppb > 0 && self.random.chance(self.share_ppb)
     }
 }
@@ -30,9 +36,9 @@ mod tests {
     #[test]
     fn the_share_asked_for_is_doubled() {
         for share_ppb in [0, 10_000_000, 300_000_000, WHOLE_PPB, u64::MAX] {
-            let mut line = Duplicate::new(share_ppb, Random::new(1));
+            let mut line = Duplication::new(0, share_ppb, Random::new(1));
             let p = share_ppb.min(WHOLE_PPB) as f64 / 1e9;
-            let doubled = (0..100_000).filter(|_| line.doubles()).count() as f64;
+            let doubled = (0..100_000).filter(|_| line.duplicates()).count() as f64;
             assert!((doubled - 1e5 * p).abs() <= 4.0 * (1e5 * p * (1.0 - p)).sqrt(), "{doubled} at {p}");
         }
     }

@@ -32,7 +32,7 @@ impl Group {
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Queue {
+pub(crate) struct EventQueue {
     first: (Nanos, u32),
     /// Round after round: the groups of elements, those of their winners, and so on to the last, which is alone.
     groups: Vec<Group>,
@@ -40,7 +40,7 @@ pub(crate) struct Queue {
     first_round: usize,
 }
 
-impl Queue {
+impl EventQueue {
     /// A queue for `elements` elements, all of which wait for nothing.
     pub(crate) fn new(elements: usize) -> Self {
         let first_round = elements.div_ceil(WIDTH).max(1);
@@ -49,7 +49,7 @@ impl Queue {
             round = round.div_ceil(WIDTH);
             all += round;
         }
-        let mut queue = Queue { first: (NEVER, 0), groups: vec![Group::EMPTY; all], first_round };
+        let mut queue = EventQueue { first: (NEVER, 0), groups: vec![Group::EMPTY; all], first_round };
         for (group, first) in queue.groups.iter_mut().zip((0..).step_by(WIDTH)).take(first_round) {
             group.who = [first, first + 1, first + 2, first + 3];
         }
@@ -76,7 +76,7 @@ impl Queue {
         if elements <= self.first_round * WIDTH {
             return;
         }
-        let mut larger = Queue::new(elements.next_power_of_two());
+        let mut larger = EventQueue::new(elements.next_power_of_two());
         larger.groups[..self.first_round].copy_from_slice(&self.groups[..self.first_round]);
         larger.play();
         *self = larger;
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn equal_times_go_to_the_lower_index() {
-        let mut q = Queue::new(5);
+        let mut q = EventQueue::new(5);
         for i in [4, 2, 3] {
             q.set(i, 7);
         }
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn a_queue_of_one_element_works() {
-        let mut q = Queue::new(1);
+        let mut q = EventQueue::new(1);
         assert_eq!(q.first(), (NEVER, 0));
         q.set(0, 3);
         assert_eq!(q.first(), (3, 0));
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn a_queue_grows_and_forgets_nothing() {
-        let mut q = Queue::new(1);
+        let mut q = EventQueue::new(1);
         for i in 1..100usize {
             q.set(i - 1, 1000 - i as Nanos);
             q.grow(i + 1);
@@ -157,7 +157,7 @@ mod tests {
     proptest! {
         #[test]
         fn the_first_is_always_the_minimum(n in 1usize..70, sets in prop::collection::vec((0usize..70, 0u64..50), 1..200)) {
-            let mut q = Queue::new(n);
+            let mut q = EventQueue::new(n);
             let mut times = vec![NEVER; n];
             for (i, at) in sets {
                 if at % 3 == 0 {

@@ -8,7 +8,7 @@ use crate::{Departed, Fate, Nanos, Packet, Random};
 /// Holds each packet for a delay and a random time on top, whatever became of others. What leaves at the same time leaves in the
 /// order in which it came.
 #[derive(Debug, Clone)]
-pub struct Scatter<T> {
+pub struct ReorderingLine<T> {
     delay_ns: Nanos,
     jitter_ns: Nanos,
     random: Random,
@@ -51,10 +51,10 @@ impl<T> Ord for Held<T> {
     }
 }
 
-impl<T> Scatter<T> {
+impl<T> ReorderingLine<T> {
     /// A line that takes `delay_ns`, and up to `jitter_ns` more, uniformly.
     pub fn new(delay_ns: Nanos, jitter_ns: Nanos, random: Random) -> Self {
-        Scatter { delay_ns, jitter_ns, random, held: BinaryHeap::new(), count: 0 }
+        ReorderingLine { delay_ns, jitter_ns, random, held: BinaryHeap::new(), count: 0 }
     }
 
     /// Takes a packet and says when it will leave. Times must not go back.
@@ -103,7 +103,7 @@ mod tests {
 
     /// What comes out of a line that one packet enters every `gap`: exit times and numbers.
     fn exits(gap: Nanos, jitter_ns: Nanos, n: u64, seed: u64) -> Vec<(Nanos, u64)> {
-        let (mut line, mut left) = (Scatter::new(1000, jitter_ns, Random::new(seed)), Vec::new());
+        let (mut line, mut left) = (ReorderingLine::new(1000, jitter_ns, Random::new(seed)), Vec::new());
         for seq in 0..n {
             left.extend(std::iter::from_fn(|| line.poll(seq * gap)).map(|d| (d.at, d.packet.payload)));
             line.push(seq * gap, packet(seq));

@@ -13,7 +13,7 @@ use crate::{Departed, Fate, LinkMeter, Nanos, Packet, Schedule, Transmitter};
 /// transmit alike. A packet whose transmission has begun has left the queue. With a token bucket the next packet is taken as soon
 /// as the last one has left, and waits for its tokens outside of the queue, as Linux's sch_tbf takes it.
 #[derive(Debug, Clone)]
-pub struct Queued<T> {
+pub struct AqmQueue<T> {
     discipline: Discipline<T>,
     transmitter: Transmitter,
     sending: Option<Sending<T>>,
@@ -35,7 +35,7 @@ struct Sending<T> {
     packet: Packet<T>,
 }
 
-impl<T: Copy> Queued<T> {
+impl<T: Copy> AqmQueue<T> {
     /// An empty queue and an idle transmitter, shared by `flows` flows and metered by `schedule`.
     pub fn new(
         discipline: Discipline<T>,
@@ -43,7 +43,7 @@ impl<T: Copy> Queued<T> {
         flows: usize,
         schedule: Schedule,
     ) -> Self {
-        Queued {
+        AqmQueue {
             discipline,
             transmitter,
             sending: None,

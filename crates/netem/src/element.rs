@@ -1,0 +1,111 @@
+//! One type for all parts of a path, with static dispatch.
+
+use crate::{DelayLine, Departed, Duplication, Link, Loss, Nanos, Packet, Reordering, ReorderingLine};
+
+/// A part of a path that packets pass.
+///
+/// A packet is [pushed](Element::push); what the element holds back is [polled](Element::poll) when
+/// [`next_event`](Element::next_event) says so. Times never go back, and everything due before `now` is polled before a packet is
+/// pushed at `now`.
+#[derive(Debug, Clone)]
+pub enum Element<T> {
+    /// A transmitter behind a queue. Boxed, since it is ten times as large as the others.
+    Link(Box<Link<T>>),
+    /// Propagation that keeps the order.
+    DelayLine(DelayLine<T>),
+    /// Propagation with jitter that does not keep the order.
+    ReorderingLine(ReorderingLine<T>),
+    /// Delays a share of the packets, which the others overtake.
+    Reordering(Reordering<T>),
+    /// Copies a share of the packets that leave a link.
+    Duplication(Duplication),
+    /// Loses a share of the packets.
+    Loss(Loss),
+}
+
+/// What an element does with a packet that is pushed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pushed<T> {
+    /// It holds the packet until that is polled.
+    Held,
+    /// It lets the packet go on at once.
+    Passed(Packet<T>),
+    /// It lets the packet go on at once, and a copy with it.
+    Duplicated(Packet<T>),
+    /// It drops or loses the packet.
+    Dropped(Packet<T>),
+}
+
+impl<T: Copy> Element<T> {
+    /// Takes a packet.
+    #[inline]
+    pub fn push(&mut self, now: Nanos, packet: Packet<T>) -> Pushed<T> {
+        match self {
+            Element::Link(link) => match link.push(now, packet) {
+                Ok(()) => Pushed::Held,
+                Err(packet) => Pushed::Dropped(packet),
+            },
+            Element::DelayLine(line) => {
+                line.push(now, packet);
+                Pushed::Held
+            }
+            Element::ReorderingLine(line) => {
+                line.push(now, packet);
+                Pushed::Held
+            }
+            Element::Reordering(reordering) => match reordering.push(now, packet) {
+                Ok(()) => Pushed::Held,
+                Err(packet) => Pushed::Passed(packet),
+            },
+            Element::Duplication(duplication) => match duplication.duplicates() {
+                true => Pushed::Duplicated(packet),
+                false => Pushed::Passed(packet),
+            },
+            Element::Loss(loss) => match loss.loses() {
+                true => Pushed::Dropped(packet),
+                false => Pushed::Passed(packet),
+            },
+        }
+    }
+
+    /// When to poll next; `Nanos::MAX`: it holds nothing.
+    #[inline]
+    pub fn next_event(&self) -> Nanos {
+        match self {
+            Element::Link(link) => link.next_event(),
+            Element::DelayLine(line) => line.next_event(),
+            Element::ReorderingLine(line) => line.next_event(),
+            Element::Reordering(reordering) => reordering.next_event(),
+            Element::Duplication(_) | Element::Loss(_) => None,
+        }
+        .unwrap_or(Nanos::MAX)
+    }
+
+    /// The next packet that has left by `now`, or that a link has dropped; call until `None`.
+    #[inline]
+    pub fn poll(&mut self, now: Nanos) -> Option<Departed<T>> {
+        match self {
+            Element::Link(link) => link.poll(now),
+            Element::DelayLine(line) => line.poll(now),
+            Element::ReorderingLine(line) => line.poll(now),
+            Element::Reordering(reordering) => reordering.poll(now),
+            Element::Duplication(_) | Element::Loss(_) => None,
+        }
+    }
+
+    /// Packets that were pushed and not yet polled.
+    pub fn len(&self) -> usize {
+        match self {
+            Element::Link(link) => link.len(),
+            Element::DelayLine(line) => line.len(),
+            Element::ReorderingLine(line) => line.len(),
+            Element::Reordering(reordering) => reordering.len(),
+            Element::Duplication(_) | Element::Loss(_) => 0,
+        }
+    }
+
+    /// True if there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}

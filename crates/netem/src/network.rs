@@ -1,0 +1,320 @@
+//! A scenario's path as elements and routes. Drivers add a clock and the hosts.
+
+use crate::{DelayLine, Element, Line, Link, Loss, Nanos, Packet, Purpose, Pushed};
+
+/// All elements of a scenario, and the hops that each flow's packets take through them.
+#[derive(Debug, Clone)]
+pub struct Network<T> {
+    /// The links come first, in the scenario's order: the element of this index is the link of this index.
+    pub elements: Vec<Element<T>>,
+    /// One per flow, in the scenario's order.
+    pub paths: Vec<Path>,
+    pub(crate) links: usize,
+}
+
+/// One flow's path: the hops both ways, and behind them what belongs to this flow alone.
+#[derive(Debug, Clone)]
+pub struct Path {
+    /// Elements that data packets take after one another, from the sending host on.
+    pub forward: Vec<u32>,
+    /// Elements that ACKs take, from the receiving host on.
+    pub back: Vec<u32>,
+    /// Propagation of the links on `back`, ns.
+    pub back_lines_ns: Nanos,
+    /// How long the receiver delays its ACKs. The simulator's TCP model does this by itself.
+    pub(crate) ack_delay: Line,
+    /// What follows the last hop both ways.
+    pub own: OwnPath,
+}
+
+/// The last part of a path both ways: it belongs to one flow and keeps the order of packets.
+///
+/// The times of a packet here depend on nothing but when it enters. A driver can compute them when the packet leaves the last hop, as
+/// the simulator does, or [make elements of them](Network::with_own_paths).
+#[derive(Debug, Clone)]
+pub struct OwnPath {
+    /// From the last hop to the receiver.
+    pub(crate) to_receiver: Line,
+    /// From the last hop of the ACKs, or the receiver, to the sender: propagation, jitter, aggregation.
+    pub(crate) to_sender: Line,
+    /// From the arrival of an ACK to when the sending host processes it.
+    pub(crate) host: Line,
+    pub(crate) ack_loss: Loss,
+}
+
+/// Which way a packet travels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Direction {
+    /// From the sender to the receiver.
+    #[default]
+    Forward,
+    /// From the receiver to the sender.
+    Back,
+}
+
+/// The next hop of a packet: its payload holds one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Hop {
+    /// Place in [`Path::forward`] or [`Path::back`].
+    pub index: u16,
+    /// Which of them.
+    pub direction: Direction,
+}
+
+impl Hop {
+    /// The first hop of this direction.
+    #[must_use]
+    pub const fn first(direction: Direction) -> Self {
+        Hop { index: 0, direction }
+    }
+}
+
+impl<T: Copy> Network<T> {
+    /// The element of this hop of a flow; `None`: its hops end here.
+    #[inline]
+    pub fn element_at(&self, flow: u32, hop: Hop) -> Option<usize> {
+        let path = &self.paths[flow as usize];
+        let hops = match hop.direction {
+            Direction::Forward => &path.forward,
+            Direction::Back => &path.back,
+        };
+        hops.get(usize::from(hop.index)).map(|element| *element as usize)
+    }
+
+    /// Pushes a packet into an element. A duplicate counts for the link that it left.
+    #[inline]
+    pub fn push(&mut self, element: usize, now: Nanos, packet: Packet<T>) -> Pushed<T> {
+        let pushed = self.elements[element].push(now, packet);
+        if matches!(pushed, Pushed::Duplicated(_)) {
+            self.count_duplicate(element, now);
+        }
+        pushed
+    }
+
+    #[cold]
+    fn count_duplicate(&mut self, element: usize, now: Nanos) {
+        let Element::Duplication(duplication) = &self.elements[element] else { return };
+        let link = duplication.link();
+        if let Element::Link(link) = &mut self.elements[link] {
+            link.duplicated(now);
+        }
+    }
+
+    /// The same network with elements for what belongs to one flow alone, behind its hops. Flows with equal propagation delays share
+    /// an element.
+    #[must_use]
+    pub fn with_own_paths(mut self) -> Self {
+        let Network { elements, paths, .. } = &mut self;
+        let mut shared = Vec::new();
+        for Path { forward, back, ack_delay, own, .. } in paths {
+            forward.extend(line_element(elements, &mut shared, &own.to_receiver));
+            let ack_delay = line_element(elements, &mut shared, ack_delay);
+            back.splice(0..0, ack_delay);
+            back.extend(line_element(elements, &mut shared, &own.to_sender));
+            if own.ack_loss.is_possible() {
+                back.push(add(elements, Element::Loss(own.ack_loss.clone())));
+            }
+            back.extend(line_element(elements, &mut shared, &own.host));
+        }
+        self
+    }
+
+    /// The links, in the scenario's order.
+    pub fn links(&self) -> impl Iterator<Item = &Link<T>> + Clone {
+        self.elements.iter().take(self.links).filter_map(|element| match element {
+            Element::Link(link) => Some(&**link),
+            _ => None,
+        })
+    }
+
+    /// The same, to change them.
+    pub fn links_mut(&mut self) -> impl Iterator<Item = &mut Link<T>> {
+        self.elements.iter_mut().take(self.links).filter_map(|element| match element {
+            Element::Link(link) => Some(&mut **link),
+            _ => None,
+        })
+    }
+
+    /// Number of links: the elements below this index.
+    pub fn link_count(&self) -> usize {
+        self.links
+    }
+
+    /// The links of a flow's data, by index.
+    pub fn data_links(&self, flow: u32) -> impl Iterator<Item = usize> + Clone {
+        let hops = self.paths[flow as usize].forward.iter().map(|element| *element as usize);
+        hops.filter(|element| *element < self.links)
+    }
+}
+
+/// The element of a line; `None` if the line does nothing. Lines of one constant delay are found in `shared` by it.
+fn line_element<T>(
+    elements: &mut Vec<Element<T>>,
+    shared: &mut Vec<(Nanos, u32)>,
+    line: &Line,
+) -> Option<u32> {
+    let delay_ns = match line.constant_delay_ns() {
+        Some(0) => return None,
+        None => return Some(add(elements, Element::DelayLine(DelayLine::new(line.clone())))),
+        Some(delay_ns) => delay_ns,
+    };
+    let known = shared.iter().find(|(ns, _)| *ns == delay_ns).map(|(_, element)| *element);
+    Some(known.unwrap_or_else(|| {
+        let element = add(elements, Element::DelayLine(DelayLine::new(line.clone())));
+        shared.push((delay_ns, element));
+        element
+    }))
+}
+
+/// Adds an element and returns its index.
+pub(crate) fn add<T>(elements: &mut Vec<Element<T>>, element: Element<T>) -> u32 {
+    elements.push(element);
+    elements.len() as u32 - 1
+}
+
+impl OwnPath {
+    /// When a packet that leaves the last hop at `now` reaches the receiver. Times must not go back.
+    #[inline]
+    pub fn arrival(&mut self, now: Nanos) -> Nanos {
+        self.to_receiver.enter(now)
+    }
+
+    /// When the sender processes an ACK that leaves the receiver, or its last hop, at `now`; `None`: the ACK is lost.
+    #[inline]
+    pub fn ack_arrival(&mut self, now: Nanos) -> Option<Nanos> {
+        let arrives = self.to_sender.enter(now);
+        if self.ack_loss.loses() { None } else { Some(self.host.enter(arrives)) }
+    }
+
+    /// Propagation back to the sender in force at `now`, ns.
+    #[inline]
+    pub fn return_delay_ns(&self, now: Nanos) -> Nanos {
+        self.to_sender.delay_at(now)
+    }
+
+    /// The shortest time that a packet ever takes from the last hop to the receiver, ns.
+    pub fn least_to_receiver_ns(&self) -> Nanos {
+        self.to_receiver.least_ns()
+    }
+
+    /// Draws from other random streams from now on: those of another connection.
+    pub fn reseed(&mut self, seed: u64) {
+        self.to_sender.reseed(seed ^ Purpose::AckJitter as u64);
+        self.host.reseed(seed ^ Purpose::HostJitter as u64);
+        self.ack_loss.reseed(seed ^ Purpose::AckLoss as u64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use fairpace_scenario::{Cc, Flow, Line as LineSettings, Link as LinkSettings, Scenario};
+
+    use super::*;
+    use crate::{Ecn, SECOND, Schedule, build};
+
+    const SCHEDULE: Schedule = Schedule { window: (0, SECOND), interval: SECOND, end: SECOND };
+
+    fn ms(n: u64) -> Duration {
+        Duration::from_millis(n)
+    }
+
+    fn scenario(flows: Vec<Flow>) -> Scenario {
+        let link = |name: &str| LinkSettings::new(name, 1_000_000, 10_000);
+        Scenario {
+            title: "t".into(),
+            why: String::new(),
+            seed: 1,
+            duration: ms(1000),
+            window: (ms(0), ms(1000)),
+            interval: ms(100),
+            links: vec![link("a"), link("b"), link("back")],
+            flows,
+            hash: String::new(),
+        }
+    }
+
+    fn flow(rtt: u64) -> Flow {
+        Flow { reverse: vec!["back".into()], ..Flow::new("f", "bbr1".parse::<Cc>().unwrap(), ms(rtt)) }
+    }
+
+    fn network(scenario: &Scenario) -> Network<()> {
+        build::network(scenario, SCHEDULE).unwrap()
+    }
+
+    /// Each hop's kind, with the delay of a packet that is pushed at 0 where the element is a delay line, or the link's index.
+    fn hops(network: &Network<()>, hops: &[u32]) -> Vec<(&'static str, Nanos)> {
+        let packet = Packet { flow: 0, connection: 0, bytes: 1, ecn: Ecn::NotCapable, payload: () };
+        let kind = |hop: &u32| match &network.elements[*hop as usize] {
+            Element::Link(_) => ("link", Nanos::from(*hop)),
+            Element::DelayLine(line) => ("delay", line.clone().push(0, packet)),
+            Element::ReorderingLine(_) => ("reordering line", 0),
+            Element::Reordering(_) => ("reordering", 0),
+            Element::Duplication(duplication) => ("duplication of", duplication.link() as Nanos),
+            Element::Loss(_) => ("loss", 0),
+        };
+        hops.iter().map(kind).collect()
+    }
+
+    const MS: Nanos = 1_000_000;
+
+    #[test]
+    fn data_and_acks_pass_their_links_and_their_halves_of_the_rtt() {
+        let network = network(&scenario(vec![flow(10)])).with_own_paths();
+        let path = &network.paths[0];
+        assert_eq!(hops(&network, &path.forward), [("link", 0), ("link", 1), ("delay", 5 * MS)]);
+        assert_eq!(hops(&network, &path.back), [("link", 2), ("delay", 5 * MS)]);
+        assert_eq!(path.back_lines_ns + path.own.return_delay_ns(0), 5 * MS);
+        assert_eq!((network.links().count(), network.data_links(0).collect::<Vec<_>>()), (3, vec![0, 1]));
+    }
+
+    #[test]
+    fn access_lines_and_link_lines_are_part_of_the_rtt() {
+        let route = Some(vec!["b".into()]);
+        let flow = Flow { route, reverse: Vec::new(), access_delay: ms(1), ..flow(10) };
+        let mut scenario = scenario(vec![flow]);
+        scenario.links[1].line.delay = ms(2);
+        let network = network(&scenario).with_own_paths();
+        let forward = [("delay", MS), ("link", 1), ("delay", 2 * MS), ("delay", 3_500_000)];
+        assert_eq!(hops(&network, &network.paths[0].forward), forward);
+        assert_eq!(hops(&network, &network.paths[0].back), [("delay", 3_500_000)]);
+    }
+
+    #[test]
+    fn flows_share_what_is_behind_a_link() {
+        let mut scenario = scenario(vec![flow(10), flow(20)]);
+        scenario.links[0].line =
+            LineSettings { jitter: ms(1), reorders: true, duplicate_ppb: 1, ..LineSettings::default() };
+        scenario.links[1].line.delay = ms(1);
+        let network = network(&scenario);
+        let both = [("link", 0), ("duplication of", 0), ("reordering line", 0), ("link", 1), ("delay", MS)];
+        assert_eq!(hops(&network, &network.paths[0].forward), both);
+        assert_eq!(network.paths[0].forward, network.paths[1].forward);
+    }
+
+    #[test]
+    fn equal_delays_share_an_element_and_jitter_loss_and_steps_have_their_own() {
+        let jittered = Flow { ack_jitter: ms(1), ack_loss_ppb: 1, ..flow(10) };
+        let stepped = Flow { rtt_at: vec![(ms(100), ms(30))], reverse: Vec::new(), ..flow(10) };
+        let network = network(&scenario(vec![flow(10), flow(10), jittered, stepped])).with_own_paths();
+        let last = |flow: usize| network.paths[flow].forward.last();
+        assert_eq!(network.paths[0].back, network.paths[1].back);
+        assert!(last(0) == last(1) && last(0) == last(2) && last(0) != last(3));
+        assert_ne!(network.paths[0].back, network.paths[2].back);
+        assert_eq!(hops(&network, &network.paths[2].back).last(), Some(&("loss", 0)));
+    }
+
+    #[test]
+    fn a_duplicate_counts_for_its_link() {
+        let mut scenario = scenario(vec![flow(10)]);
+        scenario.links[0].line.duplicate_ppb = 1_000_000_000;
+        let mut network = network(&scenario);
+        let duplication = network.paths[0].forward[1] as usize;
+        let packet = Packet { flow: 0, connection: 0, bytes: 1, ecn: Ecn::NotCapable, payload: () };
+        assert_eq!(network.push(duplication, 0, packet), Pushed::Duplicated(packet));
+        network.links_mut().for_each(|link| link.finish(SECOND));
+        let duplicates: Vec<u64> = network.links().map(|link| link.summary("l").duplicates).collect();
+        assert_eq!(duplicates, [1, 0, 0]);
+    }
+}

@@ -1,0 +1,65 @@
+//! The record of a run, from what its elements and its driver have measured: the same for every driver.
+
+use fairpace_results::{
+    Cost, FlowSeries, FlowSummary, LinkSummary, Run, SCHEMA, ScenarioId, Series, Summary,
+};
+use fairpace_scenario::Scenario;
+
+use crate::fairness::derive_fairness;
+use crate::{LinkMeter, Nanos, Network, SECOND};
+
+/// What a driver adds to the measurements of the links.
+#[derive(Debug, Clone)]
+pub struct Measured {
+    /// Where the run took place: `sim` or `kernel`.
+    pub on: &'static str,
+    /// Commit that built the program.
+    pub commit: String,
+    /// Times of the points of the series.
+    pub points: Vec<Nanos>,
+    /// Every flow's metrics and series, in the scenario's order. Losses, marks and shares are derived.
+    pub flows: Vec<(FlowSummary, FlowSeries)>,
+    /// What the run cost.
+    pub cost: Cost,
+    /// What a reader of the results must know.
+    pub notes: Vec<String>,
+}
+
+/// The record of a finished run of `scenario` over `network`.
+pub fn record<T: Copy>(scenario: &Scenario, network: &Network<T>, measured: Measured) -> Run {
+    let Measured { on, commit, points, flows, cost, notes } = measured;
+    let meters: Vec<&LinkMeter> = network.links().map(|link| link.meter()).collect();
+    let (mut flow_summaries, mut flow_series) = (Vec::new(), Vec::new());
+    for (flow, (mut summary, series)) in (0..).zip(flows) {
+        let on_route = || network.data_links(flow).map(|link| meters[link]);
+        summary.derive_loss(on_route().map(|link| link.drops(flow) + link.losses(flow)).sum());
+        summary.marked_pkts = on_route().map(|link| link.marks(flow)).sum();
+        flow_summaries.push(summary);
+        flow_series.push(series);
+    }
+    let link_summaries = network.links().zip(&scenario.links).map(|(link, settings)| LinkSummary {
+        queue: settings.queue.title().to_owned(),
+        ..link.summary(&settings.name)
+    });
+    let mut summary = Summary {
+        schema: SCHEMA.to_owned(),
+        on: on.to_owned(),
+        commit,
+        seed: scenario.seed,
+        scenario: ScenarioId { title: scenario.title.clone(), hash: scenario.hash.clone() },
+        window_s: [scenario.window.0.as_secs_f64(), scenario.window.1.as_secs_f64()],
+        flows: flow_summaries,
+        links: link_summaries.collect(),
+        jain: None,
+        convergence_s: None,
+        max_min_distance: None,
+        cost,
+    };
+    let series = Series {
+        t_s: points.into_iter().map(|at| at as f64 / SECOND as f64).collect(),
+        flows: flow_series,
+        links: meters.iter().map(|link| link.series().clone()).collect(),
+    };
+    derive_fairness(&mut summary, &series, scenario);
+    Run { summary, series, notes }
+}

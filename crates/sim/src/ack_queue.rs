@@ -1,0 +1,174 @@
+//! ACKs on their way: queues of those whose next time is known, and those that are on links.
+
+use std::collections::VecDeque;
+
+use fairpace_netem::Nanos;
+use fairpace_tcp::{Ack, Block, prefetch};
+
+use crate::event_queue::NEVER;
+
+/// ACKs that will reach a sender, or leave a receiver, at a known time: first in, first out.
+///
+/// On the fast path an ACK waits here from when its packet is sent, and there is one for every other packet in flight. So each takes half
+/// a cache line; the SACK blocks, which few ACKs have, are kept apart.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct AckQueue {
+    /// When the first is due. A copy of its field, which saves a cache miss.
+    next: Nanos,
+    due: VecDeque<Due>,
+    /// Of the ACKs that have any, in the same order.
+    blocks: VecDeque<[Block; 3]>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Due {
+    at: Nanos,
+    next: u64,
+    echo_ms: u32,
+    sent_ms: u32,
+    rwnd_pkts: u32,
+    syn: bool,
+    ece: bool,
+    has_blocks: bool,
+}
+
+const _: () = assert!(size_of::<Due>() == 32);
+
+impl Default for AckQueue {
+    fn default() -> Self {
+        AckQueue { next: NEVER, due: VecDeque::new(), blocks: VecDeque::new() }
+    }
+}
+
+impl AckQueue {
+    /// Adds an ACK that is due at `at`, not before those in the queue.
+    #[inline(always)] // see docs/decisions/0005-segments-in-registers.md
+    pub(crate) fn push(&mut self, at: Nanos, ack: &Ack) {
+        let Ack { next, echo_ms, sent_ms, rwnd_pkts, syn, ece, blocks } = *ack;
+        let has_blocks = !blocks[0].is_empty();
+        if has_blocks {
+            self.blocks.push_back(blocks);
+        }
+        if self.due.is_empty() {
+            self.next = at;
+        }
+        self.due.push_back(Due { at, next, echo_ms, sent_ms, rwnd_pkts, syn, ece, has_blocks });
+        prefetch::back(&self.due);
+    }
+
+    /// When the first is due; [`NEVER`] if there is none.
+    #[inline]
+    pub(crate) fn next_event(&self) -> Nanos {
+        self.next
+    }
+
+    /// The first, if it is due by `now`, and when it was.
+    #[inline]
+    pub(crate) fn pop(&mut self, now: Nanos) -> Option<(Nanos, Ack)> {
+        if self.next > now {
+            return None;
+        }
+        let Due { at, next, echo_ms, sent_ms, rwnd_pkts, syn, ece, has_blocks } = self.due.pop_front()?;
+        self.next = self.due.front().map_or(NEVER, |due| due.at);
+        prefetch::front(&self.due);
+        let blocks = if has_blocks { self.blocks.pop_front() } else { None };
+        let blocks = blocks.unwrap_or([Block::NONE; 3]);
+        Some((at, Ack { next, echo_ms, sent_ms, rwnd_pkts, syn, ece, blocks }))
+    }
+
+    /// Discards all.
+    pub(crate) fn clear(&mut self) {
+        self.next = NEVER;
+        self.due.clear();
+        self.blocks.clear();
+    }
+}
+
+/// ACKs that are on links, by number: only the number travels. ACKs of a connection that is over stay until they are off the links, so
+/// that an observer of the links gets them.
+#[derive(Debug, Default)]
+pub(crate) struct AcksInTransit {
+    first: u64,
+    acks: VecDeque<AckInTransit>,
+}
+
+#[derive(Debug)]
+struct AckInTransit {
+    ack: Ack,
+    /// Copies on links: more than one after a duplication. With none the ACK can be removed.
+    copies: u32,
+    has_arrived: bool,
+}
+
+impl AcksInTransit {
+    /// Adds an ACK and returns its number.
+    pub(crate) fn insert(&mut self, ack: Ack) -> u64 {
+        self.acks.push_back(AckInTransit { ack, copies: 1, has_arrived: false });
+        self.first + self.acks.len() as u64 - 1
+    }
+
+    /// The ACK of this number.
+    pub(crate) fn get(&self, number: u64) -> Option<&Ack> {
+        self.acks.get(number.checked_sub(self.first)? as usize).map(|in_transit| &in_transit.ack)
+    }
+
+    fn get_mut(&mut self, number: u64) -> Option<&mut AckInTransit> {
+        self.acks.get_mut(number.checked_sub(self.first)? as usize)
+    }
+
+    /// A copy of an ACK arrives. Returns the ACK if this copy is the first.
+    pub(crate) fn arrive(&mut self, number: u64) -> Option<Ack> {
+        let in_transit = self.get_mut(number)?;
+        let is_first = !std::mem::replace(&mut in_transit.has_arrived, true);
+        is_first.then_some(in_transit.ack)
+    }
+
+    /// A link duplicates an ACK.
+    pub(crate) fn duplicate(&mut self, number: u64) {
+        if let Some(in_transit) = self.get_mut(number) {
+            in_transit.copies += 1;
+        }
+    }
+
+    /// A copy of an ACK is off the links.
+    pub(crate) fn remove(&mut self, number: u64) {
+        if let Some(in_transit) = self.get_mut(number) {
+            in_transit.copies = in_transit.copies.saturating_sub(1);
+        }
+        while self.acks.front().is_some_and(|in_transit| in_transit.copies == 0) {
+            self.acks.pop_front();
+            self.first += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn acks_come_out_as_they_went_in_and_not_before_their_time() {
+        let block = |start| Block { start, end: start + 2 };
+        let sack = |next, start| Ack {
+            next,
+            ece: true,
+            rwnd_pkts: 7,
+            blocks: [block(start), Block::NONE, Block::NONE],
+            ..Ack::default()
+        };
+        let all =
+            [Ack { syn: true, ..Ack::default() }, sack(5, 9), Ack { next: 6, ..Ack::default() }, sack(6, 20)];
+        let mut acks = AckQueue::default();
+        assert_eq!((acks.next_event(), acks.pop(NEVER)), (NEVER, None));
+        for (i, ack) in (0..).zip(&all) {
+            acks.push(10 * i, ack);
+        }
+        assert_eq!(acks.pop(15), Some((0, all[0])));
+        assert_eq!(acks.pop(15), Some((10, all[1])));
+        assert_eq!((acks.next_event(), acks.pop(15)), (20, None));
+        assert_eq!(acks.pop(20), Some((20, all[2])));
+        assert_eq!(acks.pop(30), Some((30, all[3])));
+        assert!(acks.due.is_empty() && acks.blocks.is_empty());
+    }
+}

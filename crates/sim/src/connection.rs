@@ -1,0 +1,240 @@
+//! One connection: its application, its TCP sender, and its receiving end.
+
+use fairpace_netem::{Direction, Hop, Nanos, Offer, Packet, Sent, Source};
+use fairpace_results::observer::{ConnectionId, Observer};
+use fairpace_tcp::{MSS_BYTES, Segment, Sender, SenderConfig, Wire};
+
+use crate::event_queue::NEVER;
+use crate::fast_path::FastLink;
+use crate::flow::{Flow, pkts};
+use crate::header::{EpochSegment, Header, ecn, segment_bytes};
+use crate::host_view::HostView;
+use crate::observe;
+use crate::receiver_side::ReceiverSide;
+
+/// A connection. Its fields are in the order in which events read them, see docs/decisions/0004-repr-c-field-order.md.
+#[repr(C, align(64))]
+pub(crate) struct Connection {
+    pub(crate) receiver_side: ReceiverSide,
+    pub(crate) sender: Sender<HostView>,
+    application: Application,
+    /// What earlier connections of a workload have sent from this slot.
+    sent_before: Sent,
+}
+
+/// The stages of an application.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Waiting,
+    Open,
+    Stopped,
+}
+
+/// What writes at the sending host.
+struct Application {
+    stage: Stage,
+    source: Source,
+    /// Bytes that it has written and that do not fill a packet yet.
+    unsent_bytes: u64,
+}
+
+/// How the segments of a sender get to its receiver. Results do not depend on it.
+pub(crate) enum Dispatch<'a> {
+    /// Hop by hop, with an event for each.
+    PerHop,
+    /// When they are sent: the first hop is a link with a fast path.
+    FastPath(FastLink<'a>),
+    /// At the end of the senders' part of an epoch, over the fast path: see [`Epochs`](crate::epochs::Epochs).
+    Epoch(&'a mut Vec<EpochSegment>),
+}
+
+/// The forward path, as a sender sees it.
+struct ForwardPath<'a, 'd, O> {
+    now: Nanos,
+    dispatch: &'a mut Dispatch<'d>,
+    flow: &'a mut Flow,
+    receiver_side: &'a mut ReceiverSide,
+    /// Packets for their first hop.
+    packets: &'a mut Vec<Packet<Header>>,
+    observer: &'a mut O,
+}
+
+impl<O: Observer> Wire for ForwardPath<'_, '_, O> {
+    #[inline(always)] // see docs/decisions/0005-segments-in-registers.md
+    fn send(&mut self, segment: Segment) {
+        self.flow.counts.entered_pkts += 1;
+        if let Dispatch::Epoch(segments) = self.dispatch {
+            segments.push(EpochSegment { segment, leaves: NEVER });
+            return;
+        }
+        let ahead_us = Header::ahead_us(&segment, self.now);
+        let hop = Hop::first(Direction::Forward);
+        let payload = Header { slot: self.receiver_side.slot, hop, ahead_us, segment };
+        let ConnectionId { flow, index: connection } = self.receiver_side.id;
+        let packet = Packet { flow, connection, bytes: segment_bytes(&segment), ecn: ecn(&segment), payload };
+        if let Dispatch::FastPath(link) = self.dispatch {
+            link.carry(self.now, packet, self.flow, self.receiver_side, self.observer);
+        } else {
+            self.packets.push(packet);
+        }
+    }
+}
+
+impl Connection {
+    /// A connection that starts at `start` and sends `size_bytes`, or without end. `random` seeds its algorithm.
+    pub(crate) fn new(
+        flow: &Flow,
+        id: ConnectionId,
+        slot: u32,
+        start: Nanos,
+        size_bytes: Option<u64>,
+        random: u32,
+    ) -> Self {
+        let config = &flow.connection;
+        let sender_config = SenderConfig { random, ..config.sender };
+        let bytes = config.responses.map(|(bytes, _)| bytes).or(size_bytes);
+        Connection {
+            receiver_side: ReceiverSide::new(flow, id, slot, start, bytes),
+            sender: Sender::new(sender_config, config.algorithm.clone()),
+            application: Application::new(flow.source(size_bytes, start)),
+            sent_before: Sent::default(),
+        }
+    }
+
+    /// Starts the next connection of a workload in this slot; its memory is reused. All its randomness derives from `seed`.
+    pub(crate) fn renew(&mut self, flow: &Flow, id: ConnectionId, start: Nanos, bytes: u64, seed: u64) {
+        let config = &flow.connection;
+        let random = (seed >> 32) as u32;
+        self.sent_before = self.sent();
+        self.sender.reset(SenderConfig { random, ..config.sender }, config.algorithm.clone());
+        self.receiver_side.reset(flow, id, start, bytes, seed);
+        self.application = Application::new(flow.source(Some(bytes), start));
+    }
+
+    /// Data packets that have been sent from this slot.
+    pub(crate) fn sent(&self) -> Sent {
+        let stats = self.sender.stats();
+        Sent {
+            pkts: self.sent_before.pkts + stats.sent_pkts,
+            again_pkts: self.sent_before.again_pkts + stats.retransmitted_pkts,
+        }
+    }
+
+    /// Is its transfer complete and acknowledged? False once it has been closed.
+    pub(crate) fn is_done(&self) -> bool {
+        let receiver_side = &self.receiver_side;
+        !receiver_side.is_over() && receiver_side.is_complete() && self.sender.is_idle()
+    }
+
+    /// Ends it: packets that are still on their way to it are ignored. A timer of its receiver may still fire.
+    pub(crate) fn close(&mut self) {
+        self.receiver_side.close();
+        self.application.stage = Stage::Stopped;
+    }
+
+    /// When it next has something to do.
+    #[inline]
+    pub(crate) fn next_event(&self) -> Nanos {
+        let sender = self.sender.next_timer().unwrap_or(NEVER);
+        sender.min(self.receiver_side.next_event())
+    }
+
+    /// Does everything that is due at `now`. Packets for a first hop are added to `packets`.
+    #[inline]
+    pub(crate) fn run<O: Observer>(
+        &mut self,
+        now: Nanos,
+        flow: &mut Flow,
+        dispatch: &mut Dispatch<'_>,
+        packets: &mut Vec<Packet<Header>>,
+        observer: &mut O,
+    ) {
+        let sender = &mut self.sender;
+        let receiver_side = &mut self.receiver_side;
+        let mut path = ForwardPath { now, dispatch, flow, receiver_side, packets, observer };
+        if path.receiver_side.next_application_event <= now {
+            let next = self.application.run(now, sender, &mut path);
+            path.receiver_side.next_application_event = next.min(path.receiver_side.request);
+        }
+        while let Some((_, ack)) = path.receiver_side.acks.pop(now) {
+            if O::ON {
+                path.observer.ack(now, path.receiver_side.id, &observe::ack(&ack));
+            }
+            sender.on_ack(now, &ack, &mut path);
+        }
+        if sender.next_timer().is_some_and(|at| at <= now) {
+            sender.on_timer(now, &mut path);
+        }
+        let ForwardPath { receiver_side, flow, packets, observer, .. } = path;
+        receiver_side.run_due_timer(now, flow, observer);
+        receiver_side.send_acks(now, flow, packets);
+        if O::ON && !receiver_side.is_over() {
+            observer.sender(now, receiver_side.id, || observe::sender(sender));
+        }
+    }
+}
+
+impl Application {
+    fn new(source: Source) -> Self {
+        Application { stage: Stage::Waiting, source, unsent_bytes: 0 }
+    }
+
+    /// Starts, stops, takes a request or writes, whatever is due. Returns when something of this is due next, requests left out.
+    #[cold]
+    fn run<O: Observer>(
+        &mut self,
+        now: Nanos,
+        sender: &mut Sender<HostView>,
+        path: &mut ForwardPath<'_, '_, O>,
+    ) -> Nanos {
+        let stop = path.flow.connection.stop;
+        match self.stage {
+            Stage::Stopped => {
+                // the request that follows a last response has no effect
+                path.receiver_side.request = NEVER;
+                return NEVER;
+            }
+            Stage::Waiting => {
+                self.stage = Stage::Open;
+                if path.receiver_side.is_finite() {
+                    path.flow.transfers.begins(now);
+                }
+                sender.connect(now, path);
+            }
+            Stage::Open if stop <= now => {
+                self.stage = Stage::Stopped;
+                sender.stop();
+                path.receiver_side.request = NEVER;
+                return NEVER;
+            }
+            Stage::Open => {}
+        }
+        if path.receiver_side.request <= now {
+            path.receiver_side.request = NEVER;
+            if let Some((bytes, _)) = path.flow.connection.responses {
+                path.receiver_side.expect(now, bytes);
+                path.flow.transfers.begins(now);
+                sender.write(now, pkts(bytes), path);
+            }
+        }
+        while let Some(offer) = self.source.poll(now) {
+            match offer {
+                Offer::Endless => sender.write(now, u64::MAX, path),
+                Offer::Pause => sender.stop(),
+                Offer::Bytes(bytes) => {
+                    let pkts = self.whole_pkts(bytes);
+                    sender.write(now, pkts, path);
+                }
+            }
+        }
+        stop.min(self.source.next_event())
+    }
+
+    /// Whole packets of what has been written. The rest waits for more bytes, unless there will be none.
+    fn whole_pkts(&mut self, bytes: u64) -> u64 {
+        let (bytes, mss) = (self.unsent_bytes + bytes, u64::from(MSS_BYTES));
+        let pkts = if self.source.is_finished() { bytes.div_ceil(mss) } else { bytes / mss };
+        self.unsent_bytes = bytes.saturating_sub(pkts * mss);
+        pkts
+    }
+}

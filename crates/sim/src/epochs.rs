@@ -1,0 +1,277 @@
+//! Epochs of conservative parallel simulation, on one thread: all senders, then all links, then all receivers.
+//!
+//! What a link does to a packet has no effect on any host before the packet has arrived. So for as long as the shortest way from a link to
+//! a receiver takes (the lookahead), connections cannot affect each other (Chandy and Misra 1979, Fujimoto 1990). An epoch is at most that
+//! long. Each connection runs for the whole epoch at once, while its memory is in the nearest cache; then the links take what all have
+//! sent, in the order of time; then each receiver takes what arrives. See docs/decisions/0003-lookahead-epochs.md.
+//!
+//! Results do not depend on where epochs begin and end. Tests compare them with those of one event after the other.
+
+use fairpace_netem::{Ecn, Fate, Line, Link, Nanos, Packet, Transit};
+use fairpace_results::observer::Observer;
+use fairpace_tcp::prefetch;
+
+use crate::connection::Dispatch;
+use crate::event_queue::NEVER;
+use crate::flow::Flow;
+use crate::header::{EpochSegment, Header, ecn, segment_bytes};
+use crate::simulation::{NO_LINK, Simulation};
+
+/// Packets that an epoch should have, about, 32 bytes each. With 500 flows each has then a hundred in a row; fewer give up part of the
+/// speed, twice as many gain little.
+const TARGET_PKTS: usize = 65_536;
+/// How many bursts ahead a link prefetches segments, which are in the order of slots and not of time: a few hundred instructions.
+const AHEAD: usize = 8;
+/// An [`EpochSegment::leaves`] of a segment that its link drops or loses.
+const DROPPED: Nanos = NEVER - 1;
+
+/// The epochs of a simulation.
+pub(crate) struct Epochs {
+    /// No epoch is longer, ns.
+    pub(crate) lookahead: Nanos,
+    /// Length of the next epoch, if nothing else limits it: as long as has lately made for [`TARGET_PKTS`], ns.
+    pub(crate) span: Nanos,
+    /// What all connections send in an epoch, one connection after the other.
+    segments: Vec<EpochSegment>,
+    bursts: Vec<Burst>,
+    turns: Vec<Turn>,
+    /// The bursts in the order of time.
+    order: Vec<Key>,
+}
+
+/// The lookahead of a simulation, ns: the shortest time from a link to a receiver. `None`: its connections cannot run in epochs. They can if
+/// all their data take one link with a fast path, and nothing but that is between them.
+pub(crate) fn lookahead<O: Observer>(simulation: &Simulation<'_, O>) -> Option<Nanos> {
+    let has_epochs =
+        |(flow, link): (&Flow, &u32)| *link != NO_LINK && !flow.acks_take_links && flow.workload.is_none();
+    if !simulation.flows.iter().zip(&simulation.first_links).all(has_epochs) {
+        return None;
+    }
+    let paths = simulation.network.paths.iter().zip(&simulation.first_links);
+    let ways = paths.map(|(path, link)| {
+        simulation.fast_path.lines[*link as usize].least_ns() + path.own.least_to_receiver_ns()
+    });
+    ways.min().filter(|ns| *ns > 0)
+}
+
+/// Segments that a connection sends at one time: from the end of the burst before up to this index.
+#[derive(Debug, Clone, Copy)]
+struct Burst {
+    at: Nanos,
+    end: usize,
+}
+
+/// All that a connection sends in an epoch: bursts from the end of the turn before up to this index.
+#[derive(Debug, Clone, Copy)]
+struct Turn {
+    slot: u32,
+    end: usize,
+}
+
+/// A burst's place in the order of time: time, slot, first segment and the one after its last, 32 bits each. Bursts at the same time are in
+/// the order of their slots, as in the event queue; those of one slot in the order in which they were sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Key(u128);
+
+impl Key {
+    /// The longest epoch.
+    const LONGEST_NS: Nanos = u32::MAX as Nanos;
+
+    /// `after_ns` is the time since the epoch began.
+    #[inline]
+    fn new(after_ns: u32, slot: u32, begin: u32, end: u32) -> Self {
+        Key((u128::from(after_ns) << 96)
+            | (u128::from(slot) << 64)
+            | (u128::from(begin) << 32)
+            | u128::from(end))
+    }
+
+    #[inline]
+    fn parts(self) -> (u32, u32, u32, u32) {
+        ((self.0 >> 96) as u32, (self.0 >> 64) as u32, (self.0 >> 32) as u32, self.0 as u32)
+    }
+}
+
+impl Epochs {
+    /// Epochs of at most `lookahead`.
+    pub(crate) fn new(lookahead: Nanos) -> Self {
+        let lookahead = lookahead.min(Key::LONGEST_NS);
+        Epochs {
+            lookahead,
+            span: lookahead,
+            segments: Vec::new(),
+            bursts: Vec::new(),
+            turns: Vec::new(),
+            order: Vec::new(),
+        }
+    }
+
+    /// Runs all connections from `from`, when the first of them has something to do, to the end of the epoch, which is at `limit` at the
+    /// latest. Returns the number of events.
+    pub(crate) fn run<O: Observer>(
+        &mut self,
+        simulation: &mut Simulation<'_, O>,
+        from: Nanos,
+        limit: Nanos,
+    ) -> u32 {
+        let until = from.saturating_add(self.span).min(limit);
+        let events = self.run_senders(simulation, from, until);
+        self.run_links(simulation, from);
+        self.run_receivers(simulation);
+        self.adapt(self.segments.len());
+        self.segments.clear();
+        events
+    }
+
+    /// Runs each connection up to `until`.
+    fn run_senders<O: Observer>(
+        &mut self,
+        simulation: &mut Simulation<'_, O>,
+        from: Nanos,
+        until: Nanos,
+    ) -> u32 {
+        let Epochs { segments, bursts, turns, order, .. } = self;
+        bursts.clear();
+        turns.clear();
+        order.clear();
+        let mut events = 0;
+        loop {
+            let (mut at, index) = simulation.queue.first();
+            if at >= until {
+                return events;
+            }
+            // also the index of its flow, since there are no workloads
+            let slot = index - simulation.first_connection;
+            let (connection, flow) = (&mut simulation.connections[slot], &mut simulation.flows[slot]);
+            let (slot, bursts_before) = (slot as u32, bursts.len());
+            while at < until {
+                let before = segments.len();
+                let mut dispatch = Dispatch::Epoch(segments);
+                connection.run(at, flow, &mut dispatch, &mut simulation.packets, simulation.observer);
+                let end = segments.len();
+                if end > before {
+                    order.push(Key::new((at - from) as u32, slot, before as u32, end as u32));
+                    bursts.push(Burst { at, end });
+                }
+                events += 1;
+                at = connection.next_event();
+            }
+            simulation.queue.set(index, at);
+            if bursts.len() > bursts_before {
+                turns.push(Turn { slot, end: bursts.len() });
+            }
+        }
+    }
+
+    /// Takes all segments over their links, in the order of time.
+    fn run_links<O: Observer>(&mut self, simulation: &mut Simulation<'_, O>, from: Nanos) {
+        let Epochs { segments, order, .. } = self;
+        order.sort_unstable();
+        for (n, key) in order.iter().enumerate() {
+            if let Some((.., begin, _)) = order.get(n + AHEAD).map(|key| key.parts()) {
+                prefetch::one(&segments[begin as usize]);
+            }
+            let (after_ns, slot, begin, end) = key.parts();
+            let link = simulation.first_links[slot as usize] as usize;
+            let sent = &mut segments[begin as usize..end as usize];
+            let Some(link) = simulation.fast_path.link(&mut simulation.network, link) else { return };
+            let now = from + Nanos::from(after_ns);
+            if !transit_burst(now, slot, sent, link.link, link.line) {
+                transit_each(now, slot, sent, link.link, link.line);
+            }
+        }
+    }
+
+    /// Hands the segments to their receivers.
+    fn run_receivers<O: Observer>(&mut self, simulation: &mut Simulation<'_, O>) {
+        let (mut burst, mut begin) = (0, 0);
+        for turn in &self.turns {
+            let slot = turn.slot as usize;
+            let receiver_side = &mut simulation.connections[slot].receiver_side;
+            let flow = &mut simulation.flows[slot];
+            for &Burst { at, end } in &self.bursts[burst..turn.end] {
+                for &EpochSegment { segment, leaves } in &self.segments[begin..end] {
+                    match leaves {
+                        DROPPED => flow.counts.dropped_pkts += 1,
+                        // A link that is down for good never delivers it: it counts as arrived, for the balance of packets.
+                        NEVER => flow.counts.arrived_pkts += 1,
+                        _ => {
+                            let left = Header::left_at(&segment, at);
+                            receiver_side.receive(leaves, segment, left, flow, simulation.observer);
+                        }
+                    }
+                }
+                begin = end;
+            }
+            burst = turn.end;
+            let next = receiver_side.next_event();
+            simulation.queue.set_earlier(simulation.first_connection + slot, next);
+        }
+    }
+
+    /// Chooses the length of the next epoch.
+    fn adapt(&mut self, sent_pkts: usize) {
+        if sent_pkts > TARGET_PKTS {
+            self.span = (self.span / 2).max(1);
+        } else if sent_pkts < TARGET_PKTS / 4 {
+            self.span = self.span.saturating_mul(2).min(self.lookahead);
+        }
+    }
+}
+
+/// Takes a burst over its link as one, if nothing can happen to it there but waiting. False: nothing has happened.
+#[inline]
+fn transit_burst(
+    now: Nanos,
+    flow: u32,
+    sent: &mut [EpochSegment],
+    link: &mut Link<Header>,
+    line: &mut Line,
+) -> bool {
+    let bytes = sent.first().map_or(0, |first| segment_bytes(&first.segment));
+    if sent.iter().any(|one| segment_bytes(&one.segment) != bytes) {
+        return false;
+    }
+    let pkts = sent.len();
+    let mut leavess = sent.iter_mut().map(|one| &mut one.leaves);
+    link.transit_burst(now, flow, bytes, pkts, |at| {
+        if let Some(leaves) = leavess.next() {
+            *leaves = if at == NEVER { NEVER } else { line.enter(at) };
+        }
+    })
+}
+
+/// Takes the segments of a burst over their link one after the other.
+fn transit_each(now: Nanos, flow: u32, sent: &mut [EpochSegment], link: &mut Link<Header>, line: &mut Line) {
+    for EpochSegment { segment, leaves } in sent {
+        let (bytes, ecn) = (segment_bytes(segment), ecn(segment));
+        let mut packet = Packet { flow, connection: 0, bytes, ecn, payload: () };
+        *leaves = match link.transit(now, &mut packet) {
+            Some(Transit { at: NEVER, .. }) => NEVER,
+            Some(Transit { at, fate: Fate::Delivered, .. }) => line.enter(at),
+            _ => DROPPED,
+        };
+        segment.ce = packet.ecn == Ecn::Marked;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_epoch_is_as_long_as_has_lately_made_for_enough_packets() {
+        let mut epochs = Epochs::new(1_000);
+        epochs.adapt(TARGET_PKTS + 1);
+        epochs.adapt(TARGET_PKTS + 1);
+        assert_eq!(epochs.span, 250);
+        epochs.adapt(TARGET_PKTS / 4);
+        assert_eq!(epochs.span, 250);
+        epochs.adapt(TARGET_PKTS / 4 - 1);
+        assert_eq!(epochs.span, 500);
+        for sent_pkts in [0, 0, 0] {
+            epochs.adapt(sent_pkts);
+        }
+        assert_eq!(epochs.span, 1_000, "never more than the lookahead");
+    }
+}

@@ -1,0 +1,100 @@
+//! The simulator's payload of a packet: which connection it belongs to, its next hop, and its TCP segment.
+
+use fairpace_netem::{Direction, Ecn, Hop, Nanos, Packet};
+use fairpace_tcp::{Ack, HEADER_BYTES, MSS_BYTES, SYN_BYTES, Segment};
+
+/// Length of TCP's SACK option without blocks: two bytes of padding, kind and length (RFC 2018).
+const SACK_OPTION_BYTES: u32 = 4;
+/// Length of one SACK block (RFC 2018).
+const SACK_BLOCK_BYTES: u32 = 8;
+
+/// What a simulated packet carries beside its flow, its length and its ECN field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Header {
+    /// The slot of its connection. Connections of a workload use a slot one after the other; `Packet::connection` tells them apart.
+    pub(crate) slot: u32,
+    /// The next hop. A packet in the direction [`Direction::Back`] is an ACK; `segment.seq` is then its number in
+    /// [`AcksInTransit`](crate::ack_queue::AcksInTransit).
+    pub(crate) hop: Hop,
+    /// How far `segment.sent` is ahead of the time at which the segment left, us, rounded up. Probes and timeouts do not wait for
+    /// the pacer, but carry the time at which it would have released them, as in Linux.
+    pub(crate) ahead_us: u32,
+    pub(crate) segment: Segment,
+}
+
+/// Queues hold many packets: a larger one costs cache misses.
+const _: () = assert!(size_of::<Packet<Header>>() == 56);
+
+impl Header {
+    /// How far ahead of `now` a segment is stamped.
+    #[inline]
+    pub(crate) fn ahead_us(segment: &Segment, now: Nanos) -> u32 {
+        if segment.sent <= now {
+            return 0;
+        }
+        u32::try_from((segment.sent - now).div_ceil(1_000)).unwrap_or(u32::MAX)
+    }
+
+    /// When the segment left its host.
+    #[inline]
+    pub(crate) fn left(&self) -> Nanos {
+        before(self.segment.sent, self.ahead_us)
+    }
+
+    /// The same for a segment that was sent at `now`.
+    #[inline]
+    pub(crate) fn left_at(segment: &Segment, now: Nanos) -> Nanos {
+        before(segment.sent, Header::ahead_us(segment, now))
+    }
+
+    /// Is it an ACK on its way back?
+    #[inline]
+    pub(crate) fn is_ack(&self) -> bool {
+        self.hop.direction == Direction::Back
+    }
+}
+
+#[inline]
+fn before(sent: Nanos, ahead_us: u32) -> Nanos {
+    sent.saturating_sub(u64::from(ahead_us) * 1_000)
+}
+
+/// A segment that enters its link when the senders' part of its epoch is over, see [`Epochs`](crate::epochs::Epochs).
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct EpochSegment {
+    pub(crate) segment: Segment,
+    /// When it leaves the line behind the link, once that is known.
+    pub(crate) leaves: Nanos,
+}
+
+/// An epoch has tens of thousands.
+const _: () = assert!(size_of::<EpochSegment>() == 32);
+
+/// The ECN field with which a segment leaves its host.
+#[inline]
+pub(crate) fn ecn(segment: &Segment) -> Ecn {
+    if segment.ect { Ecn::Capable } else { Ecn::NotCapable }
+}
+
+/// A packet's segment as it arrives, with the mark of the path.
+#[inline]
+pub(crate) fn arriving(packet: &Packet<Header>) -> Segment {
+    Segment { ce: packet.ecn == Ecn::Marked, ..packet.payload.segment }
+}
+
+/// Length of a data packet or SYN on the wire.
+#[inline]
+pub(crate) fn segment_bytes(segment: &Segment) -> u32 {
+    if segment.seq == Segment::SYN { SYN_BYTES } else { MSS_BYTES + HEADER_BYTES }
+}
+
+/// Length of an ACK on the wire.
+pub(crate) fn ack_bytes(ack: &Ack) -> u32 {
+    if ack.syn {
+        return SYN_BYTES;
+    }
+    match ack.blocks.iter().filter(|b| !b.is_empty()).count() as u32 {
+        0 => HEADER_BYTES,
+        n => HEADER_BYTES + SACK_OPTION_BYTES + n * SACK_BLOCK_BYTES,
+    }
+}

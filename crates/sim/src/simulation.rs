@@ -1,0 +1,115 @@
+//! The state of a simulation: the event queue, the network, the flows and their connections.
+
+use fairpace_netem::{Network, Packet, Random, Schedule, build};
+use fairpace_results::observer::{ConnectionId, Observer};
+use fairpace_scenario::Scenario;
+
+use crate::connection::Connection;
+use crate::error::Error;
+use crate::event_queue::{EventQueue, NEVER};
+use crate::fast_path::FastPath;
+use crate::flow::Flow;
+use crate::header::Header;
+
+/// The event queue's index of the measurement boundaries. The elements follow, then the workloads, then the connections. Of events at one
+/// time that of the lowest index comes first.
+pub(crate) const BOUNDARIES: usize = 0;
+/// The event queue's index of the first element.
+pub(crate) const FIRST_ELEMENT: usize = 1;
+/// In [`Simulation::first_links`]: the first hop of the flow's data is no link with a fast path.
+pub(crate) const NO_LINK: u32 = u32::MAX;
+
+/// All that events read and change.
+pub(crate) struct Simulation<'o, O> {
+    pub(crate) queue: EventQueue,
+    pub(crate) network: Network<Header>,
+    pub(crate) fast_path: FastPath,
+    pub(crate) flows: Vec<Flow>,
+    /// The flows that are workloads.
+    pub(crate) workloads: Vec<usize>,
+    /// By slot: one per flow that is not a workload, in their order, then those of workloads.
+    pub(crate) connections: Vec<Connection>,
+    /// The flow of each slot. Every event reads this and the next, so they are apart from the rest.
+    pub(crate) flow_of: Vec<u32>,
+    /// The link with a fast path that is the first hop of each flow's data, or [`NO_LINK`].
+    pub(crate) first_links: Vec<u32>,
+    pub(crate) schedule: Schedule,
+    pub(crate) first_workload: usize,
+    pub(crate) first_connection: usize,
+    /// What hosts have just sent, for their first hop.
+    pub(crate) packets: Vec<Packet<Header>>,
+    pub(crate) observer: &'o mut O,
+}
+
+impl<'o, O: Observer> Simulation<'o, O> {
+    /// The start of a scenario. With `per_hop` no link has a fast path, which changes nothing but the time that the simulation takes.
+    pub(crate) fn new(scenario: &Scenario, observer: &'o mut O, per_hop: bool) -> Result<Self, Error> {
+        for (what, is_empty) in [("links", scenario.links.is_empty()), ("flows", scenario.flows.is_empty())] {
+            if is_empty {
+                return Err(Error::Empty { what });
+            }
+        }
+        let schedule = build::schedule(scenario);
+        let network: Network<Header> = build::network(scenario, schedule)?;
+        let fast_path = FastPath::new(&network, scenario, per_hop);
+        let routes = scenario.routes();
+        let flows: Vec<Flow> = (0..)
+            .zip(network.paths.iter().zip(&routes))
+            .map(|(i, (path, route))| Flow::new(scenario, i, path, route, schedule))
+            .collect::<Result<_, Error>>()?;
+        let workloads: Vec<usize> = (0..flows.len()).filter(|i| flows[*i].workload.is_some()).collect();
+        let connections = connections(&flows, scenario.seed);
+        let first_workload = FIRST_ELEMENT + network.elements.len();
+        let first_connection = first_workload + workloads.len();
+        let mut queue = EventQueue::new(first_connection + connections.len());
+        for (i, flow) in workloads.iter().enumerate() {
+            queue.set(first_workload + i, flows[*flow].workload.as_ref().map_or(NEVER, |w| w.next));
+        }
+        for (slot, connection) in connections.iter().enumerate() {
+            queue.set(first_connection + slot, connection.next_event());
+        }
+        let first_link = |flow| fast_path.first_link(&network, flow).unwrap_or(NO_LINK);
+        Ok(Simulation {
+            queue,
+            flow_of: connections.iter().map(|connection| connection.receiver_side.id.flow).collect(),
+            first_links: (0..flows.len()).map(first_link).collect(),
+            network,
+            fast_path,
+            flows,
+            workloads,
+            connections,
+            schedule,
+            first_workload,
+            first_connection,
+            packets: Vec::new(),
+            observer,
+        })
+    }
+
+    /// In debug builds: a packet that entered the network has arrived, was dropped, or is in it.
+    pub(crate) fn check_conservation(&self) {
+        if cfg!(debug_assertions) {
+            let total = |count: fn(&Flow) -> u64| self.flows.iter().map(count).sum::<u64>();
+            let inside = self.network.elements.iter().map(|element| element.len() as u64).sum::<u64>();
+            let gone = total(|f| f.counts.arrived_pkts) + total(|f| f.counts.dropped_pkts);
+            let entered = total(|f| f.counts.entered_pkts);
+            assert_eq!(entered, gone + inside, "a packet was lost or invented");
+        }
+    }
+}
+
+/// The connections of the flows that are no workloads. Every flow, workload or not, draws a seed, so that one flow's kind changes
+/// nothing for the others.
+fn connections(flows: &[Flow], seed: u64) -> Vec<Connection> {
+    let mut random = Random::new(seed);
+    let mut connections = Vec::new();
+    for flow in flows {
+        let random = random.next_u32();
+        if flow.workload.is_none() {
+            let id = ConnectionId { flow: flow.index, index: 0 };
+            let (slot, config) = (connections.len() as u32, &flow.connection);
+            connections.push(Connection::new(flow, id, slot, config.start, config.size_bytes, random));
+        }
+    }
+    connections
+}
