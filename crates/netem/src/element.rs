@@ -25,25 +25,25 @@ pub enum Element<T> {
 
 /// What an element does with a packet that is pushed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pushed<T> {
+pub enum Pushed {
     /// It holds the packet until that is polled.
     Held,
     /// It lets the packet go on at once.
-    Passed(Packet<T>),
+    Passed,
     /// It lets the packet go on at once, and a copy with it.
-    Duplicated(Packet<T>),
+    Duplicated,
     /// It drops or loses the packet.
-    Dropped(Packet<T>),
+    Dropped,
 }
 
 impl<T: Copy> Element<T> {
     /// Takes a packet.
     #[inline]
-    pub fn push(&mut self, now: Nanos, packet: Packet<T>) -> Pushed<T> {
+    pub fn push(&mut self, now: Nanos, packet: Packet<T>) -> Pushed {
         match self {
             Element::Link(link) => match link.push(now, packet) {
                 Ok(()) => Pushed::Held,
-                Err(packet) => Pushed::Dropped(packet),
+                Err(_) => Pushed::Dropped,
             },
             Element::DelayLine(line) => {
                 line.push(now, packet);
@@ -55,15 +55,15 @@ impl<T: Copy> Element<T> {
             }
             Element::Reordering(reordering) => match reordering.push(now, packet) {
                 Ok(()) => Pushed::Held,
-                Err(packet) => Pushed::Passed(packet),
+                Err(_) => Pushed::Passed,
             },
             Element::Duplication(duplication) => match duplication.duplicates() {
-                true => Pushed::Duplicated(packet),
-                false => Pushed::Passed(packet),
+                true => Pushed::Duplicated,
+                false => Pushed::Passed,
             },
             Element::Loss(loss) => match loss.loses() {
-                true => Pushed::Dropped(packet),
-                false => Pushed::Passed(packet),
+                true => Pushed::Dropped,
+                false => Pushed::Passed,
             },
         }
     }

@@ -83,9 +83,9 @@ impl<T: Copy> Network<T> {
 
     /// Pushes a packet into an element. A duplicate counts for the link that it left.
     #[inline]
-    pub fn push(&mut self, element: usize, now: Nanos, packet: Packet<T>) -> Pushed<T> {
+    pub fn push(&mut self, element: usize, now: Nanos, packet: Packet<T>) -> Pushed {
         let pushed = self.elements[element].push(now, packet);
-        if matches!(pushed, Pushed::Duplicated(_)) {
+        if pushed == Pushed::Duplicated {
             self.count_duplicate(element, now);
         }
         pushed
@@ -312,7 +312,7 @@ mod tests {
         let mut network = network(&scenario);
         let duplication = network.paths[0].forward[1] as usize;
         let packet = Packet { flow: 0, connection: 0, bytes: 1, ecn: Ecn::NotCapable, payload: () };
-        assert_eq!(network.push(duplication, 0, packet), Pushed::Duplicated(packet));
+        assert_eq!(network.push(duplication, 0, packet), Pushed::Duplicated);
         network.links_mut().for_each(|link| link.finish(SECOND));
         let duplicates: Vec<u64> = network.links().map(|link| link.summary("l").duplicates).collect();
         assert_eq!(duplicates, [1, 0, 0]);

@@ -99,19 +99,15 @@ impl<O: Observer> Simulation<'_, O> {
             packet.payload.hop.index += 1;
             let observed = (O::ON && element < self.network.link_count()).then(|| self.observed(&packet));
             let event = match self.network.push(element, now, packet) {
-                Pushed::Passed(same) => {
-                    packet = same;
-                    continue;
-                }
-                Pushed::Duplicated(same) => {
-                    self.count_duplicate(&same);
-                    self.advance(now, same);
-                    packet = same;
+                Pushed::Passed => continue,
+                Pushed::Duplicated => {
+                    self.count_duplicate(&packet);
+                    self.advance(now, packet);
                     continue;
                 }
                 Pushed::Held => LinkEvent::Enqueued,
-                Pushed::Dropped(dropped) => {
-                    self.discard(&dropped);
+                Pushed::Dropped => {
+                    self.discard(&packet);
                     LinkEvent::Refused
                 }
             };

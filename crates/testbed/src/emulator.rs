@@ -239,14 +239,13 @@ impl<'a> Emulator<'a> {
                 continue;
             }
             match self.network.push(element, at, packet) {
-                Pushed::Passed(same) => packet = same,
-                Pushed::Duplicated(same) => {
-                    let copy = self.copy(same)?;
+                Pushed::Passed => {}
+                Pushed::Duplicated => {
+                    let copy = self.copy(packet)?;
                     self.go_on(at, copy)?;
-                    packet = same;
                 }
-                Pushed::Dropped(dropped) => {
-                    self.pool.put(dropped.payload.slot);
+                Pushed::Dropped => {
+                    self.pool.put(packet.payload.slot);
                     self.note_due(element);
                     return Ok(());
                 }
