@@ -1,4 +1,4 @@
-//! A queue discipline in front of a transmitter.
+//! An AQM queue in front of a transmitter.
 
 use std::collections::VecDeque;
 
@@ -7,27 +7,28 @@ use fairpace_results::LinkSummary;
 use crate::aqm::{Discipline, DropReason, Sink};
 use crate::{Departed, Fate, LinkMeter, Nanos, Packet, Schedule, Transmitter};
 
-/// A link whose queue decides only when the transmitter is free which packet is next, or is dropped.
+/// A link whose queue decides which packet is next, or is dropped, only when the transmitter is free.
 ///
-/// The times of a packet are therefore not known when it arrives, unlike those in a [`Fifo`](crate::Fifo); otherwise both measure and
-/// transmit alike. A packet whose transmission has begun has left the queue. With a token bucket the next packet is taken as soon
-/// as the last one has left, and waits for its tokens outside of the queue, as Linux's sch_tbf takes it.
+/// So the times of a packet are not known when it arrives, unlike those in a [`Fifo`](crate::Fifo). Otherwise
+/// both measure and transmit alike. A packet whose transmission has begun has left the queue. With a token
+/// bucket, the next packet is dequeued as soon as the last one has left, and waits for its tokens outside of
+/// the queue, as in Linux's sch_tbf.
 #[derive(Debug, Clone)]
 pub struct AqmQueue<T> {
     discipline: Discipline<T>,
     transmitter: Transmitter,
     sending: Option<Sending<T>>,
-    /// When the next packet is taken, if one waits and none is being sent.
+    /// When the next packet is dequeued, if one waits and none is being sent.
     takes: Nanos,
-    /// Dropped after they had been let in, in order; nobody has polled for them yet.
+    /// Dropped after they were enqueued and not yet polled, in order.
     dropped: VecDeque<Departed<T>>,
     meter: LinkMeter,
 }
 
-/// A packet that has been taken from the queue.
+/// A packet that has been dequeued.
 #[derive(Debug, Clone)]
 struct Sending<T> {
-    /// It begins to leave, and has left.
+    /// When its first bit leaves, and its last.
     starts: Nanos,
     departs: Nanos,
     waited_ns: Nanos,
@@ -53,11 +54,12 @@ impl<T: Copy> AqmQueue<T> {
         }
     }
 
-    /// Takes a packet, or gives it back: dropped. Others, and the packet itself once it is in, may be dropped for it or later:
-    /// those are polled for. Times must not go back, and what is due must have been polled.
+    /// Enqueues a packet. The queue may drop others for it, or the packet itself later:
+    /// [`poll`](AqmQueue::poll) returns those. Times must not go back, and everything due must have been
+    /// polled.
     ///
     /// # Errors
-    /// The packet itself, when the discipline does not let it in.
+    /// The packet itself, when the discipline refuses it.
     pub fn push(&mut self, now: Nanos, packet: Packet<T>) -> Result<(), Packet<T>> {
         debug_assert!(self.next_event().is_none_or(|at| at >= now), "push at {now} before poll");
         self.meter.queued(now, packet.flow, packet.bytes);
@@ -75,7 +77,7 @@ impl<T: Copy> AqmQueue<T> {
         fate
     }
 
-    /// When something happens next: a packet has left, was dropped, or is to be taken.
+    /// When something happens next: a packet has left, was dropped, or is to be dequeued.
     #[inline]
     pub fn next_event(&self) -> Option<Nanos> {
         if let Some(dropped) = self.dropped.front() {
@@ -112,14 +114,14 @@ impl<T: Copy> AqmQueue<T> {
         }
         self.meter.departed(at, packet.flow, packet.bytes, waited_ns);
         self.takes = self.transmitter.starts(at, 0);
-        // also from an empty queue: so it knows that the link is idle
+        // also from an empty queue, which tells the discipline that the link is idle
         if self.takes <= at || self.discipline.is_empty() {
             self.take(at);
         }
         Departed { at, waited_ns, fate: Fate::Delivered, packet }
     }
 
-    /// Takes the next packet, if there is one.
+    /// Dequeues the next packet, if there is one.
     #[inline]
     fn take(&mut self, now: Nanos) {
         let mut told = Told { now, meter: &mut self.meter, dropped: &mut self.dropped };
@@ -134,17 +136,17 @@ impl<T: Copy> AqmQueue<T> {
         self.sending = Some(Sending { starts, departs, waited_ns, is_begun, packet });
     }
 
-    /// A packet was dropped before it reached the queue.
+    /// Counts a packet that was dropped before it reached the queue.
     pub fn refused(&mut self, now: Nanos, flow: u32, bytes: u32) {
         self.meter.dropped(now, flow, bytes);
     }
 
-    /// A packet that has departed was lost on the line behind.
+    /// Counts a packet that has departed and was lost behind the queue.
     pub fn lost(&mut self, now: Nanos, flow: u32) {
         self.meter.lost(now, flow);
     }
 
-    /// The line behind made a second copy of a packet.
+    /// Counts a duplicate of a packet that has departed.
     pub fn duplicated(&mut self, now: Nanos) {
         self.meter.duplicated(now);
     }
@@ -154,7 +156,7 @@ impl<T: Copy> AqmQueue<T> {
         self.discipline.backlog_bytes()
     }
 
-    /// Packets that wait, are being transmitted, or were dropped and not polled for.
+    /// Packets that wait, are being transmitted, or were dropped and not yet polled.
     pub fn len(&self) -> usize {
         self.discipline.len() + usize::from(self.sending.is_some()) + self.dropped.len()
     }
@@ -164,24 +166,25 @@ impl<T: Copy> AqmQueue<T> {
         self.len() == 0
     }
 
-    /// The window's summary, once it has closed.
+    /// The metrics of the measurement window, once it has closed.
     pub fn summary(&self, name: &str) -> LinkSummary {
         let (from, to) = self.meter.window();
         self.meter.summary(name, self.transmitter.rate_bps(), self.transmitter.capacity_bits(from, to))
     }
 
-    /// What the link has measured so far.
+    /// What has been measured so far.
     pub fn meter(&self) -> &LinkMeter {
         &self.meter
     }
 
-    /// Ends the measurement at `now`, when everything due has been polled: closes intervals and window.
+    /// Ends the measurement at `now`, when everything due has been polled: closes interval and measurement
+    /// window.
     pub fn finish(&mut self, now: Nanos) {
         self.meter.finish(now);
     }
 }
 
-/// What the discipline tells goes to the meter, and what it drops to whoever polls.
+/// Passes what a discipline drops and marks to the meter, and dropped packets to `poll`.
 struct Told<'a, T> {
     now: Nanos,
     meter: &'a mut LinkMeter,

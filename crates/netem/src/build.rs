@@ -7,7 +7,7 @@ use fairpace_scenario::{self as scenario, Queue, Reorder, Scenario};
 use crate::aqm::{Aqm, Codel, Discipline, FqCodel, Pie, Red, RedRules};
 use crate::network::{self, Network, OwnPath, Path};
 use crate::{
-    AqmQueue, Burst, DelayLine, Duplication, Element, Fifo, Limit, Line, Link, Loss, Nanos, NoSuchLoss,
+    AqmQueue, Burst, DelayLine, Duplication, Element, Fifo, ImpossibleLoss, Limit, Line, Link, Loss, Nanos,
     Policer, Purpose, Random, Reordering, ReorderingLine, Schedule, Transmitter,
 };
 
@@ -23,7 +23,7 @@ pub fn schedule(scenario: &Scenario) -> Schedule {
 }
 
 /// The link of this index with everything that happens on it.
-fn link<T: Copy>(scenario: &Scenario, index: u32, schedule: Schedule) -> Result<Link<T>, NoSuchLoss> {
+fn link<T: Copy>(scenario: &Scenario, index: u32, schedule: Schedule) -> Result<Link<T>, ImpossibleLoss> {
     let asked = &scenario.links[index as usize];
     let (transmitter, flows) = (transmitter(asked), scenario.flows.len());
     let random = Random::stream(scenario.seed, Purpose::Discipline, index);
@@ -106,13 +106,14 @@ pub struct ImpossibleLink {
     /// The link's name.
     pub link: String,
     /// What is in the way.
-    pub reason: NoSuchLoss,
+    pub reason: ImpossibleLoss,
 }
 
 /// The elements and paths of a scenario. This is the only place where they are wired.
 ///
-/// Elements are in this order: links; for each link what is behind it (duplication, propagation); for each flow its access line and its
-/// reordering. Where events at one time are processed in the order of elements, as in the simulator, results depend on it.
+/// Elements are in this order: links; for each link what is behind it (duplication, propagation); for each
+/// flow its access line and its reordering. Where events at one time are processed in the order of elements,
+/// as in the simulator, results depend on it.
 ///
 /// # Errors
 /// When a link asks for a random loss that cannot be.

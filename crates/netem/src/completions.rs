@@ -1,4 +1,4 @@
-//! How long transfers take that end, and how much longer than on an empty path.
+//! How long transfers take, and how much longer than on an empty path.
 
 use fairpace_results::Completions;
 use hdrhistogram::Histogram;
@@ -6,22 +6,23 @@ use hdrhistogram::Histogram;
 use crate::link_meter::growing_histogram;
 use crate::{Nanos, SECOND};
 
-/// Slowdowns are kept in thousandths.
+/// Slowdowns are kept in thousandths: three digits of a slowdown of 1.
 const SLOWDOWN_UNIT: f64 = 1e3;
 
-/// The least time that a path allows a transfer: neither slow start nor a window nor anybody else stands in its way.
+/// The least time that a path allows a transfer, without slow start, receive window or cross traffic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ideal {
     /// Round-trip time of the path without queueing and transmission.
     pub rtt_ns: Nanos,
-    /// The part of it from the sender to the receiver.
+    /// The part of the round trip from the sender to the receiver.
     pub one_way_ns: Nanos,
     /// Rate of its narrowest link, bits per second; at least 1.
     pub narrowest_bps: u64,
 }
 
 impl Ideal {
-    /// From the begin to the arrival of the last of `wire_bytes`, headers included. `connects`: the handshake comes first, one RTT.
+    /// Time from the begin to the arrival of the last of `wire_bytes`, headers included. With `connects`, a
+    /// handshake of one RTT comes first.
     #[must_use]
     pub fn ns(self, wire_bytes: u64, connects: bool) -> Nanos {
         let bit_ns = u128::from(wire_bytes) * 8 * u128::from(SECOND);
@@ -31,18 +32,18 @@ impl Ideal {
     }
 }
 
-/// A flow's transfers, one after the other or many at a time. Counted are those that begin in the window. Memory does not grow with
-/// their number, and a single one needs none.
+/// A flow's transfers, sequential or concurrent. Metrics cover those that begin in the measurement window.
+/// Memory does not grow with their number; a single transfer needs no histogram.
 #[derive(Debug, Clone)]
 pub struct Transfers {
     window: (Nanos, Nanos),
-    /// What the first one took that was completed, in the window or not.
+    /// Duration of the first transfer that was completed, in the measurement window or not.
     first_ns: Option<Nanos>,
     began: u64,
     completed: u64,
     took_sum_ns: u128,
     slowdown_sum: f64,
-    /// From the second one on.
+    /// Histograms, from the second transfer on.
     many: Option<Box<Many>>,
 }
 
@@ -54,21 +55,21 @@ struct Many {
 
 impl Many {
     fn new() -> Self {
-        // to three digits, and from a thousandth on
+        // to three digits, from 0.001 on
         let mut slowdown = Histogram::new_with_bounds(1, 2, 3).expect("constant bounds are valid");
         slowdown.auto(true);
         Many { took: growing_histogram(3), slowdown }
     }
 
     fn record(&mut self, took_ns: Nanos, slowdown: f64) {
-        // both fail only beyond what they can grow to, which is all of u64
+        // both fail only beyond the range of u64
         let _ = self.took.record(took_ns);
         let _ = self.slowdown.record((slowdown * SLOWDOWN_UNIT).round() as u64);
     }
 }
 
 impl Transfers {
-    /// None yet. `window`: from, to.
+    /// No transfers yet. `window` is the measurement window: from, to.
     #[must_use]
     pub fn new(window: (Nanos, Nanos)) -> Self {
         Transfers {
@@ -82,12 +83,13 @@ impl Transfers {
         }
     }
 
-    /// One begins at `now`.
+    /// A transfer begins at `now`.
     pub fn begins(&mut self, now: Nanos) {
         self.began += u64::from(self.counts(now));
     }
 
-    /// One that began at `began` is complete at `now`; on an empty path it would have taken `ideal_ns`.
+    /// A transfer that began at `began` is complete at `now`. On an empty path it would have taken
+    /// `ideal_ns`.
     pub fn completed(&mut self, began: Nanos, now: Nanos, ideal_ns: Nanos) {
         let took_ns = now - began;
         self.first_ns.get_or_insert(took_ns);
@@ -113,13 +115,13 @@ impl Transfers {
         (self.window.0..self.window.1).contains(&began)
     }
 
-    /// What the first transfer took that was completed, in the window or not.
+    /// Duration of the first transfer that was completed, in the measurement window or not.
     #[must_use]
     pub fn first_ns(&self) -> Option<Nanos> {
         self.first_ns
     }
 
-    /// The time below which this part of them lies.
+    /// The duration below which `quantile` of the transfers lie.
     fn took_ms(&self, quantile: f64) -> Option<f64> {
         let ns = match &self.many {
             Some(many) => many.took.value_at_quantile(quantile) as f64,
@@ -136,7 +138,7 @@ impl Transfers {
         (self.completed > 0).then_some(slowdown)
     }
 
-    /// What came of them. Percentiles of several are exact to three digits.
+    /// The metrics. Percentiles of several transfers are exact to three digits.
     #[must_use]
     pub fn summary(&self) -> Completions {
         let mean = |sum: f64| (self.completed > 0).then(|| sum / self.completed as f64);
@@ -154,7 +156,7 @@ impl Transfers {
         }
     }
 
-    /// Their times in ms by percentile, 0 to 100; empty without any.
+    /// Durations in ms by percentile, 0 to 100; empty without transfers.
     #[must_use]
     pub fn percentiles_ms(&self) -> Vec<f32> {
         let ms = |percent: u32| self.took_ms(f64::from(percent) / 100.0).map(|ms| ms as f32);

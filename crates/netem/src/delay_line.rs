@@ -1,10 +1,10 @@
-//! What is on a line: propagation without a rate and without loss.
+//! A delay line: propagation without a rate and without loss.
 
 use std::collections::VecDeque;
 
 use crate::{Departed, Fate, Line, Nanos, Packet};
 
-/// Holds every packet as long as its [`Line`] says, in order.
+/// Holds every packet as long as its [`Line`] says, and keeps the order.
 #[derive(Debug, Clone)]
 pub struct DelayLine<T> {
     line: Line,
@@ -19,17 +19,17 @@ struct Held<T> {
 }
 
 impl<T> DelayLine<T> {
-    /// The packets on `line`; none yet.
+    /// A delay line without packets.
     pub fn new(line: Line) -> Self {
         DelayLine { line, held: VecDeque::new() }
     }
 
-    /// Its times.
+    /// The times of the line.
     pub fn line(&self) -> &Line {
         &self.line
     }
 
-    /// Takes a packet and says when it will leave. Times must not go back.
+    /// Takes a packet and returns when it will leave. Times must not go back.
     pub fn push(&mut self, now: Nanos, packet: Packet<T>) -> Nanos {
         let leaves = self.line.enter(now);
         self.held.push_back(Held { entered: now, leaves, packet });

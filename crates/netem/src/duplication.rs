@@ -1,9 +1,9 @@
-//! A line that delivers some packets twice.
+//! Duplication: some packets arrive twice (RFC 5560).
 
 use crate::Random;
 use crate::random::WHOLE_PPB;
 
-/// Decides packet by packet, independently.
+/// Duplicates each packet with the same probability, independently of others.
 #[derive(Debug, Clone)]
 pub struct Duplication {
     link: usize,
@@ -17,12 +17,12 @@ impl Duplication {
         Duplication { link, share_ppb: share_ppb.min(WHOLE_PPB), random }
     }
 
-    /// The index of the link before it.
+    /// The index of the link.
     pub fn link(&self) -> usize {
         self.link
     }
 
-    /// Does the next packet arrive twice? Draws nothing when none ever does.
+    /// Is the next packet duplicated? Without duplication no random number is drawn.
     #[inline]
     pub fn duplicates(&mut self) -> bool {
         self.share_ppb > 0 && self.random.chance(self.share_ppb)

@@ -5,8 +5,8 @@ use crate::{DelayLine, Departed, Duplication, Link, Loss, Nanos, Packet, Reorder
 /// A part of a path that packets pass.
 ///
 /// A packet is [pushed](Element::push); what the element holds back is [polled](Element::poll) when
-/// [`next_event`](Element::next_event) says so. Times never go back, and everything due before `now` is polled before a packet is
-/// pushed at `now`.
+/// [`next_event`](Element::next_event) says so. Times never go back, and everything due before `now` is
+/// polled before a packet is pushed at `now`.
 #[derive(Debug, Clone)]
 pub enum Element<T> {
     /// A transmitter behind a queue. Boxed, since it is ten times as large as the others.

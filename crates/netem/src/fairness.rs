@@ -1,22 +1,24 @@
-//! What of a run's fairness needs the scenario: where it means something, and what the path would allow.
+//! The part of a run's fairness metrics that needs the scenario: where they are defined, and what the path
+//! would allow.
 
 use std::time::Duration;
 
 use fairpace_results::{Series, Summary};
 use fairpace_scenario::{Flow, Link, Scenario, Writes};
 
-/// Part of a link's rate that is payload when all packets are full: 1500 bytes of IP less 20 of IP and 32 of TCP with timestamps, in
-/// Ethernet frames of 1514 bytes.
+/// Payload per byte on the link when all packets are full: 1500 bytes of IP less 20 of IP and 32 of TCP with
+/// timestamps, in Ethernet frames of 1514 bytes.
 const PAYLOAD: f64 = 1448.0 / 1514.0;
 
-/// Sets what follows from the flows' goodputs: shares, Jain's index, convergence, distance from max-min fairness.
+/// Sets the metrics that derive from the flows' goodputs: shares, Jain's index, convergence, distance from
+/// max-min fairness.
 pub(crate) fn derive_fairness(summary: &mut Summary, series: &Series, scenario: &Scenario) {
     summary.derive_fairness();
     summary.convergence_s = convergence_s(scenario, series);
     summary.max_min_distance = max_min_distance(scenario, summary);
 }
 
-/// Has a flow data to send from its start to the end of the run?
+/// Does a flow have data to send from its start to the end of the run?
 fn is_greedy(flow: &Flow, scenario: &Scenario) -> bool {
     let endless = flow.traffic.size_bytes.is_none() && flow.traffic.writes == Writes::Always;
     endless && flow.arrivals.is_none() && flow.stop.is_none_or(|stop| stop >= scenario.duration)
@@ -45,7 +47,7 @@ fn max_min_distance(scenario: &Scenario, summary: &Summary) -> Option<f64> {
     fairpace_results::max_min_distance(&goodputs, &routes, &capacity)
 }
 
-/// A link's mean rate over the window.
+/// A link's mean rate over the measurement window.
 fn mean_mbps(link: &Link, scenario: &Scenario) -> f64 {
     let (from, to) = scenario.window;
     let begins = link.rate_at.iter().map(|(at, rate)| (*at, *rate));
@@ -83,7 +85,7 @@ mod tests {
         let mut link = Link::new("l", 10_000_000, 1000);
         link.rate_at = vec![(SECOND, 20_000_000), (4 * SECOND, 0), (6 * SECOND, 30_000_000)];
         let scenario = scenario(vec![], vec![link.clone()]);
-        // 2 s of 20, 2 s of nothing, 4 s of 30
+        // 2 s at 20 Mbit/s, 2 s at 0, 4 s at 30
         assert!((mean_mbps(&link, &scenario) - 20.0).abs() < 1e-9);
     }
 

@@ -1,4 +1,4 @@
-//! A first-in first-out queue in front of a transmitter: drop-tail, with marks above a step, or under RED.
+//! A FIFO queue in front of a transmitter: drop-tail, with ECN marks above a threshold, or under RED.
 
 use std::collections::VecDeque;
 
@@ -17,7 +17,7 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// Would so much be more than it holds?
+    /// Would this backlog exceed the limit?
     #[inline]
     pub fn is_exceeded_by(self, bytes: u64, pkts: u64) -> bool {
         match self {
@@ -27,18 +27,19 @@ impl Limit {
     }
 }
 
-/// What a [`Fifo`] measures of a packet that it has let in. A deep queue holds a million of them: half a cache line each.
+/// What a [`Fifo`] keeps of a packet, for its meter. A deep queue holds a million packets, so this takes half
+/// a cache line.
 #[derive(Debug, Clone)]
 struct Held {
     starts: Nanos,
     departs: Nanos,
     waited_ns: Nanos,
     flow: u32,
-    /// Its length, and [`LOST`].
+    /// Its length, with [`LOST`] set if it is lost.
     bytes: u32,
 }
 
-/// It will not arrive: lost on the line behind.
+/// The packet does not arrive: it is lost behind the queue. Lengths are below this bit.
 const LOST: u32 = 1 << 31;
 
 const _: () = assert!(size_of::<Held>() == 32);
@@ -54,37 +55,39 @@ impl Held {
 #[derive(Debug, Clone)]
 struct Gate {
     judge: Judge,
-    /// Since when the wire has been idle, or from when on it will be if nothing more comes.
+    /// Since when the wire is idle, or when it will be if no packet arrives.
     idle_since: Nanos,
 }
 
-/// A queue in which nothing overtakes.
+/// A queue that keeps the order of packets.
 ///
-/// Nothing can overtake what is in it, so a packet's departure is known when it arrives and that is when the queue says it: it
-/// does not keep the packet, only what its meter has yet to count. Who needs the packet at its departure keeps it
-/// ([`Link`](crate::Link) does).
+/// A packet's departure is known when it arrives, since no other can overtake it. The queue returns the
+/// departure then, and does not keep the packet, only what its meter has yet to count. A caller that needs
+/// the packet at its departure keeps it, as [`Link`](crate::Link) does.
 ///
-/// The limit is on what *waits*. A packet whose transmission has begun has left the queue, as it has on Linux when the device has
-/// taken it from a bfifo; it is neither counted against the limit nor part of the backlog. An arriving packet is dropped when what
-/// waits and itself exceed the limit; one that meets an idle transmitter does not wait and is never dropped for lack of room.
+/// The limit is on packets that *wait*. A packet whose transmission has begun has left the queue, as on Linux
+/// when the device has taken it from a bfifo. It neither counts against the limit nor belongs to the backlog.
+/// An arriving packet is dropped when the backlog and itself exceed the limit. A packet that finds the
+/// transmitter idle does not wait and is never dropped for lack of room.
 #[derive(Debug, Clone)]
 pub struct Fifo {
     transmitter: Transmitter,
     limit: Limit,
-    /// A packet that finds more waiting is marked, if it can be.
+    /// A packet that finds a longer backlog is marked, if it is ECN-capable.
     mark_above: Option<Limit>,
     red: Option<Box<Gate>>,
-    /// Not counted yet by the meter, in order of departure. Some may have departed.
+    /// Packets that the meter has not counted, in order of departure. Some may have departed.
     held: VecDeque<Held>,
     held_bytes: u64,
-    /// How many of `held`, from the front, are known to have begun transmission, and what the others weigh.
+    /// The number of packets at the front of `held` whose transmission is known to have begun, and the bytes
+    /// of the others.
     begun: usize,
     waiting_bytes: u64,
     meter: LinkMeter,
 }
 
-/// Departures that an arrival counts at most: more than one per arrival, so that they cannot pile up, and few, so that no
-/// arrival is slow.
+/// Departures that an arrival counts at most: more than one, so that the uncounted do not pile up, and few,
+/// so that no arrival is slow.
 const COUNTED_PER_ARRIVAL: usize = 2;
 
 impl Fifo {
@@ -103,14 +106,14 @@ impl Fifo {
         }
     }
 
-    /// The same, and ECN-capable packets that find more than `limit` waiting are marked: a step.
+    /// The same queue with a threshold: ECN-capable packets that find a backlog above `limit` are marked.
     #[must_use]
     pub fn with_marking_above(self, limit: Limit) -> Self {
         Fifo { mark_above: Some(limit), ..self }
     }
 
-    /// The same under RED, which decides on arrival too: the same queue, packet by packet, as the discipline in front of a wire. With
-    /// another transmitter it is not, see [`AqmQueue`](crate::AqmQueue).
+    /// The same queue under RED, which decides on arrival. Packet by packet this is the same as
+    /// [`AqmQueue`](crate::AqmQueue) with RED, for a transmitter that is a wire.
     #[must_use]
     pub fn with_red(self, settings: Red, random: Random) -> Self {
         debug_assert!(self.transmitter.is_wire());
@@ -118,8 +121,9 @@ impl Fifo {
         Fifo { red: Some(Box::new(gate)), ..self }
     }
 
-    /// A packet arrives: when its last bit will be out and how long it waits before, or `None`: it was dropped. `is_lost` is asked when
-    /// it is in: what the line behind loses uses the transmitter like others. Times must not go back.
+    /// Enqueues a packet and returns when its last bit leaves and how long it waits; `None`: it was dropped.
+    /// The packet may be marked. `is_lost` is called once it is enqueued: a packet that is lost behind the
+    /// queue uses the transmitter like others. Times must not go back.
     #[inline]
     pub fn transit<T>(
         &mut self,
@@ -133,7 +137,7 @@ impl Fifo {
         if self.red.is_some() {
             self.enters_red(now, starts, packet)?;
         } else if starts > now {
-            // what is held is at least what waits: if it leaves room there is room
+            // `held` is at least the backlog: if it fits, the backlog fits
             let surely_fits =
                 !self.limit.is_exceeded_by(self.held_bytes + u64::from(bytes), self.held.len() as u64 + 1);
             if !surely_fits && !self.fits(now, bytes) {
@@ -157,8 +161,9 @@ impl Fifo {
         Some((departs, starts - now))
     }
 
-    /// `pkts` packets of a flow arrive together; `leaves` is told in turn when the last bit of each will be out. False: nothing has come in,
-    /// since it takes a [look](Fifo::transit) at each whether it does, or is marked.
+    /// Enqueues `pkts` packets of a flow and passes the departure time of each to `leaves`. False: nothing
+    /// was enqueued, since a packet might be dropped or marked; [`transit`](Fifo::transit) decides that one
+    /// by one.
     #[inline]
     pub(crate) fn transit_burst(
         &mut self,
@@ -169,7 +174,7 @@ impl Fifo {
         mut leaves: impl FnMut(Nanos),
     ) -> bool {
         let all_bytes = pkts as u64 * u64::from(bytes);
-        // what is held is at least what waits
+        // `held` is at least the backlog
         let surely_fit =
             !self.limit.is_exceeded_by(self.held_bytes + all_bytes, (self.held.len() + pkts) as u64);
         if !surely_fit || self.red.is_some() || self.mark_above.is_some() {
@@ -188,7 +193,7 @@ impl Fifo {
         true
     }
 
-    /// Counts what was before `pkts` packets arrive: all of it if an interval has ended.
+    /// Counts departures before `pkts` packets arrive; all of them if a boundary of the schedule has passed.
     #[inline]
     fn count_before(&mut self, now: Nanos, pkts: usize) {
         if self.meter.next_boundary() <= now {
@@ -198,8 +203,8 @@ impl Fifo {
         }
     }
 
-    /// Under RED: its judgement, the limit, then the mark. An empty queue has room for any packet, as disciplines have it. `None`: it
-    /// was dropped.
+    /// RED's decision, then the limit, then the mark. An empty queue accepts any packet, as disciplines do.
+    /// `None`: the packet was dropped.
     #[inline]
     fn enters_red<T>(&mut self, now: Nanos, starts: Nanos, packet: &mut Packet<T>) -> Option<()> {
         self.begin(now);
@@ -238,7 +243,7 @@ impl Fifo {
         limit.is_exceeded_by(self.waiting_bytes, (self.held.len() - self.begun) as u64)
     }
 
-    /// Takes packets whose transmission has begun by `now` out of what waits.
+    /// Removes packets whose transmission has begun by `now` from the backlog.
     fn begin(&mut self, now: Nanos) {
         while let Some(next) = self.held.get(self.begun).filter(|next| next.starts <= now) {
             self.waiting_bytes -= u64::from(next.bytes());
@@ -247,13 +252,13 @@ impl Fifo {
         }
     }
 
-    /// A packet was refused before it reached the queue.
+    /// Counts a packet that was dropped before it reached the queue.
     pub fn refused(&mut self, now: Nanos, flow: u32, bytes: u32) {
         self.settle(now);
         self.meter.dropped(now, flow, bytes);
     }
 
-    /// The line behind made a second copy of a packet.
+    /// Counts a duplicate of a packet that has departed.
     pub fn duplicated(&mut self, now: Nanos) {
         self.settle(now);
         self.meter.duplicated(now);
@@ -263,7 +268,7 @@ impl Fifo {
     pub fn settle(&mut self, now: Nanos) {
         while self.meter.next_boundary() <= now {
             let stop = self.meter.next_boundary();
-            // an event at the very time of a stop belongs to what comes after
+            // an event at the time of a boundary belongs to what comes after it
             self.count_departed(stop.saturating_sub(1), usize::MAX);
             self.begin(stop);
             self.meter.stop(stop);
@@ -293,25 +298,25 @@ impl Fifo {
         }
     }
 
-    /// Bytes that wait at `now`; what is being transmitted is not among them.
+    /// Backlog at `now`, without the packet in transmission, bytes.
     pub fn backlog_bytes(&mut self, now: Nanos) -> u64 {
         self.settle(now);
         self.begin(now);
         self.waiting_bytes
     }
 
-    /// The window's summary, once it has closed.
+    /// The metrics of the measurement window, once it has closed.
     pub fn summary(&self, name: &str) -> LinkSummary {
         let (from, to) = self.meter.window();
         self.meter.summary(name, self.transmitter.rate_bps(), self.transmitter.capacity_bits(from, to))
     }
 
-    /// What the link has measured so far.
+    /// What has been measured so far.
     pub fn meter(&self) -> &LinkMeter {
         &self.meter
     }
 
-    /// Ends the measurement at `now`: closes intervals and window.
+    /// Ends the measurement at `now`: closes interval and measurement window.
     pub fn finish(&mut self, now: Nanos) {
         self.settle(now);
         self.begin(now);

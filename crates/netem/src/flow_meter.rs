@@ -1,12 +1,13 @@
-//! What a flow gets from its path: goodput, RTT as its packets meet it, retransmissions.
+//! What a flow gets from its path: goodput, RTT of its packets, retransmissions.
 
 use fairpace_results::{FlowSeries, FlowSummary};
 
 use crate::percentiles::Percentiles;
-use crate::schedule::{Boundaries, Boundary};
+use crate::schedule::{Boundaries, Metered};
 use crate::{Nanos, SECOND, Schedule};
 
-/// Totals since the start of the run; a window or an interval is the difference of two of them.
+/// Totals since the start of the run. Those of the measurement window or of an interval are differences of
+/// two of them.
 #[derive(Debug, Clone, Copy, Default)]
 struct Totals {
     at: Nanos,
@@ -37,37 +38,38 @@ impl Totals {
 /// Data packets that a sender has sent since the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Sent {
-    /// All of them.
+    /// All data packets.
     pub pkts: u64,
-    /// Those that were sent again.
+    /// Retransmissions among them.
     pub again_pkts: u64,
 }
 
-/// Flows from which on each of them is measured less finely.
+/// From this number of flows on, percentiles have two digits: a flow's record then takes 3 kB, not 30.
 pub(crate) const MANY: usize = 100;
 
-/// One flow's record. Times must not go back; window and intervals close by themselves. What every packet changes comes first.
+/// One flow's record. Times must not go back. The measurement window and intervals close by themselves. The
+/// fields that every packet changes come first.
 #[derive(Debug, Clone)]
 #[repr(C)]
 pub struct FlowMeter {
     total: Totals,
     in_window: bool,
     boundaries: Boundaries,
-    /// RTTs met in the window.
+    /// RTTs in the measurement window.
     rtt: Percentiles,
     window_began: Totals,
     interval_began: Totals,
     closed: Option<Totals>,
     window: (Nanos, Nanos),
-    /// At the edges of the window; `None`: nobody told.
+    /// At the edges of the measurement window; `None`: the driver does not count.
     sent: Option<(Sent, Sent)>,
     goodput_mbps: Vec<f32>,
     rtt_ms: Vec<f32>,
 }
 
 impl FlowMeter {
-    /// An empty record of one of so many flows. Percentiles are kept to three digits, of 100 flows and more to two: a flow's record
-    /// then takes 3 kB and not 30.
+    /// An empty record for one of `flows` flows. Percentiles have three digits; with 100 flows and more they
+    /// have two.
     pub fn new(schedule: Schedule, flows: usize) -> Self {
         let digits = if flows < MANY { 3 } else { 2 };
         FlowMeter {
@@ -103,8 +105,8 @@ impl FlowMeter {
         self.total.goodput_bytes += bytes;
     }
 
-    /// What the flow's sender has sent by `now`, not counting what it sends at `now`. To be told at both edges of the window; whenever
-    /// else it is told does no harm.
+    /// What the flow's sender has sent by `now`, not counting what it sends at `now`. Drivers report this at
+    /// both edges of the measurement window, at least.
     pub fn sent(&mut self, now: Nanos, so_far: Sent) {
         let (from, to) = self.window;
         let (at_from, at_to) = self.sent.get_or_insert_default();
@@ -116,7 +118,7 @@ impl FlowMeter {
         }
     }
 
-    /// Ends the measurement: closes the interval, and the window if it is open.
+    /// Ends the measurement: closes the interval, and the measurement window if it is open.
     pub fn finish(&mut self, now: Nanos) {
         self.catch_up(now);
         if now > self.interval_began.at {
@@ -127,8 +129,8 @@ impl FlowMeter {
         }
     }
 
-    /// The window's summary. `share` is left to `fairpace-results`, which knows the other flows; completions, losses and marks to the
-    /// driver, which knows the links.
+    /// The metrics of the measurement window. Shares, losses and marks follow in [`record`](crate::record());
+    /// completions are the driver's.
     pub fn summary(&self, name: &str, cc: &str, rtt_ns: Nanos, start_ns: Nanos) -> FlowSummary {
         let window = self.closed.unwrap_or_default();
         let sent = self.sent.map(|(at_from, at_to)| Sent {
@@ -154,33 +156,17 @@ impl FlowMeter {
         }
     }
 
-    /// Moves the goodput and RTT series into `series`; the driver fills the other vectors.
+    /// Moves the goodput and RTT series into `series`. The driver fills the others.
     pub fn fill(&mut self, series: &mut FlowSeries) {
         series.goodput_mbps = std::mem::take(&mut self.goodput_mbps);
         series.rtt_ms = std::mem::take(&mut self.rtt_ms);
     }
+}
 
+impl Metered for FlowMeter {
     #[inline]
-    fn catch_up(&mut self, now: Nanos) {
-        if self.boundaries.due(now) {
-            self.take_stock(now);
-        }
-    }
-
-    #[cold]
-    fn take_stock(&mut self, now: Nanos) {
-        while let Some(stop) = self.boundaries.take(now) {
-            let Boundary { at, opens_window, closes_window, ends_interval } = stop;
-            if closes_window {
-                self.close_window(at);
-            }
-            if ends_interval {
-                self.end_interval(at);
-            }
-            if opens_window {
-                self.open_window(at);
-            }
-        }
+    fn boundaries(&mut self) -> &mut Boundaries {
+        &mut self.boundaries
     }
 
     fn open_window(&mut self, at: Nanos) {

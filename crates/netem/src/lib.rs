@@ -1,4 +1,5 @@
-//! Network elements without I/O: links with their queues and faults, delay lines, applications, and the meters on them.
+//! Network elements without I/O: links with their queues and faults, delay lines, applications, and the
+//! meters on them.
 //!
 //! An element has `push(now, packet)`, `next_event()` and `poll(now)`. It never reads a clock, never sleeps
 //! and does not allocate per packet, so the same element runs under the simulator's virtual clock and, with
@@ -6,8 +7,8 @@
 //! what is due before `now` is polled before something is pushed at `now`.
 //!
 //! The meters are the one source of utilization, queueing delay, backlog shares and path RTTs for both
-//! drivers. What is not here: sockets and timers (the testbed), TCP (`fairpace-tcp`), and the definitions
-//! of derived metrics such as Jain's index (`fairpace-results`).
+//! drivers. What is not here: sockets and timers (the testbed), TCP (`fairpace-tcp`), and the definitions of
+//! derived metrics such as Jain's index (`fairpace-results`).
 
 pub mod aqm;
 pub mod build;
@@ -45,7 +46,7 @@ pub use flow_meter::{FlowMeter, Sent};
 pub use line::Line;
 pub use link::{Link, Transit};
 pub use link_meter::LinkMeter;
-pub use loss::{Burst, Loss, NoSuchLoss};
+pub use loss::{Burst, ImpossibleLoss, Loss};
 pub use network::{Direction, Hop, Network, OwnPath, Path};
 pub use policer::Policer;
 pub use random::{Purpose, Random};
@@ -67,8 +68,8 @@ pub const SECOND: Nanos = 1_000_000_000;
 pub struct Packet<T> {
     /// Index of the flow, below the number of flows that the element was built for.
     pub flow: u32,
-    /// Which of the flow's connections: what ports say on the wire. A flow that is one connection has the number 0, a workload numbers
-    /// its own. Fair queues tell connections apart; meters do not.
+    /// Which of the flow's connections: what ports say on the wire. A flow that is one connection has the
+    /// number 0, a workload numbers its own. Fair queues tell connections apart; meters do not.
     pub connection: u32,
     /// Length that occupies the link and the buffer; below 2^31.
     pub bytes: u32,

@@ -1,26 +1,26 @@
-//! How long a line takes: propagation that may change, jitter, release in aggregation.
+//! How long a line takes: propagation that may change, jitter, aggregation.
 
 use crate::Nanos;
 use crate::random::Random;
 
-/// Says when what enters a line now will come out. It keeps the order: nothing comes out before what entered earlier,
-/// so a delay that falls lets packets catch up with, not overtake, those ahead.
+/// Computes when a packet that enters a line leaves it. It keeps the order: when the delay falls, packets
+/// catch up with those ahead, but do not overtake them.
 #[derive(Debug, Clone)]
 pub struct Line {
     delay_ns: Nanos,
-    /// Before this time the line does nothing but delay; 0 from the first step on.
+    /// Before this time the line only delays; 0 from the first step on.
     plain_until: Nanos,
     last: Nanos,
-    /// What few lines have, out of the way of the others.
+    /// What few lines have, kept apart so that lines stay small.
     more: Option<Box<More>>,
 }
 
 #[derive(Debug, Clone)]
 struct More {
-    /// Later delays, and from when on.
+    /// Later delays: from when on, and the delay.
     steps: Vec<(Nanos, Nanos)>,
     next_step: usize,
-    /// What comes on top of the delay.
+    /// What is added to the delay.
     jitter_ns: Nanos,
     aggregation_ns: Nanos,
     random: Random,
@@ -32,7 +32,7 @@ impl Line {
         Line { delay_ns, plain_until: Nanos::MAX, last: 0, more: None }
     }
 
-    /// The same with other delays from given times on, which must grow.
+    /// The same line with other delays from given times on, which must grow.
     #[must_use]
     pub fn with_delays(mut self, steps: Vec<(Nanos, Nanos)>) -> Self {
         debug_assert!(steps.is_sorted_by(|a, b| a.0 < b.0));
@@ -43,8 +43,9 @@ impl Line {
         self
     }
 
-    /// The same with a random time from 0 to `jitter_ns` on top, uniformly; then, what arrives is held until the next
-    /// multiple of `aggregation_ns` (0: is not held), as by a radio that gets its turn only now and then.
+    /// The same line with a random extra delay from 0 to `jitter_ns`, uniformly distributed. Packets are then
+    /// held until the next multiple of `aggregation_ns` (0: they are not held), as by a radio link that
+    /// aggregates frames.
     #[must_use]
     pub fn with_jitter(mut self, jitter_ns: Nanos, aggregation_ns: Nanos, random: Random) -> Self {
         if jitter_ns > 0 || aggregation_ns > 0 {
@@ -55,7 +56,7 @@ impl Line {
         self
     }
 
-    /// The same with the randomness of another seed, from now on.
+    /// Draws from another random stream from now on.
     pub fn reseed(&mut self, seed: u64) {
         if let Some(more) = &mut self.more {
             more.random = Random::new(seed);
@@ -69,7 +70,8 @@ impl Line {
         })
     }
 
-    /// The delay in force at a time that is not before those of [`enter`](Line::enter). What enters later may still do so before this time.
+    /// The delay in force at `at`, which must not be before times passed to [`enter`](Line::enter). Packets
+    /// may still enter before `at`.
     #[inline]
     pub fn delay_at(&self, at: Nanos) -> Nanos {
         if at < self.plain_until { self.delay_ns } else { self.delay_then(at) }
@@ -81,18 +83,18 @@ impl Line {
         coming.take_while(|step| step.0 <= at).last().map_or(self.delay_ns, |step| step.1)
     }
 
-    /// The shortest of its delays, now and later, without jitter; ns.
+    /// The shortest of all its delays, without jitter, ns.
     pub fn least_ns(&self) -> Nanos {
         let steps = self.more.iter().flat_map(|more| &more.steps);
         steps.map(|(_, delay_ns)| *delay_ns).fold(self.delay_ns, Nanos::min)
     }
 
-    /// Its delay in ns, if that never changes and nothing is added to it.
+    /// Its delay in ns, if that never changes and nothing is added.
     pub fn constant_delay_ns(&self) -> Option<Nanos> {
         self.more.is_none().then_some(self.delay_ns)
     }
 
-    /// When what enters now comes out. Times must not go back.
+    /// When a packet that enters at `now` leaves. Times must not go back.
     #[inline]
     pub fn enter(&mut self, now: Nanos) -> Nanos {
         self.last = if now < self.plain_until { now + self.delay_ns } else { self.enter_in_order(now) };

@@ -1,4 +1,4 @@
-//! A link as scenarios have it: a policer if there is one, a queue with a transmitter, then a line that may lose packets.
+//! A link: a policer if there is one, a queue with a transmitter, and random loss behind it.
 
 use std::collections::VecDeque;
 
@@ -6,10 +6,10 @@ use fairpace_results::LinkSummary;
 
 use crate::{AqmQueue, Departed, Fate, Fifo, LinkMeter, Loss, Nanos, Packet, Policer};
 
-/// A queue and what may happen to packets before and behind it.
+/// A queue with what may happen to packets before and behind it.
 ///
-/// What a policer refuses counts as dropped, like what the queue cannot hold. A packet that is lost on the line has waited for the
-/// link and used it, as a frame with bit errors has.
+/// A packet that the policer drops counts like one that the queue drops. A packet that is lost behind the
+/// queue has waited for the link and used it, like a frame with bit errors.
 #[derive(Debug, Clone)]
 pub struct Link<T> {
     policer: Option<Box<Policer>>,
@@ -17,13 +17,13 @@ pub struct Link<T> {
     queue: Queue<T>,
 }
 
-/// Both kinds measure alike.
+/// The two kinds of queue. Both measure alike.
 #[derive(Debug, Clone)]
 enum Queue<T> {
     /// Departures are known on arrival.
     Fifo {
         fifo: Fifo,
-        /// Packets that somebody will poll for, in order of departure.
+        /// Packets that will be polled, in order of departure.
         carried: VecDeque<Departed<T>>,
     },
     /// A discipline decides when the link is free.
@@ -35,42 +35,44 @@ enum Queue<T> {
 pub struct Transit {
     /// When its last bit leaves.
     pub at: Nanos,
-    /// How long it waits before its first.
+    /// How long it waits before its first bit leaves.
     pub waited_ns: Nanos,
     /// How it leaves.
     pub fate: Fate,
 }
 
 impl<T: Copy> Link<T> {
-    /// A link that loses nothing but what its queue cannot hold.
+    /// A link with a FIFO, without policer and random loss.
     pub fn new(fifo: Fifo) -> Self {
         Link { policer: None, loss: Loss::never(), queue: Queue::Fifo { fifo, carried: VecDeque::new() } }
     }
 
-    /// The same with a queue that is managed actively.
+    /// A link with an AQM queue, without policer and random loss.
     pub fn managed(queue: AqmQueue<T>) -> Self {
         Link { policer: None, loss: Loss::never(), queue: Queue::Managed(Box::new(queue)) }
     }
 
-    /// The same with a policer before its queue.
+    /// The same link with a policer before its queue.
     #[must_use]
     pub fn with_policer(self, policer: Policer) -> Self {
         Link { policer: Some(Box::new(policer)), ..self }
     }
 
-    /// The same with random loss on its line.
+    /// The same link with random loss behind its queue.
     #[must_use]
     pub fn with_loss(self, loss: Loss) -> Self {
         Link { loss, ..self }
     }
 
-    /// Is everything that [`Link::transit`] wants to know at hand when a packet comes? Else packets are pushed and polled for.
+    /// Does [`Link::transit`] work? It does if the queue knows all departures on arrival. Otherwise packets
+    /// must be pushed and polled.
     pub fn has_fast_path(&self) -> bool {
         matches!(self.queue, Queue::Fifo { .. })
     }
 
-    /// A packet arrives that nobody will poll for: what becomes of it is said at once, as if it had departed already. It may be
-    /// marked. `None`: dropped, as is everything on a link that [is not prompt](Link::has_fast_path).
+    /// Takes a packet that will not be polled and returns its departure, which may be in the future. The
+    /// packet may be marked. `None`: it was dropped, as is every packet on a link [without a fast
+    /// path](Link::has_fast_path).
     #[inline]
     pub fn transit<P>(&mut self, now: Nanos, packet: &mut Packet<P>) -> Option<Transit> {
         let Link { policer, loss, queue: Queue::Fifo { fifo, .. } } = self else { return None };
@@ -80,7 +82,7 @@ impl<T: Copy> Link<T> {
             fifo.refused(now, packet.flow, packet.bytes);
             return None;
         }
-        // a random fate may be drawn before it strikes: packets depart in the order in which they came
+        // the loss can be drawn now: packets depart in the order of their arrival
         let (mut fate, is_lossy) = (Fate::Delivered, loss.is_possible());
         let (at, waited_ns) = fifo.transit(now, packet, || {
             if is_lossy && loss.loses() {
@@ -91,8 +93,9 @@ impl<T: Copy> Link<T> {
         Some(Transit { at, waited_ns, fate })
     }
 
-    /// `pkts` packets of a flow arrive together that nobody will poll for; `leaves` is told in turn when the last bit of each leaves. False:
-    /// nothing has happened, for it takes a look at each: they may be dropped, marked or lost, or do, one by one with [`transit`](Link::transit).
+    /// Takes `pkts` packets of a flow that will not be polled and passes the departure time of each to
+    /// `leaves`. False: nothing has happened, since one of them might be dropped, marked or lost;
+    /// [`transit`](Link::transit) decides that one by one.
     #[inline]
     pub fn transit_burst(
         &mut self,
@@ -110,10 +113,10 @@ impl<T: Copy> Link<T> {
         }
     }
 
-    /// Takes a packet, or gives it back: dropped.
+    /// Takes a packet that will be polled.
     ///
     /// # Errors
-    /// The packet itself, when the queue does not let it in or the policer refuses it.
+    /// The packet itself, when the queue or the policer drops it.
     #[inline]
     pub fn push(&mut self, now: Nanos, mut packet: Packet<T>) -> Result<(), Packet<T>> {
         if let Queue::Managed(queue) = &mut self.queue {
@@ -136,7 +139,7 @@ impl<T: Copy> Link<T> {
         }
     }
 
-    /// When somebody should poll.
+    /// When to poll next.
     #[inline]
     pub fn next_event(&self) -> Option<Nanos> {
         match &self.queue {
@@ -145,7 +148,8 @@ impl<T: Copy> Link<T> {
         }
     }
 
-    /// The next pushed packet that has departed by `now`, lost on the line or not, or was dropped by the queue; call until `None`.
+    /// The next pushed packet that has departed by `now`, lost or not, or that the queue has dropped; call
+    /// until `None`.
     #[inline]
     pub fn poll(&mut self, now: Nanos) -> Option<Departed<T>> {
         match &mut self.queue {
@@ -166,7 +170,7 @@ impl<T: Copy> Link<T> {
         }
     }
 
-    /// The line behind made a second copy of a packet.
+    /// Counts a duplicate of a packet that has departed.
     pub fn duplicated(&mut self, now: Nanos) {
         match &mut self.queue {
             Queue::Fifo { fifo, .. } => fifo.duplicated(now),
@@ -174,7 +178,7 @@ impl<T: Copy> Link<T> {
         }
     }
 
-    /// Packets that were pushed and have not been polled.
+    /// Packets that were pushed and not yet polled.
     pub fn len(&self) -> usize {
         match &self.queue {
             Queue::Fifo { carried, .. } => carried.len(),
@@ -182,12 +186,12 @@ impl<T: Copy> Link<T> {
         }
     }
 
-    /// True when there is nothing to poll for.
+    /// True when there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Bytes that wait at `now`; in a managed queue, after the last call.
+    /// Backlog in bytes, at `now`; of an AQM queue, after its last event.
     pub fn backlog_bytes(&mut self, now: Nanos) -> u64 {
         match &mut self.queue {
             Queue::Fifo { fifo, .. } => fifo.backlog_bytes(now),
@@ -210,7 +214,7 @@ impl<T: Copy> Link<T> {
         }
     }
 
-    /// What the link has measured so far.
+    /// What has been measured so far.
     pub fn meter(&self) -> &LinkMeter {
         match &self.queue {
             Queue::Fifo { fifo, .. } => fifo.meter(),
@@ -218,7 +222,7 @@ impl<T: Copy> Link<T> {
         }
     }
 
-    /// The window's summary, once it has closed.
+    /// The metrics of the measurement window, once it has closed.
     pub fn summary(&self, name: &str) -> LinkSummary {
         match &self.queue {
             Queue::Fifo { fifo, .. } => fifo.summary(name),
@@ -377,7 +381,8 @@ mod tests {
 
     #[test]
     fn a_packet_that_meets_a_step_goes_on_at_the_new_rate() {
-        // 1000 bytes are 8000 bits. At 8 Mbit/s half of them are out after 0.5 ms; the rest takes 2 ms at 2 Mbit/s.
+        // 1000 bytes are 8000 bits. At 8 Mbit/s half of them are out after 0.5 ms; the rest takes 2 ms at 2
+        // Mbit/s.
         let mut link = stepped(8_000_000, 10_000, &[(500_000, 2_000_000)], SCHEDULE);
         assert_eq!(departs(&mut link, 0, packet(1000)), Ok(2_500_000));
         assert_eq!(departs(&mut link, 0, packet(1000)), Ok(6_500_000));

@@ -1,18 +1,18 @@
-//! What a link measures: per flow and in all, over the window and per interval.
+//! What a link measures, per flow and in total: over the measurement window and per interval.
 
 use fairpace_results::{LinkSeries, LinkSummary};
 use hdrhistogram::Histogram;
 
 use crate::aqm::DropReason;
-use crate::schedule::{Boundaries, Boundary};
+use crate::schedule::{Boundaries, Metered};
 use crate::{Nanos, SECOND, Schedule};
 
-/// Delays are kept to three digits or half a microsecond, whichever is coarser, and up to 1000 s.
+/// A histogram of delays, to three digits or half a microsecond, whichever is coarser, up to 1000 s.
 pub(crate) fn delay_histogram<C: hdrhistogram::Counter>() -> Histogram<C> {
     Histogram::new_with_bounds(1_000, 1_000 * SECOND, 3).expect("constant bounds are valid")
 }
 
-/// The same, to so many digits, beginning small and growing with its values.
+/// The same to `digits` digits; it starts small and grows with its values.
 pub(crate) fn growing_histogram<C: hdrhistogram::Counter>(digits: u8) -> Histogram<C> {
     let mut histogram =
         Histogram::new_with_bounds(1_000, 2_000, digits.clamp(1, 3)).expect("these bounds are valid");
@@ -20,7 +20,7 @@ pub(crate) fn growing_histogram<C: hdrhistogram::Counter>(digits: u8) -> Histogr
     histogram
 }
 
-/// One flow's use of the link. What every packet touches is in one cache line.
+/// One flow's use of the link. The fields that every packet touches are in one cache line.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C, align(64))]
 struct Use {
@@ -33,7 +33,7 @@ struct Use {
     /// The integral when the current interval began.
     interval_began_byte_ns: u128,
     drops: u64,
-    /// How many of the drops a discipline chose, rather than that there was no room.
+    /// Drops that were the discipline's decision, not for lack of room.
     early_drops: u64,
     lost: u64,
     marks: u64,
@@ -47,7 +47,8 @@ impl Use {
         self.settled = now;
     }
 
-    /// As if it had been settled when the backlog changed by so many bytes, at a time before or after it was.
+    /// Corrects the integral as if the flow had been settled when the backlog changed by `bytes`, at a time
+    /// before or after that.
     #[inline]
     fn correct(&mut self, bytes: i64, changed: Nanos) {
         let before = i128::from(bytes) * i128::from(self.settled.wrapping_sub(changed) as i64);
@@ -56,11 +57,11 @@ impl Use {
     }
 }
 
-/// Counters and integrals of one link. All byte counts are link bytes.
+/// Counters and integrals of one link. All byte counts are of packets on the wire.
 ///
-/// Exact: counts, bytes, mean wait, the time integral of every flow's backlog. To three digits: percentiles.
-/// Each method that takes a time first closes what ended by then, so window edges and intervals are exact
-/// however late the driver comes, as long as times do not go back.
+/// Counts, bytes, mean wait and the time integral of every flow's backlog are exact; percentiles have three
+/// digits. Each method that takes a time first closes what ended by then, so that boundaries are exact
+/// however late the driver calls. Times must not go back.
 #[derive(Debug, Clone)]
 pub struct LinkMeter {
     boundaries: Boundaries,
@@ -77,7 +78,7 @@ pub struct LinkMeter {
     series: LinkSeries,
 }
 
-/// The window's result, taken when it closed.
+/// The result of the measurement window, taken when it closed.
 #[derive(Debug, Clone)]
 struct Closed {
     length_ns: Nanos,
@@ -88,7 +89,7 @@ struct Closed {
     duplicates: u64,
 }
 
-/// Median, 95th and 99th percentile, most.
+/// Median, 95th and 99th percentile, maximum.
 const QUANTILES: [f64; 4] = [0.5, 0.95, 0.99, 1.0];
 
 impl LinkMeter {
@@ -119,7 +120,7 @@ impl LinkMeter {
         f.backlog_bytes += u64::from(bytes);
     }
 
-    /// A packet that had joined the queue left it for the wire.
+    /// A packet left the queue for the wire.
     #[inline]
     pub fn begun(&mut self, now: Nanos, flow: u32, bytes: u32) {
         self.catch_up(now);
@@ -128,14 +129,14 @@ impl LinkMeter {
         f.backlog_bytes -= u64::from(bytes);
     }
 
-    /// A packet's last bit left; it had waited for `waited_ns` before its first.
+    /// A packet's last bit left. It had waited for `waited_ns` before its first.
     #[inline]
     pub fn departed(&mut self, now: Nanos, flow: u32, bytes: u32, waited_ns: Nanos) {
         self.catch_up(now);
         self.left(flow, bytes, waited_ns);
     }
 
-    /// The same when no [stop](LinkMeter::next_boundary) has been passed since the last.
+    /// The same, if no [boundary](LinkMeter::next_boundary) has passed since the last call.
     #[inline]
     pub(crate) fn left(&mut self, flow: u32, bytes: u32, waited_ns: Nanos) {
         let f = &mut self.flows[flow as usize];
@@ -147,27 +148,30 @@ impl LinkMeter {
         self.interval_packets += 1;
     }
 
-    /// So much joined the queue; other than with [`queued`](LinkMeter::queued), no [stop](LinkMeter::next_boundary) has been passed since the last.
+    /// `bytes` joined the queue at `now`. Unlike with [`queued`](LinkMeter::queued), no
+    /// [boundary](LinkMeter::next_boundary) may have passed since the last call.
     #[inline]
     pub(crate) fn joined(&mut self, now: Nanos, flow: u32, bytes: u64) {
         self.flows[flow as usize].correct(bytes as i64, now);
     }
 
-    /// A packet that had [joined](LinkMeter::joined) left the queue for the wire at `starts`, which may be long ago, but for stops.
+    /// A packet that had [joined](LinkMeter::joined) the queue left it for the wire at `starts`. This may be
+    /// long ago, but after the last boundary.
     #[inline]
     pub(crate) fn started(&mut self, starts: Nanos, flow: u32, bytes: u32) {
         self.flows[flow as usize].correct(-i64::from(bytes), starts);
     }
 
-    /// When an interval or the window next begins or ends: what happened before must have been told by then.
+    /// When an interval or the measurement window next begins or ends. Everything before must be reported by
+    /// then.
     #[inline]
     pub(crate) fn next_boundary(&self) -> Nanos {
-        self.boundaries.next()
+        self.boundaries.next_event()
     }
 
-    /// Closes and opens what ends and begins at this time.
+    /// Closes and opens what ends and begins at `at`.
     pub(crate) fn stop(&mut self, at: Nanos) {
-        self.take_stock(at);
+        self.pass_boundaries(at);
     }
 
     /// A packet was dropped.
@@ -177,7 +181,7 @@ impl LinkMeter {
         self.interval_drops += 1;
     }
 
-    /// A packet was dropped that the queue had room for.
+    /// A packet was dropped although the queue had room for it.
     pub(crate) fn dropped_early(&mut self, now: Nanos, flow: u32, bytes: u32) {
         self.dropped(now, flow, bytes);
         self.flows[flow as usize].early_drops += 1;
@@ -196,19 +200,19 @@ impl LinkMeter {
         self.flows[flow as usize].marks += 1;
     }
 
-    /// A packet that has departed was lost on the line.
+    /// A packet that has departed was lost.
     pub fn lost(&mut self, now: Nanos, flow: u32) {
         self.catch_up(now);
         self.flows[flow as usize].lost += 1;
     }
 
-    /// A packet that has departed arrives twice.
+    /// A packet that has departed was duplicated.
     pub fn duplicated(&mut self, now: Nanos) {
         self.catch_up(now);
         self.duplicates += 1;
     }
 
-    /// Ends the measurement: closes the interval, and the window if it is open.
+    /// Ends the measurement: closes the interval, and the measurement window if it is open.
     pub fn finish(&mut self, now: Nanos) {
         self.catch_up(now);
         if now > self.interval_began {
@@ -219,14 +223,14 @@ impl LinkMeter {
         }
     }
 
-    /// The window that has closed: from, to; nothing before it has.
+    /// The measurement window as far as it has closed: from, to.
     pub fn window(&self) -> (Nanos, Nanos) {
         let length_ns = self.closed.as_ref().map_or(0, |c| c.length_ns);
         (self.window_began, self.window_began + length_ns)
     }
 
-    /// The window's summary; all zeros and `None` before the window has closed. `possible_bits` could have left in it. What the queue is
-    /// called is left to the driver.
+    /// The metrics of the measurement window; zeros and `None` before it has closed. `possible_bits` is what
+    /// the link could have sent. The driver sets the name of the queue.
     pub fn summary(&self, name: &str, rate_bps: u64, possible_bits: f64) -> LinkSummary {
         let none =
             Closed { length_ns: 0, flows: Vec::new(), wait_mean_ns: None, wait_ns: None, duplicates: 0 };
@@ -257,32 +261,32 @@ impl LinkMeter {
         }
     }
 
-    /// Packets of a flow that were dropped in the window, so far or in all.
+    /// Packets of a flow that were dropped in the measurement window.
     pub fn drops(&self, flow: u32) -> u64 {
         self.of(flow).drops
     }
 
-    /// Packets of a flow that left in the window and were lost on the line, so far or in all.
+    /// Packets of a flow that departed in the measurement window and were lost.
     pub fn losses(&self, flow: u32) -> u64 {
         self.of(flow).lost
     }
 
-    /// Packets of a flow that were marked in the window, so far or in all.
+    /// Packets of a flow that were marked in the measurement window.
     pub fn marks(&self, flow: u32) -> u64 {
         self.of(flow).marks
     }
 
-    /// Of the packets of a flow that were dropped in the window: those that a discipline dropped early, as a signal.
+    /// Packets of a flow that the discipline dropped early in the measurement window.
     pub fn early_drops(&self, flow: u32) -> u64 {
         self.of(flow).early_drops
     }
 
-    /// Packets of a flow that left in the window, so far or in all.
+    /// Packets of a flow that departed in the measurement window.
     pub fn packets(&self, flow: u32) -> u64 {
         self.of(flow).packets
     }
 
-    /// The time integral of a flow's backlog over the window, so far or in all, in bytes x ns.
+    /// The time integral of a flow's backlog over the measurement window, bytes x ns.
     pub fn backlog_byte_ns(&self, flow: u32) -> u128 {
         self.of(flow).byte_ns
     }
@@ -296,34 +300,18 @@ impl LinkMeter {
     pub fn series(&self) -> &LinkSeries {
         &self.series
     }
+}
 
+impl Metered for LinkMeter {
     #[inline]
-    fn catch_up(&mut self, now: Nanos) {
-        if self.boundaries.due(now) {
-            self.take_stock(now);
-        }
-    }
-
-    #[cold]
-    fn take_stock(&mut self, now: Nanos) {
-        while let Some(stop) = self.boundaries.take(now) {
-            let Boundary { at, opens_window, closes_window, ends_interval } = stop;
-            if closes_window {
-                self.close_window(at);
-            }
-            if ends_interval {
-                self.end_interval(at);
-            }
-            if opens_window {
-                self.open_window(at);
-            }
-        }
+    fn boundaries(&mut self) -> &mut Boundaries {
+        &mut self.boundaries
     }
 
     fn open_window(&mut self, at: Nanos) {
         for f in &mut self.flows {
             f.settle(at);
-            // the interval goes on: its begin moves along with the origin, modulo 2^128
+            // the interval continues: its begin moves with the origin, modulo 2^128
             let interval_began_byte_ns = f.interval_began_byte_ns.wrapping_sub(f.byte_ns);
             let Use { backlog_bytes, settled, .. } = *f;
             *f = Use { backlog_bytes, settled, interval_began_byte_ns, ..Use::default() };

@@ -1,13 +1,13 @@
-//! Random loss on a line: bit errors, radio fades; not the drops of a full queue.
+//! Random loss, as by bit errors or fading: not the drops of a full queue.
 
 use crate::random::{Random, WHOLE_PPB};
 
-/// Decides packet by packet.
+/// Decides which packets are lost.
 ///
-/// Independent losses are Bernoulli trials. Bursts follow Gilbert's chain ("Capacity of a burst-noise channel", Bell
-/// System Technical Journal, 1960): in its good state no packet is lost, in its bad state a fixed share; the
-/// state may change after each packet. With losses in the good state too it is Elliott's ("Estimates of error rates for codes on
-/// burst-noise channels", ibid., 1963).
+/// Independent losses are Bernoulli trials. Bursts follow Gilbert's chain ("Capacity of a burst-noise
+/// channel", Bell System Technical Journal, 1960): in its good state no packet is lost, in its bad state a
+/// fixed share; the state may change after each packet. With losses in the good state too it is Elliott's
+/// chain ("Estimates of error rates for codes on burst-noise channels", ibid., 1963).
 #[derive(Debug, Clone)]
 pub struct Loss {
     model: Model,
@@ -21,34 +21,34 @@ enum Model {
         ppb: u64,
     },
     Bursts {
-        /// Share of packets lost in the bad state, in the good one.
+        /// Share of packets lost in the bad state, and in the good state.
         in_bad_ppb: u64,
         in_good_ppb: u64,
-        /// Chance of a change after a packet, in 2^-64: to the bad state, to the good one.
+        /// Probability of a change after a packet, in 2^-64: to the bad state, and to the good state.
         worse: u64,
         better: u64,
         bad: bool,
     },
 }
 
-/// Bad periods of a line.
+/// The bad state of the Gilbert-Elliott chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Burst {
     /// Mean length of a bad period, packets; 0 is taken as 1.
     pub pkts: u64,
-    /// Share of packets lost in it, billionths.
+    /// Share of packets lost in it, in billionths.
     pub inside_ppb: u64,
-    /// Share of packets lost outside of it, billionths.
+    /// Share of packets lost in the good state, in billionths.
     pub outside_ppb: u64,
 }
 
-/// Why bursts of this kind cannot exist.
+/// Why no chain has the requested values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum NoSuchLoss {
-    /// More would be lost on average than in a burst.
+pub enum ImpossibleLoss {
+    /// The mean loss is not below the loss in bursts.
     #[error("the mean loss must be less than the loss within bursts")]
     MoreThanInBursts,
-    /// Less would be lost on average than between bursts, or just as much: there would be no bursts.
+    /// The mean loss is not above the loss between bursts, so there would be no bursts.
     #[error("the mean loss must be more than the loss outside of bursts")]
     LessThanOutside,
     /// Good periods would have to be shorter than one packet.
@@ -59,46 +59,46 @@ pub enum NoSuchLoss {
 }
 
 impl Loss {
-    /// Nothing is ever lost.
+    /// No loss.
     pub fn never() -> Self {
         Loss { model: Model::Never, random: Random::new(0) }
     }
 
-    /// Of all packets `mean_ppb` billionths are lost: independently, or in bursts, if given.
+    /// Loses `mean_ppb` billionths of all packets: independently, or in bursts.
     ///
     /// # Errors
     /// As [`Loss::bursts`].
-    pub fn new(mean_ppb: u64, burst: Option<Burst>, random: Random) -> Result<Self, NoSuchLoss> {
+    pub fn new(mean_ppb: u64, burst: Option<Burst>, random: Random) -> Result<Self, ImpossibleLoss> {
         match burst {
             None => Ok(Loss::independent(mean_ppb, random)),
             Some(burst) => Loss::bursts(mean_ppb, burst, random),
         }
     }
 
-    /// Each packet is lost with a probability of `ppb` billionths, whatever became of others.
+    /// Loses each packet with a probability of `ppb` billionths, independently of others.
     pub fn independent(ppb: u64, random: Random) -> Self {
         let model = if ppb == 0 { Model::Never } else { Model::Independent { ppb } };
         Loss { model, random }
     }
 
-    /// Of all packets `mean_ppb` billionths are lost. More are lost within bursts than between them.
+    /// Loses `mean_ppb` billionths of all packets, more of them within bursts than between.
     ///
     /// # Errors
-    /// [`NoSuchLoss`], when no chain has these values.
-    pub fn bursts(mean_ppb: u64, burst: Burst, mut random: Random) -> Result<Self, NoSuchLoss> {
+    /// [`ImpossibleLoss`], when no chain has these values.
+    pub fn bursts(mean_ppb: u64, burst: Burst, mut random: Random) -> Result<Self, ImpossibleLoss> {
         if mean_ppb == 0 {
             return Ok(Loss::never());
         }
         let positive = |n: u64, less: u64| n.checked_sub(less).filter(|n| *n > 0);
         let Burst { pkts, inside_ppb, outside_ppb } = burst;
-        let below = positive(inside_ppb.min(WHOLE_PPB), mean_ppb).ok_or(NoSuchLoss::MoreThanInBursts)?;
-        let above = positive(mean_ppb, outside_ppb).ok_or(NoSuchLoss::LessThanOutside)?;
-        // The mean lies between what is lost in either state. How far from each is the ratio of the times spent in them, which
-        // fixes the ratio of both chances.
+        let below = positive(inside_ppb.min(WHOLE_PPB), mean_ppb).ok_or(ImpossibleLoss::MoreThanInBursts)?;
+        let above = positive(mean_ppb, outside_ppb).ok_or(ImpossibleLoss::LessThanOutside)?;
+        // The mean is between the losses of both states. Its distance from each gives the ratio of the times
+        // in them, and so the ratio of both probabilities.
         let burst_pkts = pkts.max(1);
         let worse = (u128::from(above) << 64) / (u128::from(below) * u128::from(burst_pkts));
         let bad = random.below(above + below) < above;
-        let worse = u64::try_from(worse).map_err(|_| NoSuchLoss::TooDense)?;
+        let worse = u64::try_from(worse).map_err(|_| ImpossibleLoss::TooDense)?;
         let better = u64::try_from((1u128 << 64) / u128::from(burst_pkts)).unwrap_or(u64::MAX);
         Ok(Loss {
             model: Model::Bursts { in_bad_ppb: inside_ppb, in_good_ppb: outside_ppb, worse, better, bad },
@@ -106,12 +106,12 @@ impl Loss {
         })
     }
 
-    /// The same with the randomness of another seed, from now on.
+    /// Draws from another random stream from now on.
     pub fn reseed(&mut self, seed: u64) {
         self.random = Random::new(seed);
     }
 
-    /// Can it lose anything at all?
+    /// Can it lose any packet?
     #[inline]
     pub fn is_possible(&self) -> bool {
         !matches!(self.model, Model::Never)
@@ -148,7 +148,7 @@ mod tests {
 
     const PERCENT: u64 = WHOLE_PPB / 100;
 
-    fn bursts(mean_ppb: u64, pkts: u64, inside_ppb: u64, random: Random) -> Result<Loss, NoSuchLoss> {
+    fn bursts(mean_ppb: u64, pkts: u64, inside_ppb: u64, random: Random) -> Result<Loss, ImpossibleLoss> {
         Loss::bursts(mean_ppb, Burst { pkts, inside_ppb, outside_ppb: 0 }, random)
     }
 
@@ -192,7 +192,8 @@ mod tests {
         let (n, p) = (4_000_000, 0.02);
         let loss = bursts(2 * PERCENT, 8, WHOLE_PPB, Random::new(6)).unwrap();
         let seen = fates(loss, n);
-        // a chain of memory lambda = 1 - worse - better has (1 + lambda) / (1 - lambda) times a Bernoulli's variance
+        // a chain of memory lambda = 1 - worse - better has (1 + lambda) / (1 - lambda) times a Bernoulli's
+        // variance
         let (better, worse) = (1.0 / 8.0, p / (1.0 - p) / 8.0);
         let lambda: f64 = 1.0 - better - worse;
         let deviation = (p * (1.0 - p) / n as f64 * (1.0 + lambda) / (1.0 - lambda)).sqrt();
@@ -227,14 +228,15 @@ mod tests {
         let spread = (inside - out) * (inside - out) * bad * (1.0 - bad);
         let variance = p * (1.0 - p) + spread * 2.0 * lambda / (1.0 - lambda);
         assert!((share(&seen) - p).abs() < 4.0 * (variance / n as f64).sqrt(), "{}", share(&seen));
-        // P(loss at k and at k + d) = p^2 + spread x lambda^d: the memory of the chain, whatever the state that lost
-        // There are some 1,200 bursts; the variance of their lengths leaves 4 % of uncertainty.
+        // P(loss at k and at k + d) = p^2 + spread x lambda^d: the memory of the chain, whatever the state
+        // that lost There are some 1,200 bursts; the variance of their lengths leaves 4 % of uncertainty.
         for d in [1, 10, 100] {
             let both = (0..n - d).filter(|k| seen[*k] && seen[k + d]).count() as f64 / (n - d) as f64;
             let expected = p * p + spread * lambda.powi(d as i32);
             assert!((both - expected).abs() < 0.15 * expected, "{d}: {both} {expected}");
         }
-        // After 200 packets without loss the chain is good, or has just become bad: for two packets on average before one is lost.
+        // After 200 packets without loss the chain is good, or has just become bad: two packets follow on
+        // average before a loss.
         let (mut calm, mut after, mut lost) = (0, 0, 0);
         for fate in &seen {
             if calm >= 200 {
@@ -265,10 +267,10 @@ mod tests {
     #[test]
     fn bursts_that_cannot_be_are_refused() {
         let refused = |mean, length, within| bursts(mean, length, within, Random::new(1)).err();
-        assert_eq!(refused(10 * PERCENT, 5, 10 * PERCENT), Some(NoSuchLoss::MoreThanInBursts));
-        assert_eq!(refused(60 * PERCENT, 1, WHOLE_PPB), Some(NoSuchLoss::TooDense));
+        assert_eq!(refused(10 * PERCENT, 5, 10 * PERCENT), Some(ImpossibleLoss::MoreThanInBursts));
+        assert_eq!(refused(60 * PERCENT, 1, WHOLE_PPB), Some(ImpossibleLoss::TooDense));
         assert_eq!(refused(40 * PERCENT, 1, WHOLE_PPB), None);
         let burst = Burst { pkts: 5, inside_ppb: WHOLE_PPB, outside_ppb: PERCENT };
-        assert_eq!(Loss::bursts(PERCENT, burst, Random::new(1)).err(), Some(NoSuchLoss::LessThanOutside));
+        assert_eq!(Loss::bursts(PERCENT, burst, Random::new(1)).err(), Some(ImpossibleLoss::LessThanOutside));
     }
 }

@@ -29,8 +29,8 @@ pub struct Path {
 
 /// The last part of a path both ways: it belongs to one flow and keeps the order of packets.
 ///
-/// The times of a packet here depend on nothing but when it enters. A driver can compute them when the packet leaves the last hop, as
-/// the simulator does, or [make elements of them](Network::with_own_paths).
+/// The times of a packet here depend on nothing but when it enters. A driver can compute them when the packet
+/// leaves the last hop, as the simulator does, or [make elements of them](Network::with_own_paths).
 #[derive(Debug, Clone)]
 pub struct OwnPath {
     /// From the last hop to the receiver.
@@ -100,8 +100,8 @@ impl<T: Copy> Network<T> {
         }
     }
 
-    /// The same network with elements for what belongs to one flow alone, behind its hops. Flows with equal propagation delays share
-    /// an element.
+    /// The same network with elements for what belongs to one flow alone, behind its hops. Flows with equal
+    /// propagation delays share an element.
     #[must_use]
     pub fn with_own_paths(mut self) -> Self {
         let Network { elements, paths, .. } = &mut self;
@@ -147,7 +147,8 @@ impl<T: Copy> Network<T> {
     }
 }
 
-/// The element of a line; `None` if the line does nothing. Lines of one constant delay are found in `shared` by it.
+/// The element of a line; `None` if the line does nothing. Lines of one constant delay are found in `shared`
+/// by it.
 fn line_element<T>(
     elements: &mut Vec<Element<T>>,
     shared: &mut Vec<(Nanos, u32)>,
@@ -179,7 +180,8 @@ impl OwnPath {
         self.to_receiver.enter(now)
     }
 
-    /// When the sender processes an ACK that leaves the receiver, or its last hop, at `now`; `None`: the ACK is lost.
+    /// When the sender processes an ACK that leaves the receiver, or its last hop, at `now`; `None`: the ACK
+    /// is lost.
     #[inline]
     pub fn ack_arrival(&mut self, now: Nanos) -> Option<Nanos> {
         let arrives = self.to_sender.enter(now);
@@ -243,7 +245,8 @@ mod tests {
         build::network(scenario, SCHEDULE).unwrap()
     }
 
-    /// Each hop's kind, with the delay of a packet that is pushed at 0 where the element is a delay line, or the link's index.
+    /// Each hop's kind, with the delay of a packet that is pushed at 0 where the element is a delay line, or
+    /// the link's index.
     fn hops(network: &Network<()>, hops: &[u32]) -> Vec<(&'static str, Nanos)> {
         let packet = Packet { flow: 0, connection: 0, bytes: 1, ecn: Ecn::NotCapable, payload: () };
         let kind = |hop: &u32| match &network.elements[*hop as usize] {

@@ -1,26 +1,25 @@
-//! Percentiles of a flow's RTTs: a histogram, and before it the run of equal ones that is being met.
+//! Percentiles of a flow's RTTs: a histogram behind a run of equal values.
 //!
-//! A histogram of hundreds of flows is never in the cache, and each packet would wait for it. But packets that follow each other have
-//! met about the same RTT. What goes to the same place of the histogram is first counted here, and told to it when the run ends: the
-//! same counts.
+//! With hundreds of flows, a histogram is never in the cache. Successive packets have similar RTTs, so values
+//! of one bucket are first counted here and added to the histogram together. The counts are the same.
 
 use hdrhistogram::Histogram;
 
 use crate::Nanos;
 use crate::link_meter::growing_histogram;
 
-/// Times to two or three digits or half a microsecond, whichever is coarser.
+/// Values to two or three digits or half a microsecond, whichever is coarser.
 #[derive(Debug, Clone)]
 #[repr(C)]
 pub(crate) struct Percentiles {
     run: Run,
-    /// To three digits a run is hardly ever longer than one.
+    /// With three digits a run is rarely longer than one value.
     has_runs: bool,
-    /// It grows to the largest, a few times at most, which keeps thousands of flows small.
+    /// It grows to the largest value, a few times at most, which keeps thousands of flows small.
     histogram: Histogram<u32>,
 }
 
-/// Values `first_ns..first_ns + width_ns`, which the histogram does not tell apart.
+/// Values `first_ns..first_ns + width_ns`, which are one bucket of the histogram.
 #[derive(Debug, Clone, Copy, Default)]
 struct Run {
     first_ns: Nanos,
@@ -29,7 +28,7 @@ struct Run {
 }
 
 impl Percentiles {
-    /// None yet. To so many digits: 1 to 3.
+    /// No values yet; percentiles will have `digits` digits, 1 to 3.
     pub(crate) fn new(digits: u8) -> Self {
         Percentiles { run: Run::default(), has_runs: digits < 3, histogram: growing_histogram(digits) }
     }
@@ -49,7 +48,7 @@ impl Percentiles {
         self.count(run);
     }
 
-    /// The histogram learns of the run. Before anything is read.
+    /// Adds the run to the histogram. Call it before any value is read.
     pub(crate) fn settle(&mut self) {
         let run = std::mem::take(&mut self.run);
         self.count(run);
@@ -58,24 +57,24 @@ impl Percentiles {
     #[inline]
     fn count(&mut self, run: Run) {
         if run.count > 0 {
-            // fails only beyond what it can grow to, which is all of u64
+            // fails only beyond the range of u64
             let _ = self.histogram.record_n(run.first_ns, run.count);
         }
     }
 
-    /// The least; `None`: nothing was recorded. Settled.
+    /// The minimum; `None` without values. Settle first.
     pub(crate) fn min_ns(&self) -> Option<Nanos> {
         debug_assert!(self.run.count == 0, "settled first");
         (!self.histogram.is_empty()).then(|| self.histogram.min())
     }
 
-    /// The value that so much of them is no more than; `None`: nothing was recorded. Settled.
+    /// The value at a quantile; `None` without values. Settle first.
     pub(crate) fn quantile_ns(&self, quantile: f64) -> Option<Nanos> {
         debug_assert!(self.run.count == 0, "settled first");
         (!self.histogram.is_empty()).then(|| self.histogram.value_at_quantile(quantile))
     }
 
-    /// Counters that it has room for.
+    /// Counters that the histogram has room for.
     #[cfg(test)]
     pub(crate) fn room(&self) -> usize {
         self.histogram.distinct_values()

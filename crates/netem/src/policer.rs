@@ -1,16 +1,16 @@
-//! A policer: drops what exceeds a rate, without a queue.
+//! A policer: it drops packets above a rate, without a queue (RFC 2475).
 
 use crate::{Nanos, SECOND};
 
-/// A token bucket. It fills at a rate up to a burst and begins full; a packet passes if it holds as many tokens as the
-/// packet has bytes, and takes them. What is dropped takes none (Linux: act_police).
+/// A token bucket, as Linux's act_police. It fills at a rate up to a burst and begins full. A packet conforms
+/// if there are tokens for its bytes, and takes them. A packet that is dropped takes none.
 #[derive(Debug, Clone)]
 pub struct Policer {
     rate_bps: u64,
-    /// Tokens, in bits x ns per s, so that no fraction is lost.
+    /// Tokens in bits x ns per s, so that no fraction is lost.
     most: u128,
     tokens: u128,
-    /// Up to when the bucket has been filled.
+    /// The time up to which the bucket has been filled.
     filled: Nanos,
 }
 
@@ -24,7 +24,7 @@ impl Policer {
         Policer { rate_bps, most, tokens: most, filled: 0 }
     }
 
-    /// Does a packet of so many bytes pass? Times must not go back.
+    /// Does a packet of `bytes` conform? Times must not go back.
     pub fn conforms(&mut self, now: Nanos, bytes: u32) -> bool {
         let filled = u128::from(self.rate_bps) * u128::from(now.saturating_sub(self.filled));
         self.tokens = (self.tokens + filled).min(self.most);
@@ -47,7 +47,7 @@ mod tests {
     fn a_full_bucket_lets_a_burst_through_and_no_more() {
         let mut p = Policer::new(8_000_000, 10_000);
         assert_eq!((0..20).filter(|_| p.conforms(5, 1000)).count(), 10);
-        // 8 Mbit/s: a thousand bytes each millisecond
+        // 8 Mbit/s are a thousand bytes per millisecond
         assert!(!p.conforms(5 + 999_999, 1000));
         assert!(p.conforms(5 + 1_000_000, 1000) && !p.conforms(5 + 1_000_000, 1));
     }
@@ -60,7 +60,8 @@ mod tests {
 
     #[test]
     fn the_long_run_rate_is_exact_whatever_is_offered() {
-        // 100 s at ten times a rate that divides nothing evenly: burst + rate x time, less than a packet short
+        // 100 s at ten times a rate that divides nothing evenly: burst + rate x time, less than a packet
+        // short
         let (rate, burst, bytes) = (7_000_003u64, 30_000u64, 1514u32);
         let mut p = Policer::new(rate, burst);
         let end = 100 * SECOND;
@@ -71,7 +72,7 @@ mod tests {
     }
 
     proptest! {
-        /// No interval, wherever it begins, sees more than the burst and what fills up meanwhile.
+        /// No interval gets more than the burst and what fills up meanwhile.
         #[test]
         fn no_interval_gets_more_than_burst_and_rate(
             rate in 1_000u64..1_000_000_000,

@@ -1,35 +1,35 @@
 //! Seeded randomness: the same seed and stream give the same numbers on every machine.
 
-/// Parts in a whole: shares are given in billionths.
+/// Parts in a whole: shares are in billionths.
 pub(crate) const WHOLE_PPB: u64 = 1_000_000_000;
 
-/// Distance of two states, 2^64 over the golden ratio, made odd.
+/// Increment of the state: 2^64 over the golden ratio, made odd (SplitMix64).
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// SplitMix64: Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
+/// SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
 #[derive(Debug, Clone)]
 pub struct Random(u64);
 
 /// What a stream of random numbers is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
-    /// Loss on a link's line.
+    /// Loss on a link.
     LinkLoss = 1,
     /// Loss of a flow's ACKs.
     AckLoss = 2,
-    /// Jitter of a flow's ACKs on their way.
+    /// Jitter of a flow's ACKs.
     AckJitter = 3,
-    /// Which packets of a flow take longer.
+    /// Which packets of a flow are delayed.
     Reordering = 4,
-    /// When a flow's host gets round to an ACK.
+    /// When a flow's host processes an ACK.
     HostJitter = 5,
-    /// When flows of a workload arrive, and their sizes.
+    /// When connections of a workload arrive, and their sizes.
     Arrivals = 6,
-    /// Jitter on a link's line.
+    /// Jitter behind a link.
     LineJitter = 7,
-    /// Which packets arrive twice.
+    /// Which packets are duplicated.
     Duplication = 8,
-    /// What a queue discipline drops, and how it hashes.
+    /// Drops of a queue discipline, and its hash.
     Discipline = 9,
 }
 
@@ -39,8 +39,7 @@ impl Random {
         Random(seed)
     }
 
-    /// One of many generators of a seed, for a purpose at the `index`-th link or flow: what one draws changes
-    /// nothing for the others.
+    /// One of many independent generators of a seed: for a purpose at the link or flow of this index.
     pub fn stream(seed: u64, purpose: Purpose, index: u32) -> Self {
         let stream = Random((purpose as u64) << 32 | u64::from(index)).next_u64();
         Random(Random(seed ^ stream).next_u64())
@@ -56,25 +55,25 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// The better 32 of 64 random bits.
+    /// The upper 32 of 64 random bits.
     #[inline]
     pub fn next_u32(&mut self) -> u32 {
         (self.next_u64() >> 32) as u32
     }
 
-    /// Uniform from 0 up to, not including, `n`; 0 for 0. Off by less than n / 2^64.
+    /// Uniform in `0..n`; 0 for `n` = 0. The bias is below n / 2^64.
     #[inline]
     pub fn below(&mut self, n: u64) -> u64 {
         ((u128::from(self.next_u64()) * u128::from(n)) >> 64) as u64
     }
 
-    /// Uniform from 0 up to, not including, 1.
+    /// Uniform in [0, 1).
     #[inline]
     pub fn unit(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// True in `ppb` of a billion cases.
+    /// True with a probability of `ppb` billionths.
     #[inline]
     pub fn chance(&mut self, ppb: u64) -> bool {
         self.below(WHOLE_PPB) < ppb

@@ -16,7 +16,7 @@ impl<T> Reordering<T> {
         Reordering { share_ppb, random, line: DelayLine::new(Line::new(delay_ns)) }
     }
 
-    /// Takes a packet, or gives it back: it goes on at once. Times must not go back.
+    /// Delays a packet, or gives it back at once. Times must not go back.
     ///
     /// # Errors
     /// The packet itself, when it is not delayed.

@@ -1,19 +1,19 @@
-//! A line on which packets overtake each other: jitter that does not keep the order.
+//! A line with jitter that reorders packets.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 use crate::{Departed, Fate, Nanos, Packet, Random};
 
-/// Holds each packet for a delay and a random time on top, whatever became of others. What leaves at the same time leaves in the
-/// order in which it came.
+/// Delays each packet by a constant and a random time, independently of others. Packets that leave at the
+/// same time keep their order.
 #[derive(Debug, Clone)]
 pub struct ReorderingLine<T> {
     delay_ns: Nanos,
     jitter_ns: Nanos,
     random: Random,
     held: BinaryHeap<Reverse<Held<T>>>,
-    /// Packets that ever came.
+    /// Packets that have entered.
     count: u64,
 }
 
@@ -52,12 +52,12 @@ impl<T> Ord for Held<T> {
 }
 
 impl<T> ReorderingLine<T> {
-    /// A line that takes `delay_ns`, and up to `jitter_ns` more, uniformly.
+    /// A line that delays by `delay_ns`, and up to `jitter_ns` more, uniformly distributed.
     pub fn new(delay_ns: Nanos, jitter_ns: Nanos, random: Random) -> Self {
         ReorderingLine { delay_ns, jitter_ns, random, held: BinaryHeap::new(), count: 0 }
     }
 
-    /// Takes a packet and says when it will leave. Times must not go back.
+    /// Takes a packet and returns when it will leave. Times must not go back.
     pub fn push(&mut self, now: Nanos, packet: Packet<T>) -> Nanos {
         let extra = self.random.below(self.jitter_ns.saturating_add(1));
         let leaves = now.saturating_add(self.delay_ns).saturating_add(extra);
@@ -101,7 +101,7 @@ mod tests {
         Packet { flow: 0, connection: 0, bytes: 1, ecn: Ecn::NotCapable, payload: seq }
     }
 
-    /// What comes out of a line that one packet enters every `gap`: exit times and numbers.
+    /// The packets of a line that one enters every `gap`: time of departure and number.
     fn exits(gap: Nanos, jitter_ns: Nanos, n: u64, seed: u64) -> Vec<(Nanos, u64)> {
         let (mut line, mut left) = (ReorderingLine::new(1000, jitter_ns, Random::new(seed)), Vec::new());
         for seq in 0..n {
@@ -119,12 +119,12 @@ mod tests {
         assert_eq!(left.len(), 10_000);
         assert!(left.is_sorted_by_key(|(at, _)| *at));
         assert!(left.iter().all(|(at, seq)| (1000..=6000).contains(&(at - seq * 100))));
-        // Two packets d apart are swapped if the first draws more than d above the second: for uniform draws up to J with
-        // probability (1 - d/J)^2 / 2. For neighbours here that is 0.480.
+        // Two packets d apart are swapped if the first draws more than d above the second: for uniform draws
+        // up to J with probability (1 - d/J)^2 / 2. For neighbours here that is 0.480.
         let mut at = vec![0; 10_000];
         left.iter().for_each(|(t, seq)| at[*seq as usize] = *t);
         let swapped = at.windows(2).filter(|w| w[0] > w[1]).count();
-        // neighbouring pairs share a packet; the standard deviation is below that of independent ones, 50
+        // neighbouring pairs share a packet; the standard deviation is below that of independent pairs, 50
         assert!(swapped.abs_diff(4802) < 200, "{swapped}");
     }
 

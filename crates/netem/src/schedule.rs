@@ -1,16 +1,16 @@
-//! When a meter takes stock: at the ends of intervals and at both ends of the measurement window.
+//! When a run is measured: the boundaries of its intervals and of its measurement window.
 
 use crate::Nanos;
 
-/// The plan of a run's measurements. An event at time `t` belongs to the window when `from <= t < to`, and
-/// to the interval that ends first after `t`.
+/// The times of a run's measurements. An event at time `t` belongs to the measurement window when `from <= t
+/// < to`, and to the interval that ends first after `t`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Schedule {
     /// Measurement window: from, to.
     pub window: (Nanos, Nanos),
-    /// Distance of two points of the time series; at least 1.
+    /// Distance of two points of the time series, at least 1 ns.
     pub interval: Nanos,
-    /// End of the run; the last interval ends here and may be shorter than the others.
+    /// End of the run. The last interval ends here and may be shorter than the others.
     pub end: Nanos,
 }
 
@@ -22,10 +22,10 @@ impl Schedule {
     }
 }
 
-/// What is to be done at a time of an [`Boundaries`].
+/// What begins and ends at a time of a [`Schedule`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Boundary {
-    /// When.
+    /// The time.
     pub at: Nanos,
     /// The window opens.
     pub opens_window: bool,
@@ -35,7 +35,7 @@ pub struct Boundary {
     pub ends_interval: bool,
 }
 
-/// A place in a [`Schedule`].
+/// The boundaries of a [`Schedule`], one after the other.
 #[derive(Debug, Clone, Copy)]
 pub struct Boundaries {
     schedule: Schedule,
@@ -44,12 +44,12 @@ pub struct Boundaries {
 }
 
 impl Boundaries {
-    /// At its begin.
+    /// All boundaries of a schedule.
     pub fn new(schedule: Schedule) -> Self {
         let schedule = Schedule { interval: schedule.interval.max(1), ..schedule };
         let mut boundaries = Boundaries { schedule, next_tick: 0, next: 0 };
         boundaries.next_tick = boundaries.tick_after(0);
-        // A window that opens at 0 opens by itself: meters start empty.
+        // A window that opens at 0 is open from the start: meters are empty then.
         boundaries.next = boundaries.boundary_after(0);
         boundaries
     }
@@ -67,25 +67,19 @@ impl Boundaries {
         self.next_tick.min(later(from)).min(later(to))
     }
 
-    /// When the next stop is; `Nanos::MAX`: never.
+    /// Has a boundary passed? This is the only check that runs per packet.
     #[inline]
-    pub(crate) fn next(&self) -> Nanos {
-        self.next
-    }
-
-    /// True when [`Boundaries::take`] has something to give; the only check that runs per packet.
-    #[inline]
-    pub fn due(&self, now: Nanos) -> bool {
+    pub fn is_due(&self, now: Nanos) -> bool {
         now >= self.next
     }
 
-    /// When the next stop is; `Nanos::MAX`: there is none.
+    /// When the next boundary is; `Nanos::MAX`: there is none.
     #[inline]
     pub fn next_event(&self) -> Nanos {
         self.next
     }
 
-    /// The next stop at or before `now`.
+    /// The next boundary at or before `now`.
     pub fn take(&mut self, now: Nanos) -> Option<Boundary> {
         if now < self.next || self.next == Nanos::MAX {
             return None;
@@ -98,6 +92,38 @@ impl Boundaries {
         }
         self.next = self.boundary_after(at);
         Some(Boundary { at, opens_window: at == from, closes_window: at == to, ends_interval })
+    }
+}
+
+/// A meter that closes its measurement window and its intervals at the boundaries of a schedule.
+pub(crate) trait Metered {
+    fn boundaries(&mut self) -> &mut Boundaries;
+    fn open_window(&mut self, at: Nanos);
+    fn close_window(&mut self, at: Nanos);
+    fn end_interval(&mut self, at: Nanos);
+
+    /// Processes the boundaries up to `now`.
+    #[inline]
+    fn catch_up(&mut self, now: Nanos) {
+        if self.boundaries().is_due(now) {
+            self.pass_boundaries(now);
+        }
+    }
+
+    #[cold]
+    fn pass_boundaries(&mut self, now: Nanos) {
+        while let Some(boundary) = self.boundaries().take(now) {
+            let Boundary { at, opens_window, closes_window, ends_interval } = boundary;
+            if closes_window {
+                self.close_window(at);
+            }
+            if ends_interval {
+                self.end_interval(at);
+            }
+            if opens_window {
+                self.open_window(at);
+            }
+        }
     }
 }
 
@@ -115,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn agenda_stops_at_every_point_and_window_edge_once() {
+    fn boundaries_come_at_every_point_and_window_edge_once() {
         let mut boundaries = Boundaries::new(Schedule { window: (10, 23), interval: 10, end: 25 });
         let mut seen = Vec::new();
         for now in 0..100 {

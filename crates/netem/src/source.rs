@@ -1,36 +1,36 @@
-//! What an application gives its sender, and when.
+//! What an application writes, and when.
 
 use crate::{Nanos, SECOND};
 
 /// How an application writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pattern {
-    /// It always has more.
+    /// Always more.
     Always,
-    /// It has more for `on`, nothing for `off`, and so on.
+    /// More for `on`, nothing for `off`, and so on.
     OnOff {
         /// How long it has data; at least 1.
         on: Nanos,
         /// How long it has none.
         off: Nanos,
     },
-    /// A chunk every `every`, from the start on, which makes `rate_bps` on average.
+    /// A chunk every `every`, from the start on; `rate_bps` on average.
     Paced {
         /// Bits per second.
         rate_bps: u64,
-        /// From chunk to chunk; at least 1.
+        /// Time from chunk to chunk; at least 1.
         every: Nanos,
     },
 }
 
-/// What the sender is told.
+/// What an application gives its sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Offer {
-    /// So many bytes more.
+    /// This number of bytes more.
     Bytes(u64),
     /// More than can ever be sent.
     Endless,
-    /// Nothing beyond what has been sent already, until the next offer.
+    /// Nothing beyond what has been sent, until the next offer.
     Pause,
 }
 
@@ -48,9 +48,9 @@ pub struct Source {
 }
 
 impl Source {
-    /// An application that begins at `start` and writes `size_bytes` in all, or without end.
+    /// An application that starts at `start` and writes `size_bytes`, or without end.
     ///
-    /// With [`Pattern::OnOff`] a size has no effect.
+    /// [`Pattern::OnOff`] ignores the size.
     pub fn new(pattern: Pattern, size_bytes: Option<u64>, start: Nanos) -> Self {
         Source { pattern, start, next: start, count: 0, left: size_bytes, written: 0 }
     }
@@ -86,7 +86,7 @@ impl Source {
             }
             Pattern::Paced { rate_bps, every } => {
                 self.next = self.start.saturating_add(every.max(1).saturating_mul(n + 1));
-                // by the total, so that the mean is exact however small a chunk is
+                // by the total, so that the mean is exact with any size of chunk
                 let elapsed = u128::from(every.max(1)) * u128::from(n + 1);
                 let total = u128::from(rate_bps) * elapsed / (8 * u128::from(SECOND));
                 let chunk = u64::try_from(total - self.written).unwrap_or(u64::MAX);

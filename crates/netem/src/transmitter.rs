@@ -1,4 +1,4 @@
-//! When so many bytes are out: a wire whose rate may change, a token bucket, or recorded opportunities.
+//! When packets leave: a wire whose rate may change, a token bucket, or recorded opportunities.
 
 use std::sync::Arc;
 
@@ -6,9 +6,9 @@ use fairpace_scenario::OPPORTUNITY_BYTES;
 
 use crate::{Nanos, SECOND};
 
-/// Sends one packet after the other and says when each is out, as soon as it is known that it comes next.
+/// Sends one packet after the other and computes when each has left, as soon as it is known to be next.
 ///
-/// It has no queue and forgets what it has sent: whoever drives it decides which packet is next.
+/// It has no queue and does not remember packets: the caller decides which packet is next.
 #[derive(Debug, Clone)]
 pub struct Transmitter {
     kind: Kind,
@@ -22,27 +22,30 @@ enum Kind {
 }
 
 impl Transmitter {
-    /// A wire of `rate_bps` bits per second; 0 is taken as 1. The fraction of a nanosecond is carried from packet to
-    /// packet, so a busy wire has exactly its rate; a departure time is the exact one rounded down.
+    /// A wire of `rate_bps` bits per second; 0 is taken as 1. The fraction of a nanosecond is carried from
+    /// packet to packet, so a busy wire has exactly its rate; a departure time is the exact one rounded down.
     pub fn wire(rate_bps: u64) -> Self {
         Transmitter { kind: Kind::Wire(Wire::new(rate_bps.max(1))) }
     }
 
-    /// A wire with other rates, in bits per second, from given times on; 0 is an outage. Times must grow, and be later than 0. A
-    /// packet that a step meets in transmission goes on at the new rate; at 0 it waits on the wire for the next step.
+    /// A wire with other rates from given times on, in bits per second; 0 is an outage. Times must grow and
+    /// be later than 0. A packet in transmission at a step continues at the new rate; at 0 it waits for the
+    /// next step.
     pub fn wire_with_rates(rate_bps: u64, steps: &[(Nanos, u64)]) -> Self {
         Transmitter { kind: Kind::Wire(Wire::new(rate_bps.max(1)).with_rates(steps)) }
     }
 
-    /// A token bucket that fills at `rate_bps` up to `burst_bytes` and begins full: what finds enough tokens leaves at once and
-    /// whole, the rest waits for them (Linux: sch_tbf without a peak rate). A packet larger than the bucket waits until it is full.
+    /// A token bucket that fills at `rate_bps` up to `burst_bytes` and begins full (Linux's sch_tbf without a
+    /// peak rate). A packet that finds enough tokens leaves at once and whole; others wait for their tokens.
+    /// A packet larger than the bucket waits until it is full.
     pub fn bucket(rate_bps: u64, burst_bytes: u64) -> Self {
         let (rate_bps, burst_bytes) = (rate_bps.max(1), burst_bytes.max(1));
         Transmitter { kind: Kind::Bucket(Bucket { rate_bps, burst_bytes, full: 0, fraction: 0, last: 0 }) }
     }
 
-    /// Opportunities at these milliseconds, each for [`OPPORTUNITY_BYTES`], and again after the last of them (Mahimahi's link
-    /// shells). What an opportunity leaves over is for the next packet, if that is there already; else it is gone.
+    /// Opportunities at these milliseconds, each for [`OPPORTUNITY_BYTES`], repeated after the last of them
+    /// (Mahimahi's link shells). The rest of an opportunity serves the next packet if that is there;
+    /// otherwise it is lost.
     pub fn trace(opportunities_ms: Arc<[u32]>) -> Self {
         let last_ms = opportunities_ms.last().copied().unwrap_or(0).max(1);
         let trace = Trace {
@@ -57,12 +60,12 @@ impl Transmitter {
         Transmitter { kind: Kind::Trace(trace) }
     }
 
-    /// Does it take the next packet when the last one is out, and not before, nor later?
+    /// Does it send the next packet exactly when the last one has left?
     pub fn is_wire(&self) -> bool {
         matches!(self.kind, Kind::Wire(_))
     }
 
-    /// When a packet of so many bytes would begin to leave, if it came next now.
+    /// When a packet of `bytes` bytes would begin to leave, if it were next now.
     #[inline]
     pub fn starts(&self, now: Nanos, bytes: u32) -> Nanos {
         match &self.kind {
@@ -72,8 +75,8 @@ impl Transmitter {
         }
     }
 
-    /// Sends a packet of so many bytes, not before `now`, and says when its last bit is out; `Nanos::MAX`: never.
-    /// Times must not go back.
+    /// Sends a packet of `bytes` bytes, not before `now`, and returns when its last bit leaves; `Nanos::MAX`:
+    /// never. Times must not go back.
     #[inline]
     pub fn send(&mut self, now: Nanos, bytes: u32) -> Nanos {
         match &mut self.kind {
@@ -83,7 +86,7 @@ impl Transmitter {
         }
     }
 
-    /// Its rate at the start, bits per second; of a trace, the mean.
+    /// Its rate at the start, bits per second; the mean of a trace.
     pub fn rate_bps(&self) -> u64 {
         match &self.kind {
             Kind::Wire(wire) => wire.steps.first().map_or(0, |s| s.1),
@@ -92,7 +95,7 @@ impl Transmitter {
         }
     }
 
-    /// Bits that it could send from one time to another, with tokens at hand left out.
+    /// Bits that it could send between two times, without tokens at hand.
     pub fn capacity_bits(&self, from: Nanos, to: Nanos) -> f64 {
         match &self.kind {
             Kind::Wire(wire) => wire.capacity_bits(from, to),
@@ -106,15 +109,15 @@ impl Transmitter {
 struct Wire {
     /// Rate in force at `free`, unless a step is due there.
     rate_bps: u64,
-    /// All steps: from when on, which rate. The first is at 0.
+    /// All steps: from when on, and the rate. The first is at 0.
     steps: Vec<(Nanos, u64)>,
-    /// The first step after `rate_bps`, and when: `Nanos::MAX` if there is none.
+    /// The first step after `rate_bps`, and its time; `Nanos::MAX`: there is none.
     next_step: usize,
     next_step_at: Nanos,
     /// The wire is free from `free + fraction / rate_bps` on.
     free: Nanos,
     fraction: u64,
-    /// Length of the last packet and its transmission time, since most packets are as long as the one before.
+    /// Length of the last packet and its transmission time: most packets are as long as the one before.
     last_bytes: u32,
     last_service: (Nanos, u64),
 }
@@ -149,12 +152,12 @@ impl Wire {
             self.note_service(bytes);
         }
         let (whole, fraction) = self.last_service;
-        // both fractions together may make one nanosecond more
+        // the two fractions together may make one nanosecond more
         if self.free.saturating_add(whole).saturating_add(1) >= self.next_step_at {
             self.send_across_steps(bytes);
             return self.free;
         }
-        // no branch: whether a fraction carries is as good as random
+        // without a branch, since the carry is unpredictable
         let fraction = self.fraction + fraction;
         let carries = fraction >= self.rate_bps;
         self.fraction = fraction - u64::from(carries) * self.rate_bps;
@@ -171,10 +174,10 @@ impl Wire {
         };
     }
 
-    /// The same when a step of the rate has come or may come before the last bit is out.
+    /// The same when the rate changes, or may change, before the last bit leaves.
     #[cold]
     fn send_across_steps(&mut self, bytes: u32) {
-        // what is to be sent and what can be, in bits x ns per s: whole numbers for any rate and fraction
+        // work and capacity in bits x ns per s: whole numbers for any rate and fraction
         let mut work = u128::from(bytes) * 8 * u128::from(SECOND);
         loop {
             let (rate, until) = (u128::from(self.rate_bps), self.next_step_at);
@@ -184,7 +187,7 @@ impl Wire {
                 return;
             }
             let fraction = u128::from(self.fraction);
-            // an idle wire may be beyond the step already; then there is no fraction
+            // an idle wire may be beyond the step; then there is no fraction
             let possible = rate * u128::from(until.saturating_sub(self.free)) - fraction;
             if is_last || work <= possible {
                 self.free = self.free.saturating_add(((work + fraction) / rate) as u64);
@@ -215,7 +218,8 @@ impl Wire {
     }
 }
 
-/// The bucket is full again at `full + fraction / rate_bps`; before, what is missing is the rate times what is left until then.
+/// The bucket is full again at `full + fraction / rate_bps`. Before, the missing tokens are the rate times
+/// the time until then.
 #[derive(Debug, Clone)]
 struct Bucket {
     rate_bps: u64,
@@ -228,7 +232,8 @@ struct Bucket {
 
 impl Bucket {
     fn starts(&self, now: Nanos, bytes: u32) -> Nanos {
-        // may be missing when the packet leaves, as a time: rounded down, so that it never leaves early
+        // tokens that may be missing when the packet leaves, as a time: rounded down, so that it never leaves
+        // early
         let missing = u128::from(self.burst_bytes.saturating_sub(u64::from(bytes))) * 8 * u128::from(SECOND);
         let missing = (missing / u128::from(self.rate_bps)) as u64;
         let full = self.full + Nanos::from(self.fraction > 0);
@@ -256,7 +261,7 @@ struct Trace {
     period: Nanos,
     /// An opportunity has been used.
     begun: bool,
-    /// The last one used: `at_ms[next]` of so many periods on.
+    /// The last one used: `at_ms[next]` of this period.
     cycle: u64,
     next: usize,
     /// Bytes left of it.
@@ -270,7 +275,7 @@ impl Trace {
         cycle.saturating_mul(self.period).saturating_add(Nanos::from(self.at_ms[index]) * MS)
     }
 
-    /// The first opportunity that is not before `now` and not before the one in use: cycle, index, bytes left of it.
+    /// The first opportunity not before `now` and not before the one in use: cycle, index, bytes left of it.
     fn seek(&self, now: Nanos) -> Option<(u64, usize, u32)> {
         if self.at_ms.is_empty() {
             return None;
@@ -279,12 +284,12 @@ impl Trace {
         if self.left > 0 && self.time(self.cycle, self.next) >= now {
             return Some((self.cycle, self.next, self.left));
         }
-        // the next one in order, unless time has passed it
+        // the next one in order, unless it has passed
         let (cycle, index) = if self.begun { self.after(self.cycle, self.next) } else { (0, 0) };
         if self.time(cycle, index) >= now {
             return Some((cycle, index, OPPORTUNITY_BYTES));
         }
-        // a time that ends a period may belong to it or to the next one: look in both
+        // a time that ends a period may belong to it or to the next one: both are searched
         let cycle = now.div_ceil(self.period).saturating_sub(1);
         let found = (cycle..).find_map(|cycle| {
             let index = self.at_ms.partition_point(|ms| cycle * self.period + Nanos::from(*ms) * MS < now);
@@ -314,14 +319,14 @@ impl Trace {
         self.last
     }
 
-    /// Over whole periods: the last opportunity counts, though it lies at the very end.
+    /// Over whole periods: the last opportunity counts, although it is at the very end.
     fn mean_bps(&self) -> u64 {
         let bits = self.at_ms.len() as u128 * u128::from(OPPORTUNITY_BYTES) * 8;
         u64::try_from(bits * u128::from(SECOND) / u128::from(self.period)).unwrap_or(u64::MAX)
     }
 
     fn capacity_bits(&self, from: Nanos, to: Nanos) -> f64 {
-        // opportunities before a time; the last of a period lies at its very end
+        // opportunities before a time; the last of a period is at its very end
         let before = |t: Nanos| {
             let cycles = t.saturating_sub(1) / self.period;
             let rest = self.at_ms.partition_point(|ms| Nanos::from(*ms) * MS < t - cycles * self.period);
@@ -338,7 +343,8 @@ mod tests {
 
     #[test]
     fn a_busy_wire_sends_exactly_what_its_rates_allow() {
-        // rates that divide nothing evenly, changed every 0.7 ms or so: the last bit is out when the integral says so
+        // rates that divide nothing evenly, changed every 0.7 ms or so: the last bit leaves when the integral
+        // says so
         let mut steps: Vec<(Nanos, u64)> =
             (1..500).map(|i| (i * 700_001, 1_000_003 * (1 + i * 7 % 13))).collect();
         steps.push((500 * 700_001, 3_000_017));
@@ -388,9 +394,9 @@ mod tests {
         let mut t = Transmitter::trace(vec![10].into());
         // three halves: the second shares the first opportunity, the third has to wait
         assert_eq!([757, 757, 757].map(|bytes| t.send(0, bytes)), [10 * MS, 10 * MS, 20 * MS]);
-        // a long one takes what is left, and more
+        // a long packet takes what is left, and more
         assert_eq!(t.send(0, 1514), 30 * MS);
-        // nobody was there: opportunities pass, and what was left of the last one too
+        // no packet was there: opportunities pass, and the rest of the last one too
         assert_eq!(t.send(55 * MS, 100), 60 * MS);
         assert_eq!(t.send(60 * MS, 100), 60 * MS, "still the same millisecond");
         assert_eq!(t.send(61 * MS, 100), 70 * MS);
@@ -430,7 +436,8 @@ mod tests {
             }
         }
 
-        /// A trace that is always busy delivers exactly what its opportunities hold; whoever comes late finds the next one.
+        /// A trace that is always busy delivers exactly what its opportunities hold; a late packet finds the
+        /// next one.
         #[test]
         fn a_trace_delivers_what_it_says(
             gaps in prop::collection::vec(0u32..20, 1..40),

@@ -24,7 +24,7 @@ pub enum Error {
         /// The link's name.
         link: String,
         /// What is in the way.
-        reason: fairpace_netem::NoSuchLoss,
+        reason: fairpace_netem::ImpossibleLoss,
     },
     /// There is nothing to simulate.
     #[error("the scenario has no {what}; add at least one")]
