@@ -1,4 +1,5 @@
-//! From a scenario's values to elements: the same for every driver, packet by packet for the same seed.
+//! From the settings of a scenario to elements and paths: the same for every driver, packet by packet for the
+//! same seed.
 
 use std::time::Duration;
 
@@ -11,47 +12,47 @@ use crate::{
     Policer, Purpose, Random, Reordering, ReorderingLine, Schedule, Transmitter,
 };
 
-/// A scenario's time; what does not fit is never.
+/// A duration in ns; 584 years and more are [`Nanos::MAX`].
 pub fn nanos(time: Duration) -> Nanos {
     Nanos::try_from(time.as_nanos()).unwrap_or(Nanos::MAX)
 }
 
-/// The schedule of a scenario's meters.
+/// The times at which a scenario's run is measured.
 pub fn schedule(scenario: &Scenario) -> Schedule {
     let window = (nanos(scenario.window.0), nanos(scenario.window.1));
     Schedule { window, interval: nanos(scenario.interval).max(1), end: nanos(scenario.duration) }
 }
 
-/// The link of this index with everything that happens on it.
+/// A link with its policer, its queue and its random loss.
 fn link<T: Copy>(scenario: &Scenario, index: u32, schedule: Schedule) -> Result<Link<T>, ImpossibleLoss> {
-    let asked = &scenario.links[index as usize];
-    let (transmitter, flows) = (transmitter(asked), scenario.flows.len());
+    let settings = &scenario.links[index as usize];
+    let (transmitter, flows) = (transmitter(settings), scenario.flows.len());
     let random = Random::stream(scenario.seed, Purpose::Discipline, index);
-    let fifo = |transmitter| Fifo::new(transmitter, limit(asked.buffer), flows, schedule);
-    let link = match (aqm(asked), asked.queue) {
+    let fifo = |transmitter| Fifo::new(transmitter, limit(settings.buffer), flows, schedule);
+    let link = match (aqm(settings), settings.queue) {
         (Some(Aqm::Red(red)), _) if transmitter.is_wire() => {
             Link::new(fifo(transmitter).with_red(red, random))
         }
         (Some(aqm), _) => {
-            let discipline = Discipline::new(aqm, limit(asked.buffer), random);
+            let discipline = Discipline::new(aqm, limit(settings.buffer), random);
             Link::managed(AqmQueue::new(discipline, transmitter, flows, schedule))
         }
         (None, Queue::Step(above)) => Link::new(fifo(transmitter).with_marking_above(limit(above))),
         (None, _) => Link::new(fifo(transmitter)),
     };
     let random = Random::stream(scenario.seed, Purpose::LinkLoss, index);
-    let burst = asked.loss.burst;
+    let burst = settings.loss.burst;
     let burst = burst.map(|b| Burst { pkts: b.pkts, inside_ppb: b.ppb, outside_ppb: b.outside_ppb });
-    let link = link.with_loss(Loss::new(asked.loss.ppb, burst, random)?);
-    Ok(match asked.policer {
+    let link = link.with_loss(Loss::new(settings.loss.ppb, burst, random)?);
+    Ok(match settings.policer {
         Some(policer) => link.with_policer(Policer::new(policer.rate_bps, policer.burst_bytes)),
         None => link,
     })
 }
 
-/// How this link's queue is managed; `None`: it is a FIFO, marking or not.
-fn aqm(asked: &scenario::Link) -> Option<Aqm> {
-    Some(match asked.queue {
+/// The AQM of a link; `None`: its queue is a FIFO, with or without a marking threshold.
+fn aqm(settings: &scenario::Link) -> Option<Aqm> {
+    Some(match settings.queue {
         Queue::Fifo | Queue::Step(_) => return None,
         Queue::Red(red) => Aqm::Red(Red {
             rules: match red.rules {
@@ -62,7 +63,7 @@ fn aqm(asked: &scenario::Link) -> Option<Aqm> {
             max_bytes: red.max_bytes,
             max_ppb: red.max_ppb,
             burst_pkts: red.burst_pkts,
-            rate_bps: asked.rate_bps,
+            rate_bps: settings.rate_bps,
             ecn: red.ecn,
         }),
         Queue::Codel(settings) => Aqm::Codel(codel(settings)),
@@ -81,46 +82,46 @@ fn codel(settings: scenario::Codel) -> Codel {
     Codel { target_ns, interval_ns, ecn, ce_threshold_ns: ce_threshold.map(nanos) }
 }
 
-fn transmitter(asked: &scenario::Link) -> Transmitter {
-    match (&asked.trace, asked.burst_bytes) {
+fn transmitter(settings: &scenario::Link) -> Transmitter {
+    match (&settings.trace, settings.burst_bytes) {
         (Some(trace), _) => Transmitter::trace(trace.opportunities_ms.clone()),
-        (None, Some(burst_bytes)) => Transmitter::bucket(asked.rate_bps, burst_bytes),
+        (None, Some(burst_bytes)) => Transmitter::bucket(settings.rate_bps, burst_bytes),
         (None, None) => {
-            let steps: Vec<_> = asked.rate_at.iter().map(|(at, rate)| (nanos(*at), *rate)).collect();
-            Transmitter::wire_with_rates(asked.rate_bps, &steps)
+            let steps: Vec<_> = settings.rate_at.iter().map(|(at, rate)| (nanos(*at), *rate)).collect();
+            Transmitter::wire_with_rates(settings.rate_bps, &steps)
         }
     }
 }
 
-fn limit(asked: scenario::Limit) -> Limit {
-    match asked {
+fn limit(settings: scenario::Limit) -> Limit {
+    match settings {
         scenario::Limit::Bytes(bytes) => Limit::Bytes(bytes),
         scenario::Limit::Packets(pkts) => Limit::Packets(pkts),
     }
 }
 
-/// A link that a scenario asks for and that cannot be.
+/// A link whose settings contradict each other.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("link \"{link}\": {reason}")]
 pub struct ImpossibleLink {
     /// The link's name.
     pub link: String,
-    /// What is in the way.
+    /// The contradiction.
     pub reason: ImpossibleLoss,
 }
 
-/// The elements and paths of a scenario. This is the only place where they are wired.
+/// The elements and paths of a scenario. They are wired nowhere else.
 ///
 /// Elements are in this order: links; for each link what is behind it (duplication, propagation); for each
-/// flow its access line and its reordering. Where events at one time are processed in the order of elements,
-/// as in the simulator, results depend on it.
+/// flow its access line and its reordering. Results of the simulator depend on the order, since it processes
+/// simultaneous events in it.
 ///
 /// # Errors
-/// When a link asks for a random loss that cannot be.
+/// When the settings of a link's random loss contradict each other.
 pub fn network<T: Copy>(scenario: &Scenario, schedule: Schedule) -> Result<Network<T>, ImpossibleLink> {
-    let link_element = |(index, asked): (u32, &scenario::Link)| {
+    let link_element = |(index, settings): (u32, &scenario::Link)| {
         let built = link(scenario, index, schedule);
-        let built = built.map_err(|reason| ImpossibleLink { link: asked.name.clone(), reason })?;
+        let built = built.map_err(|reason| ImpossibleLink { link: settings.name.clone(), reason })?;
         Ok(Element::Link(Box::new(built)))
     };
     let mut elements: Vec<_> =
@@ -156,21 +157,21 @@ pub fn network<T: Copy>(scenario: &Scenario, schedule: Schedule) -> Result<Netwo
     Ok(Network { elements, paths, links })
 }
 
-/// What every packet passes behind a link: the elements of its line.
+/// The elements that every packet passes behind a link.
 fn behind_link<T>(scenario: &Scenario, link: usize, elements: &mut Vec<Element<T>>) -> Vec<u32> {
-    let asked = &scenario.links[link].line;
-    if *asked == scenario::Line::default() {
+    let settings = &scenario.links[link].line;
+    if *settings == scenario::Line::default() {
         return Vec::new();
     }
     let mut hops = Vec::new();
     let random = |purpose| Random::stream(scenario.seed, purpose, link as u32);
-    if asked.duplicate_ppb > 0 {
-        let duplication = Duplication::new(link, asked.duplicate_ppb, random(Purpose::Duplication));
+    if settings.duplicate_ppb > 0 {
+        let duplication = Duplication::new(link, settings.duplicate_ppb, random(Purpose::Duplication));
         hops.push(network::add(elements, Element::Duplication(duplication)));
     }
-    let (delay, jitter) = (nanos(asked.delay), nanos(asked.jitter));
+    let (delay, jitter) = (nanos(settings.delay), nanos(settings.jitter));
     let random = random(Purpose::LineJitter);
-    let line = match asked.reorders {
+    let line = match settings.reorders {
         true => Element::ReorderingLine(ReorderingLine::new(delay, jitter, random)),
         false => Element::DelayLine(DelayLine::new(Line::new(delay).with_jitter(jitter, 0, random))),
     };
@@ -178,7 +179,7 @@ fn behind_link<T>(scenario: &Scenario, link: usize, elements: &mut Vec<Element<T
     hops
 }
 
-/// What belongs to one flow alone, behind its last hops.
+/// The part of a path that belongs to one flow alone.
 fn own_path(scenario: &Scenario, index: u32, route: &scenario::Route) -> OwnPath {
     let flow = &scenario.flows[index as usize];
     let random = |purpose| Random::stream(scenario.seed, purpose, index);
@@ -195,7 +196,7 @@ fn own_path(scenario: &Scenario, index: u32, route: &scenario::Route) -> OwnPath
     }
 }
 
-/// How long a receiver delays its ACKs, which makes its path seem longer than it is.
+/// How long a receiver delays its ACKs, so that its path seems longer.
 fn ack_delay(receiving: &scenario::Receiving) -> Line {
     let steps = receiving.ack_delay_at.iter().map(|(at, delay)| (nanos(*at), nanos(*delay)));
     Line::new(nanos(receiving.ack_delay)).with_delays(steps.collect())

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use fairpace_results::LinkSummary;
 
-use crate::aqm::{Judge, Judgement, Red};
+use crate::aqm::{Action, Red, RedState};
 use crate::{Ecn, LinkMeter, Nanos, Packet, Random, Schedule, Transmitter};
 
 /// How much a queue holds.
@@ -54,7 +54,7 @@ impl Held {
 /// RED at the entry of a queue whose transmitter is a wire.
 #[derive(Debug, Clone)]
 struct Gate {
-    judge: Judge,
+    state: RedState,
     /// Since when the wire is idle, or when it will be if no packet arrives.
     idle_since: Nanos,
 }
@@ -117,7 +117,7 @@ impl Fifo {
     #[must_use]
     pub fn with_red(self, settings: Red, random: Random) -> Self {
         debug_assert!(self.transmitter.is_wire());
-        let gate = Gate { judge: Judge::new(&settings, random), idle_since: 0 };
+        let gate = Gate { state: RedState::new(&settings, random), idle_since: 0 };
         Fifo { red: Some(Box::new(gate)), ..self }
     }
 
@@ -211,8 +211,8 @@ impl Fifo {
         let red = self.red.as_mut()?;
         let is_idle = starts <= now;
         let idle = is_idle.then(|| now - red.idle_since);
-        let judgement = red.judge.judge(self.waiting_bytes, idle, packet.ecn);
-        if judgement == Judgement::Drop {
+        let action = red.state.decide(self.waiting_bytes, idle, packet.ecn);
+        if action == Action::Drop {
             if is_idle {
                 red.idle_since = now; // the link asks in vain again
             }
@@ -223,7 +223,7 @@ impl Fifo {
             self.meter.dropped(now, packet.flow, packet.bytes);
             return None;
         }
-        if judgement == Judgement::Mark {
+        if action == Action::Mark {
             packet.ecn = Ecn::Marked;
             self.meter.marked(now, packet.flow);
         }

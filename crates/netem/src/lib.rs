@@ -1,14 +1,18 @@
-//! Network elements without I/O: links with their queues and faults, delay lines, applications, and the
+//! Network elements without I/O: links with their queues and impairments, delay lines, applications, and the
 //! meters on them.
 //!
-//! An element has `push(now, packet)`, `next_event()` and `poll(now)`. It never reads a clock, never sleeps
-//! and does not allocate per packet, so the same element runs under the simulator's virtual clock and, with
-//! buffer handles as payload, under the testbed's real one. Times passed to an element never go back, and
-//! what is due before `now` is polled before something is pushed at `now`.
+//! An [`Element`] takes packets with `push(now, packet)`, says with `next_event()` when to poll it, and
+//! returns packets that have left with `poll(now)`. It never reads a clock, never sleeps and does not
+//! allocate per packet. So the same elements run under the simulator's virtual clock and, with buffer handles
+//! as payload, under the testbed's real one. Times passed to an element never go back, and everything due
+//! before `now` is polled before a packet is pushed at `now`.
 //!
-//! The meters are the one source of utilization, queueing delay, backlog shares and path RTTs for both
-//! drivers. What is not here: sockets and timers (the testbed), TCP (`fairpace-tcp`), and the definitions of
-//! derived metrics such as Jain's index (`fairpace-results`).
+//! [`build::network`] makes the elements and routes of a scenario; drivers add a clock and hosts. The meters
+//! compute utilization, queueing delay, backlog shares and path RTTs, and [`record()`] makes a run's summary
+//! and series of them.
+//!
+//! This crate has no sockets and no timers (`fairpace-testbed`), no TCP (`fairpace-tcp`), and no definitions
+//! of derived metrics such as Jain's index (`fairpace-results`).
 
 pub mod aqm;
 pub mod build;
@@ -63,31 +67,31 @@ pub type Nanos = u64;
 /// One second in [`Nanos`].
 pub const SECOND: Nanos = 1_000_000_000;
 
-/// What travels: whose it is, its length on the wire, and what the driver needs to know it by.
+/// A packet: its connection, its length on the wire, its ECN field and the driver's payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Packet<T> {
     /// Index of the flow, below the number of flows that the element was built for.
     pub flow: u32,
-    /// Which of the flow's connections: what ports say on the wire. A flow that is one connection has the
-    /// number 0, a workload numbers its own. Fair queues tell connections apart; meters do not.
+    /// Index of the connection within its flow, as ports tell on the wire; 0 if the flow is one connection.
+    /// Fair queues distinguish connections, meters do not.
     pub connection: u32,
-    /// Length that occupies the link and the buffer; below 2^31.
+    /// Length on the link and in the buffer; below 2^31.
     pub bytes: u32,
     /// The ECN field of its IP header.
     pub ecn: Ecn,
-    /// The driver's own: a header in the simulator, a buffer handle in the testbed.
+    /// What the driver needs: a header in the simulator, a buffer handle in the testbed.
     pub payload: T,
 }
 
-/// The ECN field of an IP header, RFC 3168.
+/// The ECN field of an IP header (RFC 3168).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Ecn {
-    /// Its ends do not take part: congestion can only drop it.
+    /// Not-ECT: congestion can only drop the packet.
     #[default]
     NotCapable,
-    /// Congestion may mark it.
+    /// ECT: congestion may mark the packet.
     Capable,
-    /// Congestion was experienced.
+    /// CE: congestion was experienced.
     Marked,
 }
 
@@ -96,9 +100,9 @@ pub enum Ecn {
 pub struct Departed<T> {
     /// When its last bit left.
     pub at: Nanos,
-    /// How long it waited before its first bit was sent; on a delay line, all of its time there.
+    /// How long it waited before its first bit left; on a line, all of its time there.
     pub waited_ns: Nanos,
-    /// What became of it.
+    /// How it left.
     pub fate: Fate,
     /// The packet itself.
     pub packet: Packet<T>,
@@ -107,10 +111,10 @@ pub struct Departed<T> {
 /// How a packet left an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
-    /// On its way to what follows.
+    /// It goes on to the next hop.
     Delivered,
-    /// Its last bit left, but nobody will get it: it was lost on the line.
+    /// Its last bit left, but it is lost on the way.
     Lost,
-    /// It was dropped by the queue after it had been let in; it never used the link.
+    /// The queue dropped it after it had been enqueued; it never used the link.
     Dropped,
 }

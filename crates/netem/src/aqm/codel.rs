@@ -1,7 +1,9 @@
-//! Controlled delay: RFC 8289, with what Linux adds (include/net/codel_impl.h): marks in place of drops, and `ce_threshold`.
+//! CoDel, controlled delay (RFC 8289), with Linux's extensions (include/net/codel_impl.h): marks in place of
+//! drops, and `ce_threshold`.
 //!
-//! What counts is how long a packet has waited when it is taken. When that has not been below the target for a whole interval, a
-//! packet is dropped, and the next ones at interval / sqrt(n) from each other, until one has waited less.
+//! CoDel looks at the time that a packet has waited when it is dequeued. When that has not been below the
+//! target for a whole interval, a packet is dropped, and further ones at distances of interval / sqrt(n),
+//! until one has waited less.
 
 use super::{DropReason, MTU_BYTES, Ring, Sink, Waiting, mark};
 use crate::{Limit, Nanos, Packet};
@@ -19,10 +21,10 @@ pub struct Codel {
     pub ce_threshold_ns: Option<Nanos>,
 }
 
-/// Where CoDel takes packets from.
+/// The queue that CoDel dequeues from.
 pub(super) trait Head<T> {
     fn pop(&mut self) -> Option<Waiting<T>>;
-    /// What still waits: below one full packet nothing is dropped.
+    /// The backlog in bytes. Below one full packet nothing is dropped.
     fn backlog_bytes(&self) -> u64;
 }
 
@@ -38,25 +40,25 @@ impl<T> Head<T> for Ring<T> {
     }
 }
 
-/// Drops that ended longer ago than so many intervals say nothing of the next ones.
+/// After this number of intervals without drops the count of the last drops is forgotten.
 const MEMORY_INTERVALS: u64 = 16;
 
 /// The state of one queue.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Control {
-    /// When it will have been above the target for an interval; `None`: it is below.
+    /// When the delay will have been above the target for an interval; `None`: it is below.
     due: Option<Nanos>,
     dropping: bool,
     /// When the next drop is due, or would have been.
     drop_next: Nanos,
     /// Drops since dropping began, from where it began.
     count: u32,
-    /// The count when it began.
+    /// The count when dropping began.
     began_with: u32,
 }
 
 impl Control {
-    /// The next packet that is not dropped.
+    /// Dequeues the next packet that is not dropped.
     pub(super) fn dequeue<T>(
         &mut self,
         now: Nanos,
@@ -99,7 +101,8 @@ impl Control {
         Some(head)
     }
 
-    /// Takes a packet and says whether the delay has been above the target for an interval: the RFC's `dodequeue`.
+    /// Dequeues a packet and returns whether the delay has been above the target for an interval: the RFC's
+    /// `dodequeue`.
     #[inline]
     fn next<T>(
         &mut self,
@@ -119,7 +122,7 @@ impl Control {
         Some((head, now >= due))
     }
 
-    /// Begins to drop: where it left off, if that was not long ago.
+    /// Begins to drop, with the last count if that was not long ago.
     fn begin(&mut self, now: Nanos, settings: &Codel) {
         let more = self.count.saturating_sub(self.began_with);
         let ago = now.saturating_sub(self.drop_next);
@@ -130,12 +133,12 @@ impl Control {
         self.dropping = true;
     }
 
-    /// The control law. Linux approximates the root; here it is exact.
+    /// The control law. Linux approximates the root; this is exact.
     fn after(&self, at: Nanos, settings: &Codel) -> Nanos {
         at.saturating_add((settings.interval_ns as f64 / f64::from(self.count).sqrt()) as Nanos)
     }
 
-    /// So many packets were dropped for lack of room: the signal grows as if CoDel had.
+    /// Counts packets dropped for lack of room, as if CoDel had dropped them.
     pub(super) fn overflowed(&mut self, pkts: u32) {
         self.count = self.count.saturating_add(pkts);
     }
@@ -190,7 +193,7 @@ mod tests {
 
     const RFC: Codel = Codel { target_ns: 5 * MS, interval_ns: 100 * MS, ecn: false, ce_threshold_ns: None };
 
-    /// A queue of so many packets of 1000 bytes that have waited since 0.
+    /// A queue of `pkts` packets of 1000 bytes that have waited since 0.
     fn backlog(settings: Codel, pkts: u32, ecn: Ecn) -> CodelQueue<u32> {
         let mut queue = CodelQueue::new(settings, Limit::Packets(u64::MAX));
         let mut told = Told::default();
@@ -200,7 +203,7 @@ mod tests {
         queue
     }
 
-    /// Takes a packet every millisecond; when packets were dropped or marked.
+    /// Dequeues a packet every millisecond; returns when packets were dropped or marked.
     fn signals(queue: &mut CodelQueue<u32>, times_ms: std::ops::Range<u64>) -> Vec<Nanos> {
         let mut signals = Vec::new();
         for now in times_ms.map(|ms| ms * MS) {
@@ -211,7 +214,8 @@ mod tests {
         signals
     }
 
-    /// When they should be: the first at `begin_ms`, then by the control law from `count` on, as the dequeues allow.
+    /// When they should be: the first at `begin_ms`, then by the control law from `count` on, at the next
+    /// dequeue.
     fn law(begin_ms: u64, count: u32, n: usize) -> Vec<Nanos> {
         let mut exact = (begin_ms * MS) as f64;
         let mut times = vec![begin_ms * MS];
@@ -237,7 +241,7 @@ mod tests {
         let seen = signals(&mut queue, 1..3000);
         assert_eq!(seen, law(105, 1, seen.len()));
         assert_eq!(queue.len(), 10_000 - 2999, "nothing was dropped");
-        // what cannot be marked is dropped at the same times
+        // packets that cannot be marked are dropped at the same times
         let mut queue = backlog(Codel { ecn: true, ..RFC }, 10_000, Ecn::NotCapable);
         assert_eq!(signals(&mut queue, 1..3000), seen);
         assert_eq!(queue.len(), 10_000 - 2999 - seen.len());
@@ -245,7 +249,8 @@ mod tests {
 
     #[test]
     fn several_drops_may_be_due_at_once() {
-        // asked again only after 400 ms: at 205, 275.7, 333.4, 383.4, 428.2 and 469.0 ms drops were due; the next is at 506.8
+        // the next dequeue is only after 400 ms: at 205, 275.7, 333.4, 383.4, 428.2 and 469.0 ms drops were
+        // due; the next is at 506.8
         let mut queue = backlog(RFC, 10_000, Ecn::NotCapable);
         assert_eq!(signals(&mut queue, 1..106).len(), 1);
         assert_eq!(signals(&mut queue, 505..506).len(), 6);
@@ -257,7 +262,7 @@ mod tests {
         let mut queue = backlog(RFC, 600, Ecn::NotCapable);
         let seen = signals(&mut queue, 1..590);
         assert_eq!(queue.len(), 600 - 589 - seen.len());
-        // the rest is taken and new packets come, which wait 4 ms each
+        // the rest is dequeued and new packets come, which wait 4 ms each
         let mut told = Told::default();
         while queue.dequeue(590 * MS, &mut told).is_some() {}
         for ms in 600..2000 {
@@ -269,7 +274,8 @@ mod tests {
         assert_eq!(told.dropped.iter().filter(|d| d.0.payload == 0).count(), 0);
     }
 
-    /// Drops until 600 ms, a packet in time `calm_ms` later, then a backlog again; the times of the new drops.
+    /// Drops until 600 ms, a packet in time `calm_ms` later, then a backlog again; returns the times of the
+    /// new drops.
     fn again(calm_ms: u64) -> Vec<Nanos> {
         let mut queue = backlog(RFC, 10_000, Ecn::NotCapable);
         let first = signals(&mut queue, 1..600);
@@ -283,18 +289,19 @@ mod tests {
 
     #[test]
     fn it_begins_where_it_left_off_if_that_was_not_long_ago() {
-        // The calm packet is below the target, and the delay is above it from 5 ms later on. The last cycle counted from 1 to 10,
-        // nine more: the next drop is interval / sqrt(9) after the first.
+        // The calm packet is below the target, and the delay is above it 5 ms later. The last cycle counted
+        // from 1 to 10, nine more: the next drop is interval / sqrt(9) after the first.
         let seen = again(10);
         assert_eq!(seen, law(600 + 10 + 105, 9, seen.len()));
-        // the drop that would have been next was due at 607.2 ms; 16 intervals later, from 2207.2 ms on, it is forgotten
+        // the drop that would have been next was due at 607.2 ms; 16 intervals later, from 2207.2 ms on, it
+        // is forgotten
         assert_eq!(again(1502)[..2], [2207 * MS, 2241 * MS]);
         assert_eq!(again(1503)[..2], [2208 * MS, 2308 * MS]);
     }
 
     #[test]
     fn while_one_full_packet_is_left_nothing_is_dropped() {
-        // there are always two packets, each waits for 400 ms, and when one is taken the other one is left
+        // there are always two packets, each waits for 400 ms, and when one is dequeued the other one remains
         let drops = |bytes| {
             let (mut queue, mut told) = (CodelQueue::new(RFC, Limit::Packets(1000)), Told::default());
             queue.enqueue(0, packet(bytes, 0), &mut told).unwrap();

@@ -1,7 +1,8 @@
-//! Fair queueing with controlled delay: RFC 8290, as Linux has it (net/sched/sch_fq_codel.c).
+//! FQ-CoDel, fair queueing with controlled delay (RFC 8290), as in Linux (net/sched/sch_fq_codel.c).
 //!
-//! Connections are hashed to buckets, each a queue under CoDel. Buckets take turns by deficit round robin: a turn is worth a quantum of
-//! bytes. A bucket that was empty goes before those that were not, for one turn, so a sparse one hardly waits.
+//! Connections are hashed to buckets, each a queue under CoDel. Deficit round robin serves the buckets: a
+//! turn is worth a quantum of bytes. A bucket that was empty is served before those that were not, for one
+//! turn, so sparse connections hardly wait.
 
 use super::codel::{Codel, Control, Head};
 use super::{DropReason, Sink, Waiting};
@@ -18,10 +19,11 @@ pub struct FqCodel {
     pub quantum_bytes: u32,
 }
 
-/// A turn is worth at least this: with less, buckets would be passed over again and again for one packet.
+/// A turn is worth at least this many bytes: with less, buckets would be passed over repeatedly for one
+/// packet.
 const LEAST_QUANTUM: u32 = 256;
-/// When there is no room, up to so many packets of the longest queue go at once, but no more than half of it: looking for the
-/// longest costs more than dropping.
+/// When the buffer is full, up to this number of packets of the longest queue is dropped at once, but no more
+/// than half of it: finding the longest queue costs more than dropping.
 const BATCH: u32 = 64;
 /// The end of a list.
 const NIL: u32 = u32::MAX;
@@ -31,10 +33,10 @@ const NIL: u32 = u32::MAX;
 pub(super) struct FqCodelQueue<T> {
     settings: FqCodel,
     limit: Limit,
-    /// Which connections share a bucket depends on this.
+    /// Perturbs the hash, and so decides which connections share a bucket.
     perturbation: u64,
     buckets: Vec<Bucket>,
-    /// Buckets in the order of their turns: those that were empty go first.
+    /// Buckets in the order of their turns: first those that were empty.
     new: Turns,
     old: Turns,
     packets: Slab<T>,
@@ -46,12 +48,12 @@ struct Bucket {
     queue: Queue,
     control: Control,
     deficit: i64,
-    /// The next bucket in its list, if it is in one.
+    /// The next bucket in its list, if the bucket is in one.
     next: u32,
     has_turns: bool,
 }
 
-/// What waits in all buckets.
+/// Backlog of all buckets.
 #[derive(Debug, Clone, Default)]
 struct Total {
     bytes: u64,
@@ -80,8 +82,8 @@ impl<T: Copy> FqCodelQueue<T> {
         }
     }
 
-    /// The bucket of a connection. Flow and connection stand for the addresses and ports that Linux hashes: nobody's data and ACKs share
-    /// a link, so they stand for the direction too.
+    /// The bucket of a connection. Flow and connection stand for the addresses and ports that Linux hashes.
+    /// The direction is not hashed: no flow's data and ACKs share a link.
     #[inline]
     fn bucket_of(&self, flow: u32, connection: u32) -> u32 {
         let key = u64::from(connection) << 32 | u64::from(flow);
@@ -148,8 +150,8 @@ impl<T: Copy> FqCodelQueue<T> {
                 return Some(taken);
             }
             turns.pop(&mut self.buckets);
-            // A new bucket that has emptied waits for one round of the old ones before it may be new again: otherwise a flow of
-            // single packets would starve them.
+            // A new bucket that has emptied waits for one round of the old ones before it can be new again.
+            // Otherwise a flow of single packets would starve them.
             if is_new && !self.old.is_empty() {
                 self.old.push(&mut self.buckets, index);
             } else {
@@ -167,7 +169,7 @@ impl<T: Copy> FqCodelQueue<T> {
     }
 }
 
-/// A bucket's queue, for its CoDel.
+/// The queue of a bucket, for its CoDel.
 struct InBucket<'a, T> {
     queue: &'a mut Queue,
     packets: &'a mut Slab<T>,
@@ -183,7 +185,8 @@ impl<T: Copy> Head<T> for InBucket<'_, T> {
         Some(waiting)
     }
 
-    /// Of all buckets, as on Linux: while others are long, the last packet of a short one can be dropped too.
+    /// The backlog of all buckets, as in Linux: while others are long, the last packet of a short one can be
+    /// dropped too.
     #[inline]
     fn backlog_bytes(&self) -> u64 {
         self.total.bytes
@@ -229,11 +232,12 @@ impl Turns {
     }
 }
 
-/// Packets of all queues in one piece of memory, as large as the most that ever waited. Each queue is linked through it.
+/// Packets of all queues in one piece of memory, as large as the largest backlog so far. Each queue is a
+/// linked list in it.
 #[derive(Debug, Clone)]
 struct Slab<T> {
     nodes: Vec<Node<T>>,
-    /// Nodes that are not used.
+    /// Unused nodes.
     free: u32,
 }
 
@@ -368,7 +372,8 @@ mod tests {
             q.enqueue(MS, packet(flows[10], 1514, i), &mut told).unwrap();
             assert_eq!(q.dequeue(MS, &mut told).unwrap().packet.flow, flows[10]);
         }
-        // If it comes again at once it has to wait for its turn behind the ten, but no longer: else it would starve them.
+        // A packet that comes again at once waits for its turn behind the ten, but no longer: otherwise it
+        // would starve them.
         let mut between = [0; 20];
         for n in &mut between {
             q.enqueue(MS, packet(flows[10], 1514, 0), &mut told).unwrap();
@@ -447,7 +452,7 @@ mod tests {
         let mut told = Told::default();
         (0..1001).for_each(|i| q.enqueue(0, packet(0, 1514, i), &mut told).unwrap());
         assert_eq!(told.dropped.len(), 64);
-        // it enters dropping with these 64 as what it last counted: the second drop is interval / 8 after the first
+        // it enters dropping with these 64 as its last count: the second drop is interval / 8 after the first
         let mut drops = Vec::new();
         for now in (1..300).map(|ms| ms * MS) {
             let mut told = Told::default();

@@ -1,8 +1,8 @@
-//! Queue disciplines that manage actively: RED, CoDel, FQ-CoDel, PIE.
+//! Active queue management (RFC 7567): RED, CoDel, FQ-CoDel, PIE.
 //!
-//! A discipline decides on arrival and on departure which packets are dropped, which are marked, and which one is next. It knows
-//! neither the rate of its link nor what is behind: [`AqmQueue`](crate::AqmQueue) puts it in front of a transmitter. Where an RFC and
-//! Linux differ, Linux is followed and the file says so.
+//! A discipline decides on arrival and on departure which packets are dropped, which are marked, and which
+//! one is next. It has no transmitter: [`AqmQueue`](crate::AqmQueue) puts it in front of one. Where an RFC
+//! and Linux differ, the file follows Linux and says so.
 
 mod codel;
 mod fq_codel;
@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 pub use codel::Codel;
 pub use fq_codel::FqCodel;
 pub use pie::Pie;
-pub(crate) use red::{Judge, Judgement};
+pub(crate) use red::{Action, RedState};
 pub use red::{Red, RedRules};
 
 use crate::{Ecn, Limit, Nanos, Packet, Random};
@@ -23,10 +23,10 @@ use fq_codel::FqCodelQueue;
 use pie::PieQueue;
 use red::RedQueue;
 
-/// A full packet with its Ethernet header: what Linux knows as the MTU of an Ethernet device (`psched_mtu`).
+/// A full packet with its Ethernet header: Linux's MTU of an Ethernet device (`psched_mtu`).
 const MTU_BYTES: u64 = 1514;
 
-/// Which discipline, with its settings.
+/// A discipline with its settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Aqm {
     /// Random early detection.
@@ -48,17 +48,17 @@ pub enum DropReason {
     Full,
 }
 
-/// Who is told what a discipline does to the packets that it has let in.
+/// Receives what a discipline does to packets that are in the queue.
 pub trait Sink<T> {
-    /// It dropped one.
+    /// The discipline dropped a packet.
     fn dropped(&mut self, packet: Packet<T>, reason: DropReason);
-    /// It marked one, which stays.
+    /// The discipline marked a packet, which stays in the queue.
     fn marked(&mut self, packet: &Packet<T>);
 }
 
 /// A queue under one of the disciplines.
 ///
-/// The limit is on what waits. A queue that is empty takes any packet, however small the limit.
+/// The limit is on packets that wait. An empty queue accepts any packet, however small the limit.
 #[derive(Debug, Clone)]
 pub struct Discipline<T> {
     kind: Kind<T>,
@@ -72,7 +72,7 @@ enum Kind<T> {
     Pie(PieQueue<T>),
 }
 
-/// The same for each kind.
+/// Calls the queue of any kind.
 macro_rules! each {
     ($discipline:expr, $queue:ident => $what:expr) => {
         match $discipline {
@@ -85,7 +85,8 @@ macro_rules! each {
 }
 
 impl<T: Copy> Discipline<T> {
-    /// An empty queue that holds up to `limit`. RED and PIE draw from `random`, FQ-CoDel perturbs its hash by it.
+    /// An empty queue that holds up to `limit`. RED and PIE draw from `random`; FQ-CoDel perturbs its hash
+    /// with it.
     pub fn new(aqm: Aqm, limit: Limit, random: Random) -> Self {
         let kind = match aqm {
             Aqm::Red(settings) => Kind::Red(RedQueue::new(settings, limit, random)),
@@ -96,8 +97,8 @@ impl<T: Copy> Discipline<T> {
         Discipline { kind }
     }
 
-    /// Takes a packet, or gives it back: dropped. Others may be dropped for it, or itself once it is in; `sink` gets those.
-    /// Times must not go back.
+    /// Enqueues a packet. The discipline may drop others for it, or the packet itself later; `sink` gets
+    /// those. Times must not go back.
     ///
     /// # Errors
     /// The packet itself, and why it was dropped.
@@ -111,27 +112,27 @@ impl<T: Copy> Discipline<T> {
         each!(&mut self.kind, queue => queue.enqueue(now, packet, sink))
     }
 
-    /// The packet that is next at `now`, and how long it has waited. Ask when the link is free, also when nothing waits: that is how
-    /// RED knows that the link is idle.
+    /// Dequeues the next packet at `now`, with its waiting time. Call it whenever the link is free, also when
+    /// no packet waits: that tells RED that the link is idle.
     #[inline]
     pub fn dequeue(&mut self, now: Nanos, sink: &mut impl Sink<T>) -> Option<(Packet<T>, Nanos)> {
         let Waiting { since, packet } = each!(&mut self.kind, queue => queue.dequeue(now, sink))?;
         Some((packet, now - since))
     }
 
-    /// Bytes that wait.
+    /// Backlog in bytes.
     #[inline]
     pub fn backlog_bytes(&self) -> u64 {
         each!(&self.kind, queue => queue.backlog_bytes())
     }
 
-    /// Packets that wait.
+    /// Backlog in packets.
     #[inline]
     pub fn len(&self) -> usize {
         each!(&self.kind, queue => queue.len())
     }
 
-    /// True when nothing waits.
+    /// True when no packet waits.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -145,7 +146,7 @@ struct Waiting<T> {
     packet: Packet<T>,
 }
 
-/// First in, first out.
+/// A FIFO with a limit.
 #[derive(Debug, Clone)]
 struct Ring<T> {
     waiting: VecDeque<Waiting<T>>,
@@ -182,7 +183,7 @@ impl<T> Ring<T> {
     }
 }
 
-/// Marks a packet, if its ends take part in ECN; a mark from upstream counts as one more.
+/// Marks a packet, if it is ECN-capable. A packet that was marked upstream counts as one more mark.
 #[inline]
 fn mark<T>(packet: &mut Packet<T>, sink: &mut impl Sink<T>) -> bool {
     if packet.ecn == Ecn::NotCapable {

@@ -1,11 +1,12 @@
-//! Proportional integral controller enhanced: RFC 8033, as Linux has it (net/sched/sch_pie.c).
+//! PIE, proportional integral controller enhanced (RFC 8033), as in Linux (net/sched/sch_pie.c).
 //!
-//! Every so often the delay is compared with its target and with what it was; packets are dropped as they arrive, with a
-//! probability that follows from both.
+//! At regular times PIE compares the delay with its target and with the delay before. Both give the
+//! probability with which arriving packets are dropped.
 //!
-//! Of what the RFC leaves open, Linux chooses: the delay is that of the last packet that left, by its time stamp (section 5.2), not
-//! one estimated from the departure rate; drops are spread evenly (section 5.4); the burst allowance falls with the time between
-//! departures, and the probability by 1/64 for each update without delay.
+//! Where the RFC leaves a choice, this file follows Linux: the delay is that of the last packet that left, by
+//! its time stamp (section 5.2), not an estimate from the departure rate; drops are spread evenly (section
+//! 5.4); the burst allowance falls with the time between departures; the probability decays by 1/64 per
+//! update without delay.
 
 use super::{DropReason, MTU_BYTES, Ring, Sink, Waiting, mark};
 use crate::{Limit, Nanos, Packet, Random, SECOND};
@@ -15,41 +16,45 @@ use crate::{Limit, Nanos, Packet, Random, SECOND};
 pub struct Pie {
     /// The delay that it steers for.
     pub target_ns: Nanos,
-    /// From one computation of the probability to the next; less than 1 ms is taken as 1 ms, about the least that Linux can do.
+    /// From one computation of the probability to the next; less than 1 ms is taken as 1 ms, about the least
+    /// that Linux can do.
     pub update_ns: Nanos,
     /// Marks ECN-capable packets instead of dropping them while the probability is at most 10 %.
     pub ecn: bool,
 }
 
 const MS: Nanos = 1_000_000;
-/// The probability changes by so much per second of delay beyond the target, and per second by which the delay has grown.
+/// Change of the probability per second of delay beyond the target (alpha), and per second by which the delay
+/// has grown (beta).
 const ALPHA: f64 = 0.125;
 const BETA: f64 = 1.25;
-/// Below these probabilities both are divided by so much, RFC 8033 section 5.1: a small probability must not move in large steps.
+/// Below each of these probabilities alpha and beta are divided by the number beside it (RFC 8033, section
+/// 5.1): a small probability must not move in large steps.
 const TUNING: [(f64, f64); 6] =
     [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (1e-1, 2.0)];
-/// From a probability of 10 % on no update adds more than this.
+/// From a probability of 10 % on, no update adds more than this.
 const MOST_STEP: f64 = 0.02;
-/// Beyond this delay each update adds [`MOST_STEP`] in any case.
+/// Beyond this delay each update adds [`MOST_STEP`].
 const MOST_DELAY: Nanos = 250 * MS;
-/// Up to this probability packets are marked, above it they are dropped.
+/// Up to this probability packets are marked; above it they are dropped.
 const MOST_MARKED: f64 = 0.1;
-/// How long an idle queue may be bursty before anything is dropped.
+/// How long a queue that was idle accepts bursts without drops.
 const BURST: Nanos = 150 * MS;
-/// Drops are spread: none before the probabilities since the last one sum up to this, and certainly one at that.
+/// Drops are spread: there is none before the probabilities since the last one sum up to the first value, and
+/// certainly one at the second.
 const NOT_BEFORE: f64 = 0.85;
 const AT_LAST: f64 = 8.5;
 
-/// What the probability depends on.
+/// The state of the controller.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Control {
     probability: f64,
-    /// Probabilities of packets since the last drop, summed up.
+    /// Sum of the probabilities of the packets since the last drop.
     sum: f64,
-    /// How long the last packet that left had waited; and what that was at the last update.
+    /// How long the last packet that left had waited, and the same at the last update.
     delay: Nanos,
     delay_old: Nanos,
-    /// What is left of the burst allowance.
+    /// The rest of the burst allowance.
     burst: Nanos,
     left_last: Option<Nanos>,
 }
@@ -114,7 +119,7 @@ impl<T> PieQueue<T> {
         Some(next)
     }
 
-    /// Is it an arriving packet's turn to be dropped or marked?
+    /// Is an arriving packet to be dropped or marked?
     #[inline]
     fn signals(&mut self) -> bool {
         let control = &mut self.control;
@@ -136,7 +141,7 @@ impl<T> PieQueue<T> {
         signals
     }
 
-    /// Makes the updates that are due. Nothing that they depend on changes between a queue's events.
+    /// Performs the updates that are due. Their inputs do not change between events of a queue.
     #[inline]
     fn catch_up(&mut self, now: Nanos) {
         if now >= self.next_update && self.next_update < Nanos::MAX {
@@ -152,7 +157,7 @@ impl<T> PieQueue<T> {
         while due > 0 {
             let before = self.control;
             self.control.update(self.settings.target_ns, self.ring.bytes);
-            // when one changes nothing, nor will further ones
+            // an update that changes nothing makes further ones superfluous
             due = if self.control == before { 0 } else { due - 1 };
         }
     }
@@ -218,7 +223,8 @@ mod tests {
 
     #[test]
     fn the_probability_follows_the_control_law() {
-        // alpha x (delay - target) + beta x (delay - old): 0.125 x 0.005 + 1.25 x 0.020 = 0.025625, divided as the RFC's table says
+        // alpha x (delay - target) + beta x (delay - old): 0.125 x 0.005 + 1.25 x 0.020 = 0.025625, divided
+        // as the RFC's table says
         for (from, divisor) in
             [(0.0, 2048.0), (5e-6, 512.0), (5e-5, 128.0), (5e-4, 32.0), (5e-3, 8.0), (5e-2, 2.0)]
         {
@@ -228,7 +234,7 @@ mod tests {
         assert!((updated(0.2, 35, 35) - 0.2025).abs() < 1e-12);
         assert!((updated(0.2, 5, 5) - 0.198_75).abs() < 1e-12);
         assert!((updated(0.2, 15, 15) - 0.2).abs() < 1e-15);
-        // a script, each by its own step of the table
+        // one update for each step of the table
         let (mut control, mut expected) = (control(0.0, 0, 0), 0.0);
         for (delay_ms, divisor) in
             [(20, 2048.0), (60, 128.0), (30, 32.0), (30, 2048.0), (90, 2048.0), (90, 128.0)]
@@ -284,8 +290,8 @@ mod tests {
                     gaps.push(std::mem::take(&mut gap));
                 }
             }
-            // none before 0.85 / p; then each with p, and certainly at 8.5 / p: 0.85 / p + 1 / p - 1 on average
-            // (one packet more if the sum is rounded down)
+            // none before 0.85 / p; then each with p, and certainly at 8.5 / p: 0.85 / p + 1 / p - 1 on
+            // average (one packet more if the sum is rounded down)
             let (first, last) = ((0.85 / probability).ceil(), (8.5 / probability).ceil() + 1.0);
             let within = |g: &u32| (first..=last).contains(&f64::from(*g));
             assert!(gaps.iter().all(within), "{first} {last} {:?}", gaps.iter().max());
@@ -346,7 +352,7 @@ mod tests {
         }
         // from the first departure at 1 ms on; then the probability must sum up to 0.85
         assert!(first.is_some_and(|ms| (151..300).contains(&ms)), "{first:?}");
-        // it is given back when there is neither delay nor probability
+        // it is restored when there is neither delay nor probability
         while q.dequeue(1000 * MS, &mut told).is_some() {}
         assert_eq!(q.control.burst, 0);
         q.catch_up(100_000 * MS);
@@ -369,7 +375,8 @@ mod tests {
 
     #[test]
     fn senders_that_react_are_held_near_the_target() {
-        // Ten senders that add a packet per round trip of 100 ms and halve after a drop, on 10 Mbit/s: a full packet each 1.2112 ms.
+        // Ten senders that add a packet per round trip of 100 ms and halve after a drop, on 10 Mbit/s: a full
+        // packet each 1.2112 ms.
         const N: usize = 10;
         let mut q = PieQueue::new(RFC, Limit::Packets(1000), Random::new(1));
         let (mut told, mut windows, mut hit) = (Told::default(), [5.0f64; N], [false; N]);
@@ -400,7 +407,7 @@ mod tests {
             }
         }
         let mean_ms = waits.iter().sum::<u64>() as f64 / waits.len() as f64 / 1e6;
-        // the link must be busy too, else there would be no delay to steer
+        // the link must be busy too, otherwise there would be no delay to control
         assert!(waits.len() as f64 > 0.95 * 40e9 / 1_211_200.0, "{}", waits.len());
         assert!((10.0..20.0).contains(&mean_ms), "{mean_ms}");
     }

@@ -1,9 +1,9 @@
-//! What the tests of all disciplines need.
+//! What the tests of all disciplines share.
 
 use super::{DropReason, Sink};
 use crate::{Ecn, Nanos, Packet};
 
-/// Everything that a discipline tells.
+/// Records everything that a discipline reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Told<T> {
     pub(super) dropped: Vec<(Packet<T>, DropReason)>,

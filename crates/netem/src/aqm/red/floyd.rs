@@ -1,4 +1,4 @@
-//! The rules of the paper: its figure 2, with the queue in bytes.
+//! The RED of the paper: its figure 2, with the queue in bytes.
 
 use super::{MOST_BYTES, MTU_BYTES, Red, Verdict, power, weight, weight_log};
 use crate::{Nanos, Random, SECOND};
@@ -40,9 +40,9 @@ impl Floyd {
         }
     }
 
-    /// The paper's count is -1 below the minimum: the first packet above it is drawn for with p_b itself.
+    /// The paper's count is -1 below the minimum: the first packet above it is dropped with probability p_b.
     #[inline]
-    pub(super) fn judge(&mut self, random: &mut Random) -> Verdict {
+    pub(super) fn decide(&mut self, random: &mut Random) -> Verdict {
         if self.average < self.min {
             self.count = None;
             return Verdict::Pass;
@@ -66,7 +66,7 @@ impl Floyd {
         self.average
     }
 
-    /// The paper's p_b, from the minimum on; `None`: all are dropped.
+    /// The paper's p_b, from the minimum on; `None`: all packets are dropped.
     fn probability(&self) -> Option<f64> {
         if self.average < self.max {
             return Some(self.max_probability * (self.average - self.min) / (self.max - self.min));
@@ -87,9 +87,9 @@ mod tests {
 
     #[test]
     fn gaps_are_uniform() {
-        // The paper counts a packet before it draws for it, so the longest gap is one shorter: 1 / p - 1.
+        // The paper increments its count before the decision, so the longest gap is one shorter: 1 / p - 1.
         let mut floyd = floyd_at(&FLOYD, false, 60.0 * MTU_BYTES as f64);
-        let gaps = gaps(|random| floyd.judge(random), 100_000);
+        let gaps = gaps(|random| floyd.decide(random), 100_000);
         assert_uniform(&gaps, 99);
     }
 
@@ -99,7 +99,7 @@ mod tests {
             let mut floyd = floyd_at(&FLOYD, false, ((30 + 6 * tenth) * MTU_BYTES) as f64);
             let p = 0.02 * tenth as f64 / 10.0;
             assert!((floyd.probability().unwrap() - p).abs() < 1e-12);
-            let seen = gaps(|r| floyd.judge(r), 20_000);
+            let seen = gaps(|r| floyd.decide(r), 20_000);
             let mean = seen.iter().sum::<u64>() as f64 / seen.len() as f64;
             // half of 1 / p; the standard deviation of the mean is 0.4 %
             assert!((mean / (0.5 / p) - 1.0).abs() < 0.016, "{mean} at {p}");
@@ -111,7 +111,7 @@ mod tests {
         let mut random = Random::new(2);
         for (average, verdict) in [(30 * MTU_BYTES - 1, Verdict::Pass), (90 * MTU_BYTES, Verdict::Forced)] {
             let mut floyd = floyd_at(&FLOYD, false, average as f64);
-            assert!((0..1000).all(|_| floyd.judge(&mut random) == verdict));
+            assert!((0..1000).all(|_| floyd.decide(&mut random) == verdict));
         }
     }
 

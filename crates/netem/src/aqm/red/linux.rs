@@ -1,37 +1,42 @@
-//! Linux's rules: net/sched/sch_red.c and include/net/red.h, with the settings that iproute2's tc computes for them (tc/q_red.c,
-//! tc/tc_red.c). Checked against the sources of 2024.
+//! Linux's RED: net/sched/sch_red.c and include/net/red.h, with the settings that iproute2's tc computes for
+//! them (tc/q_red.c, tc/tc_red.c). Checked against the sources of 2024.
 //!
-//! - The average is kept times 2^weight_log. An arrival adds backlog - average, of the backlog without itself.
-//! - Below the minimum an arrival only ends the series. Between the thresholds the first one draws a number and passes. A later one is
-//!   dropped if its place in the series times the bytes above the minimum is at least that number; then the next is drawn.
-//! - From the maximum on all are dropped, and the series ends.
+//! - The average is scaled by 2^weight_log. An arrival adds backlog - average; the backlog does not include
+//!   the arriving packet.
+//! - Below the minimum an arrival only ends the series. Between the thresholds the first packet draws a
+//!   number and passes. A later one is dropped if its place in the series times the bytes above the minimum is
+//!   at least that number; then the next number is drawn.
+//! - From the maximum on all packets are dropped, and the series ends.
 //! - Marks take the place of both kinds of drops. There is no gentle ramp.
-//! - It is idle from when the device asks in vain, and before its first packet. (Below a sch_tbf only before: that looks at the queue's
-//!   head, and asks only when there is one.)
+//! - The queue is idle from when the device finds it empty, and before its first packet. (Below a sch_tbf
+//!   only before: tbf looks at the queue's head, and dequeues only when there is one.)
 
 use super::{MOST_BYTES, MTU_BYTES, Red, Verdict, weight, weight_log};
 use crate::random::WHOLE_PPB;
 use crate::{Nanos, Random, SECOND};
 
-/// Cells of the table by which idle time ages the average, and the most that one of them can halve.
+/// Cells of the table by which idle time ages the average, and the largest shift in one of them.
 const CELLS: usize = 256;
 const MOST_HALVINGS: f64 = 31.0;
-/// tc makes the table for a clock with ticks of so many nanoseconds (/proc/net/psched: 1000 ticks are 64 us; tc/tc_core.c) ...
+/// tc makes the table for a clock of ticks of this many nanoseconds (/proc/net/psched: 1000 ticks are 64 us;
+/// tc/tc_core.c).
 const TICK_NS: u64 = 64;
-/// ... and the kernel, which once had the same clock, looks it up by microseconds (`red_calc_qavg_from_idle_time`).
+/// The kernel, which once had the same clock, indexes the table by microseconds
+/// (`red_calc_qavg_from_idle_time`).
 const IDLE_UNIT_NS: u64 = 1_000;
 
-/// The average as Linux keeps it: times 2^weight_log.
+/// The average, scaled by 2^weight_log as in Linux.
 #[derive(Debug, Clone)]
 pub(super) struct Linux {
     weight_log: u32,
     scaled: u64,
     scaled_min: u64,
     scaled_max: u64,
-    /// Idle microseconds shifted by this are the cell of `halvings`.
+    /// Idle microseconds shifted right by this are the index in `halvings`.
     cell_log: u32,
     halvings: Box<[u8; CELLS]>,
-    /// A drop is due when bytes above the minimum, times arrivals since the last drop, reach `drawn`: 32 random bits over `step`, which
+    /// A drop is due when the bytes above the minimum, times arrivals since the last drop, reach `drawn`: 32
+    /// random bits over `step`, which is the probability per byte times 2^32.
     /// is the probability per byte, times 2^32.
     step: u32,
     drawn: u64,
@@ -58,7 +63,7 @@ impl Linux {
         }
     }
 
-    /// Idle time takes the place of the backlog, which is not looked at then.
+    /// Idle time takes the place of the backlog, which is ignored then.
     #[inline]
     pub(super) fn update(&mut self, backlog_bytes: u64, idle: Option<Nanos>) {
         match idle {
@@ -70,9 +75,9 @@ impl Linux {
         }
     }
 
-    /// The table halves as often as the paper's formula would divide by e, of ticks; but the kernel counts in microseconds, so that
-    /// the average falls 15.6 times more slowly than tc means. Before the first halving it falls by idle time over one cell, at most
-    /// to a half.
+    /// The table halves as often as the paper's formula would divide by e, per tick. But the kernel counts in
+    /// microseconds, so the average falls 15.6 times more slowly than tc intends. Before the first halving it
+    /// falls in proportion to the idle time over one cell, at most to a half.
     fn age(&mut self, idle: Nanos) {
         let units = (idle / IDLE_UNIT_NS).min((CELLS as u64 - 1) << self.cell_log);
         let halvings = self.halvings[(units >> self.cell_log) as usize];
@@ -86,7 +91,7 @@ impl Linux {
     }
 
     #[inline]
-    pub(super) fn judge(&mut self, random: &mut Random) -> Verdict {
+    pub(super) fn decide(&mut self, random: &mut Random) -> Verdict {
         if self.scaled < self.scaled_min {
             self.count = None;
             return Verdict::Pass;
@@ -115,21 +120,22 @@ impl Linux {
     }
 }
 
-/// The probability per byte, times 2^32, as whole numbers have it: rounded down, but not to zero. With thresholds far apart that is coarse.
+/// The probability per byte, times 2^32, in integer arithmetic: rounded down, but not to zero. With
+/// thresholds far apart that is coarse.
 fn step(max_ppb: u64, between_bytes: u64) -> u32 {
     let max_p = (u128::from(max_ppb) << 32) / u128::from(WHOLE_PPB);
     let max_p = max_p.min(u128::from(u32::MAX)) as u64;
     ((max_p / between_bytes) as u32).max(1)
 }
 
-/// The table by which idle time ages the average, and the width of a cell as a power of two: halvings after t are -ln(1 - w) times
-/// the full packets that could have left in t. iproute2, tc/tc_red.c, `tc_red_eval_idle_damping`; a transmission time is rounded up
-/// to ticks.
+/// The table by which idle time ages the average, and the width of a cell as a power of two. The halvings
+/// after time t are -ln(1 - w) times the full packets that could have left in t (iproute2, tc/tc_red.c,
+/// `tc_red_eval_idle_damping`). A transmission time is rounded up to ticks.
 fn idle_table(weight_log: u32, rate_bps: u64) -> (u32, Box<[u8; CELLS]>) {
     let step_ticks = (MTU_BYTES * 8 * SECOND).div_ceil(rate_bps.max(1).saturating_mul(TICK_NS)).max(1);
     let per_tick = minus_ln_one_minus(weight(weight_log)) / step_ticks as f64;
     let whole = MOST_HALVINGS / per_tick;
-    // the last cell must not be needed before everything is forgotten
+    // the last cell must not be reached before the average is near zero
     let cell_log = (0..31).find(|log| whole / ((1u64 << log) as f64) < 512.0).unwrap_or(31);
     let mut halvings = Box::new([0; CELLS]);
     for (i, n) in halvings.iter_mut().enumerate().skip(1) {
@@ -167,7 +173,7 @@ mod tests {
     fn gaps_are_uniform_up_to_one_over_the_probability() {
         // halfway between the thresholds the probability is 1/128: gaps from 1 to 128, 64.5 on average
         let mut linux = linux_at(&ROUND, 3 << 15);
-        let gaps = gaps(|random| linux.judge(random), 100_000);
+        let gaps = gaps(|random| linux.decide(random), 100_000);
         assert_uniform(&gaps, 128);
         let share = gaps.len() as f64 / gaps.iter().sum::<u64>() as f64;
         // a uniform gap's standard deviation is 36.9, 0.2 % of the mean over 100,000 of them
@@ -188,7 +194,7 @@ mod tests {
         for tenth in 1..10 {
             let mut linux = linux_at(&MANUAL, (30 + 6 * tenth) * MTU_BYTES);
             let p = 0.02 * tenth as f64 / 10.0;
-            let seen = gaps(|r| linux.judge(r), 20_000);
+            let seen = gaps(|r| linux.decide(r), 20_000);
             let mean = seen.iter().sum::<u64>() as f64 / seen.len() as f64;
             // half of 1 / p, and half a packet; the standard deviation of the mean is 0.4 %
             assert!((mean / (0.5 / p) - 1.0).abs() < 0.016 + p, "{mean} at {p}");
@@ -200,7 +206,7 @@ mod tests {
         let mut random = Random::new(2);
         for (average, verdict) in [(30 * MTU_BYTES - 1, Verdict::Pass), (90 * MTU_BYTES, Verdict::Forced)] {
             let mut linux = linux_at(&MANUAL, average);
-            assert!((0..1000).all(|_| linux.judge(&mut random) == verdict));
+            assert!((0..1000).all(|_| linux.decide(&mut random) == verdict));
         }
     }
 
@@ -209,11 +215,11 @@ mod tests {
         for outside in [0, 90 * MTU_BYTES] {
             let mut linux = Linux { count: Some(1000), drawn: 1, ..linux_at(&MANUAL, 60 * MTU_BYTES) };
             let mut random = Random::new(1);
-            assert_eq!(linux.clone().judge(&mut random), Verdict::Early, "a drop is due");
+            assert_eq!(linux.clone().decide(&mut random), Verdict::Early, "a drop is due");
             linux.scaled = outside << linux.weight_log;
-            linux.judge(&mut random);
+            linux.decide(&mut random);
             linux.scaled = (60 * MTU_BYTES) << linux.weight_log;
-            assert_eq!((linux.judge(&mut random), linux.count), (Verdict::Pass, Some(0)), "{outside}");
+            assert_eq!((linux.decide(&mut random), linux.count), (Verdict::Pass, Some(0)), "{outside}");
         }
     }
 
@@ -243,7 +249,8 @@ mod tests {
             linux.update(0, Some(idle));
             linux.scaled as f64 / 32.0
         };
-        // tc means one halving for each 1 / -ln(31/32) = 31.5 packet times; in microseconds it takes 1000 / 64 as long
+        // tc intends one halving for each 1 / -ln(31/32) = 31.5 packet times; in microseconds it takes 1000 /
+        // 64 as long
         let halving = 1_211_200.0 / -(31.0f64 / 32.0).ln() * 1000.0 / 64.0;
         for n in 1..10 {
             // in the middle between two halvings: a cell is less than an eighth of one

@@ -1,13 +1,13 @@
-//! Random early detection: Floyd and Jacobson, "Random early detection gateways for congestion avoidance", IEEE/ACM Transactions on
-//! Networking 1(4), 1993; and as Linux has it, whose rules differ.
+//! RED, random early detection: Floyd and Jacobson, "Random early detection gateways for congestion
+//! avoidance", IEEE/ACM Transactions on Networking 1(4), 1993; and Linux's version, whose rules differ.
 //!
-//! A moving average of the backlog in bytes, taken as packets arrive, is held between two thresholds: from the lower one on packets
-//! are dropped with a probability that grows with the average, above the upper one all are. A drop is never far from the last
-//! one: the gaps between drops are uniform, not geometric, so the share that is dropped is about twice the probability that the
-//! settings speak of. Every packet counts alike: neither Linux nor this file weighs the probability by its length, as the paper's
-//! section VII allows.
+//! A moving average of the backlog in bytes, computed as packets arrive, is compared with two thresholds.
+//! From the lower one on packets are dropped with a probability that grows with the average; above the upper
+//! one all are. Gaps between drops are uniform, not geometric, so the share of drops is about twice the
+//! configured probability. Packets count alike whatever their length: neither Linux nor this file weighs the
+//! probability by length, as section VII of the paper allows.
 //!
-//! Linux's adaptive RED and its flags `harddrop` and `nodrop` are not here.
+//! Linux's adaptive RED and its flags `harddrop` and `nodrop` are not implemented.
 
 mod floyd;
 mod linux;
@@ -28,8 +28,8 @@ pub struct Red {
     pub max_bytes: u64,
     /// The probability just below `max_bytes`, billionths.
     pub max_ppb: u64,
-    /// What the average forgives, full packets at once. It sets the average's weight, which is 2^-1 for bursts that cannot reach
-    /// `min_bytes` (tc refuses those).
+    /// What the average forgives, full packets at once. It sets the average's weight, which is 2^-1 for
+    /// bursts that cannot reach `min_bytes` (tc refuses those).
     pub burst_pkts: u64,
     /// The link's rate, bits per second: how fast the average ages while it is idle.
     pub rate_bps: u64,
@@ -40,14 +40,14 @@ pub struct Red {
 /// Whose RED.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RedRules {
-    /// Linux: the average is a scaled integer, idle time ages it by a table, and from `max_bytes` on ECN-capable packets are still
-    /// marked (without tc's `harddrop`).
+    /// Linux: the average is a scaled integer, idle time ages it by a table, and from `max_bytes` on
+    /// ECN-capable packets are still marked (without tc's `harddrop`).
     Linux,
-    /// The paper's. From `max_bytes` on, packets are dropped even if they could be marked: RFC 3168 section 7, and Floyd's own
-    /// simulator (ns-2).
+    /// The paper's. From `max_bytes` on, packets are dropped even if they could be marked: RFC 3168 section
+    /// 7, and Floyd's own simulator (ns-2).
     Floyd {
-        /// From `max_bytes` to twice of it the probability grows to one, instead of leaping: Floyd, "Recommendation on using the
-        /// gentle_ variant of RED", 2000.
+        /// From `max_bytes` to twice of it the probability grows to one, instead of leaping: Floyd,
+        /// "Recommendation on using the gentle_ variant of RED", 2000.
         gentle: bool,
     },
 }
@@ -56,14 +56,14 @@ pub enum RedRules {
 #[derive(Debug, Clone)]
 pub(super) struct RedQueue<T> {
     ring: Ring<T>,
-    judge: Judge,
-    /// Since when the link has asked in vain.
+    state: RedState,
+    /// Since when the link is idle.
     idle_since: Option<Nanos>,
 }
 
-/// RED apart from the queue that it is for.
+/// RED without a queue.
 #[derive(Debug, Clone)]
-pub(crate) struct Judge {
+pub(crate) struct RedState {
     average: Average,
     ecn: bool,
     random: Random,
@@ -75,58 +75,59 @@ enum Average {
     Floyd(Floyd),
 }
 
-/// What the average says of an arriving packet.
+/// What the average means for an arriving packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Pass,
-    /// It is the one to drop or mark.
+    /// The packet is to be dropped or marked.
     Early,
-    /// There is too much: all are.
+    /// All packets are to be dropped or marked.
     Forced,
 }
 
-/// What is to be done with a packet, if there is room for it.
+/// RED's decision on a packet, if there is room for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Judgement {
+pub(crate) enum Action {
     Pass,
     Mark,
     Drop,
 }
 
-impl Judge {
+impl RedState {
     pub(crate) fn new(settings: &Red, random: Random) -> Self {
         let average = match settings.rules {
             RedRules::Linux => Average::Linux(Linux::new(settings)),
             RedRules::Floyd { gentle } => Average::Floyd(Floyd::new(settings, gentle)),
         };
-        Judge { average, ecn: settings.ecn, random }
+        RedState { average, ecn: settings.ecn, random }
     }
 
-    /// A packet arrives at a backlog of so many bytes, or after the link was idle so long.
+    /// Decides on a packet that arrives at a backlog of `backlog_bytes`, or after the link was idle for
+    /// `idle_ns`.
     #[inline]
-    pub(crate) fn judge(&mut self, backlog_bytes: u64, idle: Option<Nanos>, ecn: Ecn) -> Judgement {
+    pub(crate) fn decide(&mut self, backlog_bytes: u64, idle: Option<Nanos>, ecn: Ecn) -> Action {
         let (verdict, may_mark) = match &mut self.average {
             Average::Linux(linux) => {
                 linux.update(backlog_bytes, idle);
-                (linux.judge(&mut self.random), true)
+                (linux.decide(&mut self.random), true)
             }
             Average::Floyd(floyd) => {
                 floyd.update(backlog_bytes, idle);
-                let verdict = floyd.judge(&mut self.random);
+                let verdict = floyd.decide(&mut self.random);
                 (verdict, verdict == Verdict::Early)
             }
         };
         match verdict {
-            Verdict::Pass => Judgement::Pass,
-            _ if may_mark && self.ecn && ecn != Ecn::NotCapable => Judgement::Mark,
-            _ => Judgement::Drop,
+            Verdict::Pass => Action::Pass,
+            _ if may_mark && self.ecn && ecn != Ecn::NotCapable => Action::Mark,
+            _ => Action::Drop,
         }
     }
 }
 
 impl<T> RedQueue<T> {
     pub(super) fn new(settings: Red, limit: Limit, random: Random) -> Self {
-        RedQueue { ring: Ring::new(limit), judge: Judge::new(&settings, random), idle_since: Some(0) }
+        RedQueue { ring: Ring::new(limit), state: RedState::new(&settings, random), idle_since: Some(0) }
     }
 
     #[inline]
@@ -137,14 +138,14 @@ impl<T> RedQueue<T> {
         sink: &mut impl Sink<T>,
     ) -> Result<(), (Packet<T>, DropReason)> {
         let idle = self.idle_since.take().map(|since| now - since);
-        let judgement = self.judge.judge(self.ring.bytes, idle, packet.ecn);
-        if judgement == Judgement::Drop {
+        let action = self.state.decide(self.ring.bytes, idle, packet.ecn);
+        if action == Action::Drop {
             return Err((packet, DropReason::Early));
         }
         if !self.ring.has_room(packet.bytes) {
             return Err((packet, DropReason::Full));
         }
-        if judgement == Judgement::Mark {
+        if action == Action::Mark {
             mark(&mut packet, sink);
         }
         self.ring.push(now, packet);
@@ -169,8 +170,8 @@ impl<T> RedQueue<T> {
     }
 }
 
-/// Thresholds are 32 bits wide on Linux; the scaled average then fits into 64. (Linux has 32 for a scaled threshold and refuses what is
-/// longer: min and max below 2^(31 - weight_log).)
+/// Thresholds are 32 bits wide on Linux, so that the scaled average fits into 64. (Linux has 32 bits for a
+/// scaled threshold and refuses larger ones: min and max must be below 2^(31 - weight_log).)
 const MOST_BYTES: u64 = u32::MAX as u64;
 /// The smallest weight is 2^-31.
 const MOST_WEIGHT_LOG: u32 = 31;
@@ -179,7 +180,7 @@ fn weight(log: u32) -> f64 {
     1.0 / (1u64 << log) as f64
 }
 
-/// `base` to the `n`-th, by multiplications alone: the same on every machine.
+/// `base` to the power of `n`, by multiplications alone: the same on every machine.
 fn power(mut base: f64, mut n: u64) -> f64 {
     let mut product = 1.0;
     while n > 0 && product > 0.0 {
@@ -192,9 +193,10 @@ fn power(mut base: f64, mut n: u64) -> f64 {
     product
 }
 
-/// The weight 2^-log with which a burst of so many full packets into an empty queue just stays below the minimum. It is the largest
-/// with burst + 1 - min / packet <= (1 - (1 - w)^burst) / w: iproute2, tc/tc_red.c, `tc_red_eval_ewma`, and the table at the top of
-/// Linux's include/net/red.h. The paper's bound (section VI) has burst + 1 in the exponent: tc sums one packet less.
+/// The weight 2^-log with which a burst of `burst` full packets into an empty queue stays just below the
+/// minimum. It is the largest with burst + 1 - min / packet <= (1 - (1 - w)^burst) / w: iproute2,
+/// tc/tc_red.c, `tc_red_eval_ewma`, and the table at the top of Linux's include/net/red.h. The paper's bound
+/// (section VI) has burst + 1 in the exponent: tc sums one packet less.
 fn weight_log(min_bytes: u64, burst_pkts: u64) -> u32 {
     let needed = burst_pkts as f64 + 1.0 - min_bytes as f64 / MTU_BYTES as f64;
     let is_enough = |log: &u32| {
@@ -217,8 +219,8 @@ mod tests {
     fn the_weight_is_the_one_that_tc_computes() {
         // the manual's example: 55 + 1 - 30 = 26 <= (1 - (31/32)^55) x 32 = 26.4, and 15.5 with 1/16
         assert_eq!(weight_log(30 * MTU_BYTES, 55), 5);
-        // The paper, section VI: 50 packets into an average below 5 need a weight of at most 0.0042. 1/256 would do, but
-        // tc sums one packet less and just misses it: 46 > 45.5.
+        // The paper, section VI: 50 packets into an average below 5 need a weight of at most 0.0042. 1/256
+        // would do, but tc sums one packet less and just misses it: 46 > 45.5.
         assert_eq!(weight_log(5 * MTU_BYTES, 50), 9);
         // the table in Linux's red.h, rounded: the longest bursts for each weight with min at 32 packets
         for (log, burst) in
@@ -227,7 +229,7 @@ mod tests {
             let tc = weight_log(32 * MTU_BYTES, burst - 1)..=weight_log(32 * MTU_BYTES, burst);
             assert!(tc.contains(&log), "{burst}: {tc:?}");
         }
-        // no burst at all, and one that can never be forgiven
+        // no burst at all, and one that can never be allowed
         assert_eq!((weight_log(30 * MTU_BYTES, 0), weight_log(0, u64::MAX)), (1, 31));
     }
 
@@ -236,7 +238,7 @@ mod tests {
         let settings = Red { min_bytes: 0, max_bytes: 1 << 20, burst_pkts: 10, ..FLOYD };
         let mut told = Told::default();
         let mut queue = RedQueue::new(settings, Limit::Packets(1000), Random::new(1));
-        let average = |queue: &RedQueue<u32>| match &queue.judge.average {
+        let average = |queue: &RedQueue<u32>| match &queue.state.average {
             Average::Floyd(floyd) => floyd.average(),
             Average::Linux(_) => unreachable!(),
         };
@@ -252,7 +254,8 @@ mod tests {
         assert!((average(&queue) / (before * power(kept, 10)) - 1.0).abs() < 1e-12);
     }
 
-    /// Fates of a thousand packets that arrive while nothing leaves: dropped early, dropped for lack of room, marked.
+    /// Fates of a thousand packets that arrive while nothing leaves: dropped early, dropped for lack of room,
+    /// marked.
     fn fates(settings: Red, ecn: Ecn, limit: Limit) -> (usize, usize, usize) {
         let (mut told, mut dropped) = (Told::default(), Vec::new());
         let mut queue = RedQueue::new(settings, limit, Random::new(7));

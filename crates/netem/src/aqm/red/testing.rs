@@ -1,4 +1,4 @@
-//! What the tests of both kinds of rules need.
+//! What the tests of both kinds of RED share.
 
 use super::{MTU_BYTES, Red, RedRules, Verdict};
 use crate::Random;
@@ -15,12 +15,12 @@ pub(super) const MANUAL: Red = Red {
 };
 pub(super) const FLOYD: Red = Red { rules: RedRules::Floyd { gentle: false }, ..MANUAL };
 
-/// Gaps between drops while the average is held, from drop to drop.
-pub(super) fn gaps(mut judge: impl FnMut(&mut Random) -> Verdict, n: usize) -> Vec<u64> {
+/// Gaps between drops while the average is constant, from drop to drop.
+pub(super) fn gaps(mut decide: impl FnMut(&mut Random) -> Verdict, n: usize) -> Vec<u64> {
     let (mut random, mut gaps, mut gap) = (Random::new(1), Vec::new(), 0);
     while gaps.len() < n {
         gap += 1;
-        match judge(&mut random) {
+        match decide(&mut random) {
             Verdict::Early => gaps.push(std::mem::take(&mut gap)),
             Verdict::Pass => {}
             Verdict::Forced => panic!("the average is below the maximum"),
