@@ -8,6 +8,37 @@
 //! delay allows (epochs). The event queue has one entry per connection and per element, not one per packet. Nothing is allocated, hashed
 //! or called through a pointer per packet.
 //!
+//! Simulate a scenario and read the result:
+//!
+//! ```
+//! use std::time::Duration;
+//!
+//! use fairpace_results::Silent;
+//! use fairpace_scenario::{Cc, Flow, Link, Scenario};
+//!
+//! let bbr: Cc = "bbr1".parse()?;
+//! let scenario = Scenario {
+//!     title: "two RTTs on 10 Mbit/s".to_owned(),
+//!     why: String::new(),
+//!     seed: 1,
+//!     duration: Duration::from_secs(10),
+//!     window: (Duration::from_secs(5), Duration::from_secs(10)),
+//!     interval: Duration::from_millis(100),
+//!     links: vec![Link::new("bottleneck", 10_000_000, 100_000)],
+//!     flows: vec![
+//!         Flow::new("short", bbr.clone(), Duration::from_millis(10)),
+//!         Flow::new("long", bbr, Duration::from_millis(50)),
+//!     ],
+//!     hash: String::new(),
+//! };
+//! let run = fairpace_sim::run(&scenario, &mut Silent)?;
+//! for flow in &run.summary.flows {
+//!     println!("{} {:.2} Mbit/s", flow.name, flow.goodput_mbps);
+//! }
+//! assert!(run.summary.links[0].utilization > 0.9);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! This crate has no files and no terminal (the CLI), no packet formats (`fairpace-trace`) and no real clock (`fairpace-testbed`).
 
 mod ack_queue;
@@ -34,15 +65,19 @@ use fairpace_results::observer::{NullObserver, Observer};
 use fairpace_results::{Monitor, Run};
 use fairpace_scenario::Scenario;
 
-/// Runs a scenario. `summary.commit` is left `unknown`: the caller knows what it was built from.
+/// Simulates a scenario and returns its summary and time series.
+///
+/// `monitor` is called a few times per second of wall-clock time with the simulated time in seconds, and can stop the run.
+/// `summary.commit` is left `unknown`: the caller knows its own.
 ///
 /// # Errors
-/// See [`Error`].
+/// [`Error::Empty`] without a link or a flow, [`Error::KernelOnly`] for a flow with one of the kernel's own algorithms,
+/// [`Error::Loss`] for a random loss that cannot be, [`Error::Stopped`] when the monitor stopped the run.
 pub fn run(scenario: &Scenario, monitor: &mut dyn Monitor) -> Result<Run, Error> {
     run_with(scenario, monitor, &mut NullObserver)
 }
 
-/// The same, with an observer of packets, ACKs and senders. It changes no result.
+/// The same as [`run`], with an observer of packets, ACKs and senders. It changes no result.
 ///
 /// # Errors
 /// See [`Error`].
@@ -54,10 +89,11 @@ pub fn run_with<O: Observer>(
     engine::Engine::new(scenario, observer, false)?.run(scenario, monitor)
 }
 
-/// The same as [`run`], bit for bit, without the fast path: every departure from an element is an event. For tests of the fast path.
+/// The same as [`run`], bit for bit, without fast path and epochs: every departure from an element is an event.
 ///
 /// # Errors
 /// See [`Error`].
+#[cfg(feature = "testing")]
 pub fn run_per_hop(scenario: &Scenario, monitor: &mut dyn Monitor) -> Result<Run, Error> {
     engine::Engine::new(scenario, &mut NullObserver, true)?.run(scenario, monitor)
 }

@@ -1,4 +1,4 @@
-//! Flows that run a window at a time do what they do when one event follows the other.
+//! Epochs change no result: connections do the same as with one event after the other.
 
 use crate::draw;
 use crate::support::{flow, link, ms, scenario};
@@ -7,38 +7,37 @@ use fairpace_results::{Run, Silent};
 use fairpace_scenario::{Flow, Line, Link, Queue, Scenario};
 use proptest::prelude::*;
 
-/// Looks on, and so has every packet dealt with when it is sent.
+/// An observer: an observed run has no epochs, only the fast path.
 #[derive(Default)]
-struct Onlooker {
+struct Counter {
     events: u64,
 }
 
-impl Observer for Onlooker {
+impl Observer for Counter {
     fn sender(&mut self, _now: u64, _connection: ConnectionId, _state: impl FnOnce() -> SenderState) {
         self.events += 1;
     }
 }
 
-/// Everything that a run says but its cost. As text, because NaN is not equal to itself.
+/// Everything of a run but its cost. As text, because NaN is not equal to itself.
 fn bytes(run: &Run) -> String {
     format!("{}{:?}", run.summary.stable_json(), run.series)
 }
 
-/// The results of the three ways: in windows, at once, with every departure as an event.
-fn three_ways(scenario: &Scenario) -> [String; 3] {
+/// The results with epochs, with the fast path only, and with an event per hop.
+fn runs_of(scenario: &Scenario) -> [String; 3] {
     let valid = "the scenario is valid";
-    let mut onlooker = Onlooker::default();
+    let mut counter = Counter::default();
     let runs = [
         fairpace_sim::run(scenario, &mut Silent).expect(valid),
-        fairpace_sim::run_with(scenario, &mut Silent, &mut onlooker).expect(valid),
+        fairpace_sim::run_with(scenario, &mut Silent, &mut counter).expect(valid),
         fairpace_sim::run_per_hop(scenario, &mut Silent).expect(valid),
     ];
-    assert!(onlooker.events > 0, "nobody sent anything");
+    assert!(counter.events > 0, "no sender did anything");
     runs.map(|run| bytes(&run))
 }
 
-/// What is left of a scenario when all its flows meet in one FIFO and nothing else is between them: whatever else its link, its hosts
-/// and its applications do, they do.
+/// The scenario with all its flows on one FIFO and nothing else between them. Its link, hosts and applications stay as they are.
 fn one_bottleneck(scenario: Scenario) -> Scenario {
     let plain = |flow: Flow| Flow {
         route: None,
@@ -60,20 +59,20 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn all_that_can_happen_at_one_bottleneck_happens_the_same_way(seed in 0..i64::MAX as u64) {
+    fn epochs_change_no_result_at_one_bottleneck(seed in 0..i64::MAX as u64) {
         let scenario = one_bottleneck(draw::scenario(seed).expect("what is drawn is valid"));
-        let [in_windows, at_once, by_events] = three_ways(&scenario);
-        prop_assert!(in_windows == at_once, "seed {seed}: not as at once");
-        prop_assert!(in_windows == by_events, "seed {seed}: not as with an event per departure");
+        let [in_epochs, fast_path, per_hop] = runs_of(&scenario);
+        prop_assert!(in_epochs == fast_path, "seed {seed}: not as on the fast path");
+        prop_assert!(in_epochs == per_hop, "seed {seed}: not as with an event per hop");
     }
 }
 
-/// So many flows that nothing but the order of equal times tells apart: they start together, on the same path.
+/// 40 flows start together on the same path: only the order of simultaneous events distinguishes them.
 #[test]
-fn flows_that_send_at_the_same_time_have_their_turn_in_the_same_order() {
+fn simultaneous_senders_keep_their_order() {
     for cc in ["bbr1", "cubic"] {
         let flows = (0..40).map(|_| flow(cc, 30, 0)).collect();
-        let [in_windows, at_once, by_events] = three_ways(&scenario(vec![link(60, 150_000)], flows, 1, 3));
-        assert!(in_windows == at_once && in_windows == by_events, "{cc}");
+        let [in_epochs, fast_path, per_hop] = runs_of(&scenario(vec![link(60, 150_000)], flows, 1, 3));
+        assert!(in_epochs == fast_path && in_epochs == per_hop, "{cc}");
     }
 }

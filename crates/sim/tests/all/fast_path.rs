@@ -1,10 +1,10 @@
-//! What makes the engine fast changes nothing: computing a packet's arrival when it is sent gives what events give.
+//! The fast path changes no result: a packet's arrival computed when it is sent is that of one event per hop.
 
 use crate::support::{flow, link, ms, run, scenario};
 use fairpace_results::{Run, Silent};
 use fairpace_scenario::{Flow, Line, Link, Scenario, Sending};
 
-/// Everything but the time that it took.
+/// Everything of a run but the time that it took.
 fn outcome(run: Run) -> String {
     let mut run = run;
     run.summary.cost.cpu_s = 0.0;
@@ -13,8 +13,8 @@ fn outcome(run: Run) -> String {
 }
 
 fn same(scenario: &Scenario) {
-    let patient = fairpace_sim::run_per_hop(scenario, &mut Silent).expect("the scenario is valid");
-    assert!(outcome(run(scenario)) == outcome(patient), "{}", scenario.title);
+    let per_hop = fairpace_sim::run_per_hop(scenario, &mut Silent).expect("the scenario is valid");
+    assert!(outcome(run(scenario)) == outcome(per_hop), "{}", scenario.title);
 }
 
 fn titled(title: &str, links: Vec<Link>, flows: Vec<Flow>) -> Scenario {
@@ -22,7 +22,7 @@ fn titled(title: &str, links: Vec<Link>, flows: Vec<Flow>) -> Scenario {
 }
 
 #[test]
-fn a_bottleneck_is_the_same_with_and_without_events() {
+fn a_bottleneck_is_the_same_with_and_without_the_fast_path() {
     for cc in ["bbr1", "bbr3", "cubic", "reno"] {
         same(&titled(cc, vec![link(50, 200_000)], vec![flow(cc, 10, 0), flow(cc, 50, 500)]));
     }
@@ -43,7 +43,7 @@ fn the_last_of_two_links_is_the_same() {
 }
 
 #[test]
-fn random_loss_and_marks_strike_the_same_packets() {
+fn the_same_packets_are_lost_and_marked() {
     use fairpace_scenario::{Ecn, Limit, Loss, Queue};
     let loss = Loss { ppb: 5_000_000, burst: None };
     let queue = Queue::Step(Limit::Bytes(30_000));
@@ -54,8 +54,8 @@ fn random_loss_and_marks_strike_the_same_packets() {
 }
 
 #[test]
-fn what_would_arrive_after_the_end_does_not_count() {
-    // five seconds of queue: most of what is sent in the last ones arrives too late
+fn packets_that_would_arrive_after_the_end_do_not_count() {
+    // five seconds of queue: most packets that are sent in the last seconds arrive too late
     let s = scenario(vec![link(1, 1_000_000)], vec![flow("cubic", 20, 0)], 2, 8);
     let packets = run(&s).summary.cost.data_packets as f64;
     assert!(packets * 1514.0 * 8.0 <= 8.0e6, "{packets}");
