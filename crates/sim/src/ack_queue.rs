@@ -9,8 +9,8 @@ use crate::event_queue::NEVER;
 
 /// ACKs that will reach a sender, or leave a receiver, at a known time: first in, first out.
 ///
-/// On the fast path an ACK waits here from when its packet is sent, and there is one for every other packet in flight. So each takes half
-/// a cache line; the SACK blocks, which few ACKs have, are kept apart.
+/// On the fast path an ACK waits here from when its packet is sent, and there is one for every other packet
+/// in flight. So each takes half a cache line; the SACK blocks, which few ACKs have, are kept apart.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct AckQueue {
@@ -85,8 +85,8 @@ impl AckQueue {
     }
 }
 
-/// ACKs that are on links, by number: only the number travels. ACKs of a connection that is over stay until they are off the links, so
-/// that an observer of the links gets them.
+/// ACKs that are on links, by number: only the number travels. ACKs of a connection that is over stay until
+/// they are off the links, so that an observer of the links gets them.
 #[derive(Debug, Default)]
 pub(crate) struct AcksInTransit {
     first: u64,

@@ -12,7 +12,8 @@ use crate::host_view::HostView;
 use crate::observe;
 use crate::receiver_side::ReceiverSide;
 
-/// A connection. Its fields are in the order in which events read them, see docs/decisions/0004-repr-c-field-order.md.
+/// A connection. Its fields are in the order in which events read them, see
+/// docs/decisions/0004-repr-c-field-order.md.
 #[repr(C, align(64))]
 pub(crate) struct Connection {
     pub(crate) receiver_side: ReceiverSide,
@@ -44,7 +45,8 @@ pub(crate) enum Dispatch<'a> {
     PerHop,
     /// When they are sent: the first hop is a link with a fast path.
     FastPath(FastLink<'a>),
-    /// At the end of the senders' part of an epoch, over the fast path: see [`Epochs`](crate::epochs::Epochs).
+    /// At the end of the senders' part of an epoch, over the fast path: see
+    /// [`Epochs`](crate::epochs::Epochs).
     Epoch(&'a mut Vec<EpochSegment>),
 }
 
@@ -81,7 +83,8 @@ impl<O: Observer> Wire for ForwardPath<'_, '_, O> {
 }
 
 impl Connection {
-    /// A connection that starts at `start` and sends `size_bytes`, or without end. `random` seeds its algorithm.
+    /// A connection that starts at `start` and sends `size_bytes`, or without end. `random` seeds its
+    /// algorithm.
     pub(crate) fn new(
         flow: &Flow,
         id: ConnectionId,
@@ -101,7 +104,8 @@ impl Connection {
         }
     }
 
-    /// Starts the next connection of a workload in this slot; its memory is reused. All its randomness derives from `seed`.
+    /// Starts the next connection of a workload in this slot; its memory is reused. All its randomness
+    /// derives from `seed`.
     pub(crate) fn renew(&mut self, flow: &Flow, id: ConnectionId, start: Nanos, bytes: u64, seed: u64) {
         let config = &flow.connection;
         let random = (seed >> 32) as u32;
@@ -126,7 +130,8 @@ impl Connection {
         !receiver_side.is_over() && receiver_side.is_complete() && self.sender.is_idle()
     }
 
-    /// Ends it: packets that are still on their way to it are ignored. A timer of its receiver may still fire.
+    /// Ends it: packets that are still on their way to it are ignored. A timer of its receiver may still
+    /// fire.
     pub(crate) fn close(&mut self) {
         self.receiver_side.close();
         self.application.stage = Stage::Stopped;
@@ -179,7 +184,8 @@ impl Application {
         Application { stage: Stage::Waiting, source, unsent_bytes: 0 }
     }
 
-    /// Starts, stops, takes a request or writes, whatever is due. Returns when something of this is due next, requests left out.
+    /// Starts, stops, takes a request or writes, whatever is due. Returns when something of this is due next,
+    /// requests left out.
     #[cold]
     fn run<O: Observer>(
         &mut self,

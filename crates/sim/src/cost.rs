@@ -1,11 +1,11 @@
-//! What a run costs, by the clocks of this machine. Nothing of it reaches the simulation.
+//! The cost of a run by the clocks of this machine. The simulation does not read them.
 
 use std::time::Instant;
 
 use fairpace_results::Cost;
 use nix::time::{ClockId, clock_gettime};
 
-/// A running stopwatch.
+/// Measures wall-clock and CPU time.
 #[derive(Debug)]
 pub(crate) struct Stopwatch {
     wall: Instant,
@@ -26,7 +26,7 @@ impl Stopwatch {
     }
 }
 
-/// CPU time of this thread: a run uses no other. 0 where the clock is missing.
+/// CPU time of this thread, the only one of a run, seconds. 0 where the clock is missing.
 fn cpu_s() -> f64 {
     let now = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID);
     now.map_or(0.0, |t| t.tv_sec() as f64 + t.tv_nsec() as f64 * 1e-9)

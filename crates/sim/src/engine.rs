@@ -28,7 +28,8 @@ pub(crate) struct Engine<'o, O> {
 }
 
 impl<'o, O: Observer> Engine<'o, O> {
-    /// The start of a scenario. With `per_hop` there is neither a fast path nor an epoch; results are the same.
+    /// The start of a scenario. With `per_hop` there is neither a fast path nor an epoch; results are the
+    /// same.
     pub(crate) fn new(scenario: &Scenario, observer: &'o mut O, per_hop: bool) -> Result<Self, Error> {
         let mut simulation = Simulation::new(scenario, observer, per_hop)?;
         let boundaries = Boundaries::new(simulation.schedule);

@@ -1,11 +1,14 @@
-//! Epochs of conservative parallel simulation, on one thread: all senders, then all links, then all receivers.
+//! Epochs of conservative parallel simulation, on one thread: all senders, then all links, then all
+//! receivers.
 //!
-//! What a link does to a packet has no effect on any host before the packet has arrived. So for as long as the shortest way from a link to
-//! a receiver takes (the lookahead), connections cannot affect each other (Chandy and Misra 1979, Fujimoto 1990). An epoch is at most that
-//! long. Each connection runs for the whole epoch at once, while its memory is in the nearest cache; then the links take what all have
-//! sent, in the order of time; then each receiver takes what arrives. See docs/decisions/0003-lookahead-epochs.md.
+//! What a link does to a packet has no effect on any host before the packet has arrived. So for as long as
+//! the shortest way from a link to a receiver takes (the lookahead), connections cannot affect each other
+//! (Chandy and Misra 1979, Fujimoto 1990). An epoch is at most that long. Each connection runs for the whole
+//! epoch at once, while its memory is in the nearest cache; then the links take what all have sent, in the
+//! order of time; then each receiver takes what arrives. See docs/decisions/0003-lookahead-epochs.md.
 //!
-//! Results do not depend on where epochs begin and end. Tests compare them with those of one event after the other.
+//! Results do not depend on where epochs begin and end. Tests compare them with those of one event after the
+//! other.
 
 use fairpace_netem::{Ecn, Fate, Line, Link, Nanos, Packet, Transit};
 use fairpace_results::observer::Observer;
@@ -17,10 +20,11 @@ use crate::flow::Flow;
 use crate::header::{EpochSegment, Header, ecn, segment_bytes};
 use crate::simulation::{NO_LINK, Simulation};
 
-/// Packets that an epoch should have, about, 32 bytes each. With 500 flows each has then a hundred in a row; fewer give up part of the
-/// speed, twice as many gain little.
+/// Packets that an epoch should have, about, 32 bytes each. With 500 flows each has then a hundred in a row;
+/// fewer give up part of the speed, twice as many gain little.
 const TARGET_PKTS: usize = 65_536;
-/// How many bursts ahead a link prefetches segments, which are in the order of slots and not of time: a few hundred instructions.
+/// How many bursts ahead a link prefetches segments, which are in the order of slots and not of time: a few
+/// hundred instructions.
 const AHEAD: usize = 8;
 /// An [`EpochSegment::leaves`] of a segment that its link drops or loses.
 const DROPPED: Nanos = NEVER - 1;
@@ -29,7 +33,8 @@ const DROPPED: Nanos = NEVER - 1;
 pub(crate) struct Epochs {
     /// No epoch is longer, ns.
     pub(crate) lookahead: Nanos,
-    /// Length of the next epoch, if nothing else limits it: as long as has lately made for [`TARGET_PKTS`], ns.
+    /// Length of the next epoch, if nothing else limits it: as long as has lately made for [`TARGET_PKTS`],
+    /// ns.
     pub(crate) span: Nanos,
     /// What all connections send in an epoch, one connection after the other.
     segments: Vec<EpochSegment>,
@@ -39,8 +44,9 @@ pub(crate) struct Epochs {
     order: Vec<Key>,
 }
 
-/// The lookahead of a simulation, ns: the shortest time from a link to a receiver. `None`: its connections cannot run in epochs. They can if
-/// all their data take one link with a fast path, and nothing but that is between them.
+/// The lookahead of a simulation, ns: the shortest time from a link to a receiver. `None`: its connections
+/// cannot run in epochs. They can if all their data take one link with a fast path, and nothing but that is
+/// between them.
 pub(crate) fn lookahead<O: Observer>(simulation: &Simulation<'_, O>) -> Option<Nanos> {
     let has_epochs =
         |(flow, link): (&Flow, &u32)| *link != NO_LINK && !flow.acks_take_links && flow.workload.is_none();
@@ -68,8 +74,9 @@ struct Turn {
     end: usize,
 }
 
-/// A burst's place in the order of time: time, slot, first segment and the one after its last, 32 bits each. Bursts at the same time are in
-/// the order of their slots, as in the event queue; those of one slot in the order in which they were sent.
+/// A burst's place in the order of time: time, slot, first segment and the one after its last, 32 bits each.
+/// Bursts at the same time are in the order of their slots, as in the event queue; those of one slot in the
+/// order in which they were sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Key(u128);
 
@@ -106,8 +113,8 @@ impl Epochs {
         }
     }
 
-    /// Runs all connections from `from`, when the first of them has something to do, to the end of the epoch, which is at `limit` at the
-    /// latest. Returns the number of events.
+    /// Runs all connections from `from`, when the first of them has something to do, to the end of the epoch,
+    /// which is at `limit` at the latest. Returns the number of events.
     pub(crate) fn run<O: Observer>(
         &mut self,
         simulation: &mut Simulation<'_, O>,
@@ -193,7 +200,8 @@ impl Epochs {
                 for &EpochSegment { segment, leaves } in &self.segments[begin..end] {
                     match leaves {
                         DROPPED => flow.counts.dropped_pkts += 1,
-                        // A link that is down for good never delivers it: it counts as arrived, for the balance of packets.
+                        // A link that is down for good never delivers it: it counts as arrived, for the
+                        // balance of packets.
                         NEVER => flow.counts.arrived_pkts += 1,
                         _ => {
                             let left = Header::left_at(&segment, at);
@@ -219,7 +227,8 @@ impl Epochs {
     }
 }
 
-/// Takes a burst over its link as one, if nothing can happen to it there but waiting. False: nothing has happened.
+/// Takes a burst over its link as one, if nothing can happen to it there but waiting. False: nothing has
+/// happened.
 #[inline]
 fn transit_burst(
     now: Nanos,

@@ -1,119 +1,119 @@
-//! The event queue: the next time of every element, in a tournament of four.
+//! The event queue: a tournament tree of the next times of all sources of events.
 //!
-//! Each element has one entry, so an entry is replaced, never inserted or removed: a walk from its group to the last, which ends where
-//! nothing changes. A group is a cache line. Among equal times the lower index wins, which makes the order of events a function of the
-//! scenario alone.
+//! Each source has one entry, which is replaced, never inserted or removed: an update walks from its group to
+//! the root and stops where nothing changes. A group is a cache line. Among equal times the lower index wins,
+//! so the order of events is a function of the scenario alone.
 
 use fairpace_netem::Nanos;
 
-/// The time of an element that waits for nothing.
+/// The time of a source that has no event.
 pub(crate) const NEVER: Nanos = Nanos::MAX;
 
-/// Elements that play against each other, or winners of groups that do.
+/// Entries per group: the times and indices of four fill a cache line.
 const WIDTH: usize = 4;
 
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 struct Group {
     times: [Nanos; WIDTH],
-    who: [u32; WIDTH],
+    index: [u32; WIDTH],
 }
 
 impl Group {
-    const EMPTY: Group = Group { times: [NEVER; WIDTH], who: [0; WIDTH] };
+    const EMPTY: Group = Group { times: [NEVER; WIDTH], index: [0; WIDTH] };
 
     #[inline]
     fn winner(&self) -> (Nanos, u32) {
-        let Group { times, who } = self;
+        let Group { times, index } = self;
         let earlier = |a: (Nanos, u32), b: (Nanos, u32)| if b.0 < a.0 { b } else { a };
-        let first = earlier((times[0], who[0]), (times[1], who[1]));
-        earlier(first, earlier((times[2], who[2]), (times[3], who[3])))
+        let first = earlier((times[0], index[0]), (times[1], index[1]));
+        earlier(first, earlier((times[2], index[2]), (times[3], index[3])))
     }
 }
 
 #[derive(Debug, Clone)]
 pub(crate) struct EventQueue {
     first: (Nanos, u32),
-    /// Round after round: the groups of elements, those of their winners, and so on to the last, which is alone.
+    /// Level after level: the groups of all sources, those of their winners, and so on to the root.
     groups: Vec<Group>,
-    /// Groups of the first round, and room for elements there.
-    first_round: usize,
+    /// Groups of the first level.
+    first_level: usize,
 }
 
 impl EventQueue {
-    /// A queue for `elements` elements, all of which wait for nothing.
-    pub(crate) fn new(elements: usize) -> Self {
-        let first_round = elements.div_ceil(WIDTH).max(1);
-        let (mut all, mut round) = (first_round, first_round);
-        while round > 1 {
-            round = round.div_ceil(WIDTH);
-            all += round;
+    /// A queue for `sources` sources, without events.
+    pub(crate) fn new(sources: usize) -> Self {
+        let first_level = sources.div_ceil(WIDTH).max(1);
+        let (mut all, mut level) = (first_level, first_level);
+        while level > 1 {
+            level = level.div_ceil(WIDTH);
+            all += level;
         }
-        let mut queue = EventQueue { first: (NEVER, 0), groups: vec![Group::EMPTY; all], first_round };
-        for (group, first) in queue.groups.iter_mut().zip((0..).step_by(WIDTH)).take(first_round) {
-            group.who = [first, first + 1, first + 2, first + 3];
+        let mut queue = EventQueue { first: (NEVER, 0), groups: vec![Group::EMPTY; all], first_level };
+        for (group, first) in queue.groups.iter_mut().zip((0..).step_by(WIDTH)).take(first_level) {
+            group.index = [first, first + 1, first + 2, first + 3];
         }
-        queue.play();
+        queue.build();
         queue
     }
 
-    /// Plays all rounds after the first.
-    fn play(&mut self) {
-        let (mut from, mut round) = (0, self.first_round);
-        while round > 1 {
-            for i in 0..round {
-                let (time, who) = self.groups[from + i].winner();
-                let next = &mut self.groups[from + round + i / WIDTH];
-                (next.times[i % WIDTH], next.who[i % WIDTH]) = (time, who);
+    /// Computes all levels above the first.
+    fn build(&mut self) {
+        let (mut from, mut level) = (0, self.first_level);
+        while level > 1 {
+            for i in 0..level {
+                let (time, index) = self.groups[from + i].winner();
+                let next = &mut self.groups[from + level + i / WIDTH];
+                (next.times[i % WIDTH], next.index[i % WIDTH]) = (time, index);
             }
-            (from, round) = (from + round, round.div_ceil(WIDTH));
+            (from, level) = (from + level, level.div_ceil(WIDTH));
         }
         self.first = self.groups[from].winner();
     }
 
-    /// Room for so many elements; new ones wait for nothing. Doubles, so that growing one by one costs little.
-    pub(crate) fn grow(&mut self, elements: usize) {
-        if elements <= self.first_round * WIDTH {
+    /// Makes room for `sources` sources. The room doubles, so that growing one by one costs little.
+    pub(crate) fn grow(&mut self, sources: usize) {
+        if sources <= self.first_level * WIDTH {
             return;
         }
-        let mut larger = EventQueue::new(elements.next_power_of_two());
-        larger.groups[..self.first_round].copy_from_slice(&self.groups[..self.first_round]);
-        larger.play();
+        let mut larger = EventQueue::new(sources.next_power_of_two());
+        larger.groups[..self.first_level].copy_from_slice(&self.groups[..self.first_level]);
+        larger.build();
         *self = larger;
     }
 
-    /// The earliest time and whose it is.
+    /// The earliest time, and the index of its source.
     #[inline]
     pub(crate) fn first(&self) -> (Nanos, usize) {
         (self.first.0, self.first.1 as usize)
     }
 
-    /// Sets the next time of an element.
+    /// Sets the next time of a source.
     #[inline]
-    pub(crate) fn set(&mut self, element: usize, at: Nanos) {
-        let (mut from, mut round, mut place) = (0, self.first_round, element);
-        let (mut time, mut who) = (at, element as u32);
+    pub(crate) fn set(&mut self, source: usize, at: Nanos) {
+        let (mut from, mut level, mut place) = (0, self.first_level, source);
+        let (mut time, mut index) = (at, source as u32);
         loop {
             let group = &mut self.groups[from + place / WIDTH];
             let of = place % WIDTH;
-            if group.times[of] == time && group.who[of] == who {
+            if group.times[of] == time && group.index[of] == index {
                 return; // the same as before, and so is all that follows
             }
-            (group.times[of], group.who[of]) = (time, who);
-            (time, who) = group.winner();
-            if round == 1 {
+            (group.times[of], group.index[of]) = (time, index);
+            (time, index) = group.winner();
+            if level == 1 {
                 break;
             }
-            (from, round, place) = (from + round, round.div_ceil(WIDTH), place / WIDTH);
+            (from, level, place) = (from + level, level.div_ceil(WIDTH), place / WIDTH);
         }
-        self.first = (time, who);
+        self.first = (time, index);
     }
 
-    /// Sets the next time of an element if that is earlier than what it waits for already.
+    /// Sets the next time of a source if it is earlier than the current one.
     #[inline]
-    pub(crate) fn set_earlier(&mut self, element: usize, at: Nanos) {
-        if at < self.groups[element / WIDTH].times[element % WIDTH] {
-            self.set(element, at);
+    pub(crate) fn set_earlier(&mut self, source: usize, at: Nanos) {
+        if at < self.groups[source / WIDTH].times[source % WIDTH] {
+            self.set(source, at);
         }
     }
 }

@@ -1,8 +1,10 @@
-//! The fast path: a packet's departure from its last link, its arrival and the receiver's ACK are computed when it enters the link.
+//! The fast path: a packet's departure from its last link, its arrival and the receiver's ACK are computed
+//! when it enters the link.
 //!
-//! It is derived from the built network. A link has it if its queue knows all departures on arrival (a FIFO, or RED, which decides on
-//! arrival) and its packets go straight to their receivers: no other hop follows but a line that keeps the order. The receiver then
-//! runs ahead of time. No other packet can reach it before, since the line keeps the order.
+//! It is derived from the built network. A link has it if its queue knows all departures on arrival (a FIFO,
+//! or RED, which decides on arrival) and its packets go straight to their receivers: no other hop follows but
+//! a line that keeps the order. The receiver then runs ahead of time. No other packet can reach it before,
+//! since the line keeps the order.
 
 use fairpace_netem::{Element, Fate, Line, Link, Nanos, Network, Packet, Transit};
 use fairpace_results::observer::Observer;
@@ -87,7 +89,8 @@ fn ends_at(network: &Network<Header>, scenario: &Scenario, link: usize) -> Optio
             },
             _ => return None,
         };
-        // The connections of a workload share a meter, which needs its times in order. What GRO holds would reach it too early.
+        // The connections of a workload share a meter, which needs its times in order. What GRO holds would
+        // reach it too early.
         if flow.arrivals.is_some() && !flow.receiving.gro.is_zero() {
             return None;
         }
@@ -107,7 +110,8 @@ impl FastLink<'_> {
         observer: &mut O,
     ) {
         match self.transit(now, &mut packet, observer) {
-            // A link that is down for good never delivers it: it counts as arrived, for the balance of packets.
+            // A link that is down for good never delivers it: it counts as arrived, for the balance of
+            // packets.
             Some(Transit { at: NEVER, .. }) => flow.counts.arrived_pkts += 1,
             Some(Transit { at, fate: Fate::Delivered, .. }) => {
                 let arrives = self.line.enter(at);

@@ -103,7 +103,8 @@ impl Flow {
         })
     }
 
-    /// A transfer of `bytes` that began at `began` is complete at `now`. With `connects` its time includes the handshake.
+    /// A transfer of `bytes` that began at `began` is complete at `now`. With `connects` its time includes
+    /// the handshake.
     pub(crate) fn completed(&mut self, began: Nanos, now: Nanos, bytes: u64, connects: bool) {
         let wire_bytes = pkts(bytes).max(1).saturating_mul(u64::from(MSS_BYTES + HEADER_BYTES));
         self.transfers.completed(began, now, self.ideal.ns(wire_bytes, connects));

@@ -11,13 +11,15 @@ const SACK_BLOCK_BYTES: u32 = 8;
 /// What a simulated packet carries beside its flow, its length and its ECN field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Header {
-    /// The slot of its connection. Connections of a workload use a slot one after the other; `Packet::connection` tells them apart.
+    /// The slot of its connection. Connections of a workload use a slot one after the other;
+    /// `Packet::connection` tells them apart.
     pub(crate) slot: u32,
-    /// The next hop. A packet in the direction [`Direction::Back`] is an ACK; `segment.seq` is then its number in
-    /// [`AcksInTransit`](crate::ack_queue::AcksInTransit).
+    /// The next hop. A packet in the direction [`Direction::Back`] is an ACK; `segment.seq` is then its
+    /// number in [`AcksInTransit`](crate::ack_queue::AcksInTransit).
     pub(crate) hop: Hop,
-    /// How far `segment.sent` is ahead of the time at which the segment left, us, rounded up. Probes and timeouts do not wait for
-    /// the pacer, but carry the time at which it would have released them, as in Linux.
+    /// How far `segment.sent` is ahead of the time at which the segment left, us, rounded up. Probes and
+    /// timeouts do not wait for the pacer, but carry the time at which it would have released them, as in
+    /// Linux.
     pub(crate) ahead_us: u32,
     pub(crate) segment: Segment,
 }
@@ -59,7 +61,8 @@ fn before(sent: Nanos, ahead_us: u32) -> Nanos {
     sent.saturating_sub(u64::from(ahead_us) * 1_000)
 }
 
-/// A segment that enters its link when the senders' part of its epoch is over, see [`Epochs`](crate::epochs::Epochs).
+/// A segment that enters its link when the senders' part of its epoch is over, see
+/// [`Epochs`](crate::epochs::Epochs).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EpochSegment {
     pub(crate) segment: Segment,

@@ -1,34 +1,36 @@
-//! What a flow's algorithm is shown: all that the sender knows, or no more than a stock Linux kernel would tell it.
+//! What an algorithm gets from its host: everything that the sender knows, or only what a stock Linux kernel
+//! knows.
 //!
-//! A simulated packet remembers what was in flight when it was sent, and the sender tells of each loss by itself. A
-//! stock kernel has neither: `cc/bpf` rebuilds both from a ring, and so does [`HostView`] here, with the same code.
+//! A simulated packet records what was in flight when it was sent, and the sender reports each loss. A stock
+//! kernel does neither: `cc/bpf` rebuilds both from a ring, and so does [`HostView`] here, with the same
+//! code.
 
 use fairpace_cc::{Controller, Decision, Event, KernelSends, Kind, Observation, Params, View};
 use fairpace_tcp::Control;
 
-/// An algorithm's parameters, and how much it is shown.
+/// An algorithm's parameters, and what its host knows.
 #[derive(Debug, Clone)]
 pub(crate) struct AlgorithmConfig {
     pub(crate) params: Params,
-    /// As a kernel shows it.
+    /// The host knows no more than a stock kernel.
     pub(crate) as_kernel: bool,
 }
 
-/// One flow's algorithm behind what it is shown.
+/// A connection's algorithm, behind what its host knows.
 #[derive(Clone)]
 pub(crate) struct HostView {
     control: Controller,
-    /// 3 kB that most flows do without.
+    /// 3 kB that most connections do not need.
     kernel: Option<Box<Kernel>>,
 }
 
-/// What the kernel's host remembers of a flow.
+/// What the kernel host records of a connection.
 #[derive(Clone)]
 struct Kernel {
     sends: KernelSends,
-    /// `lost_pkts` when the algorithm was last told of losses.
+    /// `lost_pkts` when the algorithm was last notified of losses.
     notified_lost_pkts: u32,
-    /// The end of the highest packet that was lost since.
+    /// The end of the highest packet that was lost since then.
     lost_end_seq: Option<u32>,
 }
 
@@ -77,7 +79,7 @@ impl Control for HostView {
 }
 
 impl Kernel {
-    /// As cong_control in cc/bpf/object.bpf.c.
+    /// Like cong_control in cc/bpf/object.bpf.c.
     fn on_ack(&mut self, control: &mut Controller, truth: &View, decision: &mut Decision) {
         let mut view = View { sample_inflight_pkts: 0, sample_lost_pkts: 0, ..*truth };
         let before = |now: u32, news: u32| now.wrapping_sub(news);
@@ -109,7 +111,7 @@ impl Kernel {
         match event {
             Event::Lost => {
                 let end_seq = truth.sample_end_seq;
-                let is_higher = |told: u32| (told.wrapping_sub(end_seq) as i32) < 0;
+                let is_higher = |notified: u32| (notified.wrapping_sub(end_seq) as i32) < 0;
                 if self.lost_end_seq.is_none_or(is_higher) {
                     self.lost_end_seq = Some(end_seq);
                 }
@@ -134,14 +136,14 @@ impl Kernel {
         decision: &mut Decision,
     ) {
         self.notified_lost_pkts = view.lost_pkts;
-        // without a loss that was told, the first packet, as cc_last_lost_end has it
+        // without a reported loss, the first packet, as in cc_last_lost_end
         let end_seq = self.lost_end_seq.take().unwrap_or(view.snd_una.wrapping_add(view.mss_bytes));
         self.sends.lost(&mut view, end_seq, resent);
         control.on_event(Event::Lost, &view, decision);
     }
 }
 
-/// The sender carries out what the algorithm decided before it calls it again.
+/// Updates the view: the sender applies a decision before it calls the algorithm again.
 fn put_in_force(view: &mut View, decision: &Decision) {
     view.cwnd_pkts = decision.cwnd_pkts.max(1);
     view.ssthresh_pkts = decision.ssthresh_pkts;

@@ -1,12 +1,15 @@
-//! The virtual-time driver: runs a scenario of `fairpace-netem` elements and `fairpace-tcp` connections as fast as the machine can.
+//! The virtual-time driver: runs a scenario of `fairpace-netem` elements and `fairpace-tcp` connections as
+//! fast as the machine can.
 //!
-//! Same scenario and seed: the same summary and series, bit for bit, on every machine; only the cost differs. Links form any network. Each
-//! flow has its route, and its ACKs may have one. A flow may be a workload, whose connections arrive at random and end.
+//! Same scenario and seed: the same summary and series, bit for bit, on every machine; only the cost differs.
+//! Links form any network. Each flow has its route, and its ACKs may have one. A flow may be a workload,
+//! whose connections arrive at random and end.
 //!
-//! On a FIFO whose packets all go to their receivers, a packet's departure and arrival and the ACK are computed when it is sent (the fast
-//! path); other elements have an event per departure. Connections run independently of each other for as long as the network's shortest
-//! delay allows (epochs). The event queue has one entry per connection and per element, not one per packet. Nothing is allocated, hashed
-//! or called through a pointer per packet.
+//! On a FIFO whose packets all go to their receivers, a packet's departure and arrival and the ACK are
+//! computed when it is sent (the fast path); other elements have an event per departure. Connections run
+//! independently of each other for as long as the network's shortest delay allows (epochs). The event queue
+//! has one entry per connection and per element, not one per packet. Nothing is allocated, hashed or called
+//! through a pointer per packet.
 //!
 //! Simulate a scenario and read the result:
 //!
@@ -39,7 +42,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! This crate has no files and no terminal (the CLI), no packet formats (`fairpace-trace`) and no real clock (`fairpace-testbed`).
+//! This crate has no files and no terminal (the CLI), no packet formats (`fairpace-trace`) and no real clock
+//! (`fairpace-testbed`).
 
 mod ack_queue;
 mod connection;
@@ -67,12 +71,13 @@ use fairpace_scenario::Scenario;
 
 /// Simulates a scenario and returns its summary and time series.
 ///
-/// `monitor` is called a few times per second of wall-clock time with the simulated time in seconds, and can stop the run.
-/// `summary.commit` is left `unknown`: the caller knows its own.
+/// `monitor` is called a few times per second of wall-clock time with the simulated time in seconds, and can
+/// stop the run. `summary.commit` is left `unknown`: the caller knows its own.
 ///
 /// # Errors
-/// [`Error::Empty`] without a link or a flow, [`Error::KernelOnly`] for a flow with one of the kernel's own algorithms,
-/// [`Error::Loss`] for a random loss that cannot be, [`Error::Stopped`] when the monitor stopped the run.
+/// [`Error::Empty`] without a link or a flow, [`Error::KernelOnly`] for a flow with one of the kernel's own
+/// algorithms, [`Error::Loss`] for a random loss that cannot be, [`Error::Stopped`] when the monitor stopped
+/// the run.
 pub fn run(scenario: &Scenario, monitor: &mut dyn Monitor) -> Result<Run, Error> {
     run_with(scenario, monitor, &mut NullObserver)
 }
@@ -89,7 +94,8 @@ pub fn run_with<O: Observer>(
     engine::Engine::new(scenario, observer, false)?.run(scenario, monitor)
 }
 
-/// The same as [`run`], bit for bit, without fast path and epochs: every departure from an element is an event.
+/// The same as [`run`], bit for bit, without fast path and epochs: every departure from an element is an
+/// event.
 ///
 /// # Errors
 /// See [`Error`].

@@ -45,7 +45,8 @@ pub(crate) fn packet(packet: &Packet<Header>, carried: Option<&Ack>) -> observer
     }
 }
 
-/// The events of a packet that takes a link on the fast path. `transit` is what becomes of it; `None`: it was refused.
+/// The events of a packet that takes a link on the fast path. `transit` is its departure; `None`: it was
+/// refused.
 #[cold]
 pub(crate) fn transit<O: Observer>(
     observer: &mut O,

@@ -1,4 +1,5 @@
-//! The receiving end of a connection: its TCP receiver, the transfer that its application waits for, and its ACKs on their way back.
+//! The receiving end of a connection: its TCP receiver, the transfer that its application waits for, and its
+//! ACKs on their way back.
 
 use fairpace_netem::{Direction, Ecn, Hop, Nanos, OwnPath, Packet};
 use fairpace_results::observer::{ConnectionId, Observer};
@@ -9,7 +10,8 @@ use crate::event_queue::NEVER;
 use crate::flow::{Flow, pkts};
 use crate::header::{Header, ack_bytes};
 
-/// The receiving end. Its fields are in the order in which events read them, see docs/decisions/0004-repr-c-field-order.md.
+/// The receiving end. Its fields are in the order in which events read them, see
+/// docs/decisions/0004-repr-c-field-order.md.
 #[repr(C)]
 pub(crate) struct ReceiverSide {
     /// When the sending application next has something to do: it starts, stops, writes, or gets a request.
@@ -156,7 +158,8 @@ impl ReceiverSide {
         let mut back = ReturnPath { path: &mut self.path, acks: &mut self.acks, leaving };
         let available = self.receiver.on_segment(at, segment, &mut back);
         self.receiver_timer = self.receiver.next_timer().unwrap_or(NEVER);
-        // Packets of a workload's connection that arrive after its last byte are not measured: soon there is no receiver for them.
+        // Packets of a workload's connection that arrive after its last byte are not measured: soon there is
+        // no receiver for them.
         let is_late = self.transfer.is_done && flow.workload.is_some();
         if is_late {
             return;

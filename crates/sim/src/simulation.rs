@@ -11,8 +11,8 @@ use crate::fast_path::FastPath;
 use crate::flow::Flow;
 use crate::header::Header;
 
-/// The event queue's index of the measurement boundaries. The elements follow, then the workloads, then the connections. Of events at one
-/// time that of the lowest index comes first.
+/// The event queue's index of the measurement boundaries. The elements follow, then the workloads, then the
+/// connections. Of events at one time that of the lowest index comes first.
 pub(crate) const BOUNDARIES: usize = 0;
 /// The event queue's index of the first element.
 pub(crate) const FIRST_ELEMENT: usize = 1;
@@ -42,7 +42,8 @@ pub(crate) struct Simulation<'o, O> {
 }
 
 impl<'o, O: Observer> Simulation<'o, O> {
-    /// The start of a scenario. With `per_hop` no link has a fast path, which changes nothing but the time that the simulation takes.
+    /// The start of a scenario. With `per_hop` no link has a fast path, which changes nothing but the time
+    /// that the simulation takes.
     pub(crate) fn new(scenario: &Scenario, observer: &'o mut O, per_hop: bool) -> Result<Self, Error> {
         for (what, is_empty) in [("links", scenario.links.is_empty()), ("flows", scenario.flows.is_empty())] {
             if is_empty {
@@ -98,8 +99,8 @@ impl<'o, O: Observer> Simulation<'o, O> {
     }
 }
 
-/// The connections of the flows that are no workloads. Every flow, workload or not, draws a seed, so that one flow's kind changes
-/// nothing for the others.
+/// The connections of the flows that are no workloads. Every flow, workload or not, draws a seed, so that one
+/// flow's kind changes nothing for the others.
 fn connections(flows: &[Flow], seed: u64) -> Vec<Connection> {
     let mut random = Random::new(seed);
     let mut connections = Vec::new();

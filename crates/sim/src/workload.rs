@@ -26,8 +26,8 @@ impl Workload {
         Workload { mean_gap_ns, sizes: arrivals.sizes.clone(), random, next, arrived: 0, free: Vec::new() }
     }
 
-    /// The connection that is due arrives. Returns the bytes that it sends and the seed of its own randomness. The next one is scheduled if
-    /// it comes before `stop`.
+    /// The connection that is due arrives. Returns the bytes that it sends and the seed of its own
+    /// randomness. The next one is scheduled if it comes before `stop`.
     pub(crate) fn take(&mut self, stop: Nanos) -> (u64, u64) {
         let bytes = size(&self.sizes, &mut self.random);
         let seed = self.random.next_u64();
@@ -38,7 +38,8 @@ impl Workload {
     }
 }
 
-/// Time from one event of a Poisson process to the next. The logarithm is libm's, which is the same on every machine.
+/// Time from one event of a Poisson process to the next. The logarithm is libm's, which is the same on every
+/// machine.
 fn exponential(random: &mut Random, mean_ns: f64) -> Nanos {
     let unit = (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
     (-libm::log(1.0 - unit) * mean_ns) as Nanos

@@ -1,4 +1,5 @@
-//! Links with queue disciplines: the same link as with a FIFO when nothing is dropped, and invariants under arbitrary arrivals.
+//! Links with queue disciplines: the same link as with a FIFO when nothing is dropped, and invariants under
+//! arbitrary arrivals.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -130,7 +131,8 @@ impl Sink<u32> for Told {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
-    /// A discipline that drops nothing makes the same link as a FIFO: every time, every wait, every measurement.
+    /// A discipline that drops nothing makes the same link as a FIFO: every time, every wait, every
+    /// measurement.
     #[test]
     fn a_patient_discipline_is_a_fifo(transmitter in transmitters(), arrivals in arrivals()) {
         let patient = Codel { target_ns: u64::MAX, interval_ns: u64::MAX, ecn: false, ce_threshold_ns: None };
@@ -144,8 +146,9 @@ proptest! {
         }
     }
 
-    /// What comes to a link leaves it, is dropped, or is refused, once; connections keep their order; times do not go back; and by
-    /// Little's law the integral of the backlog is the sum of bytes times the time in the queue.
+    /// What comes to a link leaves it, is dropped, or is refused, once; connections keep their order; times
+    /// do not go back; and by Little's law the integral of the backlog is the sum of bytes times the time in
+    /// the queue.
     #[test]
     fn nothing_is_lost_or_invented(
         aqm in aqms(), limit in limits(), transmitter in transmitters(), arrivals in arrivals(), seed: u64,
@@ -215,7 +218,8 @@ proptest! {
         }
     }
 
-    /// Marks are for who can be marked; with them, nobody who can is dropped early: at any level by CoDel and Linux's RED.
+    /// Marks are for who can be marked; with them, nobody who can is dropped early: at any level by CoDel and
+    /// Linux's RED.
     #[test]
     fn marks_replace_drops_for_who_can_be_marked(
         aqm in aqms(), transmitter in transmitters(), arrivals in arrivals(), seed: u64,
@@ -251,7 +255,8 @@ fn a_policer_and_a_lossy_line_work_with_a_discipline() {
     let link = link.with_policer(Policer::new(8_000_000, 100_000));
     let mut link = link.with_loss(Loss::independent(100_000_000, Random::new(2)));
     let packet = |payload| Packet { flow: 0, connection: 0, bytes: 1000, ecn: Ecn::NotCapable, payload };
-    // twice the policer's rate for 10 s: half of them and the burst pass, at the link's own rate, and a tenth is lost
+    // twice the policer's rate for 10 s: half of them and the burst pass, at the link's own rate, and a tenth
+    // is lost
     let arrivals: Vec<_> = (0..20_000).map(|i| (u64::from(i) * MS / 2, packet(i))).collect();
     let (left, refused) = run(&mut link, &arrivals);
     assert!(refused.len().abs_diff(9900) < 5, "{}", refused.len());

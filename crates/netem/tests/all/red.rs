@@ -1,5 +1,6 @@
-//! RED decides on arrival, and a wire takes the next packet when the last one is out: so everything is known when a packet comes, and
-//! a FIFO with RED at its entry is, packet by packet, the discipline in front of a wire.
+//! RED decides on arrival, and a wire takes the next packet when the last one is out: so everything is known
+//! when a packet comes, and a FIFO with RED at its entry is, packet by packet, the discipline in front of a
+//! wire.
 
 use fairpace_netem::aqm::{Aqm, Discipline, Red, RedRules};
 use fairpace_netem::{

@@ -1,5 +1,6 @@
-//! The simulator beside real kernel flows: Linux 6.18 through an emulated bottleneck, three runs of 90 s each. The bounds
-//! are those that the project promises (3 Mbit/s, 25 % of the queue), not what the simulator happens to give.
+//! The simulator beside real kernel flows: Linux 6.18 through an emulated bottleneck, three runs of 90 s
+//! each. The bounds are those that the project promises (3 Mbit/s, 25 % of the queue), not what the simulator
+//! happens to give.
 
 use crate::support::{flow, link, run, scenario};
 

@@ -37,7 +37,8 @@ fn runs_of(scenario: &Scenario) -> [String; 3] {
     runs.map(|run| bytes(&run))
 }
 
-/// The scenario with all its flows on one FIFO and nothing else between them. Its link, hosts and applications stay as they are.
+/// The scenario with all its flows on one FIFO and nothing else between them. Its link, hosts and
+/// applications stay as they are.
 fn one_bottleneck(scenario: Scenario) -> Scenario {
     let plain = |flow: Flow| Flow {
         route: None,

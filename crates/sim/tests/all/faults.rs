@@ -63,9 +63,9 @@ fn bursts_lose_as_much_as_independent_losses_but_in_fewer_rounds() {
 
 #[test]
 fn reno_follows_the_inverse_square_root_of_loss() {
-    // Mathis et al., "The macroscopic behavior of the TCP congestion avoidance algorithm", 1997: sqrt(3/2) packets per
-    // RTT over sqrt(p) when each packet's ACK counts; Linux counts packets, not ACKs. Timeouts and PRR's rounds are
-    // not in the law, so that it is an upper bound which small losses come close to.
+    // Mathis et al., "The macroscopic behavior of the TCP congestion avoidance algorithm", 1997: sqrt(3/2)
+    // packets per RTT over sqrt(p) when each packet's ACK counts; Linux counts packets, not ACKs. Timeouts
+    // and PRR's rounds are not in the law, so that it is an upper bound which small losses come close to.
     for (percent_1000, rtt_ms) in [(20u64, 20u64), (100, 40), (400, 40)] {
         let r = run(&scenario(vec![lossy(1000, percent_1000)], vec![flow("reno", rtt_ms, 0)], 30, 300));
         let p = percent_1000 as f64 / 1e5;

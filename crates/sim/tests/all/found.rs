@@ -119,7 +119,8 @@ impl Observer for LeavesNow {
 
 #[test]
 fn a_packet_that_does_not_wait_for_the_pacer_left_when_it_did() {
-    // probes and timeouts do not wait, but are stamped with the time at which they should have: RTTs lost as much
+    // probes and timeouts do not wait, but are stamped with the time at which they should have: RTTs lost as
+    // much
     let policer = Some(Policer { rate_bps: 300_000, burst_bytes: 10_000 });
     let flows = ["bbr1", "bbr1_drain", "bbr2", "bbr3", "nyu"].iter().zip([180, 40, 2, 10, 1]);
     let flows = flows.map(|(cc, rtt_ms)| flow(cc, rtt_ms, 0)).collect();

@@ -6,10 +6,11 @@ use fairpace_cc::Phase;
 use fairpace_results::Run;
 use fairpace_scenario::{Codel, Ecn, FqCodel, Limit, Link, Loss, Pie, Queue, Red, RedRules, Target};
 
-/// Mathis, Semke, Mahdavi and Ott (CCR 27(3), 1997) and Ott, Kemperman and Mathis (1996): a window of 1.31 / sqrt(p) packets on average, if
-/// each packet is lost with probability p and a round adds one packet. 1.31 also holds with delayed ACKs here, since Linux's Reno counts what
-/// ACKs acknowledge and not ACKs. The ideal process recovers in no time; a real one does not grow for a round after each loss. With a
-/// loss every 1 / p packets a loss comes every n = 1 / (1.31 sqrt(p)) rounds, so the constant is at least 1.31 n / (n + 1).
+/// Mathis, Semke, Mahdavi and Ott (CCR 27(3), 1997) and Ott, Kemperman and Mathis (1996): a window of 1.31 /
+/// sqrt(p) packets on average, if each packet is lost with probability p and a round adds one packet. 1.31
+/// also holds with delayed ACKs here, since Linux's Reno counts what ACKs acknowledge and not ACKs. The ideal
+/// process recovers in no time; a real one does not grow for a round after each loss. With a loss every 1 / p
+/// packets a loss comes every n = 1 / (1.31 sqrt(p)) rounds, so the constant is at least 1.31 n / (n + 1).
 #[test]
 fn reno_gets_the_inverse_root_of_the_loss_rate() {
     let constant = |ppm: u64| {
@@ -39,9 +40,9 @@ fn points(r: &Run, phase: Phase) -> Vec<usize> {
     phases.filter(|(_, p)| **p == phase as i8).map(|(i, _)| i).collect()
 }
 
-/// A gain of 2 / ln 2 on the rate that the last round delivered doubles the rate each round (ACM Queue 14(5), 2016, "Startup"), so a
-/// BDP of 413 packets takes log2(413 / 10) = 5.4 rounds from the initial window. The first rounds are left out: ten packets that left
-/// at once tell a rate of ten packets per round and no more.
+/// A gain of 2 / ln 2 on the rate that the last round delivered doubles the rate each round (ACM Queue 14(5),
+/// 2016, "Startup"), so a BDP of 413 packets takes log2(413 / 10) = 5.4 rounds from the initial window. The
+/// first rounds are left out: ten packets that left at once tell a rate of ten packets per round and no more.
 #[test]
 fn bbr_startup_doubles_what_is_in_flight_each_round() {
     let r = bbr_alone();
@@ -64,9 +65,10 @@ fn bbr_drains_what_startup_queued_at_the_inverse_gain() {
     assert!((seen_s - expected_s).abs() < 0.005, "{seen_s} s, expected {expected_s} s");
 }
 
-/// A cycle of eight rounds queues 0.25 BDP in its first one, which its second one drains: a triangle over two rounds, 1 / 32 BDP on average.
-/// The first goes on until an ACK tells that 1.25 BDP are in flight, which is a round of the RTT that it makes, up to 1.25 as
-/// long: 0.31 BDP. On top come bursts of a millisecond, 0.02 BDP here: a peak of up to 0.33 and a mean of up to 0.33 / 8 + 0.02 BDP.
+/// A cycle of eight rounds queues 0.25 BDP in its first one, which its second one drains: a triangle over two
+/// rounds, 1 / 32 BDP on average. The first goes on until an ACK tells that 1.25 BDP are in flight, which is
+/// a round of the RTT that it makes, up to 1.25 as long: 0.31 BDP. On top come bursts of a millisecond, 0.02
+/// BDP here: a peak of up to 0.33 and a mean of up to 0.33 / 8 + 0.02 BDP.
 #[test]
 fn bbr_in_steady_state_queues_what_it_probes_with() {
     let r = bbr_alone();

@@ -1,5 +1,5 @@
-//! What is known to be wrong with BBRv1, as simulations that show it. Each test names who described it; a test that
-//! fails says that the simulated BBRv1 is better, or worse, than the real one.
+//! What is known to be wrong with BBRv1, as simulations that show it. Each test names who described it; a
+//! test that fails says that the simulated BBRv1 is better, or worse, than the real one.
 
 use std::path::Path;
 
@@ -24,8 +24,8 @@ fn probe_rtts_s(r: &Run, f: usize) -> Vec<f64> {
     entries.map(|(at, _)| r.series.t_s[at + 1]).collect()
 }
 
-/// Hock, Bless, Zitterbart, "Experimental Evaluation of BBR Congestion Control", ICNP 2017: each flow overestimates its share,
-/// until cwnd, 2 BDP, is what stops them.
+/// Hock, Bless, Zitterbart, "Experimental Evaluation of BBR Congestion Control", ICNP 2017: each flow
+/// overestimates its share, until cwnd, 2 BDP, is what stops them.
 #[test]
 fn several_flows_hold_a_standing_queue_of_about_a_bdp() {
     let flows = (0..3).map(|i| flow("bbr1", 40, i * 700)).collect();
@@ -48,8 +48,8 @@ fn small_buffers_see_heavy_loss_and_starve_cubic() {
     assert!(mixed.summary.flows[1].share.unwrap() < 0.25, "{:?}", mixed.summary.flows[1].share);
 }
 
-/// Ware et al., "Modeling BBR's Interactions with Loss-Based Congestion Control", IMC 2019: one BBR flow takes what its cap
-/// on inflight gives it, however many CUBIC flows share the rest.
+/// Ware et al., "Modeling BBR's Interactions with Loss-Based Congestion Control", IMC 2019: one BBR flow
+/// takes what its cap on inflight gives it, however many CUBIC flows share the rest.
 #[test]
 fn the_share_against_cubic_hardly_depends_on_how_many_there_are() {
     let share = |n: u64| {
@@ -62,8 +62,8 @@ fn the_share_against_cubic_hardly_depends_on_how_many_there_are() {
     assert!(many > 0.6 * one && many > 2.0 / 9.0, "alone against one {one}, against eight {many}");
 }
 
-/// Cardwell et al., ACM Queue 14(5), "Synchronized flows share the bottleneck": a flow that empties its part of the
-/// queue shows the others a new minimum, so that all visit PROBE_RTT together.
+/// Cardwell et al., ACM Queue 14(5), "Synchronized flows share the bottleneck": a flow that empties its part
+/// of the queue shows the others a new minimum, so that all visit PROBE_RTT together.
 #[test]
 fn flows_that_started_apart_visit_probe_rtt_together() {
     let mut s = scenario(

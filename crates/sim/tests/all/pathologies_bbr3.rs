@@ -1,5 +1,5 @@
-//! What is known to be wrong with BBRv2 and BBRv3, as simulations that show it. Each test names who described it; a test
-//! that fails says that the simulated algorithm is better, or worse, than the real one.
+//! What is known to be wrong with BBRv2 and BBRv3, as simulations that show it. Each test names who described
+//! it; a test that fails says that the simulated algorithm is better, or worse, than the real one.
 
 use std::time::Duration;
 
@@ -31,8 +31,8 @@ fn part_under_loss(cc: &str, rate_mbps: u64, per_mille: u64) -> f64 {
     r.summary.flows[0].goodput_mbps / (rate_mbps as f64 * EFFICIENCY)
 }
 
-/// Song et al., IEEE Access 2021, and Kfoury et al., 2020, for BBRv2; Piotrowska, Appl. Sci. 14(12), and Gomez et al., 2024,
-/// for BBRv3.
+/// Song et al., IEEE Access 2021, and Kfoury et al., 2020, for BBRv2; Piotrowska, Appl. Sci. 14(12), and
+/// Gomez et al., 2024, for BBRv3.
 #[test]
 fn a_long_rtt_still_wins() {
     for cc in ["bbr2", "bbr3"] {
@@ -75,8 +75,8 @@ fn random_loss_above_two_per_cent_takes_most_of_the_rate() {
     }
 }
 
-/// Scherrer et al., "Model-Based Insights on the Performance, Fairness, and Stability of BBR", IMC 2022: without loss
-/// there is no inflight_hi, and cwnd holds the queue as in BBRv1.
+/// Scherrer et al., "Model-Based Insights on the Performance, Fairness, and Stability of BBR", IMC 2022:
+/// without loss there is no inflight_hi, and cwnd holds the queue as in BBRv1.
 #[test]
 fn a_deep_buffer_is_filled_to_a_bdp() {
     let bbr1 = queue_ms(&pair(["bbr1"; 2], [40, 40], 2000, 10.0, 60));
@@ -87,8 +87,8 @@ fn a_deep_buffer_is_filled_to_a_bdp() {
     }
 }
 
-/// The same authors, for BBRv2. BBRv3, of which Mahmud et al., 2025, and Zeynali et al., PAM 2024, say the same, does not
-/// show it in a pair of flows of equal RTT.
+/// The same authors, for BBRv2. BBRv3, of which Mahmud et al., 2025, and Zeynali et al., PAM 2024, say the
+/// same, does not show it in a pair of flows of equal RTT.
 #[test]
 fn a_head_start_of_bbr2_lasts_for_minutes() {
     for bdps in [1.0, 4.0] {
@@ -101,8 +101,9 @@ fn a_head_start_of_bbr2_lasts_for_minutes() {
     }
 }
 
-/// Met in the grid of Mahmud et al., 2025, where it is one flow of 500; Linux 6.18's `bbr` does it too (docs/pathologies.md). Those who cruise
-/// keep their inflight while the newcomer's STARTUP raises its own, and with that its part of the queue and its rate.
+/// Met in the grid of Mahmud et al., 2025, where it is one flow of 500; Linux 6.18's `bbr` does it too
+/// (docs/pathologies.md). Those who cruise keep their inflight while the newcomer's STARTUP raises its own,
+/// and with that its part of the queue and its rate.
 #[test]
 fn one_more_flow_takes_many_times_what_those_who_cruise_have() {
     let times = |cc, start_ms| {
@@ -118,8 +119,8 @@ fn one_more_flow_takes_many_times_what_those_who_cruise_have() {
     }
 }
 
-/// draft-ietf-ccwg-bbr, issue 109: half a BDP in PROBE_RTT does not empty a queue that others fill, and one visit renews
-/// both filters.
+/// draft-ietf-ccwg-bbr, issue 109: half a BDP in PROBE_RTT does not empty a queue that others fill, and one
+/// visit renews both filters.
 #[test]
 fn a_cubic_rivals_queue_is_taken_for_propagation_delay() {
     for cc in ["bbr2", "bbr3"] {
@@ -130,8 +131,8 @@ fn a_cubic_rivals_queue_is_taken_for_propagation_delay() {
     }
 }
 
-/// s2n-quic issue 1543 and quinn pull request 2481: the loss that ends STARTUP has gone on for rounds by then. Without that exit
-/// (Mahmud et al., e2 and e3) there is more of it.
+/// s2n-quic issue 1543 and quinn pull request 2481: the loss that ends STARTUP has gone on for rounds by
+/// then. Without that exit (Mahmud et al., e2 and e3) there is more of it.
 #[test]
 fn startup_overshoots_a_small_buffer_for_two_rounds() {
     let startup = |cc| {
@@ -155,8 +156,8 @@ fn startup_overshoots_a_small_buffer_for_two_rounds() {
     assert!(startup("bbr1").0 > 2 * bbr3, "bbr1 {}, bbr3 {bbr3}", startup("bbr1").0);
 }
 
-/// Sarpkaya et al., arXiv 2505.07741: what models of BBRv1 say (Ware et al., IMC 2019: a share whatever the number of
-/// rivals) does not hold for BBRv3.
+/// Sarpkaya et al., arXiv 2505.07741: what models of BBRv1 say (Ware et al., IMC 2019: a share whatever the
+/// number of rivals) does not hold for BBRv3.
 #[test]
 fn the_share_against_cubic_falls_with_their_number() {
     let share_of = |cc, n: u64| {

@@ -18,8 +18,8 @@ fn the_short_rtt_wins() {
     }
 }
 
-/// RFC 9438 section 4.6: with a factor of 0.7 the window after slow start's overshoot is still above what the path holds,
-/// so the first cut is followed by more loss.
+/// RFC 9438 section 4.6: with a factor of 0.7 the window after slow start's overshoot is still above what the
+/// path holds, so the first cut is followed by more loss.
 #[test]
 fn the_overshoot_of_slow_start_takes_more_than_one_cut() {
     let mut s = scenario(vec![link(50, bdp_bytes(50, 40))], vec![flow("cubic", 40, 0)], 0, 6);
@@ -47,11 +47,13 @@ fn fast_convergence_costs_a_single_flow() {
     assert!(with < without - 0.01, "utilization {with}, without it {without}");
 }
 
-/// RFC 9406 sections 1 and 3: what raises the RTT for a while, such as jitter or a burst of somebody else, ends HyStart's slow start for
-/// good, far from what the path holds. HyStart++ makes sure first, and goes on when the RTT is back.
+/// RFC 9406 sections 1 and 3: what raises the RTT for a while, such as jitter or a burst of somebody else,
+/// ends HyStart's slow start for good, far from what the path holds. HyStart++ makes sure first, and goes on
+/// when the RTT is back.
 #[test]
 fn a_passing_queue_ends_slow_start_early_with_hystart_and_not_with_hystart_plus_plus() {
-    // 200 packets of somebody else stand in the queue for two round trips, 24 ms at this rate; the path holds 830
+    // 200 packets of somebody else stand in the queue for two round trips, 24 ms at this rate; the path holds
+    // 830
     let run = |hystart: &str| {
         let mut burst = flow("fixed_cwnd", 1, 350);
         burst.stop = Some(ms(550));

@@ -1,4 +1,5 @@
-//! BBRv1 and CUBIC under random loss, and BBRv1 under applications that hold it back: what is known to go wrong.
+//! BBRv1 and CUBIC under random loss, and BBRv1 under applications that hold it back: what is known to go
+//! wrong.
 
 use std::time::Duration;
 
@@ -20,8 +21,9 @@ fn part(r: &Run) -> f64 {
     r.summary.flows[0].goodput_mbps / (r.summary.links[0].rate_mbps * EFFICIENCY)
 }
 
-/// Cardwell et al., ACM Queue 14(5), figure 8, and Cao et al., IMC 2019: nearly all of the rate up to 5 %, about 1 - p up to 15 %, and
-/// a cliff where the loss is more than probing with 1.25 hides, 1 - 1/1.25 = 20 %.
+/// Cardwell et al., ACM Queue 14(5), figure 8, and Cao et al., IMC 2019: nearly all of the rate up to 5 %,
+/// about 1 - p up to 15 %, and a cliff where the loss is more than probing with 1.25 hides, 1 - 1/1.25 = 20
+/// %.
 #[test]
 fn bbr1_bears_random_loss_up_to_what_its_probing_hides() {
     let at = |per_mille| part(&under_loss(with(flow("bbr1", 40, 0), "lt_bw", "0"), 20, per_mille));
@@ -35,8 +37,8 @@ fn bbr1_bears_random_loss_up_to_what_its_probing_hides() {
     assert!(at(300.0) < 0.15, "{}", at(300.0));
 }
 
-/// The rules of Linux's tcp_bbr for policers: two stretches of 19.5 % loss at one rate are taken for one. The rate is frozen, and
-/// while it is, nothing is probed for.
+/// The rules of Linux's tcp_bbr for policers: two stretches of 19.5 % loss at one rate are taken for one. The
+/// rate is frozen, and while it is, nothing is probed for.
 #[test]
 fn random_loss_of_a_fifth_is_taken_for_a_policer() {
     let with = |lt_bw: &str| under_loss(with(flow("bbr1", 40, 0), "lt_bw", lt_bw), 20, 200.0);
@@ -49,7 +51,8 @@ fn random_loss_of_a_fifth_is_taken_for_a_policer() {
     assert!(not_probing(&on) > 0.93 && not_probing(&off) < 0.9, "{} {}", not_probing(&on), not_probing(&off));
 }
 
-/// ACM Queue, figure 8, and Mathis et al., CCR 27(3): the rate falls with the root of the loss rate, or faster.
+/// ACM Queue, figure 8, and Mathis et al., CCR 27(3): the rate falls with the root of the loss rate, or
+/// faster.
 #[test]
 fn random_loss_of_a_thousandth_takes_most_of_cubics_rate_on_a_long_path() {
     let at = |per_mille| part(&under_loss(flow("cubic", 100, 0), 100, per_mille));
@@ -58,8 +61,8 @@ fn random_loss_of_a_thousandth_takes_most_of_cubics_rate_on_a_long_path() {
     assert!(tenth > 2.5 * one && one > 2.5 * ten, "0.01 % {tenth}, 0.1 % {one}, 1 % {ten}");
 }
 
-/// bbr-dev, 2022, "stuck at 100 kbit/s", and lsquic issue 554: where every sample is application-limited, STARTUP never ends and bw
-/// is what the application wrote.
+/// bbr-dev, 2022, "stuck at 100 kbit/s", and lsquic issue 554: where every sample is application-limited,
+/// STARTUP never ends and bw is what the application wrote.
 #[test]
 fn an_application_that_writes_little_never_leaves_startup() {
     let writes = Writes::Paced { rate_bps: 1_000_000, every: ms(100) };
@@ -71,8 +74,8 @@ fn an_application_that_writes_little_never_leaves_startup() {
     assert!(bw < 5.0, "{bw} Mbit/s of 50");
 }
 
-/// A FreeBSD port was left with a gain of 0.75 when it idled in the wrong phase. Here no pause leaves a trace: whatever phase it
-/// falls into, each stretch of sending soon has the whole rate.
+/// A FreeBSD port was left with a gain of 0.75 when it idled in the wrong phase. Here no pause leaves a
+/// trace: whatever phase it falls into, each stretch of sending soon has the whole rate.
 #[test]
 fn a_pause_in_any_phase_leaves_no_gain_behind() {
     for cc in ["bbr1", "bbr2", "bbr3"] {
@@ -84,7 +87,8 @@ fn a_pause_in_any_phase_leaves_no_gain_behind() {
         let r = run(&s);
         let f = &r.series.flows[0];
         for start in (1..49).map(|n| n * 160) {
-            // the best tenth of a second, half a second after sending resumed; PROBE_RTT may take 200 ms of it
+            // the best tenth of a second, half a second after sending resumed; PROBE_RTT may take 200 ms of
+            // it
             let best =
                 (start + 50..start + 100).map(|at| f.goodput_mbps[at..at + 10].iter().sum::<f32>() / 10.0);
             let best = best.fold(0.0, f32::max) as f64;

@@ -1,4 +1,5 @@
-//! BBR on paths that change, hold ACKs back or police, and behind a small receive buffer: what is known to go wrong.
+//! BBR on paths that change, hold ACKs back or police, and behind a small receive buffer: what is known to go
+//! wrong.
 
 use std::time::Duration;
 
@@ -18,8 +19,8 @@ fn part(r: &Run, from_s: usize, to_s: usize) -> f64 {
     mean / (r.summary.links[0].rate_mbps * EFFICIENCY)
 }
 
-/// ACM Queue, discussion of a path that gets longer: min_rtt is too small until PROBE_RTT comes, so that cwnd allows for less than a BDP;
-/// and what cwnd allows for is what bw is then learnt from.
+/// ACM Queue, discussion of a path that gets longer: min_rtt is too small until PROBE_RTT comes, so that cwnd
+/// allows for less than a BDP; and what cwnd allows for is what bw is then learnt from.
 #[test]
 fn a_longer_route_starves_bbr_until_probe_rtt() {
     for (cc, least) in [("bbr1", 10), ("bbr3", 5)] {
@@ -32,7 +33,8 @@ fn a_longer_route_starves_bbr_until_probe_rtt() {
     }
 }
 
-/// A tenth of the bandwidth: a queue of many seconds' worth fills while the maximum remembers, ten rounds or two cycles.
+/// A tenth of the bandwidth: a queue of many seconds' worth fills while the maximum remembers, ten rounds or
+/// two cycles.
 #[test]
 fn a_slower_bottleneck_is_believed_rounds_or_cycles_later() {
     let step = |cc| {
@@ -55,8 +57,8 @@ fn a_slower_bottleneck_is_believed_rounds_or_cycles_later() {
     assert!(bbr1_up_s < 6.0 && bbr3_up_s < 6.0, "bbr1 {bbr1_up_s} s, bbr3 {bbr3_up_s} s");
 }
 
-/// picoquic issues 1697 and 2118: ports needed tens of round trips after an outage. By Linux's rules two seconds of silence
-/// cost timeouts, and when what waited in the queue has arrived the rate is back.
+/// picoquic issues 1697 and 2118: ports needed tens of round trips after an outage. By Linux's rules two
+/// seconds of silence cost timeouts, and when what waited in the queue has arrived the rate is back.
 #[test]
 fn after_an_outage_the_rate_is_back_within_a_second() {
     for cc in ["bbr1", "bbr2", "bbr3"] {
@@ -68,7 +70,8 @@ fn after_an_outage_the_rate_is_back_within_a_second() {
     }
 }
 
-/// Wi-Fi: ACKs come in lumps longer than min_rtt. cwnd of 2 BDP runs dry between them; the allowance for aggregation mends that.
+/// Wi-Fi: ACKs come in lumps longer than min_rtt. cwnd of 2 BDP runs dry between them; the allowance for
+/// aggregation mends that.
 #[test]
 fn acks_in_lumps_stall_bbr_without_the_allowance_for_them() {
     for cc in ["bbr1", "bbr3"] {
@@ -82,8 +85,8 @@ fn acks_in_lumps_stall_bbr_without_the_allowance_for_them() {
     }
 }
 
-/// Reports on bbr-dev say that the allowance made low-rate streams worse on such paths. Not here: a stream beside a bulk flow
-/// keeps its rate with it, and loses it without.
+/// Reports on bbr-dev say that the allowance made low-rate streams worse on such paths. Not here: a stream
+/// beside a bulk flow keeps its rate with it, and loses it without.
 #[test]
 fn a_stream_over_lumps_of_acks_keeps_its_rate_by_the_allowance() {
     let with = |gain: &str| {
@@ -100,8 +103,8 @@ fn a_stream_over_lumps_of_acks_keeps_its_rate_by_the_allowance() {
     assert!(with("0") < 2.5, "{} of 3.5 Mbit/s", with("0"));
 }
 
-/// Arun et al., "Starvation in End-to-End Congestion Control", SIGCOMM 2022: jitter well above min_rtt, of which the flow beside it
-/// has none, takes its share.
+/// Arun et al., "Starvation in End-to-End Congestion Control", SIGCOMM 2022: jitter well above min_rtt, of
+/// which the flow beside it has none, takes its share.
 #[test]
 fn jitter_above_min_rtt_takes_the_share_of_the_flow_that_has_it() {
     for cc in ["bbr1", "bbr3"] {
@@ -115,8 +118,8 @@ fn jitter_above_min_rtt_takes_the_share_of_the_flow_that_has_it() {
     }
 }
 
-/// The bucket's burst is taken for bandwidth. BBRv1 has rules for policers: while they hold, nothing is lost. BBRv2 and BBRv3
-/// have none (draft-ietf-ccwg-bbr, test of a policer): each probe is met by loss.
+/// The bucket's burst is taken for bandwidth. BBRv1 has rules for policers: while they hold, nothing is lost.
+/// BBRv2 and BBRv3 have none (draft-ietf-ccwg-bbr, test of a policer): each probe is met by loss.
 #[test]
 fn a_policers_bucket_is_taken_for_bandwidth() {
     let through = |cc| {
@@ -143,7 +146,8 @@ fn a_policers_bucket_is_taken_for_bandwidth() {
     assert!(clean > 20, "bbr1: {clean} seconds of 55 without loss");
 }
 
-/// BBR-n+, PLOS ONE 0330972: a receive window is no application limit, so that the plateau that it causes ends STARTUP.
+/// BBR-n+, PLOS ONE 0330972: a receive window is no application limit, so that the plateau that it causes
+/// ends STARTUP.
 #[test]
 fn a_receive_window_below_the_bdp_ends_startup() {
     for cc in ["bbr1", "bbr3"] {

@@ -79,7 +79,8 @@ fn a_policer_lets_its_rate_and_its_burst_through() {
 
 #[test]
 fn a_policed_bbr_finds_the_rate_by_its_long_term_model() {
-    // algorithms that know of policers settle near the rate instead of losing a fifth for ever (BBRv1's lt_bw)
+    // algorithms that know of policers settle near the rate instead of losing a fifth for ever (BBRv1's
+    // lt_bw)
     let policer = Policer { rate_bps: 10_000_000, burst_bytes: 200_000 };
     let l = Link { policer: Some(policer), ..link(100, 1_000_000) };
     let r = run(&scenario(vec![l], vec![flow("bbr1", 40, 0)], 20, 60));
@@ -114,7 +115,8 @@ fn jitter_of_acks_lengthens_the_rtt_that_the_sender_sees_and_reorders_nothing() 
 
 #[test]
 fn overtaken_packets_are_not_lost() {
-    // 1 % of packets 3 ms late at 40 ms: less than RACK's quarter of the minimum RTT, once reordering has been seen
+    // 1 % of packets 3 ms late at 40 ms: less than RACK's quarter of the minimum RTT, once reordering has
+    // been seen
     let f = Flow { reorder: Some(Reorder { ppb: 10_000_000, delay: ms(3) }), ..flow("bbr1", 40, 0) };
     let r = run(&scenario(vec![link(20, 500_000)], vec![f], 10, 60));
     let f = &r.summary.flows[0];
@@ -157,7 +159,8 @@ fn a_window_limited_flow_is_not_limited_by_the_application() {
     let bw = f64::from(r.series.flows[0].bw_mbps[300]);
     let expected = 30.0 * 1448.0 * 8.0 / 60e3;
     assert!((bw / expected - 1.0).abs() < 0.15, "{bw} Mbit/s, expected {expected}");
-    // and a loss-based one stops growing where it does not use its window: RFC 7661, Linux's tcp_cwnd_validate
+    // and a loss-based one stops growing where it does not use its window: RFC 7661, Linux's
+    // tcp_cwnd_validate
     let f = Flow {
         receiving: Receiving { window: Window::Fixed(30 * 1448), ..Receiving::default() },
         ..flow("reno", 60, 0)

@@ -238,8 +238,8 @@ proptest! {
         };
         let least = s.links.iter().map(|l| capacity(l, Duration::ZERO, s.duration)).fold(f64::MAX, f64::min);
         let total: f64 = r.summary.flows.iter().map(|f| f.goodput_mbps).sum();
-        // a packet that was in transmission when the window opened counts in full, and one filled hole may make a
-        // whole window of data available at once
+        // a packet that was in transmission when the window opened counts in full, and one filled hole may
+        // make a whole window of data available at once
         for (l, asked) in r.summary.links.iter().zip(&s.links) {
             let possible = capacity(asked, s.window.0, s.window.1);
             let sent = l.utilization * possible;

@@ -24,7 +24,8 @@ fn one_flow_fills_a_link_with_a_buffer_of_one_bdp() {
         let s = &r.summary;
         let used = s.links[0].utilization;
         assert!((least..=1.0001).contains(&used), "{cc}: utilization {used}");
-        // without loss in flight at the edges of the window, goodput is the utilization less headers and copies
+        // without loss in flight at the edges of the window, goodput is the utilization less headers and
+        // copies
         let goodput = s.flows[0].goodput_mbps / 20.0 / EFFICIENCY;
         assert!((goodput - used).abs() < 0.01, "{cc}: goodput {goodput}, utilization {used}");
     }
@@ -111,8 +112,8 @@ fn reno_saws_between_half_and_all_of_bdp_and_buffer() {
 
 #[test]
 fn cubic_follows_its_curve_after_every_loss() {
-    // RFC 9438 sections 4.2, 4.6, 4.7: from 0.7 W the window follows 0.4 (t - K)^3 + W_max, where W_max is W, or
-    // 0.85 W when W is less than the maximum before
+    // RFC 9438 sections 4.2, 4.6, 4.7: from 0.7 W the window follows 0.4 (t - K)^3 + W_max, where W_max is W,
+    // or 0.85 W when W is less than the maximum before
     let (rate, rtt) = (100, 100);
     let r = run(&scenario(vec![link(rate, bdp_bytes(rate, rtt) / 2)], vec![flow("cubic", rtt, 0)], 0, 60));
     let cwnd: Vec<f64> = r.series.flows[0].cwnd_pkts.iter().map(|c| f64::from(*c)).collect();
@@ -189,8 +190,8 @@ fn a_longer_rtt_wins_with_bbr_and_loses_with_cubic_and_reno() {
 
 #[test]
 fn two_bbr_flows_of_one_rtt_share_and_keep_about_a_bdp_queued() {
-    // each flow's cwnd is 2 BDP of its own estimate, both estimates are high (Hock et al., ICNP 2017), and on a BDP of
-    // 66 packets the room that each cwnd leaves for bursts is not small
+    // each flow's cwnd is 2 BDP of its own estimate, both estimates are high (Hock et al., ICNP 2017), and on
+    // a BDP of 66 packets the room that each cwnd leaves for bursts is not small
     let flows = vec![flow("bbr1", 40, 0), flow("bbr1", 40, 1000)];
     let r = run(&scenario(vec![link(20, 1_000_000)], flows, 30, 120));
     let queue = r.summary.links[0].queue_delay_mean_ms.unwrap();

@@ -98,7 +98,8 @@ fn an_application_that_pauses_sends_while_it_is_on() {
 
 #[test]
 fn bbr_keeps_its_estimate_through_samples_that_the_application_limits() {
-    // draft-cheng-iccrg-delivery-rate-estimation section 3.4: they do not lower it. 1 Mbit/s in chunks of 25 packets.
+    // draft-cheng-iccrg-delivery-rate-estimation section 3.4: they do not lower it. 1 Mbit/s in chunks of 25
+    // packets.
     let stream = Writes::Paced { rate_bps: 1_000_000, every: ms(300) };
     let writes = |writes| writing("bbr1", 40, writes);
     let mut f = writes(Writes::OnOff { on: ms(4000), off: ms(60_000) });
@@ -107,7 +108,8 @@ fn bbr_keeps_its_estimate_through_samples_that_the_application_limits() {
     let bw = |r: &fairpace_results::Run, i: usize| f64::from(r.series.flows[0].bw_mbps[i]);
     assert!((bw(&bulk_then_nothing, 35) / (20.0 * EFFICIENCY) - 1.0).abs() < 0.1);
     assert_eq!(bw(&bulk_then_nothing, 45), bw(&bulk_then_nothing, 75), "no ACKs, no change");
-    // a stream alone: every sample is limited, and the estimate is that of its bursts, far above its mean rate
+    // a stream alone: every sample is limited, and the estimate is that of its bursts, far above its mean
+    // rate
     let r = run(&scenario(vec![link(20, 500_000)], vec![writes(stream)], 0, 30));
     assert!(bw(&r, 250) > 2.0, "{} Mbit/s", bw(&r, 250));
 }

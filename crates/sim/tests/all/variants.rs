@@ -22,7 +22,8 @@ fn short_and_long(cc: &str) -> (f64, f64) {
 
 #[test]
 fn a_fixed_window_shows_the_two_bounds_of_every_path() {
-    // ACM Queue 14(5), figure 1: rate W/T and an empty queue below the BDP, then rate C and the rest in the queue
+    // ACM Queue 14(5), figure 1: rate W/T and an empty queue below the BDP, then rate C and the rest in the
+    // queue
     let half = alone("fixed_cwnd", "cwnd_pkts", (BDP_PKTS / 2).to_string());
     let expected = f64::from(BDP_PKTS / 2) * 1448.0 * 8.0 / 40e3;
     let goodput = half.summary.flows[0].goodput_mbps;
@@ -42,7 +43,8 @@ fn a_fixed_rate_below_the_bandwidth_arrives_without_a_queue() {
     assert_eq!(r.summary.links[0].drops, 0);
 }
 
-/// With drain-to-target alone a queue above min_rtt / 3 stays: pacing at 0.75 cannot get below one BDP (BBQ paper, V.A).
+/// With drain-to-target alone a queue above min_rtt / 3 stays: pacing at 0.75 cannot get below one BDP (BBQ
+/// paper, V.A).
 #[test]
 fn the_standing_queue_of_several_flows_shrinks_with_drain_to_target_and_more_with_early_ends() {
     let queue_ms = |cc| {

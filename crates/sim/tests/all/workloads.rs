@@ -15,8 +15,8 @@ fn workload(cc: &str, rtt_ms: u64, per_s: f64, small: u64, large: u64) -> Flow {
     Flow { arrivals: Some(Arrivals { per_s_milli, sizes }), ..flow(cc, rtt_ms, 0) }
 }
 
-/// What the first flow, which is one connection, gets of the bottleneck, and what would be its share among all connections that are open:
-/// bytes.
+/// What the first flow, which is one connection, gets of the bottleneck, and what would be its share among
+/// all connections that are open: bytes.
 #[derive(Default)]
 struct Shares {
     open: BTreeSet<ConnectionId>,
@@ -113,7 +113,8 @@ fn named(name: &str, kbps: u64, line: Line) -> Link {
 
 #[test]
 fn an_onlooker_is_told_of_a_late_packet_whose_it_was() {
-    // copies of the last packets, and the ACKs for them, are under way when their connections are over and others have their places
+    // copies of the last packets, and the ACKs for them, are under way when their connections are over and
+    // others have their places
     let line = Line { duplicate_ppb: 500_000_000, jitter: ms(30), reorders: true, ..Line::default() };
     let links = vec![
         named("a", 100_000, line.clone()),
@@ -134,7 +135,8 @@ fn an_onlooker_is_told_of_a_late_packet_whose_it_was() {
 
 #[test]
 fn a_place_is_free_once_however_long_a_receiver_holds_copies() {
-    // a copy of the last packet waits for GRO when its connection is over: the place was given away when it ended and when GRO did
+    // a copy of the last packet waits for GRO when its connection is over: the place was given away when it
+    // ended and when GRO did
     let line = Line { duplicate_ppb: 900_000_000, jitter: ms(4), reorders: true, ..Line::default() };
     let receiving = Receiving { gro: ms(5), ..Receiving::default() };
     let web = Flow { receiving, ..workload("cubic", 2, 100.0, 2_000, 2_896) };
