@@ -1,4 +1,4 @@
-//! The run's clock: nanoseconds since its start, the same in all threads.
+//! The clock of a run: nanoseconds since its start, the same in all threads.
 
 use fairpace_netem::Nanos;
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ impl Clock {
     }
 
     pub(crate) fn now(self) -> Nanos {
-        // An Instant that is yet to come has elapsed zero.
+        // The elapsed time of an Instant in the future is zero.
         nanos(self.start.elapsed())
     }
 
@@ -29,7 +29,7 @@ impl Clock {
     }
 }
 
-/// A duration in nanoseconds; one beyond 584 years is that long.
+/// A duration in nanoseconds, at most 584 years.
 pub(crate) fn nanos(duration: Duration) -> Nanos {
     Nanos::try_from(duration.as_nanos()).unwrap_or(Nanos::MAX)
 }

@@ -1,7 +1,6 @@
-//! Which congestion control each flow has, under which name the kernel knows it, and what it tells about
-//! itself.
+//! The congestion control of each flow: its name in the kernel, and its state.
 
-use crate::telemetry::Inside;
+use crate::telemetry::AlgorithmState;
 use crate::{Error, sockopt};
 use fairpace_cc::Params;
 use fairpace_kernel::{LoadOptions, Loaded};
@@ -10,29 +9,29 @@ use std::os::fd::BorrowedFd;
 
 /// Longest name of a congestion control (TCP_CA_NAME_MAX less its final zero).
 const NAME_MAX: usize = 15;
-/// Room that a suffix has in any case: a long name gives way to it.
+/// Least length of a suffix: a longer name is cut for it.
 const SUFFIX_LEAST: usize = 7;
 const DIGITS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
 
-/// A flow's algorithm.
+/// A flow's congestion control.
 #[derive(Debug, Clone, PartialEq)]
 enum Control {
-    /// One of the kernel's own, by its name.
-    Own(String),
-    /// The one of [`Controls::loaded`] with this index.
+    /// One of the kernel's own algorithms, by its name.
+    Kernel(String),
+    /// Index of one of ours in [`Controls::loaded`].
     Loaded(usize),
 }
 
-/// The flows' congestion controls. Ours are loaded for this run alone, under names of its own, and leave the
-/// kernel with this value or with the process, whichever ends first.
+/// The flows' congestion controls. Ours are loaded for this run only, under unique names. The kernel unloads
+/// them when this value is dropped or the process ends.
 pub(crate) struct Controls {
     of_flow: Vec<Control>,
     loaded: Vec<Loaded>,
 }
 
 impl Controls {
-    /// Makes the scenario's algorithms available. Flows of one algorithm with the same parameters share a
-    /// loaded object.
+    /// Loads the scenario's algorithms. Flows of one algorithm with the same parameters share a loaded
+    /// object.
     ///
     /// # Errors
     /// [`Error::Kernel`].
@@ -41,7 +40,7 @@ impl Controls {
         let mut of_flow = Vec::with_capacity(scenario.flows.len());
         for flow in &scenario.flows {
             of_flow.push(match &flow.cc {
-                Cc::Kernel(name) => Control::Own(name.clone()),
+                Cc::Kernel(name) => Control::Kernel(name.clone()),
                 Cc::Ours(ours) => {
                     let known = settings.iter().position(|params| params == ours.params());
                     Control::Loaded(known.unwrap_or_else(|| {
@@ -55,29 +54,29 @@ impl Controls {
         Ok(Controls { of_flow, loaded })
     }
 
-    /// The name under which the kernel knows the flow's algorithm.
+    /// The kernel's name of the flow's algorithm.
     pub(crate) fn kernel_name(&self, flow: usize) -> &str {
         match &self.of_flow[flow] {
-            Control::Own(name) => name,
+            Control::Kernel(name) => name,
             Control::Loaded(index) => self.loaded[*index].kernel_name(),
         }
     }
 
-    /// What the flow's algorithm tells of itself on this socket. An algorithm that tells nothing now is no
-    /// failure of the run.
-    pub(crate) fn look_inside(&self, flow: usize, fd: BorrowedFd<'_>) -> Inside {
+    /// The state of the flow's algorithm on this socket. A state that cannot be read is not an error of the
+    /// run.
+    pub(crate) fn observe(&self, flow: usize, fd: BorrowedFd<'_>) -> AlgorithmState {
         match &self.of_flow[flow] {
-            Control::Own(name) if name == "bbr" => sockopt::bbr_info(fd).map(Inside::from),
-            Control::Own(_) => None,
+            Control::Kernel(name) if name == "bbr" => sockopt::bbr_info(fd).map(AlgorithmState::from),
+            Control::Kernel(_) => None,
             Control::Loaded(index) => {
                 let seen = self.loaded[*index].observe(fd);
-                seen.ok().flatten().and_then(|flow| flow.observation).map(Inside::from)
+                seen.ok().flatten().and_then(|flow| flow.observation).map(AlgorithmState::from)
             }
         }
-        .unwrap_or(Inside::UNKNOWN)
+        .unwrap_or(AlgorithmState::UNKNOWN)
     }
 
-    /// What must be known about the algorithms to judge the run.
+    /// What a reader of the results must know about the algorithms.
     pub(crate) fn notes(&self) -> Vec<String> {
         let note = |loaded: &Loaded| match loaded.fallbacks() {
             Ok(0) => None,
@@ -106,7 +105,7 @@ fn load(params: &Params) -> Result<Loaded, Error> {
 }
 
 /// A dot, as much of the process id in base 36 as `room` characters allow (its low digits, which differ
-/// between processes that run at the same time), and a last digit to tell a process's own apart.
+/// between processes that run at the same time), and a digit that distinguishes algorithms of one process.
 fn suffix(room: usize, process: u32, last: usize) -> String {
     let digit = |n: usize| char::from(DIGITS[n % DIGITS.len()]);
     let mut digits = vec![digit(last)];

@@ -1,8 +1,8 @@
-//! The bottleneck in real time: reads packets from one TUN device, carries them through the elements of
-//! `fairpace-netem`, and writes them to the other when they are due.
+//! The bottleneck in real time: reads packets from one TUN device, takes them through the elements of
+//! `fairpace-netem`, and writes them to the other device when they are due.
 //!
-//! An element's times follow from when a packet was read, never from when the emulator polled the element: a late write makes one
-//! packet late and leaves the link's rate as it is.
+//! An element's times derive from when a packet was read, never from when the emulator polled the element: a
+//! late write delays one packet and leaves the link's rate as it is.
 
 use crate::Error;
 use crate::clock::Clock;
@@ -10,8 +10,8 @@ use crate::flows::FIRST_PORT;
 use crate::lateness::{Recorder, Tolerance};
 use crate::namespace::Device;
 use crate::packet::{self, ETHERNET_HEADER_BYTES};
+use crate::poller::{self, Poller};
 use crate::pool::{MTU, Pool};
-use crate::waiter::{self, Waiter};
 use fairpace_netem::{
     Direction, Ecn, Element, Fate, FlowMeter, Hop, Nanos, Network, OwnPath, Packet, Pushed, Schedule, build,
 };
@@ -20,17 +20,17 @@ use std::io::ErrorKind;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Packets read from one device before what is due is written: bounds the lateness that a burst causes (a
-/// read takes about 1.7 us).
+/// Packets read from one device before due packets are written. It bounds the lateness that a burst causes: a
+/// read takes about 1.7 us.
 const BATCH: usize = 32;
-/// Packets that are under way on both devices' account beyond what the links and delays hold.
+/// Buffers beyond what links and delay lines hold, for packets that wait in the devices.
 const SPARE_PACKETS: u64 = 1 << 16;
-/// Memory for packets in flight at most. It is touched only as far as it is used.
+/// Memory for packets in flight, at most. It is touched only as far as it is used.
 const MAX_POOL_BYTES: u64 = 4 << 30;
 
-/// What the elements carry.
+/// The payload of the emulator's packets: a buffer and the next hop.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Buffered {
+pub(crate) struct BufferHandle {
     /// When the emulator read the packet.
     read: Nanos,
     hop: Hop,
@@ -39,45 +39,45 @@ pub(crate) struct Buffered {
     data: bool,
 }
 
-/// What a run of the emulator leaves.
-pub(crate) struct Emulated {
-    pub(crate) network: Network<Buffered>,
+/// The measurements of an emulator.
+pub(crate) struct EmulatorRecord {
+    pub(crate) network: Network<BufferHandle>,
     /// RTTs; goodput is measured at the receiving application.
     pub(crate) flows: Vec<FlowMeter>,
     pub(crate) recorder: Recorder,
     /// Data packets written to the receivers.
     pub(crate) data_packets: u64,
-    /// Packets that belong to no flow; they go nowhere.
+    /// Packets that belong to no flow; they are discarded.
     pub(crate) foreign_packets: u64,
     pub(crate) real_time: bool,
 }
 
-/// The path between two devices.
+/// The network between two devices.
 pub(crate) struct Emulator<'a> {
     sender: &'a Device,
     receiver: &'a Device,
     clock: Clock,
     end: Nanos,
     pool: Pool,
-    network: Network<Buffered>,
-    /// The part of each flow's path that has no links: the propagation of its ACKs.
+    network: Network<BufferHandle>,
+    /// The part of each path that belongs to one flow: it has the propagation delay of ACKs.
     own_paths: Vec<OwnPath>,
-    /// Nothing happens in the elements before then.
+    /// No element has an event before this time.
     due: Nanos,
-    /// Read and not yet on their way, in order.
-    arrived: Vec<Packet<Buffered>>,
+    /// Packets that have been read and not yet pushed, in order.
+    arrived: Vec<Packet<BufferHandle>>,
     meters: Vec<FlowMeter>,
     recorder: Recorder,
-    waiter: Waiter,
+    poller: Poller,
     data_packets: u64,
     foreign_packets: u64,
 }
 
 impl<'a> Emulator<'a> {
-    /// The path of `scenario`.
+    /// The emulator of `scenario`.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] if the packets in flight would not fit into memory.
+    /// [`Error::TooLarge`] if the packets in flight would not fit into memory, [`Error::Link`].
     pub(crate) fn new(
         scenario: &Scenario,
         devices: (&'a Device, &'a Device),
@@ -88,7 +88,7 @@ impl<'a> Emulator<'a> {
         let fastest_bps = scenario.links.iter().map(fairpace_scenario::Link::fastest_bps).max().unwrap_or(0);
         let recorder = Recorder::new(tolerance)
             .ok_or_else(|| Error::Emulator { what: "its lateness histogram cannot be made".into() })?;
-        let network: Network<Buffered> = build::network(scenario, schedule)?;
+        let network: Network<BufferHandle> = build::network(scenario, schedule)?;
         Ok(Emulator {
             sender: devices.0,
             receiver: devices.1,
@@ -101,19 +101,19 @@ impl<'a> Emulator<'a> {
             arrived: Vec::with_capacity(2 * BATCH),
             meters: vec![FlowMeter::new(schedule, scenario.flows.len()); scenario.flows.len()],
             recorder,
-            waiter: Waiter::new(clock, fastest_bps),
+            poller: Poller::new(clock, fastest_bps),
             data_packets: 0,
             foreign_packets: 0,
         })
     }
 
-    /// Carries packets until the end of the run, or until `stop` is set. Call it on a thread of its own: it
-    /// changes the thread's priority.
+    /// Carries packets until the end of the run, or until `stop` is set. It changes the priority of the
+    /// calling thread, which should be its own.
     ///
     /// # Errors
-    /// [`Error::Emulator`] if a device fails or the buffers run out.
-    pub(crate) fn run(mut self, stop: &AtomicBool) -> Result<Emulated, Error> {
-        let real_time = waiter::prioritise_emulator();
+    /// [`Error::Emulator`] if a device fails or there are no more buffers.
+    pub(crate) fn run(mut self, stop: &AtomicBool) -> Result<EmulatorRecord, Error> {
+        let real_time = poller::prioritise_emulator();
         let mut readable = [false; 2];
         while !stop.load(Ordering::Relaxed) {
             let mut more = [false; 2];
@@ -131,7 +131,7 @@ impl<'a> Emulator<'a> {
             }
             readable = match more {
                 [false, false] => self
-                    .waiter
+                    .poller
                     .wait([self.sender, self.receiver], due.min(self.end))
                     .map_err(|e| Error::Emulator { what: format!("it could not wait: {e}") })?,
                 _ => [true; 2],
@@ -141,7 +141,7 @@ impl<'a> Emulator<'a> {
         for meter in &mut self.meters {
             meter.finish(self.end);
         }
-        Ok(Emulated {
+        Ok(EmulatorRecord {
             network: self.network,
             flows: self.meters,
             recorder: self.recorder,
@@ -151,7 +151,7 @@ impl<'a> Emulator<'a> {
         })
     }
 
-    /// Reads a batch from the senders; true if there may be more.
+    /// Reads a batch from the senders. True: there may be more.
     fn read_sender(&mut self) -> Result<bool, Error> {
         for _ in 0..BATCH {
             let Some(length) = read(self.sender, &mut self.pool)? else { return Ok(false) };
@@ -160,7 +160,7 @@ impl<'a> Emulator<'a> {
         Ok(true)
     }
 
-    /// Reads a batch from the receivers; true if there may be more.
+    /// Reads a batch from the receivers. True: there may be more.
     fn read_receiver(&mut self) -> Result<bool, Error> {
         for _ in 0..BATCH {
             let Some(length) = read(self.receiver, &mut self.pool)? else { return Ok(false) };
@@ -180,13 +180,14 @@ impl<'a> Emulator<'a> {
         };
         let Some(slot) = self.pool.take() else { return };
         let hop = Hop::first(direction);
-        let payload = Buffered { read: now, hop, slot, length, data: header.payload_bytes > 0 };
+        let payload = BufferHandle { read: now, hop, slot, length, data: header.payload_bytes > 0 };
         let bytes = u32::from(length) + ETHERNET_HEADER_BYTES;
-        // a flow is one connection here: its port
+        // a flow is one connection here, known by its port
         self.arrived.push(Packet { flow, connection: 0, bytes, ecn: header.ecn, payload });
     }
 
-    /// Sends what has been read on its way, each after what was due before: elements want their times in order.
+    /// Pushes the packets that have been read, each after what is due before: times of elements must not go
+    /// back.
     fn let_in(&mut self) -> Result<(), Error> {
         let mut arrived = std::mem::take(&mut self.arrived);
         for packet in arrived.drain(..) {
@@ -200,7 +201,7 @@ impl<'a> Emulator<'a> {
         Ok(())
     }
 
-    /// Does everything that is due by `now`, in order, and says when something is due next.
+    /// Processes all events up to `now`, in order, and returns the time of the next.
     fn advance(&mut self, now: Nanos) -> Result<Nanos, Error> {
         while self.due <= now {
             match self.next() {
@@ -211,8 +212,8 @@ impl<'a> Emulator<'a> {
         Ok(self.due)
     }
 
-    /// The earliest event. Of simultaneous ones that of the last link comes first, then those of the other elements: an element is polled
-    /// before a packet is pushed into it.
+    /// The earliest event. Of simultaneous events that of the last link comes first, then those of the other
+    /// elements: an element is polled before a packet is pushed into it.
     fn next(&self) -> Option<(Nanos, usize)> {
         let links = (0..self.network.link_count()).rev();
         let others = self.network.link_count()..self.network.elements.len();
@@ -231,10 +232,10 @@ impl<'a> Emulator<'a> {
     }
 
     /// Takes a packet to its next hop, and on through hops that let it pass at once.
-    fn go_on(&mut self, at: Nanos, mut packet: Packet<Buffered>) -> Result<(), Error> {
+    fn go_on(&mut self, at: Nanos, mut packet: Packet<BufferHandle>) -> Result<(), Error> {
         while let Some(element) = self.network.element_at(packet.flow, packet.payload.hop) {
             packet.payload.hop.index += 1;
-            // only data is reordered, as in the simulator: not the handshake's ACK
+            // only data is reordered, as in the simulator, not the ACK of the handshake
             if !packet.payload.data && matches!(self.network.elements[element], Element::Reordering(_)) {
                 continue;
             }
@@ -266,12 +267,12 @@ impl<'a> Emulator<'a> {
     }
 
     /// A copy of a packet, in a buffer of its own.
-    fn copy(&mut self, mut packet: Packet<Buffered>) -> Result<Packet<Buffered>, Error> {
+    fn copy(&mut self, mut packet: Packet<BufferHandle>) -> Result<Packet<BufferHandle>, Error> {
         packet.payload.slot = self.pool.copy(packet.payload.slot).ok_or_else(out_of_buffers)?;
         Ok(packet)
     }
 
-    fn deliver(&mut self, at: Nanos, packet: Packet<Buffered>) -> Result<(), Error> {
+    fn deliver(&mut self, at: Nanos, packet: Packet<BufferHandle>) -> Result<(), Error> {
         if packet.payload.data {
             self.data_packets += 1;
             let flow = packet.flow as usize;
@@ -282,7 +283,7 @@ impl<'a> Emulator<'a> {
     }
 
     /// Writes a packet that was due at `at`.
-    fn write(&mut self, device: &Device, at: Nanos, packet: Packet<Buffered>) -> Result<(), Error> {
+    fn write(&mut self, device: &Device, at: Nanos, packet: Packet<BufferHandle>) -> Result<(), Error> {
         let Packet { ecn, payload: load, .. } = packet;
         self.recorder.record(at, self.clock.now());
         let bytes = self.pool.get(load.slot, load.length);
@@ -315,8 +316,8 @@ fn out_of_buffers() -> Error {
     Error::Emulator { what: "more packets were in flight than its buffers hold".into() }
 }
 
-/// Buffers for twice what the links' queues hold, and for four bandwidth-delay products, as data and as many
-/// ACKs: in slow start senders put up to twice the link's rate on the path before the first loss comes back.
+/// Buffers for twice the content of the links' queues, and for four bandwidth-delay products, as data and as
+/// ACKs: in slow start senders send up to twice the link's rate before they detect the first loss.
 pub(crate) fn pool_packets(scenario: &Scenario) -> Result<u32, Error> {
     let rate_bps = scenario.links.iter().map(fairpace_scenario::Link::fastest_bps).max().unwrap_or(0);
     let longest_ns = scenario.flows.iter().map(|flow| longest_rtt(flow).as_nanos()).max().unwrap_or(0);
@@ -337,7 +338,7 @@ pub(crate) fn pool_packets(scenario: &Scenario) -> Result<u32, Error> {
     Ok(packets as u32)
 }
 
-/// The longest RTT that a flow ever has, without queueing: with all that can happen to its ACKs.
+/// The longest RTT of a flow without queueing, with all impairments of its ACKs.
 fn longest_rtt(flow: &Flow) -> Duration {
     let most = |now: Duration, steps: &[(Duration, Duration)]| {
         steps.iter().map(|(_, later)| *later).fold(now, Duration::max)

@@ -1,4 +1,4 @@
-//! What can go wrong with a run, and what to do about it.
+//! The errors of a run, and their remedies.
 
 use fairpace_netem::build::ImpossibleLink;
 use miette::Diagnostic;
@@ -6,7 +6,7 @@ use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// Why there is no result.
+/// Why a run has no result.
 #[derive(Debug, Error, Diagnostic)]
 pub enum Error {
     /// The process may not create network namespaces.
@@ -36,7 +36,7 @@ pub enum Error {
         cause: io::Error,
     },
 
-    /// A flow asks for a congestion control that this kernel does not have.
+    /// The kernel does not have a flow's congestion control.
     #[error("flow `{flow}`: this kernel has no congestion control named `{name}`")]
     #[diagnostic(
         code(fairpace::testbed::unknown_congestion_control),
@@ -75,17 +75,17 @@ pub enum Error {
         ceiling_bps: u64,
     },
 
-    /// A link that cannot be.
+    /// The settings of a link contradict each other.
     #[error("link `{link}`: {what}")]
     #[diagnostic(code(fairpace::testbed::link), help("docs/reference/scenario.md says what its keys may be"))]
     Link {
         /// The link.
         link: String,
-        /// What is in the way.
+        /// The contradiction.
         what: String,
     },
 
-    /// Something that the simulator has and the testbed has not.
+    /// The testbed does not support a key that the simulator supports.
     #[error("flow `{flow}`: the testbed does not support `{key}`")]
     #[diagnostic(
         code(fairpace::testbed::unsupported),
@@ -98,7 +98,7 @@ pub enum Error {
         key: &'static str,
     },
 
-    /// A scenario beyond the address plan or the memory of the testbed.
+    /// A scenario that exceeds the address plan or the memory of the testbed.
     #[error("the scenario is too large for the testbed: {what}")]
     #[diagnostic(
         code(fairpace::testbed::too_large),
@@ -118,7 +118,7 @@ pub enum Error {
         )
     )]
     Setup {
-        /// What was being done.
+        /// The step.
         step: String,
         /// What the kernel said.
         cause: io::Error,
@@ -144,11 +144,11 @@ pub enum Error {
         help("this is unexpected: please report it with the scenario")
     )]
     Emulator {
-        /// Why.
+        /// The cause.
         what: String,
     },
 
-    /// The machine disturbed the run beyond what the scenario bears.
+    /// The machine disturbed the run more than the scenario tolerates.
     #[error("the run was disturbed and is not judged: {why} ({lateness}; {attempts} attempt(s))")]
     #[diagnostic(
         code(fairpace::testbed::disturbed),
@@ -159,11 +159,11 @@ pub enum Error {
         why: String,
         /// How late the emulator was.
         lateness: crate::Lateness,
-        /// How often the run was tried.
+        /// The number of attempts.
         attempts: u32,
     },
 
-    /// The monitor asked to stop.
+    /// The monitor stopped the run.
     #[error("interrupted")]
     #[diagnostic(
         code(fairpace::testbed::interrupted),

@@ -1,13 +1,13 @@
-//! The flows: real TCP connections that send what their applications have, as fast as they may, and receivers that count and
-//! discard.
+//! The flows: real TCP connections, whose senders write what their applications offer, and whose receivers
+//! count and discard.
 //!
-//! One thread writes for all senders, one reads for all receivers. Flow `i` sends from port
-//! `FIRST_PORT + i`, which is how the emulator and the receiver know it. A flow begins with its handshake.
+//! One thread writes for all senders, one reads for all receivers. Flow `i` sends from port `FIRST_PORT + i`,
+//! by which the emulator and the receiver know it. A flow begins with its handshake.
 
+use crate::application::Application;
 use crate::clock::Clock;
-use crate::feed::Feed;
-use crate::namespace::End;
-use crate::{Error, sockopt, waiter};
+use crate::namespace::Side;
+use crate::{Error, poller, sockopt};
 use fairpace_netem::{FlowMeter, Nanos, SECOND};
 use fairpace_scenario::{Ecn, Flow, Writes};
 use nix::errno::Errno;
@@ -26,28 +26,28 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Source port of the first flow; the others follow.
 pub(crate) const FIRST_PORT: u16 = 10_000;
-/// The flows that fit behind [`FIRST_PORT`].
+/// The number of flows with a port from [`FIRST_PORT`] on.
 pub(crate) const MAX_FLOWS: usize = u16::MAX as usize - FIRST_PORT as usize;
-/// Where the receiver listens.
+/// The receiver's listening port.
 const RECEIVER_PORT: u16 = 5001;
 /// One write or read at most: large enough to make system calls rare, small enough to serve the flows in
 /// turn.
 const CHUNK_BYTES: usize = 256 << 10;
 static CHUNK: [u8; CHUNK_BYTES] = [0; CHUNK_BYTES];
-/// An application that pauses takes back what it has not written. What the socket holds it cannot take back, so such a socket holds
-/// no more than this beyond what is sent, and is written to in pieces of this size.
+/// An application that pauses withdraws what it has not written, but not what the socket holds. So its socket
+/// holds no more unsent data than this, and one write is at most this long.
 const UNSENT_BYTES: u32 = 16 << 10;
-/// How soon the threads see a request to stop.
+/// How soon the threads notice a request to stop.
 const STOP_CHECK_MS: u8 = 50;
-/// The listening socket's mark among the receiver's events.
+/// The listening socket's identifier among the receiver's events.
 const LISTENER: u64 = u64::MAX;
-/// Events taken per wait.
+/// Events per wait.
 const EVENTS: usize = 64;
 
-/// Whether connections ask for ECN, in the namespace of the thread that opens it: an open file stays with its namespace.
+/// Whether connections ask for ECN, in the namespace of the thread that opens the file.
 const ECN_SETTING: &str = "/proc/sys/net/ipv4/tcp_ecn";
 
-/// What the senders' namespace holds for them.
+/// The senders' files in their namespace.
 pub(crate) struct Sockets {
     fds: Vec<OwnedFd>,
     /// [`ECN_SETTING`].
@@ -61,13 +61,13 @@ fn new_socket() -> nix::Result<OwnedFd> {
     Ok(fd)
 }
 
-/// See [`crate::namespace`]: nothing may outlive the process.
+/// A closed socket must not outlive the process, see [`crate::namespace`].
 fn abort_on_close(fd: BorrowedFd<'_>) -> nix::Result<()> {
     setsockopt(&fd, opt::Linger, &libc::linger { l_onoff: 1, l_linger: 0 })
 }
 
-/// The sockets of all flows, to be opened in the sender's namespace: each flow, and the kernel's name of its congestion
-/// control.
+/// Opens the sockets of all flows, in the sender's namespace. `flows` has each flow and the kernel's name of
+/// its congestion control.
 ///
 /// # Errors
 /// [`Error::UnknownCongestionControl`], [`Error::Setup`].
@@ -82,7 +82,7 @@ pub(crate) fn open_senders(flows: &[(&Flow, &str)]) -> Result<Sockets, Error> {
         if pauses(flow) {
             sockopt::limit_unsent(fd.as_fd(), UNSENT_BYTES).map_err(setup)?;
         }
-        let local = SockaddrIn::from(SocketAddrV4::new(End::Sender.address(), FIRST_PORT + i as u16));
+        let local = SockaddrIn::from(SocketAddrV4::new(Side::Sender.address(), FIRST_PORT + i as u16));
         socket::bind(fd.as_raw_fd(), &local).map_err(|errno| setup(errno.into()))?;
         Ok(fd)
     };
@@ -91,7 +91,7 @@ pub(crate) fn open_senders(flows: &[(&Flow, &str)]) -> Result<Sockets, Error> {
     Ok(Sockets { fds, ecn })
 }
 
-/// Does its application take back what it could have written?
+/// Does the application pause, and withdraw what it has not written?
 fn pauses(flow: &Flow) -> bool {
     matches!(flow.traffic.writes, Writes::OnOff { .. })
 }
@@ -105,7 +105,7 @@ fn unknown_control(flow: &str, name: &str) -> Error {
     }
 }
 
-/// The listening socket, to be opened in the receiver's namespace.
+/// Opens the listening socket, in the receiver's namespace.
 ///
 /// # Errors
 /// [`Error::Setup`].
@@ -120,10 +120,10 @@ pub(crate) fn open_listener() -> Result<OwnedFd, Error> {
 }
 
 fn receiver() -> SocketAddrV4 {
-    SocketAddrV4::new(End::Receiver.address(), RECEIVER_PORT)
+    SocketAddrV4::new(Side::Receiver.address(), RECEIVER_PORT)
 }
 
-/// All senders. Started and stopped by the run's own thread, written to by [`Senders::write`] on another.
+/// All senders. The coordinator starts and stops them; [`Senders::write`] runs on another thread.
 pub(crate) struct Senders {
     sockets: Vec<OwnedFd>,
     ecn: File,
@@ -141,11 +141,11 @@ impl Senders {
         self.sockets[flow].as_fd()
     }
 
-    /// Begins the handshake, which asks for ECN or does not. (The receiver's side takes part in what it is asked for: the
+    /// Begins the handshake, with or without a request for ECN. (The receiver accepts such requests by the
     /// kernel's default.)
     pub(crate) fn start(&self, flow: usize, ecn: Ecn) -> io::Result<()> {
         let fd = &self.sockets[flow];
-        // read by the kernel as the SYN is made, within connect()
+        // the kernel reads this setting within connect(), when it makes the SYN
         self.ecn.write_all_at(if ecn == Ecn::Off { b"0" } else { b"1" }, 0)?;
         match socket::connect(fd.as_raw_fd(), &SockaddrIn::from(receiver())) {
             Ok(()) | Err(Errno::EINPROGRESS) => {}
@@ -155,24 +155,24 @@ impl Senders {
         Ok(())
     }
 
-    /// Ends a flow at once; what is on the path stays there.
+    /// Ends a flow at once. Its packets on the path stay there.
     pub(crate) fn stop(&self, flow: usize) -> io::Result<()> {
         self.stopped[flow].store(true, Ordering::SeqCst);
         self.epoll.delete(&self.sockets[flow])?;
         sockopt::abort(self.sockets[flow].as_fd())
     }
 
-    /// Writes what the flows' applications have until `stop` is set. `Err` names the flow that broke down.
+    /// Writes what the flows' applications offer, until `stop` is set. `Err` names the flow that failed.
     pub(crate) fn write(
         &self,
         flows: &[Flow],
         clock: Clock,
         stop: &AtomicBool,
     ) -> Result<(), (usize, io::Error)> {
-        waiter::prioritise_flows();
+        poller::prioritise_flows();
         let mut writers: Vec<Writer> = flows.iter().map(Writer::new).collect();
         let mut events = [EpollEvent::empty(); EVENTS];
-        // Those whose application has nothing, and when it may have more: few, as few scenarios have any.
+        // Flows whose application offers nothing, and when it may offer more. They are few.
         let mut idle: Vec<(Nanos, usize)> = Vec::new();
         while !stop.load(Ordering::Relaxed) {
             let now = clock.now();
@@ -192,24 +192,24 @@ impl Senders {
         Ok(())
     }
 
-    /// Writes once. `Some`: the application has nothing before then.
+    /// Writes once. `Some`: the application offers nothing before this time.
     fn fill(&self, flow: usize, writer: &mut Writer, clock: Clock) -> io::Result<Option<Nanos>> {
-        let ready = writer.feed.ready(clock.now());
+        let ready = writer.application.ready(clock.now());
         if ready == 0 {
-            return Ok(Some(writer.feed.next()));
+            return Ok(Some(writer.application.next()));
         }
         let piece = usize::try_from(ready).unwrap_or(usize::MAX).min(writer.most);
         match socket::send(self.sockets[flow].as_raw_fd(), &CHUNK[..piece], MsgFlags::MSG_NOSIGNAL) {
-            Ok(taken) => writer.feed.took(taken as u64),
+            Ok(taken) => writer.application.took(taken as u64),
             Err(Errno::EAGAIN | Errno::EINTR) => {}
-            // Stopped between the event and now.
+            // The flow was stopped between the event and now.
             Err(_) if self.stopped[flow].load(Ordering::SeqCst) => {}
             Err(errno) => return Err(errno.into()),
         }
         Ok(None)
     }
 
-    /// Waits for this of a flow from now on, unless it has stopped.
+    /// Waits for `events` of a flow from now on, unless it has been stopped.
     fn listen(&self, flow: usize, what: EpollFlags) -> io::Result<()> {
         let mut event = EpollEvent::new(what, flow as u64);
         match self.epoll.modify(&self.sockets[flow], &mut event) {
@@ -219,31 +219,34 @@ impl Senders {
     }
 }
 
-/// One flow's application.
+/// The writing side of a flow.
 struct Writer {
-    feed: Feed,
+    application: Application,
     /// Bytes per write.
     most: usize,
 }
 
 impl Writer {
     fn new(flow: &Flow) -> Self {
-        Writer { feed: Feed::new(flow), most: if pauses(flow) { UNSENT_BYTES as usize } else { CHUNK_BYTES } }
+        Writer {
+            application: Application::new(flow),
+            most: if pauses(flow) { UNSENT_BYTES as usize } else { CHUNK_BYTES },
+        }
     }
 }
 
-/// What a receiver knows of one flow.
+/// The receiving side of a flow.
 #[derive(Debug, Clone)]
 pub(crate) struct Received {
     /// Goodput.
     pub(crate) meter: FlowMeter,
-    /// When all of a flow of finite size had arrived.
+    /// When all bytes of a flow of finite size had arrived.
     pub(crate) completed: Option<Nanos>,
     left_bytes: Option<u64>,
 }
 
 impl Received {
-    /// Nothing yet, of all that the application has.
+    /// Nothing received yet.
     pub(crate) fn new(meter: FlowMeter, size_bytes: Option<u64>) -> Self {
         Received { meter, completed: None, left_bytes: size_bytes }
     }
@@ -258,14 +261,14 @@ impl Received {
     }
 }
 
-/// Accepts, reads and counts until `stop` is set; `flows` has one record per flow and is returned.
+/// Accepts, reads and counts until `stop` is set. `flows` has one record per flow and is returned.
 pub(crate) fn receive(
     listener: &OwnedFd,
     mut flows: Vec<Received>,
     clock: Clock,
     stop: &AtomicBool,
 ) -> Result<Vec<Received>, Error> {
-    waiter::prioritise_flows();
+    poller::prioritise_flows();
     let broken = |e: io::Error| Error::setup("receive")(e);
     let epoll = new_epoll()?;
     let mut connections: Vec<Option<OwnedFd>> = flows.iter().map(|_| None).collect();
@@ -282,7 +285,7 @@ pub(crate) fn receive(
             match sockopt::discard(fd.as_fd(), CHUNK_BYTES) {
                 Ok(bytes @ 1..) => flows[flow].read(clock.now(), bytes as u64),
                 Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {}
-                // The end of a flow: its sender stopped, or aborted.
+                // The flow has ended: its sender was stopped or aborted.
                 Ok(0) | Err(_) => connections[flow] = None,
             }
         }
@@ -290,7 +293,7 @@ pub(crate) fn receive(
     Ok(flows)
 }
 
-/// Accepts what waits; the source port says which flow it is.
+/// Accepts waiting connections. The source port identifies the flow.
 fn accept(listener: &OwnedFd, epoll: &Epoll, connections: &mut [Option<OwnedFd>]) -> io::Result<()> {
     loop {
         let raw =
@@ -299,10 +302,10 @@ fn accept(listener: &OwnedFd, epoll: &Epoll, connections: &mut [Option<OwnedFd>]
                 Err(Errno::EAGAIN | Errno::ECONNABORTED | Errno::EINTR) => return Ok(()),
                 Err(errno) => return Err(errno.into()),
             };
-        // SAFETY: accept4 has just returned this descriptor, and nobody else has it.
+        // SAFETY: accept4 has just returned this descriptor, which has no other owner.
         let fd = unsafe { OwnedFd::from_raw_fd(raw) };
         abort_on_close(fd.as_fd())?;
-        // A connection that is gone already has no peer.
+        // A connection that has been aborted already has no peer.
         let Ok(peer) = socket::getpeername::<SockaddrIn>(raw) else { continue };
         let flow = peer.port().checked_sub(FIRST_PORT).map(usize::from);
         if let Some((flow, place)) = flow.and_then(|f| Some((f, connections.get_mut(f)?))) {
@@ -316,9 +319,9 @@ fn new_epoll() -> Result<Epoll, Error> {
     Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).map_err(|errno| Error::setup("create an epoll")(errno.into()))
 }
 
-/// Waits for events, but not for long, and not beyond a time from now.
+/// Waits for events, at most `most` ns and at most [`STOP_CHECK_MS`].
 fn ready<'a>(epoll: &Epoll, events: &'a mut [EpollEvent], most: Nanos) -> io::Result<&'a [EpollEvent]> {
-    // rounded up: who wakes too early has nothing to do
+    // rounded up: a thread that wakes too early has nothing to do
     let ms = u8::try_from(most.div_ceil(SECOND / 1000)).unwrap_or(u8::MAX).min(STOP_CHECK_MS);
     match epoll.wait(events, EpollTimeout::from(ms)) {
         Ok(n) => Ok(&events[..n]),

@@ -1,8 +1,8 @@
 //! How late the emulator was, and how late it may be.
 //!
-//! Departures are computed, so a late write delays one packet and never slows the link down. What lateness
-//! does to a run is to add to some packets' RTT a delay that the scenario does not have. [`Tolerance`] says
-//! how much of that a scenario can bear; a run beyond it is not judged.
+//! Departures are computed, so a late write delays one packet and never reduces the rate of a link. Lateness
+//! adds a delay to some packets' RTT that the scenario does not have. [`Tolerance`] says how much of that a
+//! scenario tolerates; a run beyond it is not judged.
 
 use fairpace_netem::Nanos;
 use hdrhistogram::Histogram;
@@ -11,10 +11,11 @@ use std::time::Duration;
 
 /// Lateness is recorded with this many significant decimal digits.
 const DIGITS: u8 = 3;
-/// Anything later than a minute counts as a minute.
+/// A write later than a minute counts as a minute late.
 const MAX_RECORDED_NS: u64 = 60_000_000_000;
 
-/// Time between the ideal departure of a packet and its write, over all packets of a run, in both directions.
+/// Time between the computed departure of a packet and its write, over all packets of a run, in both
+/// directions.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Lateness {
     /// Packets written.
@@ -25,9 +26,9 @@ pub struct Lateness {
     pub p99: Duration,
     /// 99.9th percentile.
     pub p999: Duration,
-    /// The worst.
+    /// Maximum.
     pub max: Duration,
-    /// Part of the packets that were later than [`Tolerance::late`], 0 to 1.
+    /// Share of the packets that were later than [`Tolerance::late`], 0 to 1.
     pub late_share: f64,
     /// Packets that the kernel dropped before the emulator read them, because it was not scheduled in time.
     pub lost_before_emulator: u64,
@@ -52,13 +53,13 @@ impl fmt::Display for Lateness {
     }
 }
 
-/// What a scenario can bear.
+/// The lateness that a scenario tolerates.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tolerance {
-    /// A packet is late from here on: the larger of 5 ms (what a busy machine's scheduler does to anybody)
-    /// and 10 % of the smallest RTT (more would be visible in a flow's own RTT).
+    /// From here on a packet is late: the larger of 5 ms (what the scheduler of a busy machine does to any
+    /// process) and 10 % of the smallest RTT (more would be visible in a flow's own RTT).
     pub late: Duration,
-    /// Part of the packets that may be late: 0.1 %, so that the 99.9th percentile is within bounds.
+    /// Share of the packets that may be late: 0.1 %, so that the 99.9th percentile is within bounds.
     pub late_share: f64,
     /// No packet may be later than this. Half of Linux's smallest retransmission timeout (200 ms): a longer
     /// stall can make timers fire that would not have fired on a real path.
@@ -66,7 +67,7 @@ pub struct Tolerance {
 }
 
 impl Tolerance {
-    /// For paths of which the shortest has this round-trip time.
+    /// The tolerance of a scenario whose shortest round-trip time is `rtt`.
     pub fn for_rtt(smallest: Duration) -> Self {
         Tolerance {
             late: Duration::from_millis(5).max(smallest / 10),
@@ -75,7 +76,7 @@ impl Tolerance {
         }
     }
 
-    /// Why a run with this lateness must not be judged; `None` if it may.
+    /// Why a run with this lateness must not be judged; `None`: it may be judged.
     pub fn violation(&self, measured: &Lateness) -> Option<String> {
         let ms = |d: Duration| d.as_secs_f64() * 1e3;
         if measured.max > self.stall {
@@ -93,14 +94,14 @@ impl Tolerance {
                 self.late_share * 100.0
             ));
         }
-        // A packet lost here is a loss that the path does not have.
+        // A packet that is lost here is a loss that the path does not have.
         (measured.lost_before_emulator > 0).then(|| {
             format!("{} packets were lost before the emulator could read them", measured.lost_before_emulator)
         })
     }
 }
 
-/// Collects lateness without allocating.
+/// Records lateness without allocating.
 pub(crate) struct Recorder {
     histogram: Histogram<u64>,
     tolerance: Tolerance,
@@ -113,7 +114,7 @@ impl Recorder {
             .map(|histogram| Recorder { histogram, tolerance })
     }
 
-    /// One packet that should have left at `ideal` and left at `actual`.
+    /// Records a packet whose departure was computed for `ideal` and that was written at `actual`.
     pub(crate) fn record(&mut self, ideal: Nanos, actual: Nanos) {
         self.histogram.saturating_record(actual.saturating_sub(ideal));
     }

@@ -1,33 +1,33 @@
 //! The testbed: a scenario with real TCP flows of the running kernel through an emulated bottleneck.
 //!
-//! [`run`] puts the senders into one network namespace and the receivers into another, joins the two by a
-//! TUN device each, and carries the packets between them through the elements of `fairpace-netem`, driven by
-//! the real clock: the very links and delays that the simulator drives by a virtual one. It needs no netem,
-//! no qdisc and no name in the file system, and the kernel removes everything when the process ends, also by
-//! `kill -9` (how: `namespace.rs`).
+//! [`run`] puts the senders into one network namespace and the receivers into another, connects each to a TUN
+//! device, and carries packets between the devices through the elements of `fairpace-netem`. The simulator
+//! drives the same elements by a virtual clock, the testbed by the real one. It needs no netem, no qdisc and
+//! no name in the file system. The kernel removes everything when the process ends, even by `kill -9`;
+//! `namespace.rs` says how.
 //!
-//! Time on a real machine is not exact. Every packet's lateness is recorded, and a run that was disturbed
-//! more than its scenario bears is repeated or refused, never reported as if nothing had happened.
+//! Time on a real machine is not exact. The lateness of every packet is recorded. A run that was disturbed
+//! more than its scenario tolerates is repeated or refused, never reported as valid.
 //!
-//! This crate decides nothing about congestion, loads no algorithm by itself (`fairpace-kernel` does) and
-//! defines no metric (`fairpace-netem` and `fairpace-results` do).
+//! This crate has no congestion control: `fairpace-kernel` loads the algorithms. It defines no metric:
+//! `fairpace-netem` and `fairpace-results` do.
 
+mod application;
 mod clock;
-mod conductor;
 mod control;
+mod coordinator;
 mod emulator;
 mod error;
-mod feed;
 mod flows;
 mod lateness;
 mod namespace;
 mod packet;
+mod poller;
 mod pool;
 mod preflight;
 mod run;
 mod sockopt;
 mod telemetry;
-mod waiter;
 
 pub use error::Error;
 pub use lateness::{Lateness, Tolerance};
@@ -37,15 +37,14 @@ use fairpace_results::{Monitor, Run};
 use fairpace_scenario::Scenario;
 use std::path::PathBuf;
 
-/// The fastest link that the emulator carries without holes on one core of 2.5 GHz: 290,000 packets per
-/// second each way.
+/// The fastest link that the emulator carries without gaps on one core of 2.5 GHz, bits per second: 290,000
+/// packets per second each way.
 pub const MAX_RATE_BPS: u64 = 2_500_000_000;
 
-/// How often [`run_with_retries`] should try: a machine that disturbs three runs in a row will disturb the
-/// next one.
+/// Attempts for [`run_with_retries`]: a machine that disturbs three runs in a row will disturb the next one.
 pub const ATTEMPTS: u32 = 3;
 
-/// What a run needs to know beside the scenario.
+/// Settings of a run beside the scenario.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     /// For the summary: the commit that built the program.
@@ -60,7 +59,7 @@ impl Default for Options {
     }
 }
 
-/// Says whether this machine and user can run any scenario; creates nothing.
+/// Checks that this machine and user can run scenarios; creates nothing.
 ///
 /// # Errors
 /// [`Error::NoTun`], [`Error::NotPermitted`], [`Error::Setup`].
@@ -68,17 +67,18 @@ pub fn check_machine(options: &Options) -> Result<(), Error> {
     preflight::machine(&options.tun)
 }
 
-/// Runs a scenario once. It takes as long as the scenario lasts; nothing is left behind, whatever happens.
+/// Runs a scenario once. It takes as long as the scenario lasts. Nothing is left behind, not even after a
+/// failure.
 ///
 /// # Errors
-/// Anything in [`Error`]; in particular [`Error::Interrupted`] when the monitor says so, and
-/// [`Error::Disturbed`] when the machine was too busy for the result to mean anything.
+/// Anything in [`Error`]; in particular [`Error::Interrupted`] when the monitor stops the run, and
+/// [`Error::Disturbed`] when the machine was too busy for a valid result.
 pub fn run(scenario: &Scenario, monitor: &mut dyn Monitor, options: &Options) -> Result<Run, Error> {
     run_with_retries(scenario, monitor, options, 1)
 }
 
-/// Runs a scenario until a run was not disturbed, `attempts` times at most (see [`ATTEMPTS`]). Repeats are
-/// in the run's notes.
+/// Runs a scenario until a run was not disturbed, `attempts` times at most (see [`ATTEMPTS`]). The run's
+/// notes mention repeats.
 ///
 /// # Errors
 /// As [`run`]; [`Error::Disturbed`] is the last attempt's.

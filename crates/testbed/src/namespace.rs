@@ -1,12 +1,12 @@
 //! The two ends of the testbed: network namespaces that exist only as long as this process holds them.
 //!
-//! A namespace is created by a thread that leaves again at once; from then on it is kept alive by the
-//! descriptors that were opened inside: the TUN device and the sockets. Nothing has a name in the file
-//! system, so when the process ends, however it ends, the kernel closes the descriptors, and device, sockets
-//! and namespace are gone. The sockets are set to abort on close (`SO_LINGER` 0), since a connection that
-//! winds down politely would keep its namespace for minutes.
+//! A thread creates a namespace and ends. From then on the descriptors that it opened keep the namespace
+//! alive: the TUN device and the sockets. Nothing has a name in the file system, so when the process ends,
+//! for whatever reason, the kernel closes the descriptors and removes device, sockets and namespace. The
+//! sockets abort on close (`SO_LINGER` 0), since a connection that closes in order would keep its namespace
+//! for minutes.
 //!
-//! To look inside while a run lasts: `nsenter --net=/proc/PID/fd/FD`, with the FD that `-v` prints.
+//! To enter a namespace during a run: `nsenter --net=/proc/PID/fd/FD`, with the FD that `-v` prints.
 
 use crate::Error;
 use crate::pool::MTU;
@@ -20,46 +20,46 @@ use tun_rs::{DeviceBuilder, SyncDevice};
 
 /// The two sides of the bottleneck.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum End {
-    /// Where data comes from.
+pub(crate) enum Side {
+    /// The sending side.
     Sender,
-    /// Where data goes to.
+    /// The receiving side.
     Receiver,
 }
 
-impl End {
-    /// Addresses from the block that RFC 2544 sets aside for benchmarks.
+impl Side {
+    /// Addresses from the block that RFC 2544 reserves for benchmarks.
     pub(crate) const fn address(self) -> Ipv4Addr {
         match self {
-            End::Sender => Ipv4Addr::new(198, 18, 0, 1),
-            End::Receiver => Ipv4Addr::new(198, 18, 0, 2),
+            Side::Sender => Ipv4Addr::new(198, 18, 0, 1),
+            Side::Receiver => Ipv4Addr::new(198, 18, 0, 2),
         }
     }
 
     pub(crate) const fn device(self) -> &'static str {
         match self {
-            End::Sender => "fp-send",
-            End::Receiver => "fp-recv",
+            Side::Sender => "fp-send",
+            Side::Receiver => "fp-recv",
         }
     }
 }
 
-/// Both ends are neighbours on one link.
+/// Both sides are neighbours on one link.
 const PREFIX_BITS: u8 = 30;
 
-/// Packets that may wait for the emulator to read them. The kernel's default of 500 is less than one window
-/// of a fast flow, and a packet lost here is a loss that the scenario does not have.
+/// Packets that may wait in the device until the emulator reads them. The kernel's default of 500 is less
+/// than one cwnd of a fast flow, and a packet lost here is a loss that the scenario does not have.
 const DEVICE_QUEUE_PACKETS: u32 = 10_000;
 
-/// Largest automatic send and receive buffer, bytes. The usual 4-6 MB limit a flow of 100 Mbit/s and 200 ms
-/// of RTT with a standing queue, silently. The kernel counts its own overhead too, so about half of it is
-/// data.
+/// Largest automatic send and receive buffer, bytes. The default of 4-6 MB silently limits a flow of 100
+/// Mbit/s and 200 ms of RTT with a standing queue. The kernel counts its own overhead too, so about half of
+/// it is data.
 const MAX_SOCKET_BUFFER_BYTES: u64 = 64 << 20;
 
-/// The end's device, and what else is worth keeping of the inside of its namespace.
+/// The device of a side, and a file of its namespace.
 pub(crate) struct Device {
     pub(crate) tun: SyncDevice,
-    /// The namespace's `/proc/net/dev`: an open file stays with its namespace.
+    /// The namespace's `/proc/net/dev`: an open file stays in its namespace.
     statistics: File,
     name: &'static str,
 }
@@ -82,7 +82,7 @@ fn transmit_drops(table: &str, device: &str) -> Option<u64> {
     columns.split_whitespace().nth(8 + 3)?.parse().ok()
 }
 
-/// Whether this process may create namespaces at all.
+/// Checks that this process may create namespaces.
 ///
 /// # Errors
 /// [`Error::NotPermitted`], [`Error::Setup`].
@@ -90,25 +90,25 @@ pub(crate) fn probe() -> Result<(), Error> {
     on_own_thread("probe", enter_new)
 }
 
-/// Creates a namespace, sets it up as `end` and runs `work` inside; returns the device and what `work` made.
-/// The calling thread stays where it is.
+/// Creates the namespace of a side, configures it and runs `work` in it. Returns the device and the result of
+/// `work`. The calling thread stays in its own namespace.
 ///
 /// # Errors
-/// [`Error::NotPermitted`], [`Error::Setup`], and whatever `work` returns.
+/// [`Error::NotPermitted`], [`Error::Setup`], and errors of `work`.
 pub(crate) fn create<T: Send>(
-    end: End,
+    end: Side,
     work: impl FnOnce() -> Result<T, Error> + Send,
 ) -> Result<(Device, T), Error> {
-    let inside = || {
+    let algorithm = || {
         enter_new()?;
         configure(Path::new("/proc/sys/net"))?;
         let device = open_device(end)?;
         Ok((device, work()?))
     };
-    on_own_thread(end.device(), inside)
+    on_own_thread(end.device(), algorithm)
 }
 
-/// A thread that enters a namespace does not come back from it: it ends.
+/// A thread that enters a namespace does not leave it: it ends.
 fn on_own_thread<T: Send>(name: &str, work: impl FnOnce() -> Result<T, Error> + Send) -> Result<T, Error> {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new()
@@ -126,7 +126,7 @@ fn enter_new() -> Result<(), Error> {
     })
 }
 
-/// Sets what the calling thread's namespace needs; `root` is `/proc/sys/net` as that thread sees it.
+/// Configures the calling thread's namespace. `root` is `/proc/sys/net` as that thread sees it.
 fn configure(root: &Path) -> Result<(), Error> {
     let write = |key: &str, value: &str| {
         fs::write(root.join(key), value).map_err(Error::setup(format!("set net.{}", key.replace('/', "."))))
@@ -136,9 +136,9 @@ fn configure(root: &Path) -> Result<(), Error> {
         let old = fs::read_to_string(&path).map_err(Error::setup(format!("read {}", path.display())))?;
         write(key, &with_maximum(&old, MAX_SOCKET_BUFFER_BYTES))?;
     }
-    // A flow must not learn from the one before it.
+    // No metrics of an earlier flow are used.
     write("ipv4/tcp_no_metrics_save", "1")?;
-    // Router solicitations would travel over the bottleneck. A kernel without IPv6 sends none.
+    // Router solicitations would use the bottleneck. A kernel without IPv6 sends none.
     for key in ["ipv6/conf/all/disable_ipv6", "ipv6/conf/default/disable_ipv6"] {
         if root.join(key).exists() {
             write(key, "1")?;
@@ -157,7 +157,7 @@ fn with_maximum(triple: &str, maximum: u64) -> String {
     values.join(" ")
 }
 
-fn open_device(end: End) -> Result<Device, Error> {
+fn open_device(end: Side) -> Result<Device, Error> {
     let tun = DeviceBuilder::new()
         .name(end.device())
         .ipv4(end.address(), PREFIX_BITS, None)
@@ -194,8 +194,8 @@ mod tests {
     #[test]
     fn the_two_ends_are_hosts_of_one_subnet() {
         let network = |a: Ipv4Addr| a.to_bits() >> (32 - PREFIX_BITS);
-        assert_eq!(network(End::Sender.address()), network(End::Receiver.address()));
-        assert_ne!(End::Sender.address(), End::Receiver.address());
-        assert_ne!(End::Sender.device(), End::Receiver.device());
+        assert_eq!(network(Side::Sender.address()), network(Side::Receiver.address()));
+        assert_ne!(Side::Sender.address(), Side::Receiver.address());
+        assert_ne!(Side::Sender.device(), Side::Receiver.device());
     }
 }

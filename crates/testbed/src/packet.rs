@@ -1,10 +1,10 @@
-//! What the emulator must know of a packet: whose it is, whether it carries data, and whether it may be marked (RFC 791,
-//! RFC 9293, RFC 3168); and how it is marked.
+//! The headers of a packet, as far as the emulator needs them: ports, payload length, ECN field (RFC 791, RFC
+//! 9293, RFC 3168).
 
 use fairpace_netem::Ecn;
 
-/// What Ethernet adds to an IP packet: two addresses and a type. The testbed's TUN devices carry bare IP; a
-/// link's rate and buffer count whole frames, as the simulator does.
+/// Length of an Ethernet header: two addresses and a type. The testbed's TUN devices carry IP packets without
+/// it, but a link's rate and buffer count whole frames, as in the simulator.
 pub(crate) const ETHERNET_HEADER_BYTES: u32 = 14;
 
 /// IANA's number of TCP.
@@ -23,12 +23,12 @@ pub(crate) struct Header {
 /// The ECN field is in the second byte's low bits.
 const ECN_AT: usize = 1;
 const ECN_BITS: u8 = 0b11;
-/// Congestion experienced.
+/// The codepoint CE: congestion experienced.
 const CE: u8 = 0b11;
 /// The IPv4 header checksum.
 const CHECKSUM_AT: usize = 10;
 
-/// Marks an IPv4 packet: congestion experienced. The checksum is brought up to date by what has changed (RFC 1624, equation 3).
+/// Sets CE in an IPv4 packet and updates the checksum incrementally (RFC 1624, equation 3).
 pub(crate) fn mark(packet: &mut [u8]) {
     let [first, second, .., high, low] = &mut packet[..CHECKSUM_AT + 2] else { return };
     let word = |high: u8, low: u8| u32::from(u16::from_be_bytes([high, low]));

@@ -1,10 +1,10 @@
-//! Packet buffers, all allocated before the run: the packet path moves indices.
+//! Packet buffers, all allocated before the run: the packet path passes indices.
 
 /// Largest IP packet on the testbed.
 pub(crate) const MTU: usize = 1500;
 
-/// A fixed number of buffers of one MTU each. Memory is touched, and so really used, only as deep as the
-/// number of packets that were ever in flight at once: the most recently freed buffer is taken first.
+/// A fixed number of buffers of one MTU each. The buffer that was freed last is used first, so memory is
+/// touched only for as many packets as were ever in flight at once.
 pub(crate) struct Pool {
     bytes: Box<[u8]>,
     free: Vec<u32>,
@@ -33,7 +33,7 @@ impl Pool {
         &mut self.bytes[at..at + usize::from(length)]
     }
 
-    /// Takes a buffer and fills it with what is in another; `None` when all are in use.
+    /// Takes a buffer and copies another one into it; `None` when all are in use.
     pub(crate) fn copy(&mut self, slot: u32) -> Option<u32> {
         let new = self.take()?;
         let at = slot as usize * MTU;
@@ -41,7 +41,7 @@ impl Pool {
         Some(new)
     }
 
-    /// Gives a buffer back.
+    /// Frees a buffer.
     pub(crate) fn put(&mut self, slot: u32) {
         self.free.push(slot);
     }

@@ -1,4 +1,4 @@
-//! What can be known to fail before anything is created.
+//! Checks before a run: everything that is known to fail before anything is created.
 
 use crate::flows::MAX_FLOWS;
 use crate::{Error, MAX_RATE_BPS, emulator, namespace};
@@ -9,7 +9,8 @@ use std::path::Path;
 /// Checks the scenario against the testbed's limits, then the machine: permission, the TUN driver at `tun`.
 ///
 /// # Errors
-/// [`Error::TooFast`], [`Error::TooLarge`], [`Error::Unsupported`], [`Error::NotPermitted`], [`Error::Setup`], [`Error::NoTun`].
+/// [`Error::TooFast`], [`Error::TooLarge`], [`Error::Unsupported`], [`Error::NotPermitted`],
+/// [`Error::Setup`], [`Error::NoTun`].
 pub(crate) fn check(scenario: &Scenario, tun: &Path) -> Result<(), Error> {
     if let Some(link) = scenario.links.iter().find(|l| l.fastest_bps() > MAX_RATE_BPS) {
         return Err(Error::TooFast {
@@ -26,7 +27,7 @@ pub(crate) fn check(scenario: &Scenario, tun: &Path) -> Result<(), Error> {
     machine(tun)
 }
 
-/// Refuses what only the simulator has: nothing that was asked for is left out in silence.
+/// Refuses keys that only the simulator supports: none is ignored silently.
 fn supported(flow: &Flow) -> Result<(), Error> {
     let Flow { arrivals, traffic, host_jitter, .. } = flow;
     let asked = [("arrivals", arrivals.is_some()), ("host_jitter", !host_jitter.is_zero())]
@@ -41,7 +42,7 @@ fn supported(flow: &Flow) -> Result<(), Error> {
     }
 }
 
-/// What of the sending host is not as the kernel has it. Of all this a socket can choose only ECN.
+/// A setting of the sending host that differs from the kernel's. A socket can choose only ECN.
 fn sending(asked: Sending) -> impl Iterator<Item = (&'static str, bool)> {
     let Sending { ecn, sack, rack, tlp, frto, undo, prr, idle_restart, tso, pacing, initial_cwnd_pkts } =
         asked;
@@ -62,7 +63,7 @@ fn sending(asked: Sending) -> impl Iterator<Item = (&'static str, bool)> {
     .into_iter()
 }
 
-/// What of the receiving host is not as the kernel has it. ACKs are held back by the emulator.
+/// A setting of the receiving host that differs from the kernel's. The emulator delays ACKs itself.
 fn receiving(asked: &Receiving) -> impl Iterator<Item = (&'static str, bool)> {
     let Receiving { window, ack_every, delayed_ack, sack_compression, gro, ack_delay: _, ack_delay_at: _ } =
         asked;
@@ -78,8 +79,8 @@ fn receiving(asked: &Receiving) -> impl Iterator<Item = (&'static str, bool)> {
     .into_iter()
 }
 
-/// Checks the machine: permission, the TUN driver at `tun`. Permission first: where only root may open the device, it is not the
-/// driver that an ordinary user lacks.
+/// Checks the machine: permission, the TUN driver at `tun`. Permission comes first: where only root may open
+/// the device, an ordinary user lacks the permission, not the driver.
 ///
 /// # Errors
 /// [`Error::NotPermitted`], [`Error::Setup`], [`Error::NoTun`].

@@ -1,12 +1,12 @@
-//! One run: both ends, the emulator between them, the flows, and the record of it all.
+//! One run: both sides, the emulator between them, the flows, and the record.
 
 use crate::clock::{Clock, nanos};
-use crate::conductor::{Conductor, Told};
 use crate::control::Controls;
-use crate::emulator::{Emulated, Emulator};
+use crate::coordinator::{Coordinator, FlowTelemetry};
+use crate::emulator::{Emulator, EmulatorRecord};
 use crate::flows::{self, Received, Senders, Sockets};
 use crate::lateness::{Lateness, Tolerance};
-use crate::namespace::{self, Device, End};
+use crate::namespace::{self, Device, Side};
 use crate::{Error, Options, preflight};
 use fairpace_netem::{FlowMeter, Measured, SECOND, Schedule};
 use fairpace_results::{Cost, FlowSeries, FlowSummary, Monitor, Run};
@@ -17,10 +17,10 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Between the creation of the threads and the start of the run: they are all in their loops by then.
+/// Time between the creation of the threads and the start of the run: by then they all run.
 const LEAD_IN: Duration = Duration::from_millis(20);
 
-/// A run and how well the machine kept up with it.
+/// A run, and how late its emulator was.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
     /// The record.
@@ -31,19 +31,19 @@ pub struct Outcome {
     pub disturbed: Option<String>,
 }
 
-/// The two ends of the path, ready to go.
-struct Ends {
+/// The two sides of the path.
+struct Endpoints {
     sender: Device,
     sockets: Sockets,
     receiver: Device,
     listener: OwnedFd,
 }
 
-/// What the threads of a run leave.
+/// The measurements of the threads of a run.
 struct Parts {
-    emulated: Emulated,
+    emulated: EmulatorRecord,
     received: Vec<Received>,
-    told: Vec<Told>,
+    telemetry: Vec<FlowTelemetry>,
     schedule: Schedule,
 }
 
@@ -54,9 +54,9 @@ struct Parts {
 pub fn measure(scenario: &Scenario, monitor: &mut dyn Monitor, options: &Options) -> Result<Outcome, Error> {
     preflight::check(scenario, &options.tun)?;
     let (began, cpu_before) = (Instant::now(), cpu_s());
-    // Dropped last: an algorithm must outlive the sockets that use it.
+    // Dropped last: the kernel keeps an algorithm while sockets use it.
     let controls = Controls::prepare(scenario)?;
-    let ends = connect_ends(scenario, &controls)?;
+    let ends = connect_endpoints(scenario, &controls)?;
     let rtts = scenario.flows.iter().flat_map(|f| f.rtt_at.iter().map(|(_, rtt)| *rtt).chain([f.rtt]));
     let tolerance = Tolerance::for_rtt(rtts.min().unwrap_or_default());
     let schedule = Schedule {
@@ -64,7 +64,7 @@ pub fn measure(scenario: &Scenario, monitor: &mut dyn Monitor, options: &Options
         interval: nanos(scenario.interval),
         end: nanos(scenario.duration),
     };
-    let Ends { sender, sockets, receiver, listener } = ends;
+    let Endpoints { sender, sockets, receiver, listener } = ends;
     let senders = Senders::new(sockets)?;
     let parts = perform(
         scenario,
@@ -88,15 +88,15 @@ pub fn measure(scenario: &Scenario, monitor: &mut dyn Monitor, options: &Options
     Ok(Outcome { run, lateness, disturbed: tolerance.violation(&lateness) })
 }
 
-fn connect_ends(scenario: &Scenario, controls: &Controls) -> Result<Ends, Error> {
+fn connect_endpoints(scenario: &Scenario, controls: &Controls) -> Result<Endpoints, Error> {
     let flows = scenario.flows.iter().enumerate();
     let controlled: Vec<_> = flows.map(|(i, flow)| (flow, controls.kernel_name(i))).collect();
-    let (sender, sockets) = namespace::create(End::Sender, || flows::open_senders(&controlled))?;
-    let (receiver, listener) = namespace::create(End::Receiver, flows::open_listener)?;
-    Ok(Ends { sender, sockets, receiver, listener })
+    let (sender, sockets) = namespace::create(Side::Sender, || flows::open_senders(&controlled))?;
+    let (receiver, listener) = namespace::create(Side::Receiver, flows::open_listener)?;
+    Ok(Endpoints { sender, sockets, receiver, listener })
 }
 
-/// Sets `stop` when dropped, unless disarmed: a thread that fails or panics takes the others with it.
+/// Sets `stop` when dropped, unless disarmed: when a thread fails or panics, the others end too.
 struct StopOnFailure<'a>(&'a AtomicBool);
 
 impl StopOnFailure<'_> {
@@ -116,7 +116,7 @@ impl Drop for StopOnFailure<'_> {
     }
 }
 
-/// Starts the threads, conducts the run, and collects what they leave.
+/// Starts the threads, coordinates the run, and collects their measurements.
 fn perform(
     scenario: &Scenario,
     monitor: &mut dyn Monitor,
@@ -139,7 +139,7 @@ fn perform(
         cause,
     };
     std::thread::scope(|scope| {
-        // Whatever happens below, the threads must learn that it is over.
+        // Whatever happens below, the threads are stopped.
         let over = StopOnFailure(stop);
         let thread = |name: &str| std::thread::Builder::new().name(format!("fp-{name}"));
         let no_thread = |e| Error::setup("start a thread")(e);
@@ -156,15 +156,16 @@ fn perform(
                 StopOnFailure::watch(stop, || flows::receive(listener, received, clock, stop))
             })
             .map_err(no_thread)?;
-        let conductor = Conductor::new(scenario, controls, senders, clock, schedule);
-        let told = StopOnFailure::watch(stop, || conductor.run(monitor, stop));
+        let coordinator = Coordinator::new(scenario, controls, senders, clock, schedule);
+        let telemetry = StopOnFailure::watch(stop, || coordinator.run(monitor, stop));
         let emulated = join(path);
         drop(over);
         let (written, received) = (join(writer).map_err(flow_broke), join(reader));
-        // The emulator's failure explains the others', a flow's failure explains the telemetry's.
+        // The emulator's failure is the cause of others, and a flow's failure the cause of one in its
+        // telemetry.
         let emulated = emulated?;
         written?;
-        Ok(Parts { emulated, received: received?, told: told?, schedule })
+        Ok(Parts { emulated, received: received?, telemetry: telemetry?, schedule })
     })
 }
 
@@ -173,10 +174,10 @@ fn join<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {
 }
 
 fn record(scenario: &Scenario, options: &Options, parts: Parts, lateness: Lateness, cost: Cost) -> Run {
-    let Parts { emulated, received, told, schedule } = parts;
+    let Parts { emulated, received, telemetry, schedule } = parts;
     let notes = notes(&emulated, lateness);
-    let measured = received.into_iter().zip(emulated.flows).zip(told);
-    let flows = scenario.flows.iter().zip(measured).map(|(flow, ((mut received, mut path), told))| {
+    let measured = received.into_iter().zip(emulated.flows).zip(telemetry);
+    let flows = scenario.flows.iter().zip(measured).map(|(flow, ((mut received, mut path), telemetry))| {
         received.meter.finish(schedule.end);
         let completed = received.completed.map(|at| at.saturating_sub(nanos(flow.start)));
         let cc = flow.cc.to_string();
@@ -184,14 +185,14 @@ fn record(scenario: &Scenario, options: &Options, parts: Parts, lateness: Latene
         let summary = FlowSummary {
             completion_s: completed.map(|ns| ns as f64 / SECOND as f64),
             goodput_mbps: of(&received.meter).goodput_mbps,
-            retransmits: told.retransmits,
+            retransmits: telemetry.retransmits,
             ..of(&path)
         };
         let mut points = FlowSeries::default();
         path.fill(&mut points);
         let rtt_ms = std::mem::take(&mut points.rtt_ms);
         received.meter.fill(&mut points);
-        (summary, FlowSeries { goodput_mbps: points.goodput_mbps, rtt_ms, ..told.series })
+        (summary, FlowSeries { goodput_mbps: points.goodput_mbps, rtt_ms, ..telemetry.series })
     });
     let measured = Measured {
         on: "kernel",
@@ -204,7 +205,7 @@ fn record(scenario: &Scenario, options: &Options, parts: Parts, lateness: Latene
     fairpace_netem::record(scenario, &emulated.network, measured)
 }
 
-fn notes(emulated: &Emulated, lateness: Lateness) -> Vec<String> {
+fn notes(emulated: &EmulatorRecord, lateness: Lateness) -> Vec<String> {
     let mut notes = vec![lateness.to_string()];
     if !emulated.real_time {
         notes.push("the emulator ran without real-time priority: expect more lateness".to_owned());

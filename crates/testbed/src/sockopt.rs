@@ -1,16 +1,16 @@
-//! The socket options and calls that nix does not wrap.
+//! Socket options and system calls that nix does not wrap.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// `getsockopt` of a plain structure. The kernel may fill only the front of it (an older kernel, a smaller
-/// answer): the rest stays zero. Returns the structure and how many bytes of it were filled.
+/// `getsockopt` of a plain structure. An older kernel, or a smaller answer, fills only its front; the rest
+/// stays zero. Returns the structure and the number of bytes filled.
 ///
 /// # Safety
 /// Every bit pattern must be a valid `T`.
 unsafe fn get<T>(fd: BorrowedFd<'_>, name: libc::c_int) -> io::Result<(T, usize)> {
     let mut length = size_of::<T>() as libc::socklen_t;
-    // SAFETY: the caller vouches that all zeros, like any bytes, are a valid T.
+    // SAFETY: by this function's contract all zeros, like any bytes, are a valid T.
     let mut value: T = unsafe { std::mem::zeroed() };
     // SAFETY: both pointers are to live values and `length` is the size of `value`.
     let status = unsafe {
@@ -19,7 +19,7 @@ unsafe fn get<T>(fd: BorrowedFd<'_>, name: libc::c_int) -> io::Result<(T, usize)
     if status == 0 { Ok((value, length as usize)) } else { Err(io::Error::last_os_error()) }
 }
 
-/// The kernel's view of a connection.
+/// `TCP_INFO` of a connection.
 pub(crate) fn tcp_info(fd: BorrowedFd<'_>) -> io::Result<libc::tcp_info> {
     // SAFETY: tcp_info consists of integers.
     unsafe { get::<libc::tcp_info>(fd, libc::TCP_INFO) }.map(|(info, _)| info)
@@ -28,7 +28,7 @@ pub(crate) fn tcp_info(fd: BorrowedFd<'_>) -> io::Result<libc::tcp_info> {
 /// `TCP_CC_INFO` of linux/tcp.h.
 const TCP_CC_INFO: libc::c_int = 26;
 
-/// `struct tcp_bbr_info` of linux/inet_diag.h: what the kernel's own `bbr` tells about itself.
+/// `struct tcp_bbr_info` of linux/inet_diag.h: the state of the kernel's own `bbr`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BbrInfo {
@@ -36,9 +36,9 @@ pub(crate) struct BbrInfo {
     bandwidth_high: u32,
     /// Estimated propagation RTT; all ones: none yet.
     pub(crate) min_rtt_us: u32,
-    /// 256 is 1.
+    /// Pacing gain in 1/256.
     pub(crate) pacing_gain_256: u32,
-    /// 256 is 1.
+    /// cwnd gain in 1/256.
     pub(crate) cwnd_gain_256: u32,
 }
 
@@ -49,14 +49,14 @@ impl BbrInfo {
     }
 }
 
-/// What the connection's `bbr` tells; `None` if its congestion control tells nothing, or something else.
+/// The state of the connection's `bbr`; `None` with another congestion control.
 pub(crate) fn bbr_info(fd: BorrowedFd<'_>) -> Option<BbrInfo> {
     // SAFETY: BbrInfo consists of integers.
     let (info, length) = unsafe { get::<BbrInfo>(fd, TCP_CC_INFO) }.ok()?;
     (length == size_of::<BbrInfo>()).then_some(info)
 }
 
-/// `TCP_NOTSENT_LOWAT`: the socket takes no more while it holds this much that has not been sent.
+/// `TCP_NOTSENT_LOWAT`: the socket accepts no more data while it holds this much unsent.
 pub(crate) fn limit_unsent(fd: BorrowedFd<'_>, bytes: u32) -> io::Result<()> {
     // SAFETY: the pointer is to a live value of the given size.
     let status = unsafe {
@@ -79,8 +79,8 @@ pub(crate) fn discard(fd: BorrowedFd<'_>, limit: usize) -> io::Result<usize> {
     usize::try_from(n).map_err(|_| io::Error::last_os_error())
 }
 
-/// Aborts a connection: unsent data is thrown away and the peer gets a RST (connect(2) with `AF_UNSPEC`).
-/// Unlike closing, it leaves the descriptor alone, which another thread may be using.
+/// Aborts a connection: unsent data is discarded and the peer gets a RST (connect(2) with `AF_UNSPEC`).
+/// Unlike close(2), it leaves the descriptor open, which another thread may be using.
 pub(crate) fn abort(fd: BorrowedFd<'_>) -> io::Result<()> {
     let nobody = libc::sockaddr { sa_family: libc::AF_UNSPEC as libc::sa_family_t, sa_data: [0; 14] };
     // SAFETY: the pointer is to a live value of the given size.

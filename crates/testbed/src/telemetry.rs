@@ -1,30 +1,30 @@
-//! What the kernel says about a flow: `tcp_info`, and what its congestion control tells about itself.
+//! What the kernel reports about a flow: `tcp_info`, and the state of its congestion control.
 
 use crate::sockopt::{self, BbrInfo};
-use fairpace_cc::{Observation, Phase};
+use fairpace_cc::{Algorithm, Observation, Params, Phase};
 use fairpace_results::FlowSeries;
 use std::io;
 use std::os::fd::BorrowedFd;
 
-/// What a congestion control tells. NaN where it tells nothing.
+/// The state of a congestion control. NaN: unknown.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Inside {
+pub(crate) struct AlgorithmState {
     pub(crate) bw_mbps: f32,
     pub(crate) min_rtt_ms: f32,
     pub(crate) pacing_gain: f32,
     pub(crate) phase: i8,
 }
 
-impl Inside {
-    pub(crate) const UNKNOWN: Inside =
-        Inside { bw_mbps: f32::NAN, min_rtt_ms: f32::NAN, pacing_gain: f32::NAN, phase: -1 };
+impl AlgorithmState {
+    pub(crate) const UNKNOWN: AlgorithmState =
+        AlgorithmState { bw_mbps: f32::NAN, min_rtt_ms: f32::NAN, pacing_gain: f32::NAN, phase: -1 };
 }
 
 /// One of our algorithms.
-impl From<Observation> for Inside {
+impl From<Observation> for AlgorithmState {
     fn from(seen: Observation) -> Self {
         let some = |value: f32, there: bool| if there { value } else { f32::NAN };
-        Inside {
+        AlgorithmState {
             bw_mbps: some(mbps(seen.bw_Bps), seen.bw_Bps > 0),
             min_rtt_ms: seen.min_rtt_us.map_or(f32::NAN, |us| us as f32 / 1e3),
             pacing_gain: some(seen.pacing_gain_256 as f32 / 256.0, seen.pacing_gain_256 > 0),
@@ -34,9 +34,9 @@ impl From<Observation> for Inside {
 }
 
 /// The kernel's own `bbr`.
-impl From<BbrInfo> for Inside {
+impl From<BbrInfo> for AlgorithmState {
     fn from(info: BbrInfo) -> Self {
-        Inside {
+        AlgorithmState {
             bw_mbps: mbps(info.bandwidth_bytes_per_s()),
             min_rtt_ms: if info.min_rtt_us == u32::MAX { f32::NAN } else { info.min_rtt_us as f32 / 1e3 },
             pacing_gain: info.pacing_gain_256 as f32 / 256.0,
@@ -45,57 +45,66 @@ impl From<BbrInfo> for Inside {
     }
 }
 
-/// BBRv1 tells its gains and not its phase, but each phase has its own pair of gains. `None`: not BBRv1's.
+/// BBRv1 reports its gains and not its phase, but each phase has its own pair of gains. `None`: these are not
+/// BBRv1's gains.
 fn phase_of_bbr1(pacing_gain_256: u32, cwnd_gain_256: u32) -> Option<Phase> {
-    /// 2/ln 2 = 2.885 in STARTUP for both, and its inverse for pacing in DRAIN; 2 for cwnd in PROBE_BW; 1 in
-    /// PROBE_RTT.
-    const HIGH: u32 = 739;
-    const INVERSE: u32 = 88;
-    match (pacing_gain_256, cwnd_gain_256) {
-        (HIGH, HIGH) => Some(Phase::Startup),
-        (INVERSE, HIGH) => Some(Phase::Drain),
-        (320, 512) => Some(Phase::ProbeBwUp),
-        (192, 512) => Some(Phase::ProbeBwDown),
-        (256, 512) => Some(Phase::ProbeBwCruise),
-        (256, 256) => Some(Phase::ProbeRtt),
-        _ => None,
-    }
+    /// Gains are in 1/256 (Linux `BBR_UNIT`).
+    const UNIT: Option<u32> = Some(256);
+    let bbr1 = Params::defaults(Algorithm::by_name("bbr1").ok()?);
+    let [startup, drain, up, down, cwnd] =
+        ["startup_gain", "drain_gain", "probe_up_gain", "probe_down_gain", "cwnd_gain"].map(|n| bbr1.get(n));
+    let phases = [
+        ((startup, startup), Phase::Startup),
+        ((drain, startup), Phase::Drain),
+        ((up, cwnd), Phase::ProbeBwUp),
+        ((down, cwnd), Phase::ProbeBwDown),
+        ((UNIT, cwnd), Phase::ProbeBwCruise),
+        ((UNIT, UNIT), Phase::ProbeRtt),
+    ];
+    let gains = (Some(pacing_gain_256), Some(cwnd_gain_256));
+    phases.into_iter().find(|(of_phase, _)| *of_phase == gains).map(|(_, phase)| phase)
 }
 
-/// One look at a flow.
+/// The state of a flow at a time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Sample {
     pub(crate) cwnd_pkts: f32,
     pub(crate) inflight_pkts: f32,
     pub(crate) pacing_mbps: f32,
-    pub(crate) inside: Inside,
-    /// Segments sent again since the connection began.
+    pub(crate) algorithm: AlgorithmState,
+    /// Segments retransmitted since the connection began.
     pub(crate) retransmits: u64,
 }
 
 impl Sample {
-    /// A flow that has not started, or has ended, having sent `retransmits` segments again.
+    /// A flow that has not started, or has ended after `retransmits` retransmissions.
     pub(crate) fn absent(retransmits: u64) -> Self {
         let nan = f32::NAN;
-        Sample { cwnd_pkts: nan, inflight_pkts: nan, pacing_mbps: nan, inside: Inside::UNKNOWN, retransmits }
+        Sample {
+            cwnd_pkts: nan,
+            inflight_pkts: nan,
+            pacing_mbps: nan,
+            algorithm: AlgorithmState::UNKNOWN,
+            retransmits,
+        }
     }
 
-    /// Looks at a connection; `inside` comes from where its algorithm keeps it.
-    pub(crate) fn take(fd: BorrowedFd<'_>, inside: Inside) -> io::Result<Self> {
+    /// Samples a connection. `algorithm` is the state of its congestion control.
+    pub(crate) fn take(fd: BorrowedFd<'_>, algorithm: AlgorithmState) -> io::Result<Self> {
         let info = sockopt::tcp_info(fd)?;
-        // tcp_packets_in_flight(): what was sent and has neither left the network nor been sent again.
+        // tcp_packets_in_flight(): sent, and neither lost nor SACKed nor acknowledged, plus retransmitted.
         let left = info.tcpi_sacked.saturating_add(info.tcpi_lost);
         let inflight = info.tcpi_unacked.saturating_sub(left).saturating_add(info.tcpi_retrans);
         Ok(Sample {
             cwnd_pkts: info.tcpi_snd_cwnd as f32,
             inflight_pkts: inflight as f32,
-            // All ones: not paced.
+            // all ones: no pacing
             pacing_mbps: if info.tcpi_pacing_rate == u64::MAX {
                 f32::NAN
             } else {
                 mbps(info.tcpi_pacing_rate)
             },
-            inside,
+            algorithm,
             retransmits: u64::from(info.tcpi_total_retrans),
         })
     }
@@ -105,10 +114,10 @@ impl Sample {
         series.cwnd_pkts.push(self.cwnd_pkts);
         series.inflight_pkts.push(self.inflight_pkts);
         series.pacing_mbps.push(self.pacing_mbps);
-        series.bw_mbps.push(self.inside.bw_mbps);
-        series.min_rtt_ms.push(self.inside.min_rtt_ms);
-        series.pacing_gain.push(self.inside.pacing_gain);
-        series.phase.push(self.inside.phase);
+        series.bw_mbps.push(self.algorithm.bw_mbps);
+        series.min_rtt_ms.push(self.algorithm.min_rtt_ms);
+        series.pacing_gain.push(self.algorithm.pacing_gain);
+        series.phase.push(self.algorithm.phase);
     }
 }
 
@@ -138,10 +147,12 @@ mod tests {
             cwnd_gain_256: 0,
             phase: Phase::SlowStart,
         };
-        let inside = Inside::from(reno);
-        assert!(inside.bw_mbps.is_nan() && inside.min_rtt_ms.is_nan() && inside.pacing_gain.is_nan());
-        assert_eq!(inside.phase, Phase::SlowStart as i8);
-        let bbr = Inside::from(Observation { bw_Bps: 1_250_000, min_rtt_us: Some(10_500), ..reno });
+        let algorithm = AlgorithmState::from(reno);
+        assert!(
+            algorithm.bw_mbps.is_nan() && algorithm.min_rtt_ms.is_nan() && algorithm.pacing_gain.is_nan()
+        );
+        assert_eq!(algorithm.phase, Phase::SlowStart as i8);
+        let bbr = AlgorithmState::from(Observation { bw_Bps: 1_250_000, min_rtt_us: Some(10_500), ..reno });
         assert_eq!((bbr.bw_mbps, bbr.min_rtt_ms), (10.0, 10.5));
     }
 }

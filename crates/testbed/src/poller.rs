@@ -1,10 +1,10 @@
-//! How the emulator's thread waits: asleep while there is time, awake just before something is due.
+//! How the emulator's thread waits for packets and departures.
 //!
-//! A sleeping thread wakes 50-100 us late even with real-time priority, which at 100 Mbit/s is a packet's
-//! length. So the thread sleeps until shortly before the next departure and reads its devices in a loop for
-//! the rest. The kernel takes the processor away for 50 ms from a real-time thread that does not let go of
-//! it (`sched_rt_runtime_us`), so waking early has a budget, and fast links do without: their packets follow
-//! each other so closely that the thread is awake anyway.
+//! A sleeping thread wakes 50-100 us late even with real-time priority, about a packet's transmission time at
+//! 100 Mbit/s. So the thread sleeps until shortly before the next departure and polls its devices for the
+//! rest of the time. The kernel takes the processor for 50 ms from a real-time thread that does not sleep
+//! (`sched_rt_runtime_us`), so early waking has a budget. Fast links do without it: their packets follow each
+//! other so closely that the thread is awake anyway.
 
 use crate::clock::Clock;
 use crate::namespace::Device;
@@ -16,25 +16,25 @@ use std::io;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-/// How long before a departure the thread is awake: covers the usual wake-up latency.
+/// How long before a departure the thread wakes: covers the usual wake-up latency.
 const AWAKE_BEFORE_NS: Nanos = 60_000;
-/// From this rate on there is no early waking: a full-size packet takes 30 us, less than [`AWAKE_BEFORE_NS`].
+/// From this rate on it does not wake early: a full-size packet takes 30 us, less than [`AWAKE_BEFORE_NS`].
 const SLEEP_ONLY_FROM_BPS: u64 = 400_000_000;
-/// The budget: in each window of this length...
+/// The period of the budget.
 const BUDGET_WINDOW_NS: Nanos = 100_000_000;
-/// ...the thread wakes early only while it has been awake for less than this: 80 %, where the kernel's limit
-/// is 95 % by default.
+/// In each period the thread wakes early only while it has been awake for less than this: 80 %, where the
+/// kernel's limit is 95 % by default.
 const BUDGET_AWAKE_NS: Nanos = 80_000_000;
-/// The longest sleep, so that a request to stop is seen.
+/// The longest sleep, so that the thread notices a request to stop.
 const LONGEST_SLEEP_NS: Nanos = 10_000_000;
-/// The lowest real-time priority: above all ordinary threads, below whatever else is real-time.
+/// The lowest real-time priority: above all ordinary threads, below other real-time threads.
 const PRIORITY: libc::c_int = 1;
-/// Ordinary priority, should real time be refused: the highest.
+/// The priority if real-time priority is refused: the highest ordinary one.
 const NICE_EMULATOR: libc::c_int = -20;
 /// The flows' threads: above a busy machine's background work, below the emulator.
 const NICE_FLOWS: libc::c_int = -10;
 
-/// Gives the calling thread real-time priority, or the best ordinary one; true if it is real-time.
+/// Gives the calling thread real-time priority, or the best ordinary one. Returns true if it is real-time.
 pub(crate) fn prioritise_emulator() -> bool {
     let parameters = libc::sched_param { sched_priority: PRIORITY };
     // SAFETY: the pointer is to a live value; 0 is the calling thread.
@@ -47,7 +47,7 @@ pub(crate) fn prioritise_emulator() -> bool {
     !refused
 }
 
-/// Raises the calling thread above ordinary work. It is a help, not a need: refusal is ignored.
+/// Raises the calling thread above ordinary work. A refusal is ignored: runs work without it.
 pub(crate) fn prioritise_flows() {
     set_nice(NICE_FLOWS);
 }
@@ -58,20 +58,20 @@ fn set_nice(nice: libc::c_int) {
 }
 
 /// The waiting policy and its budget.
-pub(crate) struct Waiter {
+pub(crate) struct Poller {
     clock: Clock,
     early: bool,
     window_began: Nanos,
     slept_in_window: Nanos,
 }
 
-impl Waiter {
-    /// For a path of which the fastest link has this rate.
+impl Poller {
+    /// A poller for links of which the fastest has `rate_bps` bits per second.
     pub(crate) fn new(clock: Clock, rate_bps: u64) -> Self {
-        Waiter { clock, early: rate_bps < SLEEP_ONLY_FROM_BPS, window_began: 0, slept_in_window: 0 }
+        Poller { clock, early: rate_bps < SLEEP_ONLY_FROM_BPS, window_began: 0, slept_in_window: 0 }
     }
 
-    /// Waits until `due` or until a device has something to read; says which devices to read.
+    /// Waits until `due` or until a device is readable. Returns which devices to read.
     pub(crate) fn wait(&mut self, devices: [&Device; 2], due: Nanos) -> io::Result<[bool; 2]> {
         let now = self.clock.now();
         let due = due.min(now + LONGEST_SLEEP_NS);
@@ -103,17 +103,17 @@ mod tests {
 
     #[test]
     fn a_thread_that_was_awake_too_long_sleeps_until_the_window_ends() {
-        let mut waiter = Waiter::new(Clock::starting_in(Duration::ZERO), 100_000_000);
-        assert!(waiter.may_wake_early(79_000_000));
-        assert!(!waiter.may_wake_early(80_000_000));
-        waiter.slept_in_window = 30_000_000;
-        assert!(waiter.may_wake_early(99_000_000), "30 ms of sleep leave room");
-        assert!(waiter.may_wake_early(100_000_000), "a new window");
+        let mut poller = Poller::new(Clock::starting_in(Duration::ZERO), 100_000_000);
+        assert!(poller.may_wake_early(79_000_000));
+        assert!(!poller.may_wake_early(80_000_000));
+        poller.slept_in_window = 30_000_000;
+        assert!(poller.may_wake_early(99_000_000), "30 ms of sleep leave room");
+        assert!(poller.may_wake_early(100_000_000), "a new window");
     }
 
     #[test]
     fn fast_links_do_without_early_waking() {
-        assert!(!Waiter::new(Clock::starting_in(Duration::ZERO), SLEEP_ONLY_FROM_BPS).may_wake_early(0));
-        assert!(Waiter::new(Clock::starting_in(Duration::ZERO), SLEEP_ONLY_FROM_BPS - 1).may_wake_early(0));
+        assert!(!Poller::new(Clock::starting_in(Duration::ZERO), SLEEP_ONLY_FROM_BPS).may_wake_early(0));
+        assert!(Poller::new(Clock::starting_in(Duration::ZERO), SLEEP_ONLY_FROM_BPS - 1).may_wake_early(0));
     }
 }

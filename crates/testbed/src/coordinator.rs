@@ -1,4 +1,5 @@
-//! The run's own thread: starts and stops flows, samples them, tells the monitor, and ends early if it must.
+//! The coordinator of a run: it starts, stops and samples the flows, reports to the monitor, and ends the run
+//! early if necessary.
 
 use crate::Error;
 use crate::clock::{Clock, nanos};
@@ -11,12 +12,12 @@ use fairpace_scenario::Scenario;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The monitor hears from the run at least this often.
+/// The monitor is called at least this often.
 const MONITOR_PERIOD_NS: Nanos = SECOND / 10;
 
-/// What happens at a point in time. Simultaneous events happen in this order.
+/// A command to a flow, or a time of measurement. Simultaneous commands are executed in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Event {
+enum Command {
     /// The end of an interval of the time series.
     Sample,
     /// The measurement window opens.
@@ -34,34 +35,34 @@ enum State {
     Ended,
 }
 
-/// One flow as its telemetry shows it.
+/// The telemetry of one flow so far.
 struct Track {
     state: State,
     series: FlowSeries,
-    /// The counter's last value; it outlives the connection.
+    /// The last value of the counter, which outlives the connection.
     retransmits: u64,
     at_window_edges: [u64; 2],
 }
 
-/// What the telemetry leaves of one flow.
-pub(crate) struct Told {
-    /// Everything but goodput and RTT.
+/// The telemetry of one flow.
+pub(crate) struct FlowTelemetry {
+    /// All series but goodput and RTT.
     pub(crate) series: FlowSeries,
-    /// Segments sent again in the window.
+    /// Segments retransmitted in the measurement window.
     pub(crate) retransmits: u64,
 }
 
-pub(crate) struct Conductor<'a> {
+pub(crate) struct Coordinator<'a> {
     scenario: &'a Scenario,
     controls: &'a Controls,
     senders: &'a Senders,
     clock: Clock,
-    events: Vec<(Nanos, Event)>,
+    commands: Vec<(Nanos, Command)>,
     end: Nanos,
     tracks: Vec<Track>,
 }
 
-impl<'a> Conductor<'a> {
+impl<'a> Coordinator<'a> {
     pub(crate) fn new(
         scenario: &'a Scenario,
         controls: &'a Controls,
@@ -75,34 +76,38 @@ impl<'a> Conductor<'a> {
             retransmits: 0,
             at_window_edges: [0; 2],
         };
-        Conductor {
+        Coordinator {
             scenario,
             controls,
             senders,
             clock,
-            events: agenda(scenario, schedule),
+            commands: commands(scenario, schedule),
             end: schedule.end,
             tracks: scenario.flows.iter().map(track).collect(),
         }
     }
 
-    /// Conducts the run to its end, or until `stop` is set because another thread failed.
+    /// Executes all commands, or returns early when `stop` is set because another thread failed.
     ///
     /// # Errors
-    /// [`Error::Interrupted`] if the monitor says so, [`Error::Flow`].
-    pub(crate) fn run(mut self, monitor: &mut dyn Monitor, stop: &AtomicBool) -> Result<Vec<Told>, Error> {
-        for (at, event) in std::mem::take(&mut self.events) {
+    /// [`Error::Interrupted`] when the monitor stops the run, [`Error::Flow`].
+    pub(crate) fn run(
+        mut self,
+        monitor: &mut dyn Monitor,
+        stop: &AtomicBool,
+    ) -> Result<Vec<FlowTelemetry>, Error> {
+        for (at, command) in std::mem::take(&mut self.commands) {
             self.wait_until(at, monitor, stop)?;
             if stop.load(Ordering::Relaxed) {
                 break;
             }
-            self.happen(event)?;
+            self.execute(command)?;
         }
-        let told = |track: Track| {
+        let telemetry = |track: Track| {
             let [from, to] = track.at_window_edges;
-            Told { series: track.series, retransmits: to.saturating_sub(from) }
+            FlowTelemetry { series: track.series, retransmits: to.saturating_sub(from) }
         };
-        Ok(self.tracks.into_iter().map(told).collect())
+        Ok(self.tracks.into_iter().map(telemetry).collect())
     }
 
     fn wait_until(&self, at: Nanos, monitor: &mut dyn Monitor, stop: &AtomicBool) -> Result<(), Error> {
@@ -120,28 +125,28 @@ impl<'a> Conductor<'a> {
         }
     }
 
-    fn happen(&mut self, event: Event) -> Result<(), Error> {
+    fn execute(&mut self, command: Command) -> Result<(), Error> {
         let flows = 0..self.tracks.len();
-        match event {
-            Event::Start(flow) => {
+        match command {
+            Command::Start(flow) => {
                 self.senders
                     .start(flow, self.scenario.flows[flow].sending.ecn)
                     .map_err(|e| self.broken(flow, e))?;
                 self.tracks[flow].state = State::Running;
             }
-            Event::Stop(flow) => {
+            Command::Stop(flow) => {
                 self.sample(flow)?;
                 self.senders.stop(flow).map_err(|e| self.broken(flow, e))?;
                 self.tracks[flow].state = State::Ended;
             }
-            Event::Sample => {
+            Command::Sample => {
                 for flow in flows {
                     let sample = self.sample(flow)?;
                     sample.push(&mut self.tracks[flow].series);
                 }
             }
-            Event::WindowOpens | Event::WindowCloses => {
-                let edge = usize::from(event == Event::WindowCloses);
+            Command::WindowOpens | Command::WindowCloses => {
+                let edge = usize::from(command == Command::WindowCloses);
                 for flow in flows {
                     self.tracks[flow].at_window_edges[edge] = self.sample(flow)?.retransmits;
                 }
@@ -156,8 +161,8 @@ impl<'a> Conductor<'a> {
             return Ok(Sample::absent(track.retransmits));
         }
         let fd = self.senders.socket(flow);
-        let inside = self.controls.look_inside(flow, fd);
-        let sample = Sample::take(fd, inside).map_err(|e| self.broken(flow, e))?;
+        let algorithm = self.controls.observe(flow, fd);
+        let sample = Sample::take(fd, algorithm).map_err(|e| self.broken(flow, e))?;
         self.tracks[flow].retransmits = sample.retransmits;
         Ok(sample)
     }
@@ -167,22 +172,23 @@ impl<'a> Conductor<'a> {
     }
 }
 
-/// All events of a run, in order. A flow that would stop after the end, or start after it, does not.
-fn agenda(scenario: &Scenario, schedule: Schedule) -> Vec<(Nanos, Event)> {
-    let mut events: Vec<(Nanos, Event)> = schedule.points().map(|at| (at, Event::Sample)).collect();
-    events.push((schedule.window.0, Event::WindowOpens));
-    events.push((schedule.window.1, Event::WindowCloses));
+/// All commands of a run, in order. A flow does not start if it would start after the end, and does not stop
+/// if it would stop after it.
+fn commands(scenario: &Scenario, schedule: Schedule) -> Vec<(Nanos, Command)> {
+    let mut commands: Vec<(Nanos, Command)> = schedule.points().map(|at| (at, Command::Sample)).collect();
+    commands.push((schedule.window.0, Command::WindowOpens));
+    commands.push((schedule.window.1, Command::WindowCloses));
     for (i, flow) in scenario.flows.iter().enumerate() {
         let (start, stop) = (nanos(flow.start), flow.stop.map_or(Nanos::MAX, nanos));
         if start < schedule.end && start < stop {
-            events.push((start, Event::Start(i)));
+            commands.push((start, Command::Start(i)));
             if stop < schedule.end {
-                events.push((stop, Event::Stop(i)));
+                commands.push((stop, Command::Stop(i)));
             }
         }
     }
-    events.sort_unstable();
-    events
+    commands.sort_unstable();
+    commands
 }
 
 #[cfg(test)]
@@ -214,28 +220,28 @@ mod tests {
 
     #[test]
     fn a_flow_is_sampled_before_it_stops_and_starts_after_others_are_sampled() {
-        let events = agenda(&scenario(&[(0, Some(2)), (2, None)]), SCHEDULE);
+        let commands = commands(&scenario(&[(0, Some(2)), (2, None)]), SCHEDULE);
         let expected = [
-            (0, Event::Start(0)),
-            (1, Event::Sample),
-            (1, Event::WindowOpens),
-            (2, Event::Sample),
-            (2, Event::Stop(0)),
-            (2, Event::Start(1)),
-            (3, Event::Sample),
-            (3, Event::WindowCloses),
+            (0, Command::Start(0)),
+            (1, Command::Sample),
+            (1, Command::WindowOpens),
+            (2, Command::Sample),
+            (2, Command::Stop(0)),
+            (2, Command::Start(1)),
+            (3, Command::Sample),
+            (3, Command::WindowCloses),
         ];
-        assert_eq!(events, expected.map(|(s, event)| (s * SECOND, event)));
+        assert_eq!(commands, expected.map(|(s, command)| (s * SECOND, command)));
     }
 
     #[test]
     fn what_lies_beyond_the_end_does_not_happen() {
-        let events = agenda(&scenario(&[(3, None), (0, Some(9)), (2, Some(1))]), SCHEDULE);
-        let flows: Vec<Event> = events
+        let commands = commands(&scenario(&[(3, None), (0, Some(9)), (2, Some(1))]), SCHEDULE);
+        let flows: Vec<Command> = commands
             .into_iter()
-            .map(|(_, event)| event)
-            .filter(|e| matches!(e, Event::Start(_) | Event::Stop(_)))
+            .map(|(_, command)| command)
+            .filter(|e| matches!(e, Command::Start(_) | Command::Stop(_)))
             .collect();
-        assert_eq!(flows, [Event::Start(1)]);
+        assert_eq!(flows, [Command::Start(1)]);
     }
 }

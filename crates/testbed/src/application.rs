@@ -1,0 +1,95 @@
+//! The application of a flow: `fairpace_netem`'s sources, in real time.
+
+use fairpace_netem::build::nanos;
+use fairpace_netem::{Nanos, Offer, Pattern, Source};
+use fairpace_scenario::{Flow, Writes};
+
+/// An application, and what it has written that its socket has not taken.
+pub(crate) struct Application {
+    source: Source,
+    /// Bytes that it has written and the socket has not taken; [`ENDLESS`].
+    ready: u64,
+}
+
+const ENDLESS: u64 = u64::MAX;
+
+impl Application {
+    /// The application of a flow.
+    pub(crate) fn new(flow: &Flow) -> Self {
+        let pattern = match flow.traffic.writes {
+            Writes::Always | Writes::Responses { .. } => Pattern::Always,
+            Writes::OnOff { on, off } => Pattern::OnOff { on: nanos(on), off: nanos(off) },
+            Writes::Paced { rate_bps, every } => Pattern::Paced { rate_bps, every: nanos(every) },
+        };
+        Application { source: Source::new(pattern, flow.traffic.size_bytes, nanos(flow.start)), ready: 0 }
+    }
+
+    /// Bytes that it offers to the socket at `now`.
+    pub(crate) fn ready(&mut self, now: Nanos) -> u64 {
+        while let Some(offer) = self.source.poll(now) {
+            self.ready = match offer {
+                Offer::Bytes(bytes) => self.ready.saturating_add(bytes),
+                Offer::Endless => ENDLESS,
+                Offer::Pause => 0,
+            };
+        }
+        self.ready
+    }
+
+    /// The socket took `bytes`.
+    pub(crate) fn took(&mut self, bytes: u64) {
+        if self.ready != ENDLESS {
+            self.ready = self.ready.saturating_sub(bytes);
+        }
+    }
+
+    /// When it may offer more; `Nanos::MAX`: never.
+    pub(crate) fn next(&self) -> Nanos {
+        self.source.next_event()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fairpace_netem::SECOND;
+    use fairpace_scenario::{Cc, Traffic};
+    use std::time::Duration;
+
+    fn application(size_bytes: Option<u64>, writes: Writes) -> Application {
+        let flow = Flow::new("f", "bbr1".parse::<Cc>().unwrap(), Duration::from_millis(10));
+        Application::new(&Flow {
+            traffic: Traffic { size_bytes, writes },
+            start: Duration::from_secs(1),
+            ..flow
+        })
+    }
+
+    #[test]
+    fn a_finite_application_has_its_size_and_no_more() {
+        let mut application = application(Some(1000), Writes::Always);
+        assert_eq!((application.ready(0), application.ready(SECOND)), (0, 1000));
+        application.took(400);
+        assert_eq!((application.ready(9 * SECOND), application.next()), (600, Nanos::MAX));
+    }
+
+    #[test]
+    fn what_was_not_written_before_a_pause_is_not_written_in_it() {
+        let mut application =
+            application(None, Writes::OnOff { on: Duration::from_secs(2), off: Duration::from_secs(3) });
+        assert_eq!(application.ready(SECOND), ENDLESS);
+        application.took(1 << 40);
+        assert_eq!(application.ready(3 * SECOND - 1), ENDLESS);
+        assert_eq!((application.ready(3 * SECOND), application.next()), (0, 6 * SECOND));
+        assert_eq!(application.ready(6 * SECOND), ENDLESS);
+    }
+
+    #[test]
+    fn chunks_that_were_not_written_in_time_wait() {
+        let mut application =
+            application(None, Writes::Paced { rate_bps: 8000, every: Duration::from_secs(1) });
+        assert_eq!(application.ready(SECOND), 1000);
+        application.took(300);
+        assert_eq!((application.ready(2 * SECOND), application.next()), (1700, 3 * SECOND));
+    }
+}
