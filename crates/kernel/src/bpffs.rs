@@ -14,6 +14,9 @@ const ROOT: &str = "/sys/fs/bpf";
 /// Our pins: one link per loaded algorithm, named as in the kernel.
 const PINS: &str = "/sys/fs/bpf/fairpace";
 
+/// How often a pin is tried: each time, another process may remove the directory with its own last pin.
+const ATTEMPTS: u32 = 10;
+
 /// Where the link of this kernel name is pinned.
 pub(crate) fn pin_path(name: &str) -> PathBuf {
     Path::new(PINS).join(name)
@@ -23,8 +26,19 @@ pub(crate) fn is_mounted() -> bool {
     statfs(ROOT).is_ok_and(|s| s.filesystem_type() == BPF_FS_MAGIC)
 }
 
-/// Makes the pin directory, and mounts the file system where nobody has done so yet.
-pub(crate) fn prepare() -> Result<(), Error> {
+/// Pins with `pin`, which gets the path, in a directory that exists then. [`unpin`] in another thread or process removes
+/// the directory with the last pin, possibly just before this one is there.
+pub(crate) fn pin(name: &str, mut pin: impl FnMut(&Path) -> io::Result<()>) -> Result<(), Error> {
+    let path = pin_path(name);
+    let mut attempt = || {
+        prepare()?;
+        pin(&path).map_err(|cause| Error::Bpffs { path: path.clone(), cause })
+    };
+    (1..ATTEMPTS).find_map(|_| attempt().ok()).map_or_else(attempt, Ok)
+}
+
+/// Makes the pin directory, and mounts the file system if it is not mounted.
+fn prepare() -> Result<(), Error> {
     let failed = |path: &str, cause: io::Error| Error::Bpffs { path: path.into(), cause };
     if !is_mounted() {
         let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC | MsFlags::MS_RELATIME;
@@ -51,4 +65,26 @@ pub(crate) fn pins() -> Result<Vec<String>, Error> {
         Err(cause) => return Err(Error::Bpffs { path: PINS.into(), cause }),
     };
     Ok(entries.filter_map(|e| e.ok()?.file_name().into_string().ok()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_that_goes_away_before_the_pin_is_made_again() {
+        if let Err(e) = crate::Features::probe().require() {
+            return fairpace_test_support::skip(&e.to_string());
+        }
+        let mut calls = 0;
+        let pinned = pin("nothing", |path| {
+            calls += 1;
+            assert_eq!(path, Path::new("/sys/fs/bpf/fairpace/nothing"));
+            if calls < 3 { Err(io::ErrorKind::NotFound.into()) } else { Ok(()) }
+        });
+        assert!(pinned.is_ok() && calls == 3, "{pinned:?} after {calls} calls");
+        let refused = pin("nothing", |_| Err(io::ErrorKind::PermissionDenied.into()));
+        assert!(matches!(refused, Err(Error::Bpffs { .. })), "{refused:?}");
+        let _ = fs::remove_dir(PINS); // stays while it has pins of another test
+    }
 }

@@ -204,9 +204,7 @@ fn register(
         return Ok(Registration::Map { map: handle, until_dropped: !pin });
     }
     if pin {
-        bpffs::prepare()?;
-        let path = bpffs::pin_path(name);
-        link.pin(&path).map_err(|e| Error::Bpffs { path, cause: io::Error::other(e) })?;
+        bpffs::pin(name, |path| link.pin(path).map_err(io::Error::other))?;
     }
     Ok(Registration::Link { _link: link })
 }
