@@ -1,39 +1,44 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /*
- * BBRv1: congestion control by a model of the path, as mainline Linux has it.
+ * BBRv1: congestion control by a model of the path, as in mainline Linux.
  *
- * The idea. A path has a bottleneck bandwidth and a propagation RTT; their product, the BDP, is what has to
- * be in flight to use the path without a queue. BBR estimates both, and sends at
+ * The idea. A path has a bottleneck bandwidth and a propagation RTT. Their product, the BDP, is the amount of data
+ * in flight that uses the path fully and builds no queue. BBR estimates both and sends at
  *
  *	pacing_rate = pacing_gain * bw * 0.99		bw      = max delivery rate over 10 round trips
  *	cwnd        = cwnd_gain * bw * min_rtt + ...	min_rtt = min RTT over 10 s
  *
- * The two cannot be measured at the same time: more bandwidth shows only when more is in flight than the
- * BDP, the propagation RTT only when there is no queue. So the gains take turns:
+ * The two cannot be measured at the same time: a higher bandwidth shows only with more than a BDP in flight, the
+ * propagation RTT only without a queue. So the gains alternate:
  *
- *	     +---- STARTUP     gain 2.89: rate doubles each round, until bw has not grown by 25 % for
+ *	     +---- STARTUP     gain 2.89: the rate doubles each round, until bw has not grown by 25 % for
  *	     |        |                   3 rounds ("the pipe is full")
  *	     |        v
- *	     |      DRAIN      gain 0.34: until the queue that STARTUP built is gone
+ *	     |      DRAIN      gain 0.34: until the queue of STARTUP is gone
  *	     |        |
  *	     |        v
  *	     +--->PROBE_BW     gains 1.25, 0.75, 1, 1, 1, 1, 1, 1, each for about one min_rtt:
- *	     |      ^ |                   probe, give back, cruise
- *	     |      | v  min_rtt not seen for 10 s
+ *	     |      ^ |                   probe, drain, cruise
+ *	     |      | v  no lower RTT for 10 s
  *	     +---PROBE_RTT     cwnd 4 for 200 ms and a round trip, then back (to STARTUP if the pipe was never full)
  *
- * Loss is no signal. It bounds cwnd for a round (packet conservation) so that the sender does not burst,
- * and two stretches of heavy loss at one rate reveal a policer, whose rate is then used for 48 rounds.
+ * Loss does not change the model. It bounds cwnd for one round (packet conservation), so that the sender does not
+ * burst; and two intervals of heavy loss at the same delivery rate reveal a policer, whose rate is then used for 48
+ * rounds.
  *
- * Known defects, which the variants beside this file address: a flow with a longer RTT starves one with a
- * shorter RTT (bbq.h); several flows hold a standing queue of about one BDP; buffers below a BDP see heavy loss.
+ * Known defects, which the variants beside this file address: a flow with a longer RTT starves one with a shorter
+ * RTT (bbq.h); several flows hold a standing queue of about one BDP (bbr1_drain.h); buffers below a BDP lose many
+ * packets (bbr3.h).
  *
- * Sources: Cardwell et al., "BBR: Congestion-Based Congestion Control", ACM Queue 14(5), 2016 [Queue];
- * Linux 6.18 net/ipv4/tcp_bbr.c [Linux], whose behaviour decides where the article is silent or differs. What has changed
- * there since it was first merged, in 4.9, can be undone by parameters; the preset bbr1_49 undoes it all.
- * Departures from [Linux]: times are microseconds of the ACK clock instead of jiffies (4 ms at HZ=250); the flow has its
- * own random generator; a pacing rate that comes out as zero is not installed (Linux would stop pacing). From 4.9: gains are
- * set on every ACK, so that a policer's rate is paced at gain 1 in PROBE_BW only, and always there.
+ * Sources: Cardwell et al., "BBR: Congestion-Based Congestion Control", ACM Queue 14(5), 2016 [Queue]; Linux 6.18
+ * net/ipv4/tcp_bbr.c [Linux], which decides where the article is silent or differs.
+ *
+ * Departures from [Linux]: times are microseconds of the ACK clock instead of jiffies (4 ms at HZ=250); the flow
+ * has its own random generator; a pacing rate of zero is not installed (in Linux it turns pacing off); the
+ * policer's arithmetic is 64 bits wide where Linux's wraps above a difference of 12 Gbit/s, and its clock does not
+ * wrap after 71 minutes; the counter of aggregated ACKs has 32 bits instead of 16. Departures of bbr1_49 from 4.9:
+ * gains are set on every ACK, so that a policer's rate is paced at gain 1 in PROBE_BW only, and always there; the
+ * host is that of 6.18 (burst size by RTT, pacing by departure time), which matters below an RTT of about 3 ms.
  */
 #ifndef CC_BBR1_H
 #define CC_BBR1_H
@@ -43,71 +48,89 @@
 #include "contract/minmax.h"
 #include "contract/params.h"
 #include "lib/bbr.h"
+#include "lib/variant.h"
 
 /* ---- parameters ---- */
 
+/* The model and its gains. [Linux] names the same constants bbr_high_gain, bbr_drain_gain, ... */
+#define bbr1_model_parameters(P)                                                                                       \
+	P(startup_gain, CC_GAIN(2.887), CC_GAIN_UNIT + 1, CC_GAIN(10), CC_UNIT_GAIN,                                   \
+	  "pacing and cwnd gain in STARTUP",                                                                           \
+	  "2/ln 2, rounded up: the least gain that doubles the delivery rate each round; above 1 to grow")             \
+	P(drain_gain, CC_GAIN(0.344), CC_GAIN(0.0625), CC_GAIN_UNIT - 1, CC_UNIT_GAIN, "pacing gain in DRAIN",         \
+	  "1/2.885 drains in one round what STARTUP queued; below 1 to drain")                                         \
+	P(probe_up_gain, CC_GAIN(1.25), CC_GAIN_UNIT + 1, CC_GAIN(4), CC_UNIT_GAIN, "pacing gain while probing",       \
+	  "1.25 finds a quarter more bandwidth per cycle and queues a quarter BDP; above 1 to probe")                  \
+	P(probe_down_gain, CC_GAIN(0.75), CC_GAIN(0.0625), CC_GAIN_UNIT - 1, CC_UNIT_GAIN,                             \
+	  "pacing gain of the phase after probing", "0.75 drains in one min_rtt what 1.25 queued; below 1 to drain")   \
+	P(cwnd_gain, CC_GAIN(2), CC_GAIN(1), CC_GAIN(10), CC_UNIT_GAIN, "cwnd in PROBE_BW as a multiple of the BDP",   \
+	  "2 leaves room for delayed and aggregated ACKs; below 1 cwnd would keep the pipe empty")                     \
+	P(bw_window_rounds, 10, 1, 1000, CC_UNIT_ROUNDS, "bw is the maximum over this many rounds",                    \
+	  "10 is longer than a gain cycle of 8, so that each maximum contains a probe; at least the current round")    \
+	P(min_rtt_window_us, CC_SEC(10), CC_MSEC(100), CC_SEC(600), CC_UNIT_US,                                        \
+	  "time without a lower RTT until PROBE_RTT",                                                                  \
+	  "10 s: PROBE_RTT then costs 2 % of the rate, and most traffic pauses more often; longer than a round")       \
+	P(probe_rtt_us, CC_MSEC(200), CC_MSEC(1), CC_SEC(10), CC_UNIT_US, "least time in PROBE_RTT",                   \
+	  "200 ms lets flows of different RTTs overlap in PROBE_RTT and drain the queue together")                     \
+	P(min_cwnd_pkts, 4, 1, 100, CC_UNIT_PKTS, "least cwnd",                                                        \
+	  "4 keeps ACKs flowing from a receiver that acknowledges every other packet; 100 floods small links")         \
+	P(full_bw_gain, CC_GAIN(1.25), CC_GAIN_UNIT + 1, CC_GAIN(4), CC_UNIT_GAIN,                                     \
+	  "growth of bw that shows a pipe not full",                                                                   \
+	  "1.25: STARTUP doubles the rate, so less than a quarter of growth means that the path limits it; above 1")   \
+	P(full_bw_rounds, 3, 1, 100, CC_UNIT_ROUNDS, "rounds without such growth that show a full pipe",               \
+	  "3 give a receive window that is still growing two more rounds")                                             \
+	P(pacing_margin, CC_PERCENT(1), 0, CC_PERCENT(50), CC_UNIT_PPM, "the pacing rate is this far below gain * bw", \
+	  "1 %, since Linux 4.20: queues drain over time although bw is a maximum")                                    \
+	P(extra_acked_gain, CC_GAIN(1), 0, CC_GAIN(10), CC_UNIT_GAIN,                                                  \
+	  "cwnd added per packet of ACK aggregation; 0: none", "1: as much as was measured; 0 is Linux before 5.1")    \
+	P(extra_acked_max_us, CC_MSEC(100), 0, CC_SEC(1), CC_UNIT_US,                                                  \
+	  "at most bw times this is added for aggregation", "100 ms: longer gaps between ACKs are not aggregation")    \
+	P(lt_bw, 1, 0, 1, CC_UNIT_BOOL, "detect token-bucket policers and use their rate", "on in every Linux")
+
 /*
- * What can be set about BBRv1 and its variants: the model and its gains, and what Linux has changed since 4.9.
+ * What Linux has changed since 4.9, when BBR was first merged. The default is today's behaviour, the other value
+ * that of 4.9, which the papers of the variants measured; the preset bbr1_49 sets all of them. When each change was
+ * made:
  *
- * The second list makes bbr1.h the algorithm of any kernel in between, and shows what each change does. The papers that the
- * variants come from measured 4.9. When the changes came:
- *
- *	first_rtt_sets_rate, keep_rate_until_full   4.13   before, the rate began with an RTT of 1 ms
- *	undo_forgets                                4.15   together with a latch for "the pipe is full"; before, the
- *	                                                   count of rounds, which nothing had reset, stood for it
+ *	first_rtt_sets_rate, keep_rate_until_full   4.13   before, the rate started from an RTT of 1 ms
+ *	undo_forgets                                4.15   with a latch for "the pipe is full"; before, a count of rounds
+ *	                                                   stood for it, which nothing had reset
  *	lt_cycle, min_rtt_by_delayed                4.16
  *	export_ssthresh, idle_until_delivered       4.17
  *	probe_rtt_caps_always, idle_ends_probe_rtt  4.19
- *	probe_more_pkts                             4.19   for the window, 5.4 for what is to be in flight
- *	look_ahead, pacing_margin                   4.20   with pacing by departure time. Before, the pacer (sch_fq) counted
- *	                                                   the link's headers against a rate that had been computed
- *	                                                   without them: a margin of 0.9 % on Ethernet, 14 bytes of 1514
+ *	probe_more_pkts                             4.19   for cwnd, 5.4 for the inflight targets
+ *	look_ahead, pacing_margin                   4.20   with pacing by departure time. Before, the pacer (sch_fq)
+ *	                                                   counted link headers against a rate computed without them: a
+ *	                                                   margin of 0.9 % on Ethernet, 14 bytes of 1514
  *	extra_acked_gain                            5.1
  *	min_rtt_by_equal                            5.10
- *	lt_clock_us                                 jiffies at first, 4 ms at HZ=250
+ *	lt_clock_us                                 first jiffies, 4 ms at HZ=250
  */
-#define bbr1_model_parameters(P)                                                                                       \
-	P(startup_gain, 739, 257, 2560, CC_UNIT_GAIN,                                                                  \
-	  "pacing and cwnd gain in STARTUP; 2/ln 2 is the least that doubles the delivery rate each round")            \
-	P(drain_gain, 88, 16, 255, CC_UNIT_GAIN,                                                                       \
-	  "pacing gain in DRAIN; 1/startup_gain drains STARTUP's queue in a round")                                    \
-	P(probe_up_gain, 320, 257, 1024, CC_UNIT_GAIN, "pacing gain while probing for bandwidth")                      \
-	P(probe_down_gain, 192, 16, 255, CC_UNIT_GAIN, "pacing gain of the phase after probing")                       \
-	P(cwnd_gain, 512, 256, 2560, CC_UNIT_GAIN,                                                                     \
-	  "cwnd in PROBE_BW as a multiple of the BDP; 2 leaves room for delayed and aggregated ACKs")                  \
-	P(bw_window_rounds, 10, 1, 1000, CC_UNIT_ROUNDS,                                                               \
-	  "rounds over which bw is the maximum; more than one gain cycle")                                             \
-	P(min_rtt_window_us, 10000000, 100000, 600000000, CC_UNIT_US, "time without a new minimum before PROBE_RTT")   \
-	P(probe_rtt_us, 200000, 1000, 10000000, CC_UNIT_US, "least time in PROBE_RTT")                                 \
-	P(min_cwnd_pkts, 4, 1, 100, CC_UNIT_PKTS, "least cwnd; 4 keeps ACKs flowing past a receiver that delays them") \
-	P(full_bw_gain, 320, 257, 1024, CC_UNIT_GAIN, "growth of bw that shows that the pipe is not full")             \
-	P(full_bw_rounds, 3, 1, 100, CC_UNIT_ROUNDS, "rounds without such growth that show that it is")                \
-	P(pacing_margin, 10000, 0, 500000, CC_UNIT_PPM, "pace this much below bw, so that queues drain over time")     \
-	P(extra_acked_gain, 256, 0, 2560, CC_UNIT_GAIN, "cwnd added per packet of ACK aggregation seen; 0: none")      \
-	P(extra_acked_max_us, 100000, 0, 1000000, CC_UNIT_US, "no more than bw times this is added for aggregation")   \
-	P(lt_bw, 1, 0, 1, CC_UNIT_BOOL, "detect token-bucket policers and use their rate")
-
-/* Linux 4.9 to 6.18: the default is how it is now. */
 #define bbr1_later_parameters(P)                                                                                       \
-	P(first_rtt_sets_rate, 1, 0, 1, CC_UNIT_BOOL, "begin anew with pacing when the first RTT is known")            \
+	P(first_rtt_sets_rate, 1, 0, 1, CC_UNIT_BOOL, "the first RTT sample restarts the pacing rate",                 \
+	  "on since 4.13")                                                                                             \
 	P(keep_rate_until_full, 1, 0, 1, CC_UNIT_BOOL,                                                                 \
-	  "until the pipe has been full the pacing rate never falls; 0: in STARTUP it does not")                       \
-	P(probe_more_pkts, 2, 0, 100, CC_UNIT_PKTS,                                                                    \
-	  "added to the window and to what is to be in flight while probing, for tiny BDPs")                           \
+	  "the pacing rate does not fall before the pipe was full; off: not in STARTUP", "on since 4.13")              \
+	P(probe_more_pkts, 2, 0, 100, CC_UNIT_PKTS, "added to cwnd and to inflight targets while probing",             \
+	  "2 since 4.19: on a tiny BDP 1.25 rounds to nothing; 0 is 4.9")                                              \
 	P(look_ahead, 1, 0, 1, CC_UNIT_BOOL,                                                                           \
-	  "count what will be in the network at the next departure; 0: what is in flight")                             \
-	P(min_rtt_by_equal, 0, 0, 1, CC_UNIT_BOOL, "an RTT equal to min_rtt confirms it")                              \
-	P(min_rtt_by_delayed, 0, 0, 1, CC_UNIT_BOOL,                                                                   \
-	  "an expired min_rtt is replaced even by an ACK that the receiver held back")                                 \
-	P(idle_until_delivered, 1, 0, 1, CC_UNIT_BOOL, "idle time ends when something is delivered; 0: with any ACK")  \
-	P(idle_ends_probe_rtt, 1, 0, 1, CC_UNIT_BOOL, "PROBE_RTT may end when sending resumes after idle time")        \
+	  "compare what will be in the network at the next departure; off: what is in flight now", "on since 4.20")    \
+	P(min_rtt_by_equal, 0, 0, 1, CC_UNIT_BOOL, "an RTT equal to min_rtt confirms it", "off since 5.10")            \
+	P(min_rtt_by_delayed, 0, 0, 1, CC_UNIT_BOOL, "a delayed ACK may replace an expired min_rtt", "off since 4.16") \
+	P(idle_until_delivered, 1, 0, 1, CC_UNIT_BOOL, "an idle period ends with a delivery; off: with any ACK",       \
+	  "on since 4.17")                                                                                             \
+	P(idle_ends_probe_rtt, 1, 0, 1, CC_UNIT_BOOL, "PROBE_RTT may end when sending resumes after an idle period",   \
+	  "on since 4.19")                                                                                             \
 	P(probe_rtt_caps_always, 1, 0, 1, CC_UNIT_BOOL,                                                                \
-	  "PROBE_RTT bounds cwnd on every ACK; 0: on those that acknowledge something")                                \
-	P(undo_forgets, 1, 0, 1, CC_UNIT_BOOL, "an undo forgets the growth of bw and policers")                        \
+	  "PROBE_RTT caps cwnd on every ACK; off: on ACKs that acknowledge something", "on since 4.19")                \
+	P(undo_forgets, 1, 0, 1, CC_UNIT_BOOL, "an undo resets the measured growth of bw and the policer detector",    \
+	  "on since 4.15")                                                                                             \
 	P(export_ssthresh, 1, 0, 1, CC_UNIT_BOOL,                                                                      \
-	  "ssthresh shows the BDP at the end of STARTUP; nothing depends on it")                                       \
-	P(lt_cycle, 1, 0, 1, CC_UNIT_BOOL, "the gain cycle goes on, unseen, while a policer's rate is in use")         \
-	P(lt_clock_us, 1000, 1, 100000, CC_UNIT_US, "resolution of the clock of policer detection")
+	  "ssthresh shows the BDP at the end of STARTUP; nothing depends on it", "on since 4.17")                      \
+	P(lt_cycle, 1, 0, 1, CC_UNIT_BOOL, "the phases of the gain cycle advance while a policer's rate is in use",    \
+	  "on since 4.16; the gain is 1 in all of them")                                                               \
+	P(lt_clock_us, CC_MSEC(1), 1, CC_MSEC(100), CC_UNIT_US, "resolution of the policer detector's clock",          \
+	  "1 ms since Linux counts time in us; 4 ms is a jiffy at HZ=250")
 
 #define bbr1_parameters(P) bbr1_model_parameters(P) bbr1_later_parameters(P)
 
@@ -129,42 +152,42 @@ enum bbr1_mode {
 #define BBR1_CYCLE_DOWN	  1u
 #define BBR1_CYCLE_CRUISE 2u /* and all after it */
 #define BBR1_CYCLE_LEN	  8u
-/* PROBE_BW starts in any phase but DOWN, so that flows probe at different times: 7 to choose from. */
+/* PROBE_BW starts in a random phase, so that flows probe at different times; not in DOWN, so 7 phases. */
 #define BBR1_CYCLE_START 7u
 
-/* Instead of a BDP until the first RTT sample (RFC 6928). */
+/* Stands for the BDP until the first RTT sample: the initial cwnd of RFC 6928. */
 #define BBR1_INIT_CWND_PKTS 10u
 
-/* Bursts: below 1.2 Mbit/s one of two packets would last 20 ms, then one; and 127 at most. */
+/* Burst size: two packets at least, which last 20 ms at 1.2 Mbit/s; one below that. [Linux] bbr_min_tso_rate */
 #define BBR1_BURST_OF_TWO_Bps (1200000u / 8u)
 #define BBR1_BURST_MAX_PKTS   127u
 
-/* ACK aggregation: two bins of 5 rounds, so that the maximum is 5 to 10 rounds old. */
+/* ACK aggregation: two bins of 5 rounds, so that the maximum is 5 to 10 rounds old. [Linux] bbr_extra_acked_win_rtts */
 #define BBR1_EXTRA_ACKED_ROUNDS 5u
 
 #define BBR1_POLICER_MIN_ROUNDS 4u
 #define BBR1_POLICER_MAX_ROUNDS (4u * BBR1_POLICER_MIN_ROUNDS)
-#define BBR1_POLICER_LOSS_256	50u  /* least lost/delivered, 19.5 % */
+#define BBR1_POLICER_LOSS_256	50u  /* least lost/delivered, 19.5 %; [Linux] lt_loss_thresh */
 #define BBR1_POLICER_AGREE_256	32u  /* two rates agree within 1/8 ... */
 #define BBR1_POLICER_AGREE_Bps	500u /* ... or within 4 kbit/s */
-#define BBR1_POLICER_USE_ROUNDS 48u
+#define BBR1_POLICER_USE_ROUNDS 48u  /* the rate of a policer is used for this long */
 
 struct bbr1_policer {
 	u64 stamp_us;	    /* start of the interval */
 	u32 delivered_pkts; /* delivered_pkts then */
 	u32 lost_pkts;	    /* lost_pkts then */
-	u32 rounds;	    /* in the interval; or since the rate is in use */
+	u32 rounds;	    /* in the interval, or since the rate is in use */
 	u32 bw;		    /* rate of the last interval, or in use; 0: none */
 	u32 clock_us;	    /* parameter: resolution of the interval's clock */
 	u32 margin_ppm;	    /* parameter: pacing margin */
 	u8 sampling;	    /* an interval is open */
-	u8 in_use;	    /* a policer was found: bw is its rate */
+	u8 in_use;	    /* a policer was detected: bw is its rate */
 	u8 reserved[6];	    /* no holes: parity compares bytes */
 };
 
 struct bbr1 {
 	u64 min_rtt_stamp_us;  /* when min_rtt_us was last confirmed */
-	u64 probe_rtt_done_us; /* earliest end of PROBE_RTT; 0: inflight has not come down yet */
+	u64 probe_rtt_done_us; /* earliest end of PROBE_RTT; 0: inflight is still above 4 */
 	u64 cycle_stamp_us;    /* start of the phase in the gain cycle */
 	struct bbr_aggregation aggregation;
 	struct bbr1_policer policer;
@@ -173,26 +196,26 @@ struct bbr1 {
 	u32 min_rtt_us;		      /* CC_NO_RTT: no sample yet */
 	u32 round_count;	      /* packet-timed round trips */
 	u32 round_end_delivered_pkts; /* the round ends when a packet sent after this is acknowledged */
-	u32 prior_cwnd_pkts;	      /* cwnd to come back to after recovery or PROBE_RTT */
+	u32 prior_cwnd_pkts;	      /* cwnd to restore after recovery or PROBE_RTT */
 	u32 full_bw;		      /* bw to grow from, while in STARTUP */
 	u32 pacing_gain_256;
 	u32 cwnd_gain_256;
 	u32 rng;
-	u32 mss_bytes; /* for onlookers */
+	u32 mss_bytes; /* for observers */
 	u8 mode;       /* enum bbr1_mode */
 	u8 cycle_index;
 	u8 full_bw_count;
 	u8 prev_ca_state;
-	u8 full_pipe;		/* latched */
+	u8 full_pipe;		/* latched: bw has stopped growing in STARTUP */
 	u8 round_start;		/* this ACK begins a round */
-	u8 idle_restart;	/* sending resumed after idle: that ACKs are old says nothing about the path */
-	u8 packet_conservation; /* first round of recovery: send only what is delivered */
+	u8 idle_restart;	/* sending resumed after an idle period, in which min_rtt has aged */
+	u8 packet_conservation; /* first round of recovery: send one packet per packet delivered */
 	u8 probe_rtt_round_done;
 	u8 has_seen_rtt;
 	u8 reserved[2]; /* no holes: parity compares bytes */
 };
 
-/* ---- the model as other stages see it ---- */
+/* ---- the model ---- */
 
 CC_INLINE u32 bbr1_max_bw(const struct bbr1 *s) { return cc_minmax_get(&s->max_bw); }
 
@@ -216,9 +239,9 @@ CC_INLINE u32 bbr1_burst_pkts(const struct cc_view *v, const struct cc_decision 
 }
 
 /*
- * A window for `cwnd` packets on a real host: room for a burst in the sender's queue, one on the wire and one
- * in the receiver's offload; even, since receivers acknowledge every other packet; two more to probe with,
- * or a gain of 1.25 on a tiny BDP would come to nothing.
+ * Room for `cwnd` packets on a real host: one burst in the sender's queue, one on the wire and one in the
+ * receiver's offload. Even, since receivers acknowledge every other packet. Two more while probing, since a gain of
+ * 1.25 on a tiny BDP rounds to nothing. [Linux] bbr_quantization_budget
  */
 CC_INLINE u32 bbr1_quantise_pkts(const struct bbr1 *s, u32 cwnd, const struct cc_view *v, const struct cc_decision *d)
 {
@@ -229,14 +252,14 @@ CC_INLINE u32 bbr1_quantise_pkts(const struct bbr1 *s, u32 cwnd, const struct cc
 	return cwnd;
 }
 
-/* What must be in flight for `gain` times the BDP. */
+/* Packets in flight for `gain` times the BDP at max_bw. [Linux] bbr_inflight */
 CC_STAGE u32 bbr1_inflight_pkts(const struct bbr1 *s, u32 gain_256, const struct cc_view *v,
 				const struct cc_decision *d)
 {
 	return bbr1_quantise_pkts(s, bbr1_bdp_pkts(s, bbr1_max_bw(s), gain_256), v, d);
 }
 
-/* What will be in the network when the next packet may leave; a burst that is about to be sent counts while probing. */
+/* Packets in the network when the next one may leave; while probing, with the burst that is about to be sent. */
 CC_STAGE u32 bbr1_in_network_pkts(const struct bbr1 *s, u32 inflight, const struct cc_view *v,
 				  const struct cc_decision *d)
 {
@@ -254,7 +277,10 @@ CC_INLINE void bbr1_start_round(struct bbr1 *s, const struct cc_view *v)
 	s->round_end_delivered_pkts = v->delivered_pkts;
 }
 
-/* The diagram at the top. PROBE_BW begins anew when a policer has expired; PROBE_RTT may interrupt any other mode. */
+/*
+ * The diagram at the top. PROBE_BW restarts when the rate of a policer has expired; PROBE_RTT may interrupt any
+ * mode.
+ */
 CC_INLINE bool bbr1_may_follow(u32 before, u32 mode)
 {
 	switch (mode) {
@@ -303,13 +329,13 @@ CC_INLINE void bbr1_save_cwnd(struct bbr1 *s, const struct cc_decision *d)
 {
 	if (s->prev_ca_state < CC_CA_RECOVERY && s->mode != BBR1_PROBE_RTT)
 		s->prior_cwnd_pkts = d->cwnd_pkts;
-	else /* cwnd is low already: remember the best */
+	else /* cwnd is already reduced: keep the greatest */
 		s->prior_cwnd_pkts = cc_max_u32(s->prior_cwnd_pkts, d->cwnd_pkts);
 }
 
 CC_INLINE void bbr1_leave_probe_rtt(struct bbr1 *s, const struct cc_view *v, struct cc_decision *d)
 {
-	s->min_rtt_stamp_us = v->now_us; /* what was seen is the minimum for the next 10 s */
+	s->min_rtt_stamp_us = v->now_us; /* what was measured is the minimum for the next 10 s */
 	d->cwnd_pkts = cc_max_u32(d->cwnd_pkts, s->prior_cwnd_pkts);
 	if (s->full_pipe)
 		bbr1_enter_probe_bw(s, v);
@@ -326,19 +352,19 @@ CC_STAGE void bbr1_check_probe_rtt_done(struct bbr1 *s, const struct cc_view *v,
 /* ---- policers ---- */
 
 /*
- * BBRv1's detector of token-bucket policers ("long-term bandwidth", lt_bw in Linux). Not an algorithm.
+ * Detection of token-bucket policers ("long-term bandwidth", lt_bw in Linux).
  *
- * A policer lets a burst pass at any rate and then drops what exceeds its rate. BBR takes the rate of the burst for bw,
- * and loses a large share of what it sends for as long as it remembers it. But when the bucket is empty it lets through
- * exactly its rate: so measure from one loss to another,
+ * A policer lets a burst pass at any rate and then drops what exceeds its rate. BBR takes the rate of the burst for
+ * bw, and loses a large share of what it sends until the sample expires. But with an empty bucket the policer
+ * delivers exactly its rate. So measure the delivery rate from loss to loss:
  *
- *	interval  4 to 16 rounds that begin and end with a loss, at least 19.5 % of what was delivered lost in between
- *	found     two intervals in a row have the same rate (within 1/8 or 4 kbit/s): use their mean instead of bw
- *	expired   after 48 rounds of PROBE_BW: try again whether there is more
+ *	interval  4 to 16 rounds that start and end with a loss, with at least 19.5 % loss in between
+ *	found     two consecutive intervals have the same rate (within 1/8 or 4 kbit/s): use their mean instead of bw
+ *	expired   after 48 rounds of PROBE_BW: measure again, the policer may be gone
  *
- * Source: Linux 6.18 net/ipv4/tcp_bbr.c; there is no published one. Departure: the arithmetic is 64 bits wide where
- * Linux's wraps above a difference of 12 Gbit/s.
+ * Source: [Linux] bbr_lt_bw_sampling; there is no publication.
  */
+
 CC_INLINE void bbr1_policer_open_interval(struct bbr1_policer *l, const struct cc_view *v)
 {
 	l->stamp_us = v->delivered_us;
@@ -347,7 +373,7 @@ CC_INLINE void bbr1_policer_open_interval(struct bbr1_policer *l, const struct c
 	l->rounds = 0;
 }
 
-/* There is none, as far as is known. */
+/* No policer is known. */
 CC_INLINE void bbr1_policer_reset(struct bbr1_policer *l, const struct cc_view *v)
 {
 	l->bw = 0;
@@ -356,7 +382,7 @@ CC_INLINE void bbr1_policer_reset(struct bbr1_policer *l, const struct cc_view *
 	bbr1_policer_open_interval(l, v);
 }
 
-/* While the rate is in use: is it time to try for more? */
+/* Whether the rate has been in use for long enough. */
 CC_INLINE bool bbr1_policer_expired(struct bbr1_policer *l, bool round_start)
 {
 	return round_start && ++l->rounds >= BBR1_POLICER_USE_ROUNDS;
@@ -370,7 +396,7 @@ CC_INLINE bool bbr1_policer_agrees(const struct bbr1_policer *l, u32 mss_bytes, 
 			 bbr_rate_Bps(mss_bytes, diff, CC_GAIN_UNIT, l->margin_ppm) <= BBR1_POLICER_AGREE_Bps);
 }
 
-/* The interval is complete; is it the second at this rate? */
+/* The interval is complete. True: it is the second one at this rate. */
 CC_STAGE bool bbr1_policer_close_interval(struct bbr1_policer *l, const struct cc_view *v, u32 bw)
 {
 	if (bbr1_policer_agrees(l, v->mss_bytes, bw)) {
@@ -384,7 +410,7 @@ CC_STAGE bool bbr1_policer_close_interval(struct bbr1_policer *l, const struct c
 	return false;
 }
 
-/* An ACK with so many losses. Has it revealed a policer? A rate that the application limited says nothing about one. */
+/* An ACK with `losses`. True: it reveals a policer. Application-limited rates say nothing about one. */
 CC_STAGE bool bbr1_policer_sample(struct bbr1_policer *l, const struct cc_view *v, u32 losses, bool app_limited,
 				  bool round_start)
 {
@@ -431,9 +457,9 @@ CC_STAGE void bbr1_check_policer(struct bbr1 *s, const struct cc_view *v, u32 lo
 	}
 }
 
-/* ---- on_ack, stage by stage ---- */
+/* ---- the stages of on_ack ---- */
 
-/* Rounds, and bw as the maximum of delivery-rate samples. A sample that the application limited can only raise it. */
+/* Rounds, and bw as the maximum of delivery rate samples. An application-limited sample can only raise it. */
 CC_STAGE void bbr1_update_bw(struct bbr1 *s, const struct cc_view *v)
 {
 	u32 bw;
@@ -459,7 +485,7 @@ CC_STAGE void bbr1_update_extra_acked(struct bbr1 *s, const struct cc_view *v)
 		bbr_update_aggregation(&s->aggregation, v, bbr1_bw(s), BBR1_EXTRA_ACKED_ROUNDS, s->round_start);
 }
 
-/* What this flow has learnt of the path from the ACK. */
+/* The model of the path, by this ACK. */
 CC_STAGE void bbr1_update_model(struct bbr1 *s, const struct cc_view *v)
 {
 	s->mss_bytes = v->mss_bytes;
@@ -473,21 +499,21 @@ CC_INLINE u64 bbr1_phase_us(const struct bbr1 *s, const struct cc_view *v)
 	return v->delivered_us > s->cycle_stamp_us ? v->delivered_us - s->cycle_stamp_us : 0;
 }
 
-/* Probing: the pipe holds what probing asks for, 1.25 BDP. */
+/* The goal of probing: 1.25 BDP is in flight. */
 CC_INLINE bool bbr1_is_filled(const struct bbr1 *s, const struct cc_view *v, const struct cc_decision *d)
 {
 	return bbr1_in_network_pkts(s, v->prior_inflight_pkts, v, d) >= bbr1_inflight_pkts(s, s->p.probe_up_gain, v, d);
 }
 
-/* Giving back: no more than a BDP is left, by the estimates of now. */
+/* The goal of draining: at most one BDP is in flight, by the current estimates. */
 CC_INLINE bool bbr1_is_drained(const struct bbr1 *s, const struct cc_view *v, const struct cc_decision *d)
 {
 	return bbr1_in_network_pkts(s, v->prior_inflight_pkts, v, d) <= bbr1_inflight_pkts(s, CC_GAIN_UNIT, v, d);
 }
 
 /*
- * Is the phase of the gain cycle over? Probing goes on until the pipe holds 1.25 BDP or overflows, for one min_rtt at
- * least; giving back for one min_rtt at most, less if the queue is gone before.
+ * Whether the phase of the gain cycle is over. Probing lasts for at least one min_rtt, until 1.25 BDP is in flight or a
+ * packet is lost; draining for at most one min_rtt, less if the queue is gone earlier. [Linux] bbr_is_next_cycle_phase
  */
 CC_STAGE bool bbr1_phase_over(const struct bbr1 *s, const struct cc_view *v, const struct cc_decision *d)
 {
@@ -507,12 +533,10 @@ CC_STAGE void bbr1_check_full_pipe(struct bbr1 *s, const struct cc_view *v)
 {
 	if (s->full_pipe || !s->round_start || v->is_app_limited)
 		return;
-	if (bbr1_max_bw(s) >= ((u64)s->full_bw * s->p.full_bw_gain) >> CC_GAIN_SHIFT) {
-		s->full_bw = bbr1_max_bw(s);
+	if (bbr_has_grown(&s->full_bw, bbr1_max_bw(s), s->p.full_bw_gain))
 		s->full_bw_count = 0;
-		return;
-	}
-	s->full_pipe = ++s->full_bw_count >= s->p.full_bw_rounds;
+	else
+		s->full_pipe = ++s->full_bw_count >= s->p.full_bw_rounds;
 }
 
 CC_STAGE void bbr1_check_drain(struct bbr1 *s, const struct cc_view *v, struct cc_decision *d)
@@ -527,7 +551,7 @@ CC_STAGE void bbr1_check_drain(struct bbr1 *s, const struct cc_view *v, struct c
 		bbr1_enter_probe_bw(s, v);
 }
 
-/* PROBE_RTT: hold inflight at 4 packets so that every queue this flow built is gone, and look at the RTT. */
+/* PROBE_RTT: hold inflight at 4 packets, so that the queue of this flow is gone, and measure the RTT. */
 CC_STAGE void bbr1_run_probe_rtt(struct bbr1 *s, const struct cc_view *v, struct cc_decision *d)
 {
 	bbr_mark_app_limited(v, d);
@@ -545,7 +569,7 @@ CC_STAGE void bbr1_run_probe_rtt(struct bbr1 *s, const struct cc_view *v, struct
 		bbr1_check_probe_rtt_done(s, v, d);
 }
 
-/* Does an RTT sample replace min_rtt, or confirm it? An ACK that was held back is no measure of a longer path. */
+/* Whether the RTT sample replaces min_rtt or confirms it. A delayed ACK says nothing about a longer path. */
 CC_INLINE bool bbr1_is_min_rtt(const struct bbr1 *s, const struct cc_view *v, bool expired)
 {
 	u32 rtt_us = (u32)v->rtt_us;
@@ -557,7 +581,7 @@ CC_INLINE bool bbr1_is_min_rtt(const struct bbr1 *s, const struct cc_view *v, bo
 	return rtt_us < s->min_rtt_us || (s->p.min_rtt_by_equal && rtt_us == s->min_rtt_us);
 }
 
-/* min_rtt, and the visit to PROBE_RTT when nothing has confirmed it for 10 s. */
+/* min_rtt, and PROBE_RTT when nothing has confirmed it for 10 s. */
 CC_STAGE void bbr1_update_min_rtt(struct bbr1 *s, const struct cc_view *v, struct cc_decision *d)
 {
 	bool expired = v->now_us > s->min_rtt_stamp_us + s->p.min_rtt_window_us;
@@ -608,7 +632,7 @@ CC_STAGE void bbr1_update_gains(struct bbr1 *s)
 	}
 }
 
-/* Which mode comes next. */
+/* Changes of mode. */
 CC_INLINE void bbr1_change_mode(struct bbr1 *s, const struct cc_view *v, struct cc_decision *d)
 {
 	bbr1_check_full_pipe(s, v);
@@ -616,7 +640,7 @@ CC_INLINE void bbr1_change_mode(struct bbr1 *s, const struct cc_view *v, struct 
 	bbr1_update_min_rtt(s, v, d);
 }
 
-/* And its gains. */
+/* Changes of mode, and the gains of the mode. */
 CC_STAGE void bbr1_update_mode(struct bbr1 *s, const struct cc_view *v, struct cc_decision *d)
 {
 	bbr1_change_mode(s, v, d);
@@ -637,8 +661,9 @@ CC_STAGE void bbr1_set_pacing_rate(struct bbr1 *s, const struct cc_view *v, stru
 }
 
 /*
- * Recovery: in its first round send one packet for each one delivered, then as the model says. Afterwards go back to the
- * cwnd of before, since the losses were no news about the path. True: this settles cwnd for now.
+ * Recovery. In its first round send one packet per packet delivered, then what the model says. Afterwards restore cwnd,
+ * since losses do not change the model. True: packet conservation sets cwnd on this ACK. [Linux]
+ * bbr_set_cwnd_to_recover_or_restore
  */
 CC_STAGE bool bbr1_recover_or_restore_cwnd(struct bbr1 *s, const struct cc_view *v, struct cc_decision *d)
 {
@@ -668,7 +693,7 @@ CC_INLINE u32 bbr1_extra_acked_cwnd_pkts(const struct bbr1 *s)
 	return bbr_aggregation_cwnd_pkts(&s->aggregation, bbr1_bw(s), s->p.extra_acked_gain, s->p.extra_acked_max_us);
 }
 
-/* cwnd follows its target as fast as data is delivered. */
+/* cwnd moves to its target as fast as data is delivered. */
 CC_STAGE void bbr1_set_cwnd(struct bbr1 *s, const struct cc_view *v, struct cc_decision *d)
 {
 	u32 target;
@@ -687,7 +712,7 @@ CC_STAGE void bbr1_set_cwnd(struct bbr1 *s, const struct cc_view *v, struct cc_d
 		d->cwnd_pkts = cc_min_u32(d->cwnd_pkts, s->p.min_cwnd_pkts);
 }
 
-/* What the host shall do. */
+/* The decision. */
 CC_STAGE void bbr1_set_controls(struct bbr1 *s, const struct cc_view *v, struct cc_decision *d)
 {
 	bbr1_set_pacing_rate(s, v, d, s->pacing_gain_256);
@@ -708,13 +733,16 @@ CC_STAGE void bbr1_on_ack(struct bbr1 *s, const struct cc_view *v, struct cc_dec
 CC_STAGE void bbr1_on_event(struct bbr1 *s, u32 event, const struct cc_view *v, struct cc_decision *d)
 {
 	switch (event) {
-	case CC_EVENT_REDUCE: /* no reduction; but remember what to come back to */
+	case CC_EVENT_REDUCE: /* no reduction; save cwnd for the end of the episode */
 		bbr1_save_cwnd(s, d);
 		break;
 	case CC_EVENT_CA_STATE:
 		if (v->ca_state != CC_CA_LOSS)
 			break;
-		/* After a timeout bw may have changed: measure the growth anew, and count it as a loss for the policer. */
+		/*
+		 * After a timeout bw may have changed: measure its growth again. The policer detector counts one
+		 * loss.
+		 */
 		s->prev_ca_state = CC_CA_LOSS;
 		s->full_bw = 0;
 		s->round_start = true;
@@ -723,7 +751,7 @@ CC_STAGE void bbr1_on_event(struct bbr1 *s, u32 event, const struct cc_view *v, 
 	case CC_EVENT_RESTART:
 		if (!v->app_limited)
 			break;
-		/* The pipe is empty: pace at bw, so that the first burst does not build a queue. */
+		/* The pipe is empty: pace at bw, so that the first burst builds no queue. */
 		s->idle_restart = true;
 		bbr_restart_aggregation(&s->aggregation, v);
 		if (s->mode == BBR1_PROBE_BW)
@@ -731,7 +759,7 @@ CC_STAGE void bbr1_on_event(struct bbr1 *s, u32 event, const struct cc_view *v, 
 		else if (s->mode == BBR1_PROBE_RTT && s->p.idle_ends_probe_rtt)
 			bbr1_check_probe_rtt_done(s, v, d);
 		break;
-	case CC_EVENT_UNDO: /* the loss was none: forget what it taught; cwnd comes back when recovery ends */
+	case CC_EVENT_UNDO: /* nothing was lost: reset what the loss has taught; cwnd is restored when recovery ends */
 		if (!s->p.undo_forgets)
 			break;
 		s->full_bw = 0;

@@ -1,54 +1,52 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /*
- * BBRv1 with Google's drain-to-target patch of 2018: give back until the queue is gone, not for one min_rtt.
+ * BBRv1 with Google's drain-to-target patch of 2018: after a probe, drain until the queue is gone, not for one min_rtt.
  *
- * The problem. BBRv1 leaves its 0.75 phase after one min_rtt, whether or not what it added to the queue is gone. What
- * is left adds up over cycles, until cwnd stops it: the standing queue of several flows.
+ * The problem. BBRv1 leaves its 0.75 phase after one min_rtt, even if the queue of the probe is not gone. What is
+ * left adds up from cycle to cycle until cwnd stops it: this is the standing queue of several flows.
  *
- * The idea. The gain cycle has three phases instead of eight, and ends by its own clock:
+ * The idea. The gain cycle has three phases instead of eight, and a length of its own:
  *
- *	      +----> UP      1.25   for one min_rtt at least, until 1.25 BDP is in flight (or loss, or nothing to send)
+ *	      +----> UP      1.25   at least one min_rtt, until 1.25 BDP is in flight (or loss, or no data)
  *	      |       |
  *	      |       v
- *	      |     DOWN     0.75   until no more than one BDP is in flight, however long that takes
+ *	      |     DOWN     0.75   until at most one BDP is in flight, however long that takes
  *	      |       |
  *	      |       v
- *	      +---- CRUISE   1      PROBE_BW begins here
- *	  from any phase, when the cycle has lasted for 2 to 8 min_rtt, drawn anew for each cycle
+ *	      +---- CRUISE   1      PROBE_BW starts here
+ *	  from any phase, when the cycle has lasted for 2 to 8 min_rtt; the length is drawn for each cycle
  *
- * So a flow that never gets down to one BDP probes again without having cruised, and flows do not keep step.
+ * So a flow that does not get down to one BDP probes again without cruising, and flows do not stay in step.
  *
- * Sources: Cardwell, "RFC: Linux TCP BBR patches for higher wifi throughput and lower queuing delays", bbr-dev 2018; the
- * rules as they live on in the gain cycle that google/bbr's tcp_bbr2.c keeps for drain_to_target.
- * Departures: the host does not tell when the receiver's window is what limits the sender, so that does not end UP; while
- * a policer's rate is in use (bbr1.h) there are no phases, and the cycle begins afresh after that.
+ * Sources: Cardwell, "RFC: Linux TCP BBR patches for higher wifi throughput and lower queuing delays", bbr-dev
+ * 2018; the gain cycle that google/bbr's tcp_bbr2.c keeps for drain_to_target. Departures: the contract does not
+ * say that the receive window limits the sender, so that does not end UP. While the rate of a policer is in use
+ * (bbr1.h) there are no phases, and a new cycle starts afterwards.
  */
 #ifndef CC_BBR1_DRAIN_H
 #define CC_BBR1_DRAIN_H
 
 #include "bbr1.h"
 
-#define bbr1_drain_own_parameters(P)                                                                                   \
-	P(cycle_least, 2, 1, 8, CC_UNIT_COUNT, "a gain cycle lasts for this many to 8 min_rtt; 8: always for 8")
-#define bbr1_drain_parameters(P) bbr1_parameters(P) bbr1_drain_own_parameters(P)
-
-struct bbr1_drain_params {
-	struct bbr1_params bbr1;
-	bbr1_drain_own_parameters(CC_PARAM_FIELD)
-};
-
-/* The longest gain cycle, min_rtts. As long as BBRv1's. */
+/* The longest gain cycle in min_rtts: the length of BBRv1's cycle. */
 #define BBR1_DRAIN_CYCLE_MOST 8u
+
+#define bbr1_drain_own_parameters(P)                                                                                   \
+	P(cycle_least, 2, 1, BBR1_DRAIN_CYCLE_MOST, CC_UNIT_COUNT,                                                     \
+	  "a gain cycle lasts for this many to 8 min_rtt; 8: always for 8",                                            \
+	  "2 to 8: the patch draws the length so that flows do not probe in step; 8 is BBRv1's length")
+#define bbr1_drain_parameters(P) bbr1_parameters(P) bbr1_drain_own_parameters(P)
+CC_VARIANT_PARAMS(bbr1_drain, bbr1)
 
 struct bbr1_drain {
 	struct bbr1 bbr1;
-	u8 cycle_least;
-	u8 cycle_len; /* of this cycle, min_rtts */
-	u8 in_cycle;  /* PROBE_BW, and with phases */
-	u8 reserved[5];
+	struct bbr1_drain_own_params own;
+	u8 cycle_len; /* of this cycle, in min_rtts */
+	u8 in_cycle;  /* in PROBE_BW, and no policer's rate is in use */
+	u8 reserved[2];
 };
 
-/* All changes of phase: UP, DOWN, CRUISE, in this order; but the cycle may begin anew at any time. */
+/* All changes of phase: UP, DOWN, CRUISE, in this order; a new cycle may start at any time. */
 CC_INLINE void bbr1_drain_enter_phase(struct bbr1_drain *s, u8 phase)
 {
 	u8 before = s->bbr1.cycle_index;
@@ -60,14 +58,14 @@ CC_INLINE void bbr1_drain_enter_phase(struct bbr1_drain *s, u8 phase)
 
 CC_INLINE void bbr1_drain_begin_cycle(struct bbr1_drain *s, const struct cc_view *v, u8 phase)
 {
-	u32 lengths = cc_sub_floor_u32(BBR1_DRAIN_CYCLE_MOST + 1, s->cycle_least);
+	u32 lengths = cc_sub_floor_u32(BBR1_DRAIN_CYCLE_MOST + 1, s->own.cycle_least);
 
 	s->cycle_len = (u8)(BBR1_DRAIN_CYCLE_MOST - cc_random_below(&s->bbr1.rng, lengths));
 	s->bbr1.cycle_stamp_us = v->delivered_us;
 	bbr1_drain_enter_phase(s, phase);
 }
 
-/* UP is over as in BBRv1, or when the application offers no more to probe with. */
+/* UP ends as in BBRv1, or when the application has no more data to probe with. */
 CC_INLINE bool bbr1_drain_probed(const struct bbr1 *b, const struct cc_view *v, const struct cc_decision *d)
 {
 	bool limited = v->is_app_limited || v->app_limited;
@@ -75,7 +73,7 @@ CC_INLINE bool bbr1_drain_probed(const struct bbr1 *b, const struct cc_view *v, 
 	return (limited && bbr1_phase_us(b, v) > b->min_rtt_us) || bbr1_phase_over(b, v, d);
 }
 
-/* The phases; cycle_stamp_us is the start of the cycle, which is that of UP. */
+/* The phases. cycle_stamp_us is the start of the cycle, which is the start of UP. */
 CC_STAGE void bbr1_drain_update_cycle(struct bbr1_drain *s, const struct cc_view *v, const struct cc_decision *d)
 {
 	struct bbr1 *b = &s->bbr1;
@@ -90,13 +88,13 @@ CC_STAGE void bbr1_drain_update_cycle(struct bbr1_drain *s, const struct cc_view
 		bbr1_drain_enter_phase(s, BBR1_CYCLE_CRUISE);
 }
 
-/* BBRv1 begins PROBE_BW in one of seven phases; here it begins in CRUISE. Then the gains. */
+/* BBRv1 starts PROBE_BW in one of seven phases; this variant starts it in CRUISE. Then the gains. */
 CC_STAGE void bbr1_drain_enter_cycle(struct bbr1_drain *s, const struct cc_view *v)
 {
 	u8 in_cycle = s->bbr1.mode == BBR1_PROBE_BW && !s->bbr1.policer.in_use;
 
 	if (in_cycle != s->in_cycle) {
-		s->in_cycle = false; /* there is no phase before */
+		s->in_cycle = false; /* no phase precedes the first one */
 		bbr1_drain_begin_cycle(s, v, BBR1_CYCLE_CRUISE);
 		s->in_cycle = in_cycle;
 	}
@@ -112,18 +110,6 @@ CC_STAGE void bbr1_drain_on_ack(struct bbr1_drain *s, const struct cc_view *v, s
 	bbr1_set_controls(&s->bbr1, v, d);
 }
 
-CC_STAGE void bbr1_drain_on_event(struct bbr1_drain *s, u32 event, const struct cc_view *v, struct cc_decision *d)
-{
-	bbr1_on_event(&s->bbr1, event, v, d);
-}
-
-CC_STAGE void bbr1_drain_init(struct bbr1_drain *s, const struct bbr1_drain_params *p, const struct cc_view *v,
-			      struct cc_decision *d)
-{
-	s->cycle_least = (u8)p->cycle_least;
-	bbr1_init(&s->bbr1, &p->bbr1, v, d);
-}
-
-CC_INLINE void bbr1_drain_observe(const struct bbr1_drain *s, struct cc_observation *o) { bbr1_observe(&s->bbr1, o); }
+CC_VARIANT(bbr1_drain, bbr1)
 
 #endif

@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /*
- * BBRv2 as it was last published, v2alpha: bbr3.h with what Google changed on the way to v3 taken back.
+ * BBRv2 as it was last published, v2alpha: bbr3.h without what Google changed on the way to v3.
  *
  *			BBRv2					BBRv3
  *	STARTUP		pacing and cwnd 2.89			2.77 and 2
  *			ends by loss in 8 ACKs of a round	6
- *			inflight_hi is then a BDP		or what was delivered of late, if more
- *	full pipe	max_bw by the round, in STARTUP only	samples, in UP, too
+ *			inflight_hi is then a BDP		at least what was delivered in the latest round
+ *	full pipe	max_bw per round, only in STARTUP	every sample, also in UP
  *	UP		cwnd 2					2.25
  *			until 1.25 BDP is in flight,		until bw stops growing
- *			for a min_rtt at least
+ *			at least for a min_rtt
  *	DOWN		pacing 0.75				0.91
- *	inflight_hi	forgets what it counted when		goes on counting
- *			cwnd does not hold the flow back
- *	tail loss	repaired by a probe: unseen		counts
+ *	inflight_hi	loses its credit for growth when	keeps it
+ *			cwnd does not limit the flow
+ *	tail loss	repaired by a probe: does not count	counts
  *	ECN		half of a flight is too much		more than half; and reprobes
- *	PROBE_RTT	an equal RTT puts it off		only a lower one
+ *	PROBE_RTT	postponed by an equal RTT		only by a lower one
  *
- * What of this is a number, or a part of BBRv3 that can be switched off, is a parameter with another default; the rest is
- * below.
+ * Differences in numbers, and parts of BBRv3 that can be switched off, are parameters with another default (BBR2_... in
+ * lib/bbr3_model.h). The other differences are in this file.
  *
  * Sources: google/bbr, branch v2alpha, net/ipv4/tcp_bbr2.c [v2]; draft-cardwell-iccrg-bbr-congestion-control-02
- * [Draft02], which has 2.77 and 2 in STARTUP, 0.5 in DRAIN, 0.9 in DOWN, 3 ACKs with loss, and conserves packets in
- * the first round of recovery: [v2] does not. The earlier v2alpha had a second upper bound on bandwidth, bw_hi; it is
- * not here.
+ * [Draft02]. Where they differ, this is [v2]. [Draft02] has 2.77 and 2 in STARTUP, 0.5 in DRAIN, 0.9 in DOWN, an
+ * exit from STARTUP after 3 ACKs with loss, and packet conservation in the first round of recovery. The earlier
+ * v2alpha had a second upper bound on bandwidth, bw_hi, which the last one does not have.
  *
  * Departures from [v2]: those of bbr3.h from [v3].
  */
@@ -31,30 +31,27 @@
 #define CC_BBR2_H
 
 #include "bbr3.h"
+#include "lib/variant.h"
 
-/* 2.887 twice; 8 ACKs; 0.75; 2.0; tail losses do not count; ECN at the threshold; no reprobe */
 #define bbr2_own_parameters(P)                                                                                         \
-	P(probe_up_inflight_gain, 320, 256, 2560, CC_UNIT_GAIN,                                                        \
-	  "probing is over when this multiple of the BDP is in flight")
-#define bbr2_parameters(P) bbr3_family_parameters(P, 739, 739, 8, 192, 512, 0, 1, 0) bbr2_own_parameters(P)
-
-struct bbr2_params {
-	struct bbr3_params bbr3;
-	bbr2_own_parameters(CC_PARAM_FIELD)
-};
+	P(probe_up_inflight_gain, CC_GAIN(1.25), CC_GAIN(1), CC_GAIN(10), CC_UNIT_GAIN,                                \
+	  "UP ends when this multiple of the BDP is in flight",                                                        \
+	  "1.25, the pacing gain of UP: its goal after one min_rtt; below 1 nothing is probed")
+#define bbr2_parameters(P) bbr3_family_parameters(P, BBR2) bbr2_own_parameters(P)
+CC_VARIANT_PARAMS(bbr2, bbr3)
 
 struct bbr2 {
 	struct bbr3 bbr3;
-	u32 probe_up_inflight_gain_256;
+	struct bbr2_own_params own;
 	u32 reserved;
 };
 
-/* Too much in STARTUP: what was delivered of late is no argument. */
+/* STARTUP ended by loss or marks: inflight_hi is a BDP, whatever was delivered in the latest round. */
 CC_STAGE void bbr2_check_startup_loss(struct bbr3 *b, const struct cc_view *v, const struct cc_decision *d)
 {
 	if (!b->full_pipe)
 		bbr3_check_startup_loss(b, v, d);
-	if (b->state == BBR3_STARTUP && b->full_pipe) /* just now, or by marks on this ACK */
+	if (b->state == BBR3_STARTUP && b->full_pipe) /* on this ACK */
 		b->inflight_hi = bbr3_inflight_pkts(b, bbr3_max_bw(b), CC_GAIN_UNIT, v, d);
 }
 
@@ -63,15 +60,13 @@ CC_STAGE void bbr2_check_full_bw(struct bbr3 *b, const struct cc_view *v)
 {
 	if (b->full_pipe || !b->round_start || v->is_app_limited)
 		return;
-	if (bbr3_max_bw(b) >= ((u64)b->full_bw * b->p.full_bw_gain) >> CC_GAIN_SHIFT) {
-		b->full_bw = bbr3_max_bw(b);
+	if (bbr_has_grown(&b->full_bw, bbr3_max_bw(b), b->p.full_bw_gain))
 		b->full_bw_count = 0;
-		return;
-	}
-	b->full_pipe = ++b->full_bw_count >= b->p.full_bw_rounds;
+	else
+		b->full_pipe = ++b->full_bw_count >= b->p.full_bw_rounds;
 }
 
-/* UP is over when it is risky to go on, or when the queue that it aims at is there. */
+/* UP ends when continuing is risky, or when its queue is there. */
 CC_STAGE bool bbr2_has_probed(struct bbr2 *s, const struct cc_view *v, const struct cc_decision *d)
 {
 	struct bbr3 *b = &s->bbr3;
@@ -80,7 +75,7 @@ CC_STAGE bool bbr2_has_probed(struct bbr2 *s, const struct cc_view *v, const str
 		return true;
 	return v->now_us > b->cycle_stamp_us + b->min_rtt_us &&
 	       bbr3_in_network_pkts(b, v->prior_inflight_pkts, v, d) >=
-		       bbr3_inflight_pkts(b, bbr3_max_bw(b), s->probe_up_inflight_gain_256, v, d);
+		       bbr3_inflight_pkts(b, bbr3_max_bw(b), s->own.probe_up_inflight_gain, v, d);
 }
 
 CC_STAGE void bbr2_update_cycle(struct bbr2 *s, const struct cc_view *v, const struct cc_decision *d)
@@ -129,16 +124,11 @@ CC_STAGE void bbr2_on_event(struct bbr2 *s, u32 event, const struct cc_view *v, 
 	u8 rounds = s->bbr3.full_bw_count;
 
 	bbr3_on_event(&s->bbr3, event, v, d);
-	if (event == CC_EVENT_CA_STATE) /* a timeout measures growth from nothing, but keeps the count of rounds */
+	if (event == CC_EVENT_CA_STATE) /* a timeout resets full_bw, but not the count of rounds */
 		s->bbr3.full_bw_count = rounds;
 }
 
-CC_STAGE void bbr2_init(struct bbr2 *s, const struct bbr2_params *p, const struct cc_view *v, struct cc_decision *d)
-{
-	s->probe_up_inflight_gain_256 = p->probe_up_inflight_gain;
-	bbr3_init(&s->bbr3, &p->bbr3, v, d);
-}
-
-CC_INLINE void bbr2_observe(const struct bbr2 *s, struct cc_observation *o) { bbr3_observe(&s->bbr3, o); }
+CC_VARIANT_INIT(bbr2, bbr3)
+CC_VARIANT_OBSERVE(bbr2, bbr3)
 
 #endif

@@ -1,60 +1,66 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /*
- * BBRv3: BBR that heeds loss and ECN, as in Google's Linux kernel.
+ * BBRv3: BBR that also reacts to loss and ECN, as in Google's Linux kernel.
  *
- * The idea. BBRv1 (bbr1.h) sends by a model of the path, bandwidth and RTT, and takes no notice of loss: in a small
- * buffer it loses a great deal, and others with it. BBRv3 keeps the model and learns, also from loss, how much may be
- * in flight:
+ * The idea. BBRv1 (bbr1.h) sends by a model of the path, bandwidth and RTT, and ignores loss: in a small buffer it
+ * loses many packets, and so do the flows beside it. BBRv3 keeps the model and adds bounds on what may be in
+ * flight, which it learns from loss and ECN:
  *
  *	pacing_rate = pacing_gain * bw * 0.99			bw = min(max_bw, bw_lo)
  *	cwnd        = min(cwnd_gain * bw * min_rtt + ..., inflight_hi, inflight_lo)
  *
- * inflight_hi is learnt while probing for bandwidth, which risks loss knowingly and therefore seldom; bw_lo and
- * inflight_lo are for the time until the next probe. lib/bbr3_model.h tells how. Who does not lose more than 2 % of a
- * flight is not bound at all.
+ * inflight_hi is measured while probing for bandwidth, which risks loss on purpose and is therefore rare. bw_lo and
+ * inflight_lo apply until the next probe (lib/bbr3_model.h). A flow that never loses more than 2 % of a flight has
+ * no bounds.
  *
  *	   +----- STARTUP  pacing 2.77, cwnd 2: until bw has not grown by 25 % for 3 rounds, or a round of recovery
- *	   |         |                          lost too much in 6 ACKs (then inflight_hi is known at once)
+ *	   |         |                          lost too much in 6 ACKs (which also sets inflight_hi)
  *	   |         v
- *	   |       DRAIN    0.34, 2: until no more than a BDP is in flight
+ *	   |       DRAIN    0.34, 2: until at most a BDP is in flight
  *	   |         |
  *	   |         v                                       PROBE_BW:
- *	   |   +-> DOWN     0.91, 2: until no more than a BDP, nor than 0.85 inflight_hi, is in flight
+ *	   |   +-> DOWN     0.91, 2: until at most a BDP, and at most 0.85 inflight_hi, is in flight
  *	   |   |     |
  *	   |   |     v
- *	   |   |  CRUISE    1, 2: until 2 to 3 s after DOWN began, or as many rounds as Reno would take to
- *	   |   |     |            come back from a loss: one for each packet of a BDP, 62 or 63 at most
+ *	   |   |  CRUISE    1, 2: until 2 to 3 s after DOWN began, or as many rounds as Reno takes to
+ *	   |   |     |            recover from a loss: one per packet of the BDP, 62 or 63 at most
  *	   |   |     v
- *	   |   |  REFILL    1, 2: for a round without bw_lo and inflight_lo, so that UP begins with a full pipe
+ *	   |   |  REFILL    1, 2: for a round without bw_lo and inflight_lo, so that UP starts with a full pipe
  *	   |   |     |
  *	   |   |     v
  *	   |   +--- UP      1.25, 2.25: until bw has not grown for 3 rounds, or too much of a flight was lost.
  *	   |   |                inflight_hi grows meanwhile, by 1, 2, 4, ... packets per round
- *	   |   |  no minimum of the RTT for 5 s, from any state
+ *	   |   |  no lower RTT for 5 s, from any state
  *	   +-PROBE_RTT      1, half a BDP: for 200 ms and a round; then CRUISE, or STARTUP if the pipe was never full
  *
- * If the last probe was too much, the next one ends as soon as inflight_hi packets are in flight (a risky probe); if
- * that turns out to be safe, another follows at once. DOWN may also lead to REFILL directly, when it is time.
+ * If the last probe was too much, the next one ends as soon as inflight_hi packets are in flight (a risky probe).
+ * If that proves safe, another probe follows at once. DOWN may also lead to REFILL directly, when it is time for
+ * the next probe.
  *
- * Each ACK: round, ECN, sample -> max_bw and lower bounds -> ACK aggregation -> STARTUP lost too much? -> bw has
+ * Each ACK: round, ECN, sample -> max_bw and lower bounds -> ACK aggregation -> too much loss in STARTUP? -> has bw
  * stopped growing? -> DRAIN -> upper bound, PROBE_BW -> min_rtt, PROBE_RTT -> gains, pacing, cwnd. Packets that the
- * host marks lost come before that, one event each.
+ * host marks lost come before that, one event per ACK.
  *
  * Sources: google/bbr, branch v3, net/ipv4/tcp_bbr.c [v3], whose behaviour is the default; draft-ietf-ccwg-bbr-06
  * [Draft], whose differences are parameters (lib/bbr3_model.h) and together the preset bbr3_draft.
  *
- * Where [Draft] contradicts itself: gains follow from the state, on each ACK; STARTUP that ends by loss does not set
- * full_bw_now; an app-limited flight does not lower inflight_hi; in PROBE_RTT half a BDP; limits are in packets; what
- * undo goes back to is saved once, with the first loss, and not again when recovery begins or more is lost, by when
- * bounds have fallen.
- * Not taken over from [Draft]: its order of updates within one ACK; an RTT of a delayed ACK as a new minimum; STARTUP
- * grows up to twice the initial window whatever the target, not until an initial window was delivered.
+ * Departures of bbr3 from [v3]: times are microseconds of the ACK clock instead of jiffies; the flow has its own
+ * random generator; marks are counted from init on; a cwnd that the host has changed ends the fast path; packets in
+ * flight (20 bits in [v3]) and extra_acked (16 bits) have 32 bits, which matters above a million packets in flight.
+ * When a host does not report what was in flight with a packet, what has left the network since it was sent stands
+ * for it. Left out: fast_ack_mode, which concerns the receiver, and PLB, which needs the routing layer.
  *
- * Departures from [v3]: times are microseconds of the ACK clock instead of jiffies; the flow has its own random
- * generator; a rate of zero is not installed; marks are counted from init on; a window that the host has changed ends
- * the fast path. When a host knows nothing of what was in flight with a packet, what has left the network since it was
- * sent stands in for that. Left out: fast_ack_mode, which concerns the receiving end, and PLB, which needs the routing
- * layer.
+ * Choices of bbr3_draft where [Draft] contradicts itself: gains follow from the state on each ACK; STARTUP that
+ * ends by loss does not set full_bw_now; an application-limited flight does not lower inflight_hi; in PROBE_RTT
+ * half a BDP; bounds are in packets; undo restores what was saved at the first loss, not again when recovery starts
+ * or more is lost, since bounds have fallen by then.
+ *
+ * Departures of bbr3_draft from [Draft]: the order of updates within one ACK; a delayed ACK does not raise min_rtt;
+ * STARTUP grows up to twice the initial cwnd whatever the target, not until an initial cwnd was delivered.
+ *
+ * The Startup variants of Mahmud et al. are presets: bbr3e1 (pacing gain 2.887), bbr3e2 (no exit by loss or ECN),
+ * bbr3e3 (both). Their paper also names a "maximum startup duration" as an exit; neither [v3] nor [Draft] has one,
+ * and so these presets have none.
  */
 #ifndef CC_BBR3_H
 #define CC_BBR3_H
@@ -64,23 +70,23 @@
 #include "lib/bbr.h"
 #include "lib/bbr3_model.h"
 
-/* [v3] keeps the initial window in 7 bits. */
+/* [v3] keeps the initial cwnd in 7 bits. */
 #define BBR3_INIT_CWND_MOST_PKTS 127u
 
 /* ---- changes of state ---- */
 
 CC_INLINE bool bbr3_in_probe_bw(const struct bbr3 *s) { return s->state >= BBR3_DOWN && s->state <= BBR3_UP; }
 
-/* Risks loss on purpose. */
+/* The flow risks loss on purpose. */
 CC_INLINE bool bbr3_is_probing(const struct bbr3 *s)
 {
 	return s->state == BBR3_STARTUP || s->state == BBR3_REFILL || s->state == BBR3_UP;
 }
 
-/* DOWN and CRUISE: waits for the next probe. */
+/* DOWN and CRUISE: the flow waits for the next probe. */
 CC_INLINE bool bbr3_is_waiting(const struct bbr3 *s) { return s->state == BBR3_DOWN || s->state == BBR3_CRUISE; }
 
-/* The arrows of the diagram above; and those of an undo that goes back to STARTUP. */
+/* The arrows of the diagram above, and those of an undo that returns to STARTUP. */
 CC_INLINE bool bbr3_may_become(const struct bbr3 *s, u32 state)
 {
 	switch (state) {
@@ -101,6 +107,7 @@ CC_INLINE bool bbr3_may_become(const struct bbr3 *s, u32 state)
 	}
 }
 
+/* All changes of state. */
 CC_INLINE void bbr3_become(struct bbr3 *s, u32 state)
 {
 	CC_CHECK(bbr3_may_become(s, state), "bbr3: this state may not follow the one before");
@@ -115,7 +122,7 @@ CC_INLINE void bbr3_start_round(struct bbr3 *s, const struct cc_view *v)
 	s->round_end_delivered_pkts = v->delivered_pkts;
 }
 
-/* Measure growth from `bw` on. */
+/* Measures growth from `bw` on. */
 CC_INLINE void bbr3_reset_full_bw(struct bbr3 *s, u32 bw)
 {
 	s->full_bw = bw;
@@ -124,7 +131,7 @@ CC_INLINE void bbr3_reset_full_bw(struct bbr3 *s, u32 bw)
 }
 
 /*
- * A cycle begins with giving back; and with the time of the next probe, at random so that flows do not probe
+ * A cycle starts with draining. It also draws the time of the next probe, at random, so that flows do not probe
  * together.
  */
 CC_STAGE void bbr3_start_down(struct bbr3 *s, const struct cc_view *v)
@@ -173,7 +180,7 @@ CC_INLINE void bbr3_save_cwnd(struct bbr3 *s, u32 cwnd_pkts)
 {
 	if (s->prev_ca_state < CC_CA_RECOVERY && s->state != BBR3_PROBE_RTT)
 		s->prior_cwnd_pkts = cwnd_pkts;
-	else /* cwnd is low already: remember the best */
+	else /* cwnd is already reduced: keep the greatest */
 		s->prior_cwnd_pkts = cc_max_u32(s->prior_cwnd_pkts, cwnd_pkts);
 }
 
@@ -186,12 +193,12 @@ CC_INLINE void bbr3_start_probe_rtt(struct bbr3 *s, const struct cc_view *v, con
 	bbr3_start_round(s, v);
 }
 
-/* Afterwards less than a BDP is in flight: no need to give back first. */
+/* Afterwards less than a BDP is in flight, so PROBE_BW continues with CRUISE. */
 CC_STAGE void bbr3_check_probe_rtt_done(struct bbr3 *s, const struct cc_view *v, struct cc_decision *d)
 {
 	if (!s->probe_rtt_done_us || v->now_us <= s->probe_rtt_done_us)
 		return;
-	s->probe_rtt_min_stamp_us = v->now_us; /* what was seen is the minimum for the next 5 s */
+	s->probe_rtt_min_stamp_us = v->now_us; /* what was measured is the minimum for the next 5 s */
 	d->cwnd_pkts = cc_max_u32(d->cwnd_pkts, s->prior_cwnd_pkts);
 	bbr3_forget_lower_bounds(s);
 	if (!s->full_pipe) {
@@ -202,7 +209,7 @@ CC_STAGE void bbr3_check_probe_rtt_done(struct bbr3 *s, const struct cc_view *v,
 	bbr3_start_cruise(s);
 }
 
-/* STARTUP has found the end by overdoing it. */
+/* STARTUP ends by loss or marks, which also shows how much is too much. [v3] bbr_handle_queue_too_high_in_startup */
 CC_STAGE void bbr3_end_startup(struct bbr3 *s, const struct cc_view *v, const struct cc_decision *d)
 {
 	s->full_pipe = true;
@@ -213,8 +220,8 @@ CC_STAGE void bbr3_end_startup(struct bbr3 *s, const struct cc_view *v, const st
 /* ---- STARTUP and DRAIN ---- */
 
 /*
- * Loss ends STARTUP when a round of recovery is over, so that all that one round lost is known: if it was too much,
- * and not in one lump, which a burst of other traffic can cause. [Draft] "Exiting Startup Based on Packet Loss"
+ * Loss ends STARTUP at the end of a round of recovery, when all losses of the round are known: if the loss was too
+ * much and not in one burst, which other traffic can cause. [Draft] "Exiting Startup Based on Packet Loss"
  */
 CC_STAGE void bbr3_check_startup_loss(struct bbr3 *s, const struct cc_view *v, const struct cc_decision *d)
 {
@@ -234,7 +241,7 @@ CC_STAGE void bbr3_check_startup_loss(struct bbr3 *s, const struct cc_view *v, c
 }
 
 /*
- * Has bw stopped growing although the sender offered more? In STARTUP and UP. [Draft] "Exiting Startup Based on
+ * Whether bw has stopped growing although the sender offered more; in STARTUP and UP. [Draft] "Exiting Startup Based on
  * Bandwidth Plateau"
  */
 CC_STAGE void bbr3_check_full_bw(struct bbr3 *s, const struct cc_view *v)
@@ -263,7 +270,7 @@ CC_STAGE void bbr3_check_drain(struct bbr3 *s, const struct cc_view *v, struct c
 	if (s->state == BBR3_STARTUP) {
 		bbr3_become(s, BBR3_DRAIN);
 		s->drain_round = s->round_count;
-		d->ssthresh_pkts = bdp; /* for onlookers only */
+		d->ssthresh_pkts = bdp; /* for observers only */
 		bbr3_forget_signals(s);
 	}
 	if (bbr3_in_network_pkts(s, v->inflight_pkts, v, d) <= bdp ||
@@ -273,7 +280,7 @@ CC_STAGE void bbr3_check_drain(struct bbr3 *s, const struct cc_view *v, struct c
 
 /* ---- the upper bound, PROBE_BW ---- */
 
-/* Too much in flight: once per probe, lower inflight_hi; and stop probing. */
+/* Too much in flight: inflight_hi falls, once per probe, and the probe ends. [v3] bbr_handle_inflight_too_high */
 CC_STAGE void bbr3_overdone(struct bbr3 *s, u32 inflight_pkts, const struct cc_view *v, const struct cc_decision *d)
 {
 	bbr3_lower_inflight_hi(s, inflight_pkts, bbr3_target_inflight_pkts(s, v, d), v->is_app_limited);
@@ -284,9 +291,9 @@ CC_STAGE void bbr3_overdone(struct bbr3 *s, u32 inflight_pkts, const struct cc_v
 }
 
 /*
- * Samples of a probe come in a round later than they were sent, until a round after it. When the last is in, max_bw
- * may forget the cycle before; and if the probe stopped short of a risk that is none as we know now, it is time for a
- * bold one. True: it is.
+ * The samples of a probe arrive one round after it. When the last one is in, max_bw drops the cycle before. If the
+ * probe ended early because it was risky, and was not too much, the next probe starts at once. True: it has
+ * started. [v3] bbr_adapt_upper_bounds
  */
 CC_INLINE bool bbr3_update_ack_phase(struct bbr3 *s, const struct cc_view *v)
 {
@@ -306,7 +313,7 @@ CC_INLINE bool bbr3_update_ack_phase(struct bbr3 *s, const struct cc_view *v)
 	return true;
 }
 
-/* inflight_hi by what was acknowledged. True: the state has changed. */
+/* inflight_hi by the flight of this ACK. True: the state has changed. */
 CC_STAGE bool bbr3_update_upper_bound(struct bbr3 *s, const struct cc_view *v, const struct cc_decision *d)
 {
 	struct bbr3_flight f;
@@ -318,20 +325,20 @@ CC_STAGE bool bbr3_update_upper_bound(struct bbr3 *s, const struct cc_view *v, c
 		if (s->probe_samples && s->p.loss_on_acks)
 			bbr3_overdone(s, f.inflight_pkts, v, d);
 	} else if (s->inflight_hi != BBR3_UNSET) {
-		s->inflight_hi = cc_max_u32(s->inflight_hi, f.inflight_pkts); /* it was safe, whatever the state */
+		s->inflight_hi = cc_max_u32(s->inflight_hi, f.inflight_pkts); /* it was safe, in any state */
 		if (s->state == BBR3_UP)
 			bbr3_raise_inflight_hi(s, v);
 	}
 	return false;
 }
 
-/* The greatest n with 2^n packets within the part of inflight_hi that the first round of a probe shall add. */
+/* The greatest n so that 2^n packets are within the part of inflight_hi that the first round of a probe adds. */
 CC_INLINE u32 bbr3_reprobe_rounds(const struct bbr3 *s)
 {
 	u32 pkts = bbr3_part(s->inflight_hi, s->p.ecn_reprobe_gain);
 	u32 n = 0;
 
-	/* by halves and without branches: verifiers before 6.8 would go on from each end of each turn */
+	/* by halves and without branches, see CC_OPAQUE */
 	for (u32 bit = 5; bit-- > 0;) {
 		u32 rest = pkts >> (n + (1u << bit));
 		u32 negative = 0u - rest;
@@ -343,9 +350,9 @@ CC_INLINE u32 bbr3_reprobe_rounds(const struct bbr3 *s)
 }
 
 /*
- * Is it time for the next probe? 2 to 3 s let a Reno flow of 25 Mbit/s and 30 ms come back from a loss; so do as many
- * rounds as packets in its BDP, 62. And at once when marks cease that came without loss: others may have gone.
- * [Draft] "Time Scale for Bandwidth Probing"
+ * Whether it is time for the next probe. In 2 to 3 s a Reno flow of 25 Mbit/s and 30 ms recovers from a loss, as it
+ * does in as many rounds as its BDP has packets, 62. After marks without loss the next probe starts at once, since
+ * other flows may have left. True: the probe has started. [Draft] "Time Scale for Bandwidth Probing"
  */
 CC_STAGE bool bbr3_check_probe_time(struct bbr3 *s, const struct cc_view *v, const struct cc_decision *d)
 {
@@ -362,7 +369,7 @@ CC_STAGE bool bbr3_check_probe_time(struct bbr3 *s, const struct cc_view *v, con
 	return false;
 }
 
-/* PROBE_BW but for the end of UP. */
+/* The phases of PROBE_BW, except the end of UP. */
 CC_STAGE void bbr3_update_phase(struct bbr3 *s, const struct cc_view *v, const struct cc_decision *d)
 {
 	u32 inflight;
@@ -377,7 +384,7 @@ CC_STAGE void bbr3_update_phase(struct bbr3 *s, const struct cc_view *v, const s
 		bbr3_start_cruise(s);
 }
 
-/* A probe that follows on one that was too much stops at what that left of inflight_hi. */
+/* After a probe that was too much, the next one ends when inflight_hi is in flight. */
 CC_INLINE bool bbr3_is_risky(struct bbr3 *s, const struct cc_view *v, const struct cc_decision *d)
 {
 	if (!s->prev_probe_too_high || bbr3_in_network_pkts(s, v->prior_inflight_pkts, v, d) < s->inflight_hi)
@@ -386,7 +393,7 @@ CC_INLINE bool bbr3_is_risky(struct bbr3 *s, const struct cc_view *v, const stru
 	return true;
 }
 
-/* UP is over when it is risky to go on; or when bw has stopped growing, and not because inflight_hi held it back. */
+/* UP ends when continuing is risky, or when bw has stopped growing for another reason than inflight_hi. */
 CC_STAGE bool bbr3_has_probed(struct bbr3 *s, const struct cc_view *v, const struct cc_decision *d)
 {
 	if (bbr3_is_risky(s, v, d))
@@ -397,7 +404,7 @@ CC_STAGE bool bbr3_has_probed(struct bbr3 *s, const struct cc_view *v, const str
 	return false;
 }
 
-/* UP ends without having been too much. */
+/* UP ends and was not too much. */
 CC_INLINE void bbr3_end_probe(struct bbr3 *s, const struct cc_view *v)
 {
 	s->prev_probe_too_high = false;
@@ -421,7 +428,7 @@ CC_INLINE u32 bbr3_probe_rtt_cwnd_pkts(const struct bbr3 *s)
 	return cc_max_u32(bbr3_bdp_pkts(s, bbr3_bw(s), s->p.probe_rtt_cwnd_gain), s->p.min_cwnd_pkts);
 }
 
-/* PROBE_RTT: hold inflight at half a BDP, so that every queue this flow built is gone, and look at the RTT. */
+/* PROBE_RTT: hold inflight at half a BDP, so that the queue of this flow is gone, and measure the RTT. */
 CC_STAGE void bbr3_run_probe_rtt(struct bbr3 *s, const struct cc_view *v, struct cc_decision *d)
 {
 	bbr_mark_app_limited(v, d);
@@ -440,8 +447,8 @@ CC_STAGE void bbr3_run_probe_rtt(struct bbr3 *s, const struct cc_view *v, struct
 }
 
 /*
- * The minimum of 5 s says when to go to PROBE_RTT, that of 10 s is what the model uses: so that half a BDP is a known
- * quantity in PROBE_RTT. An ACK that was held back is no measure.
+ * The minimum of 5 s decides when to enter PROBE_RTT, the minimum of 10 s is part of the model, so that half a BDP
+ * is known in PROBE_RTT. A delayed ACK does not replace an expired minimum.
  */
 CC_STAGE void bbr3_update_min_rtt(struct bbr3 *s, const struct cc_view *v, struct cc_decision *d)
 {
@@ -466,9 +473,9 @@ CC_STAGE void bbr3_update_min_rtt(struct bbr3 *s, const struct cc_view *v, struc
 		s->idle_restart = false;
 }
 
-/* ---- on_ack, stage by stage ---- */
+/* ---- the stages of on_ack ---- */
 
-/* Rounds, and the rate of marks, which ends STARTUP when it is high for two rounds in a row. */
+/* Rounds, and the rate of marks, which ends STARTUP when it is high in two consecutive rounds. */
 CC_STAGE void bbr3_update_round(struct bbr3 *s, const struct cc_view *v, const struct cc_decision *d)
 {
 	u32 marked_256;
@@ -491,8 +498,8 @@ CC_STAGE void bbr3_update_round(struct bbr3 *s, const struct cc_view *v, const s
 }
 
 /*
- * What this ACK says before anything is made of it. True: nothing new is to be learnt, since the application holds
- * the flow back and cwnd is where it shall be.
+ * Round and samples. True: the ACK cannot change the model, since the application limits the flow and cwnd is at
+ * its target. [v3] bbr_run_fast_path
  */
 CC_STAGE bool bbr3_begin_ack(struct bbr3 *s, const struct cc_view *v, const struct cc_decision *d)
 {
@@ -560,7 +567,7 @@ CC_STAGE void bbr3_set_pacing_rate(struct bbr3 *s, const struct cc_view *v, stru
 	bbr_set_pacing_rate(v, d, rate, s->full_pipe);
 }
 
-/* The greatest cwnd that the bounds allow for. In STARTUP and DRAIN there is no inflight_hi to heed. */
+/* The greatest cwnd within the bounds. inflight_hi does not apply in STARTUP and DRAIN. */
 CC_INLINE u32 bbr3_bound_pkts(const struct bbr3 *s)
 {
 	u32 bound = BBR3_UNSET;
@@ -573,8 +580,8 @@ CC_INLINE u32 bbr3_bound_pkts(const struct bbr3 *s)
 }
 
 /*
- * cwnd follows its target as fast as data is delivered; before the pipe is full it only grows. No other rule for
- * recovery.
+ * cwnd moves to its target as fast as data is delivered; before the pipe is full it only grows. Recovery has no
+ * rule of its own.
  */
 CC_STAGE void bbr3_set_cwnd(struct bbr3 *s, const struct cc_view *v, struct cc_decision *d)
 {
@@ -602,7 +609,7 @@ CC_STAGE void bbr3_set_cwnd(struct bbr3 *s, const struct cc_view *v, struct cc_d
 		s->settled_cwnd_pkts = settled ? d->cwnd_pkts : 0;
 }
 
-/* What the host shall do, unless all is as it was; and the signals as the next ACK shall find them. */
+/* The decision, unless nothing has changed; and the signals for the next ACK. */
 CC_STAGE void bbr3_end_ack(struct bbr3 *s, const struct cc_view *v, struct cc_decision *d, bool nothing_new)
 {
 	if (!nothing_new || !s->settled_cwnd_pkts) {
@@ -643,7 +650,7 @@ CC_INLINE void bbr3_save(struct bbr3 *s, const struct cc_decision *d)
 	bbr3_save_bounds(s);
 }
 
-/* Once per episode: from its first loss until there is an ACK outside of recovery. */
+/* Once per episode, which lasts from its first loss to the first ACK outside of recovery. */
 CC_INLINE void bbr3_save_once(struct bbr3 *s, const struct cc_decision *d)
 {
 	if (!s->undo_saved)
@@ -651,7 +658,7 @@ CC_INLINE void bbr3_save_once(struct bbr3 *s, const struct cc_decision *d)
 	s->undo_saved = true;
 }
 
-/* Packets were lost. If they were sent to probe, find out how much would have been safe. */
+/* Packets were lost. If they were sent to probe, they show how much is safe. [v3] bbr_skb_marked_lost */
 CC_STAGE void bbr3_on_lost(struct bbr3 *s, const struct cc_view *v, const struct cc_decision *d)
 {
 	struct bbr3_flight f;
@@ -667,7 +674,7 @@ CC_STAGE void bbr3_on_lost(struct bbr3 *s, const struct cc_view *v, const struct
 		bbr3_overdone(s, bbr3_inflight_at_loss(s, &f, v->losses_pkts), v, d);
 }
 
-/* A tail loss probe has put right what nobody had called a loss. */
+/* A tail loss probe has replaced a packet that was not marked lost. [v3] CA_EVENT_TLP_RECOVERY */
 CC_STAGE void bbr3_on_probe_repaired(struct bbr3 *s, const struct cc_view *v, const struct cc_decision *d)
 {
 	struct bbr3_flight f;
@@ -679,8 +686,8 @@ CC_STAGE void bbr3_on_probe_repaired(struct bbr3 *s, const struct cc_view *v, co
 }
 
 /*
- * The recovery state changes. A timeout: measure growth anew, and take what was in flight before it for what may have
- * been too much.
+ * The recovery state changes. After a timeout the growth of bw is measured again, and cwnd before the timeout becomes
+ * inflight_lo.
  */
 CC_STAGE void bbr3_on_ca_state(struct bbr3 *s, const struct cc_view *v, struct cc_decision *d)
 {
@@ -695,7 +702,7 @@ CC_STAGE void bbr3_on_ca_state(struct bbr3 *s, const struct cc_view *v, struct c
 	}
 }
 
-/* Sending again after idle: the pipe is empty; pace at bw, so that the first burst does not build a queue. */
+/* Sending resumes after an idle period: the pipe is empty, so pace at bw and build no queue. */
 CC_STAGE void bbr3_on_restart(struct bbr3 *s, const struct cc_view *v, struct cc_decision *d)
 {
 	if (!v->app_limited)
@@ -709,8 +716,8 @@ CC_STAGE void bbr3_on_restart(struct bbr3 *s, const struct cc_view *v, struct cc
 }
 
 /*
- * The losses were none: forget what they taught. [Draft] also goes back to what they ended, which for UP is to begin
- * the probe afresh. "Handling a Spurious Loss Recovery"
+ * The losses were spurious: restore the bounds. [Draft] "Handling a Spurious Loss Recovery" also returns to the
+ * state that they ended; for UP that is REFILL, which leads to UP.
  */
 CC_STAGE void bbr3_on_undo(struct bbr3 *s, const struct cc_view *v, struct cc_decision *d)
 {
@@ -733,7 +740,7 @@ CC_STAGE void bbr3_on_undo(struct bbr3 *s, const struct cc_view *v, struct cc_de
 CC_STAGE void bbr3_on_event(struct bbr3 *s, u32 event, const struct cc_view *v, struct cc_decision *d)
 {
 	switch (event) {
-	case CC_EVENT_REDUCE: /* no reduction; but remember what to come back to */
+	case CC_EVENT_REDUCE: /* no reduction; save cwnd and bounds for the end of the episode */
 		if (s->p.undo_to_state)
 			bbr3_save_once(s, d);
 		else

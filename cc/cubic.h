@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /*
- * CUBIC: the window is a function of the time since the last loss, not of how many ACKs came back, so that growth does
- * not depend on the RTT (much) and a long fat path is filled in seconds, not in hours.
+ * CUBIC: cwnd is a function of the time since the last loss, not of the number of ACKs. Growth then hardly depends
+ * on the RTT, and a path with a large BDP is filled in seconds instead of hours.
  *
- * After a loss at window W_max, cwnd drops to beta * W_max and then follows
+ * After a loss at a cwnd of W_max, cwnd drops to beta * W_max and then follows
  *
  *	W(t) = C * (t - K)^3 + W_max		K = cbrt((W_max - cwnd) / C)		RFC 9438 section 4.2
  *
  *	  cwnd |                        .        convex: probes for a new maximum
  *	 W_max |- - - - _..------------'
- *	       |     .'                          concave: back quickly, then carefully
+ *	       |     .'                          concave: fast at first, then slow
  *	       |    /
  *	  beta |---'
  *	       +----+---------+-------------> t
@@ -17,15 +17,15 @@
  *
  *	on ACK     cwnd += (W(t + min_rtt) - cwnd) / cwnd per packet, between 1/(100 cwnd) and 1/2     sections 4.4, 4.5
  *	           but no slower than Reno with the same beta would be (+0.53 a round)                 section 4.3
- *	loss, ECN  ssthresh = beta * cwnd; W_max = cwnd, or 0.85 cwnd when W_max is shrinking, to
- *	           make room for newcomers ("fast convergence")                                        sections 4.6, 4.7
- *	timeout    everything is forgotten: slow start, then K = 0 from where that ends                section 4.8
- *	idle       the clock stands still                                                              section 5.8
+ *	loss, ECN  ssthresh = beta * cwnd; W_max = cwnd, or 0.85 cwnd if that is below the last W_max,
+ *	           which leaves room for new flows ("fast convergence")                                sections 4.6, 4.7
+ *	timeout    reset: slow start, then K = 0 from the cwnd at which it ends                        section 4.8
+ *	idle       t does not advance                                                                  section 5.8
  *
- * Slow start ends at the first sign of a queue rather than at the first loss: see hystart.h.
+ * Slow start ends at the first sign of a queue, not at the first loss: see lib/hystart.h.
  *
  * Behaviour is that of Linux 6.18 net/ipv4/tcp_cubic.c. Where it departs from RFC 9438, so does this file: W_est keeps
- * growing by 0.53 after it has passed the old maximum (the RFC then says 1); the target is not clamped to 1.5 cwnd,
+ * growing by 0.53 after it has passed the old maximum (in the RFC then by 1); the target is not clamped to 1.5 cwnd,
  * instead growth is limited to one packet per two acknowledged; ssthresh derives from cwnd, not from flight size; an
  * undo restores cwnd and ssthresh, but not W_max. Departures from Linux: time is in microseconds, and "once per jiffy"
  * is once per millisecond; the cube root is exact where Linux is within 0.2 %; 64-bit arithmetic where Linux's wraps
@@ -41,12 +41,15 @@
 #include "contract/window.h"
 #include "lib/hystart.h"
 
-/* beta and c: RFC 9438 sections 4.6 and 5.1. c below 0.04 is slower than Reno on any path, above 4 a burst. */
 #define cubic_own_parameters(P)                                                                                        \
-	P(beta, 717, 102, 1023, CC_UNIT_FRACTION, "share of cwnd that is kept at a loss")                              \
-	P(c, 410, 41, 4096, CC_UNIT_FRACTION, "steepness of the curve, packets per second cubed")                      \
-	P(fast_convergence, 1, 0, 1, CC_UNIT_BOOL, "aim below the last maximum when maxima are shrinking")             \
-	P(reno_friendly, 1, 0, 1, CC_UNIT_BOOL, "never grow slower than Reno would")
+	P(beta, CC_FRACTION(0.7), CC_FRACTION(0.1), CC_FRACTION_UNIT - 1, CC_UNIT_FRACTION,                            \
+	  "share of cwnd that remains after a loss", "0.7: RFC 9438 section 4.6; below 1 to reduce")                   \
+	P(c, CC_FRACTION(0.4), CC_FRACTION(0.04), CC_FRACTION(4), CC_UNIT_FRACTION,                                    \
+	  "steepness of the curve, packets per second cubed",                                                          \
+	  "0.4: RFC 9438 section 5.1; below 0.04 slower than Reno on any path, above 4 a burst")                       \
+	P(fast_convergence, 1, 0, 1, CC_UNIT_BOOL, "aim below the last maximum if maxima are falling",                 \
+	  "on: RFC 9438 section 4.7, Linux")                                                                           \
+	P(reno_friendly, 1, 0, 1, CC_UNIT_BOOL, "never grow slower than Reno would", "on: RFC 9438 section 4.3, Linux")
 #define cubic_parameters(P) cubic_own_parameters(P) hystart_parameters(P, HYSTART_LINUX)
 
 struct cubic_own_params {
@@ -58,39 +61,42 @@ struct cubic_params {
 	struct hystart_params slow_start;
 };
 
-/* Time on the curve is in units of 1/1024 s, so that c * t^3 is a product and a shift. At most 2048 s: t^3 fits. */
+/*
+ * Time on the curve is in units of 1/1024 s, so that c * t^3 is a product and a shift. At most 2048 s: t^3 fits 64
+ * bits.
+ */
 #define CUBIC_TIME_SHIFT 10
 #define CUBIC_TIME_MAX	 (1u << 21)
-/* Windows on the curve are bounded, so that K^3 fits: 2^26 packets, 100 GB in flight. */
+/* cwnd on the curve is at most 2^26 packets (100 GB in flight), so that K^3 fits 64 bits. */
 #define CUBIC_MAX_PKTS (1u << 26)
 
-/* How often the curve is looked up: at most once a millisecond, at least 32 times a second while cwnd stands. [Linux] */
+/* The curve is evaluated at most once a millisecond, and at least 32 times a second while cwnd is constant. [Linux] */
 #define CUBIC_UPDATE_LEAST_US 1000u
 #define CUBIC_UPDATE_MOST_US  (CC_USEC_PER_SEC / 32)
 
 /* Packets acknowledged per packet of growth: limits. [Linux] */
-#define CUBIC_EVERY_LEAST     2u   /* at most half as much again per round */
-#define CUBIC_EVERY_UNPROVEN  20u  /* no loss seen yet: at least 5 % a round */
-#define CUBIC_EVERY_MOST_CWND 100u /* times cwnd: above the curve, stand still, almost */
+#define CUBIC_EVERY_LEAST     2u   /* cwnd grows by half per round at most */
+#define CUBIC_EVERY_UNPROVEN  20u  /* before the first loss: at least 5 % per round */
+#define CUBIC_EVERY_MOST_CWND 100u /* times cwnd: above the curve, 1 % of a packet per round */
 
-/* RTT samples within this time after a reduction still see the old queue. [Linux] */
+/* RTT samples within this time after a reduction include the old queue. [Linux] */
 #define CUBIC_SETTLE_US CC_USEC_PER_SEC
 
 struct cubic {
 	struct hystart slow_start;
-	u64 epoch_us;	 /* t = 0; moves on with idle time */
-	u64 update_us;	 /* when the curve was last looked up, */
+	u64 epoch_us;	 /* t = 0; shifted by idle time */
+	u64 update_us;	 /* when the curve was last evaluated */
 	u64 last_ack_us; /* latest ACK */
 	struct cubic_own_params p;
 	u32 reno_every_8;     /* packets acknowledged per packet of Reno's growth, over 8 cwnd */
-	u32 update_cwnd_pkts; /* and at which window */
-	u32 w_max_pkts;	      /* where the last loss was; 0: none */
+	u32 update_cwnd_pkts; /* cwnd at that time */
+	u32 w_max_pkts;	      /* cwnd at the last loss; 0: none */
 	u32 origin_pkts;      /* the plateau of the curve */
 	u32 k;		      /* when it is reached, units of 1/1024 s */
 	u32 every_pkts;	      /* packets acknowledged per packet of growth */
 	u32 credit_pkts;      /* acknowledged towards the next one */
-	u32 reno_cwnd_pkts;   /* W_est: what Reno would have by now, */
-	u32 reno_acked_pkts;  /* and acknowledged towards its next packet */
+	u32 reno_cwnd_pkts;   /* W_est: the cwnd that Reno would have */
+	u32 reno_acked_pkts;  /* acknowledged towards its next packet */
 	u8 in_epoch;	      /* the curve is in force */
 	u8 reserved[3];	      /* no holes: parity compares bytes */
 };
@@ -122,7 +128,7 @@ CC_STAGE u32 cubic_root(u64 x)
 	return (u32)root;
 }
 
-/* Begin to climb from cwnd. Without a higher maximum to return to, the climb is convex from the start. */
+/* Starts the curve at cwnd. Without a higher W_max to return to, it is convex from the start. */
 CC_STAGE void cubic_start_epoch(struct cubic *s, u64 now_us, u32 cwnd_pkts, u32 acked_pkts)
 {
 	u64 below = cc_min_u32(cc_sub_floor_u32(s->w_max_pkts, cwnd_pkts), CUBIC_MAX_PKTS);
@@ -150,7 +156,7 @@ CC_STAGE u32 cubic_window_pkts(const struct cubic *s, u64 now_us)
 	return (u32)cc_min_u64((u64)s->origin_pkts + rise, CC_INFINITE);
 }
 
-/* How many packets must be acknowledged for the window to grow by one, to be on the curve in a round. */
+/* Packets acknowledged per packet of growth, so that cwnd is on the curve after one round. */
 CC_INLINE u32 cubic_every_pkts(const struct cubic *s, u32 cwnd_pkts, u32 target_pkts)
 {
 	u32 every = target_pkts > cwnd_pkts ? (u32)cc_div(cwnd_pkts, target_pkts - cwnd_pkts) :
@@ -159,7 +165,7 @@ CC_INLINE u32 cubic_every_pkts(const struct cubic *s, u32 cwnd_pkts, u32 target_
 	return s->w_max_pkts ? every : cc_min_u32(every, CUBIC_EVERY_UNPROVEN);
 }
 
-/* The same for the window that Reno would have by now, if that is larger. */
+/* The same for the cwnd that Reno would have, if that is larger. */
 CC_STAGE u32 cubic_reno_every_pkts(struct cubic *s, u32 cwnd_pkts)
 {
 	u64 every = cc_max_u64(((u64)cwnd_pkts * s->reno_every_8) >> 3, 1);
@@ -172,7 +178,7 @@ CC_STAGE u32 cubic_reno_every_pkts(struct cubic *s, u32 cwnd_pkts)
 	return (u32)cc_div(cwnd_pkts, s->reno_cwnd_pkts - cwnd_pkts);
 }
 
-/* Bring every_pkts up to date. */
+/* Updates every_pkts. */
 CC_STAGE void cubic_update(struct cubic *s, u64 now_us, u32 cwnd_pkts, u32 acked_pkts)
 {
 	u64 since_us = now_us > s->update_us ? now_us - s->update_us : 0;
@@ -208,7 +214,7 @@ CC_STAGE void cubic_on_ack(struct cubic *s, const struct cc_view *v, struct cc_d
 	hystart_note_window(&s->slow_start, d);
 }
 
-/* Every ACK: the minimum RTT, and whether slow start is over. */
+/* Every ACK: the minimum RTT, and the end of slow start. */
 CC_STAGE void cubic_on_sample(struct cubic *s, const struct cc_view *v, struct cc_decision *d)
 {
 	u32 rtt_us = v->rtt_us > 0 ? (u32)v->rtt_us : 1;
@@ -231,7 +237,7 @@ CC_STAGE void cubic_on_reduce(struct cubic *s, const struct cc_view *v, struct c
 	hystart_enter(&s->slow_start, CC_PHASE_AVOIDANCE);
 }
 
-/* Forget the path. */
+/* Forgets the path. */
 CC_STAGE void cubic_reset(struct cubic *s, const struct cc_view *v)
 {
 	s->in_epoch = false;
@@ -262,7 +268,7 @@ CC_STAGE void cubic_on_event(struct cubic *s, u32 event, const struct cc_view *v
 			hystart_enter(&s->slow_start, CC_PHASE_SLOW_START);
 		}
 		break;
-	case CC_EVENT_RESTART: /* time in which nothing was sent is no time on the curve */
+	case CC_EVENT_RESTART: /* idle time does not count on the curve */
 		if (s->in_epoch && v->now_us > s->last_ack_us)
 			s->epoch_us = cc_min_u64(s->epoch_us + (v->now_us - s->last_ack_us), v->now_us);
 		break;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /*
- * No control at all: a constant cwnd, sent as fast as ACKs allow. A yardstick for paths and hosts, not for a network that others
- * use: it does not react to loss.
+ * A constant cwnd, sent as fast as ACKs allow. It does not react to loss: a yardstick for paths and hosts, not for
+ * shared networks.
  *
  * On a path of bandwidth C and propagation RTT T with a buffer B, one such flow of W bytes shows the two bounds between
- * which every control works (figure 1 of the BBR paper):
+ * which every algorithm works (figure 1 of the BBR paper):
  *
  *	W <= C * T		rate W / T, RTT T		the path is not full
- *	W <= C * T + B		rate C,     RTT W / C		W - C * T stand in the queue
+ *	W <= C * T + B		rate C,     RTT W / C		W - C * T are in the queue
  *	beyond			loss
  *
  * Source: Cardwell et al., "BBR: Congestion-Based Congestion Control", ACM Queue 14(5), 2016, figure 1.
@@ -18,8 +18,9 @@
 #include "contract/contract.h"
 #include "contract/params.h"
 
-/* 10: the initial window that hosts are allowed anyway, RFC 6928. */
-#define fixed_cwnd_parameters(P) P(cwnd_pkts, 10, 1, 1u << 24, CC_UNIT_PKTS, "cwnd, always")
+#define fixed_cwnd_parameters(P)                                                                                       \
+	P(cwnd_pkts, 10, 1, 1u << 24, CC_UNIT_PKTS, "cwnd, always",                                                    \
+	  "10: the initial cwnd of RFC 6928, which hosts may send anyway; 2^24 packets are 24 GB")
 
 struct fixed_cwnd_params {
 	fixed_cwnd_parameters(CC_PARAM_FIELD)
@@ -29,7 +30,7 @@ struct fixed_cwnd {
 	struct fixed_cwnd_params p;
 };
 
-/* No pacing but what the application asks for. */
+/* The only pacing is the application's limit. */
 CC_INLINE void fixed_cwnd_on_ack(struct fixed_cwnd *s, const struct cc_view *v, struct cc_decision *d)
 {
 	d->cwnd_pkts = s->p.cwnd_pkts;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /*
- * No control at all: a constant pacing rate. A yardstick for paths and hosts, not for a network that others use: it does not react
- * to loss.
+ * A constant pacing rate. It does not react to loss: a yardstick for paths and hosts, not for shared networks.
  *
- * Below the bandwidth of a path it leaves the queue empty and measures what the path and the pacer add to the RTT; above, it
- * grows the queue by the difference until the buffer overflows or cwnd holds it. cwnd is only there to bound that.
- * A host paces bursts, Linux about 1 ms of data at once: they are what it sees of a path that has no queue.
+ * Below the bandwidth of a path it leaves the queue empty, and measures what path and pacer add to the RTT. Above
+ * it, the queue grows by the difference until the buffer overflows or cwnd, which is only a bound, stops it. A host
+ * paces in bursts, in Linux of about 1 ms, so on an otherwise empty path the queue holds up to one burst.
+ *
+ * Source: none; the counterpart of fixed_cwnd.h.
  */
 #ifndef CC_FIXED_RATE_H
 #define CC_FIXED_RATE_H
@@ -14,13 +15,11 @@
 #include "contract/maths.h"
 #include "contract/params.h"
 
-/*
- * rate_Bps: 100 Mbit/s, to be set; at most what 32 bits hold, 34 Gbit/s, at least a packet in 1.5 s.
- * cwnd_pkts: more than 10 Gbit/s have in flight in 100 ms.
- */
 #define fixed_rate_parameters(P)                                                                                       \
-	P(rate_Bps, 12500000, 1000, 0xffffffffu, CC_UNIT_BPS, "pacing rate, always, in bytes of TCP segments")         \
-	P(cwnd_pkts, 100000, 1, 1u << 24, CC_UNIT_PKTS, "cwnd, always: the bound on what is in flight")
+	P(rate_Bps, CC_MBIT(100), 1000, 0xffffffffu, CC_UNIT_BPS, "pacing rate, always, in bytes of TCP segments",     \
+	  "100 Mbit/s, meant to be set; from a packet in 1.5 s to what 32 bits hold, 34 Gbit/s")                       \
+	P(cwnd_pkts, 100000, 1, 1u << 24, CC_UNIT_PKTS, "cwnd, always: the bound on inflight",                         \
+	  "100000: more than 10 Gbit/s times 100 ms; 2^24 packets are 24 GB")
 
 struct fixed_rate_params {
 	fixed_rate_parameters(CC_PARAM_FIELD)

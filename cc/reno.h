@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /*
- * Reno: the additive-increase, multiplicative-decrease control that all others are measured against.
+ * Reno: additive increase and multiplicative decrease, the reference for all other algorithms.
  *
  *   slow start   cwnd < ssthresh   cwnd += 1 per packet acknowledged: doubles each round   RFC 5681 section 3.1
  *   avoidance    otherwise         cwnd += 1 per cwnd acknowledged: +1 each round          RFC 5681 section 3.1
- *   loss or ECN  once a round      ssthresh = max(cwnd / 2, 2); the host brings cwnd there RFC 5681 section 3.2,
+ *   loss or ECN  once a round      ssthresh = max(cwnd / 2, 2); the host reduces cwnd      RFC 5681 section 3.2,
  *                                                                                          RFC 9937, RFC 3168
  *   spurious     undo              cwnd = max(cwnd, cwnd before the reduction)             RFC 3522, RFC 4015
  *
- * What the host does and this file does not: which packets are lost (RACK), how cwnd falls to ssthresh (PRR), one
- * packet after an RTO, restart after idle. Slow start may end before the first loss, see hystart.h. Departures: as Linux, ssthresh derives from cwnd where the RFC says
- * FlightSize (the growth test below keeps cwnd near what is in flight), packets are counted instead of bytes, and
- * an ACK grows slow start by all it acknowledges, not by two segments at most (RFC 3465 L=2): GRO and ACK
- * thinning would otherwise throttle it.
+ * The host decides which packets are lost (RACK), reduces cwnd to ssthresh (PRR), and sends one packet after an RTO
+ * and few after an idle period. Slow start may end before the first loss, see lib/hystart.h.
+ *
+ * Departures, as in Linux: ssthresh derives from cwnd where the RFC uses FlightSize (cc_window_is_used keeps cwnd
+ * near what is in flight); packets are counted instead of bytes; an ACK grows slow start by all it acknowledges,
+ * not by two segments at most (RFC 3465 L=2), since GRO and ACK thinning would throttle it otherwise.
  */
 #ifndef CC_RENO_H
 #define CC_RENO_H
@@ -23,9 +24,10 @@
 #include "contract/window.h"
 #include "lib/hystart.h"
 
-/* beta: 1/2, RFC 5681 equation 4; RFC 8511 allows 0.8 for ECN, the range leaves room to try. */
 #define reno_parameters(P)                                                                                             \
-	P(beta, 512, 102, 1023, CC_UNIT_FRACTION, "share of cwnd that is kept at a loss")                              \
+	P(beta, CC_FRACTION(0.5), CC_FRACTION(0.1), CC_FRACTION_UNIT - 1, CC_UNIT_FRACTION,                            \
+	  "share of cwnd that remains after a loss",                                                                   \
+	  "1/2: RFC 5681 equation 4; below 1 to reduce; 0.8 for ECN: RFC 8511")                                        \
 	hystart_parameters(P, HYSTART_NONE)
 
 struct reno_params {
@@ -85,7 +87,7 @@ CC_INLINE void reno_on_event(struct reno *s, u32 event, const struct cc_view *v,
 	case CC_EVENT_UNDO:
 		d->cwnd_pkts = cc_max_u32(v->cwnd_pkts, v->prior_cwnd_pkts);
 		break;
-	default: /* nothing to learn from idle time */
+	default: /* idle time changes nothing */
 		break;
 	}
 }

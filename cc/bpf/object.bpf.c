@@ -19,16 +19,16 @@
 #include "lib/sends.h"
 #endif
 
-#define CC_PASTE_(a, b)					a##b
-#define CC_PASTE(a, b)					CC_PASTE_(a, b)
-#define CC_STRING_(a)					#a
-#define CC_STRING(a)					CC_STRING_(a)
-#define CC_FN(name)					CC_PASTE(CC_NAME, _##name)
-#define CC_KERNEL_NAME					CC_PASTE(fp_, CC_LISTED_NAME)
-#define CC_FLOWS					CC_PASTE(CC_KERNEL_NAME, _flow)
-#define CC_PARAMS					struct CC_PASTE(CC_NAME, _params)
-#define CC_DEFAULT(name, dflt, least, most, unit, what) (dflt),
-#define CC_PARAMETERS(P)				CC_PASTE(CC_NAME, _parameters)(P)
+#define CC_PASTE_(a, b)					     a##b
+#define CC_PASTE(a, b)					     CC_PASTE_(a, b)
+#define CC_STRING_(a)					     #a
+#define CC_STRING(a)					     CC_STRING_(a)
+#define CC_FN(name)					     CC_PASTE(CC_NAME, _##name)
+#define CC_KERNEL_NAME					     CC_PASTE(fp_, CC_LISTED_NAME)
+#define CC_FLOWS					     CC_PASTE(CC_KERNEL_NAME, _flow)
+#define CC_PARAMS					     struct CC_PASTE(CC_NAME, _params)
+#define CC_DEFAULT(name, dflt, least, most, unit, what, why) (dflt),
+#define CC_PARAMETERS(P)				     CC_PASTE(CC_NAME, _parameters)(P)
 
 /* GPL-compatible, as the verifier demands of a tcp_congestion_ops */
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -1,23 +1,34 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
-/* Arithmetic that means the same in a native build, in BPF and on every machine. */
+/* Fixed-point units, and arithmetic that gives the same result in a native build, in eBPF and on every machine. */
 #ifndef CC_MATHS_H
 #define CC_MATHS_H
 
 #include "contract.h"
 
-/* Gains are fixed point with 8 fraction bits, as in Linux: 1.25 is 320. */
+/* Gains have 8 fraction bits, as in Linux (BBR_SCALE): 1.25 is 320. */
 #define CC_GAIN_SHIFT 8
 #define CC_GAIN_UNIT  (1u << CC_GAIN_SHIFT)
 
-/* Bandwidth is packets per microsecond << 24, as in Linux: at 1500-byte packets one step is 715 bit/s. */
+/* Bandwidth is packets per microsecond << 24, as in Linux (BW_SCALE): with 1500-byte packets one step is 715 bit/s. */
 #define CC_BW_SHIFT 24
 #define CC_BW_UNIT  (1ull << CC_BW_SHIFT)
 
-/* Fractions that need more precision than a gain: 10 fraction bits, 0.7 is 717. */
+/* Fractions that need more precision than a gain have 10 fraction bits, as in Linux's CUBIC: 0.7 is 717. */
 #define CC_FRACTION_SHIFT 10
 #define CC_FRACTION_UNIT  (1u << CC_FRACTION_SHIFT)
 
 #define CC_USEC_PER_SEC 1000000u
+
+/*
+ * Values as people write them, rounded to the nearest step. Only for constants: the compiler folds them, and clang
+ * refuses to compile what is left of floating point for eBPF.
+ */
+#define CC_GAIN(x)     ((u32)((x)*CC_GAIN_UNIT + 0.5))	   /* CC_GAIN(1.25) is 320 */
+#define CC_FRACTION(x) ((u32)((x)*CC_FRACTION_UNIT + 0.5)) /* CC_FRACTION(0.7) is 717 */
+#define CC_PERCENT(x)  ((u32)((x)*10000 + 0.5))		   /* parts per million: CC_PERCENT(1) is 10000 */
+#define CC_MSEC(x)     ((x)*1000u)			   /* microseconds */
+#define CC_SEC(x)      ((x)*CC_USEC_PER_SEC)		   /* microseconds */
+#define CC_MBIT(x)     ((x)*125000u)			   /* bytes per second */
 
 CC_INLINE u32 cc_min_u32(u32 a, u32 b) { return a < b ? a : b; }
 CC_INLINE u32 cc_max_u32(u32 a, u32 b) { return a > b ? a : b; }
@@ -48,7 +59,7 @@ CC_INLINE u32 cc_sub_floor_u32(u32 a, u32 b) { return a > b ? a - b : 0; }
 CC_INLINE bool cc_before(u32 a, u32 b) { return ((a - b) & 0x80000000u) != 0; }
 CC_INLINE bool cc_after(u32 a, u32 b) { return cc_before(b, a); }
 
-/* The u64 range that a u32 result can hold. */
+/* x, or the largest u32 if x does not fit. */
 CC_INLINE u32 cc_saturate_u32(u64 x) { return x > 0xffffffffull ? 0xffffffffu : (u32)x; }
 
 /* A flow's own generator (xorshift32, Marsaglia 2003); the state is seeded from v->random and never zero. */

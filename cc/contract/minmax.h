@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /*
- * Windowed maximum (Kathleen Nichols): the best of the last `window` ticks from three samples, in constant
- * space and time. The three are the best, the second and the third best, each newer than the one before;
- * when the best leaves the window the next takes its place. Linux keeps the same estimate in lib/win_minmax.c.
+ * Maximum over a sliding window of time, after Kathleen Nichols: an estimate from three samples, in constant space and
+ * time. The samples are the best, the second and the third best, each newer than the one before. When the best is
+ * older than the window, the second best takes its place. Linux has the same estimator in lib/win_minmax.c.
  */
 #ifndef CC_MINMAX_H
 #define CC_MINMAX_H

@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /*
- * The model of BBRv3 and BBRv2: the parameters, the state of a flow, the bounds that loss and ECN set on what bandwidth
- * and RTT allow for, and how much must be in flight. The state machine that uses the model is in bbr3.h.
+ * The model of BBRv3 and BBRv2: the parameters, the state of a flow, the bounds that loss and ECN set on what
+ * bandwidth and RTT allow for, and the target for inflight. The state machine that uses the model is in bbr3.h.
  *
- *	bound         says                                  learnt from                          forgotten
- *	max_bw        the most that the path delivered      samples of this and the last cycle   cycle by cycle
+ *	bound         meaning                               measured by                          reset
+ *	max_bw        greatest delivery rate                samples of this and the last cycle   cycle by cycle
  *	inflight_hi   more than this in flight is too much  loss or CE marks while probing       raised by probing
- *	bw_lo         what is to be had for now             a round with loss, not probing       when probing begins
- *	inflight_lo   the same in packets                   a round with loss or CE marks        when probing begins
+ *	bw_lo         delivery rate for now                 a round with loss, not probing       when probing starts
+ *	inflight_lo   the same in packets                   a round with loss or CE marks        when probing starts
  *
- * What "too much" means is asked of a flight: the packets that were in the network together with one packet, when it
- * was sent. It is too much if more than loss_thresh of the flight was lost, or ecn_thresh of it was marked. For each
- * packet that is lost (not for each ACK: with RACK the loss is noticed late) the flight tells at which packet the
- * threshold was crossed.
+ * "Too much" is a property of a flight: the packets that were in the network together with one packet when it was
+ * sent. A flight is too much if more than loss_thresh of it was lost, or more than ecn_thresh of it was marked. The
+ * flight is examined for each lost packet, not for each ACK, since RACK marks losses late; it shows at which packet
+ * the loss crossed the threshold.
  *
- * The latest round trip, bw_latest and inflight_latest, is what bw_lo and inflight_lo do not fall below: it is what the
- * path did deliver. A round of loss begins with the first loss, so that it sees all that was lost with it.
+ * bw_latest and inflight_latest describe the latest round. bw_lo and inflight_lo do not fall below them, since the
+ * path has delivered that much. A round of loss starts with the first loss, so that it includes all losses of one
+ * event.
  *
- * Names are Linux's; the draft says inflight_longterm for inflight_hi, and ..._shortterm for ..._lo.
+ * Names are those of Linux; the draft writes inflight_longterm for inflight_hi, and ..._shortterm for ..._lo.
  *
- * Sources: google/bbr, branch v3, net/ipv4/tcp_bbr.c [v3]; draft-ietf-ccwg-bbr-06 [Draft].
+ * Sources: google/bbr, branch v3, net/ipv4/tcp_bbr.c [v3]; branch v2alpha, net/ipv4/tcp_bbr2.c [v2];
+ * draft-ietf-ccwg-bbr-06 [Draft].
  */
 #ifndef CC_BBR3_MODEL_H
 #define CC_BBR3_MODEL_H
@@ -30,61 +32,136 @@
 #include "lib/bbr.h"
 
 /*
- * What bbr3 and bbr2 are tuned with. The arguments are the defaults in which the two differ. What [Draft] has
- * otherwise is said with each parameter; the preset bbr3_draft sets all of it.
+ * Defaults in which BBRv3 and BBRv2 differ: from [v3] and [v2]. Everything else is the same in both.
  */
-#define bbr3_family_parameters(P, startup_pacing, startup_cwnd, loss_events, down, up_cwnd, tail, ecn_equal, reprobe)  \
-	P(startup_pacing_gain, startup_pacing, 257, 2560, CC_UNIT_GAIN,                                                \
-	  "pacing gain in STARTUP; 4 ln 2 is the least with which the delivery rate can double each round")            \
-	P(startup_cwnd_gain, startup_cwnd, 256, 2560, CC_UNIT_GAIN, "cwnd gain in STARTUP and DRAIN")                  \
-	P(drain_gain, 88, 16, 255, CC_UNIT_GAIN, "pacing gain in DRAIN; draft: 0.5")                                   \
-	P(drain_max_rounds, 0, 0, 1000, CC_UNIT_ROUNDS, "leave DRAIN after more than this; 0: no limit; draft: 3")     \
-	P(probe_up_gain, 320, 257, 1024, CC_UNIT_GAIN, "pacing gain while probing for bandwidth")                      \
-	P(probe_down_gain, down, 16, 255, CC_UNIT_GAIN, "pacing gain after probing; draft: 0.9")                       \
-	P(cwnd_gain, 512, 256, 2560, CC_UNIT_GAIN, "cwnd in PROBE_BW as a multiple of the BDP")                        \
-	P(probe_up_cwnd_gain, up_cwnd, 256, 2560, CC_UNIT_GAIN, "the same while probing")                              \
-	P(min_cwnd_pkts, 4, 1, 100, CC_UNIT_PKTS, "least cwnd; 4 keeps ACKs flowing past a receiver that delays them") \
-	P(full_bw_gain, 320, 257, 1024, CC_UNIT_GAIN, "growth of bw that shows that the pipe is not full")             \
-	P(full_bw_rounds, 3, 1, 100, CC_UNIT_ROUNDS, "rounds without such growth that show that it is")                \
-	P(full_bw_per_round, 0, 0, 1, CC_UNIT_BOOL, "look for growth only at the start of a round; draft: on")         \
-	P(full_loss_events, loss_events, 0, 15, CC_UNIT_COUNT, "ACKs with loss in a round that end STARTUP; 0: none")  \
-	P(full_loss_ranges, 0, 0, 1, CC_UNIT_BOOL, "count ranges of lost packets, not ACKs; draft: on")                \
-	P(full_ecn_rounds, 2, 0, 100, CC_UNIT_ROUNDS, "rounds of marks above ecn_thresh that end STARTUP; 0: none")    \
-	P(loss_thresh, 5, 0, 128, CC_UNIT_GAIN, "more than this part of a flight lost is too much")                    \
-	P(beta, 180, 1, 256, CC_UNIT_GAIN, "a bound falls to no less than this part of itself; draft: 0.7")            \
-	P(headroom, 38, 0, 255, CC_UNIT_GAIN, "part of inflight_hi that is left to others while not probing")          \
-	P(probe_wait_us, 2000000, 1000, 60000000, CC_UNIT_US, "least time from probe to probe")                        \
-	P(probe_wait_random_us, 1000000, 0, 60000000, CC_UNIT_US, "at random up to this much more")                    \
-	P(probe_wait_rounds, 63, 1, 255, CC_UNIT_ROUNDS, "or this many rounds; or as many as packets in a BDP")        \
-	P(probe_wait_random_rounds, 2, 0, 255, CC_UNIT_ROUNDS, "at random down to one less than this fewer")           \
-	P(min_rtt_window_us, 10000000, 100000, 600000000, CC_UNIT_US, "time over which min_rtt is the minimum")        \
-	P(probe_rtt_interval_us, 5000000, 100000, 600000000, CC_UNIT_US, "time without a new minimum to PROBE_RTT")    \
-	P(probe_rtt_us, 200000, 0, 10000000, CC_UNIT_US, "least time in PROBE_RTT; 0: never go there")                 \
-	P(probe_rtt_cwnd_gain, 128, 16, 256, CC_UNIT_GAIN, "cwnd in PROBE_RTT as a multiple of the BDP")               \
-	P(pacing_margin, 10000, 0, 500000, CC_UNIT_PPM, "pace this much below bw, so that queues drain over time")     \
-	P(initial_margin, 1, 0, 1, CC_UNIT_BOOL, "before there is a bw, too; draft: off")                              \
-	P(extra_acked_gain, 256, 0, 2560, CC_UNIT_GAIN, "cwnd added per packet of ACK aggregation seen; 0: none")      \
-	P(extra_acked_rounds, 5, 1, 100, CC_UNIT_ROUNDS, "remembered for one to two times this; draft: 10 in all")     \
-	P(extra_acked_max_us, 100000, 0, 10000000, CC_UNIT_US, "at most bw times this is added; draft: no bound")      \
-	P(burst_rtt_us, 512, 0, 100000, CC_UNIT_US,                                                                    \
-	  "bursts may be 64 KiB longer, half of that for each such time of min_rtt; 0: not; draft: not")               \
-	P(quantised_bdp, 1, 0, 1, CC_UNIT_BOOL, "a BDP to fall back to makes room for bursts; draft: off")             \
-	P(loss_on_acks, 1, 0, 1, CC_UNIT_BOOL, "ask the flight of acknowledged packets, too, whether it was too much") \
-	P(tail_loss, tail, 0, 1, CC_UNIT_BOOL, "a loss that a tail loss probe repaired counts; draft: off")            \
-	P(undo_to_state, 0, 0, 1, CC_UNIT_BOOL, "after a spurious loss go back to probing; draft: on")                 \
-	P(fast_path, 1, 0, 1, CC_UNIT_BOOL, "leave out what an app-limited ACK cannot change; draft: off")             \
-	P(ecn, 0, 0, 1, CC_UNIT_BOOL, "marks of this path mean a short queue (Linux: route feature ecn_low)")          \
-	P(ecn_max_rtt_us, 5000, 0, 10000000, CC_UNIT_US, "and only if min_rtt is at most this; 0: any")                \
-	P(ecn_alpha_gain, 16, 1, 256, CC_UNIT_GAIN, "weight of the latest round in the rate of marks")                 \
-	P(ecn_alpha_initial, 256, 0, 256, CC_UNIT_GAIN, "rate of marks before there is one")                           \
-	P(ecn_factor, 85, 0, 256, CC_UNIT_GAIN, "inflight_lo falls by the rate of marks times this; 0: not")           \
-	P(ecn_thresh, 128, 0, 256, CC_UNIT_GAIN, "more than this part of a flight marked is too much; 0: none is")     \
-	P(ecn_thresh_included, ecn_equal, 0, 1, CC_UNIT_BOOL, "and so is just this part")                              \
-	P(ecn_reprobe_gain, reprobe, 0, 256, CC_UNIT_GAIN,                                                             \
-	  "marks without loss: probe again at once, for this part of inflight_hi in the first round; 0: not")
+#define BBR3_STARTUP_PACING_GAIN CC_GAIN(2.773) /* 4 ln 2 */
+#define BBR3_STARTUP_CWND_GAIN	 CC_GAIN(2)
+#define BBR3_FULL_LOSS_EVENTS	 6
+#define BBR3_PROBE_DOWN_GAIN	 CC_GAIN(0.906) /* 0.91, rounded down in [v3] */
+#define BBR3_PROBE_UP_CWND_GAIN	 CC_GAIN(2.25)
+#define BBR3_TAIL_LOSS		 1
+#define BBR3_ECN_THRESH_INCLUDED 0
+#define BBR3_ECN_REPROBE_GAIN	 CC_GAIN(0.5)
 
-/* 2.7734, 2.0; 6 events; 0.90625; 2.25; tail losses count; ECN above the threshold; reprobe for half of inflight_hi */
-#define bbr3_parameters(P) bbr3_family_parameters(P, 710, 512, 6, 232, 576, 1, 0, 128)
+#define BBR2_STARTUP_PACING_GAIN CC_GAIN(2.887) /* 2/ln 2, rounded up */
+#define BBR2_STARTUP_CWND_GAIN	 CC_GAIN(2.887)
+#define BBR2_FULL_LOSS_EVENTS	 8
+#define BBR2_PROBE_DOWN_GAIN	 CC_GAIN(0.75)
+#define BBR2_PROBE_UP_CWND_GAIN	 CC_GAIN(2)
+#define BBR2_TAIL_LOSS		 0
+#define BBR2_ECN_THRESH_INCLUDED 1
+#define BBR2_ECN_REPROBE_GAIN	 0
+
+/*
+ * The parameters of both; VERSION is BBR3 or BBR2. What [Draft] says instead is named with the parameter, and the
+ * preset bbr3_draft sets all of it.
+ */
+#define bbr3_family_parameters(P, VERSION)                                                                             \
+	P(startup_pacing_gain, VERSION##_STARTUP_PACING_GAIN, CC_GAIN_UNIT + 1, CC_GAIN(10), CC_UNIT_GAIN,             \
+	  "pacing gain in STARTUP",                                                                                    \
+	  "v3: 4 ln 2, v2: 2/ln 2; the least gains that double the delivery rate each round")                          \
+	P(startup_cwnd_gain, VERSION##_STARTUP_CWND_GAIN, CC_GAIN(1), CC_GAIN(10), CC_UNIT_GAIN,                       \
+	  "cwnd gain in STARTUP and DRAIN", "v3: 2, or the queue of STARTUP would be longer; v2: 2.887, as BBRv1")     \
+	P(drain_gain, CC_GAIN(0.344), CC_GAIN(0.0625), CC_GAIN_UNIT - 1, CC_UNIT_GAIN,                                 \
+	  "pacing gain in DRAIN; draft: 0.5", "1/2.885, as BBRv1; below 1 to drain")                                   \
+	P(drain_max_rounds, 0, 0, 1000, CC_UNIT_ROUNDS, "longest DRAIN; 0: no limit; draft: 3", "Linux has no limit")  \
+	P(probe_up_gain, CC_GAIN(1.25), CC_GAIN_UNIT + 1, CC_GAIN(4), CC_UNIT_GAIN, "pacing gain in UP",               \
+	  "1.25, as BBRv1; above 1 to probe")                                                                          \
+	P(probe_down_gain, VERSION##_PROBE_DOWN_GAIN, CC_GAIN(0.0625), CC_GAIN_UNIT - 1, CC_UNIT_GAIN,                 \
+	  "pacing gain in DOWN; draft: 0.9",                                                                           \
+	  "v3: 0.91 drains slower and loses less throughput than v2's 0.75; below 1")                                  \
+	P(cwnd_gain, CC_GAIN(2), CC_GAIN(1), CC_GAIN(10), CC_UNIT_GAIN, "cwnd in PROBE_BW as a multiple of the BDP",   \
+	  "2 leaves room for delayed and aggregated ACKs")                                                             \
+	P(probe_up_cwnd_gain, VERSION##_PROBE_UP_CWND_GAIN, CC_GAIN(1), CC_GAIN(10), CC_UNIT_GAIN, "the same in UP",   \
+	  "v3: 2.25, so that a probe of 1.25 is not limited by cwnd; v2: 2")                                           \
+	P(min_cwnd_pkts, 4, 1, 100, CC_UNIT_PKTS, "least cwnd",                                                        \
+	  "4 keeps ACKs flowing from a receiver that acknowledges every other packet; 100 floods small links")         \
+	P(full_bw_gain, CC_GAIN(1.25), CC_GAIN_UNIT + 1, CC_GAIN(4), CC_UNIT_GAIN,                                     \
+	  "growth of bw that shows a pipe not full", "1.25, as BBRv1; above 1")                                        \
+	P(full_bw_rounds, 3, 1, 100, CC_UNIT_ROUNDS, "rounds without such growth that show a full pipe",               \
+	  "3 give a receive window that is still growing two more rounds")                                             \
+	P(full_bw_per_round, 0, 0, 1, CC_UNIT_BOOL, "compare bw only at the start of a round; draft: on",              \
+	  "Linux compares every sample")                                                                               \
+	P(full_loss_events, VERSION##_FULL_LOSS_EVENTS, 0, 15, CC_UNIT_COUNT,                                          \
+	  "ACKs with loss in a round that end STARTUP; 0: none",                                                       \
+	  "v3: 6, v2: 8; enough to tell a full queue from one burst of loss; Linux counts in 4 bits")                  \
+	P(full_loss_ranges, 0, 0, 1, CC_UNIT_BOOL, "count ranges of lost packets, not ACKs; draft: on",                \
+	  "Linux counts ACKs")                                                                                         \
+	P(full_ecn_rounds, 2, 0, 100, CC_UNIT_ROUNDS, "rounds of marks above ecn_thresh that end STARTUP; 0: none",    \
+	  "2 in a row: one can be a burst of other traffic")                                                           \
+	P(loss_thresh, CC_GAIN(0.02), 0, CC_GAIN(0.5), CC_UNIT_GAIN,                                                   \
+	  "more than this part of a flight lost is too much",                                                          \
+	  "2 %, which Linux rounds to 5/256; half of a flight is the most that is bearable")                           \
+	P(beta, CC_GAIN(0.703), 1, CC_GAIN(1), CC_UNIT_GAIN,                                                           \
+	  "a bound falls to this part of itself at least; draft: 0.7",                                                 \
+	  "1 - 0.3, as CUBIC, with 0.3 rounded down to 76/256; at 1 nothing falls")                                    \
+	P(headroom, CC_GAIN(0.15), 0, CC_GAIN_UNIT - 1, CC_UNIT_GAIN,                                                  \
+	  "part of inflight_hi left to others while not probing", "15 % lets new flows start without loss")            \
+	P(probe_wait_us, CC_SEC(2), CC_MSEC(1), CC_SEC(60), CC_UNIT_US, "least time from probe to probe",              \
+	  "2 s: a Reno flow of 25 Mbit/s and 30 ms recovers from a loss in 2 to 3 s")                                  \
+	P(probe_wait_random_us, CC_SEC(1), 0, CC_SEC(60), CC_UNIT_US, "random additional time, at most",               \
+	  "1 s keeps flows from probing in step")                                                                      \
+	P(probe_wait_rounds, 63, 1, 255, CC_UNIT_ROUNDS,                                                               \
+	  "most rounds from probe to probe, if the BDP is not fewer packets",                                          \
+	  "63: Reno needs as many rounds to recover 63 packets; Linux counts in 8 bits")                               \
+	P(probe_wait_random_rounds, 2, 0, 255, CC_UNIT_ROUNDS, "of them, a random number below this is left out",      \
+	  "2: 62 or 63 rounds, so that flows do not probe in step")                                                    \
+	P(min_rtt_window_us, CC_SEC(10), CC_MSEC(100), CC_SEC(600), CC_UNIT_US,                                        \
+	  "min_rtt is the minimum over this time", "10 s, twice the interval of PROBE_RTT, so that it includes one")   \
+	P(probe_rtt_interval_us, CC_SEC(5), CC_MSEC(100), CC_SEC(600), CC_UNIT_US,                                     \
+	  "time without a lower RTT until PROBE_RTT",                                                                  \
+	  "5 s: PROBE_RTT at half a BDP costs less than BBRv1's at 4 packets, so it may be more frequent")             \
+	P(probe_rtt_us, CC_MSEC(200), 0, CC_SEC(10), CC_UNIT_US, "least time in PROBE_RTT; 0: no PROBE_RTT",           \
+	  "200 ms lets flows of different RTTs overlap and drain the queue together")                                  \
+	P(probe_rtt_cwnd_gain, CC_GAIN(0.5), CC_GAIN(0.0625), CC_GAIN(1), CC_UNIT_GAIN,                                \
+	  "cwnd in PROBE_RTT as a multiple of the BDP",                                                                \
+	  "0.5 drains a queue of half a BDP per flow; above 1 drains nothing")                                         \
+	P(pacing_margin, CC_PERCENT(1), 0, CC_PERCENT(50), CC_UNIT_PPM, "the pacing rate is this far below gain * bw", \
+	  "1 %: queues drain over time although bw is a maximum")                                                      \
+	P(initial_margin, 1, 0, 1, CC_UNIT_BOOL, "the margin also applies before the first bw sample; draft: off",     \
+	  "on in Linux")                                                                                               \
+	P(extra_acked_gain, CC_GAIN(1), 0, CC_GAIN(10), CC_UNIT_GAIN,                                                  \
+	  "cwnd added per packet of ACK aggregation; 0: none", "1: as much as was measured")                           \
+	P(extra_acked_rounds, 5, 1, 100, CC_UNIT_ROUNDS,                                                               \
+	  "a bin of the aggregation filter, which keeps two; draft: one filter of 10 rounds",                          \
+	  "5: the maximum is 5 to 10 rounds old")                                                                      \
+	P(extra_acked_max_us, CC_MSEC(100), 0, CC_SEC(10), CC_UNIT_US,                                                 \
+	  "at most bw times this is added for aggregation; draft: no bound",                                           \
+	  "100 ms: longer gaps are not aggregation")                                                                   \
+	P(burst_rtt_us, 512, 0, CC_MSEC(100), CC_UNIT_US,                                                              \
+	  "bursts are 64 KiB longer, halved per this much min_rtt; 0 and draft: not",                                  \
+	  "2^9 us, Linux's tso_rtt_shift: on a LAN a queue of 64 KiB is short")                                        \
+	P(quantised_bdp, 1, 0, 1, CC_UNIT_BOOL, "the BDP to fall back to includes room for bursts; draft: off",        \
+	  "on in Linux")                                                                                               \
+	P(loss_on_acks, 1, 0, 1, CC_UNIT_BOOL, "also examine the flights of acknowledged packets; draft: off",         \
+	  "on in Linux")                                                                                               \
+	P(tail_loss, VERSION##_TAIL_LOSS, 0, 1, CC_UNIT_BOOL,                                                          \
+	  "a loss that a tail loss probe repaired counts; draft: off", "v3: on, v2: off")                              \
+	P(undo_to_state, 0, 0, 1, CC_UNIT_BOOL, "after a spurious loss return to the state that it ended; draft: on",  \
+	  "off in Linux")                                                                                              \
+	P(fast_path, 1, 0, 1, CC_UNIT_BOOL, "skip what an application-limited ACK cannot change; draft: off",          \
+	  "on in Linux")                                                                                               \
+	P(ecn, 0, 0, 1, CC_UNIT_BOOL, "marks of this path mean a short queue (Linux: route feature ecn_low)",          \
+	  "off: marks of RFC 3168 queues, as deep as for Reno, would cost too much rate")                              \
+	P(ecn_max_rtt_us, CC_MSEC(5), 0, CC_SEC(10), CC_UNIT_US,                                                       \
+	  "react to marks if min_rtt is at most this; 0: always", "5 ms: data centres")                                \
+	P(ecn_alpha_gain, CC_GAIN(0.0625), 1, CC_GAIN(1), CC_UNIT_GAIN,                                                \
+	  "weight of the latest round in the rate of marks", "1/16: DCTCP, RFC 8257 section 3.3")                      \
+	P(ecn_alpha_initial, CC_GAIN(1), 0, CC_GAIN(1), CC_UNIT_GAIN, "rate of marks before the first sample",         \
+	  "1: the first mark then cuts by ecn_factor; RFC 8257 section 3.3")                                           \
+	P(ecn_factor, CC_GAIN(1.0 / 3), 0, CC_GAIN(1), CC_UNIT_GAIN,                                                   \
+	  "inflight_lo falls by the rate of marks times this; 0: not",                                                 \
+	  "1/3: a smaller cut than DCTCP's 1/2, since pacing keeps queues shorter")                                    \
+	P(ecn_thresh, CC_GAIN(0.5), 0, CC_GAIN(1), CC_UNIT_GAIN,                                                       \
+	  "more than this part of a flight marked is too much; 0: never",                                              \
+	  "half: a shallow threshold marks some packets of every probe")                                               \
+	P(ecn_thresh_included, VERSION##_ECN_THRESH_INCLUDED, 0, 1, CC_UNIT_BOOL,                                      \
+	  "exactly this part is too much, too", "v3: off, v2: on")                                                     \
+	P(ecn_reprobe_gain, VERSION##_ECN_REPROBE_GAIN, 0, CC_GAIN(1), CC_UNIT_GAIN,                                   \
+	  "marks without loss: probe at once, adding this part of inflight_hi in the first round; 0: not",             \
+	  "v3: 0.5, half of what the marks may have cut; v2: off")
+
+#define bbr3_parameters(P) bbr3_family_parameters(P, BBR3)
 
 struct bbr3_params {
 	bbr3_parameters(CC_PARAM_FIELD)
@@ -101,7 +178,7 @@ enum bbr3_state {
 	BBR3_STATE_COUNT = 7,
 };
 
-/* What the packets were sent for that are being acknowledged now. */
+/* In which part of the cycle the packets were sent that are acknowledged now. [v3] bbr_ack_phase */
 enum bbr3_ack_phase {
 	BBR3_ACKS_INIT = 0, /* nothing special */
 	BBR3_ACKS_REFILLING = 1,
@@ -113,28 +190,28 @@ enum bbr3_ack_phase {
 /* A bound that is not set. */
 #define BBR3_UNSET 0xffffffffu
 
-/* Events that end STARTUP are counted up to this. */
+/* Loss events in STARTUP are counted up to this: 4 bits in [v3]. */
 #define BBR3_LOSS_EVENTS_MOST 15u
-/* Rounds since the last probe are counted up to this. */
+/* Rounds since the last probe are counted up to this: 8 bits in [v3]. */
 #define BBR3_ROUNDS_MOST 255u
-/* inflight_hi grows by 2^n packets in round n of probing, n at most this. */
+/* inflight_hi grows by 2^n packets in round n of probing, n at most this. [v3] */
 #define BBR3_PROBE_UP_ROUNDS_MOST 30u
 
 struct bbr3 {
 	u64 min_rtt_stamp_us;	    /* when min_rtt_us was last confirmed */
 	u64 probe_rtt_min_stamp_us; /* when probe_rtt_min_us was */
-	u64 probe_rtt_done_us;	    /* earliest end of PROBE_RTT; 0: inflight has not come down yet */
+	u64 probe_rtt_done_us;	    /* earliest end of PROBE_RTT; 0: inflight is still above its target */
 	u64 cycle_stamp_us;	    /* start of DOWN, or of UP */
 	struct bbr_aggregation aggregation;
 	struct bbr3_params p;
-	u32 bw_bins[2];		  /* most delivered in the last cycle, and in this; CC_BW_UNIT packets per us */
-	u32 bw_lo;		  /* likewise; BBR3_UNSET: none */
-	u32 inflight_lo;	  /* packets */
-	u32 inflight_hi;	  /* packets */
+	u32 bw_bins[2];		  /* greatest sample of the last cycle and of this one; CC_BW_UNIT packets per us */
+	u32 bw_lo;		  /* same unit; BBR3_UNSET: no bound */
+	u32 inflight_lo;	  /* packets; BBR3_UNSET: no bound */
+	u32 inflight_hi;	  /* packets; BBR3_UNSET: no bound */
 	u32 sample_bw;		  /* of this ACK; 0: none */
 	u32 bw_latest;		  /* greatest sample of the latest round */
 	u32 inflight_latest_pkts; /* most delivered within the time of one sample, in the latest round */
-	u32 undo_bw_lo;		  /* bounds before the losses, should they turn out to be none */
+	u32 undo_bw_lo;		  /* the bounds before the losses, in case these are spurious */
 	u32 undo_inflight_lo;
 	u32 undo_inflight_hi;
 	u32 full_bw;	      /* bw to grow from, while the pipe may not be full */
@@ -147,18 +224,18 @@ struct bbr3 {
 	u32 round_end_delivered_pkts;	   /* the round ends when a packet sent after this is acknowledged */
 	u32 loss_round_end_delivered_pkts; /* the same for rounds that begin with a loss */
 	u32 lost_end_seq;		   /* end of the last lost packet */
-	u32 probe_up_every_pkts;	   /* inflight_hi grows by one for so many acknowledged */
-	u32 probe_up_acked_pkts;	   /* of those */
-	u32 prior_cwnd_pkts;		   /* cwnd to come back to after recovery or PROBE_RTT */
+	u32 probe_up_every_pkts;	   /* inflight_hi grows by one packet per this many acknowledged */
+	u32 probe_up_acked_pkts;	   /* acknowledged towards the next one */
+	u32 prior_cwnd_pkts;		   /* cwnd to restore after recovery or PROBE_RTT */
 	u32 init_cwnd_pkts;
-	u32 settled_cwnd_pkts;	  /* cwnd when it was where it shall be; 0: something has changed since */
+	u32 settled_cwnd_pkts;	  /* cwnd at its target; 0: the target may have changed since */
 	u32 alpha_delivered_pkts; /* delivered_pkts and delivered_ce_pkts when ecn_alpha_256 was last updated */
 	u32 alpha_delivered_ce_pkts;
 	u32 ecn_alpha_256; /* smoothed rate of marks */
 	u32 pacing_gain_256;
 	u32 cwnd_gain_256;
 	u32 rng;
-	u32 mss_bytes; /* for onlookers */
+	u32 mss_bytes; /* for observers */
 	u8 state;      /* enum bbr3_state */
 	u8 ack_phase;  /* enum bbr3_ack_phase */
 	u8 undo_state; /* the state that losses ended, for undo_to_state; BBR3_STATE_COUNT: none */
@@ -171,20 +248,18 @@ struct bbr3 {
 	u8 ecn_in_cycle;
 	u8 loss_events;	  /* in this round, while in STARTUP */
 	u8 ecn_rounds;	  /* of heavy marking in a row, while in STARTUP */
-	u8 ecn_eligible;  /* latched: marks of this path are heeded */
+	u8 ecn_eligible;  /* latched: the flow reacts to marks */
 	u8 full_pipe;	  /* latched */
 	u8 full_bw_now;	  /* bw has stopped growing, in STARTUP or UP */
 	u8 full_bw_count; /* rounds without growth */
-	u8 probe_samples; /* what is acknowledged now was sent to probe, and has not been too much yet */
+	u8 probe_samples; /* what is acknowledged now was sent to probe, and was not too much so far */
 	u8 probe_up_rounds;
 	u8 prev_probe_too_high; /* the last probe ended with too much in flight */
-	u8 stopped_risky_probe; /* and so this one ended before it could be again */
+	u8 stopped_risky_probe; /* and this one ended early so that it would not */
 	u8 probe_rtt_round_done;
-	u8 idle_restart; /* sending resumed after idle: that ACKs are old says nothing about the path */
+	u8 idle_restart; /* sending resumed after an idle period, in which min_rtt has aged */
 	u8 has_seen_rtt;
-	u8 settled;	/* cwnd is where it shall be, and nothing has changed since */
-	u8 undo_saved;	/* for undo_to_state */
-	u8 reserved[7]; /* no holes: parity compares bytes */
+	u8 undo_saved; /* for undo_to_state */
 };
 
 CC_INLINE u32 bbr3_max_bw(const struct bbr3 *s) { return cc_max_u32(s->bw_bins[0], s->bw_bins[1]); }
@@ -195,13 +270,13 @@ CC_INLINE u32 bbr3_part(u32 x, u32 part_256) { return (u32)(((u64)x * part_256) 
 
 /* ---- the latest round ---- */
 
-/* An ACK that tells how fast the path delivers. */
+/* The ACK has a valid delivery rate sample. */
 CC_INLINE bool bbr3_has_sample(const struct cc_view *v)
 {
 	return v->sample_interval_us > 0 && v->sample_delivered_pkts >= 0 && v->acked_pkts;
 }
 
-/* [v3] rounds up, so that the lowest rates can grow at all. */
+/* The sample of this ACK, and the latest round. [v3] rounds bw up, so that the lowest rates can grow. */
 CC_STAGE void bbr3_update_latest(struct bbr3 *s, const struct cc_view *v)
 {
 	u64 delivered = (u64)(u32)v->sample_delivered_pkts << CC_BW_SHIFT;
@@ -222,8 +297,8 @@ CC_STAGE void bbr3_update_latest(struct bbr3 *s, const struct cc_view *v)
 }
 
 /*
- * When a round is over, the next one begins with the sample at hand. Not with one from a tail loss probe: should that
- * turn out to have repaired a loss, then what the path delivered before it is still needed.
+ * When a round is over, the next one starts with this sample, unless the ACK is that of a tail loss probe: if the
+ * probe has repaired a loss, the values of before are still needed. [v3] bbr_advance_latest_delivery_signals
  */
 CC_INLINE void bbr3_advance_latest(struct bbr3 *s, const struct cc_view *v)
 {
@@ -233,7 +308,7 @@ CC_INLINE void bbr3_advance_latest(struct bbr3 *s, const struct cc_view *v)
 	s->inflight_latest_pkts = (u32)v->sample_delivered_pkts;
 }
 
-/* What happened before DRAIN or DOWN, happened because of probing. */
+/* At the start of DRAIN or DOWN: what happened before was caused by probing. */
 CC_INLINE void bbr3_forget_signals(struct bbr3 *s)
 {
 	s->loss_in_round = false;
@@ -246,7 +321,7 @@ CC_INLINE void bbr3_forget_signals(struct bbr3 *s)
 
 /* ---- ECN ---- */
 
-/* The rate of marks, smoothed over rounds (RFC 8257 section 3.3). Returns that of the latest round, 1/256. */
+/* The rate of marks, smoothed over rounds (RFC 8257 section 3.3). Returns that of the latest round, in 1/256. */
 CC_STAGE u32 bbr3_update_ecn_alpha(struct bbr3 *s, const struct cc_view *v)
 {
 	u32 delivered = v->delivered_pkts - s->alpha_delivered_pkts;
@@ -270,8 +345,8 @@ CC_STAGE u32 bbr3_update_ecn_alpha(struct bbr3 *s, const struct cc_view *v)
 /* ---- short-term bounds: bw_lo, inflight_lo ---- */
 
 /*
- * A round with loss or marks: fall towards what the path delivered in it, by 30 % at most. The first time, fall from
- * what is in use. [Draft] "When not Probing for Bandwidth"
+ * A round with loss or marks: the bounds fall towards what the path delivered in it, by 30 % at most. The first
+ * time, they fall from the values in use. [Draft] "When not Probing for Bandwidth"
  */
 CC_STAGE void bbr3_lower_bounds(struct bbr3 *s, const struct cc_view *v)
 {
@@ -298,7 +373,7 @@ CC_INLINE void bbr3_forget_lower_bounds(struct bbr3 *s)
 	s->inflight_lo = BBR3_UNSET;
 }
 
-/* max_bw, and once per round the short-term bounds, which do not concern a flow that risks loss on purpose. */
+/* max_bw, and once per round the short-term bounds, unless the flow is probing and risks loss on purpose. */
 CC_STAGE void bbr3_update_signals(struct bbr3 *s, const struct cc_view *v, bool probing)
 {
 	if (!bbr3_has_sample(v))
@@ -315,7 +390,7 @@ CC_STAGE void bbr3_update_signals(struct bbr3 *s, const struct cc_view *v, bool 
 	s->ecn_in_round = false;
 }
 
-/* A loss. The first one in a round begins a round of loss, which ends when packets sent after it are acknowledged. */
+/* A loss. The first one in a round starts a round of loss, which ends when packets sent after it are acknowledged. */
 CC_INLINE void bbr3_note_loss(struct bbr3 *s, const struct cc_view *v)
 {
 	if (!s->loss_in_round)
@@ -324,7 +399,7 @@ CC_INLINE void bbr3_note_loss(struct bbr3 *s, const struct cc_view *v)
 	s->loss_in_cycle = true;
 }
 
-/* A cycle is over: forget the samples of the one before it. Without any in this one, go on remembering. */
+/* A cycle is over: drop the samples of the cycle before it, unless this cycle has none. */
 CC_INLINE void bbr3_advance_max_bw(struct bbr3 *s)
 {
 	if (!s->bw_bins[1])
@@ -335,7 +410,7 @@ CC_INLINE void bbr3_advance_max_bw(struct bbr3 *s)
 
 /* ---- the long-term bound: inflight_hi ---- */
 
-/* What happened to the packets that were in flight together with one packet, from when that was sent until now. */
+/* The flight of one packet: what has happened since it was sent to the packets that were in flight with it. */
 struct bbr3_flight {
 	u32 inflight_pkts; /* when it was sent, itself included; 0: unknown */
 	u32 lost_pkts;
@@ -344,8 +419,8 @@ struct bbr3_flight {
 };
 
 /*
- * Of the packet that was sent last among those that this ACK acknowledges. A host that cannot tell what was in flight
- * tells 0: then take what has left the network since.
+ * The flight of the packet that was sent last among those that this ACK acknowledges. If its inflight is unknown
+ * (0), what has left the network since stands for it.
  */
 CC_INLINE void bbr3_flight_of_ack(struct bbr3_flight *f, const struct cc_view *v)
 {
@@ -358,7 +433,7 @@ CC_INLINE void bbr3_flight_of_ack(struct bbr3_flight *f, const struct cc_view *v
 	f->inflight_pkts = known && valid ? v->sample_inflight_pkts : f->delivered_pkts + f->lost_pkts;
 }
 
-/* Of a packet that was lost. Unknown: what the path delivered in the latest round, and what it lost. */
+/* The flight of a lost packet. Inflight unknown: what the path delivered in the latest round, and what it lost. */
 CC_INLINE void bbr3_flight_of_loss(struct bbr3_flight *f, const struct bbr3 *s, const struct cc_view *v)
 {
 	f->delivered_pkts = 0;
@@ -367,7 +442,7 @@ CC_INLINE void bbr3_flight_of_loss(struct bbr3_flight *f, const struct bbr3 *s, 
 	f->inflight_pkts = v->sample_inflight_pkts ? v->sample_inflight_pkts : s->inflight_latest_pkts + f->lost_pkts;
 }
 
-/* Of one that was lost at the tail and is replaced: nothing was marked lost, so count it by hand. */
+/* The flight of a packet that a tail loss probe replaced. It was not marked lost, so it is added here. */
 CC_INLINE void bbr3_flight_of_tail_loss(struct bbr3_flight *f, const struct bbr3 *s)
 {
 	f->delivered_pkts = 0;
@@ -376,7 +451,10 @@ CC_INLINE void bbr3_flight_of_tail_loss(struct bbr3_flight *f, const struct bbr3
 	f->inflight_pkts = s->inflight_latest_pkts + 1;
 }
 
-/* Was it too much? With up to 51 packets in flight one lost packet is, since 2 % of that is less than two. */
+/*
+ * Whether the flight was too much. With up to 51 packets in flight one lost packet is: 2 % of them are less than
+ * one.
+ */
 CC_INLINE bool bbr3_is_too_much(const struct bbr3 *s, const struct bbr3_flight *f)
 {
 	if (f->lost_pkts && f->inflight_pkts && f->lost_pkts > bbr3_part(f->inflight_pkts, s->p.loss_thresh))
@@ -386,12 +464,12 @@ CC_INLINE bool bbr3_is_too_much(const struct bbr3 *s, const struct bbr3_flight *
 }
 
 /*
- * At how many packets in flight did the loss become too much? It was not before the last `pkts` of the flight: solve
+ * The number of packets in flight at which the loss became too much. Without the last `pkts` it was not, so solve
  *
  *	lost_before + x = loss_thresh * (inflight_before + x)
  *
- * for x, those of the last ones that may be lost. [Draft] "Probing for Bandwidth In ProbeBW"; there x may come out
- * below zero.
+ * for x, the number of the last ones that may be lost. [Draft] "Probing for Bandwidth In ProbeBW"; there x may be
+ * negative.
  */
 CC_INLINE u32 bbr3_inflight_at_loss(const struct bbr3 *s, const struct bbr3_flight *f, u32 pkts)
 {
@@ -403,7 +481,7 @@ CC_INLINE u32 bbr3_inflight_at_loss(const struct bbr3 *s, const struct bbr3_flig
 	return cc_saturate_u32(inflight_before + cc_div(x << CC_GAIN_SHIFT, CC_GAIN_UNIT - s->p.loss_thresh));
 }
 
-/* inflight_hi with room for others. */
+/* inflight_hi, less the headroom for other flows. */
 CC_INLINE u32 bbr3_inflight_with_headroom(const struct bbr3 *s)
 {
 	u32 headroom = cc_max_u32(bbr3_part(s->inflight_hi, s->p.headroom), 1);
@@ -422,7 +500,7 @@ CC_INLINE void bbr3_steepen_inflight_hi(struct bbr3 *s, const struct cc_view *v)
 	s->probe_up_rounds = (u8)cc_min_u32(rounds + 1, BBR3_PROBE_UP_ROUNDS_MOST);
 }
 
-/* inflight_hi is what holds this flow back. */
+/* inflight_hi limits the flow. */
 CC_INLINE bool bbr3_is_bound_by_inflight_hi(const struct bbr3 *s, const struct cc_view *v)
 {
 	return v->cwnd_limited && v->cwnd_pkts >= s->inflight_hi;
@@ -446,8 +524,8 @@ CC_STAGE void bbr3_raise_inflight_hi(struct bbr3 *s, const struct cc_view *v)
 }
 
 /*
- * Too much: keep what the flight says was safe, or 70 % of `target`; once per probe. When the application did not send
- * enough to try, nothing is known about how much is safe.
+ * Too much: inflight_hi falls to what the flight shows as safe, but not below 70 % of `target`; once per probe. An
+ * application-limited flight does not show how much is safe.
  */
 CC_INLINE void bbr3_lower_inflight_hi(struct bbr3 *s, u32 inflight_pkts, u32 target_pkts, bool app_limited)
 {
@@ -467,7 +545,7 @@ CC_INLINE void bbr3_save_bounds(struct bbr3 *s)
 	s->undo_inflight_hi = s->inflight_hi;
 }
 
-/* The losses were none: no bound shall be lower than before. */
+/* The losses were spurious: no bound is lower than before them. */
 CC_INLINE void bbr3_restore_bounds(struct bbr3 *s)
 {
 	s->loss_in_round = false;
@@ -476,12 +554,12 @@ CC_INLINE void bbr3_restore_bounds(struct bbr3 *s)
 	s->inflight_hi = cc_max_u32(s->inflight_hi, s->undo_inflight_hi);
 }
 
-/* ---- what must be in flight ---- */
+/* ---- the target for inflight ---- */
 
-/* At tiny min_rtts hosts send up to 64 KiB more at once, since a queue of that is soon gone. [v3]: tso_rtt_shift */
+/* At tiny min_rtts a burst may have 64 KiB more, since a queue of that size is soon gone. [v3] tso_rtt_shift */
 #define BBR3_BURST_LAN_BYTES  65536u
 #define BBR3_BURST_LEAST_PKTS 2u
-/* Below this many bits the allowance is nothing. */
+/* After 17 halvings nothing is left of 2^16 bytes. */
 #define BBR3_BURST_HALVINGS 17u
 /* Room for a burst in the sender's queue, one on the wire and one in the receiver's offload. */
 #define BBR3_BURSTS_IN_FLIGHT 3u
@@ -500,8 +578,8 @@ CC_INLINE u32 bbr3_burst_pkts(const struct bbr3 *s, const struct cc_view *v, con
 }
 
 /*
- * Never less than bursts need, nor than min_cwnd; two more to probe with, or a gain of 1.25 on a tiny BDP would be
- * nothing.
+ * At least what bursts need, and min_cwnd; two more while probing, since a gain of 1.25 on a tiny BDP rounds to
+ * nothing. [v3] bbr_quantization_budget
  */
 CC_INLINE u32 bbr3_quantise_pkts(const struct bbr3 *s, u32 pkts, const struct cc_view *v, const struct cc_decision *d)
 {
@@ -510,26 +588,26 @@ CC_INLINE u32 bbr3_quantise_pkts(const struct bbr3 *s, u32 pkts, const struct cc
 	return s->state == BBR3_UP ? pkts + 2 : pkts;
 }
 
-/* What must be in flight for `gain` times the BDP at `bw`. */
+/* Packets in flight for `gain` times the BDP at `bw`. [v3] bbr_inflight */
 CC_STAGE u32 bbr3_inflight_pkts(const struct bbr3 *s, u32 bw, u32 gain_256, const struct cc_view *v,
 				const struct cc_decision *d)
 {
 	return bbr3_quantise_pkts(s, bbr3_bdp_pkts(s, bw, gain_256), v, d);
 }
 
-/* A BDP to fall back to. */
+/* The BDP that a bound falls to. */
 CC_STAGE u32 bbr3_fallback_pkts(const struct bbr3 *s, u32 bw, const struct cc_view *v, const struct cc_decision *d)
 {
 	return s->p.quantised_bdp ? bbr3_inflight_pkts(s, bw, CC_GAIN_UNIT, v, d) : bbr3_bdp_pkts(s, bw, CC_GAIN_UNIT);
 }
 
-/* What this flow wants in flight: a BDP, unless congestion has cut cwnd. */
+/* The target for inflight: a BDP, or cwnd if congestion has cut it below. [Draft] TargetInflight */
 CC_INLINE u32 bbr3_target_inflight_pkts(const struct bbr3 *s, const struct cc_view *v, const struct cc_decision *d)
 {
 	return cc_min_u32(bbr3_fallback_pkts(s, bbr3_bw(s), v, d), d->cwnd_pkts);
 }
 
-/* What will be in the network when the next packet may leave; a burst that is about to be sent counts while probing. */
+/* Packets in the network when the next one may leave; while probing, with the burst that is about to be sent. */
 CC_STAGE u32 bbr3_in_network_pkts(const struct bbr3 *s, u32 inflight, const struct cc_view *v,
 				  const struct cc_decision *d)
 {

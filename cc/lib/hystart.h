@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /*
- * HyStart and HyStart++: slow start ends at the first sign of a queue, not at the first loss. Not an algorithm, but the slow
- * start of those that are driven by loss.
+ * HyStart and HyStart++: slow start ends at the first sign of a queue, not at the first loss. Used by reno.h and
+ * cubic.h.
  *
- * Slow start doubles the window each round, so that it overshoots by up to a whole window: as much is lost at once. The
- * RTT tells earlier. A round lasts until what was next to send at its beginning has been acknowledged.
+ * Slow start doubles cwnd each round, so it overshoots by up to a whole cwnd and loses as much at once. The RTT
+ * shows the queue earlier. A round lasts until what was next to send at its start has been acknowledged.
  *
- * HyStart (Ha and Rhee, "Taming the elephants", Computer Networks 55(9), 2011), as Linux has it, leaves for good
- * (ssthresh = cwnd) when one of two detectors says so:
+ * HyStart (Ha and Rhee, "Taming the elephants", Computer Networks 55(9), 2011), as in Linux, leaves slow start for good
+ * (ssthresh = cwnd) when one of two detectors triggers:
  *	ACK train  ACKs that follow each other closely span more than the round trip (half of it, without pacing);
- *	delay      the least of a round's first 8 RTT samples is an eighth above the minimum (4 to 16 ms).
- * A round of jitter is a queue to it, and then the climb is long.
+ *	delay      the least of the first 8 RTT samples of a round is an eighth above the minimum (4 to 16 ms).
+ * It takes one round of jitter for a queue, and then the climb to the full rate is long.
  *
- * HyStart++ (RFC 9406) has the second only, compares a round with the round before, and makes sure before it leaves:
+ * HyStart++ (RFC 9406) has the second detector only, compares a round with the round before, and confirms before it
+ * leaves:
  *
  *	            least RTT of a round >= that of the last + an eighth (4 to 16 ms)
  *	SLOW_START ------------------------------------------------------------------> CONSERVATIVE_SLOW_START (CSS)
@@ -21,8 +22,10 @@
  *	                                                                                  v  ssthresh = cwnd
  *	                                                                               AVOIDANCE
  *
- * It acts in the first slow start only, as long as there is no ssthresh; later ones know where to end (section 4.3). Without
- * pacing an ACK counts for 8 packets at most. Departure: the RTT is looked at before the window grows, not after.
+ * It acts only in the first slow start, while there is no ssthresh; later ones have an end (section 4.3). Without
+ * pacing an ACK counts for 8 packets at most. Departure: the RTT is examined before cwnd grows, not after.
+ *
+ * Sources: the two above; Linux 6.18 net/ipv4/tcp_cubic.c [Linux].
  */
 #ifndef CC_HYSTART_H
 #define CC_HYSTART_H
@@ -37,19 +40,23 @@
 #define HYSTART_LINUX	  1u
 #define HYSTART_PLUS_PLUS 2u
 
-/*
- * low_window: below 16 packets a round has too few samples for Linux's detectors. ack_delta: longest gap in a train. [Linux]
- * css_growth_divisor, css_rounds: RFC 9406 section 4.3, which wants a divisor of at least 2.
- */
-#define hystart_parameters(P, kind)                                                                                    \
-	P(hystart, kind, 0, 2, CC_UNIT_COUNT,                                                                          \
-	  "what ends slow start before the first loss; 0: nothing, 1: HyStart as in Linux, 2: HyStart++")              \
-	P(hystart_ack_train, 1, 0, 1, CC_UNIT_BOOL, "HyStart: detect a full pipe by the length of ACK trains")         \
-	P(hystart_delay, 1, 0, 1, CC_UNIT_BOOL, "HyStart: detect a queue by the RTT")                                  \
-	P(hystart_low_window_pkts, 16, 2, 100000, CC_UNIT_PKTS, "HyStart: least cwnd at which slow start may be left") \
-	P(hystart_ack_delta_us, 2000, 1, 1000000, CC_UNIT_US, "HyStart: ACKs closer than this belong to one train")    \
-	P(css_growth_divisor, 4, 2, 16, CC_UNIT_COUNT, "HyStart++: packets acknowledged per packet of growth in CSS")  \
-	P(css_rounds, 5, 1, 100, CC_UNIT_ROUNDS, "HyStart++: rounds in CSS before slow start is left")
+#define hystart_parameters(P, KIND)                                                                                    \
+	P(hystart, KIND, HYSTART_NONE, HYSTART_PLUS_PLUS, CC_UNIT_COUNT,                                               \
+	  "what ends slow start before the first loss; 0: nothing, 1: HyStart as in Linux, 2: HyStart++",              \
+	  "Linux: 1 in CUBIC, 0 in Reno")                                                                              \
+	P(hystart_ack_train, 1, 0, 1, CC_UNIT_BOOL, "HyStart: detect a full pipe by the length of ACK trains",         \
+	  "on in Linux (hystart_detect 3)")                                                                            \
+	P(hystart_delay, 1, 0, 1, CC_UNIT_BOOL, "HyStart: detect a queue by the RTT",                                  \
+	  "on in Linux (hystart_detect 3)")                                                                            \
+	P(hystart_low_window_pkts, 16, 2, 100000, CC_UNIT_PKTS, "HyStart: least cwnd at which slow start may end",     \
+	  "16: a round of fewer packets has too few samples; at the maximum HyStart never acts")                       \
+	P(hystart_ack_delta_us, CC_MSEC(2), 1, CC_SEC(1), CC_UNIT_US,                                                  \
+	  "HyStart: ACKs closer than this belong to one train",                                                        \
+	  "2 ms, as in Linux; above an RTT every ACK would belong")                                                    \
+	P(css_growth_divisor, 4, 2, 16, CC_UNIT_COUNT, "HyStart++: packets acknowledged per packet of growth in CSS",  \
+	  "4: RFC 9406 section 4.3, which requires at least 2; above 16 growth stops")                                 \
+	P(css_rounds, 5, 1, 100, CC_UNIT_ROUNDS, "HyStart++: rounds in CSS before slow start ends",                    \
+	  "5: RFC 9406 section 4.3")
 
 struct hystart_params {
 	hystart_parameters(CC_PARAM_FIELD, HYSTART_NONE)
@@ -60,20 +67,20 @@ struct hystart_params {
 #define HYSTART_DELAY_MOST_US  16000u
 #define HYSTART_DELAY_SHIFT    3
 #define HYSTART_SAMPLES	       8u
-/* L: packets that an ACK counts for at most, without pacing. RFC 9406 section 4.3 */
+/* L: without pacing an ACK counts for at most this many packets. RFC 9406 section 4.3 */
 #define HYSTART_ACK_MOST_PKTS 8u
 /* Leeway of an ACK train for offloads: four bursts at the pacing rate, at most 1 ms. [Linux] */
 #define HYSTART_BURSTS_BYTES (4u * 65536u)
 #define HYSTART_LEEWAY_US    1000u
 
 struct hystart {
-	u64 round_us; /* start of the round, */
-	u64 train_us; /* and latest ACK of the train that began with it */
+	u64 round_us; /* start of the round */
+	u64 train_us; /* latest ACK of the train that started with the round */
 	struct hystart_params p;
 	u32 phase;		   /* enum cc_phase: SLOW_START, CONSERVATIVE_SLOW_START or AVOIDANCE */
-	u32 min_rtt_us;		   /* since the path was forgotten; CC_NO_RTT: no sample yet */
+	u32 min_rtt_us;		   /* since the last reset; CC_NO_RTT: no sample yet */
 	u32 round_min_rtt_us;	   /* least RTT of this round */
-	u32 round_samples;	   /* of so many samples, counted up to 8 */
+	u32 round_samples;	   /* samples in this round, counted up to 8 */
 	u32 round_end_seq;	   /* the round ends when this is acknowledged */
 	u32 last_round_min_rtt_us; /* least RTT of the round before */
 	u32 css_rtt_us;		   /* round_min_rtt_us that led to CSS */
@@ -85,7 +92,7 @@ struct hystart {
 
 /* ---- the phase ---- */
 
-/* CSS interrupts slow start. All else may follow all: a timeout, idle time and an undo restart slow start. */
+/* CSS follows slow start only. Any other phase may follow any: a timeout, idle time and an undo restart slow start. */
 CC_INLINE bool hystart_may_follow(u32 before, u32 phase)
 {
 	if (phase == CC_PHASE_CONSERVATIVE_SLOW_START)
@@ -101,7 +108,7 @@ CC_INLINE void hystart_enter(struct hystart *s, u32 phase)
 	s->phase = phase;
 }
 
-/* After the window or ssthresh has changed. */
+/* Updates the phase after cwnd or ssthresh has changed. */
 CC_INLINE void hystart_note_window(struct hystart *s, const struct cc_decision *d)
 {
 	if (!cc_in_slow_start(d))
@@ -110,7 +117,7 @@ CC_INLINE void hystart_note_window(struct hystart *s, const struct cc_decision *
 		hystart_enter(s, CC_PHASE_SLOW_START);
 }
 
-/* Slow start is over: the pipe is full. */
+/* The pipe is full: slow start ends. */
 CC_INLINE void hystart_leave(struct hystart *s, struct cc_decision *d)
 {
 	d->ssthresh_pkts = d->cwnd_pkts;
@@ -129,7 +136,7 @@ CC_INLINE void hystart_start_round(struct hystart *s, const struct cc_view *v)
 	s->round_samples = 0;
 }
 
-/* Has the RTT of this round, as far as it is known, risen above this one? */
+/* An RTT above this one is a sign of a queue. */
 CC_INLINE u64 hystart_risen_us(u32 rtt_us)
 {
 	return (u64)rtt_us +
@@ -147,7 +154,7 @@ CC_STAGE bool hystart_train_is_long(struct hystart *s, const struct cc_view *v)
 	s->train_us = v->now_us;
 	limit_us +=
 		cc_min_u64(cc_div((u64)HYSTART_BURSTS_BYTES * CC_USEC_PER_SEC, v->pacing_rate_Bps), HYSTART_LEEWAY_US);
-	if (!v->paced) /* paced, a window leaves over half a round trip */
+	if (!v->paced) /* a paced cwnd leaves over half a round trip */
 		limit_us >>= 1;
 	return v->now_us - s->round_us > limit_us;
 }
@@ -184,7 +191,7 @@ CC_STAGE void hystart_detect(struct hystart *s, const struct cc_view *v, struct 
 
 /* ---- HyStart++ ---- */
 
-/* The first slow start of a connection: nothing has set ssthresh yet. */
+/* HyStart++ acts in the first slow start of a connection, before ssthresh is set. */
 CC_INLINE bool hystart_plus_acts(const struct hystart *s, const struct cc_decision *d)
 {
 	return s->p.hystart == HYSTART_PLUS_PLUS && d->ssthresh_pkts >= CC_INFINITE;
@@ -198,7 +205,7 @@ CC_INLINE void hystart_enter_css(struct hystart *s)
 	s->css_credit_pkts = 0;
 }
 
-/* RFC 9406 section 4.2. The round in which CSS begins is the first of its rounds. */
+/* RFC 9406 section 4.2. The round in which CSS starts is the first of its rounds. */
 CC_STAGE void hystart_plus_detect(struct hystart *s, const struct cc_view *v, struct cc_decision *d, u32 rtt_us)
 {
 	bool in_css = s->phase == CC_PHASE_CONSERVATIVE_SLOW_START;
@@ -223,7 +230,7 @@ CC_STAGE void hystart_plus_detect(struct hystart *s, const struct cc_view *v, st
 
 /* ---- for the algorithms ---- */
 
-/* The path is forgotten. */
+/* Forgets the path. */
 CC_INLINE void hystart_reset(struct hystart *s, const struct cc_view *v)
 {
 	s->done = false;
@@ -241,7 +248,7 @@ CC_INLINE void hystart_init(struct hystart *s, const struct hystart_params *p, c
 	hystart_reset(s, v);
 }
 
-/* A sample of the RTT, before the window grows. */
+/* An RTT sample, before cwnd grows. */
 CC_STAGE void hystart_on_rtt(struct hystart *s, const struct cc_view *v, struct cc_decision *d, u32 rtt_us)
 {
 	s->min_rtt_us = cc_min_u32(s->min_rtt_us, rtt_us);
@@ -255,7 +262,7 @@ CC_STAGE void hystart_on_rtt(struct hystart *s, const struct cc_view *v, struct 
 	hystart_plus_detect(s, v, d, rtt_us);
 }
 
-/* The window grows by slow start, up to ssthresh. Returns the ACKs left over. */
+/* cwnd grows by slow start, up to ssthresh. Returns the ACKs left over. */
 CC_STAGE u32 hystart_grow(struct hystart *s, const struct cc_view *v, struct cc_decision *d, u32 acked_pkts)
 {
 	if (!cc_in_slow_start(d))

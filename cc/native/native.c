@@ -25,6 +25,7 @@ enum cc_native_id {
 struct cc_native_parameter {
 	const char *name;
 	const char *what;
+	const char *why;
 	u32 dflt;
 	u32 least;
 	u32 most;
@@ -51,7 +52,7 @@ struct cc_native_algorithm {
 		       #name ": too many parameters");
 #include "algorithms.def"
 
-#define CC_PARAM_ROW(name, dflt, least, most, unit, what) { #name, what, dflt, least, most, unit },
+#define CC_PARAM_ROW(name, dflt, least, most, unit, what, why) { #name, what, why, dflt, least, most, unit },
 #define CC_ALGORITHM(name, kind, title, source)                                                                        \
 	static const struct cc_native_parameter name##_rows[] = { name##_parameters(CC_PARAM_ROW) };                   \
 	_Static_assert(sizeof(name##_rows) / sizeof(name##_rows[0]) * sizeof(u32) == sizeof(struct name##_params),     \
@@ -190,8 +191,8 @@ void cc_native_sends_lost(struct cc_sends *r, struct cc_view *v, u32 end_seq, bo
 }
 
 /*
- * Whether the sampled packet, of which v says truly what it knew, was sent again: a kernel is told, a simulator can tell,
- * as by then more had left the network than before the ACK that followed the first transmission.
+ * Whether the sampled packet, of which v says truly what it knew, was sent again: a kernel is told, a simulator can
+ * tell, as by then more had left the network than before the ACK that followed the first transmission.
  */
 bool cc_native_sends_is_resent(const struct cc_sends *r, const struct cc_view *v)
 {

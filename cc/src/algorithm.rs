@@ -31,6 +31,8 @@ pub struct Parameter {
     pub most: u32,
     /// What it does, in a few words.
     pub meaning: &'static str,
+    /// Why this default and this range.
+    pub reason: &'static str,
 }
 
 /// What makes an algorithm of the list a preset: another algorithm with other defaults.
@@ -90,6 +92,7 @@ fn parameter(p: &'static ffi::Parameter) -> Parameter {
         least: p.least,
         most: p.most,
         meaning: ffi::text(p.what),
+        reason: ffi::text(p.why),
     }
 }
 

@@ -83,7 +83,7 @@ impl Controller {
         unsafe { ffi::cc_native_observe(self.algorithm.id(), self.state.as_ptr().cast(), &mut raw) };
         Observation {
             bw_Bps: raw.bw_Bps,
-            min_rtt_us: (raw.min_rtt_us < crate::INFINITE).then_some(raw.min_rtt_us),
+            min_rtt_us: (raw.min_rtt_us != crate::NO_RTT).then_some(raw.min_rtt_us),
             pacing_gain_256: raw.pacing_gain_256,
             cwnd_gain_256: raw.cwnd_gain_256,
             // a state that was never initialised, or foreign bytes, may hold any number

@@ -25,6 +25,7 @@ const fn parse(text: &str) -> usize {
 pub(crate) struct Parameter {
     pub(crate) name: *const c_char,
     pub(crate) what: *const c_char,
+    pub(crate) why: *const c_char,
     pub(crate) default: u32,
     pub(crate) least: u32,
     pub(crate) most: u32,

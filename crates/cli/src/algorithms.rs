@@ -34,6 +34,7 @@ struct ParameterRecord {
     least: String,
     most: String,
     meaning: &'static str,
+    reason: &'static str,
 }
 
 impl From<Preset> for PresetRecord {
@@ -45,7 +46,7 @@ impl From<Preset> for PresetRecord {
 
 impl From<&Parameter> for ParameterRecord {
     fn from(parameter: &Parameter) -> Self {
-        let Parameter { name, unit, default, least, most, meaning } = *parameter;
+        let Parameter { name, unit, default, least, most, meaning, reason } = *parameter;
         let text = |raw| unit.format(raw);
         Self {
             name,
@@ -54,6 +55,7 @@ impl From<&Parameter> for ParameterRecord {
             least: text(least),
             most: text(most),
             meaning,
+            reason,
         }
     }
 }
@@ -103,10 +105,10 @@ pub(crate) fn list(global: Global, out: &mut Output) -> Result<(), Failure> {
     }
     out.text(&table::text(&lines))?;
     for record in records.iter().filter(|record| !record.parameters.is_empty()) {
-        let mut lines = table(&["", "parameter", "default", "range", "what"], 5);
-        for ParameterRecord { name, default, least, most, meaning, .. } in record.own_parameters() {
+        let mut lines = table(&["", "parameter", "default", "range", "what", "why"], 6);
+        for ParameterRecord { name, default, least, most, meaning, reason, .. } in record.own_parameters() {
             let range = format!("{least} to {most}");
-            lines.add_row(["", name, default, range.as_str(), meaning]);
+            lines.add_row(["", name, default, range.as_str(), meaning, reason]);
         }
         let of = record.of().map(|of| format!(": {of}")).unwrap_or_default();
         out.text(&format!("\n{}{of}\n{}", record.name, table::text(&lines)))?;
@@ -153,11 +155,15 @@ mod tests {
                     page.push_str(&format!(" The code is [`cc/{0}.h`](../../cc/{0}.h).\n\n", record.name))
                 }
             }
-            page.push_str("| parameter | default | range | it is | what |\n|---|---|---|---|---|\n");
-            for ParameterRecord { name, unit, default, least, most, meaning } in record.own_parameters() {
+            page.push_str(
+                "| parameter | default | range | it is | what | why |\n|---|---|---|---|---|---|\n",
+            );
+            for ParameterRecord { name, unit, default, least, most, meaning, reason } in
+                record.own_parameters()
+            {
                 let meaning = meaning.replace('|', "\\|");
                 page.push_str(&format!(
-                    "| `{name}` | {default} | {least} to {most} | {unit} | {meaning} |\n"
+                    "| `{name}` | {default} | {least} to {most} | {unit} | {meaning} | {reason} |\n"
                 ));
             }
         }

@@ -19,10 +19,11 @@
 #include "contract/params.h"
 #include "contract/window.h"
 
-/* Reno's own: 1 and 1/2. An increase of 0 would never find free bandwidth. */
 #define aimd_parameters(P)                                                                                             \
-	P(increase_pkts, 1, 1, 1000, CC_UNIT_PKTS, "added to cwnd each round without loss")                            \
-	P(keep, 512, 102, 1023, CC_UNIT_FRACTION, "share of cwnd that is kept at a loss")
+	P(increase_pkts, 1, 1, 1000, CC_UNIT_PKTS, "added to cwnd each round without loss",                            \
+	  "1: Reno; with 0 free bandwidth would not be found")                                                         \
+	P(keep, CC_FRACTION(0.5), CC_FRACTION(0.1), CC_FRACTION_UNIT - 1, CC_UNIT_FRACTION,                            \
+	  "share of cwnd that remains after a loss", "1/2: Reno; below 1 to reduce")
 
 struct aimd_params {
 	aimd_parameters(CC_PARAM_FIELD)
@@ -31,7 +32,7 @@ struct aimd_params {
 struct aimd {
 	struct aimd_params p;
 	u32 credit_pkts; /* acknowledged towards the next increase */
-	u32 phase;	 /* enum cc_phase, for onlookers */
+	u32 phase;	 /* enum cc_phase, for observers */
 };
 
 CC_STAGE void aimd_on_ack(struct aimd *s, const struct cc_view *v, struct cc_decision *d)
