@@ -93,7 +93,7 @@
  * made:
  *
  *	first_rtt_sets_rate, keep_rate_until_full   4.13   before, the rate started from an RTT of 1 ms
- *	undo_forgets                                4.15   with a latch for "the pipe is full"; before, a count of rounds
+ *	undo_forgets                                4.15   with a latch for "the pipe is full"; before, a round count
  *	                                                   stood for it, which nothing had reset
  *	lt_cycle, min_rtt_by_delayed                4.16
  *	export_ssthresh, idle_until_delivered       4.17
@@ -158,7 +158,7 @@ enum bbr1_mode {
 /* Stands for the BDP until the first RTT sample: the initial cwnd of RFC 6928. */
 #define BBR1_INIT_CWND_PKTS 10u
 
-/* Burst size: two packets at least, which last 20 ms at 1.2 Mbit/s; one below that. [Linux] bbr_min_tso_rate */
+/* Below this rate, at which two packets last 20 ms, a burst may be one packet. [Linux] bbr_min_tso_rate */
 #define BBR1_BURST_OF_TWO_Bps (1200000u / 8u)
 #define BBR1_BURST_MAX_PKTS   127u
 
@@ -227,7 +227,7 @@ CC_INLINE u32 bbr1_bdp_pkts(const struct bbr1 *s, u32 bw, u32 gain_256)
 	return s->min_rtt_us == CC_NO_RTT ? BBR1_INIT_CWND_PKTS : bbr_bdp_pkts(bw, s->min_rtt_us, gain_256);
 }
 
-/* Linux: bbr_min_tso_segs. */
+/* The smallest burst. [Linux] bbr_min_tso_segs */
 CC_INLINE u32 bbr1_min_burst_pkts(const struct cc_decision *d)
 {
 	return d->pacing_rate_Bps < BBR1_BURST_OF_TWO_Bps ? 1 : CC_MIN_BURST_PKTS;

@@ -25,7 +25,13 @@
  * exit from STARTUP after 3 ACKs with loss, and packet conservation in the first round of recovery. The earlier
  * v2alpha had a second upper bound on bandwidth, bw_hi, which the last one does not have.
  *
- * Departures from [v2]: those of bbr3.h from [v3].
+ * One difference is in the order: BBRv2 starts the next round of bw_latest and inflight_latest right after it has used
+ * them, BBRv3 at the end of the ACK. So when the ACK that ends a round also starts DOWN, in BBRv2 the samples of UP are
+ * forgotten and do not keep bw_lo up.
+ *
+ * Departures from [v2]: those of bbr3.h from [v3]. Besides, ecn_alpha decays only from when the flow reacts to
+ * marks (in [v2] always, so its first cut is smaller), and bw_lo is at least one unit of bandwidth (715 bit/s),
+ * where it may be 0 in [v2].
  */
 #ifndef CC_BBR2_H
 #define CC_BBR2_H
@@ -82,8 +88,6 @@ CC_STAGE void bbr2_update_cycle(struct bbr2 *s, const struct cc_view *v, const s
 {
 	struct bbr3 *b = &s->bbr3;
 
-	if (b->state == BBR3_UP && !bbr3_is_bound_by_inflight_hi(b, v))
-		b->probe_up_acked_pkts = 0;
 	if (!b->full_pipe || bbr3_update_upper_bound(b, v, d))
 		return;
 	if (b->state != BBR3_UP)
@@ -110,6 +114,7 @@ CC_STAGE void bbr2_on_ack(struct bbr2 *s, const struct cc_view *v, struct cc_dec
 
 	if (!nothing_new) {
 		bbr3_learn(b, v);
+		bbr3_advance_latest(b, v);
 		bbr2_check_startup_loss(b, v, d);
 		bbr2_check_full_bw(b, v);
 	}

@@ -48,15 +48,25 @@
  * random generator; marks are counted from init on; a cwnd that the host has changed ends the fast path; packets in
  * flight (20 bits in [v3]) and extra_acked (16 bits) have 32 bits, which matters above a million packets in flight.
  * When a host does not report what was in flight with a packet, what has left the network since it was sent stands
- * for it. Left out: fast_ack_mode, which concerns the receiver, and PLB, which needs the routing layer.
+ * for it. In eBPF CC_EVENT_PROBE_REPAIRED follows CC_EVENT_REDUCE (in [v3] it comes first), so the bounds saved for an
+ * undo are those before the repair; no undo follows a repair. Left out: fast_ack_mode, which concerns the receiver,
+ * and PLB, which needs the routing layer.
  *
  * Choices of bbr3_draft where [Draft] contradicts itself: gains follow from the state on each ACK; STARTUP that
  * ends by loss does not set full_bw_now; an application-limited flight does not lower inflight_hi; in PROBE_RTT
  * half a BDP; bounds are in packets; undo restores what was saved at the first loss, not again when recovery starts
  * or more is lost, since bounds have fallen by then.
  *
- * Departures of bbr3_draft from [Draft]: the order of updates within one ACK; a delayed ACK does not raise min_rtt;
- * STARTUP grows up to twice the initial cwnd whatever the target, not until an initial cwnd was delivered.
+ * Departures of bbr3_draft from [Draft], and what they cost:
+ * - Updates within one ACK have the order of [v3], and a delayed ACK does not raise min_rtt.
+ * - STARTUP grows up to twice the initial cwnd whatever the target, not until an initial cwnd was delivered.
+ * - Gains have 8 bits: loss_thresh is 1.95 % instead of 2 %, so the 20th loss in 1000 packets is too much, not the
+ *   21st; beta is 0.699, headroom 0.148, DOWN 0.898.
+ * - extra_acked has two bins of 7 rounds instead of one filter of 10, so the maximum is 7 to 14 rounds old.
+ * - max_bw keeps its value through a cycle without a valid sample. In [Draft] the cycle still counts, so that the next
+ *   sample replaces all older ones. Such a cycle needs a round of ACKs without any rate sample.
+ * - [Draft] takes any loss for too much without SACK. The contract does not say whether there is SACK; all hosts here
+ *   use it.
  *
  * The Startup variants of Mahmud et al. are presets: bbr3e1 (pacing gain 2.887), bbr3e2 (no exit by loss or ECN),
  * bbr3e3 (both). Their paper also names a "maximum startup duration" as an exit; neither [v3] nor [Draft] has one,
@@ -148,7 +158,7 @@ CC_STAGE void bbr3_start_down(struct bbr3 *s, const struct cc_view *v)
 
 CC_INLINE void bbr3_start_cruise(struct bbr3 *s)
 {
-	if (s->inflight_lo != BBR3_UNSET)
+	if (s->inflight_lo != BBR3_UNSET && !s->p.draft_rules)
 		s->inflight_lo = cc_min_u32(s->inflight_lo, s->inflight_hi);
 	bbr3_become(s, BBR3_CRUISE);
 }
@@ -266,7 +276,7 @@ CC_STAGE void bbr3_check_drain(struct bbr3 *s, const struct cc_view *v, struct c
 
 	if (s->state != BBR3_DRAIN && (s->state != BBR3_STARTUP || !s->full_pipe))
 		return;
-	bdp = bbr3_inflight_pkts(s, bbr3_max_bw(s), CC_GAIN_UNIT, v, d);
+	bdp = bbr3_inflight_pkts(s, s->p.draft_rules ? bbr3_bw(s) : bbr3_max_bw(s), CC_GAIN_UNIT, v, d);
 	if (s->state == BBR3_STARTUP) {
 		bbr3_become(s, BBR3_DRAIN);
 		s->drain_round = s->round_count;
@@ -459,7 +469,8 @@ CC_STAGE void bbr3_update_min_rtt(struct bbr3 *s, const struct cc_view *v, struc
 		s->probe_rtt_min_us = (u32)v->rtt_us;
 		s->probe_rtt_min_stamp_us = v->now_us;
 	}
-	if (s->probe_rtt_min_us <= s->min_rtt_us || v->now_us > s->min_rtt_stamp_us + s->p.min_rtt_window_us) {
+	if (s->probe_rtt_min_us < s->min_rtt_us || (s->probe_rtt_min_us == s->min_rtt_us && !s->p.draft_rules) ||
+	    v->now_us > s->min_rtt_stamp_us + s->p.min_rtt_window_us) {
 		s->min_rtt_us = s->probe_rtt_min_us;
 		s->min_rtt_stamp_us = s->probe_rtt_min_stamp_us;
 	}
@@ -565,6 +576,7 @@ CC_STAGE void bbr3_set_pacing_rate(struct bbr3 *s, const struct cc_view *v, stru
 		bbr3_init_pacing_rate(s, v, d);
 	}
 	bbr_set_pacing_rate(v, d, rate, s->full_pipe);
+	d->min_burst_pkts = bbr3_min_burst_pkts(s, d);
 }
 
 /* The greatest cwnd within the bounds. inflight_hi does not apply in STARTUP and DRAIN. */
@@ -609,7 +621,7 @@ CC_STAGE void bbr3_set_cwnd(struct bbr3 *s, const struct cc_view *v, struct cc_d
 		s->settled_cwnd_pkts = settled ? d->cwnd_pkts : 0;
 }
 
-/* The decision, unless nothing has changed; and the signals for the next ACK. */
+/* The decision, unless nothing has changed; and what the next ACK needs to know of this one. */
 CC_STAGE void bbr3_end_ack(struct bbr3 *s, const struct cc_view *v, struct cc_decision *d, bool nothing_new)
 {
 	if (!nothing_new || !s->settled_cwnd_pkts) {
@@ -617,7 +629,6 @@ CC_STAGE void bbr3_end_ack(struct bbr3 *s, const struct cc_view *v, struct cc_de
 		bbr3_set_pacing_rate(s, v, d, s->pacing_gain_256);
 		bbr3_set_cwnd(s, v, d);
 	}
-	bbr3_advance_latest(s, v);
 	s->prev_ca_state = v->ca_state;
 	if (v->ca_state < CC_CA_RECOVERY)
 		s->undo_saved = false;
@@ -641,6 +652,7 @@ CC_STAGE void bbr3_on_ack(struct bbr3 *s, const struct cc_view *v, struct cc_dec
 	bbr3_check_drain(s, v, d);
 	bbr3_update_cycle(s, v, d);
 	bbr3_update_min_rtt(s, v, d);
+	bbr3_advance_latest(s, v);
 	bbr3_end_ack(s, v, d, nothing_new);
 }
 
@@ -666,7 +678,8 @@ CC_STAGE void bbr3_on_lost(struct bbr3 *s, const struct cc_view *v, const struct
 	if (s->p.undo_to_state)
 		bbr3_save_once(s, d);
 	bbr3_note_loss(s, v);
-	if (s->p.full_loss_ranges && v->sample_end_seq - v->losses_pkts * v->mss_bytes != s->lost_end_seq)
+	if (s->p.full_loss_ranges && !s->full_pipe &&
+	    v->sample_end_seq - v->losses_pkts * v->mss_bytes != s->lost_end_seq)
 		s->loss_events = (u8)cc_min_u32(s->loss_events + 1u, BBR3_LOSS_EVENTS_MOST);
 	s->lost_end_seq = v->sample_end_seq;
 	bbr3_flight_of_loss(&f, s, v);
@@ -724,7 +737,7 @@ CC_STAGE void bbr3_on_undo(struct bbr3 *s, const struct cc_view *v, struct cc_de
 	bbr3_reset_full_bw(s, 0);
 	bbr3_restore_bounds(s);
 	s->settled_cwnd_pkts = 0;
-	d->cwnd_pkts = cc_max_u32(s->prior_cwnd_pkts, 1);
+	d->cwnd_pkts = cc_max_u32(s->prior_cwnd_pkts, s->p.draft_rules ? d->cwnd_pkts : 1);
 	if (!s->p.undo_to_state)
 		return;
 	if (s->undo_state == BBR3_STARTUP && s->state != BBR3_STARTUP) {
@@ -793,6 +806,7 @@ CC_STAGE void bbr3_init(struct bbr3 *s, const struct bbr3_params *p, const struc
 	d->ssthresh_pkts = CC_INFINITE;
 	s->has_seen_rtt = v->srtt_us != 0;
 	bbr3_init_pacing_rate(s, v, d);
+	d->min_burst_pkts = bbr3_min_burst_pkts(s, d);
 }
 
 CC_INLINE u32 bbr3_phase(const struct bbr3 *s)

@@ -1,7 +1,7 @@
 //! Compiles every algorithm of algorithms.def, as one translation unit, for the machine that Rust targets.
 //!
-//! The build script of a crate that depends on this one finds the C sources by `DEP_FAIRPACE_CC_INCLUDE`, the folder that
-//! holds `algorithms.def`, the headers of the algorithms, `contract/`, `lib/` and `bpf/`.
+//! The build script of a crate that depends on this one finds the C sources by `DEP_FAIRPACE_CC_INCLUDE`,
+//! the folder that holds `algorithms.def`, the headers of the algorithms, `contract/`, `lib/` and `bpf/`.
 
 use std::path::{Path, PathBuf};
 
@@ -53,8 +53,8 @@ fn main() {
     build.compile("fairpace_cc");
 }
 
-/// What the object is made of. Folders stand for all files in them; tests and the Rust sources are not listed, so that a
-/// change to them does not compile the C again.
+/// What the object is made of. Folders stand for all files in them; tests and the Rust sources are not
+/// listed, so that a change to them does not compile the C again.
 fn sources(root: &Path) -> Vec<PathBuf> {
     let list = root.join("algorithms.def");
     let mut sources =

@@ -63,8 +63,17 @@ struct nyu {
 	u32 rtt_least_us; /* of them, if there are any */
 };
 
+CC_INLINE void nyu_forget_rtts(struct nyu *s)
+{
+	s->rtt_sum_us = 0;
+	s->rtt_count = 0;
+}
+
 CC_INLINE void nyu_sample_rtt(struct nyu *s, const struct cc_view *v)
 {
+	/* after PROBE_RTT or a policer's rate the next cycle is the first: drop older samples */
+	if (!s->bbr1_drain.in_cycle)
+		nyu_forget_rtts(s);
 	if (v->rtt_us < 0)
 		return;
 	s->rtt_us = (u32)v->rtt_us;
@@ -101,8 +110,7 @@ CC_STAGE void nyu_update_cycle(struct nyu *s, const struct cc_view *v, const str
 	alpha_256 = nyu_alpha_256(s);
 	b->p.probe_up_gain = CC_GAIN_UNIT + alpha_256;
 	b->p.probe_down_gain = CC_GAIN_UNIT - alpha_256;
-	s->rtt_sum_us = 0;
-	s->rtt_count = 0;
+	nyu_forget_rtts(s);
 }
 
 CC_STAGE void nyu_on_ack(struct nyu *s, const struct cc_view *v, struct cc_decision *d)

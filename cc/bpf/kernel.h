@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /*
- * What the shim needs to know of Linux: the fields that it reads and writes, and no others. Their offsets are
- * those of the running kernel: clang records each access, libbpf relocates it at load time (CO-RE). So these
- * declarations need the kernel's names and types but neither its order nor its headers.
+ * The fields of Linux that the shim reads and writes. Their offsets are those of the running kernel: clang records
+ * each access and libbpf relocates it at load time (CO-RE). So these declarations need the names and types of the
+ * kernel, but neither its order of fields nor its headers.
  */
 #ifndef CC_BPF_KERNEL_H
 #define CC_BPF_KERNEL_H

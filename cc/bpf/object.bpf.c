@@ -7,12 +7,12 @@
  * CC_OWNS is 0 for CC_GROWS_CWND, CC_TRACKS is 1 for CC_TRACKS_SENDS. For a preset CC_NAME is the algorithm that it
  * sets, CC_LISTED_NAME its own name.
  *
- * A flow's state lives in socket storage, for every algorithm alike: there is room for any state, an onlooker can
- * read it (`ss --bpf-maps`), and it goes away with the socket. It is created by init, or by the first ACK when
- * that comes before init (a SYN-ACK's ACK can), and deleted when the socket leaves the algorithm.
+ * The state of a flow is in socket storage, for every algorithm: it has room for any state, observers can read it
+ * (`ss --bpf-maps`), and it is freed with the socket. It is created by init, or by the first ACK if that comes
+ * before init (the ACK of a SYN-ACK can), and deleted when the socket changes its algorithm.
  *
- * Two hooks exist in two shapes, for kernels before and after a change; the loader keeps the one that the running
- * kernel's BTF asks for.
+ * Two hooks have two signatures, for kernels before and after a change. The loader keeps the one that matches the
+ * BTF of the running kernel.
  */
 #include "shim.h"
 #if CC_TRACKS
@@ -39,7 +39,7 @@ struct cc_params {
 };
 _Static_assert(sizeof(struct cc_params) == sizeof(CC_PARAMS), "a NAME_params is its parameter list");
 
-/* What the loader decides before load; constants to the verifier, which then drops what they rule out. */
+/* Set by the loader before load. The verifier sees constants and drops the branches that they exclude. */
 struct cc_config {
 	u32 may_set_app_limited; /* this kernel lets BPF write tcp_sock.app_limited (6.4) */
 	u32 deny_storage;	 /* for tests: every allocation of a flow's state fails */
@@ -50,13 +50,13 @@ const volatile struct cc_config cc_config SEC(".rodata.config") = {
 	.params = { CC_PARAMETERS(CC_DEFAULT) },
 };
 
-/* ACKs that were handled without state, over all flows. */
+/* ACKs handled without state, over all flows. */
 u64 cc_fallbacks;
 
 /*
- * One flow in socket storage. view and decision are those of the last call: an onlooker may like them, but they
- * are here for the verifier. On the stack it tracks what each field may hold on each path, and goes through
- * 54,000 instructions of bbr1; memory that it does not track lets paths meet again: 5,000.
+ * One flow in socket storage. view and decision are those of the last call. They are here because of the verifier:
+ * on the stack it tracks the value of each field on each path, and goes through 54,000 instructions of bbr1. It
+ * does not track this memory, so that paths merge: 5,000 instructions.
  */
 struct cc_flow {
 	u64 since_us; /* when it started under this algorithm, the socket's clock */
@@ -66,7 +66,7 @@ struct cc_flow {
 	struct CC_NAME CC_NAME;
 #if CC_TRACKS
 	u32 probe_seq; /* during an ACK: tlp_high_seq as it was before, if the probe was an old packet; else 0 */
-	u32 is_ece;    /* bool, likewise: the ACK echoes congestion */
+	u32 is_ece;    /* bool, during an ACK: it echoes congestion */
 	struct cc_sends sends;
 #endif
 };
@@ -77,14 +77,14 @@ struct {
 	__type(value, struct cc_flow);
 } CC_FLOWS SEC(".maps");
 
-/* What begins as zeros: all but the ring, which has a start of its own. */
+/* The bytes that start as zeros: all but the ring, which cc_sends_start() fills. */
 #if CC_TRACKS
 #define CC_FLOW_HEAD_BYTES __builtin_offsetof(struct cc_flow, sends)
 #else
 #define CC_FLOW_HEAD_BYTES sizeof(struct cc_flow)
 #endif
 
-static __always_inline void cc_look(struct sock *sk, struct cc_flow *flow)
+static __always_inline void cc_fill_view(struct sock *sk, struct cc_flow *flow)
 {
 	cc_fill_connection(&flow->view, &flow->decision, cc_tcp_sock(sk));
 #if CC_TRACKS
@@ -92,7 +92,7 @@ static __always_inline void cc_look(struct sock *sk, struct cc_flow *flow)
 #endif
 }
 
-static __always_inline void cc_act(struct sock *sk, const struct cc_flow *flow)
+static __always_inline void cc_apply_decision(struct sock *sk, const struct cc_flow *flow)
 {
 	cc_apply(cc_tcp_sock(sk), &flow->view, &flow->decision, cc_config.may_set_app_limited);
 }
@@ -101,7 +101,7 @@ static __always_inline const CC_PARAMS *cc_params(void)
 {
 	const CC_PARAMS *params = (const CC_PARAMS *)&cc_config.params;
 
-	barrier_var(params); /* or the compiler would read the defaults at build time */
+	barrier_var(params); /* or the compiler would fold the defaults at build time */
 	return params;
 }
 
@@ -112,7 +112,7 @@ static __always_inline struct cc_flow *cc_storage(struct sock *sk, u64 flags)
 	return bpf_sk_storage_get(&CC_FLOWS, sk, NULL, flags);
 }
 
-/* The start of a flow, fresh or in mid-connection. Out of line: hooks need it only when init has not run. */
+/* The start of a flow, on a new or an established connection. Out of line: hooks need it only when init has not run. */
 static __noinline struct cc_flow *cc_adopt(struct sock *sk)
 {
 	struct cc_flow *flow = cc_storage(sk, BPF_LOCAL_STORAGE_GET_F_CREATE);
@@ -120,14 +120,14 @@ static __noinline struct cc_flow *cc_adopt(struct sock *sk)
 	if (!flow)
 		return NULL;
 	__builtin_memset(flow, 0, CC_FLOW_HEAD_BYTES);
-	cc_look(sk, flow);
+	cc_fill_view(sk, flow);
 #if CC_TRACKS
 	cc_sends_start(&flow->sends, &flow->view);
 #endif
 	flow->view.random = bpf_get_prandom_u32();
 	flow->since_us = flow->view.now_us;
 	CC_FN(init)(&flow->CC_NAME, cc_params(), &flow->view, &flow->decision);
-	cc_act(sk, flow);
+	cc_apply_decision(sk, flow);
 	if (CC_OWNS && flow->decision.pacing_rate_Bps != CC_NO_RATE)
 		cc_request_pacing(cc_tcp_sock(sk));
 	return flow;
@@ -143,11 +143,11 @@ static __always_inline struct cc_flow *cc_flow(struct sock *sk)
 #if CC_TRACKS
 
 /*
- * Tells of packets marked lost since the last time. Runs in each hook that may be the first to see it: on an ACK
- * reductions and changes of state come before cong_control, and timers mark losses between ACKs. `rs` is NULL outside
- * of cong_control.
+ * Reports packets marked lost since the last report. Runs in every hook that may be the first to see them: on an
+ * ACK, reductions and changes of state come before cong_control, and timers mark losses between ACKs. `rs` is NULL
+ * outside of cong_control.
  */
-static __noinline void cc_tell_losses(struct sock *sk, struct cc_flow *flow, const struct rate_sample *rs)
+static __noinline void cc_report_losses(struct sock *sk, struct cc_flow *flow, const struct rate_sample *rs)
 {
 	const struct tcp_sock *tp = cc_tcp_sock(sk);
 	struct cc_view *v = &flow->view;
@@ -155,7 +155,7 @@ static __noinline void cc_tell_losses(struct sock *sk, struct cc_flow *flow, con
 
 	if (tp->lost == flow->sends.lost_pkts)
 		return;
-	cc_look(sk, flow);
+	cc_fill_view(sk, flow);
 	if (rs) {
 		cc_fill_sampled_packet(v, rs);
 	} else {
@@ -164,12 +164,12 @@ static __noinline void cc_tell_losses(struct sock *sk, struct cc_flow *flow, con
 	}
 	cc_sends_lost(&flow->sends, v, end_seq, rs && rs->is_retrans);
 	CC_FN(on_event)(&flow->CC_NAME, CC_EVENT_LOST, v, &flow->decision);
-	cc_act(sk, flow);
+	cc_apply_decision(sk, flow);
 }
 
 #endif
 
-/* Tells the algorithm, and carries out what it decides. NULL: the flow has no state. */
+/* Passes an event to the algorithm and applies its decision. NULL: the flow has no state. */
 static __always_inline struct cc_flow *cc_event(struct sock *sk, u32 event)
 {
 	struct cc_flow *flow = cc_flow(sk);
@@ -178,19 +178,20 @@ static __always_inline struct cc_flow *cc_event(struct sock *sk, u32 event)
 		return NULL;
 #if CC_TRACKS
 	if (event == CC_EVENT_REDUCE)
-		cc_tell_losses(sk, flow, NULL);
+		cc_report_losses(sk, flow, NULL);
 #endif
-	cc_look(sk, flow);
+	cc_fill_view(sk, flow);
 	CC_FN(on_event)(&flow->CC_NAME, event, &flow->view, &flow->decision);
-	cc_act(sk, flow);
+	cc_apply_decision(sk, flow);
 	return flow;
 }
 
 #if CC_TRACKS
 
 /*
- * The ACK shows that only one of the last packet and of its repetition as a tail loss probe arrived (RFC 8985 section
- * 7.4.2). Linux has then forgotten the probe and goes to CWR; only congestion marks do that else during an ACK.
+ * The ACK shows that only one of two copies arrived: the last packet, or its retransmission as a tail loss probe
+ * (RFC 8985 section 7.4.2). Linux has then cleared tlp_high_seq and enters CWR, which otherwise only congestion
+ * marks cause during an ACK.
  */
 static __always_inline bool cc_probe_has_repaired(const struct cc_flow *flow, const struct tcp_sock *tp, u8 new_state)
 {
@@ -233,19 +234,19 @@ void BPF_PROG(set_state, struct sock *sk, u8 new_state)
 	if (!flow)
 		return;
 #if CC_TRACKS
-	cc_tell_losses(sk, flow, NULL);
+	cc_report_losses(sk, flow, NULL);
 	if (cc_probe_has_repaired(flow, cc_tcp_sock(sk), new_state)) {
 		flow->probe_seq = 0;
-		cc_look(sk, flow);
-		flow->view.is_app_limited = flow->view.app_limited; /* of now: that of the packet is not known */
+		cc_fill_view(sk, flow);
+		flow->view.is_app_limited = flow->view.app_limited; /* current: that of the packet is unknown */
 		CC_FN(on_event)(&flow->CC_NAME, CC_EVENT_PROBE_REPAIRED, &flow->view, &flow->decision);
-		cc_act(sk, flow);
+		cc_apply_decision(sk, flow);
 	}
 #endif
-	cc_look(sk, flow);
+	cc_fill_view(sk, flow);
 	flow->view.ca_state = new_state;
 	CC_FN(on_event)(&flow->CC_NAME, CC_EVENT_CA_STATE, &flow->view, &flow->decision);
-	cc_act(sk, flow);
+	cc_apply_decision(sk, flow);
 }
 
 SEC("struct_ops")
@@ -264,7 +265,7 @@ void BPF_PROG(cwnd_event_tx_start, struct sock *sk) { cc_event(sk, CC_EVENT_REST
 
 #if CC_TRACKS
 
-/* The part of this ACK's view that takes the ring. */
+/* The part of the view about this ACK that comes from the ring. */
 static __always_inline void cc_fill_tracked(struct cc_flow *flow, const struct tcp_sock *tp,
 					    const struct rate_sample *rs)
 {
@@ -280,7 +281,7 @@ static __always_inline void cc_fill_tracked(struct cc_flow *flow, const struct t
 	cc_sends_sample(&flow->sends, v, rs->is_retrans);
 }
 
-/* On every ACK, before Linux looks at tail loss probes and losses; cong_control forgets it again. */
+/* Runs on every ACK, before Linux processes tail loss probes and losses. cong_control clears what it stores. */
 SEC("struct_ops")
 void BPF_PROG(in_ack_event, struct sock *sk, u32 flags)
 {
@@ -288,7 +289,7 @@ void BPF_PROG(in_ack_event, struct sock *sk, u32 flags)
 	struct cc_flow *flow;
 
 	if (!tp->tlp_high_seq && !(flags & CA_ACK_ECE))
-		return; /* nearly always: finding the flow would cost more than the rest */
+		return; /* nearly always; finding the flow would cost more than the rest */
 	flow = cc_flow(sk);
 	if (!flow)
 		return;
@@ -308,13 +309,13 @@ static __always_inline void cc_control(struct sock *sk, const struct rate_sample
 		return;
 	}
 	flow->acks++;
-	cc_look(sk, flow);
+	cc_fill_view(sk, flow);
 #if CC_TRACKS
 	cc_sends_note(&flow->sends, &flow->view, flow->view.delivered_pkts - rs->acked_sacked,
 		      flow->view.lost_pkts - (u32)rs->losses, rs->prior_in_flight);
 	if (flow->view.lost_pkts != flow->sends.lost_pkts) {
-		cc_tell_losses(sk, flow, rs);
-		cc_look(sk, flow);
+		cc_report_losses(sk, flow, rs);
+		cc_fill_view(sk, flow);
 	}
 	is_ece |= flow->is_ece != 0;
 #endif
@@ -324,7 +325,7 @@ static __always_inline void cc_control(struct sock *sk, const struct rate_sample
 	cc_fill_tracked(flow, cc_tcp_sock(sk), rs);
 #endif
 	CC_FN(on_ack)(&flow->CC_NAME, &flow->view, &flow->decision);
-	cc_act(sk, flow);
+	cc_apply_decision(sk, flow);
 }
 
 SEC("struct_ops")
@@ -333,13 +334,13 @@ void BPF_PROG(cong_control, struct sock *sk, u32 ack, int flag, const struct rat
 	cc_control(sk, rs, flag & FLAG_ECE);
 }
 
-/* before 6.10; it does not tell of ECE, in_ack_event does */
+/* before 6.10; ECE comes from in_ack_event */
 SEC("?struct_ops")
 void BPF_PROG(cong_control_2, struct sock *sk, const struct rate_sample *rs) { cc_control(sk, rs, false); }
 
 /*
- * Linux multiplies cwnd by this for the send buffer. It assumes that cwnd at most doubles in a round that began
- * with loss; these algorithms may go on probing in recovery, hence one more.
+ * Linux multiplies cwnd by this for the size of the send buffer. Its default, 2, assumes that cwnd at most doubles
+ * in a round of recovery. BBR may probe in recovery, hence 3, as in tcp_bbr.
  */
 SEC("struct_ops")
 u32 BPF_PROG(sndbuf_expand, struct sock *sk) { return 3; }
@@ -361,13 +362,13 @@ void BPF_PROG(cong_avoid, struct sock *sk, u32 ack, u32 acked)
 		return;
 	}
 	flow->acks++;
-	cc_look(sk, flow);
+	cc_fill_view(sk, flow);
 	flow->view.acked_pkts = acked;
 	CC_FN(on_ack)(&flow->CC_NAME, &flow->view, &flow->decision);
-	cc_act(sk, flow);
+	cc_apply_decision(sk, flow);
 }
 
-/* on every ACK, before the kernel decides about recovery and growth; excludes what SACK told before */
+/* Runs on every ACK, before the kernel decides about recovery and growth; excludes packets that were SACKed before. */
 SEC("struct_ops")
 void BPF_PROG(pkts_acked, struct sock *sk, const struct ack_sample *sample)
 {
@@ -375,11 +376,11 @@ void BPF_PROG(pkts_acked, struct sock *sk, const struct ack_sample *sample)
 
 	if (!flow)
 		return;
-	cc_look(sk, flow);
+	cc_fill_view(sk, flow);
 	flow->view.acked_pkts = sample->pkts_acked;
 	flow->view.rtt_us = sample->rtt_us;
 	CC_FN(on_event)(&flow->CC_NAME, CC_EVENT_SAMPLE, &flow->view, &flow->decision);
-	cc_act(sk, flow);
+	cc_apply_decision(sk, flow);
 }
 
 #endif
@@ -408,10 +409,10 @@ struct tcp_congestion_ops CC_KERNEL_NAME = {
 };
 
 /*
- * ---- the proof of parity ----
+ * ---- the test of parity ----
  *
- * Runs the very same functions on a view that user space made up, so that a test can hold each result against the
- * native build. Not loaded in production.
+ * Runs the same functions on a view from user space, so that a test can compare each result with the native build.
+ * Not loaded in production.
  */
 enum cc_replay_call { CC_REPLAY_INIT = 0, CC_REPLAY_ON_ACK = 1, CC_REPLAY_ON_EVENT = 2 };
 
@@ -419,7 +420,7 @@ struct cc_replay {
 	u32 call; /* enum cc_replay_call */
 	u32 event;
 	struct cc_view view;
-	struct cc_decision decision; /* in: as in force; out: what the algorithm wants */
+	struct cc_decision decision; /* in: the values in force; out: the decision */
 	struct CC_NAME state;
 };
 struct {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /*
- * Between Linux and the contract: a socket's fields to a cc_view, a cc_decision to a socket's fields. Nothing
- * here knows an algorithm. Each function is inlined into the kernel's hooks: a call would cost as much as the work.
+ * The translation between Linux and the contract, for any algorithm: from the fields of a socket to a cc_view, and
+ * from a cc_decision to the fields of a socket. Every function is inlined into the hooks: a call would cost as much
+ * as the work.
  */
 #ifndef CC_BPF_SHIM_H
 #define CC_BPF_SHIM_H
@@ -13,7 +14,7 @@
 #define CC_SRTT_SHIFT	 3 /* tcp_sock keeps srtt_us times 8 */
 #define CC_S32_MAX	 0x7fffffff
 
-/* A hook's `struct sock *` is a tcp_sock; the verifier knows. */
+/* The `struct sock *` of a hook is a tcp_sock, and the verifier treats it as one. */
 CC_INLINE struct tcp_sock *cc_tcp_sock(struct sock *sk) { return (struct tcp_sock *)sk; }
 
 CC_INLINE u32 cc_inflight_pkts(const struct tcp_sock *tp)
@@ -21,7 +22,7 @@ CC_INLINE u32 cc_inflight_pkts(const struct tcp_sock *tp)
 	return tp->packets_out - (tp->sacked_out + tp->lost_out) + tp->retrans_out;
 }
 
-/* The pacer works in ns ahead of the clock that it read last (earliest departure time). */
+/* The pacer schedules departures in ns ahead of the clock that it read last (earliest departure time). */
 CC_INLINE u32 cc_departure_lead_us(const struct tcp_sock *tp)
 {
 	u64 departure_ns = tp->tcp_wstamp_ns;
@@ -32,7 +33,7 @@ CC_INLINE u32 cc_departure_lead_us(const struct tcp_sock *tp)
 	return cc_saturate_u32((departure_ns - now_ns) / CC_NSEC_PER_USEC);
 }
 
-/* The connection's part of the view, and the decision preset with what is in force. */
+/* The part of the view about the connection, and the decision with the values in force. */
 CC_INLINE void cc_fill_connection(struct cc_view *v, struct cc_decision *d, const struct tcp_sock *tp)
 {
 	const struct inet_connection_sock *icsk = &tp->inet_conn;
@@ -72,10 +73,10 @@ CC_INLINE void cc_fill_connection(struct cc_view *v, struct cc_decision *d, cons
 	d->min_burst_pkts = CC_MIN_BURST_PKTS;
 }
 
-/* The kernel has longs where the contract has 32 bits: 36 minutes. */
+/* The kernel has longs where the contract has 32 bits, which hold 36 minutes. */
 CC_INLINE s32 cc_clamp_s32(long us) { return us > CC_S32_MAX ? CC_S32_MAX : (s32)us; }
 
-/* "This ACK", from Linux's delivery-rate sample. */
+/* The part of the view about this ACK, from Linux's rate sample. */
 CC_INLINE void cc_fill_sample(struct cc_view *v, const struct rate_sample *rs)
 {
 	v->is_app_limited = rs->is_app_limited;
@@ -89,14 +90,14 @@ CC_INLINE void cc_fill_sample(struct cc_view *v, const struct rate_sample *rs)
 	v->losses_pkts = (u32)rs->losses;
 }
 
-/* What only algorithms that track sends want of the connection. */
+/* Fields of the connection that only CC_TRACKS_SENDS needs. */
 CC_INLINE void cc_fill_ecn(struct cc_view *v, const struct tcp_sock *tp)
 {
 	v->delivered_ce_pkts = tp->delivered_ce;
 	v->ecn = (tp->ecn_flags & TCP_ECN_MODE_ANY) != 0;
 }
 
-/* What the ring needs to find the packet of the rate sample. */
+/* Fields by which the ring finds the packet of the rate sample. */
 CC_INLINE void cc_fill_sampled_packet(struct cc_view *v, const struct rate_sample *rs)
 {
 	v->is_app_limited = rs->is_app_limited;
@@ -105,8 +106,9 @@ CC_INLINE void cc_fill_sampled_packet(struct cc_view *v, const struct rate_sampl
 }
 
 /*
- * Where the last packet lost ends: after a timeout the last packet of all; else the highest hole below what the last
- * ACK's SACK blocks hold, unless reordering makes RACK wait for that one; without SACK the first packet.
+ * The end of the last lost packet: after a timeout the last packet of all; else the highest hole below the SACK
+ * blocks of the last ACK, which is wrong while RACK still waits for that one because of reordering; without SACK
+ * the first packet.
  */
 CC_INLINE u32 cc_last_lost_end(const struct tcp_sock *tp)
 {
@@ -120,13 +122,13 @@ CC_INLINE u32 cc_last_lost_end(const struct tcp_sock *tp)
 		       first_end;
 }
 
-/* Linux keeps cwnd within 1 and the clamp of the socket; an algorithm need not know the clamp. */
+/* Linux keeps cwnd between 1 and the clamp of the socket, which the contract does not show to algorithms. */
 CC_INLINE u32 cc_allowed_cwnd(const struct tcp_sock *tp, u32 cwnd_pkts)
 {
 	return cc_max_u32(cc_min_u32(cwnd_pkts, tp->snd_cwnd_clamp), 1);
 }
 
-/* Writes what the decision changed, and nothing else: most ACKs change two fields. */
+/* Writes only the fields that the decision changes: most ACKs change two. */
 CC_INLINE void cc_apply(struct tcp_sock *tp, const struct cc_view *v, const struct cc_decision *d,
 			bool may_set_app_limited)
 {
@@ -152,8 +154,8 @@ CC_INLINE void cc_request_pacing(struct tcp_sock *tp)
 }
 
 /*
- * When the kernel has no memory for a flow's state: additive increase, multiplicative decrease on nothing but
- * the socket's own fields, so that the flow still makes progress and gives way.
+ * When the kernel has no memory for the state of a flow: additive increase and multiplicative decrease on the
+ * fields of the socket alone, so that the flow makes progress and reacts to loss.
  */
 CC_INLINE void cc_fallback_grow(struct tcp_sock *tp, u32 acked_pkts)
 {
@@ -172,7 +174,7 @@ CC_INLINE void cc_fallback_grow(struct tcp_sock *tp, u32 acked_pkts)
 	tp->snd_cwnd = cc_allowed_cwnd(tp, cwnd);
 }
 
-/* For algorithms that own cwnd, recovery and pacing are theirs too. */
+/* The same for CC_OWNS_CWND, where recovery and pacing are part of the algorithm. */
 CC_INLINE void cc_fallback_control(struct tcp_sock *tp, u32 acked_pkts)
 {
 	struct sock *sk = (struct sock *)tp;
@@ -183,7 +185,7 @@ CC_INLINE void cc_fallback_control(struct tcp_sock *tp, u32 acked_pkts)
 		tp->snd_cwnd = cc_allowed_cwnd(tp, cc_min_u32(tp->snd_cwnd, tp->snd_ssthresh));
 	else if (BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited))
 		cc_fallback_grow(tp, acked_pkts);
-	/* Linux paces others at 1.2 to 2 times cwnd per RTT; 2 never holds cwnd back */
+	/* Linux paces other algorithms at 1.2 to 2 times cwnd per RTT; 2 does not limit the flow below cwnd */
 	if (srtt_us)
 		sk->sk_pacing_rate = cc_min_u64(2ull * tp->snd_cwnd * tp->mss_cache * CC_USEC_PER_SEC / srtt_us,
 						sk->sk_max_pacing_rate);

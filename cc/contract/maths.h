@@ -29,6 +29,7 @@
 #define CC_MSEC(x)     ((x)*1000u)			   /* microseconds */
 #define CC_SEC(x)      ((x)*CC_USEC_PER_SEC)		   /* microseconds */
 #define CC_MBIT(x)     ((x)*125000u)			   /* bytes per second */
+#define CC_KBIT(x)     ((x)*125u)			   /* bytes per second */
 
 CC_INLINE u32 cc_min_u32(u32 a, u32 b) { return a < b ? a : b; }
 CC_INLINE u32 cc_max_u32(u32 a, u32 b) { return a > b ? a : b; }

@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /*
- * What a packet knew when it was sent, for hosts that do not write it on the packet.
+ * What was in flight when a packet was sent, for hosts that do not store it with the packet.
  *
- * BBRv2 and v3 judge a loss by what was in flight when the lost packet was sent. Google's kernels note that on each
- * packet; a stock kernel notes only `delivered`, and tells the sequence number at the end of the sampled packet. But
- * all packets that leave between two ACKs share the same `delivered` and `lost`, and the last of them sees in flight
- * what the next ACK finds in flight. So one entry per ACK, written as it arrives, tells of all packets since the last:
+ * BBRv2 and BBRv3 judge a loss by what was in flight when the lost packet was sent. Google's kernels store that
+ * with each packet. A stock kernel stores only `delivered`, and reports the sequence number at the end of the
+ * sampled packet. But all packets that leave between two ACKs have the same `delivered` and `lost`, and the
+ * inflight after the last of them is what the next ACK finds. So one entry per ACK, written when it arrives,
+ * describes all packets sent since the ACK before:
  *
  *     ACK       p   q   r       ACK finds: delivered, lost, inflight (that of r), snd_nxt (the end of r)
  *   ---|--------|---|---|--------|---> time      inflight at q = inflight - packets between the end of q and snd_nxt
  *
- * Counting back from the next ACK, not forward from the last, takes in retransmissions, which go before new data.
+ * Counting back from the next ACK, not forward from the last, includes retransmissions, which leave before new data.
  *
- * A packet sent for the first time is found by its sequence number, a retransmission by the `delivered` that it noted.
- * Both only grow from entry to entry, hence binary search. The ring is always full: at the start all entries are
- * alike. What is not after the oldest entry was sent before there is memory of it, and gets a stateless estimate.
+ * A packet that was sent once is found by its sequence number, a retransmission by the `delivered` stored with it.
+ * Both only grow from entry to entry, so the search is binary. The ring is always full: at the start all entries
+ * are equal. A packet that was sent before the oldest entry gets an estimate that needs no entry.
  *
- * When `lost` grows between ACKs (timers), an entry for the time before keeps apart what was sent before and after.
+ * When `lost` grows between ACKs (timers), an extra entry separates the packets sent before from those sent after.
  *
- * Nothing here is BPF: the same ring runs natively, to show in the simulator what it costs to know no more than this.
+ * eBPF and native hosts use the same ring: the simulator runs it to show what this knowledge costs
+ * (docs/kernel-view.md).
  */
 #ifndef CC_SENDS_H
 #define CC_SENDS_H
@@ -33,28 +35,28 @@
 #define CC_SENDS_ENTRIES      (1u << CC_SENDS_ENTRIES_LOG2)
 #define CC_SENDS_PER_WINDOW   64u
 
-/* What an ACK found, before it changed anything. */
+/* The state of the connection before an ACK changed it. */
 struct cc_sends_entry {
 	u32 delivered_pkts;
 	u32 lost_pkts;
 	u32 inflight_pkts;
 	u32 snd_nxt;
-	/* an entry that stands for several ACKs, for want of distance between them: what the first of them found */
+	/* if the entry stands for several ACKs that are close together: the state before the first of them */
 	u32 first_delivered_pkts;
 	u32 first_lost_pkts;
 };
 
 struct cc_sends {
 	u32 newest;	    /* number of the newest entry; counts on, wraps */
-	u32 lost_pkts;	    /* the host's count when the algorithm was last told of losses */
-	u32 delivered_pkts; /* the host's count when the last entry was written */
-	u32 lost_end_seq;   /* no packet after this has been told lost; never far behind, as sequence numbers wrap */
+	u32 lost_pkts;	    /* the host's lost_pkts when losses were last reported */
+	u32 delivered_pkts; /* the host's delivered_pkts when the last entry was written */
+	u32 lost_end_seq;   /* no packet after this was reported lost; kept near snd_una, since sequence numbers wrap */
 	struct cc_sends_entry entries[CC_SENDS_ENTRIES];
 };
 
 #define CC_SENDS_AT(sends, number) (&(sends)->entries[(number) & (CC_SENDS_ENTRIES - 1)])
 
-/* A flow begins, or is taken over in mid-connection: of what is in flight already nothing is known. */
+/* The start of a flow. Nothing is known about what is already in flight. */
 CC_STAGE void cc_sends_start(struct cc_sends *r, const struct cc_view *v)
 {
 	r->newest = 0;
@@ -73,7 +75,7 @@ CC_STAGE void cc_sends_start(struct cc_sends *r, const struct cc_view *v)
 	}
 }
 
-/* An ACK or a timer found these before it changed anything; v is from after that. */
+/* An entry with the state before an ACK or a timer; v is the state after it. */
 CC_STAGE void cc_sends_note(struct cc_sends *r, const struct cc_view *v, u32 delivered_pkts, u32 lost_pkts,
 			    u32 inflight_pkts)
 {
@@ -96,7 +98,10 @@ CC_STAGE void cc_sends_note(struct cc_sends *r, const struct cc_view *v, u32 del
 	r->delivered_pkts = v->delivered_pkts;
 }
 
-/* When losses are to be told before the ACK's sample is there, or without an ACK: what was in flight is inferred. */
+/*
+ * The same when losses are reported before the rate sample of the ACK exists, or without an ACK: inflight is
+ * inferred.
+ */
 CC_INLINE void cc_sends_note_losses(struct cc_sends *r, const struct cc_view *v)
 {
 	u32 left_pkts = v->delivered_pkts - r->delivered_pkts + v->lost_pkts - r->lost_pkts;
@@ -123,10 +128,11 @@ CC_INLINE u32 cc_sends_search(const struct cc_sends *r, u32 key, bool by_seq)
 }
 
 /*
- * What the packet that ends at v->sample_end_seq, sent before this entry's ACK, knew. If the entry stands for several
- * ACKs, all but part / whole of what left the network between them had left when the packet was sent.
+ * Fills the view for the packet that ends at v->sample_end_seq and was sent before the ACK of this entry. If the
+ * entry stands for several ACKs, part / whole of what left the network between them had not left when the packet
+ * was sent.
  */
-CC_INLINE void cc_sends_tell(const struct cc_sends *r, struct cc_view *v, u32 position, u32 part, u32 whole)
+CC_INLINE void cc_sends_fill(const struct cc_sends *r, struct cc_view *v, u32 position, u32 part, u32 whole)
 {
 	const struct cc_sends_entry *e = CC_SENDS_AT(r, r->newest + 1 + position);
 	const struct cc_sends_entry *before = CC_SENDS_AT(r, r->newest + cc_max_u32(position, 1));
@@ -143,21 +149,22 @@ CC_INLINE void cc_sends_tell(const struct cc_sends *r, struct cc_view *v, u32 po
 	v->sample_lost_pkts = v->lost_pkts - e->lost_pkts + lost_later;
 }
 
-/* The packet that the rate sample tells of; v's other sample_ fields and end_seq are filled in. */
-CC_STAGE void cc_sends_sample(const struct cc_sends *r, struct cc_view *v, bool resent)
+/* Fills the view for the packet of the rate sample. The other sample_ fields and sample_end_seq are already filled. */
+CC_STAGE void cc_sends_sample(const struct cc_sends *r, struct cc_view *v, bool retransmitted)
 {
 	const struct cc_sends_entry *oldest = CC_SENDS_AT(r, r->newest + 1);
 	const struct cc_sends_entry *e;
 	u32 prior_pkts = v->sample_prior_delivered_pkts;
 	u32 position;
 
-	if (resent ? cc_before(prior_pkts, oldest->delivered_pkts) : !cc_after(v->sample_end_seq, oldest->snd_nxt)) {
-		/* sent before there is memory: about as much was in flight as has left the network since */
+	if (retransmitted ? cc_before(prior_pkts, oldest->delivered_pkts) :
+			    !cc_after(v->sample_end_seq, oldest->snd_nxt)) {
+		/* sent before the oldest entry: about as much was in flight as has left the network since */
 		v->sample_lost_pkts = v->lost_pkts - oldest->lost_pkts;
 		v->sample_inflight_pkts = (u32)v->sample_delivered_pkts + v->sample_lost_pkts;
 		return;
 	}
-	if (resent) {
+	if (retransmitted) {
 		/* the last with the same `delivered`: a timer comes before the retransmissions that it causes */
 		position = cc_sends_search(r, prior_pkts + 1, false);
 		if (CC_SENDS_AT(r, r->newest + 1 + position)->delivered_pkts != prior_pkts)
@@ -167,10 +174,10 @@ CC_STAGE void cc_sends_sample(const struct cc_sends *r, struct cc_view *v, bool 
 	}
 	position = cc_min_u32(position, CC_SENDS_ENTRIES - 1);
 	e = CC_SENDS_AT(r, r->newest + 1 + position);
-	cc_sends_tell(r, v, position, e->delivered_pkts - prior_pkts, e->delivered_pkts - e->first_delivered_pkts);
+	cc_sends_fill(r, v, position, e->delivered_pkts - prior_pkts, e->delivered_pkts - e->first_delivered_pkts);
 }
 
-/* The packet that ends at v->sample_end_seq, when it was sent for the first time. */
+/* Fills the view for the first transmission of the packet that ends at v->sample_end_seq. */
 CC_INLINE void cc_sends_first_sent(const struct cc_sends *r, struct cc_view *v)
 {
 	u32 position = cc_sends_search(r, v->sample_end_seq, true);
@@ -178,7 +185,7 @@ CC_INLINE void cc_sends_first_sent(const struct cc_sends *r, struct cc_view *v)
 	const struct cc_sends_entry *e;
 
 	if (!cc_after(v->sample_end_seq, before->snd_nxt)) {
-		/* sent before there is memory */
+		/* sent before the oldest entry */
 		v->sample_prior_delivered_pkts = v->delivered_pkts;
 		v->sample_inflight_pkts = v->inflight_pkts + v->losses_pkts;
 		v->sample_lost_pkts = v->losses_pkts;
@@ -187,24 +194,25 @@ CC_INLINE void cc_sends_first_sent(const struct cc_sends *r, struct cc_view *v)
 	position = cc_min_u32(position + 1, CC_SENDS_ENTRIES - 1);
 	e = CC_SENDS_AT(r, r->newest + 1 + position);
 	v->sample_prior_delivered_pkts = e->delivered_pkts;
-	cc_sends_tell(r, v, position, e->snd_nxt - v->sample_end_seq, e->snd_nxt - before->snd_nxt);
+	cc_sends_fill(r, v, position, e->snd_nxt - v->sample_end_seq, e->snd_nxt - before->snd_nxt);
 }
 
 /*
- * Losses that the algorithm has not been told: writes the part of CC_EVENT_LOST into v. The last packet lost ends at
- * end_seq, as far as the host can tell. If that has been told before, a retransmission was lost, of which nobody says
- * which: then the packet that the ACK samples (in v's sample_ fields, end_seq 0: none) stands in for it.
+ * Fills the view for CC_EVENT_LOST with the losses since the last report. end_seq is the end of the last lost
+ * packet, as far as the host knows. If that packet was reported before, a retransmission was lost, and Linux does
+ * not say which. Then the sampled packet of the ACK (in the sample_ fields of v; sample_end_seq 0: none) stands for
+ * it.
  */
-CC_STAGE void cc_sends_lost(struct cc_sends *r, struct cc_view *v, u32 end_seq, bool sample_resent)
+CC_STAGE void cc_sends_lost(struct cc_sends *r, struct cc_view *v, u32 end_seq, bool sample_retransmitted)
 {
-	bool told = !cc_after(end_seq, r->lost_end_seq);
+	bool reported = !cc_after(end_seq, r->lost_end_seq);
 
 	v->losses_pkts = v->lost_pkts - r->lost_pkts;
 	r->lost_pkts = v->lost_pkts;
-	if (told && v->sample_end_seq) {
-		cc_sends_sample(r, v, sample_resent);
+	if (reported && v->sample_end_seq) {
+		cc_sends_sample(r, v, sample_retransmitted);
 	} else {
-		if (!told)
+		if (!reported)
 			r->lost_end_seq = end_seq;
 		v->sample_end_seq = end_seq;
 		cc_sends_first_sent(r, v);

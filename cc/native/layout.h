@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /*
  * The layout of the contract's structs and the values of its enums as data, so that a binding in another language
- * can prove in a test that its own declarations agree. A field that is missing here shows in that test as a gap.
+ * can test its own declarations against them. A field that is missing here shows in that test as a gap.
  */
 #ifndef CC_NATIVE_LAYOUT_H
 #define CC_NATIVE_LAYOUT_H

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /*
- * All algorithms as one translation unit with a plain C interface: the table of what exists, and one function per
- * entry point that dispatches on the algorithm's number with a switch. Everything here is derived from
- * algorithms.def. A macro cannot generate an #include, so the build adds one `-include NAME.h` per line of the
- * list to the compiler's command line.
+ * All algorithms as one translation unit with a plain C interface: the table of algorithms, and one function per
+ * entry point that dispatches on the number of the algorithm. Everything is derived from algorithms.def. A macro
+ * cannot generate an #include, so the build adds one `-include NAME.h` per line of the list to the command line of
+ * the compiler.
  *
- * The caller owns the state: CC_NATIVE_STATE_BYTES bytes, aligned to 8, zeroed before init.
+ * The caller owns the state of a flow: CC_NATIVE_STATE_BYTES bytes, aligned to 8, zeroed before init.
  */
 #include <stddef.h>
 
@@ -44,7 +44,7 @@ struct cc_native_algorithm {
 	u32 kind; /* enum cc_kind */
 };
 
-/* What the caller's fixed sizes must hold, and the layout that makes parameters an array of u32. */
+/* The sizes that the caller reserves must suffice. */
 #define CC_ALGORITHM(name, kind, title, source)                                                                        \
 	_Static_assert(sizeof(struct name) <= CC_NATIVE_STATE_BYTES, #name ": state too large");                       \
 	_Static_assert(_Alignof(struct name) <= 8, #name ": state needs an alignment above 8");                        \
@@ -160,7 +160,7 @@ void cc_native_observe(u32 id, const void *state, struct cc_observation *o)
 	}
 }
 
-/* ---- the ring of what packets knew when they were sent, as the kernel's host keeps it ---- */
+/* ---- the ring of lib/sends.h ---- */
 
 _Static_assert(sizeof(struct cc_sends) == CC_NATIVE_SENDS_BYTES,
 	       "the caller reserves another size for struct cc_sends");
@@ -169,9 +169,9 @@ void cc_native_sends_start(struct cc_sends *r, const struct cc_view *v);
 void cc_native_sends_note(struct cc_sends *r, const struct cc_view *v, u32 delivered_pkts, u32 lost_pkts,
 			  u32 inflight_pkts);
 void cc_native_sends_note_losses(struct cc_sends *r, const struct cc_view *v);
-void cc_native_sends_sample(const struct cc_sends *r, struct cc_view *v, bool resent);
-void cc_native_sends_lost(struct cc_sends *r, struct cc_view *v, u32 end_seq, bool sample_resent);
-bool cc_native_sends_is_resent(const struct cc_sends *r, const struct cc_view *v);
+void cc_native_sends_sample(const struct cc_sends *r, struct cc_view *v, bool retransmitted);
+void cc_native_sends_lost(struct cc_sends *r, struct cc_view *v, u32 end_seq, bool sample_retransmitted);
+bool cc_native_sends_is_retransmitted(const struct cc_sends *r, const struct cc_view *v);
 
 void cc_native_sends_start(struct cc_sends *r, const struct cc_view *v) { cc_sends_start(r, v); }
 
@@ -183,18 +183,22 @@ void cc_native_sends_note(struct cc_sends *r, const struct cc_view *v, u32 deliv
 
 void cc_native_sends_note_losses(struct cc_sends *r, const struct cc_view *v) { cc_sends_note_losses(r, v); }
 
-void cc_native_sends_sample(const struct cc_sends *r, struct cc_view *v, bool resent) { cc_sends_sample(r, v, resent); }
-
-void cc_native_sends_lost(struct cc_sends *r, struct cc_view *v, u32 end_seq, bool sample_resent)
+void cc_native_sends_sample(const struct cc_sends *r, struct cc_view *v, bool retransmitted)
 {
-	cc_sends_lost(r, v, end_seq, sample_resent);
+	cc_sends_sample(r, v, retransmitted);
+}
+
+void cc_native_sends_lost(struct cc_sends *r, struct cc_view *v, u32 end_seq, bool sample_retransmitted)
+{
+	cc_sends_lost(r, v, end_seq, sample_retransmitted);
 }
 
 /*
- * Whether the sampled packet, of which v says truly what it knew, was sent again: a kernel is told, a simulator can
- * tell, as by then more had left the network than before the ACK that followed the first transmission.
+ * Whether the sampled packet was retransmitted, by a view v with exact sample_ fields. Linux reports it; for the
+ * simulator it follows from the ring: by the retransmission more had left the network than at the ACK after the
+ * first transmission.
  */
-bool cc_native_sends_is_resent(const struct cc_sends *r, const struct cc_view *v)
+bool cc_native_sends_is_retransmitted(const struct cc_sends *r, const struct cc_view *v)
 {
 	u32 position = cc_min_u32(cc_sends_search(r, v->sample_end_seq, true) + 1, CC_SENDS_ENTRIES - 1);
 	const struct cc_sends_entry *e = CC_SENDS_AT(r, r->newest + 1 + position);

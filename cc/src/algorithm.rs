@@ -1,4 +1,4 @@
-//! Which algorithms exist and what can be set on them: the list of `cc/algorithms.def`, read from C once.
+//! The table of algorithms and their parameters: `algorithms.def`, read from the C once.
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use crate::ffi;
 use crate::value::Unit;
 
-/// Who decides about the window in recovery.
+/// How host and algorithm share the control of cwnd: `enum cc_kind`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// `on_ack` runs on every ACK and alone sets cwnd (Linux: `cong_control`).
@@ -16,14 +16,14 @@ pub enum Kind {
     GrowsCwnd,
 }
 
-/// Something of an algorithm that can be set.
+/// A tunable parameter of an algorithm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Parameter {
     /// Its name in scenarios and on the command line.
     pub name: &'static str,
-    /// What the number counts, and so how people write it.
+    /// What the number counts, which is how users write it.
     pub unit: Unit,
-    /// The raw number if nothing is set.
+    /// The default, a raw number.
     pub default: u32,
     /// The smallest raw number allowed.
     pub least: u32,
@@ -35,10 +35,10 @@ pub struct Parameter {
     pub reason: &'static str,
 }
 
-/// What makes an algorithm of the list a preset: another algorithm with other defaults.
+/// A preset: the code of an algorithm with other defaults under a name of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Preset {
-    /// The algorithm whose code it is.
+    /// The algorithm whose code it uses.
     pub algorithm: &'static str,
     /// The defaults that differ, as `parameter=value` separated by spaces.
     pub settings: &'static str,
@@ -96,7 +96,7 @@ fn parameter(p: &'static ffi::Parameter) -> Parameter {
     }
 }
 
-/// Carries out one `parameter=value` of a preset; `None`: it is not one.
+/// Applies one `parameter=value` of a preset; `None`: the text is not valid.
 fn set_default(parameters: &mut [Parameter], setting: &str) -> Option<()> {
     let (name, value) = setting.split_once('=')?;
     let parameter = parameters.iter_mut().find(|p| p.name == name)?;
@@ -105,20 +105,21 @@ fn set_default(parameters: &mut [Parameter], setting: &str) -> Option<()> {
     Some(())
 }
 
-/// A parameter's name for people, who write the unit with the value: "alpha" for `alpha_us`, "rate" for `rate_Bps`.
+/// The name of a parameter for users, who write the unit with the value: "alpha" for `alpha_us`, "rate" for
+/// `rate_Bps`.
 fn spoken(name: &'static str) -> &'static str {
     name.strip_suffix("_us").or_else(|| name.strip_suffix("_Bps")).unwrap_or(name)
 }
 
-/// One of the algorithms of `cc/`.
+/// An algorithm of `algorithms.def`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Algorithm(u32);
 
-/// A name that no algorithm has.
+/// No algorithm has this name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no algorithm \"{name}\"{}; known: {}", did_you_mean(.nearest), .known.join(", "))]
 pub struct UnknownAlgorithm {
-    /// The name that was asked for.
+    /// The unknown name.
     pub name: String,
     /// The known name that is spelled most like it, if any comes close.
     pub nearest: Option<&'static str>,
@@ -145,7 +146,7 @@ impl Algorithm {
     /// The algorithm of this name, e.g. `bbr1`.
     ///
     /// # Errors
-    /// Names the known ones and the nearest of them.
+    /// No algorithm has this name; the error lists all names and the most similar one.
     pub fn by_name(name: &str) -> Result<Algorithm, UnknownAlgorithm> {
         Algorithm::all().find(|a| a.name() == name).ok_or_else(|| UnknownAlgorithm {
             name: name.to_owned(),
@@ -154,42 +155,43 @@ impl Algorithm {
         })
     }
 
-    /// Its name: that of its file in `cc/`.
+    /// Its name: that of its header, or of its preset.
     pub fn name(self) -> &'static str {
         self.entry().name
     }
 
-    /// Its name in the kernel, never one that the kernel has already.
+    /// Its name in the kernel: `fp_` and its name, which differs from every name in Linux.
     pub fn kernel_name(self) -> &'static str {
         &self.entry().kernel_name
     }
 
-    /// What it is, in a line.
+    /// What it is, in one line.
     pub fn title(self) -> &'static str {
         self.entry().title
     }
 
-    /// Where it was published.
+    /// Its publication.
     pub fn source(self) -> &'static str {
         self.entry().source
     }
 
-    /// Who decides about the window in recovery.
+    /// How host and algorithm share the control of cwnd.
     pub fn kind(self) -> Kind {
         self.entry().kind
     }
 
-    /// Whether it wants to know, of each packet, what was in flight when it was sent, and of each loss.
+    /// Whether it needs, for each packet, what was in flight when it was sent, and an event for each loss
+    /// (`CC_TRACKS_SENDS`).
     pub fn tracks_sends(self) -> bool {
         self.entry().tracks_sends
     }
 
-    /// For a preset: of what. `None` for an algorithm with code of its own.
+    /// The preset that it is; `None` for an algorithm with code of its own.
     pub fn preset(self) -> Option<Preset> {
         self.entry().preset
     }
 
-    /// What can be set, in the order of `struct NAME_params`.
+    /// Its parameters, in the order of `struct NAME_params`.
     pub fn parameters(self) -> &'static [Parameter] {
         &self.entry().parameters
     }

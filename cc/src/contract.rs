@@ -1,14 +1,15 @@
-//! The contract of `cc/contract/contract.h` in Rust: same fields, same layout (a test compares every offset).
+//! The structs and enums of `contract/contract.h` in Rust, with the same fields and layout: a test compares
+//! every offset.
 
 #![allow(non_snake_case)] // the names of the C contract, where Bps is bytes and bps bits per second
 
 use bytemuck::{CheckedBitPattern, NoUninit};
 
-/// "None" for windows and thresholds, as Linux's `TCP_INFINITE_SSTHRESH`.
+/// No ssthresh; the value of Linux's `TCP_INFINITE_SSTHRESH`.
 pub const INFINITE: u32 = 0x7fff_ffff;
-/// "No rate": not paced, or no limit.
+/// No pacing rate: not paced, or no limit.
 pub const NO_RATE: u64 = u64::MAX;
-/// "No RTT" where an unsigned field holds one.
+/// No RTT sample yet, in a field for an RTT.
 pub const NO_RTT: u32 = u32::MAX;
 /// The host's own smallest TSO burst, packets: Linux's tcp_min_tso_segs.
 pub const MIN_BURST_PKTS: u32 = 2;
@@ -17,44 +18,45 @@ pub const MIN_BURST_PKTS: u32 = 2;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, NoUninit, CheckedBitPattern)]
 #[repr(u8)]
 pub enum CaState {
-    /// Nothing unusual.
+    /// No sign of trouble.
     #[default]
     Open = 0,
-    /// Duplicate ACKs or SACKs, nothing believed lost.
+    /// Duplicate ACKs or SACKs, no packet marked lost.
     Disorder = 1,
-    /// Reducing after an ECN echo.
+    /// Reducing cwnd after an ECN echo.
     Cwr = 2,
-    /// Resending after losses.
+    /// Fast recovery.
     Recovery = 3,
     /// After a retransmission timeout.
     Loss = 4,
 }
 
-/// What happens between ACKs.
+/// Events between ACKs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Event {
-    /// An ACK arrived, in any state; only for [`Kind::GrowsCwnd`](crate::Kind), before `on_ack`.
+    /// An ACK arrived, in any recovery state; only for [`Kind::GrowsCwnd`](crate::Kind), before `on_ack`.
     Sample = 0,
     /// An episode of loss or ECN begins: set ssthresh. The view's `ca_state` is still the old one.
     Reduce = 1,
     /// The recovery state is about to become the view's `ca_state`.
     CaState = 2,
-    /// Sending again with nothing in flight.
+    /// The sender sends again with nothing in flight.
     Restart = 3,
     /// The last reduction was spurious: set cwnd.
     Undo = 4,
     /// Packets were marked lost, before `on_ack` of the same ACK; only for algorithms that track sends.
-    /// `losses_pkts` says how many; the `sample_` fields and `is_app_limited` tell of the sending of the last of
-    /// them, and `sample_lost_pkts` counts them in.
+    /// `losses_pkts` is their number; the `sample_` fields and `is_app_limited` describe the transmission
+    /// of the last of them, and `sample_lost_pkts` includes them.
     Lost = 5,
-    /// A packet was lost at the tail and a probe replaced it, which marks nothing lost; likewise.
+    /// A tail loss probe replaced a lost packet (RFC 8985 section 7.4), which marks no packet lost; only
+    /// for algorithms that track sends.
     ProbeRepaired = 6,
 }
 
 macro_rules! phases {
     ($($(#[$doc:meta])* $variant:ident = $c_name:literal,)*) => {
-        /// Phases as an onlooker knows them; one vocabulary for all algorithms.
+        /// Phases as an observer sees them: one vocabulary for all algorithms.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Phase { $($(#[$doc])* $variant,)* }
 
@@ -75,9 +77,9 @@ phases! {
     Startup = "STARTUP",
     /// Removes the queue that the search built.
     Drain = "DRAIN",
-    /// Sends faster than the estimate, to find more.
+    /// Sends faster than the estimate, to find more bandwidth.
     ProbeBwUp = "PROBE_BW_UP",
-    /// Sends slower, to remove what the probe queued.
+    /// Sends slower, to drain what the probe queued.
     ProbeBwDown = "PROBE_BW_DOWN",
     /// Sends at the estimate.
     ProbeBwCruise = "PROBE_BW_CRUISE",
@@ -85,24 +87,24 @@ phases! {
     ProbeBwRefill = "PROBE_BW_REFILL",
     /// Nearly empties the pipe to measure its RTT.
     ProbeRtt = "PROBE_RTT",
-    /// Doubles the window each round.
+    /// Doubles cwnd each round.
     SlowStart = "SLOW_START",
-    /// Grows the window slowly.
+    /// Grows cwnd slowly.
     Avoidance = "AVOIDANCE",
-    /// A window or rate that does not react.
+    /// A constant cwnd or pacing rate.
     Fixed = "FIXED",
-    /// Slow start that suspects a queue and goes on at a quarter of the pace to make sure (HyStart++, RFC 9406).
+    /// Slow start at a quarter of the growth, to confirm a sign of a queue (HyStart++, RFC 9406).
     ConservativeSlowStart = "CONSERVATIVE_SLOW_START",
 }
 
 impl Phase {
-    /// From its number in C.
+    /// The phase with this number in C; `None`: there is none.
     pub fn from_number(number: u32) -> Option<Phase> {
         Phase::ALL.get(number as usize).copied()
     }
 }
 
-/// What the host knows when it calls an algorithm.
+/// The state of the connection, which the host fills before it calls an algorithm: `struct cc_view`.
 ///
 /// The second part, from `is_app_limited` on, describes one ACK: it holds for `on_ack` and [`Event::Sample`];
 /// for other events call [`View::without_ack`].
@@ -119,21 +121,21 @@ pub struct View {
     pub max_pacing_rate_Bps: u64,
     /// Payload of a full segment.
     pub mss_bytes: u32,
-    /// Window in force.
+    /// cwnd in force.
     pub cwnd_pkts: u32,
-    /// Window before the last reduction by the host.
+    /// cwnd before the last reduction by the host.
     pub prior_cwnd_pkts: u32,
     /// Slow start threshold in force; [`INFINITE`]: none.
     pub ssthresh_pkts: u32,
-    /// Sent, neither acknowledged nor believed lost.
+    /// Sent and neither acknowledged nor marked lost.
     pub inflight_pkts: u32,
-    /// Acknowledged or SACKed so far; wraps.
+    /// Acknowledged or SACKed since the start; wraps.
     pub delivered_pkts: u32,
-    /// Ever marked lost; wraps.
+    /// Marked lost since the start; wraps.
     pub lost_pkts: u32,
-    /// Delivered with a congestion mark (ECN CE); wraps.
+    /// Delivered with a congestion mark (ECN CE) since the start; wraps.
     pub delivered_ce_pkts: u32,
-    /// The most outstanding during the last window of data.
+    /// Maximum outstanding during the last cwnd of data.
     pub max_inflight_pkts: u32,
     /// Oldest unacknowledged sequence number, bytes; wraps.
     pub snd_una: u32,
@@ -143,9 +145,9 @@ pub struct View {
     pub srtt_us: u32,
     /// The host's own minimum RTT; [`NO_RTT`]: no sample yet.
     pub min_rtt_us: u32,
-    /// How far ahead of now the pacer has scheduled the next departure.
+    /// Time from now to the next departure that the pacer has scheduled.
     pub departure_lead_us: u32,
-    /// Fresh bits; read at init only.
+    /// Random bits, only for init, which seeds the generator of the flow with them.
     pub random: u32,
     /// Recovery state.
     pub ca_state: CaState,
@@ -153,27 +155,27 @@ pub struct View {
     pub pacing_shift: u8,
     /// The host paces this connection.
     pub paced: bool,
-    /// The window stopped the sender during the last window of data.
+    /// cwnd stopped the sender during the last cwnd of data.
     pub cwnd_limited: bool,
-    /// The sender has run out of data, or just did.
+    /// The application has no more data to send.
     pub app_limited: bool,
-    /// Both ends agreed on ECN.
+    /// Both ends negotiated ECN.
     pub ecn: bool,
-    /// The sampled packet was sent in an app-limited period.
+    /// The sampled packet was sent in an application-limited period.
     pub is_app_limited: bool,
     /// The receiver probably delayed this ACK.
     pub is_ack_delayed: bool,
     /// This ACK echoes congestion (ECN).
     pub is_ece: bool,
-    /// It acknowledges a tail loss probe that was an old packet sent again.
+    /// This ACK acknowledges a tail loss probe that was a retransmission.
     pub is_probe_ack: bool,
     /// Keeps the layout free of holes.
     pub reserved: [u8; 2],
     /// Delivered since the sampled packet was sent; -1: no valid sample.
     pub sample_delivered_pkts: i32,
-    /// Over this time; -1 or 0: no valid sample.
+    /// Time in which they were delivered; -1 or 0: no valid sample.
     pub sample_interval_us: i32,
-    /// RTT of the newest packet acknowledged, never one that was resent; -1: none.
+    /// RTT of the newest packet acknowledged that was not retransmitted; -1: none.
     pub rtt_us: i32,
     /// `delivered_pkts` when the sampled packet was sent.
     pub sample_prior_delivered_pkts: u32,
@@ -183,8 +185,9 @@ pub struct View {
     pub acked_pkts: u32,
     /// Newly marked lost on this ACK.
     pub losses_pkts: u32,
-    /// `inflight_pkts` just after the sampled packet was sent, itself included. This and the following are only for
-    /// algorithms that track sends; in [`Event::Lost`] they tell of the packet that was lost.
+    /// `inflight_pkts` just after the sampled packet was sent, itself included; 0: unknown. This and the
+    /// following fields are only for algorithms that track sends; in [`Event::Lost`] they describe the lost
+    /// packet.
     pub sample_inflight_pkts: u32,
     /// Marked lost since it was sent.
     pub sample_lost_pkts: u32,
@@ -247,7 +250,7 @@ impl Default for View {
 }
 
 impl View {
-    /// The same connection with the part about one ACK emptied, as events other than `Sample` expect it.
+    /// The same connection without the part about one ACK, as events other than `Sample` expect it.
     #[must_use]
     pub fn without_ack(self) -> View {
         View {
@@ -275,13 +278,14 @@ impl View {
         bytemuck::bytes_of(self)
     }
 
-    /// Back from [`View::as_bytes`]; `None` when the length or a boolean or the recovery state is impossible.
+    /// The view with these bytes; `None` if the length, a boolean or the recovery state is invalid.
     pub fn from_bytes(bytes: &[u8]) -> Option<View> {
         bytemuck::checked::try_pod_read_unaligned(bytes).ok()
     }
 }
 
-/// What the algorithm wants. The host fills it with the values in force before each call.
+/// The output of an algorithm: `struct cc_decision`. Before each call the host fills it with the values in
+/// force.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[repr(C)]
 pub struct Decision {
@@ -291,14 +295,14 @@ pub struct Decision {
     pub cwnd_pkts: u32,
     /// [`INFINITE`]: none.
     pub ssthresh_pkts: u32,
-    /// Not 0: treat samples as app-limited until `delivered_pkts` has passed this.
+    /// Not 0: samples are application-limited until `delivered_pkts` exceeds this.
     pub app_limited_until_pkts: u32,
     /// The smallest full TSO burst, packets; the host's default is [`MIN_BURST_PKTS`].
     pub min_burst_pkts: u32,
 }
 
 impl Decision {
-    /// The values in force, as the host must set them before each call.
+    /// The values in force, with which each call starts.
     pub fn in_force(view: &View) -> Decision {
         Decision {
             pacing_rate_Bps: view.pacing_rate_Bps,
@@ -314,24 +318,24 @@ impl Decision {
         bytemuck::bytes_of(self)
     }
 
-    /// Back from [`Decision::as_bytes`]; `None` when the length is wrong.
+    /// The decision with these bytes; `None` if the length is wrong.
     pub fn from_bytes(bytes: &[u8]) -> Option<Decision> {
         bytemuck::checked::try_pod_read_unaligned(bytes).ok()
     }
 }
 
-/// What an onlooker may see of a flow: the same in a simulation trace and in a dump of live sockets.
+/// Estimates and phase of a flow: the same in a simulation trace and in a dump of live sockets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Observation {
-    /// Estimated bottleneck bandwidth; 0: the algorithm has no such idea.
+    /// Estimated bottleneck bandwidth; 0: the algorithm estimates none.
     pub bw_Bps: u64,
-    /// Estimated propagation RTT; `None`: the algorithm has no such idea, or no sample yet.
+    /// Estimated propagation RTT; `None`: the algorithm estimates none, or has no sample yet.
     pub min_rtt_us: Option<u32>,
-    /// 256 is 1.0; 0: not paced by gain.
+    /// 256 is 1.0; 0: the pacing rate does not follow from a gain.
     pub pacing_gain_256: u32,
     /// 256 is 1.0; 0: none.
     pub cwnd_gain_256: u32,
-    /// What the flow is doing.
+    /// The phase of the flow.
     pub phase: Phase,
 }
 

@@ -1,4 +1,4 @@
-//! One flow's algorithm at work.
+//! One flow under the control of an algorithm.
 
 use std::ffi::c_void;
 
@@ -9,28 +9,29 @@ use crate::params::Params;
 
 const WORDS: usize = ffi::STATE_BYTES / 8;
 
-/// An algorithm with the state of one flow, inline: no heap, no pointer, and a copy is an independent flow.
+/// An algorithm with the state of one flow, stored inline: no heap, no pointer. A clone is an independent
+/// flow.
 #[derive(Clone)]
 pub struct Controller {
-    state: [u64; WORDS], // u64 for the alignment that C asks for
+    state: [u64; WORDS], // u64, since C requires an alignment of 8
     algorithm: Algorithm,
 }
 
-/// Bytes that cannot be the state of an algorithm.
+/// Bytes of the wrong length for the state of an algorithm.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the state of {algorithm} has {expected} bytes, not {found}")]
 pub struct StateSizeError {
-    /// Of which algorithm.
+    /// The algorithm.
     pub algorithm: Algorithm,
-    /// Its size.
+    /// Bytes of its state.
     pub expected: usize,
-    /// The size of what was given.
+    /// Bytes that were given.
     pub found: usize,
 }
 
 impl Controller {
-    /// Starts the algorithm on a connection, new or in mid-flight. `decision` holds the values in force
-    /// ([`Decision::in_force`]) and receives what the algorithm wants.
+    /// Starts the algorithm on a connection, which may already have data in flight. `decision` holds the
+    /// values in force ([`Decision::in_force`]) and receives the first decision.
     pub fn new(params: &Params, view: &View, decision: &mut Decision) -> Controller {
         let mut flow = Controller { state: [0; WORDS], algorithm: params.algorithm() };
         let (id, state) = flow.parts();
@@ -40,7 +41,7 @@ impl Controller {
         flow
     }
 
-    /// Resumes from bytes that [`Controller::state_bytes`] or the kernel gave.
+    /// A flow from the bytes of [`Controller::state_bytes`], or from those of a socket in the kernel.
     ///
     /// # Errors
     /// The number of bytes is not that of the algorithm's state.
@@ -54,21 +55,21 @@ impl Controller {
         Ok(flow)
     }
 
-    /// The algorithm at work.
+    /// The algorithm of this flow.
     pub fn algorithm(&self) -> Algorithm {
         self.algorithm
     }
 
-    /// One ACK. For [`Kind::GrowsCwnd`](crate::Kind) only when the window may grow.
+    /// Processes an ACK. For [`Kind::GrowsCwnd`](crate::Kind) call it only when cwnd may grow.
     #[inline]
     pub fn on_ack(&mut self, view: &View, decision: &mut Decision) {
         let (id, state) = self.parts();
-        // SAFETY: the state was initialised by this algorithm (new) or is any bytes of its size, which is plain
-        // data to C; view and decision are valid and do not overlap.
+        // SAFETY: the state was initialised by this algorithm (new) or is any bytes of its size, which is
+        // plain data to C; view and decision are valid and do not overlap.
         unsafe { ffi::cc_native_on_ack(id, state, view, decision) }
     }
 
-    /// Something other than an ACK; see [`Event`].
+    /// Processes an event other than an ACK; see [`Event`].
     #[inline]
     pub fn on_event(&mut self, event: Event, view: &View, decision: &mut Decision) {
         let (id, state) = self.parts();
@@ -76,7 +77,7 @@ impl Controller {
         unsafe { ffi::cc_native_on_event(id, state, event as u32, view, decision) }
     }
 
-    /// What an onlooker may see now.
+    /// The estimates and the phase of the flow, for traces and tools.
     pub fn observe(&self) -> Observation {
         let mut raw = ffi::Observation::default();
         // SAFETY: as in on_ack; the state is only read.
@@ -102,7 +103,8 @@ impl Controller {
 }
 
 impl Algorithm {
-    /// What an onlooker may see in state bytes from elsewhere, e.g. from a kernel socket's storage.
+    /// The estimates and the phase in state bytes from elsewhere, for example from the storage of a kernel
+    /// socket.
     ///
     /// # Errors
     /// The number of bytes is not that of the algorithm's state.

@@ -1,4 +1,4 @@
-//! The C interface of `cc/native/native.c`.
+//! Declarations of the C interface of `native/native.c`, and its table of algorithms as slices.
 
 #![allow(non_snake_case)] // names of the contract, as in contract.rs
 
@@ -6,11 +6,11 @@ use std::ffi::{CStr, c_char, c_void};
 
 use crate::contract::{Decision, View};
 
-/// Bytes reserved for a flow's state; C refuses to compile an algorithm that needs more.
+/// Bytes reserved for the state of a flow; a static assertion in C fails for an algorithm that needs more.
 pub(crate) const STATE_BYTES: usize = parse(env!("CC_NATIVE_STATE_BYTES"));
-/// Bytes of `struct cc_sends`; C refuses to compile another size.
+/// Bytes of `struct cc_sends`; asserted in C.
 pub(crate) const SENDS_BYTES: usize = parse(env!("CC_NATIVE_SENDS_BYTES"));
-/// Parameters an algorithm may have; likewise.
+/// Parameters that an algorithm may have; asserted in C.
 pub(crate) const MAX_PARAMETERS: usize = parse(env!("CC_NATIVE_MAX_PARAMETERS"));
 
 const fn parse(text: &str) -> usize {
@@ -46,7 +46,7 @@ pub(crate) struct Algorithm {
     pub(crate) kind: u32,
 }
 
-/// `struct cc_observation`, with whatever number the phase has.
+/// `struct cc_observation`; `phase` may hold any number.
 #[repr(C)]
 #[derive(Default)]
 pub(crate) struct Observation {
@@ -84,12 +84,18 @@ unsafe extern "C-unwind" {
         inflight_pkts: u32,
     );
     pub(crate) fn cc_native_sends_note_losses(r: *mut c_void, v: *const View);
-    pub(crate) fn cc_native_sends_sample(r: *const c_void, v: *mut View, resent: bool);
-    pub(crate) fn cc_native_sends_lost(r: *mut c_void, v: *mut View, end_seq: u32, sample_resent: bool);
-    pub(crate) fn cc_native_sends_is_resent(r: *const c_void, v: *const View) -> bool;
+    pub(crate) fn cc_native_sends_sample(r: *const c_void, v: *mut View, retransmitted: bool);
+    pub(crate) fn cc_native_sends_lost(
+        r: *mut c_void,
+        v: *mut View,
+        end_seq: u32,
+        sample_retransmitted: bool,
+    );
+    pub(crate) fn cc_native_sends_is_retransmitted(r: *const c_void, v: *const View) -> bool;
 }
 
-/// A CC_CHECK of the C does not hold (only in debug builds): an algorithm is wrong. Unwinds through the C.
+/// A false CC_CHECK in the C (only in debug builds): a defect of an algorithm. The panic unwinds through
+/// the C.
 #[unsafe(no_mangle)]
 extern "C-unwind" fn cc_native_check_failed(what: *const c_char) {
     panic!("an algorithm broke its own rules: {}", text(what));

@@ -1,16 +1,26 @@
-//! The parameters of an algorithm with their values.
+//! Values for the parameters of an algorithm, read from and written as text.
 
 use crate::algorithm::{Algorithm, Parameter, did_you_mean, nearest};
 use crate::ffi::MAX_PARAMETERS;
 
-/// Values for all parameters of one algorithm: `struct NAME_params`.
+/// Values for all parameters of one algorithm, in the layout of `struct NAME_params`.
+///
+/// ```
+/// use fairpace_cc::{Algorithm, Params};
+///
+/// let mut params = Params::defaults(Algorithm::by_name("bbq")?);
+/// params.set("alpha", "5ms")?;
+/// assert_eq!(params.get("alpha"), Some(5_000)); // microseconds
+/// assert!(params.set("alpha", "5").is_err()); // a time needs a unit
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Params {
     algorithm: Algorithm,
     values: [u32; MAX_PARAMETERS],
 }
 
-/// Why a parameter could not be set.
+/// The reason why a parameter was not set.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParamError {
     /// The algorithm has no parameter of this name.
@@ -18,27 +28,27 @@ pub enum ParamError {
         "{algorithm} has no parameter \"{name}\"{}; it has: {}", did_you_mean(.nearest), .known.join(", ")
     )]
     Unknown {
-        /// Of which algorithm.
+        /// The algorithm.
         algorithm: Algorithm,
         /// The name that was given.
         name: String,
         /// The known name that is spelled most like it, if any comes close.
         nearest: Option<&'static str>,
-        /// All names.
+        /// All names that exist.
         known: Vec<&'static str>,
     },
     /// The text is not a value of the parameter's unit.
     #[error("{algorithm}: {name} cannot be \"{value}\": it is {noun}, for example \"{example}\"")]
     Malformed {
-        /// Of which algorithm.
+        /// The algorithm.
         algorithm: Algorithm,
         /// The parameter.
         name: &'static str,
         /// The text that was given.
         value: String,
-        /// What it should be.
+        /// What the unit expects.
         noun: &'static str,
-        /// A good value: the default.
+        /// A valid value: the default.
         example: String,
     },
     /// The value is outside the parameter's range.
@@ -46,7 +56,7 @@ pub enum ParamError {
         "{algorithm}: {name} cannot be {value}: it must be from {least} to {most}, for example \"{example}\""
     )]
     OutOfRange {
-        /// Of which algorithm.
+        /// The algorithm.
         algorithm: Algorithm,
         /// The parameter.
         name: &'static str,
@@ -56,7 +66,7 @@ pub enum ParamError {
         least: String,
         /// The largest value.
         most: String,
-        /// A good value: the default.
+        /// A valid value: the default.
         example: String,
     },
 }
@@ -71,15 +81,16 @@ impl Params {
         Params { algorithm, values }
     }
 
-    /// The algorithm that they are for.
+    /// The algorithm that the values belong to.
     pub fn algorithm(&self) -> Algorithm {
         self.algorithm
     }
 
-    /// Sets one parameter from text in its unit: `set("alpha", "3ms")`.
+    /// Sets one parameter from text with its unit: `set("alpha", "3ms")`.
     ///
     /// # Errors
-    /// An unknown name, text that is no value of the unit, or a value out of range; nothing is changed then.
+    /// The name is unknown, the text is no value of the unit, or the value is out of range. Nothing changes
+    /// then.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), ParamError> {
         let parameters = self.algorithm.parameters();
         let Some(index) = parameters.iter().position(|p| p.name == name) else {
@@ -124,12 +135,12 @@ impl Params {
         self.iter().find(|(p, _)| p.name == name).map(|(_, raw)| raw)
     }
 
-    /// Each parameter as people write it: name, value.
+    /// Each parameter with its value as text: name, value.
     pub fn formatted(&self) -> Vec<(&'static str, String)> {
         self.iter().map(|(p, raw)| (p.name, p.unit.format(raw))).collect()
     }
 
-    /// The bytes of `struct NAME_params`, as the kernel object's read-only data wants them.
+    /// The bytes of `struct NAME_params`, the layout that eBPF objects read.
     pub fn as_bytes(&self) -> &[u8] {
         bytemuck::cast_slice(self.raw())
     }

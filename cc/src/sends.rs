@@ -1,4 +1,5 @@
-//! How the kernel's host finds out what a packet knew when it was sent: the ring of `cc/lib/sends.h`, built natively.
+//! What was in flight when a packet was sent, as the kernel host reconstructs it: the ring of
+//! `cc/lib/sends.h`, built natively.
 
 use std::ffi::c_void;
 
@@ -7,22 +8,24 @@ use crate::ffi;
 
 const WORDS: usize = ffi::SENDS_BYTES / 4;
 
-/// One flow's ring: what each of the latest ACKs found. The host calls [`KernelSends::note`] or
-/// [`KernelSends::note_losses`] first, then asks.
+/// The ring of one flow: the state of the connection at each of the latest ACKs. On each ACK the host first
+/// calls [`KernelSends::note`] or [`KernelSends::note_losses`], then the functions that fill a view.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KernelSends(Box<[u32; WORDS]>);
 
 impl KernelSends {
-    /// At the start of the flow.
+    /// The ring at the start of a flow with the state `view`.
     #[must_use]
     pub fn new(view: &View) -> KernelSends {
         let mut ring = KernelSends(Box::new([0; WORDS]));
-        // SAFETY: the ring has the size (asserted in C) and alignment of struct cc_sends, which is plain u32s.
+        // SAFETY: the ring has the size (asserted in C) and alignment of struct cc_sends, which is plain
+        // u32s.
         unsafe { ffi::cc_native_sends_start(ring.pointer(), view) };
         ring
     }
 
-    /// An ACK found so many delivered, lost and in flight before it changed anything; `view` is from after that.
+    /// Adds an entry for an ACK: the numbers of packets delivered, lost and in flight before it; `view` is
+    /// the state after it.
     pub fn note(&mut self, view: &View, delivered_pkts: u32, lost_pkts: u32, inflight_pkts: u32) {
         // SAFETY: as in new.
         unsafe {
@@ -30,32 +33,33 @@ impl KernelSends {
         }
     }
 
-    /// Losses are to be told outside of an algorithm's turn on an ACK.
+    /// Adds an entry when losses are reported before the ACK has a rate sample, or without an ACK.
     pub fn note_losses(&mut self, view: &View) {
         // SAFETY: as in new.
         unsafe { ffi::cc_native_sends_note_losses(self.pointer(), view) };
     }
 
-    /// Writes `sample_inflight_pkts` and `sample_lost_pkts` by the other fields about the sample. `resent`: the sampled
-    /// packet was sent more than once.
-    pub fn sample(&self, view: &mut View, resent: bool) {
+    /// Fills `sample_inflight_pkts` and `sample_lost_pkts` of a view whose other sample fields are filled.
+    /// `retransmitted`: the sampled packet was sent more than once.
+    pub fn sample(&self, view: &mut View, retransmitted: bool) {
         // SAFETY: as in new; the ring is only read.
-        unsafe { ffi::cc_native_sends_sample(self.0.as_ptr().cast(), view, resent) };
+        unsafe { ffi::cc_native_sends_sample(self.0.as_ptr().cast(), view, retransmitted) };
     }
 
-    /// Writes what [`Event::Lost`](crate::Event::Lost) tells of the losses since it was last told. `end_seq`: after the
-    /// last packet that was lost, as far as a host can tell. The view's sample, if it has one, stands in for a lost
-    /// retransmission; `sample_resent` as in [`KernelSends::sample`].
-    pub fn lost(&mut self, view: &mut View, end_seq: u32, sample_resent: bool) {
+    /// Fills a view for [`Event::Lost`](crate::Event::Lost) with the losses since the last report.
+    /// `end_seq` is the sequence number after the last lost packet, as far as the host knows. If a
+    /// retransmission was lost, the sample of the view, if it has one, stands for it;
+    /// `sample_retransmitted` as in [`KernelSends::sample`].
+    pub fn lost(&mut self, view: &mut View, end_seq: u32, sample_retransmitted: bool) {
         // SAFETY: as in new.
-        unsafe { ffi::cc_native_sends_lost(self.pointer(), view, end_seq, sample_resent) };
+        unsafe { ffi::cc_native_sends_lost(self.pointer(), view, end_seq, sample_retransmitted) };
     }
 
-    /// Whether the sampled packet was sent more than once, by a view that says truly what it knew.
+    /// Whether the sampled packet was sent more than once, by a view with exact sample fields.
     #[must_use]
-    pub fn is_resent(&self, truth: &View) -> bool {
+    pub fn is_retransmitted(&self, truth: &View) -> bool {
         // SAFETY: as in new; the ring is only read.
-        unsafe { ffi::cc_native_sends_is_resent(self.0.as_ptr().cast(), truth) }
+        unsafe { ffi::cc_native_sends_is_retransmitted(self.0.as_ptr().cast(), truth) }
     }
 
     fn pointer(&mut self) -> *mut c_void {

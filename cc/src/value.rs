@@ -1,6 +1,6 @@
-//! How people write the value of a parameter: "1.25", "3ms", "1%", "true". Exact decimal arithmetic, no floats.
+//! Parameter values as text: "1.25", "3ms", "1%", "true". Exact decimal arithmetic, no floats.
 
-/// What a parameter's raw number counts: `enum cc_unit` of `params.h`.
+/// The unit of a parameter: what its raw number counts, and how users write it. `enum cc_unit` of `params.h`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     /// 1/256; written "1.25" or "125%".
@@ -63,8 +63,8 @@ impl Unit {
         }
     }
 
-    /// The suffixes that may follow the number, each with the raw value of one, and whether values between two
-    /// raw numbers are rounded (true) or refused.
+    /// The suffixes that may follow the number, each with the raw value of one, and whether values between
+    /// two raw numbers are rounded (true) or refused.
     fn suffixes(self) -> (&'static [(&'static str, u64, u64)], bool) {
         // (suffix, numerator, denominator) of the raw value of "1<suffix>"
         match self {

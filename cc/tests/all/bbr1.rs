@@ -237,8 +237,8 @@ fn bw_is_the_maximum_of_the_last_ten_rounds() {
 
 #[test]
 fn when_the_maximum_leaves_the_window_the_best_of_its_later_quarters_take_over() {
-    // The filter remembers three samples: the best, the second best of later than a quarter of the window, the third
-    // of later than half. From round 0 on:
+    // The filter remembers three samples: the best, the second best of later than a quarter of the window,
+    // the third of later than half. From round 0 on:
     let fed = [800, 100, 100, 700, 200, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100];
     let expect = [800, 800, 800, 800, 800, 800, 800, 800, 800, 800, 800, 700, 700, 700, 100];
     let mut f = probe_bw(&[]);
@@ -402,7 +402,8 @@ fn the_allowance_for_aggregation_is_at_most_100_ms_of_bw_and_ages_out_after_ten_
     let mut plain = probe_bw_at(CRUISE, &[("extra_acked_gain", "0")]);
     let without = plain.on(part(BDP)).cwnd();
     assert_near(with - without, 1000, 2); // 100 ms at 10 packets a millisecond
-    // ACKs at a quarter of bw: after 5 rounds bw has caught up with the lump; it is forgotten 5 to 10 rounds later
+    // ACKs at a quarter of bw: after 5 rounds bw has caught up with the lump; it is forgotten 5 to 10
+    // rounds later
     let quarter = round(BDP, RTT).rtt(RTT + 1000).acked(BDP / 4);
     assert!(f.times(9, quarter).cwnd() > without + 900);
     f.times(6, quarter);

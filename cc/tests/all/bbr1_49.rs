@@ -1,5 +1,5 @@
-//! BBRv1 as first merged (Linux 4.9 net/ipv4/tcp_bbr.c): each difference from today, beside what today's does.
-//! What makes the differences are parameters of bbr1, see cc/bbr1.h.
+//! BBRv1 as first merged (Linux 4.9 net/ipv4/tcp_bbr.c): each difference from today, beside what today's
+//! does. What makes the differences are parameters of bbr1, see cc/bbr1.h.
 
 use crate::support::bbr::*;
 use crate::support::{Flow, MSS, ack, assert_near, ms, round, s};
@@ -190,7 +190,8 @@ fn an_undo_forgets_nothing() {
     }
 }
 
-/// The latched "pipe is full" came together with the reset by undo; a count that nothing resets says the same.
+/// The latched "pipe is full" came together with the reset by undo; a count that nothing resets says the
+/// same.
 #[test]
 fn neither_a_timeout_nor_an_undo_reopens_startup() {
     for algorithm in [NOW, THEN] {
@@ -208,9 +209,10 @@ fn ssthresh_stays_infinite() {
 
 #[test]
 fn a_policers_rate_is_measured_in_jiffies() {
-    // Rounds of 40.5 ms from a tick of both clocks on. The first interval opens with the first loss, at 40.5 ms, and closes with the
-    // fourth, at 162 ms; the second at 324 ms. In whole milliseconds that is 162 - 40 and 324 - 162, in jiffies of 4 ms
-    // 160 - 40 and 324 - 160; 600 and 800 packets are delivered, and bw is the mean of the rates.
+    // Rounds of 40.5 ms from a tick of both clocks on. The first interval opens with the first loss, at
+    // 40.5 ms, and closes with the fourth, at 162 ms; the second at 324 ms. In whole milliseconds that is
+    // 162 - 40 and 324 - 162, in jiffies of 4 ms 160 - 40 and 324 - 160; 600 and 800 packets are delivered,
+    // and bw is the mean of the rates.
     for (algorithm, first_ms, second_ms) in [(NOW, 122.0, 162.0), (THEN, 120.0, 164.0)] {
         let mut f = probe_bw_at_of(algorithm, CRUISE, &[]);
         f.on(part(1).after(4000 - f.view.now_us % 4000));

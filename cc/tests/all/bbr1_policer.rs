@@ -138,8 +138,9 @@ fn without_a_loss_no_interval_opens() {
 
 #[test]
 fn an_interval_shorter_than_its_clock_stays_open() {
-    // rounds of 0.1 ms, the first loss 0.1 ms after a tick of the clock of 1 ms: the tenth loss is the first after a tick.
-    // To the clock that is 1800 packets in 1 ms; ten rounds later 2000 in the next; bw is the mean.
+    // rounds of 0.1 ms, the first loss 0.1 ms after a tick of the clock of 1 ms: the tenth loss is the
+    // first after a tick. To the clock that is 1800 packets in 1 ms; ten rounds later 2000 in the next; bw
+    // is the mean.
     let mut f = probe_bw_at(CRUISE, &[]);
     f.on(part(1).after(1000 - f.view.now_us % 1000));
     let quick = policed(POLICED).delivered(BDP, RTT).after(100);
@@ -164,8 +165,9 @@ fn rates_that_do_not_agree_leave_the_second_to_be_compared_with_a_third() {
 
 #[test]
 fn slow_rates_agree_within_four_kilobit_per_second() {
-    // one packet a round, of 500 bytes less the 1 % that pacing keeps back, is 5000 bytes/s at 100 ms; 12 packets in 4
-    // rounds of 1.00 and of 1.15 s differ by more than an eighth, but by less than 500 bytes/s below 3.8 kB/s
+    // one packet a round, of 500 bytes less the 1 % that pacing keeps back, is 5000 bytes/s at 100 ms; 12
+    // packets in 4 rounds of 1.00 and of 1.15 s differ by more than an eighth, but by less than 500 bytes/s
+    // below 3.8 kB/s
     for (mss, agree) in [(200, true), (400, false)] {
         let mut f = Flow::start_with("bbr1", &[], |v| v.mss_bytes = mss);
         for pkts in [10, 20, 40, 80, 80, 80, 80] {
@@ -183,8 +185,8 @@ fn slow_rates_agree_within_four_kilobit_per_second() {
     }
 }
 
-/// A departure from Linux, where the difference of two rates, times 256, wraps at 2^32 (16 packets/us: a difference of one
-/// packet per us, 12 Gbit/s, is none).
+/// A departure from Linux, where the difference of two rates, times 256, wraps at 2^32 (16 packets/us: a
+/// difference of one packet per us, 12 Gbit/s, is none).
 #[test]
 fn rates_above_12_gbit_are_compared_without_wrapping() {
     let mut f = probe_bw_at(CRUISE, &[]);

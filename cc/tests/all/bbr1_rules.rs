@@ -1,5 +1,6 @@
-//! BBRv1, rules of Linux 6.18 tcp_bbr that do not show in the course of an ordinary flow (for that see bbr1.rs): gains by state,
-//! the order of work on an ACK, arithmetic, ACK aggregation, bounds. Functions named are those of net/ipv4/tcp_bbr.c.
+//! BBRv1, rules of Linux 6.18 tcp_bbr that do not show in the course of an ordinary flow (for that see
+//! bbr1.rs): gains by state, the order of work on an ACK, arithmetic, ACK aggregation, bounds. Functions
+//! named are those of net/ipv4/tcp_bbr.c.
 
 use crate::support::bbr::*;
 use crate::support::{Flow, MSS, ack, assert_near, ms, round, s};
@@ -65,7 +66,8 @@ fn a_lower_rtt_does_not_end_probe_rtt() {
 
 #[test]
 fn in_probe_rtt_the_best_window_of_before_is_remembered() {
-    // bbr_save_cwnd runs when the mode has changed already: what recovery had saved before is not overwritten by less
+    // bbr_save_cwnd runs when the mode has changed already: what recovery had saved before is not
+    // overwritten by less
     let mut f = plain(CRUISE);
     let before = f.on(part(BDP)).cwnd();
     f.recovery().ca_state(CaState::Open).on(part(1));
@@ -144,7 +146,8 @@ fn a_sample_of_nothing_delivered_is_valid_and_may_begin_a_round() {
 
 #[test]
 fn growth_is_that_of_the_maximum_not_of_the_latest_sample() {
-    // after a timeout growth is measured from nothing: the maximum is there at once, and samples that double change nothing
+    // after a timeout growth is measured from nothing: the maximum is there at once, and samples that
+    // double change nothing
     let mut f = startup(&[]);
     f.timeout();
     for pkts in [10, 20, 40] {

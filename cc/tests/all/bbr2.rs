@@ -49,7 +49,7 @@ fn the_pipe_is_full_when_the_maximum_has_not_grown_for_three_rounds() {
     assert_eq!(f.on(plateau()).phase(), Phase::Drain);
 }
 
-/// A round of recovery with so many losses of a flight of 300, each seen by an ACK of its own.
+/// A round of recovery with `losses` lost packets of a flight of 300, each reported by an ACK of its own.
 fn lossy(losses: u32, ack: Ack) -> Flow {
     let mut f = startup("bbr2", &[]);
     f.recovery();
@@ -95,7 +95,8 @@ fn marks_end_startup_with_a_bdp_in_flight_too() {
 
 #[test]
 fn up_ends_when_a_quarter_more_is_in_flight_after_a_min_rtt() {
-    // 1.25 BDP and two packets while probing; a burst that is about to be sent counts: 22.1 MB/s * 0.99 / 1024 / 1448, 14
+    // 1.25 BDP and two packets while probing; a burst that is about to be sent counts: 22.1 MB/s * 0.99 /
+    // 1024 / 1448, 14
     let enough = BDP * 5 / 4 + 2 - 14;
     let mut f = up("bbr2", &[]);
     assert_eq!(f.on(part(1).after(RTT).prior_inflight(enough)).phase(), Phase::ProbeBwUp, "not before");
@@ -137,6 +138,32 @@ fn loss_ends_up_and_lowers_inflight_hi() {
     f.lost(loss(1, 350, 50));
     f.on(part(1).prior_inflight(2 * BDP));
     assert_eq!((f.phase(), f.cwnd()), (Phase::ProbeBwDown, 349));
+}
+
+/// v2alpha: bbr2_update_congestion_signals() resets bw_latest before bbr2_start_bw_probe_down() does; in v3
+/// bbr_advance_latest_delivery_signals() runs after it, and the sample of UP stays.
+#[test]
+fn samples_of_up_do_not_keep_bw_lo_up_after_it() {
+    let mut f = up("bbr2", &[]);
+    f.on(full_round().after(RTT + 1).prior_inflight(2 * BDP));
+    assert_eq!(f.phase(), Phase::ProbeBwDown);
+    f.lost(loss(1, 10_000, 1)).on(full_round().delivered(100, RTT).prior_inflight(2 * BDP));
+    assert_near(bw(&f), rate(BDP, 180), 1e3);
+}
+
+/// v2alpha: bbr_min_tso_segs() is 1 below 1.2 Mbit/s; in v3 it is 2. An inflight target has room for 3 bursts.
+#[test]
+fn at_low_rates_bursts_of_one_packet_leave_four_packets_as_the_floor_of_cwnd() {
+    for (algorithm, floor) in [("bbr2", 4), ("bbr3", 6)] {
+        let mut f = start(algorithm, &[]); // one packet per 40 ms: 290 kbit/s
+        for _ in 0..20 {
+            if f.phase() == Phase::ProbeBwCruise {
+                break;
+            }
+            f.on(round(1, RTT).inflight(2));
+        }
+        assert_eq!((f.phase(), f.cwnd()), (Phase::ProbeBwCruise, floor), "{algorithm}");
+    }
 }
 
 // ---- loss, ECN, RTT ----

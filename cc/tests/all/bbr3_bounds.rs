@@ -1,5 +1,6 @@
-//! BBRv3: what it learns from loss and ECN, rule by rule; by google/bbr v3, and where that differs by draft-ietf-ccwg-bbr-06 as
-//! `bbr3_draft`. "A.n" is a test case of the draft's appendix "BBR Example Test Cases".
+//! BBRv3: what it learns from loss and ECN, rule by rule; by google/bbr v3, and where that differs by
+//! draft-ietf-ccwg-bbr-06 as `bbr3_draft`. "A.n" is a test case of the draft's appendix "BBR Example Test
+//! Cases".
 
 use crate::support::bbr3::*;
 use crate::support::{Flow, assert_near, loss, round, s};
@@ -18,7 +19,7 @@ fn slow_round(pkts: u32) -> crate::support::Ack {
 
 // ---- a flight that was too much ----
 
-/// Whether so many lost packets of a flight end the probe.
+/// Whether `lost` lost packets of a flight end the probe.
 fn is_too_much(sent_with: u32, lost: u32) -> bool {
     let mut f = up("bbr3", &[]);
     f.lost(loss(1, sent_with, lost)).phase() == Phase::ProbeBwDown
@@ -42,8 +43,8 @@ fn inflight_hi_after(pkts: u32, flight: u32, lost: u32) -> u32 {
 
 #[test]
 fn inflight_hi_is_where_in_the_lost_packets_the_threshold_was_crossed() {
-    // before the last `pkts`: budget = ceil((flight - pkts) * 5 / 256), and lost - pkts of it are spent. What is left of it,
-    // (budget - spent) * 256 / 251 rounded down, may be lost of the last ones, too
+    // before the last `pkts`: budget = ceil((flight - pkts) * 5 / 256), and lost - pkts of it are spent.
+    // What is left of it, (budget - spent) * 256 / 251 rounded down, may be lost of the last ones, too
     for (pkts, flight, lost, expected) in [
         (1, 400, 8, 399 + 1), // ceil(7.79) = 8, 7 spent
         (1, 400, 9, 399),     // all spent
@@ -69,7 +70,7 @@ fn inflight_hi_falls_by_no_more_than_30_percent_of_the_target() {
 
 #[test]
 fn more_lost_than_were_in_flight_leaves_the_bound_by_the_target() {
-    // an estimate of a host that cannot tell exactly
+    // an estimate of a host without exact knowledge
     assert_eq!(inflight_hi_after(20, 10, 20), cut(BDP + 2));
 }
 
@@ -288,7 +289,8 @@ fn the_ack_of_a_probe_does_not_replace_the_latest_round() {
 const NEAR: u64 = 1 << 12;
 const SMALL: u32 = 100;
 
-/// In CRUISE on a path of 4.096 ms and 100 packets, with ECN. No mark yet: alpha is 1 less a 16th for each of some 14 rounds.
+/// In CRUISE on a path of 4.096 ms and 100 packets, with ECN. No mark yet: alpha is 1 less a 16th for each
+/// of some 14 rounds.
 fn ecn_cruise(settings: &[(&str, &str)]) -> Flow {
     let mut all = vec![("ecn", "on")];
     all.extend(settings);
@@ -309,8 +311,8 @@ fn ecn_round(marked: u32) -> crate::support::Ack {
 
 #[test]
 fn marks_lower_inflight_by_their_smoothed_rate_and_leave_bw() {
-    // alpha falls by a 16th of itself per round without marks (and rounds down); in the round with marks it takes in a 16th of
-    // the rate, 100/100. What is cut is alpha * 85 / 256
+    // alpha falls by a 16th of itself per round without marks (and rounds down); in the round with marks it
+    // takes in a 16th of the rate, 100/100. What is cut is alpha * 85 / 256
     let mut f = ecn_cruise(&[("ecn_alpha_initial", "0"), ("ecn_reprobe_gain", "0")]);
     let before = f.cwnd();
     f.on(ecn_round(SMALL));
@@ -370,7 +372,8 @@ fn marks_and_loss_together_lower_inflight_to_the_lower_of_the_two() {
 
 #[test]
 fn in_cruise_the_lower_bound_is_not_above_the_upper_one() {
-    // loss in DOWN sets inflight_lo from cwnd, 300: 210 by loss, or what was delivered, 390; then CRUISE lowers it to inflight_hi
+    // loss in DOWN sets inflight_lo from cwnd, 300: 210 by loss, or what was delivered, 390; then CRUISE
+    // lowers it to inflight_hi
     let mut f = bounded_down("bbr3", 300, &[]);
     f.on(slow_round(390).prior_inflight(2 * BDP));
     f.lost(loss(1, 10_000, 1)).on(slow_round(390).prior_inflight(2 * BDP));

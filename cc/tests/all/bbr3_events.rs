@@ -1,5 +1,6 @@
-//! BBRv3: PROBE_RTT, windows, and when something goes wrong or nothing happens; by google/bbr v3, and where that differs by
-//! draft-ietf-ccwg-bbr-06 as `bbr3_draft`. "A.n" is a test case of the draft's appendix "BBR Example Test Cases".
+//! BBRv3: PROBE_RTT, windows, and when something goes wrong or nothing happens; by google/bbr v3, and where
+//! that differs by draft-ietf-ccwg-bbr-06 as `bbr3_draft`. "A.n" is a test case of the draft's appendix
+//! "BBR Example Test Cases".
 
 use crate::support::bbr3::*;
 use crate::support::{Flow, MSS, ack, assert_near, loss, ms, round, s};
@@ -141,6 +142,17 @@ fn min_rtt_is_the_minimum_of_ten_seconds() {
     assert_eq!(min_rtt(&f), RTT + 500, "what PROBE_RTT saw");
 }
 
+/// v3: bbr_update_min_rtt() takes probe_rtt_min_us <= min_rtt_us; draft: probe_rtt_min_delay < min_rtt.
+#[test]
+fn an_equal_rtt_renews_min_rtt_in_linux_and_not_in_the_draft() {
+    for (algorithm, min_rtt_us) in [("bbr3", RTT), ("bbr3_draft", RTT + ms(5))] {
+        let mut f = cruise(algorithm, &[("probe_rtt_interval", "5s"), ("min_rtt_window", "10s")]);
+        f.on(part(1).after(s(6)).rtt(RTT));
+        f.on(part(1).after(s(6)).rtt(RTT + ms(5)));
+        assert_eq!(f.cc.observe().min_rtt_us, Some(min_rtt_us as u32), "{algorithm}");
+    }
+}
+
 #[test]
 fn a_delayed_ack_is_no_measure_of_an_expired_minimum() {
     let mut f = confirmed("bbr3");
@@ -242,8 +254,8 @@ fn a_timeout_bounds_what_is_in_flight_by_the_window_of_before_it() {
     assert_eq!(f.on(part(1).inflight(2 * BDP)).cwnd(), cut(2 * BDP));
 }
 
-/// Surprising, and so in Linux: "as many rounds as Reno would take" counts the packets of cwnd, if these are fewer, and
-/// after a timeout that is one.
+/// Surprising, and so in Linux: "as many rounds as Reno would take" counts the packets of cwnd, if these
+/// are fewer, and after a timeout that is one.
 #[test]
 fn a_timeout_in_cruise_leads_to_a_probe_at_once() {
     for algorithm in BOTH {
@@ -340,6 +352,34 @@ fn a19_undo_of_a_timeout_restores_what_was_before_it() {
     }
 }
 
+/// v3: bbr_undo_cwnd() returns prior_cwnd; draft: "Handling a Spurious Loss Recovery" takes max(C.cwnd, prior).
+#[test]
+fn an_undo_may_lower_cwnd_in_linux_and_not_in_the_draft() {
+    for (algorithm, cwnd) in [("bbr3", 2 * BDP), ("bbr3_draft", 3 * BDP)] {
+        let mut f = cruise(algorithm, &[]);
+        f.recovery();
+        f.view.cwnd_pkts = 3 * BDP;
+        assert_eq!(f.undo().cwnd(), cwnd, "{algorithm}");
+    }
+}
+
+/// Draft, "Exiting Startup Based on Packet Loss": ranges "in that round trip".
+#[test]
+fn losses_after_startup_do_not_count_when_an_undo_returns_to_it() {
+    let mut f = startup("bbr3_draft", &[]);
+    let lossy_round = round(BDP, RTT).inflight(2 * BDP).sent_with(300).lost_since(12);
+    f.recovery();
+    for n in 1..=6 {
+        f.lost(loss(1, 300, n));
+    }
+    assert_eq!(f.on(lossy_round).phase(), Phase::Drain);
+    for n in 7..=12 {
+        f.lost(loss(1, 300, n));
+    }
+    assert_eq!(f.undo().phase(), Phase::Startup);
+    assert_eq!(f.recovery().on(lossy_round).phase(), Phase::Startup);
+}
+
 #[test]
 fn undo_measures_growth_anew() {
     let mut f = up("bbr3", &[]);
@@ -353,9 +393,9 @@ fn undo_measures_growth_anew() {
 
 #[test]
 fn the_window_for_bursts_is_a_floor_not_an_addition() {
-    // cwnd in CRUISE: twice the BDP, or three bursts; rate in Mbit/s, min_rtt in ms. A burst is 1/1024 s at the pacing rate and
-    // 64 KiB halved for each 512 us of min_rtt, 2 packets at least and (64 KiB - 321) / 1448 = 45 at most: at 1 ms
-    // (100 Mbit/s * 0.99 / 1024 / 8 + 32 KiB) / 1448 = 30
+    // cwnd in CRUISE: twice the BDP, or three bursts; rate in Mbit/s, min_rtt in ms. A burst is 1/1024 s at
+    // the pacing rate and 64 KiB halved for each 512 us of min_rtt, 2 packets at least and (64 KiB - 321) /
+    // 1448 = 45 at most: at 1 ms (100 Mbit/s * 0.99 / 1024 / 8 + 32 KiB) / 1448 = 30
     for (mbit, rtt_ms, cwnd) in [
         (1, 10, 6),
         (1, 100, 18),
@@ -383,7 +423,8 @@ fn the_window_for_bursts_is_a_floor_not_an_addition() {
 
 #[test]
 fn a14_four_packets_are_the_floor_of_a_bdp_below_a_packet() {
-    // 64 kbit/s and 20 ms: an eighth of a packet; three bursts of two packets are the floor in Linux and in the draft's TCP
+    // 64 kbit/s and 20 ms: an eighth of a packet; three bursts of two packets are the floor in Linux and in
+    // the draft's TCP
     for algorithm in BOTH {
         let mut f = start(algorithm, &[]);
         let slow = round(1, ms(20)).delivered(552, s(100)).inflight(0).sent_with(1); // 5.52 packets a second

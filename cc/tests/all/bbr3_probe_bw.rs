@@ -1,5 +1,6 @@
-//! BBRv3: the cycle of PROBE_BW, rule by rule; by google/bbr v3, and where that differs by draft-ietf-ccwg-bbr-06 as `bbr3_draft`.
-//! "A.n" is a test case of the draft's appendix "BBR Example Test Cases".
+//! BBRv3: the cycle of PROBE_BW, rule by rule; by google/bbr v3, and where that differs by
+//! draft-ietf-ccwg-bbr-06 as `bbr3_draft`. "A.n" is a test case of the draft's appendix "BBR Example Test
+//! Cases".
 
 use crate::support::bbr3::*;
 use crate::support::{Flow, assert_near, loss, round, s};
@@ -7,7 +8,7 @@ use fairpace_cc::Phase;
 
 const BOTH: [&str; 2] = ["bbr3", "bbr3_draft"];
 
-/// A full round with so many packets in flight before and after, and nothing lost.
+/// A full round with `inflight` packets in flight before and after, and no loss.
 fn round_with(inflight: u32) -> crate::support::Ack {
     full_round().inflight(inflight).sent_with(inflight)
 }
@@ -50,8 +51,8 @@ fn pacing_and_cwnd_follow_the_gains() {
 fn a8_down_ends_when_no_more_than_a_bdp_is_in_flight() {
     for algorithm in BOTH {
         let mut f = down(algorithm, &[]);
-        assert_eq!(f.on(part(1).prior_inflight(BDP + 1)).phase(), Phase::ProbeBwDown);
-        assert_eq!(f.on(part(1).prior_inflight(BDP)).phase(), Phase::ProbeBwCruise, "{algorithm}");
+        assert_eq!(f.on(part(1).inflight(BDP + 1)).phase(), Phase::ProbeBwDown);
+        assert_eq!(f.on(part(1).inflight(BDP)).phase(), Phase::ProbeBwCruise, "{algorithm}");
     }
 }
 
@@ -60,19 +61,46 @@ fn a8_down_leaves_headroom_below_inflight_hi() {
     // 300 - floor(300 * 38 / 256) = 300 - 44
     for algorithm in BOTH {
         let mut f = bounded_down(algorithm, 300, &[]);
-        assert_eq!(f.on(part(1).prior_inflight(257)).phase(), Phase::ProbeBwDown);
-        assert_eq!(f.on(part(1).prior_inflight(256)).phase(), Phase::ProbeBwCruise, "{algorithm}");
+        assert_eq!(f.on(part(1).inflight(257)).phase(), Phase::ProbeBwDown);
+        assert_eq!(f.on(part(1).inflight(256)).phase(), Phase::ProbeBwCruise, "{algorithm}");
     }
+}
+
+/// v3: bbr_packets_in_net_at_edt(rs->prior_in_flight); draft: IsTimeToCruise() tests C.inflight.
+#[test]
+fn down_ends_by_inflight_at_the_next_departure_in_linux_and_after_the_ack_in_the_draft() {
+    let left_by = |algorithm, ack| {
+        let mut f = down(algorithm, &[]);
+        f.view.departure_lead_us = 1000; // in which the path delivers 1/40 of a BDP
+        f.on(ack).phase() == Phase::ProbeBwCruise
+    };
+    let before = part(1).prior_inflight(BDP + BDP / 40).inflight(BDP + 1);
+    let after = part(1).prior_inflight(2 * BDP).inflight(BDP);
+    assert!(left_by("bbr3", before) && !left_by("bbr3_draft", before));
+    assert!(!left_by("bbr3", after) && left_by("bbr3_draft", after));
 }
 
 #[test]
 fn a9_down_leads_to_refill_when_it_is_time_whatever_is_in_flight() {
     for algorithm in BOTH {
         let mut f = down(algorithm, &[]);
-        f.on(part(1).after(s(2)).prior_inflight(2 * BDP));
+        f.on(part(1).after(s(2)).inflight(2 * BDP));
         assert_eq!(f.phase(), Phase::ProbeBwDown, "at least 2 s");
-        f.on(part(1).after(s(1)).prior_inflight(2 * BDP));
+        f.on(part(1).after(s(1)).inflight(2 * BDP));
         assert_eq!(f.phase(), Phase::ProbeBwRefill, "{algorithm}: at most 3 s");
+    }
+}
+
+/// v3: bbr_start_bw_probe_cruise() lowers inflight_lo to inflight_hi; the draft has no such step.
+#[test]
+fn cruise_lowers_inflight_lo_to_inflight_hi_in_linux_only() {
+    for (algorithm, cwnd) in [("bbr3", 300), ("bbr3_draft", 400 - 59)] {
+        let mut f = bounded_down(algorithm, 300, &[]);
+        // a round with loss that delivers 350 packets: inflight_lo
+        f.lost(loss(1, 10_000, 1)).on(full_round().delivered(350, RTT).inflight(2 * BDP));
+        assert_eq!(f.on(part(1).inflight(1)).phase(), Phase::ProbeBwCruise);
+        f.on(part(1).sent_with(400)); // a safe flight: inflight_hi
+        assert_eq!(f.on(part(BDP)).cwnd(), cwnd, "{algorithm}: floor(400 * 38 / 256) = 59 of headroom");
     }
 }
 
@@ -138,8 +166,9 @@ fn a_flow_with_a_small_bdp_probes_as_often_as_reno_would() {
         let rounds = rounds_to_probe("bbr3_draft", 20, n.wrapping_mul(0x9e37_79b9));
         assert!((19..=20).contains(&rounds), "{rounds}: one for each packet of the BDP");
     }
-    // Linux makes room for three bursts of at least two packets, and here, at 4 ms, of (64 KiB >> 8) / 1448 and 1 ms of
-    // the rate, 4.9 packets: (7070 * 0.99 * 1000 / 1024 + 256) / 1448 = 4 (7 MB/s); still below 20
+    // Linux makes room for three bursts of at least two packets, and here, at 4 ms, of (64 KiB >> 8) / 1448
+    // and 1 ms of the rate, 4.9 packets: (7070 * 0.99 * 1000 / 1024 + 256) / 1448 = 4 (7 MB/s); still below
+    // 20
     let rounds = rounds_to_probe("bbr3", 20, 1);
     assert!((19..=20).contains(&rounds), "{rounds}");
 }
@@ -212,7 +241,8 @@ fn a7_up_does_not_end_while_app_limited_without_loss() {
 
 #[test]
 fn a6_loss_ends_up_when_app_limited_and_leaves_inflight_hi_alone() {
-    // the case asks that inflight_longterm be updated regardless; the pseudocode of HandleInflightTooHigh leaves it, and so does Linux
+    // the test case expects that inflight_longterm is updated regardless; the pseudocode of HandleInflightTooHigh
+    // leaves it, and so does Linux
     for algorithm in BOTH {
         let mut f = up(algorithm, &[]);
         f.lost(loss(1, 40, 1).app_limited());
@@ -225,7 +255,8 @@ fn a6_loss_ends_up_when_app_limited_and_leaves_inflight_hi_alone() {
 #[test]
 fn a21_loss_ends_up_and_lowers_inflight_hi_to_what_was_safe_or_by_30_percent() {
     for (algorithm, beta) in [("bbr3", 180), ("bbr3_draft", 179)] {
-        // the target in flight is a BDP, 400, and two packets while probing where that is quantised: min(402, cwnd)
+        // the target in flight is a BDP, 400, and two packets while probing where that is quantised:
+        // min(402, cwnd)
         let target = if algorithm == "bbr3" { BDP + 2 } else { BDP };
         let least = target * beta / 256;
         for (sent_with, kept) in [(350, 349), (100, least)] {
@@ -268,7 +299,8 @@ fn a15_inflight_hi_grows_by_1_2_4_packets_per_round_while_it_is_the_limit() {
         let mut hi = 300;
         // bw is a fifth higher each round, so that the target of cwnd is never the limit
         for (n, growth) in [1, 2, 4, 8, 16, 32].into_iter().enumerate() {
-            // in round n there is a packet for each floor(cwnd / 2^n) acknowledged; all but the last ACK are within the round
+            // in round n there is a packet for each floor(cwnd / 2^n) acknowledged; all but the last ACK
+            // are within the round
             let every = hi / (1 << n);
             f.on(part(every * growth).inflight(hi).prior_inflight(hi).delivered(BDP + 100 * n as u32, RTT));
             hi += growth;
@@ -303,11 +335,12 @@ fn inflight_hi_does_not_grow_while_cwnd_is_not_the_limit() {
 
 #[test]
 fn a_probe_after_one_that_was_too_much_stops_at_inflight_hi() {
-    for algorithm in BOTH {
-        // a burst that is about to be sent counts: at 1.25 times the rate, 22.1 MB/s * 0.99 / 1024 / 1448, 14 packets
+    // in Linux a burst that is about to be sent counts: at 1.25 times the rate, 22.1 MB/s * 0.99 / 1024 / 1448,
+    // 14 packets
+    for (algorithm, burst) in [("bbr3", 14), ("bbr3_draft", 0)] {
         let mut f = bounded_up(algorithm, 300, &[]);
-        assert_eq!(f.on(part(0).prior_inflight(300 - 15)).phase(), Phase::ProbeBwUp);
-        assert_eq!(f.on(part(0).prior_inflight(300 - 14)).phase(), Phase::ProbeBwDown, "{algorithm}");
+        assert_eq!(f.on(part(0).inflight(299 - burst)).phase(), Phase::ProbeBwUp);
+        assert_eq!(f.on(part(0).inflight(300 - burst)).phase(), Phase::ProbeBwDown, "{algorithm}");
     }
 }
 
@@ -372,7 +405,7 @@ fn loss_in_refill_is_not_yet_of_the_probe_and_from_its_end_on_it_is() {
 
 // ---- max_bw ----
 
-/// From CRUISE through a probe into CRUISE again, at so many packets per round.
+/// From CRUISE through a probe into CRUISE again, at `pkts` packets per round.
 fn cycle(f: &mut Flow, pkts: u32) {
     assert_eq!(f.phase(), Phase::ProbeBwCruise);
     let round = full_round().delivered(pkts, RTT).inflight(1);
@@ -409,7 +442,8 @@ fn a_higher_sample_counts_at_once() {
     assert_near(bw(&f), rate(BDP + 60, 256), 1e3);
 }
 
-/// A known weakness: nothing is forgotten by a flow that is app-limited whenever the samples of a probe are in.
+/// A known weakness: nothing is forgotten by a flow that is app-limited whenever the samples of a probe are
+/// in.
 #[test]
 fn max_bw_does_not_age_where_the_last_round_of_a_probe_is_app_limited() {
     let mut f = cruise("bbr3", &[]);

@@ -1,5 +1,6 @@
-//! BBRv3: STARTUP and DRAIN, rule by rule; by google/bbr v3, and where that differs by draft-ietf-ccwg-bbr-06 as `bbr3_draft`.
-//! "A.n" is a test case of the draft's appendix "BBR Example Test Cases".
+//! BBRv3: STARTUP and DRAIN, rule by rule; by google/bbr v3, and where that differs by
+//! draft-ietf-ccwg-bbr-06 as `bbr3_draft`. "A.n" is a test case of the draft's appendix "BBR Example Test
+//! Cases".
 
 use crate::support::bbr3::*;
 use crate::support::{Ack, Flow, MSS, ack, assert_near, loss, ms, round, s};
@@ -121,8 +122,8 @@ fn a7_startup_does_not_end_while_app_limited_without_loss() {
 
 // ---- loss ----
 
-/// A round of recovery in STARTUP that loses packets one by one, each seen by an ACK of its own, and ends with a flight of
-/// `flight` packets of which so many were lost.
+/// A round of recovery in STARTUP that loses packets one by one, each seen by an ACK of its own, and ends
+/// with a flight of `flight` packets of which `lost` were lost.
 fn lossy(f: &mut Flow, losses: u32, flight: u32) {
     f.recovery();
     for n in 1..=losses {
@@ -308,7 +309,23 @@ fn a3_drain_ends_when_no_more_than_a_bdp_is_in_flight() {
         assert_eq!(f.cc.observe().cwnd_gain_256, 512);
         assert_eq!(f.on(part(1).inflight(BDP + 1)).phase(), Phase::Drain);
         f.on(part(1).inflight(BDP).prior_inflight(BDP + 1));
-        assert_eq!(f.phase(), Phase::ProbeBwDown, "{algorithm}");
+        // the draft compares the same inflight with the end of DOWN
+        let next = if algorithm == "bbr3" { Phase::ProbeBwDown } else { Phase::ProbeBwCruise };
+        assert_eq!(f.phase(), next, "{algorithm}");
+    }
+}
+
+/// v3: bbr_check_drain() with bbr_max_bw(); draft: CheckDrainDone() with Inflight(1.0), which is of BBR.bw.
+#[test]
+fn drain_ends_at_a_bdp_of_max_bw_in_linux_and_of_bw_in_the_draft() {
+    for (algorithm, beta, next) in [("bbr3", 180, Phase::ProbeBwDown), ("bbr3_draft", 179, Phase::Drain)] {
+        let mut f = drain(algorithm, &[]);
+        // a round with loss lowers bw by 30 %
+        let slow = round(BDP / 2, RTT).inflight(2 * BDP);
+        f.on(slow).lost(loss(1, 2 * BDP, 1)).on(slow);
+        assert_near(f.cc.observe().bw_Bps as f64, rate(BDP, beta), 2e3);
+        f.on(part(1).inflight(BDP).prior_inflight(2 * BDP));
+        assert_eq!(f.phase(), next, "{algorithm}");
     }
 }
 

@@ -41,8 +41,8 @@ fn the_window_follows_the_cubic_curve_through_plateau_and_beyond() {
     let mut seen = (false, false);
     for tenth in 1..=160 {
         run(&mut f, 1, rtt);
-        // In a round the window approaches W(t + RTT). The lookup rounds the target down by a packet, the growth per
-        // packet acknowledged up by cwnd/every, at most 1 % of the window here.
+        // In a round the window approaches W(t + RTT). The lookup rounds the target down by a packet, the
+        // growth per packet acknowledged up by cwnd/every, at most 1 % of the window here.
         let t = f64::from(tenth) * 0.1;
         let (low, high) = (w(t - 0.1, 700.0, 1000.0), w(t + 0.1, 700.0, 1000.0));
         let found = f64::from(f.cwnd());
@@ -158,7 +158,8 @@ fn a_timeout_forgets_the_path_and_the_climb_after_it_starts_convex() {
     f.ca_state(CaState::Open);
     f.times(cwnd, ack(1).after(10).rtt(rtt));
     assert_eq!(f.phase(), Phase::Avoidance);
-    // the old maximum of 1000 is no plateau any more: from ssthresh on, W(t) = C t^3 + ssthresh or 5 % a round
+    // the old maximum of 1000 is no plateau any more: from ssthresh on, W(t) = C t^3 + ssthresh or 5 % a
+    // round
     let before = f.cwnd();
     run(&mut f, 1, rtt);
     assert_near(f.cwnd() - before, f64::from(before) / 20.0, 2.0);

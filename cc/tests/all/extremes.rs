@@ -1,6 +1,7 @@
-//! Every algorithm, alone on an ideal path at the limits of what exists: 1 kbit/s to 400 Gbit/s, 10 us to 10 s, counters about to wrap,
-//! and hours without anything to send. Arbitrary streams are in properties.rs; here the path answers to what the
-//! algorithm does, so that it must get somewhere: to the path's rate, and a window for it.
+//! Every algorithm, alone on an ideal path at the limits of what exists: 1 kbit/s to 400 Gbit/s, 10 us to
+//! 10 s, counters about to wrap, and hours without anything to send. Arbitrary streams are in
+//! properties.rs; here the path answers to what the algorithm does, so that it must get somewhere: to the
+//! path's rate, and a window for it.
 
 use fairpace_cc::{Algorithm, Controller, Decision, Event, Kind, Params, Phase, View};
 
@@ -9,8 +10,8 @@ const HOUR_US: u64 = 3_600_000_000;
 /// Estimates are multiples of 2^-24 packets/us.
 const STEP_BPS: f64 = MSS as f64 * 1e6 / (1u64 << 24) as f64;
 
-/// A bottleneck without loss behind a queue without end. A round: what the algorithm lets the sender send is in flight, then it is
-/// acknowledged by one ACK.
+/// A bottleneck without loss behind a queue without end. A round: what the algorithm lets the sender send
+/// is in flight, then it is acknowledged by one ACK.
 struct Path {
     bytes_per_s: f64,
     rtt_us: f64,
@@ -127,10 +128,10 @@ fn assert_knows_the_path(path: &Path, what: &str) {
     let bw = seen.bw_Bps as f64;
     let (least, most) = (0.95 * path.bytes_per_s - STEP_BPS, 1.01 * path.bytes_per_s + STEP_BPS);
     assert!((least..=most).contains(&bw), "{what}: bw {bw} B/s of {}", path.bytes_per_s);
-    // No version's gain for the window is above 2.89; on top of it come three bursts and what probing takes, and in STARTUP the
-    // ACK that took it past its target, a round. (There bbr2 remains when the RTT is 10 s: each round it is time for PROBE_RTT,
-    // and what PROBE_RTT delivers does not fill the pipe.) min_rtt is above the path's when hours have passed and the first
-    // packets make a queue.
+    // No version's gain for the window is above 2.89; on top of it come three bursts and what probing
+    // takes, and in STARTUP the ACK that took it past its target, a round. (There bbr2 remains when the RTT
+    // is 10 s: each round it is time for PROBE_RTT, and what PROBE_RTT delivers does not fill the pipe.)
+    // min_rtt is above the path's when hours have passed and the first packets make a queue.
     let min_rtt_us = f64::from(seen.min_rtt_us.expect("there were samples"));
     let bdp = path.bytes_per_s * min_rtt_us / 1e6 / f64::from(MSS);
     let cwnd = f64::from(path.view.cwnd_pkts);

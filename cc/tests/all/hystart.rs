@@ -1,4 +1,5 @@
-//! HyStart++ (RFC 9406) under CUBIC and Reno, and what it is for: HyStart (cubic.rs) takes jitter for a queue.
+//! HyStart++ (RFC 9406) under CUBIC and Reno, and what it is for: HyStart (cubic.rs) takes jitter for a
+//! queue.
 
 use crate::support::{Flow, ack, ms};
 use fairpace_cc::{CaState, INFINITE, Phase};
@@ -223,7 +224,8 @@ fn reno_has_linux_hystart_too() {
     assert_eq!((f.phase(), f.ssthresh()), (Phase::Avoidance, cwnd));
 }
 
-/// RFC 9406 section 3: a round of jitter ends slow start early and for good with HyStart, HyStart++ gets over it.
+/// RFC 9406 section 3: a round of jitter ends slow start early and for good with HyStart, HyStart++ gets
+/// over it.
 #[test]
 fn a_round_of_jitter_ends_slow_start_with_hystart_and_interrupts_it_with_hystart_plus_plus() {
     let climb = |algorithm, hystart| {

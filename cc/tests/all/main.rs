@@ -1,4 +1,5 @@
-//! The algorithms from outside: ACK scripts for the states of each one, properties of all of them, and the Rust wrapper.
+//! The algorithms from outside: ACK scripts for the states of each one, properties of all of them, and the
+//! Rust wrapper.
 
 mod bbq;
 mod bbq_firstcut;

@@ -1,4 +1,5 @@
-//! NYU's improved BBR: the early ends of `nyu_latency` (paper, section IV.B) and the gains of `nyu` (section IV.C).
+//! NYU's improved BBR: the early ends of `nyu_latency` (paper, section IV.B) and the gains of `nyu`
+//! (section IV.C).
 
 use crate::support::bbr::*;
 use crate::support::{Ack, Flow, ms, round, s};
@@ -172,6 +173,19 @@ fn rtts_of_probing_and_giving_back_do_not_count_unless_there_are_no_others() {
     // and a cycle that never came to cruising
     f.on(part(1).after(RTT + 1).rtt(ms(79)).prior_inflight(2 * BDP));
     assert_eq!(f.on(part(1).after(8 * RTT).rtt(ms(60)).prior_inflight(2 * BDP)).gain(), 256 + 128);
+}
+
+/// Section IV.C: alpha is computed from one cycle. PROBE_RTT ends the cycle, and may change min_rtt.
+#[test]
+fn rtts_of_before_probe_rtt_do_not_count_for_the_gains_after_it() {
+    let mut f = cruising(&[("min_rtt_window", "900ms")]);
+    f.on(part(1).after(ms(100)).rtt(ms(79)));
+    assert_eq!(f.gain(), CRUISE);
+    f.on(part(1).after(ms(150)).rtt(ms(79)));
+    assert_eq!(f.phase(), Phase::ProbeRtt);
+    f.on(part(1).inflight(4).rtt(ms(41))).on(next_round(ms(40)));
+    assert_eq!(f.phase(), Phase::ProbeBwCruise);
+    assert_eq!(f.on(part(1).after(8 * RTT + 1).rtt(ms(50))).gain(), 256 + 64);
 }
 
 #[test]

@@ -1,10 +1,12 @@
-//! NYU's gain cycle on a curve: sections IV.C and VI of the paper ask for one, cc/nyu_curve.h derives which from equations 2 and 9.
+//! NYU's gain cycle on a curve: sections IV.C and VI of the paper ask for one, cc/nyu_curve.h derives which
+//! from equations 2 and 9.
 
 use crate::support::bbr::*;
 use crate::support::{Flow, ms};
 use fairpace_cc::Phase;
 
-/// More than one BDP with its room for bursts, and less than 1.05 BDP with it: ends neither probing nor giving back.
+/// More than one BDP with its room for bursts, and less than 1.05 BDP with it: ends neither probing nor
+/// giving back.
 const HELD: u32 = BDP + 36;
 
 /// At the start of a cycle on the curve; min_rtt is 40 ms, and alpha is that of this RTT.
@@ -45,7 +47,8 @@ fn it_is_a_cubic_curve_by_default_and_nyu_line_is_a_line() {
     assert_eq!(f.on(part(1).after(8 * RTT + 1).rtt(ms(50))).gain(), 256 + 32);
 }
 
-/// Equations 2 and 9: what is in flight at the end of probing is (1 + alpha) BDP, as after one min_rtt at 1 + alpha.
+/// Equations 2 and 9: what is in flight at the end of probing is (1 + alpha) BDP, as after one min_rtt at 1
+/// + alpha.
 #[test]
 fn probing_adds_alpha_bdp_whatever_the_curve_and_giving_back_takes_as_much() {
     for power in ["1", "2", "3"] {
@@ -60,7 +63,8 @@ fn probing_adds_alpha_bdp_whatever_the_curve_and_giving_back_takes_as_much() {
                 .sum();
             let expected = alpha * RTT / ms(1);
             let off = |area: u64| (area as f64 - expected as f64).abs();
-            // sampled each ms, at the end of it: half a step of the height at most, and a quarter for rounding
+            // sampled each ms, at the end of it: half a step of the height at most, and a quarter for
+            // rounding
             let slack = alpha as f64 * 0.5 + half as f64 * 0.25;
             assert!(
                 off(up) <= slack && off(down) <= slack,

@@ -44,7 +44,7 @@ enum Step {
 /// What a host that tracks sends knows of a packet.
 #[derive(Debug, Clone, Copy)]
 struct Sends {
-    /// In flight when it was sent, beyond what this ACK acknowledges; `None`: the host cannot tell.
+    /// In flight when it was sent, beyond what this ACK acknowledges; `None`: unknown.
     more_inflight: Option<u32>,
     /// Lost since then, before this ACK.
     lost: u32,
@@ -217,7 +217,7 @@ fn wild(view: &mut View, step: &Step) {
     (view.sample_delivered_ce_pkts, view.sample_end_seq) = (delivered as u32, interval as u32);
 }
 
-/// The losses of an ACK, as a host that tracks sends tells of them before it.
+/// The losses of an ACK, as a host that tracks sends reports them before it.
 fn losses(of_ack: &View) -> View {
     View {
         is_app_limited: of_ack.is_app_limited,
@@ -314,8 +314,8 @@ fn check(
     Ok(())
 }
 
-/// Calls an algorithm in a state that it may never have got into; a build with CC_CHECKS notices when it leaves it by an
-/// illegal transition. False: it did.
+/// Calls an algorithm in a state that it may never have got into; a build with CC_CHECKS notices when it
+/// leaves it by an illegal transition. False: it did.
 fn until_illegal(calls: impl FnOnce()) -> bool {
     let Err(panic) = std::panic::catch_unwind(std::panic::AssertUnwindSafe(calls)) else { return true };
     let message = panic.downcast_ref::<String>().map_or("", String::as_str);

@@ -105,7 +105,7 @@ fn a_window_that_is_not_used_does_not_grow() {
     assert_eq!(f.on(ack(5)).cwnd(), 15, "slow start, more than half");
     f.view.ssthresh_pkts = 10;
     f.view.max_inflight_pkts = 15;
-    assert_eq!(f.times(10, ack(15)).cwnd(), 15, "avoidance asks for the whole window");
+    assert_eq!(f.times(10, ack(15)).cwnd(), 15, "avoidance needs a whole cwnd");
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! The ring of what packets knew when they were sent (cc/lib/sends.h), held against a connection that remembers it on
-//! every packet.
+//! The ring of what packets knew when they were sent (cc/lib/sends.h), held against a connection that
+//! remembers it on every packet.
 
 use fairpace_cc::{KernelSends, View};
 
@@ -15,7 +15,7 @@ struct Packet {
     inflight_pkts: u32,
     lost_pkts: u32,
     delivered_pkts: u32,
-    resent: bool,
+    retransmitted: bool,
 }
 
 /// A connection of which each packet remembers, and the ring that has to find out.
@@ -52,10 +52,10 @@ impl Connection {
         self.remember(end_seq, true);
     }
 
-    fn remember(&mut self, end_seq: u32, resent: bool) {
+    fn remember(&mut self, end_seq: u32, retransmitted: bool) {
         self.view.inflight_pkts += 1;
         let View { inflight_pkts, lost_pkts, delivered_pkts, .. } = self.view;
-        self.sent.push(Packet { end_seq, inflight_pkts, lost_pkts, delivered_pkts, resent });
+        self.sent.push(Packet { end_seq, inflight_pkts, lost_pkts, delivered_pkts, retransmitted });
     }
 
     /// An ACK for `acked` packets by which `lost` others are marked lost.
@@ -68,7 +68,7 @@ impl Connection {
     }
 
     /// What the ring says that a packet, acknowledged just now, knew: in flight, lost by then.
-    fn told(&self, packet: &Packet) -> (u32, u32) {
+    fn reported(&self, packet: &Packet) -> (u32, u32) {
         let delivered = self.view.delivered_pkts.wrapping_sub(packet.delivered_pkts);
         let mut view = View {
             sample_end_seq: packet.end_seq,
@@ -76,12 +76,12 @@ impl Connection {
             sample_delivered_pkts: delivered as i32,
             ..self.view
         };
-        self.ring.sample(&mut view, packet.resent);
+        self.ring.sample(&mut view, packet.retransmitted);
         (view.sample_inflight_pkts, view.lost_pkts.wrapping_sub(view.sample_lost_pkts))
     }
 
     fn assert_exact(&self, packet: &Packet) {
-        assert_eq!(self.told(packet), (packet.inflight_pkts, packet.lost_pkts), "{packet:?}");
+        assert_eq!(self.reported(packet), (packet.inflight_pkts, packet.lost_pkts), "{packet:?}");
     }
 }
 
@@ -115,8 +115,8 @@ fn retransmissions_before_new_data_are_counted_in_and_found_themselves() {
     for packet in [last, new, newest] {
         c.assert_exact(packet);
     }
-    // which of the two came first nobody tells: both are taken for the last
-    assert_eq!(c.told(again), (last.inflight_pkts, last.lost_pkts));
+    // the order of the two is unknown: both are taken for the last
+    assert_eq!(c.reported(again), (last.inflight_pkts, last.lost_pkts));
 }
 
 #[test]
@@ -130,9 +130,12 @@ fn a_timeout_keeps_apart_what_was_sent_before_and_after_it() {
     c.view.lost_pkts = c.view.lost_pkts.wrapping_add(10);
     c.view.inflight_pkts = 0;
     c.ring.note_losses(&c.view);
-    let mut told = c.view;
-    c.ring.lost(&mut told, c.view.snd_nxt, false);
-    assert_eq!((told.losses_pkts, told.sample_inflight_pkts, told.sample_lost_pkts), (10, 10, 10));
+    let mut lost_view = c.view;
+    c.ring.lost(&mut lost_view, c.view.snd_nxt, false);
+    assert_eq!(
+        (lost_view.losses_pkts, lost_view.sample_inflight_pkts, lost_view.sample_lost_pkts),
+        (10, 10, 10)
+    );
     c.resend(first);
     let again = *c.sent.last().unwrap();
     c.ack(1, 0);
@@ -151,22 +154,22 @@ fn losses_that_are_told_are_those_of_the_last_packet_lost() {
     c.send(4);
     c.ack(3, 2);
     let lost = c.sent[21];
-    let mut told = c.view;
-    c.ring.lost(&mut told, lost.end_seq, false);
-    assert_eq!((told.losses_pkts, told.sample_end_seq), (2, lost.end_seq));
-    assert_eq!((told.sample_inflight_pkts, told.sample_lost_pkts), (lost.inflight_pkts, 2));
-    assert_eq!(told.sample_prior_delivered_pkts, lost.delivered_pkts);
-    assert_eq!(told.sample_delivered_pkts, -1);
+    let mut lost_view = c.view;
+    c.ring.lost(&mut lost_view, lost.end_seq, false);
+    assert_eq!((lost_view.losses_pkts, lost_view.sample_end_seq), (2, lost.end_seq));
+    assert_eq!((lost_view.sample_inflight_pkts, lost_view.sample_lost_pkts), (lost.inflight_pkts, 2));
+    assert_eq!(lost_view.sample_prior_delivered_pkts, lost.delivered_pkts);
+    assert_eq!(lost_view.sample_delivered_pkts, -1);
     // a host that sees no other hole: the packet of the sample stands in
     c.view.lost_pkts = c.view.lost_pkts.wrapping_add(1);
     let sampled = c.sent[23];
-    let mut told = View {
+    let mut lost_view = View {
         sample_end_seq: sampled.end_seq,
         sample_prior_delivered_pkts: sampled.delivered_pkts,
         ..c.view
     };
-    c.ring.lost(&mut told, lost.end_seq, false);
-    assert_eq!((told.losses_pkts, told.sample_inflight_pkts), (1, sampled.inflight_pkts));
+    c.ring.lost(&mut lost_view, lost.end_seq, false);
+    assert_eq!((lost_view.losses_pkts, lost_view.sample_inflight_pkts), (1, sampled.inflight_pkts));
 }
 
 #[test]
@@ -181,10 +184,10 @@ fn a_window_of_many_packets_is_known_within_a_distance_between_entries() {
     c.ack(2, 0);
     let bound = cwnd / PER_WINDOW + 3;
     for packet in c.sent.iter().step_by(97) {
-        let (inflight_pkts, _) = c.told(packet);
+        let (inflight_pkts, _) = c.reported(packet);
         assert_eq!(
             inflight_pkts, packet.inflight_pkts,
-            "delivered tells how far within an entry: {packet:?}"
+            "`delivered` shows the position within an entry: {packet:?}"
         );
         let mut lost = View { lost_pkts: c.view.lost_pkts.wrapping_add(1), ..c.view };
         c.ring.clone().lost(&mut lost, packet.end_seq, false);
@@ -203,7 +206,7 @@ fn what_is_older_than_the_ring_is_estimated_without_memory() {
     }
     let (oldest, delivered) = (c.sent[0], c.view.delivered_pkts);
     let left = delivered.wrapping_sub(oldest.delivered_pkts);
-    assert_eq!(c.told(&oldest).0, left, "as many as have been delivered since");
+    assert_eq!(c.reported(&oldest).0, left, "as many as have been delivered since");
     c.assert_exact(&c.sent[c.sent.len() - 20]);
 }
 
@@ -218,8 +221,8 @@ fn a_packet_from_before_the_algorithm_is_not_mistaken_for_one_after_it() {
         inflight_pkts: 0,
         lost_pkts: 0,
         delivered_pkts: u32::MAX - 60,
-        resent: false,
+        retransmitted: false,
     };
     c.ack(2, 0);
-    assert_eq!(c.told(&old).0, c.view.delivered_pkts.wrapping_sub(old.delivered_pkts));
+    assert_eq!(c.reported(&old).0, c.view.delivered_pkts.wrapping_sub(old.delivered_pkts));
 }

@@ -1,6 +1,7 @@
-//! Changes of state: the algorithms check in debug builds that each is a legal one. Here are flows that are put into a state
-//! in which the next change is not, by forging the bytes of their state: the checks must notice.
-//! That none fires otherwise is what every other test in this directory shows, properties.rs for arbitrary streams.
+//! Changes of state: the algorithms check in debug builds that each is a legal one. Here are flows that are
+//! put into a state in which the next change is not, by forging the bytes of their state: the checks must
+//! notice. That none fires otherwise is what every other test in this directory shows, properties.rs for
+//! arbitrary streams.
 #![cfg(debug_assertions)] // release builds do not check
 
 use crate::support::bbr::*;

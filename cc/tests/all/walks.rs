@@ -1,5 +1,5 @@
-//! Every algorithm's walk through all of its states, with phase, cwnd and pacing rate after each change. What makes each change
-//! happen, and what does not, is in the algorithm's own scripts.
+//! Every algorithm's walk through all of its states, with phase, cwnd and pacing rate after each change.
+//! What makes each change happen, and what does not, is in the algorithm's own scripts.
 
 use crate::support::bbr::*;
 use crate::support::{Ack, Flow, ack, assert_near, ms, round, s};

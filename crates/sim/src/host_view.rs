@@ -89,7 +89,7 @@ impl Kernel {
             before(view.lost_pkts, view.losses_pkts),
             view.prior_inflight_pkts,
         );
-        let resent = self.sends.is_resent(truth);
+        let resent = self.sends.is_retransmitted(truth);
         if view.lost_pkts != self.notified_lost_pkts {
             let sampled = View {
                 is_app_limited: view.is_app_limited,

@@ -10,13 +10,13 @@ pub(crate) const UP: u32 = 320;
 pub(crate) const DOWN: u32 = 192;
 pub(crate) const CRUISE: u32 = 256;
 
-/// Rate in bytes per second of so many packets per RTT, times a gain in 1/256.
+/// Rate in bytes per second of `pkts` packets per RTT, times a gain in 1/256.
 pub(crate) fn rate(pkts: u32, gain: u32) -> f64 {
     f64::from(pkts) * MSS as f64 / (RTT as f64 / 1e6) * f64::from(gain) / 256.0
 }
 
-/// What a window or an inflight target allows for so many packets, at the bottleneck's rate and a pacing gain: three
-/// bursts of 2^-10 s at the pacing rate more, and an even number.
+/// The cwnd or inflight target for `pkts` packets, at the bottleneck's rate and a pacing gain: three bursts of
+/// 2^-10 s at the pacing rate more, and an even number.
 pub(crate) fn quantised(pkts: u32, gain: u32) -> u32 {
     (pkts + 3 * burst(gain) + 1) & !1
 }
@@ -87,7 +87,8 @@ pub(crate) fn part(pkts: u32) -> Ack {
     round(BDP, RTT).same_round().after(0).rtt(RTT + 1000).inflight(BDP).acked(pkts)
 }
 
-/// An ACK that comes more than an RTT after the last, with 1.25 BDP in flight before it: the end of any phase.
+/// An ACK that comes more than an RTT after the last, with 1.25 BDP in flight before it: the end of any
+/// phase.
 pub(crate) fn phase_long() -> Ack {
     part(BDP).after(RTT + 1).prior_inflight(2 * BDP)
 }

@@ -3,8 +3,8 @@
 use super::{Ack, Flow, MSS, round, s};
 use fairpace_cc::Phase;
 
-/// 2^15 us: then bw is a whole number of its unit, packets per us << 24, for any number of packets per round, and a BDP comes out
-/// as the packets of a round exactly.
+/// 2^15 us: then bw is a whole number of its unit, packets per us << 24, for any number of packets per
+/// round, and a BDP comes out as the packets of a round exactly.
 pub(crate) const RTT: u64 = 1 << 15;
 /// Packets per RTT at the bottleneck: 141 Mbit/s.
 pub(crate) const BDP: u32 = 400;
@@ -15,7 +15,7 @@ pub(crate) const DOWN: u32 = 232;
 pub(crate) const CRUISE: u32 = 256;
 pub(crate) const UP: u32 = 320;
 
-/// Rate in bytes per second of so many packets per RTT, times a gain in 1/256.
+/// Rate in bytes per second of `pkts` packets per RTT, times a gain in 1/256.
 pub(crate) fn rate(pkts: u32, gain: u32) -> f64 {
     f64::from(pkts) * MSS as f64 / (RTT as f64 / 1e6) * f64::from(gain) / 256.0
 }
@@ -25,7 +25,8 @@ pub(crate) fn cut(x: u32) -> u32 {
     x * 180 / 256
 }
 
-/// A flow that goes to PROBE_RTT only after ten minutes; with ACK aggregation left out, so that cwnd is a matter of the BDP.
+/// A flow that goes to PROBE_RTT only after ten minutes; with ACK aggregation left out, so that cwnd is a
+/// matter of the BDP.
 pub(crate) fn start(algorithm: &str, settings: &[(&str, &str)]) -> Flow {
     let mut all = vec![("probe_rtt_interval", "600s"), ("min_rtt_window", "600s"), ("extra_acked_gain", "0")];
     all.extend(settings);
@@ -50,10 +51,15 @@ pub(crate) fn drain(algorithm: &str, settings: &[(&str, &str)]) -> Flow {
     f
 }
 
-/// At the start of the first DOWN.
+/// At the start of the first DOWN. Linux compares what was in flight before the ACK with the end of DOWN, the draft
+/// what is in flight after it. So in the draft DOWN ends with DRAIN, except when the round limit has ended DRAIN.
 pub(crate) fn down(algorithm: &str, settings: &[(&str, &str)]) -> Flow {
     let mut f = drain(algorithm, settings);
-    f.on(part(1).prior_inflight(2 * BDP));
+    if algorithm == "bbr3_draft" {
+        f.times(4, round(BDP, RTT).inflight(2 * BDP));
+    } else {
+        f.on(part(1).prior_inflight(2 * BDP));
+    }
     assert_eq!(f.phase(), Phase::ProbeBwDown);
     f
 }
@@ -83,7 +89,8 @@ pub(crate) fn up(algorithm: &str, settings: &[(&str, &str)]) -> Flow {
     f
 }
 
-/// In DOWN after a probe that was too much: inflight_hi is `inflight_hi`, which must be more than 281, 70 % of the BDP.
+/// In DOWN after a probe that was too much: inflight_hi is `inflight_hi`, which must be more than 281, 70 %
+/// of the BDP.
 pub(crate) fn bounded_down(algorithm: &str, inflight_hi: u32, settings: &[(&str, &str)]) -> Flow {
     let mut f = up(algorithm, settings);
     // far beyond the budget already, so that the threshold was crossed before this packet
@@ -117,7 +124,8 @@ pub(crate) fn part(pkts: u32) -> Ack {
     full_round().same_round().after(0).acked(pkts)
 }
 
-/// The single ACK of a round, at the bottleneck's rate. Its packet was sent with one in flight, which is nothing to learn from.
+/// The single ACK of a round, at the bottleneck's rate. Its packet was sent with one in flight, which is
+/// nothing to learn from.
 pub(crate) fn full_round() -> Ack {
     round(BDP, RTT).rtt(RTT + 1000).inflight(BDP).sent_with(1)
 }

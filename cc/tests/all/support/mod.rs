@@ -1,5 +1,5 @@
-//! A small language for ACK scripts: a [`Flow`] is a host without a network. A test says which ACK arrives and
-//! when, the flow calls the algorithm as a host would and puts its decision into force.
+//! A small language for ACK scripts: a [`Flow`] is a host without a network. A test says which ACK arrives
+//! and when, the flow calls the algorithm as a host would and puts its decision into force.
 
 pub(crate) mod bbr;
 pub(crate) mod bbr3;
@@ -19,7 +19,8 @@ pub(crate) const fn s(n: u64) -> u64 {
     n * 1_000_000
 }
 
-/// One ACK. Unless said otherwise it acknowledges one packet, without RTT or rate sample, 1 ms after the last.
+/// One ACK. Unless said otherwise it acknowledges one packet, without RTT or rate sample, 1 ms after the
+/// last.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ack {
     after_us: u64,
@@ -105,19 +106,19 @@ impl Ack {
     pub(crate) fn delayed(self) -> Ack {
         Ack { delayed: true, ..self }
     }
-    /// When the sampled packet was sent, so many were in flight. Unless said, the host cannot tell.
+    /// Packets in flight when the sampled packet was sent. Default: unknown.
     pub(crate) fn sent_with(self, inflight: u32) -> Ack {
         Ack { sent_with: inflight, ..self }
     }
-    /// So many were lost since it was sent.
+    /// Packets lost since it was sent.
     pub(crate) fn lost_since(self, lost: u32) -> Ack {
         Ack { lost_since: lost, ..self }
     }
-    /// So many of those delivered since then, all by this ACK, carried a congestion mark.
+    /// Packets delivered with a congestion mark since then, all by this ACK.
     pub(crate) fn marked(self, marked: u32) -> Ack {
         Ack { marked, ..self }
     }
-    /// The sampled packet was sent when so many were delivered, which need not be where a round begins.
+    /// `delivered_pkts` when the sampled packet was sent, which need not be the start of a round.
     pub(crate) fn sent_after(self, delivered: u32) -> Ack {
         Ack { sent_after: Some(delivered), ..self }
     }
@@ -137,8 +138,8 @@ pub(crate) struct Loss {
     contiguous: bool,
 }
 
-/// So many packets were lost; when the last of them was sent, `sent_with` were in flight; since then `lost_since` were lost,
-/// these included.
+/// `pkts` packets were lost; when the last of them was sent, `sent_with` were in flight; since then
+/// `lost_since` were lost, these included.
 pub(crate) fn loss(pkts: u32, sent_with: u32, lost_since: u32) -> Loss {
     Loss { pkts, sent_with, lost_since, app_limited: false, contiguous: false }
 }
@@ -161,8 +162,8 @@ pub(crate) struct Flow {
     /// The last decision.
     pub(crate) decision: Decision,
     round_mark: u32,
-    /// Told lost since the last ACK.
-    told_lost: u32,
+    /// Reported lost since the last ACK.
+    reported_lost: u32,
     lost_end_seq: u32,
 }
 
@@ -187,7 +188,7 @@ impl Flow {
         let mut decision = Decision::in_force(&view);
         let cc = Controller::new(&params, &view, &mut decision);
         let round_mark = view.delivered_pkts;
-        let mut flow = Flow { cc, view, decision, round_mark, told_lost: 0, lost_end_seq: 0 };
+        let mut flow = Flow { cc, view, decision, round_mark, reported_lost: 0, lost_end_seq: 0 };
         flow.apply(decision);
         flow
     }
@@ -216,7 +217,7 @@ impl Flow {
         let round = if ack.round { before } else { self.round_mark.wrapping_sub(1) };
         view.sample_prior_delivered_pkts = ack.sent_after.unwrap_or(round);
         view.acked_pkts = ack.acked;
-        view.losses_pkts = ack.losses + std::mem::take(&mut self.told_lost);
+        view.losses_pkts = ack.losses + std::mem::take(&mut self.reported_lost);
         view.is_app_limited = ack.app_limited;
         view.is_ack_delayed = ack.delayed;
         view.sample_inflight_pkts = ack.sent_with;
@@ -247,11 +248,11 @@ impl Flow {
         self
     }
 
-    /// Packets are found to be lost; the next ACK tells of them, too.
+    /// Packets are marked lost; the next ACK reports them, too.
     pub(crate) fn lost(&mut self, loss: Loss) -> &mut Flow {
         let gap = if loss.contiguous { 0 } else { MSS as u32 };
         self.lost_end_seq = self.lost_end_seq.wrapping_add(gap + loss.pkts * MSS as u32);
-        self.told_lost += loss.pkts;
+        self.reported_lost += loss.pkts;
         self.view.lost_pkts = self.view.lost_pkts.wrapping_add(loss.pkts);
         self.view.losses_pkts = loss.pkts;
         self.view.is_app_limited = loss.app_limited;
