@@ -42,7 +42,7 @@ fn link<T: Copy>(scenario: &Scenario, index: u32, schedule: Schedule) -> Result<
     };
     let random = Random::stream(scenario.seed, Purpose::LinkLoss, index);
     let burst = settings.loss.burst;
-    let burst = burst.map(|b| Burst { pkts: b.pkts, inside_ppb: b.ppb, outside_ppb: b.outside_ppb });
+    let burst = burst.map(|b| Burst { pkts: b.pkts, inside_ppb: b.inside_ppb, outside_ppb: b.outside_ppb });
     let link = link.with_loss(Loss::new(settings.loss.ppb, burst, random)?);
     Ok(match settings.policer {
         Some(policer) => link.with_policer(Policer::new(policer.rate_bps, policer.burst_bytes)),
@@ -57,7 +57,7 @@ fn aqm(settings: &scenario::Link) -> Option<Aqm> {
         Queue::Red(red) => Aqm::Red(Red {
             rules: match red.rules {
                 scenario::RedRules::Linux => RedRules::Linux,
-                scenario::RedRules::Floyd => RedRules::Floyd { gentle: red.gentle },
+                scenario::RedRules::Floyd { gentle } => RedRules::Floyd { gentle },
             },
             min_bytes: red.min_bytes,
             max_bytes: red.max_bytes,
@@ -70,16 +70,15 @@ fn aqm(settings: &scenario::Link) -> Option<Aqm> {
         Queue::FqCodel(scenario::FqCodel { codel: settings, buckets, quantum_bytes }) => {
             Aqm::FqCodel(FqCodel { codel: codel(settings), buckets, quantum_bytes })
         }
-        Queue::Pie(scenario::Pie { target, update, ecn }) => {
-            Aqm::Pie(Pie { target_ns: nanos(target), update_ns: nanos(update), ecn })
+        Queue::Pie(scenario::Pie { target_ns, update_ns, ecn }) => {
+            Aqm::Pie(Pie { target_ns, update_ns, ecn })
         }
     })
 }
 
 fn codel(settings: scenario::Codel) -> Codel {
-    let scenario::Codel { target, interval, ecn, ce_threshold } = settings;
-    let (target_ns, interval_ns) = (nanos(target), nanos(interval));
-    Codel { target_ns, interval_ns, ecn, ce_threshold_ns: ce_threshold.map(nanos) }
+    let scenario::Codel { target_ns, interval_ns, ecn, ce_threshold_ns } = settings;
+    Codel { target_ns, interval_ns, ecn, ce_threshold_ns }
 }
 
 fn transmitter(settings: &scenario::Link) -> Transmitter {

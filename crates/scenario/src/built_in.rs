@@ -1,6 +1,6 @@
 //! Distributions of sizes that need no file.
 
-use crate::conditions::WHOLE_PPB;
+use crate::impairments::WHOLE_PPB;
 
 /// Sizes of flows in a cluster that answers web searches, measured for DCTCP (Alizadeh et al., SIGCOMM 2010, figure 4), at the points that
 /// the public traffic generator empirical-traffic-gen has in `DCTCP_CDF`: bytes, and the share in percent.

@@ -6,16 +6,14 @@ use std::time::Duration;
 
 use fairpace_cc::{Algorithm, ParamError, UnknownAlgorithm};
 
-use crate::conditions::in_order;
+use crate::impairments::in_order;
 use crate::keys::{
-    self, Key, Kind, MOST_ARRIVALS, MOST_FLOW_POINTS, MOST_LINKS, MOST_POINTS, PACKET_BYTES, Section,
+    self, Key, Kind, Lens, MOST_ARRIVALS, MOST_FLOW_POINTS, MOST_LINKS, MOST_POINTS, PACKET_BYTES, Section,
+    Value,
 };
 use crate::quantity::{Dimension, show, show_limit, show_time};
 use crate::routes;
-use crate::{
-    Burst, Cc, CcError, Codel, Flow, FqCodel, Link, Pie, Policer, Queue, Red, Reorder, Scenario, Target,
-    Traffic, Window, Writes,
-};
+use crate::{Cc, CcError, FqCodel, Link, Queue, Red, Scenario, Target, Traffic};
 
 /// What is wrong, and what to write.
 pub(crate) struct Complaint {
@@ -48,7 +46,9 @@ pub(crate) fn bounds(key: &Key, value: u64) -> Result<(), Complaint> {
     }
     let (which, bound) = if value < key.least { ("at least", key.least) } else { ("at most", key.most) };
     let subject = match key.kind {
-        Kind::Text | Kind::File | Kind::Algorithm => format!("`{}` has {value} characters", key.name),
+        Kind::Text | Kind::Trace | Kind::Sizes | Kind::Algorithm => {
+            format!("`{}` has {value} characters", key.name)
+        }
         _ if value == u64::MAX => format!("`{}` is beyond any sense", key.name),
         _ => format!("`{}` is {}", key.name, key.show(value)),
     };
@@ -202,8 +202,11 @@ fn link(link: &Link, mut fault: impl FnMut(&'static str, (String, String))) {
                 check("red_burst", Err((message, help)));
             }
         }
-        Queue::Codel(codel) | Queue::FqCodel(FqCodel { codel, .. }) if codel.target >= codel.interval => {
-            let (target, interval) = (show_time(codel.target), show_time(codel.interval));
+        Queue::Codel(codel) | Queue::FqCodel(FqCodel { codel, .. })
+            if codel.target_ns >= codel.interval_ns =>
+        {
+            let time = |ns| show(ns, Dimension::Time);
+            let (target, interval) = (time(codel.target_ns), time(codel.interval_ns));
             let message = format!("a target of {target} cannot be judged over an interval of {interval}");
             let help = "write a `target` of 5 to 10 % of `codel_interval` (RFC 8289, section 3.2)";
             check("target", Err((message, help.into())));
@@ -363,49 +366,42 @@ fn duplicates<'a>(section: Section, names: impl Iterator<Item = &'a str>, faults
     }
 }
 
-/// Bounds of every value, for a scenario that did not come from a file.
+/// Ranges of every value, for a scenario that did not come from a file.
 pub(crate) fn values(scenario: &Scenario, target: Target) -> Vec<Fault> {
     let mut faults = Vec::new();
-    let mut check = |section, index, name, value: u64| {
-        let Some(key) = keys::find(section, name) else { return };
-        if let Err(complaint) = bounds(key, value) {
-            faults.push(Fault { section, index, key: key.name, item: None, complaint });
-        }
-    };
-    let characters = |text: &str| text.chars().count() as u64;
-    check(Section::Top, 0, "title", characters(&scenario.title));
-    check(Section::Top, 0, "why", characters(&scenario.why));
-    check(Section::Top, 0, "seed", scenario.seed);
-    check(Section::Top, 0, "duration", ns(scenario.duration));
-    check(Section::Top, 0, "interval", ns(scenario.interval));
-    for (index, link) in scenario.links.iter().enumerate() {
-        check(Section::Link, index, "name", characters(&link.name));
-        check(Section::Link, index, "rate", link.rate_bps);
-        check(Section::Link, index, "buffer", link.buffer.bytes());
-        for node in link.ends.iter().flat_map(|(from, to)| [("from", from), ("to", to)]) {
-            check(Section::Link, index, node.0, characters(node.1));
-        }
-        queue(&link.queue, |key, value| check(Section::Link, index, key, value));
-        link_conditions(link, |key, value| check(Section::Link, index, key, value));
-    }
-    for (index, flow) in scenario.flows.iter().enumerate() {
-        check(Section::Flow, index, "rtt", ns(flow.rtt));
-        for node in flow.ends.iter().flat_map(|(from, to)| [("from", from), ("to", to)]) {
-            check(Section::Flow, index, node.0, characters(node.1));
-        }
-        hosts(flow, |key, value| check(Section::Flow, index, key, value));
-        flow_conditions(flow, |key, value| check(Section::Flow, index, key, value));
-    }
-    for (index, flow) in scenario.flows.iter().enumerate() {
-        let mut complain = |key, result: Result<(), Complaint>| {
-            if let Err(complaint) = result {
-                faults.push(Fault { section: Section::Flow, index, key, item: None, complaint });
+    for key in keys::all() {
+        match key.lens {
+            Lens::Reader => {}
+            Lens::Scenario(field) => range(key, 0, (field.get)(scenario), &mut faults),
+            Lens::Link(field) => {
+                for (index, link) in scenario.links.iter().enumerate() {
+                    range(key, index, (field.get)(link), &mut faults);
+                }
             }
-        };
-        complain("cc", on_target(&flow.cc, target));
+            // names of flows are checked when groups are expanded
+            Lens::Flow(_) if key.name == "name" => {}
+            Lens::Flow(field) => {
+                for (index, flow) in scenario.flows.iter().enumerate() {
+                    range(key, index, (field.get)(flow), &mut faults);
+                }
+            }
+        }
+    }
+    for (index, flow) in scenario.flows.iter().enumerate() {
+        if let Err(complaint) = on_target(&flow.cc, target) {
+            faults.push(Fault { section: Section::Flow, index, key: "cc", item: None, complaint });
+        }
     }
     faults.extend(contents(scenario));
     faults
+}
+
+fn range(key: &'static Key, index: usize, value: Option<Value>, faults: &mut Vec<Fault>) {
+    for number in value.iter().flat_map(Value::measures) {
+        if let Err(complaint) = bounds(key, number) {
+            faults.push(Fault { section: key.section, index, key: key.name, item: None, complaint });
+        }
+    }
 }
 
 /// What is wrong with what files hold, for a scenario that did not read them.
@@ -437,109 +433,4 @@ fn contents(scenario: &Scenario) -> impl Iterator<Item = Fault> {
             .then(|| impossible(Section::Flow, index, "arrivals", message, "leave out what it writes".into()))
     });
     traces.chain(sizes).chain(both)
-}
-
-/// Calls `check` with every setting of a queue.
-fn queue(queue: &Queue, mut check: impl FnMut(&'static str, u64)) {
-    match *queue {
-        Queue::Fifo => {}
-        Queue::Step(above) => check("mark_above", above.bytes()),
-        Queue::Red(Red { min_bytes, max_bytes, max_ppb, burst_pkts, .. }) => {
-            check("red_min", min_bytes);
-            check("red_max", max_bytes);
-            check("red_probability", max_ppb);
-            check("red_burst", burst_pkts);
-        }
-        Queue::Codel(codel) => codel_values(codel, check),
-        Queue::FqCodel(FqCodel { codel, buckets, quantum_bytes }) => {
-            check("fq_buckets", buckets.into());
-            check("fq_quantum", quantum_bytes.into());
-            codel_values(codel, check);
-        }
-        Queue::Pie(Pie { target, update, .. }) => {
-            check("target", ns(target));
-            check("pie_update", ns(update));
-        }
-    }
-}
-
-fn codel_values(codel: Codel, mut check: impl FnMut(&'static str, u64)) {
-    check("target", ns(codel.target));
-    check("codel_interval", ns(codel.interval));
-    codel.ce_threshold.into_iter().for_each(|threshold| check("ce_threshold", ns(threshold)));
-}
-
-/// Calls `check` with every number of a flow's hosts and of its workload.
-fn hosts(flow: &Flow, mut check: impl FnMut(&'static str, u64)) {
-    check("access_delay", ns(flow.access_delay));
-    check("initial_cwnd", flow.sending.initial_cwnd_pkts.into());
-    match flow.receiving.window {
-        Window::Ample => {}
-        Window::Fixed(bytes) => check("receive_buffer", bytes),
-        Window::Autotuned(most) => check("receive_buffer_max", most),
-    }
-    check("ack_every", flow.receiving.ack_every.into());
-    check("gro", ns(flow.receiving.gro));
-    check("ack_delay", ns(flow.receiving.ack_delay));
-    flow.receiving.ack_delay_at.iter().for_each(|(_, delay)| check("ack_delay_at", ns(*delay)));
-    if let Some(workload) = &flow.arrivals {
-        check("arrivals", workload.per_s_milli);
-        check("sizes", workload.sizes.name.chars().count() as u64);
-    }
-}
-
-/// Calls `check` with every value of what a link does beside queueing.
-fn link_conditions(link: &Link, mut check: impl FnMut(&'static str, u64)) {
-    link.rate_at.iter().for_each(|(_, rate)| check("rate_at", *rate));
-    if let Some(Policer { rate_bps, burst_bytes }) = link.policer {
-        check("policer_rate", rate_bps);
-        check("policer_burst", burst_bytes);
-    }
-    check("loss", link.loss.ppb);
-    if let Some(Burst { pkts, ppb, outside_ppb }) = link.loss.burst {
-        check("loss_burst", pkts);
-        check("loss_in_burst", ppb);
-        check("loss_outside_burst", outside_ppb);
-    }
-    link.burst_bytes.into_iter().for_each(|bytes| check("burst", bytes));
-    if let Some(trace) = &link.trace {
-        check("trace", trace.file.chars().count() as u64);
-    }
-    check("delay", ns(link.line.delay));
-    check("jitter", ns(link.line.jitter));
-    check("duplicate", link.line.duplicate_ppb);
-}
-
-/// Calls `check` with every value of what a flow does beside sending all the time.
-fn flow_conditions(flow: &Flow, mut check: impl FnMut(&'static str, u64)) {
-    flow.traffic.size_bytes.into_iter().for_each(|size| check("size", size));
-    match flow.traffic.writes {
-        Writes::Always => {}
-        Writes::OnOff { on, off } => {
-            check("on", ns(on));
-            check("off", ns(off));
-        }
-        Writes::Paced { rate_bps, every } => {
-            check("write_rate", rate_bps);
-            check("write_every", ns(every));
-        }
-        Writes::Responses { bytes, think } => {
-            check("response", bytes);
-            check("think", ns(think));
-        }
-    }
-    flow.rtt_at.iter().for_each(|(_, rtt)| check("rtt_at", ns(*rtt)));
-    if let Some(Reorder { ppb, delay }) = flow.reorder {
-        check("reorder", ppb);
-        check("reorder_delay", ns(delay));
-    }
-    check("ack_jitter", ns(flow.ack_jitter));
-    check("ack_aggregation", ns(flow.ack_aggregation));
-    check("host_jitter", ns(flow.host_jitter));
-    check("ack_loss", flow.ack_loss_ppb);
-}
-
-/// A time in its base unit; more than it holds is beyond every bound.
-pub(crate) fn ns(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use crate::conditions::WHOLE_PPB;
+use crate::impairments::WHOLE_PPB;
 use crate::keys::PACKET_BYTES;
 use crate::quantity::decimal;
 use crate::{Sizes, Trace, built_in};

@@ -1,9 +1,10 @@
-//! What can be switched on a sending and a receiving host. The defaults are Linux's.
+//! TCP settings of the sending and the receiving host. The defaults are Linux's.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use crate::links::Delays;
+use crate::Steps;
+use crate::keys::{Field, Key, Kind, Relation, S, SIZE, TIME, access, field, words};
+use crate::quantity::Dimension;
 
 /// Does the connection use ECN, and how does the receiver tell?
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -17,20 +18,7 @@ pub enum Ecn {
     Dctcp,
 }
 
-impl Ecn {
-    /// The names of all of them, as they are written.
-    pub(crate) const NAMES: &[&str] = &["off", "classic", "dctcp"];
-
-    /// As it is written.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        Self::NAMES[self as usize]
-    }
-
-    pub(crate) fn by_name(name: &str) -> Option<Self> {
-        [Ecn::Off, Ecn::Classic, Ecn::Dctcp].into_iter().find(|ecn| ecn.name() == name)
-    }
-}
+words!(Ecn { Off = "off", Classic = "classic", Dctcp = "dctcp" });
 
 /// What a sender does beside its algorithm. `Default` is Linux.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,7 +93,7 @@ pub struct Receiving {
     /// Holds every ACK back for so long, to make its path seem longer than it is.
     pub ack_delay: Duration,
     /// Later values of `ack_delay`.
-    pub ack_delay_at: Delays,
+    pub ack_delay_at: Steps<Duration>,
 }
 
 impl Default for Receiving {
@@ -122,21 +110,163 @@ impl Default for Receiving {
     }
 }
 
-/// Flows that come and go: an entry with this is not one flow but a workload.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Arrivals {
-    /// New flows per second on average, thousandths; arrivals are a Poisson process.
-    pub per_s_milli: u64,
-    /// What each of them sends.
-    pub sizes: Sizes,
-}
+pub(crate) const WINDOW_KEYS: &[Key] = &[
+    Key::flow(
+        "receive_buffer",
+        SIZE,
+        access!(
+            Flow,
+            |flow| if let Window::Fixed(bytes) = &flow.receiving.window { bytes.value() } else { None },
+            |flow, value, _| flow.receiving.window = Window::Fixed(value.number())
+        ),
+        "The receive window (rwnd): the sender never has more than this outstanding. Payload; whole packets of 1448 bytes count.",
+    )
+    .range(1448, 16_000_000_000)
+    .or("always large enough")
+    .related(&[Relation::Excludes("receive_buffer_max")])
+    .simulator_only(),
+    Key::flow(
+        "receive_buffer_max",
+        SIZE,
+        access!(
+            Flow,
+            |flow| if let Window::Autotuned(bytes) = &flow.receiving.window { bytes.value() } else { None },
+            |flow, value, _| flow.receiving.window = Window::Autotuned(value.number())
+        ),
+        "The receiver tunes the receive window, as Linux does: from 64 KiB up to this much payload.",
+    )
+    .range(1 << 16, 16_000_000_000)
+    .or("always large enough")
+    .simulator_only(),
+];
 
-/// A distribution of sizes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sizes {
-    /// Its name, or its file's, as it was written.
-    pub name: String,
-    /// Bytes, and the share of sizes up to there in billionths: both grow, the last share is the whole. Between two points sizes are
-    /// spread evenly; the first point's share has the first point's size.
-    pub cdf: Arc<[(u64, u64)]>,
-}
+pub(crate) const KEYS: &[Key] = &[
+    Key::flow(
+        "ecn",
+        Kind::Choice(Ecn::NAMES),
+        field!(Flow, sending.ecn),
+        "ECN: not used; `classic` (RFC 3168: a mark is answered like a loss, once per round trip); or with the exact echo of marks \
+         of `dctcp` (RFC 8257).",
+    )
+    .optional()
+    .simulator_only_if("dctcp"),
+    Key::flow(
+        "sack",
+        Kind::Bool,
+        field!(Flow, sending.sack),
+        "Selective acknowledgments (RFC 2018). Without: NewReno (RFC 6582), without `rack` and `tlp`.",
+    )
+    .optional()
+    .simulator_only(),
+    Key::flow(
+        "rack",
+        Kind::Bool,
+        field!(Flow, sending.rack),
+        "Losses are found by time (RFC 8985). Without: by three duplicates (RFC 6675).",
+    )
+    .optional()
+    .related(&[Relation::NeedsTrue("sack", "it works on selective acknowledgments")])
+    .simulator_only(),
+    Key::flow(
+        "tlp",
+        Kind::Bool,
+        field!(Flow, sending.tlp),
+        "Tail loss probes (RFC 8985).",
+    )
+    .optional()
+    .related(&[Relation::NeedsTrue("sack", "it works on selective acknowledgments")])
+    .simulator_only(),
+    Key::flow(
+        "frto",
+        Kind::Bool,
+        field!(Flow, sending.frto),
+        "Detection of spurious timeouts (RFC 5682).",
+    )
+    .optional()
+    .simulator_only(),
+    Key::flow(
+        "undo",
+        Kind::Bool,
+        field!(Flow, sending.undo),
+        "Reductions are undone when they turn out to be spurious.",
+    )
+    .optional()
+    .simulator_only(),
+    Key::flow(
+        "prr",
+        Kind::Bool,
+        field!(Flow, sending.prr),
+        "Proportional rate reduction (RFC 9937), for algorithms that leave reductions to the host. Without: cwnd falls at once.",
+    )
+    .optional()
+    .simulator_only(),
+    Key::flow(
+        "idle_restart",
+        Kind::Bool,
+        field!(Flow, sending.idle_restart),
+        "cwnd decays while nothing is sent (RFC 2861).",
+    )
+    .optional()
+    .simulator_only(),
+    Key::flow(
+        "tso",
+        Kind::Bool,
+        field!(Flow, sending.tso),
+        "Packets leave in TSO bursts that are sized by the pacing rate. Without: one by one.",
+    )
+    .optional()
+    .simulator_only(),
+    Key::flow("pacing", Kind::Bool, field!(Flow, sending.pacing), "Pacing on or off, whatever the algorithm requests.")
+        .or("as the algorithm requests")
+        .simulator_only(),
+    Key::flow("initial_cwnd", Kind::Integer, field!(Flow, sending.initial_cwnd_pkts), "Initial cwnd, packets (RFC 6928).")
+        .range(1, 1_000)
+        .optional()
+        .simulator_only(),
+    Key::flow("ack_every", Kind::Integer, field!(Flow, receiving.ack_every), "Full packets per ACK.")
+        .range(1, 1_000)
+        .optional()
+        .related(&[Relation::NeedsTrue("delayed_ack", "each packet is acknowledged at once")])
+        .simulator_only(),
+    Key::flow(
+        "delayed_ack",
+        Kind::Bool,
+        field!(Flow, receiving.delayed_ack),
+        "Delayed ACKs: the receiver waits for `ack_every` packets, for 40 ms and more. Without: it acknowledges each at once.",
+    )
+    .optional()
+    .simulator_only(),
+    Key::flow(
+        "sack_compression",
+        Kind::Bool,
+        field!(Flow, receiving.sack_compression),
+        "The receiver holds SACKs back for up to 1 ms after three duplicate ACKs, as Linux does.",
+    )
+    .optional()
+    .simulator_only(),
+    Key::flow(
+        "gro",
+        TIME,
+        field!(Flow, receiving.gro),
+        "Packets that arrive within this time of the first of them are received as one, up to 64 kB.",
+    )
+    .range(0, S)
+    .optional()
+    .simulator_only(),
+    Key::flow(
+        "ack_delay",
+        TIME,
+        field!(Flow, receiving.ack_delay),
+        "The receiver holds every ACK back for this long: the path seems longer than it is.",
+    )
+    .range(0, 10 * S)
+    .optional(),
+    Key::flow(
+        "ack_delay_at",
+        Kind::Steps(Dimension::Time),
+        field!(Flow, receiving.ack_delay_at),
+        "Later values of `ack_delay`.",
+    )
+    .range(0, 10 * S)
+    .or("`ack_delay` never changes"),
+];

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use crate::links::Limit;
+use crate::Limit;
 
 /// What a quantity measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::time::Duration;
 
-use crate::check::{Fault, impossible, ns};
-use crate::keys::{self, MOST_HOPS, Section};
+use crate::check::{Fault, impossible};
+use crate::keys::{self, MOST_HOPS, Section, ns};
 use crate::quantity::show_time;
 use crate::{Flow, Link, Scenario};
 

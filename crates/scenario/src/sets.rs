@@ -9,7 +9,7 @@ use toml::de::{DeArray, DeTable, DeValue};
 use fairpace_cc::Algorithm;
 
 use crate::check::Complaint;
-use crate::keys::{self, KEYS, Kind, Section};
+use crate::keys::{self, Kind, Section};
 use crate::problem::Text;
 
 /// One change: a key of the scenario, or a parameter of an algorithm, and its new value.
@@ -310,16 +310,8 @@ fn set_parameter<'i>(
 }
 
 fn unknown(set: &Set) -> Complaint {
-    let mut known: Vec<String> = KEYS
-        .iter()
-        .filter(|key| key.kind != Kind::Parameters)
-        .map(|key| match key.section {
-            Section::Top => key.name.to_owned(),
-            Section::Window => format!("window.{}", key.name),
-            Section::Link => format!("link.{}", key.name),
-            Section::Flow => format!("flow.{}", key.name),
-        })
-        .collect();
+    let known = keys::all().filter(|key| key.kind != Kind::Parameters);
+    let mut known: Vec<String> = known.map(|key| key.section.path(key.name)).collect();
     for algorithm in Algorithm::all() {
         known.extend(algorithm.parameters().iter().map(|known| format!("{algorithm}.{}", known.name)));
     }

@@ -39,7 +39,7 @@ fn with_loss(mut case: Case, ppb: u64, burst: Option<Burst>) -> Case {
 
 fn cases() -> Vec<Case> {
     const PERCENT: u64 = 10_000_000;
-    let burst = Some(Burst { pkts: 10, ppb: 100 * PERCENT, outside_ppb: 0 });
+    let burst = Some(Burst { pkts: 10, inside_ppb: 100 * PERCENT, outside_ppb: 0 });
     vec![
         case("alone, 100 Mbit/s, 20 ms, 2 BDP", 100, 500_000, &[("", 20)]),
         case("alone, 100 Mbit/s, 20 ms, 0.2 BDP", 100, 50_000, &[("", 20)]),

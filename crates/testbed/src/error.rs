@@ -95,7 +95,7 @@ pub enum Error {
         /// The flow.
         flow: String,
         /// The scenario's key.
-        key: &'static str,
+        key: String,
     },
 
     /// A scenario that exceeds the address plan or the memory of the testbed.

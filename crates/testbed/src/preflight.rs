@@ -2,7 +2,7 @@
 
 use crate::flows::MAX_FLOWS;
 use crate::{Error, MAX_RATE_BPS, emulator, namespace};
-use fairpace_scenario::{Ecn, Flow, Receiving, Scenario, Sending, Window, Writes};
+use fairpace_scenario::{Flow, Scenario, keys};
 use std::fs::File;
 use std::path::Path;
 
@@ -29,54 +29,10 @@ pub(crate) fn check(scenario: &Scenario, tun: &Path) -> Result<(), Error> {
 
 /// Refuses keys that only the simulator supports: none is ignored silently.
 fn supported(flow: &Flow) -> Result<(), Error> {
-    let Flow { arrivals, traffic, host_jitter, .. } = flow;
-    let asked = [("arrivals", arrivals.is_some()), ("host_jitter", !host_jitter.is_zero())]
-        .into_iter()
-        .chain([("response", matches!(traffic.writes, Writes::Responses { .. }))])
-        .chain(sending(flow.sending))
-        .chain(receiving(&flow.receiving))
-        .find(|(_, asked)| *asked);
-    match asked {
-        Some((key, _)) => Err(Error::Unsupported { flow: flow.name.clone(), key }),
+    match keys::simulator_only(flow) {
+        Some(key) => Err(Error::Unsupported { flow: flow.name.clone(), key }),
         None => Ok(()),
     }
-}
-
-/// A setting of the sending host that differs from the kernel's. A socket can choose only ECN.
-fn sending(asked: Sending) -> impl Iterator<Item = (&'static str, bool)> {
-    let Sending { ecn, sack, rack, tlp, frto, undo, prr, idle_restart, tso, pacing, initial_cwnd_pkts } =
-        asked;
-    let usual = Sending::default();
-    [
-        ("ecn = \"dctcp\"", ecn == Ecn::Dctcp),
-        ("sack", sack != usual.sack),
-        ("rack", rack != usual.rack),
-        ("tlp", tlp != usual.tlp),
-        ("frto", frto != usual.frto),
-        ("undo", undo != usual.undo),
-        ("prr", prr != usual.prr),
-        ("idle_restart", idle_restart != usual.idle_restart),
-        ("tso", tso != usual.tso),
-        ("pacing", pacing != usual.pacing),
-        ("initial_cwnd", initial_cwnd_pkts != usual.initial_cwnd_pkts),
-    ]
-    .into_iter()
-}
-
-/// A setting of the receiving host that differs from the kernel's. The emulator delays ACKs itself.
-fn receiving(asked: &Receiving) -> impl Iterator<Item = (&'static str, bool)> {
-    let Receiving { window, ack_every, delayed_ack, sack_compression, gro, ack_delay: _, ack_delay_at: _ } =
-        asked;
-    let usual = Receiving::default();
-    [
-        ("receive_buffer", matches!(window, Window::Fixed(_))),
-        ("receive_buffer_max", matches!(window, Window::Autotuned(_))),
-        ("ack_every", *ack_every != usual.ack_every),
-        ("delayed_ack", *delayed_ack != usual.delayed_ack),
-        ("sack_compression", *sack_compression != usual.sack_compression),
-        ("gro", *gro != usual.gro),
-    ]
-    .into_iter()
 }
 
 /// Checks the machine: permission, the TUN driver at `tun`. Permission comes first: where only root may open
@@ -94,10 +50,10 @@ pub(crate) fn machine(tun: &Path) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fairpace_scenario::{Arrivals, Cc, Sizes};
+    use fairpace_scenario::{Arrivals, Cc, Ecn, Sizes, Window, Writes};
     use std::time::Duration;
 
-    fn refused(change: impl Fn(&mut Flow)) -> Option<&'static str> {
+    fn refused(change: impl Fn(&mut Flow)) -> Option<String> {
         let mut flow = Flow::new("a", "bbr1".parse::<Cc>().unwrap(), Duration::from_millis(10));
         change(&mut flow);
         match supported(&flow) {
@@ -112,29 +68,35 @@ mod tests {
         let ms = Duration::from_millis(1);
         let sizes = Sizes { name: "web".into(), cdf: [(1, fairpace_scenario::WHOLE_PPB)].into() };
         let arrivals = Arrivals { per_s_milli: 1, sizes };
-        assert_eq!(refused(|f| f.arrivals = Some(arrivals.clone())), Some("arrivals"));
-        assert_eq!(refused(|f| f.host_jitter = ms), Some("host_jitter"));
+        assert_eq!(refused(|f| f.arrivals = Some(arrivals.clone())), Some("arrivals".to_owned()));
+        assert_eq!(refused(|f| f.host_jitter = ms), Some("host_jitter".to_owned()));
         assert_eq!(
             refused(|f| f.traffic.writes = Writes::Responses { bytes: 1, think: ms }),
-            Some("response")
+            Some("response".to_owned())
         );
-        assert_eq!(refused(|f| f.sending.ecn = Ecn::Dctcp), Some("ecn = \"dctcp\""));
-        assert_eq!(refused(|f| f.sending.sack = false), Some("sack"));
-        assert_eq!(refused(|f| f.sending.rack = false), Some("rack"));
-        assert_eq!(refused(|f| f.sending.tlp = false), Some("tlp"));
-        assert_eq!(refused(|f| f.sending.frto = false), Some("frto"));
-        assert_eq!(refused(|f| f.sending.undo = false), Some("undo"));
-        assert_eq!(refused(|f| f.sending.prr = false), Some("prr"));
-        assert_eq!(refused(|f| f.sending.idle_restart = false), Some("idle_restart"));
-        assert_eq!(refused(|f| f.sending.tso = false), Some("tso"));
-        assert_eq!(refused(|f| f.sending.pacing = Some(false)), Some("pacing"));
-        assert_eq!(refused(|f| f.sending.initial_cwnd_pkts = 4), Some("initial_cwnd"));
-        assert_eq!(refused(|f| f.receiving.window = Window::Fixed(10_000)), Some("receive_buffer"));
-        assert_eq!(refused(|f| f.receiving.window = Window::Autotuned(10_000)), Some("receive_buffer_max"));
-        assert_eq!(refused(|f| f.receiving.ack_every = 1), Some("ack_every"));
-        assert_eq!(refused(|f| f.receiving.delayed_ack = false), Some("delayed_ack"));
-        assert_eq!(refused(|f| f.receiving.sack_compression = false), Some("sack_compression"));
-        assert_eq!(refused(|f| f.receiving.gro = ms), Some("gro"));
+        assert_eq!(refused(|f| f.sending.ecn = Ecn::Dctcp), Some("ecn = \"dctcp\"".to_owned()));
+        assert_eq!(refused(|f| f.sending.sack = false), Some("sack".to_owned()));
+        assert_eq!(refused(|f| f.sending.rack = false), Some("rack".to_owned()));
+        assert_eq!(refused(|f| f.sending.tlp = false), Some("tlp".to_owned()));
+        assert_eq!(refused(|f| f.sending.frto = false), Some("frto".to_owned()));
+        assert_eq!(refused(|f| f.sending.undo = false), Some("undo".to_owned()));
+        assert_eq!(refused(|f| f.sending.prr = false), Some("prr".to_owned()));
+        assert_eq!(refused(|f| f.sending.idle_restart = false), Some("idle_restart".to_owned()));
+        assert_eq!(refused(|f| f.sending.tso = false), Some("tso".to_owned()));
+        assert_eq!(refused(|f| f.sending.pacing = Some(false)), Some("pacing".to_owned()));
+        assert_eq!(refused(|f| f.sending.initial_cwnd_pkts = 4), Some("initial_cwnd".to_owned()));
+        assert_eq!(
+            refused(|f| f.receiving.window = Window::Fixed(10_000)),
+            Some("receive_buffer".to_owned())
+        );
+        assert_eq!(
+            refused(|f| f.receiving.window = Window::Autotuned(10_000)),
+            Some("receive_buffer_max".to_owned())
+        );
+        assert_eq!(refused(|f| f.receiving.ack_every = 1), Some("ack_every".to_owned()));
+        assert_eq!(refused(|f| f.receiving.delayed_ack = false), Some("delayed_ack".to_owned()));
+        assert_eq!(refused(|f| f.receiving.sack_compression = false), Some("sack_compression".to_owned()));
+        assert_eq!(refused(|f| f.receiving.gro = ms), Some("gro".to_owned()));
     }
 
     #[test]

@@ -1,9 +1,7 @@
 //! From TOML to a [`Scenario`]: finds the values, remembers where each stands, and goes on after an error so
 //! that one look shows them all.
 
-mod conditions;
-mod hosts;
-mod queue;
+mod relations;
 mod values;
 
 use std::borrow::Cow;
@@ -16,12 +14,12 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::check::{self, Complaint, Fault};
-use crate::keys::{self, KEYS, MOST_FLOWS, Section};
+use crate::keys::{self, DefaultValue, Given, Lens, MOST_FLOWS, Section, Value};
 use crate::problem::{Invalid, Problem};
-use crate::quantity::{self, Buffer, Dimension, show_time};
+use crate::quantity::{Buffer, show_time};
 use crate::sets::{self, Set, Sources};
-use crate::{Cc, Flow, Limit, Link, Scenario, Target, Trace, View};
-use values::{example, kind_of};
+use crate::{Cc, Flow, Link, Scenario, Target};
+use values::kind_of;
 
 /// Reads a scenario from a text, after making the changes in `sets`. `name` is the file's name in errors; files that the text names are
 /// looked for in its folder.
@@ -104,32 +102,33 @@ impl Reader<'_> {
 
     fn scenario(&mut self, document: &DeTable<'_>) -> Option<Scenario> {
         let top = self.part(Section::Top, 0, document, 0..0);
-        let title = self.text(&top, "title");
-        let why = self.text(&top, "why").unwrap_or_default();
-        let seed = self.integer(&top, "seed").unwrap_or(1);
-        let duration = self.time(&top, "duration");
-        let interval = self.time(&top, "interval");
+        let top = self.given(&top);
         let window = self.window(document);
         let flows = self.flows(document);
         let links = self.links(document, &flows);
         if !self.problems.is_empty() {
             return None;
         }
-        let duration = duration?;
+        let duration = top.time("duration")?;
         // a third, in whole milliseconds: it is printed
         let third = Duration::from_millis(u64::try_from(duration.as_millis() / 3).unwrap_or(u64::MAX));
-        let from = window.0.unwrap_or(third.min(Duration::from_secs(20)));
         let mut scenario = Scenario {
-            title: title?,
-            why,
-            seed,
+            title: String::new(),
+            why: String::new(),
+            seed: 1,
             duration,
-            window: (from, window.1.unwrap_or(duration)),
-            interval: interval.unwrap_or(Duration::from_millis(100).min(duration / 10)),
+            window: (third.min(Duration::from_secs(20)), duration),
+            interval: Duration::from_millis(100).min(duration / 10),
             links,
             flows,
             hash: String::new(),
         };
+        for given in [&top, &window] {
+            for (key, value) in given.iter() {
+                let Lens::Scenario(field) = key.lens else { continue };
+                (field.set)(&mut scenario, value.clone(), given);
+            }
+        }
         for fault in check::relations(&scenario) {
             self.fault(fault);
         }
@@ -144,17 +143,17 @@ impl Reader<'_> {
         let place = |key| self.places.get(&(section.header(), index, key)).cloned();
         let item = item.and_then(|item| self.items.get(&(section.header(), index, key))?.get(item).cloned());
         let span = item.or_else(|| place(key)).or_else(|| place("")).unwrap_or(0..0);
-        self.complain(span, &path(section, key), complaint);
+        self.complain(span, &section.path(key), complaint);
     }
 
-    fn window(&mut self, document: &DeTable<'_>) -> (Option<Duration>, Option<Duration>) {
-        let Some(value) = document.get("window") else { return (None, None) };
+    fn window(&mut self, document: &DeTable<'_>) -> Given {
+        let Some(value) = document.get("window") else { return Given::default() };
         let DeValue::Table(table) = value.get_ref() else {
             self.not_a_table(Section::Window, value);
-            return (None, None);
+            return Given::default();
         };
         let part = self.part(Section::Window, 0, table, value.span());
-        (self.time(&part, "from"), self.time(&part, "to"))
+        self.given(&part)
     }
 
     fn links(&mut self, document: &DeTable<'_>, flows: &[Flow]) -> Vec<Link> {
@@ -162,90 +161,62 @@ impl Reader<'_> {
         let longest = flows.iter().map(|flow| flow.rtt).max().unwrap_or_default();
         let mut links = Vec::new();
         for part in &parts {
-            let name = self.text(part, "name").unwrap_or_else(|| sets::link_name(part.index, parts.len()));
-            let ends = self.ends(part);
-            let (rate, trace) = self.rate(part);
-            let burst_bytes = self.quantity(part, "burst", Dimension::Size);
-            let bdp_rtt = self.time(part, "bdp_rtt").unwrap_or(longest);
-            let buffer = self.buffer(part, rate, bdp_rtt);
-            let queue = self.queue(part, buffer);
-            let rate_at = self.steps(part, "rate_at", Dimension::Rate);
-            let (policer, loss, line) = (self.policer(part), self.loss(part), self.line(part));
-            if let (Some(rate_bps), Some(buffer), Some(queue)) = (rate, buffer, queue) {
-                links.push(Link {
-                    name,
-                    ends,
-                    rate_bps,
-                    trace,
-                    burst_bytes,
-                    buffer,
-                    queue,
-                    line,
-                    rate_at,
-                    policer,
-                    loss,
-                });
+            let mut given = self.given(part);
+            self.relations(part, &given);
+            self.queue(part, &given);
+            self.buffer(part, &mut given, longest);
+            let mut link = Link::new(sets::link_name(part.index, parts.len()), 0, 0);
+            for (key, value) in given.iter() {
+                let Lens::Link(field) = key.lens else { continue };
+                (field.set)(&mut link, value.clone(), &given);
             }
+            links.push(link);
         }
         links
     }
 
-    /// The rate and the trace that it comes from.
-    fn rate(&mut self, part: &Part<'_, '_>) -> (Option<u64>, Option<Trace>) {
-        for other in ["rate", "rate_at", "burst"] {
-            self.excludes(part, "trace", other);
-        }
-        let rate = self.quantity(part, "rate", Dimension::Rate);
-        if !part.table.contains_key("trace") {
-            return (rate, None);
-        }
-        let trace = self.file(part, "trace", |name, text| {
-            let trace = Trace::read(name, text)?;
-            let rate =
-                keys::find(Section::Link, "rate").map_or(Ok(()), |key| check::bounds(key, trace.mean_bps()));
-            rate.map_err(|complaint| format!("of its mean rate: {}", complaint.message))?;
-            Ok(trace)
-        });
-        (trace.as_ref().map(Trace::mean_bps), trace)
-    }
-
-    /// Two nodes, of a link or a flow.
-    fn ends(&mut self, part: &Part<'_, '_>) -> Option<(String, String)> {
-        let (from, to) = (self.text(part, "from"), self.text(part, "to"));
-        self.both(part, ["from", "to"], ["from = \"a\"", "to = \"b\""]);
-        from.zip(to)
-    }
-
-    fn buffer(&mut self, part: &Part<'_, '_>, rate: Option<u64>, rtt: Duration) -> Option<Limit> {
-        let (key, value) = self.find(part, "buffer")?;
-        let text = self.quantity_text(key, value)?;
-        let buffer = self.parsed(key, value, quantity::parse_buffer(text))?;
-        // without the rate or the RTT there is an error already, and the product has no value
-        let limit = match buffer {
-            Buffer::Bdp { .. } if rtt.is_zero() => return None,
-            Buffer::Bdp { .. } => buffer.limit(rate?, rtt),
-            Buffer::Bytes(_) | Buffer::Packets(_) => buffer.limit(0, rtt),
+    /// Replaces a multiple of the BDP by bytes, and checks the buffer's range.
+    fn buffer(&mut self, part: &Part<'_, '_>, given: &mut Given, longest: Duration) {
+        let rtt = given.time("bdp_rtt").unwrap_or(longest);
+        let rate = match given.get("trace") {
+            Some(Value::Trace(trace)) => Some(trace.mean_bps()),
+            _ => given.number("rate"),
         };
-        self.bounded(key, value, limit.bytes()).map(|_| limit)
+        let Some(value) = given.get_mut("buffer") else { return };
+        let Value::Buffer(buffer) = value else { return };
+        let rate_bps = match buffer {
+            // without the rate or the RTT there is an error already, and the product has no value
+            Buffer::Bdp { .. } if rtt.is_zero() => return,
+            Buffer::Bdp { .. } => {
+                let Some(rate_bps) = rate else { return };
+                rate_bps
+            }
+            Buffer::Bytes(_) | Buffer::Packets(_) => 0,
+        };
+        let limit = buffer.limit(rate_bps, rtt);
+        *value = Value::Limit(limit);
+        if let Some((key, written)) = self.find(part, "buffer") {
+            self.bounded(key, written, limit.bytes());
+        }
     }
 
     fn flows(&mut self, document: &DeTable<'_>) -> Vec<Flow> {
         let parts = self.parts(document, Section::Flow, "flow");
-        let given: Vec<_> = parts.iter().map(|part| self.text(part, "name")).collect();
-        let mut names: HashSet<String> = given.iter().flatten().cloned().collect();
+        let given: Vec<_> = parts.iter().map(|part| self.given(part)).collect();
+        let mut names: HashSet<String> = given.iter().filter_map(|given| given.text("name")).collect();
         let mut flows = Vec::new();
-        for (part, given) in parts.iter().zip(given) {
-            let mut cc = self.algorithm(part);
-            self.parameters(part, cc.as_mut());
-            let rtt = self.time(part, "rtt");
-            let start = self.time(part, "start").unwrap_or_default();
-            let stop = self.time(part, "stop");
-            let count = self.integer(part, "count").unwrap_or(1);
-            let stagger = self.time(part, "stagger").unwrap_or_default();
-            // of a flow without an algorithm nothing is kept but its errors
-            let base = Flow::new("", cc.clone().unwrap_or(Cc::Kernel(String::new())), Duration::ZERO);
-            let conditions = self.conditions(part, base);
-            let view = self.choice(part, "view").and_then(View::by_name).unwrap_or_default();
+        for (part, mut given) in parts.iter().zip(given) {
+            self.relations(part, &given);
+            let mut flow = Flow::any();
+            match given.get_mut("cc") {
+                Some(Value::Cc(cc)) => self.parameters(part, Some(cc)),
+                _ => self.parameters(part, None),
+            }
+            for (key, value) in given.iter() {
+                let Lens::Flow(field) = key.lens else { continue };
+                (field.set)(&mut flow, value.clone(), &given);
+            }
+            let count = given.number("count").unwrap_or(1);
             if flows.len() as u64 + count > MOST_FLOWS {
                 let complaint = Complaint::new(
                     "out-of-range",
@@ -255,10 +226,10 @@ impl Reader<'_> {
                 self.complain(part.span.clone(), "flow.count", complaint);
                 return flows;
             }
-            let (Some(cc), Some(rtt)) = (cc, rtt) else { continue };
-            let name = given.unwrap_or_else(|| unused(&show_time(rtt), &mut names));
-            let first = Flow { name, cc, rtt, start, stop, view, ..conditions };
-            self.group(part, &first, count, stagger, &mut flows);
+            if given.get("name").is_none() {
+                flow.name = unused(&show_time(flow.rtt), &mut names);
+            }
+            self.group(part, &flow, count, given.time("stagger").unwrap_or_default(), &mut flows);
         }
         flows
     }
@@ -282,18 +253,6 @@ impl Reader<'_> {
             self.origin.push(part.index);
             flows.push(Flow { name, start, ..first.clone() });
             start = start.saturating_add(stagger);
-        }
-    }
-
-    fn algorithm(&mut self, part: &Part<'_, '_>) -> Option<Cc> {
-        let name = self.text(part, "cc")?;
-        let span = self.places.get(&(Section::Flow.header(), part.index, "cc"))?.clone();
-        match check::algorithm(&name, self.target) {
-            Ok(cc) => Some(cc),
-            Err(complaint) => {
-                self.complain(span, "flow.cc", complaint);
-                None
-            }
         }
     }
 
@@ -386,7 +345,7 @@ impl Reader<'_> {
                 None => meant.extend(self.unknown_key(section, name)),
             }
         }
-        for key in KEYS.iter().filter(|key| key.section == section && key.default.is_none()) {
+        for key in keys::of(section).filter(|key| key.default == DefaultValue::None) {
             // a misspelt key is one error, not two
             let instead = key.name == "rate" && table.contains_key("trace");
             if !instead && !table.contains_key(key.name) && !meant.contains(&key.name) {
@@ -398,9 +357,9 @@ impl Reader<'_> {
                 let complaint = Complaint::new(
                     "missing-key",
                     format!("{place} has no `{}`", key.name),
-                    format!("add {} = {}", key.name, example(key)),
+                    format!("add {} = {}", key.name, key.written_example()),
                 );
-                self.complain(span.clone(), &path(section, key.name), complaint);
+                self.complain(span.clone(), &section.path(key.name), complaint);
             }
         }
         Part { section, index, table, span }
@@ -409,10 +368,10 @@ impl Reader<'_> {
     /// Complains, and returns the key that was probably meant.
     fn unknown_key(&mut self, section: Section, name: &Spanned<Cow<'_, str>>) -> Option<&'static str> {
         let parts: &[&'static str] = if section == Section::Top { &["window", "link", "flow"] } else { &[] };
-        let own = KEYS.iter().filter(|key| key.section == section).map(|key| key.name);
+        let own = keys::of(section).map(|key| key.name);
         let known: Vec<_> = own.chain(parts.iter().copied()).collect();
         let written = name.get_ref();
-        let elsewhere = KEYS.iter().find(|key| key.name == *written && key.section != section);
+        let elsewhere = keys::all().find(|key| key.name == *written && key.section != section);
         let guess = keys::nearest(written, known.iter().copied());
         let meant = match (guess, elsewhere) {
             (_, Some(key)) => format!("`{written}` belongs {}. ", place_of(key.section)),
@@ -424,17 +383,8 @@ impl Reader<'_> {
             format!("there is no key `{written}` {}", place_of(section)),
             format!("{meant}Known are {}", known.join(", ")),
         );
-        self.complain(name.span(), &path(section, written), complaint);
+        self.complain(name.span(), &section.path(written), complaint);
         guess
-    }
-}
-
-fn path(section: Section, key: &str) -> String {
-    match section {
-        Section::Top => key.to_owned(),
-        Section::Window => format!("window.{key}"),
-        Section::Link => format!("link.{key}"),
-        Section::Flow => format!("flow.{key}"),
     }
 }
 

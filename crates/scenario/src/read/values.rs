@@ -1,18 +1,89 @@
 //! Reading of single values, with what is said of wrong ones.
 
-use std::time::Duration;
-
 use toml::Spanned;
 use toml::de::DeValue;
 
 use crate::check::{self, Complaint};
-use crate::keys::{self, Key, Kind};
-use crate::links::Limit;
-use crate::quantity::{self, Dimension, NotAQuantity};
+use crate::keys::{self, Given, Key, Kind, Section, Value};
+use crate::quantity::{self, NotAQuantity};
+use crate::{Sizes, Trace, files};
 
-use super::{Part, Reader, path};
+use super::{Part, Reader};
 
 impl Reader<'_> {
+    /// The values of a part that are right; complains about the others.
+    pub(super) fn given(&mut self, part: &Part<'_, '_>) -> Given {
+        let mut given = Given::default();
+        for key in keys::of(part.section) {
+            let Some(written) = part.table.get(key.name) else { continue };
+            if let Some(value) = self.value(part, key, written) {
+                given.push(key, value);
+            }
+        }
+        given
+    }
+
+    fn value(
+        &mut self,
+        part: &Part<'_, '_>,
+        key: &'static Key,
+        written: &Spanned<DeValue<'_>>,
+    ) -> Option<Value> {
+        Some(match key.kind {
+            Kind::Text => Value::Text(self.text(key, written)?),
+            Kind::Integer => Value::Number(self.integer(key, written)?),
+            Kind::Quantity(dimension) => {
+                let text = self.quantity_text(key, written)?;
+                let number = self.parsed(key, written, quantity::parse(text, dimension))?;
+                Value::Number(self.bounded(key, written, number)?)
+            }
+            Kind::Steps(dimension) => {
+                let text = self.quantity_text(key, written)?;
+                let steps = self.parsed(key, written, quantity::parse_steps(text, dimension))?;
+                for (_, number) in &steps {
+                    self.bounded(key, written, *number);
+                }
+                Value::Steps(steps)
+            }
+            Kind::Buffer => {
+                let text = self.quantity_text(key, written)?;
+                Value::Buffer(self.parsed(key, written, quantity::parse_buffer(text))?)
+            }
+            Kind::Limit => {
+                let text = self.quantity_text(key, written)?;
+                let limit = self.parsed(key, written, quantity::parse_limit(text))?;
+                self.bounded(key, written, limit.bytes())?;
+                Value::Limit(limit)
+            }
+            Kind::Bool => Value::Truth(self.truth(key, written)?),
+            Kind::Links => Value::Names(self.names(part, key, written)?),
+            Kind::Trace => Value::Trace(self.file(key, written, read_trace)?),
+            Kind::Sizes => {
+                let name = self.text(key, written)?;
+                match Sizes::built_in(&name) {
+                    Some(sizes) => Value::Sizes(sizes),
+                    None => Value::Sizes(self.file(key, written, Sizes::read)?),
+                }
+            }
+            Kind::Algorithm => {
+                let name = self.text(key, written)?;
+                match check::algorithm(&name, self.target) {
+                    Ok(cc) => Value::Cc(cc),
+                    Err(complaint) => return self.wrong(key, written, complaint),
+                }
+            }
+            Kind::Choice(words) => Value::Word(self.choice(key, words, written)?),
+            // they are read when the algorithm is known
+            Kind::Parameters => return None,
+        })
+    }
+
+    /// Complains about a value.
+    fn wrong<T>(&mut self, key: &Key, written: &Spanned<DeValue<'_>>, complaint: Complaint) -> Option<T> {
+        self.complain(written.span(), &key.section.path(key.name), complaint);
+        None
+    }
+
     pub(super) fn find<'t, 'i>(
         &self,
         part: &Part<'t, 'i>,
@@ -21,17 +92,14 @@ impl Reader<'_> {
         Some((keys::find(part.section, name)?, part.table.get(name)?))
     }
 
-    pub(super) fn bounded(&mut self, key: &Key, value: &Spanned<DeValue<'_>>, number: u64) -> Option<u64> {
+    pub(super) fn bounded(&mut self, key: &Key, written: &Spanned<DeValue<'_>>, number: u64) -> Option<u64> {
         match check::bounds(key, number) {
             Ok(()) => Some(number),
-            Err(complaint) => {
-                self.complain(value.span(), &path(key.section, key.name), complaint);
-                None
-            }
+            Err(complaint) => self.wrong(key, written, complaint),
         }
     }
 
-    pub(super) fn wrong_type(&mut self, key: &Key, value: &Spanned<DeValue<'_>>) {
+    fn wrong_type(&mut self, key: &Key, value: &Spanned<DeValue<'_>>) {
         let wanted = match key.kind {
             Kind::Integer => "a whole number".to_owned(),
             Kind::Quantity(dimension) => format!("{} in quotes", dimension.noun()),
@@ -44,70 +112,58 @@ impl Reader<'_> {
         let complaint = Complaint::new(
             "wrong-type",
             format!("`{}` is {}, but {wanted} is wanted", key.name, kind_of(value.get_ref())),
-            format!("write {} = {}", key.name, example(key)),
+            format!("write {} = {}", key.name, key.written_example()),
         );
-        self.complain(value.span(), &path(key.section, key.name), complaint);
+        self.complain(value.span(), &key.section.path(key.name), complaint);
     }
 
-    pub(super) fn text(&mut self, part: &Part<'_, '_>, name: &str) -> Option<String> {
-        let (key, value) = self.find(part, name)?;
-        let DeValue::String(text) = value.get_ref() else {
-            self.wrong_type(key, value);
+    fn text(&mut self, key: &Key, written: &Spanned<DeValue<'_>>) -> Option<String> {
+        let DeValue::String(text) = written.get_ref() else {
+            self.wrong_type(key, written);
             return None;
         };
-        if text.chars().any(|c| c.is_control() && !(name == "why" && c == '\n')) {
-            let message = format!("`{name}` has a control character or a line break");
-            let complaint = Complaint::new("wrong-type", message, "write it on one line");
-            self.complain(value.span(), &path(key.section, name), complaint);
-            return None;
+        if text.chars().any(|c| c.is_control() && !(key.name == "why" && c == '\n')) {
+            let message = format!("`{}` has a control character or a line break", key.name);
+            return self.wrong(key, written, Complaint::new("wrong-type", message, "write it on one line"));
         }
         if !matches!(key.kind, Kind::Choice(_)) {
-            self.bounded(key, value, text.chars().count() as u64)?;
+            self.bounded(key, written, text.chars().count() as u64)?;
         }
         Some(text.to_string())
     }
 
-    /// One of the words that the key knows.
-    pub(super) fn choice(&mut self, part: &Part<'_, '_>, name: &str) -> Option<&'static str> {
-        let text = self.text(part, name)?;
-        let (key, value) = self.find(part, name)?;
-        let Kind::Choice(words) = key.kind else { return None };
-        let known = words.iter().copied().find(|word| *word == text);
-        if known.is_none() {
-            let meant = keys::nearest(&text, words.iter().copied());
-            let help = meant
-                .map_or_else(|| format!("write one of {}", words.join(", ")), |m| format!("write \"{m}\""));
-            let message = format!("`{name}` cannot be \"{text}\": known are {}", words.join(", "));
-            let complaint = Complaint::new("out-of-range", message, help);
-            self.complain(value.span(), &path(key.section, name), complaint);
+    fn choice(
+        &mut self,
+        key: &Key,
+        words: &'static [&'static str],
+        written: &Spanned<DeValue<'_>>,
+    ) -> Option<&'static str> {
+        let text = self.text(key, written)?;
+        if let Some(word) = words.iter().find(|word| **word == text) {
+            return Some(word);
         }
-        known
+        let meant = keys::nearest(&text, words.iter().copied());
+        let help =
+            meant.map_or_else(|| format!("write one of {}", words.join(", ")), |m| format!("write \"{m}\""));
+        let message = format!("`{}` cannot be \"{text}\": known are {}", key.name, words.join(", "));
+        self.wrong(key, written, Complaint::new("out-of-range", message, help))
     }
 
-    pub(super) fn integer(&mut self, part: &Part<'_, '_>, name: &str) -> Option<u64> {
-        let (key, value) = self.find(part, name)?;
-        let DeValue::Integer(integer) = value.get_ref() else {
-            self.wrong_type(key, value);
+    fn integer(&mut self, key: &Key, written: &Spanned<DeValue<'_>>) -> Option<u64> {
+        let DeValue::Integer(integer) = written.get_ref() else {
+            self.wrong_type(key, written);
             return None;
         };
         if integer.as_str().starts_with('-') {
-            let complaint = Complaint::new(
-                "out-of-range",
-                format!("`{name}` is {}: it must not be negative", integer.as_str()),
-                format!("write a value from {}", key.bounds()),
-            );
-            self.complain(value.span(), &path(key.section, name), complaint);
-            return None;
+            let message = format!("`{}` is {}: it must not be negative", key.name, integer.as_str());
+            let help = format!("write a value from {}", key.bounds());
+            return self.wrong(key, written, Complaint::new("out-of-range", message, help));
         }
         let number = u64::from_str_radix(integer.as_str(), integer.radix()).unwrap_or(u64::MAX);
-        self.bounded(key, value, number)
+        self.bounded(key, written, number)
     }
 
-    pub(super) fn quantity_text<'t>(
-        &mut self,
-        key: &Key,
-        value: &'t Spanned<DeValue<'_>>,
-    ) -> Option<&'t str> {
+    fn quantity_text<'t>(&mut self, key: &Key, value: &'t Spanned<DeValue<'_>>) -> Option<&'t str> {
         match value.get_ref() {
             DeValue::String(text) => Some(text),
             DeValue::Integer(number) => self.no_unit(key, value, number.as_str()),
@@ -119,26 +175,21 @@ impl Reader<'_> {
         }
     }
 
-    pub(super) fn no_unit<'t>(
-        &mut self,
-        key: &Key,
-        value: &Spanned<DeValue<'_>>,
-        number: &str,
-    ) -> Option<&'t str> {
+    fn no_unit<'t>(&mut self, key: &Key, value: &Spanned<DeValue<'_>>, number: &str) -> Option<&'t str> {
         let complaint = Complaint::new(
             "wrong-unit",
             format!("`{}` is {number} without a unit", key.name),
             format!(
                 "write the unit with the number and both in quotes, as in {} = {}",
                 key.name,
-                example(key)
+                key.written_example()
             ),
         );
-        self.complain(value.span(), &path(key.section, key.name), complaint);
+        self.complain(value.span(), &key.section.path(key.name), complaint);
         None
     }
 
-    pub(super) fn parsed<T>(
+    fn parsed<T>(
         &mut self,
         key: &Key,
         value: &Spanned<DeValue<'_>>,
@@ -151,7 +202,7 @@ impl Reader<'_> {
                 let message = format!("`{}`: {}", key.name, error.message);
                 self.complain(
                     value.span(),
-                    &path(key.section, key.name),
+                    &key.section.path(key.name),
                     Complaint::new(kind, message, error.help),
                 );
                 None
@@ -159,46 +210,26 @@ impl Reader<'_> {
         }
     }
 
-    pub(super) fn quantity(&mut self, part: &Part<'_, '_>, name: &str, dimension: Dimension) -> Option<u64> {
-        let (key, value) = self.find(part, name)?;
-        let text = self.quantity_text(key, value)?;
-        let number = self.parsed(key, value, quantity::parse(text, dimension))?;
-        self.bounded(key, value, number)
-    }
-
-    /// Steps of a value, in base units; none without the key.
-    pub(super) fn steps(
-        &mut self,
-        part: &Part<'_, '_>,
-        name: &str,
-        dimension: Dimension,
-    ) -> Vec<(Duration, u64)> {
-        let Some((key, value)) = self.find(part, name) else { return Vec::new() };
-        let steps = self.quantity_text(key, value).map(|text| quantity::parse_steps(text, dimension));
-        let steps = steps.and_then(|steps| self.parsed(key, value, steps)).unwrap_or_default();
-        for (_, number) in &steps {
-            self.bounded(key, value, *number);
-        }
-        steps.into_iter().map(|(at, number)| (Duration::from_nanos(at), number)).collect()
-    }
-
-    pub(super) fn truth(&mut self, part: &Part<'_, '_>, name: &str) -> Option<bool> {
-        let (key, value) = self.find(part, name)?;
-        let truth = value.get_ref().as_bool();
+    fn truth(&mut self, key: &Key, written: &Spanned<DeValue<'_>>) -> Option<bool> {
+        let truth = written.get_ref().as_bool();
         if truth.is_none() {
-            self.wrong_type(key, value);
+            self.wrong_type(key, written);
         }
         truth
     }
 
     /// A list of names; remembers where each of them stands.
-    pub(super) fn names(&mut self, part: &Part<'_, '_>, name: &str) -> Option<Vec<String>> {
-        let (key, value) = self.find(part, name)?;
-        let DeValue::Array(items) = value.get_ref() else {
-            self.wrong_type(key, value);
+    fn names(
+        &mut self,
+        part: &Part<'_, '_>,
+        key: &'static Key,
+        written: &Spanned<DeValue<'_>>,
+    ) -> Option<Vec<String>> {
+        let DeValue::Array(items) = written.get_ref() else {
+            self.wrong_type(key, written);
             return None;
         };
-        self.bounded(key, value, items.len() as u64)?;
+        self.bounded(key, written, items.len() as u64)?;
         let spans = items.iter().map(Spanned::span).collect();
         self.items.insert((part.section.header(), part.index, key.name), spans);
         let mut names = Vec::with_capacity(items.len());
@@ -211,40 +242,42 @@ impl Reader<'_> {
         (names.len() == items.len()).then_some(names)
     }
 
-    pub(super) fn limit(&mut self, part: &Part<'_, '_>, name: &str) -> Option<Limit> {
-        let (key, value) = self.find(part, name)?;
-        let text = self.quantity_text(key, value)?;
-        let limit = self.parsed(key, value, quantity::parse_limit(text))?;
-        self.bounded(key, value, limit.bytes()).map(|_| limit)
-    }
-
-    /// A time that may be zero by being left out.
-    pub(super) fn time_or_zero(&mut self, part: &Part<'_, '_>, name: &str) -> Duration {
-        self.time(part, name).unwrap_or_default()
-    }
-
-    pub(super) fn time(&mut self, part: &Part<'_, '_>, name: &str) -> Option<Duration> {
-        self.quantity(part, name, Dimension::Time).map(Duration::from_nanos)
+    /// What a file holds that the value names.
+    fn file<T>(
+        &mut self,
+        key: &Key,
+        written: &Spanned<DeValue<'_>>,
+        read: impl FnOnce(&str, &str) -> Result<T, String>,
+    ) -> Option<T> {
+        let (file, name) = (self.text(key, written)?, key.name);
+        let complaint = match files::text(&self.folder.join(&file)) {
+            Ok(text) => match read(&file, &text) {
+                Ok(found) => return Some(found),
+                Err(why) => Complaint::new(
+                    "file",
+                    format!("`{file}` {why}"),
+                    format!("docs/reference/scenario.md says what a file for `{name}` holds"),
+                ),
+            },
+            Err(why) => {
+                let known = match key.kind {
+                    Kind::Sizes => format!("built in are {}; ", Sizes::BUILT_IN.join(", ")),
+                    _ => String::new(),
+                };
+                let help = format!("{known}a file is named by its path from the folder of the scenario file");
+                Complaint::new("file", format!("`{name}`: cannot read `{file}`: {why}"), help)
+            }
+        };
+        self.wrong(key, written, complaint)
     }
 }
 
-pub(super) fn example(key: &Key) -> String {
-    match (key.kind, key.name) {
-        (_, "title") => "\"A short and a long flow share a deep buffer\"".into(),
-        (_, "duration") => "\"60s\"".into(),
-        (Kind::Integer, _) => "1".into(),
-        (Kind::Quantity(dimension), _) => format!("\"{}\"", dimension.example()),
-        (Kind::Steps(dimension), _) => format!("\"{}\"", quantity::example_steps(dimension)),
-        (Kind::Bool, _) => "true".into(),
-        (Kind::Links, _) => "[\"link1\", \"link2\"]".into(),
-        (Kind::File, "sizes") => "\"websearch\"".into(),
-        (Kind::File, _) => "\"traces/lte.trace\"".into(),
-        (Kind::Buffer | Kind::Limit, _) => format!("\"{}\"", Dimension::Size.example()),
-        (Kind::Algorithm, _) => "\"bbr1\"".into(),
-        (Kind::Text, _) => "\"...\"".into(),
-        (Kind::Choice(words), _) => format!("\"{}\"", words[0]),
-        (Kind::Parameters, _) => "{ alpha = \"3ms\" }".into(),
-    }
+/// Reads a trace whose mean rate a link can have.
+fn read_trace(file: &str, text: &str) -> Result<Trace, String> {
+    let trace = Trace::read(file, text)?;
+    let rate = keys::find(Section::Link, "rate").map_or(Ok(()), |key| check::bounds(key, trace.mean_bps()));
+    rate.map_err(|complaint| format!("of its mean rate: {}", complaint.message))?;
+    Ok(trace)
 }
 
 pub(super) fn kind_of(value: &DeValue<'_>) -> &'static str {

@@ -9,6 +9,9 @@ use fairpace_scenario::{
     Sizes, Target, Window, Writes, keys, load, parse,
 };
 
+/// Nanoseconds in a millisecond.
+const MS: u64 = 1_000_000;
+
 const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
@@ -31,13 +34,16 @@ fn links_have_nodes_lines_and_queues_of_every_kind() {
     let links = all().links;
     assert_eq!(links[0].ends, Some(("a".to_owned(), "b".to_owned())));
     assert_eq!((links[0].burst_bytes, links[0].buffer), (Some(20_000), Limit::Packets(100)));
-    let codel = Codel { target: ms(4), interval: ms(80), ecn: false, ce_threshold: Some(ms(1)) };
+    let codel = Codel { target_ns: 4 * MS, interval_ns: 80 * MS, ecn: false, ce_threshold_ns: Some(MS) };
     assert_eq!(links[0].queue, Queue::FqCodel(FqCodel { codel, buckets: 64, quantum_bytes: 300 }));
     assert_eq!(links[0].line, Line { delay: ms(5), jitter: ms(1), reorders: true, duplicate_ppb: 1_000_000 });
-    assert_eq!(links[0].loss.burst, Some(Burst { pkts: 10, ppb: 500_000_000, outside_ppb: 5_000_000 }));
+    assert_eq!(
+        links[0].loss.burst,
+        Some(Burst { pkts: 10, inside_ppb: 500_000_000, outside_ppb: 5_000_000 })
+    );
     assert_eq!(links[2].queue, Queue::Step(Limit::Packets(20)));
     assert_eq!(links[4].queue, Queue::Codel(Codel::default()));
-    assert_eq!(links[5].queue, Queue::Pie(Pie { target: ms(20), update: ms(10), ecn: true }));
+    assert_eq!(links[5].queue, Queue::Pie(Pie { target_ns: 20 * MS, update_ns: 10 * MS, ecn: true }));
 }
 
 #[test]
@@ -144,11 +150,10 @@ fn red_is_set_up_as_tc_does() {
         max_bytes: 300_000,
         max_ppb: 20_000_000,
         burst_pkts: 110,
-        gentle: false,
         ecn: false,
     };
     assert_eq!(link("buffer = \"1200kB\"\nqueue = \"red\"").queue, Queue::Red(usual));
-    let floyd = Red { rules: RedRules::Floyd, gentle: true, ecn: true, ..usual };
+    let floyd = Red { rules: RedRules::Floyd { gentle: true }, ecn: true, ..usual };
     let keys = "buffer = \"1200kB\"\nqueue = \"red_floyd\"\nred_gentle = true\necn = true";
     assert_eq!(link(keys).queue, Queue::Red(floyd));
     let Queue::Red(red) = link("buffer = \"2MB\"\nqueue = \"red\"\nred_min = \"60kB\"").queue else {
@@ -166,11 +171,11 @@ fn red_is_set_up_as_tc_does() {
 #[test]
 fn defaults_of_the_other_queues_are_those_of_the_rfcs() {
     assert_eq!(link("buffer = \"2MB\"").queue, Queue::Fifo);
-    let codel = Codel { target: ms(5), interval: ms(100), ecn: false, ce_threshold: None };
+    let codel = Codel { target_ns: 5 * MS, interval_ns: 100 * MS, ecn: false, ce_threshold_ns: None };
     assert_eq!(link("buffer = \"2MB\"\nqueue = \"codel\"").queue, Queue::Codel(codel));
     let fq = FqCodel { codel: Codel { ecn: true, ..codel }, buckets: 1024, quantum_bytes: 1514 };
     assert_eq!(link("buffer = \"2MB\"\nqueue = \"fq_codel\"").queue, Queue::FqCodel(fq));
-    let pie = Pie { target: ms(15), update: ms(15), ecn: false };
+    let pie = Pie { target_ns: 15 * MS, update_ns: 15 * MS, ecn: false };
     assert_eq!(link("buffer = \"2MB\"\nqueue = \"pie\"").queue, Queue::Pie(pie));
 }
 
@@ -190,9 +195,7 @@ fn every_key_comes_back_from_the_canonical_form() {
     let text = all.to_toml();
     assert_eq!(parse(PATH, &text, &[], Target::Simulator).unwrap(), all);
     let source = std::fs::read_to_string(PATH).unwrap();
-    for key in
-        keys::KEYS.iter().filter(|key| matches!(key.section, keys::Section::Link | keys::Section::Flow))
-    {
+    for key in keys::all().filter(|key| matches!(key.section, keys::Section::Link | keys::Section::Flow)) {
         let line = format!("\n{} = ", key.name);
         assert!(source.contains(&line), "{} is not in all.toml", key.name);
         // these are worked out when the file is read

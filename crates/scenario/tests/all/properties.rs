@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::support::{GOOD, cc};
-use fairpace_scenario::keys::{KEYS, Kind};
+use fairpace_scenario::keys::{self, Kind};
 use fairpace_scenario::quantity::{self, Dimension};
 use fairpace_scenario::{
     Arrivals, Burst, Cc, Codel, Ecn, Flow, FqCodel, Limit, Line, Link, Loss, Pie, Policer, Queue, Receiving,
@@ -44,7 +44,7 @@ fn value() -> impl Strategy<Value = String> {
 }
 
 fn line() -> impl Strategy<Value = String> {
-    let keys: Vec<_> = KEYS.iter().map(|key| key.name).collect();
+    let keys: Vec<_> = keys::all().map(|key| key.name).collect();
     prop_oneof![
         8 => (prop::sample::select(keys), value()).prop_map(|(key, value)| format!("{key} = {value}")),
         2 => prop::sample::select(vec!["[[link]]", "[[flow]]", "[window]", "[flow.set]", "[link]"]).prop_map(str::to_owned),
@@ -66,7 +66,7 @@ fn loss() -> impl Strategy<Value = Loss> {
     (1..200_000_000u64, prop::option::of(burst)).prop_map(|(ppb, burst)| {
         let burst = burst.map(|(pkts, within, outside)| Burst {
             pkts,
-            ppb: within,
+            inside_ppb: within,
             outside_ppb: ppb * outside / 100,
         });
         Loss { ppb, burst }
@@ -85,24 +85,30 @@ fn steps<T: std::fmt::Debug>(value: impl Strategy<Value = T>) -> impl Strategy<V
 }
 
 fn codel() -> impl Strategy<Value = Codel> {
-    (time(1_000, 1 << 20), time(1 << 21, 1 << 33), any::<bool>(), prop::option::of(time(0, 1 << 33)))
-        .prop_map(|(target, interval, ecn, ce_threshold)| Codel { target, interval, ecn, ce_threshold })
+    (1_000..=1u64 << 20, 1..=1u64 << 33, any::<bool>(), prop::option::of(0..=1u64 << 33)).prop_map(
+        |(target_ns, more_ns, ecn, ce_threshold_ns)| Codel {
+            target_ns,
+            interval_ns: (1 << 21) + more_ns,
+            ecn,
+            ce_threshold_ns,
+        },
+    )
 }
 
 fn red(buffer: u64) -> impl Strategy<Value = Red> {
-    let rules = prop_oneof![Just(RedRules::Linux), Just(RedRules::Floyd)];
-    (rules, 2..=buffer.min(4_000_000_000), 0u64..100, 1..=WHOLE_PPB, any::<bool>(), any::<bool>()).prop_map(
-        |(rules, max_bytes, share, max_ppb, gentle, ecn)| {
+    let rules =
+        prop_oneof![Just(RedRules::Linux), any::<bool>().prop_map(|gentle| RedRules::Floyd { gentle })];
+    (rules, 2..=buffer.min(4_000_000_000), 0u64..100, 1..=WHOLE_PPB, any::<bool>()).prop_map(
+        |(rules, max_bytes, share, max_ppb, ecn)| {
             let min_bytes = (max_bytes * share / 100).max(1);
-            let gentle = gentle && rules == RedRules::Floyd;
-            Red { max_ppb, gentle, ecn, ..Red::between(rules, min_bytes.min(max_bytes - 1), max_bytes) }
+            Red { max_ppb, ecn, ..Red::between(rules, min_bytes.min(max_bytes - 1), max_bytes) }
         },
     )
 }
 
 fn queue(buffer: u64) -> impl Strategy<Value = Queue> {
-    let pie = (time(1_000, 1 << 33), time(100_000, 1 << 33), any::<bool>())
-        .prop_map(|(target, update, ecn)| Queue::Pie(Pie { target, update, ecn }));
+    let pie = (1_000..=1u64 << 33, 100_000..=1u64 << 33, any::<bool>())
+        .prop_map(|(target_ns, update_ns, ecn)| Queue::Pie(Pie { target_ns, update_ns, ecn }));
     let fq = (codel(), 1u32..=65_536, 256u32..1 << 20).prop_map(|(codel, buckets, quantum_bytes)| {
         Queue::FqCodel(FqCodel { codel, buckets, quantum_bytes })
     });
@@ -406,7 +412,7 @@ proptest! {
 
 #[test]
 fn every_default_and_bound_of_a_quantity_can_be_written() {
-    for key in KEYS {
+    for key in keys::all() {
         let Kind::Quantity(dimension) = key.kind else { continue };
         for bound in [key.least, key.most] {
             assert_eq!(quantity::parse(&key.show(bound), dimension), Ok(bound), "{}", key.name);

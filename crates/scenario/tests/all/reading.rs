@@ -92,7 +92,7 @@ fn faults_and_traffic_are_read_in_their_units() {
         "flow.ack_loss=100ppm",
     ];
     let scenario = read_with(GOOD, &sets).unwrap();
-    let burst = Some(Burst { pkts: 4, ppb: WHOLE_PPB, outside_ppb: 0 });
+    let burst = Some(Burst { pkts: 4, inside_ppb: WHOLE_PPB, outside_ppb: 0 });
     assert_eq!(scenario.links[0].loss, Loss { ppb: 5_000_000, burst });
     assert_eq!(scenario.flows[0].traffic, Traffic { size_bytes: Some(10_000_000), writes: Writes::Always });
     let writes = Writes::Paced { rate_bps: 5_000_000, every: ms(1_000) };

@@ -64,7 +64,7 @@ impl Draw {
                 Queue::Step(if packets { Limit::Packets(above / PACKET_BYTES) } else { Limit::Bytes(above) })
             }
             1 => Queue::Red(self.red(RedRules::Linux, buffer_bytes)),
-            2 => Queue::Red(self.red(RedRules::Floyd, buffer_bytes)),
+            2 => Queue::Red(self.red(RedRules::Floyd { gentle: false }, buffer_bytes)),
             3 => Queue::Codel(self.codel()),
             4 => {
                 let (buckets, quantum_bytes) = (self.magnitude((1, 65_536)), self.magnitude((256, 100_000)));
@@ -76,23 +76,25 @@ impl Draw {
                 })
             }
             _ => Queue::Pie(Pie {
-                target: self.time_us((1, 100_000)),
-                update: self.time_us((100, 100_000)),
+                target_ns: self.time_ns((1, 100_000)),
+                update_ns: self.time_ns((100, 100_000)),
                 ecn: self.flip(),
             }),
         }
     }
 
     fn red(&mut self, rules: RedRules, buffer_bytes: u64) -> Red {
-        let usual = Red::before(rules, buffer_bytes);
         let ecn = self.flip();
-        let gentle = rules == RedRules::Floyd && self.flip();
+        let rules = match rules {
+            RedRules::Linux => RedRules::Linux,
+            RedRules::Floyd { .. } => RedRules::Floyd { gentle: self.flip() },
+        };
         if self.flip() {
-            return Red { ecn, gentle, ..usual };
+            return Red { ecn, ..Red::before(rules, buffer_bytes) };
         }
         let max_bytes = self.magnitude((2, buffer_bytes));
         let min_bytes = self.magnitude((1, max_bytes - 1));
-        Red { ecn, gentle, max_ppb: self.share_ppb(100), ..Red::between(rules, min_bytes, max_bytes) }
+        Red { ecn, max_ppb: self.share_ppb(100), ..Red::between(rules, min_bytes, max_bytes) }
     }
 
     fn codel(&mut self) -> Codel {
@@ -100,9 +102,15 @@ impl Draw {
         if self.flip() {
             return usual;
         }
-        let target = self.time_us((1, 100_000));
-        let interval = target + self.time_us((1, 500_000));
-        Codel { target, interval, ce_threshold: self.flip().then(|| self.time_us((1, 100_000))), ..usual }
+        let target_ns = self.time_ns((1, 100_000));
+        let interval_ns = target_ns + self.time_ns((1, 500_000));
+        let ce_threshold_ns = self.flip().then(|| self.time_ns((1, 100_000)));
+        Codel { target_ns, interval_ns, ce_threshold_ns, ..usual }
+    }
+
+    /// Nanoseconds: some number of microseconds in this range.
+    fn time_ns(&mut self, range_us: (u64, u64)) -> u64 {
+        self.time_us(range_us).as_nanos() as u64
     }
 
     fn line(&mut self) -> Line {
@@ -123,7 +131,7 @@ impl Draw {
         // bursts that are short enough to leave a packet between them
         let within = self.between(WHOLE_PPB / 2, WHOLE_PPB);
         let outside_ppb = if self.flip() { 0 } else { self.random.below(ppb) };
-        let burst = Burst { pkts: self.magnitude((4, 200)), ppb: within, outside_ppb };
+        let burst = Burst { pkts: self.magnitude((4, 200)), inside_ppb: within, outside_ppb };
         Loss { ppb, burst: Some(burst) }
     }
 

@@ -95,7 +95,7 @@ fn littles_law_holds_on_every_queue() {
         Queue::Fifo,
         Queue::Step(Limit::Packets(20)),
         red(RedRules::Linux),
-        red(RedRules::Floyd),
+        red(RedRules::Floyd { gentle: false }),
         Queue::Codel(codel),
         Queue::FqCodel(FqCodel { codel, ..FqCodel::default() }),
         Queue::Pie(Pie::default()),

@@ -184,7 +184,8 @@ impl Observer for Counter {
 #[test]
 fn an_onlooker_sees_every_packet_and_changes_nothing() {
     let mut lossy = link(20, 60_000);
-    lossy.loss = Loss { ppb: 5_000_000, burst: Some(Burst { pkts: 3, ppb: 500_000_000, outside_ppb: 0 }) };
+    lossy.loss =
+        Loss { ppb: 5_000_000, burst: Some(Burst { pkts: 3, inside_ppb: 500_000_000, outside_ppb: 0 }) };
     let s = scenario(vec![lossy], vec![finite("cubic", 30, 0, 5_000_000)], 0, 20);
     let mut counter = Counter::default();
     let seen = fairpace_sim::run_with(&s, &mut Silent, &mut counter).unwrap();

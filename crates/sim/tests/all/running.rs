@@ -200,7 +200,7 @@ fn any_link() -> impl Strategy<Value = Link> {
     (plain, rates, prop::option::weighted(0.3, policer), loss).prop_map(
         |((rate_bps, buffer_bytes), rates, policer, loss)| {
             let rate_at = rates.map(|(one, other)| vec![(ms(2000), one), (ms(4000), other)]);
-            let burst = |pkts| Burst { pkts, ppb: 1_000_000_000, outside_ppb: 0 };
+            let burst = |pkts| Burst { pkts, inside_ppb: 1_000_000_000, outside_ppb: 0 };
             let loss = loss.map(|(ppb, pkts)| Loss { ppb, burst: pkts.map(burst) });
             let (rate_at, loss) = (rate_at.unwrap_or_default(), loss.unwrap_or_default());
             Link { rate_at, policer, loss, ..Link::new("link", rate_bps, buffer_bytes) }

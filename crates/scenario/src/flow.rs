@@ -1,0 +1,205 @@
+//! A flow: what `[[flow]]` declares, one connection or a workload of many.
+
+use std::time::Duration;
+
+use fairpace_cc::Algorithm;
+
+use crate::keys::{
+    DAY, Key, Kind, Lens, MOST_FLOWS, MOST_HOPS, Relation, S, TIME, Value, access, field, words,
+};
+use crate::{Arrivals, Cc, Receiving, Reorder, Sending, Steps, Traffic};
+
+/// One flow.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Flow {
+    /// Name in results.
+    pub name: String,
+    /// The congestion control, with the parameters that `set` gives it.
+    pub cc: Cc,
+    /// Round-trip time of the path without queueing and transmission.
+    pub rtt: Duration,
+    /// The links that its data takes, by name and in order; `None`: from node to node if it has `ends`, else all links that no
+    /// flow's `reverse` names, in the order of the file. [`Scenario::routes`] resolves it.
+    pub route: Option<Vec<String>>,
+    /// The links that its ACKs take, by name and in order; none: they meet no queue.
+    pub reverse: Vec<String>,
+    /// The nodes that its data goes from and to, over the links with the least delay in all.
+    pub ends: Option<(String, String)>,
+    /// Propagation from the sender to the first link: part of `rtt`, as are the delays of the links' lines. Half of what is left lies behind
+    /// the last link, half on the way back.
+    pub access_delay: Duration,
+    /// What the sending host does beside the algorithm.
+    pub sending: Sending,
+    /// How the receiving host acknowledges.
+    pub receiving: Receiving,
+    /// It is a workload of many flows.
+    pub arrivals: Option<Arrivals>,
+    /// When it starts.
+    pub start: Duration,
+    /// When it stops, if before the end of the run.
+    pub stop: Option<Duration>,
+    /// Later round-trip times, as by changes of the route.
+    pub rtt_at: Steps<Duration>,
+    /// Share of its ACKs that are lost at random, billionths.
+    pub ack_loss_ppb: u64,
+    /// Each ACK takes up to so much longer, at random and in order.
+    pub ack_jitter: Duration,
+    /// ACKs come together, so far apart; 0: they do not.
+    pub ack_aggregation: Duration,
+    /// Data packets that others overtake.
+    pub reorder: Option<Reorder>,
+    /// The sending host gets round to an ACK up to so much later, at random and in order.
+    pub host_jitter: Duration,
+    /// What its application writes, and when.
+    pub traffic: Traffic,
+    /// What the simulator shows its algorithm.
+    pub view: View,
+}
+
+impl Flow {
+    /// A flow that has data from the start to the end of the run, over a path that does nothing but delay.
+    #[must_use]
+    pub fn new(name: impl Into<String>, cc: impl Into<Cc>, rtt: Duration) -> Self {
+        Self {
+            name: name.into(),
+            cc: cc.into(),
+            rtt,
+            route: None,
+            reverse: Vec::new(),
+            ends: None,
+            access_delay: Duration::ZERO,
+            sending: Sending::default(),
+            receiving: Receiving::default(),
+            arrivals: None,
+            start: Duration::ZERO,
+            stop: None,
+            rtt_at: Vec::new(),
+            ack_loss_ppb: 0,
+            ack_jitter: Duration::ZERO,
+            ack_aggregation: Duration::ZERO,
+            reorder: None,
+            host_jitter: Duration::ZERO,
+            traffic: Traffic::default(),
+            view: View::default(),
+        }
+    }
+
+    /// A flow to compare others with: everything that does not have to be given is at its default.
+    pub(crate) fn any() -> Self {
+        let cc = Algorithm::all().next().map_or_else(|| Cc::Kernel(String::new()), Cc::from);
+        Self::new("", cc, Duration::ZERO)
+    }
+}
+
+/// What the simulator shows a flow's algorithm of packets that were sent, and of losses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum View {
+    /// All that the sender knows.
+    #[default]
+    Exact,
+    /// What a stock Linux kernel can tell.
+    Kernel,
+}
+
+words!(View { Exact = "exact", Kernel = "kernel" });
+
+pub(crate) const KEYS: &[Key] = &[
+    Key::flow(
+        "name",
+        Kind::Text,
+        field!(Flow, name),
+        "Name in results. The flows of a group are called `NAME-1`, `NAME-2`, ...",
+    )
+    .range(1, 64)
+    .or("the RTT, such as `10ms`; `10ms-2` for the second of that name"),
+    Key::flow(
+        "cc",
+        Kind::Algorithm,
+        CC,
+        "Congestion control: an algorithm of [algorithms.md](algorithms.md). On the testbed also `kernel:NAME`, one of the \
+         kernel's own.",
+    )
+    .range(1, 64),
+    Key::flow("rtt", TIME, field!(Flow, rtt), "Round-trip time of the path, without queueing and transmission.")
+        .range(10_000, 10 * S),
+    Key::flow("route", Kind::Links, field!(Flow, route), "The links that its data takes, in order.")
+        .range(1, MOST_HOPS)
+        .or("all links that no flow's `reverse` names, in the order of the file"),
+    Key::flow(
+        "from",
+        Kind::Text,
+        FROM,
+        "In place of `route`: the node that its data leaves from. It takes the links with the least `delay` in all; of several such \
+         routes the one with the fewest links; of these the one whose links come first in the file.",
+    )
+    .range(1, 64)
+    .or("no node")
+    .example("\"a\"")
+    .related(&[Relation::Needs("to")]),
+    Key::flow("to", Kind::Text, TO, "The node that its data goes to.")
+        .range(1, 64)
+        .or("no node")
+        .example("\"b\"")
+        .related(&[Relation::Needs("from")]),
+    Key::flow("reverse", Kind::Links, field!(Flow, reverse), "The links that its ACKs take, in order.")
+        .range(0, MOST_HOPS)
+        .or("none: its ACKs meet no queue"),
+    Key::flow(
+        "access_delay",
+        TIME,
+        field!(Flow, access_delay),
+        "Propagation delay from the sender to the first link: part of `rtt`, as the `delay` of links is. Half of what is left is \
+         behind the last link, half on the way back.",
+    )
+    .range(0, 10 * S)
+    .optional(),
+    Key::flow("start", TIME, field!(Flow, start), "When it starts.").range(0, DAY).optional().always_printed(),
+    Key::flow("stop", TIME, field!(Flow, stop), "When it stops.").range(0, DAY).or("the run's end"),
+];
+
+/// The keys that the canonical form has last, and those that only the reader uses.
+pub(crate) const LAST_KEYS: &[Key] = &[
+    Key::flow(
+        "set",
+        Kind::Parameters,
+        SET,
+        "Parameters of the algorithm, as in `set = { alpha = \"3ms\" }`; [algorithms.md](algorithms.md) lists them.",
+    )
+    .or("the algorithm's defaults"),
+    Key::flow(
+        "view",
+        Kind::Choice(View::NAMES),
+        field!(Flow, view),
+        "What the simulator reports to an algorithm that uses what was in flight when each packet was sent (BBRv2 and BBRv3): all \
+         that the sender knows, or no more than a stock Linux `kernel` can tell. The testbed's kernel always reports the latter.",
+    )
+    .optional(),
+    Key::flow("count", Kind::Integer, Lens::Reader, "Number of such flows: a group.").range(1, MOST_FLOWS).or("1"),
+    Key::flow("stagger", TIME, Lens::Reader, "In a group, each flow starts this much after the one before.")
+        .range(0, DAY)
+        .or("0s"),
+];
+
+const CC: Lens = access!(Flow, |flow| Some(Value::Cc(flow.cc.clone())), |flow, value, _| {
+    if let Value::Cc(cc) = value {
+        flow.cc = cc;
+    }
+});
+/// Set with `cc`.
+const SET: Lens = access!(
+    Flow,
+    |flow| Some(flow.cc.settings()).filter(|set| !set.is_empty()).map(|set| Value::Table(set.to_vec())),
+    |_, _, _| {}
+);
+const FROM: Lens =
+    access!(Flow, |flow| Some(Value::Text(flow.ends.as_ref()?.0.clone())), |flow, value, _| flow
+        .ends
+        .get_or_insert_default()
+        .0 =
+        value.text());
+const TO: Lens =
+    access!(Flow, |flow| Some(Value::Text(flow.ends.as_ref()?.1.clone())), |flow, value, _| flow
+        .ends
+        .get_or_insert_default()
+        .1 =
+        value.text());

@@ -1,0 +1,308 @@
+//! What happens to packets and ACKs besides queueing: changes of rate and RTT, policers, loss, delay, jitter, reordering,
+//! duplication.
+
+use std::time::Duration;
+
+use crate::keys::{
+    Field, Key, Kind, Lens, PACKET_BYTES, RATE, Relation, S, SHARE, SIZE, TIME, access, field,
+};
+use crate::quantity::{Dimension, show_time};
+
+/// Random loss on a link's line, behind its queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Loss {
+    /// Share of packets lost, billionths; 0: none.
+    pub ppb: u64,
+    /// Losses come in bursts; `None`: independently of each other.
+    pub burst: Option<Burst>,
+}
+
+/// Bad periods of a line (Gilbert's model), with losses outside of them Gilbert and Elliott's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Burst {
+    /// Mean length of a bad period, packets; at least 1.
+    pub pkts: u64,
+    /// Share of packets lost in it, billionths.
+    pub inside_ppb: u64,
+    /// Share of packets lost outside of it, billionths (Elliott); less than the mean.
+    pub outside_ppb: u64,
+}
+
+/// Billionths in a whole.
+pub const WHOLE_PPB: u64 = 1_000_000_000;
+
+impl Default for Burst {
+    /// Periods of one packet in which all is lost, and nothing outside of them.
+    fn default() -> Self {
+        Burst { pkts: 1, inside_ppb: WHOLE_PPB, outside_ppb: 0 }
+    }
+}
+
+impl Loss {
+    /// Does a Gilbert model with these values exist? If not, what is in the way and what to write.
+    pub(crate) fn check(&self) -> Result<(), (String, String)> {
+        let Loss { ppb, burst: Some(burst) } = *self else { return Ok(()) };
+        let percent = |ppb: u64| format!("{}%", ppb as f64 / 1e7);
+        if ppb == 0 {
+            return Err((
+                "bursts of loss are given, but no loss".into(),
+                "write `loss` too, as in loss = \"1%\"".into(),
+            ));
+        }
+        if ppb >= burst.inside_ppb {
+            return Err((
+                format!(
+                    "{} of all packets cannot be lost if bursts lose {}",
+                    percent(ppb),
+                    percent(burst.inside_ppb)
+                ),
+                "write a `loss` below `loss_in_burst`".into(),
+            ));
+        }
+        if burst.outside_ppb >= ppb {
+            return Err((
+                format!(
+                    "{} of all packets cannot be lost if {} are outside of bursts",
+                    percent(ppb),
+                    percent(burst.outside_ppb)
+                ),
+                "write a `loss_outside_burst` below `loss`".into(),
+            ));
+        }
+        // good periods last burst.pkts x (1 - p) / p packets on average, p = (mean - good) / (bad - good) being the share of bad ones
+        if ppb - burst.outside_ppb > burst.pkts.saturating_mul(burst.inside_ppb - ppb) {
+            return Err((
+                format!("bursts of {} packets would have less than a packet between them", burst.pkts),
+                "write a larger `loss_burst` or a smaller `loss`".into(),
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// A token bucket in front of a link's queue: packets that exceed it are dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Policer {
+    /// Rate at which it fills, bits per second.
+    pub rate_bps: u64,
+    /// What it holds, and holds at the start.
+    pub burst_bytes: u64,
+}
+
+/// Packets of a flow that take longer than others, so that those sent later overtake them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Reorder {
+    /// Share of data packets, billionths.
+    pub ppb: u64,
+    /// How much longer they take.
+    pub delay: Duration,
+}
+
+/// A value that changes in steps: from when on it holds, and the value.
+pub type Steps<T> = Vec<(Duration, T)>;
+
+/// Do the times of steps grow, from later than 0? If not, what is wrong and what to write.
+pub(crate) fn in_order<T>(steps: &[(Duration, T)]) -> Result<(), (String, String)> {
+    let help = "write the steps in order of time; what holds at the start is said by the key without `_at`";
+    if steps.first().is_some_and(|(at, _)| at.is_zero()) {
+        return Err(("the first step is at the start".into(), help.into()));
+    }
+    match steps.windows(2).find(|w| w[0].0 >= w[1].0) {
+        Some(w) => Err((
+            format!("the step at {} follows one at {}", show_time(w[1].0), show_time(w[0].0)),
+            help.into(),
+        )),
+        None => Ok(()),
+    }
+}
+
+/// What lies behind a link's queue: propagation, and what happens on the way.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Line {
+    /// Propagation to what follows; part of a flow's RTT.
+    pub delay: Duration,
+    /// Each packet takes up to so much longer, uniformly at random.
+    pub jitter: Duration,
+    /// Packets may overtake each other by their jitter; otherwise they keep their order.
+    pub reorders: bool,
+    /// Share of packets that arrive twice, billionths.
+    pub duplicate_ppb: u64,
+}
+
+pub(crate) const LINK_KEYS: &[Key] = &[
+    Key::link(
+        "rate_at",
+        Kind::Steps(Dimension::Rate),
+        field!(Link, rate_at),
+        "Later rates; 0 is an outage, after which the waiting packets leave.",
+    )
+    .range(0, 400_000_000_000)
+    .or("the rate never changes"),
+    Key::link(
+        "policer_rate",
+        RATE,
+        access!(
+            Link,
+            |link| link.policer.as_ref()?.rate_bps.value(),
+            |link, value, _| link.policer.get_or_insert_default().rate_bps.set(value)
+        ),
+        "A policer in front of the queue drops what exceeds this rate on the wire and `policer_burst`.",
+    )
+    .range(1_000, 400_000_000_000)
+    .or("no policer")
+    .example("\"10mbit\"")
+    .related(&[Relation::Needs("policer_burst")]),
+    Key::link(
+        "policer_burst",
+        SIZE,
+        access!(
+            Link,
+            |link| link.policer.as_ref()?.burst_bytes.value(),
+            |link, value, _| link.policer.get_or_insert_default().burst_bytes.set(value)
+        ),
+        "Size of the policer's token bucket, which is full at the start.",
+    )
+    .range(PACKET_BYTES, 16_000_000_000)
+    .or("must be given with `policer_rate`")
+    .example("\"100kB\"")
+    .related(&[Relation::Needs("policer_rate")]),
+    Key::link(
+        "loss",
+        SHARE,
+        field!(Link, loss.ppb),
+        "Share of the packets that are lost at random behind the queue, as by bit errors: each has used the link.",
+    )
+    .range(0, WHOLE_PPB)
+    .optional(),
+    Key::link(
+        "loss_burst",
+        Kind::Integer,
+        access!(
+            Link,
+            |link| link.loss.burst.as_ref()?.pkts.value(),
+            |link, value, _| link.loss.burst.get_or_insert_default().pkts.set(value)
+        ),
+        "Losses come in bad periods of this many packets on average, with a good line between them (Gilbert's model).",
+    )
+    .range(1, 1_000_000)
+    .or("losses are independent of each other")
+    .example("5"),
+    Key::link(
+        "loss_in_burst",
+        SHARE,
+        access!(
+            Link,
+            |link| link.loss.burst.as_ref()?.inside_ppb.value(),
+            |link, value, _| link.loss.burst.get_or_insert_default().inside_ppb.set(value)
+        ),
+        "Share of the packets that a bad period loses.",
+    )
+    .range(1, WHOLE_PPB)
+    .or("100%")
+    .related(&[Relation::Needs("loss_burst")]),
+    Key::link(
+        "loss_outside_burst",
+        SHARE,
+        access!(
+            Link,
+            |link| link.loss.burst.as_ref().filter(|burst| burst.outside_ppb > 0)?.outside_ppb.value(),
+            |link, value, _| link.loss.burst.get_or_insert_default().outside_ppb.set(value)
+        ),
+        "Share of the packets that the good line between them loses (Elliott's model); less than `loss`.",
+    )
+    .range(0, WHOLE_PPB)
+    .or("0%")
+    .related(&[Relation::Needs("loss_burst")]),
+    Key::link(
+        "delay",
+        TIME,
+        field!(Link, line.delay),
+        "Propagation delay behind the link: part of the RTT of each flow that takes it.",
+    )
+    .range(0, 10 * S)
+    .optional(),
+    Key::link(
+        "jitter",
+        TIME,
+        field!(Link, line.jitter),
+        "Extra delay of each packet behind the link, uniformly random from 0 to this.",
+    )
+    .range(0, 10 * S)
+    .optional()
+    .example("\"5ms\""),
+    Key::link(
+        "reorders",
+        Kind::Bool,
+        field!(Link, line.reorders),
+        "Packets may overtake each other by their `jitter`; otherwise they keep their order.",
+    )
+    .optional()
+    .related(&[Relation::Needs("jitter")]),
+    Key::link("duplicate", SHARE, field!(Link, line.duplicate_ppb), "Share of the packets that arrive twice.")
+        .range(0, WHOLE_PPB)
+        .optional(),
+];
+
+pub(crate) const FLOW_KEYS: &[Key] = &[
+    Key::flow(
+        "rtt_at",
+        Kind::Steps(Dimension::Time),
+        field!(Flow, rtt_at),
+        "Later round-trip times, as by a change of the route. Packets keep their order.",
+    )
+    .range(10_000, 10 * S)
+    .or("the RTT never changes"),
+    Key::flow(
+        "reorder",
+        SHARE,
+        REORDER,
+        "Share of the data packets that take `reorder_delay` longer behind the links, so that others overtake them.",
+    )
+    .range(1, WHOLE_PPB)
+    .or("no packet is overtaken")
+    .related(&[Relation::Needs("reorder_delay")]),
+    Key::flow("reorder_delay", TIME, REORDER_DELAY, "See `reorder`.")
+        .range(1_000, 10 * S)
+        .or("must be given with `reorder`")
+        .example("\"5ms\"")
+        .related(&[Relation::Needs("reorder")]),
+    Key::flow(
+        "ack_jitter",
+        TIME,
+        field!(Flow, ack_jitter),
+        "Extra delay of each ACK, uniformly random from 0 to this; ACKs keep their order.",
+    )
+    .range(0, 10 * S)
+    .optional(),
+    Key::flow(
+        "ack_aggregation",
+        TIME,
+        field!(Flow, ack_aggregation),
+        "ACKs are held back and come together at multiples of this time, as over Wi-Fi or a cellular uplink.",
+    )
+    .range(0, 10 * S)
+    .optional(),
+    Key::flow(
+        "host_jitter",
+        TIME,
+        field!(Flow, host_jitter),
+        "Processing delay of each ACK at the sending host, uniformly random from 0 to this and in order: the noise of real hosts.",
+    )
+    .range(0, 10 * S)
+    .optional()
+    .simulator_only(),
+    Key::flow("ack_loss", SHARE, field!(Flow, ack_loss_ppb), "Share of the flow's ACKs that are lost at random.")
+        .range(0, WHOLE_PPB)
+        .optional(),
+];
+
+const REORDER: Lens = access!(Flow, |flow| flow.reorder.as_ref()?.ppb.value(), |flow, value, _| flow
+    .reorder
+    .get_or_insert_default()
+    .ppb
+    .set(value));
+const REORDER_DELAY: Lens = access!(Flow, |flow| flow.reorder.as_ref()?.delay.value(), |flow, value, _| flow
+    .reorder
+    .get_or_insert_default()
+    .delay
+    .set(value));

@@ -1,0 +1,279 @@
+//! The value of a key, between a file and the field of a typed scenario.
+
+use std::time::Duration;
+
+use super::{Key, Kind};
+use crate::quantity::{Buffer, Dimension, show, show_limit, show_steps};
+use crate::{Cc, Limit, Sizes, Trace};
+
+/// The value of a key, in base units (ns, bit/s, B).
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Value {
+    Text(String),
+    Number(u64),
+    Truth(bool),
+    Word(&'static str),
+    /// From when on, and the value.
+    Steps(Vec<(u64, u64)>),
+    Limit(Limit),
+    /// As written; it becomes a limit when the link's rate and the RTT are known.
+    Buffer(Buffer),
+    Names(Vec<String>),
+    Cc(Cc),
+    Trace(Trace),
+    Sizes(Sizes),
+    /// The parameters of an algorithm: names, and values as written.
+    Table(Vec<(&'static str, String)>),
+}
+
+impl Value {
+    /// As it is written in a file; files by their names.
+    pub(crate) fn to_toml(&self, kind: Kind) -> String {
+        match (self, kind) {
+            (Value::Text(text), _) => quoted(text),
+            (Value::Number(number), Kind::Quantity(dimension)) => quoted(&show(*number, dimension)),
+            (Value::Number(number), _) => number.to_string(),
+            (Value::Truth(truth), _) => truth.to_string(),
+            (Value::Word(word), _) => quoted(word),
+            (Value::Steps(steps), Kind::Steps(dimension)) => quoted(&show_steps(steps, dimension)),
+            (Value::Steps(steps), _) => quoted(&show_steps(steps, Dimension::Time)),
+            (Value::Limit(limit), _) => quoted(&show_limit(*limit)),
+            // a limit takes its place before anything is printed
+            (Value::Buffer(_), _) => String::new(),
+            (Value::Names(names), _) => {
+                let names: Vec<_> = names.iter().map(|name| quoted(name)).collect();
+                format!("[{}]", names.join(", "))
+            }
+            (Value::Cc(cc), _) => quoted(&cc.to_string()),
+            (Value::Trace(trace), _) => quoted(&trace.file),
+            (Value::Sizes(sizes), _) => quoted(&sizes.name),
+            (Value::Table(table), _) => {
+                let pairs: Vec<_> = table
+                    .iter()
+                    .map(|(name, value)| format!("{} = {}", quoted(name), quoted(value)))
+                    .collect();
+                format!("{{ {} }}", pairs.join(", "))
+            }
+        }
+    }
+
+    /// The numbers that the key's range holds for; for text and names of files, the count of characters.
+    pub(crate) fn measures(&self) -> Vec<u64> {
+        let characters = |text: &str| vec![text.chars().count() as u64];
+        match self {
+            Value::Text(text) => characters(text),
+            Value::Number(number) => vec![*number],
+            Value::Steps(steps) => steps.iter().map(|(_, value)| *value).collect(),
+            Value::Limit(limit) => vec![limit.bytes()],
+            Value::Trace(trace) => characters(&trace.file),
+            Value::Sizes(sizes) => characters(&sizes.name),
+            Value::Truth(_)
+            | Value::Word(_)
+            | Value::Buffer(_)
+            | Value::Names(_)
+            | Value::Cc(_)
+            | Value::Table(_) => Vec::new(),
+        }
+    }
+
+    pub(crate) fn number(&self) -> u64 {
+        match self {
+            Value::Number(number) => *number,
+            _ => 0,
+        }
+    }
+
+    pub(crate) fn time(&self) -> Duration {
+        Duration::from_nanos(self.number())
+    }
+
+    pub(crate) fn text(self) -> String {
+        match self {
+            Value::Text(text) => text,
+            _ => String::new(),
+        }
+    }
+}
+
+/// A TOML basic string.
+fn quoted(text: &str) -> String {
+    toml::Value::from(text).to_string()
+}
+
+/// A time in its base unit; more than it holds is beyond every range.
+pub(crate) fn ns(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// The values that are given in one part of a file.
+#[derive(Debug, Default)]
+pub(crate) struct Given(Vec<(&'static Key, Value)>);
+
+impl Given {
+    pub(crate) fn push(&mut self, key: &'static Key, value: Value) {
+        self.0.push((key, value));
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&Value> {
+        self.0.iter().find(|(key, _)| key.name == name).map(|(_, value)| value)
+    }
+
+    pub(crate) fn get_mut(&mut self, name: &str) -> Option<&mut Value> {
+        self.0.iter_mut().find(|(key, _)| key.name == name).map(|(_, value)| value)
+    }
+
+    pub(crate) fn number(&self, name: &str) -> Option<u64> {
+        self.get(name).map(Value::number)
+    }
+
+    pub(crate) fn time(&self, name: &str) -> Option<Duration> {
+        self.number(name).map(Duration::from_nanos)
+    }
+
+    pub(crate) fn text(&self, name: &str) -> Option<String> {
+        self.get(name).map(|value| value.clone().text())
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &(&'static Key, Value)> {
+        self.0.iter()
+    }
+}
+
+/// A type of fields that a key can set.
+pub(crate) trait Field {
+    /// `None`: nothing is set.
+    fn value(&self) -> Option<Value>;
+    fn set(&mut self, value: Value);
+}
+
+impl Field for bool {
+    fn value(&self) -> Option<Value> {
+        Some(Value::Truth(*self))
+    }
+    fn set(&mut self, value: Value) {
+        *self = value == Value::Truth(true);
+    }
+}
+
+impl Field for u64 {
+    fn value(&self) -> Option<Value> {
+        Some(Value::Number(*self))
+    }
+    fn set(&mut self, value: Value) {
+        *self = value.number();
+    }
+}
+
+impl Field for u32 {
+    fn value(&self) -> Option<Value> {
+        Some(Value::Number((*self).into()))
+    }
+    fn set(&mut self, value: Value) {
+        *self = u32::try_from(value.number()).unwrap_or(u32::MAX);
+    }
+}
+
+impl Field for Duration {
+    fn value(&self) -> Option<Value> {
+        Some(Value::Number(ns(*self)))
+    }
+    fn set(&mut self, value: Value) {
+        *self = value.time();
+    }
+}
+
+impl Field for String {
+    fn value(&self) -> Option<Value> {
+        Some(Value::Text(self.clone()))
+    }
+    fn set(&mut self, value: Value) {
+        *self = value.text();
+    }
+}
+
+impl Field for Vec<String> {
+    fn value(&self) -> Option<Value> {
+        Some(Value::Names(self.clone()))
+    }
+    fn set(&mut self, value: Value) {
+        if let Value::Names(names) = value {
+            *self = names;
+        }
+    }
+}
+
+impl Field for Limit {
+    fn value(&self) -> Option<Value> {
+        Some(Value::Limit(*self))
+    }
+    fn set(&mut self, value: Value) {
+        if let Value::Limit(limit) = value {
+            *self = limit;
+        }
+    }
+}
+
+impl Field for Vec<(Duration, u64)> {
+    fn value(&self) -> Option<Value> {
+        let steps: Vec<_> = self.iter().map(|(at, value)| (ns(*at), *value)).collect();
+        (!steps.is_empty()).then_some(Value::Steps(steps))
+    }
+    fn set(&mut self, value: Value) {
+        if let Value::Steps(steps) = value {
+            *self = steps.into_iter().map(|(at, value)| (Duration::from_nanos(at), value)).collect();
+        }
+    }
+}
+
+impl Field for Vec<(Duration, Duration)> {
+    fn value(&self) -> Option<Value> {
+        let steps: Vec<_> = self.iter().map(|(at, value)| (ns(*at), ns(*value))).collect();
+        (!steps.is_empty()).then_some(Value::Steps(steps))
+    }
+    fn set(&mut self, value: Value) {
+        if let Value::Steps(steps) = value {
+            let step = |(at, value)| (Duration::from_nanos(at), Duration::from_nanos(value));
+            *self = steps.into_iter().map(step).collect();
+        }
+    }
+}
+
+impl<T: Field + Default> Field for Option<T> {
+    fn value(&self) -> Option<Value> {
+        self.as_ref().and_then(Field::value)
+    }
+    fn set(&mut self, value: Value) {
+        self.get_or_insert_default().set(value);
+    }
+}
+
+/// The words of an enum without fields, which a key can have as its value.
+macro_rules! words {
+    ($type:ident { $($variant:ident = $word:literal),* $(,)? }) => {
+        impl $type {
+            pub(crate) const NAMES: &[&str] = &[$($word),*];
+
+            /// As it is written in a scenario.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $($type::$variant => $word,)*
+                }
+            }
+        }
+
+        impl $crate::keys::Field for $type {
+            fn value(&self) -> Option<$crate::keys::Value> {
+                Some($crate::keys::Value::Word(self.name()))
+            }
+            fn set(&mut self, value: $crate::keys::Value) {
+                match value {
+                    $($crate::keys::Value::Word($word) => *self = $type::$variant,)*
+                    _ => {}
+                }
+            }
+        }
+    };
+}
+
+pub(crate) use words;

@@ -1,0 +1,419 @@
+//! Queues and how they are managed: which packets wait, are dropped or marked, and in what order they leave.
+
+use crate::keys::{Field, Key, Kind, Lens, MS, PACKET_BYTES, S, SHARE, SIZE, TIME, Value, access};
+use crate::{Link, WHOLE_PPB};
+
+/// How much a queue holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Limit {
+    /// Bytes on the wire, headers included.
+    Bytes(u64),
+    /// Packets of any size.
+    Packets(u64),
+}
+
+impl Limit {
+    /// In bytes; packets count as full ones.
+    #[must_use]
+    pub fn bytes(self) -> u64 {
+        match self {
+            Limit::Bytes(bytes) => bytes,
+            Limit::Packets(pkts) => pkts.saturating_mul(PACKET_BYTES),
+        }
+    }
+}
+
+/// Which packets wait, which are dropped or marked, and in what order they leave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Queue {
+    /// First in, first out; what does not fit is dropped.
+    #[default]
+    Fifo,
+    /// A FIFO that marks ECN-capable packets which find more than this waiting (a step, as data centres use it).
+    Step(Limit),
+    /// Random early detection.
+    Red(Red),
+    /// Controlled delay, RFC 8289.
+    Codel(Codel),
+    /// A queue with CoDel for each of many buckets of flows, served in turn, RFC 8290.
+    FqCodel(FqCodel),
+    /// Proportional integral controller enhanced, RFC 8033.
+    Pie(Pie),
+}
+
+/// Whose RED.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RedRules {
+    /// Linux's `sch_red`: the average is a scaled integer, idle time ages it by a table, and from `max_bytes` on ECN-capable packets
+    /// are still marked (without tc's `harddrop`).
+    Linux,
+    /// Those of Floyd and Jacobson 1993. From `max_bytes` on, packets are dropped even if they could be marked: RFC 3168, section 7,
+    /// and Floyd's own simulator (ns-2).
+    Floyd {
+        /// From `max_bytes` to twice of it the probability grows to one, instead of jumping: Floyd, "Recommendation on using the
+        /// gentle_ variant of RED", 2000.
+        gentle: bool,
+    },
+}
+
+/// Settings of RED. Thresholds are bytes of average backlog, up to 4 GB.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Red {
+    /// Whose rules.
+    pub rules: RedRules,
+    /// Below this average nothing is dropped.
+    pub min_bytes: u64,
+    /// From this average on everything is dropped.
+    pub max_bytes: u64,
+    /// The probability just below `max_bytes`, billionths.
+    pub max_ppb: u64,
+    /// Full packets that may arrive at once at an empty queue without early drops. It sets the average's weight, as tc's `burst`
+    /// does; the weight is 2^-1 for bursts that cannot reach `min_bytes`, which tc refuses.
+    pub burst_pkts: u64,
+    /// Marks ECN-capable packets where it would drop them early.
+    pub ecn: bool,
+}
+
+/// Settings of CoDel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Codel {
+    /// Acceptable standing queue delay, ns.
+    pub target_ns: u64,
+    /// For how long the target may be exceeded, ns; about the largest RTT.
+    pub interval_ns: u64,
+    /// Marks ECN-capable packets instead of dropping them.
+    pub ecn: bool,
+    /// Marks ECN-capable packets that waited longer than this, ns, independently of the target.
+    pub ce_threshold_ns: Option<u64>,
+}
+
+/// Settings of FQ-CoDel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FqCodel {
+    /// What runs in each bucket.
+    pub codel: Codel,
+    /// Buckets that connections are hashed to; 0 is taken as 1.
+    pub buckets: u32,
+    /// Bytes that a bucket may send in its turn; less than 256 is taken as 256, as by Linux.
+    pub quantum_bytes: u32,
+}
+
+/// Settings of PIE.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pie {
+    /// The target queue delay, ns.
+    pub target_ns: u64,
+    /// From one computation of the probability to the next, ns; less than 1 ms is taken as 1 ms, about the least of Linux.
+    pub update_ns: u64,
+    /// Marks ECN-capable packets instead of dropping them while the probability is at most 10 %.
+    pub ecn: bool,
+}
+
+impl Queue {
+    /// The names of all of them, as they are written.
+    pub(crate) const NAMES: &[&str] = &["fifo", "step", "red", "red_floyd", "codel", "fq_codel", "pie"];
+
+    /// The queue of this name with the defaults that it has in front of a buffer.
+    fn named(name: &str, buffer: Limit) -> Self {
+        match name {
+            // `mark_above` must be given
+            "step" => Queue::Step(buffer),
+            "red" => Queue::Red(Red::before(RedRules::Linux, buffer.bytes())),
+            "red_floyd" => Queue::Red(Red::before(RedRules::Floyd { gentle: false }, buffer.bytes())),
+            "codel" => Queue::Codel(Codel::default()),
+            "fq_codel" => Queue::FqCodel(FqCodel::default()),
+            "pie" => Queue::Pie(Pie::default()),
+            _ => Queue::Fifo,
+        }
+    }
+
+    /// As it is written.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Queue::Fifo => "fifo",
+            Queue::Step(_) => "step",
+            Queue::Red(Red { rules: RedRules::Linux, .. }) => "red",
+            Queue::Red(Red { rules: RedRules::Floyd { .. }, .. }) => "red_floyd",
+            Queue::Codel(_) => "codel",
+            Queue::FqCodel(_) => "fq_codel",
+            Queue::Pie(_) => "pie",
+        }
+    }
+
+    /// What results call it: its name, and whose rules it follows where they differ.
+    #[must_use]
+    pub fn title(&self) -> &'static str {
+        match self {
+            Queue::Red(Red { rules: RedRules::Linux, .. }) => "red (Linux)",
+            Queue::Red(Red { rules: RedRules::Floyd { gentle: true }, .. }) => "red (Floyd, gentle)",
+            Queue::Red(_) => "red (Floyd)",
+            other => other.name(),
+        }
+    }
+}
+
+impl Red {
+    /// As tc sets it up before a queue of so many bytes when no more is said (iproute2, tc/q_red.c): `max` is a quarter of the queue, `min` a
+    /// third of `max`.
+    #[must_use]
+    pub fn before(rules: RedRules, limit_bytes: u64) -> Self {
+        let max_bytes = (limit_bytes / 4).max(2);
+        Self::between(rules, (max_bytes / 3).max(1), max_bytes)
+    }
+
+    /// With these thresholds, and the rest as tc has it: a probability of 2 %, and a burst of (2 min + max) / 3 in full packets, the guideline
+    /// of tc-red(8); no less than min, which tc refuses.
+    #[must_use]
+    pub fn between(rules: RedRules, min_bytes: u64, max_bytes: u64) -> Self {
+        let guideline = min_bytes.saturating_mul(2).saturating_add(max_bytes) / (3 * PACKET_BYTES);
+        let burst_pkts = guideline.max(min_bytes.div_ceil(PACKET_BYTES));
+        Red { rules, min_bytes, max_bytes, max_ppb: 20_000_000, burst_pkts, ecn: false }
+    }
+}
+
+impl Default for Codel {
+    /// The RFC's.
+    fn default() -> Self {
+        Codel { target_ns: 5 * MS, interval_ns: 100 * MS, ecn: false, ce_threshold_ns: None }
+    }
+}
+
+impl Default for FqCodel {
+    /// The RFC's, and Linux's.
+    fn default() -> Self {
+        FqCodel { codel: Codel { ecn: true, ..Codel::default() }, buckets: 1024, quantum_bytes: 1514 }
+    }
+}
+
+impl Default for Pie {
+    /// The RFC's, and Linux's.
+    fn default() -> Self {
+        Pie { target_ns: 15 * MS, update_ns: 15 * MS, ecn: false }
+    }
+}
+
+const EARLY: &[&str] = &["red", "red_floyd"];
+const CODEL: &[&str] = &["codel", "fq_codel"];
+
+pub(crate) const KEYS: &[Key] = &[
+    Key::link(
+        "queue",
+        Kind::Choice(Queue::NAMES),
+        QUEUE,
+        "Which packets wait, are dropped or marked: first in first out; a FIFO that marks above a `step`; random early detection by \
+         the rules of Linux (`red`) or of Floyd and Jacobson 1993; CoDel (RFC 8289), FQ-CoDel (RFC 8290), PIE (RFC 8033).",
+    )
+    .optional(),
+    Key::link("ecn", Kind::Bool, ECN, "Marks ECN-capable packets instead of dropping them.")
+        .or("true for fq_codel, else false")
+        .of_queues(&["red", "red_floyd", "codel", "fq_codel", "pie"]),
+    Key::link(
+        "mark_above",
+        Kind::Limit,
+        access!(
+            Link,
+            |link| if let Queue::Step(above) = &link.queue { above.value() } else { None },
+            |link, value, _| if let Queue::Step(above) = &mut link.queue { above.set(value) }
+        ),
+        "An ECN-capable packet that finds more than this waiting is marked (K in RFC 8257).",
+    )
+    .range(1, 16_000_000_000)
+    .or("must be given with `step`")
+    .example("\"100kB\"")
+    .of_queues(&["step"]),
+    Key::link(
+        "red_min",
+        SIZE,
+        access!(Link, |link| red(link)?.min_bytes.value(), |link, value, given| {
+            let min = value.number();
+            set_thresholds(link, min, given.number("red_max").unwrap_or(min.saturating_mul(3)));
+        }),
+        "Below this average backlog nothing is dropped early.",
+    )
+    .range(1, 4_000_000_000)
+    .or("a third of `red_max`, as tc")
+    .of_queues(EARLY),
+    Key::link(
+        "red_max",
+        SIZE,
+        access!(Link, |link| red(link)?.max_bytes.value(), |link, value, given| {
+            let max = value.number();
+            set_thresholds(link, given.number("red_min").unwrap_or((max / 3).max(1)), max);
+        }),
+        "Above this average backlog everything is dropped.",
+    )
+    .range(1, 4_000_000_000)
+    .or("a quarter of `buffer`, or three times `red_min`, as tc")
+    .of_queues(EARLY),
+    Key::link(
+        "red_probability",
+        SHARE,
+        access!(
+            Link,
+            |link| red(link)?.max_ppb.value(),
+            |link, value, _| if let Queue::Red(red) = &mut link.queue { red.max_ppb.set(value) }
+        ),
+        "The drop probability at an average just below `red_max`.",
+    )
+    .range(1, WHOLE_PPB)
+    .or("2%, as tc")
+    .of_queues(EARLY),
+    Key::link(
+        "red_burst",
+        Kind::Integer,
+        access!(
+            Link,
+            |link| red(link)?.burst_pkts.value(),
+            |link, value, _| if let Queue::Red(red) = &mut link.queue { red.burst_pkts.set(value) }
+        ),
+        "Full packets that may arrive at once at an empty queue without early drops; it sets the weight of the average (tc's \
+         `burst`, with 1514 bytes for `avpkt`).",
+    )
+    .range(1, 4_000_000)
+    .or("(2 `red_min` + `red_max`) / 3 in full packets, as tc")
+    .of_queues(EARLY),
+    Key::link("red_gentle", Kind::Bool, RED_GENTLE, "From `red_max` to twice of it the probability grows to one.")
+        .or("false")
+        .of_queues(&["red_floyd"]),
+    Key::link("target", TIME, TARGET, "The acceptable standing queue delay.")
+        .range(1_000, 10 * S)
+        .or("5ms; 15ms for pie")
+        .of_queues(&["codel", "fq_codel", "pie"]),
+    Key::link(
+        "codel_interval",
+        TIME,
+        access!(
+            Link,
+            |link| codel(&link.queue)?.interval_ns.value(),
+            |link, value, _| if let Some(codel) = codel_mut(link) { codel.interval_ns.set(value) }
+        ),
+        "For how long `target` may be exceeded; about the longest RTT.",
+    )
+    .range(1_000, 10 * S)
+    .or("100ms")
+    .of_queues(CODEL),
+    Key::link(
+        "ce_threshold",
+        TIME,
+        access!(
+            Link,
+            |link| codel(&link.queue)?.ce_threshold_ns.value(),
+            |link, value, _| if let Some(codel) = codel_mut(link) { codel.ce_threshold_ns.set(value) }
+        ),
+        "An ECN-capable packet that waited for longer is marked, independently of `target`.",
+    )
+    .range(0, 10 * S)
+    .or("none")
+    .of_queues(CODEL),
+    Key::link(
+        "fq_buckets",
+        Kind::Integer,
+        access!(
+            Link,
+            |link| fq_codel(link)?.buckets.value(),
+            |link, value, _| if let Queue::FqCodel(fq) = &mut link.queue { fq.buckets.set(value) }
+        ),
+        "Queues that connections are hashed to, also those of one workload.",
+    )
+    .range(1, 65_536)
+    .or("1024")
+    .of_queues(&["fq_codel"]),
+    Key::link(
+        "fq_quantum",
+        SIZE,
+        access!(
+            Link,
+            |link| fq_codel(link)?.quantum_bytes.value(),
+            |link, value, _| if let Queue::FqCodel(fq) = &mut link.queue { fq.quantum_bytes.set(value) }
+        ),
+        "What a queue may send in its turn.",
+    )
+    .range(256, 1 << 20)
+    .or("1514B")
+    .of_queues(&["fq_codel"]),
+    Key::link(
+        "pie_update",
+        TIME,
+        access!(
+            Link,
+            |link| if let Queue::Pie(pie) = &link.queue { pie.update_ns.value() } else { None },
+            |link, value, _| if let Queue::Pie(pie) = &mut link.queue { pie.update_ns.set(value) }
+        ),
+        "From one computation of the drop probability to the next.",
+    )
+    .range(100_000, 10 * S)
+    .or("15ms")
+    .of_queues(&["pie"]),
+];
+
+const QUEUE: Lens = access!(Link, |link| Some(Value::Word(link.queue.name())), |link, value, _| {
+    if let Value::Word(name) = value {
+        link.queue = Queue::named(name, link.buffer);
+    }
+});
+const ECN: Lens = access!(
+    Link,
+    |link| match &link.queue {
+        Queue::Red(red) => red.ecn.value(),
+        Queue::Pie(pie) => pie.ecn.value(),
+        queue => codel(queue)?.ecn.value(),
+    },
+    |link, value, _| match &mut link.queue {
+        Queue::Red(red) => red.ecn.set(value),
+        Queue::Pie(pie) => pie.ecn.set(value),
+        Queue::Codel(codel) | Queue::FqCodel(FqCodel { codel, .. }) => codel.ecn.set(value),
+        Queue::Fifo | Queue::Step(_) => {}
+    }
+);
+const RED_GENTLE: Lens = access!(
+    Link,
+    |link| match red(link)?.rules {
+        RedRules::Floyd { gentle } => gentle.value(),
+        RedRules::Linux => None,
+    },
+    |link, value, _| if let Queue::Red(Red { rules: RedRules::Floyd { gentle }, .. }) = &mut link.queue {
+        gentle.set(value);
+    }
+);
+const TARGET: Lens = access!(
+    Link,
+    |link| match &link.queue {
+        Queue::Pie(pie) => pie.target_ns.value(),
+        queue => codel(queue)?.target_ns.value(),
+    },
+    |link, value, _| match &mut link.queue {
+        Queue::Pie(pie) => pie.target_ns.set(value),
+        Queue::Codel(codel) | Queue::FqCodel(FqCodel { codel, .. }) => codel.target_ns.set(value),
+        _ => {}
+    }
+);
+
+fn red(link: &Link) -> Option<&Red> {
+    if let Queue::Red(red) = &link.queue { Some(red) } else { None }
+}
+
+fn fq_codel(link: &Link) -> Option<&FqCodel> {
+    if let Queue::FqCodel(fq_codel) = &link.queue { Some(fq_codel) } else { None }
+}
+
+fn codel(queue: &Queue) -> Option<&Codel> {
+    match queue {
+        Queue::Codel(codel) | Queue::FqCodel(FqCodel { codel, .. }) => Some(codel),
+        _ => None,
+    }
+}
+
+fn codel_mut(link: &mut Link) -> Option<&mut Codel> {
+    match &mut link.queue {
+        Queue::Codel(codel) | Queue::FqCodel(FqCodel { codel, .. }) => Some(codel),
+        _ => None,
+    }
+}
+
+/// Sets RED's thresholds, and the burst that tc's guideline derives from them.
+fn set_thresholds(link: &mut Link, min_bytes: u64, max_bytes: u64) {
+    if let Queue::Red(red) = &mut link.queue {
+        *red = Red { ecn: red.ecn, ..Red::between(red.rules, min_bytes, max_bytes) };
+    }
+}
