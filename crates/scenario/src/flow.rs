@@ -5,7 +5,7 @@ use std::time::Duration;
 use fairpace_cc::Algorithm;
 
 use crate::keys::{
-    DAY, Key, Kind, Lens, MOST_FLOWS, MOST_HOPS, Relation, S, TIME, Value, access, field, words,
+    DAY, Key, Kind, Lens, MOST_FLOWS, MOST_HOPS, Relation, S, TIME, Value, access, field, option, words,
 };
 use crate::{Arrivals, Cc, Receiving, Reorder, Sending, Steps, Traffic};
 
@@ -103,81 +103,54 @@ pub enum View {
 
 words!(View { Exact = "exact", Kernel = "kernel" });
 
+#[rustfmt::skip]
 pub(crate) const KEYS: &[Key] = &[
-    Key::flow(
-        "name",
-        Kind::Text,
-        field!(Flow, name),
-        "Name in results. The flows of a group are called `NAME-1`, `NAME-2`, ...",
-    )
-    .range(1, 64)
-    .or("the RTT, such as `10ms`; `10ms-2` for the second of that name"),
-    Key::flow(
-        "cc",
-        Kind::Algorithm,
-        CC,
-        "Congestion control: an algorithm of [algorithms.md](algorithms.md). On the testbed also `kernel:NAME`, one of the \
-         kernel's own.",
-    )
-    .range(1, 64),
-    Key::flow("rtt", TIME, field!(Flow, rtt), "Round-trip time of the path, without queueing and transmission.")
+    Key::flow("name", Kind::Text, field!(Flow, name),
+        "Name in results. The flows of a group are called `NAME-1`, `NAME-2`, ...")
+        .range(1, 64).or("the RTT, such as `10ms`; `10ms-2` for the second of that name"),
+    Key::flow("cc", Kind::Algorithm, CC,
+        "Congestion control: an algorithm of [algorithms.md](algorithms.md). On the testbed also \
+         `kernel:NAME`, one of the kernel's own.")
+        .range(1, 64),
+    Key::flow("rtt", TIME, field!(Flow, rtt),
+        "Round-trip time of the path, without queueing and transmission.")
         .range(10_000, 10 * S),
     Key::flow("route", Kind::Links, field!(Flow, route), "The links that its data takes, in order.")
-        .range(1, MOST_HOPS)
-        .or("all links that no flow's `reverse` names, in the order of the file"),
-    Key::flow(
-        "from",
-        Kind::Text,
-        FROM,
-        "In place of `route`: the node that its data leaves from. It takes the links with the least `delay` in all; of several such \
-         routes the one with the fewest links; of these the one whose links come first in the file.",
-    )
-    .range(1, 64)
-    .or("no node")
-    .example("\"a\"")
-    .related(&[Relation::Needs("to")]),
-    Key::flow("to", Kind::Text, TO, "The node that its data goes to.")
-        .range(1, 64)
-        .or("no node")
-        .example("\"b\"")
-        .related(&[Relation::Needs("from")]),
+        .range(1, MOST_HOPS).or("all links that no flow's `reverse` names, in the order of the file"),
+    Key::flow("from", Kind::Text, option!(Flow, ends: 0),
+        "In place of `route`: the node that its data leaves from. It takes the links with the least `delay` \
+         in all; of several such routes the one with the fewest links; of these the one whose links come \
+         first in the file.")
+        .range(1, 64).or("no node").example("\"a\"").related(&[Relation::Needs("to")]),
+    Key::flow("to", Kind::Text, option!(Flow, ends: 1), "The node that its data goes to.")
+        .range(1, 64).or("no node").example("\"b\"").related(&[Relation::Needs("from")]),
     Key::flow("reverse", Kind::Links, field!(Flow, reverse), "The links that its ACKs take, in order.")
-        .range(0, MOST_HOPS)
-        .or("none: its ACKs meet no queue"),
-    Key::flow(
-        "access_delay",
-        TIME,
-        field!(Flow, access_delay),
-        "Propagation delay from the sender to the first link: part of `rtt`, as the `delay` of links is. Half of what is left is \
-         behind the last link, half on the way back.",
-    )
-    .range(0, 10 * S)
-    .optional(),
-    Key::flow("start", TIME, field!(Flow, start), "When it starts.").range(0, DAY).optional().always_printed(),
+        .range(0, MOST_HOPS).or("none: its ACKs meet no queue"),
+    Key::flow("access_delay", TIME, field!(Flow, access_delay),
+        "Propagation delay from the sender to the first link: part of `rtt`, as the `delay` of links is. \
+         Half of what is left is behind the last link, half on the way back.")
+        .range(0, 10 * S).optional(),
+    Key::flow("start", TIME, field!(Flow, start), "When it starts.")
+        .range(0, DAY).optional().always_printed(),
     Key::flow("stop", TIME, field!(Flow, stop), "When it stops.").range(0, DAY).or("the run's end"),
 ];
 
 /// The keys that the canonical form has last, and those that only the reader uses.
+#[rustfmt::skip]
 pub(crate) const LAST_KEYS: &[Key] = &[
-    Key::flow(
-        "set",
-        Kind::Parameters,
-        SET,
-        "Parameters of the algorithm, as in `set = { alpha = \"3ms\" }`; [algorithms.md](algorithms.md) lists them.",
-    )
-    .or("the algorithm's defaults"),
-    Key::flow(
-        "view",
-        Kind::Choice(View::NAMES),
-        field!(Flow, view),
-        "What the simulator reports to an algorithm that uses what was in flight when each packet was sent (BBRv2 and BBRv3): all \
-         that the sender knows, or no more than a stock Linux `kernel` can tell. The testbed's kernel always reports the latter.",
-    )
-    .optional(),
-    Key::flow("count", Kind::Integer, Lens::Reader, "Number of such flows: a group.").range(1, MOST_FLOWS).or("1"),
+    Key::flow("set", Kind::Parameters, SET,
+        "Parameters of the algorithm, as in `set = { alpha = \"3ms\" }`; [algorithms.md](algorithms.md) \
+         lists them.")
+        .or("the algorithm's defaults"),
+    Key::flow("view", Kind::Choice(View::NAMES), field!(Flow, view),
+        "What the simulator reports to an algorithm that uses what was in flight when each packet was sent \
+         (BBRv2 and BBRv3): all that the sender knows, or no more than a stock Linux `kernel` can tell. The \
+         testbed's kernel always reports the latter.")
+        .optional(),
+    Key::flow("count", Kind::Integer, Lens::Reader, "Number of such flows: a group.")
+        .range(1, MOST_FLOWS).or("1"),
     Key::flow("stagger", TIME, Lens::Reader, "In a group, each flow starts this much after the one before.")
-        .range(0, DAY)
-        .or("0s"),
+        .range(0, DAY).or("0s"),
 ];
 
 const CC: Lens = access!(Flow, |flow| Some(Value::Cc(flow.cc.clone())), |flow, value, _| {
@@ -191,15 +164,3 @@ const SET: Lens = access!(
     |flow| Some(flow.cc.settings()).filter(|set| !set.is_empty()).map(|set| Value::Table(set.to_vec())),
     |_, _, _| {}
 );
-const FROM: Lens =
-    access!(Flow, |flow| Some(Value::Text(flow.ends.as_ref()?.0.clone())), |flow, value, _| flow
-        .ends
-        .get_or_insert_default()
-        .0 =
-        value.text());
-const TO: Lens =
-    access!(Flow, |flow| Some(Value::Text(flow.ends.as_ref()?.1.clone())), |flow, value, _| flow
-        .ends
-        .get_or_insert_default()
-        .1 =
-        value.text());

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::Steps;
-use crate::keys::{Field, Key, Kind, Relation, S, SIZE, TIME, access, field, words};
+use crate::keys::{Field, Key, Kind, Lens, Relation, S, SIZE, TIME, access, field, words};
 use crate::quantity::Dimension;
 
 /// Does the connection use ECN, and how does the receiver tell?
@@ -110,163 +110,85 @@ impl Default for Receiving {
     }
 }
 
+const BOOL: Kind = Kind::Bool;
+const NEEDS_SACK: &[Relation] = &[Relation::NeedsTrue("sack", "it works on selective acknowledgments")];
+
+#[rustfmt::skip]
 pub(crate) const WINDOW_KEYS: &[Key] = &[
-    Key::flow(
-        "receive_buffer",
-        SIZE,
-        access!(
-            Flow,
-            |flow| if let Window::Fixed(bytes) = &flow.receiving.window { bytes.value() } else { None },
-            |flow, value, _| flow.receiving.window = Window::Fixed(value.number())
-        ),
-        "The receive window (rwnd): the sender never has more than this outstanding. Payload; whole packets of 1448 bytes count.",
-    )
-    .range(1448, 16_000_000_000)
-    .or("always large enough")
-    .related(&[Relation::Excludes("receive_buffer_max")])
-    .simulator_only(),
-    Key::flow(
-        "receive_buffer_max",
-        SIZE,
-        access!(
-            Flow,
-            |flow| if let Window::Autotuned(bytes) = &flow.receiving.window { bytes.value() } else { None },
-            |flow, value, _| flow.receiving.window = Window::Autotuned(value.number())
-        ),
-        "The receiver tunes the receive window, as Linux does: from 64 KiB up to this much payload.",
-    )
-    .range(1 << 16, 16_000_000_000)
-    .or("always large enough")
-    .simulator_only(),
+    Key::flow("receive_buffer", SIZE, RECEIVE_BUFFER,
+        "The receive window (rwnd): the sender never has more than this outstanding. Payload; whole packets \
+         of 1448 bytes count.")
+        .range(1448, 16_000_000_000).or("always large enough")
+        .related(&[Relation::Excludes("receive_buffer_max")]).simulator_only(),
+    Key::flow("receive_buffer_max", SIZE, RECEIVE_BUFFER_MAX,
+        "The receiver tunes the receive window, as Linux does: from 64 KiB up to this much payload.")
+        .range(1 << 16, 16_000_000_000).or("always large enough").simulator_only(),
 ];
 
+#[rustfmt::skip]
 pub(crate) const KEYS: &[Key] = &[
-    Key::flow(
-        "ecn",
-        Kind::Choice(Ecn::NAMES),
-        field!(Flow, sending.ecn),
-        "ECN: not used; `classic` (RFC 3168: a mark is answered like a loss, once per round trip); or with the exact echo of marks \
-         of `dctcp` (RFC 8257).",
-    )
-    .optional()
-    .simulator_only_if("dctcp"),
-    Key::flow(
-        "sack",
-        Kind::Bool,
-        field!(Flow, sending.sack),
-        "Selective acknowledgments (RFC 2018). Without: NewReno (RFC 6582), without `rack` and `tlp`.",
-    )
-    .optional()
-    .simulator_only(),
-    Key::flow(
-        "rack",
-        Kind::Bool,
-        field!(Flow, sending.rack),
-        "Losses are found by time (RFC 8985). Without: by three duplicates (RFC 6675).",
-    )
-    .optional()
-    .related(&[Relation::NeedsTrue("sack", "it works on selective acknowledgments")])
-    .simulator_only(),
-    Key::flow(
-        "tlp",
-        Kind::Bool,
-        field!(Flow, sending.tlp),
-        "Tail loss probes (RFC 8985).",
-    )
-    .optional()
-    .related(&[Relation::NeedsTrue("sack", "it works on selective acknowledgments")])
-    .simulator_only(),
-    Key::flow(
-        "frto",
-        Kind::Bool,
-        field!(Flow, sending.frto),
-        "Detection of spurious timeouts (RFC 5682).",
-    )
-    .optional()
-    .simulator_only(),
-    Key::flow(
-        "undo",
-        Kind::Bool,
-        field!(Flow, sending.undo),
-        "Reductions are undone when they turn out to be spurious.",
-    )
-    .optional()
-    .simulator_only(),
-    Key::flow(
-        "prr",
-        Kind::Bool,
-        field!(Flow, sending.prr),
-        "Proportional rate reduction (RFC 9937), for algorithms that leave reductions to the host. Without: cwnd falls at once.",
-    )
-    .optional()
-    .simulator_only(),
-    Key::flow(
-        "idle_restart",
-        Kind::Bool,
-        field!(Flow, sending.idle_restart),
-        "cwnd decays while nothing is sent (RFC 2861).",
-    )
-    .optional()
-    .simulator_only(),
-    Key::flow(
-        "tso",
-        Kind::Bool,
-        field!(Flow, sending.tso),
-        "Packets leave in TSO bursts that are sized by the pacing rate. Without: one by one.",
-    )
-    .optional()
-    .simulator_only(),
-    Key::flow("pacing", Kind::Bool, field!(Flow, sending.pacing), "Pacing on or off, whatever the algorithm requests.")
-        .or("as the algorithm requests")
-        .simulator_only(),
-    Key::flow("initial_cwnd", Kind::Integer, field!(Flow, sending.initial_cwnd_pkts), "Initial cwnd, packets (RFC 6928).")
-        .range(1, 1_000)
-        .optional()
-        .simulator_only(),
+    Key::flow("ecn", Kind::Choice(Ecn::NAMES), field!(Flow, sending.ecn),
+        "ECN: not used; `classic` (RFC 3168: a mark is answered like a loss, once per round trip); or with \
+         the exact echo of marks of `dctcp` (RFC 8257).")
+        .optional().simulator_only_if("dctcp"),
+    Key::flow("sack", BOOL, field!(Flow, sending.sack),
+        "Selective acknowledgments (RFC 2018). Without: NewReno (RFC 6582), without `rack` and `tlp`.")
+        .optional().simulator_only(),
+    Key::flow("rack", BOOL, field!(Flow, sending.rack),
+        "Losses are found by time (RFC 8985). Without: by three duplicates (RFC 6675).")
+        .optional().related(NEEDS_SACK).simulator_only(),
+    Key::flow("tlp", BOOL, field!(Flow, sending.tlp), "Tail loss probes (RFC 8985).")
+        .optional().related(NEEDS_SACK).simulator_only(),
+    Key::flow("frto", BOOL, field!(Flow, sending.frto), "Detection of spurious timeouts (RFC 5682).")
+        .optional().simulator_only(),
+    Key::flow("undo", BOOL, field!(Flow, sending.undo),
+        "Reductions are undone when they turn out to be spurious.")
+        .optional().simulator_only(),
+    Key::flow("prr", BOOL, field!(Flow, sending.prr),
+        "Proportional rate reduction (RFC 9937), for algorithms that leave reductions to the host. Without: \
+         cwnd falls at once.")
+        .optional().simulator_only(),
+    Key::flow("idle_restart", BOOL, field!(Flow, sending.idle_restart),
+        "cwnd decays while nothing is sent (RFC 2861).")
+        .optional().simulator_only(),
+    Key::flow("tso", BOOL, field!(Flow, sending.tso),
+        "Packets leave in TSO bursts that are sized by the pacing rate. Without: one by one.")
+        .optional().simulator_only(),
+    Key::flow("pacing", BOOL, field!(Flow, sending.pacing),
+        "Pacing on or off, whatever the algorithm requests.")
+        .or("as the algorithm requests").simulator_only(),
+    Key::flow("initial_cwnd", Kind::Integer, field!(Flow, sending.initial_cwnd_pkts),
+        "Initial cwnd, packets (RFC 6928).")
+        .range(1, 1_000).optional().simulator_only(),
     Key::flow("ack_every", Kind::Integer, field!(Flow, receiving.ack_every), "Full packets per ACK.")
-        .range(1, 1_000)
-        .optional()
+        .range(1, 1_000).optional()
         .related(&[Relation::NeedsTrue("delayed_ack", "each packet is acknowledged at once")])
         .simulator_only(),
-    Key::flow(
-        "delayed_ack",
-        Kind::Bool,
-        field!(Flow, receiving.delayed_ack),
-        "Delayed ACKs: the receiver waits for `ack_every` packets, for 40 ms and more. Without: it acknowledges each at once.",
-    )
-    .optional()
-    .simulator_only(),
-    Key::flow(
-        "sack_compression",
-        Kind::Bool,
-        field!(Flow, receiving.sack_compression),
-        "The receiver holds SACKs back for up to 1 ms after three duplicate ACKs, as Linux does.",
-    )
-    .optional()
-    .simulator_only(),
-    Key::flow(
-        "gro",
-        TIME,
-        field!(Flow, receiving.gro),
-        "Packets that arrive within this time of the first of them are received as one, up to 64 kB.",
-    )
-    .range(0, S)
-    .optional()
-    .simulator_only(),
-    Key::flow(
-        "ack_delay",
-        TIME,
-        field!(Flow, receiving.ack_delay),
-        "The receiver holds every ACK back for this long: the path seems longer than it is.",
-    )
-    .range(0, 10 * S)
-    .optional(),
-    Key::flow(
-        "ack_delay_at",
-        Kind::Steps(Dimension::Time),
-        field!(Flow, receiving.ack_delay_at),
-        "Later values of `ack_delay`.",
-    )
-    .range(0, 10 * S)
-    .or("`ack_delay` never changes"),
+    Key::flow("delayed_ack", BOOL, field!(Flow, receiving.delayed_ack),
+        "Delayed ACKs: the receiver waits for `ack_every` packets, for 40 ms and more. Without: it \
+         acknowledges each at once.")
+        .optional().simulator_only(),
+    Key::flow("sack_compression", BOOL, field!(Flow, receiving.sack_compression),
+        "The receiver holds SACKs back for up to 1 ms after three duplicate ACKs, as Linux does.")
+        .optional().simulator_only(),
+    Key::flow("gro", TIME, field!(Flow, receiving.gro),
+        "Packets that arrive within this time of the first of them are received as one, up to 64 kB.")
+        .range(0, S).optional().simulator_only(),
+    Key::flow("ack_delay", TIME, field!(Flow, receiving.ack_delay),
+        "The receiver holds every ACK back for this long: the path seems longer than it is.")
+        .range(0, 10 * S).optional(),
+    Key::flow("ack_delay_at", Kind::Steps(Dimension::Time), field!(Flow, receiving.ack_delay_at),
+        "Later values of `ack_delay`.")
+        .range(0, 10 * S).or("`ack_delay` never changes"),
 ];
+
+const RECEIVE_BUFFER: Lens = access!(
+    Flow,
+    |flow| if let Window::Fixed(bytes) = &flow.receiving.window { bytes.value() } else { None },
+    |flow, value, _| flow.receiving.window = Window::Fixed(value.number())
+);
+const RECEIVE_BUFFER_MAX: Lens = access!(
+    Flow,
+    |flow| if let Window::Autotuned(bytes) = &flow.receiving.window { bytes.value() } else { None },
+    |flow, value, _| flow.receiving.window = Window::Autotuned(value.number())
+);

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::keys::{Key, Kind, Lens, PACKET_BYTES, RATE, Relation, S, SIZE, TIME, Value, access, field};
+use crate::keys::{
+    Key, Kind, Lens, PACKET_BYTES, RATE, Relation, S, SIZE, TIME, Value, access, field, option,
+};
 use crate::{Limit, Line, Loss, Policer, Queue, Steps};
 
 /// A link with a queue in front of it.
@@ -68,71 +70,39 @@ pub struct Trace {
     pub opportunities_ms: Arc<[u32]>,
 }
 
+#[rustfmt::skip]
 pub(crate) const KEYS: &[Key] = &[
     Key::link("name", Kind::Text, field!(Link, name), "Name in results.")
-        .range(1, 64)
-        .or("`bottleneck` for the only link, else `link1`, `link2`, ..."),
-    Key::link("from", Kind::Text, FROM, "The node that it leads from. Naming a node creates it.")
-        .range(1, 64)
-        .or("no node")
-        .example("\"a\"")
-        .related(&[Relation::Needs("to")]),
-    Key::link("to", Kind::Text, TO, "The node that it leads to: a link leads one way.")
-        .range(1, 64)
-        .or("no node")
-        .example("\"b\"")
-        .related(&[Relation::Needs("from")]),
-    Key::link(
-        "rate",
-        RATE,
-        OWN_RATE,
-        "Rate on the wire. A packet counts its IP length and 14 bytes of Ethernet header. Left out with a `trace`.",
-    )
-    .range(1_000, 400_000_000_000),
-    Key::link(
-        "trace",
-        Kind::Trace,
-        TRACE,
-        "Delivery opportunities in place of a rate, in the format of Mahimahi: a line for each, with its time in ms, in order, at \
-         which 1514 bytes may leave: a full packet with its Ethernet header (Mahimahi counts 1504 bytes for the same packet). They \
-         come again after the last one's time. The rate, for a `buffer` in `bdp` too, is their mean.",
-    )
-    .range(1, 4096)
-    .or("the rate is `rate`")
-    .related(&[Relation::Excludes("rate"), Relation::Excludes("rate_at"), Relation::Excludes("burst")]),
-    Key::link(
-        "burst",
-        SIZE,
-        field!(Link, burst_bytes),
-        "A token bucket of this size, full at the start, shapes to the rate: after a pause, this much passes at once.",
-    )
-    .range(PACKET_BYTES, 16_000_000_000)
-    .or("no token bucket: each packet takes its time at the rate"),
-    Key::link(
-        "buffer",
-        Kind::Buffer,
-        field!(Link, buffer),
-        "How much the queue holds, headers included; further packets are dropped. `100pkts` are 100 packets of any size; `1.5bdp` \
-         is 1.5 times this link's rate times `bdp_rtt`.",
-    )
-    .range(PACKET_BYTES, 16_000_000_000),
-    Key::link("bdp_rtt", TIME, Lens::Reader, "The delay in the bandwidth-delay product of a `buffer` in `bdp`.")
-        .range(10_000, 10 * S)
-        .or("the longest RTT among the flows"),
+        .range(1, 64).or("`bottleneck` for the only link, else `link1`, `link2`, ..."),
+    Key::link("from", Kind::Text, option!(Link, ends: 0),
+        "The node that it leads from. Naming a node creates it.")
+        .range(1, 64).or("no node").example("\"a\"").related(&[Relation::Needs("to")]),
+    Key::link("to", Kind::Text, option!(Link, ends: 1), "The node that it leads to: a link leads one way.")
+        .range(1, 64).or("no node").example("\"b\"").related(&[Relation::Needs("from")]),
+    Key::link("rate", RATE, OWN_RATE,
+        "Rate on the wire. A packet counts its IP length and 14 bytes of Ethernet header. Left out with a \
+         `trace`.")
+        .range(1_000, 400_000_000_000),
+    Key::link("trace", Kind::Trace, TRACE,
+        "Delivery opportunities in place of a rate, in the format of Mahimahi: a line for each, with its \
+         time in ms, in order, at which 1514 bytes may leave: a full packet with its Ethernet header \
+         (Mahimahi counts 1504 bytes for the same packet). They come again after the last one's time. The \
+         rate, for a `buffer` in `bdp` too, is their mean.")
+        .range(1, 4096).or("the rate is `rate`")
+        .related(&[Relation::Excludes("rate"), Relation::Excludes("rate_at"), Relation::Excludes("burst")]),
+    Key::link("burst", SIZE, field!(Link, burst_bytes),
+        "A token bucket of this size, full at the start, shapes to the rate: after a pause, this much passes \
+         at once.")
+        .range(PACKET_BYTES, 16_000_000_000).or("no token bucket: each packet takes its time at the rate"),
+    Key::link("buffer", Kind::Buffer, field!(Link, buffer),
+        "How much the queue holds, headers included; further packets are dropped. `100pkts` are 100 packets \
+         of any size; `1.5bdp` is 1.5 times this link's rate times `bdp_rtt`.")
+        .range(PACKET_BYTES, 16_000_000_000),
+    Key::link("bdp_rtt", TIME, Lens::Reader,
+        "The delay in the bandwidth-delay product of a `buffer` in `bdp`.")
+        .range(10_000, 10 * S).or("the longest RTT among the flows"),
 ];
 
-const FROM: Lens =
-    access!(Link, |link| Some(Value::Text(link.ends.as_ref()?.0.clone())), |link, value, _| link
-        .ends
-        .get_or_insert_default()
-        .0 =
-        value.text());
-const TO: Lens =
-    access!(Link, |link| Some(Value::Text(link.ends.as_ref()?.1.clone())), |link, value, _| link
-        .ends
-        .get_or_insert_default()
-        .1 =
-        value.text());
 /// With a trace, the rate is the trace's mean and not written.
 const OWN_RATE: Lens =
     access!(Link, |link| link.trace.is_none().then_some(Value::Number(link.rate_bps)), |link, value, _| {

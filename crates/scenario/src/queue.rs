@@ -1,6 +1,6 @@
 //! Queues and how they are managed: which packets wait, are dropped or marked, and in what order they leave.
 
-use crate::keys::{Field, Key, Kind, Lens, MS, PACKET_BYTES, S, SHARE, SIZE, TIME, Value, access};
+use crate::keys::{Field, Key, Kind, Lens, MS, PACKET_BYTES, S, SHARE, SIZE, TIME, Value, access, variant};
 use crate::{Link, WHOLE_PPB};
 
 /// How much a queue holds.
@@ -196,155 +196,50 @@ impl Default for Pie {
 const EARLY: &[&str] = &["red", "red_floyd"];
 const CODEL: &[&str] = &["codel", "fq_codel"];
 
+#[rustfmt::skip]
 pub(crate) const KEYS: &[Key] = &[
-    Key::link(
-        "queue",
-        Kind::Choice(Queue::NAMES),
-        QUEUE,
-        "Which packets wait, are dropped or marked: first in first out; a FIFO that marks above a `step`; random early detection by \
-         the rules of Linux (`red`) or of Floyd and Jacobson 1993; CoDel (RFC 8289), FQ-CoDel (RFC 8290), PIE (RFC 8033).",
-    )
-    .optional(),
+    Key::link("queue", Kind::Choice(Queue::NAMES), QUEUE,
+        "Which packets wait, are dropped or marked: first in first out; a FIFO that marks above a `step`; \
+         random early detection by the rules of Linux (`red`) or of Floyd and Jacobson 1993; CoDel (RFC \
+         8289), FQ-CoDel (RFC 8290), PIE (RFC 8033).")
+        .optional(),
     Key::link("ecn", Kind::Bool, ECN, "Marks ECN-capable packets instead of dropping them.")
-        .or("true for fq_codel, else false")
-        .of_queues(&["red", "red_floyd", "codel", "fq_codel", "pie"]),
-    Key::link(
-        "mark_above",
-        Kind::Limit,
-        access!(
-            Link,
-            |link| if let Queue::Step(above) = &link.queue { above.value() } else { None },
-            |link, value, _| if let Queue::Step(above) = &mut link.queue { above.set(value) }
-        ),
-        "An ECN-capable packet that finds more than this waiting is marked (K in RFC 8257).",
-    )
-    .range(1, 16_000_000_000)
-    .or("must be given with `step`")
-    .example("\"100kB\"")
-    .of_queues(&["step"]),
-    Key::link(
-        "red_min",
-        SIZE,
-        access!(Link, |link| red(link)?.min_bytes.value(), |link, value, given| {
-            let min = value.number();
-            set_thresholds(link, min, given.number("red_max").unwrap_or(min.saturating_mul(3)));
-        }),
-        "Below this average backlog nothing is dropped early.",
-    )
-    .range(1, 4_000_000_000)
-    .or("a third of `red_max`, as tc")
-    .of_queues(EARLY),
-    Key::link(
-        "red_max",
-        SIZE,
-        access!(Link, |link| red(link)?.max_bytes.value(), |link, value, given| {
-            let max = value.number();
-            set_thresholds(link, given.number("red_min").unwrap_or((max / 3).max(1)), max);
-        }),
-        "Above this average backlog everything is dropped.",
-    )
-    .range(1, 4_000_000_000)
-    .or("a quarter of `buffer`, or three times `red_min`, as tc")
-    .of_queues(EARLY),
-    Key::link(
-        "red_probability",
-        SHARE,
-        access!(
-            Link,
-            |link| red(link)?.max_ppb.value(),
-            |link, value, _| if let Queue::Red(red) = &mut link.queue { red.max_ppb.set(value) }
-        ),
-        "The drop probability at an average just below `red_max`.",
-    )
-    .range(1, WHOLE_PPB)
-    .or("2%, as tc")
-    .of_queues(EARLY),
-    Key::link(
-        "red_burst",
-        Kind::Integer,
-        access!(
-            Link,
-            |link| red(link)?.burst_pkts.value(),
-            |link, value, _| if let Queue::Red(red) = &mut link.queue { red.burst_pkts.set(value) }
-        ),
-        "Full packets that may arrive at once at an empty queue without early drops; it sets the weight of the average (tc's \
-         `burst`, with 1514 bytes for `avpkt`).",
-    )
-    .range(1, 4_000_000)
-    .or("(2 `red_min` + `red_max`) / 3 in full packets, as tc")
-    .of_queues(EARLY),
-    Key::link("red_gentle", Kind::Bool, RED_GENTLE, "From `red_max` to twice of it the probability grows to one.")
-        .or("false")
-        .of_queues(&["red_floyd"]),
+        .or("true for fq_codel, else false").of_queues(&["red", "red_floyd", "codel", "fq_codel", "pie"]),
+    Key::link("mark_above", Kind::Limit, variant!(Link, queue, Queue::Step(above) => *above),
+        "An ECN-capable packet that finds more than this waiting is marked (K in RFC 8257).")
+        .range(1, 16_000_000_000).or("must be given with `step`").example("\"100kB\"").of_queues(&["step"]),
+    Key::link("red_min", SIZE, RED_MIN, "Below this average backlog nothing is dropped early.")
+        .range(1, 4_000_000_000).or("a third of `red_max`, as tc").of_queues(EARLY),
+    Key::link("red_max", SIZE, RED_MAX, "Above this average backlog everything is dropped.")
+        .range(1, 4_000_000_000).or("a quarter of `buffer`, or three times `red_min`, as tc")
+        .of_queues(EARLY),
+    Key::link("red_probability", SHARE, variant!(Link, queue, Queue::Red(red) => red.max_ppb),
+        "The drop probability at an average just below `red_max`.")
+        .range(1, WHOLE_PPB).or("2%, as tc").of_queues(EARLY),
+    Key::link("red_burst", Kind::Integer, variant!(Link, queue, Queue::Red(red) => red.burst_pkts),
+        "Full packets that may arrive at once at an empty queue without early drops; it sets the weight of \
+         the average (tc's `burst`, with 1514 bytes for `avpkt`).")
+        .range(1, 4_000_000).or("(2 `red_min` + `red_max`) / 3 in full packets, as tc").of_queues(EARLY),
+    Key::link("red_gentle", Kind::Bool, RED_GENTLE,
+        "From `red_max` to twice of it the probability grows to one.")
+        .or("false").of_queues(&["red_floyd"]),
     Key::link("target", TIME, TARGET, "The acceptable standing queue delay.")
-        .range(1_000, 10 * S)
-        .or("5ms; 15ms for pie")
-        .of_queues(&["codel", "fq_codel", "pie"]),
-    Key::link(
-        "codel_interval",
-        TIME,
-        access!(
-            Link,
-            |link| codel(&link.queue)?.interval_ns.value(),
-            |link, value, _| if let Some(codel) = codel_mut(link) { codel.interval_ns.set(value) }
-        ),
-        "For how long `target` may be exceeded; about the longest RTT.",
-    )
-    .range(1_000, 10 * S)
-    .or("100ms")
-    .of_queues(CODEL),
-    Key::link(
-        "ce_threshold",
-        TIME,
-        access!(
-            Link,
-            |link| codel(&link.queue)?.ce_threshold_ns.value(),
-            |link, value, _| if let Some(codel) = codel_mut(link) { codel.ce_threshold_ns.set(value) }
-        ),
-        "An ECN-capable packet that waited for longer is marked, independently of `target`.",
-    )
-    .range(0, 10 * S)
-    .or("none")
-    .of_queues(CODEL),
-    Key::link(
-        "fq_buckets",
-        Kind::Integer,
-        access!(
-            Link,
-            |link| fq_codel(link)?.buckets.value(),
-            |link, value, _| if let Queue::FqCodel(fq) = &mut link.queue { fq.buckets.set(value) }
-        ),
-        "Queues that connections are hashed to, also those of one workload.",
-    )
-    .range(1, 65_536)
-    .or("1024")
-    .of_queues(&["fq_codel"]),
-    Key::link(
-        "fq_quantum",
-        SIZE,
-        access!(
-            Link,
-            |link| fq_codel(link)?.quantum_bytes.value(),
-            |link, value, _| if let Queue::FqCodel(fq) = &mut link.queue { fq.quantum_bytes.set(value) }
-        ),
-        "What a queue may send in its turn.",
-    )
-    .range(256, 1 << 20)
-    .or("1514B")
-    .of_queues(&["fq_codel"]),
-    Key::link(
-        "pie_update",
-        TIME,
-        access!(
-            Link,
-            |link| if let Queue::Pie(pie) = &link.queue { pie.update_ns.value() } else { None },
-            |link, value, _| if let Queue::Pie(pie) = &mut link.queue { pie.update_ns.set(value) }
-        ),
-        "From one computation of the drop probability to the next.",
-    )
-    .range(100_000, 10 * S)
-    .or("15ms")
-    .of_queues(&["pie"]),
+        .range(1_000, 10 * S).or("5ms; 15ms for pie").of_queues(&["codel", "fq_codel", "pie"]),
+    Key::link("codel_interval", TIME, CODEL_INTERVAL,
+        "For how long `target` may be exceeded; about the longest RTT.")
+        .range(1_000, 10 * S).or("100ms").of_queues(CODEL),
+    Key::link("ce_threshold", TIME, CE_THRESHOLD,
+        "An ECN-capable packet that waited for longer is marked, independently of `target`.")
+        .range(0, 10 * S).or("none").of_queues(CODEL),
+    Key::link("fq_buckets", Kind::Integer, variant!(Link, queue, Queue::FqCodel(fq) => fq.buckets),
+        "Queues that connections are hashed to, also those of one workload.")
+        .range(1, 65_536).or("1024").of_queues(&["fq_codel"]),
+    Key::link("fq_quantum", SIZE, variant!(Link, queue, Queue::FqCodel(fq) => fq.quantum_bytes),
+        "What a queue may send in its turn.")
+        .range(256, 1 << 20).or("1514B").of_queues(&["fq_codel"]),
+    Key::link("pie_update", TIME, variant!(Link, queue, Queue::Pie(pie) => pie.update_ns),
+        "From one computation of the drop probability to the next.")
+        .range(100_000, 10 * S).or("15ms").of_queues(&["pie"]),
 ];
 
 const QUEUE: Lens = access!(Link, |link| Some(Value::Word(link.queue.name())), |link, value, _| {
@@ -352,63 +247,45 @@ const QUEUE: Lens = access!(Link, |link| Some(Value::Word(link.queue.name())), |
         link.queue = Queue::named(name, link.buffer);
     }
 });
-const ECN: Lens = access!(
+const ECN: Lens = variant!(
     Link,
-    |link| match &link.queue {
-        Queue::Red(red) => red.ecn.value(),
-        Queue::Pie(pie) => pie.ecn.value(),
-        queue => codel(queue)?.ecn.value(),
-    },
-    |link, value, _| match &mut link.queue {
-        Queue::Red(red) => red.ecn.set(value),
-        Queue::Pie(pie) => pie.ecn.set(value),
-        Queue::Codel(codel) | Queue::FqCodel(FqCodel { codel, .. }) => codel.ecn.set(value),
-        Queue::Fifo | Queue::Step(_) => {}
-    }
+    queue,
+    Queue::Red(red) => red.ecn,
+    Queue::Pie(pie) => pie.ecn,
+    Queue::Codel(codel) | Queue::FqCodel(FqCodel { codel, .. }) => codel.ecn,
 );
-const RED_GENTLE: Lens = access!(
+const RED_GENTLE: Lens = variant!(
     Link,
-    |link| match red(link)?.rules {
-        RedRules::Floyd { gentle } => gentle.value(),
-        RedRules::Linux => None,
-    },
-    |link, value, _| if let Queue::Red(Red { rules: RedRules::Floyd { gentle }, .. }) = &mut link.queue {
-        gentle.set(value);
-    }
+    queue,
+    Queue::Red(Red { rules: RedRules::Floyd { gentle }, .. }) => *gentle,
 );
-const TARGET: Lens = access!(
+const TARGET: Lens = variant!(
     Link,
-    |link| match &link.queue {
-        Queue::Pie(pie) => pie.target_ns.value(),
-        queue => codel(queue)?.target_ns.value(),
-    },
-    |link, value, _| match &mut link.queue {
-        Queue::Pie(pie) => pie.target_ns.set(value),
-        Queue::Codel(codel) | Queue::FqCodel(FqCodel { codel, .. }) => codel.target_ns.set(value),
-        _ => {}
-    }
+    queue,
+    Queue::Pie(pie) => pie.target_ns,
+    Queue::Codel(codel) | Queue::FqCodel(FqCodel { codel, .. }) => codel.target_ns,
 );
+const CODEL_INTERVAL: Lens = variant!(
+    Link,
+    queue,
+    Queue::Codel(codel) | Queue::FqCodel(FqCodel { codel, .. }) => codel.interval_ns,
+);
+const CE_THRESHOLD: Lens = variant!(
+    Link,
+    queue,
+    Queue::Codel(codel) | Queue::FqCodel(FqCodel { codel, .. }) => codel.ce_threshold_ns,
+);
+const RED_MIN: Lens = access!(Link, |link| red(link)?.min_bytes.value(), |link, value, given| {
+    let min = value.number();
+    set_thresholds(link, min, given.number("red_max").unwrap_or(min.saturating_mul(3)));
+});
+const RED_MAX: Lens = access!(Link, |link| red(link)?.max_bytes.value(), |link, value, given| {
+    let max = value.number();
+    set_thresholds(link, given.number("red_min").unwrap_or((max / 3).max(1)), max);
+});
 
 fn red(link: &Link) -> Option<&Red> {
     if let Queue::Red(red) = &link.queue { Some(red) } else { None }
-}
-
-fn fq_codel(link: &Link) -> Option<&FqCodel> {
-    if let Queue::FqCodel(fq_codel) = &link.queue { Some(fq_codel) } else { None }
-}
-
-fn codel(queue: &Queue) -> Option<&Codel> {
-    match queue {
-        Queue::Codel(codel) | Queue::FqCodel(FqCodel { codel, .. }) => Some(codel),
-        _ => None,
-    }
-}
-
-fn codel_mut(link: &mut Link) -> Option<&mut Codel> {
-    match &mut link.queue {
-        Queue::Codel(codel) | Queue::FqCodel(FqCodel { codel, .. }) => Some(codel),
-        _ => None,
-    }
 }
 
 /// Sets RED's thresholds, and the burst that tc's guideline derives from them.

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use crate::keys::{DAY, Key, Kind, MS, S, TIME, field};
-use crate::keys::{Lens, access};
 use crate::{Flow, Link};
 
 /// Everything that decides a run, apart from where it runs.
@@ -29,41 +28,22 @@ pub struct Scenario {
     pub hash: String,
 }
 
+#[rustfmt::skip]
 pub(crate) const KEYS: &[Key] = &[
     Key::top("title", Kind::Text, field!(Scenario, title), "What is compared, in a few words.")
-        .range(1, 200)
-        .example("\"A short and a long flow share a deep buffer\""),
-    Key::top("why", Kind::Text, field!(Scenario, why), "Why it is worth running.").range(0, 10_000).or("empty"),
-    Key::top(
-        "seed",
-        Kind::Integer,
-        field!(Scenario, seed),
-        "Source of all randomness: the same seed gives the same simulation.",
-    )
-    .range(0, i64::MAX as u64)
-    .or("1"),
+        .range(1, 200).example("\"A short and a long flow share a deep buffer\""),
+    Key::top("why", Kind::Text, field!(Scenario, why), "Why it is worth running.")
+        .range(0, 10_000).or("empty"),
+    Key::top("seed", Kind::Integer, field!(Scenario, seed),
+        "Source of all randomness: the same seed gives the same simulation.")
+        .range(0, i64::MAX as u64).or("1"),
     Key::top("duration", TIME, field!(Scenario, duration), "Length of the run.")
-        .range(100 * MS, DAY)
-        .example("\"60s\""),
-    Key::top(
-        "interval",
-        TIME,
-        field!(Scenario, interval),
-        "Distance of two points in the time series; at most a million points, and ten million over all flows.",
-    )
-    .range(MS / 10, 3600 * S)
-    .or("100ms, or a tenth of a run shorter than 1s"),
-    Key::window("from", TIME, WINDOW_FROM, "Metrics cover the run from here ...")
-        .range(0, DAY)
-        .or("20s, or a third of a run shorter than 60s"),
-    Key::window("to", TIME, WINDOW_TO, "... to here.").range(0, DAY).or("the run's end"),
+        .range(100 * MS, DAY).example("\"60s\""),
+    Key::top("interval", TIME, field!(Scenario, interval),
+        "Distance of two points in the time series; at most a million points, and ten million over all \
+         flows.")
+        .range(MS / 10, 3600 * S).or("100ms, or a tenth of a run shorter than 1s"),
+    Key::window("from", TIME, field!(Scenario, window.0), "Metrics cover the run from here ...")
+        .range(0, DAY).or("20s, or a third of a run shorter than 60s"),
+    Key::window("to", TIME, field!(Scenario, window.1), "... to here.").range(0, DAY).or("the run's end"),
 ];
-
-const WINDOW_FROM: Lens =
-    access!(Scenario, |scenario| crate::keys::Field::value(&scenario.window.0), |scenario, value, _| {
-        scenario.window.0 = value.time()
-    });
-const WINDOW_TO: Lens =
-    access!(Scenario, |scenario| crate::keys::Field::value(&scenario.window.1), |scenario, value, _| {
-        scenario.window.1 = value.time()
-    });

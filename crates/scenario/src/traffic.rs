@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::Flow;
-use crate::keys::{DAY, Field, Key, Kind, Lens, MS, RATE, Relation, SIZE, TIME, Value, access, field};
+use crate::keys::{
+    DAY, Field, Key, Kind, Lens, MS, RATE, Relation, SIZE, TIME, Value, access, field, option,
+};
 use crate::quantity::Dimension;
 
 /// When the application has data.
@@ -69,101 +71,44 @@ const WRITE_EVERY: Duration = Duration::from_secs(1);
 /// A petabyte: more than any run can send.
 const MOST_BYTES: u64 = 1_000_000_000_000_000;
 
+#[rustfmt::skip]
 pub(crate) const KEYS: &[Key] = &[
-    Key::flow(
-        "size",
-        SIZE,
-        field!(Flow, traffic.size_bytes),
-        "What the application sends in all; its completion time is reported. The simulator sends whole packets of 1448 bytes.",
-    )
-    .range(1, MOST_BYTES)
-    .or("without end"),
-    Key::flow(
-        "on",
-        TIME,
-        access!(Flow, |flow| on_off(flow)?.0.value(), |flow, value, _| set_on_off(flow, |on, _| on.set(value))),
-        "The application has data for this long, then none for `off`, and so on from the start.",
-    )
-    .range(MS, DAY)
-    .or("always")
-    .example("\"2s\"")
-    .related(&[Relation::Needs("off"), Relation::Excludes("write_rate"), Relation::Excludes("size")]),
-    Key::flow(
-        "off",
-        TIME,
-        access!(Flow, |flow| on_off(flow)?.1.value(), |flow, value, _| set_on_off(flow, |_, off| off.set(value))),
-        "See `on`.",
-    )
-    .range(MS, DAY)
-    .or("never")
-    .example("\"2s\"")
-    .related(&[Relation::Needs("on")]),
-    Key::flow(
-        "write_rate",
-        RATE,
-        WRITE_RATE,
-        "The application writes at this mean rate, a chunk every `write_every`: a live stream. What cannot be sent yet waits.",
-    )
-    .range(1_000, 400_000_000_000)
-    .or("as fast as it goes")
-    .example("\"5mbit\""),
+    Key::flow("size", SIZE, field!(Flow, traffic.size_bytes),
+        "What the application sends in all; its completion time is reported. The simulator sends whole \
+         packets of 1448 bytes.")
+        .range(1, MOST_BYTES).or("without end"),
+    Key::flow("on", TIME, ON,
+        "The application has data for this long, then none for `off`, and so on from the start.")
+        .range(MS, DAY).or("always").example("\"2s\"")
+        .related(&[Relation::Needs("off"), Relation::Excludes("write_rate"), Relation::Excludes("size")]),
+    Key::flow("off", TIME, OFF, "See `on`.")
+        .range(MS, DAY).or("never").example("\"2s\"").related(&[Relation::Needs("on")]),
+    Key::flow("write_rate", RATE, WRITE_RATE,
+        "The application writes at this mean rate, a chunk every `write_every`: a live stream. What cannot \
+         be sent yet waits.")
+        .range(1_000, 400_000_000_000).or("as fast as it goes").example("\"5mbit\""),
     Key::flow("write_every", TIME, WRITE_EVERY_KEY, "See `write_rate`.")
-        .range(MS, DAY)
-        .or("1s")
-        .related(&[Relation::Needs("write_rate")]),
-    Key::flow(
-        "response",
-        SIZE,
-        RESPONSE,
-        "The application answers requests with this much, one after the other; the first comes at the start.",
-    )
-    .range(1, MOST_BYTES)
-    .or("no requests")
-    .example("\"10kB\"")
-    .related(&[Relation::Excludes("size"), Relation::Excludes("on"), Relation::Excludes("write_rate")])
-    .simulator_only(),
-    Key::flow(
-        "think",
-        TIME,
-        THINK,
-        "From the arrival of a whole `response` to the next request, which then travels to the sender.",
-    )
-    .range(0, DAY)
-    .or("0s")
-    .related(&[Relation::Needs("response")])
-    .simulator_only(),
-    Key::flow(
-        "arrivals",
-        Kind::Quantity(Dimension::Frequency),
-        access!(
-            Flow,
-            |flow| flow.arrivals.as_ref()?.per_s_milli.value(),
-            |flow, value, _| flow.arrivals.get_or_insert_default().per_s_milli.set(value)
-        ),
-        "It is a workload: connections arrive from `start` to `stop` at random, this many per second on average (a Poisson process).",
-    )
-    .range(1, 1_000_000_000)
-    .or("it is one connection")
-    .related(&[
-        Relation::Needs("sizes"),
-        Relation::Excludes("size"),
-        Relation::Excludes("on"),
-        Relation::Excludes("write_rate"),
-        Relation::Excludes("response"),
-        Relation::Excludes("count"),
-    ])
-    .simulator_only(),
-    Key::flow(
-        "sizes",
-        Kind::Sizes,
-        SIZES,
-        "What each connection of a workload sends: `websearch`, `datamining`, `pareto`, or a file with two columns, bytes and the \
-         share (0 to 1) of sizes up to there, both growing; sizes are spread evenly between two lines.",
-    )
-    .range(1, 4096)
-    .or("must be given with `arrivals`")
-    .related(&[Relation::Needs("arrivals")])
-    .simulator_only(),
+        .range(MS, DAY).or("1s").related(&[Relation::Needs("write_rate")]),
+    Key::flow("response", SIZE, RESPONSE,
+        "The application answers requests with this much, one after the other; the first comes at the start.")
+        .range(1, MOST_BYTES).or("no requests").example("\"10kB\"")
+        .related(&[Relation::Excludes("size"), Relation::Excludes("on"), Relation::Excludes("write_rate")])
+        .simulator_only(),
+    Key::flow("think", TIME, THINK,
+        "From the arrival of a whole `response` to the next request, which then travels to the sender.")
+        .range(0, DAY).or("0s").related(&[Relation::Needs("response")]).simulator_only(),
+    Key::flow("arrivals", Kind::Quantity(Dimension::Frequency), option!(Flow, arrivals: per_s_milli),
+        "It is a workload: connections arrive from `start` to `stop` at random, this many per second on \
+         average (a Poisson process).")
+        .range(1, 1_000_000_000).or("it is one connection")
+        .related(&[Relation::Needs("sizes"), Relation::Excludes("size"), Relation::Excludes("on"), Relation::Excludes("write_rate"), Relation::Excludes("response"), Relation::Excludes("count")])
+        .simulator_only(),
+    Key::flow("sizes", Kind::Sizes, SIZES,
+        "What each connection of a workload sends: `websearch`, `datamining`, `pareto`, or a file with two \
+         columns, bytes and the share (0 to 1) of sizes up to there, both growing; sizes are spread evenly \
+         between two lines.")
+        .range(1, 4096).or("must be given with `arrivals`").related(&[Relation::Needs("arrivals")])
+        .simulator_only(),
 ];
 
 const WRITE_RATE: Lens = access!(
@@ -206,12 +151,24 @@ const THINK: Lens = access!(
     },
     |_, _, _| {}
 );
-const SIZES: Lens =
-    access!(Flow, |flow| Some(Value::Sizes(flow.arrivals.as_ref()?.sizes.clone())), |flow, value, _| {
+const SIZES: Lens = option!(Flow, arrivals: sizes);
+const ON: Lens = access!(Flow, |flow| on_off(flow)?.0.value(), |flow, value, _| {
+    set_on_off(flow, |on, _| on.set(value));
+});
+const OFF: Lens = access!(Flow, |flow| on_off(flow)?.1.value(), |flow, value, _| {
+    set_on_off(flow, |_, off| off.set(value));
+});
+
+impl Field for Sizes {
+    fn value(&self) -> Option<Value> {
+        Some(Value::Sizes(self.clone()))
+    }
+    fn set(&mut self, value: Value) {
         if let Value::Sizes(sizes) = value {
-            flow.arrivals.get_or_insert_default().sizes = sizes;
+            *self = sizes;
         }
-    });
+    }
+}
 
 fn on_off(flow: &Flow) -> Option<(Duration, Duration)> {
     match flow.traffic.writes {

@@ -198,7 +198,7 @@ impl<T> Copy for Access<T> {}
 
 /// The lens of a plain field: `field!(Flow, sending.sack)`.
 macro_rules! field {
-    ($part:ident, $($field:ident).+) => {
+    ($part:ident, $($field:tt).+) => {
         $crate::keys::Lens::$part($crate::keys::Access {
             get: |part| $crate::keys::Field::value(&part.$($field).+),
             set: |part, value, _| $crate::keys::Field::set(&mut part.$($field).+, value),
@@ -206,14 +206,42 @@ macro_rules! field {
     };
 }
 
-/// The lens of a field that an enum or an optional struct holds: how to get it, and how to set it.
+/// The lens of a field of an optional struct, which a value creates: `option!(Link, policer: rate_bps)`.
+macro_rules! option {
+    ($part:ident, $($option:ident).+: $field:tt) => {
+        $crate::keys::Lens::$part($crate::keys::Access {
+            get: |part| $crate::keys::Field::value(&part.$($option).+.as_ref()?.$field),
+            set: |part, value, _| {
+                $crate::keys::Field::set(&mut part.$($option).+.get_or_insert_default().$field, value);
+            },
+        })
+    };
+}
+
+/// The lens of a field of some variants of an enum: `variant!(Link, queue, Queue::Red(red) => red.ecn)`.
+macro_rules! variant {
+    ($part:ident, $($field:ident).+, $($pattern:pat => $place:expr),+ $(,)?) => {
+        $crate::keys::Lens::$part($crate::keys::Access {
+            get: |part| match &part.$($field).+ {
+                $($pattern => $crate::keys::Field::value(&$place),)+
+                _ => None,
+            },
+            set: |part, value, _| match &mut part.$($field).+ {
+                $($pattern => $crate::keys::Field::set(&mut $place, value),)+
+                _ => {}
+            },
+        })
+    };
+}
+
+/// Any other lens: how to get the value, and how to set it.
 macro_rules! access {
     ($part:ident, $get:expr, $set:expr) => {
         $crate::keys::Lens::$part($crate::keys::Access { get: $get, set: $set })
     };
 }
 
-pub(crate) use {access, field};
+pub(crate) use {access, field, option, variant};
 
 impl Key {
     /// A key that must be given.
