@@ -18,7 +18,8 @@ fn the_first_pacing_rate_is_startup_gain_times_the_initial_window_per_millisecon
 #[test]
 fn the_first_rtt_sample_sets_the_pacing_rate_anew_once() {
     let mut f = Flow::start("bbr1", &[]);
-    f.on(ack(1).rtt(RTT).delivered(1, RTT).inflight(9)); // a poor bw sample: 10 packets in flight per RTT are known
+    // a poor bw sample: 10 packets in flight per RTT are known
+    f.on(ack(1).rtt(RTT).delivered(1, RTT).inflight(9));
     assert_near(f.pacing() as f64, 10.0 * MSS as f64 / 40e-3 * 739.0 / 256.0 * 0.99, 1e4);
     let first = f.pacing();
     f.on(ack(1).rtt(2 * RTT).delivered(1, RTT).inflight(9));

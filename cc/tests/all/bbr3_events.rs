@@ -352,7 +352,8 @@ fn a19_undo_of_a_timeout_restores_what_was_before_it() {
     }
 }
 
-/// v3: bbr_undo_cwnd() returns prior_cwnd; draft: "Handling a Spurious Loss Recovery" takes max(C.cwnd, prior).
+/// v3: bbr_undo_cwnd() returns prior_cwnd; draft: "Handling a Spurious Loss Recovery" takes max(C.cwnd,
+/// prior).
 #[test]
 fn an_undo_may_lower_cwnd_in_linux_and_not_in_the_draft() {
     for (algorithm, cwnd) in [("bbr3", 2 * BDP), ("bbr3_draft", 3 * BDP)] {

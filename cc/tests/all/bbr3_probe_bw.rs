@@ -241,8 +241,8 @@ fn a7_up_does_not_end_while_app_limited_without_loss() {
 
 #[test]
 fn a6_loss_ends_up_when_app_limited_and_leaves_inflight_hi_alone() {
-    // the test case expects that inflight_longterm is updated regardless; the pseudocode of HandleInflightTooHigh
-    // leaves it, and so does Linux
+    // the test case expects that inflight_longterm is updated regardless; the pseudocode of
+    // HandleInflightTooHigh leaves it, and so does Linux
     for algorithm in BOTH {
         let mut f = up(algorithm, &[]);
         f.lost(loss(1, 40, 1).app_limited());
@@ -335,8 +335,8 @@ fn inflight_hi_does_not_grow_while_cwnd_is_not_the_limit() {
 
 #[test]
 fn a_probe_after_one_that_was_too_much_stops_at_inflight_hi() {
-    // in Linux a burst that is about to be sent counts: at 1.25 times the rate, 22.1 MB/s * 0.99 / 1024 / 1448,
-    // 14 packets
+    // in Linux a burst that is about to be sent counts: at 1.25 times the rate, 22.1 MB/s * 0.99 / 1024 /
+    // 1448, 14 packets
     for (algorithm, burst) in [("bbr3", 14), ("bbr3_draft", 0)] {
         let mut f = bounded_up(algorithm, 300, &[]);
         assert_eq!(f.on(part(0).inflight(299 - burst)).phase(), Phase::ProbeBwUp);

@@ -76,7 +76,8 @@ fn cwnd_grows_up_to_twice_the_initial_window_whatever_the_target() {
 fn a1_three_rounds_without_a_quarter_more_bandwidth_end_startup() {
     for algorithm in BOTH {
         let mut f = startup(algorithm, &[]);
-        f.on(round(BDP * 124 / 100, RTT).inflight(2 * BDP)); // 24 % more is no growth, but it is the bandwidth
+        // 24 % more is no growth, but it is the bandwidth
+        f.on(round(BDP * 124 / 100, RTT).inflight(2 * BDP));
         f.on(plateau());
         assert_eq!(f.phase(), Phase::Startup);
         f.on(plateau());

@@ -15,8 +15,8 @@ pub(crate) fn rate(pkts: u32, gain: u32) -> f64 {
     f64::from(pkts) * MSS as f64 / (RTT as f64 / 1e6) * f64::from(gain) / 256.0
 }
 
-/// The cwnd or inflight target for `pkts` packets, at the bottleneck's rate and a pacing gain: three bursts of
-/// 2^-10 s at the pacing rate more, and an even number.
+/// The cwnd or inflight target for `pkts` packets, at the bottleneck's rate and a pacing gain: three bursts
+/// of 2^-10 s at the pacing rate more, and an even number.
 pub(crate) fn quantised(pkts: u32, gain: u32) -> u32 {
     (pkts + 3 * burst(gain) + 1) & !1
 }

@@ -51,8 +51,9 @@ pub(crate) fn drain(algorithm: &str, settings: &[(&str, &str)]) -> Flow {
     f
 }
 
-/// At the start of the first DOWN. Linux compares what was in flight before the ACK with the end of DOWN, the draft
-/// what is in flight after it. So in the draft DOWN ends with DRAIN, except when the round limit has ended DRAIN.
+/// At the start of the first DOWN. Linux compares what was in flight before the ACK with the end of DOWN, the
+/// draft what is in flight after it. So in the draft DOWN ends with DRAIN, except when the round limit has
+/// ended DRAIN.
 pub(crate) fn down(algorithm: &str, settings: &[(&str, &str)]) -> Flow {
     let mut f = drain(algorithm, settings);
     if algorithm == "bbr3_draft" {

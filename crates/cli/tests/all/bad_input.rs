@@ -2,7 +2,8 @@
 
 use crate::support::{Place, SMALL, Unload, has_kernel, is_root, own_suffix};
 
-/// Runs `sim` on the small scenario with one thing replaced; nothing but the scenario must be there afterwards.
+/// Runs `sim` on the small scenario with one thing replaced; nothing but the scenario must be there
+/// afterwards.
 fn sim_with(from: &str, to: &str) -> crate::support::Ended {
     assert!(SMALL.contains(from));
     let place = Place::new();

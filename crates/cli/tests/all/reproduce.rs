@@ -1,5 +1,5 @@
-//! `fairpace reproduce`: the quick version of every figure has the verdict on record, what is on record is shown, and an interruption
-//! loses nothing that was finished.
+//! `fairpace reproduce`: the quick version of every figure has the verdict on record, what is on record is
+//! shown, and an interruption loses nothing that was finished.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,7 +1,7 @@
 //! `fairpace` with flows of this kernel, in real time.
 //!
-//! A binary of its own, because cargo runs test binaries one after the other: no other test of ours takes processor time
-//! from these runs. Within this binary each test holds a lock.
+//! A binary of its own, because cargo runs test binaries one after the other: no other test of ours takes
+//! processor time from these runs. Within this binary each test holds a lock.
 
 mod recipe;
 #[allow(dead_code, reason = "the binary `all` uses the rest")]
@@ -15,8 +15,8 @@ use fairpace_test_support::announce;
 use support::{Ended, Place};
 
 impl Ended {
-    /// Whether every attempt was disturbed, which standard error then says. Such a run is not judged: it shows the
-    /// machine's load, not an error of the program.
+    /// Whether every attempt was disturbed, which standard error then says. Such a run is not judged: it
+    /// shows the machine's load, not an error of the program.
     fn is_disturbed(&self) -> bool {
         /// The program's exit code for a disturbed run.
         const DISTURBED: i32 = 4;

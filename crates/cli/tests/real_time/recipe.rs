@@ -1,8 +1,8 @@
-//! CONTRIBUTING.md says that an algorithm is one new file and one line. This follows it, in a copy of the sources: the
-//! algorithm, and a preset of it, must then be in the list, in the simulator and in the kernel.
+//! CONTRIBUTING.md says that an algorithm is one new file and one line. This follows it, in a copy of the
+//! sources: the algorithm, and a preset of it, must then be in the list, in the simulator and in the kernel.
 //!
-//! The copy lies below the build directory and stays there, and its dependencies are those that were built for this
-//! test: the first run compiles only our own crates once more, a later one only what has changed.
+//! The copy lies below the build directory and stays there, and its dependencies are those that were built
+//! for this test: the first run compiles only our own crates once more, a later one only what has changed.
 
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
@@ -86,9 +86,9 @@ impl Copied {
         }
     }
 
-    /// Builds the program and returns where it is. Dependencies are taken from, or left in, the directory of this
-    /// build. Cargo does not tell crates at the same place of two workspaces apart; it does when they have different
-    /// wrappers around the compiler, and so this one has its own.
+    /// Builds the program and returns where it is. Dependencies are taken from, or left in, the directory of
+    /// this build. Cargo does not tell crates at the same place of two workspaces apart; it does when they
+    /// have different wrappers around the compiler, and so this one has its own.
     fn build(&self) -> PathBuf {
         // DIRECTORY/PROFILE/deps/real_time-HASH
         let here = std::env::current_exe().unwrap();
@@ -201,7 +201,8 @@ fn is_loaded(run: impl Fn(&[&str]) -> Ended) {
     }
 }
 
-/// Real flows, whose state is read while they run. They ran to their end also where the machine was too busy for a verdict.
+/// Real flows, whose state is read while they run. They ran to their end also where the machine was too busy
+/// for a verdict.
 fn carries_flows_of_the_kernel(run: impl Fn(&[&str]) -> Ended, place: &Place) {
     let compare = "compare --on kernel --rate 10mbit --buffer 100kB --rtt 20ms --duration 3s --warmup 1s \
                    --cc aimd_gentle --json --quiet --out out";

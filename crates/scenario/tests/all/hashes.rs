@@ -1,4 +1,5 @@
-//! Hashes are names of results that were published: keys that came later do not change those of scenarios without them.
+//! Hashes are names of results that were published: keys that came later do not change those of scenarios
+//! without them.
 
 use std::path::Path;
 

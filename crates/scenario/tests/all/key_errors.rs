@@ -1,4 +1,5 @@
-//! Each way to get the keys of queues, lines, routes, hosts and workloads wrong gives one error that says what and what to write.
+//! Each way to get the keys of queues, lines, routes, hosts and workloads wrong gives one error that says
+//! what and what to write.
 
 use crate::support::{GOOD, good, problem, read, read_with};
 use fairpace_scenario::{Flow, Limit, Queue, Red, RedRules, Scenario, Sizes, Target, Trace, Traffic};

@@ -121,7 +121,8 @@ fn a_workload_reads_its_sizes_from_a_file_or_knows_them() {
     assert_eq!(arrivals.per_s_milli, 2_500);
     assert_eq!(&arrivals.sizes.cdf[..], [(1000, 250_000_000), (2000, 1_000_000_000)]);
     assert_eq!(arrivals.sizes.mean_bytes(), 250 + 1500 * 3 / 4);
-    // 1.7 MB and 12.7 MB as summed up by hand; the formula's mean is 5049 B, and straight lines between its points add a little
+    // 1.7 MB and 12.7 MB as summed up by hand; the formula's mean is 5049 B, and straight lines between its
+    // points add a little
     for (name, mean_bytes) in [("websearch", 1_711_250), ("datamining", 12_658_198), ("pareto", 5_049)] {
         let sizes = Sizes::built_in(name).unwrap();
         let off = sizes.mean_bytes().abs_diff(mean_bytes);

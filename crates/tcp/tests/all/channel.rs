@@ -1,5 +1,5 @@
-//! Sender and receiver over a path that loses, reorders and duplicates: whatever it does, everything arrives, and
-//! nothing is counted twice. (In debug builds the scoreboard recounts its marks every few ACKs.)
+//! Sender and receiver over a path that loses, reorders and duplicates: whatever it does, everything arrives,
+//! and nothing is counted twice. (In debug builds the scoreboard recounts its marks every few ACKs.)
 
 use std::collections::BTreeMap;
 
@@ -37,8 +37,8 @@ struct Outcome {
     rwnd_pkts: u32,
 }
 
-/// Sends `pkts` packets over the path, for a month at most: with the RTO at its bound of two minutes heavy loss of
-/// data and ACKs takes long, but it must end.
+/// Sends `pkts` packets over the path, for a month at most: with the RTO at its bound of two minutes heavy
+/// loss of data and ACKs takes long, but it must end.
 fn transfer(cc: &str, pkts: u64, path: Path) -> Outcome {
     transfer_between(cc, pkts, path, SenderConfig::default(), ReceiverConfig::linux(path.rtt_ms * MS))
 }

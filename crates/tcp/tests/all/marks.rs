@@ -154,7 +154,8 @@ fn a_reduction_with_a_mark_is_never_taken_back() {
 
 #[test]
 fn undo_withdraws_cwr_only_if_it_raises_ssthresh() {
-    // Linux: tcp_undo_cwnd_reduction. An algorithm that owns cwnd leaves ssthresh alone, so nothing is raised.
+    // Linux: tcp_undo_cwnd_reduction. An algorithm that owns cwnd leaves ssthresh alone, so nothing is
+    // raised.
     for (kind, cwr) in [(Kind::GrowsCwnd, false), (Kind::OwnsCwnd, true)] {
         let mut s = marked(kind, 20, 20);
         s.segments();

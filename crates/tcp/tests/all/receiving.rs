@@ -261,8 +261,8 @@ fn a_fixed_window_is_constant_and_of_one_packet_at_least() {
     }
 }
 
-/// A sender that doubles its flight each round trip of 100 ms, whose segments echo the ACKs of the round before. Returns
-/// the window at the end of each round.
+/// A sender that doubles its flight each round trip of 100 ms, whose segments echo the ACKs of the round
+/// before. Returns the window at the end of each round.
 fn doubling(most_bytes: u64, rounds: u32) -> Vec<u32> {
     let config = ReceiverConfig { window: Window::Autotuned(most_bytes), ..linux() };
     let (mut receiver, mut acks) = (Receiver::new(config), Vec::new());

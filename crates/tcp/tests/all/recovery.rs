@@ -218,7 +218,8 @@ fn prr_halves_what_is_in_flight_over_one_round() {
 
 #[test]
 fn prr_may_grow_back_when_much_was_lost() {
-    // 20 in flight, 15 lost: in flight is below ssthresh at once, so delivery may be matched and then exceeded
+    // 20 in flight, 15 lost: in flight is below ssthresh at once, so delivery may be matched and then
+    // exceeded
     let mut s = Script::new(Kind::GrowsCwnd, 40, 20);
     assert_eq!(s.sent(), range(0, 20));
     s.ack(200, 0, &[(15, 16)]);
@@ -233,7 +234,8 @@ fn prr_may_grow_back_when_much_was_lost() {
     assert_eq!(s.ack(303, 2, &[(15, 20)]).len(), 2);
 }
 
-/// RACK marks the hole when a later packet arrives, and the control hears of it before the ACK and before Recovery.
+/// RACK marks the hole when a later packet arrives, and the control hears of it before the ACK and before
+/// Recovery.
 #[test]
 fn a_control_that_tracks_sends_hears_of_each_loss_and_how_the_packet_was_sent() {
     let mut s = Script::tracking(10, 100);

@@ -168,8 +168,9 @@ fn a_window_that_was_not_used_decays_over_an_idle_time() {
 
 #[test]
 fn an_unused_cwnd_shrinks_when_no_ack_has_come_for_an_rto() {
-    // Linux: tcp_cwnd_application_limited. The RTO is 300 ms: the ACK of 40 to 45 comes at 300 ms, that of 45 to 50 is
-    // late, and the next write at 605 ms finds cwnd unused for 305 ms. The initial window is the least that counts.
+    // Linux: tcp_cwnd_application_limited. The RTO is 300 ms: the ACK of 40 to 45 comes at 300 ms, that of 45
+    // to 50 is late, and the next write at 605 ms finds cwnd unused for 305 ms. The initial window is the
+    // least that counts.
     for (kind, idle_restart, cwnd) in
         [(Kind::GrowsCwnd, true, 25), (Kind::GrowsCwnd, false, 40), (Kind::OwnsCwnd, true, 40)]
     {

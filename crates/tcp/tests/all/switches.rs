@@ -1,5 +1,5 @@
-//! What each switch of a sender changes, by scripted ACKs; `recovery.rs` and `sending.rs` have the defaults. The RTT is
-//! 100 ms.
+//! What each switch of a sender changes, by scripted ACKs; `recovery.rs` and `sending.rs` have the defaults.
+//! The RTT is 100 ms.
 
 #![allow(non_snake_case)] // bytes per second are _Bps, as in the contract
 

@@ -211,8 +211,8 @@ fn a_link_loses_polices_and_changes_its_rate_as_in_the_simulator() {
     };
     assert!(mean(1.0, 2.5) > 12.0 && mean(3.5, 5.0) > 24.0, "{:?}", series.flows[0].goodput_mbps);
 
-    // Eight times slower. Goodput does not bound the rate, since a hole that closes releases what came before; what left
-    // the link does, exactly.
+    // Eight times slower. Goodput does not bound the rate, since a hole that closes releases what came
+    // before; what left the link does, exactly.
     let mut s = scenario(40, 500_000, (2, 4), vec![flow("a", "kernel:bbr", 20)]);
     s.links[0].rate_at = vec![(Duration::from_secs(1), 5_000_000)];
     let Some(outcome) = measure_or_skip(&s) else { return };

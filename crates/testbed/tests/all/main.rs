@@ -1,4 +1,5 @@
-//! Flows of this machine's kernel over the emulated path. Each test holds a lock: runs in real time disturb each other.
+//! Flows of this machine's kernel over the emulated path. Each test holds a lock: runs in real time disturb
+//! each other.
 
 mod kernel_flows;
 mod support;

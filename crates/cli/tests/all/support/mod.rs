@@ -144,7 +144,8 @@ impl Place {
         self.command(arguments).output().unwrap().into()
     }
 
-    /// Runs `sh -c SCRIPT` in mount namespaces of its own. In the script `"$@"` is the program with its arguments.
+    /// Runs `sh -c SCRIPT` in mount namespaces of its own. In the script `"$@"` is the program with its
+    /// arguments.
     pub(crate) fn run_in_own_mounts(&self, script: &str, arguments: &[&str]) -> Ended {
         let mut command = Command::new("unshare");
         command.args(["--mount", "sh", "-ec", script, "sh"]).arg(program()).args(arguments);
@@ -158,8 +159,8 @@ impl Place {
         const NOBODY: u32 = 65534;
         fs::set_permissions(self.path(), fs::Permissions::from_mode(0o777)).unwrap();
         let copy = self.path().join("fairpace");
-        // by another process: a copy that this one has open for writing could be inherited by what another test starts at
-        // that moment, and a file that is open for writing cannot be run
+        // by another process: a copy that this one has open for writing could be inherited by what another
+        // test starts at that moment, and a file that is open for writing cannot be run
         assert!(Command::new("cp").arg(program()).arg(&copy).status().unwrap().success());
         let mut command = Command::new(&copy);
         command.args(arguments).uid(NOBODY).gid(NOBODY);

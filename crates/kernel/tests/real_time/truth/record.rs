@@ -72,7 +72,8 @@ pub(crate) struct Recorder {
 
 impl Recorder {
     pub(crate) fn start(suffix: &str) -> Result<Recorder> {
-        libbpf_rs::set_print(None); // it would tell of hooks that this kernel does not have; errors are returned
+        // it would tell of hooks that this kernel does not have; errors are returned
+        libbpf_rs::set_print(None);
         let name = format!("fp_truth{suffix}");
         let compiler = BpfCompiler::new(Sources::contained()?)?;
         let elf = compiler.compile(&Algorithm::new(HEADER, Kind::TracksSends)?)?.elf;

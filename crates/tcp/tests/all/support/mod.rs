@@ -72,7 +72,8 @@ pub(crate) struct Script {
 }
 
 impl Script {
-    /// A connection with an RTT of 100 ms, established at 100 ms, with `supply` packets and a window of `cwnd`.
+    /// A connection with an RTT of 100 ms, established at 100 ms, with `supply` packets and a window of
+    /// `cwnd`.
     pub(crate) fn new(kind: Kind, cwnd: u32, supply: u64) -> Script {
         Script::paced(kind, cwnd, supply, fairpace_cc::NO_RATE)
     }
@@ -140,8 +141,8 @@ impl Script {
         self.segments()
     }
 
-    /// At `ms` an ACK for everything below `next` arrives, with SACK blocks; returns what is sent in answer. The
-    /// timestamp that it echoes is an RTT old.
+    /// At `ms` an ACK for everything below `next` arrives, with SACK blocks; returns what is sent in answer.
+    /// The timestamp that it echoes is an RTT old.
     pub(crate) fn ack(&mut self, ms: u64, next: u64, sacks: &[(u64, u64)]) -> Vec<u64> {
         let echo_ms = (ms - self.rtt / MS) as u32;
         self.ack_echo(ms, next, sacks, echo_ms)

@@ -16,7 +16,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use witness::Witness;
 
-/// What holds up the emulator for longer than a run bears, 5 ms or more at a time, holds up a processor for half of that at least.
+/// What holds up the emulator for longer than a run bears, 5 ms or more at a time, holds up a processor for
+/// half of that at least.
 const MACHINES_FAULT: Duration = Duration::from_micros(2_500);
 
 pub(crate) fn flow(name: &str, cc: &str, rtt_ms: u64) -> Flow {
@@ -51,9 +52,9 @@ pub(crate) fn skip_or_panic<T: Debug>(result: Result<T, Error>) {
     }
 }
 
-/// A run that the machine did not disturb, of as many as the program itself would try. `None`, after saying why: there was
-/// none, which says nothing about us, or this machine cannot run the testbed. A run that is late on a machine that was there all
-/// the time is our fault, and a failure.
+/// A run that the machine did not disturb, of as many as the program itself would try. `None`, after saying
+/// why: there was none, which says nothing about us, or this machine cannot run the testbed. A run that is
+/// late on a machine that was there all the time is our fault, and a failure.
 pub(crate) fn measure_or_skip(scenario: &Scenario) -> Option<Outcome> {
     for _ in 0..ATTEMPTS {
         let witness = Witness::start();

@@ -1,5 +1,6 @@
-//! Was it the machine? Threads that do next to nothing, one on each processor, above the emulator's priority, tell how long each was
-//! held up while a run was on. Where none was, what came late is the emulator's own fault.
+//! Was it the machine? Threads that do next to nothing, one on each processor, above the emulator's priority,
+//! tell how long each was held up while a run was on. Where none was, what came late is the emulator's own
+//! fault.
 
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
@@ -8,7 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How often a thread looks at the clock: several times within what [`fairpace_testbed::Tolerance`] calls late.
+/// How often a thread looks at the clock: several times within what [`fairpace_testbed::Tolerance`] calls
+/// late.
 const TICK: Duration = Duration::from_millis(1);
 /// The emulator's real-time priority is 1.
 const PRIORITY: libc::c_int = 2;
