@@ -1,10 +1,9 @@
-//! How well an algorithm in this kernel knows what a packet knew when it was sent; as root:
+//! Accuracy of what the kernel host reports to BBRv3 of each packet's sending and loss; as root:
 //!
 //!     cargo run --release -p fairpace-kernel --example accuracy -- [SECONDS]
 //!
-//! One flow at a time over the testbed's emulated path. Watches the kernel's own functions for what is true,
-//! and what the algorithm is told, and prints the differences in packets, told less true, as a Markdown
-//! table.
+//! Runs one flow at a time over the testbed's emulated path and prints the differences in packets, reported
+//! less true, as a Markdown table. The true numbers come from the kernel's own sockets and packets.
 
 #[path = "../tests/real_time/truth/mod.rs"]
 mod truth;
@@ -42,8 +41,9 @@ fn print_table() -> Result<()> {
     for case in cases(seconds) {
         let found = run(&case, &format!("_{:x}", std::process::id() & 0xfffff))?;
         println!(
-            "**{}**: {:.1} Mbit/s, {} ACKs ({} samples not comparable), {} LOST events ({} not comparable, {} after \
-             packets had been sent again); \"more than 2 % lost?\" answered otherwise than with true numbers {} times of {}\n",
+            "**{}**: {:.1} Mbit/s, {} ACKs ({} samples not comparable), {} LOST events ({} not comparable, {} \
+             after a retransmission); \"more than 2 % lost?\" answered otherwise than with true numbers \
+             {} times of {}\n",
             case.name,
             found.goodput_mbps,
             found.acks,
@@ -54,7 +54,7 @@ fn print_table() -> Result<()> {
             found.wrong_answers,
             found.questions,
         );
-        println!("| told less true | n | exact | min | p1 | p10 | p50 | p90 | p99 | max |");
+        println!("| reported less true | n | exact | min | p1 | p10 | p50 | p90 | p99 | max |");
         println!("|---|---|---|---|---|---|---|---|---|---|");
         for (what, differences) in found.rows() {
             println!("| {what} | {differences} |");

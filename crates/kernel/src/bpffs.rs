@@ -1,4 +1,4 @@
-//! The BPF file system: what is pinned there stays in the kernel when the program that loaded it ends.
+//! The BPF file system. What is pinned there stays in the kernel when the program that loaded it ends.
 
 use std::fs;
 use std::io;
@@ -9,7 +9,7 @@ use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
 
 use crate::Error;
 
-/// Where Linux expects it.
+/// Where Linux distributions mount it.
 const ROOT: &str = "/sys/fs/bpf";
 /// Our pins: one link per loaded algorithm, named as in the kernel.
 const PINS: &str = "/sys/fs/bpf/fairpace";
@@ -17,7 +17,7 @@ const PINS: &str = "/sys/fs/bpf/fairpace";
 /// How often a pin is tried: each time, another process may remove the directory with its own last pin.
 const ATTEMPTS: u32 = 10;
 
-/// Where the link of this kernel name is pinned.
+/// The pin of the link of this kernel name.
 pub(crate) fn pin_path(name: &str) -> PathBuf {
     Path::new(PINS).join(name)
 }
@@ -26,8 +26,8 @@ pub(crate) fn is_mounted() -> bool {
     statfs(ROOT).is_ok_and(|s| s.filesystem_type() == BPF_FS_MAGIC)
 }
 
-/// Pins with `pin`, which gets the path, in a directory that exists then. [`unpin`] in another thread or process removes
-/// the directory with the last pin, possibly just before this one is there.
+/// Pins with `pin`, which gets the path, in a directory that exists then. [`unpin`] in another thread or
+/// process removes the directory with the last pin, possibly just before this one is there.
 pub(crate) fn pin(name: &str, mut pin: impl FnMut(&Path) -> io::Result<()>) -> Result<(), Error> {
     let path = pin_path(name);
     let mut attempt = || {
@@ -50,7 +50,7 @@ fn prepare() -> Result<(), Error> {
 /// Removes a pin, and the directory with the last one.
 pub(crate) fn unpin(path: &Path) -> Result<(), Error> {
     fs::remove_file(path).map_err(|cause| Error::Bpffs { path: path.into(), cause })?;
-    let _ = fs::remove_dir(PINS); // fails while other pins are there, and shall
+    let _ = fs::remove_dir(PINS); // intended to fail while other pins are there
     Ok(())
 }
 

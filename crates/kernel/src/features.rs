@@ -1,4 +1,5 @@
-//! What this kernel can do for us, read from its own type information rather than from its version.
+//! What this kernel can do, read from its own type information (BTF) rather than from its version. README.md
+//! lists all differences between kernels and the files that handle them.
 
 use std::fs;
 use std::io;
@@ -20,7 +21,7 @@ const CAPABILITIES: [(&str, u32); 3] = [("CAP_BPF", 39), ("CAP_PERFMON", 38), ("
 const CAP_SYS_ADMIN: u32 = 21;
 const STATUS: &str = "/proc/self/status";
 
-/// How a check came out.
+/// The result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
     /// As it should be.
@@ -31,22 +32,22 @@ pub enum Standing {
     Missing,
 }
 
-/// One thing that was looked at.
+/// A check of this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Check {
-    /// What was looked at, in a few words.
+    /// What was checked, in a few words.
     pub what: &'static str,
-    /// How it came out.
+    /// The result.
     pub standing: Standing,
     /// What was found.
     pub found: String,
     /// Why it matters.
     pub matters: &'static str,
-    /// What to do; empty when nothing is to be done.
+    /// What to do; empty when all is well.
     pub remedy: String,
 }
 
-/// What a kernel can do: the checks for people, and the choices that loading makes by them.
+/// What a kernel can do: the checks, and the choices that loading makes.
 #[derive(Debug, Clone)]
 pub struct Features {
     /// `uname -r`.
@@ -58,25 +59,25 @@ pub struct Features {
     no_btf: Option<(PathBuf, io::ErrorKind, String)>,
 }
 
-/// The shape of tcp_congestion_ops and what comes with it.
+/// The kernel's version of tcp_congestion_ops.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Interface {
     /// `cong_control` takes (sk, ack, flag, rs), since 6.10, instead of (sk, rs).
     pub(crate) control_has_flag: bool,
     /// `cwnd_event_tx_start` exists, since 7.1.
     pub(crate) has_tx_start: bool,
-    /// struct_ops maps register through links, since 6.4; `tcp_sock.app_limited` is writable since then, too.
+    /// struct_ops maps register through links, since 6.4; since then `tcp_sock.app_limited` is writable, too.
     pub(crate) has_links: bool,
 }
 
 impl Features {
-    /// Looks at the running kernel and this process's rights. Never fails: what is wrong is in the checks.
+    /// Checks the running kernel and this process's rights. It never fails: what is missing is in the checks.
     pub fn probe() -> Features {
         Features::probe_at(Path::new("/sys/kernel/btf/vmlinux"), Path::new(STATUS))
     }
 
-    /// The same with other files for the kernel's BTF and for the process's status (capabilities): for tests,
-    /// and for asking about a kernel that is not running.
+    /// The same with other files for the kernel's BTF and for the process's status, which holds its
+    /// capabilities: for a kernel that is not running, and for tests.
     pub fn probe_at(btf: &Path, status: &Path) -> Features {
         let release = nix::sys::utsname::uname()
             .map(|u| u.release().to_string_lossy().into_owned())
@@ -90,12 +91,13 @@ impl Features {
         };
         features.checks.push(rights(&features.missing_capabilities));
         features.checks.push(jit());
-        features.look_at_btf(btf);
+        features.check_btf(btf);
         features.checks.push(file_system());
         features
     }
 
-    /// Does what a process loads leave with it, even when it is killed? Since 6.4.
+    /// Whether an algorithm leaves the kernel with the process that loaded it, even if that is killed: since
+    /// 6.4.
     pub fn has_links(&self) -> bool {
         self.interface.has_links
     }
@@ -134,10 +136,10 @@ impl Features {
         }
     }
 
-    fn look_at_btf(&mut self, path: &Path) {
+    fn check_btf(&mut self, path: &Path) {
         let what = "type information (BTF)";
         let matters = "the algorithms find the fields of this kernel's sockets by it";
-        // read first: libbpf says less about why a file cannot be had than the system does
+        // opened first: the system's error says more than libbpf's
         let parse = || log::with_log(|| Btf::from_path(path)).0;
         let parsed = fs::File::open(path)
             .and_then(|_| parse().map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e.to_string())));
@@ -153,10 +155,10 @@ impl Features {
             }
         };
         self.checks.push(Check::ok(what, path.display().to_string(), matters));
-        self.look_at_interface(&btf);
+        self.check_interface(&btf);
     }
 
-    fn look_at_interface(&mut self, btf: &Btf<'_>) {
+    fn check_interface(&mut self, btf: &Btf<'_>) {
         let ops = "tcp_congestion_ops";
         let what = "congestion control in BPF";
         let matters = "an algorithm registers as a struct_ops of this type";
@@ -171,7 +173,12 @@ impl Features {
             ));
         } else if !matches!(arguments, Some(2 | 4)) {
             let found = format!("cong_control takes {arguments:?} arguments; 2 and 4 are known");
-            self.checks.push(Check::missing(what, found, matters, "look for a newer fairpace"));
+            self.checks.push(Check::missing(
+                what,
+                found,
+                matters,
+                "a newer version of this program may know them",
+            ));
         } else {
             self.checks.push(Check::ok(what, "tcp_congestion_ops can be a struct_ops".into(), matters));
         }
@@ -235,13 +242,13 @@ fn rights(missing: &[&'static str]) -> Check {
     Check::missing(what, format!("lacks {}", missing.join(", ")), matters, "run it as root (sudo)")
 }
 
-/// The kernel's BPF objects can only be walked through with this right; without it there seem to be none.
+/// Listing the kernel's BPF objects needs CAP_SYS_ADMIN; without it the kernel reports none.
 pub(crate) fn require_walk() -> Result<(), Error> {
     let may = effective_capabilities(Path::new(STATUS)) >> CAP_SYS_ADMIN & 1 == 1;
     if may { Ok(()) } else { Err(Error::NotPermitted { missing: vec!["CAP_SYS_ADMIN"] }) }
 }
 
-/// Of the process whose status file this is. A file that cannot be read grants nothing.
+/// The capabilities in a process's status file; none if it cannot be read.
 fn effective_capabilities(status: &Path) -> u64 {
     let text = fs::read_to_string(status).unwrap_or_default();
     let effective = text.lines().find_map(|line| line.strip_prefix("CapEff:"));
@@ -251,7 +258,7 @@ fn effective_capabilities(status: &Path) -> u64 {
 fn missing_capabilities(status: &Path) -> Vec<&'static str> {
     let bits = effective_capabilities(status);
     let has = |number: u32| bits >> number & 1 == 1;
-    // CAP_SYS_ADMIN stands in for the two that were split off it in 5.8, not for CAP_NET_ADMIN
+    // CAP_SYS_ADMIN includes the two that were split off it in 5.8, but not CAP_NET_ADMIN
     let lacks =
         |&&(name, number): &&(&str, u32)| !(has(number) || (name != "CAP_NET_ADMIN" && has(CAP_SYS_ADMIN)));
     CAPABILITIES.iter().filter(lacks).map(|(name, _)| *name).collect()
@@ -270,10 +277,10 @@ fn jit() -> Check {
 fn ecn(control_has_flag: bool) -> Check {
     let (what, matters) = ("ECN echo per ACK", "algorithms that react to ECN marks need it");
     if control_has_flag {
-        return Check::ok(what, "cong_control is given the ACK's flags".into(), matters);
+        return Check::ok(what, "cong_control gets the ACK's flags".into(), matters);
     }
     let found =
-        "cong_control is not given the ACK's flags; only algorithms that track sends get them otherwise";
+        "cong_control does not get the ACK's flags; algorithms that track sends get them by another hook";
     Check::degraded(what, found.into(), matters, "6.10 or later has it")
 }
 

@@ -42,6 +42,7 @@ mod features;
 mod list;
 mod load;
 mod log;
+mod names;
 mod object;
 mod observe;
 #[cfg(feature = "testing")]

@@ -1,4 +1,4 @@
-//! What is loaded, by the kernel's own account, and taking it out again.
+//! Lists what is loaded, as the kernel reports it, and unloads it.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -11,30 +11,29 @@ use libbpf_rs::btf::Btf;
 use libbpf_rs::query::{LinkInfoIter, LinkTypeInfo, MapInfoIter};
 use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, MapType};
 
-use crate::load::available;
-use crate::{Error, Holder, bpffs, btf, features};
+use crate::{Error, Holder, bpffs, btf, features, names};
 
 /// What the kernel names of all algorithms that this library loads begin with.
 const OURS: &str = "fp_";
-/// How long the kernel may take to forget a name: it unregisters in a work queue.
-const FORGET: Duration = Duration::from_secs(2);
+/// Limit for the kernel to unregister a name, which it does in a work queue.
+const UNREGISTER_LIMIT: Duration = Duration::from_secs(2);
 /// The first field of a registered struct_ops' value: enum bpf_struct_ops_state. Registered without a link.
 const STATE_INUSE: u32 = 1;
 
-/// A congestion control of ours in the kernel, or anyone's that is a BPF struct_ops.
+/// A congestion control in the kernel that is a BPF struct_ops.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     /// The name by which sockets select it.
     pub name: String,
-    /// Which algorithm of fairpace it is, going by the name of its struct_ops map; `None`: someone else's.
+    /// The listed algorithm, by the name of its struct_ops map; `None` for any other.
     pub algorithm: Option<Algorithm>,
-    /// What state it is in.
+    /// Its state.
     pub status: Status,
     /// Id of its struct_ops map.
     pub map_id: u32,
 }
 
-/// What state a BPF congestion control is in.
+/// The state of a BPF congestion control.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Status {
     /// Sockets can select it; it stays until [`unload`].
@@ -54,7 +53,7 @@ pub enum Status {
 /// All congestion controls that are BPF struct_ops, by name.
 ///
 /// # Errors
-/// No BTF, or no right to ask (CAP_SYS_ADMIN, for a walk through all BPF objects).
+/// No BTF, or no CAP_SYS_ADMIN, which a walk through all BPF objects needs.
 pub fn list() -> Result<Vec<Entry>, Error> {
     features::require_walk()?;
     let Some(layout) = Layout::of_kernel()? else { return Ok(Vec::new()) };
@@ -67,7 +66,7 @@ pub fn list() -> Result<Vec<Entry>, Error> {
     let pins = pinned_links()?;
     let mut entries = Vec::new();
     for info in MapInfoIter::default().filter(|m| m.ty == MapType::StructOps) {
-        // a map can be gone by now; one that has another layout is another kind of struct_ops
+        // a map can be gone by now; one with another value type is another kind of struct_ops
         let Some(value) = MapHandle::from_map_id(info.id).ok().and_then(|m| value(&m)) else { continue };
         if info.btf_vmlinux_value_type_id != layout.type_id {
             continue;
@@ -120,7 +119,7 @@ impl Entry {
     }
 }
 
-/// Who has a name that the kernel offers.
+/// What holds a name that the kernel offers.
 pub(crate) fn holder(name: &str) -> Holder {
     let Ok(entries) = list() else { return Holder::Unknown };
     let entry = entries.into_iter().find(|e| e.name == name && e.status != Status::Draining);
@@ -146,8 +145,8 @@ fn unregister(entry: &Entry) -> Result<(), Error> {
 }
 
 fn wait_until_gone(name: &str, path: &Path) -> Result<(), Error> {
-    let deadline = Instant::now() + FORGET;
-    while available()?.iter().any(|n| n == name) {
+    let deadline = Instant::now() + UNREGISTER_LIMIT;
+    while names::available()?.iter().any(|n| n == name) {
         if Instant::now() > deadline {
             return Err(Error::StillThere { name: name.to_owned(), path: path.to_owned() });
         }
@@ -161,7 +160,7 @@ fn pinned_links() -> Result<BTreeMap<u32, PathBuf>, Error> {
     let mut links = BTreeMap::new();
     for name in bpffs::pins()? {
         let path = bpffs::pin_path(&name);
-        // a pin can be gone by now, or be something else that someone put there
+        // a pin can be gone by now, or be another kind of object
         if let Ok(info) = Link::open(&path).and_then(|link| link.info()) {
             links.insert(info.id, path);
         }

@@ -1,6 +1,5 @@
-//! Putting an algorithm into the kernel.
+//! Loads an algorithm into the kernel and registers it.
 
-use std::fs;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 
@@ -10,13 +9,7 @@ use libbpf_rs::{Link, Map, MapCore, MapFlags, MapHandle, MapType};
 use crate::adapt::{self, Setup};
 use crate::list::holder;
 use crate::object::bad_object;
-use crate::{Error, Features, Object, bpffs, log};
-
-/// Longest name of a congestion control: TCP_CA_NAME_MAX less its final zero.
-const NAME_MAX: usize = 15;
-/// How much of the algorithm's kernel name stays before a suffix: `fp_` and four letters.
-const STEM_LEAST: usize = 7;
-const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+use crate::{Error, Features, Object, bpffs, log, names};
 
 /// How to load.
 #[derive(Debug, Clone, Default)]
@@ -118,8 +111,11 @@ pub fn load_without_storage(params: &Params, options: &LoadOptions) -> Result<Lo
 fn load_and_register(object: &Object, options: &LoadOptions, deny_storage: bool) -> Result<Loaded, Error> {
     let features = Features::probe();
     features.require_kernel()?;
-    let name = name_with(&object.kernel_name, &options.suffix);
-    check_name(&name, options.pin)?;
+    let name = names::with_suffix(&object.kernel_name, &options.suffix);
+    names::check(&name, options.pin)?;
+    if names::available()?.contains(&name) {
+        return Err(Error::NameBusy { holder: holder(&name), name });
+    }
     let setup = Setup { object, name: &name, deny_storage, replay: false };
     let mut loaded = adapt::load(&setup, &features)?;
 
@@ -167,29 +163,6 @@ impl Loaded {
     }
 }
 
-fn name_with(kernel_name: &str, suffix: &str) -> String {
-    let stem = NAME_MAX.saturating_sub(suffix.len()).max(STEM_LEAST);
-    format!("{}{suffix}", kernel_name.get(..stem).unwrap_or(kernel_name))
-}
-
-/// A pin's name has no dot: the BPF file system reserves it.
-fn check_name(name: &str, pin: bool) -> Result<(), Error> {
-    let may_hold = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || (b == b'.' && !pin);
-    if name.len() > NAME_MAX || !name.bytes().all(may_hold) {
-        return Err(Error::BadName { name: name.to_owned() });
-    }
-    if available()?.iter().any(|n| n == name) {
-        return Err(Error::NameBusy { name: name.to_owned(), holder: holder(name) });
-    }
-    Ok(())
-}
-
-/// The names that sockets can select now.
-pub(crate) fn available() -> Result<Vec<String>, Error> {
-    let text = fs::read_to_string(AVAILABLE).map_err(|cause| Error::Io { path: AVAILABLE.into(), cause })?;
-    Ok(text.split_whitespace().map(str::to_owned).collect())
-}
-
 fn register(
     object: &mut libbpf_rs::Object,
     name: &str,
@@ -215,7 +188,7 @@ fn attach(object: &mut libbpf_rs::Object, name: &str) -> Result<Link, Error> {
     let (result, log) = log::with_log(|| ops.attach_struct_ops());
     match result {
         Ok(link) => Ok(link),
-        // another process took the name after check_name
+        // another process took the name after the check above
         Err(e) if e.kind() == libbpf_rs::ErrorKind::AlreadyExists => {
             Err(Error::NameBusy { name: name.to_owned(), holder: holder(name) })
         }
@@ -250,23 +223,4 @@ fn program(program: &libbpf_rs::Program<'_>) -> libbpf_rs::Result<Program> {
     }
     let name = program.name().to_string_lossy().into_owned();
     Ok(Program { name, id: info.id, verified_instructions: info.verified_insns })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_long_name_gives_way_to_a_suffix_and_a_short_one_stays() {
-        assert_eq!(name_with("fp_bbq", "_a"), "fp_bbq_a");
-        assert_eq!(name_with("fp_bbq_firstcut", ""), "fp_bbq_firstcut");
-        assert_eq!(name_with("fp_nyu_latency", "_run1"), "fp_nyu_lat_run1");
-        assert_eq!(name_with("fp_nyu_latency", "_1234567"), "fp_nyu__1234567");
-        assert!(name_with("fp_nyu_latency", "_12345678").len() > NAME_MAX, "no suffix leaves less than that");
-    }
-
-    #[test]
-    fn every_algorithm_has_a_name_that_the_kernel_can_hold() {
-        assert!(Algorithm::all().all(|a| a.kernel_name().len() <= NAME_MAX));
-    }
 }

@@ -6,10 +6,14 @@ use fairpace_cc::{Algorithm, Decision, Params, View};
 use libbpf_rs::btf::Btf;
 use libbpf_rs::{MapType, ObjectBuilder};
 
-use crate::observe::{STATE_AT, VIEW_AT};
 use crate::{Error, btf, log};
 
 include!(concat!(env!("OUT_DIR"), "/objects.rs"));
+
+/// Offsets in `struct cc_flow` of cc/bpf/object.bpf.c: since_us, acks, view, decision, the algorithm's own
+/// state.
+pub(crate) const VIEW_AT: usize = 16;
+pub(crate) const STATE_AT: usize = VIEW_AT + size_of::<View>() + size_of::<Decision>();
 
 /// Name and ELF bytes of each embedded object, or why there are none.
 pub(crate) fn built() -> Result<&'static [(&'static str, &'static [u8])], &'static str> {

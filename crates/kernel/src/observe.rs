@@ -3,14 +3,11 @@
 
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-use fairpace_cc::{Decision, Observation, View};
+use fairpace_cc::{Observation, View};
 use libbpf_rs::{MapCore, MapFlags};
 
+use crate::object::{STATE_AT, VIEW_AT};
 use crate::{Error, Loaded};
-
-/// struct cc_flow of cc/bpf/object.bpf.c: since_us, acks, view, decision, then the algorithm's own state.
-pub(crate) const VIEW_AT: usize = 16;
-pub(crate) const STATE_AT: usize = VIEW_AT + size_of::<View>() + size_of::<Decision>();
 
 /// One socket's state under an algorithm, at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +16,7 @@ pub struct Flow {
     pub since_us: u64,
     /// ACKs that the algorithm has handled.
     pub acks: u64,
-    /// What the kernel knew at the last call of the algorithm.
+    /// The view of the algorithm's last call.
     pub view: View,
     /// What the algorithm shows of itself; `None` for an object of a user, of which there is no native build.
     pub observation: Option<Observation>,
@@ -32,7 +29,7 @@ impl Loaded {
     /// more). Costs about a microsecond, whatever the socket is doing.
     ///
     /// # Errors
-    /// The descriptor is no socket, or the kernel does not let the state be read.
+    /// The descriptor is not a socket, or the kernel refuses to read its state.
     pub fn observe(&self, socket: BorrowedFd<'_>) -> Result<Option<Flow>, Error> {
         let key = socket.as_raw_fd().to_ne_bytes();
         let what = || format!("reading a socket's state under {}", self.kernel_name());

@@ -17,7 +17,7 @@ impl Drop for Pinned {
     }
 }
 
-/// Before 6.4 the kernel does not know who holds what.
+/// Before 6.4 the kernel does not record which process holds a name.
 fn has_links() -> bool {
     let has = Features::probe().has_links();
     if !has {

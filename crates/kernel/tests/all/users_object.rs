@@ -14,12 +14,13 @@ const USERS_HEADER: &str = r#"
 #define halfwindow_parameters(P) P(cwnd_pkts, 20, 2, 1000, CC_UNIT_PKTS, "twice the window")
 struct halfwindow_params { halfwindow_parameters(CC_PARAM_FIELD) };
 struct halfwindow { struct halfwindow_params p; u32 acks; };
-CC_INLINE void halfwindow_on_event(struct halfwindow *s, u32 e, const struct cc_view *v, struct cc_decision *d)
+CC_INLINE void halfwindow_on_event(struct halfwindow *s, u32 e, const struct cc_view *v,
+				   struct cc_decision *d)
 {
 	d->cwnd_pkts = s->p.cwnd_pkts / 2;
 }
-CC_INLINE void halfwindow_init(struct halfwindow *s, const struct halfwindow_params *p, const struct cc_view *v,
-			       struct cc_decision *d)
+CC_INLINE void halfwindow_init(struct halfwindow *s, const struct halfwindow_params *p,
+			       const struct cc_view *v, struct cc_decision *d)
 {
 	s->p = *p;
 	halfwindow_on_event(s, 0, v, d);

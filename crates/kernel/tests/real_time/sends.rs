@@ -1,5 +1,5 @@
-//! What BBRv3 is told in this kernel of each packet's sending and loss is what happened. `make accuracy`
-//! shows more.
+//! The kernel host reports each packet's sending and loss to BBRv3 as they happened. `make accuracy` prints
+//! more.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -66,7 +66,7 @@ fn on_a_clean_path_every_packet_is_known_as_it_was() {
 }
 
 #[test]
-fn losses_at_a_small_buffer_are_told_and_judged_as_they_were() {
+fn losses_at_a_small_buffer_are_reported_and_judged_as_they_were() {
     let Some(found) = compare(&Case::new("small buffer", 20, 20, 20_000, 4)) else { return };
     assert!(found.events > 10, "{found:?}");
     assert!(found.event_losses.exact() > 0.97, "how many were lost: {}", found.event_losses);
@@ -82,7 +82,7 @@ fn losses_at_a_small_buffer_are_told_and_judged_as_they_were() {
 }
 
 #[test]
-fn packets_that_were_only_late_are_known_as_they_were_too() {
+fn reordered_packets_are_known_as_they_were_sent() {
     let case = Case::new("reordering", 20, 20, 1_000_000, 4).with_reordering(20_000_000, 10);
     let Some(found) = compare(&case) else { return };
     assert!(found.events > 0, "late by more than a quarter of the RTT, they count as lost: {found:?}");
@@ -90,7 +90,7 @@ fn packets_that_were_only_late_are_known_as_they_were_too() {
     assert!(found.sample_inflight.exact() > EXACT, "{}", found.sample_inflight);
 }
 
-/// A flow over loopback in a namespace of its own, prepared first; all that it was told.
+/// The records of a flow over loopback, in a namespace of its own that `prepare` sets up.
 fn records(prepare: impl FnOnce(), work: impl FnOnce(TcpStream, TcpStream)) -> Vec<Record> {
     enter_own_namespace();
     prepare();
@@ -112,12 +112,12 @@ fn ping(sender: &mut TcpStream, receiver: &mut TcpStream) {
     receiver.read_exact(&mut [0]).expect("read");
 }
 
-/// Makes a socket deaf, or lets it hear again.
-fn set_deaf(socket: &TcpStream, deaf: bool) {
+/// Makes a socket drop all that arrives, or accept it again.
+fn set_dropping(socket: &TcpStream, dropping: bool) {
     let mut accept_nothing =
         libc::sock_filter { code: (libc::BPF_RET | libc::BPF_K) as u16, jt: 0, jf: 0, k: 0 };
     let program = libc::sock_fprog { len: 1, filter: &raw mut accept_nothing };
-    let option = if deaf { libc::SO_ATTACH_FILTER } else { libc::SO_DETACH_FILTER };
+    let option = if dropping { libc::SO_ATTACH_FILTER } else { libc::SO_DETACH_FILTER };
     let bytes = size_of_val(&program) as libc::socklen_t;
     // SAFETY: the kernel reads the program, and the one instruction that it points to, during the call only
     let result = unsafe {
@@ -127,7 +127,7 @@ fn set_deaf(socket: &TcpStream, deaf: bool) {
 }
 
 #[test]
-fn a_tail_that_a_probe_repaired_is_told() {
+fn a_tail_loss_that_a_probe_repaired_is_reported() {
     if !has_kernel() {
         return;
     }
@@ -137,10 +137,10 @@ fn a_tail_that_a_probe_repaired_is_told() {
             for _ in 0..20 {
                 ping(&mut sender, &mut receiver);
             }
-            set_deaf(&receiver, true);
+            set_dropping(&receiver, true);
             sender.write_all(b"x").expect("write");
             sleep(Duration::from_millis(50)); // a probe for a single packet goes out after 200 ms
-            set_deaf(&receiver, false);
+            set_dropping(&receiver, false);
             receiver.read_exact(&mut [0]).expect("the probe arrives");
             ping(&mut sender, &mut receiver); // only what comes next shows that but one of the two arrived
             ping(&mut sender, &mut receiver);
@@ -154,7 +154,7 @@ fn a_tail_that_a_probe_repaired_is_told() {
 }
 
 #[test]
-fn whether_both_ends_agreed_on_marks_is_told() {
+fn whether_both_ends_agreed_on_ecn_is_reported() {
     if !has_kernel() {
         return;
     }

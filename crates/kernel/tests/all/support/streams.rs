@@ -46,10 +46,10 @@ pub(crate) struct Stream {
     base_rtt_us: u32,
     us_per_pkt: u32,
     queue_pkts: u32,
-    /// One ACK in so many brings losses; one packet in so many a mark, 0: none.
+    /// One ACK in `losses_every` brings losses, one packet in `marks_every` a mark; 0: none.
     losses_every: u32,
     marks_every: u32,
-    /// Lost, and told of, but the ACK that brings it has not come.
+    /// Marked lost, before the ACK that reports it.
     lost_pkts: u32,
     /// `delivered_pkts`, `lost_pkts` and `delivered_ce_pkts` about a round ago.
     round: [u32; 3],

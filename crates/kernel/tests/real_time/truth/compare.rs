@@ -1,4 +1,4 @@
-//! Holds what the algorithm was told against what happened.
+//! Compares the recorded views with the recorded true numbers.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -7,13 +7,13 @@ use fairpace_cc::{Event, View};
 
 use super::record::{Packets, Record};
 
-/// Differences between told and true, in packets.
+/// Differences between reported and true numbers, in packets.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Differences(Vec<i64>);
 
 impl Differences {
-    fn note(&mut self, told: u32, truth: u32) {
-        self.0.push(i64::from(told) - i64::from(truth));
+    fn note(&mut self, reported: u32, truth: u32) {
+        self.0.push(i64::from(reported) - i64::from(truth));
     }
 
     pub(crate) fn count(&self) -> usize {
@@ -52,21 +52,21 @@ impl fmt::Display for Differences {
     }
 }
 
-/// The outcome of one run. All differences are told less true.
+/// The outcome of one run. All differences are reported less true.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Comparison {
     pub(crate) goodput_mbps: f64,
     pub(crate) acks: usize,
-    /// Samples of packets whose sending was not seen, or that were sent again since: not compared.
+    /// Samples of packets whose sending was not recorded, or that were retransmitted since: not compared.
     pub(crate) unmatched: usize,
     pub(crate) sample_inflight: Differences,
     pub(crate) sample_lost: Differences,
     /// The estimate that takes no memory: what was delivered and marked lost since the packet was sent.
     pub(crate) stateless_inflight: Differences,
-    /// LOST events, and those in which none of the packets was found that they tell of.
+    /// LOST events, and those of them for which no lost packet was found.
     pub(crate) events: usize,
     pub(crate) unmatched_events: usize,
-    /// Events in which at least one of the packets had been sent again before the algorithm was told.
+    /// Events in which at least one of the packets had been retransmitted before the event.
     pub(crate) late_events: usize,
     /// Per LOST event: how many; in flight when the last of them was sent; lost since then.
     pub(crate) event_losses: Differences,
@@ -79,7 +79,7 @@ pub(crate) struct Comparison {
     pub(crate) wrong_answers: usize,
 }
 
-/// What a packet knew when it was sent.
+/// The numbers when a packet was sent.
 #[derive(Debug, Clone, Copy)]
 struct Sent {
     /// Counts up from one transmission to the next.
@@ -93,9 +93,9 @@ struct Sent {
 #[derive(Debug, Default)]
 struct Sendings {
     last: HashMap<u32, Sent>,
-    /// Sent again since the last LOST event, with what the transmission before knew.
-    resent: Vec<Sent>,
-    /// Marked lost at the last LOST event, and not sent again since.
+    /// Retransmitted since the last LOST event, with the numbers of the previous transmission.
+    retransmitted: Vec<Sent>,
+    /// Marked lost at the last LOST event, and not retransmitted since.
     pending: HashSet<u32>,
     order: usize,
 }
@@ -111,8 +111,8 @@ impl Sendings {
                 delivered_pkts: burst.delivered_pkts,
             };
             let before = self.last.insert(end_seq, packet);
-            let was_told = self.pending.remove(&end_seq);
-            self.resent.extend(before.filter(|_| !was_told));
+            let was_reported = self.pending.remove(&end_seq);
+            self.retransmitted.extend(before.filter(|_| !was_reported));
         }
     }
 }
@@ -159,7 +159,7 @@ impl Comparison {
     fn on_lost(&mut self, view: &View, sendings: &mut Sendings, pending: HashSet<u32>) {
         let fresh =
             pending.difference(&sendings.pending).filter_map(|end_seq| sendings.last.get(end_seq).copied());
-        let early = std::mem::take(&mut sendings.resent);
+        let early = std::mem::take(&mut sendings.retransmitted);
         self.events += 1;
         self.late_events += usize::from(!early.is_empty());
         let lost: Vec<Sent> = fresh.chain(early).collect();
@@ -179,8 +179,8 @@ impl Comparison {
         let is_too_high = |lost: u32, inflight: u32| u64::from(lost) * 256 > u64::from(inflight) * 5;
         if lost_pkts > 0 || view.sample_lost_pkts > 0 {
             self.questions += 1;
-            let told = is_too_high(view.sample_lost_pkts, view.sample_inflight_pkts);
-            self.wrong_answers += usize::from(told != is_too_high(lost_pkts, inflight_pkts));
+            let reported = is_too_high(view.sample_lost_pkts, view.sample_inflight_pkts);
+            self.wrong_answers += usize::from(reported != is_too_high(lost_pkts, inflight_pkts));
         }
     }
 

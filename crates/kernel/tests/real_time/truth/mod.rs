@@ -1,5 +1,5 @@
-//! What an algorithm was told of each packet's sending and loss, held against what happened: the flow runs on
-//! this kernel, over the testbed's emulated path, under BBRv3, and `truth.bpf.c` watches both sides.
+//! Compares what the kernel host reports to BBRv3 of each packet's sending and loss with the true numbers.
+//! The flow runs on this kernel, over the testbed's emulated path; `truth.h` records both sides.
 
 #![allow(dead_code, unused_imports)] // the example and the test each use their part
 
@@ -50,7 +50,7 @@ impl Case {
         self
     }
 
-    /// So many billionths of the packets are overtaken by those that follow within `delay_ms`.
+    /// `ppb` billionths of the packets are delayed by `delay_ms`, so that later packets overtake them.
     pub(crate) fn with_reordering(mut self, ppb: u64, delay_ms: u64) -> Case {
         self.reorder = Some(Reorder { ppb, delay: Duration::from_millis(delay_ms) });
         self

@@ -23,17 +23,17 @@ const SENT: u32 = 0;
 const PENDING: u32 = 1;
 const ACK: u32 = 2;
 
-/// One thing that happened, or is seen to have happened.
+/// One record of the ring.
 #[derive(Debug, Clone)]
 pub(crate) enum Record {
     /// A burst of packets left.
     Sent(Packets),
-    /// These are marked lost and were not sent again yet. All that there are come right before each LOST
+    /// These are marked lost and not yet retransmitted. All of them are recorded right before each LOST
     /// event.
     Pending(Packets),
-    /// The algorithm was told of an ACK.
+    /// The algorithm's on_ack ran.
     Ack(Box<View>),
-    /// The algorithm was told of an event; number as in `enum cc_event`.
+    /// The algorithm's on_event ran; the number is that of `enum cc_event`.
     Event(u32, Box<View>),
 }
 
@@ -72,8 +72,7 @@ pub(crate) struct Recorder {
 
 impl Recorder {
     pub(crate) fn start(suffix: &str) -> Result<Recorder> {
-        // it would tell of hooks that this kernel does not have; errors are returned
-        libbpf_rs::set_print(None);
+        libbpf_rs::set_print(None); // it would print the hooks that this kernel lacks; errors are returned
         let name = format!("fp_truth{suffix}");
         let compiler = BpfCompiler::new(Sources::contained()?)?;
         let elf = compiler.compile(&Algorithm::new(HEADER, Kind::TracksSends)?)?.elf;
@@ -89,9 +88,9 @@ impl Recorder {
         }
         let records = MapHandle::try_from(&map(&object, "truth_records")?)?;
         let stop = Arc::new(AtomicBool::new(false));
-        let told = Arc::clone(&stop);
+        let stopped = Arc::clone(&stop);
         let collector =
-            std::thread::Builder::new().name("fp-truth".into()).spawn(move || collect(&records, &told))?;
+            std::thread::Builder::new().name("fp-truth".into()).spawn(move || collect(&records, &stopped))?;
         Ok(Recorder { name, links, object, stop, collector: Some(collector) })
     }
 
@@ -100,7 +99,7 @@ impl Recorder {
         &self.name
     }
 
-    /// All that happened, in order.
+    /// All records in order.
     ///
     /// # Errors
     /// Records were missed: the rest would be misread.

@@ -1,0 +1,53 @@
+//! The names of the congestion controls that sockets can select.
+
+use std::fs;
+
+use crate::Error;
+
+/// Longest name of a congestion control: TCP_CA_NAME_MAX (include/net/tcp.h) less its final zero.
+const NAME_MAX: usize = 15;
+/// Least part of the algorithm's kernel name that stays before a suffix: `fp_` and four letters.
+const STEM_LEAST: usize = 7;
+const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+
+/// A kernel name with a suffix, shortened to leave room for it.
+pub(crate) fn with_suffix(kernel_name: &str, suffix: &str) -> String {
+    let stem = NAME_MAX.saturating_sub(suffix.len()).max(STEM_LEAST);
+    format!("{}{suffix}", kernel_name.get(..stem).unwrap_or(kernel_name))
+}
+
+/// Whether Linux accepts the name, and for a pin the BPF file system, which reserves the dot.
+pub(crate) fn check(name: &str, pin: bool) -> Result<(), Error> {
+    let may_hold = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || (b == b'.' && !pin);
+    if name.len() > NAME_MAX || !name.bytes().all(may_hold) {
+        return Err(Error::BadName { name: name.to_owned() });
+    }
+    Ok(())
+}
+
+/// The names that sockets can select now.
+pub(crate) fn available() -> Result<Vec<String>, Error> {
+    let text = fs::read_to_string(AVAILABLE).map_err(|cause| Error::Io { path: AVAILABLE.into(), cause })?;
+    Ok(text.split_whitespace().map(str::to_owned).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use fairpace_cc::Algorithm;
+
+    use super::*;
+
+    #[test]
+    fn a_long_name_is_shortened_for_a_suffix_and_a_short_one_stays() {
+        assert_eq!(with_suffix("fp_bbq", "_a"), "fp_bbq_a");
+        assert_eq!(with_suffix("fp_bbq_firstcut", ""), "fp_bbq_firstcut");
+        assert_eq!(with_suffix("fp_nyu_latency", "_run1"), "fp_nyu_lat_run1");
+        assert_eq!(with_suffix("fp_nyu_latency", "_1234567"), "fp_nyu__1234567");
+        assert!(with_suffix("fp_nyu_latency", "_12345678").len() > NAME_MAX, "the stem is never shorter");
+    }
+
+    #[test]
+    fn every_algorithm_has_a_name_that_the_kernel_can_hold() {
+        assert!(Algorithm::all().all(|a| a.kernel_name().len() <= NAME_MAX));
+    }
+}
