@@ -63,9 +63,9 @@ impl<T: Copy> AqmQueue<T> {
     pub fn push(&mut self, now: Nanos, packet: Packet<T>) -> Result<(), Packet<T>> {
         debug_assert!(self.next_event().is_none_or(|at| at >= now), "push at {now} before poll");
         self.meter.queued(now, packet.flow, packet.bytes);
-        let mut told = Told { now, meter: &mut self.meter, dropped: &mut self.dropped };
-        let fate = self.discipline.enqueue(now, packet, &mut told).map_err(|(packet, reason)| {
-            told.meter.removed(now, packet.flow, packet.bytes, reason);
+        let mut reports = Reports { now, meter: &mut self.meter, dropped: &mut self.dropped };
+        let fate = self.discipline.enqueue(now, packet, &mut reports).map_err(|(packet, reason)| {
+            reports.meter.removed(now, packet.flow, packet.bytes, reason);
             packet
         });
         if self.sending.is_none() {
@@ -124,8 +124,8 @@ impl<T: Copy> AqmQueue<T> {
     /// Dequeues the next packet, if there is one.
     #[inline]
     fn take(&mut self, now: Nanos) {
-        let mut told = Told { now, meter: &mut self.meter, dropped: &mut self.dropped };
-        let Some((packet, waited_ns)) = self.discipline.dequeue(now, &mut told) else { return };
+        let mut reports = Reports { now, meter: &mut self.meter, dropped: &mut self.dropped };
+        let Some((packet, waited_ns)) = self.discipline.dequeue(now, &mut reports) else { return };
         let starts = self.transmitter.starts(now, packet.bytes);
         let departs = self.transmitter.send(now, packet.bytes);
         let is_begun = starts <= now;
@@ -185,13 +185,13 @@ impl<T: Copy> AqmQueue<T> {
 }
 
 /// Passes what a discipline drops and marks to the meter, and dropped packets to `poll`.
-struct Told<'a, T> {
+struct Reports<'a, T> {
     now: Nanos,
     meter: &'a mut LinkMeter,
     dropped: &'a mut VecDeque<Departed<T>>,
 }
 
-impl<T> Sink<T> for Told<'_, T> {
+impl<T> Sink<T> for Reports<'_, T> {
     fn dropped(&mut self, packet: Packet<T>, reason: DropReason) {
         self.meter.removed(self.now, packet.flow, packet.bytes, reason);
         self.dropped.push_back(Departed { at: self.now, waited_ns: 0, fate: Fate::Dropped, packet });

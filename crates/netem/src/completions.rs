@@ -167,8 +167,7 @@ impl Transfers {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const MS: Nanos = 1_000_000;
+    use crate::MS;
 
     #[test]
     fn the_ideal_is_a_handshake_the_way_there_and_the_narrowest_link() {

@@ -64,6 +64,7 @@ fn mean_mbps(link: &Link, scenario: &Scenario) -> f64 {
 mod tests {
     use super::*;
 
+    /// One second as a duration.
     const SECOND: Duration = Duration::from_secs(1);
 
     fn scenario(flows: Vec<Flow>, links: Vec<Link>) -> Scenario {

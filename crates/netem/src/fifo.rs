@@ -5,27 +5,7 @@ use std::collections::VecDeque;
 use fairpace_results::LinkSummary;
 
 use crate::aqm::{Action, Red, RedState};
-use crate::{Ecn, LinkMeter, Nanos, Packet, Random, Schedule, Transmitter};
-
-/// How much a queue holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Limit {
-    /// Bytes on the wire.
-    Bytes(u64),
-    /// Packets of any size.
-    Packets(u64),
-}
-
-impl Limit {
-    /// Would this backlog exceed the limit?
-    #[inline]
-    pub fn is_exceeded_by(self, bytes: u64, pkts: u64) -> bool {
-        match self {
-            Limit::Bytes(most) => bytes > most,
-            Limit::Packets(most) => pkts > most,
-        }
-    }
-}
+use crate::{Ecn, Limit, LinkMeter, Nanos, Packet, Random, Schedule, Transmitter};
 
 /// What a [`Fifo`] keeps of a packet, for its meter. A deep queue holds a million packets, so this takes half
 /// a cache line.

@@ -192,8 +192,7 @@ impl Metered for FlowMeter {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const MS: Nanos = 1_000_000;
+    use crate::MS;
 
     #[test]
     fn window_and_intervals_are_counted_apart_and_exactly() {

@@ -25,6 +25,7 @@ mod element;
 mod fairness;
 mod fifo;
 mod flow_meter;
+mod limit;
 mod line;
 mod link;
 mod link_meter;
@@ -45,8 +46,9 @@ pub use completions::{Ideal, Transfers};
 pub use delay_line::DelayLine;
 pub use duplication::Duplication;
 pub use element::{Element, Pushed};
-pub use fifo::{Fifo, Limit};
+pub use fifo::Fifo;
 pub use flow_meter::{FlowMeter, Sent};
+pub use limit::Limit;
 pub use line::Line;
 pub use link::{Link, Transit};
 pub use link_meter::LinkMeter;
@@ -66,6 +68,9 @@ pub type Nanos = u64;
 
 /// One second in [`Nanos`].
 pub const SECOND: Nanos = 1_000_000_000;
+
+/// One millisecond in [`Nanos`].
+pub const MS: Nanos = 1_000_000;
 
 /// A packet: its connection, its length on the wire, its ECN field and the driver's payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

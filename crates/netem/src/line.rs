@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_longer_route_leaves_a_gap_and_a_shorter_one_a_lump() {
+    fn a_longer_route_leaves_a_gap_and_a_shorter_one_a_burst() {
         let mut line = Line::new(100).with_delays(vec![(50, 400), (200, 10)]);
         assert_eq!([40, 49, 50, 150].map(|now| line.enter(now)), [140, 149, 450, 550]);
         // what took the long route is not overtaken
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn lumps_come_out_at_multiples_of_their_distance() {
+    fn aggregated_packets_leave_at_multiples_of_the_interval() {
         let mut line = Line::new(3).with_jitter(0, 10, random());
         assert_eq!([0, 6, 7, 8, 17, 18].map(|now| line.enter(now)), [10, 10, 10, 20, 20, 30]);
     }

@@ -357,8 +357,7 @@ impl Metered for LinkMeter {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const MS: Nanos = 1_000_000;
+    use crate::MS;
 
     fn meter(window: (Nanos, Nanos)) -> LinkMeter {
         LinkMeter::new(2, Schedule { window, interval: 10 * MS, end: 40 * MS })

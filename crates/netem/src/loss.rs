@@ -146,6 +146,7 @@ impl Loss {
 mod tests {
     use super::*;
 
+    /// One percent in billionths.
     const PERCENT: u64 = WHOLE_PPB / 100;
 
     fn bursts(mean_ppb: u64, pkts: u64, inside_ppb: u64, random: Random) -> Result<Loss, ImpossibleLoss> {

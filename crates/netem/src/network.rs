@@ -214,7 +214,7 @@ mod tests {
     use fairpace_scenario::{Cc, Flow, Line as LineSettings, Link as LinkSettings, Scenario};
 
     use super::*;
-    use crate::{Ecn, SECOND, Schedule, build};
+    use crate::{Ecn, MS, SECOND, Schedule, build};
 
     const SCHEDULE: Schedule = Schedule { window: (0, SECOND), interval: SECOND, end: SECOND };
 
@@ -259,8 +259,6 @@ mod tests {
         };
         hops.iter().map(kind).collect()
     }
-
-    const MS: Nanos = 1_000_000;
 
     #[test]
     fn data_and_acks_pass_their_links_and_their_halves_of_the_rtt() {

@@ -88,6 +88,7 @@ mod tests {
     use super::*;
     use crate::SECOND;
 
+    /// Both ends, both tails and the middle.
     const QUANTILES: [f64; 7] = [0.0, 0.01, 0.25, 0.5, 0.95, 0.99, 1.0];
 
     /// As packets meet them: near the one before, or anywhere.
@@ -105,7 +106,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn counts_are_those_of_a_histogram_that_is_told_each_value(times in times(), digits in 1u8..4) {
+        fn counts_are_those_of_a_histogram_of_each_value(times in times(), digits in 1u8..4) {
             let mut runs = Percentiles::new(digits);
             let mut plain = runs.histogram.clone();
             for ns in &times {

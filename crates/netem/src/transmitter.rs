@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fairpace_scenario::OPPORTUNITY_BYTES;
 
-use crate::{Nanos, SECOND};
+use crate::{MS, Nanos, SECOND};
 
 /// Sends one packet after the other and computes when each has left, as soon as it is known to be next.
 ///
@@ -252,8 +252,6 @@ impl Bucket {
         at
     }
 }
-
-const MS: Nanos = 1_000_000;
 
 #[derive(Debug, Clone)]
 struct Trace {

@@ -141,13 +141,12 @@ impl<'o, O: Observer> Engine<'o, O> {
 mod tests {
     use std::time::Duration;
 
+    use fairpace_netem::MS;
     use fairpace_results::observer::NullObserver;
     use fairpace_results::{Run, Silent};
     use fairpace_scenario::{self as scenario, Arrivals, Cc, Codel, Flow, Queue, Scenario, Sending, Sizes};
 
     use super::*;
-
-    const MS: Nanos = 1_000_000;
 
     fn ms(ms: u64) -> Duration {
         Duration::from_millis(ms)

@@ -156,7 +156,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_first_is_always_the_minimum(n in 1usize..70, sets in prop::collection::vec((0usize..70, 0u64..50), 1..200)) {
+        fn the_first_is_always_the_minimum(
+            n in 1usize..70,
+            sets in prop::collection::vec((0usize..70, 0u64..50), 1..200),
+        ) {
             let mut q = EventQueue::new(n);
             let mut times = vec![NEVER; n];
             for (i, at) in sets {

@@ -52,7 +52,7 @@ pub(crate) struct ConnectionConfig {
     pub(crate) algorithm: AlgorithmConfig,
     pub(crate) path: OwnPath,
     pub(crate) pattern: Pattern,
-    /// Responses of so many bytes, and the time from one to the next request.
+    /// The size of a response in bytes, and the time from one to the next request.
     pub(crate) responses: Option<(u64, Nanos)>,
     pub(crate) size_bytes: Option<u64>,
     pub(crate) start: Nanos,

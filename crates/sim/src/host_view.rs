@@ -89,7 +89,7 @@ impl Kernel {
             before(view.lost_pkts, view.losses_pkts),
             view.prior_inflight_pkts,
         );
-        let resent = self.sends.is_retransmitted(truth);
+        let retransmitted = self.sends.is_retransmitted(truth);
         if view.lost_pkts != self.notified_lost_pkts {
             let sampled = View {
                 is_app_limited: view.is_app_limited,
@@ -97,11 +97,11 @@ impl Kernel {
                 sample_end_seq: view.sample_end_seq,
                 ..view.without_ack()
             };
-            self.notify_losses(control, sampled, resent, decision);
+            self.notify_losses(control, sampled, retransmitted, decision);
             put_in_force(&mut view, decision);
         }
         if view.sample_delivered_pkts >= 0 {
-            self.sends.sample(&mut view, resent);
+            self.sends.sample(&mut view, retransmitted);
         }
         control.on_ack(&view, decision);
     }
@@ -132,13 +132,13 @@ impl Kernel {
         &mut self,
         control: &mut Controller,
         mut view: View,
-        resent: bool,
+        retransmitted: bool,
         decision: &mut Decision,
     ) {
         self.notified_lost_pkts = view.lost_pkts;
         // without a reported loss, the first packet, as in cc_last_lost_end
         let end_seq = self.lost_end_seq.take().unwrap_or(view.snd_una.wrapping_add(view.mss_bytes));
-        self.sends.lost(&mut view, end_seq, resent);
+        self.sends.lost(&mut view, end_seq, retransmitted);
         control.on_event(Event::Lost, &view, decision);
     }
 }

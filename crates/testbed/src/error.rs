@@ -14,7 +14,8 @@ pub enum Error {
     #[diagnostic(
         code(fairpace::testbed::not_permitted),
         help(
-            "run it as root (it needs CAP_SYS_ADMIN and CAP_NET_ADMIN; in a container, both must be granted). \
+            "run it as root (it needs CAP_SYS_ADMIN and CAP_NET_ADMIN; in a container, both must be \
+             granted). \
              The same scenario runs without privileges in the simulator"
         )
     )]
@@ -114,7 +115,8 @@ pub enum Error {
     #[diagnostic(
         code(fairpace::testbed::setup),
         help(
-            "nothing is left behind. Check `ulimit -n`, free memory and that the kernel has network namespaces"
+            "nothing is left behind. Check `ulimit -n`, free memory and that the kernel has network \
+             namespaces"
         )
     )]
     Setup {

@@ -140,7 +140,7 @@ impl Recorder {
 mod tests {
     use super::*;
 
-    const MS: u64 = 1_000_000;
+    use fairpace_netem::MS;
 
     fn run(late_ms: &[(u64, u64)]) -> (Tolerance, Lateness) {
         let tolerance = Tolerance::for_rtt(Duration::from_millis(10));

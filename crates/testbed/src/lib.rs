@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disturbed_run_is_repeated_and_the_repeat_is_told() {
+    fn a_disturbed_run_is_repeated_and_a_note_says_so() {
         let mut runs = vec![outcome(None), outcome(Some("a stall"))];
         let run = retry(3, || Ok(runs.pop().expect("two attempts"))).unwrap();
         assert_eq!(run.notes.len(), 2);

@@ -183,8 +183,9 @@ mod tests {
     #[test]
     fn drops_are_read_from_the_right_column_of_the_right_device() {
         let table = "Inter-|   Receive                        |  Transmit\n\
-             face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo\n\
-                lo:       1       2    3    4    5     6          7         8        9      10   11   12   13   14    15         16\n\
+             face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs\n\
+                lo:       1       2    3    4    5     6          7         8        9      10   11   12\x20\
+             13   14    15         16\n\
              fp-send: 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36\n";
         assert_eq!(transmit_drops(table, "fp-send"), Some(32));
         assert_eq!(transmit_drops(table, "lo"), Some(12));

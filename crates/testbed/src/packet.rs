@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_data_segment_is_told_from_a_bare_ack() {
+    fn a_data_segment_is_distinguished_from_an_ack() {
         let data = parse(&segment(10_000, 5001, 1448));
         let expected =
             Header { source_port: 10_000, destination_port: 5001, payload_bytes: 1448, ecn: Ecn::NotCapable };

@@ -82,10 +82,10 @@ pub(crate) fn discard(fd: BorrowedFd<'_>, limit: usize) -> io::Result<usize> {
 /// Aborts a connection: unsent data is discarded and the peer gets a RST (connect(2) with `AF_UNSPEC`).
 /// Unlike close(2), it leaves the descriptor open, which another thread may be using.
 pub(crate) fn abort(fd: BorrowedFd<'_>) -> io::Result<()> {
-    let nobody = libc::sockaddr { sa_family: libc::AF_UNSPEC as libc::sa_family_t, sa_data: [0; 14] };
+    let no_peer = libc::sockaddr { sa_family: libc::AF_UNSPEC as libc::sa_family_t, sa_data: [0; 14] };
     // SAFETY: the pointer is to a live value of the given size.
     let status = unsafe {
-        libc::connect(fd.as_raw_fd(), &raw const nobody, size_of::<libc::sockaddr>() as libc::socklen_t)
+        libc::connect(fd.as_raw_fd(), &raw const no_peer, size_of::<libc::sockaddr>() as libc::socklen_t)
     };
     if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }

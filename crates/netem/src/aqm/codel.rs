@@ -5,7 +5,7 @@
 //! target for a whole interval, a packet is dropped, and further ones at distances of interval / sqrt(n),
 //! until one has waited less.
 
-use super::{DropReason, MTU_BYTES, Ring, Sink, Waiting, mark};
+use super::queue::{DropReason, MTU_BYTES, Ring, Sink, Waiting, mark};
 use crate::{Limit, Nanos, Packet};
 
 /// Settings of CoDel.
@@ -187,18 +187,18 @@ impl<T> CodelQueue<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{MS, Told, packet};
+    use super::super::testing::{Recorded, packet};
     use super::*;
-    use crate::Ecn;
+    use crate::{Ecn, MS};
 
     const RFC: Codel = Codel { target_ns: 5 * MS, interval_ns: 100 * MS, ecn: false, ce_threshold_ns: None };
 
     /// A queue of `pkts` packets of 1000 bytes that have waited since 0.
     fn backlog(settings: Codel, pkts: u32, ecn: Ecn) -> CodelQueue<u32> {
         let mut queue = CodelQueue::new(settings, Limit::Packets(u64::MAX));
-        let mut told = Told::default();
+        let mut recorded = Recorded::default();
         for i in 0..pkts {
-            queue.enqueue(0, Packet { ecn, ..packet(1000, i) }, &mut told).unwrap();
+            queue.enqueue(0, Packet { ecn, ..packet(1000, i) }, &mut recorded).unwrap();
         }
         queue
     }
@@ -207,9 +207,9 @@ mod tests {
     fn signals(queue: &mut CodelQueue<u32>, times_ms: std::ops::Range<u64>) -> Vec<Nanos> {
         let mut signals = Vec::new();
         for now in times_ms.map(|ms| ms * MS) {
-            let mut told = Told::default();
-            queue.dequeue(now, &mut told);
-            signals.extend((0..told.dropped.len() + told.marked.len()).map(|_| now));
+            let mut recorded = Recorded::default();
+            queue.dequeue(now, &mut recorded);
+            signals.extend((0..recorded.dropped.len() + recorded.marked.len()).map(|_| now));
         }
         signals
     }
@@ -263,15 +263,15 @@ mod tests {
         let seen = signals(&mut queue, 1..590);
         assert_eq!(queue.len(), 600 - 589 - seen.len());
         // the rest is dequeued and new packets come, which wait 4 ms each
-        let mut told = Told::default();
-        while queue.dequeue(590 * MS, &mut told).is_some() {}
+        let mut recorded = Recorded::default();
+        while queue.dequeue(590 * MS, &mut recorded).is_some() {}
         for ms in 600..2000 {
-            queue.enqueue(ms * MS, packet(1000, 0), &mut told).unwrap();
+            queue.enqueue(ms * MS, packet(1000, 0), &mut recorded).unwrap();
             if ms >= 604 {
-                queue.dequeue(ms * MS, &mut told).unwrap();
+                queue.dequeue(ms * MS, &mut recorded).unwrap();
             }
         }
-        assert_eq!(told.dropped.iter().filter(|d| d.0.payload == 0).count(), 0);
+        assert_eq!(recorded.dropped.iter().filter(|d| d.0.payload == 0).count(), 0);
     }
 
     /// Drops until 600 ms, a packet in time `calm_ms` later, then a backlog again; returns the times of the
@@ -280,10 +280,10 @@ mod tests {
         let mut queue = backlog(RFC, 10_000, Ecn::NotCapable);
         let first = signals(&mut queue, 1..600);
         assert_eq!(first.len(), 10, "counts from 1 to 10");
-        let (mut told, calm) = (Told::default(), (600 + calm_ms) * MS);
+        let (mut recorded, calm) = (Recorded::default(), (600 + calm_ms) * MS);
         queue.ring.waiting.clear();
         queue.ring.bytes = 0;
-        (0..10_000).for_each(|i| queue.enqueue(calm, packet(1000, i), &mut told).unwrap());
+        (0..10_000).for_each(|i| queue.enqueue(calm, packet(1000, i), &mut recorded).unwrap());
         signals(&mut queue, 600 + calm_ms..600 + calm_ms + 400)
     }
 
@@ -303,13 +303,13 @@ mod tests {
     fn while_one_full_packet_is_left_nothing_is_dropped() {
         // there are always two packets, each waits for 400 ms, and when one is dequeued the other one remains
         let drops = |bytes| {
-            let (mut queue, mut told) = (CodelQueue::new(RFC, Limit::Packets(1000)), Told::default());
-            queue.enqueue(0, packet(bytes, 0), &mut told).unwrap();
+            let (mut queue, mut recorded) = (CodelQueue::new(RFC, Limit::Packets(1000)), Recorded::default());
+            queue.enqueue(0, packet(bytes, 0), &mut recorded).unwrap();
             for i in 1..100 {
-                queue.enqueue(u64::from(i) * 200 * MS, packet(bytes, i), &mut told).unwrap();
-                queue.dequeue((u64::from(i) + 1) * 200 * MS - 1, &mut told);
+                queue.enqueue(u64::from(i) * 200 * MS, packet(bytes, i), &mut recorded).unwrap();
+                queue.dequeue((u64::from(i) + 1) * 200 * MS - 1, &mut recorded);
             }
-            told.dropped.len()
+            recorded.dropped.len()
         };
         assert_eq!(drops(1514), 0);
         assert!(drops(1515) > 0, "one byte more than a full packet");
@@ -319,29 +319,29 @@ mod tests {
     fn a_threshold_marks_what_waited_longer() {
         let settings = Codel { ce_threshold_ns: Some(MS), target_ns: 1000 * MS, ..RFC };
         let mut queue = backlog(settings, 5, Ecn::Capable);
-        let mut told = Told::default();
-        assert_eq!(queue.dequeue(MS, &mut told).map(|w| w.packet.ecn), Some(Ecn::Capable));
-        assert_eq!(queue.dequeue(MS + 1, &mut told).map(|w| w.packet.ecn), Some(Ecn::Marked));
-        assert_eq!((told.marked.len(), told.dropped.len()), (1, 0));
+        let mut recorded = Recorded::default();
+        assert_eq!(queue.dequeue(MS, &mut recorded).map(|w| w.packet.ecn), Some(Ecn::Capable));
+        assert_eq!(queue.dequeue(MS + 1, &mut recorded).map(|w| w.packet.ecn), Some(Ecn::Marked));
+        assert_eq!((recorded.marked.len(), recorded.dropped.len()), (1, 0));
         let mut queue = backlog(settings, 5, Ecn::NotCapable);
-        assert_eq!(queue.dequeue(9 * MS, &mut told).map(|w| w.packet.ecn), Some(Ecn::NotCapable));
-        assert_eq!((told.marked.len(), told.dropped.len()), (1, 0));
+        assert_eq!(queue.dequeue(9 * MS, &mut recorded).map(|w| w.packet.ecn), Some(Ecn::NotCapable));
+        assert_eq!((recorded.marked.len(), recorded.dropped.len()), (1, 0));
     }
 
     #[test]
     fn a_packet_is_marked_once() {
         let settings = Codel { ecn: true, ce_threshold_ns: Some(0), ..RFC };
         let mut queue = backlog(settings, 1000, Ecn::Capable);
-        let mut told = Told::default();
-        assert!((1..=500).all(|ms| queue.dequeue(ms * MS, &mut told).is_some()));
-        assert_eq!(told.marked.len(), 500);
+        let mut recorded = Recorded::default();
+        assert!((1..=500).all(|ms| queue.dequeue(ms * MS, &mut recorded).is_some()));
+        assert_eq!(recorded.marked.len(), 500);
     }
 
     #[test]
     fn what_does_not_fit_is_dropped_on_arrival() {
         let mut queue = CodelQueue::new(RFC, Limit::Packets(3));
-        let mut told = Told::default();
-        let fates: Vec<_> = (0..5).map(|i| queue.enqueue(0, packet(100, i), &mut told).err()).collect();
+        let mut recorded = Recorded::default();
+        let fates: Vec<_> = (0..5).map(|i| queue.enqueue(0, packet(100, i), &mut recorded).err()).collect();
         assert_eq!(
             fates.iter().flatten().map(|f| (f.0.payload, f.1)).collect::<Vec<_>>(),
             [(3, DropReason::Full), (4, DropReason::Full)]
@@ -357,9 +357,9 @@ mod tests {
                     for ecn in [Ecn::NotCapable, Ecn::Capable] {
                         let settings = Codel { target_ns, interval_ns, ecn: true, ce_threshold_ns };
                         let mut queue = backlog(settings, 100, ecn);
-                        let mut told = Told::default();
+                        let mut recorded = Recorded::default();
                         for now in [0, 1, 2, MS, 1 << 40, Nanos::MAX, Nanos::MAX] {
-                            queue.dequeue(now, &mut told);
+                            queue.dequeue(now, &mut recorded);
                         }
                         assert_eq!(queue.backlog_bytes(), 1000 * queue.len() as u64);
                     }

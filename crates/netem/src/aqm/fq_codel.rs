@@ -5,7 +5,7 @@
 //! turn, so sparse connections hardly wait.
 
 use super::codel::{Codel, Control, Head};
-use super::{DropReason, Sink, Waiting};
+use super::queue::{DropReason, Sink, Waiting};
 use crate::{Limit, Nanos, Packet, Random};
 
 /// Settings of FQ-CoDel.
@@ -303,9 +303,9 @@ impl<T: Copy> Slab<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{MS, Told};
+    use super::super::testing::Recorded;
     use super::*;
-    use crate::Ecn;
+    use crate::{Ecn, MS};
 
     /// CoDel that never drops.
     const PATIENT: Codel =
@@ -339,45 +339,46 @@ mod tests {
     fn backlogged_flows_share_bytes_whatever_their_packets() {
         let mut q = queue(PATIENT, MANY);
         let flows = apart(&q, 3);
-        let (sizes, mut told) = ([300, 1514, 9000], Told::default());
+        let (sizes, mut recorded) = ([300, 1514, 9000], Recorded::default());
         for (flow, bytes) in flows.iter().zip(sizes) {
-            (0..20_000_000 / bytes).for_each(|i| q.enqueue(0, packet(*flow, bytes, i), &mut told).unwrap());
+            (0..20_000_000 / bytes)
+                .for_each(|i| q.enqueue(0, packet(*flow, bytes, i), &mut recorded).unwrap());
         }
         let mut sent = [0i64; 3];
         while sent.iter().sum::<i64>() < 50_000_000 {
-            let taken = q.dequeue(MS, &mut told).unwrap().packet;
+            let taken = q.dequeue(MS, &mut recorded).unwrap().packet;
             let who = flows.iter().position(|f| *f == taken.flow).unwrap();
             sent[who] += i64::from(taken.bytes);
             // a deficit lies between minus a packet and a quantum
             let apart = sent.iter().max().unwrap() - sent.iter().min().unwrap();
             assert!(apart <= 2 * 1514 + 9000, "{sent:?}");
         }
-        assert_eq!(told, Told::default());
+        assert_eq!(recorded, Recorded::default());
     }
 
     #[test]
     fn a_flow_that_was_silent_goes_next() {
         let mut q = queue(PATIENT, MANY);
         let flows = apart(&q, 11);
-        let mut told = Told::default();
+        let mut recorded = Recorded::default();
         for i in 0..1000 {
-            flows[..10].iter().for_each(|f| q.enqueue(0, packet(*f, 1514, i), &mut told).unwrap());
+            flows[..10].iter().for_each(|f| q.enqueue(0, packet(*f, 1514, i), &mut recorded).unwrap());
         }
-        (0..100).for_each(|_| assert!(q.dequeue(0, &mut told).is_some()));
-        q.enqueue(MS, packet(flows[10], 100, 0), &mut told).unwrap();
-        assert_eq!(q.dequeue(MS, &mut told).unwrap().packet.flow, flows[10]);
+        (0..100).for_each(|_| assert!(q.dequeue(0, &mut recorded).is_some()));
+        q.enqueue(MS, packet(flows[10], 100, 0), &mut recorded).unwrap();
+        assert_eq!(q.dequeue(MS, &mut recorded).unwrap().packet.flow, flows[10]);
         // as long as it comes no more often than once in a round of the others
         for i in 0..50 {
-            (0..12).for_each(|_| assert_ne!(q.dequeue(MS, &mut told).unwrap().packet.flow, flows[10]));
-            q.enqueue(MS, packet(flows[10], 1514, i), &mut told).unwrap();
-            assert_eq!(q.dequeue(MS, &mut told).unwrap().packet.flow, flows[10]);
+            (0..12).for_each(|_| assert_ne!(q.dequeue(MS, &mut recorded).unwrap().packet.flow, flows[10]));
+            q.enqueue(MS, packet(flows[10], 1514, i), &mut recorded).unwrap();
+            assert_eq!(q.dequeue(MS, &mut recorded).unwrap().packet.flow, flows[10]);
         }
         // A packet that comes again at once waits for its turn behind the ten, but no longer: otherwise it
         // would starve them.
         let mut between = [0; 20];
         for n in &mut between {
-            q.enqueue(MS, packet(flows[10], 1514, 0), &mut told).unwrap();
-            while q.dequeue(MS, &mut told).unwrap().packet.flow != flows[10] {
+            q.enqueue(MS, packet(flows[10], 1514, 0), &mut recorded).unwrap();
+            while q.dequeue(MS, &mut recorded).unwrap().packet.flow != flows[10] {
                 *n += 1;
             }
         }
@@ -388,17 +389,17 @@ mod tests {
     fn a_new_bucket_that_has_emptied_is_not_new_before_its_next_turn() {
         let mut q = queue(PATIENT, MANY);
         let flows = apart(&q, 11);
-        let mut told = Told::default();
+        let mut recorded = Recorded::default();
         for i in 0..100 {
-            flows[..10].iter().for_each(|f| q.enqueue(0, packet(*f, 1514, i), &mut told).unwrap());
+            flows[..10].iter().for_each(|f| q.enqueue(0, packet(*f, 1514, i), &mut recorded).unwrap());
         }
-        let mut next = |q: &mut FqCodelQueue<u32>| q.dequeue(0, &mut told).unwrap().packet.flow;
+        let mut next = |q: &mut FqCodelQueue<u32>| q.dequeue(0, &mut recorded).unwrap().packet.flow;
         (0..50).for_each(|_| assert_ne!(next(&mut q), flows[10]));
         let sparse = packet(flows[10], 40, 0);
-        q.enqueue(0, sparse, &mut Told::default()).unwrap();
+        q.enqueue(0, sparse, &mut Recorded::default()).unwrap();
         assert_eq!(next(&mut q), flows[10]);
         assert_ne!(next(&mut q), flows[10]);
-        q.enqueue(0, sparse, &mut Told::default()).unwrap();
+        q.enqueue(0, sparse, &mut Recorded::default()).unwrap();
         let between = (0..).take_while(|_| next(&mut q) != flows[10]).count();
         assert!((1..=10).contains(&between), "{between}");
     }
@@ -407,20 +408,20 @@ mod tests {
     fn an_overload_harms_only_its_own_flow() {
         let mut q = queue(RFC, Limit::Packets(1000));
         let flows = apart(&q, 2);
-        let (mut told, mut waits) = (Told::default(), Vec::new());
+        let (mut recorded, mut waits) = (Recorded::default(), Vec::new());
         // a packet leaves each millisecond; one flow sends three, the other one in 4 ms
         for ms in 0..20_000 {
-            (0..3).for_each(|i| q.enqueue(ms * MS, packet(flows[0], 1514, i), &mut told).unwrap());
+            (0..3).for_each(|i| q.enqueue(ms * MS, packet(flows[0], 1514, i), &mut recorded).unwrap());
             if ms % 4 == 0 {
-                q.enqueue(ms * MS, packet(flows[1], 1514, 0), &mut told).unwrap();
+                q.enqueue(ms * MS, packet(flows[1], 1514, 0), &mut recorded).unwrap();
             }
-            let taken = q.dequeue(ms * MS, &mut told).unwrap();
+            let taken = q.dequeue(ms * MS, &mut recorded).unwrap();
             if taken.packet.flow == flows[1] {
                 waits.push(ms * MS - taken.since);
             }
         }
-        assert!(told.dropped.len() > 30_000);
-        assert!(told.dropped.iter().all(|d| d.0.flow == flows[0]));
+        assert!(recorded.dropped.len() > 30_000);
+        assert!(recorded.dropped.iter().all(|d| d.0.flow == flows[0]));
         assert!(waits.len() >= 4999 && waits.iter().all(|w| *w <= MS), "{:?}", waits.iter().max());
     }
 
@@ -428,36 +429,36 @@ mod tests {
     fn the_longest_queue_makes_room_in_batches() {
         let mut q = queue(PATIENT, Limit::Packets(1000));
         let flows = apart(&q, 3);
-        let mut told = Told::default();
+        let mut recorded = Recorded::default();
         // 100 packets of 100 bytes, 900 of 1000
-        (0..100).for_each(|i| q.enqueue(0, packet(flows[0], 100, i), &mut told).unwrap());
-        (0..900).for_each(|i| q.enqueue(0, packet(flows[1], 1000, i), &mut told).unwrap());
-        assert_eq!((q.len(), told.dropped.len()), (1000, 0));
-        q.enqueue(0, packet(flows[2], 50, 0), &mut told).unwrap();
-        let dropped: Vec<_> = told.dropped.iter().map(|d| (d.0.flow, d.0.payload, d.1)).collect();
+        (0..100).for_each(|i| q.enqueue(0, packet(flows[0], 100, i), &mut recorded).unwrap());
+        (0..900).for_each(|i| q.enqueue(0, packet(flows[1], 1000, i), &mut recorded).unwrap());
+        assert_eq!((q.len(), recorded.dropped.len()), (1000, 0));
+        q.enqueue(0, packet(flows[2], 50, 0), &mut recorded).unwrap();
+        let dropped: Vec<_> = recorded.dropped.iter().map(|d| (d.0.flow, d.0.payload, d.1)).collect();
         let heads: Vec<_> = (0..64).map(|i| (flows[1], i, DropReason::Full)).collect();
         assert_eq!(dropped, heads, "64 from the head of the longest");
         // of a short queue no more than half goes
         let mut q = queue(PATIENT, Limit::Bytes(10_000));
-        let mut told = Told::default();
-        (0..10).for_each(|i| q.enqueue(0, packet(flows[1], 1000, i), &mut told).unwrap());
-        q.enqueue(0, packet(flows[0], 40, 0), &mut told).unwrap();
-        assert_eq!(told.dropped.len(), 5);
+        let mut recorded = Recorded::default();
+        (0..10).for_each(|i| q.enqueue(0, packet(flows[1], 1000, i), &mut recorded).unwrap());
+        q.enqueue(0, packet(flows[0], 40, 0), &mut recorded).unwrap();
+        assert_eq!(recorded.dropped.len(), 5);
         assert_eq!(q.backlog_bytes(), 5040);
     }
 
     #[test]
     fn drops_for_room_make_codel_stronger() {
         let mut q = queue(RFC, Limit::Packets(1000));
-        let mut told = Told::default();
-        (0..1001).for_each(|i| q.enqueue(0, packet(0, 1514, i), &mut told).unwrap());
-        assert_eq!(told.dropped.len(), 64);
+        let mut recorded = Recorded::default();
+        (0..1001).for_each(|i| q.enqueue(0, packet(0, 1514, i), &mut recorded).unwrap());
+        assert_eq!(recorded.dropped.len(), 64);
         // it enters dropping with these 64 as its last count: the second drop is interval / 8 after the first
         let mut drops = Vec::new();
         for now in (1..300).map(|ms| ms * MS) {
-            let mut told = Told::default();
-            q.dequeue(now, &mut told);
-            drops.extend(told.dropped.iter().map(|_| now));
+            let mut recorded = Recorded::default();
+            q.dequeue(now, &mut recorded);
+            drops.extend(recorded.dropped.iter().map(|_| now));
         }
         assert_eq!(drops[..2], [105 * MS, 118 * MS], "{drops:?}");
     }
@@ -466,15 +467,16 @@ mod tests {
     fn a_bucket_has_its_own_codel() {
         let mut q = queue(Codel { ecn: true, ..RFC }, MANY);
         let flows = apart(&q, 2);
-        let mut told = Told::default();
-        (0..5000).for_each(|i| q.enqueue(0, packet(flows[0], 1514, i), &mut told).unwrap());
+        let mut recorded = Recorded::default();
+        (0..5000).for_each(|i| q.enqueue(0, packet(flows[0], 1514, i), &mut recorded).unwrap());
         for ms in 1..1000 {
-            q.enqueue(ms * MS, Packet { ecn: Ecn::Capable, ..packet(flows[1], 1514, 0) }, &mut told).unwrap();
-            q.dequeue(ms * MS, &mut told);
-            q.dequeue(ms * MS, &mut told);
+            q.enqueue(ms * MS, Packet { ecn: Ecn::Capable, ..packet(flows[1], 1514, 0) }, &mut recorded)
+                .unwrap();
+            q.dequeue(ms * MS, &mut recorded);
+            q.dequeue(ms * MS, &mut recorded);
         }
-        assert!(told.dropped.len() > 20 && told.dropped.iter().all(|d| d.0.flow == flows[0]));
-        assert_eq!(told.marked, []);
+        assert!(recorded.dropped.len() > 20 && recorded.dropped.iter().all(|d| d.0.flow == flows[0]));
+        assert_eq!(recorded.marked, []);
     }
 
     #[test]
@@ -500,13 +502,13 @@ mod tests {
     #[test]
     fn connections_of_one_flow_take_turns() {
         let mut q = queue(PATIENT, MANY);
-        let mut told = Told::default();
+        let mut recorded = Recorded::default();
         let connections = [0, 1, 2].map(|connection| Packet { connection, ..packet(0, 1514, 0) });
         for (packet, n) in connections.iter().zip([10, 10, 1000]) {
-            (0..n).for_each(|_| q.enqueue(0, *packet, &mut told).unwrap());
+            (0..n).for_each(|_| q.enqueue(0, *packet, &mut recorded).unwrap());
         }
         let mut sent = [0; 3];
-        (0..30).for_each(|_| sent[q.dequeue(MS, &mut told).unwrap().packet.connection as usize] += 1);
+        (0..30).for_each(|_| sent[q.dequeue(MS, &mut recorded).unwrap().packet.connection as usize] += 1);
         assert_eq!(sent, [10; 3]);
     }
 
@@ -514,20 +516,20 @@ mod tests {
     fn flows_in_one_bucket_share_its_queue() {
         let settings = FqCodel { codel: PATIENT, buckets: 1, quantum_bytes: 1514 };
         let mut q = FqCodelQueue::new(settings, MANY, Random::new(1));
-        let mut told = Told::default();
-        (0..100).for_each(|i| q.enqueue(0, packet(i % 7, 100 + i, i), &mut told).unwrap());
-        let left = std::iter::from_fn(|| q.dequeue(0, &mut told)).map(|w| w.packet.payload);
+        let mut recorded = Recorded::default();
+        (0..100).for_each(|i| q.enqueue(0, packet(i % 7, 100 + i, i), &mut recorded).unwrap());
+        let left = std::iter::from_fn(|| q.dequeue(0, &mut recorded)).map(|w| w.packet.payload);
         assert!(left.eq(0..100));
     }
 
     #[test]
     fn memory_is_used_again() {
         let mut q = queue(PATIENT, MANY);
-        let mut told = Told::default();
+        let mut recorded = Recorded::default();
         for round in 0..1000 {
-            (0..50).for_each(|i| q.enqueue(0, packet(i * 31 + round, 1000, i), &mut told).unwrap());
-            (0..50).for_each(|_| assert!(q.dequeue(0, &mut told).is_some()));
-            assert!(q.dequeue(0, &mut told).is_none());
+            (0..50).for_each(|i| q.enqueue(0, packet(i * 31 + round, 1000, i), &mut recorded).unwrap());
+            (0..50).for_each(|_| assert!(q.dequeue(0, &mut recorded).is_some()));
+            assert!(q.dequeue(0, &mut recorded).is_none());
         }
         assert_eq!(q.packets.nodes.len(), 50);
     }
@@ -542,16 +544,16 @@ mod tests {
         ] {
             let settings = FqCodel { codel: RFC, buckets, quantum_bytes };
             let mut q = FqCodelQueue::new(settings, limit, Random::new(1));
-            let mut told = Told::default();
+            let mut recorded = Recorded::default();
             let mut left = 0;
             for i in 0..1000 {
-                q.enqueue(u64::from(i), packet(i % 5, 65_535, i), &mut told).unwrap();
-                left += usize::from(i % 3 == 0 && q.dequeue(u64::from(i), &mut told).is_some());
+                q.enqueue(u64::from(i), packet(i % 5, 65_535, i), &mut recorded).unwrap();
+                left += usize::from(i % 3 == 0 && q.dequeue(u64::from(i), &mut recorded).is_some());
             }
-            while q.dequeue(Nanos::MAX, &mut told).is_some() {
+            while q.dequeue(Nanos::MAX, &mut recorded).is_some() {
                 left += 1;
             }
-            assert_eq!(left + told.dropped.len(), 1000);
+            assert_eq!(left + recorded.dropped.len(), 1000);
             assert_eq!((q.len(), q.backlog_bytes()), (0, 0));
         }
     }

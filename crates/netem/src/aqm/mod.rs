@@ -7,24 +7,22 @@
 mod codel;
 mod fq_codel;
 mod pie;
+mod queue;
 mod red;
-
-use std::collections::VecDeque;
 
 pub use codel::Codel;
 pub use fq_codel::FqCodel;
 pub use pie::Pie;
+pub use queue::{DropReason, Sink};
 pub(crate) use red::{Action, RedState};
 pub use red::{Red, RedRules};
 
-use crate::{Ecn, Limit, Nanos, Packet, Random};
+use crate::{Limit, Nanos, Packet, Random};
 use codel::CodelQueue;
 use fq_codel::FqCodelQueue;
 use pie::PieQueue;
+use queue::Waiting;
 use red::RedQueue;
-
-/// A full packet with its Ethernet header: Linux's MTU of an Ethernet device (`psched_mtu`).
-const MTU_BYTES: u64 = 1514;
 
 /// A discipline with its settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,23 +35,6 @@ pub enum Aqm {
     FqCodel(FqCodel),
     /// Proportional integral controller enhanced.
     Pie(Pie),
-}
-
-/// Why a packet was dropped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DropReason {
-    /// The discipline signals congestion.
-    Early,
-    /// The queue held more than its limit.
-    Full,
-}
-
-/// Receives what a discipline does to packets that are in the queue.
-pub trait Sink<T> {
-    /// The discipline dropped a packet.
-    fn dropped(&mut self, packet: Packet<T>, reason: DropReason);
-    /// The discipline marked a packet, which stays in the queue.
-    fn marked(&mut self, packet: &Packet<T>);
 }
 
 /// A queue under one of the disciplines.
@@ -137,61 +118,6 @@ impl<T: Copy> Discipline<T> {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
-}
-
-/// A packet in a queue.
-#[derive(Debug, Clone, Copy)]
-struct Waiting<T> {
-    since: Nanos,
-    packet: Packet<T>,
-}
-
-/// A FIFO with a limit.
-#[derive(Debug, Clone)]
-struct Ring<T> {
-    waiting: VecDeque<Waiting<T>>,
-    bytes: u64,
-    limit: Limit,
-}
-
-impl<T> Ring<T> {
-    fn new(limit: Limit) -> Self {
-        Ring { waiting: VecDeque::new(), bytes: 0, limit }
-    }
-
-    #[inline]
-    fn has_room(&self, bytes: u32) -> bool {
-        let pkts = self.waiting.len() as u64;
-        pkts == 0 || !self.limit.is_exceeded_by(self.bytes + u64::from(bytes), pkts + 1)
-    }
-
-    #[inline]
-    fn push(&mut self, now: Nanos, packet: Packet<T>) {
-        self.bytes += u64::from(packet.bytes);
-        self.waiting.push_back(Waiting { since: now, packet });
-    }
-
-    #[inline]
-    fn pop(&mut self) -> Option<Waiting<T>> {
-        let waiting = self.waiting.pop_front()?;
-        self.bytes -= u64::from(waiting.packet.bytes);
-        Some(waiting)
-    }
-
-    fn len(&self) -> usize {
-        self.waiting.len()
-    }
-}
-
-/// Marks a packet, if it is ECN-capable. A packet that was marked upstream counts as one more mark.
-#[inline]
-fn mark<T>(packet: &mut Packet<T>, sink: &mut impl Sink<T>) -> bool {
-    if packet.ecn == Ecn::NotCapable {
-        return false;
-    }
-    packet.ecn = Ecn::Marked;
-    sink.marked(packet);
-    true
 }
 
 #[cfg(test)]

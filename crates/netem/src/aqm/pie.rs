@@ -8,8 +8,8 @@
 //! 5.4); the burst allowance falls with the time between departures; the probability decays by 1/64 per
 //! update without delay.
 
-use super::{DropReason, MTU_BYTES, Ring, Sink, Waiting, mark};
-use crate::{Limit, Nanos, Packet, Random, SECOND};
+use super::queue::{DropReason, MTU_BYTES, Ring, Sink, Waiting, mark};
+use crate::{Limit, MS, Nanos, Packet, Random, SECOND};
 
 /// Settings of PIE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +23,6 @@ pub struct Pie {
     pub ecn: bool,
 }
 
-const MS: Nanos = 1_000_000;
 /// Change of the probability per second of delay beyond the target (alpha), and per second by which the delay
 /// has grown (beta).
 const ALPHA: f64 = 0.125;
@@ -197,7 +196,7 @@ impl Control {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Told, packet};
+    use super::super::testing::{Recorded, packet};
     use super::*;
     use crate::Ecn;
 
@@ -283,10 +282,10 @@ mod tests {
     fn drops_are_spread() {
         for probability in [0.01, 0.05, 0.3] {
             let mut q = held(probability, false);
-            let (mut told, mut gaps, mut gap) = (Told::default(), Vec::new(), 0u32);
+            let (mut recorded, mut gaps, mut gap) = (Recorded::default(), Vec::new(), 0u32);
             for i in 0..200_000 {
                 gap += 1;
-                if q.enqueue(0, packet(40, i), &mut told).is_err() {
+                if q.enqueue(0, packet(40, i), &mut recorded).is_err() {
                     gaps.push(std::mem::take(&mut gap));
                 }
             }
@@ -309,51 +308,51 @@ mod tests {
             [(0.1, Ecn::Capable, true), (0.11, Ecn::Capable, false), (0.1, Ecn::NotCapable, false)]
         {
             let mut q = held(probability, true);
-            let (mut told, mut dropped) = (Told::default(), 0);
+            let (mut recorded, mut dropped) = (Recorded::default(), 0);
             for i in 0..1000 {
-                dropped += u32::from(q.enqueue(0, Packet { ecn, ..packet(40, i) }, &mut told).is_err());
+                dropped += u32::from(q.enqueue(0, Packet { ecn, ..packet(40, i) }, &mut recorded).is_err());
             }
-            assert_eq!((dropped == 0, !told.marked.is_empty()), (marks, marks), "{probability} {ecn:?}");
+            assert_eq!((dropped == 0, !recorded.marked.is_empty()), (marks, marks), "{probability} {ecn:?}");
         }
     }
 
     #[test]
     fn nothing_is_dropped_where_it_would_do_no_good() {
-        let mut told = Told::default();
-        let drops = |q: &mut PieQueue<u32>, told: &mut Told<u32>| {
-            (0..1000).filter(|i| q.enqueue(0, packet(1, *i), told).is_err()).count()
+        let mut recorded = Recorded::default();
+        let drops = |q: &mut PieQueue<u32>, recorded: &mut Recorded<u32>| {
+            (0..1000).filter(|i| q.enqueue(0, packet(1, *i), recorded).is_err()).count()
         };
         let mut q = held(0.19, false);
         q.control.delay = RFC.target_ns / 2 - 1;
-        assert_eq!(drops(&mut q, &mut told), 0, "half the target, and less than 20 %");
+        assert_eq!(drops(&mut q, &mut recorded), 0, "half the target, and less than 20 %");
         q.control.probability = 0.2;
-        assert!(drops(&mut q, &mut told) > 100);
+        assert!(drops(&mut q, &mut recorded) > 100);
         let mut q = held(0.5, false);
         q.ring = Ring::new(Limit::Packets(u64::MAX));
         q.ring.push(0, packet(1514, 0));
-        assert_eq!(drops(&mut q, &mut told), 0, "less than two full packets");
+        assert_eq!(drops(&mut q, &mut recorded), 0, "less than two full packets");
         let mut q = held(0.5, false);
         q.control.burst = 1;
-        assert_eq!(drops(&mut q, &mut told), 0, "a burst");
+        assert_eq!(drops(&mut q, &mut recorded), 0, "a burst");
     }
 
     #[test]
     fn a_burst_of_150_ms_is_allowed_after_calm() {
         let mut q = PieQueue::new(RFC, Limit::Packets(u64::MAX), Random::new(1));
-        let (mut told, mut first) = (Told::default(), None);
+        let (mut recorded, mut first) = (Recorded::default(), None);
         // twice the rate: the delay grows by a millisecond each 2 ms
         for ms in 1..1000u64 {
             for i in 0..2 {
-                if q.enqueue(ms * MS, packet(1514, i), &mut told).is_err() {
+                if q.enqueue(ms * MS, packet(1514, i), &mut recorded).is_err() {
                     first = first.or(Some(ms));
                 }
             }
-            q.dequeue(ms * MS, &mut told);
+            q.dequeue(ms * MS, &mut recorded);
         }
         // from the first departure at 1 ms on; then the probability must sum up to 0.85
         assert!(first.is_some_and(|ms| (151..300).contains(&ms)), "{first:?}");
         // it is restored when there is neither delay nor probability
-        while q.dequeue(1000 * MS, &mut told).is_some() {}
+        while q.dequeue(1000 * MS, &mut recorded).is_some() {}
         assert_eq!(q.control.burst, 0);
         q.catch_up(100_000 * MS);
         assert_eq!((q.control.burst, q.control.probability), (BURST, 0.0));
@@ -379,7 +378,7 @@ mod tests {
         // packet each 1.2112 ms.
         const N: usize = 10;
         let mut q = PieQueue::new(RFC, Limit::Packets(1000), Random::new(1));
-        let (mut told, mut windows, mut hit) = (Told::default(), [5.0f64; N], [false; N]);
+        let (mut recorded, mut windows, mut hit) = (Recorded::default(), [5.0f64; N], [false; N]);
         let (mut due, mut next_out, mut waits) = ([0.0f64; N], 0, Vec::new());
         for step in 0..600_000u64 {
             let now = step * 100_000;
@@ -387,7 +386,7 @@ mod tests {
                 due[i] += windows[i] / 1000.0;
                 while due[i] >= 1.0 {
                     due[i] -= 1.0;
-                    hit[i] |= q.enqueue(now, packet(1514, i as u32), &mut told).is_err();
+                    hit[i] |= q.enqueue(now, packet(1514, i as u32), &mut recorded).is_err();
                 }
                 if (step + i as u64 * 100).is_multiple_of(1000) {
                     windows[i] = if std::mem::take(&mut hit[i]) {
@@ -398,7 +397,7 @@ mod tests {
                 }
             }
             if now >= next_out
-                && let Some(taken) = q.dequeue(now, &mut told)
+                && let Some(taken) = q.dequeue(now, &mut recorded)
             {
                 next_out = next_out.max(now.saturating_sub(100_000)) + 1_211_200;
                 if step > 200_000 {
@@ -418,12 +417,12 @@ mod tests {
             for update_ns in [0, 1, Nanos::MAX] {
                 let settings = Pie { target_ns, update_ns, ecn: true };
                 let mut q = PieQueue::new(settings, Limit::Bytes(u64::MAX), Random::new(1));
-                let mut told = Told::default();
+                let mut recorded = Recorded::default();
                 for now in (0..2000).map(|i| i * 7_777_777).chain([1 << 40, 1 << 50, Nanos::MAX, Nanos::MAX])
                 {
-                    let _ = q.enqueue(now, packet(i32::MAX as u32, 0), &mut told);
-                    let _ = q.enqueue(now, packet(1, 0), &mut told);
-                    let _ = q.dequeue(now, &mut told);
+                    let _ = q.enqueue(now, packet(i32::MAX as u32, 0), &mut recorded);
+                    let _ = q.enqueue(now, packet(1, 0), &mut recorded);
+                    let _ = q.dequeue(now, &mut recorded);
                     assert!((0.0..=1.0).contains(&q.control.probability));
                 }
             }

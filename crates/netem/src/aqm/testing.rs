@@ -1,22 +1,22 @@
 //! What the tests of all disciplines share.
 
-use super::{DropReason, Sink};
-use crate::{Ecn, Nanos, Packet};
+use super::queue::{DropReason, Sink};
+use crate::{Ecn, Packet};
 
 /// Records everything that a discipline reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Told<T> {
+pub(super) struct Recorded<T> {
     pub(super) dropped: Vec<(Packet<T>, DropReason)>,
     pub(super) marked: Vec<Packet<T>>,
 }
 
-impl<T> Default for Told<T> {
+impl<T> Default for Recorded<T> {
     fn default() -> Self {
-        Told { dropped: Vec::new(), marked: Vec::new() }
+        Recorded { dropped: Vec::new(), marked: Vec::new() }
     }
 }
 
-impl<T: Copy> Sink<T> for Told<T> {
+impl<T: Copy> Sink<T> for Recorded<T> {
     fn dropped(&mut self, packet: Packet<T>, reason: DropReason) {
         self.dropped.push((packet, reason));
     }
@@ -25,8 +25,6 @@ impl<T: Copy> Sink<T> for Told<T> {
         self.marked.push(*packet);
     }
 }
-
-pub(super) const MS: Nanos = 1_000_000;
 
 /// A packet of flow 0.
 pub(super) fn packet(bytes: u32, payload: u32) -> Packet<u32> {

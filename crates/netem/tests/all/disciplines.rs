@@ -6,15 +6,16 @@ use std::sync::Arc;
 
 use fairpace_netem::aqm::{Aqm, Codel, Discipline, DropReason, FqCodel, Pie, Red, RedRules, Sink};
 use fairpace_netem::{
-    AqmQueue, Departed, Ecn, Fate, Fifo, Limit, Link, Loss, Packet, Policer, Random, SECOND, Schedule,
+    AqmQueue, Departed, Ecn, Fate, Fifo, Limit, Link, Loss, MS, Packet, Policer, Random, SECOND, Schedule,
     Transmitter,
 };
 use proptest::prelude::*;
 
-const MS: u64 = 1_000_000;
+/// Flows of each scenario.
 const FLOWS: u32 = 6;
-/// Of each flow.
+/// Connections of each flow.
 const CONNECTIONS: u32 = 3;
+/// End of each run, ns: later than any event.
 const END: u64 = 1 << 40;
 const SCHEDULE: Schedule = Schedule { window: (0, END), interval: END, end: END };
 
@@ -111,14 +112,14 @@ fn managed(aqm: Aqm, limit: Limit, transmitter: Transmitter, seed: u64) -> Link<
     Link::managed(AqmQueue::new(discipline, transmitter, FLOWS as usize, SCHEDULE))
 }
 
-/// What a discipline told.
+/// What a discipline recorded.
 #[derive(Default)]
-struct Told {
+struct Recorded {
     dropped: Vec<(u32, DropReason)>,
     marked: Vec<u32>,
 }
 
-impl Sink<u32> for Told {
+impl Sink<u32> for Recorded {
     fn dropped(&mut self, packet: Packet<u32>, reason: DropReason) {
         self.dropped.push((packet.payload, reason));
     }
@@ -156,7 +157,8 @@ proptest! {
         let mut link = managed(aqm, limit, transmitter.clone(), seed);
         let (left, refused) = run(&mut link, &arrivals);
         prop_assert!(link.is_empty());
-        let mut seen: Vec<u32> = left.iter().map(|d| d.packet.payload).chain(refused.iter().map(|p| p.payload)).collect();
+        let left_or_refused = left.iter().map(|d| d.packet).chain(refused.iter().copied());
+        let mut seen: Vec<u32> = left_or_refused.map(|packet| packet.payload).collect();
         seen.sort_unstable();
         prop_assert_eq!(seen, (0..arrivals.len() as u32).collect::<Vec<_>>());
         prop_assert!(left.is_sorted_by_key(|d| d.at));
@@ -191,23 +193,24 @@ proptest! {
     /// What a discipline says it holds is what came and has not left, whenever it is asked; limits hold.
     #[test]
     fn the_backlog_is_what_came_and_has_not_left(
-        aqm in aqms(), limit in limits(), arrivals in arrivals(), takes in prop::collection::vec(0usize..3, 400), seed: u64,
+        aqm in aqms(), limit in limits(), arrivals in arrivals(),
+        takes in prop::collection::vec(0usize..3, 400), seed: u64,
     ) {
         let mut queue = Discipline::new(aqm, limit, Random::new(seed));
         let mut inside = BTreeMap::<u32, u32>::new();
         for ((now, packet), takes) in arrivals.into_iter().zip(takes) {
-            let mut told = Told::default();
-            let refused = queue.enqueue(now, packet, &mut told).err();
+            let mut recorded = Recorded::default();
+            let refused = queue.enqueue(now, packet, &mut recorded).err();
             if refused.is_none() {
                 inside.insert(packet.payload, packet.bytes);
             }
             for _ in 0..takes {
-                let taken = queue.dequeue(now, &mut told);
+                let taken = queue.dequeue(now, &mut recorded);
                 if let Some((taken, _)) = &taken {
                     prop_assert!(inside.remove(&taken.payload).is_some());
                 }
             }
-            for (dropped, _) in &told.dropped {
+            for (dropped, _) in &recorded.dropped {
                 prop_assert!(inside.remove(dropped).is_some(), "dropped twice, or after it had left");
             }
             prop_assert_eq!(queue.len(), inside.len());
@@ -218,10 +221,9 @@ proptest! {
         }
     }
 
-    /// Marks are for who can be marked; with them, nobody who can is dropped early: at any level by CoDel and
-    /// Linux's RED.
+    /// Only ECN-capable packets are marked. CoDel and Linux's RED never drop one of them early, at any level.
     #[test]
-    fn marks_replace_drops_for_who_can_be_marked(
+    fn marks_replace_drops_of_ecn_capable_packets(
         aqm in aqms(), transmitter in transmitters(), arrivals in arrivals(), seed: u64,
     ) {
         let marks_only = match aqm {
@@ -238,7 +240,8 @@ proptest! {
         let (left, _) = run(&mut link, &arrivals);
         for flow in 0..FLOWS {
             let can = flow % 2 == 0;
-            let marked = left.iter().filter(|d| d.packet.flow == flow && d.packet.ecn == Ecn::Marked).count() as u64;
+            let is_marked = |d: &&Departed<u32>| d.packet.flow == flow && d.packet.ecn == Ecn::Marked;
+            let marked = left.iter().filter(is_marked).count() as u64;
             prop_assert!(marked <= link.meter().marks(flow) && (can || link.meter().marks(flow) == 0));
             prop_assert!(left.iter().all(|d| (d.packet.ecn == Ecn::NotCapable) == (d.packet.flow % 2 == 1)));
             if can && marks_only {

@@ -9,7 +9,9 @@ use fairpace_netem::{
 };
 use proptest::prelude::*;
 
+/// Flows of each case.
 const FLOWS: usize = 3;
+/// End of each run.
 const END: Nanos = SECOND / 2;
 
 /// What becomes of packets: refused at a time, or out.
@@ -96,7 +98,8 @@ proptest! {
         let random = || Random::stream(7, Purpose::Discipline, 0);
         let discipline = Discipline::new(Aqm::Red(case.settings), case.limit, random());
         let queued = Link::managed(AqmQueue::new(discipline, wire(), FLOWS, schedule));
-        let fifo = Link::new(Fifo::new(wire(), case.limit, FLOWS, schedule).with_red(case.settings, random()));
+        let fifo = Fifo::new(wire(), case.limit, FLOWS, schedule);
+        let fifo = Link::new(fifo.with_red(case.settings, random()));
         let (expected, told) = run(&case, queued);
         let is_dropped_later = |o: &Outcome| matches!(o, Outcome::Out(out) if out.fate == Fate::Dropped);
         prop_assert!(!expected.iter().any(is_dropped_later), "RED drops on arrival only");

@@ -1,6 +1,7 @@
 //! The RED of the paper: its figure 2, with the queue in bytes.
 
-use super::{MOST_BYTES, MTU_BYTES, Red, Verdict, power, weight, weight_log};
+use super::settings::{MOST_BYTES, Red, Verdict, power, weight, weight_log};
+use crate::aqm::queue::MTU_BYTES;
 use crate::{Nanos, Random, SECOND};
 
 #[derive(Debug, Clone)]

@@ -4,14 +4,15 @@
 //! - The average is scaled by 2^weight_log. An arrival adds backlog - average; the backlog does not include
 //!   the arriving packet.
 //! - Below the minimum an arrival only ends the series. Between the thresholds the first packet draws a
-//!   number and passes. A later one is dropped if its place in the series times the bytes above the minimum is
-//!   at least that number; then the next number is drawn.
+//!   number and passes. A later one is dropped if its place in the series times the bytes above the minimum
+//!   is at least that number; then the next number is drawn.
 //! - From the maximum on all packets are dropped, and the series ends.
 //! - Marks take the place of both kinds of drops. There is no gentle ramp.
 //! - The queue is idle from when the device finds it empty, and before its first packet. (Below a sch_tbf
 //!   only before: tbf looks at the queue's head, and dequeues only when there is one.)
 
-use super::{MOST_BYTES, MTU_BYTES, Red, Verdict, weight, weight_log};
+use super::settings::{MOST_BYTES, Red, Verdict, weight, weight_log};
+use crate::aqm::queue::MTU_BYTES;
 use crate::random::WHOLE_PPB;
 use crate::{Nanos, Random, SECOND};
 

@@ -11,46 +11,14 @@
 
 mod floyd;
 mod linux;
+mod settings;
 
-use super::{DropReason, MTU_BYTES, Ring, Sink, Waiting, mark};
+use super::queue::{DropReason, Ring, Sink, Waiting, mark};
 use crate::{Ecn, Limit, Nanos, Packet, Random};
 use floyd::Floyd;
 use linux::Linux;
-
-/// Settings of RED. Thresholds are bytes of average backlog, up to 4 GB.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Red {
-    /// Whose rules.
-    pub rules: RedRules,
-    /// Below this average nothing is dropped.
-    pub min_bytes: u64,
-    /// From this average on everything is.
-    pub max_bytes: u64,
-    /// The probability just below `max_bytes`, billionths.
-    pub max_ppb: u64,
-    /// What the average forgives, full packets at once. It sets the average's weight, which is 2^-1 for
-    /// bursts that cannot reach `min_bytes` (tc refuses those).
-    pub burst_pkts: u64,
-    /// The link's rate, bits per second: how fast the average ages while it is idle.
-    pub rate_bps: u64,
-    /// Marks ECN-capable packets where it would drop them early.
-    pub ecn: bool,
-}
-
-/// Whose RED.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RedRules {
-    /// Linux: the average is a scaled integer, idle time ages it by a table, and from `max_bytes` on
-    /// ECN-capable packets are still marked (without tc's `harddrop`).
-    Linux,
-    /// The paper's. From `max_bytes` on, packets are dropped even if they could be marked: RFC 3168 section
-    /// 7, and Floyd's own simulator (ns-2).
-    Floyd {
-        /// From `max_bytes` to twice of it the probability grows to one, instead of leaping: Floyd,
-        /// "Recommendation on using the gentle_ variant of RED", 2000.
-        gentle: bool,
-    },
-}
+use settings::Verdict;
+pub use settings::{Red, RedRules};
 
 /// A queue under RED.
 #[derive(Debug, Clone)]
@@ -73,16 +41,6 @@ pub(crate) struct RedState {
 enum Average {
     Linux(Linux),
     Floyd(Floyd),
-}
-
-/// What the average means for an arriving packet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verdict {
-    Pass,
-    /// The packet is to be dropped or marked.
-    Early,
-    /// All packets are to be dropped or marked.
-    Forced,
 }
 
 /// RED's decision on a packet, if there is room for it.
@@ -170,50 +128,17 @@ impl<T> RedQueue<T> {
     }
 }
 
-/// Thresholds are 32 bits wide on Linux, so that the scaled average fits into 64. (Linux has 32 bits for a
-/// scaled threshold and refuses larger ones: min and max must be below 2^(31 - weight_log).)
-const MOST_BYTES: u64 = u32::MAX as u64;
-/// The smallest weight is 2^-31.
-const MOST_WEIGHT_LOG: u32 = 31;
-
-fn weight(log: u32) -> f64 {
-    1.0 / (1u64 << log) as f64
-}
-
-/// `base` to the power of `n`, by multiplications alone: the same on every machine.
-fn power(mut base: f64, mut n: u64) -> f64 {
-    let mut product = 1.0;
-    while n > 0 && product > 0.0 {
-        if n % 2 == 1 {
-            product *= base;
-        }
-        base *= base;
-        n /= 2;
-    }
-    product
-}
-
-/// The weight 2^-log with which a burst of `burst` full packets into an empty queue stays just below the
-/// minimum. It is the largest with burst + 1 - min / packet <= (1 - (1 - w)^burst) / w: iproute2,
-/// tc/tc_red.c, `tc_red_eval_ewma`, and the table at the top of Linux's include/net/red.h. The paper's bound
-/// (section VI) has burst + 1 in the exponent: tc sums one packet less.
-fn weight_log(min_bytes: u64, burst_pkts: u64) -> u32 {
-    let needed = burst_pkts as f64 + 1.0 - min_bytes as f64 / MTU_BYTES as f64;
-    let is_enough = |log: &u32| {
-        let w = weight(*log);
-        needed <= (1.0 - power(1.0 - w, burst_pkts)) / w
-    };
-    (1..MOST_WEIGHT_LOG).find(is_enough).unwrap_or(MOST_WEIGHT_LOG)
-}
-
 #[cfg(test)]
 mod testing;
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{MS, Told, packet};
+    use super::super::testing::{Recorded, packet};
+    use super::settings::{power, weight, weight_log};
     use super::testing::{FLOYD, MANUAL};
     use super::*;
+    use crate::MS;
+    use crate::aqm::queue::MTU_BYTES;
 
     #[test]
     fn the_weight_is_the_one_that_tc_computes() {
@@ -236,20 +161,20 @@ mod tests {
     #[test]
     fn idle_time_begins_when_the_link_asks_in_vain() {
         let settings = Red { min_bytes: 0, max_bytes: 1 << 20, burst_pkts: 10, ..FLOYD };
-        let mut told = Told::default();
+        let mut recorded = Recorded::default();
         let mut queue = RedQueue::new(settings, Limit::Packets(1000), Random::new(1));
         let average = |queue: &RedQueue<u32>| match &queue.state.average {
             Average::Floyd(floyd) => floyd.average(),
             Average::Linux(_) => unreachable!(),
         };
         for i in 0..100 {
-            let _ = queue.enqueue(MS, packet(1514, i), &mut told);
+            let _ = queue.enqueue(MS, packet(1514, i), &mut recorded);
         }
-        while queue.dequeue(2 * MS, &mut told).is_some() {}
+        while queue.dequeue(2 * MS, &mut recorded).is_some() {}
         let before = average(&queue);
         assert!(before > 0.0);
-        assert!(queue.dequeue(500 * MS, &mut told).is_none(), "asked again: it is still idle since 2 ms");
-        let _ = queue.enqueue(2 * MS + 10 * 1_211_200, packet(1514, 0), &mut told);
+        assert!(queue.dequeue(500 * MS, &mut recorded).is_none(), "asked again: it is still idle since 2 ms");
+        let _ = queue.enqueue(2 * MS + 10 * 1_211_200, packet(1514, 0), &mut recorded);
         let kept = 1.0 - weight(weight_log(0, 10));
         assert!((average(&queue) / (before * power(kept, 10)) - 1.0).abs() < 1e-12);
     }
@@ -257,16 +182,16 @@ mod tests {
     /// Fates of a thousand packets that arrive while nothing leaves: dropped early, dropped for lack of room,
     /// marked.
     fn fates(settings: Red, ecn: Ecn, limit: Limit) -> (usize, usize, usize) {
-        let (mut told, mut dropped) = (Told::default(), Vec::new());
+        let (mut recorded, mut dropped) = (Recorded::default(), Vec::new());
         let mut queue = RedQueue::new(settings, limit, Random::new(7));
         for i in 0..1000 {
             let packet = crate::Packet { ecn, ..packet(1514, i) };
-            dropped.extend(queue.enqueue(0, packet, &mut told).err());
+            dropped.extend(queue.enqueue(0, packet, &mut recorded).err());
         }
         let early = dropped.iter().filter(|d| d.1 == DropReason::Early).count();
         assert_eq!(queue.len() + dropped.len(), 1000);
         assert_eq!(queue.backlog_bytes(), 1514 * queue.len() as u64);
-        (early, dropped.len() - early, told.marked.len())
+        (early, dropped.len() - early, recorded.marked.len())
     }
 
     #[test]
@@ -305,13 +230,13 @@ mod tests {
                     {
                         let settings =
                             Red { rules, min_bytes, max_bytes, max_ppb, burst_pkts, rate_bps, ecn: false };
-                        let mut told = Told::default();
+                        let mut recorded = Recorded::default();
                         let mut queue = RedQueue::new(settings, Limit::Bytes(u64::MAX), Random::new(1));
                         for i in 0..50u32 {
-                            let _ = queue.enqueue(u64::from(i), packet(i32::MAX as u32, i), &mut told);
-                            let _ = queue.dequeue(u64::from(i), &mut told);
+                            let _ = queue.enqueue(u64::from(i), packet(i32::MAX as u32, i), &mut recorded);
+                            let _ = queue.dequeue(u64::from(i), &mut recorded);
                         }
-                        let _ = queue.enqueue(Nanos::MAX, packet(40, 0), &mut told);
+                        let _ = queue.enqueue(Nanos::MAX, packet(40, 0), &mut recorded);
                     }
                 }
             }

@@ -1,7 +1,8 @@
 //! What the tests of both kinds of RED share.
 
-use super::{MTU_BYTES, Red, RedRules, Verdict};
+use super::settings::{Red, RedRules, Verdict};
 use crate::Random;
+use crate::aqm::queue::MTU_BYTES;
 
 /// The example of tc's manual, in full packets: 30 and 90 of them, bursts of 55.
 pub(super) const MANUAL: Red = Red {
