@@ -1,13 +1,15 @@
 # What a newcomer and CI run. `make demo` shows what Fairpace is for; `make check` is the inner loop.
 
 CARGO ?= cargo
+# The maintainers' program.
+DEV = $(CARGO) run --release --quiet --package fairpace-dev --
 # More arguments for `make demo`, `make duels`, `make reproduce`, `make conformance`, `make bench` or `make bench-kernel`, such as ARGS="--duration 20s".
 ARGS ?=
 # How many scenarios `make swarm` draws, and the seed of the first.
 N ?= 100
 SEED ?= 1
 
-.PHONY: help demo duels reproduce conformance setup build test check tidy fmt lint docs bench count bench-kernel objects packages-check views accuracy swarm
+.PHONY: help demo duels reproduce conformance setup build test check tidy fmt lint docs bench count bench-kernel objects packages-check views bbq-gap accuracy swarm
 
 help:
 	@echo "make demo          a problem and a fix: simulated, then on this machine's own kernel (5 minutes as root)"
@@ -18,12 +20,13 @@ help:
 	@echo "make check         formatting, lints, unit tests (under 2 minutes)"
 	@echo "make fmt lint      format all code; all lints"
 	@echo "make tidy          widths, lengths, words, links and the like, with file and line (a test of make check)"
-	@echo "make docs          write the generated reference pages"
+	@echo "make docs          write the generated pages that take only seconds; check and test fail if one is out of date"
 	@echo "make bench         delivered packets per CPU-second in the simulator, and its memory"
 	@echo "make count         instructions per packet in the simulator, against the recorded ones (UPDATE=1 records)"
 	@echo "make bench-kernel  CPU per gigabyte of fp_bbr1 against the kernel's bbr (root)"
-	@echo "make views         what it costs BBRv2 and BBRv3 to know only what a stock kernel can tell: docs/kernel-view.md"
-	@echo "make swarm         N=100 random scenarios from SEED=1 on, against what must hold of any; N=1 replays one"
+	@echo "make views         BBRv2 and BBRv3 with exact knowledge and with a stock kernel's: docs/kernel-view.md"
+	@echo "make bbq-gap       which settings decide how BBQ shares a link: the tables of docs/bbq.md"
+	@echo "make swarm         check N=100 random scenarios from SEED=1 on; N=1 replays one"
 	@echo "make accuracy      what BBRv3 is told in this kernel, held against what happened (root)"
 	@echo "make objects       the algorithms compiled for the kernel, into crates/kernel/objects"
 	@echo "make packages-check  package all library crates, and build a program with the packages alone, without clang"
@@ -38,14 +41,14 @@ build: setup
 demo: build
 	$(CARGO) run --release --quiet --package fairpace -- demo $(ARGS)
 
-duels: build
-	$(CARGO) run --release --quiet --package fairpace -- duels --out docs/duels.md $(ARGS)
+duels: setup
+	$(DEV) duels --out docs/duels.md $(ARGS)
 
-reproduce: build
-	$(CARGO) run --release --quiet --package fairpace -- reproduce $(ARGS)
+reproduce: setup
+	$(DEV) reproduce $(ARGS)
 
-conformance: build
-	$(CARGO) run --release --quiet --package fairpace -- conformance --out docs/conformance.md $(ARGS)
+conformance: setup
+	$(DEV) conformance --out docs/conformance.md $(ARGS)
 
 fmt:
 	$(CARGO) fmt --all
@@ -65,24 +68,21 @@ check: lint
 tidy:
 	$(CARGO) run --quiet --package fairpace-tidy -- $(ARGS)
 
-# The C once more with UBSan, where undefined behaviour traps; documentation's examples and the examples, which tests
-# use; then all tests.
+# The C once more with UBSan, where undefined behaviour traps; documentation's examples; then all tests.
 test:
 	@scripts/setup.sh --all
 	$(MAKE) lint
 	$(CARGO) test --package fairpace-cc --features ubsan --locked --no-fail-fast
 	$(CARGO) test --workspace --doc --locked
-	$(CARGO) build --workspace --examples --locked
 	$(CARGO) test --workspace --lib --bins --tests --locked --no-fail-fast
 	$(MAKE) packages-check
 	$(MAKE) count
 
 docs:
-	UPDATE_DOCS=1 $(CARGO) test --quiet --package fairpace-scenario --test all reference_page
-	UPDATE_DOCS=1 $(CARGO) test --quiet --package fairpace --bin fairpace reference
+	$(CARGO) run --quiet --package fairpace-dev -- docs
 
 bench:
-	$(CARGO) bench --package fairpace-sim --bench two_flows -- $(ARGS)
+	$(CARGO) bench --package fairpace-dev --bench two_flows -- $(ARGS)
 	scripts/bench-loads.sh
 
 count:
@@ -102,8 +102,11 @@ accuracy:
 	$(CARGO) run --release --quiet --package fairpace-kernel --example accuracy -- $(ARGS)
 
 views:
-	$(CARGO) run --release --quiet --package fairpace-sim --example views > docs/kernel-view.md.new
-	mv docs/kernel-view.md.new docs/kernel-view.md
+	$(DEV) views --out docs/kernel-view.md $(ARGS)
+
+bbq-gap:
+	$(DEV) bbq-gap shares --out docs/bbq.md
+	$(DEV) bbq-gap phases --out docs/bbq.md
 
 swarm:
-	$(CARGO) run --profile swarm --quiet --package fairpace-sim --example swarm -- --count $(N) --seed $(SEED) $(ARGS)
+	$(CARGO) run --profile swarm --quiet --package fairpace-dev -- swarm --count $(N) --seed $(SEED) $(ARGS)

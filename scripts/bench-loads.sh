@@ -5,13 +5,13 @@
 set -eu
 cd "$(dirname "$0")/.."
 export GLIBC_TUNABLES=glibc.malloc.hugetlb=1
-cargo build --quiet --locked --release --package fairpace-sim --example load
-load="${CARGO_TARGET_DIR:-target}/release/examples/load"
+cargo build --quiet --locked --release --package fairpace-dev
+dev="${CARGO_TARGET_DIR:-target}/release/fairpace-dev"
 
 printf '%-38s %12s %23s %6s %10s\n' "load" "packets" "million per CPU-second" "best" "memory"
 run() {
 	title=$1
-	for _ in 1 2 3 4 5; do "$load" "$2" "$3"; done | sort -n -k 2 |
+	for _ in 1 2 3 4 5; do "$dev" load "$2" "$3"; done | sort -n -k 2 |
 		awk -v title="$title" '{ best = $2 } NR == 3 { packets = $1; median = $2; kb = $3 }
 			END { printf "%-38s %12d %23.2f %6.2f %7.0f MB\n", title, packets, median, best, kb / 1000 }'
 }

@@ -3,19 +3,19 @@
 # with the recorded ones and fails when a load needs more than a tenth more. UPDATE=1 records.
 set -eu
 cd "$(dirname "$0")/.."
-record=crates/sim/benches/instructions.txt
+record=crates/dev/benches/instructions.txt
 
 command -v valgrind >/dev/null 2>&1 || {
 	echo "count-instructions: valgrind is missing; scripts/setup.sh --all installs it" >&2
 	exit 1
 }
-cargo build --quiet --locked --profile counted --package fairpace-sim --example load
-load="${CARGO_TARGET_DIR:-target}/counted/examples/load"
+cargo build --quiet --locked --profile counted --package fairpace-dev
+dev="${CARGO_TARGET_DIR:-target}/counted/fairpace-dev"
 
 # Instructions of a run, and packets: what a run of twice the length has more leaves out what every run costs once.
 count() {
 	log=$(mktemp)
-	packets=$(valgrind --tool=cachegrind --cache-sim=no --cachegrind-out-file=/dev/null --log-file="$log" "$load" "$1" "$2" | cut -d' ' -f1)
+	packets=$(valgrind --tool=cachegrind --cache-sim=no --cachegrind-out-file=/dev/null --log-file="$log" "$dev" load "$1" "$2" | cut -d' ' -f1)
 	echo "$(sed -n 's/.*I *refs: *//p' "$log" | tr -d ',') $packets"
 	rm -f "$log"
 }

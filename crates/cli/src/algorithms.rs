@@ -1,12 +1,12 @@
-//! `fairpace algorithms`: what there is.
+//! `fairpace algorithms`: the algorithms with their parameters.
 
 use fairpace_cc::{Algorithm, Parameter, Preset};
 use serde::Serialize;
 
-use crate::args::Global;
-use crate::failure::Failure;
-use crate::output::Output;
-use crate::table::{self, table};
+use fairpace_cli_core::args::Global;
+use fairpace_cli_core::failure::Failure;
+use fairpace_cli_core::output::Output;
+use fairpace_cli_core::table::{self, table};
 
 #[derive(Serialize)]
 struct AlgorithmRecord {
@@ -18,14 +18,14 @@ struct AlgorithmRecord {
     parameters: Vec<ParameterRecord>,
 }
 
-/// Of which algorithm, and which of its defaults differ.
+/// The algorithm that a preset is of, and the defaults that differ.
 #[derive(Serialize)]
 struct PresetRecord {
     algorithm: &'static str,
     set: Vec<(&'static str, &'static str)>,
 }
 
-/// Values are texts, as they are written in a scenario.
+/// Values are strings, as in a scenario.
 #[derive(Serialize)]
 struct ParameterRecord {
     name: &'static str,
@@ -78,7 +78,7 @@ impl AlgorithmRecord {
         Algorithm::all().map(Self::from).collect()
     }
 
-    /// What is its own to tell: all parameters, or those in which a preset differs.
+    /// All parameters; of a preset, those that differ.
     fn own_parameters(&self) -> impl Iterator<Item = &ParameterRecord> {
         let is_own = |parameter: &&ParameterRecord| match &self.preset {
             Some(preset) => preset.set.iter().any(|(name, _)| *name == parameter.name),
@@ -116,7 +116,7 @@ pub(crate) fn list(global: Global, out: &mut Output) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A paragraph for each, for the man page.
+/// A paragraph for each algorithm, for the man page.
 pub(crate) fn paragraphs() -> String {
     let paragraph = |record: &AlgorithmRecord| {
         let AlgorithmRecord { name, kernel_name, title, source, preset, .. } = record;
@@ -132,54 +132,6 @@ pub(crate) fn paragraphs() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// docs/reference/algorithms.md.
-    fn reference() -> String {
-        let mut page = String::from(
-            "# Algorithms\n\n\
-             Generated from `cc/algorithms.def` and the algorithms' own lists of parameters by `make docs`. A value is written with its\n\
-             unit, in a scenario (`set = { alpha = \"3ms\" }`) and on the command line (`--set bbq.alpha=3ms`) alike.\n\n\
-             | name | in the kernel | what | source |\n|---|---|---|---|\n",
-        );
-        let records = AlgorithmRecord::all();
-        for AlgorithmRecord { name, kernel_name, title, source, .. } in &records {
-            page.push_str(&format!("| [`{name}`](#{name}) | `{kernel_name}` | {title} | {source} |\n"));
-        }
-        for record in &records {
-            page.push_str(&format!("\n## {}\n\n{}.", record.name, record.title));
-            match &record.preset {
-                Some(PresetRecord { algorithm, .. }) => page.push_str(&format!(
-                    " The code is that of [`{algorithm}`](#{algorithm}), with these defaults instead:\n\n"
-                )),
-                None => {
-                    page.push_str(&format!(" The code is [`cc/{0}.h`](../../cc/{0}.h).\n\n", record.name))
-                }
-            }
-            page.push_str(
-                "| parameter | default | range | it is | what | why |\n|---|---|---|---|---|---|\n",
-            );
-            for ParameterRecord { name, unit, default, least, most, meaning, reason } in
-                record.own_parameters()
-            {
-                let meaning = meaning.replace('|', "\\|");
-                page.push_str(&format!(
-                    "| `{name}` | {default} | {least} to {most} | {unit} | {meaning} | {reason} |\n"
-                ));
-            }
-        }
-        page
-    }
-
-    #[test]
-    fn the_reference_page_shows_the_list() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/algorithms.md");
-        let wanted = reference();
-        if std::env::var_os("UPDATE_DOCS").is_some() {
-            std::fs::write(path, &wanted).unwrap();
-        }
-        let page = std::fs::read_to_string(path).unwrap_or_default();
-        assert!(page == wanted, "docs/reference/algorithms.md is out of date: run `make docs`");
-    }
 
     #[test]
     fn a_preset_shows_what_it_is_of_and_only_what_differs() {

@@ -10,15 +10,17 @@ use fairpace_scenario::quantity::show_time;
 use fairpace_testbed::{Options, check_machine};
 use serde::Serialize;
 
-use crate::args::{DemoArgs, Global, Place};
-use crate::compare::Plan;
-use crate::failure::{Exit, Failure};
-use crate::monitor::Signals;
+use fairpace_cli_core::args::Global;
+use fairpace_cli_core::comparison::Comparison;
+
+use crate::args::DemoArgs;
 use crate::outdir::OutDir;
-use crate::output::Output;
-use crate::place;
 use crate::store::{self, Case};
-use crate::table::{self, number, short, table};
+use fairpace_cli_core::failure::{Exit, Failure};
+use fairpace_cli_core::host::{self, Host};
+use fairpace_cli_core::output::Output;
+use fairpace_cli_core::signals::Signals;
+use fairpace_cli_core::table::{self, number, short, table};
 
 /// The second flow starts this much after the first.
 const STAGGER: Duration = Duration::from_secs(5);
@@ -46,7 +48,7 @@ fn published(cc: &str) -> Option<Published> {
 /// A run that was planned.
 struct Planned {
     cc: &'static str,
-    place: Place,
+    host: Host,
 }
 
 /// A run that did not take place, and why.
@@ -70,7 +72,7 @@ pub(crate) fn run(
     out: &mut Output,
 ) -> Result<(), Failure> {
     if args.duration <= STAGGER {
-        return Err(Failure::told(
+        return Err(Failure::new(
             Exit::Usage,
             format!("--duration: the second flow would start at {}, and then it is over", show_time(STAGGER)),
             "write --duration 60s, as the paper has it, or 10s at least",
@@ -83,8 +85,8 @@ pub(crate) fn run(
     let mut disturbed = None;
     for item in planned {
         let scenario = scenario(args, &item)?;
-        let label = format!("{}, {}", item.cc, item.place.explained());
-        match place::run(&scenario, item.place, &label, signals, global.quiet) {
+        let label = format!("{}, {}", item.cc, item.host.description());
+        match host::run(&scenario, item.host, &label, signals, global.quiet) {
             Ok(run) => {
                 runs.push(run);
                 done.push((item, scenario));
@@ -93,7 +95,7 @@ pub(crate) fn run(
                 skipped.push(Skipped { what: label, why: failure.to_string() });
             }
             // this run says nothing, the others do
-            Err(failure) if failure.code() == Exit::Disturbed as i32 => {
+            Err(failure) if failure.is_disturbance() => {
                 skipped.push(Skipped { what: label, why: failure.to_string() });
                 disturbed = Some(failure);
             }
@@ -107,40 +109,40 @@ pub(crate) fn run(
         let runs = runs.iter().map(|run| &run.summary).collect();
         out.json(&DemoRecord { runs, skipped: &skipped, report })?;
     } else {
-        out.text(&told(&done, &runs, &skipped, &report))?;
+        out.text(&page(&done, &runs, &skipped, &report))?;
     }
     disturbed.map_or(Ok(()), Err)
 }
 
 fn case<'a>(item: &Planned, scenario: &'a Scenario) -> Case<'a> {
-    let Planned { cc, place } = *item;
-    let label = format!("{cc}, {}", place.explained());
-    Case { published: published(cc), ..Case::new(label, scenario, place) }
+    let Planned { cc, host } = *item;
+    let label = format!("{cc}, {}", host.description());
+    Case { published: published(cc), ..Case::new(label, scenario, host) }
 }
 
 /// What this machine can run, and what it cannot.
 fn plan(args: &DemoArgs) -> (Vec<Planned>, Vec<Skipped>) {
-    let on = |place| move |cc| Planned { cc, place };
-    let mut planned: Vec<_> = ["bbr1", "bbq"].map(on(Place::Sim)).into();
+    let on = |host| move |cc| Planned { cc, host };
+    let mut planned: Vec<_> = ["bbr1", "bbq"].map(on(Host::Sim)).into();
     let skip = |what: &str, why: String| Skipped { what: what.to_owned(), why };
     if args.sim_only {
         return (planned, vec![skip("all runs on the running kernel", "--sim-only asks for that".into())]);
     }
     if let Err(error) = check_machine(&Options::default()) {
-        return (planned, vec![skip("all runs on the running kernel", explained(&error))]);
+        return (planned, vec![skip("all runs on the running kernel", with_remedy(&error))]);
     }
-    planned.push(on(Place::Kernel)("kernel:bbr"));
+    planned.push(on(Host::Kernel)("kernel:bbr"));
     match Features::probe().require() {
         Ok(()) => {
-            planned.extend(["bbr1", "bbq"].map(on(Place::Kernel)));
+            planned.extend(["bbr1", "bbq"].map(on(Host::Kernel)));
             (planned, Vec::new())
         }
-        Err(error) => (planned, vec![skip("bbr1 and bbq on the running kernel", explained(&error))]),
+        Err(error) => (planned, vec![skip("bbr1 and bbq on the running kernel", with_remedy(&error))]),
     }
 }
 
 /// An error and what to do about it.
-fn explained<E: miette::Diagnostic>(error: &E) -> String {
+fn with_remedy<E: miette::Diagnostic>(error: &E) -> String {
     match error.help() {
         Some(help) => format!("{error}; {help}"),
         None => error.to_string(),
@@ -155,20 +157,20 @@ fn lacks_algorithm(item: &Planned, failure: &Failure) -> bool {
 fn scenario(args: &DemoArgs, item: &Planned) -> Result<Scenario, Failure> {
     // a third of the run at most, but not before both flows are there
     let warmup = (args.duration / 3).min(Duration::from_secs(20)).max(STAGGER);
-    let plan = Plan {
+    let comparison = Comparison {
         rate: "100mbit",
         buffer: "2MB",
         rtt: &["10ms".to_owned(), "50ms".to_owned()],
         duration: &show_time(args.duration),
         stagger: STAGGER,
         warmup: &show_time(warmup),
-        place: item.place,
+        host: item.host,
         sets: &[],
     };
-    plan.scenario(item.cc).map_err(Failure::from)
+    comparison.scenario(item.cc).map_err(Failure::from)
 }
 
-fn told(done: &[(Planned, Scenario)], runs: &[Run], skipped: &[Skipped], report: &str) -> String {
+fn page(done: &[(Planned, Scenario)], runs: &[Run], skipped: &[Skipped], report: &str) -> String {
     let mut out = format!("{}\n\n", WHY.replace(". ", ".\n"));
     if let Some(run) = runs.first() {
         let [from, to] = run.summary.window_s;
@@ -176,13 +178,13 @@ fn told(done: &[(Planned, Scenario)], runs: &[Run], skipped: &[Skipped], report:
     }
     let header = ["algorithm", "", "10 ms flow", "paper", "50 ms flow", "paper", "queue delay ms", "Jain"];
     let mut lines = table(&header, 2);
-    for ((Planned { cc, place }, _), run) in done.iter().zip(runs) {
+    for ((Planned { cc, host }, _), run) in done.iter().zip(runs) {
         let paper = published(cc).map(|published| published.goodput_mbps).unwrap_or_default();
         let goodput = |flow: usize| number(run.summary.flows.get(flow).map(|flow| flow.goodput_mbps), 1);
         let stated = |flow: usize| number(paper.get(flow).copied().flatten(), 1);
         lines.add_row([
             (*cc).to_owned(),
-            place.explained().to_owned(),
+            host.description().to_owned(),
             goodput(0),
             stated(0),
             goodput(1),

@@ -4,10 +4,12 @@ use fairpace_cc::{Algorithm, Params};
 use fairpace_kernel::{Check, Entry, Features, LoadOptions, Standing, Status};
 use serde::Serialize;
 
-use crate::args::{Global, LoadArgs, UnloadArgs};
-use crate::failure::{Exit, Failure};
-use crate::output::Output;
-use crate::table::{self, table};
+use fairpace_cli_core::args::Global;
+
+use crate::args::{LoadArgs, UnloadArgs};
+use fairpace_cli_core::failure::{Exit, Failure};
+use fairpace_cli_core::output::Output;
+use fairpace_cli_core::table::{self, table};
 
 #[derive(Serialize)]
 struct LoadedRecord {
@@ -56,7 +58,7 @@ pub(crate) fn load(args: &LoadArgs, global: Global, out: &mut Output) -> Result<
 /// Each algorithm of the command line with its parameters.
 fn parameters(args: &LoadArgs) -> Result<Vec<Params>, Failure> {
     let usage = |error: String| {
-        Failure::told(Exit::Usage, error, "`fairpace algorithms` lists names, parameters, units and ranges")
+        Failure::new(Exit::Usage, error, "`fairpace algorithms` lists names, parameters, units and ranges")
     };
     let mut wanted: Vec<Params> = Vec::new();
     for name in &args.names {
@@ -113,7 +115,7 @@ impl<'a> EntryRecord<'a> {
         }
     }
 
-    fn explained(&self) -> &'static str {
+    fn description(&self) -> &'static str {
         match self.status {
             "loaded" => "loaded: sockets can select it until `fairpace unload`",
             "held" => "held by a running process: it goes when that ends",
@@ -175,7 +177,11 @@ pub(crate) fn list(global: Global, out: &mut Output) -> Result<(), Failure> {
     }
     let mut lines = table(&["kernel name", "algorithm", "state"], 3);
     for record in &records {
-        lines.add_row([record.kernel_name, record.name.unwrap_or("not one of fairpace"), record.explained()]);
+        lines.add_row([
+            record.kernel_name,
+            record.name.unwrap_or("not one of fairpace"),
+            record.description(),
+        ]);
     }
     out.text(&table::text(&lines))
 }

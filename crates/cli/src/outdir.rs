@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
 use tempfile::TempDir;
 
-use crate::failure::{Exit, Failure};
+use fairpace_cli_core::failure::{Exit, Failure};
 
 /// How every summary names its format; a `summary.json` without it is somebody else's.
 const MARK: &str = "fairpace.summary/";
@@ -174,7 +174,7 @@ fn is_ours(name: &OsStr) -> bool {
 }
 
 fn refused(path: &Path, why: &str) -> Failure {
-    Failure::told(
+    Failure::new(
         Exit::Output,
         format!("results cannot be written to {}: {why}", path.display()),
         "name a new or empty directory, or one with an earlier result, which is then replaced",
@@ -191,7 +191,7 @@ fn failed(path: &Path, error: &io::Error) -> Failure {
         }
         _ => "name another directory",
     };
-    Failure::told(
+    Failure::new(
         Exit::Output,
         format!("results cannot be written to {}: {error}", path.display()),
         format!("{help}; nothing was left there"),

@@ -1,15 +1,18 @@
 //! `sim --repeat N`: the same scenario with several seeds, and how sure that makes its metrics.
 
 use fairpace_results::{Estimate, Repeat, Run, Summary};
-use fairpace_scenario::{Scenario, Target};
+use fairpace_scenario::Scenario;
 
-use crate::args::{Global, SimArgs};
-use crate::batch;
-use crate::failure::{Exit, Failure};
-use crate::monitor::Signals;
-use crate::output::Output;
+use fairpace_cli_core::args::Global;
+use fairpace_cli_core::host::Host;
+
+use crate::args::SimArgs;
 use crate::store;
-use crate::table::{self, short, table};
+use fairpace_cli_core::batch;
+use fairpace_cli_core::failure::{Exit, Failure};
+use fairpace_cli_core::output::Output;
+use fairpace_cli_core::signals::Signals;
+use fairpace_cli_core::table::{self, short, table};
 
 /// What is kept of a run: all of the first one, for the report; of the others what they measured.
 enum Kept {
@@ -34,17 +37,17 @@ pub(crate) fn run(
     out: &mut Output,
 ) -> Result<(), Failure> {
     let changes = &args.run.changes;
-    let scenario = fairpace_scenario::load(&args.run.file, &changes.all_sets(), Target::Simulator)?;
+    let scenario = fairpace_scenario::load(&args.run.file, &changes.all_sets(), Host::Sim.target())?;
     let dir = changes.out_dir()?;
     let seeds = (0..args.repeat.unwrap_or(1)).map(|index| scenario.seed.wrapping_add(u64::from(index)));
     let scenarios: Vec<Scenario> = seeds.map(|seed| Scenario { seed, ..scenario.clone() }).collect();
-    let kept = batch::all(&scenarios, args.jobs, signals, global.quiet, |index, run| match index {
+    let kept = batch::simulate_all(&scenarios, args.jobs, signals, global.quiet, |index, run| match index {
         0 => Kept::First(Box::new(run)),
         _ => Kept::Other(Box::new(run.summary)),
     })?;
     let summaries: Vec<Summary> = kept.iter().map(|kept| kept.summary().clone()).collect();
     let (Some(repeat), Some(Kept::First(first))) = (Repeat::of(&summaries), kept.into_iter().next()) else {
-        return Err(Failure::told(Exit::Internal, "no run has a result", "please report this"));
+        return Err(Failure::new(Exit::Internal, "no run has a result", "please report this"));
     };
     if let Some(dir) = dir {
         dir.write(&store::repeated(&scenario, &repeat, &summaries, &first)?)?;
@@ -52,7 +55,7 @@ pub(crate) fn run(
     if global.json {
         return out.json(&repeat);
     }
-    let mut text = told(&repeat, &first.summary);
+    let mut text = page(&repeat, &first.summary);
     if summaries.len() > 1
         && summaries.iter().all(|s| (&s.flows, &s.links) == (&first.summary.flows, &first.summary.links))
     {
@@ -65,7 +68,7 @@ pub(crate) fn run(
 const NOTHING_RANDOM: &str = "\nAll seeds gave the same: nothing in this scenario is random. Hosts have noise; try --set flow.host_jitter=200us\n";
 
 /// Means and what is between mean - x and mean + x, for people.
-fn told(repeat: &Repeat, first: &Summary) -> String {
+fn page(repeat: &Repeat, first: &Summary) -> String {
     let [from, to] = repeat.window_s;
     let mut text = format!(
         "{}\nsimulated with {} seeds from {} on, measured from {} to {} s; mean \u{b1} 95 % confidence interval\n\n",

@@ -4,33 +4,34 @@ use std::collections::HashSet;
 
 use fairpace_cc::Phase;
 use fairpace_report::{Context, Published, RunContext};
-use fairpace_results::{Cost, Repeat, Run, Summary, to_json};
+use fairpace_results::{Cost, Repeat, Run, Summary};
 use fairpace_scenario::Scenario;
 
-use crate::args::Place;
-use crate::failure::{Exit, Failure};
 use crate::outdir::Item;
+use fairpace_cli_core::failure::Failure;
+use fairpace_cli_core::host::Host;
+use fairpace_cli_core::output::to_json;
 
 /// One of several runs: what it is called, and what it was.
 pub(crate) struct Case<'a> {
     pub(crate) label: String,
     pub(crate) scenario: &'a Scenario,
-    pub(crate) place: Place,
+    pub(crate) host: Host,
     pub(crate) published: Option<Published>,
 }
 
 impl<'a> Case<'a> {
-    pub(crate) fn new(label: impl Into<String>, scenario: &'a Scenario, place: Place) -> Self {
-        Self { label: label.into(), scenario, place, published: None }
+    pub(crate) fn new(label: impl Into<String>, scenario: &'a Scenario, host: Host) -> Self {
+        Self { label: label.into(), scenario, host, published: None }
     }
 }
 
 /// `summary.json`, `series.csv`, `scenario.toml` and `report.html` of one run.
-pub(crate) fn single(scenario: &Scenario, run: &Run, place: Place) -> Vec<Item> {
+pub(crate) fn single(scenario: &Scenario, run: &Run, host: Host) -> Vec<Item> {
     let context = Context {
         why: scenario.why.clone(),
         runs: vec![run_context(
-            Case { label: String::new(), ..Case::new("", scenario, place) },
+            Case { label: String::new(), ..Case::new("", scenario, host) },
             "scenario.toml",
         )],
         phases: phases(),
@@ -52,7 +53,7 @@ pub(crate) fn several(
     why: &str,
 ) -> Result<Vec<Item>, Failure> {
     let summaries: Vec<Summary> = runs.iter().map(|run| without_time(&run.summary)).collect();
-    let mut items = vec![Item::new("summary.json", json(&summaries)?)];
+    let mut items = vec![Item::new("summary.json", to_json(&summaries)?)];
     let mut taken = HashSet::new();
     let mut contexts = Vec::new();
     for (case, run) in cases.into_iter().zip(runs) {
@@ -74,7 +75,7 @@ pub(crate) fn repeated(
     summaries: &[Summary],
     first: &Run,
 ) -> Result<Vec<Item>, Failure> {
-    let case = Case::new(format!("seed {}", first.summary.seed), scenario, Place::Sim);
+    let case = Case::new(format!("seed {}", first.summary.seed), scenario, Host::Sim);
     let mut context = run_context(case, "scenario.toml");
     context.commands = vec![format!("fairpace sim scenario.toml --repeat {}", repeat.seeds.len())];
     let context = Context {
@@ -86,8 +87,8 @@ pub(crate) fn repeated(
     let summaries: Vec<Summary> = summaries.iter().map(without_time).collect();
     let report = fairpace_report::html(&scenario.title, std::slice::from_ref(first), &context);
     let mut items = vec![
-        Item::new("summary.json", json(&summaries)?),
-        Item::new("repeat.json", json(repeat)?),
+        Item::new("summary.json", to_json(&summaries)?),
+        Item::new("repeat.json", to_json(repeat)?),
         Item::new("runs.csv", repeat.csv()),
         Item::new("report.html", report),
     ];
@@ -95,16 +96,10 @@ pub(crate) fn repeated(
     Ok(items)
 }
 
-fn json<T: serde::Serialize + ?Sized>(value: &T) -> Result<String, Failure> {
-    to_json(value).map_err(|error| {
-        Failure::told(Exit::Internal, format!("cannot write JSON: {error}"), "please report this")
-    })
-}
-
 fn run_context(case: Case<'_>, file: &str) -> RunContext {
     RunContext {
         label: case.label,
-        commands: vec![format!("fairpace {} {file}", case.place.command())],
+        commands: vec![format!("fairpace {} {file}", case.host.command())],
         scenario_toml: case.scenario.to_toml(),
         published: case.published,
     }

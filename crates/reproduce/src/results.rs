@@ -103,7 +103,7 @@ impl Record {
     /// The command that measures it.
     #[must_use]
     pub fn command(&self) -> String {
-        format!("fairpace reproduce {}/{}", self.paper, self.id)
+        format!("fairpace-dev reproduce {}/{}", self.paper, self.id)
     }
 
     /// Puts the record in its place.

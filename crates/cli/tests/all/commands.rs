@@ -10,43 +10,23 @@ use nix::unistd::Pid;
 #[test]
 fn help_says_what_there_is_and_how_it_ends() {
     let help = Place::new().run(&["--help"]).succeeds().stdout;
-    for word in [
-        "sim",
-        "testbed",
-        "compare",
-        "duels",
-        "demo",
-        "model",
-        "algorithms",
-        "load",
-        "unload",
-        "list",
-        "doctor",
-        "Exit codes:",
-    ] {
+    for word in
+        ["sim", "testbed", "compare", "demo", "algorithms", "load", "unload", "list", "doctor", "Exit codes:"]
+    {
         assert!(help.contains(word), "{word} is not in {help}");
     }
 }
 
 #[test]
-fn a_model_is_evaluated_by_name_and_says_what_it_cannot_take() {
+fn a_command_that_has_moved_names_the_program_that_has_it() {
     let place = Place::new();
-    let of = |form: &str| {
-        let arguments = ["model", "queueing", "--form", form, "--set", "ratio=8", "--json"];
-        place.run(&arguments).succeeds().json()
-    };
-    let [simulated, closed] =
-        ["simulation", "corrected"].map(|form| of(form)["values"]["rounds"].as_f64().unwrap());
-    assert!((simulated - closed).abs() < 0.1 * closed, "{simulated} and {closed}");
-    assert_eq!(of("literal")["arguments"]["ratio"], 8.0);
-    let page = place.run(&["model", "mimd", "--form", "literal"]).succeeds().stdout;
-    assert!(page.contains("pacing_equilibrium_ms") && page.contains("Zhang et al."), "{page}");
-    let list = place.run(&["model", "--list"]).succeeds().stdout;
-    assert!(list.contains("queueing.threshold") && list.contains("filter_rounds"), "{list}");
-    place.run(&["model", "mimd", "--set", "rtt0=3"]).fails(2, "rtt0_ms");
-    place.run(&["model", "mimd", "--set", "rtt0_ms=0"]).fails(2, "out of range");
-    place.run(&["model", "mimd", "--set", "rtt0_ms"]).fails(2, "KEY=VALUE");
-    place.run(&["model", "mimd", "--form", "threshold"]).fails(2, "queueing.threshold");
+    for name in ["duels", "reproduce", "reproduce-grid", "conformance", "model"] {
+        let ended = place.run(&[name, "--json"]);
+        ended.fails(2, &format!("fairpace-dev {name}"));
+        assert_eq!(ended.error()["message"], format!("`fairpace {name}` is now `fairpace-dev {name}`"));
+    }
+    place.run(&["duels"]).fails(2, "cargo run --release -p fairpace-dev -- duels");
+    place.run(&["duel"]).fails(2, "unrecognized subcommand");
 }
 
 #[test]

@@ -2,9 +2,7 @@
 
 mod bad_input;
 mod commands;
-mod duels;
 mod repeat;
-mod reproduce;
 mod results;
 mod support;
 mod traces;

@@ -119,7 +119,7 @@ fn a_figure_says_what_it_needs_to_be_believed_and_repeated() {
         "36.4 ± 2.1",
         "34.4 ± 3.9",
         "✗ does not hold",
-        "fairpace reproduce made-up/fig15 --on kernel",
+        "fairpace-dev reproduce made-up/fig15 --on kernel",
         &record.measured[0].commit,
         "40 runs",
     ] {

@@ -38,7 +38,7 @@ fn what_was_not_measured_is_not_answered() {
     let text = readme(&page);
     assert!(text.starts_with("# Who is first?\n") && text.contains("do not edit"), "{text}");
     assert!(
-        text.contains("Not measured yet") && text.contains("fairpace reproduce open-questions/first"),
+        text.contains("Not measured yet") && text.contains("fairpace-dev reproduce open-questions/first"),
         "{text}"
     );
     assert_eq!(page.files.len(), 1, "there is no picture of nothing");

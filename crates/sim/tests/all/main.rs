@@ -1,17 +1,17 @@
 //! The simulator from outside: theory, known defects of the algorithms, metrics, determinism.
 
 mod anchors;
-#[path = "../../examples/swarm/check.rs"]
+#[path = "../../../dev/src/swarm/check.rs"]
 mod check;
 mod determinism;
-#[path = "../../examples/swarm/draw.rs"]
+#[path = "../../../dev/src/swarm/draw/mod.rs"]
 mod draw;
 mod epochs;
 mod fast_path;
 mod faults;
 mod found;
 mod laws;
-#[path = "../../examples/swarm/ledger.rs"]
+#[path = "../../../dev/src/swarm/ledger.rs"]
 mod ledger;
 mod metrics;
 mod pathologies_bbr1;

@@ -127,7 +127,7 @@ fn a_panic_in_the_middle_of_a_run_leaves_nothing() {
 fn kill_minus_nine_in_the_middle_of_a_run_leaves_nothing() {
     let _alone = exclusive();
     let loads = crate::support::can_load();
-    let Some(mut victim) = crate::support::spawn_pair(if loads { "bbr1" } else { "kernel:bbr" }) else {
+    let Some(mut victim) = crate::support::spawn_run(if loads { "bbr1" } else { "kernel:bbr" }) else {
         return;
     };
     let held = Held::of_process(victim.id());

@@ -11,7 +11,6 @@ use std::fmt::Debug;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use witness::Witness;
@@ -240,20 +239,23 @@ impl Monitor for StopAfter {
     }
 }
 
-/// Starts the example program; `None` if this machine cannot run it. Returns when its run is on.
-pub(crate) fn spawn_pair(cc: &str) -> Option<Child> {
-    let program = std::env::current_exe().unwrap();
-    let program = program.parent().and_then(Path::parent).unwrap().join("examples/pair");
-    let mut child = Command::new(&program)
-        .args([cc, "50", "500", "20,20", "60"])
+/// Names the algorithm to [`run_as_helper`].
+const HELPER: &str = "FAIRPACE_TEST_HELPER_CC";
+
+/// Starts this test program again as a process with a run of two flows; `None` if this machine cannot run it. Returns in the
+/// middle of the run.
+pub(crate) fn spawn_run(cc: &str) -> Option<Child> {
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "support::run_as_helper", "--ignored", "--nocapture"])
+        .env(HELPER, cc)
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
-        .unwrap_or_else(|e| panic!("{}: {e} (`cargo build --examples` makes it)", program.display()));
+        .unwrap();
     let mut said = Vec::new();
     for line in BufReader::new(child.stderr.take().unwrap()).lines() {
         said.push(line.unwrap());
-        if said.last().is_some_and(|l| l == "running") {
+        if said.last().is_some_and(|l| l == RUNNING) {
             // Into the middle of the transfer.
             std::thread::sleep(Duration::from_secs(2));
             return Some(child);
@@ -262,6 +264,50 @@ pub(crate) fn spawn_pair(cc: &str) -> Option<Child> {
     child.wait().unwrap();
     skip(&said.join("\n"));
     None
+}
+
+/// What the helper process prints when its run has begun.
+const RUNNING: &str = "running";
+
+/// Announces the begin of a run on standard error.
+struct Announce;
+
+impl Monitor for Announce {
+    fn progress(&mut self, done_s: f64, _total_s: f64) {
+        if done_s == 0.0 {
+            eprintln!("{RUNNING}");
+        }
+    }
+
+    fn stop(&self) -> bool {
+        false
+    }
+}
+
+/// The process that [`spawn_run`] starts: a minute of two flows with 20 ms on 50 Mbit/s.
+#[test]
+#[ignore = "another test starts it as a process of its own"]
+fn run_as_helper() {
+    let Ok(cc) = std::env::var(HELPER) else { return };
+    let duration = Duration::from_secs(60);
+    let flow = |name: &str, start_s| Flow {
+        start: Duration::from_secs(start_s),
+        ..Flow::new(name, cc.parse::<Cc>().expect("an algorithm"), Duration::from_millis(20))
+    };
+    let scenario = Scenario {
+        title: "helper".to_owned(),
+        why: String::new(),
+        seed: 1,
+        duration,
+        window: (Duration::from_secs(20), duration),
+        interval: Duration::from_millis(100),
+        links: vec![Link::new("bottleneck", 50_000_000, 500_000)],
+        flows: vec![flow("first", 0), flow("second", 5)],
+        hash: String::new(),
+    };
+    if let Err(error) = measure(&scenario, &mut Announce, &Options::default()) {
+        eprintln!("{error}");
+    }
 }
 
 /// Runs on a thread that has given up root (system calls change the thread, libc's wrappers the process).

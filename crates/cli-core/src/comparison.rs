@@ -1,0 +1,99 @@
+//! One path and one set of flows, as a scenario for each of several algorithms.
+
+use std::time::Duration;
+
+use fairpace_scenario::quantity::{Dimension, show, show_limit, show_time};
+use fairpace_scenario::{Invalid, Scenario, Set, parse};
+
+use crate::failure::{Exit, Failure};
+use crate::host::Host;
+
+/// The path and the flows that all algorithms of a comparison get. Texts are values of scenario keys, with their units.
+pub struct Comparison<'a> {
+    /// Rate of the link.
+    pub rate: &'a str,
+    /// Its buffer.
+    pub buffer: &'a str,
+    /// One flow for each of these round-trip times.
+    pub rtt: &'a [String],
+    /// Length of the run.
+    pub duration: &'a str,
+    /// Each flow starts this much after the one before.
+    pub stagger: Duration,
+    /// Begin of the measurement window, which lasts until the end.
+    pub warmup: &'a str,
+    /// Where the flows run.
+    pub host: Host,
+    /// Changes of scenario keys, and of parameters of the algorithms.
+    pub sets: &'a [Set],
+}
+
+impl Comparison<'_> {
+    /// The scenario of each algorithm.
+    ///
+    /// # Errors
+    /// A value is wrong, or [`Comparison::sets`] changes a parameter of an algorithm that is not in `names`.
+    pub fn scenarios(&self, names: &[String]) -> Result<Vec<Scenario>, Failure> {
+        for set in self.sets {
+            if let Some(algorithm) = set.algorithm().filter(|name| !names.iter().any(|cc| cc == name)) {
+                return Err(Failure::new(
+                    Exit::Usage,
+                    format!("--set changes a parameter of `{algorithm}`, which is not compared"),
+                    format!("--cc names {}", names.join(", ")),
+                ));
+            }
+        }
+        names.iter().map(|cc| self.scenario(cc).map_err(Failure::from)).collect()
+    }
+
+    /// The scenario of one algorithm. Parameters of other algorithms in [`Comparison::sets`] are left out.
+    ///
+    /// # Errors
+    /// A value is wrong.
+    pub fn scenario(&self, cc: &str) -> Result<Scenario, Invalid> {
+        let mut sets = vec![
+            Set::argument("--duration", "duration", self.duration),
+            Set::argument("--rate", "link.rate", self.rate),
+            Set::argument("--buffer", "link.buffer", self.buffer),
+            Set::argument("--cc", "flow.cc", cc),
+            Set::argument("--warmup", "window.from", self.warmup),
+        ];
+        for (index, (rtt, number)) in self.rtt.iter().zip(1u32..).enumerate() {
+            let start = self.stagger.saturating_mul(index as u32);
+            sets.push(Set::argument("--rtt", format!("flow.{number}.rtt"), rtt));
+            sets.push(Set::argument("--stagger", format!("flow.{number}.start"), show_time(start)));
+        }
+        let is_for_this_run = |set: &&Set| set.algorithm().is_none_or(|algorithm| algorithm == cc);
+        sets.extend(self.sets.iter().filter(is_for_this_run).cloned());
+        let mut scenario = parse("", &template(self.rtt.len()), &sets, self.host.target())?;
+        if scenario.title == UNTITLED {
+            scenario.title = title(cc, &scenario);
+        }
+        Ok(scenario)
+    }
+}
+
+const UNTITLED: &str = "comparison";
+
+/// What the arguments fill in.
+fn template(flows: usize) -> String {
+    format!("title = \"{UNTITLED}\"\n[window]\n[[link]]\n{}", "[[flow]]\n".repeat(flows))
+}
+
+/// "bbq: 10ms and 50ms on 100mbit, 2MB".
+fn title(cc: &str, scenario: &Scenario) -> String {
+    let rtts: Vec<_> = scenario.flows.iter().map(|flow| show_time(flow.rtt)).collect();
+    let rtts = match rtts.split_last() {
+        Some((last, rest)) if !rest.is_empty() && rtts.len() <= 8 => {
+            format!("{} and {last}", rest.join(", "))
+        }
+        Some((only, [])) => only.clone(),
+        _ => format!("{} flows", rtts.len()),
+    };
+    let links: Vec<_> = scenario
+        .links
+        .iter()
+        .map(|link| format!("{}, {}", show(link.rate_bps, Dimension::Rate), show_limit(link.buffer)))
+        .collect();
+    format!("{cc}: {rtts} on {}", links.join("; "))
+}

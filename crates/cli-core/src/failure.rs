@@ -1,0 +1,291 @@
+//! How a command fails: one error, for people or for programs, and an exit code.
+
+use std::io::{self, Write};
+
+use fairpace_scenario::Invalid;
+use miette::{Diagnostic, Report};
+use serde::Serialize;
+
+/// The process's exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// An unexpected failure: a bug, or the system failed in the middle of a command.
+    Internal = 1,
+    /// The command line or the scenario is wrong.
+    Usage = 2,
+    /// This machine, or this user on it, cannot do that.
+    Unsupported = 3,
+    /// The machine disturbed a run on the testbed by more than the scenario allows.
+    Disturbed = 4,
+    /// The results could not be written.
+    Output = 5,
+    /// A name is taken in the kernel's list of congestion controls, or is not in it.
+    Busy = 6,
+    /// Ctrl-C.
+    Interrupted = 130,
+}
+
+/// Shown under `--help`; docs/reference/exit-codes.md explains them.
+pub const EXIT_CODES: &str = "\
+Exit codes:
+    0  done
+    1  unexpected failure: a bug, or the system failed in the middle
+    2  wrong arguments or scenario
+    3  this machine cannot do that: no root, no BTF, no TUN, too old a kernel
+    4  the testbed was disturbed: the run says nothing
+    5  results could not be written
+    6  a kernel name is taken, or not loaded
+  130  interrupted (Ctrl-C); 143 by SIGTERM";
+
+impl Exit {
+    const fn kind(self) -> &'static str {
+        match self {
+            Self::Internal => "internal",
+            Self::Usage => "usage",
+            Self::Unsupported => "unsupported",
+            Self::Disturbed => "disturbed",
+            Self::Output => "output",
+            Self::Busy => "busy",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+/// The error that ends a command.
+#[derive(Debug)]
+pub struct Failure {
+    code: i32,
+    kind: &'static str,
+    report: Report,
+    problems: Vec<Problem>,
+}
+
+/// A place in a scenario with an error, for programs.
+#[derive(Debug, Serialize)]
+struct Problem {
+    kind: &'static str,
+    file: String,
+    line: usize,
+    column: usize,
+    key: String,
+    message: String,
+    help: String,
+}
+
+#[derive(Serialize)]
+struct ErrorRecord<'a> {
+    kind: &'static str,
+    exit_code: i32,
+    message: String,
+    help: Option<String>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    problems: &'a [Problem],
+}
+
+impl Failure {
+    /// An error with what to do about it.
+    pub fn new(exit: Exit, message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self::of(exit, miette::miette!(help = help.into(), "{}", message.into()))
+    }
+
+    /// A library's error, which brings its own remedy.
+    pub fn of(exit: Exit, error: impl Into<Report>) -> Self {
+        Self { code: exit as i32, kind: exit.kind(), report: error.into(), problems: Vec::new() }
+    }
+
+    /// A signal ended the command, which left nothing behind.
+    #[must_use]
+    pub fn signal(signal: i32) -> Self {
+        Self::signal_with(signal, "nothing is left behind, and no result was written")
+    }
+
+    /// A signal ended the command; `help` says what it left behind.
+    pub fn signal_with(signal: i32, help: impl Into<String>) -> Self {
+        let report = miette::miette!(help = help.into(), "interrupted");
+        Self { code: 128 + signal, ..Self::of(Exit::Interrupted, report) }
+    }
+
+    /// The same error with another remedy.
+    #[must_use]
+    pub fn with_help(self, help: impl Into<String>) -> Self {
+        let report = miette::miette!(help = help.into(), "{}", self.report);
+        Self { report, ..self }
+    }
+
+    /// Whether a signal ended the command.
+    #[must_use]
+    pub fn is_interruption(&self) -> bool {
+        self.kind == Exit::Interrupted.kind()
+    }
+
+    /// Whether the machine disturbed a run on the testbed too much for a verdict.
+    #[must_use]
+    pub fn is_disturbance(&self) -> bool {
+        self.kind == Exit::Disturbed.kind()
+    }
+
+    /// The exit code.
+    #[must_use]
+    pub fn code(&self) -> i32 {
+        self.code
+    }
+
+    /// Writes the error to stderr.
+    pub fn report(&self, json: bool) {
+        // a closed stderr leaves no place for a message
+        let _ = io::stderr().write_all(self.rendered(json).as_bytes());
+    }
+
+    /// The text of [`Failure::report`].
+    #[must_use]
+    pub fn rendered(&self, json: bool) -> String {
+        if !json {
+            return format!("{:?}", self.report);
+        }
+        let record = ErrorRecord {
+            kind: self.kind,
+            exit_code: self.code,
+            message: self.report.to_string(),
+            help: self.report.help().map(|help| help.to_string()),
+            problems: &self.problems,
+        };
+        format!("{}\n", serde_json::json!({ "error": record }))
+    }
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.report.fmt(f)
+    }
+}
+
+impl From<Invalid> for Failure {
+    fn from(mut invalid: Invalid) -> Self {
+        let problem = |problem: &fairpace_scenario::Problem| Problem {
+            kind: problem.kind,
+            file: problem.file.clone(),
+            line: problem.line,
+            column: problem.column,
+            key: problem.key.clone(),
+            message: problem.message.clone(),
+            help: problem.help.clone(),
+        };
+        let problems = invalid.problems.iter().map(problem).collect();
+        // a single problem needs no frame around it
+        let report = match (invalid.problems.pop(), invalid.problems.is_empty()) {
+            (Some(only), true) => Report::new(only),
+            (Some(last), false) => {
+                invalid.problems.push(last);
+                Report::new(Several(invalid))
+            }
+            (None, _) => Report::new(invalid),
+        };
+        Self { problems, ..Self::of(Exit::Usage, report) }
+    }
+}
+
+/// Several problems under a line that counts them.
+#[derive(Debug)]
+struct Several(Invalid);
+
+impl std::fmt::Display for Several {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let problems = &self.0.problems;
+        let about = problems.first().map_or("scenario", |problem| problem.about);
+        write!(f, "the {about} has {} errors", problems.len())
+    }
+}
+
+impl std::error::Error for Several {}
+
+impl Diagnostic for Several {
+    fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn Diagnostic> + 'a>> {
+        self.0.related()
+    }
+}
+
+impl From<fairpace_sim::Error> for Failure {
+    fn from(error: fairpace_sim::Error) -> Self {
+        use fairpace_sim::Error as E;
+        let (exit, help) = match &error {
+            E::Stopped { .. } => (Exit::Interrupted, "no result was written"),
+            _ => (Exit::Usage, "`fairpace algorithms` lists what can be simulated, and its parameters"),
+        };
+        Self::new(exit, error.to_string(), help)
+    }
+}
+
+impl From<fairpace_testbed::Error> for Failure {
+    fn from(error: fairpace_testbed::Error) -> Self {
+        use fairpace_testbed::Error as E;
+        let error = match error {
+            E::Kernel(error) => return error.into(),
+            error => error,
+        };
+        let exit = match &error {
+            E::NotPermitted { .. } | E::NoTun { .. } => Exit::Unsupported,
+            E::UnknownCongestionControl { .. } | E::TooFast { .. } | E::TooLarge { .. } => Exit::Usage,
+            E::Disturbed { .. } => Exit::Disturbed,
+            E::Interrupted => Exit::Interrupted,
+            _ => Exit::Internal,
+        };
+        Self::of(exit, error)
+    }
+}
+
+impl From<fairpace_kernel::Error> for Failure {
+    fn from(error: fairpace_kernel::Error) -> Self {
+        use fairpace_kernel::Error as E;
+        let exit = match &error {
+            E::NotBuilt { .. }
+            | E::NotPermitted { .. }
+            | E::NoBtf { .. }
+            | E::Unsupported { .. }
+            | E::Bpffs { .. } => Exit::Unsupported,
+            E::NameBusy { .. } | E::NotLoaded { .. } | E::NotOurs { .. } | E::StillThere { .. } => Exit::Busy,
+            E::BadName { .. } => Exit::Usage,
+            _ => Exit::Internal,
+        };
+        // the library does not name the commands of this program
+        let help = match &error {
+            E::Refused { .. } => {
+                "this is a bug of fairpace on this kernel: please report it with the output of `fairpace doctor` \
+                 and the lines above"
+            }
+            E::NotLoaded { .. } => "`fairpace list` shows what is loaded",
+            E::NotOurs { .. } => {
+                "`fairpace unload` removes what `fairpace load` has loaded; end the process that holds this one, \
+                 or remove its pin"
+            }
+            E::Bpf { .. } => "`fairpace doctor` checks what this kernel can do",
+            _ => return Self::of(exit, error),
+        };
+        Self::of(exit, error).with_help(help)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_error_keeps_its_meaning_through_the_testbed() {
+        let missing = || fairpace_kernel::Error::NotPermitted { missing: vec!["CAP_BPF"] };
+        let through = fairpace_testbed::Error::Kernel(missing());
+        assert_eq!(Failure::from(through).code(), Exit::Unsupported as i32);
+        assert_eq!(Failure::from(missing()).code(), Exit::Unsupported as i32);
+        assert_eq!(Failure::from(fairpace_testbed::Error::Interrupted).code(), 130);
+    }
+
+    #[test]
+    fn every_exit_code_is_in_the_help_and_in_the_reference() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/exit-codes.md");
+        let page = std::fs::read_to_string(path).unwrap();
+        use Exit::{Busy, Disturbed, Internal, Interrupted, Output, Unsupported, Usage};
+        for exit in [Internal, Usage, Unsupported, Disturbed, Output, Busy, Interrupted] {
+            let code = exit as i32;
+            assert!(page.contains(&format!("| {code} | `{}` |", exit.kind())), "{exit:?} is not documented");
+            assert!(EXIT_CODES.contains(&format!(" {code}  ")), "{exit:?} is not in the help");
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Standard output: text and JSON.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use crate::failure::{Exit, Failure};
+
+/// Where a command writes its results.
+///
+/// A reader that closes the pipe (`| head`) is not an error: the rest of the output is dropped.
+pub struct Output {
+    writer: Box<dyn Write>,
+    closed: bool,
+}
+
+impl Output {
+    /// The process's standard output.
+    #[must_use]
+    pub fn stdout() -> Self {
+        Self::to(io::stdout().lock())
+    }
+
+    /// Any other destination, such as a buffer in a test.
+    pub fn to(writer: impl Write + 'static) -> Self {
+        Self { writer: Box::new(writer), closed: false }
+    }
+
+    /// Writes text as it is.
+    ///
+    /// # Errors
+    /// The destination cannot be written to ([`Exit::Output`]).
+    pub fn text(&mut self, text: &str) -> Result<(), Failure> {
+        if self.closed {
+            return Ok(());
+        }
+        match self.writer.write_all(text.as_bytes()).and_then(|()| self.writer.flush()) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                self.closed = true;
+                Ok(())
+            }
+            other => other.map_err(|error| {
+                Failure::new(
+                    Exit::Output,
+                    format!("cannot write to stdout: {error}"),
+                    "check where it is redirected to",
+                )
+            }),
+        }
+    }
+
+    /// Writes a line.
+    ///
+    /// # Errors
+    /// As [`Output::text`].
+    pub fn line(&mut self, line: &str) -> Result<(), Failure> {
+        self.text(&format!("{line}\n"))
+    }
+
+    /// Writes indented JSON, with numbers rounded as in every file of fairpace.
+    ///
+    /// # Errors
+    /// As [`Output::text`], or the value cannot be represented as JSON ([`Exit::Internal`]).
+    pub fn json<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Failure> {
+        self.text(&to_json(value)?)
+    }
+}
+
+/// Indented JSON, with numbers rounded as in every file of fairpace.
+///
+/// # Errors
+/// The value cannot be represented as JSON ([`Exit::Internal`]).
+pub fn to_json<T: Serialize + ?Sized>(value: &T) -> Result<String, Failure> {
+    fairpace_results::to_json(value).map_err(|error| {
+        Failure::new(Exit::Internal, format!("cannot write JSON: {error}"), "please report this")
+    })
+}

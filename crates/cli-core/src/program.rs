@@ -1,0 +1,105 @@
+//! From arguments to an exit code: the same for both programs.
+
+use std::ffi::OsString;
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+use clap::Parser;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+use crate::args::Global;
+use crate::failure::{Exit, Failure};
+use crate::output::Output;
+
+/// A command line with a subcommand.
+pub trait Program: Parser {
+    /// The program's name.
+    const NAME: &'static str;
+
+    /// The options of every command.
+    fn global(&self) -> Global;
+
+    /// Performs the command.
+    ///
+    /// # Errors
+    /// The command's own.
+    fn perform(self, out: &mut Output) -> Result<(), Failure>;
+
+    /// A message and a remedy for a subcommand that this program does not have, if there is more to say than that.
+    fn unknown_command(_name: &str) -> Option<(String, String)> {
+        None
+    }
+}
+
+/// Parses the process's arguments, performs the command, and reports a failure on standard error.
+#[must_use]
+pub fn main<P: Program>() -> ExitCode {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let program = match P::try_parse_from(&arguments) {
+        Ok(program) => program,
+        Err(error) => return report_usage::<P>(&error, &arguments),
+    };
+    let global = program.global();
+    set_up_messages(global);
+    match program.perform(&mut Output::stdout()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            failure.report(global.json);
+            exit_code(failure.code())
+        }
+    }
+}
+
+fn exit_code(code: i32) -> ExitCode {
+    ExitCode::from(u8::try_from(code).unwrap_or(Exit::Internal as u8))
+}
+
+/// Help and version go to stdout; errors have the form of all others.
+fn report_usage<P: Program>(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
+    let wants_json = arguments.iter().any(|argument| argument == "--json");
+    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        let _ = error.print();
+        return ExitCode::SUCCESS;
+    }
+    match (unknown_command::<P>(error), wants_json) {
+        (Some(failure), _) => failure.report(wants_json),
+        (None, true) => {
+            let text = error.to_string();
+            let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
+            let help = format!("`{} --help` lists commands and options", P::NAME);
+            Failure::new(Exit::Usage, message, help).report(true);
+        }
+        (None, false) => {
+            let _ = error.print();
+        }
+    }
+    exit_code(Exit::Usage as i32)
+}
+
+fn unknown_command<P: Program>(error: &clap::Error) -> Option<Failure> {
+    let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand) else { return None };
+    let (message, help) = P::unknown_command(name)?;
+    Some(Failure::new(Exit::Usage, message, help))
+}
+
+fn set_up_messages(global: Global) {
+    /// Columns of an error message where stderr is not a terminal.
+    const WIDTH: usize = 100;
+    let is_terminal = std::io::stderr().is_terminal();
+    let colour = !global.no_color && std::env::var_os("NO_COLOR").is_none() && is_terminal;
+    let _ = miette::set_hook(Box::new(move |_| {
+        let options = miette::MietteHandlerOpts::new().color(colour).context_lines(1);
+        let options = if is_terminal { options } else { options.width(WIDTH) };
+        Box::new(options.build())
+    }));
+    let default = if global.quiet { "error" } else { "warn" };
+    let filter =
+        tracing_subscriber::EnvFilter::try_from_env("FAIRPACE_LOG").unwrap_or_else(|_| default.into());
+    let _ = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(false)
+        .without_time()
+        .with_target(false)
+        .try_init();
+}

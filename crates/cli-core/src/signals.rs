@@ -1,0 +1,42 @@
+//! SIGINT, SIGTERM and SIGHUP: the first one asks a run to end, a second one ends the process.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+use crate::failure::{Exit, Failure};
+
+/// The signal that arrived, 0 for none.
+#[derive(Debug, Clone, Default)]
+pub struct Signals(Arc<AtomicUsize>);
+
+impl Signals {
+    /// Catches the three signals from now on.
+    ///
+    /// # Errors
+    /// The system refuses a handler.
+    pub fn catch() -> Result<Self, Failure> {
+        let signals = Self::default();
+        signals.register().map_err(|error| {
+            Failure::new(Exit::Internal, format!("cannot catch signals: {error}"), "please report this")
+        })?;
+        Ok(signals)
+    }
+
+    fn register(&self) -> std::io::Result<()> {
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            let again = Arc::new(AtomicBool::new(false));
+            signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&again))?;
+            signal_hook::flag::register(signal, again)?;
+            signal_hook::flag::register_usize(signal, Arc::clone(&self.0), signal.unsigned_abs() as usize)?;
+        }
+        Ok(())
+    }
+
+    /// The signal that arrived, if one did.
+    #[must_use]
+    pub fn received(&self) -> Option<i32> {
+        i32::try_from(self.0.load(Ordering::Relaxed)).ok().filter(|signal| *signal > 0)
+    }
+}

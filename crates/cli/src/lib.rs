@@ -1,0 +1,70 @@
+//! The program `fairpace`: it runs scenarios in the simulator and on the running kernel, and loads algorithms into the kernel.
+//!
+//! Commands read scenarios, pass them to `fairpace-sim` or `fairpace-testbed`, and print and store what these measured.
+//! Algorithms are loaded by `fairpace-kernel`. No command computes a metric. Each command is the module of its name; what
+//! commands share with the maintainers' program `fairpace-dev` is in `fairpace-cli-core`.
+//!
+//! This library exists for the program's own use, its tests and its documentation. It has no stable API.
+
+mod algorithms;
+mod args;
+mod compare;
+mod demo;
+mod kernel;
+mod outdir;
+mod repeat;
+mod shell;
+mod sim;
+mod store;
+mod summary;
+mod trace;
+
+use fairpace_cli_core::args::Global;
+use fairpace_cli_core::failure::Failure;
+use fairpace_cli_core::host::Host;
+use fairpace_cli_core::output::Output;
+use fairpace_cli_core::program::Program;
+use fairpace_cli_core::signals::Signals;
+
+pub use args::Cli;
+use args::Command;
+
+/// Commands of earlier versions that are in `fairpace-dev` now.
+const MOVED: [&str; 5] = ["conformance", "duels", "model", "reproduce", "reproduce-grid"];
+
+impl Program for Cli {
+    const NAME: &'static str = "fairpace";
+
+    fn global(&self) -> Global {
+        self.global
+    }
+
+    fn perform(self, out: &mut Output) -> Result<(), Failure> {
+        let global = self.global;
+        match self.command {
+            Command::Sim(args) => match args.repeat {
+                Some(_) => repeat::run(&args, global, &Signals::catch()?, out),
+                None => sim::run(&args, global, &Signals::catch()?, out),
+            },
+            Command::Testbed(args) => sim::file(&args, Host::Kernel, global, &Signals::catch()?, out),
+            Command::Compare(args) => compare::run(&args, global, &Signals::catch()?, out),
+            Command::Demo(args) => demo::run(&args, global, &Signals::catch()?, out),
+            Command::Algorithms => algorithms::list(global, out),
+            Command::Load(args) => kernel::load(&args, global, out),
+            Command::Unload(args) => kernel::unload(&args, global, out),
+            Command::List => kernel::list(global, out),
+            Command::Doctor => kernel::doctor(global, out),
+            Command::Completions { shell } => shell::completions(shell, out),
+            Command::Man { dir } => shell::man(dir.as_deref(), out),
+        }
+    }
+
+    fn unknown_command(name: &str) -> Option<(String, String)> {
+        MOVED.contains(&name).then(|| {
+            (
+                format!("`fairpace {name}` is now `fairpace-dev {name}`"),
+                format!("in a checkout of the repository: cargo run --release -p fairpace-dev -- {name}"),
+            )
+        })
+    }
+}

@@ -1,0 +1,48 @@
+//! `fairpace sim` and `fairpace testbed`: one run of a scenario file.
+
+use fairpace_cli_core::args::Global;
+use fairpace_cli_core::failure::{Exit, Failure};
+use fairpace_cli_core::host::{self, Host};
+use fairpace_cli_core::output::Output;
+use fairpace_cli_core::signals::Signals;
+
+use crate::args::{RunArgs, SimArgs};
+use crate::{store, summary, trace};
+
+/// `sim FILE`, with or without traces.
+pub(crate) fn run(
+    args: &SimArgs,
+    global: Global,
+    signals: &Signals,
+    out: &mut Output,
+) -> Result<(), Failure> {
+    if args.trace.is_empty() && args.pcap.is_empty() {
+        return file(&args.run, Host::Sim, global, signals, out);
+    }
+    let changes = &args.run.changes;
+    let scenario = fairpace_scenario::load(&args.run.file, &changes.all_sets(), Host::Sim.target())?;
+    let wanted = trace::wanted(args, &scenario)?;
+    let Some(mut dir) = changes.out_dir()? else {
+        return Err(Failure::new(Exit::Usage, "traces need a directory", "add --out DIR"));
+    };
+    let run = trace::run(&scenario, &wanted, dir.stage()?, signals, global.quiet)?;
+    dir.write(&store::single(&scenario, &run, Host::Sim))?;
+    if global.json { out.json(&run.summary) } else { out.text(&summary::of_run(&run, global.quiet)) }
+}
+
+/// `testbed FILE`, and `sim FILE` without traces.
+pub(crate) fn file(
+    args: &RunArgs,
+    host: Host,
+    global: Global,
+    signals: &Signals,
+    out: &mut Output,
+) -> Result<(), Failure> {
+    let scenario = fairpace_scenario::load(&args.file, &args.changes.all_sets(), host.target())?;
+    let dir = args.changes.out_dir()?;
+    let run = host::run(&scenario, host, &scenario.title, signals, global.quiet)?;
+    if let Some(dir) = dir {
+        dir.write(&store::single(&scenario, &run, host))?;
+    }
+    if global.json { out.json(&run.summary) } else { out.text(&summary::of_run(&run, global.quiet)) }
+}

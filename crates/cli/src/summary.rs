@@ -1,0 +1,175 @@
+//! Summaries of runs as tables for people.
+
+use fairpace_cli_core::table::{number, percent as percent_with, short, table, text};
+use fairpace_results::{FlowSummary, LinkSummary, Run, Summary};
+
+/// Percentages have one decimal here.
+fn percent(ratio: Option<f64>) -> String {
+    percent_with(ratio, 1)
+}
+
+/// More shares than this do not fit into a line.
+const WIDEST: usize = 8;
+
+/// All metrics of one run.
+pub(crate) fn of_run(run: &Run, quiet: bool) -> String {
+    let summary = &run.summary;
+    let [from, to] = summary.window_s;
+    let on = if summary.on == "sim" { "simulated" } else { "on the running kernel" };
+    let mut out = format!(
+        "{}\n{on}, seed {}, measured from {} to {} s\n\n",
+        summary.scenario.title,
+        summary.seed,
+        short(from),
+        short(to)
+    );
+    let header = [
+        "flow",
+        "algorithm",
+        "base RTT ms",
+        "start s",
+        "goodput Mbit/s",
+        "share %",
+        "RTT mean ms",
+        "p50",
+        "p99",
+        "retrans",
+    ];
+    // a column that would be empty is left out
+    let finite = summary.flows.iter().any(|flow| flow.completion_s.is_some());
+    let marked = summary.flows.iter().any(|flow| flow.marked_pkts > 0);
+    let header =
+        header.into_iter().chain(finite.then_some("completed in s")).chain(marked.then_some("marked"));
+    let mut flows = table(&header.collect::<Vec<_>>(), 2);
+    for flow in &summary.flows {
+        let mut row = vec![flow.name.clone(), flow.cc.clone(), short(flow.rtt_ms), short(flow.start_s)];
+        row.extend(flow_cells(flow));
+        let retransmits = row.pop().unwrap_or_default();
+        row.extend([number(flow.rtt_p50_ms, 1), number(flow.rtt_p99_ms, 1), retransmits]);
+        row.extend(finite.then(|| number(flow.completion_s, 3)));
+        row.extend(marked.then(|| flow.marked_pkts.to_string()));
+        flows.add_row(row);
+    }
+    out.push_str(&text(&flows));
+    out.push('\n');
+    out.push_str(&completions(summary));
+    out.push_str(&links(summary));
+    out.push_str(&format!("\nJain's fairness index {}\n", number(summary.jain, 3)));
+    if let Some(seconds) = summary.convergence_s {
+        out.push_str(&format!("converged in {} s\n", short(seconds)));
+    }
+    if let Some(distance) = summary.max_min_distance.filter(|_| summary.links.len() > 1) {
+        out.push_str(&format!("mean distance from max-min fair goodputs {} %\n", percent(Some(distance))));
+    }
+    if !quiet {
+        for note in &run.notes {
+            out.push_str(&format!("note: {note}\n"));
+        }
+    }
+    out
+}
+
+/// Completion times of flows with many transfers. A flow that is a single transfer has its time in its own row.
+fn completions(summary: &Summary) -> String {
+    let many = |flow: &&FlowSummary| flow.completions.is_some() && flow.completion_s.is_none();
+    let mut lines = table(
+        &["transfers of", "began", "completed", "mean ms", "p50", "p99", "slowdown mean", "p50", "p99"],
+        1,
+    );
+    let mut is_empty = true;
+    for flow in summary.flows.iter().filter(many) {
+        let Some(of) = &flow.completions else { continue };
+        is_empty = false;
+        lines.add_row([
+            flow.name.clone(),
+            of.began.to_string(),
+            of.completed.to_string(),
+            number(of.mean_ms, 1),
+            number(of.p50_ms, 1),
+            number(of.p99_ms, 1),
+            number(of.slowdown_mean, 2),
+            number(of.slowdown_p50, 2),
+            number(of.slowdown_p99, 2),
+        ]);
+    }
+    if is_empty { String::new() } else { text(&lines) + "\n" }
+}
+
+fn links(summary: &Summary) -> String {
+    // a column that would be empty is left out
+    let managed = summary.links.iter().any(|link| link.queue != "fifo");
+    let lossy = summary.links.iter().any(|link| link.lost > 0);
+    let marking = summary.links.iter().any(|link| link.marks > 0);
+    let header = ["link"].into_iter().chain(managed.then_some("queue"));
+    let header =
+        header.chain(["rate Mbit/s", "used %", "queue delay mean ms", "p99", "drops", "backlog shares %"]);
+    let header: Vec<_> = header.chain(lossy.then_some("lost")).chain(marking.then_some("marked")).collect();
+    let mut links = table(&header, if managed { 2 } else { 1 });
+    for link in &summary.links {
+        let shares: Vec<_> = link.backlog_share.iter().map(|share| percent(Some(*share))).collect();
+        let shares = if shares.len() > WIDEST { "see --json".to_owned() } else { shares.join(" : ") };
+        let mut row = vec![link.name.clone()];
+        row.extend(managed.then(|| link.queue.clone()));
+        row.extend([
+            short(link.rate_mbps),
+            percent(Some(link.utilization)),
+            number(link.queue_delay_mean_ms, 1),
+            number(link.queue_delay_p99_ms, 1),
+            link.drops.to_string(),
+            shares,
+        ]);
+        row.extend(lossy.then(|| link.lost.to_string()));
+        row.extend(marking.then(|| link.marks.to_string()));
+        links.add_row(row);
+    }
+    text(&links)
+}
+
+/// Goodput, share, RTT, retransmissions.
+fn flow_cells(flow: &FlowSummary) -> [String; 4] {
+    [
+        number(Some(flow.goodput_mbps), 1),
+        percent(flow.share),
+        number(flow.rtt_mean_ms, 1),
+        flow.retransmits.to_string(),
+    ]
+}
+
+/// Several runs over one path: a row per flow; metrics of the run are in its first row.
+pub(crate) fn of_comparison<'a>(runs: impl IntoIterator<Item = &'a Run>) -> String {
+    let header = [
+        "algorithm",
+        "flow",
+        "goodput Mbit/s",
+        "share %",
+        "RTT mean ms",
+        "retrans",
+        "queue delay mean ms",
+        "p99",
+        "drops",
+        "used %",
+        "Jain",
+    ];
+    let mut table = table(&header, 2);
+    for run in runs {
+        for (index, flow) in run.summary.flows.iter().enumerate() {
+            let of_run = if index == 0 { run_cells(run) } else { Default::default() };
+            let name = if index == 0 { flow.cc.clone() } else { String::new() };
+            table.add_row([name, flow.name.clone()].into_iter().chain(flow_cells(flow)).chain(of_run));
+        }
+    }
+    text(&table)
+}
+
+/// Queue delay, drops, utilisation of the slowest link; Jain.
+fn run_cells(run: &Run) -> [String; 5] {
+    let slowest = run.summary.links.iter().min_by(|a, b| a.rate_mbps.total_cmp(&b.rate_mbps));
+    let of = |value: fn(&LinkSummary) -> Option<f64>| slowest.and_then(value);
+    [
+        number(of(|link| link.queue_delay_mean_ms), 1),
+        number(of(|link| link.queue_delay_p99_ms), 1),
+        slowest.map(|link| link.drops.to_string()).unwrap_or_default(),
+        percent(of(|link| Some(link.utilization))),
+        number(run.summary.jain, 3),
+    ]
+}

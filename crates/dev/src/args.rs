@@ -1,0 +1,351 @@
+//! The command line of `fairpace-dev`. Its help and docs/reference/dev.md are generated from it.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use fairpace_cli_core::args::{Global, parse_set, parse_time};
+use fairpace_cli_core::failure::EXIT_CODES;
+use fairpace_cli_core::host::Host;
+use fairpace_scenario::Set;
+
+/// Tools of fairpace's maintainers, and of readers of the papers. They work on a checkout of the repository.
+#[derive(Debug, Parser)]
+#[command(name = "fairpace-dev", version, max_term_width = 110, after_help = EXIT_CODES)]
+pub struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run every algorithm against every other one, and against itself, on one link in the simulator.
+    ///
+    /// A duel is two flows with the same RTT. Each pair meets in both orders, several times, at several buffers. The result is
+    /// a page of tables: shares, loss, queue delay.
+    Duels(DuelsArgs),
+    /// Run the experiments of the papers and compare our numbers with theirs.
+    ///
+    /// Figures are folders of `reproduction/`. The command writes their results to its folder `results`, REPRODUCTION.md beside
+    /// it, `gallery.html` in it, and a page in the folder of each open question. Finished simulations are kept in its folder
+    /// `.cache`: after an interruption the same command continues.
+    Reproduce(ReproduceArgs),
+    /// Simulate the 972 runs of "BBRv3 Startup Behavior" (Mahmud et al., 2025).
+    ///
+    /// A finished run becomes a row of the table at once. The same command continues after an interruption.
+    ReproduceGrid(GridArgs),
+    /// Run scenarios in the simulator and on the running kernel, and judge whether both agree.
+    ///
+    /// Needs what `fairpace testbed` needs, and a quiet machine. Each scenario is simulated with several seeds and run several
+    /// times on the kernel. The page has both results, the difference, and a verdict.
+    Conformance(ConformanceArgs),
+    /// Evaluate a paper's model of how BBR flows share a link: equations, not packets.
+    ///
+    /// Without a model, or with --list, it lists the models with their arguments. Curves are in the output of --json.
+    Model(ModelArgs),
+    /// Compare BBRv2 and BBRv3 with exact knowledge of their packets and with what a stock kernel can tell them.
+    Views(ViewsArgs),
+    /// Measure which settings decide how BBQ shares a link: a table of docs/bbq.md.
+    BbqGap(BbqGapArgs),
+    /// Simulate random scenarios and check each for what must hold of any scenario.
+    ///
+    /// Scenario i has the seed SEED + i for any number of threads. A scenario that fails is written to the directory of --out;
+    /// with a count of 1 it is always written, before it runs.
+    Swarm(SwarmArgs),
+    /// Simulate a load of the benchmarks.
+    ///
+    /// Prints delivered data packets, millions of them per CPU-second, and the largest resident memory in kB. Each process
+    /// runs one load, so that the memory is its own.
+    Load(LoadArgs),
+    /// Run flows of one algorithm on the running kernel once, without judging whether the machine disturbed the run.
+    ///
+    /// Prints the summary and the notes. Needs what `fairpace testbed` needs.
+    Pair(PairArgs),
+    /// Write all generated pages that take only seconds: docs/reference, REPRODUCTION.md, pages of open questions.
+    Docs(DocsArgs),
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct DuelsArgs {
+    /// The algorithms; by default all.
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    pub(crate) cc: Vec<String>,
+    /// Rate of the link.
+    #[arg(long, allow_hyphen_values = true, default_value = "100mbit")]
+    pub(crate) rate: String,
+    /// RTT of both flows.
+    #[arg(long, allow_hyphen_values = true, default_value = "20ms")]
+    pub(crate) rtt: String,
+    /// Buffers of the link; all duels are repeated at each of them.
+    #[arg(
+        long,
+        allow_hyphen_values = true,
+        value_name = "SIZE,...",
+        value_delimiter = ',',
+        default_value = "0.5bdp,1bdp,4bdp"
+    )]
+    pub(crate) buffer: Vec<String>,
+    /// Length of each simulation.
+    #[arg(long, allow_hyphen_values = true, value_name = "TIME", default_value = "60s")]
+    pub(crate) duration: String,
+    /// Measure from here to the end.
+    #[arg(long, allow_hyphen_values = true, value_name = "TIME", default_value = "20s")]
+    pub(crate) warmup: String,
+    /// Start of the second flow in the first repetition. Later repetitions delay it more, up to almost twice as much.
+    #[arg(long, allow_hyphen_values = true, value_name = "TIME", default_value = "1s", value_parser = parse_time)]
+    pub(crate) stagger: Duration,
+    /// Repetitions of each duel in each order, with different seeds and starts of the second flow.
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) seeds: u32,
+    /// The first of these seeds.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Change a parameter of an algorithm, or a key of all scenarios; repeatable.
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = parse_set)]
+    pub(crate) sets: Vec<Set>,
+    /// Simulations at a time; by default one for each core. It does not change the results.
+    #[arg(long, value_name = "N")]
+    pub(crate) jobs: Option<NonZeroUsize>,
+    /// Write the tables to this Markdown page, between its marks, instead of to stdout. The rest of the page stays.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ReproduceArgs {
+    /// Papers or figures; by default all.
+    #[arg(value_name = "PAPER[/FIGURE]")]
+    pub(crate) figures: Vec<String>,
+    /// Where to run.
+    #[arg(long, value_enum, default_value_t = Host::Sim)]
+    pub(crate) on: Host,
+    /// Run the short version of each figure with one seed. Only its verdict is recorded, in results/short.json.
+    #[arg(long, conflicts_with = "list")]
+    pub(crate) short: bool,
+    /// Simulations at a time; by default one for each core. It does not change the results.
+    #[arg(long, value_name = "N")]
+    pub(crate) jobs: Option<NonZeroUsize>,
+    /// Repeat also those runs that the same build of this program has finished before.
+    #[arg(long, conflicts_with = "list")]
+    pub(crate) fresh: bool,
+    /// Run nothing: list the figures with their recorded verdicts and costs in CPU-seconds.
+    #[arg(long)]
+    pub(crate) list: bool,
+    /// Run nothing: write REPRODUCTION.md, the gallery and the pages of the open questions from the records.
+    #[arg(long, conflicts_with_all = ["list", "short", "fresh", "figures"])]
+    pub(crate) page: bool,
+    /// The folder of the papers.
+    #[arg(long, value_name = "DIR", default_value = "reproduction")]
+    pub(crate) dir: PathBuf,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct GridArgs {
+    /// The table of runs, a CSV file. The table of flows is beside it: `grid-flows.csv`.
+    #[arg(long, value_name = "FILE", default_value = "reproduction/bbrv3-startup-mahmud2025/grid.csv")]
+    pub(crate) table: PathBuf,
+    /// Only runs with these values in a column (pair, queue, buffer, rate, rtt): rate=1gbit, rtt=35ms,145ms; repeatable.
+    #[arg(long, value_name = "COLUMN=VALUE,...")]
+    pub(crate) only: Vec<String>,
+    /// Length of each run; runs of another length are other rows.
+    #[arg(long, allow_hyphen_values = true, value_name = "TIME", default_value = "150s", value_parser = parse_time)]
+    pub(crate) duration: Duration,
+    /// The first seed.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Seeds of each run.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) seeds: u32,
+    /// Repeat runs that are in the table.
+    #[arg(long)]
+    pub(crate) again: bool,
+    /// Run nothing: count the runs that are in the table.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Write the whole table, a row per flow, to this Parquet file when the runs are done.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) parquet: Option<PathBuf>,
+    /// Simulations at a time; by default one for each core. It does not change the results.
+    #[arg(long, value_name = "N")]
+    pub(crate) jobs: Option<NonZeroUsize>,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ConformanceArgs {
+    /// Scenario files, or folders of them.
+    #[arg(value_name = "FILE", default_value = "conformance")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Runs of each scenario on the kernel.
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) runs: u32,
+    /// Simulations of each scenario.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) seeds: u32,
+    /// Keep undisturbed runs on the kernel in this folder, and use those that are there instead of repeating them: to
+    /// continue after an interruption, or on another day if the machine was too busy.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) keep: Option<PathBuf>,
+    /// Write the tables to this Markdown page, between its marks, instead of to stdout. The rest of the page stays.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ModelArgs {
+    /// The model.
+    pub(crate) family: Option<ModelFamily>,
+    /// Its form.
+    #[arg(long, value_enum, default_value_t = ModelForm::Simulation)]
+    pub(crate) form: ModelForm,
+    /// Give an argument a value, a plain number in the unit that ends its name; repeatable: `--set rtt0_ms=20`.
+    #[arg(long = "set", value_name = "KEY=VALUE", allow_hyphen_values = true)]
+    pub(crate) sets: Vec<String>,
+    /// List all models, with arguments, ranges and results.
+    #[arg(long)]
+    pub(crate) list: bool,
+}
+
+/// A paper's model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ModelFamily {
+    /// Two phases of multiplicative increase and decrease (Zhang et al., 2018).
+    Mimd,
+    /// Shares by inflight (Tao et al., 2018).
+    Queueing,
+}
+
+impl ModelFamily {
+    /// Its part of a model's name.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Mimd => "mimd",
+            Self::Queueing => "queueing",
+        }
+    }
+}
+
+/// A form of a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ModelForm {
+    /// The equations as printed, with their errors.
+    Literal,
+    /// The equations without these errors.
+    Corrected,
+    /// The fluid model that the equations describe, in continuous time.
+    Simulation,
+    /// Only for `queueing`: the largest ratio of RTTs at which both flows keep a share.
+    Threshold,
+}
+
+impl ModelForm {
+    /// Its part of a model's name.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Literal => "literal",
+            Self::Corrected => "corrected",
+            Self::Simulation => "simulation",
+            Self::Threshold => "threshold",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ViewsArgs {
+    /// The algorithms; they must be of the family of BBRv2 and BBRv3.
+    #[arg(value_name = "ALGORITHM", default_values = ["bbr3", "bbr2"])]
+    pub(crate) algorithms: Vec<String>,
+    /// Seeds of each scenario.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) seeds: u32,
+    /// Length of each simulation; its first quarter is not measured.
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_time)]
+    pub(crate) duration: Duration,
+    /// Simulations at a time; by default one for each core. It does not change the results.
+    #[arg(long, value_name = "N")]
+    pub(crate) jobs: Option<NonZeroUsize>,
+    /// Write the tables to this Markdown page, between its marks, instead of to stdout. The rest of the page stays.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct BbqGapArgs {
+    /// The table.
+    #[arg(value_enum)]
+    pub(crate) table: BbqTable,
+    /// Write the table to this Markdown page, between its marks, instead of to stdout. The rest of the page stays.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+/// A table of docs/bbq.md.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BbqTable {
+    /// Goodput of two flows and queue delay, for several settings.
+    Shares,
+    /// Lengths of the phases of PROBE_BW, and means of what the flows estimate.
+    Phases,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct SwarmArgs {
+    /// Number of scenarios.
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) count: u64,
+    /// Seed of the first scenario.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Scenarios at a time; by default one for each core. It does not change the results.
+    #[arg(long, value_name = "N")]
+    pub(crate) jobs: Option<NonZeroUsize>,
+    /// Directory of the scenarios that failed.
+    #[arg(long, value_name = "DIR", default_value = "target/swarm-scenarios")]
+    pub(crate) out: PathBuf,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct LoadArgs {
+    /// The load: two/CC, codel/CC, fat/CC, web/CC, or a number of flows as in 200/CC.
+    #[arg(value_name = "LOAD")]
+    pub(crate) name: String,
+    /// Simulated time.
+    #[arg(value_name = "MILLISECONDS")]
+    pub(crate) run_ms: u64,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct PairArgs {
+    /// The algorithm; kernel:NAME is one of the kernel's own.
+    pub(crate) cc: String,
+    /// Rate of the link, such as 100mbit.
+    #[arg(long, default_value = "100mbit")]
+    pub(crate) rate: String,
+    /// Buffer of the link, such as 2MB.
+    #[arg(long, default_value = "2MB")]
+    pub(crate) buffer: String,
+    /// One flow for each of these RTTs.
+    #[arg(long, value_name = "RTT,...", value_delimiter = ',', default_value = "10ms,50ms")]
+    pub(crate) rtt: Vec<String>,
+    /// Length of the run.
+    #[arg(long, value_name = "TIME", default_value = "60s")]
+    pub(crate) duration: String,
+    /// Measure from here to the end.
+    #[arg(long, value_name = "TIME", default_value = "20s")]
+    pub(crate) warmup: String,
+    /// Each flow starts this much after the one before.
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = parse_time)]
+    pub(crate) stagger: Duration,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct DocsArgs {
+    /// Write nothing; fail if a page is not as it would be written.
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// The checkout of the repository.
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) dir: PathBuf,
+}

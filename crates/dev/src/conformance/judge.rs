@@ -1,0 +1,146 @@
+//! The compared quantities, and the differences that are allowed.
+//!
+//! The kernel's runs of one scenario differ among themselves. The simulator's mean may lie outside of the range of the kernel's
+//! runs, from the lowest to the highest, by at most the allowance.
+
+use fairpace_results::Summary;
+use serde::Serialize;
+
+use crate::spread::Spread;
+
+/// Allowance of a flow's share, in percentage points.
+const SHARE_POINTS: f64 = 4.0;
+/// Allowance of the goodput of all flows together, as a ratio of the kernel's.
+const GOODPUT_RATIO: f64 = 0.04;
+/// Allowance of the mean queue delay, as a ratio of the kernel's, ...
+const DELAY_RATIO: f64 = 0.2;
+/// ... or in milliseconds, whichever is more.
+const DELAY_MS: f64 = 2.0;
+
+/// One quantity of a scenario on both hosts.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(super) struct Quantity {
+    /// The name of a flow or link, or "all flows".
+    pub(super) of: String,
+    pub(super) what: &'static str,
+    pub(super) unit: &'static str,
+    /// `None` without an undisturbed run on the kernel.
+    pub(super) kernel: Option<Spread>,
+    pub(super) sim: Spread,
+    /// The simulator's mean minus the kernel's.
+    pub(super) difference: Option<f64>,
+    /// Distance of the simulator's mean from the kernel's range.
+    pub(super) beyond: Option<f64>,
+    /// Highest allowed distance; `None` for a quantity that is shown and not judged.
+    pub(super) allowed: Option<f64>,
+    pub(super) agrees: Option<bool>,
+}
+
+/// What a quantity is called, as in [`Quantity`].
+struct Name<'a> {
+    of: &'a str,
+    what: &'static str,
+    unit: &'static str,
+}
+
+/// Highest allowed distance, given the kernel's mean.
+type Allowance = fn(f64) -> f64;
+
+/// Compares the runs of one scenario. Without a simulation the result is empty.
+pub(super) fn compare(kernel: &[Summary], sim: &[Summary]) -> Vec<Quantity> {
+    let Some(first) = sim.first() else { return Vec::new() };
+    let mut quantities = Vec::new();
+    let mut add =
+        |of: &str, what, unit, allowance: Option<Allowance>, value: &dyn Fn(&Summary) -> Option<f64>| {
+            let all = |runs: &[Summary]| {
+                let values: Vec<f64> = runs.iter().filter_map(value).collect();
+                (!values.is_empty()).then(|| Spread::of(&values))
+            };
+            if let Some(sim) = all(sim) {
+                quantities.push(quantity(Name { of, what, unit }, all(kernel), sim, allowance));
+            }
+        };
+    if first.flows.len() > 1 {
+        for (i, flow) in first.flows.iter().enumerate() {
+            let share = move |run: &Summary| run.flows[i].share.map(|share| 100.0 * share);
+            add(&flow.name, "share", "%", Some(|_| SHARE_POINTS), &share);
+        }
+    }
+    let together = |run: &Summary| Some(run.flows.iter().map(|flow| flow.goodput_mbps).sum());
+    add("all flows", "goodput", "Mbit/s", Some(|kernel| GOODPUT_RATIO * kernel), &together);
+    for (i, link) in first.links.iter().enumerate() {
+        let delay = |run: &Summary| run.links[i].queue_delay_mean_ms;
+        add(
+            &link.name,
+            "mean queue delay",
+            "ms",
+            Some(|kernel| (DELAY_RATIO * kernel).max(DELAY_MS)),
+            &delay,
+        );
+        let drops = |run: &Summary| run.links[i].loss_rate.map(|rate| 100.0 * rate);
+        add(&link.name, "dropped", "%", None, &drops);
+    }
+    let retransmitted = |run: &Summary| Some(run.flows.iter().map(|flow| flow.retransmits as f64).sum());
+    add("all flows", "sent again", "packets", None, &retransmitted);
+    quantities
+}
+
+fn quantity(
+    Name { of, what, unit }: Name<'_>,
+    kernel: Option<Spread>,
+    sim: Spread,
+    allowance: Option<Allowance>,
+) -> Quantity {
+    let beyond = kernel.map(|kernel| kernel.beyond(sim.mean));
+    // a judged quantity has an allowance even without a run on the kernel
+    let allowed = allowance.map(|allowance| allowance(kernel.map_or(0.0, |kernel| kernel.mean)));
+    Quantity {
+        of: of.to_owned(),
+        what,
+        unit,
+        kernel,
+        sim,
+        difference: kernel.map(|kernel| sim.mean - kernel.mean),
+        beyond,
+        allowed,
+        agrees: beyond.zip(allowed).map(|(beyond, allowed)| beyond <= allowed),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KERNEL: Spread = Spread { mean: 50.0, min: 48.0, max: 53.0 };
+
+    fn sim(mean: f64) -> Spread {
+        Spread { mean, min: mean, max: mean }
+    }
+
+    fn judged(mean: f64, allowance: Allowance) -> (Option<f64>, Option<bool>) {
+        let q =
+            quantity(Name { of: "a", what: "share", unit: "%" }, Some(KERNEL), sim(mean), Some(allowance));
+        (q.beyond, q.agrees)
+    }
+
+    #[test]
+    fn what_counts_is_the_distance_from_the_kernels_range() {
+        assert_eq!(judged(49.0, |_| 0.0), (Some(0.0), Some(true)));
+        assert_eq!(judged(44.0, |_| SHARE_POINTS), (Some(4.0), Some(true)));
+        assert_eq!(judged(43.9, |_| SHARE_POINTS).1, Some(false));
+        assert_eq!(judged(57.1, |_| SHARE_POINTS).1, Some(false));
+    }
+
+    #[test]
+    fn without_an_undisturbed_run_there_is_no_verdict() {
+        let q = quantity(Name { of: "a", what: "share", unit: "%" }, None, sim(50.0), Some(|_| SHARE_POINTS));
+        assert_eq!((q.difference, q.beyond, q.agrees), (None, None, None));
+        assert!(q.allowed.is_some(), "it would be judged");
+    }
+
+    #[test]
+    fn what_has_no_allowance_is_only_shown() {
+        let q = quantity(Name { of: "a", what: "dropped", unit: "%" }, Some(KERNEL), sim(500.0), None);
+        assert_eq!((q.beyond, q.agrees), (Some(447.0), None));
+    }
+}

@@ -1,0 +1,79 @@
+//! `fairpace-dev conformance`: runs the same scenarios in the simulator and on the kernel and compares the results.
+//!
+//! A scenario file names its algorithms as the testbed does: `kernel:cubic` is the kernel's own CUBIC, and the simulator runs
+//! our algorithm of the same name. `judge` defines when the results agree; `page` writes them as Markdown.
+
+mod cases;
+mod judge;
+mod keep;
+mod page;
+mod record;
+
+use crate::args::ConformanceArgs;
+use crate::marked_page::{MarkedPage, Page, publish};
+use cases::Case;
+use fairpace_cli_core::args::Global;
+use fairpace_cli_core::batch;
+use fairpace_cli_core::failure::Failure;
+use fairpace_cli_core::host::COMMIT;
+use fairpace_cli_core::output::Output;
+use fairpace_cli_core::signals::Signals;
+use keep::Keep;
+use record::{Compared, Record, SCHEMA};
+
+const PAGE: Page = Page { command: "conformance", title: "The simulator against the kernel" };
+
+pub(crate) fn run(
+    args: &ConformanceArgs,
+    global: Global,
+    signals: &Signals,
+    out: &mut Output,
+) -> Result<(), Failure> {
+    let cases = cases::load(&args.files)?;
+    // an unusable page is an error before the long run
+    let marked = args.out.as_deref().map(|path| MarkedPage::open(path, PAGE)).transpose()?;
+    let keep = Keep::open(args.keep.as_deref(), &kernel_release())?;
+    fairpace_testbed::check_machine(&fairpace_testbed::Options::default())?;
+    let simulated = simulate(&cases, args.seeds, signals, global.quiet)?;
+    let mut record = Record {
+        schema: SCHEMA,
+        commit: COMMIT,
+        kernel: kernel_release(),
+        kernel_runs: args.runs,
+        seeds: args.seeds,
+        scenarios: Vec::new(),
+    };
+    for (case, simulated) in cases.iter().zip(&simulated) {
+        let (measured, disturbed) = case.measure(args.runs, &keep, signals, global.quiet)?;
+        let compared = Compared {
+            name: case.name.clone(),
+            title: case.kernel.title.clone(),
+            hash: case.kernel.hash.clone(),
+            window_s: [case.kernel.window.0.as_secs_f64(), case.kernel.window.1.as_secs_f64()],
+            disturbed,
+            quantities: judge::compare(&measured, simulated),
+        };
+        if !global.json && !global.quiet {
+            out.line(&page::line(&compared))?;
+        }
+        record.scenarios.push(compared);
+    }
+    publish(marked, &page::generated(&record), &record, global, out)
+}
+
+/// All seeds of all scenarios, before the kernel's runs: these need a quiet machine.
+fn simulate(
+    cases: &[Case],
+    seeds: u32,
+    signals: &Signals,
+    quiet: bool,
+) -> Result<Vec<Vec<fairpace_results::Summary>>, Failure> {
+    let scenarios: Vec<_> = cases.iter().flat_map(|case| case.simulations(seeds)).collect();
+    let summaries = batch::simulate_all(&scenarios, None, signals, quiet, |_, run| run.summary)?;
+    Ok(summaries.chunks(seeds as usize).map(<[_]>::to_vec).collect())
+}
+
+fn kernel_release() -> String {
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease");
+    release.map_or_else(|_| "unknown".to_owned(), |release| release.trim().to_owned())
+}

@@ -1,0 +1,159 @@
+//! The comparison, as Markdown.
+
+use std::fmt::Write as _;
+
+use super::judge::Quantity;
+use super::record::{Compared, Record};
+use fairpace_cli_core::table::{number, short};
+
+use crate::spread::Spread;
+
+/// Everything between the marks.
+pub(super) fn generated(record: &Record) -> String {
+    let mut page = facts(record);
+    page.push_str("\n| scenario | of | what | kernel | simulator | beyond | allowed | |\n");
+    page.push_str("|---|---|---|---:|---:|---:|---:|---|\n");
+    for scenario in &record.scenarios {
+        for (index, quantity) in scenario.quantities.iter().enumerate() {
+            page.push_str(&row(if index == 0 { &scenario.name } else { "" }, quantity));
+        }
+    }
+    page
+}
+
+/// One scenario in a line, for display while others run.
+pub(super) fn line(scenario: &Compared) -> String {
+    let mut line = format!("{}: {}", scenario.name, verdict(scenario.agrees()));
+    for q in scenario.quantities.iter().filter(|q| q.agrees == Some(false)) {
+        let _ = write!(line, "; {} of {}: {} against {} {}", q.what, q.of, show(&q.sim), kernel(q), q.unit);
+    }
+    if scenario.disturbed > 0 {
+        let _ = write!(line, "; disturbed runs: {}", scenario.disturbed);
+    }
+    line
+}
+
+fn facts(record: &Record) -> String {
+    let Record { commit, kernel, kernel_runs, seeds, scenarios, .. } = record;
+    let count = |wanted| scenarios.iter().filter(|scenario| scenario.agrees() == wanted).count();
+    let disturbed: u32 = scenarios.iter().map(|scenario| scenario.disturbed).sum();
+    let mut text = format!(
+        "| | |\n|---|---|\n| kernel | Linux {kernel}, {kernel_runs} runs of each scenario |\n\
+         | simulator | seeds 1 to {seeds} |\n| commit | `{commit}` |\n| runs that were disturbed and repeated | {disturbed} |\n\
+         | scenarios that agree | {} of {} |\n",
+        count(Some(true)),
+        scenarios.len()
+    );
+    let outside: Vec<_> =
+        scenarios.iter().filter(|s| s.agrees() == Some(false)).map(|s| s.name.as_str()).collect();
+    if !outside.is_empty() {
+        let _ = writeln!(text, "| that do not | {} |", outside.join(", "));
+    }
+    if count(None) > 0 {
+        let _ = writeln!(text, "| that the machine disturbed too often | {} |", count(None));
+    }
+    text.push_str("\n| scenario | what it shows | measured |\n|---|---|---|\n");
+    for Compared { name, title, window_s: [from, to], .. } in scenarios {
+        let _ = writeln!(text, "| {name} | {title} | {} to {} s |", short(*from), short(*to));
+    }
+    text
+}
+
+fn row(name: &str, q: &Quantity) -> String {
+    let mark = if q.allowed.is_some() { verdict(q.agrees) } else { "" };
+    format!(
+        "| {name} | {} | {}, {} | {} | {} | {} | {} | {mark} |\n",
+        q.of,
+        q.what,
+        q.unit,
+        kernel(q),
+        show(&q.sim),
+        number(q.beyond, decimals(q.sim.mean)),
+        q.allowed.map_or_else(String::new, |allowed| number(Some(allowed), 1)),
+    )
+}
+
+fn verdict(agrees: Option<bool>) -> &'static str {
+    match agrees {
+        Some(true) => "agrees",
+        Some(false) => "**outside**",
+        None => "disturbed",
+    }
+}
+
+fn kernel(q: &Quantity) -> String {
+    q.kernel.as_ref().map_or_else(|| "-".to_owned(), show)
+}
+
+/// Mean (lowest to highest).
+fn show(spread: &Spread) -> String {
+    spread.text(decimals(spread.mean))
+}
+
+/// Decimals for about three significant digits.
+fn decimals(value: f64) -> usize {
+    match value.abs() {
+        x if x >= 100.0 => 0,
+        x if x >= 1.0 => 1,
+        _ => 2,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn compared(agrees: Option<bool>) -> Compared {
+        let spread = Spread { mean: 12.34, min: 9.0, max: 15.0 };
+        let kernel = agrees.map(|_| spread);
+        let quantity = Quantity {
+            of: "10ms".into(),
+            what: "share",
+            unit: "%",
+            kernel,
+            sim: Spread { mean: 20.0, min: 19.0, max: 21.0 },
+            difference: kernel.map(|_| 7.66),
+            beyond: kernel.map(|_| 5.0),
+            allowed: Some(4.0),
+            agrees,
+        };
+        Compared {
+            name: "case".into(),
+            title: "a case".into(),
+            hash: "h".into(),
+            window_s: [5.0, 20.0],
+            disturbed: 1,
+            quantities: vec![quantity],
+        }
+    }
+
+    fn page(scenario: Compared) -> String {
+        generated(&Record {
+            schema: "s",
+            commit: "c",
+            kernel: "6.18".into(),
+            kernel_runs: 3,
+            seeds: 5,
+            scenarios: vec![scenario],
+        })
+    }
+
+    #[test]
+    fn a_scenario_outside_is_named_at_the_top_and_marked_in_its_row() {
+        let page = page(compared(Some(false)));
+        assert!(page.contains("| scenarios that agree | 0 of 1 |\n| that do not | case |"), "{page}");
+        let row =
+            "| case | 10ms | share, % | 12.3 (9.0 to 15.0) | 20.0 (19.0 to 21.0) | 5.0 | 4.0 | **outside** |";
+        assert!(page.contains(row), "{page}");
+    }
+
+    #[test]
+    fn a_disturbed_scenario_is_not_said_to_agree() {
+        let page = page(compared(None));
+        assert!(
+            page.contains("| scenarios that agree | 0 of 1 |\n| that the machine disturbed too often | 1 |")
+        );
+        assert!(page.contains("| - | 20.0 (19.0 to 21.0) | - | 4.0 | disturbed |"), "{page}");
+        assert!(line(&compared(None)).starts_with("case: disturbed"));
+    }
+}

@@ -1,0 +1,43 @@
+//! What `fairpace-dev conformance` measures, as `--json` prints it.
+
+use serde::Serialize;
+
+use super::judge::Quantity;
+
+/// Version of the record that `--json` prints.
+pub(super) const SCHEMA: &str = "fairpace.conformance/1";
+
+/// Everything that was measured.
+#[derive(Debug, Serialize)]
+pub(super) struct Record {
+    pub(super) schema: &'static str,
+    pub(super) commit: &'static str,
+    /// Release of the running kernel (`uname -r`).
+    pub(super) kernel: String,
+    /// Runs of each scenario on the kernel.
+    pub(super) kernel_runs: u32,
+    /// Simulations of each scenario, with the seeds 1, 2, ...
+    pub(super) seeds: u32,
+    pub(super) scenarios: Vec<Compared>,
+}
+
+/// One scenario on both hosts.
+#[derive(Debug, Serialize)]
+pub(super) struct Compared {
+    /// Its file, without folder and ending.
+    pub(super) name: String,
+    pub(super) title: String,
+    pub(super) hash: String,
+    pub(super) window_s: [f64; 2],
+    /// Disturbed runs on the kernel, which were repeated or given up.
+    pub(super) disturbed: u32,
+    pub(super) quantities: Vec<Quantity>,
+}
+
+impl Compared {
+    /// Whether every judged quantity agrees; `None` without an undisturbed run on the kernel.
+    pub(super) fn agrees(&self) -> Option<bool> {
+        let verdicts = self.quantities.iter().filter(|q| q.allowed.is_some()).map(|q| q.agrees);
+        verdicts.collect::<Option<Vec<_>>>().map(|all| all.into_iter().all(|agrees| agrees))
+    }
+}

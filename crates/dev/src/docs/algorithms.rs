@@ -1,0 +1,59 @@
+//! docs/reference/algorithms.md: every algorithm with its parameters.
+
+use std::fmt::Write as _;
+
+use fairpace_cc::Algorithm;
+
+pub(super) fn page() -> String {
+    let mut page = String::from(
+        "# Algorithms\n\n\
+         Generated from `cc/algorithms.def` and the algorithms' own lists of parameters by `make docs`. A value is written with its\n\
+         unit, in a scenario (`set = { alpha = \"3ms\" }`) and on the command line (`--set bbq.alpha=3ms`) alike.\n\n\
+         | name | in the kernel | what | source |\n|---|---|---|---|\n",
+    );
+    for algorithm in Algorithm::all() {
+        let (name, kernel_name) = (algorithm.name(), algorithm.kernel_name());
+        let (title, source) = (algorithm.title(), algorithm.source());
+        let _ = writeln!(page, "| [`{name}`](#{name}) | `{kernel_name}` | {title} | {source} |");
+    }
+    Algorithm::all().for_each(|algorithm| section(&mut page, algorithm));
+    page
+}
+
+fn section(page: &mut String, algorithm: Algorithm) {
+    let name = algorithm.name();
+    let _ = write!(page, "\n## {name}\n\n{}.", algorithm.title());
+    let preset = algorithm.preset();
+    match &preset {
+        Some(preset) => {
+            let base = preset.algorithm;
+            let _ =
+                write!(page, " The code is that of [`{base}`](#{base}), with these defaults instead:\n\n");
+        }
+        None => {
+            let _ = write!(page, " The code is [`cc/{name}.h`](../../cc/{name}.h).\n\n");
+        }
+    }
+    page.push_str("| parameter | default | range | it is | what | why |\n|---|---|---|---|---|---|\n");
+    for parameter in algorithm.parameters() {
+        let is_set = |settings: &str| {
+            settings.split_whitespace().any(|setting| setting.split('=').next() == Some(parameter.name))
+        };
+        // a preset shows what differs from its base
+        if preset.as_ref().is_some_and(|preset| !is_set(preset.settings)) {
+            continue;
+        }
+        let text = |raw| parameter.unit.format(raw);
+        let _ = writeln!(
+            page,
+            "| `{}` | {} | {} to {} | {} | {} | {} |",
+            parameter.name,
+            text(parameter.default),
+            text(parameter.least),
+            text(parameter.most),
+            parameter.unit.noun(),
+            parameter.meaning.replace('|', "\\|"),
+            parameter.reason
+        );
+    }
+}

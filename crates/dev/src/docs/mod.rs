@@ -1,0 +1,110 @@
+//! `fairpace-dev docs`: all generated pages that take only seconds.
+//!
+//! Tables of long runs are written by their own commands (`duels`, `conformance`, `views`, `bbq-gap`, `accuracy`) between the marks of
+//! their pages.
+
+mod algorithms;
+mod commands;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use fairpace_cli_core::args::Global;
+use fairpace_cli_core::failure::{Exit, Failure};
+use fairpace_cli_core::output::Output;
+
+use crate::args::DocsArgs;
+use crate::reproduce;
+
+/// A generated page.
+struct Page {
+    path: PathBuf,
+    /// `None`: the file must not exist.
+    text: Option<String>,
+}
+
+impl Page {
+    fn new(path: PathBuf, text: String) -> Self {
+        Self { path, text: Some(text) }
+    }
+
+    fn is_current(&self) -> bool {
+        fs::read_to_string(&self.path).ok() == self.text
+    }
+
+    fn write(&self) -> std::io::Result<()> {
+        match &self.text {
+            Some(text) => fs::write(&self.path, text),
+            None => fs::remove_file(&self.path),
+        }
+    }
+}
+
+pub(crate) fn run(args: &DocsArgs, global: Global, out: &mut Output) -> Result<(), Failure> {
+    let stale = stale(&args.dir)?;
+    if args.check && !stale.is_empty() {
+        let names: Vec<_> = stale.iter().map(|page| page.path.display().to_string()).collect();
+        let message = format!("generated pages are out of date: {}", names.join(", "));
+        return Err(Failure::new(Exit::Internal, message, "run `make docs` and commit the result"));
+    }
+    for page in &stale {
+        page.write().map_err(|error| unusable(&page.path, &error))?;
+        if !global.quiet {
+            out.line(&format!("{} is written", page.path.display()))?;
+        }
+    }
+    if stale.is_empty() && !global.quiet {
+        out.line("all generated pages are up to date")?;
+    }
+    Ok(())
+}
+
+/// The pages of a checkout that are not as they would be written.
+fn stale(root: &Path) -> Result<Vec<Page>, Failure> {
+    let reference = root.join("docs/reference");
+    let scenario = reference.join("scenario.md");
+    let mut pages = vec![
+        Page::new(reference.join("cli.md"), commands::product()),
+        Page::new(reference.join("dev.md"), commands::maintainers()),
+        Page::new(reference.join("algorithms.md"), algorithms::page()),
+        Page::new(scenario.clone(), scenario_page(&scenario)?),
+    ];
+    let papers = reproduce::pages(&root.join("reproduction"))?;
+    pages.push(Page::new(papers.index.path().to_owned(), papers.index.text(&papers.tables)));
+    pages.extend(papers.questions.into_iter().map(|(path, text)| Page { path, text }));
+    pages.retain(|page| !page.is_current());
+    Ok(pages)
+}
+
+/// The page of scenario keys: its introduction is written by hand, the tables of keys are generated.
+fn scenario_page(path: &Path) -> Result<String, Failure> {
+    /// The first generated line.
+    const FIRST: &str = "\n## At the top";
+    let page = fs::read_to_string(path).map_err(|error| unusable(path, &error))?;
+    let (introduction, _) = page.split_once(FIRST).ok_or_else(|| {
+        let message = format!("{} has no line `{}`", path.display(), FIRST.trim());
+        Failure::new(Exit::Output, message, "its generated part begins there")
+    })?;
+    Ok(format!("{introduction}{}", fairpace_scenario::keys::reference()))
+}
+
+fn unusable(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::new(
+        Exit::Output,
+        format!("{} cannot be used: {error}", path.display()),
+        "run this in a checkout of the repository, or name one with --dir",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_generated_pages_of_the_repository_are_up_to_date() {
+        let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+        let stale = stale(root).unwrap_or_else(|failure| panic!("{failure}"));
+        let names: Vec<_> = stale.iter().map(|page| &page.path).collect();
+        assert!(names.is_empty(), "run `make docs`: {names:?}");
+    }
+}

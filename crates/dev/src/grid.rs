@@ -1,0 +1,171 @@
+//! `fairpace-dev reproduce-grid`: the 972 runs of the BBRv3 startup paper. It continues where an earlier call ended.
+
+use std::num::NonZeroUsize;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use fairpace_reproduce::grid::{self, Book, Cell, Row};
+use fairpace_scenario::{OPPORTUNITY_BYTES, Scenario};
+use serde::Serialize;
+
+use crate::args::GridArgs;
+use fairpace_cli_core::args::Global;
+use fairpace_cli_core::batch::Batch;
+use fairpace_cli_core::failure::{Exit, Failure};
+use fairpace_cli_core::host::COMMIT;
+use fairpace_cli_core::output::Output;
+use fairpace_cli_core::progress::Progress;
+use fairpace_cli_core::signals::Signals;
+
+/// What `--json` prints.
+#[derive(Debug, Serialize)]
+struct Record {
+    /// Runs that the arguments select.
+    asked: usize,
+    /// Of these, in the table now.
+    done: usize,
+    /// Of these, made by this call...
+    made: usize,
+    /// ...in this CPU time.
+    cpu_s: f64,
+}
+
+pub(crate) fn run(
+    args: &GridArgs,
+    global: Global,
+    signals: &Signals,
+    out: &mut Output,
+) -> Result<(), Failure> {
+    let cells = asked(args)?;
+    let mut book = Book::open(&args.table).map_err(unusable)?;
+    let missing = missing(&cells, &book, args.again)?;
+    let before = book.rows().len();
+    let result =
+        if args.dry_run { Ok(()) } else { simulate(&missing, &mut book, args.jobs, signals, global) };
+    let made = &book.rows()[before..];
+    let (made, cpu_s) = (made.len(), made.iter().fold(0.0, |sum, row| sum + row.cpu_s));
+    // in the order of the whole grid
+    let order = grid::cells(Duration::ZERO, 0);
+    let place = |row: &Row| order.iter().position(|cell| same_place(cell, row)).unwrap_or(order.len());
+    if made > 0 {
+        book.tidy(place).map_err(unusable)?;
+    }
+    let done = cells.iter().filter(|cell| book.row(cell).is_some()).count();
+    if let Some(path) = &args.parquet {
+        let flows = book.flows().map_err(unusable)?;
+        grid::write_parquet(path, book.rows(), &flows).map_err(unusable)?;
+    }
+    if let Some(signal) = signals.received() {
+        let help = format!("{made} finished runs are in {}; the same command goes on", args.table.display());
+        return Err(Failure::signal_with(signal, help));
+    }
+    result?;
+    let record = Record { asked: cells.len(), done, made, cpu_s };
+    if global.json {
+        return out.json(&record);
+    }
+    out.line(&format!(
+        "{done} of {} runs are in {}; {made} made now, in {cpu_s:.0} s of CPU time",
+        record.asked,
+        args.table.display()
+    ))
+}
+
+/// The cells that `--only` leaves, for each seed.
+fn asked(args: &GridArgs) -> Result<Vec<Cell>, Failure> {
+    let usage = |message, help| Failure::new(Exit::Usage, message, help);
+    let mut filters = Vec::new();
+    for only in &args.only {
+        let Some((column, values)) = only.split_once('=') else {
+            return Err(usage(
+                format!("--only {only} has no `=`"),
+                "for example --only rate=1gbit,10gbit".to_owned(),
+            ));
+        };
+        filters.push((column, values.split(',').collect::<Vec<_>>()));
+    }
+    let seeds = (0..args.seeds).map(|index| args.seed.saturating_add(u64::from(index)));
+    let mut cells: Vec<Cell> = seeds.flat_map(|seed| grid::cells(args.duration, seed)).collect();
+    for (column, values) in filters {
+        let all: Vec<_> = cells.iter().filter_map(|cell| cell.column(column)).collect();
+        if let Some(unknown) = values.iter().find(|value| !all.iter().any(|known| known == *value)) {
+            let mut known = all.clone();
+            known.sort();
+            known.dedup();
+            return Err(match known.is_empty() {
+                true => usage(
+                    format!("--only: there is no {column}"),
+                    "there are pair, queue, buffer, rate and rtt".into(),
+                ),
+                false => usage(
+                    format!("--only: no run has {column}={unknown}"),
+                    format!("there are {}", known.join(", ")),
+                ),
+            });
+        }
+        cells.retain(|cell| cell.column(column).is_some_and(|value| values.contains(&&*value)));
+    }
+    Ok(cells)
+}
+
+/// Cells that are not in the table, or whose scenario has changed since.
+fn missing<'a>(cells: &'a [Cell], book: &Book, again: bool) -> Result<Vec<&'a Cell>, Failure> {
+    let mut missing = Vec::new();
+    for cell in cells {
+        let current = match book.row(cell) {
+            Some(row) if !again => cell.is_current(row, &scenario(cell)?),
+            _ => false,
+        };
+        if !current {
+            missing.push(cell);
+        }
+    }
+    Ok(missing)
+}
+
+fn scenario(cell: &Cell) -> Result<Scenario, Failure> {
+    Ok(cell.scenario()?)
+}
+
+fn same_place(cell: &Cell, row: &Row) -> bool {
+    cell.pair_name() == row.pair
+        && (cell.queue, cell.buffer, cell.rate, cell.rtt)
+            == (&*row.queue, &*row.buffer, &*row.rate, &*row.rtt)
+}
+
+/// Performs the runs; each is in the table when it is done.
+fn simulate(
+    cells: &[&Cell],
+    book: &mut Book,
+    jobs: Option<NonZeroUsize>,
+    signals: &Signals,
+    global: Global,
+) -> Result<(), Failure> {
+    let packets = cells.iter().map(|cell| expected_packets(cell)).collect();
+    let progress = Progress::new(packets, global.quiet);
+    let book = Mutex::new(book);
+    let done = Batch { jobs, signals, progress: &progress }.map(cells, |cell, job| {
+        let mut run = fairpace_sim::run(&scenario(cell)?, job)?;
+        run.summary.commit = COMMIT.to_owned();
+        // a thread that panicked leaves a table in which each line is whole
+        let mut book = book.lock().unwrap_or_else(PoisonError::into_inner);
+        book.append(cell.row(&run.summary), &grid::flow_rows(&run.summary)).map_err(unusable)
+    });
+    done.map(drop)
+}
+
+/// Packets that the link can carry in the whole run.
+fn expected_packets(cell: &Cell) -> f64 {
+    cell.rate_gbps() as f64 * 1e9 / 8.0 / OPPORTUNITY_BYTES as f64 * cell.duration.as_secs_f64()
+}
+
+fn unusable(error: grid::Error) -> Failure {
+    let (exit, help) = match &error {
+        grid::Error::Busy(_) => (Exit::Usage, "wait for it, or name another --table"),
+        grid::Error::Strange { .. } => (Exit::Usage, "name another file: it is left as it is"),
+        grid::Error::Io { .. } | grid::Error::Parquet { .. } => {
+            (Exit::Output, "check the folder, its permissions and the disk")
+        }
+    };
+    Failure::new(exit, error.to_string(), help)
+}

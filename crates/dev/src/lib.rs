@@ -1,0 +1,72 @@
+//! The program `fairpace-dev`: tools of fairpace's maintainers, and of readers of the papers.
+//!
+//! It reproduces the figures of papers, lets algorithms meet each other, compares the simulator with the kernel, checks random
+//! scenarios, runs the benchmarks' loads, and writes the generated pages of the documentation. All of it reads or writes files of
+//! the repository, so it is not published; what users need is in `fairpace`. Each command is the module of its name; what
+//! commands share with `fairpace` is in `fairpace-cli-core`.
+//!
+//! The library exists for the program, its tests and its benchmark.
+
+mod args;
+mod bbq_gap;
+mod conformance;
+mod docs;
+mod duels;
+mod grid;
+mod load;
+pub mod loads;
+mod marked_page;
+mod model;
+mod pair;
+mod reproduce;
+mod spread;
+pub mod swarm;
+mod views;
+
+use std::ffi::OsString;
+
+use clap::Parser;
+use fairpace_cli_core::args::Global;
+use fairpace_cli_core::failure::{Exit, Failure};
+use fairpace_cli_core::output::Output;
+use fairpace_cli_core::program::Program;
+use fairpace_cli_core::signals::Signals;
+
+pub use args::Cli;
+use args::Command;
+
+impl Program for Cli {
+    const NAME: &'static str = "fairpace-dev";
+
+    fn global(&self) -> Global {
+        self.global
+    }
+
+    fn perform(self, out: &mut Output) -> Result<(), Failure> {
+        let global = self.global;
+        match self.command {
+            Command::Duels(args) => duels::run(&args, global, &Signals::catch()?, out),
+            Command::Reproduce(args) => reproduce::run(&args, global, &Signals::catch()?, out),
+            Command::ReproduceGrid(args) => grid::run(&args, global, &Signals::catch()?, out),
+            Command::Conformance(args) => conformance::run(&args, global, &Signals::catch()?, out),
+            Command::Model(args) => model::run(&args, global, out),
+            Command::Views(args) => views::run(&args, global, &Signals::catch()?, out),
+            Command::BbqGap(args) => bbq_gap::run(&args, global, &Signals::catch()?, out),
+            Command::Swarm(args) => swarm::run(&args, global, &Signals::catch()?, out),
+            Command::Load(args) => load::run(&args, out),
+            Command::Pair(args) => pair::run(&args, global, &Signals::catch()?, out),
+            Command::Docs(args) => docs::run(&args, global, out),
+        }
+    }
+}
+
+/// Performs a command within this process, for tests: `run(&["duels", "--seeds", "1"], &mut out)`.
+///
+/// # Errors
+/// The arguments are wrong, or the command fails.
+pub fn run(arguments: &[&str], out: &mut Output) -> Result<(), Failure> {
+    let words = std::iter::once(Cli::NAME).chain(arguments.iter().copied()).map(OsString::from);
+    let cli = Cli::try_parse_from(words)
+        .map_err(|error| Failure::new(Exit::Usage, error.to_string(), "see --help"))?;
+    cli.perform(out)
+}

@@ -1,0 +1,7 @@
+//! The program `fairpace-dev`; see the crate's library.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    fairpace_cli_core::program::main::<fairpace_dev::Cli>()
+}

@@ -1,0 +1,44 @@
+//! `fairpace-dev pair`: flows of one algorithm over one bottleneck on the kernel, once, whatever disturbs the run.
+
+use fairpace_cli_core::args::Global;
+use fairpace_cli_core::comparison::Comparison;
+use fairpace_cli_core::failure::Failure;
+use fairpace_cli_core::host::{COMMIT, Host};
+use fairpace_cli_core::output::Output;
+use fairpace_cli_core::progress::RunProgress;
+use fairpace_cli_core::signals::Signals;
+use fairpace_testbed::{Options, measure};
+
+use crate::args::PairArgs;
+
+pub(crate) fn run(
+    args: &PairArgs,
+    global: Global,
+    signals: &Signals,
+    out: &mut Output,
+) -> Result<(), Failure> {
+    let comparison = Comparison {
+        rate: &args.rate,
+        buffer: &args.buffer,
+        rtt: &args.rtt,
+        duration: &args.duration,
+        stagger: args.stagger,
+        warmup: &args.warmup,
+        host: Host::Kernel,
+        sets: &[],
+    };
+    let scenario = comparison.scenario(&args.cc)?;
+    let options = Options { commit: COMMIT.to_owned(), ..Options::default() };
+    let mut progress = RunProgress::new(signals, &scenario.title, global.quiet);
+    let measured = measure(&scenario, &mut progress, &options);
+    drop(progress);
+    if let Some(signal) = signals.received() {
+        return Err(Failure::signal(signal));
+    }
+    let measured = measured?;
+    out.json(&measured.run.summary)?;
+    if global.json {
+        return Ok(());
+    }
+    measured.run.notes.iter().chain(&measured.disturbed).try_for_each(|note| out.line(note))
+}

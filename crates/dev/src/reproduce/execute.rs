@@ -1,0 +1,209 @@
+//! Performs the runs that are not in the cache, and finishes each figure when all its runs are there.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use fairpace_reproduce::cache::Cache;
+use fairpace_reproduce::load::Sheet;
+use fairpace_reproduce::measure::{Gave, Outcome};
+use fairpace_reproduce::plan::{Case, Plan, Source};
+use fairpace_reproduce::record::{Measured, On, Record};
+use fairpace_reproduce::results;
+use fairpace_results::Run;
+use fairpace_scenario::Scenario;
+
+use super::record_host::{on, unusable};
+use crate::args::ReproduceArgs;
+use fairpace_cli_core::args::Global;
+use fairpace_cli_core::batch::Batch;
+use fairpace_cli_core::failure::{Exit, Failure};
+use fairpace_cli_core::host::{self, COMMIT, Host};
+use fairpace_cli_core::progress::Progress;
+use fairpace_cli_core::signals::Signals;
+
+/// A figure to run.
+pub(super) struct Work<'a> {
+    pub(super) sheet: &'a Sheet,
+    pub(super) plan: Plan,
+}
+
+/// A figure that was run.
+pub(super) struct Finished<'a> {
+    pub(super) sheet: &'a Sheet,
+    pub(super) measured: Measured,
+}
+
+/// Runs all figures; each is recorded when it is finished.
+pub(super) fn all<'a>(
+    works: &[Work<'a>],
+    args: &ReproduceArgs,
+    global: Global,
+    signals: &Signals,
+) -> Result<Vec<Finished<'a>>, Failure> {
+    let executable = std::env::current_exe().ok();
+    let kept = Kept { cache: Cache::new(&args.dir, COMMIT, executable.as_deref()), args };
+    if args.fresh {
+        kept.forget(works)?;
+    }
+    match args.on {
+        Host::Sim => simulate(works, &kept, global, signals),
+        Host::Kernel => measure(works, &kept, global, signals),
+    }
+}
+
+/// Where runs and results are kept.
+struct Kept<'a> {
+    cache: Cache,
+    args: &'a ReproduceArgs,
+}
+
+impl Kept<'_> {
+    fn on(&self) -> On {
+        on(self.args.on)
+    }
+
+    fn forget(&self, works: &[Work<'_>]) -> Result<(), Failure> {
+        let mut scenarios = works.iter().flat_map(|work| work.plan.scenarios());
+        scenarios.try_for_each(|scenario| self.cache.forget(scenario, self.on())).map_err(|e| self.failed(&e))
+    }
+
+    fn keep(&self, scenario: &Scenario, run: &Run) -> Result<(), Failure> {
+        self.cache.put(scenario, self.on(), run).map_err(|error| self.failed(&error))
+    }
+
+    fn failed(&self, error: &std::io::Error) -> Failure {
+        let dir = self.args.dir.display();
+        Failure::new(
+            Exit::Output,
+            format!("finished runs cannot be kept below {dir}: {error}"),
+            "make room there, or name a copy of the folder that you may write to with --dir",
+        )
+    }
+
+    /// Reads all runs of a figure and records its result.
+    fn finish<'a>(&self, work: &Work<'a>) -> Result<Finished<'a>, Failure> {
+        let outcomes = work.plan.cases.iter().map(|case| self.outcome(work.sheet, case));
+        let outcomes = outcomes.collect::<Result<Vec<_>, _>>()?;
+        let sheet = work.sheet;
+        let measured = results::measured(sheet, self.on(), &outcomes, work.plan.hash(), COMMIT);
+        if !self.args.short {
+            let root = &self.args.dir;
+            let failed = |error| unusable(&results::path(root, sheet), &error);
+            let mut record = Record::load(root, sheet).map_err(failed)?;
+            record.add(measured.clone());
+            record.store(root, sheet).map_err(failed)?;
+        }
+        Ok(Finished { sheet, measured })
+    }
+
+    fn outcome(&self, sheet: &Sheet, case: &Case) -> Result<Outcome, Failure> {
+        let gave = match &case.source {
+            Source::Scenarios(scenarios) => {
+                let runs = scenarios.iter().map(|scenario| self.cache.get(scenario, self.on()));
+                Gave::Runs(runs.collect::<Option<_>>().ok_or_else(|| {
+                    let message = format!("a finished run of {} is gone from the cache", sheet.name());
+                    Failure::new(Exit::Internal, message, "run the same command again")
+                })?)
+            }
+            Source::Model { name, arguments } => {
+                Gave::Model(fairpace_models::evaluate(name, arguments).map_err(|error| {
+                    Failure::new(Exit::Usage, error.to_string(), format!("it is a model of {}", sheet.name()))
+                })?)
+            }
+            Source::Table { path, filters } => Gave::Table { path: path.clone(), filters: filters.clone() },
+        };
+        Ok(Outcome { run: case.run, point: case.point, gave })
+    }
+}
+
+/// A finished figure in a line.
+fn line(done: &Finished<'_>) -> String {
+    let Measured { verdict, runs, cpu_s, .. } = &done.measured;
+    format!("{}: {verdict}, {runs} runs, {cpu_s:.1} CPU-seconds", done.sheet.name())
+}
+
+fn simulate<'a>(
+    works: &[Work<'a>],
+    kept: &Kept<'_>,
+    global: Global,
+    signals: &Signals,
+) -> Result<Vec<Finished<'a>>, Failure> {
+    // figures may share runs
+    let mut waiting: HashMap<(&str, u64), Vec<usize>> = HashMap::new();
+    let mut missing: Vec<&Scenario> = Vec::new();
+    for (index, work) in works.iter().enumerate() {
+        for scenario in work.plan.scenarios().filter(|scenario| !kept.cache.has(scenario, On::Sim)) {
+            let works = waiting.entry((&scenario.hash, scenario.seed)).or_default();
+            if works.is_empty() {
+                missing.push(scenario);
+            }
+            if works.last() != Some(&index) {
+                works.push(index);
+            }
+        }
+    }
+    let left: Vec<AtomicUsize> = works.iter().map(|_| AtomicUsize::new(0)).collect();
+    for work in waiting.values().flatten() {
+        left[*work].fetch_add(1, Ordering::Relaxed);
+    }
+    let finished: Vec<OnceLock<Finished<'a>>> = works.iter().map(|_| OnceLock::new()).collect();
+    let progress = Progress::of_scenarios(&missing, global.quiet);
+    let finish = |index: usize| {
+        let done = kept.finish(&works[index])?;
+        if !global.quiet {
+            progress.print(&line(&done));
+        }
+        let _ = finished[index].set(done); // only the last of its runs comes here
+        Ok::<(), Failure>(())
+    };
+    (0..works.len()).filter(|index| left[*index].load(Ordering::Relaxed) == 0).try_for_each(finish)?;
+    let batch = Batch { jobs: kept.args.jobs, signals, progress: &progress };
+    batch.simulate(&missing, |index, run| {
+        let scenario = missing[index];
+        kept.keep(scenario, &run)?;
+        let works = waiting.get(&(scenario.hash.as_str(), scenario.seed)).into_iter().flatten();
+        // AcqRel: the thread that finishes the figure sees all its runs
+        works
+            .filter(|work| left[**work].fetch_sub(1, Ordering::AcqRel) == 1)
+            .try_for_each(|work| finish(*work))
+    })?;
+    Ok(finished.into_iter().filter_map(OnceLock::into_inner).collect())
+}
+
+/// Runs the figures one after the other, since runs on the kernel disturb each other. A figure with a disturbed run is left out and
+/// reported as a failure at the end.
+fn measure<'a>(
+    works: &[Work<'a>],
+    kept: &Kept<'_>,
+    global: Global,
+    signals: &Signals,
+) -> Result<Vec<Finished<'a>>, Failure> {
+    let (mut finished, mut disturbed) = (Vec::new(), None);
+    for work in works {
+        let mut scenarios = work.plan.scenarios().filter(|scenario| !kept.cache.has(scenario, On::Kernel));
+        let result = scenarios.try_for_each(|scenario| {
+            let label = format!("{}: {}", work.sheet.name(), scenario.title);
+            let run = host::run(scenario, Host::Kernel, &label, signals, global.quiet)?;
+            kept.keep(scenario, &run)
+        });
+        match result {
+            Ok(()) => finished.push(kept.finish(work)?),
+            Err(failure) if failure.is_disturbance() => {
+                eprintln!("{}: not measured: {failure}", work.sheet.name());
+                disturbed.get_or_insert(failure);
+                continue;
+            }
+            Err(failure) => return Err(failure),
+        }
+        if let (Some(done), false) = (finished.last(), global.quiet) {
+            eprintln!("{}", line(done));
+        }
+    }
+    match disturbed {
+        Some(failure) => {
+            Err(failure.with_help("the other figures are on record; run it again on a quiet machine"))
+        }
+        None => Ok(finished),
+    }
+}

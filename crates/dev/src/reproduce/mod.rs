@@ -1,0 +1,183 @@
+//! `fairpace-dev reproduce`: runs the experiments of the papers and compares the results with theirs.
+
+mod execute;
+mod record_host;
+mod show;
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use fairpace_reproduce::load::{self, Folder, Sheet};
+use fairpace_reproduce::plan::Plan;
+use fairpace_reproduce::record::{PaperRecords, Record};
+use fairpace_reproduce::{gallery, index, pages as questions, results};
+
+use crate::args::ReproduceArgs;
+use crate::marked_page::{MarkedPage, Page};
+use execute::{Finished, Work};
+use fairpace_cli_core::args::Global;
+use fairpace_cli_core::failure::{Exit, Failure};
+use fairpace_cli_core::host::Host;
+use fairpace_cli_core::output::Output;
+use fairpace_cli_core::progress::expected_packets;
+use fairpace_cli_core::signals::Signals;
+use record_host::{on, unusable};
+
+/// In the folder of the papers.
+const GALLERY: &str = "gallery.html";
+
+const PAGE: Page = Page { command: "reproduce", title: "Reproduction" };
+
+pub(crate) fn run(
+    args: &ReproduceArgs,
+    global: Global,
+    signals: &Signals,
+    out: &mut Output,
+) -> Result<(), Failure> {
+    let folders = load::papers(&args.dir)?;
+    let chosen = chosen(&folders, &args.figures)?;
+    if args.list {
+        let records = current(&args.dir, &folders)?;
+        return show::list(&records, &chosen, global, out);
+    }
+    if args.page {
+        return write(&args.dir, pages(&args.dir)?);
+    }
+    let mut works = chosen
+        .into_iter()
+        .map(|sheet| Ok(Work { sheet, plan: Plan::of(sheet, on(args.on), args.short)? }))
+        .collect::<Result<Vec<Work<'_>>, Failure>>()?;
+    // cheap figures first: an interruption then leaves the most figures on record
+    works.sort_by_cached_key(|work| work.plan.scenarios().map(|of| expected_packets(of) as u64).sum::<u64>());
+    // an unusable page is an error before the long run
+    let marked = if args.short { None } else { Some(MarkedPage::open(&page_of(&args.dir), PAGE)?) };
+    let finished = execute::all(&works, args, global, signals);
+    // finished figures are shown even if others failed
+    if let Some(marked) = marked {
+        write(&args.dir, pages_of(&args.dir, marked, &folders)?)?;
+    }
+    let finished = finished.map_err(|failure| match failure.is_interruption() {
+        true => failure.with_help("finished runs are kept: the same command goes on from there"),
+        false => failure,
+    })?;
+    if args.short {
+        record_short(args, &finished)?;
+    }
+    show::finished(&finished, on(args.on), global, out)
+}
+
+/// The pages that are generated from the records.
+pub(crate) struct Pages {
+    /// REPRODUCTION.md.
+    pub(crate) index: MarkedPage,
+    /// Its generated part.
+    pub(crate) tables: String,
+    /// Files of the open questions' pages; without a text, a picture that has to be removed.
+    pub(crate) questions: Vec<(PathBuf, Option<String>)>,
+    gallery: String,
+}
+
+/// Generates the pages of the papers below a folder from their records.
+pub(crate) fn pages(root: &Path) -> Result<Pages, Failure> {
+    pages_of(root, MarkedPage::open(&page_of(root), PAGE)?, &load::papers(root)?)
+}
+
+fn pages_of(root: &Path, index: MarkedPage, folders: &[Folder]) -> Result<Pages, Failure> {
+    let records = current(root, folders)?;
+    let mut files = Vec::new();
+    for page in questions::pages(&records) {
+        let dir = root.join(load::QUESTIONS).join(&page.id);
+        for name in
+            pictures(&dir)?.into_iter().filter(|name| !page.files.iter().any(|(file, _)| file == name))
+        {
+            files.push((dir.join(name), None));
+        }
+        files.extend(page.files.into_iter().map(|(name, text)| (dir.join(name), Some(text))));
+    }
+    let (tables, gallery) = (index::tables(&records), gallery::page(&records));
+    Ok(Pages { index, tables, questions: files, gallery })
+}
+
+/// Names of the pictures in a question's folder.
+fn pictures(dir: &Path) -> Result<Vec<String>, Failure> {
+    let failed = |error| unusable(dir, &error);
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(dir).map_err(failed)? {
+        let name = entry.map_err(failed)?.file_name().to_string_lossy().into_owned();
+        if name.starts_with(questions::PICTURE) {
+            names.push(name);
+        }
+    }
+    Ok(names)
+}
+
+/// Writes REPRODUCTION.md, the gallery, and a page for each question.
+fn write(root: &Path, pages: Pages) -> Result<(), Failure> {
+    pages.index.write(&pages.tables)?;
+    let gallery = root.join(GALLERY);
+    results::write_page(&gallery, &pages.gallery).map_err(|error| unusable(&gallery, &error))?;
+    for (path, text) in &pages.questions {
+        let written = match text {
+            Some(text) => results::write_page(path, text),
+            None => std::fs::remove_file(path),
+        };
+        written.map_err(|error| unusable(path, &error))?;
+    }
+    Ok(())
+}
+
+/// Records the verdicts of the short versions. Those of other figures stay.
+fn record_short(args: &ReproduceArgs, finished: &[Finished<'_>]) -> Result<(), Failure> {
+    let failed = |error| unusable(&results::short_path(&args.dir), &error);
+    let mut short = match args.figures.is_empty() {
+        true => results::Short::new(),
+        false => results::load_short(&args.dir).map_err(failed)?,
+    };
+    short.extend(finished.iter().map(|done| (done.sheet.name(), done.measured.verdict)));
+    results::store_short(&args.dir, &short).map_err(failed)
+}
+
+/// The records of all figures. Measurements of scenarios that have changed since are left out.
+fn current(root: &Path, folders: &[Folder]) -> Result<Vec<PaperRecords>, Failure> {
+    let mut papers = Vec::new();
+    for folder in folders {
+        let mut records = Vec::new();
+        for sheet in &folder.sheets {
+            let path = results::path(root, sheet);
+            let mut record = Record::load(root, sheet).map_err(|error| unusable(&path, &error))?;
+            for host in [Host::Sim, Host::Kernel] {
+                if record.on(on(host)).is_some() {
+                    let hash = Plan::of(sheet, on(host), false)?.hash();
+                    record.measured.retain(|of| of.on != on(host) || of.scenarios_hash == hash);
+                }
+            }
+            records.push(record);
+        }
+        papers.push(PaperRecords { id: folder.id.clone(), paper: folder.paper.clone(), records });
+    }
+    Ok(papers)
+}
+
+/// REPRODUCTION.md is beside the folder.
+fn page_of(root: &Path) -> PathBuf {
+    root.parent().unwrap_or(Path::new("")).join("REPRODUCTION.md")
+}
+
+/// The named figures in their order; all if none is named.
+fn chosen<'a>(folders: &'a [Folder], asked: &[String]) -> Result<Vec<&'a Sheet>, Failure> {
+    let all = || folders.iter().flat_map(|folder| &folder.sheets);
+    let means =
+        |asked: &str, sheet: &Sheet| asked.trim_end_matches('/') == sheet.paper || asked == sheet.name();
+    for asked in asked {
+        if !all().any(|sheet| means(asked, sheet)) {
+            let names: HashSet<String> =
+                all().flat_map(|sheet| [sheet.paper.clone(), sheet.name()]).collect();
+            let meant = fairpace_scenario::keys::nearest(asked, names.iter().map(String::as_str));
+            let meant = meant.map(|meant| format!("did you mean `{meant}`? ")).unwrap_or_default();
+            let help = format!("{meant}`fairpace-dev reproduce --list` lists all");
+            return Err(Failure::new(Exit::Usage, format!("there is no paper or figure `{asked}`"), help));
+        }
+    }
+    let wanted = |sheet: &&Sheet| asked.is_empty() || asked.iter().any(|asked| means(asked, sheet));
+    Ok(all().filter(wanted).collect())
+}

@@ -1,0 +1,172 @@
+//! The figures with their verdicts, and published values beside ours, on standard output.
+
+use std::collections::HashSet;
+
+use fairpace_reproduce::figure::Value;
+use fairpace_reproduce::load::Sheet;
+use fairpace_reproduce::record::{Compared, Mean, On, PaperRecords, Record, Verdict};
+use fairpace_reproduce::text;
+use serde::Serialize;
+
+use super::execute::Finished;
+use fairpace_cli_core::args::Global;
+use fairpace_cli_core::failure::Failure;
+use fairpace_cli_core::output::Output;
+use fairpace_cli_core::table::{self, number, short, table};
+
+/// A figure in `--list --json`.
+#[derive(Debug, Serialize)]
+struct Entry<'a> {
+    paper: &'a str,
+    figure: &'a str,
+    title: &'a str,
+    verdict: Verdict,
+    /// CPU-seconds of its simulations in the last run; `null` if there was none.
+    cost_s: Option<f64>,
+    command: String,
+}
+
+impl<'a> Entry<'a> {
+    fn of(record: &'a Record) -> Self {
+        Self {
+            paper: &record.paper,
+            figure: &record.id,
+            title: &record.figure.title,
+            verdict: record.verdict(),
+            cost_s: record.on(On::Sim).map(|measured| measured.cpu_s),
+            command: record.command(),
+        }
+    }
+}
+
+/// `--list`.
+pub(super) fn list(
+    papers: &[PaperRecords],
+    chosen: &[&Sheet],
+    global: Global,
+    out: &mut Output,
+) -> Result<(), Failure> {
+    let wanted: HashSet<(&str, &str)> =
+        chosen.iter().map(|sheet| (sheet.paper.as_str(), sheet.id.as_str())).collect();
+    let records = papers.iter().flat_map(|paper| &paper.records);
+    let records: Vec<_> =
+        records.filter(|record| wanted.contains(&(record.paper.as_str(), record.id.as_str()))).collect();
+    if global.json {
+        return out.json(&records.into_iter().map(Entry::of).collect::<Vec<_>>());
+    }
+    let mut lines = table(&["figure", "title", "verdict", "on the kernel", "CPU-seconds"], 4);
+    for record in records {
+        let kernel = match (record.on(On::Kernel), &record.figure.kernel) {
+            (Some(measured), _) => measured.verdict.to_string(),
+            (None, Some(_)) => "not run".to_owned(),
+            (None, None) => "cannot be".to_owned(),
+        };
+        let name = format!("{}/{}", record.paper, record.id);
+        let cost = number(record.on(On::Sim).map(|of| of.cpu_s), 1);
+        lines.add_row(vec![name, record.figure.title.clone(), record.verdict().to_string(), kernel, cost]);
+    }
+    out.text(&table::text(&lines))?;
+    out.line("\nrun one with `fairpace-dev reproduce FIGURE`")
+}
+
+/// A figure that was just run, for `--json`.
+#[derive(Debug, Serialize)]
+struct Ran<'a> {
+    paper: &'a str,
+    figure: &'a str,
+    title: &'a str,
+    on: On,
+    verdict: Verdict,
+    runs: u32,
+    cpu_s: f64,
+    values: Vec<RanValue<'a>>,
+    shapes: Vec<RanShape<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct RanValue<'a> {
+    what: &'a str,
+    unit: &'a str,
+    published: f64,
+    ours: Option<Mean>,
+    holds: Option<bool>,
+}
+
+#[derive(Debug, Serialize)]
+struct RanShape<'a> {
+    what: &'a str,
+    ours: &'a [Mean],
+    holds: Option<bool>,
+}
+
+fn ran<'a>(done: &'a Finished<'_>) -> Ran<'a> {
+    let (figure, measured) = (&done.sheet.figure, &done.measured);
+    let value = |(value, compared): (&'a Value, &Compared)| RanValue {
+        what: &value.what,
+        unit: &value.unit,
+        published: value.published,
+        ours: compared.ours,
+        holds: compared.holds,
+    };
+    let shapes = figure.shapes.iter().zip(&measured.shapes);
+    Ran {
+        paper: &done.sheet.paper,
+        figure: &done.sheet.id,
+        title: &figure.title,
+        on: measured.on,
+        verdict: measured.verdict,
+        runs: measured.runs,
+        cpu_s: measured.cpu_s,
+        values: figure.values.iter().zip(&measured.values).map(value).collect(),
+        shapes: shapes
+            .map(|(shape, held)| RanShape { what: &shape.what, ours: &held.ours, holds: held.holds })
+            .collect(),
+    }
+}
+
+/// The figures that were run.
+pub(super) fn finished(
+    all: &[Finished<'_>],
+    on: On,
+    global: Global,
+    out: &mut Output,
+) -> Result<(), Failure> {
+    let all: Vec<Ran<'_>> = all.iter().map(ran).collect();
+    if global.json {
+        return out.json(&all);
+    }
+    let ours = if on == On::Sim { "ours, simulator" } else { "ours, kernel" };
+    let mut lines = table(&["figure", "value", "published", ours, "verdict"], 2);
+    for figure in &all {
+        let name = format!("{}/{}", figure.paper, figure.figure);
+        lines.add_row(vec![name, String::new(), String::new(), String::new(), figure.verdict.to_string()]);
+        for value in &figure.values {
+            let published = format!("{} {}", short(value.published), value.unit);
+            let mean = value.ours.map_or_else(|| "-".to_owned(), text::mean);
+            let row =
+                [String::new(), value.what.to_owned(), published, mean, verdict_text(value.holds).to_owned()];
+            lines.add_row(row);
+        }
+        for shape in &figure.shapes {
+            let means: Vec<String> = shape.ours.iter().map(|mean| short(mean.mean)).collect();
+            let means = if means.len() > 4 { String::new() } else { means.join(", ") };
+            let row = [
+                String::new(),
+                shape.what.to_owned(),
+                "shape".to_owned(),
+                means,
+                verdict_text(shape.holds).to_owned(),
+            ];
+            lines.add_row(row);
+        }
+    }
+    out.text(&table::text(&lines))
+}
+
+const fn verdict_text(holds: Option<bool>) -> &'static str {
+    match holds {
+        Some(true) => "holds",
+        Some(false) => "does not hold",
+        None => "not measured",
+    }
+}

@@ -1,0 +1,161 @@
+//! `fairpace-dev swarm`: random scenarios, each checked for what must hold of any scenario.
+
+pub mod check;
+pub mod draw;
+mod ledger;
+
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Once;
+
+use fairpace_cli_core::args::Global;
+use fairpace_cli_core::batch::Batch;
+use fairpace_cli_core::failure::{Exit, Failure};
+use fairpace_cli_core::output::Output;
+use fairpace_cli_core::progress::Progress;
+use fairpace_cli_core::signals::Signals;
+use serde::Serialize;
+
+use crate::args::SwarmArgs;
+
+/// A scenario that failed.
+#[derive(Debug, Clone, Serialize)]
+struct Failed {
+    seed: u64,
+    /// What did not hold, or the message of a panic.
+    wrong: Vec<String>,
+}
+
+/// What `--json` prints.
+#[derive(Debug, Serialize)]
+struct Record {
+    first_seed: u64,
+    scenarios: u64,
+    clean: u64,
+    data_packets: u64,
+    failed: Vec<Failed>,
+}
+
+/// What checking one scenario gives.
+struct Checked {
+    wrong: Vec<String>,
+    data_packets: u64,
+}
+
+/// The largest seed of a scenario file: TOML has signed integers.
+const LARGEST_SEED: u64 = i64::MAX as u64;
+
+pub(crate) fn run(
+    args: &SwarmArgs,
+    global: Global,
+    signals: &Signals,
+    out: &mut Output,
+) -> Result<(), Failure> {
+    if args.seed > LARGEST_SEED || args.count > LARGEST_SEED - args.seed {
+        let message = format!("a seed is at most {LARGEST_SEED}, that of the last scenario too");
+        return Err(Failure::new(Exit::Usage, message, "choose a smaller --seed or --count"));
+    }
+    record_panics();
+    if args.count == 1 {
+        // before the run, which may end the process
+        store(args, args.seed)?;
+    }
+    let record = check_all(args, global, signals)?;
+    if args.count > 1 {
+        record.failed.iter().try_for_each(|failed| store(args, failed.seed))?;
+    }
+    if global.json {
+        out.json(&record)?;
+    } else {
+        out.text(&text(&record))?;
+    }
+    if record.failed.is_empty() {
+        return Ok(());
+    }
+    let message = format!("{} of {} scenarios failed", record.failed.len(), record.scenarios);
+    Err(Failure::new(Exit::Internal, message, "`make swarm SEED=... N=1` replays one"))
+}
+
+thread_local! {
+    /// While this thread checks a scenario: the message of its last panic.
+    static PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Keeps the messages of panics in checks for the report, instead of printing them between others.
+fn record_panics() {
+    static INSTALLED: Once = Once::new();
+    INSTALLED.call_once(|| {
+        let previous = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            let is_checking = PANIC.with_borrow_mut(|message| {
+                message.as_mut().map(|message| *message = info.to_string()).is_some()
+            });
+            if !is_checking {
+                previous(info);
+            }
+        }));
+    });
+}
+
+fn check_all(args: &SwarmArgs, global: Global, signals: &Signals) -> Result<Record, Failure> {
+    let seeds: Vec<u64> = (args.seed..args.seed + args.count).collect();
+    let progress = Progress::new(vec![1.0; seeds.len()], global.quiet);
+    let batch = Batch { jobs: args.jobs, signals, progress: &progress };
+    let checked = batch.map(&seeds, |seed, _| {
+        let checked = check_one(*seed);
+        if !checked.wrong.is_empty() {
+            progress.print(&format!("seed {seed} failed"));
+        }
+        Ok(checked)
+    })?;
+    let data_packets = checked.iter().map(|checked| checked.data_packets).sum();
+    let failed = seeds.into_iter().zip(checked).filter(|(_, checked)| !checked.wrong.is_empty());
+    let failed: Vec<Failed> = failed.map(|(seed, checked)| Failed { seed, wrong: checked.wrong }).collect();
+    let clean = args.count - failed.len() as u64;
+    Ok(Record { first_seed: args.seed, scenarios: args.count, clean, data_packets, failed })
+}
+
+/// Draws and checks the scenario of a seed.
+fn check_one(seed: u64) -> Checked {
+    PANIC.set(Some(String::new()));
+    let checked = match catch_unwind(|| draw::scenario(seed)) {
+        Ok(Ok(scenario)) => catch_unwind(AssertUnwindSafe(|| check::check(&scenario))),
+        Ok(Err(invalid)) => {
+            let problems: Vec<_> =
+                invalid.problems.iter().map(|p| format!("{}: {}", p.key, p.message)).collect();
+            Ok((vec![format!("the drawn scenario is not valid: {}", problems.join("; "))], 0))
+        }
+        Err(panic) => Err(panic),
+    };
+    let panic = PANIC.take().unwrap_or_default();
+    let (wrong, data_packets) = checked.unwrap_or_else(|_| (vec![panic], 0));
+    Checked { wrong, data_packets }
+}
+
+/// Writes the scenario of a seed.
+fn store(args: &SwarmArgs, seed: u64) -> Result<(), Failure> {
+    // a scenario that cannot be drawn is reported by its check
+    let Ok(Ok(scenario)) = catch_unwind(|| draw::scenario(seed)) else { return Ok(()) };
+    let folder = args.out.join(seed.to_string());
+    let failed = |error: std::io::Error| {
+        let message = format!("cannot write {}: {error}", folder.display());
+        Failure::new(Exit::Output, message, "name a directory that you may write to with --out")
+    };
+    std::fs::create_dir_all(&folder).map_err(failed)?;
+    let path = check::write(&scenario, &folder).map_err(failed)?;
+    eprintln!("the scenario of seed {seed}: {}", path.display());
+    Ok(())
+}
+
+fn text(record: &Record) -> String {
+    let mut text = String::new();
+    for Failed { seed, wrong } in &record.failed {
+        text.push_str(&format!("seed {seed} (replay: make swarm SEED={seed} N=1):\n"));
+        wrong.iter().for_each(|what| text.push_str(&format!("  {what}\n")));
+    }
+    let Record { scenarios, clean, data_packets, first_seed, .. } = record;
+    text.push_str(&format!(
+        "{clean} of {scenarios} scenarios clean, from seed {first_seed} on; {data_packets} data packets\n"
+    ));
+    text
+}

@@ -1,0 +1,9 @@
+//! The program `fairpace-dev`. Commands run within the test process, except where a signal ends them.
+
+mod conformance;
+mod duels;
+mod model;
+mod pages;
+mod reproduce;
+mod support;
+mod swarm;

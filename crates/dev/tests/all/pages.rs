@@ -1,0 +1,42 @@
+//! Commands that write pages, beside those with tests of their own.
+
+use crate::support::{Place, run};
+
+#[test]
+fn docs_check_names_stale_pages_and_docs_writes_them() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    run(&["docs", "--check", "--dir", root]).succeeds();
+    let place = Place::new();
+    std::fs::create_dir_all(place.path().join("docs/reference")).unwrap();
+    std::fs::create_dir(place.path().join("reproduction")).unwrap();
+    place.write("docs/reference/scenario.md", "# Keys\n\nRead this.\n\n## At the top\n\nstale text\n");
+    let dir = place.file("");
+    run(&["docs", "--check", "--dir", &dir]).fails(1, "generated pages are out of date");
+    run(&["docs", "--dir", &dir]).succeeds();
+    run(&["docs", "--check", "--dir", &dir]).succeeds();
+    assert!(place.read("docs/reference/cli.md").contains("## fairpace compare"));
+    assert!(place.read("docs/reference/dev.md").contains("## fairpace-dev duels"));
+    let keys = place.read("docs/reference/scenario.md");
+    assert!(
+        keys.contains("Read this.") && !keys.contains("stale text") && keys.contains("`duration`"),
+        "{keys}"
+    );
+}
+
+#[test]
+fn views_compares_both_views_of_each_scenario() {
+    let arguments = ["views", "bbr3", "--seeds", "1", "--duration", "200ms", "--quiet"];
+    let page = run(&arguments).succeeds().stdout;
+    let rows: Vec<_> =
+        page.lines().filter(|line| line.starts_with("| a") || line.starts_with("| 1")).collect();
+    assert_eq!(rows.len(), 20, "{page}");
+    assert!(rows[0].contains("| exact |") && rows[1].contains("| kernel |"), "{page}");
+}
+
+#[test]
+fn a_load_is_known_by_its_name() {
+    let line = run(&["load", "two/bbr1", "200"]).succeeds().stdout;
+    let numbers: Vec<f64> = line.split_whitespace().map(|word| word.parse().unwrap()).collect();
+    assert!(matches!(numbers[..], [packets, _, kb] if packets > 100.0 && kb > 1000.0), "{line}");
+    run(&["load", "three/bbr1", "200"]).fails(2, "there is no load `three/bbr1`");
+}

@@ -1,0 +1,368 @@
+//! `fairpace-dev reproduce`: the short version of every figure has the recorded verdict, records are shown, and an interruption
+//! loses no finished run.
+
+use std::fs;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use crate::support::{Ended, Place, program, run};
+use fairpace_reproduce::record::Verdict;
+use fairpace_reproduce::{index, load, results};
+use fairpace_test_support::announce;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../reproduction");
+
+/// Two flows for two seconds on a path that no machine is too slow for.
+const SMALL: &str = r#"title = "two flows"
+duration = "2s"
+
+[window]
+from = "1s"
+
+[[link]]
+rate = "10mbit"
+buffer = "200kB"
+
+[[flow]]
+cc = "bbr1"
+rtt = "40ms"
+
+[[flow]]
+cc = "reno"
+rtt = "60ms"
+start = "500ms"
+"#;
+
+const PAPER: &str = r#"title = "A paper"
+authors = "Somebody, 2016"
+published = "somewhere"
+about = "It says something."
+figures = ["fig01"]
+"#;
+
+/// A BBR flow against a Reno flow at two RTTs.
+const FIGURE: &str = r#"title = "Two flows"
+source = "figure 1"
+setup = "two flows"
+expect = "they share"
+no_kernel = "this is a test"
+
+[short]
+set = ["duration=1500ms"]
+
+[[run]]
+name = "both"
+scenario = "small.toml"
+seeds = 2
+
+[run.sweep]
+title = "RTT, ms"
+point = [
+    { at = "40 ms", x = 40, set = ["flow.1.rtt=40ms"] },
+    { at = "80 ms", x = 80, set = ["flow.1.rtt=80ms"] },
+]
+
+[[value]]
+what = "goodput"
+unit = "Mbit/s"
+measure = { run = "both", at = "40 ms", of = "flow.*.goodput_mbps" }
+published = 10
+tolerance_ratio = 0.5
+quote = "The link is full."
+
+[[shape]]
+what = "somebody is faster"
+measure = { run = "both", at = "80 ms", of = "flow.*.goodput_mbps" }
+is = "above"
+than = { run = "both", at = "80 ms", of = "flow.1.goodput_mbps" }
+
+[[plot]]
+kind = "sweep"
+x = "RTT, ms"
+y = "Mbit/s"
+line = [{ label = "both", measure = { run = "both", of = "flow.*.goodput_mbps" } }]
+"#;
+
+/// Performs the command on the folder `reproduction` of a place.
+fn reproduce(place: &Place, arguments: &[&str]) -> Ended {
+    run(&[&["reproduce", "--dir", &place.file("reproduction")], arguments].concat())
+}
+
+/// A folder of papers with one figure.
+fn folder() -> Place {
+    let place = Place::new();
+    let figure = "reproduction/bbq-ma2017/fig01";
+    fs::create_dir_all(place.path().join(figure)).unwrap();
+    place.write("reproduction/bbq-ma2017/paper.toml", PAPER);
+    place.write("reproduction/bbq-ma2017/small.toml", SMALL);
+    place.write(&format!("{figure}/figure.toml"), FIGURE);
+    place
+}
+
+/// With one thing in `figure.toml` written otherwise.
+fn with(from: &str, to: &str) -> Place {
+    let place = folder();
+    assert!(FIGURE.contains(from), "{from}");
+    place.write("reproduction/bbq-ma2017/fig01/figure.toml", &FIGURE.replacen(from, to, 1));
+    place
+}
+
+/// All files below a folder, with what is in them.
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let name = entry.file_name();
+        if entry.path().is_dir() && name != ".cache" {
+            copy(&entry.path(), &to.join(name));
+        } else if entry.path().is_file() {
+            fs::copy(entry.path(), to.join(name)).unwrap();
+        }
+    }
+}
+
+fn files_below(dir: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(dir) else { return Vec::new() };
+    let entries = entries.map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
+}
+
+/// Finished runs in the cache.
+fn cached(place: &Place) -> usize {
+    files_below(&place.path().join("reproduction/.cache")).len()
+}
+
+#[test]
+fn the_quick_version_of_every_figure_has_the_verdict_on_record() {
+    let place = Place::new();
+    copy(Path::new(ROOT), &place.path().join("reproduction"));
+    reproduce(&place, &["--short", "--quiet"]).succeeds();
+    let read = |root: &Path| results::load_short(root).unwrap();
+    let (now, before) = (read(&place.path().join("reproduction")), read(Path::new(ROOT)));
+    let changed: Vec<String> = now
+        .iter()
+        .filter(|(name, verdict)| before.get(*name) != Some(verdict))
+        .map(|(name, verdict)| format!("{name}: {verdict}, on record {:?}", before.get(name)))
+        .collect();
+    let gone: Vec<_> = before.keys().filter(|name| !now.contains_key(*name)).collect();
+    assert!(
+        changed.is_empty() && gone.is_empty(),
+        "verdicts changed: {changed:#?}; gone: {gone:?}; if this is meant, run `make reproduce ARGS=--short` and commit \
+         reproduction/results/short.json"
+    );
+}
+
+/// `docs --check` compares the pages.
+#[test]
+fn the_records_of_the_repository_are_of_its_figures() {
+    let root = Path::new(ROOT);
+    let list = run(&["reproduce", "--dir", ROOT, "--list", "--json"]).succeeds().json();
+    let folders = load::papers(root).unwrap();
+    for sheet in folders.iter().flat_map(|folder| &folder.sheets) {
+        let path = results::path(root, sheet);
+        let entry = |entry: &&serde_json::Value| {
+            entry["paper"] == sheet.paper.as_str() && entry["figure"] == sheet.id.as_str()
+        };
+        let verdict = &list.as_array().unwrap().iter().find(entry).unwrap()["verdict"];
+        assert!(
+            !path.exists() || verdict != "not run",
+            "{} was measured of another figure or scenario than there is now; run it again and commit its result",
+            path.display()
+        );
+    }
+}
+
+#[test]
+fn a_question_has_a_page_with_its_pictures_and_no_old_ones() {
+    let place = Place::new();
+    let question = "reproduction/open-questions/first";
+    fs::create_dir_all(place.path().join(question)).unwrap();
+    place.write("reproduction/open-questions/paper.toml", &PAPER.replace("fig01", "first"));
+    place.write("reproduction/open-questions/small.toml", SMALL);
+    place.write(&format!("{question}/figure.toml"), FIGURE);
+    place.write(&format!("{question}/picture-7.svg"), "of what was asked before");
+    reproduce(&place, &["--page"]).succeeds();
+    assert!(place.read(&format!("{question}/README.md")).contains("Not measured yet"));
+    reproduce(&place, &["--quiet"]).succeeds();
+    let page = place.read(&format!("{question}/README.md"));
+    assert!(page.contains("# Two flows") && page.contains("| somebody is faster |"), "{page}");
+    let pictures: Vec<_> = files_below(&place.path().join(question))
+        .into_iter()
+        .filter(|path| path.extension().is_some_and(|end| end == "svg"))
+        .collect();
+    assert_eq!(pictures, [place.path().join(question).join("picture-1.svg")]);
+    assert!(page.contains("](picture-1.svg)"), "{page}");
+}
+
+#[test]
+fn a_figure_is_run_recorded_and_shown() {
+    let place = folder();
+    let output =
+        program().args(["reproduce", "bbq-ma2017/fig01"]).current_dir(place.path()).output().unwrap();
+    let [stdout, stderr] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
+    assert!(stdout.contains("reproduced") && stdout.contains("somebody is faster"), "{stdout}");
+    assert!(stderr.contains("bbq-ma2017/fig01: reproduced, 4 runs"), "{stderr}");
+    let record = place.read("reproduction/results/bbq-ma2017/fig01.json");
+    let record: serde_json::Value = serde_json::from_str(&record).unwrap();
+    let measured = &record["measured"][0];
+    assert_eq!((&measured["on"], &measured["runs"]), (&"sim".into(), &4.into()));
+    assert_eq!(measured["pictures"][0]["lines"][0]["x"], serde_json::json!([40.0, 80.0]));
+    assert!(place.read("REPRODUCTION.md").contains("| reproduced |"));
+    assert!(place.read("reproduction/gallery.html").contains("A paper"));
+    let list = reproduce(&place, &["--list", "--json"]).succeeds().json();
+    let entry = &list[0];
+    assert_eq!(entry["verdict"], "reproduced");
+    assert_eq!(entry["command"], "fairpace-dev reproduce bbq-ma2017/fig01");
+    assert!(entry["cost_s"].as_f64().unwrap() > 0.0);
+    let keys: Vec<_> = entry.as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["command", "cost_s", "figure", "paper", "title", "verdict"]);
+}
+
+#[test]
+fn what_was_run_is_not_run_again_unless_asked() {
+    let place = folder();
+    reproduce(&place, &[]).succeeds();
+    let result = || place.read("reproduction/results/bbq-ma2017/fig01.json");
+    let first = result();
+    reproduce(&place, &["--jobs", "1"]).succeeds();
+    assert_eq!(result(), first, "with the times that the first runs took");
+    reproduce(&place, &["--fresh"]).succeeds();
+    assert_ne!(result(), first);
+    let without_times = |text: &str| {
+        let mut value: serde_json::Value = serde_json::from_str(text).unwrap();
+        let measured = value["measured"][0].as_object_mut().unwrap();
+        measured.retain(|key, _| key != "wall_s" && key != "cpu_s");
+        value
+    };
+    assert_eq!(without_times(&result()), without_times(&first));
+}
+
+#[test]
+fn words_may_change_but_a_result_of_other_runs_is_none() {
+    let place = folder();
+    reproduce(&place, &["--quiet"]).succeeds();
+    let figure = "reproduction/bbq-ma2017/fig01/figure.toml";
+    let verdict = || reproduce(&place, &["--list", "--json"]).succeeds().json()[0]["verdict"].clone();
+    place.write(figure, &FIGURE.replace("The link is full.", "The link was full."));
+    assert_eq!(verdict(), "reproduced");
+    place.write(figure, &FIGURE.replace("published = 10", "published = 11"));
+    assert_eq!(verdict(), "not run");
+    place.write(figure, FIGURE);
+    assert_eq!(verdict(), "reproduced");
+    place.write("reproduction/bbq-ma2017/small.toml", &SMALL.replace("200kB", "100kB"));
+    assert_eq!(verdict(), "not run");
+}
+
+#[test]
+fn the_quick_version_leaves_the_results_alone() {
+    let place = folder();
+    reproduce(&place, &["--short"]).succeeds();
+    let short = results::load_short(&place.path().join("reproduction")).unwrap();
+    assert_eq!(short.get("bbq-ma2017/fig01"), Some(&Verdict::Reproduced));
+    assert_eq!(cached(&place), 2, "one seed at each point");
+    let mut files = place.files();
+    files.retain(|name| name != "reproduction");
+    assert!(files.is_empty(), "{files:?}");
+    assert_eq!(files_below(&place.path().join("reproduction/results")).len(), 1);
+}
+
+#[test]
+fn ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on() {
+    let place = with("seeds = 2", "seeds = 20");
+    // some are finished in an instant, but not all
+    let slow = SMALL.replace("duration = \"2s\"", "duration = \"60s\"");
+    place.write("reproduction/bbq-ma2017/small.toml", &slow);
+    let mut command = program();
+    command.args(["reproduce", "--jobs", "1", "--quiet"]).current_dir(place.path());
+    let child = command.stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let begun = Instant::now();
+    while cached(&place) < 2 {
+        assert!(begun.elapsed() < Duration::from_secs(300), "nothing is finished");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.signal(), None, "it ends in order");
+    let kept = cached(&place);
+    assert!(kept >= 2, "{kept}");
+    if output.status.success() {
+        announce("NOT JUDGED", "the run was finished before the signal came");
+        return;
+    }
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{message}");
+    let said = message.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("the same command goes on from there"), "{said}");
+    assert!(!place.path().join("reproduction/results").exists(), "the figure is not finished");
+    let newest = |place: &Place| {
+        let files = files_below(&place.path().join("reproduction/.cache"));
+        files
+            .into_iter()
+            .map(|path| (fs::metadata(&path).unwrap().modified().unwrap(), path))
+            .collect::<Vec<_>>()
+    };
+    let before = newest(&place);
+    // the cache is that of the program, not of this test
+    let status = program().args(["reproduce", "--quiet"]).current_dir(place.path()).output().unwrap().status;
+    assert!(status.success());
+    let after = newest(&place);
+    assert_eq!(after.len(), 40);
+    assert!(before.iter().all(|file| after.contains(file)), "a finished run was run again");
+}
+
+#[test]
+fn wrong_figures_are_told_with_their_place_before_anything_runs() {
+    let cases = [
+        ("title = \"Two flows\"", "tilte = \"Two flows\"", "unknown field `tilte`"),
+        ("seeds = 2", "seeds = 0", "0 seeds"),
+        ("scenario = \"small.toml\"", "scenario = \"none.toml\"", "there is no file `none.toml`"),
+        ("scenario = \"small.toml\"\n", "", "must have one source"),
+        ("no_kernel = \"this is a test\"", "", "nor why they cannot"),
+        ("tolerance_ratio = 0.5\n", "", "`goodput` has no tolerance"),
+        ("quote = \"The link is full.\"", "quote = \" \"", "the value has no source"),
+        ("{ run = \"both\", at = \"40 ms\"", "{ run = \"none\", at = \"40 ms\"", "there is no run `none`"),
+        ("{ run = \"both\", at = \"40 ms\"", "{ run = \"both\", at = \"4 ms\"", "has no point `4 ms`"),
+        ("{ run = \"both\", at = \"40 ms\"", "{ run = \"both\"", "run `both` has a sweep"),
+        ("of = \"flow.*.goodput_mbps\"", "of = \"flow.3.goodput_mbps\"", "has no `flow.3.goodput_mbps`"),
+        ("of = \"flow.*.goodput_mbps\"", "of = \"flow.1.goodput\"", "did you mean `goodput_mbps`?"),
+        ("\"flow.1.rtt=40ms\"", "\"flow.1.rtt=40\"", "run `both` cannot be built"),
+        ("set = [\"duration=1500ms\"]", "set = [\"duration\"]", "is not KEY=VALUE"),
+    ];
+    for (from, to, message) in cases {
+        let place = with(from, to);
+        let ended = reproduce(&place, &[]);
+        ended.fails(2, message);
+        assert!(ended.message().contains("figure.toml"), "{}", ended.message());
+        assert_eq!(cached(&place), 0);
+        let error = reproduce(&place, &["--json"]).error();
+        let problem = &error["problems"][0];
+        assert!(problem["file"].as_str().unwrap().ends_with("fig01/figure.toml"), "{error}");
+        assert!(problem["line"].as_u64().unwrap() > 0, "{error}");
+    }
+}
+
+#[test]
+fn folders_and_papers_agree() {
+    let place = folder();
+    reproduce(&place, &["bbq-ma2017/fig1"]).fails(2, "did you mean `bbq-ma2017/fig01`?");
+    fs::create_dir(place.path().join("reproduction/bbq-ma2017/fig02")).unwrap();
+    place.write("reproduction/bbq-ma2017/fig02/figure.toml", FIGURE);
+    reproduce(&place, &["--list"]).fails(2, "the folder `fig02` is not among them");
+    place.write("reproduction/bbq-ma2017/paper.toml", &PAPER.replace("fig01", "fig03"));
+    reproduce(&place, &["--list"]).fails(2, "there is no folder `fig03`");
+    fs::create_dir(place.path().join("reproduction/bbq-ma2016")).unwrap();
+    reproduce(&place, &["--list"]).fails(2, "`bbq-ma2016` is not one of the papers");
+    reproduce(&Place::new(), &["--list"]).fails(2, "cannot read the folder");
+}
+
+/// The library says the same as the program.
+#[test]
+fn the_index_counts_every_figure_once() {
+    let place = folder();
+    reproduce(&place, &["--quiet"]).succeeds();
+    let page = place.read("REPRODUCTION.md");
+    assert!(page.contains("1 figures, tables and questions: 1 reproduced"), "{page}");
+    assert!(index::tables(&[]).starts_with("0 figures"), "no paper is no error");
+}

@@ -1,0 +1,125 @@
+//! Runs commands within this process, and files for them.
+
+use std::cell::RefCell;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::rc::Rc;
+
+use fairpace_cli_core::failure::Failure;
+use fairpace_cli_core::output::Output;
+use tempfile::TempDir;
+
+/// What a command printed, and how it ended.
+pub(crate) struct Ended {
+    pub(crate) stdout: String,
+    failure: Option<Failure>,
+}
+
+impl Ended {
+    pub(crate) fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {}", self.stdout))
+    }
+
+    fn rendered(&self, json: bool) -> String {
+        self.failure.as_ref().map(|failure| failure.rendered(json)).unwrap_or_default()
+    }
+
+    /// The error as people see it.
+    pub(crate) fn message(&self) -> String {
+        self.rendered(false)
+    }
+
+    /// The error object of `--json`.
+    pub(crate) fn error(&self) -> serde_json::Value {
+        let error: serde_json::Value =
+            serde_json::from_str(&self.rendered(true)).expect("the command failed");
+        error["error"].clone()
+    }
+
+    /// Asserts the exit code, that the error has this text, and that nothing was printed.
+    #[track_caller]
+    pub(crate) fn fails(&self, code: i32, text: &str) {
+        let rendered = self.rendered(false);
+        assert_eq!(self.failure.as_ref().map(Failure::code), Some(code), "{}{rendered}", self.stdout);
+        let words: Vec<_> = rendered.split_whitespace().filter(|word| *word != "│").collect();
+        let message = words.join(" ");
+        assert!(message.contains(text), "{text:?} is not in {message:?}");
+        assert_eq!(self.stdout, "", "an error belongs to stderr");
+    }
+
+    #[track_caller]
+    pub(crate) fn succeeds(self) -> Self {
+        assert!(self.failure.is_none(), "{}{}", self.stdout, self.rendered(false));
+        self
+    }
+}
+
+/// A buffer that stays readable while an [`Output`] owns it.
+#[derive(Clone, Default)]
+struct Buffer(Rc<RefCell<Vec<u8>>>);
+
+impl Write for Buffer {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.borrow_mut().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Performs a command of `fairpace-dev` in this process.
+pub(crate) fn run(arguments: &[&str]) -> Ended {
+    let buffer = Buffer::default();
+    let failure = fairpace_dev::run(arguments, &mut Output::to(buffer.clone())).err();
+    let stdout = String::from_utf8(buffer.0.take()).expect("output is UTF-8");
+    Ended { stdout, failure }
+}
+
+/// The built program.
+pub(crate) fn program() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_fairpace-dev"))
+}
+
+/// A directory for one test.
+pub(crate) struct Place {
+    dir: TempDir,
+}
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        let dir = tempfile::Builder::new().prefix("fairpace-test-").tempdir().unwrap();
+        Self { dir }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// The path of a file in the directory, as an argument.
+    pub(crate) fn file(&self, name: &str) -> String {
+        self.path().join(name).to_str().expect("temporary paths are UTF-8").to_owned()
+    }
+
+    pub(crate) fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.path().join(name);
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    pub(crate) fn read(&self, name: &str) -> String {
+        let path = self.path().join(name);
+        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+
+    /// Names of the files in the directory, hidden ones too.
+    pub(crate) fn files(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.path()).unwrap();
+        let mut names: Vec<_> =
+            entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+}
