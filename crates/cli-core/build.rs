@@ -6,7 +6,8 @@ fn main() {
     println!("cargo::rustc-env=FAIRPACE_COMMIT={}", commit().unwrap_or_else(|| "unknown".into()));
 }
 
-/// `git describe`-like: the commit, with `+dirty` when tracked files differ from it. `None` outside a checkout.
+/// `git describe`-like: the commit, with `+dirty` when tracked files differ from it. `None` outside a
+/// checkout.
 fn commit() -> Option<String> {
     // cargo's own packages and vendored copies may lie inside somebody else's checkout
     if git(&["ls-files", "build.rs"])?.is_empty() {

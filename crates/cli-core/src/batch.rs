@@ -1,7 +1,7 @@
 //! Many jobs on one thread pool.
 //!
-//! A simulation is a function of its scenario alone, so neither the number of threads nor the order in which jobs finish
-//! changes a result.
+//! A simulation is a function of its scenario alone, so neither the number of threads nor the order in
+//! which jobs finish changes a result.
 
 use std::num::NonZeroUsize;
 use std::sync::OnceLock;
@@ -27,7 +27,8 @@ pub struct Batch<'a> {
 }
 
 impl Batch<'_> {
-    /// Performs `work` for each item; the results are in the order of the items. Jobs begin in that order, too.
+    /// Performs `work` for each item; the results are in the order of the items. Jobs begin in that order,
+    /// too.
     ///
     /// # Errors
     /// The first failure by index, after all other jobs have been stopped; or a signal arrived.

@@ -8,7 +8,8 @@ use fairpace_scenario::{Invalid, Scenario, Set, parse};
 use crate::failure::{Exit, Failure};
 use crate::host::Host;
 
-/// The path and the flows that all algorithms of a comparison get. Texts are values of scenario keys, with their units.
+/// The path and the flows that all algorithms of a comparison get. Texts are values of scenario keys, with
+/// their units.
 pub struct Comparison<'a> {
     /// Rate of the link.
     pub rate: &'a str,

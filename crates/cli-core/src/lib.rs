@@ -8,7 +8,8 @@
 //! - [`host`], [`batch`]: one run in the simulator or on the kernel; many simulations on a thread pool.
 //! - [`comparison`]: scenarios that are made from arguments instead of a file.
 //!
-//! No command is in here, and no module computes a metric. The API follows the two programs and is not stable.
+//! No command is in here, and no module computes a metric. The API follows the two programs and is not
+//! stable.
 
 pub mod args;
 pub mod batch;

@@ -25,7 +25,8 @@ pub trait Program: Parser {
     /// The command's own.
     fn perform(self, out: &mut Output) -> Result<(), Failure>;
 
-    /// A message and a remedy for a subcommand that this program does not have, if there is more to say than that.
+    /// A message and a remedy for a subcommand that this program does not have, if there is more to say
+    /// than that.
     fn unknown_command(_name: &str) -> Option<(String, String)> {
         None
     }

@@ -22,8 +22,8 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// The progress of jobs that are expected to deliver `packets` each. Nothing is shown when `quiet` or when stderr is
-    /// not a terminal.
+    /// The progress of jobs that are expected to deliver `packets` each. Nothing is shown when `quiet` or
+    /// when stderr is not a terminal.
     #[must_use]
     pub fn new(packets: Vec<f64>, quiet: bool) -> Self {
         let total = packets.iter().sum::<f64>() as u64;

@@ -1,4 +1,5 @@
-//! The command line of `fairpace`. Help, completions, man pages and docs/reference/cli.md are generated from it.
+//! The command line of `fairpace`. Help, completions, man pages and docs/reference/cli.md are generated
+//! from it.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -29,29 +30,32 @@ pub(crate) enum Command {
     Sim(SimArgs),
     /// Run a scenario with real TCP flows of the running kernel through an emulated bottleneck.
     ///
-    /// Needs root and /dev/net/tun; fairpace's own algorithms also need BTF (see `fairpace doctor`). It takes
-    /// as long as the scenario lasts. It removes its network namespaces and algorithms when it ends or is interrupted.
+    /// Needs root and /dev/net/tun; fairpace's own algorithms also need BTF (see `fairpace doctor`). It
+    /// takes as long as the scenario lasts. It removes its network namespaces and algorithms when it ends
+    /// or is interrupted.
     Testbed(RunArgs),
     /// Run several algorithms on the same path, one run per algorithm.
     ///
-    /// Each run has one flow per RTT. Flows start one after the other and are measured from the warm-up to the end.
+    /// Each run has one flow per RTT. Flows start one after the other and are measured from the warm-up to
+    /// the end.
     Compare(CompareArgs),
-    /// Show a problem and a fix: the first experiment of the BBQ paper, simulated and on the running kernel.
+    /// Show a problem and a fix: the first experiment of the BBQ paper, simulated and on the running
+    /// kernel.
     ///
-    /// Two flows with RTTs of 10 and 50 ms share 100 Mbit/s and a 2 MB FIFO; the second starts 5 s later. Runs that this
-    /// machine cannot do are skipped and listed.
+    /// Two flows with RTTs of 10 and 50 ms share 100 Mbit/s and a 2 MB FIFO; the second starts 5 s later.
+    /// Runs that this machine cannot do are skipped and listed.
     Demo(DemoArgs),
     /// List the algorithms with their parameters.
     Algorithms,
     /// Load algorithms into the running kernel, where every socket can select them.
     ///
-    /// They stay until `fairpace unload` or a reboot. Names begin with `fp_` (`bbq` becomes `fp_bbq`), so that they never
-    /// replace an algorithm of the kernel.
+    /// They stay until `fairpace unload` or a reboot. Names begin with `fp_` (`bbq` becomes `fp_bbq`), so
+    /// that they never replace an algorithm of the kernel.
     Load(LoadArgs),
     /// Remove algorithms from the running kernel.
     ///
-    /// Sockets that use one keep it until they close. If it is the default (net.ipv4.tcp_congestion_control), choose another
-    /// default first; otherwise new sockets still get it.
+    /// Sockets that use one keep it until they close. If it is the default
+    /// (net.ipv4.tcp_congestion_control), choose another default first; otherwise new sockets still get it.
     Unload(UnloadArgs),
     /// List the algorithms that are loaded into the running kernel.
     List,
@@ -74,8 +78,8 @@ pub(crate) enum Command {
 pub(crate) struct Changes {
     /// Change a key of the scenario, or a parameter of an algorithm; repeatable.
     ///
-    /// KEY is `duration`, `window.from`, `link.rate`, `link.NAME.rate`, `flow.cc`, `flow.NAME.cc` or the like, or
-    /// ALGORITHM.PARAMETER: `--set duration=30s --set bbq.alpha=3ms`.
+    /// KEY is `duration`, `window.from`, `link.rate`, `link.NAME.rate`, `flow.cc`, `flow.NAME.cc` or the
+    /// like, or ALGORITHM.PARAMETER: `--set duration=30s --set bbq.alpha=3ms`.
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = parse_set)]
     pub(crate) sets: Vec<Set>,
     /// Seed of all random numbers; the same as `--set seed=SEED`.
@@ -83,8 +87,8 @@ pub(crate) struct Changes {
     pub(crate) seed: Option<String>,
     /// Write the results to this directory: summary.json, series.csv, scenario.toml, report.html.
     ///
-    /// All files appear in one step when the run is over. An earlier result is replaced; a directory that holds other
-    /// files is refused.
+    /// All files appear in one step when the run is over. An earlier result is replaced; a directory that
+    /// holds other files is refused.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 }
@@ -114,9 +118,11 @@ pub(crate) struct RunArgs {
 pub(crate) struct SimArgs {
     #[command(flatten)]
     pub(crate) run: RunArgs,
-    /// Run it N times, with the scenario's seed and the N - 1 numbers after it: means with 95 % confidence intervals.
+    /// Run it N times, with the scenario's seed and the N - 1 numbers after it: means with 95 % confidence
+    /// intervals.
     ///
-    /// With --out, DIR gets repeat.json and runs.csv too, summary.json is an array, and there is no series.csv.
+    /// With --out, DIR gets repeat.json and runs.csv too, summary.json is an array, and there is no
+    /// series.csv.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=100_000))]
     pub(crate) repeat: Option<u32>,
     /// Runs at a time; by default one for each core. It does not change the results.
@@ -132,7 +138,8 @@ pub(crate) struct SimArgs {
         conflicts_with = "repeat"
     )]
     pub(crate) trace: Vec<TraceKind>,
-    /// Record the headers of packets that arrive at these links, and of their ACKs, as LINK.pcapng in the directory of --out.
+    /// Record the headers of packets that arrive at these links, and of their ACKs, as LINK.pcapng in the
+    /// directory of --out.
     #[arg(long, value_name = "LINK,...", value_delimiter = ',', requires = "out", conflicts_with = "repeat")]
     pub(crate) pcap: Vec<String>,
 }
@@ -159,7 +166,8 @@ pub(crate) struct CompareArgs {
     /// One flow for each of these RTTs.
     #[arg(long, allow_hyphen_values = true, value_name = "RTT,...", value_delimiter = ',', required = true)]
     pub(crate) rtt: Vec<String>,
-    /// One run for each of these algorithms; with `--on kernel` also kernel:NAME, one of the kernel's own algorithms.
+    /// One run for each of these algorithms; with `--on kernel` also kernel:NAME, one of the kernel's own
+    /// algorithms.
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', required = true)]
     pub(crate) cc: Vec<String>,
     /// Length of each run.
@@ -196,7 +204,8 @@ pub(crate) struct LoadArgs {
     /// Names from `fairpace algorithms`.
     #[arg(required = true, value_name = "NAME")]
     pub(crate) names: Vec<String>,
-    /// Set a parameter: ALGORITHM.PARAMETER=VALUE, or PARAMETER=VALUE when one algorithm is loaded; repeatable.
+    /// Set a parameter: ALGORITHM.PARAMETER=VALUE, or PARAMETER=VALUE when one algorithm is loaded;
+    /// repeatable.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) sets: Vec<String>,
     /// Append this to the name in the kernel, to load one algorithm with several settings.

@@ -1,7 +1,7 @@
 //! `--out DIR`: all files of a result appear at once or not at all.
 //!
-//! They are written to a directory beside DIR, synced, and moved to DIR in one step. An earlier result is exchanged
-//! for the new one in one step, too. A directory that holds anything else is never touched.
+//! They are written to a directory beside DIR, synced, and moved to DIR in one step. An earlier result is
+//! exchanged for the new one in one step, too. A directory that holds anything else is never touched.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, Permissions};
@@ -89,7 +89,8 @@ impl OutDir {
             .tempdir_in(&self.parent)
     }
 
-    /// A directory for files that are written while a run goes on. They come into place with all others, or go with this.
+    /// A directory for files that are written while a run goes on. They come into place with all others, or
+    /// go with this.
     pub(crate) fn stage(&mut self) -> Result<&Path, Failure> {
         if self.staged.is_none() {
             self.staged = Some(self.temporary().map_err(|error| failed(&self.path, &error))?);
@@ -145,7 +146,8 @@ fn exchange(a: &Path, b: &Path) -> io::Result<()> {
     renameat2(AT_FDCWD, a, AT_FDCWD, b, RenameFlags::RENAME_EXCHANGE).map_err(io::Error::from)
 }
 
-/// An empty directory, or one with a summary of ours and nothing but files of a result in it and in its subdirectories.
+/// An empty directory, or one with a summary of ours and nothing but files of a result in it and in its
+/// subdirectories.
 fn is_empty_or_result(path: &Path) -> io::Result<bool> {
     let mut has_summary = false;
     let mut is_empty = true;

@@ -67,8 +67,8 @@ pub(crate) fn several(
     Ok(items)
 }
 
-/// `summary.json` (an array), `repeat.json`, `runs.csv`, `scenario.toml` and `report.html` of runs with several seeds. `first` is the
-/// first of them in full.
+/// `summary.json` (an array), `repeat.json`, `runs.csv`, `scenario.toml` and `report.html` of runs with
+/// several seeds. `first` is the first of them in full.
 pub(crate) fn repeated(
     scenario: &Scenario,
     repeat: &Repeat,

@@ -69,7 +69,8 @@ pub(crate) fn of_run(run: &Run, quiet: bool) -> String {
     out
 }
 
-/// Completion times of flows with many transfers. A flow that is a single transfer has its time in its own row.
+/// Completion times of flows with many transfers. A flow that is a single transfer has its time in its own
+/// row.
 fn completions(summary: &Summary) -> String {
     let many = |flow: &&FlowSummary| flow.completions.is_some() && flow.completion_s.is_none();
     let mut lines = table(

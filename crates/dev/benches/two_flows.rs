@@ -1,5 +1,6 @@
-//! How fast the simulator is on two flows of 10 and 50 ms through 100 Mbit/s and 2 MB. First, delivered data packets
-//! per CPU-second over 120 s of simulated time, the median of five runs; then wall-clock time by Criterion over 20 s.
+//! How fast the simulator is on two flows of 10 and 50 ms through 100 Mbit/s and 2 MB. First, delivered
+//! data packets per CPU-second over 120 s of simulated time, the median of five runs; then wall-clock time
+//! by Criterion over 20 s.
 
 use std::time::Duration;
 

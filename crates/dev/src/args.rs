@@ -24,14 +24,15 @@ pub struct Cli {
 pub(crate) enum Command {
     /// Run every algorithm against every other one, and against itself, on one link in the simulator.
     ///
-    /// A duel is two flows with the same RTT. Each pair meets in both orders, several times, at several buffers. The result is
-    /// a page of tables: shares, loss, queue delay.
+    /// A duel is two flows with the same RTT. Each pair meets in both orders, several times, at several
+    /// buffers. The result is a page of tables: shares, loss, queue delay.
     Duels(DuelsArgs),
     /// Run the experiments of the papers and compare our numbers with theirs.
     ///
-    /// Figures are folders of `reproduction/`. The command writes their results to its folder `results`, REPRODUCTION.md beside
-    /// it, `gallery.html` in it, and a page in the folder of each open question. Finished simulations are kept in its folder
-    /// `.cache`: after an interruption the same command continues.
+    /// Figures are folders of `reproduction/`. The command writes their results to its folder `results`,
+    /// REPRODUCTION.md beside it, `gallery.html` in it, and a page in the folder of each open question.
+    /// Finished simulations are kept in its folder `.cache`: after an interruption the same command
+    /// continues.
     Reproduce(ReproduceArgs),
     /// Simulate the 972 runs of "BBRv3 Startup Behavior" (Mahmud et al., 2025).
     ///
@@ -39,32 +40,36 @@ pub(crate) enum Command {
     ReproduceGrid(GridArgs),
     /// Run scenarios in the simulator and on the running kernel, and judge whether both agree.
     ///
-    /// Needs what `fairpace testbed` needs, and a quiet machine. Each scenario is simulated with several seeds and run several
-    /// times on the kernel. The page has both results, the difference, and a verdict.
+    /// Needs what `fairpace testbed` needs, and a quiet machine. Each scenario is simulated with several
+    /// seeds and run several times on the kernel. The page has both results, the difference, and a verdict.
     Conformance(ConformanceArgs),
     /// Evaluate a paper's model of how BBR flows share a link: equations, not packets.
     ///
-    /// Without a model, or with --list, it lists the models with their arguments. Curves are in the output of --json.
+    /// Without a model, or with --list, it lists the models with their arguments. Curves are in the output
+    /// of --json.
     Model(ModelArgs),
-    /// Compare BBRv2 and BBRv3 with exact knowledge of their packets and with what a stock kernel can tell them.
+    /// Compare BBRv2 and BBRv3 with exact knowledge of their packets and with what a stock kernel can tell
+    /// them.
     Views(ViewsArgs),
     /// Measure which settings decide how BBQ shares a link: a table of docs/bbq.md.
     BbqGap(BbqGapArgs),
     /// Simulate random scenarios and check each for what must hold of any scenario.
     ///
-    /// Scenario i has the seed SEED + i for any number of threads. A scenario that fails is written to the directory of --out;
-    /// with a count of 1 it is always written, before it runs.
+    /// Scenario i has the seed SEED + i for any number of threads. A scenario that fails is written to the
+    /// directory of --out; with a count of 1 it is always written, before it runs.
     Swarm(SwarmArgs),
     /// Simulate a load of the benchmarks.
     ///
-    /// Prints delivered data packets, millions of them per CPU-second, and the largest resident memory in kB. Each process
-    /// runs one load, so that the memory is its own.
+    /// Prints delivered data packets, millions of them per CPU-second, and the largest resident memory in
+    /// kB. Each process runs one load, so that the memory is its own.
     Load(LoadArgs),
-    /// Run flows of one algorithm on the running kernel once, without judging whether the machine disturbed the run.
+    /// Run flows of one algorithm on the running kernel once, without judging whether the machine disturbed
+    /// the run.
     ///
     /// Prints the summary and the notes. Needs what `fairpace testbed` needs.
     Pair(PairArgs),
-    /// Write all generated pages that take only seconds: docs/reference, REPRODUCTION.md, pages of open questions.
+    /// Write all generated pages that take only seconds: docs/reference, REPRODUCTION.md, pages of open
+    /// questions.
     Docs(DocsArgs),
 }
 
@@ -94,7 +99,8 @@ pub(crate) struct DuelsArgs {
     /// Measure from here to the end.
     #[arg(long, allow_hyphen_values = true, value_name = "TIME", default_value = "20s")]
     pub(crate) warmup: String,
-    /// Start of the second flow in the first repetition. Later repetitions delay it more, up to almost twice as much.
+    /// Start of the second flow in the first repetition. Later repetitions delay it more, up to almost
+    /// twice as much.
     #[arg(long, allow_hyphen_values = true, value_name = "TIME", default_value = "1s", value_parser = parse_time)]
     pub(crate) stagger: Duration,
     /// Repetitions of each duel in each order, with different seeds and starts of the second flow.
@@ -109,7 +115,8 @@ pub(crate) struct DuelsArgs {
     /// Simulations at a time; by default one for each core. It does not change the results.
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,
-    /// Write the tables to this Markdown page, between its marks, instead of to stdout. The rest of the page stays.
+    /// Write the tables to this Markdown page, between its marks, instead of to stdout. The rest of the
+    /// page stays.
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
 }
@@ -122,7 +129,8 @@ pub(crate) struct ReproduceArgs {
     /// Where to run.
     #[arg(long, value_enum, default_value_t = Host::Sim)]
     pub(crate) on: Host,
-    /// Run the short version of each figure with one seed. Only its verdict is recorded, in results/short.json.
+    /// Run the short version of each figure with one seed. Only its verdict is recorded, in
+    /// results/short.json.
     #[arg(long, conflicts_with = "list")]
     pub(crate) short: bool,
     /// Simulations at a time; by default one for each core. It does not change the results.
@@ -147,7 +155,8 @@ pub(crate) struct GridArgs {
     /// The table of runs, a CSV file. The table of flows is beside it: `grid-flows.csv`.
     #[arg(long, value_name = "FILE", default_value = "reproduction/bbrv3-startup-mahmud2025/grid.csv")]
     pub(crate) table: PathBuf,
-    /// Only runs with these values in a column (pair, queue, buffer, rate, rtt): rate=1gbit, rtt=35ms,145ms; repeatable.
+    /// Only runs with these values in a column (pair, queue, buffer, rate, rtt): rate=1gbit,
+    /// rtt=35ms,145ms; repeatable.
     #[arg(long, value_name = "COLUMN=VALUE,...")]
     pub(crate) only: Vec<String>,
     /// Length of each run; runs of another length are other rows.
@@ -184,11 +193,12 @@ pub(crate) struct ConformanceArgs {
     /// Simulations of each scenario.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) seeds: u32,
-    /// Keep undisturbed runs on the kernel in this folder, and use those that are there instead of repeating them: to
-    /// continue after an interruption, or on another day if the machine was too busy.
+    /// Keep undisturbed runs on the kernel in this folder, and use those that are there instead of
+    /// repeating them: to continue after an interruption, or on another day if the machine was too busy.
     #[arg(long, value_name = "DIR")]
     pub(crate) keep: Option<PathBuf>,
-    /// Write the tables to this Markdown page, between its marks, instead of to stdout. The rest of the page stays.
+    /// Write the tables to this Markdown page, between its marks, instead of to stdout. The rest of the
+    /// page stays.
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
 }
@@ -200,7 +210,8 @@ pub(crate) struct ModelArgs {
     /// Its form.
     #[arg(long, value_enum, default_value_t = ModelForm::Simulation)]
     pub(crate) form: ModelForm,
-    /// Give an argument a value, a plain number in the unit that ends its name; repeatable: `--set rtt0_ms=20`.
+    /// Give an argument a value, a plain number in the unit that ends its name; repeatable: `--set
+    /// rtt0_ms=20`.
     #[arg(long = "set", value_name = "KEY=VALUE", allow_hyphen_values = true)]
     pub(crate) sets: Vec<String>,
     /// List all models, with arguments, ranges and results.
@@ -266,7 +277,8 @@ pub(crate) struct ViewsArgs {
     /// Simulations at a time; by default one for each core. It does not change the results.
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,
-    /// Write the tables to this Markdown page, between its marks, instead of to stdout. The rest of the page stays.
+    /// Write the tables to this Markdown page, between its marks, instead of to stdout. The rest of the
+    /// page stays.
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
 }
@@ -276,7 +288,8 @@ pub(crate) struct BbqGapArgs {
     /// The table.
     #[arg(value_enum)]
     pub(crate) table: BbqTable,
-    /// Write the table to this Markdown page, between its marks, instead of to stdout. The rest of the page stays.
+    /// Write the table to this Markdown page, between its marks, instead of to stdout. The rest of the page
+    /// stays.
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
 }

@@ -1,4 +1,5 @@
-//! `fairpace-dev bbq-gap`: which settings decide how BBQ shares the link of its paper's first experiment; the tables of docs/bbq.md.
+//! `fairpace-dev bbq-gap`: which settings decide how BBQ shares the link of its paper's first experiment;
+//! the tables of docs/bbq.md.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -33,7 +34,8 @@ const STAGGER: Duration = Duration::from_secs(5);
 const WARMUP: &str = "30s";
 /// Seeds of each setting of the table of shares.
 const SEEDS: u64 = 5;
-/// Distance of two points of the series from which lengths of phases are read: much less than the shortest phase, 1 ms.
+/// Distance of two points of the series from which lengths of phases are read: much less than the shortest
+/// phase, 1 ms.
 const STEP: Duration = Duration::from_micros(100);
 
 /// Settings of the table of shares: an algorithm and a change of a parameter.

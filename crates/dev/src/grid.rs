@@ -1,4 +1,5 @@
-//! `fairpace-dev reproduce-grid`: the 972 runs of the BBRv3 startup paper. It continues where an earlier call ended.
+//! `fairpace-dev reproduce-grid`: the 972 runs of the BBRv3 startup paper. It continues where an earlier
+//! call ended.
 
 use std::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};

@@ -1,9 +1,10 @@
 //! The program `fairpace-dev`: tools of fairpace's maintainers, and of readers of the papers.
 //!
-//! It reproduces the figures of papers, lets algorithms meet each other, compares the simulator with the kernel, checks random
-//! scenarios, runs the benchmarks' loads, and writes the generated pages of the documentation. All of it reads or writes files of
-//! the repository, so it is not published; what users need is in `fairpace`. Each command is the module of its name; what
-//! commands share with `fairpace` is in `fairpace-cli-core`.
+//! It reproduces the figures of papers, lets algorithms meet each other, compares the simulator with the
+//! kernel, checks random scenarios, runs the benchmarks' loads, and writes the generated pages of the
+//! documentation. All of it reads or writes files of the repository, so it is not published; what users
+//! need is in `fairpace`. Each command is the module of its name; what commands share with `fairpace` is in
+//! `fairpace-cli-core`.
 //!
 //! The library exists for the program, its tests and its benchmark.
 

@@ -1,4 +1,5 @@
-//! `fairpace-dev load`: one load of the benchmarks, for scripts/bench-loads.sh and scripts/count-instructions.sh.
+//! `fairpace-dev load`: one load of the benchmarks, for scripts/bench-loads.sh and
+//! scripts/count-instructions.sh.
 
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::output::Output;

@@ -93,7 +93,8 @@ impl MarkedPage {
     }
 }
 
-/// Writes a command's tables to their page, or to standard output; with `--json` prints the record instead of text.
+/// Writes a command's tables to their page, or to standard output; with `--json` prints the record instead
+/// of text.
 pub(crate) fn publish<R: Serialize>(
     marked: Option<MarkedPage>,
     tables: &str,

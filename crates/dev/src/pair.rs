@@ -1,4 +1,5 @@
-//! `fairpace-dev pair`: flows of one algorithm over one bottleneck on the kernel, once, whatever disturbs the run.
+//! `fairpace-dev pair`: flows of one algorithm over one bottleneck on the kernel, once, whatever disturbs
+//! the run.
 
 use fairpace_cli_core::args::Global;
 use fairpace_cli_core::comparison::Comparison;

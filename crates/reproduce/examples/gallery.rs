@@ -1,5 +1,5 @@
-//! Writes the gallery to look at while working on it, from records that are made up or from a JSON array of `PaperRecords`:
-//! `cargo run -p fairpace-reproduce --example gallery -- PAGE.html [PAPERS.json]`
+//! Writes the gallery to look at while working on it, from records that are made up or from a JSON array of
+//! `PaperRecords`: `cargo run -p fairpace-reproduce --example gallery -- PAGE.html [PAPERS.json]`
 
 #[path = "../tests/all/support/mod.rs"]
 #[allow(dead_code)]

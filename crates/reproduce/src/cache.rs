@@ -1,7 +1,8 @@
 //! Finished runs, a file each: what an interrupted reproduction goes on from.
 //!
-//! A run is known by where it ran, its scenario, its seed, and the build that ran it. A build from a clean tree is known by its
-//! commit; any other by its executable file, since the same commit with changes may be any program.
+//! A run is known by where it ran, its scenario, its seed, and the build that ran it. A build from a clean
+//! tree is known by its commit; any other by its executable file, since the same commit with changes may be
+//! any program.
 
 use std::fs;
 use std::io::{self, Write};

@@ -100,7 +100,8 @@ fn bars(outcomes: &Outcomes<'_>, measure: &Measure) -> Drawn {
     Drawn { x: Vec::new(), y, half }
 }
 
-/// A series of the first seed, or a model's curve. What it is divided by is a series, too, unless it is taken to a number.
+/// A series of the first seed, or a model's curve. What it is divided by is a series, too, unless it is
+/// taken to a number.
 fn over_time(outcomes: &Outcomes<'_>, measure: &Measure) -> Option<Vec<Point>> {
     let mut points = match outcomes.at(&measure.run, &measure.at)? {
         Gave::Runs(runs) => of_run(measure, runs.first()?)?,
@@ -128,8 +129,8 @@ fn of_run(measure: &Measure, run: &Run) -> Option<Vec<Point>> {
     Some(run.series.t_s.iter().copied().zip(series).collect())
 }
 
-/// Values in ascending order, each with the part that is at or below it: of all seeds at all points; for completion times of the
-/// transfers themselves, which a run has by percentile.
+/// Values in ascending order, each with the part that is at or below it: of all seeds at all points; for
+/// completion times of the transfers themselves, which a run has by percentile.
 fn distribution(outcomes: &Outcomes<'_>, measure: &Measure) -> Vec<Point> {
     let sweep = outcomes.run(&measure.run).and_then(|(_, run)| run.sweep.as_ref());
     let places: Vec<&str> = match sweep {
@@ -169,7 +170,8 @@ fn every(points: Vec<Point>) -> Vec<Point> {
     points.into_iter().enumerate().filter(|(i, _)| i % step == 0 || *i == last).map(|(_, p)| p).collect()
 }
 
-/// The least and the most of as many stretches as fit, in their order: no spike is lost. A stretch without any is a gap.
+/// The least and the most of as many stretches as fit, in their order: no spike is lost. A stretch without
+/// any is a gap.
 fn extremes(points: Vec<Point>) -> Vec<Point> {
     if points.len() <= MOST_POINTS {
         return points;

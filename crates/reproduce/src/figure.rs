@@ -92,7 +92,8 @@ pub struct RunPlan {
     /// In place of a scenario, a model of `fairpace-models`: "queueing.rounds".
     #[serde(default)]
     pub model: String,
-    /// In place of a scenario, a table of finished runs ([`crate::table`]) beside `figure.toml`, or below `reproduction/PAPER/`.
+    /// In place of a scenario, a table of finished runs ([`crate::table`]) beside `figure.toml`, or below
+    /// `reproduction/PAPER/`.
     #[serde(default)]
     pub table: String,
     /// `KEY=VALUE` as for `--set`; for a model, its arguments; for a table, which rows count: `COLUMN=VALUE`.
@@ -132,11 +133,13 @@ pub struct Point {
 /// A number that a run has.
 ///
 /// `of` is a path into the run's summary or series, with names or numbers from 1 for flows and links:
-/// * of the summary: `jain`, `convergence_s`, `flow.short.goodput_mbps`, `flow.short.share`, `flow.short.retransmits`,
-///   `link.bottleneck.queue_delay_mean_ms`, `link.bottleneck.utilization`, `link.bottleneck.backlog_share.short`, ... ;
-///   `flow.*.goodput_mbps` is the sum over all flows, `flow.cc=cubic.goodput_mbps` over the flows of one algorithm;
-/// * of the series, with `take`: `flow.short.goodput_mbps`, `flow.short.cwnd_pkts`, `link.bottleneck.queue_delay_ms`, ...,
-///   `link.bottleneck.backlog_kb.short` (a flow's part of a queue), `flow.short.delivered_kb` (its goodput, summed up);
+/// * of the summary: `jain`, `convergence_s`, `flow.short.goodput_mbps`, `flow.short.share`,
+///   `flow.short.retransmits`, `link.bottleneck.queue_delay_mean_ms`, `link.bottleneck.utilization`,
+///   `link.bottleneck.backlog_share.short`, ... ; `flow.*.goodput_mbps` is the sum over all flows,
+///   `flow.cc=cubic.goodput_mbps` over the flows of one algorithm;
+/// * of the series, with `take`: `flow.short.goodput_mbps`, `flow.short.cwnd_pkts`,
+///   `link.bottleneck.queue_delay_ms`, ..., `link.bottleneck.backlog_kb.short` (a flow's part of a queue),
+///   `flow.short.delivered_kb` (its goodput, summed up);
 /// * of a model: `model.NAME`;
 /// * of a table: `table.COLUMN`, a number per row that counts, as if each were a seed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -200,8 +203,9 @@ pub enum Is {
     Below,
     /// More, or less by no more than the tolerance.
     Above,
-    /// More or less, by more than seeds differ: between the 95 % intervals of both sides is a gap, wider than the tolerance. For shapes
-    /// only; a side with a single seed has no interval, and nothing is judged.
+    /// More or less, by more than seeds differ: between the 95 % intervals of both sides is a gap, wider
+    /// than the tolerance. For shapes only; a side with a single seed has no interval, and nothing is
+    /// judged.
     Apart,
 }
 

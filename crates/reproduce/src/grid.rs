@@ -1,14 +1,14 @@
-//! The grid of "BBRv3 Startup Behavior" (Mahmud et al., 2025), table I: 12 pairs x 3 queues x 3 buffers x 3 rates x 3 RTTs = 972 runs
-//! of 150 s; and the table that holds a row for each run that was made.
+//! The grid of "BBRv3 Startup Behavior" (Mahmud et al., 2025), table I: 12 pairs x 3 queues x 3 buffers x 3
+//! rates x 3 RTTs = 972 runs of 150 s; and the table that holds a row for each run that was made.
 //!
-//! What the paper says: two senders share a bottleneck; ten flows per sender and Gbit/s; 150 s; "flows were initiated
-//! near-simultaneously", with "minor, hardware-induced delays"; utilization is the sum of goodputs over the rate; Jain's index is over
-//! all flows. What it does not say, and what is done here:
-//! * starts: each flow starts at a time of its own, uniform in 0 to 100 ms, drawn from the seed. All cells of one seed share these numbers, so
-//!   that two pairs differ by their algorithms and not by their luck;
+//! What the paper says: two senders share a bottleneck; ten flows per sender and Gbit/s; 150 s; "flows were
+//! initiated near-simultaneously", with "minor, hardware-induced delays"; utilization is the sum of
+//! goodputs over the rate; Jain's index is over all flows. What it does not say, and what is done here:
+//! * starts: each flow starts at a time of its own, uniform in 0 to 100 ms, drawn from the seed. All cells
+//!   of one seed share these numbers, so that two pairs differ by their algorithms and not by their luck;
 //! * what the metrics cover: the whole run, as what iperf3 prints at its end does;
-//! * RED and FQ-CoDel: a limit of so many BDP, and what tc takes where only a limit is given (RED: max = limit / 4, min = max / 3, 2 %;
-//!   FQ-CoDel: 5 ms, 100 ms, 1024 queues), without ECN;
+//! * RED and FQ-CoDel: a limit of so many BDP, and what tc takes where only a limit is given (RED: max =
+//!   limit / 4, min = max / 3, 2 %; FQ-CoDel: 5 ms, 100 ms, 1024 queues), without ECN;
 //! * the BDP of mixed RTTs: by the longer one; the first sender of a pair has the shorter one;
 //! * packets: 1500 bytes; paths without other losses; receive windows that never bind.
 
@@ -300,8 +300,8 @@ fn short(value: f64) -> f64 {
     format!("{value:.5e}").parse().unwrap_or(value)
 }
 
-/// Times in [0, [`START_SPREAD`]), whole microseconds. SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators,
-/// OOPSLA 2014): a few lines that give the same numbers everywhere.
+/// Times in [0, [`START_SPREAD`]), whole microseconds. SplitMix64 (Steele, Lea, Flood: Fast Splittable
+/// Pseudorandom Number Generators, OOPSLA 2014): a few lines that give the same numbers everywhere.
 fn starts(seed: u64) -> impl Iterator<Item = Duration> {
     let mut state = seed;
     std::iter::repeat_with(move || {

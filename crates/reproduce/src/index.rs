@@ -1,4 +1,5 @@
-//! REPRODUCTION.md: every figure with its status, published values and ours, and the command that measures them.
+//! REPRODUCTION.md: every figure with its status, published values and ours, and the command that measures
+//! them.
 
 use std::fmt::Write as _;
 

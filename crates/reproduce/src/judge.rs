@@ -1,7 +1,7 @@
 //! Whether what we measure is what the paper reports.
 //!
-//! Means are compared as they are recorded. What is missing never holds; what this place did not run is not judged, nor what a table
-//! has no rows of yet.
+//! Means are compared as they are recorded. What is missing never holds; what this place did not run is not
+//! judged, nor what a table has no rows of yet.
 
 use crate::figure::{Along, Figure, Is, Shape, Value};
 use crate::measure::{Measurement, Outcomes, round};
@@ -81,7 +81,8 @@ fn hold(outcomes: &Outcomes<'_>, on: On, index: usize) -> Held {
     judged.map_or(nothing, |(ours, holds)| Held { shape: index, ours, holds: Some(holds) })
 }
 
-/// Means that are there, and whether the relation holds; `None`: a side was not run here, or has no interval where one is needed.
+/// Means that are there, and whether the relation holds; `None`: a side was not run here, or has no
+/// interval where one is needed.
 fn hold_relation(outcomes: &Outcomes<'_>, shape: &Shape) -> Option<(Vec<Mean>, bool)> {
     let left = outcomes.measure(&shape.measure)?;
     let right = match &shape.than {

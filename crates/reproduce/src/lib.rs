@@ -1,11 +1,12 @@
 //! What papers report, held against what we measure.
 //!
-//! A figure or table of a paper is a folder `reproduction/PAPER/FIGURE/`: scenarios, and a `figure.toml` ([`figure`]) that says what to
-//! run, what the paper reports with its words, what must hold, and how the picture looks. Running it gives a [`record`]: the
-//! same with our numbers and a verdict, from which the gallery and REPRODUCTION.md are written.
+//! A figure or table of a paper is a folder `reproduction/PAPER/FIGURE/`: scenarios, and a `figure.toml`
+//! ([`figure`]) that says what to run, what the paper reports with its words, what must hold, and how the
+//! picture looks. Running it gives a [`record`]: the same with our numbers and a verdict, from which the
+//! gallery and REPRODUCTION.md are written.
 //!
-//! It computes no metric: numbers come from `fairpace-results` (runs) and `fairpace-models` (equations). Who runs the scenarios, and
-//! how many at a time, is the program's business.
+//! It computes no metric: numbers come from `fairpace-results` (runs) and `fairpace-models` (equations).
+//! Who runs the scenarios, and how many at a time, is the program's business.
 
 pub mod cache;
 pub mod figure;

@@ -104,7 +104,8 @@ impl<'a> Outcomes<'a> {
         self.values(measure, at).map(|values| Measurement::of(&values))
     }
 
-    /// The measure's value of each seed; NaN where there is none. `None`: it was not run there, or a table has no row of it yet.
+    /// The measure's value of each seed; NaN where there is none. `None`: it was not run there, or a table
+    /// has no row of it yet.
     pub(crate) fn values(&self, measure: &Measure, at: &str) -> Option<Vec<f64>> {
         let mut values: Vec<f64> = match self.at(&measure.run, at)? {
             Gave::Runs(runs) => runs.iter().map(|run| of_run(measure, run)).collect(),

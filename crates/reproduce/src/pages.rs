@@ -1,5 +1,5 @@
-//! A page for each question that the authors left open: question, method, picture, answer. All of it comes from the question's
-//! `figure.toml` and its record; pictures are those of the gallery.
+//! A page for each question that the authors left open: question, method, picture, answer. All of it comes
+//! from the question's `figure.toml` and its record; pictures are those of the gallery.
 
 use std::fmt::Write as _;
 
@@ -18,7 +18,8 @@ pub const PICTURE: &str = "picture-";
 pub struct Page {
     /// Folder of the question.
     pub id: String,
-    /// Name and text of each file: README.md, and an SVG file per picture. Others whose names begin with [`PICTURE`] are old.
+    /// Name and text of each file: README.md, and an SVG file per picture. Others whose names begin with
+    /// [`PICTURE`] are old.
     pub files: Vec<(String, String)>,
 }
 

@@ -1,7 +1,8 @@
-//! Paths of measures: `flow.short.goodput_mbps`, `link.bottleneck.queue_delay_ms`, `jain`, `model.goodput`, `table.jain`.
+//! Paths of measures: `flow.short.goodput_mbps`, `link.bottleneck.queue_delay_ms`, `jain`, `model.goodput`,
+//! `table.jain`.
 //!
-//! Where a path means several flows or links, what adds up is added up; of everything else the mean is taken, over those that
-//! have a value.
+//! Where a path means several flows or links, what adds up is added up; of everything else the mean is
+//! taken, over those that have a value.
 
 use fairpace_results::{Completions, FlowSummary, LinkSummary, Run, ScenarioId, Summary};
 use fairpace_scenario::{Scenario, keys};
@@ -144,7 +145,8 @@ pub(crate) fn number(path: &str, summary: &Summary) -> Option<f64> {
     }
 }
 
-/// A series of a run, one value per point of its time; NaN where there is none. `None`: there is no such series.
+/// A series of a run, one value per point of its time; NaN where there is none. `None`: there is no such
+/// series.
 pub(crate) fn series(path: &str, run: &Run) -> Option<Vec<f64>> {
     let names = Names::of(&run.summary);
     let (part, found, what) = split(path, &names, &|part, what| has_series(&names, part, what))?;

@@ -1,5 +1,5 @@
-//! What running a figure gives: `reproduction/results/PAPER/FIGURE.json`, from which everything that is shown is written. No number
-//! in it is typed by hand.
+//! What running a figure gives: `reproduction/results/PAPER/FIGURE.json`, from which everything that is
+//! shown is written. No number in it is typed by hand.
 
 use serde::{Deserialize, Serialize};
 

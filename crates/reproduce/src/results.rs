@@ -61,8 +61,8 @@ impl Record {
         Self { paper: paper.clone(), id: id.clone(), figure: figure.clone(), measured: Vec::new() }
     }
 
-    /// What is on record of a figure, with the words that its file has now. What was measured of another figure, with other runs, values
-    /// or pictures, is left out.
+    /// What is on record of a figure, with the words that its file has now. What was measured of another
+    /// figure, with other runs, values or pictures, is left out.
     ///
     /// # Errors
     /// When a record is there but cannot be read.
@@ -181,7 +181,8 @@ fn wordless(figure: &Figure) -> Figure {
     figure
 }
 
-/// JSON with an object's keys on lines of their own and a list of numbers on one, so that a change is seen as small as it is.
+/// JSON with an object's keys on lines of their own and a list of numbers on one, so that a change is seen
+/// as small as it is.
 fn json<T: Serialize>(value: &T) -> io::Result<String> {
     let mut out = Vec::new();
     value.serialize(&mut Serializer::with_formatter(&mut out, Lines(PrettyFormatter::with_indent(b" "))))?;

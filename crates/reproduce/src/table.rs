@@ -1,5 +1,5 @@
-//! Tables of finished runs: CSV with a header, a row per run. What takes hours is computed once and committed as such a table; figures
-//! then read it.
+//! Tables of finished runs: CSV with a header, a row per run. What takes hours is computed once and
+//! committed as such a table; figures then read it.
 
 use std::path::{Path, PathBuf};
 
@@ -38,11 +38,12 @@ pub enum Error {
     },
 }
 
-/// The numbers in `column` of the rows that have, for each of `filters`, this value in this column, as written. Empty fields are left
-/// out; no row at all is no error.
+/// The numbers in `column` of the rows that have, for each of `filters`, this value in this column, as
+/// written. Empty fields are left out; no row at all is no error.
 ///
 /// # Errors
-/// When the table cannot be read, lacks a column, or has something else than a number in `column` of such a row.
+/// When the table cannot be read, lacks a column, or has something else than a number in `column` of such a
+/// row.
 pub fn table(path: &Path, filters: &[(String, String)], column: &str) -> Result<Vec<f64>, Error> {
     let unreadable = |source| Error::Unreadable { path: path.to_owned(), source };
     let mut reader = csv::Reader::from_path(path).map_err(unreadable)?;

@@ -12,8 +12,8 @@ use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::host::{self, Host};
 use fairpace_cli_core::signals::Signals;
 
-/// Random delay of a simulated host's sending, which real hosts have. Without it CUBIC and Reno would have the same result with
-/// every seed. Values from 1 us to 1 ms give the same results (FIDELITY.md).
+/// Random delay of a simulated host's sending, which real hosts have. Without it CUBIC and Reno would have
+/// the same result with every seed. Values from 1 us to 1 ms give the same results (FIDELITY.md).
 const HOST_JITTER: Duration = Duration::from_micros(20);
 
 /// One scenario.
@@ -86,7 +86,8 @@ impl Case {
 
     /// Up to `runs` undisturbed runs on the kernel, and the number of disturbed ones.
     ///
-    /// Each run has its own seed, which determines random losses of links. Runs that `keep` has are not repeated.
+    /// Each run has its own seed, which determines random losses of links. Runs that `keep` has are not
+    /// repeated.
     pub(super) fn measure(
         &self,
         runs: u32,

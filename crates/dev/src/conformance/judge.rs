@@ -1,7 +1,7 @@
 //! The compared quantities, and the differences that are allowed.
 //!
-//! The kernel's runs of one scenario differ among themselves. The simulator's mean may lie outside of the range of the kernel's
-//! runs, from the lowest to the highest, by at most the allowance.
+//! The kernel's runs of one scenario differ among themselves. The simulator's mean may lie outside of the
+//! range of the kernel's runs, from the lowest to the highest, by at most the allowance.
 
 use fairpace_results::Summary;
 use serde::Serialize;

@@ -39,8 +39,8 @@ impl Keep {
         Some(self.dir.as_ref()?.join(format!("{name}-{seed}.json")))
     }
 
-    /// The run of this scenario and seed on this kernel, and the number of disturbed attempts before it. A file of another
-    /// scenario, seed or kernel is ignored and later replaced.
+    /// The run of this scenario and seed on this kernel, and the number of disturbed attempts before it. A
+    /// file of another scenario, seed or kernel is ignored and later replaced.
     pub(super) fn find(&self, name: &str, scenario: &Scenario) -> Option<(Summary, u32)> {
         let text = fs::read(self.path(name, scenario.seed)?).ok()?;
         let Kept { kernel, disturbed, summary } = serde_json::from_slice(&text).ok()?;

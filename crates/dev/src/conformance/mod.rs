@@ -1,7 +1,9 @@
-//! `fairpace-dev conformance`: runs the same scenarios in the simulator and on the kernel and compares the results.
+//! `fairpace-dev conformance`: runs the same scenarios in the simulator and on the kernel and compares the
+//! results.
 //!
-//! A scenario file names its algorithms as the testbed does: `kernel:cubic` is the kernel's own CUBIC, and the simulator runs
-//! our algorithm of the same name. `judge` defines when the results agree; `page` writes them as Markdown.
+//! A scenario file names its algorithms as the testbed does: `kernel:cubic` is the kernel's own CUBIC, and
+//! the simulator runs our algorithm of the same name. `judge` defines when the results agree; `page` writes
+//! them as Markdown.
 
 mod cases;
 mod judge;

@@ -49,7 +49,8 @@ fn names(asked: &[String]) -> Result<Vec<String>, Failure> {
     }
 }
 
-/// The command that measures the same again, with all defaults. `--out` and `--jobs` do not change the result and are left out.
+/// The command that measures the same again, with all defaults. `--out` and `--jobs` do not change the
+/// result and are left out.
 fn command(args: &DuelsArgs) -> String {
     let DuelsArgs { cc, rate, rtt, buffer, duration, warmup, stagger, seeds, seed, sets, out: _, jobs: _ } =
         args;

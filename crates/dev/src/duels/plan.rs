@@ -153,7 +153,8 @@ impl<'a> Plan<'a> {
 /// What the arguments fill in.
 const TEMPLATE: &str = "title = \"duel\"\n[window]\n[[link]]\n[[flow]]\n[[flow]]\n";
 
-/// The controls with a constant cwnd or rate get values that fit the path: a cwnd of one BDP, or half of the link's rate.
+/// The controls with a constant cwnd or rate get values that fit the path: a cwnd of one BDP, or half of
+/// the link's rate.
 fn fit_to_path(scenario: &mut Scenario) -> Result<(), Failure> {
     let (rate_bps, rtt) = (scenario.links[0].rate_bps, scenario.flows[0].rtt);
     let bdp_pkts = (u128::from(rate_bps) * rtt.as_nanos() / 1_000_000_000 / PACKET_BITS).max(1);

@@ -171,8 +171,8 @@ fn simulate<'a>(
     Ok(finished.into_iter().filter_map(OnceLock::into_inner).collect())
 }
 
-/// Runs the figures one after the other, since runs on the kernel disturb each other. A figure with a disturbed run is left out and
-/// reported as a failure at the end.
+/// Runs the figures one after the other, since runs on the kernel disturb each other. A figure with a
+/// disturbed run is left out and reported as a failure at the end.
 fn measure<'a>(
     works: &[Work<'a>],
     kept: &Kept<'_>,

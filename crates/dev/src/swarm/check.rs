@@ -10,8 +10,8 @@ use super::ledger::{Account, Ledger};
 
 const PACKET_BYTES: f64 = 1514.0;
 const MSS_BYTES: f64 = 1448.0;
-/// What a run may ask of the machine: looks of the engine at its monitor, each after 16,384 events. A run that needs more than 100 million
-/// events hangs, or does for every packet what it should do seldom.
+/// What a run may ask of the machine: looks of the engine at its monitor, each after 16,384 events. A run
+/// that needs more than 100 million events hangs, or does for every packet what it should do seldom.
 const MOST_LOOKS: u32 = 6_000;
 
 /// Stops a run that goes on for ever, by its own steps and not by the clock.
@@ -29,7 +29,8 @@ fn patience() -> Patience {
     Patience(Cell::new(0))
 }
 
-/// Everything that is wrong with a scenario's runs, in words, and the data packets that one of them delivered.
+/// Everything that is wrong with a scenario's runs, in words, and the data packets that one of them
+/// delivered.
 pub(crate) fn check(scenario: &Scenario) -> (Vec<String>, u64) {
     let runs = match runs(scenario) {
         Ok(runs) => runs,
@@ -149,7 +150,8 @@ fn flow(scenario: &Scenario, index: usize, flow: &Flow, run: &Run, ledger: &Ledg
     must(least >= shortest_ms * (1.0 - 1e-6) - 1e-5, &|| {
         format!("an RTT of {least} ms on a way of {shortest_ms} ms")
     });
-    // what arrived has left every link on the way; one hole that is filled makes many packets available at once, but none twice
+    // what arrived has left every link on the way; one hole that is filled makes many packets available at
+    // once, but none twice
     let goodput_pkts = integral(run, &series.goodput_mbps) * 1e6 / 8.0 / MSS_BYTES;
     let route = &scenario.routes()[index];
     for link in &route.forward {
@@ -168,8 +170,8 @@ fn flow(scenario: &Scenario, index: usize, flow: &Flow, run: &Run, ledger: &Ledg
     wrong
 }
 
-/// A flow that must get something through does so within this time: the fifth timeout in a row strikes 31 s after the first packet, and
-/// each is a packet that is lost in one of five cases or finds a full queue.
+/// A flow that must get something through does so within this time: the fifth timeout in a row strikes 31 s
+/// after the first packet, and each is a packet that is lost in one of five cases or finds a full queue.
 const PATIENCE_S: f64 = 30.0;
 
 /// Has the flow always something to send, and a path that lets it through?
@@ -243,8 +245,9 @@ fn link(scenario: &Scenario, index: usize, link: &Link, run: &Run, account: &Acc
     wrong
 }
 
-/// Little's law: the integral of the backlog is the sum over all packets of bytes times waiting time. The first is what meters say, the
-/// second is what an onlooker saw of packets that came and went, less their transmission.
+/// Little's law: the integral of the backlog is the sum over all packets of bytes times waiting time. The
+/// first is what meters say, the second is what an onlooker saw of packets that came and went, less their
+/// transmission.
 fn littles_law(
     account: &Account,
     inside: f64,

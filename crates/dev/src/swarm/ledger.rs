@@ -41,7 +41,8 @@ pub(crate) struct Use {
 #[derive(Debug, Default)]
 pub(crate) struct Account {
     pub(crate) flows: Vec<Use>,
-    /// When each of the packets that are there came, in order: by flow, and where connections have queues of their own by connection.
+    /// When each of the packets that are there came, in order: by flow, and where connections have queues
+    /// of their own by connection.
     there: BTreeMap<ConnectionId, VecDeque<(Key, u64)>>,
     queues_connections: bool,
     /// See [`byte_ns`].

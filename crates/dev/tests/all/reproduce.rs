@@ -1,5 +1,5 @@
-//! `fairpace-dev reproduce`: the short version of every figure has the recorded verdict, records are shown, and an interruption
-//! loses no finished run.
+//! `fairpace-dev reproduce`: the short version of every figure has the recorded verdict, records are shown,
+//! and an interruption loses no finished run.
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt as _;

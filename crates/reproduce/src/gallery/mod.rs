@@ -1,6 +1,7 @@
 //! The gallery: everything that was reproduced on one HTML page that loads nothing and needs no script.
 //!
-//! It shows records and judges nothing: verdicts, means and intervals are taken as they are. Same records, same bytes.
+//! It shows records and judges nothing: verdicts, means and intervals are taken as they are. Same records,
+//! same bytes.
 
 pub(crate) mod pictures;
 mod section;
@@ -12,7 +13,8 @@ use maud::{DOCTYPE, html};
 
 use crate::record::{PaperRecords, Record, Verdict};
 
-/// The page on all `papers`, in their order. Every string of theirs is escaped; what is not measured is said to be so.
+/// The page on all `papers`, in their order. Every string of theirs is escaped; what is not measured is
+/// said to be so.
 #[must_use]
 pub fn page(papers: &[PaperRecords]) -> String {
     let title = "Every figure of five papers on BBR, run again";

@@ -1,4 +1,5 @@
-//! From a record's pictures to charts: the axes, order and dashes that the figure asks for, published points beside ours.
+//! From a record's pictures to charts: the axes, order and dashes that the figure asks for, published
+//! points beside ours.
 
 use fairpace_report::chart::{Axis, Chart, Curve, Layer, Look, Row, Strip, bars, bars_picture};
 use maud::{Markup, html};
@@ -60,8 +61,8 @@ impl Drawing {
 /// What one place drew.
 type Placed<'a> = (On, &'a Picture);
 
-/// All pictures of a figure, in its order. Neighbours over the same time are one column, as in the papers: what happens at once stands
-/// one below the other.
+/// All pictures of a figure, in its order. Neighbours over the same time are one column, as in the papers:
+/// what happens at once stands one below the other.
 pub(super) fn all(record: &Record) -> Vec<Markup> {
     let plots: Vec<(usize, &Plot)> = record.figure.plots.iter().enumerate().collect();
     let span = |plot: &Plot| (plot.kind == Kind::Time).then_some((plot.from_s, plot.to_s));
@@ -149,7 +150,8 @@ fn values(record: &Record) -> Markup {
     html! { @if strips.is_empty() { span.nothing { "no picture" } } @else { (Strip::stack(&strips)) } }
 }
 
-/// One chart of what the `shown` places drew; its axes hold what is in `all`, so that charts beside each other compare.
+/// One chart of what the `shown` places drew; its axes hold what is in `all`, so that charts beside each
+/// other compare.
 fn chart(plot: &Plot, shown: &[Placed], all: &[Placed]) -> Chart {
     let (x, y) = axes(plot, all);
     let curves = plot.lines.iter().enumerate().map(|(i, line)| curve(plot, i, line, shown)).collect();

@@ -1,5 +1,6 @@
-//! The table of a grid on disk. A run is in it as a whole or not at all: its row is the last thing that is written of it, with one
-//! call, and half a line that a crash may leave at the end is cut off when the table is opened again.
+//! The table of a grid on disk. A run is in it as a whole or not at all: its row is the last thing that is
+//! written of it, with one call, and half a line that a crash may leave at the end is cut off when the
+//! table is opened again.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -81,7 +82,8 @@ impl Book {
         Ok(())
     }
 
-    /// Writes the table anew, in the order of `order` (a row that is in none of them comes last), without rows that later ones replace.
+    /// Writes the table anew, in the order of `order` (a row that is in none of them comes last), without
+    /// rows that later ones replace.
     ///
     /// # Errors
     /// When it cannot be written; then the table is as before.

@@ -1,5 +1,5 @@
-//! The grid as one Parquet file: a row per flow, with all that its run's row says. A run whose flows were not kept has one row without
-//! a flow.
+//! The grid as one Parquet file: a row per flow, with all that its run's row says. A run whose flows were
+//! not kept has one row without a flow.
 
 use std::collections::HashMap;
 use std::fs::Permissions;

@@ -1,7 +1,8 @@
 //! Random scenarios: from a seed, always the same one.
 //!
-//! Each scenario may use only about half of all features, drawn anew: what a feature hides is found without it (Groce et al., "Swarm
-//! testing", ISSTA 2012). Work is bounded: what the links can carry in the whole run is at most some 500,000 packets.
+//! Each scenario may use only about half of all features, drawn anew: what a feature hides is found without
+//! it (Groce et al., "Swarm testing", ISSTA 2012). Work is bounded: what the links can carry in the whole
+//! run is at most some 500,000 packets.
 
 use std::time::Duration;
 
@@ -129,7 +130,8 @@ pub(crate) fn scenario(seed: u64) -> Result<Scenario, Invalid> {
     draw.rate_bps = draw.magnitude(RATE_BPS);
     let count = draw.between(1, 5);
     let budget_bits = draw.magnitude(BUDGET_PKTS) * PACKET_BITS;
-    // the links are up to four times as fast as the rate; what is too much makes the run shorter or the links slower
+    // the links are up to four times as fast as the rate; what is too much makes the run shorter or the
+    // links slower
     let most_bits = |of: u64| (budget_bits / (2 * count)).saturating_mul(1_000_000) / of;
     draw.duration = draw.time_us(DURATION_US);
     if draw.flip() {
