@@ -1,6 +1,6 @@
 //! A set of packet numbers inside a sliding window, one bit each.
 
-/// Bits for the numbers of a window no longer than the capacity: a power of two from 64 on, or 0 at first.
+/// A ring of bits. The capacity, a power of two from 64 on or 0 at first, bounds the length of the window.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Bits {
     words: Vec<u64>,
@@ -12,22 +12,22 @@ impl Bits {
     }
 
     #[inline]
-    fn place(&self, n: u64) -> (usize, u64) {
+    fn index(&self, n: u64) -> (usize, u64) {
         ((n / 64) as usize & (self.words.len() - 1), 1 << (n % 64))
     }
 
     pub(crate) fn get(&self, n: u64) -> bool {
-        let (word, bit) = self.place(n);
+        let (word, bit) = self.index(n);
         self.words[word] & bit != 0
     }
 
     pub(crate) fn set(&mut self, n: u64) {
-        let (word, bit) = self.place(n);
+        let (word, bit) = self.index(n);
         self.words[word] |= bit;
     }
 
     pub(crate) fn clear(&mut self, n: u64) {
-        let (word, bit) = self.place(n);
+        let (word, bit) = self.index(n);
         self.words[word] &= !bit;
     }
 
@@ -40,7 +40,7 @@ impl Bits {
         debug_assert!(to.saturating_sub(from) <= self.capacity());
         let mut n = from;
         while n < to {
-            let (word, _) = self.place(n);
+            let (word, _) = self.index(n);
             let bits = if wanted { self.words[word] } else { !self.words[word] } >> (n % 64);
             if bits != 0 {
                 let found = n + u64::from(bits.trailing_zeros());
@@ -59,12 +59,13 @@ impl Bits {
         self.next(from, to, false)
     }
 
-    /// The number in `from..to` above which exactly `above` others are set; `None` if no more than that are.
+    /// The number in `from..to` above which exactly `above` others are set; `None` if at most `above` are
+    /// set.
     pub(crate) fn nth_set_from_above(&self, from: u64, to: u64, above: u64) -> Option<u64> {
         let (mut end, mut left) = (to, above);
         while end > from {
             let start = ((end - 1) / 64 * 64).max(from);
-            let (word, _) = self.place(start);
+            let (word, _) = self.index(start);
             let unused = 64 - (end - start);
             let mut bits = self.words[word] >> (start % 64) << unused >> unused;
             let count = u64::from(bits.count_ones());
@@ -81,14 +82,14 @@ impl Bits {
         None
     }
 
-    /// Empties it, and gives memory for more than `most` numbers back.
+    /// Clears the set, and frees memory beyond a capacity of `most` numbers.
     pub(crate) fn reset(&mut self, most: u64) {
         self.words.truncate((most / 64) as usize);
         self.words.shrink_to_fit();
         self.words.fill(0);
     }
 
-    /// The same set with room for twice as long a window, of which `window` is in use now.
+    /// Doubles the capacity. `window` is the range in use.
     pub(crate) fn grow(&mut self, window: std::ops::Range<u64>) {
         let mut grown = Bits { words: vec![0; (self.words.len() * 2).max(1)] };
         let mut n = window.start;

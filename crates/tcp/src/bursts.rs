@@ -1,7 +1,8 @@
-//! What each packet in flight remembers of when it was last sent.
+//! The snapshots of packets in flight.
 //!
-//! Packets that left together remember the same but for their number, so a burst takes one [`Snapshot`] and not one per
-//! packet: of hundreds of flows, those in flight would not fit a processor's cache. A packet sent again has its own.
+//! Packets of a burst have the same snapshot but for the packets in flight, so there is one [`Snapshot`] per
+//! burst: with hundreds of connections, one per packet would not fit the processor's cache. A retransmission
+//! has its own.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -10,112 +11,121 @@ use std::ops::Range;
 use crate::prefetch;
 use crate::rate::Snapshot;
 
-/// What an ACK of the oldest packets asks for comes first.
+/// Packets that were sent together.
+#[derive(Debug, Clone, Copy, Default)]
+struct Burst {
+    /// The first packet.
+    first: u64,
+    /// The snapshot of the first packet.
+    snapshot: Snapshot,
+}
+
+/// The fields that a cumulative ACK reads are first.
 #[derive(Debug, Clone)]
 #[repr(C)]
 pub(crate) struct Bursts {
-    /// The oldest burst of which packets are outstanding: the number of its first packet, and what that packet remembers. ACKs
-    /// ask for it most, so it is at hand.
-    oldest: (u64, Snapshot),
-    /// The first packet of the burst after that; `u64::MAX`: there is none.
+    /// The oldest burst with outstanding packets. It is outside the queue since ACKs read it most.
+    oldest: Burst,
+    /// The first packet of the next burst; `u64::MAX`: there is none.
     next: u64,
-    /// Where the last search ended in `later`: SACKs and loss detection go up packet by packet.
+    /// Index in `later` where the last search ended, since SACKs and loss detection proceed packet by packet.
     near: Cell<usize>,
     /// The bursts after the oldest, in order.
-    later: VecDeque<(u64, Snapshot)>,
-    /// Of packets sent again, by number modulo the length, a power of two. Empty until one is.
-    again: Vec<Snapshot>,
+    later: VecDeque<Burst>,
+    /// Snapshots of retransmissions, by packet number modulo the length, a power of two. Empty before the
+    /// first one.
+    retransmissions: Vec<Snapshot>,
 }
 
 impl Default for Bursts {
     fn default() -> Self {
         Bursts {
-            oldest: (0, Snapshot::default()),
+            oldest: Burst::default(),
             next: u64::MAX,
             later: VecDeque::new(),
             near: Cell::new(0),
-            again: Vec::new(),
+            retransmissions: Vec::new(),
         }
     }
 }
 
 impl Bursts {
-    /// Becomes empty and keeps room for so many bursts at most.
+    /// Removes all bursts, and keeps a capacity of at most `kept`.
     pub(crate) fn reset(&mut self, kept: usize) {
         self.later.clear();
         self.later.shrink_to(kept);
         *self = Bursts { later: std::mem::take(&mut self.later), ..Bursts::default() };
     }
 
-    /// A burst leaves, from packet `seq` on; its number is above all others, which are done with when it is `alone`.
+    /// Adds a burst from packet `seq` on, which is above all others. `alone`: no other packet is outstanding.
     #[inline]
     pub(crate) fn send(&mut self, seq: u64, snapshot: Snapshot, alone: bool) {
         if alone {
             debug_assert!(self.later.is_empty());
-            self.oldest = (seq, snapshot);
+            self.oldest = Burst { first: seq, snapshot };
             return;
         }
         self.next = self.next.min(seq);
-        self.later.push_back((seq, snapshot));
+        self.later.push_back(Burst { first: seq, snapshot });
         prefetch::back(&self.later);
     }
 
-    /// Packet `seq` leaves again, of up to `room` that may be outstanding, a power of two.
-    pub(crate) fn resend(&mut self, seq: u64, snapshot: Snapshot, room: usize) {
-        if self.again.is_empty() {
-            self.again = vec![Snapshot::default(); room];
+    /// Sets the snapshot of a retransmission. `room`: the capacity for outstanding packets, a power of two.
+    pub(crate) fn retransmit(&mut self, seq: u64, snapshot: Snapshot, room: usize) {
+        if self.retransmissions.is_empty() {
+            self.retransmissions = vec![Snapshot::default(); room];
         }
-        debug_assert_eq!(self.again.len(), room);
-        self.again[seq as usize & (room - 1)] = snapshot;
+        debug_assert_eq!(self.retransmissions.len(), room);
+        self.retransmissions[seq as usize & (room - 1)] = snapshot;
     }
 
-    /// There will be up to `room` outstanding; `outstanding` are.
+    /// Grows to a capacity of `room` packets; `outstanding` is the range of outstanding ones.
     pub(crate) fn grow(&mut self, outstanding: Range<u64>, room: usize) {
-        let old = self.again.len();
+        let old = self.retransmissions.len();
         if old == 0 {
             return;
         }
-        let mut again = vec![Snapshot::default(); room];
+        let mut retransmissions = vec![Snapshot::default(); room];
         for seq in outstanding {
-            again[seq as usize & (room - 1)] = self.again[seq as usize & (old - 1)];
+            retransmissions[seq as usize & (room - 1)] = self.retransmissions[seq as usize & (old - 1)];
         }
-        self.again = again;
+        self.retransmissions = retransmissions;
     }
 
-    /// Nothing below `una` matters any more.
+    /// Removes the bursts below `una`.
     #[inline]
     pub(crate) fn forget(&mut self, una: u64) {
         while self.next <= una {
             self.oldest = self.later.pop_front().unwrap_or_default();
             prefetch::front(&self.later);
-            self.next = self.later.front().map_or(u64::MAX, |(seq, _)| *seq);
+            self.next = self.later.front().map_or(u64::MAX, |burst| burst.first);
             self.near.set(self.near.get().saturating_sub(1));
         }
     }
 
-    /// What packet `seq` remembers of its first transmission. It must not be forgotten.
+    /// The snapshot of packet `seq` at its first transmission. The packet must be outstanding.
     #[inline]
     pub(crate) fn sent(&self, seq: u64) -> Snapshot {
-        let (first, snapshot) = if seq < self.next { &self.oldest } else { self.find(seq) };
+        let Burst { first, snapshot } = if seq < self.next { &self.oldest } else { self.find(seq) };
         Snapshot { inflight_pkts: snapshot.inflight_pkts + (seq - first) as u32, ..*snapshot }
     }
 
-    fn find(&self, seq: u64) -> &(u64, Snapshot) {
-        let begins = |at: usize| self.later.get(at).map_or(u64::MAX, |(first, _)| *first);
+    fn find(&self, seq: u64) -> &Burst {
+        let begins = |at: usize| self.later.get(at).map_or(u64::MAX, |burst| burst.first);
         let mut at = self.near.get();
         if seq >= begins(at + 1) {
             at += 1;
         }
         if seq < begins(at) || seq >= begins(at + 1) {
-            at = self.later.partition_point(|(first, _)| *first <= seq) - 1;
+            at = self.later.partition_point(|burst| burst.first <= seq) - 1;
         }
         self.near.set(at);
         &self.later[at]
     }
 
-    /// What it remembers of when it was last sent again.
-    pub(crate) fn sent_again(&self, seq: u64) -> Snapshot {
-        self.again[seq as usize & (self.again.len() - 1)]
+    /// The snapshot of packet `seq` at its last retransmission.
+    pub(crate) fn retransmission(&self, seq: u64) -> Snapshot {
+        self.retransmissions[seq as usize & (self.retransmissions.len() - 1)]
     }
 }
 
@@ -128,17 +138,17 @@ mod tests {
     }
 
     #[test]
-    fn packets_of_a_burst_remember_the_same_but_for_their_number() {
+    fn packets_of_a_burst_differ_in_the_packets_in_flight_only() {
         let mut bursts = Bursts::default();
         for (seq, sent_us) in [(0, 10), (3, 20), (4, 30), (9, 40)] {
             bursts.send(seq, at(sent_us), seq == 0);
         }
-        let told: Vec<_> =
+        let found: Vec<_> =
             (0..11).map(|seq| bursts.sent(seq)).map(|s| (s.sent_us, s.inflight_pkts)).collect();
         let burst = |us, pkts: u32| (1..=pkts).map(move |n| (us, n));
         let expected: Vec<_> =
             burst(10, 3).chain(burst(20, 1)).chain(burst(30, 5)).chain(burst(40, 2)).collect();
-        assert_eq!(told, expected);
+        assert_eq!(found, expected);
     }
 
     #[test]
@@ -153,13 +163,13 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sent_again_keeps_both_and_moves_when_there_is_more_room() {
+    fn a_retransmission_keeps_both_snapshots_when_the_capacity_grows() {
         let mut bursts = Bursts::default();
         bursts.send(0, at(10), true);
-        bursts.resend(6, at(50), 8);
-        bursts.resend(9, at(60), 8);
+        bursts.retransmit(6, at(50), 8);
+        bursts.retransmit(9, at(60), 8);
         bursts.grow(5..11, 16);
-        assert_eq!((bursts.sent_again(6).sent_us, bursts.sent_again(9).sent_us), (50, 60));
+        assert_eq!((bursts.retransmission(6).sent_us, bursts.retransmission(9).sent_us), (50, 60));
         assert_eq!(bursts.sent(6).sent_us, 10);
     }
 }

@@ -1,59 +1,60 @@
-//! What can be switched on either end. The defaults are Linux's.
+//! The configuration of sender and receiver. Defaults are those of Linux 6.18.
 
 use std::sync::Arc;
 
 use fairpace_cc::NO_RATE;
 
-use crate::Nanos;
+use crate::time::Nanos;
 
-/// Does an end take part in ECN, and how does a receiver echo marks?
+/// Whether an end uses ECN, and how a receiver echoes marks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Ecn {
-    /// It does not.
+    /// No ECN.
     #[default]
     Off,
-    /// RFC 3168: ECE on every ACK from a mark until the sender says CWR.
+    /// RFC 3168: every ACK from a mark until CWR has ECE.
     Classic,
-    /// RFC 8257: ECE tells of each ACK whether what it acknowledges was marked. To a sender the same as `Classic`.
+    /// RFC 8257: an ACK has ECE if the packets that it acknowledges were marked. For a sender the same as
+    /// `Classic`.
     Dctcp,
 }
 
-/// What can be set on a sender beside its algorithm.
+/// Configuration of a sender, apart from its algorithm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SenderConfig {
-    /// Seeds the algorithm's own generator.
+    /// Seed of the algorithm's random generator.
     pub random: u32,
     /// The application's limit on the pacing rate, bytes per second; [`NO_RATE`]: none.
     pub max_pacing_rate_Bps: u64,
-    /// A burst holds `pacing_rate >> burst_shift` bytes; Linux's sk_pacing_shift, 10: about 1 ms.
+    /// A burst has `pacing_rate >> burst_shift` bytes: about 1 ms for 10 (Linux: sk_pacing_shift).
     pub burst_shift: u8,
-    /// Paces, whether or not the algorithm asks for it, as a host with the fq queue discipline does, or never;
-    /// `None`: if it asks.
+    /// `Some(true)`: always paces, as a Linux host with the fq qdisc; `Some(false)`: never; `None`: if the
+    /// algorithm sets a pacing rate.
     pub pacing: Option<bool>,
-    /// Bursts of several packets leave as one, sized by the pacing rate. Without: packet by packet.
+    /// TSO: packets leave in bursts whose size follows the pacing rate. Without: one by one.
     pub tso: bool,
     /// Initial window, packets; RFC 6928 has 10. At least 1.
     pub initial_cwnd_pkts: u32,
-    /// cwnd of algorithms that leave reductions to the host decays while nothing is sent, RFC 2861.
+    /// cwnd decays while it is unused, RFC 2861, for algorithms that leave reductions to the host (Linux:
+    /// tcp_slow_start_after_idle).
     pub idle_restart: bool,
-    /// Asks for ECN. A mark is answered like a loss, once per round trip, for algorithms that leave reductions to
-    /// the host; the others see it in their view.
+    /// Requests ECN. For algorithms that leave reductions to the host, a mark reduces cwnd like a loss, once
+    /// per round; the others get it in their view.
     pub ecn: Ecn,
-    /// Selective acknowledgments, RFC 2018, which the receiver must take part in. Without: NewReno, RFC 6582, which
-    /// counts duplicate ACKs; neither RACK nor TLP.
+    /// SACK, RFC 2018, which the receiver must use too. Without: NewReno, RFC 6582, which counts duplicate
+    /// ACKs, and neither RACK nor TLP.
     pub sack: bool,
-    /// Losses are found by time, RFC 8985. Without: a packet is lost when three later ones were SACKed, RFC 6675,
-    /// and the loss of a retransmission is found by timeout only.
+    /// RACK, RFC 8985. Without: a packet is lost when three higher ones were SACKed, RFC 6675, and only a
+    /// timeout detects a lost retransmission.
     pub rack: bool,
     /// Tail loss probes, RFC 8985.
     pub tlp: bool,
-    /// Needless timeouts are detected, RFC 5682.
+    /// F-RTO: spurious timeouts are detected, RFC 5682.
     pub frto: bool,
-    /// Reductions that turn out to have been needless are taken back. Without: F-RTO still spares the
-    /// retransmissions.
+    /// Spurious reductions of cwnd are undone. Without: F-RTO still avoids the retransmissions.
     pub undo: bool,
-    /// Proportional rate reduction, RFC 9937, for algorithms that leave reductions to the host. Without: cwnd falls
-    /// to ssthresh at once, RFC 5681.
+    /// Proportional rate reduction, RFC 9937, for algorithms that leave reductions to the host. Without: cwnd
+    /// falls to ssthresh at once, RFC 5681.
     pub prr: bool,
 }
 
@@ -78,42 +79,43 @@ impl Default for SenderConfig {
     }
 }
 
-/// How much a receiver lets its sender have outstanding.
+/// The receive window (rwnd).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Window {
-    /// Always enough.
+    /// Unlimited.
     #[default]
     Ample,
-    /// So many bytes of payload, in whole packets, at least one.
+    /// A constant number of bytes of payload, in whole packets, at least one.
     Fixed(u64),
-    /// Linux's autotuning: from 64 kB up to so many bytes of payload; whole packets, at least one.
+    /// Linux's autotuning, from 64 kB up to this number of bytes of payload, in whole packets, at least one.
     Autotuned(u64),
 }
 
-/// How a receiver acknowledges. `Default` is Linux on a path of 20 ms or more, without GRO.
+/// Configuration of a receiver. `Default` is Linux on a path of 20 ms or more, without GRO.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReceiverConfig {
-    /// What the sender may have outstanding.
+    /// The receive window.
     pub window: Window,
-    /// Full segments per ACK: 2 as RFC 1122 and Linux. At least 1.
+    /// Full segments per ACK, at least 1: 2 in RFC 1122 and Linux.
     pub ack_every: u32,
-    /// Waits for `ack_every` segments at all, for up to 40 ms and more. Without: an ACK at once for each.
+    /// Delayed ACKs: waits for `ack_every` segments, at least 40 ms and at most 200 ms. Without: an ACK per
+    /// segment.
     pub delayed_ack: bool,
-    /// Longest time that SACKs are held back after three duplicate ACKs: Linux's tcp_comp_sack_delay_ns, 1 ms, or
-    /// 5 % of the RTT if that is less. 0: none is.
+    /// SACK compression: the longest delay of an ACK after three duplicate ACKs. In Linux
+    /// tcp_comp_sack_delay_ns, 1 ms, or 5 % of the RTT if that is less. 0: no compression.
     pub sack_delay_ns: Nanos,
-    /// Most ACKs that are held back so, Linux's tcp_comp_sack_nr.
+    /// The most ACKs that are compressed into one (Linux: tcp_comp_sack_nr).
     pub sack_delay_acks: u32,
-    /// SACK and D-SACK, if the sender wants them too.
+    /// SACK and D-SACK, if the sender uses them too.
     pub sack: bool,
-    /// Agrees to ECN if the sender asks.
+    /// Agrees to ECN if the sender requests it.
     pub ecn: Ecn,
-    /// Packets that arrive in order within this time of the first of them are received as one, up to 64 kB (GRO);
-    /// what cannot join ends it. Linux ends it with the poll of the device. 0: none is.
+    /// GRO: packets that arrive in order within this time of the first are received as one, up to 64 kB.
+    /// Linux receives the packet at the end of the device's poll. 0: no GRO.
     pub gro_ns: Nanos,
-    /// Holds every ACK back for so long, so that the path seems longer than it is (Ma et al. 2017, section III-C).
+    /// Artificial delay of every ACK, which makes the RTT seem longer (Ma et al. 2017, section III-C).
     pub ack_delay_ns: Nanos,
-    /// From these times on, in order: later values of `ack_delay_ns`.
+    /// Later values of `ack_delay_ns`: (time, value), in order of time.
     pub ack_delay_at: Arc<[(Nanos, Nanos)]>,
 }
 
@@ -140,7 +142,7 @@ impl ReceiverConfig {
         ReceiverConfig { sack_delay_ns: (rtt_ns / 20).min(1_000_000), ..ReceiverConfig::default() }
     }
 
-    /// Some ACK is held back for show.
+    /// True if some ACK has an artificial delay.
     pub(crate) fn delays_acks(&self) -> bool {
         self.ack_delay_ns > 0 || !self.ack_delay_at.is_empty()
     }

@@ -1,28 +1,28 @@
-//! The seam between a sender and its congestion control algorithm.
+//! The interface of a sender to its congestion control algorithm.
 
 use fairpace_cc::{Controller, Decision, Event, Kind, Observation, Params, View};
 
-/// A congestion control algorithm as a sender drives it: the contract of `cc/contract/contract.h`.
+/// A congestion control algorithm: the contract of `cc/contract/contract.h` in Rust.
 pub trait Control: Sized {
-    /// What it needs to start.
+    /// Parameters that a connection starts with.
     type Params;
 
-    /// Who decides about the window in recovery.
+    /// Whether the algorithm or the host controls cwnd in recovery.
     fn kind(params: &Self::Params) -> Kind;
 
-    /// Whether it wants [`Event::Lost`] and [`Event::ProbeRepaired`].
+    /// True if the algorithm gets [`Event::Lost`] and [`Event::ProbeRepaired`].
     fn tracks_sends(params: &Self::Params) -> bool;
 
-    /// Starts on a connection that has just been established.
+    /// Starts on a connection that was just established.
     fn start(params: &Self::Params, view: &View, decision: &mut Decision) -> Self;
 
-    /// One ACK.
+    /// Processes an ACK.
     fn on_ack(&mut self, view: &View, decision: &mut Decision);
 
-    /// Anything else.
+    /// Processes any other event.
     fn on_event(&mut self, event: Event, view: &View, decision: &mut Decision);
 
-    /// What an onlooker may see.
+    /// Returns the algorithm's state for observers.
     fn observe(&self) -> Observation;
 }
 

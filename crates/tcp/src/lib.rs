@@ -1,15 +1,44 @@
-//! A TCP sender and receiver as in Linux 6.18, without I/O: time is an argument, segments are values.
+//! A TCP sender and receiver that behave like those of Linux 6.18, without I/O: time is an argument, segments
+//! are values.
 //!
-//! It models what a congestion control algorithm can notice of its host: the SACK scoreboard, RACK-TLP, RTO and
-//! F-RTO, PRR, undo, delivery-rate samples, TSO bursts, pacing by earliest departure time, delayed ACKs, SACK
-//! compression, GRO, ECN, the receive window and its autotuning; each can be switched (see [`SenderConfig`] and
-//! [`ReceiverConfig`]). Data is counted in packets of one MSS and never stored; sequence numbers are packet numbers and
-//! do not wrap. Cost per ACK does not grow with what is in flight, and memory is proportional to it.
+//! The crate models what congestion control depends on: SACK scoreboard, RACK-TLP, RTO and F-RTO, PRR, undo,
+//! delivery rate samples, TSO bursts, pacing by earliest departure time, delayed ACKs, SACK compression, GRO,
+//! ECN, and rwnd with its autotuning. [`SenderConfig`] and [`ReceiverConfig`] switch each of them. Data is
+//! counted in packets of one MSS and is not stored; sequence numbers are packet numbers and do not wrap. The
+//! cost per ACK does not depend on the number of packets in flight, and memory is proportional to it.
 //!
-//! It is not a TCP for a real network: no window scaling, no path MTU changes, no reneging receivers, no close handshake,
-//! no application that is slow to read. Timers fire on time
-//! where Linux rounds to jiffies. Comments cite RFCs, or the Linux function whose behaviour is meant.
+//! It is not a TCP for real networks: it has no window scaling, no changes of the path MTU, no close
+//! handshake, no receivers that renege and no applications that read slowly. Timers expire on time, where
+//! Linux rounds to jiffies. It does not read scenarios and has no network. Comments cite RFCs, or the Linux
+//! function that the code follows.
+//!
+//! A sender and a receiver, 10 ms apart:
+//!
+//! ```
+//! use fairpace_cc::{Algorithm, Controller, Params};
+//! use fairpace_tcp::{Ack, Nanos, Receiver, ReceiverConfig, Segment, Sender, SenderConfig};
+//!
+//! const ONE_WAY: Nanos = 10_000_000;
+//! let params = Params::defaults(Algorithm::by_name("bbr3").expect("the algorithm exists"));
+//! let mut sender = Sender::<Controller>::new(SenderConfig::default(), params);
+//! let mut receiver = Receiver::new(ReceiverConfig::linux(2 * ONE_WAY));
+//!
+//! let (mut segments, mut acks): (Vec<Segment>, Vec<(Nanos, Ack)>) = (Vec::new(), Vec::new());
+//! sender.connect(0, &mut segments);
+//! sender.write(0, 10, &mut segments);
+//! for now in [ONE_WAY, 3 * ONE_WAY] {
+//!     for segment in segments.drain(..) {
+//!         receiver.on_segment(now, segment, &mut acks);
+//!     }
+//!     for (left, ack) in acks.drain(..) {
+//!         sender.on_ack(left + ONE_WAY, &ack, &mut segments);
+//!     }
+//! }
+//! assert!(sender.is_idle(), "all ten packets are acknowledged");
+//! assert_eq!((receiver.rcv_nxt(), sender.srtt_us()), (10, 20_000));
+//! ```
 
+#![deny(missing_docs)]
 #![allow(non_snake_case)] // bytes per second are _Bps, bits per second _bps, as in the contract
 
 mod bits;
@@ -24,16 +53,12 @@ mod receiver;
 mod rtt;
 mod scoreboard;
 mod sender;
+mod time;
 mod wire;
 
 pub use config::{Ecn, ReceiverConfig, SenderConfig, Window};
 pub use control::Control;
 pub use receiver::Receiver;
 pub use sender::{Sender, SenderStats};
+pub use time::Nanos;
 pub use wire::{Ack, AckWire, Block, HEADER_BYTES, MSS_BYTES, SYN_BYTES, Segment, Wire};
-
-/// Time in nanoseconds since the start of the run.
-pub type Nanos = u64;
-
-/// Nanoseconds in a microsecond, the resolution of TCP's own clock.
-pub(crate) const US: Nanos = 1_000;

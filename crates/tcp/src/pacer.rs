@@ -1,21 +1,26 @@
-//! Pacing by earliest departure time, and the size of bursts (Linux: tcp_update_skb_after_send, tcp_tso_autosize).
+//! Pacing by earliest departure time, and the size of bursts (Linux: tcp_update_skb_after_send,
+//! tcp_tso_autosize).
 
 use fairpace_cc::{MIN_BURST_PKTS, NO_RATE};
 
-use crate::{MSS_BYTES, Nanos};
+use crate::time::Nanos;
+use crate::wire::MSS_BYTES;
 
-/// Linux does not pace the first packets of a connection: an initial window leaves at once.
+/// Packets at the start of a connection that are not paced (Linux: tcp_update_skb_after_send, data_segs_out <
+/// 10).
 const UNPACED_PKTS: u64 = 10;
-/// The largest burst: 64 KiB less room for headers.
+/// The longest burst, bytes: 64 KiB less room for headers (Linux: GSO_LEGACY_MAX_SIZE - 1 - MAX_TCP_HEADER).
 const BURST_MAX_BYTES: u64 = 65_536 - 321;
-/// 64 KiB are added for each halving of the minimum RTT below 2^9 us x 16, Linux's tcp_tso_rtt_log.
+/// On short paths bursts are longer: by 64 KiB, halved for each 2^9 us of the minimum RTT (Linux:
+/// tcp_tso_rtt_log).
 const BURST_RTT_SHIFT: u32 = 9;
 
-/// When the next burst may leave.
+/// The schedule of departures.
 #[derive(Debug, Clone)]
 pub(crate) struct Pacer {
+    /// The sender paces.
     pub(crate) enabled: bool,
-    /// In force; [`NO_RATE`]: none.
+    /// The pacing rate in force; [`NO_RATE`]: none.
     pub(crate) rate_Bps: u64,
     /// The smallest full burst, which the algorithm may lower (Linux: the hook min_tso_segs).
     pub(crate) min_burst_pkts: u32,
@@ -29,7 +34,7 @@ impl Pacer {
         Pacer { enabled, rate_Bps: NO_RATE, min_burst_pkts: MIN_BURST_PKTS, departure: 0, sent_pkts: 0 }
     }
 
-    /// True when the schedule forbids to send now.
+    /// True if no burst may leave now.
     pub(crate) fn blocks(&self, now: Nanos) -> bool {
         self.enabled && self.departure > now
     }
@@ -38,15 +43,16 @@ impl Pacer {
         self.departure
     }
 
-    /// How far the schedule is ahead.
+    /// Time until the next departure.
     pub(crate) fn lead_ns(&self, now: Nanos) -> Nanos {
         self.departure.saturating_sub(now)
     }
 
-    /// Books a burst and returns the time that its packets carry as sent.
+    /// Schedules the departure after a burst of `pkts` packets, and returns the time of sending that the
+    /// burst carries.
     ///
-    /// A sender that comes late catches up: the lateness is taken off the time to the next burst, but never more
-    /// than half of it.
+    /// A late sender catches up: the lateness, but at most half of the burst's length, is subtracted from the
+    /// time to the next burst (Linux: tcp_update_skb_after_send).
     pub(crate) fn book(&mut self, now: Nanos, pkts: u64) -> Nanos {
         let prior = self.departure;
         self.departure = prior.max(now);
@@ -59,7 +65,8 @@ impl Pacer {
         sent
     }
 
-    /// Packets in a full burst: about 1 ms at the pacing rate (`shift` 10), more on very short paths.
+    /// Packets in a full burst: the pacing rate over 2^`shift` seconds, about 1 ms for 10, and more on very
+    /// short paths (Linux: tcp_tso_autosize).
     pub(crate) fn burst_pkts(&self, shift: u8, min_rtt_us: u64) -> u32 {
         let halvings = min_rtt_us >> BURST_RTT_SHIFT;
         let near = if halvings < 32 { BURST_MAX_BYTES >> halvings } else { 0 };

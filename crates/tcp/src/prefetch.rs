@@ -1,15 +1,16 @@
-//! Asks the processor to fetch what will be needed.
+//! Prefetch hints for the processor.
 //!
-//! A flow reads and writes its queues from one end to the other, a line at a time. Of hundreds of flows the next line has left the
-//! cache by the time that it is needed, and the visit waits for it. Asked for one visit before, it is there. That changes nothing but
-//! the time, and is nothing where stable Rust has no such hint.
+//! A connection reads and writes its queues sequentially. With hundreds of connections, the next cache line
+//! of a queue has left the cache by the time that it is needed. A prefetch during the event before avoids the
+//! miss. It changes no result, and does nothing on architectures without a stable intrinsic.
 
 use std::collections::VecDeque;
 
-/// Elements ahead: far enough that it is another visit, near enough that it is still cached then.
+/// Distance of the prefetched element: far enough to be needed by a later event, near enough to be cached
+/// then.
 const AHEAD: usize = 3;
 
-/// The elements that will soon be at the front.
+/// Prefetches the elements that will soon be at the front.
 #[inline]
 pub fn front<T>(queue: &VecDeque<T>) {
     if let Some(next) = queue.get(AHEAD) {
@@ -17,7 +18,7 @@ pub fn front<T>(queue: &VecDeque<T>) {
     }
 }
 
-/// The room that elements to come will take. At the end of the buffer, from where they go on at its beginning, it is in vain.
+/// Prefetches the memory of elements that will be pushed. It has no effect where the ring buffer wraps.
 #[inline]
 pub fn back<T>(queue: &VecDeque<T>) {
     let (first, second) = queue.as_slices();
@@ -25,7 +26,7 @@ pub fn back<T>(queue: &VecDeque<T>) {
     fetch(used.as_ptr_range().end.wrapping_add(AHEAD));
 }
 
-/// What will be asked for soon.
+/// Prefetches one element.
 #[inline]
 pub fn one<T>(next: &T) {
     fetch(next);
@@ -34,7 +35,7 @@ pub fn one<T>(next: &T) {
 #[inline]
 fn fetch<T>(at: *const T) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: a hint; of an address that is not mapped the processor takes no notice
+    // SAFETY: a prefetch is a hint; the processor ignores addresses that are not mapped
     unsafe {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         _mm_prefetch::<_MM_HINT_T0>(at.cast());

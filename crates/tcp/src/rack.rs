@@ -1,31 +1,37 @@
-//! RACK: a packet is lost when one sent sufficiently later has been delivered (RFC 8985; Linux: tcp_recovery.c).
+//! RACK: a packet is lost if one sent sufficiently later was delivered (RFC 8985; Linux: tcp_recovery.c).
 
 use crate::rate::after;
+use crate::scoreboard::Transmission;
 
-/// Recoveries that a widened reordering window outlives, RFC 8985 section 6.2 step 4.
+/// Recoveries for which a widened reordering window stays, RFC 8985, section 6.2, step 4.
 const REO_WND_PERSIST: u32 = 16;
-/// Quarters of the minimum RTT that the window may grow to.
+/// The widest reordering window, in quarters of the minimum RTT (Linux: u8 reo_wnd_steps).
 const REO_WND_STEPS_MAX: u64 = 255;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Rack {
-    /// The delivered packet that was sent last: when, and its number.
-    delivered: (u64, u64),
+    /// The delivered packet that was sent last.
+    delivered: Transmission,
+    /// RTT of the last delivery.
     rtt_us: u64,
-    /// Something was delivered since the last look for losses.
+    /// A packet was delivered since the last loss detection.
     pub(crate) advanced: bool,
+    /// Width of the reordering window, in quarters of the minimum RTT.
     reo_wnd_steps: u64,
+    /// Recoveries after which the window narrows again.
     pub(crate) reo_wnd_persist: u32,
+    /// A D-SACK has reported a spurious retransmission since the window was last widened.
     pub(crate) dsack_seen: bool,
     /// `delivered_pkts` when the window was last widened.
     last_delivered: u32,
-    /// Reordering has been seen on this connection.
+    /// Reordering was observed on this connection.
     pub(crate) reordering_seen: bool,
 }
 
-/// What decides how long to wait for packets that arrive out of order.
-pub(crate) struct Situation {
+/// What the reordering window depends on.
+pub(crate) struct ReoWndInput {
     pub(crate) in_recovery: bool,
+    /// As many packets were SACKed as the duplicate-ACK threshold.
     pub(crate) dupthresh_reached: bool,
     pub(crate) min_rtt_us: u64,
     pub(crate) srtt_us: u64,
@@ -34,7 +40,7 @@ pub(crate) struct Situation {
 impl Rack {
     pub(crate) fn new() -> Self {
         Rack {
-            delivered: (0, 0),
+            delivered: Transmission::default(),
             rtt_us: 0,
             advanced: false,
             reo_wnd_steps: 1,
@@ -45,46 +51,48 @@ impl Rack {
         }
     }
 
-    pub(crate) fn delivered(&self) -> (u64, u64) {
+    /// The delivered packet that was sent last.
+    pub(crate) fn delivered(&self) -> Transmission {
         self.delivered
     }
 
-    /// A packet was delivered. One that was sent again less than a minimum RTT ago is taken for the original.
+    /// A packet was delivered. If it was retransmitted less than a minimum RTT ago, it was the original that
+    /// arrived.
     pub(crate) fn on_delivered(
         &mut self,
         now_us: u64,
-        sent_us: u64,
-        seq: u64,
-        resent: bool,
+        sent: Transmission,
+        retransmitted: bool,
         min_rtt_us: u64,
     ) {
-        let rtt_us = now_us.saturating_sub(sent_us);
-        if resent && rtt_us < min_rtt_us {
+        let rtt_us = now_us.saturating_sub(sent.sent_us);
+        if retransmitted && rtt_us < min_rtt_us {
             return;
         }
         self.advanced = true;
         self.rtt_us = rtt_us;
-        self.delivered = self.delivered.max((sent_us, seq));
+        self.delivered = self.delivered.max(sent);
     }
 
-    /// Age from which a packet sent before the last one delivered is lost.
-    pub(crate) fn age_us(&self, s: &Situation) -> u64 {
+    /// The age from which a packet is lost that was sent before the last one delivered.
+    pub(crate) fn age_us(&self, s: &ReoWndInput) -> u64 {
         self.rtt_us + self.reo_wnd_us(s)
     }
 
-    /// The RTT of the last delivery alone, for timeouts.
+    /// RTT of the last delivery, for timeouts.
     pub(crate) fn rtt_us(&self) -> u64 {
         self.rtt_us
     }
 
-    fn reo_wnd_us(&self, s: &Situation) -> u64 {
+    fn reo_wnd_us(&self, s: &ReoWndInput) -> u64 {
         if !self.reordering_seen && (s.in_recovery || s.dupthresh_reached) {
             return 0;
         }
         (s.min_rtt_us / 4 * self.reo_wnd_steps).min(s.srtt_us)
     }
 
-    /// Widens the window at most once per round in which a D-SACK told of a needless retransmission.
+    /// Widens the window once per round in which a D-SACK reported a spurious retransmission (Linux:
+    /// tcp_rack_update_reo_wnd).
     pub(crate) fn update_reo_wnd(&mut self, sample_prior_delivered: Option<u32>, delivered_pkts: u32) {
         let Some(prior_delivered) = sample_prior_delivered else { return };
         if after(self.last_delivered, prior_delivered) {
@@ -100,6 +108,7 @@ impl Rack {
         }
     }
 
+    /// Keeps a widened window for one recovery more.
     pub(crate) fn persist_longer(&mut self) {
         self.reo_wnd_persist = (self.reo_wnd_persist + 1).min(REO_WND_PERSIST);
     }

@@ -1,47 +1,48 @@
-//! Delivery-rate samples (draft-cheng-iccrg-delivery-rate-estimation; Linux: tcp_rate).
+//! Delivery rate samples (draft-ietf-ccwg-bbr, section 4.1; Linux: tcp_rate.c).
 //!
-//! A sample says how much was delivered between the time that a packet was sent and the time that it was
-//! acknowledged. The rate is the slower of the rate of sending and the rate of ACKs over that time, so neither
-//! a burst of sending nor a burst of ACKs is mistaken for bandwidth.
+//! A sample is the amount of data that was delivered between sending a packet and its acknowledgment. The
+//! rate is the lower of the send rate and the ACK rate over that time, so that bursts of packets or ACKs are
+//! not mistaken for bandwidth.
 
-/// What a packet remembers of the connection from when it was last sent. There is one per packet in flight, so times
-/// other than its own are differences from that, in 32 bits: 71 minutes.
+/// The state of the connection when a packet was last sent. There is one per burst in flight, so times other
+/// than that of sending are 32-bit differences from it: up to 71 minutes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Snapshot {
     /// When the packet was sent.
     pub(crate) sent_us: u64,
-    /// Since the packet that opened the current window of sending was sent.
+    /// Time since the first packet of the sample's send interval was sent.
     pub(crate) since_first_us: u32,
-    /// Since `delivered_pkts` had last grown.
+    /// Time since `delivered_pkts` last grew.
     pub(crate) since_delivered_us: u32,
+    /// Packets delivered until then.
     pub(crate) delivered_pkts: u32,
-    /// Ever marked lost, by then.
+    /// Packets ever marked lost until then.
     pub(crate) lost_pkts: u32,
-    /// In flight just after it was sent, itself included.
+    /// Packets in flight just after it was sent, itself included.
     pub(crate) inflight_pkts: u32,
     /// `delivered_ce_pkts` in the low bits, [`APP_LIMITED`] above.
     pub(crate) marked: u32,
 }
 
-/// A snapshot's count of marks wraps so early, as Linux's does.
+/// Bits of a snapshot's count of marks, which wraps, as in Linux (tcp_skb_cb: 20 bits).
 const MARKS_MASK: u32 = (1 << 20) - 1;
 const APP_LIMITED: u32 = 1 << 31;
 
 impl Snapshot {
-    /// It was sent in an app-limited period.
+    /// True if the packet was sent in an application-limited period.
     #[inline]
     pub(crate) fn app_limited(&self) -> bool {
         self.marked & APP_LIMITED != 0
     }
 
-    /// Of `delivered_ce_pkts`, what has come since.
+    /// Packets delivered with a mark since then; `delivered_ce_pkts` is the count now.
     #[inline]
     pub(crate) fn marks_since(&self, delivered_ce_pkts: u32) -> u32 {
         delivered_ce_pkts.wrapping_sub(self.marked) & MARKS_MASK
     }
 }
 
-// four per three cache lines would be slower
+// Half a cache line: a longer snapshot measured slower with hundreds of connections.
 const _: () = assert!(size_of::<Snapshot>() == 32);
 
 /// `later - earlier` in the 32 bits of a snapshot.
@@ -49,20 +50,21 @@ fn between_us(earlier: u64, later: u64) -> u32 {
     u32::try_from(later.saturating_sub(earlier)).unwrap_or(u32::MAX)
 }
 
-/// The connection's side of the estimate.
+/// The connection's state for rate samples.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Rate {
-    /// Acknowledged or SACKed so far; wraps.
+    /// Packets acknowledged or SACKed so far; wraps.
     pub(crate) delivered_pkts: u32,
-    /// Of these, acknowledged with an echo of congestion; wraps.
+    /// Of these, packets delivered by an ACK with ECE; wraps.
     pub(crate) delivered_ce_pkts: u32,
+    /// When `delivered_pkts` last grew.
     pub(crate) delivered_us: u64,
     first_sent_us: u64,
-    /// Samples are limited by the application until `delivered_pkts` has passed this; 0: they are not.
+    /// Samples are application-limited until `delivered_pkts` has passed this; 0: they are not.
     pub(crate) app_limited_until: u32,
 }
 
-/// The packet of an ACK that was sent last, from which the sample is taken.
+/// The sampled packet: of the packets that an ACK delivers, the one that was sent last.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Reference {
     snapshot: Option<Snapshot>,
@@ -75,7 +77,8 @@ impl Reference {
     }
 }
 
-/// A sample; `None` where there was no reference, or the interval is shorter than any RTT has ever been.
+/// A sample. Fields are `None` if the ACK delivered nothing; the interval also if it is shorter than the
+/// minimum RTT.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Sample {
     pub(crate) delivered_pkts: Option<u32>,
@@ -85,7 +88,8 @@ pub(crate) struct Sample {
 }
 
 impl Rate {
-    /// What a packet sent now remembers; `first` when nothing else is outstanding. The scoreboard adds what it knows.
+    /// The snapshot of a packet sent now; `first`: nothing else is outstanding. The scoreboard sets the
+    /// fields on losses and packets in flight.
     pub(crate) fn on_send(&mut self, sent_us: u64, first: bool) -> Snapshot {
         if first {
             self.first_sent_us = sent_us;
@@ -103,7 +107,7 @@ impl Rate {
         }
     }
 
-    /// Counts packets as delivered, by an ACK that echoed congestion or not (Linux: tcp_count_delivered).
+    /// Counts packets as delivered; `ece`: the ACK has ECE (Linux: tcp_count_delivered).
     #[inline]
     pub(crate) fn count(&mut self, pkts: u32, ece: bool) {
         self.delivered_pkts = self.delivered_pkts.wrapping_add(pkts);
@@ -112,7 +116,7 @@ impl Rate {
         }
     }
 
-    /// A packet was delivered: it becomes the reference if it was sent after what is.
+    /// A packet was delivered. It becomes the reference if it was sent after the current one.
     pub(crate) fn on_delivered(&mut self, reference: &mut Reference, snapshot: &Snapshot, seq: u64) {
         let newer = match reference.snapshot {
             None => true,
@@ -124,7 +128,7 @@ impl Rate {
         }
     }
 
-    /// A packet was delivered that is known to have been sent last.
+    /// A packet was delivered that was sent after all others delivered before.
     #[inline]
     pub(crate) fn advance(&mut self, snapshot: &Snapshot) {
         self.first_sent_us = snapshot.sent_us;
@@ -141,7 +145,7 @@ impl Rate {
         }
     }
 
-    /// The same, and takes the sample.
+    /// The same, and returns the sample.
     pub(crate) fn sample(
         &mut self,
         now_us: u64,
@@ -158,7 +162,7 @@ impl Rate {
         }
     }
 
-    /// The same with the packet to sample.
+    /// The same with the snapshot of the sampled packet.
     #[inline]
     pub(crate) fn sample_of(&mut self, now_us: u64, acked: u32, s: &Snapshot, min_rtt_us: u64) -> Sample {
         self.end_ack(now_us, acked);
@@ -174,7 +178,7 @@ impl Rate {
     }
 }
 
-/// Order of wrapping counters.
+/// True if the wrapping counter `a` is after `b`.
 pub(crate) fn after(a: u32, b: u32) -> bool {
     (b.wrapping_sub(a) as i32) < 0
 }

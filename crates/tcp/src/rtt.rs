@@ -1,18 +1,19 @@
 //! RTT estimates: smoothed RTT and RTO (RFC 6298 with Linux's floors), and the minimum RTT.
 
-use crate::{Nanos, US};
+use crate::time::{Nanos, US};
 
-/// Least variance term, and so the least time by which RTO exceeds the RTT: Linux's 200 ms; RFC 6298 asks for an
-/// RTO of 1 s at least.
+/// The smallest variance term, us: the RTO exceeds the RTT by at least 200 ms (Linux: TCP_RTO_MIN). RFC 6298
+/// has a minimum RTO of 1 s instead.
 pub(crate) const RTO_MIN_US: u64 = 200_000;
-/// Linux's bound on a backed-off RTO.
+/// The longest RTO, us: 120 s (Linux: TCP_RTO_MAX).
 const RTO_MAX_US: u64 = 120_000_000;
-/// Before the first sample, RFC 6298 section 2.1.
+/// RTO before the first sample, us: 1 s (RFC 6298, section 2.1).
 const RTO_INITIAL_US: u64 = 1_000_000;
-/// The minimum is over this window, Linux's tcp_min_rtt_wlen.
-const MIN_RTT_WINDOW: Nanos = 300 * 1_000_000_000;
+/// Length of the minimum filter, ns: 300 s (Linux: tcp_min_rtt_wlen).
+const MIN_RTT_FILTER: Nanos = 300 * 1_000_000_000;
 
-/// RFC 6298 as Linux's tcp_rtt_estimator keeps it: srtt times 8, deviations times 4.
+/// RTT estimator of RFC 6298, in the fixed-point form of Linux's tcp_rtt_estimator: srtt times 8, deviations
+/// times 4.
 #[derive(Debug, Clone)]
 pub(crate) struct Rtt {
     srtt_8us: u64,
@@ -38,7 +39,7 @@ impl Rtt {
         }
     }
 
-    /// Takes a sample; `una` and `nxt` tell the rounds. Ends back-off (RFC 6298 section 5).
+    /// Adds a sample and ends back-off (RFC 6298, section 5). `una` and `nxt` delimit rounds.
     #[inline]
     pub(crate) fn sample(&mut self, rtt_us: u64, una: u64, nxt: u64) {
         if self.srtt_8us == 0 {
@@ -59,7 +60,7 @@ impl Rtt {
         self.srtt_8us = self.srtt_8us.saturating_add_signed(error);
         let mut change = error.abs() - (self.mdev_4us >> 2) as i64;
         if error < 0 && change > 0 {
-            change >>= 3; // a falling RTT must not raise the RTO much (Eifel)
+            change >>= 3; // a falling RTT raises the RTO only slightly (Ludwig and Sklower, 2000)
         }
         self.mdev_4us = self.mdev_4us.saturating_add_signed(change);
         if self.mdev_4us > self.mdev_max_4us {
@@ -80,6 +81,7 @@ impl Rtt {
         self.rto_us = (self.rto_us * 2).min(RTO_MAX_US);
     }
 
+    /// Adds a sample to the minimum filter.
     #[inline]
     pub(crate) fn sample_min(&mut self, now: Nanos, rtt_us: u64) {
         self.min.update(now, rtt_us.max(1));
@@ -104,61 +106,68 @@ impl Rtt {
     }
 }
 
-/// Windowed minimum by Kathleen Nichols: best, second and third best, each newer than the one before.
+/// Windowed minimum filter of Kathleen Nichols (Linux: lib/win_minmax.c): the smallest sample and two later
+/// ones, each newer than the one before.
 #[derive(Debug, Clone, Copy)]
 struct MinRtt {
-    best: [(Nanos, u64); 3],
-    /// No sample ages before this has passed.
+    best: [MinSample; 3],
+    /// Before this time, samples that are not smaller change nothing.
     quiet_until: Nanos,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct MinSample {
+    at: Nanos,
+    rtt_us: u64,
 }
 
 impl Default for MinRtt {
     fn default() -> Self {
-        MinRtt { best: [(0, u64::from(u32::MAX)); 3], quiet_until: 0 }
+        MinRtt { best: [MinSample { at: 0, rtt_us: u64::from(u32::MAX) }; 3], quiet_until: 0 }
     }
 }
 
 impl MinRtt {
     fn get_us(&self) -> u64 {
-        self.best[0].1
+        self.best[0].rtt_us
     }
 
     #[inline]
     fn update(&mut self, now: Nanos, rtt_us: u64) {
-        if rtt_us > self.best[2].1 && now <= self.quiet_until {
-            return; // neither a minimum nor time for a new one
+        if rtt_us > self.best[2].rtt_us && now <= self.quiet_until {
+            return; // the filter does not change
         }
-        self.take(now, rtt_us);
-        let [first, second, third] = self.best.map(|(at, _)| at);
+        self.insert(now, rtt_us);
+        let [first, second, third] = self.best.map(|sample| sample.at);
         self.quiet_until = first
             + match () {
-                _ if second == first => MIN_RTT_WINDOW / 4,
-                _ if third == second => MIN_RTT_WINDOW / 2,
-                _ => MIN_RTT_WINDOW,
+                _ if second == first => MIN_RTT_FILTER / 4,
+                _ if third == second => MIN_RTT_FILTER / 2,
+                _ => MIN_RTT_FILTER,
             };
     }
 
-    fn take(&mut self, now: Nanos, rtt_us: u64) {
-        let new = (now, rtt_us);
+    fn insert(&mut self, now: Nanos, rtt_us: u64) {
+        let new = MinSample { at: now, rtt_us };
         let b = &mut self.best;
-        if rtt_us <= b[0].1 || now - b[2].0 > MIN_RTT_WINDOW {
+        if rtt_us <= b[0].rtt_us || now - b[2].at > MIN_RTT_FILTER {
             *b = [new; 3];
             return;
         }
-        if rtt_us <= b[1].1 {
+        if rtt_us <= b[1].rtt_us {
             (b[1], b[2]) = (new, new);
-        } else if rtt_us <= b[2].1 {
+        } else if rtt_us <= b[2].rtt_us {
             b[2] = new;
         }
-        let age = now - b[0].0;
-        if age > MIN_RTT_WINDOW {
+        let age = now - b[0].at;
+        if age > MIN_RTT_FILTER {
             *b = [b[1], b[2], new];
-            if now - b[0].0 > MIN_RTT_WINDOW {
+            if now - b[0].at > MIN_RTT_FILTER {
                 *b = [b[1], b[2], new];
             }
-        } else if b[1].0 == b[0].0 && age > MIN_RTT_WINDOW / 4 {
+        } else if b[1].at == b[0].at && age > MIN_RTT_FILTER / 4 {
             (b[1], b[2]) = (new, new);
-        } else if b[2].0 == b[1].0 && age > MIN_RTT_WINDOW / 2 {
+        } else if b[2].at == b[1].at && age > MIN_RTT_FILTER / 2 {
             b[2] = new;
         }
     }

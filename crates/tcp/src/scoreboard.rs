@@ -1,10 +1,10 @@
-//! What has become of every packet between the oldest unacknowledged and the next to send.
+//! The state of every packet from the oldest unacknowledged one to the next to send.
 //!
-//! A packet is outstanding, SACKed, lost, or lost and sent again; in flight is what has been sent and has neither
-//! arrived nor been given up (RFC 6675 "pipe"). Linux keeps its queue twice, by sequence and by time of sending.
-//! Here the second order comes for free: first transmissions are in sequence, and what was sent again is in a log
-//! in order of sending. Two cursors that only move forward make the cost of loss detection independent of what is
-//! in flight.
+//! A packet is outstanding, SACKed, lost, or lost and retransmitted. Packets in flight are those sent and
+//! neither delivered nor marked lost (RFC 6675, "pipe"). Linux keeps its queue in two orders, by sequence and
+//! by time of sending. Here first transmissions are in both orders, and retransmissions are in a log in order
+//! of sending. Two cursors that only move forward make the cost of loss detection independent of the number
+//! of packets in flight.
 
 use std::collections::VecDeque;
 
@@ -12,22 +12,30 @@ use crate::bits::Bits;
 use crate::bursts::Bursts;
 use crate::rate::Snapshot;
 
-/// Marks of a packet; Linux's TCPCB_*.
+/// Marks of a packet (Linux: TCPCB_*).
 pub(crate) mod mark {
     pub(crate) const SACKED: u8 = 1;
     pub(crate) const LOST: u8 = 2;
-    /// Sent again, and that transmission is believed in flight.
-    pub(crate) const RESENT: u8 = 4;
-    /// Sent again at some time.
-    pub(crate) const EVER_RESENT: u8 = 8;
+    /// Retransmitted, and the retransmission is in flight.
+    pub(crate) const RETRANS: u8 = 4;
+    /// Retransmitted at some time.
+    pub(crate) const EVER_RETRANS: u8 = 8;
 }
 
-/// Room for the first packets of a flow.
+/// Capacity after the first packet: an initial window of 10, rounded up to a power of two.
 const INITIAL_PKTS: usize = 16;
-/// Room that a scoreboard keeps from one flow to the next.
+/// The largest capacity that is kept for the next connection, packets: its memory is about 40 kB.
 const KEPT_PKTS: usize = 1024;
 
-/// What an ACK of the oldest packets asks for comes first.
+/// A transmission of a packet. The order is that of sending, and of sequence where times are equal (RFC 8985,
+/// section 6.2: RACK_sent_after).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(crate) struct Transmission {
+    pub(crate) sent_us: u64,
+    pub(crate) seq: u64,
+}
+
+/// The fields that a cumulative ACK reads are first.
 #[derive(Debug, Clone, Default)]
 #[repr(C)]
 pub(crate) struct Scoreboard {
@@ -37,33 +45,34 @@ pub(crate) struct Scoreboard {
     sacked_out: u32,
     lost_out: u32,
     retrans_out: u32,
-    /// Outstanding packets that were ever sent again.
-    ever_resent_out: u32,
-    /// Ever marked lost; wraps.
+    /// Outstanding packets that were ever retransmitted.
+    ever_retrans_out: u32,
+    /// Packets ever marked lost; wraps.
     lost_pkts: u32,
-    /// Of `sacked_out`, packets of which only duplicate ACKs tell, which do not say which ones.
+    /// Of `sacked_out`, packets that only duplicate ACKs report: it is unknown which ones.
     dup_acks: u32,
     /// One past the highest packet SACKed, or `una`.
     fack: u64,
     /// Per packet, indexed by its number modulo the capacity, a power of two; 0 for what is not outstanding.
     marks: Vec<u8>,
     bursts: Bursts,
-    /// Below this, no packet is in its first transmission and neither SACKed nor lost.
+    /// Below this, every packet was retransmitted, SACKed or marked lost.
     first_sent_from: u64,
     /// No packet below this is pending.
     pending_from: u64,
-    /// Packets marked lost that nobody has taken note of yet, if anybody wants to.
+    /// Packets marked lost since the last [`Scoreboard::swap_losses`]; `None`: they are not recorded.
     losses: Option<Vec<u64>>,
-    /// The same as mark SACKED, to skip over what has arrived.
+    /// A bit per packet with mark SACKED, to skip SACKed packets in steps of 64.
     sacked: Bits,
-    /// Lost and not sent again.
+    /// Packets lost and not retransmitted.
     pending: Bits,
-    /// Packets sent again and when, in order of sending; entries go stale.
-    resent: VecDeque<(u64, u64)>,
+    /// Retransmissions in order of sending. Entries of packets that were delivered or retransmitted again are
+    /// stale.
+    retransmitted: VecDeque<Transmission>,
 }
 
 impl Scoreboard {
-    /// Becomes a new scoreboard, and keeps the memory that it has, within bounds.
+    /// Resets to a new scoreboard, and keeps up to [`KEPT_PKTS`] of capacity.
     pub(crate) fn reset(&mut self) {
         let mut old = std::mem::take(self);
         if old.marks.len() <= KEPT_PKTS {
@@ -71,25 +80,25 @@ impl Scoreboard {
             old.pending.reset(KEPT_PKTS as u64);
             old.bursts.reset(KEPT_PKTS);
             old.marks.fill(0);
-            old.resent.clear();
-            old.resent.shrink_to(KEPT_PKTS);
+            old.retransmitted.clear();
+            old.retransmitted.shrink_to(KEPT_PKTS);
             (self.bursts, self.marks) = (old.bursts, old.marks);
-            (self.sacked, self.pending, self.resent) = (old.sacked, old.pending, old.resent);
+            (self.sacked, self.pending, self.retransmitted) = (old.sacked, old.pending, old.retransmitted);
         }
     }
 
-    /// From now on, keeps a list of the packets marked lost.
-    pub(crate) fn list_losses(&mut self) {
+    /// Records packets marked lost from now on.
+    pub(crate) fn record_losses(&mut self) {
         self.losses.get_or_insert_default();
     }
 
-    /// True when there are losses to take note of.
+    /// True if packets were marked lost since the last [`Scoreboard::swap_losses`].
     #[inline]
     pub(crate) fn has_losses(&self) -> bool {
         self.losses.as_ref().is_some_and(|l| !l.is_empty())
     }
 
-    /// Swaps the list of losses with `list`, which should be empty.
+    /// Swaps the record of losses with `list`, which should be empty.
     pub(crate) fn swap_losses(&mut self, list: &mut Vec<u64>) {
         if let Some(losses) = &mut self.losses {
             std::mem::swap(losses, list);
@@ -123,29 +132,29 @@ impl Scoreboard {
     pub(crate) fn in_flight(&self) -> u32 {
         self.packets_out() - self.sacked_out - self.lost_out + self.retrans_out
     }
-    /// Nothing outstanding was SACKed, lost or sent again.
+    /// True if no outstanding packet is SACKed, lost or retransmitted.
     pub(crate) fn is_clean(&self) -> bool {
-        self.sacked_out | self.lost_out | self.ever_resent_out == 0
+        self.sacked_out | self.lost_out | self.ever_retrans_out == 0
     }
 
     #[inline]
-    fn place(&self, seq: u64) -> usize {
+    fn index(&self, seq: u64) -> usize {
         seq as usize & (self.marks.len() - 1)
     }
-    /// What an outstanding packet remembers of when it was last sent.
+    /// The snapshot of an outstanding packet's last transmission.
     #[inline]
     pub(crate) fn snapshot(&self, seq: u64) -> Snapshot {
-        if self.ever_resent_out > 0 && self.marks(seq) & mark::EVER_RESENT != 0 {
-            return self.bursts.sent_again(seq);
+        if self.ever_retrans_out > 0 && self.marks(seq) & mark::EVER_RETRANS != 0 {
+            return self.bursts.retransmission(seq);
         }
         self.bursts.sent(seq)
     }
     #[inline]
     pub(crate) fn marks(&self, seq: u64) -> u8 {
-        self.marks[self.place(seq)]
+        self.marks[self.index(seq)]
     }
 
-    /// Adds `pkts` packets, sent for the first time and together.
+    /// Adds a burst of `pkts` packets in their first transmission.
     #[inline]
     pub(crate) fn send(&mut self, pkts: u32, snapshot: Snapshot) {
         while self.packets_out() as usize + pkts as usize > self.marks.len() {
@@ -173,24 +182,24 @@ impl Scoreboard {
         }
     }
 
-    /// Takes `seq` out: it was sent again.
-    pub(crate) fn resend(&mut self, seq: u64, snapshot: Snapshot) {
-        let at = self.place(seq);
-        if self.marks[at] & mark::RESENT == 0 {
+    /// Records a retransmission of packet `seq`.
+    pub(crate) fn retransmit(&mut self, seq: u64, snapshot: Snapshot) {
+        let at = self.index(seq);
+        if self.marks[at] & mark::RETRANS == 0 {
             self.retrans_out += 1;
         }
         let (lost_pkts, inflight_pkts) = (self.lost_pkts, self.in_flight());
         let room = self.marks.len();
-        self.bursts.resend(seq, Snapshot { lost_pkts, inflight_pkts, ..snapshot }, room);
-        if self.marks[at] & mark::EVER_RESENT == 0 {
-            self.ever_resent_out += 1;
+        self.bursts.retransmit(seq, Snapshot { lost_pkts, inflight_pkts, ..snapshot }, room);
+        if self.marks[at] & mark::EVER_RETRANS == 0 {
+            self.ever_retrans_out += 1;
         }
-        self.marks[at] |= mark::RESENT | mark::EVER_RESENT;
+        self.marks[at] |= mark::RETRANS | mark::EVER_RETRANS;
         self.pending.clear(seq);
-        self.resent.push_back((seq, snapshot.sent_us));
+        self.retransmitted.push_back(Transmission { sent_us: snapshot.sent_us, seq });
     }
 
-    /// The lowest packet that is lost and was not sent again.
+    /// The lowest packet that is lost and not retransmitted.
     pub(crate) fn next_pending(&mut self) -> Option<u64> {
         if self.retrans_out >= self.lost_out {
             return None;
@@ -201,22 +210,22 @@ impl Scoreboard {
         found
     }
 
-    /// How many packets from `seq` on are pending in a row, up to `most`.
+    /// The number of consecutive pending packets from `seq` on, up to `most`.
     pub(crate) fn pending_run(&self, seq: u64, most: u32) -> u32 {
         let end = (seq + u64::from(most)).min(self.nxt);
         (self.pending.next_clear(seq, end).unwrap_or(end) - seq) as u32
     }
 
-    /// Marks a packet SACKed and returns the marks that it had. It must be outstanding and not SACKed.
+    /// Marks a packet SACKed and returns its marks before. The packet must be outstanding and not SACKed.
     pub(crate) fn sack(&mut self, seq: u64) -> u8 {
-        let at = self.place(seq);
+        let at = self.index(seq);
         let had = self.marks[at];
         debug_assert!(had & mark::SACKED == 0 && (self.una..self.nxt).contains(&seq));
         if had & mark::LOST != 0 {
             self.lost_out -= 1;
-            if had & mark::RESENT != 0 {
+            if had & mark::RETRANS != 0 {
                 self.retrans_out -= 1;
-                self.marks[at] &= !mark::RESENT;
+                self.marks[at] &= !mark::RETRANS;
             }
             self.marks[at] &= !mark::LOST;
             self.pending.clear(seq);
@@ -228,8 +237,9 @@ impl Scoreboard {
         had
     }
 
-    /// Without SACK: a duplicate ACK tells that some packet has arrived. Returns how many that are, 1 or 0: there can
-    /// be no more than packets without the lost ones (Linux: tcp_add_reno_sack, tcp_limit_reno_sacked).
+    /// Without SACK: counts a duplicate ACK as one packet that has arrived. Returns the number of packets
+    /// newly counted, 1 or 0: the count cannot exceed the outstanding packets less the lost ones (Linux:
+    /// tcp_add_reno_sack, tcp_limit_reno_sacked).
     pub(crate) fn add_dup_ack(&mut self) -> u32 {
         let prior = self.sacked_out;
         self.sacked_out += 1;
@@ -238,13 +248,13 @@ impl Scoreboard {
         self.sacked_out - prior.min(self.sacked_out)
     }
 
-    /// Without SACK: `acked` packets more were acknowledged, one of them the hole, others that duplicate ACKs have
-    /// told of. Returns how many of them are news.
+    /// Without SACK: `acked` more packets were acknowledged, of which duplicate ACKs have reported all but
+    /// the hole. Returns the number of packets newly delivered.
     pub(crate) fn remove_dup_acks(&mut self, acked: u32) -> u32 {
-        let news = acked.saturating_sub(self.dup_acks).max(1);
+        let delivered = acked.saturating_sub(self.dup_acks).max(1);
         self.set_dup_acks(self.dup_acks.saturating_sub(acked - 1));
         self.limit_dup_acks();
-        news
+        delivered
     }
 
     pub(crate) fn set_dup_acks(&mut self, pkts: u32) {
@@ -263,11 +273,11 @@ impl Scoreboard {
         self.sacked.next_clear(from, to)
     }
 
-    /// A retransmission turned out superfluous (D-SACK): it is not in flight any more.
-    pub(crate) fn retract_resent(&mut self, seq: u64) {
-        let at = self.place(seq);
-        if self.marks[at] & mark::RESENT != 0 {
-            self.marks[at] &= !mark::RESENT;
+    /// A D-SACK reports that a retransmission was unnecessary: it is not in flight any more.
+    pub(crate) fn clear_retrans(&mut self, seq: u64) {
+        let at = self.index(seq);
+        if self.marks[at] & mark::RETRANS != 0 {
+            self.marks[at] &= !mark::RETRANS;
             self.retrans_out -= 1;
             if self.marks[at] & (mark::LOST | mark::SACKED) == mark::LOST {
                 self.set_pending(seq);
@@ -275,7 +285,7 @@ impl Scoreboard {
         }
     }
 
-    /// Forgets everything below `next` when nothing of it needs a look: see [`Scoreboard::is_clean`].
+    /// Removes all packets below `next`. The scoreboard must be clean, see [`Scoreboard::is_clean`].
     #[inline]
     pub(crate) fn ack_clean(&mut self, next: u64) {
         debug_assert!(self.is_clean() && next <= self.nxt);
@@ -283,10 +293,10 @@ impl Scoreboard {
         self.bursts.forget(next);
     }
 
-    /// Forgets the oldest packet and returns the marks that it had.
+    /// Removes the oldest packet and returns its marks.
     pub(crate) fn ack_one(&mut self) -> u8 {
         let seq = self.una;
-        let at = self.place(seq);
+        let at = self.index(seq);
         let had = self.marks[at];
         if had & mark::SACKED != 0 {
             self.sacked_out -= 1;
@@ -296,11 +306,11 @@ impl Scoreboard {
             self.lost_out -= 1;
             self.pending.clear(seq);
         }
-        if had & mark::RESENT != 0 {
+        if had & mark::RETRANS != 0 {
             self.retrans_out -= 1;
         }
-        if had & mark::EVER_RESENT != 0 {
-            self.ever_resent_out -= 1;
+        if had & mark::EVER_RETRANS != 0 {
+            self.ever_retrans_out -= 1;
         }
         self.marks[at] = 0;
         self.una += 1;
@@ -308,15 +318,15 @@ impl Scoreboard {
         had
     }
 
-    /// Marks a packet lost, or lost again. Returns false when it has been SACKed or is marked already.
+    /// Marks a packet lost, or its retransmission. Returns false if the packet is SACKed or marked already.
     pub(crate) fn mark_lost(&mut self, seq: u64) -> bool {
-        let at = self.place(seq);
+        let at = self.index(seq);
         let had = self.marks[at];
-        if had & mark::SACKED != 0 || had & (mark::LOST | mark::RESENT) == mark::LOST {
+        if had & mark::SACKED != 0 || had & (mark::LOST | mark::RETRANS) == mark::LOST {
             return false;
         }
-        if had & mark::RESENT != 0 {
-            self.marks[at] &= !mark::RESENT;
+        if had & mark::RETRANS != 0 {
+            self.marks[at] &= !mark::RETRANS;
             self.retrans_out -= 1;
         }
         if had & mark::LOST == 0 {
@@ -336,10 +346,10 @@ impl Scoreboard {
         self.pending_from = self.pending_from.min(seq);
     }
 
-    /// Takes back all LOST marks: the losses were none.
+    /// Removes all LOST marks, since the losses were spurious.
     pub(crate) fn unmark_lost(&mut self) {
         for seq in self.una..self.nxt {
-            let at = self.place(seq);
+            let at = self.index(seq);
             self.marks[at] &= !mark::LOST;
         }
         self.pending.clear_all();
@@ -347,21 +357,20 @@ impl Scoreboard {
         self.first_sent_from = self.una;
     }
 
-    /// Marks lost what was sent before `(sent_us, seq)` of a delivered packet and is older than `age_us`. Returns
-    /// how long until the youngest of those that are not old enough yet will be, if there are any.
-    pub(crate) fn detect_lost(&mut self, delivered: (u64, u64), age_us: u64, now_us: u64) -> Option<u64> {
+    /// Marks packets lost that were sent before `delivered` and are older than `age_us`. Returns the time
+    /// until the youngest of those that are not old enough yet will be, us.
+    pub(crate) fn detect_lost(&mut self, delivered: Transmission, age_us: u64, now_us: u64) -> Option<u64> {
         let first = self.detect_lost_in_first_transmission(delivered, age_us, now_us);
-        let again = self.detect_lost_again(delivered, age_us, now_us);
-        first.max(again)
+        first.max(self.detect_lost_retransmissions(delivered, age_us, now_us))
     }
 
-    /// Marks lost, in its first transmission, what `overtakers` packets with higher numbers have overtaken: IsLost()
-    /// of RFC 6675.
-    pub(crate) fn detect_overtaken(&mut self, overtakers: u64) {
-        let Some(end) = self.sacked.nth_set_from_above(self.una, self.nxt, overtakers - 1) else { return };
+    /// Marks packets in their first transmission lost if `dup_thresh` higher packets were SACKed: IsLost() of
+    /// RFC 6675.
+    pub(crate) fn detect_lost_by_sacks(&mut self, dup_thresh: u64) {
+        let Some(end) = self.sacked.nth_set_from_above(self.una, self.nxt, dup_thresh - 1) else { return };
         let mut seq = self.first_sent_from.max(self.una);
         while let Some(next) = self.sacked.next_clear(seq, end) {
-            if self.marks(next) & (mark::LOST | mark::EVER_RESENT) == 0 {
+            if self.marks(next) & (mark::LOST | mark::EVER_RETRANS) == 0 {
                 self.mark_lost(next);
             }
             seq = next + 1;
@@ -371,8 +380,8 @@ impl Scoreboard {
 
     fn detect_lost_in_first_transmission(
         &mut self,
-        delivered: (u64, u64),
-        age: u64,
+        delivered: Transmission,
+        age_us: u64,
         now_us: u64,
     ) -> Option<u64> {
         let mut wait = None;
@@ -380,12 +389,12 @@ impl Scoreboard {
         while let Some(next) = self.sacked.next_clear(seq, self.nxt) {
             seq = next;
             let sent_us = self.snapshot(seq).sent_us;
-            let watched = self.marks(seq) & (mark::LOST | mark::EVER_RESENT) == 0;
-            if watched && (sent_us, seq) >= delivered {
+            let watched = self.marks(seq) & (mark::LOST | mark::EVER_RETRANS) == 0;
+            if watched && (Transmission { sent_us, seq }) >= delivered {
                 break;
             }
-            if watched && sent_us + age > now_us {
-                wait = wait.max(Some(sent_us + age - now_us));
+            if watched && sent_us + age_us > now_us {
+                wait = wait.max(Some(sent_us + age_us - now_us));
             } else if watched {
                 self.mark_lost(seq);
             }
@@ -397,15 +406,21 @@ impl Scoreboard {
         wait
     }
 
-    fn detect_lost_again(&mut self, delivered: (u64, u64), age_us: u64, now_us: u64) -> Option<u64> {
+    fn detect_lost_retransmissions(
+        &mut self,
+        delivered: Transmission,
+        age_us: u64,
+        now_us: u64,
+    ) -> Option<u64> {
         let mut wait = None;
         let mut at = 0;
-        while let Some(&(seq, sent_us)) = self.resent.get(at) {
-            if (sent_us, seq) >= delivered {
+        while let Some(&sent) = self.retransmitted.get(at) {
+            let Transmission { sent_us, seq } = sent;
+            if sent >= delivered {
                 break;
             }
             let stale = seq < self.una
-                || self.marks(seq) & (mark::SACKED | mark::RESENT) != mark::RESENT
+                || self.marks(seq) & (mark::SACKED | mark::RETRANS) != mark::RETRANS
                 || self.snapshot(seq).sent_us != sent_us;
             if !stale && sent_us + age_us > now_us {
                 wait = wait.max(Some(sent_us + age_us - now_us));
@@ -416,7 +431,7 @@ impl Scoreboard {
                 self.mark_lost(seq);
             }
             if at == 0 {
-                self.resent.pop_front();
+                self.retransmitted.pop_front();
             } else {
                 at += 1;
             }
@@ -424,7 +439,7 @@ impl Scoreboard {
         wait
     }
 
-    /// After a timeout: the oldest packet is lost, and so is every other that is older than `age_us`.
+    /// After a timeout: marks the oldest packet lost, and every other that is older than `age_us`.
     pub(crate) fn mark_lost_by_timeout(&mut self, age_us: u64, now_us: u64) {
         for seq in self.una..self.nxt {
             if seq == self.una || self.snapshot(seq).sent_us + age_us <= now_us {
@@ -433,7 +448,8 @@ impl Scoreboard {
         }
     }
 
-    /// Recounts everything, for assertions; now and then only, since that takes long.
+    /// Recounts everything and asserts that the counters agree. It does so on some ACKs only, since it is
+    /// slow.
     #[cfg(debug_assertions)]
     pub(crate) fn check(&self) {
         let every = if self.packets_out() < 64 { 4 } else { 64 };
@@ -444,11 +460,11 @@ impl Scoreboard {
         let count = |m: u8| window.clone().filter(|s| self.marks(*s) & m != 0).count() as u32;
         assert_eq!(self.sacked_out, count(mark::SACKED) + self.dup_acks);
         assert_eq!(self.lost_out, count(mark::LOST));
-        assert_eq!(self.retrans_out, count(mark::RESENT));
-        assert_eq!(self.ever_resent_out, count(mark::EVER_RESENT));
+        assert_eq!(self.retrans_out, count(mark::RETRANS));
+        assert_eq!(self.ever_retrans_out, count(mark::EVER_RETRANS));
         for seq in window {
             let m = self.marks(seq);
-            let pending = m & (mark::LOST | mark::RESENT) == mark::LOST;
+            let pending = m & (mark::LOST | mark::RETRANS) == mark::LOST;
             assert_eq!(self.pending.get(seq), pending, "packet {seq}");
             assert_eq!(self.sacked.get(seq), m & mark::SACKED != 0, "packet {seq}");
             assert!(!pending || seq >= self.pending_from, "packet {seq} is below the cursor");

@@ -1,12 +1,12 @@
-//! What passes between sender and receiver.
+//! Segments and ACKs, and where sender and receiver put them.
 
-use crate::Nanos;
+use crate::time::Nanos;
 
-/// Payload of a full segment: 1500 bytes of IP, less 20 of IP and 32 of TCP with timestamps.
+/// Payload of a full segment, bytes: an MTU of 1500 less 20 of IP and 32 of TCP with timestamps.
 pub const MSS_BYTES: u32 = 1448;
-/// What a data packet weighs beside its payload: Ethernet (without FCS and preamble), IP, TCP with timestamps.
+/// Headers of a data packet, bytes: Ethernet (without FCS and preamble), IP, TCP with timestamps.
 pub const HEADER_BYTES: u32 = 14 + 20 + 32;
-/// What a SYN weighs: Ethernet, IP, TCP with all its options.
+/// Length of a SYN, bytes: Ethernet, IP, TCP with 20 bytes of options as in Linux.
 pub const SYN_BYTES: u32 = 14 + 20 + 40;
 
 /// A data packet of one MSS, or a SYN.
@@ -18,11 +18,12 @@ pub struct Segment {
     pub sent: Nanos,
     /// Echo of the timestamp of the last ACK.
     pub echo_ms: u32,
-    /// ECT(0): a queue may mark it instead of dropping it, RFC 3168. Never a SYN, never a retransmission.
+    /// ECT(0), RFC 3168: a queue may mark the packet instead of dropping it. False for a SYN and for
+    /// retransmissions.
     pub ect: bool,
-    /// CWR: the sender has answered the receiver's ECE. On a SYN: it asks for ECN.
+    /// CWR: the sender has reduced cwnd after an ECE. On a SYN: it requests ECN.
     pub cwr: bool,
-    /// CE: a queue on the path has marked it. Who carries the segment sets this before it arrives.
+    /// CE: a queue has marked the packet. The network sets this before the segment arrives.
     pub ce: bool,
 }
 
@@ -30,23 +31,23 @@ impl Segment {
     /// The `seq` of a SYN.
     pub const SYN: u64 = u64::MAX;
 
-    /// TCP timestamp option: Linux counts milliseconds.
+    /// The timestamp option of the segment, ms (Linux: tcp_skb_timestamp_ts).
     pub(crate) fn timestamp_ms(&self) -> u32 {
         timestamp_ms(self.sent)
     }
 }
 
-/// The value of the timestamp clock at a time.
+/// The timestamp clock, ms. It wraps after 49 days.
 pub(crate) fn timestamp_ms(at: Nanos) -> u32 {
     (at / 1_000_000) as u32
 }
 
-/// Packets from `start` up to, not including, `end`.
+/// Packets from `start` to `end`, exclusive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Block {
     /// First packet.
     pub start: u64,
-    /// The one after the last.
+    /// One past the last packet.
     pub end: u64,
 }
 
@@ -67,24 +68,25 @@ impl Block {
 /// A pure ACK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ack {
-    /// The next packet that the receiver waits for.
+    /// The cumulative ACK: the next packet that the receiver expects.
     pub next: u64,
-    /// Echo of the timestamp of the segment that this ACK is for.
+    /// Echo of a segment's timestamp, ms (TSecr, RFC 7323).
     pub echo_ms: u32,
-    /// Its own timestamp.
+    /// Its own timestamp, ms (TSval).
     pub sent_ms: u32,
-    /// The receive window: the receiver has room for so many packets from `next` on. At least 1; `u32::MAX`: no limit.
+    /// rwnd: packets that the receiver accepts from `next` on. At least 1; `u32::MAX`: no limit.
     pub rwnd_pkts: u32,
-    /// True for the answer to a SYN.
+    /// True for a SYN-ACK.
     pub syn: bool,
-    /// ECE: a mark has arrived. In the answer to a SYN: the receiver agrees to ECN.
+    /// ECE: a marked packet has arrived. On a SYN-ACK: the receiver agrees to ECN.
     pub ece: bool,
-    /// SACK blocks, RFC 2018, most recent first; the first may be a D-SACK, RFC 2883. Three fit beside timestamps.
+    /// SACK blocks, RFC 2018, most recent first; the first may be a D-SACK, RFC 2883. Three fit beside
+    /// timestamps.
     pub blocks: [Block; 3],
 }
 
 impl Default for Ack {
-    /// Acknowledges nothing, with a window without limit.
+    /// Acknowledges nothing, with an rwnd without limit.
     fn default() -> Self {
         Ack {
             next: 0,
@@ -98,9 +100,9 @@ impl Default for Ack {
     }
 }
 
-/// Where a sender puts its packets.
+/// The network as a sender uses it.
 pub trait Wire {
-    /// One packet leaves the host now. Its length is [`HEADER_BYTES`] + MSS, or [`SYN_BYTES`].
+    /// Sends a packet now. Its length is [`HEADER_BYTES`] + [`MSS_BYTES`], or [`SYN_BYTES`].
     fn send(&mut self, segment: Segment);
 }
 
@@ -110,9 +112,9 @@ impl Wire for Vec<Segment> {
     }
 }
 
-/// Where a receiver puts its ACKs.
+/// The network as a receiver uses it.
 pub trait AckWire {
-    /// One ACK leaves the host `at` a time that is now or, if ACKs are held back, later. ACKs leave in order.
+    /// Sends an ACK at the time `at`: now, or later with an artificial ACK delay. ACKs leave in order.
     fn send(&mut self, at: Nanos, ack: Ack);
 }
 

@@ -1,18 +1,18 @@
-//! What has arrived beyond the next packet in order, as SACK blocks.
+//! SACK blocks: ranges received out of order.
 
-use crate::Block;
+use crate::wire::Block;
 
-/// Blocks that are remembered, Linux's TCP_NUM_SACKS.
+/// The most blocks that are kept (Linux: TCP_NUM_SACKS).
 const BLOCKS: usize = 4;
 
-/// Most recent first, empty ones last.
+/// The blocks, most recent first, empty ones last.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Blocks([Block; BLOCKS]);
+pub(super) struct SackBlocks([Block; BLOCKS]);
 
-impl Blocks {
-    /// Puts a block in front, merged with the one that it touches, and returns the place that it had or would have
-    /// had behind all others (Linux: tcp_sack_new_ofo_skb).
-    pub(super) fn note(&mut self, new: Block) -> usize {
+impl SackBlocks {
+    /// Inserts a block at the front, merged with a block that it touches. Returns the index of that block, or
+    /// the number of blocks if it touches none (Linux: tcp_sack_new_ofo_skb).
+    pub(super) fn insert(&mut self, new: Block) -> usize {
         let touches = |b: Block, other: Block| !b.is_empty() && b.start <= other.end && other.start <= b.end;
         let touching = self.0.iter().position(|b| touches(*b, new));
         let place = touching.unwrap_or_else(|| self.0.iter().filter(|b| !b.is_empty()).count());
@@ -23,7 +23,7 @@ impl Blocks {
                 Block { start: b.start.min(new.start), end: b.end.max(new.end) }
             }
             None => {
-                self.0.rotate_right(1); // the oldest is forgotten
+                self.0.rotate_right(1); // the oldest one is overwritten
                 new
             }
         };
@@ -38,7 +38,7 @@ impl Blocks {
         place
     }
 
-    /// Forgets what lies below `next`.
+    /// Removes the blocks below `next`.
     pub(super) fn forget_below(&mut self, next: u64) {
         self.keep(|b| b.end > next);
     }
@@ -51,7 +51,7 @@ impl Blocks {
         self.0 = kept;
     }
 
-    /// As they go into an ACK, behind a D-SACK if there is one.
+    /// The blocks of an ACK: the D-SACK first if there is one.
     pub(super) fn report(&self, duplicate: Option<Block>) -> [Block; 3] {
         let mut blocks = [Block::NONE; 3];
         let reported = duplicate.into_iter().chain(self.0);

@@ -1,95 +1,99 @@
-//! The receiving end: reassembly here, ACKs in `acks.rs`, the window that they advertise in `window.rs`, packets that
-//! are received as one in `merge.rs` (Linux: tcp_input.c, tcp_offload.c).
+//! The receiver: reassembly in this file, ACKs in `acks.rs`, rwnd in `window.rs`, GRO in `gro.rs` (Linux:
+//! tcp_input.c, tcp_offload.c).
 
 mod acks;
 mod blocks;
-mod merge;
+mod gro;
+mod state;
 #[cfg(test)]
 mod tests;
 mod window;
 
 use crate::bits::Bits;
 use crate::config::ReceiverConfig;
-use crate::wire::AckWire;
-use crate::{Block, Nanos, Segment};
-use acks::Acks;
-use blocks::Blocks;
-use merge::Aggregate;
-use window::ReceiveWindow;
+use crate::time::Nanos;
+use crate::wire::{AckWire, Block, Segment};
+use blocks::SackBlocks;
+use state::{Acks, GroPacket};
+use window::{DataArrival, ReceiveWindow};
 
-/// A change beyond so many blocks ends the compression of SACKs, Linux's TCP_SACK_BLOCKS_EXPECTED.
+/// A change beyond this number of blocks ends SACK compression (Linux: TCP_SACK_BLOCKS_EXPECTED).
 const BLOCKS_EXPECTED: usize = 2;
-/// Room for packets out of order that a receiver keeps from one flow to the next.
+/// The largest capacity for out-of-order packets that is kept for the next connection, packets.
 const KEPT_PKTS: u64 = 1024;
 
-/// A receiver whose application reads at once. What a segment in order asks for comes first.
+/// The receiver of one TCP connection, whose application reads at once. The fields that a segment in order
+/// needs are first.
 #[derive(Debug, Clone)]
 #[repr(C)]
 pub struct Receiver {
     next: u64,
-    /// Nothing but delayed ACKs is to be thought of: no GRO, ECN or tuning, nothing out of order, no ACK held back.
-    plain: bool,
+    /// Only delayed ACKs matter: no GRO, ECN or autotuning, no packet out of order, no artificial delay.
+    fast_path: bool,
     acks: Acks,
-    /// What GRO holds.
-    held: Aggregate,
+    /// The packet that GRO assembles.
+    gro: GroPacket,
     window: ReceiveWindow,
     config: ReceiverConfig,
+    /// Packets received twice, which the next ACK reports as D-SACK.
     duplicate: Option<Block>,
-    early_end: u64,
-    early_pkts: u64,
-    /// Packets beyond `next` that have arrived, up to `early_end`.
-    early: Bits,
-    blocks: Blocks,
+    /// One past the highest packet received out of order.
+    ooo_end: u64,
+    /// Number of packets received out of order.
+    ooo_pkts: u64,
+    /// A bit per packet received out of order, from `next` to `ooo_end`.
+    ooo: Bits,
+    blocks: SackBlocks,
 }
 
 impl Receiver {
-    /// A receiver that waits for packet 0. It allocates nothing before packets arrive out of order.
+    /// A receiver that expects packet 0. It allocates nothing before packets arrive out of order.
     pub fn new(config: ReceiverConfig) -> Self {
-        Receiver::with_room(config, Bits::default())
+        Receiver::with_memory(config, Bits::default())
     }
 
-    fn with_room(config: ReceiverConfig, early: Bits) -> Self {
+    fn with_memory(config: ReceiverConfig, ooo: Bits) -> Self {
         let ack_every = if config.delayed_ack { config.ack_every.max(1) } else { 1 };
         Receiver {
             window: ReceiveWindow::new(config.window),
             config: ReceiverConfig { ack_every, ..config },
             next: 0,
-            early,
-            early_end: 0,
-            early_pkts: 0,
-            blocks: Blocks::default(),
+            ooo,
+            ooo_end: 0,
+            ooo_pkts: 0,
+            blocks: SackBlocks::default(),
             duplicate: None,
             acks: Acks::default(),
-            held: Aggregate::NONE,
-            plain: false,
+            gro: GroPacket::NONE,
+            fast_path: false,
         }
     }
 
-    /// Becomes what [`Receiver::new`] would make, and keeps the memory that it has, within bounds.
+    /// Resets to what [`Receiver::new`] returns, and keeps some of the allocated memory.
     pub fn reset(&mut self, config: ReceiverConfig) {
-        let mut early = std::mem::take(&mut self.early);
-        early.reset(KEPT_PKTS);
-        *self = Receiver::with_room(config, early);
+        let mut ooo = std::mem::take(&mut self.ooo);
+        ooo.reset(KEPT_PKTS);
+        *self = Receiver::with_memory(config, ooo);
     }
 
-    /// Next packet in order: everything below has been delivered to the application.
+    /// The next packet in order. All packets below were delivered to the application.
     pub fn rcv_nxt(&self) -> u64 {
         self.next
     }
 
-    /// When [`Receiver::on_timer`] wants to be called.
+    /// When [`Receiver::on_timer`] must be called next; `None`: no timer is armed.
     #[inline]
     pub fn next_timer(&self) -> Option<Nanos> {
-        let next = self.acks.next_timer().min(self.held.until);
+        let next = self.acks.next_timer().min(self.gro.until);
         (next != Nanos::MAX).then_some(next)
     }
 
-    /// Does what is due: what GRO held is received, ACKs that were delayed leave. Returns how many packets became
-    /// available to the application.
+    /// Runs the timers that have expired: GRO, delayed ACK, SACK compression. Returns the number of packets
+    /// that became available to the application.
     pub fn on_timer(&mut self, now: Nanos, wire: &mut impl AckWire) -> u64 {
         let mut available = 0;
-        if self.held.until <= now {
-            available = self.receive_held(now, wire);
+        if self.gro.until <= now {
+            available = self.flush_gro(now, wire);
         }
         if self.acks.on_timer(now) {
             self.send_ack(now, wire);
@@ -97,28 +101,28 @@ impl Receiver {
         available
     }
 
-    /// A segment arrived. Returns how many packets became available to the application, in order.
+    /// Receives a segment. Returns the number of packets that became available to the application, in order.
     #[inline]
     pub fn on_segment(&mut self, now: Nanos, segment: Segment, wire: &mut impl AckWire) -> u64 {
-        if self.plain && segment.seq == self.next {
+        if self.fast_path && segment.seq == self.next {
             self.acks.note_timestamp(&segment);
             self.next += 1;
-            self.acknowledge_plainly(now, wire);
+            self.acknowledge_fast(now, wire);
             return 1;
         }
         let available = match self.config.gro_ns {
             0 => self.receive(now, &segment, 1, wire),
-            _ => self.merge(now, segment, wire),
+            _ => self.receive_gro(now, segment, wire),
         };
-        self.plain = self.early_pkts == 0 && self.duplicate.is_none() && self.is_plain_host();
+        self.fast_path = self.ooo_pkts == 0 && self.duplicate.is_none() && self.allows_fast_path();
         available
     }
 
-    fn is_plain_host(&self) -> bool {
+    fn allows_fast_path(&self) -> bool {
         self.config.gro_ns == 0 && !self.config.delays_acks() && !self.acks.ecn && !self.window.is_tuned()
     }
 
-    /// `pkts` packets from `segment` on are received as one.
+    /// Receives `pkts` consecutive packets from `segment` on as one.
     #[inline(never)]
     fn receive(&mut self, now: Nanos, segment: &Segment, pkts: u64, wire: &mut impl AckWire) -> u64 {
         if segment.seq == Segment::SYN {
@@ -126,36 +130,37 @@ impl Receiver {
             return 0;
         }
         self.acks.note_timestamp(segment);
-        let mut at_once = self.acks.ecn && self.take_mark(now, segment, wire);
+        let mut at_once = self.acks.ecn && self.process_mark(now, segment, wire);
         let before = self.next;
-        if segment.seq == self.next && self.early_pkts == 0 {
+        if segment.seq == self.next && self.ooo_pkts == 0 {
             self.next += pkts;
         } else {
             at_once |= self.on_disorder(segment.seq..segment.seq + pkts);
         }
-        let early = if self.early_pkts > 0 { self.early_end - self.next } else { 0 };
-        self.window.on_data(now, segment, pkts, (before, self.next), early);
+        let ooo_pkts = if self.ooo_pkts > 0 { self.ooo_end - self.next } else { 0 };
+        let data = DataArrival { pkts, prior_next: before, next: self.next, ooo_pkts };
+        self.window.on_data(now, segment.echo_ms, data);
         self.acknowledge(now, at_once, wire);
         self.next - before
     }
 
-    /// Returns whether an ACK must go at once.
+    /// Receives packets that are not simply the next in order. Returns true if an ACK must be sent at once.
     #[cold]
     fn on_disorder(&mut self, pkts: std::ops::Range<u64>) -> bool {
         let mut at_once = false;
         let mut duplicate: Option<Block> = None;
         for seq in pkts {
-            if seq < self.next || (seq < self.early_end && self.early.get(seq)) {
+            if seq < self.next || (seq < self.ooo_end && self.ooo.get(seq)) {
                 duplicate = Some(Block { start: duplicate.map_or(seq, |b| b.start), end: seq + 1 });
                 if seq < self.next {
-                    self.acks.be_quick(); // a needless retransmission: tell at once, and be quick for a while
+                    self.acks.enter_quickack(); // an unnecessary retransmission (Linux: tcp_send_dupack)
                     at_once = true;
                 }
             } else if seq == self.next {
                 self.advance();
-                at_once |= self.early_pkts == 0; // a hole was filled: RFC 5681 section 4.2
+                at_once |= self.ooo_pkts == 0; // a hole was filled: RFC 5681, section 4.2
             } else {
-                at_once |= self.store_early(seq);
+                at_once |= self.store_ooo(seq);
             }
         }
         if self.config.sack && duplicate.is_some() {
@@ -164,26 +169,27 @@ impl Receiver {
         at_once
     }
 
-    /// True when blocks that no ACK has told of would no longer fit into one.
-    fn store_early(&mut self, seq: u64) -> bool {
-        while seq + 1 - self.next > self.early.capacity() {
-            self.early.grow(self.next..self.early_end.max(self.next));
+    /// Stores a packet received out of order. Returns true if the SACK blocks not yet reported no longer fit
+    /// into one ACK.
+    fn store_ooo(&mut self, seq: u64) -> bool {
+        while seq + 1 - self.next > self.ooo.capacity() {
+            self.ooo.grow(self.next..self.ooo_end.max(self.next));
         }
-        self.early.set(seq);
-        self.early_pkts += 1;
-        self.early_end = self.early_end.max(seq + 1);
-        let place = self.blocks.note(Block { start: seq, end: seq + 1 });
-        place >= BLOCKS_EXPECTED && self.acks.any_compressed()
+        self.ooo.set(seq);
+        self.ooo_pkts += 1;
+        self.ooo_end = self.ooo_end.max(seq + 1);
+        let rank = self.blocks.insert(Block { start: seq, end: seq + 1 });
+        rank >= BLOCKS_EXPECTED && self.acks.any_compressed()
     }
 
-    /// Takes packet `next` and all that follow without a gap.
+    /// Receives packet `next`, and delivers the out-of-order packets that follow without a gap.
     fn advance(&mut self) {
         self.next += 1;
-        let end = self.early.next_clear(self.next, self.early_end).unwrap_or(self.early_end.max(self.next));
+        let end = self.ooo.next_clear(self.next, self.ooo_end).unwrap_or(self.ooo_end.max(self.next));
         for seq in self.next..end {
-            self.early.clear(seq);
+            self.ooo.clear(seq);
         }
-        self.early_pkts -= end - self.next;
+        self.ooo_pkts -= end - self.next;
         self.next = end;
         self.blocks.forget_below(end);
     }

@@ -1,6 +1,8 @@
 //! What a receiver says, and when.
 
-use crate::{Ack, Nanos, Receiver, ReceiverConfig, Segment};
+use crate::time::Nanos;
+use crate::wire::{Ack, Segment};
+use crate::{Receiver, ReceiverConfig};
 
 const MS: Nanos = 1_000_000;
 

@@ -1,18 +1,19 @@
-//! The receive window: constant, or tuned to what the application reads in a round trip (dynamic right-sizing, Fisk
-//! and Feng 2001; Linux: tcp_rcv_space_adjust, tcp_rcvbuf_grow, tcp_grow_window).
+//! rwnd: constant, or autotuned to the data that the application reads in a round trip (dynamic right-sizing,
+//! Fisk and Feng 2001; Linux: tcp_rcv_space_adjust, tcp_rcvbuf_grow, tcp_grow_window).
 
 use crate::config::Window;
-use crate::wire::timestamp_ms;
-use crate::{MSS_BYTES, Nanos, Segment, US};
+use crate::time::{Nanos, US};
+use crate::wire::{MSS_BYTES, timestamp_ms};
 
-/// What a connection starts with: half of tcp_rmem[1], as the other half is taken for overhead.
+/// The initial rwnd, bytes: half of Linux's tcp_rmem[1], since the other half is for overhead.
 const START_BYTES: u64 = 65_536;
-/// What Linux takes for the first round's worth of data, TCP_INIT_CWND.
+/// The assumed amount of data of the first round, packets (Linux: TCP_INIT_CWND).
 const FIRST_ROUND_PKTS: u64 = 10;
-/// The window opens by so many packets for each one that arrives, until it is what tuning allows.
+/// rwnd grows by this number of packets per packet that arrives, up to the limit of autotuning (Linux:
+/// tcp_grow_window).
 const OPENING_PKTS: u64 = 2;
 
-/// The window that a receiver advertises.
+/// The rwnd that a receiver advertises.
 #[derive(Debug, Clone)]
 pub(super) struct ReceiveWindow {
     pkts: u64,
@@ -21,27 +22,49 @@ pub(super) struct ReceiveWindow {
 
 #[derive(Debug, Clone)]
 struct Tuning {
-    /// The window may never become larger.
+    /// The largest rwnd of the configuration.
     most_pkts: u64,
-    /// It may grow up to this now (Linux: window_clamp).
+    /// The largest rwnd for now (Linux: window_clamp).
     limit_pkts: u64,
     rtt: Rtt,
-    /// When the current round of reading began, and with which packet.
-    round: (Nanos, u64),
-    /// Read in the best round so far.
+    /// When the current round began.
+    round_start: Nanos,
+    /// The first packet of the current round.
+    round_next: u64,
+    /// The most packets that the application read in a round.
     read_pkts: u64,
 }
 
-/// The RTT as a receiver sees it, times 8; 0: not yet.
+/// The receiver's RTT estimate, times 8; 0: none (Linux: rcv_rtt_est).
 #[derive(Debug, Clone, Default)]
 struct Rtt {
     us_8: u64,
     last_echo_ms: u32,
-    /// A window's worth ends with this packet and began at this time.
-    flight: Option<(u64, Nanos)>,
+    /// The window of data that is measured now.
+    measured: Option<MeasuredWindow>,
 }
 
-/// Whole packets, at least one.
+/// A window of data whose duration is an upper bound of the RTT.
+#[derive(Debug, Clone, Copy)]
+struct MeasuredWindow {
+    /// One past its last packet.
+    end: u64,
+    started: Nanos,
+}
+
+/// Data that arrived in one segment, or in one packet of GRO.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct DataArrival {
+    /// Packets that arrived.
+    pub(super) pkts: u64,
+    /// The next packet in order, before and after.
+    pub(super) prior_next: u64,
+    pub(super) next: u64,
+    /// Distance of the highest packet received out of order from `next`.
+    pub(super) ooo_pkts: u64,
+}
+
+/// Bytes to whole packets, at least one.
 fn pkts(bytes: u64) -> u64 {
     (bytes / u64::from(MSS_BYTES)).clamp(1, u64::from(u32::MAX))
 }
@@ -58,7 +81,8 @@ impl ReceiveWindow {
                     most_pkts,
                     limit_pkts: start,
                     rtt: Rtt::default(),
-                    round: (0, 0),
+                    round_start: 0,
+                    round_next: 0,
                     read_pkts: FIRST_ROUND_PKTS.min(start),
                 };
                 ReceiveWindow { pkts: start, tuning: Some(tuning) }
@@ -66,7 +90,7 @@ impl ReceiveWindow {
         }
     }
 
-    /// Packets beyond the next in order.
+    /// rwnd in packets from the next in order.
     #[inline]
     pub(super) fn pkts(&self) -> u32 {
         self.pkts as u32 // at most u32::MAX, see pkts()
@@ -76,59 +100,53 @@ impl ReceiveWindow {
         self.tuning.is_some()
     }
 
-    /// The connection begins.
+    /// Starts the first round, when the connection is established.
     pub(super) fn start(&mut self, now: Nanos) {
         if let Some(t) = &mut self.tuning {
-            t.round = (now, 0);
+            (t.round_start, t.round_next) = (now, 0);
         }
     }
 
-    /// `arrived` packets came with `segment` and took what is read up to `next`, from `prior`; of what is beyond,
-    /// the last packet is `early` ahead.
+    /// Autotunes rwnd when data arrives. `echo_ms`: the timestamp that it echoes.
     #[inline]
-    pub(super) fn on_data(
-        &mut self,
-        now: Nanos,
-        segment: &Segment,
-        arrived: u64,
-        (prior, next): (u64, u64),
-        early: u64,
-    ) {
+    pub(super) fn on_data(&mut self, now: Nanos, echo_ms: u32, data: DataArrival) {
+        let DataArrival { pkts: arrived, prior_next, next, ooo_pkts } = data;
         if let Some(t) = &mut self.tuning {
-            t.rtt.sample_by_timestamp(now, segment.echo_ms);
-            if next > prior {
+            t.rtt.sample_by_timestamp(now, echo_ms);
+            if next > prior_next {
                 t.rtt.sample_by_window(now, next, self.pkts);
             }
             let room = t.limit_pkts.saturating_sub(self.pkts);
             self.pkts += room.min(OPENING_PKTS * arrived);
-            if next > prior {
-                t.end_round(now, next, early);
+            if next > prior_next {
+                t.end_round(now, next, ooo_pkts);
             }
         }
     }
 }
 
 impl Tuning {
-    /// Once per RTT: what was read in it says what the next window should be.
-    fn end_round(&mut self, now: Nanos, next: u64, early: u64) {
+    /// Once per RTT, sets the limit of rwnd from the data read in it.
+    fn end_round(&mut self, now: Nanos, next: u64, ooo_pkts: u64) {
         let rtt_us = self.rtt.us_8 >> 3;
-        if self.rtt.us_8 == 0 || (now - self.round.0) / US < rtt_us {
+        if self.rtt.us_8 == 0 || (now - self.round_start) / US < rtt_us {
             return;
         }
-        let read = next - self.round.1;
-        self.round = (now, next);
+        let read = next - self.round_next;
+        (self.round_start, self.round_next) = (now, next);
         if read <= self.read_pkts {
             return;
         }
-        // The window is one RTT late, hence twice; and it must let the sender grow as much as it just did, again.
+        // Twice, since rwnd takes effect an RTT later; and the sender may grow by as much as it just did.
         let growth = 2 * read * (read - self.read_pkts) / self.read_pkts;
         self.read_pkts = read;
-        self.limit_pkts = self.limit_pkts.max((2 * read + 2 * growth + early).min(self.most_pkts));
+        self.limit_pkts = self.limit_pkts.max((2 * read + 2 * growth + ooo_pkts).min(self.most_pkts));
     }
 }
 
 impl Rtt {
-    /// From an ACK to the first segment that echoes it. The clock counts milliseconds; less tells nothing.
+    /// Samples the time from an ACK to the first segment that echoes it. Samples below the clock's
+    /// millisecond are ignored.
     fn sample_by_timestamp(&mut self, now: Nanos, echo_ms: u32) {
         if echo_ms == self.last_echo_ms {
             return;
@@ -145,17 +163,17 @@ impl Rtt {
         }
     }
 
-    /// The time in which a window of data arrived is an RTT, or longer.
+    /// Samples the time in which a window of data arrives: at least an RTT.
     fn sample_by_window(&mut self, now: Nanos, next: u64, rwnd_pkts: u64) {
-        if let Some((end, began)) = self.flight {
-            if next < end {
+        if let Some(window) = self.measured {
+            if next < window.end {
                 return;
             }
-            let sample_8us = (((now - began) / US).max(1)) << 3;
+            let sample_8us = (((now - window.started) / US).max(1)) << 3;
             if self.us_8 == 0 || sample_8us < self.us_8 {
                 self.us_8 = sample_8us;
             }
         }
-        self.flight = Some((next + rwnd_pkts, now));
+        self.measured = Some(MeasuredWindow { end: next + rwnd_pkts, started: now });
     }
 }

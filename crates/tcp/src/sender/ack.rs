@@ -1,161 +1,106 @@
-//! What an ACK says about packets: the scoreboard, RACK's clock, RTT samples, the reference for the rate sample
-//! (Linux: tcp_sacktag_write_queue, tcp_clean_rtx_queue, tcp_ack_update_rtt).
+//! What an ACK reports on packets: scoreboard, RACK's newest delivery, RTT samples, the reference of the
+//! delivery rate sample (Linux: tcp_sacktag_write_queue, tcp_clean_rtx_queue, tcp_ack_update_rtt).
 
 use super::Sender;
+use super::state::{AckInfo, Delivered, REORDERING_MAX_PKTS, SentTimes};
 use crate::control::Control;
-use crate::rate::{Reference, Snapshot};
-use crate::scoreboard::mark;
-use crate::wire::timestamp_ms;
-use crate::{Ack, Block, Nanos, US};
-
-/// What one ACK brought; Linux's flags of tcp_ack.
-#[derive(Debug, Clone, Default)]
-pub(super) struct News {
-    /// The oldest unacknowledged packet before.
-    pub(super) prior_una: u64,
-    pub(super) reference: Reference,
-    /// RTT of the newest packet delivered that was never sent again, for the algorithm.
-    pub(super) rtt_us: Option<u64>,
-    /// Packets acknowledged cumulatively.
-    pub(super) acked_pkts: u32,
-    pub(super) sacked_any: bool,
-    /// Without SACK: a duplicate ACK.
-    pub(super) dup_ack: bool,
-    /// It echoes a congestion mark.
-    pub(super) ece: bool,
-    pub(super) dsack: bool,
-    /// The D-SACK is for the tail loss probe.
-    pub(super) dsack_of_probe: bool,
-    /// Something sent before the recovery point was delivered in its first transmission.
-    pub(super) original_delivered: bool,
-    /// A retransmission was marked lost.
-    pub(super) lost_retransmission: bool,
-    pub(super) restart_timer: bool,
-    /// It acknowledges up to a tail loss probe that was an old packet sent again, and no further.
-    pub(super) probe_acked: bool,
-    resent_acked: bool,
-    /// Send times of packets in their first transmission: first and last that this ACK acknowledged or SACKed.
-    acked_sent_us: Option<(u64, u64)>,
-    sacked_sent_us: Option<(u64, u64)>,
-    /// The lowest packet that arrived after a higher one, unless it was sent again.
-    reordered_from: Option<u64>,
-}
-
-impl News {
-    pub(super) fn una_advanced(&self) -> bool {
-        self.acked_pkts > 0
-    }
-
-    /// True when recovery must look at the ACK although the state is Open (Linux: tcp_ack_is_dubious).
-    pub(super) fn is_dubious(&self) -> bool {
-        self.acked_pkts == 0 || self.sacked_any || self.dsack || self.ece
-    }
-
-    fn note_reordering(&mut self, seq: u64) {
-        self.reordered_from = Some(self.reordered_from.map_or(seq, |low| low.min(seq)));
-    }
-}
-
-fn extend(times: &mut Option<(u64, u64)>, sent_us: u64) {
-    *times = Some((times.map_or(sent_us, |(first, _)| first), sent_us));
-}
+use crate::scoreboard::{Transmission, mark};
+use crate::time::{Nanos, US};
+use crate::wire::{Ack, Block, timestamp_ms};
 
 impl<C: Control> Sender<C> {
-    /// Carries the ACK into the scoreboard and takes the RTT.
-    pub(super) fn take_ack(&mut self, now: Nanos, ack: &Ack) -> News {
-        let mut news = News { prior_una: self.board.una(), ece: ack.ece && self.ecn.on, ..News::default() };
-        if ack.next > news.prior_una {
+    /// Applies the ACK to the scoreboard and samples the RTT.
+    pub(super) fn process_ack(&mut self, now: Nanos, ack: &Ack) -> AckInfo {
+        let mut info =
+            AckInfo { prior_una: self.board.una(), ece: ack.ece && self.ecn.on, ..AckInfo::default() };
+        if ack.next > info.prior_una {
             self.recovery.timeouts_in_a_row = 0;
         }
         let prior_fack = self.board.fack();
         if !ack.blocks[0].is_empty() && self.config.sack {
-            self.take_sacks(now, ack, &mut news);
+            self.process_sacks(now, ack, &mut info);
         }
-        self.take_cumulative_ack(now, ack, &mut news, prior_fack);
-        self.take_rtt(now, ack, &mut news);
-        self.sample_for_growth(now, &news);
-        news
+        self.process_cumulative_ack(now, ack, &mut info, prior_fack);
+        self.sample_rtt(now, ack, &mut info);
+        self.sample_for_growth(now, &info);
+        info
     }
 
-    fn take_cumulative_ack(&mut self, now: Nanos, ack: &Ack, news: &mut News, prior_fack: u64) {
+    fn process_cumulative_ack(&mut self, now: Nanos, ack: &Ack, info: &mut AckInfo, prior_fack: u64) {
         while self.board.una() < ack.next {
             let seq = self.board.una();
             let snapshot = self.board.snapshot(seq);
             let had = self.board.ack_one();
-            news.acked_pkts += 1;
-            if had & mark::EVER_RESENT != 0 {
-                news.resent_acked = true;
+            let retransmitted = had & mark::EVER_RETRANS != 0;
+            info.acked_pkts += 1;
+            if retransmitted {
+                info.retransmitted_acked = true;
             } else if had & mark::SACKED == 0 {
-                extend(&mut news.acked_sent_us, snapshot.sent_us);
+                SentTimes::extend(&mut info.acked_sent, snapshot.sent_us);
                 if seq < prior_fack {
-                    news.note_reordering(seq);
+                    info.note_reordering(seq);
                 }
-                news.original_delivered |= seq < self.recovery.high_seq;
+                info.original_delivered |= seq < self.recovery.high_seq;
             }
             if had & mark::SACKED == 0 {
-                self.on_delivered(now, ack, news, seq, &snapshot, had);
+                self.on_cumulatively_delivered(now, ack, info, Delivered { seq, snapshot, retransmitted });
             }
         }
-        if news.acked_pkts > 0 && !self.config.sack {
-            let delivered = self.board.remove_dup_acks(news.acked_pkts);
-            self.rate.count(delivered, news.ece);
-            // nobody can tell which copy of a packet made the ACK advance
-            news.original_delivered &= !news.resent_acked;
+        if info.acked_pkts > 0 && !self.config.sack {
+            let delivered = self.board.remove_dup_acks(info.acked_pkts);
+            self.rate.count(delivered, info.ece);
+            // without SACK, it is unknown which copy of a packet advanced the ACK
+            info.original_delivered &= !info.retransmitted_acked;
         }
-        if news.acked_pkts > 0 && news.reordered_from.is_some_and(|low| low < prior_fack) {
-            self.note_reordering(news.reordered_from.unwrap_or(0), prior_fack);
+        if info.acked_pkts > 0 && info.reordered_from.is_some_and(|low| low < prior_fack) {
+            self.note_reordering(info.reordered_from.unwrap_or(0), prior_fack);
         }
     }
 
-    /// A packet was delivered that no earlier ACK had told of.
-    fn on_delivered(
-        &mut self,
-        now: Nanos,
-        ack: &Ack,
-        news: &mut News,
-        seq: u64,
-        snapshot: &Snapshot,
-        had: u8,
-    ) {
-        self.rate.on_delivered(&mut news.reference, snapshot, seq);
+    /// The cumulative ACK delivers a packet that no earlier ACK has SACKed.
+    fn on_cumulatively_delivered(&mut self, now: Nanos, ack: &Ack, info: &mut AckInfo, packet: Delivered) {
+        let Delivered { seq, snapshot, retransmitted } = packet;
+        self.rate.on_delivered(&mut info.reference, &snapshot, seq);
         if !self.config.sack {
             return; // counted with the duplicate ACKs
         }
-        self.rate.count(1, news.ece);
-        let resent = had & mark::EVER_RESENT != 0;
-        // An echo from before the retransmission tells that the original arrived (Linux: tcp_skb_spurious_retrans).
-        let spurious = resent && (ack.echo_ms.wrapping_sub(timestamp_ms(snapshot.sent_us * US)) as i32) < 0;
+        self.rate.count(1, info.ece);
+        // An echo from before the retransmission means that the original arrived (Linux:
+        // tcp_skb_spurious_retrans).
+        let sent_ms = timestamp_ms(snapshot.sent_us * US);
+        let spurious = retransmitted && (ack.echo_ms.wrapping_sub(sent_ms) as i32) < 0;
         if !spurious {
-            self.rack.on_delivered(now / US, snapshot.sent_us, seq, resent, self.rtt.min_us());
+            let sent = Transmission { sent_us: snapshot.sent_us, seq };
+            self.rack.on_delivered(now / US, sent, retransmitted, self.rtt.min_us());
         }
     }
 
-    fn take_sacks(&mut self, now: Nanos, ack: &Ack, news: &mut News) {
+    fn process_sacks(&mut self, now: Nanos, ack: &Ack, info: &mut AckInfo) {
         let nxt = self.board.nxt();
         let mut blocks = ack.blocks.map(|b| Block { start: b.start, end: b.end.min(nxt) });
-        if is_duplicate(ack) {
-            self.take_dsack(blocks[0], news);
+        if has_dsack(ack) {
+            self.process_dsack(blocks[0], info);
             if blocks[0].end <= ack.next {
                 blocks[0] = Block::NONE;
             }
         }
-        // in order of sequence, as the RTT of the last packet is wanted
+        // in order of sequence, since the RTT sample is of the highest packet
         blocks.sort_unstable_by_key(|b| b.start);
-        let known = self.recovery.sacks_seen;
+        let known = self.recovery.last_sacks;
         for b in blocks.into_iter().filter(|b| !b.is_empty()) {
             let mut from = b.start.max(ack.next).max(self.board.una());
             if let Some(k) = known.iter().find(|k| k.start <= from && from < k.end) {
-                from = k.end; // told before
+                from = k.end; // processed with the last ACK
             }
-            self.take_sack(now, news, from, b.end);
+            self.process_sack_block(now, info, from, b.end);
         }
-        self.recovery.sacks_seen = blocks;
-        if let Some(low) = news.reordered_from {
+        self.recovery.last_sacks = blocks;
+        if let Some(low) = info.reordered_from {
             self.note_reordering(low, self.board.fack());
         }
     }
 
-    fn take_sack(&mut self, now: Nanos, news: &mut News, from: u64, to: u64) {
+    fn process_sack_block(&mut self, now: Nanos, info: &mut AckInfo, from: u64, to: u64) {
         let mut seq = from;
         while seq < to {
             let Some(next) = self.board.next_unsacked(seq, to) else { return };
@@ -163,91 +108,97 @@ impl<C: Control> Sender<C> {
             let snapshot = self.board.snapshot(seq);
             let fack = self.board.fack();
             let had = self.board.sack(seq);
-            news.sacked_any = true;
-            if had & mark::EVER_RESENT == 0 {
+            let retransmitted = had & mark::EVER_RETRANS != 0;
+            info.sacked_any = true;
+            if !retransmitted {
                 if seq < fack {
-                    news.note_reordering(seq);
+                    info.note_reordering(seq);
                 }
-                news.original_delivered |= seq < self.recovery.high_seq;
-                extend(&mut news.sacked_sent_us, snapshot.sent_us);
+                info.original_delivered |= seq < self.recovery.high_seq;
+                SentTimes::extend(&mut info.sacked_sent, snapshot.sent_us);
             }
-            self.rate.count(1, news.ece);
-            self.rate.on_delivered(&mut news.reference, &snapshot, seq);
-            let resent = had & mark::EVER_RESENT != 0;
-            self.rack.on_delivered(now / US, snapshot.sent_us, seq, resent, self.rtt.min_us());
+            self.rate.count(1, info.ece);
+            self.rate.on_delivered(&mut info.reference, &snapshot, seq);
+            let sent = Transmission { sent_us: snapshot.sent_us, seq };
+            self.rack.on_delivered(now / US, sent, retransmitted, self.rtt.min_us());
             seq += 1;
         }
     }
 
-    /// The receiver got something twice (RFC 2883; Linux: tcp_check_dsack, tcp_dsack_seen).
-    fn take_dsack(&mut self, b: Block, news: &mut News) {
+    /// The receiver got a packet twice (RFC 2883; Linux: tcp_check_dsack, tcp_dsack_seen).
+    fn process_dsack(&mut self, b: Block, info: &mut AckInfo) {
         let pkts = b.end - b.start;
         self.recovery.dsack_pkts += pkts;
         if self.recovery.dsack_pkts > self.stats.retransmitted_pkts {
-            return; // the network duplicates
+            return; // the network duplicates packets
         }
-        news.dsack = true;
-        news.dsack_of_probe = self.recovery.probe.is_some_and(|p| p.resent && b.end == p.high_seq);
-        if self.rack.reordering_seen && !news.dsack_of_probe {
+        info.dsack = true;
+        info.dsack_of_probe = self.recovery.probe.is_some_and(|p| p.retransmitted && b.end == p.high_seq);
+        if self.rack.reordering_seen && !info.dsack_of_probe {
             self.rack.dsack_seen = true;
         }
         for seq in b.start.max(self.board.una())..b.end.min(self.board.nxt()) {
-            self.board.retract_resent(seq);
+            self.board.clear_retrans(seq);
         }
         if self.recovery.undo_marker.is_some_and(|m| b.end > m) {
             self.recovery.undo_retrans = self.recovery.undo_retrans.map(|n| n.saturating_sub(pkts));
         }
     }
 
-    /// A packet arrived after one that was sent `fack - low` later (Linux: tcp_check_sack_reordering).
+    /// Records that packet `low` arrived although `fack` packets were SACKed up to there (Linux:
+    /// tcp_check_sack_reordering).
     pub(super) fn note_reordering(&mut self, low: u64, fack: u64) {
         if low < fack {
-            self.recovery.reordering_pkts =
-                self.recovery.reordering_pkts.max((fack - low).min(super::recovery::REORDERING_MAX_PKTS));
+            let pkts = (fack - low).min(REORDERING_MAX_PKTS);
+            self.recovery.reordering_pkts = self.recovery.reordering_pkts.max(pkts);
             self.rack.reordering_seen = true;
         }
     }
 
-    /// RTT by the times of sending; only if those are ambiguous (Karn) by the timestamp option.
-    fn take_rtt(&mut self, now: Nanos, ack: &Ack, news: &mut News) {
+    /// Samples the RTT from times of sending, or by the timestamp option where those are ambiguous (Karn's
+    /// algorithm, RFC 6298, section 3).
+    fn sample_rtt(&mut self, now: Nanos, ack: &Ack, info: &mut AckInfo) {
         let now_us = now / US;
         let since = |sent_us: u64| now_us.saturating_sub(sent_us);
-        let acked = news.acked_sent_us.filter(|_| !news.resent_acked);
-        let mut smoothed = acked.map(|(first, _)| since(first));
-        let mut newest = acked.map(|(_, last)| since(last));
-        if let Some((first, last)) = news.sacked_sent_us {
-            smoothed = smoothed.or(Some(since(first)));
-            newest = Some(since(last));
+        let acked = info.acked_sent.filter(|_| !info.retransmitted_acked);
+        let mut smoothed = acked.map(|sent| since(sent.first_us));
+        let mut newest = acked.map(|sent| since(sent.last_us));
+        if let Some(sent) = info.sacked_sent {
+            smoothed = smoothed.or(Some(since(sent.first_us)));
+            newest = Some(since(sent.last_us));
         }
-        if smoothed.is_none() && news.una_advanced() {
+        if smoothed.is_none() && info.una_advanced() {
             smoothed = since_echo_us(now, ack.echo_ms);
             newest = smoothed;
         }
-        news.rtt_us = newest;
+        info.rtt_us = newest;
         if let (Some(smoothed), Some(newest)) = (smoothed, newest) {
             self.rtt.sample_min(now, newest);
             self.rtt.sample(smoothed, self.board.una(), self.board.nxt());
         }
-        news.restart_timer = news.una_advanced() || self.sack_restarts_timer(news);
+        info.restart_timer = info.una_advanced() || self.sack_restarts_timer(info);
     }
 
-    /// SACKs push the timer back only while they are for data sent after the oldest packet was (re)sent.
-    fn sack_restarts_timer(&self, news: &News) -> bool {
-        let Some((first, _)) = news.sacked_sent_us else { return false };
-        self.board.packets_out() > 0 && first < self.board.snapshot(self.board.una()).sent_us
+    /// True if the ACK SACKs a packet that was sent before the last transmission of the oldest packet. SACKs
+    /// of later packets do not restart the timer, since they would postpone the RTO throughout recovery.
+    fn sack_restarts_timer(&self, info: &AckInfo) -> bool {
+        let Some(sent) = info.sacked_sent else { return false };
+        self.board.packets_out() > 0 && sent.first_us < self.board.snapshot(self.board.una()).sent_us
     }
 }
 
-/// How long ago the echoed timestamp was, to a millisecond; `None` if it is in the future: what did not wait for the pacer bears the
-/// time at which it would have left (Linux: tcp_rtt_tsopt_us).
+/// The age of the echoed timestamp in us, with the resolution of a millisecond; `None` if it lies in the
+/// future. Packets that do not wait for the pacer carry the departure time that the pacer gave them (Linux:
+/// tcp_rtt_tsopt_us).
 fn since_echo_us(now: Nanos, echo_ms: u32) -> Option<u64> {
     const MS_US: u32 = 1000;
     let ms = timestamp_ms(now).wrapping_sub(echo_ms);
     (ms < i32::MAX as u32 / MS_US).then(|| u64::from(ms.max(1)) * u64::from(MS_US))
 }
 
-/// The first block is a D-SACK when it lies below the cumulative ACK or inside the second block (RFC 2883).
-fn is_duplicate(ack: &Ack) -> bool {
+/// True if the first block is a D-SACK: it lies below the cumulative ACK or inside the second block (RFC
+/// 2883).
+fn has_dsack(ack: &Ack) -> bool {
     let [first, second, _] = ack.blocks;
     first.start < ack.next || (!second.is_empty() && second.contains(first))
 }
@@ -257,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_echo_is_so_many_milliseconds_old_at_least_one_and_from_the_future_it_says_nothing() {
+    fn the_age_of_an_echo_is_at_least_a_millisecond_and_unknown_if_it_lies_in_the_future() {
         let at = |ms: u64| ms * 1000 * US;
         assert_eq!(since_echo_us(at(500), timestamp_ms(at(430))), Some(70_000));
         assert_eq!(since_echo_us(at(500), timestamp_ms(at(500))), Some(1_000));

@@ -1,20 +1,23 @@
-//! Between the sender and its algorithm: the view, the decision, who changes cwnd when (Linux: tcp_cong_control).
+//! The interface to the algorithm: the view, the decision, and when which of both changes cwnd (Linux:
+//! tcp_cong_control).
 
 use fairpace_cc::{CaState, Decision, Event, Kind, NO_RATE, NO_RTT, View};
 
 use super::Sender;
-use super::ack::News;
+use super::state::{AckCounts, AckInfo, REORDERING_PKTS};
 use crate::control::Control;
 use crate::rate::Sample;
-use crate::{MSS_BYTES, Nanos, US};
+use crate::time::{Nanos, US};
+use crate::wire::MSS_BYTES;
 
-/// Pacing rate of algorithms that do not set one, in per cent of cwnd per RTT: Linux's tcp_pacing_ss_ratio while
-/// cwnd is below half of ssthresh, then tcp_pacing_ca_ratio. It also sizes bursts when nothing is paced.
+/// Pacing rate of algorithms that do not set one, in per cent of cwnd per RTT: Linux's tcp_pacing_ss_ratio
+/// while cwnd is below half of ssthresh, then tcp_pacing_ca_ratio. It also determines the size of TSO bursts
+/// of unpaced senders.
 const PACING_SLOW_START_PERCENT: u64 = 200;
 const PACING_AVOIDANCE_PERCENT: u64 = 120;
 
 impl<C: Control> Sender<C> {
-    /// What the algorithm may know between ACKs.
+    /// The view between ACKs.
     #[inline]
     pub(super) fn view(&self, now: Nanos) -> View {
         let min_rtt_us = self.rtt.min_us() as u32;
@@ -73,26 +76,27 @@ impl<C: Control> Sender<C> {
         let (view, mut d) = (View { random: self.config.random, ..self.view(now) }, self.decision());
         self.control = Some(C::start(&self.params, &view, &mut d));
         if C::tracks_sends(&self.params) {
-            self.board.list_losses();
+            self.board.record_losses();
         }
         self.apply(&d);
         self.cwnd_use.validated = now;
-        // Linux paces sockets whose algorithm asks for it; a rate is the asking.
-        let asks = self.kind == Kind::OwnsCwnd && d.pacing_rate_Bps != NO_RATE;
-        self.pacer.enabled = self.config.pacing.unwrap_or(asks);
+        // Linux paces a socket if its algorithm sets SK_PACING_NEEDED; here, an algorithm requests it with a
+        // rate.
+        let requested = self.kind == Kind::OwnsCwnd && d.pacing_rate_Bps != NO_RATE;
+        self.pacer.enabled = self.config.pacing.unwrap_or(requested);
     }
 
-    pub(super) fn tell(&mut self, now: Nanos, event: Event) {
+    pub(super) fn notify(&mut self, now: Nanos, event: Event) {
         let view = self.view(now);
-        self.tell_with(event, &view);
+        self.notify_with(event, &view);
     }
 
-    pub(super) fn tell_state(&mut self, now: Nanos, state: CaState) {
+    pub(super) fn notify_state(&mut self, now: Nanos, state: CaState) {
         let view = View { ca_state: state, ..self.view(now) };
-        self.tell_with(Event::CaState, &view);
+        self.notify_with(Event::CaState, &view);
     }
 
-    pub(super) fn tell_with(&mut self, event: Event, view: &View) {
+    pub(super) fn notify_with(&mut self, event: Event, view: &View) {
         let mut d = self.decision();
         if let Some(control) = &mut self.control {
             control.on_event(event, view, &mut d);
@@ -100,17 +104,17 @@ impl<C: Control> Sender<C> {
         }
     }
 
-    /// The losses since the last call, one by one, in the order in which they were marked.
+    /// Reports the losses since the last call, one by one, in the order in which they were marked.
     #[inline]
-    pub(super) fn tell_losses(&mut self, now: Nanos) {
+    pub(super) fn notify_losses(&mut self, now: Nanos) {
         if self.board.has_losses() {
-            self.tell_each_loss(now);
+            self.notify_each_loss(now);
         }
     }
 
     #[cold]
-    fn tell_each_loss(&mut self, now: Nanos) {
-        let mut losses = std::mem::take(&mut self.told_losses);
+    fn notify_each_loss(&mut self, now: Nanos) {
+        let mut losses = std::mem::take(&mut self.loss_buffer);
         self.board.swap_losses(&mut losses);
         let before = self.board.lost_pkts().wrapping_sub(losses.len() as u32);
         for (n, seq) in (1..).zip(losses.drain(..)) {
@@ -126,68 +130,68 @@ impl<C: Control> Sender<C> {
                 sample_end_seq: sequence_number(seq + 1),
                 ..self.view(now)
             };
-            self.tell_with(Event::Lost, &view);
+            self.notify_with(Event::Lost, &view);
         }
-        self.told_losses = losses;
+        self.loss_buffer = losses;
     }
 
-    /// A tail loss probe turned out to have replaced a lost packet.
-    pub(super) fn tell_probe_repaired(&mut self, now: Nanos, is_app_limited: bool) {
+    /// Reports that a tail loss probe repaired a loss (google/bbr v3: CA_EVENT_TLP_RECOVERY).
+    pub(super) fn notify_probe_repaired(&mut self, now: Nanos, is_app_limited: bool) {
         if C::tracks_sends(&self.params) {
             let view = View { is_app_limited, ..self.view(now) };
-            self.tell_with(Event::ProbeRepaired, &view);
+            self.notify_with(Event::ProbeRepaired, &view);
         }
     }
 
-    /// Every ACK, before recovery: RTT samples for algorithms that only grow cwnd (Linux: pkts_acked).
-    pub(super) fn sample_for_growth(&mut self, now: Nanos, news: &News) {
+    /// Reports the RTT sample of an ACK, before recovery, to algorithms that only grow cwnd (Linux:
+    /// pkts_acked).
+    pub(super) fn sample_for_growth(&mut self, now: Nanos, info: &AckInfo) {
         if self.kind == Kind::GrowsCwnd {
             let view = View {
-                acked_pkts: news.acked_pkts,
-                rtt_us: signed(news.rtt_us),
-                is_ece: news.ece,
+                acked_pkts: info.acked_pkts,
+                rtt_us: signed(info.rtt_us),
+                is_ece: info.ece,
                 ..self.view(now)
             };
-            self.tell_with(Event::Sample, &view);
+            self.notify_with(Event::Sample, &view);
         }
     }
 
-    /// The turn of the algorithm on an ACK that newly delivered, newly lost and before had in flight so many.
+    /// Calls the algorithm for an ACK, or reduces cwnd for an algorithm that leaves reductions to the host.
     pub(super) fn run_congestion_control(
         &mut self,
         now: Nanos,
-        news: &News,
+        info: &AckInfo,
         sample: &Sample,
-        pkts: [u32; 3],
+        counts: AckCounts,
     ) {
-        let [acked, lost, prior_in_flight] = pkts;
         if self.kind == Kind::GrowsCwnd {
-            self.grow_or_reduce(now, news, acked, lost);
+            self.grow_or_reduce(now, info, counts);
             return;
         }
-        let sent = news.reference.snapshot();
+        let sent = info.reference.snapshot();
         let view = View {
             is_app_limited: sample.is_app_limited,
-            is_ece: news.ece,
-            is_probe_ack: news.probe_acked,
+            is_ece: info.ece,
+            is_probe_ack: info.probe_acked,
             sample_delivered_pkts: signed(sample.delivered_pkts),
             sample_interval_us: signed(sample.interval_us),
-            rtt_us: signed(news.rtt_us),
+            rtt_us: signed(info.rtt_us),
             sample_prior_delivered_pkts: sample.prior_delivered_pkts,
-            prior_inflight_pkts: prior_in_flight,
-            acked_pkts: acked,
-            losses_pkts: lost,
+            prior_inflight_pkts: counts.prior_inflight_pkts,
+            acked_pkts: counts.acked_pkts,
+            losses_pkts: counts.lost_pkts,
             sample_inflight_pkts: sent.map_or(0, |s| s.inflight_pkts),
             sample_lost_pkts: sent.map_or(0, |s| self.board.lost_pkts().wrapping_sub(s.lost_pkts)),
             sample_delivered_ce_pkts: sent.map_or(0, |s| s.marks_since(self.rate.delivered_ce_pkts)),
-            sample_end_seq: sent.map_or(0, |_| sequence_number(news.reference.seq + 1)),
+            sample_end_seq: sent.map_or(0, |_| sequence_number(info.reference.seq + 1)),
             ..self.view(now)
         };
-        self.let_control_act(&view);
+        self.call_on_ack(&view);
     }
 
     #[inline]
-    pub(super) fn let_control_act(&mut self, view: &View) {
+    pub(super) fn call_on_ack(&mut self, view: &View) {
         let mut d = self.decision();
         if let Some(control) = &mut self.control {
             control.on_ack(view, &mut d);
@@ -195,21 +199,22 @@ impl<C: Control> Sender<C> {
         }
     }
 
-    fn grow_or_reduce(&mut self, now: Nanos, news: &News, acked: u32, lost: u32) {
+    fn grow_or_reduce(&mut self, now: Nanos, info: &AckInfo, counts: AckCounts) {
+        let AckCounts { acked_pkts, lost_pkts, .. } = counts;
         if self.in_cwnd_reduction() {
-            self.reduce_cwnd(acked, lost, news.una_advanced());
-        } else if self.may_raise_cwnd(news) {
-            let view = View { acked_pkts: acked, is_ece: news.ece, ..self.view(now) };
-            self.let_control_act(&view);
+            self.reduce_cwnd(acked_pkts, lost_pkts, info.una_advanced());
+        } else if self.may_raise_cwnd(info) {
+            let view = View { acked_pkts, is_ece: info.ece, ..self.view(now) };
+            self.call_on_ack(&view);
             self.cwnd_use.validated = now;
         }
         self.set_default_pacing_rate();
     }
 
     /// Linux: tcp_may_raise_cwnd.
-    fn may_raise_cwnd(&self, news: &News) -> bool {
-        let reordered = self.recovery.reordering_pkts > super::recovery::REORDERING_PKTS;
-        news.una_advanced() || (reordered && news.sacked_any)
+    fn may_raise_cwnd(&self, info: &AckInfo) -> bool {
+        let reordered = self.recovery.reordering_pkts > REORDERING_PKTS;
+        info.una_advanced() || (reordered && info.sacked_any)
     }
 
     /// Linux: tcp_update_pacing_rate.
@@ -226,11 +231,12 @@ impl<C: Control> Sender<C> {
     }
 }
 
-/// TCP's sequence number of a packet: the SYN has number 0.
+/// TCP's sequence number of a packet. The SYN has 0.
 pub(super) fn sequence_number(pkt: u64) -> u32 {
     (pkt as u32).wrapping_mul(MSS_BYTES).wrapping_add(1)
 }
 
+/// A field of the view in which -1 means none.
 pub(super) fn signed<T: Into<u64>>(x: Option<T>) -> i32 {
     x.map_or(-1, |x| i32::try_from(x.into()).unwrap_or(i32::MAX))
 }

@@ -1,34 +1,33 @@
-//! Without SACK, all that is known of what arrives out of order is how many duplicate ACKs it causes: NewReno, RFC 6582
-//! (Linux: tcp_add_reno_sack, tcp_newreno_mark_lost). Each counts as a packet that has arrived, so cwnd need not be
-//! inflated.
+//! Loss detection without SACK: NewReno, RFC 6582 (Linux: tcp_add_reno_sack, tcp_newreno_mark_lost). Only
+//! duplicate ACKs report packets that arrive out of order. Each counts as one packet that has arrived, so
+//! cwnd is not inflated.
 
 use fairpace_cc::CaState;
 
 use super::Sender;
-use super::ack::News;
-use super::recovery::DUP_THRESH;
-use crate::Ack;
+use super::state::{AckInfo, DUP_THRESH};
 use crate::control::Control;
 use crate::scoreboard::mark;
+use crate::wire::Ack;
 
 impl<C: Control> Sender<C> {
-    /// True when the ACK says nothing but that something arrived out of order (RFC 5681 section 2; the caller sees
-    /// to the window).
-    pub(super) fn is_dup_ack(&self, ack: &Ack, news: &News) -> bool {
-        !self.config.sack && ack.next == news.prior_una
+    /// True for a duplicate ACK (RFC 5681, section 2). The caller checks that rwnd is unchanged.
+    pub(super) fn is_dup_ack(&self, ack: &Ack, info: &AckInfo) -> bool {
+        !self.config.sack && ack.next == info.prior_una
     }
 
-    pub(super) fn take_dup_ack(&mut self, news: &News) {
-        if news.dup_ack {
+    /// Counts a duplicate ACK as one packet delivered.
+    pub(super) fn process_dup_ack(&mut self, info: &AckInfo) {
+        if info.dup_ack {
             let pkts = self.board.add_dup_ack();
-            self.rate.count(pkts, news.ece);
+            self.rate.count(pkts, info.ece);
         }
     }
 
-    /// The third duplicate ACK, or a partial ACK in recovery, tells that the oldest packet is lost.
-    pub(super) fn detect_loss_by_dup_acks(&mut self, news: &News) {
+    /// Marks the oldest packet lost on the third duplicate ACK, and on a partial ACK in recovery.
+    pub(super) fn detect_loss_by_dup_acks(&mut self, info: &AckInfo) {
         let third = self.ca_state < CaState::Recovery && u64::from(self.board.sacked_out()) >= DUP_THRESH;
-        let partial = self.ca_state == CaState::Recovery && news.una_advanced();
+        let partial = self.ca_state == CaState::Recovery && info.una_advanced();
         let una = self.board.una();
         if (third || partial) && self.board.marks(una) & mark::LOST == 0 {
             self.board.mark_lost(una);

@@ -1,38 +1,18 @@
-//! Retransmission timeout, tail loss probe and the timer for reordering share one timer, as in Linux; the pacer's
-//! wake-up is beside it (Linux: tcp_timer.c, tcp_schedule_loss_probe, tcp_rearm_rto).
+//! Retransmission timeout, tail loss probe and the timer for reordering share one timer, as in Linux; the
+//! pacer's wake-up is beside it (Linux: tcp_timer.c, tcp_schedule_loss_probe, tcp_rearm_rto).
 
 use fairpace_cc::{CaState, Kind};
 
 use super::Sender;
-use super::recovery::{Probe, TIMEOUT_MIN_US};
+use super::state::{Probe, TIMEOUT_MIN_US, Timer};
 use super::transmit::Reason;
 use crate::control::Control;
 use crate::rtt::RTO_MIN_US;
-use crate::{Nanos, US, Wire};
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Timer {
-    Off,
-    /// RTO, RFC 6298.
-    Retransmit(Nanos),
-    /// TLP, RFC 8985 section 7.
-    Probe(Nanos),
-    /// RACK's reordering window, RFC 8985 section 6.3.
-    Reordering(Nanos),
-}
-
-impl Timer {
-    #[inline]
-    pub(super) fn at(self) -> Nanos {
-        match self {
-            Timer::Off => Nanos::MAX,
-            Timer::Retransmit(at) | Timer::Probe(at) | Timer::Reordering(at) => at,
-        }
-    }
-}
+use crate::time::{Nanos, US};
+use crate::wire::Wire;
 
 impl<C: Control> Sender<C> {
-    /// Does what is due, if [`Sender::next_timer`] is not after `now`.
+    /// Runs the timers that have expired, see [`Sender::next_timer`].
     pub fn on_timer(&mut self, now: Nanos, wire: &mut impl Wire) {
         match self.timer {
             Timer::Retransmit(at) if at <= now => self.on_timeout(now, wire),
@@ -40,20 +20,20 @@ impl<C: Control> Sender<C> {
             Timer::Reordering(at) if at <= now => self.on_reordering_timer(now, wire),
             _ => {}
         }
-        if self.wake_up <= now {
-            self.wake_up = Nanos::MAX;
+        if self.pacing_timer <= now {
+            self.pacing_timer = Nanos::MAX;
             self.transmit_after_pacing(now, wire);
         }
     }
 
-    /// After an ACK of new data: a probe if one makes sense, else the RTO.
+    /// Arms a tail loss probe if one is possible, else the RTO (Linux: tcp_set_xmit_timer).
     pub(super) fn set_timer(&mut self, now: Nanos) {
         if !self.schedule_probe(now, true) {
             self.rearm_rto(now);
         }
     }
 
-    /// The RTO counts from when the oldest packet was sent.
+    /// Time until the RTO of the oldest packet, us (Linux: tcp_rto_delta_us).
     fn until_rto(&self, now: Nanos) -> i64 {
         let sent_us = self.board.snapshot(self.board.una()).sent_us;
         (sent_us + self.rtt.rto_us()) as i64 - (now / US) as i64
@@ -71,12 +51,13 @@ impl<C: Control> Sender<C> {
         self.timer = Timer::Retransmit(now + after_us * US + self.pacer.lead_ns(now));
     }
 
-    /// Restarts the RTO from now on.
+    /// Restarts the RTO at `now`.
     pub(super) fn restart_rto(&mut self, now: Nanos) {
         self.timer = Timer::Retransmit(now + self.rtt.rto_ns() + self.pacer.lead_ns(now));
     }
 
-    /// Arms a tail loss probe after 2 RTTs; false when none may be sent. `fresh`: the RTO would restart now.
+    /// Arms a tail loss probe after 2 RTTs. Returns false if none may be sent. `fresh`: the RTO restarts at
+    /// `now` (Linux: tcp_schedule_loss_probe).
     pub(super) fn schedule_probe(&mut self, now: Nanos, fresh: bool) -> bool {
         let may =
             matches!(self.ca_state, CaState::Open | CaState::Cwr) && self.config.tlp && self.config.sack;
@@ -91,21 +72,21 @@ impl<C: Control> Sender<C> {
         true
     }
 
-    /// New data if there is any, else the last packet again. RFC 8985 section 7.3.
+    /// Sends new data if there is any, else retransmits the last packet (RFC 8985, section 7.3).
     fn send_probe(&mut self, now: Nanos, wire: &mut impl Wire) {
         if self.recovery.probe.is_none() && self.board.packets_out() > 0 {
             let nxt = self.board.nxt();
-            let resent = nxt >= self.send_end();
-            let app_limited = resent && self.board.snapshot(nxt - 1).app_limited();
-            if resent {
-                self.resend(now, nxt - 1, 1, wire);
+            let retransmitted = nxt >= self.send_end();
+            let app_limited = retransmitted && self.board.snapshot(nxt - 1).app_limited();
+            if retransmitted {
+                self.retransmit(now, nxt - 1, 1, wire);
             } else {
                 self.transmit(now, Reason::Probe, wire);
             }
-            if resent || self.board.nxt() > nxt {
+            if retransmitted || self.board.nxt() > nxt {
                 self.stats.probes += 1;
-                self.recovery.probe = Some(Probe { high_seq: self.board.nxt(), resent, app_limited });
-                self.timer = Timer::Off; // the RTO starts anew
+                self.recovery.probe = Some(Probe { high_seq: self.board.nxt(), retransmitted, app_limited });
+                self.timer = Timer::Off; // the RTO restarts
             }
         }
         self.rearm_rto(now);
@@ -126,7 +107,7 @@ impl<C: Control> Sender<C> {
             self.transmit_lost(now, wire);
         }
         if !matches!(self.timer, Timer::Retransmit(_)) {
-            self.timer = Timer::Reordering(now); // counts as one for rearm_rto: the RTO began earlier
+            self.timer = Timer::Reordering(now); // so that rearm_rto counts from the time of sending
             self.rearm_rto(now);
         }
     }
@@ -134,7 +115,7 @@ impl<C: Control> Sender<C> {
     fn on_timeout(&mut self, now: Nanos, wire: &mut impl Wire) {
         self.rtt.back_off();
         if self.control.is_none() {
-            self.syn_resent = true;
+            self.syn_retransmitted = true;
             self.connect(now, wire);
             return;
         }
@@ -145,7 +126,7 @@ impl<C: Control> Sender<C> {
         self.stats.timeouts += 1;
         self.enter_loss(now);
         self.recovery.timeouts_in_a_row += 1;
-        self.resend(now, self.board.una(), 1, wire);
+        self.retransmit(now, self.board.una(), 1, wire);
         self.timer = Timer::Retransmit(now + self.rtt.rto_ns());
     }
 }

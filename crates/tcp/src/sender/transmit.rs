@@ -1,41 +1,44 @@
-//! Sending: new data in bursts as cwnd and the pacer allow, lost packets first in recovery (Linux: tcp_write_xmit,
-//! tcp_xmit_retransmit_queue, tcp_tso_should_defer). Queues below TCP in the host (TSQ) are not modelled.
+//! Transmission: new data in bursts as cwnd, rwnd and the pacer allow; in recovery, lost packets first
+//! (Linux: tcp_write_xmit, tcp_xmit_retransmit_queue, tcp_tso_should_defer). Queues below TCP in the host
+//! (TSQ) are not modelled.
 
 use fairpace_cc::{CaState, Event, Kind};
 
 use super::Sender;
-use super::recovery::Resend;
-use super::timers::Timer;
+use super::state::{RecoveryAction, Timer};
 use crate::control::Control;
-use crate::{Nanos, US, Wire};
+use crate::time::{Nanos, US};
+use crate::wire::Wire;
 
-/// A burst waits for company only if the last one left less than this ago (Linux: tcp_tso_should_defer).
+/// A burst is deferred only if the last one left less than this ago, 1 ms (Linux: tcp_tso_should_defer).
 const DEFER_NS: Nanos = 1_000_000;
-/// A third of cwnd is never held back (Linux: tcp_tso_win_divisor).
+/// A burst of this part of cwnd is never deferred (Linux: tcp_tso_win_divisor).
 const DEFER_CWND_DIVISOR: u32 = 3;
 
+/// Why new data is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reason {
+    /// cwnd, rwnd and the pacer allow it.
     Data,
     /// A tail loss probe: one packet even if cwnd is full.
     Probe,
 }
 
 impl<C: Control> Sender<C> {
-    /// Sends new data, if there is any and now is the time for it.
+    /// Sends new data if there is any and the pacer allows it now.
     #[inline]
     pub(super) fn transmit_new(&mut self, now: Nanos, wire: &mut impl Wire) {
         if self.board.nxt() >= self.send_end() {
             return;
         }
         if self.pacer.blocks(now) && self.board.in_flight() < self.cwnd {
-            self.wake_up = self.pacer.departure();
+            self.pacing_timer = self.pacer.departure();
             return;
         }
         self.transmit(now, Reason::Data, wire);
     }
 
-    /// Sends new data. Linux: tcp_write_xmit.
+    /// Sends new data (Linux: tcp_write_xmit).
     pub(super) fn transmit(&mut self, now: Nanos, reason: Reason, wire: &mut impl Wire) {
         let end = self.send_end();
         if self.board.nxt() >= end {
@@ -56,7 +59,7 @@ impl<C: Control> Sender<C> {
             }
             quota = quota.min(burst);
             if reason == Reason::Data && self.defers(now, burst) {
-                cwnd_limited = self.cwnd_room() < self.window_room();
+                cwnd_limited = self.cwnd_room() < self.rwnd_room();
                 break;
             }
             let allowed = end - self.board.nxt();
@@ -81,35 +84,36 @@ impl<C: Control> Sender<C> {
         }
     }
 
-    /// Packets that may leave as one.
+    /// Packets in a full TSO burst.
     fn burst_pkts(&self) -> u32 {
         if self.config.tso { self.pacer.burst_pkts(self.config.burst_shift, self.rtt.min_us()) } else { 1 }
     }
 
-    /// Room in cwnd; never all of a window at once, to keep two bursts in flight (Linux: tcp_cwnd_test).
+    /// Packets that cwnd allows in one burst: at most half of cwnd, to keep two bursts in flight (Linux:
+    /// tcp_cwnd_test).
     fn quota(&self) -> u32 {
         let in_flight = self.board.in_flight();
         if in_flight >= self.cwnd { 0 } else { (self.cwnd / 2).max(1).min(self.cwnd - in_flight) }
     }
 
-    /// Packets that cwnd still lets out.
+    /// Room in cwnd, packets.
     fn cwnd_room(&self) -> u32 {
         self.cwnd.saturating_sub(self.board.in_flight())
     }
 
-    /// Packets that the receiver still has room for.
-    fn window_room(&self) -> u32 {
-        let room = self.window_end.saturating_sub(self.board.nxt());
+    /// Room in rwnd, packets.
+    fn rwnd_room(&self) -> u32 {
+        let room = self.rwnd_end.saturating_sub(self.board.nxt());
         u32::try_from(room).unwrap_or(u32::MAX)
     }
 
-    /// Would a little patience make a full burst of it? Linux: tcp_tso_should_defer.
+    /// True if the sender waits for the next ACK to send a full burst (Linux: tcp_tso_should_defer).
     fn defers(&self, now: Nanos, burst: u32) -> bool {
         if self.ca_state >= CaState::Recovery || now > self.pacer.departure() + DEFER_NS {
             return false;
         }
-        let room = self.cwnd_room().min(self.window_room());
-        let most = self.cwnd.min(self.window_room().saturating_add(self.board.packets_out()));
+        let room = self.cwnd_room().min(self.rwnd_room());
+        let most = self.cwnd.min(self.rwnd_room().saturating_add(self.board.packets_out()));
         if room >= burst || room >= most / DEFER_CWND_DIVISOR || self.board.packets_out() == 0 {
             return false;
         }
@@ -134,30 +138,31 @@ impl<C: Control> Sender<C> {
         }
     }
 
-    /// Books the pacer and tells the algorithm when sending resumes. Linux: tcp_event_data_sent.
+    /// Schedules a burst with the pacer and notifies the algorithm when transmission resumes (Linux:
+    /// tcp_event_data_sent). Returns the time of sending.
     fn depart(&mut self, now: Nanos, pkts: u64) -> Nanos {
         if self.board.in_flight() == 0 {
-            self.tell(now, Event::Restart);
+            self.notify(now, Event::Restart);
         }
         let sent = self.pacer.book(now, pkts);
         self.last_sent = sent;
         sent
     }
 
-    /// Sends `pkts` packets from `seq` on again.
-    pub(super) fn resend(&mut self, now: Nanos, seq: u64, pkts: u32, wire: &mut impl Wire) {
+    /// Retransmits `pkts` packets from `seq` on.
+    pub(super) fn retransmit(&mut self, now: Nanos, seq: u64, pkts: u32, wire: &mut impl Wire) {
         let sent = self.depart(now, u64::from(pkts));
         for seq in seq..seq + u64::from(pkts) {
             let snapshot = self.rate.on_send(sent / US, false);
-            self.board.resend(seq, snapshot);
-            wire.send(self.old_segment(seq, sent));
+            self.board.retransmit(seq, snapshot);
+            wire.send(self.retransmitted_segment(seq, sent));
         }
         self.stats.sent_pkts += u64::from(pkts);
         self.stats.retransmitted_pkts += u64::from(pkts);
-        self.recovery.on_resend(sent, u64::from(pkts));
+        self.recovery.on_retransmit(sent, u64::from(pkts));
     }
 
-    /// Lost packets, lowest first. Linux: tcp_xmit_retransmit_queue.
+    /// Retransmits lost packets, lowest first (Linux: tcp_xmit_retransmit_queue).
     pub(super) fn transmit_lost(&mut self, now: Nanos, wire: &mut impl Wire) {
         if self.board.packets_out() == 0 {
             return;
@@ -171,7 +176,7 @@ impl<C: Control> Sender<C> {
                 break;
             }
             let pkts = self.board.pending_run(seq, room);
-            self.resend(now, seq, pkts, wire);
+            self.retransmit(now, seq, pkts, wire);
             if self.in_cwnd_reduction() {
                 self.recovery.prr_out += pkts;
             }
@@ -182,12 +187,12 @@ impl<C: Control> Sender<C> {
         }
     }
 
-    /// Linux: tcp_xmit_recovery.
-    pub(super) fn transmit_recovery(&mut self, now: Nanos, resend: Resend, wire: &mut impl Wire) {
-        match resend {
-            Resend::Nothing => return,
-            Resend::Lost => {}
-            Resend::New => {
+    /// Transmits after an ACK in recovery (Linux: tcp_xmit_recovery).
+    pub(super) fn transmit_recovery(&mut self, now: Nanos, action: RecoveryAction, wire: &mut impl Wire) {
+        match action {
+            RecoveryAction::None => return,
+            RecoveryAction::RetransmitLost => {}
+            RecoveryAction::SendNew => {
                 self.transmit_new(now, wire);
                 if self.board.nxt() > self.recovery.high_seq {
                     return;
@@ -198,16 +203,16 @@ impl<C: Control> Sender<C> {
         self.transmit_lost(now, wire);
     }
 
-    /// True when the pacer forbids to send now; then a wake-up is booked.
+    /// True if the pacer does not allow to send now; arms the pacing timer then.
     fn must_wait_for_pacer(&mut self, now: Nanos) -> bool {
         let blocked = self.pacer.blocks(now);
         if blocked {
-            self.wake_up = self.pacer.departure();
+            self.pacing_timer = self.pacer.departure();
         }
         blocked
     }
 
-    /// The pacer lets go. Linux: tcp_tsq_write.
+    /// Transmits when the pacing timer expires (Linux: tcp_tsq_write).
     pub(super) fn transmit_after_pacing(&mut self, now: Nanos, wire: &mut impl Wire) {
         if self.board.lost_out() > self.board.retrans_out() && self.board.in_flight() < self.cwnd {
             self.transmit_lost(now, wire);
@@ -232,10 +237,10 @@ impl<C: Control> Sender<C> {
         }
     }
 
-    /// A cwnd that was not full for an RTO falls half way to what was used. Every ACK on which the algorithm may grow
-    /// cwnd restarts that time, so a sender whose ACKs come in time keeps its cwnd however little of it the
-    /// application uses (Linux: tcp_cwnd_validate and tcp_cwnd_application_limited; tcp_cong_avoid sets
-    /// snd_cwnd_stamp).
+    /// A cwnd that was not full for an RTO falls half way to what was used. Every ACK on which the algorithm
+    /// may grow cwnd restarts that time, so a sender whose ACKs come in time keeps its cwnd however little of
+    /// it the application uses (Linux: tcp_cwnd_validate and tcp_cwnd_application_limited; tcp_cong_avoid
+    /// sets snd_cwnd_stamp).
     fn shrink_unused_cwnd(&mut self, now: Nanos) {
         let u = &mut self.cwnd_use;
         let slow_start = self.cwnd < self.ssthresh;
@@ -249,7 +254,7 @@ impl<C: Control> Sender<C> {
         }
         u.validated = now;
         // An application with unsent data is stopped by something else (Linux: SOCK_NOSPACE).
-        if self.ca_state != CaState::Open || self.board.nxt() < self.supply {
+        if self.ca_state != CaState::Open || self.board.nxt() < self.written {
             return;
         }
         let used = std::mem::take(&mut u.used_pkts).max(self.config.initial_cwnd_pkts.max(1));
@@ -259,7 +264,7 @@ impl<C: Control> Sender<C> {
         }
     }
 
-    /// cwnd decays while nothing is sent, RFC 2861 (Linux: tcp_cwnd_restart, tcp_slow_start_after_idle).
+    /// Reduces cwnd after an idle time, RFC 2861 (Linux: tcp_slow_start_after_idle_check, tcp_cwnd_restart).
     pub(super) fn restart_after_idle(&mut self, now: Nanos) {
         let off = !self.config.idle_restart || self.kind == Kind::OwnsCwnd;
         if off || self.board.packets_out() > 0 || self.last_sent == 0 {

@@ -1,19 +1,21 @@
-//! The short way for ACKs that only acknowledge the oldest packets, when all is well. It leaves out of `ack.rs` and
-//! `recovery.rs` what cannot happen then, and nothing else: a test sends every ACK the long way and compares.
+//! The fast path for ACKs of new data in state Open without SACKs, losses and marks. It is `ack.rs` and
+//! `recovery.rs` without what cannot happen then. A test sends every ACK through the slow path and compares.
 
 use fairpace_cc::{CaState, Event, Kind, View};
 
 use super::Sender;
 use super::congestion::{sequence_number, signed};
 use crate::control::Control;
-use crate::{Ack, Nanos, US};
+use crate::scoreboard::Transmission;
+use crate::time::{Nanos, US};
+use crate::wire::Ack;
 
 impl<C: Control> Sender<C> {
-    /// Nothing is SACKed, lost, sent again, marked or being probed, and the ACK is for new data.
+    /// True if the ACK is of new data, and nothing is SACKed, lost, retransmitted, marked or probed.
     #[inline]
-    pub(super) fn is_common(&self, ack: &Ack) -> bool {
+    pub(super) fn is_fast_path(&self, ack: &Ack) -> bool {
         #[cfg(test)]
-        if tests::LONG_WAY.get() {
+        if tests::SLOW_PATH.get() {
             return false;
         }
         self.ca_state == CaState::Open
@@ -24,12 +26,12 @@ impl<C: Control> Sender<C> {
             && !(ack.ece && self.ecn.on)
     }
 
-    /// Only the first and the last of the packets up to `next` matter.
+    /// Processes an ACK of all packets below `next`. Only the first and the last of them matter.
     #[inline]
-    pub(super) fn take_common_ack(&mut self, now: Nanos, next: u64) {
+    pub(super) fn process_ack_fast(&mut self, now: Nanos, next: u64) {
         let now_us = now / US;
         let una = self.board.una();
-        let prior_in_flight = self.board.packets_out();
+        let prior_inflight_pkts = self.board.packets_out();
         let first_us = self.board.snapshot(una).sent_us;
         let last = self.board.snapshot(next - 1);
         let acked = (next - una) as u32;
@@ -38,14 +40,15 @@ impl<C: Control> Sender<C> {
         self.recovery.timeouts_in_a_row = 0;
         self.rate.count(acked, false);
         self.rate.advance(&last);
-        self.rack.on_delivered(now_us, last.sent_us, next - 1, false, self.rtt.min_us());
+        let sent = Transmission { sent_us: last.sent_us, seq: next - 1 };
+        self.rack.on_delivered(now_us, sent, false, self.rtt.min_us());
         self.board.ack_clean(next);
         self.rtt.sample_min(now, rtt_us);
         self.rtt.sample(oldest_us, next, self.board.nxt());
         self.rack.update_reo_wnd(Some(last.delivered_pkts), self.rate.delivered_pkts);
         self.set_timer(now);
         if self.kind == Kind::GrowsCwnd {
-            self.grow_on_common_ack(now, acked, rtt_us);
+            self.grow_fast(now, acked, rtt_us);
             return;
         }
         let sample = self.rate.sample_of(now_us, acked, &last, self.rtt.min_us());
@@ -55,7 +58,7 @@ impl<C: Control> Sender<C> {
             sample_interval_us: signed(sample.interval_us),
             rtt_us: signed(Some(rtt_us)),
             sample_prior_delivered_pkts: last.delivered_pkts,
-            prior_inflight_pkts: prior_in_flight,
+            prior_inflight_pkts,
             acked_pkts: acked,
             sample_inflight_pkts: last.inflight_pkts,
             sample_lost_pkts: self.board.lost_pkts().wrapping_sub(last.lost_pkts),
@@ -63,14 +66,14 @@ impl<C: Control> Sender<C> {
             sample_end_seq: sequence_number(next),
             ..self.view(now)
         };
-        self.let_control_act(&view);
+        self.call_on_ack(&view);
     }
 
-    /// The RTT sample first, then growth, both on one view.
+    /// Reports the RTT sample, then calls the algorithm for growth, with the same view.
     #[inline]
-    fn grow_on_common_ack(&mut self, now: Nanos, acked: u32, rtt_us: u64) {
+    fn grow_fast(&mut self, now: Nanos, acked: u32, rtt_us: u64) {
         let mut view = View { acked_pkts: acked, rtt_us: signed(Some(rtt_us)), ..self.view(now) };
-        self.tell_with(Event::Sample, &view);
+        self.notify_with(Event::Sample, &view);
         self.rate.end_ack(now / US, acked);
         view.rtt_us = -1;
         view.delivered_us = self.rate.delivered_us;
@@ -78,7 +81,7 @@ impl<C: Control> Sender<C> {
         view.cwnd_pkts = self.cwnd;
         view.ssthresh_pkts = self.ssthresh;
         view.pacing_rate_Bps = self.pacer.rate_Bps;
-        self.let_control_act(&view);
+        self.call_on_ack(&view);
         self.cwnd_use.validated = now;
         self.set_default_pacing_rate();
     }
@@ -97,15 +100,15 @@ mod tests {
     use crate::{Receiver, ReceiverConfig, Segment, SenderConfig, SenderStats, Wire};
 
     thread_local! {
-        pub(super) static LONG_WAY: Cell<bool> = const { Cell::new(false) };
+        pub(super) static SLOW_PATH: Cell<bool> = const { Cell::new(false) };
     }
 
-    /// A link of a packet per `packet_ns` with a short buffer, 10 ms from either end.
+    /// A link that takes `packet_ns` per packet, with a short buffer, 10 ms from either end.
     struct Bottleneck {
         now: Nanos,
         free_at: Nanos,
         packet_ns: Nanos,
-        on_the_way: VecDeque<(Nanos, Segment)>,
+        in_flight: VecDeque<(Nanos, Segment)>,
         sent: Vec<(Nanos, u64)>,
     }
 
@@ -114,31 +117,31 @@ mod tests {
             self.sent.push((self.now, segment.seq));
             if self.free_at < self.now + 40 * self.packet_ns {
                 self.free_at = self.free_at.max(self.now) + self.packet_ns;
-                self.on_the_way.push_back((self.free_at + 10_000_000, segment));
+                self.in_flight.push_back((self.free_at + 10_000_000, segment));
             }
         }
     }
 
-    /// Everything that is sent, and when, in two seconds, and after each ACK what the sender remembers. The application
-    /// writes `chunk` packets every 50 ms.
-    fn run(cc: &str, packet_ns: Nanos, chunk: u64, long_way: bool) -> (Vec<(Nanos, u64)>, SenderStats, u64) {
-        LONG_WAY.set(long_way);
+    /// All packets sent in two seconds with their times, and a hash of the sender's state after each ACK. The
+    /// application writes `chunk` packets every 50 ms.
+    fn run(cc: &str, packet_ns: Nanos, chunk: u64, slow_path: bool) -> (Vec<(Nanos, u64)>, SenderStats, u64) {
+        SLOW_PATH.set(slow_path);
         let params = Params::defaults(Algorithm::by_name(cc).unwrap());
         let mut sender = Sender::<Controller>::new(SenderConfig::default(), params);
         let mut receiver = Receiver::new(ReceiverConfig::linux(20_000_000));
         let mut wire =
-            Bottleneck { now: 0, free_at: 0, packet_ns, on_the_way: VecDeque::new(), sent: Vec::new() };
+            Bottleneck { now: 0, free_at: 0, packet_ns, in_flight: VecDeque::new(), sent: Vec::new() };
         let mut acks: Vec<(Nanos, Ack)> = Vec::new();
         let (mut write, mut memory) = (0, DefaultHasher::new());
         sender.connect(0, &mut wire);
         while wire.now < 2_000_000_000 {
-            let arrival = wire.on_the_way.front().map_or(Nanos::MAX, |(at, _)| *at);
+            let arrival = wire.in_flight.front().map_or(Nanos::MAX, |(at, _)| *at);
             let ack = acks.first().map_or(Nanos::MAX, |(at, _)| *at + 10_000_000);
             let receiving = receiver.next_timer().unwrap_or(Nanos::MAX);
             let sending = sender.next_timer().unwrap_or(Nanos::MAX);
             wire.now = arrival.min(ack).min(receiving).min(sending).min(write);
             if arrival == wire.now {
-                let (_, segment) = wire.on_the_way.pop_front().unwrap();
+                let (_, segment) = wire.in_flight.pop_front().unwrap();
                 receiver.on_segment(wire.now, segment, &mut acks);
             } else if receiving == wire.now {
                 receiver.on_timer(wire.now, &mut acks);
@@ -162,7 +165,7 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 
         #[test]
-        fn the_short_way_and_the_long_way_lead_to_the_same(
+        fn fast_path_and_slow_path_give_the_same_result(
             cc in prop::sample::select(vec!["reno", "cubic", "bbr1", "bbr3"]),
             packet_ns in 20_000u64..2_000_000,
             chunk in prop_oneof![1u64..300, Just(u64::MAX)],

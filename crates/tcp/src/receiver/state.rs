@@ -1,0 +1,134 @@
+//! The parts of a receiver's state: ACKs that are delayed or compressed, and the packet that GRO assembles.
+
+use crate::time::Nanos;
+use crate::wire::Segment;
+
+/// The shortest delay of an ACK, ns: 40 ms (Linux: TCP_ATO_MIN).
+const ATO_MIN: Nanos = 40_000_000;
+/// The longest delay of an ACK, ns: 200 ms (Linux: TCP_DELACK_MAX).
+const ATO_MAX: Nanos = 200_000_000;
+/// ACKs that are not delayed at the start and after duplicates (Linux: TCP_MAX_QUICKACKS).
+const QUICK_ACKS: u32 = 16;
+/// ACKs that are not delayed after a mark, since the sender's cwnd may be small (Linux: __tcp_ecn_check_ce).
+const QUICK_ACKS_ON_MARK: u32 = 2;
+/// ACKs that are delayed or compressed.
+#[derive(Debug, Clone)]
+pub(super) struct Acks {
+    /// Both ends agreed to ECN.
+    pub(super) ecn: bool,
+    /// The next ACK carries ECE.
+    pub(super) ece: bool,
+    /// ECN-capable packets have arrived, so one that is not is probably a retransmission.
+    pub(super) ect_seen: bool,
+    pub(super) syn_seen: bool,
+    pub(super) answer_syn: bool,
+    /// `next` in the last ACK sent.
+    pub(super) acked: u64,
+    /// The timestamp to echo: of the segment that advanced the last ACK, or would have (RFC 7323, section
+    /// 4.3).
+    pub(super) echo_ms: u32,
+    pub(super) quickacks: u32,
+    pub(super) ato: Nanos,
+    /// Deadlines of a delayed ACK and of compressed SACKs; `Nanos::MAX`: there are none.
+    pub(super) delayed_until: Nanos,
+    pub(super) compressed_until: Nanos,
+    pub(super) compressed: u32,
+    pub(super) dup_acks: u32,
+    pub(super) dup_acks_next: u64,
+    /// When the last ACK left, and the number of steps of `ack_delay_at` that have passed.
+    pub(super) last_departure: Nanos,
+    pub(super) delay_steps: usize,
+}
+
+impl Default for Acks {
+    fn default() -> Self {
+        Acks {
+            ecn: false,
+            ece: false,
+            ect_seen: false,
+            syn_seen: false,
+            answer_syn: false,
+            acked: 0,
+            echo_ms: 0,
+            quickacks: QUICK_ACKS,
+            ato: ATO_MIN,
+            delayed_until: Nanos::MAX,
+            compressed_until: Nanos::MAX,
+            compressed: 0,
+            dup_acks: 0,
+            dup_acks_next: 0,
+            last_departure: 0,
+            delay_steps: 0,
+        }
+    }
+}
+
+impl Acks {
+    #[inline]
+    pub(super) fn next_timer(&self) -> Nanos {
+        self.delayed_until.min(self.compressed_until)
+    }
+
+    /// True if an ACK must be sent now.
+    pub(super) fn on_timer(&mut self, now: Nanos) -> bool {
+        if self.compressed_until <= now {
+            return true;
+        }
+        if self.delayed_until <= now {
+            self.ato = (self.ato * 2).min(ATO_MAX); // no second segment arrived in time
+            return true;
+        }
+        false
+    }
+
+    #[inline]
+    pub(super) fn note_timestamp(&mut self, segment: &Segment) {
+        if segment.seq <= self.acked {
+            self.echo_ms = segment.timestamp_ms();
+        }
+    }
+
+    pub(super) fn any_compressed(&self) -> bool {
+        self.compressed > 0
+    }
+
+    /// Delays no ACKs for a while (Linux: tcp_enter_quickack_mode).
+    pub(super) fn enter_quickack(&mut self) {
+        self.quickacks = self.quickacks.max(QUICK_ACKS);
+        self.ato = ATO_MIN;
+    }
+
+    pub(super) fn enter_quickack_on_mark(&mut self) {
+        self.quickacks = self.quickacks.max(QUICK_ACKS_ON_MARK);
+        self.ato = ATO_MIN;
+    }
+}
+
+/// Consecutive packets that are received as one.
+#[derive(Debug, Clone)]
+pub(super) struct GroPacket {
+    pub(super) first: Segment,
+    /// 0: there is none.
+    pub(super) pkts: u64,
+    /// When it is received at the latest; `Nanos::MAX`: there is none.
+    pub(super) until: Nanos,
+}
+
+impl GroPacket {
+    pub(super) const NONE: GroPacket = GroPacket {
+        first: Segment { seq: 0, sent: 0, echo_ms: 0, ect: false, cwr: false, ce: false },
+        pkts: 0,
+        until: Nanos::MAX,
+    };
+
+    /// True if `segment` continues this packet: the headers are equal, timestamps and ECN field included, but
+    /// for the sequence number.
+    pub(super) fn takes(&self, segment: &Segment) -> bool {
+        self.pkts > 0
+            && segment.seq == self.first.seq + self.pkts
+            && segment.timestamp_ms() == self.first.timestamp_ms()
+            && segment.echo_ms == self.first.echo_ms
+            && (segment.ect, segment.ce) == (self.first.ect, self.first.ce)
+            && !segment.cwr
+    }
+}

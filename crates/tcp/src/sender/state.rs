@@ -1,0 +1,250 @@
+//! The parts of a sender's state, and what one ACK changes. The other files of this module implement the
+//! sender on it.
+
+use crate::rate::{Reference, Snapshot};
+use crate::time::Nanos;
+use crate::wire::{Ack, Block, timestamp_ms};
+
+/// Duplicate ACKs, or SACKed packets above, from which a packet is lost without RACK: RFC 5681 and RFC 6675,
+/// packets.
+pub(super) const DUP_THRESH: u64 = 3;
+/// The duplicate-ACK threshold before any reordering was observed (Linux: tcp_reordering), packets.
+pub(super) const REORDERING_PKTS: u64 = 3;
+/// The largest degree of reordering that is recorded (Linux: tcp_max_reordering), packets.
+pub(super) const REORDERING_MAX_PKTS: u64 = 300;
+/// The shortest timeout (Linux: TCP_TIMEOUT_MIN_US), us.
+pub(super) const TIMEOUT_MIN_US: u64 = 2_000;
+
+/// The retransmission timer. As in Linux there is one, and it has one purpose at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Timer {
+    /// Not armed.
+    Off,
+    /// Retransmission timeout, RFC 6298.
+    Retransmit(Nanos),
+    /// Tail loss probe, RFC 8985, section 7.
+    Probe(Nanos),
+    /// RACK's reordering timer, RFC 8985, section 6.3.
+    Reordering(Nanos),
+}
+
+impl Timer {
+    /// When the timer expires; `Nanos::MAX` if it is off.
+    #[inline]
+    pub(super) fn at(self) -> Nanos {
+        match self {
+            Timer::Off => Nanos::MAX,
+            Timer::Retransmit(at) | Timer::Probe(at) | Timer::Reordering(at) => at,
+        }
+    }
+}
+
+/// ECN on this connection.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct EcnState {
+    /// Both ends agreed to ECN.
+    pub(super) on: bool,
+    /// The next new packet carries CWR.
+    pub(super) cwr_due: bool,
+}
+
+/// How much of cwnd the sender uses (Linux: tcp_cwnd_validate).
+#[derive(Debug, Clone, Default)]
+pub(super) struct CwndUse {
+    /// cwnd stopped the sender during the last window of data.
+    pub(super) is_cwnd_limited: bool,
+    /// The most packets outstanding during the last window of data.
+    pub(super) max_packets_out: u32,
+    /// The last window of data ends before this packet (Linux: cwnd_usage_seq).
+    pub(super) until: u64,
+    /// The most packets outstanding since `validated` (Linux: snd_cwnd_used).
+    pub(super) used_pkts: u32,
+    /// When cwnd was last full, changed, or adjusted on an ACK (Linux: snd_cwnd_stamp).
+    pub(super) validated: Nanos,
+}
+
+/// A tail loss probe in flight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Probe {
+    /// One past the highest packet sent when the probe left (Linux: tlp_high_seq).
+    pub(super) high_seq: u64,
+    /// The probe was a retransmission, not new data.
+    pub(super) retransmitted: bool,
+    /// The original transmission of the retransmitted packet was application-limited.
+    pub(super) app_limited: bool,
+}
+
+/// State of loss recovery.
+#[derive(Debug, Clone)]
+pub(super) struct Recovery {
+    /// The recovery point: the next packet to send when the current state began.
+    pub(super) high_seq: u64,
+    /// cwnd before the last reduction.
+    pub(super) prior_cwnd: u32,
+    /// ssthresh that undo restores; `None`: undo is impossible.
+    pub(super) prior_ssthresh: Option<u32>,
+    /// The oldest unacknowledged packet when the reduction began, if it can be undone.
+    pub(super) undo_marker: Option<u64>,
+    /// Retransmissions since then that no D-SACK has reported; `None`: there were none.
+    pub(super) undo_retrans: Option<u64>,
+    /// Timestamp of the first retransmission of the episode.
+    pub(super) retrans_ms: Option<u32>,
+    /// F-RTO is running: the timeout may be spurious.
+    pub(super) frto: bool,
+    /// Packets delivered and sent in the current reduction, RFC 9937.
+    pub(super) prr_delivered: u32,
+    pub(super) prr_out: u32,
+    pub(super) probe: Option<Probe>,
+    /// Timeouts since the last ACK of new data.
+    pub(super) timeouts_in_a_row: u32,
+    /// SACK blocks of the last ACK. They are processed already (Linux: recv_sack_cache).
+    pub(super) last_sacks: [Block; 3],
+    /// Packets that D-SACKs have reported.
+    pub(super) dsack_pkts: u64,
+    /// The largest degree of reordering observed (Linux: tp->reordering), packets.
+    pub(super) reordering_pkts: u64,
+}
+
+/// What the sender transmits after an ACK in recovery (Linux: REXMIT_*).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RecoveryAction {
+    /// New data only, as outside of recovery.
+    None,
+    /// Lost packets first.
+    RetransmitLost,
+    /// New data, to find out whether the timeout was spurious (F-RTO).
+    SendNew,
+}
+
+impl Recovery {
+    pub(super) fn new() -> Self {
+        Recovery {
+            high_seq: 0,
+            prior_cwnd: 0,
+            prior_ssthresh: None,
+            undo_marker: None,
+            undo_retrans: None,
+            retrans_ms: None,
+            frto: false,
+            prr_delivered: 0,
+            prr_out: 0,
+            probe: None,
+            timeouts_in_a_row: 0,
+            last_sacks: [Block::NONE; 3],
+            dsack_pkts: 0,
+            reordering_pkts: REORDERING_PKTS,
+        }
+    }
+
+    /// Counts a retransmission for undo.
+    pub(super) fn on_retransmit(&mut self, sent: Nanos, pkts: u64) {
+        self.retrans_ms.get_or_insert(timestamp_ms(sent));
+        self.undo_retrans = Some(self.undo_retrans.unwrap_or(0) + pkts);
+    }
+
+    /// True if the ACK echoes a time before the first retransmission: the original was delayed, not lost
+    /// (Eifel, RFC 3522; Linux: tcp_packet_delayed).
+    pub(super) fn packet_was_delayed(&self, ack: &Ack) -> bool {
+        self.retrans_ms.is_none_or(|first| (ack.echo_ms.wrapping_sub(first) as i32) < 0)
+    }
+
+    /// True if the retransmissions were spurious (Linux: tcp_may_undo).
+    pub(super) fn was_spurious(&self, ack: &Ack) -> bool {
+        self.undo_marker.is_some() && (self.undo_retrans == Some(0) || self.packet_was_delayed(ack))
+    }
+
+    /// Makes undo impossible: the reduction is justified whatever later ACKs report.
+    pub(super) fn forbid_undo(&mut self) {
+        self.prior_ssthresh = None;
+    }
+
+    pub(super) fn end_frto(&mut self) {
+        self.frto = false;
+    }
+}
+
+/// Times of sending of the first and the last packet of a range, us.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SentTimes {
+    pub(super) first_us: u64,
+    pub(super) last_us: u64,
+}
+
+impl SentTimes {
+    /// Adds a later packet to a range that may be empty.
+    pub(super) fn extend(times: &mut Option<SentTimes>, sent_us: u64) {
+        *times = Some(SentTimes { first_us: times.map_or(sent_us, |t| t.first_us), last_us: sent_us });
+    }
+}
+
+/// Packets that one ACK newly delivered and newly marked lost, and those in flight before it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct AckCounts {
+    pub(super) acked_pkts: u32,
+    pub(super) lost_pkts: u32,
+    pub(super) prior_inflight_pkts: u32,
+}
+
+/// What one ACK reports; the flags of Linux's tcp_ack.
+#[derive(Debug, Clone, Default)]
+pub(super) struct AckInfo {
+    /// The oldest unacknowledged packet before the ACK.
+    pub(super) prior_una: u64,
+    /// The packet that the delivery rate sample is taken from.
+    pub(super) reference: Reference,
+    /// RTT of the newest packet delivered that was never retransmitted, for the algorithm.
+    pub(super) rtt_us: Option<u64>,
+    /// Packets acknowledged cumulatively.
+    pub(super) acked_pkts: u32,
+    /// A packet was SACKed.
+    pub(super) sacked_any: bool,
+    /// Without SACK: this is a duplicate ACK.
+    pub(super) dup_ack: bool,
+    /// It echoes a congestion mark.
+    pub(super) ece: bool,
+    /// It has a D-SACK.
+    pub(super) dsack: bool,
+    /// The D-SACK is for the tail loss probe.
+    pub(super) dsack_of_probe: bool,
+    /// A packet below the recovery point was delivered in its first transmission.
+    pub(super) original_delivered: bool,
+    /// A retransmission was marked lost.
+    pub(super) lost_retransmission: bool,
+    /// The retransmission timer restarts.
+    pub(super) restart_timer: bool,
+    /// It acknowledges up to a tail loss probe that was a retransmission, and no further.
+    pub(super) probe_acked: bool,
+    /// It acknowledges a packet that was retransmitted.
+    pub(super) retransmitted_acked: bool,
+    /// Of the packets in their first transmission that it acknowledges cumulatively.
+    pub(super) acked_sent: Option<SentTimes>,
+    /// Of the packets in their first transmission that it SACKs.
+    pub(super) sacked_sent: Option<SentTimes>,
+    /// The lowest packet that arrived after a higher one and was never retransmitted.
+    pub(super) reordered_from: Option<u64>,
+}
+
+impl AckInfo {
+    pub(super) fn una_advanced(&self) -> bool {
+        self.acked_pkts > 0
+    }
+
+    /// True if recovery processes the ACK even in state Open (Linux: tcp_ack_is_dubious).
+    pub(super) fn is_dubious(&self) -> bool {
+        self.acked_pkts == 0 || self.sacked_any || self.dsack || self.ece
+    }
+
+    pub(super) fn note_reordering(&mut self, seq: u64) {
+        self.reordered_from = Some(self.reordered_from.map_or(seq, |low| low.min(seq)));
+    }
+}
+
+/// One packet that an ACK newly delivers.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Delivered {
+    pub(super) seq: u64,
+    /// The state of the connection when it was last sent.
+    pub(super) snapshot: Snapshot,
+    /// It was retransmitted.
+    pub(super) retransmitted: bool,
+}
