@@ -102,7 +102,8 @@ impl Qlog {
         }
         let before = before.and_then(|last| last.state);
         let group_id = connection.index.to_string();
-        let event = |name: &str, data: Map<String, Value>| json!({ "time": at_ns as f64 / 1e6, "group_id": group_id, "name": name, "data": data });
+        let time_ms = at_ns as f64 / 1e6;
+        let event = |name: &str, data: Map<String, Value>| json!({ "time": time_ms, "group_id": group_id, "name": name, "data": data });
         if let Some(data) = congestion_state(before.as_ref(), state, about) {
             log.record(&event("recovery:congestion_state_updated", data))?;
         }

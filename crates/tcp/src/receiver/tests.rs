@@ -1,4 +1,4 @@
-//! What a receiver says, and when.
+//! When a receiver sends ACKs, and what they carry.
 
 use crate::time::Nanos;
 use crate::wire::{Ack, Segment};
@@ -82,7 +82,7 @@ fn out_of_order_segments_are_sacked_at_once_most_recent_first() {
 }
 
 #[test]
-fn touching_blocks_merge_and_the_oldest_is_forgotten() {
+fn touching_blocks_merge_and_the_oldest_is_overwritten() {
     let mut r = Receiver::new(ReceiverConfig { sack_delay_ns: 0, ..ReceiverConfig::linux(50 * MS) });
     let mut ack = |seq| blocks(&answer(&mut r, 0, segment(seq)).unwrap());
     for seq in [2, 4, 6, 8] {

@@ -1,5 +1,5 @@
-//! Sender and receiver over a path that loses, reorders and duplicates: whatever it does, everything arrives,
-//! and nothing is counted twice. (In debug builds the scoreboard recounts its marks every few ACKs.)
+//! Sender and receiver over a path that loses, reorders and duplicates packets: all data arrives, and
+//! no packet is counted twice. (In debug builds the scoreboard recounts its marks every few ACKs.)
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ struct Path {
 
 struct Outcome {
     finished: bool,
-    resent: u64,
+    retransmitted: u64,
     lost: u64,
     timeouts: u64,
     took_ms: u64,
@@ -76,7 +76,7 @@ fn transfer_between(
         }
         let outcome = Outcome {
             finished: false,
-            resent: sender.stats().retransmitted_pkts,
+            retransmitted: sender.stats().retransmitted_pkts,
             lost,
             timeouts: sender.stats().timeouts,
             took_ms: now / MS,
@@ -127,21 +127,25 @@ const CLEAN: Path =
 fn a_clean_path_needs_no_retransmission() {
     for cc in ["reno", "cubic", "bbr1"] {
         let o = transfer(cc, 2000, CLEAN);
-        assert!(o.finished && o.resent == 0 && o.timeouts == 0, "{cc}: {} again", o.resent);
+        assert!(
+            o.finished && o.retransmitted == 0 && o.timeouts == 0,
+            "{cc}: {} retransmitted",
+            o.retransmitted
+        );
     }
 }
 
 #[test]
-fn only_what_was_lost_is_sent_again() {
+fn only_lost_packets_are_retransmitted() {
     for cc in ["reno", "cubic", "bbr1"] {
         let o = transfer(cc, 20_000, Path { loss: 1.0, ..CLEAN });
         assert!(o.finished, "{cc}");
         // a tail loss probe or a timeout may add a few
         assert!(
-            o.resent >= o.lost && o.resent <= o.lost + o.lost / 20 + 5,
-            "{cc}: {} lost, {} again",
+            o.retransmitted >= o.lost && o.retransmitted <= o.lost + o.lost / 20 + 5,
+            "{cc}: {} lost, {} retransmitted",
             o.lost,
-            o.resent
+            o.retransmitted
         );
     }
 }
@@ -155,7 +159,7 @@ fn sack_recovers_one_percent_of_loss_without_timeouts_in_a_large_window() {
 #[test]
 fn duplicates_from_the_network_cause_no_retransmissions() {
     let o = transfer("reno", 5000, Path { duplication: 10.0, ..CLEAN });
-    assert!(o.finished && o.resent == 0, "{} again", o.resent);
+    assert!(o.finished && o.retransmitted == 0, "{} retransmitted", o.retransmitted);
 }
 
 #[test]
@@ -165,7 +169,7 @@ fn half_of_all_acks_may_be_lost() {
 }
 
 #[test]
-fn an_autotuned_window_costs_a_bulk_flow_next_to_nothing_and_ends_at_its_bound() {
+fn autotuning_costs_a_bulk_flow_at_most_two_rounds_and_ends_at_its_bound() {
     let path = Path { rtt_ms: 50, ..CLEAN };
     let with = |window| {
         let receiving = ReceiverConfig { window, ..ReceiverConfig::linux(50 * MS) };
@@ -191,7 +195,12 @@ fn newreno_and_rfc_6675_recover_from_a_loss_without_a_timeout() {
         let path = Path { loss: 0.1, ..CLEAN };
         let o = transfer_between("reno", 20_000, path, sending, receiving);
         assert!(o.finished && o.lost > 5 && o.timeouts <= 1, "{sack} {rack}: {} timeouts", o.timeouts);
-        assert!(o.resent <= o.lost + 2, "{sack} {rack}: {} lost, {} again", o.lost, o.resent);
+        assert!(
+            o.retransmitted <= o.lost + 2,
+            "{sack} {rack}: {} lost, {} retransmitted",
+            o.lost,
+            o.retransmitted
+        );
     }
 }
 
@@ -200,7 +209,7 @@ fn without_pacing_prr_or_tso_a_transfer_still_needs_no_retransmission() {
     for cc in ["reno", "bbr1"] {
         let sending = SenderConfig { pacing: Some(false), prr: false, tso: false, ..SenderConfig::default() };
         let o = transfer_between(cc, 2000, CLEAN, sending, ReceiverConfig::linux(20 * MS));
-        assert!(o.finished && o.resent == 0);
+        assert!(o.finished && o.retransmitted == 0);
     }
 }
 

@@ -37,23 +37,23 @@ fn params() -> FixedParams {
 }
 
 #[test]
-fn new_data_is_ecn_capable_if_the_syn_asked_and_the_receiver_agreed() {
-    for (asks, agrees) in [(true, true), (true, false), (false, true), (false, false)] {
-        let ecn = if asks { Ecn::Classic } else { Ecn::Off };
+fn new_data_is_ecn_capable_if_the_syn_requested_it_and_the_receiver_agreed() {
+    for (requests, agrees) in [(true, true), (true, false), (false, true), (false, false)] {
+        let ecn = if requests { Ecn::Classic } else { Ecn::Off };
         let mut sender = Sender::<Fixed>::new(SenderConfig { ecn, ..ECN }, params());
         let mut sent: Vec<Segment> = Vec::new();
         sender.connect(0, &mut sent);
         sender.write(0, 3, &mut sent);
-        assert!(sent[0].cwr == asks && !sent[0].ect, "a SYN asks and is never capable itself");
+        assert!(sent[0].cwr == requests && !sent[0].ect, "a SYN requests ECN and is not ECN-capable");
         sent.clear();
         sender.on_ack(100 * MS, &Ack { syn: true, ece: agrees, ..Ack::default() }, &mut sent);
         assert_eq!(sent.len(), 3);
-        assert!(sent.iter().all(|s| s.ect == (asks && agrees) && !s.cwr), "{asks} {agrees}");
+        assert!(sent.iter().all(|s| s.ect == (requests && agrees) && !s.cwr), "{requests} {agrees}");
     }
 }
 
 #[test]
-fn a_syn_that_is_sent_again_does_not_ask() {
+fn a_retransmitted_syn_does_not_request_ecn() {
     let mut sender = Sender::<Fixed>::new(ECN, params());
     let mut sent: Vec<Segment> = Vec::new();
     sender.connect(0, &mut sent);
@@ -66,7 +66,7 @@ fn a_syn_that_is_sent_again_does_not_ask() {
 }
 
 #[test]
-fn an_echo_reduces_the_window_once_per_round_trip_and_is_answered_by_one_cwr() {
+fn an_echo_reduces_cwnd_once_per_round_and_one_packet_carries_cwr() {
     let mut s = marked(Kind::GrowsCwnd, 20, 1000);
     assert!(s.segments().iter().all(|p| p.ect && !p.cwr));
     let mut answers = Vec::new();
@@ -74,7 +74,7 @@ fn an_echo_reduces_the_window_once_per_round_trip_and_is_answered_by_one_cwr() {
         answers.extend(s.ack_marked(200 + next, next, &[]));
         assert_eq!(s.sender.ca_state(), Cwr);
     }
-    // RFC 3168 section 6.1.2: halved once, however many ACKs of the round say so
+    // RFC 3168, section 6.1.2: halved once per round, however many ACKs have ECE
     assert_eq!(s.sender.ssthresh_pkts(), 10);
     assert_eq!(s.events().iter().filter(|e| **e == Event::Reduce).count(), 1);
     assert_eq!(s.sender.stats().mark_reductions, 1);
@@ -92,7 +92,7 @@ fn an_echo_reduces_the_window_once_per_round_trip_and_is_answered_by_one_cwr() {
 }
 
 #[test]
-fn without_prr_the_window_falls_at_once() {
+fn without_prr_cwnd_falls_at_once() {
     let config = SenderConfig { prr: false, ..ECN };
     let mut s = Script::switched(Kind::GrowsCwnd, 20, 1000, config);
     s.segments();
@@ -101,7 +101,7 @@ fn without_prr_the_window_falls_at_once() {
 }
 
 #[test]
-fn an_algorithm_that_owns_its_window_is_told_of_marks_and_not_touched() {
+fn an_algorithm_that_owns_cwnd_gets_marks_and_keeps_its_cwnd() {
     let mut s = marked(Kind::OwnsCwnd, 10, 1000);
     assert!(s.log.borrow().events[0].1.ecn);
     s.segments();
@@ -135,7 +135,7 @@ fn retransmissions_are_not_ecn_capable() {
 }
 
 #[test]
-fn a_reduction_with_a_mark_is_never_taken_back() {
+fn a_reduction_with_a_mark_is_never_undone() {
     for mark in [false, true] {
         let mut s = marked(Kind::GrowsCwnd, 20, 20);
         s.segments();
@@ -145,7 +145,7 @@ fn a_reduction_with_a_mark_is_never_taken_back() {
             false => s.ack(201, 4, &[(5, 9)]),
         };
         assert_eq!((sent, s.sender.ca_state()), (vec![4], Recovery));
-        // the retransmission turns out to have been needless
+        // the retransmission was spurious
         s.ack_echo(202, 10, &[], 250);
         s.ack_echo(302, 10, &[(4, 5)], 250);
         assert_eq!(s.sender.cwnd_pkts() >= 20, !mark, "{}", s.sender.cwnd_pkts());

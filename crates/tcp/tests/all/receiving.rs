@@ -1,4 +1,4 @@
-//! What a receiver's switches do: ECN echo, GRO, the receive window, held ACKs.
+//! The switches of a receiver: ECN echo, GRO, rwnd, artificial ACK delay.
 
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ fn packet(seq: u64) -> Segment {
     Segment { seq, ..Segment::default() }
 }
 
-fn syn(asks_for_ecn: bool) -> Segment {
-    Segment { seq: Segment::SYN, cwr: asks_for_ecn, ..Segment::default() }
+fn syn(requests_ecn: bool) -> Segment {
+    Segment { seq: Segment::SYN, cwr: requests_ecn, ..Segment::default() }
 }
 
 /// A receiver and all that it has sent.
@@ -52,7 +52,7 @@ impl Host {
         }
     }
 
-    /// What was sent since the last call: when, up to where, and with which echo.
+    /// The ACKs since the last call: time, cumulative ACK, ECE.
     fn said(&mut self) -> Vec<(Nanos, u64, bool)> {
         self.acks.drain(..).map(|(at, a)| (at, a.next, a.ece)).collect()
     }
@@ -71,15 +71,16 @@ fn ecn(ecn: Ecn) -> ReceiverConfig {
 }
 
 #[test]
-fn a_receiver_agrees_to_ecn_if_it_takes_part_and_the_first_syn_asks() {
-    for (config, asks) in [(Ecn::Off, true), (Ecn::Classic, true), (Ecn::Dctcp, true), (Ecn::Classic, false)]
+fn a_receiver_agrees_to_ecn_if_it_uses_ecn_and_the_first_syn_requests_it() {
+    for (config, requests) in
+        [(Ecn::Off, true), (Ecn::Classic, true), (Ecn::Dctcp, true), (Ecn::Classic, false)]
     {
         let (mut receiver, mut acks) = (Receiver::new(ecn(config)), Vec::new());
-        receiver.on_segment(0, syn(asks), &mut acks);
+        receiver.on_segment(0, syn(requests), &mut acks);
         receiver.on_segment(0, syn(false), &mut acks);
         receiver.on_segment(0, marked(0), &mut acks);
-        let agrees = asks && config != Ecn::Off;
-        assert!(acks.iter().all(|(_, a)| a.ece == agrees), "{config:?} {asks}");
+        let agrees = requests && config != Ecn::Off;
+        assert!(acks.iter().all(|(_, a)| a.ece == agrees), "{config:?} {requests}");
     }
 }
 
@@ -107,7 +108,7 @@ fn every_ack_from_a_mark_until_cwr_echoes_it() {
 
 /// RFC 8257 section 3.2, the state machine of figure 1.
 #[test]
-fn an_exact_echo_never_mixes_marked_and_unmarked_packets() {
+fn a_dctcp_echo_never_mixes_marked_and_unmarked_packets() {
     let mut h = Host::settled(ecn(Ecn::Dctcp), capable(0));
     h.arrives(200 * MS, capable(16));
     assert_eq!(h.said(), []);
@@ -127,7 +128,7 @@ fn an_exact_echo_never_mixes_marked_and_unmarked_packets() {
 }
 
 #[test]
-fn a_retransmission_does_not_end_an_exact_echo() {
+fn a_retransmission_does_not_end_a_dctcp_echo() {
     let mut h = Host::settled(ecn(Ecn::Dctcp), capable(0));
     h.arrives(200 * MS, marked(16));
     h.said();
@@ -162,7 +163,7 @@ fn gro_holds_64_kb_at_most() {
 }
 
 #[test]
-fn what_cannot_join_ends_an_aggregate() {
+fn a_packet_that_gro_cannot_merge_ends_the_merged_packet() {
     let config = ReceiverConfig { gro_ns: MS, ..ecn(Ecn::Dctcp) };
     let others = [
         ("a gap", capable(20)),
@@ -182,7 +183,7 @@ fn what_cannot_join_ends_an_aggregate() {
 }
 
 #[test]
-fn an_aggregate_out_of_order_is_one_sack_and_a_repeated_one_is_one_d_sack() {
+fn a_merged_packet_out_of_order_is_one_sack_and_a_repeated_one_is_one_d_sack() {
     let mut h = Host::settled(ReceiverConfig { gro_ns: MS, ..linux() }, packet(0));
     let blocks = |h: &mut Host| {
         let (_, ack) = h.acks.pop().expect("an ACK");
@@ -201,7 +202,7 @@ fn an_aggregate_out_of_order_is_one_sack_and_a_repeated_one_is_one_d_sack() {
 }
 
 #[test]
-fn acks_can_be_had_for_every_packet_or_for_every_fourth() {
+fn acks_can_be_sent_for_every_packet_or_for_every_fourth() {
     for (config, every) in [
         (linux(), 2),
         (ReceiverConfig { delayed_ack: false, ..linux() }, 1),
@@ -239,7 +240,7 @@ fn without_compression_each_packet_out_of_order_makes_an_ack() {
 
 /// The latency cheat of Ma et al. 2017, section III-C.
 #[test]
-fn held_acks_leave_late_and_in_order_whatever_the_schedule() {
+fn delayed_acks_leave_in_order_whatever_the_schedule() {
     let steps: Arc<[(Nanos, Nanos)]> = Arc::new([(210 * MS, 0), (220 * MS, 30 * MS)]);
     let config = ReceiverConfig { ack_every: 1, ack_delay_ns: 20 * MS, ack_delay_at: steps, ..linux() };
     let mut h = Host::settled(config, packet(0));
@@ -316,7 +317,7 @@ fn autotuning_does_not_grow_for_a_steady_flow() {
 }
 
 #[test]
-fn the_window_tells_the_round_trip_where_timestamps_cannot() {
+fn windows_of_data_give_the_rtt_where_timestamps_cannot() {
     let config = ReceiverConfig { window: Window::Autotuned(64_000_000), ..linux() };
     let (mut receiver, mut acks) = (Receiver::new(config), Vec::new());
     receiver.on_segment(0, syn(false), &mut acks);

@@ -109,7 +109,7 @@ fn a_loss_that_the_probe_repaired_reduces_the_window_once() {
 }
 
 #[test]
-fn a_needless_probe_is_known_by_its_duplicate_and_costs_nothing() {
+fn a_spurious_probe_is_detected_by_its_d_sack_and_reduces_nothing() {
     let mut s = Script::new(Kind::GrowsCwnd, 10, 5);
     s.sent();
     assert_eq!(s.timer().1, [4]);
@@ -120,7 +120,7 @@ fn a_needless_probe_is_known_by_its_duplicate_and_costs_nothing() {
 }
 
 #[test]
-fn timeouts_back_off_and_resend_the_oldest_packet() {
+fn timeouts_back_off_and_retransmit_the_oldest_packet() {
     let mut s = fixed_window(10, 100);
     assert_eq!(s.timer().1, [10], "a probe first");
     // RTO = 3 RTTs after the first sample, from the probe on
@@ -135,7 +135,7 @@ fn timeouts_back_off_and_resend_the_oldest_packet() {
 }
 
 #[test]
-fn after_a_real_timeout_everything_is_sent_again() {
+fn after_a_real_timeout_everything_is_retransmitted() {
     let mut s = Script::new(Kind::GrowsCwnd, 10, 10);
     s.sent();
     assert_eq!(s.timer().1, [9]);
@@ -176,7 +176,7 @@ fn frto_undoes_a_timeout_without_timestamps_when_new_data_overtakes() {
     let at = s.now / crate::support::MS + 100;
     let sent = s.ack(at, 1, &[]);
     assert!(sent.iter().all(|seq| *seq >= 11), "{sent:?}");
-    // step 3b: data that was never sent again is acknowledged
+    // step 3b: data that was never retransmitted is acknowledged
     s.ack(at + 1, 3, &[]);
     assert_eq!((s.sender.ca_state(), s.sender.stats().undos), (Open, 1));
     assert!(s.sender.cwnd_pkts() >= 10);
@@ -190,7 +190,7 @@ fn a_recovery_from_mere_reordering_is_undone_by_d_sacks() {
     assert_eq!(s.ack(201, 4, &[(5, 9)]), [4]);
     assert_eq!(s.sender.ca_state(), Recovery);
     let reduced = s.sender.ssthresh_pkts();
-    // the original of 4 was late; the echo does not tell, the report of the second copy does
+    // the original of 4 was delayed; the echo is ambiguous, the D-SACK of the second copy is not
     s.ack_echo(202, 10, &[], 250);
     assert_eq!(s.sender.ca_state(), Recovery);
     s.ack_echo(302, 10, &[(4, 5)], 250);
@@ -217,7 +217,7 @@ fn prr_halves_what_is_in_flight_over_one_round() {
 }
 
 #[test]
-fn prr_may_grow_back_when_much_was_lost() {
+fn prr_grows_cwnd_again_after_many_losses() {
     // 20 in flight, 15 lost: in flight is below ssthresh at once, so delivery may be matched and then
     // exceeded
     let mut s = Script::new(Kind::GrowsCwnd, 40, 20);
@@ -234,10 +234,9 @@ fn prr_may_grow_back_when_much_was_lost() {
     assert_eq!(s.ack(303, 2, &[(15, 20)]).len(), 2);
 }
 
-/// RACK marks the hole when a later packet arrives, and the control hears of it before the ACK and before
-/// Recovery.
+/// RACK marks the hole when a later packet arrives. The control gets LOST before the ACK and before Recovery.
 #[test]
-fn a_control_that_tracks_sends_hears_of_each_loss_and_how_the_packet_was_sent() {
+fn an_algorithm_that_tracks_sends_gets_each_loss_with_the_packets_snapshot() {
     let mut s = Script::tracking(10, 100);
     assert_eq!(s.sent(), range(0, 10));
     // 10 leaves with 9 in flight before it
@@ -263,30 +262,30 @@ fn a_control_that_tracks_sends_hears_of_each_loss_and_how_the_packet_was_sent() 
 }
 
 #[test]
-fn a_timeout_tells_of_each_loss_before_the_state_changes() {
+fn a_timeout_reports_each_loss_before_the_state_changes() {
     let mut s = Script::tracking(4, 4);
     assert_eq!(s.sent(), range(0, 4));
     s.timer(); // the probe
     s.timer(); // the timeout
     let log = s.log.borrow();
-    let told: Vec<_> = log.events.iter().map(|(e, v)| (*e, v.ca_state, v.sample_inflight_pkts)).collect();
-    let from = told.iter().position(|(e, ..)| *e == Event::Lost).expect("losses");
-    let lost: Vec<_> = told[from..].iter().take_while(|(e, ..)| *e == Event::Lost).collect();
-    // the probe sent 3 again, with 4 in flight before it
+    let reported: Vec<_> = log.events.iter().map(|(e, v)| (*e, v.ca_state, v.sample_inflight_pkts)).collect();
+    let from = reported.iter().position(|(e, ..)| *e == Event::Lost).expect("losses");
+    let lost: Vec<_> = reported[from..].iter().take_while(|(e, ..)| *e == Event::Lost).collect();
+    // the probe retransmitted 3, with 4 in flight before it
     assert_eq!(lost.iter().map(|(.., inflight)| *inflight).collect::<Vec<_>>(), [1, 2, 3, 5]);
-    assert_eq!(told[from + 4].0, Event::Reduce);
-    assert_eq!((told[from + 5].0, told[from + 5].1), (Event::CaState, Loss));
+    assert_eq!(reported[from + 4].0, Event::Reduce);
+    assert_eq!((reported[from + 5].0, reported[from + 5].1), (Event::CaState, Loss));
 }
 
 #[test]
-fn a_tail_loss_that_a_probe_repaired_is_told_when_later_data_is_acknowledged() {
+fn a_repaired_tail_loss_is_reported_when_later_data_is_acknowledged() {
     let mut s = Script::tracking(4, 4);
     s.sent();
     s.ack(200, 3, &[]);
     let (_, probe) = s.timer();
     assert_eq!(probe, [3]);
     let at = s.now / crate::support::MS + 100;
-    // the ACK of the probe, or of the original: nobody knows yet
+    // the ACK of the probe, or of the original: not known yet
     s.ack(at, 4, &[]);
     assert!(s.last_ack().is_probe_ack);
     assert!(!s.events().contains(&Event::ProbeRepaired));
@@ -307,6 +306,6 @@ fn a_tail_loss_that_a_probe_repaired_is_told_when_later_data_is_acknowledged() {
     s.sender.write(s.now, 1, &mut more);
     s.ack(at + 100, 9, &[]);
     let log = s.log.borrow();
-    let told = log.events.iter().filter(|(e, _)| *e == Event::ProbeRepaired);
-    assert_eq!(told.map(|(_, v)| v.is_app_limited).collect::<Vec<_>>(), [false, true]);
+    let reported = log.events.iter().filter(|(e, _)| *e == Event::ProbeRepaired);
+    assert_eq!(reported.map(|(_, v)| v.is_app_limited).collect::<Vec<_>>(), [false, true]);
 }

@@ -1,4 +1,4 @@
-//! What a sender sends when nothing is lost, and what its algorithm is told. The RTT is 100 ms.
+//! What a sender sends when nothing is lost, and what its algorithm is reported. The RTT is 100 ms.
 
 use crate::support::{MS, Script, range};
 use fairpace_cc::{Event, Kind, NO_RATE};
@@ -74,7 +74,7 @@ fn an_rtt_is_never_taken_from_a_packet_sent_twice() {
     s.sent();
     assert_eq!(s.ack(200, 0, &[(1, 10)]), [0]);
     s.ack_echo(320, 10, &[], 201);
-    // Karn: only the timestamp option can tell; it counts milliseconds
+    // Karn: the RTT comes from the timestamp option, in milliseconds
     assert_eq!(s.last_ack().rtt_us, 119_000);
 }
 
@@ -93,7 +93,7 @@ fn paced_bursts_leave_at_the_rate_after_an_unpaced_initial_window() {
 }
 
 #[test]
-fn the_view_tells_how_far_the_pacer_is_ahead() {
+fn the_view_has_the_lead_of_the_pacer() {
     let mut s = Script::paced(Kind::OwnsCwnd, 1000, 1000, 1448 * 1000);
     s.sent();
     while s.sender.next_timer().is_some_and(|t| t < 200 * MS) {
@@ -150,7 +150,7 @@ fn a_sender_out_of_data_is_app_limited_until_what_was_sent_then_is_acknowledged(
 }
 
 #[test]
-fn a_window_that_was_not_used_decays_over_an_idle_time() {
+fn cwnd_decays_over_an_idle_time() {
     let mut s = Script::new(Kind::GrowsCwnd, 40, 40);
     s.sent();
     s.ack(200, 40, &[]);
@@ -158,7 +158,7 @@ fn a_window_that_was_not_used_decays_over_an_idle_time() {
     s.sender.write(1200 * MS, 100, &mut Vec::new());
     assert_eq!(s.sender.cwnd_pkts(), 10);
     assert_eq!(s.events().iter().filter(|e| **e == Event::Restart).count(), 2);
-    // an algorithm that owns cwnd is told, and left alone
+    // an algorithm that owns cwnd gets the event and keeps its cwnd
     let mut s = Script::new(Kind::OwnsCwnd, 40, 40);
     s.sent();
     s.ack(200, 40, &[]);

@@ -22,18 +22,18 @@ fn fixed_window(cwnd: u32, supply: u64, config: SenderConfig) -> Script {
     s
 }
 
-/// Duplicate ACKs are all that tells of what arrives out of order: RFC 6582.
+/// Only duplicate ACKs report packets that arrive out of order, RFC 6582.
 #[test]
-fn without_sack_the_third_duplicate_ack_and_each_partial_ack_resend_the_oldest_packet() {
+fn without_sack_the_third_duplicate_ack_and_each_partial_ack_retransmit_the_oldest_packet() {
     let mut s = fixed_window(10, 100, SenderConfig { sack: false, ..linux() });
-    // 0 and 4 are lost; SACK blocks, should there be any, are not looked at
+    // 0 and 4 are lost; SACK blocks are ignored
     assert_eq!(s.ack(200, 0, &[(5, 9)]), [10]);
     assert_eq!((s.sender.ca_state(), s.last_ack().acked_pkts), (Disorder, 1));
     assert_eq!(s.ack(202, 0, &[]), [11]);
     assert_eq!(s.ack(204, 0, &[]), [0, 12]);
     assert_eq!((s.sender.ca_state(), s.last_ack().losses_pkts), (Recovery, 1));
     assert_eq!(s.sender.inflight_pkts(), 10);
-    // every further duplicate lets one packet out
+    // every further duplicate allows one packet
     assert_eq!(s.ack(206, 0, &[]), [13]);
     // partial: the next hole follows at once, without three duplicates of its own
     assert_eq!(s.ack(305, 4, &[])[0], 4);
@@ -54,7 +54,7 @@ fn without_sack_there_is_no_tail_loss_probe() {
 }
 
 #[test]
-fn without_sack_an_ack_that_only_opens_the_window_is_no_duplicate() {
+fn without_sack_an_ack_that_only_opens_rwnd_is_no_duplicate() {
     let config = SenderConfig { sack: false, ..linux() };
     let mut s = Script::configured(params(Kind::OwnsCwnd, 100, NO_RATE), 1000, config, 10);
     assert_eq!(s.sent(), range(0, 10));
@@ -69,7 +69,7 @@ fn without_sack_an_ack_that_only_opens_the_window_is_no_duplicate() {
 
 /// RFC 6675: IsLost() by three SACKed packets above.
 #[test]
-fn without_rack_three_sacked_packets_make_a_loss_and_no_timer_does() {
+fn without_rack_three_sacked_packets_mark_a_loss_and_no_timer_does() {
     let config = SenderConfig { rack: false, ..linux() };
     let mut s = fixed_window(10, 10, SenderConfig { tlp: false, ..config });
     // two above: with RACK a timer would mark 0 to 7 at 227 ms
@@ -97,7 +97,7 @@ fn without_tlp_a_tail_loss_waits_for_the_timeout() {
     assert_eq!((s.sender.ca_state(), s.sender.stats().probes), (Loss, 0));
 }
 
-/// The probe is out, the timeout has fired, and an ACK of new data arrives whose timestamp tells nothing.
+/// A probe and a timeout, then an ACK of new data whose timestamp is ambiguous.
 fn after_timeout(config: SenderConfig) -> (Script, Vec<u64>) {
     let mut s = Script::switched(Kind::GrowsCwnd, 10, 100, config);
     s.sent();
@@ -109,7 +109,7 @@ fn after_timeout(config: SenderConfig) -> (Script, Vec<u64>) {
 }
 
 #[test]
-fn without_frto_a_timeout_is_always_taken_for_real() {
+fn without_frto_every_timeout_counts_as_real() {
     let (s, sent) = after_timeout(linux());
     assert!(sent.iter().all(|seq| *seq >= 11), "new data first: {sent:?}");
     assert_eq!(s.sender.ca_state(), Loss);
@@ -121,7 +121,7 @@ fn without_frto_a_timeout_is_always_taken_for_real() {
 }
 
 #[test]
-fn without_undo_a_needless_timeout_costs_the_window_but_no_more_retransmissions() {
+fn without_undo_a_spurious_timeout_reduces_cwnd_but_causes_no_more_retransmissions() {
     let (mut s, _) = after_timeout(SenderConfig { undo: false, ..linux() });
     let at = s.now / MS + 1;
     let sent = s.ack(at, 3, &[]);
@@ -131,7 +131,7 @@ fn without_undo_a_needless_timeout_costs_the_window_but_no_more_retransmissions(
 }
 
 #[test]
-fn without_undo_a_needless_recovery_costs_the_window() {
+fn without_undo_a_spurious_recovery_reduces_cwnd() {
     for undo in [true, false] {
         let mut s = Script::switched(Kind::GrowsCwnd, 20, 20, SenderConfig { undo, ..linux() });
         s.sent();
@@ -145,7 +145,7 @@ fn without_undo_a_needless_recovery_costs_the_window() {
 }
 
 #[test]
-fn without_prr_the_window_falls_to_ssthresh_at_once_and_the_fast_retransmission_still_goes() {
+fn without_prr_cwnd_falls_to_ssthresh_at_once_and_the_fast_retransmit_is_still_sent() {
     let mut s = Script::switched(Kind::GrowsCwnd, 20, 1000, SenderConfig { prr: false, ..linux() });
     assert_eq!(s.sent(), range(0, 20));
     let sent: Vec<Vec<u64>> = (1..20).map(|i| s.ack(200 + i, 0, &[(1, 1 + i)])).collect();
@@ -161,7 +161,7 @@ fn without_prr_the_window_falls_to_ssthresh_at_once_and_the_fast_retransmission_
 }
 
 #[test]
-fn without_idle_restart_the_window_survives_an_idle_time() {
+fn without_idle_restart_cwnd_survives_an_idle_time() {
     let mut s = Script::switched(Kind::GrowsCwnd, 40, 40, SenderConfig { idle_restart: false, ..linux() });
     s.sent();
     s.ack(200, 40, &[]);
@@ -170,7 +170,7 @@ fn without_idle_restart_the_window_survives_an_idle_time() {
 }
 
 #[test]
-fn without_tso_packets_are_paced_one_by_one_and_never_wait_for_company() {
+fn without_tso_packets_are_paced_one_by_one_and_never_deferred() {
     let config = SenderConfig { tso: false, ..linux() };
     let mut s = Script::configured(params(Kind::OwnsCwnd, 100, 1448 * 1000), 1000, config, u32::MAX);
     assert_eq!(s.sent().len(), 10);
@@ -204,7 +204,7 @@ fn pacing_can_be_forced_and_forbidden() {
 }
 
 #[test]
-fn the_initial_window_is_what_was_asked_for() {
+fn the_initial_window_is_configurable() {
     use fairpace_cc::{Algorithm, Controller, Params};
     for pkts in [1, 4, 10, 32] {
         let config = SenderConfig { initial_cwnd_pkts: pkts, ..linux() };
@@ -220,7 +220,7 @@ fn the_initial_window_is_what_was_asked_for() {
 }
 
 #[test]
-fn a_sender_never_passes_the_edge_of_the_window_and_the_edge_never_moves_back() {
+fn a_sender_never_exceeds_rwnd_and_its_edge_never_moves_back() {
     let mut s = Script::configured(params(Kind::OwnsCwnd, 100, NO_RATE), 1000, linux(), 20);
     assert_eq!(s.sent(), range(0, 20));
     let mut sent = |ms, next, rwnd_pkts| {

@@ -1,4 +1,4 @@
-//! What is written can be read back by others' readers, and says what happened.
+//! Traces are read back with independent readers.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -153,7 +153,7 @@ fn series_are_parquet_in_long_form_with_gaps_and_the_runs_identity() {
 }
 
 #[test]
-fn events_are_told_once_each() {
+fn each_event_has_one_row() {
     let dir = tempfile::tempdir().unwrap();
     everything(dir.path());
     let (events, _) = read(&dir.path().join("events.parquet"));
@@ -170,13 +170,13 @@ fn events_are_told_once_each() {
 }
 
 #[test]
-fn a_connection_that_goes_on_after_a_transfer_is_not_taken_for_a_new_one() {
+fn a_connection_that_continues_after_a_transfer_is_not_a_new_one() {
     let dir = tempfile::tempdir().unwrap();
     let wanted = Wanted { events: true, qlog: true, ..Wanted::default() };
     let mut traces = Traces::create(dir.path(), &wanted, about()).unwrap();
     let connection = ConnectionId::default();
     let state = SenderState { phase: 0, timeouts: 1, ..SenderState::default() };
-    // the transfer's end is told first: it is known when the packet is sent
+    // the end of the transfer is reported first, when the packet is sent
     traces.completed(5 * MS, connection, 1448, 5 * MS);
     for at in 1..4 {
         traces.sender(at * MS, connection, || state);
@@ -190,7 +190,7 @@ fn a_connection_that_goes_on_after_a_transfer_is_not_taken_for_a_new_one() {
 }
 
 #[test]
-fn a_capture_has_headers_times_lengths_and_says_what_was_dropped() {
+fn a_capture_has_headers_times_lengths_and_comments_on_drops() {
     let dir = tempfile::tempdir().unwrap();
     everything(dir.path());
     let mut reader = PcapNgReader::new(File::open(dir.path().join("bottleneck.pcapng")).unwrap()).unwrap();
@@ -253,7 +253,7 @@ fn the_same_run_gives_the_same_bytes() {
 }
 
 #[test]
-fn what_cannot_be_written_is_told() {
+fn a_file_that_cannot_be_written_is_an_error() {
     let wanted = Wanted { events: true, ..Wanted::default() };
     let error = Traces::create(Path::new("/nowhere/at/all"), &wanted, about()).unwrap_err();
     assert!(error.to_string().contains("/nowhere/at/all/events.parquet"), "{error}");
@@ -265,7 +265,7 @@ fn what_cannot_be_written_is_told() {
 }
 
 #[test]
-fn a_full_disk_is_told_at_the_end() {
+fn a_full_disk_is_an_error_at_the_end() {
     let dir = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink("/dev/full", dir.path().join("bottleneck.pcapng")).unwrap();
     let wanted = Wanted { captures: vec![0], ..Wanted::default() };

@@ -10,7 +10,7 @@ use fairpace_tcp::{Ack, Block, Control, Ecn, Segment, Sender, SenderConfig};
 pub(crate) type Nanos = u64;
 pub(crate) const MS: Nanos = 1_000_000;
 
-/// Everything that a control was told.
+/// Everything that a control was reported.
 #[derive(Debug, Default)]
 pub(crate) struct Log {
     pub(crate) acks: Vec<View>,
@@ -28,7 +28,7 @@ pub(crate) struct FixedParams {
     pub(crate) log: Rc<RefCell<Log>>,
 }
 
-/// Holds cwnd and rate; halves ssthresh when told to reduce; writes down what it sees.
+/// Keeps cwnd and rate, halves ssthresh on REDUCE, and records what it gets.
 #[derive(Debug, Clone)]
 pub(crate) struct Fixed(FixedParams);
 
@@ -62,7 +62,7 @@ impl Control for Fixed {
     }
 }
 
-/// A sender under a script: the test says when which ACK arrives and looks at what is sent.
+/// A sender under a script: the test determines when which ACK arrives, and checks what is sent.
 pub(crate) struct Script {
     pub(crate) sender: Sender<Fixed>,
     pub(crate) log: Rc<RefCell<Log>>,
@@ -72,43 +72,43 @@ pub(crate) struct Script {
 }
 
 impl Script {
-    /// A connection with an RTT of 100 ms, established at 100 ms, with `supply` packets and a window of
-    /// `cwnd`.
-    pub(crate) fn new(kind: Kind, cwnd: u32, supply: u64) -> Script {
-        Script::paced(kind, cwnd, supply, fairpace_cc::NO_RATE)
+    /// A connection with an RTT of 100 ms, established at 100 ms, with `written_pkts` packets written and a
+    /// window of `cwnd`.
+    pub(crate) fn new(kind: Kind, cwnd: u32, written_pkts: u64) -> Script {
+        Script::paced(kind, cwnd, written_pkts, fairpace_cc::NO_RATE)
     }
 
-    pub(crate) fn paced(kind: Kind, cwnd: u32, supply: u64, rate_Bps: u64) -> Script {
+    pub(crate) fn paced(kind: Kind, cwnd: u32, written_pkts: u64, rate_Bps: u64) -> Script {
         Script::with(
             FixedParams { kind, cwnd, rate_Bps, tracks_sends: false, log: Default::default() },
-            supply,
+            written_pkts,
         )
     }
 
-    /// A fixed window of a control that wants to know about sends and losses.
-    pub(crate) fn tracking(cwnd: u32, supply: u64) -> Script {
+    /// A constant cwnd of a control that tracks sends.
+    pub(crate) fn tracking(cwnd: u32, written_pkts: u64) -> Script {
         let (kind, rate_Bps) = (Kind::OwnsCwnd, fairpace_cc::NO_RATE);
         Script::with(
             FixedParams { kind, cwnd, rate_Bps, tracks_sends: true, log: Default::default() },
-            supply,
+            written_pkts,
         )
     }
 
     /// The first with something switched.
-    pub(crate) fn switched(kind: Kind, cwnd: u32, supply: u64, config: SenderConfig) -> Script {
+    pub(crate) fn switched(kind: Kind, cwnd: u32, written_pkts: u64, config: SenderConfig) -> Script {
         let rate_Bps = fairpace_cc::NO_RATE;
         let params = FixedParams { kind, cwnd, rate_Bps, tracks_sends: false, log: Default::default() };
-        Script::configured(params, supply, config, u32::MAX)
+        Script::configured(params, written_pkts, config, u32::MAX)
     }
 
-    fn with(params: FixedParams, supply: u64) -> Script {
-        Script::configured(params, supply, SenderConfig::default(), u32::MAX)
+    fn with(params: FixedParams, written_pkts: u64) -> Script {
+        Script::configured(params, written_pkts, SenderConfig::default(), u32::MAX)
     }
 
     /// Under any configuration; the receiver agrees to ECN and offers a window.
     pub(crate) fn configured(
         params: FixedParams,
-        supply: u64,
+        written_pkts: u64,
         config: SenderConfig,
         rwnd_pkts: u32,
     ) -> Script {
@@ -117,7 +117,7 @@ impl Script {
             Script { sender: Sender::new(config, params), log, now: 0, rtt: 100 * MS, sent: Vec::new() };
         script.sender.connect(0, &mut script.sent);
         assert_eq!(script.sent(), [Segment::SYN]);
-        script.sender.write(0, supply, &mut script.sent);
+        script.sender.write(0, written_pkts, &mut script.sent);
         script.now = script.rtt;
         let answer = Ack { syn: true, ece: config.ecn != Ecn::Off, rwnd_pkts, ..Ack::default() };
         script.sender.on_ack(script.now, &answer, &mut script.sent);
@@ -180,7 +180,7 @@ impl Script {
         self.log.borrow().events.iter().map(|(e, _)| *e).collect()
     }
 
-    /// The recovery states that the control was told of.
+    /// The recovery states that the control got.
     pub(crate) fn states(&self) -> Vec<fairpace_cc::CaState> {
         let log = self.log.borrow();
         log.events.iter().filter(|(e, _)| *e == Event::CaState).map(|(_, v)| v.ca_state).collect()
