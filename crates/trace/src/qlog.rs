@@ -101,9 +101,7 @@ impl Qlog {
             self.last.insert(connection, Last { state: Some(*state), is_completed });
         }
         let before = before.and_then(|last| last.state);
-        let group_id = connection.index.to_string();
-        let time_ms = at_ns as f64 / 1e6;
-        let event = |name: &str, data: Map<String, Value>| json!({ "time": time_ms, "group_id": group_id, "name": name, "data": data });
+        let event = |name: &str, data| event(at_ns, connection, name, data);
         if let Some(data) = congestion_state(before.as_ref(), state, about) {
             log.record(&event("recovery:congestion_state_updated", data))?;
         }
@@ -124,6 +122,16 @@ impl Qlog {
         let close = |mut log: Log| log.file.flush().map_err(|error| failed(&log.path, &error));
         self.files.into_iter().try_for_each(close)
     }
+}
+
+/// A record of an event. Times are in ms.
+fn event(at_ns: u64, connection: ConnectionId, name: &str, data: Map<String, Value>) -> Value {
+    json!({
+        "time": at_ns as f64 / 1e6,
+        "group_id": connection.index.to_string(),
+        "name": name,
+        "data": data,
+    })
 }
 
 /// Phase and recovery state, if either changed.

@@ -10,7 +10,7 @@ use fairpace_tcp::{Ack, Block, Control, Ecn, Segment, Sender, SenderConfig};
 pub(crate) type Nanos = u64;
 pub(crate) const MS: Nanos = 1_000_000;
 
-/// Everything that a control was reported.
+/// Everything that a control got.
 #[derive(Debug, Default)]
 pub(crate) struct Log {
     pub(crate) acks: Vec<View>,
