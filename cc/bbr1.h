@@ -165,8 +165,8 @@ enum bbr1_mode {
 /* ACK aggregation: two bins of 5 rounds, so that the maximum is 5 to 10 rounds old. [Linux] bbr_extra_acked_win_rtts */
 #define BBR1_EXTRA_ACKED_ROUNDS 5u
 
-#define BBR1_POLICER_MIN_ROUNDS 4u
-#define BBR1_POLICER_MAX_ROUNDS (4u * BBR1_POLICER_MIN_ROUNDS)
+#define BBR1_POLICER_MIN_ROUNDS 4u   /* least length of an interval; [Linux] lt_intvl_min_rtts */
+#define BBR1_POLICER_MAX_ROUNDS 16u  /* greatest length; [Linux]: 4 times the least */
 #define BBR1_POLICER_LOSS_256	50u  /* least lost/delivered, 19.5 %; [Linux] lt_loss_thresh */
 #define BBR1_POLICER_AGREE_256	32u  /* two rates agree within 1/8 ... */
 #define BBR1_POLICER_AGREE_Bps	500u /* ... or within 4 kbit/s */

@@ -10,9 +10,9 @@
 #include "kernel.h"
 #include "contract/maths.h"
 
-#define CC_NSEC_PER_USEC 1000u
-#define CC_SRTT_SHIFT	 3 /* tcp_sock keeps srtt_us times 8 */
-#define CC_S32_MAX	 0x7fffffff
+#define CC_NSEC_PER_USEC 1000u	    /* the pacer counts ns, the contract us */
+#define CC_SRTT_SHIFT	 3	    /* tcp_sock keeps srtt_us times 8 */
+#define CC_S32_MAX	 0x7fffffff /* the largest s32 */
 
 /* The `struct sock *` of a hook is a tcp_sock, and the verifier treats it as one. */
 CC_INLINE struct tcp_sock *cc_tcp_sock(struct sock *sk) { return (struct tcp_sock *)sk; }

@@ -18,8 +18,8 @@
  *
  *	NAME_parameters(P)	the tunable parameters, see params.h
  *	struct NAME_params	the same parameters as a struct
- *	struct NAME		the state of one flow, zeroed by the host before NAME_init. Plain data: no pointers, no bool
- *				(any byte must be a valid value), no holes (tests compare bytes).
+ *	struct NAME		the state of one flow, zeroed by the host before NAME_init. Plain data: no pointers, no
+ *				bool (any byte must be a valid value), no holes (tests compare bytes).
  *	NAME_init(s, p, v, d)	starts on a connection, which may already have data in flight
  *	NAME_on_ack(s, v, d)	processes one ACK; reads as the table of contents of the algorithm
  *	NAME_on_event(s, e, v, d)

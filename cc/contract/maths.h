@@ -17,7 +17,7 @@
 #define CC_FRACTION_SHIFT 10
 #define CC_FRACTION_UNIT  (1u << CC_FRACTION_SHIFT)
 
-#define CC_USEC_PER_SEC 1000000u
+#define CC_USEC_PER_SEC 1000000u /* microseconds */
 
 /*
  * Values as people write them, rounded to the nearest step. Only for constants: the compiler folds them, and clang

@@ -362,7 +362,7 @@ mod tests {
                 let mut end = 0;
                 $({
                     let name = concat!($c_name, ".", stringify!($field));
-                    let (offset, bytes) = c.remove(name).unwrap_or_else(|| panic!("{name} is not in layout.h"));
+                    let (offset, bytes) = c.remove(name).unwrap_or_else(|| panic!("no {name} in layout.h"));
                     assert_eq!(offset, offset_of!($rust, $field), "{name}");
                     assert_eq!(offset, end, "a field is missing before {name}");
                     end = offset + bytes;
@@ -374,10 +374,11 @@ mod tests {
         }
         check!(View, "cc_view",
             now_us delivered_us pacing_rate_Bps max_pacing_rate_Bps mss_bytes cwnd_pkts prior_cwnd_pkts
-            ssthresh_pkts inflight_pkts delivered_pkts lost_pkts delivered_ce_pkts max_inflight_pkts snd_una snd_nxt srtt_us
-            min_rtt_us departure_lead_us random ca_state pacing_shift paced cwnd_limited app_limited ecn
-            is_app_limited is_ack_delayed is_ece is_probe_ack reserved sample_delivered_pkts sample_interval_us rtt_us
-            sample_prior_delivered_pkts prior_inflight_pkts acked_pkts losses_pkts sample_inflight_pkts sample_lost_pkts
+            ssthresh_pkts inflight_pkts delivered_pkts lost_pkts delivered_ce_pkts max_inflight_pkts
+            snd_una snd_nxt srtt_us min_rtt_us departure_lead_us random ca_state pacing_shift paced
+            cwnd_limited app_limited ecn is_app_limited is_ack_delayed is_ece is_probe_ack reserved
+            sample_delivered_pkts sample_interval_us rtt_us sample_prior_delivered_pkts
+            prior_inflight_pkts acked_pkts losses_pkts sample_inflight_pkts sample_lost_pkts
             sample_delivered_ce_pkts sample_end_seq reserved_2);
         check!(Decision, "cc_decision",
             pacing_rate_Bps cwnd_pkts ssthresh_pkts app_limited_until_pkts min_burst_pkts);

@@ -7,6 +7,7 @@ use crate::contract::{Decision, Event, Observation, Phase, View};
 use crate::ffi;
 use crate::params::Params;
 
+/// Length of a state in u64.
 const WORDS: usize = ffi::STATE_BYTES / 8;
 
 /// An algorithm with the state of one flow, stored inline: no heap, no pointer. A clone is an independent

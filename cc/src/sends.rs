@@ -6,6 +6,7 @@ use std::ffi::c_void;
 use crate::contract::View;
 use crate::ffi;
 
+/// Length of the ring in u32.
 const WORDS: usize = ffi::SENDS_BYTES / 4;
 
 /// The ring of one flow: the state of the connection at each of the latest ACKs. On each ACK the host first

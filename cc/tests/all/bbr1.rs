@@ -18,8 +18,7 @@ fn the_first_pacing_rate_is_startup_gain_times_the_initial_window_per_millisecon
 #[test]
 fn the_first_rtt_sample_sets_the_pacing_rate_anew_once() {
     let mut f = Flow::start("bbr1", &[]);
-    // a poor bw sample: 10 packets in flight per RTT are known
-    f.on(ack(1).rtt(RTT).delivered(1, RTT).inflight(9));
+    f.on(ack(1).rtt(RTT).delivered(1, RTT).inflight(9)); // a poor bw sample: known: 10 packets per RTT
     assert_near(f.pacing() as f64, 10.0 * MSS as f64 / 40e-3 * 739.0 / 256.0 * 0.99, 1e4);
     let first = f.pacing();
     f.on(ack(1).rtt(2 * RTT).delivered(1, RTT).inflight(9));
@@ -384,14 +383,14 @@ fn aggregated_acks_raise_the_window_by_what_came_at_once() {
         f.on(part(BDP)).cwnd()
     };
     let mut f = probe_bw_at(CRUISE, &[]);
-    // per RTT one lump of 200 packets in no time, then silence; bw is unchanged
+    // per RTT 200 packets are acknowledged at once, then none; bw is unchanged
     for _ in 0..4 {
         f.on(part(BDP / 2).after(RTT / 2).same_round());
         f.on(part(BDP / 2).after(RTT / 2));
         f.on(part(0));
     }
-    let lumps = f.cwnd() - plain;
-    assert!((190..=210).contains(&lumps) || (390..=410).contains(&lumps), "{lumps}");
+    let extra = f.cwnd() - plain;
+    assert!((190..=210).contains(&extra) || (390..=410).contains(&extra), "{extra}");
 }
 
 #[test]
@@ -403,12 +402,12 @@ fn the_allowance_for_aggregation_is_at_most_100_ms_of_bw_and_ages_out_after_ten_
     let mut plain = probe_bw_at(CRUISE, &[("extra_acked_gain", "0")]);
     let without = plain.on(part(BDP)).cwnd();
     assert_near(with - without, 1000, 2); // 100 ms at 10 packets a millisecond
-    // ACKs at a quarter of bw: after 5 rounds bw has caught up with the lump; it is forgotten 5 to 10
+    // ACKs at a quarter of bw: after 5 rounds bw covers the aggregation, which is forgotten 5 to 10
     // rounds later
     let quarter = round(BDP, RTT).rtt(RTT + 1000).acked(BDP / 4);
     assert!(f.times(9, quarter).cwnd() > without + 900);
     f.times(6, quarter);
-    // these ACKs are lumps of 100 themselves, and the phase may differ
+    // these ACKs acknowledge 100 packets at once themselves, and the phase may differ
     assert_near(f.cwnd(), without + BDP / 4, 2 * burst(UP));
 }
 

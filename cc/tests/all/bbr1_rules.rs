@@ -206,7 +206,7 @@ fn what_is_acknowledged_beyond_bw_is_bounded_by_cwnd() {
 }
 
 #[test]
-fn a_lump_is_remembered_for_five_to_ten_rounds() {
+fn aggregation_is_remembered_for_five_to_ten_rounds() {
     let mut f = steady(&[]);
     f.on(part(500).after(0));
     let slow = round(BDP, RTT).rtt(RTT + 1000).acked(1); // nothing is ahead of bw

@@ -151,7 +151,7 @@ fn samples_of_up_do_not_keep_bw_lo_up_after_it() {
     assert_near(bw(&f), rate(BDP, 180), 1e3);
 }
 
-/// v2alpha: bbr_min_tso_segs() is 1 below 1.2 Mbit/s; in v3 it is 2. An inflight target has room for 3 bursts.
+/// v2alpha: bbr_min_tso_segs() is 1 below 1.2 Mbit/s; in v3 it is 2. A target has room for 3 bursts.
 #[test]
 fn at_low_rates_bursts_of_one_packet_leave_four_packets_as_the_floor_of_cwnd() {
     for (algorithm, floor) in [("bbr2", 4), ("bbr3", 6)] {

@@ -286,7 +286,9 @@ fn the_ack_of_a_probe_does_not_replace_the_latest_round() {
 
 // ---- ECN ----
 
+/// An RTT in us at which marks count, 4 ms.
 const NEAR: u64 = 1 << 12;
+/// The BDP of a path with it, packets.
 const SMALL: u32 = 100;
 
 /// In CRUISE on a path of 4.096 ms and 100 packets, with ECN. No mark yet: alpha is 1 less a 16th for each

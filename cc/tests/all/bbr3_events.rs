@@ -352,8 +352,8 @@ fn a19_undo_of_a_timeout_restores_what_was_before_it() {
     }
 }
 
-/// v3: bbr_undo_cwnd() returns prior_cwnd; draft: "Handling a Spurious Loss Recovery" takes max(C.cwnd,
-/// prior).
+/// v3: bbr_undo_cwnd() returns prior_cwnd; draft, "Handling a Spurious Loss Recovery": the larger of it and
+/// cwnd.
 #[test]
 fn an_undo_may_lower_cwnd_in_linux_and_not_in_the_draft() {
     for (algorithm, cwnd) in [("bbr3", 2 * BDP), ("bbr3_draft", 3 * BDP)] {
@@ -473,7 +473,7 @@ fn the_applications_limit_bounds_pacing() {
 const AGGREGATION: [(&str, &str); 1] = [("extra_acked_gain", "1")];
 
 #[test]
-fn a12_lumps_of_acks_raise_the_window_of_startup_for_one_to_two_rounds() {
+fn a12_aggregated_acks_raise_the_window_of_startup_for_one_to_two_rounds() {
     for algorithm in BOTH {
         let mut f = startup(algorithm, &AGGREGATION);
         f.view.cwnd_pkts = 2000;
@@ -492,7 +492,7 @@ fn a12_lumps_of_acks_raise_the_window_of_startup_for_one_to_two_rounds() {
 fn smooth(algorithm: &str) -> Flow {
     let mut f = cruise(algorithm, &AGGREGATION);
     f.on(part(1).after(10 * RTT)); // the epoch of STARTUP is over
-    let piece = part(8).after(RTT * 8 / u64::from(BDP) + 1); // not faster than bw, or it would be one lump
+    let piece = part(8).after(RTT * 8 / u64::from(BDP) + 1); // not faster than bw, or it would be aggregation
     for _ in 0..21 {
         f.on(piece.new_round());
         f.times(BDP / 8 - 1, piece);
@@ -503,7 +503,7 @@ fn smooth(algorithm: &str) -> Flow {
 }
 
 #[test]
-fn a13_lumps_of_acks_raise_the_window_of_cruise_by_what_came_at_once() {
+fn a13_aggregated_acks_raise_the_window_of_cruise_by_what_came_at_once() {
     for algorithm in BOTH {
         let mut f = smooth(algorithm);
         f.on(part(1).after(RTT)); // slower than bw: a new epoch, of 1

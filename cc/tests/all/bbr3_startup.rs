@@ -76,8 +76,7 @@ fn cwnd_grows_up_to_twice_the_initial_window_whatever_the_target() {
 fn a1_three_rounds_without_a_quarter_more_bandwidth_end_startup() {
     for algorithm in BOTH {
         let mut f = startup(algorithm, &[]);
-        // 24 % more is no growth, but it is the bandwidth
-        f.on(round(BDP * 124 / 100, RTT).inflight(2 * BDP));
+        f.on(round(BDP * 124 / 100, RTT).inflight(2 * BDP)); // 24 % are no growth
         f.on(plateau());
         assert_eq!(f.phase(), Phase::Startup);
         f.on(plateau());
@@ -267,6 +266,7 @@ fn startup_with_ecn(settings: &[(&str, &str)], rtt: u64) -> Flow {
     f
 }
 
+/// An RTT in us at which marks count, 4 ms.
 const NEAR: u64 = 1 << 12;
 
 #[test]

@@ -3,7 +3,9 @@
 use crate::support::{Ack, Flow, ack, assert_near, ms, s};
 use fairpace_cc::{CaState, INFINITE, Phase};
 
+/// The steepness as the C rounds it.
 const C: f64 = 410.0 / 1024.0;
+/// The share of cwnd that remains after a loss, as the C rounds it.
 const BETA: f64 = 717.0 / 1024.0;
 
 /// A flow with this window and a loss behind it: in avoidance, at the start of an epoch.

@@ -5,7 +5,9 @@
 
 use fairpace_cc::{Algorithm, Controller, Decision, Event, Kind, Params, Phase, View};
 
+/// Bytes per packet.
 const MSS: u32 = 1448;
+/// Microseconds.
 const HOUR_US: u64 = 3_600_000_000;
 /// Estimates are multiples of 2^-24 packets/us.
 const STEP_BPS: f64 = MSS as f64 * 1e6 / (1u64 << 24) as f64;

@@ -80,8 +80,7 @@ fn between_one_ack_and_the_next_there_is_no_step() {
         let gains = gains(&mut probing(&[("power", power)], ms(50)), ms(1), HELD);
         for pair in gains.windows(2) {
             let fall = pair[0].checked_sub(pair[1]);
-            // 3 * 64 / 160 a millisecond
-            assert!(fall.is_some_and(|fall| fall <= 2), "power {power}: {pair:?}");
+            assert!(fall.is_some_and(|fall| fall <= 2), "{power}: {pair:?}"); // 3 * 64 / 160 a millisecond
         }
     }
 }

@@ -328,7 +328,11 @@ fn any_algorithm() -> impl Strategy<Value = Params> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 1000,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn decisions_stay_in_range_and_are_reproducible(
@@ -376,7 +380,8 @@ proptest! {
         steps in prop::collection::vec(step(), 1..20),
     ) {
         let algorithm = params.algorithm();
-        let bytes: Vec<u8> = seed.iter().flat_map(|s| s.to_le_bytes()).cycle().take(algorithm.state_bytes()).collect();
+        let random = seed.iter().flat_map(|s| s.to_le_bytes()).cycle();
+        let bytes: Vec<u8> = random.take(algorithm.state_bytes()).collect();
         let mut flow = Controller::from_state_bytes(algorithm, &bytes).unwrap();
         flow.observe();
         let mut decision = Decision::in_force(&path.view);

@@ -3,6 +3,7 @@
 
 use fairpace_cc::{KernelSends, View};
 
+/// Bytes per packet.
 const MSS: u32 = 1000;
 /// Entries of the ring, and entries per window, as in sends.h.
 const ENTRIES: u32 = 128;
@@ -147,7 +148,7 @@ fn a_timeout_keeps_apart_what_was_sent_before_and_after_it() {
 }
 
 #[test]
-fn losses_that_are_told_are_those_of_the_last_packet_lost() {
+fn losses_are_reported_with_the_flight_of_the_last_packet_lost() {
     let mut c = Connection::new(20);
     c.send(20);
     c.ack(4, 0);

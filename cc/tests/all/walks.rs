@@ -80,8 +80,7 @@ fn every_bbr1_from_startup_to_probe_rtt_and_back() {
         let mut f = startup_of(algorithm, &PLAIN);
         f.on(part(1).after(s(10) + 1).rtt(RTT));
         assert_eq!((f.phase(), f.cwnd(), f.gain()), (Phase::ProbeRtt, 4, CRUISE), "{algorithm}");
-        // the pipe was never full: the rate does not fall
-        assert_near(f.pacing() as f64, rate(BDP, 739) * 0.99, 2e3);
+        assert_near(f.pacing() as f64, rate(BDP, 739) * 0.99, 2e3); // never full: the rate does not fall
         f.on(part(1).inflight(4).rtt(RTT)).on(round(4, ms(201)).rtt(RTT).inflight(4));
         expect(&f, Phase::Startup, 10 + 1030 + 4, 739);
     }
@@ -216,8 +215,7 @@ fn cubic_and_reno_through_conservative_slow_start() {
         timeout.timeout(); // CSS to SLOW_START by timeout
         assert_eq!((timeout.phase(), timeout.cwnd()), (Phase::SlowStart, 1));
         for _ in 0..5 {
-            // CSS to AVOIDANCE: of 43 ACKs, 3 of them before, ten make four rounds; the rest follows
-            round(&mut f, 60);
+            round(&mut f, 60); // CSS to AVOIDANCE: of 43 ACKs, 3 before, ten make four rounds
         }
         assert_eq!((f.phase(), f.ssthresh()), (Phase::Avoidance, 39 + 43 / 4));
     }

@@ -3,6 +3,7 @@
 use super::{Ack, Flow, MSS, ms, round, s};
 use fairpace_cc::Phase;
 
+/// The base RTT, us.
 pub(crate) const RTT: u64 = ms(40);
 /// Packets per RTT at the bottleneck: 10 a millisecond, 116 Mbit/s.
 pub(crate) const BDP: u32 = 400;

@@ -9,10 +9,15 @@ pub(crate) const RTT: u64 = 1 << 15;
 /// Packets per RTT at the bottleneck: 141 Mbit/s.
 pub(crate) const BDP: u32 = 400;
 
+/// Pacing gains of v3, 1/256.
 pub(crate) const STARTUP: u32 = 710;
+/// 0.34.
 pub(crate) const DRAIN: u32 = 88;
+/// 0.91.
 pub(crate) const DOWN: u32 = 232;
+/// 1.
 pub(crate) const CRUISE: u32 = 256;
+/// 1.25.
 pub(crate) const UP: u32 = 320;
 
 /// Rate in bytes per second of `pkts` packets per RTT, times a gain in 1/256.
@@ -51,9 +56,9 @@ pub(crate) fn drain(algorithm: &str, settings: &[(&str, &str)]) -> Flow {
     f
 }
 
-/// At the start of the first DOWN. Linux compares what was in flight before the ACK with the end of DOWN, the
-/// draft what is in flight after it. So in the draft DOWN ends with DRAIN, except when the round limit has
-/// ended DRAIN.
+/// At the start of the first DOWN. Linux compares what was in flight before the ACK with the end of DOWN,
+/// the draft what is in flight after it. So in the draft DOWN ends with DRAIN, except when the round limit
+/// has ended DRAIN.
 pub(crate) fn down(algorithm: &str, settings: &[(&str, &str)]) -> Flow {
     let mut f = drain(algorithm, settings);
     if algorithm == "bbr3_draft" {

@@ -73,7 +73,7 @@ fn after_an_outage_the_rate_is_back_within_a_second() {
 /// Wi-Fi: ACKs come in lumps longer than min_rtt. cwnd of 2 BDP runs dry between them; the allowance for
 /// aggregation mends that.
 #[test]
-fn acks_in_lumps_stall_bbr_without_the_allowance_for_them() {
+fn aggregated_acks_stall_bbr_without_the_allowance_for_them() {
     for cc in ["bbr1", "bbr3"] {
         let with = |gain: &str, lump_ms| {
             let f = Flow { ack_aggregation: ms(lump_ms), ..with(flow(cc, 10, 0), "extra_acked_gain", gain) };
@@ -88,7 +88,7 @@ fn acks_in_lumps_stall_bbr_without_the_allowance_for_them() {
 /// Reports on bbr-dev say that the allowance made low-rate streams worse on such paths. Not here: a stream
 /// beside a bulk flow keeps its rate with it, and loses it without.
 #[test]
-fn a_stream_over_lumps_of_acks_keeps_its_rate_by_the_allowance() {
+fn a_stream_over_aggregated_acks_keeps_its_rate_by_the_allowance() {
     let with = |gain: &str| {
         let writes = Writes::Paced { rate_bps: 3_500_000, every: ms(33) };
         let stream = Flow {
