@@ -142,10 +142,10 @@ fn no_root() {
         return;
     }
     let place = Place::with_scenario();
-    let testbed = place.run_as_nobody(&["testbed", "small.toml", "--out", "result"]);
+    let testbed = place.run_unprivileged(&["testbed", "small.toml", "--out", "result"]);
     testbed.fails(3, "run it as root");
-    place.run_as_nobody(&["load", "bbr1"]).fails(3, "run it as root");
-    let doctor = place.run_as_nobody(&["doctor"]);
+    place.run_unprivileged(&["load", "bbr1"]).fails(3, "run it as root");
+    let doctor = place.run_unprivileged(&["doctor"]);
     assert_eq!(doctor.code, 3);
     assert!(doctor.stdout.contains("run it as root"), "{}", doctor.stdout);
     assert_eq!(place.files(), ["small.toml"]);

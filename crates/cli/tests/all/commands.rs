@@ -104,7 +104,7 @@ fn demo_without_root_goes_on_without_the_kernel() {
     if !crate::support::is_root() {
         return;
     }
-    let ended = Place::new().run_as_nobody(&["demo", "--duration", "7s"]).succeeds();
+    let ended = Place::new().run_unprivileged(&["demo", "--duration", "7s"]).succeeds();
     assert!(
         ended.stdout.contains("Skipped: all runs on the running kernel, because the testbed may not"),
         "{}",

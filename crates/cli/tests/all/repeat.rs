@@ -53,7 +53,7 @@ fn each_run_is_the_run_of_its_seed() {
 }
 
 #[test]
-fn people_are_told_means_and_intervals() {
+fn text_output_has_means_and_intervals() {
     let place = Place::with_scenario();
     let told = place.run(&with(&["--repeat", "4"])).succeeds().stdout;
     assert!(told.contains("simulated with 4 seeds from 11 on"), "{told}");

@@ -291,13 +291,14 @@ fn out_never_touches_what_is_not_a_result() {
 }
 
 #[test]
-fn a_place_that_cannot_be_written_is_told_before_the_run() {
+fn a_place_that_cannot_be_written_is_reported_before_the_run() {
     if !is_root() {
         return;
     }
     let place = Place::with_scenario();
     fs::create_dir(place.path().join("locked")).unwrap();
-    let ended = place.run_as_nobody(&["sim", "small.toml", "--set", "duration=24h", "--out", "locked/out"]);
+    let ended =
+        place.run_unprivileged(&["sim", "small.toml", "--set", "duration=24h", "--out", "locked/out"]);
     ended.fails(5, "Permission denied");
     assert_eq!(fs::read_dir(place.path().join("locked")).unwrap().count(), 0);
 }

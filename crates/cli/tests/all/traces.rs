@@ -128,9 +128,9 @@ fn wireshark_reads_a_capture_without_a_complaint() {
         again += u64::from(!seen.insert(segment) && time.parse::<f64>().unwrap() >= 1.0);
     }
     let flows = summary["flows"].as_array().unwrap();
-    let resent: u64 = flows.iter().map(|flow| flow["retransmits"].as_u64().unwrap()).sum();
-    assert!(resent > 0, "{summary}");
-    assert_eq!(again, resent);
+    let retransmitted: u64 = flows.iter().map(|flow| flow["retransmits"].as_u64().unwrap()).sum();
+    assert!(retransmitted > 0, "{summary}");
+    assert_eq!(again, retransmitted);
     // and the SACKs, and the drops
     assert!(!tshark(&place, &["-r", capture, "-Y", "tcp.options.sack_le"]).unwrap().is_empty());
     let drops = tshark(

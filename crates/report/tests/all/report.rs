@@ -190,7 +190,7 @@ fn hostile_names_stay_text() {
 }
 
 #[test]
-fn one_to_twenty_flows_are_told_apart() {
+fn one_to_twenty_flows_are_distinguishable() {
     for flows in [1, 2, 3, 8, 9, 16, 20] {
         let runs = [of_flows(flows, 1200.0)];
         let document = parse(&html("Flows", &runs, &Context::default()));

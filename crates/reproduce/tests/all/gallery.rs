@@ -220,7 +220,7 @@ fn hostile_strings_stay_text() {
 }
 
 #[test]
-fn twenty_lines_are_told_apart_and_named() {
+fn twenty_lines_are_distinguishable_and_named() {
     let page = page(&papers());
     let document = check(&page);
     let key = select(&document, "article#made-up-2--fig03 .key .readout");

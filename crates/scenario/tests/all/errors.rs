@@ -36,7 +36,7 @@ fn a_key_in_the_wrong_part_is_sent_to_the_right_one() {
 }
 
 #[test]
-fn a_wrong_unit_is_told_with_the_right_ones() {
+fn a_wrong_unit_is_reported_with_the_right_ones() {
     for (from, to, message, help) in [
         (
             "\"100mbit\"",
@@ -87,7 +87,7 @@ fn negative_and_absurd_numbers_are_out_of_range() {
 }
 
 #[test]
-fn an_impossible_window_is_told() {
+fn an_impossible_window_is_reported() {
     let window = |text: &str| problem("\n[[link]]", &format!("\n[window]\n{text}\n[[link]]"));
     let problem = window("to = \"70s\"");
     assert_eq!((problem.kind, problem.key.as_str(), place(&problem)), ("impossible", "window.to", (5, 6)));
@@ -99,7 +99,7 @@ fn an_impossible_window_is_told() {
 }
 
 #[test]
-fn a_time_series_that_would_not_fit_into_memory_is_told() {
+fn a_time_series_that_would_not_fit_into_memory_is_reported() {
     let fine = problem("duration", "interval = \"100us\"\nseed = 1\nduration = \"24h\"\n#");
     assert_eq!(fine.message, "a point every 100us makes more than 1000000 points in 86400s");
     assert_eq!(fine.help, "write interval = \"87ms\" or more");
@@ -110,7 +110,7 @@ fn a_time_series_that_would_not_fit_into_memory_is_told() {
 }
 
 #[test]
-fn times_that_exclude_each_other_are_told() {
+fn times_that_exclude_each_other_are_reported() {
     let late = problem("\"5s\"", "\"60s\"");
     assert_eq!((late.key.as_str(), place(&late)), ("flow.start", (15, 9)));
     let before = problem("\"5s\"", "\"5s\"\nstop = \"4s\"");
@@ -124,7 +124,7 @@ fn times_that_exclude_each_other_are_told() {
 }
 
 #[test]
-fn duplicate_names_are_told_at_the_second() {
+fn duplicate_names_are_reported_at_the_second() {
     let text = GOOD
         .replace("cc = \"bbr1\"", "name = \"a\"\ncc = \"bbr1\"")
         .replace("cc = \"bbq\"", "name = \"a\"\ncc = \"bbq\"");
@@ -163,7 +163,7 @@ fn parameters_are_checked_by_name_and_value() {
 }
 
 #[test]
-fn what_is_missing_is_told() {
+fn what_is_missing_is_reported() {
     assert_eq!(problem("duration = \"60s\"\n", "").message, "the scenario has no `duration`");
     let rate = problem("rate = \"100mbit\"\n", "");
     assert_eq!((rate.message.as_str(), rate.line), ("`[[link]]` has no `rate`", 4));
@@ -174,7 +174,7 @@ fn what_is_missing_is_told() {
 }
 
 #[test]
-fn wrong_types_are_told() {
+fn wrong_types_are_reported() {
     for (from, to) in [
         ("[[link]]", "[link]"),
         ("\"two flows\"", "7"),
@@ -191,7 +191,7 @@ fn wrong_types_are_told() {
 }
 
 #[test]
-fn several_errors_are_told_at_once_in_the_order_of_the_file() {
+fn several_errors_are_reported_at_once_in_the_order_of_the_file() {
     let text = GOOD
         .replace("100mbit", "fast")
         .replace("2MB", "2parsecs")
@@ -203,7 +203,7 @@ fn several_errors_are_told_at_once_in_the_order_of_the_file() {
 }
 
 #[test]
-fn broken_toml_is_told_at_its_place() {
+fn broken_toml_is_reported_at_its_place() {
     let problems = problems("\"100mbit\"", "100mbit");
     assert!(problems.iter().all(|problem| problem.kind == "syntax"), "{problems:?}");
     assert_eq!(problems[0].line, 5);
@@ -232,7 +232,7 @@ fn a_wrong_set_is_shown_as_the_argument_that_it_is() {
 }
 
 #[test]
-fn files_that_cannot_be_read_are_told() {
+fn files_that_cannot_be_read_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, bytes: &[u8]| {
         let path = folder.path().join(name);
@@ -254,7 +254,7 @@ fn files_that_cannot_be_read_are_told() {
 }
 
 #[test]
-fn faults_and_traffic_that_cannot_be_are_told() {
+fn impossible_faults_and_traffic_are_reported() {
     for (from, to, kind, message) in [
         ("\"2MB\"", "\"2MB\"\nloss = 0.01", "wrong-unit", "`loss` is 0.01 without a unit"),
         ("\"2MB\"", "\"2MB\"\nloss = \"101%\"", "out-of-range", "`loss` is 101%; it must be at most 100%"),

@@ -4,7 +4,7 @@ use crate::support::GOOD;
 use fairpace_scenario::{Target, load};
 
 #[test]
-fn what_is_wrong_with_a_trace_or_a_distribution_is_told_with_the_line() {
+fn what_is_wrong_with_a_trace_or_a_distribution_is_reported_with_the_line() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
     let traces: &[(&str, &str)] = &[

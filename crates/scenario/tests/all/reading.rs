@@ -67,7 +67,7 @@ fn a_group_is_expanded_with_numbered_names_and_staggered_starts() {
 }
 
 #[test]
-fn derived_names_are_told_apart() {
+fn derived_names_differ() {
     let scenario = read(&GOOD.replace("50ms", "10ms")).unwrap();
     let names: Vec<_> = scenario.flows.iter().map(|flow| flow.name.as_str()).collect();
     assert_eq!(names, ["10ms", "10ms-2"]);

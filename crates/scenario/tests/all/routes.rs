@@ -68,7 +68,7 @@ fn what_access_and_lines_leave_of_the_rtt_is_halved_at_every_step() {
 }
 
 #[test]
-fn an_rtt_that_is_shorter_than_its_path_is_told_with_the_sums() {
+fn an_rtt_that_is_shorter_than_its_path_is_reported_with_the_sums() {
     let mut scenario = with(&[("a", "", "", 60), ("up", "", "", 30)]);
     scenario.flows[0].reverse = names(&["up"]);
     scenario.flows[0].access_delay = Duration::from_millis(11);

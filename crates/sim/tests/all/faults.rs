@@ -41,7 +41,7 @@ fn what_is_lost_is_missing_from_goodput_and_sent_again() {
     assert!(f.goodput_mbps <= most * 1.01 && f.goodput_mbps > most * 0.97, "{} of {most}", f.goodput_mbps);
     // each loss is repaired once, and so are the losses of repairs
     let ratio = f.retransmits as f64 / l.lost as f64;
-    assert!((0.98..1.02).contains(&ratio), "{} resent, {} lost", f.retransmits, l.lost);
+    assert!((0.98..1.02).contains(&ratio), "{} retransmitted, {} lost", f.retransmits, l.lost);
 }
 
 #[test]
@@ -82,9 +82,9 @@ fn a_lost_ack_costs_little_since_the_next_one_says_it_all() {
         let r = run(&scenario(vec![link(20, 200_000)], vec![f], 10, 60));
         (r.summary.flows[0].goodput_mbps, r.summary.flows[0].retransmits)
     };
-    let ((without, _), (with, resent)) = (goodput(0), goodput(30));
+    let ((without, _), (with, retransmitted)) = (goodput(0), goodput(30));
     assert!(with > 0.97 * without, "{with} of {without} Mbit/s");
-    assert!(resent < 2000, "{resent} resent");
+    assert!(retransmitted < 2000, "{retransmitted} retransmitted");
 }
 
 #[test]

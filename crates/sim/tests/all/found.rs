@@ -149,7 +149,7 @@ impl Observer for InOrder {
 }
 
 #[test]
-fn an_onlooker_is_told_of_departures_in_order_also_of_packets_that_nobody_waits_for() {
+fn an_observer_gets_departures_in_order_even_of_packets_without_a_waiting_connection() {
     // copies pass the first link when their flow is over, and meet others at the second
     let (first, mut flows) = copies_left_behind();
     flows.push(Flow {

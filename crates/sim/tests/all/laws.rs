@@ -86,7 +86,7 @@ fn bbr_in_steady_state_queues_what_it_probes_with() {
     assert!((0.99..1.001).contains(&used), "{used} of the rate");
 }
 
-/// By the checks of the swarm: per flow, from an onlooker's times of arrival and departure, to six digits.
+/// By the checks of the swarm: per flow, from an observer's times of arrival and departure, to six digits.
 #[test]
 fn littles_law_holds_on_every_queue() {
     let codel = Codel { ecn: true, ..Codel::default() };

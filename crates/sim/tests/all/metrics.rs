@@ -116,7 +116,7 @@ fn marks_are_counted_per_flow_and_per_link() {
 #[test]
 fn flows_that_begin_alike_have_converged_at_once_and_fill_their_bottlenecks_fairly() {
     let r = run(&scenario(vec![link(50, bdp_bytes(50, 30))], vec![flow("cubic", 30, 0); 1], 5, 20));
-    assert_eq!(r.summary.convergence_s, None, "one flow shares with nobody");
+    assert_eq!(r.summary.convergence_s, None, "one flow has no other to share with");
     let distance = r.summary.max_min_distance.unwrap();
     assert!(distance < 0.01, "one flow should have all: {distance}");
     // two flows that each take half, whatever happens
@@ -148,7 +148,7 @@ fn a_parking_lot_is_held_against_its_own_fair_rates() {
     assert!((distance - 0.5).abs() < 0.05, "{distance}");
 }
 
-/// Counts what it is told.
+/// Counts what it gets.
 #[derive(Default)]
 struct Counter {
     enqueued: u64,
@@ -182,7 +182,7 @@ impl Observer for Counter {
 }
 
 #[test]
-fn an_onlooker_sees_every_packet_and_changes_nothing() {
+fn an_observer_gets_every_packet_and_changes_nothing() {
     let mut lossy = link(20, 60_000);
     lossy.loss =
         Loss { ppb: 5_000_000, burst: Some(Burst { pkts: 3, inside_ppb: 500_000_000, outside_ppb: 0 }) };

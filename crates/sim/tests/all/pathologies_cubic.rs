@@ -47,12 +47,12 @@ fn fast_convergence_costs_a_single_flow() {
     assert!(with < without - 0.01, "utilization {with}, without it {without}");
 }
 
-/// RFC 9406 sections 1 and 3: what raises the RTT for a while, such as jitter or a burst of somebody else,
+/// RFC 9406 sections 1 and 3: what raises the RTT for a while, such as jitter or a burst of another flow,
 /// ends HyStart's slow start for good, far from what the path holds. HyStart++ makes sure first, and goes on
 /// when the RTT is back.
 #[test]
 fn a_passing_queue_ends_slow_start_early_with_hystart_and_not_with_hystart_plus_plus() {
-    // 200 packets of somebody else stand in the queue for two round trips, 24 ms at this rate; the path holds
+    // 200 packets of another flow wait in the queue for two round trips, 24 ms at this rate; the path holds
     // 830
     let run = |hystart: &str| {
         let mut burst = flow("fixed_cwnd", 1, 350);

@@ -70,18 +70,21 @@ fn after_an_outage_the_rate_is_back_within_a_second() {
     }
 }
 
-/// Wi-Fi: ACKs come in lumps longer than min_rtt. cwnd of 2 BDP runs dry between them; the allowance for
+/// Wi-Fi: ACKs are aggregated for longer than min_rtt. cwnd of 2 BDP runs dry between them; the allowance for
 /// aggregation mends that.
 #[test]
 fn aggregated_acks_stall_bbr_without_the_allowance_for_them() {
     for cc in ["bbr1", "bbr3"] {
-        let with = |gain: &str, lump_ms| {
-            let f = Flow { ack_aggregation: ms(lump_ms), ..with(flow(cc, 10, 0), "extra_acked_gain", gain) };
+        let with = |gain: &str, aggregation_ms| {
+            let f = Flow {
+                ack_aggregation: ms(aggregation_ms),
+                ..with(flow(cc, 10, 0), "extra_acked_gain", gain)
+            };
             part(&run(&scenario(vec![link(50, 2_000_000)], vec![f], 5, 25)), 5, 25)
         };
         assert!(with("1", 40) > 0.9, "{cc}: {}", with("1", 40));
         assert!(with("0", 40) < 0.3, "{cc} without: {}", with("0", 40));
-        assert!(with("0", 1) > 0.9, "{cc} without, lumps of 1 ms: {}", with("0", 1));
+        assert!(with("0", 1) > 0.9, "{cc} without, 1 ms of aggregation: {}", with("0", 1));
     }
 }
 

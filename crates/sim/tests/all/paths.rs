@@ -89,7 +89,7 @@ fn a_policed_bbr_finds_the_rate_by_its_long_term_model() {
 }
 
 #[test]
-fn acks_come_in_lumps_at_the_times_asked_for() {
+fn acks_are_aggregated_at_the_configured_times() {
     // window-limited with ACKs every 50 ms: one window per multiple of 50 ms that is not below the RTT
     let f = Flow { ack_aggregation: ms(50), ..fixed_cwnd(10, 20) };
     let r = run(&scenario(vec![link(1000, 500_000)], vec![f], 10, 60));
@@ -108,9 +108,9 @@ fn jitter_of_acks_lengthens_the_rtt_that_the_sender_sees_and_reorders_nothing() 
         let r = run(&scenario(vec![link(20, 100_000)], vec![f], 10, 60));
         (r.summary.flows[0].goodput_mbps, r.series.flows[0].min_rtt_ms.len(), r.summary.flows[0].retransmits)
     };
-    let ((plain, _, _), (jittered, _, resent)) = (seen(0), seen(20));
+    let ((plain, _, _), (jittered, _, retransmitted)) = (seen(0), seen(20));
     assert!(jittered > 0.7 * plain && jittered < 1.01 * plain, "{jittered} of {plain} Mbit/s");
-    assert!(resent < 500, "{resent}: losses are the queue's alone");
+    assert!(retransmitted < 500, "{retransmitted}: losses are the queue's alone");
 }
 
 #[test]

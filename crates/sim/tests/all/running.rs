@@ -172,7 +172,7 @@ fn any_conditions() -> impl Strategy<Value = Flow> {
     let route =
         (prop::option::weighted(0.3, reorder), prop::option::weighted(0.3, (100u64..5000, 1u64..200)));
     (acks, traffic, route).prop_map(
-        |((jitter, lumps, loss, host), (writes, size, window), (reorder, step))| Flow {
+        |((jitter, aggregation, loss, host), (writes, size, window), (reorder, step))| Flow {
             traffic: Traffic { writes, size_bytes: size.filter(|_| !matches!(writes, Writes::OnOff { .. })) },
             receiving: Receiving {
                 window: window.map_or(Window::Ample, Window::Fixed),
@@ -181,7 +181,7 @@ fn any_conditions() -> impl Strategy<Value = Flow> {
             reorder,
             rtt_at: step.into_iter().map(|(at, rtt)| (ms(at), ms(rtt))).collect(),
             ack_jitter: ms(jitter.unwrap_or(0)),
-            ack_aggregation: ms(lumps.unwrap_or(0)),
+            ack_aggregation: ms(aggregation.unwrap_or(0)),
             ack_loss_ppb: loss.unwrap_or(0),
             host_jitter: Duration::from_micros(host.unwrap_or(0)),
             ..Flow::new("", algorithm("bbr1"), Duration::ZERO)

@@ -25,7 +25,7 @@ fn what_is_drawn_is_valid_and_the_same_again() {
     }
 }
 
-/// So a key that is added is drawn too, or somebody says here why not.
+/// A new key is drawn too, or listed above with the reason why not.
 #[test]
 fn every_key_is_drawn() {
     let mut missing: BTreeSet<&str> =

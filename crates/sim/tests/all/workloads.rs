@@ -1,4 +1,4 @@
-//! Connections of a workload are connections of their own, to queues and to onlookers; so are copies of ACKs.
+//! Connections of a workload are connections of their own, to queues and to observers; so are copies of ACKs.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use fairpace_results::Silent;
 use fairpace_results::observer::{self, ConnectionId, Content, LinkEvent, Observer, Packet};
 use fairpace_scenario::{Arrivals, Flow, FqCodel, Line, Link, Loss, Queue, Receiving, Sizes};
 
-/// So many connections per second, half of them of at most `small` bytes, none of more than `large`.
+/// `per_s` connections per second, half of them of at most `small` bytes, none of more than `large`.
 fn workload(cc: &str, rtt_ms: u64, per_s: f64, small: u64, large: u64) -> Flow {
     let sizes = Sizes { name: "test".into(), cdf: Arc::new([(small, 500_000_000), (large, 1_000_000_000)]) };
     let per_s_milli = (per_s * 1e3) as u64;
@@ -112,7 +112,7 @@ fn named(name: &str, kbps: u64, line: Line) -> Link {
 }
 
 #[test]
-fn an_onlooker_is_told_of_a_late_packet_whose_it_was() {
+fn an_observer_gets_a_late_packet_with_its_connection() {
     // copies of the last packets, and the ACKs for them, are under way when their connections are over and
     // others have their places
     let line = Line { duplicate_ppb: 500_000_000, jitter: ms(30), reorders: true, ..Line::default() };

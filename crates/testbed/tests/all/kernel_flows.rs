@@ -198,12 +198,12 @@ fn a_link_loses_polices_and_changes_its_rate_as_in_the_simulator() {
     s.links[0].rate_at = vec![(Duration::from_millis(2500), 40_000_000)];
     let Some(outcome) = measure_or_skip(&s) else { return };
     let (summary, series) = (&outcome.run.summary, &outcome.run.series);
-    let (link, resent) = (&summary.links[0], summary.flows[0].retransmits);
+    let (link, retransmitted) = (&summary.links[0], summary.flows[0].retransmits);
     assert!(link.utilization > 0.7 && link.utilization <= 1.0001, "{link:?}");
     // 1 % of what left the link: 11,000 packets or so, four standard deviations are 0.4 %
     let sent = (link.lost + summary.cost.data_packets) as f64;
     assert!((0.006..0.014).contains(&(link.lost as f64 / sent)), "{} of {sent}", link.lost);
-    assert!(resent >= link.lost / 2, "{resent} sent again, {} lost", link.lost);
+    assert!(retransmitted >= link.lost / 2, "{retransmitted} sent again, {} lost", link.lost);
     let mean = |from: f64, to: f64| {
         let points = series.t_s.iter().zip(&series.flows[0].goodput_mbps);
         let inside: Vec<f32> = points.filter(|(t, _)| **t > from && **t <= to).map(|(_, v)| *v).collect();

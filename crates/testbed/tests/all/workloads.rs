@@ -134,7 +134,7 @@ fn acks_are_held_back_lost_and_come_together_as_asked() {
     cheat.rtt_at = vec![(ms(2000), ms(60))];
     let Some(outcome) = measure_or_skip(&scenario(20, 500_000, (0, 4), vec![cheat])) else { return };
     let told = &outcome.run.series.flows[0].min_rtt_ms;
-    // the sender sees 30 ms more than the path has, and up to 5 ms until the next lump
+    // the sender sees 30 ms more than the path has, and up to 5 ms until the next aggregate
     assert!((50.0..56.0).contains(&told[15]), "{told:?}");
     let rtt = &outcome.run.series.flows[0].rtt_ms;
     assert!(rtt[15] >= 20.0 && rtt[35] >= 40.0 && rtt[15] < 60.0, "{rtt:?}");

@@ -153,17 +153,18 @@ impl Place {
         command.output().unwrap().into()
     }
 
-    /// Runs a copy of the program as nobody, who may not be able to reach the original.
-    pub(crate) fn run_as_nobody(&self, arguments: &[&str]) -> Ended {
+    /// Runs a copy of the program as a user without rights, who may not be able to reach the original.
+    pub(crate) fn run_unprivileged(&self, arguments: &[&str]) -> Ended {
         use std::os::unix::process::CommandExt;
-        const NOBODY: u32 = 65534;
+        /// A user id without rights of its own.
+        const UNPRIVILEGED: u32 = 65534;
         fs::set_permissions(self.path(), fs::Permissions::from_mode(0o777)).unwrap();
         let copy = self.path().join("fairpace");
         // by another process: a copy that this one has open for writing could be inherited by what another
         // test starts at that moment, and a file that is open for writing cannot be run
         assert!(Command::new("cp").arg(program()).arg(&copy).status().unwrap().success());
         let mut command = Command::new(&copy);
-        command.args(arguments).uid(NOBODY).gid(NOBODY);
+        command.args(arguments).uid(UNPRIVILEGED).gid(UNPRIVILEGED);
         self.prepare(&mut command);
         let ended = command.output().unwrap().into();
         fs::remove_file(copy).unwrap();

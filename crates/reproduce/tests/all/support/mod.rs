@@ -1,4 +1,4 @@
-//! Records that nobody measured, but that look as if: for tests and for looking at the gallery.
+//! Invented records that look like measured ones: for tests, and for a look at the gallery.
 
 use fairpace_reproduce::figure::{Figure, Is, Kernel, Kind, Line, Measure, Paper, Plot, Shape, Value};
 use fairpace_reproduce::record::{
@@ -355,9 +355,9 @@ pub(crate) fn papers() -> Vec<PaperRecords> {
     let paper = |title: &str, records: &[Record]| {
         Paper {
         title: title.into(),
-        authors: "Nobody et al., 2017".into(),
+        authors: "A. Author et al., 2017".into(),
         published: "nowhere".into(),
-        about: "These records are made up to look at the gallery: nobody measured them, and no paper published them.".into(),
+        about: "These records are invented for a look at the gallery: they are no measurements, and no paper published them.".into(),
         figures: records.iter().map(|r| r.id.clone()).collect(),
     }
     };

@@ -312,12 +312,12 @@ fn run_as_helper() {
 
 /// Runs on a thread that has given up root (system calls change the thread, libc's wrappers the process).
 pub(crate) fn without_privileges<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    /// The user `nobody`.
-    const NOBODY: libc::c_long = 65534;
+    /// A user id without rights of its own.
+    const UNPRIVILEGED: libc::c_long = 65534;
     let thread = std::thread::spawn(move || {
         // Fails if there was no privilege to begin with, which is as good.
         // SAFETY: no memory is involved; what the process owns stays as it is.
-        let _ = unsafe { libc::syscall(libc::SYS_setresuid, NOBODY, NOBODY, NOBODY) };
+        let _ = unsafe { libc::syscall(libc::SYS_setresuid, UNPRIVILEGED, UNPRIVILEGED, UNPRIVILEGED) };
         work()
     });
     thread.join().unwrap()
