@@ -73,6 +73,7 @@ test:
 	@scripts/setup.sh --all
 	$(MAKE) lint
 	$(CARGO) test --package fairpace-cc --features ubsan --locked --no-fail-fast
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked --quiet
 	$(CARGO) test --workspace --doc --locked
 	$(CARGO) test --workspace --lib --bins --tests --locked --no-fail-fast
 	$(MAKE) packages-check

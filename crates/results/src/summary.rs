@@ -9,7 +9,7 @@ use crate::{SCHEMA, round};
 /// The stable record of one run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// [`SCHEMA`].
+    /// [`crate::SCHEMA`].
     pub schema: String,
     /// `sim` or `kernel`.
     pub on: String,

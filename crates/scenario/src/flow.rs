@@ -19,7 +19,7 @@ pub struct Flow {
     /// Round-trip time of the path without queueing and transmission.
     pub rtt: Duration,
     /// The links that its data takes, by name and in order; `None`: from node to node if it has `ends`, else all links that no
-    /// flow's `reverse` names, in the order of the file. [`Scenario::routes`] resolves it.
+    /// flow's `reverse` names, in the order of the file. [`Scenario::routes`](crate::Scenario::routes) resolves it.
     pub route: Option<Vec<String>>,
     /// The links that its ACKs take, by name and in order; none: they meet no queue.
     pub reverse: Vec<String>,

@@ -90,7 +90,7 @@ pub enum Error {
     #[error("flow `{flow}`: the testbed does not support `{key}`")]
     #[diagnostic(
         code(fairpace::testbed::unsupported),
-        help("run the scenario with `fairpace sim`, or leave the key out")
+        help("run the scenario in the simulator, or leave the key out")
     )]
     Unsupported {
         /// The flow.
