@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use fairpace_scenario::{self as scenario, Queue, Reorder, Scenario};
 
-use crate::aqm::{Aqm, Codel, Discipline, FqCodel, Pie, Red, RedRules};
+use crate::aqm::{Aqm, Discipline};
 use crate::network::{self, Network, OwnPath, Path};
 use crate::{
-    AqmQueue, Burst, DelayLine, Duplication, Element, Fifo, ImpossibleLoss, Limit, Line, Link, Loss, Nanos,
-    Policer, Purpose, Random, Reordering, ReorderingLine, Schedule, Transmitter,
+    AqmQueue, DelayLine, Duplication, Element, Fifo, ImpossibleLoss, Line, Link, Loss, Nanos, Policer,
+    Purpose, Random, Reordering, ReorderingLine, Schedule, Transmitter,
 };
 
 /// A duration in ns; 584 years and more are [`Nanos::MAX`].
@@ -28,22 +28,20 @@ fn link<T: Copy>(scenario: &Scenario, index: u32, schedule: Schedule) -> Result<
     let settings = &scenario.links[index as usize];
     let (transmitter, flows) = (transmitter(settings), scenario.flows.len());
     let random = Random::stream(scenario.seed, Purpose::Discipline, index);
-    let fifo = |transmitter| Fifo::new(transmitter, limit(settings.buffer), flows, schedule);
-    let link = match (aqm(settings), settings.queue) {
+    let fifo = |transmitter| Fifo::new(transmitter, settings.buffer, flows, schedule);
+    let link = match (aqm(settings.queue), settings.queue) {
         (Some(Aqm::Red(red)), _) if transmitter.is_wire() => {
             Link::new(fifo(transmitter).with_red(red, random))
         }
         (Some(aqm), _) => {
-            let discipline = Discipline::new(aqm, limit(settings.buffer), random);
+            let discipline = Discipline::new(aqm, settings.rate_bps, settings.buffer, random);
             Link::managed(AqmQueue::new(discipline, transmitter, flows, schedule))
         }
-        (None, Queue::Step(above)) => Link::new(fifo(transmitter).with_marking_above(limit(above))),
+        (None, Queue::Step(above)) => Link::new(fifo(transmitter).with_marking_above(above)),
         (None, _) => Link::new(fifo(transmitter)),
     };
     let random = Random::stream(scenario.seed, Purpose::LinkLoss, index);
-    let burst = settings.loss.burst;
-    let burst = burst.map(|b| Burst { pkts: b.pkts, inside_ppb: b.inside_ppb, outside_ppb: b.outside_ppb });
-    let link = link.with_loss(Loss::new(settings.loss.ppb, burst, random)?);
+    let link = link.with_loss(Loss::new(settings.loss.ppb, settings.loss.burst, random)?);
     Ok(match settings.policer {
         Some(policer) => link.with_policer(Policer::new(policer.rate_bps, policer.burst_bytes)),
         None => link,
@@ -51,34 +49,14 @@ fn link<T: Copy>(scenario: &Scenario, index: u32, schedule: Schedule) -> Result<
 }
 
 /// The AQM of a link; `None`: its queue is a FIFO, with or without a marking threshold.
-fn aqm(settings: &scenario::Link) -> Option<Aqm> {
-    Some(match settings.queue {
-        Queue::Fifo | Queue::Step(_) => return None,
-        Queue::Red(red) => Aqm::Red(Red {
-            rules: match red.rules {
-                scenario::RedRules::Linux => RedRules::Linux,
-                scenario::RedRules::Floyd { gentle } => RedRules::Floyd { gentle },
-            },
-            min_bytes: red.min_bytes,
-            max_bytes: red.max_bytes,
-            max_ppb: red.max_ppb,
-            burst_pkts: red.burst_pkts,
-            rate_bps: settings.rate_bps,
-            ecn: red.ecn,
-        }),
-        Queue::Codel(settings) => Aqm::Codel(codel(settings)),
-        Queue::FqCodel(scenario::FqCodel { codel: settings, buckets, quantum_bytes }) => {
-            Aqm::FqCodel(FqCodel { codel: codel(settings), buckets, quantum_bytes })
-        }
-        Queue::Pie(scenario::Pie { target_ns, update_ns, ecn }) => {
-            Aqm::Pie(Pie { target_ns, update_ns, ecn })
-        }
-    })
-}
-
-fn codel(settings: scenario::Codel) -> Codel {
-    let scenario::Codel { target_ns, interval_ns, ecn, ce_threshold_ns } = settings;
-    Codel { target_ns, interval_ns, ecn, ce_threshold_ns }
+fn aqm(queue: Queue) -> Option<Aqm> {
+    match queue {
+        Queue::Fifo | Queue::Step(_) => None,
+        Queue::Red(red) => Some(Aqm::Red(red)),
+        Queue::Codel(codel) => Some(Aqm::Codel(codel)),
+        Queue::FqCodel(fq_codel) => Some(Aqm::FqCodel(fq_codel)),
+        Queue::Pie(pie) => Some(Aqm::Pie(pie)),
+    }
 }
 
 fn transmitter(settings: &scenario::Link) -> Transmitter {
@@ -89,13 +67,6 @@ fn transmitter(settings: &scenario::Link) -> Transmitter {
             let steps: Vec<_> = settings.rate_at.iter().map(|(at, rate)| (nanos(*at), *rate)).collect();
             Transmitter::wire_with_rates(settings.rate_bps, &steps)
         }
-    }
-}
-
-fn limit(settings: scenario::Limit) -> Limit {
-    match settings {
-        scenario::Limit::Bytes(bytes) => Limit::Bytes(bytes),
-        scenario::Limit::Packets(pkts) => Limit::Packets(pkts),
     }
 }
 

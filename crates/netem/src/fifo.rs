@@ -3,9 +3,10 @@
 use std::collections::VecDeque;
 
 use fairpace_results::LinkSummary;
+use fairpace_scenario::Limit;
 
 use crate::aqm::{Action, Red, RedState};
-use crate::{Ecn, Limit, LinkMeter, Nanos, Packet, Random, Schedule, Transmitter};
+use crate::{Ecn, LinkMeter, Nanos, Packet, Random, Schedule, Transmitter};
 
 /// What a [`Fifo`] keeps of a packet, for its meter. A deep queue holds a million packets, so this takes half
 /// a cache line.
@@ -97,7 +98,8 @@ impl Fifo {
     #[must_use]
     pub fn with_red(self, settings: Red, random: Random) -> Self {
         debug_assert!(self.transmitter.is_wire());
-        let gate = Gate { state: RedState::new(&settings, random), idle_since: 0 };
+        let gate =
+            Gate { state: RedState::new(&settings, self.transmitter.rate_bps(), random), idle_since: 0 };
         Fifo { red: Some(Box::new(gate)), ..self }
     }
 

@@ -1,6 +1,7 @@
 //! Random loss, as by bit errors or fading: not the drops of a full queue.
 
 use crate::random::{Random, WHOLE_PPB};
+use fairpace_scenario::Burst;
 
 /// Decides which packets are lost.
 ///
@@ -29,17 +30,6 @@ enum Model {
         better: u64,
         bad: bool,
     },
-}
-
-/// The bad state of the Gilbert-Elliott chain.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Burst {
-    /// Mean length of a bad period, packets; 0 is taken as 1.
-    pub pkts: u64,
-    /// Share of packets lost in it, in billionths.
-    pub inside_ppb: u64,
-    /// Share of packets lost in the good state, in billionths.
-    pub outside_ppb: u64,
 }
 
 /// Why no chain has the requested values.

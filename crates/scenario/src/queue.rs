@@ -21,6 +21,16 @@ impl Limit {
             Limit::Packets(pkts) => pkts.saturating_mul(PACKET_BYTES),
         }
     }
+
+    /// Is this more than it holds?
+    #[inline]
+    #[must_use]
+    pub fn is_exceeded_by(self, bytes: u64, pkts: u64) -> bool {
+        match self {
+            Limit::Bytes(most) => bytes > most,
+            Limit::Packets(most) => pkts > most,
+        }
+    }
 }
 
 /// Which packets wait, which are dropped or marked, and in what order they leave.

@@ -7,19 +7,7 @@
 
 use super::queue::{DropReason, MTU_BYTES, Ring, Sink, Waiting, mark};
 use crate::{Limit, Nanos, Packet};
-
-/// Settings of CoDel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Codel {
-    /// Waiting time that is acceptable for good.
-    pub target_ns: Nanos,
-    /// For how long it may be exceeded; about the largest RTT.
-    pub interval_ns: Nanos,
-    /// Marks ECN-capable packets instead of dropping them.
-    pub ecn: bool,
-    /// Marks ECN-capable packets that waited longer than this, whatever the rest says.
-    pub ce_threshold_ns: Option<Nanos>,
-}
+use fairpace_scenario::Codel;
 
 /// The queue that CoDel dequeues from.
 pub(super) trait Head<T> {

@@ -4,20 +4,10 @@
 //! turn is worth a quantum of bytes. A bucket that was empty is served before those that were not, for one
 //! turn, so sparse connections hardly wait.
 
-use super::codel::{Codel, Control, Head};
+use super::codel::{Control, Head};
 use super::queue::{DropReason, Sink, Waiting};
 use crate::{Limit, Nanos, Packet, Random};
-
-/// Settings of FQ-CoDel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FqCodel {
-    /// What runs in each bucket.
-    pub codel: Codel,
-    /// Buckets that connections are hashed to; 0 is taken as 1.
-    pub buckets: u32,
-    /// Bytes that a bucket may send in its turn; less than 256 is taken as 256, as by Linux.
-    pub quantum_bytes: u32,
-}
+use fairpace_scenario::FqCodel;
 
 /// A turn is worth at least this many bytes: with less, buckets would be passed over repeatedly for one
 /// packet.
@@ -306,6 +296,7 @@ mod tests {
     use super::super::testing::Recorded;
     use super::*;
     use crate::{Ecn, MS};
+    use fairpace_scenario::Codel;
 
     /// CoDel that never drops.
     const PATIENT: Codel =

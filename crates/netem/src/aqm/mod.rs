@@ -10,12 +10,9 @@ mod pie;
 mod queue;
 mod red;
 
-pub use codel::Codel;
-pub use fq_codel::FqCodel;
-pub use pie::Pie;
+pub use fairpace_scenario::{Codel, FqCodel, Pie, Red, RedRules};
 pub use queue::{DropReason, Sink};
 pub(crate) use red::{Action, RedState};
-pub use red::{Red, RedRules};
 
 use crate::{Limit, Nanos, Packet, Random};
 use codel::CodelQueue;
@@ -66,11 +63,11 @@ macro_rules! each {
 }
 
 impl<T: Copy> Discipline<T> {
-    /// An empty queue that holds up to `limit`. RED and PIE draw from `random`; FQ-CoDel perturbs its hash
+    /// An empty queue that holds up to `limit`, before a link of `rate_bps`. RED and PIE draw from `random`; FQ-CoDel perturbs its hash
     /// with it.
-    pub fn new(aqm: Aqm, limit: Limit, random: Random) -> Self {
+    pub fn new(aqm: Aqm, rate_bps: u64, limit: Limit, random: Random) -> Self {
         let kind = match aqm {
-            Aqm::Red(settings) => Kind::Red(RedQueue::new(settings, limit, random)),
+            Aqm::Red(settings) => Kind::Red(RedQueue::new(settings, rate_bps, limit, random)),
             Aqm::Codel(settings) => Kind::Codel(CodelQueue::new(settings, limit)),
             Aqm::FqCodel(settings) => Kind::FqCodel(FqCodelQueue::new(settings, limit, random)),
             Aqm::Pie(settings) => Kind::Pie(PieQueue::new(settings, limit, random)),

@@ -10,18 +10,7 @@
 
 use super::queue::{DropReason, MTU_BYTES, Ring, Sink, Waiting, mark};
 use crate::{Limit, MS, Nanos, Packet, Random, SECOND};
-
-/// Settings of PIE.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Pie {
-    /// The delay that it steers for.
-    pub target_ns: Nanos,
-    /// From one computation of the probability to the next; less than 1 ms is taken as 1 ms, about the least
-    /// that Linux can do.
-    pub update_ns: Nanos,
-    /// Marks ECN-capable packets instead of dropping them while the probability is at most 10 %.
-    pub ecn: bool,
-}
+use fairpace_scenario::Pie;
 
 /// Change of the probability per second of delay beyond the target (alpha), and per second by which the delay
 /// has grown (beta).

@@ -11,6 +11,8 @@ use fairpace_netem::{
 };
 use proptest::prelude::*;
 
+/// The rate of the link behind the queue, bits per second.
+const RATE_BPS: u64 = 10_000_000;
 /// Flows of each scenario.
 const FLOWS: u32 = 6;
 /// Connections of each flow.
@@ -36,7 +38,6 @@ fn reds() -> impl Strategy<Value = Red> {
             max_bytes: min_bytes + between,
             max_ppb,
             burst_pkts,
-            rate_bps: 10_000_000,
             ecn,
         },
     )
@@ -108,7 +109,7 @@ fn run(link: &mut Link<u32>, arrivals: &[(u64, Packet<u32>)]) -> (Vec<Departed<u
 }
 
 fn managed(aqm: Aqm, limit: Limit, transmitter: Transmitter, seed: u64) -> Link<u32> {
-    let discipline = Discipline::new(aqm, limit, Random::new(seed));
+    let discipline = Discipline::new(aqm, RATE_BPS, limit, Random::new(seed));
     Link::managed(AqmQueue::new(discipline, transmitter, FLOWS as usize, SCHEDULE))
 }
 
@@ -196,7 +197,7 @@ proptest! {
         aqm in aqms(), limit in limits(), arrivals in arrivals(),
         takes in prop::collection::vec(0usize..3, 400), seed: u64,
     ) {
-        let mut queue = Discipline::new(aqm, limit, Random::new(seed));
+        let mut queue = Discipline::new(aqm, RATE_BPS, limit, Random::new(seed));
         let mut inside = BTreeMap::<u32, u32>::new();
         for ((now, packet), takes) in arrivals.into_iter().zip(takes) {
             let mut recorded = Recorded::default();

@@ -54,15 +54,7 @@ fn case() -> impl Strategy<Value = Case> {
                 loss_ppb,
                 arrivals,
             )| Case {
-                settings: Red {
-                    rules,
-                    min_bytes,
-                    max_bytes: min_bytes + more,
-                    max_ppb,
-                    burst_pkts,
-                    rate_bps,
-                    ecn,
-                },
+                settings: Red { rules, min_bytes, max_bytes: min_bytes + more, max_ppb, burst_pkts, ecn },
                 limit,
                 rate_bps,
                 steps: steps.into_iter().collect(),
@@ -96,7 +88,7 @@ proptest! {
         let schedule = Schedule { window: (END / 10, END), interval: END / 7, end: END };
         let wire = || Transmitter::wire_with_rates(case.rate_bps, &case.steps);
         let random = || Random::stream(7, Purpose::Discipline, 0);
-        let discipline = Discipline::new(Aqm::Red(case.settings), case.limit, random());
+        let discipline = Discipline::new(Aqm::Red(case.settings), case.rate_bps, case.limit, random());
         let queued = Link::managed(AqmQueue::new(discipline, wire(), FLOWS, schedule));
         let fifo = Fifo::new(wire(), case.limit, FLOWS, schedule);
         let fifo = Link::new(fifo.with_red(case.settings, random()));

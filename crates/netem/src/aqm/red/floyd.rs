@@ -1,8 +1,9 @@
 //! The RED of the paper: its figure 2, with the queue in bytes.
 
-use super::settings::{MOST_BYTES, Red, Verdict, power, weight, weight_log};
+use super::settings::{MOST_BYTES, Verdict, power, weight, weight_log};
 use crate::aqm::queue::MTU_BYTES;
 use crate::{Nanos, Random, SECOND};
+use fairpace_scenario::Red;
 
 #[derive(Debug, Clone)]
 pub(super) struct Floyd {
@@ -19,7 +20,7 @@ pub(super) struct Floyd {
 }
 
 impl Floyd {
-    pub(super) fn new(settings: &Red, gentle: bool) -> Self {
+    pub(super) fn new(settings: &Red, gentle: bool, rate_bps: u64) -> Self {
         let (min, max) = (settings.min_bytes.min(MOST_BYTES), settings.max_bytes.min(MOST_BYTES));
         Floyd {
             weight: weight(weight_log(min, settings.burst_pkts)),
@@ -28,7 +29,7 @@ impl Floyd {
             max: max as f64,
             max_probability: settings.max_ppb.min(1_000_000_000) as f64 / 1e9,
             gentle,
-            step_ns: (MTU_BYTES * 8 * SECOND / settings.rate_bps.max(1)).max(1),
+            step_ns: (MTU_BYTES * 8 * SECOND / rate_bps.max(1)).max(1),
             count: None,
         }
     }
@@ -79,11 +80,11 @@ impl Floyd {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{FLOYD, assert_uniform, gaps};
+    use super::super::testing::{FLOYD, RATE_BPS, assert_uniform, gaps};
     use super::*;
 
     fn floyd_at(settings: &Red, gentle: bool, average: f64) -> Floyd {
-        Floyd { average, ..Floyd::new(settings, gentle) }
+        Floyd { average, ..Floyd::new(settings, gentle, RATE_BPS) }
     }
 
     #[test]
@@ -128,7 +129,7 @@ mod tests {
 
     #[test]
     fn the_average_follows_the_backlog_by_its_weight() {
-        let mut floyd = Floyd::new(&FLOYD, false);
+        let mut floyd = Floyd::new(&FLOYD, false, RATE_BPS);
         for n in 1..=500 {
             floyd.update(100_000, None);
             let exact = 100_000.0 * (1.0 - (31.0f64 / 32.0).powi(n));

@@ -11,10 +11,11 @@
 //! - The queue is idle from when the device finds it empty, and before its first packet. (Below a sch_tbf
 //!   only before: tbf looks at the queue's head, and dequeues only when there is one.)
 
-use super::settings::{MOST_BYTES, Red, Verdict, weight, weight_log};
+use super::settings::{MOST_BYTES, Verdict, weight, weight_log};
 use crate::aqm::queue::MTU_BYTES;
 use crate::random::WHOLE_PPB;
 use crate::{Nanos, Random, SECOND};
+use fairpace_scenario::Red;
 
 /// Cells of the table by which idle time ages the average, and the largest shift in one of them.
 const CELLS: usize = 256;
@@ -46,11 +47,11 @@ pub(super) struct Linux {
 }
 
 impl Linux {
-    pub(super) fn new(settings: &Red) -> Self {
+    pub(super) fn new(settings: &Red, rate_bps: u64) -> Self {
         let (min, max) = (settings.min_bytes.min(MOST_BYTES), settings.max_bytes.min(MOST_BYTES));
         let weight_log = weight_log(min, settings.burst_pkts);
         let between = max.saturating_sub(min).max(1);
-        let (cell_log, halvings) = idle_table(weight_log, settings.rate_bps);
+        let (cell_log, halvings) = idle_table(weight_log, rate_bps);
         Linux {
             weight_log,
             scaled: 0,
@@ -158,14 +159,14 @@ fn minus_ln_one_minus(w: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{MANUAL, assert_uniform, gaps};
+    use super::super::testing::{MANUAL, RATE_BPS, assert_uniform, gaps};
     use super::*;
 
     /// Thresholds and a probability that whole numbers hold exactly: 2^16 bytes apart, 1/64.
     const ROUND: Red = Red { min_bytes: 1 << 16, max_bytes: 1 << 17, max_ppb: 15_625_000, ..MANUAL };
 
     fn linux_at(settings: &Red, average_bytes: u64) -> Linux {
-        let mut linux = Linux::new(settings);
+        let mut linux = Linux::new(settings, RATE_BPS);
         linux.scaled = average_bytes << linux.weight_log;
         linux
     }
@@ -226,7 +227,7 @@ mod tests {
 
     #[test]
     fn the_average_follows_the_backlog_by_its_weight() {
-        let mut linux = Linux::new(&MANUAL);
+        let mut linux = Linux::new(&MANUAL, RATE_BPS);
         for n in 1..=500 {
             linux.update(100_000, None);
             let exact = 100_000.0 * (1.0 - (31.0f64 / 32.0).powi(n));

@@ -15,10 +15,10 @@ mod settings;
 
 use super::queue::{DropReason, Ring, Sink, Waiting, mark};
 use crate::{Ecn, Limit, Nanos, Packet, Random};
+use fairpace_scenario::{Red, RedRules};
 use floyd::Floyd;
 use linux::Linux;
 use settings::Verdict;
-pub use settings::{Red, RedRules};
 
 /// A queue under RED.
 #[derive(Debug, Clone)]
@@ -52,10 +52,10 @@ pub(crate) enum Action {
 }
 
 impl RedState {
-    pub(crate) fn new(settings: &Red, random: Random) -> Self {
+    pub(crate) fn new(settings: &Red, rate_bps: u64, random: Random) -> Self {
         let average = match settings.rules {
-            RedRules::Linux => Average::Linux(Linux::new(settings)),
-            RedRules::Floyd { gentle } => Average::Floyd(Floyd::new(settings, gentle)),
+            RedRules::Linux => Average::Linux(Linux::new(settings, rate_bps)),
+            RedRules::Floyd { gentle } => Average::Floyd(Floyd::new(settings, gentle, rate_bps)),
         };
         RedState { average, ecn: settings.ecn, random }
     }
@@ -84,8 +84,12 @@ impl RedState {
 }
 
 impl<T> RedQueue<T> {
-    pub(super) fn new(settings: Red, limit: Limit, random: Random) -> Self {
-        RedQueue { ring: Ring::new(limit), state: RedState::new(&settings, random), idle_since: Some(0) }
+    pub(super) fn new(settings: Red, rate_bps: u64, limit: Limit, random: Random) -> Self {
+        RedQueue {
+            ring: Ring::new(limit),
+            state: RedState::new(&settings, rate_bps, random),
+            idle_since: Some(0),
+        }
     }
 
     #[inline]
@@ -135,7 +139,7 @@ mod testing;
 mod tests {
     use super::super::testing::{Recorded, packet};
     use super::settings::{power, weight, weight_log};
-    use super::testing::{FLOYD, MANUAL};
+    use super::testing::{FLOYD, MANUAL, RATE_BPS};
     use super::*;
     use crate::MS;
     use crate::aqm::queue::MTU_BYTES;
@@ -162,7 +166,7 @@ mod tests {
     fn idle_time_begins_when_the_link_asks_in_vain() {
         let settings = Red { min_bytes: 0, max_bytes: 1 << 20, burst_pkts: 10, ..FLOYD };
         let mut recorded = Recorded::default();
-        let mut queue = RedQueue::new(settings, Limit::Packets(1000), Random::new(1));
+        let mut queue = RedQueue::new(settings, RATE_BPS, Limit::Packets(1000), Random::new(1));
         let average = |queue: &RedQueue<u32>| match &queue.state.average {
             Average::Floyd(floyd) => floyd.average(),
             Average::Linux(_) => unreachable!(),
@@ -183,7 +187,7 @@ mod tests {
     /// marked.
     fn fates(settings: Red, ecn: Ecn, limit: Limit) -> (usize, usize, usize) {
         let (mut recorded, mut dropped) = (Recorded::default(), Vec::new());
-        let mut queue = RedQueue::new(settings, limit, Random::new(7));
+        let mut queue = RedQueue::new(settings, RATE_BPS, limit, Random::new(7));
         for i in 0..1000 {
             let packet = crate::Packet { ecn, ..packet(1514, i) };
             dropped.extend(queue.enqueue(0, packet, &mut recorded).err());
@@ -228,10 +232,10 @@ mod tests {
                     for (max_ppb, burst_pkts, rate_bps) in
                         [(0, 0, 0), (u64::MAX, u64::MAX, u64::MAX), (1, 1, 1), (1_000_000_000, 55, 1 << 40)]
                     {
-                        let settings =
-                            Red { rules, min_bytes, max_bytes, max_ppb, burst_pkts, rate_bps, ecn: false };
+                        let settings = Red { rules, min_bytes, max_bytes, max_ppb, burst_pkts, ecn: false };
                         let mut recorded = Recorded::default();
-                        let mut queue = RedQueue::new(settings, Limit::Bytes(u64::MAX), Random::new(1));
+                        let mut queue =
+                            RedQueue::new(settings, rate_bps, Limit::Bytes(u64::MAX), Random::new(1));
                         for i in 0..50u32 {
                             let _ = queue.enqueue(u64::from(i), packet(i32::MAX as u32, i), &mut recorded);
                             let _ = queue.dequeue(u64::from(i), &mut recorded);

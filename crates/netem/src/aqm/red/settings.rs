@@ -1,41 +1,6 @@
-//! The settings of RED, and what both kinds of rules derive from them.
+//! What both kinds of rules derive from the settings of RED.
 
 use crate::aqm::queue::MTU_BYTES;
-
-/// Settings of RED. Thresholds are bytes of average backlog, up to 4 GB.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Red {
-    /// Whose rules.
-    pub rules: RedRules,
-    /// Below this average nothing is dropped.
-    pub min_bytes: u64,
-    /// From this average on everything is.
-    pub max_bytes: u64,
-    /// The probability just below `max_bytes`, billionths.
-    pub max_ppb: u64,
-    /// What the average forgives, full packets at once. It sets the average's weight, which is 2^-1 for
-    /// bursts that cannot reach `min_bytes` (tc refuses those).
-    pub burst_pkts: u64,
-    /// The link's rate, bits per second: how fast the average ages while it is idle.
-    pub rate_bps: u64,
-    /// Marks ECN-capable packets where it would drop them early.
-    pub ecn: bool,
-}
-
-/// Whose RED.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RedRules {
-    /// Linux: the average is a scaled integer, idle time ages it by a table, and from `max_bytes` on
-    /// ECN-capable packets are still marked (without tc's `harddrop`).
-    Linux,
-    /// The paper's. From `max_bytes` on, packets are dropped even if they could be marked: RFC 3168 section
-    /// 7, and Floyd's own simulator (ns-2).
-    Floyd {
-        /// From `max_bytes` to twice of it the probability grows to one, instead of leaping: Floyd,
-        /// "Recommendation on using the gentle_ variant of RED", 2000.
-        gentle: bool,
-    },
-}
 
 /// What the average means for an arriving packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,8 +1,9 @@
 //! What the tests of both kinds of RED share.
 
-use super::settings::{Red, RedRules, Verdict};
+use super::settings::Verdict;
 use crate::Random;
 use crate::aqm::queue::MTU_BYTES;
+use fairpace_scenario::{Red, RedRules};
 
 /// The example of tc's manual, in full packets: 30 and 90 of them, bursts of 55.
 pub(super) const MANUAL: Red = Red {
@@ -11,9 +12,10 @@ pub(super) const MANUAL: Red = Red {
     max_bytes: 90 * MTU_BYTES,
     max_ppb: 20_000_000,
     burst_pkts: 55,
-    rate_bps: 10_000_000,
     ecn: false,
 };
+/// The rate of the link behind the queue, bits per second.
+pub(super) const RATE_BPS: u64 = 10_000_000;
 pub(super) const FLOYD: Red = Red { rules: RedRules::Floyd { gentle: false }, ..MANUAL };
 
 /// Gaps between drops while the average is constant, from drop to drop.
