@@ -24,7 +24,7 @@ pub(crate) mod mark {
 
 /// Capacity after the first packet: an initial window of 10, rounded up to a power of two.
 const INITIAL_PKTS: usize = 16;
-/// The largest capacity that is kept for the next connection, packets: its memory is about 40 kB.
+/// The largest capacity that is kept for the next connection, packets: at most 60 kB.
 const KEPT_PKTS: usize = 1024;
 
 /// A transmission of a packet. The order is that of sending, and of sequence where times are equal (RFC 8985,

@@ -144,7 +144,8 @@ impl Receiver {
         self.next - before
     }
 
-    /// Receives packets that are not simply the next in order. Returns true if an ACK must be sent at once.
+    /// Receives packets of which not all are the next in order, or while others are out of order. Returns
+    /// true if an ACK must be sent at once.
     #[cold]
     fn on_disorder(&mut self, pkts: std::ops::Range<u64>) -> bool {
         let mut at_once = false;

@@ -1,5 +1,5 @@
-//! Retransmission timeout, tail loss probe and the timer for reordering share one timer, as in Linux; the
-//! pacer's wake-up is beside it (Linux: tcp_timer.c, tcp_schedule_loss_probe, tcp_rearm_rto).
+//! Timers. Retransmission timeout, tail loss probe and RACK's reordering timer share one timer, as in Linux;
+//! the pacing timer is separate (Linux: tcp_timer.c, tcp_schedule_loss_probe, tcp_rearm_rto).
 
 use fairpace_cc::{CaState, Kind};
 

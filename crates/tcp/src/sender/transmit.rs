@@ -12,7 +12,7 @@ use crate::wire::Wire;
 
 /// A burst is deferred only if the last one left less than this ago, 1 ms (Linux: tcp_tso_should_defer).
 const DEFER_NS: Nanos = 1_000_000;
-/// A burst of this part of cwnd is never deferred (Linux: tcp_tso_win_divisor).
+/// A burst of at least cwnd over this is never deferred (Linux: tcp_tso_win_divisor).
 const DEFER_CWND_DIVISOR: u32 = 3;
 
 /// Why new data is sent.
@@ -237,10 +237,10 @@ impl<C: Control> Sender<C> {
         }
     }
 
-    /// A cwnd that was not full for an RTO falls half way to what was used. Every ACK on which the algorithm
-    /// may grow cwnd restarts that time, so a sender whose ACKs come in time keeps its cwnd however little of
-    /// it the application uses (Linux: tcp_cwnd_validate and tcp_cwnd_application_limited; tcp_cong_avoid
-    /// sets snd_cwnd_stamp).
+    /// Halves the unused part of a cwnd that was not full for an RTO. Every ACK on which the algorithm may
+    /// grow cwnd restarts that time, so a sender whose ACKs come in time keeps its cwnd, however little of it
+    /// the application uses (Linux: tcp_cwnd_validate and tcp_cwnd_application_limited; tcp_cong_avoid sets
+    /// snd_cwnd_stamp).
     fn shrink_unused_cwnd(&mut self, now: Nanos) {
         let u = &mut self.cwnd_use;
         let slow_start = self.cwnd < self.ssthresh;
@@ -253,7 +253,7 @@ impl<C: Control> Sender<C> {
             return;
         }
         u.validated = now;
-        // An application with unsent data is stopped by something else (Linux: SOCK_NOSPACE).
+        // With unsent data, the application is not the limit (Linux: SOCK_NOSPACE).
         if self.ca_state != CaState::Open || self.board.nxt() < self.written {
             return;
         }
@@ -275,7 +275,7 @@ impl<C: Control> Sender<C> {
         if idle <= rto {
             return;
         }
-        self.ssthresh = self.ssthresh.max((self.cwnd >> 1) + (self.cwnd >> 2));
+        self.ssthresh = self.current_ssthresh();
         let least = self.config.initial_cwnd_pkts.max(1).min(self.cwnd);
         while idle > rto && self.cwnd > least {
             self.cwnd = (self.cwnd / 2).max(least);
