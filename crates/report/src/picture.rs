@@ -9,14 +9,21 @@ use maud::{Markup, PreEscaped, html};
 
 /// Dimensions of the picture, in its units, which are about pixels in a README.
 mod layout {
+    /// Width of the picture, about that of a README.
     pub(super) const WIDTH: usize = 900;
+    /// Height of a row of plots with their titles and axes.
     pub(super) const CELL_HEIGHT: usize = 236;
+    /// Space above the first row for the title and the key.
     pub(super) const TOP: usize = 78;
+    /// Space to the left of a plot for the numbers of the axis.
     pub(super) const PLOT_X: usize = 38;
+    /// Space above a plot for the name of the run and its subtitle.
     pub(super) const PLOT_Y: usize = 44;
     /// Space to the right of a plot for the numbers.
     pub(super) const ASIDE: usize = 76;
+    /// Height of a plot.
     pub(super) const PLOT_HEIGHT: usize = 156;
+    /// Height of a line of text.
     pub(super) const LINE: f64 = 15.0;
 }
 use layout::*;

@@ -47,7 +47,7 @@ pub fn tables(papers: &[PaperRecords]) -> String {
         page.push_str(&differences(records));
     }
     page.push_str(&provenance(all()));
-    page
+    text::wrapped(&page)
 }
 
 const HEADER: &str =

@@ -63,7 +63,7 @@ fn page(record: &Record) -> Page {
             measured.commit
         );
     }
-    files.insert(0, ("README.md".to_owned(), text));
+    files.insert(0, ("README.md".to_owned(), text::wrapped(&text)));
     Page { id: record.id.clone(), files }
 }
 
@@ -77,7 +77,12 @@ fn runs(record: &Record) -> String {
         };
         let sweep = run.sweep.as_ref().map_or_else(String::new, points);
         let line = match (run.scenario.is_empty(), run.model.is_empty()) {
-            (false, _) => format!("`{}`{sweep}; {}", run.scenario, text::of(u64::from(run.seeds), "seed")),
+            (false, _) => {
+                // a path that leaves the folder of the questions is shown from the root of the repository
+                let beside = run.scenario.strip_prefix("../");
+                let scenario = beside.map_or(run.scenario.clone(), |rest| format!("reproduction/{rest}"));
+                format!("`{scenario}`{sweep}; {}", text::of(u64::from(run.seeds), "seed"))
+            }
             (true, false) => format!("model `{}`{sweep}", run.model),
             (true, true) => format!("rows of `{}`{sweep}", run.table),
         };

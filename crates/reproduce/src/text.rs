@@ -96,9 +96,74 @@ pub(crate) fn relation(shape: &Shape, held: &Held) -> String {
     text
 }
 
+/// Columns of a line in a Markdown page, as in CONTRIBUTING.md.
+const PAGE_COLUMNS: usize = 130;
+
+/// Breaks the paragraphs and list items of a Markdown page at spaces. Tables, headings, pictures, comments and
+/// code stay as they are.
+pub(crate) fn wrapped(page: &str) -> String {
+    let mut out = String::with_capacity(page.len());
+    let mut is_code = false;
+    for line in page.split_inclusive('\n') {
+        is_code ^= line.starts_with("```");
+        match is_code || line.starts_with(['|', '#', '!', '<', '`']) {
+            true => out.push_str(line),
+            false => wrap_line(line, &mut out),
+        }
+    }
+    out
+}
+
+/// Breaks one line; the rest of a list item is indented.
+fn wrap_line(line: &str, out: &mut String) {
+    let indent = if line.starts_with("- ") { "  " } else { "" };
+    let mut columns = 0;
+    for word in line.split_inclusive(' ') {
+        let width = word.trim_end().chars().count();
+        if columns > 0 && columns + width > PAGE_COLUMNS && !begins_a_block(word.trim_end()) {
+            out.truncate(out.trim_end().len());
+            out.push('\n');
+            out.push_str(indent);
+            columns = indent.len();
+        }
+        out.push_str(word);
+        columns += word.chars().count();
+    }
+}
+
+/// Whether Markdown would take this word at the begin of a line for that of a list, a heading or a table.
+fn begins_a_block(word: &str) -> bool {
+    let number = word.trim_end_matches(['.', ')']);
+    let is_number = number.len() < word.len() && number.chars().all(|c| c.is_ascii_digit());
+    is_number || matches!(word, "-" | "+" | "*" | "=" | ">" | "|") || word.starts_with('#')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_line_begins_with_a_sign_that_makes_a_list() {
+        for sign in ["-", "+", "*", "10.", "#"] {
+            let page = wrapped(&format!("{}{sign} 1 {sign} 2\n", "1234567 ".repeat(16)));
+            assert!(page.lines().count() == 2 && page.lines().all(|line| !line.starts_with(sign)), "{page}");
+        }
+    }
+
+    #[test]
+    fn paragraphs_are_broken_at_spaces_and_tables_are_not() {
+        let word = "1234567 ";
+        let prose = word.repeat(40);
+        let page = wrapped(&format!("{prose}\n\n- {prose}\n| {prose} |\n```\n{prose}\n```\n"));
+        let lines: Vec<&str> = page.lines().collect();
+        assert_eq!(lines[0], word.repeat(16).trim_end());
+        assert_eq!(
+            lines[4..6],
+            [format!("- {}", word.repeat(16).trim_end()), format!("  {}", word.repeat(16).trim_end())]
+        );
+        assert!(lines.contains(&format!("| {prose} |").as_str()) && lines.contains(&prose.as_str()));
+        assert_eq!(page.split_whitespace().collect::<String>().matches("1234567").count(), 160);
+    }
 
     #[test]
     fn numbers_have_the_digits_they_deserve() {

@@ -43,6 +43,7 @@ pub(crate) struct Shape<'a> {
     pub(crate) noise: f64,
 }
 
+/// Rate of the invented link in Mbit/s, as in the BBQ paper.
 const RATE_MBPS: f64 = 100.0;
 
 pub(crate) fn run(shape: &Shape) -> Run {
