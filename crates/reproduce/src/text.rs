@@ -106,7 +106,7 @@ pub(crate) fn wrapped(page: &str) -> String {
     let mut is_code = false;
     for line in page.split_inclusive('\n') {
         is_code ^= line.starts_with("```");
-        match is_code || line.starts_with(['|', '#', '!', '<', '`']) {
+        match is_code || line.starts_with(['|', '#', '!', '<']) {
             true => out.push_str(line),
             false => wrap_line(line, &mut out),
         }
@@ -118,15 +118,20 @@ pub(crate) fn wrapped(page: &str) -> String {
 fn wrap_line(line: &str, out: &mut String) {
     let indent = if line.starts_with("- ") { "  " } else { "" };
     let mut columns = 0;
-    for word in line.split_inclusive(' ') {
+    let mut words = line.split_inclusive(' ').peekable();
+    while let Some(word) = words.next() {
+        let mut word = word.to_owned();
+        while let Some(next) = words.next_if(|next| begins_a_block(next.trim_end())) {
+            word += next;
+        }
         let width = word.trim_end().chars().count();
-        if columns > 0 && columns + width > PAGE_COLUMNS && !begins_a_block(word.trim_end()) {
+        if columns > 0 && columns + width > PAGE_COLUMNS {
             out.truncate(out.trim_end().len());
             out.push('\n');
             out.push_str(indent);
             columns = indent.len();
         }
-        out.push_str(word);
+        out.push_str(&word);
         columns += word.chars().count();
     }
 }
@@ -146,7 +151,9 @@ mod tests {
     fn no_line_begins_with_a_sign_that_makes_a_list() {
         for sign in ["-", "+", "*", "10.", "#"] {
             let page = wrapped(&format!("{}{sign} 1 {sign} 2\n", "1234567 ".repeat(16)));
-            assert!(page.lines().count() == 2 && page.lines().all(|line| !line.starts_with(sign)), "{page}");
+            assert_eq!(page.lines().count(), 2, "{page}");
+            let is_right = |line: &str| !line.starts_with(sign) && line.len() <= PAGE_COLUMNS;
+            assert!(page.lines().all(is_right), "{page}");
         }
     }
 
