@@ -99,8 +99,8 @@ pub(crate) fn relation(shape: &Shape, held: &Held) -> String {
 /// Columns of a line in a Markdown page, as in CONTRIBUTING.md.
 const PAGE_COLUMNS: usize = 130;
 
-/// Breaks the paragraphs and list items of a Markdown page at spaces. Tables, headings, pictures, comments and
-/// code stay as they are.
+/// Breaks the paragraphs and list items of a Markdown page at spaces. Tables, headings, pictures, comments
+/// and code stay as they are.
 pub(crate) fn wrapped(page: &str) -> String {
     let mut out = String::with_capacity(page.len());
     let mut is_code = false;
