@@ -15,6 +15,10 @@ use fairpace_bpf_build::{BpfCompiler, Error, Object, Sources, compile_listed, re
 /// The file that cargo puts into a package, beside the manifest that it rewrites.
 const ONLY_IN_A_PACKAGE: &str = "Cargo.toml.orig";
 
+/// What an error says later; it names no path of the machine that built the program.
+const NO_CLANG: &str = "clang was not found when it was built: install it (Debian: apt-get install clang) \
+                        or set the environment variable CLANG to its path, and build again";
+
 fn main() {
     let out = variable("OUT_DIR");
     // read when this runs: a checkout may have been moved since this was compiled
@@ -24,21 +28,28 @@ fn main() {
         Sources::in_folders(variable("DEP_FAIRPACE_CC_INCLUDE"), variable("DEP_BPF_INCLUDE").join("bpf"));
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-env-changed=CLANG");
-    println!("cargo::rerun-if-changed={}", objects.display());
+    if objects.exists() {
+        // a path that does not exist would make cargo run this every time
+        println!("cargo::rerun-if-changed={}", objects.display());
+    }
     for file in sources.files().unwrap_or_else(|e| fail(&e)) {
         println!("cargo::rerun-if-changed={}", sources.cc().join(file).display());
     }
 
     let packaged = crate_folder.join(ONLY_IN_A_PACKAGE).exists();
-    let stored = read_objects(&objects, &sources);
+    let stored = read_objects(&objects, &sources).map_err(|stale| stale.to_string()).and_then(in_byte_order);
     let found = match stored {
         Ok(objects) if packaged => Ok(objects),
-        stored => compile(sources).or_else(|no_clang| stored.map_err(|stale| format!("{no_clang}; {stale}"))),
+        stored => compile(sources).or_else(|no_clang| {
+            stored.map_err(|stale| {
+                println!("cargo::warning=this build has no BPF objects: {no_clang}; {stale}");
+                NO_CLANG.to_owned()
+            })
+        }),
     };
     let table = match found {
         Ok(objects) => embed(&objects, &out),
         Err(why) => {
-            println!("cargo::warning=this build has no BPF objects: {why}");
             // a path that never exists makes cargo run this again, so that an installed clang is noticed
             println!("cargo::rerun-if-changed={}", out.join("no-objects").display());
             format!("const OBJECTS: Result<&[(&str, &[u8])], &str> = Err({why:?});\n")
@@ -49,6 +60,16 @@ fn main() {
 
 fn variable(name: &str) -> PathBuf {
     env::var_os(name).unwrap_or_else(|| panic!("cargo sets {name}")).into()
+}
+
+/// Stored objects, if they have the byte order of the target: EI_DATA of the ELF header.
+fn in_byte_order(objects: Vec<Object>) -> Result<Vec<Object>, String> {
+    let is_big = variable("CARGO_CFG_TARGET_ENDIAN") == Path::new("big");
+    let data = if is_big { 2 } else { 1 };
+    if objects.iter().all(|object| object.elf.get(5) == Some(&data)) {
+        return Ok(objects);
+    }
+    Err("the stored objects have another byte order than the target".to_owned())
 }
 
 /// Fresh objects; the error says that there is no clang. Anything else that is wrong ends the build.
