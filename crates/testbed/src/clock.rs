@@ -1,6 +1,7 @@
 //! The clock of a run: nanoseconds since its start, the same in all threads.
 
 use fairpace_netem::Nanos;
+use fairpace_netem::build::nanos;
 use std::time::{Duration, Instant};
 
 /// CLOCK_MONOTONIC, counted from the start of the run.
@@ -27,9 +28,4 @@ impl Clock {
             std::thread::sleep(Duration::from_nanos(left));
         }
     }
-}
-
-/// A duration in nanoseconds, at most 584 years.
-pub(crate) fn nanos(duration: Duration) -> Nanos {
-    Nanos::try_from(duration.as_nanos()).unwrap_or(Nanos::MAX)
 }

@@ -2,10 +2,11 @@
 //! early if necessary.
 
 use crate::Error;
-use crate::clock::{Clock, nanos};
+use crate::clock::Clock;
 use crate::control::Controls;
 use crate::flows::Senders;
 use crate::telemetry::Sample;
+use fairpace_netem::build::nanos;
 use fairpace_netem::{Nanos, SECOND, Schedule};
 use fairpace_results::{FlowSeries, Monitor};
 use fairpace_scenario::Scenario;

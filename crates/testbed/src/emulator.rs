@@ -52,10 +52,16 @@ pub(crate) struct EmulatorRecord {
     pub(crate) real_time: bool,
 }
 
+/// The devices of both sides.
+#[derive(Clone, Copy)]
+pub(crate) struct Devices<'a> {
+    pub(crate) sender: &'a Device,
+    pub(crate) receiver: &'a Device,
+}
+
 /// The network between two devices.
 pub(crate) struct Emulator<'a> {
-    sender: &'a Device,
-    receiver: &'a Device,
+    devices: Devices<'a>,
     clock: Clock,
     end: Nanos,
     pool: Pool,
@@ -80,7 +86,7 @@ impl<'a> Emulator<'a> {
     /// [`Error::TooLarge`] if the packets in flight would not fit into memory, [`Error::Link`].
     pub(crate) fn new(
         scenario: &Scenario,
-        devices: (&'a Device, &'a Device),
+        devices: Devices<'a>,
         clock: Clock,
         schedule: Schedule,
         tolerance: Tolerance,
@@ -90,8 +96,7 @@ impl<'a> Emulator<'a> {
             .ok_or_else(|| Error::Emulator { what: "its lateness histogram cannot be made".into() })?;
         let network: Network<BufferHandle> = build::network(scenario, schedule)?;
         Ok(Emulator {
-            sender: devices.0,
-            receiver: devices.1,
+            devices,
             clock,
             end: schedule.end,
             pool: Pool::new(pool_packets(scenario)?),
@@ -132,7 +137,7 @@ impl<'a> Emulator<'a> {
             readable = match more {
                 [false, false] => self
                     .poller
-                    .wait([self.sender, self.receiver], due.min(self.end))
+                    .wait([self.devices.sender, self.devices.receiver], due.min(self.end))
                     .map_err(|e| Error::Emulator { what: format!("it could not wait: {e}") })?,
                 _ => [true; 2],
             };
@@ -154,7 +159,7 @@ impl<'a> Emulator<'a> {
     /// Reads a batch from the senders. True: there may be more.
     fn read_sender(&mut self) -> Result<bool, Error> {
         for _ in 0..BATCH {
-            let Some(length) = read(self.sender, &mut self.pool)? else { return Ok(false) };
+            let Some(length) = read(self.devices.sender, &mut self.pool)? else { return Ok(false) };
             self.accept(length, |header| header.source_port, Direction::Forward);
         }
         Ok(true)
@@ -163,7 +168,7 @@ impl<'a> Emulator<'a> {
     /// Reads a batch from the receivers. True: there may be more.
     fn read_receiver(&mut self) -> Result<bool, Error> {
         for _ in 0..BATCH {
-            let Some(length) = read(self.receiver, &mut self.pool)? else { return Ok(false) };
+            let Some(length) = read(self.devices.receiver, &mut self.pool)? else { return Ok(false) };
             self.accept(length, |header| header.destination_port, Direction::Back);
         }
         Ok(true)
@@ -258,7 +263,7 @@ impl<'a> Emulator<'a> {
         }
         match packet.payload.hop.direction {
             Direction::Forward => self.deliver(at, packet),
-            Direction::Back => self.write(self.sender, at, packet),
+            Direction::Back => self.write(self.devices.sender, at, packet),
         }
     }
 
@@ -279,7 +284,7 @@ impl<'a> Emulator<'a> {
             let back_ns = self.network.paths[flow].back_lines_ns + self.own_paths[flow].return_delay_ns(at);
             self.meters[flow].data(at, at - packet.payload.read + back_ns);
         }
-        self.write(self.receiver, at, packet)
+        self.write(self.devices.receiver, at, packet)
     }
 
     /// Writes a packet that was due at `at`.

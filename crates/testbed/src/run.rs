@@ -1,13 +1,14 @@
 //! One run: both sides, the emulator between them, the flows, and the record.
 
-use crate::clock::{Clock, nanos};
+use crate::clock::Clock;
 use crate::control::Controls;
 use crate::coordinator::{Coordinator, FlowTelemetry};
-use crate::emulator::{Emulator, EmulatorRecord};
-use crate::flows::{self, Received, Senders, Sockets};
+use crate::emulator::{Devices, Emulator, EmulatorRecord};
+use crate::flows::{self, Received, Senders};
 use crate::lateness::{Lateness, Tolerance};
 use crate::namespace::{self, Device, Side};
 use crate::{Error, Options, preflight};
+use fairpace_netem::build::{self, nanos};
 use fairpace_netem::{FlowMeter, Measured, SECOND, Schedule};
 use fairpace_results::{Cost, FlowSeries, FlowSummary, Monitor, Run};
 use fairpace_scenario::Scenario;
@@ -34,9 +35,17 @@ pub struct Outcome {
 /// The two sides of the path.
 struct Endpoints {
     sender: Device,
-    sockets: Sockets,
+    senders: Senders,
     receiver: Device,
     listener: OwnedFd,
+}
+
+/// The inputs of a run.
+struct Plan<'a> {
+    scenario: &'a Scenario,
+    controls: &'a Controls,
+    schedule: Schedule,
+    tolerance: Tolerance,
 }
 
 /// The measurements of the threads of a run.
@@ -44,7 +53,6 @@ struct Parts {
     emulated: EmulatorRecord,
     received: Vec<Received>,
     telemetry: Vec<FlowTelemetry>,
-    schedule: Schedule,
 }
 
 /// Runs a scenario once, and says whether the run may be judged.
@@ -56,34 +64,20 @@ pub fn measure(scenario: &Scenario, monitor: &mut dyn Monitor, options: &Options
     let (began, cpu_before) = (Instant::now(), cpu_s());
     // Dropped last: the kernel keeps an algorithm while sockets use it.
     let controls = Controls::prepare(scenario)?;
-    let ends = connect_endpoints(scenario, &controls)?;
+    let endpoints = connect_endpoints(scenario, &controls)?;
     let rtts = scenario.flows.iter().flat_map(|f| f.rtt_at.iter().map(|(_, rtt)| *rtt).chain([f.rtt]));
     let tolerance = Tolerance::for_rtt(rtts.min().unwrap_or_default());
-    let schedule = Schedule {
-        window: (nanos(scenario.window.0), nanos(scenario.window.1)),
-        interval: nanos(scenario.interval),
-        end: nanos(scenario.duration),
-    };
-    let Endpoints { sender, sockets, receiver, listener } = ends;
-    let senders = Senders::new(sockets)?;
-    let parts = perform(
-        scenario,
-        monitor,
-        &controls,
-        &senders,
-        (&sender, &receiver),
-        &listener,
-        (schedule, tolerance),
-    )?;
+    let plan = Plan { scenario, controls: &controls, schedule: build::schedule(scenario), tolerance };
+    let parts = perform(&plan, &endpoints, monitor)?;
     let lost =
         |device: &Device| device.lost_before_read().map_err(Error::setup("read a device's statistics"));
-    let lateness = parts.emulated.recorder.summary(lost(&sender)? + lost(&receiver)?);
+    let lateness = parts.emulated.recorder.summary(lost(&endpoints.sender)? + lost(&endpoints.receiver)?);
     let cost = Cost {
         wall_s: began.elapsed().as_secs_f64(),
         cpu_s: cpu_s() - cpu_before,
         data_packets: parts.emulated.data_packets,
     };
-    let mut run = record(scenario, options, parts, lateness, cost);
+    let mut run = record(&plan, options, parts, lateness, cost);
     run.notes.extend(controls.notes());
     Ok(Outcome { run, lateness, disturbed: tolerance.violation(&lateness) })
 }
@@ -93,7 +87,7 @@ fn connect_endpoints(scenario: &Scenario, controls: &Controls) -> Result<Endpoin
     let controlled: Vec<_> = flows.map(|(i, flow)| (flow, controls.kernel_name(i))).collect();
     let (sender, sockets) = namespace::create(Side::Sender, || flows::open_senders(&controlled))?;
     let (receiver, listener) = namespace::create(Side::Receiver, flows::open_listener)?;
-    Ok(Endpoints { sender, sockets, receiver, listener })
+    Ok(Endpoints { sender, senders: Senders::new(sockets)?, receiver, listener })
 }
 
 /// Sets `stop` when dropped, unless disarmed: when a thread fails or panics, the others end too.
@@ -117,17 +111,11 @@ impl Drop for StopOnFailure<'_> {
 }
 
 /// Starts the threads, coordinates the run, and collects their measurements.
-fn perform(
-    scenario: &Scenario,
-    monitor: &mut dyn Monitor,
-    controls: &Controls,
-    senders: &Senders,
-    devices: (&Device, &Device),
-    listener: &OwnedFd,
-    (schedule, tolerance): (Schedule, Tolerance),
-) -> Result<Parts, Error> {
+fn perform(plan: &Plan<'_>, endpoints: &Endpoints, monitor: &mut dyn Monitor) -> Result<Parts, Error> {
+    let &Plan { scenario, controls, schedule, tolerance } = plan;
+    let Endpoints { sender, senders, receiver, listener } = endpoints;
     let clock = Clock::starting_in(LEAD_IN);
-    let emulator = Emulator::new(scenario, devices, clock, schedule, tolerance)?;
+    let emulator = Emulator::new(scenario, Devices { sender, receiver }, clock, schedule, tolerance)?;
     let received = scenario
         .flows
         .iter()
@@ -165,7 +153,7 @@ fn perform(
         // telemetry.
         let emulated = emulated?;
         written?;
-        Ok(Parts { emulated, received: received?, telemetry: telemetry?, schedule })
+        Ok(Parts { emulated, received: received?, telemetry: telemetry? })
     })
 }
 
@@ -173,8 +161,9 @@ fn join<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-fn record(scenario: &Scenario, options: &Options, parts: Parts, lateness: Lateness, cost: Cost) -> Run {
-    let Parts { emulated, received, telemetry, schedule } = parts;
+fn record(plan: &Plan<'_>, options: &Options, parts: Parts, lateness: Lateness, cost: Cost) -> Run {
+    let &Plan { scenario, schedule, .. } = plan;
+    let Parts { emulated, received, telemetry } = parts;
     let notes = notes(&emulated, lateness);
     let measured = received.into_iter().zip(emulated.flows).zip(telemetry);
     let flows = scenario.flows.iter().zip(measured).map(|(flow, ((mut received, mut path), telemetry))| {
