@@ -21,7 +21,7 @@ enum Model {
     Independent {
         ppb: u64,
     },
-    Bursts {
+    GilbertElliott {
         /// Share of packets lost in the bad state, and in the good state.
         in_bad_ppb: u64,
         in_good_ppb: u64,
@@ -57,11 +57,11 @@ impl Loss {
     /// Loses `mean_ppb` billionths of all packets: independently, or in bursts.
     ///
     /// # Errors
-    /// As [`Loss::bursts`].
+    /// As [`Loss::gilbert_elliott`].
     pub fn new(mean_ppb: u64, burst: Option<Burst>, random: Random) -> Result<Self, ImpossibleLoss> {
         match burst {
             None => Ok(Loss::independent(mean_ppb, random)),
-            Some(burst) => Loss::bursts(mean_ppb, burst, random),
+            Some(burst) => Loss::gilbert_elliott(mean_ppb, burst, random),
         }
     }
 
@@ -75,7 +75,7 @@ impl Loss {
     ///
     /// # Errors
     /// [`ImpossibleLoss`], when no chain has these values.
-    pub fn bursts(mean_ppb: u64, burst: Burst, mut random: Random) -> Result<Self, ImpossibleLoss> {
+    pub fn gilbert_elliott(mean_ppb: u64, burst: Burst, mut random: Random) -> Result<Self, ImpossibleLoss> {
         if mean_ppb == 0 {
             return Ok(Loss::never());
         }
@@ -91,7 +91,13 @@ impl Loss {
         let worse = u64::try_from(worse).map_err(|_| ImpossibleLoss::TooDense)?;
         let better = u64::try_from((1u128 << 64) / u128::from(burst_pkts)).unwrap_or(u64::MAX);
         Ok(Loss {
-            model: Model::Bursts { in_bad_ppb: inside_ppb, in_good_ppb: outside_ppb, worse, better, bad },
+            model: Model::GilbertElliott {
+                in_bad_ppb: inside_ppb,
+                in_good_ppb: outside_ppb,
+                worse,
+                better,
+                bad,
+            },
             random,
         })
     }
@@ -121,7 +127,7 @@ impl Loss {
         match &mut self.model {
             Model::Never => false,
             Model::Independent { ppb } => self.random.chance(*ppb),
-            Model::Bursts { in_bad_ppb, in_good_ppb, worse, better, bad } => {
+            Model::GilbertElliott { in_bad_ppb, in_good_ppb, worse, better, bad } => {
                 let ppb = if *bad { *in_bad_ppb } else { *in_good_ppb };
                 let lost = ppb > 0 && self.random.chance(ppb);
                 let changes = self.random.next_u64() < if *bad { *better } else { *worse };
@@ -140,7 +146,7 @@ mod tests {
     const PERCENT: u64 = WHOLE_PPB / 100;
 
     fn bursts(mean_ppb: u64, pkts: u64, inside_ppb: u64, random: Random) -> Result<Loss, ImpossibleLoss> {
-        Loss::bursts(mean_ppb, Burst { pkts, inside_ppb, outside_ppb: 0 }, random)
+        Loss::gilbert_elliott(mean_ppb, Burst { pkts, inside_ppb, outside_ppb: 0 }, random)
     }
 
     fn fates(mut loss: Loss, n: usize) -> Vec<bool> {
@@ -210,7 +216,7 @@ mod tests {
     fn elliotts_chain_loses_outside_of_bursts_too_and_keeps_the_mean() {
         let n = 4_000_000;
         let burst = Burst { pkts: 100, inside_ppb: 50 * PERCENT, outside_ppb: PERCENT / 2 };
-        let seen = fates(Loss::bursts(2 * PERCENT, burst, Random::new(9)).unwrap(), n);
+        let seen = fates(Loss::gilbert_elliott(2 * PERCENT, burst, Random::new(9)).unwrap(), n);
         // it is bad for (2 - 0.5) / (50 - 0.5) of the time, in periods of 100 packets
         let (p, bad, out, inside) = (0.02, 1.5 / 49.5, 0.005, 0.5);
         let better: f64 = 0.01;
@@ -262,6 +268,9 @@ mod tests {
         assert_eq!(refused(60 * PERCENT, 1, WHOLE_PPB), Some(ImpossibleLoss::TooDense));
         assert_eq!(refused(40 * PERCENT, 1, WHOLE_PPB), None);
         let burst = Burst { pkts: 5, inside_ppb: WHOLE_PPB, outside_ppb: PERCENT };
-        assert_eq!(Loss::bursts(PERCENT, burst, Random::new(1)).err(), Some(ImpossibleLoss::LessThanOutside));
+        assert_eq!(
+            Loss::gilbert_elliott(PERCENT, burst, Random::new(1)).err(),
+            Some(ImpossibleLoss::LessThanOutside)
+        );
     }
 }

@@ -63,8 +63,8 @@ macro_rules! each {
 }
 
 impl<T: Copy> Discipline<T> {
-    /// An empty queue that holds up to `limit`, before a link of `rate_bps`. RED and PIE draw from `random`; FQ-CoDel perturbs its hash
-    /// with it.
+    /// An empty queue that holds up to `limit`, before a link of `rate_bps`. RED and PIE draw from `random`;
+    /// FQ-CoDel perturbs its hash with it.
     pub fn new(aqm: Aqm, rate_bps: u64, limit: Limit, random: Random) -> Self {
         let kind = match aqm {
             Aqm::Red(settings) => Kind::Red(RedQueue::new(settings, rate_bps, limit, random)),

@@ -29,7 +29,8 @@ proptest! {
         let beside = std::thread::scope(|scope| {
             let work = |first: usize| {
                 let scenarios = &scenarios;
-                scope.spawn(move || (0..4).map(|i| (first + i) % 4).map(|i| (i, run(&scenarios[i]))).collect::<Vec<_>>())
+                let order = (0..4).map(move |i| (first + i) % 4);
+                scope.spawn(move || order.map(|i| (i, run(&scenarios[i]))).collect::<Vec<_>>())
             };
             let threads: Vec<_> = (0..4).map(work).collect();
             threads.into_iter().flat_map(|thread| thread.join().expect("no run panics")).collect::<Vec<_>>()

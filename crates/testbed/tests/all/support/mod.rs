@@ -242,8 +242,8 @@ impl Monitor for StopAfter {
 /// Names the algorithm to [`run_as_helper`].
 const HELPER: &str = "FAIRPACE_TEST_HELPER_CC";
 
-/// Starts this test program again as a process with a run of two flows; `None` if this machine cannot run it. Returns in the
-/// middle of the run.
+/// Starts this test program again as a process with a run of two flows; `None` if this machine cannot run it.
+/// Returns in the middle of the run.
 pub(crate) fn spawn_run(cc: &str) -> Option<Child> {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "support::run_as_helper", "--ignored", "--nocapture"])
