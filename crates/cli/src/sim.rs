@@ -21,7 +21,7 @@ pub(crate) fn run(
     }
     let changes = &args.run.changes;
     let scenario = fairpace_scenario::load(&args.run.file, &changes.all_sets(), Host::Sim.target())?;
-    let wanted = trace::wanted(args, &scenario)?;
+    let wanted = trace::config(args, &scenario)?;
     let Some(mut dir) = changes.out_dir()? else {
         return Err(Failure::new(Exit::Usage, "traces need a directory", "add --out DIR"));
     };

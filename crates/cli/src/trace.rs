@@ -5,7 +5,7 @@ use std::path::Path;
 use fairpace_cc::Phase;
 use fairpace_results::Run;
 use fairpace_scenario::{Ecn, Scenario};
-use fairpace_trace::{About, Error, FlowInfo, Traces, Wanted};
+use fairpace_trace::{Error, FlowInfo, RunInfo, TraceConfig, Traces};
 
 use crate::args::{SimArgs, TraceKind};
 use fairpace_cli_core::failure::{Exit, Failure};
@@ -14,7 +14,7 @@ use fairpace_cli_core::progress::RunProgress;
 use fairpace_cli_core::signals::Signals;
 
 /// What the arguments ask for, of this scenario.
-pub(crate) fn wanted(args: &SimArgs, scenario: &Scenario) -> Result<Wanted, Failure> {
+pub(crate) fn config(args: &SimArgs, scenario: &Scenario) -> Result<TraceConfig, Failure> {
     let names: Vec<&str> = scenario.links.iter().map(|link| link.name.as_str()).collect();
     let mut captures = Vec::new();
     for name in &args.pcap {
@@ -31,7 +31,7 @@ pub(crate) fn wanted(args: &SimArgs, scenario: &Scenario) -> Result<Wanted, Fail
         }
     }
     let asked = |kind| args.trace.contains(&kind);
-    Ok(Wanted {
+    Ok(TraceConfig {
         series: asked(TraceKind::Series),
         events: asked(TraceKind::Events),
         qlog: asked(TraceKind::Qlog),
@@ -42,12 +42,12 @@ pub(crate) fn wanted(args: &SimArgs, scenario: &Scenario) -> Result<Wanted, Fail
 /// Runs the scenario; the traces are in `dir` when it is over.
 pub(crate) fn run(
     scenario: &Scenario,
-    wanted: &Wanted,
+    config: &TraceConfig,
     dir: &Path,
     signals: &Signals,
     quiet: bool,
 ) -> Result<Run, Failure> {
-    let mut traces = Traces::create(dir, wanted, about(scenario)).map_err(failure)?;
+    let mut traces = Traces::create(dir, config, run_info(scenario)).map_err(failure)?;
     let mut progress = RunProgress::new(signals, &scenario.title, quiet);
     let result = fairpace_sim::run_with(scenario, &mut progress, &mut traces);
     drop(progress);
@@ -60,7 +60,7 @@ pub(crate) fn run(
     Ok(run)
 }
 
-fn about(scenario: &Scenario) -> About {
+fn run_info(scenario: &Scenario) -> RunInfo {
     let flow = |(flow, route): (&fairpace_scenario::Flow, fairpace_scenario::Route)| FlowInfo {
         name: flow.name.clone(),
         cc: flow.cc.to_string(),
@@ -69,7 +69,7 @@ fn about(scenario: &Scenario) -> About {
         ecn: flow.sending.ecn != Ecn::Off,
         is_workload: flow.arrivals.is_some(),
     };
-    About {
+    RunInfo {
         title: scenario.title.clone(),
         hash: scenario.hash.clone(),
         seed: scenario.seed,

@@ -53,7 +53,7 @@ impl Pacer {
     ///
     /// A late sender catches up: the lateness, but at most half of the burst's length, is subtracted from the
     /// time to the next burst (Linux: tcp_update_skb_after_send).
-    pub(crate) fn book(&mut self, now: Nanos, pkts: u64) -> Nanos {
+    pub(crate) fn schedule(&mut self, now: Nanos, pkts: u64) -> Nanos {
         let prior = self.departure;
         self.departure = prior.max(now);
         let sent = self.departure;
@@ -83,7 +83,7 @@ mod tests {
     fn pacer() -> Pacer {
         let mut p = Pacer::new(true);
         p.rate_Bps = u64::from(MSS_BYTES) * 1000;
-        p.book(0, UNPACED_PKTS - 1);
+        p.schedule(0, UNPACED_PKTS - 1);
         p
     }
 
@@ -91,29 +91,29 @@ mod tests {
     fn the_first_ten_packets_are_not_paced() {
         let mut p = Pacer::new(true);
         p.rate_Bps = 1000;
-        p.book(5, 5);
+        p.schedule(5, 5);
         assert!(!p.blocks(5));
-        p.book(5, 5);
+        p.schedule(5, 5);
         assert!(p.blocks(5));
     }
 
     #[test]
     fn bursts_are_spaced_by_their_length() {
         let mut p = pacer();
-        assert_eq!(p.book(0, 4), 0);
+        assert_eq!(p.schedule(0, 4), 0);
         assert_eq!(p.departure(), 4_000_000);
         assert!(p.blocks(3_999_999) && !p.blocks(4_000_000));
-        assert_eq!(p.book(4_000_000, 1), 4_000_000);
+        assert_eq!(p.schedule(4_000_000, 1), 4_000_000);
         assert_eq!(p.departure(), 5_000_000);
     }
 
     #[test]
     fn a_late_sender_gets_back_at_most_half_a_burst() {
         let mut p = pacer();
-        p.book(0, 4);
-        p.book(4_500_000, 4);
+        p.schedule(0, 4);
+        p.schedule(4_500_000, 4);
         assert_eq!(p.departure(), 8_000_000, "half a packet late, made up for");
-        p.book(100_000_000, 4);
+        p.schedule(100_000_000, 4);
         assert_eq!(p.departure(), 102_000_000);
     }
 
@@ -121,7 +121,7 @@ mod tests {
     fn without_pacing_nothing_is_ever_blocked() {
         let mut p = pacer();
         p.enabled = false;
-        p.book(7, 1000);
+        p.schedule(7, 1000);
         assert!(!p.blocks(7));
     }
 

@@ -18,7 +18,7 @@ use pcap_file::pcapng::{PcapNgBlock, PcapNgWriter};
 use pcap_file::{DataLink, Endianness};
 
 use crate::frame::{self, Context};
-use crate::{About, Error, create, failed, file_names};
+use crate::{Error, RunInfo, create, failed, file_names};
 
 /// The unit of timestamps is 10^-9 s: option if_tsresol of the pcap-ng draft, section 4.2.
 const NANOSECONDS: u8 = 9;
@@ -43,13 +43,15 @@ impl std::fmt::Debug for Writer {
 }
 
 impl Capture {
-    pub(crate) fn create(dir: &Path, link: u32, about: &About) -> Result<Self, Error> {
-        let names = file_names(about.links.iter().map(String::as_str));
+    pub(crate) fn create(dir: &Path, link: u32, run_info: &RunInfo) -> Result<Self, Error> {
+        let names = file_names(run_info.links.iter().map(String::as_str));
         let name = names.get(link as usize).cloned().unwrap_or_else(|| link.to_string());
         let path = dir.join(format!("{name}.pcapng"));
         let wrong = |error: pcap_file::PcapError| failed(&path, &error);
-        let comment =
-            format!("{}; seed {}, scenario {}, commit {}", about.title, about.seed, about.hash, about.commit);
+        let comment = format!(
+            "{}; seed {}, scenario {}, commit {}",
+            run_info.title, run_info.seed, run_info.hash, run_info.commit
+        );
         let section = SectionHeaderBlock {
             endianness: Endianness::Little,
             options: vec![
@@ -59,7 +61,7 @@ impl Capture {
             ..SectionHeaderBlock::default()
         };
         let mut writer = PcapNgWriter::with_section_header(create(&path)?, section).map_err(wrong)?;
-        let name = about.links.get(link as usize).cloned().unwrap_or_default();
+        let name = run_info.links.get(link as usize).cloned().unwrap_or_default();
         let interface = InterfaceDescriptionBlock {
             linktype: DataLink::ETHERNET,
             snaplen: frame::MOST_BYTES,
@@ -72,10 +74,10 @@ impl Capture {
         Ok(Capture { link, path, writer: Writer(writer), echoes: HashMap::new() })
     }
 
-    fn context(&self, connection: ConnectionId, about: &About) -> Context {
+    fn context(&self, connection: ConnectionId, run_info: &RunInfo) -> Context {
         Context {
-            mss_bytes: about.mss_bytes,
-            ecn: about.flows.get(connection.flow as usize).is_some_and(|flow| flow.ecn),
+            mss_bytes: run_info.mss_bytes,
+            ecn: run_info.flows.get(connection.flow as usize).is_some_and(|flow| flow.ecn),
             echo_ms: self.echoes.get(&connection).copied().unwrap_or(0),
         }
     }
@@ -85,7 +87,7 @@ impl Capture {
         at_ns: u64,
         event: LinkEvent,
         packet: &Packet,
-        about: &About,
+        run_info: &RunInfo,
     ) -> Result<(), Error> {
         let comment = match event {
             LinkEvent::Enqueued => None,
@@ -96,7 +98,7 @@ impl Capture {
         if let Content::Syn = packet.content {
             self.echoes.remove(&packet.connection);
         }
-        let (bytes, on_wire) = frame::of_packet(packet, self.context(packet.connection, about));
+        let (bytes, on_wire) = frame::of_packet(packet, self.context(packet.connection, run_info));
         self.write(at_ns, &bytes, on_wire, comment)
     }
 
@@ -107,9 +109,9 @@ impl Capture {
         at_ns: u64,
         connection: ConnectionId,
         ack: &Ack,
-        about: &About,
+        run_info: &RunInfo,
     ) -> Result<(), Error> {
-        let Some(flow) = about.flows.get(connection.flow as usize) else { return Ok(()) };
+        let Some(flow) = run_info.flows.get(connection.flow as usize) else { return Ok(()) };
         if !flow.route.contains(&self.link) {
             return Ok(());
         }
@@ -117,7 +119,7 @@ impl Capture {
         if flow.back.contains(&self.link) {
             return Ok(());
         }
-        let context = self.context(connection, about);
+        let context = self.context(connection, run_info);
         let (bytes, on_wire) = frame::of_ack(connection, ack, EcnField::NotEct, at_ns, context);
         self.write(at_ns, &bytes, on_wire, None)
     }

@@ -19,7 +19,7 @@ use arrow_schema::DataType::{Float64, UInt32, Utf8};
 use fairpace_results::observer::{ConnectionId, Content, LinkEvent, Packet, SenderState};
 
 use crate::table::{BATCH_ROWS, Table};
-use crate::{About, Error, ca_state};
+use crate::{Error, RunInfo, ca_state};
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Event {
@@ -56,7 +56,7 @@ pub(crate) struct Events {
 }
 
 impl Events {
-    pub(crate) fn create(dir: &Path, about: &About) -> Result<Self, Error> {
+    pub(crate) fn create(dir: &Path, run_info: &RunInfo) -> Result<Self, Error> {
         let columns = [
             ("t_s", Float64),
             ("flow", Utf8),
@@ -67,13 +67,13 @@ impl Events {
             ("to", Utf8),
             ("value", Float64),
         ];
-        let table = Table::create(dir, "events.parquet", &columns, about)?;
+        let table = Table::create(dir, "events.parquet", &columns, run_info)?;
         Ok(Events { table, rows: Vec::new(), last: HashMap::new() })
     }
 
-    fn push(&mut self, event: Event, about: &About) -> Result<(), Error> {
+    fn push(&mut self, event: Event, run_info: &RunInfo) -> Result<(), Error> {
         self.rows.push(event);
-        if self.rows.len() >= BATCH_ROWS { self.write(about) } else { Ok(()) }
+        if self.rows.len() >= BATCH_ROWS { self.write(run_info) } else { Ok(()) }
     }
 
     pub(crate) fn packet(
@@ -82,7 +82,7 @@ impl Events {
         link: u32,
         event: LinkEvent,
         packet: &Packet,
-        about: &About,
+        run_info: &RunInfo,
     ) -> Result<(), Error> {
         let what = match event {
             LinkEvent::Enqueued | LinkEvent::Departed => return Ok(()),
@@ -97,7 +97,7 @@ impl Events {
         };
         self.push(
             Event { at_ns, connection: packet.connection, what, link: Some(link), value, ..Event::default() },
-            about,
+            run_info,
         )
     }
 
@@ -106,7 +106,7 @@ impl Events {
         at_ns: u64,
         connection: ConnectionId,
         state: &SenderState,
-        about: &About,
+        run_info: &RunInfo,
     ) -> Result<(), Error> {
         let SenderState { phase, ca_state: ca, timeouts, undos, .. } = *state;
         let last = self.last.entry(connection).or_insert(Last::INITIAL);
@@ -117,16 +117,16 @@ impl Events {
         }
         let event = Event { at_ns, connection, ..Event::default() };
         if phase != before.phase {
-            let (from, to) = (about.phase(before.phase), about.phase(phase));
-            self.push(Event { what: "phase", from, to, ..event }, about)?;
+            let (from, to) = (run_info.phase(before.phase), run_info.phase(phase));
+            self.push(Event { what: "phase", from, to, ..event }, run_info)?;
         }
         if ca != before.ca_state {
             let (from, to) = (Some(ca_state(before.ca_state)), Some(ca_state(ca)));
-            self.push(Event { what: "recovery", from, to, ..event }, about)?;
+            self.push(Event { what: "recovery", from, to, ..event }, run_info)?;
         }
         for (what, before, now) in [("timeout", before.timeouts, timeouts), ("undo", before.undos, undos)] {
             if now > before {
-                self.push(Event { what, value: Some(now as f64), ..event }, about)?;
+                self.push(Event { what, value: Some(now as f64), ..event }, run_info)?;
             }
         }
         Ok(())
@@ -138,23 +138,23 @@ impl Events {
         connection: ConnectionId,
         _bytes: u64,
         took_ns: u64,
-        about: &About,
+        run_info: &RunInfo,
     ) -> Result<(), Error> {
-        if about.is_workload(connection) {
+        if run_info.is_workload(connection) {
             self.last.entry(connection).or_insert(Last::INITIAL).is_completed = true;
         }
         let value = Some(took_ns as f64 / 1e9);
-        self.push(Event { at_ns, connection, what: "completed", value, ..Event::default() }, about)
+        self.push(Event { at_ns, connection, what: "completed", value, ..Event::default() }, run_info)
     }
 
-    fn write(&mut self, about: &About) -> Result<(), Error> {
+    fn write(&mut self, run_info: &RunInfo) -> Result<(), Error> {
         let mut rows = mem::take(&mut self.rows);
         rows.sort_by_key(|event| event.at_ns);
         let rows = || rows.iter();
-        let link = |event: &Event| about.links.get(event.link? as usize).cloned();
+        let link = |event: &Event| run_info.links.get(event.link? as usize).cloned();
         self.table.write(vec![
             Arc::new(Float64Array::from_iter_values(rows().map(|event| event.at_ns as f64 / 1e9))),
-            Arc::new(StringArray::from_iter_values(rows().map(|event| about.flow(event.connection)))),
+            Arc::new(StringArray::from_iter_values(rows().map(|event| run_info.flow(event.connection)))),
             Arc::new(UInt32Array::from_iter_values(rows().map(|event| event.connection.index))),
             Arc::new(StringArray::from_iter_values(rows().map(|event| event.what))),
             Arc::new(StringArray::from_iter(rows().map(link))),
@@ -164,8 +164,8 @@ impl Events {
         ])
     }
 
-    pub(crate) fn finish(mut self, about: &About) -> Result<(), Error> {
-        self.write(about)?;
+    pub(crate) fn finish(mut self, run_info: &RunInfo) -> Result<(), Error> {
+        self.write(run_info)?;
         self.table.finish()
     }
 }

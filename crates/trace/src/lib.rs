@@ -1,23 +1,23 @@
 //! Traces of a simulation, written while it runs, in formats of other tools: Parquet for data frames, pcap-ng
 //! for Wireshark, qlog for congestion-control viewers.
 //!
-//! [`Traces`] is an [`Observer`] of `fairpace-results`. It records what [`Wanted`] selects and does not
+//! [`Traces`] is an [`Observer`] of `fairpace-results`. It records what [`TraceConfig`] selects and does not
 //! change the run: the same scenario and seed give the same bytes. Files grow during the run;
 //! [`Traces::finish`] completes them. Memory use is small per open connection; a capture also keeps one
 //! timestamp per connection of the whole run.
 //!
-//! The crate computes no metrics and draws no charts. Captured packets have headers but no payload. It knows
-//! nothing of the simulator: any program that calls an [`Observer`] can write traces.
+//! The crate computes no metrics and draws no charts. Captured packets have headers but no payload. It
+//! does not depend on the simulator: any program that calls an [`Observer`] can write traces.
 //!
 //! ```
 //! use fairpace_results::observer::{ConnectionId, Observer, SenderState};
-//! use fairpace_trace::{About, FlowInfo, Traces, Wanted};
+//! use fairpace_trace::{FlowInfo, RunInfo, TraceConfig, Traces};
 //!
 //! # let dir = tempfile::tempdir().unwrap();
 //! # let dir = dir.path();
 //! let flow = FlowInfo { name: "flow".into(), cc: "cubic".into(), ..FlowInfo::default() };
-//! let about = About { flows: vec![flow], mss_bytes: 1448, phases: vec!["STARTUP"], ..About::default() };
-//! let mut traces = Traces::create(dir, &Wanted { qlog: true, ..Wanted::default() }, about)?;
+//! let info = RunInfo { flows: vec![flow], mss_bytes: 1448, phases: vec!["STARTUP"], ..RunInfo::default() };
+//! let mut traces = Traces::create(dir, &TraceConfig { qlog: true, ..TraceConfig::default() }, info)?;
 //! // A simulation makes these calls.
 //! let state = SenderState { cwnd_pkts: 10, ssthresh_pkts: u32::MAX, ..SenderState::default() };
 //! traces.sender(1_000_000, ConnectionId::default(), || state);
@@ -77,7 +77,7 @@ pub enum Error {
 
 /// Selects what to record.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Wanted {
+pub struct TraceConfig {
     /// `flows.parquet`, `links.parquet`, `backlog.parquet`: the time series.
     pub series: bool,
     /// `events.parquet`: rare events, such as changes of phase, drops and timeouts.
@@ -90,7 +90,7 @@ pub struct Wanted {
 
 /// Describes the run; every file contains it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct About {
+pub struct RunInfo {
     /// The scenario's title.
     pub title: String,
     /// The scenario's hash.
@@ -126,7 +126,7 @@ pub struct FlowInfo {
     pub is_workload: bool,
 }
 
-impl About {
+impl RunInfo {
     fn flow(&self, connection: ConnectionId) -> &str {
         self.flows.get(connection.flow as usize).map_or("", |flow| &flow.name)
     }
@@ -152,7 +152,7 @@ fn ca_state(state: u8) -> &'static str {
 #[derive(Debug)]
 pub struct Traces {
     dir: PathBuf,
-    about: About,
+    run_info: RunInfo,
     series: bool,
     events: Option<Events>,
     qlog: Option<Qlog>,
@@ -166,15 +166,15 @@ impl Traces {
     ///
     /// # Errors
     /// [`Error::Write`] if a file cannot be created, [`Error::TooManyFlows`] if there would be too many.
-    pub fn create(dir: &Path, wanted: &Wanted, about: About) -> Result<Self, Error> {
-        let events = if wanted.events { Some(Events::create(dir, &about)?) } else { None };
-        let qlog = if wanted.qlog { Some(Qlog::create(dir, &about)?) } else { None };
+    pub fn create(dir: &Path, config: &TraceConfig, run_info: RunInfo) -> Result<Self, Error> {
+        let events = if config.events { Some(Events::create(dir, &run_info)?) } else { None };
+        let qlog = if config.qlog { Some(Qlog::create(dir, &run_info)?) } else { None };
         let mut captures = Vec::new();
-        for link in &wanted.captures {
-            captures.push(Capture::create(dir, *link, &about)?);
+        for link in &config.captures {
+            captures.push(Capture::create(dir, *link, &run_info)?);
         }
-        let (dir, series) = (dir.to_owned(), wanted.series);
-        Ok(Traces { dir, about, series, events, qlog, captures, failed: None })
+        let (dir, series) = (dir.to_owned(), config.series);
+        Ok(Traces { dir, run_info, series, events, qlog, captures, failed: None })
     }
 
     /// Completes the files after the run.
@@ -186,10 +186,10 @@ impl Traces {
             return Err(error);
         }
         if self.series {
-            series::write(&self.dir, &self.about, run)?;
+            series::write(&self.dir, &self.run_info, run)?;
         }
         if let Some(events) = self.events {
-            events.finish(&self.about)?;
+            events.finish(&self.run_info)?;
         }
         if let Some(qlog) = self.qlog {
             qlog.finish()?;
@@ -210,12 +210,12 @@ impl Observer for Traces {
             return;
         }
         if let Some(events) = &mut self.events {
-            let result = events.packet(at_ns, link, event, packet, &self.about);
+            let result = events.packet(at_ns, link, event, packet, &self.run_info);
             self.note(result);
         }
         for i in 0..self.captures.len() {
             if self.captures[i].link == link {
-                let result = self.captures[i].packet(at_ns, event, packet, &self.about);
+                let result = self.captures[i].packet(at_ns, event, packet, &self.run_info);
                 self.note(result);
             }
         }
@@ -226,7 +226,7 @@ impl Observer for Traces {
             return;
         }
         for i in 0..self.captures.len() {
-            let result = self.captures[i].ack(at_ns, connection, ack, &self.about);
+            let result = self.captures[i].ack(at_ns, connection, ack, &self.run_info);
             self.note(result);
         }
     }
@@ -237,11 +237,11 @@ impl Observer for Traces {
         }
         let state = state();
         if let Some(events) = &mut self.events {
-            let result = events.sender(at_ns, connection, &state, &self.about);
+            let result = events.sender(at_ns, connection, &state, &self.run_info);
             self.note(result);
         }
         if let Some(qlog) = &mut self.qlog {
-            let result = qlog.sender(at_ns, connection, &state, &self.about);
+            let result = qlog.sender(at_ns, connection, &state, &self.run_info);
             self.note(result);
         }
     }
@@ -251,11 +251,11 @@ impl Observer for Traces {
             return;
         }
         if let Some(events) = &mut self.events {
-            let result = events.completed(at_ns, connection, bytes, took_ns, &self.about);
+            let result = events.completed(at_ns, connection, bytes, took_ns, &self.run_info);
             self.note(result);
         }
         if let Some(qlog) = &mut self.qlog {
-            qlog.completed(connection, &self.about);
+            qlog.completed(connection, &self.run_info);
         }
     }
 }

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use fairpace_results::observer::{ConnectionId, SenderState};
 use serde_json::{Map, Value, json};
 
-use crate::{About, Error, MOST_QLOGS, ca_state, create, failed, file_names};
+use crate::{Error, MOST_QLOGS, RunInfo, ca_state, create, failed, file_names};
 
 /// The byte before each record, RFC 7464, section 2.2.
 const RECORD_SEPARATOR: u8 = 0x1e;
@@ -51,19 +51,19 @@ impl Log {
 }
 
 impl Qlog {
-    pub(crate) fn create(dir: &Path, about: &About) -> Result<Self, Error> {
-        if about.flows.len() > MOST_QLOGS {
-            return Err(Error::TooManyFlows { flows: about.flows.len() });
+    pub(crate) fn create(dir: &Path, run_info: &RunInfo) -> Result<Self, Error> {
+        if run_info.flows.len() > MOST_QLOGS {
+            return Err(Error::TooManyFlows { flows: run_info.flows.len() });
         }
-        let names = file_names(about.flows.iter().map(|flow| flow.name.as_str()));
+        let names = file_names(run_info.flows.iter().map(|flow| flow.name.as_str()));
         let mut files = Vec::new();
-        for (name, flow) in names.iter().zip(&about.flows) {
+        for (name, flow) in names.iter().zip(&run_info.flows) {
             let path = dir.join(format!("{name}.sqlog"));
             let mut log = Log { file: create(&path)?, path };
             log.record(&json!({
                 "qlog_version": "0.3",
                 "qlog_format": "JSON-SEQ",
-                "title": about.title,
+                "title": run_info.title,
                 "description": format!("{} with {}, simulated by Fairpace", flow.name, flow.cc),
                 "trace": {
                     "vantage_point": { "type": "server" },
@@ -73,9 +73,9 @@ impl Qlog {
                         "protocol_type": ["TCP"],
                     },
                     "configuration": {
-                        "commit": about.commit,
-                        "seed": about.seed,
-                        "scenario": about.hash,
+                        "commit": run_info.commit,
+                        "seed": run_info.seed,
+                        "scenario": run_info.hash,
                         "algorithm": flow.cc,
                     },
                 },
@@ -90,7 +90,7 @@ impl Qlog {
         at_ns: u64,
         connection: ConnectionId,
         state: &SenderState,
-        about: &About,
+        run_info: &RunInfo,
     ) -> Result<(), Error> {
         let Some(log) = self.files.get_mut(connection.flow as usize) else { return Ok(()) };
         let before = self.last.get(&connection).copied();
@@ -102,18 +102,18 @@ impl Qlog {
         }
         let before = before.and_then(|last| last.state);
         let event = |name: &str, data| event(at_ns, connection, name, data);
-        if let Some(data) = congestion_state(before.as_ref(), state, about) {
+        if let Some(data) = congestion_state(before.as_ref(), state, run_info) {
             log.record(&event("recovery:congestion_state_updated", data))?;
         }
-        let data = changed(before.as_ref(), state, about.mss_bytes);
+        let data = changed(before.as_ref(), state, run_info.mss_bytes);
         if !data.is_empty() {
             log.record(&event("recovery:metrics_updated", data))?;
         }
         Ok(())
     }
 
-    pub(crate) fn completed(&mut self, connection: ConnectionId, about: &About) {
-        if about.is_workload(connection) {
+    pub(crate) fn completed(&mut self, connection: ConnectionId, run_info: &RunInfo) {
+        if run_info.is_workload(connection) {
             self.last.entry(connection).or_default().is_completed = true;
         }
     }
@@ -138,12 +138,12 @@ fn event(at_ns: u64, connection: ConnectionId, name: &str, data: Map<String, Val
 fn congestion_state(
     before: Option<&SenderState>,
     now: &SenderState,
-    about: &About,
+    run_info: &RunInfo,
 ) -> Option<Map<String, Value>> {
     if before.is_some_and(|before| before.phase == now.phase && before.ca_state == now.ca_state) {
         return None;
     }
-    let name = |state: &SenderState| about.phase(state.phase).map(str::to_lowercase);
+    let name = |state: &SenderState| run_info.phase(state.phase).map(str::to_lowercase);
     let mut data = Map::new();
     if let Some(old) = before.and_then(name) {
         data.insert("old".into(), old.into());

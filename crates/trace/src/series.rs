@@ -9,7 +9,7 @@ use arrow_schema::DataType::{Float32, Float64, UInt32, Utf8};
 use fairpace_results::{FlowSeries, Run};
 
 use crate::table::Table;
-use crate::{About, Error};
+use crate::{Error, RunInfo};
 
 /// A column of numbers; NaN becomes null.
 fn floats<'a>(values: impl Iterator<Item = &'a f32>) -> ArrayRef {
@@ -24,31 +24,31 @@ fn same(name: &str, rows: usize) -> ArrayRef {
     Arc::new(StringArray::from_iter_values(std::iter::repeat_n(name, rows)))
 }
 
-pub(crate) fn write(dir: &Path, about: &About, run: &Run) -> Result<(), Error> {
-    flows(dir, about, run)?;
-    links(dir, about, run)?;
-    backlog(dir, about, run)
+pub(crate) fn write(dir: &Path, run_info: &RunInfo, run: &Run) -> Result<(), Error> {
+    flows(dir, run_info, run)?;
+    links(dir, run_info, run)?;
+    backlog(dir, run_info, run)
 }
 
 /// One row per flow and point.
-fn flows(dir: &Path, about: &About, run: &Run) -> Result<(), Error> {
+fn flows(dir: &Path, run_info: &RunInfo, run: &Run) -> Result<(), Error> {
     let names = FlowSeries::default().columns().map(|(name, _)| name);
     let mut columns = vec![("t_s", Float64), ("flow", Utf8), ("algorithm", Utf8)];
     columns.extend(names.map(|name| (name, Float32)));
     columns.push(("phase", Utf8));
-    let mut table = Table::create(dir, "flows.parquet", &columns, about)?;
+    let mut table = Table::create(dir, "flows.parquet", &columns, run_info)?;
     let t_s = &run.series.t_s;
     for (summary, flow) in run.summary.flows.iter().zip(&run.series.flows) {
         let mut arrays = vec![times(t_s), same(&summary.name, t_s.len()), same(&summary.cc, t_s.len())];
         arrays.extend(flow.columns().map(|(_, values)| floats(values.iter())));
-        arrays.push(Arc::new(StringArray::from_iter(flow.phase.iter().map(|phase| about.phase(*phase)))));
+        arrays.push(Arc::new(StringArray::from_iter(flow.phase.iter().map(|phase| run_info.phase(*phase)))));
         table.write(arrays)?;
     }
     table.finish()
 }
 
 /// One row per link and point. `backlog_kb` is the sum over all flows.
-fn links(dir: &Path, about: &About, run: &Run) -> Result<(), Error> {
+fn links(dir: &Path, run_info: &RunInfo, run: &Run) -> Result<(), Error> {
     let columns = [
         ("t_s", Float64),
         ("link", Utf8),
@@ -56,7 +56,7 @@ fn links(dir: &Path, about: &About, run: &Run) -> Result<(), Error> {
         ("backlog_kb", Float32),
         ("drops", UInt32),
     ];
-    let mut table = Table::create(dir, "links.parquet", &columns, about)?;
+    let mut table = Table::create(dir, "links.parquet", &columns, run_info)?;
     let t_s = &run.series.t_s;
     for (summary, link) in run.summary.links.iter().zip(&run.series.links) {
         let backlog = |point: usize| {
@@ -76,9 +76,9 @@ fn links(dir: &Path, about: &About, run: &Run) -> Result<(), Error> {
 }
 
 /// One row per link, flow and point.
-fn backlog(dir: &Path, about: &About, run: &Run) -> Result<(), Error> {
+fn backlog(dir: &Path, run_info: &RunInfo, run: &Run) -> Result<(), Error> {
     let columns = [("t_s", Float64), ("link", Utf8), ("flow", Utf8), ("backlog_kb", Float32)];
-    let mut table = Table::create(dir, "backlog.parquet", &columns, about)?;
+    let mut table = Table::create(dir, "backlog.parquet", &columns, run_info)?;
     let t_s = &run.series.t_s;
     for (summary, link) in run.summary.links.iter().zip(&run.series.links) {
         for (flow, values) in run.summary.flows.iter().zip(&link.backlog_kb) {

@@ -12,7 +12,7 @@ use parquet::basic::Compression;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 
-use crate::{About, Error, create, failed};
+use crate::{Error, RunInfo, create, failed};
 
 /// Rows per batch: a Parquet row group in memory is a few MB.
 pub(crate) const BATCH_ROWS: usize = 1 << 16;
@@ -31,7 +31,7 @@ impl Table {
         dir: &Path,
         name: &str,
         columns: &[(&str, DataType)],
-        about: &About,
+        run_info: &RunInfo,
     ) -> Result<Self, Error> {
         let path = dir.join(name);
         let fields: Vec<Field> =
@@ -39,10 +39,10 @@ impl Table {
         let schema = Arc::new(Schema::new(fields));
         let entry = |key: &str, value: &str| KeyValue::new(format!("fairpace.{key}"), value.to_owned());
         let metadata = vec![
-            entry("commit", &about.commit),
-            entry("seed", &about.seed.to_string()),
-            entry("scenario.hash", &about.hash),
-            entry("scenario.title", &about.title),
+            entry("commit", &run_info.commit),
+            entry("seed", &run_info.seed.to_string()),
+            entry("scenario.hash", &run_info.hash),
+            entry("scenario.title", &run_info.title),
         ];
         let properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)

@@ -144,7 +144,7 @@ impl<C: Control> Sender<C> {
         if self.board.in_flight() == 0 {
             self.notify(now, Event::Restart);
         }
-        let sent = self.pacer.book(now, pkts);
+        let sent = self.pacer.schedule(now, pkts);
         self.last_sent = sent;
         sent
     }

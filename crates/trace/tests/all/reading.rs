@@ -12,14 +12,14 @@ use fairpace_results::observer::{
 use fairpace_results::{
     Cost, FlowSeries, FlowSummary, LinkSeries, LinkSummary, Run, ScenarioId, Series, Summary,
 };
-use fairpace_trace::{About, Error, FlowInfo, MOST_QLOGS, Traces, Wanted};
+use fairpace_trace::{Error, FlowInfo, MOST_QLOGS, RunInfo, TraceConfig, Traces};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use pcap_file::pcapng::{Block, PcapNgReader};
 use serde_json::Value;
 
 const MS: u64 = 1_000_000;
 
-fn about() -> About {
+fn run_info() -> RunInfo {
     let flow = |name: &str| FlowInfo {
         name: name.into(),
         cc: "bbr1".into(),
@@ -28,7 +28,7 @@ fn about() -> About {
         ecn: false,
         is_workload: false,
     };
-    About {
+    RunInfo {
         title: "a title".into(),
         hash: "00ff".into(),
         seed: 7,
@@ -124,8 +124,8 @@ fn drive(traces: &mut Traces) {
 }
 
 fn everything(dir: &Path) {
-    let wanted = Wanted { series: true, events: true, qlog: true, captures: vec![0, 1] };
-    let mut traces = Traces::create(dir, &wanted, about()).unwrap();
+    let config = TraceConfig { series: true, events: true, qlog: true, captures: vec![0, 1] };
+    let mut traces = Traces::create(dir, &config, run_info()).unwrap();
     drive(&mut traces);
     traces.finish(&run()).unwrap();
 }
@@ -172,8 +172,8 @@ fn each_event_has_one_row() {
 #[test]
 fn a_connection_that_continues_after_a_transfer_is_not_a_new_one() {
     let dir = tempfile::tempdir().unwrap();
-    let wanted = Wanted { events: true, qlog: true, ..Wanted::default() };
-    let mut traces = Traces::create(dir.path(), &wanted, about()).unwrap();
+    let config = TraceConfig { events: true, qlog: true, ..TraceConfig::default() };
+    let mut traces = Traces::create(dir.path(), &config, run_info()).unwrap();
     let connection = ConnectionId::default();
     let state = SenderState { phase: 0, timeouts: 1, ..SenderState::default() };
     // the end of the transfer is reported first, when the packet is sent
@@ -205,8 +205,8 @@ fn a_capture_has_headers_times_lengths_and_comments_on_drops() {
             ));
         }
     }
-    let wanted = [(0, 74, 74, 0), (10, 74, 74, 0), (11, 66, 1514, 0), (12, 66, 1514, 1), (21, 66, 66, 0)];
-    assert_eq!(packets, wanted);
+    let config = [(0, 74, 74, 0), (10, 74, 74, 0), (11, 66, 1514, 0), (12, 66, 1514, 1), (21, 66, 66, 0)];
+    assert_eq!(packets, config);
     let interface = &reader.interfaces()[0];
     assert_eq!((interface.snaplen, u32::from(interface.linktype)), (94, 1));
     assert!(dir.path().join("way_back.pcapng").exists());
@@ -254,22 +254,22 @@ fn the_same_run_gives_the_same_bytes() {
 
 #[test]
 fn a_file_that_cannot_be_written_is_an_error() {
-    let wanted = Wanted { events: true, ..Wanted::default() };
-    let error = Traces::create(Path::new("/nowhere/at/all"), &wanted, about()).unwrap_err();
+    let config = TraceConfig { events: true, ..TraceConfig::default() };
+    let error = Traces::create(Path::new("/nowhere/at/all"), &config, run_info()).unwrap_err();
     assert!(error.to_string().contains("/nowhere/at/all/events.parquet"), "{error}");
-    let mut many = about();
+    let mut many = run_info();
     many.flows = vec![FlowInfo::default(); MOST_QLOGS + 1];
     let dir = tempfile::tempdir().unwrap();
-    let wanted = Wanted { qlog: true, ..Wanted::default() };
-    assert!(matches!(Traces::create(dir.path(), &wanted, many), Err(Error::TooManyFlows { flows: 201 })));
+    let config = TraceConfig { qlog: true, ..TraceConfig::default() };
+    assert!(matches!(Traces::create(dir.path(), &config, many), Err(Error::TooManyFlows { flows: 201 })));
 }
 
 #[test]
 fn a_full_disk_is_an_error_at_the_end() {
     let dir = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink("/dev/full", dir.path().join("bottleneck.pcapng")).unwrap();
-    let wanted = Wanted { captures: vec![0], ..Wanted::default() };
-    let Ok(mut traces) = Traces::create(dir.path(), &wanted, about()) else { return };
+    let config = TraceConfig { captures: vec![0], ..TraceConfig::default() };
+    let Ok(mut traces) = Traces::create(dir.path(), &config, run_info()) else { return };
     drive(&mut traces);
     let error = traces.finish(&run()).unwrap_err();
     assert!(error.to_string().contains("bottleneck.pcapng"), "{error}");
