@@ -19,11 +19,11 @@
  *
  * Known defects (docs/pathologies.md):
  * - Nothing keeps D small: a longer queue means a greater alpha, which means stronger probing and a longer queue.
- * - A flow alone on a slow link wastes it. After a probe at gain 1.95, DOWN paces at 0.05 bw. There one burst of
- *   two packets schedules the next departure 20 bursts ahead: 0.24 s at 2 Mbit/s. The schedule outlives DOWN, and
- *   the link is idle meanwhile. At an RTT of 20 ms the flow uses 51 % of 0.5 Mbit/s, 63 % of 2 Mbit/s, 94 % of 5
- *   Mbit/s and all of 20 Mbit/s. With alpha_most 0.75 it uses 99.7 % of 2 Mbit/s. The bound is the paper's, so it
- *   stays.
+ * - A flow alone on a slow link wastes it. After a probe at gain 1.95, DOWN paces at 0.05 bw. There one burst
+ *   schedules the next departure 20 bursts ahead: 0.12 s per packet at 2 Mbit/s. The schedule outlives DOWN, and the
+ *   link is idle meanwhile. At an RTT of 20 ms the flow uses 65 % of 0.5 Mbit/s, 82 % of 2 Mbit/s and all of 20
+ *   Mbit/s; with bursts of two packets, as in eBPF, 51 % and 63 %. With alpha_most 0.75 it uses the whole link. The
+ *   bound is the paper's, so it stays.
  *
  * Choices where the paper says nothing:
  * - D is the mean RTT, over the ACKs in CRUISE of the last cycle, less min_rtt: in CRUISE the flow's own probe is

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::support::{bdp_bytes, flow, link, ms, run, scenario};
+use crate::support::{bdp_bytes, flow, link, ms, run, scenario, with};
 use fairpace_cc::Phase;
 use fairpace_results::Run;
 
@@ -128,6 +128,27 @@ fn startup_overshoots_and_a_buffer_below_that_loses_the_difference() {
     // the last round of the search sends 2.89 BDP; one is on the path, one in the buffer
     assert!(drops(1.0) > bdp_pkts * 8 / 10, "{} of a BDP of {bdp_pkts}", drops(1.0));
     assert!(drops(0.5) > drops(1.0) + bdp_pkts / 2, "{}", drops(0.5));
+}
+
+/// Zhang et al., "Improving Google's BBR", 2018, section IV.C: alpha is at most 0.95. After a probe at gain
+/// 1.95, DOWN paces at 0.05 of the bandwidth, where one burst schedules the next departure far beyond the
+/// end of DOWN. The bound is the paper's; the cost is found here.
+#[test]
+fn nyu_alone_on_a_slow_link_wastes_it_after_each_probe() {
+    let used = |cc: &str, kbit: u64, alpha_most: &str| {
+        let buffer = 4 * kbit * 20 / 8;
+        let bottleneck = fairpace_scenario::Link::new("bottleneck", kbit * 1000, buffer.max(12_000));
+        let mut lone = flow(cc, 20, 0);
+        if cc == "nyu" {
+            lone = with(lone, "alpha_most", alpha_most);
+        }
+        run(&scenario(vec![bottleneck], vec![lone], 10, 40)).summary.links[0].utilization
+    };
+    let (slow, slower) = (used("nyu", 2000, "0.95"), used("nyu", 500, "0.95"));
+    assert!(slower < 0.75 && slow < 0.9, "nyu uses {slower} of 500 kbit/s, {slow} of 2 Mbit/s");
+    assert!(used("nyu_latency", 500, "") > 0.97, "without adaptive gains the link is used");
+    assert!(used("nyu", 500, "0.75") > 0.97, "and with a smaller bound");
+    assert!(used("nyu", 20_000, "0.95") > 0.97, "and a faster link");
 }
 
 /// The page for people names the tests of these files.
