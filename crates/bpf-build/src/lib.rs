@@ -29,11 +29,12 @@
 //! #include "contract/params.h"
 //!
 //! /* a window that never changes */
-//! #define mine_parameters(P) P(cwnd_pkts, 20, 1, 1000, CC_UNIT_PKTS, "the window")
+//! #define mine_parameters(P) P(cwnd_pkts, 20, 1, 1000, CC_UNIT_PKTS, "the window", "any")
 //! struct mine_params { mine_parameters(CC_PARAM_FIELD) };
 //! struct mine { struct mine_params p; };
 //!
-//! CC_INLINE void mine_init(struct mine *s, const struct mine_params *p, const struct cc_view *v, struct cc_decision *d)
+//! CC_INLINE void mine_init(struct mine *s, const struct mine_params *p, const struct cc_view *v,
+//!                          struct cc_decision *d)
 //! {
 //!     s->p = *p;
 //!     d->cwnd_pkts = p->cwnd_pkts;

@@ -1,8 +1,9 @@
-//! What the tests of several crates share: skipping aloud, one test at a time, and random numbers from a seed.
+//! What the tests of several crates share: skipping aloud, one test at a time, and random numbers from a
+//! seed.
 //!
-//! It has no dependencies and knows no crate of the workspace, so that every crate can use it in its tests. Helpers that
-//! only one crate needs (scripts of ACKs, made-up runs, a place to run the program in) are in that crate's
-//! `tests/all/support`.
+//! It has no dependencies and knows no crate of the workspace, so that every crate can use it in its tests.
+//! Helpers that only one crate needs (scripts of ACKs, made-up runs, a place to run the program in) are in
+//! that crate's `tests/all/support`.
 
 use std::io::Write;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -20,22 +21,23 @@ pub fn skip(why: &str) {
     announce("SKIPPED", why);
 }
 
-/// Writes `WHAT: TEST: WHY` straight to standard error: the test harness hides what `eprintln!` writes in a test that
-/// passes.
+/// Writes `WHAT: TEST: WHY` straight to standard error: the test harness hides what `eprintln!` writes in a
+/// test that passes.
 pub fn announce(what: &str, why: &str) {
     let thread = std::thread::current();
     let _ = writeln!(std::io::stderr(), "{what}: {}: {why}", thread.name().unwrap_or("test"));
 }
 
-/// Lets one test of a process run at a time, for as long as the guard lives. Runs in real time disturb each other.
+/// Lets one test of a process run at a time, for as long as the guard lives. Runs in real time disturb each
+/// other.
 pub fn exclusive() -> MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::new(());
     // a test that failed leaves nothing behind that the next one could mistake
     ONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014): the same numbers
-/// from the same seed.
+/// SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014): the
+/// same numbers from the same seed.
 #[derive(Debug, Clone)]
 pub struct Random(u64);
 

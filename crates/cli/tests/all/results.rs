@@ -14,7 +14,49 @@ fn keys(value: &Value) -> Vec<&str> {
     keys
 }
 
-/// The fields that the issue and docs/reference/json.md promise.
+/// The fields of a flow, as in docs/reference/json.md.
+const FLOW: [&str; 18] = [
+    "cc",
+    "completion_s",
+    "completions",
+    "dropped_pkts",
+    "goodput_mbps",
+    "loss_rate",
+    "marked_pkts",
+    "name",
+    "retransmits",
+    "rtt_mean_ms",
+    "rtt_min_ms",
+    "rtt_ms",
+    "rtt_p50_ms",
+    "rtt_p95_ms",
+    "rtt_p99_ms",
+    "sent_pkts",
+    "share",
+    "start_s",
+];
+
+/// The fields of a link.
+const LINK: [&str; 16] = [
+    "backlog_share",
+    "drops",
+    "duplicates",
+    "early_drops",
+    "loss_rate",
+    "lost",
+    "marks",
+    "name",
+    "queue",
+    "queue_delay_max_ms",
+    "queue_delay_mean_ms",
+    "queue_delay_p50_ms",
+    "queue_delay_p95_ms",
+    "queue_delay_p99_ms",
+    "rate_mbps",
+    "utilization",
+];
+
+/// Asserts that a summary has exactly the fields of docs/reference/json.md.
 fn assert_summary(summary: &Value) {
     assert_eq!(
         keys(summary),
@@ -35,46 +77,8 @@ fn assert_summary(summary: &Value) {
     );
     assert_eq!(keys(&summary["scenario"]), ["hash", "title"]);
     assert_eq!(keys(&summary["cost"]), ["cpu_s", "data_packets", "wall_s"]);
-    let flow = [
-        "cc",
-        "completion_s",
-        "completions",
-        "dropped_pkts",
-        "goodput_mbps",
-        "loss_rate",
-        "marked_pkts",
-        "name",
-        "retransmits",
-        "rtt_mean_ms",
-        "rtt_min_ms",
-        "rtt_ms",
-        "rtt_p50_ms",
-        "rtt_p95_ms",
-        "rtt_p99_ms",
-        "sent_pkts",
-        "share",
-        "start_s",
-    ];
-    let link = [
-        "backlog_share",
-        "drops",
-        "duplicates",
-        "early_drops",
-        "loss_rate",
-        "lost",
-        "marks",
-        "name",
-        "queue",
-        "queue_delay_max_ms",
-        "queue_delay_mean_ms",
-        "queue_delay_p50_ms",
-        "queue_delay_p95_ms",
-        "queue_delay_p99_ms",
-        "rate_mbps",
-        "utilization",
-    ];
-    summary["flows"].as_array().unwrap().iter().for_each(|f| assert_eq!(keys(f), flow));
-    summary["links"].as_array().unwrap().iter().for_each(|l| assert_eq!(keys(l), link));
+    summary["flows"].as_array().unwrap().iter().for_each(|f| assert_eq!(keys(f), FLOW));
+    summary["links"].as_array().unwrap().iter().for_each(|l| assert_eq!(keys(l), LINK));
 }
 
 #[test]

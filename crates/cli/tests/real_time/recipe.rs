@@ -16,7 +16,10 @@ use serde_json::Value;
 const HEADER: &str = include_str!("recipe/aimd.h");
 const LINE: &str =
     r#"CC_ALGORITHM(aimd, CC_GROWS_CWND, "General AIMD", "Yang and Lam, General AIMD, ICNP 2000")"#;
-const PRESET: &str = r#"CC_PRESET(aimd_gentle, aimd, "General AIMD that gives way a little", "recipe.rs", "keep=0.875 increase_pkts=2")"#;
+const PRESET: &str = concat!(
+    r#"CC_PRESET(aimd_gentle, aimd, "General AIMD that gives way a little", "recipe.rs", "#,
+    r#""keep=0.875 increase_pkts=2")"#
+);
 /// What ends the list; new lines come before it.
 const END_OF_LIST: &str = "\n#undef CC_ALGORITHM\n";
 

@@ -37,7 +37,7 @@ start = "500ms"
 "#;
 
 const PAPER: &str = r#"title = "A paper"
-authors = "Somebody, 2016"
+authors = "A. Author, 2016"
 published = "somewhere"
 about = "It says something."
 figures = ["fig01"]
@@ -74,7 +74,7 @@ tolerance_ratio = 0.5
 quote = "The link is full."
 
 [[shape]]
-what = "somebody is faster"
+what = "one flow is faster"
 measure = { run = "both", at = "80 ms", of = "flow.*.goodput_mbps" }
 is = "above"
 than = { run = "both", at = "80 ms", of = "flow.1.goodput_mbps" }
@@ -149,8 +149,8 @@ fn the_quick_version_of_every_figure_has_the_verdict_on_record() {
     let gone: Vec<_> = before.keys().filter(|name| !now.contains_key(*name)).collect();
     assert!(
         changed.is_empty() && gone.is_empty(),
-        "verdicts changed: {changed:#?}; gone: {gone:?}; if this is meant, run `make reproduce ARGS=--short` and commit \
-         reproduction/results/short.json"
+        "verdicts changed: {changed:#?}; gone: {gone:?}; if this is meant, run `make reproduce ARGS=--short` \
+         and commit reproduction/results/short.json"
     );
 }
 
@@ -168,7 +168,8 @@ fn the_records_of_the_repository_are_of_its_figures() {
         let verdict = &list.as_array().unwrap().iter().find(entry).unwrap()["verdict"];
         assert!(
             !path.exists() || verdict != "not run",
-            "{} was measured of another figure or scenario than there is now; run it again and commit its result",
+            "{} was measured of another figure or scenario than there is now; run it again and commit its \
+             result",
             path.display()
         );
     }
@@ -187,7 +188,7 @@ fn a_question_has_a_page_with_its_pictures_and_no_old_ones() {
     assert!(place.read(&format!("{question}/README.md")).contains("Not measured yet"));
     reproduce(&place, &["--quiet"]).succeeds();
     let page = place.read(&format!("{question}/README.md"));
-    assert!(page.contains("# Two flows") && page.contains("| somebody is faster |"), "{page}");
+    assert!(page.contains("# Two flows") && page.contains("| one flow is faster |"), "{page}");
     let pictures: Vec<_> = files_below(&place.path().join(question))
         .into_iter()
         .filter(|path| path.extension().is_some_and(|end| end == "svg"))
@@ -202,7 +203,7 @@ fn a_figure_is_run_recorded_and_shown() {
     let output =
         program().args(["reproduce", "bbq-ma2017/fig01"]).current_dir(place.path()).output().unwrap();
     let [stdout, stderr] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
-    assert!(stdout.contains("reproduced") && stdout.contains("somebody is faster"), "{stdout}");
+    assert!(stdout.contains("reproduced") && stdout.contains("one flow is faster"), "{stdout}");
     assert!(stderr.contains("bbq-ma2017/fig01: reproduced, 4 runs"), "{stderr}");
     let record = place.read("reproduction/results/bbq-ma2017/fig01.json");
     let record: serde_json::Value = serde_json::from_str(&record).unwrap();
@@ -313,7 +314,7 @@ fn ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on() {
 }
 
 #[test]
-fn wrong_figures_are_told_with_their_place_before_anything_runs() {
+fn wrong_figures_are_reported_with_their_place_before_anything_runs() {
     let cases = [
         ("title = \"Two flows\"", "tilte = \"Two flows\"", "unknown field `tilte`"),
         ("seeds = 2", "seeds = 0", "0 seeds"),

@@ -9,6 +9,7 @@ use crate::support::{
 use fairpace_cc::Algorithm;
 use fairpace_kernel::{LoadOptions, Status, list, load_without_storage};
 
+/// Bytes.
 const MB: usize = 1 << 20;
 
 #[test]

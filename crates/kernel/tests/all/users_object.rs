@@ -11,7 +11,7 @@ use fairpace_test_support::skip;
 /// An algorithm of a user: a window of half its parameter, and a count of ACKs.
 const USERS_HEADER: &str = r#"
 #include "contract/params.h"
-#define halfwindow_parameters(P) P(cwnd_pkts, 20, 2, 1000, CC_UNIT_PKTS, "twice the window")
+#define halfwindow_parameters(P) P(cwnd_pkts, 20, 2, 1000, CC_UNIT_PKTS, "twice the window", "any")
 struct halfwindow_params { halfwindow_parameters(CC_PARAM_FIELD) };
 struct halfwindow { struct halfwindow_params p; u32 acks; };
 CC_INLINE void halfwindow_on_event(struct halfwindow *s, u32 e, const struct cc_view *v,

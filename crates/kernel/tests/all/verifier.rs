@@ -32,9 +32,9 @@ fn record(counts: &Counts) {
     let compiler = String::from_utf8_lossy(&compiler.stdout).lines().next().unwrap_or_default().to_owned();
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").expect("osrelease");
     let mut text = format!(
-        "# Instructions that the kernel's verifier goes through, per algorithm and program. CI fails when an\n\
-         # algorithm's sum grows by more than half. Recorded by crates/kernel/tests/all/verifier.rs with\n\
-         # {compiler}, Linux {}.\n",
+        "# Instructions that the kernel's verifier goes through, per algorithm and program. CI fails when \
+         an\n# algorithm's sum grows by more than half. Recorded by \
+         crates/kernel/tests/all/verifier.rs with\n# {compiler}, Linux {}.\n",
         kernel.trim().split('-').next().unwrap_or_default()
     );
     for (algorithm, programs) in counts {

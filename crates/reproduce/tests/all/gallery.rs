@@ -1,10 +1,12 @@
 //! The gallery as a standard parser sees it, whatever the records.
 
 use crate::support::{figure, line, measure, measured, papers, plot, shape};
-use fairpace_reproduce::figure::{Along, Is, Kind, RunPlan};
+use fairpace_reproduce::figure::{Along, Is, Kind, Line, RunPlan, Value};
 use fairpace_reproduce::gallery::page;
 use fairpace_reproduce::record::{Compared, Drawn, Held, Mean, On, PaperRecords, Picture, Record, Verdict};
+use proptest::collection::vec;
 use proptest::prelude::*;
+use proptest::sample::select as any_of;
 use scraper::{ElementRef, Html, Selector};
 use std::collections::BTreeMap;
 
@@ -237,7 +239,8 @@ fn twenty_lines_are_distinguishable_and_named() {
 #[test]
 fn bars_over_a_sweep_are_a_row_per_point_and_real_flows_stand_at_theirs() {
     let mut record = papers()[1].records[0].clone();
-    let run = "[[run]]\nname = 'bbr'\n[run.sweep]\ntitle = ''\npoint = [{ at = '1 ms', x = 1, set = [] }, { at = '2 ms', x = 2, set = [] }]";
+    let run = "[[run]]\nname = 'bbr'\n[run.sweep]\ntitle = ''\n\
+               point = [{ at = '1 ms', x = 1, set = [] }, { at = '2 ms', x = 2, set = [] }]";
     record.figure.runs =
         toml::from_str::<BTreeMap<String, Vec<RunPlan>>>(run).unwrap().remove("run").unwrap();
     record.figure.kernel.as_mut().unwrap().at = vec!["2 ms".into()];
@@ -296,12 +299,8 @@ fn kind() -> impl Strategy<Value = Kind> {
 
 fn any_drawn() -> impl Strategy<Value = Drawn> {
     let number = || prop_oneof![4 => -10.0..1000.0f64, 1 => prop::num::f64::ANY, 1 => Just(0.0)];
-    let numbers = move || prop::collection::vec(prop::option::weighted(0.8, number()), 0..12);
-    (prop::collection::vec(number(), 0..12), numbers(), numbers()).prop_map(|(x, y, half)| Drawn {
-        x,
-        y,
-        half,
-    })
+    let numbers = move || vec(prop::option::weighted(0.8, number()), 0..12);
+    (vec(number(), 0..12), numbers(), numbers()).prop_map(|(x, y, half)| Drawn { x, y, half })
 }
 
 fn any_mean() -> impl Strategy<Value = Mean> {
@@ -316,10 +315,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
     #[test]
     fn any_record_gives_a_page(
-        plots in prop::collection::vec((kind(), any::<[bool; 3]>(), prop::num::f64::ANY, prop::num::f64::ANY,
-            prop::collection::vec((any_drawn(), "\\PC{0,30}", prop::collection::vec(any::<[f64; 2]>(), 0..3)), 0..5)), 0..3),
-        values in prop::collection::vec((any::<[f64; 3]>(), prop::sample::select(vec![Is::About, Is::Below, Is::Above]), any_mean(), any::<Option<bool>>()), 0..3),
-        shapes in prop::collection::vec((prop::collection::vec(any_mean(), 0..5), any::<Option<bool>>(), prop::option::of(Just(Along::Level)), 0usize..4), 0..3),
+        plots in vec((kind(), any::<[bool; 3]>(), prop::num::f64::ANY, prop::num::f64::ANY,
+            vec((any_drawn(), "\\PC{0,30}", vec(any::<[f64; 2]>(), 0..3)), 0..5)), 0..3),
+        values in vec((any::<[f64; 3]>(), any_of(vec![Is::About, Is::Below, Is::Above]), any_mean(),
+            any::<Option<bool>>()), 0..3),
+        shapes in vec((vec(any_mean(), 0..5), any::<Option<bool>>(), prop::option::of(Just(Along::Level)),
+            0usize..4), 0..3),
         places in prop::sample::subsequence(vec![On::Sim, On::Kernel], 0..=2),
         words in "\\PC{0,40}",
         cost in any::<(f64, f64, u64, u32)>(),
@@ -331,15 +332,25 @@ proptest! {
             let mut one = plot(kind, "x", &words, vec![]);
             (one.log_x, one.log_y, one.from_s, one.to_s) = (log_x, log_y, from_s, to_s);
             for (_, label, published) in &drawn {
-                one.lines.push(fairpace_reproduce::figure::Line { published: published.clone(), reference, ..line(label) });
+                one.lines.push(Line { published: published.clone(), reference, ..line(label) });
             }
             of.plots.push(one);
             kinds.push(kind);
             lines.push(drawn.into_iter().map(|(drawn, ..)| drawn).collect::<Vec<_>>());
         }
         let (mut compared, mut held) = (Vec::new(), Vec::new());
-        for (value, ([published, tolerance, tolerance_ratio], is, ours, holds)) in values.into_iter().enumerate() {
-            of.values.push(fairpace_reproduce::figure::Value { what: words.clone(), unit: String::new(), measure: measure(), published, is, tolerance, tolerance_ratio, quote: words.clone() });
+        for (value, (numbers, is, ours, holds)) in values.into_iter().enumerate() {
+            let [published, tolerance, tolerance_ratio] = numbers;
+            of.values.push(Value {
+                what: words.clone(),
+                unit: String::new(),
+                measure: measure(),
+                published,
+                is,
+                tolerance,
+                tolerance_ratio,
+                quote: words.clone(),
+            });
             compared.push(Compared { value, ours: Some(ours), holds });
         }
         for (ours, holds, along, shape_index) in shapes {
@@ -347,11 +358,13 @@ proptest! {
             held.push(Held { shape: shape_index, ours, holds });
         }
         let place = |on: On| {
-            let mut one = measured(on, Verdict::Differs, compared.clone(), held.clone(), lines.clone(), &kinds);
+            let mut one =
+                measured(on, Verdict::Differs, compared.clone(), held.clone(), lines.clone(), &kinds);
             (one.wall_s, one.cpu_s, one.packets, one.runs) = cost;
             one
         };
-        let all = only(Record { paper: words.clone(), id: "any".into(), figure: of, measured: places.into_iter().map(place).collect() });
+        let measured = places.into_iter().map(place).collect();
+        let all = only(Record { paper: words.clone(), id: "any".into(), figure: of, measured });
         check(&page(&all));
     }
 }

@@ -253,102 +253,80 @@ fn files_that_cannot_be_read_are_reported() {
     }
 }
 
+/// Replaced text, what replaces it, kind, beginning of the message.
+const FAULTS_AND_TRAFFIC: &[(&str, &str, &str, &str)] = &[
+    ("\"2MB\"", "\"2MB\"\nloss = 0.01", "wrong-unit", "`loss` is 0.01 without a unit"),
+    ("\"2MB\"", "\"2MB\"\nloss = \"101%\"", "out-of-range", "`loss` is 101%; it must be at most 100%"),
+    ("\"2MB\"", "\"2MB\"\nloss = \"1ms\"", "wrong-unit", "`loss`: \"1ms\" is a time, but a percentage"),
+    ("\"2MB\"", "\"2MB\"\nloss_burst = 5", "impossible", "bursts of loss are given, but no loss"),
+    ("\"2MB\"", "\"2MB\"\nloss_in_burst = \"5%\"", "missing-key", "`loss_in_burst` says nothing without"),
+    (
+        "\"2MB\"",
+        "\"2MB\"\nloss = \"2%\"\nloss_burst = 5\nloss_in_burst = \"2%\"",
+        "impossible",
+        "2% of all packets cannot be lost if bursts lose 2%",
+    ),
+    (
+        "\"2MB\"",
+        "\"2MB\"\nloss = \"60%\"\nloss_burst = 1",
+        "impossible",
+        "bursts of 1 packets would have less than a packet between them",
+    ),
+    ("start =", "on = \"1s\"\nstart =", "missing-key", "`on` says nothing without `off`"),
+    ("start =", "write_every = \"1s\"\nstart =", "missing-key", "`write_every` says nothing without"),
+    (
+        "start =",
+        "on = \"1s\"\noff = \"1s\"\nwrite_rate = \"1mbit\"\nstart =",
+        "impossible",
+        "`on` and `write_rate` exclude each other",
+    ),
+    (
+        "start =",
+        "on = \"1s\"\noff = \"1s\"\nsize = \"1MB\"\nstart =",
+        "impossible",
+        "`on` and `size` exclude each other",
+    ),
+    ("\"2MB\"", "\"2MB\"\nrate_at = \"10s\"", "wrong-unit", "`rate_at`: \"10s\" is not a time and a rate"),
+    ("\"2MB\"", "\"2MB\"\nrate_at = \"10s 5ms\"", "wrong-unit", "`rate_at`: \"5ms\" is a time, but a rate"),
+    ("\"2MB\"", "\"2MB\"\nrate_at = \"\"", "wrong-unit", "`rate_at`: \"\" is not a time and a rate"),
+    ("\"2MB\"", "\"2MB\"\nrate_at = \"9s 1tbit\"", "wrong-unit", "`rate_at`: \"tbit\" is not a unit of rate"),
+    (
+        "\"2MB\"",
+        "\"2MB\"\nrate_at = \"9s 900gbit\"",
+        "out-of-range",
+        "`rate_at` is 900gbit; it must be at most",
+    ),
+    (
+        "\"2MB\"",
+        "\"2MB\"\nrate_at = \"9s 1mbit, 9s 2mbit\"",
+        "impossible",
+        "the step at 9s follows one at 9s",
+    ),
+    ("\"2MB\"", "\"2MB\"\nrate_at = \"0s 1mbit\"", "impossible", "the first step is at the start"),
+    ("\"2MB\"", "\"2MB\"\npolicer_rate = \"1mbit\"", "missing-key", "`policer_rate` says nothing without"),
+    (
+        "\"2MB\"",
+        "\"2MB\"\npolicer_rate = \"1mbit\"\npolicer_burst = \"1kB\"",
+        "out-of-range",
+        "`policer_burst` is 1kB; it must be at least 1514B",
+    ),
+    ("start =", "rtt_at = \"9s 5ms, 4s 7ms\"\nstart =", "impossible", "the step at 4s follows one at 9s"),
+    ("start =", "reorder = \"1%\"\nstart =", "missing-key", "`reorder` says nothing without `reorder_delay`"),
+    (
+        "start =",
+        "receive_buffer = \"1kB\"\nstart =",
+        "out-of-range",
+        "`receive_buffer` is 1kB; it must be at least",
+    ),
+    ("start =", "size = \"0B\"\nstart =", "out-of-range", "`size` is 0B; it must be at least 1B"),
+    ("start =", "ack_loss = \"-1%\"\nstart =", "out-of-range", "`ack_loss`: \"-1%\" is negative"),
+];
+
 #[test]
 fn impossible_faults_and_traffic_are_reported() {
-    for (from, to, kind, message) in [
-        ("\"2MB\"", "\"2MB\"\nloss = 0.01", "wrong-unit", "`loss` is 0.01 without a unit"),
-        ("\"2MB\"", "\"2MB\"\nloss = \"101%\"", "out-of-range", "`loss` is 101%; it must be at most 100%"),
-        ("\"2MB\"", "\"2MB\"\nloss = \"1ms\"", "wrong-unit", "`loss`: \"1ms\" is a time, but a percentage"),
-        ("\"2MB\"", "\"2MB\"\nloss_burst = 5", "impossible", "bursts of loss are given, but no loss"),
-        ("\"2MB\"", "\"2MB\"\nloss_in_burst = \"5%\"", "missing-key", "`loss_in_burst` says nothing without"),
-        (
-            "\"2MB\"",
-            "\"2MB\"\nloss = \"2%\"\nloss_burst = 5\nloss_in_burst = \"2%\"",
-            "impossible",
-            "2% of all packets cannot be lost if bursts lose 2%",
-        ),
-        (
-            "\"2MB\"",
-            "\"2MB\"\nloss = \"60%\"\nloss_burst = 1",
-            "impossible",
-            "bursts of 1 packets would have less than a packet between them",
-        ),
-        ("start =", "on = \"1s\"\nstart =", "missing-key", "`on` says nothing without `off`"),
-        ("start =", "write_every = \"1s\"\nstart =", "missing-key", "`write_every` says nothing without"),
-        (
-            "start =",
-            "on = \"1s\"\noff = \"1s\"\nwrite_rate = \"1mbit\"\nstart =",
-            "impossible",
-            "`on` and `write_rate` exclude each other",
-        ),
-        (
-            "start =",
-            "on = \"1s\"\noff = \"1s\"\nsize = \"1MB\"\nstart =",
-            "impossible",
-            "`on` and `size` exclude each other",
-        ),
-        (
-            "\"2MB\"",
-            "\"2MB\"\nrate_at = \"10s\"",
-            "wrong-unit",
-            "`rate_at`: \"10s\" is not a time and a rate",
-        ),
-        (
-            "\"2MB\"",
-            "\"2MB\"\nrate_at = \"10s 5ms\"",
-            "wrong-unit",
-            "`rate_at`: \"5ms\" is a time, but a rate",
-        ),
-        ("\"2MB\"", "\"2MB\"\nrate_at = \"\"", "wrong-unit", "`rate_at`: \"\" is not a time and a rate"),
-        (
-            "\"2MB\"",
-            "\"2MB\"\nrate_at = \"9s 1tbit\"",
-            "wrong-unit",
-            "`rate_at`: \"tbit\" is not a unit of rate",
-        ),
-        (
-            "\"2MB\"",
-            "\"2MB\"\nrate_at = \"9s 900gbit\"",
-            "out-of-range",
-            "`rate_at` is 900gbit; it must be at most",
-        ),
-        (
-            "\"2MB\"",
-            "\"2MB\"\nrate_at = \"9s 1mbit, 9s 2mbit\"",
-            "impossible",
-            "the step at 9s follows one at 9s",
-        ),
-        ("\"2MB\"", "\"2MB\"\nrate_at = \"0s 1mbit\"", "impossible", "the first step is at the start"),
-        (
-            "\"2MB\"",
-            "\"2MB\"\npolicer_rate = \"1mbit\"",
-            "missing-key",
-            "`policer_rate` says nothing without",
-        ),
-        (
-            "\"2MB\"",
-            "\"2MB\"\npolicer_rate = \"1mbit\"\npolicer_burst = \"1kB\"",
-            "out-of-range",
-            "`policer_burst` is 1kB; it must be at least 1514B",
-        ),
-        ("start =", "rtt_at = \"9s 5ms, 4s 7ms\"\nstart =", "impossible", "the step at 4s follows one at 9s"),
-        (
-            "start =",
-            "reorder = \"1%\"\nstart =",
-            "missing-key",
-            "`reorder` says nothing without `reorder_delay`",
-        ),
-        (
-            "start =",
-            "receive_buffer = \"1kB\"\nstart =",
-            "out-of-range",
-            "`receive_buffer` is 1kB; it must be at least",
-        ),
-        ("start =", "size = \"0B\"\nstart =", "out-of-range", "`size` is 0B; it must be at least 1B"),
-        ("start =", "ack_loss = \"-1%\"\nstart =", "out-of-range", "`ack_loss`: \"-1%\" is negative"),
-    ] {
+    for (from, to, kind, message) in FAULTS_AND_TRAFFIC {
         let problem = problem(from, to);
-        assert_eq!(problem.kind, kind, "{to}: {}", problem.message);
+        assert_eq!(problem.kind, *kind, "{to}: {}", problem.message);
         assert!(problem.message.starts_with(message), "{to}: {}", problem.message);
     }
 }

@@ -18,215 +18,210 @@ fn check(from: &str, cases: &[Case<'_>]) {
     }
 }
 
+/// In place of `buffer = "2MB\`.
+const QUEUES: &[Case<'_>] = &[
+    (
+        "buffer = \"2MB\"\nqueue = \"codle\"",
+        "out-of-range",
+        "`queue` cannot be \"codle\": known are fifo, step,",
+        "write \"codel\"",
+    ),
+    (
+        "buffer = \"2MB\"\nqueue = true",
+        "wrong-type",
+        "`queue` is true or false, but text in quotes is wanted",
+        "queue = \"fifo\"",
+    ),
+    (
+        "buffer = \"2MB\"\ntarget = \"5ms\"",
+        "impossible",
+        "`target` is for queue = \"codel\", \"fq_codel\", \"pie\"; the queue of this link is \"fifo\"",
+        "write queue = \"codel\"",
+    ),
+    (
+        "buffer = \"2MB\"\nqueue = \"codel\"\nfq_buckets = 4",
+        "impossible",
+        "`fq_buckets` is for queue = \"fq_codel\"; the queue of this link is \"codel\"",
+        "leave out `fq_buckets`",
+    ),
+    (
+        "buffer = \"2MB\"\nqueue = \"red\"\nred_gentle = true",
+        "impossible",
+        "`red_gentle` is for queue = \"red_floyd\"",
+        "queue = \"red_floyd\"",
+    ),
+    (
+        "buffer = \"2MB\"\nqueue = \"step\"",
+        "missing-key",
+        "`queue` says nothing without `mark_above`",
+        "mark_above = \"100kB\"",
+    ),
+    (
+        "buffer = \"2MB\"\nqueue = \"step\"\nmark_above = \"2MB\"",
+        "impossible",
+        "the queue marks above 2MB, but holds only 2MB",
+        "less than `buffer`",
+    ),
+    (
+        "buffer = \"2MB\"\nqueue = \"step\"\nmark_above = \"0.5pkts\"",
+        "wrong-unit",
+        "`mark_above`: \"0.5pkts\" is not a whole number of packets",
+        "100pkts",
+    ),
+    (
+        "buffer = \"2MB\"\nqueue = \"step\"\nmark_above = \"0pkts\"",
+        "out-of-range",
+        "`mark_above` is 0B; it must be at least 1B",
+        "1B to",
+    ),
+    (
+        "buffer = \"2MB\"\nqueue = \"step\"\nmark_above = \"1ms\"",
+        "wrong-unit",
+        "`mark_above`: \"1ms\" is a time, but a size is wanted",
+        "100pkts",
+    ),
+    (
+        "buffer = \"10000000000pkts\"",
+        "out-of-range",
+        "`buffer` is 15140GB; it must be at most 16GB",
+        "1514B to 16GB",
+    ),
+    (
+        "buffer = \"0pkts\"",
+        "out-of-range",
+        "`buffer` is 0B; it must be at least 1514B, one full-sized packet",
+        "1514B to 16GB",
+    ),
+    ("buffer = \"-5pkts\"", "out-of-range", "`buffer`: \"-5pkts\" is negative", "2MB"),
+    (
+        "buffer = \"2MB\"\nqueue = \"red\"\nred_min = \"60kB\"\nred_max = \"60kB\"",
+        "impossible",
+        "the queue drops none below 60kB and all above 60kB",
+        "`red_min` below `red_max`",
+    ),
+    (
+        "buffer = \"2MB\"\nqueue = \"red\"\nred_max = \"3MB\"",
+        "impossible",
+        "the average backlog never gets to 3MB: the queue holds only 2MB",
+        "larger `buffer`",
+    ),
+    (
+        "buffer = \"2MB\"\nqueue = \"red\"\nred_min = \"60kB\"\nred_burst = 39",
+        "impossible",
+        "a burst of 39 packets does not fill 60kB",
+        "write at least 40",
+    ),
+    (
+        "buffer = \"2MB\"\nqueue = \"red\"\nred_probability = \"101%\"",
+        "out-of-range",
+        "`red_probability` is 101%; it must be at most 100%",
+        "1ppb to 100%",
+    ),
+    (
+        "buffer = \"2MB\"\nqueue = \"red\"\nred_burst = 0",
+        "out-of-range",
+        "`red_burst` is 0; it must be at least 1",
+        "1 to",
+    ),
+    (
+        "buffer = \"2MB\"\nqueue = \"codel\"\ntarget = \"100ms\"",
+        "impossible",
+        "a target of 100ms cannot be judged over an interval of 100ms",
+        "RFC 8289",
+    ),
+    (
+        "buffer = \"2MB\"\nqueue = \"codel\"\necn = 1",
+        "wrong-type",
+        "`ecn` is a number, but true or false, without quotes, is wanted",
+        "ecn = true",
+    ),
+    (
+        "buffer = \"2MB\"\nqueue = \"fq_codel\"\nfq_buckets = 65537",
+        "out-of-range",
+        "`fq_buckets` is 65537; it must be at most 65536",
+        "1 to 65536",
+    ),
+    (
+        "buffer = \"2MB\"\nqueue = \"fq_codel\"\nfq_quantum = \"100B\"",
+        "out-of-range",
+        "`fq_quantum` is 100B; it must be at least 256B",
+        "256B",
+    ),
+    (
+        "buffer = \"2MB\"\nqueue = \"pie\"\npie_update = \"0s\"",
+        "out-of-range",
+        "`pie_update` is 0s; it must be at least 100us",
+        "100us",
+    ),
+];
+
 #[test]
 fn of_queues() {
-    check(
-        "buffer = \"2MB\"",
-        &[
-            (
-                "buffer = \"2MB\"\nqueue = \"codle\"",
-                "out-of-range",
-                "`queue` cannot be \"codle\": known are fifo, step,",
-                "write \"codel\"",
-            ),
-            (
-                "buffer = \"2MB\"\nqueue = true",
-                "wrong-type",
-                "`queue` is true or false, but text in quotes is wanted",
-                "queue = \"fifo\"",
-            ),
-            (
-                "buffer = \"2MB\"\ntarget = \"5ms\"",
-                "impossible",
-                "`target` is for queue = \"codel\", \"fq_codel\", \"pie\"; the queue of this link is \"fifo\"",
-                "write queue = \"codel\"",
-            ),
-            (
-                "buffer = \"2MB\"\nqueue = \"codel\"\nfq_buckets = 4",
-                "impossible",
-                "`fq_buckets` is for queue = \"fq_codel\"; the queue of this link is \"codel\"",
-                "leave out `fq_buckets`",
-            ),
-            (
-                "buffer = \"2MB\"\nqueue = \"red\"\nred_gentle = true",
-                "impossible",
-                "`red_gentle` is for queue = \"red_floyd\"",
-                "queue = \"red_floyd\"",
-            ),
-            (
-                "buffer = \"2MB\"\nqueue = \"step\"",
-                "missing-key",
-                "`queue` says nothing without `mark_above`",
-                "mark_above = \"100kB\"",
-            ),
-            (
-                "buffer = \"2MB\"\nqueue = \"step\"\nmark_above = \"2MB\"",
-                "impossible",
-                "the queue marks above 2MB, but holds only 2MB",
-                "less than `buffer`",
-            ),
-            (
-                "buffer = \"2MB\"\nqueue = \"step\"\nmark_above = \"0.5pkts\"",
-                "wrong-unit",
-                "`mark_above`: \"0.5pkts\" is not a whole number of packets",
-                "100pkts",
-            ),
-            (
-                "buffer = \"2MB\"\nqueue = \"step\"\nmark_above = \"0pkts\"",
-                "out-of-range",
-                "`mark_above` is 0B; it must be at least 1B",
-                "1B to",
-            ),
-            (
-                "buffer = \"2MB\"\nqueue = \"step\"\nmark_above = \"1ms\"",
-                "wrong-unit",
-                "`mark_above`: \"1ms\" is a time, but a size is wanted",
-                "100pkts",
-            ),
-            (
-                "buffer = \"10000000000pkts\"",
-                "out-of-range",
-                "`buffer` is 15140GB; it must be at most 16GB",
-                "1514B to 16GB",
-            ),
-            (
-                "buffer = \"0pkts\"",
-                "out-of-range",
-                "`buffer` is 0B; it must be at least 1514B, one full-sized packet",
-                "1514B to 16GB",
-            ),
-            ("buffer = \"-5pkts\"", "out-of-range", "`buffer`: \"-5pkts\" is negative", "2MB"),
-            (
-                "buffer = \"2MB\"\nqueue = \"red\"\nred_min = \"60kB\"\nred_max = \"60kB\"",
-                "impossible",
-                "the queue drops none below 60kB and all above 60kB",
-                "`red_min` below `red_max`",
-            ),
-            (
-                "buffer = \"2MB\"\nqueue = \"red\"\nred_max = \"3MB\"",
-                "impossible",
-                "the average backlog never gets to 3MB: the queue holds only 2MB",
-                "larger `buffer`",
-            ),
-            (
-                "buffer = \"2MB\"\nqueue = \"red\"\nred_min = \"60kB\"\nred_burst = 39",
-                "impossible",
-                "a burst of 39 packets does not fill 60kB",
-                "write at least 40",
-            ),
-            (
-                "buffer = \"2MB\"\nqueue = \"red\"\nred_probability = \"101%\"",
-                "out-of-range",
-                "`red_probability` is 101%; it must be at most 100%",
-                "1ppb to 100%",
-            ),
-            (
-                "buffer = \"2MB\"\nqueue = \"red\"\nred_burst = 0",
-                "out-of-range",
-                "`red_burst` is 0; it must be at least 1",
-                "1 to",
-            ),
-            (
-                "buffer = \"2MB\"\nqueue = \"codel\"\ntarget = \"100ms\"",
-                "impossible",
-                "a target of 100ms cannot be judged over an interval of 100ms",
-                "RFC 8289",
-            ),
-            (
-                "buffer = \"2MB\"\nqueue = \"codel\"\necn = 1",
-                "wrong-type",
-                "`ecn` is a number, but true or false, without quotes, is wanted",
-                "ecn = true",
-            ),
-            (
-                "buffer = \"2MB\"\nqueue = \"fq_codel\"\nfq_buckets = 65537",
-                "out-of-range",
-                "`fq_buckets` is 65537; it must be at most 65536",
-                "1 to 65536",
-            ),
-            (
-                "buffer = \"2MB\"\nqueue = \"fq_codel\"\nfq_quantum = \"100B\"",
-                "out-of-range",
-                "`fq_quantum` is 100B; it must be at least 256B",
-                "256B",
-            ),
-            (
-                "buffer = \"2MB\"\nqueue = \"pie\"\npie_update = \"0s\"",
-                "out-of-range",
-                "`pie_update` is 0s; it must be at least 100us",
-                "100us",
-            ),
-        ],
-    );
+    check("buffer = \"2MB\"", QUEUES);
 }
+
+/// In place of `buffer = "2MB\`.
+const LINES_AND_NODES: &[Case<'_>] = &[
+    ("buffer = \"2MB\"\nfrom = \"a\"", "missing-key", "`from` says nothing without `to`", "to = \"b\""),
+    (
+        "buffer = \"2MB\"\nto = \"\"\nfrom = \"a\"",
+        "out-of-range",
+        "`to` has 0 characters",
+        "1 to 64 characters",
+    ),
+    (
+        "buffer = \"2MB\"\ndelay = \"11s\"",
+        "out-of-range",
+        "`delay` is 11s; it must be at most 10s",
+        "0s to 10s",
+    ),
+    (
+        "buffer = \"2MB\"\ndelay = \"5ms\"\njiter = \"1ms\"",
+        "unknown-key",
+        "there is no key `jiter`",
+        "did you mean `jitter`?",
+    ),
+    (
+        "buffer = \"2MB\"\nreorders = true",
+        "missing-key",
+        "`reorders` says nothing without `jitter`",
+        "jitter = \"5ms\"",
+    ),
+    (
+        "buffer = \"2MB\"\nduplicate = \"200%\"",
+        "out-of-range",
+        "`duplicate` is 200%; it must be at most 100%",
+        "0% to 100%",
+    ),
+    (
+        "buffer = \"2MB\"\nburst = \"1kB\"",
+        "out-of-range",
+        "`burst` is 1kB; it must be at least 1514B",
+        "1514B",
+    ),
+    (
+        "buffer = \"2MB\"\nloss = \"1%\"\nloss_outside_burst = \"1%\"",
+        "missing-key",
+        "`loss_outside_burst` says nothing without `loss_burst`",
+        "loss_burst = 5",
+    ),
+    (
+        "buffer = \"2MB\"\nloss = \"1%\"\nloss_burst = 5\nloss_outside_burst = \"1%\"",
+        "impossible",
+        "1% of all packets cannot be lost if 1% are outside of bursts",
+        "below `loss`",
+    ),
+    (
+        "buffer = \"2MB\"\nloss = \"60%\"\nloss_burst = 1\nloss_outside_burst = \"10%\"",
+        "impossible",
+        "bursts of 1 packets would have less than a packet between them",
+        "a larger `loss_burst`",
+    ),
+];
 
 #[test]
 fn of_lines_and_nodes() {
-    check(
-        "buffer = \"2MB\"",
-        &[
-            (
-                "buffer = \"2MB\"\nfrom = \"a\"",
-                "missing-key",
-                "`from` says nothing without `to`",
-                "to = \"b\"",
-            ),
-            (
-                "buffer = \"2MB\"\nto = \"\"\nfrom = \"a\"",
-                "out-of-range",
-                "`to` has 0 characters",
-                "1 to 64 characters",
-            ),
-            (
-                "buffer = \"2MB\"\ndelay = \"11s\"",
-                "out-of-range",
-                "`delay` is 11s; it must be at most 10s",
-                "0s to 10s",
-            ),
-            (
-                "buffer = \"2MB\"\ndelay = \"5ms\"\njiter = \"1ms\"",
-                "unknown-key",
-                "there is no key `jiter`",
-                "did you mean `jitter`?",
-            ),
-            (
-                "buffer = \"2MB\"\nreorders = true",
-                "missing-key",
-                "`reorders` says nothing without `jitter`",
-                "jitter = \"5ms\"",
-            ),
-            (
-                "buffer = \"2MB\"\nduplicate = \"200%\"",
-                "out-of-range",
-                "`duplicate` is 200%; it must be at most 100%",
-                "0% to 100%",
-            ),
-            (
-                "buffer = \"2MB\"\nburst = \"1kB\"",
-                "out-of-range",
-                "`burst` is 1kB; it must be at least 1514B",
-                "1514B",
-            ),
-            (
-                "buffer = \"2MB\"\nloss = \"1%\"\nloss_outside_burst = \"1%\"",
-                "missing-key",
-                "`loss_outside_burst` says nothing without `loss_burst`",
-                "loss_burst = 5",
-            ),
-            (
-                "buffer = \"2MB\"\nloss = \"1%\"\nloss_burst = 5\nloss_outside_burst = \"1%\"",
-                "impossible",
-                "1% of all packets cannot be lost if 1% are outside of bursts",
-                "below `loss`",
-            ),
-            (
-                "buffer = \"2MB\"\nloss = \"60%\"\nloss_burst = 1\nloss_outside_burst = \"10%\"",
-                "impossible",
-                "bursts of 1 packets would have less than a packet between them",
-                "a larger `loss_burst`",
-            ),
-        ],
-    );
+    check("buffer = \"2MB\"", LINES_AND_NODES);
     // with losses outside, bursts may stand closer: 30 % of the mean of 60 % are theirs
     let text =
         GOOD.replace("\"2MB\"", "\"2MB\"\nloss = \"60%\"\nloss_burst = 1\nloss_outside_burst = \"30%\"");
@@ -300,162 +295,152 @@ fn a_wrong_link_is_shown_at_its_place_in_the_list() {
     assert_eq!(problem.message, "`bottleneck` is twice on one `route`");
 }
 
+/// In place of `start =`.
+const HOSTS: &[Case<'_>] = &[
+    (
+        "ecn = \"l4s\"\nstart =",
+        "out-of-range",
+        "`ecn` cannot be \"l4s\": known are off, classic, dctcp",
+        "write one of",
+    ),
+    (
+        "sack = \"no\"\nstart =",
+        "wrong-type",
+        "`sack` is a text, but true or false, without quotes, is wanted",
+        "sack = true",
+    ),
+    (
+        "sack = false\nrack = true\nstart =",
+        "impossible",
+        "`rack` says nothing with `sack = false`",
+        "leave out `rack`",
+    ),
+    (
+        "sack = false\ntlp = true\nstart =",
+        "impossible",
+        "`tlp` says nothing with `sack = false`",
+        "leave out `tlp`",
+    ),
+    ("initial_cwnd = 0\nstart =", "out-of-range", "`initial_cwnd` is 0; it must be at least 1", "1 to 1000"),
+    (
+        "receive_buffer = \"1MB\"\nreceive_buffer_max = \"1MB\"\nstart =",
+        "impossible",
+        "`receive_buffer` and `receive_buffer_max` exclude each other",
+        "leave out",
+    ),
+    (
+        "receive_buffer_max = \"60kB\"\nstart =",
+        "out-of-range",
+        "`receive_buffer_max` is 60kB; it must be at least 65536B",
+        "65536B",
+    ),
+    (
+        "ack_every = 4\ndelayed_ack = false\nstart =",
+        "impossible",
+        "`ack_every` says nothing with `delayed_ack = false`",
+        "leave out `ack_every`",
+    ),
+    ("ack_every = 0\nstart =", "out-of-range", "`ack_every` is 0; it must be at least 1", "1 to 1000"),
+    ("gro = \"2s\"\nstart =", "out-of-range", "`gro` is 2s; it must be at most 1s", "0s to 1s"),
+    (
+        "ack_delay_at = \"9s 5ms, 4s 7ms\"\nstart =",
+        "impossible",
+        "the step at 4s follows one at 9s",
+        "order of time",
+    ),
+];
+
 #[test]
 fn of_hosts() {
-    check(
-        "start =",
-        &[
-            (
-                "ecn = \"l4s\"\nstart =",
-                "out-of-range",
-                "`ecn` cannot be \"l4s\": known are off, classic, dctcp",
-                "write one of",
-            ),
-            (
-                "sack = \"no\"\nstart =",
-                "wrong-type",
-                "`sack` is a text, but true or false, without quotes, is wanted",
-                "sack = true",
-            ),
-            (
-                "sack = false\nrack = true\nstart =",
-                "impossible",
-                "`rack` says nothing with `sack = false`",
-                "leave out `rack`",
-            ),
-            (
-                "sack = false\ntlp = true\nstart =",
-                "impossible",
-                "`tlp` says nothing with `sack = false`",
-                "leave out `tlp`",
-            ),
-            (
-                "initial_cwnd = 0\nstart =",
-                "out-of-range",
-                "`initial_cwnd` is 0; it must be at least 1",
-                "1 to 1000",
-            ),
-            (
-                "receive_buffer = \"1MB\"\nreceive_buffer_max = \"1MB\"\nstart =",
-                "impossible",
-                "`receive_buffer` and `receive_buffer_max` exclude each other",
-                "leave out",
-            ),
-            (
-                "receive_buffer_max = \"60kB\"\nstart =",
-                "out-of-range",
-                "`receive_buffer_max` is 60kB; it must be at least 65536B",
-                "65536B",
-            ),
-            (
-                "ack_every = 4\ndelayed_ack = false\nstart =",
-                "impossible",
-                "`ack_every` says nothing with `delayed_ack = false`",
-                "leave out `ack_every`",
-            ),
-            (
-                "ack_every = 0\nstart =",
-                "out-of-range",
-                "`ack_every` is 0; it must be at least 1",
-                "1 to 1000",
-            ),
-            ("gro = \"2s\"\nstart =", "out-of-range", "`gro` is 2s; it must be at most 1s", "0s to 1s"),
-            (
-                "ack_delay_at = \"9s 5ms, 4s 7ms\"\nstart =",
-                "impossible",
-                "the step at 4s follows one at 9s",
-                "order of time",
-            ),
-        ],
-    );
+    check("start =", HOSTS);
 }
+
+/// In place of `start =`.
+const WORKLOADS: &[Case<'_>] = &[
+    (
+        "think = \"1s\"\nstart =",
+        "missing-key",
+        "`think` says nothing without `response`",
+        "response = \"10kB\"",
+    ),
+    (
+        "response = \"1kB\"\nsize = \"1MB\"\nstart =",
+        "impossible",
+        "`response` and `size` exclude each other",
+        "leave out",
+    ),
+    ("response = \"0B\"\nstart =", "out-of-range", "`response` is 0B; it must be at least 1B", "1B"),
+    (
+        "arrivals = \"50/s\"\nstart =",
+        "missing-key",
+        "`arrivals` says nothing without `sizes`",
+        "sizes = \"websearch\"",
+    ),
+    (
+        "sizes = \"websearch\"\nstart =",
+        "missing-key",
+        "`sizes` says nothing without `arrivals`",
+        "arrivals = \"50/s\"",
+    ),
+    (
+        "arrivals = 50\nsizes = \"pareto\"\nstart =",
+        "wrong-unit",
+        "`arrivals` is 50 without a unit",
+        "arrivals = \"50/s\"",
+    ),
+    (
+        "arrivals = \"50\"\nsizes = \"pareto\"\nstart =",
+        "wrong-unit",
+        "`arrivals`: \"50\" has no unit",
+        "as in \"50/s\"; units are /s",
+    ),
+    (
+        "arrivals = \"50ms\"\nsizes = \"pareto\"\nstart =",
+        "wrong-unit",
+        "`arrivals`: \"50ms\" is a time, but a number per second is wanted",
+        "50/s",
+    ),
+    (
+        "arrivals = \"0.0001/s\"\nsizes = \"pareto\"\nstart =",
+        "out-of-range",
+        "`arrivals` is 0/s; it must be at least 0.001/s",
+        "1000000/s",
+    ),
+    (
+        "arrivals = \"1000000/s\"\nsizes = \"pareto\"\nstart =",
+        "impossible",
+        "the workloads would start 55000000 flows on average; it must be at most 10000000",
+        "fewer `arrivals`",
+    ),
+    (
+        "arrivals = \"1/s\"\nsizes = \"websaerch\"\nstart =",
+        "file",
+        "`sizes`: cannot read `websaerch`: ",
+        "built in are websearch, datamining, pareto",
+    ),
+    (
+        "arrivals = \"1/s\"\nsizes = \"pareto\"\ncount = 2\nstart =",
+        "impossible",
+        "`arrivals` and `count` exclude each other",
+        "leave out",
+    ),
+    (
+        "arrivals = \"1/s\"\nsizes = \"pareto\"\nsize = \"1MB\"\nstart =",
+        "impossible",
+        "`arrivals` and `size` exclude each other",
+        "leave out",
+    ),
+    (
+        "arrivals = \"1/s\"\nsizes = \"pareto\"\nresponse = \"1MB\"\nstart =",
+        "impossible",
+        "`arrivals` and `response` exclude each other",
+        "leave out",
+    ),
+];
 
 #[test]
 fn of_workloads() {
-    check(
-        "start =",
-        &[
-            (
-                "think = \"1s\"\nstart =",
-                "missing-key",
-                "`think` says nothing without `response`",
-                "response = \"10kB\"",
-            ),
-            (
-                "response = \"1kB\"\nsize = \"1MB\"\nstart =",
-                "impossible",
-                "`response` and `size` exclude each other",
-                "leave out",
-            ),
-            ("response = \"0B\"\nstart =", "out-of-range", "`response` is 0B; it must be at least 1B", "1B"),
-            (
-                "arrivals = \"50/s\"\nstart =",
-                "missing-key",
-                "`arrivals` says nothing without `sizes`",
-                "sizes = \"websearch\"",
-            ),
-            (
-                "sizes = \"websearch\"\nstart =",
-                "missing-key",
-                "`sizes` says nothing without `arrivals`",
-                "arrivals = \"50/s\"",
-            ),
-            (
-                "arrivals = 50\nsizes = \"pareto\"\nstart =",
-                "wrong-unit",
-                "`arrivals` is 50 without a unit",
-                "arrivals = \"50/s\"",
-            ),
-            (
-                "arrivals = \"50\"\nsizes = \"pareto\"\nstart =",
-                "wrong-unit",
-                "`arrivals`: \"50\" has no unit",
-                "as in \"50/s\"; units are /s",
-            ),
-            (
-                "arrivals = \"50ms\"\nsizes = \"pareto\"\nstart =",
-                "wrong-unit",
-                "`arrivals`: \"50ms\" is a time, but a number per second is wanted",
-                "50/s",
-            ),
-            (
-                "arrivals = \"0.0001/s\"\nsizes = \"pareto\"\nstart =",
-                "out-of-range",
-                "`arrivals` is 0/s; it must be at least 0.001/s",
-                "1000000/s",
-            ),
-            (
-                "arrivals = \"1000000/s\"\nsizes = \"pareto\"\nstart =",
-                "impossible",
-                "the workloads would start 55000000 flows on average; it must be at most 10000000",
-                "fewer `arrivals`",
-            ),
-            (
-                "arrivals = \"1/s\"\nsizes = \"websaerch\"\nstart =",
-                "file",
-                "`sizes`: cannot read `websaerch`: ",
-                "built in are websearch, datamining, pareto",
-            ),
-            (
-                "arrivals = \"1/s\"\nsizes = \"pareto\"\ncount = 2\nstart =",
-                "impossible",
-                "`arrivals` and `count` exclude each other",
-                "leave out",
-            ),
-            (
-                "arrivals = \"1/s\"\nsizes = \"pareto\"\nsize = \"1MB\"\nstart =",
-                "impossible",
-                "`arrivals` and `size` exclude each other",
-                "leave out",
-            ),
-            (
-                "arrivals = \"1/s\"\nsizes = \"pareto\"\nresponse = \"1MB\"\nstart =",
-                "impossible",
-                "`arrivals` and `response` exclude each other",
-                "leave out",
-            ),
-        ],
-    );
+    check("start =", WORKLOADS);
 }
 
 #[test]

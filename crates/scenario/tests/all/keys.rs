@@ -184,8 +184,8 @@ fn defaults_of_the_other_queues_are_those_of_the_rfcs() {
 fn what_is_said_as_the_default_changes_nothing() {
     let plain = read(GOOD).unwrap();
     let usual = "buffer = \"2MB\"\nqueue = \"fifo\"\ndelay = \"0s\"\nreorders = false\nduplicate = \"0%\"";
-    let flow = "rtt = \"10ms\"\necn = \"off\"\nsack = true\nrack = true\ninitial_cwnd = 10\nack_every = 2\nreverse = []\n\
-                access_delay = \"0s\"\ngro = \"0s\"";
+    let flow = "rtt = \"10ms\"\necn = \"off\"\nsack = true\nrack = true\ninitial_cwnd = 10\nack_every = 2\n\
+                reverse = []\naccess_delay = \"0s\"\ngro = \"0s\"";
     let text = GOOD.replace("buffer = \"2MB\"", usual).replace("rtt = \"10ms\"", flow);
     assert_eq!(read(&text).unwrap(), plain);
 }

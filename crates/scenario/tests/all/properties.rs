@@ -47,7 +47,8 @@ fn line() -> impl Strategy<Value = String> {
     let keys: Vec<_> = keys::all().map(|key| key.name).collect();
     prop_oneof![
         8 => (prop::sample::select(keys), value()).prop_map(|(key, value)| format!("{key} = {value}")),
-        2 => prop::sample::select(vec!["[[link]]", "[[flow]]", "[window]", "[flow.set]", "[link]"]).prop_map(str::to_owned),
+        2 => prop::sample::select(vec!["[[link]]", "[[flow]]", "[window]", "[flow.set]", "[link]"])
+            .prop_map(str::to_owned),
         1 => "\\PC{0,20}",
     ]
 }
@@ -296,7 +297,11 @@ prop_compose! {
         seed in 0..=i64::MAX as u64,
         duration in time(1_000_000_000, 86_400_000_000_000),
         links in prop::collection::vec(link(), 1..4),
-        flows in prop::collection::vec((time(10_000, 10_000_000_000), 0..1_000_000_000u64, any::<bool>(), name(), (conditions(), (0..4usize, 0..4usize, 0..3usize))), 1..6),
+        flows in prop::collection::vec(
+            (time(10_000, 10_000_000_000), 0..1_000_000_000u64, any::<bool>(), name(),
+                (conditions(), (0..4usize, 0..4usize, 0..3usize))),
+            1..6,
+        ),
         nodes in any::<bool>(),
     ) -> Scenario {
         let count = links.len();
@@ -324,6 +329,11 @@ prop_compose! {
     }
 }
 
+/// An error as the failure of a case.
+fn failed(error: impl ToString) -> TestCaseError {
+    TestCaseError::fail(error.to_string())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -347,8 +357,9 @@ proptest! {
     #[test]
     fn no_set_makes_the_reader_panic(
         key in prop::sample::select(vec![
-            "seed", "duration", "window.to", "link.rate", "flow.cc", "flow.10ms.rtt", "flow.2.count", "flow.set",
-            "bbq.alpha", "link.1.", "link.queue", "link.trace", "flow.route", "flow.sack", "flow.arrivals", "flow..", ".", "window", "link",
+            "seed", "duration", "window.to", "link.rate", "flow.cc", "flow.10ms.rtt", "flow.2.count",
+            "flow.set", "bbq.alpha", "link.1.", "link.queue", "link.trace", "flow.route", "flow.sack",
+            "flow.arrivals", "flow..", ".", "window", "link",
         ]),
         value in "\\PC{0,12}",
     ) {
@@ -357,7 +368,8 @@ proptest! {
 
     #[test]
     fn damage_to_a_good_file_is_an_error_or_a_plausible_scenario(at in 0..GOOD.len(), byte in any::<char>()) {
-        let text: String = GOOD.chars().enumerate().map(|(index, c)| if index == at { byte } else { c }).collect();
+        let replaced = |(index, c)| if index == at { byte } else { c };
+        let text: String = GOOD.chars().enumerate().map(replaced).collect();
         match parse("t", &text, &[], Target::Testbed) {
             Ok(scenario) => prop_assert!(scenario.clone().sealed(Target::Testbed).is_ok()),
             Err(error) => prop_assert!(!error.problems.is_empty()),
@@ -366,16 +378,17 @@ proptest! {
 
     #[test]
     fn what_is_printed_is_read_back(scenario in scenario()) {
-        let sealed = scenario.sealed(Target::Testbed).map_err(|error| TestCaseError::fail(error.to_string()))?;
-        let again = parse("t", &sealed.to_toml(), &[], Target::Testbed).map_err(|error| TestCaseError::fail(error.to_string()))?;
+        let sealed = scenario.sealed(Target::Testbed).map_err(failed)?;
+        let again = parse("t", &sealed.to_toml(), &[], Target::Testbed).map_err(failed)?;
         prop_assert_eq!(again, sealed);
     }
 
     #[test]
     fn an_rtt_is_the_sum_of_its_parts_at_any_time(scenario in scenario()) {
-        let sealed = scenario.sealed(Target::Testbed).map_err(|error| TestCaseError::fail(error.to_string()))?;
+        let sealed = scenario.sealed(Target::Testbed).map_err(failed)?;
         for (flow, route) in sealed.flows.iter().zip(sealed.routes()) {
-            let lines = |way: &[u32]| way.iter().map(|link| sealed.links[*link as usize].line.delay).sum::<Duration>();
+            let delay = |link: &u32| sealed.links[*link as usize].line.delay;
+            let lines = |way: &[u32]| way.iter().map(delay).sum::<Duration>();
             let fixed = flow.access_delay + lines(&route.forward) + lines(&route.back);
             let rest = |rtt: Duration| (rtt - fixed).as_nanos() as u64;
             prop_assert_eq!(u128::from(route.access_ns), flow.access_delay.as_nanos());

@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::support::{cc, good};
 use fairpace_scenario::{Flow, Line, Link, Problem, Route, Scenario, Target};
 
+/// Nanoseconds.
 const MS: u64 = 1_000_000;
 
 /// A scenario with these links (name, from, to, delay in ms; no nodes: "") and one flow of 100 ms.
@@ -76,8 +77,8 @@ fn an_rtt_that_is_shorter_than_its_path_is_reported_with_the_sums() {
     assert_eq!(problem.key, "flow.1.rtt");
     assert_eq!(
         problem.message,
-        "flow `f` has an RTT of 100ms, but its path alone takes 101ms: 11ms to the first link, 60ms on its links, 30ms \
-         on those of its ACKs"
+        "flow `f` has an RTT of 100ms, but its path alone takes 101ms: 11ms to the first link, 60ms on its \
+         links, 30ms on those of its ACKs"
     );
     scenario.flows[0].rtt = Duration::from_millis(101);
     assert_eq!(route(scenario.clone()).back_ns, 0);
@@ -115,11 +116,11 @@ fn from_node_to_node_the_least_delay_decides_then_fewer_links_then_the_file() {
     }
 }
 
-#[test]
-fn what_cannot_be_a_route_is_refused_with_what_to_write() {
-    let nodes = with(&[("ab", "a", "b", 1), ("bc", "b", "c", 1), ("ca", "c", "a", 1), ("any", "", "", 0)]);
-    type Change = fn(&mut Flow);
-    let cases: [(Change, &str, &str, &str); 12] = [
+type Change = fn(&mut Flow);
+
+/// What is changed in the flow, the key of the error, parts of its message and of its help.
+fn impossible_routes() -> Vec<(Change, &'static str, &'static str, &'static str)> {
+    vec![
         (
             |f| f.route = Some(names(&["ab", "bd"])),
             "flow.1.route",
@@ -172,8 +173,13 @@ fn what_cannot_be_a_route_is_refused_with_what_to_write() {
             "every link is on the `reverse`",
             "`route`",
         ),
-    ];
-    for (change, key, message, help) in cases {
+    ]
+}
+
+#[test]
+fn what_cannot_be_a_route_is_refused_with_what_to_write() {
+    let nodes = with(&[("ab", "a", "b", 1), ("bc", "b", "c", 1), ("ca", "c", "a", 1), ("any", "", "", 0)]);
+    for (change, key, message, help) in impossible_routes() {
         let mut scenario = nodes.clone();
         change(&mut scenario.flows[0]);
         let problem = refused(scenario);

@@ -8,7 +8,10 @@ use fairpace_tcp::{Ack, Ecn, Receiver, ReceiverConfig, Segment, Sender, SenderCo
 use fairpace_test_support::Random;
 use proptest::prelude::*;
 
+/// Nanoseconds.
 const MS: u64 = 1_000_000;
+/// Nanoseconds.
+const MONTH: u64 = 30 * 86_400_000 * MS;
 
 /// From 0 to 100.
 fn percent(random: &mut Random) -> f64 {
@@ -43,6 +46,57 @@ fn transfer(cc: &str, pkts: u64, path: Path) -> Outcome {
     transfer_between(cc, pkts, path, SenderConfig::default(), ReceiverConfig::linux(path.rtt_ms * MS))
 }
 
+/// Segments and ACKs on their way, by the time of their arrival and a number that distinguishes those of one
+/// time.
+struct Channel {
+    path: Path,
+    random: Random,
+    data: BTreeMap<(u64, u64), Segment>,
+    acks: BTreeMap<(u64, u64), Ack>,
+    id: u64,
+    lost: u64,
+}
+
+impl Channel {
+    fn new(path: Path) -> Channel {
+        let random = Random::new(path.seed);
+        Channel { path, random, data: BTreeMap::new(), acks: BTreeMap::new(), id: 0, lost: 0 }
+    }
+
+    fn send(&mut self, now: u64, mut segment: Segment) {
+        let Path { rtt_ms, loss, duplication, jitter_ms, marks, .. } = self.path;
+        segment.ce = segment.ect && percent(&mut self.random) < marks;
+        let copies = 1 + u64::from(percent(&mut self.random) < duplication);
+        for _ in 0..copies {
+            self.id += 1;
+            let at = now + rtt_ms * MS / 2 + self.random.bits() % (jitter_ms * MS + 1);
+            if percent(&mut self.random) < loss {
+                self.lost += 1;
+            } else {
+                self.data.insert((at, self.id), segment);
+            }
+        }
+    }
+
+    fn send_ack(&mut self, leaves: u64, ack: Ack) {
+        self.id += 1;
+        if percent(&mut self.random) >= self.path.ack_loss {
+            self.acks.insert((leaves + self.path.rtt_ms * MS / 2, self.id), ack);
+        }
+    }
+
+    /// When the next segment or ACK arrives.
+    fn next(&self) -> Option<u64> {
+        let data = self.data.keys().next().map(|(at, _)| *at);
+        data.into_iter().chain(self.acks.keys().next().map(|(at, _)| *at)).min()
+    }
+}
+
+/// What has arrived by now.
+fn arrived<T>(on_their_way: &mut BTreeMap<(u64, u64), T>, now: u64) -> Option<T> {
+    on_their_way.first_entry().filter(|entry| entry.key().0 <= now).map(|entry| entry.remove())
+}
+
 /// The same between hosts of any kind.
 fn transfer_between(
     cc: &str,
@@ -54,30 +108,16 @@ fn transfer_between(
     let params = Params::defaults(Algorithm::by_name(cc).unwrap());
     let mut sender = Sender::<Controller>::new(SenderConfig { random: 7, ..sending }, params);
     let mut receiver = Receiver::new(receiving);
-    let mut random = Random::new(path.seed);
-    let (mut data, mut acks) = (BTreeMap::new(), BTreeMap::new());
-    let (mut wire, mut id, mut lost, mut available, mut rwnd_pkts) = (Vec::<Segment>::new(), 0u64, 0, 0, 0);
+    let mut channel = Channel::new(path);
+    let (mut wire, mut available, mut rwnd_pkts, mut now) = (Vec::<Segment>::new(), 0, 0, 0);
     sender.connect(0, &mut wire);
     sender.write(0, pkts, &mut wire);
-    let mut now = 0;
     loop {
-        for mut segment in wire.drain(..) {
-            segment.ce = segment.ect && percent(&mut random) < path.marks;
-            let copies = 1 + u64::from(percent(&mut random) < path.duplication);
-            for _ in 0..copies {
-                id += 1;
-                let at = now + path.rtt_ms * MS / 2 + random.bits() % (path.jitter_ms * MS + 1);
-                if percent(&mut random) < path.loss {
-                    lost += 1;
-                } else {
-                    data.insert((at, id), segment);
-                }
-            }
-        }
+        wire.drain(..).for_each(|segment| channel.send(now, segment));
         let outcome = Outcome {
             finished: false,
             retransmitted: sender.stats().retransmitted_pkts,
-            lost,
+            lost: channel.lost,
             timeouts: sender.stats().timeouts,
             took_ms: now / MS,
             rwnd_pkts,
@@ -85,34 +125,25 @@ fn transfer_between(
         if sender.is_idle() {
             return Outcome { finished: available == pkts && receiver.rcv_nxt() == pkts, ..outcome };
         }
-        let times = [
-            data.keys().next().map(|(at, _): &(u64, u64)| *at),
-            acks.keys().next().map(|(at, _): &(u64, u64)| *at),
-            sender.next_timer(),
-            receiver.next_timer(),
-        ];
+        let times = [channel.next(), sender.next_timer(), receiver.next_timer()];
         let Some(next) = times.into_iter().flatten().min() else { return outcome }; // stalled
         now = next.max(now);
-        if now > 30 * 86_400_000 * MS {
+        if now > MONTH {
             return outcome;
         }
         let mut answers: Vec<(u64, Ack)> = Vec::new();
-        while let Some(entry) = data.first_entry().filter(|e| e.key().0 <= now) {
-            let segment: Segment = entry.remove();
+        while let Some(segment) = arrived(&mut channel.data, now) {
             available += receiver.on_segment(now, segment, &mut answers);
         }
         if receiver.next_timer().is_some_and(|t| t <= now) {
             available += receiver.on_timer(now, &mut answers);
         }
         for (leaves, ack) in answers {
-            id += 1;
             rwnd_pkts = ack.rwnd_pkts;
-            if percent(&mut random) >= path.ack_loss {
-                acks.insert((leaves + path.rtt_ms * MS / 2, id), ack);
-            }
+            channel.send_ack(leaves, ack);
         }
-        while let Some(entry) = acks.first_entry().filter(|e| e.key().0 <= now) {
-            sender.on_ack(now, &entry.remove(), &mut wire);
+        while let Some(ack) = arrived(&mut channel.acks, now) {
+            sender.on_ack(now, &ack, &mut wire);
         }
         if sender.next_timer().is_some_and(|t| t <= now) {
             sender.on_timer(now, &mut wire);
@@ -120,6 +151,7 @@ fn transfer_between(
     }
 }
 
+/// Loses nothing, keeps the order.
 const CLEAN: Path =
     Path { rtt_ms: 20, loss: 0.0, ack_loss: 0.0, duplication: 0.0, jitter_ms: 0, marks: 0.0, seed: 1 };
 

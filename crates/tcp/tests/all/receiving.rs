@@ -5,6 +5,7 @@ use std::sync::Arc;
 use fairpace_tcp::{Ack, Ecn, MSS_BYTES, Receiver, ReceiverConfig, Segment, Window};
 
 type Nanos = u64;
+// in nanoseconds
 const US: Nanos = 1_000;
 const MS: Nanos = 1_000_000;
 

@@ -17,6 +17,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use pcap_file::pcapng::{Block, PcapNgReader};
 use serde_json::Value;
 
+/// Nanoseconds.
 const MS: u64 = 1_000_000;
 
 fn run_info() -> RunInfo {

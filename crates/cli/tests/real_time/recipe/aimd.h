@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /*
- * General AIMD: Reno with both of its numbers open. What a first algorithm of one's own may look like; recipe.rs adds it
- * to a copy of the sources.
+ * General AIMD: Reno with both of its numbers open. What a first algorithm of one's own may look like; recipe.rs adds
+ * it to a copy of the sources.
  *
  *   slow start   cwnd < ssthresh   cwnd += 1 per packet acknowledged          RFC 5681 section 3.1
  *   avoidance    otherwise         cwnd += increase each round                Yang and Lam, section 2

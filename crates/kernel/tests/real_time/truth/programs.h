@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /*
- * The programs that read the true numbers of a flow's packets, included by truth.h. A tracepoint records each packet as it
- * leaves; truth_record_pending() walks the socket's retransmission queue and records the packets that are marked lost.
+ * The programs that read the true numbers of a flow's packets, included by truth.h. A tracepoint records each packet as
+ * it leaves; truth_record_pending() walks the socket's retransmission queue and records the packets that are marked
+ * lost.
  *
- * Tracepoints and struct_ops only: kernel functions cannot be traced on every kernel, and from 7.0 on some of those that
- * would be needed are inlined. One flow at a time: there is one `truth_sk`.
+ * Tracepoints and struct_ops only: kernel functions cannot be traced on every kernel, and from 7.0 on some of those
+ * that would be needed are inlined. One flow at a time: there is one `truth_sk`.
  */
 #ifndef TRUTH_PROGRAMS_H
 #define TRUTH_PROGRAMS_H
@@ -12,6 +13,7 @@
 #include <bpf_endian.h>
 
 #define TCPCB_SACKED_ACKED   0x01 /* include/net/tcp.h */
+/* bits of tcp_skb_cb.sacked, include/net/tcp.h */
 #define TCPCB_SACKED_RETRANS 0x02
 #define TCPCB_LOST	     0x04
 #define TRUTH_SKBS	     4096 /* in the queue, at most */

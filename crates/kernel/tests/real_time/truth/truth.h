@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /*
- * BBRv3 that records each view it gets, and beside it the true numbers, in one ring buffer in the order of events. Only for
- * BPF and only for tests. programs.h reads the true numbers from the socket and from each packet that leaves.
+ * BBRv3 that records each view it gets, and beside it the true numbers, in one ring buffer in the order of events. Only
+ * for BPF and only for tests. programs.h reads the true numbers from the socket and from each packet that leaves.
  */
 #ifndef TRUTH_H
 #define TRUTH_H
@@ -9,7 +9,7 @@
 #include "bbr3.h"
 #include "bpf/kernel.h"
 
-#define BPF_MAP_TYPE_RINGBUF 27
+#define BPF_MAP_TYPE_RINGBUF 27 /* enum bpf_map_type, linux/bpf.h */
 
 #define truth_params	    bbr3_params
 #define truth_parameters(P) bbr3_parameters(P)

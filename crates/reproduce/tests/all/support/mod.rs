@@ -63,9 +63,10 @@ pub(crate) fn figure(title: &str, plots: Vec<Plot>, values: Vec<Value>, shapes: 
         title: title.into(),
         source: "figure 5, section 3.2".into(),
         setup: "Made up. 100 Mbit/s, 2 MB FIFO, two flows of 10 and 50 ms; 120 s, means from 30 s on.".into(),
-        expect: "Equal RTTs share equally. The longer the other flow's RTT, the less the short flow has: what a flow adds to the \
-                 queue while it probes is in proportion to its RTT."
-            .into(),
+        expect:
+            "Equal RTTs share equally. The longer the other flow's RTT, the less the short flow has: what a \
+                 flow adds to the queue while it probes is in proportion to its RTT."
+                .into(),
         kernel: Some(Kernel::default()),
         values,
         shapes,
@@ -228,7 +229,9 @@ fn logarithmic() -> Record {
         vec![value("goodput of BBR at 5 %", "Mbit/s", 95.0, 0.05, Is::Above)],
         vec![shape("BBR keeps the link to 5 % of loss", None)],
     );
-    figure.differs = "CUBIC is less slow than in the paper: its timeouts are shorter here.\n\nA second paragraph says what shows it.".into();
+    figure.differs = "CUBIC is less slow than in the paper: its timeouts are shorter here.\n\n\
+                      A second paragraph says what shows it."
+        .into();
     let held = vec![Held { shape: 0, ours: vec![mean(91.0, 2.0), mean(42.0, 1.0)], holds: Some(false) }];
     let sim = vec![compared(0, mean(91.2, 2.0), true)];
     record(
@@ -352,14 +355,15 @@ pub(crate) fn papers() -> Vec<PaperRecords> {
         vec![],
     );
     let bare = record("fig09", figure("Nothing but words", vec![], vec![], vec![]), vec![]);
-    let paper = |title: &str, records: &[Record]| {
-        Paper {
+    let paper = |title: &str, records: &[Record]| Paper {
         title: title.into(),
         authors: "A. Author et al., 2017".into(),
         published: "nowhere".into(),
-        about: "These records are invented for a look at the gallery: they are no measurements, and no paper published them.".into(),
+        about:
+            "These records are invented for a look at the gallery: they are no measurements, and no paper \
+                published them."
+                .into(),
         figures: records.iter().map(|r| r.id.clone()).collect(),
-    }
     };
     let first = vec![over_time(), sweep(), logarithmic(), not_run];
     let second = vec![bars(), phase_and_cdf(), many(), bare];

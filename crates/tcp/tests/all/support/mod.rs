@@ -8,6 +8,7 @@ use fairpace_cc::{Decision, Event, Kind, Observation, Phase, View};
 use fairpace_tcp::{Ack, Block, Control, Ecn, Segment, Sender, SenderConfig};
 
 pub(crate) type Nanos = u64;
+/// A millisecond.
 pub(crate) const MS: Nanos = 1_000_000;
 
 /// Everything that a control got.
