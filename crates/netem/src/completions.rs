@@ -170,7 +170,7 @@ mod tests {
     use crate::MS;
 
     #[test]
-    fn the_ideal_is_a_handshake_the_way_there_and_the_narrowest_link() {
+    fn the_ideal_is_handshake_propagation_and_narrowest_link() {
         let ideal = Ideal { rtt_ns: 40 * MS, one_way_ns: 15 * MS, narrowest_bps: 8_000_000 };
         assert_eq!(ideal.ns(10_000, false), (15 + 10) * MS);
         assert_eq!(ideal.ns(10_000, true), (40 + 15 + 10) * MS);
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_completion_there_is_nothing_to_say() {
+    fn without_a_completion_metrics_are_none() {
         let mut transfers = Transfers::new((0, SECOND));
         transfers.begins(0);
         let none = Completions { began: 1, ..Completions::default() };

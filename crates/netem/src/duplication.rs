@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_share_asked_for_is_doubled() {
+    fn the_configured_share_is_duplicated() {
         for share_ppb in [0, 10_000_000, 300_000_000, WHOLE_PPB, u64::MAX] {
             let mut line = Duplication::new(0, share_ppb, Random::new(1));
             let p = share_ppb.min(WHOLE_PPB) as f64 / 1e9;

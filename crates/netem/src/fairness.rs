@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn fairness_is_asked_only_of_flows_that_always_want_more() {
+    fn fairness_is_defined_only_for_greedy_flows() {
         let greedy =
             Flow::new("a", "reno".parse::<fairpace_scenario::Cc>().expect("an algorithm"), SECOND / 50);
         let stopping = Flow { stop: Some(9 * SECOND), ..greedy.clone() };

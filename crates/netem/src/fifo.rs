@@ -196,7 +196,7 @@ impl Fifo {
         let action = red.state.decide(self.waiting_bytes, idle, packet.ecn);
         if action == Action::Drop {
             if is_idle {
-                red.idle_since = now; // the link asks in vain again
+                red.idle_since = now; // the link still finds the queue empty
             }
             self.meter.dropped_early(now, packet.flow, packet.bytes);
             return None;

@@ -195,7 +195,7 @@ mod tests {
     use crate::MS;
 
     #[test]
-    fn window_and_intervals_are_counted_apart_and_exactly() {
+    fn window_and_intervals_are_counted_separately() {
         let mut m =
             FlowMeter::new(Schedule { window: (15 * MS, 35 * MS), interval: 10 * MS, end: 40 * MS }, 1);
         for t in 0..40 {
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_is_as_large_as_its_rtts_need() {
+    fn the_size_of_a_record_depends_on_its_rtts() {
         let mut m = FlowMeter::new(Schedule { window: (0, 20 * MS), interval: 10 * MS, end: 20 * MS }, 1);
         m.data(0, 50 * MS);
         // 4 bytes each: 100,000 such flows are 3 GB

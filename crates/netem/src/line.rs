@@ -148,14 +148,14 @@ mod tests {
     }
 
     #[test]
-    fn looking_ahead_changes_nothing() {
+    fn reading_a_future_delay_changes_nothing() {
         let mut line = Line::new(100).with_delays(vec![(50, 400), (200, 10)]);
         assert_eq!([0, 49, 50, 199, 200].map(|at| line.delay_at(at)), [100, 100, 400, 400, 10]);
         assert_eq!([40, 60].map(|now| line.enter(now)), [140, 460]);
     }
 
     #[test]
-    fn steps_that_nothing_met_are_passed_over() {
+    fn steps_without_packets_are_skipped() {
         let mut line = Line::new(1).with_delays(vec![(10, 2), (20, 3), (30, 4)]);
         assert_eq!(line.enter(25), 28);
         assert_eq!(line.enter(35), 39);
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn the_seed_decides() {
+    fn the_seed_determines_all_times() {
         let departures = |seed, index| {
             let mut line = Line::new(5).with_jitter(1000, 0, Random::stream(seed, Purpose::AckJitter, index));
             (0..100).map(|i| line.enter(i * 10)).collect::<Vec<_>>()

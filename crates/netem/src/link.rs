@@ -64,7 +64,7 @@ impl<T: Copy> Link<T> {
         Link { loss, ..self }
     }
 
-    /// Does [`Link::transit`] work? It does if the queue knows all departures on arrival. Otherwise packets
+    /// Does [`Link::transit`] work? It does if all departures are known on arrival. Otherwise packets
     /// must be pushed and polled.
     pub fn has_fast_path(&self) -> bool {
         matches!(self.queue, Queue::Fifo { .. })
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_together_leaves_and_counts_like_one_after_the_other() {
+    fn a_burst_departs_and_counts_like_single_packets() {
         let steps = [(2_000_000, 3_000_000), (40_000_000, 0), (60_000_000, 9_000_000)];
         let schedule = Schedule { window: (0, SECOND), interval: SECOND / 100, end: SECOND };
         let build = || stepped(8_000_000, 30_000, &steps, schedule);
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_dropped_marked_or_lost_does_not_come_together() {
+    fn a_burst_that_may_be_dropped_marked_or_lost_is_refused() {
         let mut full = link(8_000_000, 2_000);
         assert!(!full.transit_burst(0, 0, 1000, 3, |_| unreachable!("nothing has come in")));
         assert!(full.transit_burst(0, 0, 1000, 2, |_| {}));
@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn an_outage_holds_what_it_meets_and_what_comes() {
+    fn an_outage_holds_packets_in_transmission_and_arrivals() {
         let mut link = stepped(8_000_000, 2000, &[(500_000, 0), (10_000_000, 8_000_000)], SCHEDULE);
         assert_eq!(departs(&mut link, 0, packet(1000)), Ok(10_500_000));
         assert_eq!(departs(&mut link, 1_000_000, packet(1000)), Ok(11_500_000));
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_that_goes_down_for_good_lets_nothing_out() {
+    fn a_link_that_goes_down_for_good_delivers_nothing() {
         let mut link = stepped(8_000_000, 1000, &[(500_000, 0)], SCHEDULE);
         assert_eq!(departs(&mut link, 0, packet(1000)), Ok(Nanos::MAX));
         assert!(
@@ -418,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn utilization_is_of_what_the_steps_allow() {
+    fn utilization_is_relative_to_the_rate_steps() {
         let schedule = Schedule { window: (0, SECOND), interval: SECOND, end: SECOND };
         let mut link = stepped(8_000_000, u64::MAX, &[(SECOND / 2, 800_000)], schedule);
         for _ in 0..550 {

@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn percentiles_and_the_most_are_of_the_packets_that_left() {
+    fn percentiles_and_maximum_are_of_packets_that_left() {
         let mut m = meter((0, 40 * MS));
         for waited in 1..=1000 {
             m.departed(20 * MS, 0, 1000, waited * MS / 10);
@@ -443,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_removed_leaves_the_backlog_and_marks_count_in_the_window() {
+    fn removed_packets_leave_the_backlog_and_marks_count_in_the_window() {
         let mut m = meter((10 * MS, 30 * MS));
         m.queued(5 * MS, 0, 1000);
         m.marked(5 * MS, 0);

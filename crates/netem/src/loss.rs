@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn bursts_have_the_mean_loss_and_the_mean_length_asked_for() {
+    fn bursts_have_the_configured_mean_loss_and_length() {
         let (n, p) = (4_000_000, 0.02);
         let loss = bursts(2 * PERCENT, 8, WHOLE_PPB, Random::new(6)).unwrap();
         let seen = fates(loss, n);
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn elliotts_chain_loses_outside_of_bursts_too_and_keeps_the_mean() {
+    fn elliotts_chain_also_loses_between_bursts_and_keeps_the_mean() {
         let n = 4_000_000;
         let burst = Burst { pkts: 100, inside_ppb: 50 * PERCENT, outside_ppb: PERCENT / 2 };
         let seen = fates(Loss::gilbert_elliott(2 * PERCENT, burst, Random::new(9)).unwrap(), n);
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn bursts_that_cannot_be_are_refused() {
+    fn contradictory_bursts_are_refused() {
         let refused = |mean, length, within| bursts(mean, length, within, Random::new(1)).err();
         assert_eq!(refused(10 * PERCENT, 5, 10 * PERCENT), Some(ImpossibleLoss::MoreThanInBursts));
         assert_eq!(refused(60 * PERCENT, 1, WHOLE_PPB), Some(ImpossibleLoss::TooDense));

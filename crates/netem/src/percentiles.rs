@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_run_fills_its_counter_and_no_more() {
+    fn a_long_run_saturates_its_counter() {
         let mut times = Percentiles::new(2);
         times.record(50_000_000);
         times.run.count = u32::MAX - 1;
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_has_no_percentiles() {
+    fn percentiles_of_no_values_are_none() {
         let times = Percentiles::new(3);
         assert_eq!((times.min_ns(), times.quantile_ns(0.5)), (None, None));
     }

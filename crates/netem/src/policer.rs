@@ -53,13 +53,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_dropped_costs_nothing() {
+    fn a_dropped_packet_takes_no_tokens() {
         let mut p = Policer::new(8_000_000, 2_000);
         assert!(!p.conforms(0, 2_001) && p.conforms(0, 2_000));
     }
 
     #[test]
-    fn the_long_run_rate_is_exact_whatever_is_offered() {
+    fn the_long_run_rate_is_exact_at_any_load() {
         // 100 s at ten times a rate that divides nothing evenly: burst + rate x time, less than a packet
         // short
         let (rate, burst, bytes) = (7_000_003u64, 30_000u64, 1514u32);

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leaves_at_once_keeps_its_order() {
+    fn simultaneous_departures_keep_their_order() {
         let left = exits(0, 3, 1000, 3);
         assert!(left.is_sorted(), "by time, then by number");
         let plain = exits(7, 0, 100, 4);
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn the_seed_decides() {
+    fn the_seed_determines_all_times() {
         assert_eq!(exits(10, 1000, 100, 5), exits(10, 1000, 100, 5));
         assert_ne!(exits(10, 1000, 100, 5), exits(10, 1000, 100, 6));
     }

@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_opportunity_leaves_over_is_for_who_is_there() {
+    fn the_rest_of_an_opportunity_serves_only_a_waiting_packet() {
         let mut t = Transmitter::trace(vec![10].into());
         // three halves: the second shares the first opportunity, the third has to wait
         assert_eq!([757, 757, 757].map(|bytes| t.send(0, bytes)), [10 * MS, 10 * MS, 20 * MS]);
@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn an_opportunity_at_the_very_time_is_taken() {
+    fn an_opportunity_at_the_time_of_arrival_is_used() {
         let mut t = Transmitter::trace(vec![0, 4].into());
         assert_eq!([t.send(0, 1514), t.send(0, 1514), t.send(0, 1514)], [0, 4 * MS, 4 * MS]);
         assert_eq!(t.starts(8 * MS, 1514), 8 * MS);
@@ -437,7 +437,7 @@ mod tests {
         /// A trace that is always busy delivers exactly what its opportunities hold; a late packet finds the
         /// next one.
         #[test]
-        fn a_trace_delivers_what_it_says(
+        fn a_busy_trace_delivers_all_its_opportunities(
             gaps in prop::collection::vec(0u32..20, 1..40),
             packets in prop::collection::vec((0u64..30_000_000, 40u32..4000), 1..60),
         ) {

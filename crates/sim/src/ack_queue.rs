@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn acks_come_out_as_they_went_in_and_not_before_their_time() {
+    fn acks_leave_in_order_and_when_due() {
         let block = |start| Block { start, end: start + 2 };
         let sack = |next, start| Ack {
             next,

@@ -34,7 +34,7 @@ impl<'o, O: Observer> Engine<'o, O> {
         let mut simulation = Simulation::new(scenario, observer, per_hop)?;
         let boundaries = Boundaries::new(simulation.schedule);
         simulation.queue.set(BOUNDARIES, boundaries.next_event());
-        // an observer wants events in their order
+        // an observer gets events in their order
         let epochs = if O::ON || per_hop { None } else { epochs::lookahead(&simulation).map(Epochs::new) };
         let series = vec![FlowSeries::default(); simulation.flows.len()];
         Ok(Engine { simulation, epochs, boundaries, series, points: Vec::new() })
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_way_of_their_own_or_with_more_than_a_fifo_between_them_flows_have_no_windows() {
+    fn epochs_need_a_propagation_delay_and_a_single_shared_fifo() {
         let sizes = Sizes { name: "one".to_owned(), cdf: [(1_000, 1)].into() };
         let workload = Flow { arrivals: Some(Arrivals { per_s_milli: 1_000, sizes }), ..flow(10) };
         let far = Flow { access_delay: ms(1), ..flow(10) };

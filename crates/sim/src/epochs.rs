@@ -269,7 +269,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_epoch_is_as_long_as_has_lately_made_for_enough_packets() {
+    fn the_length_of_an_epoch_follows_the_number_of_packets() {
         let mut epochs = Epochs::new(1_000);
         epochs.adapt(TARGET_PKTS + 1);
         epochs.adapt(TARGET_PKTS + 1);

@@ -15,29 +15,29 @@ pub enum Error {
         flow: String,
         /// The algorithm's name as written.
         cc: String,
-        /// What can be simulated.
+        /// The algorithms that can be simulated.
         known: Vec<&'static str>,
     },
-    /// A link asks for a random loss that cannot be.
+    /// The settings of a link's random loss contradict each other.
     #[error("link \"{link}\": {reason}")]
     Loss {
         /// The link's name.
         link: String,
-        /// What is in the way.
+        /// The contradiction.
         reason: fairpace_netem::ImpossibleLoss,
     },
-    /// There is nothing to simulate.
+    /// The scenario has no link or no flow.
     #[error("the scenario has no {what}; add at least one")]
     Empty {
         /// `links` or `flows`.
         what: &'static str,
     },
-    /// The monitor asked to stop. Nothing of such a run is returned, since its window is not complete.
+    /// The monitor stopped the run. There is no partial result, since the measurement window is not complete.
     #[error("stopped at {at_s:.1} s of {total_s:.1} s")]
     Stopped {
         /// Simulated time reached.
         at_s: f64,
-        /// Simulated time wanted.
+        /// Length of the scenario.
         total_s: f64,
     },
 }

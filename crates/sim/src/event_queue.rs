@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_grows_and_forgets_nothing() {
+    fn a_growing_queue_keeps_its_entries() {
         let mut q = EventQueue::new(1);
         for i in 1..100usize {
             q.set(i - 1, 1000 - i as Nanos);

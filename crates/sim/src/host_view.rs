@@ -1,5 +1,5 @@
-//! What an algorithm gets from its host: everything that the sender knows, or only what a stock Linux kernel
-//! knows.
+//! What an algorithm gets from its host: the sender's whole state, or only what a stock Linux kernel
+//! keeps.
 //!
 //! A simulated packet records what was in flight when it was sent, and the sender reports each loss. A stock
 //! kernel does neither: `cc/bpf` rebuilds both from a ring, and so does [`HostView`] here, with the same
@@ -8,15 +8,15 @@
 use fairpace_cc::{Controller, Decision, Event, KernelSends, Kind, Observation, Params, View};
 use fairpace_tcp::Control;
 
-/// An algorithm's parameters, and what its host knows.
+/// An algorithm's parameters, and what its host keeps.
 #[derive(Debug, Clone)]
 pub(crate) struct AlgorithmConfig {
     pub(crate) params: Params,
-    /// The host knows no more than a stock kernel.
+    /// The host keeps no more than a stock kernel.
     pub(crate) as_kernel: bool,
 }
 
-/// A connection's algorithm, behind what its host knows.
+/// A connection's algorithm, behind what its host keeps.
 #[derive(Clone)]
 pub(crate) struct HostView {
     control: Controller,

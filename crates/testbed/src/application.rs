@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_written_before_a_pause_is_not_written_in_it() {
+    fn unwritten_bytes_are_withdrawn_by_a_pause() {
         let mut application =
             application(None, Writes::OnOff { on: Duration::from_secs(2), off: Duration::from_secs(3) });
         assert_eq!(application.ready(SECOND), ENDLESS);
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn chunks_that_were_not_written_in_time_wait() {
+    fn unwritten_chunks_accumulate() {
         let mut application =
             application(None, Writes::Paced { rate_bps: 8000, every: Duration::from_secs(1) });
         assert_eq!(application.ready(SECOND), 1000);

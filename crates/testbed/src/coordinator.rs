@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_beyond_the_end_does_not_happen() {
+    fn commands_beyond_the_end_are_left_out() {
         let commands = commands(&scenario(&[(3, None), (0, Some(9)), (2, Some(1))]), SCHEDULE);
         let flows: Vec<Command> = commands
             .into_iter()

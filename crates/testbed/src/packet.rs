@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_whole_tcp_packet_is_refused() {
+    fn incomplete_and_foreign_packets_are_refused() {
         let good = segment(1, 2, 10);
         for length in 0..good.len() {
             assert_eq!(parse(&good[..length]), None, "truncated to {length} bytes");
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_marked_packet_says_so_and_its_checksum_is_right() {
+    fn marking_sets_ce_and_keeps_the_checksum_valid() {
         // identification and codepoint vary, so that all carries of the sum occur
         for id in 0..=u16::MAX {
             let mut p = segment(10_000, 5001, 0);

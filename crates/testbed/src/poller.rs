@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_that_was_awake_too_long_sleeps_until_the_window_ends() {
+    fn a_thread_that_was_awake_too_long_sleeps_until_the_period_ends() {
         let mut poller = Poller::new(Clock::starting_in(Duration::ZERO), 100_000_000);
         assert!(poller.may_wake_early(79_000_000));
         assert!(!poller.may_wake_early(80_000_000));

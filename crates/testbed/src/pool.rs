@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_empty_pool_says_so_and_a_freed_buffer_is_used_next() {
+    fn an_empty_pool_returns_none_and_a_freed_buffer_is_used_next() {
         let mut pool = Pool::new(2);
         pool.peek().unwrap()[0] = 7;
         let a = pool.take().unwrap();

@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_the_simulator_has_is_refused_by_its_key() {
+    fn keys_of_the_simulator_alone_are_refused() {
         let ms = Duration::from_millis(1);
         let sizes = Sizes { name: "web".into(), cdf: [(1, fairpace_scenario::WHOLE_PPB)].into() };
         let arrivals = Arrivals { per_s_milli: 1, sizes };
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_testbed_has_is_not_refused() {
+    fn keys_of_the_testbed_are_accepted() {
         let ms = Duration::from_millis(1);
         assert_eq!(refused(|_| {}), None);
         assert_eq!(refused(|f| f.sending.ecn = Ecn::Classic), None);

@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_algorithm_does_not_have_is_not_a_number() {
+    fn unknown_state_is_nan() {
         let reno = Observation {
             bw_Bps: 0,
             min_rtt_us: None,

@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_delay_below_the_target_ends_it() {
+    fn a_delay_below_the_target_ends_dropping() {
         let mut queue = backlog(RFC, 600, Ecn::NotCapable);
         let seen = signals(&mut queue, 1..590);
         assert_eq!(queue.len(), 600 - 589 - seen.len());
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn it_begins_where_it_left_off_if_that_was_not_long_ago() {
+    fn dropping_resumes_with_the_last_count_if_that_is_recent() {
         // The calm packet is below the target, and the delay is above it 5 ms later. The last cycle counted
         // from 1 to 10, nine more: the next drop is interval / sqrt(9) after the first.
         let seen = again(10);
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn while_one_full_packet_is_left_nothing_is_dropped() {
+    fn nothing_is_dropped_below_one_full_packet_of_backlog() {
         // there are always two packets, each waits for 400 ms, and when one is dequeued the other one remains
         let drops = |bytes| {
             let (mut queue, mut recorded) = (CodelQueue::new(RFC, Limit::Packets(1000)), Recorded::default());
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_threshold_marks_what_waited_longer() {
+    fn ce_threshold_marks_packets_that_waited_longer() {
         let settings = Codel { ce_threshold_ns: Some(MS), target_ns: 1000 * MS, ..RFC };
         let mut queue = backlog(settings, 5, Ecn::Capable);
         let mut recorded = Recorded::default();
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_dropped_on_arrival() {
+    fn packets_beyond_the_limit_are_dropped_on_arrival() {
         let mut queue = CodelQueue::new(RFC, Limit::Packets(3));
         let mut recorded = Recorded::default();
         let fates: Vec<_> = (0..5).map(|i| queue.enqueue(0, packet(100, i), &mut recorded).err()).collect();
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn extreme_settings_do_no_harm() {
+    fn extreme_settings_do_not_panic() {
         let times = [0, 1, 5 * MS, Nanos::MAX];
         for target_ns in times {
             for interval_ns in times {

@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_that_was_silent_goes_next() {
+    fn a_flow_that_was_idle_is_served_next() {
         let mut q = queue(PATIENT, MANY);
         let flows = apart(&q, 11);
         let mut recorded = Recorded::default();
@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_queue_makes_room_in_batches() {
+    fn the_longest_queue_is_dropped_from_in_batches() {
         let mut q = queue(PATIENT, Limit::Packets(1000));
         let flows = apart(&q, 3);
         let mut recorded = Recorded::default();
@@ -439,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn drops_for_room_make_codel_stronger() {
+    fn drops_of_a_full_buffer_count_for_codel() {
         let mut q = queue(RFC, Limit::Packets(1000));
         let mut recorded = Recorded::default();
         (0..1001).for_each(|i| q.enqueue(0, packet(0, 1514, i), &mut recorded).unwrap());
@@ -514,7 +514,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_used_again() {
+    fn memory_is_reused() {
         let mut q = queue(PATIENT, MANY);
         let mut recorded = Recorded::default();
         for round in 0..1000 {
@@ -526,7 +526,7 @@ mod tests {
     }
 
     #[test]
-    fn extreme_settings_do_no_harm() {
+    fn extreme_settings_do_not_panic() {
         for (buckets, quantum_bytes, limit) in [
             (0, 0, Limit::Bytes(0)),
             (1, 1, Limit::Packets(0)),

@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_dropped_where_it_would_do_no_good() {
+    fn nothing_is_dropped_at_low_delay_or_small_backlog() {
         let mut recorded = Recorded::default();
         let drops = |q: &mut PieQueue<u32>, recorded: &mut Recorded<u32>| {
             (0..1000).filter(|i| q.enqueue(0, packet(1, *i), recorded).is_err()).count()
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn updates_are_made_up_for() {
+    fn missed_updates_are_performed_later() {
         let step = |mut q: PieQueue<u32>, by: Nanos| {
             (0..=10_000 * MS / by).for_each(|i| q.catch_up(i * by));
             (q.control, q.next_update)
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn senders_that_react_are_held_near_the_target() {
+    fn responsive_senders_keep_the_delay_near_the_target() {
         // Ten senders that add a packet per round trip of 100 ms and halve after a drop, on 10 Mbit/s: a full
         // packet each 1.2112 ms.
         const N: usize = 10;
@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn extreme_settings_do_no_harm() {
+    fn extreme_settings_do_not_panic() {
         for target_ns in [0, 1, Nanos::MAX] {
             for update_ns in [0, 1, Nanos::MAX] {
                 let settings = Pie { target_ns, update_ns, ecn: true };

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn gentle_grows_on_to_twice_the_maximum() {
+    fn gentle_grows_to_twice_the_maximum() {
         let p = |average: f64| floyd_at(&FLOYD, true, average * MTU_BYTES as f64).probability();
         assert!((p(90.0).unwrap() - 0.02).abs() < 1e-12);
         assert!((p(135.0).unwrap() - 0.51).abs() < 1e-12);
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn an_idle_link_ages_the_average_as_packets_of_no_backlog_would() {
+    fn an_idle_link_ages_the_average_as_arrivals_at_an_empty_queue_would() {
         // 1514 bytes at 10 Mbit/s take 1211.2 us
         let (mut idle, mut busy) = (floyd_at(&FLOYD, false, 1e5), floyd_at(&FLOYD, false, 1e5));
         idle.update(0, Some(20 * 1_211_200));

@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn the_probability_is_as_coarse_as_linuxs() {
+    fn the_probability_is_rounded_as_in_linux() {
         // 2 % of 2^32 over 90,840 bytes is 945.6; over 10 MB it is 8.6; over 100 MB it would be none
         for (between, expected) in [(60 * MTU_BYTES, 945), (10_000_000, 8), (100_000_000, 1)] {
             assert_eq!(step(20_000_000, between), expected);
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn between_the_thresholds_it_begins_anew_when_it_comes_from_outside() {
+    fn a_series_restarts_when_the_average_enters_the_thresholds() {
         for outside in [0, 90 * MTU_BYTES] {
             let mut linux = Linux { count: Some(1000), drawn: 1, ..linux_at(&MANUAL, 60 * MTU_BYTES) };
             let mut random = Random::new(1);

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn idle_time_begins_when_the_link_asks_in_vain() {
+    fn idle_time_begins_when_the_link_finds_the_queue_empty() {
         let settings = Red { min_bytes: 0, max_bytes: 1 << 20, burst_pkts: 10, ..FLOYD };
         let mut recorded = Recorded::default();
         let mut queue = RedQueue::new(settings, RATE_BPS, Limit::Packets(1000), Random::new(1));
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_marked_is_not_dropped_early() {
+    fn ecn_capable_packets_are_not_dropped_early() {
         let (linux, floyd) = (Red { ecn: true, ..MANUAL }, Red { ecn: true, ..FLOYD });
         let room = Limit::Bytes(u64::MAX);
         let (early, full, marked) = fates(linux, Ecn::Capable, room);
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_queue_drops_whatever_the_average_says() {
+    fn a_full_queue_drops_at_any_average() {
         let (early, full, marked) = fates(Red { ecn: true, ..MANUAL }, Ecn::Capable, Limit::Packets(100));
         assert_eq!((early, full), (0, 900));
         assert!(marked <= 100, "what is dropped is not counted as marked");
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn extreme_settings_do_no_harm() {
+    fn extreme_settings_do_not_panic() {
         let extremes = [0, 1, 1514, 1 << 32, u64::MAX];
         for rules in [RedRules::Linux, RedRules::Floyd { gentle: true }, RedRules::Floyd { gentle: false }] {
             for min_bytes in extremes {
