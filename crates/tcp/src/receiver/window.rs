@@ -5,7 +5,7 @@ use crate::config::Window;
 use crate::time::{Nanos, US};
 use crate::wire::{MSS_BYTES, timestamp_ms};
 
-/// The initial rwnd, bytes: half of Linux's tcp_rmem[1], since the other half is for overhead.
+/// The initial rwnd, bytes: half of Linux's `tcp_rmem[1]`, since the other half is for overhead.
 const START_BYTES: u64 = 65_536;
 /// The assumed amount of data of the first round, packets (Linux: TCP_INIT_CWND).
 const FIRST_ROUND_PKTS: u64 = 10;
