@@ -9,7 +9,7 @@ ARGS ?=
 N ?= 100
 SEED ?= 1
 
-.PHONY: help demo duels reproduce conformance setup build test check tidy fmt lint docs bench count bench-kernel objects packages-check views bbq-gap accuracy swarm
+.PHONY: help demo duels reproduce conformance setup build test check tidy fmt lint docs bench count bench-kernel objects api packages-check views bbq-gap accuracy swarm
 
 help:
 	@echo "make demo          a problem and a fix: simulated, then on this machine's own kernel (5 minutes as root)"
@@ -29,6 +29,7 @@ help:
 	@echo "make swarm         check N=100 random scenarios from SEED=1 on; N=1 replays one"
 	@echo "make accuracy      what BBRv3 is told in this kernel, held against what happened (root)"
 	@echo "make objects       the algorithms compiled for the kernel, into crates/kernel/objects"
+	@echo "make api           the public API of the crates that others use: docs/api"
 	@echo "make packages-check  package all library crates, and build a program with the packages alone, without clang"
 	@echo "make setup         install what is missing (Debian packages)"
 
@@ -77,6 +78,7 @@ test:
 	$(CARGO) test --workspace --doc --locked
 	$(CARGO) test --workspace --lib --bins --tests --locked --no-fail-fast
 	$(MAKE) packages-check
+	scripts/public-api.sh --check
 	$(MAKE) count
 
 docs:
@@ -95,6 +97,10 @@ bench-kernel:
 # What the package of fairpace-kernel contains, so that building it needs no clang.
 objects:
 	$(CARGO) run --quiet --locked --package fairpace-bpf-build --example objects -- crates/kernel/objects
+
+# Written again after a change of the interface; `make test` compares where cargo-public-api is installed.
+api:
+	scripts/public-api.sh
 
 packages-check:
 	scripts/package-crates.sh

@@ -45,6 +45,7 @@ impl fmt::Display for Holder {
 
 /// Why an operation failed. Each message says what, where and why; `help` says what to do.
 #[derive(Debug, thiserror::Error, Diagnostic)]
+#[non_exhaustive]
 pub enum Error {
     /// This build has no objects of the listed algorithms.
     #[error("this program contains no kernel objects: {why}")]
@@ -206,13 +207,13 @@ pub enum Error {
         cause: io::Error,
     },
     /// A call into the kernel's BPF interface failed.
-    #[error("{what}: {source}{}", said(.log))]
+    #[error("{what}: {cause}{}", said(.log))]
     #[diagnostic(code(fairpace::kernel::bpf), help("`Features::probe` lists what this kernel can do"))]
     Bpf {
         /// What was attempted.
         what: String,
         /// What the kernel or libbpf said.
-        source: libbpf_rs::Error,
+        cause: io::Error,
         /// The last lines that libbpf printed.
         log: String,
     },
@@ -244,8 +245,17 @@ pub enum Error {
 impl Error {
     pub(crate) fn bpf(what: impl Into<String>) -> impl FnOnce(libbpf_rs::Error) -> Error {
         let what = what.into();
-        move |source| Error::Bpf { what, source, log: String::new() }
+        move |e| Error::Bpf { what, cause: system_error(e), log: String::new() }
     }
+}
+
+/// libbpf-rs's error as one of std: its type is not part of this crate's interface.
+pub(crate) fn system_error(error: libbpf_rs::Error) -> io::Error {
+    let kind = match error.kind() {
+        libbpf_rs::ErrorKind::PermissionDenied => io::ErrorKind::PermissionDenied,
+        _ => io::ErrorKind::Other,
+    };
+    io::Error::new(kind, error.to_string())
 }
 
 fn busy_help(name: &str, holder: &Holder) -> String {

@@ -7,6 +7,7 @@ use fairpace_cc::{Algorithm, Params};
 use libbpf_rs::{Link, Map, MapCore, MapFlags, MapHandle, MapType};
 
 use crate::adapt::{self, Setup};
+use crate::error::system_error;
 use crate::list::holder;
 use crate::object::bad_object;
 use crate::{Error, Features, Object, bpffs, log, names};
@@ -192,7 +193,7 @@ fn attach(object: &mut libbpf_rs::Object, name: &str) -> Result<Link, Error> {
         Err(e) if e.kind() == libbpf_rs::ErrorKind::AlreadyExists => {
             Err(Error::NameBusy { name: name.to_owned(), holder: holder(name) })
         }
-        Err(source) => Err(Error::Bpf { what: format!("registering {name}"), source, log }),
+        Err(e) => Err(Error::Bpf { what: format!("registering {name}"), cause: system_error(e), log }),
     }
 }
 

@@ -36,15 +36,15 @@ fn last_lines(log: &str) -> String {
 
 /// Classifies a failure: libbpf's log distinguishes a refusal by the verifier from everything else.
 pub(crate) fn explain(error: Error, log: &str, name: &str, release: &str) -> Error {
-    let Error::Bpf { what, source, .. } = error else { return error };
+    let Error::Bpf { what, cause, .. } = error else { return error };
     if log.contains("BEGIN PROG LOAD LOG") {
         return Error::Refused { name: name.to_owned(), release: release.to_owned(), log: last_lines(log) };
     }
-    if source.kind() == libbpf_rs::ErrorKind::PermissionDenied {
+    if cause.kind() == std::io::ErrorKind::PermissionDenied {
         // a container's user namespace can have all capabilities, but only within itself
         return Error::NotPermitted { missing: vec!["the rights of root outside of any container"] };
     }
-    Error::Bpf { what, source, log: last_lines(log) }
+    Error::Bpf { what, cause, log: last_lines(log) }
 }
 
 #[cfg(test)]
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     fn failed(kind: std::io::ErrorKind) -> Error {
-        Error::Bpf { what: "loading".into(), source: std::io::Error::from(kind).into(), log: String::new() }
+        Error::bpf("loading")(std::io::Error::from(kind).into())
     }
 
     #[test]
