@@ -9,7 +9,7 @@ fn main() {
 /// `git describe`-like: the commit, with `+dirty` when tracked files differ from it. `None` outside a
 /// checkout.
 fn commit() -> Option<String> {
-    // cargo's own packages and vendored copies may lie inside somebody else's checkout
+    // cargo's own packages and vendored copies can lie inside another project's checkout
     if git(&["ls-files", "build.rs"])?.is_empty() {
         return None;
     }

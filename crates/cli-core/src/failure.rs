@@ -249,13 +249,13 @@ impl From<fairpace_kernel::Error> for Failure {
         // the library does not name the commands of this program
         let help = match &error {
             E::Refused { .. } => {
-                "this is a bug of fairpace on this kernel: please report it with the output of `fairpace doctor` \
-                 and the lines above"
+                "this is a bug of fairpace on this kernel: please report it with the output of \
+                 `fairpace doctor` and the lines above"
             }
             E::NotLoaded { .. } => "`fairpace list` shows what is loaded",
             E::NotOurs { .. } => {
-                "`fairpace unload` removes what `fairpace load` has loaded; end the process that holds this one, \
-                 or remove its pin"
+                "`fairpace unload` removes what `fairpace load` has loaded; end the process that holds \
+                 this one, or remove its pin"
             }
             E::Bpf { .. } => "`fairpace doctor` checks what this kernel can do",
             _ => return Self::of(exit, error),

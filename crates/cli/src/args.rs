@@ -174,7 +174,13 @@ pub(crate) struct CompareArgs {
     #[arg(long, allow_hyphen_values = true, default_value = "60s")]
     pub(crate) duration: String,
     /// Each flow starts this much after the one before.
-    #[arg(long, allow_hyphen_values = true, value_name = "TIME", default_value = "5s", value_parser = parse_time)]
+    #[arg(
+        long,
+        allow_hyphen_values = true,
+        value_name = "TIME",
+        default_value = "5s",
+        value_parser = parse_time
+    )]
     pub(crate) stagger: Duration,
     /// Measure from here to the end.
     #[arg(long, allow_hyphen_values = true, value_name = "TIME", default_value = "20s")]
@@ -192,7 +198,13 @@ pub(crate) struct DemoArgs {
     #[arg(long, value_name = "DIR", default_value = "out/demo")]
     pub(crate) out: PathBuf,
     /// Length of each run; the paper's values are for 60s.
-    #[arg(long, allow_hyphen_values = true, value_name = "TIME", default_value = "60s", value_parser = parse_time)]
+    #[arg(
+        long,
+        allow_hyphen_values = true,
+        value_name = "TIME",
+        default_value = "60s",
+        value_parser = parse_time
+    )]
     pub(crate) duration: Duration,
     /// Only simulate.
     #[arg(long)]

@@ -1,4 +1,4 @@
-//! `fairpace demo`: the first experiment of the BBQ paper, as far as this machine can go.
+//! `fairpace demo`: the first experiment of the BBQ paper, simulated and on the running kernel.
 
 use std::time::Duration;
 
@@ -22,15 +22,18 @@ use fairpace_cli_core::output::Output;
 use fairpace_cli_core::signals::Signals;
 use fairpace_cli_core::table::{self, number, short, table};
 
-/// The second flow starts this much after the first.
+/// The second flow starts this much after the first, as in the paper.
 const STAGGER: Duration = Duration::from_secs(5);
 const TITLE: &str = "A short and a long flow share a link";
-const WHY: &str = "Two flows of the same algorithm share 100 Mbit/s and a 2 MB FIFO. One has an RTT of 10 ms, the other \
-                   of 50 ms, and starts 5 s later. With BBR the long flow takes the link; BBQ was made to share it.";
-/// Where the published values are from.
-const SOURCE: &str = "Ma, Jiang, Wang, Xie, Crowcroft: Fairness of Congestion-Based Congestion Control, arXiv:1706.09115, 2017";
+const WHY: &str = "\
+    Two flows of the same algorithm share 100 Mbit/s and a 2 MB FIFO. \
+    One has an RTT of 10 ms, the other of 50 ms, and starts 5 s later. \
+    With BBR the flow with the long RTT takes most of the link; BBQ was made to share it.";
+/// The source of the published values.
+const SOURCE: &str = "\
+    Ma, Jiang, Wang, Xie, Crowcroft: Fairness of Congestion-Based Congestion Control, arXiv:1706.09115, 2017";
 
-/// Goodputs in Mbit/s of the flows of 10 and 50 ms, and mean queueing delay in ms, as the paper has them.
+/// The paper's goodputs in Mbit/s of the flows with 10 and 50 ms, and its mean queue delay in ms.
 fn published(cc: &str) -> Option<Published> {
     let (goodput, delay) = match cc {
         "bbr1" | "kernel:bbr" => ([6.3, 87.3], 23.4),
@@ -51,7 +54,7 @@ struct Planned {
     host: Host,
 }
 
-/// A run that did not take place, and why.
+/// A run that was skipped, and the reason.
 #[derive(Debug, Serialize)]
 struct Skipped {
     what: String,
@@ -94,7 +97,7 @@ pub(crate) fn run(
             Err(failure) if lacks_algorithm(&item, &failure) => {
                 skipped.push(Skipped { what: label, why: failure.to_string() });
             }
-            // this run says nothing, the others do
+            // a disturbed run has no result; the others have
             Err(failure) if failure.is_disturbance() => {
                 skipped.push(Skipped { what: label, why: failure.to_string() });
                 disturbed = Some(failure);
@@ -120,7 +123,7 @@ fn case<'a>(item: &Planned, scenario: &'a Scenario) -> Case<'a> {
     Case { published: published(cc), ..Case::new(label, scenario, host) }
 }
 
-/// What this machine can run, and what it cannot.
+/// The runs that this machine can do, and those that it cannot.
 fn plan(args: &DemoArgs) -> (Vec<Planned>, Vec<Skipped>) {
     let on = |host| move |cc| Planned { cc, host };
     let mut planned: Vec<_> = ["bbr1", "bbq"].map(on(Host::Sim)).into();
@@ -149,13 +152,13 @@ fn with_remedy<E: miette::Diagnostic>(error: &E) -> String {
     }
 }
 
-/// The kernel was built without its own `bbr`, which is nothing that a demonstration should fail for.
+/// Whether the kernel was built without its own `bbr`. The demonstration then goes on without it.
 fn lacks_algorithm(item: &Planned, failure: &Failure) -> bool {
     item.cc.starts_with("kernel:") && failure.code() == Exit::Usage as i32
 }
 
 fn scenario(args: &DemoArgs, item: &Planned) -> Result<Scenario, Failure> {
-    // a third of the run at most, but not before both flows are there
+    // at most a third of the run, but not before both flows have started
     let warmup = (args.duration / 3).min(Duration::from_secs(20)).max(STAGGER);
     let comparison = Comparison {
         rate: "100mbit",

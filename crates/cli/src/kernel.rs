@@ -1,4 +1,4 @@
-//! `load`, `unload`, `list`, `doctor`: the running kernel's algorithms.
+//! `fairpace load`, `unload`, `list` and `doctor`: algorithms in the running kernel.
 
 use fairpace_cc::{Algorithm, Params};
 use fairpace_kernel::{Check, Entry, Features, LoadOptions, Standing, Status};
@@ -18,7 +18,7 @@ struct LoadedRecord {
     parameters: Vec<(&'static str, String)>,
 }
 
-/// Loads all that is asked for, or nothing.
+/// Loads all named algorithms, or none.
 pub(crate) fn load(args: &LoadArgs, global: Global, out: &mut Output) -> Result<(), Failure> {
     let wanted = parameters(args)?;
     let options = LoadOptions { suffix: args.suffix.clone(), pin: true };
@@ -31,7 +31,7 @@ pub(crate) fn load(args: &LoadArgs, global: Global, out: &mut Output) -> Result<
                 parameters: params.formatted(),
             }),
             Err(error) => {
-                // half of what was asked for would be a surprise
+                // all or nothing: take back what is loaded already
                 for record in &loaded {
                     let _ = fairpace_kernel::unload(&record.kernel_name);
                 }
@@ -48,8 +48,8 @@ pub(crate) fn load(args: &LoadArgs, global: Global, out: &mut Output) -> Result<
     if let (Some(record), false) = (loaded.first(), global.quiet) {
         let name = &record.kernel_name;
         out.line(&format!(
-            "\nA socket selects it by name (TCP_CONGESTION); all new sockets: sysctl -w net.ipv4.tcp_congestion_control={name}\n\
-             Take it out again: fairpace unload {name}"
+            "\nA socket selects it by name (TCP_CONGESTION); for all new sockets:\n  \
+             sysctl -w net.ipv4.tcp_congestion_control={name}\nRemove it: fairpace unload {name}"
         ))?;
     }
     Ok(())
@@ -124,10 +124,10 @@ impl<'a> EntryRecord<'a> {
     }
 }
 
-/// What new sockets use that select nothing, in this network namespace.
+/// The algorithm of new sockets that select none, in this network namespace.
 const DEFAULT: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
 
-/// The kernel goes on giving an unloaded algorithm to new sockets where it is the default.
+/// New sockets still get an unloaded algorithm if it is the default.
 fn note_on_default(unloaded: &[String]) -> Option<String> {
     let default = std::fs::read_to_string(DEFAULT).ok()?;
     let default = default.trim();
@@ -137,7 +137,7 @@ fn note_on_default(unloaded: &[String]) -> Option<String> {
     };
     unloaded.iter().any(was_it).then(|| {
         format!(
-            "\nnet.ipv4.tcp_congestion_control still names {default}: new sockets go on using it until you choose \
+            "\nnet.ipv4.tcp_congestion_control still names {default}: new sockets use it until you choose \
              another one, such as: sysctl -w net.ipv4.tcp_congestion_control=cubic"
         )
     })
@@ -218,7 +218,7 @@ fn standing(standing: Standing) -> &'static str {
     }
 }
 
-/// What this machine can do; a failure when it cannot load algorithms.
+/// Prints what this machine can do. Fails when it cannot load algorithms or run the testbed.
 pub(crate) fn doctor(global: Global, out: &mut Output) -> Result<(), Failure> {
     let features = Features::probe();
     let can_load = features.require();

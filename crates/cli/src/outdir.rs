@@ -14,13 +14,13 @@ use tempfile::TempDir;
 
 use fairpace_cli_core::failure::{Exit, Failure};
 
-/// How every summary names its format; a `summary.json` without it is somebody else's.
+/// The format that every summary names; a `summary.json` without it is not a result of fairpace.
 const MARK: &str = "fairpace.summary/";
-/// What a result consists of; a directory with other files is not one.
+/// The files of a result; a directory with other files is not a result.
 const FILES: [&str; 7] =
     ["summary.json", "series.csv", "scenario.toml", "report.html", "headline.svg", "repeat.json", "runs.csv"];
 
-/// What files may end in that have names from the scenario: those that it names, and traces.
+/// Extensions of files with names from the scenario: files that it names, and traces.
 const KINDS: [&str; 5] = ["trace", "cdf", "parquet", "sqlog", "pcapng"];
 
 /// A file of a result: its path in the directory and its content.
@@ -40,9 +40,9 @@ impl Item {
 pub(crate) struct OutDir {
     path: PathBuf,
     parent: PathBuf,
-    /// Directories that were made for it, outermost first: removed again if nothing comes to lie in them.
+    /// Directories that were created for it, outermost first. They are removed if they stay empty.
     made: Vec<PathBuf>,
-    /// Where the files are put together, if some of them are written before [`OutDir::write`].
+    /// The directory of files that are written before [`OutDir::write`].
     staged: Option<TempDir>,
 }
 
@@ -82,7 +82,7 @@ impl OutDir {
     }
 
     fn temporary(&self) -> io::Result<TempDir> {
-        // 0777 less the umask, as for any directory that a program makes
+        // 0777 minus the umask, as for any new directory
         tempfile::Builder::new()
             .prefix(".fairpace-")
             .permissions(Permissions::from_mode(0o777))
@@ -122,7 +122,7 @@ impl OutDir {
         }
         File::open(temporary.path())?.sync_all()?;
         if self.path.exists() {
-            // the result that was there is now in the temporary directory, and goes with it
+            // the earlier result is now in the temporary directory, which is removed
             exchange(temporary.path(), &self.path)
         } else {
             fs::rename(temporary.path(), &self.path)?;
@@ -134,9 +134,9 @@ impl OutDir {
 
 impl Drop for OutDir {
     fn drop(&mut self) {
-        self.staged.take(); // it lies in the directories that were made
+        self.staged.take(); // it is inside of the created directories
         for dir in self.made.iter().rev() {
-            // not when somebody else has put something there
+            // fails if another program has put a file there, which stays
             let _ = fs::remove_dir(dir);
         }
     }
@@ -168,7 +168,7 @@ fn is_empty_or_result(path: &Path) -> io::Result<bool> {
     Ok(is_empty || has_summary)
 }
 
-/// A file of a result, or one that its scenario names.
+/// Whether a file is part of a result, or named by its scenario.
 fn is_ours(name: &OsStr) -> bool {
     let extension = Path::new(name).extension();
     let is_kind = |kind: &&str| extension.is_some_and(|extension| extension == *kind);

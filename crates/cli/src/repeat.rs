@@ -1,4 +1,4 @@
-//! `sim --repeat N`: the same scenario with several seeds, and how sure that makes its metrics.
+//! `fairpace sim --repeat N`: one scenario with several seeds, and confidence intervals of its metrics.
 
 use fairpace_results::{Estimate, Repeat, Run, Summary};
 use fairpace_scenario::Scenario;
@@ -14,7 +14,7 @@ use fairpace_cli_core::output::Output;
 use fairpace_cli_core::signals::Signals;
 use fairpace_cli_core::table::{self, short, table};
 
-/// What is kept of a run: all of the first one, for the report; of the others what they measured.
+/// What is kept of a run: everything of the first one, for the report; the summary of each other one.
 enum Kept {
     First(Box<Run>),
     Other(Box<Summary>),
@@ -64,14 +64,16 @@ pub(crate) fn run(
     out.text(&text)
 }
 
-/// An interval of no width says nothing about how sure a result is.
-const NOTHING_RANDOM: &str = "\nAll seeds gave the same: nothing in this scenario is random. Hosts have noise; try --set flow.host_jitter=200us\n";
+/// A note on intervals of width zero.
+const NOTHING_RANDOM: &str = "\nAll seeds gave the same result: nothing in this scenario is random. \
+     Real hosts have noise; try --set flow.host_jitter=200us\n";
 
-/// Means and what is between mean - x and mean + x, for people.
+/// Means and half-widths of their confidence intervals, for people.
 fn page(repeat: &Repeat, first: &Summary) -> String {
     let [from, to] = repeat.window_s;
     let mut text = format!(
-        "{}\nsimulated with {} seeds from {} on, measured from {} to {} s; mean \u{b1} 95 % confidence interval\n\n",
+        "{}\nsimulated with {} seeds from {} on, measured from {} to {} s; \
+         mean \u{b1} 95 % confidence interval\n\n",
         repeat.scenario.title,
         repeat.seeds.len(),
         first.seed,
@@ -81,7 +83,7 @@ fn page(repeat: &Repeat, first: &Summary) -> String {
     let metric = |name: String, scale: f64, decimals: usize| cell(repeat.estimate(&name), scale, decimals);
     let header =
         ["flow", "algorithm", "base RTT ms", "goodput Mbit/s", "share %", "RTT mean ms", "p99", "lost %"];
-    // what few scenarios have gets a column only where it is
+    // a column that would be empty is left out
     let finite = first.flows.iter().any(|flow| flow.completions.is_some());
     let more = ["completed in ms, mean", "slowdown, mean"];
     let header: Vec<_> = header.into_iter().chain(more.into_iter().filter(|_| finite)).collect();

@@ -1,4 +1,4 @@
-//! `sim --trace` and `--pcap`: a simulation with somebody who looks on and writes it down.
+//! `fairpace sim --trace` and `--pcap`: a simulation with an observer that writes files.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use fairpace_cli_core::host::COMMIT;
 use fairpace_cli_core::progress::RunProgress;
 use fairpace_cli_core::signals::Signals;
 
-/// What the arguments ask for, of this scenario.
+/// The traces that the arguments select in this scenario.
 pub(crate) fn config(args: &SimArgs, scenario: &Scenario) -> Result<TraceConfig, Failure> {
     let names: Vec<&str> = scenario.links.iter().map(|link| link.name.as_str()).collect();
     let mut captures = Vec::new();

@@ -101,10 +101,21 @@ pub(crate) struct DuelsArgs {
     pub(crate) warmup: String,
     /// Start of the second flow in the first repetition. Later repetitions delay it more, up to almost
     /// twice as much.
-    #[arg(long, allow_hyphen_values = true, value_name = "TIME", default_value = "1s", value_parser = parse_time)]
+    #[arg(
+        long,
+        allow_hyphen_values = true,
+        value_name = "TIME",
+        default_value = "1s",
+        value_parser = parse_time
+    )]
     pub(crate) stagger: Duration,
     /// Repetitions of each duel in each order, with different seeds and starts of the second flow.
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 3,
+        value_parser = clap::value_parser!(u32).range(1..=1000)
+    )]
     pub(crate) seeds: u32,
     /// The first of these seeds.
     #[arg(long, default_value_t = 1)]
@@ -160,13 +171,24 @@ pub(crate) struct GridArgs {
     #[arg(long, value_name = "COLUMN=VALUE,...")]
     pub(crate) only: Vec<String>,
     /// Length of each run; runs of another length are other rows.
-    #[arg(long, allow_hyphen_values = true, value_name = "TIME", default_value = "150s", value_parser = parse_time)]
+    #[arg(
+        long,
+        allow_hyphen_values = true,
+        value_name = "TIME",
+        default_value = "150s",
+        value_parser = parse_time
+    )]
     pub(crate) duration: Duration,
     /// The first seed.
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
     /// Seeds of each run.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1,
+        value_parser = clap::value_parser!(u32).range(1..=1000)
+    )]
     pub(crate) seeds: u32,
     /// Repeat runs that are in the table.
     #[arg(long)]
@@ -188,10 +210,20 @@ pub(crate) struct ConformanceArgs {
     #[arg(value_name = "FILE", default_value = "conformance")]
     pub(crate) files: Vec<PathBuf>,
     /// Runs of each scenario on the kernel.
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 3,
+        value_parser = clap::value_parser!(u32).range(1..=100)
+    )]
     pub(crate) runs: u32,
     /// Simulations of each scenario.
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 5,
+        value_parser = clap::value_parser!(u32).range(1..=1000)
+    )]
     pub(crate) seeds: u32,
     /// Keep undisturbed runs on the kernel in this folder, and use those that are there instead of
     /// repeating them: to continue after an interruption, or on another day if the machine was too busy.
@@ -269,7 +301,12 @@ pub(crate) struct ViewsArgs {
     #[arg(value_name = "ALGORITHM", default_values = ["bbr3", "bbr2"])]
     pub(crate) algorithms: Vec<String>,
     /// Seeds of each scenario.
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 5,
+        value_parser = clap::value_parser!(u32).range(1..=1000)
+    )]
     pub(crate) seeds: u32,
     /// Length of each simulation; its first quarter is not measured.
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_time)]

@@ -201,7 +201,8 @@ fn median(mut values: Vec<f64>) -> f64 {
 
 fn phases_table(rows: &[Phases]) -> String {
     let mut table = String::from(
-        "| | flow | up, ms | down, ms | cruise, ms | bandwidth estimate, Mbit/s | goodput | cwnd | inflight |\n\
+        "| | flow | up, ms | down, ms | cruise, ms \
+         | bandwidth estimate, Mbit/s | goodput | cwnd | inflight |\n\
          |---|---|---|---|---|---|---|---|---|\n",
     );
     for row in rows {

@@ -175,14 +175,16 @@ fn row(key: (String, &'static str, &'static str), runs: &[Summary], duration: Du
 fn tables(rows: &[Row], args: &ViewsArgs) -> String {
     let (from, to) = ((args.duration / WARMUP_RATIO).as_secs_f64(), args.duration.as_secs_f64());
     let mut page = format!(
-        "{} seeds each, measured from {from} to {to} s: mean (lowest to highest). Flows are separated by a slash.\n",
+        "{} seeds each, measured from {from} to {to} s: mean (lowest to highest). \
+         Flows are separated by a slash.\n",
         args.seeds
     );
     for algorithm in &args.algorithms {
         let _ = write!(
             page,
             "\n## {algorithm}\n\n\
-             | scenario | view | goodput, Mbit/s | queue delay, ms | retransmitted, % |\n|---|---|---|---|---|\n"
+             | scenario | view | goodput, Mbit/s | queue delay, ms | retransmitted, % |\n\
+             |---|---|---|---|---|\n"
         );
         for row in rows.iter().filter(|row| row.algorithm == *algorithm) {
             let goodput: Vec<_> = row.goodput_mbps.iter().map(|spread| spread.text(1)).collect();

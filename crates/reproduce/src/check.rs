@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use fairpace_scenario::{Problem, Set};
 
 use crate::figure::{Figure, Is, Kind, Measure, Plot, RunPlan, Shape, Take, Value};
-use crate::load::Sheet;
+use crate::sheet::Sheet;
 
 /// More seeds than anybody waits for.
 const MOST_SEEDS: u32 = 1000;

@@ -162,7 +162,7 @@ fn plain(points: Vec<Point>) -> Drawn {
     }
 }
 
-/// Each so many'th point and the last. Points without a place to the right are left out.
+/// Every n-th point and the last. Points without a place to the right are left out.
 fn every(points: Vec<Point>) -> Vec<Point> {
     let points: Vec<Point> = points.into_iter().filter(|(x, _)| x.is_finite()).collect();
     let step = points.len().div_ceil(MOST_POINTS - 1).max(1);

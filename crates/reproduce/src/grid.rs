@@ -7,7 +7,7 @@
 //! * starts: each flow starts at a time of its own, uniform in 0 to 100 ms, drawn from the seed. All cells
 //!   of one seed share these numbers, so that two pairs differ by their algorithms and not by their luck;
 //! * what the metrics cover: the whole run, as what iperf3 prints at its end does;
-//! * RED and FQ-CoDel: a limit of so many BDP, and what tc takes where only a limit is given (RED: max =
+//! * RED and FQ-CoDel: a limit of several BDP, and the values that tc uses where only a limit is given (RED: max =
 //!   limit / 4, min = max / 3, 2 %; FQ-CoDel: 5 ms, 100 ms, 1024 queues), without ECN;
 //! * the BDP of mixed RTTs: by the longer one; the first sender of a pair has the shorter one;
 //! * packets: 1500 bytes; paths without other losses; receive windows that never bind.

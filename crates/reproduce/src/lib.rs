@@ -19,6 +19,8 @@ pub mod pages;
 pub mod plan;
 pub mod record;
 pub mod results;
+pub mod sheet;
+pub mod source;
 pub mod table;
 pub mod text;
 

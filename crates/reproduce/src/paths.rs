@@ -8,7 +8,7 @@ use fairpace_results::{Completions, FlowSummary, LinkSummary, Run, ScenarioId, S
 use fairpace_scenario::{Scenario, keys};
 
 use crate::figure::Measure;
-use crate::plan::Source;
+use crate::source::Source;
 use crate::table::table;
 
 /// Columns of a flow's series.
@@ -194,6 +194,7 @@ fn column(run: &Run, names: &Names, part: Part, index: usize, what: &str) -> Opt
 
 /// Goodput summed up: 1000 bytes from the start to the end of each interval.
 fn delivered_kb(t_s: &[f64], goodput_mbps: &[f32]) -> Vec<f64> {
+    /// Kilobytes in a megabit.
     const KB_PER_MBIT: f64 = 125.0;
     let (mut sum, mut began_s) = (0.0, 0.0);
     let intervals = t_s.iter().zip(goodput_mbps);
@@ -227,7 +228,7 @@ pub(crate) fn check(measure: &Measure, source: &Source) -> Result<(), (String, S
 
 fn check_model(of: &str, name: &str) -> Result<(), (String, String)> {
     let models = fairpace_models::catalog();
-    // a model that does not exist is told of its run
+    // a model that does not exist is an error of its run
     let Some(model) = models.iter().find(|model| model.name == name) else { return Ok(()) };
     let quantities = model.values.iter().chain(model.curves);
     let known: Vec<String> = quantities.map(|quantity| format!("model.{}", quantity.name)).collect();

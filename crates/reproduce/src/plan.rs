@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
 
 use fairpace_scenario::{Invalid, Problem, Scenario, Set, Target};
 use sha2::{Digest, Sha256};
 
 use crate::figure::{Arguments, Figure, Measure, Point, RunPlan};
-use crate::load::Sheet;
 use crate::paths;
 use crate::record::On;
+use crate::sheet::Sheet;
+use crate::source::Source;
 
 /// All that a figure runs in one place.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,27 +28,6 @@ pub struct Case {
     pub point: usize,
     /// What it is.
     pub source: Source,
-}
-
-/// Where a run's numbers come from.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Source {
-    /// The same scenario, each with a seed of its own.
-    Scenarios(Vec<Scenario>),
-    /// Equations.
-    Model {
-        /// Its name in `fairpace-models`.
-        name: String,
-        /// What it is asked with.
-        arguments: Arguments,
-    },
-    /// Rows of a table.
-    Table {
-        /// The CSV file.
-        path: PathBuf,
-        /// Columns and the values that rows must have there.
-        filters: Vec<(String, String)>,
-    },
 }
 
 impl Plan {
@@ -106,7 +85,7 @@ impl Plan {
                 }
                 Source::Model { name, arguments } => sum.update(format!("{name} {arguments:?}\n")),
                 Source::Table { path, filters } => {
-                    // one that cannot be read is told when it is read for its numbers
+                    // a table that cannot be read is an error when its numbers are read
                     sum.update(fs::read(path).unwrap_or_default());
                     sum.update(format!("{filters:?}\n"));
                 }

@@ -11,9 +11,10 @@ use crate::cache::write;
 use crate::draw::pictures;
 use crate::figure::Figure;
 use crate::judge::judge;
-use crate::load::{RESULTS, Sheet};
+use crate::load::RESULTS;
 use crate::measure::{Gave, Outcome, Outcomes, round};
 use crate::record::{Measured, On, Record, Verdict};
+use crate::sheet::Sheet;
 
 /// Verdicts of the quick versions by "PAPER/FIGURE".
 pub type Short = BTreeMap<String, Verdict>;

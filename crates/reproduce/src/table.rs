@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_strange_column_is_told_with_those_there_are() {
+    fn an_unknown_column_is_an_error_that_lists_the_known_ones() {
         let error = read(&[("queue", "fifo")], "jain").unwrap_err();
         assert!(error.contains("no column `queue`; it has cc, rate, jain"), "{error}");
         let error = read(&[], "cc").unwrap_err();

@@ -39,7 +39,8 @@ fn facts(record: &Record) -> String {
     let disturbed: u32 = scenarios.iter().map(|scenario| scenario.disturbed).sum();
     let mut text = format!(
         "| | |\n|---|---|\n| kernel | Linux {kernel}, {kernel_runs} runs of each scenario |\n\
-         | simulator | seeds 1 to {seeds} |\n| commit | `{commit}` |\n| runs that were disturbed and repeated | {disturbed} |\n\
+         | simulator | seeds 1 to {seeds} |\n| commit | `{commit}` |\n\
+         | runs that were disturbed and repeated | {disturbed} |\n\
          | scenarios that agree | {} of {} |\n",
         count(Some(true)),
         scenarios.len()

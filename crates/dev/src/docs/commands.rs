@@ -10,16 +10,18 @@ const WIDTH: usize = 100;
 pub(super) fn product() -> String {
     page(
         fairpace::Cli::command(),
-        "# Command line\n\nGenerated from the program's own help by `make docs`. Exit codes: [exit-codes.md](exit-codes.md). \
-         Output of `--json` and `--out`: [json.md](json.md). The maintainers' program: [dev.md](dev.md).\n",
+        "# Command line\n\n`make docs` generates this page from the program's own help. \
+         Exit codes: [exit-codes.md](exit-codes.md).\nOutput of `--json` and `--out`: [json.md](json.md). \
+         The maintainers' program: [dev.md](dev.md).\n",
     )
 }
 
 pub(super) fn maintainers() -> String {
     page(
         Cli::command(),
-        "# The maintainers' command line\n\nGenerated from the program's own help by `make docs`. `fairpace-dev` works on a checkout of \
-         the repository:\n`cargo run --release -p fairpace-dev -- COMMAND`. Exit codes and output are those of `fairpace`:\n\
+        "# The maintainers' command line\n\n`make docs` generates this page from the program's own help. \
+         `fairpace-dev` works on a checkout\nof the repository: \
+         `cargo run --release -p fairpace-dev -- COMMAND`. Exit codes and output are those of\n`fairpace`: \
          [exit-codes.md](exit-codes.md), [json.md](json.md).\n",
     )
 }

@@ -13,7 +13,8 @@ const WIDE: f64 = 0.2;
 pub(crate) fn generated(record: &Record) -> String {
     let mut page = facts(record);
     page.push_str(
-        "\n## In short\n\nThe mean share in its duels with the others; and when it meets itself: the loss rate, and the mean queue delay.\n\n",
+        "\n## In short\n\nThe mean share of an algorithm in its duels with the others, and the loss rate and mean \
+         queue delay\nwhen it meets itself.\n\n",
     );
     page.push_str(&overview(record));
     for buffer in &record.buffers {
@@ -59,8 +60,10 @@ fn facts(record: &Record) -> String {
     };
     let settings: Vec<_> = record.algorithms.iter().filter_map(settings).collect();
     let mut text = format!(
-        "Two flows with an RTT of {} ms on {} Mbit/s, measured from {from} to {to} s. Each pair meets in both orders, {seeds} runs in\n\
-         each; a cell is their mean. On the diagonal an algorithm meets itself, and the share is that of the flow that\n\
+        "Two flows with an RTT of {} ms on {} Mbit/s, measured from {from} to {to} s. \
+         Each pair meets in both orders, {seeds} runs in\n\
+         each; a cell is their mean. \
+         On the diagonal an algorithm meets itself, and the share is that of the flow that\n\
          started first. `~` marks a share whose runs differ by more than {} points.\n",
         short(*rtt_ms),
         short(*rate_mbps),

@@ -5,11 +5,12 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fairpace_reproduce::cache::Cache;
-use fairpace_reproduce::load::Sheet;
 use fairpace_reproduce::measure::{Gave, Outcome};
-use fairpace_reproduce::plan::{Case, Plan, Source};
+use fairpace_reproduce::plan::{Case, Plan};
 use fairpace_reproduce::record::{Measured, On, Record};
 use fairpace_reproduce::results;
+use fairpace_reproduce::sheet::Sheet;
+use fairpace_reproduce::source::Source;
 use fairpace_results::Run;
 use fairpace_scenario::Scenario;
 

@@ -7,9 +7,10 @@ mod show;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use fairpace_reproduce::load::{self, Folder, Sheet};
+use fairpace_reproduce::load::{self, Folder};
 use fairpace_reproduce::plan::Plan;
 use fairpace_reproduce::record::{PaperRecords, Record};
+use fairpace_reproduce::sheet::Sheet;
 use fairpace_reproduce::{gallery, index, pages as questions, results};
 
 use crate::args::ReproduceArgs;

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use fairpace_reproduce::figure::Value;
-use fairpace_reproduce::load::Sheet;
 use fairpace_reproduce::record::{Compared, Mean, On, PaperRecords, Record, Verdict};
+use fairpace_reproduce::sheet::Sheet;
 use fairpace_reproduce::text;
 use serde::Serialize;
 

@@ -8,7 +8,9 @@ use fairpace_scenario::{Flow, Link, Queue, Route, Scenario, Target, Window, Writ
 
 use super::ledger::{Account, Ledger};
 
+/// A full-sized packet with its Ethernet header.
 const PACKET_BYTES: f64 = 1514.0;
+/// Its payload: 1500 bytes without the headers of IPv4 and of TCP with timestamps (RFC 7323).
 const MSS_BYTES: f64 = 1448.0;
 /// What a run may ask of the machine: looks of the engine at its monitor, each after 16,384 events. A run
 /// that needs more than 100 million events hangs, or does for every packet what it should do seldom.
@@ -87,7 +89,7 @@ pub(crate) fn write(scenario: &Scenario, folder: &Path) -> std::io::Result<PathB
     Ok(path)
 }
 
-/// The scenario as somebody else reads it from its files.
+/// The scenario as it is read from its files.
 fn read_back(scenario: &Scenario) -> Result<Scenario, String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let path = write(scenario, folder.path()).map_err(|error| error.to_string())?;
@@ -246,7 +248,7 @@ fn link(scenario: &Scenario, index: usize, link: &Link, run: &Run, account: &Acc
 }
 
 /// Little's law: the integral of the backlog is the sum over all packets of bytes times waiting time. The
-/// first is what meters say, the second is what an onlooker saw of packets that came and went, less their
+/// first is measured by meters, the second by an observer of packets that came and went, less their
 /// transmission.
 fn littles_law(
     account: &Account,
@@ -268,7 +270,8 @@ fn littles_law(
     };
     if !right {
         complain(format!(
-            "the backlog's integral is {waiting:e} byte-ns, but packets were there for {inside:e} and were being sent for {service:e}"
+            "the backlog's integral is {waiting:e} byte-ns, but packets were there for {inside:e} and were \
+             being sent for {service:e}"
         ));
     }
 }
@@ -286,7 +289,7 @@ fn waits(
     let mean_ms = account.window_wait_ns / account.window_pkts as f64 / 1e6;
     let seen = summary.queue_delay_mean_ms;
     let alike = seen.map_or(account.window_pkts == 0, |seen| (seen - mean_ms).abs() <= 1e-5 + 1e-9 * mean_ms);
-    must(alike, &|| format!("a mean wait of {seen:?} ms, an onlooker saw {mean_ms} ms"));
+    must(alike, &|| format!("a mean wait of {seen:?} ms, an observer measured {mean_ms} ms"));
     // a packet of a flow with little to send goes first in fair queueing, and others wait for it
     if !matches!(link.queue, Queue::FqCodel(_)) {
         let ahead = link.buffer.bytes() as f64 + 2.0 * PACKET_BYTES;

@@ -1,4 +1,4 @@
-//! An onlooker's own accounts of every link, from nothing but when packets came and went.
+//! An observer's accounts of every link, computed only from the times at which packets arrive and leave.
 //!
 //! They share no code with the meters of `fairpace-netem`, which they are held against.
 
@@ -48,7 +48,7 @@ pub(crate) struct Account {
     /// See [`byte_ns`].
     pub(crate) byte_ns: Option<f64>,
     pub(crate) left_bytes: u64,
-    /// Of a packet and its duplicate one was dropped, and nobody can tell which: waiting times are not known.
+    /// One of a packet and its duplicate was dropped, and they cannot be told apart: waiting times are unknown.
     pub(crate) mixes_copies: bool,
     /// Packets that went through, and packets that were dropped or lost.
     passed_pkts: u64,

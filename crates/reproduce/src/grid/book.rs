@@ -54,7 +54,7 @@ pub struct Book {
 }
 
 impl Book {
-    /// Opens a table, or begins one. Nobody else can have it open meanwhile.
+    /// Opens a table, or creates one. It stays locked against other processes while it is open.
     ///
     /// # Errors
     /// When it cannot be read and written, when it is no such table, and when another process has it open.

@@ -6,6 +6,7 @@ use fairpace_scenario::{
 
 use super::{Draw, Feature, PACKET_BITS};
 
+/// A full-sized packet with its Ethernet header.
 const PACKET_BYTES: u64 = PACKET_BITS / 8;
 
 impl Draw {

@@ -1,0 +1,28 @@
+//! Where the numbers of a run come from.
+
+use std::path::PathBuf;
+
+use fairpace_scenario::Scenario;
+
+use crate::figure::Arguments;
+
+/// Where a run's numbers come from.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Source {
+    /// One scenario with several seeds.
+    Scenarios(Vec<Scenario>),
+    /// Equations.
+    Model {
+        /// Its name in `fairpace-models`.
+        name: String,
+        /// Its arguments.
+        arguments: Arguments,
+    },
+    /// Rows of a table.
+    Table {
+        /// The CSV file.
+        path: PathBuf,
+        /// Columns and the values that rows must have there.
+        filters: Vec<(String, String)>,
+    },
+}
