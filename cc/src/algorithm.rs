@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::LazyLock;
 
 use crate::ffi;
+use crate::names::nearest;
 use crate::value::Unit;
 
 /// How host and algorithm share the control of cwnd: `enum cc_kind`.
@@ -129,12 +130,6 @@ pub struct UnknownAlgorithm {
 
 pub(crate) fn did_you_mean(nearest: &Option<&'static str>) -> String {
     nearest.map(|n| format!(", did you mean \"{n}\"?")).unwrap_or_default()
-}
-
-/// The candidate that is spelled most like `name`, if any comes close.
-pub(crate) fn nearest(name: &str, candidates: impl Iterator<Item = &'static str>) -> Option<&'static str> {
-    let scored = candidates.map(|c| (strsim::jaro_winkler(&name.to_lowercase(), c), c));
-    scored.filter(|(score, _)| *score > 0.7).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, c)| c)
 }
 
 impl Algorithm {

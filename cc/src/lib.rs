@@ -73,6 +73,7 @@ mod algorithm;
 mod contract;
 mod controller;
 mod ffi;
+mod names;
 mod params;
 mod sends;
 mod value;
@@ -82,6 +83,7 @@ pub use contract::{
     CaState, Decision, Event, INFINITE, MIN_BURST_PKTS, NO_RATE, NO_RTT, Observation, Phase, View,
 };
 pub use controller::{Controller, StateSizeError};
+pub use names::nearest;
 pub use params::{ParamError, Params};
 pub use sends::KernelSends;
 pub use value::Unit;

@@ -1,7 +1,8 @@
 //! Values for the parameters of an algorithm, read from and written as text.
 
-use crate::algorithm::{Algorithm, Parameter, did_you_mean, nearest};
+use crate::algorithm::{Algorithm, Parameter, did_you_mean};
 use crate::ffi::MAX_PARAMETERS;
+use crate::names::nearest;
 
 /// Values for all parameters of one algorithm, in the layout of `struct NAME_params`.
 ///

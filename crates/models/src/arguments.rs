@@ -92,13 +92,6 @@ fn unit(argument: &Argument) -> String {
     if argument.unit.is_empty() { whole.to_owned() } else { format!(" {}{whole}", argument.unit) }
 }
 
-/// The name with the spelling most similar to `written`, if one is close.
-pub(crate) fn nearest(written: &str, known: &[&'static str]) -> Option<&'static str> {
-    let written = written.to_lowercase();
-    let scored = known.iter().map(|name| (strsim::jaro_winkler(&written, name), *name));
-    scored.filter(|(score, _)| *score > 0.7).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
-}
-
 /// The arguments of one evaluation: every argument has a value, and every value is in range.
 #[derive(Debug)]
 pub(crate) struct Checked {
@@ -121,7 +114,7 @@ impl Checked {
                 return Err(Error::UnknownArgument {
                     model,
                     name: name.clone(),
-                    nearest: nearest(name, &known),
+                    nearest: fairpace_cc::nearest(name, known.iter().copied()),
                     known,
                 });
             };

@@ -5,7 +5,7 @@
 //! taken, over those that have a value.
 
 use fairpace_results::{Completions, FlowSummary, LinkSummary, Run, ScenarioId, Summary};
-use fairpace_scenario::{Scenario, keys};
+use fairpace_scenario::Scenario;
 
 use crate::figure::Measure;
 use crate::source::Source;
@@ -264,7 +264,7 @@ fn check_scenario(of: &str, takes: bool, scenario: &Scenario) -> Result<(), (Str
             let all = metrics.iter().map(|(name, _)| name.rsplit('.').next().unwrap_or_default());
             let all = all.chain(OF_FLOWS).chain(OF_LINKS);
             let last = of.rsplit('.').next().unwrap_or_default();
-            let meant = keys::nearest(last, all).filter(|meant| *meant != last);
+            let meant = fairpace_cc::nearest(last, all).filter(|meant| *meant != last);
             let meant = meant.map(|meant| format!("did you mean `{meant}`? ")).unwrap_or_default();
             let help = format!("{meant}its flows are {}; its links {}", flows(), links());
             Err((format!("a run of this scenario has no `{of}`"), help))

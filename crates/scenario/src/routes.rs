@@ -5,7 +5,7 @@ use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::time::Duration;
 
 use crate::check::{Fault, impossible};
-use crate::keys::{self, MOST_HOPS, Section, ns};
+use crate::keys::{MOST_HOPS, Section, ns};
 use crate::quantity::show_time;
 use crate::{Flow, Link, Scenario};
 
@@ -192,7 +192,7 @@ impl<'s> Resolver<'s> {
         for (item, name) in names.iter().enumerate() {
             let Some(link) = self.by_name.get(name.as_str()) else {
                 let known: Vec<_> = self.scenario.links.iter().map(|link| link.name.as_str()).collect();
-                let meant = keys::nearest(name, known.iter().copied());
+                let meant = fairpace_cc::nearest(name, known.iter().copied());
                 let meant = meant.map(|guess| format!("did you mean `{guess}`? ")).unwrap_or_default();
                 let known: Vec<_> = known.iter().take(20).map(|name| format!("`{name}`")).collect();
                 return Err(Wrong::new(
@@ -305,7 +305,7 @@ impl<'s> Resolver<'s> {
         }
         for (key, node) in [("from", from), ("to", to)] {
             if !nodes.contains(node) {
-                let meant = keys::nearest(node, nodes.iter().copied());
+                let meant = fairpace_cc::nearest(node, nodes.iter().copied());
                 let help = meant.map_or_else(
                     || {
                         "name nodes that links have, as in `from = \"a\"` and `to = \"b\"` under `[[link]]`"

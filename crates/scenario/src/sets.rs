@@ -315,7 +315,7 @@ fn unknown(set: &Set) -> Complaint {
     for algorithm in Algorithm::all() {
         known.extend(algorithm.parameters().iter().map(|known| format!("{algorithm}.{}", known.name)));
     }
-    let meant = keys::nearest(&set.key, known.iter().map(String::as_str));
+    let meant = fairpace_cc::nearest(&set.key, known.iter().map(String::as_str));
     let meant = meant.map(|guess| format!("did you mean `{guess}`? ")).unwrap_or_default();
     Complaint::new(
         "unknown-key",

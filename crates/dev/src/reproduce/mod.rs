@@ -173,7 +173,7 @@ fn chosen<'a>(folders: &'a [Folder], asked: &[String]) -> Result<Vec<&'a Sheet>,
         if !all().any(|sheet| means(asked, sheet)) {
             let names: HashSet<String> =
                 all().flat_map(|sheet| [sheet.paper.clone(), sheet.name()]).collect();
-            let meant = fairpace_scenario::keys::nearest(asked, names.iter().map(String::as_str));
+            let meant = fairpace_cc::nearest(asked, names.iter().map(String::as_str));
             let meant = meant.map(|meant| format!("did you mean `{meant}`? ")).unwrap_or_default();
             let help = format!("{meant}`fairpace-dev reproduce --list` lists all");
             return Err(Failure::new(Exit::Usage, format!("there is no paper or figure `{asked}`"), help));

@@ -429,15 +429,3 @@ impl std::fmt::Debug for Key {
         f.write_str(&self.section.path(self.name))
     }
 }
-
-/// The nearest of `known` to what was written, if it is near enough to be what was meant.
-#[must_use]
-pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let written = written.to_lowercase();
-    known
-        .into_iter()
-        .map(|name| (strsim::jaro_winkler(&written, &name.to_lowercase()), name))
-        .filter(|(likeness, _)| *likeness > 0.75)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, name)| name)
-}

@@ -372,7 +372,7 @@ impl Reader<'_> {
         let known: Vec<_> = own.chain(parts.iter().copied()).collect();
         let written = name.get_ref();
         let elsewhere = keys::all().find(|key| key.name == *written && key.section != section);
-        let guess = keys::nearest(written, known.iter().copied());
+        let guess = fairpace_cc::nearest(written, known.iter().copied());
         let meant = match (guess, elsewhere) {
             (_, Some(key)) => format!("`{written}` belongs {}. ", place_of(key.section)),
             (Some(guess), None) => format!("did you mean `{guess}`? "),

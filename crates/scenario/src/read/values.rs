@@ -142,7 +142,7 @@ impl Reader<'_> {
         if let Some(word) = words.iter().find(|word| **word == text) {
             return Some(word);
         }
-        let meant = keys::nearest(&text, words.iter().copied());
+        let meant = fairpace_cc::nearest(&text, words.iter().copied());
         let help =
             meant.map_or_else(|| format!("write one of {}", words.join(", ")), |m| format!("write \"{m}\""));
         let message = format!("`{}` cannot be \"{text}\": known are {}", key.name, words.join(", "));

@@ -1,0 +1,29 @@
+//! The known name that a misspelt one is meant to be.
+
+/// Least Jaro-Winkler similarity of a suggestion, from 0 to 1. Lower values suggest unrelated short names.
+const LEAST_SIMILARITY: f64 = 0.75;
+
+/// The known name with the spelling most similar to `written`, if one is close. Case does not matter.
+#[must_use]
+pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let written = written.to_lowercase();
+    known
+        .into_iter()
+        .map(|name| (strsim::jaro_winkler(&written, &name.to_lowercase()), name))
+        .filter(|(similarity, _)| *similarity > LEAST_SIMILARITY)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_typing_error_finds_the_name_and_an_unrelated_word_does_not() {
+        let known = ["bbr1", "bbq", "cubic", "reno"];
+        assert_eq!(nearest("cubik", known), Some("cubic"));
+        assert_eq!(nearest("RENO", known), Some("reno"));
+        assert_eq!(nearest("vegas", known), None);
+    }
+}
