@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use fairpace_scenario::{self as scenario, Queue, Reorder, Scenario};
 
-use crate::aqm::{Aqm, Discipline};
+use crate::aqm::Discipline;
 use crate::network::{self, Network, OwnPath, Path};
 use crate::{
     AqmQueue, DelayLine, Duplication, Element, Fifo, ImpossibleLoss, Line, Link, Loss, Nanos, Policer,
@@ -29,16 +29,14 @@ fn link<T: Copy>(scenario: &Scenario, index: u32, schedule: Schedule) -> Result<
     let (transmitter, flows) = (transmitter(settings), scenario.flows.len());
     let random = Random::stream(scenario.seed, Purpose::Discipline, index);
     let fifo = |transmitter| Fifo::new(transmitter, settings.buffer, flows, schedule);
-    let link = match (aqm(settings.queue), settings.queue) {
-        (Some(Aqm::Red(red)), _) if transmitter.is_wire() => {
-            Link::new(fifo(transmitter).with_red(red, random))
-        }
-        (Some(aqm), _) => {
-            let discipline = Discipline::new(aqm, settings.rate_bps, settings.buffer, random);
-            Link::managed(AqmQueue::new(discipline, transmitter, flows, schedule))
-        }
-        (None, Queue::Step(above)) => Link::new(fifo(transmitter).with_marking_above(above)),
-        (None, _) => Link::new(fifo(transmitter)),
+    let link = match settings.queue {
+        Queue::Fifo => Link::new(fifo(transmitter)),
+        Queue::Step(above) => Link::new(fifo(transmitter).with_marking_above(above)),
+        Queue::Red(red) if transmitter.is_wire() => Link::new(fifo(transmitter).with_red(red, random)),
+        queue => match Discipline::new(queue, settings.rate_bps, settings.buffer, random) {
+            Some(discipline) => Link::managed(AqmQueue::new(discipline, transmitter, flows, schedule)),
+            None => Link::new(fifo(transmitter)),
+        },
     };
     let random = Random::stream(scenario.seed, Purpose::LinkLoss, index);
     let link = link.with_loss(Loss::new(settings.loss.ppb, settings.loss.burst, random)?);
@@ -46,17 +44,6 @@ fn link<T: Copy>(scenario: &Scenario, index: u32, schedule: Schedule) -> Result<
         Some(policer) => link.with_policer(Policer::new(policer.rate_bps, policer.burst_bytes)),
         None => link,
     })
-}
-
-/// The AQM of a link; `None`: its queue is a FIFO, with or without a marking threshold.
-fn aqm(queue: Queue) -> Option<Aqm> {
-    match queue {
-        Queue::Fifo | Queue::Step(_) => None,
-        Queue::Red(red) => Some(Aqm::Red(red)),
-        Queue::Codel(codel) => Some(Aqm::Codel(codel)),
-        Queue::FqCodel(fq_codel) => Some(Aqm::FqCodel(fq_codel)),
-        Queue::Pie(pie) => Some(Aqm::Pie(pie)),
-    }
 }
 
 fn transmitter(settings: &scenario::Link) -> Transmitter {

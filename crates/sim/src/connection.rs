@@ -2,7 +2,7 @@
 
 use fairpace_netem::{Direction, Hop, Nanos, Offer, Packet, Sent, Source};
 use fairpace_results::observer::{ConnectionId, Observer};
-use fairpace_tcp::{MSS_BYTES, Segment, Sender, SenderConfig, Wire};
+use fairpace_tcp::{MSS_BYTES, Segment, Sender, Wire};
 
 use crate::event_queue::NEVER;
 use crate::fast_path::FastLink;
@@ -94,11 +94,10 @@ impl Connection {
         random: u32,
     ) -> Self {
         let config = &flow.connection;
-        let sender_config = SenderConfig { random, ..config.sender };
         let bytes = config.responses.map(|(bytes, _)| bytes).or(size_bytes);
         Connection {
             receiver_side: ReceiverSide::new(flow, id, slot, start, bytes),
-            sender: Sender::new(sender_config, config.algorithm.clone()),
+            sender: Sender::new(config.sender, random, config.algorithm.clone()),
             application: Application::new(flow.source(size_bytes, start)),
             sent_before: Sent::default(),
         }
@@ -110,7 +109,7 @@ impl Connection {
         let config = &flow.connection;
         let random = (seed >> 32) as u32;
         self.sent_before = self.sent();
-        self.sender.reset(SenderConfig { random, ..config.sender }, config.algorithm.clone());
+        self.sender.reset(config.sender, random, config.algorithm.clone());
         self.receiver_side.reset(flow, id, start, bytes, seed);
         self.application = Application::new(flow.source(Some(bytes), start));
     }

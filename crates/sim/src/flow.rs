@@ -5,8 +5,8 @@ use fairpace_netem::build::nanos;
 use fairpace_netem::{
     FlowMeter, Ideal, Nanos, OwnPath, Path, Pattern, Purpose, Random, Schedule, Source, Transfers,
 };
-use fairpace_scenario::{self as scenario, Cc, Scenario, View, Window, Writes};
-use fairpace_tcp::{self as tcp, HEADER_BYTES, MSS_BYTES, ReceiverConfig, SenderConfig};
+use fairpace_scenario::{self as scenario, Cc, Scenario, View, Writes};
+use fairpace_tcp::{HEADER_BYTES, MSS_BYTES, ReceiverConfig, Sending};
 
 use crate::error::Error;
 use crate::event_queue::NEVER;
@@ -47,7 +47,7 @@ pub(crate) struct Counts {
 
 /// The configuration of a flow's connections.
 pub(crate) struct ConnectionConfig {
-    pub(crate) sender: SenderConfig,
+    pub(crate) sender: Sending,
     pub(crate) receiver: ReceiverConfig,
     pub(crate) algorithm: AlgorithmConfig,
     pub(crate) path: OwnPath,
@@ -90,8 +90,8 @@ impl Flow {
             counts: Counts::default(),
             run_ends: schedule.end,
             connection: ConnectionConfig {
-                sender: sender_config(flow),
-                receiver: receiver_config(flow),
+                sender: flow.sending,
+                receiver: ReceiverConfig::new(&flow.receiving, &flow.sending, flow.rtt),
                 algorithm: AlgorithmConfig { params: params(flow)?, as_kernel: flow.view == View::Kernel },
                 path: path.own.clone(),
                 pattern,
@@ -131,53 +131,6 @@ fn ideal(scenario: &Scenario, index: u32, route: &scenario::Route) -> Ideal {
 /// `bytes` in packets, rounded up.
 pub(crate) fn pkts(bytes: u64) -> u64 {
     bytes.div_ceil(u64::from(MSS_BYTES))
-}
-
-fn ecn(asked: scenario::Ecn) -> tcp::Ecn {
-    match asked {
-        scenario::Ecn::Off => tcp::Ecn::Off,
-        scenario::Ecn::Classic => tcp::Ecn::Classic,
-        scenario::Ecn::Dctcp => tcp::Ecn::Dctcp,
-    }
-}
-
-fn sender_config(flow: &scenario::Flow) -> SenderConfig {
-    let asked = flow.sending;
-    SenderConfig {
-        pacing: asked.pacing,
-        tso: asked.tso,
-        initial_cwnd_pkts: asked.initial_cwnd_pkts,
-        idle_restart: asked.idle_restart,
-        ecn: ecn(asked.ecn),
-        sack: asked.sack,
-        rack: asked.rack,
-        tlp: asked.tlp,
-        frto: asked.frto,
-        undo: asked.undo,
-        prr: asked.prr,
-        ..SenderConfig::default()
-    }
-}
-
-fn receiver_config(flow: &scenario::Flow) -> ReceiverConfig {
-    let asked = &flow.receiving;
-    let linux = ReceiverConfig::linux(nanos(flow.rtt));
-    ReceiverConfig {
-        window: match asked.window {
-            Window::Ample => tcp::Window::Ample,
-            Window::Fixed(bytes) => tcp::Window::Fixed(bytes),
-            Window::Autotuned(bytes) => tcp::Window::Autotuned(bytes),
-        },
-        ack_every: asked.ack_every,
-        delayed_ack: asked.delayed_ack,
-        sack_delay_ns: if asked.sack_compression { linux.sack_delay_ns } else { 0 },
-        sack: flow.sending.sack,
-        ecn: ecn(flow.sending.ecn),
-        gro_ns: nanos(asked.gro),
-        ack_delay_ns: nanos(asked.ack_delay),
-        ack_delay_at: asked.ack_delay_at.iter().map(|(at, delay)| (nanos(*at), nanos(*delay))).collect(),
-        ..linux
-    }
 }
 
 /// The algorithm of a flow with its parameters.

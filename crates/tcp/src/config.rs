@@ -1,95 +1,12 @@
-//! The configuration of sender and receiver. Defaults are those of Linux 6.18.
+//! Configuration of either end. The defaults are Linux's.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use fairpace_cc::NO_RATE;
+use fairpace_scenario::Receiving;
+pub use fairpace_scenario::{Ecn, Sending, Window};
 
-use crate::time::Nanos;
-
-/// Whether an end uses ECN, and how a receiver echoes marks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Ecn {
-    /// No ECN.
-    #[default]
-    Off,
-    /// RFC 3168: every ACK from a mark until CWR has ECE.
-    Classic,
-    /// RFC 8257: an ACK has ECE if the packets that it acknowledges were marked. For a sender the same as
-    /// `Classic`.
-    Dctcp,
-}
-
-/// Configuration of a sender, apart from its algorithm.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SenderConfig {
-    /// Seed of the algorithm's random generator.
-    pub random: u32,
-    /// The application's limit on the pacing rate, bytes per second; [`NO_RATE`]: none.
-    pub max_pacing_rate_Bps: u64,
-    /// A burst has `pacing_rate >> burst_shift` bytes: about 1 ms for 10 (Linux: sk_pacing_shift).
-    pub burst_shift: u8,
-    /// `Some(true)`: always paces, as a Linux host with the fq qdisc; `Some(false)`: never; `None`: if the
-    /// algorithm sets a pacing rate.
-    pub pacing: Option<bool>,
-    /// TSO: packets leave in bursts whose size follows the pacing rate. Without: one by one.
-    pub tso: bool,
-    /// Initial window, packets; RFC 6928 has 10. At least 1.
-    pub initial_cwnd_pkts: u32,
-    /// cwnd decays while it is unused, RFC 2861, for algorithms that leave reductions to the host (Linux:
-    /// tcp_slow_start_after_idle).
-    pub idle_restart: bool,
-    /// Requests ECN. For algorithms that leave reductions to the host, a mark reduces cwnd like a loss, once
-    /// per round; the others get it in their view.
-    pub ecn: Ecn,
-    /// SACK, RFC 2018, which the receiver must use too. Without: NewReno, RFC 6582, which counts duplicate
-    /// ACKs, and neither RACK nor TLP.
-    pub sack: bool,
-    /// RACK, RFC 8985. Without: a packet is lost when three higher ones were SACKed, RFC 6675, and only a
-    /// timeout detects a lost retransmission.
-    pub rack: bool,
-    /// Tail loss probes, RFC 8985.
-    pub tlp: bool,
-    /// F-RTO: spurious timeouts are detected, RFC 5682.
-    pub frto: bool,
-    /// Spurious reductions of cwnd are undone. Without: F-RTO still avoids the retransmissions.
-    pub undo: bool,
-    /// Proportional rate reduction, RFC 9937, for algorithms that leave reductions to the host. Without: cwnd
-    /// falls to ssthresh at once, RFC 5681.
-    pub prr: bool,
-}
-
-impl Default for SenderConfig {
-    fn default() -> Self {
-        SenderConfig {
-            random: 0,
-            max_pacing_rate_Bps: NO_RATE,
-            burst_shift: 10,
-            pacing: None,
-            tso: true,
-            initial_cwnd_pkts: 10,
-            idle_restart: true,
-            ecn: Ecn::Off,
-            sack: true,
-            rack: true,
-            tlp: true,
-            frto: true,
-            undo: true,
-            prr: true,
-        }
-    }
-}
-
-/// The receive window (rwnd).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Window {
-    /// Unlimited.
-    #[default]
-    Ample,
-    /// A constant number of bytes of payload, in whole packets, at least one.
-    Fixed(u64),
-    /// Linux's autotuning, from 64 kB up to this number of bytes of payload, in whole packets, at least one.
-    Autotuned(u64),
-}
+use crate::Nanos;
 
 /// Configuration of a receiver. `Default` is Linux on a path of 20 ms or more, without GRO.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -142,8 +59,34 @@ impl ReceiverConfig {
         ReceiverConfig { sack_delay_ns: (rtt_ns / 20).min(1_000_000), ..ReceiverConfig::default() }
     }
 
+    /// A receiver with these settings, on a path of this RTT. It takes part in what its sender uses.
+    pub fn new(receiving: &Receiving, sending: &Sending, rtt: Duration) -> Self {
+        let linux = ReceiverConfig::linux(nanos(rtt));
+        ReceiverConfig {
+            window: receiving.window,
+            ack_every: receiving.ack_every,
+            delayed_ack: receiving.delayed_ack,
+            sack_delay_ns: if receiving.sack_compression { linux.sack_delay_ns } else { 0 },
+            sack: sending.sack,
+            ecn: sending.ecn,
+            gro_ns: nanos(receiving.gro),
+            ack_delay_ns: nanos(receiving.ack_delay),
+            ack_delay_at: receiving
+                .ack_delay_at
+                .iter()
+                .map(|(at, delay)| (nanos(*at), nanos(*delay)))
+                .collect(),
+            ..linux
+        }
+    }
+
     /// True if some ACK has an artificial delay.
     pub(crate) fn delays_acks(&self) -> bool {
         self.ack_delay_ns > 0 || !self.ack_delay_at.is_empty()
     }
+}
+
+/// 584 years and more are [`Nanos::MAX`].
+fn nanos(time: Duration) -> Nanos {
+    Nanos::try_from(time.as_nanos()).unwrap_or(Nanos::MAX)
 }

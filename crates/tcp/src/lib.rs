@@ -3,7 +3,7 @@
 //!
 //! The crate models what congestion control depends on: SACK scoreboard, RACK-TLP, RTO and F-RTO, PRR, undo,
 //! delivery rate samples, TSO bursts, pacing by earliest departure time, delayed ACKs, SACK compression, GRO,
-//! ECN, and rwnd with its autotuning. [`SenderConfig`] and [`ReceiverConfig`] switch each of them. Data is
+//! ECN, and rwnd with its autotuning. [`Sending`] and [`ReceiverConfig`] switch each of them. Data is
 //! counted in packets of one MSS and is not stored; sequence numbers are packet numbers and do not wrap. The
 //! cost per ACK does not depend on the number of packets in flight, and memory is proportional to it.
 //!
@@ -16,11 +16,11 @@
 //!
 //! ```
 //! use fairpace_cc::{Algorithm, Controller, Params};
-//! use fairpace_tcp::{Ack, Nanos, Receiver, ReceiverConfig, Segment, Sender, SenderConfig};
+//! use fairpace_tcp::{Ack, Nanos, Receiver, ReceiverConfig, Segment, Sender, Sending};
 //!
 //! const ONE_WAY: Nanos = 10_000_000;
 //! let params = Params::defaults(Algorithm::by_name("bbr3").expect("the algorithm exists"));
-//! let mut sender = Sender::<Controller>::new(SenderConfig::default(), params);
+//! let mut sender = Sender::<Controller>::new(Sending::default(), 1, params);
 //! let mut receiver = Receiver::new(ReceiverConfig::linux(2 * ONE_WAY));
 //!
 //! let (mut segments, mut acks): (Vec<Segment>, Vec<(Nanos, Ack)>) = (Vec::new(), Vec::new());
@@ -56,7 +56,7 @@ mod sender;
 mod time;
 mod wire;
 
-pub use config::{Ecn, ReceiverConfig, SenderConfig, Window};
+pub use config::{Ecn, ReceiverConfig, Sending, Window};
 pub use control::Control;
 pub use receiver::Receiver;
 pub use sender::{Sender, SenderStats};

@@ -20,6 +20,70 @@ const PRESET: &str = concat!(
     r#"CC_PRESET(aimd_gentle, aimd, "General AIMD that gives way a little", "recipe.rs", "#,
     r#""keep=0.875 increase_pkts=2")"#
 );
+/// A scenario key: the share of a link's rate that flows can use. File, text, what takes its place.
+const KEY: &[(&str, &str, &str)] = &[
+    (
+        "crates/scenario/src/link.rs",
+        "    pub rate_bps: u64,\n",
+        "    pub rate_bps: u64,\n    /// Share of the rate that flows can use, billionths.\n    pub rate_share_ppb: u64,\n",
+    ),
+    (
+        "crates/scenario/src/link.rs",
+        "            rate_bps,\n",
+        "            rate_bps,\n            rate_share_ppb: crate::WHOLE_PPB,\n",
+    ),
+    (
+        "crates/scenario/src/link.rs",
+        "    Key::link(\"bdp_rtt\"",
+        "    Key::link(\"rate_share\", crate::keys::SHARE, field!(Link, rate_share_ppb), \"Share that flows can use.\")
+        .range(1, crate::WHOLE_PPB).optional().example(\"\\\"50%\\\"\"),
+    Key::link(\"bdp_rtt\"",
+    ),
+    (
+        "crates/netem/src/build.rs",
+        "Transmitter::wire_with_rates(settings.rate_bps, &steps)",
+        "Transmitter::wire_with_rates(settings.rate_bps / 1_000 * settings.rate_share_ppb / 1_000_000, &steps)",
+    ),
+];
+/// A queue discipline, whose file is `HEAD_DROP`.
+const DISCIPLINE: &[(&str, &str, &str)] = &[
+    (
+        "crates/scenario/src/queue.rs",
+        "    Pie(Pie),\n",
+        "    Pie(Pie),\n    /// A full queue drops its oldest packets.\n    HeadDrop,\n",
+    ),
+    ("crates/scenario/src/queue.rs", "\"pie\"];", "\"pie\", \"head_drop\"];"),
+    (
+        "crates/scenario/src/queue.rs",
+        "            \"pie\" => Queue::",
+        "            \"head_drop\" => Queue::HeadDrop,\n            \"pie\" => Queue::",
+    ),
+    (
+        "crates/scenario/src/queue.rs",
+        "            Queue::Pie(_) => \"pie\",",
+        "            Queue::Pie(_) => \"pie\",\n            Queue::HeadDrop => \"head_drop\",",
+    ),
+    ("crates/netem/src/aqm/mod.rs", "mod fq_codel;\n", "mod fq_codel;\nmod head_drop;\n"),
+    (
+        "crates/netem/src/aqm/mod.rs",
+        "    Pie(PieQueue<T>),\n",
+        "    Pie(PieQueue<T>),\n    HeadDrop(head_drop::HeadDropQueue<T>),\n",
+    ),
+    (
+        "crates/netem/src/aqm/mod.rs",
+        "            Kind::Pie($queue) => $what,\n",
+        "            Kind::Pie($queue) => $what,\n            Kind::HeadDrop($queue) => $what,\n",
+    ),
+    (
+        "crates/netem/src/aqm/mod.rs",
+        "            Queue::Pie(settings) =>",
+        "            Queue::HeadDrop => Kind::HeadDrop(head_drop::HeadDropQueue::new(limit)),
+            Queue::Pie(settings) =>",
+    ),
+];
+const HEAD_DROP: &str = include_str!("recipe/head_drop.rs");
+/// Files that the recipes add.
+const ADDED: &[(&str, &str)] = &[("cc/aimd.h", HEADER), ("crates/netem/src/aqm/head_drop.rs", HEAD_DROP)];
 /// What ends the list; new lines come before it.
 const END_OF_LIST: &str = "\n#undef CC_ALGORITHM\n";
 
@@ -50,13 +114,14 @@ impl Copied {
         for name in names {
             // gone from the tree, though git does not know yet
             let Ok(content) = fs::read(original.join(name)) else { continue };
-            if name == "cc/algorithms.def" {
-                copied.put(name, longer(&String::from_utf8(content).unwrap()).as_bytes());
-            } else {
-                copied.put(name, &content);
+            match String::from_utf8(content) {
+                Ok(text) => copied.put(name, edited(name, text).as_bytes()),
+                Err(binary) => copied.put(name, binary.as_bytes()),
             }
         }
-        copied.put("cc/aimd.h", HEADER.as_bytes());
+        for (name, content) in ADDED {
+            copied.put(name, content.as_bytes());
+        }
         copied.put("wrapper", b"#!/bin/sh\nexec \"$@\"\n");
         Some(copied)
     }
@@ -81,7 +146,7 @@ impl Copied {
                     let name = path.strip_prefix(&self.root).unwrap().to_str().unwrap();
                     if path.is_dir() {
                         left.push(path);
-                    } else if name != "cc/aimd.h" && !names.contains(&name) {
+                    } else if ADDED.iter().all(|(added, _)| *added != name) && !names.contains(&name) {
                         fs::remove_file(path).unwrap();
                     }
                 }
@@ -114,6 +179,18 @@ impl Copied {
     }
 }
 
+/// The text of a file after all recipes.
+fn edited(name: &str, text: String) -> String {
+    if name == "cc/algorithms.def" {
+        return longer(&text);
+    }
+    let edits = KEY.iter().chain(DISCIPLINE).filter(|(file, ..)| *file == name);
+    edits.fold(text, |text, (_, from, to)| {
+        assert_eq!(text.matches(from).count(), 1, "{name} has {from:?} once");
+        text.replace(from, to)
+    })
+}
+
 /// The list with the two lines.
 fn longer(list: &str) -> String {
     let (lines, end) = list.split_once(END_OF_LIST).expect("the list ends as it did");
@@ -122,7 +199,7 @@ fn longer(list: &str) -> String {
 
 /// One test, since all of it needs the same program.
 #[test]
-fn a_header_and_a_line_are_all_that_an_algorithm_needs() {
+fn the_recipes_are_all_that_an_algorithm_a_key_and_a_discipline_need() {
     let _alone = exclusive();
     let Some(copied) = Copied::of_the_sources() else {
         skip("the sources are not a git checkout");
@@ -133,6 +210,8 @@ fn a_header_and_a_line_are_all_that_an_algorithm_needs() {
     let run = |arguments: &[&str]| place.run_other(&program, arguments);
     is_listed(run);
     is_simulated(run);
+    has_the_key(run, &place);
+    has_the_discipline(run);
     if has_kernel() {
         is_loaded(run);
         carries_flows_of_the_kernel(run, &place);
@@ -181,6 +260,32 @@ fn is_simulated(run: impl Fn(&[&str]) -> Ended) {
     };
     assert_eq!(without_name(0), without_name(1));
     assert!(goodput(2) > goodput(0), "a shallow buffer runs empty when half of cwnd goes: {runs}");
+}
+
+/// One run of Reno on a link of 20 Mbit/s.
+fn reno(run: impl Fn(&[&str]) -> Ended, set: &str) -> Ended {
+    let words =
+        "compare --rate 20mbit --buffer 100kB --rtt 20ms --duration 10s --warmup 2s --cc reno --json --set";
+    run(&words.split(' ').chain([set]).collect::<Vec<_>>())
+}
+
+/// The key works, is written and suggested, and scenarios without it keep their hash.
+fn has_the_key(run: impl Fn(&[&str]) -> Ended, place: &Place) {
+    let half = reno(&run, "link.rate_share=50%").succeeds().json();
+    let goodput = half[0]["flows"][0]["goodput_mbps"].as_f64().unwrap();
+    assert!((9.0..10.0).contains(&goodput), "{goodput} of 10 Mbit/s");
+    reno(&run, "link.rate_shar=50%").fails(2, "did you mean `link.rate_share`?");
+    reno(&run, "link.rate_share=200%").fails(2, "it must be at most 100%");
+    let hash = |ended: Ended| ended.succeeds().json()[0]["scenario"]["hash"].clone();
+    assert_eq!(hash(reno(&run, "seed=1")), hash(reno(|arguments| place.run(arguments), "seed=1")));
+}
+
+/// The discipline fills the link and drops from its head.
+fn has_the_discipline(run: impl Fn(&[&str]) -> Ended) {
+    let runs = reno(&run, "link.queue=head_drop").succeeds().json();
+    let link = &runs[0]["links"][0];
+    assert_eq!(link["queue"], "head_drop");
+    assert!(link["drops"].as_u64() > Some(0) && link["utilization"].as_f64() > Some(0.95), "{link}");
 }
 
 fn is_loaded(run: impl Fn(&[&str]) -> Ended) {

@@ -10,7 +10,7 @@ mod pie;
 mod queue;
 mod red;
 
-pub use fairpace_scenario::{Codel, FqCodel, Pie, Red, RedRules};
+pub use fairpace_scenario::{Codel, FqCodel, Pie, Queue, Red, RedRules};
 pub use queue::{DropReason, Sink};
 pub(crate) use red::{Action, RedState};
 
@@ -20,19 +20,6 @@ use fq_codel::FqCodelQueue;
 use pie::PieQueue;
 use queue::Waiting;
 use red::RedQueue;
-
-/// A discipline with its settings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Aqm {
-    /// Random early detection.
-    Red(Red),
-    /// Controlled delay.
-    Codel(Codel),
-    /// Fair queueing with controlled delay.
-    FqCodel(FqCodel),
-    /// Proportional integral controller enhanced.
-    Pie(Pie),
-}
 
 /// A queue under one of the disciplines.
 ///
@@ -63,16 +50,17 @@ macro_rules! each {
 }
 
 impl<T: Copy> Discipline<T> {
-    /// An empty queue that holds up to `limit`, before a link of `rate_bps`. RED and PIE draw from `random`;
-    /// FQ-CoDel perturbs its hash with it.
-    pub fn new(aqm: Aqm, rate_bps: u64, limit: Limit, random: Random) -> Self {
-        let kind = match aqm {
-            Aqm::Red(settings) => Kind::Red(RedQueue::new(settings, rate_bps, limit, random)),
-            Aqm::Codel(settings) => Kind::Codel(CodelQueue::new(settings, limit)),
-            Aqm::FqCodel(settings) => Kind::FqCodel(FqCodelQueue::new(settings, limit, random)),
-            Aqm::Pie(settings) => Kind::Pie(PieQueue::new(settings, limit, random)),
+    /// An empty queue that holds up to `limit`, in front of a link of `rate_bps`; `None`: the queue is a FIFO.
+    /// RED and PIE draw from `random`; FQ-CoDel perturbs its hash with it.
+    pub fn new(queue: Queue, rate_bps: u64, limit: Limit, random: Random) -> Option<Self> {
+        let kind = match queue {
+            Queue::Fifo | Queue::Step(_) => return None,
+            Queue::Red(settings) => Kind::Red(RedQueue::new(settings, rate_bps, limit, random)),
+            Queue::Codel(settings) => Kind::Codel(CodelQueue::new(settings, limit)),
+            Queue::FqCodel(settings) => Kind::FqCodel(FqCodelQueue::new(settings, limit, random)),
+            Queue::Pie(settings) => Kind::Pie(PieQueue::new(settings, limit, random)),
         };
-        Discipline { kind }
+        Some(Discipline { kind })
     }
 
     /// Enqueues a packet. The discipline may drop others for it, or the packet itself later; `sink` gets

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use fairpace_netem::aqm::{Aqm, Codel, Discipline, DropReason, FqCodel, Pie, Red, RedRules, Sink};
+use fairpace_netem::aqm::{Codel, Discipline, DropReason, FqCodel, Pie, Queue, Red, RedRules, Sink};
 use fairpace_netem::{
     AqmQueue, Departed, Ecn, Fate, Fifo, Limit, Link, Loss, MS, Packet, Policer, Random, SECOND, Schedule,
     Transmitter,
@@ -43,14 +43,14 @@ fn reds() -> impl Strategy<Value = Red> {
     )
 }
 
-fn aqms() -> impl Strategy<Value = Aqm> {
+fn aqms() -> impl Strategy<Value = Queue> {
     prop_oneof![
-        reds().prop_map(Aqm::Red),
-        codels().prop_map(Aqm::Codel),
-        (codels(), 1u32..20, 1u32..20_000).prop_map(|(codel, buckets, quantum_bytes)| Aqm::FqCodel(
+        reds().prop_map(Queue::Red),
+        codels().prop_map(Queue::Codel),
+        (codels(), 1u32..20, 1u32..20_000).prop_map(|(codel, buckets, quantum_bytes)| Queue::FqCodel(
             FqCodel { codel, buckets, quantum_bytes }
         )),
-        (1u64..30 * MS, MS..30 * MS, any::<bool>()).prop_map(|(target_ns, update_ns, ecn)| Aqm::Pie(Pie {
+        (1u64..30 * MS, MS..30 * MS, any::<bool>()).prop_map(|(target_ns, update_ns, ecn)| Queue::Pie(Pie {
             target_ns,
             update_ns,
             ecn
@@ -108,8 +108,8 @@ fn run(link: &mut Link<u32>, arrivals: &[(u64, Packet<u32>)]) -> (Vec<Departed<u
     (left, refused)
 }
 
-fn managed(aqm: Aqm, limit: Limit, transmitter: Transmitter, seed: u64) -> Link<u32> {
-    let discipline = Discipline::new(aqm, RATE_BPS, limit, Random::new(seed));
+fn managed(aqm: Queue, limit: Limit, transmitter: Transmitter, seed: u64) -> Link<u32> {
+    let discipline = Discipline::new(aqm, RATE_BPS, limit, Random::new(seed)).expect("an AQM");
     Link::managed(AqmQueue::new(discipline, transmitter, FLOWS as usize, SCHEDULE))
 }
 
@@ -140,7 +140,7 @@ proptest! {
         let patient = Codel { target_ns: u64::MAX, interval_ns: u64::MAX, ecn: false, ce_threshold_ns: None };
         let room = Limit::Bytes(u64::MAX);
         let mut fifo = Link::new(Fifo::new(transmitter.clone(), room, FLOWS as usize, SCHEDULE));
-        let mut codel = managed(Aqm::Codel(patient), room, transmitter, 1);
+        let mut codel = managed(Queue::Codel(patient), room, transmitter, 1);
         prop_assert_eq!(run(&mut fifo, &arrivals), run(&mut codel, &arrivals));
         prop_assert_eq!(format!("{:?}", fifo.summary("l")), format!("{:?}", codel.summary("l")));
         for flow in 0..FLOWS {
@@ -197,7 +197,7 @@ proptest! {
         aqm in aqms(), limit in limits(), arrivals in arrivals(),
         takes in prop::collection::vec(0usize..3, 400), seed: u64,
     ) {
-        let mut queue = Discipline::new(aqm, RATE_BPS, limit, Random::new(seed));
+        let mut queue = Discipline::new(aqm, RATE_BPS, limit, Random::new(seed)).expect("an AQM");
         let mut inside = BTreeMap::<u32, u32>::new();
         for ((now, packet), takes) in arrivals.into_iter().zip(takes) {
             let mut recorded = Recorded::default();
@@ -218,7 +218,7 @@ proptest! {
             prop_assert_eq!(queue.backlog_bytes(), inside.values().map(|b| u64::from(*b)).sum::<u64>());
             // FQ-CoDel drops after it has let in, and never more than it has to but in batches
             let over = limit.is_exceeded_by(queue.backlog_bytes(), queue.len() as u64);
-            prop_assert!(!over || queue.len() == 1 || matches!(aqm, Aqm::FqCodel(_)), "{limit:?}");
+            prop_assert!(!over || queue.len() == 1 || matches!(aqm, Queue::FqCodel(_)), "{limit:?}");
         }
     }
 
@@ -228,9 +228,9 @@ proptest! {
         aqm in aqms(), transmitter in transmitters(), arrivals in arrivals(), seed: u64,
     ) {
         let marks_only = match aqm {
-            Aqm::Red(red) => red.ecn && red.rules == RedRules::Linux,
-            Aqm::Codel(codel) | Aqm::FqCodel(FqCodel { codel, .. }) => codel.ecn,
-            Aqm::Pie(_) => false,
+            Queue::Red(red) => red.ecn && red.rules == RedRules::Linux,
+            Queue::Codel(codel) | Queue::FqCodel(FqCodel { codel, .. }) => codel.ecn,
+            Queue::Pie(_) | Queue::Fifo | Queue::Step(_) => false,
         };
         // even flows can be marked
         let arrivals: Vec<_> = arrivals.into_iter().map(|(now, p)| {
@@ -255,7 +255,7 @@ proptest! {
 #[test]
 fn a_policer_and_a_lossy_line_work_with_a_discipline() {
     let codel = Codel { target_ns: 5 * MS, interval_ns: 100 * MS, ecn: false, ce_threshold_ns: None };
-    let link = managed(Aqm::Codel(codel), Limit::Packets(1000), Transmitter::wire(8_000_000), 1);
+    let link = managed(Queue::Codel(codel), Limit::Packets(1000), Transmitter::wire(8_000_000), 1);
     let link = link.with_policer(Policer::new(8_000_000, 100_000));
     let mut link = link.with_loss(Loss::independent(100_000_000, Random::new(2)));
     let packet = |payload| Packet { flow: 0, connection: 0, bytes: 1000, ecn: Ecn::NotCapable, payload };

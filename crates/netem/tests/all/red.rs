@@ -2,7 +2,7 @@
 //! when a packet comes, and a FIFO with RED at its entry is, packet by packet, the discipline in front of a
 //! wire.
 
-use fairpace_netem::aqm::{Aqm, Discipline, Red, RedRules};
+use fairpace_netem::aqm::{Discipline, Queue, Red, RedRules};
 use fairpace_netem::{
     AqmQueue, Departed, Ecn, Fate, Fifo, Limit, Link, Loss, Nanos, Packet, Purpose, Random, SECOND, Schedule,
     Transmitter,
@@ -88,7 +88,7 @@ proptest! {
         let schedule = Schedule { window: (END / 10, END), interval: END / 7, end: END };
         let wire = || Transmitter::wire_with_rates(case.rate_bps, &case.steps);
         let random = || Random::stream(7, Purpose::Discipline, 0);
-        let discipline = Discipline::new(Aqm::Red(case.settings), case.rate_bps, case.limit, random());
+        let discipline = Discipline::new(Queue::Red(case.settings), case.rate_bps, case.limit, random()).expect("an AQM");
         let queued = Link::managed(AqmQueue::new(discipline, wire(), FLOWS, schedule));
         let fifo = Fifo::new(wire(), case.limit, FLOWS, schedule);
         let fifo = Link::new(fifo.with_red(case.settings, random()));

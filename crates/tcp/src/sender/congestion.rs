@@ -3,8 +3,8 @@
 
 use fairpace_cc::{CaState, Decision, Event, Kind, NO_RATE, NO_RTT, View};
 
-use super::Sender;
 use super::state::{AckCounts, AckInfo, REORDERING_PKTS};
+use super::{PACING_SHIFT, Sender};
 use crate::control::Control;
 use crate::rate::Sample;
 use crate::time::{Nanos, US};
@@ -25,7 +25,7 @@ impl<C: Control> Sender<C> {
             now_us: now / US,
             delivered_us: self.rate.delivered_us,
             pacing_rate_Bps: self.pacer.rate_Bps,
-            max_pacing_rate_Bps: self.config.max_pacing_rate_Bps,
+            max_pacing_rate_Bps: NO_RATE,
             mss_bytes: MSS_BYTES,
             cwnd_pkts: self.cwnd,
             prior_cwnd_pkts: self.recovery.prior_cwnd,
@@ -41,7 +41,7 @@ impl<C: Control> Sender<C> {
             min_rtt_us: if min_rtt_us == u32::MAX { NO_RTT } else { min_rtt_us },
             departure_lead_us: (self.pacer.lead_ns(now) / US) as u32,
             ca_state: self.ca_state,
-            pacing_shift: self.config.burst_shift,
+            pacing_shift: PACING_SHIFT,
             paced: self.pacer.enabled,
             cwnd_limited: self.cwnd_use.is_cwnd_limited,
             app_limited: self.rate.app_limited_until != 0,
@@ -73,7 +73,7 @@ impl<C: Control> Sender<C> {
     }
 
     pub(super) fn start_congestion_control(&mut self, now: Nanos) {
-        let (view, mut d) = (View { random: self.config.random, ..self.view(now) }, self.decision());
+        let (view, mut d) = (View { random: self.random, ..self.view(now) }, self.decision());
         self.control = Some(C::start(&self.params, &view, &mut d));
         if C::tracks_sends(&self.params) {
             self.board.record_losses();
@@ -227,7 +227,7 @@ impl<C: Control> Sender<C> {
         let percent = if slow_start { PACING_SLOW_START_PERCENT } else { PACING_AVOIDANCE_PERCENT };
         let pkts = u64::from(self.cwnd.max(self.board.packets_out()));
         let rate = pkts * u64::from(MSS_BYTES) * 10_000 * percent / srtt_us; // 10^6 us/s, 10^2 %
-        self.pacer.rate_Bps = rate.min(self.config.max_pacing_rate_Bps);
+        self.pacer.rate_Bps = rate;
     }
 }
 

@@ -97,7 +97,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{Receiver, ReceiverConfig, Segment, SenderConfig, SenderStats, Wire};
+    use crate::{Receiver, ReceiverConfig, Segment, SenderStats, Sending, Wire};
 
     thread_local! {
         pub(super) static SLOW_PATH: Cell<bool> = const { Cell::new(false) };
@@ -127,7 +127,7 @@ mod tests {
     fn run(cc: &str, packet_ns: Nanos, chunk: u64, slow_path: bool) -> (Vec<(Nanos, u64)>, SenderStats, u64) {
         SLOW_PATH.set(slow_path);
         let params = Params::defaults(Algorithm::by_name(cc).unwrap());
-        let mut sender = Sender::<Controller>::new(SenderConfig::default(), params);
+        let mut sender = Sender::<Controller>::new(Sending::default(), 0, params);
         let mut receiver = Receiver::new(ReceiverConfig::linux(20_000_000));
         let mut wire =
             Bottleneck { now: 0, free_at: 0, packet_ns, in_flight: VecDeque::new(), sent: Vec::new() };

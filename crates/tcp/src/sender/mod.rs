@@ -19,7 +19,7 @@ mod transmit;
 
 use fairpace_cc::{CaState, INFINITE, Kind, Observation};
 
-use crate::config::{Ecn, SenderConfig};
+use crate::config::{Ecn, Sending};
 use crate::control::Control;
 use crate::pacer::Pacer;
 use crate::rack::Rack;
@@ -50,6 +50,9 @@ pub struct SenderStats {
 }
 
 /// The sender of one TCP connection. Every ACK reads the first fields, in this order: with hundreds of
+/// A TSO burst has `pacing_rate >> PACING_SHIFT` bytes, about 1 ms: Linux's default of `sk_pacing_shift`.
+pub(super) const PACING_SHIFT: u8 = 10;
+
 /// connections each cache line of them is a cache miss.
 #[derive(Debug, Clone)]
 #[repr(C)]
@@ -76,7 +79,9 @@ pub struct Sender<C: Control> {
     /// `None` until the connection is established.
     control: Option<C>,
     recovery: Recovery,
-    config: SenderConfig,
+    config: Sending,
+    /// Seed of the algorithm's generator.
+    random: u32,
     cwnd_use: CwndUse,
     last_sent: Nanos,
     stats: SenderStats,
@@ -88,21 +93,23 @@ pub struct Sender<C: Control> {
 }
 
 impl<C: Control> Sender<C> {
-    /// A sender without data that has not connected. It allocates nothing before it sends.
-    pub fn new(config: SenderConfig, params: C::Params) -> Self {
-        Sender::with_memory(config, params, Scoreboard::default(), Vec::new())
+    /// A sender without data that has not connected. It allocates nothing before it sends. `random` seeds the
+    /// algorithm's own generator.
+    pub fn new(config: Sending, random: u32, params: C::Params) -> Self {
+        Sender::with_memory(config, random, params, Scoreboard::default(), Vec::new())
     }
 
     /// Resets to what [`Sender::new`] returns, and keeps some of the allocated memory.
-    pub fn reset(&mut self, config: SenderConfig, params: C::Params) {
+    pub fn reset(&mut self, config: Sending, random: u32, params: C::Params) {
         let mut board = std::mem::take(&mut self.board);
         board.reset();
         let loss_buffer = std::mem::take(&mut self.loss_buffer);
-        *self = Sender::with_memory(config, params, board, loss_buffer);
+        *self = Sender::with_memory(config, random, params, board, loss_buffer);
     }
 
     fn with_memory(
-        config: SenderConfig,
+        config: Sending,
+        random: u32,
         params: C::Params,
         board: Scoreboard,
         loss_buffer: Vec<u64>,
@@ -110,6 +117,7 @@ impl<C: Control> Sender<C> {
         Sender {
             kind: C::kind(&params),
             config,
+            random,
             params,
             control: None,
             board,

@@ -4,6 +4,7 @@
 
 use fairpace_cc::{CaState, Event, Kind};
 
+use super::PACING_SHIFT;
 use super::Sender;
 use super::state::{RecoveryAction, Timer};
 use crate::control::Control;
@@ -86,7 +87,7 @@ impl<C: Control> Sender<C> {
 
     /// Packets in a full TSO burst.
     fn burst_pkts(&self) -> u32 {
-        if self.config.tso { self.pacer.burst_pkts(self.config.burst_shift, self.rtt.min_us()) } else { 1 }
+        if self.config.tso { self.pacer.burst_pkts(PACING_SHIFT, self.rtt.min_us()) } else { 1 }
     }
 
     /// Packets that cwnd allows in one burst: at most half of cwnd, to keep two bursts in flight (Linux:

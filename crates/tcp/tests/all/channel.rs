@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use fairpace_cc::{Algorithm, Controller, Params};
-use fairpace_tcp::{Ack, Ecn, Receiver, ReceiverConfig, Segment, Sender, SenderConfig, Window};
+use fairpace_tcp::{Ack, Ecn, Receiver, ReceiverConfig, Segment, Sender, Sending, Window};
 use fairpace_test_support::Random;
 use proptest::prelude::*;
 
@@ -43,7 +43,7 @@ struct Outcome {
 /// Sends `pkts` packets over the path, for a month at most: with the RTO at its bound of two minutes heavy
 /// loss of data and ACKs takes long, but it must end.
 fn transfer(cc: &str, pkts: u64, path: Path) -> Outcome {
-    transfer_between(cc, pkts, path, SenderConfig::default(), ReceiverConfig::linux(path.rtt_ms * MS))
+    transfer_between(cc, pkts, path, Sending::default(), ReceiverConfig::linux(path.rtt_ms * MS))
 }
 
 /// Segments and ACKs on their way, by the time of their arrival and a number that distinguishes those of one
@@ -98,15 +98,9 @@ fn arrived<T>(on_their_way: &mut BTreeMap<(u64, u64), T>, now: u64) -> Option<T>
 }
 
 /// The same between hosts of any kind.
-fn transfer_between(
-    cc: &str,
-    pkts: u64,
-    path: Path,
-    sending: SenderConfig,
-    receiving: ReceiverConfig,
-) -> Outcome {
+fn transfer_between(cc: &str, pkts: u64, path: Path, sending: Sending, receiving: ReceiverConfig) -> Outcome {
     let params = Params::defaults(Algorithm::by_name(cc).unwrap());
-    let mut sender = Sender::<Controller>::new(SenderConfig { random: 7, ..sending }, params);
+    let mut sender = Sender::<Controller>::new(sending, 7, params);
     let mut receiver = Receiver::new(receiving);
     let mut channel = Channel::new(path);
     let (mut wire, mut available, mut rwnd_pkts, mut now) = (Vec::<Segment>::new(), 0, 0, 0);
@@ -205,7 +199,7 @@ fn autotuning_costs_a_bulk_flow_at_most_two_rounds_and_ends_at_its_bound() {
     let path = Path { rtt_ms: 50, ..CLEAN };
     let with = |window| {
         let receiving = ReceiverConfig { window, ..ReceiverConfig::linux(50 * MS) };
-        transfer_between("cubic", 20_000, path, SenderConfig::default(), receiving)
+        transfer_between("cubic", 20_000, path, Sending::default(), receiving)
     };
     let ample = with(Window::Ample);
     let tuned = with(Window::Autotuned(64_000_000));
@@ -222,7 +216,7 @@ fn autotuning_costs_a_bulk_flow_at_most_two_rounds_and_ends_at_its_bound() {
 #[test]
 fn newreno_and_rfc_6675_recover_from_a_loss_without_a_timeout() {
     for (sack, rack) in [(false, true), (true, false), (false, false)] {
-        let sending = SenderConfig { sack, rack, ..SenderConfig::default() };
+        let sending = Sending { sack, rack, ..Sending::default() };
         let receiving = ReceiverConfig { sack, ..ReceiverConfig::linux(20 * MS) };
         let path = Path { loss: 0.1, ..CLEAN };
         let o = transfer_between("reno", 20_000, path, sending, receiving);
@@ -239,14 +233,14 @@ fn newreno_and_rfc_6675_recover_from_a_loss_without_a_timeout() {
 #[test]
 fn without_pacing_prr_or_tso_a_transfer_still_needs_no_retransmission() {
     for cc in ["reno", "bbr1"] {
-        let sending = SenderConfig { pacing: Some(false), prr: false, tso: false, ..SenderConfig::default() };
+        let sending = Sending { pacing: Some(false), prr: false, tso: false, ..Sending::default() };
         let o = transfer_between(cc, 2000, CLEAN, sending, ReceiverConfig::linux(20 * MS));
         assert!(o.finished && o.retransmitted == 0);
     }
 }
 
 /// Any switches, and a path that any of them may meet.
-fn any_ends() -> impl Strategy<Value = (SenderConfig, ReceiverConfig)> {
+fn any_ends() -> impl Strategy<Value = (Sending, ReceiverConfig)> {
     let ecn = || prop::sample::select(vec![Ecn::Off, Ecn::Classic, Ecn::Dctcp]);
     let window = prop_oneof![
         Just(Window::Ample),
@@ -254,21 +248,19 @@ fn any_ends() -> impl Strategy<Value = (SenderConfig, ReceiverConfig)> {
         (0u64..2_000_000).prop_map(Window::Autotuned)
     ];
     let sender = (any::<[bool; 8]>(), prop::option::of(any::<bool>()), 1u32..40, ecn()).prop_map(
-        |([sack, rack, tlp, frto, undo, prr, idle_restart, tso], pacing, initial_cwnd_pkts, ecn)| {
-            SenderConfig {
-                ecn,
-                sack,
-                rack,
-                tlp,
-                frto,
-                undo,
-                prr,
-                idle_restart,
-                tso,
-                pacing,
-                initial_cwnd_pkts,
-                ..SenderConfig::default()
-            }
+        |([sack, rack, tlp, frto, undo, prr, idle_restart, tso], pacing, initial_cwnd_pkts, ecn)| Sending {
+            ecn,
+            sack,
+            rack,
+            tlp,
+            frto,
+            undo,
+            prr,
+            idle_restart,
+            tso,
+            pacing,
+            initial_cwnd_pkts,
+            ..Sending::default()
         },
     );
     let receiver = (window, 1u32..6, any::<[bool; 2]>(), ecn(), 0u64..2 * MS, 0u64..100 * MS).prop_map(

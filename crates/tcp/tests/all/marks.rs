@@ -3,12 +3,9 @@
 use crate::support::{Fixed, FixedParams, MS, Script, range};
 use fairpace_cc::CaState::{Cwr, Open, Recovery};
 use fairpace_cc::{Event, Kind, NO_RATE};
-use fairpace_tcp::{Ack, Ecn, Segment, Sender, SenderConfig};
+use fairpace_tcp::{Ack, Ecn, Segment, Sender, Sending};
 
-const ECN: SenderConfig = SenderConfig {
-    random: 0,
-    max_pacing_rate_Bps: NO_RATE,
-    burst_shift: 10,
+const ECN: Sending = Sending {
     pacing: None,
     tso: true,
     initial_cwnd_pkts: 10,
@@ -40,7 +37,7 @@ fn params() -> FixedParams {
 fn new_data_is_ecn_capable_if_the_syn_requested_it_and_the_receiver_agreed() {
     for (requests, agrees) in [(true, true), (true, false), (false, true), (false, false)] {
         let ecn = if requests { Ecn::Classic } else { Ecn::Off };
-        let mut sender = Sender::<Fixed>::new(SenderConfig { ecn, ..ECN }, params());
+        let mut sender = Sender::<Fixed>::new(Sending { ecn, ..ECN }, 0, params());
         let mut sent: Vec<Segment> = Vec::new();
         sender.connect(0, &mut sent);
         sender.write(0, 3, &mut sent);
@@ -54,7 +51,7 @@ fn new_data_is_ecn_capable_if_the_syn_requested_it_and_the_receiver_agreed() {
 
 #[test]
 fn a_retransmitted_syn_does_not_request_ecn() {
-    let mut sender = Sender::<Fixed>::new(ECN, params());
+    let mut sender = Sender::<Fixed>::new(ECN, 0, params());
     let mut sent: Vec<Segment> = Vec::new();
     sender.connect(0, &mut sent);
     sender.write(0, 1, &mut sent);
@@ -93,7 +90,7 @@ fn an_echo_reduces_cwnd_once_per_round_and_one_packet_carries_cwr() {
 
 #[test]
 fn without_prr_cwnd_falls_at_once() {
-    let config = SenderConfig { prr: false, ..ECN };
+    let config = Sending { prr: false, ..ECN };
     let mut s = Script::switched(Kind::GrowsCwnd, 20, 1000, config);
     s.segments();
     assert!(s.ack_marked(200, 2, &[]).is_empty());

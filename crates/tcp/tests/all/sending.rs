@@ -2,7 +2,7 @@
 
 use crate::support::{MS, Script, range};
 use fairpace_cc::{Event, Kind, NO_RATE};
-use fairpace_tcp::{Ack, Segment, Sender, SenderConfig};
+use fairpace_tcp::{Ack, Segment, Sender, Sending};
 
 #[test]
 fn a_lost_syn_is_repeated_after_1_2_4_seconds_and_data_follows_the_answer() {
@@ -13,7 +13,7 @@ fn a_lost_syn_is_repeated_after_1_2_4_seconds_and_data_follows_the_answer() {
         tracks_sends: false,
         log: Default::default(),
     };
-    let mut sender = fairpace_tcp::Sender::<crate::support::Fixed>::new(Default::default(), params);
+    let mut sender = fairpace_tcp::Sender::<crate::support::Fixed>::new(Default::default(), 0, params);
     let mut sent = Vec::new();
     sender.connect(0, &mut sent);
     sender.write(0, 3, &mut sent);
@@ -122,7 +122,7 @@ fn below_1_2_mbit_bbr1_sends_one_packet_at_a_time() {
     // Linux: bbr_min_tso_segs. STARTUP paces 10 packets at 2.89 per RTT: 1.1 Mbit/s, and 3.3 Mbit/s.
     for (rtt, burst) in [(300 * MS, 1), (100 * MS, 2)] {
         let params = Params::defaults(Algorithm::by_name("bbr1").expect("bbr1 is listed"));
-        let mut sender = Sender::<Controller>::new(SenderConfig::default(), params);
+        let mut sender = Sender::<Controller>::new(Sending::default(), 0, params);
         let mut sent: Vec<Segment> = Vec::new();
         sender.connect(0, &mut sent);
         sender.write(0, 1000, &mut sent);
@@ -174,7 +174,7 @@ fn an_unused_cwnd_shrinks_when_no_ack_has_come_for_an_rto() {
     for (kind, idle_restart, cwnd) in
         [(Kind::GrowsCwnd, true, 25), (Kind::GrowsCwnd, false, 40), (Kind::OwnsCwnd, true, 40)]
     {
-        let config = SenderConfig { idle_restart, tlp: false, ..SenderConfig::default() };
+        let config = Sending { idle_restart, tlp: false, ..Sending::default() };
         let mut s = Script::switched(kind, 40, 40, config);
         s.sent();
         s.ack(200, 40, &[]);
@@ -228,7 +228,7 @@ fn acks_for_what_was_never_sent_are_ignored() {
 #[test]
 fn a_sender_that_was_reset_is_as_new() {
     use fairpace_cc::{Algorithm, Controller, Params};
-    use fairpace_tcp::{Ack, Block, Ecn, Segment, Sender, SenderConfig};
+    use fairpace_tcp::{Ack, Block, Ecn, Segment, Sender, Sending};
     let params = |cc| Params::defaults(Algorithm::by_name(cc).unwrap());
     // losses, reordering, duplicates, a timeout
     let run = |sender: &mut Sender<Controller>| {
@@ -253,13 +253,12 @@ fn a_sender_that_was_reset_is_as_new() {
         }
         (sent, *sender.stats(), sender.cwnd_pkts(), sender.srtt_us())
     };
-    let config = SenderConfig { ecn: Ecn::Classic, random: 5, ..SenderConfig::default() };
-    let mut old =
-        Sender::<Controller>::new(SenderConfig { random: 9, ..SenderConfig::default() }, params("bbr3"));
+    let config = Sending { ecn: Ecn::Classic, ..Sending::default() };
+    let mut old = Sender::<Controller>::new(Sending::default(), 9, params("bbr3"));
     let first = run(&mut old);
     assert!(first.1.retransmitted_pkts > 10, "{:?}", first.1);
     for cc in ["bbr1", "cubic", "bbr3"] {
-        old.reset(config, params(cc));
-        assert_eq!(run(&mut old), run(&mut Sender::new(config, params(cc))), "{cc}");
+        old.reset(config, 5, params(cc));
+        assert_eq!(run(&mut old), run(&mut Sender::new(config, 5, params(cc))), "{cc}");
     }
 }

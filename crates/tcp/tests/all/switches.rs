@@ -6,17 +6,17 @@
 use crate::support::{FixedParams, MS, Script, range};
 use fairpace_cc::CaState::{Disorder, Loss, Open, Recovery};
 use fairpace_cc::{Event, Kind, NO_RATE};
-use fairpace_tcp::{Ack, SenderConfig};
+use fairpace_tcp::{Ack, Sending};
 
-fn linux() -> SenderConfig {
-    SenderConfig::default()
+fn linux() -> Sending {
+    Sending::default()
 }
 
 fn params(kind: Kind, cwnd: u32, rate_Bps: u64) -> FixedParams {
     FixedParams { kind, cwnd, rate_Bps, tracks_sends: false, log: Default::default() }
 }
 
-fn fixed_window(cwnd: u32, supply: u64, config: SenderConfig) -> Script {
+fn fixed_window(cwnd: u32, supply: u64, config: Sending) -> Script {
     let mut s = Script::switched(Kind::OwnsCwnd, cwnd, supply, config);
     assert_eq!(s.sent(), range(0, u64::from(cwnd).min(supply)));
     s
@@ -25,7 +25,7 @@ fn fixed_window(cwnd: u32, supply: u64, config: SenderConfig) -> Script {
 /// Only duplicate ACKs report packets that arrive out of order, RFC 6582.
 #[test]
 fn without_sack_the_third_duplicate_ack_and_each_partial_ack_retransmit_the_oldest_packet() {
-    let mut s = fixed_window(10, 100, SenderConfig { sack: false, ..linux() });
+    let mut s = fixed_window(10, 100, Sending { sack: false, ..linux() });
     // 0 and 4 are lost; SACK blocks are ignored
     assert_eq!(s.ack(200, 0, &[(5, 9)]), [10]);
     assert_eq!((s.sender.ca_state(), s.last_ack().acked_pkts), (Disorder, 1));
@@ -48,14 +48,14 @@ fn without_sack_the_third_duplicate_ack_and_each_partial_ack_retransmit_the_olde
 
 #[test]
 fn without_sack_there_is_no_tail_loss_probe() {
-    let mut s = fixed_window(10, 5, SenderConfig { sack: false, ..linux() });
+    let mut s = fixed_window(10, 5, Sending { sack: false, ..linux() });
     assert_eq!(s.timer(), (400_000, vec![0]));
     assert_eq!((s.sender.ca_state(), s.sender.stats().probes), (Loss, 0));
 }
 
 #[test]
 fn without_sack_an_ack_that_only_opens_rwnd_is_no_duplicate() {
-    let config = SenderConfig { sack: false, ..linux() };
+    let config = Sending { sack: false, ..linux() };
     let mut s = Script::configured(params(Kind::OwnsCwnd, 100, NO_RATE), 1000, config, 10);
     assert_eq!(s.sent(), range(0, 10));
     let ack = |rwnd_pkts| Ack { echo_ms: 100, rwnd_pkts, ..Ack::default() };
@@ -70,8 +70,8 @@ fn without_sack_an_ack_that_only_opens_rwnd_is_no_duplicate() {
 /// RFC 6675: IsLost() by three SACKed packets above.
 #[test]
 fn without_rack_three_sacked_packets_mark_a_loss_and_no_timer_does() {
-    let config = SenderConfig { rack: false, ..linux() };
-    let mut s = fixed_window(10, 10, SenderConfig { tlp: false, ..config });
+    let config = Sending { rack: false, ..linux() };
+    let mut s = fixed_window(10, 10, Sending { tlp: false, ..config });
     // two above: with RACK a timer would mark 0 to 7 at 227 ms
     assert_eq!(s.ack(200, 0, &[(8, 10)]), []);
     assert_eq!(s.sender.ca_state(), Disorder);
@@ -92,13 +92,13 @@ fn without_rack_three_sacked_packets_mark_a_loss_and_no_timer_does() {
 
 #[test]
 fn without_tlp_a_tail_loss_waits_for_the_timeout() {
-    let mut s = fixed_window(10, 5, SenderConfig { tlp: false, ..linux() });
+    let mut s = fixed_window(10, 5, Sending { tlp: false, ..linux() });
     assert_eq!(s.timer(), (400_000, vec![0]));
     assert_eq!((s.sender.ca_state(), s.sender.stats().probes), (Loss, 0));
 }
 
 /// A probe and a timeout, then an ACK of new data whose timestamp is ambiguous.
-fn after_timeout(config: SenderConfig) -> (Script, Vec<u64>) {
+fn after_timeout(config: Sending) -> (Script, Vec<u64>) {
     let mut s = Script::switched(Kind::GrowsCwnd, 10, 100, config);
     s.sent();
     s.timer();
@@ -113,7 +113,7 @@ fn without_frto_every_timeout_counts_as_real() {
     let (s, sent) = after_timeout(linux());
     assert!(sent.iter().all(|seq| *seq >= 11), "new data first: {sent:?}");
     assert_eq!(s.sender.ca_state(), Loss);
-    let (mut s, sent) = after_timeout(SenderConfig { frto: false, ..linux() });
+    let (mut s, sent) = after_timeout(Sending { frto: false, ..linux() });
     assert_eq!(sent[0], 1, "the next lost packet: {sent:?}");
     let at = s.now / MS + 1;
     s.ack(at, 3, &[]);
@@ -122,7 +122,7 @@ fn without_frto_every_timeout_counts_as_real() {
 
 #[test]
 fn without_undo_a_spurious_timeout_reduces_cwnd_but_causes_no_more_retransmissions() {
-    let (mut s, _) = after_timeout(SenderConfig { undo: false, ..linux() });
+    let (mut s, _) = after_timeout(Sending { undo: false, ..linux() });
     let at = s.now / MS + 1;
     let sent = s.ack(at, 3, &[]);
     assert_eq!((s.sender.ca_state(), s.sender.stats().undos), (Open, 0));
@@ -133,7 +133,7 @@ fn without_undo_a_spurious_timeout_reduces_cwnd_but_causes_no_more_retransmissio
 #[test]
 fn without_undo_a_spurious_recovery_reduces_cwnd() {
     for undo in [true, false] {
-        let mut s = Script::switched(Kind::GrowsCwnd, 20, 20, SenderConfig { undo, ..linux() });
+        let mut s = Script::switched(Kind::GrowsCwnd, 20, 20, Sending { undo, ..linux() });
         s.sent();
         s.ack(200, 4, &[]);
         assert_eq!(s.ack(201, 4, &[(5, 9)]), [4]);
@@ -146,7 +146,7 @@ fn without_undo_a_spurious_recovery_reduces_cwnd() {
 
 #[test]
 fn without_prr_cwnd_falls_to_ssthresh_at_once_and_the_fast_retransmit_is_still_sent() {
-    let mut s = Script::switched(Kind::GrowsCwnd, 20, 1000, SenderConfig { prr: false, ..linux() });
+    let mut s = Script::switched(Kind::GrowsCwnd, 20, 1000, Sending { prr: false, ..linux() });
     assert_eq!(s.sent(), range(0, 20));
     let sent: Vec<Vec<u64>> = (1..20).map(|i| s.ack(200 + i, 0, &[(1, 1 + i)])).collect();
     // RFC 5681 section 3.2: half a window of silence after the retransmission ...
@@ -162,7 +162,7 @@ fn without_prr_cwnd_falls_to_ssthresh_at_once_and_the_fast_retransmit_is_still_s
 
 #[test]
 fn without_idle_restart_cwnd_survives_an_idle_time() {
-    let mut s = Script::switched(Kind::GrowsCwnd, 40, 40, SenderConfig { idle_restart: false, ..linux() });
+    let mut s = Script::switched(Kind::GrowsCwnd, 40, 40, Sending { idle_restart: false, ..linux() });
     s.sent();
     s.ack(200, 40, &[]);
     s.sender.write(1200 * MS, 100, &mut Vec::new());
@@ -171,7 +171,7 @@ fn without_idle_restart_cwnd_survives_an_idle_time() {
 
 #[test]
 fn without_tso_packets_are_paced_one_by_one_and_never_deferred() {
-    let config = SenderConfig { tso: false, ..linux() };
+    let config = Sending { tso: false, ..linux() };
     let mut s = Script::configured(params(Kind::OwnsCwnd, 100, 1448 * 1000), 1000, config, u32::MAX);
     assert_eq!(s.sent().len(), 10);
     let mut at = Vec::new();
@@ -196,7 +196,7 @@ fn pacing_can_be_forced_and_forbidden() {
         (Kind::GrowsCwnd, None, false),
         (Kind::GrowsCwnd, Some(true), true),
     ] {
-        let config = SenderConfig { pacing, ..linux() };
+        let config = Sending { pacing, ..linux() };
         let mut s = Script::configured(params(kind, 100, 1448 * 1000), 1000, config, u32::MAX);
         assert_eq!(s.sender.is_paced(), paced);
         assert_eq!(s.sent().len(), if paced { 10 } else { 100 }, "{kind:?} {pacing:?}");
@@ -207,9 +207,9 @@ fn pacing_can_be_forced_and_forbidden() {
 fn the_initial_window_is_configurable() {
     use fairpace_cc::{Algorithm, Controller, Params};
     for pkts in [1, 4, 10, 32] {
-        let config = SenderConfig { initial_cwnd_pkts: pkts, ..linux() };
+        let config = Sending { initial_cwnd_pkts: pkts, ..linux() };
         let reno = Params::defaults(Algorithm::by_name("reno").unwrap());
-        let mut sender = fairpace_tcp::Sender::<Controller>::new(config, reno);
+        let mut sender = fairpace_tcp::Sender::<Controller>::new(config, 0, reno);
         let mut sent = Vec::new();
         sender.connect(0, &mut sent);
         sender.write(0, 100, &mut sent);

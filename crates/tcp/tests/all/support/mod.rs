@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use fairpace_cc::{Decision, Event, Kind, Observation, Phase, View};
-use fairpace_tcp::{Ack, Block, Control, Ecn, Segment, Sender, SenderConfig};
+use fairpace_tcp::{Ack, Block, Control, Ecn, Segment, Sender, Sending};
 
 pub(crate) type Nanos = u64;
 /// A millisecond.
@@ -96,26 +96,26 @@ impl Script {
     }
 
     /// The first with something switched.
-    pub(crate) fn switched(kind: Kind, cwnd: u32, written_pkts: u64, config: SenderConfig) -> Script {
+    pub(crate) fn switched(kind: Kind, cwnd: u32, written_pkts: u64, config: Sending) -> Script {
         let rate_Bps = fairpace_cc::NO_RATE;
         let params = FixedParams { kind, cwnd, rate_Bps, tracks_sends: false, log: Default::default() };
         Script::configured(params, written_pkts, config, u32::MAX)
     }
 
     fn with(params: FixedParams, written_pkts: u64) -> Script {
-        Script::configured(params, written_pkts, SenderConfig::default(), u32::MAX)
+        Script::configured(params, written_pkts, Sending::default(), u32::MAX)
     }
 
     /// Under any configuration; the receiver agrees to ECN and offers a window.
     pub(crate) fn configured(
         params: FixedParams,
         written_pkts: u64,
-        config: SenderConfig,
+        config: Sending,
         rwnd_pkts: u32,
     ) -> Script {
         let log = params.log.clone();
         let mut script =
-            Script { sender: Sender::new(config, params), log, now: 0, rtt: 100 * MS, sent: Vec::new() };
+            Script { sender: Sender::new(config, 0, params), log, now: 0, rtt: 100 * MS, sent: Vec::new() };
         script.sender.connect(0, &mut script.sent);
         assert_eq!(script.sent(), [Segment::SYN]);
         script.sender.write(0, written_pkts, &mut script.sent);
