@@ -2,25 +2,26 @@
 
 use crate::impairments::WHOLE_PPB;
 
-/// Sizes of flows in a cluster that answers web searches, measured for DCTCP (Alizadeh et al., SIGCOMM 2010, figure 4), at the points that
-/// the public traffic generator empirical-traffic-gen has in `DCTCP_CDF`: bytes, and the share in percent.
+/// Sizes of flows in a cluster that answers web searches, measured for DCTCP (Alizadeh et al., SIGCOMM 2010,
+/// figure 4), at the points that the public traffic generator empirical-traffic-gen has in `DCTCP_CDF`:
+/// bytes, and the share in percent.
 #[rustfmt::skip]
 const WEBSEARCH: &[(u64, u64)] = &[
     (1, 0), (10_000, 15), (20_000, 20), (30_000, 30), (50_000, 40), (80_000, 53), (200_000, 60), (1_000_000, 70), (2_000_000, 80),
     (5_000_000, 90), (10_000_000, 97), (30_000_000, 100),
 ];
 
-/// Sizes of flows in a cluster that mines data, measured for VL2 (Greenberg et al., SIGCOMM 2009, figure 2), at the points that
-/// the same generator has in `VL2_CDF`: bytes, and the share in percent.
+/// Sizes of flows in a cluster that mines data, measured for VL2 (Greenberg et al., SIGCOMM 2009, figure 2),
+/// at the points that the same generator has in `VL2_CDF`: bytes, and the share in percent.
 #[rustfmt::skip]
 const DATAMINING: &[(u64, u64)] = &[
     (1, 0), (180, 10), (216, 20), (560, 30), (900, 40), (1_100, 50), (1_870, 60), (3_160, 70), (10_000, 80), (400_000, 90),
     (3_160_000, 95), (100_000_000, 98), (1_000_000_000, 100),
 ];
 
-/// Bounded Pareto: shape 1.2 (Crovella and Bestavros, IEEE/ACM Transactions on Networking 1997, find 1.1 to 1.3 for files on the web), from 1 kB to
-/// 10 MB, at eight points per decade. F(x) = (1 - (1 kB / x)^1.2) / (1 - (1 kB / 10 MB)^1.2), billionths; numbers, because a power is not the
-/// same on every machine.
+/// Bounded Pareto: shape 1.2 (Crovella and Bestavros, IEEE/ACM Transactions on Networking 1997, find 1.1 to
+/// 1.3 for files on the web), from 1 kB to 10 MB, at eight points per decade. F(x) = (1 - (1 kB / x)^1.2) /
+/// (1 - (1 kB / 10 MB)^1.2), billionths; numbers, because a power is not the same on every machine.
 #[rustfmt::skip]
 const PARETO: &[(u64, u64)] = &[
     (1_000, 0), (1_334, 292_363_606), (1_778, 498_726_156), (2_371, 645_129_726),

@@ -33,7 +33,8 @@ pub enum Cc {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ours {
     params: Params,
-    /// Parameters that are set, sorted by name, with their values as written: the hash of a scenario covers this text.
+    /// Parameters that are set, sorted by name, with their values as written: the hash of a scenario covers
+    /// this text.
     written: Vec<(&'static str, String)>,
 }
 

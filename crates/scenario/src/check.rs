@@ -28,7 +28,8 @@ impl Complaint {
     }
 }
 
-/// The value of a typed scenario that a complaint is about. `index` counts links, and flows with groups expanded.
+/// The value of a typed scenario that a complaint is about. `index` counts links, and flows with groups
+/// expanded.
 pub(crate) struct Fault {
     pub(crate) section: Section,
     pub(crate) index: usize,

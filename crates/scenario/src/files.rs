@@ -15,8 +15,9 @@ use crate::{Sizes, Trace, built_in};
 const MOST_BYTES: u64 = 64 << 20;
 /// A day.
 const MOST_MS: u32 = 86_400_000;
-/// Bytes on the wire that an opportunity delivers: one full packet, as Mahimahi's does. Mahimahi counts 1504 bytes for it, an IP packet
-/// and four bytes of its TUN device before each (`PACKET_SIZE` in its src/frontend/link_queue.hh); a link here counts 14 of Ethernet.
+/// Bytes on the wire that an opportunity delivers: one full packet, as Mahimahi's does. Mahimahi counts 1504
+/// bytes for it, an IP packet and four bytes of its TUN device before each (`PACKET_SIZE` in its
+/// src/frontend/link_queue.hh); a link here counts 14 of Ethernet.
 pub const OPPORTUNITY_BYTES: u32 = PACKET_BYTES as u32;
 /// Points of a distribution.
 const MOST_SIZES: usize = 10_000;
@@ -111,7 +112,8 @@ impl Sizes {
         Some(Self { name: name.to_owned(), cdf: Arc::from(cdf) })
     }
 
-    /// Reads a distribution from two columns: bytes, and the share of sizes up to there, 0 to 1. `#` begins a comment.
+    /// Reads a distribution from two columns: bytes, and the share of sizes up to there, 0 to 1. `#` begins a
+    /// comment.
     ///
     /// # Errors
     /// What is wrong with it, with the line, as a sentence that begins after the file's name.

@@ -18,15 +18,16 @@ pub struct Flow {
     pub cc: Cc,
     /// Round-trip time of the path without queueing and transmission.
     pub rtt: Duration,
-    /// The links that its data takes, by name and in order; `None`: from node to node if it has `ends`, else all links that no
-    /// flow's `reverse` names, in the order of the file. [`Scenario::routes`](crate::Scenario::routes) resolves it.
+    /// The links that its data takes, by name and in order; `None`: from node to node if it has `ends`, else
+    /// all links that no flow's `reverse` names, in the order of the file.
+    /// [`Scenario::routes`](crate::Scenario::routes) resolves it.
     pub route: Option<Vec<String>>,
     /// The links that its ACKs take, by name and in order; none: they meet no queue.
     pub reverse: Vec<String>,
     /// The nodes that its data goes from and to, over the links with the least delay in all.
     pub ends: Option<(String, String)>,
-    /// Propagation from the sender to the first link: part of `rtt`, as are the delays of the links' lines. Half of what is left lies behind
-    /// the last link, half on the way back.
+    /// Propagation from the sender to the first link: part of `rtt`, as are the delays of the links' lines.
+    /// Half of what is left lies behind the last link, half on the way back.
     pub access_delay: Duration,
     /// What the sending host does beside the algorithm.
     pub sending: Sending,

@@ -25,7 +25,8 @@ words!(Ecn { Off = "off", Classic = "classic", Dctcp = "dctcp" });
 pub struct Sending {
     /// ECN, which both ends take part in.
     pub ecn: Ecn,
-    /// Selective acknowledgments, RFC 2018, which both ends take part in. Without: NewReno, RFC 6582, and neither RACK nor TLP.
+    /// Selective acknowledgments, RFC 2018, which both ends take part in. Without: NewReno, RFC 6582, and
+    /// neither RACK nor TLP.
     pub sack: bool,
     /// Losses are found by time, RFC 8985. Without: by three duplicates, RFC 6675.
     pub rack: bool,
@@ -35,7 +36,8 @@ pub struct Sending {
     pub frto: bool,
     /// Reductions that turn out to have been needless are taken back.
     pub undo: bool,
-    /// Proportional rate reduction, RFC 9937, for algorithms that leave reductions to the host. Without: cwnd falls at once (RFC 5681).
+    /// Proportional rate reduction, RFC 9937, for algorithms that leave reductions to the host. Without: cwnd
+    /// falls at once (RFC 5681).
     pub prr: bool,
     /// cwnd decays while nothing is sent, RFC 2861.
     pub idle_restart: bool,
@@ -88,7 +90,8 @@ pub struct Receiving {
     pub delayed_ack: bool,
     /// Holds SACKs back for up to 1 ms after three duplicate ACKs.
     pub sack_compression: bool,
-    /// Packets of a flow that arrive within this time of the first of them are received as one, up to 64 kB (GRO).
+    /// Packets of a flow that arrive within this time of the first of them are received as one, up to 64 kB
+    /// (GRO).
     pub gro: Duration,
     /// Holds every ACK back for so long, to make its path seem longer than it is.
     pub ack_delay: Duration,

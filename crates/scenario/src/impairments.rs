@@ -1,5 +1,5 @@
-//! What happens to packets and ACKs besides queueing: changes of rate and RTT, policers, loss, delay, jitter, reordering,
-//! duplication.
+//! What happens to packets and ACKs besides queueing: changes of rate and RTT, policers, loss, delay, jitter,
+//! reordering, duplication.
 
 use std::time::Duration;
 
@@ -69,7 +69,8 @@ impl Loss {
                 "write a `loss_outside_burst` below `loss`".into(),
             ));
         }
-        // good periods last burst.pkts x (1 - p) / p packets on average, p = (mean - good) / (bad - good) being the share of bad ones
+        // good periods last burst.pkts x (1 - p) / p packets on average, p = (mean - good) / (bad - good)
+        // being the share of bad ones
         if ppb - burst.outside_ppb > burst.pkts.saturating_mul(burst.inside_ppb - ppb) {
             return Err((
                 format!("bursts of {} packets would have less than a packet between them", burst.pkts),

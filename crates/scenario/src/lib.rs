@@ -1,9 +1,37 @@
-//! A scenario: one TOML file that says what is simulated or put on the testbed.
+//! The vocabulary of Fairpace: what a scenario says, as plain data, and the TOML file that says it.
 //!
-//! This crate parses and checks the file and hands out a [`Scenario`] in which every quantity is typed,
-//! positive and plausible. It is the same for the simulator and for the testbed. It does not know which
-//! algorithms exist: the caller passes their names and parameters to the check, so that an unknown name
-//! can be reported at its place in the file with the nearest known one.
+//! [`load`] and [`parse`] turn a file into a [`Scenario`] in which every quantity is typed and in its range,
+//! and every algorithm is one that exists. Errors ([`Invalid`]) have a place in the file and say what to
+//! write. The [canonical form](Scenario::to_toml) of a scenario has a [hash](Scenario::canonical_hash), by
+//! which results name it. [`keys`] declares each key once.
+//!
+//! The structs are settings for other crates: `fairpace-netem` takes links and queues, `fairpace-tcp` the
+//! settings of hosts. This crate runs nothing, and a scenario does not say where it runs: [`Target`] is an
+//! argument of the check.
+//!
+//! ```
+//! use fairpace_scenario::{Target, parse};
+//!
+//! let text = r#"
+//!     title = "one flow"
+//!     duration = "10s"
+//!     [[link]]
+//!     rate = "10mbit"
+//!     buffer = "1.5bdp"
+//!     [[flow]]
+//!     cc = "bbr1"
+//!     rtt = "20ms"
+//! "#;
+//! let scenario = parse("one.toml", text, &[], Target::Simulator)?;
+//! assert_eq!(scenario.links[0].buffer.bytes(), 37_500);
+//!
+//! let wrong = text.replace("mbit", "mbps");
+//! let problem = parse("one.toml", &wrong, &[], Target::Simulator).unwrap_err().problems.remove(0);
+//! assert_eq!((problem.key.as_str(), problem.line), ("link.rate", 5));
+//! # Ok::<(), fairpace_scenario::Invalid>(())
+//! ```
+
+#![deny(missing_docs)]
 
 pub mod keys;
 pub mod quantity;

@@ -18,7 +18,8 @@ pub struct Link {
     pub rate_bps: u64,
     /// Delivery opportunities in place of the rate.
     pub trace: Option<Trace>,
-    /// Size of the token bucket that shapes to the rate, behind the queue; `None`: a transmitter of that rate.
+    /// Size of the token bucket that shapes to the rate, behind the queue; `None`: a transmitter of that
+    /// rate.
     pub burst_bytes: Option<u64>,
     /// How much the queue holds.
     pub buffer: Limit,
@@ -65,8 +66,8 @@ impl Link {
 pub struct Trace {
     /// The file's name as written.
     pub file: String,
-    /// Milliseconds since the start at which up to 1514 bytes can leave, in order; several may be equal. The last one is also the
-    /// period after which all of them come again.
+    /// Milliseconds since the start at which up to 1514 bytes can leave, in order; several may be equal. The
+    /// last one is also the period after which all of them come again.
     pub opportunities_ms: Arc<[u32]>,
 }
 

@@ -21,8 +21,8 @@ impl Scenario {
         text
     }
 
-    /// The canonical form and the files that it names, to lie beside each other: whoever has these has the scenario. The files
-    /// are called by what they hold.
+    /// The canonical form and the files that it names, to lie beside each other: whoever has these has the
+    /// scenario. The files are called by what they hold.
     #[must_use]
     pub fn bundle(&self) -> Bundle {
         let mut renamed = self.clone();
@@ -41,7 +41,8 @@ impl Scenario {
     }
 
     /// SHA-256, in hex, of everything that decides the outcome except the seed: not of title, why, comments,
-    /// order of keys or spelling of units; of files that it names, it is of what they hold. With the program's commit and the seed it identifies a simulation.
+    /// order of keys or spelling of units; of files that it names, it is of what they hold. With the
+    /// program's commit and the seed it identifies a simulation.
     #[must_use]
     pub fn canonical_hash(&self) -> String {
         hex(&Sha256::digest(self.experiment(Files::ByContent)))
@@ -117,8 +118,8 @@ fn scenario_value(key: &Key, scenario: &Scenario) -> Option<Value> {
     }
 }
 
-/// Writes a key, unless its value is the default. Keys that were there from the beginning are written in any case: hashes of published
-/// results cover them.
+/// Writes a key, unless its value is the default. Keys that were there from the beginning are written in any
+/// case: hashes of published results cover them.
 fn write_key(text: &mut String, key: &Key, value: Option<Value>, usual: Option<Value>, files: Files) {
     let always = key.always_printed || key.default == DefaultValue::None;
     let Some(value) = value.filter(|value| always || usual.as_ref() != Some(value)) else { return };

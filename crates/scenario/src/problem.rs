@@ -1,5 +1,5 @@
-//! What is wrong with a scenario, and where: miette diagnostics that also serve as data. Other files that lead to scenarios complain
-//! in the same way.
+//! What is wrong with a scenario, and where: miette diagnostics that also serve as data. Other files that
+//! lead to scenarios complain in the same way.
 
 use std::fmt;
 use std::ops::Range;
@@ -10,8 +10,9 @@ use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
 /// One thing that is wrong.
 #[derive(Debug, Clone)]
 pub struct Problem {
-    /// Its kind, for programs: `syntax`, `unknown-key`, `wrong-type`, `wrong-unit`, `out-of-range`, `missing-key`,
-    /// `duplicate-name`, `impossible`, `unknown-algorithm`, `unknown-parameter`, `wrong-parameter`, `file`.
+    /// Its kind, for programs: `syntax`, `unknown-key`, `wrong-type`, `wrong-unit`, `out-of-range`,
+    /// `missing-key`, `duplicate-name`, `impossible`, `unknown-algorithm`, `unknown-parameter`,
+    /// `wrong-parameter`, `file`.
     pub kind: &'static str,
     /// What is wrong: a `scenario`, or another kind of file.
     pub about: &'static str,

@@ -144,7 +144,8 @@ impl Decimal {
         Some(Self { digits, decimals: u32::try_from(fraction.len()).ok()? })
     }
 
-    /// `self * factor`, rounded to the nearest whole; too much becomes the largest number, which no bound allows.
+    /// `self * factor`, rounded to the nearest whole; too much becomes the largest number, which no bound
+    /// allows.
     fn times(&self, factor: u128) -> u64 {
         let unit = 10u128.pow(self.decimals);
         let product = self.digits.saturating_mul(factor).saturating_add(unit / 2) / unit;

@@ -39,7 +39,8 @@ pub enum Queue {
     /// First in, first out; what does not fit is dropped.
     #[default]
     Fifo,
-    /// A FIFO that marks ECN-capable packets which find more than this waiting (a step, as data centres use it).
+    /// A FIFO that marks ECN-capable packets which find more than this waiting (a step, as data centres use
+    /// it).
     Step(Limit),
     /// Random early detection.
     Red(Red),
@@ -54,14 +55,14 @@ pub enum Queue {
 /// Whose RED.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RedRules {
-    /// Linux's `sch_red`: the average is a scaled integer, idle time ages it by a table, and from `max_bytes` on ECN-capable packets
-    /// are still marked (without tc's `harddrop`).
+    /// Linux's `sch_red`: the average is a scaled integer, idle time ages it by a table, and from `max_bytes`
+    /// on ECN-capable packets are still marked (without tc's `harddrop`).
     Linux,
-    /// Those of Floyd and Jacobson 1993. From `max_bytes` on, packets are dropped even if they could be marked: RFC 3168, section 7,
-    /// and Floyd's own simulator (ns-2).
+    /// Those of Floyd and Jacobson 1993. From `max_bytes` on, packets are dropped even if they could be
+    /// marked: RFC 3168, section 7, and Floyd's own simulator (ns-2).
     Floyd {
-        /// From `max_bytes` to twice of it the probability grows to one, instead of jumping: Floyd, "Recommendation on using the
-        /// gentle_ variant of RED", 2000.
+        /// From `max_bytes` to twice of it the probability grows to one, instead of jumping: Floyd,
+        /// "Recommendation on using the gentle_ variant of RED", 2000.
         gentle: bool,
     },
 }
@@ -77,8 +78,9 @@ pub struct Red {
     pub max_bytes: u64,
     /// The probability just below `max_bytes`, billionths.
     pub max_ppb: u64,
-    /// Full packets that may arrive at once at an empty queue without early drops. It sets the average's weight, as tc's `burst`
-    /// does; the weight is 2^-1 for bursts that cannot reach `min_bytes`, which tc refuses.
+    /// Full packets that may arrive at once at an empty queue without early drops. It sets the average's
+    /// weight, as tc's `burst` does; the weight is 2^-1 for bursts that cannot reach `min_bytes`, which tc
+    /// refuses.
     pub burst_pkts: u64,
     /// Marks ECN-capable packets where it would drop them early.
     pub ecn: bool,
@@ -113,7 +115,8 @@ pub struct FqCodel {
 pub struct Pie {
     /// The target queue delay, ns.
     pub target_ns: u64,
-    /// From one computation of the probability to the next, ns; less than 1 ms is taken as 1 ms, about the least of Linux.
+    /// From one computation of the probability to the next, ns; less than 1 ms is taken as 1 ms, about the
+    /// least of Linux.
     pub update_ns: u64,
     /// Marks ECN-capable packets instead of dropping them while the probability is at most 10 %.
     pub ecn: bool,
@@ -164,16 +167,16 @@ impl Queue {
 }
 
 impl Red {
-    /// As tc sets it up before a queue of so many bytes when no more is said (iproute2, tc/q_red.c): `max` is a quarter of the queue, `min` a
-    /// third of `max`.
+    /// As tc sets it up before a queue of so many bytes when no more is said (iproute2, tc/q_red.c): `max` is
+    /// a quarter of the queue, `min` a third of `max`.
     #[must_use]
     pub fn before(rules: RedRules, limit_bytes: u64) -> Self {
         let max_bytes = (limit_bytes / 4).max(2);
         Self::between(rules, (max_bytes / 3).max(1), max_bytes)
     }
 
-    /// With these thresholds, and the rest as tc has it: a probability of 2 %, and a burst of (2 min + max) / 3 in full packets, the guideline
-    /// of tc-red(8); no less than min, which tc refuses.
+    /// With these thresholds, and the rest as tc has it: a probability of 2 %, and a burst of (2 min + max) /
+    /// 3 in full packets, the guideline of tc-red(8); no less than min, which tc refuses.
     #[must_use]
     pub fn between(rules: RedRules, min_bytes: u64, max_bytes: u64) -> Self {
         let guideline = min_bytes.saturating_mul(2).saturating_add(max_bytes) / (3 * PACKET_BYTES);

@@ -9,7 +9,8 @@ use crate::keys::{MOST_HOPS, Section, ns};
 use crate::quantity::show_time;
 use crate::{Flow, Link, Scenario};
 
-/// One flow's path. Its RTT is `access_ns`, the delays of the lines behind its links both ways, `behind_ns` and `back_ns`.
+/// One flow's path. Its RTT is `access_ns`, the delays of the lines behind its links both ways, `behind_ns`
+/// and `back_ns`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Route {
     /// The links that its data takes, as places in [`Scenario::links`], in order; at least one.
@@ -20,7 +21,8 @@ pub struct Route {
     pub access_ns: u64,
     /// Propagation from the last link's line to the receiver, ns.
     pub behind_ns: u64,
-    /// Propagation from the receiver to the sender beside the lines of `back`, ns. The odd nanosecond is here.
+    /// Propagation from the receiver to the sender beside the lines of `back`, ns. The odd nanosecond is
+    /// here.
     pub back_ns: u64,
     /// Later values of `behind_ns`: from when on, and the value, ns.
     pub behind_at_ns: Vec<(u64, u64)>,
@@ -32,8 +34,8 @@ pub struct Route {
 type Ways = (Vec<u32>, Vec<u32>);
 
 impl Scenario {
-    /// Every flow's path, in the order of the flows. Of a checked scenario: in another one, links that do not exist are
-    /// left out and a delay that would be negative is 0.
+    /// Every flow's path, in the order of the flows. Of a checked scenario: in another one, links that do not
+    /// exist are left out and a delay that would be negative is 0.
     #[must_use]
     pub fn routes(&self) -> Vec<Route> {
         Resolver::new(self)
@@ -293,7 +295,8 @@ impl<'s> Resolver<'s> {
         Ok(())
     }
 
-    /// From node to node with the least delay; then with the fewest links; then by the links that come first in the file.
+    /// From node to node with the least delay; then with the fewest links; then by the links that come first
+    /// in the file.
     fn shortest(&self, from: &'s str, to: &'s str) -> Result<Vec<u32>, Wrong> {
         let mut leaving: HashMap<&str, Vec<(u32, &str)>> = HashMap::new();
         let mut nodes = HashSet::new();

@@ -73,8 +73,8 @@ impl Set {
     }
 }
 
-/// The file and the changes as one address space: a span beyond the file's end belongs to a change. So a value
-/// knows its place wherever it came from.
+/// The file and the changes as one address space: a span beyond the file's end belongs to a change. So a
+/// value knows its place wherever it came from.
 pub(crate) struct Sources {
     file: Text,
     length: usize,

@@ -38,7 +38,8 @@ pub enum Writes {
         /// From chunk to chunk; the first is written at the start.
         every: Duration,
     },
-    /// It answers requests of `bytes` one after the other: the next comes half a round trip and `think` after the last byte arrived.
+    /// It answers requests of `bytes` one after the other: the next comes half a round trip and `think` after
+    /// the last byte arrived.
     Responses {
         /// Length of an answer.
         bytes: u64,
@@ -61,8 +62,8 @@ pub struct Arrivals {
 pub struct Sizes {
     /// Its name, or its file's, as it was written.
     pub name: String,
-    /// Bytes, and the share of sizes up to there in billionths: both grow, the last share is the whole. Between two points sizes are
-    /// spread evenly; the first point's share has the first point's size.
+    /// Bytes, and the share of sizes up to there in billionths: both grow, the last share is the whole.
+    /// Between two points sizes are spread evenly; the first point's share has the first point's size.
     pub cdf: Arc<[(u64, u64)]>,
 }
 

@@ -25,7 +25,7 @@ const KEY: &[(&str, &str, &str)] = &[
     (
         "crates/scenario/src/link.rs",
         "    pub rate_bps: u64,\n",
-        "    pub rate_bps: u64,\n    /// Share of the rate that flows can use, billionths.\n    pub rate_share_ppb: u64,\n",
+        "    pub rate_bps: u64,\n    /// Share of the rate for flows, billionths.\n    pub rate_share_ppb: u64,\n",
     ),
     (
         "crates/scenario/src/link.rs",
@@ -35,14 +35,17 @@ const KEY: &[(&str, &str, &str)] = &[
     (
         "crates/scenario/src/link.rs",
         "    Key::link(\"bdp_rtt\"",
-        "    Key::link(\"rate_share\", crate::keys::SHARE, field!(Link, rate_share_ppb), \"Share that flows can use.\")
+        "    Key::link(\"rate_share\", crate::keys::SHARE, field!(Link, rate_share_ppb), \"For flows.\")
         .range(1, crate::WHOLE_PPB).optional().example(\"\\\"50%\\\"\"),
     Key::link(\"bdp_rtt\"",
     ),
     (
         "crates/netem/src/build.rs",
         "Transmitter::wire_with_rates(settings.rate_bps, &steps)",
-        "Transmitter::wire_with_rates(settings.rate_bps / 1_000 * settings.rate_share_ppb / 1_000_000, &steps)",
+        "Transmitter::wire_with_rates(
+                settings.rate_bps / 1_000 * settings.rate_share_ppb / 1_000_000,
+                &steps,
+            )",
     ),
 ];
 /// A queue discipline, whose file is `HEAD_DROP`.

@@ -1,9 +1,10 @@
-//! The declaration of scenario keys. One row per key says what it is called, what it holds, what it means, where it works and which
-//! field of the typed scenario it sets. Reading, printing, the checks of typed scenarios, the refusals of the testbed and the
-//! reference page (`docs/reference/scenario.md`) all follow from these rows.
+//! The declaration of scenario keys. One row per key says what it is called, what it holds, what it means,
+//! where it works and which field of the typed scenario it sets. Reading, printing, the checks of typed
+//! scenarios, the refusals of the testbed and the reference page (`docs/reference/scenario.md`) all follow
+//! from these rows.
 //!
-//! A row stands beside the struct whose field it sets: `link.rs`, `queue.rs`, `flow.rs`, `traffic.rs`, `hosts.rs`, `impairments.rs`
-//! and, for the top of the file, `scenario.rs`.
+//! A row stands beside the struct whose field it sets: `link.rs`, `queue.rs`, `flow.rs`, `traffic.rs`,
+//! `hosts.rs`, `impairments.rs` and, for the top of the file, `scenario.rs`.
 
 mod reference;
 mod value;
@@ -74,7 +75,8 @@ pub enum Kind {
     Links,
     /// A trace, by its file's path from the folder of the scenario file.
     Trace,
-    /// A distribution of sizes: one that is built in, or a file, by its path from the folder of the scenario file.
+    /// A distribution of sizes: one that is built in, or a file, by its path from the folder of the scenario
+    /// file.
     Sizes,
     /// The name of an algorithm.
     Algorithm,
@@ -171,7 +173,8 @@ pub struct Key {
     pub(crate) lens: Lens,
 }
 
-/// The field that a key sets. `get` returns `None` where the field does not exist, as the interval of a queue that is not CoDel.
+/// The field that a key sets. `get` returns `None` where the field does not exist, as the interval of a queue
+/// that is not CoDel.
 #[derive(Clone, Copy)]
 pub(crate) enum Lens {
     /// None: the reader alone uses the value.
@@ -357,7 +360,8 @@ pub fn find(section: Section, name: &str) -> Option<&'static Key> {
     of(section).find(|key| key.name == name)
 }
 
-/// The key of a flow that sets something which only the simulator has, if there is one: as it would be written.
+/// The key of a flow that sets something which only the simulator has, if there is one: as it would be
+/// written.
 #[must_use]
 pub fn simulator_only(flow: &Flow) -> Option<String> {
     let usual = Flow::new("", flow.cc.clone(), std::time::Duration::ZERO);

@@ -21,8 +21,8 @@ use crate::sets::{self, Set, Sources};
 use crate::{Cc, Flow, Link, Scenario, Target};
 use values::kind_of;
 
-/// Reads a scenario from a text, after making the changes in `sets`. `name` is the file's name in errors; files that the text names are
-/// looked for in its folder.
+/// Reads a scenario from a text, after making the changes in `sets`. `name` is the file's name in errors;
+/// files that the text names are looked for in its folder.
 ///
 /// # Errors
 /// Everything that is wrong with it, each with its place.
@@ -283,7 +283,8 @@ impl Reader<'_> {
         }
     }
 
-    // -- parts and values ------------------------------------------------------------------------------------------
+    // -- parts and values
+    // ------------------------------------------------------------------------------------------
 
     /// The tables of `[[link]]` or `[[flow]]`; there must be one.
     fn parts<'t, 'i>(
