@@ -45,6 +45,10 @@ impl BpfCompiler {
     pub fn with_clang(clang: impl Into<OsString>, sources: Sources) -> Result<BpfCompiler, Error> {
         let clang = clang.into();
         let answer = run(Command::new(&clang).arg("-print-resource-dir"))?;
+        if !answer.status.success() {
+            let cause = std::io::Error::other(String::from_utf8_lossy(&answer.stderr).trim().to_owned());
+            return Err(Error::NoClang { clang: clang.to_string_lossy().into_owned(), cause });
+        }
         let resources = String::from_utf8_lossy(&answer.stdout).trim().into();
         let big_endian = std::env::var("CARGO_CFG_TARGET_ENDIAN")
             .map_or(cfg!(target_endian = "big"), |endian| endian == "big");

@@ -111,6 +111,8 @@ fn a_missing_header_a_bad_name_and_a_missing_clang_are_errors_that_name_them() {
     let sources = Sources::contained().expect("unpack");
     let error = BpfCompiler::with_clang("/nonexistent/clang", sources).expect_err("there is none");
     assert!(error.to_string().contains("/nonexistent/clang"), "{error}");
+    let error = BpfCompiler::with_clang("false", Sources::contained().expect("unpack"));
+    assert!(matches!(error, Err(Error::NoClang { .. })), "a program that is not clang: {error:?}");
     let Some(compiler) = compiler() else { return };
     let algorithm = Algorithm::new("/nonexistent/mine.h", Kind::OwnsCwnd).expect("a name");
     let error = compiler.compile(&algorithm).expect_err("there is none");
