@@ -35,7 +35,8 @@
 	P(alpha_us, CC_MSEC(3), 1, CC_SEC(10), CC_UNIT_US, "longest probing phase while there is a queue",             \
 	  "3 ms: section V.C, for RTTs of 5 to 300 ms; above the RTT it has no effect")                                \
 	P(beta, CC_PERCENT(1), 0, CC_PERCENT(100), CC_UNIT_PPM, "an RTT this far above min_rtt shows a queue",         \
-	  "section V.C: 0.5 to 1 %, above the noise of wired networks; at 100 % only a queue of one BDP counts")       \
+	  "section V.C: 0.5 to 1 %, above the noise of wired networks; at 100 % only a queue of one "                  \
+	  "BDP counts")                                                                                                \
 	P(until_inflight, 0, 0, 1, CC_UNIT_BOOL, "on: also probe until 1.25 BDP is in flight, as BBRv1 does",          \
 	  "off: with it alpha rarely ends a phase")
 #define bbq_parameters(P) bbr1_parameters(P) bbq_own_parameters(P)

@@ -60,31 +60,42 @@
 	P(drain_gain, CC_GAIN(0.344), CC_GAIN(0.0625), CC_GAIN_UNIT - 1, CC_UNIT_GAIN, "pacing gain in DRAIN",         \
 	  "1/2.885 drains in one round what STARTUP queued; below 1 to drain")                                         \
 	P(probe_up_gain, CC_GAIN(1.25), CC_GAIN_UNIT + 1, CC_GAIN(4), CC_UNIT_GAIN, "pacing gain while probing",       \
-	  "1.25 finds a quarter more bandwidth per cycle and queues a quarter BDP; above 1 to probe")                  \
+	  "1.25 finds a quarter more bandwidth per cycle and queues a quarter BDP; above 1 to probe, "                 \
+	  "at 4 as STARTUP")                                                                                           \
 	P(probe_down_gain, CC_GAIN(0.75), CC_GAIN(0.0625), CC_GAIN_UNIT - 1, CC_UNIT_GAIN,                             \
 	  "pacing gain of the phase after probing", "0.75 drains in one min_rtt what 1.25 queued; below 1 to drain")   \
 	P(cwnd_gain, CC_GAIN(2), CC_GAIN(1), CC_GAIN(10), CC_UNIT_GAIN, "cwnd in PROBE_BW as a multiple of the BDP",   \
-	  "2 leaves room for delayed and aggregated ACKs; below 1 cwnd would keep the pipe empty")                     \
+	  "2 leaves room for delayed and aggregated ACKs; below 1 the pipe is not full, above 10 cwnd "                \
+	  "is no bound")                                                                                               \
 	P(bw_window_rounds, 10, 1, 1000, CC_UNIT_ROUNDS, "bw is the maximum over this many rounds",                    \
-	  "10 is longer than a gain cycle of 8, so that each maximum contains a probe; at least the current round")    \
+	  "10 is longer than a gain cycle of 8, so that each maximum contains a probe; at least the "                  \
+	  "current round")                                                                                             \
 	P(min_rtt_window_us, CC_SEC(10), CC_MSEC(100), CC_SEC(600), CC_UNIT_US,                                        \
 	  "time without a lower RTT until PROBE_RTT",                                                                  \
-	  "10 s: PROBE_RTT then costs 2 % of the rate, and most traffic pauses more often; longer than a round")       \
+	  "10 s: PROBE_RTT then costs 2 % of the rate, and most traffic pauses more often; longer than "               \
+	  "a round")                                                                                                   \
 	P(probe_rtt_us, CC_MSEC(200), CC_MSEC(1), CC_SEC(10), CC_UNIT_US, "least time in PROBE_RTT",                   \
-	  "200 ms lets flows of different RTTs overlap in PROBE_RTT and drain the queue together")                     \
+	  "200 ms lets flows of different RTTs drain the queue together; a round is the least anyway; "                \
+	  "10 s would be half the time")                                                                               \
 	P(min_cwnd_pkts, 4, 1, 100, CC_UNIT_PKTS, "least cwnd",                                                        \
-	  "4 keeps ACKs flowing from a receiver that acknowledges every other packet; 100 floods small links")         \
+	  "4 keeps ACKs flowing from a receiver that acknowledges every other packet; 100 floods small "               \
+	  "links")                                                                                                     \
 	P(full_bw_gain, CC_GAIN(1.25), CC_GAIN_UNIT + 1, CC_GAIN(4), CC_UNIT_GAIN,                                     \
 	  "growth of bw that shows a pipe not full",                                                                   \
-	  "1.25: STARTUP doubles the rate, so less than a quarter of growth means that the path limits it; above 1")   \
+	  "1.25: STARTUP doubles the rate, so less than a quarter of growth means that the path limits "               \
+	  "it; above 1")                                                                                               \
 	P(full_bw_rounds, 3, 1, 100, CC_UNIT_ROUNDS, "rounds without such growth that show a full pipe",               \
-	  "3 give a receive window that is still growing two more rounds")                                             \
+	  "3 give a growing receive window two more rounds; 1 is misled by noise, 100 hardly ends STARTUP")            \
 	P(pacing_margin, CC_PERCENT(1), 0, CC_PERCENT(50), CC_UNIT_PPM, "the pacing rate is this far below gain * bw", \
-	  "1 %, since Linux 4.20: queues drain over time although bw is a maximum")                                    \
+	  "1 %, since Linux 4.20: queues drain over time although bw is a maximum; 0 is 4.9; with "                    \
+	  "half, bw would collapse")                                                                                   \
 	P(extra_acked_gain, CC_GAIN(1), 0, CC_GAIN(10), CC_UNIT_GAIN,                                                  \
-	  "cwnd added per packet of ACK aggregation; 0: none", "1: as much as was measured; 0 is Linux before 5.1")    \
+	  "cwnd added per packet of ACK aggregation; 0: none",                                                         \
+	  "1: as much as was measured; 0 is Linux before 5.1; 10 cwnds hold any aggregate")                            \
 	P(extra_acked_max_us, CC_MSEC(100), 0, CC_SEC(1), CC_UNIT_US,                                                  \
-	  "at most bw times this is added for aggregation", "100 ms: longer gaps between ACKs are not aggregation")    \
+	  "at most bw times this is added for aggregation",                                                            \
+	  "100 ms: longer gaps between ACKs are not aggregation; 0: nothing is added; above 1 s bw is "                \
+	  "out of date")                                                                                               \
 	P(lt_bw, 1, 0, 1, CC_UNIT_BOOL, "detect token-bucket policers and use their rate", "on in every Linux")
 
 /*

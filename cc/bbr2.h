@@ -16,6 +16,7 @@
  *	tail loss	repaired by a probe: does not count	counts
  *	ECN		half of a flight is too much		more than half; and reprobes
  *	PROBE_RTT	postponed by an equal RTT		only by a lower one
+ *	bursts		one packet below 1.2 Mbit/s		always two at least
  *
  * Differences in numbers, and parts of BBRv3 that can be switched off, are parameters with another default (BBR2_... in
  * lib/bbr3_model.h). The other differences are in this file.

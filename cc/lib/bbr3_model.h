@@ -68,22 +68,24 @@
 	  "cwnd gain in STARTUP and DRAIN", "v3: 2, or the queue of STARTUP would be longer; v2: 2.887, as BBRv1")     \
 	P(drain_gain, CC_GAIN(0.344), CC_GAIN(0.0625), CC_GAIN_UNIT - 1, CC_UNIT_GAIN,                                 \
 	  "pacing gain in DRAIN; draft: 0.5", "1/2.885, as BBRv1; below 1 to drain")                                   \
-	P(drain_max_rounds, 0, 0, 1000, CC_UNIT_ROUNDS, "longest DRAIN; 0: no limit; draft: 3", "Linux has no limit")  \
+	P(drain_max_rounds, 0, 0, 1000, CC_UNIT_ROUNDS, "longest DRAIN; 0: no limit; draft: 3",                        \
+	  "Linux has no limit; 1000 rounds are none")                                                                  \
 	P(probe_up_gain, CC_GAIN(1.25), CC_GAIN_UNIT + 1, CC_GAIN(4), CC_UNIT_GAIN, "pacing gain in UP",               \
 	  "1.25, as BBRv1; above 1 to probe")                                                                          \
 	P(probe_down_gain, VERSION##_PROBE_DOWN_GAIN, CC_GAIN(0.0625), CC_GAIN_UNIT - 1, CC_UNIT_GAIN,                 \
 	  "pacing gain in DOWN; draft: 0.9",                                                                           \
 	  "v3: 0.91 drains slower and loses less throughput than v2's 0.75; below 1")                                  \
 	P(cwnd_gain, CC_GAIN(2), CC_GAIN(1), CC_GAIN(10), CC_UNIT_GAIN, "cwnd in PROBE_BW as a multiple of the BDP",   \
-	  "2 leaves room for delayed and aggregated ACKs")                                                             \
+	  "2 leaves room for delayed and aggregated ACKs; below 1 the pipe is not full")                               \
 	P(probe_up_cwnd_gain, VERSION##_PROBE_UP_CWND_GAIN, CC_GAIN(1), CC_GAIN(10), CC_UNIT_GAIN, "the same in UP",   \
-	  "v3: 2.25, so that a probe of 1.25 is not limited by cwnd; v2: 2")                                           \
+	  "v3: 2.25, so that cwnd does not limit a probe of 1.25; v2: 2; below 1 the pipe is not full")                \
 	P(min_cwnd_pkts, 4, 1, 100, CC_UNIT_PKTS, "least cwnd",                                                        \
-	  "4 keeps ACKs flowing from a receiver that acknowledges every other packet; 100 floods small links")         \
+	  "4 keeps ACKs flowing from a receiver that acknowledges every other packet; 100 floods small "               \
+	  "links")                                                                                                     \
 	P(full_bw_gain, CC_GAIN(1.25), CC_GAIN_UNIT + 1, CC_GAIN(4), CC_UNIT_GAIN,                                     \
 	  "growth of bw that shows a pipe not full", "1.25, as BBRv1; above 1")                                        \
 	P(full_bw_rounds, 3, 1, 100, CC_UNIT_ROUNDS, "rounds without such growth that show a full pipe",               \
-	  "3 give a receive window that is still growing two more rounds")                                             \
+	  "3 give a growing receive window two more rounds; 1 is misled by noise, 100 hardly ends STARTUP")            \
 	P(full_bw_per_round, 0, 0, 1, CC_UNIT_BOOL, "compare bw only at the start of a round; draft: on",              \
 	  "Linux compares every sample")                                                                               \
 	P(full_loss_events, VERSION##_FULL_LOSS_EVENTS, 0, 15, CC_UNIT_COUNT,                                          \
@@ -92,7 +94,7 @@
 	P(full_loss_ranges, 0, 0, 1, CC_UNIT_BOOL, "count ranges of lost packets, not ACKs; draft: on",                \
 	  "Linux counts ACKs")                                                                                         \
 	P(full_ecn_rounds, 2, 0, 100, CC_UNIT_ROUNDS, "rounds of marks above ecn_thresh that end STARTUP; 0: none",    \
-	  "2 in a row: one can be a burst of other traffic")                                                           \
+	  "2 in a row: one can be a burst of other traffic; 100 hardly ends STARTUP")                                  \
 	P(loss_thresh, CC_GAIN(0.02), 0, CC_GAIN(0.5), CC_UNIT_GAIN,                                                   \
 	  "more than this part of a flight lost is too much",                                                          \
 	  "2 %, which Linux rounds to 5/256; half of a flight is the most that is bearable")                           \
@@ -100,53 +102,62 @@
 	  "a bound falls to this part of itself at least; draft: 0.7",                                                 \
 	  "1 - 0.3, as CUBIC, with 0.3 rounded down to 76/256; at 1 nothing falls")                                    \
 	P(headroom, CC_GAIN(0.15), 0, CC_GAIN_UNIT - 1, CC_UNIT_GAIN,                                                  \
-	  "part of inflight_hi left to others while not probing", "15 % lets new flows start without loss")            \
+	  "part of inflight_hi left to others while not probing",                                                      \
+	  "15 % lets new flows start without loss; with 255/256 only min_cwnd remains")                                \
 	P(probe_wait_us, CC_SEC(2), CC_MSEC(1), CC_SEC(60), CC_UNIT_US, "least time from probe to probe",              \
-	  "2 s: a Reno flow of 25 Mbit/s and 30 ms recovers from a loss in 2 to 3 s")                                  \
+	  "2 s: a Reno flow of 25 Mbit/s and 30 ms recovers from a loss in 2 to 3 s; a minute finds "                  \
+	  "bandwidth too late")                                                                                        \
 	P(probe_wait_random_us, CC_SEC(1), 0, CC_SEC(60), CC_UNIT_US, "random additional time, at most",               \
-	  "1 s keeps flows from probing in step")                                                                      \
+	  "1 s keeps flows from probing in step; 0: no randomness")                                                    \
 	P(probe_wait_rounds, 63, 1, 255, CC_UNIT_ROUNDS,                                                               \
 	  "most rounds from probe to probe, if the BDP is not fewer packets",                                          \
 	  "63: Reno needs as many rounds to recover 63 packets; Linux counts in 8 bits")                               \
 	P(probe_wait_random_rounds, 2, 0, 255, CC_UNIT_ROUNDS, "of them, a random number below this is left out",      \
 	  "2: 62 or 63 rounds, so that flows do not probe in step")                                                    \
 	P(min_rtt_window_us, CC_SEC(10), CC_MSEC(100), CC_SEC(600), CC_UNIT_US,                                        \
-	  "min_rtt is the minimum over this time", "10 s, twice the interval of PROBE_RTT, so that it includes one")   \
+	  "min_rtt is the minimum over this time",                                                                     \
+	  "10 s, twice the interval of PROBE_RTT, so that it includes one; longer than a round, "                      \
+	  "shorter than routes last")                                                                                  \
 	P(probe_rtt_interval_us, CC_SEC(5), CC_MSEC(100), CC_SEC(600), CC_UNIT_US,                                     \
 	  "time without a lower RTT until PROBE_RTT",                                                                  \
-	  "5 s: PROBE_RTT at half a BDP costs less than BBRv1's at 4 packets, so it may be more frequent")             \
+	  "5 s: at half a BDP PROBE_RTT costs less than in BBRv1, so it is more frequent; longer than "                \
+	  "a round")                                                                                                   \
 	P(probe_rtt_us, CC_MSEC(200), 0, CC_SEC(10), CC_UNIT_US, "least time in PROBE_RTT; 0: no PROBE_RTT",           \
-	  "200 ms lets flows of different RTTs overlap and drain the queue together")                                  \
+	  "200 ms lets flows of different RTTs drain the queue together; 10 s would be twice the interval")            \
 	P(probe_rtt_cwnd_gain, CC_GAIN(0.5), CC_GAIN(0.0625), CC_GAIN(1), CC_UNIT_GAIN,                                \
 	  "cwnd in PROBE_RTT as a multiple of the BDP",                                                                \
 	  "0.5 drains a queue of half a BDP per flow; above 1 drains nothing")                                         \
 	P(pacing_margin, CC_PERCENT(1), 0, CC_PERCENT(50), CC_UNIT_PPM, "the pacing rate is this far below gain * bw", \
-	  "1 %: queues drain over time although bw is a maximum")                                                      \
+	  "1 %: queues drain over time although bw is a maximum; with half, bw would collapse")                        \
 	P(initial_margin, 1, 0, 1, CC_UNIT_BOOL, "the margin also applies before the first bw sample; draft: off",     \
 	  "on in Linux")                                                                                               \
 	P(extra_acked_gain, CC_GAIN(1), 0, CC_GAIN(10), CC_UNIT_GAIN,                                                  \
-	  "cwnd added per packet of ACK aggregation; 0: none", "1: as much as was measured")                           \
+	  "cwnd added per packet of ACK aggregation; 0: none",                                                         \
+	  "1: as much as was measured; 10 cwnds hold any aggregate")                                                   \
 	P(extra_acked_rounds, 5, 1, 100, CC_UNIT_ROUNDS,                                                               \
 	  "a bin of the aggregation filter, which keeps two; draft: one filter of 10 rounds",                          \
-	  "5: the maximum is 5 to 10 rounds old")                                                                      \
+	  "5: the maximum is 5 to 10 rounds old; 1: of this round and the last")                                       \
 	P(extra_acked_max_us, CC_MSEC(100), 0, CC_SEC(10), CC_UNIT_US,                                                 \
 	  "at most bw times this is added for aggregation; draft: no bound",                                           \
-	  "100 ms: longer gaps are not aggregation")                                                                   \
+	  "100 ms: longer gaps are not aggregation; 10 s is no bound")                                                 \
 	P(burst_rtt_us, 512, 0, CC_MSEC(100), CC_UNIT_US,                                                              \
 	  "bursts are 64 KiB longer, halved per this much min_rtt; 0 and draft: not",                                  \
-	  "2^9 us, Linux's tso_rtt_shift: on a LAN a queue of 64 KiB is short")                                        \
+	  "2^9 us, Linux's tso_rtt_shift: on a LAN a queue of 64 KiB is short; at 100 ms bursts are "                  \
+	  "long on any path")                                                                                          \
 	P(burst_of_one_Bps, VERSION##_BURST_OF_ONE_Bps, 0, CC_MBIT(100), CC_UNIT_BPS,                                  \
 	  "below this pacing rate a burst may be one packet; else it is two at least",                                 \
 	  "v2: 1.2 Mbit/s, where two packets last 20 ms; v3: 0, always two")                                           \
 	P(quantised_bdp, 1, 0, 1, CC_UNIT_BOOL, "the BDP to fall back to includes room for bursts; draft: off",        \
 	  "on in Linux")                                                                                               \
 	P(look_ahead, 1, 0, 1, CC_UNIT_BOOL,                                                                           \
-	  "compare what will be in the network at the next departure; off and draft: what is in flight after the ACK", \
+	  "compare what will be in the network at the next departure; off and draft: what is in flight "               \
+	  "after the ACK",                                                                                             \
 	  "on in Linux; off, DRAIN and DOWN end up to one burst (about 1 ms) later")                                   \
 	P(keep_growth_credit, VERSION##_KEEP_GROWTH_CREDIT, 0, 1, CC_UNIT_BOOL,                                        \
 	  "ACKs counted for the growth of inflight_hi count on when cwnd does not limit the flow", "v3: on, v2: off")  \
 	P(draft_rules, 0, 0, 1, CC_UNIT_BOOL,                                                                          \
-	  "DRAIN ends at a BDP of bw, not of max_bw; an equal RTT does not renew min_rtt; CRUISE does not lower "      \
+	  "DRAIN ends at a BDP of bw, not of max_bw; an equal RTT does not renew min_rtt; CRUISE does "                \
+	  "not lower "                                                                                                 \
 	  "inflight_lo to inflight_hi; an undo does not lower cwnd; draft: on",                                        \
 	  "off in Linux")                                                                                              \
 	P(loss_on_acks, 1, 0, 1, CC_UNIT_BOOL, "also examine the flights of acknowledged packets; draft: off",         \
@@ -160,22 +171,23 @@
 	P(ecn, 0, 0, 1, CC_UNIT_BOOL, "marks of this path mean a short queue (Linux: route feature ecn_low)",          \
 	  "off: marks of RFC 3168 queues, as deep as for Reno, would cost too much rate")                              \
 	P(ecn_max_rtt_us, CC_MSEC(5), 0, CC_SEC(10), CC_UNIT_US,                                                       \
-	  "react to marks if min_rtt is at most this; 0: always", "5 ms: data centres")                                \
+	  "react to marks if min_rtt is at most this; 0: always", "5 ms: data centres; 10 s: any path")                \
 	P(ecn_alpha_gain, CC_GAIN(0.0625), 1, CC_GAIN(1), CC_UNIT_GAIN,                                                \
-	  "weight of the latest round in the rate of marks", "1/16: DCTCP, RFC 8257 section 3.3")                      \
+	  "weight of the latest round in the rate of marks",                                                           \
+	  "1/16: DCTCP, RFC 8257 section 3.3; 1: the latest round only")                                               \
 	P(ecn_alpha_initial, CC_GAIN(1), 0, CC_GAIN(1), CC_UNIT_GAIN, "rate of marks before the first sample",         \
-	  "1: the first mark then cuts by ecn_factor; RFC 8257 section 3.3")                                           \
+	  "1: the first mark cuts by ecn_factor, RFC 8257 section 3.3; 0: by nothing")                                 \
 	P(ecn_factor, CC_GAIN(1.0 / 3), 0, CC_GAIN(1), CC_UNIT_GAIN,                                                   \
 	  "inflight_lo falls by the rate of marks times this; 0: not",                                                 \
-	  "1/3: a smaller cut than DCTCP's 1/2, since pacing keeps queues shorter")                                    \
+	  "1/3: a smaller cut than DCTCP's 1/2; at 1 a fully marked round cuts all")                                   \
 	P(ecn_thresh, CC_GAIN(0.5), 0, CC_GAIN(1), CC_UNIT_GAIN,                                                       \
 	  "more than this part of a flight marked is too much; 0: never",                                              \
-	  "half: a shallow threshold marks some packets of every probe")                                               \
+	  "half: a shallow threshold marks some packets of every probe; at 1 only a fully marked flight")              \
 	P(ecn_thresh_included, VERSION##_ECN_THRESH_INCLUDED, 0, 1, CC_UNIT_BOOL,                                      \
 	  "exactly this part is too much, too", "v3: off, v2: on")                                                     \
 	P(ecn_reprobe_gain, VERSION##_ECN_REPROBE_GAIN, 0, CC_GAIN(1), CC_UNIT_GAIN,                                   \
 	  "marks without loss: probe at once, adding this part of inflight_hi in the first round; 0: not",             \
-	  "v3: 0.5, half of what the marks may have cut; v2: off")
+	  "v3: 0.5; v2: off; at 1 the first round may double inflight_hi")
 
 #define bbr3_parameters(P) bbr3_family_parameters(P, BBR3)
 

@@ -56,7 +56,7 @@
 	P(css_growth_divisor, 4, 2, 16, CC_UNIT_COUNT, "HyStart++: packets acknowledged per packet of growth in CSS",  \
 	  "4: RFC 9406 section 4.3, which requires at least 2; above 16 growth stops")                                 \
 	P(css_rounds, 5, 1, 100, CC_UNIT_ROUNDS, "HyStart++: rounds in CSS before slow start ends",                    \
-	  "5: RFC 9406 section 4.3")
+	  "5: RFC 9406 section 4.3; 1 confirms nothing, 100 is congestion avoidance")
 
 struct hystart_params {
 	hystart_parameters(CC_PARAM_FIELD, HYSTART_NONE)
