@@ -27,7 +27,7 @@ help:
 	@echo "make views         BBRv2 and BBRv3 with exact knowledge and with a stock kernel's: docs/kernel-view.md"
 	@echo "make bbq-gap       which settings decide how BBQ shares a link: the tables of docs/bbq.md"
 	@echo "make swarm         check N=100 random scenarios from SEED=1 on; N=1 replays one"
-	@echo "make accuracy      what BBRv3 is told in this kernel, held against what happened (root)"
+	@echo "make accuracy      how exactly the kernel host reports sends and losses to BBRv3 (root): a table of FIDELITY.md"
 	@echo "make objects       the algorithms compiled for the kernel, into crates/kernel/objects"
 	@echo "make api           the public API of the crates that others use: docs/api"
 	@echo "make packages-check  package all library crates, and build a program with the packages alone, without clang"
@@ -106,7 +106,7 @@ packages-check:
 	scripts/package-crates.sh
 
 accuracy:
-	$(CARGO) run --release --quiet --package fairpace-kernel --example accuracy -- $(ARGS)
+	$(DEV) accuracy --out FIDELITY.md $(ARGS)
 
 views:
 	$(DEV) views --out docs/kernel-view.md $(ARGS)

@@ -53,6 +53,10 @@ pub(crate) enum Command {
     Views(ViewsArgs),
     /// Measure which settings decide how BBQ shares a link: a table of docs/bbq.md.
     BbqGap(BbqGapArgs),
+    /// Measure how exactly the kernel host reports each packet's sending and loss to BBRv3.
+    ///
+    /// Needs root, BTF, clang, and Linux 6.10 or later. Six paths take two minutes.
+    Accuracy(AccuracyArgs),
     /// Simulate random scenarios and check each for what must hold of any scenario.
     ///
     /// Scenario i has the seed SEED + i for any number of threads. A scenario that fails is written to the
@@ -338,6 +342,17 @@ pub(crate) enum BbqTable {
     Shares,
     /// Lengths of the phases of PROBE_BW, and means of what the flows estimate.
     Phases,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct AccuracyArgs {
+    /// Seconds on each path.
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) seconds: u64,
+    /// Write the tables to this Markdown page, between its marks, instead of to stdout. The rest of the
+    /// page stays.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Args)]

@@ -8,6 +8,7 @@
 //!
 //! The library exists for the program, its tests and its benchmark.
 
+mod accuracy;
 mod args;
 mod bbq_gap;
 mod conformance;
@@ -53,6 +54,7 @@ impl Program for Cli {
             Command::Model(args) => model::run(&args, global, out),
             Command::Views(args) => views::run(&args, global, &Signals::catch()?, out),
             Command::BbqGap(args) => bbq_gap::run(&args, global, &Signals::catch()?, out),
+            Command::Accuracy(args) => accuracy::run(&args, global, out),
             Command::Swarm(args) => swarm::run(&args, global, &Signals::catch()?, out),
             Command::Load(args) => load::run(&args, out),
             Command::Pair(args) => pair::run(&args, global, &Signals::catch()?, out),

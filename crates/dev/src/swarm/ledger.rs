@@ -48,7 +48,8 @@ pub(crate) struct Account {
     /// See [`byte_ns`].
     pub(crate) byte_ns: Option<f64>,
     pub(crate) left_bytes: u64,
-    /// One of a packet and its duplicate was dropped, and they cannot be told apart: waiting times are unknown.
+    /// One of a packet and its duplicate was dropped, and they cannot be told apart: waiting times are
+    /// unknown.
     pub(crate) mixes_copies: bool,
     /// Packets that went through, and packets that were dropped or lost.
     passed_pkts: u64,

@@ -1,7 +1,7 @@
 //! Compares what the kernel host reports to BBRv3 of each packet's sending and loss with the true numbers.
 //! The flow runs on this kernel, over the testbed's emulated path; `truth.h` records both sides.
 
-#![allow(dead_code, unused_imports)] // the example and the test each use their part
+#![allow(dead_code, unused_imports)] // crates/dev and the test each use their part
 
 mod compare;
 mod record;

@@ -15,8 +15,8 @@ use libbpf_rs::{
 
 use super::Result;
 
-/// The watched algorithm, a header beside this file.
-const HEADER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/real_time/truth/truth.h");
+/// The watched algorithm, a header beside this file. crates/dev includes this file, too.
+const HEADER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../kernel/tests/real_time/truth/truth.h");
 
 /// enum truth_kind.
 const SENT: u32 = 0;
