@@ -95,8 +95,8 @@ fn too_short(scenario: &Scenario, index: usize, flow: &Flow, forward: &[u32], ba
         index,
         key,
         format!(
-            "flow `{}` has an RTT of {}, but its path alone takes {}: {} to the first link, {} on its links, {} on \
-             those of its ACKs",
+            "flow `{}` has an RTT of {}, but its path alone takes {}: {} to the first link, {} on its links, \
+             {} on those of its ACKs",
             flow.name,
             show_time(rtt),
             time(fixed),
@@ -259,7 +259,8 @@ impl<'s> Resolver<'s> {
                 let help = if written {
                     "write links that follow each other".to_owned()
                 } else {
-                    "without `route`, or `from` and `to`, a flow takes all links in the order of the file: write one of them"
+                    "without `route`, or `from` and `to`, a flow takes all links in the order of the file: \
+                     write one of them"
                         .to_owned()
                 };
                 return Err(Wrong::new(

@@ -321,7 +321,8 @@ fn unknown(set: &Set) -> Complaint {
         "unknown-key",
         format!("there is no key `{}`", set.key),
         format!(
-            "{meant}Keys are those of a scenario file, as `duration`, `window.from`, `link.rate`, `flow.10ms.cc`, \
+            "{meant}Keys are those of a scenario file, as `duration`, `window.from`, `link.rate`, \
+             `flow.10ms.cc`, \
              or ALGORITHM.PARAMETER"
         ),
     )

@@ -102,7 +102,10 @@ pub(crate) const KEYS: &[Key] = &[
         "It is a workload: connections arrive from `start` to `stop` at random, this many per second on \
          average (a Poisson process).")
         .range(1, 1_000_000_000).or("it is one connection")
-        .related(&[Relation::Needs("sizes"), Relation::Excludes("size"), Relation::Excludes("on"), Relation::Excludes("write_rate"), Relation::Excludes("response"), Relation::Excludes("count")])
+        .related(&[
+            Relation::Needs("sizes"), Relation::Excludes("size"), Relation::Excludes("on"),
+            Relation::Excludes("write_rate"), Relation::Excludes("response"), Relation::Excludes("count"),
+        ])
         .simulator_only(),
     Key::flow("sizes", Kind::Sizes, SIZES,
         "What each connection of a workload sends: `websearch`, `datamining`, `pareto`, or a file with two \

@@ -12,7 +12,8 @@ pub fn reference() -> String {
         let header = section.header();
         let title = if header.is_empty() { "At the top".to_owned() } else { format!("`{header}`") };
         text.push_str(&format!(
-            "\n## {title}\n\n| key | kind, units | range | default | runs on | meaning |\n|---|---|---|---|---|---|\n"
+            "\n## {title}\n\n| key | kind, units | range | default | runs on | meaning |\n\
+             |---|---|---|---|---|---|\n"
         ));
         for key in of(section) {
             let only = match key.queues {
