@@ -7,7 +7,11 @@ use crate::{DelayLine, Departed, Duplication, Link, Loss, Nanos, Packet, Reorder
 /// A packet is [pushed](Element::push); what the element holds back is [polled](Element::poll) when
 /// [`next_event`](Element::next_event) says so. Times never go back, and everything due before `now` is
 /// polled before a packet is pushed at `now`.
+///
+/// `repr(u8)`: with a tag of its own a match costs four instructions; with one that is encoded in the fields
+/// of a variant it costs eleven.
 #[derive(Debug, Clone)]
+#[repr(u8)]
 pub enum Element<T> {
     /// A transmitter behind a queue. Boxed, since it is ten times as large as the others.
     Link(Box<Link<T>>),
