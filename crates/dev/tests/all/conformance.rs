@@ -1,10 +1,10 @@
 //! `fairpace-dev conformance`, without flows of the kernel: `make conformance` runs those.
 
-use crate::support::{Place, run};
+use crate::support::{Folder, run};
 
 #[test]
 fn errors_come_before_the_first_run() {
-    let place = Place::new();
+    let place = Folder::create();
     run(&["conformance", &place.file("")]).fails(2, "there is no scenario in");
     let scenario = concat!(env!("CARGO_MANIFEST_DIR"), "/../../conformance/bbr1-alone.toml");
     place.write("mine.md", "mine\n");

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::time::Duration;
 
-use crate::support::{Ended, Place, program, run};
+use crate::support::{Ended, Folder, program, run};
 use fairpace_cc::Algorithm;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -95,7 +95,7 @@ fn both_sides_of_a_duel_add_up() {
 
 #[test]
 fn the_number_of_threads_changes_nothing() {
-    let place = Place::new();
+    let place = Folder::create();
     let with = |jobs: &str| {
         let name = format!("{jobs}.md");
         let page = place.file(&name);
@@ -137,7 +137,7 @@ fn a_parameter_that_was_given_is_used_instead_of_the_one_that_suits() {
 
 #[test]
 fn what_stands_around_the_tables_stays() {
-    let place = Place::new();
+    let place = Folder::create();
     let path = place.file("page.md");
     let more = ["--cc", "reno", "--out", &path];
     assert_eq!(short(&more).succeeds().stdout, format!("the tables are in {path}\n"));
@@ -150,7 +150,7 @@ fn what_stands_around_the_tables_stays() {
 
 #[test]
 fn a_page_without_marks_is_not_touched() {
-    let place = Place::new();
+    let place = Folder::create();
     place.write("mine.md", "mine\n");
     short(&["--cc", "reno", "--out", &place.file("mine.md")])
         .fails(5, "it does not have the two marks once each");
@@ -172,7 +172,7 @@ fn wrong_arguments_are_refused_before_anything_runs() {
 
 #[test]
 fn ctrl_c_leaves_the_page_as_it_was() {
-    let place = Place::new();
+    let place = Folder::create();
     let path = place.file("page.md");
     short(&["--cc", "reno", "--out", &path]).succeeds();
     let before = place.read("page.md");

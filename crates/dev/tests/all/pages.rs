@@ -1,12 +1,12 @@
 //! Commands that write pages, beside those with tests of their own.
 
-use crate::support::{Place, run};
+use crate::support::{Folder, run};
 
 #[test]
 fn docs_check_names_stale_pages_and_docs_writes_them() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
     run(&["docs", "--check", "--dir", root]).succeeds();
-    let place = Place::new();
+    let place = Folder::create();
     std::fs::create_dir_all(place.path().join("docs/reference")).unwrap();
     std::fs::create_dir(place.path().join("reproduction")).unwrap();
     place.write("docs/reference/scenario.md", "# Keys\n\nRead this.\n\n## At the top\n\nstale text\n");

@@ -6,35 +6,14 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::support::{Ended, Place, program, run};
+use crate::support::{Ended, Folder, program, run};
 use fairpace_reproduce::record::Verdict;
 use fairpace_reproduce::{index, load, results};
-use fairpace_test_support::announce;
+use fairpace_test_support::{TWO_FLOWS, announce};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../reproduction");
-
-/// Two flows for two seconds on a path that no machine is too slow for.
-const SMALL: &str = r#"title = "two flows"
-duration = "2s"
-
-[window]
-from = "1s"
-
-[[link]]
-rate = "10mbit"
-buffer = "200kB"
-
-[[flow]]
-cc = "bbr1"
-rtt = "40ms"
-
-[[flow]]
-cc = "reno"
-rtt = "60ms"
-start = "500ms"
-"#;
 
 const PAPER: &str = r#"title = "A paper"
 authors = "A. Author, 2016"
@@ -87,23 +66,23 @@ line = [{ label = "both", measure = { run = "both", of = "flow.*.goodput_mbps" }
 "#;
 
 /// Performs the command on the folder `reproduction` of a place.
-fn reproduce(place: &Place, arguments: &[&str]) -> Ended {
+fn reproduce(place: &Folder, arguments: &[&str]) -> Ended {
     run(&[&["reproduce", "--dir", &place.file("reproduction")], arguments].concat())
 }
 
 /// A folder of papers with one figure.
-fn folder() -> Place {
-    let place = Place::new();
+fn folder() -> Folder {
+    let place = Folder::create();
     let figure = "reproduction/bbq-ma2017/fig01";
     fs::create_dir_all(place.path().join(figure)).unwrap();
     place.write("reproduction/bbq-ma2017/paper.toml", PAPER);
-    place.write("reproduction/bbq-ma2017/small.toml", SMALL);
+    place.write("reproduction/bbq-ma2017/small.toml", TWO_FLOWS);
     place.write(&format!("{figure}/figure.toml"), FIGURE);
     place
 }
 
 /// With one thing in `figure.toml` written otherwise.
-fn with(from: &str, to: &str) -> Place {
+fn with(from: &str, to: &str) -> Folder {
     let place = folder();
     assert!(FIGURE.contains(from), "{from}");
     place.write("reproduction/bbq-ma2017/fig01/figure.toml", &FIGURE.replacen(from, to, 1));
@@ -130,13 +109,13 @@ fn files_below(dir: &Path) -> Vec<PathBuf> {
 }
 
 /// Finished runs in the cache.
-fn cached(place: &Place) -> usize {
+fn cached(place: &Folder) -> usize {
     files_below(&place.path().join("reproduction/.cache")).len()
 }
 
 #[test]
 fn the_quick_version_of_every_figure_has_the_verdict_on_record() {
-    let place = Place::new();
+    let place = Folder::create();
     copy(Path::new(ROOT), &place.path().join("reproduction"));
     reproduce(&place, &["--short", "--quiet"]).succeeds();
     let read = |root: &Path| results::load_short(root).unwrap();
@@ -177,11 +156,11 @@ fn the_records_of_the_repository_are_of_its_figures() {
 
 #[test]
 fn a_question_has_a_page_with_its_pictures_and_no_old_ones() {
-    let place = Place::new();
+    let place = Folder::create();
     let question = "reproduction/open-questions/first";
     fs::create_dir_all(place.path().join(question)).unwrap();
     place.write("reproduction/open-questions/paper.toml", &PAPER.replace("fig01", "first"));
-    place.write("reproduction/open-questions/small.toml", SMALL);
+    place.write("reproduction/open-questions/small.toml", TWO_FLOWS);
     place.write(&format!("{question}/figure.toml"), FIGURE);
     place.write(&format!("{question}/picture-7.svg"), "of what was asked before");
     reproduce(&place, &["--page"]).succeeds();
@@ -252,7 +231,7 @@ fn words_may_change_but_a_result_of_other_runs_is_none() {
     assert_eq!(verdict(), "not run");
     place.write(figure, FIGURE);
     assert_eq!(verdict(), "reproduced");
-    place.write("reproduction/bbq-ma2017/small.toml", &SMALL.replace("200kB", "100kB"));
+    place.write("reproduction/bbq-ma2017/small.toml", &TWO_FLOWS.replace("200kB", "100kB"));
     assert_eq!(verdict(), "not run");
 }
 
@@ -273,7 +252,7 @@ fn the_quick_version_leaves_the_results_alone() {
 fn ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on() {
     let place = with("seeds = 2", "seeds = 20");
     // some are finished in an instant, but not all
-    let slow = SMALL.replace("duration = \"2s\"", "duration = \"60s\"");
+    let slow = TWO_FLOWS.replace("duration = \"2s\"", "duration = \"60s\"");
     place.write("reproduction/bbq-ma2017/small.toml", &slow);
     let mut command = program();
     command.args(["reproduce", "--jobs", "1", "--quiet"]).current_dir(place.path());
@@ -297,7 +276,7 @@ fn ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on() {
     let said = message.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains("the same command goes on from there"), "{said}");
     assert!(!place.path().join("reproduction/results").exists(), "the figure is not finished");
-    let newest = |place: &Place| {
+    let newest = |place: &Folder| {
         let files = files_below(&place.path().join("reproduction/.cache"));
         files
             .into_iter()
@@ -355,7 +334,7 @@ fn folders_and_papers_agree() {
     reproduce(&place, &["--list"]).fails(2, "there is no folder `fig03`");
     fs::create_dir(place.path().join("reproduction/bbq-ma2016")).unwrap();
     reproduce(&place, &["--list"]).fails(2, "`bbq-ma2016` is not one of the papers");
-    reproduce(&Place::new(), &["--list"]).fails(2, "cannot read the folder");
+    reproduce(&Folder::create(), &["--list"]).fails(2, "cannot read the folder");
 }
 
 /// The library says the same as the program.

@@ -1,10 +1,10 @@
 //! `fairpace-dev swarm`.
 
-use crate::support::{Place, run};
+use crate::support::{Folder, run};
 
 #[test]
 fn the_number_of_threads_changes_nothing() {
-    let place = Place::new();
+    let place = Folder::create();
     let with = |jobs: &str| {
         let out = place.file("failed");
         run(&["swarm", "--count", "6", "--seed", "3", "--jobs", jobs, "--out", &out, "--json"])
@@ -20,7 +20,7 @@ fn the_number_of_threads_changes_nothing() {
 
 #[test]
 fn a_single_scenario_is_stored() {
-    let place = Place::new();
+    let place = Folder::create();
     run(&["swarm", "--count", "1", "--seed", "7", "--out", &place.file("")]).succeeds();
     assert!(place.read("7/scenario.toml").contains("[[flow]]"));
 }

@@ -1,33 +1,13 @@
 //! Runs the program as users do.
 
 use std::fs;
+use std::ops::Deref;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use fairpace_test_support::skip;
-use tempfile::TempDir;
-
-/// A second of two flows on a path that no machine is too slow for.
-pub(crate) const SMALL: &str = r#"title = "two flows"
-duration = "2s"
-
-[window]
-from = "1s"
-
-[[link]]
-rate = "10mbit"
-buffer = "200kB"
-
-[[flow]]
-cc = "bbr1"
-rtt = "40ms"
-
-[[flow]]
-cc = "reno"
-rtt = "60ms"
-start = "500ms"
-"#;
+pub(crate) use fairpace_test_support::TWO_FLOWS as SMALL;
+use fairpace_test_support::{Folder, skip};
 
 /// What a run of the program left.
 pub(crate) struct Ended {
@@ -83,13 +63,20 @@ pub(crate) fn program() -> &'static Path {
 
 /// A directory for one test, in which the program is run.
 pub(crate) struct Place {
-    dir: TempDir,
+    folder: Folder,
+}
+
+impl Deref for Place {
+    type Target = Folder;
+
+    fn deref(&self) -> &Folder {
+        &self.folder
+    }
 }
 
 impl Place {
     pub(crate) fn new() -> Self {
-        let dir = tempfile::Builder::new().prefix("fairpace-test-").tempdir().unwrap();
-        Self { dir }
+        Self { folder: Folder::create() }
     }
 
     /// With [`SMALL`] as `small.toml`.
@@ -97,30 +84,6 @@ impl Place {
         let place = Self::new();
         place.write("small.toml", SMALL);
         place
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        self.dir.path()
-    }
-
-    pub(crate) fn write(&self, name: &str, text: &str) -> PathBuf {
-        let path = self.path().join(name);
-        fs::write(&path, text).unwrap();
-        path
-    }
-
-    pub(crate) fn read(&self, name: &str) -> String {
-        let path = self.path().join(name);
-        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-    }
-
-    /// What is in the directory, hidden files too.
-    pub(crate) fn files(&self) -> Vec<String> {
-        let entries = fs::read_dir(self.path()).unwrap();
-        let mut names: Vec<_> =
-            entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
-        names.sort();
-        names
     }
 
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {

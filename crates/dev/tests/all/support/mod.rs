@@ -1,15 +1,13 @@
 //! Runs commands within this process, and files for them.
 
 use std::cell::RefCell;
-use std::fs;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::rc::Rc;
 
 use fairpace_cli_core::failure::Failure;
 use fairpace_cli_core::output::Output;
-use tempfile::TempDir;
+pub(crate) use fairpace_test_support::Folder;
 
 /// What a command printed, and how it ended.
 pub(crate) struct Ended {
@@ -81,45 +79,4 @@ pub(crate) fn run(arguments: &[&str]) -> Ended {
 /// The built program.
 pub(crate) fn program() -> Command {
     Command::new(env!("CARGO_BIN_EXE_fairpace-dev"))
-}
-
-/// A directory for one test.
-pub(crate) struct Place {
-    dir: TempDir,
-}
-
-impl Place {
-    pub(crate) fn new() -> Self {
-        let dir = tempfile::Builder::new().prefix("fairpace-test-").tempdir().unwrap();
-        Self { dir }
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        self.dir.path()
-    }
-
-    /// The path of a file in the directory, as an argument.
-    pub(crate) fn file(&self, name: &str) -> String {
-        self.path().join(name).to_str().expect("temporary paths are UTF-8").to_owned()
-    }
-
-    pub(crate) fn write(&self, name: &str, text: &str) -> PathBuf {
-        let path = self.path().join(name);
-        fs::write(&path, text).unwrap();
-        path
-    }
-
-    pub(crate) fn read(&self, name: &str) -> String {
-        let path = self.path().join(name);
-        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-    }
-
-    /// Names of the files in the directory, hidden ones too.
-    pub(crate) fn files(&self) -> Vec<String> {
-        let entries = fs::read_dir(self.path()).unwrap();
-        let mut names: Vec<_> =
-            entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
-        names.sort();
-        names
-    }
 }
