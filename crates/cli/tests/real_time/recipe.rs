@@ -25,7 +25,7 @@ const KEY: &[(&str, &str, &str)] = &[
     (
         "crates/scenario/src/link.rs",
         "    pub rate_bps: u64,\n",
-        "    pub rate_bps: u64,\n    /// Share of the rate for flows, billionths.\n    pub rate_share_ppb: u64,\n",
+        "    pub rate_bps: u64,\n    /// Share for flows, billionths.\n    pub rate_share_ppb: u64,\n",
     ),
     (
         "crates/scenario/src/link.rs",
