@@ -1,9 +1,9 @@
 //! What the tests of several crates share: skipping aloud, one test at a time, and random numbers from a
 //! seed.
 //!
-//! Without features it has no dependencies, and it knows no crate of the workspace, so that every crate can use it in its tests.
-//! Helpers that only one crate needs (scripts of ACKs, made-up runs, a place to run the program in) are in
-//! that crate's `tests/all/support`.
+//! Without features it has no dependencies, and it knows no crate of the workspace, so that every crate can
+//! use it in its tests. Helpers that only one crate needs (scripts of ACKs, made-up runs, a place to run the
+//! program in) are in that crate's `tests/all/support`.
 
 #[cfg(feature = "folder")]
 mod folder;
