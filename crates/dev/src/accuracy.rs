@@ -113,7 +113,8 @@ fn tables(record: &Record) -> String {
         let _ = writeln!(page, "| {path} | {what} | {cells} |");
     }
     page.push_str(
-        "\n| path | goodput, Mbit/s | ACKs | LOST events | tests for 2 % of loss | other result than with true values |\n\
+        "\n| path | goodput, Mbit/s | ACKs | LOST events | tests for 2 % of loss \
+         | other result than with true values |\n\
          |---|---|---|---|---|---|\n",
     );
     for path in &record.paths {

@@ -166,7 +166,7 @@ fn algorithms_are_listed_with_their_parameters() {
         let kernel_name = algorithm["kernel_name"].as_str().unwrap();
         assert!(kernel_name.starts_with("fp_") && kernel_name.len() <= 15, "{kernel_name}");
         for parameter in algorithm["parameters"].as_array().unwrap() {
-            assert_eq!(keys(parameter), ["default", "least", "meaning", "most", "name", "unit"]);
+            assert_eq!(keys(parameter), ["default", "least", "meaning", "most", "name", "reason", "unit"]);
         }
     }
     let text = place.run(&["algorithms"]).succeeds().stdout;

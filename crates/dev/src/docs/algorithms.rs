@@ -7,7 +7,7 @@ use fairpace_cc::Algorithm;
 pub(super) fn page() -> String {
     let mut page = String::from(
         "# Algorithms\n\n\
-         `make docs` generates this page from `cc/algorithms.def` and the algorithms' own lists of parameters. \
+         `make docs` generates this page from `cc/algorithms.def` and the lists of parameters in `cc/`. \
          A value is written with its\nunit, both in a scenario (`set = { alpha = \"3ms\" }`) and on the \
          command line (`--set bbq.alpha=3ms`).\n\n\
          | name | in the kernel | what | source |\n|---|---|---|---|\n",

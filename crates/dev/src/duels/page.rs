@@ -13,8 +13,8 @@ const WIDE: f64 = 0.2;
 pub(crate) fn generated(record: &Record) -> String {
     let mut page = facts(record);
     page.push_str(
-        "\n## In short\n\nThe mean share of an algorithm in its duels with the others, and the loss rate and mean \
-         queue delay\nwhen it meets itself.\n\n",
+        "\n## In short\n\nThe mean share of an algorithm in its duels with the others, and the loss \
+         rate and mean queue delay\nwhen it meets itself.\n\n",
     );
     page.push_str(&overview(record));
     for buffer in &record.buffers {
