@@ -127,7 +127,7 @@ pub(crate) fn apply<'i>(
     complaints
 }
 
-fn parameter_of<'k>(key: &'k str) -> Option<(&'k str, &'k str)> {
+fn parameter_of(key: &str) -> Option<(&str, &str)> {
     key.split_once('.').filter(|(algorithm, _)| Algorithm::by_name(algorithm).is_ok())
 }
 
