@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use fairpace_reproduce::grid::{self, Book, Cell, Row};
+use fairpace_reproduce::grid::{self, Cell, Row, RunTable};
 use fairpace_scenario::{OPPORTUNITY_BYTES, Scenario};
 use serde::Serialize;
 
@@ -38,23 +38,23 @@ pub(crate) fn run(
     out: &mut Output,
 ) -> Result<(), Failure> {
     let cells = asked(args)?;
-    let mut book = Book::open(&args.table).map_err(unusable)?;
-    let missing = missing(&cells, &book, args.again)?;
-    let before = book.rows().len();
+    let mut table = RunTable::open(&args.table).map_err(unusable)?;
+    let missing = missing(&cells, &table, args.again)?;
+    let before = table.rows().len();
     let result =
-        if args.dry_run { Ok(()) } else { simulate(&missing, &mut book, args.jobs, signals, global) };
-    let made = &book.rows()[before..];
+        if args.dry_run { Ok(()) } else { simulate(&missing, &mut table, args.jobs, signals, global) };
+    let made = &table.rows()[before..];
     let (made, cpu_s) = (made.len(), made.iter().fold(0.0, |sum, row| sum + row.cpu_s));
     // in the order of the whole grid
     let order = grid::cells(Duration::ZERO, 0);
     let place = |row: &Row| order.iter().position(|cell| same_place(cell, row)).unwrap_or(order.len());
     if made > 0 {
-        book.tidy(place).map_err(unusable)?;
+        table.tidy(place).map_err(unusable)?;
     }
-    let done = cells.iter().filter(|cell| book.row(cell).is_some()).count();
+    let done = cells.iter().filter(|cell| table.row(cell).is_some()).count();
     if let Some(path) = &args.parquet {
-        let flows = book.flows().map_err(unusable)?;
-        grid::write_parquet(path, book.rows(), &flows).map_err(unusable)?;
+        let flows = table.flows().map_err(unusable)?;
+        grid::write_parquet(path, table.rows(), &flows).map_err(unusable)?;
     }
     if let Some(signal) = signals.received() {
         let help = format!("{made} finished runs are in {}; the same command goes on", args.table.display());
@@ -110,10 +110,10 @@ fn asked(args: &GridArgs) -> Result<Vec<Cell>, Failure> {
 }
 
 /// Cells that are not in the table, or whose scenario has changed since.
-fn missing<'a>(cells: &'a [Cell], book: &Book, again: bool) -> Result<Vec<&'a Cell>, Failure> {
+fn missing<'a>(cells: &'a [Cell], table: &RunTable, again: bool) -> Result<Vec<&'a Cell>, Failure> {
     let mut missing = Vec::new();
     for cell in cells {
-        let current = match book.row(cell) {
+        let current = match table.row(cell) {
             Some(row) if !again => cell.is_current(row, &scenario(cell)?),
             _ => false,
         };
@@ -137,20 +137,20 @@ fn same_place(cell: &Cell, row: &Row) -> bool {
 /// Performs the runs; each is in the table when it is done.
 fn simulate(
     cells: &[&Cell],
-    book: &mut Book,
+    table: &mut RunTable,
     jobs: Option<NonZeroUsize>,
     signals: &Signals,
     global: Global,
 ) -> Result<(), Failure> {
     let packets = cells.iter().map(|cell| expected_packets(cell)).collect();
     let progress = Progress::new(packets, global.quiet);
-    let book = Mutex::new(book);
+    let table = Mutex::new(table);
     let done = Batch { jobs, signals, progress: &progress }.map(cells, |cell, job| {
         let mut run = fairpace_sim::run(&scenario(cell)?, job)?;
         run.summary.commit = COMMIT.to_owned();
         // a thread that panicked leaves a table in which each line is whole
-        let mut book = book.lock().unwrap_or_else(PoisonError::into_inner);
-        book.append(cell.row(&run.summary), &grid::flow_rows(&run.summary)).map_err(unusable)
+        let mut table = table.lock().unwrap_or_else(PoisonError::into_inner);
+        table.append(cell.row(&run.summary), &grid::flow_rows(&run.summary)).map_err(unusable)
     });
     done.map(drop)
 }

@@ -7,13 +7,13 @@
 //! * starts: each flow starts at a time of its own, uniform in 0 to 100 ms, drawn from the seed. All cells
 //!   of one seed share these numbers, so that two pairs differ by their algorithms and not by their luck;
 //! * what the metrics cover: the whole run, as what iperf3 prints at its end does;
-//! * RED and FQ-CoDel: a limit of several BDP, and the values that tc uses where only a limit is given (RED: max =
-//!   limit / 4, min = max / 3, 2 %; FQ-CoDel: 5 ms, 100 ms, 1024 queues), without ECN;
+//! * RED and FQ-CoDel: a limit of several BDP, and the values that tc uses where only a limit is given
+//!   (RED: max = limit / 4, min = max / 3, 2 %; FQ-CoDel: 5 ms, 100 ms, 1024 queues), without ECN;
 //! * the BDP of mixed RTTs: by the longer one; the first sender of a pair has the shorter one;
 //! * packets: 1500 bytes; paths without other losses; receive windows that never bind.
 
-mod book;
 mod parquet;
+mod run_table;
 
 use std::time::Duration;
 
@@ -21,8 +21,8 @@ use fairpace_results::{FlowSummary, Summary};
 use fairpace_scenario::{Invalid, Scenario, Set, Target, parse};
 use serde::{Deserialize, Serialize};
 
-pub use book::{Book, Error};
 pub use parquet::write as write_parquet;
+pub use run_table::{Error, RunTable};
 
 /// Algorithms that meet themselves and CUBIC, in the order of the paper's table.
 pub const ALGORITHMS: [&str; 6] = ["bbr1", "bbr2", "bbr3", "bbr3e1", "bbr3e2", "bbr3e3"];

@@ -1,12 +1,12 @@
-//! What papers report, held against what we measure.
+//! The experiments of papers, and the comparison of our results with theirs.
 //!
-//! A figure or table of a paper is a folder `reproduction/PAPER/FIGURE/`: scenarios, and a `figure.toml`
-//! ([`figure`]) that says what to run, what the paper reports with its words, what must hold, and how the
-//! picture looks. Running it gives a [`record`]: the same with our numbers and a verdict, from which the
-//! gallery and REPRODUCTION.md are written.
+//! A figure or table of a paper is a folder `reproduction/PAPER/FIGURE/` with scenarios and a `figure.toml`
+//! ([`figure`]): the runs, what the paper reports in its own words, the shapes that must hold, and the plots.
+//! The runs of a figure give a [`record`]: the figure with our numbers and a verdict. The gallery and
+//! REPRODUCTION.md are generated from records.
 //!
-//! It computes no metric: numbers come from `fairpace-results` (runs) and `fairpace-models` (equations).
-//! Who runs the scenarios, and how many at a time, is the program's business.
+//! This crate computes no metric: numbers come from `fairpace-results` (runs) and `fairpace-models`
+//! (equations). It does not run scenarios: `fairpace-dev reproduce` does.
 
 pub mod cache;
 pub mod figure;

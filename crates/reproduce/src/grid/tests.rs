@@ -55,23 +55,23 @@ fn a_run_survives_in_the_table_and_half_a_line_does_not() {
     let run = fairpace_sim::run(&scenario, &mut Silent).unwrap();
     let row = cell.row(&run.summary);
     assert!(row.goodput1_mbps > 0.0 && row.flows == 20, "{row:?}");
-    let mut book = Book::open(&path).unwrap();
-    assert!(matches!(Book::open(&path), Err(Error::Busy(_))), "two at once");
-    book.append(row.clone(), &flow_rows(&run.summary)).unwrap();
-    drop(book);
+    let mut table = RunTable::open(&path).unwrap();
+    assert!(matches!(RunTable::open(&path), Err(Error::Busy(_))), "two at once");
+    table.append(row.clone(), &flow_rows(&run.summary)).unwrap();
+    drop(table);
     let whole = std::fs::read_to_string(&path).unwrap();
     std::fs::write(&path, format!("{whole}bbr3/bbr3,fifo,1bd")).unwrap();
-    let mut book = Book::open(&path).unwrap();
-    assert_eq!(book.row(&cell), Some(&row));
+    let mut table = RunTable::open(&path).unwrap();
+    assert_eq!(table.row(&cell), Some(&row));
     assert!(cell.is_current(&row, &scenario));
-    assert_eq!(book.flows().unwrap().len(), 20);
+    assert_eq!(table.flows().unwrap().len(), 20);
     // made again: the later row replaces the earlier one
     let again = Row { commit: "later".into(), ..row };
-    book.append(again.clone(), &flow_rows(&run.summary)).unwrap();
-    book.tidy(|_| 0).unwrap();
-    assert_eq!(book.rows(), std::slice::from_ref(&again));
-    drop(book);
-    assert_eq!(Book::open(&path).unwrap().rows(), [again]);
+    table.append(again.clone(), &flow_rows(&run.summary)).unwrap();
+    table.tidy(|_| 0).unwrap();
+    assert_eq!(table.rows(), std::slice::from_ref(&again));
+    drop(table);
+    assert_eq!(RunTable::open(&path).unwrap().rows(), [again]);
 }
 
 #[test]

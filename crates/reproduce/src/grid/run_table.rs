@@ -1,6 +1,5 @@
-//! The table of a grid on disk. A run is in it as a whole or not at all: its row is the last thing that is
-//! written of it, with one call, and half a line that a crash may leave at the end is cut off when the
-//! table is opened again.
+//! The table of a grid on disk. A run is in the table as a whole or not at all: its row is written last, with
+//! one call. Half a line that a crash leaves at the end is removed when the table is opened again.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -11,41 +10,41 @@ use serde::de::DeserializeOwned;
 
 use super::{Cell, FlowRow, Row};
 
-/// Why a table cannot be kept.
+/// Why a table cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The system refuses.
+    /// The system cannot read or write a file.
     #[error("cannot write {}: {source}", path.display())]
     Io {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
-    /// It is something else.
-    #[error("{} is no table of this grid: {source}", path.display())]
+    /// The file is not a table of this grid.
+    #[error("{} is not a table of this grid: {source}", path.display())]
     Strange {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: csv::Error,
     },
-    /// Another process is at it.
+    /// Another process has the table open.
     #[error("another process writes {}", .0.display())]
     Busy(PathBuf),
     /// A Parquet file could not be written.
     #[error("cannot write {}: {source}", path.display())]
     Parquet {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: parquet::errors::ParquetError,
     },
 }
 
 /// A table of runs and, beside it, of their flows (`grid.csv`, `grid-flows.csv`).
 #[derive(Debug)]
-pub struct Book {
+pub struct RunTable {
     path: PathBuf,
     file: File,
     flows_path: PathBuf,
@@ -53,7 +52,7 @@ pub struct Book {
     rows: Vec<Row>,
 }
 
-impl Book {
+impl RunTable {
     /// Opens a table, or creates one. It stays locked against other processes while it is open.
     ///
     /// # Errors
