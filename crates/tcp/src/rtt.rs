@@ -177,6 +177,7 @@ impl MinRtt {
 mod tests {
     use super::*;
 
+    /// A second, ns.
     const S: Nanos = 1_000_000_000;
 
     #[test]

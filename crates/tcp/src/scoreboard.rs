@@ -14,7 +14,9 @@ use crate::rate::Snapshot;
 
 /// Marks of a packet (Linux: TCPCB_*).
 pub(crate) mod mark {
+    /// Covered by a SACK block.
     pub(crate) const SACKED: u8 = 1;
+    /// Marked lost.
     pub(crate) const LOST: u8 = 2;
     /// Retransmitted, and the retransmission is in flight.
     pub(crate) const RETRANS: u8 = 4;

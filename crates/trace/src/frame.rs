@@ -44,6 +44,7 @@ impl Ends {
     /// Senders are in 10.0.0.0/9, receivers in 10.128.0.0/9. A flow has 2^16 - 1024 connections per port of
     /// the receiver.
     fn of(connection: ConnectionId) -> Self {
+        /// Ports above the well-known and the lowest registered ones.
         const PORTS: u32 = (1 << 16) - 1024;
         let [_, a, b, c] = connection.flow.to_be_bytes();
         let port = 1024 + connection.index % PORTS;

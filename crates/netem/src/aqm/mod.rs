@@ -50,8 +50,8 @@ macro_rules! each {
 }
 
 impl<T: Copy> Discipline<T> {
-    /// An empty queue that holds up to `limit`, in front of a link of `rate_bps`; `None`: the queue is a FIFO.
-    /// RED and PIE draw from `random`; FQ-CoDel perturbs its hash with it.
+    /// An empty queue that holds up to `limit`, in front of a link of `rate_bps`; `None` if the queue is a
+    /// FIFO. RED and PIE draw from `random`; FQ-CoDel perturbs its hash with it.
     pub fn new(queue: Queue, rate_bps: u64, limit: Limit, random: Random) -> Option<Self> {
         let kind = match queue {
             Queue::Fifo | Queue::Step(_) => return None,

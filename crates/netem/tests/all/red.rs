@@ -88,7 +88,8 @@ proptest! {
         let schedule = Schedule { window: (END / 10, END), interval: END / 7, end: END };
         let wire = || Transmitter::wire_with_rates(case.rate_bps, &case.steps);
         let random = || Random::stream(7, Purpose::Discipline, 0);
-        let discipline = Discipline::new(Queue::Red(case.settings), case.rate_bps, case.limit, random()).expect("an AQM");
+        let queue = Queue::Red(case.settings);
+        let discipline = Discipline::new(queue, case.rate_bps, case.limit, random()).expect("an AQM");
         let queued = Link::managed(AqmQueue::new(discipline, wire(), FLOWS, schedule));
         let fifo = Fifo::new(wire(), case.limit, FLOWS, schedule);
         let fifo = Link::new(fifo.with_red(case.settings, random()));

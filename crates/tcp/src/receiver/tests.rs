@@ -4,6 +4,7 @@ use crate::time::Nanos;
 use crate::wire::{Ack, Segment};
 use crate::{Receiver, ReceiverConfig};
 
+/// A millisecond, ns.
 const MS: Nanos = 1_000_000;
 
 /// A receiver past its quick ACKs: it waits for packet 16.

@@ -191,6 +191,7 @@ impl<C: Control> Sender<C> {
 /// future. Packets that do not wait for the pacer carry the departure time that the pacer gave them (Linux:
 /// tcp_rtt_tsopt_us).
 fn since_echo_us(now: Nanos, echo_ms: u32) -> Option<u64> {
+    /// A millisecond, us.
     const MS_US: u32 = 1000;
     let ms = timestamp_ms(now).wrapping_sub(echo_ms);
     (ms < i32::MAX as u32 / MS_US).then(|| u64::from(ms.max(1)) * u64::from(MS_US))
