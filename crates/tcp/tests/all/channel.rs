@@ -260,7 +260,6 @@ fn any_ends() -> impl Strategy<Value = (Sending, ReceiverConfig)> {
             tso,
             pacing,
             initial_cwnd_pkts,
-            ..Sending::default()
         },
     );
     let receiver = (window, 1u32..6, any::<[bool; 2]>(), ecn(), 0u64..2 * MS, 0u64..100 * MS).prop_map(
