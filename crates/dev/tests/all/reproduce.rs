@@ -114,7 +114,7 @@ fn cached(place: &Folder) -> usize {
 }
 
 #[test]
-fn the_quick_version_of_every_figure_has_the_verdict_on_record() {
+fn the_short_version_of_every_figure_has_the_recorded_verdict() {
     let place = Folder::create();
     copy(Path::new(ROOT), &place.path().join("reproduction"));
     reproduce(&place, &["--short", "--quiet"]).succeeds();
@@ -201,7 +201,7 @@ fn a_figure_is_run_recorded_and_shown() {
 }
 
 #[test]
-fn what_was_run_is_not_run_again_unless_asked() {
+fn finished_runs_are_not_repeated_unless_asked() {
     let place = folder();
     reproduce(&place, &[]).succeeds();
     let result = || place.read("reproduction/results/bbq-ma2017/fig01.json");
@@ -236,7 +236,7 @@ fn words_may_change_but_a_result_of_other_runs_is_none() {
 }
 
 #[test]
-fn the_quick_version_leaves_the_results_alone() {
+fn the_short_version_leaves_the_results_alone() {
     let place = folder();
     reproduce(&place, &["--short"]).succeeds();
     let short = results::load_short(&place.path().join("reproduction")).unwrap();
