@@ -1,14 +1,14 @@
 //! Distributions of sizes that need no file.
 
-use crate::impairments::WHOLE_PPB;
+use crate::quantity::WHOLE_PPB;
 
 /// Sizes of flows in a cluster that answers web searches, measured for DCTCP (Alizadeh et al., SIGCOMM 2010,
 /// figure 4), at the points that the public traffic generator empirical-traffic-gen has in `DCTCP_CDF`:
 /// bytes, and the share in percent.
 #[rustfmt::skip]
 const WEBSEARCH: &[(u64, u64)] = &[
-    (1, 0), (10_000, 15), (20_000, 20), (30_000, 30), (50_000, 40), (80_000, 53), (200_000, 60), (1_000_000, 70),
-    (2_000_000, 80),     (5_000_000, 90), (10_000_000, 97), (30_000_000, 100),
+    (1, 0), (10_000, 15), (20_000, 20), (30_000, 30), (50_000, 40), (80_000, 53), (200_000, 60),
+    (1_000_000, 70), (2_000_000, 80), (5_000_000, 90), (10_000_000, 97), (30_000_000, 100),
 ];
 
 /// Sizes of flows in a cluster that mines data, measured for VL2 (Greenberg et al., SIGCOMM 2009, figure 2),
@@ -16,7 +16,7 @@ const WEBSEARCH: &[(u64, u64)] = &[
 #[rustfmt::skip]
 const DATAMINING: &[(u64, u64)] = &[
     (1, 0), (180, 10), (216, 20), (560, 30), (900, 40), (1_100, 50), (1_870, 60), (3_160, 70),
-    (10_000, 80), (400_000, 90),     (3_160_000, 95), (100_000_000, 98), (1_000_000_000, 100),
+    (10_000, 80), (400_000, 90), (3_160_000, 95), (100_000_000, 98), (1_000_000_000, 100),
 ];
 
 /// Bounded Pareto: shape 1.2 (Crovella and Bestavros, IEEE/ACM Transactions on Networking 1997, find 1.1 to

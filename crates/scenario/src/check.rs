@@ -6,39 +6,13 @@ use std::time::Duration;
 
 use fairpace_cc::{Algorithm, ParamError, UnknownAlgorithm};
 
+use crate::cc::{Cc, CcError};
+use crate::fault::{Complaint, Fault, impossible};
 use crate::impairments::in_order;
-use crate::keys::{
-    self, Key, Kind, Lens, MOST_ARRIVALS, MOST_FLOW_POINTS, MOST_LINKS, MOST_POINTS, PACKET_BYTES, Section,
-    Value,
-};
-use crate::quantity::{Dimension, show, show_limit, show_time};
-use crate::routes;
-use crate::{Cc, CcError, FqCodel, Link, Queue, Red, Scenario, Target, Traffic};
-
-/// What is wrong, and what to write.
-pub(crate) struct Complaint {
-    pub(crate) kind: &'static str,
-    pub(crate) message: String,
-    pub(crate) help: String,
-}
-
-impl Complaint {
-    pub(crate) fn new(kind: &'static str, message: impl Into<String>, help: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), help: help.into() }
-    }
-}
-
-/// The value of a typed scenario that a complaint is about. `index` counts links, and flows with groups
-/// expanded.
-pub(crate) struct Fault {
-    pub(crate) section: Section,
-    pub(crate) index: usize,
-    /// Empty: the part as a whole.
-    pub(crate) key: &'static str,
-    /// Which item of a list.
-    pub(crate) item: Option<usize>,
-    pub(crate) complaint: Complaint,
-}
+use crate::key::{Key, Kind, MOST_ARRIVALS, MOST_FLOW_POINTS, MOST_LINKS, MOST_POINTS, Section};
+use crate::quantity::{Dimension, PACKET_BYTES, show, show_limit, show_time};
+use crate::value::Value;
+use crate::{FqCodel, Link, Queue, Red, Scenario, Target, Traffic, keys, routes};
 
 /// Is the value within the key's bounds?
 pub(crate) fn bounds(key: &Key, value: u64) -> Result<(), Complaint> {
@@ -151,16 +125,6 @@ pub(crate) fn relations(scenario: &Scenario) -> Vec<Fault> {
     let names = scenario.flows.iter().map(|flow| flow.name.as_str());
     duplicates(Section::Flow, names, &mut faults);
     faults
-}
-
-pub(crate) fn impossible(
-    section: Section,
-    index: usize,
-    key: &'static str,
-    message: String,
-    help: String,
-) -> Fault {
-    Fault { section, index, key, item: None, complaint: Complaint::new("impossible", message, help) }
 }
 
 /// What does not go together in a link.
@@ -360,7 +324,7 @@ fn duplicates<'a>(section: Section, names: impl Iterator<Item = &'a str>, faults
             let complaint = Complaint::new(
                 "duplicate-name",
                 format!("two {what} have the name `{name}`"),
-                "give each its own `name`: results are told apart by it",
+                "give each its own `name`: results identify it by that",
             );
             faults.push(Fault { section, index, key: "name", item: None, complaint });
         }
@@ -370,22 +334,18 @@ fn duplicates<'a>(section: Section, names: impl Iterator<Item = &'a str>, faults
 /// Ranges of every value, for a scenario that did not come from a file.
 pub(crate) fn values(scenario: &Scenario, target: Target) -> Vec<Fault> {
     let mut faults = Vec::new();
-    for key in keys::all() {
-        match key.lens {
-            Lens::Reader => {}
-            Lens::Scenario(field) => range(key, 0, (field.get)(scenario), &mut faults),
-            Lens::Link(field) => {
-                for (index, link) in scenario.links.iter().enumerate() {
-                    range(key, index, (field.get)(link), &mut faults);
-                }
-            }
-            // names of flows are checked when groups are expanded
-            Lens::Flow(_) if key.name == "name" => {}
-            Lens::Flow(field) => {
-                for (index, flow) in scenario.flows.iter().enumerate() {
-                    range(key, index, (field.get)(flow), &mut faults);
-                }
-            }
+    for row in keys::of_scenario() {
+        range(row.key(), 0, row.get(scenario), &mut faults);
+    }
+    for row in keys::of_link() {
+        for (index, link) in scenario.links.iter().enumerate() {
+            range(row.key(), index, row.get(link), &mut faults);
+        }
+    }
+    // names of flows are checked when groups are expanded
+    for row in keys::of_flow().filter(|row| row.key().name != "name") {
+        for (index, flow) in scenario.flows.iter().enumerate() {
+            range(row.key(), index, row.get(flow), &mut faults);
         }
     }
     for (index, flow) in scenario.flows.iter().enumerate() {

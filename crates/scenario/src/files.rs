@@ -6,10 +6,8 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use crate::impairments::WHOLE_PPB;
-use crate::keys::PACKET_BYTES;
-use crate::quantity::decimal;
-use crate::{Sizes, Trace, built_in};
+use crate::built_in;
+use crate::quantity::{PACKET_BYTES, WHOLE_PPB, decimal};
 
 /// A trace of ten minutes at 1 Gbit/s has 400 MB; one of this size runs for a minute at 1.3 Gbit/s.
 const MOST_BYTES: u64 = 64 << 20;
@@ -38,6 +36,16 @@ pub(crate) fn text(path: &Path) -> Result<String, String> {
         return Err(format!("it is larger than {} MiB", MOST_BYTES >> 20));
     }
     Ok(text)
+}
+
+/// Delivery opportunities in Mahimahi's format, in place of a rate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trace {
+    /// The file's name as written.
+    pub file: String,
+    /// Milliseconds since the start at which up to 1514 bytes can leave, in order; several may be equal. The
+    /// last one is also the period after which all of them come again.
+    pub opportunities_ms: Arc<[u32]>,
 }
 
 impl Trace {
@@ -94,6 +102,16 @@ impl Trace {
     pub(crate) fn digest(&self) -> String {
         digest(self.opportunities_ms.iter().map(|ms| u64::from(*ms)))
     }
+}
+
+/// A distribution of sizes.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Sizes {
+    /// Its name, or its file's, as it was written.
+    pub name: String,
+    /// Bytes, and the share of sizes up to there in billionths: both grow, the last share is the whole.
+    /// Between two points sizes are spread evenly; the first point's share has the first point's size.
+    pub cdf: Arc<[(u64, u64)]>,
 }
 
 impl Sizes {
@@ -200,7 +218,12 @@ fn follows(before: Option<&(u64, u64)>, (bytes, share): (u64, u64)) -> Option<St
 fn digest(numbers: impl Iterator<Item = u64>) -> String {
     let mut sum = Sha256::new();
     numbers.for_each(|number| sum.update(number.to_be_bytes()));
-    crate::print::hex(&sum.finalize())
+    hex(&sum.finalize())
+}
+
+/// Bytes in hexadecimal.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Enough of a line to find it.

@@ -4,10 +4,15 @@ use std::time::Duration;
 
 use fairpace_cc::Algorithm;
 
-use crate::keys::{
-    DAY, Key, Kind, Lens, MOST_FLOWS, MOST_HOPS, Relation, S, TIME, Value, access, field, option, words,
-};
-use crate::{Arrivals, Cc, Receiving, Reorder, Sending, Steps, Traffic};
+use crate::cc::Cc;
+use crate::field::words;
+use crate::hosts::{Receiving, Sending};
+use crate::impairments::{Reorder, Steps};
+use crate::key::{DAY, Kind, MOST_FLOWS, MOST_HOPS, Relation, S, SHARE, TIME};
+use crate::quantity::{Dimension, WHOLE_PPB};
+use crate::row::{Access, Row, field, option, within};
+use crate::traffic::{Arrivals, Traffic};
+use crate::value::Value;
 
 /// One flow.
 #[derive(Debug, Clone, PartialEq)]
@@ -105,63 +110,99 @@ pub enum View {
 words!(View { Exact = "exact", Kernel = "kernel" });
 
 #[rustfmt::skip]
-pub(crate) const KEYS: &[Key] = &[
-    Key::flow("name", Kind::Text, field!(Flow, name),
+pub(crate) const KEYS: &[Row<Flow>] = &[
+    Row::flow("name", Kind::Text, field!(Flow, name),
         "Name in results. The flows of a group are called `NAME-1`, `NAME-2`, ...")
         .range(1, 64).or("the RTT, such as `10ms`; `10ms-2` for the second of that name"),
-    Key::flow("cc", Kind::Algorithm, CC,
+    Row::flow("cc", Kind::Algorithm, CC,
         "Congestion control: an algorithm of [algorithms.md](algorithms.md). On the testbed also \
          `kernel:NAME`, one of the kernel's own.")
         .range(1, 64),
-    Key::flow("rtt", TIME, field!(Flow, rtt),
+    Row::flow("rtt", TIME, field!(Flow, rtt),
         "Round-trip time of the path, without queueing and transmission.")
         .range(10_000, 10 * S),
-    Key::flow("route", Kind::Links, field!(Flow, route), "The links that its data takes, in order.")
+    Row::flow("route", Kind::Links, field!(Flow, route), "The links that its data takes, in order.")
         .range(1, MOST_HOPS).or("all links that no flow's `reverse` names, in the order of the file"),
-    Key::flow("from", Kind::Text, option!(Flow, ends: 0),
+    Row::flow("from", Kind::Text, option!(Flow, ends: 0),
         "In place of `route`: the node that its data leaves from. It takes the links with the least `delay` \
          in all; of several such routes the one with the fewest links; of these the one whose links come \
          first in the file.")
         .range(1, 64).or("no node").example("\"a\"").related(&[Relation::Needs("to")]),
-    Key::flow("to", Kind::Text, option!(Flow, ends: 1), "The node that its data goes to.")
+    Row::flow("to", Kind::Text, option!(Flow, ends: 1), "The node that its data goes to.")
         .range(1, 64).or("no node").example("\"b\"").related(&[Relation::Needs("from")]),
-    Key::flow("reverse", Kind::Links, field!(Flow, reverse), "The links that its ACKs take, in order.")
+    Row::flow("reverse", Kind::Links, field!(Flow, reverse), "The links that its ACKs take, in order.")
         .range(0, MOST_HOPS).or("none: its ACKs meet no queue"),
-    Key::flow("access_delay", TIME, field!(Flow, access_delay),
+    Row::flow("access_delay", TIME, field!(Flow, access_delay),
         "Propagation delay from the sender to the first link: part of `rtt`, as the `delay` of links is. \
          Half of what is left is behind the last link, half on the way back.")
         .range(0, 10 * S).optional(),
-    Key::flow("start", TIME, field!(Flow, start), "When it starts.")
+    Row::flow("start", TIME, field!(Flow, start), "When it starts.")
         .range(0, DAY).optional().always_printed(),
-    Key::flow("stop", TIME, field!(Flow, stop), "When it stops.").range(0, DAY).or("the run's end"),
+    Row::flow("stop", TIME, field!(Flow, stop), "When it stops.").range(0, DAY).or("the run's end"),
+];
+
+/// The key that the canonical form has behind those of the receive window.
+#[rustfmt::skip]
+pub(crate) const RTT_KEYS: &[Row<Flow>] = &[
+    Row::flow("rtt_at", Kind::Steps(Dimension::Time), field!(Flow, rtt_at),
+        "Later round-trip times, as by a change of the route. Packets keep their order.")
+        .range(10_000, 10 * S).or("the RTT never changes"),
+];
+
+/// The keys that the canonical form has behind those of reordering.
+#[rustfmt::skip]
+pub(crate) const ACK_KEYS: &[Row<Flow>] = &[
+    Row::flow("ack_jitter", TIME, field!(Flow, ack_jitter),
+        "Extra delay of each ACK, uniformly random from 0 to this; ACKs keep their order.")
+        .range(0, 10 * S).optional(),
+    Row::flow("ack_aggregation", TIME, field!(Flow, ack_aggregation),
+        "ACKs are held back and come together at multiples of this time, as over Wi-Fi or a cellular uplink.")
+        .range(0, 10 * S).optional(),
+    Row::flow("host_jitter", TIME, field!(Flow, host_jitter),
+        "Processing delay of each ACK at the sending host, uniformly random from 0 to this and in order: the \
+         noise of real hosts.")
+        .range(0, 10 * S).optional().simulator_only(),
+    Row::flow("ack_loss", SHARE, field!(Flow, ack_loss_ppb),
+        "Share of the flow's ACKs that are lost at random.")
+        .range(0, WHOLE_PPB).optional(),
 ];
 
 /// The keys that the canonical form has last, and those that only the reader uses.
 #[rustfmt::skip]
-pub(crate) const LAST_KEYS: &[Key] = &[
-    Key::flow("set", Kind::Parameters, SET,
+pub(crate) const LAST_KEYS: &[Row<Flow>] = &[
+    Row::flow("set", Kind::Parameters, SET,
         "Parameters of the algorithm, as in `set = { alpha = \"3ms\" }`; [algorithms.md](algorithms.md) \
          lists them.")
         .or("the algorithm's defaults"),
-    Key::flow("view", Kind::Choice(View::NAMES), field!(Flow, view),
+    Row::flow("view", Kind::Choice(View::NAMES), field!(Flow, view),
         "What the simulator reports to an algorithm that uses what was in flight when each packet was sent \
          (BBRv2 and BBRv3): all that the sender knows, or no more than a stock Linux `kernel` can tell. The \
          testbed's kernel always reports the latter.")
         .optional(),
-    Key::flow("count", Kind::Integer, Lens::Reader, "Number of such flows: a group.")
+    Row::flow("count", Kind::Integer, Access::NONE, "Number of such flows: a group.")
         .range(1, MOST_FLOWS).or("1"),
-    Key::flow("stagger", TIME, Lens::Reader, "In a group, each flow starts this much after the one before.")
+    Row::flow("stagger", TIME, Access::NONE, "In a group, each flow starts this much after the one before.")
         .range(0, DAY).or("0s"),
 ];
 
-const CC: Lens = access!(Flow, |flow| Some(Value::Cc(flow.cc.clone())), |flow, value, _| {
-    if let Value::Cc(cc) = value {
-        flow.cc = cc;
-    }
+within!(Flow {
+    traffic: Traffic,
+    arrivals: Option<Arrivals>,
+    receiving: Receiving,
+    reorder: Option<Reorder>,
+    sending: Sending,
 });
+
+const CC: Access<Flow> = Access {
+    get: |flow| Some(Value::Cc(flow.cc.clone())),
+    set: |flow, value, _| {
+        if let Value::Cc(cc) = value {
+            flow.cc = cc;
+        }
+    },
+};
 /// Set with `cc`.
-const SET: Lens = access!(
-    Flow,
-    |flow| Some(flow.cc.settings()).filter(|set| !set.is_empty()).map(|set| Value::Table(set.to_vec())),
-    |_, _, _| {}
-);
+const SET: Access<Flow> = Access {
+    get: |flow| Some(flow.cc.settings()).filter(|set| !set.is_empty()).map(|set| Value::Table(set.to_vec())),
+    set: |_, _, _| {},
+};

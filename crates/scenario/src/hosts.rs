@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use crate::Steps;
-use crate::keys::{Field, Key, Kind, Lens, Relation, S, SIZE, TIME, access, field, words};
+use crate::field::{Field, words};
+use crate::impairments::Steps;
+use crate::key::{Kind, Relation, S, SIZE, TIME};
 use crate::quantity::Dimension;
+use crate::row::{Access, Row, field};
 
 /// Does the connection use ECN, and how does the receiver tell?
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -73,9 +75,9 @@ pub enum Window {
     /// Always enough.
     #[default]
     Ample,
-    /// So many bytes of payload.
+    /// This number of bytes of payload.
     Fixed(u64),
-    /// Linux's autotuning: from 64 kB up to so many bytes of payload.
+    /// Linux's autotuning: from 64 kB up to this number of bytes of payload.
     Autotuned(u64),
 }
 
@@ -117,81 +119,83 @@ const BOOL: Kind = Kind::Bool;
 const NEEDS_SACK: &[Relation] = &[Relation::NeedsTrue("sack", "it works on selective acknowledgments")];
 
 #[rustfmt::skip]
-pub(crate) const WINDOW_KEYS: &[Key] = &[
-    Key::flow("receive_buffer", SIZE, RECEIVE_BUFFER,
+pub(crate) const WINDOW_KEYS: &[Row<Receiving>] = &[
+    Row::flow("receive_buffer", SIZE, RECEIVE_BUFFER,
         "The receive window (rwnd): the sender never has more than this outstanding. Payload; whole packets \
          of 1448 bytes count.")
         .range(1448, 16_000_000_000).or("always large enough")
         .related(&[Relation::Excludes("receive_buffer_max")]).simulator_only(),
-    Key::flow("receive_buffer_max", SIZE, RECEIVE_BUFFER_MAX,
+    Row::flow("receive_buffer_max", SIZE, RECEIVE_BUFFER_MAX,
         "The receiver tunes the receive window, as Linux does: from 64 KiB up to this much payload.")
         .range(1 << 16, 16_000_000_000).or("always large enough").simulator_only(),
 ];
 
 #[rustfmt::skip]
-pub(crate) const KEYS: &[Key] = &[
-    Key::flow("ecn", Kind::Choice(Ecn::NAMES), field!(Flow, sending.ecn),
+pub(crate) const SENDING_KEYS: &[Row<Sending>] = &[
+    Row::flow("ecn", Kind::Choice(Ecn::NAMES), field!(Sending, ecn),
         "ECN: not used; `classic` (RFC 3168: a mark is answered like a loss, once per round trip); or with \
          the exact echo of marks of `dctcp` (RFC 8257).")
         .optional().simulator_only_if("dctcp"),
-    Key::flow("sack", BOOL, field!(Flow, sending.sack),
+    Row::flow("sack", BOOL, field!(Sending, sack),
         "Selective acknowledgments (RFC 2018). Without: NewReno (RFC 6582), without `rack` and `tlp`.")
         .optional().simulator_only(),
-    Key::flow("rack", BOOL, field!(Flow, sending.rack),
+    Row::flow("rack", BOOL, field!(Sending, rack),
         "Losses are found by time (RFC 8985). Without: by three duplicates (RFC 6675).")
         .optional().related(NEEDS_SACK).simulator_only(),
-    Key::flow("tlp", BOOL, field!(Flow, sending.tlp), "Tail loss probes (RFC 8985).")
+    Row::flow("tlp", BOOL, field!(Sending, tlp), "Tail loss probes (RFC 8985).")
         .optional().related(NEEDS_SACK).simulator_only(),
-    Key::flow("frto", BOOL, field!(Flow, sending.frto), "Detection of spurious timeouts (RFC 5682).")
+    Row::flow("frto", BOOL, field!(Sending, frto), "Detection of spurious timeouts (RFC 5682).")
         .optional().simulator_only(),
-    Key::flow("undo", BOOL, field!(Flow, sending.undo),
+    Row::flow("undo", BOOL, field!(Sending, undo),
         "Reductions are undone when they turn out to be spurious.")
         .optional().simulator_only(),
-    Key::flow("prr", BOOL, field!(Flow, sending.prr),
+    Row::flow("prr", BOOL, field!(Sending, prr),
         "Proportional rate reduction (RFC 9937), for algorithms that leave reductions to the host. Without: \
          cwnd falls at once.")
         .optional().simulator_only(),
-    Key::flow("idle_restart", BOOL, field!(Flow, sending.idle_restart),
+    Row::flow("idle_restart", BOOL, field!(Sending, idle_restart),
         "cwnd decays while nothing is sent (RFC 2861).")
         .optional().simulator_only(),
-    Key::flow("tso", BOOL, field!(Flow, sending.tso),
+    Row::flow("tso", BOOL, field!(Sending, tso),
         "Packets leave in TSO bursts that are sized by the pacing rate. Without: one by one.")
         .optional().simulator_only(),
-    Key::flow("pacing", BOOL, field!(Flow, sending.pacing),
+    Row::flow("pacing", BOOL, field!(Sending, pacing),
         "Pacing on or off, whatever the algorithm requests.")
         .or("as the algorithm requests").simulator_only(),
-    Key::flow("initial_cwnd", Kind::Integer, field!(Flow, sending.initial_cwnd_pkts),
+    Row::flow("initial_cwnd", Kind::Integer, field!(Sending, initial_cwnd_pkts),
         "Initial cwnd, packets (RFC 6928).")
         .range(1, 1_000).optional().simulator_only(),
-    Key::flow("ack_every", Kind::Integer, field!(Flow, receiving.ack_every), "Full packets per ACK.")
+];
+
+#[rustfmt::skip]
+pub(crate) const RECEIVING_KEYS: &[Row<Receiving>] = &[
+    Row::flow("ack_every", Kind::Integer, field!(Receiving, ack_every), "Full packets per ACK.")
         .range(1, 1_000).optional()
         .related(&[Relation::NeedsTrue("delayed_ack", "each packet is acknowledged at once")])
         .simulator_only(),
-    Key::flow("delayed_ack", BOOL, field!(Flow, receiving.delayed_ack),
+    Row::flow("delayed_ack", BOOL, field!(Receiving, delayed_ack),
         "Delayed ACKs: the receiver waits for `ack_every` packets, for 40 ms and more. Without: it \
          acknowledges each at once.")
         .optional().simulator_only(),
-    Key::flow("sack_compression", BOOL, field!(Flow, receiving.sack_compression),
+    Row::flow("sack_compression", BOOL, field!(Receiving, sack_compression),
         "The receiver holds SACKs back for up to 1 ms after three duplicate ACKs, as Linux does.")
         .optional().simulator_only(),
-    Key::flow("gro", TIME, field!(Flow, receiving.gro),
+    Row::flow("gro", TIME, field!(Receiving, gro),
         "Packets that arrive within this time of the first of them are received as one, up to 64 kB.")
         .range(0, S).optional().simulator_only(),
-    Key::flow("ack_delay", TIME, field!(Flow, receiving.ack_delay),
+    Row::flow("ack_delay", TIME, field!(Receiving, ack_delay),
         "The receiver holds every ACK back for this long: the path seems longer than it is.")
         .range(0, 10 * S).optional(),
-    Key::flow("ack_delay_at", Kind::Steps(Dimension::Time), field!(Flow, receiving.ack_delay_at),
+    Row::flow("ack_delay_at", Kind::Steps(Dimension::Time), field!(Receiving, ack_delay_at),
         "Later values of `ack_delay`.")
         .range(0, 10 * S).or("`ack_delay` never changes"),
 ];
 
-const RECEIVE_BUFFER: Lens = access!(
-    Flow,
-    |flow| if let Window::Fixed(bytes) = &flow.receiving.window { bytes.value() } else { None },
-    |flow, value, _| flow.receiving.window = Window::Fixed(value.number())
-);
-const RECEIVE_BUFFER_MAX: Lens = access!(
-    Flow,
-    |flow| if let Window::Autotuned(bytes) = &flow.receiving.window { bytes.value() } else { None },
-    |flow, value, _| flow.receiving.window = Window::Autotuned(value.number())
-);
+const RECEIVE_BUFFER: Access<Receiving> = Access {
+    get: |receiving| if let Window::Fixed(bytes) = &receiving.window { bytes.value() } else { None },
+    set: |receiving, value, _| receiving.window = Window::Fixed(value.number()),
+};
+const RECEIVE_BUFFER_MAX: Access<Receiving> = Access {
+    get: |receiving| if let Window::Autotuned(bytes) = &receiving.window { bytes.value() } else { None },
+    set: |receiving, value, _| receiving.window = Window::Autotuned(value.number()),
+};

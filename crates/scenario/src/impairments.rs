@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
-use crate::keys::{
-    Field, Key, Kind, Lens, PACKET_BYTES, RATE, Relation, S, SHARE, SIZE, TIME, access, field, option,
-};
-use crate::quantity::{Dimension, show_time};
+use crate::field::Field;
+use crate::key::{Kind, RATE, Relation, S, SHARE, SIZE, TIME};
+use crate::quantity::{PACKET_BYTES, WHOLE_PPB, show_time};
+use crate::row::{Access, Row, field, option};
 
 /// Random loss on a link's line, behind its queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -27,9 +27,6 @@ pub struct Burst {
     /// Share of packets lost outside of it, billionths (Elliott); less than the mean.
     pub outside_ppb: u64,
 }
-
-/// Billionths in a whole.
-pub const WHOLE_PPB: u64 = 1_000_000_000;
 
 impl Default for Burst {
     /// Periods of one packet in which all is lost, and nothing outside of them.
@@ -131,75 +128,63 @@ pub struct Line {
 }
 
 #[rustfmt::skip]
-pub(crate) const LINK_KEYS: &[Key] = &[
-    Key::link("rate_at", Kind::Steps(Dimension::Rate), field!(Link, rate_at),
-        "Later rates; 0 is an outage, after which the waiting packets leave.")
-        .range(0, 400_000_000_000).or("the rate never changes"),
-    Key::link("policer_rate", RATE, option!(Link, policer: rate_bps),
+pub(crate) const POLICER_KEYS: &[Row<Option<Policer>>] = &[
+    Row::link("policer_rate", RATE, option!(Policer, rate_bps),
         "A policer in front of the queue drops what exceeds this rate on the wire and `policer_burst`.")
         .range(1_000, 400_000_000_000).or("no policer").example("\"10mbit\"")
         .related(&[Relation::Needs("policer_burst")]),
-    Key::link("policer_burst", SIZE, option!(Link, policer: burst_bytes),
+    Row::link("policer_burst", SIZE, option!(Policer, burst_bytes),
         "Size of the policer's token bucket, which is full at the start.")
         .range(PACKET_BYTES, 16_000_000_000).or("must be given with `policer_rate`").example("\"100kB\"")
         .related(&[Relation::Needs("policer_rate")]),
-    Key::link("loss", SHARE, field!(Link, loss.ppb),
+];
+
+#[rustfmt::skip]
+pub(crate) const LOSS_KEYS: &[Row<Loss>] = &[
+    Row::link("loss", SHARE, field!(Loss, ppb),
         "Share of the packets that are lost at random behind the queue, as by bit errors: each has used the \
          link.")
         .range(0, WHOLE_PPB).optional(),
-    Key::link("loss_burst", Kind::Integer, option!(Link, loss.burst: pkts),
+    Row::link("loss_burst", Kind::Integer, option!(Loss, burst: pkts),
         "Losses come in bad periods of this many packets on average, with a good line between them \
          (Gilbert's model).")
         .range(1, 1_000_000).or("losses are independent of each other").example("5"),
-    Key::link("loss_in_burst", SHARE, option!(Link, loss.burst: inside_ppb),
+    Row::link("loss_in_burst", SHARE, option!(Loss, burst: inside_ppb),
         "Share of the packets that a bad period loses.")
         .range(1, WHOLE_PPB).or("100%").related(&[Relation::Needs("loss_burst")]),
-    Key::link("loss_outside_burst", SHARE, LOSS_OUTSIDE_BURST,
+    Row::link("loss_outside_burst", SHARE, LOSS_OUTSIDE_BURST,
         "Share of the packets that the good line between them loses (Elliott's model); less than `loss`.")
         .range(0, WHOLE_PPB).or("0%").related(&[Relation::Needs("loss_burst")]),
-    Key::link("delay", TIME, field!(Link, line.delay),
+];
+
+#[rustfmt::skip]
+pub(crate) const LINE_KEYS: &[Row<Line>] = &[
+    Row::link("delay", TIME, field!(Line, delay),
         "Propagation delay behind the link: part of the RTT of each flow that takes it.")
         .range(0, 10 * S).optional(),
-    Key::link("jitter", TIME, field!(Link, line.jitter),
+    Row::link("jitter", TIME, field!(Line, jitter),
         "Extra delay of each packet behind the link, uniformly random from 0 to this.")
         .range(0, 10 * S).optional().example("\"5ms\""),
-    Key::link("reorders", Kind::Bool, field!(Link, line.reorders),
+    Row::link("reorders", Kind::Bool, field!(Line, reorders),
         "Packets may overtake each other by their `jitter`; otherwise they keep their order.")
         .optional().related(&[Relation::Needs("jitter")]),
-    Key::link("duplicate", SHARE, field!(Link, line.duplicate_ppb), "Share of the packets that arrive twice.")
+    Row::link("duplicate", SHARE, field!(Line, duplicate_ppb), "Share of the packets that arrive twice.")
         .range(0, WHOLE_PPB).optional(),
 ];
 
 #[rustfmt::skip]
-pub(crate) const FLOW_KEYS: &[Key] = &[
-    Key::flow("rtt_at", Kind::Steps(Dimension::Time), field!(Flow, rtt_at),
-        "Later round-trip times, as by a change of the route. Packets keep their order.")
-        .range(10_000, 10 * S).or("the RTT never changes"),
-    Key::flow("reorder", SHARE, option!(Flow, reorder: ppb),
+pub(crate) const REORDER_KEYS: &[Row<Option<Reorder>>] = &[
+    Row::flow("reorder", SHARE, option!(Reorder, ppb),
         "Share of the data packets that take `reorder_delay` longer behind the links, so that others \
          overtake them.")
         .range(1, WHOLE_PPB).or("no packet is overtaken").related(&[Relation::Needs("reorder_delay")]),
-    Key::flow("reorder_delay", TIME, option!(Flow, reorder: delay), "See `reorder`.")
+    Row::flow("reorder_delay", TIME, option!(Reorder, delay), "See `reorder`.")
         .range(1_000, 10 * S).or("must be given with `reorder`").example("\"5ms\"")
         .related(&[Relation::Needs("reorder")]),
-    Key::flow("ack_jitter", TIME, field!(Flow, ack_jitter),
-        "Extra delay of each ACK, uniformly random from 0 to this; ACKs keep their order.")
-        .range(0, 10 * S).optional(),
-    Key::flow("ack_aggregation", TIME, field!(Flow, ack_aggregation),
-        "ACKs are held back and come together at multiples of this time, as over Wi-Fi or a cellular uplink.")
-        .range(0, 10 * S).optional(),
-    Key::flow("host_jitter", TIME, field!(Flow, host_jitter),
-        "Processing delay of each ACK at the sending host, uniformly random from 0 to this and in order: the \
-         noise of real hosts.")
-        .range(0, 10 * S).optional().simulator_only(),
-    Key::flow("ack_loss", SHARE, field!(Flow, ack_loss_ppb),
-        "Share of the flow's ACKs that are lost at random.")
-        .range(0, WHOLE_PPB).optional(),
 ];
 
 /// Not written when it is zero.
-const LOSS_OUTSIDE_BURST: Lens = access!(
-    Link,
-    |link| link.loss.burst.as_ref().filter(|burst| burst.outside_ppb > 0)?.outside_ppb.value(),
-    |link, value, _| link.loss.burst.get_or_insert_default().outside_ppb.set(value)
-);
+const LOSS_OUTSIDE_BURST: Access<Loss> = Access {
+    get: |loss| loss.burst.as_ref().filter(|burst| burst.outside_ppb > 0)?.outside_ppb.value(),
+    set: |loss, value, _| loss.burst.get_or_insert_default().outside_ppb.set(value),
+};

@@ -39,36 +39,42 @@ pub mod quantity;
 mod built_in;
 mod cc;
 mod check;
+mod fault;
+mod field;
 mod files;
 mod flow;
 mod hosts;
 mod impairments;
+mod key;
 mod link;
 mod print;
 mod problem;
 mod queue;
 mod read;
 mod routes;
+mod row;
 mod scenario;
 mod sets;
 mod traffic;
+mod value;
 
 use std::path::Path;
 
 pub use cc::{Cc, CcError, Ours};
-pub use files::OPPORTUNITY_BYTES;
+pub use files::{OPPORTUNITY_BYTES, Sizes, Trace};
 pub use flow::{Flow, View};
 pub use hosts::{Ecn, Receiving, Sending, Window};
-pub use impairments::{Burst, Line, Loss, Policer, Reorder, Steps, WHOLE_PPB};
-pub use link::{Link, Trace};
+pub use impairments::{Burst, Line, Loss, Policer, Reorder, Steps};
+pub use link::Link;
 pub use print::{Bundle, hash_of_all};
 pub use problem::{Invalid, Problem};
-pub use queue::{Codel, FqCodel, Limit, Pie, Queue, Red, RedRules};
+pub use quantity::{Limit, WHOLE_PPB};
+pub use queue::{Codel, FqCodel, Pie, Queue, Red, RedRules};
 pub use read::parse;
 pub use routes::Route;
 pub use scenario::Scenario;
 pub use sets::{NotASet, Set};
-pub use traffic::{Arrivals, Sizes, Traffic, Writes};
+pub use traffic::{Arrivals, Traffic, Writes};
 
 /// What a scenario is checked for: where it will run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -130,7 +136,7 @@ impl Scenario {
         let faults = check::values(&self, target).into_iter().chain(check::relations(&self));
         let problems: Vec<_> = faults
             .map(|fault| {
-                let check::Fault { section, index, key, complaint, .. } = fault;
+                let fault::Fault { section, index, key, complaint, .. } = fault;
                 let part = section.header().trim_matches(['[', ']']);
                 let key = match section {
                     keys::Section::Top | keys::Section::Window => section.path(key),

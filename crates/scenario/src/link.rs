@@ -1,11 +1,12 @@
 //! A link: its rate, its buffer, and what lies in front of its queue and behind it.
 
-use std::sync::Arc;
-
-use crate::keys::{
-    Key, Kind, Lens, PACKET_BYTES, RATE, Relation, S, SIZE, TIME, Value, access, field, option,
-};
-use crate::{Limit, Line, Loss, Policer, Queue, Steps};
+use crate::files::Trace;
+use crate::impairments::{Line, Loss, Policer, Steps};
+use crate::key::{Kind, RATE, Relation, S, SIZE, TIME};
+use crate::quantity::{Dimension, Limit, PACKET_BYTES};
+use crate::queue::Queue;
+use crate::row::{Access, Row, field, option, within};
+use crate::value::Value;
 
 /// A link with a queue in front of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,57 +62,73 @@ impl Link {
     }
 }
 
-/// Delivery opportunities in Mahimahi's format, in place of a rate.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Trace {
-    /// The file's name as written.
-    pub file: String,
-    /// Milliseconds since the start at which up to 1514 bytes can leave, in order; several may be equal. The
-    /// last one is also the period after which all of them come again.
-    pub opportunities_ms: Arc<[u32]>,
-}
-
 #[rustfmt::skip]
-pub(crate) const KEYS: &[Key] = &[
-    Key::link("name", Kind::Text, field!(Link, name), "Name in results.")
+pub(crate) const KEYS: &[Row<Link>] = &[
+    Row::link("name", Kind::Text, field!(Link, name), "Name in results.")
         .range(1, 64).or("`bottleneck` for the only link, else `link1`, `link2`, ..."),
-    Key::link("from", Kind::Text, option!(Link, ends: 0),
+    Row::link("from", Kind::Text, option!(Link, ends: 0),
         "The node that it leads from. Naming a node creates it.")
         .range(1, 64).or("no node").example("\"a\"").related(&[Relation::Needs("to")]),
-    Key::link("to", Kind::Text, option!(Link, ends: 1), "The node that it leads to: a link leads one way.")
+    Row::link("to", Kind::Text, option!(Link, ends: 1), "The node that it leads to: a link leads one way.")
         .range(1, 64).or("no node").example("\"b\"").related(&[Relation::Needs("from")]),
-    Key::link("rate", RATE, OWN_RATE,
+    Row::link("rate", RATE, OWN_RATE,
         "Rate on the wire. A packet counts its IP length and 14 bytes of Ethernet header. Left out with a \
          `trace`.")
         .range(1_000, 400_000_000_000),
-    Key::link("trace", Kind::Trace, TRACE,
+    Row::link("trace", Kind::Trace, TRACE,
         "Delivery opportunities in place of a rate, in the format of Mahimahi: a line for each, with its \
          time in ms, in order, at which 1514 bytes may leave: a full packet with its Ethernet header \
          (Mahimahi counts 1504 bytes for the same packet). They come again after the last one's time. The \
          rate, for a `buffer` in `bdp` too, is their mean.")
         .range(1, 4096).or("the rate is `rate`")
         .related(&[Relation::Excludes("rate"), Relation::Excludes("rate_at"), Relation::Excludes("burst")]),
-    Key::link("burst", SIZE, field!(Link, burst_bytes),
+    Row::link("burst", SIZE, field!(Link, burst_bytes),
         "A token bucket of this size, full at the start, shapes to the rate: after a pause, this much passes \
          at once.")
         .range(PACKET_BYTES, 16_000_000_000).or("no token bucket: each packet takes its time at the rate"),
-    Key::link("buffer", Kind::Buffer, field!(Link, buffer),
+    Row::link("buffer", Kind::Buffer, field!(Link, buffer),
         "How much the queue holds, headers included; further packets are dropped. `100pkts` are 100 packets \
          of any size; `1.5bdp` is 1.5 times this link's rate times `bdp_rtt`.")
         .range(PACKET_BYTES, 16_000_000_000),
-    Key::link("bdp_rtt", TIME, Lens::Reader,
+    Row::link("bdp_rtt", TIME, Access::NONE,
         "The delay in the bandwidth-delay product of a `buffer` in `bdp`.")
         .range(10_000, 10 * S).or("the longest RTT among the flows"),
+    Row::link("queue", Kind::Choice(Queue::NAMES), QUEUE,
+        "Which packets wait, are dropped or marked: first in first out; a FIFO that marks above a `step`; \
+         random early detection by the rules of Linux (`red`) or of Floyd and Jacobson 1993; CoDel (RFC \
+         8289), FQ-CoDel (RFC 8290), PIE (RFC 8033).")
+        .optional(),
 ];
 
+/// The keys that the canonical form has behind those of the queue.
+#[rustfmt::skip]
+pub(crate) const RATE_KEYS: &[Row<Link>] = &[
+    Row::link("rate_at", Kind::Steps(Dimension::Rate), field!(Link, rate_at),
+        "Later rates; 0 is an outage, after which the waiting packets leave.")
+        .range(0, 400_000_000_000).or("the rate never changes"),
+];
+
+within!(Link { queue: Queue, policer: Option<Policer>, loss: Loss, line: Line });
+
 /// With a trace, the rate is the trace's mean and not written.
-const OWN_RATE: Lens =
-    access!(Link, |link| link.trace.is_none().then_some(Value::Number(link.rate_bps)), |link, value, _| {
-        link.rate_bps = value.number()
-    });
-const TRACE: Lens = access!(Link, |link| link.trace.clone().map(Value::Trace), |link, value, _| {
-    if let Value::Trace(trace) = value {
-        link.rate_bps = trace.mean_bps();
-        link.trace = Some(trace);
-    }
-});
+const OWN_RATE: Access<Link> = Access {
+    get: |link| link.trace.is_none().then_some(Value::Number(link.rate_bps)),
+    set: |link, value, _| link.rate_bps = value.number(),
+};
+const TRACE: Access<Link> = Access {
+    get: |link| link.trace.clone().map(Value::Trace),
+    set: |link, value, _| {
+        if let Value::Trace(trace) = value {
+            link.rate_bps = trace.mean_bps();
+            link.trace = Some(trace);
+        }
+    },
+};
+const QUEUE: Access<Link> = Access {
+    get: |link| Some(Value::Word(link.queue.name())),
+    set: |link, value, _| {
+        if let Value::Word(name) = value {
+            link.queue = Queue::named(name, link.buffer);
+        }
+    },
+};

@@ -5,8 +5,10 @@ use std::fmt::Write as _;
 
 use sha2::{Digest, Sha256};
 
-use crate::keys::{self, DefaultValue, Key, Lens, Section, Value};
-use crate::{Flow, Link, Scenario, Sizes};
+use crate::files::hex;
+use crate::key::{DefaultValue, Key, Section};
+use crate::value::Value;
+use crate::{Flow, Link, Scenario, Sizes, keys};
 
 impl Scenario {
     /// The scenario in its canonical form: every key, groups expanded, in one order and one spelling. Reading
@@ -14,8 +16,8 @@ impl Scenario {
     #[must_use]
     pub fn to_toml(&self) -> String {
         let mut text = String::new();
-        for key in keys::of(Section::Top).filter(|key| LABELS.contains(&key.name)) {
-            write_key(&mut text, key, scenario_value(key, self), None, Files::ByName);
+        for row in keys::of_scenario().filter(|row| LABELS.contains(&row.key().name)) {
+            write_key(&mut text, row.key(), row.get(self), None, Files::ByName);
         }
         text.push_str(&self.experiment(Files::ByName));
         text
@@ -51,27 +53,26 @@ impl Scenario {
     /// Everything that decides the outcome, except the seed.
     fn experiment(&self, files: Files) -> String {
         let mut text = String::new();
-        for key in keys::of(Section::Top).filter(|key| !LABELS.contains(&key.name)) {
-            write_key(&mut text, key, scenario_value(key, self), None, files);
+        let rows_of = |section| keys::of_scenario().filter(move |row| row.key().section == section);
+        for row in rows_of(Section::Top).filter(|row| !LABELS.contains(&row.key().name)) {
+            write_key(&mut text, row.key(), row.get(self), None, files);
         }
         text.push_str("\n[window]\n");
-        for key in keys::of(Section::Window) {
-            write_key(&mut text, key, scenario_value(key, self), None, files);
+        for row in rows_of(Section::Window) {
+            write_key(&mut text, row.key(), row.get(self), None, files);
         }
         let usual = Link::new("", 0, 0);
         for link in &self.links {
             text.push_str("\n[[link]]\n");
-            for key in keys::of(Section::Link) {
-                let Lens::Link(field) = key.lens else { continue };
-                write_key(&mut text, key, (field.get)(link), (field.get)(&usual), files);
+            for row in keys::of_link() {
+                write_key(&mut text, row.key(), row.get(link), row.get(&usual), files);
             }
         }
         let usual = Flow::any();
         for flow in &self.flows {
             text.push_str("\n[[flow]]\n");
-            for key in keys::of(Section::Flow) {
-                let Lens::Flow(field) = key.lens else { continue };
-                write_key(&mut text, key, (field.get)(flow), (field.get)(&usual), files);
+            for row in keys::of_flow() {
+                write_key(&mut text, row.key(), row.get(flow), row.get(&usual), files);
             }
         }
         text
@@ -98,10 +99,6 @@ pub fn hash_of_all<'a>(scenarios: impl IntoIterator<Item = &'a Scenario>) -> Str
     hex(&sum.finalize())
 }
 
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 /// How a file is referred to.
 #[derive(Clone, Copy)]
 enum Files {
@@ -109,13 +106,6 @@ enum Files {
     ByName,
     /// To be told from others.
     ByContent,
-}
-
-fn scenario_value(key: &Key, scenario: &Scenario) -> Option<Value> {
-    match key.lens {
-        Lens::Scenario(field) => (field.get)(scenario),
-        _ => None,
-    }
 }
 
 /// Writes a key, unless its value is the default. Keys that were there from the beginning are written in any

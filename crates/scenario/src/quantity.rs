@@ -5,8 +5,6 @@
 
 use std::time::Duration;
 
-use crate::Limit;
-
 /// What a quantity measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dimension {
@@ -271,6 +269,42 @@ pub(crate) fn example_steps(dimension: Dimension) -> String {
     format!("10s {later}, 20s {}", dimension.example())
 }
 
+/// Billionths in a whole.
+pub const WHOLE_PPB: u64 = 1_000_000_000;
+
+/// A full-sized packet on the wire: 1500 bytes of IP and an Ethernet header. A smaller buffer passes nothing.
+pub const PACKET_BYTES: u64 = 1514;
+
+/// How much a queue holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Limit {
+    /// Bytes on the wire, headers included.
+    Bytes(u64),
+    /// Packets of any size.
+    Packets(u64),
+}
+
+impl Limit {
+    /// In bytes; packets count as full ones.
+    #[must_use]
+    pub fn bytes(self) -> u64 {
+        match self {
+            Limit::Bytes(bytes) => bytes,
+            Limit::Packets(pkts) => pkts.saturating_mul(PACKET_BYTES),
+        }
+    }
+
+    /// Is this more than it holds?
+    #[inline]
+    #[must_use]
+    pub fn is_exceeded_by(self, bytes: u64, pkts: u64) -> bool {
+        match self {
+            Limit::Bytes(most) => bytes > most,
+            Limit::Packets(most) => pkts > most,
+        }
+    }
+}
+
 /// A buffer as written: bytes, or a multiple of the bandwidth-delay product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Buffer {
@@ -385,5 +419,10 @@ pub fn show(value: u64, dimension: Dimension) -> String {
 /// Writes a time as [`show`] does.
 #[must_use]
 pub fn show_time(time: Duration) -> String {
-    show(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX), Dimension::Time)
+    show(ns(time), Dimension::Time)
+}
+
+/// A time in its base unit; more than it holds is beyond every range.
+pub(crate) fn ns(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }

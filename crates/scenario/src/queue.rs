@@ -1,37 +1,9 @@
 //! Queues and how they are managed: which packets wait, are dropped or marked, and in what order they leave.
 
-use crate::keys::{Field, Key, Kind, Lens, MS, PACKET_BYTES, S, SHARE, SIZE, TIME, Value, access, variant};
-use crate::{Link, WHOLE_PPB};
-
-/// How much a queue holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Limit {
-    /// Bytes on the wire, headers included.
-    Bytes(u64),
-    /// Packets of any size.
-    Packets(u64),
-}
-
-impl Limit {
-    /// In bytes; packets count as full ones.
-    #[must_use]
-    pub fn bytes(self) -> u64 {
-        match self {
-            Limit::Bytes(bytes) => bytes,
-            Limit::Packets(pkts) => pkts.saturating_mul(PACKET_BYTES),
-        }
-    }
-
-    /// Is this more than it holds?
-    #[inline]
-    #[must_use]
-    pub fn is_exceeded_by(self, bytes: u64, pkts: u64) -> bool {
-        match self {
-            Limit::Bytes(most) => bytes > most,
-            Limit::Packets(most) => pkts > most,
-        }
-    }
-}
+use crate::field::Field;
+use crate::key::{Kind, MS, S, SHARE, SIZE, TIME};
+use crate::quantity::{Limit, PACKET_BYTES, WHOLE_PPB};
+use crate::row::{Access, Row};
 
 /// Which packets wait, which are dropped or marked, and in what order they leave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -127,7 +99,7 @@ impl Queue {
     pub(crate) const NAMES: &[&str] = &["fifo", "step", "red", "red_floyd", "codel", "fq_codel", "pie"];
 
     /// The queue of this name with the defaults that it has in front of a buffer.
-    fn named(name: &str, buffer: Limit) -> Self {
+    pub(crate) fn named(name: &str, buffer: Limit) -> Self {
         match name {
             // `mark_above` must be given
             "step" => Queue::Step(buffer),
@@ -167,8 +139,8 @@ impl Queue {
 }
 
 impl Red {
-    /// As tc sets it up before a queue of so many bytes when no more is said (iproute2, tc/q_red.c): `max` is
-    /// a quarter of the queue, `min` a third of `max`.
+    /// The settings of tc for a queue of `limit_bytes` without further options (iproute2, tc/q_red.c): `max`
+    /// is a quarter of the queue, `min` a third of `max`.
     #[must_use]
     pub fn before(rules: RedRules, limit_bytes: u64) -> Self {
         let max_bytes = (limit_bytes / 4).max(2);
@@ -206,104 +178,106 @@ impl Default for Pie {
     }
 }
 
+/// Access to a field of some queues: `variant!(Queue::Red(red) => red.ecn)`.
+macro_rules! variant {
+    ($($pattern:pat => $place:expr),+ $(,)?) => {
+        Access {
+            get: |queue: &Queue| match queue {
+                $($pattern => Field::value(&$place),)+
+                _ => None,
+            },
+            set: |queue: &mut Queue, value, _| match queue {
+                $($pattern => Field::set(&mut $place, value),)+
+                _ => {}
+            },
+        }
+    };
+}
+
 const EARLY: &[&str] = &["red", "red_floyd"];
 const CODEL: &[&str] = &["codel", "fq_codel"];
 
 #[rustfmt::skip]
-pub(crate) const KEYS: &[Key] = &[
-    Key::link("queue", Kind::Choice(Queue::NAMES), QUEUE,
-        "Which packets wait, are dropped or marked: first in first out; a FIFO that marks above a `step`; \
-         random early detection by the rules of Linux (`red`) or of Floyd and Jacobson 1993; CoDel (RFC \
-         8289), FQ-CoDel (RFC 8290), PIE (RFC 8033).")
-        .optional(),
-    Key::link("ecn", Kind::Bool, ECN, "Marks ECN-capable packets instead of dropping them.")
+pub(crate) const KEYS: &[Row<Queue>] = &[
+    Row::link("ecn", Kind::Bool, ECN, "Marks ECN-capable packets instead of dropping them.")
         .or("true for fq_codel, else false").of_queues(&["red", "red_floyd", "codel", "fq_codel", "pie"]),
-    Key::link("mark_above", Kind::Limit, variant!(Link, queue, Queue::Step(above) => *above),
+    Row::link("mark_above", Kind::Limit, variant!(Queue::Step(above) => *above),
         "An ECN-capable packet that finds more than this waiting is marked (K in RFC 8257).")
         .range(1, 16_000_000_000).or("must be given with `step`").example("\"100kB\"").of_queues(&["step"]),
-    Key::link("red_min", SIZE, RED_MIN, "Below this average backlog nothing is dropped early.")
+    Row::link("red_min", SIZE, RED_MIN, "Below this average backlog nothing is dropped early.")
         .range(1, 4_000_000_000).or("a third of `red_max`, as tc").of_queues(EARLY),
-    Key::link("red_max", SIZE, RED_MAX, "Above this average backlog everything is dropped.")
+    Row::link("red_max", SIZE, RED_MAX, "Above this average backlog everything is dropped.")
         .range(1, 4_000_000_000).or("a quarter of `buffer`, or three times `red_min`, as tc")
         .of_queues(EARLY),
-    Key::link("red_probability", SHARE, variant!(Link, queue, Queue::Red(red) => red.max_ppb),
+    Row::link("red_probability", SHARE, variant!(Queue::Red(red) => red.max_ppb),
         "The drop probability at an average just below `red_max`.")
         .range(1, WHOLE_PPB).or("2%, as tc").of_queues(EARLY),
-    Key::link("red_burst", Kind::Integer, variant!(Link, queue, Queue::Red(red) => red.burst_pkts),
+    Row::link("red_burst", Kind::Integer, variant!(Queue::Red(red) => red.burst_pkts),
         "Full packets that may arrive at once at an empty queue without early drops; it sets the weight of \
          the average (tc's `burst`, with 1514 bytes for `avpkt`).")
         .range(1, 4_000_000).or("(2 `red_min` + `red_max`) / 3 in full packets, as tc").of_queues(EARLY),
-    Key::link("red_gentle", Kind::Bool, RED_GENTLE,
+    Row::link("red_gentle", Kind::Bool, RED_GENTLE,
         "From `red_max` to twice of it the probability grows to one.")
         .or("false").of_queues(&["red_floyd"]),
-    Key::link("target", TIME, TARGET, "The acceptable standing queue delay.")
+    Row::link("target", TIME, TARGET, "The acceptable standing queue delay.")
         .range(1_000, 10 * S).or("5ms; 15ms for pie").of_queues(&["codel", "fq_codel", "pie"]),
-    Key::link("codel_interval", TIME, CODEL_INTERVAL,
+    Row::link("codel_interval", TIME, CODEL_INTERVAL,
         "For how long `target` may be exceeded; about the longest RTT.")
         .range(1_000, 10 * S).or("100ms").of_queues(CODEL),
-    Key::link("ce_threshold", TIME, CE_THRESHOLD,
+    Row::link("ce_threshold", TIME, CE_THRESHOLD,
         "An ECN-capable packet that waited for longer is marked, independently of `target`.")
         .range(0, 10 * S).or("none").of_queues(CODEL),
-    Key::link("fq_buckets", Kind::Integer, variant!(Link, queue, Queue::FqCodel(fq) => fq.buckets),
+    Row::link("fq_buckets", Kind::Integer, variant!(Queue::FqCodel(fq) => fq.buckets),
         "Queues that connections are hashed to, also those of one workload.")
         .range(1, 65_536).or("1024").of_queues(&["fq_codel"]),
-    Key::link("fq_quantum", SIZE, variant!(Link, queue, Queue::FqCodel(fq) => fq.quantum_bytes),
+    Row::link("fq_quantum", SIZE, variant!(Queue::FqCodel(fq) => fq.quantum_bytes),
         "What a queue may send in its turn.")
         .range(256, 1 << 20).or("1514B").of_queues(&["fq_codel"]),
-    Key::link("pie_update", TIME, variant!(Link, queue, Queue::Pie(pie) => pie.update_ns),
+    Row::link("pie_update", TIME, variant!(Queue::Pie(pie) => pie.update_ns),
         "From one computation of the drop probability to the next.")
         .range(100_000, 10 * S).or("15ms").of_queues(&["pie"]),
 ];
 
-const QUEUE: Lens = access!(Link, |link| Some(Value::Word(link.queue.name())), |link, value, _| {
-    if let Value::Word(name) = value {
-        link.queue = Queue::named(name, link.buffer);
-    }
-});
-const ECN: Lens = variant!(
-    Link,
-    queue,
+const ECN: Access<Queue> = variant!(
     Queue::Red(red) => red.ecn,
     Queue::Pie(pie) => pie.ecn,
     Queue::Codel(codel) | Queue::FqCodel(FqCodel { codel, .. }) => codel.ecn,
 );
-const RED_GENTLE: Lens = variant!(
-    Link,
-    queue,
+const RED_GENTLE: Access<Queue> = variant!(
     Queue::Red(Red { rules: RedRules::Floyd { gentle }, .. }) => *gentle,
 );
-const TARGET: Lens = variant!(
-    Link,
-    queue,
+const TARGET: Access<Queue> = variant!(
     Queue::Pie(pie) => pie.target_ns,
     Queue::Codel(codel) | Queue::FqCodel(FqCodel { codel, .. }) => codel.target_ns,
 );
-const CODEL_INTERVAL: Lens = variant!(
-    Link,
-    queue,
+const CODEL_INTERVAL: Access<Queue> = variant!(
     Queue::Codel(codel) | Queue::FqCodel(FqCodel { codel, .. }) => codel.interval_ns,
 );
-const CE_THRESHOLD: Lens = variant!(
-    Link,
-    queue,
+const CE_THRESHOLD: Access<Queue> = variant!(
     Queue::Codel(codel) | Queue::FqCodel(FqCodel { codel, .. }) => codel.ce_threshold_ns,
 );
-const RED_MIN: Lens = access!(Link, |link| red(link)?.min_bytes.value(), |link, value, given| {
-    let min = value.number();
-    set_thresholds(link, min, given.number("red_max").unwrap_or(min.saturating_mul(3)));
-});
-const RED_MAX: Lens = access!(Link, |link| red(link)?.max_bytes.value(), |link, value, given| {
-    let max = value.number();
-    set_thresholds(link, given.number("red_min").unwrap_or((max / 3).max(1)), max);
-});
+const RED_MIN: Access<Queue> = Access {
+    get: |queue| red(queue)?.min_bytes.value(),
+    set: |queue, value, given| {
+        let min = value.number();
+        set_thresholds(queue, min, given.number("red_max").unwrap_or(min.saturating_mul(3)));
+    },
+};
+const RED_MAX: Access<Queue> = Access {
+    get: |queue| red(queue)?.max_bytes.value(),
+    set: |queue, value, given| {
+        let max = value.number();
+        set_thresholds(queue, given.number("red_min").unwrap_or((max / 3).max(1)), max);
+    },
+};
 
-fn red(link: &Link) -> Option<&Red> {
-    if let Queue::Red(red) = &link.queue { Some(red) } else { None }
+fn red(queue: &Queue) -> Option<&Red> {
+    if let Queue::Red(red) = queue { Some(red) } else { None }
 }
 
 /// Sets RED's thresholds, and the burst that tc's guideline derives from them.
-fn set_thresholds(link: &mut Link, min_bytes: u64, max_bytes: u64) {
-    if let Queue::Red(red) = &mut link.queue {
+fn set_thresholds(queue: &mut Queue, min_bytes: u64, max_bytes: u64) {
+    if let Queue::Red(red) = queue {
         *red = Red { ecn: red.ecn, ..Red::between(red.rules, min_bytes, max_bytes) };
     }
 }

@@ -4,9 +4,9 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::time::Duration;
 
-use crate::check::{Fault, impossible};
-use crate::keys::{MOST_HOPS, Section, ns};
-use crate::quantity::show_time;
+use crate::fault::{Fault, impossible};
+use crate::key::{MOST_HOPS, Section};
+use crate::quantity::{ns, show_time};
 use crate::{Flow, Link, Scenario};
 
 /// One flow's path. Its RTT is `access_ns`, the delays of the lines behind its links both ways, `behind_ns`

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use crate::keys::{DAY, Key, Kind, MS, S, TIME, field};
-use crate::{Flow, Link};
+use crate::flow::Flow;
+use crate::key::{DAY, Kind, MS, S, TIME};
+use crate::link::Link;
+use crate::row::{Row, field};
 
 /// Everything that decides a run, apart from where it runs.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,21 +31,21 @@ pub struct Scenario {
 }
 
 #[rustfmt::skip]
-pub(crate) const KEYS: &[Key] = &[
-    Key::top("title", Kind::Text, field!(Scenario, title), "What is compared, in a few words.")
+pub(crate) const KEYS: &[Row<Scenario>] = &[
+    Row::top("title", Kind::Text, field!(Scenario, title), "What is compared, in a few words.")
         .range(1, 200).example("\"A short and a long flow share a deep buffer\""),
-    Key::top("why", Kind::Text, field!(Scenario, why), "Why it is worth running.")
+    Row::top("why", Kind::Text, field!(Scenario, why), "Why it is worth running.")
         .range(0, 10_000).or("empty"),
-    Key::top("seed", Kind::Integer, field!(Scenario, seed),
+    Row::top("seed", Kind::Integer, field!(Scenario, seed),
         "Source of all randomness: the same seed gives the same simulation.")
         .range(0, i64::MAX as u64).or("1"),
-    Key::top("duration", TIME, field!(Scenario, duration), "Length of the run.")
+    Row::top("duration", TIME, field!(Scenario, duration), "Length of the run.")
         .range(100 * MS, DAY).example("\"60s\""),
-    Key::top("interval", TIME, field!(Scenario, interval),
+    Row::top("interval", TIME, field!(Scenario, interval),
         "Distance of two points in the time series; at most a million points, and ten million over all \
          flows.")
         .range(MS / 10, 3600 * S).or("100ms, or a tenth of a run shorter than 1s"),
-    Key::window("from", TIME, field!(Scenario, window.0), "Metrics cover the run from here ...")
+    Row::window("from", TIME, field!(Scenario, window.0), "Metrics cover the run from here ...")
         .range(0, DAY).or("20s, or a third of a run shorter than 60s"),
-    Key::window("to", TIME, field!(Scenario, window.1), "... to here.").range(0, DAY).or("the run's end"),
+    Row::window("to", TIME, field!(Scenario, window.1), "... to here.").range(0, DAY).or("the run's end"),
 ];

@@ -8,8 +8,9 @@ use toml::de::{DeArray, DeTable, DeValue};
 
 use fairpace_cc::Algorithm;
 
-use crate::check::Complaint;
-use crate::keys::{self, Kind, Section};
+use crate::fault::Complaint;
+use crate::key::{Kind, Section};
+use crate::keys;
 use crate::problem::Text;
 
 /// One change: a key of the scenario, or a parameter of an algorithm, and its new value.

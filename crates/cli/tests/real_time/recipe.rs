@@ -34,10 +34,10 @@ const KEY: &[(&str, &str, &str)] = &[
     ),
     (
         "crates/scenario/src/link.rs",
-        "    Key::link(\"bdp_rtt\"",
-        "    Key::link(\"rate_share\", crate::keys::SHARE, field!(Link, rate_share_ppb), \"For flows.\")
+        "    Row::link(\"bdp_rtt\"",
+        "    Row::link(\"rate_share\", crate::key::SHARE, field!(Link, rate_share_ppb), \"For flows.\")
         .range(1, crate::WHOLE_PPB).optional().example(\"\\\"50%\\\"\"),
-    Key::link(\"bdp_rtt\"",
+    Row::link(\"bdp_rtt\"",
     ),
     (
         "crates/netem/src/build.rs",

@@ -1,8 +1,10 @@
 //! The reference page of all keys, from their declarations.
 
-use super::{DefaultValue, Key, Kind, Lens, RunsOn, Section, of};
+use super::{DefaultValue, Key, Kind, RunsOn, Section, of, of_flow, of_link};
+use crate::flow::Flow;
+use crate::link::Link;
 use crate::quantity::{self, Dimension};
-use crate::{Flow, Link};
+use crate::value::Value;
 
 /// The reference of all keys, as Markdown tables: the generated part of `docs/reference/scenario.md`.
 #[must_use]
@@ -48,14 +50,18 @@ fn default(key: &Key) -> String {
         DefaultValue::None => "**must be given**".into(),
         DefaultValue::Words(words) => words.into(),
         DefaultValue::OfField => {
-            let value = match key.lens {
-                Lens::Link(field) => (field.get)(&Link::new("", 0, 0)),
-                Lens::Flow(field) => (field.get)(&Flow::any()),
-                Lens::Scenario(_) | Lens::Reader => None,
-            };
-            let value = value.map(|value| value.to_toml(key.kind)).unwrap_or_default();
+            let value = value_of_new(key).map(|value| value.to_toml(key.kind)).unwrap_or_default();
             value.trim_matches('"').to_owned()
         }
+    }
+}
+
+/// The value of the key's field in a new link or flow.
+fn value_of_new(key: &Key) -> Option<Value> {
+    match key.section {
+        Section::Top | Section::Window => None,
+        Section::Link => of_link().find(|row| row.key().name == key.name)?.get(&Link::new("", 0, 0)),
+        Section::Flow => of_flow().find(|row| row.key().name == key.name)?.get(&Flow::any()),
     }
 }
 

@@ -13,12 +13,15 @@ use std::time::Duration;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::check::{self, Complaint, Fault};
-use crate::keys::{self, DefaultValue, Given, Lens, MOST_FLOWS, Section, Value};
+use crate::check;
+use crate::fault::{Complaint, Fault};
+use crate::key::{DefaultValue, MOST_FLOWS, Section};
 use crate::problem::{Invalid, Problem};
 use crate::quantity::{Buffer, show_time};
+use crate::row::Lens;
 use crate::sets::{self, Set, Sources};
-use crate::{Cc, Flow, Link, Scenario, Target};
+use crate::value::{Given, Value};
+use crate::{Cc, Flow, Link, Scenario, Target, keys};
 use values::kind_of;
 
 /// Reads a scenario from a text, after making the changes in `sets`. `name` is the file's name in errors;
@@ -123,11 +126,9 @@ impl Reader<'_> {
             flows,
             hash: String::new(),
         };
-        for given in [&top, &window] {
-            for (key, value) in given.iter() {
-                let Lens::Scenario(field) = key.lens else { continue };
-                (field.set)(&mut scenario, value.clone(), given);
-            }
+        for (section, given) in [(Section::Top, &top), (Section::Window, &window)] {
+            let rows = keys::of_scenario().filter(|row| row.key().section == section);
+            set_given(rows, &mut scenario, given);
         }
         for fault in check::relations(&scenario) {
             self.fault(fault);
@@ -166,10 +167,7 @@ impl Reader<'_> {
             self.queue(part, &given);
             self.buffer(part, &mut given, longest);
             let mut link = Link::new(sets::link_name(part.index, parts.len()), 0, 0);
-            for (key, value) in given.iter() {
-                let Lens::Link(field) = key.lens else { continue };
-                (field.set)(&mut link, value.clone(), &given);
-            }
+            set_given(keys::of_link(), &mut link, &given);
             links.push(link);
         }
         links
@@ -212,10 +210,7 @@ impl Reader<'_> {
                 Some(Value::Cc(cc)) => self.parameters(part, Some(cc)),
                 _ => self.parameters(part, None),
             }
-            for (key, value) in given.iter() {
-                let Lens::Flow(field) = key.lens else { continue };
-                (field.set)(&mut flow, value.clone(), &given);
-            }
+            set_given(keys::of_flow(), &mut flow, &given);
             let count = given.number("count").unwrap_or(1);
             if flows.len() as u64 + count > MOST_FLOWS {
                 let complaint = Complaint::new(
@@ -386,6 +381,15 @@ impl Reader<'_> {
         );
         self.complain(name.span(), &section.path(written), complaint);
         guess
+    }
+}
+
+/// Sets the fields of the keys that are given, in the order of the rows.
+fn set_given<P: 'static>(rows: impl Iterator<Item = &'static dyn Lens<P>>, part: &mut P, given: &Given) {
+    for row in rows {
+        if let Some(value) = given.get(row.key().name) {
+            row.set(part, value.clone(), given);
+        }
     }
 }
 

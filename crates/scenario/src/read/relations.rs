@@ -1,9 +1,10 @@
 //! What keys of one part need of each other: the relations that their declarations name.
 
 use super::{Part, Reader};
-use crate::Queue;
-use crate::check::Complaint;
-use crate::keys::{self, Given, Key, Relation, Value};
+use crate::fault::Complaint;
+use crate::key::{Key, Relation};
+use crate::value::{Given, Value};
+use crate::{Queue, keys};
 
 impl Reader<'_> {
     /// Complains about keys that say nothing without another one, or exclude each other.

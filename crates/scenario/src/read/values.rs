@@ -3,10 +3,11 @@
 use toml::Spanned;
 use toml::de::DeValue;
 
-use crate::check::{self, Complaint};
-use crate::keys::{self, Given, Key, Kind, Section, Value};
+use crate::fault::Complaint;
+use crate::key::{Key, Kind, Section};
 use crate::quantity::{self, NotAQuantity};
-use crate::{Sizes, Trace, files};
+use crate::value::{Given, Value};
+use crate::{Sizes, Trace, check, files, keys};
 
 use super::{Part, Reader};
 

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use super::{Key, Kind};
-use crate::quantity::{Buffer, Dimension, show, show_limit, show_steps};
-use crate::{Cc, Limit, Sizes, Trace};
+use crate::cc::Cc;
+use crate::files::{Sizes, Trace};
+use crate::key::{Key, Kind};
+use crate::quantity::{Buffer, Dimension, Limit, show, show_limit, show_steps};
 
 /// The value of a key, in base units (ns, bit/s, B).
 #[derive(Debug, Clone, PartialEq)]
@@ -100,11 +101,6 @@ fn quoted(text: &str) -> String {
     toml::Value::from(text).to_string()
 }
 
-/// A time in its base unit; more than it holds is beyond every range.
-pub(crate) fn ns(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
-}
-
 /// The values that are given in one part of a file.
 #[derive(Debug, Default)]
 pub(crate) struct Given(Vec<(&'static Key, Value)>);
@@ -133,147 +129,4 @@ impl Given {
     pub(crate) fn text(&self, name: &str) -> Option<String> {
         self.get(name).map(|value| value.clone().text())
     }
-
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &(&'static Key, Value)> {
-        self.0.iter()
-    }
 }
-
-/// A type of fields that a key can set.
-pub(crate) trait Field {
-    /// `None`: nothing is set.
-    fn value(&self) -> Option<Value>;
-    fn set(&mut self, value: Value);
-}
-
-impl Field for bool {
-    fn value(&self) -> Option<Value> {
-        Some(Value::Truth(*self))
-    }
-    fn set(&mut self, value: Value) {
-        *self = value == Value::Truth(true);
-    }
-}
-
-impl Field for u64 {
-    fn value(&self) -> Option<Value> {
-        Some(Value::Number(*self))
-    }
-    fn set(&mut self, value: Value) {
-        *self = value.number();
-    }
-}
-
-impl Field for u32 {
-    fn value(&self) -> Option<Value> {
-        Some(Value::Number((*self).into()))
-    }
-    fn set(&mut self, value: Value) {
-        *self = u32::try_from(value.number()).unwrap_or(u32::MAX);
-    }
-}
-
-impl Field for Duration {
-    fn value(&self) -> Option<Value> {
-        Some(Value::Number(ns(*self)))
-    }
-    fn set(&mut self, value: Value) {
-        *self = value.time();
-    }
-}
-
-impl Field for String {
-    fn value(&self) -> Option<Value> {
-        Some(Value::Text(self.clone()))
-    }
-    fn set(&mut self, value: Value) {
-        *self = value.text();
-    }
-}
-
-impl Field for Vec<String> {
-    fn value(&self) -> Option<Value> {
-        Some(Value::Names(self.clone()))
-    }
-    fn set(&mut self, value: Value) {
-        if let Value::Names(names) = value {
-            *self = names;
-        }
-    }
-}
-
-impl Field for Limit {
-    fn value(&self) -> Option<Value> {
-        Some(Value::Limit(*self))
-    }
-    fn set(&mut self, value: Value) {
-        if let Value::Limit(limit) = value {
-            *self = limit;
-        }
-    }
-}
-
-impl Field for Vec<(Duration, u64)> {
-    fn value(&self) -> Option<Value> {
-        let steps: Vec<_> = self.iter().map(|(at, value)| (ns(*at), *value)).collect();
-        (!steps.is_empty()).then_some(Value::Steps(steps))
-    }
-    fn set(&mut self, value: Value) {
-        if let Value::Steps(steps) = value {
-            *self = steps.into_iter().map(|(at, value)| (Duration::from_nanos(at), value)).collect();
-        }
-    }
-}
-
-impl Field for Vec<(Duration, Duration)> {
-    fn value(&self) -> Option<Value> {
-        let steps: Vec<_> = self.iter().map(|(at, value)| (ns(*at), ns(*value))).collect();
-        (!steps.is_empty()).then_some(Value::Steps(steps))
-    }
-    fn set(&mut self, value: Value) {
-        if let Value::Steps(steps) = value {
-            let step = |(at, value)| (Duration::from_nanos(at), Duration::from_nanos(value));
-            *self = steps.into_iter().map(step).collect();
-        }
-    }
-}
-
-impl<T: Field + Default> Field for Option<T> {
-    fn value(&self) -> Option<Value> {
-        self.as_ref().and_then(Field::value)
-    }
-    fn set(&mut self, value: Value) {
-        self.get_or_insert_default().set(value);
-    }
-}
-
-/// The words of an enum without fields, which a key can have as its value.
-macro_rules! words {
-    ($type:ident { $($variant:ident = $word:literal),* $(,)? }) => {
-        impl $type {
-            pub(crate) const NAMES: &[&str] = &[$($word),*];
-
-            /// As it is written in a scenario.
-            #[must_use]
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $($type::$variant => $word,)*
-                }
-            }
-        }
-
-        impl $crate::keys::Field for $type {
-            fn value(&self) -> Option<$crate::keys::Value> {
-                Some($crate::keys::Value::Word(self.name()))
-            }
-            fn set(&mut self, value: $crate::keys::Value) {
-                match value {
-                    $($crate::keys::Value::Word($word) => *self = $type::$variant,)*
-                    _ => {}
-                }
-            }
-        }
-    };
-}
-
-pub(crate) use words;

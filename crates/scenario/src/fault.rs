@@ -1,0 +1,39 @@
+//! What is wrong with a scenario, before its place in a file is known.
+
+use crate::key::Section;
+
+/// What is wrong, and what to write.
+pub(crate) struct Complaint {
+    pub(crate) kind: &'static str,
+    pub(crate) message: String,
+    pub(crate) help: String,
+}
+
+impl Complaint {
+    pub(crate) fn new(kind: &'static str, message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), help: help.into() }
+    }
+}
+
+/// The value of a typed scenario that a complaint is about. `index` counts links, and flows with groups
+/// expanded.
+pub(crate) struct Fault {
+    pub(crate) section: Section,
+    pub(crate) index: usize,
+    /// Empty: the part as a whole.
+    pub(crate) key: &'static str,
+    /// Which item of a list.
+    pub(crate) item: Option<usize>,
+    pub(crate) complaint: Complaint,
+}
+
+/// A fault of a scenario whose values are each plausible.
+pub(crate) fn impossible(
+    section: Section,
+    index: usize,
+    key: &'static str,
+    message: String,
+    help: String,
+) -> Fault {
+    Fault { section, index, key, item: None, complaint: Complaint::new("impossible", message, help) }
+}

@@ -1,0 +1,157 @@
+//! How a field of a typed scenario becomes the value of a key, and the reverse.
+
+use std::time::Duration;
+
+use crate::files::Sizes;
+use crate::quantity::{Limit, ns};
+use crate::value::Value;
+
+/// A type of fields that a key can set.
+pub(crate) trait Field {
+    /// `None`: nothing is set.
+    fn value(&self) -> Option<Value>;
+    fn set(&mut self, value: Value);
+}
+
+impl Field for bool {
+    fn value(&self) -> Option<Value> {
+        Some(Value::Truth(*self))
+    }
+    fn set(&mut self, value: Value) {
+        *self = value == Value::Truth(true);
+    }
+}
+
+impl Field for u64 {
+    fn value(&self) -> Option<Value> {
+        Some(Value::Number(*self))
+    }
+    fn set(&mut self, value: Value) {
+        *self = value.number();
+    }
+}
+
+impl Field for u32 {
+    fn value(&self) -> Option<Value> {
+        Some(Value::Number((*self).into()))
+    }
+    fn set(&mut self, value: Value) {
+        *self = u32::try_from(value.number()).unwrap_or(u32::MAX);
+    }
+}
+
+impl Field for Duration {
+    fn value(&self) -> Option<Value> {
+        Some(Value::Number(ns(*self)))
+    }
+    fn set(&mut self, value: Value) {
+        *self = value.time();
+    }
+}
+
+impl Field for String {
+    fn value(&self) -> Option<Value> {
+        Some(Value::Text(self.clone()))
+    }
+    fn set(&mut self, value: Value) {
+        *self = value.text();
+    }
+}
+
+impl Field for Vec<String> {
+    fn value(&self) -> Option<Value> {
+        Some(Value::Names(self.clone()))
+    }
+    fn set(&mut self, value: Value) {
+        if let Value::Names(names) = value {
+            *self = names;
+        }
+    }
+}
+
+impl Field for Limit {
+    fn value(&self) -> Option<Value> {
+        Some(Value::Limit(*self))
+    }
+    fn set(&mut self, value: Value) {
+        if let Value::Limit(limit) = value {
+            *self = limit;
+        }
+    }
+}
+
+impl Field for Sizes {
+    fn value(&self) -> Option<Value> {
+        Some(Value::Sizes(self.clone()))
+    }
+    fn set(&mut self, value: Value) {
+        if let Value::Sizes(sizes) = value {
+            *self = sizes;
+        }
+    }
+}
+
+impl Field for Vec<(Duration, u64)> {
+    fn value(&self) -> Option<Value> {
+        let steps: Vec<_> = self.iter().map(|(at, value)| (ns(*at), *value)).collect();
+        (!steps.is_empty()).then_some(Value::Steps(steps))
+    }
+    fn set(&mut self, value: Value) {
+        if let Value::Steps(steps) = value {
+            *self = steps.into_iter().map(|(at, value)| (Duration::from_nanos(at), value)).collect();
+        }
+    }
+}
+
+impl Field for Vec<(Duration, Duration)> {
+    fn value(&self) -> Option<Value> {
+        let steps: Vec<_> = self.iter().map(|(at, value)| (ns(*at), ns(*value))).collect();
+        (!steps.is_empty()).then_some(Value::Steps(steps))
+    }
+    fn set(&mut self, value: Value) {
+        if let Value::Steps(steps) = value {
+            let step = |(at, value)| (Duration::from_nanos(at), Duration::from_nanos(value));
+            *self = steps.into_iter().map(step).collect();
+        }
+    }
+}
+
+impl<T: Field + Default> Field for Option<T> {
+    fn value(&self) -> Option<Value> {
+        self.as_ref().and_then(Field::value)
+    }
+    fn set(&mut self, value: Value) {
+        self.get_or_insert_default().set(value);
+    }
+}
+
+/// The words of an enum without fields, which a key can have as its value.
+macro_rules! words {
+    ($type:ident { $($variant:ident = $word:literal),* $(,)? }) => {
+        impl $type {
+            pub(crate) const NAMES: &[&str] = &[$($word),*];
+
+            /// As it is written in a scenario.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $($type::$variant => $word,)*
+                }
+            }
+        }
+
+        impl $crate::field::Field for $type {
+            fn value(&self) -> Option<$crate::value::Value> {
+                Some($crate::value::Value::Word(self.name()))
+            }
+            fn set(&mut self, value: $crate::value::Value) {
+                match value {
+                    $($crate::value::Value::Word($word) => *self = $type::$variant,)*
+                    _ => {}
+                }
+            }
+        }
+    };
+}
+
+pub(crate) use words;

@@ -1,0 +1,190 @@
+//! Rows: each connects the declaration of a key with the field of a struct that the key sets. A row stands
+//! beside its struct `S`; the registry (`keys`) knows where the struct lies in a link, a flow or a scenario.
+
+use crate::key::{DefaultValue, Key, Kind, Relation, RunsOn, Section};
+use crate::value::{Given, Value};
+
+/// A key that sets a field of `S`.
+pub(crate) struct Row<S> {
+    key: Key,
+    access: Access<S>,
+}
+
+/// How to get and set the field. `get` returns `None` where the field does not exist, as the interval of a
+/// queue that is not CoDel.
+pub(crate) struct Access<S> {
+    pub(crate) get: fn(&S) -> Option<Value>,
+    /// Sets the field; the other values of the part decide about defaults that depend on them.
+    pub(crate) set: fn(&mut S, Value, &Given),
+}
+
+impl<S> Access<S> {
+    /// No field: the reader alone uses the value.
+    pub(crate) const NONE: Self = Self { get: |_| None, set: |_, _, _| {} };
+}
+
+/// A struct that lies at one place within `P`, as a queue within a link.
+pub(crate) trait Within<P> {
+    fn of(part: &P) -> &Self;
+    fn of_mut(part: &mut P) -> &mut Self;
+}
+
+impl<P> Within<P> for P {
+    fn of(part: &P) -> &Self {
+        part
+    }
+    fn of_mut(part: &mut P) -> &mut Self {
+        part
+    }
+}
+
+/// A row of `P`, whichever struct within `P` has the field.
+pub(crate) trait Lens<P> {
+    fn key(&self) -> &Key;
+    fn get(&self, part: &P) -> Option<Value>;
+    fn set(&self, part: &mut P, value: Value, given: &Given);
+}
+
+impl<P, S: Within<P>> Lens<P> for Row<S> {
+    fn key(&self) -> &Key {
+        &self.key
+    }
+    fn get(&self, part: &P) -> Option<Value> {
+        (self.access.get)(S::of(part))
+    }
+    fn set(&self, part: &mut P, value: Value, given: &Given) {
+        (self.access.set)(S::of_mut(part), value, given);
+    }
+}
+
+/// Where structs lie within another one: `within!(Link { queue: Queue })`.
+macro_rules! within {
+    ($part:ident { $($field:ident: $type:ty),+ $(,)? }) => {
+        $(impl $crate::row::Within<$part> for $type {
+            fn of(part: &$part) -> &Self {
+                &part.$field
+            }
+            fn of_mut(part: &mut $part) -> &mut Self {
+                &mut part.$field
+            }
+        })+
+    };
+}
+
+/// Access to a plain field: `field!(Sending, sack)`.
+macro_rules! field {
+    ($type:ident, $($field:tt).+) => {
+        $crate::row::Access {
+            get: |part: &$type| $crate::field::Field::value(&part.$($field).+),
+            set: |part: &mut $type, value, _| $crate::field::Field::set(&mut part.$($field).+, value),
+        }
+    };
+}
+
+/// Access to a field of an optional struct, which a value creates: `option!(Policer, rate_bps)`, or
+/// `option!(Loss, burst: pkts)` where a field of another struct is the option.
+macro_rules! option {
+    ($type:ident, $field:tt) => {
+        $crate::row::Access {
+            get: |part: &Option<$type>| $crate::field::Field::value(&part.as_ref()?.$field),
+            set: |part: &mut Option<$type>, value, _| {
+                $crate::field::Field::set(&mut part.get_or_insert_default().$field, value);
+            },
+        }
+    };
+    ($type:ident, $option:ident: $field:tt) => {
+        $crate::row::Access {
+            get: |part: &$type| $crate::field::Field::value(&part.$option.as_ref()?.$field),
+            set: |part: &mut $type, value, _| {
+                $crate::field::Field::set(&mut part.$option.get_or_insert_default().$field, value);
+            },
+        }
+    };
+}
+
+pub(crate) use {field, option, within};
+
+impl<S> Row<S> {
+    /// A key at the top of the file. It must be given, as long as `or` or `optional` says nothing else.
+    pub(crate) const fn top(
+        name: &'static str,
+        kind: Kind,
+        access: Access<S>,
+        meaning: &'static str,
+    ) -> Self {
+        Self { key: Key::new(Section::Top, name, kind, meaning), access }.always_printed()
+    }
+
+    /// A key under `[window]`.
+    pub(crate) const fn window(
+        name: &'static str,
+        kind: Kind,
+        access: Access<S>,
+        meaning: &'static str,
+    ) -> Self {
+        Self { key: Key::new(Section::Window, name, kind, meaning), access }.always_printed()
+    }
+
+    /// A key under `[[link]]`.
+    pub(crate) const fn link(
+        name: &'static str,
+        kind: Kind,
+        access: Access<S>,
+        meaning: &'static str,
+    ) -> Self {
+        Self { key: Key::new(Section::Link, name, kind, meaning), access }
+    }
+
+    /// A key under `[[flow]]`.
+    pub(crate) const fn flow(
+        name: &'static str,
+        kind: Kind,
+        access: Access<S>,
+        meaning: &'static str,
+    ) -> Self {
+        Self { key: Key::new(Section::Flow, name, kind, meaning), access }
+    }
+
+    /// Its smallest and largest value, in base units; for text, in characters; for lists, in items.
+    pub(crate) const fn range(self, least: u64, most: u64) -> Self {
+        Self { key: Key { least, most, ..self.key }, ..self }
+    }
+
+    /// It need not be given; these words say what holds then.
+    pub(crate) const fn or(self, default: &'static str) -> Self {
+        Self { key: Key { default: DefaultValue::Words(default), ..self.key }, ..self }
+    }
+
+    /// It need not be given; the field has a default.
+    pub(crate) const fn optional(self) -> Self {
+        Self { key: Key { default: DefaultValue::OfField, ..self.key }, ..self }
+    }
+
+    /// The testbed refuses it.
+    pub(crate) const fn simulator_only(self) -> Self {
+        Self { key: Key { runs_on: RunsOn::Simulator, ..self.key }, ..self }
+    }
+
+    /// The testbed refuses this word.
+    pub(crate) const fn simulator_only_if(self, word: &'static str) -> Self {
+        Self { key: Key { runs_on: RunsOn::BothExcept(word), ..self.key }, ..self }
+    }
+
+    /// Only these queues have it.
+    pub(crate) const fn of_queues(self, queues: &'static [&'static str]) -> Self {
+        Self { key: Key { queues, ..self.key }, ..self }
+    }
+
+    pub(crate) const fn related(self, relations: &'static [Relation]) -> Self {
+        Self { key: Key { relations, ..self.key }, ..self }
+    }
+
+    /// What errors show as a value of it.
+    pub(crate) const fn example(self, example: &'static str) -> Self {
+        Self { key: Key { example: Some(example), ..self.key }, ..self }
+    }
+
+    pub(crate) const fn always_printed(self) -> Self {
+        Self { key: Key { always_printed: true, ..self.key }, ..self }
+    }
+}
