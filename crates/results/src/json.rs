@@ -4,7 +4,6 @@
 //! floating-point sum do not matter. `null` means that there is no value: NaN in a series, `None` in a
 //! summary.
 
-use crate::{Cost, Summary};
 use serde::de::{Deserialize, Deserializer};
 use serde::ser::Serialize;
 use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
@@ -36,18 +35,7 @@ pub fn to_json<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<String> {
     Ok(String::from_utf8_lossy(&out).into_owned())
 }
 
-impl Summary {
-    /// The content of `summary.json`. It has everything that scenario, seed and program determine, so the
-    /// same simulation gives the same bytes. The times in [`Cost`] are left out.
-    #[must_use]
-    pub fn stable_json(&self) -> String {
-        let cost = Cost { wall_s: f64::NAN, cpu_s: f64::NAN, ..self.cost };
-        // A summary has string keys only, so this cannot fail.
-        to_json(&Summary { cost, ..self.clone() }).unwrap_or_default()
-    }
-}
-
-/// For fields of [`Cost`] that [`Summary::stable_json`] leaves out.
+/// For fields of [`Cost`](crate::Cost) that [`Summary::stable_json`](crate::Summary::stable_json) leaves out.
 pub(crate) fn unknown() -> f64 {
     f64::NAN
 }
@@ -115,7 +103,7 @@ impl Formatter for Rounded {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{FlowSeries, LinkSeries, Series, sample_summary};
+    use crate::{FlowSeries, LinkSeries, Series, Summary, sample_summary};
     use proptest::prelude::*;
     use serde_json::Value;
 

@@ -187,6 +187,17 @@ pub struct Cost {
     pub data_packets: u64,
 }
 
+impl Summary {
+    /// The content of `summary.json`. It has everything that scenario, seed and program determine, so the
+    /// same simulation gives the same bytes. The times in [`Cost`] are left out.
+    #[must_use]
+    pub fn stable_json(&self) -> String {
+        let cost = Cost { wall_s: f64::NAN, cpu_s: f64::NAN, ..self.cost };
+        // A summary has string keys only, so this cannot fail.
+        json::to_json(&Summary { cost, ..self.clone() }).unwrap_or_default()
+    }
+}
+
 /// A summary for tests: the BBQ paper's first experiment, roughly.
 #[cfg(test)]
 pub(crate) fn sample_summary() -> Summary {
