@@ -156,8 +156,9 @@ fn provenance<'a>(records: impl Iterator<Item = &'a Record>) -> String {
     commits.sort_unstable();
     let commits: Vec<String> = commits.iter().map(|commit| format!("`{commit}`")).collect();
     format!(
-        "\nBold: outside of its tolerance. Means \u{b1} half of the 95 % confidence interval over seeds. {runs} runs, {} of CPU time, {}; \
-         measured by {}. What was compared, and how: the figure's folder; the numbers: reproduction/results.\n",
+        "\nBold: outside of its tolerance. Means \u{b1} half of the 95 % confidence interval over seeds. \
+         {runs} runs, {} of CPU time, {}; measured by {}. The folder of each figure has the comparison, \
+         reproduction/results the numbers.\n",
         text::duration(cpu_s),
         text::of(packets, "packet"),
         commits.join(", ")

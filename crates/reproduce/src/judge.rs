@@ -167,7 +167,10 @@ mod tests {
             model = "x"
             [run.sweep]
             title = "x"
-            point = [{{ at = "a", x = 1, set = [] }}, {{ at = "b", x = 2, set = [] }}, {{ at = "c", x = 3, set = [] }}]"#
+            point = [
+                {{ at = "a", x = 1, set = [] }}, {{ at = "b", x = 2, set = [] }},
+                {{ at = "c", x = 3, set = [] }}
+            ]"#
         );
         toml::from_str(&text).unwrap()
     }

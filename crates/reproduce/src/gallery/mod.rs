@@ -28,7 +28,12 @@ pub fn page(papers: &[PaperRecords]) -> String {
                     (sheet::contacts(papers))
                     @for paper in papers { (section::paper(paper)) }
                 }
-                footer { p { "Written by Fairpace from the records of its runs. This file is complete: it loads nothing from the network." } }
+                footer {
+                    p {
+                        "Written by Fairpace from the records of its runs. This file is complete: "
+                        "it loads nothing from the network."
+                    }
+                }
             }
         }
     };

@@ -45,7 +45,10 @@ fn figure(record: &Record) -> Markup {
                 div.words {
                     h4 { "What was done" } (paragraphs("setup", &figure.setup))
                     h4 { "What to expect, and why" } (paragraphs("expect", &figure.expect))
-                    @if !figure.differs.trim().is_empty() { h4 { "Where ours differs" } (paragraphs("differs", &figure.differs)) }
+                    @if !figure.differs.trim().is_empty() {
+                        h4 { "Where ours differs" }
+                        (paragraphs("differs", &figure.differs))
+                    }
                     (real_flows(record))
                 }
             }
@@ -56,7 +59,9 @@ fn figure(record: &Record) -> Markup {
 /// Blank lines part paragraphs.
 fn paragraphs(class: &str, text: &str) -> Markup {
     html! {
-        @for part in text.split("\n\n").map(str::trim).filter(|part| !part.is_empty()) { p class=(class) { (with_code(part)) } }
+        @for part in text.split("\n\n").map(str::trim).filter(|part| !part.is_empty()) {
+            p class=(class) { (with_code(part)) }
+        }
     }
 }
 

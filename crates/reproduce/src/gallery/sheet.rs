@@ -23,14 +23,17 @@ pub(super) fn introduction(papers: &[PaperRecords]) -> Markup {
     let count = |of: Verdict| records.iter().filter(|record| record.verdict() == of).count();
     html! {
         p.why {
-            "Every figure and table of the papers, drawn again from our own runs: in the simulator, and with real flows of the Linux kernel "
-            "where one machine can have them. Published numbers stand beside ours, with the sentence that reports them. "
+            "Every figure and table of the papers, drawn again from our own runs: in the simulator, and with "
+            "real flows of the Linux kernel where one machine can have them. Published numbers stand beside ours, "
+            "with the sentence that reports them. "
             "Verdicts are computed from tolerances that were written down beside each value."
         }
         ul.counts {
             @for of in VERDICTS { li { b { (count(of)) } " " (badge(of)) " " small { (meaning(of)) } } }
         }
-        @for (on, name) in [(On::Sim, "The simulator"), (On::Kernel, "Real flows")] { (cost(&records, on, name)) }
+        @for (on, name) in [(On::Sim, "The simulator"), (On::Kernel, "Real flows")] {
+            (cost(&records, on, name))
+        }
         p.signs {
             span { (sample(Look::Dots, None)) " simulator, or a model" }
             span { (sample(Look::Rings, None)) " real flows" }
@@ -50,7 +53,10 @@ fn cost(records: &[&Record], on: On, name: &str) -> Markup {
     let cpu_s: f64 = all.iter().map(|m| m.cpu_s).sum();
     html! {
         @if !all.is_empty() {
-            p.where { (name) ": " (text::of(runs, "run")) ", " (text::of(packets, "packet")) " delivered, " (text::duration(cpu_s)) " of CPU time." }
+            p.where {
+                (name) ": " (text::of(runs, "run")) ", " (text::of(packets, "packet")) " delivered, "
+                (text::duration(cpu_s)) " of CPU time."
+            }
         }
     }
 }
@@ -73,7 +79,8 @@ fn contact(record: &Record) -> Markup {
     let verdict = record.verdict();
     let (sign, class) = sign(verdict);
     html! {
-        a class={ "contact " (class) } href={ "#" (anchor(record)) } title={ (record.figure.title) ": " (verdict) } {
+        a class={ "contact " (class) } href={ "#" (anchor(record)) }
+            title={ (record.figure.title) ": " (verdict) } {
             span.thumb aria-hidden="true" { (pictures::thumbnail(record)) }
             span.id { (record.id) span.sign { (sign) " " (verdict) } }
             span.what { (record.figure.title) }

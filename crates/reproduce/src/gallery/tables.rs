@@ -43,9 +43,14 @@ pub(super) fn values(record: &Record) -> Markup {
                                     details { summary { "the paper's words" } q { (value.quote) } }
                                 }
                             }
-                            td.number data-label="Published" { b { (number(value.published)) } " " (value.unit) br; small { (allowed(value)) } }
+                            td.number data-label="Published" {
+                                b { (number(value.published)) } " " (value.unit) br;
+                                small { (allowed(value)) }
+                            }
                             td.number data-label="Simulator" { (ours_cell(ours[0], &value.unit)) }
-                            @if kernel.is_some() { td.number data-label="Real flows" { (ours_cell(ours[1], &value.unit)) } }
+                            @if kernel.is_some() {
+                                td.number data-label="Real flows" { (ours_cell(ours[1], &value.unit)) }
+                            }
                             td.drawn { (strip(value, ours).drawing()) }
                         }
                     }
@@ -126,7 +131,9 @@ pub(super) fn shapes(record: &Record) -> Markup {
                                 @let held = held(measured, i);
                                 span.held {
                                     (tick(held.as_ref().and_then(|held| held.holds)))
-                                    @if let Some(held) = &held { @if !held.ours.is_empty() { " " span.relation { (relation(shape, held)) } } }
+                                    @if let Some(held) = held.as_ref().filter(|held| !held.ours.is_empty()) {
+                                        " " span.relation { (relation(shape, held)) }
+                                    }
                                     @if places[1].1.is_some() { " " small { (name) } }
                                 }
                             }
