@@ -65,9 +65,9 @@ check: lint
 	$(CARGO) test --workspace --lib --bins --locked --quiet
 	$(CARGO) test --package fairpace-scenario --package fairpace-cc --package fairpace --locked --quiet
 
-# What is over the allowance; ARGS=--all: all that there is; ARGS=--shrink: records that it has become less.
+# Every violation of the rules that rustc, clippy and clang do not check, with file and line.
 tidy:
-	$(CARGO) run --quiet --package fairpace-tidy -- $(ARGS)
+	$(CARGO) run --quiet --package fairpace-tidy
 
 # The C once more with UBSan, where undefined behaviour traps; documentation's examples; then all tests.
 test:

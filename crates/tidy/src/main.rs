@@ -5,11 +5,7 @@
 //! cycles. It is not a parser of Rust or C: each check reads as much syntax as it needs, and says so.
 //!
 //! `cargo test -p fairpace-tidy` fails on a violation; `cargo run -p fairpace-tidy` lists the violations.
-//! While the tree is being cleaned, `allowance.txt` holds how many violations a file may have: these numbers
-//! only shrink. `cargo run -p fairpace-tidy -- --shrink` writes the smaller ones, `-- --all` lists what is
-//! allowed, too.
 
-mod allowance;
 mod constants;
 mod cycles;
 mod exempt;
@@ -25,7 +21,6 @@ mod words;
 use std::path::Path;
 use std::process::ExitCode;
 
-use allowance::Allowance;
 use tree::{File, Violation};
 
 /// Every violation in these files that is not exempt.
@@ -55,17 +50,9 @@ fn root() -> &'static Path {
 }
 
 fn main() -> ExitCode {
-    let argument = std::env::args().nth(1).unwrap_or_default();
     let found = violations(&tree::files(root()));
-    let allowed = Allowance::read(root());
-    match argument.as_str() {
-        "--all" => found.iter().for_each(|violation| println!("{violation}")),
-        "--shrink" => allowed.shrunk(&found).write(root()),
-        "--record" => Allowance::of(&found).write(root()),
-        _ => allowed.exceeding(&found).iter().for_each(|violation| println!("{violation}")),
-    }
-    let tidy = argument.starts_with("--") || allowed.exceeding(&found).is_empty();
-    if tidy { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    found.iter().for_each(|violation| println!("{violation}"));
+    if found.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 #[cfg(test)]
@@ -75,8 +62,7 @@ mod tests {
     #[test]
     fn the_tree_is_tidy() {
         let found = violations(&tree::files(root()));
-        let exceeding = Allowance::read(root()).exceeding(&found);
-        let lines: Vec<String> = exceeding.iter().map(ToString::to_string).collect();
+        let lines: Vec<String> = found.iter().map(ToString::to_string).collect();
         assert!(lines.is_empty(), "{} violations:\n{}", lines.len(), lines.join("\n"));
     }
 

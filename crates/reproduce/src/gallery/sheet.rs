@@ -24,8 +24,8 @@ pub(super) fn introduction(papers: &[PaperRecords]) -> Markup {
     html! {
         p.why {
             "Every figure and table of the papers, drawn again from our own runs: in the simulator, and with "
-            "real flows of the Linux kernel where one machine can have them. Published numbers stand beside ours, "
-            "with the sentence that reports them. "
+            "real flows of the Linux kernel where one machine can have them. Published numbers stand beside "
+            "ours, with the sentence that reports them. "
             "Verdicts are computed from tolerances that were written down beside each value."
         }
         ul.counts {
