@@ -63,7 +63,7 @@ fn on_target(cc: &Cc, target: Target) -> Result<(), Complaint> {
     }
 }
 
-/// What is said of a wrong algorithm or parameter.
+/// The complaint about a wrong algorithm or parameter.
 pub(crate) fn complaint_of_cc(error: CcError) -> Complaint {
     let did_you_mean =
         |nearest: Option<&str>| nearest.map(|guess| format!("did you mean `{guess}`? ")).unwrap_or_default();

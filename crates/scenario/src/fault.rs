@@ -27,7 +27,7 @@ pub(crate) struct Fault {
     pub(crate) complaint: Complaint,
 }
 
-/// A fault of a scenario whose values are each plausible.
+/// A fault of values that are each in range but do not go together.
 pub(crate) fn impossible(
     section: Section,
     index: usize,

@@ -19,8 +19,8 @@ const MOST_MS: u32 = 86_400_000;
 pub const OPPORTUNITY_BYTES: u32 = PACKET_BYTES as u32;
 /// Points of a distribution.
 const MOST_SIZES: usize = 10_000;
-/// A petabyte, as for a flow's `size`.
-const MOST_SIZE: u64 = 1_000_000_000_000_000;
+/// Largest size of a flow, bytes: a petabyte, more than any run can send.
+pub(crate) const MOST_SIZE_BYTES: u64 = 1_000_000_000_000_000;
 
 /// The text of a file.
 pub(crate) fn text(path: &Path) -> Result<String, String> {
@@ -208,7 +208,7 @@ fn follows(before: Option<&(u64, u64)>, (bytes, share): (u64, u64)) -> Option<St
     match before {
         _ if share > WHOLE_PPB => Some("has a share above 1: shares go from 0 to 1, not to 100".into()),
         _ if bytes == 0 => Some("has a size of 0 bytes; the smallest is 1".into()),
-        _ if bytes > MOST_SIZE => Some(format!("has a size of more than {MOST_SIZE} bytes")),
+        _ if bytes > MOST_SIZE_BYTES => Some(format!("has a size of more than {MOST_SIZE_BYTES} bytes")),
         Some((last, _)) if bytes <= *last => Some("has sizes that do not grow".into()),
         Some((_, last)) if share <= *last => Some("has shares that do not grow".into()),
         _ => None,

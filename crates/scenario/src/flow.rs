@@ -48,13 +48,13 @@ pub struct Flow {
     pub rtt_at: Steps<Duration>,
     /// Share of its ACKs that are lost at random, billionths.
     pub ack_loss_ppb: u64,
-    /// Each ACK takes up to so much longer, at random and in order.
+    /// Largest extra delay of an ACK; uniform from 0 to this, and ACKs keep their order.
     pub ack_jitter: Duration,
-    /// ACKs come together, so far apart; 0: they do not.
+    /// ACKs are held back and arrive together at multiples of this time; 0: they are not held back.
     pub ack_aggregation: Duration,
     /// Data packets that others overtake.
     pub reorder: Option<Reorder>,
-    /// The sending host gets round to an ACK up to so much later, at random and in order.
+    /// Largest processing delay of an ACK at the sending host; uniform from 0 to this, in order.
     pub host_jitter: Duration,
     /// What its application writes, and when.
     pub traffic: Traffic,
@@ -103,7 +103,7 @@ pub enum View {
     /// All that the sender knows.
     #[default]
     Exact,
-    /// What a stock Linux kernel can tell.
+    /// What a stock Linux kernel reports.
     Kernel,
 }
 

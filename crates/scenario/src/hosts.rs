@@ -8,7 +8,7 @@ use crate::key::{Kind, Relation, S, SIZE, TIME};
 use crate::quantity::Dimension;
 use crate::row::{Access, Row, field};
 
-/// Does the connection use ECN, and how does the receiver tell?
+/// Whether the connection uses ECN, and how the receiver echoes marks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Ecn {
     /// No.
@@ -16,7 +16,7 @@ pub enum Ecn {
     Off,
     /// RFC 3168: ECE on every ACK from a mark until CWR; a mark is answered like a loss, once per round trip.
     Classic,
-    /// RFC 8257: ECE on an ACK tells exactly whether what it acknowledges was marked.
+    /// RFC 8257: ECE on an ACK says exactly whether the packets that it acknowledges were marked.
     Dctcp,
 }
 
@@ -45,7 +45,7 @@ pub struct Sending {
     pub idle_restart: bool,
     /// Bursts of several packets leave as one, sized by the pacing rate. Without: packet by packet.
     pub tso: bool,
-    /// Paces, whether or not the algorithm asks for it (as with the fq queue discipline); `None`: if it asks.
+    /// Pacing on or off, as with the fq queue discipline; `None`: as the algorithm requests.
     pub pacing: Option<bool>,
     /// Initial window, packets.
     pub initial_cwnd_pkts: u32,
@@ -69,7 +69,7 @@ impl Default for Sending {
     }
 }
 
-/// How much a receiver lets its sender have outstanding.
+/// The receive window: how much data the sender may have outstanding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Window {
     /// Always enough.
@@ -95,7 +95,7 @@ pub struct Receiving {
     /// Packets of a flow that arrive within this time of the first of them are received as one, up to 64 kB
     /// (GRO).
     pub gro: Duration,
-    /// Holds every ACK back for so long, to make its path seem longer than it is.
+    /// Holds every ACK back for this time: the path seems longer than it is.
     pub ack_delay: Duration,
     /// Later values of `ack_delay`.
     pub ack_delay_at: Steps<Duration>,

@@ -119,7 +119,7 @@ pub(crate) fn in_order<T>(steps: &[(Duration, T)]) -> Result<(), (String, String
 pub struct Line {
     /// Propagation to what follows; part of a flow's RTT.
     pub delay: Duration,
-    /// Each packet takes up to so much longer, uniformly at random.
+    /// Largest extra delay of a packet; the extra delay is uniform from 0 to this.
     pub jitter: Duration,
     /// Packets may overtake each other by their jitter; otherwise they keep their order.
     pub reorders: bool,

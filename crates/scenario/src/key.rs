@@ -1,5 +1,5 @@
-//! The declaration of one scenario key: its name, kind, range, default and meaning, and where it works. The
-//! struct that has the field is unknown here: `row.rs` connects the two.
+//! The declaration of one scenario key: its name, kind, range, default and meaning, and where it works.
+//! `row.rs` connects it with the field of a struct.
 
 use crate::quantity::{self, Dimension};
 
@@ -80,6 +80,7 @@ pub(crate) const MS: u64 = 1_000_000;
 pub(crate) const S: u64 = 1_000 * MS;
 /// Nanoseconds in a day.
 pub(crate) const DAY: u64 = 86_400 * S;
+/// A time as the kind of a key; likewise a rate, a size and a share.
 pub(crate) const TIME: Kind = Kind::Quantity(Dimension::Time);
 pub(crate) const RATE: Kind = Kind::Quantity(Dimension::Rate);
 pub(crate) const SIZE: Kind = Kind::Quantity(Dimension::Size);
@@ -116,18 +117,19 @@ pub enum DefaultValue {
     None,
     /// What these words say; it depends on other keys, or is the absence of something.
     Words(&'static str),
-    /// The value of the field that the key sets, in a new [`Link`] or [`Flow`].
+    /// The value of the field that the key sets, in a new [`Link`](crate::Link) or
+    /// [`Flow`](crate::Flow).
     OfField,
 }
 
 /// How a key is related to another one of its part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Relation {
-    /// The key says nothing without this one.
+    /// The key has no effect without this one.
     Needs(&'static str),
     /// Both cannot be given.
     Excludes(&'static str),
-    /// The key says nothing if this one is false; and why.
+    /// The key has no effect if this one is false; and why.
     NeedsTrue(&'static str, &'static str),
 }
 
@@ -152,7 +154,9 @@ pub struct Key {
     pub runs_on: RunsOn,
     /// The queues that have it; none: it does not depend on the queue.
     pub queues: &'static [&'static str],
+    /// What it needs of other keys of its part, and which it excludes.
     pub(crate) relations: &'static [Relation],
+    /// A value as errors show it; `None`: one that follows from the kind.
     pub(crate) example: Option<&'static str>,
     /// Printed in the canonical form even at its default.
     pub(crate) always_printed: bool,
@@ -203,7 +207,7 @@ impl Key {
         }
     }
 
-    /// As a value of it is written in a file.
+    /// An example of its value, as a file has it.
     pub(crate) fn written_example(&self) -> String {
         let quoted = |text: &str| format!("\"{text}\"");
         if let Some(example) = self.example {

@@ -102,9 +102,9 @@ pub fn hash_of_all<'a>(scenarios: impl IntoIterator<Item = &'a Scenario>) -> Str
 /// How a file is referred to.
 #[derive(Clone, Copy)]
 enum Files {
-    /// To be read again.
+    /// By its name, so that the scenario can be read again.
     ByName,
-    /// To be told from others.
+    /// By a hash of its content, for the scenario's hash.
     ByContent,
 }
 

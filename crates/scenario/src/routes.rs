@@ -238,7 +238,7 @@ impl<'s> Resolver<'s> {
         &self.scenario.links[index as usize]
     }
 
-    /// Does each link begin where the one before ends? Only those with nodes can tell.
+    /// Does each link begin where the one before ends? Links without nodes fit anywhere.
     fn connected(&self, key: &'static str, way: &[u32], written: bool) -> Result<(), Wrong> {
         if way.len() as u64 > MOST_HOPS {
             return Err(Wrong::new(
@@ -325,7 +325,7 @@ impl<'s> Resolver<'s> {
             return Err(Wrong::new("to", None, message, "write another node"));
         }
         let mut done = HashSet::new();
-        // the order of these tuples is the order that the rule above asks for
+        // the order of these tuples is the order that the rule above requires
         let mut open = BinaryHeap::from([Reverse((0u64, 0u64, Vec::<u32>::new(), from))]);
         while let Some(Reverse((delay, hops, way, node))) = open.pop() {
             if node == to {

@@ -1,5 +1,5 @@
 //! Rows: each connects the declaration of a key with the field of a struct that the key sets. A row stands
-//! beside its struct `S`; the registry (`keys`) knows where the struct lies in a link, a flow or a scenario.
+//! beside its struct `S`; `Within` says where the struct lies in a link, a flow or a scenario.
 
 use crate::key::{DefaultValue, Key, Kind, Relation, RunsOn, Section};
 use crate::value::{Given, Value};
@@ -105,7 +105,7 @@ macro_rules! option {
 pub(crate) use {field, option, within};
 
 impl<S> Row<S> {
-    /// A key at the top of the file. It must be given, as long as `or` or `optional` says nothing else.
+    /// A key at the top of the file. It must be given, unless `or` or `optional` follows.
     pub(crate) const fn top(
         name: &'static str,
         kind: Kind,
@@ -175,6 +175,7 @@ impl<S> Row<S> {
         Self { key: Key { queues, ..self.key }, ..self }
     }
 
+    /// What it needs of other keys of its part, and which it excludes.
     pub(crate) const fn related(self, relations: &'static [Relation]) -> Self {
         Self { key: Key { relations, ..self.key }, ..self }
     }
@@ -184,6 +185,7 @@ impl<S> Row<S> {
         Self { key: Key { example: Some(example), ..self.key }, ..self }
     }
 
+    /// The canonical form has it even at its default.
     pub(crate) const fn always_printed(self) -> Self {
         Self { key: Key { always_printed: true, ..self.key }, ..self }
     }

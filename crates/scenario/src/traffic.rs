@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::field::Field;
-use crate::files::Sizes;
+use crate::files::{MOST_SIZE_BYTES, Sizes};
 use crate::key::{DAY, Kind, MS, RATE, Relation, SIZE, TIME};
 use crate::quantity::Dimension;
 use crate::row::{Access, Row, field, option};
@@ -58,15 +58,13 @@ pub struct Arrivals {
 
 /// What `write_every` is if only `write_rate` is given.
 const WRITE_EVERY: Duration = Duration::from_secs(1);
-/// A petabyte: more than any run can send.
-const MOST_BYTES: u64 = 1_000_000_000_000_000;
 
 #[rustfmt::skip]
 pub(crate) const KEYS: &[Row<Traffic>] = &[
     Row::flow("size", SIZE, field!(Traffic, size_bytes),
         "What the application sends in all; its completion time is reported. The simulator sends whole \
          packets of 1448 bytes.")
-        .range(1, MOST_BYTES).or("without end"),
+        .range(1, MOST_SIZE_BYTES).or("without end"),
     Row::flow("on", TIME, ON,
         "The application has data for this long, then none for `off`, and so on from the start.")
         .range(MS, DAY).or("always").example("\"2s\"")
@@ -81,7 +79,7 @@ pub(crate) const KEYS: &[Row<Traffic>] = &[
         .range(MS, DAY).or("1s").related(&[Relation::Needs("write_rate")]),
     Row::flow("response", SIZE, RESPONSE,
         "The application answers requests with this much, one after the other; the first comes at the start.")
-        .range(1, MOST_BYTES).or("no requests").example("\"10kB\"")
+        .range(1, MOST_SIZE_BYTES).or("no requests").example("\"10kB\"")
         .related(&[Relation::Excludes("size"), Relation::Excludes("on"), Relation::Excludes("write_rate")])
         .simulator_only(),
     Row::flow("think", TIME, THINK,

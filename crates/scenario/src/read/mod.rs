@@ -251,7 +251,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Sets the parameters in the table `set`; those of an unknown algorithm are not judged.
+    /// Sets the parameters in the table `set`; those of an unknown algorithm are not checked.
     fn parameters(&mut self, part: &Part<'_, '_>, mut cc: Option<&mut Cc>) {
         let Some((_, value)) = self.find(part, "set") else { return };
         let DeValue::Table(table) = value.get_ref() else {

@@ -10,7 +10,7 @@ impl Reader<'_> {
     /// Complains about keys that say nothing without another one, or exclude each other.
     pub(super) fn relations(&mut self, part: &Part<'_, '_>, given: &Given) {
         for key in keys::of(part.section).filter(|key| part.table.contains_key(key.name)) {
-            // `false` asks for nothing
+            // a key that is `false` requires no other key
             let is_off = given.get(key.name) == Some(&Value::Truth(false));
             for relation in key.relations {
                 match *relation {
@@ -53,7 +53,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Complains that `key` says nothing without `other`.
+    /// Complains that `key` has no effect without `other`.
     fn needs(&mut self, part: &Part<'_, '_>, key: &Key, other: &str) {
         // a wrong `other` is an error already
         if part.table.contains_key(other) {
@@ -79,7 +79,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Complains that `key` says nothing while `other` is false.
+    /// Complains that `key` has no effect while `other` is false.
     fn pointless(&mut self, part: &Part<'_, '_>, key: &Key, other: &str, why: &str) {
         let name = key.name;
         let message = format!("`{name}` says nothing with `{other} = false`: {why}");

@@ -1,4 +1,4 @@
-//! Reading of single values, with what is said of wrong ones.
+//! Reads single values, and complains about wrong ones.
 
 use toml::Spanned;
 use toml::de::DeValue;
