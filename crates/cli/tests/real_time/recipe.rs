@@ -43,7 +43,7 @@ const KEY: &[(&str, &str, &str)] = &[
         "crates/netem/src/build.rs",
         "Transmitter::wire_with_rates(settings.rate_bps, &steps)",
         "Transmitter::wire_with_rates(
-                settings.rate_bps / 1_000 * settings.rate_share_ppb / 1_000_000,
+                (u128::from(settings.rate_bps) * u128::from(settings.rate_share_ppb) / 1_000_000_000) as u64,
                 &steps,
             )",
     ),
