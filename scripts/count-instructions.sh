@@ -9,13 +9,13 @@ command -v valgrind >/dev/null 2>&1 || {
 	echo "count-instructions: valgrind is missing; scripts/setup.sh --all installs it" >&2
 	exit 1
 }
-cargo build --quiet --locked --profile counted --package fairpace-dev
-dev="${CARGO_TARGET_DIR:-target}/counted/fairpace-dev"
+cargo build --quiet --locked --profile counted --package fairpace-sim --features testing --example count
+load="${CARGO_TARGET_DIR:-target}/counted/examples/count"
 
 # Instructions of a run, and packets: what a run of twice the length has more leaves out what every run costs once.
 count() {
 	log=$(mktemp)
-	packets=$(valgrind --tool=cachegrind --cache-sim=no --cachegrind-out-file=/dev/null --log-file="$log" "$dev" load "$1" "$2" | cut -d' ' -f1)
+	packets=$(valgrind --tool=cachegrind --cache-sim=no --cachegrind-out-file=/dev/null --log-file="$log" "$load" "$1" "$2")
 	echo "$(sed -n 's/.*I *refs: *//p' "$log" | tr -d ',') $packets"
 	rm -f "$log"
 }

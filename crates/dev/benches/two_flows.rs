@@ -5,9 +5,9 @@
 use std::time::Duration;
 
 use criterion::{Criterion, Throughput};
-use fairpace_dev::loads;
 use fairpace_results::Silent;
 use fairpace_scenario::{Cc, Scenario};
+use fairpace_sim::loads;
 
 const ALGORITHMS: [&str; 2] = ["bbr1", "cubic"];
 

@@ -16,7 +16,6 @@ mod docs;
 mod duels;
 mod grid;
 mod load;
-pub mod loads;
 mod marked_page;
 mod model;
 mod pair;

@@ -6,7 +6,7 @@ use fairpace_cli_core::output::Output;
 use fairpace_results::Silent;
 
 use crate::args::LoadArgs;
-use crate::loads;
+use fairpace_sim::loads;
 
 pub(crate) fn run(args: &LoadArgs, out: &mut Output) -> Result<(), Failure> {
     let scenario = loads::by_name(&args.name, args.run_ms).ok_or_else(|| {

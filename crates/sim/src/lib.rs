@@ -56,6 +56,8 @@ mod fast_path;
 mod flow;
 mod header;
 mod host_view;
+#[cfg(feature = "testing")]
+pub mod loads;
 mod observe;
 mod per_hop;
 mod receiver_side;
