@@ -27,8 +27,14 @@ mod tests {
     #[test]
     fn a_path_of_a_machine_is_found_and_a_relative_one_is_not() {
         // in parts, so that this file has no such path itself
-        let text =
-            ["see /", "work/main/x\n\"/", "root/.cargo\"\nscenarios/work/a and ../root/b\n/", "home/me"];
+        let text = [
+            "see /",
+            "work/main/x\n\"/",
+            "root/.cargo\"\nscenarios/",
+            "work/a and ../",
+            "root/b\n/",
+            "home/me",
+        ];
         let text = text.concat();
         let mut found = Vec::new();
         check(&File::new("a.txt", &text), &mut found);
