@@ -2,8 +2,9 @@
 //!
 //! An edge leads from a file to the file of the module whose items it names: `crate::a::X`, `super::a::X`, or
 //! `a::X` where `a` is its own submodule. Names that a module re-exports (`pub use a::X`) lead to where they
-//! come from. Test modules and re-exports are no edges, and neither is a name of a module that encloses the
-//! file: a module and its submodules are one unit, in which privacy works from the inside.
+//! come from. A `pub(crate) use` is an import like any other: what it names serves the crate itself. Test
+//! items and re-exports are no edges, and neither is a name of a module that encloses the file: a module and
+//! its submodules are one unit, in which privacy works from the inside.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +18,9 @@ struct Module<'f> {
     file: &'f File,
     /// Its path in the crate; empty for the root.
     name: Vec<String>,
-    /// Its code without tests.
+    /// Every name of every `use` outside of tests.
+    uses: Vec<Named>,
+    /// Its code without tests and without `use`.
     code: String,
     /// Names that it re-exports, and where from, as written behind `use`.
     reexports: BTreeMap<String, Vec<String>>,
@@ -48,12 +51,10 @@ impl<'f> Module<'f> {
         let stem = inside.trim_end_matches(".rs").trim_end_matches("/mod");
         let name = if matches!(stem, "lib" | "main") { "" } else { stem };
         let name = name.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect();
-        let code = file.masked().code.split("#[cfg(test)]\nmod ").next().unwrap_or_default().to_owned();
-        let mut reexports = BTreeMap::new();
-        for named in uses(&code).into_iter().filter(|named| named.public) {
-            reexports.insert(named.name, named.path);
-        }
-        Module { file, name, code, reexports }
+        let (uses, code) = uses(&without_tests(&file.masked().code));
+        let public = uses.iter().filter(|named| named.public);
+        let reexports = public.map(|named| (named.name.clone(), named.path.clone())).collect();
+        Module { file, name, uses, code, reexports }
     }
 
     fn shown(&self) -> String {
@@ -65,8 +66,8 @@ impl<'f> Module<'f> {
 fn imports(modules: &[Module<'_>], at: usize) -> BTreeMap<usize, usize> {
     let module = &modules[at];
     let mut edges = BTreeMap::new();
-    let private = uses(&module.code).into_iter().filter(|named| !named.public);
-    for (line, path) in private.map(|named| (named.line, named.path)).chain(inline(&module.code)) {
+    let private = module.uses.iter().filter(|named| !named.public);
+    for (line, path) in private.map(|named| (named.line, named.path.clone())).chain(inline(&module.code)) {
         let Some(to) = absolute(modules, module, &path).and_then(|path| target(modules, path)) else {
             continue;
         };
@@ -126,30 +127,65 @@ fn reaches(edges: &[BTreeMap<usize, usize>], from: usize, to: usize) -> bool {
 /// One name that a `use` brings in.
 struct Named {
     line: usize,
-    /// A re-export.
+    /// A re-export: `pub use`.
     public: bool,
     name: String,
     path: Vec<String>,
 }
 
-/// Every name of every `use`.
-fn uses(code: &str) -> Vec<Named> {
-    let mut found = Vec::new();
+/// The code without its test items, each with its lines left empty.
+fn without_tests(code: &str) -> String {
+    const MARK: &str = "#[cfg(test)]";
+    let mut kept = String::with_capacity(code.len());
+    let mut rest = code;
+    while let Some(at) = rest.find(MARK) {
+        let (before, item) = rest.split_at(at);
+        let (item, after) = item.split_at(end_of_item(item));
+        kept.push_str(before);
+        kept.extend(item.chars().filter(|c| *c == '\n'));
+        rest = after;
+    }
+    kept + rest
+}
+
+/// The length of the item that begins here, attributes included: up to a semicolon or a closing brace that
+/// is in no other bracket.
+fn end_of_item(code: &str) -> usize {
+    let mut depth = 0;
+    for (at, c) in code.char_indices() {
+        depth += i32::from("([{".contains(c)) - i32::from(")]}".contains(c));
+        if depth < 0 {
+            return at;
+        }
+        if depth == 0 && ";}".contains(c) {
+            return at + 1;
+        }
+    }
+    code.len()
+}
+
+/// Every name of every `use`, and the code without these, with its lines.
+fn uses(code: &str) -> (Vec<Named>, String) {
+    let (mut found, mut kept, mut end) = (Vec::new(), String::with_capacity(code.len()), 0);
     for (at, _) in code.match_indices("use ") {
         let begin = code[..at].rfind('\n').map_or(0, |newline| newline + 1);
         let before = code[begin..at].trim();
-        if !before.is_empty() && !before.starts_with("pub") {
+        let is_restricted = before.starts_with("pub(") && before.ends_with(')');
+        if !(before.is_empty() || before == "pub" || is_restricted) {
             continue;
         }
         let line = code[..at].matches('\n').count() + 1;
         let tree = code[at + 4..].split(';').next().unwrap_or_default();
+        kept.push_str(&code[end..begin]);
+        kept.extend(tree.chars().filter(|c| *c == '\n'));
+        end = at + 4 + tree.len();
         let tree: String = tree.split_whitespace().collect::<Vec<_>>().join(" ");
         let mut paths = Vec::new();
         expand(&tree, &[], &mut paths);
-        let public = before.starts_with("pub");
+        let public = before == "pub";
         found.extend(paths.into_iter().map(|(name, path)| Named { line, public, name, path }));
     }
-    found
+    (found, kept + &code[end..])
 }
 
 /// The names and paths of a tree such as `a::{b, c::{d, e as f}}`.
@@ -179,14 +215,11 @@ fn expand(tree: &str, before: &[String], paths: &mut Vec<(String, Vec<String>)>)
     }
 }
 
-/// Paths within code, such as `crate::a::f()` or `a::f()`, with their lines.
+/// Paths within code without `use`, such as `crate::a::f()` or `a::f()`, with their lines.
 fn inline(code: &str) -> Vec<(usize, Vec<String>)> {
     let mut found = Vec::new();
     for (index, line) in code.lines().enumerate() {
-        let is_use = line.trim_start().starts_with("use ") || line.trim_start().starts_with("pub");
-        for token in
-            line.split(|c: char| !is_word(c) && c != ':').filter(|token| token.contains("::") && !is_use)
-        {
+        for token in line.split(|c: char| !is_word(c) && c != ':').filter(|token| token.contains("::")) {
             let path: Vec<String> = token.split("::").map(str::to_owned).collect();
             if !path[0].is_empty() {
                 found.push((index + 1, path));
@@ -237,5 +270,27 @@ mod tests {
             ["x/src/a.rs:1", "x/src/b.rs:1"]
         );
         assert_eq!(found(&[root, ("x/src/b.rs", "use crate::Own;")]).len(), 0, "its enclosing module");
+    }
+
+    #[test]
+    fn code_behind_a_test_item_and_public_signatures_count() {
+        let a = ("x/src/a.rs", "use crate::b::B;");
+        let tests = "#[cfg(test)]\nmod tests;\n#[cfg(test)]\nmod more { use crate::a::A; }\n";
+        assert_eq!(found(&[a, ("x/src/b.rs", tests)]).len(), 0);
+        assert_eq!(
+            found(&[a, ("x/src/b.rs", &format!("{tests}use crate::a::A;"))]),
+            ["x/src/a.rs:1", "x/src/b.rs:5"]
+        );
+        assert_eq!(
+            found(&[a, ("x/src/b.rs", "use std::{\n    fmt,\n};\npub fn f(a: &crate::a::A) {}")]),
+            ["x/src/a.rs:1", "x/src/b.rs:4"]
+        );
+    }
+
+    #[test]
+    fn a_reexport_within_the_crate_is_an_import() {
+        let a = ("x/src/a.rs", "use crate::b::C;");
+        assert_eq!(found(&[a, ("x/src/b.rs", "pub(crate) use crate::a::A;")]).len(), 2);
+        assert_eq!(found(&[a, ("x/src/b.rs", "pub(crate) use crate::c::C;"), ("x/src/c.rs", "")]).len(), 0);
     }
 }
