@@ -151,6 +151,7 @@ struct bbr1_params {
 
 /* ---- constants and state ---- */
 
+/* The states. */
 enum bbr1_mode {
 	BBR1_STARTUP = 0,
 	BBR1_DRAIN = 1,

@@ -195,10 +195,11 @@ struct bbr3_params {
 	bbr3_parameters(CC_PARAM_FIELD)
 };
 
+/* The states. DOWN, CRUISE, REFILL and UP are the phases of PROBE_BW. */
 enum bbr3_state {
 	BBR3_STARTUP = 0,
 	BBR3_DRAIN = 1,
-	BBR3_DOWN = 2, /* this and the next three are PROBE_BW */
+	BBR3_DOWN = 2,
 	BBR3_CRUISE = 3,
 	BBR3_REFILL = 4,
 	BBR3_UP = 5,

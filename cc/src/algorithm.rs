@@ -45,7 +45,7 @@ pub struct Preset {
     pub settings: &'static str,
 }
 
-/// Values of `enum cc_kind`.
+// Values of `enum cc_kind`.
 const GROWS_CWND: u32 = 1;
 const TRACKS_SENDS: u32 = 2;
 

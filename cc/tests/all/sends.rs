@@ -5,7 +5,7 @@ use fairpace_cc::{KernelSends, View};
 
 /// Bytes per packet.
 const MSS: u32 = 1000;
-/// Entries of the ring, and entries per window, as in sends.h.
+// Entries of the ring, and entries per cwnd, as in sends.h.
 const ENTRIES: u32 = 128;
 const PER_WINDOW: u32 = 64;
 

@@ -34,6 +34,7 @@ type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 /// Link-local addresses of the veth pair: they never leave the two namespaces.
 const SENDER: &str = "169.254.77.1/30";
 const RECEIVER: &str = "169.254.77.2/30";
+/// Where the receiver listens, in a network namespace of its own.
 const PORT: u16 = 7700;
 
 struct Options {

@@ -18,6 +18,7 @@ const OBJECTS: &str = "kernel objects";
 
 /// Capabilities that loading a struct_ops program takes, with their numbers in linux/capability.h.
 const CAPABILITIES: [(&str, u32); 3] = [("CAP_BPF", 39), ("CAP_PERFMON", 38), ("CAP_NET_ADMIN", 12)];
+/// The capability that has all of these, by its number.
 const CAP_SYS_ADMIN: u32 = 21;
 const STATUS: &str = "/proc/self/status";
 

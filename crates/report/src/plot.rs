@@ -3,7 +3,7 @@
 use crate::scale::{HEIGHT, Scale, WIDTH, tick_text};
 use maud::{Markup, PreEscaped, html};
 
-/// Colours and dashes repeat after these many flows; together they distinguish 24 flows.
+// Colours and dashes repeat after these many flows; together they distinguish 24 flows.
 const COLOURS: usize = 8;
 const DASHES: usize = 3;
 

@@ -5,8 +5,9 @@ pub(crate) const WIDTH: i32 = 1200;
 /// Height of a plot in plot units. Finer than the width, because zoom may magnify heights tenfold.
 pub(crate) const HEIGHT: i32 = 4000;
 
-/// The largest value on an axis without any finite value, and the largest distance of two ticks.
+/// The largest value on an axis.
 const LARGEST: f64 = 1e15;
+/// The least value on a logarithmic axis.
 const SMALLEST: f64 = 1e-12;
 /// With at most this many of 1, 2, 5, 10, 20, ... on a logarithmic axis, each is a tick; with more, only
 /// powers of ten.

@@ -18,7 +18,7 @@ const LINE: f64 = 20.0;
 const LETTER: f64 = 7.0;
 /// The largest number of points of a curve over time.
 const COLUMNS: usize = 1000;
-/// Bar charts: height of a row, and begin and end of its bar, in pixels.
+// Bar charts: height of a row, and begin and end of its bar, in pixels.
 const ROW: f64 = 28.0;
 const BAR_FROM: f64 = 200.0;
 const BAR_TO: f64 = 480.0;

@@ -21,7 +21,8 @@ const HEADER: [&str; 15] = [
     "backlog_kb",
 ];
 
-/// Index of the first column of flows, of the first column of links, and of the column of both.
+// Index of the first column of flows, of their phase, of the first column of links, and of the column of
+// both.
 const FLOW_COLUMNS: usize = 3;
 const PHASE_COLUMN: usize = 11;
 const LINK_COLUMNS: usize = 12;

@@ -26,6 +26,7 @@ pub(crate) struct Snapshot {
 
 /// Bits of a snapshot's count of marks, which wraps, as in Linux (tcp_skb_cb: 20 bits).
 const MARKS_MASK: u32 = (1 << 20) - 1;
+/// Bit of a snapshot for a packet that was sent while the sender was application-limited.
 const APP_LIMITED: u32 = 1 << 31;
 
 impl Snapshot {

@@ -11,6 +11,7 @@ use std::os::fd::BorrowedFd;
 const NAME_MAX: usize = 15;
 /// Least length of a suffix: a longer name is cut for it.
 const SUFFIX_LEAST: usize = 7;
+/// Digits of a suffix.
 const DIGITS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
 
 /// A flow's congestion control.

@@ -33,6 +33,7 @@ const RECEIVER_PORT: u16 = 5001;
 /// One write or read at most: large enough to make system calls rare, small enough to serve the flows in
 /// turn.
 const CHUNK_BYTES: usize = 256 << 10;
+/// What every sender writes.
 static CHUNK: [u8; CHUNK_BYTES] = [0; CHUNK_BYTES];
 /// An application that pauses withdraws what it has not written, but not what the socket holds. So its socket
 /// holds no more unsent data than this, and one write is at most this long.

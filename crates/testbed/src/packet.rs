@@ -20,7 +20,7 @@ pub(crate) struct Header {
     pub(crate) ecn: Ecn,
 }
 
-/// The ECN field is in the second byte's low bits.
+// The ECN field is in the second byte's low bits.
 const ECN_AT: usize = 1;
 const ECN_BITS: u8 = 0b11;
 /// The codepoint CE: congestion experienced.

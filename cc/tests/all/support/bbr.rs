@@ -7,6 +7,7 @@ use fairpace_cc::Phase;
 pub(crate) const RTT: u64 = ms(40);
 /// Packets per RTT at the bottleneck: 10 a millisecond, 116 Mbit/s.
 pub(crate) const BDP: u32 = 400;
+// Pacing gains of the phases of PROBE_BW, in 1/256: 1.25, 0.75 and 1.
 pub(crate) const UP: u32 = 320;
 pub(crate) const DOWN: u32 = 192;
 pub(crate) const CRUISE: u32 = 256;

@@ -12,8 +12,8 @@ use super::queue::{DropReason, MTU_BYTES, Ring, Sink, Waiting, mark};
 use crate::{Limit, MS, Nanos, Packet, Random, SECOND};
 use fairpace_scenario::Pie;
 
-/// Change of the probability per second of delay beyond the target (alpha), and per second by which the delay
-/// has grown (beta).
+// Change of the probability per second of delay beyond the target (alpha), and per second by which the delay
+// has grown (beta).
 const ALPHA: f64 = 0.125;
 const BETA: f64 = 1.25;
 /// Below each of these probabilities alpha and beta are divided by the number beside it (RFC 8033, section
@@ -28,8 +28,8 @@ const MOST_DELAY: Nanos = 250 * MS;
 const MOST_MARKED: f64 = 0.1;
 /// How long a queue that was idle accepts bursts without drops.
 const BURST: Nanos = 150 * MS;
-/// Drops are spread: there is none before the probabilities since the last one sum up to the first value, and
-/// certainly one at the second.
+// Drops are spread: there is none before the probabilities since the last one sum up to the first value, and
+// certainly one at the second.
 const NOT_BEFORE: f64 = 0.85;
 const AT_LAST: f64 = 8.5;
 

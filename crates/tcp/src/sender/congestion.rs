@@ -10,9 +10,9 @@ use crate::rate::Sample;
 use crate::time::{Nanos, US};
 use crate::wire::MSS_BYTES;
 
-/// Pacing rate of algorithms that do not set one, in per cent of cwnd per RTT: Linux's tcp_pacing_ss_ratio
-/// while cwnd is below half of ssthresh, then tcp_pacing_ca_ratio. It also determines the size of TSO bursts
-/// of unpaced senders.
+// Pacing rate of algorithms that do not set one, in per cent of cwnd per RTT: Linux's tcp_pacing_ss_ratio
+// while cwnd is below half of ssthresh, then tcp_pacing_ca_ratio. It also determines the size of TSO bursts
+// of unpaced senders.
 const PACING_SLOW_START_PERCENT: u64 = 200;
 const PACING_AVOIDANCE_PERCENT: u64 = 120;
 

@@ -24,6 +24,7 @@ const RATE_BPS: (u64, u64) = (200_000, 300_000_000);
 const DURATION_US: (u64, u64) = (300_000, 60_000_000);
 /// Round-trip times beside the delays of links.
 const RTT_US: (u64, u64) = (20, 300_000);
+/// A full-sized packet with its Ethernet header.
 const PACKET_BITS: u64 = 1514 * 8;
 /// The largest of an algorithm's parameters in packets: a sender may try as much at once.
 const MOST_PKTS: u32 = 5_000;

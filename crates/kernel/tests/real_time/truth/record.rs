@@ -18,7 +18,7 @@ use super::Result;
 /// The watched algorithm, a header beside this file. crates/dev includes this file, too.
 const HEADER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../kernel/tests/real_time/truth/truth.h");
 
-/// enum truth_kind.
+// enum truth_kind.
 const SENT: u32 = 0;
 const PENDING: u32 = 1;
 const ACK: u32 = 2;

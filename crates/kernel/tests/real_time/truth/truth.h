@@ -18,6 +18,7 @@ struct truth {
 	struct bbr3 bbr3;
 };
 
+/* What a record of the ring is. */
 enum truth_kind { TRUTH_SENT = 0, TRUTH_PENDING = 1, TRUTH_ACK = 2, TRUTH_EVENT = 3 };
 
 struct truth_view {

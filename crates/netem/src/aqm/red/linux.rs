@@ -17,7 +17,7 @@ use crate::random::WHOLE_PPB;
 use crate::{Nanos, Random, SECOND};
 use fairpace_scenario::Red;
 
-/// Cells of the table by which idle time ages the average, and the largest shift in one of them.
+// Cells of the table by which idle time ages the average, and the largest shift in one of them.
 const CELLS: usize = 256;
 const MOST_HALVINGS: f64 = 31.0;
 /// tc makes the table for a clock of ticks of this many nanoseconds (/proc/net/psched: 1000 ticks are 64 us;
