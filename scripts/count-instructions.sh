@@ -1,9 +1,9 @@
 #!/bin/sh
-# Instructions that the simulator executes per delivered packet, by valgrind: a figure that a busy machine does not change. Compares
-# with the recorded ones and fails when a load needs more than a tenth more. UPDATE=1 records.
+# Instructions that the simulator executes per delivered packet, by valgrind: a busy machine does not change them.
+# Compares with the recorded ones and fails when a load needs more than a tenth more. UPDATE=1 records.
 set -eu
 cd "$(dirname "$0")/.."
-record=crates/dev/benches/instructions.txt
+record=crates/sim/benches/instructions.txt
 
 command -v valgrind >/dev/null 2>&1 || {
 	echo "count-instructions: valgrind is missing; scripts/setup.sh --all installs it" >&2

@@ -2,10 +2,10 @@
 # Packages all library crates as for a registry, then builds and runs a program outside of the workspace from the
 # packages alone, with clang hidden. Needs clang to make the kernel objects first, and the crates of Cargo.lock on disk.
 #
-#   scripts/package-crates.sh        leaves target/package/*.crate
+#   scripts/package-crates.sh        leaves package/*.crate in the target folder (CARGO_TARGET_DIR, or target)
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-root=$PWD
+target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT INT TERM
 
@@ -20,13 +20,13 @@ for manifest in cc/Cargo.toml crates/*/Cargo.toml; do
 done
 packages=()
 for crate in "${crates[@]}"; do packages+=(--package "$crate"); done
-rm -f target/package/*.crate
+rm -f "$target"/package/*.crate
 # --allow-dirty: the objects are in the package but not in git
 cargo package "${packages[@]}" --no-verify --offline --allow-dirty --quiet 2>"$scratch/messages" ||
 	{ cat "$scratch/messages" >&2; exit 1; }
 
 mkdir -p "$scratch/packages" "$scratch/program/src" "$scratch/bin"
-for file in target/package/*.crate; do tar -xzf "$file" -C "$scratch/packages"; done
+for file in "$target"/package/*.crate; do tar -xzf "$file" -C "$scratch/packages"; done
 cargo run --quiet --offline --package fairpace-bpf-build --example objects -- \
 	--check "$scratch"/packages/fairpace-kernel-*/objects
 
@@ -50,5 +50,5 @@ for folder in "${folders[@]}"; do
 done
 unset CLANG
 cd "$scratch/program"
-PATH=$scratch/bin CARGO_TARGET_DIR=$root/target cargo run --quiet --offline
+PATH=$scratch/bin CARGO_TARGET_DIR=$target cargo run --quiet --offline
 echo "${#crates[@]} crates packaged; a program outside of the workspace runs with them, built without clang"

@@ -3,27 +3,40 @@
 #
 #   scripts/public-api.sh [--check]
 #
-# Needs `cargo install cargo-public-api@0.52.0 --locked`. It reads rustdoc's JSON, which the pinned stable toolchain
-# writes when RUSTC_BOOTSTRAP allows it unstable options: no nightly toolchain.
+# Needs cargo-public-api, which takes minutes to build: without it --check is skipped. It reads rustdoc's JSON, which
+# the pinned stable toolchain writes when RUSTC_BOOTSTRAP allows it unstable options: no nightly toolchain.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 crates=(fairpace-cc fairpace-scenario fairpace-results fairpace-sim fairpace-kernel fairpace-bpf-build)
 
-if ! command -v cargo-public-api >/dev/null; then
-	echo "SKIPPED: the public API is not checked, because cargo-public-api is not installed" >&2
-	exit 0
-fi
+install="cargo install cargo-public-api@0.52.0 --locked"
 check=${1:-}
+if [ $# -gt 1 ] || { [ -n "$check" ] && [ "$check" != --check ]; }; then
+	echo "public-api: unknown arguments: $*; it is scripts/public-api.sh [--check]" >&2
+	exit 2
+fi
+if ! command -v cargo-public-api >/dev/null; then
+	if [ "$check" = --check ]; then
+		echo "SKIPPED: the public API is not checked, because cargo-public-api is missing; install it with: $install" >&2
+		exit 0
+	fi
+	echo "public-api: cargo-public-api is missing, so docs/api is not written; install it with: $install" >&2
+	exit 1
+fi
+target=${CARGO_TARGET_DIR:-target}
 mkdir -p docs/api
 status=0
 for crate in "${crates[@]}"; do
 	# a target folder of its own: build scripts look at RUSTC_BOOTSTRAP, and would run again and again
-	RUSTC_BOOTSTRAP=1 cargo rustdoc --quiet --locked --package "$crate" --lib --target-dir target/api -- \
+	RUSTC_BOOTSTRAP=1 cargo rustdoc --quiet --locked --package "$crate" --lib --target-dir "$target/api" -- \
 		-Z unstable-options --output-format json
-	api=$(cargo public-api -sss --rustdoc-json "target/api/doc/${crate//-/_}.json")
+	api=$(cargo public-api -sss --rustdoc-json "$target/api/doc/${crate//-/_}.json")
 	if [ "$check" = --check ]; then
 		diff -u "docs/api/$crate.txt" - <<<"$api" ||
-			{ echo "the public API of $crate has changed: run scripts/public-api.sh, and raise the version if it breaks callers" >&2; status=1; }
+			{
+				echo "the API of $crate has changed: run \`make api\`, and raise the version if that breaks callers" >&2
+				status=1
+			}
 	else
 		printf '%s\n' "$api" >"docs/api/$crate.txt"
 	fi
