@@ -11,6 +11,8 @@ const MENTIONS: &str = "dead file name";
 /// Files with these endings are sources, and a path to one must exist. Results such as `out/series.csv` need
 /// not.
 const SOURCES: &[&str] = &["rs", "c", "h", "def", "md", "sh", "toml"];
+/// Words in a path that stand for any name.
+const ANY: &[&str] = &["NAME", "CRATE", "FILE", "DIR", "PAPER", "FIGURE"];
 /// Where a path in the sources of Linux begins.
 const LINUX: &[&str] = &["net", "include", "kernel", "tools", "linux", "sched", "uapi"];
 
@@ -48,19 +50,39 @@ pub(crate) fn check(file: &File, known: &Known, found: &mut Vec<Violation>) {
     if !file.is_markdown() {
         return;
     }
-    for (line, text) in prose(&file.text) {
-        for target in link_targets(&without_spans(text)) {
+    for (first, text) in paragraphs(&file.text) {
+        let line_at = |at: usize| first + text[..at].matches('\n').count();
+        let (without_spans, spans) = spans(&text);
+        for (at, target) in link_targets(&without_spans) {
             if let Some(what) = dead_link(file, target, known) {
-                found.push(Violation::new(LINKS, file, line, what));
+                found.push(Violation::new(LINKS, file, line_at(at), what));
             }
         }
-        for span in text.split('`').skip(1).step_by(2) {
+        for (at, span) in spans {
             if is_dead_mention(file, span, known) {
                 let what = format!("`{span}` does not exist");
-                found.push(Violation::new(MENTIONS, file, line, what));
+                found.push(Violation::new(MENTIONS, file, line_at(at), what));
             }
         }
     }
+}
+
+/// Lines outside of code blocks up to an empty one, with the number of the first. A code span may go on in
+/// the next line.
+fn paragraphs(text: &str) -> Vec<(usize, String)> {
+    let mut found: Vec<(usize, String)> = Vec::new();
+    let mut next = 0;
+    for (line, text) in prose(text).filter(|(_, text)| !text.trim().is_empty()) {
+        match found.last_mut() {
+            Some((_, paragraph)) if line == next => {
+                paragraph.push('\n');
+                paragraph.push_str(text);
+            }
+            _ => found.push((line, text.to_owned())),
+        }
+        next = line + 1;
+    }
+    found
 }
 
 /// Lines outside of code blocks, from 1 on.
@@ -73,17 +95,34 @@ fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// The line with its code spans blanked.
-fn without_spans(line: &str) -> String {
-    line.split('`').enumerate().map(|(i, part)| if i % 2 == 0 { part } else { "code" }).collect()
+/// The paragraph with its code spans blanked, and the spans with their places.
+fn spans(paragraph: &str) -> (String, Vec<(usize, &str)>) {
+    let (mut blanked, mut spans) = (String::with_capacity(paragraph.len()), Vec::new());
+    for (index, part) in paragraph.split('`').enumerate() {
+        if index % 2 == 0 {
+            blanked.push_str(part);
+        } else {
+            spans.push((blanked.len(), part));
+            blanked.extend(part.chars().map(|c| if c == '\n' { c } else { '_' }));
+        }
+        blanked.push('`');
+    }
+    (blanked, spans)
 }
 
-/// The targets of `[text](target)` and of `[name]: target`.
-fn link_targets(line: &str) -> Vec<&str> {
-    let inline =
-        line.match_indices("](").map(|(at, _)| line[at + 2..].split([')', ' ']).next().unwrap_or_default());
-    let reference = line.trim_start().strip_prefix('[').and_then(|rest| rest.split_once("]: "));
-    inline.chain(reference.map(|(_, target)| target.trim())).collect()
+/// The targets of `[text](target)` and of `[name]: target`, with their places.
+fn link_targets(paragraph: &str) -> Vec<(usize, &str)> {
+    let ends = [')', ' ', '\n'];
+    let inline = paragraph.match_indices("](");
+    let inline = inline.map(|(at, _)| (at, paragraph[at + 2..].split(ends).next().unwrap_or_default()));
+    let mut next = 0;
+    let references = paragraph.split_inclusive('\n').filter_map(|line| {
+        let at = next;
+        next += line.len();
+        let (_, target) = line.trim_start().strip_prefix('[')?.split_once("]: ")?;
+        Some((at, target.trim()))
+    });
+    inline.chain(references).collect()
 }
 
 /// What is wrong with a link.
@@ -108,8 +147,7 @@ fn is_dead_mention(file: &File, span: &str, known: &Known) -> bool {
     let path = span.split(':').next().unwrap_or_default().trim_end_matches('/');
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);
     let first = path.split('/').next().unwrap_or_default();
-    // NAME and the like stand for any name
-    let stands_for_any = path.split(['/', '.', '_', '-']).any(|part| part.len() > 1 && is_upper(part));
+    let stands_for_any = path.split(['/', '.', '_', '-']).any(|part| ANY.contains(&part));
     if !path.contains('/') || path.starts_with('/') || !path.chars().all(is_plain) || LINUX.contains(&first) {
         return false;
     }
@@ -117,10 +155,6 @@ fn is_dead_mention(file: &File, span: &str, known: &Known) -> bool {
     let ours = is_source || (known.has_folder_at_root(first) && !path.contains("..."));
     let exists = [path.to_owned(), resolve(&file.path, path)].iter().any(|path| known.paths.contains(path));
     ours && !exists && !stands_for_any
-}
-
-fn is_upper(part: &str) -> bool {
-    part.chars().all(|c| c.is_ascii_uppercase())
 }
 
 /// A path beside a file, from the root.
@@ -195,5 +229,7 @@ mod tests {
             [0; 0]
         );
         assert_eq!(found("`src/y.rs`\n`src/y`\n`other/y.rs:3`"), [1, 2, 3]);
+        assert_eq!(found("`src/README.md`"), [1], "not every name in capitals stands for any");
+        assert_eq!(found("`a span\nof two lines` `src/y.rs`\n\n`src/z.rs`"), [2, 4]);
     }
 }

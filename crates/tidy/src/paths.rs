@@ -26,7 +26,7 @@ mod tests {
 
     #[test]
     fn a_path_of_a_machine_is_found_and_a_relative_one_is_not() {
-        // in parts, so that this file has no such path itself
+        // in parts, so that a search of the tree for such paths finds none
         let text = [
             "see /",
             "work/main/x\n\"/",

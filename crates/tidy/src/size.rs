@@ -7,7 +7,7 @@ const FILES: &str = "file length";
 const FUNCTIONS: &str = "function length";
 /// Lines of a file: what one reads in one sitting.
 const FILE: usize = 600;
-/// Lines of a file in cc/: an algorithm is one file, with the text that teaches it.
+/// Lines of a file of C in cc/: an algorithm is one file, with the text that teaches it.
 const ALGORITHM: usize = 900;
 /// Lines of a function, from its name to its closing brace.
 const FUNCTION: usize = 60;
@@ -18,7 +18,7 @@ pub(crate) fn check(file: &File, found: &mut Vec<Violation>) {
         return;
     }
     let lines = file.text.lines().count();
-    let limit = if file.path.starts_with("cc/") { ALGORITHM } else { FILE };
+    let limit = if file.is_c() && file.path.starts_with("cc/") { ALGORITHM } else { FILE };
     if lines > limit {
         found.push(Violation::new(FILES, file, lines, format!("{lines} lines, {limit} at most")));
     }
@@ -111,6 +111,7 @@ mod tests {
         assert_eq!(found("crates/a.rs", &"//\n".repeat(FILE + 1)).len(), 1);
         assert_eq!(found("cc/a.h", &"//\n".repeat(ALGORITHM)), [""; 0]);
         assert_eq!(found("cc/a.h", &"//\n".repeat(ALGORITHM + 1)).len(), 1);
+        assert_eq!(found("cc/tests/a.rs", &"//\n".repeat(FILE + 1)).len(), 1);
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! The width of lines: rustfmt breaks neither comments nor strings, clang-format no comments, and nothing
-//! Markdown.
+//! Markdown, scripts and settings.
 
 use crate::tree::{File, Violation};
 
@@ -10,6 +10,8 @@ const RUST: usize = 110;
 const C: usize = 120;
 /// Columns of prose. Tables cannot be broken.
 const MARKDOWN: usize = 130;
+/// Columns of scripts, of the Makefile, and of comments in TOML. Its strings have one line.
+const SCRIPT: usize = 140;
 /// Columns; `TabWidth` in .clang-format.
 const TAB: usize = 8;
 
@@ -19,6 +21,7 @@ pub(crate) fn check(file: &File, found: &mut Vec<Violation>) {
         () if file.is_rust() => RUST,
         () if file.is_c() => C,
         () if file.is_markdown() => MARKDOWN,
+        () if matches!(file.extension(), "sh" | "toml") || file.path.ends_with("Makefile") => SCRIPT,
         () => return,
     };
     let mut fenced = false;
@@ -29,6 +32,9 @@ pub(crate) fn check(file: &File, found: &mut Vec<Violation>) {
             if fenced || fence || line.trim_start().starts_with('|') {
                 continue;
             }
+        }
+        if file.extension() == "toml" && !line.trim_start().starts_with('#') {
+            continue;
         }
         let width = columns(line);
         if width > limit && can_be_broken(line, limit) {
@@ -69,8 +75,9 @@ mod tests {
 
     #[test]
     fn a_line_over_its_width_is_found() {
-        for (path, limit) in [("a.rs", RUST), ("a.h", C), ("a.md", MARKDOWN)] {
-            let exact = format!("// word {}", "x".repeat(limit - 8));
+        let limits = [("a.rs", RUST), ("a.h", C), ("a.md", MARKDOWN), ("a.sh", SCRIPT), ("a.toml", SCRIPT)];
+        for (path, limit) in limits {
+            let exact = format!("## word {}", "x".repeat(limit - 8));
             assert_eq!(lines(path, &exact), [0; 0]);
             assert_eq!(lines(path, &format!("\n{exact}x")), [2]);
         }
@@ -81,6 +88,7 @@ mod tests {
     fn what_cannot_be_broken_and_tables_and_code_may_be_wide() {
         let wide = "x".repeat(140);
         assert_eq!(lines("a.rs", &format!("    /// https://{wide}")), [0; 0]);
+        assert_eq!(lines("a.toml", &format!("why = \"a {wide}\"")), [0; 0]);
         assert_eq!(lines("a.md", &format!("| a | {wide} |\n\n```\na {wide}\n```\n- a {wide}")), [6]);
     }
 }

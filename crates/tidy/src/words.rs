@@ -6,6 +6,9 @@ const CHECK: &str = "word";
 /// Where the list is, between two marks.
 pub(crate) const GLOSSARY: &str = "docs/glossary.md";
 
+/// Entries of the list, at least; with fewer its marks were not found.
+const LEAST_ENTRIES: usize = 10;
+
 /// A word or phrase not to use.
 pub(crate) struct Forbidden {
     words: Vec<String>,
@@ -22,6 +25,14 @@ pub(crate) fn forbidden(glossary: &str) -> Vec<Forbidden> {
         Some(Forbidden { words, instead: instead.into() })
     };
     list.lines().filter_map(entry).collect()
+}
+
+/// Finds a glossary whose list cannot be read: without the list every word would pass.
+pub(crate) fn check_list(files: &[File], forbidden: &[Forbidden], found: &mut Vec<Violation>) {
+    for glossary in files.iter().filter(|file| file.path == GLOSSARY && forbidden.len() < LEAST_ENTRIES) {
+        let what = format!("{} entries between <!-- forbidden --> and <!-- /forbidden -->", forbidden.len());
+        found.push(Violation::new(CHECK, glossary, 1, format!("{what}, at least {LEAST_ENTRIES}")));
+    }
 }
 
 /// A word of the text, in lower case.
@@ -96,6 +107,18 @@ mod tests {
             "// a Gadget\nlet big_gadget = 1;\nstruct BigGadget;\n// gadgets\nfn is_told() {}\n// after";
         assert_eq!(lines("a.rs", text), [1, 2, 3, 4, 5]);
         assert_eq!(lines("a.rs", "/// what it is\n/// told"), [1], "a phrase that goes on in the next line");
+    }
+
+    #[test]
+    fn a_glossary_without_its_list_is_found() {
+        let of = |text: &str| {
+            let mut found = Vec::new();
+            check_list(&[File::new(GLOSSARY, text)], &forbidden(text), &mut found);
+            found.len()
+        };
+        let list = "- gadget: part\n".repeat(LEAST_ENTRIES);
+        assert_eq!(of(&format!("<!-- forbidden -->\n{list}<!-- /forbidden -->")), 0);
+        assert_eq!(of(&format!("<!-- prohibited -->\n{list}<!-- /prohibited -->")), 1);
     }
 
     #[test]
