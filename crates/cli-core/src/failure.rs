@@ -220,6 +220,7 @@ impl From<fairpace_testbed::Error> for Failure {
         use fairpace_testbed::Error as E;
         let error = match error {
             E::Kernel(error) => return error.into(),
+            E::Invalid(invalid) => return invalid.into(),
             error => error,
         };
         let exit = match &error {

@@ -9,10 +9,12 @@ use fairpace_cc::{Algorithm, ParamError, UnknownAlgorithm};
 use crate::cc::{Cc, CcError};
 use crate::fault::{Complaint, Fault, impossible};
 use crate::impairments::in_order;
-use crate::key::{Key, Kind, MOST_ARRIVALS, MOST_FLOW_POINTS, MOST_LINKS, MOST_POINTS, Section};
-use crate::quantity::{Dimension, PACKET_BYTES, show, show_limit, show_time};
-use crate::value::Value;
-use crate::{FqCodel, Link, Queue, Red, Scenario, Target, Traffic, keys, routes};
+use crate::key::{Key, Kind, MOST_ARRIVALS, MOST_FLOW_POINTS, MOST_LINKS, MOST_POINTS, RunsOn, Section};
+use crate::print::is_printed;
+use crate::quantity::show_time;
+use crate::row::Lens;
+use crate::value::{Given, Value};
+use crate::{Flow, Link, Scenario, Target, Trace, keys, relations, routes};
 
 /// Is the value within the key's bounds?
 pub(crate) fn bounds(key: &Key, value: u64) -> Result<(), Complaint> {
@@ -24,7 +26,7 @@ pub(crate) fn bounds(key: &Key, value: u64) -> Result<(), Complaint> {
         Kind::Text | Kind::Trace | Kind::Sizes | Kind::Algorithm => {
             format!("`{}` has {value} characters", key.name)
         }
-        _ if value == u64::MAX => format!("`{}` is beyond any sense", key.name),
+        _ if value == u64::MAX => format!("`{}` is larger than any number that is read", key.name),
         _ => format!("`{}` is {}", key.name, key.show(value)),
     };
     let why = match (key.name, which) {
@@ -100,15 +102,20 @@ pub(crate) fn complaint_of_cc(error: CcError) -> Complaint {
     }
 }
 
+/// Everything that is wrong with a scenario.
+pub(crate) fn faults(scenario: &Scenario, target: Target) -> Vec<Fault> {
+    let mut faults = values(scenario, target);
+    faults.extend(impossibilities(scenario));
+    faults
+}
+
 /// What is impossible in a scenario whose values are each plausible.
-pub(crate) fn relations(scenario: &Scenario) -> Vec<Fault> {
+fn impossibilities(scenario: &Scenario) -> Vec<Fault> {
     let mut faults = Vec::new();
     window(scenario, &mut faults);
     flows(scenario, &mut faults);
     for (index, link) in scenario.links.iter().enumerate() {
-        self::link(link, |key, (message, help)| {
-            faults.push(impossible(Section::Link, index, key, message, help));
-        });
+        faults.extend(self::link(link).map(|(key, complaint)| complaint.of(Section::Link, index, key)));
     }
     arrivals(scenario, &mut faults);
     let count = scenario.links.len() as u64;
@@ -127,57 +134,11 @@ pub(crate) fn relations(scenario: &Scenario) -> Vec<Fault> {
     faults
 }
 
-/// What does not go together in a link.
-fn link(link: &Link, mut fault: impl FnMut(&'static str, (String, String))) {
-    let mut check = |key, result: Result<(), (String, String)>| {
-        if let Err(why) = result {
-            fault(key, why);
-        }
-    };
-    check("loss", link.loss.check());
-    check("rate_at", in_order(&link.rate_at));
-    let most = link.buffer.bytes();
-    let buffer = || show_limit(link.buffer);
-    let size = |bytes| show(bytes, Dimension::Size);
-    match link.queue {
-        Queue::Step(above) if above.bytes() >= most => {
-            let message = format!("the queue marks above {}, but holds only {}", show_limit(above), buffer());
-            check("mark_above", Err((message, "write less than `buffer`".into())));
-        }
-        Queue::Red(Red { min_bytes, max_bytes, burst_pkts, .. }) => {
-            let (min, max) = (size(min_bytes), size(max_bytes));
-            if min_bytes >= max_bytes {
-                let message = format!("the queue drops none below {min} and all above {max}");
-                check(
-                    "red_min",
-                    Err((message, "write a `red_min` below `red_max`, such as a third of it".into())),
-                );
-            } else if max_bytes > most {
-                let message =
-                    format!("the average backlog never gets to {max}: the queue holds only {}", buffer());
-                let help = "write a larger `buffer` or a smaller `red_max`, such as a quarter of the buffer";
-                check("red_max", Err((message, help.into())));
-            }
-            if burst_pkts.saturating_mul(PACKET_BYTES) < min_bytes {
-                let message = format!(
-                    "a burst of {burst_pkts} packets does not fill {min}: the average has no weight for it"
-                );
-                let help =
-                    format!("write at least {}, or a smaller `red_min`", min_bytes.div_ceil(PACKET_BYTES));
-                check("red_burst", Err((message, help)));
-            }
-        }
-        Queue::Codel(codel) | Queue::FqCodel(FqCodel { codel, .. })
-            if codel.target_ns >= codel.interval_ns =>
-        {
-            let time = |ns| show(ns, Dimension::Time);
-            let (target, interval) = (time(codel.target_ns), time(codel.interval_ns));
-            let message = format!("a target of {target} cannot be judged over an interval of {interval}");
-            let help = "write a `target` of 5 to 10 % of `codel_interval` (RFC 8289, section 3.2)";
-            check("target", Err((message, help.into())));
-        }
-        _ => {}
-    }
+/// What does not go together in a link, and the key that it is about.
+fn link(link: &Link) -> impl Iterator<Item = (&'static str, Complaint)> {
+    let loss = link.loss.check().err().map(|complaint| ("loss", complaint));
+    let rate_at = in_order(&link.rate_at).err().map(|complaint| ("rate_at", complaint));
+    loss.into_iter().chain(rate_at).chain(link.queue.check(link.buffer))
 }
 
 /// How many flows do the workloads start?
@@ -271,16 +232,8 @@ fn points(scenario: &Scenario) -> Option<Fault> {
 fn flows(scenario: &Scenario, faults: &mut Vec<Fault>) {
     let end = scenario.duration;
     for (index, flow) in scenario.flows.iter().enumerate() {
-        // a group's numbers make its names longer than what was written
-        let name = keys::find(Section::Flow, "name");
-        if let Some(Err(complaint)) = name.map(|key| bounds(key, flow.name.chars().count() as u64)) {
-            faults.push(Fault { section: Section::Flow, index, key: "name", item: None, complaint });
-        }
-        if let Err((message, help)) = in_order(&flow.rtt_at) {
-            faults.push(impossible(Section::Flow, index, "rtt_at", message, help));
-        }
-        if let Err((message, help)) = in_order(&flow.receiving.ack_delay_at) {
-            faults.push(impossible(Section::Flow, index, "ack_delay_at", message, help));
+        for (key, steps) in [("rtt_at", &flow.rtt_at), ("ack_delay_at", &flow.receiving.ack_delay_at)] {
+            faults.extend(in_order(steps).err().map(|complaint| complaint.of(Section::Flow, index, key)));
         }
         if flow.start >= end {
             faults.push(impossible(
@@ -326,72 +279,124 @@ fn duplicates<'a>(section: Section, names: impl Iterator<Item = &'a str>, faults
                 format!("two {what} have the name `{name}`"),
                 "give each its own `name`: results identify it by that",
             );
-            faults.push(Fault { section, index, key: "name", item: None, complaint });
+            faults.push(complaint.of(section, index, "name"));
         }
     }
 }
 
-/// Ranges of every value, for a scenario that did not come from a file.
-pub(crate) fn values(scenario: &Scenario, target: Target) -> Vec<Fault> {
+/// What is wrong with single values, and with keys of one part that do not go together.
+fn values(scenario: &Scenario, target: Target) -> Vec<Fault> {
     let mut faults = Vec::new();
-    for row in keys::of_scenario() {
-        range(row.key(), 0, row.get(scenario), &mut faults);
+    for section in [Section::Top, Section::Window] {
+        let rows = keys::of_scenario().filter(|row| row.key().section == section);
+        let rows = keys::with_usual(rows, &Scenario::of_length(scenario.duration));
+        part(&rows, section, 0, scenario, target, &mut faults);
     }
-    for row in keys::of_link() {
-        for (index, link) in scenario.links.iter().enumerate() {
-            range(row.key(), index, row.get(link), &mut faults);
-        }
+    let rows = keys::with_usual(keys::of_link(), &Link::new("", 0, 0));
+    for (index, link) in scenario.links.iter().enumerate() {
+        part(&rows, Section::Link, index, link, target, &mut faults);
     }
-    // names of flows are checked when groups are expanded
-    for row in keys::of_flow().filter(|row| row.key().name != "name") {
-        for (index, flow) in scenario.flows.iter().enumerate() {
-            range(row.key(), index, row.get(flow), &mut faults);
-        }
-    }
+    let rows = keys::with_usual(keys::of_flow(), &Flow::any());
     for (index, flow) in scenario.flows.iter().enumerate() {
+        part(&rows, Section::Flow, index, flow, target, &mut faults);
         if let Err(complaint) = on_target(&flow.cc, target) {
-            faults.push(Fault { section: Section::Flow, index, key: "cc", item: None, complaint });
+            faults.push(complaint.of(Section::Flow, index, "cc"));
         }
     }
     faults.extend(contents(scenario));
     faults
 }
 
-fn range(key: &'static Key, index: usize, value: Option<Value>, faults: &mut Vec<Fault>) {
-    for number in value.iter().flat_map(Value::measures) {
-        if let Err(complaint) = bounds(key, number) {
-            faults.push(Fault { section: key.section, index, key: key.name, item: None, complaint });
+/// What is wrong with the values of one part: their ranges, keys that the target does not have, relations
+/// between keys.
+fn part<P>(
+    rows: &[(&'static dyn Lens<P>, Option<Value>)],
+    section: Section,
+    index: usize,
+    part: &P,
+    target: Target,
+    faults: &mut Vec<Fault>,
+) {
+    let mut given = Given::default();
+    for (row, usual) in rows {
+        let key = row.key();
+        let Some(value) = row.get(part) else { continue };
+        let ranges = value.measures().into_iter().filter_map(|number| bounds(key, number).err());
+        let complaints = ranges.chain(refused(key, &value, usual.as_ref(), target));
+        faults.extend(complaints.map(|complaint| complaint.of(section, index, key.name)));
+        if is_printed(key, &value, usual.as_ref()) {
+            given.push(key, value);
         }
     }
+    let complaints = relations::complaints(section, &given, |name| given.get(name).is_some());
+    faults.extend(complaints.into_iter().map(|(key, complaint)| complaint.of(section, index, key)));
+}
+
+/// The complaint about a value that the target does not have: it would ignore it.
+fn refused(key: &Key, value: &Value, usual: Option<&Value>, target: Target) -> Option<Complaint> {
+    let written = match (target, key.runs_on) {
+        (Target::Testbed, RunsOn::Simulator) if Some(value) != usual => format!("`{}`", key.name),
+        (Target::Testbed, RunsOn::BothExcept(word)) if *value == Value::Word(word) => {
+            format!("`{} = \"{word}\"`", key.name)
+        }
+        _ => return None,
+    };
+    Some(Complaint::new(
+        "not-on-target",
+        format!("the testbed does not have {written}"),
+        "leave it out, or run the scenario in the simulator",
+    ))
+}
+
+/// Is it a trace whose mean rate a link can have? If not, why.
+pub(crate) fn trace(trace: &Trace) -> Result<(), String> {
+    trace.check()?;
+    let rate = keys::find(Section::Link, "rate").map_or(Ok(()), |key| bounds(key, trace.mean_bps()));
+    rate.map_err(|complaint| format!("has a wrong mean rate: {}", complaint.message))
 }
 
 /// What is wrong with what files hold, for a scenario that did not read them.
 fn contents(scenario: &Scenario) -> impl Iterator<Item = Fault> {
     let traces = scenario.links.iter().enumerate().filter_map(|(index, link)| {
-        let trace = link.trace.as_ref()?;
-        let mean = || {
-            let right =
-                trace.mean_bps() == link.rate_bps && link.rate_at.is_empty() && link.burst_bytes.is_none();
-            if right {
-                Ok(())
-            } else {
-                Err("has a link with a rate of its own: `rate_bps` must be its mean".to_owned())
-            }
+        let read = link.trace.as_ref()?;
+        let mean = || match read.mean_bps() == link.rate_bps {
+            true => Ok(()),
+            false => Err("has a link with a rate of its own: `rate_bps` must be its mean".to_owned()),
         };
-        let why = trace.check().and_then(|()| mean()).err()?;
-        let help = "read it with `Trace::read`, and leave out `rate_at` and `burst`";
-        Some(impossible(Section::Link, index, "trace", format!("the trace {why}"), help.into()))
+        let why = trace(read).and_then(|()| mean()).err()?;
+        let help = "read it with `Trace::read`, and set `rate_bps` to `Trace::mean_bps`";
+        Some(Complaint::impossible(format!("the trace {why}"), help).of(Section::Link, index, "trace"))
     });
     let sizes = scenario.flows.iter().enumerate().filter_map(|(index, flow)| {
         let why = flow.arrivals.as_ref()?.sizes.check().err()?;
         let help = "read it with `Sizes::read`, or take one that is built in";
-        Some(impossible(Section::Flow, index, "sizes", format!("the distribution {why}"), help.into()))
+        Some(Complaint::impossible(format!("the distribution {why}"), help).of(Section::Flow, index, "sizes"))
     });
-    let both = scenario.flows.iter().enumerate().filter_map(|(index, flow)| {
-        let usual = flow.arrivals.is_none() || flow.traffic == Traffic::default();
-        let message = "the flows of a workload send what `sizes` says, and all at once".to_owned();
-        (!usual)
-            .then(|| impossible(Section::Flow, index, "arrivals", message, "leave out what it writes".into()))
-    });
-    traces.chain(sizes).chain(both)
+    traces.chain(sizes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::key::TIME;
+    use crate::row::{Row, field};
+
+    #[test]
+    fn a_key_of_links_that_only_the_simulator_has_is_refused_at_its_link() {
+        static ROW: Row<Link> = Row::link("hold", TIME, field!(Link, line.delay), "").range(0, 9).optional();
+        static SIMULATED: Row<Link> =
+            Row::link("hold", TIME, field!(Link, line.delay), "").range(0, 9).optional().simulator_only();
+        let mut link = Link::new("l", 0, 0);
+        let found = |row: &'static dyn Lens<Link>, link: &Link, target| {
+            let mut faults = Vec::new();
+            let rows = keys::with_usual([row].into_iter(), &Link::new("", 0, 0));
+            part(&rows, Section::Link, 3, link, target, &mut faults);
+            faults.iter().map(|fault| (fault.index, fault.key, fault.complaint.kind)).collect::<Vec<_>>()
+        };
+        assert_eq!(found(&SIMULATED, &link, Target::Testbed), [], "it is at its default");
+        link.line.delay = Duration::from_nanos(5);
+        assert_eq!(found(&SIMULATED, &link, Target::Testbed), [(3, "hold", "not-on-target")]);
+        assert_eq!(found(&SIMULATED, &link, Target::Simulator), []);
+        assert_eq!(found(&ROW, &link, Target::Testbed), []);
+    }
 }

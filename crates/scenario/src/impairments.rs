@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use crate::fault::Complaint;
 use crate::field::Field;
 use crate::key::{Kind, RATE, Relation, S, SHARE, SIZE, TIME};
 use crate::quantity::{PACKET_BYTES, WHOLE_PPB, show_time};
@@ -36,45 +37,32 @@ impl Default for Burst {
 }
 
 impl Loss {
-    /// Does a Gilbert model with these values exist? If not, what is in the way and what to write.
-    pub(crate) fn check(&self) -> Result<(), (String, String)> {
+    /// Does a Gilbert model with these values exist?
+    pub(crate) fn check(&self) -> Result<(), Complaint> {
         let Loss { ppb, burst: Some(burst) } = *self else { return Ok(()) };
         let percent = |ppb: u64| format!("{}%", ppb as f64 / 1e7);
-        if ppb == 0 {
-            return Err((
-                "bursts of loss are given, but no loss".into(),
-                "write `loss` too, as in loss = \"1%\"".into(),
-            ));
-        }
-        if ppb >= burst.inside_ppb {
-            return Err((
-                format!(
-                    "{} of all packets cannot be lost if bursts lose {}",
-                    percent(ppb),
-                    percent(burst.inside_ppb)
-                ),
-                "write a `loss` below `loss_in_burst`".into(),
-            ));
-        }
-        if burst.outside_ppb >= ppb {
-            return Err((
-                format!(
-                    "{} of all packets cannot be lost if {} are outside of bursts",
-                    percent(ppb),
-                    percent(burst.outside_ppb)
-                ),
-                "write a `loss_outside_burst` below `loss`".into(),
-            ));
-        }
         // good periods last burst.pkts x (1 - p) / p packets on average, p = (mean - good) / (bad - good)
         // being the share of bad ones
-        if ppb - burst.outside_ppb > burst.pkts.saturating_mul(burst.inside_ppb - ppb) {
-            return Err((
-                format!("bursts of {} packets would have less than a packet between them", burst.pkts),
-                "write a larger `loss_burst` or a smaller `loss`".into(),
-            ));
-        }
-        Ok(())
+        let too_close =
+            || ppb - burst.outside_ppb > burst.pkts.saturating_mul(burst.inside_ppb.saturating_sub(ppb));
+        let (message, help) = if ppb == 0 {
+            ("bursts of loss are given, but no loss".to_owned(), "write `loss` too, as in loss = \"1%\"")
+        } else if ppb >= burst.inside_ppb {
+            let (mean, inside) = (percent(ppb), percent(burst.inside_ppb));
+            let message = format!("{mean} of all packets cannot be lost if bursts lose {inside}");
+            (message, "write a `loss` below `loss_in_burst`")
+        } else if burst.outside_ppb >= ppb {
+            let (mean, outside) = (percent(ppb), percent(burst.outside_ppb));
+            let message = format!("{mean} of all packets cannot be lost if {outside} are outside of bursts");
+            (message, "write a `loss_outside_burst` below `loss`")
+        } else if too_close() {
+            let message =
+                format!("bursts of {} packets would have less than a packet between them", burst.pkts);
+            (message, "write a larger `loss_burst` or a smaller `loss`")
+        } else {
+            return Ok(());
+        };
+        Err(Complaint::impossible(message, help))
     }
 }
 
@@ -99,19 +87,17 @@ pub struct Reorder {
 /// A value that changes in steps: from when on it holds, and the value.
 pub type Steps<T> = Vec<(Duration, T)>;
 
-/// Do the times of steps grow, from later than 0? If not, what is wrong and what to write.
-pub(crate) fn in_order<T>(steps: &[(Duration, T)]) -> Result<(), (String, String)> {
+/// Do the times of steps grow, from later than 0?
+pub(crate) fn in_order<T>(steps: &[(Duration, T)]) -> Result<(), Complaint> {
+    let message = if steps.first().is_some_and(|(at, _)| at.is_zero()) {
+        "the first step is at the start".to_owned()
+    } else if let Some(pair) = steps.windows(2).find(|pair| pair[0].0 >= pair[1].0) {
+        format!("the step at {} follows one at {}", show_time(pair[1].0), show_time(pair[0].0))
+    } else {
+        return Ok(());
+    };
     let help = "write the steps in order of time; what holds at the start is said by the key without `_at`";
-    if steps.first().is_some_and(|(at, _)| at.is_zero()) {
-        return Err(("the first step is at the start".into(), help.into()));
-    }
-    match steps.windows(2).find(|w| w[0].0 >= w[1].0) {
-        Some(w) => Err((
-            format!("the step at {} follows one at {}", show_time(w[1].0), show_time(w[0].0)),
-            help.into(),
-        )),
-        None => Ok(()),
-    }
+    Err(Complaint::impossible(message, help))
 }
 
 /// What lies behind a link's queue: propagation, and what happens on the way.

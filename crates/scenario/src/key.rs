@@ -117,8 +117,7 @@ pub enum DefaultValue {
     None,
     /// What these words say; it depends on other keys, or is the absence of something.
     Words(&'static str),
-    /// The value of the field that the key sets, in a new [`Link`](crate::Link) or
-    /// [`Flow`](crate::Flow).
+    /// The value that the field of the key has in a new scenario, link or flow: [`Key::default_text`].
     OfField,
 }
 
@@ -158,6 +157,14 @@ pub struct Key {
     pub(crate) relations: &'static [Relation],
     /// A value as errors show it; `None`: one that follows from the kind.
     pub(crate) example: Option<&'static str>,
+    /// The queue that cannot be without it.
+    pub(crate) needed_by_queue: Option<&'static str>,
+    /// The key that takes its place: one of them must be given.
+    pub(crate) unless: Option<&'static str>,
+    /// A text of several lines.
+    pub(crate) multiline: bool,
+    /// It decides the outcome: the scenario's hash covers it.
+    pub(crate) hashed: bool,
     /// Printed in the canonical form even at its default.
     pub(crate) always_printed: bool,
 }
@@ -177,6 +184,10 @@ impl Key {
             queues: &[],
             relations: &[],
             example: None,
+            needed_by_queue: None,
+            unless: None,
+            multiline: false,
+            hashed: true,
             always_printed: false,
         }
     }

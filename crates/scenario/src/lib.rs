@@ -51,6 +51,7 @@ mod print;
 mod problem;
 mod queue;
 mod read;
+mod relations;
 mod routes;
 mod row;
 mod scenario;
@@ -133,8 +134,18 @@ impl Scenario {
     /// # Errors
     /// Everything that is wrong with it.
     pub fn sealed(mut self, target: Target) -> Result<Self, Invalid> {
-        let faults = check::values(&self, target).into_iter().chain(check::relations(&self));
-        let problems: Vec<_> = faults
+        self.check(target)?;
+        self.hash = self.canonical_hash();
+        Ok(self)
+    }
+
+    /// Can it run on `target`, and is everything in it right?
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn check(&self, target: Target) -> Result<(), Invalid> {
+        let problems: Vec<_> = check::faults(self, target)
+            .into_iter()
             .map(|fault| {
                 let fault::Fault { section, index, key, complaint, .. } = fault;
                 let part = section.header().trim_matches(['[', ']']);
@@ -145,10 +156,6 @@ impl Scenario {
                 Problem::new(complaint.kind, key, complaint.message, complaint.help)
             })
             .collect();
-        if !problems.is_empty() {
-            return Err(Invalid { problems });
-        }
-        self.hash = self.canonical_hash();
-        Ok(self)
+        if problems.is_empty() { Ok(()) } else { Err(Invalid { problems }) }
     }
 }

@@ -74,7 +74,7 @@ pub(crate) const KEYS: &[Row<Link>] = &[
     Row::link("rate", RATE, OWN_RATE,
         "Rate on the wire. A packet counts its IP length and 14 bytes of Ethernet header. Left out with a \
          `trace`.")
-        .range(1_000, 400_000_000_000),
+        .range(1_000, 400_000_000_000).unless("trace"),
     Row::link("trace", Kind::Trace, TRACE,
         "Delivery opportunities in place of a rate, in the format of Mahimahi: a line for each, with its \
          time in ms, in order, at which 1514 bytes may leave: a full packet with its Ethernet header \

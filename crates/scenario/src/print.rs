@@ -16,8 +16,9 @@ impl Scenario {
     #[must_use]
     pub fn to_toml(&self) -> String {
         let mut text = String::new();
-        for row in keys::of_scenario().filter(|row| LABELS.contains(&row.key().name)) {
-            write_key(&mut text, row.key(), row.get(self), None, Files::ByName);
+        let usual = Scenario::of_length(self.duration);
+        for row in keys::of_scenario().filter(|row| !row.key().hashed) {
+            write_key(&mut text, row.key(), row.get(self), row.get(&usual).as_ref(), Files::ByName);
         }
         text.push_str(&self.experiment(Files::ByName));
         text
@@ -54,33 +55,31 @@ impl Scenario {
     fn experiment(&self, files: Files) -> String {
         let mut text = String::new();
         let rows_of = |section| keys::of_scenario().filter(move |row| row.key().section == section);
-        for row in rows_of(Section::Top).filter(|row| !LABELS.contains(&row.key().name)) {
-            write_key(&mut text, row.key(), row.get(self), None, files);
+        let usual = Scenario::of_length(self.duration);
+        for row in rows_of(Section::Top).filter(|row| row.key().hashed) {
+            write_key(&mut text, row.key(), row.get(self), row.get(&usual).as_ref(), files);
         }
         text.push_str("\n[window]\n");
         for row in rows_of(Section::Window) {
-            write_key(&mut text, row.key(), row.get(self), None, files);
+            write_key(&mut text, row.key(), row.get(self), row.get(&usual).as_ref(), files);
         }
-        let usual = Link::new("", 0, 0);
+        let rows = keys::with_usual(keys::of_link(), &Link::new("", 0, 0));
         for link in &self.links {
             text.push_str("\n[[link]]\n");
-            for row in keys::of_link() {
-                write_key(&mut text, row.key(), row.get(link), row.get(&usual), files);
+            for (row, usual) in &rows {
+                write_key(&mut text, row.key(), row.get(link), usual.as_ref(), files);
             }
         }
-        let usual = Flow::any();
+        let rows = keys::with_usual(keys::of_flow(), &Flow::any());
         for flow in &self.flows {
             text.push_str("\n[[flow]]\n");
-            for row in keys::of_flow() {
-                write_key(&mut text, row.key(), row.get(flow), row.get(&usual), files);
+            for (row, usual) in &rows {
+                write_key(&mut text, row.key(), row.get(flow), usual.as_ref(), files);
             }
         }
         text
     }
 }
-
-/// Keys that do not decide the outcome, and the seed, which results name beside the hash.
-const LABELS: &[&str] = &["title", "why", "seed"];
 
 /// A scenario with all that it needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -108,11 +107,15 @@ enum Files {
     ByContent,
 }
 
-/// Writes a key, unless its value is the default. Keys that were there from the beginning are written in any
-/// case: hashes of published results cover them.
-fn write_key(text: &mut String, key: &Key, value: Option<Value>, usual: Option<Value>, files: Files) {
-    let always = key.always_printed || key.default == DefaultValue::None;
-    let Some(value) = value.filter(|value| always || usual.as_ref() != Some(value)) else { return };
+/// Does the canonical form have this value? Not if it is the one that holds without the key, `usual`, unless
+/// the key was there from the beginning: hashes of published results cover those in any case.
+pub(crate) fn is_printed(key: &Key, value: &Value, usual: Option<&Value>) -> bool {
+    key.always_printed || key.default == DefaultValue::None || usual != Some(value)
+}
+
+/// Writes a key if the canonical form has it.
+fn write_key(text: &mut String, key: &Key, value: Option<Value>, usual: Option<&Value>, files: Files) {
+    let Some(value) = value.filter(|value| is_printed(key, value, usual)) else { return };
     let written = match (&value, files) {
         (Value::Trace(trace), Files::ByContent) => format!("\"sha256:{}\"", trace.digest()),
         (Value::Sizes(sizes), Files::ByContent) => format!("\"sha256:{}\"", sizes.digest()),

@@ -12,7 +12,7 @@ use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
 pub struct Problem {
     /// Its kind, for programs: `syntax`, `unknown-key`, `wrong-type`, `wrong-unit`, `out-of-range`,
     /// `missing-key`, `duplicate-name`, `impossible`, `unknown-algorithm`, `unknown-parameter`,
-    /// `wrong-parameter`, `file`.
+    /// `wrong-parameter`, `not-on-target`, `file`.
     pub kind: &'static str,
     /// What is wrong: a `scenario`, or another kind of file.
     pub about: &'static str,

@@ -1,8 +1,9 @@
 //! Queues and how they are managed: which packets wait, are dropped or marked, and in what order they leave.
 
+use crate::fault::Complaint;
 use crate::field::Field;
 use crate::key::{Kind, MS, S, SHARE, SIZE, TIME};
-use crate::quantity::{Limit, PACKET_BYTES, WHOLE_PPB};
+use crate::quantity::{Dimension, Limit, PACKET_BYTES, WHOLE_PPB, show, show_limit};
 use crate::row::{Access, Row};
 
 /// Which packets wait, which are dropped or marked, and in what order they leave.
@@ -138,7 +139,63 @@ impl Queue {
     }
 }
 
+impl Queue {
+    /// What is wrong with its settings in front of this buffer, and the keys that it is about.
+    pub(crate) fn check(&self, buffer: Limit) -> Vec<(&'static str, Complaint)> {
+        let (key, message, help) = match self {
+            Queue::Red(red) => return red.thresholds(buffer).into_iter().chain(red.burst()).collect(),
+            Queue::Step(above) if above.bytes() >= buffer.bytes() => {
+                let (above, buffer) = (show_limit(*above), show_limit(buffer));
+                let message = format!("the queue marks above {above}, but holds only {buffer}");
+                ("mark_above", message, "write less than `buffer`")
+            }
+            Queue::Codel(codel) | Queue::FqCodel(FqCodel { codel, .. })
+                if codel.target_ns >= codel.interval_ns =>
+            {
+                let time = |ns| show(ns, Dimension::Time);
+                let (target, interval) = (time(codel.target_ns), time(codel.interval_ns));
+                let message = format!("a target of {target} cannot be judged over an interval of {interval}");
+                let help = "write a `target` of 5 to 10 % of `codel_interval` (RFC 8289, section 3.2)";
+                ("target", message, help)
+            }
+            _ => return Vec::new(),
+        };
+        vec![(key, Complaint::impossible(message, help))]
+    }
+}
+
 impl Red {
+    /// What is wrong with the thresholds.
+    fn thresholds(&self, buffer: Limit) -> Option<(&'static str, Complaint)> {
+        let size = |bytes| show(bytes, Dimension::Size);
+        let (min, max) = (size(self.min_bytes), size(self.max_bytes));
+        let (key, message, help) = if self.min_bytes >= self.max_bytes {
+            let message = format!("the queue drops none below {min} and all above {max}");
+            ("red_min", message, "write a `red_min` below `red_max`, such as a third of it")
+        } else if self.max_bytes > buffer.bytes() {
+            let buffer = show_limit(buffer);
+            let message = format!("the average backlog never gets to {max}: the queue holds only {buffer}");
+            let help = "write a larger `buffer` or a smaller `red_max`, such as a quarter of the buffer";
+            ("red_max", message, help)
+        } else {
+            return None;
+        };
+        Some((key, Complaint::impossible(message, help)))
+    }
+
+    /// What is wrong with the burst.
+    fn burst(&self) -> Option<(&'static str, Complaint)> {
+        let Red { min_bytes, burst_pkts, .. } = *self;
+        if burst_pkts.saturating_mul(PACKET_BYTES) >= min_bytes {
+            return None;
+        }
+        let min = show(min_bytes, Dimension::Size);
+        let message =
+            format!("a burst of {burst_pkts} packets does not fill {min}: the average has no weight for it");
+        let help = format!("write at least {}, or a smaller `red_min`", min_bytes.div_ceil(PACKET_BYTES));
+        Some(("red_burst", Complaint::impossible(message, help)))
+    }
+
     /// The settings of tc for a queue of `limit_bytes` without further options (iproute2, tc/q_red.c): `max`
     /// is a quarter of the queue, `min` a third of `max`.
     #[must_use]
@@ -203,7 +260,8 @@ pub(crate) const KEYS: &[Row<Queue>] = &[
         .or("true for fq_codel, else false").of_queues(&["red", "red_floyd", "codel", "fq_codel", "pie"]),
     Row::link("mark_above", Kind::Limit, variant!(Queue::Step(above) => *above),
         "An ECN-capable packet that finds more than this waiting is marked (K in RFC 8257).")
-        .range(1, 16_000_000_000).or("must be given with `step`").example("\"100kB\"").of_queues(&["step"]),
+        .range(1, 16_000_000_000).or("must be given with `step`").example("\"100kB\"").of_queues(&["step"])
+        .needed_by_queue("step"),
     Row::link("red_min", SIZE, RED_MIN, "Below this average backlog nothing is dropped early.")
         .range(1, 4_000_000_000).or("a third of `red_max`, as tc").of_queues(EARLY),
     Row::link("red_max", SIZE, RED_MAX, "Above this average backlog everything is dropped.")

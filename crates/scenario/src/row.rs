@@ -112,7 +112,7 @@ impl<S> Row<S> {
         access: Access<S>,
         meaning: &'static str,
     ) -> Self {
-        Self { key: Key::new(Section::Top, name, kind, meaning), access }.always_printed()
+        Self { key: Key::new(Section::Top, name, kind, meaning), access }
     }
 
     /// A key under `[window]`.
@@ -122,7 +122,7 @@ impl<S> Row<S> {
         access: Access<S>,
         meaning: &'static str,
     ) -> Self {
-        Self { key: Key::new(Section::Window, name, kind, meaning), access }.always_printed()
+        Self { key: Key::new(Section::Window, name, kind, meaning), access }
     }
 
     /// A key under `[[link]]`.
@@ -150,6 +150,11 @@ impl<S> Row<S> {
         Self { key: Key { least, most, ..self.key }, ..self }
     }
 
+    /// It must be given unless this key is, which takes its place.
+    pub(crate) const fn unless(self, other: &'static str) -> Self {
+        Self { key: Key { unless: Some(other), ..self.key }, ..self }
+    }
+
     /// It need not be given; these words say what holds then.
     pub(crate) const fn or(self, default: &'static str) -> Self {
         Self { key: Key { default: DefaultValue::Words(default), ..self.key }, ..self }
@@ -175,6 +180,11 @@ impl<S> Row<S> {
         Self { key: Key { queues, ..self.key }, ..self }
     }
 
+    /// This queue, one of those that have it, cannot be without it.
+    pub(crate) const fn needed_by_queue(self, queue: &'static str) -> Self {
+        Self { key: Key { needed_by_queue: Some(queue), ..self.key }, ..self }
+    }
+
     /// What it needs of other keys of its part, and which it excludes.
     pub(crate) const fn related(self, relations: &'static [Relation]) -> Self {
         Self { key: Key { relations, ..self.key }, ..self }
@@ -183,6 +193,16 @@ impl<S> Row<S> {
     /// What errors show as a value of it.
     pub(crate) const fn example(self, example: &'static str) -> Self {
         Self { key: Key { example: Some(example), ..self.key }, ..self }
+    }
+
+    /// A text of several lines.
+    pub(crate) const fn multiline(self) -> Self {
+        Self { key: Key { multiline: true, ..self.key }, ..self }
+    }
+
+    /// It does not decide the outcome, or results name it beside the hash.
+    pub(crate) const fn not_hashed(self) -> Self {
+        Self { key: Key { hashed: false, ..self.key }, ..self }
     }
 
     /// The canonical form has it even at its default.

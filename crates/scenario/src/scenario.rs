@@ -30,22 +30,42 @@ pub struct Scenario {
     pub hash: String,
 }
 
+impl Scenario {
+    /// A scenario that lasts this long, with what holds where a file says nothing; without links and flows.
+    pub(crate) fn of_length(duration: Duration) -> Self {
+        // a third, in whole milliseconds: it is printed
+        let third = Duration::from_millis(u64::try_from(duration.as_millis() / 3).unwrap_or(u64::MAX));
+        Self {
+            title: String::new(),
+            why: String::new(),
+            seed: 1,
+            duration,
+            window: (third.min(Duration::from_secs(20)), duration),
+            interval: Duration::from_millis(100).min(duration / 10),
+            links: Vec::new(),
+            flows: Vec::new(),
+            hash: String::new(),
+        }
+    }
+}
+
 #[rustfmt::skip]
 pub(crate) const KEYS: &[Row<Scenario>] = &[
     Row::top("title", Kind::Text, field!(Scenario, title), "What is compared, in a few words.")
-        .range(1, 200).example("\"A short and a long flow share a deep buffer\""),
+        .range(1, 200).example("\"A short and a long flow share a deep buffer\"").not_hashed(),
     Row::top("why", Kind::Text, field!(Scenario, why), "Why it is worth running.")
-        .range(0, 10_000).or("empty"),
+        .range(0, 10_000).or("empty").always_printed().multiline().not_hashed(),
     Row::top("seed", Kind::Integer, field!(Scenario, seed),
         "Source of all randomness: the same seed gives the same simulation.")
-        .range(0, i64::MAX as u64).or("1"),
+        .range(0, i64::MAX as u64).optional().always_printed().not_hashed(),
     Row::top("duration", TIME, field!(Scenario, duration), "Length of the run.")
         .range(100 * MS, DAY).example("\"60s\""),
     Row::top("interval", TIME, field!(Scenario, interval),
         "Distance of two points in the time series; at most a million points, and ten million over all \
          flows.")
-        .range(MS / 10, 3600 * S).or("100ms, or a tenth of a run shorter than 1s"),
+        .range(MS / 10, 3600 * S).or("100ms, or a tenth of a run shorter than 1s").always_printed(),
     Row::window("from", TIME, field!(Scenario, window.0), "Metrics cover the run from here ...")
-        .range(0, DAY).or("20s, or a third of a run shorter than 60s"),
-    Row::window("to", TIME, field!(Scenario, window.1), "... to here.").range(0, DAY).or("the run's end"),
+        .range(0, DAY).or("20s, or a third of a run shorter than 60s").always_printed(),
+    Row::window("to", TIME, field!(Scenario, window.1), "... to here.")
+        .range(0, DAY).or("the run's end").always_printed(),
 ];

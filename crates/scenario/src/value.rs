@@ -110,6 +110,10 @@ impl Given {
         self.0.push((key, value));
     }
 
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &(&'static Key, Value)> {
+        self.0.iter()
+    }
+
     pub(crate) fn get(&self, name: &str) -> Option<&Value> {
         self.0.iter().find(|(key, _)| key.name == name).map(|(_, value)| value)
     }

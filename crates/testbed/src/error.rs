@@ -86,18 +86,10 @@ pub enum Error {
         what: String,
     },
 
-    /// The testbed does not support a key that the simulator supports.
-    #[error("flow `{flow}`: the testbed does not support `{key}`")]
-    #[diagnostic(
-        code(fairpace::testbed::unsupported),
-        help("run the scenario in the simulator, or leave the key out")
-    )]
-    Unsupported {
-        /// The flow.
-        flow: String,
-        /// The scenario's key.
-        key: String,
-    },
+    /// The scenario is wrong, or sets a key that only the simulator has.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Invalid(#[from] fairpace_scenario::Invalid),
 
     /// A scenario that exceeds the address plan or the memory of the testbed.
     #[error("the scenario is too large for the testbed: {what}")]

@@ -46,6 +46,15 @@ fn one_of_the_kernels_algorithms_in_the_simulator() {
 }
 
 #[test]
+fn a_key_that_the_testbed_does_not_have() {
+    let place = Place::new();
+    place.write("small.toml", SMALL);
+    let run = ["testbed", "small.toml", "--set", "flow.sack=false", "--out", "result"];
+    place.run(&run).fails(2, "--set:1:11: the testbed does not have `sack`");
+    assert_eq!(place.files(), ["small.toml"]);
+}
+
+#[test]
 fn a_parameter_out_of_range() {
     sim_with("cc = \"bbr1\"", "cc = \"bbq\"\nset = { alpha = \"1h\" }").fails(2, "bad.toml:13:17: ");
     sim_with("cc = \"bbr1\"", "cc = \"bbq\"\nset = { alpha = \"100s\" }").fails(2, "alpha cannot be 100s");

@@ -71,19 +71,10 @@ pub fn find(section: Section, name: &str) -> Option<&'static Key> {
     of(section).find(|key| key.name == name)
 }
 
-/// The key of a flow that sets something which only the simulator has, if there is one: as it would be
-/// written.
-#[must_use]
-pub fn simulator_only(flow: &Flow) -> Option<String> {
-    let usual = Flow::new("", flow.cc.clone(), std::time::Duration::ZERO);
-    of_flow().find_map(|row| {
-        let (key, value) = (row.key(), row.get(flow)?);
-        match key.runs_on {
-            RunsOn::Simulator => (Some(&value) != row.get(&usual).as_ref()).then(|| key.name.to_owned()),
-            RunsOn::BothExcept(word) => {
-                (value == Value::Word(word)).then(|| format!("{} = \"{word}\"", key.name))
-            }
-            RunsOn::Both => None,
-        }
-    })
+/// Rows, each with the value that its field has in `usual`: what holds without the key.
+pub(crate) fn with_usual<P: 'static>(
+    rows: impl Iterator<Item = &'static dyn Lens<P>>,
+    usual: &P,
+) -> Vec<(&'static dyn Lens<P>, Option<Value>)> {
+    rows.map(|row| (row, row.get(usual))).collect()
 }

@@ -112,25 +112,12 @@ impl Reader<'_> {
         if !self.problems.is_empty() {
             return None;
         }
-        let duration = top.time("duration")?;
-        // a third, in whole milliseconds: it is printed
-        let third = Duration::from_millis(u64::try_from(duration.as_millis() / 3).unwrap_or(u64::MAX));
-        let mut scenario = Scenario {
-            title: String::new(),
-            why: String::new(),
-            seed: 1,
-            duration,
-            window: (third.min(Duration::from_secs(20)), duration),
-            interval: Duration::from_millis(100).min(duration / 10),
-            links,
-            flows,
-            hash: String::new(),
-        };
+        let mut scenario = Scenario { links, flows, ..Scenario::of_length(top.time("duration")?) };
         for (section, given) in [(Section::Top, &top), (Section::Window, &window)] {
             let rows = keys::of_scenario().filter(|row| row.key().section == section);
             set_given(rows, &mut scenario, given);
         }
-        for fault in check::relations(&scenario) {
+        for fault in check::faults(&scenario, self.target) {
             self.fault(fault);
         }
         scenario.hash = scenario.canonical_hash();
@@ -343,7 +330,7 @@ impl Reader<'_> {
         }
         for key in keys::of(section).filter(|key| key.default == DefaultValue::None) {
             // a misspelt key is one error, not two
-            let instead = key.name == "rate" && table.contains_key("trace");
+            let instead = key.unless.is_some_and(|other| table.contains_key(other));
             if !instead && !table.contains_key(key.name) && !meant.contains(&key.name) {
                 let place = if section == Section::Top {
                     "the scenario".into()

@@ -1,29 +1,17 @@
-//! What keys of one part need of each other: the relations that their declarations name.
+//! What the keys of one part of a file need of each other and of the link's queue.
 
 use super::{Part, Reader};
 use crate::fault::Complaint;
-use crate::key::{Key, Relation};
 use crate::value::{Given, Value};
-use crate::{Queue, keys};
+use crate::{Queue, keys, relations};
 
 impl Reader<'_> {
-    /// Complains about keys that say nothing without another one, or exclude each other.
+    /// Complains about keys that have no effect without another one, or exclude each other.
     pub(super) fn relations(&mut self, part: &Part<'_, '_>, given: &Given) {
-        for key in keys::of(part.section).filter(|key| part.table.contains_key(key.name)) {
-            // a key that is `false` requires no other key
-            let is_off = given.get(key.name) == Some(&Value::Truth(false));
-            for relation in key.relations {
-                match *relation {
-                    Relation::Needs(other) if !is_off => self.needs(part, key, other),
-                    Relation::Excludes(other) => self.excludes(part, key, other),
-                    Relation::NeedsTrue(other, why) if !is_off => {
-                        if given.get(other) == Some(&Value::Truth(false)) {
-                            self.pointless(part, key, other, why);
-                        }
-                    }
-                    Relation::Needs(_) | Relation::NeedsTrue(..) => {}
-                }
-            }
+        for (key, complaint) in
+            relations::complaints(part.section, given, |name| part.table.contains_key(name))
+        {
+            self.complain_of(part, key, complaint);
         }
     }
 
@@ -35,60 +23,29 @@ impl Reader<'_> {
             // an unknown one is an error already
             _ => return,
         };
-        for key in keys::of(part.section).filter(|key| !key.queues.is_empty() && !key.queues.contains(&queue))
-        {
-            let Some(value) = part.table.get(key.name) else { continue };
-            let quoted: Vec<_> = key.queues.iter().map(|name| format!("\"{name}\"")).collect();
-            let message = format!(
-                "`{}` is for queue = {}; the queue of this link is \"{queue}\"",
-                key.name,
-                quoted.join(", ")
-            );
-            let help = format!("write queue = {}, or leave out `{}`", quoted[0], key.name);
-            let complaint = Complaint::new("impossible", message, help);
-            self.complain(value.span(), &part.section.path(key.name), complaint);
-        }
-        if let (true, Some(key)) = (queue == "step", keys::find(part.section, "queue")) {
-            self.needs(part, key, "mark_above");
-        }
-    }
-
-    /// Complains that `key` has no effect without `other`.
-    fn needs(&mut self, part: &Part<'_, '_>, key: &Key, other: &str) {
-        // a wrong `other` is an error already
-        if part.table.contains_key(other) {
-            return;
-        }
-        let example = keys::find(part.section, other).map(Key::written_example).unwrap_or_default();
-        let complaint = Complaint::new(
-            "missing-key",
-            format!("`{}` says nothing without `{other}`", key.name),
-            format!("add {other} = {example}"),
-        );
-        self.complain(place(part, key.name), &part.section.path(key.name), complaint);
-    }
-
-    fn excludes(&mut self, part: &Part<'_, '_>, key: &Key, other: &str) {
-        if part.table.contains_key(other) {
-            let complaint = Complaint::new(
-                "impossible",
-                format!("`{}` and `{other}` exclude each other", key.name),
-                format!("leave out `{other}` or `{}`", key.name),
-            );
-            self.complain(place(part, other), &part.section.path(other), complaint);
+        for key in keys::of(part.section) {
+            let is_written = part.table.contains_key(key.name);
+            if is_written && !key.queues.is_empty() && !key.queues.contains(&queue) {
+                let quoted: Vec<_> = key.queues.iter().map(|name| format!("\"{name}\"")).collect();
+                let message = format!(
+                    "`{}` is for queue = {}; the queue of this link is \"{queue}\"",
+                    key.name,
+                    quoted.join(", ")
+                );
+                let help = format!("write queue = {}, or leave out `{}`", quoted[0], key.name);
+                self.complain_of(part, key.name, Complaint::impossible(message, help));
+            }
+            if !is_written && key.needed_by_queue == Some(queue) {
+                let message = format!("queue = \"{queue}\" needs `{}`", key.name);
+                let help = relations::write(part.section, key.name);
+                self.complain_of(part, "queue", Complaint::new("missing-key", message, help));
+            }
         }
     }
 
-    /// Complains that `key` has no effect while `other` is false.
-    fn pointless(&mut self, part: &Part<'_, '_>, key: &Key, other: &str, why: &str) {
-        let name = key.name;
-        let message = format!("`{name}` says nothing with `{other} = false`: {why}");
-        let help = format!("leave out `{name}` or `{other} = false`");
-        let complaint = Complaint::new("impossible", message, help);
-        self.complain(place(part, name), &part.section.path(name), complaint);
+    /// Complains about a key of a part, at its value.
+    fn complain_of(&mut self, part: &Part<'_, '_>, key: &str, complaint: Complaint) {
+        let span = part.table.get(key).map_or_else(|| part.span.clone(), toml::Spanned::span);
+        self.complain(span, &part.section.path(key), complaint);
     }
-}
-
-fn place(part: &Part<'_, '_>, key: &str) -> std::ops::Range<usize> {
-    part.table.get(key).map_or_else(|| part.span.clone(), toml::Spanned::span)
 }

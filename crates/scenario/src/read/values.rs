@@ -4,7 +4,7 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use crate::fault::Complaint;
-use crate::key::{Key, Kind, Section};
+use crate::key::{Key, Kind};
 use crate::quantity::{self, NotAQuantity};
 use crate::value::{Given, Value};
 use crate::{Sizes, Trace, check, files, keys};
@@ -123,7 +123,7 @@ impl Reader<'_> {
             self.wrong_type(key, written);
             return None;
         };
-        if text.chars().any(|c| c.is_control() && !(key.name == "why" && c == '\n')) {
+        if text.chars().any(|c| c.is_control() && !(key.multiline && c == '\n')) {
             let message = format!("`{}` has a control character or a line break", key.name);
             return self.wrong(key, written, Complaint::new("wrong-type", message, "write it on one line"));
         }
@@ -276,8 +276,7 @@ impl Reader<'_> {
 /// Reads a trace whose mean rate a link can have.
 fn read_trace(file: &str, text: &str) -> Result<Trace, String> {
     let trace = Trace::read(file, text)?;
-    let rate = keys::find(Section::Link, "rate").map_or(Ok(()), |key| check::bounds(key, trace.mean_bps()));
-    rate.map_err(|complaint| format!("of its mean rate: {}", complaint.message))?;
+    check::trace(&trace)?;
     Ok(trace)
 }
 

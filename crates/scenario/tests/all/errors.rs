@@ -71,7 +71,7 @@ fn negative_and_absurd_numbers_are_out_of_range() {
         (
             "\"100mbit\"",
             "\"999999999999999999gbit\"",
-            "`rate` is beyond any sense; it must be at most 400gbit",
+            "`rate` is larger than any number that is read; it must be at most 400gbit",
         ),
         ("\"100mbit\"", "\"1bit\"", "`rate` is 1bit; it must be at least 1kbit"),
         ("\"2MB\"", "\"100B\"", "`buffer` is 100B; it must be at least 1514B, one full-sized packet"),
@@ -259,7 +259,7 @@ const FAULTS_AND_TRAFFIC: &[(&str, &str, &str, &str)] = &[
     ("\"2MB\"", "\"2MB\"\nloss = \"101%\"", "out-of-range", "`loss` is 101%; it must be at most 100%"),
     ("\"2MB\"", "\"2MB\"\nloss = \"1ms\"", "wrong-unit", "`loss`: \"1ms\" is a time, but a percentage"),
     ("\"2MB\"", "\"2MB\"\nloss_burst = 5", "impossible", "bursts of loss are given, but no loss"),
-    ("\"2MB\"", "\"2MB\"\nloss_in_burst = \"5%\"", "missing-key", "`loss_in_burst` says nothing without"),
+    ("\"2MB\"", "\"2MB\"\nloss_in_burst = \"5%\"", "missing-key", "`loss_in_burst` has no effect without"),
     (
         "\"2MB\"",
         "\"2MB\"\nloss = \"2%\"\nloss_burst = 5\nloss_in_burst = \"2%\"",
@@ -272,8 +272,8 @@ const FAULTS_AND_TRAFFIC: &[(&str, &str, &str, &str)] = &[
         "impossible",
         "bursts of 1 packets would have less than a packet between them",
     ),
-    ("start =", "on = \"1s\"\nstart =", "missing-key", "`on` says nothing without `off`"),
-    ("start =", "write_every = \"1s\"\nstart =", "missing-key", "`write_every` says nothing without"),
+    ("start =", "on = \"1s\"\nstart =", "missing-key", "`on` has no effect without `off`"),
+    ("start =", "write_every = \"1s\"\nstart =", "missing-key", "`write_every` has no effect without"),
     (
         "start =",
         "on = \"1s\"\noff = \"1s\"\nwrite_rate = \"1mbit\"\nstart =",
@@ -303,7 +303,7 @@ const FAULTS_AND_TRAFFIC: &[(&str, &str, &str, &str)] = &[
         "the step at 9s follows one at 9s",
     ),
     ("\"2MB\"", "\"2MB\"\nrate_at = \"0s 1mbit\"", "impossible", "the first step is at the start"),
-    ("\"2MB\"", "\"2MB\"\npolicer_rate = \"1mbit\"", "missing-key", "`policer_rate` says nothing without"),
+    ("\"2MB\"", "\"2MB\"\npolicer_rate = \"1mbit\"", "missing-key", "`policer_rate` has no effect without"),
     (
         "\"2MB\"",
         "\"2MB\"\npolicer_rate = \"1mbit\"\npolicer_burst = \"1kB\"",
@@ -311,7 +311,12 @@ const FAULTS_AND_TRAFFIC: &[(&str, &str, &str, &str)] = &[
         "`policer_burst` is 1kB; it must be at least 1514B",
     ),
     ("start =", "rtt_at = \"9s 5ms, 4s 7ms\"\nstart =", "impossible", "the step at 4s follows one at 9s"),
-    ("start =", "reorder = \"1%\"\nstart =", "missing-key", "`reorder` says nothing without `reorder_delay`"),
+    (
+        "start =",
+        "reorder = \"1%\"\nstart =",
+        "missing-key",
+        "`reorder` has no effect without `reorder_delay`",
+    ),
     (
         "start =",
         "receive_buffer = \"1kB\"\nstart =",

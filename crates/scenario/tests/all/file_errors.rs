@@ -15,7 +15,7 @@ fn what_is_wrong_with_a_trace_or_a_distribution_is_reported_with_the_line() {
         ("-1\n", "`file` is not a trace: line 1 is \"-1\""),
         ("5\n7\n6\n", "`file` goes back in time at line 3: 6 ms"),
         ("86400001\n", "`file` lasts for 86400001 ms; it must be at most 86400000, a day"),
-        ("86400000\n", "`file` of its mean rate: `rate` is 0bit; it must be at least 1kbit"),
+        ("86400000\n", "`file` has a wrong mean rate: `rate` is 0bit; it must be at least 1kbit"),
     ];
     let sizes: &[(&str, &str)] = &[
         ("# nothing\n", "`file` has no line"),

@@ -1,8 +1,7 @@
 //! Each way to get the keys of queues, lines, routes, hosts and workloads wrong gives one error that says
 //! what and what to write.
 
-use crate::support::{GOOD, good, problem, read, read_with};
-use fairpace_scenario::{Flow, Limit, Queue, Red, RedRules, Scenario, Sizes, Target, Trace, Traffic};
+use crate::support::{GOOD, problem, read, read_with};
 
 /// Replaced text, kind, beginning of the message, part of the help.
 type Case<'a> = (&'a str, &'a str, &'a str, &'a str);
@@ -18,7 +17,7 @@ fn check(from: &str, cases: &[Case<'_>]) {
     }
 }
 
-/// In place of `buffer = "2MB\`.
+/// Each replaces `buffer = "2MB"`.
 const QUEUES: &[Case<'_>] = &[
     (
         "buffer = \"2MB\"\nqueue = \"codle\"",
@@ -53,7 +52,7 @@ const QUEUES: &[Case<'_>] = &[
     (
         "buffer = \"2MB\"\nqueue = \"step\"",
         "missing-key",
-        "`queue` says nothing without `mark_above`",
+        "queue = \"step\" needs `mark_above`",
         "mark_above = \"100kB\"",
     ),
     (
@@ -160,9 +159,9 @@ fn of_queues() {
     check("buffer = \"2MB\"", QUEUES);
 }
 
-/// In place of `buffer = "2MB\`.
+/// Each replaces `buffer = "2MB"`.
 const LINES_AND_NODES: &[Case<'_>] = &[
-    ("buffer = \"2MB\"\nfrom = \"a\"", "missing-key", "`from` says nothing without `to`", "to = \"b\""),
+    ("buffer = \"2MB\"\nfrom = \"a\"", "missing-key", "`from` has no effect without `to`", "to = \"b\""),
     (
         "buffer = \"2MB\"\nto = \"\"\nfrom = \"a\"",
         "out-of-range",
@@ -184,7 +183,7 @@ const LINES_AND_NODES: &[Case<'_>] = &[
     (
         "buffer = \"2MB\"\nreorders = true",
         "missing-key",
-        "`reorders` says nothing without `jitter`",
+        "`reorders` has no effect without `jitter`",
         "jitter = \"5ms\"",
     ),
     (
@@ -202,7 +201,7 @@ const LINES_AND_NODES: &[Case<'_>] = &[
     (
         "buffer = \"2MB\"\nloss = \"1%\"\nloss_outside_burst = \"1%\"",
         "missing-key",
-        "`loss_outside_burst` says nothing without `loss_burst`",
+        "`loss_outside_burst` has no effect without `loss_burst`",
         "loss_burst = 5",
     ),
     (
@@ -263,7 +262,7 @@ fn of_routes() {
                 "a flow has a `route` or goes `from` a node",
                 "leave out",
             ),
-            ("to = \"b\"\nstart =", "missing-key", "`to` says nothing without `from`", "from = \"a\""),
+            ("to = \"b\"\nstart =", "missing-key", "`to` has no effect without `from`", "from = \"a\""),
             (
                 "from = \"a\"\nto = \"b\"\nstart =",
                 "impossible",
@@ -295,7 +294,7 @@ fn a_wrong_link_is_shown_at_its_place_in_the_list() {
     assert_eq!(problem.message, "`bottleneck` is twice on one `route`");
 }
 
-/// In place of `start =`.
+/// Each replaces `start =`.
 const HOSTS: &[Case<'_>] = &[
     (
         "ecn = \"l4s\"\nstart =",
@@ -312,13 +311,13 @@ const HOSTS: &[Case<'_>] = &[
     (
         "sack = false\nrack = true\nstart =",
         "impossible",
-        "`rack` says nothing with `sack = false`",
+        "`rack` has no effect with `sack = false`",
         "leave out `rack`",
     ),
     (
         "sack = false\ntlp = true\nstart =",
         "impossible",
-        "`tlp` says nothing with `sack = false`",
+        "`tlp` has no effect with `sack = false`",
         "leave out `tlp`",
     ),
     ("initial_cwnd = 0\nstart =", "out-of-range", "`initial_cwnd` is 0; it must be at least 1", "1 to 1000"),
@@ -337,7 +336,7 @@ const HOSTS: &[Case<'_>] = &[
     (
         "ack_every = 4\ndelayed_ack = false\nstart =",
         "impossible",
-        "`ack_every` says nothing with `delayed_ack = false`",
+        "`ack_every` has no effect with `delayed_ack = false`",
         "leave out `ack_every`",
     ),
     ("ack_every = 0\nstart =", "out-of-range", "`ack_every` is 0; it must be at least 1", "1 to 1000"),
@@ -355,12 +354,12 @@ fn of_hosts() {
     check("start =", HOSTS);
 }
 
-/// In place of `start =`.
+/// Each replaces `start =`.
 const WORKLOADS: &[Case<'_>] = &[
     (
         "think = \"1s\"\nstart =",
         "missing-key",
-        "`think` says nothing without `response`",
+        "`think` has no effect without `response`",
         "response = \"10kB\"",
     ),
     (
@@ -373,13 +372,13 @@ const WORKLOADS: &[Case<'_>] = &[
     (
         "arrivals = \"50/s\"\nstart =",
         "missing-key",
-        "`arrivals` says nothing without `sizes`",
+        "`arrivals` has no effect without `sizes`",
         "sizes = \"websearch\"",
     ),
     (
         "sizes = \"websearch\"\nstart =",
         "missing-key",
-        "`sizes` says nothing without `arrivals`",
+        "`sizes` has no effect without `arrivals`",
         "arrivals = \"50/s\"",
     ),
     (
@@ -479,68 +478,6 @@ fn of_traces() {
     );
     let problem = problem("rate = \"100mbit\"\n", "");
     assert_eq!((problem.kind, problem.key.as_str()), ("missing-key", "link.rate"));
-}
-
-#[test]
-fn of_a_scenario_that_a_program_puts_together() {
-    type Change = fn(&mut Scenario);
-    let cases: [(Change, &str, &str); 10] = [
-        (
-            |s| s.links[0].queue = Queue::Step(Limit::Bytes(3_000_000)),
-            "link.1.mark_above",
-            "the queue marks above",
-        ),
-        (
-            |s| {
-                s.links[0].queue =
-                    Queue::Red(Red { burst_pkts: 1, ..Red::before(RedRules::Linux, 2_000_000) })
-            },
-            "link.1.red_burst",
-            "a burst of 1",
-        ),
-        (|s| s.links[0].line.duplicate_ppb = 2_000_000_000, "link.1.duplicate", "`duplicate` is 200%"),
-        (|s| s.links[0].burst_bytes = Some(1), "link.1.burst", "`burst` is 1B"),
-        (
-            |s| s.links[0].trace = Some(Trace { file: "x".into(), opportunities_ms: [5].into() }),
-            "link.1.trace",
-            "the trace has a link with a rate of its own",
-        ),
-        (
-            |s| s.links[0].trace = Some(Trace { file: "x".into(), opportunities_ms: [5, 4].into() }),
-            "link.1.trace",
-            "the trace goes back in time",
-        ),
-        (|s| s.flows[0].sending.initial_cwnd_pkts = 0, "flow.1.initial_cwnd", "`initial_cwnd` is 0"),
-        (
-            |s| s.flows[0].arrivals = Some(arrivals(Sizes { name: "x".into(), cdf: [(5, 5)].into() })),
-            "flow.1.sizes",
-            "the distribution does not end at the share 1",
-        ),
-        (
-            |s| {
-                let size = Traffic { size_bytes: Some(5), ..Traffic::default() };
-                s.flows[0] = Flow {
-                    arrivals: Some(arrivals(Sizes::built_in("pareto").unwrap())),
-                    traffic: size,
-                    ..s.flows[0].clone()
-                };
-            },
-            "flow.1.arrivals",
-            "the flows of a workload send what `sizes` says",
-        ),
-        (|s| s.flows[0].route = Some(vec!["x".into()]), "flow.1.route", "there is no link `x`"),
-    ];
-    for (change, key, message) in cases {
-        let mut scenario = good();
-        change(&mut scenario);
-        let problems = scenario.sealed(Target::Simulator).unwrap_err().problems;
-        assert_eq!(problems.iter().map(|p| p.key.as_str()).collect::<Vec<_>>(), [key], "{problems:?}");
-        assert!(problems[0].message.starts_with(message), "{}", problems[0].message);
-    }
-}
-
-fn arrivals(sizes: Sizes) -> fairpace_scenario::Arrivals {
-    fairpace_scenario::Arrivals { per_s_milli: 1, sizes }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! What the keys of queues, lines, routes, hosts and workloads mean.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
@@ -203,6 +204,17 @@ fn every_key_comes_back_from_the_canonical_form() {
         let gone = ["bdp_rtt", "count", "stagger"].contains(&key.name);
         assert_eq!(text.contains(&line), !gone, "{}", key.name);
     }
+}
+
+#[test]
+fn the_testbed_refuses_every_key_that_only_the_simulator_has() {
+    let error = load(Path::new(PATH), &[], Target::Testbed).unwrap_err();
+    let refused: BTreeSet<_> = error.problems.iter().map(|problem| problem.key.clone()).collect();
+    let only = keys::all().filter(|key| key.runs_on != keys::RunsOn::Both);
+    let only: BTreeSet<_> =
+        only.map(|key| format!("{}.{}", key.section.header().trim_matches(['[', ']']), key.name)).collect();
+    assert!(error.problems.iter().all(|problem| problem.kind == "not-on-target" && problem.line > 0));
+    assert_eq!(refused, only);
 }
 
 #[test]

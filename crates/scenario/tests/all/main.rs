@@ -9,3 +9,4 @@ mod properties;
 mod reading;
 mod routes;
 mod support;
+mod typed;

@@ -233,5 +233,7 @@ fn what_the_testbed_does_not_support_is_refused_by_its_key() {
     let mut s = scenario(20, 500_000, (0, 1), vec![flow("a", "kernel:bbr", 20)]);
     s.flows[0].host_jitter = Duration::from_millis(5);
     let error = measure(&s, &mut Silent, &Options::default()).expect_err("it is not supported");
-    assert!(matches!(error, Error::Unsupported { ref key, .. } if key == "host_jitter"), "{error}");
+    let Error::Invalid(invalid) = error else { panic!("{error}") };
+    let keys: Vec<_> = invalid.problems.iter().map(|problem| (problem.kind, problem.key.as_str())).collect();
+    assert_eq!(keys, [("not-on-target", "flow.1.host_jitter")]);
 }

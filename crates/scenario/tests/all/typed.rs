@@ -1,0 +1,113 @@
+//! Scenarios that a program put together, values that follow from others, and other targets: the same check.
+
+use crate::support::{GOOD, good, read};
+use fairpace_scenario::{
+    Arrivals, Flow, Limit, Queue, Red, RedRules, Scenario, Sizes, Target, Trace, Traffic, parse,
+};
+
+/// A change of [`good`], the key that it is about, beginning of the message.
+type Case = (fn(&mut Scenario), &'static str, &'static str);
+
+const CASES: &[Case] = &[
+    (
+        |s| s.links[0].queue = Queue::Step(Limit::Bytes(3_000_000)),
+        "link.1.mark_above",
+        "the queue marks above",
+    ),
+    (
+        |s| s.links[0].queue = Queue::Red(Red { burst_pkts: 1, ..Red::before(RedRules::Linux, 2_000_000) }),
+        "link.1.red_burst",
+        "a burst of 1",
+    ),
+    (|s| s.links[0].line.duplicate_ppb = 2_000_000_000, "link.1.duplicate", "`duplicate` is 200%"),
+    (|s| s.links[0].burst_bytes = Some(1), "link.1.burst", "`burst` is 1B"),
+    (
+        |s| s.links[0].trace = Some(Trace { file: "x".into(), opportunities_ms: [5].into() }),
+        "link.1.trace",
+        "the trace has a link with a rate of its own",
+    ),
+    (
+        |s| {
+            let trace =
+                Trace { file: "x".into(), opportunities_ms: [[0; 40_000], [1; 40_000]].concat().into() };
+            (s.links[0].rate_bps, s.links[0].trace) = (trace.mean_bps(), Some(trace));
+        },
+        "link.1.trace",
+        "the trace has a wrong mean rate: `rate` is 968960mbit; it must be at most 400gbit",
+    ),
+    (
+        |s| s.links[0].trace = Some(Trace { file: "x".into(), opportunities_ms: [5, 4].into() }),
+        "link.1.trace",
+        "the trace goes back in time",
+    ),
+    (|s| s.links[0].line.reorders = true, "link.1.reorders", "`reorders` has no effect without `jitter`"),
+    (
+        |s| (s.flows[0].receiving.delayed_ack, s.flows[0].receiving.ack_every) = (false, 4),
+        "flow.1.ack_every",
+        "`ack_every` has no effect with `delayed_ack = false`",
+    ),
+    (|s| s.flows[0].sending.initial_cwnd_pkts = 0, "flow.1.initial_cwnd", "`initial_cwnd` is 0"),
+    (
+        |s| s.flows[0].arrivals = Some(arrivals(Sizes { name: "x".into(), cdf: [(5, 5)].into() })),
+        "flow.1.sizes",
+        "the distribution does not end at the share 1",
+    ),
+    (
+        |s| {
+            let size = Traffic { size_bytes: Some(5), ..Traffic::default() };
+            s.flows[0] = Flow {
+                arrivals: Some(arrivals(Sizes::built_in("pareto").unwrap())),
+                traffic: size,
+                ..s.flows[0].clone()
+            };
+        },
+        "flow.1.size",
+        "`arrivals` and `size` exclude each other",
+    ),
+    (|s| s.flows[0].route = Some(vec!["x".into()]), "flow.1.route", "there is no link `x`"),
+];
+
+#[test]
+fn what_is_wrong_with_a_scenario_of_a_program_is_one_problem_at_its_key() {
+    for (change, key, message) in CASES {
+        let mut scenario = good();
+        change(&mut scenario);
+        let problems = scenario.sealed(Target::Simulator).unwrap_err().problems;
+        assert_eq!(problems.iter().map(|p| p.key.as_str()).collect::<Vec<_>>(), [*key], "{problems:?}");
+        assert!(problems[0].message.starts_with(*message), "{}", problems[0].message);
+    }
+}
+
+#[test]
+fn defaults_that_are_out_of_range_or_have_no_effect_are_reported() {
+    // a third of 2 GB below the threshold is 6 GB above it, where RED's average ends
+    let text = GOOD.replace("\"2MB\"", "\"16GB\"\nqueue = \"red\"\nred_min = \"2GB\"");
+    let problems = read(&text).unwrap_err().problems;
+    let found: Vec<_> = problems.iter().map(|p| (p.key.as_str(), p.message.as_str(), p.line)).collect();
+    assert_eq!(found, [("link.red_max", "`red_max` is 6GB; it must be at most 4GB", 4)]);
+    // a key that is given at its default has no effect either
+    let text = GOOD.replace("\"2MB\"", "\"2MB\"\njitter = \"0s\"\nreorders = true");
+    let problems = read(&text).unwrap_err().problems;
+    let found: Vec<_> = problems.iter().map(|p| (p.kind, p.key.as_str(), p.line)).collect();
+    assert_eq!(found, [("missing-key", "link.reorders", 8)]);
+}
+
+#[test]
+fn a_key_that_the_testbed_does_not_have_is_shown_at_its_place() {
+    let refused = |set: &str| {
+        let error = parse("test.toml", GOOD, &[set.parse().unwrap()], Target::Testbed).unwrap_err();
+        let problem = &error.problems[0];
+        assert_eq!((error.problems.len(), problem.kind), (1, "not-on-target"), "{error}");
+        assert_eq!(problem.help, "leave it out, or run the scenario in the simulator");
+        (problem.key.clone(), problem.message.clone(), problem.line)
+    };
+    let (key, message, line) = refused("flow.1.sack=false");
+    assert_eq!((key.as_str(), message.as_str(), line), ("flow.sack", "the testbed does not have `sack`", 1));
+    assert_eq!(refused("flow.1.ecn=dctcp").1, "the testbed does not have `ecn = \"dctcp\"`");
+    let set = ["flow.1.sack=true".parse().unwrap(), "flow.1.ecn=classic".parse().unwrap()];
+    assert!(parse("test.toml", GOOD, &set, Target::Testbed).is_ok());
+}
+
+fn arrivals(sizes: Sizes) -> Arrivals {
+    Arrivals { per_s_milli: 1, sizes }
+}
