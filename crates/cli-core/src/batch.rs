@@ -11,7 +11,7 @@ use fairpace_results::{Monitor, Run};
 use fairpace_scenario::Scenario;
 
 use crate::failure::{Exit, Failure};
-use crate::host::COMMIT;
+use crate::host;
 use crate::progress::Progress;
 use crate::signals::Signals;
 
@@ -75,11 +75,7 @@ impl Batch<'_> {
         scenarios: &[&Scenario],
         keep: impl Fn(usize, Run) -> Result<T, Failure> + Sync,
     ) -> Result<Vec<T>, Failure> {
-        self.map(scenarios, |scenario, job| {
-            let mut run = fairpace_sim::run(scenario, job)?;
-            run.summary.commit = COMMIT.to_owned();
-            keep(job.index, run)
-        })
+        self.map(scenarios, |scenario, job| keep(job.index, host::simulate(scenario, job)?))
     }
 }
 

@@ -112,6 +112,17 @@ impl Failure {
         Self { report, ..self }
     }
 
+    /// The same error of a part of the command's work, such as one of several runs.
+    #[must_use]
+    pub fn of_part(self, part: &str) -> Self {
+        let message = format!("{part}: {}", self.report);
+        let report = match self.report.help() {
+            Some(help) => miette::miette!(help = help.to_string(), "{message}"),
+            None => miette::miette!("{message}"),
+        };
+        Self { report, ..self }
+    }
+
     /// Whether a signal ended the command.
     #[must_use]
     pub fn is_interruption(&self) -> bool {
@@ -268,6 +279,13 @@ impl From<fairpace_kernel::Error> for Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_error_of_a_part_keeps_code_and_help() {
+        let failure = Failure::new(Exit::Disturbed, "too late", "wait").of_part("the first path");
+        assert_eq!((failure.code(), failure.to_string()), (4, "the first path: too late".to_owned()));
+        assert!(failure.rendered(true).contains("\"help\":\"wait\""), "{}", failure.rendered(true));
+    }
 
     #[test]
     fn a_kernel_error_keeps_its_meaning_through_the_testbed() {

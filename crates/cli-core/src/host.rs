@@ -1,7 +1,7 @@
 //! One run on one of the two hosts: the simulator, or the running kernel.
 
 use clap::ValueEnum;
-use fairpace_results::Run;
+use fairpace_results::{Monitor, Run};
 use fairpace_scenario::{Scenario, Target};
 
 use crate::failure::Failure;
@@ -60,21 +60,37 @@ pub fn run(
     signals: &Signals,
     quiet: bool,
 ) -> Result<Run, Failure> {
-    let mut progress = RunProgress::new(signals, label, quiet);
-    let result = match host {
-        Host::Sim => fairpace_sim::run(scenario, &mut progress).map_err(Failure::from),
+    perform(label, signals, quiet, |progress| match host {
+        Host::Sim => simulate(scenario, progress),
         Host::Kernel => {
             let options = fairpace_testbed::Options { commit: COMMIT.to_owned(), ..Default::default() };
-            fairpace_testbed::run_with_retries(scenario, &mut progress, &options, fairpace_testbed::ATTEMPTS)
-                .map_err(Failure::from)
+            let attempts = fairpace_testbed::ATTEMPTS;
+            Ok(fairpace_testbed::run_with_retries(scenario, progress, &options, attempts)?)
         }
-    };
-    drop(progress);
-    // an interrupted run returns its host's own error, or no error at all
-    if let Some(signal) = signals.received() {
-        return Err(Failure::signal(signal));
-    }
-    let mut run = result?;
+    })
+}
+
+/// Runs a scenario in the simulator.
+///
+/// # Errors
+/// The simulator refuses the scenario, or the monitor stops the run.
+pub fn simulate(scenario: &Scenario, monitor: &mut dyn Monitor) -> Result<Run, Failure> {
+    let mut run = fairpace_sim::run(scenario, monitor)?;
     run.summary.commit = COMMIT.to_owned();
     Ok(run)
+}
+
+/// Performs one run of any kind: shows its progress beside `label`, and ends it when a signal arrives.
+///
+/// # Errors
+/// The run's own, or a signal ended it.
+pub fn perform<T>(
+    label: &str,
+    signals: &Signals,
+    quiet: bool,
+    run: impl FnOnce(&mut RunProgress<'_>) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let result = run(&mut RunProgress::new(signals, label, quiet));
+    // an interrupted run returns its host's own error, or no error at all
+    signals.received().map_or(result, |signal| Err(Failure::signal(signal)))
 }

@@ -9,8 +9,7 @@ use fairpace_trace::{Error, FlowInfo, RunInfo, TraceConfig, Traces};
 
 use crate::args::{SimArgs, TraceKind};
 use fairpace_cli_core::failure::{Exit, Failure};
-use fairpace_cli_core::host::COMMIT;
-use fairpace_cli_core::progress::RunProgress;
+use fairpace_cli_core::host::{self, COMMIT};
 use fairpace_cli_core::signals::Signals;
 
 /// The traces that the arguments select in this scenario.
@@ -48,13 +47,9 @@ pub(crate) fn run(
     quiet: bool,
 ) -> Result<Run, Failure> {
     let mut traces = Traces::create(dir, config, run_info(scenario)).map_err(failure)?;
-    let mut progress = RunProgress::new(signals, &scenario.title, quiet);
-    let result = fairpace_sim::run_with(scenario, &mut progress, &mut traces);
-    drop(progress);
-    if let Some(signal) = signals.received() {
-        return Err(Failure::signal(signal));
-    }
-    let mut run = result?;
+    let mut run = host::perform(&scenario.title, signals, quiet, |progress| {
+        Ok(fairpace_sim::run_with(scenario, progress, &mut traces)?)
+    })?;
     run.summary.commit = COMMIT.to_owned();
     traces.finish(&run).map_err(failure)?;
     Ok(run)

@@ -13,7 +13,7 @@ use crate::args::GridArgs;
 use fairpace_cli_core::args::Global;
 use fairpace_cli_core::batch::Batch;
 use fairpace_cli_core::failure::{Exit, Failure};
-use fairpace_cli_core::host::COMMIT;
+use fairpace_cli_core::host;
 use fairpace_cli_core::output::Output;
 use fairpace_cli_core::progress::Progress;
 use fairpace_cli_core::signals::Signals;
@@ -146,8 +146,7 @@ fn simulate(
     let progress = Progress::new(packets, global.quiet);
     let table = Mutex::new(table);
     let done = Batch { jobs, signals, progress: &progress }.map(cells, |cell, job| {
-        let mut run = fairpace_sim::run(&scenario(cell)?, job)?;
-        run.summary.commit = COMMIT.to_owned();
+        let run = host::simulate(&scenario(cell)?, job)?;
         // a thread that panicked leaves a table in which each line is whole
         let mut table = table.lock().unwrap_or_else(PoisonError::into_inner);
         table.append(cell.row(&run.summary), &grid::flow_rows(&run.summary)).map_err(unusable)

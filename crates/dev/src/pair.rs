@@ -4,9 +4,8 @@
 use fairpace_cli_core::args::Global;
 use fairpace_cli_core::comparison::Comparison;
 use fairpace_cli_core::failure::Failure;
-use fairpace_cli_core::host::{COMMIT, Host};
+use fairpace_cli_core::host::{self, COMMIT, Host};
 use fairpace_cli_core::output::Output;
-use fairpace_cli_core::progress::RunProgress;
 use fairpace_cli_core::signals::Signals;
 use fairpace_testbed::{Options, measure};
 
@@ -30,13 +29,9 @@ pub(crate) fn run(
     };
     let scenario = comparison.scenario(&args.cc)?;
     let options = Options { commit: COMMIT.to_owned(), ..Options::default() };
-    let mut progress = RunProgress::new(signals, &scenario.title, global.quiet);
-    let measured = measure(&scenario, &mut progress, &options);
-    drop(progress);
-    if let Some(signal) = signals.received() {
-        return Err(Failure::signal(signal));
-    }
-    let measured = measured?;
+    let measured = host::perform(&scenario.title, signals, global.quiet, |progress| {
+        Ok(measure(&scenario, progress, &options)?)
+    })?;
     out.json(&measured.run.summary)?;
     if global.json {
         return Ok(());
