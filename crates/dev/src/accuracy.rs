@@ -1,21 +1,21 @@
 //! `fairpace-dev accuracy`: how exactly the kernel host reports each packet's sending and loss to BBRv3.
 //!
 //! One flow at a time runs over the testbed's emulated path. The true numbers come from the kernel's own
-//! sockets and packets, by the BPF programs of fairpace-kernel's tests.
-
-#[path = "../../kernel/tests/real_time/truth/mod.rs"]
-mod truth;
+//! sockets and packets, by the BPF programs of `truth`.
 
 use std::fmt::Write as _;
 
 use fairpace_cli_core::args::Global;
 use fairpace_cli_core::failure::{Exit, Failure};
+use fairpace_cli_core::host;
 use fairpace_cli_core::output::Output;
+use fairpace_cli_core::signals::Signals;
+use fairpace_kernel::Features;
 use serde::Serialize;
 
 use crate::args::AccuracyArgs;
 use crate::marked_page::{MarkedPage, Page, publish};
-use truth::{Case, run as measure};
+use crate::truth::{self, Case, Comparison};
 
 const PAGE: Page = Page { command: "accuracy", title: "Accuracy of the kernel host" };
 
@@ -35,18 +35,35 @@ struct Row {
     cells: String,
 }
 
-/// One path.
+/// One path: the counts of a [`Comparison`].
 #[derive(Debug, Serialize)]
 struct Measured {
     path: &'static str,
     goodput_mbps: f64,
-    acks: u64,
-    /// LOST events.
-    events: u64,
-    /// Tests of BBRv3 whether more than 2 % of the packets in flight were lost...
-    questions: u64,
-    /// ...and those of them that have another result with the true numbers.
-    wrong_answers: u64,
+    acks: usize,
+    samples_not_compared: usize,
+    lost_events: usize,
+    lost_events_not_compared: usize,
+    /// LOST events that came after a retransmission of one of their packets.
+    lost_events_late: usize,
+    loss_tests: usize,
+    loss_tests_wrong: usize,
+}
+
+impl Measured {
+    fn of(path: &'static str, found: &Comparison) -> Self {
+        Self {
+            path,
+            goodput_mbps: found.goodput_mbps,
+            acks: found.acks,
+            samples_not_compared: found.unmatched,
+            lost_events: found.events,
+            lost_events_not_compared: found.unmatched_events,
+            lost_events_late: found.late_events,
+            loss_tests: found.questions,
+            loss_tests_wrong: found.wrong_answers,
+        }
+    }
 }
 
 /// What `--json` prints.
@@ -71,25 +88,22 @@ fn cases(seconds: u64) -> Vec<Case> {
     ]
 }
 
-pub(crate) fn run(args: &AccuracyArgs, global: Global, out: &mut Output) -> Result<(), Failure> {
+pub(crate) fn run(
+    args: &AccuracyArgs,
+    global: Global,
+    signals: &Signals,
+    out: &mut Output,
+) -> Result<(), Failure> {
     // an unusable page is an error before the long run
     let marked = args.out.as_deref().map(|path| MarkedPage::open(path, PAGE)).transpose()?;
-    fairpace_testbed::check_machine(&fairpace_testbed::Options::default())?;
-    let kernel = fairpace_kernel::Features::probe().release;
+    let kernel = check_machine()?;
     let mut record = Record { kernel, seconds: args.seconds, paths: Vec::new(), differences: Vec::new() };
     for case in cases(args.seconds) {
-        let found = measure(&case, &format!("_{:x}", std::process::id() & 0xfffff)).map_err(|error| {
-            let help = "it needs root, clang, and Linux 6.10 or later; `fairpace doctor` says more";
-            Failure::new(Exit::Unsupported, format!("{}: {error}", case.name), help)
+        let suffix = format!("_{:x}", std::process::id() & 0xfffff);
+        let found = host::perform(case.name, signals, global.quiet, |progress| {
+            truth::run(&case, &suffix, progress).map_err(|failure| failure.of_part(case.name))
         })?;
-        record.paths.push(Measured {
-            path: case.name,
-            goodput_mbps: found.goodput_mbps,
-            acks: found.acks as u64,
-            events: found.events as u64,
-            questions: found.questions as u64,
-            wrong_answers: found.wrong_answers as u64,
-        });
+        record.paths.push(Measured::of(case.name, &found));
         let rows = found.rows().into_iter().filter(|(_, differences)| differences.count() > 0);
         record.differences.extend(rows.map(|(what, differences)| Row {
             path: case.name,
@@ -100,6 +114,19 @@ pub(crate) fn run(args: &AccuracyArgs, global: Global, out: &mut Output) -> Resu
         }));
     }
     publish(marked, &tables(&record), &record, global, out)
+}
+
+/// The release of the running kernel, if it can load the watched algorithm and shows what happens to each
+/// packet.
+fn check_machine() -> Result<String, Failure> {
+    fairpace_testbed::check_machine(&fairpace_testbed::Options::default())?;
+    let features = Features::probe();
+    features.require_kernel()?;
+    if !truth::is_shown_by(&features.release) {
+        let message = format!("Linux {} does not show what happens to each packet", features.release);
+        return Err(Failure::new(Exit::Unsupported, message, "Linux 6.10 and later do"));
+    }
+    Ok(features.release)
 }
 
 fn tables(record: &Record) -> String {
@@ -113,16 +140,22 @@ fn tables(record: &Record) -> String {
         let _ = writeln!(page, "| {path} | {what} | {cells} |");
     }
     page.push_str(
-        "\n| path | goodput, Mbit/s | ACKs | LOST events | tests for 2 % of loss \
-         | other result than with true values |\n\
-         |---|---|---|---|---|---|\n",
+        "\n| path | goodput, Mbit/s | ACKs | samples not compared | LOST events | of them not compared \
+         | of them after a retransmission | tests for 2 % of loss | other result than with true values |\n\
+         |---|---|---|---|---|---|---|---|---|\n",
     );
     for path in &record.paths {
-        let Measured { path, goodput_mbps, acks, events, questions, wrong_answers } = path;
-        let _ = writeln!(
-            page,
-            "| {path} | {goodput_mbps:.1} | {acks} | {events} | {questions} | {wrong_answers} |"
-        );
+        let counts = [
+            path.acks,
+            path.samples_not_compared,
+            path.lost_events,
+            path.lost_events_not_compared,
+            path.lost_events_late,
+            path.loss_tests,
+            path.loss_tests_wrong,
+        ];
+        let counts: Vec<_> = counts.iter().map(usize::to_string).collect();
+        let _ = writeln!(page, "| {} | {:.1} | {} |", path.path, path.goodput_mbps, counts.join(" | "));
     }
     page
 }

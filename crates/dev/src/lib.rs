@@ -22,6 +22,7 @@ mod pair;
 mod reproduce;
 mod spread;
 pub mod swarm;
+pub mod truth;
 mod views;
 
 use std::ffi::OsString;
@@ -53,7 +54,7 @@ impl Program for Cli {
             Command::Model(args) => model::run(&args, global, out),
             Command::Views(args) => views::run(&args, global, &Signals::catch()?, out),
             Command::BbqGap(args) => bbq_gap::run(&args, global, &Signals::catch()?, out),
-            Command::Accuracy(args) => accuracy::run(&args, global, out),
+            Command::Accuracy(args) => accuracy::run(&args, global, &Signals::catch()?, out),
             Command::Swarm(args) => swarm::run(&args, global, &Signals::catch()?, out),
             Command::Load(args) => load::run(&args, out),
             Command::Pair(args) => pair::run(&args, global, &Signals::catch()?, out),

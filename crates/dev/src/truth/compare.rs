@@ -9,24 +9,25 @@ use super::record::{Packets, Record};
 
 /// Differences between reported and true numbers, in packets.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Differences(Vec<i64>);
+pub struct Differences(Vec<i64>);
 
 impl Differences {
     fn note(&mut self, reported: u32, truth: u32) {
         self.0.push(i64::from(reported) - i64::from(truth));
     }
 
-    pub(crate) fn count(&self) -> usize {
+    /// How many there are.
+    pub fn count(&self) -> usize {
         self.0.len()
     }
 
     /// Part of them that is exactly zero; 1 if there are none at all.
-    pub(crate) fn exact(&self) -> f64 {
+    pub fn exact(&self) -> f64 {
         self.share(|d| d == 0)
     }
 
     /// Part of them that is no further than this from zero.
-    pub(crate) fn within(&self, pkts: i64) -> f64 {
+    pub fn within(&self, pkts: i64) -> f64 {
         self.share(|d| d.abs() <= pkts)
     }
 
@@ -54,29 +55,36 @@ impl fmt::Display for Differences {
 
 /// The outcome of one run. All differences are reported less true.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Comparison {
-    pub(crate) goodput_mbps: f64,
-    pub(crate) acks: usize,
+pub struct Comparison {
+    /// Of the flow, in the whole run.
+    pub goodput_mbps: f64,
+    /// ACKs that BBRv3 received.
+    pub acks: usize,
     /// Samples of packets whose sending was not recorded, or that were retransmitted since: not compared.
-    pub(crate) unmatched: usize,
-    pub(crate) sample_inflight: Differences,
-    pub(crate) sample_lost: Differences,
-    /// The estimate that takes no memory: what was delivered and marked lost since the packet was sent.
-    pub(crate) stateless_inflight: Differences,
-    /// LOST events, and those of them for which no lost packet was found.
-    pub(crate) events: usize,
-    pub(crate) unmatched_events: usize,
-    /// Events in which at least one of the packets had been retransmitted before the event.
-    pub(crate) late_events: usize,
-    /// Per LOST event: how many; in flight when the last of them was sent; lost since then.
-    pub(crate) event_losses: Differences,
-    pub(crate) event_inflight: Differences,
-    pub(crate) event_lost: Differences,
-    /// ACKs and events for which BBRv3's question, more than 2 % lost of what was in flight?, is not answered
-    /// by "none".
-    pub(crate) questions: usize,
-    /// Those of them that come out otherwise than with true numbers.
-    pub(crate) wrong_answers: usize,
+    pub unmatched: usize,
+    /// Packets in flight when the packet of a sample was sent.
+    pub sample_inflight: Differences,
+    /// Packets lost since then.
+    pub sample_lost: Differences,
+    /// Packets in flight by the stateless estimate: what was delivered and marked lost since then.
+    pub stateless_inflight: Differences,
+    /// LOST events.
+    pub events: usize,
+    /// Those of them for which no lost packet was found: their packet is not compared.
+    pub unmatched_events: usize,
+    /// Those of them with at least one packet that had been retransmitted before the event.
+    pub late_events: usize,
+    /// Lost packets of a LOST event.
+    pub event_losses: Differences,
+    /// Packets in flight when the last of them was sent.
+    pub event_inflight: Differences,
+    /// Packets lost since then.
+    pub event_lost: Differences,
+    /// ACKs and events with losses, at which BBRv3 tests whether more than 2 % of what was in flight was
+    /// lost.
+    pub questions: usize,
+    /// Those of them that have another result with the true numbers.
+    pub wrong_answers: usize,
 }
 
 /// The numbers when a packet was sent.
@@ -118,7 +126,7 @@ impl Sendings {
 }
 
 impl Comparison {
-    pub(crate) fn of(records: &[Record], goodput_mbps: f64) -> Comparison {
+    pub(super) fn of(records: &[Record], goodput_mbps: f64) -> Comparison {
         let mut comparison = Comparison { goodput_mbps, ..Comparison::default() };
         let mut sendings = Sendings::default();
         let mut pending = HashSet::new();
@@ -185,10 +193,10 @@ impl Comparison {
     }
 
     /// Rows of a Markdown table: what is compared, then the cells of [`Differences`].
-    pub(crate) fn rows(&self) -> [(&'static str, &Differences); 6] {
+    pub fn rows(&self) -> [(&'static str, &Differences); 6] {
         [
             ("sample: in flight when sent", &self.sample_inflight),
-            ("the same without memory", &self.stateless_inflight),
+            ("the same by the stateless estimate", &self.stateless_inflight),
             ("sample: lost since sent", &self.sample_lost),
             ("LOST: how many", &self.event_losses),
             ("LOST: in flight when sent", &self.event_inflight),

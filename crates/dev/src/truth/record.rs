@@ -7,16 +7,17 @@ use std::time::Duration;
 
 use fairpace_bpf_build::{Algorithm, BpfCompiler, Kind, Sources};
 use fairpace_cc::View;
+use fairpace_cli_core::failure::{Exit, Failure};
 use libbpf_rs::btf::Btf;
 use libbpf_rs::btf::types::{MemberAttr, Struct};
 use libbpf_rs::{
     Link, MapCore, MapFlags, MapHandle, MapType, Object, ObjectBuilder, OpenObject, RingBufferBuilder,
 };
 
-use super::Result;
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
-/// The watched algorithm, a header beside this file. crates/dev includes this file, too.
-const HEADER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../kernel/tests/real_time/truth/truth.h");
+/// The watched algorithm, a header beside this file.
+const HEADER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/truth/truth.h");
 
 // enum truth_kind.
 const SENT: u32 = 0;
@@ -25,7 +26,7 @@ const ACK: u32 = 2;
 
 /// One record of the ring.
 #[derive(Debug, Clone)]
-pub(crate) enum Record {
+pub enum Record {
     /// A burst of packets left.
     Sent(Packets),
     /// These are marked lost and not yet retransmitted. All of them are recorded right before each LOST
@@ -37,20 +38,20 @@ pub(crate) enum Record {
     Event(u32, Box<View>),
 }
 
-/// struct truth_packets.
+/// struct truth_packets: a burst that left, or a packet that is marked lost.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Packets {
-    pub(crate) seq: u32,
-    pub(crate) end_seq: u32,
-    pub(crate) mss_bytes: u32,
-    pub(crate) inflight_pkts: u32,
-    pub(crate) lost_pkts: u32,
-    pub(crate) delivered_pkts: u32,
+pub struct Packets {
+    seq: u32,
+    end_seq: u32,
+    mss_bytes: u32,
+    pub(super) inflight_pkts: u32,
+    pub(super) lost_pkts: u32,
+    pub(super) delivered_pkts: u32,
 }
 
 impl Packets {
     /// The sequence number after each packet.
-    pub(crate) fn ends(&self) -> impl Iterator<Item = u32> {
+    pub(super) fn ends(&self) -> impl Iterator<Item = u32> {
         let bytes = self.end_seq.wrapping_sub(self.seq);
         // a burst of one does not say how large its packets are
         let mss = if self.mss_bytes == 0 { bytes } else { self.mss_bytes }.max(1);
@@ -62,7 +63,7 @@ impl Packets {
 
 /// The watched algorithm, in the kernel from [`Recorder::start`] to [`Recorder::finish`], or until it is
 /// dropped.
-pub(crate) struct Recorder {
+pub struct Recorder {
     name: String,
     links: Vec<Link>,
     object: Object,
@@ -71,13 +72,28 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    pub(crate) fn start(suffix: &str) -> Result<Recorder> {
+    /// Compiles the watched algorithm and loads it. `suffix` makes its name in the kernel unique.
+    ///
+    /// # Errors
+    /// There is no clang, or the kernel refuses the algorithm or the programs.
+    pub fn start(suffix: &str) -> std::result::Result<Recorder, Failure> {
+        let elf = compile().map_err(|error| {
+            let exit = match error {
+                fairpace_bpf_build::Error::NoClang { .. } => Exit::Unsupported,
+                _ => Exit::Internal,
+            };
+            Failure::new(exit, error.to_string(), "the object that records the true numbers needs clang")
+        })?;
+        Recorder::load(format!("fp_truth{suffix}"), &elf).map_err(|error| {
+            let message = format!("the kernel refuses the object that records the true numbers: {error}");
+            Failure::new(Exit::Internal, message, "`fairpace doctor` checks what this kernel can do")
+        })
+    }
+
+    fn load(name: String, elf: &[u8]) -> Result<Recorder> {
         libbpf_rs::set_print(None); // it would print the hooks that this kernel lacks; errors are returned
-        let name = format!("fp_truth{suffix}");
-        let compiler = BpfCompiler::new(Sources::contained()?)?;
-        let elf = compiler.compile(&Algorithm::new(HEADER, Kind::TracksSends)?)?.elf;
-        let mut open = ObjectBuilder::default().open_memory(&elf)?;
-        adapt(&mut open, &elf, &name)?;
+        let mut open = ObjectBuilder::default().open_memory(elf)?;
+        adapt(&mut open, elf, &name)?;
         let mut object = open.load()?;
         let mut links = Vec::new();
         for mut map in object.maps_mut().filter(|m| m.map_type() == MapType::StructOps) {
@@ -95,25 +111,44 @@ impl Recorder {
     }
 
     /// By which sockets select the algorithm.
-    pub(crate) fn kernel_name(&self) -> &str {
+    #[must_use]
+    pub fn kernel_name(&self) -> &str {
         &self.name
     }
 
     /// All records in order.
     ///
     /// # Errors
-    /// Records were missed: the rest would be misread.
-    pub(crate) fn finish(mut self) -> Result<Vec<Record>> {
+    /// Records were missed: the rest would be misread. Or they cannot be read.
+    pub fn finish(mut self) -> std::result::Result<Vec<Record>, Failure> {
+        let failed = |error: &dyn std::fmt::Display| {
+            let message = format!("the records of the true numbers cannot be read: {error}");
+            Failure::new(Exit::Internal, message, "`fairpace doctor` checks what this kernel can do")
+        };
         self.links.clear();
-        let counters = map(&self.object, ".data.truth")?.lookup(&0u32.to_ne_bytes(), MapFlags::ANY)?;
-        let missed = counters.and_then(|v| v.first_chunk().copied()).map_or(0, u64::from_ne_bytes);
+        let missed = self.missed().map_err(|error| failed(&error))?;
         self.stop.store(true, Ordering::Relaxed);
-        let collected = self.collector.take().ok_or("finished twice")?.join();
+        let collected = self.collector.take().map(JoinHandle::join);
         if missed > 0 {
-            return Err(format!("{missed} records found no room").into());
+            let message = format!("{missed} records of the true numbers found no room in their buffer");
+            return Err(Failure::new(Exit::Disturbed, message, "run it again on a quiet machine"));
         }
-        collected.map_err(|_| "the collector panicked")?
+        match collected {
+            Some(Ok(records)) => records.map_err(|error| failed(&error)),
+            _ => Err(failed(&"the thread that collects them panicked")),
+        }
     }
+
+    /// Records that found no room.
+    fn missed(&self) -> Result<u64> {
+        let counters = map(&self.object, ".data.truth")?.lookup(&0u32.to_ne_bytes(), MapFlags::ANY)?;
+        Ok(counters.and_then(|v| v.first_chunk().copied()).map_or(0, u64::from_ne_bytes))
+    }
+}
+
+fn compile() -> std::result::Result<Vec<u8>, fairpace_bpf_build::Error> {
+    let compiler = BpfCompiler::new(Sources::contained()?)?;
+    Ok(compiler.compile(&Algorithm::new(HEADER, Kind::TracksSends)?)?.elf)
 }
 
 impl Drop for Recorder {

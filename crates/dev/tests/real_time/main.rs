@@ -1,0 +1,7 @@
+//! What the kernel host reports to BBRv3 of sends and losses, compared with the true numbers, over the
+//! testbed's emulated path.
+//!
+//! A binary of its own, because cargo runs test binaries one after the other: the simulations of the binary
+//! `all` would take processor time from these runs.
+
+mod sends;
