@@ -162,7 +162,7 @@ fn expected_packets(cell: &Cell) -> f64 {
 fn unusable(error: grid::Error) -> Failure {
     let (exit, help) = match &error {
         grid::Error::Busy(_) => (Exit::Usage, "wait for it, or name another --table"),
-        grid::Error::Strange { .. } => (Exit::Usage, "name another file: it is left as it is"),
+        grid::Error::NotATable { .. } => (Exit::Usage, "name another file: it is left as it is"),
         grid::Error::Io { .. } | grid::Error::Parquet { .. } => {
             (Exit::Output, "check the folder, its permissions and the disk")
         }

@@ -21,8 +21,8 @@
     key: element.dataset.panel,
     max: Number(element.dataset.max), // end of the value axis as drawn
     top: Number(element.dataset.max), // end of the value axis as shown
-    // A lane has no value axis. Numbers beside a plot are at the height of their values, so these plots do
-    // not zoom.
+    // A lane has no value axis. Numbers beside a plot are at the height of their values, so the value axis of
+    // these plots does not change.
     fixed: element.dataset.panel === "phase" || element.querySelector(".aside") !== null,
     texts: [...element.querySelectorAll(".readout b")].map((b) => ({ b, mean: b.textContent })),
     times: data.runs[element.dataset.run].t_s,

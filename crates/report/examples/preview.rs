@@ -1,6 +1,10 @@
-//! Writes a report and a picture for inspection during work on this crate: `cargo run -p fairpace-report
-//! --example preview -- DIRECTORY [RUNS.json]`. The runs are a JSON array of `fairpace_results::Run`; without
-//! a file the example uses invented ones.
+//! Writes a report and a picture for inspection during work on this crate:
+//!
+//! ```text
+//! cargo run -p fairpace-report --example preview -- DIRECTORY [RUNS.json]
+//! ```
+//!
+//! The runs are a JSON array of `fairpace_results::Run`. Without a file the example uses invented ones.
 
 #[path = "../tests/all/support/mod.rs"]
 #[allow(dead_code)]

@@ -96,7 +96,7 @@ pub(crate) fn relation(shape: &Shape, held: &Held) -> String {
     text
 }
 
-/// Columns of a line in a Markdown page, as in CONTRIBUTING.md.
+/// Columns of a line in a Markdown page: the width that crates/tidy/src/width.rs allows.
 const PAGE_COLUMNS: usize = 130;
 
 /// Breaks the paragraphs and list items of a Markdown page at spaces. Tables, headings, pictures, comments

@@ -2,12 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::SCHEMA;
 use crate::json;
 #[cfg(test)]
-use crate::{SCHEMA, round};
+use crate::round;
 
 /// The stable record of one run.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// [`crate::SCHEMA`].
     pub schema: String,
@@ -157,7 +158,7 @@ pub struct LinkSummary {
     /// Of these, dropped by the AQM although the buffer had room.
     #[serde(default)]
     pub early_drops: u64,
-    /// Packets dropped over packets that arrived. `null` if none did.
+    /// Packets dropped over packets that departed or were dropped. `null` if there were none.
     pub loss_rate: Option<f64>,
     /// Packets lost at random behind the queue (loss, not drops).
     #[serde(default)]
@@ -175,7 +176,7 @@ pub struct LinkSummary {
 
 /// The cost of a run. Times are the only part of a summary that differs between two runs of one simulation.
 /// They are in the JSON output but not in `summary.json`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
     /// Wall-clock seconds; NaN if not recorded, which leaves the field out of the JSON.
     #[serde(default = "json::unknown", skip_serializing_if = "json::is_unknown")]
@@ -185,6 +186,33 @@ pub struct Cost {
     pub cpu_s: f64,
     /// Data packets delivered to receivers over the whole run.
     pub data_packets: u64,
+}
+
+impl Default for Summary {
+    /// The record of a run without flows and links, of this program's schema.
+    fn default() -> Self {
+        Self {
+            schema: SCHEMA.into(),
+            on: String::new(),
+            commit: String::new(),
+            seed: 0,
+            scenario: ScenarioId::default(),
+            window_s: [0.0, 0.0],
+            flows: Vec::new(),
+            links: Vec::new(),
+            jain: None,
+            convergence_s: None,
+            max_min_distance: None,
+            cost: Cost::default(),
+        }
+    }
+}
+
+impl Default for Cost {
+    /// Times that are not recorded.
+    fn default() -> Self {
+        Self { wall_s: f64::NAN, cpu_s: f64::NAN, data_packets: 0 }
+    }
 }
 
 impl Summary {

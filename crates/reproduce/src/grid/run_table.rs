@@ -14,7 +14,7 @@ use super::{Cell, FlowRow, Row};
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The system cannot read or write a file.
-    #[error("cannot write {}: {source}", path.display())]
+    #[error("cannot read or write {}: {source}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
@@ -23,7 +23,7 @@ pub enum Error {
     },
     /// The file is not a table of this grid.
     #[error("{} is not a table of this grid: {source}", path.display())]
-    Strange {
+    NotATable {
         /// The file.
         path: PathBuf,
         /// The cause.
@@ -163,7 +163,7 @@ fn open_readable<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, Error> {
 
 fn read<T: DeserializeOwned>(text: &[u8], path: &Path) -> Result<Vec<T>, Error> {
     let rows: Result<Vec<T>, _> = csv::Reader::from_reader(text).into_deserialize().collect();
-    rows.map_err(|source| Error::Strange { path: path.to_owned(), source })
+    rows.map_err(|source| Error::NotATable { path: path.to_owned(), source })
 }
 
 fn append<T: Serialize>(file: &mut File, path: &Path, rows: &[T]) -> Result<(), Error> {
@@ -179,8 +179,8 @@ fn append<T: Serialize>(file: &mut File, path: &Path, rows: &[T]) -> Result<(), 
 }
 
 fn lines<T: Serialize>(rows: &[T], header: bool, path: &Path) -> Result<Vec<u8>, Error> {
-    let strange = |source| Error::Strange { path: path.to_owned(), source };
+    let not_a_table = |source| Error::NotATable { path: path.to_owned(), source };
     let mut writer = csv::WriterBuilder::new().has_headers(header).from_writer(Vec::new());
-    rows.iter().try_for_each(|row| writer.serialize(row)).map_err(strange)?;
-    writer.into_inner().map_err(|error| strange(error.into_error().into()))
+    rows.iter().try_for_each(|row| writer.serialize(row)).map_err(not_a_table)?;
+    writer.into_inner().map_err(|error| not_a_table(error.into_error().into()))
 }
