@@ -172,6 +172,12 @@ impl std::fmt::Display for Failure {
 
 impl From<Invalid> for Failure {
     fn from(mut invalid: Invalid) -> Self {
+        // the library does not name the commands of this program
+        for problem in &mut invalid.problems {
+            if matches!(problem.kind, "unknown-algorithm" | "unknown-parameter" | "wrong-parameter") {
+                problem.help.push_str("; `fairpace algorithms` lists all algorithms and parameters");
+            }
+        }
         let problem = |problem: &fairpace_scenario::Problem| Problem {
             kind: problem.kind,
             file: problem.file.clone(),

@@ -58,7 +58,7 @@ fn on_target(cc: &Cc, target: Target) -> Result<(), Complaint> {
                 format!(
                     "`{cc}` is one of the running kernel's own algorithms; the simulator does not have it"
                 ),
-                format!("run the file on the testbed, or use one of {}", known.join(", ")),
+                format!("run the scenario on the testbed, or use one of {}", known.join(", ")),
             ))
         }
         _ => Ok(()),
@@ -96,7 +96,10 @@ pub(crate) fn complaint_of_cc(error: CcError) -> Complaint {
             error => Complaint::new(
                 "wrong-parameter",
                 error.to_string(),
-                "docs/reference/algorithms.md has each parameter's unit, range and default",
+                concat!(
+                    env!("CARGO_PKG_REPOSITORY"),
+                    "/blob/main/docs/reference/algorithms.md lists each parameter's unit, range and default"
+                ),
             ),
         },
     }

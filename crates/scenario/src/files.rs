@@ -9,7 +9,8 @@ use sha2::{Digest, Sha256};
 use crate::built_in;
 use crate::quantity::{PACKET_BYTES, WHOLE_PPB, decimal};
 
-/// A trace of ten minutes at 1 Gbit/s has 400 MB; one of this size runs for a minute at 1.3 Gbit/s.
+/// Largest file that a scenario may name, bytes. A trace of ten minutes at 1 Gbit/s has 400 MB; one of this
+/// size runs for a minute at 1.3 Gbit/s.
 const MOST_BYTES: u64 = 64 << 20;
 /// A day.
 const MOST_MS: u32 = 86_400_000;
@@ -105,7 +106,7 @@ impl Trace {
 }
 
 /// A distribution of sizes.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sizes {
     /// Its name, or its file's, as it was written.
     pub name: String,

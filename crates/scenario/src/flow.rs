@@ -141,7 +141,7 @@ pub(crate) const KEYS: &[Row<Flow>] = &[
     Row::flow("stop", TIME, field!(Flow, stop), "When it stops.").range(0, DAY).or("the run's end"),
 ];
 
-/// The key that the canonical form has behind those of the receive window.
+/// The canonical form prints this key after `receive_buffer_max`. The order is part of the hash.
 #[rustfmt::skip]
 pub(crate) const RTT_KEYS: &[Row<Flow>] = &[
     Row::flow("rtt_at", Kind::Steps(Dimension::Time), field!(Flow, rtt_at),
@@ -149,7 +149,7 @@ pub(crate) const RTT_KEYS: &[Row<Flow>] = &[
         .range(10_000, 10 * S).or("the RTT never changes"),
 ];
 
-/// The keys that the canonical form has behind those of reordering.
+/// The canonical form prints these keys after `reorder_delay`. The order is part of the hash.
 #[rustfmt::skip]
 pub(crate) const ACK_KEYS: &[Row<Flow>] = &[
     Row::flow("ack_jitter", TIME, field!(Flow, ack_jitter),
@@ -167,7 +167,8 @@ pub(crate) const ACK_KEYS: &[Row<Flow>] = &[
         .range(0, WHOLE_PPB).optional(),
 ];
 
-/// The keys that the canonical form has last, and those that only the reader uses.
+/// The canonical form prints the first two of these keys last; the order is part of the hash. Only the reader
+/// uses the others.
 #[rustfmt::skip]
 pub(crate) const LAST_KEYS: &[Row<Flow>] = &[
     Row::flow("set", Kind::Parameters, SET,

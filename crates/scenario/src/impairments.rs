@@ -67,7 +67,7 @@ impl Loss {
 }
 
 /// A token bucket in front of a link's queue: packets that exceed it are dropped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policer {
     /// Rate at which it fills, bits per second.
     pub rate_bps: u64,
@@ -75,13 +75,25 @@ pub struct Policer {
     pub burst_bytes: u64,
 }
 
+impl Policer {
+    fn blank() -> Self {
+        Policer { rate_bps: 0, burst_bytes: 0 }
+    }
+}
+
 /// Packets of a flow that take longer than others, so that those sent later overtake them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reorder {
     /// Share of data packets, billionths.
     pub ppb: u64,
     /// How much longer they take.
     pub delay: Duration,
+}
+
+impl Reorder {
+    fn blank() -> Self {
+        Reorder { ppb: 0, delay: Duration::ZERO }
+    }
 }
 
 /// A value that changes in steps: from when on it holds, and the value.
@@ -137,7 +149,7 @@ pub(crate) const LOSS_KEYS: &[Row<Loss>] = &[
         .range(1, 1_000_000).or("losses are independent of each other").example("5"),
     Row::link("loss_in_burst", SHARE, option!(Loss, burst: inside_ppb),
         "Share of the packets that a bad period loses.")
-        .range(1, WHOLE_PPB).or("100%").related(&[Relation::Needs("loss_burst")]),
+        .range(1, WHOLE_PPB).optional().related(&[Relation::Needs("loss_burst")]),
     Row::link("loss_outside_burst", SHARE, LOSS_OUTSIDE_BURST,
         "Share of the packets that the good line between them loses (Elliott's model); less than `loss`.")
         .range(0, WHOLE_PPB).or("0%").related(&[Relation::Needs("loss_burst")]),

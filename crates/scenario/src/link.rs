@@ -100,7 +100,7 @@ pub(crate) const KEYS: &[Row<Link>] = &[
         .optional(),
 ];
 
-/// The keys that the canonical form has behind those of the queue.
+/// The canonical form prints this key after those of the queue. The order is part of the hash.
 #[rustfmt::skip]
 pub(crate) const RATE_KEYS: &[Row<Link>] = &[
     Row::link("rate_at", Kind::Steps(Dimension::Rate), field!(Link, rate_at),

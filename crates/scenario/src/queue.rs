@@ -269,31 +269,31 @@ pub(crate) const KEYS: &[Row<Queue>] = &[
         .of_queues(EARLY),
     Row::link("red_probability", SHARE, variant!(Queue::Red(red) => red.max_ppb),
         "The drop probability at an average just below `red_max`.")
-        .range(1, WHOLE_PPB).or("2%, as tc").of_queues(EARLY),
+        .range(1, WHOLE_PPB).optional().of_queues(EARLY),
     Row::link("red_burst", Kind::Integer, variant!(Queue::Red(red) => red.burst_pkts),
         "Full packets that may arrive at once at an empty queue without early drops; it sets the weight of \
          the average (tc's `burst`, with 1514 bytes for `avpkt`).")
         .range(1, 4_000_000).or("(2 `red_min` + `red_max`) / 3 in full packets, as tc").of_queues(EARLY),
     Row::link("red_gentle", Kind::Bool, RED_GENTLE,
         "From `red_max` to twice of it the probability grows to one.")
-        .or("false").of_queues(&["red_floyd"]),
+        .optional().of_queues(&["red_floyd"]),
     Row::link("target", TIME, TARGET, "The acceptable standing queue delay.")
         .range(1_000, 10 * S).or("5ms; 15ms for pie").of_queues(&["codel", "fq_codel", "pie"]),
     Row::link("codel_interval", TIME, CODEL_INTERVAL,
         "For how long `target` may be exceeded; about the longest RTT.")
-        .range(1_000, 10 * S).or("100ms").of_queues(CODEL),
+        .range(1_000, 10 * S).optional().of_queues(CODEL),
     Row::link("ce_threshold", TIME, CE_THRESHOLD,
         "An ECN-capable packet that waited for longer is marked, independently of `target`.")
         .range(0, 10 * S).or("none").of_queues(CODEL),
     Row::link("fq_buckets", Kind::Integer, variant!(Queue::FqCodel(fq) => fq.buckets),
         "Queues that connections are hashed to, also those of one workload.")
-        .range(1, 65_536).or("1024").of_queues(&["fq_codel"]),
+        .range(1, 65_536).optional().of_queues(&["fq_codel"]),
     Row::link("fq_quantum", SIZE, variant!(Queue::FqCodel(fq) => fq.quantum_bytes),
         "What a queue may send in its turn.")
-        .range(256, 1 << 20).or("1514B").of_queues(&["fq_codel"]),
+        .range(256, 1 << 20).optional().of_queues(&["fq_codel"]),
     Row::link("pie_update", TIME, variant!(Queue::Pie(pie) => pie.update_ns),
         "From one computation of the drop probability to the next.")
-        .range(100_000, 10 * S).or("15ms").of_queues(&["pie"]),
+        .range(100_000, 10 * S).optional().of_queues(&["pie"]),
 ];
 
 const ECN: Access<Queue> = variant!(

@@ -81,14 +81,15 @@ macro_rules! field {
     };
 }
 
-/// Access to a field of an optional struct, which a value creates: `option!(Policer, rate_bps)`, or
-/// `option!(Loss, burst: pkts)` where a field of another struct is the option.
+/// Access to a field of an optional struct, which a value creates as its `blank`, with the other fields still
+/// to be set: `option!(Policer, rate_bps)`. Or `option!(Loss, burst: pkts)` where a field of another struct
+/// is the option and its type has a default.
 macro_rules! option {
     ($type:ident, $field:tt) => {
         $crate::row::Access {
             get: |part: &Option<$type>| $crate::field::Field::value(&part.as_ref()?.$field),
             set: |part: &mut Option<$type>, value, _| {
-                $crate::field::Field::set(&mut part.get_or_insert_default().$field, value);
+                $crate::field::Field::set(&mut part.get_or_insert_with($type::blank).$field, value);
             },
         }
     };

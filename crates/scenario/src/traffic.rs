@@ -48,7 +48,7 @@ pub enum Writes {
 }
 
 /// Connections that come and go: a flow with this is a workload.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Arrivals {
     /// New flows per second on average, thousandths; arrivals are a Poisson process.
     pub per_s_milli: u64,
@@ -56,8 +56,14 @@ pub struct Arrivals {
     pub sizes: Sizes,
 }
 
+impl Arrivals {
+    fn blank() -> Self {
+        Arrivals { per_s_milli: 0, sizes: Sizes { name: String::new(), cdf: [].into() } }
+    }
+}
+
 /// What `write_every` is if only `write_rate` is given.
-const WRITE_EVERY: Duration = Duration::from_secs(1);
+pub(crate) const WRITE_EVERY: Duration = Duration::from_secs(1);
 
 #[rustfmt::skip]
 pub(crate) const KEYS: &[Row<Traffic>] = &[
@@ -76,7 +82,7 @@ pub(crate) const KEYS: &[Row<Traffic>] = &[
          be sent yet waits.")
         .range(1_000, 400_000_000_000).or("as fast as it goes").example("\"5mbit\""),
     Row::flow("write_every", TIME, WRITE_EVERY_KEY, "See `write_rate`.")
-        .range(MS, DAY).or("1s").related(&[Relation::Needs("write_rate")]),
+        .range(MS, DAY).optional().related(&[Relation::Needs("write_rate")]),
     Row::flow("response", SIZE, RESPONSE,
         "The application answers requests with this much, one after the other; the first comes at the start.")
         .range(1, MOST_SIZE_BYTES).or("no requests").example("\"10kB\"")

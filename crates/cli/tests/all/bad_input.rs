@@ -58,6 +58,7 @@ fn a_key_that_the_testbed_does_not_have() {
 fn a_parameter_out_of_range() {
     sim_with("cc = \"bbr1\"", "cc = \"bbq\"\nset = { alpha = \"1h\" }").fails(2, "bad.toml:13:17: ");
     sim_with("cc = \"bbr1\"", "cc = \"bbq\"\nset = { alpha = \"100s\" }").fails(2, "alpha cannot be 100s");
+    sim_with("\"bbr1\"", "\"brb1\"").fails(2, "`fairpace algorithms` lists all algorithms and parameters");
 }
 
 #[test]

@@ -1,10 +1,22 @@
 //! The reference page of all keys, from their declarations.
 
-use super::{DefaultValue, Key, Kind, RunsOn, Section, of, of_flow, of_link};
+use std::time::Duration;
+
+use super::{DefaultValue, Key, Kind, RunsOn, Section, of, of_flow, of_link, of_scenario};
+use crate::files::Sizes;
 use crate::flow::Flow;
+use crate::impairments::{Burst, Loss};
+use crate::key::Relation;
 use crate::link::Link;
 use crate::quantity::{self, Dimension};
+use crate::queue::Queue;
+use crate::row::Lens;
+use crate::scenario::Scenario;
+use crate::traffic::{Traffic, WRITE_EVERY, Writes};
 use crate::value::Value;
+
+/// How a file is named.
+const FILE: &str = "file, by its path from the scenario file's folder";
 
 /// The reference of all keys, as Markdown tables: the generated part of `docs/reference/scenario.md`.
 #[must_use]
@@ -22,14 +34,19 @@ pub fn reference() -> String {
                 [] => String::new(),
                 queues => format!("For {}. ", queues.join(", ")),
             };
+            let default = match (key.default, key.unless) {
+                (DefaultValue::None, None) => "**must be given**".into(),
+                (DefaultValue::None, Some(other)) => format!("**must be given**, unless `{other}` is"),
+                _ => key.default_text(),
+            };
             text.push_str(&format!(
-                "| `{}` | {} | {} | {} | {} | {only}{} |\n",
+                "| `{}` | {} | {} | {default} | {} | {only}{}{} |\n",
                 key.name,
                 kind_name(key.kind),
                 key.bounds(),
-                default(key),
                 runs_on(key.runs_on),
-                key.meaning
+                key.meaning,
+                relations(key.relations)
             ));
         }
     }
@@ -44,24 +61,64 @@ fn runs_on(runs_on: RunsOn) -> String {
     }
 }
 
-/// What holds without the key, in words.
-fn default(key: &Key) -> String {
-    match key.default {
-        DefaultValue::None => "**must be given**".into(),
-        DefaultValue::Words(words) => words.into(),
-        DefaultValue::OfField => {
-            let value = value_of_new(key).map(|value| value.to_toml(key.kind)).unwrap_or_default();
-            value.trim_matches('"').to_owned()
-        }
-    }
+/// What the key needs of others, and which it excludes.
+fn relations(relations: &[Relation]) -> String {
+    let quoted = |name: &str| format!("`{name}`");
+    let needed = relations.iter().filter_map(|relation| match relation {
+        Relation::Needs(other) => Some(quoted(other)),
+        Relation::NeedsTrue(other, _) => Some(format!("`{other} = true`")),
+        Relation::Excludes(_) => None,
+    });
+    let excluded = relations.iter().filter_map(|relation| match relation {
+        Relation::Excludes(other) => Some(quoted(other)),
+        _ => None,
+    });
+    let sentence = |verb: &str, names: Vec<String>| match names.is_empty() {
+        true => String::new(),
+        false => format!(" {verb} {}.", names.join(", ")),
+    };
+    sentence("Needs", needed.collect()) + &sentence("Not with", excluded.collect())
 }
 
-/// The value of the key's field in a new link or flow.
-fn value_of_new(key: &Key) -> Option<Value> {
-    match key.section {
-        Section::Top | Section::Window => None,
-        Section::Link => of_link().find(|row| row.key().name == key.name)?.get(&Link::new("", 0, 0)),
-        Section::Flow => of_flow().find(|row| row.key().name == key.name)?.get(&Flow::any()),
+impl Key {
+    /// What holds without the key, in words or as a file writes it; empty for one that must be given.
+    #[must_use]
+    pub fn default_text(&self) -> String {
+        match self.default {
+            DefaultValue::None => String::new(),
+            DefaultValue::Words(words) => words.into(),
+            DefaultValue::OfField => {
+                let value = self.value_of_new().map(|value| value.to_toml(self.kind)).unwrap_or_default();
+                value.trim_matches('"').to_owned()
+            }
+        }
+    }
+
+    /// The value of the key's field in a new scenario, link or flow that has this field.
+    fn value_of_new(&self) -> Option<Value> {
+        fn of<P: 'static>(
+            mut rows: impl Iterator<Item = &'static dyn Lens<P>>,
+            part: &P,
+            name: &str,
+        ) -> Option<Value> {
+            rows.find(|row| row.key().name == name)?.get(part)
+        }
+        match self.section {
+            Section::Top | Section::Window => {
+                of(of_scenario(), &Scenario::of_length(Duration::ZERO), self.name)
+            }
+            Section::Link => {
+                let plain = Link::new("", 0, 0);
+                let queue = self.queues.first().map_or(plain.queue, |name| Queue::named(name, plain.buffer));
+                let loss = Loss { burst: Some(Burst::default()), ..plain.loss };
+                of(of_link(), &Link { queue, loss, ..plain }, self.name)
+            }
+            Section::Flow => {
+                let writes = Writes::Paced { rate_bps: 0, every: WRITE_EVERY };
+                let traffic = Traffic { writes, ..Traffic::default() };
+                of(of_flow(), &Flow { traffic, ..Flow::any() }, self.name)
+            }
+        }
     }
 }
 
@@ -75,7 +132,8 @@ fn kind_name(kind: Kind) -> String {
         Kind::Limit => format!("size: {}; or pkts", Dimension::Size.unit_list()),
         Kind::Bool => "true or false".into(),
         Kind::Links => "list of names of links".into(),
-        Kind::Trace | Kind::Sizes => "file, by its path from the scenario file's folder".into(),
+        Kind::Trace => FILE.into(),
+        Kind::Sizes => format!("{}, or a {FILE}", Sizes::BUILT_IN.join(", ")),
         Kind::Algorithm => "name of an algorithm".into(),
         Kind::Choice(_) => "word".into(),
         Kind::Parameters => "table".into(),

@@ -43,7 +43,7 @@ pub fn parse(name: &str, text: &str, sets: &[Set], target: Target) -> Result<Sce
     for error in errors {
         let span = error.span().unwrap_or(0..0);
         let message = format!("this is not TOML: {}", error.message());
-        let help = "strings stand in quotes, as in rate = \"100mbit\"; see docs/reference/scenario.md";
+        let help = format!("strings stand in quotes, as in rate = \"100mbit\"; see {REFERENCE}");
         reader.complain(span, "", Complaint::new("syntax", message, help));
     }
     let mut document = document.into_inner();
@@ -58,6 +58,9 @@ pub fn parse(name: &str, text: &str, sets: &[Set], target: Target) -> Result<Sce
     }
     Err(reader.into_invalid())
 }
+
+/// The page of all keys.
+const REFERENCE: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/reference/scenario.md");
 
 /// A table of the file, and what it is.
 struct Part<'t, 'i> {

@@ -9,7 +9,7 @@ use crate::quantity::{self, NotAQuantity};
 use crate::value::{Given, Value};
 use crate::{Sizes, Trace, check, files, keys};
 
-use super::{Part, Reader};
+use super::{Part, REFERENCE, Reader};
 
 impl Reader<'_> {
     /// The values of a part that are right; complains about the others.
@@ -257,7 +257,7 @@ impl Reader<'_> {
                 Err(why) => Complaint::new(
                     "file",
                     format!("`{file}` {why}"),
-                    format!("docs/reference/scenario.md says what a file for `{name}` holds"),
+                    format!("{REFERENCE} says what a file for `{name}` holds"),
                 ),
             },
             Err(why) => {

@@ -207,6 +207,18 @@ fn every_key_comes_back_from_the_canonical_form() {
 }
 
 #[test]
+fn every_key_that_need_not_be_given_says_what_holds_without_it() {
+    for key in keys::all() {
+        assert_eq!(key.default_text().is_empty(), key.default == keys::DefaultValue::None, "{key:?}");
+    }
+    let text = |name| keys::find(keys::Section::Link, name).unwrap().default_text();
+    let defaults = ["fq_buckets", "fq_quantum", "red_probability", "red_gentle", "loss_in_burst"].map(text);
+    assert_eq!(defaults, ["1024", "1514B", "2%", "false", "100%"]);
+    let seed = keys::find(keys::Section::Top, "seed").unwrap();
+    assert_eq!(seed.default_text(), "1");
+}
+
+#[test]
 fn the_testbed_refuses_every_key_that_only_the_simulator_has() {
     let error = load(Path::new(PATH), &[], Target::Testbed).unwrap_err();
     let refused: BTreeSet<_> = error.problems.iter().map(|problem| problem.key.clone()).collect();
