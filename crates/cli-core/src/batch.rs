@@ -1,16 +1,17 @@
-//! Many jobs on one thread pool.
+//! Many jobs on the threads of a pool.
 //!
 //! A simulation is a function of its scenario alone, so neither the number of threads nor the order in
 //! which jobs finish changes a result.
 
 use std::num::NonZeroUsize;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
 
 use fairpace_results::{Monitor, Run};
 use fairpace_scenario::Scenario;
 
-use crate::failure::{Exit, Failure};
+use crate::failure::Failure;
 use crate::host;
 use crate::progress::Progress;
 use crate::signals::Signals;
@@ -18,7 +19,7 @@ use crate::signals::Signals;
 /// How jobs run: how many at a time, and what ends and shows them.
 #[derive(Clone, Copy)]
 pub struct Batch<'a> {
-    /// Jobs at a time; `None`: one for each core.
+    /// Jobs at a time; `None`: one for each core. Fewer where the system refuses threads.
     pub jobs: Option<NonZeroUsize>,
     /// A signal ends all jobs.
     pub signals: &'a Signals,
@@ -37,33 +38,41 @@ impl Batch<'_> {
         items: &[I],
         work: impl Fn(&I, &mut Job<'_>) -> Result<T, Failure> + Sync,
     ) -> Result<Vec<T>, Failure> {
-        let stopped = AtomicBool::new(false);
+        let (next, stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
         let results: Vec<OnceLock<Result<T, Failure>>> = items.iter().map(|_| OnceLock::new()).collect();
-        let perform = |index: usize| {
-            let mut job = Job { batch: *self, stopped: &stopped, index, shown: 0.0 };
-            let (Some(item), Some(result)) = (items.get(index), results.get(index)) else { return };
-            if job.stop() {
-                return;
+        let perform_all = || {
+            loop {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                let (Some(item), Some(result)) = (items.get(index), results.get(index)) else { return };
+                let mut job = Job { batch: *self, stopped: &stopped, index, shown: 0.0 };
+                if job.stop() {
+                    return;
+                }
+                let outcome = work(item, &mut job);
+                match outcome {
+                    Ok(_) => job.done(),
+                    Err(_) => stopped.store(true, Ordering::Relaxed),
+                }
+                let _ = result.set(outcome); // each index is performed once
             }
-            let outcome = work(item, &mut job);
-            match outcome {
-                Ok(_) => job.done(),
-                Err(_) => stopped.store(true, Ordering::Relaxed),
-            }
-            let _ = result.set(outcome); // each index is performed once
         };
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(self.jobs.map_or(0, NonZeroUsize::get));
-        let pool = pool.build().map_err(|error| {
-            Failure::new(Exit::Internal, format!("cannot start threads: {error}"), "try a smaller --jobs")
-        })?;
-        let perform = &perform;
-        pool.in_place_scope_fifo(|scope| {
-            (0..items.len()).for_each(|index| scope.spawn_fifo(move |_| perform(index)));
+        thread::scope(|scope| {
+            // this thread is one of them; without another one it performs all jobs
+            let more = 1..self.threads(items.len());
+            let start = || thread::Builder::new().spawn_scoped(scope, perform_all);
+            more.take_while(|_| start().is_ok()).for_each(drop);
+            perform_all();
         });
         if let Some(signal) = self.signals.received() {
             return Err(Failure::signal(signal));
         }
         all_or_first_failure(results.into_iter().filter_map(OnceLock::into_inner))
+    }
+
+    /// Threads for this number of jobs.
+    fn threads(&self, jobs: usize) -> usize {
+        let asked = self.jobs.or_else(|| thread::available_parallelism().ok());
+        asked.map_or(1, NonZeroUsize::get).min(jobs)
     }
 
     /// Simulates each scenario and performs `keep` on its run.
@@ -139,6 +148,7 @@ impl Monitor for Job<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::failure::Exit;
 
     fn jobs(count: usize) -> Option<NonZeroUsize> {
         NonZeroUsize::new(count)
@@ -157,6 +167,15 @@ mod tests {
             let squares = batch.map(&items, |item, _| Ok(item * item)).expect("no job fails");
             assert!(squares.iter().enumerate().all(|(index, square)| *square == index * index));
         }
+    }
+
+    #[test]
+    fn there_are_no_more_threads_than_jobs() {
+        let (signals, progress) = (Signals::default(), hidden(2));
+        let threads =
+            |asked, items| Batch { jobs: asked, signals: &signals, progress: &progress }.threads(items);
+        assert_eq!([threads(jobs(1_000_000), 2), threads(jobs(3), 100), threads(jobs(8), 0)], [2, 3, 0]);
+        assert!((1..=1_000).contains(&threads(None, 1_000)));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Progress bars on standard error: of one run, and of many jobs.
 
 use std::io::IsTerminal;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -13,58 +14,124 @@ use crate::signals::Signals;
 /// A run shorter than this shows no progress bar, which would only flicker.
 const SHOWN_AFTER: Duration = Duration::from_secs(1);
 
+/// Without a terminal, many jobs report their progress in a line this often.
+const LINE_EVERY: Duration = Duration::from_secs(20);
+
 /// The progress of many jobs, weighted by the packets that each is expected to deliver. Threads share it.
+///
+/// On a terminal it is a bar. In a log it is a line now and then.
 pub struct Progress {
     bar: ProgressBar,
-    /// Expected packets of each job.
-    packets: Vec<f64>,
+    /// What the jobs are, such as "simulations".
+    what: &'static str,
+    count: usize,
+    /// Expected packets of each job; without them, each job counts as much as any other.
+    packets: Option<Vec<f64>>,
     done: AtomicUsize,
+    failed: AtomicUsize,
+    begun: Instant,
+    /// When the next line is due; `None`: there are no lines.
+    due: Option<Mutex<Instant>>,
 }
 
 impl Progress {
-    /// The progress of jobs that are expected to deliver `packets` each. Nothing is shown when `quiet` or
-    /// when stderr is not a terminal.
+    /// The progress of simulations that are expected to deliver `packets` each. Nothing is shown when
+    /// `quiet`.
     #[must_use]
     pub fn new(packets: Vec<f64>, quiet: bool) -> Self {
-        let total = packets.iter().sum::<f64>() as u64;
-        let done = AtomicUsize::new(0);
-        if quiet || !std::io::stderr().is_terminal() {
-            return Self { bar: ProgressBar::hidden(), packets, done };
-        }
-        let template = "{msg} {wide_bar} {percent:>3} %, {rate}, {eta} left";
-        let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-        let style = style.with_key("rate", |state: &ProgressState, text: &mut dyn std::fmt::Write| {
-            let _ = write!(text, "{:.2} M packets/s", state.per_sec() / 1e6);
-        });
-        let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr()).with_style(style);
-        let progress = Self { bar, packets, done };
-        progress.show(0);
-        progress
+        Self::of("simulations", packets.len(), Some(packets), quiet)
     }
 
-    /// The progress of simulations.
+    /// The progress of `count` jobs of a kind, such as "scenarios". Nothing is shown when `quiet`.
+    #[must_use]
+    pub fn counted(what: &'static str, count: usize, quiet: bool) -> Self {
+        Self::of(what, count, None, quiet)
+    }
+
+    /// The progress of these simulations.
     #[must_use]
     pub fn of_scenarios(scenarios: &[&Scenario], quiet: bool) -> Self {
         Self::new(scenarios.iter().map(|scenario| expected_packets(scenario)).collect(), quiet)
     }
 
-    fn show(&self, done: usize) {
-        self.bar.set_message(format!("{done} of {} simulations", self.packets.len()));
+    fn of(what: &'static str, count: usize, packets: Option<Vec<f64>>, quiet: bool) -> Self {
+        let total = packets.as_ref().map_or(count as u64, |packets| packets.iter().sum::<f64>() as u64);
+        let (is_terminal, begun) = (std::io::stderr().is_terminal(), Instant::now());
+        let target = match is_terminal && !quiet {
+            true => ProgressDrawTarget::stderr(),
+            false => ProgressDrawTarget::hidden(),
+        };
+        let rate = rate_of(what, packets.is_some());
+        let style = ProgressStyle::with_template("{msg} {wide_bar} {percent:>3} %, {rate}, {eta} left")
+            .unwrap_or_else(|_| ProgressStyle::default_bar())
+            .with_key("rate", move |state: &ProgressState, text: &mut dyn std::fmt::Write| {
+                let _ = text.write_str(&rate(state.per_sec()));
+            });
+        let progress = Self {
+            bar: ProgressBar::with_draw_target(Some(total), target).with_style(style),
+            what,
+            count,
+            packets,
+            done: AtomicUsize::new(0),
+            failed: AtomicUsize::new(0),
+            begun,
+            due: (!is_terminal && !quiet).then(|| Mutex::new(begun + LINE_EVERY)),
+        };
+        progress.bar.set_message(progress.message());
+        progress
+    }
+
+    /// "3 of 20 simulations", and how many failed, if any did.
+    fn message(&self) -> String {
+        let Self { what, count, .. } = self;
+        let [done, failed] = [&self.done, &self.failed].map(|number| number.load(Ordering::Relaxed));
+        let failed = if failed == 0 { String::new() } else { format!(", {failed} failed") };
+        format!("{done} of {count} {what}{failed}")
+    }
+
+    /// The progress in a line, after this time.
+    fn line(&self, after: Duration) -> String {
+        let (position, total) = (self.bar.position(), self.bar.length().unwrap_or_default());
+        let per_s = position as f64 / after.as_secs_f64().max(1e-9);
+        let rate = rate_of(self.what, self.packets.is_some())(per_s);
+        format!("{}, {} %, {rate}", self.message(), position * 100 / total.max(1))
     }
 
     /// Job `index` advanced by this fraction of itself.
     pub(crate) fn advance(&self, index: usize, fraction: f64) {
-        self.bar.inc((self.packets.get(index).unwrap_or(&0.0) * fraction) as u64);
+        let packets = self.packets.as_ref().map_or(1.0, |packets| *packets.get(index).unwrap_or(&0.0));
+        self.bar.inc((packets * fraction) as u64);
+        // another thread that looks at the same time prints the line
+        let Some(mut due) = self.due.as_ref().and_then(|due| due.try_lock().ok()) else { return };
+        let now = Instant::now();
+        if now >= *due {
+            *due = now + LINE_EVERY;
+            eprintln!("{}", self.line(now - self.begun));
+        }
     }
 
     /// One more job is done.
     pub(crate) fn job_done(&self) {
-        self.show(self.done.fetch_add(1, Ordering::Relaxed) + 1);
+        self.done.fetch_add(1, Ordering::Relaxed);
+        self.bar.set_message(self.message());
+    }
+
+    /// The result of one more job is a failure.
+    pub fn count_failed(&self) {
+        self.failed.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Prints a line above the bar.
     pub fn print(&self, line: &str) {
         self.bar.suspend(|| eprintln!("{line}"));
+    }
+}
+
+/// Writes how much is done per second: packets, or jobs.
+fn rate_of(what: &'static str, is_in_packets: bool) -> impl Fn(f64) -> String + Clone + Send + Sync {
+    move |per_s| match is_in_packets {
+        true => format!("{:.2} M packets/s", per_s / 1e6),
+        false => format!("{per_s:.1} {what}/s"),
     }
 }
 
@@ -135,5 +202,25 @@ impl Drop for RunProgress<'_> {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_has_the_count_the_failures_and_the_rate() {
+        let progress = Progress::counted("scenarios", 200, true);
+        for job in 0..50 {
+            progress.advance(job, 1.0);
+            progress.job_done();
+        }
+        assert_eq!(progress.line(Duration::from_secs(20)), "50 of 200 scenarios, 25 %, 2.5 scenarios/s");
+        progress.count_failed();
+        assert!(progress.message().ends_with("scenarios, 1 failed"), "{}", progress.message());
+        let progress = Progress::new(vec![3e6, 1e6], true);
+        progress.advance(1, 1.0);
+        assert_eq!(progress.line(Duration::from_secs(2)), "0 of 2 simulations, 25 %, 0.50 M packets/s");
     }
 }

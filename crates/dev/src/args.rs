@@ -358,7 +358,12 @@ pub(crate) struct AccuracyArgs {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct SwarmArgs {
     /// Number of scenarios.
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 100,
+        value_parser = clap::value_parser!(u64).range(1..=1_000_000_000)
+    )]
     pub(crate) count: u64,
     /// Seed of the first scenario.
     #[arg(long, default_value_t = 1)]

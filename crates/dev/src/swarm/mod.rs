@@ -42,6 +42,8 @@ struct Checked {
     data_packets: u64,
 }
 
+/// Scenarios whose results are in memory at a time.
+const CHUNK: u64 = 10_000;
 /// The largest seed of a scenario file: TOML has signed integers.
 const LARGEST_SEED: u64 = i64::MAX as u64;
 
@@ -58,11 +60,11 @@ pub(crate) fn run(
     record_panics();
     if args.count == 1 {
         // before the run, which may end the process
-        store(args, args.seed)?;
+        store(args, args.seed, global)?;
     }
     let record = check_all(args, global, signals)?;
     if args.count > 1 {
-        record.failed.iter().try_for_each(|failed| store(args, failed.seed))?;
+        record.failed.iter().try_for_each(|failed| store(args, failed.seed, global))?;
     }
     if global.json {
         out.json(&record)?;
@@ -98,19 +100,29 @@ fn record_panics() {
 }
 
 fn check_all(args: &SwarmArgs, global: Global, signals: &Signals) -> Result<Record, Failure> {
-    let seeds: Vec<u64> = (args.seed..args.seed + args.count).collect();
-    let progress = Progress::new(vec![1.0; seeds.len()], global.quiet);
+    let progress = Progress::counted("scenarios", args.count as usize, global.quiet);
     let batch = Batch { jobs: args.jobs, signals, progress: &progress };
-    let checked = batch.map(&seeds, |seed, _| {
-        let checked = check_one(*seed);
-        if !checked.wrong.is_empty() {
-            progress.print(&format!("seed {seed} failed"));
+    let end = args.seed + args.count;
+    let (mut data_packets, mut failed) = (0, Vec::new());
+    for first in (args.seed..end).step_by(CHUNK as usize) {
+        let seeds: Vec<u64> = (first..end.min(first + CHUNK)).collect();
+        let checked = batch.map(&seeds, |seed, _| {
+            let checked = check_one(*seed);
+            if !checked.wrong.is_empty() {
+                progress.count_failed();
+                if !global.quiet {
+                    progress.print(&format!("seed {seed} failed"));
+                }
+            }
+            Ok(checked)
+        })?;
+        for (seed, Checked { wrong, data_packets: packets }) in seeds.into_iter().zip(checked) {
+            data_packets += packets;
+            if !wrong.is_empty() {
+                failed.push(Failed { seed, wrong });
+            }
         }
-        Ok(checked)
-    })?;
-    let data_packets = checked.iter().map(|checked| checked.data_packets).sum();
-    let failed = seeds.into_iter().zip(checked).filter(|(_, checked)| !checked.wrong.is_empty());
-    let failed: Vec<Failed> = failed.map(|(seed, checked)| Failed { seed, wrong: checked.wrong }).collect();
+    }
     let clean = args.count - failed.len() as u64;
     Ok(Record { first_seed: args.seed, scenarios: args.count, clean, data_packets, failed })
 }
@@ -133,7 +145,7 @@ fn check_one(seed: u64) -> Checked {
 }
 
 /// Writes the scenario of a seed.
-fn store(args: &SwarmArgs, seed: u64) -> Result<(), Failure> {
+fn store(args: &SwarmArgs, seed: u64, global: Global) -> Result<(), Failure> {
     // a scenario that cannot be drawn is reported by its check
     let Ok(Ok(scenario)) = catch_unwind(|| draw::scenario(seed)) else { return Ok(()) };
     let folder = args.out.join(seed.to_string());
@@ -143,7 +155,9 @@ fn store(args: &SwarmArgs, seed: u64) -> Result<(), Failure> {
     };
     std::fs::create_dir_all(&folder).map_err(failed)?;
     let path = check::write(&scenario, &folder).map_err(failed)?;
-    eprintln!("the scenario of seed {seed}: {}", path.display());
+    if !global.quiet {
+        eprintln!("the scenario of seed {seed}: {}", path.display());
+    }
     Ok(())
 }
 

@@ -1,6 +1,10 @@
 //! `fairpace-dev swarm`.
 
-use crate::support::{Folder, run};
+use std::os::unix::process::CommandExt as _;
+
+use crate::support::{Folder, program, run};
+use fairpace_test_support::announce;
+use nix::sys::resource::{Resource, setrlimit};
 
 #[test]
 fn the_number_of_threads_changes_nothing() {
@@ -29,4 +33,28 @@ fn a_single_scenario_is_stored() {
 fn a_seed_that_no_scenario_file_can_have_is_refused() {
     run(&["swarm", "--seed", "9223372036854775808"]).fails(2, "a seed is at most");
     run(&["swarm", "--count", "0"]).fails(2, "--count");
+    run(&["swarm", "--count", "9000000000000000000"]).fails(2, "--count");
+}
+
+/// As a user who has no other process, since a limit of threads does not bind root.
+#[test]
+fn where_threads_are_refused_fewer_check_the_same_scenarios() {
+    const USER: u32 = 54_321; // any without processes
+    let arguments = ["swarm", "--count", "4", "--jobs", "4", "--out", "/nonexistent", "--json"];
+    let mut command = program();
+    command.args(arguments).current_dir("/");
+    if nix::unistd::geteuid().is_root() {
+        command.uid(USER).gid(USER);
+    }
+    let limit = || Ok(setrlimit(Resource::RLIMIT_NPROC, 1, 1)?);
+    // SAFETY: between fork and exec the closure makes one system call, and allocates nothing
+    unsafe { command.pre_exec(limit) };
+    let output = match command.output() {
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+            return announce("SKIPPED", "another user may not start the built program");
+        }
+        other => other.unwrap(),
+    };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(String::from_utf8_lossy(&output.stdout), run(&arguments).succeeds().stdout);
 }
