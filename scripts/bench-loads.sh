@@ -11,7 +11,7 @@ dev="${CARGO_TARGET_DIR:-target}/release/fairpace-dev"
 printf '%-38s %12s %23s %6s %10s\n' "load" "packets" "million per CPU-second" "best" "memory"
 run() {
 	title=$1
-	for _ in 1 2 3 4 5; do "$dev" load "$2" "$3"; done | sort -n -k 2 |
+	for _ in 1 2 3 4 5; do "$dev" bench-load "$2" "$3"; done | sort -n -k 2 |
 		awk -v title="$title" '{ best = $2 } NR == 3 { packets = $1; median = $2; kb = $3 }
 			END { printf "%-38s %12d %23.2f %6.2f %7.0f MB\n", title, packets, median, best, kb / 1000 }'
 }
@@ -26,4 +26,4 @@ run "20 CUBIC flows" 20/cubic 100000
 run "200 CUBIC flows" 200/cubic 10000
 run "2,000 CUBIC flows" 2000/cubic 4000
 run "20,000 CUBIC flows" 20000/cubic 2000
-run "1,000,000 flows that come and go" web/cubic 20000
+run "a workload of a million connections" web/cubic 20000

@@ -62,11 +62,11 @@ pub(crate) enum Command {
     /// Scenario i has the seed SEED + i for any number of threads. A scenario that fails is written to the
     /// directory of --out; with a count of 1 it is always written, before it runs.
     Swarm(SwarmArgs),
-    /// Simulate a load of the benchmarks.
+    /// Simulate one scenario of the benchmarks.
     ///
     /// Prints delivered data packets, millions of them per CPU-second, and the largest resident memory in
     /// kB. Each process runs one load, so that the memory is its own.
-    Load(LoadArgs),
+    BenchLoad(BenchLoadArgs),
     /// Run flows of one algorithm on the running kernel once, without judging whether the machine disturbed
     /// the run.
     ///
@@ -377,7 +377,7 @@ pub(crate) struct SwarmArgs {
 }
 
 #[derive(Debug, Clone, Args)]
-pub(crate) struct LoadArgs {
+pub(crate) struct BenchLoadArgs {
     /// The load: two/CC, codel/CC, fat/CC, web/CC, or a number of flows as in 200/CC.
     #[arg(value_name = "LOAD")]
     pub(crate) name: String,

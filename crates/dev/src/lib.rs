@@ -11,11 +11,11 @@
 mod accuracy;
 mod args;
 mod bbq_gap;
+mod bench_load;
 mod conformance;
 mod docs;
 mod duels;
 mod grid;
-mod load;
 mod marked_page;
 mod model;
 mod pair;
@@ -56,7 +56,7 @@ impl Program for Cli {
             Command::BbqGap(args) => bbq_gap::run(&args, global, &Signals::catch()?, out),
             Command::Accuracy(args) => accuracy::run(&args, global, &Signals::catch()?, out),
             Command::Swarm(args) => swarm::run(&args, global, &Signals::catch()?, out),
-            Command::Load(args) => load::run(&args, out),
+            Command::BenchLoad(args) => bench_load::run(&args, out),
             Command::Pair(args) => pair::run(&args, global, &Signals::catch()?, out),
             Command::Docs(args) => docs::run(&args, global, out),
         }

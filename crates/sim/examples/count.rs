@@ -1,6 +1,6 @@
 //! Runs one load of the benchmarks and prints the delivered packets, for scripts/count-instructions.sh.
-//! `fairpace-dev load` also prints speed and memory. This program links the simulator alone, so that a cold
-//! build of it takes a third of the time.
+//! `fairpace-dev bench-load` also prints speed and memory. This program links the simulator alone, so that a
+//! cold build of it takes a third of the time.
 
 use fairpace_results::Silent;
 use fairpace_sim::loads;

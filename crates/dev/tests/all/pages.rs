@@ -35,8 +35,8 @@ fn views_compares_both_views_of_each_scenario() {
 
 #[test]
 fn a_load_is_known_by_its_name() {
-    let line = run(&["load", "two/bbr1", "200"]).succeeds().stdout;
+    let line = run(&["bench-load", "two/bbr1", "200"]).succeeds().stdout;
     let numbers: Vec<f64> = line.split_whitespace().map(|word| word.parse().unwrap()).collect();
     assert!(matches!(numbers[..], [packets, _, kb] if packets > 100.0 && kb > 1000.0), "{line}");
-    run(&["load", "three/bbr1", "200"]).fails(2, "there is no load `three/bbr1`");
+    run(&["bench-load", "three/bbr1", "200"]).fails(2, "there is no load `three/bbr1`");
 }

@@ -1,14 +1,13 @@
-//! `fairpace-dev load`: one load of the benchmarks, for scripts/bench-loads.sh and
-//! scripts/count-instructions.sh.
+//! `fairpace-dev bench-load`: one scenario of the benchmarks, for scripts/bench-loads.sh.
 
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::output::Output;
 use fairpace_results::Silent;
 
-use crate::args::LoadArgs;
+use crate::args::BenchLoadArgs;
 use fairpace_sim::loads;
 
-pub(crate) fn run(args: &LoadArgs, out: &mut Output) -> Result<(), Failure> {
+pub(crate) fn run(args: &BenchLoadArgs, out: &mut Output) -> Result<(), Failure> {
     let scenario = loads::by_name(&args.name, args.run_ms).ok_or_else(|| {
         let help = "loads are two/CC, codel/CC, fat/CC, web/CC and NUMBER/CC";
         Failure::new(Exit::Usage, format!("there is no load `{}`", args.name), help)
