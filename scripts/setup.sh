@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs the Debian packages that are missing, or says which ones and how. Without --all, what only the tests or the
-# kernel arm need is no reason to fail.
+# Installs the Debian packages that are missing, or says which ones and how. Without --all, a package that only the
+# tests or the kernel need is not required.
 set -eu
 
 all=no

@@ -69,7 +69,7 @@ typedef uint64_t u64;
 
 /*
  * An invariant of the algorithm, for example that a change of phase is legal. In native debug builds a false `holds`
- * ends the process with the message `what`. Other builds evaluate and ignore it.
+ * becomes a Rust panic with the message `what`. Other builds evaluate and ignore it.
  */
 #ifdef CC_CHECKS
 void cc_native_check_failed(const char *what);

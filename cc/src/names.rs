@@ -1,4 +1,4 @@
-//! The known name that a misspelt one is meant to be.
+//! Suggests the known name nearest to a misspelt one.
 
 /// Least Jaro-Winkler similarity of a suggestion, from 0 to 1. Lower values suggest unrelated short names.
 const LEAST_SIMILARITY: f64 = 0.75;

@@ -1,4 +1,4 @@
-//! One run on one of the two hosts: the simulator, or the running kernel.
+//! One run, in the simulator or on the running kernel.
 
 use clap::ValueEnum;
 use fairpace_results::{Monitor, Run};

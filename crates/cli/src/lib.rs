@@ -1,10 +1,10 @@
 //! The program `fairpace`: it runs scenarios in the simulator and on the running kernel, and loads
 //! algorithms into the kernel.
 //!
-//! Commands read scenarios, pass them to `fairpace-sim` or `fairpace-testbed`, and print and store what
-//! these measured. Algorithms are loaded by `fairpace-kernel`. No command computes a metric. Each command
-//! is the module of its name; what commands share with the maintainers' program `fairpace-dev` is in
-//! `fairpace-cli-core`.
+//! Commands read scenarios, pass them to `fairpace-sim` or `fairpace-testbed`, and print and store what these
+//! measured. Algorithms are loaded by `fairpace-kernel`. No command computes a metric. Each group of commands
+//! is a module, whose header names them; what commands share with the maintainers' program `fairpace-dev` is
+//! in `fairpace-cli-core`.
 //!
 //! This library exists for the program's own use, its tests and its documentation. It has no stable API.
 

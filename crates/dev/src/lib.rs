@@ -1,9 +1,9 @@
 //! The program `fairpace-dev`: tools of fairpace's maintainers, and of readers of the papers.
 //!
-//! It reproduces the figures of papers, lets algorithms meet each other, compares the simulator with the
-//! kernel, checks random scenarios, runs the benchmarks' loads, and writes the generated pages of the
-//! documentation. All of it reads or writes files of the repository, so it is not published; what users
-//! need is in `fairpace`. Each command is the module of its name; what commands share with `fairpace` is in
+//! It reproduces the figures of papers, compares algorithms in pairs, compares the simulator with the kernel,
+//! checks random scenarios, runs the benchmarks' loads, and writes the generated pages of the documentation.
+//! Most of it reads or writes files of the repository, so it is not published; what users need is in
+//! `fairpace`. Each command is a module, whose header names it; what commands share with `fairpace` is in
 //! `fairpace-cli-core`.
 //!
 //! The library exists for the program, its tests and its benchmark.

@@ -1,4 +1,4 @@
-//! Adaptation of an object to the running kernel, and its way into it.
+//! Adapts an object to the running kernel and loads it.
 
 use libbpf_rs::btf::Btf;
 use libbpf_rs::{AsRawLibbpf, MapType, ObjectBuilder, OpenMapMut, OpenObject};

@@ -1,4 +1,4 @@
-//! What libbpf prints, and what a failure means by it.
+//! The messages of libbpf, and the cause of a failure that they name.
 
 use std::sync::Mutex;
 

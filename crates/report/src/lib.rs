@@ -3,8 +3,8 @@
 //! The plots are SVG and are drawn when the report is written, so they can be read without JavaScript, and
 //! the report can be built without Node. A short script adds interaction: a cursor over all plots at once,
 //! zoom to a span of time, flows that can be hidden. A plotting crate would fix the colours (no dark scheme)
-//! and the size of the text (unreadable on a phone); without these parts it would replace only the hundred
-//! lines of `path.rs`.
+//! and the size of the text (unreadable on a phone). Without these two needs it would still replace only
+//! `path.rs`.
 //!
 //! This crate measures nothing and computes no metric: the numbers come from `fairpace-results`. The output
 //! depends only on the arguments: the same runs give the same bytes.

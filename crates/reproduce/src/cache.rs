@@ -1,4 +1,4 @@
-//! Finished runs, a file each: what an interrupted reproduction goes on from.
+//! Finished runs, one file each, from which an interrupted reproduction continues.
 //!
 //! A run is known by where it ran, its scenario, its seed, and the build that ran it. A build from a clean
 //! tree is known by its commit; any other by its executable file, since the same commit with changes may be

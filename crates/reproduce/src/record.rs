@@ -1,4 +1,4 @@
-//! What running a figure gives: `reproduction/results/PAPER/FIGURE.json`, from which everything that is
+//! The result of running a figure: `reproduction/results/PAPER/FIGURE.json`, from which everything that is
 //! shown is written. No number in it is typed by hand.
 
 use serde::{Deserialize, Serialize};

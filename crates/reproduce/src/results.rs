@@ -1,4 +1,4 @@
-//! Records on disk: `reproduction/results/PAPER/FIGURE.json`, and the verdicts of the quick versions.
+//! Records on disk: `reproduction/results/PAPER/FIGURE.json`, and the verdicts of the short versions.
 
 use std::collections::BTreeMap;
 use std::io;

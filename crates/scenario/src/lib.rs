@@ -1,4 +1,4 @@
-//! The vocabulary of Fairpace: what a scenario says, as plain data, and the TOML file that says it.
+//! Scenarios as plain typed data, and the TOML files that hold them.
 //!
 //! [`load`] and [`parse`] turn a file into a [`Scenario`] in which every quantity is typed and in its range,
 //! and every algorithm is one that exists. Errors ([`Invalid`]) have a place in the file and say what to

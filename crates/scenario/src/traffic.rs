@@ -1,4 +1,4 @@
-//! What applications send, and when: one flow, or a workload of flows that come and go.
+//! What applications send, and when: one connection, or a workload of connections that arrive and end.
 
 use std::time::Duration;
 

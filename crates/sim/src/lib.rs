@@ -1,15 +1,15 @@
 //! The virtual-time driver: runs a scenario of `fairpace-netem` elements and `fairpace-tcp` connections as
 //! fast as the machine can.
 //!
-//! Same scenario and seed: the same summary and series, bit for bit, on every machine; only the cost differs.
-//! Links form any network. Each flow has its route, and its ACKs may have one. A flow may be a workload,
-//! whose connections arrive at random and end.
+//! The same scenario and seed give the same summary and series, bit for bit, on every machine; only the cost
+//! differs. Links form any network. Each flow has its route, and its ACKs may have one. A flow may be a
+//! workload, whose connections arrive at random and end.
 //!
 //! On a FIFO whose packets all go to their receivers, a packet's departure and arrival and the ACK are
 //! computed when it is sent (the fast path); other elements have an event per departure. Connections run
-//! independently of each other for as long as the network's shortest delay allows (epochs). The event queue
-//! has one entry per connection and per element, not one per packet. Nothing is allocated, hashed or called
-//! through a pointer per packet.
+//! independently of each other for as long as the shortest propagation delay from a link to a receiver allows
+//! (epochs). The event queue has one entry per connection and per element, not one per packet. Nothing is
+//! allocated, hashed or called through a pointer per packet.
 //!
 //! Simulate a scenario and read the result:
 //!

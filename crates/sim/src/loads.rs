@@ -1,4 +1,5 @@
-//! The scenarios of the benchmarks: two flows, many flows, a long fat link, a million flows that come and go.
+//! The scenarios of the benchmarks: two flows, many flows, a long fat link, a million connections that arrive
+//! and end.
 
 use std::time::Duration;
 

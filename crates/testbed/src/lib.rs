@@ -3,8 +3,8 @@
 //! [`run`] puts the senders into one network namespace and the receivers into another, connects each to a TUN
 //! device, and carries packets between the devices through the elements of `fairpace-netem`. The simulator
 //! drives the same elements by a virtual clock, the testbed by the real one. It needs no netem, no qdisc and
-//! no name in the file system. The kernel removes everything when the process ends, even by `kill -9`;
-//! `namespace.rs` says how.
+//! no name in the file system. After `kill -9` the kernel removes namespaces, devices and sockets
+//! (`namespace.rs` says how), and from 6.4 on also the algorithm. Before 6.4, `fairpace unload` removes it.
 //!
 //! Time on a real machine is not exact. The lateness of every packet is recorded. A run that was disturbed
 //! more than its scenario tolerates is repeated or refused, never reported as valid.

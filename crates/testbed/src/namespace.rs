@@ -6,7 +6,8 @@
 //! sockets abort on close (`SO_LINGER` 0), since a connection that closes in order would keep its namespace
 //! for minutes.
 //!
-//! To enter a namespace during a run: `nsenter --net=/proc/PID/fd/FD`, with the FD that `-v` prints.
+//! To enter a namespace during a run: `nsenter --net=/proc/PID/fd/FD`, with the FD that
+//! `FAIRPACE_LOG=fairpace_testbed=debug` prints.
 
 use crate::Error;
 use crate::pool::MTU;

@@ -1,4 +1,4 @@
-//! Reads single values, and complains about wrong ones.
+//! Reads single values and reports wrong ones.
 
 use toml::Spanned;
 use toml::de::DeValue;

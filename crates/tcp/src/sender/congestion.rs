@@ -1,4 +1,4 @@
-//! The interface to the algorithm: the view, the decision, and when which of both changes cwnd (Linux:
+//! The interface to the algorithm: the view, the decision, and whether algorithm or host changes cwnd (Linux:
 //! tcp_cong_control).
 
 use fairpace_cc::{CaState, Decision, Event, Kind, NO_RATE, NO_RTT, View};

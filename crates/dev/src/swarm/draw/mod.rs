@@ -1,8 +1,8 @@
 //! Random scenarios: from a seed, always the same one.
 //!
-//! Each scenario may use only about half of all features, drawn anew: what a feature hides is found without
-//! it (Groce et al., "Swarm testing", ISSTA 2012). Work is bounded: what the links can carry in the whole
-//! run is at most some 500,000 packets.
+//! Each scenario may use a random half of all features, because a feature can hide the faults of another
+//! (Groce et al., "Swarm testing", ISSTA 2012). Work is bounded: what the links can carry in the whole run is
+//! at most some 500,000 packets.
 
 use std::time::Duration;
 

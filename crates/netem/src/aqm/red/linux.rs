@@ -6,7 +6,8 @@
 //! - Below the minimum an arrival only ends the series. Between the thresholds the first packet draws a
 //!   number and passes. A later one is dropped if its place in the series times the bytes above the minimum
 //!   is at least that number; then the next number is drawn.
-//! - From the maximum on all packets are dropped, and the series ends.
+//! - From the maximum on all packets are dropped, and the series ends. A series begins when the average comes
+//!   between the thresholds, and again after each drop.
 //! - Marks take the place of both kinds of drops. There is no gentle ramp.
 //! - The queue is idle from when the device finds it empty, and before its first packet. (Below a sch_tbf
 //!   only before: tbf looks at the queue's head, and dequeues only when there is one.)
@@ -39,7 +40,6 @@ pub(super) struct Linux {
     halvings: Box<[u8; CELLS]>,
     /// A drop is due when the bytes above the minimum, times arrivals since the last drop, reach `drawn`: 32
     /// random bits over `step`, which is the probability per byte times 2^32.
-    /// is the probability per byte, times 2^32.
     step: u32,
     drawn: u64,
     /// Arrivals since the last drop; `None`: the average is not between the thresholds.
