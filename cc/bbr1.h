@@ -60,8 +60,8 @@
 	P(drain_gain, CC_GAIN(0.344), CC_GAIN(0.0625), CC_GAIN_UNIT - 1, CC_UNIT_GAIN, "pacing gain in DRAIN",         \
 	  "1/2.885 drains in one round what STARTUP queued; below 1 to drain")                                         \
 	P(probe_up_gain, CC_GAIN(1.25), CC_GAIN_UNIT + 1, CC_GAIN(4), CC_UNIT_GAIN, "pacing gain while probing",       \
-	  "1.25 finds a quarter more bandwidth per cycle and queues a quarter BDP; above 1 to probe, "                 \
-	  "at 4 as STARTUP")                                                                                           \
+	  "1.25 finds a quarter more bandwidth per cycle and queues a quarter BDP; above 1 to probe; "                 \
+	  "4 is more than STARTUP's 2.887")                                                                            \
 	P(probe_down_gain, CC_GAIN(0.75), CC_GAIN(0.0625), CC_GAIN_UNIT - 1, CC_UNIT_GAIN,                             \
 	  "pacing gain of the phase after probing", "0.75 drains in one min_rtt what 1.25 queued; below 1 to drain")   \
 	P(cwnd_gain, CC_GAIN(2), CC_GAIN(1), CC_GAIN(10), CC_UNIT_GAIN, "cwnd in PROBE_BW as a multiple of the BDP",   \

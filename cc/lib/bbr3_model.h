@@ -77,7 +77,7 @@
 	  "v3: 0.91 drains slower and loses less throughput than v2's 0.75; below 1")                                  \
 	P(cwnd_gain, CC_GAIN(2), CC_GAIN(1), CC_GAIN(10), CC_UNIT_GAIN, "cwnd in PROBE_BW as a multiple of the BDP",   \
 	  "2 leaves room for delayed and aggregated ACKs; below 1 the pipe is not full")                               \
-	P(probe_up_cwnd_gain, VERSION##_PROBE_UP_CWND_GAIN, CC_GAIN(1), CC_GAIN(10), CC_UNIT_GAIN, "the same in UP",   \
+	P(probe_up_cwnd_gain, VERSION##_PROBE_UP_CWND_GAIN, CC_GAIN(1), CC_GAIN(10), CC_UNIT_GAIN, "cwnd gain in UP",  \
 	  "v3: 2.25, so that cwnd does not limit a probe of 1.25; v2: 2; below 1 the pipe is not full")                \
 	P(min_cwnd_pkts, 4, 1, 100, CC_UNIT_PKTS, "least cwnd",                                                        \
 	  "4 keeps ACKs flowing from a receiver that acknowledges every other packet; 100 floods small "               \
@@ -99,7 +99,7 @@
 	  "more than this part of a flight lost is too much",                                                          \
 	  "2 %, which Linux rounds to 5/256; half of a flight is the most that is bearable")                           \
 	P(beta, CC_GAIN(0.703), 1, CC_GAIN(1), CC_UNIT_GAIN,                                                           \
-	  "a bound falls to this part of itself at least; draft: 0.7",                                                 \
+	  "least part of a bound that a reduction leaves; draft: 0.7",                                                 \
 	  "1 - 0.3, as CUBIC, with 0.3 rounded down to 76/256; at 1 nothing falls")                                    \
 	P(headroom, CC_GAIN(0.15), 0, CC_GAIN_UNIT - 1, CC_UNIT_GAIN,                                                  \
 	  "part of inflight_hi left to others while not probing",                                                      \
@@ -112,7 +112,8 @@
 	P(probe_wait_rounds, 63, 1, 255, CC_UNIT_ROUNDS,                                                               \
 	  "most rounds from probe to probe, if the BDP is not fewer packets",                                          \
 	  "63: Reno needs as many rounds to recover 63 packets; Linux counts in 8 bits")                               \
-	P(probe_wait_random_rounds, 2, 0, 255, CC_UNIT_ROUNDS, "of them, a random number below this is left out",      \
+	P(probe_wait_random_rounds, 2, 0, 255, CC_UNIT_ROUNDS,                                                         \
+	  "a random number below this is subtracted from probe_wait_rounds",                                           \
 	  "2: 62 or 63 rounds, so that flows do not probe in step")                                                    \
 	P(min_rtt_window_us, CC_SEC(10), CC_MSEC(100), CC_SEC(600), CC_UNIT_US,                                        \
 	  "min_rtt is the minimum over this time",                                                                     \
@@ -184,7 +185,7 @@
 	  "more than this part of a flight marked is too much; 0: never",                                              \
 	  "half: a shallow threshold marks some packets of every probe; at 1 only a fully marked flight")              \
 	P(ecn_thresh_included, VERSION##_ECN_THRESH_INCLUDED, 0, 1, CC_UNIT_BOOL,                                      \
-	  "exactly this part is too much, too", "v3: off, v2: on")                                                     \
+	  "exactly ecn_thresh also counts as too much", "v3: off, v2: on")                                             \
 	P(ecn_reprobe_gain, VERSION##_ECN_REPROBE_GAIN, 0, CC_GAIN(1), CC_UNIT_GAIN,                                   \
 	  "marks without loss: probe at once, adding this part of inflight_hi in the first round; 0: not",             \
 	  "v3: 0.5; v2: off; at 1 the first round may double inflight_hi")

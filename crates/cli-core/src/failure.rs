@@ -32,7 +32,7 @@ Exit codes:
     1  unexpected failure: a bug, or the system failed in the middle
     2  wrong arguments or scenario
     3  this machine cannot do that: no root, no BTF, no TUN, too old a kernel
-    4  the testbed was disturbed: the run says nothing
+    4  the testbed was disturbed: the run has no result
     5  results could not be written
     6  a kernel name is taken, or not loaded
   130  interrupted (Ctrl-C); 143 by SIGTERM";

@@ -14,7 +14,7 @@ use fairpace_scenario::Set;
 
 use crate::outdir::OutDir;
 
-/// Fair, fast congestion control: simulate it, load it into the running kernel, measure it.
+/// Simulate congestion control algorithms, load them into the running kernel, and measure them.
 #[derive(Debug, Parser)]
 #[command(name = "fairpace", version, max_term_width = 110, after_help = EXIT_CODES)]
 pub struct Cli {

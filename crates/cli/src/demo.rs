@@ -24,7 +24,7 @@ use fairpace_cli_core::table::{self, number, short, table};
 
 /// The second flow starts this much after the first, as in the paper.
 const STAGGER: Duration = Duration::from_secs(5);
-const TITLE: &str = "A short and a long flow share a link";
+const TITLE: &str = "Flows with RTTs of 10 and 50 ms share a link";
 const WHY: &str = "\
     Two flows of the same algorithm share 100 Mbit/s and a 2 MB FIFO. \
     One has an RTT of 10 ms, the other of 50 ms, and starts 5 s later. \
@@ -33,7 +33,7 @@ const WHY: &str = "\
 const SOURCE: &str = "\
     Ma, Jiang, Wang, Xie, Crowcroft: Fairness of Congestion-Based Congestion Control, arXiv:1706.09115, 2017";
 
-/// The paper's goodputs in Mbit/s of the flows with 10 and 50 ms, and its mean queue delay in ms.
+/// The paper's goodputs in Mbit/s of the flows with 10 and 50 ms, and its mean queueing delay in ms.
 fn published(cc: &str) -> Option<Published> {
     let (goodput, delay) = match cc {
         "bbr1" | "kernel:bbr" => ([6.3, 87.3], 23.4),
@@ -179,7 +179,7 @@ fn page(done: &[(Planned, Scenario)], runs: &[Run], skipped: &[Skipped], report:
         let [from, to] = run.summary.window_s;
         out.push_str(&format!("Goodput in Mbit/s, measured from {} to {} s:\n\n", short(from), short(to)));
     }
-    let header = ["algorithm", "", "10 ms flow", "paper", "50 ms flow", "paper", "queue delay ms", "Jain"];
+    let header = ["algorithm", "", "10 ms flow", "paper", "50 ms flow", "paper", "queueing delay ms", "Jain"];
     let mut lines = table(&header, 2);
     for ((Planned { cc, host }, _), run) in done.iter().zip(runs) {
         let paper = published(cc).map(|published| published.goodput_mbps).unwrap_or_default();

@@ -100,8 +100,10 @@ fn page(repeat: &Repeat, first: &Summary) -> String {
     }
     text.push_str(&table::text(&flows));
     text.push('\n');
-    let mut links =
-        table(&["link", "queue", "rate Mbit/s", "used %", "queue delay mean ms", "p99", "drops", "marks"], 2);
+    let mut links = table(
+        &["link", "queue", "rate Mbit/s", "used %", "queueing delay mean ms", "p99", "drops", "marks"],
+        2,
+    );
     for link in &first.links {
         let of = |name: &str, scale, decimals| metric(format!("links.{}.{name}", link.name), scale, decimals);
         let mut row = vec![link.name.clone(), link.queue.clone(), short(link.rate_mbps)];

@@ -103,7 +103,7 @@ fn links(summary: &Summary) -> String {
     let marking = summary.links.iter().any(|link| link.marks > 0);
     let header = ["link"].into_iter().chain(managed.then_some("queue"));
     let header =
-        header.chain(["rate Mbit/s", "used %", "queue delay mean ms", "p99", "drops", "backlog shares %"]);
+        header.chain(["rate Mbit/s", "used %", "queueing delay mean ms", "p99", "drops", "backlog shares %"]);
     let header: Vec<_> = header.chain(lossy.then_some("lost")).chain(marking.then_some("marked")).collect();
     let mut links = table(&header, if managed { 2 } else { 1 });
     for link in &summary.links {
@@ -145,7 +145,7 @@ pub(crate) fn of_comparison<'a>(runs: impl IntoIterator<Item = &'a Run>) -> Stri
         "share %",
         "RTT mean ms",
         "retrans",
-        "queue delay mean ms",
+        "queueing delay mean ms",
         "p99",
         "drops",
         "used %",
@@ -162,7 +162,7 @@ pub(crate) fn of_comparison<'a>(runs: impl IntoIterator<Item = &'a Run>) -> Stri
     text(&table)
 }
 
-/// Queue delay, drops, utilisation of the slowest link; Jain.
+/// Queueing delay, drops, utilisation of the slowest link; Jain.
 fn run_cells(run: &Run) -> [String; 5] {
     let slowest = run.summary.links.iter().min_by(|a, b| a.rate_mbps.total_cmp(&b.rate_mbps));
     let of = |value: fn(&LinkSummary) -> Option<f64>| slowest.and_then(value);

@@ -25,7 +25,7 @@ pub(crate) enum Command {
     /// Run every algorithm against every other one, and against itself, on one link in the simulator.
     ///
     /// A duel is two flows with the same RTT. Each pair meets in both orders, several times, at several
-    /// buffers. The result is a page of tables: shares, loss, queue delay.
+    /// buffers. The result is a page of tables: shares, loss, queueing delay.
     Duels(DuelsArgs),
     /// Run the experiments of the papers and compare our numbers with theirs.
     ///
@@ -48,7 +48,7 @@ pub(crate) enum Command {
     /// Without a model, or with --list, it lists the models with their arguments. Curves are in the output
     /// of --json.
     Model(ModelArgs),
-    /// Compare BBRv2 and BBRv3 with exact knowledge of their packets and with what a stock kernel can tell
+    /// Compare BBRv2 and BBRv3 with exact knowledge of their packets and with what a stock kernel reports to
     /// them.
     Views(ViewsArgs),
     /// Measure which settings decide how BBQ shares a link: a table of docs/bbq.md.
@@ -338,7 +338,7 @@ pub(crate) struct BbqGapArgs {
 /// A table of docs/bbq.md.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum BbqTable {
-    /// Goodput of two flows and queue delay, for several settings.
+    /// Goodput of two flows and queueing delay, for several settings.
     Shares,
     /// Lengths of the phases of PROBE_BW, and means of what the flows estimate.
     Phases,

@@ -134,7 +134,7 @@ fn shares(signals: &Signals, quiet: bool) -> Result<Vec<Shares>, Failure> {
 fn shares_table(rows: &[Shares]) -> String {
     let mut table = format!(
         "{SEEDS} seeds each, measured from {WARMUP} to 120s: mean (lowest to highest).\n\n\
-         | | 10 ms flow, Mbit/s | 50 ms flow, Mbit/s | queue delay, ms |\n|---|---|---|---|\n"
+         | | 10 ms flow, Mbit/s | 50 ms flow, Mbit/s | queueing delay, ms |\n|---|---|---|---|\n"
     );
     for Shares { algorithm, setting, goodput_mbps: [short, long], queue_delay_mean_ms } in rows {
         let (short, long) = (short.text(1), long.text(1));

@@ -1,4 +1,4 @@
-//! `fairpace-dev views`: what BBRv2 and BBRv3 lose when they know only what a stock kernel can tell them.
+//! `fairpace-dev views`: what BBRv2 and BBRv3 lose when they know only what a stock kernel reports to them.
 //!
 //! Each scenario is simulated with `view = "exact"` and with `view = "kernel"`, over several seeds.
 
@@ -19,7 +19,7 @@ use crate::args::ViewsArgs;
 use crate::marked_page::{MarkedPage, Page, publish};
 use crate::spread::Spread;
 
-const PAGE: Page = Page { command: "views", title: "What a stock kernel cannot tell BBRv2 and BBRv3" };
+const PAGE: Page = Page { command: "views", title: "What a stock kernel does not report to BBRv2 and BBRv3" };
 
 /// Part of a run before the measurement window: STARTUP is over in all scenarios.
 const WARMUP_RATIO: u32 = 4;
@@ -183,7 +183,7 @@ fn tables(rows: &[Row], args: &ViewsArgs) -> String {
         let _ = write!(
             page,
             "\n## {algorithm}\n\n\
-             | scenario | view | goodput, Mbit/s | queue delay, ms | retransmitted, % |\n\
+             | scenario | view | goodput, Mbit/s | queueing delay, ms | retransmitted, % |\n\
              |---|---|---|---|---|\n"
         );
         for row in rows.iter().filter(|row| row.algorithm == *algorithm) {

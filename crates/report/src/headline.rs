@@ -73,11 +73,11 @@ pub(crate) fn labels(case: &Case, scale: &Scale, line: f64) -> Vec<Label> {
     .collect()
 }
 
-/// A subtitle such as "Jain 0.57 · queue 37.5 ms".
+/// A subtitle such as "Jain 0.57 · mean queueing delay 37.5 ms".
 pub(crate) fn subtitle(case: &Case) -> String {
     let jain = case.run.summary.jain.map(|x| format!("Jain {}", fixed(Some(x), 2)));
     let delay = case.run.summary.links.first().and_then(|link| link.queue_delay_mean_ms);
-    let queue = delay.map(|x| format!("queue {} ms", fixed(Some(x), 1)));
+    let queue = delay.map(|x| format!("mean queueing delay {} ms", fixed(Some(x), 1)));
     [jain, queue].into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
@@ -86,7 +86,8 @@ pub(crate) fn legend(study: &Study) -> String {
     let published = study.runs.iter().filter_map(|case| case.context.published.as_ref()).next();
     let dashed = published.map_or_else(String::new, |p| format!("; dashed: {}", p.label));
     format!(
-        "Mbit/s over seconds; bold: means of {} s{dashed}; shaded: not in the numbers",
+        "goodput in Mbit/s over time in s; bold: means of {} s{dashed}; \
+         shaded: outside of the measurement window",
         tick_text(bin_s(study))
     )
 }

@@ -140,7 +140,7 @@ pub struct LinkSummary {
     pub rate_mbps: f64,
     /// Bytes that left over bytes that could have left.
     pub utilization: f64,
-    /// Queue delay of the packets that left, without their own transmission: mean.
+    /// Queueing delay of the packets that left, without their own transmission: mean.
     pub queue_delay_mean_ms: Option<f64>,
     /// The same, median.
     #[serde(default)]

@@ -177,7 +177,7 @@ pub(crate) const LAST_KEYS: &[Row<Flow>] = &[
         .or("the algorithm's defaults"),
     Row::flow("view", Kind::Choice(View::NAMES), field!(Flow, view),
         "What the simulator reports to an algorithm that uses what was in flight when each packet was sent \
-         (BBRv2 and BBRv3): all that the sender knows, or no more than a stock Linux `kernel` can tell. The \
+         (BBRv2 and BBRv3): all that the sender knows, or no more than a stock Linux `kernel` reports. The \
          testbed's kernel always reports the latter.")
         .optional(),
     Row::flow("count", Kind::Integer, Access::NONE, "Number of such flows: a group.")

@@ -91,7 +91,7 @@ pub(crate) const KEYS: &[Row<Link>] = &[
          of any size; `1.5bdp` is 1.5 times this link's rate times `bdp_rtt`.")
         .range(PACKET_BYTES, 16_000_000_000),
     Row::link("bdp_rtt", TIME, Access::NONE,
-        "The delay in the bandwidth-delay product of a `buffer` in `bdp`.")
+        "The RTT by which a `buffer` in `bdp` is computed.")
         .range(10_000, 10 * S).or("the longest RTT among the flows"),
     Row::link("queue", Kind::Choice(Queue::NAMES), QUEUE,
         "Which packets wait, are dropped or marked: first in first out; a FIFO that marks above a `step`; \

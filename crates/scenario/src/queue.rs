@@ -62,7 +62,7 @@ pub struct Red {
 /// Settings of CoDel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Codel {
-    /// Acceptable standing queue delay, ns.
+    /// Acceptable queueing delay of a standing queue, ns.
     pub target_ns: u64,
     /// For how long the target may be exceeded, ns; about the largest RTT.
     pub interval_ns: u64,
@@ -86,7 +86,7 @@ pub struct FqCodel {
 /// Settings of PIE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pie {
-    /// The target queue delay, ns.
+    /// The target queueing delay, ns.
     pub target_ns: u64,
     /// From one computation of the probability to the next, ns; less than 1 ms is taken as 1 ms, about the
     /// least of Linux.
@@ -277,7 +277,7 @@ pub(crate) const KEYS: &[Row<Queue>] = &[
     Row::link("red_gentle", Kind::Bool, RED_GENTLE,
         "From `red_max` to twice of it the probability grows to one.")
         .optional().of_queues(&["red_floyd"]),
-    Row::link("target", TIME, TARGET, "The acceptable standing queue delay.")
+    Row::link("target", TIME, TARGET, "The acceptable queueing delay of a standing queue.")
         .range(1_000, 10 * S).or("5ms; 15ms for pie").of_queues(&["codel", "fq_codel", "pie"]),
     Row::link("codel_interval", TIME, CODEL_INTERVAL,
         "For how long `target` may be exceeded; about the longest RTT.")

@@ -52,7 +52,7 @@ impl Scenario {
 #[rustfmt::skip]
 pub(crate) const KEYS: &[Row<Scenario>] = &[
     Row::top("title", Kind::Text, field!(Scenario, title), "What is compared, in a few words.")
-        .range(1, 200).example("\"A short and a long flow share a deep buffer\"").not_hashed(),
+        .range(1, 200).example("\"Flows with RTTs of 10 and 50 ms share a deep buffer\"").not_hashed(),
     Row::top("why", Kind::Text, field!(Scenario, why), "Why it is worth running.")
         .range(0, 10_000).or("empty").always_printed().multiline().not_hashed(),
     Row::top("seed", Kind::Integer, field!(Scenario, seed),
@@ -64,8 +64,9 @@ pub(crate) const KEYS: &[Row<Scenario>] = &[
         "Distance of two points in the time series; at most a million points, and ten million over all \
          flows.")
         .range(MS / 10, 3600 * S).or("100ms, or a tenth of a run shorter than 1s").always_printed(),
-    Row::window("from", TIME, field!(Scenario, window.0), "Metrics cover the run from here ...")
+    Row::window("from", TIME, field!(Scenario, window.0),
+        "Start of the measurement window: metrics cover the run from here.")
         .range(0, DAY).or("20s, or a third of a run shorter than 60s").always_printed(),
-    Row::window("to", TIME, field!(Scenario, window.1), "... to here.")
+    Row::window("to", TIME, field!(Scenario, window.1), "End of the measurement window.")
         .range(0, DAY).or("the run's end").always_printed(),
 ];

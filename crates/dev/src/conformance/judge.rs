@@ -12,7 +12,7 @@ use crate::spread::Spread;
 const SHARE_POINTS: f64 = 4.0;
 /// Allowance of the goodput of all flows together, as a ratio of the kernel's.
 const GOODPUT_RATIO: f64 = 0.04;
-/// Allowance of the mean queue delay, as a ratio of the kernel's, ...
+/// Allowance of the mean queueing delay, as a ratio of the kernel's, ...
 const DELAY_RATIO: f64 = 0.2;
 /// ... or in milliseconds, whichever is more.
 const DELAY_MS: f64 = 2.0;
@@ -72,7 +72,7 @@ pub(super) fn compare(kernel: &[Summary], sim: &[Summary]) -> Vec<Quantity> {
         let delay = |run: &Summary| run.links[i].queue_delay_mean_ms;
         add(
             &link.name,
-            "mean queue delay",
+            "mean queueing delay",
             "ms",
             Some(|kernel| (DELAY_RATIO * kernel).max(DELAY_MS)),
             &delay,
@@ -81,7 +81,7 @@ pub(super) fn compare(kernel: &[Summary], sim: &[Summary]) -> Vec<Quantity> {
         add(&link.name, "dropped", "%", None, &drops);
     }
     let retransmitted = |run: &Summary| Some(run.flows.iter().map(|flow| flow.retransmits as f64).sum());
-    add("all flows", "sent again", "packets", None, &retransmitted);
+    add("all flows", "retransmitted", "packets", None, &retransmitted);
     quantities
 }
 

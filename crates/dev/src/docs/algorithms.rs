@@ -2,14 +2,14 @@
 
 use std::fmt::Write as _;
 
-use fairpace_cc::Algorithm;
+use fairpace_cc::{Algorithm, Unit};
 
 pub(super) fn page() -> String {
     let mut page = String::from(
         "# Algorithms\n\n\
          `make docs` generates this page from `cc/algorithms.def` and the lists of parameters in `cc/`. \
          A value is written with its\nunit, both in a scenario (`set = { alpha = \"3ms\" }`) and on the \
-         command line (`--set bbq.alpha=3ms`).\n\n\
+         command line (`--set bbq.alpha=3ms`). `on` and `off` mean\n`true` and `false`.\n\n\
          | name | in the kernel | what | source |\n|---|---|---|---|\n",
     );
     for algorithm in Algorithm::all() {
@@ -35,7 +35,7 @@ fn section(page: &mut String, algorithm: Algorithm) {
             let _ = write!(page, " The code is [`cc/{name}.h`](../../cc/{name}.h).\n\n");
         }
     }
-    page.push_str("| parameter | default | range | it is | what | why |\n|---|---|---|---|---|---|\n");
+    page.push_str("| parameter | default | range | unit | what | why |\n|---|---|---|---|---|---|\n");
     for parameter in algorithm.parameters() {
         let is_set = |settings: &str| {
             settings.split_whitespace().any(|setting| setting.split('=').next() == Some(parameter.name))
@@ -45,14 +45,16 @@ fn section(page: &mut String, algorithm: Algorithm) {
             continue;
         }
         let text = |raw| parameter.unit.format(raw);
+        let range = match parameter.unit {
+            Unit::Bool => "true, false".to_owned(),
+            _ => format!("{} to {}", text(parameter.least), text(parameter.most)),
+        };
         let _ = writeln!(
             page,
-            "| `{}` | {} | {} to {} | {} | {} | {} |",
+            "| `{}` | {} | {range} | {} | {} | {} |",
             parameter.name,
             text(parameter.default),
-            text(parameter.least),
-            text(parameter.most),
-            parameter.unit.noun(),
+            parameter.unit.noun().trim_start_matches("a "),
             parameter.meaning.replace('|', "\\|"),
             parameter.reason
         );

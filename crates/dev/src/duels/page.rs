@@ -81,7 +81,7 @@ fn facts(record: &Record) -> String {
     text
 }
 
-/// Per algorithm and buffer: its mean share in duels with others, and the loss and queue delay of the link
+/// Per algorithm and buffer: its mean share in duels with others, and the loss and queueing delay of the link
 /// when it meets itself.
 fn overview(record: &Record) -> String {
     let mut header = vec!["".to_owned()];
