@@ -14,7 +14,7 @@ SEED ?= 1
 	packages-check views bbq-gap accuracy swarm
 
 help:
-	@echo "make demo          a problem and a fix: simulated, then on this machine's own kernel (5 minutes as root)"
+	@echo "make demo          a problem and a fix: simulated, then on this machine's own kernel (4 minutes as root, 3 more to build)"
 	@echo "make duels         every algorithm against every other one, simulated: docs/duels.md (minutes)"
 	@echo "make reproduce     every figure of the papers, simulated: REPRODUCTION.md, reproduction/gallery.html; it can be interrupted"
 	@echo "make conformance   the simulator against this kernel: docs/conformance.md (25 minutes as root, on a quiet machine)"
