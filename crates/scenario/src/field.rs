@@ -18,7 +18,10 @@ impl Field for bool {
         Some(Value::Truth(*self))
     }
     fn set(&mut self, value: Value) {
-        *self = value == Value::Truth(true);
+        match value {
+            Value::Truth(truth) => *self = truth,
+            other => other.is_of_another_kind(),
+        }
     }
 }
 
@@ -63,8 +66,9 @@ impl Field for Vec<String> {
         Some(Value::Names(self.clone()))
     }
     fn set(&mut self, value: Value) {
-        if let Value::Names(names) = value {
-            *self = names;
+        match value {
+            Value::Names(names) => *self = names,
+            other => other.is_of_another_kind(),
         }
     }
 }
@@ -74,8 +78,9 @@ impl Field for Limit {
         Some(Value::Limit(*self))
     }
     fn set(&mut self, value: Value) {
-        if let Value::Limit(limit) = value {
-            *self = limit;
+        match value {
+            Value::Limit(limit) => *self = limit,
+            other => other.is_of_another_kind(),
         }
     }
 }
@@ -85,33 +90,29 @@ impl Field for Sizes {
         Some(Value::Sizes(self.clone()))
     }
     fn set(&mut self, value: Value) {
-        if let Value::Sizes(sizes) = value {
-            *self = sizes;
+        match value {
+            Value::Sizes(sizes) => *self = sizes,
+            other => other.is_of_another_kind(),
         }
     }
 }
 
-impl Field for Vec<(Duration, u64)> {
+/// Steps: from when on, and the value.
+impl<T: Field + Default> Field for Vec<(Duration, T)> {
     fn value(&self) -> Option<Value> {
-        let steps: Vec<_> = self.iter().map(|(at, value)| (ns(*at), *value)).collect();
+        let step = |(at, value): &(Duration, T)| Some((ns(*at), value.value()?.number()));
+        let steps: Vec<_> = self.iter().filter_map(step).collect();
         (!steps.is_empty()).then_some(Value::Steps(steps))
     }
     fn set(&mut self, value: Value) {
-        if let Value::Steps(steps) = value {
-            *self = steps.into_iter().map(|(at, value)| (Duration::from_nanos(at), value)).collect();
-        }
-    }
-}
-
-impl Field for Vec<(Duration, Duration)> {
-    fn value(&self) -> Option<Value> {
-        let steps: Vec<_> = self.iter().map(|(at, value)| (ns(*at), ns(*value))).collect();
-        (!steps.is_empty()).then_some(Value::Steps(steps))
-    }
-    fn set(&mut self, value: Value) {
-        if let Value::Steps(steps) = value {
-            let step = |(at, value)| (Duration::from_nanos(at), Duration::from_nanos(value));
-            *self = steps.into_iter().map(step).collect();
+        let step = |(at, number)| {
+            let mut value = T::default();
+            value.set(Value::Number(number));
+            (Duration::from_nanos(at), value)
+        };
+        match value {
+            Value::Steps(steps) => *self = steps.into_iter().map(step).collect(),
+            other => other.is_of_another_kind(),
         }
     }
 }
@@ -147,7 +148,7 @@ macro_rules! words {
             fn set(&mut self, value: $crate::value::Value) {
                 match value {
                     $($crate::value::Value::Word($word) => *self = $type::$variant,)*
-                    _ => {}
+                    other => other.is_of_another_kind(),
                 }
             }
         }

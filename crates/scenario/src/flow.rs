@@ -196,10 +196,9 @@ within!(Flow {
 
 const CC: Access<Flow> = Access {
     get: |flow| Some(Value::Cc(flow.cc.clone())),
-    set: |flow, value, _| {
-        if let Value::Cc(cc) = value {
-            flow.cc = cc;
-        }
+    set: |flow, value, _| match value {
+        Value::Cc(cc) => flow.cc = cc,
+        other => other.is_of_another_kind(),
     },
 };
 /// Set with `cc`.

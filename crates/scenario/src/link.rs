@@ -117,18 +117,18 @@ const OWN_RATE: Access<Link> = Access {
 };
 const TRACE: Access<Link> = Access {
     get: |link| link.trace.clone().map(Value::Trace),
-    set: |link, value, _| {
-        if let Value::Trace(trace) = value {
+    set: |link, value, _| match value {
+        Value::Trace(trace) => {
             link.rate_bps = trace.mean_bps();
             link.trace = Some(trace);
         }
+        other => other.is_of_another_kind(),
     },
 };
 const QUEUE: Access<Link> = Access {
     get: |link| Some(Value::Word(link.queue.name())),
-    set: |link, value, _| {
-        if let Value::Word(name) = value {
-            link.queue = Queue::named(name, link.buffer);
-        }
+    set: |link, value, _| match value {
+        Value::Word(name) => link.queue = Queue::named(name, link.buffer).unwrap_or_default(),
+        other => other.is_of_another_kind(),
     },
 };

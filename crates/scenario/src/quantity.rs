@@ -305,13 +305,11 @@ impl Limit {
     }
 }
 
-/// A buffer as written: bytes, or a multiple of the bandwidth-delay product.
+/// A buffer as written: a limit, or a multiple of the bandwidth-delay product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Buffer {
-    /// Bytes.
-    Bytes(u64),
-    /// Packets of any size.
-    Packets(u64),
+    /// What it holds.
+    Limit(Limit),
     /// Millionths of a bandwidth-delay product.
     Bdp {
         /// 1,000,000 is one BDP.
@@ -324,8 +322,7 @@ impl Buffer {
     #[must_use]
     pub fn limit(self, rate_bps: u64, rtt: Duration) -> Limit {
         match self {
-            Self::Bytes(bytes) => Limit::Bytes(bytes),
-            Self::Packets(pkts) => Limit::Packets(pkts),
+            Self::Limit(limit) => limit,
             Self::Bdp { millionths } => {
                 let bdp_bit_ns = u128::from(rate_bps) * rtt.as_nanos();
                 let bytes = bdp_bit_ns.saturating_mul(millionths.into()) / (8 * 1_000_000_000 * 1_000_000);
@@ -350,14 +347,10 @@ pub fn parse_buffer(text: &str) -> Result<Buffer, NotAQuantity> {
             )),
         };
     }
-    match parse_limit(text) {
-        Ok(Limit::Bytes(bytes)) => Ok(Buffer::Bytes(bytes)),
-        Ok(Limit::Packets(pkts)) => Ok(Buffer::Packets(pkts)),
-        Err(mut error) => {
-            error.help.push_str(", or a multiple of the bandwidth-delay product, as in \"1.5bdp\"");
-            Err(error)
-        }
-    }
+    parse_limit(text).map(Buffer::Limit).map_err(|mut error| {
+        error.help.push_str(", or a multiple of the bandwidth-delay product, as in \"1.5bdp\"");
+        error
+    })
 }
 
 /// Reads a size, or packets such as "100pkts".

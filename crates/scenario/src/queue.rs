@@ -95,22 +95,32 @@ pub struct Pie {
     pub ecn: bool,
 }
 
+/// The name of every queue, and the queue with the defaults that it has in front of a buffer.
+const ALL: &[(&str, fn(Limit) -> Queue)] = &[
+    ("fifo", |_| Queue::Fifo),
+    // `mark_above` must be given
+    ("step", Queue::Step),
+    ("red", |buffer| Queue::Red(Red::before(RedRules::Linux, buffer.bytes()))),
+    ("red_floyd", |buffer| Queue::Red(Red::before(RedRules::Floyd { gentle: false }, buffer.bytes()))),
+    ("codel", |_| Queue::Codel(Codel::default())),
+    ("fq_codel", |_| Queue::FqCodel(FqCodel::default())),
+    ("pie", |_| Queue::Pie(Pie::default())),
+];
+
 impl Queue {
     /// The names of all of them, as they are written.
-    pub(crate) const NAMES: &[&str] = &["fifo", "step", "red", "red_floyd", "codel", "fq_codel", "pie"];
+    pub(crate) const NAMES: &[&str] = &{
+        let (mut names, mut index) = ([""; ALL.len()], 0);
+        while index < ALL.len() {
+            names[index] = ALL[index].0;
+            index += 1;
+        }
+        names
+    };
 
     /// The queue of this name with the defaults that it has in front of a buffer.
-    pub(crate) fn named(name: &str, buffer: Limit) -> Self {
-        match name {
-            // `mark_above` must be given
-            "step" => Queue::Step(buffer),
-            "red" => Queue::Red(Red::before(RedRules::Linux, buffer.bytes())),
-            "red_floyd" => Queue::Red(Red::before(RedRules::Floyd { gentle: false }, buffer.bytes())),
-            "codel" => Queue::Codel(Codel::default()),
-            "fq_codel" => Queue::FqCodel(FqCodel::default()),
-            "pie" => Queue::Pie(Pie::default()),
-            _ => Queue::Fifo,
-        }
+    pub(crate) fn named(name: &str, buffer: Limit) -> Option<Self> {
+        ALL.iter().find(|(known, _)| *known == name).map(|(_, new)| new(buffer))
     }
 
     /// As it is written.
@@ -337,5 +347,18 @@ fn red(queue: &Queue) -> Option<&Red> {
 fn set_thresholds(queue: &mut Queue, min_bytes: u64, max_bytes: u64) {
     if let Queue::Red(red) = queue {
         *red = Red { ecn: red.ecn, ..Red::between(red.rules, min_bytes, max_bytes) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_is_that_of_its_queue() {
+        for (name, new) in ALL {
+            assert_eq!(new(Limit::Bytes(1)).name(), *name);
+        }
+        assert_eq!(Queue::NAMES.len(), ALL.len());
     }
 }

@@ -77,10 +77,18 @@ impl Value {
         }
     }
 
+    /// Stops a test whose row declares a kind of values that its field does not take.
+    pub(crate) fn is_of_another_kind(&self) {
+        debug_assert!(false, "the kind of a key does not fit its field: {self:?}");
+    }
+
     pub(crate) fn number(&self) -> u64 {
         match self {
             Value::Number(number) => *number,
-            _ => 0,
+            other => {
+                other.is_of_another_kind();
+                0
+            }
         }
     }
 
@@ -91,7 +99,10 @@ impl Value {
     pub(crate) fn text(self) -> String {
         match self {
             Value::Text(text) => text,
-            _ => String::new(),
+            other => {
+                other.is_of_another_kind();
+                String::new()
+            }
         }
     }
 }
@@ -120,6 +131,16 @@ impl Given {
 
     pub(crate) fn get_mut(&mut self, name: &str) -> Option<&mut Value> {
         self.0.iter_mut().find(|(key, _)| key.name == name).map(|(_, value)| value)
+    }
+
+    /// Puts another value in the place of one, or nothing.
+    pub(crate) fn replace(&mut self, name: &str, value: Option<Value>) {
+        if let Some(at) = self.0.iter().position(|(key, _)| key.name == name) {
+            match value {
+                Some(value) => self.0[at].1 = value,
+                None => drop(self.0.remove(at)),
+            }
+        }
     }
 
     pub(crate) fn number(&self, name: &str) -> Option<u64> {

@@ -109,7 +109,8 @@ impl Key {
             }
             Section::Link => {
                 let plain = Link::new("", 0, 0);
-                let queue = self.queues.first().map_or(plain.queue, |name| Queue::named(name, plain.buffer));
+                let queue = self.queues.first().and_then(|name| Queue::named(name, plain.buffer));
+                let queue = queue.unwrap_or_default();
                 let loss = Loss { burst: Some(Burst::default()), ..plain.loss };
                 of(of_link(), &Link { queue, loss, ..plain }, self.name)
             }

@@ -170,20 +170,15 @@ impl Reader<'_> {
             Some(Value::Trace(trace)) => Some(trace.mean_bps()),
             _ => given.number("rate"),
         };
-        let Some(value) = given.get_mut("buffer") else { return };
-        let Value::Buffer(buffer) = value else { return };
-        let rate_bps = match buffer {
+        let Some(Value::Buffer(buffer)) = given.get("buffer") else { return };
+        let limit = match *buffer {
+            Buffer::Limit(limit) => Some(limit),
             // without the rate or the RTT there is an error already, and the product has no value
-            Buffer::Bdp { .. } if rtt.is_zero() => return,
-            Buffer::Bdp { .. } => {
-                let Some(rate_bps) = rate else { return };
-                rate_bps
-            }
-            Buffer::Bytes(_) | Buffer::Packets(_) => 0,
+            Buffer::Bdp { .. } if rtt.is_zero() => None,
+            Buffer::Bdp { .. } => rate.map(|rate_bps| buffer.limit(rate_bps, rtt)),
         };
-        let limit = buffer.limit(rate_bps, rtt);
-        *value = Value::Limit(limit);
-        if let Some((key, written)) = self.find(part, "buffer") {
+        given.replace("buffer", limit.map(Value::Limit));
+        if let (Some(limit), Some((key, written))) = (limit, self.find(part, "buffer")) {
             self.bounded(key, written, limit.bytes());
         }
     }
