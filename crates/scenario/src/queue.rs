@@ -95,8 +95,11 @@ pub struct Pie {
     pub ecn: bool,
 }
 
-/// The name of every queue, and the queue with the defaults that it has in front of a buffer.
-const ALL: &[(&str, fn(Limit) -> Queue)] = &[
+/// A queue with the defaults that it has in front of a buffer.
+type New = fn(Limit) -> Queue;
+
+/// The name of every queue, and how it is made.
+const ALL: &[(&str, New)] = &[
     ("fifo", |_| Queue::Fifo),
     // `mark_above` must be given
     ("step", Queue::Step),

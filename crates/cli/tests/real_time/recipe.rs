@@ -20,7 +20,8 @@ const PRESET: &str = concat!(
     r#"CC_PRESET(aimd_gentle, aimd, "General AIMD that gives way a little", "recipe.rs", "#,
     r#""keep=0.875 increase_pkts=2")"#
 );
-/// A scenario key: the share of a link's rate that flows can use. File, text, what takes its place.
+/// Two scenario keys: the share of a link's rate that flows can use, and a switch of hosts that the testbed
+/// does not have. File, text, what takes its place.
 const KEY: &[(&str, &str, &str)] = &[
     (
         "crates/scenario/src/link.rs",
@@ -40,6 +41,22 @@ const KEY: &[(&str, &str, &str)] = &[
     Row::link(\"bdp_rtt\"",
     ),
     (
+        "crates/scenario/src/hosts.rs",
+        "    pub initial_cwnd_pkts: u32,\n}",
+        "    pub initial_cwnd_pkts: u32,\n    /// It is quiet.\n    pub quiet: bool,\n}",
+    ),
+    (
+        "crates/scenario/src/hosts.rs",
+        "            initial_cwnd_pkts: 10,\n",
+        "            initial_cwnd_pkts: 10,\n            quiet: false,\n",
+    ),
+    (
+        "crates/scenario/src/hosts.rs",
+        "    Row::flow(\"initial_cwnd\"",
+        "    Row::flow(\"quiet\", BOOL, field!(Sending, quiet), \"Says less.\").optional().simulator_only(),
+    Row::flow(\"initial_cwnd\"",
+    ),
+    (
         "crates/netem/src/build.rs",
         "Transmitter::wire_with_rates(settings.rate_bps, &steps)",
         "Transmitter::wire_with_rates(
@@ -55,11 +72,10 @@ const DISCIPLINE: &[(&str, &str, &str)] = &[
         "    Pie(Pie),\n",
         "    Pie(Pie),\n    /// A full queue drops its oldest packets.\n    HeadDrop,\n",
     ),
-    ("crates/scenario/src/queue.rs", "\"pie\"];", "\"pie\", \"head_drop\"];"),
     (
         "crates/scenario/src/queue.rs",
-        "            \"pie\" => Queue::",
-        "            \"head_drop\" => Queue::HeadDrop,\n            \"pie\" => Queue::",
+        "    (\"pie\", |_| ",
+        "    (\"head_drop\", |_| Queue::HeadDrop),\n    (\"pie\", |_| ",
     ),
     (
         "crates/scenario/src/queue.rs",
@@ -279,6 +295,10 @@ fn has_the_key(run: impl Fn(&[&str]) -> Ended, place: &Place) {
     assert!((9.0..10.0).contains(&goodput), "{goodput} of 10 Mbit/s");
     reno(&run, "link.rate_shar=50%").fails(2, "did you mean `link.rate_share`?");
     reno(&run, "link.rate_share=200%").fails(2, "it must be at most 100%");
+    reno(&run, "flow.quiet=true").succeeds();
+    let refused =
+        "compare --on kernel --rate 20mbit --buffer 100kB --rtt 20ms --cc reno --set flow.quiet=true";
+    run(&refused.split(' ').collect::<Vec<_>>()).fails(2, "the testbed does not have `quiet`");
     let hash = |ended: Ended| ended.succeeds().json()[0]["scenario"]["hash"].clone();
     assert_eq!(hash(reno(&run, "seed=1")), hash(reno(|arguments| place.run(arguments), "seed=1")));
 }

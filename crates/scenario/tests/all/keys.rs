@@ -31,13 +31,17 @@ fn link(keys: &str) -> Link {
 }
 
 #[test]
+#[expect(clippy::needless_update, reason = "a new key is at its default here")]
 fn links_have_nodes_lines_and_queues_of_every_kind() {
     let links = all().links;
     assert_eq!(links[0].ends, Some(("a".to_owned(), "b".to_owned())));
     assert_eq!((links[0].burst_bytes, links[0].buffer), (Some(20_000), Limit::Packets(100)));
     let codel = Codel { target_ns: 4 * MS, interval_ns: 80 * MS, ecn: false, ce_threshold_ns: Some(MS) };
     assert_eq!(links[0].queue, Queue::FqCodel(FqCodel { codel, buckets: 64, quantum_bytes: 300 }));
-    assert_eq!(links[0].line, Line { delay: ms(5), jitter: ms(1), reorders: true, duplicate_ppb: 1_000_000 });
+    assert_eq!(
+        links[0].line,
+        Line { delay: ms(5), jitter: ms(1), reorders: true, duplicate_ppb: 1_000_000, ..Line::default() }
+    );
     assert_eq!(
         links[0].loss.burst,
         Some(Burst { pkts: 10, inside_ppb: 500_000_000, outside_ppb: 5_000_000 })
@@ -48,6 +52,7 @@ fn links_have_nodes_lines_and_queues_of_every_kind() {
 }
 
 #[test]
+#[expect(clippy::needless_update, reason = "a new key is at its default here")]
 fn hosts_have_what_was_switched() {
     let flows = all().flows;
     let off = Sending {
@@ -62,6 +67,7 @@ fn hosts_have_what_was_switched() {
         tso: false,
         pacing: Some(true),
         initial_cwnd_pkts: 4,
+        ..Sending::default()
     };
     assert_eq!(flows[0].sending, off);
     let receiving = Receiving {
@@ -72,6 +78,7 @@ fn hosts_have_what_was_switched() {
         gro: Duration::from_micros(50),
         ack_delay: ms(2),
         ack_delay_at: vec![(ms(20_000), ms(4)), (ms(30_000), ms(0))],
+        ..Receiving::default()
     };
     assert_eq!(flows[0].receiving, receiving);
     assert_eq!(flows[1].sending, Sending { ecn: Ecn::Classic, pacing: Some(false), ..Sending::default() });

@@ -138,11 +138,13 @@ fn delay() -> impl Strategy<Value = Duration> {
     time(0, 1_000)
 }
 
+#[expect(clippy::needless_update, reason = "a new key need not be drawn")]
 fn behind() -> impl Strategy<Value = Line> {
     // seldom without jitter, so that few links are refused for `reorders` alone
     let jitter = prop_oneof![15 => time(0, 1 << 33), 1 => Just(Duration::ZERO)];
-    (delay(), jitter, any::<bool>(), 0..=WHOLE_PPB)
-        .prop_map(|(delay, jitter, reorders, duplicate_ppb)| Line { delay, jitter, reorders, duplicate_ppb })
+    (delay(), jitter, any::<bool>(), 0..=WHOLE_PPB).prop_map(|(delay, jitter, reorders, duplicate_ppb)| {
+        Line { delay, jitter, reorders, duplicate_ppb, ..Line::default() }
+    })
 }
 
 /// A file of the tests, and what it holds.
@@ -169,16 +171,31 @@ fn link() -> impl Strategy<Value = Link> {
     )
 }
 
+#[expect(clippy::needless_update, reason = "a new key need not be drawn")]
 fn sending() -> impl Strategy<Value = Sending> {
     let ecn = prop_oneof![Just(Ecn::Off), Just(Ecn::Classic), Just(Ecn::Dctcp)];
     (ecn, any::<[bool; 8]>(), any::<Option<bool>>(), 1u32..=1000).prop_map(
         |(ecn, on, pacing, initial_cwnd_pkts)| {
             let [sack, rack, tlp, frto, undo, prr, idle_restart, tso] = on;
-            Sending { ecn, sack, rack, tlp, frto, undo, prr, idle_restart, tso, pacing, initial_cwnd_pkts }
+            Sending {
+                ecn,
+                sack,
+                rack,
+                tlp,
+                frto,
+                undo,
+                prr,
+                idle_restart,
+                tso,
+                pacing,
+                initial_cwnd_pkts,
+                ..Sending::default()
+            }
         },
     )
 }
 
+#[expect(clippy::needless_update, reason = "a new key need not be drawn")]
 fn receiving() -> impl Strategy<Value = Receiving> {
     let window = prop_oneof![
         Just(Window::Ample),
@@ -200,6 +217,7 @@ fn receiving() -> impl Strategy<Value = Receiving> {
             gro,
             ack_delay,
             ack_delay_at,
+            ..Receiving::default()
         },
     )
 }

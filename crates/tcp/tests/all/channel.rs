@@ -240,6 +240,7 @@ fn without_pacing_prr_or_tso_a_transfer_still_needs_no_retransmission() {
 }
 
 /// Any switches, and a path that any of them may meet.
+#[expect(clippy::needless_update, reason = "a new key need not be drawn")]
 fn any_ends() -> impl Strategy<Value = (Sending, ReceiverConfig)> {
     let ecn = || prop::sample::select(vec![Ecn::Off, Ecn::Classic, Ecn::Dctcp]);
     let window = prop_oneof![
@@ -260,6 +261,7 @@ fn any_ends() -> impl Strategy<Value = (Sending, ReceiverConfig)> {
             tso,
             pacing,
             initial_cwnd_pkts,
+            ..Sending::default()
         },
     );
     let receiver = (window, 1u32..6, any::<[bool; 2]>(), ecn(), 0u64..2 * MS, 0u64..100 * MS).prop_map(

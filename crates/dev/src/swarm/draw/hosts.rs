@@ -25,6 +25,7 @@ impl Draw {
         if self.uses(feature) { self.time_us(range) } else { Duration::ZERO }
     }
 
+    #[expect(clippy::needless_update, reason = "a new key need not be drawn")]
     fn sending(&mut self) -> Sending {
         let usual = Sending::default();
         let mut kept = || !self.uses(Feature::Sender);
@@ -34,9 +35,23 @@ impl Draw {
             if kept() { usual.initial_cwnd_pkts } else { self.magnitude((1, 1_000)) as u32 };
         let ecn = if self.uses(Feature::Ecn) { self.one_of(&[Ecn::Classic, Ecn::Dctcp]) } else { Ecn::Off };
         let pacing = self.uses(Feature::Pacing).then(|| self.flip());
-        Sending { ecn, sack, rack, tlp, frto, undo, prr, idle_restart, tso, pacing, initial_cwnd_pkts }
+        Sending {
+            ecn,
+            sack,
+            rack,
+            tlp,
+            frto,
+            undo,
+            prr,
+            idle_restart,
+            tso,
+            pacing,
+            initial_cwnd_pkts,
+            ..usual
+        }
     }
 
+    #[expect(clippy::needless_update, reason = "a new key need not be drawn")]
     fn receiving(&mut self) -> Receiving {
         let window = if !self.uses(Feature::Window) {
             Window::Ample
@@ -46,7 +61,7 @@ impl Draw {
             Window::Autotuned(self.magnitude((1 << 16, 10_000_000)))
         };
         let delayed_ack = !self.uses(Feature::Receiver);
-        // how many packets an ACK waits for says nothing where none waits
+        // how many packets an ACK waits for has no effect where none waits
         let lazy = delayed_ack && self.uses(Feature::Receiver);
         Receiving {
             window,
@@ -60,6 +75,7 @@ impl Draw {
             } else {
                 Vec::new()
             },
+            ..Receiving::default()
         }
     }
 }

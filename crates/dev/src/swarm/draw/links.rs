@@ -114,6 +114,7 @@ impl Draw {
         self.time_us(range_us).as_nanos() as u64
     }
 
+    #[expect(clippy::needless_update, reason = "a new key need not be drawn")]
     fn line(&mut self) -> Line {
         let jitter = self.some_time(Feature::LineJitter, (1, 50_000));
         Line {
@@ -121,6 +122,7 @@ impl Draw {
             jitter,
             reorders: !jitter.is_zero() && self.flip(),
             duplicate_ppb: if self.uses(Feature::Duplicates) { self.share_ppb(100) } else { 0 },
+            ..Line::default()
         }
     }
 
