@@ -31,13 +31,17 @@ impl Section {
         }
     }
 
+    /// Its name: `link`; empty for the top.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.header().trim_matches(['[', ']'])
+    }
+
     /// The key's name with its section: `link.rate`.
     pub(crate) fn path(self, key: &str) -> String {
         match self {
             Self::Top => key.to_owned(),
-            Self::Window => format!("window.{key}"),
-            Self::Link => format!("link.{key}"),
-            Self::Flow => format!("flow.{key}"),
+            _ => format!("{}.{key}", self.name()),
         }
     }
 }

@@ -148,10 +148,9 @@ impl Scenario {
             .into_iter()
             .map(|fault| {
                 let fault::Fault { section, index, key, complaint, .. } = fault;
-                let part = section.header().trim_matches(['[', ']']);
                 let key = match section {
                     keys::Section::Top | keys::Section::Window => section.path(key),
-                    _ => format!("{part}.{}.{key}", index + 1),
+                    _ => format!("{}.{}.{key}", section.name(), index + 1),
                 };
                 Problem::new(complaint.kind, key, complaint.message, complaint.help)
             })

@@ -109,11 +109,13 @@ pub struct NotAQuantity {
     pub message: String,
     /// What to write.
     pub help: String,
+    /// It is one, but below zero.
+    pub(crate) is_negative: bool,
 }
 
 impl NotAQuantity {
     fn new(message: impl Into<String>, help: impl Into<String>) -> Self {
-        Self { message: message.into(), help: help.into() }
+        Self { message: message.into(), help: help.into(), is_negative: false }
     }
 }
 
@@ -172,7 +174,8 @@ pub fn parse(text: &str, dimension: Dimension) -> Result<u64, NotAQuantity> {
     let noun = dimension.noun();
     let usual = || format!("write it like \"{}\"; units are {}", dimension.example(), dimension.unit_list());
     if number.starts_with('-') {
-        return Err(NotAQuantity::new(format!("\"{text}\" is negative"), usual()));
+        let negative = NotAQuantity::new(format!("\"{text}\" is negative"), usual());
+        return Err(NotAQuantity { is_negative: true, ..negative });
     }
     let Some(decimal) = Decimal::parse(number) else {
         return Err(NotAQuantity::new(format!("\"{text}\" is not {noun}"), usual()));

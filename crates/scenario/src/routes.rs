@@ -9,8 +9,8 @@ use crate::key::{MOST_HOPS, Section};
 use crate::quantity::{ns, show_time};
 use crate::{Flow, Link, Scenario};
 
-/// One flow's path. Its RTT is `access_ns`, the delays of the lines behind its links both ways, `behind_ns`
-/// and `back_ns`.
+/// One flow's path. Its RTT is `access_ns`, the delays of the lines behind the links of both routes,
+/// `behind_ns` and `back_ns`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Route {
     /// The links that its data takes, as places in [`Scenario::links`], in order; at least one.
@@ -30,8 +30,8 @@ pub struct Route {
     pub back_at_ns: Vec<(u64, u64)>,
 }
 
-/// The links that a flow's data and its ACKs take.
-type Ways = (Vec<u32>, Vec<u32>);
+/// The route and the reverse route of a flow.
+type Both = (Vec<u32>, Vec<u32>);
 
 impl Scenario {
     /// Every flow's path, in the order of the flows. Of a checked scenario: in another one, links that do not
@@ -41,20 +41,20 @@ impl Scenario {
         Resolver::new(self)
             .all()
             .zip(&self.flows)
-            .map(|(ways, flow)| self.divided(flow, ways.unwrap_or_default()))
+            .map(|(routes, flow)| self.divided(flow, routes.unwrap_or_default()))
             .collect()
     }
 
-    fn divided(&self, flow: &Flow, (forward, back): Ways) -> Route {
+    fn divided(&self, flow: &Flow, (forward, back): Both) -> Route {
         let fixed = self.fixed_ns(flow, &forward, &back);
         let behind = |rtt: Duration| ns(rtt).saturating_sub(fixed) / 2;
-        let way_back = |rtt: Duration| ns(rtt).saturating_sub(fixed) - behind(rtt);
+        let back_of = |rtt: Duration| ns(rtt).saturating_sub(fixed) - behind(rtt);
         Route {
             access_ns: ns(flow.access_delay),
             behind_ns: behind(flow.rtt),
-            back_ns: way_back(flow.rtt),
+            back_ns: back_of(flow.rtt),
             behind_at_ns: flow.rtt_at.iter().map(|(at, rtt)| (ns(*at), behind(*rtt))).collect(),
-            back_at_ns: flow.rtt_at.iter().map(|(at, rtt)| (ns(*at), way_back(*rtt))).collect(),
+            back_at_ns: flow.rtt_at.iter().map(|(at, rtt)| (ns(*at), back_of(*rtt))).collect(),
             forward,
             back,
         }
@@ -65,8 +65,8 @@ impl Scenario {
         self.lines_ns(forward).saturating_add(self.lines_ns(back)).saturating_add(ns(flow.access_delay))
     }
 
-    fn lines_ns(&self, way: &[u32]) -> u64 {
-        let delays = way.iter().map(|link| ns(self.links[*link as usize].line.delay));
+    fn lines_ns(&self, route: &[u32]) -> u64 {
+        let delays = route.iter().map(|link| ns(self.links[*link as usize].line.delay));
         delays.fold(0, u64::saturating_add)
     }
 }
@@ -74,9 +74,9 @@ impl Scenario {
 /// What is wrong with the routes of a scenario.
 pub(crate) fn faults(scenario: &Scenario) -> Vec<Fault> {
     let mut faults = Vec::new();
-    for (index, (ways, flow)) in Resolver::new(scenario).all().zip(&scenario.flows).enumerate() {
-        match ways {
-            Err(wrong) => faults.push(wrong.at(index)),
+    for (index, (routes, flow)) in Resolver::new(scenario).all().zip(&scenario.flows).enumerate() {
+        match routes {
+            Err(wrong) => faults.push(Fault { index, ..wrong }),
             Ok((forward, back)) => faults.extend(too_short(scenario, index, flow, &forward, &back)),
         }
     }
@@ -108,23 +108,9 @@ fn too_short(scenario: &Scenario, index: usize, flow: &Flow, forward: &[u32], ba
     ))
 }
 
-/// What is wrong with one flow's route.
-#[derive(Clone)]
-struct Wrong {
-    key: &'static str,
-    item: Option<usize>,
-    message: String,
-    help: String,
-}
-
-impl Wrong {
-    fn new(key: &'static str, item: Option<usize>, message: String, help: impl Into<String>) -> Self {
-        Wrong { key, item, message, help: help.into() }
-    }
-
-    fn at(self, flow: usize) -> Fault {
-        Fault { item: self.item, ..impossible(Section::Flow, flow, self.key, self.message, self.help) }
-    }
+/// What is wrong with the route of a flow whose index is not known yet.
+fn wrong(key: &'static str, item: Option<usize>, message: String, help: impl Into<String>) -> Fault {
+    Fault { item, ..impossible(Section::Flow, 0, key, message, help.into()) }
 }
 
 struct Resolver<'s> {
@@ -146,30 +132,30 @@ impl<'s> Resolver<'s> {
         }
     }
 
-    /// The ways of every flow.
-    fn all(self) -> impl Iterator<Item = Result<Ways, Wrong>> {
-        // a group's flows have one way: find it once
-        let mut last: Option<(&Flow, Result<Ways, Wrong>)> = None;
+    /// The routes of every flow.
+    fn all(self) -> impl Iterator<Item = Result<Both, Fault>> {
+        // a group's flows have one route: find it once
+        let mut last: Option<(&Flow, Result<Both, Fault>)> = None;
         self.scenario.flows.iter().map(move |flow| {
             let alike = |like: &Flow| {
                 (&like.route, &like.reverse, &like.ends) == (&flow.route, &flow.reverse, &flow.ends)
             };
             match &last {
-                Some((like, ways)) if alike(like) => ways.clone(),
+                Some((like, routes)) if alike(like) => routes.clone(),
                 _ => {
-                    let ways = self.ways(flow);
-                    last = Some((flow, ways.clone()));
-                    ways
+                    let routes = self.routes(flow);
+                    last = Some((flow, routes.clone()));
+                    routes
                 }
             }
         })
     }
 
-    fn ways(&self, flow: &Flow) -> Result<Ways, Wrong> {
+    fn routes(&self, flow: &Flow) -> Result<Both, Fault> {
         let forward = match (&flow.route, &flow.ends) {
             (Some(_), Some(_)) => {
                 let message = "a flow has a `route` or goes `from` a node `to` another, not both".to_owned();
-                return Err(Wrong::new("route", None, message, "leave out the one or the other"));
+                return Err(wrong("route", None, message, "leave out the one or the other"));
             }
             (Some(names), None) => self.named("route", names)?,
             (None, Some((from, to))) => self.shortest(from, to)?,
@@ -177,10 +163,13 @@ impl<'s> Resolver<'s> {
         };
         let back = self.named("reverse", &flow.reverse)?;
         if let Some(item) = back.iter().position(|link| forward.contains(link)) {
-            return Err(Wrong::new(
+            return Err(wrong(
                 "reverse",
                 Some(item),
-                format!("`{}` leads one way, but data and ACKs would take it", flow.reverse[item]),
+                format!(
+                    "`{}` is on the route and on the reverse route: a link leads one way",
+                    flow.reverse[item]
+                ),
                 "write another `[[link]]` for the ACKs",
             ));
         }
@@ -189,46 +178,41 @@ impl<'s> Resolver<'s> {
     }
 
     /// The links of these names.
-    fn named(&self, key: &'static str, names: &[String]) -> Result<Vec<u32>, Wrong> {
-        let mut way = Vec::with_capacity(names.len());
+    fn named(&self, key: &'static str, names: &[String]) -> Result<Vec<u32>, Fault> {
+        let mut route = Vec::with_capacity(names.len());
         for (item, name) in names.iter().enumerate() {
             let Some(link) = self.by_name.get(name.as_str()) else {
                 let known: Vec<_> = self.scenario.links.iter().map(|link| link.name.as_str()).collect();
                 let meant = fairpace_cc::nearest(name, known.iter().copied());
                 let meant = meant.map(|guess| format!("did you mean `{guess}`? ")).unwrap_or_default();
                 let known: Vec<_> = known.iter().take(20).map(|name| format!("`{name}`")).collect();
-                return Err(Wrong::new(
+                return Err(wrong(
                     key,
                     Some(item),
                     format!("there is no link `{name}`"),
                     format!("{meant}This scenario has {}", known.join(", ")),
                 ));
             };
-            if way.contains(link) {
+            if route.contains(link) {
                 let message = format!("`{name}` is twice on one `{key}`");
-                return Err(Wrong::new(key, Some(item), message, "leave it out, or write another link"));
+                return Err(wrong(key, Some(item), message, "leave it out, or write another link"));
             }
-            way.push(*link);
+            route.push(*link);
         }
-        if key == "route" && way.is_empty() {
+        if key == "route" && route.is_empty() {
             let message = "`route` names no link".to_owned();
-            return Err(Wrong::new(
-                key,
-                None,
-                message,
-                "name at least one, or leave `route` out for all links",
-            ));
+            return Err(wrong(key, None, message, "name at least one, or leave `route` out for all links"));
         }
-        self.connected(key, &way, true)?;
-        Ok(way)
+        self.connected(key, &route, true)?;
+        Ok(route)
     }
 
     /// Every link that no ACKs take.
-    fn usual(&self, reverse: &[String]) -> Result<Vec<u32>, Wrong> {
+    fn usual(&self, reverse: &[String]) -> Result<Vec<u32>, Fault> {
         if self.usual.is_empty() {
             let message = "every link is on the `reverse` of a flow: none is left for data".to_owned();
             let key = if reverse.is_empty() { "route" } else { "reverse" };
-            return Err(Wrong::new(key, None, message, "write the flow's `route`, or one more `[[link]]`"));
+            return Err(wrong(key, None, message, "write the flow's `route`, or one more `[[link]]`"));
         }
         self.connected("route", &self.usual, false)?;
         Ok(self.usual.clone())
@@ -239,19 +223,19 @@ impl<'s> Resolver<'s> {
     }
 
     /// Does each link begin where the one before ends? Links without nodes fit anywhere.
-    fn connected(&self, key: &'static str, way: &[u32], written: bool) -> Result<(), Wrong> {
-        if way.len() as u64 > MOST_HOPS {
-            return Err(Wrong::new(
+    fn connected(&self, key: &'static str, route: &[u32], written: bool) -> Result<(), Fault> {
+        if route.len() as u64 > MOST_HOPS {
+            return Err(wrong(
                 key,
                 None,
                 format!(
                     "a flow would take {} links; it may take at most {MOST_HOPS}, as an IP packet may",
-                    way.len()
+                    route.len()
                 ),
                 "write a shorter `route`",
             ));
         }
-        for (item, pair) in way.windows(2).enumerate() {
+        for (item, pair) in route.windows(2).enumerate() {
             let (before, after) = (self.link(pair[0]), self.link(pair[1]));
             if let (Some((_, at)), Some((from, _))) = (&before.ends, &after.ends)
                 && at != from
@@ -263,7 +247,7 @@ impl<'s> Resolver<'s> {
                      write one of them"
                         .to_owned()
                 };
-                return Err(Wrong::new(
+                return Err(wrong(
                     key,
                     written.then_some(item + 1),
                     format!("`{}` ends at `{at}`, but `{}` begins at `{from}`", before.name, after.name),
@@ -275,7 +259,7 @@ impl<'s> Resolver<'s> {
     }
 
     /// Do the ACKs leave where the data arrives, and arrive where it leaves?
-    fn closed(&self, forward: &[u32], back: &[u32]) -> Result<(), Wrong> {
+    fn closed(&self, forward: &[u32], back: &[u32]) -> Result<(), Fault> {
         let node = |link: Option<&u32>, part: fn(&(String, String)) -> &String| {
             link.and_then(|link| self.link(*link).ends.as_ref()).map(part)
         };
@@ -290,7 +274,7 @@ impl<'s> Resolver<'s> {
                 let message =
                     format!("the links of the ACKs {acks} at `{at}`, but the data {data} at `{wanted}`");
                 let help = format!("write a `reverse` that {acks}s at `{wanted}`");
-                return Err(Wrong::new("reverse", None, message, help));
+                return Err(wrong("reverse", None, message, help));
             }
         }
         Ok(())
@@ -298,7 +282,7 @@ impl<'s> Resolver<'s> {
 
     /// From node to node with the least delay; then with the fewest links; then by the links that come first
     /// in the file.
-    fn shortest(&self, from: &'s str, to: &'s str) -> Result<Vec<u32>, Wrong> {
+    fn shortest(&self, from: &'s str, to: &'s str) -> Result<Vec<u32>, Fault> {
         let mut leaving: HashMap<&str, Vec<(u32, &str)>> = HashMap::new();
         let mut nodes = HashSet::new();
         for (index, link) in (0u32..).zip(&self.scenario.links) {
@@ -317,20 +301,20 @@ impl<'s> Resolver<'s> {
                     },
                     |guess| format!("did you mean `{guess}`?"),
                 );
-                return Err(Wrong::new(key, None, format!("no link leads from or to a node `{node}`"), help));
+                return Err(wrong(key, None, format!("no link leads from or to a node `{node}`"), help));
             }
         }
         if from == to {
             let message = format!("data would go from `{from}` to itself");
-            return Err(Wrong::new("to", None, message, "write another node"));
+            return Err(wrong("to", None, message, "write another node"));
         }
         let mut done = HashSet::new();
         // the order of these tuples is the order that the rule above requires
         let mut open = BinaryHeap::from([Reverse((0u64, 0u64, Vec::<u32>::new(), from))]);
-        while let Some(Reverse((delay, hops, way, node))) = open.pop() {
+        while let Some(Reverse((delay, hops, route, node))) = open.pop() {
             if node == to {
-                self.connected("to", &way, false)?;
-                return Ok(way);
+                self.connected("to", &route, false)?;
+                return Ok(route);
             }
             if !done.insert(node) {
                 continue;
@@ -339,10 +323,10 @@ impl<'s> Resolver<'s> {
                 leaving.get(node).into_iter().flatten().filter(|(_, next)| !done.contains(next))
             {
                 let delay = delay.saturating_add(ns(self.link(*index).line.delay));
-                open.push(Reverse((delay, hops + 1, [&way[..], &[*index]].concat(), next)));
+                open.push(Reverse((delay, hops + 1, [&route[..], &[*index]].concat(), next)));
             }
         }
         let message = format!("no links lead from `{from}` to `{to}`");
-        Err(Wrong::new("to", None, message, "write the `[[link]]` that is missing; a link leads one way"))
+        Err(wrong("to", None, message, "write the `[[link]]` that is missing; a link leads one way"))
     }
 }

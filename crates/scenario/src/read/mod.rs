@@ -10,6 +10,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;
 
+use fairpace_cc::ParamError;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -21,7 +22,7 @@ use crate::quantity::{Buffer, show_time};
 use crate::row::Lens;
 use crate::sets::{self, Set, Sources};
 use crate::value::{Given, Value};
-use crate::{Cc, Flow, Link, Scenario, Target, keys};
+use crate::{Cc, CcError, Flow, Link, Scenario, Target, keys};
 use values::kind_of;
 
 /// Reads a scenario from a text, after making the changes in `sets`. `name` is the file's name in errors;
@@ -256,9 +257,9 @@ impl Reader<'_> {
             };
             let Some(cc) = cc.as_deref_mut() else { continue };
             if let Err(error) = cc.set(name.get_ref(), &text) {
-                let complaint = check::complaint_of_cc(error);
-                let is_name = complaint.kind == "unknown-parameter";
-                self.complain(if is_name { name.span() } else { value.span() }, &path, complaint);
+                let is_value = matches!(&error, CcError::Parameter(error) if !matches!(**error, ParamError::Unknown { .. }));
+                let span = if is_value { value.span() } else { name.span() };
+                self.complain(span, &path, check::complaint_of_cc(error));
             }
         }
     }
@@ -300,7 +301,7 @@ impl Reader<'_> {
 
     fn not_a_table(&mut self, section: Section, value: &Spanned<DeValue<'_>>) {
         let header = section.header();
-        let name = header.trim_matches(['[', ']']);
+        let name = section.name();
         let message = format!("`{name}` is {}", kind_of(value.get_ref()));
         let help = format!("write a part `{header}` with its keys below");
         self.complain(value.span(), name, Complaint::new("wrong-type", message, help));

@@ -199,7 +199,7 @@ impl Reader<'_> {
         match result {
             Ok(parsed) => Some(parsed),
             Err(error) => {
-                let kind = if error.message.ends_with("negative") { "out-of-range" } else { "wrong-unit" };
+                let kind = if error.is_negative { "out-of-range" } else { "wrong-unit" };
                 let message = format!("`{}`: {}", key.name, error.message);
                 self.complain(
                     value.span(),

@@ -152,7 +152,7 @@ fn impossible_routes() -> Vec<(Change, &'static str, &'static str, &'static str)
         (
             |f| (f.ends, f.reverse) = (ends("a", "c"), names(&["bc"])),
             "flow.1.reverse",
-            "`bc` leads one way",
+            "`bc` is on the route and on the reverse route",
             "another `[[link]]`",
         ),
         (
