@@ -1,10 +1,8 @@
 //! Arguments that every command has, and parsers of values.
 
-use std::time::Duration;
-
 use clap::Args;
-use fairpace_scenario::quantity::{self, NotAQuantity};
-use fairpace_scenario::{NotASet, Set};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use fairpace_scenario::Target;
 
 /// Options of every command.
 #[derive(Debug, Clone, Copy, Default, Args)]
@@ -21,18 +19,13 @@ pub struct Global {
     pub no_color: bool,
 }
 
-/// Parses `KEY=VALUE`.
-///
-/// # Errors
-/// The text has no key or no `=`.
-pub fn parse_set(text: &str) -> Result<Set, NotASet> {
-    text.parse()
-}
-
-/// Parses a time with its unit, such as `20ms`.
-///
-/// # Errors
-/// The text is not a number with a unit of time.
-pub fn parse_time(text: &str) -> Result<Duration, NotAQuantity> {
-    quantity::parse_time(text)
+/// Parses where to run.
+#[must_use]
+pub fn parse_target() -> impl TypedValueParser<Value = Target> {
+    let [simulator, testbed] = [Target::Simulator, Target::Testbed].map(|t| PossibleValue::new(t.name()));
+    PossibleValuesParser::new([
+        simulator.help("The simulator"),
+        testbed.help("The running kernel, on the testbed"),
+    ])
+    .map(|name| if name == Target::Testbed.name() { Target::Testbed } else { Target::Simulator })
 }

@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use fairpace_scenario::quantity::{Dimension, show, show_limit, show_time};
-use fairpace_scenario::{Invalid, Scenario, Set, parse};
+use fairpace_scenario::{Invalid, Scenario, Set, Target, parse};
 
 use crate::failure::{Exit, Failure};
-use crate::host::Host;
 
 /// The path and the flows that all algorithms of a comparison get. Texts are values of scenario keys, with
 /// their units.
@@ -24,7 +23,7 @@ pub struct Comparison<'a> {
     /// Begin of the measurement window, which lasts until the end.
     pub warmup: &'a str,
     /// Where the flows run.
-    pub host: Host,
+    pub target: Target,
     /// Changes of scenario keys, and of parameters of the algorithms.
     pub sets: &'a [Set],
 }
@@ -66,7 +65,7 @@ impl Comparison<'_> {
         }
         let is_for_this_run = |set: &&Set| set.algorithm().is_none_or(|algorithm| algorithm == cc);
         sets.extend(self.sets.iter().filter(is_for_this_run).cloned());
-        let mut scenario = parse("", &template(self.rtt.len()), &sets, self.host.target())?;
+        let mut scenario = parse("", &template(self.rtt.len()), &sets, self.target)?;
         if scenario.title == UNTITLED {
             scenario.title = title(cc, &scenario);
         }

@@ -1,6 +1,5 @@
 //! One run, in the simulator or on the running kernel.
 
-use clap::ValueEnum;
 use fairpace_results::{Monitor, Run};
 use fairpace_scenario::{Scenario, Target};
 
@@ -11,41 +10,12 @@ use crate::signals::Signals;
 /// The commit that this program was built from, with `+dirty` if tracked files differed from it.
 pub const COMMIT: &str = env!("FAIRPACE_COMMIT");
 
-/// What runs the algorithms of a scenario.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Host {
-    /// The simulator.
-    Sim,
-    /// The running kernel, on the testbed.
-    Kernel,
-}
-
-impl Host {
-    /// What a scenario is checked for.
-    #[must_use]
-    pub const fn target(self) -> Target {
-        match self {
-            Self::Sim => Target::Simulator,
-            Self::Kernel => Target::Testbed,
-        }
-    }
-
-    /// For people.
-    #[must_use]
-    pub const fn description(self) -> &'static str {
-        match self {
-            Self::Sim => "simulated",
-            Self::Kernel => "on the kernel",
-        }
-    }
-
-    /// The subcommand of `fairpace` that runs a scenario file on this host.
-    #[must_use]
-    pub const fn command(self) -> &'static str {
-        match self {
-            Self::Sim => "sim",
-            Self::Kernel => "testbed",
-        }
+/// Where a run took place, for people.
+#[must_use]
+pub const fn description(target: Target) -> &'static str {
+    match target {
+        Target::Simulator => "simulated",
+        Target::Testbed => "on the kernel",
     }
 }
 
@@ -55,14 +25,14 @@ impl Host {
 /// The host refuses the scenario, the machine disturbed the run, or a signal ended it.
 pub fn run(
     scenario: &Scenario,
-    host: Host,
+    target: Target,
     label: &str,
     signals: &Signals,
     quiet: bool,
 ) -> Result<Run, Failure> {
-    perform(label, signals, quiet, |progress| match host {
-        Host::Sim => simulate(scenario, progress),
-        Host::Kernel => {
+    perform(label, signals, quiet, |progress| match target {
+        Target::Simulator => simulate(scenario, progress),
+        Target::Testbed => {
             let options = fairpace_testbed::Options { commit: COMMIT.to_owned(), ..Default::default() };
             let attempts = fairpace_testbed::ATTEMPTS;
             Ok(fairpace_testbed::run_with_retries(scenario, progress, &options, attempts)?)

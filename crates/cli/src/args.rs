@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use fairpace_cli_core::args::{Global, parse_set, parse_time};
+use fairpace_cli_core::args::{Global, parse_target};
 use fairpace_cli_core::failure::{EXIT_CODES, Failure};
-use fairpace_cli_core::host::Host;
-use fairpace_scenario::Set;
+use fairpace_scenario::quantity::parse_time;
+use fairpace_scenario::{Set, Target};
 
 use crate::outdir::OutDir;
 
@@ -80,7 +80,7 @@ pub(crate) struct Changes {
     ///
     /// KEY is `duration`, `window.from`, `link.rate`, `link.NAME.rate`, `flow.cc`, `flow.NAME.cc` or the
     /// like, or ALGORITHM.PARAMETER: `--set duration=30s --set bbq.alpha=3ms`.
-    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = parse_set)]
+    #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) sets: Vec<Set>,
     /// Seed of all random numbers; the same as `--set seed=SEED`.
     #[arg(long, allow_hyphen_values = true)]
@@ -186,8 +186,8 @@ pub(crate) struct CompareArgs {
     #[arg(long, allow_hyphen_values = true, value_name = "TIME", default_value = "20s")]
     pub(crate) warmup: String,
     /// Where to run.
-    #[arg(long, value_enum, default_value_t = Host::Sim)]
-    pub(crate) on: Host,
+    #[arg(long, value_parser = parse_target(), default_value = Target::Simulator.name())]
+    pub(crate) on: Target,
     #[command(flatten)]
     pub(crate) changes: Changes,
 }

@@ -3,12 +3,12 @@
 use fairpace_cli_core::args::Global;
 use fairpace_cli_core::comparison::Comparison;
 use fairpace_cli_core::failure::Failure;
-use fairpace_cli_core::host::{self, Host};
+use fairpace_cli_core::host;
 use fairpace_cli_core::output::Output;
 use fairpace_cli_core::signals::Signals;
 use fairpace_results::Run;
-use fairpace_scenario::Scenario;
 use fairpace_scenario::quantity::{Dimension, show, show_limit, show_time};
+use fairpace_scenario::{Scenario, Target};
 
 use crate::args::CompareArgs;
 use crate::store::{self, Case};
@@ -28,7 +28,7 @@ pub(crate) fn run(
         duration: &args.duration,
         stagger: args.stagger,
         warmup: &args.warmup,
-        host: args.on,
+        target: args.on,
         sets: &sets,
     };
     let scenarios = comparison.scenarios(&args.cc)?;
@@ -54,13 +54,13 @@ pub(crate) fn run(
 }
 
 /// The path that the runs share, and the parameters that were changed.
-fn headline(scenarios: &[Scenario], host: Host) -> String {
+fn headline(scenarios: &[Scenario], target: Target) -> String {
     let Some(Scenario { links, window: (from, to), .. }) = scenarios.first() else { return String::new() };
     let links = links
         .iter()
         .map(|link| format!("{}, buffer {}", show(link.rate_bps, Dimension::Rate), show_limit(link.buffer)));
     let mut parts: Vec<_> = links.collect();
-    parts.push(host.description().to_owned());
+    parts.push(host::description(target).to_owned());
     parts.push(format!("measured from {} to {}", show_time(*from), show_time(*to)));
     let changed =
         scenarios.iter().filter_map(|s| s.flows.first()).filter(|flow| !flow.cc.settings().is_empty());

@@ -5,8 +5,8 @@ use std::time::Duration;
 use fairpace_kernel::Features;
 use fairpace_report::Published;
 use fairpace_results::{Run, Summary};
-use fairpace_scenario::Scenario;
 use fairpace_scenario::quantity::show_time;
+use fairpace_scenario::{Scenario, Target};
 use fairpace_testbed::{Options, check_machine};
 use serde::Serialize;
 
@@ -17,7 +17,7 @@ use crate::args::DemoArgs;
 use crate::outdir::OutDir;
 use crate::store::{self, Case};
 use fairpace_cli_core::failure::{Exit, Failure};
-use fairpace_cli_core::host::{self, Host};
+use fairpace_cli_core::host;
 use fairpace_cli_core::output::Output;
 use fairpace_cli_core::signals::Signals;
 use fairpace_cli_core::table::{self, number, short, table};
@@ -51,7 +51,7 @@ fn published(cc: &str) -> Option<Published> {
 /// A run that was planned.
 struct Planned {
     cc: &'static str,
-    host: Host,
+    target: Target,
 }
 
 /// A run that was skipped, and the reason.
@@ -88,8 +88,8 @@ pub(crate) fn run(
     let mut disturbed = None;
     for item in planned {
         let scenario = scenario(args, &item)?;
-        let label = format!("{}, {}", item.cc, item.host.description());
-        match host::run(&scenario, item.host, &label, signals, global.quiet) {
+        let label = format!("{}, {}", item.cc, host::description(item.target));
+        match host::run(&scenario, item.target, &label, signals, global.quiet) {
             Ok(run) => {
                 runs.push(run);
                 done.push((item, scenario));
@@ -118,15 +118,15 @@ pub(crate) fn run(
 }
 
 fn case<'a>(item: &Planned, scenario: &'a Scenario) -> Case<'a> {
-    let Planned { cc, host } = *item;
-    let label = format!("{cc}, {}", host.description());
-    Case { published: published(cc), ..Case::new(label, scenario, host) }
+    let Planned { cc, target } = *item;
+    let label = format!("{cc}, {}", host::description(target));
+    Case { published: published(cc), ..Case::new(label, scenario, target) }
 }
 
 /// The runs that this machine can do, and those that it cannot.
 fn plan(args: &DemoArgs) -> (Vec<Planned>, Vec<Skipped>) {
-    let on = |host| move |cc| Planned { cc, host };
-    let mut planned: Vec<_> = ["bbr1", "bbq"].map(on(Host::Sim)).into();
+    let on = |target| move |cc| Planned { cc, target };
+    let mut planned: Vec<_> = ["bbr1", "bbq"].map(on(Target::Simulator)).into();
     let skip = |what: &str, why: String| Skipped { what: what.to_owned(), why };
     if args.sim_only {
         return (planned, vec![skip("all runs on the running kernel", "--sim-only asks for that".into())]);
@@ -134,10 +134,10 @@ fn plan(args: &DemoArgs) -> (Vec<Planned>, Vec<Skipped>) {
     if let Err(error) = check_machine(&Options::default()) {
         return (planned, vec![skip("all runs on the running kernel", with_remedy(&error))]);
     }
-    planned.push(on(Host::Kernel)("kernel:bbr"));
+    planned.push(on(Target::Testbed)("kernel:bbr"));
     match Features::probe().require() {
         Ok(()) => {
-            planned.extend(["bbr1", "bbq"].map(on(Host::Kernel)));
+            planned.extend(["bbr1", "bbq"].map(on(Target::Testbed)));
             (planned, Vec::new())
         }
         Err(error) => (planned, vec![skip("bbr1 and bbq on the running kernel", with_remedy(&error))]),
@@ -167,7 +167,7 @@ fn scenario(args: &DemoArgs, item: &Planned) -> Result<Scenario, Failure> {
         duration: &show_time(args.duration),
         stagger: STAGGER,
         warmup: &show_time(warmup),
-        host: item.host,
+        target: item.target,
         sets: &[],
     };
     comparison.scenario(item.cc).map_err(Failure::from)
@@ -181,13 +181,13 @@ fn page(done: &[(Planned, Scenario)], runs: &[Run], skipped: &[Skipped], report:
     }
     let header = ["algorithm", "", "10 ms flow", "paper", "50 ms flow", "paper", "queueing delay ms", "Jain"];
     let mut lines = table(&header, 2);
-    for ((Planned { cc, host }, _), run) in done.iter().zip(runs) {
+    for ((Planned { cc, target }, _), run) in done.iter().zip(runs) {
         let paper = published(cc).map(|published| published.goodput_mbps).unwrap_or_default();
         let goodput = |flow: usize| number(run.summary.flows.get(flow).map(|flow| flow.goodput_mbps), 1);
         let stated = |flow: usize| number(paper.get(flow).copied().flatten(), 1);
         lines.add_row([
             (*cc).to_owned(),
-            host.description().to_owned(),
+            host::description(*target).to_owned(),
             goodput(0),
             stated(0),
             goodput(1),

@@ -23,10 +23,10 @@ mod trace;
 
 use fairpace_cli_core::args::Global;
 use fairpace_cli_core::failure::Failure;
-use fairpace_cli_core::host::Host;
 use fairpace_cli_core::output::Output;
 use fairpace_cli_core::program::Program;
 use fairpace_cli_core::signals::Signals;
+use fairpace_scenario::Target;
 
 pub use args::Cli;
 use args::Command;
@@ -48,7 +48,7 @@ impl Program for Cli {
                 Some(_) => repeat::run(&args, global, &Signals::catch()?, out),
                 None => sim::run(&args, global, &Signals::catch()?, out),
             },
-            Command::Testbed(args) => sim::file(&args, Host::Kernel, global, &Signals::catch()?, out),
+            Command::Testbed(args) => sim::file(&args, Target::Testbed, global, &Signals::catch()?, out),
             Command::Compare(args) => compare::run(&args, global, &Signals::catch()?, out),
             Command::Demo(args) => demo::run(&args, global, &Signals::catch()?, out),
             Command::Algorithms => algorithms::list(global, out),

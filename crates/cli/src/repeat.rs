@@ -1,10 +1,9 @@
 //! `fairpace sim --repeat N`: one scenario with several seeds, and confidence intervals of its metrics.
 
 use fairpace_results::{Estimate, Repeat, Run, Summary};
-use fairpace_scenario::Scenario;
+use fairpace_scenario::{Scenario, Target};
 
 use fairpace_cli_core::args::Global;
-use fairpace_cli_core::host::Host;
 
 use crate::args::SimArgs;
 use crate::store;
@@ -37,7 +36,7 @@ pub(crate) fn run(
     out: &mut Output,
 ) -> Result<(), Failure> {
     let changes = &args.run.changes;
-    let scenario = fairpace_scenario::load(&args.run.file, &changes.all_sets(), Host::Sim.target())?;
+    let scenario = fairpace_scenario::load(&args.run.file, &changes.all_sets(), Target::Simulator)?;
     let dir = changes.out_dir()?;
     let seeds = (0..args.repeat.unwrap_or(1)).map(|index| scenario.seed.wrapping_add(u64::from(index)));
     let scenarios: Vec<Scenario> = seeds.map(|seed| Scenario { seed, ..scenario.clone() }).collect();

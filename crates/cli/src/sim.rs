@@ -2,9 +2,10 @@
 
 use fairpace_cli_core::args::Global;
 use fairpace_cli_core::failure::{Exit, Failure};
-use fairpace_cli_core::host::{self, Host};
+use fairpace_cli_core::host;
 use fairpace_cli_core::output::Output;
 use fairpace_cli_core::signals::Signals;
+use fairpace_scenario::Target;
 
 use crate::args::{RunArgs, SimArgs};
 use crate::{store, summary, trace};
@@ -17,32 +18,32 @@ pub(crate) fn run(
     out: &mut Output,
 ) -> Result<(), Failure> {
     if args.trace.is_empty() && args.pcap.is_empty() {
-        return file(&args.run, Host::Sim, global, signals, out);
+        return file(&args.run, Target::Simulator, global, signals, out);
     }
     let changes = &args.run.changes;
-    let scenario = fairpace_scenario::load(&args.run.file, &changes.all_sets(), Host::Sim.target())?;
+    let scenario = fairpace_scenario::load(&args.run.file, &changes.all_sets(), Target::Simulator)?;
     let wanted = trace::config(args, &scenario)?;
     let Some(mut dir) = changes.out_dir()? else {
         return Err(Failure::new(Exit::Usage, "traces need a directory", "add --out DIR"));
     };
     let run = trace::run(&scenario, &wanted, dir.stage()?, signals, global.quiet)?;
-    dir.write(&store::single(&scenario, &run, Host::Sim))?;
+    dir.write(&store::single(&scenario, &run, Target::Simulator))?;
     if global.json { out.json(&run.summary) } else { out.text(&summary::of_run(&run, global.quiet)) }
 }
 
 /// `testbed FILE`, and `sim FILE` without traces.
 pub(crate) fn file(
     args: &RunArgs,
-    host: Host,
+    target: Target,
     global: Global,
     signals: &Signals,
     out: &mut Output,
 ) -> Result<(), Failure> {
-    let scenario = fairpace_scenario::load(&args.file, &args.changes.all_sets(), host.target())?;
+    let scenario = fairpace_scenario::load(&args.file, &args.changes.all_sets(), target)?;
     let dir = args.changes.out_dir()?;
-    let run = host::run(&scenario, host, &scenario.title, signals, global.quiet)?;
+    let run = host::run(&scenario, target, &scenario.title, signals, global.quiet)?;
     if let Some(dir) = dir {
-        dir.write(&store::single(&scenario, &run, host))?;
+        dir.write(&store::single(&scenario, &run, target))?;
     }
     if global.json { out.json(&run.summary) } else { out.text(&summary::of_run(&run, global.quiet)) }
 }

@@ -5,33 +5,32 @@ use std::collections::HashSet;
 use fairpace_cc::Phase;
 use fairpace_report::{Context, Published, RunContext};
 use fairpace_results::{Cost, Repeat, Run, Summary};
-use fairpace_scenario::Scenario;
+use fairpace_scenario::{Scenario, Target};
 
 use crate::outdir::Item;
 use fairpace_cli_core::failure::Failure;
-use fairpace_cli_core::host::Host;
 use fairpace_cli_core::output::to_json;
 
 /// One of several runs: what it is called, and what it was.
 pub(crate) struct Case<'a> {
     pub(crate) label: String,
     pub(crate) scenario: &'a Scenario,
-    pub(crate) host: Host,
+    pub(crate) target: Target,
     pub(crate) published: Option<Published>,
 }
 
 impl<'a> Case<'a> {
-    pub(crate) fn new(label: impl Into<String>, scenario: &'a Scenario, host: Host) -> Self {
-        Self { label: label.into(), scenario, host, published: None }
+    pub(crate) fn new(label: impl Into<String>, scenario: &'a Scenario, target: Target) -> Self {
+        Self { label: label.into(), scenario, target, published: None }
     }
 }
 
 /// `summary.json`, `series.csv`, `scenario.toml` and `report.html` of one run.
-pub(crate) fn single(scenario: &Scenario, run: &Run, host: Host) -> Vec<Item> {
+pub(crate) fn single(scenario: &Scenario, run: &Run, target: Target) -> Vec<Item> {
     let context = Context {
         why: scenario.why.clone(),
         runs: vec![run_context(
-            Case { label: String::new(), ..Case::new("", scenario, host) },
+            Case { label: String::new(), ..Case::new("", scenario, target) },
             "scenario.toml",
         )],
         phases: phases(),
@@ -75,7 +74,7 @@ pub(crate) fn repeated(
     summaries: &[Summary],
     first: &Run,
 ) -> Result<Vec<Item>, Failure> {
-    let case = Case::new(format!("seed {}", first.summary.seed), scenario, Host::Sim);
+    let case = Case::new(format!("seed {}", first.summary.seed), scenario, Target::Simulator);
     let mut context = run_context(case, "scenario.toml");
     context.commands = vec![format!("fairpace sim scenario.toml --repeat {}", repeat.seeds.len())];
     let context = Context {
@@ -97,9 +96,13 @@ pub(crate) fn repeated(
 }
 
 fn run_context(case: Case<'_>, file: &str) -> RunContext {
+    let command = match case.target {
+        Target::Simulator => "sim",
+        Target::Testbed => "testbed",
+    };
     RunContext {
         label: case.label,
-        commands: vec![format!("fairpace {} {file}", case.host.command())],
+        commands: vec![format!("fairpace {command} {file}")],
         scenario_toml: case.scenario.to_toml(),
         published: case.published,
     }

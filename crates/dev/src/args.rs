@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use fairpace_cli_core::args::{Global, parse_set, parse_time};
+use fairpace_cli_core::args::{Global, parse_target};
 use fairpace_cli_core::failure::EXIT_CODES;
-use fairpace_cli_core::host::Host;
-use fairpace_scenario::Set;
+use fairpace_scenario::quantity::parse_time;
+use fairpace_scenario::{Set, Target};
 
 /// Tools of fairpace's maintainers, and of readers of the papers. They work on a checkout of the repository.
 #[derive(Debug, Parser)]
@@ -125,7 +125,7 @@ pub(crate) struct DuelsArgs {
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
     /// Change a parameter of an algorithm, or a key of all scenarios; repeatable.
-    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = parse_set)]
+    #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) sets: Vec<Set>,
     /// Simulations at a time; by default one for each core. It does not change the results.
     #[arg(long, value_name = "N")]
@@ -142,8 +142,8 @@ pub(crate) struct ReproduceArgs {
     #[arg(value_name = "PAPER[/FIGURE]")]
     pub(crate) figures: Vec<String>,
     /// Where to run.
-    #[arg(long, value_enum, default_value_t = Host::Sim)]
-    pub(crate) on: Host,
+    #[arg(long, value_parser = parse_target(), default_value = Target::Simulator.name())]
+    pub(crate) on: Target,
     /// Run the short version of each figure with one seed. Only its verdict is recorded, in
     /// results/short.json.
     #[arg(long, conflicts_with = "list")]

@@ -9,11 +9,10 @@ use fairpace_cli_core::args::Global;
 use fairpace_cli_core::batch;
 use fairpace_cli_core::comparison::Comparison;
 use fairpace_cli_core::failure::Failure;
-use fairpace_cli_core::host::Host;
 use fairpace_cli_core::output::Output;
 use fairpace_cli_core::signals::Signals;
 use fairpace_results::{FlowSeries, Run, Series, Summary};
-use fairpace_scenario::{Scenario, Set};
+use fairpace_scenario::{Scenario, Set, Target};
 use serde::Serialize;
 
 use crate::args::{BbqGapArgs, BbqTable};
@@ -96,7 +95,7 @@ fn scenario(cc: &str, setting: &str, duration: &str, more: &[Set]) -> Result<Sce
         duration,
         stagger: STAGGER,
         warmup: WARMUP,
-        host: Host::Sim,
+        target: Target::Simulator,
         sets: &sets,
     };
     Ok(comparison.scenario(cc)?)

@@ -4,9 +4,10 @@
 use fairpace_cli_core::args::Global;
 use fairpace_cli_core::comparison::Comparison;
 use fairpace_cli_core::failure::Failure;
-use fairpace_cli_core::host::{self, COMMIT, Host};
+use fairpace_cli_core::host::{self, COMMIT};
 use fairpace_cli_core::output::Output;
 use fairpace_cli_core::signals::Signals;
+use fairpace_scenario::Target;
 use fairpace_testbed::{Options, measure};
 
 use crate::args::PairArgs;
@@ -24,7 +25,7 @@ pub(crate) fn run(
         duration: &args.duration,
         stagger: args.stagger,
         warmup: &args.warmup,
-        host: Host::Kernel,
+        target: Target::Testbed,
         sets: &[],
     };
     let scenario = comparison.scenario(&args.cc)?;

@@ -10,11 +10,9 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use fairpace_results::Run;
-use fairpace_scenario::Scenario;
+use fairpace_scenario::{Scenario, Target};
 use sha2::{Digest, Sha256};
 use tempfile::NamedTempFile;
-
-use crate::record::On;
 
 /// Folder of the cache, beside the papers.
 pub const FOLDER: &str = ".cache";
@@ -39,15 +37,15 @@ impl Cache {
         Self { dir: root.join(FOLDER), build }
     }
 
-    fn path(&self, scenario: &Scenario, on: On) -> PathBuf {
-        let key = format!("{:?} {} {} {}", on, scenario.hash, scenario.seed, self.build);
+    fn path(&self, scenario: &Scenario, on: Target) -> PathBuf {
+        let key = format!("{} {} {} {}", on.name(), scenario.hash, scenario.seed, self.build);
         let key: String = Sha256::digest(key).iter().take(16).map(|byte| format!("{byte:02x}")).collect();
         self.dir.join(&key[..2]).join(format!("{key}.json"))
     }
 
     /// A finished run. One that cannot be read is none.
     #[must_use]
-    pub fn get(&self, scenario: &Scenario, on: On) -> Option<Run> {
+    pub fn get(&self, scenario: &Scenario, on: Target) -> Option<Run> {
         let text = fs::read_to_string(self.path(scenario, on)).ok()?;
         let run: Run = serde_json::from_str(&text).ok()?;
         (run.summary.scenario.hash == scenario.hash && run.summary.seed == scenario.seed).then_some(run)
@@ -55,7 +53,7 @@ impl Cache {
 
     /// Whether there is a run to [`get`](Self::get).
     #[must_use]
-    pub fn has(&self, scenario: &Scenario, on: On) -> bool {
+    pub fn has(&self, scenario: &Scenario, on: Target) -> bool {
         self.get(scenario, on).is_some()
     }
 
@@ -63,7 +61,7 @@ impl Cache {
     ///
     /// # Errors
     /// When the folder cannot be written to.
-    pub fn put(&self, scenario: &Scenario, on: On, run: &Run) -> io::Result<()> {
+    pub fn put(&self, scenario: &Scenario, on: Target, run: &Run) -> io::Result<()> {
         let text = serde_json::to_string(run).map_err(io::Error::other)?;
         write(&self.path(scenario, on), &text)
     }
@@ -72,7 +70,7 @@ impl Cache {
     ///
     /// # Errors
     /// When there is one that cannot be removed.
-    pub fn forget(&self, scenario: &Scenario, on: On) -> io::Result<()> {
+    pub fn forget(&self, scenario: &Scenario, on: Target) -> io::Result<()> {
         match fs::remove_file(self.path(scenario, on)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),
@@ -128,19 +126,22 @@ mod tests {
     fn a_run_comes_back_as_it_was_and_only_for_its_scenario_seed_place_and_commit() {
         let dir = tempfile::tempdir().unwrap();
         let cache = Cache::new(dir.path(), CLEAN, None);
-        assert_eq!(cache.get(&scenario(3), On::Sim), None);
-        cache.put(&scenario(3), On::Sim, &sample::run(3)).unwrap();
+        assert_eq!(cache.get(&scenario(3), Target::Simulator), None);
+        cache.put(&scenario(3), Target::Simulator, &sample::run(3)).unwrap();
         // NaN is not equal to itself
         let text = |run: &Run| serde_json::to_string(run).unwrap();
-        assert_eq!(cache.get(&scenario(3), On::Sim).as_ref().map(text), Some(text(&sample::run(3))));
-        assert!(cache.has(&scenario(3), On::Sim) && !cache.has(&scenario(3), On::Kernel));
-        assert!(!cache.has(&scenario(4), On::Sim));
-        assert!(!cache.has(&Scenario { hash: "i".into(), ..scenario(3) }, On::Sim));
+        assert_eq!(
+            cache.get(&scenario(3), Target::Simulator).as_ref().map(text),
+            Some(text(&sample::run(3)))
+        );
+        assert!(cache.has(&scenario(3), Target::Simulator) && !cache.has(&scenario(3), Target::Testbed));
+        assert!(!cache.has(&scenario(4), Target::Simulator));
+        assert!(!cache.has(&Scenario { hash: "i".into(), ..scenario(3) }, Target::Simulator));
         let other = Cache::new(dir.path(), &CLEAN.replace('9', "a"), None);
-        assert!(!other.has(&scenario(3), On::Sim), "another commit");
-        cache.forget(&scenario(3), On::Sim).unwrap();
-        cache.forget(&scenario(3), On::Sim).unwrap();
-        assert!(!cache.has(&scenario(3), On::Sim));
+        assert!(!other.has(&scenario(3), Target::Simulator), "another commit");
+        cache.forget(&scenario(3), Target::Simulator).unwrap();
+        cache.forget(&scenario(3), Target::Simulator).unwrap();
+        assert!(!cache.has(&scenario(3), Target::Simulator));
     }
 
     #[test]
@@ -150,18 +151,18 @@ mod tests {
         fs::write(&program, "one").unwrap();
         let dirty = format!("{CLEAN}+dirty");
         let open = || Cache::new(dir.path(), &dirty, Some(&program));
-        open().put(&scenario(3), On::Sim, &sample::run(3)).unwrap();
-        assert!(open().has(&scenario(3), On::Sim));
+        open().put(&scenario(3), Target::Simulator, &sample::run(3)).unwrap();
+        assert!(open().has(&scenario(3), Target::Simulator));
         fs::write(&program, "another").unwrap();
-        assert!(!open().has(&scenario(3), On::Sim));
+        assert!(!open().has(&scenario(3), Target::Simulator));
     }
 
     #[test]
     fn a_broken_file_is_no_run() {
         let dir = tempfile::tempdir().unwrap();
         let cache = Cache::new(dir.path(), CLEAN, None);
-        cache.put(&scenario(3), On::Sim, &sample::run(3)).unwrap();
-        fs::write(cache.path(&scenario(3), On::Sim), "{\"summary\"").unwrap();
-        assert_eq!(cache.get(&scenario(3), On::Sim), None);
+        cache.put(&scenario(3), Target::Simulator, &sample::run(3)).unwrap();
+        fs::write(cache.path(&scenario(3), Target::Simulator), "{\"summary\"").unwrap();
+        assert_eq!(cache.get(&scenario(3), Target::Simulator), None);
     }
 }

@@ -3,8 +3,10 @@
 
 use std::fmt::Write as _;
 
+use fairpace_scenario::Target;
+
 use crate::figure::Is;
-use crate::record::{Compared, Held, Measured, On, PaperRecords, Record, Verdict};
+use crate::record::{Compared, Held, Measured, PaperRecords, Record, Verdict};
 use crate::text;
 
 impl std::fmt::Display for Verdict {
@@ -71,12 +73,12 @@ fn row(paper: &str, record: &Record) -> String {
             text::number(value.published),
             value.unit
         )));
-        sim.push(ours(record.on(On::Sim), index));
-        kernel.push(ours(record.on(On::Kernel), index));
+        sim.push(ours(record.on(Target::Simulator), index));
+        kernel.push(ours(record.on(Target::Testbed), index));
     }
     if figure.kernel.is_none() {
         kernel = vec![format!("cannot be: {}", cell(&figure.no_kernel))];
-    } else if record.on(On::Kernel).is_none() {
+    } else if record.on(Target::Testbed).is_none() {
         kernel = vec!["not run".to_owned()];
     }
     published.extend(held.into_iter().map(|held| cell(&held)));
@@ -106,10 +108,10 @@ fn shapes(measured: &Measured) -> Option<String> {
     (all > 0).then(|| format!("{}: {hold} of {all} {noun}", place(measured.on)))
 }
 
-pub(crate) fn place(on: On) -> &'static str {
+pub(crate) fn place(on: Target) -> &'static str {
     match on {
-        On::Sim => "simulator",
-        On::Kernel => "kernel",
+        Target::Simulator => "simulator",
+        Target::Testbed => "kernel",
     }
 }
 

@@ -3,15 +3,17 @@
 //! Means are compared as they are recorded. What is missing never holds; what this place did not run is not
 //! judged, nor what a table has no rows of yet.
 
+use fairpace_scenario::Target;
+
 use crate::figure::{Along, Figure, Is, Shape, Value};
 use crate::measure::{Measurement, Outcomes, round};
-use crate::record::{Compared, Held, Mean, On, Verdict};
+use crate::record::{Compared, Held, Mean, Verdict};
 
 /// Of the larger side: two numbers that are written the same in decimals may differ by so much in binary.
 const EPSILON: f64 = 1e-9;
 
 /// All values and shapes of the figure, and what they come to.
-pub(crate) fn judge(outcomes: &Outcomes<'_>, on: On) -> (Vec<Compared>, Vec<Held>, Verdict) {
+pub(crate) fn judge(outcomes: &Outcomes<'_>, on: Target) -> (Vec<Compared>, Vec<Held>, Verdict) {
     let figure = outcomes.figure;
     let values: Vec<Compared> = (0..figure.values.len()).map(|value| compare(outcomes, on, value)).collect();
     let shapes: Vec<Held> = (0..figure.shapes.len()).map(|shape| hold(outcomes, on, shape)).collect();
@@ -40,10 +42,10 @@ fn verdict(figure: &Figure, values: &[Compared], shapes: &[Held], lacking: bool)
     }
 }
 
-fn compare(outcomes: &Outcomes<'_>, on: On, index: usize) -> Compared {
+fn compare(outcomes: &Outcomes<'_>, on: Target, index: usize) -> Compared {
     let nothing = Compared { value: index, ours: None, holds: None };
     let Some(value) = outcomes.figure.values.get(index) else { return nothing };
-    if on == On::Kernel && !outcomes.ran(&value.measure) {
+    if on == Target::Testbed && !outcomes.ran(&value.measure) {
         return nothing;
     }
     let Some(Measurement { mean, complete }) = outcomes.measure(&value.measure) else { return nothing };
@@ -67,11 +69,11 @@ fn relation(is: Is, left: f64, right: f64, slack: f64) -> bool {
     }
 }
 
-fn hold(outcomes: &Outcomes<'_>, on: On, index: usize) -> Held {
+fn hold(outcomes: &Outcomes<'_>, on: Target, index: usize) -> Held {
     let nothing = Held { shape: index, ours: Vec::new(), holds: None };
     let Some(shape) = outcomes.figure.shapes.get(index) else { return nothing };
     let ran = outcomes.ran(&shape.measure) || shape.than.as_ref().is_some_and(|than| outcomes.ran(than));
-    if on == On::Kernel && !ran {
+    if on == Target::Testbed && !ran {
         return nothing;
     }
     let judged = match shape.along {
@@ -187,7 +189,7 @@ mod tests {
         let figure = figure(parts);
         let sweep = s.iter().enumerate().map(|(point, v)| gave(1, point, *v));
         let all: Vec<Outcome> = [gave(0, 0, m)].into_iter().chain(sweep).collect();
-        judge(&Outcomes { figure: &figure, all: &all }, On::Sim)
+        judge(&Outcomes { figure: &figure, all: &all }, Target::Simulator)
     }
 
     fn value(rest: &str) -> String {
@@ -340,7 +342,7 @@ mod tests {
         };
         let figure = figure(&parts.replace("model.v", "table.v"));
         let all = [table(0, 0, "m"), table(1, 0, "a"), table(1, 1, "b"), table(1, 2, "c")];
-        judge(&Outcomes { figure: &figure, all: &all }, On::Sim)
+        judge(&Outcomes { figure: &figure, all: &all }, Target::Simulator)
     }
 
     #[test]
@@ -390,7 +392,7 @@ mod tests {
     fn the_kernel_is_not_judged_by_what_was_only_computed() {
         let figure = figure(&value("tolerance = 5"));
         let all = [gave(0, 0, 50.0)];
-        let (values, _, verdict) = judge(&Outcomes { figure: &figure, all: &all }, On::Kernel);
+        let (values, _, verdict) = judge(&Outcomes { figure: &figure, all: &all }, Target::Testbed);
         assert_eq!((values[0].ours, verdict), (None, Verdict::NotRun));
     }
 

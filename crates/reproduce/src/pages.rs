@@ -3,11 +3,13 @@
 
 use std::fmt::Write as _;
 
+use fairpace_scenario::Target;
+
 use crate::figure::{Shape, Sweep};
 use crate::gallery::{pictures, tables};
 use crate::index::{cell, held, place};
 use crate::load::QUESTIONS;
-use crate::record::{Held, Measured, On, PaperRecords, Record};
+use crate::record::{Held, Measured, PaperRecords, Record};
 use crate::text;
 
 /// What all names of pictures begin with.
@@ -97,7 +99,7 @@ fn runs(record: &Record) -> String {
 
 /// Why there are no numbers of real flows.
 fn real_flows(record: &Record) -> String {
-    match (record.on(On::Kernel), &record.figure.kernel) {
+    match (record.on(Target::Testbed), &record.figure.kernel) {
         (Some(_), _) => String::new(),
         (None, Some(_)) => format!("- real flows: not run; `{} --on kernel` does", record.command()),
         (None, None) => format!("- real flows: {}", record.figure.no_kernel.trim()),

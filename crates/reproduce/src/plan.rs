@@ -8,7 +8,6 @@ use sha2::{Digest, Sha256};
 
 use crate::figure::{Arguments, Figure, Measure, Point, RunPlan};
 use crate::paths;
-use crate::record::On;
 use crate::sheet::Sheet;
 use crate::source::Source;
 
@@ -35,12 +34,8 @@ impl Plan {
     ///
     /// # Errors
     /// What is wrong with its scenarios, arguments, or the paths of its measures.
-    pub fn of(sheet: &Sheet, on: On, short: bool) -> Result<Self, Invalid> {
-        let target = match on {
-            On::Sim => Target::Simulator,
-            On::Kernel => Target::Testbed,
-        };
-        let changes = Changes::of(&sheet.figure, on, short);
+    pub fn of(sheet: &Sheet, target: Target, short: bool) -> Result<Self, Invalid> {
+        let changes = Changes::of(&sheet.figure, target, short);
         let mut cases = Vec::new();
         for (index, run) in sheet.figure.runs.iter().enumerate() {
             let is_scenario = !run.scenario.is_empty();
@@ -140,9 +135,9 @@ struct Changes<'a> {
 }
 
 impl<'a> Changes<'a> {
-    fn of(figure: &'a Figure, on: On, short: bool) -> Self {
+    fn of(figure: &'a Figure, target: Target, short: bool) -> Self {
         let mut changes = Self { runs: vec![], at: vec![], sets: vec![], seeds: None, possible: true };
-        if on == On::Kernel {
+        if target == Target::Testbed {
             changes.possible = figure.kernel.is_some();
             if let Some(kernel) = &figure.kernel {
                 changes.runs.push(&kernel.runs);

@@ -1,6 +1,7 @@
 //! The result of running a figure: `reproduction/results/PAPER/FIGURE.json`, from which everything that is
 //! shown is written. No number in it is typed by hand.
 
+use fairpace_scenario::Target;
 use serde::{Deserialize, Serialize};
 
 use crate::figure::{Figure, Kind, Paper};
@@ -30,16 +31,6 @@ pub struct Mean {
     pub mean: f64,
     /// Half of its 95 % confidence interval (Student's t); `None` of one.
     pub half: Option<f64>,
-}
-
-/// Where it ran.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum On {
-    /// The simulator, or a model.
-    Sim,
-    /// Real flows of the running kernel.
-    Kernel,
 }
 
 /// A published value beside ours.
@@ -89,8 +80,9 @@ pub struct Picture {
 /// All that one place measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
-    /// Where.
-    pub on: On,
+    /// Where; a model counts as the simulator.
+    #[serde(with = "by_name")]
+    pub on: Target,
     /// Of the program that measured it.
     pub commit: String,
     /// Over all its scenarios, so that a change of one is noticed.
@@ -135,4 +127,21 @@ pub struct PaperRecords {
     pub paper: Paper,
     /// In the paper's order; one without measurements was not run.
     pub records: Vec<Record>,
+}
+
+/// A target as its name.
+mod by_name {
+    use fairpace_scenario::Target;
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(target: &Target, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(target.name())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Target, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let target = [Target::Simulator, Target::Testbed].into_iter().find(|target| target.name() == name);
+        target.ok_or_else(|| D::Error::custom(format!("`{name}` is neither sim nor kernel")))
+    }
 }

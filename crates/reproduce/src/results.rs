@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use fairpace_scenario::Target;
 use serde::Serialize;
 use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
 
@@ -13,7 +14,7 @@ use crate::figure::Figure;
 use crate::judge::judge;
 use crate::load::RESULTS;
 use crate::measure::{Gave, Outcome, Outcomes, round};
-use crate::record::{Measured, On, Record, Verdict};
+use crate::record::{Measured, Record, Verdict};
 use crate::sheet::Sheet;
 
 /// Verdicts of the quick versions by "PAPER/FIGURE".
@@ -23,7 +24,7 @@ pub type Short = BTreeMap<String, Verdict>;
 #[must_use]
 pub fn measured(
     sheet: &Sheet,
-    on: On,
+    on: Target,
     outcomes: &[Outcome],
     scenarios_hash: String,
     commit: &str,
@@ -86,12 +87,12 @@ impl Record {
     pub fn add(&mut self, measured: Measured) {
         self.measured.retain(|other| other.on != measured.on);
         self.measured.push(measured);
-        self.measured.sort_by_key(|measured| measured.on == On::Kernel);
+        self.measured.sort_by_key(|measured| measured.on == Target::Testbed);
     }
 
     /// What a place measured.
     #[must_use]
-    pub fn on(&self, on: On) -> Option<&Measured> {
+    pub fn on(&self, on: Target) -> Option<&Measured> {
         self.measured.iter().find(|measured| measured.on == on)
     }
 

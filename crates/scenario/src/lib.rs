@@ -77,13 +77,24 @@ pub use scenario::Scenario;
 pub use sets::{NotASet, Set};
 pub use traffic::{Arrivals, Traffic, Writes};
 
-/// What a scenario is checked for: where it will run.
+/// Where a scenario will run, and so what it is checked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
     /// The simulator. It does not have the kernel's own algorithms.
     Simulator,
     /// The testbed, on the running kernel.
     Testbed,
+}
+
+impl Target {
+    /// Its name in results: `sim` or `kernel`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Simulator => "sim",
+            Self::Testbed => "kernel",
+        }
+    }
 }
 
 /// Largest scenario file, bytes: 26,000 lines of 40 characters. A larger file is not a scenario.

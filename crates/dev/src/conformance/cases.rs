@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use fairpace_results::Summary;
-use fairpace_scenario::{Cc, CcError, Scenario};
+use fairpace_scenario::{Cc, CcError, Scenario, Target};
 
 use super::keep::Keep;
 use fairpace_cli_core::failure::{Exit, Failure};
-use fairpace_cli_core::host::{self, Host};
+use fairpace_cli_core::host;
 use fairpace_cli_core::signals::Signals;
 
 /// Random delay of a simulated host's sending, which real hosts have. Without it CUBIC and Reno would have
@@ -63,7 +63,7 @@ fn unreadable(folder: &Path, error: &std::io::Error) -> Failure {
 
 impl Case {
     fn load(path: &Path) -> Result<Self, Failure> {
-        let kernel = fairpace_scenario::load(path, &[], Host::Kernel.target())?;
+        let kernel = fairpace_scenario::load(path, &[], Target::Testbed)?;
         let mut sim = kernel.clone();
         for flow in &mut sim.flows {
             if let Some(ours) = simulated(&flow.cc) {
@@ -74,7 +74,7 @@ impl Case {
             }
             flow.host_jitter = HOST_JITTER;
         }
-        let sim = sim.sealed(Host::Sim.target())?;
+        let sim = sim.sealed(Target::Simulator)?;
         let name = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
         Ok(Self { name, kernel, sim })
     }
@@ -103,7 +103,7 @@ impl Case {
                 measured.push(summary);
                 continue;
             }
-            match host::run(&scenario, Host::Kernel, &self.name, signals, quiet) {
+            match host::run(&scenario, Target::Testbed, &self.name, signals, quiet) {
                 Ok(run) => {
                     let times = run.notes.iter().filter(|note| note.starts_with("attempt ")).count() as u32;
                     keep.put(&self.name, &run.summary, times)?;

@@ -7,19 +7,19 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use fairpace_reproduce::cache::Cache;
 use fairpace_reproduce::measure::{Gave, Outcome};
 use fairpace_reproduce::plan::{Case, Plan};
-use fairpace_reproduce::record::{Measured, On, Record};
+use fairpace_reproduce::record::{Measured, Record};
 use fairpace_reproduce::results;
 use fairpace_reproduce::sheet::Sheet;
 use fairpace_reproduce::source::Source;
 use fairpace_results::Run;
-use fairpace_scenario::Scenario;
+use fairpace_scenario::{Scenario, Target};
 
-use super::record_host::{on, unusable};
+use super::unusable;
 use crate::args::ReproduceArgs;
 use fairpace_cli_core::args::Global;
 use fairpace_cli_core::batch::Batch;
 use fairpace_cli_core::failure::{Exit, Failure};
-use fairpace_cli_core::host::{self, COMMIT, Host};
+use fairpace_cli_core::host::{self, COMMIT};
 use fairpace_cli_core::progress::Progress;
 use fairpace_cli_core::signals::Signals;
 
@@ -48,8 +48,8 @@ pub(super) fn all<'a>(
         kept.forget(works)?;
     }
     match args.on {
-        Host::Sim => simulate(works, &kept, global, signals),
-        Host::Kernel => measure(works, &kept, global, signals),
+        Target::Simulator => simulate(works, &kept, global, signals),
+        Target::Testbed => measure(works, &kept, global, signals),
     }
 }
 
@@ -60,17 +60,15 @@ struct Kept<'a> {
 }
 
 impl Kept<'_> {
-    fn on(&self) -> On {
-        on(self.args.on)
-    }
-
     fn forget(&self, works: &[Work<'_>]) -> Result<(), Failure> {
         let mut scenarios = works.iter().flat_map(|work| work.plan.scenarios());
-        scenarios.try_for_each(|scenario| self.cache.forget(scenario, self.on())).map_err(|e| self.failed(&e))
+        scenarios
+            .try_for_each(|scenario| self.cache.forget(scenario, self.args.on))
+            .map_err(|e| self.failed(&e))
     }
 
     fn keep(&self, scenario: &Scenario, run: &Run) -> Result<(), Failure> {
-        self.cache.put(scenario, self.on(), run).map_err(|error| self.failed(&error))
+        self.cache.put(scenario, self.args.on, run).map_err(|error| self.failed(&error))
     }
 
     fn failed(&self, error: &std::io::Error) -> Failure {
@@ -87,7 +85,7 @@ impl Kept<'_> {
         let outcomes = work.plan.cases.iter().map(|case| self.outcome(work.sheet, case));
         let outcomes = outcomes.collect::<Result<Vec<_>, _>>()?;
         let sheet = work.sheet;
-        let measured = results::measured(sheet, self.on(), &outcomes, work.plan.hash(), COMMIT);
+        let measured = results::measured(sheet, self.args.on, &outcomes, work.plan.hash(), COMMIT);
         if !self.args.short {
             let root = &self.args.dir;
             let failed = |error| unusable(&results::path(root, sheet), &error);
@@ -101,7 +99,7 @@ impl Kept<'_> {
     fn outcome(&self, sheet: &Sheet, case: &Case) -> Result<Outcome, Failure> {
         let gave = match &case.source {
             Source::Scenarios(scenarios) => {
-                let runs = scenarios.iter().map(|scenario| self.cache.get(scenario, self.on()));
+                let runs = scenarios.iter().map(|scenario| self.cache.get(scenario, self.args.on));
                 Gave::Runs(runs.collect::<Option<_>>().ok_or_else(|| {
                     let message = format!("a finished run of {} is gone from the cache", sheet.name());
                     Failure::new(Exit::Internal, message, "run the same command again")
@@ -134,7 +132,8 @@ fn simulate<'a>(
     let mut waiting: HashMap<(&str, u64), Vec<usize>> = HashMap::new();
     let mut missing: Vec<&Scenario> = Vec::new();
     for (index, work) in works.iter().enumerate() {
-        for scenario in work.plan.scenarios().filter(|scenario| !kept.cache.has(scenario, On::Sim)) {
+        for scenario in work.plan.scenarios().filter(|scenario| !kept.cache.has(scenario, Target::Simulator))
+        {
             let works = waiting.entry((&scenario.hash, scenario.seed)).or_default();
             if works.is_empty() {
                 missing.push(scenario);
@@ -182,10 +181,11 @@ fn measure<'a>(
 ) -> Result<Vec<Finished<'a>>, Failure> {
     let (mut finished, mut disturbed) = (Vec::new(), None);
     for work in works {
-        let mut scenarios = work.plan.scenarios().filter(|scenario| !kept.cache.has(scenario, On::Kernel));
+        let mut scenarios =
+            work.plan.scenarios().filter(|scenario| !kept.cache.has(scenario, Target::Testbed));
         let result = scenarios.try_for_each(|scenario| {
             let label = format!("{}: {}", work.sheet.name(), scenario.title);
-            let run = host::run(scenario, Host::Kernel, &label, signals, global.quiet)?;
+            let run = host::run(scenario, Target::Testbed, &label, signals, global.quiet)?;
             kept.keep(scenario, &run)
         });
         match result {

@@ -1,7 +1,6 @@
 //! `fairpace-dev reproduce`: runs the experiments of the papers and compares the results with theirs.
 
 mod execute;
-mod record_host;
 mod show;
 
 use std::collections::HashSet;
@@ -12,17 +11,16 @@ use fairpace_reproduce::plan::Plan;
 use fairpace_reproduce::record::{PaperRecords, Record};
 use fairpace_reproduce::sheet::Sheet;
 use fairpace_reproduce::{gallery, index, pages as questions, results};
+use fairpace_scenario::Target;
 
 use crate::args::ReproduceArgs;
 use crate::marked_page::{MarkedPage, Page};
 use execute::{Finished, Work};
 use fairpace_cli_core::args::Global;
 use fairpace_cli_core::failure::{Exit, Failure};
-use fairpace_cli_core::host::Host;
 use fairpace_cli_core::output::Output;
 use fairpace_cli_core::progress::expected_packets;
 use fairpace_cli_core::signals::Signals;
-use record_host::{on, unusable};
 
 /// In the folder of the papers.
 const GALLERY: &str = "gallery.html";
@@ -46,7 +44,7 @@ pub(crate) fn run(
     }
     let mut works = chosen
         .into_iter()
-        .map(|sheet| Ok(Work { sheet, plan: Plan::of(sheet, on(args.on), args.short)? }))
+        .map(|sheet| Ok(Work { sheet, plan: Plan::of(sheet, args.on, args.short)? }))
         .collect::<Result<Vec<Work<'_>>, Failure>>()?;
     // cheap figures first: an interruption then leaves the most figures on record
     works.sort_by_cached_key(|work| work.plan.scenarios().map(|of| expected_packets(of) as u64).sum::<u64>());
@@ -64,7 +62,7 @@ pub(crate) fn run(
     if args.short {
         record_short(args, &finished)?;
     }
-    show::finished(&finished, on(args.on), global, out)
+    show::finished(&finished, args.on, global, out)
 }
 
 /// The pages that are generated from the records.
@@ -146,10 +144,10 @@ fn current(root: &Path, folders: &[Folder]) -> Result<Vec<PaperRecords>, Failure
         for sheet in &folder.sheets {
             let path = results::path(root, sheet);
             let mut record = Record::load(root, sheet).map_err(|error| unusable(&path, &error))?;
-            for host in [Host::Sim, Host::Kernel] {
-                if record.on(on(host)).is_some() {
-                    let hash = Plan::of(sheet, on(host), false)?.hash();
-                    record.measured.retain(|of| of.on != on(host) || of.scenarios_hash == hash);
+            for target in [Target::Simulator, Target::Testbed] {
+                if record.on(target).is_some() {
+                    let hash = Plan::of(sheet, target, false)?.hash();
+                    record.measured.retain(|of| of.on != target || of.scenarios_hash == hash);
                 }
             }
             records.push(record);
@@ -181,4 +179,13 @@ fn chosen<'a>(folders: &'a [Folder], asked: &[String]) -> Result<Vec<&'a Sheet>,
     }
     let wanted = |sheet: &&Sheet| asked.is_empty() || asked.iter().any(|asked| means(asked, sheet));
     Ok(all().filter(wanted).collect())
+}
+
+/// A file or folder of `reproduction/` that cannot be read or written.
+fn unusable(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::new(
+        Exit::Output,
+        format!("{} cannot be used: {error}", path.display()),
+        "remove it if it is broken; or name a folder that you may write to with --dir",
+    )
 }

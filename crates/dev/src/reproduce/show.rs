@@ -3,9 +3,10 @@
 use std::collections::HashSet;
 
 use fairpace_reproduce::figure::Value;
-use fairpace_reproduce::record::{Compared, Mean, On, PaperRecords, Record, Verdict};
+use fairpace_reproduce::record::{Compared, Mean, PaperRecords, Record, Verdict};
 use fairpace_reproduce::sheet::Sheet;
 use fairpace_reproduce::text;
+use fairpace_scenario::Target;
 use serde::Serialize;
 
 use super::execute::Finished;
@@ -33,7 +34,7 @@ impl<'a> Entry<'a> {
             figure: &record.id,
             title: &record.figure.title,
             verdict: record.verdict(),
-            cost_s: record.on(On::Sim).map(|measured| measured.cpu_s),
+            cost_s: record.on(Target::Simulator).map(|measured| measured.cpu_s),
             command: record.command(),
         }
     }
@@ -56,13 +57,13 @@ pub(super) fn list(
     }
     let mut lines = table(&["figure", "title", "verdict", "on the kernel", "CPU-seconds"], 4);
     for record in records {
-        let kernel = match (record.on(On::Kernel), &record.figure.kernel) {
+        let kernel = match (record.on(Target::Testbed), &record.figure.kernel) {
             (Some(measured), _) => measured.verdict.to_string(),
             (None, Some(_)) => "not run".to_owned(),
             (None, None) => "cannot be".to_owned(),
         };
         let name = format!("{}/{}", record.paper, record.id);
-        let cost = number(record.on(On::Sim).map(|of| of.cpu_s), 1);
+        let cost = number(record.on(Target::Simulator).map(|of| of.cpu_s), 1);
         lines.add_row(vec![name, record.figure.title.clone(), record.verdict().to_string(), kernel, cost]);
     }
     out.text(&table::text(&lines))?;
@@ -75,7 +76,7 @@ struct Ran<'a> {
     paper: &'a str,
     figure: &'a str,
     title: &'a str,
-    on: On,
+    on: &'static str,
     verdict: Verdict,
     runs: u32,
     cpu_s: f64,
@@ -113,7 +114,7 @@ fn ran<'a>(done: &'a Finished<'_>) -> Ran<'a> {
         paper: &done.sheet.paper,
         figure: &done.sheet.id,
         title: &figure.title,
-        on: measured.on,
+        on: measured.on.name(),
         verdict: measured.verdict,
         runs: measured.runs,
         cpu_s: measured.cpu_s,
@@ -127,7 +128,7 @@ fn ran<'a>(done: &'a Finished<'_>) -> Ran<'a> {
 /// The figures that were run.
 pub(super) fn finished(
     all: &[Finished<'_>],
-    on: On,
+    on: Target,
     global: Global,
     out: &mut Output,
 ) -> Result<(), Failure> {
@@ -135,7 +136,7 @@ pub(super) fn finished(
     if global.json {
         return out.json(&all);
     }
-    let ours = if on == On::Sim { "ours, simulator" } else { "ours, kernel" };
+    let ours = if on == Target::Simulator { "ours, simulator" } else { "ours, kernel" };
     let mut lines = table(&["figure", "value", "published", ours, "verdict"], 2);
     for figure in &all {
         let name = format!("{}/{}", figure.paper, figure.figure);

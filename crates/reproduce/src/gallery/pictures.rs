@@ -2,11 +2,12 @@
 //! points beside ours.
 
 use fairpace_report::chart::{Axis, Chart, Curve, Layer, Look, Row, Strip, bars, bars_picture};
+use fairpace_scenario::Target;
 use maud::{Markup, html};
 
 use super::tables;
 use crate::figure::{Kind, Line, Plot, Point};
-use crate::record::{Drawn, Mean, On, Picture, Record};
+use crate::record::{Drawn, Mean, Picture, Record};
 use crate::text;
 
 /// An interval wider than this part of its mean leaves the picture rather than flatten it.
@@ -59,7 +60,7 @@ impl Drawing {
 }
 
 /// What one place drew.
-type Placed<'a> = (On, &'a Picture);
+type Placed<'a> = (Target, &'a Picture);
 
 /// All pictures of a figure, in its order. Neighbours over the same time are one column, as in the papers:
 /// what happens at once stands one below the other.
@@ -88,7 +89,7 @@ pub(crate) fn drawings(record: &Record) -> Vec<Drawing> {
 
 /// A column for each place that measured any of the plots.
 fn aligned(record: &Record, group: &[(usize, &Plot)]) -> Vec<Markup> {
-    let of = |on: On| {
+    let of = |on: Target| {
         let drawn = |(i, plot): &(usize, &Plot)| {
             let all = placed(record, *i);
             let shown: Vec<Placed> = all.iter().copied().filter(|(place, _)| *place == on).collect();
@@ -97,17 +98,17 @@ fn aligned(record: &Record, group: &[(usize, &Plot)]) -> Vec<Markup> {
         let charts: Vec<Markup> = group.iter().filter_map(drawn).collect();
         (!charts.is_empty()).then(|| html! { div.aligned { @for chart in charts { (chart) } } })
     };
-    let columns: Vec<Markup> = [of(On::Sim), of(On::Kernel)].into_iter().flatten().collect();
+    let columns: Vec<Markup> = [of(Target::Simulator), of(Target::Testbed)].into_iter().flatten().collect();
     if columns.is_empty() { single(record, group) } else { columns }
 }
 
 /// The pictures of one plot, the simulator's first.
 fn placed(record: &Record, plot: usize) -> Vec<Placed<'_>> {
-    let of = |on: On| {
+    let of = |on: Target| {
         let pictures = &record.on(on)?.pictures;
         pictures.iter().find(|picture| picture.plot == plot).map(|picture| (on, picture))
     };
-    [of(On::Sim), of(On::Kernel)].into_iter().flatten().collect()
+    [of(Target::Simulator), of(Target::Testbed)].into_iter().flatten().collect()
 }
 
 fn of_plot(record: &Record, plot: &Plot, placed: &[Placed]) -> Vec<Drawing> {
@@ -119,7 +120,7 @@ fn of_plot(record: &Record, plot: &Plot, placed: &[Placed]) -> Vec<Drawing> {
         }
         // Points of real flows are few: they fit among the simulator's.
         Kind::Sweep => vec![Drawing::Chart(chart(plot, placed, placed))],
-        _ if placed.is_empty() => vec![Drawing::Chart(chart(plot, &[(On::Sim, &nothing)], &[]))],
+        _ if placed.is_empty() => vec![Drawing::Chart(chart(plot, &[(Target::Simulator, &nothing)], &[]))],
         _ => placed.iter().map(|one| Drawing::Chart(chart(plot, &[*one], placed))).collect(),
     }
 }
@@ -143,10 +144,11 @@ pub(super) fn thumbnail(record: &Record) -> Markup {
 }
 
 fn values(record: &Record) -> Markup {
-    let of = |on: On, value: usize| record.on(on)?.values.iter().find(|compared| compared.value == value);
+    let of = |on: Target, value: usize| record.on(on)?.values.iter().find(|compared| compared.value == value);
     let values = record.figure.values.iter().enumerate().take(MOST_STRIPS);
-    let strips: Vec<Strip> =
-        values.map(|(i, value)| tables::strip(value, [of(On::Sim, i), of(On::Kernel, i)])).collect();
+    let strips: Vec<Strip> = values
+        .map(|(i, value)| tables::strip(value, [of(Target::Simulator, i), of(Target::Testbed, i)]))
+        .collect();
     html! { @if strips.is_empty() { span.nothing { "no picture" } } @else { (Strip::stack(&strips)) } }
 }
 
@@ -171,11 +173,11 @@ fn chart(plot: &Plot, shown: &[Placed], all: &[Placed]) -> Chart {
 fn note(plot: &Plot, shown: &[Placed], all: &[Placed]) -> String {
     let place = match (plot.kind, shown) {
         (_, []) => "not measured",
-        (Kind::Sweep, [(On::Sim, _), ..]) => "",
-        (Kind::Sweep, _) | (Kind::Cdf, [(On::Kernel, _), ..]) => "real flows",
+        (Kind::Sweep, [(Target::Simulator, _), ..]) => "",
+        (Kind::Sweep, _) | (Kind::Cdf, [(Target::Testbed, _), ..]) => "real flows",
         (Kind::Cdf, _) => "simulator",
-        (_, [(On::Kernel, _), ..]) => "real flows, first run",
-        (_, [(On::Sim, picture), ..]) if picture.lines.is_empty() => "not measured",
+        (_, [(Target::Testbed, _), ..]) => "real flows, first run",
+        (_, [(Target::Simulator, picture), ..]) if picture.lines.is_empty() => "not measured",
         _ => "simulator, first seed",
     };
     let drawn = || all.iter().flat_map(|(_, picture)| &picture.lines);
@@ -237,7 +239,7 @@ fn colour(plot: &Plot, index: usize) -> Option<usize> {
 
 fn curve(plot: &Plot, index: usize, line: &Line, shown: &[Placed]) -> Curve {
     let of = shown.iter().filter_map(|&(on, picture)| Some((on, picture.lines.get(index)?)));
-    let drawn: Vec<(On, &Drawn)> = of.filter(|(_, drawn)| !drawn.x.is_empty()).collect();
+    let drawn: Vec<(Target, &Drawn)> = of.filter(|(_, drawn)| !drawn.x.is_empty()).collect();
     let mut layers: Vec<Layer> =
         drawn.iter().flat_map(|(on, drawn)| layers(plot, line, *on, drawn)).collect();
     let published = line.published.iter().filter(|[x, _]| is_shown(plot, *x));
@@ -260,7 +262,7 @@ fn levels(x: &[f64], y: &[f64]) -> Option<Layer> {
 }
 
 /// How one place's part of a line is drawn.
-fn layers(plot: &Plot, line: &Line, on: On, drawn: &Drawn) -> Vec<Layer> {
+fn layers(plot: &Plot, line: &Line, on: Target, drawn: &Drawn) -> Vec<Layer> {
     let points: Vec<[f64; 3]> = points(plot, drawn).collect();
     let column = |i: usize| points.iter().map(|point| point[i]).collect::<Vec<f64>>();
     let layer = |look: Look| Layer { look, x: column(0), y: column(1), half: column(2) };
@@ -268,7 +270,7 @@ fn layers(plot: &Plot, line: &Line, on: On, drawn: &Drawn) -> Vec<Layer> {
         return vec![layer(Look::Dashed)];
     }
     match plot.kind {
-        Kind::Sweep if on == On::Kernel => vec![layer(Look::Rings)],
+        Kind::Sweep if on == Target::Testbed => vec![layer(Look::Rings)],
         Kind::Sweep => {
             let finite = points.iter().filter(|point| point[1].is_finite()).count();
             let mut dots = layer(Look::Dots);
@@ -300,14 +302,15 @@ type Bar = (f64, Option<f64>);
 fn bars_of<'a>(
     record: &'a Record,
     line: &Line,
-    on: On,
+    on: Target,
     drawn: &Drawn,
 ) -> Vec<(Option<&'a Point>, Option<Bar>)> {
     let run = record.figure.runs.iter().find(|run| run.name == line.measure.run);
     let at = &line.measure.at;
     let only = record.figure.kernel.as_ref().map_or(&[][..], |kernel| &kernel.at);
     let measured = |point: &&Point| {
-        (at.is_empty() || point.at == *at) && (on == On::Sim || only.is_empty() || only.contains(&point.at))
+        (at.is_empty() || point.at == *at)
+            && (on == Target::Simulator || only.is_empty() || only.contains(&point.at))
     };
     let points: Vec<&Point> = run
         .and_then(|run| run.sweep.as_ref())
@@ -333,13 +336,13 @@ struct Group {
 
 /// A row per line, or per point of a line's sweep; one that was not measured has its published value alone.
 fn groups(record: &Record, plot: &Plot, placed: &[Placed]) -> Vec<Group> {
-    let of = |on: On, index: usize| {
+    let of = |on: Target, index: usize| {
         let drawn =
             placed.iter().find(|(place, _)| *place == on).and_then(|(_, picture)| picture.lines.get(index));
         drawn.map_or_else(Vec::new, |drawn| bars_of(record, &plot.lines[index], on, drawn))
     };
     let rows = |(index, line): (usize, &Line)| {
-        let (sim, kernel) = (of(On::Sim, index), of(On::Kernel, index));
+        let (sim, kernel) = (of(Target::Simulator, index), of(Target::Testbed, index));
         let first = if sim.is_empty() { &kernel } else { &sim };
         let mut points: Vec<Option<&Point>> = first.iter().map(|(point, _)| *point).collect();
         if points.is_empty() {

@@ -1,9 +1,10 @@
 //! A paper, and below it each of its figures.
 
+use fairpace_scenario::Target;
 use maud::{Markup, html};
 
 use super::{VERDICTS, anchor, pictures, sign, tables};
-use crate::record::{Measured, On, PaperRecords, Record, Verdict};
+use crate::record::{Measured, PaperRecords, Record, Verdict};
 use crate::text;
 
 /// Digits of a hash that are shown.
@@ -78,7 +79,7 @@ fn with_code(text: &str) -> Markup {
 
 /// Why there are no numbers of real flows, where there are none.
 fn real_flows(record: &Record) -> Markup {
-    let measured = record.on(On::Kernel).is_some();
+    let measured = record.on(Target::Testbed).is_some();
     let why = record.figure.no_kernel.trim();
     html! {
         @if !measured {
@@ -110,8 +111,8 @@ fn shortened(hash: &str) -> Markup {
 }
 
 fn provenance(record: &Record, of: &Measured) -> Markup {
-    let kernel = record.figure.kernel.as_ref().filter(|_| of.on == On::Kernel);
-    let place = if of.on == On::Sim { "Simulator" } else { "Real flows" };
+    let kernel = record.figure.kernel.as_ref().filter(|_| of.on == Target::Testbed);
+    let place = if of.on == Target::Simulator { "Simulator" } else { "Real flows" };
     html! {
         (place) ": " (of.verdict) ", " (text::cost(of))
         @for set in kernel.into_iter().flat_map(|kernel| &kernel.set) { ", with " code { (set) } }

@@ -1,10 +1,11 @@
 //! The top of the page: what it is, how many of each verdict, and every figure as a small picture.
 
 use fairpace_report::chart::{Look, sample};
+use fairpace_scenario::Target;
 use maud::{Markup, html};
 
 use super::{VERDICTS, anchor, pictures, section::badge, sign};
-use crate::record::{Measured, On, PaperRecords, Record, Verdict};
+use crate::record::{Measured, PaperRecords, Record, Verdict};
 use crate::text;
 
 /// What each verdict means.
@@ -31,7 +32,7 @@ pub(super) fn introduction(papers: &[PaperRecords]) -> Markup {
         ul.counts {
             @for of in VERDICTS { li { b { (count(of)) } " " (badge(of)) " " small { (meaning(of)) } } }
         }
-        @for (on, name) in [(On::Sim, "The simulator"), (On::Kernel, "Real flows")] {
+        @for (on, name) in [(Target::Simulator, "The simulator"), (Target::Testbed, "Real flows")] {
             (cost(&records, on, name))
         }
         p.signs {
@@ -46,7 +47,7 @@ pub(super) fn introduction(papers: &[PaperRecords]) -> Markup {
 }
 
 /// What all figures of one place took together.
-fn cost(records: &[&Record], on: On, name: &str) -> Markup {
+fn cost(records: &[&Record], on: Target, name: &str) -> Markup {
     let all: Vec<&Measured> = records.iter().flat_map(|r| &r.measured).filter(|m| m.on == on).collect();
     let runs: u64 = all.iter().map(|m| u64::from(m.runs)).sum();
     let packets = all.iter().fold(0u64, |sum, m| sum.saturating_add(m.packets));

@@ -1,10 +1,11 @@
 //! Published values beside ours, and the relations that make the shape.
 
 use fairpace_report::chart::{Axis, Look, Strip};
+use fairpace_scenario::Target;
 use maud::{Markup, html};
 
 use crate::figure::{Is, Shape, Value};
-use crate::record::{Compared, Held, Mean, Measured, On, Record};
+use crate::record::{Compared, Held, Mean, Measured, Record};
 use crate::text::{self, mean, number};
 
 /// An interval wider than this part of its mean does not stretch the axis that it is on.
@@ -21,7 +22,7 @@ pub(super) fn tolerance(value: &Value) -> f64 {
 
 /// The table of values; nothing without any.
 pub(super) fn values(record: &Record) -> Markup {
-    let (sim, kernel) = (record.on(On::Sim), record.on(On::Kernel));
+    let (sim, kernel) = (record.on(Target::Simulator), record.on(Target::Testbed));
     let columns = if kernel.is_some() { 5 } else { 4 };
     html! {
         @if !record.figure.values.is_empty() {
@@ -116,7 +117,7 @@ pub(super) fn strip(value: &Value, ours: [Option<&Compared>; 2]) -> Strip {
 
 /// The relations with their ticks; nothing without any.
 pub(super) fn shapes(record: &Record) -> Markup {
-    let places = [("simulator", record.on(On::Sim)), ("real flows", record.on(On::Kernel))];
+    let places = [("simulator", record.on(Target::Simulator)), ("real flows", record.on(Target::Testbed))];
     let held = |measured: Option<&Measured>, shape: usize| -> Option<Held> {
         measured?.shapes.iter().find(|held| held.shape == shape).cloned()
     };

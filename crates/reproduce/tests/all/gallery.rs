@@ -3,7 +3,8 @@
 use crate::support::{figure, line, measure, measured, papers, plot, shape};
 use fairpace_reproduce::figure::{Along, Is, Kind, Line, RunPlan, Value};
 use fairpace_reproduce::gallery::page;
-use fairpace_reproduce::record::{Compared, Drawn, Held, Mean, On, PaperRecords, Picture, Record, Verdict};
+use fairpace_reproduce::record::{Compared, Drawn, Held, Mean, PaperRecords, Picture, Record, Verdict};
+use fairpace_scenario::Target;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select as any_of;
@@ -287,7 +288,8 @@ fn a_long_series_does_not_make_a_long_page() {
     let drawn = crate::support::drawn(&t, |t| Some((t * 7919.0).sin()), |_| None);
     let plots = vec![plot(Kind::Time, "time, s", "", vec![line("one")])];
     let figure = figure("Long", plots, vec![], vec![]);
-    let measured = measured(On::Sim, Verdict::Reproduced, vec![], vec![], vec![vec![drawn]], &[Kind::Time]);
+    let measured =
+        measured(Target::Simulator, Verdict::Reproduced, vec![], vec![], vec![vec![drawn]], &[Kind::Time]);
     let page =
         page(&only(Record { paper: "made-up".into(), id: "long".into(), figure, measured: vec![measured] }));
     assert!(page.len() < 100_000, "{} bytes", page.len());
@@ -321,7 +323,7 @@ proptest! {
             any::<Option<bool>>()), 0..3),
         shapes in vec((vec(any_mean(), 0..5), any::<Option<bool>>(), prop::option::of(Just(Along::Level)),
             0usize..4), 0..3),
-        places in prop::sample::subsequence(vec![On::Sim, On::Kernel], 0..=2),
+        places in prop::sample::subsequence(vec![Target::Simulator, Target::Testbed], 0..=2),
         words in "\\PC{0,40}",
         cost in any::<(f64, f64, u64, u32)>(),
     ) {
@@ -357,7 +359,7 @@ proptest! {
             of.shapes.push(shape(&words, along));
             held.push(Held { shape: shape_index, ours, holds });
         }
-        let place = |on: On| {
+        let place = |on: Target| {
             let mut one =
                 measured(on, Verdict::Differs, compared.clone(), held.clone(), lines.clone(), &kinds);
             (one.wall_s, one.cpu_s, one.packets, one.runs) = cost;

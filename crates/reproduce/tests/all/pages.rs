@@ -4,7 +4,8 @@ use crate::support::{drawn, figure, line, measured, papers, plot, shape};
 use fairpace_reproduce::figure::Kind;
 use fairpace_reproduce::load::QUESTIONS;
 use fairpace_reproduce::pages::{Page, pages};
-use fairpace_reproduce::record::{Held, Mean, Measured, On, PaperRecords, Record, Verdict};
+use fairpace_reproduce::record::{Held, Mean, Measured, PaperRecords, Record, Verdict};
+use fairpace_scenario::Target;
 
 /// A question with two claims and a picture, of which nothing was measured.
 fn question() -> Record {
@@ -84,5 +85,5 @@ fn run_of(record: &Record) -> Measured {
     let nothing = |shape| Held { shape, ours: vec![], holds: None };
     let shapes = (0..record.figure.shapes.len()).map(nothing).collect();
     let lines = vec![vec![drawn(&[1.0, 2.0], |x| Some(x / 4.0), |_| Some(0.1))]];
-    measured(On::Sim, Verdict::Differs, vec![], shapes, lines, &[Kind::Sweep])
+    measured(Target::Simulator, Verdict::Differs, vec![], shapes, lines, &[Kind::Sweep])
 }

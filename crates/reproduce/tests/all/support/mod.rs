@@ -2,8 +2,9 @@
 
 use fairpace_reproduce::figure::{Figure, Is, Kernel, Kind, Line, Measure, Paper, Plot, Shape, Value};
 use fairpace_reproduce::record::{
-    Compared, Drawn, Held, Mean, Measured, On, PaperRecords, Picture, Record, Verdict,
+    Compared, Drawn, Held, Mean, Measured, PaperRecords, Picture, Record, Verdict,
 };
+use fairpace_scenario::Target;
 
 /// Reproducible noise between -1 and 1.
 fn noise(i: usize) -> f64 {
@@ -80,7 +81,7 @@ fn mean(mean: f64, half: f64) -> Mean {
 }
 
 pub(crate) fn measured(
-    on: On,
+    on: Target,
     verdict: Verdict,
     values: Vec<Compared>,
     shapes: Vec<Held>,
@@ -170,8 +171,8 @@ fn sweep() -> Record {
         "fig15",
         figure,
         vec![
-            measured(On::Sim, Verdict::ShapeOnly, sim, held.clone(), vec![lines], &[Kind::Sweep]),
-            measured(On::Kernel, Verdict::ShapeOnly, real, held, vec![kernel], &[Kind::Sweep]),
+            measured(Target::Simulator, Verdict::ShapeOnly, sim, held.clone(), vec![lines], &[Kind::Sweep]),
+            measured(Target::Testbed, Verdict::ShapeOnly, real, held, vec![kernel], &[Kind::Sweep]),
         ],
     )
 }
@@ -206,8 +207,8 @@ fn over_time() -> Record {
         "fig01",
         figure("Goodput of two BBR flows over time", plots, values, vec![]),
         vec![
-            measured(On::Sim, Verdict::Reproduced, sim.clone(), vec![], lines(), &[Kind::Time]),
-            measured(On::Kernel, Verdict::Reproduced, sim, vec![], lines(), &[Kind::Time]),
+            measured(Target::Simulator, Verdict::Reproduced, sim.clone(), vec![], lines(), &[Kind::Time]),
+            measured(Target::Testbed, Verdict::Reproduced, sim, vec![], lines(), &[Kind::Time]),
         ],
     )
 }
@@ -237,7 +238,14 @@ fn logarithmic() -> Record {
     record(
         "fig08",
         figure,
-        vec![measured(On::Sim, Verdict::Differs, sim, held, vec![vec![bbr, cubic, ideal]], &[Kind::Sweep])],
+        vec![measured(
+            Target::Simulator,
+            Verdict::Differs,
+            sim,
+            held,
+            vec![vec![bbr, cubic, ideal]],
+            &[Kind::Sweep],
+        )],
     )
 }
 
@@ -270,8 +278,8 @@ fn bars() -> Record {
             vec![],
         ),
         vec![
-            measured(On::Sim, Verdict::Reproduced, held(0.93), vec![], vec![sim], &[Kind::Bars]),
-            measured(On::Kernel, Verdict::Reproduced, held(1.03), vec![], vec![kernel], &[Kind::Bars]),
+            measured(Target::Simulator, Verdict::Reproduced, held(0.93), vec![], vec![sim], &[Kind::Bars]),
+            measured(Target::Testbed, Verdict::Reproduced, held(1.03), vec![], vec![kernel], &[Kind::Bars]),
         ],
     )
 }
@@ -318,7 +326,14 @@ fn phase_and_cdf() -> Record {
     record(
         "fig02",
         figure,
-        vec![measured(On::Sim, Verdict::Reproduced, vec![], held, lines, &[Kind::Phase, Kind::Cdf])],
+        vec![measured(
+            Target::Simulator,
+            Verdict::Reproduced,
+            vec![],
+            held,
+            lines,
+            &[Kind::Phase, Kind::Cdf],
+        )],
     )
 }
 
@@ -337,7 +352,7 @@ fn many() -> Record {
     record(
         "fig03",
         figure("Fairness over the grid, each pair", vec![plot], vec![], vec![]),
-        vec![measured(On::Sim, Verdict::Differs, vec![], vec![], vec![drawn], &[Kind::Sweep])],
+        vec![measured(Target::Simulator, Verdict::Differs, vec![], vec![], vec![drawn], &[Kind::Sweep])],
     )
 }
 
