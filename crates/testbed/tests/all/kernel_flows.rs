@@ -185,7 +185,7 @@ fn what_the_emulator_cannot_carry_is_refused() {
     let too_fast = scenario(40_000, 500_000, (1, 2), vec![flow("a", "kernel:cubic", 20)]);
     let error = run(&too_fast, &mut Silent, &Options::default()).unwrap_err();
     assert!(matches!(error, Error::TooFast { .. }) && error.to_string().contains("40000"), "{error}");
-    let too_large = scenario(100, 50_000_000_000, (1, 2), vec![flow("a", "kernel:cubic", 20)]);
+    let too_large = scenario(100, 16_000_000_000, (1, 2), vec![flow("a", "kernel:cubic", 20)]);
     let error = run(&too_large, &mut Silent, &Options::default()).unwrap_err();
     assert!(matches!(error, Error::TooLarge { .. }), "{error}");
 }
