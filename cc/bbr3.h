@@ -219,12 +219,17 @@ CC_STAGE void bbr3_check_probe_rtt_done(struct bbr3 *s, const struct cc_view *v,
 	bbr3_start_cruise(s);
 }
 
-/* STARTUP ends by loss or marks, which also shows how much is too much. [v3] bbr_handle_queue_too_high_in_startup */
+/*
+ * STARTUP ends by loss or marks, which also shows how much is too much. An undo may return to STARTUP, which
+ * then counts anew. [v3] bbr_handle_queue_too_high_in_startup
+ */
 CC_STAGE void bbr3_end_startup(struct bbr3 *s, const struct cc_view *v, const struct cc_decision *d)
 {
 	s->full_pipe = true;
 	s->inflight_hi = cc_max_u32(bbr3_fallback_pkts(s, bbr3_max_bw(s), v, d), s->inflight_latest_pkts);
 	s->undo_state = BBR3_STARTUP;
+	s->loss_events = 0;
+	s->ecn_rounds = 0;
 }
 
 /* ---- STARTUP and DRAIN ---- */

@@ -299,6 +299,29 @@ fn marks_are_heeded_only_where_they_mean_a_short_queue() {
     assert_eq!(not_agreed.phase(), Phase::Startup);
 }
 
+/// The rounds and losses of the STARTUP that marks ended; by the draft's "ranges in that round trip".
+#[test]
+fn what_was_counted_before_marks_ended_startup_does_not_count_when_an_undo_returns_to_it() {
+    let heavy = round(100, NEAR).marked(90).inflight(200);
+    let ended_by_marks = || {
+        let mut f = startup_with_ecn(&[("undo_to_state", "on")], NEAR);
+        f.on(heavy).recovery();
+        for n in 1..=5 {
+            f.lost(loss(1, 300, n)).on(ack(10).after(0).rtt(NEAR).delivered(100, NEAR).inflight(200));
+        }
+        assert_eq!(f.on(heavy).phase(), Phase::Drain);
+        assert_eq!(f.undo().phase(), Phase::Startup);
+        f
+    };
+    let mut f = ended_by_marks();
+    f.recovery().lost(loss(1, 300, 6));
+    f.on(round(100, NEAR).inflight(200).sent_with(300).lost_since(6));
+    assert_eq!(f.phase(), Phase::Startup, "one ACK with loss, not six");
+    let mut f = ended_by_marks();
+    assert_eq!(f.on(heavy).phase(), Phase::Startup, "one marked round, not three");
+    assert_eq!(f.on(heavy).phase(), Phase::Drain);
+}
+
 // ---- drain ----
 
 #[test]
