@@ -101,7 +101,7 @@ CC_STAGE void bbr2_update_cycle(struct bbr2 *s, const struct cc_view *v, const s
 CC_STAGE void bbr2_update_min_rtt(struct bbr3 *b, const struct cc_view *v, struct cc_decision *d)
 {
 	bbr3_update_min_rtt(b, v, d);
-	if (v->rtt_us < 0 || (u32)v->rtt_us != b->probe_rtt_min_us)
+	if (!b->p.min_rtt_by_equal || v->rtt_us < 0 || (u32)v->rtt_us != b->probe_rtt_min_us)
 		return;
 	b->probe_rtt_min_stamp_us = v->now_us;
 	if (b->probe_rtt_min_us == b->min_rtt_us)

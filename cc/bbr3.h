@@ -158,7 +158,7 @@ CC_STAGE void bbr3_start_down(struct bbr3 *s, const struct cc_view *v)
 
 CC_INLINE void bbr3_start_cruise(struct bbr3 *s)
 {
-	if (s->inflight_lo != BBR3_UNSET && !s->p.draft_rules)
+	if (s->inflight_lo != BBR3_UNSET && s->p.cruise_clips)
 		s->inflight_lo = cc_min_u32(s->inflight_lo, s->inflight_hi);
 	bbr3_become(s, BBR3_CRUISE);
 }
@@ -281,7 +281,7 @@ CC_STAGE void bbr3_check_drain(struct bbr3 *s, const struct cc_view *v, struct c
 
 	if (s->state != BBR3_DRAIN && (s->state != BBR3_STARTUP || !s->full_pipe))
 		return;
-	bdp = bbr3_inflight_pkts(s, s->p.draft_rules ? bbr3_bw(s) : bbr3_max_bw(s), CC_GAIN_UNIT, v, d);
+	bdp = bbr3_inflight_pkts(s, s->p.drain_by_bw ? bbr3_bw(s) : bbr3_max_bw(s), CC_GAIN_UNIT, v, d);
 	if (s->state == BBR3_STARTUP) {
 		bbr3_become(s, BBR3_DRAIN);
 		s->drain_round = s->round_count;
@@ -474,7 +474,7 @@ CC_STAGE void bbr3_update_min_rtt(struct bbr3 *s, const struct cc_view *v, struc
 		s->probe_rtt_min_us = (u32)v->rtt_us;
 		s->probe_rtt_min_stamp_us = v->now_us;
 	}
-	if (s->probe_rtt_min_us < s->min_rtt_us || (s->probe_rtt_min_us == s->min_rtt_us && !s->p.draft_rules) ||
+	if (s->probe_rtt_min_us < s->min_rtt_us || (s->probe_rtt_min_us == s->min_rtt_us && s->p.min_rtt_by_equal) ||
 	    v->now_us > s->min_rtt_stamp_us + s->p.min_rtt_window_us) {
 		s->min_rtt_us = s->probe_rtt_min_us;
 		s->min_rtt_stamp_us = s->probe_rtt_min_stamp_us;
@@ -742,7 +742,7 @@ CC_STAGE void bbr3_on_undo(struct bbr3 *s, const struct cc_view *v, struct cc_de
 	bbr3_reset_full_bw(s, 0);
 	bbr3_restore_bounds(s);
 	s->settled_cwnd_pkts = 0;
-	d->cwnd_pkts = cc_max_u32(s->prior_cwnd_pkts, s->p.draft_rules ? d->cwnd_pkts : 1);
+	d->cwnd_pkts = cc_max_u32(s->prior_cwnd_pkts, s->p.undo_lowers_cwnd ? 1 : d->cwnd_pkts);
 	if (!s->p.undo_to_state)
 		return;
 	if (s->undo_state == BBR3_STARTUP && s->state != BBR3_STARTUP) {

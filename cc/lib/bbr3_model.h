@@ -69,7 +69,8 @@
 	P(drain_gain, CC_GAIN(0.344), CC_GAIN(0.0625), CC_GAIN_UNIT - 1, CC_UNIT_GAIN,                                 \
 	  "pacing gain in DRAIN; draft: 0.5", "1/2.885, as BBRv1; below 1 to drain")                                   \
 	P(drain_max_rounds, 0, 0, 1000, CC_UNIT_ROUNDS, "longest DRAIN; 0: no limit; draft: 3",                        \
-	  "Linux has no limit; 1000 rounds are none")                                                                  \
+	  "Linux has no limit; 1000 rounds: longer than any DRAIN")                                                    \
+	P(drain_by_bw, 0, 0, 1, CC_UNIT_BOOL, "DRAIN ends at a BDP of bw; off: of max_bw; draft: on", "off in Linux")  \
 	P(probe_up_gain, CC_GAIN(1.25), CC_GAIN_UNIT + 1, CC_GAIN(4), CC_UNIT_GAIN, "pacing gain in UP",               \
 	  "1.25, as BBRv1; above 1 to probe")                                                                          \
 	P(probe_down_gain, VERSION##_PROBE_DOWN_GAIN, CC_GAIN(0.0625), CC_GAIN_UNIT - 1, CC_UNIT_GAIN,                 \
@@ -119,6 +120,8 @@
 	  "min_rtt is the minimum over this time",                                                                     \
 	  "10 s, twice the interval of PROBE_RTT, so that it includes one; longer than a round, "                      \
 	  "shorter than routes last")                                                                                  \
+	P(min_rtt_by_equal, 1, 0, 1, CC_UNIT_BOOL, "a minimum equal to min_rtt confirms it; draft: off",               \
+	  "on in Linux")                                                                                               \
 	P(probe_rtt_interval_us, CC_SEC(5), CC_MSEC(100), CC_SEC(600), CC_UNIT_US,                                     \
 	  "time without a lower RTT until PROBE_RTT",                                                                  \
 	  "5 s: at half a BDP PROBE_RTT costs less than in BBRv1, so it is more frequent; longer than "                \
@@ -156,17 +159,16 @@
 	  "on in Linux; off, DRAIN and DOWN end up to one burst (about 1 ms) later")                                   \
 	P(keep_growth_credit, VERSION##_KEEP_GROWTH_CREDIT, 0, 1, CC_UNIT_BOOL,                                        \
 	  "ACKs counted for the growth of inflight_hi count on when cwnd does not limit the flow", "v3: on, v2: off")  \
-	P(draft_rules, 0, 0, 1, CC_UNIT_BOOL,                                                                          \
-	  "DRAIN ends at a BDP of bw, not of max_bw; an equal RTT does not renew min_rtt; CRUISE does "                \
-	  "not lower "                                                                                                 \
-	  "inflight_lo to inflight_hi; an undo does not lower cwnd; draft: on",                                        \
-	  "off in Linux")                                                                                              \
+	P(cruise_clips, 1, 0, 1, CC_UNIT_BOOL, "CRUISE starts by lowering inflight_lo to inflight_hi; draft: off",     \
+	  "on in Linux")                                                                                               \
 	P(loss_on_acks, 1, 0, 1, CC_UNIT_BOOL, "also examine the flights of acknowledged packets; draft: off",         \
 	  "on in Linux")                                                                                               \
 	P(tail_loss, VERSION##_TAIL_LOSS, 0, 1, CC_UNIT_BOOL,                                                          \
 	  "a loss that a tail loss probe repaired counts; draft: off", "v3: on, v2: off")                              \
 	P(undo_to_state, 0, 0, 1, CC_UNIT_BOOL, "after a spurious loss return to the state that it ended; draft: on",  \
 	  "off in Linux")                                                                                              \
+	P(undo_lowers_cwnd, 1, 0, 1, CC_UNIT_BOOL,                                                                     \
+	  "an undo restores cwnd, even if it has grown beyond that since; draft: off", "on in Linux")                  \
 	P(fast_path, 1, 0, 1, CC_UNIT_BOOL, "skip what an application-limited ACK cannot change; draft: off",          \
 	  "on in Linux")                                                                                               \
 	P(ecn, 0, 0, 1, CC_UNIT_BOOL, "marks of this path mean a short queue (Linux: route feature ecn_low)",          \
@@ -289,7 +291,8 @@ struct bbr3 {
 	u8 probe_rtt_round_done;
 	u8 idle_restart; /* sending resumed after an idle period, in which min_rtt has aged */
 	u8 has_seen_rtt;
-	u8 undo_saved; /* for undo_to_state */
+	u8 undo_saved;	/* for undo_to_state */
+	u8 reserved[4]; /* no holes: parity compares bytes */
 };
 
 CC_INLINE u32 bbr3_max_bw(const struct bbr3 *s) { return cc_max_u32(s->bw_bins[0], s->bw_bins[1]); }

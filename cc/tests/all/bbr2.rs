@@ -211,10 +211,18 @@ fn marks_lead_to_no_probe() {
 
 #[test]
 fn an_rtt_equal_to_the_minimum_postpones_probe_rtt() {
-    let mut f = cruise("bbr2", &[("probe_rtt_interval", "5s"), ("min_rtt_window", "10s")]);
-    f.on(part(1).rtt(RTT - 1));
-    f.on(part(1).after(s(4)).rtt(RTT - 1));
-    f.on(part(1).after(s(4)));
+    let after_an_equal_rtt = |by_equal: &str| {
+        let mut f = cruise(
+            "bbr2",
+            &[("probe_rtt_interval", "5s"), ("min_rtt_window", "10s"), ("min_rtt_by_equal", by_equal)],
+        );
+        f.on(part(1).rtt(RTT - 1));
+        f.on(part(1).after(s(4)).rtt(RTT - 1));
+        f.on(part(1).after(s(4)));
+        f
+    };
+    assert_eq!(after_an_equal_rtt("off").phase(), Phase::ProbeRtt);
+    let mut f = after_an_equal_rtt("on");
     assert_ne!(f.phase(), Phase::ProbeRtt);
     assert_eq!(f.on(part(1).after(s(1) + 1)).phase(), Phase::ProbeRtt);
 }
