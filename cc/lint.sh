@@ -45,10 +45,11 @@ for name in $names; do
 done
 
 includes=$(for name in $names; do printf ' -include %s.h' "$name"; done)
+# the sizes that build.rs gives to the C
+sizes=$(sed -n 's/^const \([A-Z_]*\): usize = \([0-9]*\);$/-DCC_NATIVE_\1=\2/p' build.rs)
 for compiler in gcc clang; do
 	# shellcheck disable=SC2086
-	$compiler $warnings -O2 -DCC_NATIVE_STATE_BYTES=768 -DCC_NATIVE_SENDS_BYTES=3088 -DCC_NATIVE_MAX_PARAMETERS=64 $includes \
-		-c native/native.c -o "$scratch/native.o"
+	$compiler $warnings -O2 $sizes $includes -c native/native.c -o "$scratch/native.o"
 done
 
 lines=$(cat contract/*.h | wc -l)
