@@ -150,13 +150,16 @@ struct cc_view {
 	u32 reserved_2;
 };
 
-/* The output of an algorithm. Before each call the host fills it with the values in force. */
+/*
+ * The output of an algorithm. Before each call the host fills it with the values in force: those of the view,
+ * min_burst_pkts of the last decision, and 0 for app_limited_until_pkts.
+ */
 struct cc_decision {
 	u64 pacing_rate_Bps;	    /* CC_NO_RATE: do not pace */
 	u32 cwnd_pkts;		    /* at least 1 */
 	u32 ssthresh_pkts;	    /* CC_INFINITE: none */
 	u32 app_limited_until_pkts; /* not 0: samples are application-limited until delivered_pkts exceeds this */
-	u32 min_burst_pkts;	    /* smallest full TSO burst; the default of hosts is CC_MIN_BURST_PKTS */
+	u32 min_burst_pkts;	    /* a TSO burst has at least this many packets, if they wait and cwnd allows */
 };
 
 /* Events between ACKs. */

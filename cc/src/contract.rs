@@ -297,12 +297,15 @@ pub struct Decision {
     pub ssthresh_pkts: u32,
     /// Not 0: samples are application-limited until `delivered_pkts` exceeds this.
     pub app_limited_until_pkts: u32,
-    /// The smallest full TSO burst, packets; the host's default is [`MIN_BURST_PKTS`].
+    /// A TSO burst has at least this many packets, if they wait and cwnd allows. Before the first decision:
+    /// [`MIN_BURST_PKTS`].
     pub min_burst_pkts: u32,
 }
 
 impl Decision {
-    /// The values in force, with which each call starts.
+    /// The values in force, with which each call starts. `min_burst_pkts` is not in the view: this is that of
+    /// a new connection; later keep that of your last decision,
+    /// `Decision { min_burst_pkts: last.min_burst_pkts, ..Decision::in_force(&view) }`.
     pub fn in_force(view: &View) -> Decision {
         Decision {
             pacing_rate_Bps: view.pacing_rate_Bps,

@@ -46,7 +46,7 @@
 //!     view.sample_prior_delivered_pkts = prior_delivered_pkts;
 //!     view.sample_delivered_pkts = (view.delivered_pkts - prior_delivered_pkts) as i32;
 //!     view.sample_interval_us = rtt_us as i32;
-//!     decision = Decision::in_force(&view);
+//!     decision = Decision { min_burst_pkts: decision.min_burst_pkts, ..Decision::in_force(&view) };
 //!     flow.on_ack(&view, &mut decision);
 //!     (view.cwnd_pkts, view.pacing_rate_Bps) = (decision.cwnd_pkts, decision.pacing_rate_Bps);
 //! }
