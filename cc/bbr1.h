@@ -37,8 +37,10 @@
  * has its own random generator; a pacing rate of zero is not installed (in Linux it turns pacing off); the
  * policer's arithmetic is 64 bits wide where Linux's wraps above a difference of 12 Gbit/s, and its clock does not
  * wrap after 71 minutes; the counter of aggregated ACKs has 32 bits instead of 16. Departures of bbr1_49 from 4.9:
- * gains are set on every ACK, so that a policer's rate is paced at gain 1 in PROBE_BW only, and always there; the
- * host is that of 6.18 (burst size by RTT, pacing by departure time), which matters below an RTT of about 3 ms.
+ * pacing is not reduced by the 0.9 % that sch_fq's count of link headers took (see bbr1_later_parameters); with it a
+ * standing queue is a third shorter (docs/variants.md); gains are set on every ACK, so that a policer's rate is paced
+ * at gain 1 in PROBE_BW only, and always there; the host is that of 6.18 (burst size by RTT, pacing by departure
+ * time), which matters below an RTT of about 3 ms.
  */
 #ifndef CC_BBR1_H
 #define CC_BBR1_H
@@ -56,7 +58,8 @@
 #define bbr1_model_parameters(P)                                                                                       \
 	P(startup_gain, CC_GAIN(2.887), CC_GAIN_UNIT + 1, CC_GAIN(10), CC_UNIT_GAIN,                                   \
 	  "pacing and cwnd gain in STARTUP",                                                                           \
-	  "2/ln 2, rounded up: the least gain that doubles the delivery rate each round; above 1 to grow")             \
+	  "2/ln 2, rounded up: by the article the least that doubles the rate each round; 4 ln 2 "                     \
+	  "suffices, see lib/bbr3_model.h; above 1 to grow")                                                           \
 	P(drain_gain, CC_GAIN(0.344), CC_GAIN(0.0625), CC_GAIN_UNIT - 1, CC_UNIT_GAIN, "pacing gain in DRAIN",         \
 	  "1/2.885 drains in one round what STARTUP queued; below 1 to drain")                                         \
 	P(probe_up_gain, CC_GAIN(1.25), CC_GAIN_UNIT + 1, CC_GAIN(4), CC_UNIT_GAIN, "pacing gain while probing",       \
@@ -121,11 +124,14 @@
 	P(first_rtt_sets_rate, 1, 0, 1, CC_UNIT_BOOL, "the first RTT sample restarts the pacing rate",                 \
 	  "on since 4.13")                                                                                             \
 	P(keep_rate_until_full, 1, 0, 1, CC_UNIT_BOOL,                                                                 \
-	  "the pacing rate does not fall before the pipe was full; off: not in STARTUP", "on since 4.13")              \
+	  "the pacing rate does not fall before the pipe was full; off: it may not fall in STARTUP only",              \
+	  "on since 4.13")                                                                                             \
 	P(probe_more_pkts, 2, 0, 100, CC_UNIT_PKTS, "added to cwnd and to inflight targets while probing",             \
 	  "2 since 4.19: on a tiny BDP 1.25 rounds to nothing; 0 is 4.9")                                              \
 	P(look_ahead, 1, 0, 1, CC_UNIT_BOOL,                                                                           \
-	  "compare what will be in the network at the next departure; off: what is in flight now", "on since 4.20")    \
+	  "compare what will be in the network at the next departure; off: what was in flight before the "             \
+	  "ACK (in DRAIN: after it)",                                                                                  \
+	  "on since 4.20")                                                                                             \
 	P(min_rtt_by_equal, 0, 0, 1, CC_UNIT_BOOL, "an RTT equal to min_rtt confirms it", "off since 5.10")            \
 	P(min_rtt_by_delayed, 0, 0, 1, CC_UNIT_BOOL, "a delayed ACK may replace an expired min_rtt", "off since 4.16") \
 	P(idle_until_delivered, 1, 0, 1, CC_UNIT_BOOL, "an idle period ends with a delivery; off: with any ACK",       \
@@ -456,6 +462,8 @@ CC_STAGE bool bbr1_policer_sample(struct bbr1_policer *l, const struct cc_view *
 		return false;
 	return bbr1_policer_close_interval(l, v, cc_saturate_u32(cc_div((u64)delivered << CC_BW_SHIFT, elapsed_us)));
 }
+
+/* The detector on this ACK; or, while a rate is in use, its expiry, which restarts PROBE_BW. */
 CC_STAGE void bbr1_check_policer(struct bbr1 *s, const struct cc_view *v, u32 losses, bool app_limited)
 {
 	if (!s->p.lt_bw)

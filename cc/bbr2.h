@@ -81,7 +81,7 @@ CC_STAGE bool bbr2_has_probed(struct bbr2 *s, const struct cc_view *v, const str
 	if (bbr3_is_risky(b, v, d))
 		return true;
 	return v->now_us > b->cycle_stamp_us + b->min_rtt_us &&
-	       bbr3_in_network_pkts(b, v->prior_inflight_pkts, v, d) >=
+	       bbr3_in_network_before_pkts(b, v, d) >=
 		       bbr3_inflight_pkts(b, bbr3_max_bw(b), s->own.probe_up_inflight_gain, v, d);
 }
 

@@ -39,7 +39,7 @@
  *
  * Each ACK: round, ECN, sample -> max_bw and lower bounds -> ACK aggregation -> too much loss in STARTUP? -> has bw
  * stopped growing? -> DRAIN -> upper bound, PROBE_BW -> min_rtt, PROBE_RTT -> gains, pacing, cwnd. Packets that the
- * host marks lost come before that, one event per ACK.
+ * host marks lost come before that: one event per packet in the simulator, one for all since the last report in eBPF.
  *
  * Sources: google/bbr, branch v3, net/ipv4/tcp_bbr.c [v3], whose behaviour is the default; draft-ietf-ccwg-bbr-06
  * [Draft], whose differences are parameters (lib/bbr3_model.h) and together the preset bbr3_draft.
@@ -393,7 +393,7 @@ CC_STAGE void bbr3_update_phase(struct bbr3 *s, const struct cc_view *v, const s
 		bbr3_start_up(s, v);
 	if (!bbr3_is_waiting(s) || bbr3_check_probe_time(s, v, d) || s->state == BBR3_CRUISE)
 		return;
-	inflight = bbr3_in_network_pkts(s, v->prior_inflight_pkts, v, d);
+	inflight = bbr3_in_network_before_pkts(s, v, d);
 	if (inflight <= bbr3_inflight_with_headroom(s) &&
 	    inflight <= bbr3_inflight_pkts(s, bbr3_max_bw(s), CC_GAIN_UNIT, v, d))
 		bbr3_start_cruise(s);
@@ -402,7 +402,7 @@ CC_STAGE void bbr3_update_phase(struct bbr3 *s, const struct cc_view *v, const s
 /* After a probe that was too much, the next one ends when inflight_hi is in flight. */
 CC_INLINE bool bbr3_is_risky(struct bbr3 *s, const struct cc_view *v, const struct cc_decision *d)
 {
-	if (!s->prev_probe_too_high || bbr3_in_network_pkts(s, v->prior_inflight_pkts, v, d) < s->inflight_hi)
+	if (!s->prev_probe_too_high || bbr3_in_network_before_pkts(s, v, d) < s->inflight_hi)
 		return false;
 	s->stopped_risky_probe = true;
 	return true;

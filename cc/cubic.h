@@ -46,7 +46,7 @@
 	  "share of cwnd that remains after a loss", "0.7: RFC 9438 section 4.6; below 1 to reduce")                   \
 	P(c, CC_FRACTION(0.4), CC_FRACTION(0.04), CC_FRACTION(4), CC_UNIT_FRACTION,                                    \
 	  "steepness of the curve, packets per second cubed",                                                          \
-	  "0.4: RFC 9438 section 5.1; below 0.04 slower than Reno on any path, above 4 a burst")                       \
+	  "0.4: RFC 9438 section 5.1; 0.04 to 4: a tenth to ten times the RFC's")                                      \
 	P(fast_convergence, 1, 0, 1, CC_UNIT_BOOL, "aim below the last maximum if maxima are falling",                 \
 	  "on: RFC 9438 section 4.7, Linux")                                                                           \
 	P(reno_friendly, 1, 0, 1, CC_UNIT_BOOL, "never grow slower than Reno would", "on: RFC 9438 section 4.3, Linux")

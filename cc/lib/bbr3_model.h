@@ -11,8 +11,8 @@
  *
  * "Too much" is a property of a flight: the packets that were in the network together with one packet when it was
  * sent. A flight is too much if more than loss_thresh of it was lost, or more than ecn_thresh of it was marked. The
- * flight is examined for each lost packet, not for each ACK, since RACK marks losses late; it shows at which packet
- * the loss crossed the threshold.
+ * flight is examined for each lost packet, since RACK marks losses late, and in Linux also for each ACK. The lost
+ * packet shows where the loss crossed the threshold.
  *
  * bw_latest and inflight_latest describe the latest round. bw_lo and inflight_lo do not fall below them, since the
  * path has delivered that much. A round of loss starts with the first loss, so that it includes all losses of one
@@ -43,7 +43,7 @@
 #define BBR3_BURST_OF_ONE_Bps	 0		/* never */
 #define BBR3_KEEP_GROWTH_CREDIT	 1		/* on */
 #define BBR3_ECN_THRESH_INCLUDED 0		/* off */
-#define BBR3_ECN_REPROBE_GAIN	 CC_GAIN(0.5)	/* half of what the marks may have cut */
+#define BBR3_ECN_REPROBE_GAIN	 CC_GAIN(0.5)	/* the first round adds up to half of inflight_hi */
 
 #define BBR2_STARTUP_PACING_GAIN CC_GAIN(2.887) /* 2/ln 2, rounded up, as BBRv1 */
 #define BBR2_STARTUP_CWND_GAIN	 CC_GAIN(2.887) /* as BBRv1 */
@@ -63,7 +63,7 @@
 #define bbr3_family_parameters(P, VERSION)                                                                             \
 	P(startup_pacing_gain, VERSION##_STARTUP_PACING_GAIN, CC_GAIN_UNIT + 1, CC_GAIN(10), CC_UNIT_GAIN,             \
 	  "pacing gain in STARTUP",                                                                                    \
-	  "v3: 4 ln 2, v2: 2/ln 2; the least gains that double the delivery rate each round")                          \
+	  "v3: 4 ln 2, the least that doubles the delivery rate each round; v2: 2/ln 2, as BBRv1")                     \
 	P(startup_cwnd_gain, VERSION##_STARTUP_CWND_GAIN, CC_GAIN(1), CC_GAIN(10), CC_UNIT_GAIN,                       \
 	  "cwnd gain in STARTUP and DRAIN", "v3: 2, or the queue of STARTUP would be longer; v2: 2.887, as BBRv1")     \
 	P(drain_gain, CC_GAIN(0.344), CC_GAIN(0.0625), CC_GAIN_UNIT - 1, CC_UNIT_GAIN,                                 \
@@ -98,7 +98,7 @@
 	  "2 in a row: one can be a burst of other traffic; 100 hardly ends STARTUP")                                  \
 	P(loss_thresh, CC_GAIN(0.02), 0, CC_GAIN(0.5), CC_UNIT_GAIN,                                                   \
 	  "more than this part of a flight lost is too much",                                                          \
-	  "2 %, which Linux rounds to 5/256; half of a flight is the most that is bearable")                           \
+	  "2 %, which Linux rounds to 5/256; half: the rest of the range is for experiments")                          \
 	P(beta, CC_GAIN(0.703), 1, CC_GAIN(1), CC_UNIT_GAIN,                                                           \
 	  "least part of a bound that a reduction leaves; draft: 0.7",                                                 \
 	  "1 - 0.3, as CUBIC, with 0.3 rounded down to 76/256; at 1 nothing falls")                                    \
@@ -111,7 +111,7 @@
 	P(probe_wait_random_us, CC_SEC(1), 0, CC_SEC(60), CC_UNIT_US, "random additional time, at most",               \
 	  "1 s keeps flows from probing in step; 0: no randomness")                                                    \
 	P(probe_wait_rounds, 63, 1, 255, CC_UNIT_ROUNDS,                                                               \
-	  "most rounds from probe to probe, if the BDP is not fewer packets",                                          \
+	  "a probe starts after this many rounds at the latest, or after as many as the BDP has packets",              \
 	  "63: Reno needs as many rounds to recover 63 packets; Linux counts in 8 bits")                               \
 	P(probe_wait_random_rounds, 2, 0, 255, CC_UNIT_ROUNDS,                                                         \
 	  "a random number below this is subtracted from probe_wait_rounds",                                           \
@@ -146,8 +146,8 @@
 	  "100 ms: longer gaps are not aggregation; 10 s is no bound")                                                 \
 	P(burst_rtt_us, 512, 0, CC_MSEC(100), CC_UNIT_US,                                                              \
 	  "bursts are 64 KiB longer, halved per this much min_rtt; 0 and draft: not",                                  \
-	  "2^9 us, Linux's tso_rtt_shift: on a LAN a queue of 64 KiB is short; at 100 ms bursts are "                  \
-	  "long on any path")                                                                                          \
+	  "2^9 us, Linux's tso_rtt_shift: on a LAN a queue of 64 KiB is short; 100 ms: the 64 KiB "                    \
+	  "hardly shrink on any path")                                                                                 \
 	P(burst_of_one_Bps, VERSION##_BURST_OF_ONE_Bps, 0, CC_MBIT(100), CC_UNIT_BPS,                                  \
 	  "below this pacing rate a burst may be one packet; else it is two at least",                                 \
 	  "v2: 1.2 Mbit/s, where two packets last 20 ms; v3: 0, always two")                                           \
@@ -185,7 +185,8 @@
 	  "1/3: a smaller cut than DCTCP's 1/2; at 1 a fully marked round cuts all")                                   \
 	P(ecn_thresh, CC_GAIN(0.5), 0, CC_GAIN(1), CC_UNIT_GAIN,                                                       \
 	  "more than this part of a flight marked is too much; 0: never",                                              \
-	  "half: a shallow threshold marks some packets of every probe; at 1 only a fully marked flight")              \
+	  "half: a shallow threshold marks some packets of every probe; at 1 none in v3, "                             \
+	  "a fully marked one in v2")                                                                                  \
 	P(ecn_thresh_included, VERSION##_ECN_THRESH_INCLUDED, 0, 1, CC_UNIT_BOOL,                                      \
 	  "exactly ecn_thresh also counts as too much", "v3: off, v2: on")                                             \
 	P(ecn_reprobe_gain, VERSION##_ECN_REPROBE_GAIN, 0, CC_GAIN(1), CC_UNIT_GAIN,                                   \
@@ -649,17 +650,23 @@ CC_INLINE u32 bbr3_target_inflight_pkts(const struct bbr3 *s, const struct cc_vi
 }
 
 /*
- * Packets in the network when the next one may leave; while probing, with the burst that is about to be sent. [Draft]
- * compares what is in flight after the ACK.
+ * Packets in the network when the next one may leave, of those in flight; while probing, with the burst that is about
+ * to be sent.
  */
 CC_STAGE u32 bbr3_in_network_pkts(const struct bbr3 *s, u32 inflight, const struct cc_view *v,
 				  const struct cc_decision *d)
 {
 	if (!s->p.look_ahead)
-		return v->inflight_pkts;
+		return inflight;
 	if (s->pacing_gain_256 > CC_GAIN_UNIT)
 		inflight += bbr3_burst_pkts(s, v, d);
 	return bbr_in_network_pkts(inflight, bbr3_bw(s), v);
+}
+
+/* The same before this ACK. [Draft] has no such rule and compares what is in flight after the ACK. */
+CC_INLINE u32 bbr3_in_network_before_pkts(const struct bbr3 *s, const struct cc_view *v, const struct cc_decision *d)
+{
+	return bbr3_in_network_pkts(s, s->p.look_ahead ? v->prior_inflight_pkts : v->inflight_pkts, v, d);
 }
 
 #endif

@@ -54,9 +54,9 @@
 	  "HyStart: ACKs closer than this belong to one train",                                                        \
 	  "2 ms, as in Linux; above an RTT every ACK would belong")                                                    \
 	P(css_growth_divisor, 4, 2, 16, CC_UNIT_COUNT, "HyStart++: packets acknowledged per packet of growth in CSS",  \
-	  "4: RFC 9406 section 4.3, which requires at least 2; above 16 growth stops")                                 \
+	  "4: RFC 9406 section 4.3, which requires at least 2; above 16, less than 6 % per round")                     \
 	P(css_rounds, 5, 1, 100, CC_UNIT_ROUNDS, "HyStart++: rounds in CSS before slow start ends",                    \
-	  "5: RFC 9406 section 4.3; 1 confirms nothing, 100 is congestion avoidance")
+	  "5: RFC 9406 section 4.3; 1 confirms nothing, 100 hardly ends CSS before the first loss")
 
 struct hystart_params {
 	hystart_parameters(CC_PARAM_FIELD, HYSTART_NONE)
