@@ -43,7 +43,10 @@ impl BpfCompiler {
     /// # Errors
     /// [`Error::NoClang`].
     pub fn with_clang(clang: impl Into<OsString>, sources: Sources) -> Result<BpfCompiler, Error> {
-        let clang = clang.into();
+        let mut clang = clang.into();
+        if Path::new(&clang).components().count() > 1 {
+            clang = absolute(Path::new(&clang))?.into(); // clang is started in the folder of a header
+        }
         let answer = run(Command::new(&clang).arg("-print-resource-dir"))?;
         if !answer.status.success() {
             let cause = std::io::Error::other(String::from_utf8_lossy(&answer.stderr).trim().to_owned());
@@ -67,10 +70,19 @@ impl BpfCompiler {
     /// # Errors
     /// The header cannot be read, or clang does not accept it; the error holds clang's messages.
     pub fn compile(&self, algorithm: &Algorithm) -> Result<Object, Error> {
-        let header = std::path::absolute(&algorithm.header).map_err(Error::io(&algorithm.header))?;
+        let header = absolute(&algorithm.header)?;
         std::fs::metadata(&header).map_err(Error::io(&header))?;
-        let mut command = self.command(&header);
-        command.arg("-include").arg(&header);
+        let cc = absolute(self.sources.cc())?;
+        let mut command = self.command(&cc, &absolute(self.sources.libbpf())?);
+        match (header.parent(), header.file_name()) {
+            // relative to the header's folder: that folder is in no path then, nor are those around it
+            (Some(folder), Some(file)) if folder != cc => {
+                command.current_dir(folder).arg("-include").arg(file);
+            }
+            _ => {
+                command.arg("-include").arg(&header);
+            }
+        }
         let (owns, tracks) = match algorithm.kind {
             Kind::OwnsCwnd => (1, 0),
             Kind::TracksSends => (1, 1),
@@ -79,7 +91,7 @@ impl BpfCompiler {
         command.args([format!("-DCC_NAME={}", algorithm.code)]);
         command.args([format!("-DCC_LISTED_NAME={}", algorithm.listed)]);
         command.args([format!("-DCC_OWNS={owns}"), format!("-DCC_TRACKS={tracks}")]);
-        command.arg("-c").arg(self.sources.cc().join("bpf/object.bpf.c")).args(["-o", "-"]);
+        command.arg("-c").arg(cc.join("bpf/object.bpf.c")).args(["-o", "-"]);
         let Output { status, stdout, stderr } = run(&mut command)?;
         let messages = String::from_utf8_lossy(&stderr).into_owned();
         let name = algorithm.listed.clone();
@@ -89,23 +101,25 @@ impl BpfCompiler {
         Ok(Object { name, elf: stdout, warnings: messages })
     }
 
-    fn command(&self, header: &Path) -> Command {
-        let (cc, libbpf) = (self.sources.cc(), self.sources.libbpf());
+    fn command(&self, cc: &Path, libbpf: &Path) -> Command {
         let mut command = Command::new(&self.clang);
         // -g: BTF, which CO-RE needs. v3: 32-bit arithmetic and jumps, in all kernels since 5.1.
         command.args(["-target", self.target, "-mcpu=v3", "-O2", "-g", "-std=gnu11", "-ffreestanding"]);
         command.args(["-Wall", "-Wextra", "-Wno-unused-parameter", "-Wno-unused-function"]);
         // BPF has no linker that would find a missing function
         command.arg("-Werror=implicit-function-declaration");
-        // the later of two folders that hold the same file is the one that names it
-        let folder = header.parent().unwrap_or(header);
-        for (from, to) in [(folder, "."), (libbpf, "libbpf"), (cc, "cc"), (&self.resources, "clang")] {
+        // no folder here contains another one: which of the two clang then chooses depends on its version
+        for (from, to) in [(libbpf, "libbpf"), (cc, "cc"), (&self.resources, "clang")] {
             command.arg(mapping(from, to));
         }
-        command.args(["-fdebug-compilation-dir", "."]);
+        command.args(["-fdebug-compilation-dir", ".", "-fdiagnostics-absolute-paths"]);
         command.arg("-I").arg(cc).arg("-I").arg(libbpf);
         command
     }
+}
+
+fn absolute(path: &Path) -> Result<PathBuf, Error> {
+    std::path::absolute(path).map_err(Error::io(path))
 }
 
 /// clang's option that writes `to` in place of a folder.

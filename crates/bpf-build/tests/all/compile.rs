@@ -87,6 +87,36 @@ fn two_folders_give_the_same_bytes_and_no_path_is_in_them() {
     }
 }
 
+/// Copies the files of a folder and of those in it.
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("folder");
+    for entry in fs::read_dir(from).expect("folder") {
+        let (path, to) = entry.map(|e| (e.path(), to.join(e.file_name()))).expect("entry");
+        if path.is_dir() {
+            copy(&path, &to);
+        } else {
+            fs::copy(&path, &to).expect("copy");
+        }
+    }
+}
+
+#[test]
+fn a_header_in_a_folder_around_the_sources_gives_the_same_bytes_wherever_these_are() {
+    let Some(contained) = compiler() else { return };
+    let folder = tempfile::tempdir().expect("folder");
+    let algorithm = write_header(folder.path(), "d->cwnd_pkts = s->p.cwnd_pkts");
+    let compile = |name: &str| {
+        let (cc, libbpf) = (folder.path().join(name).join("cc"), folder.path().join(name).join("libbpf"));
+        copy(contained.sources().cc(), &cc);
+        copy(contained.sources().libbpf(), &libbpf);
+        let compiler = BpfCompiler::new(Sources::in_folders(cc, libbpf)).expect("clang");
+        compiler.compile(&algorithm).unwrap_or_else(|e| panic!("{e}")).elf
+    };
+    let first = compile("first");
+    assert!(first == compile("second"), "the folder shows in the bytes");
+    assert!(!contains(&first, &folder.path().to_string_lossy()), "the path of the header is in them");
+}
+
 #[test]
 fn an_error_in_the_header_comes_back_in_the_words_of_clang_with_its_place() {
     let Some(compiler) = compiler() else { return };
