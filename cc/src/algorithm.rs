@@ -22,6 +22,8 @@ pub enum Kind {
 pub struct Parameter {
     /// Its name in scenarios and on the command line.
     pub name: &'static str,
+    /// Its name in C, which ends with its unit: `alpha_us` for `alpha`.
+    pub c_name: &'static str,
     /// What the number counts, which is how users write it.
     pub unit: Unit,
     /// The default, a raw number.
@@ -88,6 +90,7 @@ fn entry(row: &'static ffi::Algorithm) -> Entry {
 fn parameter(p: &'static ffi::Parameter) -> Parameter {
     Parameter {
         name: spoken(ffi::text(p.name)),
+        c_name: ffi::text(p.name),
         unit: Unit::from_number(p.unit).expect("params.h and value.rs list the same units"),
         default: p.default,
         least: p.least,

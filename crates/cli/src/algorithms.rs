@@ -46,7 +46,7 @@ impl From<Preset> for PresetRecord {
 
 impl From<&Parameter> for ParameterRecord {
     fn from(parameter: &Parameter) -> Self {
-        let Parameter { name, unit, default, least, most, meaning, reason } = *parameter;
+        let Parameter { name, c_name: _, unit, default, least, most, meaning, reason } = *parameter;
         let text = |raw| unit.format(raw);
         Self {
             name,

@@ -80,7 +80,7 @@ pub enum Error {
     #[error("there is no parameter \"{name}\"; known: {}", .known.join(", "))]
     #[diagnostic(
         code(fairpace::kernel::unknown_parameter),
-        help("the names are those of the header, with the unit")
+        help("the names are those of the header, with or without the unit")
     )]
     UnknownParameter {
         /// The name that was given.

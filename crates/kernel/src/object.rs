@@ -15,6 +15,9 @@ include!(concat!(env!("OUT_DIR"), "/objects.rs"));
 pub(crate) const VIEW_AT: usize = 16;
 pub(crate) const STATE_AT: usize = VIEW_AT + size_of::<View>() + size_of::<Decision>();
 
+/// The units that end the name of a parameter in C and that users write with the value instead.
+const UNITS: [&str; 2] = ["_us", "_Bps"];
+
 /// Name and ELF bytes of each embedded object, or why there are none.
 pub(crate) fn built() -> Result<&'static [(&'static str, &'static [u8])], &'static str> {
     OBJECTS
@@ -57,7 +60,7 @@ impl Object {
         // build.rs and fairpace-cc read the same list; a test compares them
         let (_, elf) = found.ok_or_else(|| bad_object(algorithm.kernel_name(), "all of its code"))?;
         let words = params.as_bytes().chunks_exact(4).filter_map(|word| word.first_chunk().copied());
-        let names = algorithm.parameters().iter().map(|parameter| parameter.name.to_owned());
+        let names = algorithm.parameters().iter().map(|parameter| parameter.c_name.to_owned());
         let parameters = names.zip(words.map(u32::from_ne_bytes));
         Ok(Object {
             elf: Cow::Borrowed(elf),
@@ -125,14 +128,17 @@ impl Object {
         &self.parameters
     }
 
-    /// Sets a parameter to a raw number. The object does not know the range that the header declares: a
-    /// listed algorithm's [`Params`] do.
+    /// Sets a parameter to a raw number, by its name in C or without the unit at its end (`alpha_us` or
+    /// `alpha`). The object does not know the range that the header declares: a listed algorithm's [`Params`]
+    /// do.
     ///
     /// # Errors
     /// [`Error::UnknownParameter`].
     pub fn set(&mut self, name: &str, value: u32) -> Result<(), Error> {
-        match self.parameters.iter_mut().find(|parameter| parameter.name == name) {
-            Some(parameter) => parameter.value = value,
+        let index = |is: &dyn Fn(&str) -> bool| self.parameters.iter().position(|p| is(&p.name));
+        let unit = |full: &str| UNITS.iter().any(|unit| full.strip_suffix(unit) == Some(name));
+        match index(&|full| full == name).or_else(|| index(&unit)) {
+            Some(index) => self.parameters[index].value = value,
             None => {
                 let known = self.parameters.iter().map(|parameter| parameter.name.clone()).collect();
                 return Err(Error::UnknownParameter { name: name.to_owned(), known });
@@ -197,7 +203,7 @@ mod tests {
             assert_eq!(object.state_bytes, algorithm.state_bytes());
             assert_eq!(object.parameters().len(), algorithm.parameters().len());
             for (read, listed) in object.parameters().iter().zip(algorithm.parameters()) {
-                assert!(read.name.starts_with(listed.name), "{algorithm}: {read:?} is not {listed:?}");
+                assert_eq!(read.name, listed.c_name, "{algorithm}");
                 // a preset is the code of its base: the loader sets its parameters
                 let is_default = read.value == listed.default || algorithm.preset().is_some();
                 assert!(is_default, "{algorithm}: {read:?} is not {listed:?}");
@@ -215,6 +221,22 @@ mod tests {
         assert_eq!(object.parameter_bytes()[..4], 77u32.to_ne_bytes());
         let error = object.set("nonesuch", 1).expect_err("it does not exist");
         assert!(error.to_string().contains("nonesuch") && error.to_string().contains(&name), "{error}");
+    }
+
+    #[test]
+    fn a_listed_object_and_its_elf_name_their_parameters_alike_and_take_them_with_or_without_unit() {
+        let algorithm = Algorithm::by_name("bbq").expect("it is listed");
+        let listed = match Object::listed(&Params::defaults(algorithm)) {
+            Err(Error::NotBuilt { why }) => return skip(why),
+            listed => listed.expect("an object"),
+        };
+        let mut object = Object::from_elf(&listed.elf).expect("an object");
+        assert_eq!(object.parameters(), listed.parameters());
+        let alpha = |object: &Object| object.parameters().iter().find(|p| p.name == "alpha_us").cloned();
+        for (name, value) in [("alpha_us", 7000), ("alpha", 8000)] {
+            object.set(name, value).expect("it exists");
+            assert_eq!(alpha(&object).map(|p| p.value), Some(value));
+        }
     }
 
     #[test]
