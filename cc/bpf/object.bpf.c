@@ -5,7 +5,7 @@
  *   clang -target bpf -include NAME.h -DCC_NAME=NAME -DCC_LISTED_NAME=NAME -DCC_OWNS=1 -DCC_TRACKS=0
  *
  * CC_OWNS is 0 for CC_GROWS_CWND, CC_TRACKS is 1 for CC_TRACKS_SENDS. For a preset CC_NAME is the algorithm that it
- * sets, CC_LISTED_NAME its own name.
+ * sets, CC_LISTED_NAME its own name, and CC_SETTINGS(S) the defaults that it changes: S(parameter, raw value) for each.
  *
  * The state of a flow is in socket storage, for every algorithm: it has room for any state, observers can read it
  * (`ss --bpf-maps`), and it is freed with the socket. It is created by init, or by the first ACK if that comes
@@ -29,6 +29,19 @@
 #define CC_PARAMS					     struct CC_PASTE(CC_NAME, _params)
 #define CC_DEFAULT(name, dflt, least, most, unit, what, why) (dflt),
 #define CC_PARAMETERS(P)				     CC_PASTE(CC_NAME, _parameters)(P)
+#define CC_SETTING(name, raw)				     .name = (u32)((raw) + 0.5),
+#ifndef CC_SETTINGS
+#define CC_SETTINGS(S)
+#endif
+
+/* For CC_SETTINGS: the raw values of 1 and of 1 %, which depend on the unit of the parameter. */
+#define CC_UNIT_OF(name, dflt, least, most, unit, what, why) CC_UNIT_OF_##name = (unit),
+enum { CC_PARAMETERS(CC_UNIT_OF) };
+#define CC_ONE(name)                                                                                                   \
+	(CC_UNIT_OF_##name == CC_UNIT_GAIN     ? 1.0 * CC_GAIN_UNIT :                                                  \
+	 CC_UNIT_OF_##name == CC_UNIT_FRACTION ? 1.0 * CC_FRACTION_UNIT :                                              \
+						 1.0)
+#define CC_ONE_PERCENT(name) (CC_UNIT_OF_##name == CC_UNIT_PPM ? 10000.0 : CC_ONE(name) / 100)
 
 /* GPL-compatible, as the verifier demands of a tcp_congestion_ops */
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -45,10 +58,13 @@ struct cc_config {
 	u32 deny_storage;	 /* for tests: every allocation of a flow's state fails */
 	struct cc_params params;
 };
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Winitializer-overrides" /* a setting replaces the default before it */
 const volatile struct cc_config cc_config SEC(".rodata.config") = {
 	.may_set_app_limited = 1,
-	.params = { CC_PARAMETERS(CC_DEFAULT) },
+	.params = { CC_PARAMETERS(CC_DEFAULT) CC_SETTINGS(CC_SETTING) },
 };
+#pragma clang diagnostic pop
 
 /* ACKs handled without state, over all flows. */
 u64 cc_fallbacks;

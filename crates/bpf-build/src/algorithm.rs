@@ -44,6 +44,8 @@ pub struct Algorithm {
     pub(crate) code: String,
     pub(crate) listed: String,
     pub(crate) kind: Kind,
+    /// `CC_SETTINGS` of bpf/object.bpf.c, as in clang's -D: the defaults that a preset of the list changes.
+    pub(crate) settings: Option<String>,
 }
 
 impl Algorithm {
@@ -55,10 +57,11 @@ impl Algorithm {
         let header = header.as_ref().to_owned();
         let name = header.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         check_name(&name)?;
-        Ok(Algorithm { header, listed: name.clone(), code: name, kind })
+        Ok(Algorithm { header, listed: name.clone(), code: name, kind, settings: None })
     }
 
-    /// The same code under another kernel name, `fp_NAME`: a preset of other parameters.
+    /// The same code with the same defaults under another kernel name, `fp_NAME`. (A preset of
+    /// [`Sources::listed`](crate::Sources::listed) has its own defaults.)
     ///
     /// # Errors
     /// The name is no C name, or longer than 12 characters.

@@ -91,6 +91,9 @@ impl BpfCompiler {
         command.args([format!("-DCC_NAME={}", algorithm.code)]);
         command.args([format!("-DCC_LISTED_NAME={}", algorithm.listed)]);
         command.args([format!("-DCC_OWNS={owns}"), format!("-DCC_TRACKS={tracks}")]);
+        if let Some(settings) = &algorithm.settings {
+            command.arg("-D").arg(settings);
+        }
         command.arg("-c").arg(cc.join("bpf/object.bpf.c")).args(["-o", "-"]);
         let Output { status, stdout, stderr } = run(&mut command)?;
         let messages = String::from_utf8_lossy(&stderr).into_owned();

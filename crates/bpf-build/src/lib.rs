@@ -72,6 +72,7 @@ mod sources;
 
 pub use algorithm::{Algorithm, Kind};
 pub use compiler::{BpfCompiler, Object};
+mod settings;
 pub use error::Error;
 pub use objects::{check_objects, compile_listed, read_objects, write_objects};
 pub use sources::Sources;

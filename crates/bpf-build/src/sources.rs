@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::{Algorithm, Error, Kind};
+use crate::{Algorithm, Error, Kind, settings};
 
 #[cfg(feature = "headers")]
 include!(concat!(env!("OUT_DIR"), "/headers.rs"));
@@ -112,9 +112,15 @@ impl Sources {
         let path = self.cc.join("algorithms.def");
         let text = fs::read_to_string(&path).map_err(Error::io(&path))?;
         let mut listed: Vec<Algorithm> = Vec::new();
-        for (number, line) in (1..).zip(text.lines()) {
+        let mut rest = text.as_str();
+        for (number, line) in (1..).zip(text.split_inclusive('\n')) {
             let bad = |what: String| Error::BadList { line: number, what };
-            let Some((of, name, second)) = entry(line).map_err(bad)? else { continue };
+            let of_entry = entry(rest);
+            rest = &rest[line.len()..];
+            let Some((of, arguments)) = of_entry else { continue };
+            let [name, second, ..] = &arguments[..] else {
+                return Err(bad("an entry has at least two arguments".to_owned()));
+            };
             let algorithm = match of {
                 Line::Algorithm => {
                     let kind =
@@ -125,7 +131,12 @@ impl Sources {
                     let base = listed.iter().find(|a| a.name() == second);
                     let base = base
                         .ok_or_else(|| bad(format!("{name} is a preset of {second}, which is not above")))?;
-                    base.clone().listed_as(name)?
+                    let [_, _, _, _, given] = &arguments[..] else {
+                        return Err(bad("a preset has five arguments".to_owned()));
+                    };
+                    let settings = settings::definition(given)
+                        .map_err(|setting| bad(format!("{name} cannot have the default \"{setting}\"")))?;
+                    Algorithm { settings: Some(settings), ..base.clone().listed_as(name)? }
                 }
             };
             listed.push(algorithm);
@@ -141,16 +152,29 @@ enum Line {
     Preset,
 }
 
-/// An entry's macro and its first two arguments; `None` for other lines.
-fn entry(line: &str) -> Result<Option<(Line, &str, &str)>, String> {
-    let (of, arguments) = match (line.strip_prefix("CC_ALGORITHM("), line.strip_prefix("CC_PRESET(")) {
+/// The entry that the text begins with: its macro and the arguments of that. `None`: it begins otherwise.
+fn entry(text: &str) -> Option<(Line, Vec<String>)> {
+    let (of, arguments) = match (text.strip_prefix("CC_ALGORITHM("), text.strip_prefix("CC_PRESET(")) {
         (Some(arguments), _) => (Line::Algorithm, arguments),
         (None, Some(arguments)) => (Line::Preset, arguments),
-        (None, None) => return Ok(None),
+        (None, None) => return None,
     };
-    let mut words = arguments.split(',').map(str::trim);
-    match (words.next(), words.next()) {
-        (Some(name), Some(second)) => Ok(Some((of, name, second))),
-        _ => Err("the first two arguments must be on the line of the macro".to_owned()),
+    Some((of, split(arguments)))
+}
+
+/// The arguments of a macro up to the parenthesis that closes them, without quotes; literals that follow each
+/// other are one.
+fn split(text: &str) -> Vec<String> {
+    let mut arguments = vec![String::new()];
+    let mut quoted = false;
+    for c in text.chars() {
+        match c {
+            '"' => quoted = !quoted,
+            ')' if !quoted => break,
+            ',' if !quoted => arguments.push(String::new()),
+            c if quoted || !c.is_whitespace() => arguments.last_mut().expect("it has one").push(c),
+            _ => {}
+        }
     }
+    arguments
 }

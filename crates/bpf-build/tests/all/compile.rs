@@ -49,10 +49,10 @@ fn compiler_of_few() -> Option<BpfCompiler> {
     let compiler = compiler()?;
     let list = compiler.sources().cc().join("algorithms.def");
     let text = fs::read_to_string(&list).expect("read");
-    let is_one = |line: &&str| ["(bbr3,", "(bbr3e1,", "(reno,"].iter().any(|name| line.contains(name));
-    let few: Vec<&str> = text.lines().filter(is_one).collect();
+    let is_one = |entry: &&str| ["(bbr3,", "(bbr3e1,", "(reno,"].iter().any(|name| entry.contains(name));
+    let few: Vec<&str> = text.split("\nCC_").filter(is_one).collect();
     assert_eq!(few.len(), 3);
-    fs::write(list, few.join("\n")).expect("write");
+    fs::write(list, format!("CC_{}", few.join("\nCC_"))).expect("write");
     Some(compiler)
 }
 
@@ -195,6 +195,14 @@ fn a_list_of_another_form_is_an_error_with_its_line() {
     for (list, said) in [
         ("\nCC_ALGORITHM(a, CC_NEW_KIND, \"\", \"\")", "line 2: there is no kind CC_NEW_KIND"),
         ("CC_PRESET(b, a, \"\", \"\", \"\")", "line 1: b is a preset of a"),
+        (
+            "CC_ALGORITHM(a, CC_OWNS_CWND, \"\", \"\")\nCC_PRESET(b, a, \"\", \"\")",
+            "line 2: a preset has five arguments",
+        ),
+        (
+            "CC_ALGORITHM(a, CC_OWNS_CWND, \"(,\", \"\")\nCC_PRESET(b, a, \"\", \"\", \"x=1 \"\n\"y\")",
+            "line 2: b cannot have the default \"y\"",
+        ),
         ("CC_ALGORITHM(a)", "line 1"),
         ("CC_ALGORITHM(a-b, CC_OWNS_CWND, \"\", \"\")", "a-b"),
     ] {
