@@ -2,9 +2,13 @@
 //! for Linux.
 //!
 //! The object holds a `tcp_congestion_ops`: the algorithm between the hooks of the shim (`bpf/object.bpf.c`
-//! of fairpace-cc). It is an ordinary ELF file with BTF, which `fairpace_kernel` or any program on libbpf can
-//! load; nothing of it depends on the kernel of the machine that compiles it. clang is the only program that
-//! is needed.
+//! of fairpace-cc). It is an ordinary ELF file with BTF; nothing of it depends on the kernel of the machine
+//! that compiles it. `fairpace_kernel` adapts it to the running kernel. Another loader must clear the event
+//! hook that the kernel does not have (7.1), use `cong_control_2` before 6.10, and before 6.4 set
+//! `cc_config.may_set_app_limited` to 0 and clear `BPF_F_LINK`: see `adapt.rs` of fairpace-kernel.
+//!
+//! To compile, it needs clang. To build this crate with its default feature: a C compiler, make, pkg-config,
+//! libelf and zlib with headers (libbpf-sys).
 //!
 //! The crate works in a build script and at run time. It reports what clang says and never panics. It
 //! compiles for BPF only, loads nothing, and holds no algorithm of its own.
@@ -68,11 +72,11 @@ mod algorithm;
 mod compiler;
 mod error;
 mod objects;
+mod settings;
 mod sources;
 
 pub use algorithm::{Algorithm, Kind};
 pub use compiler::{BpfCompiler, Object};
-mod settings;
 pub use error::Error;
 pub use objects::{check_objects, compile_listed, read_objects, write_objects};
 pub use sources::Sources;

@@ -25,9 +25,9 @@
 //!
 //! An object of your own: see [`Object::from_elf`].
 //!
-//! The objects of the listed algorithms are part of the package; building it needs a C compiler for libbpf
-//! but no clang. All of it needs root and a kernel from 6.1 on with BTF. The README lists where kernels
-//! differ.
+//! The objects of the listed algorithms are part of the package. Building it needs no clang, but a C
+//! compiler, make, pkg-config, libelf and zlib with headers (libbpf-sys). All of it needs root and a kernel
+//! from 6.1 on with BTF. The README lists where kernels differ.
 //!
 //! The crate makes no decisions about congestion: the algorithms are C headers in fairpace-cc, the conversion
 //! between Linux and their contract is `cc/bpf/`. It opens no sockets, sets no system-wide defaults and runs
