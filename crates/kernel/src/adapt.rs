@@ -29,7 +29,8 @@ pub(crate) fn load(setup: &Setup<'_>, features: &Features) -> Result<libbpf_rs::
         adapt(&mut open, setup, &features.interface).map_err(Error::bpf(what()))?;
         open.load().map_err(Error::bpf(format!("loading {} into the kernel", setup.name)))
     });
-    result.map_err(|e| log::explain(e, &log, setup.name, &features.release))
+    let listed = setup.object.algorithm.is_some();
+    result.map_err(|e| log::explain(e, &log, setup.name, listed, &features.release))
 }
 
 /// Chooses between the shapes that hooks have in different kernels, and sets name and parameters.

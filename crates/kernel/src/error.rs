@@ -131,14 +131,13 @@ pub enum Error {
     #[error("the verifier of this kernel ({release}) refused {name}; the end of its log:\n{log}")]
     #[diagnostic(
         code(fairpace::kernel::refused),
-        help(
-            "a listed algorithm must pass on every supported kernel: \
-             report the lines above with the checks of `Features::probe`"
-        )
+        help("{}", refused_help(*.listed))
     )]
     Refused {
         /// Kernel name of the algorithm.
         name: String,
+        /// It is an embedded object, not one of a user.
+        listed: bool,
         /// `uname -r`.
         release: String,
         /// The last lines of its log.
@@ -259,6 +258,15 @@ pub(crate) fn system_error(error: libbpf_rs::Error) -> io::Error {
 }
 
 fn busy_help(name: &str, holder: &Holder) -> String {
+fn refused_help(listed: bool) -> &'static str {
+    if listed {
+        "a listed algorithm must pass on every supported kernel: \
+         report the lines above with the checks of `Features::probe`"
+    } else {
+        "the last lines name the instruction; contract/contract.h lists the rules that eBPF sets"
+    }
+}
+
     match holder {
         Holder::Kernel | Holder::Unknown => "choose another name with a suffix".to_owned(),
         Holder::Pinned(_) | Holder::Registered { .. } => {
@@ -276,4 +284,20 @@ fn known(loaded: &[String]) -> String {
 
 fn said(log: &str) -> String {
     if log.is_empty() { String::new() } else { format!("; libbpf printed:\n{log}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_asks_for_a_report_of_a_listed_algorithm_only() {
+        let help = |listed| {
+            let (name, release, log) = ("fp_x".to_owned(), "6.18".to_owned(), String::new());
+            let error = Error::Refused { name, listed, release, log };
+            error.help().expect("it has help").to_string()
+        };
+        assert!(help(true).contains("report") && !help(false).contains("report"), "{}", help(false));
+        assert!(help(false).contains("contract.h"));
+    }
 }

@@ -35,10 +35,15 @@ fn last_lines(log: &str) -> String {
 }
 
 /// Classifies a failure: libbpf's log distinguishes a refusal by the verifier from everything else.
-pub(crate) fn explain(error: Error, log: &str, name: &str, release: &str) -> Error {
+pub(crate) fn explain(error: Error, log: &str, name: &str, listed: bool, release: &str) -> Error {
     let Error::Bpf { what, cause, .. } = error else { return error };
     if log.contains("BEGIN PROG LOAD LOG") {
-        return Error::Refused { name: name.to_owned(), release: release.to_owned(), log: last_lines(log) };
+        return Error::Refused {
+            name: name.to_owned(),
+            listed,
+            release: release.to_owned(),
+            log: last_lines(log),
+        };
     }
     if cause.kind() == std::io::ErrorKind::PermissionDenied {
         // a container's user namespace can have all capabilities, but only within itself
@@ -59,7 +64,7 @@ mod tests {
     fn a_failure_with_a_verifier_log_is_a_refusal_and_shows_its_end() {
         let log: String = (0..100).map(|n| format!("line {n}\n")).collect();
         let log = format!("-- BEGIN PROG LOAD LOG --\n{log}-- END PROG LOAD LOG --\n");
-        let error = explain(failed(std::io::ErrorKind::PermissionDenied), &log, "fp_x", "6.18");
+        let error = explain(failed(std::io::ErrorKind::PermissionDenied), &log, "fp_x", true, "6.18");
         let Error::Refused { name, log, .. } = error else { panic!("{error}") };
         assert_eq!(name, "fp_x");
         assert!(log.contains("line 99") && !log.contains("line 50"), "{log}");
@@ -67,9 +72,9 @@ mod tests {
 
     #[test]
     fn a_denial_without_a_log_is_a_lack_of_rights() {
-        let error = explain(failed(std::io::ErrorKind::PermissionDenied), "", "fp_x", "6.18");
+        let error = explain(failed(std::io::ErrorKind::PermissionDenied), "", "fp_x", true, "6.18");
         assert!(matches!(error, Error::NotPermitted { .. }), "{error}");
-        let error = explain(failed(std::io::ErrorKind::OutOfMemory), "libbpf: no\n", "fp_x", "6.18");
+        let error = explain(failed(std::io::ErrorKind::OutOfMemory), "libbpf: no\n", "fp_x", true, "6.18");
         assert!(matches!(&error, Error::Bpf { log, .. } if log == "libbpf: no"), "{error}");
     }
 }
