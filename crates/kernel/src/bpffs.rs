@@ -34,7 +34,13 @@ pub(crate) fn pin(name: &str, mut pin: impl FnMut(&Path) -> io::Result<()>) -> R
         prepare()?;
         pin(&path).map_err(|cause| Error::Bpffs { path: path.clone(), cause })
     };
-    (1..ATTEMPTS).find_map(|_| attempt().ok()).map_or_else(attempt, Ok)
+    for _ in 1..ATTEMPTS {
+        match attempt() {
+            Err(Error::Bpffs { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => {}
+            other => return other,
+        }
+    }
+    attempt()
 }
 
 /// Makes the pin directory, and mounts the file system if it is not mounted.
@@ -83,8 +89,18 @@ mod tests {
             if calls < 3 { Err(io::ErrorKind::NotFound.into()) } else { Ok(()) }
         });
         assert!(pinned.is_ok() && calls == 3, "{pinned:?} after {calls} calls");
-        let refused = pin("nothing", |_| Err(io::ErrorKind::PermissionDenied.into()));
-        assert!(matches!(refused, Err(Error::Bpffs { .. })), "{refused:?}");
+        for (kind, attempts) in [(io::ErrorKind::PermissionDenied, 1), (io::ErrorKind::NotFound, ATTEMPTS)] {
+            let mut calls = 0;
+            let refused = pin("nothing", |_| {
+                calls += 1;
+                Err(kind.into())
+            });
+            assert!(
+                matches!(&refused, Err(Error::Bpffs { cause, .. }) if cause.kind() == kind),
+                "{refused:?}"
+            );
+            assert_eq!(calls, attempts, "{kind}");
+        }
         let _ = fs::remove_dir(PINS); // stays while it has pins of another test
     }
 }

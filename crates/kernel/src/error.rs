@@ -251,6 +251,7 @@ impl Error {
 /// libbpf-rs's error as one of std: its type is not part of this crate's interface.
 pub(crate) fn system_error(error: libbpf_rs::Error) -> io::Error {
     let kind = match error.kind() {
+        libbpf_rs::ErrorKind::NotFound => io::ErrorKind::NotFound,
         libbpf_rs::ErrorKind::PermissionDenied => io::ErrorKind::PermissionDenied,
         _ => io::ErrorKind::Other,
     };

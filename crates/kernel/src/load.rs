@@ -178,7 +178,7 @@ fn register(
         return Ok(Registration::Map { map: handle, until_dropped: !pin });
     }
     if pin {
-        bpffs::pin(name, |path| link.pin(path).map_err(io::Error::other))?;
+        bpffs::pin(name, |path| link.pin(path).map_err(system_error))?;
     }
     Ok(Registration::Link { _link: link })
 }
