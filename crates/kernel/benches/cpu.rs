@@ -76,8 +76,7 @@ fn options() -> Result<Options> {
 
 fn run(options: &Options) -> Result<()> {
     let algorithm = Algorithm::by_name(&options.algorithm)?;
-    let suffix = format!("_{:04x}", std::process::id() & 0xffff);
-    let loaded = load(&Params::defaults(algorithm), &LoadOptions { suffix, ..LoadOptions::default() })?;
+    let loaded = load(&Params::defaults(algorithm), &LoadOptions::unique())?;
     println!(
         "{} pairs of {} s, one flow over veth; CPU seconds per gigabyte",
         options.pairs, options.seconds

@@ -25,6 +25,14 @@ pub struct LoadOptions {
     pub pin: bool,
 }
 
+impl LoadOptions {
+    /// Not pinned, and under a name that nothing else in the kernel has, in this process or another one: a
+    /// suffix of a dot, the process id and a number.
+    pub fn unique() -> LoadOptions {
+        LoadOptions { suffix: names::unique_suffix(), pin: false }
+    }
+}
+
 /// An algorithm in the kernel, loaded by this process. Unless pinned, dropping it unregisters the algorithm;
 /// sockets that use it go on using it until they close.
 #[derive(Debug)]

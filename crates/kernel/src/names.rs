@@ -1,6 +1,7 @@
 //! The names of the congestion controls that sockets can select.
 
 use std::fs;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::Error;
 
@@ -8,12 +9,44 @@ use crate::Error;
 const NAME_MAX: usize = 15;
 /// Least part of the algorithm's kernel name that stays before a suffix: `fp_` and four letters.
 const STEM_LEAST: usize = 7;
+/// Base of the numbers in a unique suffix: digits and small letters.
+const BASE: u32 = 36;
+/// Unique suffixes of one process: two digits.
+const PER_PROCESS: u32 = BASE * BASE;
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 
 /// A kernel name with a suffix, shortened to leave room for it.
 pub(crate) fn with_suffix(kernel_name: &str, suffix: &str) -> String {
     let stem = NAME_MAX.saturating_sub(suffix.len()).max(STEM_LEAST);
     format!("{}{suffix}", kernel_name.get(..stem).unwrap_or(kernel_name))
+}
+
+/// A suffix that no name in the kernel has now and that no other call gets, in this process or another one.
+pub(crate) fn unique_suffix() -> String {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let taken = available().unwrap_or_default();
+    let mut suffix = String::new();
+    for _ in 0..PER_PROCESS {
+        suffix = suffix_of(std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed) % PER_PROCESS);
+        if !taken.iter().any(|name| name.ends_with(&suffix)) {
+            break;
+        }
+    }
+    suffix
+}
+
+/// A dot, which no algorithm's name has, the process id and two digits: at most 8 characters, since a process
+/// id is at most 2^22.
+fn suffix_of(process: u32, number: u32) -> String {
+    let digit = |n: u32| char::from_digit(n % BASE, BASE).expect("less than the base");
+    let mut digits = vec![digit(number), digit(number / BASE)];
+    let mut rest = process;
+    while rest > 0 {
+        digits.push(digit(rest));
+        rest /= BASE;
+    }
+    digits.push('.');
+    digits.iter().rev().collect()
 }
 
 /// Whether Linux accepts the name, and for a pin the BPF file system, which reserves the dot.
@@ -44,6 +77,15 @@ mod tests {
         assert_eq!(with_suffix("fp_nyu_latency", "_run1"), "fp_nyu_lat_run1");
         assert_eq!(with_suffix("fp_nyu_latency", "_1234567"), "fp_nyu__1234567");
         assert!(with_suffix("fp_nyu_latency", "_12345678").len() > NAME_MAX, "the stem is never shorter");
+    }
+
+    #[test]
+    fn unique_suffixes_fit_every_name_and_differ_between_calls_and_processes() {
+        let longest = suffix_of(1 << 22, PER_PROCESS - 1);
+        assert_eq!((longest.as_str(), suffix_of(1234, 37).as_str()), (".2hwcgzz", ".ya11"));
+        assert!(Algorithm::all().all(|a| with_suffix(a.kernel_name(), &longest).len() <= NAME_MAX));
+        assert_ne!(suffix_of(1, 0), suffix_of(2, 0));
+        assert_ne!(unique_suffix(), unique_suffix());
     }
 
     #[test]

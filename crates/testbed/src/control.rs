@@ -3,16 +3,9 @@
 use crate::telemetry::AlgorithmState;
 use crate::{Error, sockopt};
 use fairpace_cc::Params;
-use fairpace_kernel::{LoadOptions, Loaded};
+use fairpace_kernel::{LoadOptions, Loaded, load};
 use fairpace_scenario::{Cc, Scenario};
 use std::os::fd::BorrowedFd;
-
-/// Longest name of a congestion control (TCP_CA_NAME_MAX less its final zero).
-const NAME_MAX: usize = 15;
-/// Least length of a suffix: a longer name is cut for it.
-const SUFFIX_LEAST: usize = 7;
-/// Digits of a suffix.
-const DIGITS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
 
 /// A flow's congestion control.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,7 +44,8 @@ impl Controls {
                 }
             });
         }
-        let loaded = settings.iter().map(load).collect::<Result<_, _>>()?;
+        let loaded = settings.iter().map(|params| load(params, &LoadOptions::unique()));
+        let loaded = loaded.collect::<Result<_, _>>()?;
         Ok(Controls { of_flow, loaded })
     }
 
@@ -88,48 +82,5 @@ impl Controls {
             Err(e) => Some(format!("{}: its counters could not be read: {e}", loaded.kernel_name())),
         };
         self.loaded.iter().filter_map(note).collect()
-    }
-}
-
-/// Loads an algorithm under the first free name of this process.
-fn load(params: &Params) -> Result<Loaded, Error> {
-    let room = NAME_MAX.saturating_sub(params.algorithm().kernel_name().len()).max(SUFFIX_LEAST);
-    let mut last = 0;
-    loop {
-        let options =
-            LoadOptions { suffix: suffix(room, std::process::id(), last), ..LoadOptions::default() };
-        match fairpace_kernel::load(params, &options) {
-            Err(fairpace_kernel::Error::NameBusy { .. }) if last + 1 < DIGITS.len() => last += 1,
-            result => return Ok(result?),
-        }
-    }
-}
-
-/// A dot, as much of the process id in base 36 as `room` characters allow (its low digits, which differ
-/// between processes that run at the same time), and a digit that distinguishes algorithms of one process.
-fn suffix(room: usize, process: u32, last: usize) -> String {
-    let digit = |n: usize| char::from(DIGITS[n % DIGITS.len()]);
-    let mut digits = vec![digit(last)];
-    let mut rest = process as usize;
-    while rest > 0 && digits.len() + 1 < room {
-        digits.push(digit(rest));
-        rest /= DIGITS.len();
-    }
-    digits.push('.');
-    digits.iter().rev().collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_of_one_run_fit_and_differ_from_another_process() {
-        // The largest process id of a 64-bit Linux is 2^22.
-        assert_eq!(suffix(7, 1 << 22, 35), ".2hwcgz");
-        assert_eq!(suffix(7, 1 << 22, 35).len(), 7);
-        assert_ne!(suffix(7, 1234, 0), suffix(7, 1235, 0));
-        assert_ne!(suffix(7, 1234, 0), suffix(7, 1234, 1));
-        assert_eq!(suffix(3, 1 << 22, 1), ".g1", "a long name leaves little room");
     }
 }

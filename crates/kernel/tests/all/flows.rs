@@ -4,7 +4,7 @@ use std::os::fd::AsFd;
 
 use crate::support::{
     available, connect, enter_own_namespace, eventually, has_kernel, listener, load_transient, params,
-    select, suffix, transfer,
+    select, transfer,
 };
 use fairpace_cc::Algorithm;
 use fairpace_kernel::{LoadOptions, Status, list, load_without_storage};
@@ -106,8 +106,7 @@ fn a_flow_without_memory_for_its_state_still_makes_progress() {
     }
     enter_own_namespace();
     for algorithm in ["bbr1", "cubic"] {
-        let options = LoadOptions { suffix: suffix(), ..LoadOptions::default() };
-        let loaded = load_without_storage(&params(algorithm), &options).expect("load");
+        let loaded = load_without_storage(&params(algorithm), &LoadOptions::unique()).expect("load");
         let listener = listener();
         let (mut sender, mut receiver) = connect(&listener, loaded.kernel_name());
         transfer(&mut sender, &mut receiver, 16 * MB);

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::fd::AsFd;
 
-use crate::support::{connect, enter_own_namespace, has_kernel, listener, suffix, transfer};
+use crate::support::{connect, enter_own_namespace, has_kernel, listener, transfer};
 use fairpace_bpf_build::{Algorithm, BpfCompiler, Kind, Sources};
 use fairpace_kernel::{LoadOptions, Object, list, load_object};
 use fairpace_test_support::skip;
@@ -52,8 +52,7 @@ fn an_object_that_a_user_compiled_runs_with_its_parameters_and_its_state_can_be_
     assert_eq!(object.parameters()[0].value, 20);
     object.set("cwnd_pkts", 40).expect("it exists");
 
-    let options = LoadOptions { suffix: suffix(), ..Default::default() };
-    let loaded = load_object(&object, &options).unwrap_or_else(|e| panic!("{e}"));
+    let loaded = load_object(&object, &LoadOptions::unique()).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(loaded.algorithm(), None);
     let entry = list().expect("list").into_iter().find(|e| e.name == loaded.kernel_name()).expect("listed");
     assert_eq!(entry.algorithm, None);

@@ -6,7 +6,6 @@ use std::ffi::OsString;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -25,20 +24,15 @@ pub(crate) fn has_kernel() -> bool {
     features.require().is_ok()
 }
 
-/// A suffix that no other test, process or time uses at the moment: tests run side by side.
+/// A suffix that no other test or process has at the moment: tests run side by side. Without a dot, which
+/// the name of a pin cannot have.
 pub(crate) fn suffix() -> String {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    // room for 512 names per process
-    let number = (std::process::id() << 9) + NEXT.fetch_add(1, Ordering::Relaxed);
-    let digits = b"0123456789abcdefghijklmnopqrstuvwxyz";
-    let digit = |i: u32| char::from(digits[(number / 36u32.pow(i) % 36) as usize]);
-    format!("_{}", (0..5).map(digit).collect::<String>())
+    LoadOptions::unique().suffix.replace('.', "_")
 }
 
 /// Loads with defaults under a name of its own; leaves the kernel when dropped.
 pub(crate) fn load_transient(name: &str) -> Loaded {
-    let options = LoadOptions { suffix: suffix(), ..LoadOptions::default() };
-    load(&params(name), &options).unwrap_or_else(|e| panic!("{e}"))
+    load(&params(name), &LoadOptions::unique()).unwrap_or_else(|e| panic!("{e}"))
 }
 
 pub(crate) fn params(name: &str) -> Params {
