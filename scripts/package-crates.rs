@@ -21,7 +21,8 @@ rtt = "20ms"
 fn main() {
     simulate();
     run_one_algorithm();
-    assert!(fairpace_kernel::is_built(), "the objects in the package are not used");
+    let object = fairpace_kernel::Object::listed(&Params::defaults(Algorithm::by_name("reno").unwrap()));
+    assert!(object.is_ok(), "the objects in the package are not used: {object:?}");
     // that this machine can load is not required
     let features = fairpace_kernel::Features::probe();
     println!("kernel {}: {:?}", features.release, features.require_kernel().map_err(|e| e.to_string()));

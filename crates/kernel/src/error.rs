@@ -48,7 +48,7 @@ impl fmt::Display for Holder {
 #[non_exhaustive]
 pub enum Error {
     /// This build has no objects of the listed algorithms.
-    #[error("this program contains no kernel objects: {why}")]
+    #[error("this build contains no kernel objects: {why}")]
     #[diagnostic(code(fairpace::kernel::not_built))]
     NotBuilt {
         /// The reason, with the remedy.
@@ -258,7 +258,6 @@ pub(crate) fn system_error(error: libbpf_rs::Error) -> io::Error {
     io::Error::new(kind, error.to_string())
 }
 
-fn busy_help(name: &str, holder: &Holder) -> String {
 fn refused_help(listed: bool) -> &'static str {
     if listed {
         "a listed algorithm must pass on every supported kernel: \
@@ -268,6 +267,7 @@ fn refused_help(listed: bool) -> &'static str {
     }
 }
 
+fn busy_help(name: &str, holder: &Holder) -> String {
     match holder {
         Holder::Kernel | Holder::Unknown => "choose another name with a suffix".to_owned(),
         Holder::Pinned(_) | Holder::Registered { .. } => {

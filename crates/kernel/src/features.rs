@@ -13,9 +13,6 @@ use crate::{Error, bpffs, btf, log, object};
 /// are not skipped when an interrupt finds one running (6.1).
 const FLOOR: (u32, u32) = (6, 1);
 
-/// What the check of the embedded objects is called.
-const OBJECTS: &str = "kernel objects";
-
 /// Capabilities that loading a struct_ops program takes, with their numbers in linux/capability.h.
 const CAPABILITIES: [(&str, u32); 3] = [("CAP_BPF", 39), ("CAP_PERFMON", 38), ("CAP_NET_ADMIN", 12)];
 /// The capability that has all of these, by its number.
@@ -55,6 +52,8 @@ pub struct Features {
     pub release: String,
     /// All checks, the basic ones first.
     pub checks: Vec<Check>,
+    /// The first of the checks that shows that this kernel cannot load anything.
+    unsupported: Option<Check>,
     pub(crate) interface: Interface,
     missing_capabilities: Vec<&'static str>,
     no_btf: Option<(PathBuf, io::ErrorKind, String)>,
@@ -84,8 +83,9 @@ impl Features {
             .map(|u| u.release().to_string_lossy().into_owned())
             .unwrap_or_else(|_| "unknown".to_owned());
         let mut features = Features {
-            checks: vec![built(), version(&release)],
+            checks: vec![version(&release)],
             release,
+            unsupported: None,
             interface: Interface::default(),
             missing_capabilities: missing_capabilities(status),
             no_btf: None,
@@ -94,6 +94,8 @@ impl Features {
         features.checks.push(jit());
         features.check_btf(btf);
         features.checks.push(file_system());
+        features.unsupported = features.checks.iter().find(|c| c.standing == Standing::Missing).cloned();
+        features.checks.insert(0, built());
         features
     }
 
@@ -126,8 +128,7 @@ impl Features {
         if let Some((path, kind, said)) = &self.no_btf {
             return Err(Error::NoBtf { path: path.clone(), cause: io::Error::new(*kind, said.clone()) });
         }
-        let missing = |c: &&Check| c.standing == Standing::Missing && c.what != OBJECTS;
-        match self.checks.iter().find(missing) {
+        match &self.unsupported {
             None => Ok(()),
             Some(check) => Err(Error::Unsupported {
                 release: self.release.clone(),
@@ -178,7 +179,7 @@ impl Features {
                 what,
                 found,
                 matters,
-                "a newer version of this program may know them",
+                "a newer version of this library may know them",
             ));
         } else {
             self.checks.push(Check::ok(what, "tcp_congestion_ops can be a struct_ops".into(), matters));
@@ -213,13 +214,13 @@ impl Check {
 }
 
 fn built() -> Check {
-    let (what, matters) = (OBJECTS, "they hold the algorithms, compiled for the kernel");
+    let (what, matters) = ("kernel objects", "they hold the algorithms, compiled for the kernel");
     match object::built() {
         Ok(objects) => {
             let names: Vec<_> = objects.iter().map(|(name, _)| *name).collect();
             Check::ok(what, names.join(", "), matters)
         }
-        Err(why) => Check::missing(what, "none in this program".into(), matters, why),
+        Err(why) => Check::missing(what, "none in this build".into(), matters, why),
     }
 }
 
@@ -297,7 +298,7 @@ fn links(has_links: bool) -> Check {
 }
 
 fn file_system() -> Check {
-    let (what, matters) = ("BPF file system", "loaded algorithms are pinned there, to outlive the command");
+    let (what, matters) = ("BPF file system", "loaded algorithms are pinned there, to outlive the process");
     if bpffs::is_mounted() {
         return Check::ok(what, "mounted at /sys/fs/bpf".into(), matters);
     }

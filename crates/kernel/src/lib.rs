@@ -54,7 +54,9 @@ pub use list::{Entry, Status, list, unload};
 #[cfg(feature = "testing")]
 pub use load::load_without_storage;
 pub use load::{LoadOptions, Loaded, Program, load, load_object};
-pub use object::{Object, ObjectParameter, is_built};
+#[cfg(feature = "testing")]
+pub use object::is_built;
+pub use object::{Object, ObjectParameter};
 pub use observe::Flow;
 #[cfg(feature = "testing")]
 pub use replay::{Call, Replay};

@@ -25,6 +25,7 @@ pub(crate) fn built() -> Result<&'static [(&'static str, &'static [u8])], &'stat
 
 /// Whether this build contains objects of the listed algorithms. It does not when it was built without clang
 /// from a checkout without compiled objects.
+#[cfg(feature = "testing")]
 pub fn is_built() -> bool {
     OBJECTS.is_ok()
 }
