@@ -67,10 +67,10 @@ pub struct Tolerance {
 }
 
 impl Tolerance {
-    /// The tolerance of a scenario whose shortest round-trip time is `rtt`.
-    pub fn for_rtt(smallest: Duration) -> Self {
+    /// The tolerance of a scenario whose shortest RTT this is.
+    pub fn for_rtt(shortest_rtt: Duration) -> Self {
         Tolerance {
-            late: Duration::from_millis(5).max(smallest / 10),
+            late: Duration::from_millis(5).max(shortest_rtt / 10),
             late_share: 0.001,
             stall: Duration::from_millis(100),
         }

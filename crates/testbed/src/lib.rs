@@ -9,6 +9,36 @@
 //! Time on a real machine is not exact. The lateness of every packet is recorded. A run that was disturbed
 //! more than its scenario tolerates is repeated or refused, never reported as valid.
 //!
+//! Run a scenario and read the result:
+//!
+//! ```no_run
+//! use fairpace_results::Silent;
+//! use fairpace_scenario::{Target, parse};
+//! use fairpace_testbed::{ATTEMPTS, Options, run_with_retries};
+//!
+//! let text = r#"
+//! title = "two RTTs on 10 Mbit/s"
+//! duration = "10s"
+//! [window]
+//! from = "5s"
+//! [[link]]
+//! rate = "10mbit"
+//! buffer = "100kB"
+//! [[flow]]
+//! cc = "bbr3"
+//! rtt = "10ms"
+//! [[flow]]
+//! cc = "kernel:cubic"
+//! rtt = "50ms"
+//! "#;
+//! let scenario = parse("two-rtts.toml", text, &[], Target::Testbed)?;
+//! let run = run_with_retries(&scenario, &mut Silent, &Options::default(), ATTEMPTS)?;
+//! for flow in &run.summary.flows {
+//!     println!("{} {:.2} Mbit/s", flow.name, flow.goodput_mbps);
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! This crate has no congestion control: `fairpace-kernel` loads the algorithms. It defines no metric:
 //! `fairpace-netem` and `fairpace-results` do.
 

@@ -97,16 +97,16 @@ pub(crate) fn probe() -> Result<(), Error> {
 /// # Errors
 /// [`Error::NotPermitted`], [`Error::Setup`], and errors of `work`.
 pub(crate) fn create<T: Send>(
-    end: Side,
+    side: Side,
     work: impl FnOnce() -> Result<T, Error> + Send,
 ) -> Result<(Device, T), Error> {
-    let algorithm = || {
+    let set_up = || {
         enter_new()?;
         configure(Path::new("/proc/sys/net"))?;
-        let device = open_device(end)?;
+        let device = open_device(side)?;
         Ok((device, work()?))
     };
-    on_own_thread(end.device(), algorithm)
+    on_own_thread(side.device(), set_up)
 }
 
 /// A thread that enters a namespace does not leave it: it ends.
@@ -158,18 +158,18 @@ fn with_maximum(triple: &str, maximum: u64) -> String {
     values.join(" ")
 }
 
-fn open_device(end: Side) -> Result<Device, Error> {
+fn open_device(side: Side) -> Result<Device, Error> {
     let tun = DeviceBuilder::new()
-        .name(end.device())
-        .ipv4(end.address(), PREFIX_BITS, None)
+        .name(side.device())
+        .ipv4(side.address(), PREFIX_BITS, None)
         .mtu(MTU as u16)
         .tx_queue_len(DEVICE_QUEUE_PACKETS)
         .build_sync()
         .and_then(|tun| tun.set_nonblocking(true).map(|()| tun))
-        .map_err(Error::setup(format!("create the TUN device {}", end.device())))?;
+        .map_err(Error::setup(format!("create the TUN device {}", side.device())))?;
     let statistics = File::open("/proc/thread-self/net/dev").map_err(Error::setup("read /proc/net/dev"))?;
-    tracing::debug!(device = end.device(), fd = tun.as_raw_fd(), "namespace ready");
-    Ok(Device { tun, statistics, name: end.device() })
+    tracing::debug!(device = side.device(), fd = tun.as_raw_fd(), "namespace ready");
+    Ok(Device { tun, statistics, name: side.device() })
 }
 
 #[cfg(test)]

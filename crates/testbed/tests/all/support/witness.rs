@@ -1,6 +1,6 @@
-//! Was it the machine? Threads that do next to nothing, one on each processor, above the emulator's priority,
-//! tell how long each was held up while a run was on. Where none was, what came late is the emulator's own
-//! fault.
+//! Whether the machine disturbed a run: a thread on each processor, above the emulator's priority, sleeps and
+//! records the longest time for which the processor did not run this thread. If that is short on all of them,
+//! lateness is the emulator's own fault.
 
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
@@ -33,7 +33,7 @@ impl Witness {
         Witness { over, threads }
     }
 
-    /// The longest time for which a processor was not there, of all processors.
+    /// The longest time for which a processor did not run its thread, of all processors.
     pub(crate) fn held_up(self) -> Duration {
         self.over.store(true, Ordering::Relaxed);
         let each = self.threads.into_iter().map(|thread| thread.join().expect("it only looks at the clock"));
