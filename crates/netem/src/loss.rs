@@ -226,7 +226,7 @@ mod tests {
         let variance = p * (1.0 - p) + spread * 2.0 * lambda / (1.0 - lambda);
         assert!((share(&seen) - p).abs() < 4.0 * (variance / n as f64).sqrt(), "{}", share(&seen));
         // P(loss at k and at k + d) = p^2 + spread x lambda^d: the memory of the chain, whatever the state
-        // that lost There are some 1,200 bursts; the variance of their lengths leaves 4 % of uncertainty.
+        // that lost. There are some 1,200 bursts; the variance of their lengths leaves 4 % of uncertainty.
         for d in [1, 10, 100] {
             let both = (0..n - d).filter(|k| seen[*k] && seen[k + d]).count() as f64 / (n - d) as f64;
             let expected = p * p + spread * lambda.powi(d as i32);

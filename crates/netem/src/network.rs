@@ -29,8 +29,9 @@ pub struct Path {
 
 /// The last part of a path both ways: it belongs to one flow and keeps the order of packets.
 ///
-/// The times of a packet here depend on nothing but when it enters. A driver can compute them when the packet
-/// leaves the last hop, as the simulator does, or [make elements of them](Network::with_own_paths).
+/// The times of a packet here depend only on when this flow's packets enter. A driver can compute them when
+/// the packet leaves the last hop, as the simulator does, or [make elements of
+/// them](Network::with_own_paths).
 #[derive(Debug, Clone)]
 pub struct OwnPath {
     /// From the last hop to the receiver.
@@ -100,8 +101,9 @@ impl<T: Copy> Network<T> {
         }
     }
 
-    /// The same network with elements for what belongs to one flow alone, behind its hops. Flows with equal
-    /// propagation delays share an element.
+    /// The same network with elements for what belongs to one flow alone, behind its hops. A constant delay
+    /// has no state that flows could affect, so flows with equal delays share one element. `Path::own` stays,
+    /// for [`OwnPath::return_delay_ns`] only.
     #[must_use]
     pub fn with_own_paths(mut self) -> Self {
         let Network { elements, paths, .. } = &mut self;

@@ -26,7 +26,7 @@ pub enum LinkEvent {
     Refused,
     /// The packet was dropped from the queue, after it had been enqueued.
     Dropped,
-    /// The AQM set CE on the packet, which stays in the queue.
+    /// The queue set CE on the packet instead of dropping it.
     Marked,
     /// The last bit of the packet left the link.
     Departed,

@@ -25,18 +25,22 @@ words!(Ecn { Off = "off", Classic = "classic", Dctcp = "dctcp" });
 /// What a sender does beside its algorithm. `Default` is Linux.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sending {
-    /// ECN, which both ends take part in.
+    /// ECN, which both ends take part in. With an algorithm that leaves reductions to the host, a mark is
+    /// answered like a loss, once per round trip. Other algorithms get marks in their view, and cwnd is left
+    /// to them.
     pub ecn: Ecn,
     /// Selective acknowledgments, RFC 2018, which both ends take part in. Without: NewReno, RFC 6582, and
     /// neither RACK nor TLP.
     pub sack: bool,
-    /// Losses are found by time, RFC 8985. Without: by three duplicates, RFC 6675.
+    /// Losses are found by time, RFC 8985. Without: by three duplicates, RFC 6675, and the loss of a
+    /// retransmission is found by timeout only.
     pub rack: bool,
     /// Tail loss probes, RFC 8985.
     pub tlp: bool,
     /// Detection of needless timeouts, RFC 5682.
     pub frto: bool,
-    /// Reductions that turn out to have been needless are taken back.
+    /// Reductions that turn out to have been needless are taken back. Without: F-RTO still spares the
+    /// retransmissions.
     pub undo: bool,
     /// Proportional rate reduction, RFC 9937, for algorithms that leave reductions to the host. Without: cwnd
     /// falls at once (RFC 5681).
@@ -47,7 +51,7 @@ pub struct Sending {
     pub tso: bool,
     /// Pacing on or off, as with the fq queue discipline; `None`: as the algorithm requests.
     pub pacing: Option<bool>,
-    /// Initial window, packets.
+    /// Initial window, packets; RFC 6928 has 10. At least 1: 0 is taken as 1.
     pub initial_cwnd_pkts: u32,
 }
 

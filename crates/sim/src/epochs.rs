@@ -20,11 +20,11 @@ use crate::flow::Flow;
 use crate::header::{EpochSegment, Header, ecn, segment_bytes};
 use crate::simulation::{NO_LINK, Simulation};
 
-/// Packets that an epoch should have, about, 32 bytes each. With 500 flows each has then a hundred in a row;
-/// fewer give up part of the speed, twice as many gain little.
+/// Target number of packets per epoch, at 32 bytes each. With 500 connections, each then sends about 130
+/// packets in a row. Shorter epochs lose part of the speed; twice as long ones gain little (decision 3).
 const TARGET_PKTS: usize = 65_536;
-/// How many bursts ahead a link prefetches segments, which are in the order of slots and not of time: a few
-/// hundred instructions.
+/// A link prefetches the segments of the burst this many bursts ahead. Segments are stored by slot, but links
+/// take them by time; eight bursts are a few hundred instructions.
 const AHEAD: usize = 8;
 /// An [`EpochSegment::leaves`] of a segment that its link drops or loses.
 const DROPPED: Nanos = NEVER - 1;
@@ -33,8 +33,8 @@ const DROPPED: Nanos = NEVER - 1;
 pub(crate) struct Epochs {
     /// No epoch is longer, ns.
     pub(crate) lookahead: Nanos,
-    /// Length of the next epoch, if nothing else limits it: as long as has lately made for [`TARGET_PKTS`],
-    /// ns.
+    /// Length of the next epoch, ns, unless a boundary ends it earlier. It is halved or doubled so that an
+    /// epoch has about [`TARGET_PKTS`] packets.
     pub(crate) span: Nanos,
     /// What all connections send in an epoch, one connection after the other.
     segments: Vec<EpochSegment>,
@@ -44,9 +44,9 @@ pub(crate) struct Epochs {
     order: Vec<Key>,
 }
 
-/// The lookahead of a simulation, ns: the shortest time from a link to a receiver. `None`: its connections
-/// cannot run in epochs. They can if all their data take one link with a fast path, and nothing but that is
-/// between them.
+/// The lookahead of a simulation, ns: the shortest time from a link to a receiver. `None` if connections
+/// cannot run in epochs. They can if the first hop of every flow's data is a link with a fast path, its ACKs
+/// take no links, and no flow is a workload.
 pub(crate) fn lookahead<O: Observer>(simulation: &Simulation<'_, O>) -> Option<Nanos> {
     let has_epochs =
         |(flow, link): (&Flow, &u32)| *link != NO_LINK && !flow.acks_take_links && flow.workload.is_none();

@@ -1,10 +1,10 @@
 //! The fast path: a packet's departure from its last link, its arrival and the receiver's ACK are computed
 //! when it enters the link.
 //!
-//! It is derived from the built network. A link has it if its queue knows all departures on arrival (a FIFO,
-//! or RED, which decides on arrival) and its packets go straight to their receivers: no other hop follows but
-//! a line that keeps the order. The receiver then runs ahead of time. No other packet can reach it before,
-//! since the line keeps the order.
+//! It is derived from the built network, and from which flows are workloads with GRO. A link has it if its
+//! queue knows all departures on arrival (a FIFO, or RED, which decides on arrival) and its packets go
+//! straight to their receivers: no other hop follows but a line that keeps the order. The receiver then runs
+//! ahead of time. No other packet can reach it before, since the line keeps the order.
 
 use fairpace_netem::{Element, Fate, Line, Link, Nanos, Network, Packet, Transit};
 use fairpace_results::observer::Observer;

@@ -359,8 +359,8 @@ impl Scoreboard {
         self.first_sent_from = self.una;
     }
 
-    /// Marks packets lost that were sent before `delivered` and are older than `age_us`. Returns the time
-    /// until the youngest of those that are not old enough yet will be, us.
+    /// Marks packets lost that were sent before `delivered` and are older than `age_us`. If packets sent
+    /// before `delivered` are not old enough yet: returns the time until all of them are, us.
     pub(crate) fn detect_lost(&mut self, delivered: Transmission, age_us: u64, now_us: u64) -> Option<u64> {
         let first = self.detect_lost_in_first_transmission(delivered, age_us, now_us);
         first.max(self.detect_lost_retransmissions(delivered, age_us, now_us))

@@ -217,8 +217,8 @@ impl<'a> Emulator<'a> {
         Ok(self.due)
     }
 
-    /// The earliest event. Of simultaneous events that of the last link comes first, then those of the other
-    /// elements: an element is polled before a packet is pushed into it.
+    /// The earliest event. Of simultaneous events, links come first, the last one first: a packet that leaves
+    /// a queue at t makes room for one that arrives at t. Among other elements the order has no effect.
     fn next(&self) -> Option<(Nanos, usize)> {
         let links = (0..self.network.link_count()).rev();
         let others = self.network.link_count()..self.network.elements.len();
@@ -240,7 +240,7 @@ impl<'a> Emulator<'a> {
     fn go_on(&mut self, at: Nanos, mut packet: Packet<BufferHandle>) -> Result<(), Error> {
         while let Some(element) = self.network.element_at(packet.flow, packet.payload.hop) {
             packet.payload.hop.index += 1;
-            // only data is reordered, as in the simulator, not the ACK of the handshake
+            // pure ACKs and the SYN are not reordered; the simulator has no forward ACKs, but may delay a SYN
             if !packet.payload.data && matches!(self.network.elements[element], Element::Reordering(_)) {
                 continue;
             }

@@ -172,6 +172,7 @@ impl Error {
         move |cause| Error::Setup { step, cause }
     }
 }
+
 impl From<ImpossibleLink> for Error {
     fn from(ImpossibleLink { link, reason }: ImpossibleLink) -> Self {
         Error::Link { link, what: reason.to_string() }

@@ -16,11 +16,11 @@ pub enum DropReason {
     Full,
 }
 
-/// Receives what a discipline does to packets that are in the queue.
+/// Receives the drops and marks of a discipline.
 pub trait Sink<T> {
     /// The discipline dropped a packet.
     fn dropped(&mut self, packet: Packet<T>, reason: DropReason);
-    /// The discipline marked a packet, which stays in the queue.
+    /// The discipline set CE on a packet instead of dropping it.
     fn marked(&mut self, packet: &Packet<T>);
 }
 

@@ -11,6 +11,7 @@ const ATO_MAX: Nanos = 200_000_000;
 const QUICK_ACKS: u32 = 16;
 /// ACKs that are not delayed after a mark, since the sender's cwnd may be small (Linux: __tcp_ecn_check_ce).
 const QUICK_ACKS_ON_MARK: u32 = 2;
+
 /// ACKs that are delayed or compressed.
 #[derive(Debug, Clone)]
 pub(super) struct Acks {

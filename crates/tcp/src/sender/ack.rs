@@ -145,8 +145,8 @@ impl<C: Control> Sender<C> {
         }
     }
 
-    /// Records that packet `low` arrived although `fack` packets were SACKed up to there (Linux:
-    /// tcp_check_sack_reordering).
+    /// Records that packet `low` arrived after a higher one: `fack` is one past the highest packet SACKed
+    /// before (Linux: tcp_check_sack_reordering).
     pub(super) fn note_reordering(&mut self, low: u64, fack: u64) {
         if low < fack {
             let pkts = (fack - low).min(REORDERING_MAX_PKTS);

@@ -49,11 +49,11 @@ pub struct SenderStats {
     pub mark_reductions: u64,
 }
 
-/// The sender of one TCP connection. Every ACK reads the first fields, in this order: with hundreds of
-/// A TSO burst has `pacing_rate >> PACING_SHIFT` bytes, about 1 ms: Linux's default of `sk_pacing_shift`.
-pub(super) const PACING_SHIFT: u8 = 10;
+/// A TSO burst has `pacing_rate >> PACING_SHIFT` bytes, about 1 ms (Linux: the default of `sk_pacing_shift`).
+const PACING_SHIFT: u8 = 10;
 
-/// connections each cache line of them is a cache miss.
+/// The sender of one TCP connection. Every ACK reads the first fields, in this order: with hundreds of
+/// connections, each of their cache lines is a miss.
 #[derive(Debug, Clone)]
 #[repr(C)]
 pub struct Sender<C: Control> {
