@@ -1,26 +1,19 @@
 //! From the settings of a scenario to elements and paths: the same for every driver, packet by packet for the
 //! same seed.
 
-use std::time::Duration;
-
-use fairpace_scenario::{self as scenario, Queue, Reorder, Scenario};
+use fairpace_scenario::{self as scenario, Queue, Reorder, Scenario, ns};
 
 use crate::aqm::Discipline;
 use crate::network::{self, Network, OwnPath, Path};
 use crate::{
-    AqmQueue, DelayLine, Duplication, Element, Fifo, ImpossibleLoss, Line, Link, Loss, Nanos, Policer,
-    Purpose, Random, Reordering, ReorderingLine, Schedule, Transmitter,
+    AqmQueue, DelayLine, Duplication, Element, Fifo, ImpossibleLoss, Line, Link, Loss, Policer, Purpose,
+    Random, Reordering, ReorderingLine, Schedule, Transmitter,
 };
-
-/// A duration in ns; 584 years and more are [`Nanos::MAX`].
-pub fn nanos(time: Duration) -> Nanos {
-    Nanos::try_from(time.as_nanos()).unwrap_or(Nanos::MAX)
-}
 
 /// The times at which a scenario's run is measured.
 pub fn schedule(scenario: &Scenario) -> Schedule {
-    let window = (nanos(scenario.window.0), nanos(scenario.window.1));
-    Schedule { window, interval: nanos(scenario.interval).max(1), end: nanos(scenario.duration) }
+    let window = (ns(scenario.window.0), ns(scenario.window.1));
+    Schedule { window, interval: ns(scenario.interval).max(1), end: ns(scenario.duration) }
 }
 
 /// A link with its policer, its queue and its random loss.
@@ -51,7 +44,7 @@ fn transmitter(settings: &scenario::Link) -> Transmitter {
         (Some(trace), _) => Transmitter::trace(trace.opportunities_ms.clone()),
         (None, Some(burst_bytes)) => Transmitter::bucket(settings.rate_bps, burst_bytes),
         (None, None) => {
-            let steps: Vec<_> = settings.rate_at.iter().map(|(at, rate)| (nanos(*at), *rate)).collect();
+            let steps: Vec<_> = settings.rate_at.iter().map(|(at, rate)| (ns(*at), *rate)).collect();
             Transmitter::wire_with_rates(settings.rate_bps, &steps)
         }
     }
@@ -99,10 +92,10 @@ pub fn network<T: Copy>(scenario: &Scenario, schedule: Schedule) -> Result<Netwo
         forward.extend(pass(&route.forward));
         if let Some(Reorder { ppb, delay }) = flow.reorder {
             let random = Random::stream(scenario.seed, Purpose::Reordering, index);
-            let reordering = Reordering::new(ppb, nanos(delay), random);
+            let reordering = Reordering::new(ppb, ns(delay), random);
             forward.push(network::add(&mut elements, Element::Reordering(reordering)));
         }
-        let line_ns = |link: &u32| nanos(scenario.links[*link as usize].line.delay);
+        let line_ns = |link: &u32| ns(scenario.links[*link as usize].line.delay);
         paths.push(Path {
             forward,
             back: pass(&route.back),
@@ -126,7 +119,7 @@ fn behind_link<T>(scenario: &Scenario, link: usize, elements: &mut Vec<Element<T
         let duplication = Duplication::new(link, settings.duplicate_ppb, random(Purpose::Duplication));
         hops.push(network::add(elements, Element::Duplication(duplication)));
     }
-    let (delay, jitter) = (nanos(settings.delay), nanos(settings.jitter));
+    let (delay, jitter) = (ns(settings.delay), ns(settings.jitter));
     let random = random(Purpose::LineJitter);
     let line = match settings.reorders {
         true => Element::ReorderingLine(ReorderingLine::new(delay, jitter, random)),
@@ -140,7 +133,7 @@ fn behind_link<T>(scenario: &Scenario, link: usize, elements: &mut Vec<Element<T
 fn own_path(scenario: &Scenario, index: u32, route: &scenario::Route) -> OwnPath {
     let flow = &scenario.flows[index as usize];
     let random = |purpose| Random::stream(scenario.seed, purpose, index);
-    let (jitter, aggregation) = (nanos(flow.ack_jitter), nanos(flow.ack_aggregation));
+    let (jitter, aggregation) = (ns(flow.ack_jitter), ns(flow.ack_aggregation));
     OwnPath {
         to_receiver: Line::new(route.behind_ns).with_delays(route.behind_at_ns.clone()),
         to_sender: Line::new(route.back_ns).with_delays(route.back_at_ns.clone()).with_jitter(
@@ -148,13 +141,13 @@ fn own_path(scenario: &Scenario, index: u32, route: &scenario::Route) -> OwnPath
             aggregation,
             random(Purpose::AckJitter),
         ),
-        host: Line::new(0).with_jitter(nanos(flow.host_jitter), 0, random(Purpose::HostJitter)),
+        host: Line::new(0).with_jitter(ns(flow.host_jitter), 0, random(Purpose::HostJitter)),
         ack_loss: Loss::independent(flow.ack_loss_ppb, random(Purpose::AckLoss)),
     }
 }
 
 /// How long a receiver delays its ACKs, so that its path seems longer.
 fn ack_delay(receiving: &scenario::Receiving) -> Line {
-    let steps = receiving.ack_delay_at.iter().map(|(at, delay)| (nanos(*at), nanos(*delay)));
-    Line::new(nanos(receiving.ack_delay)).with_delays(steps.collect())
+    let steps = receiving.ack_delay_at.iter().map(|(at, delay)| (ns(*at), ns(*delay)));
+    Line::new(ns(receiving.ack_delay)).with_delays(steps.collect())
 }

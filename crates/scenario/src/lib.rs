@@ -69,7 +69,7 @@ pub use impairments::{Burst, Line, Loss, Policer, Reorder, Steps};
 pub use link::Link;
 pub use print::{Bundle, hash_of_all};
 pub use problem::{Invalid, Problem};
-pub use quantity::{Limit, WHOLE_PPB};
+pub use quantity::{Limit, WHOLE_PPB, ns};
 pub use queue::{Codel, FqCodel, Pie, Queue, Red, RedRules};
 pub use read::parse;
 pub use routes::Route;

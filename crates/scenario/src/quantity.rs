@@ -418,7 +418,8 @@ pub fn show_time(time: Duration) -> String {
     show(ns(time), Dimension::Time)
 }
 
-/// A time in its base unit; more than it holds is beyond every range.
-pub(crate) fn ns(time: Duration) -> u64 {
+/// A time in ns, the base unit of times; 584 years and more are `u64::MAX`.
+#[must_use]
+pub fn ns(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -1,11 +1,10 @@
 //! A flow of the scenario: the configuration of its connections, its meters, and its workload if it is one.
 
 use fairpace_cc::{Algorithm, Params};
-use fairpace_netem::build::nanos;
 use fairpace_netem::{
     FlowMeter, Ideal, Nanos, OwnPath, Path, Pattern, Purpose, Random, Schedule, Source, Transfers,
 };
-use fairpace_scenario::{self as scenario, Cc, Scenario, View, Writes};
+use fairpace_scenario::{self as scenario, Cc, Scenario, View, Writes, ns};
 use fairpace_tcp::{HEADER_BYTES, MSS_BYTES, ReceiverConfig, Sending};
 
 use crate::error::Error;
@@ -69,15 +68,15 @@ impl Flow {
         schedule: Schedule,
     ) -> Result<Self, Error> {
         let flow = &scenario.flows[index as usize];
-        let start = nanos(flow.start);
+        let start = ns(flow.start);
         let workload = flow.arrivals.as_ref().map(|arrivals| {
             Workload::new(arrivals, Random::stream(scenario.seed, Purpose::Arrivals, index), start)
         });
         let (pattern, responses) = match flow.traffic.writes {
             Writes::Always => (Pattern::Always, None),
-            Writes::OnOff { on, off } => (Pattern::OnOff { on: nanos(on), off: nanos(off) }, None),
-            Writes::Paced { rate_bps, every } => (Pattern::Paced { rate_bps, every: nanos(every) }, None),
-            Writes::Responses { bytes, think } => (Pattern::Always, Some((bytes, nanos(think)))),
+            Writes::OnOff { on, off } => (Pattern::OnOff { on: ns(on), off: ns(off) }, None),
+            Writes::Paced { rate_bps, every } => (Pattern::Paced { rate_bps, every: ns(every) }, None),
+            Writes::Responses { bytes, think } => (Pattern::Always, Some((bytes, ns(think)))),
         };
         Ok(Flow {
             index,
@@ -98,7 +97,7 @@ impl Flow {
                 responses,
                 size_bytes: flow.traffic.size_bytes,
                 start,
-                stop: flow.stop.map_or(NEVER, nanos),
+                stop: flow.stop.map_or(NEVER, ns),
             },
         })
     }
@@ -120,9 +119,9 @@ impl Flow {
 /// What a flow's route allows its transfers at best.
 fn ideal(scenario: &Scenario, index: u32, route: &scenario::Route) -> Ideal {
     let links = || route.forward.iter().map(|i| &scenario.links[*i as usize]);
-    let lines_ns: Nanos = links().map(|link| nanos(link.line.delay)).sum();
+    let lines_ns: Nanos = links().map(|link| ns(link.line.delay)).sum();
     Ideal {
-        rtt_ns: nanos(scenario.flows[index as usize].rtt),
+        rtt_ns: ns(scenario.flows[index as usize].rtt),
         one_way_ns: route.access_ns + lines_ns + route.behind_ns,
         narrowest_bps: links().map(scenario::Link::fastest_bps).min().unwrap_or(1).max(1),
     }

@@ -1,10 +1,9 @@
 //! The record of a run: points of the time series that only the simulator can take, and the flows' metrics.
 
 use fairpace_cc::NO_RATE;
-use fairpace_netem::build::nanos;
 use fairpace_netem::{Measured, Nanos, SECOND};
 use fairpace_results::{FlowSeries, FlowSummary, Run};
-use fairpace_scenario::{self as scenario, Scenario, Writes};
+use fairpace_scenario::{self as scenario, Scenario, Writes, ns};
 
 use crate::connection::Connection;
 use crate::cost::Stopwatch;
@@ -81,7 +80,7 @@ fn flow_record(
 ) -> (FlowSummary, FlowSeries) {
     flow.meter.fill(&mut series);
     series.completion_ms = flow.transfers.percentiles_ms();
-    let (rtt, start) = (nanos(settings.rtt), nanos(settings.start));
+    let (rtt, start) = (ns(settings.rtt), ns(settings.start));
     let mut summary = flow.meter.summary(&settings.name, &settings.cc.to_string(), rtt, start);
     if has_transfers(settings) {
         let only_ns = settings.traffic.size_bytes.and(flow.transfers.first_ns());

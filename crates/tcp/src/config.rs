@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use fairpace_scenario::Receiving;
+use fairpace_scenario::{Receiving, ns};
 pub use fairpace_scenario::{Ecn, Sending, Window};
 
 use crate::Nanos;
@@ -61,7 +61,7 @@ impl ReceiverConfig {
 
     /// A receiver with these settings, on a path of this RTT. It takes part in what its sender uses.
     pub fn new(receiving: &Receiving, sending: &Sending, rtt: Duration) -> Self {
-        let linux = ReceiverConfig::linux(nanos(rtt));
+        let linux = ReceiverConfig::linux(ns(rtt));
         ReceiverConfig {
             window: receiving.window,
             ack_every: receiving.ack_every,
@@ -69,13 +69,9 @@ impl ReceiverConfig {
             sack_delay_ns: if receiving.sack_compression { linux.sack_delay_ns } else { 0 },
             sack: sending.sack,
             ecn: sending.ecn,
-            gro_ns: nanos(receiving.gro),
-            ack_delay_ns: nanos(receiving.ack_delay),
-            ack_delay_at: receiving
-                .ack_delay_at
-                .iter()
-                .map(|(at, delay)| (nanos(*at), nanos(*delay)))
-                .collect(),
+            gro_ns: ns(receiving.gro),
+            ack_delay_ns: ns(receiving.ack_delay),
+            ack_delay_at: receiving.ack_delay_at.iter().map(|(at, delay)| (ns(*at), ns(*delay))).collect(),
             ..linux
         }
     }
@@ -84,9 +80,4 @@ impl ReceiverConfig {
     pub(crate) fn delays_acks(&self) -> bool {
         self.ack_delay_ns > 0 || !self.ack_delay_at.is_empty()
     }
-}
-
-/// 584 years and more are [`Nanos::MAX`].
-fn nanos(time: Duration) -> Nanos {
-    Nanos::try_from(time.as_nanos()).unwrap_or(Nanos::MAX)
 }

@@ -1,8 +1,7 @@
 //! The application of a flow: `fairpace_netem`'s sources, in real time.
 
-use fairpace_netem::build::nanos;
 use fairpace_netem::{Nanos, Offer, Pattern, Source};
-use fairpace_scenario::{Flow, Writes};
+use fairpace_scenario::{Flow, Writes, ns};
 
 /// An application, and what it has written that its socket has not taken.
 pub(crate) struct Application {
@@ -18,10 +17,10 @@ impl Application {
     pub(crate) fn new(flow: &Flow) -> Self {
         let pattern = match flow.traffic.writes {
             Writes::Always | Writes::Responses { .. } => Pattern::Always,
-            Writes::OnOff { on, off } => Pattern::OnOff { on: nanos(on), off: nanos(off) },
-            Writes::Paced { rate_bps, every } => Pattern::Paced { rate_bps, every: nanos(every) },
+            Writes::OnOff { on, off } => Pattern::OnOff { on: ns(on), off: ns(off) },
+            Writes::Paced { rate_bps, every } => Pattern::Paced { rate_bps, every: ns(every) },
         };
-        Application { source: Source::new(pattern, flow.traffic.size_bytes, nanos(flow.start)), ready: 0 }
+        Application { source: Source::new(pattern, flow.traffic.size_bytes, ns(flow.start)), ready: 0 }
     }
 
     /// Bytes that it offers to the socket at `now`.

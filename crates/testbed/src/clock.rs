@@ -1,7 +1,7 @@
 //! The clock of a run: nanoseconds since its start, the same in all threads.
 
 use fairpace_netem::Nanos;
-use fairpace_netem::build::nanos;
+use fairpace_scenario::ns;
 use std::time::{Duration, Instant};
 
 /// CLOCK_MONOTONIC, counted from the start of the run.
@@ -18,7 +18,7 @@ impl Clock {
 
     pub(crate) fn now(self) -> Nanos {
         // The elapsed time of an Instant in the future is zero.
-        nanos(self.start.elapsed())
+        ns(self.start.elapsed())
     }
 
     /// Sleeps until the clock shows `at`.

@@ -6,10 +6,9 @@ use crate::clock::Clock;
 use crate::control::Controls;
 use crate::flows::Senders;
 use crate::telemetry::Sample;
-use fairpace_netem::build::nanos;
 use fairpace_netem::{Nanos, SECOND, Schedule};
 use fairpace_results::{FlowSeries, Monitor};
-use fairpace_scenario::Scenario;
+use fairpace_scenario::{Scenario, ns};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -180,7 +179,7 @@ fn commands(scenario: &Scenario, schedule: Schedule) -> Vec<(Nanos, Command)> {
     commands.push((schedule.window.0, Command::WindowOpens));
     commands.push((schedule.window.1, Command::WindowCloses));
     for (i, flow) in scenario.flows.iter().enumerate() {
-        let (start, stop) = (nanos(flow.start), flow.stop.map_or(Nanos::MAX, nanos));
+        let (start, stop) = (ns(flow.start), flow.stop.map_or(Nanos::MAX, ns));
         if start < schedule.end && start < stop {
             commands.push((start, Command::Start(i)));
             if stop < schedule.end {

@@ -5,6 +5,7 @@
 //! scenario tolerates; a run beyond it is not judged.
 
 use fairpace_netem::Nanos;
+use fairpace_scenario::ns;
 use hdrhistogram::Histogram;
 use std::fmt;
 use std::time::Duration;
@@ -122,7 +123,7 @@ impl Recorder {
     pub(crate) fn summary(&self, lost_before_emulator: u64) -> Lateness {
         let h = &self.histogram;
         let quantile = |q| Duration::from_nanos(h.value_at_quantile(q));
-        let late_from = u64::try_from(self.tolerance.late.as_nanos()).unwrap_or(u64::MAX);
+        let late_from = ns(self.tolerance.late);
         let late = if h.max() > late_from { h.count_between(late_from, h.max()) } else { 0 };
         Lateness {
             packets: h.len(),

@@ -8,10 +8,9 @@ use crate::flows::{self, Received, Senders};
 use crate::lateness::{Lateness, Tolerance};
 use crate::namespace::{self, Device, Side};
 use crate::{Error, Options, preflight};
-use fairpace_netem::build::{self, nanos};
-use fairpace_netem::{FlowMeter, Measured, SECOND, Schedule};
+use fairpace_netem::{FlowMeter, Measured, SECOND, Schedule, build};
 use fairpace_results::{Cost, FlowSeries, FlowSummary, Monitor, Run};
-use fairpace_scenario::Scenario;
+use fairpace_scenario::{Scenario, ns};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use std::os::fd::OwnedFd;
@@ -168,9 +167,9 @@ fn record(plan: &Plan<'_>, options: &Options, parts: Parts, lateness: Lateness, 
     let measured = received.into_iter().zip(emulated.flows).zip(telemetry);
     let flows = scenario.flows.iter().zip(measured).map(|(flow, ((mut received, mut path), telemetry))| {
         received.meter.finish(schedule.end);
-        let completed = received.completed.map(|at| at.saturating_sub(nanos(flow.start)));
+        let completed = received.completed.map(|at| at.saturating_sub(ns(flow.start)));
         let cc = flow.cc.to_string();
-        let of = |meter: &FlowMeter| meter.summary(&flow.name, &cc, nanos(flow.rtt), nanos(flow.start));
+        let of = |meter: &FlowMeter| meter.summary(&flow.name, &cc, ns(flow.rtt), ns(flow.start));
         let summary = FlowSummary {
             completion_s: completed.map(|ns| ns as f64 / SECOND as f64),
             goodput_mbps: of(&received.meter).goodput_mbps,
