@@ -137,8 +137,8 @@ impl<T: Copy> AqmQueue<T> {
     }
 
     /// Counts a packet that was dropped before it reached the queue.
-    pub fn refused(&mut self, now: Nanos, flow: u32, bytes: u32) {
-        self.meter.dropped(now, flow, bytes);
+    pub fn refused(&mut self, now: Nanos, flow: u32) {
+        self.meter.dropped(now, flow);
     }
 
     /// Counts a packet that has departed and was lost behind the queue.

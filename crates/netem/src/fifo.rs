@@ -123,7 +123,7 @@ impl Fifo {
             let surely_fits =
                 !self.limit.is_exceeded_by(self.held_bytes + u64::from(bytes), self.held.len() as u64 + 1);
             if !surely_fits && !self.fits(now, bytes) {
-                self.meter.dropped(now, flow, bytes);
+                self.meter.dropped(now, flow);
                 return None;
             }
             if *ecn == Ecn::Capable && self.is_above_mark(now) {
@@ -198,11 +198,11 @@ impl Fifo {
             if is_idle {
                 red.idle_since = now; // the link still finds the queue empty
             }
-            self.meter.dropped_early(now, packet.flow, packet.bytes);
+            self.meter.dropped_early(now, packet.flow);
             return None;
         }
         if self.held.len() > self.begun && !self.fits(now, packet.bytes) {
-            self.meter.dropped(now, packet.flow, packet.bytes);
+            self.meter.dropped(now, packet.flow);
             return None;
         }
         if action == Action::Mark {
@@ -235,9 +235,9 @@ impl Fifo {
     }
 
     /// Counts a packet that was dropped before it reached the queue.
-    pub fn refused(&mut self, now: Nanos, flow: u32, bytes: u32) {
+    pub fn refused(&mut self, now: Nanos, flow: u32) {
         self.settle(now);
-        self.meter.dropped(now, flow, bytes);
+        self.meter.dropped(now, flow);
     }
 
     /// Counts a duplicate of a packet that has departed.
@@ -249,11 +249,11 @@ impl Fifo {
     /// Counts everything up to `now`. Times must not go back.
     pub fn settle(&mut self, now: Nanos) {
         while self.meter.next_boundary() <= now {
-            let stop = self.meter.next_boundary();
+            let boundary = self.meter.next_boundary();
             // an event at the time of a boundary belongs to what comes after it
-            self.count_departed(stop.saturating_sub(1), usize::MAX);
-            self.begin(stop);
-            self.meter.stop(stop);
+            self.count_departed(boundary.saturating_sub(1), usize::MAX);
+            self.begin(boundary);
+            self.meter.pass_boundary(boundary);
         }
         self.count_departed(now, usize::MAX);
     }

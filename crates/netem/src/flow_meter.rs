@@ -41,7 +41,7 @@ pub struct Sent {
     /// All data packets.
     pub pkts: u64,
     /// Retransmissions among them.
-    pub again_pkts: u64,
+    pub retransmitted_pkts: u64,
 }
 
 /// From this number of flows on, percentiles have two digits: a flow's record then takes 3 kB, not 30.
@@ -135,7 +135,7 @@ impl FlowMeter {
         let window = self.closed.unwrap_or_default();
         let sent = self.sent.map(|(at_from, at_to)| Sent {
             pkts: at_to.pkts - at_from.pkts,
-            again_pkts: at_to.again_pkts - at_from.again_pkts,
+            retransmitted_pkts: at_to.retransmitted_pkts - at_from.retransmitted_pkts,
         });
         let rtt = self.closed.and(Some(&self.rtt));
         let quantile_ms = |q: f64| rtt.and_then(|rtt| rtt.quantile_ns(q)).map(|ns| ns as f64 / 1e6);
@@ -146,7 +146,7 @@ impl FlowMeter {
             start_s: start_ns as f64 / SECOND as f64,
             goodput_mbps: window.goodput_mbps(),
             sent_pkts: sent.map(|sent| sent.pkts),
-            retransmits: sent.map_or(0, |sent| sent.again_pkts),
+            retransmits: sent.map_or(0, |sent| sent.retransmitted_pkts),
             rtt_mean_ms: window.rtt_mean_ms(),
             rtt_min_ms: rtt.and_then(Percentiles::min_ns).map(|ns| ns as f64 / 1e6),
             rtt_p50_ms: quantile_ms(0.50),
@@ -201,7 +201,7 @@ mod tests {
         for t in 0..40 {
             m.data(t * MS, (50 + t) * MS);
             m.goodput(t * MS, 1000);
-            m.sent(t * MS, Sent { pkts: 10 * t, again_pkts: t });
+            m.sent(t * MS, Sent { pkts: 10 * t, retransmitted_pkts: t });
         }
         m.finish(40 * MS);
         let s = m.summary("a", "reno", 50 * MS, 0);

@@ -79,7 +79,7 @@ impl<T: Copy> Link<T> {
         if let Some(policer) = policer
             && !policer.conforms(now, packet.bytes)
         {
-            fifo.refused(now, packet.flow, packet.bytes);
+            fifo.refused(now, packet.flow);
             return None;
         }
         // the loss can be drawn now: packets depart in the order of their arrival
@@ -123,7 +123,7 @@ impl<T: Copy> Link<T> {
             if let Some(policer) = &mut self.policer
                 && !policer.conforms(now, packet.bytes)
             {
-                queue.refused(now, packet.flow, packet.bytes);
+                queue.refused(now, packet.flow);
                 return Err(packet);
             }
             return queue.push(now, packet);

@@ -170,27 +170,27 @@ impl LinkMeter {
     }
 
     /// Closes and opens what ends and begins at `at`.
-    pub(crate) fn stop(&mut self, at: Nanos) {
+    pub(crate) fn pass_boundary(&mut self, at: Nanos) {
         self.pass_boundaries(at);
     }
 
     /// A packet was dropped.
-    pub fn dropped(&mut self, now: Nanos, flow: u32, _bytes: u32) {
+    pub fn dropped(&mut self, now: Nanos, flow: u32) {
         self.catch_up(now);
         self.flows[flow as usize].drops += 1;
         self.interval_drops += 1;
     }
 
     /// A packet was dropped although the queue had room for it.
-    pub(crate) fn dropped_early(&mut self, now: Nanos, flow: u32, bytes: u32) {
-        self.dropped(now, flow, bytes);
+    pub(crate) fn dropped_early(&mut self, now: Nanos, flow: u32) {
+        self.dropped(now, flow);
         self.flows[flow as usize].early_drops += 1;
     }
 
     /// A packet that had joined the queue was dropped.
     pub fn removed(&mut self, now: Nanos, flow: u32, bytes: u32, reason: DropReason) {
         self.begun(now, flow, bytes);
-        self.dropped(now, flow, bytes);
+        self.dropped(now, flow);
         self.flows[flow as usize].early_drops += u64::from(reason == DropReason::Early);
     }
 
@@ -384,7 +384,7 @@ mod tests {
         m.begun(15 * MS, 0, 1000);
         m.departed(16 * MS, 0, 1000, 10 * MS);
         m.departed(17 * MS, 1, 1000, 20 * MS);
-        m.dropped(35 * MS, 1, 1000);
+        m.dropped(35 * MS, 1);
         m.finish(40 * MS);
         let s = m.series();
         assert_eq!(s.backlog_kb, [[0.5, 0.5, 0.0, 0.0], [0.0; 4]]);
@@ -397,10 +397,10 @@ mod tests {
     fn the_summary_counts_only_the_window() {
         let mut m = meter((10 * MS, 20 * MS));
         m.departed(9 * MS, 0, 1000, 7 * MS);
-        m.dropped(9 * MS, 0, 1000);
+        m.dropped(9 * MS, 0);
         m.departed(10 * MS, 0, 1000, MS);
         m.departed(19 * MS, 1, 1000, 3 * MS);
-        m.dropped(19 * MS, 1, 1000);
+        m.dropped(19 * MS, 1);
         m.departed(20 * MS, 0, 1000, 9 * MS);
         m.finish(40 * MS);
         // 2000 bytes in 10 ms on a link that could have sent 4000.

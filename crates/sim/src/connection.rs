@@ -119,7 +119,7 @@ impl Connection {
         let stats = self.sender.stats();
         Sent {
             pkts: self.sent_before.pkts + stats.sent_pkts,
-            again_pkts: self.sent_before.again_pkts + stats.retransmitted_pkts,
+            retransmitted_pkts: self.sent_before.retransmitted_pkts + stats.retransmitted_pkts,
         }
     }
 

@@ -129,7 +129,7 @@ impl<'o, O: Observer> Engine<'o, O> {
         for connection in &simulation.connections {
             let (sent, more) = (&mut sent[connection.receiver_side.id.flow as usize], connection.sent());
             sent.pkts += more.pkts;
-            sent.again_pkts += more.again_pkts;
+            sent.retransmitted_pkts += more.retransmitted_pkts;
         }
         for (flow, sent) in simulation.flows.iter_mut().zip(sent) {
             flow.meter.sent(now, sent);

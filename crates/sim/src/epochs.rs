@@ -2,7 +2,7 @@
 //! receivers.
 //!
 //! What a link does to a packet has no effect on any host before the packet has arrived. So for as long as
-//! the shortest way from a link to a receiver takes (the lookahead), connections cannot affect each other
+//! the shortest path from a link to a receiver takes (the lookahead), connections cannot affect each other
 //! (Chandy and Misra 1979, Fujimoto 1990). An epoch is at most that long. Each connection runs for the whole
 //! epoch at once, while its memory is in the nearest cache; then the links take what all have sent, in the
 //! order of time; then each receiver takes what arrives. See docs/decisions/0003-lookahead-epochs.md.
@@ -54,10 +54,10 @@ pub(crate) fn lookahead<O: Observer>(simulation: &Simulation<'_, O>) -> Option<N
         return None;
     }
     let paths = simulation.network.paths.iter().zip(&simulation.first_links);
-    let ways = paths.map(|(path, link)| {
+    let times = paths.map(|(path, link)| {
         simulation.fast_path.lines[*link as usize].least_ns() + path.own.least_to_receiver_ns()
     });
-    ways.min().filter(|ns| *ns > 0)
+    times.min().filter(|ns| *ns > 0)
 }
 
 /// Segments that a connection sends at one time: from the end of the burst before up to this index.

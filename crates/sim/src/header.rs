@@ -49,7 +49,7 @@ impl Header {
         before(segment.sent, Header::ahead_us(segment, now))
     }
 
-    /// Is it an ACK on its way back?
+    /// Is it an ACK on its reverse route?
     #[inline]
     pub(crate) fn is_ack(&self) -> bool {
         self.hop.direction == Direction::Back

@@ -1,5 +1,5 @@
-//! The receiving end of a connection: its TCP receiver, the transfer that its application waits for, and its
-//! ACKs on their way back.
+//! The receiving end of a connection: its TCP receiver, the transfer that its application waits for, and the
+//! path of its ACKs.
 
 use fairpace_netem::{Direction, Ecn, Hop, Nanos, OwnPath, Packet};
 use fairpace_results::observer::{ConnectionId, Observer};
@@ -18,7 +18,7 @@ pub(crate) struct ReceiverSide {
     pub(crate) next_application_event: Nanos,
     /// When the receiver's timer fires.
     receiver_timer: Nanos,
-    /// ACKs that will leave the receiver for the links on the way back. `None` if there are no such links.
+    /// ACKs that will leave the receiver for the links of the reverse route. `None` if it has none.
     leaving: Option<Box<AckQueue>>,
     /// ACKs that will reach the sender, with the time when its host processes them.
     pub(crate) acks: AckQueue,
@@ -58,7 +58,7 @@ impl Transfer {
 struct ReturnPath<'a> {
     path: &'a mut OwnPath,
     acks: &'a mut AckQueue,
-    /// Where ACKs wait for the links on the way back, if there are any.
+    /// Where ACKs wait for the links of the reverse route, if it has any.
     leaving: Option<&'a mut AckQueue>,
 }
 
@@ -224,7 +224,7 @@ impl ReceiverSide {
         self.transfer = Transfer { end_pkt, began: now, bytes, connects: false, is_done: false };
     }
 
-    /// Sends the ACKs that are due to their first link, if their way back has links.
+    /// Sends the ACKs that are due to their first link, if the reverse route has links.
     #[inline]
     pub(crate) fn send_acks(&mut self, now: Nanos, flow: &mut Flow, packets: &mut Vec<Packet<Header>>) {
         if self.leaving.is_some() {
@@ -244,7 +244,7 @@ impl ReceiverSide {
         }
     }
 
-    /// An ACK has left the last hop on its way back.
+    /// An ACK has left the last hop of the reverse route.
     pub(crate) fn ack_arrives(&mut self, now: Nanos, number: u64) {
         // only the first copy of an ACK has an effect
         if let Some(ack) = self.in_transit.arrive(number)

@@ -136,7 +136,6 @@ impl Events {
         &mut self,
         at_ns: u64,
         connection: ConnectionId,
-        _bytes: u64,
         took_ns: u64,
         run_info: &RunInfo,
     ) -> Result<(), Error> {

@@ -246,12 +246,12 @@ impl Observer for Traces {
         }
     }
 
-    fn completed(&mut self, at_ns: u64, connection: ConnectionId, bytes: u64, took_ns: u64) {
+    fn completed(&mut self, at_ns: u64, connection: ConnectionId, _bytes: u64, took_ns: u64) {
         if self.failed.is_some() {
             return;
         }
         if let Some(events) = &mut self.events {
-            let result = events.completed(at_ns, connection, bytes, took_ns, &self.run_info);
+            let result = events.completed(at_ns, connection, took_ns, &self.run_info);
             self.note(result);
         }
         if let Some(qlog) = &mut self.qlog {
