@@ -64,7 +64,7 @@ impl<T> DelayLine<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Ecn;
+    use crate::EcnField;
 
     #[test]
     fn every_packet_leaves_after_the_delay_in_order() {
@@ -73,7 +73,7 @@ mod tests {
             assert_eq!(
                 line.push(
                     u64::from(i) * 10,
-                    Packet { flow: 0, connection: 0, bytes: 1, ecn: Ecn::NotCapable, payload: i }
+                    Packet { flow: 0, connection: 0, bytes: 1, ecn: EcnField::NotEct, payload: i }
                 ),
                 u64::from(i) * 10 + 1000
             );

@@ -6,7 +6,7 @@ use fairpace_results::LinkSummary;
 use fairpace_scenario::Limit;
 
 use crate::aqm::{Action, Red, RedState};
-use crate::{Ecn, LinkMeter, Nanos, Packet, Random, Schedule, Transmitter};
+use crate::{EcnField, LinkMeter, Nanos, Packet, Random, Schedule, Transmitter};
 
 /// What a [`Fifo`] keeps of a packet, for its meter. A deep queue holds a million packets, so this takes half
 /// a cache line.
@@ -126,8 +126,8 @@ impl Fifo {
                 self.meter.dropped(now, flow);
                 return None;
             }
-            if *ecn == Ecn::Capable && self.is_above_mark(now) {
-                *ecn = Ecn::Marked;
+            if *ecn == EcnField::Ect0 && self.is_above_mark(now) {
+                *ecn = EcnField::Ce;
                 self.meter.marked(now, flow);
             }
         }
@@ -206,7 +206,7 @@ impl Fifo {
             return None;
         }
         if action == Action::Mark {
-            packet.ecn = Ecn::Marked;
+            packet.ecn = EcnField::Ce;
             self.meter.marked(now, packet.flow);
         }
         Some(())

@@ -45,6 +45,7 @@ pub use completions::{Ideal, Transfers};
 pub use delay_line::DelayLine;
 pub use duplication::Duplication;
 pub use element::{Element, Pushed};
+pub use fairpace_results::observer::EcnField;
 pub use fairpace_scenario::{Burst, Limit};
 pub use fifo::Fifo;
 pub use flow_meter::{FlowMeter, Sent};
@@ -82,21 +83,9 @@ pub struct Packet<T> {
     /// Length on the link and in the buffer; below 2^31.
     pub bytes: u32,
     /// The ECN field of its IP header.
-    pub ecn: Ecn,
+    pub ecn: EcnField,
     /// What the driver needs: a header in the simulator, a buffer handle in the testbed.
     pub payload: T,
-}
-
-/// The ECN field of an IP header (RFC 3168).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Ecn {
-    /// Not-ECT: congestion can only drop the packet.
-    #[default]
-    NotCapable,
-    /// ECT: congestion may mark the packet.
-    Capable,
-    /// CE: congestion was experienced.
-    Marked,
 }
 
 /// A packet that has left an element.

@@ -234,7 +234,7 @@ impl<T: Copy> Link<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Ecn, Limit, Random, SECOND, Schedule, Transmitter};
+    use crate::{EcnField, Limit, Random, SECOND, Schedule, Transmitter};
 
     const SCHEDULE: Schedule = Schedule { window: (0, SECOND), interval: SECOND / 10, end: SECOND };
 
@@ -255,7 +255,7 @@ mod tests {
     }
 
     fn packet(bytes: u32) -> Packet<u32> {
-        Packet { flow: 0, connection: 0, bytes, ecn: Ecn::NotCapable, payload: 0 }
+        Packet { flow: 0, connection: 0, bytes, ecn: EcnField::NotEct, payload: 0 }
     }
 
     #[test]
@@ -368,7 +368,7 @@ mod tests {
             departs(
                 &mut link,
                 0,
-                Packet { flow: 0, connection: 0, bytes: 1000, ecn: Ecn::NotCapable, payload: i },
+                Packet { flow: 0, connection: 0, bytes: 1000, ecn: EcnField::NotEct, payload: i },
             )
             .unwrap();
         }

@@ -216,7 +216,7 @@ mod tests {
     use fairpace_scenario::{Cc, Flow, Line as LineSettings, Link as LinkSettings, Scenario};
 
     use super::*;
-    use crate::{Ecn, MS, SECOND, Schedule, build};
+    use crate::{EcnField, MS, SECOND, Schedule, build};
 
     const SCHEDULE: Schedule = Schedule { window: (0, SECOND), interval: SECOND, end: SECOND };
 
@@ -250,7 +250,7 @@ mod tests {
     /// Each hop's kind, with the delay of a packet that is pushed at 0 where the element is a delay line, or
     /// the link's index.
     fn hops(network: &Network<()>, hops: &[u32]) -> Vec<(&'static str, Nanos)> {
-        let packet = Packet { flow: 0, connection: 0, bytes: 1, ecn: Ecn::NotCapable, payload: () };
+        let packet = Packet { flow: 0, connection: 0, bytes: 1, ecn: EcnField::NotEct, payload: () };
         let kind = |hop: &u32| match &network.elements[*hop as usize] {
             Element::Link(_) => ("link", Nanos::from(*hop)),
             Element::DelayLine(line) => ("delay", line.clone().push(0, packet)),
@@ -314,7 +314,7 @@ mod tests {
         scenario.links[0].line.duplicate_ppb = 1_000_000_000;
         let mut network = network(&scenario);
         let duplication = network.paths[0].forward[1] as usize;
-        let packet = Packet { flow: 0, connection: 0, bytes: 1, ecn: Ecn::NotCapable, payload: () };
+        let packet = Packet { flow: 0, connection: 0, bytes: 1, ecn: EcnField::NotEct, payload: () };
         assert_eq!(network.push(duplication, 0, packet), Pushed::Duplicated);
         network.links_mut().for_each(|link| link.finish(SECOND));
         let duplicates: Vec<u64> = network.links().map(|link| link.summary("l").duplicates).collect();

@@ -52,7 +52,7 @@ impl<T> Reordering<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Ecn;
+    use crate::EcnField;
 
     #[test]
     fn a_share_of_the_packets_leaves_later_and_in_order() {
@@ -60,7 +60,7 @@ mod tests {
         let (mut straight, mut late) = (0u64, Vec::new());
         for seq in 0..100_000u64 {
             late.extend(std::iter::from_fn(|| reordering.poll(seq)).map(|d| (d.at, d.packet.payload)));
-            let packet = Packet { flow: 0, connection: 0, bytes: 1, ecn: Ecn::NotCapable, payload: seq };
+            let packet = Packet { flow: 0, connection: 0, bytes: 1, ecn: EcnField::NotEct, payload: seq };
             straight += u64::from(reordering.push(seq, packet).is_err());
         }
         late.extend(std::iter::from_fn(|| reordering.poll(Nanos::MAX)).map(|d| (d.at, d.packet.payload)));

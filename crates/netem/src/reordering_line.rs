@@ -95,10 +95,10 @@ impl<T> ReorderingLine<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Ecn;
+    use crate::EcnField;
 
     fn packet(seq: u64) -> Packet<u64> {
-        Packet { flow: 0, connection: 0, bytes: 1, ecn: Ecn::NotCapable, payload: seq }
+        Packet { flow: 0, connection: 0, bytes: 1, ecn: EcnField::NotEct, payload: seq }
     }
 
     /// The packets of a line that one enters every `gap`: time of departure and number.

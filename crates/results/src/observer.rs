@@ -37,12 +37,12 @@ pub enum LinkEvent {
 /// The ECN field of an IP header, RFC 3168, section 5. Senders do not use ECT(1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum EcnField {
-    /// Not-ECT.
+    /// Not-ECT: congestion can only drop the packet.
     #[default]
     NotEct,
-    /// ECT(0).
+    /// ECT(0): congestion may mark the packet.
     Ect0,
-    /// CE.
+    /// CE: congestion was experienced.
     Ce,
 }
 

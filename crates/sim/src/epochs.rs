@@ -10,7 +10,7 @@
 //! Results do not depend on where epochs begin and end. Tests compare them with those of one event after the
 //! other.
 
-use fairpace_netem::{Ecn, Fate, Line, Link, Nanos, Packet, Transit};
+use fairpace_netem::{EcnField, Fate, Line, Link, Nanos, Packet, Transit};
 use fairpace_results::observer::Observer;
 use fairpace_tcp::prefetch;
 
@@ -260,7 +260,7 @@ fn transit_each(now: Nanos, flow: u32, sent: &mut [EpochSegment], link: &mut Lin
             Some(Transit { at, fate: Fate::Delivered, .. }) => line.enter(at),
             _ => DROPPED,
         };
-        segment.ce = packet.ecn == Ecn::Marked;
+        segment.ce = packet.ecn == EcnField::Ce;
     }
 }
 

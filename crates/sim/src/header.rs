@@ -1,6 +1,6 @@
 //! The simulator's payload of a packet: which connection it belongs to, its next hop, and its TCP segment.
 
-use fairpace_netem::{Direction, Ecn, Hop, Nanos, Packet};
+use fairpace_netem::{Direction, EcnField, Hop, Nanos, Packet};
 use fairpace_tcp::{Ack, HEADER_BYTES, MSS_BYTES, SYN_BYTES, Segment};
 
 /// Length of TCP's SACK option without blocks: two bytes of padding, kind and length (RFC 2018).
@@ -75,14 +75,14 @@ const _: () = assert!(size_of::<EpochSegment>() == 32);
 
 /// The ECN field with which a segment leaves its host.
 #[inline]
-pub(crate) fn ecn(segment: &Segment) -> Ecn {
-    if segment.ect { Ecn::Capable } else { Ecn::NotCapable }
+pub(crate) fn ecn(segment: &Segment) -> EcnField {
+    if segment.ect { EcnField::Ect0 } else { EcnField::NotEct }
 }
 
 /// A packet's segment as it arrives, with the mark of the path.
 #[inline]
 pub(crate) fn arriving(packet: &Packet<Header>) -> Segment {
-    Segment { ce: packet.ecn == Ecn::Marked, ..packet.payload.segment }
+    Segment { ce: packet.ecn == EcnField::Ce, ..packet.payload.segment }
 }
 
 /// Length of a data packet or SYN on the wire.

@@ -1,19 +1,11 @@
 //! Conversions from the types of the engine to those of `fairpace_results::observer`.
 
-use fairpace_netem::{Ecn, Fate, Nanos, Packet, Transit};
-use fairpace_results::observer::{self, ConnectionId, Content, EcnField, LinkEvent, Observer, SenderState};
+use fairpace_netem::{EcnField, Fate, Nanos, Packet, Transit};
+use fairpace_results::observer::{self, ConnectionId, Content, LinkEvent, Observer, SenderState};
 use fairpace_tcp::{Ack, Segment, Sender};
 
 use crate::header::Header;
 use crate::host_view::HostView;
-
-fn field(ecn: Ecn) -> EcnField {
-    match ecn {
-        Ecn::NotCapable => EcnField::NotEct,
-        Ecn::Capable => EcnField::Ect0,
-        Ecn::Marked => EcnField::Ce,
-    }
-}
 
 /// An ACK, as an observer gets it.
 pub(crate) fn ack(ack: &Ack) -> observer::Ack {
@@ -39,7 +31,7 @@ pub(crate) fn packet(packet: &Packet<Header>, carried: Option<&Ack>) -> observer
     observer::Packet {
         connection,
         bytes: packet.bytes,
-        ecn: field(packet.ecn),
+        ecn: packet.ecn,
         sent_ns: packet.payload.left(),
         content,
     }
@@ -61,7 +53,7 @@ pub(crate) fn transit<O: Observer>(
         return;
     };
     observer.packet(now, link, LinkEvent::Enqueued, &observed);
-    if sent.ecn == Ecn::Marked {
+    if sent.ecn == EcnField::Ce {
         observer.packet(now, link, LinkEvent::Marked, &observed);
     }
     let leaves = if transit.fate == Fate::Lost { LinkEvent::Lost } else { LinkEvent::Departed };

@@ -1,7 +1,7 @@
 //! The receiving end of a connection: its TCP receiver, the transfer that its application waits for, and the
 //! path of its ACKs.
 
-use fairpace_netem::{Direction, Ecn, Hop, Nanos, OwnPath, Packet};
+use fairpace_netem::{Direction, EcnField, Hop, Nanos, OwnPath, Packet};
 use fairpace_results::observer::{ConnectionId, Observer};
 use fairpace_tcp::{Ack, AckWire, MSS_BYTES, Receiver, Segment};
 
@@ -240,7 +240,7 @@ impl ReceiverSide {
             let ConnectionId { flow: index, index: connection } = self.id;
             flow.counts.entered_pkts += 1;
             let bytes = ack_bytes(&ack);
-            packets.push(Packet { flow: index, connection, bytes, ecn: Ecn::NotCapable, payload });
+            packets.push(Packet { flow: index, connection, bytes, ecn: EcnField::NotEct, payload });
         }
     }
 

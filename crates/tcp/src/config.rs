@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use fairpace_scenario::{Receiving, ns};
 pub use fairpace_scenario::{Ecn, Sending, Window};
+use fairpace_scenario::{Receiving, ns};
 
 use crate::Nanos;
 

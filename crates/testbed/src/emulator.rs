@@ -13,7 +13,8 @@ use crate::packet::{self, ETHERNET_HEADER_BYTES};
 use crate::poller::{self, Poller};
 use crate::pool::{MTU, Pool};
 use fairpace_netem::{
-    Direction, Ecn, Element, Fate, FlowMeter, Hop, Nanos, Network, OwnPath, Packet, Pushed, Schedule, build,
+    Direction, EcnField, Element, Fate, FlowMeter, Hop, Nanos, Network, OwnPath, Packet, Pushed, Schedule,
+    build,
 };
 use fairpace_scenario::{Flow, Scenario};
 use std::io::ErrorKind;
@@ -292,7 +293,7 @@ impl<'a> Emulator<'a> {
         let Packet { ecn, payload: load, .. } = packet;
         self.recorder.record(at, self.clock.now());
         let bytes = self.pool.get(load.slot, load.length);
-        if ecn == Ecn::Marked {
+        if ecn == EcnField::Ce {
             packet::mark(bytes);
         }
         let written = device.tun.send(bytes);

@@ -1,7 +1,7 @@
 //! The headers of a packet, as far as the emulator needs them: ports, payload length, ECN field (RFC 791, RFC
 //! 9293, RFC 3168).
 
-use fairpace_netem::Ecn;
+use fairpace_netem::EcnField;
 
 /// Length of an Ethernet header: two addresses and a type. The testbed's TUN devices carry IP packets without
 /// it, but a link's rate and buffer count whole frames, as in the simulator.
@@ -17,7 +17,7 @@ pub(crate) struct Header {
     pub(crate) destination_port: u16,
     /// Bytes of TCP payload.
     pub(crate) payload_bytes: u16,
-    pub(crate) ecn: Ecn,
+    pub(crate) ecn: EcnField,
 }
 
 // The ECN field is in the second byte's low bits.
@@ -59,9 +59,9 @@ pub(crate) fn parse(packet: &[u8]) -> Option<Header> {
         destination_port: be16(ip_header + 2)?,
         payload_bytes: u16::try_from(total.checked_sub(ip_header + tcp_header)?).ok()?,
         ecn: match packet.get(ECN_AT)? & ECN_BITS {
-            0 => Ecn::NotCapable,
-            CE => Ecn::Marked,
-            _ => Ecn::Capable,
+            0 => EcnField::NotEct,
+            CE => EcnField::Ce,
+            _ => EcnField::Ect0,
         },
     })
 }
@@ -87,8 +87,12 @@ mod tests {
     #[test]
     fn a_data_segment_is_distinguished_from_an_ack() {
         let data = parse(&segment(10_000, 5001, 1448));
-        let expected =
-            Header { source_port: 10_000, destination_port: 5001, payload_bytes: 1448, ecn: Ecn::NotCapable };
+        let expected = Header {
+            source_port: 10_000,
+            destination_port: 5001,
+            payload_bytes: 1448,
+            ecn: EcnField::NotEct,
+        };
         assert_eq!(data, Some(expected));
         assert_eq!(parse(&segment(5001, 10_000, 0)).map(|h| h.payload_bytes), Some(0));
     }
@@ -127,9 +131,9 @@ mod tests {
             p[4..6].copy_from_slice(&id.to_be_bytes());
             let sum = checksum(&p);
             p[10..12].copy_from_slice(&sum.to_be_bytes());
-            assert_eq!(parse(&p).map(|h| h.ecn), Some(Ecn::Capable));
+            assert_eq!(parse(&p).map(|h| h.ecn), Some(EcnField::Ect0));
             mark(&mut p);
-            assert_eq!((parse(&p).map(|h| h.ecn), checksum(&p)), (Some(Ecn::Marked), 0), "{id}");
+            assert_eq!((parse(&p).map(|h| h.ecn), checksum(&p)), (Some(EcnField::Ce), 0), "{id}");
         }
     }
 }

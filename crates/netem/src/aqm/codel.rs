@@ -177,12 +177,12 @@ impl<T> CodelQueue<T> {
 mod tests {
     use super::super::testing::{Recorded, packet};
     use super::*;
-    use crate::{Ecn, MS};
+    use crate::{EcnField, MS};
 
     const RFC: Codel = Codel { target_ns: 5 * MS, interval_ns: 100 * MS, ecn: false, ce_threshold_ns: None };
 
     /// A queue of `pkts` packets of 1000 bytes that have waited since 0.
-    fn backlog(settings: Codel, pkts: u32, ecn: Ecn) -> CodelQueue<u32> {
+    fn backlog(settings: Codel, pkts: u32, ecn: EcnField) -> CodelQueue<u32> {
         let mut queue = CodelQueue::new(settings, Limit::Packets(u64::MAX));
         let mut recorded = Recorded::default();
         for i in 0..pkts {
@@ -217,7 +217,7 @@ mod tests {
     #[test]
     fn drops_come_at_interval_over_the_root_of_their_number() {
         // above the target from 5 ms on, so for an interval at 105 ms
-        let mut queue = backlog(RFC, 10_000, Ecn::NotCapable);
+        let mut queue = backlog(RFC, 10_000, EcnField::NotEct);
         let seen = signals(&mut queue, 1..3000);
         assert!(seen.len() > 150, "{}", seen.len());
         assert_eq!(seen, law(105, 1, seen.len()));
@@ -225,12 +225,12 @@ mod tests {
 
     #[test]
     fn marks_come_when_drops_would() {
-        let mut queue = backlog(Codel { ecn: true, ..RFC }, 10_000, Ecn::Capable);
+        let mut queue = backlog(Codel { ecn: true, ..RFC }, 10_000, EcnField::Ect0);
         let seen = signals(&mut queue, 1..3000);
         assert_eq!(seen, law(105, 1, seen.len()));
         assert_eq!(queue.len(), 10_000 - 2999, "nothing was dropped");
         // packets that cannot be marked are dropped at the same times
-        let mut queue = backlog(Codel { ecn: true, ..RFC }, 10_000, Ecn::NotCapable);
+        let mut queue = backlog(Codel { ecn: true, ..RFC }, 10_000, EcnField::NotEct);
         assert_eq!(signals(&mut queue, 1..3000), seen);
         assert_eq!(queue.len(), 10_000 - 2999 - seen.len());
     }
@@ -239,7 +239,7 @@ mod tests {
     fn several_drops_may_be_due_at_once() {
         // the next dequeue is only after 400 ms: at 205, 275.7, 333.4, 383.4, 428.2 and 469.0 ms drops were
         // due; the next is at 506.8
-        let mut queue = backlog(RFC, 10_000, Ecn::NotCapable);
+        let mut queue = backlog(RFC, 10_000, EcnField::NotEct);
         assert_eq!(signals(&mut queue, 1..106).len(), 1);
         assert_eq!(signals(&mut queue, 505..506).len(), 6);
         assert_eq!(signals(&mut queue, 506..508), [507 * MS]);
@@ -247,7 +247,7 @@ mod tests {
 
     #[test]
     fn a_delay_below_the_target_ends_dropping() {
-        let mut queue = backlog(RFC, 600, Ecn::NotCapable);
+        let mut queue = backlog(RFC, 600, EcnField::NotEct);
         let seen = signals(&mut queue, 1..590);
         assert_eq!(queue.len(), 600 - 589 - seen.len());
         // the rest is dequeued and new packets come, which wait 4 ms each
@@ -265,7 +265,7 @@ mod tests {
     /// Drops until 600 ms, a packet in time `calm_ms` later, then a backlog again; returns the times of the
     /// new drops.
     fn again(calm_ms: u64) -> Vec<Nanos> {
-        let mut queue = backlog(RFC, 10_000, Ecn::NotCapable);
+        let mut queue = backlog(RFC, 10_000, EcnField::NotEct);
         let first = signals(&mut queue, 1..600);
         assert_eq!(first.len(), 10, "counts from 1 to 10");
         let (mut recorded, calm) = (Recorded::default(), (600 + calm_ms) * MS);
@@ -306,20 +306,20 @@ mod tests {
     #[test]
     fn ce_threshold_marks_packets_that_waited_longer() {
         let settings = Codel { ce_threshold_ns: Some(MS), target_ns: 1000 * MS, ..RFC };
-        let mut queue = backlog(settings, 5, Ecn::Capable);
+        let mut queue = backlog(settings, 5, EcnField::Ect0);
         let mut recorded = Recorded::default();
-        assert_eq!(queue.dequeue(MS, &mut recorded).map(|w| w.packet.ecn), Some(Ecn::Capable));
-        assert_eq!(queue.dequeue(MS + 1, &mut recorded).map(|w| w.packet.ecn), Some(Ecn::Marked));
+        assert_eq!(queue.dequeue(MS, &mut recorded).map(|w| w.packet.ecn), Some(EcnField::Ect0));
+        assert_eq!(queue.dequeue(MS + 1, &mut recorded).map(|w| w.packet.ecn), Some(EcnField::Ce));
         assert_eq!((recorded.marked.len(), recorded.dropped.len()), (1, 0));
-        let mut queue = backlog(settings, 5, Ecn::NotCapable);
-        assert_eq!(queue.dequeue(9 * MS, &mut recorded).map(|w| w.packet.ecn), Some(Ecn::NotCapable));
+        let mut queue = backlog(settings, 5, EcnField::NotEct);
+        assert_eq!(queue.dequeue(9 * MS, &mut recorded).map(|w| w.packet.ecn), Some(EcnField::NotEct));
         assert_eq!((recorded.marked.len(), recorded.dropped.len()), (1, 0));
     }
 
     #[test]
     fn a_packet_is_marked_once() {
         let settings = Codel { ecn: true, ce_threshold_ns: Some(0), ..RFC };
-        let mut queue = backlog(settings, 1000, Ecn::Capable);
+        let mut queue = backlog(settings, 1000, EcnField::Ect0);
         let mut recorded = Recorded::default();
         assert!((1..=500).all(|ms| queue.dequeue(ms * MS, &mut recorded).is_some()));
         assert_eq!(recorded.marked.len(), 500);
@@ -342,7 +342,7 @@ mod tests {
         for target_ns in times {
             for interval_ns in times {
                 for ce_threshold_ns in times.map(Some).into_iter().chain([None]) {
-                    for ecn in [Ecn::NotCapable, Ecn::Capable] {
+                    for ecn in [EcnField::NotEct, EcnField::Ect0] {
                         let settings = Codel { target_ns, interval_ns, ecn: true, ce_threshold_ns };
                         let mut queue = backlog(settings, 100, ecn);
                         let mut recorded = Recorded::default();

@@ -295,7 +295,7 @@ impl<T: Copy> Slab<T> {
 mod tests {
     use super::super::testing::Recorded;
     use super::*;
-    use crate::{Ecn, MS};
+    use crate::{EcnField, MS};
     use fairpace_scenario::Codel;
 
     /// CoDel that never drops.
@@ -309,7 +309,7 @@ mod tests {
     }
 
     fn packet(flow: u32, bytes: u32, payload: u32) -> Packet<u32> {
-        Packet { flow, connection: 0, bytes, ecn: Ecn::NotCapable, payload }
+        Packet { flow, connection: 0, bytes, ecn: EcnField::NotEct, payload }
     }
 
     /// Flows with a bucket each.
@@ -461,7 +461,7 @@ mod tests {
         let mut recorded = Recorded::default();
         (0..5000).for_each(|i| q.enqueue(0, packet(flows[0], 1514, i), &mut recorded).unwrap());
         for ms in 1..1000 {
-            q.enqueue(ms * MS, Packet { ecn: Ecn::Capable, ..packet(flows[1], 1514, 0) }, &mut recorded)
+            q.enqueue(ms * MS, Packet { ecn: EcnField::Ect0, ..packet(flows[1], 1514, 0) }, &mut recorded)
                 .unwrap();
             q.dequeue(ms * MS, &mut recorded);
             q.dequeue(ms * MS, &mut recorded);

@@ -187,7 +187,7 @@ impl Control {
 mod tests {
     use super::super::testing::{Recorded, packet};
     use super::*;
-    use crate::Ecn;
+    use crate::EcnField;
 
     const RFC: Pie = Pie { target_ns: 15 * MS, update_ns: 15 * MS, ecn: false };
 
@@ -294,7 +294,7 @@ mod tests {
     #[test]
     fn marks_replace_drops_up_to_ten_percent() {
         for (probability, ecn, marks) in
-            [(0.1, Ecn::Capable, true), (0.11, Ecn::Capable, false), (0.1, Ecn::NotCapable, false)]
+            [(0.1, EcnField::Ect0, true), (0.11, EcnField::Ect0, false), (0.1, EcnField::NotEct, false)]
         {
             let mut q = held(probability, true);
             let (mut recorded, mut dropped) = (Recorded::default(), 0);

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::{Ecn, Limit, Nanos, Packet};
+use crate::{EcnField, Limit, Nanos, Packet};
 
 /// A full packet with its Ethernet header: Linux's MTU of an Ethernet device (`psched_mtu`).
 pub(super) const MTU_BYTES: u64 = 1514;
@@ -71,10 +71,10 @@ impl<T> Ring<T> {
 /// Marks a packet, if it is ECN-capable. A packet that was marked upstream counts as one more mark.
 #[inline]
 pub(super) fn mark<T>(packet: &mut Packet<T>, sink: &mut impl Sink<T>) -> bool {
-    if packet.ecn == Ecn::NotCapable {
+    if packet.ecn == EcnField::NotEct {
         return false;
     }
-    packet.ecn = Ecn::Marked;
+    packet.ecn = EcnField::Ce;
     sink.marked(packet);
     true
 }

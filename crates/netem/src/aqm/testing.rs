@@ -1,7 +1,7 @@
 //! What the tests of all disciplines share.
 
 use super::queue::{DropReason, Sink};
-use crate::{Ecn, Packet};
+use crate::{EcnField, Packet};
 
 /// Records everything that a discipline reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,5 +28,5 @@ impl<T: Copy> Sink<T> for Recorded<T> {
 
 /// A packet of flow 0.
 pub(super) fn packet(bytes: u32, payload: u32) -> Packet<u32> {
-    Packet { flow: 0, connection: 0, bytes, ecn: Ecn::NotCapable, payload }
+    Packet { flow: 0, connection: 0, bytes, ecn: EcnField::NotEct, payload }
 }

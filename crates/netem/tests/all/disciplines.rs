@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use fairpace_netem::aqm::{Codel, Discipline, DropReason, FqCodel, Pie, Queue, Red, RedRules, Sink};
 use fairpace_netem::{
-    AqmQueue, Departed, Ecn, Fate, Fifo, Limit, Link, Loss, MS, Packet, Policer, Random, SECOND, Schedule,
-    Transmitter,
+    AqmQueue, Departed, EcnField, Fate, Fifo, Limit, Link, Loss, MS, Packet, Policer, Random, SECOND,
+    Schedule, Transmitter,
 };
 use proptest::prelude::*;
 
@@ -65,7 +65,7 @@ fn limits() -> impl Strategy<Value = Limit> {
 /// Times, packets: mostly in bursts, so that queues build up.
 fn arrivals() -> impl Strategy<Value = Vec<(u64, Packet<u32>)>> {
     let gap = prop_oneof![8 => Just(0u64), 8 => 1u64..2 * MS, 1 => 1u64..500 * MS];
-    let ecn = prop_oneof![Just(Ecn::NotCapable), Just(Ecn::Capable), Just(Ecn::Marked)];
+    let ecn = prop_oneof![Just(EcnField::NotEct), Just(EcnField::Ect0), Just(EcnField::Ce)];
     prop::collection::vec((gap, 0..FLOWS, 40u32..9000, ecn), 1..400).prop_map(|all| {
         let mut now = 0;
         let packets = (0..).zip(all).map(|(payload, (gap, flow, bytes, ecn))| {
@@ -234,17 +234,17 @@ proptest! {
         };
         // even flows can be marked
         let arrivals: Vec<_> = arrivals.into_iter().map(|(now, p)| {
-            let ecn = if p.flow % 2 == 0 { Ecn::Capable } else { Ecn::NotCapable };
+            let ecn = if p.flow % 2 == 0 { EcnField::Ect0 } else { EcnField::NotEct };
             (now, Packet { ecn, ..p })
         }).collect();
         let mut link = managed(aqm, Limit::Bytes(u64::MAX), transmitter, seed);
         let (left, _) = run(&mut link, &arrivals);
         for flow in 0..FLOWS {
             let can = flow % 2 == 0;
-            let is_marked = |d: &&Departed<u32>| d.packet.flow == flow && d.packet.ecn == Ecn::Marked;
+            let is_marked = |d: &&Departed<u32>| d.packet.flow == flow && d.packet.ecn == EcnField::Ce;
             let marked = left.iter().filter(is_marked).count() as u64;
             prop_assert!(marked <= link.meter().marks(flow) && (can || link.meter().marks(flow) == 0));
-            prop_assert!(left.iter().all(|d| (d.packet.ecn == Ecn::NotCapable) == (d.packet.flow % 2 == 1)));
+            prop_assert!(left.iter().all(|d| (d.packet.ecn == EcnField::NotEct) == (d.packet.flow % 2 == 1)));
             if can && marks_only {
                 prop_assert_eq!(link.meter().drops(flow), 0);
             }
@@ -258,7 +258,7 @@ fn a_policer_and_a_lossy_line_work_with_a_discipline() {
     let link = managed(Queue::Codel(codel), Limit::Packets(1000), Transmitter::wire(8_000_000), 1);
     let link = link.with_policer(Policer::new(8_000_000, 100_000));
     let mut link = link.with_loss(Loss::independent(100_000_000, Random::new(2)));
-    let packet = |payload| Packet { flow: 0, connection: 0, bytes: 1000, ecn: Ecn::NotCapable, payload };
+    let packet = |payload| Packet { flow: 0, connection: 0, bytes: 1000, ecn: EcnField::NotEct, payload };
     // twice the policer's rate for 10 s: half of them and the burst pass, at the link's own rate, and a tenth
     // is lost
     let arrivals: Vec<_> = (0..20_000).map(|i| (u64::from(i) * MS / 2, packet(i))).collect();

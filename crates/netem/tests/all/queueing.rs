@@ -1,6 +1,6 @@
 //! The link against queueing theory, and invariants under arbitrary arrivals.
 
-use fairpace_netem::{Ecn, Fifo, Limit, Link, Packet, SECOND, Schedule, Transmitter};
+use fairpace_netem::{EcnField, Fifo, Limit, Link, Packet, SECOND, Schedule, Transmitter};
 use fairpace_test_support::Random;
 use proptest::prelude::*;
 
@@ -23,7 +23,7 @@ fn m_d_1_mean_wait_matches_pollaczek_khinchine() {
             now += -(1.0 - random.unit()).ln() * 1e6 / rho;
             let at = now as u64;
             while link.poll(at).is_some() {}
-            link.push(at, Packet { flow: 0, connection: 0, bytes: 1000, ecn: Ecn::NotCapable, payload: () })
+            link.push(at, Packet { flow: 0, connection: 0, bytes: 1000, ecn: EcnField::NotEct, payload: () })
                 .unwrap();
         }
         while link.poll(end).is_some() {}
@@ -44,7 +44,7 @@ fn an_overloaded_link_drops_the_excess_and_stays_full() {
     for at in (0..end).step_by(500_000) {
         while link.poll(at).is_some() {}
         dropped += u64::from(
-            link.push(at, Packet { flow: 0, connection: 0, bytes: 1000, ecn: Ecn::NotCapable, payload: () })
+            link.push(at, Packet { flow: 0, connection: 0, bytes: 1000, ecn: EcnField::NotEct, payload: () })
                 .is_err(),
         );
     }
@@ -74,7 +74,7 @@ proptest! {
             left.extend(std::iter::from_fn(|| link.poll(now)).map(|d| (d.at, d.waited_ns, d.packet)));
             sent += 1;
             let free = link.is_empty();
-            match link.push(now, Packet { flow, connection: 0, bytes, ecn: Ecn::NotCapable, payload: seq }) {
+            match link.push(now, Packet { flow, connection: 0, bytes, ecn: EcnField::NotEct, payload: seq }) {
                 Ok(()) => {
                     let service = u64::from(bytes) as f64 * 8e9 / rate as f64;
                     // the next to leave may be an earlier one, but then it leaves before this one could

@@ -4,8 +4,8 @@
 
 use fairpace_netem::aqm::{Discipline, Queue, Red, RedRules};
 use fairpace_netem::{
-    AqmQueue, Departed, Ecn, Fate, Fifo, Limit, Link, Loss, Nanos, Packet, Purpose, Random, SECOND, Schedule,
-    Transmitter,
+    AqmQueue, Departed, EcnField, Fate, Fifo, Limit, Link, Loss, Nanos, Packet, Purpose, Random, SECOND,
+    Schedule, Transmitter,
 };
 use proptest::prelude::*;
 
@@ -73,7 +73,7 @@ fn run(case: &Case, mut link: Link<u32>) -> (Vec<Outcome>, String) {
     for (number, (gap, flow, bytes, capable)) in (0..).zip(&case.arrivals) {
         now += gap;
         outcomes.extend(std::iter::from_fn(|| link.poll(now)).map(Outcome::Out));
-        let ecn = if *capable { Ecn::Capable } else { Ecn::NotCapable };
+        let ecn = if *capable { EcnField::Ect0 } else { EcnField::NotEct };
         let packet = Packet { flow: *flow, connection: 0, bytes: *bytes, ecn, payload: number };
         outcomes.extend(link.push(now, packet).err().map(Outcome::Refused));
     }

@@ -14,7 +14,7 @@ mod linux;
 mod settings;
 
 use super::queue::{DropReason, Ring, Sink, Waiting, mark};
-use crate::{Ecn, Limit, Nanos, Packet, Random};
+use crate::{EcnField, Limit, Nanos, Packet, Random};
 use fairpace_scenario::{Red, RedRules};
 use floyd::Floyd;
 use linux::Linux;
@@ -63,7 +63,7 @@ impl RedState {
     /// Decides on a packet that arrives at a backlog of `backlog_bytes`, or after the link was idle for
     /// `idle_ns`.
     #[inline]
-    pub(crate) fn decide(&mut self, backlog_bytes: u64, idle: Option<Nanos>, ecn: Ecn) -> Action {
+    pub(crate) fn decide(&mut self, backlog_bytes: u64, idle: Option<Nanos>, ecn: EcnField) -> Action {
         let (verdict, may_mark) = match &mut self.average {
             Average::Linux(linux) => {
                 linux.update(backlog_bytes, idle);
@@ -77,7 +77,7 @@ impl RedState {
         };
         match verdict {
             Verdict::Pass => Action::Pass,
-            _ if may_mark && self.ecn && ecn != Ecn::NotCapable => Action::Mark,
+            _ if may_mark && self.ecn && ecn != EcnField::NotEct => Action::Mark,
             _ => Action::Drop,
         }
     }
@@ -185,7 +185,7 @@ mod tests {
 
     /// Fates of a thousand packets that arrive while nothing leaves: dropped early, dropped for lack of room,
     /// marked.
-    fn fates(settings: Red, ecn: Ecn, limit: Limit) -> (usize, usize, usize) {
+    fn fates(settings: Red, ecn: EcnField, limit: Limit) -> (usize, usize, usize) {
         let (mut recorded, mut dropped) = (Recorded::default(), Vec::new());
         let mut queue = RedQueue::new(settings, RATE_BPS, limit, Random::new(7));
         for i in 0..1000 {
@@ -202,24 +202,24 @@ mod tests {
     fn ecn_capable_packets_are_not_dropped_early() {
         let (linux, floyd) = (Red { ecn: true, ..MANUAL }, Red { ecn: true, ..FLOYD });
         let room = Limit::Bytes(u64::MAX);
-        let (early, full, marked) = fates(linux, Ecn::Capable, room);
+        let (early, full, marked) = fates(linux, EcnField::Ect0, room);
         assert!(early == 0 && full == 0 && marked > 800, "above the maximum Linux marks all");
-        let (early, full, marked) = fates(floyd, Ecn::Capable, room);
+        let (early, full, marked) = fates(floyd, EcnField::Ect0, room);
         assert!(early > 800 && full == 0 && marked > 0, "above the maximum Floyd drops");
         for settings in [linux, floyd] {
-            let (early, _, marked) = fates(settings, Ecn::NotCapable, room);
+            let (early, _, marked) = fates(settings, EcnField::NotEct, room);
             assert!(early > 800 && marked == 0);
         }
-        let (early, _, marked) = fates(MANUAL, Ecn::Capable, room);
+        let (early, _, marked) = fates(MANUAL, EcnField::Ect0, room);
         assert!(early > 800 && marked == 0, "marks were not asked for");
     }
 
     #[test]
     fn a_full_queue_drops_at_any_average() {
-        let (early, full, marked) = fates(Red { ecn: true, ..MANUAL }, Ecn::Capable, Limit::Packets(100));
+        let (early, full, marked) = fates(Red { ecn: true, ..MANUAL }, EcnField::Ect0, Limit::Packets(100));
         assert_eq!((early, full), (0, 900));
         assert!(marked <= 100, "what is dropped is not counted as marked");
-        let (early, full, _) = fates(MANUAL, Ecn::NotCapable, Limit::Bytes(20 * 1514));
+        let (early, full, _) = fates(MANUAL, EcnField::NotEct, Limit::Bytes(20 * 1514));
         assert_eq!((early, full), (0, 980), "the average stays below the minimum");
     }
 
