@@ -26,7 +26,9 @@ pub enum LinkEvent {
     Refused,
     /// The packet was dropped from the queue, after it had been enqueued.
     Dropped,
-    /// The queue set CE on the packet instead of dropping it.
+    /// The queue set CE on the packet instead of dropping it. Reported when the packet leaves the link or is
+    /// dropped. If the packet came with CE, RED, CoDel and PIE count one more mark, as Linux does, but
+    /// nothing is reported.
     Marked,
     /// The last bit of the packet left the link.
     Departed,

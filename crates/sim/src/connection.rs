@@ -71,7 +71,7 @@ impl<O: Observer> Wire for ForwardPath<'_, '_, O> {
         }
         let ahead_us = Header::ahead_us(&segment, self.now);
         let hop = Hop::first(Direction::Forward);
-        let payload = Header { slot: self.receiver_side.slot, hop, ahead_us, segment };
+        let payload = Header { slot: self.receiver_side.slot, hop, ahead_us, arrived_ce: false, segment };
         let ConnectionId { flow, index: connection } = self.receiver_side.id;
         let packet = Packet { flow, connection, bytes: segment_bytes(&segment), ecn: ecn(&segment), payload };
         if let Dispatch::FastPath(link) = self.dispatch {

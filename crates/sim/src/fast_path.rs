@@ -143,9 +143,10 @@ impl FastLink<'_> {
         packet: &mut Packet<Header>,
         observer: &mut O,
     ) -> Option<Transit> {
+        let before = packet.ecn;
         let transit = self.link.transit(now, packet);
         if O::ON {
-            observe::transit(observer, now, self.index, packet, transit.as_ref());
+            observe::transit(observer, now, self.index, before, packet, transit.as_ref());
         }
         transit
     }

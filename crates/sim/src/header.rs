@@ -21,6 +21,8 @@ pub(crate) struct Header {
     /// timeouts do not wait for the pacer, but carry the time at which it would have released them, as in
     /// Linux.
     pub(crate) ahead_us: u32,
+    /// It came to its last link with CE. Kept only for an observer, and not on the fast path.
+    pub(crate) arrived_ce: bool,
     pub(crate) segment: Segment,
 }
 

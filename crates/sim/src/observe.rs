@@ -37,27 +37,46 @@ pub(crate) fn packet(packet: &Packet<Header>, carried: Option<&Ack>) -> observer
     }
 }
 
-/// The events of a packet that takes a link on the fast path. `transit` is its departure; `None`: it was
-/// refused.
+/// The events of a packet that takes a link on the fast path and came to it with `before` in its ECN field.
+/// `transit` is its departure; `None`: it was refused.
 #[cold]
 pub(crate) fn transit<O: Observer>(
     observer: &mut O,
     now: Nanos,
     link: u32,
+    before: EcnField,
     sent: &Packet<Header>,
     transit: Option<&Transit>,
 ) {
-    let observed = packet(sent, None);
-    let Some(transit) = transit else {
-        observer.packet(now, link, LinkEvent::Refused, &observed);
-        return;
-    };
-    observer.packet(now, link, LinkEvent::Enqueued, &observed);
-    if sent.ecn == EcnField::Ce {
-        observer.packet(now, link, LinkEvent::Marked, &observed);
+    let left = packet(sent, None);
+    let came = observer::Packet { ecn: before, ..left };
+    match transit {
+        None => observer.packet(now, link, LinkEvent::Refused, &came),
+        Some(Transit { at, fate, .. }) => {
+            observer.packet(now, link, LinkEvent::Enqueued, &came);
+            leaves(observer, *at, link, before == EcnField::Ce, *fate, &left);
+        }
     }
-    let leaves = if transit.fate == Fate::Lost { LinkEvent::Lost } else { LinkEvent::Departed };
-    observer.packet(transit.at, link, leaves, &observed);
+}
+
+/// The events of a packet that leaves a link. `arrived_ce`: it came to the link with CE.
+pub(crate) fn leaves<O: Observer>(
+    observer: &mut O,
+    at: Nanos,
+    link: u32,
+    arrived_ce: bool,
+    fate: Fate,
+    left: &observer::Packet,
+) {
+    if left.ecn == EcnField::Ce && !arrived_ce {
+        observer.packet(at, link, LinkEvent::Marked, left);
+    }
+    let event = match fate {
+        Fate::Delivered => LinkEvent::Departed,
+        Fate::Lost => LinkEvent::Lost,
+        Fate::Dropped => LinkEvent::Dropped,
+    };
+    observer.packet(at, link, event, left);
 }
 
 /// The state of a sender, as an observer gets it.

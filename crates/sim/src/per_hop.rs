@@ -1,6 +1,6 @@
 //! Events of connections, workloads and elements, and the way of a packet from hop to hop.
 
-use fairpace_netem::{Fate, Nanos, Packet, Pushed};
+use fairpace_netem::{EcnField, Fate, Nanos, Packet, Pushed};
 use fairpace_results::observer::{self, ConnectionId, LinkEvent, Observer};
 
 use crate::connection::{Connection, Dispatch};
@@ -69,13 +69,8 @@ impl<O: Observer> Simulation<'_, O> {
         while let Some(departed) = self.network.elements[element].poll(now) {
             let packet = departed.packet;
             if O::ON && element < self.network.link_count() {
-                let event = match departed.fate {
-                    Fate::Delivered => LinkEvent::Departed,
-                    Fate::Lost => LinkEvent::Lost,
-                    Fate::Dropped => LinkEvent::Dropped,
-                };
-                let observed = self.observed(&packet);
-                self.observer.packet(departed.at, element as u32, event, &observed);
+                let (left, arrived_ce) = (self.observed(&packet), packet.payload.arrived_ce);
+                observe::leaves(self.observer, departed.at, element as u32, arrived_ce, departed.fate, &left);
             }
             match departed.fate {
                 Fate::Delivered => self.advance(now, packet),
@@ -97,6 +92,9 @@ impl<O: Observer> Simulation<'_, O> {
                 return self.carry(element, now, packet);
             }
             packet.payload.hop.index += 1;
+            if O::ON {
+                packet.payload.arrived_ce = packet.ecn == EcnField::Ce;
+            }
             let observed = (O::ON && element < self.network.link_count()).then(|| self.observed(&packet));
             let event = match self.network.push(element, now, packet) {
                 Pushed::Passed => continue,

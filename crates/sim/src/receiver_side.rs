@@ -236,7 +236,7 @@ impl ReceiverSide {
         while let Some((at, ack)) = self.leaving.as_mut().and_then(|leaving| leaving.pop(now)) {
             let segment = Segment { seq: self.in_transit.insert(ack), sent: at, ..Segment::default() };
             let hop = Hop::first(Direction::Back);
-            let payload = Header { slot: self.slot, hop, ahead_us: 0, segment };
+            let payload = Header { slot: self.slot, hop, ahead_us: 0, arrived_ce: false, segment };
             let ConnectionId { flow: index, index: connection } = self.id;
             flow.counts.entered_pkts += 1;
             let bytes = ack_bytes(&ack);

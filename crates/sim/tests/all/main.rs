@@ -13,6 +13,7 @@ mod found;
 mod laws;
 #[path = "../../../dev/src/swarm/ledger.rs"]
 mod ledger;
+mod marks;
 mod metrics;
 mod pathologies_bbr1;
 mod pathologies_bbr3;
