@@ -6,8 +6,8 @@ use fairpace_scenario::{self as scenario, Queue, Reorder, Scenario, ns};
 use crate::aqm::Discipline;
 use crate::network::{self, Network, OwnPath, Path};
 use crate::{
-    AqmQueue, DelayLine, Duplication, Element, Fifo, ImpossibleLoss, Line, Link, Loss, Policer, Purpose,
-    Random, Reordering, ReorderingLine, Schedule, Transmitter,
+    AqmQueue, DelayLine, Duplication, Element, Fifo, Ideal, ImpossibleLoss, Line, Link, Loss, Policer,
+    Purpose, Random, Reordering, ReorderingLine, Schedule, Transmitter,
 };
 
 /// The times at which a scenario's run is measured.
@@ -50,14 +50,26 @@ fn transmitter(settings: &scenario::Link) -> Transmitter {
     }
 }
 
-/// A link whose settings contradict each other.
+/// Why a scenario has no network. A scenario that has been checked has one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("link \"{link}\": {reason}")]
-pub struct ImpossibleLink {
-    /// The link's name.
-    pub link: String,
-    /// The contradiction.
-    pub reason: ImpossibleLoss,
+pub enum ImpossibleNetwork {
+    /// The settings of a link's random loss contradict each other.
+    #[error("link \"{link}\": {reason}; `Scenario::sealed` says what to write")]
+    Loss {
+        /// The link's name.
+        link: String,
+        /// The contradiction.
+        reason: ImpossibleLoss,
+    },
+    /// A flow's route is invalid, or there is none.
+    #[error("flow \"{flow}\" has no valid route; `Scenario::sealed` says what to write")]
+    Route {
+        /// The flow's name.
+        flow: String,
+    },
+    /// The measurement window ends before it begins, or is empty.
+    #[error("nothing is in the measurement window; `Scenario::sealed` says what to write")]
+    Window,
 }
 
 /// The elements and paths of a scenario. They are wired nowhere else.
@@ -67,15 +79,12 @@ pub struct ImpossibleLink {
 /// simultaneous events in it.
 ///
 /// # Errors
-/// When the settings of a link's random loss contradict each other.
-pub fn network<T: Copy>(scenario: &Scenario, schedule: Schedule) -> Result<Network<T>, ImpossibleLink> {
-    let link_element = |(index, settings): (u32, &scenario::Link)| {
-        let built = link(scenario, index, schedule);
-        let built = built.map_err(|reason| ImpossibleLink { link: settings.name.clone(), reason })?;
-        Ok(Element::Link(Box::new(built)))
-    };
-    let mut elements: Vec<_> =
-        (0..).zip(&scenario.links).map(link_element).collect::<Result<_, ImpossibleLink>>()?;
+/// When the scenario has not been checked and has no network.
+pub fn network<T: Copy>(scenario: &Scenario, schedule: Schedule) -> Result<Network<T>, ImpossibleNetwork> {
+    if schedule.window.0 >= schedule.window.1 {
+        return Err(ImpossibleNetwork::Window);
+    }
+    let mut elements = links(scenario, schedule)?;
     let links = elements.len();
     let behind_links: Vec<_> = (0..links).map(|link| behind_link(scenario, link, &mut elements)).collect();
     let pass = |links: &[u32]| {
@@ -84,6 +93,9 @@ pub fn network<T: Copy>(scenario: &Scenario, schedule: Schedule) -> Result<Netwo
     };
     let mut paths = Vec::with_capacity(scenario.flows.len());
     for ((index, flow), route) in (0..).zip(&scenario.flows).zip(scenario.routes()) {
+        if route.forward.is_empty() {
+            return Err(ImpossibleNetwork::Route { flow: flow.name.clone() });
+        }
         let mut forward = Vec::new();
         if route.access_ns > 0 {
             let line = DelayLine::new(Line::new(route.access_ns));
@@ -102,9 +114,19 @@ pub fn network<T: Copy>(scenario: &Scenario, schedule: Schedule) -> Result<Netwo
             back_lines_ns: route.back.iter().map(line_ns).sum(),
             ack_delay: ack_delay(&flow.receiving),
             own: own_path(scenario, index, &route),
+            ideal: ideal(scenario, flow, &route),
         });
     }
     Ok(Network { elements, paths, links })
+}
+
+/// The elements of the links.
+fn links<T: Copy>(scenario: &Scenario, schedule: Schedule) -> Result<Vec<Element<T>>, ImpossibleNetwork> {
+    let element = |(index, settings): (u32, &scenario::Link)| match link(scenario, index, schedule) {
+        Ok(link) => Ok(Element::Link(Box::new(link))),
+        Err(reason) => Err(ImpossibleNetwork::Loss { link: settings.name.clone(), reason }),
+    };
+    (0..).zip(&scenario.links).map(element).collect()
 }
 
 /// The elements that every packet passes behind a link.
@@ -143,6 +165,17 @@ fn own_path(scenario: &Scenario, index: u32, route: &scenario::Route) -> OwnPath
         ),
         host: Line::new(0).with_jitter(ns(flow.host_jitter), 0, random(Purpose::HostJitter)),
         ack_loss: Loss::independent(flow.ack_loss_ppb, random(Purpose::AckLoss)),
+    }
+}
+
+/// What a flow's route allows its transfers at best.
+fn ideal(scenario: &Scenario, flow: &scenario::Flow, route: &scenario::Route) -> Ideal {
+    let links = || route.forward.iter().map(|link| &scenario.links[*link as usize]);
+    let lines_ns: u64 = links().map(|link| ns(link.line.delay)).sum();
+    Ideal {
+        rtt_ns: ns(flow.rtt),
+        one_way_ns: route.access_ns + lines_ns + route.behind_ns,
+        narrowest_bps: links().map(scenario::Link::fastest_bps).min().unwrap_or(1).max(1),
     }
 }
 

@@ -1,6 +1,6 @@
 //! A scenario's path as elements and routes. Drivers add a clock and the hosts.
 
-use crate::{DelayLine, Element, Line, Link, Loss, Nanos, Packet, Purpose, Pushed};
+use crate::{DelayLine, Element, Ideal, Line, Link, Loss, Nanos, Packet, Purpose, Pushed};
 
 /// All elements of a scenario, and the hops that each flow's packets take through them.
 #[derive(Debug, Clone)]
@@ -25,6 +25,8 @@ pub struct Path {
     pub(crate) ack_delay: Line,
     /// What follows the last hop both ways.
     pub own: OwnPath,
+    /// What the path allows transfers at best.
+    pub ideal: Ideal,
 }
 
 /// The last part of a path both ways: it belongs to one flow and keeps the order of packets.

@@ -34,8 +34,8 @@ pub struct Route {
 type Both = (Vec<u32>, Vec<u32>);
 
 impl Scenario {
-    /// Every flow's path, in the order of the flows. Of a checked scenario: in another one, links that do not
-    /// exist are left out and a delay that would be negative is 0.
+    /// Every flow's path, in the order of the flows. In an unchecked scenario, a flow whose route is invalid
+    /// has an empty one, and a delay that would be negative is 0.
     #[must_use]
     pub fn routes(&self) -> Vec<Route> {
         Resolver::new(self)

@@ -1,6 +1,6 @@
 //! Why a scenario could not be simulated.
 
-use fairpace_netem::build::ImpossibleLink;
+use fairpace_netem::build::ImpossibleNetwork;
 
 /// Why a scenario could not be run to its end.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -18,14 +18,9 @@ pub enum Error {
         /// The algorithms that can be simulated.
         known: Vec<&'static str>,
     },
-    /// The settings of a link's random loss contradict each other.
-    #[error("link \"{link}\": {reason}")]
-    Loss {
-        /// The link's name.
-        link: String,
-        /// The contradiction.
-        reason: fairpace_netem::ImpossibleLoss,
-    },
+    /// The scenario has not been checked, and has no network.
+    #[error(transparent)]
+    Network(#[from] ImpossibleNetwork),
     /// The scenario has no link or no flow.
     #[error("the scenario has no {what}; add at least one")]
     Empty {
@@ -40,10 +35,4 @@ pub enum Error {
         /// Length of the scenario.
         total_s: f64,
     },
-}
-
-impl From<ImpossibleLink> for Error {
-    fn from(ImpossibleLink { link, reason }: ImpossibleLink) -> Self {
-        Error::Loss { link, reason }
-    }
 }

@@ -64,7 +64,6 @@ impl Flow {
         scenario: &Scenario,
         index: u32,
         path: &Path,
-        route: &scenario::Route,
         schedule: Schedule,
     ) -> Result<Self, Error> {
         let flow = &scenario.flows[index as usize];
@@ -82,7 +81,7 @@ impl Flow {
             index,
             meter: FlowMeter::new(schedule, scenario.flows.len()),
             transfers: Transfers::new(schedule.window),
-            ideal: ideal(scenario, index, route),
+            ideal: path.ideal,
             back_lines_ns: path.back_lines_ns,
             acks_take_links: !path.back.is_empty(),
             workload,
@@ -113,17 +112,6 @@ impl Flow {
     pub(crate) fn source(&self, size_bytes: Option<u64>, start: Nanos) -> Source {
         let first = self.connection.responses.map(|(bytes, _)| bytes);
         Source::new(self.connection.pattern, first.or(size_bytes), start)
-    }
-}
-
-/// What a flow's route allows its transfers at best.
-fn ideal(scenario: &Scenario, index: u32, route: &scenario::Route) -> Ideal {
-    let links = || route.forward.iter().map(|i| &scenario.links[*i as usize]);
-    let lines_ns: Nanos = links().map(|link| ns(link.line.delay)).sum();
-    Ideal {
-        rtt_ns: ns(scenario.flows[index as usize].rtt),
-        one_way_ns: route.access_ns + lines_ns + route.behind_ns,
-        narrowest_bps: links().map(scenario::Link::fastest_bps).min().unwrap_or(1).max(1),
     }
 }
 

@@ -17,7 +17,7 @@
 //! use std::time::Duration;
 //!
 //! use fairpace_results::Silent;
-//! use fairpace_scenario::{Cc, Flow, Link, Scenario};
+//! use fairpace_scenario::{Cc, Flow, Link, Scenario, Target};
 //!
 //! let bbr: Cc = "bbr1".parse()?;
 //! let scenario = Scenario {
@@ -34,6 +34,7 @@
 //!     ],
 //!     hash: String::new(),
 //! };
+//! let scenario = scenario.sealed(Target::Simulator)?;
 //! let run = fairpace_sim::run(&scenario, &mut Silent)?;
 //! for flow in &run.summary.flows {
 //!     println!("{} {:.2} Mbit/s", flow.name, flow.goodput_mbps);
@@ -71,15 +72,16 @@ use fairpace_results::observer::{NullObserver, Observer};
 use fairpace_results::{Monitor, Run};
 use fairpace_scenario::Scenario;
 
-/// Simulates a scenario and returns its summary and time series.
+/// Simulates a scenario and returns its summary and time series. The scenario must have been checked: by
+/// [`load`](fairpace_scenario::load), [`parse`](fairpace_scenario::parse) or [`Scenario::sealed`].
 ///
 /// `monitor` is called a few times per second of wall-clock time with the simulated time in seconds, and can
 /// stop the run. `summary.commit` is left `unknown`: the caller knows its own.
 ///
 /// # Errors
 /// [`Error::Empty`] without a link or a flow, [`Error::KernelOnly`] for a flow with one of the kernel's own
-/// algorithms, [`Error::Loss`] for a random loss that cannot be, [`Error::Stopped`] when the monitor stopped
-/// the run.
+/// algorithms, [`Error::Network`] for an unchecked scenario without a network, [`Error::Stopped`] when the
+/// monitor stopped the run.
 pub fn run(scenario: &Scenario, monitor: &mut dyn Monitor) -> Result<Run, Error> {
     run_with(scenario, monitor, &mut NullObserver)
 }

@@ -53,10 +53,9 @@ impl<'o, O: Observer> Simulation<'o, O> {
         let schedule = build::schedule(scenario);
         let network: Network<Header> = build::network(scenario, schedule)?;
         let fast_path = FastPath::new(&network, scenario, per_hop);
-        let routes = scenario.routes();
         let flows: Vec<Flow> = (0..)
-            .zip(network.paths.iter().zip(&routes))
-            .map(|(i, (path, route))| Flow::new(scenario, i, path, route, schedule))
+            .zip(&network.paths)
+            .map(|(i, path)| Flow::new(scenario, i, path, schedule))
             .collect::<Result<_, Error>>()?;
         let workloads: Vec<usize> = (0..flows.len()).filter(|i| flows[*i].workload.is_some()).collect();
         let connections = connections(&flows, scenario.seed);

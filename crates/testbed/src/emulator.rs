@@ -84,7 +84,7 @@ impl<'a> Emulator<'a> {
     /// The emulator of `scenario`.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] if the packets in flight would not fit into memory, [`Error::Link`].
+    /// [`Error::TooLarge`] if the packets in flight would not fit into memory, [`Error::Network`].
     pub(crate) fn new(
         scenario: &Scenario,
         devices: Devices<'a>,

@@ -1,6 +1,6 @@
 //! The errors of a run, and their remedies.
 
-use fairpace_netem::build::ImpossibleLink;
+use fairpace_netem::build::ImpossibleNetwork;
 use miette::Diagnostic;
 use std::io;
 use std::path::PathBuf;
@@ -76,15 +76,13 @@ pub enum Error {
         ceiling_bps: u64,
     },
 
-    /// The settings of a link contradict each other.
-    #[error("link `{link}`: {what}")]
-    #[diagnostic(code(fairpace::testbed::link), help("docs/reference/scenario.md says what its keys may be"))]
-    Link {
-        /// The link.
-        link: String,
-        /// The contradiction.
-        what: String,
-    },
+    /// The scenario has not been checked, and has no network.
+    #[error(transparent)]
+    #[diagnostic(
+        code(fairpace::testbed::network),
+        help("docs/reference/scenario.md says what its keys may be")
+    )]
+    Network(#[from] ImpossibleNetwork),
 
     /// The scenario is wrong, or sets a key that only the simulator has.
     #[error(transparent)]
@@ -170,11 +168,5 @@ impl Error {
     pub(crate) fn setup(step: impl Into<String>) -> impl FnOnce(io::Error) -> Error {
         let step = step.into();
         move |cause| Error::Setup { step, cause }
-    }
-}
-
-impl From<ImpossibleLink> for Error {
-    fn from(ImpossibleLink { link, reason }: ImpossibleLink) -> Self {
-        Error::Link { link, what: reason.to_string() }
     }
 }

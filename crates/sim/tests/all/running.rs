@@ -126,6 +126,24 @@ fn errors_name_the_flow_and_what_to_write_instead() {
     assert!(fail(|s| s.links.clear()).contains("no links"));
 }
 
+#[test]
+fn an_unchecked_scenario_without_a_network_is_an_error() {
+    let fail = |change: fn(&mut Scenario)| {
+        let mut s = two_flows();
+        change(&mut s);
+        let error = fairpace_sim::run(&s, &mut Silent).expect_err("must fail");
+        assert!(matches!(error, Error::Network(_)), "{error}");
+        error.to_string()
+    };
+    let route = fail(|s| s.flows[1].route = Some(vec!["bottelneck".to_owned()]));
+    assert!(route.starts_with("flow \"bbr1 50 ms") && route.contains("Scenario::sealed"), "{route}");
+    let loss = fail(|s| {
+        s.links[0].loss = Loss { ppb: 1, burst: Some(Burst { inside_ppb: 1, ..Burst::default() }) };
+    });
+    assert!(loss.starts_with("link \"bottleneck\"") && loss.contains("less than"), "{loss}");
+    assert!(fail(|s| s.window = (s.duration, ms(1))).contains("window"));
+}
+
 struct Impatient {
     reports: u32,
 }
