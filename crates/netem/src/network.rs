@@ -216,6 +216,7 @@ mod tests {
     use std::time::Duration;
 
     use fairpace_scenario::{Cc, Flow, Line as LineSettings, Link as LinkSettings, Scenario};
+    use proptest::prelude::*;
 
     use super::*;
     use crate::{EcnField, MS, SECOND, Schedule, build};
@@ -308,6 +309,75 @@ mod tests {
         assert!(last(0) == last(1) && last(0) == last(2) && last(0) != last(3));
         assert_ne!(network.paths[0].back, network.paths[2].back);
         assert_eq!(hops(&network, &network.paths[2].back).last(), Some(&("loss", 0)));
+    }
+
+    /// Pushes packets into an element when they arrive, and polls it before each and at the end.
+    fn pass(element: &mut Element<u32>, arriving: Vec<(Nanos, u32)>) -> Vec<(Nanos, u32)> {
+        let mut left = Vec::new();
+        for (at, payload) in arriving {
+            left.extend(std::iter::from_fn(|| element.poll(at)).map(|d| (d.at, d.packet.payload)));
+            let packet = Packet { flow: 0, connection: 0, bytes: 1, ecn: EcnField::NotEct, payload };
+            match element.push(at, packet) {
+                Pushed::Passed => left.push((at, payload)),
+                Pushed::Held | Pushed::Dropped => {}
+                Pushed::Duplicated => unreachable!("nothing on an own path duplicates"),
+            }
+        }
+        left.extend(std::iter::from_fn(|| element.poll(Nanos::MAX)).map(|d| (d.at, d.packet.payload)));
+        left
+    }
+
+    /// A flow whose own path has random delays, jitter, aggregation and loss, each of them now and then.
+    fn any_own_path() -> impl Strategy<Value = Flow> {
+        let seldom =
+            || prop::option::of(0u64..20_000_000).prop_map(|ns| Duration::from_nanos(ns.unwrap_or(0)));
+        let steps = prop::collection::btree_map(1u64..200, 0u64..60, 0..4);
+        let loss = prop::option::of(0u64..=1_000_000_000);
+        let parts = (0u64..60, steps, loss, seldom(), seldom(), seldom());
+        parts.prop_map(|(rtt, steps, loss, ack_jitter, ack_aggregation, host_jitter)| Flow {
+            route: Some(vec!["a".into()]),
+            reverse: Vec::new(),
+            rtt_at: steps.into_iter().map(|(at, rtt)| (ms(at), ms(rtt))).collect(),
+            ack_loss_ppb: loss.unwrap_or(0),
+            ack_jitter,
+            ack_aggregation,
+            host_jitter,
+            ..flow(rtt)
+        })
+    }
+
+    proptest! {
+        /// The simulator computes the times of an own path, the testbed has elements for it: both agree.
+        #[test]
+        fn an_own_path_takes_as_long_by_its_elements_as_by_its_formula(
+            flow in any_own_path(),
+            seed in 0u64..1_000,
+            gaps in prop::collection::vec(0u64..3_000_000, 1..200),
+        ) {
+            let scenario = Scenario { seed, ..scenario(vec![flow]) };
+            let mut own = network(&scenario).paths[0].own.clone();
+            let mut network = build::network::<u32>(&scenario, SCHEDULE).unwrap().with_own_paths();
+            let entered = gaps.iter().scan(0, |at, gap| { *at += gap; Some(*at) });
+            let entered: Vec<(Nanos, u32)> = entered.zip(0..).collect();
+            let arrivals: Vec<_> = entered.iter().map(|(at, number)| (own.arrival(*at), *number)).collect();
+            let acks = entered.iter().filter_map(|(at, number)| Some((own.ack_arrival(*at)?, *number)));
+            let acks: Vec<_> = acks.collect();
+            let Path { forward, back, .. } = network.paths[0].clone();
+            let mut over = |hops: &[u32]| {
+                let pass = |packets, hop: &u32| pass(&mut network.elements[*hop as usize], packets);
+                hops.iter().fold(entered.clone(), pass)
+            };
+            prop_assert_eq!(arrivals, over(&forward[1..]));
+            prop_assert_eq!(acks, over(&back));
+        }
+    }
+
+    #[test]
+    fn the_return_delay_follows_the_rtt_also_where_elements_carry_the_acks() {
+        let stepped = Flow { rtt_at: vec![(ms(100), ms(30)), (ms(200), ms(4))], ..flow(10) };
+        let network = network(&scenario(vec![stepped])).with_own_paths();
+        let delays = [0, 99, 100, 199, 200, 900].map(|at| network.paths[0].own.return_delay_ns(at * MS));
+        assert_eq!(delays, [5 * MS, 5 * MS, 15 * MS, 15 * MS, 2 * MS, 2 * MS]);
     }
 
     #[test]

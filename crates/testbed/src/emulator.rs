@@ -13,8 +13,7 @@ use crate::packet::{self, ETHERNET_HEADER_BYTES};
 use crate::poller::{self, Poller};
 use crate::pool::{MTU, Pool};
 use fairpace_netem::{
-    Direction, EcnField, Element, Fate, FlowMeter, Hop, Nanos, Network, OwnPath, Packet, Pushed, Schedule,
-    build,
+    Direction, EcnField, Element, Fate, FlowMeter, Hop, Nanos, Network, Packet, Pushed, Schedule, build,
 };
 use fairpace_scenario::{Flow, Scenario};
 use std::io::ErrorKind;
@@ -67,8 +66,6 @@ pub(crate) struct Emulator<'a> {
     end: Nanos,
     pool: Pool,
     network: Network<BufferHandle>,
-    /// The part of each path that belongs to one flow: it has the propagation delay of ACKs.
-    own_paths: Vec<OwnPath>,
     /// No element has an event before this time.
     due: Nanos,
     /// Packets that have been read and not yet pushed, in order.
@@ -101,7 +98,6 @@ impl<'a> Emulator<'a> {
             clock,
             end: schedule.end,
             pool: Pool::new(pool_packets(scenario)?),
-            own_paths: network.paths.iter().map(|path| path.own.clone()).collect(),
             network: network.with_own_paths(),
             due: Nanos::MAX,
             arrived: Vec::with_capacity(2 * BATCH),
@@ -282,7 +278,8 @@ impl<'a> Emulator<'a> {
         if packet.payload.data {
             self.data_packets += 1;
             let flow = packet.flow as usize;
-            let back_ns = self.network.paths[flow].back_lines_ns + self.own_paths[flow].return_delay_ns(at);
+            let path = &self.network.paths[flow];
+            let back_ns = path.back_lines_ns + path.own.return_delay_ns(at);
             self.meters[flow].data(at, at - packet.payload.read + back_ns);
         }
         self.write(self.devices.receiver, at, packet)
