@@ -1,8 +1,12 @@
-//! Arguments that every command has, and parsers of values.
+//! Arguments that several commands have, and their parsers.
+
+use std::num::NonZeroUsize;
+use std::time::Duration;
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use fairpace_scenario::Target;
+use fairpace_scenario::quantity::parse_time;
 
 /// Options of every command.
 #[derive(Debug, Clone, Copy, Default, Args)]
@@ -17,6 +21,43 @@ pub struct Global {
     /// No colours; the environment variable NO_COLOR does the same.
     #[arg(long, global = true)]
     pub no_color: bool,
+}
+
+/// How many simulations run at a time.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub struct Jobs {
+    /// Simulations at a time; by default one for each core. It does not change the results.
+    #[arg(long = "jobs", value_name = "N")]
+    pub at_a_time: Option<NonZeroUsize>,
+}
+
+/// A path with one link and its flows. Texts are values of scenario keys, with their units.
+#[derive(Debug, Clone, Args)]
+pub struct PathArgs {
+    /// Rate of the link, such as 100mbit.
+    #[arg(long, allow_hyphen_values = true)]
+    pub rate: String,
+    /// Buffer of the link, such as 2MB, or 1.5bdp of the longest RTT.
+    #[arg(long, allow_hyphen_values = true)]
+    pub buffer: String,
+    /// One flow for each of these RTTs.
+    #[arg(long, allow_hyphen_values = true, value_name = "RTT,...", value_delimiter = ',', required = true)]
+    pub rtt: Vec<String>,
+    /// Length of a run.
+    #[arg(long, allow_hyphen_values = true, value_name = "TIME", default_value = "60s")]
+    pub duration: String,
+    /// Each flow starts this much after the one before.
+    #[arg(
+        long,
+        allow_hyphen_values = true,
+        value_name = "TIME",
+        default_value = "5s",
+        value_parser = parse_time
+    )]
+    pub stagger: Duration,
+    /// Measure from here to the end.
+    #[arg(long, allow_hyphen_values = true, value_name = "TIME", default_value = "20s")]
+    pub warmup: String,
 }
 
 /// Parses where to run.

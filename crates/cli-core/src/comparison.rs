@@ -1,27 +1,15 @@
 //! One path and one set of flows, as a scenario for each of several algorithms.
 
-use std::time::Duration;
-
 use fairpace_scenario::quantity::{Dimension, show, show_limit, show_time};
 use fairpace_scenario::{Invalid, Scenario, Set, Target, parse};
 
+use crate::args::PathArgs;
 use crate::failure::{Exit, Failure};
 
-/// The path and the flows that all algorithms of a comparison get. Texts are values of scenario keys, with
-/// their units.
+/// The path and the flows that all algorithms of a comparison get.
 pub struct Comparison<'a> {
-    /// Rate of the link.
-    pub rate: &'a str,
-    /// Its buffer.
-    pub buffer: &'a str,
-    /// One flow for each of these round-trip times.
-    pub rtt: &'a [String],
-    /// Length of the run.
-    pub duration: &'a str,
-    /// Each flow starts this much after the one before.
-    pub stagger: Duration,
-    /// Begin of the measurement window, which lasts until the end.
-    pub warmup: &'a str,
+    /// The path, and the RTT and start of each flow.
+    pub path: &'a PathArgs,
     /// Where the flows run.
     pub target: Target,
     /// Changes of scenario keys, and of parameters of the algorithms.
@@ -51,21 +39,22 @@ impl Comparison<'_> {
     /// # Errors
     /// A value is wrong.
     pub fn scenario(&self, cc: &str) -> Result<Scenario, Invalid> {
+        let PathArgs { rate, buffer, rtt, duration, stagger, warmup } = self.path;
         let mut sets = vec![
-            Set::argument("--duration", "duration", self.duration),
-            Set::argument("--rate", "link.rate", self.rate),
-            Set::argument("--buffer", "link.buffer", self.buffer),
+            Set::argument("--duration", "duration", duration),
+            Set::argument("--rate", "link.rate", rate),
+            Set::argument("--buffer", "link.buffer", buffer),
             Set::argument("--cc", "flow.cc", cc),
-            Set::argument("--warmup", "window.from", self.warmup),
+            Set::argument("--warmup", "window.from", warmup),
         ];
-        for (index, (rtt, number)) in self.rtt.iter().zip(1u32..).enumerate() {
-            let start = self.stagger.saturating_mul(index as u32);
+        for (index, (rtt, number)) in rtt.iter().zip(1u32..).enumerate() {
+            let start = stagger.saturating_mul(index as u32);
             sets.push(Set::argument("--rtt", format!("flow.{number}.rtt"), rtt));
             sets.push(Set::argument("--stagger", format!("flow.{number}.start"), show_time(start)));
         }
         let is_for_this_run = |set: &&Set| set.algorithm().is_none_or(|algorithm| algorithm == cc);
         sets.extend(self.sets.iter().filter(is_for_this_run).cloned());
-        let mut scenario = parse("", &template(self.rtt.len()), &sets, self.target)?;
+        let mut scenario = parse("", &template(self.path.rtt.len()), &sets, self.target)?;
         if scenario.title == UNTITLED {
             scenario.title = title(cc, &scenario);
         }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use fairpace_cli_core::args::{Global, parse_target};
+use fairpace_cli_core::args::{Global, PathArgs, parse_target};
 use fairpace_cli_core::failure::{EXIT_CODES, Failure};
 use fairpace_scenario::quantity::parse_time;
 use fairpace_scenario::{Set, Target};
@@ -157,34 +157,12 @@ pub(crate) enum TraceKind {
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct CompareArgs {
-    /// Rate of the link, such as 100mbit.
-    #[arg(long, allow_hyphen_values = true)]
-    pub(crate) rate: String,
-    /// Buffer of the link, such as 2MB, or 1.5bdp of the longest RTT.
-    #[arg(long, allow_hyphen_values = true)]
-    pub(crate) buffer: String,
-    /// One flow for each of these RTTs.
-    #[arg(long, allow_hyphen_values = true, value_name = "RTT,...", value_delimiter = ',', required = true)]
-    pub(crate) rtt: Vec<String>,
     /// One run for each of these algorithms; with `--on kernel` also kernel:NAME, one of the kernel's own
     /// algorithms.
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', required = true)]
     pub(crate) cc: Vec<String>,
-    /// Length of each run.
-    #[arg(long, allow_hyphen_values = true, default_value = "60s")]
-    pub(crate) duration: String,
-    /// Each flow starts this much after the one before.
-    #[arg(
-        long,
-        allow_hyphen_values = true,
-        value_name = "TIME",
-        default_value = "5s",
-        value_parser = parse_time
-    )]
-    pub(crate) stagger: Duration,
-    /// Measure from here to the end.
-    #[arg(long, allow_hyphen_values = true, value_name = "TIME", default_value = "20s")]
-    pub(crate) warmup: String,
+    #[command(flatten)]
+    pub(crate) path: PathArgs,
     /// Where to run.
     #[arg(long, value_parser = parse_target(), default_value = Target::Simulator.name())]
     pub(crate) on: Target,

@@ -21,16 +21,7 @@ pub(crate) fn run(
     out: &mut Output,
 ) -> Result<(), Failure> {
     let sets = args.changes.all_sets();
-    let comparison = Comparison {
-        rate: &args.rate,
-        buffer: &args.buffer,
-        rtt: &args.rtt,
-        duration: &args.duration,
-        stagger: args.stagger,
-        warmup: &args.warmup,
-        target: args.on,
-        sets: &sets,
-    };
+    let comparison = Comparison { path: &args.path, target: args.on, sets: &sets };
     let scenarios = comparison.scenarios(&args.cc)?;
     let dir = args.changes.out_dir()?;
     let mut runs = Vec::new();

@@ -10,7 +10,7 @@ use fairpace_scenario::{Scenario, Target};
 use fairpace_testbed::{Options, check_machine};
 use serde::Serialize;
 
-use fairpace_cli_core::args::Global;
+use fairpace_cli_core::args::{Global, PathArgs};
 use fairpace_cli_core::comparison::Comparison;
 
 use crate::args::DemoArgs;
@@ -160,16 +160,15 @@ fn lacks_algorithm(item: &Planned, failure: &Failure) -> bool {
 fn scenario(args: &DemoArgs, item: &Planned) -> Result<Scenario, Failure> {
     // at most a third of the run, but not before both flows have started
     let warmup = (args.duration / 3).min(Duration::from_secs(20)).max(STAGGER);
-    let comparison = Comparison {
-        rate: "100mbit",
-        buffer: "2MB",
-        rtt: &["10ms".to_owned(), "50ms".to_owned()],
-        duration: &show_time(args.duration),
+    let path = PathArgs {
+        rate: "100mbit".to_owned(),
+        buffer: "2MB".to_owned(),
+        rtt: ["10ms", "50ms"].map(str::to_owned).into(),
+        duration: show_time(args.duration),
         stagger: STAGGER,
-        warmup: &show_time(warmup),
-        target: item.target,
-        sets: &[],
+        warmup: show_time(warmup),
     };
+    let comparison = Comparison { path: &path, target: item.target, sets: &[] };
     comparison.scenario(item.cc).map_err(Failure::from)
 }
 

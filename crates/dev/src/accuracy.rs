@@ -14,7 +14,7 @@ use fairpace_kernel::Features;
 use serde::Serialize;
 
 use crate::args::AccuracyArgs;
-use crate::marked_page::{MarkedPage, Page, publish};
+use crate::marked_page::{Page, publish};
 use crate::truth::{self, Case, Comparison};
 
 const PAGE: Page = Page { command: "accuracy", title: "Accuracy of the kernel host" };
@@ -94,8 +94,7 @@ pub(crate) fn run(
     signals: &Signals,
     out: &mut Output,
 ) -> Result<(), Failure> {
-    // an unusable page is an error before the long run
-    let marked = args.out.as_deref().map(|path| MarkedPage::open(path, PAGE)).transpose()?;
+    let marked = args.out.open(PAGE)?;
     let kernel = check_machine()?;
     let mut record = Record { kernel, seconds: args.seconds, paths: Vec::new(), differences: Vec::new() };
     for case in cases(args.seconds) {

@@ -1,14 +1,16 @@
 //! The command line of `fairpace-dev`. Its help and docs/reference/dev.md are generated from it.
 
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::RangedI64ValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use fairpace_cli_core::args::{Global, parse_target};
-use fairpace_cli_core::failure::EXIT_CODES;
+use fairpace_cli_core::args::{Global, Jobs, PathArgs, parse_target};
+use fairpace_cli_core::failure::{EXIT_CODES, Failure};
 use fairpace_scenario::quantity::parse_time;
 use fairpace_scenario::{Set, Target};
+
+use crate::marked_page::{MarkedPage, Page};
 
 /// Tools of fairpace's maintainers, and of readers of the papers. They work on a checkout of the repository.
 #[derive(Debug, Parser)]
@@ -77,6 +79,27 @@ pub(crate) enum Command {
     Docs(DocsArgs),
 }
 
+/// Parses a number of seeds or runs, at least one.
+fn from_one_to(most: i64) -> RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(1..=most)
+}
+
+/// Where a command writes its tables.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct PageOut {
+    /// Write the tables to this Markdown page, between its marks, instead of to stdout. The rest of the page
+    /// stays.
+    #[arg(long = "out", value_name = "FILE")]
+    path: Option<PathBuf>,
+}
+
+impl PageOut {
+    /// Opens the page, if one is named: an unusable page is an error before a long run.
+    pub(crate) fn open(&self, page: Page) -> Result<Option<MarkedPage>, Failure> {
+        self.path.as_deref().map(|path| MarkedPage::open(path, page)).transpose()
+    }
+}
+
 #[derive(Debug, Clone, Args)]
 pub(crate) struct DuelsArgs {
     /// The algorithms; by default all.
@@ -114,12 +137,7 @@ pub(crate) struct DuelsArgs {
     )]
     pub(crate) stagger: Duration,
     /// Repetitions of each duel in each order, with different seeds and starts of the second flow.
-    #[arg(
-        long,
-        value_name = "N",
-        default_value_t = 3,
-        value_parser = clap::value_parser!(u32).range(1..=1000)
-    )]
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = from_one_to(1000))]
     pub(crate) seeds: u32,
     /// The first of these seeds.
     #[arg(long, default_value_t = 1)]
@@ -127,13 +145,10 @@ pub(crate) struct DuelsArgs {
     /// Change a parameter of an algorithm, or a key of all scenarios; repeatable.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) sets: Vec<Set>,
-    /// Simulations at a time; by default one for each core. It does not change the results.
-    #[arg(long, value_name = "N")]
-    pub(crate) jobs: Option<NonZeroUsize>,
-    /// Write the tables to this Markdown page, between its marks, instead of to stdout. The rest of the
-    /// page stays.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) jobs: Jobs,
+    #[command(flatten)]
+    pub(crate) out: PageOut,
 }
 
 #[derive(Debug, Clone, Args)]
@@ -148,9 +163,8 @@ pub(crate) struct ReproduceArgs {
     /// results/short.json.
     #[arg(long, conflicts_with = "list")]
     pub(crate) short: bool,
-    /// Simulations at a time; by default one for each core. It does not change the results.
-    #[arg(long, value_name = "N")]
-    pub(crate) jobs: Option<NonZeroUsize>,
+    #[command(flatten)]
+    pub(crate) jobs: Jobs,
     /// Repeat also those runs that the same build of this program has finished before.
     #[arg(long, conflicts_with = "list")]
     pub(crate) fresh: bool,
@@ -187,12 +201,7 @@ pub(crate) struct GridArgs {
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
     /// Seeds of each run.
-    #[arg(
-        long,
-        value_name = "N",
-        default_value_t = 1,
-        value_parser = clap::value_parser!(u32).range(1..=1000)
-    )]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = from_one_to(1000))]
     pub(crate) seeds: u32,
     /// Repeat runs that are in the table.
     #[arg(long)]
@@ -203,9 +212,8 @@ pub(crate) struct GridArgs {
     /// Write the whole table, a row per flow, to this Parquet file when the runs are done.
     #[arg(long, value_name = "FILE")]
     pub(crate) parquet: Option<PathBuf>,
-    /// Simulations at a time; by default one for each core. It does not change the results.
-    #[arg(long, value_name = "N")]
-    pub(crate) jobs: Option<NonZeroUsize>,
+    #[command(flatten)]
+    pub(crate) jobs: Jobs,
 }
 
 #[derive(Debug, Clone, Args)]
@@ -214,29 +222,17 @@ pub(crate) struct ConformanceArgs {
     #[arg(value_name = "FILE", default_value = "conformance")]
     pub(crate) files: Vec<PathBuf>,
     /// Runs of each scenario on the kernel.
-    #[arg(
-        long,
-        value_name = "N",
-        default_value_t = 3,
-        value_parser = clap::value_parser!(u32).range(1..=100)
-    )]
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = from_one_to(100))]
     pub(crate) runs: u32,
     /// Simulations of each scenario.
-    #[arg(
-        long,
-        value_name = "N",
-        default_value_t = 5,
-        value_parser = clap::value_parser!(u32).range(1..=1000)
-    )]
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = from_one_to(1000))]
     pub(crate) seeds: u32,
     /// Keep undisturbed runs on the kernel in this folder, and use those that are there instead of
     /// repeating them: to continue after an interruption, or on another day if the machine was too busy.
     #[arg(long, value_name = "DIR")]
     pub(crate) keep: Option<PathBuf>,
-    /// Write the tables to this Markdown page, between its marks, instead of to stdout. The rest of the
-    /// page stays.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) out: PageOut,
 }
 
 #[derive(Debug, Clone, Args)]
@@ -305,23 +301,21 @@ pub(crate) struct ViewsArgs {
     #[arg(value_name = "ALGORITHM", default_values = ["bbr3", "bbr2"])]
     pub(crate) algorithms: Vec<String>,
     /// Seeds of each scenario.
-    #[arg(
-        long,
-        value_name = "N",
-        default_value_t = 5,
-        value_parser = clap::value_parser!(u32).range(1..=1000)
-    )]
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = from_one_to(1000))]
     pub(crate) seeds: u32,
     /// Length of each simulation; its first quarter is not measured.
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_time)]
+    #[arg(
+        long,
+        allow_hyphen_values = true,
+        value_name = "TIME",
+        default_value = "60s",
+        value_parser = parse_time
+    )]
     pub(crate) duration: Duration,
-    /// Simulations at a time; by default one for each core. It does not change the results.
-    #[arg(long, value_name = "N")]
-    pub(crate) jobs: Option<NonZeroUsize>,
-    /// Write the tables to this Markdown page, between its marks, instead of to stdout. The rest of the
-    /// page stays.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) jobs: Jobs,
+    #[command(flatten)]
+    pub(crate) out: PageOut,
 }
 
 #[derive(Debug, Clone, Args)]
@@ -329,10 +323,8 @@ pub(crate) struct BbqGapArgs {
     /// The table.
     #[arg(value_enum)]
     pub(crate) table: BbqTable,
-    /// Write the table to this Markdown page, between its marks, instead of to stdout. The rest of the page
-    /// stays.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) out: PageOut,
 }
 
 /// A table of docs/bbq.md.
@@ -349,10 +341,8 @@ pub(crate) struct AccuracyArgs {
     /// Seconds on each path.
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) seconds: u64,
-    /// Write the tables to this Markdown page, between its marks, instead of to stdout. The rest of the
-    /// page stays.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) out: PageOut,
 }
 
 #[derive(Debug, Clone, Args)]
@@ -368,9 +358,8 @@ pub(crate) struct SwarmArgs {
     /// Seed of the first scenario.
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Scenarios at a time; by default one for each core. It does not change the results.
-    #[arg(long, value_name = "N")]
-    pub(crate) jobs: Option<NonZeroUsize>,
+    #[command(flatten)]
+    pub(crate) jobs: Jobs,
     /// Directory of the scenarios that failed.
     #[arg(long, value_name = "DIR", default_value = "target/swarm-scenarios")]
     pub(crate) out: PathBuf,
@@ -387,27 +376,14 @@ pub(crate) struct BenchLoadArgs {
 }
 
 #[derive(Debug, Clone, Args)]
+#[command(mut_arg("rate", |arg| arg.required(false).default_value("100mbit")))]
+#[command(mut_arg("buffer", |arg| arg.required(false).default_value("2MB")))]
+#[command(mut_arg("rtt", |arg| arg.required(false).default_value("10ms,50ms")))]
 pub(crate) struct PairArgs {
     /// The algorithm; kernel:NAME is one of the kernel's own.
     pub(crate) cc: String,
-    /// Rate of the link, such as 100mbit.
-    #[arg(long, default_value = "100mbit")]
-    pub(crate) rate: String,
-    /// Buffer of the link, such as 2MB.
-    #[arg(long, default_value = "2MB")]
-    pub(crate) buffer: String,
-    /// One flow for each of these RTTs.
-    #[arg(long, value_name = "RTT,...", value_delimiter = ',', default_value = "10ms,50ms")]
-    pub(crate) rtt: Vec<String>,
-    /// Length of the run.
-    #[arg(long, value_name = "TIME", default_value = "60s")]
-    pub(crate) duration: String,
-    /// Measure from here to the end.
-    #[arg(long, value_name = "TIME", default_value = "20s")]
-    pub(crate) warmup: String,
-    /// Each flow starts this much after the one before.
-    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = parse_time)]
-    pub(crate) stagger: Duration,
+    #[command(flatten)]
+    pub(crate) path: PathArgs,
 }
 
 #[derive(Debug, Clone, Args)]

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use fairpace_cc::Phase;
-use fairpace_cli_core::args::Global;
+use fairpace_cli_core::args::{Global, PathArgs};
 use fairpace_cli_core::batch;
 use fairpace_cli_core::comparison::Comparison;
 use fairpace_cli_core::failure::Failure;
@@ -16,7 +16,7 @@ use fairpace_scenario::{Scenario, Set, Target};
 use serde::Serialize;
 
 use crate::args::{BbqGapArgs, BbqTable};
-use crate::marked_page::{MarkedPage, Page, publish};
+use crate::marked_page::{Page, publish};
 use crate::spread::Spread;
 
 const TITLE: &str = "BBQ: what decides how it shares a link";
@@ -70,7 +70,7 @@ pub(crate) fn run(
         BbqTable::Shares => SHARES,
         BbqTable::Phases => PHASES,
     };
-    let marked = args.out.as_deref().map(|path| MarkedPage::open(path, page)).transpose()?;
+    let marked = args.out.open(page)?;
     match args.table {
         BbqTable::Shares => {
             let rows = shares(signals, global.quiet)?;
@@ -88,16 +88,15 @@ fn scenario(cc: &str, setting: &str, duration: &str, more: &[Set]) -> Result<Sce
     if let Some((parameter, value)) = setting.split_once('=') {
         sets.push(Set::argument("--set", format!("{cc}.{parameter}"), value));
     }
-    let comparison = Comparison {
-        rate: RATE,
-        buffer: BUFFER,
-        rtt: &RTTS.map(str::to_owned),
-        duration,
+    let path = PathArgs {
+        rate: RATE.to_owned(),
+        buffer: BUFFER.to_owned(),
+        rtt: RTTS.map(str::to_owned).into(),
+        duration: duration.to_owned(),
         stagger: STAGGER,
-        warmup: WARMUP,
-        target: Target::Simulator,
-        sets: &sets,
+        warmup: WARMUP.to_owned(),
     };
+    let comparison = Comparison { path: &path, target: Target::Simulator, sets: &sets };
     Ok(comparison.scenario(cc)?)
 }
 

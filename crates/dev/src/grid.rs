@@ -41,8 +41,11 @@ pub(crate) fn run(
     let mut table = RunTable::open(&args.table).map_err(unusable)?;
     let missing = missing(&cells, &table, args.again)?;
     let before = table.rows().len();
-    let result =
-        if args.dry_run { Ok(()) } else { simulate(&missing, &mut table, args.jobs, signals, global) };
+    let result = if args.dry_run {
+        Ok(())
+    } else {
+        simulate(&missing, &mut table, args.jobs.at_a_time, signals, global)
+    };
     let made = &table.rows()[before..];
     let (made, cpu_s) = (made.len(), made.iter().fold(0.0, |sum, row| sum + row.cpu_s));
     // in the order of the whole grid

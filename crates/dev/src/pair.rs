@@ -18,16 +18,7 @@ pub(crate) fn run(
     signals: &Signals,
     out: &mut Output,
 ) -> Result<(), Failure> {
-    let comparison = Comparison {
-        rate: &args.rate,
-        buffer: &args.buffer,
-        rtt: &args.rtt,
-        duration: &args.duration,
-        stagger: args.stagger,
-        warmup: &args.warmup,
-        target: Target::Testbed,
-        sets: &[],
-    };
+    let comparison = Comparison { path: &args.path, target: Target::Testbed, sets: &[] };
     let scenario = comparison.scenario(&args.cc)?;
     let options = Options { commit: COMMIT.to_owned(), ..Options::default() };
     let measured = host::perform(&scenario.title, signals, global.quiet, |progress| {

@@ -16,7 +16,7 @@ use fairpace_scenario::{Burst, Cc, CcError, Flow, Link, Scenario, View};
 use serde::Serialize;
 
 use crate::args::ViewsArgs;
-use crate::marked_page::{MarkedPage, Page, publish};
+use crate::marked_page::{Page, publish};
 use crate::spread::Spread;
 
 const PAGE: Page = Page { command: "views", title: "What a stock kernel does not report to BBRv2 and BBRv3" };
@@ -88,8 +88,7 @@ pub(crate) fn run(
     signals: &Signals,
     out: &mut Output,
 ) -> Result<(), Failure> {
-    // an unusable page is an error before the long run
-    let marked = args.out.as_deref().map(|path| MarkedPage::open(path, PAGE)).transpose()?;
+    let marked = args.out.open(PAGE)?;
     let (mut keys, mut scenarios) = (Vec::new(), Vec::new());
     for algorithm in &args.algorithms {
         let cc = Algorithms { under_test: known(algorithm)?, cubic: known("cubic")? };
@@ -102,7 +101,8 @@ pub(crate) fn run(
             }
         }
     }
-    let runs = batch::simulate_all(&scenarios, args.jobs, signals, global.quiet, |_, run| run.summary)?;
+    let runs =
+        batch::simulate_all(&scenarios, args.jobs.at_a_time, signals, global.quiet, |_, run| run.summary)?;
     let seeds = args.seeds as usize;
     let rows = keys.into_iter().zip(runs.chunks(seeds));
     let rows: Vec<Row> = rows.map(|(key, runs)| row(key, runs, args.duration)).collect();

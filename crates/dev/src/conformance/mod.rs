@@ -12,7 +12,7 @@ mod page;
 mod record;
 
 use crate::args::ConformanceArgs;
-use crate::marked_page::{MarkedPage, Page, publish};
+use crate::marked_page::{Page, publish};
 use cases::Case;
 use fairpace_cli_core::args::Global;
 use fairpace_cli_core::batch;
@@ -32,8 +32,7 @@ pub(crate) fn run(
     out: &mut Output,
 ) -> Result<(), Failure> {
     let cases = cases::load(&args.files)?;
-    // an unusable page is an error before the long run
-    let marked = args.out.as_deref().map(|path| MarkedPage::open(path, PAGE)).transpose()?;
+    let marked = args.out.open(PAGE)?;
     let keep = Keep::open(args.keep.as_deref(), &kernel_release())?;
     fairpace_testbed::check_machine(&fairpace_testbed::Options::default())?;
     let simulated = simulate(&cases, args.seeds, signals, global.quiet)?;

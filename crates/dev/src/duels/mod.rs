@@ -8,7 +8,7 @@ use fairpace_cc::Algorithm;
 use fairpace_scenario::quantity::show_time;
 
 use crate::args::DuelsArgs;
-use crate::marked_page::{MarkedPage, Page, publish};
+use crate::marked_page::{Page, publish};
 use fairpace_cli_core::args::Global;
 use fairpace_cli_core::batch;
 use fairpace_cli_core::failure::{Exit, Failure};
@@ -26,10 +26,11 @@ pub(crate) fn run(
 ) -> Result<(), Failure> {
     let names = names(&args.cc)?;
     let plan = Plan::new(args, &names)?;
-    // an unusable page is an error before the long run
-    let marked = args.out.as_deref().map(|path| MarkedPage::open(path, PAGE)).transpose()?;
+    let marked = args.out.open(PAGE)?;
     let outcomes =
-        batch::simulate_all(plan.scenarios(), args.jobs, signals, global.quiet, |_, run| run.summary)?;
+        batch::simulate_all(plan.scenarios(), args.jobs.at_a_time, signals, global.quiet, |_, run| {
+            run.summary
+        })?;
     let record = plan.record(command(args), &outcomes);
     publish(marked, &page::generated(&record), &record, global, out)
 }

@@ -158,7 +158,7 @@ fn simulate<'a>(
         Ok::<(), Failure>(())
     };
     (0..works.len()).filter(|index| left[*index].load(Ordering::Relaxed) == 0).try_for_each(finish)?;
-    let batch = Batch { jobs: kept.args.jobs, signals, progress: &progress };
+    let batch = Batch { jobs: kept.args.jobs.at_a_time, signals, progress: &progress };
     batch.simulate(&missing, |index, run| {
         let scenario = missing[index];
         kept.keep(scenario, &run)?;

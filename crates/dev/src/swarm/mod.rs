@@ -101,7 +101,7 @@ fn record_panics() {
 
 fn check_all(args: &SwarmArgs, global: Global, signals: &Signals) -> Result<Record, Failure> {
     let progress = Progress::counted("scenarios", args.count as usize, global.quiet);
-    let batch = Batch { jobs: args.jobs, signals, progress: &progress };
+    let batch = Batch { jobs: args.jobs.at_a_time, signals, progress: &progress };
     let end = args.seed + args.count;
     let (mut data_packets, mut failed) = (0, Vec::new());
     for first in (args.seed..end).step_by(CHUNK as usize) {
