@@ -1,6 +1,7 @@
 //! How a command fails: one error, for people or for programs, and an exit code.
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use fairpace_scenario::Invalid;
 use miette::{Diagnostic, Report};
@@ -9,7 +10,8 @@ use serde::Serialize;
 /// The process's exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
-    /// An unexpected failure: a bug, or the system failed in the middle of a command.
+    /// An unexpected failure: a bug, or the system failed in the middle of a command. Or a check of
+    /// `fairpace-dev` failed.
     Internal = 1,
     /// The command line or the scenario is wrong.
     Usage = 2,
@@ -29,7 +31,7 @@ pub enum Exit {
 pub const EXIT_CODES: &str = "\
 Exit codes:
     0  done
-    1  unexpected failure: a bug, or the system failed in the middle
+    1  unexpected failure, or a check of fairpace-dev failed
     2  wrong arguments or scenario
     3  this machine cannot do that: no root, no BTF, no TUN, too old a kernel
     4  the testbed was disturbed: the run has no result
@@ -91,6 +93,22 @@ impl Failure {
     /// A library's error, which brings its own remedy.
     pub fn of(exit: Exit, error: impl Into<Report>) -> Self {
         Self { code: exit as i32, kind: exit.kind(), report: error.into(), problems: Vec::new() }
+    }
+
+    /// A file or folder that cannot be used: `what` is before its path, and `another` says how to name
+    /// another one.
+    #[must_use]
+    pub fn file(what: &str, path: &Path, error: &io::Error, another: &str) -> Self {
+        let help = match error.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                format!("make room on that file system, or {another}")
+            }
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                format!("you may not write there: {another}")
+            }
+            _ => another.to_owned(),
+        };
+        Self::new(Exit::Output, format!("{what} {}: {error}", path.display()), help)
     }
 
     /// A signal ended the command, which left nothing behind.

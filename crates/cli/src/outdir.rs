@@ -184,18 +184,6 @@ fn refused(path: &Path, why: &str) -> Failure {
 }
 
 fn failed(path: &Path, error: &io::Error) -> Failure {
-    let help = match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            "make room on that file system, or name a directory on another one"
-        }
-        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-            "name a directory that you may write to"
-        }
-        _ => "name another directory",
-    };
-    Failure::new(
-        Exit::Output,
-        format!("results cannot be written to {}: {error}", path.display()),
-        format!("{help}; nothing was left there"),
-    )
+    let another = "name another directory; nothing was left there";
+    Failure::file("results cannot be written to", path, error, another)
 }

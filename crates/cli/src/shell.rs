@@ -7,7 +7,7 @@ use clap_complete::Shell;
 
 use crate::algorithms;
 use crate::args::Cli;
-use fairpace_cli_core::failure::{Exit, Failure};
+use fairpace_cli_core::failure::Failure;
 use fairpace_cli_core::output::Output;
 
 pub(crate) fn completions(shell: Shell, out: &mut Output) -> Result<(), Failure> {
@@ -31,9 +31,5 @@ pub(crate) fn man(dir: Option<&Path>, out: &mut Output) -> Result<(), Failure> {
 }
 
 fn failed(dir: &Path, error: &std::io::Error) -> Failure {
-    Failure::new(
-        Exit::Output,
-        format!("cannot write man pages to {}: {error}", dir.display()),
-        "name a directory that you may write to",
-    )
+    Failure::file("cannot write man pages to", dir, error, "name another directory")
 }

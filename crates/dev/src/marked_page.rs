@@ -1,15 +1,13 @@
 //! A Markdown page with a generated part between two marks. A command replaces that part and nothing else.
 
-use std::fs::{self, File, Permissions};
-use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
-
-use tempfile::NamedTempFile;
 
 use fairpace_cli_core::args::Global;
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::output::Output;
+use fairpace_reproduce::results;
 use serde::Serialize;
 
 /// What writes the generated part of a page.
@@ -30,20 +28,18 @@ impl Page {
     }
 }
 
-/// A page that can be written.
+/// A page with its text outside of the marks.
 #[derive(Debug)]
 pub(crate) struct MarkedPage {
     path: PathBuf,
     marks: [String; 2],
     before: String,
     after: String,
-    /// Beside the page, so that it can be moved there in one step.
-    new: NamedTempFile,
 }
 
 impl MarkedPage {
-    /// Checks, before a long run, that the tables can be written to `path`.
-    pub(crate) fn open(path: &Path, page: Page) -> Result<Self, Failure> {
+    /// Reads a page, or begins one that does not exist.
+    pub(crate) fn read(path: &Path, page: Page) -> Result<Self, Failure> {
         let marks = page.marks();
         let [begin, end] = &marks;
         let text = match fs::read_to_string(path) {
@@ -63,14 +59,15 @@ impl MarkedPage {
             )
         })?;
         let (before, after) = (before.to_owned(), after.to_owned());
+        Ok(Self { path: path.to_owned(), marks, before, after })
+    }
+
+    /// Reads a page and checks, before a long run, that its folder can be written to.
+    pub(crate) fn open(path: &Path, page: Page) -> Result<Self, Failure> {
+        let marked = Self::read(path, page)?;
         let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        // 0666 less the umask, as for any file that a program makes
-        let builder = tempfile::Builder::new()
-            .prefix(".fairpace-")
-            .permissions(Permissions::from_mode(0o666))
-            .tempfile_in(dir);
-        let new = builder.map_err(|error| failed(path, &error))?;
-        Ok(Self { path: path.to_owned(), marks, before, after, new })
+        tempfile::tempfile_in(dir).map_err(|error| failed(path, &error))?;
+        Ok(marked)
     }
 
     /// Where the page is.
@@ -85,11 +82,8 @@ impl MarkedPage {
     }
 
     /// Replaces the page by one with these tables, in one step.
-    pub(crate) fn write(mut self, tables: &str) -> Result<(), Failure> {
-        let text = self.text(tables);
-        let written = self.new.write_all(text.as_bytes()).and_then(|()| File::sync_all(self.new.as_file()));
-        written.map_err(|error| failed(&self.path, &error))?;
-        self.new.persist(&self.path).map(drop).map_err(|error| failed(&self.path, &error.error))
+    pub(crate) fn write(&self, tables: &str) -> Result<(), Failure> {
+        results::write_page(&self.path, &self.text(tables)).map_err(|error| failed(&self.path, &error))
     }
 }
 
@@ -123,11 +117,8 @@ fn around<'a>(text: &'a str, [begin, end]: &[String; 2]) -> Option<(&'a str, &'a
 }
 
 fn failed(path: &Path, error: &io::Error) -> Failure {
-    Failure::new(
-        Exit::Output,
-        format!("the tables cannot be written to {}: {error}", path.display()),
-        "name a file in a directory that you may write to; what was there is unchanged",
-    )
+    let another = "name a file in another directory; what was there is unchanged";
+    Failure::file("the tables cannot be written to", path, error, another)
 }
 
 #[cfg(test)]

@@ -88,6 +88,7 @@ pub(crate) fn write(path: &Path, text: &str) -> io::Result<()> {
     let mode = fs::metadata(dir)?.permissions();
     let mode = std::os::unix::fs::PermissionsExt::mode(&mode) & 0o666;
     file.as_file().set_permissions(std::os::unix::fs::PermissionsExt::from_mode(mode))?;
+    file.as_file().sync_all()?;
     file.persist(path)?;
     Ok(())
 }

@@ -1,14 +1,14 @@
 //! Undisturbed runs on the kernel, kept in a folder, so that a comparison can continue after an interruption.
 
-use std::fs::{self, File};
-use std::io::Write;
+use std::fs;
 use std::path::{Path, PathBuf};
 
+use fairpace_reproduce::results;
 use fairpace_results::Summary;
 use fairpace_scenario::Scenario;
 use serde::{Deserialize, Serialize};
 
-use fairpace_cli_core::failure::{Exit, Failure};
+use fairpace_cli_core::failure::Failure;
 
 /// The folder of kept runs, if there is one.
 pub(super) struct Keep {
@@ -51,24 +51,15 @@ impl Keep {
 
     /// Keeps a run; its file appears in one step.
     pub(super) fn put(&self, name: &str, summary: &Summary, disturbed: u32) -> Result<(), Failure> {
-        let (Some(dir), Some(path)) = (&self.dir, self.path(name, summary.seed)) else { return Ok(()) };
+        let Some(path) = self.path(name, summary.seed) else { return Ok(()) };
         let kept = Kept { kernel: self.kernel.clone(), disturbed, summary: summary.clone() };
-        let write = || {
-            let mut file = tempfile::NamedTempFile::new_in(dir)?;
-            file.write_all(&serde_json::to_vec(&kept)?)?;
-            File::sync_all(file.as_file())?;
-            file.persist(&path).map_err(|error| error.error)
-        };
-        write().map(drop).map_err(|error| failed(&path, &error))
+        let text = serde_json::to_string(&kept).map_err(std::io::Error::other);
+        text.and_then(|text| results::write_page(&path, &text)).map_err(|error| failed(&path, &error))
     }
 }
 
 fn failed(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::new(
-        Exit::Output,
-        format!("cannot keep runs in {}: {error}", path.display()),
-        "--keep names a folder that can be written to, or that can be made",
-    )
+    Failure::file("cannot keep runs in", path, error, "name another folder with --keep")
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use fairpace_cli_core::args::Global;
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::output::Output;
+use fairpace_reproduce::results;
 
 use crate::args::DocsArgs;
 use crate::reproduce;
@@ -34,7 +35,7 @@ impl Page {
 
     fn write(&self) -> std::io::Result<()> {
         match &self.text {
-            Some(text) => fs::write(&self.path, text),
+            Some(text) => results::write_page(&self.path, text),
             None => fs::remove_file(&self.path),
         }
     }
@@ -89,11 +90,8 @@ fn scenario_page(path: &Path) -> Result<String, Failure> {
 }
 
 fn unusable(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::new(
-        Exit::Output,
-        format!("{} cannot be used: {error}", path.display()),
-        "run this in a checkout of the repository, or name one with --dir",
-    )
+    let another = "run this in a checkout of the repository, or name one with --dir";
+    Failure::file("cannot use", path, error, another)
 }
 
 #[cfg(test)]

@@ -72,12 +72,8 @@ impl Kept<'_> {
     }
 
     fn failed(&self, error: &std::io::Error) -> Failure {
-        let dir = self.args.dir.display();
-        Failure::new(
-            Exit::Output,
-            format!("finished runs cannot be kept below {dir}: {error}"),
-            "make room there, or name a copy of the folder that you may write to with --dir",
-        )
+        let another = "name a copy of the folder with --dir";
+        Failure::file("finished runs cannot be kept below", &self.args.dir, error, another)
     }
 
     /// Reads all runs of a figure and records its result.

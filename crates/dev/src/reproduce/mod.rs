@@ -76,9 +76,9 @@ pub(crate) struct Pages {
     gallery: String,
 }
 
-/// Generates the pages of the papers below a folder from their records.
+/// Generates the pages of the papers below a folder from their records; writes nothing.
 pub(crate) fn pages(root: &Path) -> Result<Pages, Failure> {
-    pages_of(root, MarkedPage::open(&page_of(root), PAGE)?, &load::papers(root)?)
+    pages_of(root, MarkedPage::read(&page_of(root), PAGE)?, &load::papers(root)?)
 }
 
 fn pages_of(root: &Path, index: MarkedPage, folders: &[Folder]) -> Result<Pages, Failure> {
@@ -183,9 +183,6 @@ fn chosen<'a>(folders: &'a [Folder], asked: &[String]) -> Result<Vec<&'a Sheet>,
 
 /// A file or folder of `reproduction/` that cannot be read or written.
 fn unusable(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::new(
-        Exit::Output,
-        format!("{} cannot be used: {error}", path.display()),
-        "remove it if it is broken; or name a folder that you may write to with --dir",
-    )
+    let another = "remove it if it is broken, or name a copy of the folder with --dir";
+    Failure::file("cannot use", path, error, another)
 }

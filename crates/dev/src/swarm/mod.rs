@@ -149,10 +149,7 @@ fn store(args: &SwarmArgs, seed: u64, global: Global) -> Result<(), Failure> {
     // a scenario that cannot be drawn is reported by its check
     let Ok(Ok(scenario)) = catch_unwind(|| draw::scenario(seed)) else { return Ok(()) };
     let folder = args.out.join(seed.to_string());
-    let failed = |error: std::io::Error| {
-        let message = format!("cannot write {}: {error}", folder.display());
-        Failure::new(Exit::Output, message, "name a directory that you may write to with --out")
-    };
+    let failed = |error| Failure::file("cannot write", &folder, &error, "name another directory with --out");
     std::fs::create_dir_all(&folder).map_err(failed)?;
     let path = check::write(&scenario, &folder).map_err(failed)?;
     if !global.quiet {

@@ -11,7 +11,9 @@ fn docs_check_names_stale_pages_and_docs_writes_them() {
     std::fs::create_dir(place.path().join("reproduction")).unwrap();
     place.write("docs/reference/scenario.md", "# Keys\n\nRead this.\n\n## At the top\n\nstale text\n");
     let dir = place.file("");
+    let before = changed_at(place.path());
     run(&["docs", "--check", "--dir", &dir]).fails(1, "generated pages are out of date");
+    assert_eq!(changed_at(place.path()), before, "a check writes nothing");
     run(&["docs", "--dir", &dir]).succeeds();
     run(&["docs", "--check", "--dir", &dir]).succeeds();
     assert!(place.read("docs/reference/cli.md").contains("## fairpace compare"));
@@ -21,6 +23,10 @@ fn docs_check_names_stale_pages_and_docs_writes_them() {
         keys.contains("Read this.") && !keys.contains("stale text") && keys.contains("`duration`"),
         "{keys}"
     );
+}
+
+fn changed_at(folder: &std::path::Path) -> std::time::SystemTime {
+    std::fs::metadata(folder).unwrap().modified().unwrap()
 }
 
 #[test]
