@@ -2,7 +2,7 @@
 //!
 //! - [`program`]: parses arguments, performs a command, turns its result into an exit code.
 //! - [`args`]: arguments that every command has, and value parsers.
-//! - [`output`], [`table`]: standard output as text or JSON, aligned columns.
+//! - [`output`], [`table`], [`summary`]: standard output as text or JSON, aligned columns, metrics of runs.
 //! - [`failure`]: errors with a remedy and an exit code.
 //! - [`progress`], [`signals`]: progress bars, and signals that end a run in order.
 //! - [`host`], [`batch`]: one run in the simulator or on the kernel; many simulations on a thread pool.
@@ -20,4 +20,5 @@ pub mod output;
 pub mod program;
 pub mod progress;
 pub mod signals;
+pub mod summary;
 pub mod table;

@@ -6,13 +6,13 @@ use fairpace_cli_core::failure::Failure;
 use fairpace_cli_core::host;
 use fairpace_cli_core::output::Output;
 use fairpace_cli_core::signals::Signals;
+use fairpace_cli_core::summary;
 use fairpace_results::Run;
 use fairpace_scenario::quantity::{Dimension, show, show_limit, show_time};
 use fairpace_scenario::{Scenario, Target};
 
 use crate::args::CompareArgs;
 use crate::store::{self, Case};
-use crate::summary;
 
 pub(crate) fn run(
     args: &CompareArgs,

@@ -18,7 +18,6 @@ mod repeat;
 mod shell;
 mod sim;
 mod store;
-mod summary;
 mod trace;
 
 use fairpace_cli_core::args::Global;

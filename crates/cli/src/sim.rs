@@ -5,10 +5,11 @@ use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::host;
 use fairpace_cli_core::output::Output;
 use fairpace_cli_core::signals::Signals;
+use fairpace_cli_core::summary;
 use fairpace_scenario::Target;
 
 use crate::args::{RunArgs, SimArgs};
-use crate::{store, summary, trace};
+use crate::{store, trace};
 
 /// `sim FILE`, with or without traces.
 pub(crate) fn run(

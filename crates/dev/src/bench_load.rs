@@ -1,20 +1,40 @@
 //! `fairpace-dev bench-load`: one scenario of the benchmarks, for scripts/bench-loads.sh.
 
+use fairpace_cli_core::args::Global;
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::output::Output;
 use fairpace_results::Silent;
+use fairpace_scenario::Target;
+use fairpace_sim::loads;
+use serde::Serialize;
 
 use crate::args::BenchLoadArgs;
-use fairpace_sim::loads;
 
-pub(crate) fn run(args: &BenchLoadArgs, out: &mut Output) -> Result<(), Failure> {
+/// What `--json` prints.
+#[derive(Debug, Serialize)]
+struct Record {
+    /// Delivered data packets.
+    packets: u64,
+    /// The same per us of CPU time.
+    packets_per_us: f64,
+    /// The process's largest resident memory, kB.
+    peak_kb: u64,
+}
+
+pub(crate) fn run(args: &BenchLoadArgs, global: Global, out: &mut Output) -> Result<(), Failure> {
     let scenario = loads::by_name(&args.name, args.run_ms).ok_or_else(|| {
         let help = "loads are two/CC, codel/CC, fat/CC, web/CC and NUMBER/CC";
         Failure::new(Exit::Usage, format!("there is no load `{}`", args.name), help)
     })?;
+    let scenario = scenario.sealed(Target::Simulator)?;
     let cost = fairpace_sim::run(&scenario, &mut Silent)?.summary.cost;
     let packets_per_us = cost.data_packets as f64 / cost.cpu_s / 1e6;
-    out.line(&format!("{} {packets_per_us:.3} {}", cost.data_packets, peak_kb()))
+    let record = Record { packets: cost.data_packets, packets_per_us, peak_kb: peak_kb() };
+    if global.json {
+        return out.json(&record);
+    }
+    let Record { packets, packets_per_us, peak_kb } = record;
+    out.line(&format!("{packets} {packets_per_us:.3} {peak_kb}"))
 }
 
 /// The process's largest resident memory, kB; 0 where Linux does not report it.

@@ -24,6 +24,7 @@ mod spread;
 pub mod swarm;
 pub mod truth;
 mod views;
+mod written;
 
 use std::ffi::OsString;
 
@@ -56,7 +57,7 @@ impl Program for Cli {
             Command::BbqGap(args) => bbq_gap::run(&args, global, &Signals::catch()?, out),
             Command::Accuracy(args) => accuracy::run(&args, global, &Signals::catch()?, out),
             Command::Swarm(args) => swarm::run(&args, global, &Signals::catch()?, out),
-            Command::BenchLoad(args) => bench_load::run(&args, out),
+            Command::BenchLoad(args) => bench_load::run(&args, global, out),
             Command::Pair(args) => pair::run(&args, global, &Signals::catch()?, out),
             Command::Docs(args) => docs::run(&args, global, out),
         }

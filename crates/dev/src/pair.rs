@@ -7,8 +7,9 @@ use fairpace_cli_core::failure::Failure;
 use fairpace_cli_core::host::{self, COMMIT};
 use fairpace_cli_core::output::Output;
 use fairpace_cli_core::signals::Signals;
+use fairpace_cli_core::summary;
 use fairpace_scenario::Target;
-use fairpace_testbed::{Options, measure};
+use fairpace_testbed::{Options, Outcome, measure};
 
 use crate::args::PairArgs;
 
@@ -21,12 +22,10 @@ pub(crate) fn run(
     let comparison = Comparison { path: &args.path, target: Target::Testbed, sets: &[] };
     let scenario = comparison.scenario(&args.cc)?;
     let options = Options { commit: COMMIT.to_owned(), ..Options::default() };
-    let measured = host::perform(&scenario.title, signals, global.quiet, |progress| {
-        Ok(measure(&scenario, progress, &options)?)
-    })?;
-    out.json(&measured.run.summary)?;
-    if global.json {
-        return Ok(());
-    }
-    measured.run.notes.iter().chain(&measured.disturbed).try_for_each(|note| out.line(note))
+    let Outcome { mut run, disturbed, .. } =
+        host::perform(&scenario.title, signals, global.quiet, |progress| {
+            Ok(measure(&scenario, progress, &options)?)
+        })?;
+    run.notes.extend(disturbed);
+    if global.json { out.json(&run.summary) } else { out.text(&summary::of_run(&run, global.quiet)) }
 }

@@ -12,7 +12,7 @@ use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::output::Output;
 use fairpace_cli_core::signals::Signals;
 use fairpace_results::Summary;
-use fairpace_scenario::{Burst, Cc, CcError, Flow, Link, Scenario, View};
+use fairpace_scenario::{Burst, Cc, CcError, Flow, Link, Scenario, Target, View};
 use serde::Serialize;
 
 use crate::args::ViewsArgs;
@@ -95,7 +95,7 @@ pub(crate) fn run(
         for case in cases() {
             for (view, name) in [(View::Exact, "exact"), (View::Kernel, "kernel")] {
                 keys.push((algorithm.clone(), case.title, name));
-                let scenario = scenario(&case, &cc, view, args.duration);
+                let scenario = scenario(&case, &cc, view, args.duration).sealed(Target::Simulator)?;
                 let seeds = 1..=u64::from(args.seeds);
                 scenarios.extend(seeds.map(|seed| Scenario { seed, ..scenario.clone() }));
             }

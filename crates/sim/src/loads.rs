@@ -5,6 +5,9 @@ use std::time::Duration;
 
 use fairpace_scenario::{Arrivals, Cc, Codel, Flow, Link, Queue, Scenario, Sizes};
 
+/// Flows of a load by number, at most: 20,000 of 5 Mbit/s each are 100 Gbit/s.
+const MOST_FLOWS: u64 = 20_000;
+
 /// A load by name, of this many simulated milliseconds; `None` for an unknown load or algorithm.
 #[must_use]
 pub fn by_name(name: &str, run_ms: u64) -> Option<Scenario> {
@@ -15,7 +18,7 @@ pub fn by_name(name: &str, run_ms: u64) -> Option<Scenario> {
         "codel" => codel(cc, run_ms),
         "fat" => fat(cc, run_ms),
         "web" => web(cc, run_ms),
-        _ => many(kind.parse().ok()?, cc, run_ms),
+        _ => many(kind.parse().ok().filter(|flows| (1..=MOST_FLOWS).contains(flows))?, cc, run_ms),
     })
 }
 

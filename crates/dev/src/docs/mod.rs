@@ -15,7 +15,7 @@ use fairpace_cli_core::output::Output;
 use fairpace_reproduce::results;
 
 use crate::args::DocsArgs;
-use crate::reproduce;
+use crate::{reproduce, written};
 
 /// A generated page.
 struct Page {
@@ -50,11 +50,10 @@ pub(crate) fn run(args: &DocsArgs, global: Global, out: &mut Output) -> Result<(
     }
     for page in &stale {
         page.write().map_err(|error| unusable(&page.path, &error))?;
-        if !global.quiet {
-            out.line(&format!("{} is written", page.path.display()))?;
-        }
     }
-    if stale.is_empty() && !global.quiet {
+    let written: Vec<&Path> = stale.iter().map(|page| page.path.as_path()).collect();
+    written::report(&written, global, out)?;
+    if stale.is_empty() && !global.quiet && !global.json {
         out.line("all generated pages are up to date")?;
     }
     Ok(())

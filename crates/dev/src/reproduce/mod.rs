@@ -15,6 +15,7 @@ use fairpace_scenario::Target;
 
 use crate::args::ReproduceArgs;
 use crate::marked_page::{MarkedPage, Page};
+use crate::written;
 use execute::{Finished, Work};
 use fairpace_cli_core::args::Global;
 use fairpace_cli_core::failure::{Exit, Failure};
@@ -40,7 +41,15 @@ pub(crate) fn run(
         return show::list(&records, &chosen, global, out);
     }
     if args.page {
-        return write(&args.dir, pages(&args.dir)?);
+        let pages = pages(&args.dir)?;
+        write(&args.dir, &pages)?;
+        let gallery = args.dir.join(GALLERY);
+        let questions = pages.questions.iter().filter(|(_, text)| text.is_some());
+        let written: Vec<&Path> = [pages.index.path(), &gallery]
+            .into_iter()
+            .chain(questions.map(|(path, _)| path.as_path()))
+            .collect();
+        return written::report(&written, global, out);
     }
     let mut works = chosen
         .into_iter()
@@ -53,7 +62,7 @@ pub(crate) fn run(
     let finished = execute::all(&works, args, global, signals);
     // finished figures are shown even if others failed
     if let Some(marked) = marked {
-        write(&args.dir, pages_of(&args.dir, marked, &folders)?)?;
+        write(&args.dir, &pages_of(&args.dir, marked, &folders)?)?;
     }
     let finished = finished.map_err(|failure| match failure.is_interruption() {
         true => failure.with_help("finished runs are kept: the same command goes on from there"),
@@ -111,7 +120,7 @@ fn pictures(dir: &Path) -> Result<Vec<String>, Failure> {
 }
 
 /// Writes REPRODUCTION.md, the gallery, and a page for each question.
-fn write(root: &Path, pages: Pages) -> Result<(), Failure> {
+fn write(root: &Path, pages: &Pages) -> Result<(), Failure> {
     pages.index.write(&pages.tables)?;
     let gallery = root.join(GALLERY);
     results::write_page(&gallery, &pages.gallery).map_err(|error| unusable(&gallery, &error))?;

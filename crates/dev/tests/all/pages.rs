@@ -14,7 +14,9 @@ fn docs_check_names_stale_pages_and_docs_writes_them() {
     let before = changed_at(place.path());
     run(&["docs", "--check", "--dir", &dir]).fails(1, "generated pages are out of date");
     assert_eq!(changed_at(place.path()), before, "a check writes nothing");
-    run(&["docs", "--dir", &dir]).succeeds();
+    let written = run(&["docs", "--dir", &dir, "--json"]).succeeds().json();
+    assert_eq!(written["written"].as_array().unwrap().len(), 5, "{written}");
+    assert_eq!(run(&["docs", "--dir", &dir, "--quiet"]).succeeds().stdout, "");
     run(&["docs", "--check", "--dir", &dir]).succeeds();
     assert!(place.read("docs/reference/cli.md").contains("## fairpace compare"));
     assert!(place.read("docs/reference/dev.md").contains("## fairpace-dev duels"));
@@ -31,7 +33,9 @@ fn changed_at(folder: &std::path::Path) -> std::time::SystemTime {
 
 #[test]
 fn views_compares_both_views_of_each_scenario() {
-    let arguments = ["views", "bbr3", "--seeds", "1", "--duration", "200ms", "--quiet"];
+    run(&["views", "--duration", "-1s"]).fails(2, "-1s");
+    run(&["views", "--duration", "1us"]).fails(2, "interval");
+    let arguments = ["views", "bbr3", "--seeds", "1", "--duration", "700ms", "--quiet"];
     let page = run(&arguments).succeeds().stdout;
     let rows: Vec<_> =
         page.lines().filter(|line| line.starts_with("| a") || line.starts_with("| 1")).collect();
@@ -44,5 +48,9 @@ fn a_load_is_known_by_its_name() {
     let line = run(&["bench-load", "two/bbr1", "200"]).succeeds().stdout;
     let numbers: Vec<f64> = line.split_whitespace().map(|word| word.parse().unwrap()).collect();
     assert!(matches!(numbers[..], [packets, _, kb] if packets > 100.0 && kb > 1000.0), "{line}");
+    let record = run(&["bench-load", "two/bbr1", "200", "--json"]).succeeds().json();
+    assert_eq!(record["packets"], numbers[0]);
+    run(&["bench-load", "two/bbr1", "0"]).fails(2, "duration");
+    run(&["bench-load", "20001/bbr1", "200"]).fails(2, "there is no load");
     run(&["bench-load", "three/bbr1", "200"]).fails(2, "there is no load `three/bbr1`");
 }

@@ -1,7 +1,8 @@
 //! Summaries of runs as tables for people.
 
-use fairpace_cli_core::table::{number, percent as percent_with, short, table, text};
 use fairpace_results::{FlowSummary, LinkSummary, Run, Summary};
+
+use crate::table::{number, percent as percent_with, short, table, text};
 
 /// Percentages have one decimal here.
 fn percent(ratio: Option<f64>) -> String {
@@ -11,8 +12,9 @@ fn percent(ratio: Option<f64>) -> String {
 /// More shares than this do not fit into a line.
 const WIDEST: usize = 8;
 
-/// All metrics of one run.
-pub(crate) fn of_run(run: &Run, quiet: bool) -> String {
+/// All metrics of one run, and its notes unless `quiet`.
+#[must_use]
+pub fn of_run(run: &Run, quiet: bool) -> String {
     let summary = &run.summary;
     let [from, to] = summary.window_s;
     let on = if summary.on == "sim" { "simulated" } else { "on the running kernel" };
@@ -137,7 +139,8 @@ fn flow_cells(flow: &FlowSummary) -> [String; 4] {
 }
 
 /// Several runs over one path: a row per flow; metrics of the run are in its first row.
-pub(crate) fn of_comparison<'a>(runs: impl IntoIterator<Item = &'a Run>) -> String {
+#[must_use]
+pub fn of_comparison<'a>(runs: impl IntoIterator<Item = &'a Run>) -> String {
     let header = [
         "algorithm",
         "flow",
