@@ -6,7 +6,7 @@ use fairpace_scenario::{self as scenario, Queue, Reorder, Scenario, ns};
 use crate::aqm::Discipline;
 use crate::network::{self, Network, OwnPath, Path};
 use crate::{
-    AqmQueue, DelayLine, Duplication, Element, Fifo, Ideal, ImpossibleLoss, Line, Link, Loss, Policer,
+    AqmQueue, DelayLine, Duplication, Element, Fifo, Ideal, ImpossibleLoss, Link, Loss, Policer, Propagation,
     Purpose, Random, Reordering, ReorderingLine, Schedule, Transmitter,
 };
 
@@ -98,7 +98,7 @@ pub fn network<T: Copy>(scenario: &Scenario, schedule: Schedule) -> Result<Netwo
         }
         let mut forward = Vec::new();
         if route.access_ns > 0 {
-            let line = DelayLine::new(Line::new(route.access_ns));
+            let line = DelayLine::new(Propagation::new(route.access_ns));
             forward.push(network::add(&mut elements, Element::DelayLine(line)));
         }
         forward.extend(pass(&route.forward));
@@ -107,11 +107,11 @@ pub fn network<T: Copy>(scenario: &Scenario, schedule: Schedule) -> Result<Netwo
             let reordering = Reordering::new(ppb, ns(delay), random);
             forward.push(network::add(&mut elements, Element::Reordering(reordering)));
         }
-        let line_ns = |link: &u32| ns(scenario.links[*link as usize].line.delay);
+        let delay_ns = |link: &u32| ns(scenario.links[*link as usize].line.delay);
         paths.push(Path {
             forward,
             back: pass(&route.back),
-            back_lines_ns: route.back.iter().map(line_ns).sum(),
+            back_links_ns: route.back.iter().map(delay_ns).sum(),
             ack_delay: ack_delay(&flow.receiving),
             own: own_path(scenario, index, &route),
             ideal: ideal(scenario, flow, &route),
@@ -145,7 +145,7 @@ fn behind_link<T>(scenario: &Scenario, link: usize, elements: &mut Vec<Element<T
     let random = random(Purpose::LineJitter);
     let line = match settings.reorders {
         true => Element::ReorderingLine(ReorderingLine::new(delay, jitter, random)),
-        false => Element::DelayLine(DelayLine::new(Line::new(delay).with_jitter(jitter, 0, random))),
+        false => Element::DelayLine(DelayLine::new(Propagation::new(delay).with_jitter(jitter, 0, random))),
     };
     hops.push(network::add(elements, line));
     hops
@@ -157,13 +157,13 @@ fn own_path(scenario: &Scenario, index: u32, route: &scenario::Route) -> OwnPath
     let random = |purpose| Random::stream(scenario.seed, purpose, index);
     let (jitter, aggregation) = (ns(flow.ack_jitter), ns(flow.ack_aggregation));
     OwnPath {
-        to_receiver: Line::new(route.behind_ns).with_delays(route.behind_at_ns.clone()),
-        to_sender: Line::new(route.back_ns).with_delays(route.back_at_ns.clone()).with_jitter(
+        to_receiver: Propagation::new(route.behind_ns).with_delays(route.behind_at_ns.clone()),
+        to_sender: Propagation::new(route.back_ns).with_delays(route.back_at_ns.clone()).with_jitter(
             jitter,
             aggregation,
             random(Purpose::AckJitter),
         ),
-        host: Line::new(0).with_jitter(ns(flow.host_jitter), 0, random(Purpose::HostJitter)),
+        host: Propagation::new(0).with_jitter(ns(flow.host_jitter), 0, random(Purpose::HostJitter)),
         ack_loss: Loss::independent(flow.ack_loss_ppb, random(Purpose::AckLoss)),
     }
 }
@@ -171,16 +171,16 @@ fn own_path(scenario: &Scenario, index: u32, route: &scenario::Route) -> OwnPath
 /// What a flow's route allows its transfers at best.
 fn ideal(scenario: &Scenario, flow: &scenario::Flow, route: &scenario::Route) -> Ideal {
     let links = || route.forward.iter().map(|link| &scenario.links[*link as usize]);
-    let lines_ns: u64 = links().map(|link| ns(link.line.delay)).sum();
+    let links_ns: u64 = links().map(|link| ns(link.line.delay)).sum();
     Ideal {
         rtt_ns: ns(flow.rtt),
-        one_way_ns: route.access_ns + lines_ns + route.behind_ns,
+        one_way_ns: route.access_ns + links_ns + route.behind_ns,
         narrowest_bps: links().map(scenario::Link::fastest_bps).min().unwrap_or(1).max(1),
     }
 }
 
 /// How long a receiver delays its ACKs, so that its path seems longer.
-fn ack_delay(receiving: &scenario::Receiving) -> Line {
+fn ack_delay(receiving: &scenario::Receiving) -> Propagation {
     let steps = receiving.ack_delay_at.iter().map(|(at, delay)| (ns(*at), ns(*delay)));
-    Line::new(ns(receiving.ack_delay)).with_delays(steps.collect())
+    Propagation::new(ns(receiving.ack_delay)).with_delays(steps.collect())
 }

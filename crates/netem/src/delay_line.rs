@@ -2,12 +2,12 @@
 
 use std::collections::VecDeque;
 
-use crate::{Departed, Fate, Line, Nanos, Packet};
+use crate::{Departed, Fate, Nanos, Packet, Propagation};
 
-/// Holds every packet as long as its [`Line`] says, and keeps the order.
+/// Holds every packet as long as its [`Propagation`] says, and keeps the order.
 #[derive(Debug, Clone)]
 pub struct DelayLine<T> {
-    line: Line,
+    propagation: Propagation,
     held: VecDeque<Held<T>>,
 }
 
@@ -20,18 +20,18 @@ struct Held<T> {
 
 impl<T> DelayLine<T> {
     /// A delay line without packets.
-    pub fn new(line: Line) -> Self {
-        DelayLine { line, held: VecDeque::new() }
+    pub fn new(propagation: Propagation) -> Self {
+        DelayLine { propagation, held: VecDeque::new() }
     }
 
     /// The times of the line.
-    pub fn line(&self) -> &Line {
-        &self.line
+    pub fn propagation(&self) -> &Propagation {
+        &self.propagation
     }
 
     /// Takes a packet and returns when it will leave. Times must not go back.
     pub fn push(&mut self, now: Nanos, packet: Packet<T>) -> Nanos {
-        let leaves = self.line.enter(now);
+        let leaves = self.propagation.enter(now);
         self.held.push_back(Held { entered: now, leaves, packet });
         leaves
     }
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn every_packet_leaves_after_the_delay_in_order() {
-        let mut line = DelayLine::new(Line::new(1000));
+        let mut line = DelayLine::new(Propagation::new(1000));
         for i in 0..5u32 {
             assert_eq!(
                 line.push(

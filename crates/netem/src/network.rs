@@ -1,6 +1,6 @@
 //! A scenario's path as elements and routes. Drivers add a clock and the hosts.
 
-use crate::{DelayLine, Element, Ideal, Line, Link, Loss, Nanos, Packet, Purpose, Pushed};
+use crate::{DelayLine, Element, Ideal, Link, Loss, Nanos, Packet, Propagation, Purpose, Pushed};
 
 /// All elements of a scenario, and the hops that each flow's packets take through them.
 #[derive(Debug, Clone)]
@@ -20,9 +20,9 @@ pub struct Path {
     /// Elements that ACKs take, from the receiving host on.
     pub back: Vec<u32>,
     /// Propagation of the links on `back`, ns.
-    pub back_lines_ns: Nanos,
+    pub back_links_ns: Nanos,
     /// How long the receiver delays its ACKs. The simulator's TCP model does this by itself.
-    pub(crate) ack_delay: Line,
+    pub(crate) ack_delay: Propagation,
     /// What follows the last hop both ways.
     pub own: OwnPath,
     /// What the path allows transfers at best.
@@ -37,11 +37,11 @@ pub struct Path {
 #[derive(Debug, Clone)]
 pub struct OwnPath {
     /// From the last hop to the receiver.
-    pub(crate) to_receiver: Line,
+    pub(crate) to_receiver: Propagation,
     /// From the last hop of the ACKs, or the receiver, to the sender: propagation, jitter, aggregation.
-    pub(crate) to_sender: Line,
+    pub(crate) to_sender: Propagation,
     /// From the arrival of an ACK to when the sending host processes it.
-    pub(crate) host: Line,
+    pub(crate) host: Propagation,
     pub(crate) ack_loss: Loss,
 }
 
@@ -111,14 +111,14 @@ impl<T: Copy> Network<T> {
         let Network { elements, paths, .. } = &mut self;
         let mut shared = Vec::new();
         for Path { forward, back, ack_delay, own, .. } in paths {
-            forward.extend(line_element(elements, &mut shared, &own.to_receiver));
-            let ack_delay = line_element(elements, &mut shared, ack_delay);
+            forward.extend(delay_line(elements, &mut shared, &own.to_receiver));
+            let ack_delay = delay_line(elements, &mut shared, ack_delay);
             back.splice(0..0, ack_delay);
-            back.extend(line_element(elements, &mut shared, &own.to_sender));
+            back.extend(delay_line(elements, &mut shared, &own.to_sender));
             if own.ack_loss.is_possible() {
                 back.push(add(elements, Element::Loss(own.ack_loss.clone())));
             }
-            back.extend(line_element(elements, &mut shared, &own.host));
+            back.extend(delay_line(elements, &mut shared, &own.host));
         }
         self
     }
@@ -151,21 +151,21 @@ impl<T: Copy> Network<T> {
     }
 }
 
-/// The element of a line; `None` if the line does nothing. Lines of one constant delay are found in `shared`
-/// by it.
-fn line_element<T>(
+/// The delay line for a propagation; `None` if that takes no time. Those of one constant delay are found in
+/// `shared` by it.
+fn delay_line<T>(
     elements: &mut Vec<Element<T>>,
     shared: &mut Vec<(Nanos, u32)>,
-    line: &Line,
+    propagation: &Propagation,
 ) -> Option<u32> {
-    let delay_ns = match line.constant_delay_ns() {
+    let delay_ns = match propagation.constant_delay_ns() {
         Some(0) => return None,
-        None => return Some(add(elements, Element::DelayLine(DelayLine::new(line.clone())))),
+        None => return Some(add(elements, Element::DelayLine(DelayLine::new(propagation.clone())))),
         Some(delay_ns) => delay_ns,
     };
     let known = shared.iter().find(|(ns, _)| *ns == delay_ns).map(|(_, element)| *element);
     Some(known.unwrap_or_else(|| {
-        let element = add(elements, Element::DelayLine(DelayLine::new(line.clone())));
+        let element = add(elements, Element::DelayLine(DelayLine::new(propagation.clone())));
         shared.push((delay_ns, element));
         element
     }))
@@ -215,7 +215,7 @@ impl OwnPath {
 mod tests {
     use std::time::Duration;
 
-    use fairpace_scenario::{Cc, Flow, Line as LineSettings, Link as LinkSettings, Scenario};
+    use fairpace_scenario::{Cc, Flow, Line, Link as LinkSettings, Scenario};
     use proptest::prelude::*;
 
     use super::*;
@@ -271,7 +271,7 @@ mod tests {
         let path = &network.paths[0];
         assert_eq!(hops(&network, &path.forward), [("link", 0), ("link", 1), ("delay", 5 * MS)]);
         assert_eq!(hops(&network, &path.back), [("link", 2), ("delay", 5 * MS)]);
-        assert_eq!(path.back_lines_ns + path.own.return_delay_ns(0), 5 * MS);
+        assert_eq!(path.back_links_ns + path.own.return_delay_ns(0), 5 * MS);
         assert_eq!((network.links().count(), network.data_links(0).collect::<Vec<_>>()), (3, vec![0, 1]));
     }
 
@@ -290,8 +290,7 @@ mod tests {
     #[test]
     fn flows_share_what_is_behind_a_link() {
         let mut scenario = scenario(vec![flow(10), flow(20)]);
-        scenario.links[0].line =
-            LineSettings { jitter: ms(1), reorders: true, duplicate_ppb: 1, ..LineSettings::default() };
+        scenario.links[0].line = Line { jitter: ms(1), reorders: true, duplicate_ppb: 1, ..Line::default() };
         scenario.links[1].line.delay = ms(1);
         let network = network(&scenario);
         let both = [("link", 0), ("duplication of", 0), ("reordering line", 0), ("link", 1), ("delay", MS)];

@@ -1,6 +1,6 @@
 //! Reordering: some packets are delayed, and those behind them overtake them (RFC 4737).
 
-use crate::{DelayLine, Departed, Line, Nanos, Packet, Random};
+use crate::{DelayLine, Departed, Nanos, Packet, Propagation, Random};
 
 /// Delays a share of the packets by a constant time. The delayed packets keep their order.
 #[derive(Debug, Clone)]
@@ -13,7 +13,7 @@ pub struct Reordering<T> {
 impl<T> Reordering<T> {
     /// Delays `share_ppb` billionths of the packets by `delay_ns`.
     pub fn new(share_ppb: u64, delay_ns: Nanos, random: Random) -> Self {
-        Reordering { share_ppb, random, line: DelayLine::new(Line::new(delay_ns)) }
+        Reordering { share_ppb, random, line: DelayLine::new(Propagation::new(delay_ns)) }
     }
 
     /// Delays a packet, or gives it back at once. Times must not go back.

@@ -10,7 +10,7 @@
 //! Results do not depend on where epochs begin and end. Tests compare them with those of one event after the
 //! other.
 
-use fairpace_netem::{EcnField, Fate, Line, Link, Nanos, Packet, Transit};
+use fairpace_netem::{EcnField, Fate, Link, Nanos, Packet, Propagation, Transit};
 use fairpace_results::observer::Observer;
 use fairpace_tcp::prefetch;
 
@@ -55,7 +55,7 @@ pub(crate) fn lookahead<O: Observer>(simulation: &Simulation<'_, O>) -> Option<N
     }
     let paths = simulation.network.paths.iter().zip(&simulation.first_links);
     let times = paths.map(|(path, link)| {
-        simulation.fast_path.lines[*link as usize].least_ns() + path.own.least_to_receiver_ns()
+        simulation.fast_path.behind[*link as usize].least_ns() + path.own.least_to_receiver_ns()
     });
     times.min().filter(|ns| *ns > 0)
 }
@@ -183,8 +183,8 @@ impl Epochs {
             let sent = &mut segments[begin as usize..end as usize];
             let Some(link) = simulation.fast_path.link(&mut simulation.network, link) else { return };
             let now = from + Nanos::from(after_ns);
-            if !transit_burst(now, slot, sent, link.link, link.line) {
-                transit_each(now, slot, sent, link.link, link.line);
+            if !transit_burst(now, slot, sent, link.link, link.behind) {
+                transit_each(now, slot, sent, link.link, link.behind);
             }
         }
     }
@@ -235,7 +235,7 @@ fn transit_burst(
     flow: u32,
     sent: &mut [EpochSegment],
     link: &mut Link<Header>,
-    line: &mut Line,
+    behind: &mut Propagation,
 ) -> bool {
     let bytes = sent.first().map_or(0, |first| segment_bytes(&first.segment));
     if sent.iter().any(|one| segment_bytes(&one.segment) != bytes) {
@@ -245,19 +245,25 @@ fn transit_burst(
     let mut leavess = sent.iter_mut().map(|one| &mut one.leaves);
     link.transit_burst(now, flow, bytes, pkts, |at| {
         if let Some(leaves) = leavess.next() {
-            *leaves = if at == NEVER { NEVER } else { line.enter(at) };
+            *leaves = if at == NEVER { NEVER } else { behind.enter(at) };
         }
     })
 }
 
 /// Takes the segments of a burst over their link one after the other.
-fn transit_each(now: Nanos, flow: u32, sent: &mut [EpochSegment], link: &mut Link<Header>, line: &mut Line) {
+fn transit_each(
+    now: Nanos,
+    flow: u32,
+    sent: &mut [EpochSegment],
+    link: &mut Link<Header>,
+    behind: &mut Propagation,
+) {
     for EpochSegment { segment, leaves } in sent {
         let (bytes, ecn) = (segment_bytes(segment), ecn(segment));
         let mut packet = Packet { flow, connection: 0, bytes, ecn, payload: () };
         *leaves = match link.transit(now, &mut packet) {
             Some(Transit { at: NEVER, .. }) => NEVER,
-            Some(Transit { at, fate: Fate::Delivered, .. }) => line.enter(at),
+            Some(Transit { at, fate: Fate::Delivered, .. }) => behind.enter(at),
             _ => DROPPED,
         };
         segment.ce = packet.ecn == EcnField::Ce;

@@ -6,7 +6,7 @@
 //! straight to their receivers: no other hop follows but a line that keeps the order. The receiver then runs
 //! ahead of time. No other packet can reach it before, since the line keeps the order.
 
-use fairpace_netem::{Element, Fate, Line, Link, Nanos, Network, Packet, Transit};
+use fairpace_netem::{Element, Fate, Link, Nanos, Network, Packet, Propagation, Transit};
 use fairpace_results::observer::Observer;
 use fairpace_scenario::Scenario;
 
@@ -19,25 +19,25 @@ use crate::receiver_side::ReceiverSide;
 /// Which links have a fast path, and what is behind them.
 pub(crate) struct FastPath {
     has: Vec<bool>,
-    /// The line behind each link; 0 ns long where the network has none.
-    pub(crate) lines: Vec<Line>,
+    /// The propagation behind each link; 0 ns where the network has none.
+    pub(crate) behind: Vec<Propagation>,
 }
 
-/// A link with a fast path and the line behind it.
+/// A link with a fast path and the propagation behind it.
 pub(crate) struct FastLink<'a> {
     pub(crate) index: u32,
     pub(crate) link: &'a mut Link<Header>,
-    pub(crate) line: &'a mut Line,
+    pub(crate) behind: &'a mut Propagation,
 }
 
 impl FastPath {
     /// The fast paths of a network; none with `per_hop`.
     pub(crate) fn new(network: &Network<Header>, scenario: &Scenario, per_hop: bool) -> Self {
         let ends = |link| if per_hop { None } else { ends_at(network, scenario, link) };
-        let ends: Vec<Option<Line>> = (0..network.link_count()).map(ends).collect();
+        let ends: Vec<Option<Propagation>> = (0..network.link_count()).map(ends).collect();
         FastPath {
             has: ends.iter().map(Option::is_some).collect(),
-            lines: ends.into_iter().map(|line| line.unwrap_or_else(|| Line::new(0))).collect(),
+            behind: ends.into_iter().map(|behind| behind.unwrap_or_else(|| Propagation::new(0))).collect(),
         }
     }
 
@@ -61,30 +61,30 @@ impl FastPath {
     ) -> Option<FastLink<'a>> {
         match &mut network.elements[link] {
             Element::Link(element) => {
-                Some(FastLink { index: link as u32, link: element, line: &mut self.lines[link] })
+                Some(FastLink { index: link as u32, link: element, behind: &mut self.behind[link] })
             }
             _ => None,
         }
     }
 }
 
-/// The line behind a link that has a fast path.
-fn ends_at(network: &Network<Header>, scenario: &Scenario, link: usize) -> Option<Line> {
+/// The propagation behind a link that has a fast path.
+fn ends_at(network: &Network<Header>, scenario: &Scenario, link: usize) -> Option<Propagation> {
     let Element::Link(element) = &network.elements[link] else { return None };
     if !element.has_fast_path() {
         return None;
     }
     let here = link as u32;
-    let mut line = Line::new(0);
+    let mut propagation = Propagation::new(0);
     for (path, flow) in network.paths.iter().zip(&scenario.flows) {
         if path.back.contains(&here) {
             return None;
         }
         let Some(hop) = path.forward.iter().position(|element| *element == here) else { continue };
-        line = match path.forward[hop + 1..] {
-            [] => Line::new(0),
+        propagation = match path.forward[hop + 1..] {
+            [] => Propagation::new(0),
             [behind] => match &network.elements[behind as usize] {
-                Element::DelayLine(behind) => behind.line().clone(),
+                Element::DelayLine(behind) => behind.propagation().clone(),
                 _ => return None,
             },
             _ => return None,
@@ -95,7 +95,7 @@ fn ends_at(network: &Network<Header>, scenario: &Scenario, link: usize) -> Optio
             return None;
         }
     }
-    Some(line)
+    Some(propagation)
 }
 
 impl FastLink<'_> {
@@ -114,7 +114,7 @@ impl FastLink<'_> {
             // packets.
             Some(Transit { at: NEVER, .. }) => flow.counts.arrived_pkts += 1,
             Some(Transit { at, fate: Fate::Delivered, .. }) => {
-                let arrives = self.line.enter(at);
+                let arrives = self.behind.enter(at);
                 receiver_side.receive(arrives, arriving(&packet), packet.payload.left(), flow, observer);
             }
             _ => flow.counts.dropped_pkts += 1,

@@ -20,7 +20,7 @@ pub(crate) struct Flow {
     /// When the run ends. Packets that arrive later are computed, but not measured.
     pub(crate) run_ends: Nanos,
     /// Propagation of the links that its ACKs take.
-    pub(crate) back_lines_ns: Nanos,
+    pub(crate) back_links_ns: Nanos,
     pub(crate) index: u32,
     /// Do its ACKs take links?
     pub(crate) acks_take_links: bool,
@@ -82,7 +82,7 @@ impl Flow {
             meter: FlowMeter::new(schedule, scenario.flows.len()),
             transfers: Transfers::new(schedule.window),
             ideal: path.ideal,
-            back_lines_ns: path.back_lines_ns,
+            back_links_ns: path.back_links_ns,
             acks_take_links: !path.back.is_empty(),
             workload,
             counts: Counts::default(),

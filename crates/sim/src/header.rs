@@ -68,7 +68,7 @@ fn before(sent: Nanos, ahead_us: u32) -> Nanos {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EpochSegment {
     pub(crate) segment: Segment,
-    /// When it leaves the line behind the link, once that is known.
+    /// When it has passed the propagation behind the link, once that is known.
     pub(crate) leaves: Nanos,
 }
 

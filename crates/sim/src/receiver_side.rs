@@ -166,7 +166,7 @@ impl ReceiverSide {
         }
         if segment.seq != Segment::SYN {
             flow.counts.data_pkts += u64::from(at <= flow.run_ends);
-            let back_ns = flow.back_lines_ns + self.path.return_delay_ns(at);
+            let back_ns = flow.back_links_ns + self.path.return_delay_ns(at);
             flow.meter.data(at, at.saturating_sub(left) + back_ns);
         }
         // Also after a SYN: a copy of one flushes what GRO holds.
@@ -212,7 +212,7 @@ impl ReceiverSide {
             observer.completed(now, self.id, bytes, now - began);
         }
         if let Some((_, think)) = flow.connection.responses {
-            let back_ns = flow.back_lines_ns + self.path.return_delay_ns(now);
+            let back_ns = flow.back_links_ns + self.path.return_delay_ns(now);
             self.request = now.saturating_add(think).saturating_add(back_ns);
             self.next_application_event = self.next_application_event.min(self.request);
         }

@@ -279,7 +279,7 @@ impl<'a> Emulator<'a> {
             self.data_packets += 1;
             let flow = packet.flow as usize;
             let path = &self.network.paths[flow];
-            let back_ns = path.back_lines_ns + path.own.return_delay_ns(at);
+            let back_ns = path.back_links_ns + path.own.return_delay_ns(at);
             self.meters[flow].data(at, at - packet.payload.read + back_ns);
         }
         self.write(self.devices.receiver, at, packet)

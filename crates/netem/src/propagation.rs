@@ -1,17 +1,17 @@
-//! How long a line takes: propagation that may change, jitter, aggregation.
+//! Propagation in order: a delay that may change, jitter, aggregation.
 
 use crate::Nanos;
 use crate::random::Random;
 
-/// Computes when a packet that enters a line leaves it. It keeps the order: when the delay falls, packets
-/// catch up with those ahead, but do not overtake them.
+/// Computes when a packet that enters arrives. It keeps the order: when the delay falls, packets catch up
+/// with those ahead, but do not overtake them.
 #[derive(Debug, Clone)]
-pub struct Line {
+pub struct Propagation {
     delay_ns: Nanos,
-    /// Before this time the line only delays; 0 from the first step on.
+    /// Before this time it only delays; 0 from the first step on.
     plain_until: Nanos,
     last: Nanos,
-    /// What few lines have, kept apart so that lines stay small.
+    /// What few have, kept apart so that the others stay small.
     more: Option<Box<More>>,
 }
 
@@ -26,13 +26,13 @@ struct More {
     random: Random,
 }
 
-impl Line {
-    /// A line that takes `delay_ns`.
+impl Propagation {
+    /// Propagation that takes `delay_ns`.
     pub fn new(delay_ns: Nanos) -> Self {
-        Line { delay_ns, plain_until: Nanos::MAX, last: 0, more: None }
+        Propagation { delay_ns, plain_until: Nanos::MAX, last: 0, more: None }
     }
 
-    /// The same line with other delays from given times on, which must grow.
+    /// The same with other delays from given times on, which must grow.
     #[must_use]
     pub fn with_delays(mut self, steps: Vec<(Nanos, Nanos)>) -> Self {
         debug_assert!(steps.is_sorted_by(|a, b| a.0 < b.0));
@@ -43,7 +43,7 @@ impl Line {
         self
     }
 
-    /// The same line with a random extra delay from 0 to `jitter_ns`, uniformly distributed. Packets are then
+    /// The same with a random extra delay from 0 to `jitter_ns`, uniformly distributed. Packets are then
     /// held until the next multiple of `aggregation_ns` (0: they are not held), as by a radio link that
     /// aggregates frames.
     #[must_use]
@@ -70,8 +70,8 @@ impl Line {
         })
     }
 
-    /// The delay in force at `at`, which must not be before times passed to [`enter`](Line::enter). Packets
-    /// may still enter before `at`.
+    /// The delay in force at `at`, which must not be before times passed to [`enter`](Propagation::enter).
+    /// Packets may still enter before `at`.
     #[inline]
     pub fn delay_at(&self, at: Nanos) -> Nanos {
         if at < self.plain_until { self.delay_ns } else { self.delay_then(at) }
@@ -133,39 +133,40 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_line_delays_by_the_same_time() {
-        let mut line = Line::new(1000);
-        assert_eq!([0, 7, 7, 100].map(|now| line.enter(now)), [1000, 1007, 1007, 1100]);
+    fn a_plain_propagation_delays_by_the_same_time() {
+        let mut propagation = Propagation::new(1000);
+        assert_eq!([0, 7, 7, 100].map(|now| propagation.enter(now)), [1000, 1007, 1007, 1100]);
     }
 
     #[test]
     fn a_longer_route_leaves_a_gap_and_a_shorter_one_a_burst() {
-        let mut line = Line::new(100).with_delays(vec![(50, 400), (200, 10)]);
-        assert_eq!([40, 49, 50, 150].map(|now| line.enter(now)), [140, 149, 450, 550]);
+        let mut propagation = Propagation::new(100).with_delays(vec![(50, 400), (200, 10)]);
+        assert_eq!([40, 49, 50, 150].map(|now| propagation.enter(now)), [140, 149, 450, 550]);
         // what took the long route is not overtaken
-        assert_eq!([200, 300, 540, 541].map(|now| line.enter(now)), [550, 550, 550, 551]);
-        assert_eq!(line.delay_at(600), 10);
+        assert_eq!([200, 300, 540, 541].map(|now| propagation.enter(now)), [550, 550, 550, 551]);
+        assert_eq!(propagation.delay_at(600), 10);
     }
 
     #[test]
     fn reading_a_future_delay_changes_nothing() {
-        let mut line = Line::new(100).with_delays(vec![(50, 400), (200, 10)]);
-        assert_eq!([0, 49, 50, 199, 200].map(|at| line.delay_at(at)), [100, 100, 400, 400, 10]);
-        assert_eq!([40, 60].map(|now| line.enter(now)), [140, 460]);
+        let mut propagation = Propagation::new(100).with_delays(vec![(50, 400), (200, 10)]);
+        assert_eq!([0, 49, 50, 199, 200].map(|at| propagation.delay_at(at)), [100, 100, 400, 400, 10]);
+        assert_eq!([40, 60].map(|now| propagation.enter(now)), [140, 460]);
     }
 
     #[test]
     fn steps_without_packets_are_skipped() {
-        let mut line = Line::new(1).with_delays(vec![(10, 2), (20, 3), (30, 4)]);
-        assert_eq!(line.enter(25), 28);
-        assert_eq!(line.enter(35), 39);
+        let mut propagation = Propagation::new(1).with_delays(vec![(10, 2), (20, 3), (30, 4)]);
+        assert_eq!(propagation.enter(25), 28);
+        assert_eq!(propagation.enter(35), 39);
     }
 
     #[test]
     fn jitter_is_uniform_within_its_bound() {
         // far apart, so that the order plays no part
-        let mut line = Line::new(500).with_jitter(1000, 0, random());
-        let extras: Vec<u64> = (0..100_000).map(|i| line.enter(i * 10_000) - i * 10_000 - 500).collect();
+        let mut propagation = Propagation::new(500).with_jitter(1000, 0, random());
+        let extras: Vec<u64> =
+            (0..100_000).map(|i| propagation.enter(i * 10_000) - i * 10_000 - 500).collect();
         assert_eq!((extras.iter().min(), extras.iter().max()), (Some(&0), Some(&1000)));
         let mean = extras.iter().sum::<u64>() as f64 / 1e5;
         // the standard deviation of one is 289
@@ -174,23 +175,24 @@ mod tests {
 
     #[test]
     fn jitter_keeps_the_order() {
-        let mut line = Line::new(500).with_jitter(100_000, 0, random());
-        let departures: Vec<u64> = (0..10_000).map(|i| line.enter(i * 100)).collect();
+        let mut propagation = Propagation::new(500).with_jitter(100_000, 0, random());
+        let departures: Vec<u64> = (0..10_000).map(|i| propagation.enter(i * 100)).collect();
         assert!(departures.is_sorted());
         assert!((0..).zip(&departures).all(|(i, at)| (500..=100_500).contains(&(at - i * 100))));
     }
 
     #[test]
     fn aggregated_packets_leave_at_multiples_of_the_interval() {
-        let mut line = Line::new(3).with_jitter(0, 10, random());
-        assert_eq!([0, 6, 7, 8, 17, 18].map(|now| line.enter(now)), [10, 10, 10, 20, 20, 30]);
+        let mut propagation = Propagation::new(3).with_jitter(0, 10, random());
+        assert_eq!([0, 6, 7, 8, 17, 18].map(|now| propagation.enter(now)), [10, 10, 10, 20, 20, 30]);
     }
 
     #[test]
     fn the_seed_determines_all_times() {
         let departures = |seed, index| {
-            let mut line = Line::new(5).with_jitter(1000, 0, Random::stream(seed, Purpose::AckJitter, index));
-            (0..100).map(|i| line.enter(i * 10)).collect::<Vec<_>>()
+            let mut propagation =
+                Propagation::new(5).with_jitter(1000, 0, Random::stream(seed, Purpose::AckJitter, index));
+            (0..100).map(|i| propagation.enter(i * 10)).collect::<Vec<_>>()
         };
         assert_eq!(departures(1, 0), departures(1, 0));
         assert_ne!(departures(1, 0), departures(2, 0));
