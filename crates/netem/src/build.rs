@@ -27,7 +27,7 @@ fn link<T: Copy>(scenario: &Scenario, index: u32, schedule: Schedule) -> Result<
         Queue::Step(above) => Link::new(fifo(transmitter).with_marking_above(above)),
         Queue::Red(red) if transmitter.is_wire() => Link::new(fifo(transmitter).with_red(red, random)),
         queue => match Discipline::new(queue, settings.rate_bps, settings.buffer, random) {
-            Some(discipline) => Link::managed(AqmQueue::new(discipline, transmitter, flows, schedule)),
+            Some(discipline) => Link::with_aqm(AqmQueue::new(discipline, transmitter, flows, schedule)),
             None => Link::new(fifo(transmitter)),
         },
     };

@@ -27,7 +27,7 @@ enum Queue<T> {
         carried: VecDeque<Departed<T>>,
     },
     /// A discipline decides when the link is free.
-    Managed(Box<AqmQueue<T>>),
+    Aqm(Box<AqmQueue<T>>),
 }
 
 /// What becomes of a packet on a link.
@@ -48,8 +48,8 @@ impl<T: Copy> Link<T> {
     }
 
     /// A link with an AQM queue, without policer and random loss.
-    pub fn managed(queue: AqmQueue<T>) -> Self {
-        Link { policer: None, loss: Loss::never(), queue: Queue::Managed(Box::new(queue)) }
+    pub fn with_aqm(queue: AqmQueue<T>) -> Self {
+        Link { policer: None, loss: Loss::never(), queue: Queue::Aqm(Box::new(queue)) }
     }
 
     /// The same link with a policer before its queue.
@@ -119,7 +119,7 @@ impl<T: Copy> Link<T> {
     /// The packet itself, when the queue or the policer drops it.
     #[inline]
     pub fn push(&mut self, now: Nanos, mut packet: Packet<T>) -> Result<(), Packet<T>> {
-        if let Queue::Managed(queue) = &mut self.queue {
+        if let Queue::Aqm(queue) = &mut self.queue {
             if let Some(policer) = &mut self.policer
                 && !policer.conforms(now, packet.bytes)
             {
@@ -144,7 +144,7 @@ impl<T: Copy> Link<T> {
     pub fn next_event(&self) -> Option<Nanos> {
         match &self.queue {
             Queue::Fifo { carried, .. } => carried.front().map(|departed| departed.at),
-            Queue::Managed(queue) => queue.next_event(),
+            Queue::Aqm(queue) => queue.next_event(),
         }
     }
 
@@ -159,7 +159,7 @@ impl<T: Copy> Link<T> {
                 }
                 carried.pop_front()
             }
-            Queue::Managed(queue) => {
+            Queue::Aqm(queue) => {
                 let mut departed = queue.poll(now)?;
                 if departed.fate == Fate::Delivered && self.loss.loses() {
                     queue.lost(departed.at, departed.packet.flow);
@@ -174,7 +174,7 @@ impl<T: Copy> Link<T> {
     pub fn duplicated(&mut self, now: Nanos) {
         match &mut self.queue {
             Queue::Fifo { fifo, .. } => fifo.duplicated(now),
-            Queue::Managed(queue) => queue.duplicated(now),
+            Queue::Aqm(queue) => queue.duplicated(now),
         }
     }
 
@@ -182,7 +182,7 @@ impl<T: Copy> Link<T> {
     pub fn len(&self) -> usize {
         match &self.queue {
             Queue::Fifo { carried, .. } => carried.len(),
-            Queue::Managed(queue) => queue.len(),
+            Queue::Aqm(queue) => queue.len(),
         }
     }
 
@@ -195,7 +195,7 @@ impl<T: Copy> Link<T> {
     pub fn backlog_bytes(&mut self, now: Nanos) -> u64 {
         match &mut self.queue {
             Queue::Fifo { fifo, .. } => fifo.backlog_bytes(now),
-            Queue::Managed(queue) => queue.backlog_bytes(),
+            Queue::Aqm(queue) => queue.backlog_bytes(),
         }
     }
 
@@ -210,7 +210,7 @@ impl<T: Copy> Link<T> {
     pub fn finish(&mut self, now: Nanos) {
         match &mut self.queue {
             Queue::Fifo { fifo, .. } => fifo.finish(now),
-            Queue::Managed(queue) => queue.finish(now),
+            Queue::Aqm(queue) => queue.finish(now),
         }
     }
 
@@ -218,7 +218,7 @@ impl<T: Copy> Link<T> {
     pub fn meter(&self) -> &LinkMeter {
         match &self.queue {
             Queue::Fifo { fifo, .. } => fifo.meter(),
-            Queue::Managed(queue) => queue.meter(),
+            Queue::Aqm(queue) => queue.meter(),
         }
     }
 
@@ -226,7 +226,7 @@ impl<T: Copy> Link<T> {
     pub fn summary(&self, name: &str) -> LinkSummary {
         match &self.queue {
             Queue::Fifo { fifo, .. } => fifo.summary(name),
-            Queue::Managed(queue) => queue.summary(name),
+            Queue::Aqm(queue) => queue.summary(name),
         }
     }
 }

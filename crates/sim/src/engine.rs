@@ -195,11 +195,11 @@ mod tests {
         for one in [flow(0), workload, far] {
             assert_eq!(lookahead(&meeting(vec![flow(10), one])), None);
         }
-        let mut managed = meeting(vec![flow(10)]);
-        managed.links[0].queue = Queue::Codel(Codel::default());
+        let mut with_aqm = meeting(vec![flow(10)]);
+        with_aqm.links[0].queue = Queue::Codel(Codel::default());
         let mut shared_back = meeting(vec![Flow { reverse: vec!["back".to_owned()], ..flow(10) }]);
         shared_back.links.push(scenario::Link::new("back", 1_000_000, 10_000));
-        assert_eq!((lookahead(&managed), lookahead(&shared_back)), (None, None));
+        assert_eq!((lookahead(&with_aqm), lookahead(&shared_back)), (None, None));
     }
 
     /// Everything that a run says but its cost. As text, because NaN is not equal to itself.

@@ -5,7 +5,7 @@
 //! target for a whole interval, a packet is dropped, and further ones at distances of interval / sqrt(n),
 //! until one has waited less.
 
-use super::queue::{DropReason, MTU_BYTES, Ring, Sink, Waiting, mark};
+use super::ring::{DropReason, MTU_BYTES, Ring, Sink, Waiting, mark};
 use crate::{Limit, Nanos, Packet};
 use fairpace_scenario::Codel;
 

@@ -5,7 +5,7 @@
 //! turn, so sparse connections hardly wait.
 
 use super::codel::{Control, Head};
-use super::queue::{DropReason, Sink, Waiting};
+use super::ring::{DropReason, Sink, Waiting};
 use crate::{Limit, Nanos, Packet, Random};
 use fairpace_scenario::FqCodel;
 

@@ -7,19 +7,19 @@
 mod codel;
 mod fq_codel;
 mod pie;
-mod queue;
 mod red;
+mod ring;
 
 pub use fairpace_scenario::{Codel, FqCodel, Pie, Queue, Red, RedRules};
-pub use queue::{DropReason, Sink};
 pub(crate) use red::{Action, RedState};
+pub use ring::{DropReason, Sink};
 
 use crate::{Limit, Nanos, Packet, Random};
 use codel::CodelQueue;
 use fq_codel::FqCodelQueue;
 use pie::PieQueue;
-use queue::Waiting;
 use red::RedQueue;
+use ring::Waiting;
 
 /// A queue under one of the disciplines.
 ///

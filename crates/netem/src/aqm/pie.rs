@@ -8,7 +8,7 @@
 //! 5.4); the burst allowance falls with the time between departures; the probability decays by 1/64 per
 //! update without delay.
 
-use super::queue::{DropReason, MTU_BYTES, Ring, Sink, Waiting, mark};
+use super::ring::{DropReason, MTU_BYTES, Ring, Sink, Waiting, mark};
 use crate::{Limit, MS, Nanos, Packet, Random, SECOND};
 use fairpace_scenario::Pie;
 

@@ -1,6 +1,6 @@
 //! What the tests of all disciplines share.
 
-use super::queue::{DropReason, Sink};
+use super::ring::{DropReason, Sink};
 use crate::{EcnField, Packet};
 
 /// Records everything that a discipline reports.

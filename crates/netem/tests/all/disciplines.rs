@@ -108,9 +108,9 @@ fn run(link: &mut Link<u32>, arrivals: &[(u64, Packet<u32>)]) -> (Vec<Departed<u
     (left, refused)
 }
 
-fn managed(aqm: Queue, limit: Limit, transmitter: Transmitter, seed: u64) -> Link<u32> {
+fn with_aqm(aqm: Queue, limit: Limit, transmitter: Transmitter, seed: u64) -> Link<u32> {
     let discipline = Discipline::new(aqm, RATE_BPS, limit, Random::new(seed)).expect("an AQM");
-    Link::managed(AqmQueue::new(discipline, transmitter, FLOWS as usize, SCHEDULE))
+    Link::with_aqm(AqmQueue::new(discipline, transmitter, FLOWS as usize, SCHEDULE))
 }
 
 /// What a discipline recorded.
@@ -140,7 +140,7 @@ proptest! {
         let patient = Codel { target_ns: u64::MAX, interval_ns: u64::MAX, ecn: false, ce_threshold_ns: None };
         let room = Limit::Bytes(u64::MAX);
         let mut fifo = Link::new(Fifo::new(transmitter.clone(), room, FLOWS as usize, SCHEDULE));
-        let mut codel = managed(Queue::Codel(patient), room, transmitter, 1);
+        let mut codel = with_aqm(Queue::Codel(patient), room, transmitter, 1);
         prop_assert_eq!(run(&mut fifo, &arrivals), run(&mut codel, &arrivals));
         prop_assert_eq!(format!("{:?}", fifo.summary("l")), format!("{:?}", codel.summary("l")));
         for flow in 0..FLOWS {
@@ -155,7 +155,7 @@ proptest! {
     fn nothing_is_lost_or_invented(
         aqm in aqms(), limit in limits(), transmitter in transmitters(), arrivals in arrivals(), seed: u64,
     ) {
-        let mut link = managed(aqm, limit, transmitter.clone(), seed);
+        let mut link = with_aqm(aqm, limit, transmitter.clone(), seed);
         let (left, refused) = run(&mut link, &arrivals);
         prop_assert!(link.is_empty());
         let left_or_refused = left.iter().map(|d| d.packet).chain(refused.iter().copied());
@@ -188,7 +188,7 @@ proptest! {
             prop_assert_eq!(link.meter().backlog_byte_ns(flow), area);
         }
         // and the same again
-        prop_assert_eq!((left, refused), run(&mut managed(aqm, limit, transmitter, seed), &arrivals));
+        prop_assert_eq!((left, refused), run(&mut with_aqm(aqm, limit, transmitter, seed), &arrivals));
     }
 
     /// What a discipline says it holds is what came and has not left, whenever it is asked; limits hold.
@@ -237,7 +237,7 @@ proptest! {
             let ecn = if p.flow % 2 == 0 { EcnField::Ect0 } else { EcnField::NotEct };
             (now, Packet { ecn, ..p })
         }).collect();
-        let mut link = managed(aqm, Limit::Bytes(u64::MAX), transmitter, seed);
+        let mut link = with_aqm(aqm, Limit::Bytes(u64::MAX), transmitter, seed);
         let (left, _) = run(&mut link, &arrivals);
         for flow in 0..FLOWS {
             let can = flow % 2 == 0;
@@ -255,7 +255,7 @@ proptest! {
 #[test]
 fn a_policer_and_a_lossy_line_work_with_a_discipline() {
     let codel = Codel { target_ns: 5 * MS, interval_ns: 100 * MS, ecn: false, ce_threshold_ns: None };
-    let link = managed(Queue::Codel(codel), Limit::Packets(1000), Transmitter::wire(8_000_000), 1);
+    let link = with_aqm(Queue::Codel(codel), Limit::Packets(1000), Transmitter::wire(8_000_000), 1);
     let link = link.with_policer(Policer::new(8_000_000, 100_000));
     let mut link = link.with_loss(Loss::independent(100_000_000, Random::new(2)));
     let packet = |payload| Packet { flow: 0, connection: 0, bytes: 1000, ecn: EcnField::NotEct, payload };

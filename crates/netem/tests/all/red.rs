@@ -90,7 +90,7 @@ proptest! {
         let random = || Random::stream(7, Purpose::Discipline, 0);
         let queue = Queue::Red(case.settings);
         let discipline = Discipline::new(queue, case.rate_bps, case.limit, random()).expect("an AQM");
-        let queued = Link::managed(AqmQueue::new(discipline, wire(), FLOWS, schedule));
+        let queued = Link::with_aqm(AqmQueue::new(discipline, wire(), FLOWS, schedule));
         let fifo = Fifo::new(wire(), case.limit, FLOWS, schedule);
         let fifo = Link::new(fifo.with_red(case.settings, random()));
         let (expected, told) = run(&case, queued);

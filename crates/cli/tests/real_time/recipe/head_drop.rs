@@ -1,7 +1,7 @@
 //! Head drop: a full queue drops its oldest packets, so that senders learn of it one queueing delay earlier
 //! (Lakshman, Neidhardt and Ott, "The drop from front strategy in TCP and in TCP over ATM", INFOCOM 1996).
 
-use super::queue::{DropReason, Ring, Sink, Waiting};
+use super::ring::{DropReason, Ring, Sink, Waiting};
 use crate::{Limit, Nanos, Packet};
 
 /// A FIFO that drops from its head.

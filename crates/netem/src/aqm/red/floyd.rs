@@ -1,7 +1,7 @@
 //! The RED of the paper: its figure 2, with the queue in bytes.
 
 use super::settings::{MOST_BYTES, Verdict, power, weight, weight_log};
-use crate::aqm::queue::MTU_BYTES;
+use crate::aqm::ring::MTU_BYTES;
 use crate::{Nanos, Random, SECOND};
 use fairpace_scenario::Red;
 

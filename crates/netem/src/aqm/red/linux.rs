@@ -13,7 +13,7 @@
 //!   only before: tbf looks at the queue's head, and dequeues only when there is one.)
 
 use super::settings::{MOST_BYTES, Verdict, weight, weight_log};
-use crate::aqm::queue::MTU_BYTES;
+use crate::aqm::ring::MTU_BYTES;
 use crate::random::WHOLE_PPB;
 use crate::{Nanos, Random, SECOND};
 use fairpace_scenario::Red;

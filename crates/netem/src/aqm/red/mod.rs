@@ -13,7 +13,7 @@ mod floyd;
 mod linux;
 mod settings;
 
-use super::queue::{DropReason, Ring, Sink, Waiting, mark};
+use super::ring::{DropReason, Ring, Sink, Waiting, mark};
 use crate::{EcnField, Limit, Nanos, Packet, Random};
 use fairpace_scenario::{Red, RedRules};
 use floyd::Floyd;
@@ -142,7 +142,7 @@ mod tests {
     use super::testing::{FLOYD, MANUAL, RATE_BPS};
     use super::*;
     use crate::MS;
-    use crate::aqm::queue::MTU_BYTES;
+    use crate::aqm::ring::MTU_BYTES;
 
     #[test]
     fn the_weight_is_the_one_that_tc_computes() {

@@ -1,6 +1,6 @@
 //! What both kinds of rules derive from the settings of RED.
 
-use crate::aqm::queue::MTU_BYTES;
+use crate::aqm::ring::MTU_BYTES;
 
 /// What the average means for an arriving packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use super::settings::Verdict;
 use crate::Random;
-use crate::aqm::queue::MTU_BYTES;
+use crate::aqm::ring::MTU_BYTES;
 use fairpace_scenario::{Red, RedRules};
 
 /// The example of tc's manual, in full packets: 30 and 90 of them, bursts of 55.
