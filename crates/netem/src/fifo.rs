@@ -20,6 +20,15 @@ struct Held {
     bytes: u32,
 }
 
+/// When a packet leaves a [`Fifo`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Departure {
+    /// When its last bit leaves.
+    pub at: Nanos,
+    /// How long it waits before its first bit leaves.
+    pub waited_ns: Nanos,
+}
+
 /// The packet does not arrive: it is lost behind the queue. Lengths are below this bit.
 const LOST: u32 = 1 << 31;
 
@@ -103,16 +112,16 @@ impl Fifo {
         Fifo { red: Some(Box::new(gate)), ..self }
     }
 
-    /// Enqueues a packet and returns when its last bit leaves and how long it waits; `None`: it was dropped.
-    /// The packet may be marked. `is_lost` is called once it is enqueued: a packet that is lost behind the
-    /// queue uses the transmitter like others. Times must not go back.
+    /// Enqueues a packet and returns when it leaves; `None`: it was dropped. The packet may be marked.
+    /// `is_lost` is called once it is enqueued: a packet that is lost behind the queue uses the transmitter
+    /// like others. Times must not go back.
     #[inline]
     pub fn transit<T>(
         &mut self,
         now: Nanos,
         packet: &mut Packet<T>,
         is_lost: impl FnOnce() -> bool,
-    ) -> Option<(Nanos, Nanos)> {
+    ) -> Option<Departure> {
         let Packet { flow, bytes, ref mut ecn, .. } = *packet;
         self.count_before(now, 1);
         let starts = self.transmitter.starts(now, bytes);
@@ -140,7 +149,7 @@ impl Fifo {
         self.held.push_back(Held { starts, departs, waited_ns: starts - now, flow, bytes: bytes | flags });
         self.held_bytes += u64::from(bytes);
         self.waiting_bytes += u64::from(bytes);
-        Some((departs, starts - now))
+        Some(Departure { at: departs, waited_ns: starts - now })
     }
 
     /// Enqueues `pkts` packets of a flow and passes the departure time of each to `leaves`. False: nothing

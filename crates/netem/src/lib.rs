@@ -47,7 +47,7 @@ pub use duplication::Duplication;
 pub use element::{Element, Pushed};
 pub use fairpace_results::observer::EcnField;
 pub use fairpace_scenario::{Burst, Limit};
-pub use fifo::Fifo;
+pub use fifo::{Departure, Fifo};
 pub use flow_meter::{FlowMeter, Sent};
 pub use link::{Link, Transit};
 pub use link_meter::LinkMeter;

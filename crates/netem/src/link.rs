@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use fairpace_results::LinkSummary;
 
-use crate::{AqmQueue, Departed, Fate, Fifo, LinkMeter, Loss, Nanos, Packet, Policer};
+use crate::{AqmQueue, Departed, Departure, Fate, Fifo, LinkMeter, Loss, Nanos, Packet, Policer};
 
 /// A queue with what may happen to packets before and behind it.
 ///
@@ -84,7 +84,7 @@ impl<T: Copy> Link<T> {
         }
         // the loss can be drawn now: packets depart in the order of their arrival
         let (mut fate, is_lossy) = (Fate::Delivered, loss.is_possible());
-        let (at, waited_ns) = fifo.transit(now, packet, || {
+        let Departure { at, waited_ns } = fifo.transit(now, packet, || {
             if is_lossy && loss.loses() {
                 fate = Fate::Lost;
             }
