@@ -63,7 +63,10 @@ impl FastPath {
             Element::Link(element) => {
                 Some(FastLink { index: link as u32, link: element, behind: &mut self.behind[link] })
             }
-            _ => None,
+            _ => {
+                debug_assert!(false, "element {link} is no link: its packets would vanish");
+                None
+            }
         }
     }
 }
