@@ -53,6 +53,7 @@ mod engine;
 mod epochs;
 mod error;
 mod event_queue;
+mod events;
 mod fast_path;
 mod flow;
 mod header;
@@ -60,7 +61,6 @@ mod host_view;
 #[cfg(feature = "testing")]
 pub mod loads;
 mod observe;
-mod per_hop;
 mod receiver_side;
 mod record;
 mod simulation;

@@ -1,4 +1,4 @@
-//! Events of connections, workloads and elements, and the way of a packet from hop to hop.
+//! Events of connections, workloads and elements, and the path of a packet from hop to hop.
 
 use fairpace_netem::{EcnField, Fate, Nanos, Packet, Pushed};
 use fairpace_results::observer::{self, ConnectionId, LinkEvent, Observer};
