@@ -158,3 +158,40 @@ fn tables(record: &Record) -> String {
     }
     page
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::records::assert_documented;
+
+    #[test]
+    fn the_tables_have_every_count_and_the_record_is_documented() {
+        let found = Comparison {
+            goodput_mbps: 47.5,
+            acks: 1,
+            unmatched: 2,
+            events: 3,
+            unmatched_events: 4,
+            late_events: 5,
+            questions: 6,
+            wrong_answers: 7,
+            ..Comparison::default()
+        };
+        let record = Record {
+            kernel: "6.18".into(),
+            seconds: 20,
+            paths: vec![Measured::of("clean", &found)],
+            differences: vec![Row {
+                path: "clean",
+                what: "x",
+                count: 1,
+                exact: 1.0,
+                cells: "1 | 100.0 %".into(),
+            }],
+        };
+        let page = tables(&record);
+        assert!(page.contains("| clean | x | 1 | 100.0 % |"), "{page}");
+        assert!(page.contains("| clean | 47.5 | 1 | 2 | 3 | 4 | 5 | 6 | 7 |"), "{page}");
+        assert_documented("accuracy", &record);
+    }
+}

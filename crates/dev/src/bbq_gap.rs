@@ -219,3 +219,31 @@ fn phases_table(rows: &[Phases]) -> String {
     }
     table
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::records::assert_documented;
+
+    #[test]
+    fn both_records_are_documented() {
+        let spread = Spread::of(&[1.0]);
+        let shares = Shares {
+            algorithm: "bbq",
+            setting: "",
+            goodput_mbps: [spread, spread],
+            queue_delay_mean_ms: spread,
+        };
+        assert_documented("bbq-gap shares", &[shares]);
+        let phases = Phases {
+            setting: "",
+            flow: "10ms",
+            lengths_ms: [1.0; 3],
+            bandwidth_estimate_mbps: 1.0,
+            goodput_mbps: 1.0,
+            cwnd_pkts: 1.0,
+            inflight_pkts: 1.0,
+        };
+        assert_documented("bbq-gap phases", &[phases]);
+    }
+}

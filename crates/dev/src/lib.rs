@@ -19,6 +19,7 @@ mod grid;
 mod marked_page;
 mod model;
 mod pair;
+pub mod records;
 mod reproduce;
 mod spread;
 pub mod swarm;

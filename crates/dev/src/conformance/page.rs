@@ -128,15 +128,24 @@ mod tests {
         }
     }
 
-    fn page(scenario: Compared) -> String {
-        generated(&Record {
+    fn record(scenario: Compared) -> Record {
+        Record {
             schema: "s",
             commit: "c",
             kernel: "6.18".into(),
             kernel_runs: 3,
             seeds: 5,
             scenarios: vec![scenario],
-        })
+        }
+    }
+
+    fn page(scenario: Compared) -> String {
+        generated(&record(scenario))
+    }
+
+    #[test]
+    fn the_record_is_documented() {
+        crate::records::assert_documented("conformance", &record(compared(Some(true))));
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod conformance;
 mod duels;
 mod model;
 mod pages;
+mod records;
 mod reproduce;
 mod support;
 mod swarm;

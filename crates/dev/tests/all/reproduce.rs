@@ -1,12 +1,14 @@
 //! `fairpace-dev reproduce`: the short version of every figure has the recorded verdict, records are shown,
 //! and an interruption loses no finished run.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::support::{Ended, Folder, program, run};
+use fairpace_dev::records::undocumented_keys;
 use fairpace_reproduce::record::Verdict;
 use fairpace_reproduce::{index, load, results};
 use fairpace_test_support::{TWO_FLOWS, announce};
@@ -341,7 +343,8 @@ fn folders_and_papers_agree() {
 #[test]
 fn the_index_counts_every_figure_once() {
     let place = folder();
-    reproduce(&place, &["--quiet"]).succeeds();
+    let record = reproduce(&place, &["--json"]).succeeds().json();
+    assert_eq!(undocumented_keys("reproduce", &record), BTreeSet::new());
     let page = place.read("REPRODUCTION.md");
     assert!(page.contains("1 figures, tables and questions: 1 reproduced"), "{page}");
     assert!(index::tables(&[]).starts_with("0 figures"), "no paper is no error");

@@ -1,0 +1,32 @@
+//! docs/reference/json.md describes what each command prints with `--json`. Unit tests do the same for
+//! commands that take long or need the kernel.
+
+use std::collections::BTreeSet;
+
+use crate::support::run;
+use fairpace_dev::records::undocumented_keys;
+
+#[test]
+fn every_record_is_documented() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let papers = format!("{root}/reproduction");
+    let grid = format!("{papers}/bbrv3-startup-mahmud2025/grid.csv");
+    let short =
+        ["--cc", "reno", "--seeds", "1", "--duration", "600ms", "--warmup", "300ms", "--stagger", "50ms"];
+    let commands: [(&str, &[&str]); 9] = [
+        ("duels", &short),
+        ("views", &["bbr3", "--seeds", "1", "--duration", "700ms"]),
+        ("swarm", &["--count", "2", "--out", "/nonexistent"]),
+        ("bench-load", &["two/bbr1", "200"]),
+        ("reproduce-grid", &["--dry-run", "--table", &grid]),
+        ("reproduce --list", &["--dir", &papers]),
+        ("model", &["mimd"]),
+        ("model --list", &[]),
+        ("docs", &["--check", "--dir", root]),
+    ];
+    for (command, more) in commands {
+        let arguments: Vec<&str> = command.split(' ').chain(more.iter().copied()).chain(["--json"]).collect();
+        let record = run(&arguments).succeeds().json();
+        assert_eq!(undocumented_keys(command, &record), BTreeSet::new(), "{command}: {record}");
+    }
+}
