@@ -1,12 +1,11 @@
 //! `fairpace algorithms`: the algorithms with their parameters.
 
 use fairpace_cc::{Algorithm, Parameter, Preset};
-use serde::Serialize;
-
 use fairpace_cli_core::args::Global;
 use fairpace_cli_core::failure::Failure;
 use fairpace_cli_core::output::Output;
 use fairpace_cli_core::table::{self, table};
+use serde::Serialize;
 
 #[derive(Serialize)]
 struct AlgorithmRecord {

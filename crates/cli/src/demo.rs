@@ -2,6 +2,13 @@
 
 use std::time::Duration;
 
+use fairpace_cli_core::args::{Global, PathArgs};
+use fairpace_cli_core::comparison::Comparison;
+use fairpace_cli_core::failure::{Exit, Failure};
+use fairpace_cli_core::host;
+use fairpace_cli_core::output::Output;
+use fairpace_cli_core::signals::Signals;
+use fairpace_cli_core::table::{self, number, short, table};
 use fairpace_kernel::Features;
 use fairpace_report::Published;
 use fairpace_results::{Run, Summary};
@@ -10,17 +17,9 @@ use fairpace_scenario::{Scenario, Target};
 use fairpace_testbed::{Options, check_machine};
 use serde::Serialize;
 
-use fairpace_cli_core::args::{Global, PathArgs};
-use fairpace_cli_core::comparison::Comparison;
-
 use crate::args::DemoArgs;
 use crate::outdir::OutDir;
 use crate::store::{self, Case};
-use fairpace_cli_core::failure::{Exit, Failure};
-use fairpace_cli_core::host;
-use fairpace_cli_core::output::Output;
-use fairpace_cli_core::signals::Signals;
-use fairpace_cli_core::table::{self, number, short, table};
 
 /// The second flow starts this much after the first, as in the paper.
 const STAGGER: Duration = Duration::from_secs(5);
@@ -77,7 +76,7 @@ pub(crate) fn run(
     if args.duration <= STAGGER {
         return Err(Failure::new(
             Exit::Usage,
-            format!("--duration: the second flow would start at {}, and then it is over", show_time(STAGGER)),
+            format!("--duration must be longer than {}, when the second flow starts", show_time(STAGGER)),
             "write --duration 60s, as the paper has it, or 10s at least",
         ));
     }

@@ -1,15 +1,14 @@
 //! `fairpace load`, `unload`, `list` and `doctor`: algorithms in the running kernel.
 
 use fairpace_cc::{Algorithm, Params};
-use fairpace_kernel::{Check, Entry, Features, LoadOptions, Standing, Status};
-use serde::Serialize;
-
 use fairpace_cli_core::args::Global;
-
-use crate::args::{LoadArgs, UnloadArgs};
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::output::Output;
 use fairpace_cli_core::table::{self, table};
+use fairpace_kernel::{Check, Entry, Features, LoadOptions, Standing, Status};
+use serde::Serialize;
+
+use crate::args::{LoadArgs, UnloadArgs};
 
 #[derive(Serialize)]
 struct LoadedRecord {

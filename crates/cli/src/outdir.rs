@@ -9,10 +9,9 @@ use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use fairpace_cli_core::failure::{Exit, Failure};
 use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
 use tempfile::TempDir;
-
-use fairpace_cli_core::failure::{Exit, Failure};
 
 /// The format that every summary names; a `summary.json` without it is not a result of fairpace.
 const MARK: &str = "fairpace.summary/";

@@ -1,17 +1,16 @@
 //! `fairpace sim --repeat N`: one scenario with several seeds, and confidence intervals of its metrics.
 
-use fairpace_results::{Estimate, Repeat, Run, Summary};
-use fairpace_scenario::{Scenario, Target};
-
 use fairpace_cli_core::args::Global;
-
-use crate::args::SimArgs;
-use crate::store;
 use fairpace_cli_core::batch;
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::output::Output;
 use fairpace_cli_core::signals::Signals;
 use fairpace_cli_core::table::{self, short, table};
+use fairpace_results::{Estimate, Repeat, Run, Summary};
+use fairpace_scenario::{Scenario, Target};
+
+use crate::args::SimArgs;
+use crate::store;
 
 /// What is kept of a run: everything of the first one, for the report; the summary of each other one.
 enum Kept {

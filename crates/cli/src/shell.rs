@@ -4,11 +4,11 @@ use std::path::Path;
 
 use clap::CommandFactory;
 use clap_complete::Shell;
+use fairpace_cli_core::failure::Failure;
+use fairpace_cli_core::output::Output;
 
 use crate::algorithms;
 use crate::args::Cli;
-use fairpace_cli_core::failure::Failure;
-use fairpace_cli_core::output::Output;
 
 pub(crate) fn completions(shell: Shell, out: &mut Output) -> Result<(), Failure> {
     let mut script = Vec::new();

@@ -3,13 +3,13 @@
 use std::collections::HashSet;
 
 use fairpace_cc::Phase;
+use fairpace_cli_core::failure::Failure;
+use fairpace_cli_core::output::to_json;
 use fairpace_report::{Context, Published, RunContext};
 use fairpace_results::{Cost, Repeat, Run, Summary};
 use fairpace_scenario::{Scenario, Target};
 
 use crate::outdir::Item;
-use fairpace_cli_core::failure::Failure;
-use fairpace_cli_core::output::to_json;
 
 /// One of several runs: what it is called, and what it was.
 pub(crate) struct Case<'a> {

@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use fairpace_cc::Phase;
+use fairpace_cli_core::failure::{Exit, Failure};
+use fairpace_cli_core::host::{self, COMMIT};
+use fairpace_cli_core::signals::Signals;
 use fairpace_results::Run;
 use fairpace_scenario::{Ecn, Scenario};
 use fairpace_trace::{Error, FlowInfo, RunInfo, TraceConfig, Traces};
 
 use crate::args::{SimArgs, TraceKind};
-use fairpace_cli_core::failure::{Exit, Failure};
-use fairpace_cli_core::host::{self, COMMIT};
-use fairpace_cli_core::signals::Signals;
 
 /// The traces that the arguments select in this scenario.
 pub(crate) fn config(args: &SimArgs, scenario: &Scenario) -> Result<TraceConfig, Failure> {

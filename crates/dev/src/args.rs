@@ -50,8 +50,8 @@ pub(crate) enum Command {
     /// Without a model, or with --list, it lists the models with their arguments. Curves are in the output
     /// of --json.
     Model(ModelArgs),
-    /// Compare BBRv2 and BBRv3 with exact knowledge of their packets and with what a stock kernel reports to
-    /// them.
+    /// Compare BBRv2 and BBRv3 with the exact state of each packet and with the values that a stock kernel
+    /// provides.
     Views(ViewsArgs),
     /// Measure which settings decide how BBQ shares a link: a table of docs/bbq.md.
     BbqGap(BbqGapArgs),

@@ -5,11 +5,6 @@ use std::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use fairpace_reproduce::grid::{self, Cell, Row, RunTable};
-use fairpace_scenario::{OPPORTUNITY_BYTES, Scenario};
-use serde::Serialize;
-
-use crate::args::GridArgs;
 use fairpace_cli_core::args::Global;
 use fairpace_cli_core::batch::Batch;
 use fairpace_cli_core::failure::{Exit, Failure};
@@ -17,6 +12,11 @@ use fairpace_cli_core::host;
 use fairpace_cli_core::output::Output;
 use fairpace_cli_core::progress::Progress;
 use fairpace_cli_core::signals::Signals;
+use fairpace_reproduce::grid::{self, Cell, Row, RunTable};
+use fairpace_scenario::Scenario;
+use serde::Serialize;
+
+use crate::args::GridArgs;
 
 /// What `--json` prints.
 #[derive(Debug, Serialize)]
@@ -145,21 +145,17 @@ fn simulate(
     signals: &Signals,
     global: Global,
 ) -> Result<(), Failure> {
-    let packets = cells.iter().map(|cell| expected_packets(cell)).collect();
-    let progress = Progress::new(packets, global.quiet);
+    let scenarios = cells.iter().map(|cell| scenario(cell)).collect::<Result<Vec<_>, _>>()?;
+    let progress = Progress::of_scenarios(&scenarios.iter().collect::<Vec<_>>(), global.quiet);
+    let runs: Vec<_> = cells.iter().zip(&scenarios).collect();
     let table = Mutex::new(table);
-    let done = Batch { jobs, signals, progress: &progress }.map(cells, |cell, job| {
-        let run = host::simulate(&scenario(cell)?, job)?;
+    let done = Batch { jobs, signals, progress: &progress }.map(&runs, |(cell, scenario), job| {
+        let run = host::simulate(scenario, job)?;
         // a thread that panicked leaves a table in which each line is whole
         let mut table = table.lock().unwrap_or_else(PoisonError::into_inner);
         table.append(cell.row(&run.summary), &grid::flow_rows(&run.summary)).map_err(unusable)
     });
     done.map(drop)
-}
-
-/// Packets that the link can carry in the whole run.
-fn expected_packets(cell: &Cell) -> f64 {
-    cell.rate_gbps() as f64 * 1e9 / 8.0 / OPPORTUNITY_BYTES as f64 * cell.duration.as_secs_f64()
 }
 
 fn unusable(error: grid::Error) -> Failure {

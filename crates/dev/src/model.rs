@@ -2,15 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use fairpace_models::{Argument, Model, Output as Results, Quantity};
-use serde::Serialize;
-
 use fairpace_cli_core::args::Global;
-
-use crate::args::ModelArgs;
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::output::Output;
 use fairpace_cli_core::table::{self, table};
+use fairpace_models::{Argument, Model, Output as Results, Quantity};
+use serde::Serialize;
+
+use crate::args::ModelArgs;
 
 /// What `--json` prints.
 #[derive(Serialize)]

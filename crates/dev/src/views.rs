@@ -1,11 +1,11 @@
-//! `fairpace-dev views`: what BBRv2 and BBRv3 lose when they know only what a stock kernel reports to them.
+//! `fairpace-dev views`: compares BBRv2 and BBRv3 with the exact state of each packet and with the values
+//! that a stock kernel provides.
 //!
 //! Each scenario is simulated with `view = "exact"` and with `view = "kernel"`, over several seeds.
 
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use Runs::{Cubic, UnderTest};
 use fairpace_cli_core::args::Global;
 use fairpace_cli_core::batch;
 use fairpace_cli_core::failure::{Exit, Failure};
@@ -18,6 +18,7 @@ use serde::Serialize;
 use crate::args::ViewsArgs;
 use crate::marked_page::{Page, publish};
 use crate::spread::Spread;
+use Runs::{Cubic, UnderTest};
 
 const PAGE: Page = Page { command: "views", title: "What a stock kernel does not report to BBRv2 and BBRv3" };
 

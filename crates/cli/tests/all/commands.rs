@@ -94,7 +94,7 @@ fn demo_without_the_kernel_says_what_was_skipped_and_why() {
 #[test]
 fn a_demo_that_is_too_short_for_both_flows_is_refused() {
     let place = Place::new();
-    place.run(&["demo", "--sim-only", "--duration", "5s"]).fails(2, "the second flow would start at 5s");
+    place.run(&["demo", "--sim-only", "--duration", "5s"]).fails(2, "--duration must be longer than 5s");
     place.run(&["demo", "--sim-only", "--duration", "-1s"]).fails(2, "negative");
     assert!(place.files().is_empty());
 }

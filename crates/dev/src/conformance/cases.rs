@@ -4,13 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use fairpace_cli_core::failure::{Exit, Failure};
+use fairpace_cli_core::host;
+use fairpace_cli_core::signals::Signals;
 use fairpace_results::Summary;
 use fairpace_scenario::{Cc, CcError, Scenario, Target};
 
 use super::keep::Keep;
-use fairpace_cli_core::failure::{Exit, Failure};
-use fairpace_cli_core::host;
-use fairpace_cli_core::signals::Signals;
 
 /// Random delay of a simulated host's sending, which real hosts have. Without it CUBIC and Reno would have
 /// the same result with every seed. Values from 1 us to 1 ms give the same results (FIDELITY.md).
@@ -68,7 +68,7 @@ impl Case {
         for flow in &mut sim.flows {
             if let Some(ours) = simulated(&flow.cc) {
                 flow.cc = ours.parse().map_err(|error: CcError| {
-                    let help = "the simulator has no algorithm for the kernel's";
+                    let help = "name a kernel algorithm that the simulator has: bbr, cubic or reno";
                     Failure::new(Exit::Usage, error.to_string(), help)
                 })?;
             }

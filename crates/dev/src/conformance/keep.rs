@@ -3,12 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use fairpace_cli_core::failure::Failure;
 use fairpace_reproduce::results;
 use fairpace_results::Summary;
 use fairpace_scenario::Scenario;
 use serde::{Deserialize, Serialize};
-
-use fairpace_cli_core::failure::Failure;
 
 /// The folder of kept runs, if there is one.
 pub(super) struct Keep {

@@ -11,15 +11,17 @@ mod keep;
 mod page;
 mod record;
 
-use crate::args::ConformanceArgs;
-use crate::marked_page::{Page, publish};
-use cases::Case;
 use fairpace_cli_core::args::Global;
 use fairpace_cli_core::batch;
 use fairpace_cli_core::failure::Failure;
 use fairpace_cli_core::host::COMMIT;
 use fairpace_cli_core::output::Output;
 use fairpace_cli_core::signals::Signals;
+use fairpace_kernel::Features;
+
+use crate::args::ConformanceArgs;
+use crate::marked_page::{Page, publish};
+use cases::Case;
 use keep::Keep;
 use record::{Compared, Record, SCHEMA};
 
@@ -33,13 +35,14 @@ pub(crate) fn run(
 ) -> Result<(), Failure> {
     let cases = cases::load(&args.files)?;
     let marked = args.out.open(PAGE)?;
-    let keep = Keep::open(args.keep.as_deref(), &kernel_release())?;
+    let kernel = Features::probe().release;
+    let keep = Keep::open(args.keep.as_deref(), &kernel)?;
     fairpace_testbed::check_machine(&fairpace_testbed::Options::default())?;
     let simulated = simulate(&cases, args.seeds, signals, global.quiet)?;
     let mut record = Record {
         schema: SCHEMA,
         commit: COMMIT,
-        kernel: kernel_release(),
+        kernel,
         kernel_runs: args.runs,
         seeds: args.seeds,
         scenarios: Vec::new(),
@@ -72,9 +75,4 @@ fn simulate(
     let scenarios: Vec<_> = cases.iter().flat_map(|case| case.simulations(seeds)).collect();
     let summaries = batch::simulate_all(&scenarios, None, signals, quiet, |_, run| run.summary)?;
     Ok(summaries.chunks(seeds as usize).map(<[_]>::to_vec).collect())
-}
-
-fn kernel_release() -> String {
-    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease");
-    release.map_or_else(|_| "unknown".to_owned(), |release| release.trim().to_owned())
 }

@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use super::judge::Quantity;
-use super::record::{Compared, Record};
 use fairpace_cli_core::table::{number, short};
 
+use super::judge::Quantity;
+use super::record::{Compared, Record};
 use crate::spread::Spread;
 
 /// Everything between the marks.

@@ -5,15 +5,15 @@ mod plan;
 mod record;
 
 use fairpace_cc::Algorithm;
-use fairpace_scenario::quantity::show_time;
-
-use crate::args::DuelsArgs;
-use crate::marked_page::{Page, publish};
 use fairpace_cli_core::args::Global;
 use fairpace_cli_core::batch;
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::output::Output;
 use fairpace_cli_core::signals::Signals;
+use fairpace_scenario::quantity::show_time;
+
+use crate::args::DuelsArgs;
+use crate::marked_page::{Page, publish};
 use plan::Plan;
 
 const PAGE: Page = Page { command: "duels", title: "Duels" };

@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
+use fairpace_cli_core::table::{number, percent, short};
+
 use super::record::{AlgorithmSettings, Duel, Record};
-use fairpace_cli_core::table::{number, short};
 
 /// Runs of one duel that differ by more than this are marked.
 const WIDE: f64 = 0.2;
@@ -165,8 +166,4 @@ fn loss(duel: &Duel) -> String {
         Some(rate) if rate < 0.01 => percent(Some(rate), 2),
         rate => percent(rate, 1),
     }
-}
-
-fn percent(value: Option<f64>, decimals: usize) -> String {
-    number(value.map(|value| value * 100.0), decimals)
 }

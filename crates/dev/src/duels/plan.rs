@@ -1,13 +1,13 @@
 //! The scenarios of all duels, and the record of their runs.
 
+use fairpace_cli_core::failure::{Exit, Failure};
+use fairpace_cli_core::host::COMMIT;
 use fairpace_results::Summary;
 use fairpace_scenario::quantity::{Dimension, show, show_time};
 use fairpace_scenario::{Scenario, Set, Target, hash_of_all, parse};
 
 use super::record::{AlgorithmSettings, Buffer, Duel, Record, SCHEMA};
 use crate::args::DuelsArgs;
-use fairpace_cli_core::failure::{Exit, Failure};
-use fairpace_cli_core::host::COMMIT;
 
 /// Bits in a full-sized packet on the wire.
 const PACKET_BITS: u128 = 1500 * 8;

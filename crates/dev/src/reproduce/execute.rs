@@ -4,6 +4,12 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use fairpace_cli_core::args::Global;
+use fairpace_cli_core::batch::Batch;
+use fairpace_cli_core::failure::{Exit, Failure};
+use fairpace_cli_core::host::{self, COMMIT};
+use fairpace_cli_core::progress::Progress;
+use fairpace_cli_core::signals::Signals;
 use fairpace_reproduce::cache::Cache;
 use fairpace_reproduce::measure::{Gave, Outcome};
 use fairpace_reproduce::plan::{Case, Plan};
@@ -16,12 +22,6 @@ use fairpace_scenario::{Scenario, Target};
 
 use super::unusable;
 use crate::args::ReproduceArgs;
-use fairpace_cli_core::args::Global;
-use fairpace_cli_core::batch::Batch;
-use fairpace_cli_core::failure::{Exit, Failure};
-use fairpace_cli_core::host::{self, COMMIT};
-use fairpace_cli_core::progress::Progress;
-use fairpace_cli_core::signals::Signals;
 
 /// A figure to run.
 pub(super) struct Work<'a> {

@@ -6,6 +6,11 @@ mod show;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use fairpace_cli_core::args::Global;
+use fairpace_cli_core::failure::{Exit, Failure};
+use fairpace_cli_core::output::Output;
+use fairpace_cli_core::progress::expected_packets;
+use fairpace_cli_core::signals::Signals;
 use fairpace_reproduce::load::{self, Folder};
 use fairpace_reproduce::plan::Plan;
 use fairpace_reproduce::record::{PaperRecords, Record};
@@ -17,11 +22,6 @@ use crate::args::ReproduceArgs;
 use crate::marked_page::{MarkedPage, Page};
 use crate::written;
 use execute::{Finished, Work};
-use fairpace_cli_core::args::Global;
-use fairpace_cli_core::failure::{Exit, Failure};
-use fairpace_cli_core::output::Output;
-use fairpace_cli_core::progress::expected_packets;
-use fairpace_cli_core::signals::Signals;
 
 /// In the folder of the papers.
 const GALLERY: &str = "gallery.html";

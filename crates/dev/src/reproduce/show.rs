@@ -2,6 +2,10 @@
 
 use std::collections::HashSet;
 
+use fairpace_cli_core::args::Global;
+use fairpace_cli_core::failure::Failure;
+use fairpace_cli_core::output::Output;
+use fairpace_cli_core::table::{self, number, short, table};
 use fairpace_reproduce::figure::Value;
 use fairpace_reproduce::record::{Compared, Mean, PaperRecords, Record, Verdict};
 use fairpace_reproduce::sheet::Sheet;
@@ -10,10 +14,6 @@ use fairpace_scenario::Target;
 use serde::Serialize;
 
 use super::execute::Finished;
-use fairpace_cli_core::args::Global;
-use fairpace_cli_core::failure::Failure;
-use fairpace_cli_core::output::Output;
-use fairpace_cli_core::table::{self, number, short, table};
 
 /// A figure in `--list --json`.
 #[derive(Debug, Serialize)]

@@ -4,10 +4,11 @@ use std::collections::HashMap;
 use std::fs;
 use std::time::Duration;
 
-use crate::support::{Ended, Folder, program, run};
 use fairpace_cc::Algorithm;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+
+use crate::support::{Ended, Folder, program, run};
 
 /// Short runs on a slow link: what they measure does not matter here.
 const SHORT: [&str; 9] =

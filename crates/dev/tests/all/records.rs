@@ -3,8 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::support::run;
 use fairpace_dev::records::undocumented_keys;
+
+use crate::support::run;
 
 #[test]
 fn every_record_is_documented() {

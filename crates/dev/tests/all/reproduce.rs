@@ -7,13 +7,14 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::support::{Ended, Folder, program, run};
 use fairpace_dev::records::undocumented_keys;
 use fairpace_reproduce::record::Verdict;
 use fairpace_reproduce::{index, load, results};
 use fairpace_test_support::{TWO_FLOWS, announce};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+
+use crate::support::{Ended, Folder, program, run};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../reproduction");
 

@@ -2,9 +2,10 @@
 
 use std::os::unix::process::CommandExt as _;
 
-use crate::support::{Folder, program, run};
 use fairpace_test_support::announce;
 use nix::sys::resource::{Resource, setrlimit};
+
+use crate::support::{Folder, program, run};
 
 #[test]
 fn the_number_of_threads_changes_nothing() {
