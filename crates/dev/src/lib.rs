@@ -22,7 +22,7 @@ mod pair;
 pub mod records;
 mod reproduce;
 mod spread;
-pub mod swarm;
+mod swarm;
 pub mod truth;
 mod views;
 mod written;

@@ -64,6 +64,8 @@ mod observe;
 mod receiver_side;
 mod record;
 mod simulation;
+#[cfg(feature = "testing")]
+pub mod swarm;
 mod workload;
 
 pub use error::Error;

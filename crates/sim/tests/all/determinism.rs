@@ -1,8 +1,8 @@
 //! One scenario and one seed have one result: whoever runs beside it, however departures are found out.
 
-use crate::draw;
 use fairpace_results::{Run, Silent};
 use fairpace_scenario::Scenario;
+use fairpace_sim::swarm;
 use proptest::prelude::*;
 
 /// Everything that a run says but its cost. As text, because NaN is not equal to itself.
@@ -15,7 +15,7 @@ fn run(scenario: &Scenario) -> String {
 }
 
 fn drawn(seed: u64) -> Scenario {
-    draw::scenario(seed).expect("what is drawn is valid")
+    swarm::scenario(seed).expect("what is drawn is valid")
 }
 
 proptest! {

@@ -1,10 +1,10 @@
 //! Epochs change no result: connections do the same as with one event after the other.
 
-use crate::draw;
 use crate::support::{flow, link, ms, scenario};
 use fairpace_results::observer::{ConnectionId, Observer, SenderState};
 use fairpace_results::{Run, Silent};
 use fairpace_scenario::{Flow, Line, Link, Queue, Scenario};
+use fairpace_sim::swarm;
 use proptest::prelude::*;
 
 /// An observer: an observed run has no epochs, only the fast path.
@@ -61,7 +61,7 @@ proptest! {
 
     #[test]
     fn epochs_change_no_result_at_one_bottleneck(seed in 0..i64::MAX as u64) {
-        let scenario = one_bottleneck(draw::scenario(seed).expect("what is drawn is valid"));
+        let scenario = one_bottleneck(swarm::scenario(seed).expect("what is drawn is valid"));
         let [in_epochs, fast_path, per_hop] = runs_of(&scenario);
         prop_assert!(in_epochs == fast_path, "seed {seed}: not as on the fast path");
         prop_assert!(in_epochs == per_hop, "seed {seed}: not as with an event per hop");

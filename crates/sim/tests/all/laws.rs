@@ -1,10 +1,10 @@
 //! Laws that are known without simulating: throughput and loss, the stages of BBR, Little's law.
 
-use crate::check;
 use crate::support::{EFFICIENCY, flow, link, ms, run, scenario};
 use fairpace_cc::Phase;
 use fairpace_results::Run;
 use fairpace_scenario::{Codel, Ecn, FqCodel, Limit, Link, Loss, Pie, Queue, Red, RedRules, Target};
+use fairpace_sim::swarm;
 
 /// Mathis, Semke, Mahdavi and Ott (CCR 27(3), 1997) and Ott, Kemperman and Mathis (1996): a window of 1.31 /
 /// sqrt(p) packets on average, if each packet is lost with probability p and a round adds one packet. 1.31
@@ -105,7 +105,7 @@ fn littles_law_holds_on_every_queue() {
             flows[1].sending.ecn = Ecn::Classic;
             let l = Link { queue, burst_bytes, ..link(20, 150_000) };
             let s = scenario(vec![l], flows, 5, 20).sealed(Target::Simulator).expect("it is valid");
-            let (wrong, data_pkts) = check::check(&s);
+            let (wrong, data_pkts) = swarm::check(&s);
             assert!(wrong.is_empty(), "{queue:?}: {wrong:?}");
             assert!(data_pkts > 20_000, "{queue:?}: only {data_pkts} packets");
         }

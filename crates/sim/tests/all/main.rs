@@ -1,18 +1,12 @@
 //! The simulator from outside: theory, known defects of the algorithms, metrics, determinism.
 
 mod anchors;
-#[path = "../../../dev/src/swarm/check.rs"]
-mod check;
 mod determinism;
-#[path = "../../../dev/src/swarm/draw/mod.rs"]
-mod draw;
 mod epochs;
 mod fast_path;
 mod faults;
 mod found;
 mod laws;
-#[path = "../../../dev/src/swarm/ledger.rs"]
-mod ledger;
 mod marks;
 mod metrics;
 mod pathologies_bbr1;

@@ -1,10 +1,10 @@
 //! A short swarm, and the generator itself: `make swarm` draws more.
 
-use crate::{check, draw};
 use fairpace_netem::Random;
 use fairpace_results::Silent;
 use fairpace_scenario::keys::{self, Key, Kind, Section};
 use fairpace_scenario::{Scenario, Set, Target, parse};
+use fairpace_sim::swarm;
 
 /// What the canonical form of a scenario never says: it has the values that these stand for.
 const SHORTHANDS: &[&str] = &["bdp_rtt", "count", "stagger"];
@@ -12,8 +12,8 @@ const SHORTHANDS: &[&str] = &["bdp_rtt", "count", "stagger"];
 #[test]
 fn twenty_random_scenarios_hold_what_must_hold_of_any() {
     for seed in 1..=20 {
-        let scenario = draw::scenario(seed).expect("what is drawn is valid");
-        let (wrong, _) = check::check(&scenario);
+        let scenario = swarm::scenario(seed).expect("what is drawn is valid");
+        let (wrong, _) = swarm::check(&scenario);
         assert!(wrong.is_empty(), "make swarm SEED={seed} N=1:\n{}", wrong.join("\n"));
     }
 }
@@ -21,8 +21,8 @@ fn twenty_random_scenarios_hold_what_must_hold_of_any() {
 #[test]
 fn what_is_drawn_is_valid_and_the_same_again() {
     for seed in 0..2_000 {
-        let one = draw::scenario(seed).unwrap_or_else(|invalid| panic!("seed {seed}: {invalid:?}"));
-        assert_eq!(Ok(one), draw::scenario(seed).map_err(|invalid| invalid.to_string()));
+        let one = swarm::scenario(seed).unwrap_or_else(|invalid| panic!("seed {seed}: {invalid:?}"));
+        assert_eq!(Ok(one), swarm::scenario(seed).map_err(|invalid| invalid.to_string()));
     }
 }
 
@@ -31,7 +31,7 @@ fn what_is_drawn_is_valid_and_the_same_again() {
 #[test]
 fn every_key_is_drawn_or_tried_by_its_declaration() {
     let mut missing: Vec<&Key> = keys::all().filter(|key| !SHORTHANDS.contains(&key.name)).collect();
-    for text in (0..400).filter_map(|seed| Some(draw::scenario(seed).ok()?.to_toml())) {
+    for text in (0..400).filter_map(|seed| Some(swarm::scenario(seed).ok()?.to_toml())) {
         missing.retain(|key| !is_in(key, &text));
     }
     for key in missing {
@@ -72,7 +72,7 @@ fn is_tried_by_its_declaration(key: &Key) {
             return;
         }
     }
-    panic!("{key:?} is in {tried} scenarios: crates/dev/src/swarm/draw must draw it, as it needs other keys");
+    panic!("{key:?} is in {tried} scenarios: crates/sim/src/swarm/draw must draw it, as it needs other keys");
 }
 
 /// The random scenario of a seed with a random value of the key, if that is valid and not the default.
@@ -89,7 +89,7 @@ fn with(key: &Key, seed: u64) -> Option<Scenario> {
         }
         _ => return None,
     };
-    let text = draw::scenario(seed).ok()?.to_toml();
+    let text = swarm::scenario(seed).ok()?.to_toml();
     let set = Set::new(format!("{key:?}"), value);
     let scenario = parse("drawn.toml", &text, &[set], Target::Simulator).ok()?;
     is_in(key, &scenario.to_toml()).then_some(scenario)

@@ -1,9 +1,5 @@
 //! `fairpace-dev swarm`: random scenarios, each checked for what must hold of any scenario.
 
-pub mod check;
-pub mod draw;
-mod ledger;
-
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
@@ -14,6 +10,7 @@ use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::output::Output;
 use fairpace_cli_core::progress::Progress;
 use fairpace_cli_core::signals::Signals;
+use fairpace_sim::swarm;
 use serde::Serialize;
 
 use crate::args::SwarmArgs;
@@ -130,8 +127,8 @@ fn check_all(args: &SwarmArgs, global: Global, signals: &Signals) -> Result<Reco
 /// Draws and checks the scenario of a seed.
 fn check_one(seed: u64) -> Checked {
     PANIC.set(Some(String::new()));
-    let checked = match catch_unwind(|| draw::scenario(seed)) {
-        Ok(Ok(scenario)) => catch_unwind(AssertUnwindSafe(|| check::check(&scenario))),
+    let checked = match catch_unwind(|| swarm::scenario(seed)) {
+        Ok(Ok(scenario)) => catch_unwind(AssertUnwindSafe(|| swarm::check(&scenario))),
         Ok(Err(invalid)) => {
             let problems: Vec<_> =
                 invalid.problems.iter().map(|p| format!("{}: {}", p.key, p.message)).collect();
@@ -147,11 +144,11 @@ fn check_one(seed: u64) -> Checked {
 /// Writes the scenario of a seed.
 fn store(args: &SwarmArgs, seed: u64, global: Global) -> Result<(), Failure> {
     // a scenario that cannot be drawn is reported by its check
-    let Ok(Ok(scenario)) = catch_unwind(|| draw::scenario(seed)) else { return Ok(()) };
+    let Ok(Ok(scenario)) = catch_unwind(|| swarm::scenario(seed)) else { return Ok(()) };
     let folder = args.out.join(seed.to_string());
     let failed = |error| Failure::file("cannot write", &folder, &error, "name another directory with --out");
     std::fs::create_dir_all(&folder).map_err(failed)?;
-    let path = check::write(&scenario, &folder).map_err(failed)?;
+    let path = swarm::write(&scenario, &folder).map_err(failed)?;
     if !global.quiet {
         eprintln!("the scenario of seed {seed}: {}", path.display());
     }

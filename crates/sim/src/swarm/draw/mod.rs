@@ -13,7 +13,6 @@ use fairpace_scenario::{
 };
 
 mod hosts;
-
 mod links;
 
 /// Full-sized packets that the links may carry in all: least and most.
@@ -124,7 +123,7 @@ impl Draw {
 ///
 /// # Errors
 /// A fault of this file: what it draws should be valid.
-pub(crate) fn scenario(seed: u64) -> Result<Scenario, Invalid> {
+pub fn scenario(seed: u64) -> Result<Scenario, Invalid> {
     let mut random = Random::new(seed);
     let features = random.next_u64();
     let mut draw = Draw { random, features, rate_bps: 0, duration: Duration::ZERO };
