@@ -83,6 +83,19 @@ pub enum Error {
     },
 }
 
+/// Least Jaro-Winkler similarity of a suggestion, from 0 to 1: that of `fairpace_cc::nearest`, which is in a
+/// crate that needs a C compiler.
+const LEAST_SIMILARITY: f64 = 0.75;
+
+/// The known name with the spelling most similar to `written`, if one is close. Case does not matter.
+pub(crate) fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let written = written.to_lowercase();
+    let similarity = |name: &str| strsim::jaro_winkler(&written, &name.to_lowercase());
+    let scored = known.into_iter().map(|name| (similarity(name), name));
+    let close = scored.filter(|(similarity, _)| *similarity > LEAST_SIMILARITY);
+    close.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
+}
+
 fn did_you_mean(nearest: Option<&'static str>) -> String {
     nearest.map(|name| format!(", did you mean \"{name}\"?")).unwrap_or_default()
 }
@@ -114,7 +127,7 @@ impl Checked {
                 return Err(Error::UnknownArgument {
                     model,
                     name: name.clone(),
-                    nearest: fairpace_cc::nearest(name, known.iter().copied()),
+                    nearest: nearest(name, known.iter().copied()),
                     known,
                 });
             };

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::Output;
-use crate::arguments::{Argument, Checked, Error};
+use crate::arguments::{Argument, Checked, Error, nearest};
 
 /// A number or a curve that a model computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -82,7 +82,7 @@ pub fn evaluate(name: &str, arguments: &BTreeMap<String, f64>) -> Result<Output,
     let known = || ENTRIES.iter().map(|entry| entry.name).collect::<Vec<_>>();
     let entry = ENTRIES.iter().find(|entry| entry.name == name).ok_or_else(|| Error::UnknownModel {
         name: name.to_owned(),
-        nearest: fairpace_cc::nearest(name, known()),
+        nearest: nearest(name, known()),
         known: known(),
     })?;
     (entry.evaluate)(&Checked::new(entry.name, entry.arguments, arguments)?)
