@@ -17,6 +17,7 @@ mod run_table;
 
 use std::time::Duration;
 
+use fairpace_netem::Random;
 use fairpace_results::{FlowSummary, Summary};
 use fairpace_scenario::{Invalid, Scenario, Set, Target, parse};
 use serde::{Deserialize, Serialize};
@@ -300,18 +301,10 @@ fn short(value: f64) -> f64 {
     format!("{value:.5e}").parse().unwrap_or(value)
 }
 
-/// Times in [0, [`START_SPREAD`]), whole microseconds. SplitMix64 (Steele, Lea, Flood: Fast Splittable
-/// Pseudorandom Number Generators, OOPSLA 2014): a few lines that give the same numbers everywhere.
+/// Times in [0, [`START_SPREAD`]), whole microseconds, the same from the same seed.
 fn starts(seed: u64) -> impl Iterator<Item = Duration> {
-    let mut state = seed;
-    std::iter::repeat_with(move || {
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        bits ^= bits >> 31;
-        let spread_us = START_SPREAD.as_micros();
-        Duration::from_micros(((u128::from(bits) * spread_us) >> 64) as u64)
-    })
+    let mut random = Random::new(seed);
+    std::iter::repeat_with(move || Duration::from_micros(random.below(START_SPREAD.as_micros() as u64)))
 }
 
 #[cfg(test)]
