@@ -16,10 +16,11 @@ const MSS_BYTES: f64 = 1448.0;
 /// that needs more than 100 million events hangs, or does for every packet what it should do seldom.
 const MOST_LOOKS: u32 = 6_000;
 
-/// Stops a run that goes on for ever, by its own steps and not by the clock.
-struct Patience(Cell<u32>);
+/// Stops a run after [`MOST_LOOKS`] looks of the engine, so that a run without end fails on every machine
+/// alike.
+struct StepLimit(Cell<u32>);
 
-impl Monitor for Patience {
+impl Monitor for StepLimit {
     fn progress(&mut self, _done_s: f64, _total_s: f64) {}
     fn stop(&self) -> bool {
         self.0.set(self.0.get() + 1);
@@ -27,8 +28,8 @@ impl Monitor for Patience {
     }
 }
 
-fn patience() -> Patience {
-    Patience(Cell::new(0))
+fn step_limit() -> StepLimit {
+    StepLimit(Cell::new(0))
 }
 
 /// Everything that is wrong with a scenario's runs, in words, and the data packets that one of them
@@ -39,7 +40,7 @@ pub fn check(scenario: &Scenario) -> (Vec<String>, u64) {
         Ok(runs) => runs,
         Err(why) => return (vec![why], 0),
     };
-    let Runs { run, again, patient, mut ledger } = runs;
+    let Runs { run, again, per_hop, mut ledger } = runs;
     ledger.close();
     let mut wrong = std::mem::take(&mut ledger.wrong);
     wrong.truncate(3);
@@ -48,7 +49,7 @@ pub fn check(scenario: &Scenario) -> (Vec<String>, u64) {
         return (wrong, 0);
     }
     wrong.extend(difference("written to a file, read and run again", &run, &again));
-    wrong.extend(difference("run with every departure as an event", &run, &patient));
+    wrong.extend(difference("run with every departure as an event", &run, &per_hop));
     for (index, flow) in scenario.flows.iter().enumerate() {
         wrong.extend(self::flow(scenario, index, flow, &run, &ledger));
     }
@@ -63,7 +64,7 @@ pub fn check(scenario: &Scenario) -> (Vec<String>, u64) {
 struct Runs {
     run: Run,
     again: Run,
-    patient: Run,
+    per_hop: Run,
     ledger: Ledger,
 }
 
@@ -75,9 +76,9 @@ fn runs(scenario: &Scenario) -> Result<Runs, String> {
     let mut ledger = Ledger::new(scenario);
     let failed = |error: crate::Error| error.to_string();
     Ok(Runs {
-        run: crate::run(scenario, &mut patience()).map_err(failed)?,
-        again: crate::run_with(&read, &mut patience(), &mut ledger).map_err(failed)?,
-        patient: crate::run_per_hop(scenario, &mut patience()).map_err(failed)?,
+        run: crate::run(scenario, &mut step_limit()).map_err(failed)?,
+        again: crate::run_with(&read, &mut step_limit(), &mut ledger).map_err(failed)?,
+        per_hop: crate::run_per_hop(scenario, &mut step_limit()).map_err(failed)?,
         ledger,
     })
 }
@@ -150,17 +151,19 @@ fn flow(scenario: &Scenario, index: usize, flow: &Flow, run: &Run, ledger: &Ledg
     let finite = [Some(summary.goodput_mbps), summary.share, summary.completion_s, summary.rtt_mean_ms];
     must(finite.iter().flatten().all(|x| x.is_finite() && *x >= 0.0), &|| format!("{summary:?}"));
     let rates = series.goodput_mbps.iter().chain(series.pacing_mbps.iter().filter(|x| !x.is_nan()));
-    must(rates.clone().all(|x| x.is_finite() && *x >= 0.0), &|| "rates that are none".to_owned());
-    // the way itself takes this long at least
+    must(rates.clone().all(|x| x.is_finite() && *x >= 0.0), &|| {
+        "a rate is negative or not finite".to_owned()
+    });
+    // no RTT is below the base RTT
     let shortest = flow.rtt_at.iter().map(|(_, rtt)| *rtt).fold(flow.rtt, std::time::Duration::min);
     let shortest_ms = shortest.as_secs_f64() * 1e3;
     let rtts = series.rtt_ms.iter().filter(|x| !x.is_nan()).map(|x| f64::from(*x)).chain(summary.rtt_mean_ms);
     let least = rtts.fold(f64::MAX, f64::min);
     must(least >= shortest_ms * (1.0 - 1e-6) - 1e-5, &|| {
-        format!("an RTT of {least} ms on a way of {shortest_ms} ms")
+        format!("an RTT of {least} ms where the base RTT is {shortest_ms} ms")
     });
-    // what arrived has left every link on the way; one hole that is filled makes many packets available at
-    // once, but none twice
+    // Goodput cannot exceed the data packets that left a link. A filled hole makes many packets available at
+    // once, but none twice.
     let goodput_pkts = integral(run, &series.goodput_mbps) * 1e6 / 8.0 / MSS_BYTES;
     let route = &scenario.routes()[index];
     for link in &route.forward {
@@ -171,17 +174,17 @@ fn flow(scenario: &Scenario, index: usize, flow: &Flow, run: &Run, ledger: &Ledg
     }
     if must_deliver(scenario, flow, route, ledger) {
         must(goodput_pkts > 0.0, &|| "it delivered nothing".to_owned());
-        let last_s = scenario.duration.as_secs_f64() - PATIENCE_S;
+        let last_s = scenario.duration.as_secs_f64() - LONGEST_PAUSE_S;
         let late =
             series.goodput_mbps.iter().zip(&run.series.t_s).any(|(rate, t)| *t >= last_s && *rate > 0.0);
-        must(late, &|| format!("it is stuck: nothing in the last {PATIENCE_S} s"));
+        must(late, &|| format!("it is stuck: nothing in the last {LONGEST_PAUSE_S} s"));
     }
     wrong
 }
 
-/// A flow that must get something through does so within this time: the fifth timeout in a row strikes 31 s
-/// after the first packet, and each is a packet that is lost in one of five cases or finds a full queue.
-const PATIENCE_S: f64 = 30.0;
+/// A flow that must deliver does so within this time. After five timeouts in a row 31 s have passed; each
+/// needs a packet that is lost or dropped.
+const LONGEST_PAUSE_S: f64 = 30.0;
 
 /// Has the flow always something to send, and a path that lets it through?
 fn must_deliver(scenario: &Scenario, flow: &Flow, route: &Route, ledger: &Ledger) -> bool {
@@ -198,7 +201,7 @@ fn must_deliver(scenario: &Scenario, flow: &Flow, route: &Route, ledger: &Ledger
     endless
         && flow.arrivals.is_none()
         && flow.stop.is_none()
-        && lasts > 1.2 * PATIENCE_S
+        && lasts > 1.2 * LONGEST_PAUSE_S
         && flow.ack_loss_ppb < 200_000_000
         && flow.receiving.window == Window::Ample
         && links.clone().count() <= 3
@@ -229,7 +232,7 @@ fn link(scenario: &Scenario, index: usize, link: &Link, run: &Run, account: &Acc
     must(summary.loss_rate.is_none_or(|rate| (0.0..=1.0).contains(&rate)), &|| format!("{summary:?}"));
     must(summary.queue_delay_mean_ms.is_none_or(f64::is_finite), &|| format!("{summary:?}"));
     must(series.backlog_kb.iter().flatten().all(|x| x.is_finite() && *x >= 0.0), &|| {
-        "a backlog that is none".into()
+        "a backlog is negative or not finite".into()
     });
     let most_kb = (link.buffer.bytes() as f64 + PACKET_BYTES) / 1e3;
     let backlogs =
@@ -308,7 +311,7 @@ fn waits(
     }
 }
 
-/// What can leave from one time to another, s, beside a bucket's tokens.
+/// What can leave from one time to another, s, in addition to the tokens of a bucket.
 fn capacity_bits(link: &Link, from: f64, to: f64) -> f64 {
     if let Some(trace) = &link.trace {
         let period = f64::from(*trace.opportunities_ms.last().unwrap_or(&1)) / 1e3;

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 use fairpace_results::observer::{ConnectionId, Content, EcnField, LinkEvent, Observer, Packet};
 use fairpace_scenario::{Ecn, Link, Queue, Scenario};
 
-/// What tells packets of a connection apart; a duplicate is like its original.
+/// Identifies a packet within its connection. A duplicate has the key of its original.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Key {
     sent_ns: u64,
@@ -110,7 +110,7 @@ impl Ledger {
         }
     }
 
-    /// What is still there at the end has been there until then.
+    /// Counts the packets that are still at a link until the end of the run.
     pub(crate) fn close(&mut self) {
         for flow in self.links.iter_mut().flat_map(|link| &mut link.flows) {
             flow.inside_byte_ns += flow.bytes * i128::from(self.end_ns);
@@ -137,7 +137,7 @@ impl Ledger {
             return;
         };
         if at > self.end_ns {
-            return; // told in advance: at the end it is still there
+            return; // departures are reported early: this one is after the end
         }
         flow.bytes -= bytes;
         flow.inside_byte_ns += bytes * i128::from(at);

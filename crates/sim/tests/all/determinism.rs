@@ -43,8 +43,8 @@ proptest! {
     #[test]
     fn a_departure_that_is_known_at_once_is_the_same_as_one_that_is_waited_for(seed in 0..i64::MAX as u64) {
         let scenario = drawn(seed);
-        let patient = fairpace_sim::run_per_hop(&scenario, &mut Silent).expect("what is drawn is valid");
-        prop_assert!(run(&scenario) == bytes(&patient), "seed {seed}");
+        let per_hop = fairpace_sim::run_per_hop(&scenario, &mut Silent).expect("what is drawn is valid");
+        prop_assert!(run(&scenario) == bytes(&per_hop), "seed {seed}");
     }
 
     #[test]

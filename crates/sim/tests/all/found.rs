@@ -12,11 +12,11 @@ use fairpace_scenario::{
 
 /// Runs it, and again with every departure as an event: both must say the same.
 fn same_either_way(scenario: &Scenario) {
-    let patient = fairpace_sim::run_per_hop(scenario, &mut Silent).expect("the scenario is valid");
-    let prompt = run(scenario);
-    assert_eq!(prompt.summary.stable_json(), patient.summary.stable_json());
+    let per_hop = fairpace_sim::run_per_hop(scenario, &mut Silent).expect("the scenario is valid");
+    let usual = run(scenario);
+    assert_eq!(usual.summary.stable_json(), per_hop.summary.stable_json());
     // as text, because NaN is not equal to itself
-    assert_eq!(format!("{:?}", prompt.series), format!("{:?}", patient.series));
+    assert_eq!(format!("{:?}", usual.series), format!("{:?}", per_hop.series));
 }
 
 fn workload(cc: &str, rtt_ms: u64, per_s: u64) -> Flow {

@@ -61,7 +61,7 @@ impl Draw {
             Window::Autotuned(self.magnitude((1 << 16, 10_000_000)))
         };
         let delayed_ack = !self.uses(Feature::Receiver);
-        // how many packets an ACK waits for has no effect where none waits
+        // `ack_every` has no effect without delayed ACKs
         let lazy = delayed_ack && self.uses(Feature::Receiver);
         Receiving {
             window,

@@ -130,8 +130,8 @@ pub fn scenario(seed: u64) -> Result<Scenario, Invalid> {
     draw.rate_bps = draw.magnitude(RATE_BPS);
     let count = draw.between(1, 5);
     let budget_bits = draw.magnitude(BUDGET_PKTS) * PACKET_BITS;
-    // the links are up to four times as fast as the rate; what is too much makes the run shorter or the
-    // links slower
+    // The links are up to four times as fast as the rate. If the budget is exceeded, the run becomes shorter
+    // or the links slower.
     let most_bits = |of: u64| (budget_bits / (2 * count)).saturating_mul(1_000_000) / of;
     draw.duration = draw.time_us(DURATION_US);
     if draw.flip() {
@@ -264,7 +264,7 @@ impl Draw {
             if !self.uses(Feature::Parameters) {
                 continue;
             }
-            // what would only make the sender try more than there can be
+            // a larger value only makes the sender exceed any path
             let most = match parameter.unit {
                 Unit::Pkts => parameter.most.min(MOST_PKTS),
                 Unit::Bps => parameter.most.min(u32::try_from(self.rate_bps / 2).unwrap_or(u32::MAX)),
