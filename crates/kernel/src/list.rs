@@ -2,16 +2,18 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::PathBuf;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use fairpace_cc::Algorithm;
-use libbpf_rs::btf::Btf;
 use libbpf_rs::query::{LinkInfoIter, LinkTypeInfo, MapInfoIter};
 use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, MapType};
 
-use crate::{Error, Holder, bpffs, btf, features, names};
+use crate::bpffs::{self, Lock};
+use crate::transaction::{self, Change, Kind};
+use crate::{Error, Holder, btf, features, names};
 
 /// What the kernel names of all algorithms that this library loads begin with.
 const OURS: &str = "fp_";
@@ -53,9 +55,18 @@ pub enum Status {
 /// All congestion controls that are BPF struct_ops, by name.
 ///
 /// # Errors
-/// No BTF, or no CAP_SYS_ADMIN, which a walk through all BPF objects needs.
+/// No BTF, or no CAP_SYS_ADMIN outside of any user namespace, which a walk through all BPF objects needs.
 pub fn list() -> Result<Vec<Entry>, Error> {
     features::require_walk()?;
+    let lock = Lock::take()?;
+    if let Some(lock) = &lock {
+        transaction::repair_locked(lock)?;
+    }
+    list_now()
+}
+
+/// The same without a lock: for a caller that has it, or that only wants to know what holds a name.
+fn list_now() -> Result<Vec<Entry>, Error> {
     let Some(layout) = Layout::of_kernel()? else { return Ok(Vec::new()) };
     let links: BTreeMap<u32, u32> = LinkInfoIter::default()
         .filter_map(|link| match link.info {
@@ -93,7 +104,40 @@ pub fn list() -> Result<Vec<Entry>, Error> {
 /// # Errors
 /// Nothing of this name is loaded, or it was not loaded to stay ([`crate::LoadOptions::pin`]).
 pub fn unload(name: &str) -> Result<(), Error> {
-    let entries = list()?;
+    unload_all(&[name])
+}
+
+/// Takes several algorithms out of the kernel, all or none of them, also if the process is killed meanwhile:
+/// the next operation completes it or takes it back ([`crate::repair`]).
+///
+/// # Errors
+/// As [`unload`], for the first name that cannot be unloaded. Then nothing is.
+pub fn unload_all(names: &[&str]) -> Result<(), Error> {
+    features::require_walk()?;
+    let lock = Lock::take()?;
+    if let Some(lock) = &lock {
+        transaction::repair_locked(lock)?;
+    }
+    let entries = list_now()?;
+    let chosen: Vec<&Entry> = names.iter().map(|name| find(name, &entries)).collect::<Result<_, _>>()?;
+    if let Some(lock) = &lock {
+        let change = Change::begin(Kind::Unload, lock)?;
+        for entry in &chosen {
+            if let Status::Pinned(path) = &entry.status {
+                let aside = change.path(&entry.name);
+                fs::rename(path, &aside).map_err(|cause| bpffs::failed(path, cause))?;
+            }
+        }
+        change.commit()?;
+    }
+    for entry in chosen.iter().filter(|entry| entry.status == Status::Registered) {
+        unregister(entry)?;
+    }
+    chosen.iter().try_for_each(|entry| wait_until_gone(&entry.name))
+}
+
+/// The loaded algorithm of this name, if it can be unloaded.
+fn find<'a>(name: &str, entries: &'a [Entry]) -> Result<&'a Entry, Error> {
     let live = || entries.iter().filter(|e| e.status != Status::Draining);
     let found = live().find(|e| e.name == name).or_else(|| {
         live().find(|e| e.algorithm.is_some_and(|a| a.name() == name && a.kernel_name() == e.name))
@@ -103,8 +147,8 @@ pub fn unload(name: &str) -> Result<(), Error> {
         return Err(Error::NotLoaded { name: name.to_owned(), loaded });
     };
     match &entry.status {
-        Status::Pinned(path) => unpin(entry, path),
-        Status::Registered if entry.name.starts_with(OURS) => unregister(entry),
+        Status::Pinned(_) => Ok(entry),
+        Status::Registered if entry.name.starts_with(OURS) => Ok(entry),
         _ => Err(Error::NotOurs { name: entry.name.clone(), holder: entry.holder() }),
     }
 }
@@ -121,34 +165,23 @@ impl Entry {
 
 /// What holds a name that the kernel offers.
 pub(crate) fn holder(name: &str) -> Holder {
-    let Ok(entries) = list() else { return Holder::Unknown };
+    let Ok(entries) = features::require_walk().and_then(|()| list_now()) else { return Holder::Unknown };
     let entry = entries.into_iter().find(|e| e.name == name && e.status != Status::Draining);
     entry.map_or(Holder::Kernel, |e| e.holder())
-}
-
-fn unpin(entry: &Entry, path: &Path) -> Result<(), Error> {
-    let link = Link::open(path).map_err(Error::bpf(format!("opening {}", path.display())))?;
-    // where the kernel can (6.11), detach at once, whoever else holds the link; elsewhere it goes with the
-    // pin
-    let _ = link.detach();
-    bpffs::unpin(path)?;
-    drop(link);
-    wait_until_gone(&entry.name, path)
 }
 
 /// Before links (6.4): deleting the map's only element unregisters.
 fn unregister(entry: &Entry) -> Result<(), Error> {
     let what = || format!("unregistering {}", entry.name);
     let map = MapHandle::from_map_id(entry.map_id).map_err(Error::bpf(what()))?;
-    map.delete(&0u32.to_ne_bytes()).map_err(Error::bpf(what()))?;
-    wait_until_gone(&entry.name, Path::new("the list of struct_ops"))
+    map.delete(&0u32.to_ne_bytes()).map_err(Error::bpf(what()))
 }
 
-fn wait_until_gone(name: &str, path: &Path) -> Result<(), Error> {
+fn wait_until_gone(name: &str) -> Result<(), Error> {
     let deadline = Instant::now() + UNREGISTER_LIMIT;
     while names::available()?.iter().any(|n| n == name) {
         if Instant::now() > deadline {
-            return Err(Error::StillThere { name: name.to_owned(), path: path.to_owned() });
+            return Err(Error::StillThere { name: name.to_owned() });
         }
         sleep(Duration::from_millis(5));
     }
@@ -158,8 +191,8 @@ fn wait_until_gone(name: &str, path: &Path) -> Result<(), Error> {
 /// Path of each pinned link by its id.
 fn pinned_links() -> Result<BTreeMap<u32, PathBuf>, Error> {
     let mut links = BTreeMap::new();
-    for name in bpffs::pins()? {
-        let path = bpffs::pin_path(&name);
+    for name in bpffs::pins("")? {
+        let path = bpffs::path(&name);
         // a pin can be gone by now, or be another kind of object
         if let Ok(info) = Link::open(&path).and_then(|link| link.info()) {
             links.insert(info.id, path);
@@ -188,8 +221,7 @@ struct Layout {
 impl Layout {
     /// `None`: this kernel has no congestion controls in BPF.
     fn of_kernel() -> Result<Option<Layout>, Error> {
-        let what = "reading the kernel's type information (BTF)";
-        let kernel = Btf::from_vmlinux().map_err(Error::bpf(what))?;
+        let kernel = features::kernel_btf()?;
         let value = "bpf_struct_ops_tcp_congestion_ops";
         let layout = || {
             let data_at = btf::offset(&kernel, value, "data")?;

@@ -2,15 +2,18 @@
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
+use std::path::Path;
 
 use fairpace_cc::{Algorithm, Params};
 use libbpf_rs::{Link, Map, MapCore, MapFlags, MapHandle, MapType};
 
 use crate::adapt::{self, Setup};
+use crate::bpffs::{self, Lock};
 use crate::error::system_error;
 use crate::list::holder;
 use crate::object::bad_object;
-use crate::{Error, Features, Object, bpffs, log, names};
+use crate::transaction::{self, Change, Kind};
+use crate::{Error, Features, Object, log, names};
 
 /// How to load.
 #[derive(Debug, Clone, Default)]
@@ -43,16 +46,35 @@ pub struct Loaded {
     pub(crate) storage: MapHandle,
     counters: MapHandle,
     programs: Vec<Program>,
-    _registration: Registration,
+    registration: Registration,
 }
 
 /// What keeps an algorithm registered.
 #[derive(Debug)]
 enum Registration {
     /// A link: unregisters when its last descriptor and pin are gone, however the process ends.
-    Link { _link: Link },
+    Link { link: Link },
     /// Before 6.4, the map itself: registered until its element is deleted.
     Map { map: MapHandle, until_dropped: bool },
+}
+
+impl Registration {
+    /// Pins the link. Before 6.4 there is none, and nothing to pin.
+    fn pin(&mut self, path: &Path) -> Result<(), Error> {
+        match self {
+            Registration::Link { link } => {
+                link.pin(path).map_err(|error| bpffs::failed(path, system_error(error)))
+            }
+            Registration::Map { .. } => Ok(()),
+        }
+    }
+
+    /// From now on it outlives this process.
+    fn stay(&mut self) {
+        if let Registration::Map { until_dropped, .. } = self {
+            *until_dropped = false;
+        }
+    }
 }
 
 impl Drop for Registration {
@@ -105,7 +127,47 @@ pub fn load(params: &Params, options: &LoadOptions) -> Result<Loaded, Error> {
 /// # Errors
 /// As [`load`].
 pub fn load_object(object: &Object, options: &LoadOptions) -> Result<Loaded, Error> {
-    load_and_register(object, options, false)
+    let mut all = load_objects(std::slice::from_ref(object), options, &|| false)?;
+    all.pop().ok_or_else(|| bad_object(&object.kernel_name, "everything"))
+}
+
+/// Loads several objects and registers them, all or none of them. If they are pinned, that holds also when
+/// the process is killed meanwhile: the next operation completes the load or takes it back
+/// ([`crate::repair`]). Before Linux 6.4, which has no links for struct_ops, a killed process leaves those
+/// that it had registered.
+///
+/// `stop` is asked before each object; if it returns true, nothing is loaded.
+///
+/// # Errors
+/// As [`load`], for the first object that cannot be loaded; [`Error::Interrupted`] if `stop` returned true.
+pub fn load_objects(
+    objects: &[Object],
+    options: &LoadOptions,
+    stop: &dyn Fn() -> bool,
+) -> Result<Vec<Loaded>, Error> {
+    let one = |object| {
+        if stop() { Err(Error::Interrupted) } else { load_and_register(object, options, false) }
+    };
+    if !options.pin {
+        return objects.iter().map(one).collect();
+    }
+    Features::probe().require_kernel()?;
+    let lock = Lock::take_mounting(stop)?;
+    transaction::repair_locked(&lock)?;
+    // declared before the handles: an undone change removes the pins after they have been dropped
+    let change = Change::begin(Kind::Load, &lock)?;
+    let mut all = Vec::new();
+    for object in objects {
+        let mut loaded = one(object)?;
+        loaded.registration.pin(&change.path(&loaded.name))?;
+        all.push(loaded);
+    }
+    if stop() {
+        return Err(Error::Interrupted);
+    }
+    change.commit()?;
+    all.iter_mut().for_each(|loaded| loaded.registration.stay());
+    Ok(all)
 }
 
 /// For tests: as [`load`], but every allocation of a flow's state fails, so that the fallback runs.
@@ -132,7 +194,7 @@ fn load_and_register(object: &Object, options: &LoadOptions, deny_storage: bool)
     let counters = map(&loaded, &name, |m| m.name().to_string_lossy().ends_with(".bss"))?;
     let programs = programs(&loaded)?;
 
-    let registration = register(&mut loaded, &name, options.pin, features.interface.has_links)?;
+    let registration = register(&mut loaded, &name, features.interface.has_links)?;
     Ok(Loaded {
         name,
         algorithm: object.algorithm,
@@ -140,7 +202,7 @@ fn load_and_register(object: &Object, options: &LoadOptions, deny_storage: bool)
         storage,
         counters,
         programs,
-        _registration: registration,
+        registration,
     })
 }
 
@@ -172,23 +234,15 @@ impl Loaded {
     }
 }
 
-fn register(
-    object: &mut libbpf_rs::Object,
-    name: &str,
-    pin: bool,
-    has_links: bool,
-) -> Result<Registration, Error> {
+fn register(object: &mut libbpf_rs::Object, name: &str, has_links: bool) -> Result<Registration, Error> {
     let handle = map(object, name, |m| m.map_type() == MapType::StructOps)?;
     let mut link = attach(object, name)?;
     if !has_links {
         // libbpf's stand-in for a link borrows the object's descriptor: it must not act when that is closed
         link.disconnect();
-        return Ok(Registration::Map { map: handle, until_dropped: !pin });
+        return Ok(Registration::Map { map: handle, until_dropped: true });
     }
-    if pin {
-        bpffs::pin(name, |path| link.pin(path).map_err(system_error))?;
-    }
-    Ok(Registration::Link { _link: link })
+    Ok(Registration::Link { link })
 }
 
 fn attach(object: &mut libbpf_rs::Object, name: &str) -> Result<Link, Error> {

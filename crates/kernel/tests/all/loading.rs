@@ -150,3 +150,17 @@ fn a_killed_process_leaves_nothing_loaded() {
     eventually("unregistered", || !available().contains(&name));
     eventually("nothing listed", || status_of(&name).is_empty());
 }
+
+#[test]
+fn only_an_administrator_may_select_an_algorithm_without_control() {
+    if !has_kernel() {
+        return;
+    }
+    let loaded = ["reno", "fixed_rate", "fixed_cwnd"].map(load_transient);
+    // what Linux lets any user select
+    let allowed = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_allowed_congestion_control").unwrap();
+    let is_allowed = |loaded: &fairpace_kernel::Loaded| {
+        allowed.split_whitespace().any(|name| name == loaded.kernel_name())
+    };
+    assert_eq!(loaded.each_ref().map(is_allowed), [true, false, false], "{allowed}");
+}
