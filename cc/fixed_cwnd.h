@@ -18,6 +18,9 @@
 #include "contract/contract.h"
 #include "contract/params.h"
 
+/* It has no control: in the kernel only CAP_NET_ADMIN may select it. */
+#define CC_RESTRICTED
+
 #define fixed_cwnd_parameters(P)                                                                                       \
 	P(cwnd_pkts, 10, 1, 1u << 24, CC_UNIT_PKTS, "cwnd, always",                                                    \
 	  "10: the initial cwnd of RFC 6928, which hosts may send anyway; 2^24 packets are 24 GB")

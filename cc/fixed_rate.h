@@ -15,6 +15,9 @@
 #include "contract/maths.h"
 #include "contract/params.h"
 
+/* It has no control: in the kernel only CAP_NET_ADMIN may select it. */
+#define CC_RESTRICTED
+
 #define fixed_rate_parameters(P)                                                                                       \
 	P(rate_Bps, CC_MBIT(100), 1000, 0xffffffffu, CC_UNIT_BPS, "pacing rate, always, in bytes of TCP segments",     \
 	  "100 Mbit/s, meant to be set; from a packet in 1.5 s to what 32 bits hold, 34 Gbit/s")                       \

@@ -401,10 +401,17 @@ void BPF_PROG(pkts_acked, struct sock *sk, const struct ack_sample *sample)
 
 #endif
 
+/* Whether any user may select it (net/ipv4/tcp_cong.c: tcp_set_congestion_control). */
+#ifdef CC_RESTRICTED
+#define CC_FLAGS 0
+#else
+#define CC_FLAGS TCP_CONG_NON_RESTRICTED
+#endif
+
 SEC(".struct_ops.link")
 struct tcp_congestion_ops CC_KERNEL_NAME = {
 	.name = CC_STRING(CC_KERNEL_NAME),
-	.flags = TCP_CONG_NON_RESTRICTED,
+	.flags = CC_FLAGS,
 	.init = (void *)init,
 	.release = (void *)release,
 	.ssthresh = (void *)ssthresh,
