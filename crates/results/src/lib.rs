@@ -1,12 +1,12 @@
 //! The record of a run, the same for simulator and testbed, and the metrics that are computed from it.
 //!
 //! - [`Summary`] is the stable, versioned record; [`Summary::stable_json`] is the content of `summary.json`.
-//! - [`Series`] has the time series; [`Run::series_csv`] is the content of `series.csv`.
+//! - [`Series`] has the time series; [`Run::write_series_csv`] writes the content of `series.csv`.
 //! - [`Repeat`] has means and confidence intervals over several seeds.
 //! - [`jain`], [`shares`], [`convergence_s`] and [`max_min`] are the definitions of fairness.
 //! - [`observer`] has the types for live observation of a simulation.
 //!
-//! The crate does not run anything, draws no charts and does no I/O.
+//! The crate does not run anything, draws no charts and opens no files.
 //!
 //! ```
 //! use fairpace_results::{FlowSummary, Summary};
@@ -19,9 +19,10 @@
 //! assert!((summary.jain.unwrap() - 0.8).abs() < 1e-9);
 //! ```
 
-#![deny(missing_docs)]
+#![forbid(unsafe_code)]
 #![allow(non_snake_case)] // bytes per second are _Bps, as in the contract
 
+mod csv_cell;
 mod fairness;
 mod json;
 mod metrics;
@@ -31,6 +32,7 @@ mod series;
 mod summary;
 mod table;
 
+pub use csv_cell::csv_text;
 pub use fairness::{FAIR_JAIN, convergence_s, max_min, max_min_distance};
 pub use json::{DIGITS, round, to_json};
 pub use metrics::{jain, shares};

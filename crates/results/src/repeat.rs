@@ -1,9 +1,11 @@
 //! Several runs of one scenario with different seeds: mean and confidence interval of each metric.
 
+use std::io::{self, Write};
+
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use crate::{Completions, ScenarioId, Summary};
+use crate::{Completions, ScenarioId, Summary, csv_text, round};
 
 /// Version of the [`Repeat`] format. It grows when a field is removed or changes its meaning.
 pub const REPEAT_SCHEMA: &str = "fairpace.repeat/1";
@@ -83,10 +85,16 @@ impl Repeat {
     #[must_use]
     pub fn of(summaries: &[Summary]) -> Option<Self> {
         let first = summaries.first()?;
-        let rows: Vec<Vec<(String, Option<f64>)>> = summaries.iter().map(Summary::metrics).collect();
+        let names = first.metrics();
+        let row = |summary: &Summary| {
+            // without the names, which are the same in all runs and take most of the memory
+            let mut values = Vec::with_capacity(names.len());
+            values.extend(summary.metrics().into_iter().map(|(_, value)| value));
+            values
+        };
+        let rows: Vec<Vec<Option<f64>>> = summaries.iter().map(row).collect();
         let metric = |(index, (name, _)): (usize, &(String, Option<f64>))| {
-            let values: Vec<Option<f64>> =
-                rows.iter().map(|row| row.get(index).and_then(|(_, value)| *value)).collect();
+            let values: Vec<Option<f64>> = rows.iter().map(|row| row.get(index).copied().flatten()).collect();
             Metric { name: name.clone(), estimate: Estimate::of(values.iter().flatten().copied()), values }
         };
         Some(Repeat {
@@ -96,7 +104,7 @@ impl Repeat {
             scenario: first.scenario.clone(),
             window_s: first.window_s,
             seeds: summaries.iter().map(|summary| summary.seed).collect(),
-            metrics: rows[0].iter().enumerate().map(metric).collect(),
+            metrics: names.iter().enumerate().map(metric).collect(),
         })
     }
 
@@ -106,21 +114,29 @@ impl Repeat {
         self.metrics.iter().find(|metric| metric.name == name)?.estimate
     }
 
-    /// CSV with one row per run and one column per metric, the seed first. A cell without value is empty.
-    #[must_use]
-    pub fn csv(&self) -> String {
-        let mut csv = csv::Writer::from_writer(Vec::new());
-        // Writing into memory, with rows of one length: neither of the writer's errors can occur.
-        let names = self.metrics.iter().map(|metric| metric.name.clone());
-        let _ = csv.write_record(std::iter::once("seed".to_owned()).chain(names));
-        for (run, seed) in self.seeds.iter().enumerate() {
-            let value = |metric: &crate::Metric| {
-                let value = metric.values.get(run).copied().flatten().filter(|value| value.is_finite());
-                value.map(|value| crate::round(value).to_string()).unwrap_or_default()
-            };
-            let _ = csv.write_record(std::iter::once(seed.to_string()).chain(self.metrics.iter().map(value)));
+    /// Writes CSV with one row per run and one column per metric, the seed first. A cell without value is
+    /// empty.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write_csv<W: Write + ?Sized>(&self, out: &mut W) -> io::Result<()> {
+        let mut row = String::from("seed");
+        for metric in &self.metrics {
+            row.push(',');
+            row.push_str(&csv_text(&metric.name));
         }
-        String::from_utf8(csv.into_inner().unwrap_or_default()).unwrap_or_default()
+        writeln!(out, "{row}")?;
+        for (run, seed) in self.seeds.iter().enumerate() {
+            row.clear();
+            row.push_str(&seed.to_string());
+            for metric in &self.metrics {
+                let value = metric.values.get(run).copied().flatten().filter(|value| value.is_finite());
+                row.push(',');
+                row.push_str(&value.map(|value| round(value).to_string()).unwrap_or_default());
+            }
+            writeln!(out, "{row}")?;
+        }
+        Ok(())
     }
 }
 
@@ -284,8 +300,9 @@ mod tests {
         assert_eq!(repeat.estimate("flows.10ms.goodput_mbps").unwrap().mean, 8.0);
         assert_eq!(repeat.estimate("jain").unwrap().runs, 2);
         assert_eq!(repeat.estimate("convergence_s"), None);
-        let csv = repeat.csv();
-        let mut rows = csv::Reader::from_reader(csv.as_bytes());
+        let mut csv = Vec::new();
+        repeat.write_csv(&mut csv).unwrap();
+        let mut rows = csv::Reader::from_reader(csv.as_slice());
         assert_eq!(rows.headers().unwrap().get(2), Some("flows.10ms.goodput_mbps"));
         let cells: Vec<_> = rows.records().map(|row| row.unwrap()[2].to_owned()).collect();
         assert_eq!(cells, ["7", "8", "9"]);

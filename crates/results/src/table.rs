@@ -1,8 +1,11 @@
 //! Time series as one CSV file, in long form.
 
-use crate::{FlowSeries, Run};
+use std::io::{self, Write};
+use std::iter;
 
-/// The columns of [`Run::series_csv`].
+use crate::{FlowSeries, Run, csv_text};
+
+/// The columns of [`Run::write_series_csv`].
 const HEADER: [&str; 15] = [
     "t_s",
     "flow",
@@ -21,10 +24,8 @@ const HEADER: [&str; 15] = [
     "backlog_kb",
 ];
 
-// Index of the first column of flows, of their phase, of the first column of links, and of the column of
-// both.
-const FLOW_COLUMNS: usize = 3;
-const PHASE_COLUMN: usize = 11;
+// Index of the first column of links, and of the column of both. The columns before are of all rows, or of
+// flows.
 const LINK_COLUMNS: usize = 12;
 const BACKLOG_COLUMN: usize = 14;
 
@@ -46,8 +47,11 @@ impl FlowSeries {
 }
 
 impl Run {
-    /// The series as CSV: a row per time and flow (`link` empty), per time and link (`flow` empty), and per
-    /// time, flow and link (the flow's backlog there). A cell without value is empty.
+    /// Writes the series as CSV: a row per time and flow (`link` empty), per time and link (`flow` empty),
+    /// and per time, flow and link (the flow's backlog there). A cell without value is empty. A name that a
+    /// spreadsheet would run has an apostrophe in front.
+    ///
+    /// The text may have gigabytes: it is written row by row and is never in memory as a whole.
     ///
     /// ```python
     /// d = pandas.read_csv("series.csv")
@@ -55,62 +59,84 @@ impl Run {
     /// ```
     ///
     /// `phase_name` turns a phase's index into its name; an index without a name gives an empty cell.
-    #[must_use]
-    pub fn series_csv(&self, phase_name: impl Fn(i8) -> Option<&'static str>) -> String {
-        let mut table = Table::new();
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write_series_csv<W: Write + ?Sized>(
+        &self,
+        out: &mut W,
+        phase_name: impl Fn(i8) -> Option<&'static str>,
+    ) -> io::Result<()> {
+        let flows: Vec<_> = self.summary.flows.iter().map(|flow| csv_text(&flow.name)).collect();
+        let links: Vec<_> = self.summary.links.iter().map(|link| csv_text(&link.name)).collect();
+        let mut rows = Rows { out, row: HEADER.join(","), cells: HEADER.len() };
+        rows.end()?;
         for (point, t_s) in self.series.t_s.iter().enumerate() {
             let t_s = number(*t_s);
-            for (summary, flow) in self.summary.flows.iter().zip(&self.series.flows) {
-                let mut row = Table::row(&t_s, &summary.name, "");
-                for (cell, (_, values)) in row[FLOW_COLUMNS..].iter_mut().zip(flow.columns()) {
-                    *cell = at(values, point);
+            for (name, flow) in flows.iter().zip(&self.series.flows) {
+                rows.begin(&t_s, name, "");
+                for (_, values) in flow.columns() {
+                    rows.cell(&at(values, point));
                 }
                 let phase = flow.phase.get(point).copied().and_then(&phase_name);
-                row[PHASE_COLUMN] = phase.unwrap_or_default().to_owned();
-                table.push(&row);
+                rows.cell(phase.unwrap_or_default());
+                rows.end()?;
             }
-            for (summary, link) in self.summary.links.iter().zip(&self.series.links) {
-                let mut row = Table::row(&t_s, "", &summary.name);
-                row[LINK_COLUMNS] = at(&link.queue_delay_ms, point);
-                row[LINK_COLUMNS + 1] = link.drops.get(point).map(u32::to_string).unwrap_or_default();
-                table.push(&row);
-                for (flow, backlog) in self.summary.flows.iter().zip(&link.backlog_kb) {
-                    let mut row = Table::row(&t_s, &flow.name, &summary.name);
-                    row[BACKLOG_COLUMN] = at(backlog, point);
-                    table.push(&row);
+            for (name, link) in links.iter().zip(&self.series.links) {
+                rows.begin(&t_s, "", name);
+                rows.skip_to(LINK_COLUMNS);
+                rows.cell(&at(&link.queue_delay_ms, point));
+                rows.cell(&link.drops.get(point).map(u32::to_string).unwrap_or_default());
+                rows.end()?;
+                for (flow, backlog) in flows.iter().zip(&link.backlog_kb) {
+                    rows.begin(&t_s, flow, name);
+                    rows.skip_to(BACKLOG_COLUMN);
+                    rows.cell(&at(backlog, point));
+                    rows.end()?;
                 }
             }
         }
-        table.finish()
+        Ok(())
     }
 }
 
-/// A CSV file under construction, in memory.
-struct Table(csv::Writer<Vec<u8>>);
+/// Writes row after row.
+struct Rows<'a, W: ?Sized> {
+    out: &'a mut W,
+    /// The row under construction.
+    row: String,
+    /// Its cells so far.
+    cells: usize,
+}
 
-impl Table {
-    fn new() -> Table {
-        let mut table = Table(csv::Writer::from_writer(Vec::new()));
-        table.push(&HEADER);
-        table
+impl<W: Write + ?Sized> Rows<'_, W> {
+    /// Begins a row with the columns of all rows.
+    fn begin(&mut self, t_s: &str, flow: &str, link: &str) {
+        self.row.push_str(t_s);
+        self.cells = 1;
+        self.cell(flow);
+        self.cell(link);
     }
 
-    fn row(t_s: &str, flow: &str, link: &str) -> [String; HEADER.len()] {
-        let mut row: [String; HEADER.len()] = Default::default();
-        row[0] = t_s.to_owned();
-        row[1] = flow.to_owned();
-        row[2] = link.to_owned();
-        row
+    fn cell(&mut self, text: &str) {
+        self.row.push(',');
+        self.row.push_str(text);
+        self.cells += 1;
     }
 
-    fn push(&mut self, row: &[impl AsRef<[u8]>; HEADER.len()]) {
-        // Writing into memory, with rows of one length by their type: neither of the writer's errors can
-        // occur.
-        let _ = self.0.write_record(row);
+    /// Empty cells up to the one of this index.
+    fn skip_to(&mut self, cell: usize) {
+        self.row.extend(iter::repeat_n(',', cell.saturating_sub(self.cells)));
+        self.cells = cell;
     }
 
-    fn finish(self) -> String {
-        String::from_utf8(self.0.into_inner().unwrap_or_default()).unwrap_or_default()
+    /// Writes the row, filled up with empty cells.
+    fn end(&mut self) -> io::Result<()> {
+        self.skip_to(HEADER.len());
+        self.row.push('\n');
+        self.out.write_all(self.row.as_bytes())?;
+        self.row.clear();
+        Ok(())
     }
 }
 
@@ -152,11 +178,17 @@ mod tests {
         Run { summary, series, notes: vec![] }
     }
 
+    fn csv(run: &Run, phase_name: impl Fn(i8) -> Option<&'static str>) -> String {
+        let mut text = Vec::new();
+        run.write_series_csv(&mut text, phase_name).unwrap();
+        String::from_utf8(text).unwrap()
+    }
+
     #[test]
     fn one_row_per_flow_per_link_and_per_pair() {
         let run = run(["a", "b"]);
         run.check().unwrap();
-        let text = run.series_csv(|phase| (phase == 0).then_some("STARTUP"));
+        let text = csv(&run, |phase| (phase == 0).then_some("STARTUP"));
         let expected = "\
 t_s,flow,link,goodput_mbps,rtt_ms,cwnd_pkts,inflight_pkts,pacing_mbps,bw_mbps,min_rtt_ms,pacing_gain,\
 phase,queue_delay_ms,drops,backlog_kb
@@ -176,13 +208,32 @@ phase,queue_delay_ms,drops,backlog_kb
 
     #[test]
     fn any_name_is_one_cell() {
-        let names = ["10 ms, \"short\"", "=cmd\n<b>"];
-        let text = run(names).series_csv(|_| None);
+        let names = ["10 ms, \"short\"", "=cmd|' /C calc'!A0\n<b>"];
+        let text = csv(&run(names), |_| None);
         let mut reader = csv::Reader::from_reader(text.as_bytes());
         let flows: Vec<String> =
             reader.records().map(|row| row.unwrap()[1].to_owned()).filter(|name| !name.is_empty()).collect();
         assert_eq!(flows.len(), 8);
-        assert!(flows.iter().all(|name| names.contains(&name.as_str())));
+        let cells = [names[0].to_owned(), format!("'{}", names[1])];
+        assert!(flows.iter().all(|name| cells.contains(name)), "{flows:?}");
+    }
+
+    #[test]
+    fn the_text_is_written_row_by_row_and_a_full_disk_ends_it() {
+        /// Takes this many bytes in pieces of one row.
+        struct Small(usize);
+        impl std::io::Write for Small {
+            fn write(&mut self, text: &[u8]) -> std::io::Result<usize> {
+                assert!(text.iter().filter(|byte| **byte == b'\n').count() <= 1);
+                self.0 = self.0.checked_sub(text.len()).ok_or(std::io::ErrorKind::StorageFull)?;
+                Ok(text.len())
+            }
+            fn flush(&mut self) -> std::io::Result<()> {
+                Ok(())
+            }
+        }
+        let error = run(["a", "b"]).write_series_csv(&mut Small(200), |_| None).unwrap_err();
+        assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);
     }
 
     #[test]
@@ -191,6 +242,6 @@ phase,queue_delay_ms,drops,backlog_kb
         run.series.flows[1].cwnd_pkts.pop();
         assert_eq!(run.check().unwrap_err(), "series: cwnd_pkts of flow 1 has 1 entries instead of 2");
         run.series.links[0].backlog_kb.pop();
-        assert_eq!(run.series_csv(|_| None).lines().count(), 1 + 2 * 4);
+        assert_eq!(csv(&run, |_| None).lines().count(), 1 + 2 * 4);
     }
 }

@@ -15,7 +15,7 @@ use pcap_file::pcapng::blocks::interface_description::{
 };
 use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeaderOption};
 use pcap_file::pcapng::{PcapNgBlock, PcapNgWriter};
-use pcap_file::{DataLink, Endianness};
+use pcap_file::{DataLink, Endianness, PcapError};
 
 use crate::frame::{self, Context};
 use crate::{Error, RunInfo, create, failed, file_names};
@@ -47,7 +47,7 @@ impl Capture {
         let names = file_names(run_info.links.iter().map(String::as_str));
         let name = names.get(link as usize).cloned().unwrap_or_else(|| link.to_string());
         let path = dir.join(format!("{name}.pcapng"));
-        let wrong = |error: pcap_file::PcapError| failed(&path, &error);
+        let wrong = |error: PcapError| wrong(&path, error);
         let comment = format!(
             "{}; seed {}, scenario {}, commit {}",
             run_info.title, run_info.seed, run_info.hash, run_info.commit
@@ -140,11 +140,19 @@ impl Capture {
             options: comments.into_iter().collect(),
         };
         let written = self.writer.0.write_block(&block.into_block());
-        written.map(drop).map_err(|error| failed(&self.path, &error))
+        written.map(drop).map_err(|error| wrong(&self.path, error))
     }
 
     pub(crate) fn finish(self) -> Result<(), Error> {
         let mut file = self.writer.0.into_inner();
         file.flush().map_err(|error| failed(&self.path, &error))
+    }
+}
+
+/// The library calls every error of the file "Error reading bytes"; the error inside says what happened.
+fn wrong(path: &Path, error: PcapError) -> Error {
+    match error {
+        PcapError::IoError(error) => failed(path, &error),
+        error => failed(path, &error),
     }
 }

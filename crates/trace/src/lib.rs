@@ -3,8 +3,8 @@
 //!
 //! [`Traces`] is an [`Observer`] of `fairpace-results`. It records what [`TraceConfig`] selects and does not
 //! change the run: the same scenario and seed give the same bytes. Files grow during the run;
-//! [`Traces::finish`] completes them. Memory use is small per open connection; a capture also keeps one
-//! timestamp per connection of the whole run.
+//! [`Traces::failure_flag`] says when one cannot be written, and [`Traces::finish`] completes them. Memory
+//! use is small per open connection; a capture also keeps one timestamp per connection of the whole run.
 //!
 //! The crate computes no metrics and draws no charts. Captured packets have headers but no payload. It
 //! does not depend on the simulator: any program that calls an [`Observer`] can write traces.
@@ -32,7 +32,7 @@
 //! # Ok::<(), fairpace_trace::Error>(())
 //! ```
 
-#![deny(missing_docs)]
+#![forbid(unsafe_code)]
 #![allow(non_snake_case)] // bytes per second are _Bps, as in the contract
 
 mod capture;
@@ -45,6 +45,8 @@ mod table;
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use fairpace_results::Run;
 use fairpace_results::observer::{Ack, ConnectionId, LinkEvent, Observer, Packet, SenderState};
@@ -159,6 +161,8 @@ pub struct Traces {
     captures: Vec<Capture>,
     /// The first error. Nothing is written after it.
     failed: Option<Error>,
+    /// Whether there is an error, for [`Traces::failure_flag`].
+    has_failed: Arc<AtomicBool>,
 }
 
 impl Traces {
@@ -174,7 +178,21 @@ impl Traces {
             captures.push(Capture::create(dir, *link, &run_info)?);
         }
         let (dir, series) = (dir.to_owned(), config.series);
-        Ok(Traces { dir, run_info, series, events, qlog, captures, failed: None })
+        let has_failed = Arc::new(AtomicBool::new(false));
+        Ok(Traces { dir, run_info, series, events, qlog, captures, failed: None, has_failed })
+    }
+
+    /// Becomes true when a file cannot be written. A monitor that reads it can end the run then: the
+    /// simulation itself holds the traces until it ends.
+    #[must_use]
+    pub fn failure_flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.has_failed)
+    }
+
+    /// The first error so far.
+    #[must_use]
+    pub fn failure(&self) -> Option<&Error> {
+        self.failed.as_ref()
     }
 
     /// Completes the files after the run.
@@ -200,6 +218,7 @@ impl Traces {
     fn note(&mut self, result: Result<(), Error>) {
         if let Err(error) = result {
             self.failed.get_or_insert(error);
+            self.has_failed.store(true, Ordering::Relaxed);
         }
     }
 }
