@@ -9,9 +9,12 @@
 //! This crate measures nothing and computes no metric: the numbers come from `fairpace-results`. The output
 //! depends only on the arguments: the same runs give the same bytes.
 
+#![forbid(unsafe_code)]
+
 pub mod chart;
 mod completions;
 mod data;
+mod groups;
 mod headline;
 mod page;
 mod panels;
@@ -67,17 +70,26 @@ pub struct Published {
 /// The report on `runs` as one HTML document.
 ///
 /// It loads nothing: style, script and data are inside. Every string from the arguments is escaped. Series
-/// may be empty, have gaps or be too short; the existing data is drawn.
+/// may be empty, have gaps or be too short; the existing data is drawn. With more than 200 flows it shows
+/// groups of flows: see the page itself.
 #[must_use]
 pub fn html(title: &str, runs: &[Run], context: &Context) -> String {
-    printable(page::html(&Study::new(title, runs, context)))
+    let page = |runs: &[Run], context: &Context| page::html(&Study::new(title, runs, context));
+    printable(match groups::of(runs, context) {
+        Some((runs, context)) => page(&runs, &context),
+        None => page(runs, context),
+    })
 }
 
 /// Goodput over time of every run, side by side on common axes, as one SVG document with a width of 900
 /// units.
 #[must_use]
 pub fn headline_svg(title: &str, runs: &[Run], context: &Context) -> String {
-    printable(picture::svg(&Study::new(title, runs, context)))
+    let picture = |runs: &[Run], context: &Context| picture::svg(&Study::new(title, runs, context));
+    printable(match groups::of(runs, context) {
+        Some((runs, context)) => picture(&runs, &context),
+        None => picture(runs, context),
+    })
 }
 
 /// The data that all parts of a report share.

@@ -63,6 +63,10 @@ fn table(repeat: &Repeat, case: &Case, what: &str, columns: &[Column]) -> Markup
         let all = names.iter().filter_map(|name| metric(name, below)?.estimate);
         all.map(|estimate| estimate.max.max(estimate.mean + estimate.ci95.unwrap_or(0.0))).fold(0.0, f64::max)
     };
+    // groups of flows have no metrics
+    if !names.iter().any(|name| columns.iter().any(|(_, _, below, ..)| metric(name, below).is_some())) {
+        return html! {};
+    }
     html! {
         div.scroll tabindex="0" role="region" aria-label={ (what) " over all seeds" } {
             table {

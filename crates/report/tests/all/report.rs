@@ -2,7 +2,7 @@
 
 use crate::support::{Shape, demonstration, run};
 use fairpace_report::{Context, headline_svg, html};
-use fairpace_results::{Completions, Repeat, Run};
+use fairpace_results::{Completions, FlowSummary, Repeat, Run};
 use fairpace_test_support::announce;
 use proptest::prelude::*;
 use scraper::{Html, Selector};
@@ -262,6 +262,34 @@ proptest! {
         let picture = headline_svg("Any", std::slice::from_ref(&run), &Context::default());
         prop_assert!(roxmltree::Document::parse(&picture).is_ok());
     }
+}
+
+/// A browser opens a few megabytes, whatever was simulated.
+#[test]
+fn a_report_on_thousands_of_flows_shows_groups_and_stays_small() {
+    let mut large = demonstration().0.swap_remove(0);
+    let (flow, series) = (large.summary.flows[0].clone(), large.series.flows[0].clone());
+    large.summary.flows = (0..3000).map(|i| FlowSummary { name: format!("f{i}"), ..flow.clone() }).collect();
+    large.series.flows = vec![series; 3000];
+    for link in &mut large.series.links {
+        link.backlog_kb = vec![link.backlog_kb[0].clone(); 3000];
+    }
+    for link in &mut large.summary.links {
+        link.backlog_share = vec![1.0 / 3000.0; 3000];
+    }
+    let runs = std::slice::from_ref(&large);
+    let page = html("Large", runs, &Context::default());
+    assert!(page.len() < 2_000_000, "{} bytes", page.len());
+    let names: Vec<String> = select(&parse(&page), "#numbers table:first-of-type td.name")
+        .iter()
+        .map(|cell| cell.text().collect())
+        .collect();
+    let cc = &flow.cc;
+    let thirds = ["slowest", "middle", "fastest"].map(|which| format!("{cc}, {which} 1000 of 3000"));
+    assert!(names.starts_with(&thirds), "{names:?}");
+    assert!(page.contains("groups of the 3000 flows"), "the page says so");
+    let picture = headline_svg("Large", runs, &Context::default());
+    assert!(picture.len() < 500_000, "{} bytes", picture.len());
 }
 
 fn column_of(run: &mut Run, column: usize, flow: usize) -> Option<&mut Vec<f32>> {
