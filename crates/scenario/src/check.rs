@@ -14,7 +14,7 @@ use crate::print::is_printed;
 use crate::quantity::show_time;
 use crate::row::Lens;
 use crate::value::{Given, Value};
-use crate::{Flow, Link, Scenario, Target, Trace, keys, relations, routes};
+use crate::{Flow, Link, Scenario, Target, Trace, keys, relations, routes, size};
 
 /// Is the value within the key's bounds?
 pub(crate) fn bounds(key: &Key, value: u64) -> Result<(), Complaint> {
@@ -203,7 +203,7 @@ fn window(scenario: &Scenario, faults: &mut Vec<Fault>) {
             "write a tenth of the run or less".into(),
         ));
     } else {
-        faults.extend(points(scenario));
+        faults.extend(points(scenario).or_else(|| size::fault(scenario)));
     }
 }
 

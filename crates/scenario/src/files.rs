@@ -1,6 +1,8 @@
 //! Files that a scenario names: traces of delivery opportunities, distributions of sizes.
 
-use std::io::Read as _;
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -8,6 +10,7 @@ use sha2::{Digest, Sha256};
 
 use crate::built_in;
 use crate::quantity::{PACKET_BYTES, WHOLE_PPB, decimal};
+use crate::visible::visible;
 
 /// Largest file that a scenario may name, bytes. A trace of ten minutes at 1 Gbit/s has 400 MB; one of this
 /// size runs for a minute at 1.3 Gbit/s.
@@ -23,16 +26,30 @@ const MOST_SIZES: usize = 10_000;
 /// Largest size of a flow, bytes: a petabyte, more than any run can send.
 pub(crate) const MOST_SIZE_BYTES: u64 = 1_000_000_000_000_000;
 
+/// Opens a file that has an end: a FIFO without a writer would keep the process waiting, and some devices
+/// never end.
+pub(crate) fn open(path: &Path) -> io::Result<File> {
+    let found = fs::metadata(path)?;
+    if found.is_file() {
+        return File::open(path);
+    }
+    let kind = found.file_type();
+    let what = match () {
+        () if kind.is_dir() => "a directory",
+        () if kind.is_fifo() => "a pipe (FIFO)",
+        () if kind.is_socket() => "a socket",
+        () if kind.is_char_device() || kind.is_block_device() => "a device",
+        () => "something else",
+    };
+    let error = if kind.is_dir() { io::ErrorKind::IsADirectory } else { io::ErrorKind::InvalidInput };
+    Err(io::Error::new(error, format!("it is {what}, not a regular file")))
+}
+
 /// The text of a file.
 pub(crate) fn text(path: &Path) -> Result<String, String> {
-    let why = |error: std::io::Error| error.to_string();
-    // not what may never end, such as a pipe or a device
-    if !std::fs::metadata(path).map_err(why)?.is_file() {
-        return Err("it is not a regular file".into());
-    }
+    let why = |error: io::Error| error.to_string();
     let mut text = String::new();
-    let file = std::fs::File::open(path).map_err(why)?;
-    file.take(MOST_BYTES + 1).read_to_string(&mut text).map_err(why)?;
+    open(path).map_err(why)?.take(MOST_BYTES + 1).read_to_string(&mut text).map_err(why)?;
     if text.len() as u64 > MOST_BYTES {
         return Err(format!("it is larger than {} MiB", MOST_BYTES >> 20));
     }
@@ -229,5 +246,5 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 
 /// Enough of a line to find it.
 fn shortened(line: &str) -> String {
-    line.chars().filter(|c| !c.is_control()).take(40).collect()
+    visible(&line.chars().take(40).collect::<String>()).into_owned()
 }

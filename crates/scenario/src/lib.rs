@@ -31,7 +31,7 @@
 //! # Ok::<(), fairpace_scenario::Invalid>(())
 //! ```
 
-#![deny(missing_docs)]
+#![forbid(unsafe_code)]
 
 pub mod keys;
 pub mod quantity;
@@ -39,6 +39,7 @@ pub mod quantity;
 mod built_in;
 mod cc;
 mod check;
+mod excerpt;
 mod fault;
 mod field;
 mod files;
@@ -56,8 +57,10 @@ mod routes;
 mod row;
 mod scenario;
 mod sets;
+mod size;
 mod traffic;
 mod value;
+mod visible;
 
 use std::path::Path;
 
@@ -73,9 +76,10 @@ pub use quantity::{Limit, WHOLE_PPB, ns};
 pub use queue::{Codel, FqCodel, Pie, Queue, Red, RedRules};
 pub use read::parse;
 pub use routes::Route;
-pub use scenario::Scenario;
+pub use scenario::{MOST_SEED, Scenario};
 pub use sets::{NotASet, Set};
 pub use traffic::{Arrivals, Traffic, Writes};
+pub use visible::{clipped, visible};
 
 /// Where a scenario will run, and so what it is checked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,13 +123,14 @@ fn read_text(path: &Path) -> Result<String, (String, &'static str)> {
         let help = match error.kind() {
             std::io::ErrorKind::NotFound => "check the path; the folder scenarios/ has examples",
             std::io::ErrorKind::IsADirectory => "name one file in it",
+            std::io::ErrorKind::InvalidInput => "write the scenario to a file, and name that",
             _ => "check that it is a readable file",
         };
         (format!("cannot read the scenario: {error}"), help)
     };
-    let file = std::fs::File::open(path).map_err(why)?;
+    let file = files::open(path).map_err(why)?;
     let mut bytes = Vec::new();
-    // not the size of the metadata: a pipe has none
+    // not the size of the metadata: files of /proc have none
     std::io::Read::read_to_end(&mut std::io::Read::take(file, MOST_BYTES + 1), &mut bytes).map_err(why)?;
     if bytes.len() as u64 > MOST_BYTES {
         return Err((

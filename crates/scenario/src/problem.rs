@@ -3,9 +3,17 @@
 
 use std::fmt;
 use std::ops::Range;
-use std::sync::Arc;
 
-use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
+use miette::{Diagnostic, LabeledSpan, SourceCode};
+
+use crate::excerpt::{Excerpt, Text};
+use crate::visible::{clipped, visible};
+
+/// Characters of a problem's key: the longest path of a key has a third of it.
+const MOST_KEY: usize = 120;
+/// Characters of a problem's message and of its help: a list of all keys fits. Both may quote a key or a
+/// value that is as long as the file.
+const MOST_TEXT: usize = 2_000;
 
 /// One thing that is wrong.
 #[derive(Debug, Clone)]
@@ -28,27 +36,16 @@ pub struct Problem {
     pub message: String,
     /// What to write instead.
     pub help: String,
-    span: Option<Range<usize>>,
-    source: Option<Arc<NamedSource<String>>>,
-}
-
-/// A text that problems point into.
-#[derive(Debug, Clone)]
-pub(crate) struct Text {
-    pub(crate) source: Arc<NamedSource<String>>,
-}
-
-impl Text {
-    pub(crate) fn new(name: &str, text: &str, language: &str) -> Self {
-        Self { source: Arc::new(NamedSource::new(name, text.to_owned()).with_language(language)) }
-    }
+    excerpt: Option<Excerpt>,
 }
 
 impl Problem {
     /// A problem without a place in a text.
     pub(crate) fn new(kind: &'static str, key: String, message: String, help: String) -> Self {
+        let [message, help] = [message, help].map(|text| clipped(&text, MOST_TEXT).into_owned());
+        let key = clipped(&key, MOST_KEY).into_owned();
         let (file, line, column) = (String::new(), 0, 0);
-        Self { kind, about: "scenario", file, line, column, key, message, help, span: None, source: None }
+        Self { kind, about: "scenario", file, line, column, key, message, help, excerpt: None }
     }
 
     /// A problem with a file that is no scenario but leads to some.
@@ -73,36 +70,28 @@ impl Problem {
     /// The problem at its place in a TOML file: bytes of its text.
     #[must_use]
     pub fn within(self, file: &str, text: &str, span: Range<usize>) -> Self {
-        self.at(&Text::new(file, text, "toml"), span)
+        self.at(&Text::new(file, text), &span)
     }
 
     /// Puts the problem at its place.
-    pub(crate) fn at(mut self, text: &Text, span: Range<usize>) -> Self {
-        let inner = text.source.inner();
-        let start = floor_boundary(inner, span.start);
-        let end = floor_boundary(inner, span.end).max(start);
-        let before = &inner[..start];
-        self.file = text.source.name().to_owned();
-        self.line = before.matches('\n').count() + 1;
-        self.column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-        self.span = Some(start..end);
-        self.source = Some(Arc::clone(&text.source));
+    pub(crate) fn at(mut self, text: &Text, span: &Range<usize>) -> Self {
+        let excerpt = text.excerpt(span);
+        self.file = text.name().to_owned();
+        (self.line, self.column) = (excerpt.line + 1, excerpt.column + 1);
+        self.excerpt = Some(excerpt);
         self
     }
 }
 
-fn floor_boundary(text: &str, at: usize) -> usize {
-    (0..=at.min(text.len())).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0)
-}
-
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let file = visible(&self.file);
         if self.line > 0 {
-            write!(f, "{}:{}:{}: ", self.file, self.line, self.column)?;
-        } else if !self.file.is_empty() {
-            write!(f, "{}: ", self.file)?;
+            write!(f, "{file}:{}:{}: ", self.line, self.column)?;
+        } else if !file.is_empty() {
+            write!(f, "{file}: ")?;
         }
-        f.write_str(&self.message)
+        f.write_str(&visible(&self.message))
     }
 }
 
@@ -114,16 +103,16 @@ impl Diagnostic for Problem {
     }
 
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        (!self.help.is_empty()).then(|| Box::new(&self.help) as Box<dyn fmt::Display>)
+        (!self.help.is_empty()).then(|| Box::new(visible(&self.help)) as Box<dyn fmt::Display>)
     }
 
     fn source_code(&self) -> Option<&dyn SourceCode> {
-        self.source.as_deref().map(|source| source as &dyn SourceCode)
+        self.excerpt.as_ref().map(|excerpt| excerpt as &dyn SourceCode)
     }
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        let span = self.span.clone()?;
-        let label = if self.key.is_empty() { "here".to_owned() } else { self.key.clone() };
+        let span = self.excerpt.as_ref()?.span.clone();
+        let label = if self.key.is_empty() { "here".to_owned() } else { visible(&self.key).into_owned() };
         Some(Box::new(std::iter::once(LabeledSpan::new_with_span(Some(label), span))))
     }
 }
@@ -131,8 +120,14 @@ impl Diagnostic for Problem {
 /// Everything that is wrong with a scenario, in the order of the file; never empty.
 #[derive(Debug, Clone)]
 pub struct Invalid {
-    /// The problems.
+    /// The problems: at most [`Invalid::MOST`].
     pub problems: Vec<Problem>,
+}
+
+impl Invalid {
+    /// Problems at which reading stops: more of them come from a file that is no scenario, or from one
+    /// mistake of the program that wrote it.
+    pub const MOST: usize = 100;
 }
 
 impl fmt::Display for Invalid {

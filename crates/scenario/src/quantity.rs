@@ -130,11 +130,12 @@ impl Decimal {
         let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
         let fraction = fraction.trim_end_matches('0');
         let is_number = |s: &str| s.bytes().all(|b| b.is_ascii_digit());
-        // 18 digits before and after the point keep the product with any factor below 2^127
+        // 20 digits before the point, as the largest number has, and 18 behind it fit into 128 bits; where
+        // their product with a factor does not, it is above the largest number in any case
         if whole.is_empty()
             || !is_number(whole)
             || !is_number(fraction)
-            || whole.len() > 18
+            || whole.len() > 20
             || fraction.len() > 18
             || text.ends_with('.')
         {

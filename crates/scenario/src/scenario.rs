@@ -7,6 +7,9 @@ use crate::key::{DAY, Kind, MS, S, TIME};
 use crate::link::Link;
 use crate::row::{Row, field};
 
+/// The largest seed: the largest integer of TOML.
+pub const MOST_SEED: u64 = i64::MAX as u64;
+
 /// Everything that decides a run, apart from where it runs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scenario {
@@ -57,7 +60,7 @@ pub(crate) const KEYS: &[Row<Scenario>] = &[
         .range(0, 10_000).or("empty").always_printed().multiline().not_hashed(),
     Row::top("seed", Kind::Integer, field!(Scenario, seed),
         "Source of all randomness: the same seed gives the same simulation.")
-        .range(0, i64::MAX as u64).optional().always_printed().not_hashed(),
+        .range(0, MOST_SEED).optional().always_printed().not_hashed(),
     Row::top("duration", TIME, field!(Scenario, duration), "Length of the run.")
         .range(100 * MS, DAY).example("\"60s\""),
     Row::top("interval", TIME, field!(Scenario, interval),

@@ -8,10 +8,11 @@ use toml::de::{DeArray, DeTable, DeValue};
 
 use fairpace_cc::Algorithm;
 
+use crate::excerpt::Text;
 use crate::fault::Complaint;
 use crate::key::{Kind, Section};
 use crate::keys;
-use crate::problem::Text;
+use crate::problem::Invalid;
 
 /// One change: a key of the scenario, or a parameter of an algorithm, and its new value.
 ///
@@ -84,18 +85,18 @@ pub(crate) struct Sources {
 
 impl Sources {
     pub(crate) fn new(name: &str, text: &str) -> Self {
-        Self { file: Text::new(name, text, "toml"), length: text.len(), sets: Vec::new() }
+        Self { file: Text::new(name, text), length: text.len(), sets: Vec::new() }
     }
 
     /// Adds a change and returns the spans of its key and value.
     fn add(&mut self, set: &Set) -> (Range<usize>, Range<usize>) {
-        let base = self.sets.last().map_or(self.length, |(base, text)| base + text.source.inner().len()) + 1;
+        let base = self.sets.last().map_or(self.length, |(base, text)| base + text.len()) + 1;
         let (name, text, value_at) = match set.argument {
             Some(name) => (name, set.value.clone(), 0),
             None => ("--set", format!("{}={}", set.key, set.value), set.key.len() + 1),
         };
         let end = base + text.len();
-        self.sets.push((base, Text::new(name, &text, "")));
+        self.sets.push((base, Text::new(name, &text)));
         // the value's own argument shows no key: point at the value for both
         (base..if value_at == 0 { end } else { base + set.key.len() }, base + value_at..end)
     }
@@ -123,6 +124,9 @@ pub(crate) fn apply<'i>(
         let (key, value) = sources.add(set);
         if let Err(complaint) = change(document, set, &key, &value) {
             complaints.push((key, complaint));
+        }
+        if complaints.len() >= Invalid::MOST {
+            break;
         }
     }
     complaints

@@ -36,12 +36,13 @@ pub fn parse(name: &str, text: &str, sets: &[Set], target: Target) -> Result<Sce
         folder: Path::new(name).parent().unwrap_or(Path::new("")),
         target,
         problems: Vec::new(),
+        said: HashSet::new(),
         places: HashMap::new(),
         items: HashMap::new(),
         origin: Vec::new(),
     };
     let (document, errors) = DeTable::parse_recoverable(text);
-    for error in errors {
+    for error in errors.into_iter().take(Invalid::MOST) {
         let span = error.span().unwrap_or(0..0);
         let message = format!("this is not TOML: {}", error.message());
         let help = format!("strings stand in quotes, as in rate = \"100mbit\"; see {REFERENCE}");
@@ -77,6 +78,8 @@ struct Reader<'a> {
     folder: &'a Path,
     target: Target,
     problems: Vec<Problem>,
+    /// Place, kind and key of each problem.
+    said: HashSet<(usize, &'static str, String)>,
     /// Where each value stands; a part as a whole under the key "".
     places: HashMap<(&'static str, usize, &'static str), Range<usize>>,
     /// Where the items of each list stand.
@@ -87,17 +90,26 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn complain(&mut self, span: Range<usize>, key: &str, complaint: Complaint) {
+        // a group's flows share their place: say it once
+        if self.is_full() || !self.said.insert((span.start, complaint.kind, key.to_owned())) {
+            return;
+        }
         let problem = Problem::new(complaint.kind, key.to_owned(), complaint.message, complaint.help);
         let (text, span) = self.sources.locate(span);
-        let problem = problem.at(text, span);
-        // a group's flows share their place: say it once
-        let said = |p: &Problem| {
-            (p.line, p.column, p.kind, &p.key) == (problem.line, problem.column, problem.kind, &problem.key)
-                && p.file == problem.file
-        };
-        if !self.problems.iter().any(said) {
+        let problem = problem.at(text, &span);
+        // two equal arguments have places of their own
+        let said =
+            |p: &Problem| (&p.file, &p.key, &p.message) == (&problem.file, &problem.key, &problem.message);
+        let at = |p: &Problem| (p.line, p.column) == (problem.line, problem.column);
+        if !self.problems.iter().any(|p| said(p) && at(p)) {
             self.problems.push(problem);
         }
+    }
+
+    /// Is one more problem of no use? Loops over the file end then, so that a file that is no scenario is
+    /// refused at once.
+    fn is_full(&self) -> bool {
+        self.problems.len() >= Invalid::MOST
     }
 
     fn into_invalid(mut self) -> Invalid {
@@ -187,7 +199,8 @@ impl Reader<'_> {
     fn flows(&mut self, document: &DeTable<'_>) -> Vec<Flow> {
         let parts = self.parts(document, Section::Flow, "flow");
         let given: Vec<_> = parts.iter().map(|part| self.given(part)).collect();
-        let mut names: HashSet<String> = given.iter().filter_map(|given| given.text("name")).collect();
+        let taken = given.iter().filter_map(|given| given.text("name")).collect();
+        let mut names = Names { taken, next: HashMap::new() };
         let mut flows = Vec::new();
         for (part, mut given) in parts.iter().zip(given) {
             self.relations(part, &given);
@@ -208,7 +221,7 @@ impl Reader<'_> {
                 return flows;
             }
             if given.get("name").is_none() {
-                flow.name = unused(&show_time(flow.rtt), &mut names);
+                flow.name = names.unused(show_time(flow.rtt));
             }
             self.group(part, &flow, count, given.time("stagger").unwrap_or_default(), &mut flows);
         }
@@ -248,6 +261,9 @@ impl Reader<'_> {
             return;
         };
         for (name, value) in table {
+            if self.is_full() {
+                return;
+            }
             let path = format!("flow.set.{}", name.get_ref());
             let Some(text) = scalar(value.get_ref()) else {
                 let message = format!("a parameter cannot be {}", kind_of(value.get_ref()));
@@ -279,6 +295,9 @@ impl Reader<'_> {
         match document.get(name).map(|value| (value, value.get_ref())) {
             Some((_, DeValue::Array(items))) if !items.is_empty() => {
                 for (index, item) in items.iter().enumerate() {
+                    if self.is_full() {
+                        break;
+                    }
                     match item.get_ref() {
                         DeValue::Table(table) => parts.push(self.part(section, index, table, item.span())),
                         _ => self.not_a_table(section, item),
@@ -320,6 +339,9 @@ impl Reader<'_> {
         let is_part = |name: &str| section == Section::Top && matches!(name, "window" | "link" | "flow");
         let mut meant = Vec::new();
         for (name, value) in table {
+            if self.is_full() {
+                break;
+            }
             match keys::find(section, name.get_ref()) {
                 Some(key) => {
                     self.places.insert((section.header(), index, key.name), value.span());
@@ -397,11 +419,26 @@ fn scalar(value: &DeValue<'_>) -> Option<String> {
     }
 }
 
-/// `wanted`, or `wanted-2`, `wanted-3`, ... if it is taken.
-fn unused(wanted: &str, names: &mut HashSet<String>) -> String {
-    let numbered = (2u64..).map(|number| format!("{wanted}-{number}"));
-    let name = std::iter::once(wanted.to_owned()).chain(numbered).find(|name| !names.contains(name));
-    let name = name.unwrap_or_else(|| wanted.to_owned());
-    names.insert(name.clone());
-    name
+/// Names that are taken, and the number at which the search for a free one begins.
+struct Names {
+    taken: HashSet<String>,
+    next: HashMap<String, u64>,
+}
+
+impl Names {
+    /// `wanted`, or `wanted-2`, `wanted-3`, ... if it is taken.
+    fn unused(&mut self, wanted: String) -> String {
+        if self.taken.insert(wanted.clone()) {
+            return wanted;
+        }
+        // what was found taken stays taken: thousands of flows may want one name
+        let next = self.next.entry(wanted.clone()).or_insert(2);
+        loop {
+            let name = format!("{wanted}-{next}");
+            *next += 1;
+            if self.taken.insert(name.clone()) {
+                return name;
+            }
+        }
+    }
 }

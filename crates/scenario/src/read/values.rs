@@ -15,6 +15,9 @@ impl Reader<'_> {
     /// The values of a part that are right; complains about the others.
     pub(super) fn given(&mut self, part: &Part<'_, '_>) -> Given {
         let mut given = Given::default();
+        if self.is_full() {
+            return given;
+        }
         for key in keys::of(part.section) {
             let Some(written) = part.table.get(key.name) else { continue };
             if let Some(value) = self.value(part, key, written) {

@@ -241,7 +241,7 @@ fn files_that_cannot_be_read_are_reported() {
     };
     for (path, message) in [
         (folder.path().join("none.toml"), "cannot read the scenario: No such file"),
-        (folder.path().to_owned(), "cannot read the scenario: Is a directory"),
+        (folder.path().to_owned(), "cannot read the scenario: it is a directory, not a regular file"),
         (write("binary.toml", b"title = \"\xff\""), "the scenario is not UTF-8 text, from byte 9 on"),
         (write("large.toml", &vec![b'#'; 2 << 20]), "the scenario is larger than"),
     ] {

@@ -456,7 +456,7 @@ fn of_traces() {
             (
                 "trace = \"src\"",
                 "file",
-                "`trace`: cannot read `src`: it is not a regular file",
+                "`trace`: cannot read `src`: it is a directory, not a regular file",
                 "by its path",
             ),
             ("trace = \"\"", "out-of-range", "`trace` has 0 characters", "1 to"),

@@ -3,6 +3,7 @@
 mod errors;
 mod file_errors;
 mod hashes;
+mod hostile;
 mod key_errors;
 mod keys;
 mod properties;
