@@ -31,6 +31,14 @@ impl Comparison<'_> {
                 ));
             }
         }
+        let flows = self.path.rtt.len();
+        if flows > MOST_FLOWS {
+            return Err(Failure::new(
+                Exit::Usage,
+                format!("--rtt has {flows} values, one for each flow; it may have {MOST_FLOWS}"),
+                "write a scenario file, where a flow has a `count`, and perform `fairpace sim` with it",
+            ));
+        }
         names.iter().map(|cc| self.scenario(cc).map_err(Failure::from)).collect()
     }
 
@@ -62,6 +70,8 @@ impl Comparison<'_> {
     }
 }
 
+/// Flows of a comparison: an argument for each takes time in proportion to all of them.
+const MOST_FLOWS: usize = 500;
 const UNTITLED: &str = "comparison";
 
 /// What the arguments fill in.

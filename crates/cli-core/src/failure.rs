@@ -3,9 +3,17 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use fairpace_scenario::Invalid;
+use fairpace_scenario::{Invalid, clipped, visible};
 use miette::{Diagnostic, Report};
 use serde::Serialize;
+
+use crate::escape::escape_json;
+
+/// Problems that an error shows: more do not fit on a screen, and one mistake often makes many.
+const MOST_SHOWN: usize = 20;
+/// Characters of an error's message and of its help; the kernel's answer to a refused program has half of it.
+/// Either may quote an argument, of which each can have 128 kB.
+const MOST_TEXT: usize = 8_000;
 
 /// The process's exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,8 +66,14 @@ impl Exit {
 pub struct Failure {
     code: i32,
     kind: &'static str,
-    report: Report,
-    problems: Vec<Problem>,
+    message: String,
+    help: Option<String>,
+    /// The library's name for the error, such as `fairpace::testbed::no_tun`.
+    label: Option<String>,
+    /// What is wrong with a scenario: at most [`MOST_SHOWN`].
+    problems: Vec<fairpace_scenario::Problem>,
+    /// Problems that are left out: at most [`Invalid::MOST`].
+    more: u8,
 }
 
 /// A place in a scenario with an error, for programs.
@@ -82,17 +96,33 @@ struct ErrorRecord<'a> {
     help: Option<String>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     problems: &'a [Problem],
+    #[serde(skip_serializing_if = "is_zero")]
+    more_problems: usize,
+}
+
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 impl Failure {
     /// An error with what to do about it.
     pub fn new(exit: Exit, message: impl Into<String>, help: impl Into<String>) -> Self {
-        Self::of(exit, miette::miette!(help = help.into(), "{}", message.into()))
+        Self { help: Some(help.into()), ..Self::without_help(exit, message.into()) }
+    }
+
+    fn without_help(exit: Exit, message: String) -> Self {
+        let (code, kind) = (exit as i32, exit.kind());
+        Self { code, kind, message, help: None, label: None, problems: Vec::new(), more: 0 }
     }
 
     /// A library's error, which brings its own remedy.
     pub fn of(exit: Exit, error: impl Into<Report>) -> Self {
-        Self { code: exit as i32, kind: exit.kind(), report: error.into(), problems: Vec::new() }
+        let report: Report = error.into();
+        Self {
+            help: report.help().map(|help| help.to_string()),
+            label: report.code().map(|code| code.to_string()),
+            ..Self::without_help(exit, report.to_string())
+        }
     }
 
     /// A file or folder that cannot be used: `what` is before its path, and `another` says how to name
@@ -119,26 +149,19 @@ impl Failure {
 
     /// A signal ended the command; `help` says what it left behind.
     pub fn signal_with(signal: i32, help: impl Into<String>) -> Self {
-        let report = miette::miette!(help = help.into(), "interrupted");
-        Self { code: 128 + signal, ..Self::of(Exit::Interrupted, report) }
+        Self { code: 128 + signal, ..Self::new(Exit::Interrupted, "interrupted", help) }
     }
 
     /// The same error with another remedy.
     #[must_use]
     pub fn with_help(self, help: impl Into<String>) -> Self {
-        let report = miette::miette!(help = help.into(), "{}", self.report);
-        Self { report, ..self }
+        Self { help: Some(help.into()), label: None, ..self }
     }
 
     /// The same error of a part of the command's work, such as one of several runs.
     #[must_use]
     pub fn of_part(self, part: &str) -> Self {
-        let message = format!("{part}: {}", self.report);
-        let report = match self.report.help() {
-            Some(help) => miette::miette!(help = help.to_string(), "{message}"),
-            None => miette::miette!("{message}"),
-        };
-        Self { report, ..self }
+        Self { message: format!("{part}: {self}"), label: None, ..self }
     }
 
     /// Whether a signal ended the command.
@@ -165,26 +188,85 @@ impl Failure {
         let _ = io::stderr().write_all(self.rendered(json).as_bytes());
     }
 
-    /// The text of [`Failure::report`].
+    /// The text of [`Failure::report`]. In it nothing of a user's text reaches a terminal as it is: control
+    /// characters are escaped.
     #[must_use]
     pub fn rendered(&self, json: bool) -> String {
         if !json {
-            return format!("{:?}", self.report);
+            return format!("{:?}", self.shown());
         }
+        let problem = |problem: &fairpace_scenario::Problem| Problem {
+            kind: problem.kind,
+            file: clipped(&problem.file, MOST_TEXT).into_owned(),
+            line: problem.line,
+            column: problem.column,
+            key: problem.key.clone(),
+            message: problem.message.clone(),
+            help: problem.help.clone(),
+        };
         let record = ErrorRecord {
             kind: self.kind,
             exit_code: self.code,
-            message: self.report.to_string(),
-            help: self.report.help().map(|help| help.to_string()),
-            problems: &self.problems,
+            message: clipped(&self.to_string(), MOST_TEXT).into_owned(),
+            help: self.help.as_deref().map(|help| clipped(help, MOST_TEXT).into_owned()),
+            problems: &self.problems.iter().map(problem).collect::<Vec<_>>(),
+            more_problems: self.more.into(),
         };
-        format!("{}\n", serde_json::json!({ "error": record }))
+        format!("{}\n", escape_json(serde_json::json!({ "error": record }).to_string()))
+    }
+
+    /// For people.
+    fn shown(&self) -> Report {
+        // a single problem needs no frame around it, unless it is one of a part of the work
+        if let [only] = &self.problems[..]
+            && (&only.to_string(), only.help.as_str()) == (&self.message, self.help.as_deref().unwrap_or(""))
+        {
+            return Report::new(only.clone());
+        }
+        let safe = |text: &str| visible(&clipped(text, MOST_TEXT)).into_owned();
+        Report::new(Shown {
+            message: safe(&self.message),
+            help: self.help.as_deref().map(safe),
+            label: self.label.clone(),
+            problems: self.problems.clone(),
+        })
     }
 }
 
 impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.report.fmt(f)
+        f.write_str(&self.message)
+    }
+}
+
+/// A failure in the form that miette renders.
+#[derive(Debug)]
+struct Shown {
+    message: String,
+    help: Option<String>,
+    label: Option<String>,
+    problems: Vec<fairpace_scenario::Problem>,
+}
+
+impl std::fmt::Display for Shown {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Shown {}
+
+impl Diagnostic for Shown {
+    fn code<'a>(&'a self) -> Option<Box<dyn std::fmt::Display + 'a>> {
+        self.label.as_ref().map(|label| Box::new(label) as Box<dyn std::fmt::Display>)
+    }
+
+    fn help<'a>(&'a self) -> Option<Box<dyn std::fmt::Display + 'a>> {
+        self.help.as_ref().map(|help| Box::new(help) as Box<dyn std::fmt::Display>)
+    }
+
+    fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn Diagnostic> + 'a>> {
+        Some(Box::new(self.problems.iter().map(|problem| problem as &dyn Diagnostic)))
     }
 }
 
@@ -196,46 +278,23 @@ impl From<Invalid> for Failure {
                 problem.help.push_str("; `fairpace algorithms` lists all algorithms and parameters");
             }
         }
-        let problem = |problem: &fairpace_scenario::Problem| Problem {
-            kind: problem.kind,
-            file: problem.file.clone(),
-            line: problem.line,
-            column: problem.column,
-            key: problem.key.clone(),
-            message: problem.message.clone(),
-            help: problem.help.clone(),
-        };
-        let problems = invalid.problems.iter().map(problem).collect();
-        // a single problem needs no frame around it
-        let report = match (invalid.problems.pop(), invalid.problems.is_empty()) {
-            (Some(only), true) => Report::new(only),
-            (Some(last), false) => {
-                invalid.problems.push(last);
-                Report::new(Several(invalid))
+        let Invalid { mut problems } = invalid;
+        let (count, about) = (problems.len(), problems.first().map_or("scenario", |problem| problem.about));
+        problems.truncate(MOST_SHOWN);
+        let more = (count - problems.len()) as u8;
+        // reading stops at that number
+        let least = if count >= Invalid::MOST { "at least " } else { "" };
+        let (message, help) = match (&problems[..], more) {
+            ([only], _) => (only.to_string(), Some(only.help.clone()).filter(|help| !help.is_empty())),
+            (_, 0) => (format!("the {about} has {count} errors"), None),
+            _ => {
+                let message = format!(
+                    "the {about} has {least}{count} errors: these {MOST_SHOWN} and {least}{more} more"
+                );
+                (message, Some(format!("is it the right file, and a {about}?")))
             }
-            (None, _) => Report::new(invalid),
         };
-        Self { problems, ..Self::of(Exit::Usage, report) }
-    }
-}
-
-/// Several problems under a line that counts them.
-#[derive(Debug)]
-struct Several(Invalid);
-
-impl std::fmt::Display for Several {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let problems = &self.0.problems;
-        let about = problems.first().map_or("scenario", |problem| problem.about);
-        write!(f, "the {about} has {} errors", problems.len())
-    }
-}
-
-impl std::error::Error for Several {}
-
-impl Diagnostic for Several {
-    fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn Diagnostic> + 'a>> {
-        self.0.related()
+        Self { help, problems, more, ..Self::without_help(Exit::Usage, message) }
     }
 }
 
@@ -260,7 +319,9 @@ impl From<fairpace_testbed::Error> for Failure {
         };
         let exit = match &error {
             E::NotPermitted { .. } | E::NoTun { .. } => Exit::Unsupported,
-            E::UnknownCongestionControl { .. } | E::TooFast { .. } | E::TooLarge { .. } => Exit::Usage,
+            E::UnknownCongestionControl { .. } | E::TooFast { .. } | E::TooLarge { .. } | E::Network(_) => {
+                Exit::Usage
+            }
             E::Disturbed { .. } => Exit::Disturbed,
             E::Interrupted => Exit::Interrupted,
             _ => Exit::Internal,
@@ -278,8 +339,13 @@ impl From<fairpace_kernel::Error> for Failure {
             | E::NoBtf { .. }
             | E::Unsupported { .. }
             | E::Bpffs { .. } => Exit::Unsupported,
-            E::NameBusy { .. } | E::NotLoaded { .. } | E::NotOurs { .. } | E::StillThere { .. } => Exit::Busy,
+            E::NameBusy { .. }
+            | E::NotLoaded { .. }
+            | E::NotOurs { .. }
+            | E::StillThere { .. }
+            | E::Locked { .. } => Exit::Busy,
             E::BadName { .. } => Exit::Usage,
+            E::Interrupted => Exit::Interrupted,
             _ => Exit::Internal,
         };
         // the library does not name the commands of this program

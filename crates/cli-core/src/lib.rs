@@ -4,6 +4,8 @@
 //! - [`args`]: arguments that every command has, and value parsers.
 //! - [`output`], [`table`], [`summary`]: standard output as text or JSON, aligned columns, metrics of runs.
 //! - [`failure`]: errors with a remedy and an exit code.
+//! - [`result_dir`]: `--out DIR`, which replaces an earlier result and touches nothing else.
+//! - [`new_file`]: a file that replaces an earlier one unless that was changed.
 //! - [`progress`], [`signals`]: progress bars, and signals that end a run in order.
 //! - [`host`], [`batch`]: one run in the simulator or on the kernel; many simulations on a thread pool.
 //! - [`comparison`]: scenarios that are made from arguments instead of a file.
@@ -11,14 +13,19 @@
 //! No command is in here, and no module computes a metric. The API follows the two programs and is not
 //! stable.
 
+#![forbid(unsafe_code)]
+
 pub mod args;
 pub mod batch;
 pub mod comparison;
+mod escape;
 pub mod failure;
 pub mod host;
+pub mod new_file;
 pub mod output;
 pub mod program;
 pub mod progress;
+pub mod result_dir;
 pub mod signals;
 pub mod summary;
 pub mod table;

@@ -2,8 +2,10 @@
 
 use std::io::{self, Write};
 
+use fairpace_scenario::visible;
 use serde::Serialize;
 
+use crate::escape::escape_json;
 use crate::failure::{Exit, Failure};
 
 /// Where a command writes its results.
@@ -26,11 +28,15 @@ impl Output {
         Self { writer: Box::new(writer), closed: false }
     }
 
-    /// Writes text as it is.
+    /// Writes text. Control characters in it, which can only be of names and titles, are escaped.
     ///
     /// # Errors
     /// The destination cannot be written to ([`Exit::Output`]).
     pub fn text(&mut self, text: &str) -> Result<(), Failure> {
+        self.write(&visible(text))
+    }
+
+    fn write(&mut self, text: &str) -> Result<(), Failure> {
         if self.closed {
             return Ok(());
         }
@@ -62,7 +68,7 @@ impl Output {
     /// # Errors
     /// As [`Output::text`], or the value cannot be represented as JSON ([`Exit::Internal`]).
     pub fn json<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Failure> {
-        self.text(&to_json(value)?)
+        self.write(&escape_json(to_json(value)?))
     }
 }
 
@@ -74,4 +80,20 @@ pub fn to_json<T: Serialize + ?Sized>(value: &T) -> Result<String, Failure> {
     fairpace_results::to_json(value).map_err(|error| {
         Failure::new(Exit::Internal, format!("cannot write JSON: {error}"), "please report this")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_written_without_what_a_terminal_obeys() {
+        let path = std::env::temp_dir().join(format!("fairpace-output-{}", std::process::id()));
+        let mut out = Output::to(std::fs::File::create(&path).expect("a temporary file"));
+        out.line("flow \u{202e}\u{1b}[2J\tx").expect("it is written");
+        out.json("\u{202e}").expect("it is written");
+        let written = std::fs::read_to_string(&path).expect("it was written");
+        std::fs::remove_file(&path).expect("it is there");
+        assert_eq!(written.replace('\n', ""), "flow \\u202e\\u001b[2J\tx\"\\u202e\"");
+    }
 }

@@ -1,11 +1,16 @@
 //! From arguments to an exit code: the same for both programs.
 
 use std::ffi::OsString;
-use std::io::IsTerminal;
+use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use clap::Parser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use signal_hook::consts::SIGXFSZ;
+
+use fairpace_scenario::{clipped, visible};
 
 use crate::args::Global;
 use crate::failure::{Exit, Failure};
@@ -42,6 +47,7 @@ pub fn main<P: Program>() -> ExitCode {
     };
     let global = program.global();
     set_up_messages(global);
+    survive_file_size_limit();
     match program.perform(&mut Output::stdout()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
@@ -49,6 +55,14 @@ pub fn main<P: Program>() -> ExitCode {
             exit_code(failure.code())
         }
     }
+}
+
+/// Beyond `ulimit -f` the kernel sends SIGXFSZ, which would end the process without a word. With a handler
+/// the write fails instead (EFBIG), which is reported like a full disk. A handler does not reach programs
+/// that this one starts, as an ignored signal would.
+fn survive_file_size_limit() {
+    // without the handler the process still works; only that message is lost
+    let _ = signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
 }
 
 fn exit_code(code: i32) -> ExitCode {
@@ -71,11 +85,21 @@ fn report_usage<P: Program>(error: &clap::Error, arguments: &[OsString]) -> Exit
             Failure::new(Exit::Usage, message, help).report(true);
         }
         (None, false) => {
-            let _ = error.print();
+            let text = error.to_string();
+            let safe = visible(clipped(&text, MOST_TEXT).as_ref()).into_owned();
+            // an argument that a terminal would obey stands in the error: then there are no colours either
+            let _ = match safe == text {
+                true => error.print(),
+                false => io::stderr().write_all(safe.as_bytes()),
+            };
         }
     }
     exit_code(Exit::Usage as i32)
 }
+
+/// Characters of an error about arguments: the longest usage text has a tenth of it. An argument can have
+/// 128 kB.
+const MOST_TEXT: usize = 8_000;
 
 fn unknown_command<P: Program>(error: &clap::Error) -> Option<Failure> {
     let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand) else { return None };
@@ -86,7 +110,7 @@ fn unknown_command<P: Program>(error: &clap::Error) -> Option<Failure> {
 fn set_up_messages(global: Global) {
     /// Columns of an error message where stderr is not a terminal.
     const WIDTH: usize = 100;
-    let is_terminal = std::io::stderr().is_terminal();
+    let is_terminal = io::stderr().is_terminal();
     let colour = !global.no_color && std::env::var_os("NO_COLOR").is_none() && is_terminal;
     let _ = miette::set_hook(Box::new(move |_| {
         let options = miette::MietteHandlerOpts::new().color(colour).context_lines(1);
@@ -98,9 +122,35 @@ fn set_up_messages(global: Global) {
         tracing_subscriber::EnvFilter::try_from_env("FAIRPACE_LOG").unwrap_or_else(|_| default.into());
     let _ = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(std::io::stderr)
+        .with_writer(|| Safe(io::stderr()))
         .with_ansi(false)
         .without_time()
         .with_target(false)
         .try_init();
+}
+
+/// Standard error for messages: control characters in them are escaped.
+struct Safe<W>(W);
+
+impl<W: Write> Write for Safe<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write_all(visible(&String::from_utf8_lossy(bytes)).as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_written_without_what_a_terminal_obeys() {
+        let mut to = Safe(Vec::new());
+        to.write_all("link \u{1b}[2J\u{202e}\n".as_bytes()).expect("memory takes it");
+        assert_eq!(to.0, b"link \\u001b[2J\\u202e\n");
+    }
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use fairpace_results::Monitor;
-use fairpace_scenario::{OPPORTUNITY_BYTES, Scenario};
+use fairpace_scenario::{OPPORTUNITY_BYTES, Scenario, visible};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use crate::signals::Signals;
@@ -123,7 +123,7 @@ impl Progress {
 
     /// Prints a line above the bar.
     pub fn print(&self, line: &str) {
-        self.bar.suspend(|| eprintln!("{line}"));
+        self.bar.suspend(|| eprintln!("{}", visible(line)));
     }
 }
 
@@ -162,7 +162,7 @@ impl<'a> RunProgress<'a> {
     #[must_use]
     pub fn new(signals: &'a Signals, label: &str, quiet: bool) -> Self {
         let shown = !quiet && std::io::stderr().is_terminal();
-        Self { signals, label: label.to_owned(), shown, begun: Instant::now(), bar: None }
+        Self { signals, label: visible(label).into_owned(), shown, begun: Instant::now(), bar: None }
     }
 
     fn start_bar(&self, total_ms: u64) -> ProgressBar {

@@ -9,10 +9,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use fairpace_cli_core::args::{Global, PathArgs, parse_target};
 use fairpace_cli_core::failure::{EXIT_CODES, Failure};
+use fairpace_cli_core::result_dir::ResultDir;
 use fairpace_scenario::quantity::parse_time;
 use fairpace_scenario::{Set, Target};
-
-use crate::outdir::OutDir;
 
 /// Simulate congestion control algorithms, load them into the running kernel, and measure them.
 #[derive(Debug, Parser)]
@@ -87,8 +86,8 @@ pub(crate) struct Changes {
     pub(crate) seed: Option<String>,
     /// Write the results to this directory: summary.json, series.csv, scenario.toml, report.html.
     ///
-    /// All files appear in one step when the run is over. An earlier result is replaced; a directory that
-    /// holds other files is refused.
+    /// All files appear in one step when the run is over. An earlier result is replaced unless it was
+    /// changed; a directory that holds other files is refused.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 }
@@ -101,8 +100,8 @@ impl Changes {
     }
 
     /// The directory of `--out`, checked before the run.
-    pub(crate) fn out_dir(&self) -> Result<Option<OutDir>, Failure> {
-        self.out.as_deref().map(OutDir::prepare).transpose()
+    pub(crate) fn out_dir(&self) -> Result<Option<ResultDir>, Failure> {
+        self.out.as_deref().map(ResultDir::prepare).transpose()
     }
 }
 

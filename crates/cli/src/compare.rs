@@ -31,7 +31,7 @@ pub(crate) fn run(
     if let Some(dir) = dir {
         let cases =
             scenarios.iter().zip(&args.cc).map(|(scenario, cc)| Case::new(cc, scenario, args.on)).collect();
-        dir.write(&store::several("Comparison", cases, &runs, "")?)?;
+        dir.write(store::several("Comparison", cases, &runs, "")?)?;
     }
     if global.json {
         let summaries: Vec<_> = runs.iter().map(|run| &run.summary).collect();

@@ -7,6 +7,7 @@ use fairpace_cli_core::comparison::Comparison;
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::host;
 use fairpace_cli_core::output::Output;
+use fairpace_cli_core::result_dir::ResultDir;
 use fairpace_cli_core::signals::Signals;
 use fairpace_cli_core::table::{self, number, short, table};
 use fairpace_kernel::Features;
@@ -18,7 +19,6 @@ use fairpace_testbed::{Options, check_machine};
 use serde::Serialize;
 
 use crate::args::DemoArgs;
-use crate::outdir::OutDir;
 use crate::store::{self, Case};
 
 /// The second flow starts this much after the first, as in the paper.
@@ -81,7 +81,7 @@ pub(crate) fn run(
         ));
     }
     let (planned, mut skipped) = plan(args);
-    let dir = OutDir::prepare(&args.out)?;
+    let dir = ResultDir::prepare(&args.out)?;
     let mut done: Vec<(Planned, Scenario)> = Vec::new();
     let mut runs: Vec<Run> = Vec::new();
     let mut disturbed = None;
@@ -105,7 +105,7 @@ pub(crate) fn run(
         }
     }
     let cases = done.iter().map(|(item, scenario)| case(item, scenario)).collect();
-    dir.write(&store::several(TITLE, cases, &runs, WHY)?)?;
+    dir.write(store::several(TITLE, cases, &runs, WHY)?)?;
     let report = args.out.join("report.html").display().to_string();
     if global.json {
         let runs = runs.iter().map(|run| &run.summary).collect();

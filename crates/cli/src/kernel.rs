@@ -4,8 +4,9 @@ use fairpace_cc::{Algorithm, Params};
 use fairpace_cli_core::args::Global;
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::output::Output;
+use fairpace_cli_core::signals::Signals;
 use fairpace_cli_core::table::{self, table};
-use fairpace_kernel::{Check, Entry, Features, LoadOptions, Standing, Status};
+use fairpace_kernel::{Check, Entry, Features, LoadOptions, Loaded, Object, Standing, Status};
 use serde::Serialize;
 
 use crate::args::{LoadArgs, UnloadArgs};
@@ -15,34 +16,49 @@ struct LoadedRecord {
     name: String,
     kernel_name: String,
     parameters: Vec<(&'static str, String)>,
+    /// The default of this network namespace has this name, and is an earlier load of it.
+    is_earlier_default: bool,
 }
 
-/// Loads all named algorithms, or none.
-pub(crate) fn load(args: &LoadArgs, global: Global, out: &mut Output) -> Result<(), Failure> {
+/// Loads all named algorithms, or none, also when it is interrupted.
+pub(crate) fn load(
+    args: &LoadArgs,
+    global: Global,
+    signals: &Signals,
+    out: &mut Output,
+) -> Result<(), Failure> {
     let wanted = parameters(args)?;
     let options = LoadOptions { suffix: args.suffix.clone(), pin: true };
-    let mut loaded: Vec<LoadedRecord> = Vec::new();
-    for params in &wanted {
-        match fairpace_kernel::load(params, &options) {
-            Ok(handle) => loaded.push(LoadedRecord {
-                name: params.algorithm().name().to_owned(),
-                kernel_name: handle.kernel_name().to_owned(),
-                parameters: params.formatted(),
-            }),
-            Err(error) => {
-                // all or nothing: take back what is loaded already
-                for record in &loaded {
-                    let _ = fairpace_kernel::unload(&record.kernel_name);
-                }
-                return Err(error.into());
-            }
+    let objects = wanted.iter().map(Object::listed).collect::<Result<Vec<_>, _>>()?;
+    repair(global.quiet)?;
+    let default = default_name();
+    let stop = || signals.received().is_some();
+    let handles = match fairpace_kernel::load_objects(&objects, &options, &stop) {
+        Err(fairpace_kernel::Error::Interrupted) => {
+            let failure = |signal| Failure::signal_with(signal, "nothing was loaded");
+            return Err(failure(signals.received().unwrap_or_default()));
         }
-    }
+        other => other?,
+    };
+    let record = |(params, handle): (&Params, &Loaded)| LoadedRecord {
+        name: params.algorithm().name().to_owned(),
+        kernel_name: handle.kernel_name().to_owned(),
+        parameters: params.formatted(),
+        is_earlier_default: default.as_deref() == Some(handle.kernel_name()),
+    };
+    let loaded: Vec<LoadedRecord> = wanted.iter().zip(&handles).map(record).collect();
     if global.json {
         return out.json(&loaded);
     }
     for record in &loaded {
         out.line(&format!("{} is loaded as {}", record.name, record.kernel_name))?;
+    }
+    if let Some(record) = loaded.iter().find(|record| record.is_earlier_default) {
+        let name = &record.kernel_name;
+        out.line(&format!(
+            "\nThe default of this network namespace is {name} as it was loaded before: new sockets get its \
+             code and parameters until you set it again:\n  sysctl -w net.ipv4.tcp_congestion_control={name}"
+        ))?;
     }
     if let (Some(record), false) = (loaded.first(), global.quiet) {
         let name = &record.kernel_name;
@@ -50,6 +66,16 @@ pub(crate) fn load(args: &LoadArgs, global: Global, out: &mut Output) -> Result<
             "\nA socket selects it by name (TCP_CONGESTION); for all new sockets:\n  \
              sysctl -w net.ipv4.tcp_congestion_control={name}\nRemove it: fairpace unload {name}"
         ))?;
+    }
+    Ok(())
+}
+
+/// Completes or takes back what interrupted commands have left, and says so.
+fn repair(quiet: bool) -> Result<(), Failure> {
+    for repair in fairpace_kernel::repair()? {
+        if !quiet {
+            eprintln!("note: {repair}");
+        }
     }
     Ok(())
 }
@@ -126,13 +152,16 @@ impl<'a> EntryRecord<'a> {
 /// The algorithm of new sockets that select none, in this network namespace.
 const DEFAULT: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
 
+fn default_name() -> Option<String> {
+    std::fs::read_to_string(DEFAULT).ok().map(|name| name.trim().to_owned())
+}
+
 /// New sockets still get an unloaded algorithm if it is the default.
 fn note_on_default(unloaded: &[String]) -> Option<String> {
-    let default = std::fs::read_to_string(DEFAULT).ok()?;
-    let default = default.trim();
+    let default = default_name()?;
     let was_it = |name: &String| match Algorithm::by_name(name) {
         Ok(algorithm) => algorithm.kernel_name() == default,
-        Err(_) => name == default,
+        Err(_) => *name == default,
     };
     unloaded.iter().any(was_it).then(|| {
         format!(
@@ -143,17 +172,16 @@ fn note_on_default(unloaded: &[String]) -> Option<String> {
 }
 
 pub(crate) fn unload(args: &UnloadArgs, global: Global, out: &mut Output) -> Result<(), Failure> {
+    repair(global.quiet)?;
     let names = if args.all {
         let ours = |entry: &Entry| entry.algorithm.is_some() && matches!(entry.status, Status::Pinned(_));
         fairpace_kernel::list()?.iter().filter(|entry| ours(entry)).map(|entry| entry.name.clone()).collect()
     } else {
         args.names.clone()
     };
-    for name in &names {
-        fairpace_kernel::unload(name)?;
-        if !global.json {
-            out.line(&format!("{name} is unloaded"))?;
-        }
+    fairpace_kernel::unload_all(&names.iter().map(String::as_str).collect::<Vec<_>>())?;
+    for name in names.iter().filter(|_| !global.json) {
+        out.line(&format!("{name} is unloaded"))?;
     }
     if let (Some(note), false, false) = (note_on_default(&names), global.json, global.quiet) {
         out.line(&note)?;
@@ -166,6 +194,7 @@ pub(crate) fn unload(args: &UnloadArgs, global: Global, out: &mut Output) -> Res
 }
 
 pub(crate) fn list(global: Global, out: &mut Output) -> Result<(), Failure> {
+    repair(global.quiet)?;
     let entries = fairpace_kernel::list()?;
     let records: Vec<_> = entries.iter().map(EntryRecord::new).collect();
     if global.json {

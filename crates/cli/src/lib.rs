@@ -8,12 +8,13 @@
 //!
 //! This library exists for the program's own use, its tests and its documentation. It has no stable API.
 
+#![forbid(unsafe_code)]
+
 mod algorithms;
 mod args;
 mod compare;
 mod demo;
 mod kernel;
-mod outdir;
 mod repeat;
 mod shell;
 mod sim;
@@ -51,7 +52,7 @@ impl Program for Cli {
             Command::Compare(args) => compare::run(&args, global, &Signals::catch()?, out),
             Command::Demo(args) => demo::run(&args, global, &Signals::catch()?, out),
             Command::Algorithms => algorithms::list(global, out),
-            Command::Load(args) => kernel::load(&args, global, out),
+            Command::Load(args) => kernel::load(&args, global, &Signals::catch()?, out),
             Command::Unload(args) => kernel::unload(&args, global, out),
             Command::List => kernel::list(global, out),
             Command::Doctor => kernel::doctor(global, out),

@@ -1,13 +1,15 @@
 //! `fairpace sim --repeat N`: one scenario with several seeds, and confidence intervals of its metrics.
 
 use fairpace_cli_core::args::Global;
-use fairpace_cli_core::batch;
+use fairpace_cli_core::batch::Batch;
 use fairpace_cli_core::failure::{Exit, Failure};
+use fairpace_cli_core::host;
 use fairpace_cli_core::output::Output;
+use fairpace_cli_core::progress::{Progress, expected_packets};
 use fairpace_cli_core::signals::Signals;
 use fairpace_cli_core::table::{self, short, table};
 use fairpace_results::{Estimate, Repeat, Run, Summary};
-use fairpace_scenario::{Scenario, Target};
+use fairpace_scenario::{MOST_SEED, Scenario, Target};
 
 use crate::args::SimArgs;
 use crate::store;
@@ -19,13 +21,25 @@ enum Kept {
 }
 
 impl Kept {
-    fn summary(&self) -> &Summary {
+    fn into_summary(self) -> Summary {
         match self {
-            Self::First(run) => &run.summary,
-            Self::Other(summary) => summary,
+            Self::First(run) => run.summary,
+            Self::Other(summary) => *summary,
         }
     }
 }
+
+/// Bytes that the summaries of all runs may take, with the files that hold them: a small machine has 4 GB.
+const MOST_BYTES: u64 = 2_000_000_000;
+
+// Bytes for each, measured as peaks of `fairpace sim --repeat --out`.
+
+/// A flow in a run: its summary, its metrics, and both as text.
+const FLOW_BYTES: u64 = 4_000;
+/// A link in a run.
+const LINK_BYTES: u64 = 4_000;
+/// A flow at a link in a run: its share of the backlog.
+const PAIR_BYTES: u64 = 30;
 
 /// `sim FILE --repeat N`.
 pub(crate) fn run(
@@ -36,30 +50,73 @@ pub(crate) fn run(
 ) -> Result<(), Failure> {
     let changes = &args.run.changes;
     let scenario = fairpace_scenario::load(&args.run.file, &changes.all_sets(), Target::Simulator)?;
+    let runs = args.repeat.unwrap_or(1);
+    let seeds = seeds(scenario.seed, runs)?;
+    check_size(&scenario, runs)?;
     let dir = changes.out_dir()?;
-    let seeds = (0..args.repeat.unwrap_or(1)).map(|index| scenario.seed.wrapping_add(u64::from(index)));
-    let scenarios: Vec<Scenario> = seeds.map(|seed| Scenario { seed, ..scenario.clone() }).collect();
-    let kept = batch::simulate_all(&scenarios, args.jobs, signals, global.quiet, |index, run| match index {
-        0 => Kept::First(Box::new(run)),
-        _ => Kept::Other(Box::new(run.summary)),
+    let progress = Progress::new(vec![expected_packets(&scenario); seeds.len()], global.quiet);
+    let batch = Batch { jobs: args.jobs, signals, progress: &progress };
+    let kept = batch.map(&seeds, |seed, job| {
+        // a copy for each job that runs, not for each run
+        let run = host::simulate(&Scenario { seed: *seed, ..scenario.clone() }, job)?;
+        Ok(match *seed == scenario.seed {
+            true => Kept::First(Box::new(run)),
+            false => Kept::Other(Box::new(run.summary)),
+        })
     })?;
-    let summaries: Vec<Summary> = kept.iter().map(|kept| kept.summary().clone()).collect();
-    let (Some(repeat), Some(Kept::First(first))) = (Repeat::of(&summaries), kept.into_iter().next()) else {
-        return Err(Failure::new(Exit::Internal, "no run has a result", "please report this"));
-    };
+    drop(progress);
+    let mut kept = kept.into_iter();
+    let no_result = || Failure::new(Exit::Internal, "no run has a result", "please report this");
+    let Some(Kept::First(first)) = kept.next() else { return Err(no_result()) };
+    let others = kept.map(Kept::into_summary);
+    let summaries: Vec<Summary> = std::iter::once(first.summary.clone()).chain(others).collect();
+    let repeat = Repeat::of(&summaries).ok_or_else(no_result)?;
+    let is_alike = |s: &Summary| (&s.flows, &s.links) == (&first.summary.flows, &first.summary.links);
+    let nothing_random = summaries.len() > 1 && summaries.iter().all(is_alike);
     if let Some(dir) = dir {
-        dir.write(&store::repeated(&scenario, &repeat, &summaries, &first)?)?;
+        dir.write(store::repeated(&scenario, &repeat, summaries, &first)?)?;
     }
     if global.json {
         return out.json(&repeat);
     }
     let mut text = page(&repeat, &first.summary);
-    if summaries.len() > 1
-        && summaries.iter().all(|s| (&s.flows, &s.links) == (&first.summary.flows, &first.summary.links))
-    {
+    if nothing_random {
         text.push_str(NOTHING_RANDOM);
     }
     out.text(&text)
+}
+
+/// The seed of each run: the scenario's, and the numbers after it.
+fn seeds(first: u64, runs: u32) -> Result<Vec<u64>, Failure> {
+    let more = u64::from(runs) - 1;
+    match first.checked_add(more) {
+        Some(last) if last <= MOST_SEED => Ok((first..=last).collect()),
+        _ => Err(Failure::new(
+            Exit::Usage,
+            format!("--repeat {runs} from seed {first} on needs seeds beyond {MOST_SEED}, the largest one"),
+            format!("write a seed of at most {}, or a smaller --repeat", MOST_SEED - more),
+        )),
+    }
+}
+
+/// Would the summaries of all runs fit into memory?
+fn check_size(scenario: &Scenario, runs: u32) -> Result<(), Failure> {
+    let (links, flows) = (scenario.links.len() as u64, scenario.flows.len() as u64);
+    let each = flows * FLOW_BYTES + links * LINK_BYTES + links * flows * PAIR_BYTES;
+    let bytes = u64::from(runs).saturating_mul(each);
+    if bytes <= MOST_BYTES {
+        return Ok(());
+    }
+    let [takes, may] = [bytes, MOST_BYTES].map(|bytes| bytes as f64 / 1e9);
+    let message = format!(
+        "the results of {runs} runs x {flows} flows x {links} links take about {takes:.1} GB of memory; they \
+         may take {may:.1} GB"
+    );
+    let help = match MOST_BYTES / each {
+        0 | 1 => "write a smaller `count` of flows, or fewer links".to_owned(),
+        fit => format!("write --repeat {fit} or less, a smaller `count` of flows, or fewer links"),
+    };
+    Err(Failure::new(Exit::Usage, message, help))
 }
 
 /// A note on intervals of width zero.

@@ -26,8 +26,27 @@ pub(crate) fn man(dir: Option<&Path>, out: &mut Output) -> Result<(), Failure> {
             Err(error) => Err(failed(Path::new("memory"), &error)),
         };
     };
-    std::fs::create_dir_all(dir).map_err(|error| failed(dir, &error))?;
-    clap_mangen::generate_to(command, dir).map_err(|error| failed(dir, &error))
+    write_pages(command, dir).map_err(|error| failed(dir, &error))
+}
+
+/// Writes the page of each command, in the place of an earlier one and of nothing else.
+fn write_pages(command: clap::Command, dir: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(dir)?;
+    let staged =
+        tempfile::Builder::new().prefix(&format!(".fairpace-{}-", std::process::id())).tempdir_in(dir)?;
+    clap_mangen::generate_to(command, &staged)?;
+    let pages = std::fs::read_dir(&staged)?.collect::<std::io::Result<Vec<_>>>()?;
+    for page in &pages {
+        let place = dir.join(page.file_name());
+        if place.symlink_metadata().is_ok_and(|there| !there.is_file() || !is_page(&place)) {
+            return Err(std::io::Error::other(format!("{} is not a man page of fairpace", place.display())));
+        }
+    }
+    pages.iter().try_for_each(|page| std::fs::rename(page.path(), dir.join(page.file_name())))
+}
+
+fn is_page(path: &Path) -> bool {
+    std::fs::read(path).is_ok_and(|text| String::from_utf8_lossy(&text).contains("\n.TH fairpace"))
 }
 
 fn failed(dir: &Path, error: &std::io::Error) -> Failure {

@@ -24,11 +24,11 @@ pub(crate) fn run(
     let changes = &args.run.changes;
     let scenario = fairpace_scenario::load(&args.run.file, &changes.all_sets(), Target::Simulator)?;
     let wanted = trace::config(args, &scenario)?;
-    let Some(mut dir) = changes.out_dir()? else {
+    let Some(dir) = changes.out_dir()? else {
         return Err(Failure::new(Exit::Usage, "traces need a directory", "add --out DIR"));
     };
-    let run = trace::run(&scenario, &wanted, dir.stage()?, signals, global.quiet)?;
-    dir.write(&store::single(&scenario, &run, Target::Simulator))?;
+    let run = trace::run(&scenario, &wanted, &dir.staged(), signals, global.quiet)?;
+    dir.write(store::single(&scenario, &run, Target::Simulator))?;
     if global.json { out.json(&run.summary) } else { out.text(&summary::of_run(&run, global.quiet)) }
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn file(
     let dir = args.changes.out_dir()?;
     let run = host::run(&scenario, target, &scenario.title, signals, global.quiet)?;
     if let Some(dir) = dir {
-        dir.write(&store::single(&scenario, &run, target))?;
+        dir.write(store::single(&scenario, &run, target))?;
     }
     if global.json { out.json(&run.summary) } else { out.text(&summary::of_run(&run, global.quiet)) }
 }

@@ -5,11 +5,10 @@ use std::collections::HashSet;
 use fairpace_cc::Phase;
 use fairpace_cli_core::failure::Failure;
 use fairpace_cli_core::output::to_json;
+use fairpace_cli_core::result_dir::Item;
 use fairpace_report::{Context, Published, RunContext};
 use fairpace_results::{Cost, Repeat, Run, Summary};
 use fairpace_scenario::{Scenario, Target};
-
-use crate::outdir::Item;
 
 /// One of several runs: what it is called, and what it was.
 pub(crate) struct Case<'a> {
@@ -26,7 +25,7 @@ impl<'a> Case<'a> {
 }
 
 /// `summary.json`, `series.csv`, `scenario.toml` and `report.html` of one run.
-pub(crate) fn single(scenario: &Scenario, run: &Run, target: Target) -> Vec<Item> {
+pub(crate) fn single<'a>(scenario: &Scenario, run: &'a Run, target: Target) -> Vec<Item<'a>> {
     let context = Context {
         why: scenario.why.clone(),
         runs: vec![run_context(
@@ -45,13 +44,13 @@ pub(crate) fn single(scenario: &Scenario, run: &Run, target: Target) -> Vec<Item
 }
 
 /// `summary.json` (an array), `report.html` and its first picture of several runs, and a directory for each.
-pub(crate) fn several(
+pub(crate) fn several<'a>(
     title: &str,
     cases: Vec<Case<'_>>,
-    runs: &[Run],
+    runs: &'a [Run],
     why: &str,
-) -> Result<Vec<Item>, Failure> {
-    let summaries: Vec<Summary> = runs.iter().map(|run| without_time(&run.summary)).collect();
+) -> Result<Vec<Item<'a>>, Failure> {
+    let summaries: Vec<Summary> = runs.iter().map(|run| without_time(run.summary.clone())).collect();
     let mut items = vec![Item::new("summary.json", to_json(&summaries)?)];
     let mut taken = HashSet::new();
     let mut contexts = Vec::new();
@@ -68,12 +67,12 @@ pub(crate) fn several(
 
 /// `summary.json` (an array), `repeat.json`, `runs.csv`, `scenario.toml` and `report.html` of runs with
 /// several seeds. `first` is the first of them in full.
-pub(crate) fn repeated(
+pub(crate) fn repeated<'a>(
     scenario: &Scenario,
-    repeat: &Repeat,
-    summaries: &[Summary],
+    repeat: &'a Repeat,
+    summaries: Vec<Summary>,
     first: &Run,
-) -> Result<Vec<Item>, Failure> {
+) -> Result<Vec<Item<'a>>, Failure> {
     let case = Case::new(format!("seed {}", first.summary.seed), scenario, Target::Simulator);
     let mut context = run_context(case, "scenario.toml");
     context.commands = vec![format!("fairpace sim scenario.toml --repeat {}", repeat.seeds.len())];
@@ -83,12 +82,12 @@ pub(crate) fn repeated(
         phases: phases(),
         repeat: Some(repeat.clone()),
     };
-    let summaries: Vec<Summary> = summaries.iter().map(without_time).collect();
+    let summaries: Vec<Summary> = summaries.into_iter().map(without_time).collect();
     let report = fairpace_report::html(&scenario.title, std::slice::from_ref(first), &context);
     let mut items = vec![
         Item::new("summary.json", to_json(&summaries)?),
         Item::new("repeat.json", to_json(repeat)?),
-        Item::new("runs.csv", repeat.csv()),
+        Item::written("runs.csv", |file| repeat.write_csv(file)),
         Item::new("report.html", report),
     ];
     items.extend(scenario_files("", scenario));
@@ -108,26 +107,26 @@ fn run_context(case: Case<'_>, file: &str) -> RunContext {
     }
 }
 
-fn files(prefix: &str, scenario: &Scenario, run: &Run) -> Vec<Item> {
+fn files<'a>(prefix: &str, scenario: &Scenario, run: &'a Run) -> Vec<Item<'a>> {
     let phase = |index: i8| u32::try_from(index).ok().and_then(Phase::from_number).map(Phase::name);
     let mut items = vec![
         Item::new(format!("{prefix}summary.json"), run.summary.stable_json()),
-        Item::new(format!("{prefix}series.csv"), run.series_csv(phase)),
+        Item::written(format!("{prefix}series.csv"), move |file| run.write_series_csv(file, phase)),
     ];
     items.extend(scenario_files(prefix, scenario));
     items
 }
 
 /// `scenario.toml` and the files that it names, from which the run can be repeated.
-fn scenario_files(prefix: &str, scenario: &Scenario) -> impl Iterator<Item = Item> {
+fn scenario_files<'a>(prefix: &str, scenario: &Scenario) -> Vec<Item<'a>> {
     let bundle = scenario.bundle();
     let files = std::iter::once(("scenario.toml".to_owned(), bundle.toml)).chain(bundle.files);
-    files.map(move |(name, text)| Item::new(format!("{prefix}{name}"), text))
+    files.map(|(name, text)| Item::new(format!("{prefix}{name}"), text)).collect()
 }
 
 /// The same for the same seed: what the run cost in time is left out, as [`Summary::stable_json`] does.
-fn without_time(summary: &Summary) -> Summary {
-    Summary { cost: Cost { wall_s: f64::NAN, cpu_s: f64::NAN, ..summary.cost }, ..summary.clone() }
+fn without_time(summary: Summary) -> Summary {
+    Summary { cost: Cost { wall_s: f64::NAN, cpu_s: f64::NAN, ..summary.cost }, ..summary }
 }
 
 /// A directory's name for a label, different for each.

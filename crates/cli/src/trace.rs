@@ -1,12 +1,14 @@
 //! `fairpace sim --trace` and `--pcap`: a simulation with an observer that writes files.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use fairpace_cc::Phase;
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::host::{self, COMMIT};
+use fairpace_cli_core::progress::RunProgress;
 use fairpace_cli_core::signals::Signals;
-use fairpace_results::Run;
+use fairpace_results::{Monitor, Run};
 use fairpace_scenario::{Ecn, Scenario};
 use fairpace_trace::{Error, FlowInfo, RunInfo, TraceConfig, Traces};
 
@@ -38,7 +40,7 @@ pub(crate) fn config(args: &SimArgs, scenario: &Scenario) -> Result<TraceConfig,
     })
 }
 
-/// Runs the scenario; the traces are in `dir` when it is over.
+/// Runs the scenario; the traces are in `dir` when it is over. A trace that cannot be written ends the run.
 pub(crate) fn run(
     scenario: &Scenario,
     config: &TraceConfig,
@@ -46,13 +48,36 @@ pub(crate) fn run(
     signals: &Signals,
     quiet: bool,
 ) -> Result<Run, Failure> {
-    let mut traces = Traces::create(dir, config, run_info(scenario)).map_err(failure)?;
-    let mut run = host::perform(&scenario.title, signals, quiet, |progress| {
-        Ok(fairpace_sim::run_with(scenario, progress, &mut traces)?)
-    })?;
+    let mut traces = Traces::create(dir, config, run_info(scenario)).map_err(|error| failure(&error))?;
+    let failed = traces.failure_flag();
+    let ran = host::perform(&scenario.title, signals, quiet, |progress| {
+        let mut monitor = UntilFailure { progress, failed: &failed };
+        Ok(fairpace_sim::run_with(scenario, &mut monitor, &mut traces)?)
+    });
+    // the stopped run says only that it was stopped
+    if let (None, Some(error)) = (signals.received(), traces.failure()) {
+        return Err(failure(error));
+    }
+    let mut run = ran?;
     run.summary.commit = COMMIT.to_owned();
-    traces.finish(&run).map_err(failure)?;
+    traces.finish(&run).map_err(|error| failure(&error))?;
     Ok(run)
+}
+
+/// Ends the run when a trace cannot be written, too.
+struct UntilFailure<'a, 'p> {
+    progress: &'a mut RunProgress<'p>,
+    failed: &'a AtomicBool,
+}
+
+impl Monitor for UntilFailure<'_, '_> {
+    fn progress(&mut self, done_s: f64, total_s: f64) {
+        self.progress.progress(done_s, total_s);
+    }
+
+    fn stop(&self) -> bool {
+        self.failed.load(Ordering::Relaxed) || self.progress.stop()
+    }
 }
 
 fn run_info(scenario: &Scenario) -> RunInfo {
@@ -76,14 +101,21 @@ fn run_info(scenario: &Scenario) -> RunInfo {
     }
 }
 
-fn failure(error: Error) -> Failure {
-    let help = match &error {
-        Error::Write { .. } => "make room there, or name a directory elsewhere; nothing was left",
-        Error::TooManyFlows { .. } => "leave `qlog` out; events and series have all flows in one file",
-    };
-    let exit = match &error {
-        Error::Write { .. } => Exit::Output,
-        Error::TooManyFlows { .. } => Exit::Usage,
-    };
-    Failure::new(exit, error.to_string(), help)
+fn failure(error: &Error) -> Failure {
+    match error {
+        // where the file was until now is not where the user looks for it
+        Error::Write { path, reason } => Failure::new(
+            Exit::Output,
+            format!(
+                "the trace {} cannot be written: {reason}",
+                Path::new(path.file_name().unwrap_or_default()).display()
+            ),
+            "make room there, or name a directory elsewhere with --out; the run was ended, nothing was left",
+        ),
+        Error::TooManyFlows { .. } => Failure::new(
+            Exit::Usage,
+            error.to_string(),
+            "leave `qlog` out; events and series have all flows in one file",
+        ),
+    }
 }

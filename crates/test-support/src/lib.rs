@@ -5,11 +5,15 @@
 //! use it in its tests. Helpers that only one crate needs (scripts of ACKs, made-up runs, a place to run the
 //! program in) are in that crate's `tests/all/support`.
 
+#![forbid(unsafe_code)]
+
 #[cfg(feature = "folder")]
 mod folder;
+mod program;
 
 #[cfg(feature = "folder")]
 pub use folder::{Folder, TWO_FLOWS};
+pub use program::is_in_program;
 
 use std::io::Write;
 use std::sync::{Mutex, MutexGuard, PoisonError};

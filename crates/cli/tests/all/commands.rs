@@ -3,7 +3,8 @@
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use crate::support::{Ended, Place, Unload, has_kernel, own_suffix};
+use crate::support::{Ended, Place, Unload, has_kernel, own_suffix, program};
+use fairpace_test_support::is_in_program;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -31,11 +32,18 @@ fn a_command_that_has_moved_names_the_program_that_has_it() {
 
 #[test]
 fn completions_and_man_pages_are_written() {
-    let place = Place::new();
+    let place = Place::with_scenario();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         assert!(place.run(&["completions", shell]).succeeds().stdout.contains("compare"), "{shell}");
     }
     assert!(place.run(&["man"]).succeeds().stdout.contains(".TH fairpace 1"));
+    std::fs::create_dir(place.path().join("pages")).unwrap();
+    std::os::unix::fs::symlink("../small.toml", place.path().join("pages/fairpace-sim.1")).unwrap();
+    let scenario = place.read("small.toml");
+    place.run(&["man", "pages"]).fails(5, "pages/fairpace-sim.1 is not a man page of fairpace");
+    assert_eq!(place.read("small.toml"), scenario, "no link is followed");
+    std::fs::remove_file(place.path().join("pages/fairpace-sim.1")).unwrap();
+    place.run(&["man", "pages"]).succeeds();
     place.run(&["man", "pages"]).succeeds();
     assert!(place.read("pages/fairpace-compare.1").contains("stagger"));
     assert!(place.read("pages/fairpace-algorithms.1").contains("arXiv 1706.09115"));
@@ -212,4 +220,14 @@ fn ctrl_c_ends_a_testbed_run_without_a_result() {
     let run = ["testbed", "small.toml", "--set", "duration=300s", "--out", "out"];
     interrupted(&place, &run, Signal::SIGINT).fails(130, "interrupted");
     assert_eq!(place.files(), ["small.toml"]);
+}
+
+/// The top of the checkout that this test was built in.
+const CHECKOUT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+#[test]
+fn the_program_does_not_hold_the_path_that_it_was_built_in() {
+    let checkout = std::fs::canonicalize(CHECKOUT).unwrap();
+    assert!(is_in_program(program(), "fairpace.summary/1"), "the search finds nothing");
+    assert!(!is_in_program(program(), checkout.to_str().unwrap()));
 }

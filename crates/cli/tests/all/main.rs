@@ -2,6 +2,8 @@
 
 mod bad_input;
 mod commands;
+mod lifecycle;
+mod places;
 mod repeat;
 mod results;
 mod support;

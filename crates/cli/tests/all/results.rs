@@ -3,10 +3,10 @@
 use std::fs;
 use std::process::Stdio;
 
-use crate::support::{Place, is_root};
+use crate::support::Place;
 use serde_json::Value;
 
-const FILES: [&str; 4] = ["report.html", "scenario.toml", "series.csv", "summary.json"];
+const FILES: [&str; 5] = ["manifest.json", "report.html", "scenario.toml", "series.csv", "summary.json"];
 
 fn keys(value: &Value) -> Vec<&str> {
     let mut keys: Vec<_> = value.as_object().unwrap().keys().map(String::as_str).collect();
@@ -266,60 +266,6 @@ fn compare_stores_every_run() {
     assert!(place.read("out/headline.svg").starts_with("<svg"));
     // it is a result, so it may be replaced
     place.run(&arguments).succeeds();
-}
-
-#[test]
-fn out_never_touches_what_is_not_a_result() {
-    let place = Place::with_scenario();
-    fs::create_dir(place.path().join("mine")).unwrap();
-    place.write("mine/thesis.txt", "years of work");
-    place
-        .run(&["sim", "small.toml", "--out", "mine"])
-        .fails(5, "it holds files that are not a result of fairpace");
-    place.write("mine/summary.json", "{}");
-    place
-        .run(&["sim", "small.toml", "--out", "mine"])
-        .fails(5, "it holds files that are not a result of fairpace");
-    place.run(&["sim", "small.toml", "--out", "small.toml"]).fails(5, "it exists and is not a directory");
-    place.run(&["sim", "small.toml", "--out", "/"]).fails(5, "results cannot be written to /");
-    assert_eq!(place.read("mine/thesis.txt"), "years of work");
-    // a name that others use, too
-    fs::remove_file(place.path().join("mine/thesis.txt")).unwrap();
-    place
-        .run(&["sim", "small.toml", "--out", "mine"])
-        .fails(5, "it holds files that are not a result of fairpace");
-    assert_eq!(place.read("mine/summary.json"), "{}");
-    assert_eq!(place.files(), ["mine", "small.toml"]);
-    fs::create_dir(place.path().join("empty")).unwrap();
-    place.run(&["sim", "small.toml", "--out", "empty"]).succeeds();
-}
-
-#[test]
-fn a_place_that_cannot_be_written_is_reported_before_the_run() {
-    if !is_root() {
-        return;
-    }
-    let place = Place::with_scenario();
-    fs::create_dir(place.path().join("locked")).unwrap();
-    let ended =
-        place.run_unprivileged(&["sim", "small.toml", "--set", "duration=24h", "--out", "locked/out"]);
-    ended.fails(5, "Permission denied");
-    assert_eq!(fs::read_dir(place.path().join("locked")).unwrap().count(), 0);
-}
-
-#[test]
-fn a_full_disk_leaves_nothing_behind() {
-    if !is_root() {
-        return;
-    }
-    let place = Place::with_scenario();
-    fs::create_dir(place.path().join("tiny")).unwrap();
-    // 16 KiB: the summary fits, the series does not
-    let script =
-        "mount -t tmpfs -o size=16k none tiny; code=0; \"$@\" || code=$?; ls -AR tiny > left; exit $code";
-    let ended = place.run_in_own_mounts(script, &["sim", "small.toml", "--out", "tiny/deep/out"]);
-    ended.fails(5, "results cannot be written to tiny/deep/out: No space left on device");
-    assert_eq!(place.read("left").trim(), "tiny:");
 }
 
 #[test]

@@ -2,9 +2,11 @@
 
 use std::collections::HashSet;
 use std::fs;
+use std::path::Path;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
-use crate::support::Place;
+use crate::support::{Ended, Place, program};
 use fairpace_test_support::skip;
 
 const RUN: [&str; 8] =
@@ -35,6 +37,7 @@ fn traces_come_into_place_with_the_result_and_change_nothing_in_it() {
         "events.parquet",
         "flows.parquet",
         "links.parquet",
+        "manifest.json",
         "report.html",
         "scenario.toml",
         "series.csv",
@@ -67,6 +70,22 @@ fn what_cannot_be_traced_is_refused_before_the_run() {
     let many = ["--set", "flow.1.count=250", "--trace", "qlog"];
     place.run(&with(&many)).fails(2, "a qlog file for each of 251 flows is too much");
     assert_eq!(place.files(), ["small.toml"]);
+}
+
+#[test]
+fn a_trace_that_cannot_be_written_ends_the_run_at_once_and_is_named() {
+    let place = Place::with_scenario();
+    // 64 KB at most in each file; a day would take minutes
+    let limited = ["-c", "ulimit -f 128; exec \"$@\"", "sh"];
+    for (kind, file) in [("--pcap=bottleneck", "bottleneck.pcapng"), ("--trace=qlog", "40ms.sqlog")] {
+        let begun = Instant::now();
+        let day = ["--set", "duration=24h", "--set", "interval=60s", kind];
+        let mut command = place.command_of(Path::new("sh"), &limited);
+        let ended: Ended = command.arg(program()).args(with(&day)).output().unwrap().into();
+        ended.fails(5, &format!("the trace {file} cannot be written: File too large"));
+        assert!(begun.elapsed() < Duration::from_secs(60), "the run went on for {:?}", begun.elapsed());
+        assert_eq!(place.files(), ["small.toml"]);
+    }
 }
 
 /// Runs tshark on the capture; `None` where there is none.

@@ -1,0 +1,189 @@
+//! The list of a result's files with their hashes, which decides what may ever be removed.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+/// The manifest's name in a result directory.
+pub(super) const NAME: &str = "manifest.json";
+const SCHEMA: &str = "fairpace.manifest/1";
+/// Bytes that are read at a time to hash a file.
+const CHUNK_BYTES: usize = 1 << 16;
+
+/// The files that a run wrote. A directory may be replaced only if it holds these files, unchanged, and no
+/// others.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Manifest {
+    schema: String,
+    /// By path in the directory, with `/` between parts.
+    files: BTreeMap<String, Content>,
+}
+
+/// What a file held when it was written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Content {
+    bytes: u64,
+    sha256: String,
+}
+
+/// What a directory holds.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// Nothing.
+    Empty,
+    /// A result of an earlier run, as that run wrote it. Files of it may be missing.
+    Result(Manifest),
+    /// Something that no run wrote, or that was changed since.
+    Foreign(Foreign),
+}
+
+/// A reason not to touch a directory.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Foreign {
+    /// The file or directory, as a path in the directory.
+    pub(super) path: PathBuf,
+    /// What is so about it, to be read behind its path.
+    pub(super) why: &'static str,
+}
+
+impl Manifest {
+    /// The manifest of all files that `dir` holds.
+    pub(super) fn of(dir: &Path) -> io::Result<Self> {
+        let mut files = BTreeMap::new();
+        for entry in entries(dir)? {
+            if entry.kind == Kind::File && entry.path != Path::new(NAME) {
+                files.insert(key(&entry.path)?, Content::of(&dir.join(&entry.path))?);
+            }
+        }
+        Ok(Self { schema: SCHEMA.to_owned(), files })
+    }
+
+    /// The manifest that `dir` holds; `None` if it holds none that can be read.
+    pub(super) fn read(dir: &Path) -> io::Result<Option<Self>> {
+        let text = match fs::read(dir.join(NAME)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            other => other?,
+        };
+        let manifest: Option<Self> = serde_json::from_slice(&text).ok();
+        Ok(manifest.filter(|manifest| manifest.schema == SCHEMA))
+    }
+
+    /// Indented JSON.
+    pub(super) fn to_json(&self) -> io::Result<String> {
+        Ok(serde_json::to_string_pretty(self)? + "\n")
+    }
+
+    /// Paths of the listed files.
+    pub(super) fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.files.keys().map(Path::new)
+    }
+
+    pub(super) fn lists(&self, path: &Path) -> bool {
+        self.paths().any(|listed| listed == path)
+    }
+
+    /// Whether the file in `dir` is as it was written.
+    pub(super) fn is_unchanged(&self, dir: &Path, path: &Path) -> io::Result<bool> {
+        let Some(content) = path.to_str().and_then(|path| self.files.get(path)) else { return Ok(false) };
+        let file = dir.join(path);
+        // the length first: it costs nothing
+        Ok(fs::symlink_metadata(&file)?.len() == content.bytes && Content::of(&file)? == *content)
+    }
+}
+
+impl Content {
+    fn of(path: &Path) -> io::Result<Self> {
+        let mut file = File::open(path)?;
+        let mut hash = Sha256::new();
+        let mut chunk = vec![0; CHUNK_BYTES];
+        let mut bytes = 0;
+        loop {
+            let read = file.read(&mut chunk)?;
+            if read == 0 {
+                break;
+            }
+            bytes += read as u64;
+            hash.update(chunk.get(..read).unwrap_or_default());
+        }
+        let sha256 = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        Ok(Self { bytes, sha256 })
+    }
+}
+
+/// What `dir` holds. `ignored` is the name of an entry that does not count.
+pub(super) fn look(dir: &Path, ignored: Option<&Path>) -> io::Result<Found> {
+    let found: Vec<Entry> = entries(dir)?
+        .into_iter()
+        .filter(|entry| ignored.is_none_or(|ignored| !entry.path.starts_with(ignored)))
+        .collect();
+    let Some(first) = found.first() else { return Ok(Found::Empty) };
+    let Some(manifest) = Manifest::read(dir)? else {
+        let why = "was not written by this version of fairpace: the directory has no manifest.json of it";
+        return Ok(Found::Foreign(Foreign { path: first.path.clone(), why }));
+    };
+    for entry in found {
+        if let Some(why) = foreign(dir, &entry, &manifest)? {
+            return Ok(Found::Foreign(Foreign { path: entry.path, why }));
+        }
+    }
+    Ok(Found::Result(manifest))
+}
+
+/// Why an entry of a result directory is not part of the result.
+fn foreign(dir: &Path, entry: &Entry, manifest: &Manifest) -> io::Result<Option<&'static str>> {
+    const UNKNOWN: &str = "was not written by fairpace";
+    let path = &entry.path;
+    Ok(match entry.kind {
+        Kind::File if path == Path::new(NAME) => None,
+        Kind::File if !manifest.lists(path) => Some(UNKNOWN),
+        Kind::File if !manifest.is_unchanged(dir, path)? => Some("was changed after the run that wrote it"),
+        Kind::File => None,
+        Kind::Directory if manifest.paths().any(|listed| listed.starts_with(path)) => None,
+        Kind::Directory | Kind::Other => Some(UNKNOWN),
+    })
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    File,
+    Directory,
+    /// A symbolic link, device, socket or FIFO.
+    Other,
+}
+
+struct Entry {
+    path: PathBuf,
+    kind: Kind,
+}
+
+/// Everything below `dir`, by path in it, parents first. Links are not followed.
+fn entries(dir: &Path) -> io::Result<Vec<Entry>> {
+    let mut all = Vec::new();
+    let mut open = vec![PathBuf::new()];
+    while let Some(inside) = open.pop() {
+        for entry in fs::read_dir(dir.join(&inside))? {
+            let entry = entry?;
+            let path = inside.join(entry.file_name());
+            let kind = match entry.file_type()? {
+                kind if kind.is_file() => Kind::File,
+                kind if kind.is_dir() => Kind::Directory,
+                _ => Kind::Other,
+            };
+            if kind == Kind::Directory {
+                open.push(path.clone());
+            }
+            all.push(Entry { path, kind });
+        }
+    }
+    all.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(all)
+}
+
+fn key(path: &Path) -> io::Result<String> {
+    let text = path.to_str().ok_or_else(|| io::Error::other("a file name is not UTF-8"))?;
+    Ok(text.to_owned())
+}

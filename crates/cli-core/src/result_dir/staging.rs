@@ -1,0 +1,102 @@
+//! The directory in which a result is put together: `.fairpace-PID-RANDOM`, with the files in `new` below it.
+//!
+//! Its process holds a lock on it. A directory without that lock is a leftover of a process that was killed;
+//! the next command that writes to the same place finishes or removes it.
+
+use std::fs::{self, File, Permissions};
+use std::io;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+
+/// What names begin with.
+const PREFIX: &str = ".fairpace-";
+/// Present from just before old and new files change places. What is in `new` then need not be ours.
+pub(super) const JOURNAL: &str = "journal";
+
+/// A directory that this process holds.
+#[derive(Debug)]
+pub(super) struct Staging {
+    path: PathBuf,
+    _lock: File,
+}
+
+impl Staging {
+    /// Makes one in `parent`.
+    pub(super) fn create(parent: &Path) -> io::Result<Self> {
+        loop {
+            let made = tempfile::Builder::new()
+                .prefix(&format!("{PREFIX}{}-", std::process::id()))
+                .permissions(Permissions::from_mode(0o700))
+                .tempdir_in(parent)?
+                .keep();
+            // another process may take it for a leftover before it is locked, and remove it
+            let held = Self::hold(&made).and_then(|held| match held {
+                Some(staging) => fs::create_dir(staging.new_dir()).map(|()| Some(staging)),
+                None => Ok(None),
+            });
+            match held {
+                Ok(Some(staging)) => return Ok(staging),
+                Ok(None) => {}
+                Err(error) => {
+                    let _ = fs::remove_dir(&made); // empty; the first error says more
+                    return Err(error);
+                }
+            }
+        }
+    }
+
+    /// Locks a directory; `None` if another process holds it, or it has gone.
+    fn hold(path: &Path) -> io::Result<Option<Self>> {
+        let lock = match File::open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            other => other?,
+        };
+        if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
+            return Ok(None);
+        }
+        let still = fs::metadata(path).is_ok_and(|now| lock.metadata().is_ok_and(|it| it.ino() == now.ino()));
+        Ok(still.then(|| Self { path: path.to_owned(), _lock: lock }))
+    }
+
+    /// Where it is.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Where the new files are put.
+    pub(super) fn new_dir(&self) -> PathBuf {
+        self.path.join("new")
+    }
+
+    /// Where the journal is.
+    pub(super) fn journal(&self) -> PathBuf {
+        self.path.join(JOURNAL)
+    }
+
+    /// Removes it. Before the journal exists, everything in it is ours.
+    pub(super) fn discard(self) -> io::Result<()> {
+        if self.journal().exists() {
+            return fs::remove_file(self.journal()).and_then(|()| fs::remove_dir(&self.path));
+        }
+        fs::remove_dir_all(&self.path)
+    }
+}
+
+/// Directories in `parent` that killed processes have left. This process holds them from now on.
+pub(super) fn leftovers(parent: &Path) -> io::Result<Vec<Staging>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(parent)? {
+        let entry = entry?;
+        let is_ours = entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX));
+        if !is_ours || !entry.file_type()?.is_dir() {
+            continue;
+        }
+        // one of another user cannot be opened: it is left to that user
+        if let Ok(Some(staging)) = Staging::hold(&entry.path()) {
+            found.push(staging);
+        }
+    }
+    Ok(found)
+}
