@@ -1,6 +1,7 @@
 //! `fairpace-dev reproduce-grid`: the 972 runs of the BBRv3 startup paper. It continues where an earlier
 //! call ended.
 
+use std::io::ErrorKind;
 use std::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -38,6 +39,7 @@ pub(crate) fn run(
     out: &mut Output,
 ) -> Result<(), Failure> {
     let cells = asked(args)?;
+    args.parquet.as_deref().map_or(Ok(()), grid::may_write_parquet).map_err(unusable)?;
     let mut table = RunTable::open(&args.table).map_err(unusable)?;
     let missing = missing(&cells, &table, args.again)?;
     let before = table.rows().len();
@@ -162,6 +164,11 @@ fn unusable(error: grid::Error) -> Failure {
     let (exit, help) = match &error {
         grid::Error::Busy(_) => (Exit::Usage, "wait for it, or name another --table"),
         grid::Error::NotATable { .. } => (Exit::Usage, "name another file: it is left as it is"),
+        grid::Error::NotOurs { .. } => (Exit::Output, "name another file: it is left as it is"),
+        grid::Error::Io { source, .. } if source.kind() == ErrorKind::NotFound => (
+            Exit::Output,
+            "run it at the top of a checkout of Fairpace, or name a file in a folder that exists",
+        ),
         grid::Error::Io { .. } | grid::Error::Parquet { .. } => {
             (Exit::Output, "check the folder, its permissions and the disk")
         }

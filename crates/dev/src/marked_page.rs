@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use fairpace_cli_core::args::Global;
 use fairpace_cli_core::failure::{Exit, Failure};
+use fairpace_cli_core::new_file::{self, Replaced};
 use fairpace_cli_core::output::Output;
-use fairpace_reproduce::results;
 use serde::Serialize;
 
 /// What writes the generated part of a page.
@@ -35,6 +35,8 @@ pub(crate) struct MarkedPage {
     marks: [String; 2],
     before: String,
     after: String,
+    /// What was in the file; `None`: there was none.
+    read: Option<String>,
 }
 
 impl MarkedPage {
@@ -42,12 +44,11 @@ impl MarkedPage {
     pub(crate) fn read(path: &Path, page: Page) -> Result<Self, Failure> {
         let marks = page.marks();
         let [begin, end] = &marks;
-        let text = match fs::read_to_string(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                format!("# {}\n\n{begin}{end}", page.title)
-            }
-            other => other.map_err(|error| failed(path, &error))?,
-        };
+        // a link stays one: its file is replaced
+        let path = &if path.is_symlink() { fs::canonicalize(path) } else { Ok(path.to_owned()) }
+            .map_err(|error| failed(path, &error))?;
+        let read = read(path).map_err(|error| failed(path, &error))?;
+        let text = read.clone().unwrap_or_else(|| format!("# {}\n\n{begin}{end}", page.title));
         let (before, after) = around(&text, &marks).ok_or_else(|| {
             Failure::new(
                 Exit::Output,
@@ -59,14 +60,13 @@ impl MarkedPage {
             )
         })?;
         let (before, after) = (before.to_owned(), after.to_owned());
-        Ok(Self { path: path.to_owned(), marks, before, after })
+        Ok(Self { path: path.clone(), marks, before, after, read })
     }
 
     /// Reads a page and checks, before a long run, that its folder can be written to.
     pub(crate) fn open(path: &Path, page: Page) -> Result<Self, Failure> {
         let marked = Self::read(path, page)?;
-        let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        tempfile::tempfile_in(dir).map_err(|error| failed(path, &error))?;
+        new_file::probe(&marked.path).map_err(|error| failed(path, &error))?;
         Ok(marked)
     }
 
@@ -81,10 +81,36 @@ impl MarkedPage {
         format!("{}{begin}\n{tables}\n{end}{}", self.before, self.after)
     }
 
-    /// Replaces the page by one with these tables, in one step.
+    /// Replaces the page by one with these tables, in one step. A page that was edited since it was opened
+    /// stays, and the new one is beside it.
     pub(crate) fn write(&self, tables: &str) -> Result<(), Failure> {
-        results::write_page(&self.path, &self.text(tables)).map_err(|error| failed(&self.path, &error))
+        let text = self.text(tables);
+        let earlier = self.read.as_ref().map(String::as_bytes);
+        let replaced = new_file::replace(&self.path, earlier, text.as_bytes());
+        match replaced.map_err(|error| failed(&self.path, &error))? {
+            Replaced::InPlace => Ok(()),
+            Replaced::Beside(new) => Err(Failure::new(
+                Exit::Output,
+                format!(
+                    "{} was edited during the run and is as you left it; the new page is {}",
+                    self.path.display(),
+                    new.display()
+                ),
+                "take over what is between the marks of the new page, and remove it",
+            )),
+        }
     }
+}
+
+/// The text of a page; `None` if there is none.
+fn read(path: &Path) -> io::Result<Option<String>> {
+    match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Ok(metadata) if !metadata.is_file() => return Err(io::Error::other("it is not a regular file")),
+        Err(error) => return Err(error),
+        Ok(_) => {}
+    }
+    fs::read_to_string(path).map(Some)
 }
 
 /// Writes a command's tables to their page, or to standard output; with `--json` prints the record instead
@@ -143,6 +169,32 @@ mod tests {
         for page in ["", begin, end, &format!("{end}{begin}"), &twice, &format!("{begin}{begin}{end}")] {
             assert_eq!(around(page, &marks()), None, "{page:?}");
         }
+    }
+
+    #[test]
+    fn a_page_that_was_edited_during_the_run_stays_and_the_new_one_is_beside_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("page.md");
+        let page = Page { command: "duels", title: "Duels" };
+        MarkedPage::open(&path, page).unwrap().write("one").unwrap();
+        let marked = MarkedPage::open(&path, page).unwrap();
+        let edited = fs::read_to_string(&path).unwrap() + "My reading.\n";
+        fs::write(&path, &edited).unwrap();
+        let failure = marked.write("two").unwrap_err();
+        assert_eq!(failure.code(), Exit::Output as i32);
+        let new = dir.path().join("page.md.new");
+        assert!(failure.to_string().contains(&new.display().to_string()), "{failure}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), edited);
+        assert!(fs::read_to_string(new).unwrap().contains("\ntwo\n"));
+        MarkedPage::open(&path, page).unwrap().write("two").unwrap();
+        assert!(fs::read_to_string(&path).unwrap().ends_with("My reading.\n"));
+    }
+
+    #[test]
+    fn what_is_no_file_is_no_page() {
+        let failure =
+            MarkedPage::open(Path::new("/dev/null"), Page { command: "duels", title: "" }).unwrap_err();
+        assert!(failure.to_string().contains("it is not a regular file"), "{failure}");
     }
 
     #[test]

@@ -82,7 +82,7 @@ impl Cache {
 pub(crate) fn write(path: &Path, text: &str) -> io::Result<()> {
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     fs::create_dir_all(dir)?;
-    let mut file = NamedTempFile::with_prefix_in(".fairpace-", dir)?;
+    let mut file = NamedTempFile::with_prefix_in(temporary_prefix(), dir)?;
     file.write_all(text.as_bytes())?;
     // as any other file of this user: what is temporary is private
     let mode = fs::metadata(dir)?.permissions();
@@ -91,6 +91,11 @@ pub(crate) fn write(path: &Path, text: &str) -> io::Result<()> {
     file.as_file().sync_all()?;
     file.persist(path)?;
     Ok(())
+}
+
+/// What names of temporary files begin with: whose they are, should the process be killed.
+pub(crate) fn temporary_prefix() -> String {
+    format!(".fairpace-{}-", std::process::id())
 }
 
 /// Size and time of a file, which a new build changes.

@@ -22,7 +22,7 @@ use fairpace_results::{FlowSummary, Summary};
 use fairpace_scenario::{Invalid, Scenario, Set, Target, parse};
 use serde::{Deserialize, Serialize};
 
-pub use parquet::write as write_parquet;
+pub use parquet::{may_write as may_write_parquet, write as write_parquet};
 pub use run_table::{Error, RunTable};
 
 /// Algorithms that meet themselves and CUBIC, in the order of the paper's table.

@@ -8,9 +8,12 @@
 //! This crate computes no metric: numbers come from `fairpace-results` (runs) and `fairpace-models`
 //! (equations). It does not run scenarios: `fairpace-dev reproduce` does.
 
+#![forbid(unsafe_code)]
+
 pub mod cache;
 pub mod figure;
 pub mod gallery;
+#[cfg(feature = "grid")]
 pub mod grid;
 pub mod index;
 pub mod load;

@@ -16,8 +16,10 @@ use libbpf_rs::{
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
-/// The watched algorithm, a header beside this file.
-const HEADER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/truth/truth.h");
+/// The watched algorithm and its part. The texts, not their paths: the program may be elsewhere than where it
+/// was built.
+const HEADERS: [(&str, &str); 2] =
+    [("truth.h", include_str!("truth.h")), ("programs.h", include_str!("programs.h"))];
 
 // enum truth_kind.
 const SENT: u32 = 0;
@@ -78,8 +80,8 @@ impl Recorder {
     /// There is no clang, or the kernel refuses the algorithm or the programs.
     pub fn start(suffix: &str) -> std::result::Result<Recorder, Failure> {
         let elf = compile().map_err(|error| {
-            let exit = match error {
-                fairpace_bpf_build::Error::NoClang { .. } => Exit::Unsupported,
+            let exit = match error.downcast_ref() {
+                Some(fairpace_bpf_build::Error::NoClang { .. }) => Exit::Unsupported,
                 _ => Exit::Internal,
             };
             Failure::new(exit, error.to_string(), "the object that records the true numbers needs clang")
@@ -146,9 +148,13 @@ impl Recorder {
     }
 }
 
-fn compile() -> std::result::Result<Vec<u8>, fairpace_bpf_build::Error> {
+fn compile() -> Result<Vec<u8>> {
+    let dir = tempfile::tempdir()?;
+    for (name, text) in HEADERS {
+        std::fs::write(dir.path().join(name), text)?;
+    }
     let compiler = BpfCompiler::new(Sources::contained()?)?;
-    Ok(compiler.compile(&Algorithm::new(HEADER, Kind::TracksSends)?)?.elf)
+    Ok(compiler.compile(&Algorithm::new(dir.path().join(HEADERS[0].0), Kind::TracksSends)?)?.elf)
 }
 
 impl Drop for Recorder {

@@ -1,5 +1,10 @@
 //! Commands that write pages, beside those with tests of their own.
 
+use std::path::Path;
+use std::process::Command;
+
+use fairpace_test_support::is_in_program;
+
 use crate::support::{Folder, run};
 
 #[test]
@@ -53,4 +58,26 @@ fn a_load_is_known_by_its_name() {
     run(&["bench-load", "two/bbr1", "0"]).fails(2, "duration");
     run(&["bench-load", "20001/bbr1", "200"]).fails(2, "there is no load");
     run(&["bench-load", "three/bbr1", "200"]).fails(2, "there is no load `three/bbr1`");
+}
+
+#[test]
+fn the_program_does_not_hold_the_path_that_it_was_built_in() {
+    let checkout = std::fs::canonicalize(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).unwrap();
+    let program = Path::new(env!("CARGO_BIN_EXE_fairpace-dev"));
+    assert!(is_in_program(program, "reproduce-grid"), "the search finds nothing");
+    assert!(!is_in_program(program, checkout.to_str().unwrap()));
+}
+
+#[test]
+fn outside_of_a_checkout_nothing_is_written() {
+    let place = Folder::create();
+    let grid = ["reproduce-grid", "--only", "rate=1gbit", "--duration", "1s", "--dry-run"];
+    for arguments in [&["reproduce"][..], &["reproduce", "--page"], &grid, &["docs"], &["conformance"]] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fairpace-dev"));
+        let output = command.args(arguments).current_dir(place.path()).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(matches!(output.status.code(), Some(2 | 5)), "{arguments:?}: {said}");
+        assert!(said.contains("checkout") || said.contains("folder"), "{arguments:?}: {said}");
+        assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0, "{arguments:?}");
+    }
 }

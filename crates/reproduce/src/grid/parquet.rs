@@ -2,7 +2,8 @@
 //! not kept has one row without a flow.
 
 use std::collections::HashMap;
-use std::fs::Permissions;
+use std::fs::{self, File, Permissions};
+use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -10,29 +11,69 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, UInt64Array};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
+use parquet::file::metadata::{KeyValue, ParquetMetaDataReader};
 use parquet::file::properties::WriterProperties;
 
 use super::{Error, FlowRow, Row};
+use crate::cache::temporary_prefix;
+
+/// The key in the metadata of our files.
+const MARK: &str = "fairpace.grid";
+/// Its value: the version of the columns.
+const VERSION: &str = "1";
+
+/// Checks, before a long run, that [`write`] may write to `path`: nothing is there, or a file that it wrote.
+///
+/// # Errors
+/// Anything else is there ([`Error::NotOurs`]).
+pub fn may_write(path: &Path) -> Result<(), Error> {
+    let io = |source| Error::Io { path: path.to_owned(), source };
+    let not_ours = |why| Error::NotOurs { path: path.to_owned(), why };
+    // nothing is opened but a regular file: to open a device can already have an effect
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(io(error)),
+        Ok(found) if !found.is_file() => return Err(not_ours("is not a regular file")),
+        Ok(_) => {}
+    }
+    let file = File::open(path).map_err(io)?;
+    let metadata = ParquetMetaDataReader::new().parse_and_finish(&file);
+    let marks = metadata.ok().and_then(|metadata| metadata.file_metadata().key_value_metadata().cloned());
+    match marks.into_iter().flatten().any(|entry| entry.key == MARK) {
+        true => Ok(()),
+        false => Err(not_ours("was not written by this command")),
+    }
+}
 
 /// Writes it; the file appears as a whole or not at all.
 ///
 /// # Errors
-/// When it cannot be written.
+/// It cannot be written, or `path` is something else's: see [`may_write`].
 pub fn write(path: &Path, rows: &[Row], flows: &[FlowRow]) -> Result<(), Error> {
     let io = |source| Error::Io { path: path.to_owned(), source };
     let bad = |source| Error::Parquet { path: path.to_owned(), source };
+    may_write(path)?;
+    let is_new = !path.exists();
     let batch = batch(&join(rows, flows)).map_err(|error| bad(error.into()))?;
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     // what others may do with it is for the umask to say
     let everybody = Permissions::from_mode(0o666);
-    let mut staged = tempfile::Builder::new().permissions(everybody).tempfile_in(dir).map_err(io)?;
-    let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
+    let mut staged = tempfile::Builder::new()
+        .prefix(&temporary_prefix())
+        .permissions(everybody)
+        .tempfile_in(dir)
+        .map_err(io)?;
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::SNAPPY)
+        .set_key_value_metadata(Some(vec![KeyValue::new(MARK.to_owned(), VERSION.to_owned())]))
+        .build();
     let mut writer = ArrowWriter::try_new(&mut staged, batch.schema(), Some(properties)).map_err(bad)?;
     writer.write(&batch).map_err(bad)?;
     writer.close().map_err(bad)?;
     staged.as_file().sync_data().map_err(io)?;
-    staged.persist(path).map_err(|error| io(error.error))?;
-    Ok(())
+    // a file that appeared since the look stays
+    let put = if is_new { staged.persist_noclobber(path) } else { staged.persist(path) };
+    put.map(drop).map_err(|error| io(error.error))
 }
 
 /// Each run beside each of its flows.

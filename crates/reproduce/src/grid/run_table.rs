@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::{Cell, FlowRow, Row};
+use crate::cache::temporary_prefix;
 
 /// Why a table cannot be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -32,6 +33,14 @@ pub enum Error {
     /// Another process has the table open.
     #[error("another process writes {}", .0.display())]
     Busy(PathBuf),
+    /// The file is not one that may be replaced.
+    #[error("{} is not replaced: it {why}", path.display())]
+    NotOurs {
+        /// The file.
+        path: PathBuf,
+        /// What it is, to be read behind "it".
+        why: &'static str,
+    },
     /// A Parquet file could not be written.
     #[error("cannot write {}: {source}", path.display())]
     Parquet {
@@ -40,6 +49,23 @@ pub enum Error {
         /// The cause.
         source: parquet::errors::ParquetError,
     },
+}
+
+/// A line of a table.
+trait Line: Serialize + DeserializeOwned {
+    /// The first line of the table, without its end.
+    const HEADER: &'static str;
+}
+
+impl Line for Row {
+    const HEADER: &'static str = "pair,queue,buffer,rate,rtt,duration_s,seed,jain,utilization,\
+        link_utilization,loss_rate,queue_delay_mean_ms,queue_delay_p99_ms,goodput1_mbps,goodput2_mbps,\
+        retransmits,flows,commit,scenario,cpu_s,packets";
+}
+
+impl Line for FlowRow {
+    const HEADER: &'static str = "scenario,seed,flow,cc,rtt_ms,start_s,goodput_mbps,sent_pkts,retransmits,\
+        rtt_mean_ms";
 }
 
 /// A table of runs and, beside it, of their flows (`grid.csv`, `grid-flows.csv`).
@@ -100,7 +126,7 @@ impl RunTable {
         }
         let io = |source| Error::Io { path: self.path.clone(), source };
         let dir = self.path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mut staged = tempfile::NamedTempFile::new_in(dir).map_err(io)?;
+        let mut staged = tempfile::NamedTempFile::with_prefix_in(temporary_prefix(), dir).map_err(io)?;
         staged.write_all(&lines(&rows, true, &self.path)?).map_err(io)?;
         staged.as_file().sync_data().map_err(io)?;
         staged.as_file().set_permissions(self.file.metadata().map_err(io)?.permissions()).map_err(io)?;
@@ -136,10 +162,13 @@ fn beside(path: &Path) -> PathBuf {
     path.with_file_name(format!("{stem}-flows.csv"))
 }
 
-fn open_table<T: DeserializeOwned>(path: &Path) -> Result<(File, Vec<T>), Error> {
+fn open_table<T: Line>(path: &Path) -> Result<(File, Vec<T>), Error> {
     let io = |source| Error::Io { path: path.to_owned(), source };
     let mut file =
         OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(io)?;
+    if !file.metadata().map_err(io)?.is_file() {
+        return Err(not_a_table(path, "it is not a regular file"));
+    }
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => return Err(Error::Busy(path.to_owned())),
@@ -147,6 +176,12 @@ fn open_table<T: DeserializeOwned>(path: &Path) -> Result<(File, Vec<T>), Error>
     }
     let mut text = Vec::new();
     file.read_to_end(&mut text).map_err(io)?;
+    // a crash leaves half a line, but of a file of another kind nothing is cut off
+    let header = format!("{}\n", T::HEADER);
+    let begun = text.get(..header.len()).unwrap_or(&text);
+    if !header.as_bytes().starts_with(begun) {
+        return Err(not_a_table(path, "it does not begin with the names of its columns"));
+    }
     let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
     let rows = read(&text[..whole], path)?;
     if whole < text.len() {
@@ -154,6 +189,10 @@ fn open_table<T: DeserializeOwned>(path: &Path) -> Result<(File, Vec<T>), Error>
     }
     file.seek(SeekFrom::End(0)).map_err(io)?;
     Ok((file, rows))
+}
+
+fn not_a_table(path: &Path, why: &str) -> Error {
+    Error::NotATable { path: path.to_owned(), source: std::io::Error::other(why).into() }
 }
 
 fn open_readable<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, Error> {

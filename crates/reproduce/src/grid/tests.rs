@@ -1,4 +1,5 @@
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use fairpace_results::Silent;
 
@@ -86,4 +87,62 @@ fn the_parquet_file_has_a_row_per_flow() {
     let file = std::fs::File::open(&path).unwrap();
     let reader = ::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
     assert_eq!(reader.metadata().file_metadata().num_rows(), 20 + 1);
+}
+
+#[test]
+fn only_a_file_of_ours_is_replaced_by_parquet() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("grid.parquet");
+    write_parquet(&path, &[], &[]).unwrap();
+    write_parquet(&path, &[], &[]).unwrap();
+    let mine = dir.path().join("mine.parquet");
+    std::fs::write(&mine, "years of work").unwrap();
+    let link = dir.path().join("link.parquet");
+    std::os::unix::fs::symlink(&path, &link).unwrap();
+    let foreign = dir.path().join("foreign.parquet");
+    let column: arrow_array::ArrayRef = std::sync::Arc::new(arrow_array::UInt64Array::from(vec![1]));
+    let batch = arrow_array::RecordBatch::try_from_iter([("x", column)]).unwrap();
+    let file = std::fs::File::create(&foreign).unwrap();
+    let mut writer = ::parquet::arrow::ArrowWriter::try_new(file, batch.schema(), None).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    for kept in [mine.as_path(), &link, &foreign, dir.path(), Path::new("/dev/null")] {
+        let error = write_parquet(kept, &[], &[]).unwrap_err();
+        assert!(matches!(error, Error::NotOurs { .. }), "{error}");
+    }
+    assert_eq!(std::fs::read_to_string(&mine).unwrap(), "years of work");
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 4);
+}
+
+#[test]
+fn a_file_of_another_kind_is_no_table_and_keeps_every_byte() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("notes.csv");
+    for text in ["my notes, without an end of line", "a,b\n", "a,b\n1,2\n3", "pair,queue\n"] {
+        std::fs::write(&path, text).unwrap();
+        assert!(matches!(RunTable::open(&path), Err(Error::NotATable { .. })), "{text:?}");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+    }
+    assert!(matches!(RunTable::open(Path::new("/dev/null")), Err(Error::NotATable { .. })));
+    // a crash in the first line of all
+    std::fs::write(&path, "pair,queue,buf").unwrap();
+    assert!(RunTable::open(&path).unwrap().rows().is_empty());
+}
+
+#[test]
+fn no_text_of_the_table_is_a_formula_for_a_spreadsheet() {
+    let scenario = short_cell().scenario().unwrap();
+    let names = scenario.flows.iter().map(|flow| flow.name.clone());
+    let words = cells(DURATION, 1).into_iter().flat_map(|cell| {
+        [
+            cell.pair_name(),
+            cell.queue.to_owned(),
+            cell.buffer.to_owned(),
+            cell.rate.to_owned(),
+            cell.rtt.to_owned(),
+        ]
+    });
+    for word in names.chain(words) {
+        assert!(word.starts_with(|c: char| c.is_ascii_alphanumeric()), "{word}");
+    }
 }
