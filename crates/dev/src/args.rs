@@ -1,5 +1,6 @@
 //! The command line of `fairpace-dev`. Its help and docs/reference/dev.md are generated from it.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -64,6 +65,13 @@ pub(crate) enum Command {
     /// Scenario i has the seed SEED + i for any number of threads. A scenario that fails is written to the
     /// directory of --out; with a count of 1 it is always written, before it runs.
     Swarm(SwarmArgs),
+    /// Start `fairpace` thousands of times with hostile input, and judge each invocation.
+    ///
+    /// No invocation may panic, crash, hang, lose a file of the user, leave one of its own, print control
+    /// characters, or end with an exit code that does not fit. Each runs in a directory of its own that
+    /// goes away. Violations are grouped; the exit code is 1 if there are any. With --index one invocation
+    /// is shown in full.
+    Abuse(AbuseArgs),
     /// Simulate one scenario of the benchmarks.
     ///
     /// Prints delivered data packets, millions of them per CPU-second, and the largest resident memory in
@@ -363,6 +371,69 @@ pub(crate) struct SwarmArgs {
     /// Directory of the scenarios that failed.
     #[arg(long, value_name = "DIR", default_value = "target/swarm-scenarios")]
     pub(crate) out: PathBuf,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct AbuseArgs {
+    /// The seed of all invocations: the same seed, the same invocations.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// End after this many invocations.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) count: Option<u64>,
+    /// End after this time; without --count by default 2min.
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub(crate) time: Option<Duration>,
+    /// Invocations at a time; by default one for each core. It does not change which there are.
+    #[arg(long, value_name = "N")]
+    pub(crate) jobs: Option<NonZeroUsize>,
+    /// Only invocations of this class.
+    #[arg(long, value_enum, value_name = "CLASS")]
+    pub(crate) only: Option<AbuseClass>,
+    /// Replay this invocation of the class: print its files, its command and its output.
+    #[arg(long, value_name = "I", requires = "only", conflicts_with_all = ["count", "time", "jobs"])]
+    pub(crate) index: Option<u64>,
+    /// The program; by default `fairpace` beside this one.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) program: Option<PathBuf>,
+    /// How long an invocation may take. Beyond it, one that computes may go on until it has computed for
+    /// that long.
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_time)]
+    pub(crate) limit: Duration,
+}
+
+/// A class of hostile invocations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub(crate) enum AbuseClass {
+    /// Every scenario key with every hostile value, in the file and by --set.
+    Keys,
+    /// Scenario files, traces and distributions that are damaged, or no files.
+    Files,
+    /// Every subcommand with random options.
+    Arguments,
+    /// --out onto files of the user, also such that appear during the run.
+    Out,
+    /// Closed descriptors, full devices, odd variables, low limits, no /proc.
+    Environment,
+    /// Signals at random moments, one or two.
+    Signals,
+    /// Load and unload, in races and killed; only as root.
+    Kernel,
+}
+
+impl AbuseClass {
+    /// As --only has it.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Keys => "keys",
+            Self::Files => "files",
+            Self::Arguments => "arguments",
+            Self::Out => "out",
+            Self::Environment => "environment",
+            Self::Signals => "signals",
+            Self::Kernel => "kernel",
+        }
+    }
 }
 
 #[derive(Debug, Clone, Args)]

@@ -1,5 +1,7 @@
 //! The program `fairpace-dev`; see the crate's library.
 
+#![forbid(unsafe_code)]
+
 use std::process::ExitCode;
 
 fn main() -> ExitCode {

@@ -1,5 +1,6 @@
 //! The program `fairpace-dev`. Commands run within the test process, except where a signal ends them.
 
+mod abuse;
 mod conformance;
 mod duels;
 mod model;

@@ -1,0 +1,40 @@
+//! Random choices from a seed.
+
+use std::time::Duration;
+
+use fairpace_netem::Random;
+
+/// The choices of one invocation: of its seed, class and index alone.
+pub(super) struct Dice(Random);
+
+impl Dice {
+    pub(super) fn new(seed: u64, class: u64, index: u64) -> Self {
+        let of_class = Random::new(seed ^ Random::new(class).next_u64()).next_u64();
+        Self(Random::new(of_class ^ Random::new(index).next_u64()))
+    }
+
+    /// Below `n`.
+    pub(super) fn below(&mut self, n: usize) -> usize {
+        self.0.below(n as u64) as usize
+    }
+
+    /// From `least` to `most`.
+    pub(super) fn within(&mut self, least: usize, most: usize) -> usize {
+        least + self.below(most - least + 1)
+    }
+
+    /// One of them.
+    pub(super) fn pick<'a, T>(&mut self, of: &'a [T]) -> &'a T {
+        &of[self.below(of.len())]
+    }
+
+    /// True in this share of all cases, in percent.
+    pub(super) fn percent(&mut self, share: usize) -> bool {
+        self.below(100) < share
+    }
+
+    /// A time between two numbers of milliseconds.
+    pub(super) fn ms(&mut self, least: usize, most: usize) -> Duration {
+        Duration::from_millis(self.within(least, most) as u64)
+    }
+}

@@ -1,0 +1,388 @@
+//! Starts the program, does to it what the case says, and measures what becomes of it.
+
+use std::ffi::OsString;
+use std::fs::{self, File, Permissions};
+use std::io::{self, Read as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{SigHandler, Signal, kill, killpg, signal};
+use nix::unistd::{Pid, geteuid};
+
+use super::case::{Act, Case, Entry};
+use super::scratch;
+
+/// Bytes of an output that are read for the judgement.
+const READ_BYTES: u64 = 4 << 20;
+/// A process that writes more than this to one output is killed.
+const FLOOD_BYTES: u64 = 64 << 20;
+/// A process that has more resident memory than this is killed: others work on this machine, too.
+const LARGE_KB: u64 = 2_000_000;
+/// The first of the users that unprivileged invocations run as: of no person, each without another process.
+const FIRST_USER: u32 = 61_000;
+/// How many of them there are.
+const USERS: u32 = 4_000;
+
+/// What the generator may do on this machine.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Rights {
+    pub(super) is_root: bool,
+    /// File systems can be mounted in a namespace of their own.
+    pub(super) can_mount: bool,
+    /// Invocations have no more rights than they should: this is not root, or rights can be dropped.
+    pub(super) can_drop: bool,
+}
+
+impl Rights {
+    pub(super) fn find() -> Self {
+        let works = |words: &[&str]| {
+            let mut command = Command::new(words[0]);
+            command.args(&words[1..]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            command.status().is_ok_and(|status| status.success())
+        };
+        let is_root = geteuid().is_root();
+        let rights = Self { is_root, can_mount: false, can_drop: false };
+        let unshare: Vec<&str> = rights.unshare().split(' ').collect();
+        Self {
+            can_mount: works(&[&unshare[..], &["mount", "-t", "tmpfs", "none", "/proc"]].concat()),
+            can_drop: !is_root
+                || works(&["setpriv", "--reuid=61000", "--regid=61000", "--clear-groups", "true"]),
+            ..rights
+        }
+    }
+
+    /// The command that gives a process mounts of its own.
+    pub(super) const fn unshare(self) -> &'static str {
+        if self.is_root { "unshare -m" } else { "unshare -rm" }
+    }
+}
+
+/// What ended an invocation before its time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Over {
+    Time,
+    Output,
+    Memory,
+}
+
+/// What became of an invocation.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Seen {
+    pub(super) code: Option<i32>,
+    /// The signal that ended it.
+    pub(super) signal: Option<i32>,
+    /// Signals that were sent before it ended.
+    pub(super) sent: Vec<Signal>,
+    /// What the user made before it ended.
+    pub(super) made: Vec<(PathBuf, Entry)>,
+    pub(super) wall: Duration,
+    pub(super) over: Option<Over>,
+    pub(super) stdout: Vec<u8>,
+    pub(super) stderr: Vec<u8>,
+    /// Bytes of both outputs.
+    pub(super) output_bytes: u64,
+    pub(super) peak_kb: i64,
+    /// What it left in its directory.
+    pub(super) left: Vec<String>,
+    /// What was the user's and is gone or changed.
+    pub(super) lost: Vec<String>,
+}
+
+/// The directory of all invocations, and what starts them.
+pub(super) struct Session {
+    root: tempfile::TempDir,
+    /// A link to the program, so that a build in between changes nothing.
+    pub(super) program: PathBuf,
+    pub(super) limit: Duration,
+    pub(super) rights: Rights,
+    users: AtomicU32,
+}
+
+impl Session {
+    pub(super) fn begin(program: &Path, limit: Duration) -> io::Result<Self> {
+        // a shell lets its background commands ignore SIGQUIT, and invocations would inherit that
+        // SAFETY: the default disposition runs no code in this process
+        unsafe { signal(Signal::SIGQUIT, SigHandler::SigDfl) }?;
+        let root = tempfile::Builder::new().prefix("fairpace-abuse-").tempdir()?;
+        // processes of other users pass through
+        fs::set_permissions(root.path(), Permissions::from_mode(0o711))?;
+        let own = root.path().join("fairpace");
+        let original = program.canonicalize()?;
+        if fs::hard_link(&original, &own).is_err() {
+            fs::copy(&original, &own)?;
+        }
+        Ok(Self { root, program: own, limit, rights: Rights::find(), users: AtomicU32::new(0) })
+    }
+
+    /// Performs a case in a directory of this name. `None`: `stop` said so.
+    pub(super) fn perform(
+        &self,
+        case: &Case,
+        name: &str,
+        stop: &dyn Fn() -> bool,
+    ) -> io::Result<Option<Seen>> {
+        let place = Place::create(self.root.path().join(name))?;
+        let work = place.0.join("work");
+        fs::create_dir(&work)?;
+        let user = (case.unprivileged && self.rights.is_root)
+            .then(|| FIRST_USER + self.users.fetch_add(1, Ordering::Relaxed) % USERS);
+        let quiet = |args: &[OsString]| {
+            let setup = Case { args: args.to_vec(), ..Case::default() };
+            self.run(&setup, user, &place.0, &work, &[], stop)
+        };
+        scratch::make(&work, &case.files)?;
+        give(&work, user)?;
+        for args in &case.before {
+            quiet(args)?;
+        }
+        scratch::make(&work, &case.then)?;
+        give(&work, user)?;
+        let there = scratch::listing(&work);
+        let mut own: Vec<(PathBuf, Entry)> = case.files.iter().chain(&case.then).cloned().collect();
+        let Some(mut seen) = self.run(case, user, &place.0, &work, &case.during, stop)? else {
+            return Ok(None);
+        };
+        own.append(&mut seen.made);
+        if let Some(args) = &case.again {
+            quiet(args)?;
+        }
+        let is_expected = |path: &Path| {
+            there.contains(path)
+                || case.results.iter().any(|result| is_result(path, result))
+                || own.iter().any(|(own, _)| own.starts_with(path))
+        };
+        let left = scratch::listing(&work).into_iter().filter(|path| {
+            let hidden =
+                path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(".fairpace-"));
+            hidden || !is_expected(path)
+        });
+        seen.left = left.map(|path| path.to_string_lossy().into_owned()).take(10).collect();
+        seen.lost = scratch::lost(&work, &own);
+        Ok(Some(seen))
+    }
+
+    /// Runs the program once.
+    fn run(
+        &self,
+        case: &Case,
+        user: Option<u32>,
+        place: &Path,
+        work: &Path,
+        during: &[(Duration, Act)],
+        stop: &dyn Fn() -> bool,
+    ) -> io::Result<Option<Seen>> {
+        let outputs = [place.join("stdout"), place.join("stderr")];
+        let words = case.command(self.program.as_os_str(), user);
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).current_dir(work).process_group(0).env_clear().stdin(Stdio::null());
+        command
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", place)
+            .env("LANG", "C.UTF-8");
+        command.stdout(File::create(&outputs[0])?).stderr(File::create(&outputs[1])?);
+        let begun = Instant::now();
+        let child = spawn(&mut command)?;
+        let mut process = Process { pid: Pid::from_raw(child.id().cast_signed()), ended: None };
+        let (mut seen, mut due) = (Seen::default(), during.iter().peekable());
+        let mut patience = Patience::new(self.limit);
+        let mut pause = Duration::from_millis(1);
+        while !process.has_ended()? {
+            if stop() {
+                return Ok(None);
+            }
+            let elapsed = begun.elapsed();
+            while let Some((_, act)) = due.next_if(|(at, _)| *at <= elapsed) {
+                if let Act::Signal(signal) = act {
+                    seen.sent.push(*signal);
+                    let _ = kill(process.pid, *signal); // it may have ended
+                }
+                seen.made.extend(scratch::act(work, act));
+            }
+            if seen.over.is_none() {
+                seen.over = patience.over(process.pid, elapsed, &outputs);
+                if seen.over.is_some() {
+                    process.kill();
+                }
+            }
+            let next = due.peek().map_or(pause, |(at, _)| at.saturating_sub(elapsed));
+            std::thread::sleep(pause.min(next));
+            pause = (pause * 2).min(Duration::from_millis(10));
+        }
+        seen.wall = begun.elapsed();
+        if let Some((status, peak_kb)) = process.ended {
+            (seen.code, seen.signal, seen.peak_kb) = (status.code(), status.signal(), peak_kb);
+        }
+        seen.output_bytes = outputs.iter().filter_map(|path| Some(fs::metadata(path).ok()?.len())).sum();
+        [seen.stdout, seen.stderr] = [head(&outputs[0])?, head(&outputs[1])?];
+        Ok(Some(seen))
+    }
+}
+
+/// Whether a path is in a result: the named one, or beside it with a number, where the name was taken.
+fn is_result(path: &Path, result: &Path) -> bool {
+    let numbered = |first: &Path| {
+        let rest = first.to_str()?.strip_prefix(result.to_str()?)?.strip_prefix('-')?;
+        Some(!rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    let first = path.components().next().map(|first| PathBuf::from(first.as_os_str()));
+    path.starts_with(result) || first.and_then(|first| numbered(&first)).unwrap_or(false)
+}
+
+fn give(work: &Path, user: Option<u32>) -> io::Result<()> {
+    user.map_or(Ok(()), |user| scratch::give(work, user))
+}
+
+fn head(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(READ_BYTES).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Starts a command, again if a process that another thread just starts still holds the program open.
+fn spawn(command: &mut Command) -> io::Result<Child> {
+    let busy = |error: &io::Error| error.kind() == io::ErrorKind::ExecutableFileBusy;
+    for _ in 0..100 {
+        match command.spawn() {
+            Err(error) if busy(&error) => std::thread::sleep(Duration::from_millis(10)),
+            other => return other,
+        }
+    }
+    command.spawn()
+}
+
+/// The directory of one invocation. It goes away when it is dropped.
+struct Place(PathBuf);
+
+impl Place {
+    fn create(path: PathBuf) -> io::Result<Self> {
+        fs::create_dir(&path)?;
+        fs::set_permissions(&path, Permissions::from_mode(0o711))?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        scratch::remove(&self.0);
+    }
+}
+
+/// A process in a group of its own. The group is killed when this is dropped.
+struct Process {
+    pid: Pid,
+    /// How it ended, and its largest resident memory, kB.
+    ended: Option<(ExitStatus, i64)>,
+}
+
+impl Process {
+    /// Whether it has ended; its resources are measured when it has.
+    fn has_ended(&mut self) -> io::Result<bool> {
+        let mut status = 0;
+        // SAFETY: all of a rusage's fields are numbers, for which zero is a value
+        let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+        // SAFETY: both pointers are to live variables of the types that wait4(2) writes
+        let pid = unsafe { libc::wait4(self.pid.as_raw(), &raw mut status, libc::WNOHANG, &raw mut usage) };
+        if pid < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        if pid > 0 {
+            self.ended = Some((ExitStatus::from_raw(status), usage.ru_maxrss));
+        }
+        Ok(pid > 0)
+    }
+
+    fn kill(&self) {
+        let _ = killpg(self.pid, Signal::SIGKILL); // it may have ended
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // also what the process itself has started
+        self.kill();
+        while self.ended.is_none() && self.has_ended().is_ok_and(|ended| !ended) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+/// Decides when an invocation has taken too long.
+///
+/// Other work on the machine takes time from it, too. So beyond the limit it may go on while it computes,
+/// until it has computed for that long, but six times the limit at most.
+struct Patience {
+    limit: Duration,
+    /// The next look at its CPU time, and what the last one saw.
+    next: Duration,
+    cpu: Duration,
+    /// Looks in a row at which it neither computed nor waited for a CPU.
+    idle: u32,
+}
+
+impl Patience {
+    /// Looks in a row, 200 ms apart, that show a process which waits for something.
+    const IDLE: u32 = 5;
+
+    fn new(limit: Duration) -> Self {
+        Self { limit, next: Duration::from_millis(100), cpu: Duration::ZERO, idle: 0 }
+    }
+
+    fn over(&mut self, pid: Pid, elapsed: Duration, outputs: &[PathBuf]) -> Option<Over> {
+        if elapsed < self.next {
+            return None;
+        }
+        self.next = elapsed + Duration::from_millis(200);
+        let floods = |path: &PathBuf| fs::metadata(path).is_ok_and(|file| file.len() > FLOOD_BYTES);
+        if outputs.iter().any(floods) {
+            return Some(Over::Output);
+        }
+        if resident_kb(pid).is_some_and(|kb| kb > LARGE_KB) {
+            return Some(Over::Memory);
+        }
+        let (is_running, cpu) = computed(pid).unwrap_or_default();
+        self.idle = if is_running || cpu > self.cpu { 0 } else { self.idle + 1 };
+        self.cpu = cpu;
+        let late = elapsed >= self.limit;
+        let stuck = self.idle >= Self::IDLE || cpu >= self.limit || elapsed >= 6 * self.limit;
+        (late && stuck).then_some(Over::Time)
+    }
+}
+
+/// Whether a process wants a CPU now, and how long it has had one.
+fn computed(pid: Pid) -> Option<(bool, Duration)> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // proc_pid_stat(5), after the name: the state, and as the 12th and 13th the time in both modes
+    let fields: Vec<&str> = text.rsplit_once(") ")?.1.split(' ').collect();
+    let ticks = |index: usize| fields.get(index).and_then(|field| field.parse::<u64>().ok());
+    let ms = (ticks(11)? + ticks(12)?) * 1_000 / clock_ticks();
+    Some((matches!(*fields.first()?, "R" | "D"), Duration::from_millis(ms)))
+}
+
+/// Resident memory of a process.
+fn resident_kb(pid: Pid) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+/// Units of CPU time in a second.
+fn clock_ticks() -> u64 {
+    let ticks = nix::unistd::sysconf(nix::unistd::SysconfVar::CLK_TCK).ok().flatten();
+    ticks.and_then(|ticks| u64::try_from(ticks).ok()).filter(|ticks| *ticks > 0).unwrap_or(100)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_is_at_its_name_or_beside_it_with_a_number() {
+        let is = |path: &str| is_result(Path::new(path), Path::new("out"));
+        assert!(is("out") && is("out/summary.json") && is("out-2/summary.json"));
+        assert!(!is("out-") && !is("outer") && !is("out-2x") && !is("a/out") && !is(".fairpace-out"));
+    }
+}
