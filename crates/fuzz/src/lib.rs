@@ -1,0 +1,40 @@
+//! What is fuzzed: each parser, and each algorithm under arbitrary ACKs.
+//!
+//! A [`Target`] is a function of bytes that panics when a property does not hold. libFuzzer calls it with
+//! inputs that reach new code (`make fuzz`). The inputs that it found are in `corpus/TARGET`. The tests of
+//! this crate run all of them in every build, without the fuzzer. An input that once failed has a file name
+//! that says what it showed.
+//!
+//! It generates no hostile command lines: `fairpace-dev abuse` does.
+
+#![forbid(unsafe_code)]
+
+mod algorithm;
+mod parsers;
+
+/// A function that is fuzzed.
+#[derive(Debug, Clone, Copy)]
+pub struct Target {
+    /// The name of its corpus.
+    pub name: &'static str,
+    /// Panics when a property does not hold for these bytes.
+    pub run: fn(&[u8]),
+}
+
+/// All targets.
+pub const TARGETS: [Target; 6] = [
+    Target { name: "scenario", run: parsers::scenario },
+    Target { name: "quantity", run: parsers::quantity },
+    Target { name: "figure", run: parsers::figure },
+    Target { name: "trace", run: parsers::trace },
+    Target { name: "json", run: parsers::json },
+    Target { name: "algorithm", run: algorithm::algorithm },
+];
+
+impl Target {
+    /// The target of this name.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<Self> {
+        TARGETS.into_iter().find(|target| target.name == name)
+    }
+}
