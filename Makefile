@@ -3,15 +3,15 @@
 CARGO ?= cargo
 # The maintainers' program.
 DEV = $(CARGO) run --release --quiet --package fairpace-dev --
-# More arguments, as in `make duels ARGS="--duration 20s"`: for demo, duels, reproduce, conformance, views, accuracy, swarm, bench and
-# bench-kernel.
+# More arguments, as in `make duels ARGS="--duration 20s"`: for demo, duels, reproduce, conformance, views, accuracy, swarm, abuse, bench
+# and bench-kernel.
 ARGS ?=
 # How many scenarios `make swarm` draws, and the seed of the first.
 N ?= 100
 SEED ?= 1
 
 .PHONY: help demo duels reproduce conformance setup build test check tidy fmt lint docs bench count bench-kernel objects api \
-	packages-check views bbq-gap accuracy swarm
+	packages-check deny views bbq-gap accuracy swarm abuse abuse-night fuzz
 
 help:
 	@echo "make demo          a problem and a fix: simulated, then on this machine's own kernel (4 minutes as root, 3 more to build)"
@@ -29,10 +29,14 @@ help:
 	@echo "make views         BBRv2 and BBRv3 with exact knowledge and with a stock kernel's: docs/kernel-view.md"
 	@echo "make bbq-gap       which settings decide how BBQ shares a link: the tables of docs/bbq.md"
 	@echo "make swarm         check N=100 random scenarios from SEED=1 on; N=1 replays one"
+	@echo "make abuse         start fairpace with hostile input for two minutes, and judge each invocation; as root the kernel's, too"
+	@echo "make abuse-night   the same for an hour, with a new seed each day"
+	@echo "make fuzz          libFuzzer on parsers and algorithms, TIME=60 seconds each; its inputs are tests of crates/fuzz"
 	@echo "make accuracy      how exactly the kernel host reports sends and losses to BBRv3 (root): a table of FIDELITY.md"
 	@echo "make objects       the algorithms compiled for the kernel, into crates/kernel/objects"
 	@echo "make api           the public API of the crates that others use: docs/api"
 	@echo "make packages-check  package all library crates, and build a program with the packages alone, without clang"
+	@echo "make deny          licences, sources, versions and known vulnerabilities of all dependencies (cargo-deny)"
 	@echo "make setup         install what is missing (Debian packages)"
 
 setup:
@@ -98,6 +102,7 @@ count:
 	UPDATE=$(UPDATE) scripts/count-instructions.sh
 
 bench-kernel:
+	@scripts/setup.sh --all
 	$(CARGO) bench --package fairpace-kernel --bench cpu -- $(ARGS)
 
 # What the package of fairpace-kernel contains, so that building it needs no clang.
@@ -111,6 +116,9 @@ api:
 packages-check:
 	scripts/package-crates.sh
 
+deny:
+	@scripts/deny.sh
+
 accuracy:
 	$(DEV) accuracy --out FIDELITY.md $(ARGS)
 
@@ -123,3 +131,16 @@ bbq-gap:
 
 swarm:
 	$(CARGO) run --profile swarm --quiet --package fairpace-dev -- swarm --count $(N) --seed $(SEED) $(ARGS)
+
+# In the dev profile, with overflow checks and debug assertions. .ci/run does the same with what `make test` has built.
+abuse:
+	$(CARGO) build --quiet --locked --package fairpace --package fairpace-dev
+	$(CARGO) run --quiet --locked --package fairpace-dev -- abuse $(ARGS)
+
+abuse-night:
+	$(MAKE) abuse ARGS="--time 1h --seed $$(date +%Y%m%d) $(ARGS)"
+
+# make test runs the inputs that it has found, without the fuzzer.
+fuzz:
+	@scripts/setup.sh --all
+	scripts/fuzz.sh

@@ -23,6 +23,9 @@ have clang-format || useful="$useful clang-format"
 have unshare || useful="$useful util-linux"
 # a test opens captures in it
 [ "$all" = no ] || have tshark || useful="$useful tshark"
+# make bench-kernel changes the offloads of its devices
+[ "$all" = no ] || have ip || useful="$useful iproute2"
+[ "$all" = no ] || have ethtool || useful="$useful ethtool"
 
 if [ -n "$needed$useful" ]; then
 	if [ "$(id -u)" = 0 ] && have apt-get; then

@@ -67,8 +67,6 @@
 //! [`Params::as_bytes`], [`Controller::state_bytes`] and [`Algorithm::observe_bytes`] read and write the
 //! memory layout that both builds share.
 
-#![deny(missing_docs)]
-
 mod algorithm;
 mod contract;
 mod controller;

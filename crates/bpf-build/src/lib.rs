@@ -66,7 +66,8 @@
 //! # Ok(())
 //! # }
 //! ```
-#![deny(missing_docs)]
+
+#![forbid(unsafe_code)]
 
 mod algorithm;
 mod compiler;

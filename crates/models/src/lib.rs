@@ -13,6 +13,8 @@
 //! [`evaluate`] runs a model by name with arguments by name, and [`catalog`] lists both. The modules have the
 //! same models as plain functions. All functions are deterministic, and no argument makes them panic.
 
+#![forbid(unsafe_code)]
+
 mod arguments;
 mod catalog;
 mod fluid;

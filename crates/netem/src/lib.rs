@@ -14,6 +14,8 @@
 //! This crate has no sockets and no timers (`fairpace-testbed`), no TCP (`fairpace-tcp`), and no definitions
 //! of derived metrics such as Jain's index (`fairpace-results`).
 
+#![forbid(unsafe_code)]
+
 pub mod aqm;
 pub mod build;
 

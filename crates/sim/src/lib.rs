@@ -46,6 +46,8 @@
 //! This crate has no files and no terminal (the CLI), no packet formats (`fairpace-trace`) and no real clock
 //! (`fairpace-testbed`).
 
+#![forbid(unsafe_code)]
+
 mod ack_queue;
 mod connection;
 mod cost;

@@ -6,6 +6,8 @@
 //!
 //! `cargo test -p fairpace-tidy` fails on a violation; `cargo run -p fairpace-tidy` lists the violations.
 
+#![forbid(unsafe_code)]
+
 mod constants;
 mod cycles;
 mod exempt;

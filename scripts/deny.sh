@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Checks all dependencies with cargo-deny by the rules of deny.toml: licences, sources, versions, and known
+# vulnerabilities (RustSec).
+#
+#   scripts/deny.sh
+#
+# ADVISORIES=DIR   a clone of https://github.com/RustSec/advisory-db; without it, cargo-deny fetches one
+# INSTALL=1        build cargo-deny if it is missing (some minutes)
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+version=0.20.2
+
+if ! command -v cargo-deny >/dev/null; then
+	if [ "${INSTALL:-}" = 1 ]; then
+		cargo install --quiet --locked "cargo-deny@$version"
+	else
+		echo "SKIPPED: the dependencies are not checked, because cargo-deny is missing:" \
+			"cargo install --locked cargo-deny@$version" >&2
+		exit 0
+	fi
+fi
+
+cargo deny --log-level error check licenses bans sources
+
+database=https://github.com/RustSec/advisory-db
+if [ -n "${ADVISORIES:-}" ]; then
+	# in the folder that cargo-deny derives from the address, as if it had fetched it
+	home=$(mktemp -d)
+	trap 'rm -rf "$home"' EXIT INT TERM
+	git -c advice.detachedHead=false clone --quiet "$ADVISORIES" "$home/advisory-db-3157b0e258782691"
+	git -C "$home/advisory-db-3157b0e258782691" fetch --quiet
+	sed "s|^db-path = .*|db-path = \"$home\"|" deny.toml >"$home/deny.toml"
+	cargo deny --log-level error --offline --config "$home/deny.toml" check advisories
+elif timeout 20 git ls-remote --quiet "$database" HEAD >/dev/null 2>&1; then
+	cargo deny --log-level error check advisories
+else
+	echo "SKIPPED: the RustSec database cannot be reached; ADVISORIES=DIR names a clone of it" >&2
+fi
