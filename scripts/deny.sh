@@ -5,14 +5,17 @@
 #   scripts/deny.sh
 #
 # ADVISORIES=DIR   a clone of https://github.com/RustSec/advisory-db; without it, cargo-deny fetches one
-# INSTALL=1        build cargo-deny if it is missing (some minutes)
+# INSTALL=1        build cargo-deny into the target folder if it is missing (some minutes)
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 version=0.20.2
+tools=$(realpath -m "${CARGO_TARGET_DIR:-target}")/tools
+export PATH=$PATH:$tools/bin
 
 if ! command -v cargo-deny >/dev/null; then
 	if [ "${INSTALL:-}" = 1 ]; then
-		cargo install --quiet --locked "cargo-deny@$version"
+		# without optimization, which takes longer than it saves
+		CARGO_PROFILE_DEV_DEBUG=false cargo install --quiet --locked --debug --root "$tools" "cargo-deny@$version"
 	else
 		echo "SKIPPED: the dependencies are not checked, because cargo-deny is missing:" \
 			"cargo install --locked cargo-deny@$version" >&2
