@@ -54,6 +54,19 @@ pub enum Event {
     ProbeRepaired = 6,
 }
 
+impl Event {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Event; 7] = [
+        Event::Sample,
+        Event::Reduce,
+        Event::CaState,
+        Event::Restart,
+        Event::Undo,
+        Event::Lost,
+        Event::ProbeRepaired,
+    ];
+}
+
 macro_rules! phases {
     ($($(#[$doc:meta])* $variant:ident = $c_name:literal,)*) => {
         /// Phases as an observer sees them: one vocabulary for all algorithms.

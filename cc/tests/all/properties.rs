@@ -8,16 +8,6 @@ use proptest::prelude::*;
 /// Windows, inflight and ACKs stay below this: 1.5 TB in flight.
 const MOST_PKTS: u32 = 1 << 30;
 
-const EVENTS: [Event; 7] = [
-    Event::Sample,
-    Event::Reduce,
-    Event::CaState,
-    Event::Restart,
-    Event::Undo,
-    Event::Lost,
-    Event::ProbeRepaired,
-];
-
 /// One thing that happens to a flow.
 #[derive(Debug, Clone)]
 enum Step {
@@ -391,7 +381,7 @@ proptest! {
             wild(&mut view, step);
             let legal = until_illegal(|| {
                 flow.on_ack(&view, &mut decision);
-                for event in EVENTS {
+                for event in Event::ALL {
                     flow.on_event(event, &view, &mut decision);
                 }
             });

@@ -10,15 +10,6 @@ const LONGEST_IDLE_US: u64 = 40_000_000_000;
 /// Gains that algorithms report stay below 16, in 256ths.
 const MOST_GAIN_256: u32 = 4096;
 
-const EVENTS: [Event; 7] = [
-    Event::Sample,
-    Event::Reduce,
-    Event::CaState,
-    Event::Restart,
-    Event::Undo,
-    Event::Lost,
-    Event::ProbeRepaired,
-];
 const STATES: [CaState; 5] =
     [CaState::Open, CaState::Disorder, CaState::Cwr, CaState::Recovery, CaState::Loss];
 
@@ -115,7 +106,7 @@ fn event(
     decision: &mut Decision,
     bytes: &mut Unstructured<'_>,
 ) -> Result<()> {
-    let event = *bytes.choose(&EVENTS)?;
+    let event = *bytes.choose(&Event::ALL)?;
     if event == Event::CaState {
         view.ca_state = *bytes.choose(&STATES)?;
     }

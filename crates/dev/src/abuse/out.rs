@@ -9,6 +9,9 @@ use super::case::{Act, Case, Entry};
 use super::dice::Dice;
 use super::perform::Rights;
 
+/// A comparison, without its duration.
+pub(super) const COMPARE: [&str; 9] =
+    ["compare", "--rate", "1gbit", "--buffer", "1MB", "--rtt", "10ms,20ms", "--cc", "bbr1,reno"];
 /// A scenario whose simulation takes a few tenths of a second.
 pub(super) const SOME_TIME: &str = "title = \"some time\"\nduration = \"20s\"\n\
     [[link]]\nname = \"bottleneck\"\nrate = \"1gbit\"\nbuffer = \"1MB\"\n\
@@ -37,23 +40,7 @@ fn writer(dice: &mut Dice) -> Case {
         3 => sim(&["--trace", "series,events,qlog", "--set", "duration=3s"]),
         4 => sim(&["--pcap", "bottleneck", "--set", "duration=1s"]),
         5 => sim(&["--repeat", "3", "--jobs", "2", "--set", "duration=5s"]),
-        _ => Case::new([
-            "compare",
-            "--rate",
-            "1gbit",
-            "--buffer",
-            "1MB",
-            "--rtt",
-            "10ms,20ms",
-            "--cc",
-            "bbr1,reno",
-            "--duration",
-            "10s",
-            "--warmup",
-            "2s",
-            "--stagger",
-            "100ms",
-        ]),
+        _ => Case::new(COMPARE).arguments(["--duration", "10s", "--warmup", "2s", "--stagger", "100ms"]),
     };
     let case = case.file("s.toml", SOME_TIME).fits([0, 5]);
     if dice.percent(30) { case.arguments(["--json"]) } else { case }

@@ -7,7 +7,7 @@ use nix::sys::signal::Signal;
 
 use super::case::{Act, Case};
 use super::dice::Dice;
-use super::out::SOME_TIME;
+use super::out::{COMPARE, SOME_TIME};
 
 /// An invocation.
 pub(super) fn draw(dice: &mut Dice) -> Case {
@@ -28,24 +28,7 @@ pub(super) fn draw(dice: &mut Dice) -> Case {
             let repeat = ["--repeat", "1000", "--jobs", "2", "--out", "out"];
             ("sim --repeat", Case::new(sim).arguments(LONG).arguments(repeat))
         }
-        _ => {
-            let compare = [
-                "compare",
-                "--rate",
-                "1gbit",
-                "--buffer",
-                "1MB",
-                "--rtt",
-                "10ms,20ms",
-                "--cc",
-                "bbr1,reno",
-                "--duration",
-                "3600s",
-                "--out",
-                "out",
-            ];
-            ("compare", Case::new(compare))
-        }
+        _ => ("compare", Case::new(COMPARE).arguments(["--duration", "3600s", "--out", "out"])),
     };
     let case = case.file("s.toml", SOME_TIME);
     let case = if dice.percent(30) { case.arguments(["--json"]) } else { case };

@@ -19,16 +19,6 @@ fn anything(random: &mut Random) -> u64 {
     }
 }
 
-const EVENTS: [Event; 7] = [
-    Event::Sample,
-    Event::Reduce,
-    Event::CaState,
-    Event::Restart,
-    Event::Undo,
-    Event::Lost,
-    Event::ProbeRepaired,
-];
-
 /// One call of an algorithm.
 #[derive(Debug)]
 pub(crate) struct Step {
@@ -113,7 +103,7 @@ impl Stream {
     pub(crate) fn next(&mut self) -> Step {
         if !self.plausible {
             self.scramble();
-            let event = one_in(&mut self.random, 4).then(|| EVENTS[self.random.between(0, 6) as usize]);
+            let event = one_in(&mut self.random, 4).then(|| Event::ALL[self.random.between(0, 6) as usize]);
             return Step { event, view: self.view };
         }
         if self.lost_pkts == 0 && one_in(&mut self.random, self.losses_every) {
