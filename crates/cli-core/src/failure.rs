@@ -338,6 +338,7 @@ impl From<fairpace_kernel::Error> for Failure {
             | E::NotPermitted { .. }
             | E::NoBtf { .. }
             | E::Unsupported { .. }
+            | E::Untrusted { .. }
             | E::Bpffs { .. } => Exit::Unsupported,
             E::NameBusy { .. }
             | E::NotLoaded { .. }

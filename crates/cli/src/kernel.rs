@@ -1,5 +1,7 @@
 //! `fairpace load`, `unload`, `list` and `doctor`: algorithms in the running kernel.
 
+use std::io::{self, Write};
+
 use fairpace_cc::{Algorithm, Params};
 use fairpace_cli_core::args::Global;
 use fairpace_cli_core::failure::{Exit, Failure};
@@ -7,6 +9,7 @@ use fairpace_cli_core::output::Output;
 use fairpace_cli_core::signals::Signals;
 use fairpace_cli_core::table::{self, table};
 use fairpace_kernel::{Check, Entry, Features, LoadOptions, Loaded, Object, Standing, Status};
+use fairpace_scenario::visible;
 use serde::Serialize;
 
 use crate::args::{LoadArgs, UnloadArgs};
@@ -30,16 +33,11 @@ pub(crate) fn load(
     let wanted = parameters(args)?;
     let options = LoadOptions { suffix: args.suffix.clone(), pin: true };
     let objects = wanted.iter().map(Object::listed).collect::<Result<Vec<_>, _>>()?;
-    repair(global.quiet)?;
-    let default = default_name();
-    let stop = || signals.received().is_some();
-    let handles = match fairpace_kernel::load_objects(&objects, &options, &stop) {
-        Err(fairpace_kernel::Error::Interrupted) => {
-            let failure = |signal| Failure::signal_with(signal, "nothing was loaded");
-            return Err(failure(signals.received().unwrap_or_default()));
-        }
-        other => other?,
-    };
+    Features::probe().require_kernel()?;
+    repair(global, signals)?;
+    let default = default_congestion_control();
+    let handles = fairpace_kernel::load_objects(&objects, &options, &|| signals.received().is_some())
+        .map_err(|error| stopped(error, signals, "nothing was loaded"))?;
     let record = |(params, handle): (&Params, &Loaded)| LoadedRecord {
         name: params.algorithm().name().to_owned(),
         kernel_name: handle.kernel_name().to_owned(),
@@ -71,13 +69,21 @@ pub(crate) fn load(
 }
 
 /// Completes or takes back what interrupted commands have left, and says so.
-fn repair(quiet: bool) -> Result<(), Failure> {
-    for repair in fairpace_kernel::repair()? {
-        if !quiet {
-            eprintln!("note: {repair}");
-        }
+fn repair(global: Global, signals: &Signals) -> Result<(), Failure> {
+    let repairs = fairpace_kernel::repair(&|| signals.received().is_some())
+        .map_err(|error| stopped(error, signals, "nothing was changed"))?;
+    for repair in repairs.iter().filter(|_| !global.quiet) {
+        let _ = writeln!(io::stderr(), "note: {repair}"); // a note that nothing can show is no failure
     }
     Ok(())
+}
+
+/// The failure of an operation that a signal may have stopped.
+fn stopped(error: fairpace_kernel::Error, signals: &Signals, result: &'static str) -> Failure {
+    match (&error, signals.received()) {
+        (fairpace_kernel::Error::Interrupted, Some(signal)) => Failure::signal_with(signal, result),
+        _ => error.into(),
+    }
 }
 
 /// Each algorithm of the command line with its parameters.
@@ -143,7 +149,7 @@ impl<'a> EntryRecord<'a> {
     fn description(&self) -> &'static str {
         match self.status {
             "loaded" => "loaded: sockets can select it until `fairpace unload`",
-            "held" => "held by a running process: it goes when that ends",
+            "held" => "held by a running process, or by a pin that this mount namespace does not show",
             _ => "unloaded: the sockets that use it still do",
         }
     }
@@ -152,13 +158,13 @@ impl<'a> EntryRecord<'a> {
 /// The algorithm of new sockets that select none, in this network namespace.
 const DEFAULT: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
 
-fn default_name() -> Option<String> {
+fn default_congestion_control() -> Option<String> {
     std::fs::read_to_string(DEFAULT).ok().map(|name| name.trim().to_owned())
 }
 
 /// New sockets still get an unloaded algorithm if it is the default.
 fn note_on_default(unloaded: &[String]) -> Option<String> {
-    let default = default_name()?;
+    let default = default_congestion_control()?;
     let was_it = |name: &String| match Algorithm::by_name(name) {
         Ok(algorithm) => algorithm.kernel_name() == default,
         Err(_) => *name == default,
@@ -171,19 +177,23 @@ fn note_on_default(unloaded: &[String]) -> Option<String> {
     })
 }
 
-pub(crate) fn unload(args: &UnloadArgs, global: Global, out: &mut Output) -> Result<(), Failure> {
-    repair(global.quiet)?;
-    let names = if args.all {
-        let ours = |entry: &Entry| entry.algorithm.is_some() && matches!(entry.status, Status::Pinned(_));
-        fairpace_kernel::list()?.iter().filter(|entry| ours(entry)).map(|entry| entry.name.clone()).collect()
-    } else {
-        args.names.clone()
-    };
-    fairpace_kernel::unload_all(&names.iter().map(String::as_str).collect::<Vec<_>>())?;
+/// Unloads all named algorithms, or none, also when it is interrupted.
+pub(crate) fn unload(
+    args: &UnloadArgs,
+    global: Global,
+    signals: &Signals,
+    out: &mut Output,
+) -> Result<(), Failure> {
+    check_distinct(&args.names)?;
+    repair(global, signals)?;
+    let names = if args.all { all_loaded()? } else { args.names.clone() };
+    let words: Vec<&str> = names.iter().map(String::as_str).collect();
+    fairpace_kernel::unload_all(&words, &|| signals.received().is_some())
+        .map_err(|error| stopped(error, signals, "nothing was unloaded"))?;
     for name in names.iter().filter(|_| !global.json) {
         out.line(&format!("{name} is unloaded"))?;
     }
-    if let (Some(note), false, false) = (note_on_default(&names), global.json, global.quiet) {
+    if let (Some(note), false) = (note_on_default(&names), global.json) {
         out.line(&note)?;
     }
     match (global.json, names.is_empty()) {
@@ -193,8 +203,44 @@ pub(crate) fn unload(args: &UnloadArgs, global: Global, out: &mut Output) -> Res
     }
 }
 
-pub(crate) fn list(global: Global, out: &mut Output) -> Result<(), Failure> {
-    repair(global.quiet)?;
+/// `reno` and `fp_reno` are one algorithm: named twice, it is a mistake, as for `load`.
+fn check_distinct(names: &[String]) -> Result<(), Failure> {
+    let kernel_name = |name: &String| match Algorithm::by_name(name) {
+        Ok(algorithm) => algorithm.kernel_name().to_owned(),
+        Err(_) => name.clone(),
+    };
+    let mut seen = Vec::new();
+    for name in names.iter().map(kernel_name) {
+        if seen.contains(&name) {
+            let message = format!("{} is named twice", visible(&name));
+            return Err(Failure::new(Exit::Usage, message, "name each algorithm once"));
+        }
+        seen.push(name);
+    }
+    Ok(())
+}
+
+/// Kernel names of what `load` has loaded. A run on the testbed has a dot in its names, and ends by itself.
+fn all_loaded() -> Result<Vec<String>, Failure> {
+    let entries = fairpace_kernel::list()?;
+    let of = |wanted: fn(&Status) -> bool| {
+        let ours = |entry: &&Entry| entry.algorithm.is_some() && !entry.name.contains('.');
+        entries.iter().filter(ours).filter(move |entry| wanted(&entry.status)).map(|entry| entry.name.clone())
+    };
+    let loaded: Vec<String> = of(|status| matches!(status, Status::Pinned(_) | Status::Registered)).collect();
+    let held: Vec<String> = of(|status| matches!(status, Status::Held { .. })).collect();
+    if loaded.is_empty() && !held.is_empty() {
+        return Err(Failure::new(
+            Exit::Busy,
+            format!("{} has no pin in /sys/fs/bpf/fairpace of this mount namespace", held.join(", ")),
+            "end the process that holds it, or unload it where it was loaded (another container?)",
+        ));
+    }
+    Ok(loaded)
+}
+
+pub(crate) fn list(global: Global, signals: &Signals, out: &mut Output) -> Result<(), Failure> {
+    repair(global, signals)?;
     let entries = fairpace_kernel::list()?;
     let records: Vec<_> = entries.iter().map(EntryRecord::new).collect();
     if global.json {

@@ -2,7 +2,7 @@
 
 use std::fs::{self, DirBuilder, File, Permissions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -25,7 +25,7 @@ const LOCK_LIMIT: Duration = Duration::from_secs(30);
 
 /// The right to change pins. One process at a time has it; a killed one loses it.
 ///
-/// It is a lock on the root of the file system, which no pin and no directory of ours outlives.
+/// It is a lock on the root of the file system, which exists as long as the file system does.
 #[derive(Debug)]
 pub(crate) struct Lock(#[expect(dead_code, reason = "held, not read")] Flock<File>);
 
@@ -35,11 +35,18 @@ impl Lock {
         Lock::take_unless(&|| false)
     }
 
-    /// The same; fails as soon as `stop` returns true.
-    fn take_unless(stop: &dyn Fn() -> bool) -> Result<Option<Lock>, Error> {
+    /// Waits for the lock until `stop` returns true.
+    pub(crate) fn take_unless(stop: &dyn Fn() -> bool) -> Result<Option<Lock>, Error> {
         if !is_mounted() {
             return Ok(None);
         }
+        let lock = Lock::of_root(stop)?;
+        check_owner()?;
+        Ok(Some(lock))
+    }
+
+    /// Locks what is at [`ROOT`] now: the file system, or the directory that it will be mounted on.
+    fn of_root(stop: &dyn Fn() -> bool) -> Result<Lock, Error> {
         let deadline = Instant::now() + LOCK_LIMIT;
         let mut root = File::open(ROOT).map_err(|cause| match cause.kind() {
             io::ErrorKind::PermissionDenied => {
@@ -49,9 +56,11 @@ impl Lock {
         })?;
         loop {
             match Flock::lock(root, FlockArg::LockExclusiveNonblock) {
-                Ok(lock) => return Ok(Some(Lock(lock))),
+                Ok(lock) => return Ok(Lock(lock)),
                 Err((back, Errno::EWOULDBLOCK | Errno::EINTR)) if Instant::now() < deadline => root = back,
-                Err((_, Errno::EWOULDBLOCK)) => return Err(Error::Locked { limit: LOCK_LIMIT }),
+                Err((_, Errno::EWOULDBLOCK | Errno::EINTR)) => {
+                    return Err(Error::Locked { limit: LOCK_LIMIT });
+                }
                 Err((_, error)) => return Err(failed(ROOT, error.into())),
             }
             if stop() {
@@ -61,8 +70,10 @@ impl Lock {
         }
     }
 
-    /// The same, and mounts the file system first if it is not mounted.
+    /// Mounts the file system if it is not mounted, and waits for the lock until `stop` returns true.
     pub(crate) fn take_mounting(stop: &dyn Fn() -> bool) -> Result<Lock, Error> {
+        // one process mounts: a second mount would hide the pins of the first
+        let _below = if is_mounted() { None } else { Some(Lock::of_root(stop)?) };
         if !is_mounted() {
             let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC | MsFlags::MS_RELATIME;
             mount(Some("bpf"), ROOT, Some("bpf"), flags, Some("mode=700"))
@@ -80,6 +91,16 @@ pub(crate) fn failed(path: impl Into<PathBuf>, cause: io::Error) -> Error {
 /// The pin of the link of this kernel name, or a directory of pins.
 pub(crate) fn path(name: &str) -> PathBuf {
     Path::new(PINS).join(name)
+}
+
+/// Fails if others than root can change our pins: they could make root unload what is not ours.
+fn check_owner() -> Result<(), Error> {
+    let found = match fs::symlink_metadata(PINS) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        other => other.map_err(|cause| failed(PINS, cause))?,
+    };
+    let is_roots = found.is_dir() && found.uid() == 0 && found.mode() & 0o022 == 0;
+    if is_roots { Ok(()) } else { Err(Error::Untrusted { path: PINS.into() }) }
 }
 
 pub(crate) fn is_mounted() -> bool {
@@ -107,7 +128,7 @@ pub(crate) fn pins(directory: &str) -> Result<Vec<String>, Error> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         other => other.map_err(|cause| failed(&path, cause))?,
     };
-    let is_pin = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| !kind.is_dir());
+    let is_pin = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_file());
     let mut names: Vec<String> =
         entries.filter_map(|entry| entry.ok().filter(is_pin)?.file_name().into_string().ok()).collect();
     names.sort();

@@ -203,14 +203,24 @@ pub enum Error {
         limit: Duration,
     },
     /// The caller has stopped it.
-    #[error("interrupted: nothing was loaded")]
+    #[error("interrupted before anything was changed")]
     #[diagnostic(code(fairpace::kernel::interrupted))]
     Interrupted,
+    /// Others than root can change the directory of pins.
+    #[error("{} is not a directory that only root can write to", .path.display())]
+    #[diagnostic(
+        code(fairpace::kernel::untrusted),
+        help("look at what is in it, and remove it: whoever can write to it can unload algorithms")
+    )]
+    Untrusted {
+        /// The directory of pins.
+        path: PathBuf,
+    },
     /// The BPF file system, which keeps loaded algorithms, cannot be used.
     #[error("the BPF file system at {} cannot be used: {cause}", .path.display())]
     #[diagnostic(
         code(fairpace::kernel::bpffs),
-        help("mount it (`mount -t bpf bpf /sys/fs/bpf`); in a container, mount it into it")
+        help("mount it (`mount -t bpf -o mode=700 bpf /sys/fs/bpf`); in a container, mount it into it")
     )]
     Bpffs {
         /// The path that failed.

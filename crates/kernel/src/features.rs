@@ -80,9 +80,7 @@ impl Features {
     /// The same with other files for the kernel's BTF and for the process's status, which holds its
     /// capabilities: for a kernel that is not running, and for tests.
     pub fn probe_at(btf: &Path, status: &Path) -> Features {
-        let release = nix::sys::utsname::uname()
-            .map(|u| u.release().to_string_lossy().into_owned())
-            .unwrap_or_else(|_| "unknown".to_owned());
+        let release = release();
         let mut features = Features {
             checks: vec![version(&release)],
             release,
@@ -223,6 +221,13 @@ fn built() -> Check {
         }
         Err(why) => Check::missing(what, "none in this build".into(), matters, why),
     }
+}
+
+/// `uname -r`.
+pub(crate) fn release() -> String {
+    nix::sys::utsname::uname()
+        .map(|u| u.release().to_string_lossy().into_owned())
+        .unwrap_or_else(|_| "unknown".to_owned())
 }
 
 fn version(release: &str) -> Check {

@@ -4,8 +4,6 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::PathBuf;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 
 use fairpace_cc::Algorithm;
 use libbpf_rs::query::{LinkInfoIter, LinkTypeInfo, MapInfoIter};
@@ -17,8 +15,6 @@ use crate::{Error, Holder, btf, features, names};
 
 /// What the kernel names of all algorithms that this library loads begin with.
 const OURS: &str = "fp_";
-/// Limit for the kernel to unregister a name, which it does in a work queue.
-const UNREGISTER_LIMIT: Duration = Duration::from_secs(2);
 /// The first field of a registered struct_ops' value: enum bpf_struct_ops_state. Registered without a link.
 const STATE_INUSE: u32 = 1;
 
@@ -40,7 +36,8 @@ pub struct Entry {
 pub enum Status {
     /// Sockets can select it; it stays until [`unload`].
     Pinned(PathBuf),
-    /// Sockets can select it as long as the process that loaded it lives.
+    /// Sockets can select it as long as the process that loaded it lives, or as a pin exists that this mount
+    /// namespace does not show.
     Held {
         /// Id of the link.
         link_id: u32,
@@ -68,6 +65,7 @@ pub fn list() -> Result<Vec<Entry>, Error> {
 /// The same without a lock: for a caller that has it, or that only wants to know what holds a name.
 fn list_now() -> Result<Vec<Entry>, Error> {
     let Some(layout) = Layout::of_kernel()? else { return Ok(Vec::new()) };
+    let offered = names::available()?;
     let links: BTreeMap<u32, u32> = LinkInfoIter::default()
         .filter_map(|link| match link.info {
             LinkTypeInfo::StructOps(ops) => Some((ops.map_id, link.id)),
@@ -95,7 +93,21 @@ fn list_now() -> Result<Vec<Entry>, Error> {
         entries.push(Entry { name, algorithm, status, map_id: info.id });
     }
     entries.sort_by(|a, b| a.name.cmp(&b.name).then(a.map_id.cmp(&b.map_id)));
+    check_complete(&entries, &offered)?;
     Ok(entries)
+}
+
+/// libbpf-rs ends a walk at any error, without a word. A name of ours that the kernel offered before the walk
+/// and still offers has an object that the walk must have met.
+fn check_complete(entries: &[Entry], offered: &[String]) -> Result<(), Error> {
+    let is_unseen = |name: &&String| name.starts_with(OURS) && !entries.iter().any(|e| e.name == **name);
+    let unseen: Vec<&String> = offered.iter().filter(is_unseen).collect();
+    if unseen.is_empty() || names::available()?.iter().all(|name| !unseen.contains(&name)) {
+        return Ok(());
+    }
+    Err(Error::NotPermitted {
+        missing: vec!["the right to see all BPF objects (seccomp, a security module)"],
+    })
 }
 
 /// Takes an algorithm out of the kernel. Sockets that use it go on using it until they close. `name` is the
@@ -104,23 +116,31 @@ fn list_now() -> Result<Vec<Entry>, Error> {
 /// # Errors
 /// Nothing of this name is loaded, or it was not loaded to stay ([`crate::LoadOptions::pin`]).
 pub fn unload(name: &str) -> Result<(), Error> {
-    unload_all(&[name])
+    unload_all(&[name], &|| false)
 }
 
 /// Takes several algorithms out of the kernel, all or none of them, also if the process is killed meanwhile:
-/// the next operation completes it or takes it back ([`crate::repair`]).
+/// the next operation completes it or takes it back ([`crate::repair`]). Before Linux 6.4, which has no links
+/// for struct_ops, a killed process leaves those that it had not reached.
+///
+/// `stop` is asked while another process holds the lock.
 ///
 /// # Errors
-/// As [`unload`], for the first name that cannot be unloaded. Then nothing is.
-pub fn unload_all(names: &[&str]) -> Result<(), Error> {
+/// As [`unload`], for the first name that cannot be unloaded, and [`Error::Interrupted`] if `stop` returned
+/// true: then nothing is unloaded. [`Error::StillThere`]: all are, and the kernel still offers one of them.
+pub fn unload_all(names: &[&str], stop: &dyn Fn() -> bool) -> Result<(), Error> {
     features::require_walk()?;
-    let lock = Lock::take()?;
+    let lock = Lock::take_unless(stop)?;
     if let Some(lock) = &lock {
         transaction::repair_locked(lock)?;
     }
     let entries = list_now()?;
-    let chosen: Vec<&Entry> = names.iter().map(|name| find(name, &entries)).collect::<Result<_, _>>()?;
-    if let Some(lock) = &lock {
+    let mut chosen: Vec<&Entry> = names.iter().map(|name| find(name, &entries)).collect::<Result<_, _>>()?;
+    // "reno" and "fp_reno" are one
+    chosen.sort_by_key(|entry| entry.map_id);
+    chosen.dedup_by_key(|entry| entry.map_id);
+    let is_pinned = |entry: &&Entry| matches!(entry.status, Status::Pinned(_));
+    if let Some(lock) = lock.as_ref().filter(|_| chosen.iter().any(is_pinned)) {
         let change = Change::begin(Kind::Unload, lock)?;
         for entry in &chosen {
             if let Status::Pinned(path) = &entry.status {
@@ -133,7 +153,7 @@ pub fn unload_all(names: &[&str]) -> Result<(), Error> {
     for entry in chosen.iter().filter(|entry| entry.status == Status::Registered) {
         unregister(entry)?;
     }
-    chosen.iter().try_for_each(|entry| wait_until_gone(&entry.name))
+    chosen.iter().try_for_each(|entry| names::wait_until_gone(&entry.name))
 }
 
 /// The loaded algorithm of this name, if it can be unloaded.
@@ -177,17 +197,6 @@ fn unregister(entry: &Entry) -> Result<(), Error> {
     map.delete(&0u32.to_ne_bytes()).map_err(Error::bpf(what()))
 }
 
-fn wait_until_gone(name: &str) -> Result<(), Error> {
-    let deadline = Instant::now() + UNREGISTER_LIMIT;
-    while names::available()?.iter().any(|n| n == name) {
-        if Instant::now() > deadline {
-            return Err(Error::StillThere { name: name.to_owned() });
-        }
-        sleep(Duration::from_millis(5));
-    }
-    Ok(())
-}
-
 /// Path of each pinned link by its id.
 fn pinned_links() -> Result<BTreeMap<u32, PathBuf>, Error> {
     let mut links = BTreeMap::new();
@@ -223,17 +232,22 @@ impl Layout {
     fn of_kernel() -> Result<Option<Layout>, Error> {
         let kernel = features::kernel_btf()?;
         let value = "bpf_struct_ops_tcp_congestion_ops";
+        let Some(type_id) = btf::id(&kernel, value) else { return Ok(None) };
         let layout = || {
             let data_at = btf::offset(&kernel, value, "data")?;
             Some(Layout {
-                type_id: btf::id(&kernel, value)?,
+                type_id,
                 // refcnt and state are direct members before 6.9, then a struct of their own at the start
                 state_at: btf::offset(&kernel, value, "state")
                     .or_else(|| btf::offset(&kernel, "bpf_struct_ops_common_value", "state"))?,
                 name_at: data_at + btf::offset(&kernel, "tcp_congestion_ops", "name")?,
             })
         };
-        Ok(layout())
+        layout().map(Some).ok_or_else(|| Error::Unsupported {
+            release: features::release(),
+            what: "its congestion controls in BPF have fields with other names".into(),
+            remedy: "use a newer version of this program, which knows that kernel".into(),
+        })
     }
 
     fn read(&self, value: &[u8]) -> Option<(String, u32)> {

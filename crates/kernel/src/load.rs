@@ -159,6 +159,11 @@ pub fn load_objects(
     let mut all = Vec::new();
     for object in objects {
         let mut loaded = one(object)?;
+        let place = bpffs::path(&loaded.name);
+        if place.exists() {
+            // of another program: a repair would have removed ours
+            return Err(bpffs::failed(place, io::ErrorKind::AlreadyExists.into()));
+        }
         loaded.registration.pin(&change.path(&loaded.name))?;
         all.push(loaded);
     }

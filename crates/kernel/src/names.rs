@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use crate::Error;
 
@@ -13,6 +15,8 @@ const STEM_LEAST: usize = 7;
 const BASE: u32 = 36;
 /// Unique suffixes of one process: two digits.
 const PER_PROCESS: u32 = BASE * BASE;
+/// Limit for the kernel to unregister a name, which it does in a work queue.
+const UNREGISTER_LIMIT: Duration = Duration::from_secs(2);
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 
 /// A kernel name with a suffix, shortened to leave room for it.
@@ -47,6 +51,18 @@ fn suffix_of(process: u32, number: u32) -> String {
     }
     digits.push('.');
     digits.iter().rev().collect()
+}
+
+/// Waits until the kernel no longer offers this name.
+pub(crate) fn wait_until_gone(name: &str) -> Result<(), Error> {
+    let deadline = Instant::now() + UNREGISTER_LIMIT;
+    while available()?.iter().any(|n| n == name) {
+        if Instant::now() > deadline {
+            return Err(Error::StillThere { name: name.to_owned() });
+        }
+        sleep(Duration::from_millis(5));
+    }
+    Ok(())
 }
 
 /// Whether Linux accepts the name, and for a pin the BPF file system, which reserves the dot.

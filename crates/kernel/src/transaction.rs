@@ -14,6 +14,7 @@ use libbpf_rs::query::LinkTypeInfo;
 
 use crate::Error;
 use crate::bpffs::{self, Lock, failed};
+use crate::names;
 
 /// What a change does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,10 +24,10 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// The directory of a change before and after its commit. A name of a congestion control is shorter.
+    /// The directory of a change before and after its commit: longer than any name of a congestion control.
     const fn directories(self) -> [&'static str; 2] {
         match self {
-            Kind::Load => ["fairpace_loading", "fairpace_loaded"],
+            Kind::Load => ["fairpace_loading", "fairpace_load_done"],
             Kind::Unload => ["fairpace_unloading", "fairpace_unloaded"],
         }
     }
@@ -35,8 +36,8 @@ impl Kind {
     fn undo(self) -> Result<Vec<String>, Error> {
         let [directory, _] = self.directories();
         match self {
-            Kind::Load => empty(directory, release),
-            Kind::Unload => empty(directory, |name, pin| rename(pin, &bpffs::path(name))),
+            Kind::Load => drain(directory, |_, pin| release(pin)),
+            Kind::Unload => drain(directory, |name, pin| rename(pin, &bpffs::path(name))),
         }
     }
 
@@ -44,8 +45,8 @@ impl Kind {
     fn complete(self) -> Result<Vec<String>, Error> {
         let [_, directory] = self.directories();
         match self {
-            Kind::Load => empty(directory, |name, pin| rename(pin, &bpffs::path(name))),
-            Kind::Unload => empty(directory, release),
+            Kind::Load => drain(directory, |name, pin| rename(pin, &bpffs::path(name))),
+            Kind::Unload => drain(directory, |_, pin| release(pin)),
         }
     }
 }
@@ -71,7 +72,7 @@ pub enum Action {
     UnloadUndone,
     /// An interrupted unload was completed: none of its names is loaded.
     UnloadCompleted,
-    /// A pin without an algorithm, which kept its name from being loaded again, was removed.
+    /// A pin whose link is detached was removed.
     PinRemoved,
 }
 
@@ -111,19 +112,24 @@ impl<'a> Change<'a> {
         bpffs::path(directory).join(name)
     }
 
-    /// From here on the change is never undone.
+    /// From here on the change is never undone. What cannot be completed now, the next operation completes.
     pub(crate) fn commit(mut self) -> Result<(), Error> {
         let [before, after] = self.kind.directories();
         rename(&bpffs::path(before), &bpffs::path(after))?;
         self.is_committed = true;
-        self.kind.complete().map(drop)
+        let _ = self.kind.complete();
+        Ok(())
     }
 }
 
 impl Drop for Change<'_> {
     fn drop(&mut self) {
         if !self.is_committed {
-            let _ = self.kind.undo(); // the next operation repairs what fails here
+            // the next operation repairs what fails here
+            let undone = self.kind.undo().unwrap_or_default();
+            if self.kind == Kind::Load {
+                wait_for(&undone);
+            }
         }
         bpffs::remove_if_empty();
     }
@@ -134,10 +140,13 @@ impl Drop for Change<'_> {
 /// [`crate::load`], [`crate::unload`] and [`crate::list`] do so by themselves. A program that reports the
 /// repairs calls this first.
 ///
+/// `stop` is asked while another process holds the lock.
+///
 /// # Errors
-/// The BPF file system cannot be changed, or another process holds its lock.
-pub fn repair() -> Result<Vec<Repair>, Error> {
-    Lock::take()?.map_or_else(|| Ok(Vec::new()), |lock| repair_locked(&lock))
+/// The BPF file system cannot be changed, another process holds its lock for too long, or `stop` returned
+/// true ([`Error::Interrupted`]).
+pub fn repair(stop: &dyn Fn() -> bool) -> Result<Vec<Repair>, Error> {
+    Lock::take_unless(stop)?.map_or_else(|| Ok(Vec::new()), |lock| repair_locked(&lock))
 }
 
 pub(crate) fn repair_locked(_: &Lock) -> Result<Vec<Repair>, Error> {
@@ -153,7 +162,19 @@ pub(crate) fn repair_locked(_: &Lock) -> Result<Vec<Repair>, Error> {
     note(Kind::Unload.complete()?, Action::UnloadCompleted);
     note(remove_dead()?, Action::PinRemoved);
     bpffs::remove_if_empty();
+    for repair in &repairs {
+        if matches!(repair.action, Action::LoadUndone | Action::UnloadCompleted | Action::PinRemoved) {
+            wait_for(&repair.names);
+        }
+    }
     Ok(repairs)
+}
+
+/// Waits until the kernel offers these names no longer. One that stays is found by whoever wants it.
+fn wait_for(names: &[String]) {
+    for name in names {
+        let _ = names::wait_until_gone(name);
+    }
 }
 
 /// Removes pins of links that are detached: an earlier version detached before it removed the pin.
@@ -173,9 +194,12 @@ fn remove_dead() -> Result<Vec<String>, Error> {
 }
 
 /// Performs `with` on each pin of a directory and removes the directory. Returns the names.
-fn empty(directory: &str, with: impl Fn(&str, &Path) -> Result<(), Error>) -> Result<Vec<String>, Error> {
-    let names = bpffs::pins(directory)?;
+fn drain(directory: &str, with: impl Fn(&str, &Path) -> Result<(), Error>) -> Result<Vec<String>, Error> {
     let path = bpffs::path(directory);
+    if !path.exists() {
+        return Ok(Vec::new()); // removing it would fail where nothing may be written
+    }
+    let names = bpffs::pins(directory)?;
     for name in &names {
         with(name, &path.join(name))?;
     }
@@ -185,16 +209,13 @@ fn empty(directory: &str, with: impl Fn(&str, &Path) -> Result<(), Error>) -> Re
     }
 }
 
-/// Takes an algorithm out of the kernel. The pin goes first: if this process ends behind that, the kernel
-/// detaches the link by itself, when its last descriptor is closed.
-fn release(_: &str, pin: &Path) -> Result<(), Error> {
-    let link = Link::open(pin);
-    fs::remove_file(pin).map_err(|cause| failed(pin, cause))?;
-    if let Ok(link) = link {
-        // where the kernel can (6.11), at once, whoever else holds the link; elsewhere when it is closed
+/// Takes an algorithm out of the kernel. The link goes first, where the kernel can (6.11): its name is free
+/// at once, whoever else holds the link. Elsewhere the kernel detaches it when its last descriptor is closed.
+fn release(pin: &Path) -> Result<(), Error> {
+    if let Ok(link) = Link::open(pin) {
         let _ = link.detach();
     }
-    Ok(())
+    fs::remove_file(pin).map_err(|cause| failed(pin, cause))
 }
 
 fn rename(from: &Path, to: &Path) -> Result<(), Error> {
@@ -264,7 +285,8 @@ mod tests {
         let Some((_, name)) = pinned("d") else { return };
         // as an earlier version did, and was killed behind that
         Link::open(bpffs::path(&name)).and_then(|link| link.detach()).expect("since 6.11");
-        let repairs = repair().expect("root may");
+        let repairs = repair(&|| false).expect("root may");
+        assert!(!bpffs::path(&name).exists(), "{repairs:?}");
         let ours = |repair: &&Repair| repair.names.contains(&name);
         let repaired = repairs.iter().find(ours).map(|repair| repair.action);
         // another test may have repaired it first
