@@ -1,9 +1,12 @@
 //! The list of a result's files with their hashes, which decides what may ever be removed.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::OFlags;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -13,6 +16,8 @@ pub(super) const NAME: &str = "manifest.json";
 const SCHEMA: &str = "fairpace.manifest/1";
 /// Bytes that are read at a time to hash a file.
 const CHUNK_BYTES: usize = 1 << 16;
+/// Largest manifest that is read: 100 bytes a file, so 600,000 files.
+const MOST_BYTES: u64 = 64_000_000;
 
 /// The files that a run wrote. A directory may be replaced only if it holds these files, unchanged, and no
 /// others.
@@ -62,14 +67,24 @@ impl Manifest {
         Ok(Self { schema: SCHEMA.to_owned(), files })
     }
 
-    /// The manifest that `dir` holds; `None` if it holds none that can be read.
+    /// The manifest that `dir` holds; `None` if it holds none that a run has written.
     pub(super) fn read(dir: &Path) -> io::Result<Option<Self>> {
-        let text = match fs::read(dir.join(NAME)) {
+        Self::read_file(&dir.join(NAME))
+    }
+
+    /// The manifest in this file. It may come from a stranger: paths that lead out of the directory make it
+    /// none.
+    pub(super) fn read_file(path: &Path) -> io::Result<Option<Self>> {
+        match fs::symlink_metadata(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Ok(found) if !found.is_file() || found.len() > MOST_BYTES => return Ok(None),
             other => other?,
         };
+        let mut text = Vec::new();
+        open(path)?.take(MOST_BYTES).read_to_end(&mut text)?;
         let manifest: Option<Self> = serde_json::from_slice(&text).ok();
-        Ok(manifest.filter(|manifest| manifest.schema == SCHEMA))
+        let is_ours = |manifest: &Self| manifest.schema == SCHEMA && manifest.paths().all(stays_inside);
+        Ok(manifest.filter(is_ours))
     }
 
     /// Indented JSON.
@@ -95,9 +110,21 @@ impl Manifest {
     }
 }
 
+/// Whether a path of a manifest names a file in the directory of that manifest.
+fn stays_inside(path: &Path) -> bool {
+    let is_name = |part| matches!(part, Component::Normal(_));
+    path != Path::new(NAME) && path.file_name().is_some() && path.components().all(is_name)
+}
+
+/// Opens a regular file, and never waits for a FIFO that took its place or follows a link.
+fn open(path: &Path) -> io::Result<File> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)
+}
+
 impl Content {
     fn of(path: &Path) -> io::Result<Self> {
-        let mut file = File::open(path)?;
+        let mut file = open(path)?;
         let mut hash = Sha256::new();
         let mut chunk = vec![0; CHUNK_BYTES];
         let mut bytes = 0;
@@ -116,16 +143,16 @@ impl Content {
 
 /// What `dir` holds. `ignored` is the name of an entry that does not count.
 pub(super) fn look(dir: &Path, ignored: Option<&Path>) -> io::Result<Found> {
-    let found: Vec<Entry> = entries(dir)?
-        .into_iter()
-        .filter(|entry| ignored.is_none_or(|ignored| !entry.path.starts_with(ignored)))
-        .collect();
-    let Some(first) = found.first() else { return Ok(Found::Empty) };
+    let counts = |path: &Path| ignored.is_none_or(|ignored| !path.starts_with(ignored));
     let Some(manifest) = Manifest::read(dir)? else {
+        // not everything below it: it may be a whole file system
+        let names = fs::read_dir(dir)?.map(|entry| Ok(PathBuf::from(entry?.file_name())));
+        let names = names.collect::<io::Result<Vec<_>>>()?;
+        let Some(path) = names.into_iter().filter(|path| counts(path)).min() else { return Ok(Found::Empty) };
         let why = "was not written by this version of fairpace: the directory has no manifest.json of it";
-        return Ok(Found::Foreign(Foreign { path: first.path.clone(), why }));
+        return Ok(Found::Foreign(Foreign { path, why }));
     };
-    for entry in found {
+    for entry in entries(dir)?.into_iter().filter(|entry| counts(&entry.path)) {
         if let Some(why) = foreign(dir, &entry, &manifest)? {
             return Ok(Found::Foreign(Foreign { path: entry.path, why }));
         }

@@ -13,6 +13,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use fairpace_scenario::visible;
 use rustix::fs::{Access, AtFlags, CWD, StatxAttributes, StatxFlags, access, statx};
 
 use crate::failure::{Exit, Failure};
@@ -104,6 +105,9 @@ impl ResultDir {
         let mut way = if fixed { Way::OneByOne } else { Way::Exchange };
         let folder = |way| if way == Way::OneByOne { target } else { parent };
         left(replace::clean(folder(way))?);
+        if there && way == Way::Exchange {
+            left(replace::clean(target)?); // of a run that found that it cannot be exchanged
+        }
         if there && let Found::Foreign(foreign) = manifest::look(target, None)? {
             return Err(Unusable::Foreign(foreign));
         }
@@ -146,6 +150,24 @@ impl ResultDir {
         match outcome {
             Ok(Outcome::InPlace) => Ok(()),
             Ok(Outcome::Elsewhere(path, foreign)) => Err(elsewhere(&self.target, &path, &foreign)),
+            Ok(Outcome::WithRemains(path, error)) => Err(Failure::new(
+                Exit::Output,
+                format!(
+                    "the result is in {}, but files of the earlier one cannot be removed from {}: {error}",
+                    self.target.display(),
+                    path.display()
+                ),
+                "remove them",
+            )),
+            Ok(Outcome::Refused(path, error)) => Err(Failure::new(
+                Exit::Output,
+                format!(
+                    "the result is in {}, since it cannot be moved to {}: {error}",
+                    path.display(),
+                    self.target.display()
+                ),
+                "move it where you want it",
+            )),
             Err(error) => Err(stuck(&self.target, &kept, &error)),
         }
     }
@@ -202,10 +224,13 @@ fn is_mount_point(path: &Path) -> io::Result<bool> {
 /// Says which leftovers stay.
 fn left(kept: Vec<PathBuf>) {
     for path in kept {
-        eprintln!(
-            "note: an interrupted fairpace has left {}, which holds files that it did not write; look at \
-             them and remove it",
-            path.display()
+        let path = path.display().to_string();
+        // a note that nothing can show is no failure
+        let _ = writeln!(
+            io::stderr(),
+            "note: an interrupted fairpace has left {}, which holds files that it did not write or cannot \
+             remove; look at them and remove it",
+            visible(&path)
         );
     }
 }

@@ -8,18 +8,16 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::fs::{Access, CWD, RenameFlags, access, renameat_with};
 use rustix::io::Errno;
 
 use super::manifest::{self, Foreign, Found, Manifest};
-use super::staging::{self, Staging};
+use super::staging::{self, EARLIER, Staging};
 
 /// Journal of two directories that change places.
 const EXCHANGE: &str = "exchange";
 /// Journal of files that change one by one.
 const ONE_BY_ONE: &str = "one by one";
-/// The manifest of the result that is replaced one by one.
-const EARLIER: &str = "earlier.json";
 
 /// Where a result is now.
 #[derive(Debug)]
@@ -28,6 +26,10 @@ pub(super) enum Outcome {
     InPlace,
     /// Elsewhere, since files of another origin are there now. They are untouched.
     Elsewhere(PathBuf, Foreign),
+    /// Where it was to be. Files of the earlier result are still here, since they cannot be removed.
+    WithRemains(PathBuf, io::Error),
+    /// Elsewhere, since the system refuses to put it there. What was there is untouched.
+    Refused(PathBuf, io::Error),
 }
 
 /// Moves the new directory to `target`, and removes the earlier result there. What is there is judged after
@@ -50,19 +52,38 @@ pub(super) fn exchange(staging: Staging, target: &Path) -> io::Result<Outcome> {
                 fs::remove_file(staging.journal())?; // it has gone: the simple case after all
                 continue;
             }
+            // a lower layer of overlayfs, a directory of another user in a sticky one
+            Err(Errno::XDEV | Errno::PERM | Errno::ACCESS | Errno::BUSY | Errno::INVAL) => {
+                fs::remove_file(staging.journal())?;
+                return into_target(staging, target);
+            }
             other => other?,
         }
         sync_parent(target)?;
-        if let Some(foreign) = remove_if_ours(&new)? {
-            renameat_with(CWD, &new, CWD, target, RenameFlags::EXCHANGE)?;
-            fs::remove_file(staging.journal())?;
-            let kept = move_beside(&new, target)?;
-            staging.discard()?;
-            return Ok(Outcome::Elsewhere(kept, foreign));
+        match remove_if_ours(&new) {
+            Ok(None) => {}
+            Ok(Some(foreign)) => {
+                renameat_with(CWD, &new, CWD, target, RenameFlags::EXCHANGE)?;
+                fs::remove_file(staging.journal())?;
+                let kept = move_beside(&new, target)?;
+                staging.discard()?;
+                return Ok(Outcome::Elsewhere(kept, foreign));
+            }
+            Err(error) => return Ok(Outcome::WithRemains(new, error)),
         }
         staging.discard()?;
         return Ok(Outcome::InPlace);
     }
+}
+
+/// A directory that cannot be moved is filled file by file, from a staging directory in it.
+pub(super) fn into_target(staging: Staging, target: &Path) -> io::Result<Outcome> {
+    if let Err(error) = access(target, Access::WRITE_OK) {
+        let kept = move_beside(&staging.new_dir(), target)?;
+        staging.discard()?;
+        return Ok(Outcome::Refused(kept, error.into()));
+    }
+    one_by_one(staging.moved_into(target)?, target)
 }
 
 /// Moves the new files into `target`, where the staging directory is, too.
@@ -90,7 +111,8 @@ pub(super) fn one_by_one(staging: Staging, target: &Path) -> io::Result<Outcome>
 pub(super) fn clean(parent: &Path) -> io::Result<Vec<PathBuf>> {
     let mut kept = Vec::new();
     for staging in staging::leftovers(parent)? {
-        if !recover(&staging)? {
+        // what cannot be removed is no reason not to write another result
+        if !recover(&staging).unwrap_or(false) {
             kept.push(staging.path().to_owned());
         }
     }
@@ -147,8 +169,7 @@ fn finish(staging: &Staging) -> io::Result<()> {
 
 /// Removes the files of the earlier result, the manifest first: without it, what is left is no result.
 fn remove_earlier(staging: &Staging, target: &Path, new: &Manifest) -> io::Result<()> {
-    let Ok(text) = fs::read(staging.path().join(EARLIER)) else { return Ok(()) };
-    let Ok(earlier) = serde_json::from_slice::<Manifest>(&text) else { return Ok(()) };
+    let Some(earlier) = Manifest::read_file(&staging.path().join(EARLIER))? else { return Ok(()) };
     if Manifest::read(target)?.is_some_and(|there| there == earlier) {
         fs::remove_file(target.join(manifest::NAME))?;
     }

@@ -9,11 +9,19 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+use rustix::process::geteuid;
 
 /// What names begin with.
 const PREFIX: &str = ".fairpace-";
+/// Length of the random part of a name: tempfile's.
+const RANDOM_LENGTH: usize = 6;
 /// Present from just before old and new files change places. What is in `new` then need not be ours.
 pub(super) const JOURNAL: &str = "journal";
+/// The manifest of the result that is replaced one by one.
+pub(super) const EARLIER: &str = "earlier.json";
+/// The new files.
+const NEW: &str = "new";
 
 /// A directory that this process holds.
 #[derive(Debug)]
@@ -53,8 +61,9 @@ impl Staging {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             other => other?,
         };
-        if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
-            return Ok(None);
+        match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) => return Ok(None),
+            other => other?,
         }
         let still = fs::metadata(path).is_ok_and(|now| lock.metadata().is_ok_and(|it| it.ino() == now.ino()));
         Ok(still.then(|| Self { path: path.to_owned(), _lock: lock }))
@@ -67,12 +76,19 @@ impl Staging {
 
     /// Where the new files are put.
     pub(super) fn new_dir(&self) -> PathBuf {
-        self.path.join("new")
+        self.path.join(NEW)
     }
 
     /// Where the journal is.
     pub(super) fn journal(&self) -> PathBuf {
         self.path.join(JOURNAL)
+    }
+
+    /// Moves it into `dir`, where its files change places one by one.
+    pub(super) fn moved_into(self, dir: &Path) -> io::Result<Self> {
+        let path = dir.join(self.path.file_name().unwrap_or_default());
+        fs::rename(&self.path, &path)?;
+        Ok(Self { path, ..self })
     }
 
     /// Removes it. Before the journal exists, everything in it is ours.
@@ -84,19 +100,38 @@ impl Staging {
     }
 }
 
-/// Directories in `parent` that killed processes have left. This process holds them from now on.
+/// Directories in `parent` that killed processes of this user have left. This process holds them from now on.
+///
+/// A directory of another user, or one that others may write to, is never one: what a leftover says is done.
 pub(super) fn leftovers(parent: &Path) -> io::Result<Vec<Staging>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(parent)? {
         let entry = entry?;
-        let is_ours = entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX));
-        if !is_ours || !entry.file_type()?.is_dir() {
+        let name = entry.file_name();
+        if !name.to_str().is_some_and(is_name) || !is_ours(&entry.path()) {
             continue;
         }
-        // one of another user cannot be opened: it is left to that user
         if let Ok(Some(staging)) = Staging::hold(&entry.path()) {
             found.push(staging);
         }
     }
     Ok(found)
+}
+
+/// `.fairpace-PID-RANDOM`.
+fn is_name(name: &str) -> bool {
+    let parts = name.strip_prefix(PREFIX).and_then(|rest| rest.split_once('-'));
+    parts.is_some_and(|(pid, random)| pid.parse::<u32>().is_ok() && random.len() == RANDOM_LENGTH)
+}
+
+/// Made by this user for this purpose: no other user may write to it, and it holds nothing else.
+fn is_ours(path: &Path) -> bool {
+    let Ok(found) = fs::symlink_metadata(path) else { return false };
+    let is_known = |entry: io::Result<fs::DirEntry>| {
+        entry.is_ok_and(|entry| [NEW, JOURNAL, EARLIER].iter().any(|known| entry.file_name() == *known))
+    };
+    found.is_dir()
+        && found.uid() == geteuid().as_raw()
+        && found.mode() & 0o077 == 0
+        && fs::read_dir(path).is_ok_and(|mut entries| entries.all(is_known))
 }

@@ -226,3 +226,64 @@ fn an_interrupted_replacement_file_by_file_is_finished_at_the_next_start() {
         assert!(matches!(manifest::look(&path, None), Ok(Found::Result(_))));
     }
 }
+
+#[test]
+fn a_manifest_that_names_files_outside_removes_nothing() {
+    let (dir, path) = with_result();
+    let precious = dir.path().join("precious");
+    fs::write(&precious, "mine").unwrap();
+    let manifest = text(path.join("manifest.json"));
+    for outside in ["../precious", precious.to_str().unwrap(), "./x", "run/../../precious"] {
+        let listed = format!("\"files\": {{\n    \"{outside}\": {{ \"bytes\": 4, \"sha256\": \"00\" }},");
+        fs::write(path.join("manifest.json"), manifest.replacen("\"files\": {", &listed, 1)).unwrap();
+        ResultDir::prepare(&path).unwrap_err();
+        assert_eq!(text(&precious), "mine");
+    }
+}
+
+#[test]
+fn a_manifest_that_is_no_regular_file_is_refused_and_not_read() {
+    for kind in ["fifo", "link"] {
+        let dir = tempdir().unwrap();
+        let manifest = dir.path().join("manifest.json");
+        match kind {
+            "fifo" => make_fifo(&manifest),
+            _ => symlink("/dev/zero", &manifest).unwrap(),
+        }
+        ResultDir::prepare(dir.path()).unwrap_err();
+    }
+}
+
+fn make_fifo(path: &Path) {
+    rustix::fs::mknodat(CWD, path, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0).unwrap();
+}
+
+#[test]
+fn directories_whose_names_only_look_like_leftovers_stay() {
+    let (dir, path) = with_result();
+    // a user's name; and a leftover to which others may write, so that its journal may be anybody's
+    for (name, mode) in [(".fairpace-notes", 0o700), (".fairpace-12-abcdef", 0o777)] {
+        let foreign = dir.path().join(name);
+        fs::create_dir_all(foreign.join("new")).unwrap();
+        fs::write(foreign.join("new/thesis.txt"), "mine").unwrap();
+        fs::set_permissions(&foreign, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+    }
+    ResultDir::prepare(&path).unwrap().write(items("new")).unwrap();
+    for name in [".fairpace-notes", ".fairpace-12-abcdef"] {
+        assert_eq!(text(dir.path().join(name).join("new/thesis.txt")), "mine");
+    }
+}
+
+#[test]
+fn a_directory_that_cannot_be_moved_is_filled_file_by_file() {
+    let (dir, path) = with_result();
+    let result = ResultDir::prepare(&path).unwrap();
+    complete(&result.staged(), items("new")).unwrap();
+    let mut result = result;
+    let staging = result.staging.take().unwrap();
+    let outcome = replace::into_target(staging, &path).unwrap();
+    assert!(matches!(outcome, Outcome::InPlace), "{outcome:?}");
+    assert_eq!(names(&path), ["manifest.json", "run", "summary.json"]);
+    assert_eq!(text(path.join("summary.json")), "new");
+    assert_eq!(names(dir.path()), ["R"]);
+}

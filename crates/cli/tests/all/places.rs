@@ -7,6 +7,7 @@ use std::process::{Child, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use fairpace_test_support::announce;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -180,4 +181,27 @@ fn a_full_disk_leaves_nothing_behind() {
     let ended = place.run_in_own_mounts(script, &["sim", "small.toml", "--out", "tiny/deep/out"]);
     ended.fails(5, "results cannot be written to tiny/deep/out: No space left on device");
     assert_eq!(place.read("left").trim(), "tiny:");
+}
+
+/// A result in the lower layer of overlayfs, as in the image of a container, cannot be renamed (EXDEV).
+#[test]
+fn a_result_of_a_lower_layer_is_replaced() {
+    if !is_root() {
+        return;
+    }
+    let place = Place::with_scenario();
+    place.run(&["sim", "small.toml", "--out", "lower/R"]).succeeds();
+    let script = "mkdir layers merged; mount -t tmpfs none layers; mkdir layers/upper layers/work; \
+                  mount -t overlay none -o lowerdir=lower,upperdir=layers/upper,workdir=layers/work merged \
+                  || exit 77; \
+                  \"$@\" --seed 9; cp merged/R/summary.json seed; ls -A merged merged/R > names";
+    let ended = place.run_in_own_mounts(script, &["sim", "small.toml", "--out", "merged/R"]);
+    if ended.code == 77 {
+        return announce("SKIPPED", "this kernel has no overlayfs");
+    }
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert!(place.read("seed").contains("\"seed\": 9"));
+    let names =
+        "merged:\nR\n\nmerged/R:\nmanifest.json\nreport.html\nscenario.toml\nseries.csv\nsummary.json\n";
+    assert_eq!(place.read("names"), names);
 }
