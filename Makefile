@@ -18,7 +18,7 @@ help:
 	@echo "make duels         every algorithm against every other one, simulated: docs/duels.md (minutes)"
 	@echo "make reproduce     every figure of the papers, simulated: REPRODUCTION.md, reproduction/gallery.html; it can be interrupted"
 	@echo "make conformance   the simulator against this kernel: docs/conformance.md (25 minutes as root, on a quiet machine)"
-	@echo "make test          everything that CI checks"
+	@echo "make test          all lints, tests, packages and counts; CI adds two minutes of abuse, and deny"
 	@echo "make check         formatting, lints, unit tests (under 2 minutes)"
 	@echo "make fmt lint      format all code; all lints"
 	@echo "make tidy          widths, lengths, words, links and the like, with file and line (a test of make check)"

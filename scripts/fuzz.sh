@@ -14,7 +14,10 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 seconds=${TIME:-60}
 targets=("$@")
-[ ${#targets[@]} -gt 0 ] || targets=(scenario quantity figure trace json algorithm)
+if [ ${#targets[@]} = 0 ]; then
+	mapfile -t targets < <(sed -n 's/^ *Target { name: "\([a-z_]*\)".*/\1/p' crates/fuzz/src/lib.rs)
+	[ ${#targets[@]} -gt 0 ] || { echo "fuzz: no targets found in crates/fuzz/src/lib.rs" >&2; exit 1; }
+fi
 
 coverage=(-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4
 	-Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table
@@ -36,15 +39,17 @@ for target in "${targets[@]}"; do
 	FAIRPACE_FUZZ=$target "$program" "$found" "$corpus" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2000 \
 		-max_len=20000 -print_final_stats=1 -verbosity=0 -artifact_prefix="crates/fuzz/failed-$target-" 2>"$scratch/log" ||
 		{ tail -40 "$scratch/log"; echo "fuzz: $target fails; repeat it: FAIRPACE_FUZZ=$target $program FILE" >&2; exit 1; }
-	grep -E 'number_of_executed_units|peak_rss_mb' "$scratch/log"
+	grep -E 'number_of_executed_units|peak_rss_mb' "$scratch/log" || true
 	if [ "${MERGE:-}" = 1 ]; then
 		# without counters: how often an edge is taken would keep thousands of inputs
 		mkdir "$scratch/$target"
 		FAIRPACE_FUZZ=$target "$program" -set_cover_merge=1 -use_counters=0 -verbosity=0 "$scratch/$target" "$corpus" "$found" \
 			2>"$scratch/log" || { tail -40 "$scratch/log"; exit 1; }
-		# names that are hashes are of earlier merges
-		find "$corpus" -type f -regextype posix-egrep -regex '.*/[0-9a-f]{40}' -delete
-		cp -n "$scratch/$target"/* "$corpus"/
+		cp "$scratch/$target"/* "$corpus"/
+		# names that are hashes are of merges; those of earlier ones go, after the new ones are there
+		find "$corpus" -type f -regextype posix-egrep -regex '.*/[0-9a-f]{40}' -printf '%f\n' | while read -r name; do
+			[ -e "$scratch/$target/$name" ] || rm "$corpus/$name"
+		done
 		echo "fuzz: $(find "$corpus" -type f | wc -l) inputs in $corpus"
 	fi
 done
