@@ -44,7 +44,7 @@ Exit codes:
     3  this machine cannot do that: no root, no BTF, no TUN, too old a kernel
     4  the testbed was disturbed: the run has no result
     5  results could not be written
-    6  a kernel name is taken, or not loaded
+    6  a kernel name is taken or not loaded, or another command is changing that
   130  interrupted (Ctrl-C); 143 by SIGTERM";
 
 impl Exit {
