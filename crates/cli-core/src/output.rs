@@ -8,6 +8,12 @@ use serde::Serialize;
 use crate::escape::escape_json;
 use crate::failure::{Exit, Failure};
 
+/// Writes a line to standard error, without what a terminal would obey. That nothing can show it, as where a
+/// pipe is closed, is no failure.
+pub fn note(line: &str) {
+    let _ = writeln!(io::stderr(), "{}", visible(line));
+}
+
 /// Where a command writes its results.
 ///
 /// A reader that closes the pipe (`| head`) is not an error: the rest of the output is dropped.

@@ -9,6 +9,7 @@ use fairpace_results::Monitor;
 use fairpace_scenario::{OPPORTUNITY_BYTES, Scenario, visible};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
+use crate::output::note;
 use crate::signals::Signals;
 
 /// A run shorter than this shows no progress bar, which would only flicker.
@@ -106,7 +107,7 @@ impl Progress {
         let now = Instant::now();
         if now >= *due {
             *due = now + LINE_EVERY;
-            eprintln!("{}", self.line(now - self.begun));
+            note(&self.line(now - self.begun));
         }
     }
 
@@ -123,7 +124,7 @@ impl Progress {
 
     /// Prints a line above the bar.
     pub fn print(&self, line: &str) {
-        self.bar.suspend(|| eprintln!("{}", visible(line)));
+        self.bar.suspend(|| note(line));
     }
 }
 

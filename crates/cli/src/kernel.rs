@@ -1,11 +1,9 @@
 //! `fairpace load`, `unload`, `list` and `doctor`: algorithms in the running kernel.
 
-use std::io::{self, Write};
-
 use fairpace_cc::{Algorithm, Params};
 use fairpace_cli_core::args::Global;
 use fairpace_cli_core::failure::{Exit, Failure};
-use fairpace_cli_core::output::Output;
+use fairpace_cli_core::output::{Output, note};
 use fairpace_cli_core::signals::Signals;
 use fairpace_cli_core::table::{self, table};
 use fairpace_kernel::{Check, Entry, Features, LoadOptions, Loaded, Object, Standing, Status};
@@ -73,7 +71,7 @@ fn repair(global: Global, signals: &Signals) -> Result<(), Failure> {
     let repairs = fairpace_kernel::repair(&|| signals.received().is_some())
         .map_err(|error| stopped(error, signals, "nothing was changed"))?;
     for repair in repairs.iter().filter(|_| !global.quiet) {
-        let _ = writeln!(io::stderr(), "note: {repair}"); // a note that nothing can show is no failure
+        note(&format!("note: {repair}"));
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use std::sync::Once;
 use fairpace_cli_core::args::Global;
 use fairpace_cli_core::batch::Batch;
 use fairpace_cli_core::failure::{Exit, Failure};
-use fairpace_cli_core::output::Output;
+use fairpace_cli_core::output::{Output, note};
 use fairpace_cli_core::progress::Progress;
 use fairpace_cli_core::signals::Signals;
 use fairpace_sim::swarm;
@@ -150,7 +150,7 @@ fn store(args: &SwarmArgs, seed: u64, global: Global) -> Result<(), Failure> {
     std::fs::create_dir_all(&folder).map_err(failed)?;
     let path = swarm::write(&scenario, &folder).map_err(failed)?;
     if !global.quiet {
-        eprintln!("the scenario of seed {seed}: {}", path.display());
+        note(&format!("the scenario of seed {seed}: {}", path.display()));
     }
     Ok(())
 }

@@ -13,10 +13,10 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use fairpace_scenario::visible;
 use rustix::fs::{Access, AtFlags, CWD, StatxAttributes, StatxFlags, access, statx};
 
 use crate::failure::{Exit, Failure};
+use crate::output::note;
 use manifest::{Foreign, Found, Manifest};
 use replace::Outcome;
 use staging::Staging;
@@ -224,14 +224,11 @@ fn is_mount_point(path: &Path) -> io::Result<bool> {
 /// Says which leftovers stay.
 fn left(kept: Vec<PathBuf>) {
     for path in kept {
-        let path = path.display().to_string();
-        // a note that nothing can show is no failure
-        let _ = writeln!(
-            io::stderr(),
+        note(&format!(
             "note: an interrupted fairpace has left {}, which holds files that it did not write or cannot \
              remove; look at them and remove it",
-            visible(&path)
-        );
+            path.display()
+        ));
     }
 }
 

@@ -8,6 +8,7 @@ use fairpace_cli_core::args::Global;
 use fairpace_cli_core::batch::Batch;
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::host::{self, COMMIT};
+use fairpace_cli_core::output::note;
 use fairpace_cli_core::progress::Progress;
 use fairpace_cli_core::signals::Signals;
 use fairpace_reproduce::cache::Cache;
@@ -187,14 +188,14 @@ fn measure<'a>(
         match result {
             Ok(()) => finished.push(kept.finish(work)?),
             Err(failure) if failure.is_disturbance() => {
-                eprintln!("{}: not measured: {failure}", work.sheet.name());
+                note(&format!("{}: not measured: {failure}", work.sheet.name()));
                 disturbed.get_or_insert(failure);
                 continue;
             }
             Err(failure) => return Err(failure),
         }
         if let (Some(done), false) = (finished.last(), global.quiet) {
-            eprintln!("{}", line(done));
+            note(&line(done));
         }
     }
     match disturbed {
