@@ -43,7 +43,7 @@ pub(super) struct Case {
     pub(super) what: String,
     /// What the scratch directory holds, all of it the user's.
     pub(super) files: Vec<(PathBuf, Entry)>,
-    /// Runs that make an earlier result; they are not judged.
+    /// Runs that make an earlier result: each must succeed.
     pub(super) before: Vec<Vec<OsString>>,
     /// What the user does after them: files in earlier results.
     pub(super) then: Vec<(PathBuf, Entry)>,

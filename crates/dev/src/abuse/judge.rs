@@ -1,5 +1,6 @@
 //! What must hold of each invocation, whatever it gets.
 
+use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use super::case::Case;
@@ -7,6 +8,10 @@ use super::perform::{Over, Seen};
 
 /// Largest output of a command that fails, bytes.
 const ERROR_BYTES: u64 = 64_000;
+/// Commands that catch signals. A signal ends any other one at once, which has nothing to clean up.
+const CATCHING: [&str; 5] = ["sim", "testbed", "compare", "demo", "load"];
+/// The signals that they catch.
+const CAUGHT: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
 /// Largest memory of a command that refuses its input, kB.
 const REFUSAL_KB: i64 = 500_000;
 
@@ -41,7 +46,17 @@ pub(super) fn judge(case: &Case, seen: &Seen) -> Vec<Violation> {
     found.extend(seen.left.first().map(|path| Violation::new("leftover", skeleton(path))));
     // the replay names the file
     found.extend(seen.lost.first().map(|_| Violation::new("lost", case.what.clone())));
+    found.extend(seen.before.iter().flat_map(|seen| other_start("an earlier run", &[0], seen)));
+    // what a killed process left may be a reason to refuse --out
+    found.extend(seen.again.iter().flat_map(|seen| other_start("the next start", &[0, 5], seen)));
     found
+}
+
+/// A start before or after the invocation that a case is about.
+fn other_start(which: &str, fits: &[i32], seen: &Seen) -> Vec<Violation> {
+    let case = Case { what: which.to_owned(), fits: fits.to_vec(), ..Case::default() };
+    let said = |found: Violation| Violation { what: format!("{which}: {}", found.what), ..found };
+    judge(&case, seen).into_iter().map(said).collect()
 }
 
 /// The form of what it says.
@@ -76,17 +91,35 @@ fn end(case: &Case, seen: &Seen) -> Option<Violation> {
         return Some(Violation::new("panic", place));
     }
     if let Some(signal) = seen.signal {
-        let ours = seen.sent.iter().chain(&case.ends).any(|sent| *sent as i32 == signal);
-        return (!ours).then(|| Violation::new("crash", format!("ended by signal {signal}")));
+        return death(case, seen, signal);
     }
     let code = seen.code?;
     // a signal that was due after the end had no effect
     let late = seen.sent.is_empty() && case.signals().next().is_some() && code == 0;
-    if late || case.fits.contains(&code) {
+    if late {
         return None;
+    }
+    if case.fits.contains(&code) {
+        // an unexpected failure fits only where the system has refused something, and then it says what
+        let is_explained = code != 1 || case.mute || stderr.contains("(os error ");
+        let what = || format!("exit 1 without an error of the system: {}", message(&stderr));
+        return (!is_explained).then(|| Violation::new("internal", what()));
     }
     let rule = if code == 1 { "internal" } else { "code" };
     Some(Violation::new(rule, format!("exit {code}, not {}: {}", codes(&case.fits), message(&stderr))))
+}
+
+/// The signal that ended it was sent, and the program could not catch it, or had caught another one before.
+fn death(case: &Case, seen: &Seen, signal: i32) -> Option<Violation> {
+    let is = |sent: &&Signal| **sent as i32 == signal;
+    let Some(sent) = seen.sent.iter().chain(&case.ends).find(is) else {
+        return Some(Violation::new("crash", format!("ended by signal {signal}")));
+    };
+    let catches = case.args.first().is_some_and(|name| CATCHING.iter().any(|catching| name == catching));
+    let caught = seen.sent.iter().filter(|sent| CAUGHT.contains(sent)).count();
+    let fits = !catches || !CAUGHT.contains(sent) || seen.early.contains(sent) || caught > 1;
+    let what = || format!("ended by {}, not with exit {}", sent.as_str(), 128 + signal);
+    (!fits).then(|| Violation::new("signal", what()))
 }
 
 fn codes(fits: &[i32]) -> String {
@@ -138,7 +171,9 @@ fn skeleton(text: &str) -> String {
 
 /// With `--json` an error is an object, and so is a result.
 fn json(case: &Case, seen: &Seen) -> Option<Violation> {
-    let asks = case.has("--json") && !case.mute && seen.signal.is_none();
+    // behind `--` it is no option
+    let asks = case.args.iter().take_while(|word| *word != "--").any(|word| word == "--json");
+    let asks = asks && !case.mute && seen.signal.is_none();
     let other = ["--help", "-h", "help", "--version", "-V", "completions", "man"];
     if !asks || other.iter().any(|word| case.has(word)) {
         return None;
@@ -225,6 +260,46 @@ mod tests {
         let untidy =
             Seen { left: vec![".fairpace-x1".into()], lost: vec!["thesis.txt".into()], ..ended(2, "no") };
         assert_eq!(rules(&case, &untidy), ["leftover", "lost"]);
+    }
+
+    #[test]
+    fn a_signal_ends_a_command_that_catches_it_only_at_its_start_or_as_the_second_one() {
+        let by = |sent: &[Signal], early: &[Signal], signal: Signal| Seen {
+            signal: Some(signal as i32),
+            sent: sent.to_vec(),
+            early: early.to_vec(),
+            ..Seen::default()
+        };
+        use Signal::{SIGHUP, SIGINT, SIGKILL, SIGTERM};
+        let (sim, list) = (Case::new(["sim", "s.toml"]), Case::new(["list"]));
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            assert_eq!(rules(&sim, &by(&[signal], &[], signal)), ["signal"]);
+            assert!(rules(&sim, &by(&[signal], &[signal], signal)).is_empty());
+            assert!(rules(&list, &by(&[signal], &[], signal)).is_empty());
+        }
+        assert!(rules(&sim, &by(&[SIGINT, SIGTERM], &[], SIGTERM)).is_empty());
+        assert!(rules(&sim, &by(&[SIGKILL], &[], SIGKILL)).is_empty());
+        assert_eq!(rules(&sim, &by(&[SIGINT], &[SIGINT], SIGTERM)), ["crash"]);
+    }
+
+    #[test]
+    fn runs_before_and_after_are_judged() {
+        let case = Case::new(["sim", "s.toml", "--out", "out"]);
+        let with = |before: i32, again: i32| Seen {
+            before: vec![ended(before, "no")],
+            again: Some(Box::new(ended(again, "no"))),
+            ..ended(0, "")
+        };
+        assert!(rules(&case, &with(0, 0)).is_empty() && rules(&case, &with(0, 5)).is_empty());
+        assert_eq!(rules(&case, &with(5, 0)), ["code"]);
+        assert_eq!(rules(&case, &with(0, 1)), ["internal"]);
+    }
+
+    #[test]
+    fn an_unexpected_failure_fits_only_with_an_error_of_the_system() {
+        let case = Case::new(["sim", "s.toml"]).fits([0, 1]);
+        assert!(rules(&case, &ended(1, "too many open files (os error 24)")).is_empty());
+        assert_eq!(rules(&case, &ended(1, "please report this")), ["internal"]);
     }
 
     #[test]

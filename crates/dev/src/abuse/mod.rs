@@ -64,7 +64,7 @@ const USUAL: Duration = Duration::from_secs(120);
 struct Plan {
     seed: u64,
     only: Option<Class>,
-    /// Of an end by number and an end by time, what comes first.
+    /// The run ends at this number or after this time, whichever comes first.
     count: Option<u64>,
     time: Option<Duration>,
 }
@@ -116,15 +116,17 @@ pub(crate) fn run(
     let ended = abuse.perform_all(args, signals, begun);
     let program = args.program.as_ref().map(|program| program.display().to_string());
     let findings = abuse.findings.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let record =
-        findings.record(args.seed, begun.elapsed().as_secs_f64(), &abuse.skipped, program.as_deref());
+    let stories = abuse.kernel.as_ref().map(Kernel::told).unwrap_or_default();
+    let seconds = begun.elapsed().as_secs_f64();
+    let record = findings.record(args.seed, seconds, stories, &abuse.skipped, program.as_deref());
     if global.json {
         out.json(&record)?;
     } else {
         out.text(&report::text(&record))?;
     }
     ended?;
-    verdict(record.violations.len())
+    verdict(record.violations.len())?;
+    abuse.is_enough()
 }
 
 fn verdict(violations: usize) -> Result<(), Failure> {
@@ -157,6 +159,10 @@ fn program(args: &AbuseArgs) -> Result<PathBuf, Failure> {
 fn cannot(program: &Path, error: &io::Error) -> Failure {
     let message = format!("cannot run {} in a directory for temporary files: {error}", program.display());
     Failure::new(Exit::Internal, message, "check TMPDIR and the space in it")
+}
+
+fn is_required() -> bool {
+    std::env::var_os(REQUIRE_KERNEL).is_some_and(|value| value == "1")
 }
 
 /// A run of the generator.
@@ -194,8 +200,7 @@ impl<'a> Abuse<'a> {
             );
             skipped.iter().for_each(|what| eprintln!("SKIPPED: {what}"));
         }
-        let required = std::env::var_os(REQUIRE_KERNEL).is_some_and(|value| value == "1");
-        if required && !skipped.is_empty() {
+        if is_required() && !skipped.is_empty() {
             let message = format!("{REQUIRE_KERNEL}=1, but this is skipped: {}", skipped.join("; "));
             return Err(Failure::new(
                 Exit::Unsupported,
@@ -221,7 +226,7 @@ impl<'a> Abuse<'a> {
             Class::Signals => signals::draw(&mut dice),
             Class::Kernel => {
                 let Some(kernel) = &self.kernel else { return Ok(None) };
-                return kernel.perform(self.session, &name, &mut dice, stop).map(Some);
+                return kernel.perform(self.session, index, &mut dice, stop).map(Some);
             }
         };
         if case.unprivileged && !self.session.rights.can_drop {
@@ -230,6 +235,19 @@ impl<'a> Abuse<'a> {
         let Some(seen) = self.session.perform(&case, &name, stop)? else { return Ok(None) };
         let violations = judge(&case, &seen);
         Ok(Some(vec![Ran { case, seen, violations }]))
+    }
+
+    /// Where CI requires the kernel, a run of a minute has told all of its stories.
+    fn is_enough(&self) -> Result<(), Failure> {
+        let Plan { only: None, count: None, time: Some(time), .. } = self.plan else { return Ok(()) };
+        let untold = self.kernel.as_ref().and_then(Kernel::untold);
+        match untold {
+            Some(plot) if is_required() && time >= Duration::from_secs(60) => {
+                let message = format!("in {} s no story in the kernel had this: {plot}", time.as_secs());
+                Err(Failure::new(Exit::Internal, message, "give it a longer --time"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Each thread takes the next invocation until the plan is over.

@@ -22,6 +22,12 @@ const READ_BYTES: u64 = 4 << 20;
 const FLOOD_BYTES: u64 = 64 << 20;
 /// A process that has more resident memory than this is killed: others work on this machine, too.
 const LARGE_KB: u64 = 2_000_000;
+/// The program catches signals after this time: a whole `fairpace list` is over after 15 ms.
+const START: Duration = Duration::from_millis(100);
+/// The same on a machine that is busy with other work.
+const SLOW_START: Duration = Duration::from_millis(1_000);
+/// A process that has had a CPU for less may not catch signals yet: five ticks of the usual clock.
+const START_CPU: Duration = Duration::from_millis(50);
 /// The first of the users that unprivileged invocations run as: of no person, each without another process.
 const FIRST_USER: u32 = 61_000;
 /// How many of them there are.
@@ -77,6 +83,12 @@ pub(super) struct Seen {
     pub(super) signal: Option<i32>,
     /// Signals that were sent before it ended.
     pub(super) sent: Vec<Signal>,
+    /// Those of them that may have come before it could catch any.
+    pub(super) early: Vec<Signal>,
+    /// The runs that made an earlier result.
+    pub(super) before: Vec<Seen>,
+    /// The next start.
+    pub(super) again: Option<Box<Seen>>,
     /// What the user made before it ended.
     pub(super) made: Vec<(PathBuf, Entry)>,
     pub(super) wall: Duration,
@@ -136,8 +148,10 @@ impl Session {
         };
         scratch::make(&work, &case.files)?;
         give(&work, user)?;
+        let mut before = Vec::new();
         for args in &case.before {
-            quiet(args)?;
+            let Some(seen) = quiet(args)? else { return Ok(None) };
+            before.push(seen);
         }
         scratch::make(&work, &case.then)?;
         give(&work, user)?;
@@ -147,8 +161,10 @@ impl Session {
             return Ok(None);
         };
         own.append(&mut seen.made);
+        seen.before = before;
         if let Some(args) = &case.again {
-            quiet(args)?;
+            let Some(again) = quiet(args)? else { return Ok(None) };
+            seen.again = Some(Box::new(again));
         }
         let is_expected = |path: &Path| {
             there.contains(path)
@@ -197,6 +213,9 @@ impl Session {
             let elapsed = begun.elapsed();
             while let Some((_, act)) = due.next_if(|(at, _)| *at <= elapsed) {
                 if let Act::Signal(signal) = act {
+                    if is_early(process.pid, elapsed) {
+                        seen.early.push(*signal);
+                    }
                     seen.sent.push(*signal);
                     let _ = kill(process.pid, *signal); // it may have ended
                 }
@@ -350,6 +369,13 @@ impl Patience {
         let stuck = self.idle >= Self::IDLE || cpu >= self.limit || elapsed >= 6 * self.limit;
         (late && stuck).then_some(Over::Time)
     }
+}
+
+/// Whether a process may not have come to catch signals yet. On a loaded machine that takes longer, but no
+/// more time on a CPU.
+fn is_early(pid: Pid, elapsed: Duration) -> bool {
+    let has_hardly_run = || computed(pid).is_none_or(|(_, cpu)| cpu < START_CPU);
+    elapsed < START || (elapsed < SLOW_START && has_hardly_run())
 }
 
 /// Whether a process wants a CPU now, and how long it has had one.

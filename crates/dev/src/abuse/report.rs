@@ -31,6 +31,8 @@ pub(super) struct Record {
     pub(super) seconds: f64,
     /// Invocations of each class.
     pub(super) classes: BTreeMap<&'static str, u64>,
+    /// Stories in the kernel, by what happens in them.
+    pub(super) stories: BTreeMap<&'static str, u64>,
     /// What this machine or this user cannot do, with the reason.
     pub(super) skipped: Vec<String>,
     pub(super) violations: Vec<Group>,
@@ -51,8 +53,8 @@ struct Found {
 }
 
 impl Findings {
-    /// Counts an invocation; true: it violates a rule.
-    pub(super) fn add(&mut self, class: AbuseClass, index: u64, ran: &[Ran]) -> bool {
+    /// Counts an invocation, or the several of a story.
+    pub(super) fn add(&mut self, class: AbuseClass, index: u64, ran: &[Ran]) {
         *self.classes.entry(class.name()).or_default() += 1;
         let mut found = BTreeMap::new();
         for ran in ran {
@@ -60,7 +62,6 @@ impl Findings {
                 drop(found.insert(violation.clone(), ran.case.what.chars().take(100).collect::<String>()))
             });
         }
-        let any = !found.is_empty();
         for (violation, example) in found {
             let group = self.groups.entry((class, violation)).or_default();
             group.invocations += 1;
@@ -69,7 +70,6 @@ impl Findings {
                 group.first.pop_last();
             }
         }
-        any
     }
 
     pub(super) fn groups(&self) -> usize {
@@ -80,6 +80,7 @@ impl Findings {
         &self,
         seed: u64,
         seconds: f64,
+        stories: BTreeMap<&'static str, u64>,
         skipped: &[String],
         program: Option<&str>,
     ) -> Record {
@@ -99,6 +100,7 @@ impl Findings {
             invocations: self.classes.values().sum(),
             seconds,
             classes: self.classes.clone(),
+            stories,
             skipped: skipped.to_vec(),
             violations: self.groups.iter().map(group).collect(),
         }
@@ -112,13 +114,18 @@ pub(super) fn text(record: &Record) -> String {
         replays.iter().for_each(|replay| text.push_str(&format!("  {replay}\n")));
     }
     record.skipped.iter().for_each(|skipped| text.push_str(&format!("SKIPPED: {skipped}\n")));
-    let classes: Vec<String> = record.classes.iter().map(|(name, count)| format!("{count} {name}")).collect();
+    let counts = |counts: &BTreeMap<&str, u64>| {
+        counts.iter().map(|(name, count)| format!("{count} {name}")).collect::<Vec<_>>().join(", ")
+    };
+    if !record.stories.is_empty() {
+        text.push_str(&format!("in the kernel: {}\n", counts(&record.stories)));
+    }
     text.push_str(&format!(
         "seed {}: {} invocations in {:.0} s ({}), {} groups of violations\n",
         record.seed,
         record.invocations,
         record.seconds,
-        classes.join(", "),
+        counts(&record.classes),
         record.violations.len()
     ));
     text

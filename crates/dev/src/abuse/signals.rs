@@ -37,6 +37,7 @@ pub(super) fn draw(dice: &mut Dice) -> Case {
 
 fn with_signals(what: &str, mut case: Case, dice: &mut Dice) -> Case {
     use Signal::{SIGCONT, SIGHUP, SIGINT, SIGKILL, SIGQUIT, SIGSTOP, SIGTERM};
+    const CAUGHT: [Signal; 3] = [SIGINT, SIGTERM, SIGHUP];
     let first = *dice.pick(&[SIGINT, SIGINT, SIGTERM, SIGTERM, SIGHUP, SIGQUIT, SIGKILL]);
     let mut at = dice.ms(0, 800);
     let mut send = |at: Duration, signal| case.during.push((at, Act::Signal(signal)));
@@ -54,7 +55,7 @@ fn with_signals(what: &str, mut case: Case, dice: &mut Dice) -> Case {
     let names: Vec<_> = case.signals().map(|signal| signal.as_str()).collect();
     case.what = format!("{what}: {}", names.join(", "));
     let code_of = |signal: Signal| 128 + signal as i32;
-    case.fits = case.signals().map(code_of).collect();
+    case.fits = case.signals().filter(|signal| CAUGHT.contains(signal)).map(code_of).collect();
     let killed = case.signals().any(|signal| matches!(signal, SIGKILL | SIGQUIT)) || second;
     if killed && case.has("--out") {
         // the same command, short

@@ -65,6 +65,26 @@ fn a_program_that_hangs_is_caught_whether_it_waits_or_computes() {
 }
 
 #[test]
+fn a_program_without_handlers_is_caught_when_a_signal_ends_it_in_the_middle() {
+    // the next start is the short one
+    let busy = "case \"$*\" in *100ms*) echo '{}'; exit 0 ;; esac; while :; do :; done";
+    assert_eq!(violated(busy, "signals", "16"), ["signal"]);
+}
+
+#[test]
+fn earlier_runs_and_the_next_start_are_judged_too() {
+    let fails = |code: u8| {
+        format!(
+            "echo '{{}}'; case \"$*\" in *duration=100ms*) echo 'error: no' >&2; exit {code} ;; esac; exit 0"
+        )
+    };
+    assert_eq!(violated(&fails(5), "out", "24"), ["code"]);
+    let without_end = |code: u8| fails(code).replace("exit 0", "exec sleep 60");
+    assert_eq!(violated(&without_end(3), "signals", "16"), ["code"]);
+    assert_eq!(violated(&without_end(5), "signals", "16"), [""; 0]);
+}
+
+#[test]
 fn each_wrong_output_is_caught() {
     let caught = |script: &str| violated(&format!("{script}\n{REFUSAL}"), "keys", "4");
     assert_eq!(caught("printf '\\033[31mred\\n' >&2"), ["control"]);
