@@ -118,7 +118,7 @@ fn the_next_command_takes_an_interrupted_change_back_or_completes_it_and_says_so
     let place = Place::new();
     let cases = [
         ("fairpace_loading", "load", "taken back", 0),
-        ("fairpace_loaded", "load", "completed", 2),
+        ("fairpace_load_done", "load", "completed", 2),
         ("fairpace_unloading", "unload", "taken back", 2),
         ("fairpace_unloaded", "unload", "completed", 0),
     ];

@@ -27,7 +27,8 @@ const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 /// Where `fairpace load` pins what it loads.
 const PINS: &str = "/sys/fs/bpf/fairpace";
 /// Where a load or an unload has its pins meanwhile.
-const CHANGES: [&str; 4] = ["fairpace_loading", "fairpace_loaded", "fairpace_unloading", "fairpace_unloaded"];
+const CHANGES: [&str; 4] =
+    ["fairpace_loading", "fairpace_load_done", "fairpace_unloading", "fairpace_unloaded"];
 /// The kernel takes a name out of its list this soon after a killed process: it does so in a work queue.
 const SETTLING: Duration = Duration::from_secs(1);
 
