@@ -38,15 +38,13 @@ fn offered(names: &[String]) -> usize {
     names.iter().filter(|name| offered.split_whitespace().any(|word| word == *name)).count()
 }
 
-/// Whether a command that got a signal ended as it should: done, interrupted, or by the signal itself, which
-/// `load` catches from its start on.
-fn is_expected(status: ExitStatus, command: &str, signal: Signal, is_early: bool) -> bool {
+/// Whether a command that got a signal ended as it should: done, interrupted, or at its start by the signal.
+fn is_expected(status: ExitStatus, signal: Signal, is_early: bool) -> bool {
     match (status.code(), status.signal()) {
         (Some(0), _) => true,
         (Some(code), _) => signal != Signal::SIGKILL && code == 128 + signal as i32,
-        // `unload` need not catch signals: what they leave of it is completed or taken back
         (None, by) => {
-            let may_kill = signal == Signal::SIGKILL || command == "unload" || is_early;
+            let may_kill = signal == Signal::SIGKILL || is_early;
             by == Some(signal as i32) && may_kill
         }
     }
@@ -88,7 +86,7 @@ fn an_interrupted_load_or_unload_is_whole_and_the_next_command_works() {
                 let what = format!("{signal} to {command:?} after {sent_after:?}: {status}");
                 // a busy machine is slower, and has made the time of the whole command longer
                 let is_early = sent_after < START.max(of_command / 3);
-                assert!(is_expected(status, command[0], signal, is_early), "{what}");
+                assert!(is_expected(status, signal, is_early), "{what}");
                 let after = loaded(&place, &names);
                 let fits = match (status.code(), command[0]) {
                     (Some(0), "load") => &[2][..],

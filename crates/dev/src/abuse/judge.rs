@@ -9,7 +9,7 @@ use super::perform::{Over, Seen};
 /// Largest output of a command that fails, bytes.
 const ERROR_BYTES: u64 = 64_000;
 /// Commands that catch signals. A signal ends any other one at once, which has nothing to clean up.
-const CATCHING: [&str; 5] = ["sim", "testbed", "compare", "demo", "load"];
+const CATCHING: [&str; 7] = ["sim", "testbed", "compare", "demo", "load", "unload", "list"];
 /// The signals that they catch.
 const CAUGHT: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
 /// Largest memory of a command that refuses its input, kB.
@@ -271,11 +271,11 @@ mod tests {
             ..Seen::default()
         };
         use Signal::{SIGHUP, SIGINT, SIGKILL, SIGTERM};
-        let (sim, list) = (Case::new(["sim", "s.toml"]), Case::new(["list"]));
+        let (sim, doctor) = (Case::new(["sim", "s.toml"]), Case::new(["doctor"]));
         for signal in [SIGINT, SIGTERM, SIGHUP] {
             assert_eq!(rules(&sim, &by(&[signal], &[], signal)), ["signal"]);
             assert!(rules(&sim, &by(&[signal], &[signal], signal)).is_empty());
-            assert!(rules(&list, &by(&[signal], &[], signal)).is_empty());
+            assert!(rules(&doctor, &by(&[signal], &[], signal)).is_empty());
         }
         assert!(rules(&sim, &by(&[SIGINT, SIGTERM], &[], SIGTERM)).is_empty());
         assert!(rules(&sim, &by(&[SIGKILL], &[], SIGKILL)).is_empty());
