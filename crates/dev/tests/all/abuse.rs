@@ -68,7 +68,9 @@ fn a_program_that_hangs_is_caught_whether_it_waits_or_computes() {
 fn a_program_without_handlers_is_caught_when_a_signal_ends_it_in_the_middle() {
     // the next start is the short one
     let busy = "case \"$*\" in *100ms*) echo '{}'; exit 0 ;; esac; while :; do :; done";
-    assert_eq!(violated(busy, "signals", "16"), ["signal"]);
+    // a signal that ends nothing, such as SIGSTOP, lets it compute to the limit
+    let found = violated(busy, "signals", "16");
+    assert!(found.contains(&"signal".to_owned()), "{found:?}");
 }
 
 #[test]
