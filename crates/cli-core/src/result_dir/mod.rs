@@ -1,7 +1,7 @@
 //! `--out DIR`: all files of a result appear at once or not at all, and no file of another origin is touched.
 //!
-//! The files are put together in a directory beside DIR ([`staging`]), synced, and moved to DIR in one step
-//! ([`replace`]). A result has a `manifest.json` with the hash of each file ([`manifest`]). An earlier result
+//! The files are put together in a directory beside DIR (`staging`), synced, and moved to DIR in one step
+//! (`replace`). A result has a `manifest.json` with the hash of each file (`manifest`). An earlier result
 //! is replaced only if it holds the files of its manifest, unchanged, and no others; that is judged when it
 //! is replaced, not only before the run.
 
