@@ -22,7 +22,8 @@ const MARK: &str = "fairpace.grid";
 /// Its value: the version of the columns.
 const VERSION: &str = "1";
 
-/// Checks, before a long run, that [`write()`] may write to `path`: nothing is there, or a file that it wrote.
+/// Checks, before a long run, that [`write()`] may write to `path`: nothing is there, or a file
+/// that it wrote.
 ///
 /// # Errors
 /// Anything else is there ([`Error::NotOurs`]).
