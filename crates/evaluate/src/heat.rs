@@ -1,0 +1,201 @@
+//! A goal as a picture: a panel for each algorithm, a cell for each case. Cells that miss their bounds by more
+//! are darker and have a higher number, so that the picture can be read without colours.
+
+use maud::{Markup, PreEscaped, html};
+
+use crate::record::{AlgorithmRecord, CaseRecord, GoalRecord};
+use crate::text::sentence;
+
+/// Width of the picture, in pixels.
+const WIDE: f64 = 1000.0;
+/// Size of a cell, in pixels.
+const CELL: (f64, f64) = (18.0, 15.0);
+/// Width of a letter, in pixels; SVG cannot measure text.
+const LETTER: f64 = 6.2;
+/// Height of a line of text, in pixels.
+const LINE: f64 = 15.0;
+/// Space between panels, in pixels.
+const GAP: f64 = 18.0;
+
+/// How far a case is from holding: the upper end of each degree, as a part of the bound, and its name.
+const DEGREES: [(f64, &str); 4] = [
+    (0.0, "holds"),
+    (0.05, "misses a bound by up to 5 %"),
+    (0.25, "by up to 25 %"),
+    (f64::INFINITY, "by more"),
+];
+
+/// The picture of a goal as an SVG file.
+#[must_use]
+pub fn heat_map(goal: &GoalRecord) -> String {
+    let layout = Layout::of(goal);
+    let height = layout.height(goal.algorithms.len());
+    let about = format!("{}: {} Each cell is a case.", goal.title, goal.asks);
+    let picture = html! {
+        svg xmlns="http://www.w3.org/2000/svg" width=(WIDE) height=(px(height))
+            viewBox={ "0 0 " (WIDE) " " (px(height)) } role="img" aria-labelledby="t d" {
+            title #t { (goal.id) " " (goal.title) }
+            desc #d { (about) }
+            style { (PreEscaped(STYLE)) }
+            rect.paper width="100%" height="100%" {}
+            @for (index, algorithm) in goal.algorithms.iter().enumerate() {
+                (layout.panel(index, algorithm))
+            }
+            (legend(height - LINE - 6.0))
+        }
+    };
+    format!("{}\n", picture.into_string())
+}
+
+const STYLE: &str = "\
+    text{font:11px system-ui,sans-serif;fill:#222}\
+    .name{font-weight:600;font-size:13px}.end{text-anchor:end}.middle{text-anchor:middle}\
+    .paper{fill:#fff}rect{stroke:#fff;stroke-width:1}.paper{stroke:none}\
+    .d0{fill:#e3ecf5}.d1{fill:#f4c58d}.d2{fill:#d9772f}.d3{fill:#7c2704}\
+    .mark{font-size:9px;text-anchor:middle}.dark{fill:#fff}";
+
+/// Rows and columns, which all panels of a goal share.
+struct Layout<'r> {
+    rows: Vec<&'r str>,
+    columns: Vec<&'r [String]>,
+    /// Width of the labels of rows.
+    aside: f64,
+    /// Panels beside each other.
+    across: usize,
+}
+
+impl<'r> Layout<'r> {
+    fn of(goal: &'r GoalRecord) -> Self {
+        let (mut rows, mut columns): (Vec<&str>, Vec<&[String]>) = (Vec::new(), Vec::new());
+        for case in goal.algorithms.iter().flat_map(|algorithm| &algorithm.results) {
+            if !rows.contains(&case.row.as_str()) {
+                rows.push(&case.row);
+            }
+            if !case.column.is_empty() && !columns.contains(&case.column.as_slice()) {
+                columns.push(&case.column);
+            }
+        }
+        let letters = rows.iter().map(|row| row.chars().count()).max().unwrap_or(0);
+        let aside = 14.0 + LETTER * letters as f64;
+        let panel = CELL.0 * columns.len().max(1) as f64 + GAP;
+        // the name and the count of an algorithm need this much
+        let panel = panel.max(150.0);
+        let across = (((WIDE - aside) / panel) as usize).clamp(1, 8);
+        Self { rows, columns, aside, across }
+    }
+
+    fn levels(&self) -> usize {
+        self.columns.iter().map(|column| column.len()).max().unwrap_or(0)
+    }
+
+    /// Height of the labels of columns: a line for each level, and for the last one, which is upright, its text.
+    fn head(&self) -> f64 {
+        let last = self.columns.iter().filter_map(|column| column.last());
+        let letters = last.map(|label| label.chars().count()).max().unwrap_or(0);
+        LINE * (1 + self.levels().saturating_sub(1)) as f64 + LETTER * letters as f64 + 8.0
+    }
+
+    fn panel_height(&self) -> f64 {
+        self.head() + CELL.1 * self.rows.len() as f64 + GAP
+    }
+
+    fn height(&self, panels: usize) -> f64 {
+        self.panel_height() * panels.div_ceil(self.across) as f64 + LINE + 20.0
+    }
+
+    fn panel(&self, index: usize, algorithm: &AlgorithmRecord) -> Markup {
+        let (row, place) = (index / self.across, index % self.across);
+        let width = (CELL.0 * self.columns.len().max(1) as f64 + GAP).max(150.0);
+        let (x, y) = (self.aside + width * place as f64, self.panel_height() * row as f64);
+        let top = y + self.head();
+        let AlgorithmRecord { cc, cases, hold, results, .. } = algorithm;
+        html! {
+            text.name x=(px(x)) y=(px(y + LINE)) { (cc) " " (hold) "/" (cases) }
+            (self.heads(x, y + LINE, top))
+            @if place == 0 {
+                @for (index, row) in self.rows.iter().enumerate() {
+                    text.end x=(px(x - 6.0)) y=(px(top + CELL.1 * index as f64 + 11.0)) { (row) }
+                }
+            }
+            @for case in results { (self.cell(x, top, cc, case)) }
+        }
+    }
+
+    /// Labels of the columns: neighbours with the same label share it, and those of the last level are upright.
+    fn heads(&self, x: f64, y: f64, top: f64) -> Markup {
+        let last = self.levels().saturating_sub(1);
+        html! {
+            @for level in 0..last {
+                @for (from, to) in self.groups(level) {
+                    @let middle = x + CELL.0 * (from + to) as f64 / 2.0;
+                    text.middle x=(px(middle)) y=(px(y + LINE * (level + 1) as f64)) {
+                        (self.columns[from].get(level).map_or("", String::as_str))
+                    }
+                }
+            }
+            @for (index, column) in self.columns.iter().enumerate() {
+                @let (x, y) = (px(x + CELL.0 * index as f64 + 13.0), px(top - 4.0));
+                text x=(x) y=(y) transform={ "rotate(-90 " (x) " " (y) ")" } {
+                    (column.last().map_or("", String::as_str))
+                }
+            }
+        }
+    }
+
+    /// Begin and end of columns next to each other whose labels are equal down to a level.
+    fn groups(&self, level: usize) -> Vec<(usize, usize)> {
+        let mut groups: Vec<(usize, usize)> = Vec::new();
+        for (index, column) in self.columns.iter().enumerate() {
+            match groups.last_mut() {
+                Some((from, to)) if self.columns[*from].get(..=level) == column.get(..=level) => {
+                    *to = index + 1
+                }
+                _ => groups.push((index, index + 1)),
+            }
+        }
+        groups
+    }
+
+    fn cell(&self, x: f64, top: f64, cc: &str, case: &CaseRecord) -> Markup {
+        let row = self.rows.iter().position(|row| *row == case.row).unwrap_or(0);
+        let column = self.columns.iter().position(|column| *column == case.column.as_slice());
+        let (from, count) = column.map_or((0, self.columns.len().max(1)), |at| (at, 1));
+        let (x, y) = (x + CELL.0 * from as f64, top + CELL.1 * row as f64);
+        let width = CELL.0 * count as f64;
+        let degree = degree(case.miss);
+        html! {
+            g {
+                title { (cc) ", " (case.case) ": " (sentence(case)) }
+                rect class={ "d" (degree) } x=(px(x)) y=(px(y)) width=(px(width)) height=(CELL.1) {}
+                @if degree > 0 {
+                    text class={ "mark" @if degree > 1 { " dark" } } x=(px(x + width / 2.0)) y=(px(y + 11.0)) {
+                        (degree)
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Index into [`DEGREES`].
+fn degree(miss: f64) -> usize {
+    DEGREES.iter().position(|(up_to, _)| miss <= *up_to).unwrap_or(DEGREES.len() - 1)
+}
+
+fn legend(y: f64) -> Markup {
+    html! {
+        @for (index, (_, name)) in DEGREES.iter().enumerate() {
+            @let x = 10.0 + 190.0 * index as f64;
+            rect class={ "d" (index) } x=(px(x)) y=(px(y)) width=(CELL.0) height=(CELL.1) {}
+            @if index > 0 {
+                text class={ "mark" @if index > 1 { " dark" } } x=(px(x + CELL.0 / 2.0)) y=(px(y + 11.0)) { (index) }
+            }
+            text x=(px(x + CELL.0 + 6.0)) y=(px(y + 11.0)) { (name) }
+        }
+    }
+}
+
+/// A coordinate with one decimal, so that the bytes are the same on all machines.
+fn px(x: f64) -> PreEscaped<String> {
+    PreEscaped(format!("{x:.1}"))
+}

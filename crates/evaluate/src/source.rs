@@ -1,0 +1,47 @@
+//! A file of criteria, and problems at places in it.
+
+use std::fs;
+use std::ops::Range;
+use std::path::Path;
+
+use fairpace_scenario::{Invalid, Problem};
+
+/// What a problem is with.
+pub(crate) const ABOUT: &str = "goal";
+
+/// A file with its text.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Source {
+    /// Its path, as errors name it; files that it names are looked for in its folder.
+    pub(crate) name: String,
+    pub(crate) text: String,
+}
+
+impl Source {
+    pub(crate) fn read(path: &Path) -> Result<Self, Invalid> {
+        let name = path.display().to_string();
+        match fs::read_to_string(path) {
+            Ok(text) => Ok(Self { name, text }),
+            Err(error) => Err(unreadable(path, &error)),
+        }
+    }
+
+    /// A problem at bytes of the text.
+    pub(crate) fn problem(
+        &self,
+        span: Range<usize>,
+        kind: &'static str,
+        key: &str,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Problem {
+        Problem::of(ABOUT, kind, key, message, help).within(&self.name, &self.text, span)
+    }
+}
+
+/// A file or folder of criteria that cannot be read.
+pub(crate) fn unreadable(path: &Path, error: &std::io::Error) -> Invalid {
+    let help = "criteria are a folder with a TOML file for each goal, such as evaluation/level";
+    let problem = Problem::of(ABOUT, "file", "", format!("cannot read it: {error}"), help);
+    Invalid { problems: vec![problem.in_file(path.display().to_string())] }
+}
