@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
+/*
+ * LEVEL: equal rates from the one queueing delay that all flows share.
+ */
+#ifndef CC_LEVEL_H
+#define CC_LEVEL_H
+
+#include "contract/contract.h"
+#include "contract/maths.h"
+#include "contract/params.h"
+
+#ifdef LEVEL_DEBUG
+int printf(const char *f, ...);
+#define DBG(...) printf(__VA_ARGS__)
+#else
+#define DBG(...) (void)0
+#endif
+/* ---- parameters ---- */
+
+#define level_parameters(P)                                                                                            \
+	P(level_us, 2250, 10, CC_MSEC(100), CC_UNIT_US, "queueing delay that a flow of 4096 packets/s steers to",      \
+	  "todo")                                                                                                      \
+	P(block_us, CC_MSEC(10), 100, CC_MSEC(100), CC_UNIT_US, "a block", "todo")                                     \
+	P(loss_free, CC_PERCENT(3), 0, CC_PERCENT(50), CC_UNIT_PPM, "loss that costs nothing", "todo")                 \
+	P(loss_us, CC_MSEC(4), 0, CC_MSEC(100), CC_UNIT_US, "price of each per cent of loss beyond", "todo")           \
+	P(gain, CC_GAIN(0.25), 1, CC_GAIN(2), CC_UNIT_GAIN, "gain of steering", "todo")                                 \
+	P(pacing_gain, CC_GAIN(1.06), CC_GAIN(1), CC_GAIN(4), CC_UNIT_GAIN, "pacing", "todo")                          \
+	P(least_pkts, 4, 1, 100, CC_UNIT_PKTS, "least cwnd", "todo") \
+	P(slack_pkts, 2, 0, 100, CC_UNIT_PKTS, "cwnd beyond W", "todo")                                                \
+	P(few_pkts, 3, 0, 100, CC_UNIT_PKTS, "below this W pacing is exact", "todo")                                   \
+	P(drain_gain, CC_GAIN(0.25), 1, CC_GAIN(1), CC_UNIT_GAIN, "part of r T that a drain leaves", "todo")           \
+	P(drain_us, CC_MSEC(40), 0, CC_SEC(1), CC_UNIT_US, "a drain lasts T plus this", "todo")                        \
+	P(drain_interval_us, CC_SEC(10), 0, CC_SEC(100), CC_UNIT_US, "greatest time between drains; 0: none", "todo")  \
+	P(drain_first_us, CC_MSEC(500), CC_MSEC(1), CC_SEC(100), CC_UNIT_US, "time to the first", "todo")              \
+	P(exchange, 1, 0, 1, CC_UNIT_BOOL, "exchange", "todo")                                                         \
+	P(exchange_most, CC_GAIN(1.5), CC_GAIN(1), CC_GAIN(4), CC_UNIT_GAIN, "exchange", "todo")                       \
+	P(noise, 1, 0, 1, CC_UNIT_BOOL, "noise raises the level", "todo")                                              \
+	P(gaps, 1, 0, 1, CC_UNIT_BOOL, "cwnd grows by gaps between ACKs", "todo")                                      \
+	P(compete, 1, 0, 1, CC_UNIT_BOOL, "compete", "todo")
+
+struct level_params {
+	level_parameters(CC_PARAM_FIELD)
+};
+
+/* ---- constants and state ---- */
+
+#define LEVEL_W_SHIFT 10
+#define LEVEL_W_MOST  (((u64)1 << 24) << LEVEL_W_SHIFT)
+#define LEVEL_W_LEAST (1ull << (LEVEL_W_SHIFT - 3))
+/* level(r) = level_us * sqrt(4096 packets/s / r); in units of CC_BW 4096 packets/s are 68719 */
+#define LEVEL_REFERENCE_BW 68719u
+#define LEVEL_BASE_BIN_US  CC_SEC(15)
+#define LEVEL_LOSS_PKTS	   512u
+#define LEVEL_HELD_US	   CC_MSEC(40)
+
+enum level_mode {
+	LEVEL_STARTUP = 0,
+	LEVEL_STEADY = 1,
+	LEVEL_DRAIN = 2,
+};
+
+struct level {
+	u64 w; /* window, packets << LEVEL_W_SHIFT */
+	u64 block_start_us;
+	u64 base_bin_us; /* start of the bin */
+	u64 drain_end_us;
+	u64 low_us; /* when the lowest RTT was seen since the last drain */
+	u64 round_start_us;
+	u64 last_ack_us;
+	struct level_params p;
+	u32 block_rtt_us;   /* least RTT of this block, CC_NO_RTT: none yet */
+	u32 prior_block_us; /* of the block before */
+	u32 sum_us;	    /* of blocks in this round */
+	u32 blocks;
+	u32 base_us[2];
+	u32 low_rtt_us;
+	u32 queue_us;	/* mean of the last round */
+	u32 mean_us_16; /* mean queue, for exchange, 1/16 us */
+	u32 noise_us;
+	u32 pair_us; /* the lesser of the last two blocks */
+	u32 rate; /* delivered, CC_BW */
+	u32 loss_ppm;
+	u32 drain_interval_us;
+	u32 round_end_delivered_pkts;
+	u32 round_delivered_pkts;
+	u32 round_lost_pkts;
+	u32 max_inflight_pkts; /* in this round */
+	u32 gap_us[2];	       /* longest between ACKs, this round and before */
+	u32 full_rate;
+	u32 rng;
+	u32 mss_bytes;
+	u8 mode;
+	u8 full_rounds;
+	u8 round_start;
+	u8 settle_rounds; /* rounds until samples are the flow's own again */
+	u8 mean_rounds;
+	u8 low_rounds;
+	u8 reserved[6];
+};
+
+/* ---- arithmetic ---- */
+
+/* Square root of x, below 2^44, rounded down. Without branches, see CC_OPAQUE. */
+CC_STAGE u32 level_root(u64 x)
+{
+	u64 root = 0;
+	u64 bit;
+
+	for (bit = 1u << 22; bit; bit >>= 1) {
+		u64 candidate = root | bit;
+		u64 too_large = (x - candidate * candidate) >> 63;
+
+		CC_OPAQUE(too_large);
+		root |= bit & (too_large - 1);
+	}
+	return (u32)root;
+}
+
+CC_INLINE u32 level_base_us(const struct level *s) { return cc_min_u32(s->base_us[0], s->base_us[1]); }
+
+/* f(r) */
+CC_STAGE u32 level_us(const struct level *s, u32 rate)
+{
+	u64 square = cc_div((u64)s->p.level_us * s->p.level_us * LEVEL_REFERENCE_BW, cc_max_u32(rate, 1));
+
+	return level_root(cc_min_u64(square, 1ull << 43)) + (s->p.noise ? s->noise_us : 0);
+}
+
+CC_INLINE void level_enter(struct level *s, u8 mode) { s->mode = mode; }
+
+/* ---- samples ---- */
+
+/* One block of time is over. */
+CC_STAGE void level_end_block(struct level *s, const struct cc_view *v)
+{
+	u32 least = s->block_rtt_us, before = s->prior_block_us;
+	u32 pair, differ;
+
+	s->block_rtt_us = CC_NO_RTT;
+	s->block_start_us = v->now_us;
+	s->prior_block_us = least;
+	s->sum_us += least;
+	s->blocks++;
+	if (before == CC_NO_RTT)
+		return;
+	pair = (least + before) / 2;
+	s->pair_us = cc_min_u32(least, before);
+	differ = least > before ? least - before : before - least;
+	(void)differ;
+	if (v->now_us - s->base_bin_us > LEVEL_BASE_BIN_US) {
+		s->base_bin_us = v->now_us;
+		s->base_us[1] = s->base_us[0];
+		s->base_us[0] = pair;
+	}
+	s->base_us[0] = cc_min_u32(s->base_us[0], pair);
+	if (pair <= s->low_rtt_us) {
+		s->low_rtt_us = pair;
+		s->low_us = v->now_us;
+	}
+}
+
+CC_STAGE void level_sample_rtt(struct level *s, const struct cc_view *v)
+{
+	u32 rtt = (u32)v->rtt_us;
+	u32 gap = cc_saturate_u32(v->now_us - s->last_ack_us);
+
+	s->last_ack_us = v->now_us;
+	s->gap_us[0] = cc_max_u32(s->gap_us[0], gap);
+	s->max_inflight_pkts = cc_max_u32(s->max_inflight_pkts, v->prior_inflight_pkts);
+	if (v->rtt_us < 0)
+		return;
+	/* the ACK of a lone packet was held back */
+	if (v->acked_pkts == 1 && s->base_us[0] != CC_NO_RTT && rtt > level_base_us(s) + LEVEL_HELD_US &&
+	    v->inflight_pkts == 0)
+		return;
+	s->block_rtt_us = cc_min_u32(s->block_rtt_us, rtt);
+	if (s->base_us[0] == CC_NO_RTT)
+		s->base_us[0] = rtt;
+	if (s->mode == LEVEL_STARTUP)
+		s->base_us[0] = cc_min_u32(s->base_us[0], rtt);
+	if (v->now_us - s->block_start_us >= s->p.block_us)
+		level_end_block(s, v);
+}
+
+CC_STAGE void level_update_round(struct level *s, const struct cc_view *v)
+{
+	u64 time_us;
+	u32 delivered, lost, rate, of;
+
+	s->round_start = false;
+	if (v->sample_delivered_pkts < 0 || v->sample_interval_us <= 0 ||
+	    cc_before(v->sample_prior_delivered_pkts, s->round_end_delivered_pkts))
+		return;
+	if (s->mode != LEVEL_STARTUP && !s->blocks)
+		return;
+	s->round_start = true;
+	s->round_end_delivered_pkts = v->delivered_pkts;
+	time_us = v->now_us - s->round_start_us;
+	delivered = v->delivered_pkts - s->round_delivered_pkts;
+	lost = v->lost_pkts - s->round_lost_pkts;
+	s->round_start_us = v->now_us;
+	s->round_delivered_pkts = v->delivered_pkts;
+	s->round_lost_pkts = v->lost_pkts;
+	rate = cc_saturate_u32(cc_div((u64)delivered << CC_BW_SHIFT, time_us));
+	if (s->mode == LEVEL_STARTUP)
+		s->rate = rate;
+	else if (s->mode == LEVEL_STEADY && !s->settle_rounds)
+		s->rate = rate > s->rate ? s->rate + (rate - s->rate) / 4 : s->rate - (s->rate - rate) / 4;
+	of = delivered + lost;
+	if (of) {
+		u32 now_ppm = (u32)cc_div((u64)lost * CC_USEC_PER_SEC, of);
+		u32 part = cc_max_u32(cc_min_u32(of, LEVEL_LOSS_PKTS), LEVEL_LOSS_PKTS / 16);
+
+		s->loss_ppm =
+			(u32)(((u64)s->loss_ppm * (LEVEL_LOSS_PKTS - part) + (u64)now_ppm * part) / LEVEL_LOSS_PKTS);
+	}
+	if (s->blocks) {
+		s->queue_us = cc_sub_floor_u32(s->sum_us / s->blocks, level_base_us(s));
+		s->sum_us = 0;
+		s->blocks = 0;
+	}
+	s->gap_us[1] = s->gap_us[0];
+	s->gap_us[0] = 0;
+	DBG("D %llx t %.3f mode %u W %.2f r %.1f q %u base %u f %u mean %u infl %u/%u noise %u loss %u\n", (unsigned long long)s, (double)v->now_us/1e6, s->mode, (double)s->w/1024, (double)s->rate/16.777, s->queue_us, level_base_us(s), level_us(s, s->rate), s->mean_us_16/16, v->inflight_pkts, s->max_inflight_pkts, s->noise_us, s->loss_ppm);
+}
+
+/* q + loss */
+CC_INLINE u32 level_price_us(const struct level *s)
+{
+	u64 beyond_ppm = cc_sub_floor_u32(s->loss_ppm, s->p.loss_free);
+
+	return s->queue_us + cc_saturate_u32(beyond_ppm * s->p.loss_us / CC_PERCENT(1));
+}
+
+/* ---- modes ---- */
+
+CC_INLINE void level_scale(struct level *s, u32 gain_256)
+{
+	s->w = cc_min_u64(cc_max_u64((s->w * gain_256) >> CC_GAIN_SHIFT, LEVEL_W_LEAST), LEVEL_W_MOST);
+}
+
+CC_STAGE void level_enter_drain(struct level *s, const struct cc_view *v)
+{
+	level_enter(s, LEVEL_DRAIN);
+	s->drain_end_us = v->now_us + level_base_us(s) + s->p.drain_us;
+	s->low_rtt_us = CC_NO_RTT;
+}
+
+/* half the way, in the logarithm, to the rate that is content with the mean queue */
+CC_STAGE void level_exchange(struct level *s, u32 level)
+{
+	u32 gain = cc_saturate_u32(cc_div(((u64)level << (CC_GAIN_SHIFT + 4)), s->mean_us_16));
+
+	if (s->mean_us_16 == 0)
+		gain = s->p.exchange_most;
+	if (s->p.exchange && s->mean_rounds >= 4)
+		level_scale(s, cc_max_u32(cc_min_u32(gain, s->p.exchange_most), CC_GAIN(0.75)));
+	s->mean_rounds = 0;
+}
+
+CC_STAGE void level_leave_drain(struct level *s, const struct cc_view *v)
+{
+	level_enter(s, LEVEL_STEADY);
+	level_exchange(s, level_us(s, s->rate));
+	s->settle_rounds = 2;
+	s->low_rounds = 0;
+	s->drain_interval_us = cc_min_u32(s->drain_interval_us * 2, s->p.drain_interval_us);
+	(void)v;
+}
+
+CC_STAGE void level_startup(struct level *s, const struct cc_view *v)
+{
+	u32 base = level_base_us(s), level;
+
+	bool full;
+
+	s->w += (u64)v->acked_pkts << LEVEL_W_SHIFT;
+	level = level_us(s, s->rate);
+	full = s->pair_us != CC_NO_RTT && s->pair_us > base + cc_max_u32(level, base / 16);
+	if (!s->round_start && !full)
+		return;
+	if ((u64)s->rate * 4 >= (u64)s->full_rate * 5) {
+		s->full_rate = s->rate;
+		s->full_rounds = 0;
+	} else {
+		s->full_rounds++;
+	}
+	if (full || s->full_rounds >= 3 || s->loss_ppm > CC_PERCENT(12)) {
+		s->w = ((u64)s->rate * (base + level)) >> (CC_BW_SHIFT - LEVEL_W_SHIFT);
+		s->drain_interval_us = cc_max_u32(s->p.drain_first_us, 8 * base);
+		s->loss_ppm = 0;
+		level_enter_drain(s, v);
+	}
+}
+
+CC_STAGE void level_steer(struct level *s, const struct cc_view *v)
+{
+	u32 level = level_us(s, s->rate), price = level_price_us(s), base = level_base_us(s);
+	u64 step;
+
+	(void)v;
+	if (s->mean_rounds < 255)
+		s->mean_rounds++;
+	if (s->mean_rounds <= 1)
+		s->mean_us_16 = s->queue_us << 4;
+	else
+		s->mean_us_16 += (s->queue_us << 4) / 8 - s->mean_us_16 / 8;
+	s->low_rounds = (u64)level * 32 > (u64)s->mean_us_16 * 3 ? (u8)cc_min_u32(s->low_rounds + 1u, 200) : 0;
+	if (s->low_rounds >= 4 && s->mean_rounds >= 4) {
+		s->low_rounds = 0;
+		if (s->max_inflight_pkts + 2 >= (s->w >> LEVEL_W_SHIFT) * 7 / 8)
+			level_exchange(s, level);
+		s->settle_rounds = 2;
+		return;
+	}
+	if (price <= level) {
+		step = cc_div(((s->w * s->p.gain) >> CC_GAIN_SHIFT) * (level - price), base + level);
+		if (s->max_inflight_pkts + 2 >= (s->w >> LEVEL_W_SHIFT) * 7 / 8)
+			s->w += cc_min_u64(step, s->w / 4);
+	} else {
+		step = cc_div(((s->w * s->p.gain) >> CC_GAIN_SHIFT) * (price - level), base + level);
+		s->w -= cc_min_u64(step, s->w / 4);
+	}
+	s->w = cc_min_u64(cc_max_u64(s->w, LEVEL_W_LEAST), LEVEL_W_MOST);
+}
+
+CC_STAGE void level_steady(struct level *s, const struct cc_view *v)
+{
+	if (s->p.drain_interval_us && s->low_rtt_us != CC_NO_RTT &&
+	    v->now_us + level_base_us(s) >= s->low_us + s->drain_interval_us) {
+		level_enter_drain(s, v);
+		return;
+	}
+	if (!s->round_start)
+		return;
+	if (s->settle_rounds)
+		s->settle_rounds--;
+	else
+		level_steer(s, v);
+	s->max_inflight_pkts = 0;
+}
+
+CC_STAGE void level_update_mode(struct level *s, const struct cc_view *v)
+{
+	if (s->mode == LEVEL_STARTUP)
+		level_startup(s, v);
+	else if (s->mode == LEVEL_STEADY)
+		level_steady(s, v);
+	else if (v->now_us >= s->drain_end_us)
+		level_leave_drain(s, v);
+}
+
+/* ---- outputs ---- */
+
+CC_STAGE void level_set_controls(struct level *s, const struct cc_view *v, struct cc_decision *d)
+{
+	u64 w = s->w, rate;
+	u32 base = level_base_us(s), rtt = base == CC_NO_RTT ? 1000 : base + s->queue_us;
+	u32 gain = s->p.pacing_gain, cwnd;
+
+	if (s->mode == LEVEL_DRAIN) {
+		w = (((u64)s->rate * base) >> (CC_BW_SHIFT - LEVEL_W_SHIFT)) * s->p.drain_gain >> CC_GAIN_SHIFT;
+		rtt = base;
+	}
+	if (s->mode == LEVEL_STARTUP) {
+		gain = CC_GAIN(2);
+		rtt = v->srtt_us ? v->srtt_us : 1000;
+	} else if (w < (u64)s->p.few_pkts << LEVEL_W_SHIFT)
+		gain = CC_GAIN_UNIT;
+	rate = cc_div(((w * v->mss_bytes * gain) >> CC_GAIN_SHIFT) * 1000, rtt); /* >> 10, and per us */
+	rate = cc_mul_shift(rate, 1000, LEVEL_W_SHIFT);
+	d->pacing_rate_Bps = cc_min_u64(cc_max_u64(rate, 1), v->max_pacing_rate_Bps);
+	cwnd = (u32)(w >> LEVEL_W_SHIFT) + s->p.slack_pkts;
+	if (s->p.gaps && s->mode == LEVEL_STEADY)
+		cwnd += (u32)(((u64)s->rate *
+			       cc_min_u32(s->gap_us[0] > s->gap_us[1] ? s->gap_us[1] : s->gap_us[1], CC_MSEC(100))) >>
+			      CC_BW_SHIFT);
+	d->cwnd_pkts = cc_max_u32(cwnd, s->p.least_pkts);
+	d->min_burst_pkts = CC_MIN_BURST_PKTS;
+}
+
+/* ---- the contract ---- */
+
+CC_STAGE void level_on_ack(struct level *s, const struct cc_view *v, struct cc_decision *d)
+{
+	if (s->w < 1024)
+		DBG("A %llx t %.4f rtt %d acked %u infl %u prior %u cwnd %u W %.2f base %u delayed %u intv %d\n", (unsigned long long)s, (double)v->now_us/1e6, v->rtt_us, v->acked_pkts, v->inflight_pkts, v->prior_inflight_pkts, v->cwnd_pkts, (double)s->w/1024, level_base_us(s), v->is_ack_delayed, v->sample_interval_us);
+	level_sample_rtt(s, v);
+	level_update_round(s, v);
+	level_update_mode(s, v);
+	level_set_controls(s, v, d);
+}
+
+CC_INLINE void level_on_event(struct level *s, u32 event, const struct cc_view *v, struct cc_decision *d)
+{
+	(void)s;
+	(void)event;
+	(void)v;
+	(void)d;
+}
+
+CC_STAGE void level_init(struct level *s, const struct level_params *p, const struct cc_view *v, struct cc_decision *d)
+{
+	s->p = *p;
+	s->w = (u64)cc_max_u32(v->cwnd_pkts, 1) << LEVEL_W_SHIFT;
+	s->block_start_us = s->base_bin_us = s->round_start_us = s->last_ack_us = v->now_us;
+	s->block_rtt_us = s->prior_block_us = s->low_rtt_us = s->pair_us = CC_NO_RTT;
+	s->base_us[0] = s->base_us[1] = CC_NO_RTT;
+	s->round_end_delivered_pkts = s->round_delivered_pkts = v->delivered_pkts;
+	s->round_lost_pkts = v->lost_pkts;
+	s->rng = cc_random_seed(v->random);
+	s->mss_bytes = v->mss_bytes;
+	d->ssthresh_pkts = CC_INFINITE;
+	level_set_controls(s, v, d);
+}
+
+CC_INLINE void level_observe(const struct level *s, struct cc_observation *o)
+{
+	o->bw_Bps = cc_mul_shift((u64)s->rate * s->mss_bytes, CC_USEC_PER_SEC, CC_BW_SHIFT);
+	o->min_rtt_us = level_base_us(s);
+	o->pacing_gain_256 = 0;
+	o->cwnd_gain_256 = 0;
+	o->phase = s->mode == LEVEL_STARTUP ? CC_PHASE_STARTUP :
+		   s->mode == LEVEL_DRAIN   ? CC_PHASE_DRAIN :
+					      CC_PHASE_AVOIDANCE;
+}
+
+#endif
