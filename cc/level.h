@@ -26,7 +26,9 @@ int printf(const char *f, ...);
 	P(gain, CC_GAIN(0.25), 1, CC_GAIN(2), CC_UNIT_GAIN, "gain of steering", "todo")                                 \
 	P(pacing_gain, CC_GAIN(1.06), CC_GAIN(1), CC_GAIN(4), CC_UNIT_GAIN, "pacing", "todo")                          \
 	P(least_pkts, 4, 1, 100, CC_UNIT_PKTS, "least cwnd", "todo") \
-	P(slack_pkts, 2, 0, 100, CC_UNIT_PKTS, "cwnd beyond W", "todo")                                                \
+	P(smooth, 0, 0, 64, CC_UNIT_COUNT, "blocks over which RTTs are smoothed", "todo") \
+	P(floor_8, 7, 0, 8, CC_UNIT_COUNT, "", "todo") \
+	P(slack_pkts, 0, 0, 100, CC_UNIT_PKTS, "cwnd beyond W", "todo")                                                \
 	P(few_pkts, 3, 0, 100, CC_UNIT_PKTS, "below this W pacing is exact", "todo")                                   \
 	P(drain_gain, CC_GAIN(0.25), 1, CC_GAIN(1), CC_UNIT_GAIN, "part of r T that a drain leaves", "todo")           \
 	P(drain_us, CC_MSEC(40), 0, CC_SEC(1), CC_UNIT_US, "a drain lasts T plus this", "todo")                        \
@@ -34,7 +36,7 @@ int printf(const char *f, ...);
 	P(drain_first_us, CC_MSEC(500), CC_MSEC(1), CC_SEC(100), CC_UNIT_US, "time to the first", "todo")              \
 	P(exchange, 1, 0, 1, CC_UNIT_BOOL, "exchange", "todo")                                                         \
 	P(exchange_most, CC_GAIN(1.5), CC_GAIN(1), CC_GAIN(4), CC_UNIT_GAIN, "exchange", "todo")                       \
-	P(noise, 1, 0, 1, CC_UNIT_BOOL, "noise raises the level", "todo")                                              \
+	P(noise, 0, 0, 100, CC_UNIT_COUNT, "noise raises the level", "todo")                                              \
 	P(gaps, 1, 0, 1, CC_UNIT_BOOL, "cwnd grows by gaps between ACKs", "todo")                                      \
 	P(compete, 1, 0, 1, CC_UNIT_BOOL, "compete", "todo")
 
@@ -77,6 +79,9 @@ struct level {
 	u32 queue_us;	/* mean of the last round */
 	u32 mean_us_16; /* mean queue, for exchange, 1/16 us */
 	u32 noise_us;
+	u32 drained, drained_sum_us, drained_least_us, differ_us;
+	u64 drain_see_us;
+	u32 smooth_us_16;
 	u32 pair_us; /* the lesser of the last two blocks */
 	u32 rate; /* delivered, CC_BW */
 	u32 loss_ppm;
@@ -95,7 +100,7 @@ struct level {
 	u8 settle_rounds; /* rounds until samples are the flow's own again */
 	u8 mean_rounds;
 	u8 low_rounds;
-	u8 reserved[6];
+	u8 reserved[2];
 };
 
 /* ---- arithmetic ---- */
@@ -123,7 +128,11 @@ CC_STAGE u32 level_us(const struct level *s, u32 rate)
 {
 	u64 square = cc_div((u64)s->p.level_us * s->p.level_us * LEVEL_REFERENCE_BW, cc_max_u32(rate, 1));
 
-	return level_root(cc_min_u64(square, 1ull << 43)) + (s->p.noise ? s->noise_us : 0);
+	u32 level = level_root(cc_min_u64(square, 1ull << 43));
+
+	if (s->p.noise)
+		level += cc_min_u32(cc_min_u32(4 * cc_sub_floor_u32(s->differ_us / 16, level / 4), s->noise_us * s->p.noise / 4), 2 * level);
+	return level;
 }
 
 CC_INLINE void level_enter(struct level *s, u8 mode) { s->mode = mode; }
@@ -139,14 +148,27 @@ CC_STAGE void level_end_block(struct level *s, const struct cc_view *v)
 	s->block_rtt_us = CC_NO_RTT;
 	s->block_start_us = v->now_us;
 	s->prior_block_us = least;
+	DBG("B %llx t %.4f least %u\n", (unsigned long long)s, (double)v->now_us/1e6, least);
 	s->sum_us += least;
 	s->blocks++;
-	if (before == CC_NO_RTT)
+	if (before == CC_NO_RTT) {
+		s->smooth_us_16 = least << 4;
 		return;
-	pair = (least + before) / 2;
+	}
+	s->smooth_us_16 += (least << 4) / cc_max_u32(s->p.smooth, 1) - s->smooth_us_16 / cc_max_u32(s->p.smooth, 1);
+	pair = s->p.smooth == 0 ? (least + before) / 2 : s->smooth_us_16 >> 4;
 	s->pair_us = cc_min_u32(least, before);
 	differ = least > before ? least - before : before - least;
-	(void)differ;
+	if (s->mode == LEVEL_STEADY)
+		s->differ_us = s->differ_us - s->differ_us / 16 + differ; /* 16 times the mean difference */
+	if (s->mode == LEVEL_DRAIN && v->now_us < s->drain_see_us)
+		goto skip;
+	if (s->mode == LEVEL_DRAIN || s->settle_rounds) {
+		s->drained_sum_us += least;
+		s->drained_least_us = s->drained ? cc_min_u32(s->drained_least_us, least) : least;
+		s->drained++;
+	}
+skip:
 	if (v->now_us - s->base_bin_us > LEVEL_BASE_BIN_US) {
 		s->base_bin_us = v->now_us;
 		s->base_us[1] = s->base_us[0];
@@ -242,6 +264,9 @@ CC_INLINE void level_scale(struct level *s, u32 gain_256)
 CC_STAGE void level_enter_drain(struct level *s, const struct cc_view *v)
 {
 	level_enter(s, LEVEL_DRAIN);
+	s->drained = 0;
+	s->drained_sum_us = 0;
+	s->drain_see_us = v->now_us + level_base_us(s) + s->queue_us;
 	s->drain_end_us = v->now_us + level_base_us(s) + s->p.drain_us;
 	s->low_rtt_us = CC_NO_RTT;
 }
@@ -296,15 +321,15 @@ CC_STAGE void level_startup(struct level *s, const struct cc_view *v)
 CC_STAGE void level_steer(struct level *s, const struct cc_view *v)
 {
 	u32 level = level_us(s, s->rate), price = level_price_us(s), base = level_base_us(s);
-	u64 step;
+	u64 step, floor;
 
 	(void)v;
 	if (s->mean_rounds < 255)
 		s->mean_rounds++;
 	if (s->mean_rounds <= 1)
-		s->mean_us_16 = s->queue_us << 4;
+		s->mean_us_16 = price << 4;
 	else
-		s->mean_us_16 += (s->queue_us << 4) / 8 - s->mean_us_16 / 8;
+		s->mean_us_16 += (price << 4) / 8 - s->mean_us_16 / 8;
 	s->low_rounds = (u64)level * 32 > (u64)s->mean_us_16 * 3 ? (u8)cc_min_u32(s->low_rounds + 1u, 200) : 0;
 	if (s->low_rounds >= 4 && s->mean_rounds >= 4) {
 		s->low_rounds = 0;
@@ -319,7 +344,9 @@ CC_STAGE void level_steer(struct level *s, const struct cc_view *v)
 			s->w += cc_min_u64(step, s->w / 4);
 	} else {
 		step = cc_div(((s->w * s->p.gain) >> CC_GAIN_SHIFT) * (price - level), base + level);
-		s->w -= cc_min_u64(step, s->w / 4);
+		floor = s->queue_us > level ? 0 : (((u64)s->rate * (base + s->queue_us)) >> (CC_BW_SHIFT - LEVEL_W_SHIFT)) / 8 * s->p.floor_8;
+		if (floor < s->w)
+			s->w -= cc_min_u64(step, cc_min_u64(s->w - floor, s->w / 4));
 	}
 	s->w = cc_min_u64(cc_max_u64(s->w, LEVEL_W_LEAST), LEVEL_W_MOST);
 }
@@ -333,8 +360,15 @@ CC_STAGE void level_steady(struct level *s, const struct cc_view *v)
 	}
 	if (!s->round_start)
 		return;
-	if (s->settle_rounds)
+	if (s->settle_rounds) {
 		s->settle_rounds--;
+		if (!s->settle_rounds && s->drained >= 3) {
+			u32 noise = s->drained_sum_us / s->drained - s->drained_least_us;
+
+			s->noise_us = (s->noise_us + noise) / 2;
+			s->drained = 0;
+		}
+	}
 	else
 		level_steer(s, v);
 	s->max_inflight_pkts = 0;
