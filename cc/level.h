@@ -28,6 +28,12 @@ int printf(const char *f, ...);
 	P(least_pkts, 4, 1, 100, CC_UNIT_PKTS, "least cwnd", "todo") \
 	P(smooth, 0, 0, 64, CC_UNIT_COUNT, "blocks over which RTTs are smoothed", "todo") \
 	P(floor_8, 7, 0, 8, CC_UNIT_COUNT, "", "todo") \
+	P(mean_rounds, 8, 1, 64, CC_UNIT_COUNT, "", "todo") \
+	P(on_empty, 1, 0, 1, CC_UNIT_COUNT, "", "todo") \
+	P(start_sample, 1, 0, 1, CC_UNIT_COUNT, "", "todo") \
+	P(exchange_rounds, 4, 1, 64, CC_UNIT_COUNT, "", "todo") \
+	P(ramp, 128, 1, 1000, CC_UNIT_COUNT, "", "todo") \
+	P(ramp_most, 16, 0, 200, CC_UNIT_COUNT, "", "todo") \
 	P(slack_pkts, 0, 0, 100, CC_UNIT_PKTS, "cwnd beyond W", "todo")                                                \
 	P(few_pkts, 3, 0, 100, CC_UNIT_PKTS, "below this W pacing is exact", "todo")                                   \
 	P(drain_gain, CC_GAIN(0.25), 1, CC_GAIN(1), CC_UNIT_GAIN, "part of r T that a drain leaves", "todo")           \
@@ -100,7 +106,8 @@ struct level {
 	u8 settle_rounds; /* rounds until samples are the flow's own again */
 	u8 mean_rounds;
 	u8 low_rounds;
-	u8 reserved[2];
+	u8 pair_fresh;
+	u8 reserved[1];
 };
 
 /* ---- arithmetic ---- */
@@ -157,7 +164,8 @@ CC_STAGE void level_end_block(struct level *s, const struct cc_view *v)
 	}
 	s->smooth_us_16 += (least << 4) / cc_max_u32(s->p.smooth, 1) - s->smooth_us_16 / cc_max_u32(s->p.smooth, 1);
 	pair = s->p.smooth == 0 ? (least + before) / 2 : s->smooth_us_16 >> 4;
-	s->pair_us = cc_min_u32(least, before);
+	s->pair_us = cc_max_u32(least, before);
+	s->pair_fresh = 1;
 	differ = least > before ? least - before : before - least;
 	if (s->mode == LEVEL_STEADY)
 		s->differ_us = s->differ_us - s->differ_us / 16 + differ; /* 16 times the mean difference */
@@ -276,9 +284,12 @@ CC_STAGE void level_exchange(struct level *s, u32 level)
 {
 	u32 gain = cc_saturate_u32(cc_div(((u64)level << (CC_GAIN_SHIFT + 4)), s->mean_us_16));
 
+	DBG("X %llx exchange f %u mean %u rounds %u\n", (unsigned long long)s, level, s->mean_us_16 / 16, s->mean_rounds);
 	if (s->mean_us_16 == 0)
 		gain = s->p.exchange_most;
-	if (s->p.exchange && s->mean_rounds >= 4)
+	if (s->loss_ppm > s->p.loss_free)
+		gain = cc_min_u32(gain, CC_GAIN_UNIT);
+	if (s->p.exchange && s->mean_rounds >= s->p.exchange_rounds)
 		level_scale(s, cc_max_u32(cc_min_u32(gain, s->p.exchange_most), CC_GAIN(0.75)));
 	s->mean_rounds = 0;
 }
@@ -311,6 +322,8 @@ CC_STAGE void level_startup(struct level *s, const struct cc_view *v)
 		s->full_rounds++;
 	}
 	if (full || s->full_rounds >= 3 || s->loss_ppm > CC_PERCENT(12)) {
+		if (s->p.start_sample && v->sample_delivered_pkts > 0 && v->sample_interval_us > 0)
+			s->rate = cc_max_u32(s->rate, cc_saturate_u32(cc_div((u64)(u32)v->sample_delivered_pkts << CC_BW_SHIFT, (u32)v->sample_interval_us)));
 		s->w = ((u64)s->rate * (base + level)) >> (CC_BW_SHIFT - LEVEL_W_SHIFT);
 		s->drain_interval_us = cc_max_u32(s->p.drain_first_us, 8 * base);
 		s->loss_ppm = 0;
@@ -327,19 +340,13 @@ CC_STAGE void level_steer(struct level *s, const struct cc_view *v)
 	if (s->mean_rounds < 255)
 		s->mean_rounds++;
 	if (s->mean_rounds <= 1)
-		s->mean_us_16 = price << 4;
+		s->mean_us_16 = s->queue_us << 4;
 	else
-		s->mean_us_16 += (price << 4) / 8 - s->mean_us_16 / 8;
-	s->low_rounds = (u64)level * 32 > (u64)s->mean_us_16 * 3 ? (u8)cc_min_u32(s->low_rounds + 1u, 200) : 0;
-	if (s->low_rounds >= 4 && s->mean_rounds >= 4) {
-		s->low_rounds = 0;
-		if (s->max_inflight_pkts + 2 >= (s->w >> LEVEL_W_SHIFT) * 7 / 8)
-			level_exchange(s, level);
-		s->settle_rounds = 2;
-		return;
-	}
+		s->mean_us_16 += (s->queue_us << 4) / s->p.mean_rounds - s->mean_us_16 / s->p.mean_rounds;
+	s->low_rounds = price < level / 4 ? (u8)cc_min_u32(s->low_rounds + 1u, s->p.ramp_most) : 0;
 	if (price <= level) {
 		step = cc_div(((s->w * s->p.gain) >> CC_GAIN_SHIFT) * (level - price), base + level);
+		step = cc_max_u64(step, (s->w * s->low_rounds) / s->p.ramp);
 		if (s->max_inflight_pkts + 2 >= (s->w >> LEVEL_W_SHIFT) * 7 / 8)
 			s->w += cc_min_u64(step, s->w / 4);
 	} else {
@@ -357,6 +364,15 @@ CC_STAGE void level_steady(struct level *s, const struct cc_view *v)
 	    v->now_us + level_base_us(s) >= s->low_us + s->drain_interval_us) {
 		level_enter_drain(s, v);
 		return;
+	}
+	if (s->p.on_empty && s->low_rtt_us != CC_NO_RTT && s->pair_fresh && s->mean_rounds >= s->p.exchange_rounds) {
+		u32 level = level_us(s, s->rate);
+
+		s->pair_fresh = 0;
+		if (s->pair_us < level_base_us(s) + level / 4 && s->mean_us_16 > 8 * level) {
+			level_exchange(s, level);
+			s->settle_rounds = 2;
+		}
 	}
 	if (!s->round_start)
 		return;
