@@ -18,7 +18,7 @@ int printf(const char *f, ...);
 /* ---- parameters ---- */
 
 #define level_parameters(P)                                                                                            \
-	P(level_us, 2250, 10, CC_MSEC(100), CC_UNIT_US, "queueing delay that a flow of 4096 packets/s steers to",      \
+	P(level_us, 2150, 10, CC_MSEC(100), CC_UNIT_US, "queueing delay that a flow of 4096 packets/s steers to",      \
 	  "todo")                                                                                                      \
 	P(block_us, CC_MSEC(10), 100, CC_MSEC(100), CC_UNIT_US, "a block", "todo")                                     \
 	P(loss_free, CC_PERCENT(3), 0, CC_PERCENT(50), CC_UNIT_PPM, "loss that costs nothing", "todo")                 \
@@ -31,9 +31,11 @@ int printf(const char *f, ...);
 	P(mean_rounds, 8, 1, 64, CC_UNIT_COUNT, "", "todo") \
 	P(on_empty, 1, 0, 1, CC_UNIT_COUNT, "", "todo") \
 	P(start_sample, 1, 0, 1, CC_UNIT_COUNT, "", "todo") \
-	P(exchange_rounds, 4, 1, 64, CC_UNIT_COUNT, "", "todo") \
+	P(exchange_rounds, 8, 1, 64, CC_UNIT_COUNT, "", "todo") \
 	P(ramp, 128, 1, 1000, CC_UNIT_COUNT, "", "todo") \
 	P(ramp_most, 16, 0, 200, CC_UNIT_COUNT, "", "todo") \
+	P(dither, CC_GAIN(0.05), 0, 64, CC_UNIT_GAIN, "", "todo") \
+	P(ramp_below, CC_GAIN(0.5), 0, 256, CC_UNIT_GAIN, "", "todo") \
 	P(slack_pkts, 0, 0, 100, CC_UNIT_PKTS, "cwnd beyond W", "todo")                                                \
 	P(few_pkts, 3, 0, 100, CC_UNIT_PKTS, "below this W pacing is exact", "todo")                                   \
 	P(drain_gain, CC_GAIN(0.25), 1, CC_GAIN(1), CC_UNIT_GAIN, "part of r T that a drain leaves", "todo")           \
@@ -98,6 +100,7 @@ struct level {
 	u32 max_inflight_pkts; /* in this round */
 	u32 gap_us[2];	       /* longest between ACKs, this round and before */
 	u32 full_rate;
+	u32 gain_256, gain_pad;
 	u32 rng;
 	u32 mss_bytes;
 	u8 mode;
@@ -251,6 +254,7 @@ CC_STAGE void level_update_round(struct level *s, const struct cc_view *v)
 	}
 	s->gap_us[1] = s->gap_us[0];
 	s->gap_us[0] = 0;
+	s->gain_256 = s->p.pacing_gain + cc_random_below(&s->rng, 2 * s->p.dither + 1) - s->p.dither;
 	DBG("D %llx t %.3f mode %u W %.2f r %.1f q %u base %u f %u mean %u infl %u/%u noise %u loss %u\n", (unsigned long long)s, (double)v->now_us/1e6, s->mode, (double)s->w/1024, (double)s->rate/16.777, s->queue_us, level_base_us(s), level_us(s, s->rate), s->mean_us_16/16, v->inflight_pkts, s->max_inflight_pkts, s->noise_us, s->loss_ppm);
 }
 
@@ -343,7 +347,7 @@ CC_STAGE void level_steer(struct level *s, const struct cc_view *v)
 		s->mean_us_16 = s->queue_us << 4;
 	else
 		s->mean_us_16 += (s->queue_us << 4) / s->p.mean_rounds - s->mean_us_16 / s->p.mean_rounds;
-	s->low_rounds = price < level / 4 ? (u8)cc_min_u32(s->low_rounds + 1u, s->p.ramp_most) : 0;
+	s->low_rounds = (u64)price * CC_GAIN_UNIT < (u64)level * s->p.ramp_below ? (u8)cc_min_u32(s->low_rounds + 1u, s->p.ramp_most) : 0;
 	if (price <= level) {
 		step = cc_div(((s->w * s->p.gain) >> CC_GAIN_SHIFT) * (level - price), base + level);
 		step = cc_max_u64(step, (s->w * s->low_rounds) / s->p.ramp);
@@ -406,7 +410,7 @@ CC_STAGE void level_set_controls(struct level *s, const struct cc_view *v, struc
 {
 	u64 w = s->w, rate;
 	u32 base = level_base_us(s), rtt = base == CC_NO_RTT ? 1000 : base + s->queue_us;
-	u32 gain = s->p.pacing_gain, cwnd;
+	u32 gain = s->gain_256, cwnd;
 
 	if (s->mode == LEVEL_DRAIN) {
 		w = (((u64)s->rate * base) >> (CC_BW_SHIFT - LEVEL_W_SHIFT)) * s->p.drain_gain >> CC_GAIN_SHIFT;
@@ -460,6 +464,7 @@ CC_STAGE void level_init(struct level *s, const struct level_params *p, const st
 	s->round_lost_pkts = v->lost_pkts;
 	s->rng = cc_random_seed(v->random);
 	s->mss_bytes = v->mss_bytes;
+	s->gain_256 = s->p.pacing_gain;
 	d->ssthresh_pkts = CC_INFINITE;
 	level_set_controls(s, v, d);
 }
