@@ -36,6 +36,9 @@ int printf(const char *f, ...);
 	P(ramp_most, 16, 0, 200, CC_UNIT_COUNT, "", "todo") \
 	P(dither, CC_GAIN(0.05), 0, 64, CC_UNIT_GAIN, "", "todo") \
 	P(ramp_below, CC_GAIN(0.5), 0, 256, CC_UNIT_GAIN, "", "todo") \
+	P(unsettled_us, CC_SEC(100), 0, CC_SEC(100), CC_UNIT_US, "", "todo") \
+	P(unsettle, 0, 0, 1, CC_UNIT_BOOL, "", "todo") \
+	P(refractory_us, CC_SEC(1), 0, CC_SEC(100), CC_UNIT_US, "", "todo") \
 	P(slack_pkts, 0, 0, 100, CC_UNIT_PKTS, "cwnd beyond W", "todo")                                                \
 	P(few_pkts, 3, 0, 100, CC_UNIT_PKTS, "below this W pacing is exact", "todo")                                   \
 	P(drain_gain, CC_GAIN(0.25), 1, CC_GAIN(1), CC_UNIT_GAIN, "part of r T that a drain leaves", "todo")           \
@@ -77,6 +80,7 @@ struct level {
 	u64 low_us; /* when the lowest RTT was seen since the last drain */
 	u64 round_start_us;
 	u64 last_ack_us;
+	u64 exchanged_us;
 	struct level_params p;
 	u32 block_rtt_us;   /* least RTT of this block, CC_NO_RTT: none yet */
 	u32 prior_block_us; /* of the block before */
@@ -110,7 +114,7 @@ struct level {
 	u8 mean_rounds;
 	u8 low_rounds;
 	u8 pair_fresh;
-	u8 reserved[1];
+	u8 settled;
 };
 
 /* ---- arithmetic ---- */
@@ -295,6 +299,8 @@ CC_STAGE void level_exchange(struct level *s, u32 level)
 		gain = cc_min_u32(gain, CC_GAIN_UNIT);
 	if (s->p.exchange && s->mean_rounds >= s->p.exchange_rounds)
 		level_scale(s, cc_max_u32(cc_min_u32(gain, s->p.exchange_most), CC_GAIN(0.75)));
+	if (s->mean_rounds >= s->p.exchange_rounds)
+		s->settled = gain > CC_GAIN(0.85) && gain < CC_GAIN(1.18);
 	s->mean_rounds = 0;
 }
 
@@ -302,9 +308,13 @@ CC_STAGE void level_leave_drain(struct level *s, const struct cc_view *v)
 {
 	level_enter(s, LEVEL_STEADY);
 	level_exchange(s, level_us(s, s->rate));
+	s->exchanged_us = v->now_us;
 	s->settle_rounds = 2;
 	s->low_rounds = 0;
-	s->drain_interval_us = cc_min_u32(s->drain_interval_us * 2, s->p.drain_interval_us);
+	if (s->settled || s->drain_interval_us < s->p.unsettled_us || s->drain_interval_us < 16 * level_base_us(s))
+		s->drain_interval_us = cc_min_u32(s->drain_interval_us * 2, s->p.drain_interval_us);
+	else if (s->p.unsettle)
+		s->drain_interval_us = cc_max_u32(s->p.unsettled_us, 16 * level_base_us(s));
 	(void)v;
 }
 
@@ -369,12 +379,13 @@ CC_STAGE void level_steady(struct level *s, const struct cc_view *v)
 		level_enter_drain(s, v);
 		return;
 	}
-	if (s->p.on_empty && s->low_rtt_us != CC_NO_RTT && s->pair_fresh && s->mean_rounds >= s->p.exchange_rounds) {
+	if (s->p.on_empty && v->now_us >= s->exchanged_us + s->p.refractory_us && s->low_rtt_us != CC_NO_RTT && s->pair_fresh && s->mean_rounds >= s->p.exchange_rounds) {
 		u32 level = level_us(s, s->rate);
 
 		s->pair_fresh = 0;
 		if (s->pair_us < level_base_us(s) + level / 4 && s->mean_us_16 > 8 * level) {
 			level_exchange(s, level);
+			s->exchanged_us = v->now_us;
 			s->settle_rounds = 2;
 		}
 	}
