@@ -39,6 +39,8 @@ int printf(const char *f, ...);
 	P(unsettled_us, CC_SEC(100), 0, CC_SEC(100), CC_UNIT_US, "", "todo") \
 	P(unsettle, 0, 0, 1, CC_UNIT_BOOL, "", "todo") \
 	P(refractory_us, CC_SEC(1), 0, CC_SEC(100), CC_UNIT_US, "", "todo") \
+	P(stat, 1, 0, 2, CC_UNIT_COUNT, "", "todo") \
+	P(noise_most, 2, 0, 20, CC_UNIT_COUNT, "", "todo") \
 	P(slack_pkts, 0, 0, 100, CC_UNIT_PKTS, "cwnd beyond W", "todo")                                                \
 	P(few_pkts, 3, 0, 100, CC_UNIT_PKTS, "below this W pacing is exact", "todo")                                   \
 	P(drain_gain, CC_GAIN(0.25), 1, CC_GAIN(1), CC_UNIT_GAIN, "part of r T that a drain leaves", "todo")           \
@@ -94,6 +96,8 @@ struct level {
 	u32 drained, drained_sum_us, drained_least_us, differ_us;
 	u64 drain_see_us;
 	u32 smooth_us_16;
+	u32 noises_us[2];
+	u32 block_sum_us, block_count;
 	u32 pair_us; /* the lesser of the last two blocks */
 	u32 rate; /* delivered, CC_BW */
 	u32 loss_ppm;
@@ -145,7 +149,7 @@ CC_STAGE u32 level_us(const struct level *s, u32 rate)
 	u32 level = level_root(cc_min_u64(square, 1ull << 43));
 
 	if (s->p.noise)
-		level += cc_min_u32(cc_min_u32(4 * cc_sub_floor_u32(s->differ_us / 16, level / 4), s->noise_us * s->p.noise / 4), 2 * level);
+		level += cc_min_u32((u32)(((u64)s->noise_us * s->p.noise) / 4), s->p.noise_most * level);
 	return level;
 }
 
@@ -159,6 +163,11 @@ CC_STAGE void level_end_block(struct level *s, const struct cc_view *v)
 	u32 least = s->block_rtt_us, before = s->prior_block_us;
 	u32 pair, differ;
 
+	if (s->p.stat == 1)
+		least = s->block_sum_us / s->block_count;
+	if (s->p.stat == 2)
+		least = (least + s->block_sum_us / s->block_count) / 2;
+	s->block_sum_us = s->block_count = 0;
 	s->block_rtt_us = CC_NO_RTT;
 	s->block_start_us = v->now_us;
 	s->prior_block_us = least;
@@ -211,6 +220,8 @@ CC_STAGE void level_sample_rtt(struct level *s, const struct cc_view *v)
 	    v->inflight_pkts == 0)
 		return;
 	s->block_rtt_us = cc_min_u32(s->block_rtt_us, rtt);
+	s->block_sum_us += rtt;
+	s->block_count++;
 	if (s->base_us[0] == CC_NO_RTT)
 		s->base_us[0] = rtt;
 	if (s->mode == LEVEL_STARTUP)
@@ -396,7 +407,9 @@ CC_STAGE void level_steady(struct level *s, const struct cc_view *v)
 		if (!s->settle_rounds && s->drained >= 3) {
 			u32 noise = s->drained_sum_us / s->drained - s->drained_least_us;
 
-			s->noise_us = (s->noise_us + noise) / 2;
+			s->noise_us = cc_min_u32(noise, cc_min_u32(s->noises_us[0], s->noises_us[1]));
+			s->noises_us[1] = s->noises_us[0];
+			s->noises_us[0] = noise;
 			s->drained = 0;
 		}
 	}
