@@ -18,11 +18,11 @@ int printf(const char *f, ...);
 /* ---- parameters ---- */
 
 #define level_parameters(P)                                                                                            \
-	P(level_us, 2150, 10, CC_MSEC(100), CC_UNIT_US, "queueing delay that a flow of 4096 packets/s steers to",      \
+	P(level_us, 2050, 10, CC_MSEC(100), CC_UNIT_US, "queueing delay that a flow of 4096 packets/s steers to",      \
 	  "todo")                                                                                                      \
 	P(block_us, CC_MSEC(10), 100, CC_MSEC(100), CC_UNIT_US, "a block", "todo")                                     \
-	P(loss_free, CC_PERCENT(3), 0, CC_PERCENT(50), CC_UNIT_PPM, "loss that costs nothing", "todo")                 \
-	P(loss_us, CC_MSEC(4), 0, CC_MSEC(100), CC_UNIT_US, "price of each per cent of loss beyond", "todo")           \
+	P(loss_full, CC_PERCENT(4), 1, CC_PERCENT(100), CC_UNIT_PPM, "loss that costs as much as the level", "todo")   \
+	P(loss_most_us, CC_MSEC(5), 0, CC_MSEC(100), CC_UNIT_US, "but at most this", "todo")                           \
 	P(gain, CC_GAIN(0.25), 1, CC_GAIN(2), CC_UNIT_GAIN, "gain of steering", "todo")                                 \
 	P(pacing_gain, CC_GAIN(1.06), CC_GAIN(1), CC_GAIN(4), CC_UNIT_GAIN, "pacing", "todo")                          \
 	P(least_pkts, 4, 1, 100, CC_UNIT_PKTS, "least cwnd", "todo") \
@@ -42,7 +42,8 @@ int printf(const char *f, ...);
 	P(stat, 1, 0, 2, CC_UNIT_COUNT, "", "todo") \
 	P(noise_most, 2, 0, 20, CC_UNIT_COUNT, "", "todo") \
 	P(slack_pkts, 0, 0, 100, CC_UNIT_PKTS, "cwnd beyond W", "todo")                                                \
-	P(few_pkts, 3, 0, 100, CC_UNIT_PKTS, "below this W pacing is exact", "todo")                                   \
+	P(few_pkts, 3, 0, 100, CC_UNIT_PKTS, "below this W pacing reacts to half of q, exactly", "todo")               \
+	P(half_pkts, 8, 0, 100, CC_UNIT_PKTS, "below this W half the gain", "todo")                                    \
 	P(drain_gain, CC_GAIN(0.25), 1, CC_GAIN(1), CC_UNIT_GAIN, "part of r T that a drain leaves", "todo")           \
 	P(drain_us, CC_MSEC(40), 0, CC_SEC(1), CC_UNIT_US, "a drain lasts T plus this", "todo")                        \
 	P(drain_interval_us, CC_SEC(10), 0, CC_SEC(100), CC_UNIT_US, "greatest time between drains; 0: none", "todo")  \
@@ -273,12 +274,15 @@ CC_STAGE void level_update_round(struct level *s, const struct cc_view *v)
 	DBG("D %llx t %.3f mode %u W %.2f r %.1f q %u base %u f %u mean %u infl %u/%u noise %u loss %u\n", (unsigned long long)s, (double)v->now_us/1e6, s->mode, (double)s->w/1024, (double)s->rate/16.777, s->queue_us, level_base_us(s), level_us(s, s->rate), s->mean_us_16/16, v->inflight_pkts, s->max_inflight_pkts, s->noise_us, s->loss_ppm);
 }
 
-/* q + loss */
-CC_INLINE u32 level_price_us(const struct level *s)
+/*
+ * q + loss. Loss costs from the first packet on: with a part that is free, a flow whose packets always find room keeps
+ * a small buffer full, and another that always finds it full starves. In proportion to the level, so that 2 % of random
+ * loss leave half of it at any rate; bounded for slow flows, since of two that see different losses the one that loses
+ * more would shrink for good.
+ */
+CC_INLINE u32 level_price_us(const struct level *s, u32 level)
 {
-	u64 beyond_ppm = cc_sub_floor_u32(s->loss_ppm, s->p.loss_free);
-
-	return s->queue_us + cc_saturate_u32(beyond_ppm * s->p.loss_us / CC_PERCENT(1));
+	return s->queue_us + (u32)cc_div((u64)s->loss_ppm * cc_min_u32(level, s->p.loss_most_us), s->p.loss_full);
 }
 
 /* ---- modes ---- */
@@ -306,7 +310,7 @@ CC_STAGE void level_exchange(struct level *s, u32 level)
 	DBG("X %llx exchange f %u mean %u rounds %u\n", (unsigned long long)s, level, s->mean_us_16 / 16, s->mean_rounds);
 	if (s->mean_us_16 == 0)
 		gain = s->p.exchange_most;
-	if (s->loss_ppm > s->p.loss_free)
+	if (s->loss_ppm > s->p.loss_full / 2)
 		gain = cc_min_u32(gain, CC_GAIN_UNIT);
 	if (s->p.exchange && s->mean_rounds >= s->p.exchange_rounds)
 		level_scale(s, cc_max_u32(cc_min_u32(gain, s->p.exchange_most), CC_GAIN(0.75)));
@@ -358,7 +362,8 @@ CC_STAGE void level_startup(struct level *s, const struct cc_view *v)
 
 CC_STAGE void level_steer(struct level *s, const struct cc_view *v)
 {
-	u32 level = level_us(s, s->rate), price = level_price_us(s), base = level_base_us(s);
+	u32 level = level_us(s, s->rate), price = level_price_us(s, level), base = level_base_us(s);
+	u32 gain = s->w < (u64)s->p.half_pkts << LEVEL_W_SHIFT ? s->p.gain / 2 : s->p.gain;
 	u64 step, floor;
 
 	(void)v;
@@ -370,12 +375,12 @@ CC_STAGE void level_steer(struct level *s, const struct cc_view *v)
 		s->mean_us_16 += (s->queue_us << 4) / s->p.mean_rounds - s->mean_us_16 / s->p.mean_rounds;
 	s->low_rounds = (u64)price * CC_GAIN_UNIT < (u64)level * s->p.ramp_below ? (u8)cc_min_u32(s->low_rounds + 1u, s->p.ramp_most) : 0;
 	if (price <= level) {
-		step = cc_div(((s->w * s->p.gain) >> CC_GAIN_SHIFT) * (level - price), base + level);
+		step = cc_div(((s->w * gain) >> CC_GAIN_SHIFT) * (level - price), base + level);
 		step = cc_max_u64(step, (s->w * s->low_rounds) / s->p.ramp);
 		if (s->max_inflight_pkts + 2 >= (s->w >> LEVEL_W_SHIFT) * 7 / 8)
 			s->w += cc_min_u64(step, s->w / 4);
 	} else {
-		step = cc_div(((s->w * s->p.gain) >> CC_GAIN_SHIFT) * (price - level), base + level);
+		step = cc_div(((s->w * gain) >> CC_GAIN_SHIFT) * (price - level), base + level);
 		floor = s->queue_us > level ? 0 : (((u64)s->rate * (base + s->queue_us)) >> (CC_BW_SHIFT - LEVEL_W_SHIFT)) / 8 * s->p.floor_8;
 		if (floor < s->w)
 			s->w -= cc_min_u64(step, cc_min_u64(s->w - floor, s->w / 4));
@@ -443,8 +448,15 @@ CC_STAGE void level_set_controls(struct level *s, const struct cc_view *v, struc
 	if (s->mode == LEVEL_STARTUP) {
 		gain = CC_GAIN(2);
 		rtt = v->srtt_us ? v->srtt_us : 1000;
-	} else if (w < (u64)s->p.few_pkts << LEVEL_W_SHIFT)
+	} else if (w < (u64)s->p.few_pkts << LEVEL_W_SHIFT) {
+		/*
+		 * Below the least cwnd pacing limits, not the clock of ACKs. W / (T + q) is then a reaction to q of its
+		 * own, whose sample is two RTTs old: gain times delay is above pi / 2, it oscillates. Half of it does not.
+		 */
 		gain = CC_GAIN_UNIT;
+		if (s->mode == LEVEL_STEADY)
+			rtt = base + (s->queue_us + level_us(s, s->rate)) / 2;
+	}
 	rate = cc_div(((w * v->mss_bytes * gain) >> CC_GAIN_SHIFT) * 1000, rtt); /* >> 10, and per us */
 	rate = cc_mul_shift(rate, 1000, LEVEL_W_SHIFT);
 	d->pacing_rate_Bps = cc_min_u64(cc_max_u64(rate, 1), v->max_pacing_rate_Bps);
