@@ -20,7 +20,7 @@ int printf(const char *f, ...);
 #define level_parameters(P)                                                                                            \
 	P(level_us, 2050, 10, CC_MSEC(100), CC_UNIT_US, "queueing delay that a flow of 4096 packets/s steers to",      \
 	  "todo")                                                                                                      \
-	P(block_us, CC_MSEC(10), 100, CC_MSEC(100), CC_UNIT_US, "a block", "todo")                                     \
+	P(block_us, CC_MSEC(2), 100, CC_MSEC(100), CC_UNIT_US, "a block", "todo")                                     \
 	P(loss_full, CC_PERCENT(4), 1, CC_PERCENT(100), CC_UNIT_PPM, "loss that costs as much as the level", "todo")   \
 	P(loss_most_us, CC_MSEC(5), 0, CC_MSEC(100), CC_UNIT_US, "but at most this", "todo")                           \
 	P(gain, CC_GAIN(0.25), 1, CC_GAIN(2), CC_UNIT_GAIN, "gain of steering", "todo")                                 \
@@ -39,8 +39,10 @@ int printf(const char *f, ...);
 	P(unsettled_us, CC_SEC(100), 0, CC_SEC(100), CC_UNIT_US, "", "todo") \
 	P(unsettle, 0, 0, 1, CC_UNIT_BOOL, "", "todo") \
 	P(refractory_us, CC_SEC(1), 0, CC_SEC(100), CC_UNIT_US, "", "todo") \
-	P(stat, 1, 0, 2, CC_UNIT_COUNT, "", "todo") \
+	P(stat, 0, 0, 2, CC_UNIT_COUNT, "", "todo") \
 	P(noise_most, 2, 0, 20, CC_UNIT_COUNT, "", "todo") \
+	P(slow_us, CC_MSEC(16), 1, CC_SEC(1), CC_UNIT_US, "", "todo") \
+	P(noise_dead, 8, 1, 100, CC_UNIT_COUNT, "", "todo") \
 	P(slack_pkts, 0, 0, 100, CC_UNIT_PKTS, "cwnd beyond W", "todo")                                                \
 	P(few_pkts, 3, 0, 100, CC_UNIT_PKTS, "below this W pacing reacts to half of q, exactly", "todo")               \
 	P(half_pkts, 8, 0, 100, CC_UNIT_PKTS, "below this W half the gain", "todo")                                    \
@@ -89,6 +91,8 @@ struct level {
 	u32 prior_block_us; /* of the block before */
 	u32 sum_us;	    /* of blocks in this round */
 	u32 blocks;
+	u64 slow_at_us;
+	u32 floor_us[2], slow_us, slow_pad;
 	u32 base_us[2];
 	u32 low_rtt_us;
 	u32 queue_us;	/* mean of the last round */
@@ -149,8 +153,12 @@ CC_STAGE u32 level_us(const struct level *s, u32 rate)
 
 	u32 level = level_root(cc_min_u64(square, 1ull << 43));
 
-	if (s->p.noise)
-		level += cc_min_u32((u32)(((u64)s->noise_us * s->p.noise) / 4), s->p.noise_most * level);
+	if (s->p.noise && s->floor_us[0] != CC_NO_RTT) {
+		u32 noise = cc_sub_floor_u32(cc_min_u32(s->floor_us[0], s->floor_us[1]), level_base_us(s));
+
+		noise = cc_sub_floor_u32(noise, level / s->p.noise_dead);
+		level += cc_min_u32((u32)(((u64)noise * s->p.noise) / 4), s->p.noise_most * level);
+	}
 	return level;
 }
 
@@ -180,6 +188,17 @@ CC_STAGE void level_end_block(struct level *s, const struct cc_view *v)
 		return;
 	}
 	s->smooth_us_16 += (least << 4) / cc_max_u32(s->p.smooth, 1) - s->smooth_us_16 / cc_max_u32(s->p.smooth, 1);
+	{
+		u32 dt = cc_saturate_u32(v->now_us - s->slow_at_us);
+
+		s->slow_at_us = v->now_us;
+		if (!s->slow_us)
+			s->slow_us = least;
+		else if (least >= s->slow_us)
+			s->slow_us += (u32)cc_div((u64)(least - s->slow_us) * dt, (u64)dt + s->p.slow_us);
+		else
+			s->slow_us -= (u32)cc_div((u64)(s->slow_us - least) * dt, (u64)dt + s->p.slow_us);
+	}
 	pair = s->p.smooth == 0 ? (least + before) / 2 : s->smooth_us_16 >> 4;
 	s->pair_us = cc_max_u32(least, before);
 	s->pair_fresh = 1;
@@ -197,9 +216,12 @@ skip:
 	if (v->now_us - s->base_bin_us > LEVEL_BASE_BIN_US) {
 		s->base_bin_us = v->now_us;
 		s->base_us[1] = s->base_us[0];
+		s->floor_us[1] = s->floor_us[0];
+		s->floor_us[0] = s->slow_us;
 		s->base_us[0] = pair;
 	}
 	s->base_us[0] = cc_min_u32(s->base_us[0], pair);
+	s->floor_us[0] = cc_min_u32(s->floor_us[0], s->slow_us);
 	if (pair <= s->low_rtt_us) {
 		s->low_rtt_us = pair;
 		s->low_us = v->now_us;
@@ -496,6 +518,7 @@ CC_STAGE void level_init(struct level *s, const struct level_params *p, const st
 	s->block_start_us = s->base_bin_us = s->round_start_us = s->last_ack_us = v->now_us;
 	s->block_rtt_us = s->prior_block_us = s->low_rtt_us = s->pair_us = CC_NO_RTT;
 	s->base_us[0] = s->base_us[1] = CC_NO_RTT;
+	s->floor_us[0] = s->floor_us[1] = CC_NO_RTT;
 	s->round_end_delivered_pkts = s->round_delivered_pkts = v->delivered_pkts;
 	s->round_lost_pkts = v->lost_pkts;
 	s->rng = cc_random_seed(v->random);
