@@ -11,6 +11,9 @@
 #![forbid(unsafe_code)]
 
 mod amount;
+mod axis;
+mod condition;
+mod draw;
 mod expand;
 mod goal;
 mod heat;
@@ -24,6 +27,7 @@ mod source;
 mod template;
 mod text;
 
+pub use draw::seed_of;
 pub use expand::{Case, Form};
 pub use goal::{Goal, load};
 pub use heat::heat_map;

@@ -37,6 +37,18 @@ impl Source {
     ) -> Problem {
         Problem::of(ABOUT, kind, key, message, help).within(&self.name, &self.text, span)
     }
+
+    /// The same as the only problem.
+    pub(crate) fn invalid(
+        &self,
+        span: Range<usize>,
+        kind: &'static str,
+        key: &str,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Invalid {
+        Invalid { problems: vec![self.problem(span, kind, key, message, help)] }
+    }
 }
 
 /// A file or folder of criteria that cannot be read.

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use crate::judge::Bound;
 use crate::measure::Metric;
 use crate::record::{AlgorithmRecord, CaseRecord, ConditionRecord, Record, Spread};
 
@@ -14,6 +15,7 @@ impl Record {
             let _ = writeln!(text, "{} {}: {}", goal.id, goal.title, goal.conditions.join("; "));
             for algorithm in &goal.algorithms {
                 text.push_str(&row(algorithm));
+                algorithm.medians.iter().for_each(|of| text.push_str(&format!("      {}\n", median(of))));
                 if failing {
                     text.push_str(&failures(algorithm));
                 }
@@ -65,8 +67,7 @@ fn failures(algorithm: &AlgorithmRecord) -> String {
     failing.sort_by(|a, b| b.miss.total_cmp(&a.miss));
     let width = failing.iter().map(|result| result.case.chars().count()).max().unwrap_or(0);
     let line = |result: &&CaseRecord| {
-        let conditions: Vec<_> =
-            result.conditions.iter().filter(|of| !of.holds).map(|of| failed(of)).collect();
+        let conditions: Vec<_> = result.conditions.iter().filter(|of| !of.holds).map(failed).collect();
         let numbers: Vec<_> = result
             .metrics
             .iter()
@@ -83,11 +84,21 @@ fn failures(algorithm: &AlgorithmRecord) -> String {
     failing.iter().map(line).collect()
 }
 
+/// "median over all cases: short queue holds, queue_ms 3.30 (< 5)".
+pub(crate) fn median(of: &ConditionRecord) -> String {
+    let holds = if of.holds { "holds" } else { "does not hold" };
+    let value = of.metric.shown(of.value);
+    format!("median over all cases: {} {holds}, {} {value} ({})", of.name, of.metric.name(), bounds(of))
+}
+
 /// "fair 0.812 (>= 0.95)".
 pub(crate) fn failed(of: &ConditionRecord) -> String {
-    let bounds: Vec<_> =
-        of.bounds.iter().map(|bound| format!("{} {}", bound.side.sign(), short(bound.value))).collect();
-    format!("{} {} ({})", of.name, of.metric.shown(of.value), bounds.join(", "))
+    format!("{} {} ({})", of.name, of.metric.shown(of.value), bounds(of))
+}
+
+fn bounds(of: &ConditionRecord) -> String {
+    let bound = |bound: &Bound| format!("{} {}", bound.side.sign(), short(bound.value));
+    of.bounds.iter().map(bound).collect::<Vec<_>>().join(", ")
 }
 
 /// What holds and what does not, in a case.
