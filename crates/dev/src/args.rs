@@ -33,9 +33,9 @@ pub(crate) enum Command {
     /// Measure algorithms against criteria: how many cases of each goal they hold.
     ///
     /// Criteria are a folder with a file for each goal: scenarios, and the conditions that must hold in them.
-    /// Of the seeds of a case the worst is judged. Finished simulations are kept in the folder `.cache` of the
-    /// criteria, as long as the simulator and the algorithms of a run do not change: after an interruption, or
-    /// after a change to one algorithm, the same command simulates only what is missing.
+    /// Of the seeds of a case the worst is judged. Finished simulations are kept in the folder `.cache` of
+    /// the criteria, as long as the simulator and the algorithms of a run do not change: after an
+    /// interruption, or after a change to one algorithm, the same command simulates only what is missing.
     Evaluate(EvaluateArgs),
     /// Run the experiments of the papers and compare our numbers with theirs.
     ///

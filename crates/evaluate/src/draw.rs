@@ -4,18 +4,10 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use fairpace_netem::Random;
-use fairpace_scenario::quantity::{
-    Dimension, PACKET_BYTES, parse as parse_quantity, parse_time, show, show_time,
-};
-use fairpace_scenario::{Invalid, Set, Target, parse};
+use fairpace_scenario::quantity::{Dimension, parse as parse_quantity, parse_time, show, show_time};
 
-use crate::expand::Case;
-use crate::goal::Goal;
 use crate::read::{Reader, Table, ends, number};
 use toml::de::{DeArray, DeValue};
-
-/// Cells of a row in a picture.
-const IN_A_ROW: usize = 20;
 
 /// The ranges of what is drawn: least and most.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,36 +74,9 @@ impl Draw {
     }
 }
 
-impl Goal {
-    /// The first `count` random paths of a seed, each with its scenario for an algorithm. None unless
-    /// [`Goal::is_drawn`].
-    ///
-    /// # Errors
-    /// A path is not a valid scenario, or one of `sets` is wrong.
-    pub fn paths(&self, cc: &str, sets: &[Set], count: usize, seed: u64) -> Result<Vec<Case>, Invalid> {
-        let Some(draw) = &self.draw else { return Ok(Vec::new()) };
-        let mut seeds = Random::new(seed);
-        (1..=count).map(|number| self.path(draw, cc, sets, number, seeds.next_u64())).collect()
-    }
-
-    fn path(&self, draw: &Draw, cc: &str, sets: &[Set], number: usize, seed: u64) -> Result<Case, Invalid> {
-        let path = draw.path(seed);
-        let name = format!("path {number}: {}", path.name());
-        let text = path.text(&name, cc, self.least_pkts * PACKET_BYTES, draw.interval(path.rate_bps));
-        let is_for_this = |set: &&Set| set.algorithm().is_none_or(|of| of == cc);
-        let sets: Vec<Set> = sets.iter().filter(is_for_this).cloned().collect();
-        let scenario = parse(&self.source.name, &text, &sets, Target::Simulator)?;
-        let checks = self.checks(|_| None, &scenario)?;
-        let first = (number - 1) / IN_A_ROW * IN_A_ROW + 1;
-        let row = format!("{first} to {}", first + IN_A_ROW - 1);
-        let column = vec![((number - 1) % IN_A_ROW + 1).to_string()];
-        Ok(Case { name, scenario, checks, available: 1.0, row, column })
-    }
-}
-
 /// A path that was drawn.
-struct Path {
-    rate_bps: u64,
+pub(crate) struct Path {
+    pub(crate) rate_bps: u64,
     bdp: f64,
     host_jitter_us: u64,
     /// RTT and start of each flow, microseconds.
@@ -119,7 +84,8 @@ struct Path {
 }
 
 impl Draw {
-    fn path(&self, seed: u64) -> Path {
+    /// The path of a seed.
+    pub(crate) fn path(&self, seed: u64) -> Path {
         let mut dice = Dice(Random::new(seed));
         // whole microseconds, as a person would write a scenario
         let us = |range: [u64; 2]| range.map(|ns| ns / 1_000);
@@ -133,7 +99,7 @@ impl Draw {
     }
 
     /// Begin of the measured interval, and the end of the run.
-    fn interval(&self, rate_bps: u64) -> [Duration; 2] {
+    pub(crate) fn interval(&self, rate_bps: u64) -> [Duration; 2] {
         match self.fast {
             Some((above_bps, from, duration)) if rate_bps > above_bps => [from, duration],
             _ => [self.from, self.duration],
@@ -143,14 +109,14 @@ impl Draw {
 
 impl Path {
     /// "57mbit, 12 flows, 0.8bdp".
-    fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         let mbps = self.rate_bps as f64 / 1e6;
         let decimals = if mbps < 10.0 { 1 } else { 0 };
         format!("{mbps:.decimals$}mbit, {} flows, {:.1}bdp", self.flows.len(), self.bdp)
     }
 
     /// As a scenario file.
-    fn text(&self, title: &str, cc: &str, least_bytes: u64, interval: [Duration; 2]) -> String {
+    pub(crate) fn text(&self, title: &str, cc: &str, least_bytes: u64, interval: [Duration; 2]) -> String {
         let Self { rate_bps, bdp, host_jitter_us, flows } = self;
         let longest_us = flows.iter().map(|(rtt_us, _)| *rtt_us).max().unwrap_or_default();
         let bytes = (*rate_bps as f64 / 8.0 * longest_us as f64 / 1e6 * bdp) as u64;
@@ -164,7 +130,8 @@ impl Path {
         for (index, (rtt_us, start_us)) in (1..).zip(flows) {
             let _ = write!(
                 text,
-                "\n[[flow]]\nname = \"{index}\"\ncc = \"{cc}\"\nrtt = \"{rtt_us}us\"\nstart = \"{start_us}us\"\n\
+                "\n[[flow]]\nname = \"{index}\"\ncc = \"{cc}\"\nrtt = \"{rtt_us}us\"\n\
+                 start = \"{start_us}us\"\n\
                  host_jitter = \"{host_jitter_us}us\"\n"
             );
         }
@@ -203,7 +170,7 @@ fn time(reader: &mut Reader<'_>, of: Table<'_, '_>, key: &str) -> Option<Duratio
     match parse_time(&text) {
         Ok(time) => Some(time),
         Err(error) => {
-            reader.complain(reader.place(of, key), "wrong-unit", &of.key(key), error.to_string(), error.help);
+            reader.complain(reader.place(of, key), "wrong-unit", &of.key(key), error.message, error.help);
             None
         }
     }
@@ -219,7 +186,7 @@ fn quantity(
     match parse_quantity(text, dimension) {
         Ok(number) => Some(number),
         Err(error) => {
-            reader.complain(reader.place(of, key), "wrong-unit", &of.key(key), error.to_string(), error.help);
+            reader.complain(reader.place(of, key), "wrong-unit", &of.key(key), error.message, error.help);
             None
         }
     }

@@ -139,7 +139,8 @@ impl Combination<'_> {
             .map_err(|name| self.unknown(&name, self.template.span.clone()))
     }
 
-    /// The words of the name for row and column of a picture. A word with an axis of the columns is the column's.
+    /// The words of the name for row and column of a picture. A word with an axis of the columns is the
+    /// column's.
     fn place(&self) -> Result<(String, Vec<String>), Invalid> {
         let words: Vec<&str> = self.template.name.split(' ').collect();
         let is_with = |word: &str, axis: &str| names(word).any(|name| name == axis);

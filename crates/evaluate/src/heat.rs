@@ -1,5 +1,5 @@
-//! A goal as a picture: a panel for each algorithm, a cell for each case. Cells that miss their bounds by more
-//! are darker and have a higher number, so that the picture can be read without colours.
+//! A goal as a picture: a panel for each algorithm, a cell for each case. Cells that are further beyond their
+//! bounds are darker and have a higher number, so that the picture can be read without colours.
 
 use maud::{Markup, PreEscaped, html};
 
@@ -7,9 +7,9 @@ use crate::record::{AlgorithmRecord, CaseRecord, GoalRecord};
 use crate::text::sentence;
 
 /// Width of the picture, in pixels.
-const WIDE: f64 = 1000.0;
+const WIDE: f64 = 1200.0;
 /// Size of a cell, in pixels.
-const CELL: (f64, f64) = (18.0, 15.0);
+const CELL: (f64, f64) = (22.0, 16.0);
 /// Width of a letter, in pixels; SVG cannot measure text.
 const LETTER: f64 = 6.2;
 /// Height of a line of text, in pixels.
@@ -20,7 +20,8 @@ const GAP: f64 = 18.0;
 /// Space between groups of columns, in pixels.
 const BETWEEN: f64 = 5.0;
 
-/// How far a case is from holding: the largest factor by which a value is beyond its bound, and the words for it.
+/// How far a case is from holding: the largest factor by which a value is beyond its bound, and the words for
+/// it.
 const DEGREES: [(f64, &str); 5] = [
     (1.0, "holds"),
     (1.1, "beyond a bound by a factor up to 1.1"),
@@ -95,11 +96,12 @@ impl<'r> Layout<'r> {
         self.columns.iter().map(|column| column.len()).max().unwrap_or(0)
     }
 
-    /// Height of the labels of columns: a line for each level, and for the last one, which is upright, its text.
+    /// Height of the labels of columns: a line for each level, and for the last one, which is upright, its
+    /// text.
     fn head(&self) -> f64 {
         let last = self.columns.iter().filter_map(|column| column.last());
         let letters = last.map(|label| label.chars().count()).max().unwrap_or(0);
-        LINE * (1 + self.levels().saturating_sub(1)) as f64 + LETTER * letters as f64 + 8.0
+        LINE * (1 + self.levels().saturating_sub(1)) as f64 + LETTER * letters as f64 + 14.0
     }
 
     fn panel_height(&self) -> f64 {
@@ -120,14 +122,15 @@ impl<'r> Layout<'r> {
             (self.heads(x, y + LINE, top))
             @if place == 0 {
                 @for (index, row) in self.rows.iter().enumerate() {
-                    text.end x=(px(x - 6.0)) y=(px(top + CELL.1 * index as f64 + 11.0)) { (row) }
+                    text.end x=(px(x - 6.0)) y=(px(top + CELL.1 * index as f64 + 12.0)) { (row) }
                 }
             }
             @for case in results { (self.cell(x, top, cc, case)) }
         }
     }
 
-    /// Labels of the columns: neighbours with the same label share it, and those of the last level are upright.
+    /// Labels of the columns: neighbours with the same label share it, and those of the last level are
+    /// upright.
     fn heads(&self, x: f64, y: f64, top: f64) -> Markup {
         let last = self.levels().saturating_sub(1);
         html! {
@@ -140,7 +143,7 @@ impl<'r> Layout<'r> {
                 }
             }
             @for (index, column) in self.columns.iter().enumerate() {
-                @let (x, y) = (px(x + self.places[index] + 13.0), px(top - 4.0));
+                @let (x, y) = (px(x + self.places[index] + 15.0), px(top - 4.0));
                 text x=(x) y=(y) transform={ "rotate(-90 " (x) " " (y) ")" } {
                     (column.last().map_or("", String::as_str))
                 }
@@ -168,13 +171,13 @@ impl<'r> Layout<'r> {
         let end = self.places.last().copied().unwrap_or(CELL.0);
         let (from, width) = column.map_or((0.0, end), |at| (self.places[at], CELL.0));
         let (x, y) = (x + from, top + CELL.1 * row as f64);
-        let degree = degree(case.miss);
+        let (degree, middle) = (degree(case.miss), x + width / 2.0);
         html! {
             g {
                 title { (cc) ", " (case.case) ": " (sentence(case)) }
                 rect class={ "d" (degree) } x=(px(x)) y=(px(y)) width=(px(width)) height=(CELL.1) {}
                 @if degree > 0 {
-                    text class={ "mark" @if degree > 2 { " dark" } } x=(px(x + width / 2.0)) y=(px(y + 11.0)) {
+                    text class={ "mark" @if degree > 2 { " dark" } } x=(px(middle)) y=(px(y + 11.0)) {
                         (degree)
                     }
                 }
@@ -183,7 +186,7 @@ impl<'r> Layout<'r> {
     }
 }
 
-/// Left end of each column, with a space before each group of the first level, and the right end of the last.
+/// Left end of each column, with a space before each group of the first level, and right end of the last.
 fn places(columns: &[&[String]]) -> Vec<f64> {
     let mut places = vec![0.0];
     let mut x = 0.0;
@@ -220,7 +223,9 @@ fn legend(y: f64) -> Markup {
             @let x = *x;
             rect class={ "d" (index) } x=(px(x)) y=(px(y)) width=(CELL.0) height=(CELL.1) {}
             @if index > 0 {
-                text class={ "mark" @if index > 2 { " dark" } } x=(px(x + CELL.0 / 2.0)) y=(px(y + 11.0)) { (index) }
+                text class={ "mark" @if index > 2 { " dark" } } x=(px(x + CELL.0 / 2.0)) y=(px(y + 11.0)) {
+                    (index)
+                }
             }
             text x=(px(x + CELL.0 + 6.0)) y=(px(y + 11.0)) { (name) }
         }

@@ -46,8 +46,9 @@ pub struct Bound {
 }
 
 impl Bound {
-    /// By which factor a value is beyond it, less 1: 0.5 for 15 where at most 10 are allowed, and for 10 where at
-    /// least 15 are. Where a factor has no meaning, because one of them is not above 0, it is infinite.
+    /// By which factor a value is beyond it, less 1: 0.5 for 15 where at most 10 are allowed, and for 10
+    /// where at least 15 are. Where a factor has no meaning, because one of them is not above 0, it is
+    /// infinite.
     fn miss(self, value: f64) -> f64 {
         if self.side.holds(value, self.value) {
             return 0.0;
@@ -126,8 +127,8 @@ pub fn judge(checks: &[Check], seed: u64, measured: Measured) -> Judged {
     Judged { seed, measured, held }
 }
 
-/// The run that is judged among those of several seeds: one that fails before one that holds, and among equals
-/// the one with the lower Jain index.
+/// The run that is judged among those of several seeds: one that fails before one that holds, and among
+/// equals the one with the lower Jain index.
 #[must_use]
 pub fn worst(runs: impl IntoIterator<Item = Judged>) -> Option<Judged> {
     runs.into_iter().reduce(|worst, run| {

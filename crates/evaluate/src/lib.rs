@@ -5,8 +5,8 @@
 //! algorithm, [`Measured`] is what a run gives, [`judge`] compares it with the conditions, and [`Record`] is
 //! the result of a whole evaluation, as JSON and as text.
 //!
-//! No criteria are in this crate: those of LEVEL are `evaluation/level`. The crate does not run scenarios, keeps
-//! no results and knows no command line; `fairpace-dev evaluate` does these things.
+//! No criteria are in this crate: those of LEVEL are `evaluation/level`. The crate does not run scenarios,
+//! keeps no results and knows no command line; `fairpace-dev evaluate` does these things.
 
 #![forbid(unsafe_code)]
 
@@ -21,6 +21,7 @@ mod item;
 mod judge;
 mod measure;
 mod page;
+mod paths;
 mod read;
 mod record;
 mod source;

@@ -42,9 +42,9 @@ impl Record {
     fn facts(&self) -> String {
         let Self { command, commit, scenarios_hash, runs, seed, seeds, form, criteria, .. } = self;
         let how = format!(
-            "The criteria `{criteria}`, {form} form. Of the seeds of a case the worst is judged: one that fails before \
-             one that holds, then the one with the lower Jain index. In the pictures a cell is a case, and a darker \
-             cell with a higher number is further beyond its bounds."
+            "The criteria `{criteria}`, {form} form. Of the seeds of a case the worst is judged: one that \
+             fails before one that holds, then the one with the lower Jain index. In the pictures a cell is \
+             a case, and a darker cell with a higher number is further beyond its bounds."
         );
         let seeds = match seeds {
             1 => format!("seed {seed}"),
@@ -99,8 +99,11 @@ fn failures(algorithm: &AlgorithmRecord) -> String {
         return String::new();
     }
     let width = failing.iter().map(|result| result.case.chars().count()).max().unwrap_or(0);
-    let mut text =
-        format!("\n<details><summary>{}: {} cases fail</summary>\n\n```text\n", algorithm.cc, failing.len());
+    let count = match failing.len() {
+        1 => "1 case fails".to_owned(),
+        count => format!("{count} cases fail"),
+    };
+    let mut text = format!("\n<details><summary>{}: {count}</summary>\n\n```text\n", algorithm.cc);
     for result in failing {
         let conditions: Vec<_> = result.conditions.iter().filter(|of| !of.holds).map(failed).collect();
         let _ = writeln!(text, "{:width$}  {}", result.case, conditions.join(", "));

@@ -119,7 +119,8 @@ pub struct CaseRecord {
     pub seed: u64,
     /// Whether all conditions hold.
     pub holds: bool,
-    /// The largest factor by which a value is beyond its bound, less 1; 0 if all hold, `null` if it is infinite.
+    /// The largest factor by which a value is beyond its bound, less 1; 0 if all hold, `null` if it is
+    /// infinite.
     pub miss: f64,
     /// The metrics of every case.
     pub metrics: BTreeMap<Metric, f64>,

@@ -25,8 +25,8 @@ impl Record {
         let Self { runs, simulated, wall_s, seeds, form, .. } = self;
         let _ = writeln!(
             text,
-            "{form} form; per metric: median, worst case; worst of {seeds} seeds judged; {runs} runs, {simulated} of them \
-             simulated now, in {wall_s:.0} s"
+            "{form} form; per metric: median, worst case; worst of {seeds} seeds judged; {runs} runs, \
+             {simulated} of them simulated now, in {wall_s:.0} s"
         );
         text
     }
