@@ -9,6 +9,9 @@ use fairpace_scenario::quantity::{Dimension, parse as parse_quantity, parse_time
 use crate::read::{Reader, Table, ends, number};
 use toml::de::{DeArray, DeValue};
 
+/// Flows of a path: a `[[flow]]` for each is a short text.
+const MOST_FLOWS: f64 = 1_000.0;
+
 /// The ranges of what is drawn: least and most.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Draw {
@@ -48,6 +51,11 @@ impl Draw {
         }
         let rate_bps = quantities(reader, of, "rate", Dimension::Rate);
         let flows = numbers(reader, of, "flows");
+        if let Some([_, most]) = flows.filter(|[_, most]| *most > MOST_FLOWS) {
+            let message = format!("{most} flows are too many");
+            let help = format!("at most {MOST_FLOWS}");
+            reader.complain(reader.place(of, "flows"), "out-of-range", &of.key("flows"), message, help);
+        }
         let rtt_ns = quantities(reader, of, "rtt", Dimension::Time);
         let bdp = numbers(reader, of, "bdp");
         let host_jitter_ns = quantities(reader, of, "host_jitter", Dimension::Time);

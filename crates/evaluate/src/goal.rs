@@ -16,6 +16,9 @@ use crate::read::{Reader, Table, ends};
 use crate::source::{Source, unreadable};
 use crate::template::{Template, Written};
 
+/// Cases of a template: more would take days, and come from a file that is no goal.
+const MOST_CASES: usize = 10_000;
+
 /// What is asked of an algorithm, and the cases that answer it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Goal {
@@ -242,6 +245,12 @@ fn check_names(reader: &mut Reader<'_>, goal: &Goal, number: usize, template: &T
         let meant = meant.map(|meant| format!("did you mean `{meant}`? ")).unwrap_or_default();
         format!("{meant}Known are {}", known.iter().copied().collect::<Vec<_>>().join(", "))
     };
+    let cases = axes.iter().fold(1usize, |cases, axis| cases.saturating_mul(axis.points.len()));
+    if cases > MOST_CASES {
+        let message = format!("the template gives {cases} cases; it may give {MOST_CASES}");
+        let key = format!("template.{number}");
+        reader.complain(template.span.clone(), "out-of-range", &key, message, "give its axes fewer values");
+    }
     for name in template.names().into_iter().filter(|name| !known.contains(name)) {
         let message = format!("no axis has a value `{name}`");
         reader.complain(

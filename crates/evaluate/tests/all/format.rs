@@ -74,6 +74,15 @@ fn a_wrong_file_is_named_with_line_and_key() {
 }
 
 #[test]
+fn a_product_of_axes_has_a_limit() {
+    let many = |name: &str| format!("{name} = {:?}\n", (0..101).collect::<Vec<_>>());
+    let text = small("[quick]", &format!("{}{}\n[quick]", many("a"), many("b")));
+    let text = text.replace("name = \"{rate} {rtts}ms\"", "name = \"{rate} {rtts}ms {a} {b}\"");
+    let invalid = parse(&text).unwrap_err();
+    assert!(invalid.to_string().contains("gives 40804 cases; it may give 10000"), "{invalid}");
+}
+
+#[test]
 fn a_scenario_that_is_wrong_is_named_at_the_line_of_its_template() {
     let wrong = [
         (

@@ -68,6 +68,7 @@ fn what_is_wrong_with_a_draw_is_named() {
     let wrong = [
         ("flows = [2, 50]", "flows = [50, 2]", "draw.flows", "the first value is the greater one"),
         ("flows = [2, 50]", "flows = [0, 50]", "draw.flows", "two numbers above 0"),
+        ("flows = [2, 50]", "flows = [2, 5e6]", "draw.flows", "5000000 flows are too many"),
         ("flows = [2, 50]", "flow = [2, 50]", "draw.flow", "there is no key `flow`"),
         ("rate = [\"2mbit\", ", "rate = [\"2mbps\", ", "draw.rate", "mbps"),
         ("rtt = [\"2ms\", ", "rtt = [", "draw.rtt", "a list of two values"),
