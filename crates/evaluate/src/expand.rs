@@ -1,5 +1,6 @@
 //! From a goal to its cases: the product of the axes, filled into the templates, as scenarios.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::ops::Range;
 use std::time::Duration;
@@ -50,10 +51,17 @@ impl Goal {
     /// What is wrong with the first wrong case, each with its place in the goal's file or in `sets`.
     pub fn cases(&self, cc: &str, sets: &[Set], form: Form, matching: &str) -> Result<Vec<Case>, Invalid> {
         let mut cases = Vec::new();
+        let mut names = HashSet::new();
         for template in &self.templates {
             for points in self.combinations(template, form) {
                 let one = Combination { goal: self, template, points };
                 let name = one.name()?;
+                if !names.insert(name.clone()) {
+                    let message = format!("two cases are called `{name}`");
+                    let help = "let the name of a template have all its axes";
+                    let span = template.span.clone();
+                    return Err(self.source.invalid(span, "duplicate-name", "template.name", message, help));
+                }
                 if name.contains(matching) {
                     cases.push(one.case(name, cc, sets)?);
                 }

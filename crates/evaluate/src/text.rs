@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 
 use crate::judge::Bound;
-use crate::measure::Metric;
 use crate::record::{AlgorithmRecord, CaseRecord, ConditionRecord, Record, Spread};
 
 impl Record {
@@ -113,16 +112,4 @@ pub(crate) fn sentence(case: &CaseRecord) -> String {
 /// At most four decimals.
 fn short(value: f64) -> String {
     ((value * 1e4).round() / 1e4).to_string()
-}
-
-impl Metric {
-    /// Whether less is worse; `None` if neither side is.
-    #[must_use]
-    pub const fn lower_is_worse(self) -> Option<bool> {
-        match self {
-            Self::Jain | Self::Utilization | Self::OfAvailable | Self::LeastMbps => Some(true),
-            Self::QueueMs | Self::Loss | Self::Gain => Some(false),
-            Self::Share | Self::MostMbps => None,
-        }
-    }
 }

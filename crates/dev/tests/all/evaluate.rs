@@ -165,3 +165,22 @@ fn ctrl_c_keeps_finished_runs() {
     assert!(message.contains("the same command goes on from there"), "{message}");
     assert!(output.stdout.is_empty());
 }
+
+/// It is as old as its commit says; but it has each goal, and the picture that it shows of it.
+#[test]
+fn the_page_of_the_repository_has_every_goal_and_its_picture() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/evaluation");
+    let page = fs::read_to_string(format!("{folder}/level.md")).unwrap();
+    for entry in fs::read_dir(LEVEL).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        if path.extension().is_none_or(|extension| extension != "toml") || name == "random-paths" {
+            continue;
+        }
+        assert!(page.contains(&format!("](level-{name}.svg)")), "{name} is not there: run `make evaluate`");
+        assert!(
+            fs::read_to_string(format!("{folder}/level-{name}.svg")).unwrap().contains("<title"),
+            "{name}"
+        );
+    }
+}

@@ -92,6 +92,7 @@ fn a_scenario_that_is_wrong_is_named_at_the_line_of_its_template() {
             "link.rate",
             "(in the case `10mbps 10/10ms`)",
         ),
+        ("name = \"{rate} {rtts}ms\"", "name = \"{rate}\"", 16, "template.name", "two cases are called"),
         ("duration = \"10s\"", "duration = \"1s\"", 19, "window", "in the case"),
         ("buffer = \"0.01bdp\"", "bufer = \"1bdp\"", 20, "link.bufer", "there is no key `bufer`"),
         ("apart = \"500ms\", ", "start = 5, ", 21, "flow.start", "in the case"),
