@@ -30,6 +30,13 @@ pub(crate) enum Command {
     /// A duel is two flows with the same RTT. Each pair meets in both orders, several times, at several
     /// buffers. The result is a page of tables: shares, loss, queueing delay.
     Duels(DuelsArgs),
+    /// Measure algorithms against criteria: how many cases of each goal they hold.
+    ///
+    /// Criteria are a folder with a file for each goal: scenarios, and the conditions that must hold in them.
+    /// Of the seeds of a case the worst is judged. Finished simulations are kept in the folder `.cache` of
+    /// the criteria, as long as the simulator and the algorithms of a run do not change: after an
+    /// interruption, or after a change to one algorithm, the same command simulates only what is missing.
+    Evaluate(EvaluateArgs),
     /// Run the experiments of the papers and compare our numbers with theirs.
     ///
     /// Figures are folders of `reproduction/`. The command writes their results to its folder `results`,
@@ -157,6 +164,58 @@ pub(crate) struct DuelsArgs {
     pub(crate) jobs: Jobs,
     #[command(flatten)]
     pub(crate) out: PageOut,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct EvaluateArgs {
+    /// The algorithms; by default level, bbr1, bbr3, bbq, cubic, reno and nyu_latency.
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    pub(crate) cc: Vec<String>,
+    /// Only these goals, by id or file: G1,crowds.
+    #[arg(long, value_name = "GOAL,...", value_delimiter = ',')]
+    pub(crate) goal: Vec<String>,
+    /// Only the cases that the criteria name for a quick look.
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Instead of the criteria's cases, measure this many random paths.
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "draw",
+        conflicts_with_all = ["goal", "quick"],
+        value_parser = from_one_to(100_000)
+    )]
+    pub(crate) paths: Option<u32>,
+    /// The seed of these paths: hexadecimal digits, such as the hash of a commit that is made later than the
+    /// algorithm.
+    #[arg(long, value_name = "HEX", requires = "paths")]
+    pub(crate) draw: Option<String>,
+    /// Only cases with this text in their name.
+    #[arg(long = "match", value_name = "TEXT", default_value = "", hide_default_value = true)]
+    pub(crate) matching: String,
+    /// Seeds of each case; by default 2, with --quick 1.
+    #[arg(long, value_name = "N", value_parser = from_one_to(1000))]
+    pub(crate) seeds: Option<u32>,
+    /// The first of these seeds.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Change a parameter of an algorithm, or a key of all scenarios; repeatable.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(crate) sets: Vec<Set>,
+    /// Show each case that does not hold, with its numbers.
+    #[arg(long, short = 'v')]
+    pub(crate) failing: bool,
+    /// Simulate also what was simulated before.
+    #[arg(long)]
+    pub(crate) fresh: bool,
+    /// The folder of the criteria.
+    #[arg(long, value_name = "DIR", default_value = "evaluation/level")]
+    pub(crate) criteria: PathBuf,
+    #[command(flatten)]
+    pub(crate) jobs: Jobs,
+    /// Write the results to this Markdown page, between its marks, and a picture for each goal beside it.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Args)]

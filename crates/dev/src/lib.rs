@@ -16,6 +16,7 @@ mod bench_load;
 mod conformance;
 mod docs;
 mod duels;
+mod evaluate;
 mod grid;
 mod marked_page;
 mod model;
@@ -51,6 +52,7 @@ impl Program for Cli {
         let global = self.global;
         match self.command {
             Command::Duels(args) => duels::run(&args, global, &Signals::catch()?, out),
+            Command::Evaluate(args) => evaluate::run(&args, global, &Signals::catch()?, out),
             Command::Reproduce(args) => reproduce::run(&args, global, &Signals::catch()?, out),
             Command::ReproduceGrid(args) => grid::run(&args, global, &Signals::catch()?, out),
             Command::Conformance(args) => conformance::run(&args, global, &Signals::catch()?, out),

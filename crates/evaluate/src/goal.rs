@@ -1,0 +1,288 @@
+//! A goal: what one file of criteria says.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use fairpace_scenario::Invalid;
+use toml::de::DeTable;
+
+use crate::axis::{Axis, axes};
+use crate::condition::Condition;
+use crate::draw::Draw;
+use crate::item::{Item, names};
+use crate::judge::Check;
+use crate::read::{Reader, Table, ends};
+use crate::source::{Source, unreadable};
+use crate::template::{Template, Written};
+
+/// Cases of a template: more would take days, and come from a file that is no goal.
+const MOST_CASES: usize = 10_000;
+
+/// What is asked of an algorithm, and the cases that answer it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Goal {
+    /// The file without its extension: "rtt-fairness".
+    pub name: String,
+    /// Short: "G1".
+    pub id: String,
+    /// A few words.
+    pub title: String,
+    /// What it asks, in a sentence.
+    pub asks: String,
+    /// Why it is asked, in a sentence.
+    pub why: String,
+    /// Axes whose values are the columns of a picture; the others give its rows.
+    pub columns: Vec<String>,
+    /// A size in BDP is at least this many packets.
+    pub(crate) least_pkts: u64,
+    pub(crate) axes: Vec<Axis>,
+    pub(crate) templates: Vec<Template>,
+    pub(crate) draw: Option<Draw>,
+    pub(crate) conditions: Vec<Condition>,
+    pub(crate) medians: Vec<Condition>,
+    pub(crate) source: Source,
+}
+
+/// The goals of a folder in the order of their ids.
+///
+/// # Errors
+/// Everything that is wrong with the first wrong file, each with its place.
+pub fn load(folder: &Path) -> Result<Vec<Goal>, Invalid> {
+    let failed = |error| unreadable(folder, &error);
+    let mut paths: Vec<PathBuf> = Vec::new();
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        if path.extension().is_some_and(|extension| extension == "toml") {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    let mut goals: Vec<Goal> = Vec::new();
+    for path in &paths {
+        let goal = Goal::read(path)?;
+        if let Some(other) = goals.iter().find(|other| other.id == goal.id) {
+            let span = goal.source.text.find("id").map_or(0..0, |at| at..at + 2);
+            let message = format!("`{}` is the id of {}, too", goal.id, other.source.name);
+            let problem =
+                goal.source.problem(span, "duplicate-name", "id", message, "give each goal its own");
+            return Err(Invalid { problems: vec![problem] });
+        }
+        goals.push(goal);
+    }
+    if goals.is_empty() {
+        return Err(unreadable(folder, &std::io::Error::other("there is no goal in it")));
+    }
+    goals.sort_by(|a, b| a.id.cmp(&b.id));
+    Ok(goals)
+}
+
+impl Goal {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, each with its place.
+    pub fn read(path: &Path) -> Result<Self, Invalid> {
+        let source = Source::read(path)?;
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        Self::of(name, source)
+    }
+
+    /// Reads a text as if it were in a file of this path, which need not be there.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, each with its place.
+    pub fn parse(path: &Path, text: &str) -> Result<Self, Invalid> {
+        let source = Source { name: path.display().to_string(), text: text.to_owned() };
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        Self::of(name, source)
+    }
+
+    fn of(name: String, source: Source) -> Result<Self, Invalid> {
+        let document = DeTable::parse(&source.text).map_err(|error| {
+            let span = error.span().unwrap_or(0..0);
+            let message = format!("this is not TOML: {}", error.message());
+            source.invalid(span, "syntax", "", message, "")
+        })?;
+        let mut reader = Reader { source: &source, problems: Vec::new() };
+        let goal = read_goal(&mut reader, name, document.get_ref());
+        let problems = reader.problems;
+        match goal {
+            Some(goal) if problems.is_empty() => Ok(Self { source, ..goal }),
+            _ => Err(Invalid { problems }),
+        }
+    }
+
+    /// Its conditions in words: "fair: jain >= 0.95".
+    #[must_use]
+    pub fn conditions(&self) -> Vec<String> {
+        let values = |name: &str| {
+            let values = self.axes.iter().flat_map(|axis| &axis.points).flat_map(|point| &point.values);
+            let mut shown: Vec<String> = Vec::new();
+            for (_, item) in values.filter(|(known, _)| known == name) {
+                if !shown.contains(&item.shown()) {
+                    shown.push(item.shown());
+                }
+            }
+            shown
+        };
+        let of_all =
+            self.medians.iter().map(|median| format!("median of all cases, {}", median.text(values)));
+        self.conditions.iter().map(|condition| condition.text(values)).chain(of_all).collect()
+    }
+
+    /// What must hold of the medians over all cases.
+    #[must_use]
+    pub fn medians(&self) -> Vec<Check> {
+        self.medians.iter().map(Condition::fixed).collect()
+    }
+
+    /// Whether its cases are random paths, which [`Goal::paths`] draws, instead of those of [`Goal::cases`].
+    #[must_use]
+    pub fn is_drawn(&self) -> bool {
+        self.draw.is_some()
+    }
+
+    /// Algorithms that its flows name, beside the one under test.
+    #[must_use]
+    pub fn rivals(&self) -> Vec<String> {
+        let flows = self.templates.iter().flat_map(|template| &template.flows);
+        let written = flows.flat_map(|flow| &flow.part.entries).filter(|entry| entry.key == "cc");
+        let mut rivals: Vec<String> = Vec::new();
+        for entry in written {
+            let Written::Text(text) = &entry.value else { continue };
+            let points = || self.axes.iter().flat_map(|axis| &axis.points).flat_map(|point| &point.values);
+            match names(text).next() {
+                Some(name) => {
+                    rivals.extend(points().filter(|(known, _)| known == name).map(|(_, item)| item.shown()));
+                }
+                None => rivals.push(text.clone()),
+            }
+        }
+        rivals
+    }
+
+    /// The axes that a template names, in the order of the file.
+    pub(crate) fn axes_of(&self, template: &Template) -> Vec<&Axis> {
+        let names = template.names();
+        let is_used = |axis: &&Axis| {
+            let values = axis.points.iter().flat_map(|point| &point.values);
+            values.into_iter().any(|(name, _)| names.contains(name.as_str()))
+        };
+        self.axes.iter().filter(is_used).collect()
+    }
+}
+
+const KEYS: [&str; 12] = [
+    "id",
+    "title",
+    "asks",
+    "why",
+    "least_pkts",
+    "axis",
+    "quick",
+    "page",
+    "template",
+    "draw",
+    "condition",
+    "median",
+];
+
+fn read_goal(reader: &mut Reader<'_>, name: String, document: &DeTable<'_>) -> Option<Goal> {
+    let top = Table { table: document, path: "", span: (0, 0) };
+    reader.known(top, &KEYS);
+    let [id, title, asks, why] = ["id", "title", "asks", "why"].map(|key| reader.text(top, key));
+    let least_pkts = reader.number(top, "least_pkts").unwrap_or(4.0) as u64;
+    let axes = axes(reader, top);
+    let draw = Draw::read(reader, top);
+    let mut templates = Vec::new();
+    if !document.contains_key("draw") {
+        for (path, value, table) in reader.tables(top, "template") {
+            templates.extend(Template::read(reader, Table { table, path: &path, span: ends(value) }));
+        }
+    }
+    let mut conditions = Vec::new();
+    for (path, value, table) in reader.tables(top, "condition") {
+        conditions.extend(Condition::read(reader, Table { table, path: &path, span: ends(value) }));
+    }
+    let mut medians = Vec::new();
+    if document.contains_key("median") {
+        for (path, value, table) in reader.tables(top, "median") {
+            medians.extend(Condition::read_median(reader, Table { table, path: &path, span: ends(value) }));
+        }
+    }
+    let columns = columns(reader, top, &axes);
+    let source = Source { name: String::new(), text: String::new() };
+    let goal = Goal {
+        name,
+        id: id?,
+        title: title?,
+        asks: asks?,
+        why: why?,
+        columns,
+        least_pkts,
+        axes,
+        templates,
+        draw,
+        conditions,
+        medians,
+        source,
+    };
+    for (number, template) in (1..).zip(&goal.templates) {
+        check_names(reader, &goal, number, template);
+    }
+    Some(goal)
+}
+
+/// Every name of a template and of the conditions must be a value of an axis.
+fn check_names(reader: &mut Reader<'_>, goal: &Goal, number: usize, template: &Template) {
+    let axes = goal.axes_of(template);
+    let points = axes.iter().filter_map(|axis| axis.points.first());
+    let known: BTreeSet<&str> =
+        points.flat_map(|point| &point.values).map(|(name, _)| name.as_str()).collect();
+    let help = |name: &str| {
+        let meant = fairpace_cc::nearest(name, known.iter().copied());
+        let meant = meant.map(|meant| format!("did you mean `{meant}`? ")).unwrap_or_default();
+        format!("{meant}Known are {}", known.iter().copied().collect::<Vec<_>>().join(", "))
+    };
+    let cases = axes.iter().fold(1usize, |cases, axis| cases.saturating_mul(axis.points.len()));
+    if cases > MOST_CASES {
+        let message = format!("the template gives {cases} cases; it may give {MOST_CASES}");
+        let key = format!("template.{number}");
+        reader.complain(template.span.clone(), "out-of-range", &key, message, "give its axes fewer values");
+    }
+    for name in template.names().into_iter().filter(|name| !known.contains(name)) {
+        let message = format!("no axis has a value `{name}`");
+        reader.complain(
+            template.span.clone(),
+            "unknown-name",
+            &format!("template.{number}"),
+            message,
+            help(name),
+        );
+    }
+    for (place, condition) in (1..).zip(&goal.conditions) {
+        for name in condition.names().filter(|name| !known.contains(name)) {
+            let message = format!("template {number} uses no axis that has a value `{name}`");
+            let key = format!("condition.{place}");
+            reader.complain(condition.span.clone(), "unknown-name", &key, message, help(name));
+        }
+    }
+}
+
+fn columns(reader: &mut Reader<'_>, top: Table<'_, '_>, axes: &[Axis]) -> Vec<String> {
+    let Some((path, value, table)) = reader.table(top, "page") else { return Vec::new() };
+    reader.known(Table { table, path: &path, span: ends(value) }, &["columns"]);
+    let Some(value) = table.get("columns") else { return Vec::new() };
+    let columns = match Item::of(value.get_ref()) {
+        Some(Item::List(columns)) => columns,
+        _ => Vec::new(),
+    };
+    let is_known = |name: &String| axes.iter().any(|axis| axis.name == *name);
+    if columns.is_empty() || !columns.iter().all(is_known) {
+        let names: Vec<_> = axes.iter().map(|axis| axis.name.as_str()).collect();
+        let help = format!("they are {}", names.join(", "));
+        reader.complain(value.span(), "unknown-name", "page.columns", "it must be a list of axes", help);
+    }
+    columns
+}

@@ -1,0 +1,238 @@
+//! A goal as a picture: a panel for each algorithm, a cell for each case. Cells that are further beyond their
+//! bounds are darker and have a higher number, so that the picture can be read without colours.
+
+use maud::{Markup, PreEscaped, html};
+
+use crate::record::{AlgorithmRecord, CaseRecord, GoalRecord};
+use crate::text::sentence;
+
+/// Width of the picture, in pixels.
+const WIDE: f64 = 1200.0;
+/// Size of a cell, in pixels.
+const CELL: (f64, f64) = (22.0, 16.0);
+/// Width of a letter, in pixels; SVG cannot measure text.
+const LETTER: f64 = 6.2;
+/// Height of a line of text, in pixels.
+const LINE: f64 = 15.0;
+/// Space between panels, in pixels.
+const GAP: f64 = 18.0;
+
+/// Space between groups of columns, in pixels.
+const BETWEEN: f64 = 5.0;
+
+/// How far a case is from holding: the largest factor by which a value is beyond its bound, and the words for
+/// it.
+const DEGREES: [(f64, &str); 5] = [
+    (1.0, "holds"),
+    (1.1, "beyond a bound by a factor up to 1.1"),
+    (1.5, "up to 1.5"),
+    (3.0, "up to 3"),
+    (f64::INFINITY, "more"),
+];
+
+/// The picture of a goal as an SVG file.
+#[must_use]
+pub fn heat_map(goal: &GoalRecord) -> String {
+    let layout = Layout::of(goal);
+    let height = layout.height(goal.algorithms.len());
+    let about = format!("{}: {} Each cell is a case.", goal.title, goal.asks);
+    let picture = html! {
+        svg xmlns="http://www.w3.org/2000/svg" width=(WIDE) height=(px(height))
+            viewBox={ "0 0 " (WIDE) " " (px(height)) } role="img" aria-labelledby="t d" {
+            title #t { (goal.id) " " (goal.title) }
+            desc #d { (about) }
+            style { (PreEscaped(STYLE)) }
+            rect.paper width="100%" height="100%" {}
+            @for (index, algorithm) in goal.algorithms.iter().enumerate() {
+                (layout.panel(index, algorithm))
+            }
+            (legend(height - LINE - 6.0))
+        }
+    };
+    format!("{}\n", picture.into_string())
+}
+
+const STYLE: &str = "\
+    text{font:11px system-ui,sans-serif;fill:#222}\
+    .name{font-weight:600;font-size:13px}.end{text-anchor:end}.middle{text-anchor:middle}\
+    .paper{fill:#fff}rect{stroke:#fff;stroke-width:1}.paper{stroke:none}\
+    .d0{fill:#e3ecf5}.d1{fill:#fbd9a0}.d2{fill:#f0a04b}.d3{fill:#c4501a}.d4{fill:#5f1d02}\
+    .mark{font-size:9px;text-anchor:middle}.dark{fill:#fff}";
+
+/// Rows and columns, which all panels of a goal share.
+struct Layout<'r> {
+    rows: Vec<&'r str>,
+    columns: Vec<&'r [String]>,
+    /// Width of the labels of rows.
+    aside: f64,
+    /// Left end of each column in a panel, and the right end of the last one.
+    places: Vec<f64>,
+    /// Panels beside each other, and the width of one.
+    across: usize,
+    panel: f64,
+}
+
+impl<'r> Layout<'r> {
+    fn of(goal: &'r GoalRecord) -> Self {
+        let (mut rows, mut columns): (Vec<&str>, Vec<&[String]>) = (Vec::new(), Vec::new());
+        for case in goal.algorithms.iter().flat_map(|algorithm| &algorithm.results) {
+            if !rows.contains(&case.row.as_str()) {
+                rows.push(&case.row);
+            }
+            if !case.column.is_empty() && !columns.contains(&case.column.as_slice()) {
+                columns.push(&case.column);
+            }
+        }
+        let letters = rows.iter().map(|row| row.chars().count()).max().unwrap_or(0);
+        let aside = 14.0 + LETTER * letters as f64;
+        let places = places(&columns);
+        // the name and the count of an algorithm need some width, too
+        let panel = (places.last().unwrap_or(&0.0) + GAP).max(150.0);
+        let across = (((WIDE - aside) / panel) as usize).clamp(1, 8);
+        Self { rows, columns, aside, places, across, panel }
+    }
+
+    fn levels(&self) -> usize {
+        self.columns.iter().map(|column| column.len()).max().unwrap_or(0)
+    }
+
+    /// Height of the labels of columns: a line for each level, and for the last one, which is upright, its
+    /// text.
+    fn head(&self) -> f64 {
+        let last = self.columns.iter().filter_map(|column| column.last());
+        let letters = last.map(|label| label.chars().count()).max().unwrap_or(0);
+        LINE * (1 + self.levels().saturating_sub(1)) as f64 + LETTER * letters as f64 + 14.0
+    }
+
+    fn panel_height(&self) -> f64 {
+        self.head() + CELL.1 * self.rows.len() as f64 + GAP
+    }
+
+    fn height(&self, panels: usize) -> f64 {
+        self.panel_height() * panels.div_ceil(self.across) as f64 + LINE + 20.0
+    }
+
+    fn panel(&self, index: usize, algorithm: &AlgorithmRecord) -> Markup {
+        let (row, place) = (index / self.across, index % self.across);
+        let (x, y) = (self.aside + self.panel * place as f64, self.panel_height() * row as f64);
+        let top = y + self.head();
+        let AlgorithmRecord { cc, cases, hold, results, .. } = algorithm;
+        html! {
+            text.name x=(px(x)) y=(px(y + LINE)) { (cc) " " (hold) "/" (cases) }
+            (self.heads(x, y + LINE, top))
+            @if place == 0 {
+                @for (index, row) in self.rows.iter().enumerate() {
+                    text.end x=(px(x - 6.0)) y=(px(top + CELL.1 * index as f64 + 12.0)) { (row) }
+                }
+            }
+            @for case in results { (self.cell(x, top, cc, case)) }
+        }
+    }
+
+    /// Labels of the columns: neighbours with the same label share it, and those of the last level are
+    /// upright.
+    fn heads(&self, x: f64, y: f64, top: f64) -> Markup {
+        let last = self.levels().saturating_sub(1);
+        html! {
+            @for level in 0..last {
+                @for (from, to) in self.groups(level) {
+                    @let middle = x + (self.places[from] + self.places[to - 1] + CELL.0) / 2.0;
+                    text.middle x=(px(middle)) y=(px(y + LINE * (level + 1) as f64)) {
+                        (self.columns[from].get(level).map_or("", String::as_str))
+                    }
+                }
+            }
+            @for (index, column) in self.columns.iter().enumerate() {
+                @let (x, y) = (px(x + self.places[index] + 15.0), px(top - 4.0));
+                text x=(x) y=(y) transform={ "rotate(-90 " (x) " " (y) ")" } {
+                    (column.last().map_or("", String::as_str))
+                }
+            }
+        }
+    }
+
+    /// Begin and end of columns next to each other whose labels are equal down to a level.
+    fn groups(&self, level: usize) -> Vec<(usize, usize)> {
+        let mut groups: Vec<(usize, usize)> = Vec::new();
+        for (index, column) in self.columns.iter().enumerate() {
+            match groups.last_mut() {
+                Some((from, to)) if self.columns[*from].get(..=level) == column.get(..=level) => {
+                    *to = index + 1
+                }
+                _ => groups.push((index, index + 1)),
+            }
+        }
+        groups
+    }
+
+    fn cell(&self, x: f64, top: f64, cc: &str, case: &CaseRecord) -> Markup {
+        let row = self.rows.iter().position(|row| *row == case.row).unwrap_or(0);
+        let column = self.columns.iter().position(|column| *column == case.column.as_slice());
+        let end = self.places.last().copied().unwrap_or(CELL.0);
+        let (from, width) = column.map_or((0.0, end), |at| (self.places[at], CELL.0));
+        let (x, y) = (x + from, top + CELL.1 * row as f64);
+        let (degree, middle) = (degree(case.miss), x + width / 2.0);
+        html! {
+            g {
+                title { (cc) ", " (case.case) ": " (sentence(case)) }
+                rect class={ "d" (degree) } x=(px(x)) y=(px(y)) width=(px(width)) height=(CELL.1) {}
+                @if degree > 0 {
+                    text class={ "mark" @if degree > 2 { " dark" } } x=(px(middle)) y=(px(y + 11.0)) {
+                        (degree)
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Left end of each column, with a space before each group of the first level, and right end of the last.
+fn places(columns: &[&[String]]) -> Vec<f64> {
+    let mut places = vec![0.0];
+    let mut x = 0.0;
+    for (index, column) in columns.iter().enumerate() {
+        x += CELL.0;
+        let next = columns.get(index + 1);
+        if next.is_some_and(|next| column.len() > 1 && next.first() != column.first()) {
+            x += BETWEEN;
+        }
+        places.push(x);
+    }
+    if columns.is_empty() {
+        places.push(CELL.0);
+    }
+    places
+}
+
+/// Index into [`DEGREES`]; 0 only if all conditions hold.
+fn degree(miss: f64) -> usize {
+    if miss > 0.0 && 1.0 + miss <= DEGREES[0].0 {
+        return 1;
+    }
+    DEGREES.iter().position(|(factor, _)| 1.0 + miss <= *factor).unwrap_or(DEGREES.len() - 1)
+}
+
+fn legend(y: f64) -> Markup {
+    let mut places = vec![10.0];
+    for (_, name) in DEGREES {
+        let last = places.last().copied().unwrap_or_default();
+        places.push(last + CELL.0 + 26.0 + LETTER * name.len() as f64);
+    }
+    html! {
+        @for (index, ((_, name), x)) in DEGREES.iter().zip(&places).enumerate() {
+            @let x = *x;
+            rect class={ "d" (index) } x=(px(x)) y=(px(y)) width=(CELL.0) height=(CELL.1) {}
+            @if index > 0 {
+                text class={ "mark" @if index > 2 { " dark" } } x=(px(x + CELL.0 / 2.0)) y=(px(y + 11.0)) {
+                    (index)
+                }
+            }
+            text x=(px(x + CELL.0 + 6.0)) y=(px(y + 11.0)) { (name) }
+        }
+    }
+}
+
+/// A coordinate with one decimal, so that the bytes are the same on all machines.
+fn px(x: f64) -> PreEscaped<String> {
+    PreEscaped(format!("{x:.1}"))
+}

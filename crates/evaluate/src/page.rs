@@ -1,0 +1,156 @@
+//! The record as a page: Markdown, with a picture for each goal beside it.
+
+use std::fmt::Write as _;
+
+use crate::heat::heat_map;
+use crate::record::{AlgorithmRecord, CaseRecord, GoalRecord, Record};
+use crate::text::{failed, median};
+
+impl Record {
+    /// The generated part of the page. `picture` names the file of a goal's picture.
+    #[must_use]
+    pub fn page(&self, picture: impl Fn(&GoalRecord) -> String) -> String {
+        let mut page = self.facts();
+        page.push_str("\n## In short\n\nCases in which all conditions hold, of all cases.\n\n");
+        page.push_str(&self.overview());
+        for goal in &self.goals {
+            let GoalRecord { id, title, asks, why, conditions, algorithms, .. } = goal;
+            let _ = write!(
+                page,
+                "\n## {id}: {title}\n\n{}\nIn each case must hold:\n\n",
+                wrapped(&format!("{asks} {why}"))
+            );
+            conditions.iter().for_each(|condition| page.push_str(&format!("- {condition}\n")));
+            let _ = write!(page, "\n![{id}: which cases hold, for each algorithm]({})\n\n", picture(goal));
+            page.push_str(&numbers(goal));
+            let medians = algorithms
+                .iter()
+                .flat_map(|algorithm| algorithm.medians.iter().map(move |of| (algorithm, of)));
+            medians
+                .for_each(|(algorithm, of)| page.push_str(&format!("\n{}: {}.\n", algorithm.cc, median(of))));
+            algorithms.iter().for_each(|algorithm| page.push_str(&failures(algorithm)));
+        }
+        page
+    }
+
+    /// The picture of each goal.
+    #[must_use]
+    pub fn pictures(&self) -> Vec<(&GoalRecord, String)> {
+        self.goals.iter().map(|goal| (goal, heat_map(goal))).collect()
+    }
+
+    fn facts(&self) -> String {
+        let Self { command, commit, scenarios_hash, runs, seed, seeds, form, criteria, .. } = self;
+        let how = format!(
+            "The criteria `{criteria}`, {form} form. Of the seeds of a case the worst is judged: one that \
+             fails before one that holds, then the one with the lower Jain index. In the pictures a cell is \
+             a case, and a darker cell with a higher number is further beyond its bounds."
+        );
+        let seeds = match seeds {
+            1 => format!("seed {seed}"),
+            _ => format!("seeds {seed} to {}", seed + u64::from(*seeds) - 1),
+        };
+        format!(
+            "{}\n| | |\n|---|---|\n| command | `{command}` |\n| simulations | {runs}, {seeds} |\n\
+             | scenarios | `{scenarios_hash}` |\n| commit | `{commit}` |\n",
+            wrapped(&how)
+        )
+    }
+
+    fn overview(&self) -> String {
+        let mut names: Vec<&str> = Vec::new();
+        for algorithm in self.goals.iter().flat_map(|goal| &goal.algorithms) {
+            if !names.contains(&algorithm.cc.as_str()) {
+                names.push(&algorithm.cc);
+            }
+        }
+        let mut header = vec!["goal".to_owned(), "cases".to_owned()];
+        header.extend(names.iter().map(|name| (*name).to_owned()));
+        let row = |goal: &GoalRecord| {
+            let of = |name: &&str| goal.algorithms.iter().find(|algorithm| algorithm.cc == *name);
+            let cases = goal.algorithms.first().map_or(0, |algorithm| algorithm.cases);
+            let mut cells = vec![format!("{} {}", goal.id, goal.title), cases.to_string()];
+            cells.extend(names.iter().map(|name| of(name).map_or(String::new(), |of| of.hold.to_string())));
+            cells
+        };
+        table(&header, &self.goals.iter().map(row).collect::<Vec<_>>())
+    }
+}
+
+/// A row per algorithm: conditions, and median and worst of each metric.
+fn numbers(goal: &GoalRecord) -> String {
+    let Some(first) = goal.algorithms.first() else { return String::new() };
+    let mut header = vec!["".to_owned(), "hold".to_owned()];
+    header.extend(first.conditions.iter().map(|of| of.name.clone()));
+    header.extend(first.metrics.iter().map(|of| format!("{}: median, worst", of.metric.name())));
+    let row = |algorithm: &AlgorithmRecord| {
+        let mut cells = vec![algorithm.cc.clone(), algorithm.hold.to_string()];
+        cells.extend(algorithm.conditions.iter().map(|of| of.hold.to_string()));
+        cells.extend(algorithm.metrics.iter().map(|of| of.cell()));
+        cells
+    };
+    table(&header, &goal.algorithms.iter().map(row).collect::<Vec<_>>())
+}
+
+/// The cases that fail, by name, folded.
+fn failures(algorithm: &AlgorithmRecord) -> String {
+    let failing: Vec<&CaseRecord> = algorithm.results.iter().filter(|result| !result.holds).collect();
+    if failing.is_empty() {
+        return String::new();
+    }
+    let width = failing.iter().map(|result| result.case.chars().count()).max().unwrap_or(0);
+    let count = match failing.len() {
+        1 => "1 case fails".to_owned(),
+        count => format!("{count} cases fail"),
+    };
+    let mut text = format!("\n<details><summary>{}: {count}</summary>\n\n```text\n", algorithm.cc);
+    for result in failing {
+        let conditions: Vec<_> = result.conditions.iter().filter(|of| !of.holds).map(failed).collect();
+        let _ = writeln!(text, "{:width$}  {}", result.case, conditions.join(", "));
+    }
+    text.push_str("```\n\n</details>\n");
+    text
+}
+
+/// Text in lines of at most 120 columns.
+fn wrapped(text: &str) -> String {
+    let (mut lines, mut width) = (String::new(), 0);
+    for word in text.split_whitespace() {
+        let letters = word.chars().count();
+        if width > 0 && width + 1 + letters > 120 {
+            lines.push('\n');
+            width = 0;
+        } else if width > 0 {
+            lines.push(' ');
+            width += 1;
+        }
+        lines.push_str(word);
+        width += letters;
+    }
+    lines + "\n"
+}
+
+/// Aligned: the first column left, the others right.
+fn table(header: &[String], rows: &[Vec<String>]) -> String {
+    let width = |column: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(column)).chain(header.get(column));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0).max(3)
+    };
+    let widths: Vec<usize> = (0..header.len()).map(width).collect();
+    let line = |cells: &[String]| {
+        let padded = cells.iter().zip(&widths).enumerate().map(|(column, (cell, &width))| match column {
+            0 => format!("{cell:width$}"),
+            _ => format!("{cell:>width$}"),
+        });
+        format!("| {} |\n", padded.collect::<Vec<_>>().join(" | "))
+    };
+    let rule: Vec<String> = widths
+        .iter()
+        .enumerate()
+        .map(|(column, &width)| match column {
+            0 => "-".repeat(width),
+            _ => format!("{}:", "-".repeat(width - 1)),
+        })
+        .collect();
+    [line(header), line(&rule)].into_iter().chain(rows.iter().map(|row| line(row))).collect()
+}

@@ -1,0 +1,238 @@
+//! The result of an evaluation.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::expand::Case;
+use crate::goal::Goal;
+use crate::judge::{Bound, Check, Held, Judged};
+use crate::measure::Metric;
+
+/// Version of the record.
+pub const SCHEMA: &str = "fairpace.evaluation/1";
+
+/// Everything that was measured, and what repeats it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Record {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// Commit of the program.
+    pub commit: String,
+    /// The command that measures the same again.
+    pub command: String,
+    /// Name of the criteria: their folder.
+    pub criteria: String,
+    /// `full` or `quick`.
+    pub form: &'static str,
+    /// The first seed.
+    pub seed: u64,
+    /// Number of seeds; the worst is judged.
+    pub seeds: u32,
+    /// SHA-256 over the hashes of all scenarios.
+    pub scenarios_hash: String,
+    /// Runs behind these numbers.
+    pub runs: usize,
+    /// Of these, simulated now; the others were kept from earlier calls...
+    pub simulated: usize,
+    /// ...in this wall-clock time.
+    pub wall_s: f64,
+    /// The goals, in order.
+    pub goals: Vec<GoalRecord>,
+}
+
+/// One goal.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct GoalRecord {
+    /// "G1".
+    pub id: String,
+    /// "rtt-fairness".
+    pub name: String,
+    /// A few words.
+    pub title: String,
+    /// What it asks.
+    pub asks: String,
+    /// Why.
+    pub why: String,
+    /// Its conditions in words.
+    pub conditions: Vec<String>,
+    /// What each algorithm did.
+    pub algorithms: Vec<AlgorithmRecord>,
+}
+
+/// An algorithm at a goal.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AlgorithmRecord {
+    /// Its name.
+    pub cc: String,
+    /// Cases that were judged...
+    pub cases: usize,
+    /// ...and of these, those in which all conditions hold.
+    pub hold: usize,
+    /// CPU-seconds of its runs, also of those that were kept from earlier calls.
+    pub cpu_s: f64,
+    /// Number of cases in which each condition holds, in the goal's order.
+    pub conditions: Vec<ConditionCount>,
+    /// Each metric over the cases.
+    pub metrics: Vec<Spread>,
+    /// What must hold of the medians over the cases.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub medians: Vec<ConditionRecord>,
+    /// Each case.
+    pub results: Vec<CaseRecord>,
+}
+
+/// A condition over all cases.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ConditionCount {
+    /// Its name.
+    pub name: String,
+    /// Number of cases in which it holds.
+    pub hold: usize,
+}
+
+/// A metric over all cases.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Spread {
+    /// Its name.
+    pub metric: Metric,
+    /// The least value.
+    pub least: f64,
+    /// The upper median.
+    pub median: f64,
+    /// The greatest value.
+    pub most: f64,
+}
+
+/// A case, by the worst of its seeds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CaseRecord {
+    /// Its name.
+    pub case: String,
+    /// Hash of its scenario.
+    pub scenario: String,
+    /// Its row in the picture.
+    pub row: String,
+    /// Its column; empty: the whole row.
+    pub column: Vec<String>,
+    /// The seed that is judged.
+    pub seed: u64,
+    /// Whether all conditions hold.
+    pub holds: bool,
+    /// The largest factor by which a value is beyond its bound, less 1; 0 if all hold, `null` if it is
+    /// infinite.
+    pub miss: f64,
+    /// The metrics of every case.
+    pub metrics: BTreeMap<Metric, f64>,
+    /// Each condition.
+    pub conditions: Vec<ConditionRecord>,
+}
+
+/// A condition in a case.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ConditionRecord {
+    /// Its name.
+    pub name: String,
+    /// What was compared.
+    pub metric: Metric,
+    /// The value.
+    pub value: f64,
+    /// The bounds.
+    pub bounds: Vec<Bound>,
+    /// Whether it holds.
+    pub holds: bool,
+    /// The factor by which the value is beyond its bound, less 1; 0 if it holds, `null` if it is infinite.
+    pub miss: f64,
+}
+
+impl GoalRecord {
+    /// The goal without results.
+    #[must_use]
+    pub fn of(goal: &Goal) -> Self {
+        Self {
+            id: goal.id.clone(),
+            name: goal.name.clone(),
+            title: goal.title.clone(),
+            asks: goal.asks.clone(),
+            why: goal.why.clone(),
+            conditions: goal.conditions(),
+            algorithms: Vec::new(),
+        }
+    }
+}
+
+impl CaseRecord {
+    /// A case beside the run that is judged.
+    #[must_use]
+    pub fn of(case: &Case, judged: &Judged) -> Self {
+        let metrics = Metric::ALWAYS.map(|metric| (metric, judged.measured.value(metric, "")));
+        let condition = |(check, held): (&Check, &Held)| ConditionRecord::of(check, held);
+        Self {
+            case: case.name.clone(),
+            scenario: case.scenario.hash.clone(),
+            row: case.row.clone(),
+            column: case.column.clone(),
+            seed: judged.seed,
+            holds: judged.holds(),
+            miss: judged.miss(),
+            metrics: metrics.into(),
+            conditions: case.checks.iter().zip(&judged.held).map(condition).collect(),
+        }
+    }
+}
+
+impl ConditionRecord {
+    fn of(check: &Check, held: &Held) -> Self {
+        Self {
+            name: check.name.clone(),
+            metric: check.metric,
+            value: held.value,
+            bounds: check.bounds.clone(),
+            holds: held.holds,
+            miss: held.miss,
+        }
+    }
+}
+
+impl AlgorithmRecord {
+    /// The sums over cases. `medians` are the conditions of the medians.
+    #[must_use]
+    pub fn of(cc: String, cpu_s: f64, results: Vec<CaseRecord>, medians: &[Check]) -> Self {
+        let mut metrics: Vec<Spread> = Vec::new();
+        let always = Metric::ALWAYS.into_iter();
+        for metric in always.filter(|metric| !matches!(metric, Metric::LeastMbps | Metric::MostMbps)) {
+            let value = |result: &CaseRecord| result.metrics.get(&metric).copied();
+            metrics.extend(Spread::of(metric, results.iter().filter_map(value).collect()));
+        }
+        let first = results.first().map_or(&[][..], |result| &result.conditions);
+        for (index, condition) in first.iter().enumerate() {
+            if !metrics.iter().any(|known| known.metric == condition.metric) {
+                let value = |result: &CaseRecord| result.conditions.get(index).map(|of| of.value);
+                metrics.extend(Spread::of(condition.metric, results.iter().filter_map(value).collect()));
+            }
+        }
+        let count = |index: usize| {
+            results.iter().filter(|result| result.conditions.get(index).is_some_and(|of| of.holds)).count()
+        };
+        let condition = |(index, of): (usize, &ConditionRecord)| ConditionCount {
+            name: of.name.clone(),
+            hold: count(index),
+        };
+        let conditions = first.iter().enumerate().map(condition).collect();
+        let hold = results.iter().filter(|result| result.holds).count();
+        let median = |check: &Check| {
+            let value = metrics.iter().find(|of| of.metric == check.metric).map_or(f64::NAN, |of| of.median);
+            ConditionRecord::of(check, &check.held(value))
+        };
+        let medians = medians.iter().map(median).collect();
+        Self { cc, cases: results.len(), hold, cpu_s, conditions, metrics, medians, results }
+    }
+}
+
+impl Spread {
+    fn of(metric: Metric, mut values: Vec<f64>) -> Option<Self> {
+        values.sort_by(f64::total_cmp);
+        let median = *values.get(values.len() / 2)?;
+        Some(Self { metric, least: *values.first()?, median, most: *values.last()? })
+    }
+}
