@@ -3,19 +3,20 @@
 CARGO ?= cargo
 # The maintainers' program.
 DEV = $(CARGO) run --release --quiet --package fairpace-dev --
-# More arguments, as in `make duels ARGS="--duration 20s"`: for demo, duels, reproduce, conformance, views, accuracy, swarm, abuse, bench
-# and bench-kernel.
+# More arguments, as in `make duels ARGS="--duration 20s"`: for demo, duels, evaluate, reproduce, conformance, views, accuracy, swarm,
+# abuse, bench and bench-kernel.
 ARGS ?=
 # How many scenarios `make swarm` draws, and the seed of the first.
 N ?= 100
 SEED ?= 1
 
-.PHONY: help demo duels reproduce conformance setup build test check tidy fmt lint docs bench count bench-kernel objects api \
+.PHONY: help demo duels evaluate reproduce conformance setup build test check tidy fmt lint docs bench count bench-kernel objects api \
 	packages-check deny views bbq-gap accuracy swarm abuse abuse-night fuzz
 
 help:
 	@echo "make demo          a problem and a fix: simulated, then on this machine's own kernel (4 minutes as root, 3 more to build)"
 	@echo "make duels         every algorithm against every other one, simulated: docs/duels.md (minutes)"
+	@echo "make evaluate      algorithms against the goals of evaluation/level: docs/evaluation/level.md; it can be interrupted"
 	@echo "make reproduce     every figure of the papers, simulated: REPRODUCTION.md, reproduction/gallery.html; it can be interrupted"
 	@echo "make conformance   the simulator against this kernel: docs/conformance.md (25 minutes as root, on a quiet machine)"
 	@echo "make test          all lints, tests, packages and counts; CI adds two minutes of abuse, and deny"
@@ -50,6 +51,9 @@ demo: build
 
 duels: setup
 	$(DEV) duels --out docs/duels.md $(ARGS)
+
+evaluate: setup
+	$(DEV) evaluate --out docs/evaluation/level.md $(ARGS)
 
 reproduce: setup
 	$(DEV) reproduce $(ARGS)

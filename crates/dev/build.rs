@@ -1,7 +1,7 @@
 //! What decides the result of a simulation, as hashes: of the simulator's sources, and of each algorithm's.
 //!
-//! `fairpace-dev evaluate` keeps finished runs by them, so that a change to one algorithm repeats only the runs
-//! in which it takes part, and a change to the documentation none.
+//! `fairpace-dev evaluate` keeps finished runs by them, so that a change to one algorithm repeats only the
+//! runs in which it takes part, and a change to the documentation none.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

@@ -95,7 +95,8 @@ impl Progress {
         let (position, total) = (self.bar.position(), self.bar.length().unwrap_or_default());
         let per_s = position as f64 / after.as_secs_f64().max(1e-9);
         let rate = rate_of(self.what, self.packets.is_some())(per_s);
-        format!("{}, {} %, {rate}", self.message(), position * 100 / total.max(1))
+        let left = left(after, position, total);
+        format!("{}, {} %, {rate}{left}", self.message(), position * 100 / total.max(1))
     }
 
     /// Job `index` advanced by this fraction of itself.
@@ -125,6 +126,18 @@ impl Progress {
     /// Prints a line above the bar.
     pub fn print(&self, line: &str) {
         self.bar.suspend(|| note(line));
+    }
+}
+
+/// ", about 3 min left" if what is left takes as long for its part as what is done took.
+fn left(after: Duration, position: u64, total: u64) -> String {
+    if position == 0 || position >= total {
+        return String::new();
+    }
+    match after.as_secs_f64() * (total - position) as f64 / position as f64 {
+        seconds if seconds < 120.0 => format!(", about {seconds:.0} s left"),
+        seconds if seconds < 7200.0 => format!(", about {:.0} min left", seconds / 60.0),
+        seconds => format!(", about {:.1} h left", seconds / 3600.0),
     }
 }
 
@@ -211,17 +224,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_has_the_count_the_failures_and_the_rate() {
+    fn a_line_has_the_count_the_failures_the_rate_and_the_time_that_is_left() {
         let progress = Progress::counted("scenarios", 200, true);
         for job in 0..50 {
             progress.advance(job, 1.0);
             progress.job_done();
         }
-        assert_eq!(progress.line(Duration::from_secs(20)), "50 of 200 scenarios, 25 %, 2.5 scenarios/s");
+        assert_eq!(
+            progress.line(Duration::from_secs(20)),
+            "50 of 200 scenarios, 25 %, 2.5 scenarios/s, about 60 s left"
+        );
         progress.count_failed();
         assert!(progress.message().ends_with("scenarios, 1 failed"), "{}", progress.message());
         let progress = Progress::new(vec![3e6, 1e6], true);
         progress.advance(1, 1.0);
-        assert_eq!(progress.line(Duration::from_secs(2)), "0 of 2 simulations, 25 %, 0.50 M packets/s");
+        assert_eq!(
+            progress.line(Duration::from_secs(2)),
+            "0 of 2 simulations, 25 %, 0.50 M packets/s, about 6 s left"
+        );
+        assert_eq!(left(Duration::from_secs(60), 1, 10), ", about 9 min left");
+        assert_eq!(left(Duration::from_secs(3600), 1, 4), ", about 3.0 h left");
+        assert_eq!([left(Duration::from_secs(60), 0, 10), left(Duration::from_secs(60), 10, 10)], ["", ""]);
     }
 }

@@ -33,9 +33,9 @@ pub(crate) enum Command {
     /// Measure algorithms against criteria: how many cases of each goal they hold.
     ///
     /// Criteria are a folder with a file for each goal: scenarios, and the conditions that must hold in them.
-    /// Of the seeds of a case the worst is judged. Finished simulations are kept in the folder `.cache` of the
-    /// criteria, as long as the simulator and the algorithms of a run do not change: after an interruption, or
-    /// after a change to one algorithm, the same command simulates only what is missing.
+    /// Of the seeds of a case the worst is judged. Finished simulations are kept in the folder `.cache` of
+    /// the criteria, as long as the simulator and the algorithms of a run do not change: after an
+    /// interruption, or after a change to one algorithm, the same command simulates only what is missing.
     Evaluate(EvaluateArgs),
     /// Run the experiments of the papers and compare our numbers with theirs.
     ///
@@ -177,6 +177,19 @@ pub(crate) struct EvaluateArgs {
     /// Only the cases that the criteria name for a quick look.
     #[arg(long)]
     pub(crate) quick: bool,
+    /// Instead of the criteria's cases, measure this many random paths.
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "draw",
+        conflicts_with_all = ["goal", "quick"],
+        value_parser = from_one_to(100_000)
+    )]
+    pub(crate) paths: Option<u32>,
+    /// The seed of these paths: hexadecimal digits, such as the hash of a commit that is made later than the
+    /// algorithm.
+    #[arg(long, value_name = "HEX", requires = "paths")]
+    pub(crate) draw: Option<String>,
     /// Only cases with this text in their name.
     #[arg(long = "match", value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub(crate) matching: String,
@@ -200,6 +213,9 @@ pub(crate) struct EvaluateArgs {
     pub(crate) criteria: PathBuf,
     #[command(flatten)]
     pub(crate) jobs: Jobs,
+    /// Write the results to this Markdown page, between its marks, and a picture for each goal beside it.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Args)]

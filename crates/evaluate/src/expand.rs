@@ -1,5 +1,6 @@
 //! From a goal to its cases: the product of the axes, filled into the templates, as scenarios.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::ops::Range;
 use std::time::Duration;
@@ -9,10 +10,10 @@ use fairpace_scenario::quantity::{
 };
 use fairpace_scenario::{Invalid, Problem, Scenario, Set, Target, parse};
 
-use crate::goal::{Condition, Goal, Point};
+use crate::axis::Point;
+use crate::goal::Goal;
 use crate::item::{Item, filled, names};
-use crate::judge::{Bound, Check, Side};
-use crate::measure::is_of;
+use crate::judge::Check;
 use crate::source::ABOUT;
 use crate::template::{Entry, FlowPart, Part, Template, Written};
 
@@ -50,16 +51,32 @@ impl Goal {
     /// What is wrong with the first wrong case, each with its place in the goal's file or in `sets`.
     pub fn cases(&self, cc: &str, sets: &[Set], form: Form, matching: &str) -> Result<Vec<Case>, Invalid> {
         let mut cases = Vec::new();
+        let mut names = HashSet::new();
         for template in &self.templates {
             for points in self.combinations(template, form) {
                 let one = Combination { goal: self, template, points };
                 let name = one.name()?;
+                if !names.insert(name.clone()) {
+                    let message = format!("two cases are called `{name}`");
+                    let help = "let the name of a template have all its axes";
+                    let span = template.span.clone();
+                    return Err(self.source.invalid(span, "duplicate-name", "template.name", message, help));
+                }
                 if name.contains(matching) {
                     cases.push(one.case(name, cc, sets)?);
                 }
             }
         }
         Ok(cases)
+    }
+
+    /// The conditions with the numbers of a case.
+    pub(crate) fn checks<'v>(
+        &self,
+        value: impl Fn(&str) -> Option<&'v Item>,
+        scenario: &Scenario,
+    ) -> Result<Vec<Check>, Invalid> {
+        self.conditions.iter().map(|of| of.check(&value, scenario, &self.source)).collect()
     }
 
     /// The product of the axes that a template names; the last one changes fastest.
@@ -88,6 +105,12 @@ struct Line {
     value: String,
     /// The text, if it is one.
     text: Option<String>,
+    span: Range<usize>,
+}
+
+/// The keys of a flow, and where it is in the goal's file.
+struct Lines {
+    lines: Vec<Line>,
     span: Range<usize>,
 }
 
@@ -124,7 +147,8 @@ impl Combination<'_> {
             .map_err(|name| self.unknown(&name, self.template.span.clone()))
     }
 
-    /// The words of the name for row and column of a picture. A word with an axis of the columns is the column's.
+    /// The words of the name for row and column of a picture. A word with an axis of the columns is the
+    /// column's.
     fn place(&self) -> Result<(String, Vec<String>), Invalid> {
         let words: Vec<&str> = self.template.name.split(' ').collect();
         let is_with = |word: &str, axis: &str| names(word).any(|name| name == axis);
@@ -138,7 +162,7 @@ impl Combination<'_> {
     /// No axis has this name: reading the file has checked that, so this is a fault of the crate.
     fn unknown(&self, name: &str, span: Range<usize>) -> Invalid {
         let message = format!("`{name}` has no value here");
-        Invalid { problems: vec![self.goal.source.problem(span, "unknown-name", "", message, "")] }
+        self.goal.source.invalid(span, "unknown-name", "", message, "")
     }
 
     fn case(&self, name: String, cc: &str, sets: &[Set]) -> Result<Case, Invalid> {
@@ -147,8 +171,7 @@ impl Combination<'_> {
         let sets: Vec<Set> = sets.iter().filter(is_for_this).cloned().collect();
         let scenario = parse(&self.goal.source.name, &draft.text, &sets, Target::Simulator)
             .map_err(|invalid| self.in_goal(invalid, &draft, &name))?;
-        let checks = self.goal.conditions.iter().map(|condition| self.check(condition, &scenario));
-        let checks = checks.collect::<Result<_, _>>()?;
+        let checks = self.goal.checks(|name| self.value(name), &scenario)?;
         let (row, column) = self.place()?;
         Ok(Case { name, scenario, checks, available: self.template.available, row, column })
     }
@@ -161,7 +184,7 @@ impl Combination<'_> {
             parts.extend(self.flows(flow, cc)?);
         }
         let texts = |key: &'static str| {
-            let lines = parts.iter().flat_map(|(lines, _)| lines).filter(move |line: &&Line| line.key == key);
+            let lines = parts.iter().flat_map(|part| &part.lines).filter(move |line: &&Line| line.key == key);
             lines.filter_map(|line| line.text.clone())
         };
         let longest = texts("rtt").filter_map(|text| parse_time(&text).ok()).max();
@@ -177,7 +200,7 @@ impl Combination<'_> {
             draft.line("[[link]]", &link.span);
             draft.lines(&lines);
         }
-        for (lines, span) in &parts {
+        for Lines { lines, span } in &parts {
             draft.line("[[flow]]", span);
             draft.lines(lines);
         }
@@ -185,9 +208,10 @@ impl Combination<'_> {
     }
 
     /// The flows of a part, one or one for each item of its list.
-    fn flows(&self, flow: &FlowPart, cc: &str) -> Result<Vec<(Vec<Line>, Range<usize>)>, Invalid> {
+    fn flows(&self, flow: &FlowPart, cc: &str) -> Result<Vec<Lines>, Invalid> {
         let Some(each) = &flow.each else {
-            return Ok(vec![(self.with_cc(self.lines(&flow.part, None)?, cc, flow), flow.part.span.clone())]);
+            let lines = self.with_cc(self.lines(&flow.part, None)?, cc, flow);
+            return Ok(vec![Lines { lines, span: flow.part.span.clone() }]);
         };
         let items = match self.value(&each.of) {
             Some(Item::List(items)) => items.clone(),
@@ -201,7 +225,7 @@ impl Combination<'_> {
             if !start.is_zero() {
                 lines.push(Line::of("start", show_time(start), &each.span));
             }
-            flows.push((lines, flow.part.span.clone()));
+            flows.push(Lines { lines, span: flow.part.span.clone() });
         }
         Ok(flows)
     }
@@ -255,38 +279,6 @@ impl Combination<'_> {
             *line = Line::of(&line.key, format!("{bytes}B"), &line.span);
         }
         lines.retain(|line| line.key != "bdp_rtt");
-    }
-
-    /// A condition with the numbers of this case.
-    fn check(&self, condition: &Condition, scenario: &Scenario) -> Result<Check, Invalid> {
-        let Condition { name, metric, of, bounds, of_rtt, times, span } = condition;
-        let no_number = |name: String| {
-            let message = format!("`{name}` is not a number here");
-            let problem = self.goal.source.problem(span.clone(), "wrong-type", "condition", message, "");
-            Invalid { problems: vec![problem] }
-        };
-        let value = |name: &str| self.value(name);
-        let times = times.of(value).map_err(no_number)?;
-        let longest_ms =
-            scenario.flows.iter().map(|flow| flow.rtt).max().unwrap_or_default().as_secs_f64() * 1e3;
-        let mut numbers = Vec::new();
-        for (side, bound) in bounds {
-            let bound = bound.of(value).map_err(no_number)?;
-            let is_upper = matches!(side, Side::AtMost | Side::Below);
-            let bound = match of_rtt {
-                Some(part) if is_upper => bound.min(part * longest_ms),
-                _ => bound,
-            };
-            numbers.push(Bound { side: *side, value: if is_upper { bound * times } else { bound } });
-        }
-        if metric.is_of_flows() && !scenario.flows.iter().any(|flow| is_of(&flow.name, of)) {
-            let message = format!("there is no flow `{of}` in the template `{}`", self.template.name);
-            let help = "name a flow of all templates";
-            let problem =
-                self.goal.source.problem(span.clone(), "unknown-name", "condition.of", message, help);
-            return Err(Invalid { problems: vec![problem] });
-        }
-        Ok(Check { name: name.clone(), metric: *metric, of: of.clone(), bounds: numbers })
     }
 
     /// What is wrong with a scenario's text, at the place in the goal's file that the text comes from.

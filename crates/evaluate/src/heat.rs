@@ -1,5 +1,5 @@
-//! A goal as a picture: a panel for each algorithm, a cell for each case. Cells that miss their bounds by more
-//! are darker and have a higher number, so that the picture can be read without colours.
+//! A goal as a picture: a panel for each algorithm, a cell for each case. Cells that are further beyond their
+//! bounds are darker and have a higher number, so that the picture can be read without colours.
 
 use maud::{Markup, PreEscaped, html};
 
@@ -7,9 +7,9 @@ use crate::record::{AlgorithmRecord, CaseRecord, GoalRecord};
 use crate::text::sentence;
 
 /// Width of the picture, in pixels.
-const WIDE: f64 = 1000.0;
+const WIDE: f64 = 1200.0;
 /// Size of a cell, in pixels.
-const CELL: (f64, f64) = (18.0, 15.0);
+const CELL: (f64, f64) = (22.0, 16.0);
 /// Width of a letter, in pixels; SVG cannot measure text.
 const LETTER: f64 = 6.2;
 /// Height of a line of text, in pixels.
@@ -17,12 +17,17 @@ const LINE: f64 = 15.0;
 /// Space between panels, in pixels.
 const GAP: f64 = 18.0;
 
-/// How far a case is from holding: the upper end of each degree, as a part of the bound, and its name.
-const DEGREES: [(f64, &str); 4] = [
-    (0.0, "holds"),
-    (0.05, "misses a bound by up to 5 %"),
-    (0.25, "by up to 25 %"),
-    (f64::INFINITY, "by more"),
+/// Space between groups of columns, in pixels.
+const BETWEEN: f64 = 5.0;
+
+/// How far a case is from holding: the largest factor by which a value is beyond its bound, and the words for
+/// it.
+const DEGREES: [(f64, &str); 5] = [
+    (1.0, "holds"),
+    (1.1, "beyond a bound by a factor up to 1.1"),
+    (1.5, "up to 1.5"),
+    (3.0, "up to 3"),
+    (f64::INFINITY, "more"),
 ];
 
 /// The picture of a goal as an SVG file.
@@ -51,7 +56,7 @@ const STYLE: &str = "\
     text{font:11px system-ui,sans-serif;fill:#222}\
     .name{font-weight:600;font-size:13px}.end{text-anchor:end}.middle{text-anchor:middle}\
     .paper{fill:#fff}rect{stroke:#fff;stroke-width:1}.paper{stroke:none}\
-    .d0{fill:#e3ecf5}.d1{fill:#f4c58d}.d2{fill:#d9772f}.d3{fill:#7c2704}\
+    .d0{fill:#e3ecf5}.d1{fill:#fbd9a0}.d2{fill:#f0a04b}.d3{fill:#c4501a}.d4{fill:#5f1d02}\
     .mark{font-size:9px;text-anchor:middle}.dark{fill:#fff}";
 
 /// Rows and columns, which all panels of a goal share.
@@ -60,8 +65,11 @@ struct Layout<'r> {
     columns: Vec<&'r [String]>,
     /// Width of the labels of rows.
     aside: f64,
-    /// Panels beside each other.
+    /// Left end of each column in a panel, and the right end of the last one.
+    places: Vec<f64>,
+    /// Panels beside each other, and the width of one.
     across: usize,
+    panel: f64,
 }
 
 impl<'r> Layout<'r> {
@@ -77,22 +85,23 @@ impl<'r> Layout<'r> {
         }
         let letters = rows.iter().map(|row| row.chars().count()).max().unwrap_or(0);
         let aside = 14.0 + LETTER * letters as f64;
-        let panel = CELL.0 * columns.len().max(1) as f64 + GAP;
-        // the name and the count of an algorithm need this much
-        let panel = panel.max(150.0);
+        let places = places(&columns);
+        // the name and the count of an algorithm need some width, too
+        let panel = (places.last().unwrap_or(&0.0) + GAP).max(150.0);
         let across = (((WIDE - aside) / panel) as usize).clamp(1, 8);
-        Self { rows, columns, aside, across }
+        Self { rows, columns, aside, places, across, panel }
     }
 
     fn levels(&self) -> usize {
         self.columns.iter().map(|column| column.len()).max().unwrap_or(0)
     }
 
-    /// Height of the labels of columns: a line for each level, and for the last one, which is upright, its text.
+    /// Height of the labels of columns: a line for each level, and for the last one, which is upright, its
+    /// text.
     fn head(&self) -> f64 {
         let last = self.columns.iter().filter_map(|column| column.last());
         let letters = last.map(|label| label.chars().count()).max().unwrap_or(0);
-        LINE * (1 + self.levels().saturating_sub(1)) as f64 + LETTER * letters as f64 + 8.0
+        LINE * (1 + self.levels().saturating_sub(1)) as f64 + LETTER * letters as f64 + 14.0
     }
 
     fn panel_height(&self) -> f64 {
@@ -105,8 +114,7 @@ impl<'r> Layout<'r> {
 
     fn panel(&self, index: usize, algorithm: &AlgorithmRecord) -> Markup {
         let (row, place) = (index / self.across, index % self.across);
-        let width = (CELL.0 * self.columns.len().max(1) as f64 + GAP).max(150.0);
-        let (x, y) = (self.aside + width * place as f64, self.panel_height() * row as f64);
+        let (x, y) = (self.aside + self.panel * place as f64, self.panel_height() * row as f64);
         let top = y + self.head();
         let AlgorithmRecord { cc, cases, hold, results, .. } = algorithm;
         html! {
@@ -114,27 +122,28 @@ impl<'r> Layout<'r> {
             (self.heads(x, y + LINE, top))
             @if place == 0 {
                 @for (index, row) in self.rows.iter().enumerate() {
-                    text.end x=(px(x - 6.0)) y=(px(top + CELL.1 * index as f64 + 11.0)) { (row) }
+                    text.end x=(px(x - 6.0)) y=(px(top + CELL.1 * index as f64 + 12.0)) { (row) }
                 }
             }
             @for case in results { (self.cell(x, top, cc, case)) }
         }
     }
 
-    /// Labels of the columns: neighbours with the same label share it, and those of the last level are upright.
+    /// Labels of the columns: neighbours with the same label share it, and those of the last level are
+    /// upright.
     fn heads(&self, x: f64, y: f64, top: f64) -> Markup {
         let last = self.levels().saturating_sub(1);
         html! {
             @for level in 0..last {
                 @for (from, to) in self.groups(level) {
-                    @let middle = x + CELL.0 * (from + to) as f64 / 2.0;
+                    @let middle = x + (self.places[from] + self.places[to - 1] + CELL.0) / 2.0;
                     text.middle x=(px(middle)) y=(px(y + LINE * (level + 1) as f64)) {
                         (self.columns[from].get(level).map_or("", String::as_str))
                     }
                 }
             }
             @for (index, column) in self.columns.iter().enumerate() {
-                @let (x, y) = (px(x + CELL.0 * index as f64 + 13.0), px(top - 4.0));
+                @let (x, y) = (px(x + self.places[index] + 15.0), px(top - 4.0));
                 text x=(x) y=(y) transform={ "rotate(-90 " (x) " " (y) ")" } {
                     (column.last().map_or("", String::as_str))
                 }
@@ -159,16 +168,16 @@ impl<'r> Layout<'r> {
     fn cell(&self, x: f64, top: f64, cc: &str, case: &CaseRecord) -> Markup {
         let row = self.rows.iter().position(|row| *row == case.row).unwrap_or(0);
         let column = self.columns.iter().position(|column| *column == case.column.as_slice());
-        let (from, count) = column.map_or((0, self.columns.len().max(1)), |at| (at, 1));
-        let (x, y) = (x + CELL.0 * from as f64, top + CELL.1 * row as f64);
-        let width = CELL.0 * count as f64;
-        let degree = degree(case.miss);
+        let end = self.places.last().copied().unwrap_or(CELL.0);
+        let (from, width) = column.map_or((0.0, end), |at| (self.places[at], CELL.0));
+        let (x, y) = (x + from, top + CELL.1 * row as f64);
+        let (degree, middle) = (degree(case.miss), x + width / 2.0);
         html! {
             g {
                 title { (cc) ", " (case.case) ": " (sentence(case)) }
                 rect class={ "d" (degree) } x=(px(x)) y=(px(y)) width=(px(width)) height=(CELL.1) {}
                 @if degree > 0 {
-                    text class={ "mark" @if degree > 1 { " dark" } } x=(px(x + width / 2.0)) y=(px(y + 11.0)) {
+                    text class={ "mark" @if degree > 2 { " dark" } } x=(px(middle)) y=(px(y + 11.0)) {
                         (degree)
                     }
                 }
@@ -177,18 +186,46 @@ impl<'r> Layout<'r> {
     }
 }
 
-/// Index into [`DEGREES`].
+/// Left end of each column, with a space before each group of the first level, and right end of the last.
+fn places(columns: &[&[String]]) -> Vec<f64> {
+    let mut places = vec![0.0];
+    let mut x = 0.0;
+    for (index, column) in columns.iter().enumerate() {
+        x += CELL.0;
+        let next = columns.get(index + 1);
+        if next.is_some_and(|next| column.len() > 1 && next.first() != column.first()) {
+            x += BETWEEN;
+        }
+        places.push(x);
+    }
+    if columns.is_empty() {
+        places.push(CELL.0);
+    }
+    places
+}
+
+/// Index into [`DEGREES`]; 0 only if all conditions hold.
 fn degree(miss: f64) -> usize {
-    DEGREES.iter().position(|(up_to, _)| miss <= *up_to).unwrap_or(DEGREES.len() - 1)
+    if miss > 0.0 && 1.0 + miss <= DEGREES[0].0 {
+        return 1;
+    }
+    DEGREES.iter().position(|(factor, _)| 1.0 + miss <= *factor).unwrap_or(DEGREES.len() - 1)
 }
 
 fn legend(y: f64) -> Markup {
+    let mut places = vec![10.0];
+    for (_, name) in DEGREES {
+        let last = places.last().copied().unwrap_or_default();
+        places.push(last + CELL.0 + 26.0 + LETTER * name.len() as f64);
+    }
     html! {
-        @for (index, (_, name)) in DEGREES.iter().enumerate() {
-            @let x = 10.0 + 190.0 * index as f64;
+        @for (index, ((_, name), x)) in DEGREES.iter().zip(&places).enumerate() {
+            @let x = *x;
             rect class={ "d" (index) } x=(px(x)) y=(px(y)) width=(CELL.0) height=(CELL.1) {}
             @if index > 0 {
-                text class={ "mark" @if index > 1 { " dark" } } x=(px(x + CELL.0 / 2.0)) y=(px(y + 11.0)) { (index) }
+                text class={ "mark" @if index > 2 { " dark" } } x=(px(x + CELL.0 / 2.0)) y=(px(y + 11.0)) {
+                    (index)
+                }
             }
             text x=(px(x + CELL.0 + 6.0)) y=(px(y + 11.0)) { (name) }
         }

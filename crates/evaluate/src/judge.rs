@@ -46,13 +46,20 @@ pub struct Bound {
 }
 
 impl Bound {
-    /// How far a value is beyond it, as a part of it; of a bound of 0, the distance itself.
+    /// By which factor a value is beyond it, less 1: 0.5 for 15 where at most 10 are allowed, and for 10
+    /// where at least 15 are. Where a factor has no meaning, because one of them is not above 0, it is
+    /// infinite.
     fn miss(self, value: f64) -> f64 {
         if self.side.holds(value, self.value) {
             return 0.0;
         }
-        let distance = (value - self.value).abs() / if self.value == 0.0 { 1.0 } else { self.value.abs() };
-        if distance.is_nan() { f64::INFINITY } else { distance }
+        let (more, less) = match self.side {
+            Side::AtLeast => (self.value, value),
+            Side::AtMost | Side::Below => (value, self.value),
+        };
+        let factor = more / less;
+        // at a bound that must not be reached the factor is 1
+        if less > 0.0 && factor.is_finite() { (factor - 1.0).max(f64::EPSILON) } else { f64::INFINITY }
     }
 }
 
@@ -69,6 +76,14 @@ pub struct Check {
     pub bounds: Vec<Bound>,
 }
 
+impl Check {
+    /// Compares a value with the bounds.
+    pub(crate) fn held(&self, value: f64) -> Held {
+        let miss = self.bounds.iter().map(|bound| bound.miss(value)).fold(0.0, f64::max);
+        Held { value, holds: miss == 0.0, miss }
+    }
+}
+
 /// A condition that was compared.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Held {
@@ -76,7 +91,7 @@ pub struct Held {
     pub value: f64,
     /// Whether it is within all bounds.
     pub holds: bool,
-    /// How far it is beyond its bounds, as a part of the bound; 0 if it holds. Infinite without a value.
+    /// The factor by which it is beyond its bounds, less 1; 0 if and only if it holds.
     pub miss: f64,
 }
 
@@ -108,18 +123,12 @@ impl Judged {
 /// Compares what a run measured with the conditions of its case.
 #[must_use]
 pub fn judge(checks: &[Check], seed: u64, measured: Measured) -> Judged {
-    let held = |check: &Check| {
-        let value = measured.value(check.metric, &check.of);
-        let holds = check.bounds.iter().all(|bound| bound.side.holds(value, bound.value));
-        let miss = check.bounds.iter().map(|bound| bound.miss(value)).fold(0.0, f64::max);
-        Held { value, holds, miss }
-    };
-    let held = checks.iter().map(held).collect();
+    let held = checks.iter().map(|check| check.held(measured.value(check.metric, &check.of))).collect();
     Judged { seed, measured, held }
 }
 
-/// The run that is judged among those of several seeds: one that fails before one that holds, and among equals
-/// the one with the lower Jain index.
+/// The run that is judged among those of several seeds: one that fails before one that holds, and among
+/// equals the one with the lower Jain index.
 #[must_use]
 pub fn worst(runs: impl IntoIterator<Item = Judged>) -> Option<Judged> {
     runs.into_iter().reduce(|worst, run| {

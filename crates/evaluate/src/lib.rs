@@ -5,12 +5,15 @@
 //! algorithm, [`Measured`] is what a run gives, [`judge`] compares it with the conditions, and [`Record`] is
 //! the result of a whole evaluation, as JSON and as text.
 //!
-//! No criteria are in this crate: those of LEVEL are `evaluation/level`. The crate does not run scenarios, keeps
-//! no results and knows no command line; `fairpace-dev evaluate` does these things.
+//! No criteria are in this crate: those of LEVEL are `evaluation/level`. The crate does not run scenarios,
+//! keeps no results and knows no command line; `fairpace-dev evaluate` does these things.
 
 #![forbid(unsafe_code)]
 
 mod amount;
+mod axis;
+mod condition;
+mod draw;
 mod expand;
 mod goal;
 mod heat;
@@ -18,12 +21,14 @@ mod item;
 mod judge;
 mod measure;
 mod page;
+mod paths;
 mod read;
 mod record;
 mod source;
 mod template;
 mod text;
 
+pub use draw::seed_of;
 pub use expand::{Case, Form};
 pub use goal::{Goal, load};
 pub use heat::heat_map;

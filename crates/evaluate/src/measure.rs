@@ -72,6 +72,16 @@ impl Metric {
         matches!(self, Self::Share | Self::Gain)
     }
 
+    /// Whether less is worse; `None` if neither side is.
+    #[must_use]
+    pub const fn lower_is_worse(self) -> Option<bool> {
+        match self {
+            Self::Jain | Self::Utilization | Self::OfAvailable | Self::LeastMbps => Some(true),
+            Self::QueueMs | Self::Loss | Self::Gain => Some(false),
+            Self::Share | Self::MostMbps => None,
+        }
+    }
+
     /// Its value for people.
     #[must_use]
     pub fn shown(self, value: f64) -> String {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::heat::heat_map;
 use crate::record::{AlgorithmRecord, CaseRecord, GoalRecord, Record};
-use crate::text::failed;
+use crate::text::{failed, median};
 
 impl Record {
     /// The generated part of the page. `picture` names the file of a goal's picture.
@@ -15,10 +15,19 @@ impl Record {
         page.push_str(&self.overview());
         for goal in &self.goals {
             let GoalRecord { id, title, asks, why, conditions, algorithms, .. } = goal;
-            let _ = write!(page, "\n## {id}: {title}\n\n{asks}\n{why}\n\nIn each case must hold:\n\n");
+            let _ = write!(
+                page,
+                "\n## {id}: {title}\n\n{}\nIn each case must hold:\n\n",
+                wrapped(&format!("{asks} {why}"))
+            );
             conditions.iter().for_each(|condition| page.push_str(&format!("- {condition}\n")));
             let _ = write!(page, "\n![{id}: which cases hold, for each algorithm]({})\n\n", picture(goal));
             page.push_str(&numbers(goal));
+            let medians = algorithms
+                .iter()
+                .flat_map(|algorithm| algorithm.medians.iter().map(move |of| (algorithm, of)));
+            medians
+                .for_each(|(algorithm, of)| page.push_str(&format!("\n{}: {}.\n", algorithm.cc, median(of))));
             algorithms.iter().for_each(|algorithm| page.push_str(&failures(algorithm)));
         }
         page
@@ -32,13 +41,19 @@ impl Record {
 
     fn facts(&self) -> String {
         let Self { command, commit, scenarios_hash, runs, seed, seeds, form, criteria, .. } = self;
-        let last = seed + u64::from(*seeds) - 1;
+        let how = format!(
+            "The criteria `{criteria}`, {form} form. Of the seeds of a case the worst is judged: one that \
+             fails before one that holds, then the one with the lower Jain index. In the pictures a cell is \
+             a case, and a darker cell with a higher number is further beyond its bounds."
+        );
+        let seeds = match seeds {
+            1 => format!("seed {seed}"),
+            _ => format!("seeds {seed} to {}", seed + u64::from(*seeds) - 1),
+        };
         format!(
-            "The criteria `{criteria}` in their {form} form. Of the seeds of a case the worst is judged: one that \
-             fails before one that\nholds, then the one with the lower Jain index. In the pictures a cell is a case; \
-             a darker cell with a higher number\nmisses its bounds by more.\n\n\
-             | | |\n|---|---|\n| command | `{command}` |\n| simulations | {runs}, seeds {seed} to {last} |\n\
-             | scenarios | `{scenarios_hash}` |\n| commit | `{commit}` |\n"
+            "{}\n| | |\n|---|---|\n| command | `{command}` |\n| simulations | {runs}, {seeds} |\n\
+             | scenarios | `{scenarios_hash}` |\n| commit | `{commit}` |\n",
+            wrapped(&how)
         )
     }
 
@@ -84,14 +99,35 @@ fn failures(algorithm: &AlgorithmRecord) -> String {
         return String::new();
     }
     let width = failing.iter().map(|result| result.case.chars().count()).max().unwrap_or(0);
-    let mut text =
-        format!("\n<details><summary>{}: {} cases fail</summary>\n\n```text\n", algorithm.cc, failing.len());
+    let count = match failing.len() {
+        1 => "1 case fails".to_owned(),
+        count => format!("{count} cases fail"),
+    };
+    let mut text = format!("\n<details><summary>{}: {count}</summary>\n\n```text\n", algorithm.cc);
     for result in failing {
         let conditions: Vec<_> = result.conditions.iter().filter(|of| !of.holds).map(failed).collect();
         let _ = writeln!(text, "{:width$}  {}", result.case, conditions.join(", "));
     }
     text.push_str("```\n\n</details>\n");
     text
+}
+
+/// Text in lines of at most 120 columns.
+fn wrapped(text: &str) -> String {
+    let (mut lines, mut width) = (String::new(), 0);
+    for word in text.split_whitespace() {
+        let letters = word.chars().count();
+        if width > 0 && width + 1 + letters > 120 {
+            lines.push('\n');
+            width = 0;
+        } else if width > 0 {
+            lines.push(' ');
+            width += 1;
+        }
+        lines.push_str(word);
+        width += letters;
+    }
+    lines + "\n"
 }
 
 /// Aligned: the first column left, the others right.

@@ -23,7 +23,8 @@ impl Table<'_, '_> {
         if self.path.is_empty() { name.to_owned() } else { format!("{}.{name}", self.path) }
     }
 
-    fn place(&self) -> Range<usize> {
+    /// Where it is.
+    pub(crate) fn place(&self) -> Range<usize> {
         self.span.0..self.span.1
     }
 }
@@ -44,6 +45,11 @@ impl Reader<'_> {
         help: impl Into<String>,
     ) {
         self.problems.push(self.source.problem(span, kind, key, message, help));
+    }
+
+    /// Where a value is, or the table if it is not there.
+    pub(crate) fn place(&self, of: Table<'_, '_>, name: &str) -> Range<usize> {
+        of.table.get(name).map_or(of.place(), Spanned::span)
     }
 
     /// Complains about every key that is not one of these.

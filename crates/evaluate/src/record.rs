@@ -75,6 +75,9 @@ pub struct AlgorithmRecord {
     pub conditions: Vec<ConditionCount>,
     /// Each metric over the cases.
     pub metrics: Vec<Spread>,
+    /// What must hold of the medians over the cases.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub medians: Vec<ConditionRecord>,
     /// Each case.
     pub results: Vec<CaseRecord>,
 }
@@ -116,7 +119,8 @@ pub struct CaseRecord {
     pub seed: u64,
     /// Whether all conditions hold.
     pub holds: bool,
-    /// The largest part of a bound by which a value is beyond it; 0 if all hold.
+    /// The largest factor by which a value is beyond its bound, less 1; 0 if all hold, `null` if it is
+    /// infinite.
     pub miss: f64,
     /// The metrics of every case.
     pub metrics: BTreeMap<Metric, f64>,
@@ -137,7 +141,7 @@ pub struct ConditionRecord {
     pub bounds: Vec<Bound>,
     /// Whether it holds.
     pub holds: bool,
-    /// How far the value is beyond the bound, as a part of the bound.
+    /// The factor by which the value is beyond its bound, less 1; 0 if it holds, `null` if it is infinite.
     pub miss: f64,
 }
 
@@ -162,14 +166,7 @@ impl CaseRecord {
     #[must_use]
     pub fn of(case: &Case, judged: &Judged) -> Self {
         let metrics = Metric::ALWAYS.map(|metric| (metric, judged.measured.value(metric, "")));
-        let condition = |(check, held): (&Check, &Held)| ConditionRecord {
-            name: check.name.clone(),
-            metric: check.metric,
-            value: held.value,
-            bounds: check.bounds.clone(),
-            holds: held.holds,
-            miss: held.miss,
-        };
+        let condition = |(check, held): (&Check, &Held)| ConditionRecord::of(check, held);
         Self {
             case: case.name.clone(),
             scenario: case.scenario.hash.clone(),
@@ -184,10 +181,23 @@ impl CaseRecord {
     }
 }
 
+impl ConditionRecord {
+    fn of(check: &Check, held: &Held) -> Self {
+        Self {
+            name: check.name.clone(),
+            metric: check.metric,
+            value: held.value,
+            bounds: check.bounds.clone(),
+            holds: held.holds,
+            miss: held.miss,
+        }
+    }
+}
+
 impl AlgorithmRecord {
-    /// The sums over cases.
+    /// The sums over cases. `medians` are the conditions of the medians.
     #[must_use]
-    pub fn of(cc: String, cpu_s: f64, results: Vec<CaseRecord>) -> Self {
+    pub fn of(cc: String, cpu_s: f64, results: Vec<CaseRecord>, medians: &[Check]) -> Self {
         let mut metrics: Vec<Spread> = Vec::new();
         let always = Metric::ALWAYS.into_iter();
         for metric in always.filter(|metric| !matches!(metric, Metric::LeastMbps | Metric::MostMbps)) {
@@ -210,7 +220,12 @@ impl AlgorithmRecord {
         };
         let conditions = first.iter().enumerate().map(condition).collect();
         let hold = results.iter().filter(|result| result.holds).count();
-        Self { cc, cases: results.len(), hold, cpu_s, conditions, metrics, results }
+        let median = |check: &Check| {
+            let value = metrics.iter().find(|of| of.metric == check.metric).map_or(f64::NAN, |of| of.median);
+            ConditionRecord::of(check, &check.held(value))
+        };
+        let medians = medians.iter().map(median).collect();
+        Self { cc, cases: results.len(), hold, cpu_s, conditions, metrics, medians, results }
     }
 }
 

@@ -133,7 +133,7 @@ impl FlowPart {
             Some(span) => match parse_time(&reader.text(of, "apart")?) {
                 Ok(time) => time,
                 Err(error) => {
-                    reader.complain(span, "wrong-unit", &of.key("apart"), error.to_string(), error.help);
+                    reader.complain(span, "wrong-unit", &of.key("apart"), error.message, error.help);
                     return None;
                 }
             },

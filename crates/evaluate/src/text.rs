@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::measure::Metric;
+use crate::judge::Bound;
 use crate::record::{AlgorithmRecord, CaseRecord, ConditionRecord, Record, Spread};
 
 impl Record {
@@ -14,6 +14,7 @@ impl Record {
             let _ = writeln!(text, "{} {}: {}", goal.id, goal.title, goal.conditions.join("; "));
             for algorithm in &goal.algorithms {
                 text.push_str(&row(algorithm));
+                algorithm.medians.iter().for_each(|of| text.push_str(&format!("      {}\n", median(of))));
                 if failing {
                     text.push_str(&failures(algorithm));
                 }
@@ -23,8 +24,8 @@ impl Record {
         let Self { runs, simulated, wall_s, seeds, form, .. } = self;
         let _ = writeln!(
             text,
-            "{form} form; per metric: median, worst case; worst of {seeds} seeds judged; {runs} runs, {simulated} of them \
-             simulated now, in {wall_s:.0} s"
+            "{form} form; per metric: median, worst case; worst of {seeds} seeds judged; {runs} runs, \
+             {simulated} of them simulated now, in {wall_s:.0} s"
         );
         text
     }
@@ -65,8 +66,7 @@ fn failures(algorithm: &AlgorithmRecord) -> String {
     failing.sort_by(|a, b| b.miss.total_cmp(&a.miss));
     let width = failing.iter().map(|result| result.case.chars().count()).max().unwrap_or(0);
     let line = |result: &&CaseRecord| {
-        let conditions: Vec<_> =
-            result.conditions.iter().filter(|of| !of.holds).map(|of| failed(of)).collect();
+        let conditions: Vec<_> = result.conditions.iter().filter(|of| !of.holds).map(failed).collect();
         let numbers: Vec<_> = result
             .metrics
             .iter()
@@ -83,11 +83,21 @@ fn failures(algorithm: &AlgorithmRecord) -> String {
     failing.iter().map(line).collect()
 }
 
+/// "median over all cases: short queue holds, queue_ms 3.30 (< 5)".
+pub(crate) fn median(of: &ConditionRecord) -> String {
+    let holds = if of.holds { "holds" } else { "does not hold" };
+    let value = of.metric.shown(of.value);
+    format!("median over all cases: {} {holds}, {} {value} ({})", of.name, of.metric.name(), bounds(of))
+}
+
 /// "fair 0.812 (>= 0.95)".
 pub(crate) fn failed(of: &ConditionRecord) -> String {
-    let bounds: Vec<_> =
-        of.bounds.iter().map(|bound| format!("{} {}", bound.side.sign(), short(bound.value))).collect();
-    format!("{} {} ({})", of.name, of.metric.shown(of.value), bounds.join(", "))
+    format!("{} {} ({})", of.name, of.metric.shown(of.value), bounds(of))
+}
+
+fn bounds(of: &ConditionRecord) -> String {
+    let bound = |bound: &Bound| format!("{} {}", bound.side.sign(), short(bound.value));
+    of.bounds.iter().map(bound).collect::<Vec<_>>().join(", ")
 }
 
 /// What holds and what does not, in a case.
@@ -102,16 +112,4 @@ pub(crate) fn sentence(case: &CaseRecord) -> String {
 /// At most four decimals.
 fn short(value: f64) -> String {
     ((value * 1e4).round() / 1e4).to_string()
-}
-
-impl Metric {
-    /// Whether less is worse; `None` if neither side is.
-    #[must_use]
-    pub const fn lower_is_worse(self) -> Option<bool> {
-        match self {
-            Self::Jain | Self::Utilization | Self::OfAvailable | Self::LeastMbps => Some(true),
-            Self::QueueMs | Self::Loss | Self::Gain => Some(false),
-            Self::Share | Self::MostMbps => None,
-        }
-    }
 }

@@ -22,10 +22,11 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 6] = [
+pub const TARGETS: [Target; 7] = [
     Target { name: "scenario", run: parsers::scenario },
     Target { name: "quantity", run: parsers::quantity },
     Target { name: "figure", run: parsers::figure },
+    Target { name: "goal", run: parsers::goal },
     Target { name: "trace", run: parsers::trace },
     Target { name: "json", run: parsers::json },
     Target { name: "algorithm", run: algorithm::algorithm },

@@ -1,8 +1,11 @@
 //! Parsers: whatever they accept can be written and read again, and they refuse the rest in order.
 
+use std::path::Path;
+
+use fairpace_evaluate::{Form, Goal};
 use fairpace_results::Summary;
 use fairpace_scenario::quantity::{self, Dimension};
-use fairpace_scenario::{Scenario, Set, Sizes, Target, Trace};
+use fairpace_scenario::{Invalid, Scenario, Set, Sizes, Target, Trace};
 
 /// Errors that a parser may report at once.
 const MOST_PROBLEMS: usize = 1000;
@@ -69,6 +72,25 @@ pub(crate) fn figure(data: &[u8]) {
     let again: fairpace_reproduce::figure::Figure = toml::from_str(&written).expect("and read again");
     // NaN is not equal to itself, so texts are compared
     assert_eq!(toml::to_string(&again).expect("and written again"), written);
+}
+
+/// A file of criteria: each of its cases is a valid scenario, or the first that is not is named in the file.
+pub(crate) fn goal(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let path = Path::new("folder/fuzz.toml");
+    let named = |invalid: Invalid| {
+        let problems = invalid.problems.len();
+        assert!((1..=MOST_PROBLEMS).contains(&problems), "{problems} problems");
+        assert!(invalid.problems.iter().all(|problem| problem.file == "folder/fuzz.toml"), "{invalid}");
+    };
+    match Goal::parse(path, text) {
+        Ok(goal) => {
+            goal.cases("reno", &[], Form::Quick, "").map_or_else(named, drop);
+            goal.paths("reno", &[], 2, 1).map_or_else(named, drop);
+            let _ = (goal.conditions(), goal.medians(), goal.rivals());
+        }
+        Err(invalid) => named(invalid),
+    }
 }
 
 /// A trace of delivery opportunities, and a distribution of sizes.

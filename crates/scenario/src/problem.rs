@@ -15,6 +15,9 @@ const MOST_KEY: usize = 120;
 /// value that is as long as the file.
 const MOST_TEXT: usize = 2_000;
 
+/// Characters of a file's name in a message: Linux opens none that is longer, but an argument may be.
+const MOST_FILE: usize = 4_096;
+
 /// One thing that is wrong.
 #[derive(Debug, Clone)]
 pub struct Problem {
@@ -85,7 +88,8 @@ impl Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let file = visible(&self.file);
+        let file = clipped(&self.file, MOST_FILE);
+        let file = visible(&file);
         if self.line > 0 {
             write!(f, "{file}:{}:{}: ", self.line, self.column)?;
         } else if !file.is_empty() {
@@ -147,5 +151,19 @@ impl std::error::Error for Invalid {}
 impl Diagnostic for Invalid {
     fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn Diagnostic> + 'a>> {
         Some(Box::new(self.problems.iter().map(|problem| problem as &dyn Diagnostic)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_argument_too_long_for_a_file_name_is_shown_in_part() {
+        let problem = Problem::new("file", String::new(), "cannot read it".into(), "check it".into());
+        let problem = Problem { file: "A".repeat(100_000), ..problem };
+        let shown = problem.to_string();
+        assert!(shown.len() < MOST_FILE + 100, "{} bytes", shown.len());
+        assert!(shown.starts_with("AAA") && shown.contains("...") && shown.ends_with("cannot read it"));
     }
 }

@@ -12,7 +12,7 @@ use rustix::fs::{Access, CWD, RenameFlags, access, renameat_with};
 use rustix::io::Errno;
 
 use super::manifest::{self, Foreign, Found, Manifest};
-use super::staging::{self, EARLIER, Staging};
+use super::staging::{self, EARLIER, Staging, TRIAL};
 
 /// Journal of two directories that change places.
 const EXCHANGE: &str = "exchange";
@@ -234,7 +234,7 @@ fn move_beside(dir: &Path, target: &Path) -> io::Result<PathBuf> {
 
 /// Whether two directories can be exchanged in `dir`: not every file system can.
 pub(super) fn can_exchange(dir: &Path) -> io::Result<bool> {
-    let (one, other) = (dir.join("one"), dir.join("other"));
+    let [one, other] = TRIAL.map(|name| dir.join(name));
     fs::create_dir(&one)?;
     fs::create_dir(&other)?;
     let result = renameat_with(CWD, &one, CWD, &other, RenameFlags::EXCHANGE);

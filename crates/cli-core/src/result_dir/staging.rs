@@ -20,6 +20,8 @@ const RANDOM_LENGTH: usize = 6;
 pub(super) const JOURNAL: &str = "journal";
 /// The manifest of the result that is replaced one by one.
 pub(super) const EARLIER: &str = "earlier.json";
+/// Directories with which it is tried, before a run, whether two can change places.
+pub(super) const TRIAL: [&str; 2] = ["one", "other"];
 /// The new files.
 const NEW: &str = "new";
 
@@ -128,7 +130,9 @@ fn is_name(name: &str) -> bool {
 fn is_ours(path: &Path) -> bool {
     let Ok(found) = fs::symlink_metadata(path) else { return false };
     let is_known = |entry: io::Result<fs::DirEntry>| {
-        entry.is_ok_and(|entry| [NEW, JOURNAL, EARLIER].iter().any(|known| entry.file_name() == *known))
+        entry.is_ok_and(|entry| {
+            [NEW, JOURNAL, EARLIER].iter().chain(&TRIAL).any(|known| entry.file_name() == *known)
+        })
     };
     found.is_dir()
         && found.uid() == geteuid().as_raw()

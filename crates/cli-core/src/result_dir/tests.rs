@@ -168,6 +168,20 @@ fn a_leftover_with_files_of_another_origin_stays() {
 }
 
 #[test]
+fn what_a_run_leaves_that_is_killed_at_its_first_step_is_removed() {
+    // nothing yet; the new files' directory; and what is tried before the run
+    for inside in [&[][..], &["new"], &["new", "one"], &["new", "one", "other"]] {
+        let (dir, path) = with_result();
+        let leftover = dir.path().join(".fairpace-12-abcdef");
+        inside.iter().for_each(|name| fs::create_dir_all(leftover.join(name)).unwrap());
+        fs::create_dir_all(&leftover).unwrap();
+        fs::set_permissions(&leftover, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+        drop(ResultDir::prepare(&path).unwrap());
+        assert!(!leftover.exists(), "{inside:?}");
+    }
+}
+
+#[test]
 fn what_the_system_would_refuse_at_the_end_is_refused_before_the_run() {
     let dir = tempfile::tempdir().unwrap();
     // behind a directory that does not exist yet

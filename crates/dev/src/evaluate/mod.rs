@@ -12,14 +12,18 @@ use fairpace_cli_core::host::COMMIT;
 use fairpace_cli_core::output::Output;
 use fairpace_cli_core::signals::Signals;
 use fairpace_evaluate::{
-    AlgorithmRecord, Case, CaseRecord, Form, Goal, GoalRecord, Judged, Measured, Record, SCHEMA, judge, load,
-    worst,
+    AlgorithmRecord, Case, CaseRecord, Check, Form, Goal, GoalRecord, Judged, Measured, Record, SCHEMA,
+    judge, load, seed_of, worst,
 };
+use fairpace_reproduce::results;
 use fairpace_results::Summary;
 use fairpace_scenario::{Scenario, Set, hash_of_all};
 
 use crate::args::EvaluateArgs;
+use crate::marked_page::{MarkedPage, Page};
 use runs::Runs;
+
+const PAGE: Page = Page { command: "evaluate", title: "Evaluation" };
 
 /// The algorithms of a call without `--cc`.
 const USUAL: [&str; 7] = ["level", "bbr1", "bbr3", "bbq", "cubic", "reno", "nyu_latency"];
@@ -39,10 +43,12 @@ pub(crate) fn run(
     out: &mut Output,
 ) -> Result<(), Failure> {
     let goals = load(&args.criteria)?;
-    let goals = chosen(&goals, &args.goal)?;
+    let goals = chosen(&goals, args)?;
     let names = names(&args.cc)?;
     check_sets(&args.sets, &names, &goals)?;
     let (works, scenarios) = plan(args, &goals, &names)?;
+    // an unusable page is an error before the long run
+    let page = args.out.as_deref().map(|path| MarkedPage::open(path, PAGE)).transpose()?;
     let begun = Instant::now();
     let runs = Runs::new(args, &scenarios, global)?;
     let simulated = runs.missing();
@@ -52,7 +58,7 @@ pub(crate) fn run(
         commit: COMMIT.to_owned(),
         command: command(args, &names),
         criteria: criteria(args),
-        form: if args.quick { "quick" } else { "full" },
+        form: form(args),
         seed: args.seed,
         seeds: seeds(args),
         scenarios_hash: hash_of_all(works.iter().flat_map(|work| &work.cases).map(|case| &case.scenario)),
@@ -63,13 +69,33 @@ pub(crate) fn run(
     };
     for work in works {
         if let Some(goal) = record.goals.get_mut(work.goal) {
-            goal.algorithms.push(algorithm(args, work, &summaries));
+            let medians = goals.get(work.goal).map(|goal| goal.medians()).unwrap_or_default();
+            goal.algorithms.push(algorithm(args, work, &summaries, &medians));
         }
     }
-    match global.json {
-        true => out.json(&record),
-        false => out.text(&record.text(args.failing)),
+    let path = page.as_ref().map(|page| page.path().to_owned());
+    if let Some(page) = page {
+        write(&page, &record)?;
     }
+    match path {
+        _ if global.json => out.json(&record),
+        Some(path) if !global.quiet => out.line(&format!("the results are in {}", path.display())),
+        Some(_) => Ok(()),
+        None => out.text(&record.text(args.failing)),
+    }
+}
+
+/// Writes the page, and beside it a picture for each goal.
+fn write(page: &MarkedPage, record: &Record) -> Result<(), Failure> {
+    let stem = page.path().file_stem().unwrap_or_default().to_string_lossy();
+    let name = |goal: &GoalRecord| format!("{stem}-{}.svg", goal.name);
+    for (goal, picture) in record.pictures() {
+        let path = page.path().with_file_name(name(goal));
+        results::write_page(&path, &picture).map_err(|error| {
+            Failure::file("cannot write", &path, &error, "name a page in another folder with --out")
+        })?;
+    }
+    page.write(&record.page(name))
 }
 
 /// The scenarios of all algorithms at all goals, and whose they are.
@@ -79,10 +105,15 @@ fn plan(
     names: &[String],
 ) -> Result<(Vec<Work>, Vec<Scenario>), Failure> {
     let form = if args.quick { Form::Quick } else { Form::Full };
+    let seed = args.draw.as_deref().map(draw_seed).transpose()?.unwrap_or_default();
     let (mut works, mut scenarios) = (Vec::new(), Vec::new());
     for (index, goal) in goals.iter().enumerate() {
         for cc in names {
-            let cases = goal.cases(cc, &args.sets, form, &args.matching)?;
+            let mut cases = match args.paths {
+                Some(count) => goal.paths(cc, &args.sets, count as usize, seed)?,
+                None => goal.cases(cc, &args.sets, form, &args.matching)?,
+            };
+            cases.retain(|case| case.name.contains(&args.matching));
             let first_run = scenarios.len();
             for case in &cases {
                 for seed in (args.seed..).take(seeds(args) as usize) {
@@ -102,7 +133,7 @@ fn plan(
 }
 
 /// Judges an algorithm at a goal.
-fn algorithm(args: &EvaluateArgs, work: Work, summaries: &[Summary]) -> AlgorithmRecord {
+fn algorithm(args: &EvaluateArgs, work: Work, summaries: &[Summary], medians: &[Check]) -> AlgorithmRecord {
     let Work { cc, cases, first_run, .. } = work;
     let seeds = seeds(args) as usize;
     let mut results = Vec::new();
@@ -113,7 +144,7 @@ fn algorithm(args: &EvaluateArgs, work: Work, summaries: &[Summary]) -> Algorith
     }
     let runs = &summaries[first_run..first_run + cases.len() * seeds];
     let cpu_s = runs.iter().map(|run| run.cost.cpu_s).filter(|cost| cost.is_finite()).sum();
-    AlgorithmRecord::of(cc, cpu_s, results)
+    AlgorithmRecord::of(cc, cpu_s, results, medians)
 }
 
 fn judged(case: &Case, summary: &Summary) -> Judged {
@@ -124,8 +155,31 @@ fn seeds(args: &EvaluateArgs) -> u32 {
     args.seeds.unwrap_or(if args.quick { 1 } else { 2 })
 }
 
-/// The goals that `--goal` names by id or file; all if it names none.
-fn chosen<'g>(goals: &'g [Goal], asked: &[String]) -> Result<Vec<&'g Goal>, Failure> {
+fn form(args: &EvaluateArgs) -> &'static str {
+    match (args.paths, args.quick) {
+        (Some(_), _) => "random paths",
+        (None, true) => "quick",
+        (None, false) => "full",
+    }
+}
+
+/// The seed that `--draw` stands for.
+fn draw_seed(hex: &str) -> Result<u64, Failure> {
+    seed_of(hex).ok_or_else(|| {
+        let message = format!("--draw {hex} is not a text of hexadecimal digits");
+        Failure::new(Exit::Usage, message, "name a commit's hash, or any other: --draw 1f3a")
+    })
+}
+
+/// The goals that `--goal` names by id or file; all if it names none. With `--paths` those that are drawn.
+fn chosen<'g>(goals: &'g [Goal], args: &EvaluateArgs) -> Result<Vec<&'g Goal>, Failure> {
+    let asked = &args.goal;
+    let goals: Vec<&Goal> = goals.iter().filter(|goal| goal.is_drawn() == args.paths.is_some()).collect();
+    if goals.is_empty() {
+        let what = if args.paths.is_some() { "random paths" } else { "goal with cases" };
+        let message = format!("{} has no {what}", args.criteria.display());
+        return Err(Failure::new(Exit::Usage, message, "evaluation/level has both"));
+    }
     let is =
         |goal: &Goal, asked: &str| [&goal.id, &goal.name].iter().any(|name| name.eq_ignore_ascii_case(asked));
     for asked in asked {
@@ -136,7 +190,7 @@ fn chosen<'g>(goals: &'g [Goal], asked: &[String]) -> Result<Vec<&'g Goal>, Fail
         }
     }
     let wanted = |goal: &&Goal| asked.is_empty() || asked.iter().any(|asked| is(goal, asked));
-    Ok(goals.iter().filter(wanted).collect())
+    Ok(goals.iter().copied().filter(wanted).collect())
 }
 
 /// The algorithms of `--cc`, or the usual ones that this build has.
@@ -181,6 +235,9 @@ fn command(args: &EvaluateArgs, names: &[String]) -> String {
     words.push(format!("--cc {}", names.join(",")));
     if !args.goal.is_empty() {
         words.push(format!("--goal {}", args.goal.join(",")));
+    }
+    if let (Some(count), Some(hex)) = (args.paths, &args.draw) {
+        words.push(format!("--paths {count} --draw {hex}"));
     }
     if !args.matching.is_empty() {
         words.push(format!("--match \"{}\"", args.matching));

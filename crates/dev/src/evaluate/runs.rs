@@ -46,8 +46,8 @@ impl<'a> Runs<'a> {
         self.kept.iter().filter(|kept| kept.is_none()).count()
     }
 
-    /// Simulates what is missing, the longest runs first, so that no core waits for a long one at the end. Each
-    /// is kept when it is finished.
+    /// Simulates what is missing, the longest runs first, so that no core waits for a long one at the end.
+    /// Each is kept when it is finished.
     pub(super) fn perform(mut self, signals: &Signals) -> Result<Vec<Summary>, Failure> {
         let mut missing: Vec<usize> =
             (0..self.kept.len()).filter(|index| self.kept[*index].is_none()).collect();

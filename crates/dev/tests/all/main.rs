@@ -3,6 +3,7 @@
 mod abuse;
 mod conformance;
 mod duels;
+mod evaluate;
 mod model;
 mod pages;
 mod records;

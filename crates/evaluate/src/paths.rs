@@ -1,0 +1,39 @@
+//! The random paths of a goal, as cases.
+
+use fairpace_netem::Random;
+use fairpace_scenario::quantity::PACKET_BYTES;
+use fairpace_scenario::{Invalid, Set, Target, parse};
+
+use crate::draw::Draw;
+use crate::expand::Case;
+use crate::goal::Goal;
+
+/// Cells of a row in a picture.
+const IN_A_ROW: usize = 20;
+
+impl Goal {
+    /// The first `count` random paths of a seed, each with its scenario for an algorithm. None unless
+    /// [`Goal::is_drawn`].
+    ///
+    /// # Errors
+    /// A path is not a valid scenario, or one of `sets` is wrong.
+    pub fn paths(&self, cc: &str, sets: &[Set], count: usize, seed: u64) -> Result<Vec<Case>, Invalid> {
+        let Some(draw) = &self.draw else { return Ok(Vec::new()) };
+        let mut seeds = Random::new(seed);
+        (1..=count).map(|number| self.path(draw, cc, sets, number, seeds.next_u64())).collect()
+    }
+
+    fn path(&self, draw: &Draw, cc: &str, sets: &[Set], number: usize, seed: u64) -> Result<Case, Invalid> {
+        let path = draw.path(seed);
+        let name = format!("path {number}: {}", path.name());
+        let text = path.text(&name, cc, self.least_pkts * PACKET_BYTES, draw.interval(path.rate_bps));
+        let is_for_this = |set: &&Set| set.algorithm().is_none_or(|of| of == cc);
+        let sets: Vec<Set> = sets.iter().filter(is_for_this).cloned().collect();
+        let scenario = parse(&self.source.name, &text, &sets, Target::Simulator)?;
+        let checks = self.checks(|_| None, &scenario)?;
+        let first = (number - 1) / IN_A_ROW * IN_A_ROW + 1;
+        let row = format!("{first} to {}", first + IN_A_ROW - 1);
+        let column = vec![((number - 1) % IN_A_ROW + 1).to_string()];
+        Ok(Case { name, scenario, checks, available: 1.0, row, column })
+    }
+}

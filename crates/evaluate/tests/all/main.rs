@@ -1,0 +1,8 @@
+//! The criteria of LEVEL expand to what they were defined by; files, judgement and pages.
+
+mod format;
+mod judging;
+mod level;
+mod pages;
+mod paths;
+mod support;
