@@ -12,6 +12,12 @@ pub fn depth_s(share: f64, kept: f64, rtt_s: f64, queue_s: f64) -> f64 {
     (share * ((1.0 - kept) * rtt_s + queue_s)).min(queue_s)
 }
 
+/// The part of all flows whose drains together empty the queue.
+#[must_use]
+pub fn part_that_empties(kept: f64, rtt_s: f64, queue_s: f64) -> f64 {
+    (queue_s / ((1.0 - kept) * rtt_s + queue_s)).min(1.0)
+}
+
 /// The rate that a flow can keep whose drains nobody joins: it sees no more of the queue than its own drain
 /// shows, so it is content where `f(r) = ((1 - kept) T + q) r / C`. At the equal share or below there is no
 /// such advantage; the function then returns the equal share.

@@ -52,36 +52,40 @@ pub struct Network {
 
 /// Sweeps over all links after which the search ends in any case.
 const SWEEPS: u32 = 10_000;
-/// Relative precision of the rates.
+/// Precision of the queueing delays, as a part of the longest.
 const PRECISION: f64 = 1e-12;
 
-/// The equilibrium of flows over several links. `routes[i]` has the indices of flow i's links, one at least.
+/// The equilibrium of flows over several links. `routes[i]` has the indices of flow i's links, one at least;
+/// flow i takes the sum of its queueing delays for less by `errors_s[i]`.
 ///
 /// The dual problem is solved link by link: its function is smooth and convex, so this descends to the
 /// minimum.
 #[must_use]
-pub fn network(level: &Level, capacities: &[f64], routes: &[Vec<usize>]) -> Network {
-    let seen = |queues: &[f64], route: &[usize]| route.iter().map(|link| queues[*link]).sum::<f64>();
+pub fn network(level: &Level, capacities: &[f64], routes: &[Vec<usize>], errors_s: &[f64]) -> Network {
+    let seen = |queues: &[f64], flow: usize| {
+        routes[flow].iter().map(|link| queues[*link]).sum::<f64>() - errors_s[flow]
+    };
     let mut queues_s: Vec<f64> = vec![0.0; capacities.len()];
-    let mut rates = vec![f64::INFINITY; routes.len()];
     for _ in 0..SWEEPS {
+        let before = queues_s.clone();
         for (link, capacity) in capacities.iter().enumerate() {
             queues_s[link] = 0.0;
-            let through = routes.iter().filter(|route| route.contains(&link));
-            let others: Vec<f64> = through.map(|route| seen(&queues_s, route)).collect();
+            let through = (0..routes.len()).filter(|flow| routes[*flow].contains(&link));
+            let others: Vec<f64> = through.map(|flow| seen(&queues_s, flow)).collect();
             let load = |queue: f64| others.iter().map(|other| level.rate(other + queue)).sum::<f64>();
             if !others.is_empty() && load(0.0) > *capacity {
-                let above = level.delay_s(capacity / others.len() as f64);
+                // at the upper end no flow has more than its equal share
+                let least = others.iter().copied().fold(f64::INFINITY, f64::min);
+                let above = level.delay_s(capacity / others.len() as f64) - least.min(0.0);
                 queues_s[link] = root(0.0, above, |queue| load(queue) - capacity);
             }
         }
-        let next: Vec<f64> = routes.iter().map(|route| level.rate(seen(&queues_s, route))).collect();
-        let settled = next.iter().zip(&rates).all(|(new, old)| (new - old).abs() <= PRECISION * new);
-        rates = next;
-        if settled {
+        let longest = queues_s.iter().copied().fold(0.0, f64::max);
+        if queues_s.iter().zip(&before).all(|(new, old)| (new - old).abs() <= PRECISION * longest) {
             break;
         }
     }
+    let rates = (0..routes.len()).map(|flow| level.rate(seen(&queues_s, flow))).collect();
     Network { rates, queues_s }
 }
 

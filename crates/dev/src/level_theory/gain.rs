@@ -1,0 +1,116 @@
+//! Tables of stability: the queue over the gain, with cwnd and with pacing as the limit.
+
+use fairpace_models::level::fluid::{Point, Setting, Simulation};
+use fairpace_models::level::stability::{self, Loop};
+use fairpace_models::level;
+
+use super::path::{Path, STEERS, deviation, mean, queues_ms, start_s};
+use super::{Case, Inputs, Table};
+
+const MBPS: f64 = 100.0;
+const GAINS: [f64; 6] = [0.0625, 0.125, 0.25, 0.5, 1.0, 1.5];
+/// Sets of RTTs, ms.
+const RTTS: [&[f64]; 5] =
+    [&[20.0], &[50.0, 50.0], &[10.0, 50.0], &[10.0, 100.0], &[10.0, 200.0]];
+/// The queue is measured from here on, until 28 s: bases are forgotten after 30 s without a drain.
+const FROM_S: f64 = 14.0;
+const TO_S: f64 = 28.0;
+
+pub(super) fn table(inputs: &Inputs) -> Table {
+    let cases = RTTS.into_iter().flat_map(|rtts| GAINS.map(|gain| case(inputs, rtts, gain)));
+    Table {
+        of: "RTTs, gain",
+        columns: &[
+            ("bound", "gain up to which it is stable: model", 2),
+            ("is_stable", "so stable", 0),
+            ("fluid", "deviation of q as a part of q: fluid", 2),
+            ("packets", "packets", 2),
+            ("used", "utilisation", 3),
+        ],
+        cases: cases.collect(),
+    }
+}
+
+fn case(inputs: &Inputs, rtts: &'static [f64], gain: f64) -> Case {
+    let capacity = level::packets_per_s(MBPS);
+    let rtts_s: Vec<f64> = rtts.iter().map(|rtt| rtt / 1e3).collect();
+    let linear = Loop::new(&inputs.level, capacity, &rtts_s);
+    let list: Vec<String> = rtts.iter().map(f64::to_string).collect();
+    let set = format!("{STEERS}, gain = {gain}");
+    Case {
+        name: format!("{} ms, {gain}", list.join("/")),
+        model: vec![
+            ("bound", linear.gain_bound()),
+            ("is_stable", f64::from(u8::from(linear.is_stable(gain)))),
+            ("fluid", fluid(inputs, &rtts_s, gain)),
+        ],
+        scenario: Box::new(move |seed| {
+            let mut path = Path::new(MBPS, FROM_S, TO_S, 5.0);
+            for (index, rtt) in rtts.iter().enumerate() {
+                path.flow(&index.to_string(), *rtt, start_s(index, seed), &set, "");
+            }
+            path.text(seed)
+        }),
+        measure: Box::new(|run| {
+            let queues = queues_ms(run, FROM_S, TO_S);
+            let used = run.summary.links[0].utilization;
+            vec![("packets", deviation(&queues) / mean(&queues)), ("used", used)]
+        }),
+    }
+}
+
+/// How much the queue of the fluid moves, some time after a disturbance of a tenth of the first rate.
+fn fluid(inputs: &Inputs, rtts_s: &[f64], gain: f64) -> f64 {
+    let capacity = level::packets_per_s(MBPS);
+    let equal = capacity / rtts_s.len() as f64;
+    let rates = rtts_s.iter().enumerate().map(|(index, _)| if index == 0 { 1.1 * equal } else { equal });
+    let setting = Setting {
+        level: inputs.level,
+        gain,
+        capacity,
+        rtts_s: rtts_s.to_vec(),
+        rates: rates.collect(),
+        errors_s: vec![0.0; rtts_s.len()],
+        duration_s: TO_S,
+    };
+    let late = Simulation::new(setting).filter(|point| point.time_s >= FROM_S);
+    let queues: Vec<f64> = late.map(|point: Point| point.queue_s).collect();
+    deviation(&queues) / mean(&queues)
+}
+
+pub(super) fn pacing() -> Table {
+    let bound = stability::paced_gain_bound();
+    let case = |(name, paced, gain): (&str, bool, f64)| {
+        let pace = if paced { ", slack_pkts = 100, pacing_gain = 1" } else { "" };
+        let set = format!("{STEERS}, gain = {gain}{pace}");
+        Case {
+            name: format!("{name}, gain {gain}"),
+            model: vec![("bound", if paced { bound } else { stability::LARGEST_GAIN })],
+            scenario: Box::new(move |seed| {
+                let mut path = Path::new(MBPS, FROM_S, TO_S, 5.0);
+                path.flow("0", PACED_RTT_MS, 0.0, &set, "");
+                path.text(seed)
+            }),
+            measure: Box::new(|run| {
+                let queues = queues_ms(run, FROM_S, TO_S);
+                let used = run.summary.links[0].utilization;
+                vec![("packets", deviation(&queues) / mean(&queues)), ("used", used)]
+            }),
+        }
+    };
+    let gains = [0.03, 0.125, 0.25];
+    let limits = [("cwnd limits", false), ("pacing limits", true)];
+    let cases = limits.into_iter().flat_map(|(name, paced)| gains.map(|gain| (name, paced, gain)));
+    Table {
+        of: "one flow of 10 ms",
+        columns: &[
+            ("bound", "gain up to which it is stable: model", 2),
+            ("packets", "deviation of q as a part of q: packets", 2),
+            ("used", "utilisation", 3),
+        ],
+        cases: cases.map(case).collect(),
+    }
+}
+
+/// W is less than the packets by which cwnd exceeds it in this table, so cwnd never limits.
+const PACED_RTT_MS: f64 = 10.0;
