@@ -426,6 +426,8 @@ pub(crate) enum LevelTable {
     Network,
     /// The queue over the gain, for sets of RTTs.
     Gain,
+    /// The queue over the number of flows.
+    Crowd,
     /// The queue with cwnd and with pacing as the limit.
     Pacing,
     /// How fast steering equalises rates.
@@ -449,6 +451,7 @@ impl LevelTable {
             Self::Noise => "level-theory noise",
             Self::Network => "level-theory network",
             Self::Gain => "level-theory gain",
+            Self::Crowd => "level-theory crowd",
             Self::Pacing => "level-theory pacing",
             Self::Steering => "level-theory steering",
             Self::Exchange => "level-theory exchange",

@@ -4,7 +4,7 @@ use fairpace_models::level::fluid::{Setting, Simulation};
 use fairpace_models::level::{self, convergence};
 use fairpace_results::Run;
 
-use super::path::{Path, STEERS, drains, log_ratio, start_s};
+use super::path::{Path, QUIET_S, STEERS, drains, log_ratio, start_s};
 use super::{Case, Inputs, Table};
 
 const MBPS: f64 = 100.0;
@@ -22,10 +22,10 @@ struct Push {
 }
 
 const PUSHES: [Push; 4] = [
-    Push { rtt_ms: 10.0, longer_ms: 5.0, from_s: 4.0, until_s: 6.0, end_s: 10.0 },
-    Push { rtt_ms: 20.0, longer_ms: 8.0, from_s: 4.0, until_s: 8.0, end_s: 18.0 },
-    Push { rtt_ms: 30.0, longer_ms: 10.0, from_s: 4.0, until_s: 8.0, end_s: 24.0 },
-    Push { rtt_ms: 50.0, longer_ms: 10.0, from_s: 4.0, until_s: 5.5, end_s: 28.0 },
+    Push { rtt_ms: 10.0, longer_ms: 5.0, from_s: QUIET_S[0], until_s: 20.0, end_s: QUIET_S[1] },
+    Push { rtt_ms: 20.0, longer_ms: 8.0, from_s: QUIET_S[0], until_s: 20.0, end_s: QUIET_S[1] },
+    Push { rtt_ms: 30.0, longer_ms: 8.0, from_s: QUIET_S[0], until_s: 20.0, end_s: QUIET_S[1] },
+    Push { rtt_ms: 40.0, longer_ms: 8.0, from_s: QUIET_S[0], until_s: 18.8, end_s: QUIET_S[1] },
 ];
 
 pub(super) fn steering(inputs: &Inputs) -> Table {
@@ -125,10 +125,7 @@ pub(super) fn exchange(inputs: &Inputs) -> Table {
         let steered = (-between_s / convergence::steering_s(&inputs.level, inputs.gain, rtt_s, equal)).exp();
         Case {
             name: format!("{} ms", push.rtt_ms),
-            model: vec![
-                ("model", (1.0 - inputs.level.exponent) * steered),
-                ("steering_alone", steered),
-            ],
+            model: vec![("model", (1.0 - inputs.level.exponent) * steered), ("steering_alone", steered)],
             scenario: Box::new(move |seed| pushed(push, "", push.end_s, seed)),
             measure: Box::new(move |run| exchanges(run, push.until_s)),
         }

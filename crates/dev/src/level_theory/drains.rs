@@ -4,34 +4,37 @@ use fairpace_models::level::drain::Anchors;
 use fairpace_models::level::{self, drain};
 use fairpace_results::Run;
 
-use super::path::{Path, STEERS, drains, mean, queues_ms, shares, start_s};
+use super::path::{Path, QUIET_S, STEERS, drains, mean, queues_ms, shares, start_s};
 use super::{Case, Inputs, Table};
 
-const MBPS: f64 = 100.0;
+/// Fast enough that each flow has many packets in a round.
+const MBPS: f64 = 500.0;
 const RTT_MS: f64 = 20.0;
-/// Without drains bases are forgotten after 30 s.
-const END_S: f64 = 28.0;
+
+/// Parameters of the flow that drains, every 2 s, and otherwise only steers.
+const DRAINS: &str = "exchange = false, drain_interval = \"2s\"";
 
 pub(super) fn depth(inputs: &Inputs) -> Table {
-    let case = |flows: usize| {
+    let case = |(flows, paced): (usize, bool)| {
+        let pace = if paced { ", pacing_gain = 1.25" } else { "" };
         let queue_s = inputs.level.delay_s(level::packets_per_s(MBPS) / flows as f64);
         let depth_s = drain::depth_s(1.0 / flows as f64, inputs.kept, RTT_MS / 1e3, queue_s);
         Case {
-            name: flows.to_string(),
+            name: if paced { format!("{flows}, pacing at 1.25 W / D") } else { flows.to_string() },
             model: vec![("model_queue_ms", queue_s * 1e3), ("model_ms", depth_s * 1e3)],
             scenario: Box::new(move |seed| {
-                let mut path = Path::new(MBPS, 8.0, END_S, 2.0);
-                let drains = "exchange = false, drain_interval = \"2s\"";
-                path.flow("drains", RTT_MS, 0.0, drains, "");
+                let mut path = Path::new(MBPS, QUIET_S[0], QUIET_S[1], 2.0);
+                path.flow("drains", RTT_MS, 0.0, &format!("{DRAINS}{pace}"), "");
                 for index in 1..flows {
-                    path.flow(&index.to_string(), RTT_MS, start_s(index, seed) / 4.0, STEERS, "");
+                    let set = format!("{STEERS}{pace}");
+                    path.flow(&index.to_string(), RTT_MS, start_s(index, seed) / 4.0, &set, "");
                 }
                 path.text(seed)
             }),
             measure: Box::new(|run| {
                 let depths: Vec<[f64; 2]> = drains(run, 0)
                     .into_iter()
-                    .filter(|drain| drain[0] > 8.0 && drain[1] < END_S - 1.0)
+                    .filter(|drain| drain[0] > QUIET_S[0] && drain[1] < QUIET_S[1] - 1.0)
                     .map(|[begin_s, end_s]| {
                         let before = mean(&queues_ms(run, begin_s - 0.5, begin_s));
                         // a round later nothing is left of what the flow sent before
@@ -52,35 +55,38 @@ pub(super) fn depth(inputs: &Inputs) -> Table {
             ("model_ms", "depth of one flow's drain, ms: model", 2),
             ("depth_ms", "packets", 2),
         ],
-        cases: [2, 3, 5, 10, 20, 40].into_iter().map(case).collect(),
+        cases: [false, true]
+            .into_iter()
+            .flat_map(|paced| [2, 5, 10, 20, 40].map(|n| (n, paced)))
+            .map(case)
+            .collect(),
     }
 }
 
 /// When the path of the flow with drains of its own becomes shorter, seconds.
-const SHORTER_FROM_S: f64 = 8.0;
+const SHORTER_FROM_S: f64 = QUIET_S[0];
+/// Seconds between the first drain after that and the next ones.
+const KEPT_S: [f64; 2] = [19.5, 23.0];
 /// By how much, as a part of the queueing delay.
 const SHORTER: f64 = 0.7;
 
 pub(super) fn kept(inputs: &Inputs) -> Table {
     let case = |flows: usize| {
         let capacity = level::packets_per_s(MBPS);
-        let by_ms = (SHORTER * inputs.level.delay_s(capacity / flows as f64) * 1e3).round();
+        let [others, alone] = [STEERS, DRAINS].map(|set| format!("{set}, pacing_gain = 1.25"));
+        let by_ms = (SHORTER * inputs.level.delay_s(capacity / flows as f64) * 1e4).round() / 10.0;
         let rate = drain::kept_rate(&inputs.level, capacity, flows as f64, RTT_MS / 1e3, inputs.kept);
         Case {
             name: flows.to_string(),
-            model: vec![
-                ("equal_share", 1.0 / flows as f64),
-                ("model_share", rate / capacity),
-            ],
+            model: vec![("equal_share", 1.0 / flows as f64), ("model_share", rate / capacity)],
             scenario: Box::new(move |seed| {
-                let mut path = Path::new(MBPS, 20.0, END_S, 20.0);
+                let mut path = Path::new(MBPS, KEPT_S[0], KEPT_S[1], 20.0);
                 for index in 1..flows {
-                    path.flow(&index.to_string(), RTT_MS, start_s(index, seed) / 4.0, STEERS, "");
+                    path.flow(&index.to_string(), RTT_MS, start_s(index, seed) / 4.0, &others, "");
                 }
                 // its path becomes shorter when the others fill the queue: it has never seen that path empty
-                let drains = "exchange = false, drain_interval = \"2s\"";
                 let shorter = format!("rtt_at = \"{SHORTER_FROM_S}s {RTT_MS}ms\"");
-                path.flow("alone", RTT_MS + by_ms, start_s(1, seed), drains, &shorter);
+                path.flow("alone", RTT_MS + by_ms, start_s(1, seed), &alone, &shorter);
                 path.text(seed)
             }),
             measure: Box::new(|run| vec![("share", shares(run).pop().unwrap_or(f64::NAN))]),
@@ -93,7 +99,7 @@ pub(super) fn kept(inputs: &Inputs) -> Table {
             ("model_share", "share that the flow can keep: model", 3),
             ("share", "packets", 3),
         ],
-        cases: [3, 5, 10, 20, 40].into_iter().map(case).collect(),
+        cases: [5, 10, 15, 20, 30].into_iter().map(case).collect(),
     }
 }
 
@@ -173,6 +179,7 @@ fn measured(run: &Run, index: usize) -> f64 {
         .filter(|begin| (from_s..from_s + INTERVAL_S).contains(begin))
         .collect();
     begins.sort_by(f64::total_cmp);
-    let within = |begin: &f64| begins.iter().filter(|other| (*begin..begin + TOGETHER_S).contains(*other)).count();
+    let within =
+        |begin: &f64| begins.iter().filter(|other| (*begin..begin + TOGETHER_S).contains(*other)).count();
     begins.iter().map(within).max().unwrap_or(0) as f64 / flows as f64
 }

@@ -82,7 +82,8 @@ const MBPS: f64 = 100.0;
 pub(super) fn error(inputs: &Inputs) -> Table {
     let case = |error_ms: f64| {
         let with = equilibrium::fifo(&inputs.level, level::packets_per_s(MBPS), &[0.0, error_ms / 1e3]);
-        let linear = 0.5 * (1.0 + 0.5 * equilibrium::elasticity(&inputs.level) * error_ms / 1e3 / with.queue_s);
+        let linear =
+            0.5 * (1.0 + 0.5 * equilibrium::elasticity(&inputs.level) * error_ms / 1e3 / with.queue_s);
         Case {
             name: format!("{error_ms} ms"),
             model: vec![

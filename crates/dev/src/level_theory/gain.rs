@@ -1,17 +1,18 @@
 //! Tables of stability: the queue over the gain, with cwnd and with pacing as the limit.
 
+use fairpace_models::level;
 use fairpace_models::level::fluid::{Point, Setting, Simulation};
 use fairpace_models::level::stability::{self, Loop};
-use fairpace_models::level;
 
-use super::path::{Path, STEERS, deviation, mean, queues_ms, start_s};
+use super::path::{Path, deviation, mean, queues_ms, start_s};
 use super::{Case, Inputs, Table};
 
 const MBPS: f64 = 100.0;
 const GAINS: [f64; 6] = [0.0625, 0.125, 0.25, 0.5, 1.0, 1.5];
 /// Sets of RTTs, ms.
-const RTTS: [&[f64]; 5] =
-    [&[20.0], &[50.0, 50.0], &[10.0, 50.0], &[10.0, 100.0], &[10.0, 200.0]];
+const RTTS: [&[f64]; 5] = [&[20.0], &[50.0, 50.0], &[10.0, 50.0], &[10.0, 100.0], &[10.0, 200.0]];
+/// Parameters of a flow that only steers: no exchange, and no drain after the one that ends its startup.
+const STEERS: &str = "exchange = false, drain_interval = \"0s\"";
 /// The queue is measured from here on, until 28 s: bases are forgotten after 30 s without a drain.
 const FROM_S: f64 = 14.0;
 const TO_S: f64 = 28.0;
@@ -107,6 +108,48 @@ pub(super) fn pacing() -> Table {
             ("bound", "gain up to which it is stable: model", 2),
             ("packets", "deviation of q as a part of q: packets", 2),
             ("used", "utilisation", 3),
+        ],
+        cases: cases.map(case).collect(),
+    }
+}
+
+/// Flows of the table of crowds, and a margin of pacing that never limits.
+const CROWDS: [usize; 5] = [2, 5, 10, 20, 40];
+const WIDE_MARGIN: f64 = 1.25;
+const CROWD_RTT_MS: f64 = 20.0;
+
+pub(super) fn crowd(inputs: &Inputs) -> Table {
+    let capacity = level::packets_per_s(MBPS);
+    let case = |(flows, gain): (usize, Option<f64>)| {
+        let rate = capacity / flows as f64;
+        let round_s = CROWD_RTT_MS / 1e3 + inputs.level.delay_s(rate);
+        let pace = gain.map_or(String::new(), |gain| format!(", pacing_gain = {gain}"));
+        let set = format!("{STEERS}{pace}");
+        let name =
+            gain.map_or(format!("{flows}, as it is"), |gain| format!("{flows}, pacing at {gain} W / D"));
+        Case {
+            name,
+            model: vec![("window", rate * round_s), ("bound", stability::LARGEST_GAIN)],
+            scenario: Box::new(move |seed| {
+                let mut path = Path::new(MBPS, FROM_S, TO_S, 5.0);
+                for index in 0..flows {
+                    path.flow(&index.to_string(), CROWD_RTT_MS, start_s(index, seed) / 4.0, &set, "");
+                }
+                path.text(seed)
+            }),
+            measure: Box::new(|run| {
+                let queues = queues_ms(run, FROM_S, TO_S);
+                vec![("packets", deviation(&queues) / mean(&queues))]
+            }),
+        }
+    };
+    let cases = [None, Some(WIDE_MARGIN)].into_iter().flat_map(|gain| CROWDS.map(|flows| (flows, gain)));
+    Table {
+        of: "flows of 20 ms",
+        columns: &[
+            ("window", "W, packets: model", 1),
+            ("bound", "gain up to which it is stable: model", 2),
+            ("packets", "deviation of q as a part of q: packets", 2),
         ],
         cases: cases.map(case).collect(),
     }

@@ -117,6 +117,7 @@ pub(crate) fn run(
         LevelTable::Noise => equilibrium::noise(&inputs),
         LevelTable::Network => equilibrium::network(&inputs),
         LevelTable::Gain => gain::table(&inputs),
+        LevelTable::Crowd => gain::crowd(&inputs),
         LevelTable::Pacing => gain::pacing(),
         LevelTable::Steering => convergence::steering(&inputs),
         LevelTable::Exchange => convergence::exchange(&inputs),
@@ -147,8 +148,7 @@ fn rows(table: &Table, seeds: u32, signals: &Signals, quiet: bool) -> Result<Vec
         for (name, _) in runs.first().into_iter().flatten() {
             let of_name = |run: &Values| run.iter().find(|(other, _)| other == name).map(|(_, value)| *value);
             // a run without an event has no number for it
-            let found: Vec<f64> =
-                runs.iter().filter_map(of_name).filter(|value| value.is_finite()).collect();
+            let found: Vec<f64> = runs.iter().filter_map(of_name).filter(|value| value.is_finite()).collect();
             values.insert(*name, Spread::of(&found));
         }
         Row { case: case.name.clone(), values }
@@ -174,7 +174,8 @@ fn markdown(table: &Table, rows: &[Row], inputs: &Inputs, seeds: u32) -> String 
             Some(spread) => {
                 let text = spread.text(*decimals);
                 let rounded = format!("{:.*}", decimals, spread.mean);
-                let alike = [spread.min, spread.max].iter().all(|end| format!("{end:.*}", decimals) == rounded);
+                let alike =
+                    [spread.min, spread.max].iter().all(|end| format!("{end:.*}", decimals) == rounded);
                 if alike { rounded } else { text }
             }
         };
@@ -204,6 +205,7 @@ mod tests {
             equilibrium::noise(&inputs),
             equilibrium::network(&inputs),
             gain::table(&inputs),
+            gain::crowd(&inputs),
             gain::pacing(),
             convergence::steering(&inputs),
             convergence::exchange(&inputs),

@@ -29,7 +29,8 @@ impl Path {
     }
 
     pub(super) fn link(&mut self, name: &str, mbps: f64) {
-        let _ = writeln!(self.text, "[[link]]\nname = \"{name}\"\nrate = \"{mbps}mbit\"\nbuffer = \"{BUFFER}\"");
+        let _ =
+            writeln!(self.text, "[[link]]\nname = \"{name}\"\nrate = \"{mbps}mbit\"\nbuffer = \"{BUFFER}\"");
     }
 
     /// A flow; `more` are lines of keys.
@@ -46,8 +47,10 @@ impl Path {
     }
 }
 
-/// Parameters of a flow that only steers: no exchange, and no drain after the first.
+/// Parameters of a flow that only steers: no exchange, and drains 0.5, 1, 2, ... s apart.
 pub(super) const STEERS: &str = "exchange = false, drain_interval = \"100s\"";
+/// Such flows do not drain in this time, seconds, if their base RTT is at most 60 ms.
+pub(super) const QUIET_S: [f64; 2] = [18.0, 31.0];
 
 /// The start of flow `index` of a run: 0.2 s apart, and elsewhere with each seed.
 pub(super) fn start_s(index: usize, seed: u64) -> f64 {

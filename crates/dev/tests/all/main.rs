@@ -3,6 +3,7 @@
 mod abuse;
 mod conformance;
 mod duels;
+mod level_theory;
 mod model;
 mod pages;
 mod records;

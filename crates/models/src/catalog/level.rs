@@ -96,7 +96,11 @@ pub(super) static STABILITY: Entry = Entry {
         quantity("gain_bound", "", "gain from which it does not settle, one RTT"),
         quantity("gain_bound_continuous", "", "the same of the continuous loop, rounds of all phases"),
         quantity("gain_bound_mixed", "", "the same for the two RTTs together"),
-        quantity("gain_bound_resonance", "", "what the ACK clock of the longer RTT alone allows, closed form"),
+        quantity(
+            "gain_bound_resonance",
+            "",
+            "what the ACK clock of the longer RTT alone allows, closed form",
+        ),
         quantity("gain_bound_paced", "", "the same if pacing limits instead of cwnd, one RTT"),
         quantity("is_stable", "", "1: the two flows settle with this gain"),
     ],

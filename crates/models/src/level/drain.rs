@@ -57,7 +57,14 @@ pub struct Anchors {
 impl Anchors {
     /// Flows of equal shares with the first drains at `starts_s`. `rtt_s` and `queue_s` give the depths.
     #[must_use]
-    pub fn new(starts_s: &[f64], interval_s: f64, kept: f64, rtt_s: f64, queue_s: f64, length_s: f64) -> Self {
+    pub fn new(
+        starts_s: &[f64],
+        interval_s: f64,
+        kept: f64,
+        rtt_s: f64,
+        queue_s: f64,
+        length_s: f64,
+    ) -> Self {
         let share = 1.0 / starts_s.len() as f64;
         let flow = |start: &f64| Drainer { share, next_s: *start, lowest_s: f64::INFINITY, lowest_at_s: 0.0 };
         let depth = ((1.0 - kept) * rtt_s + queue_s) / queue_s;

@@ -86,9 +86,10 @@ impl Flow {
             self.queue_count += 1.0;
         }
         let Sent { acked_at_s, sent, .. } = self.newest_acked;
-        let part = self.unacked.front().map_or(0.0, |next| {
-            (now_s - acked_at_s) / (next.acked_at_s - acked_at_s) * (next.sent - sent)
-        });
+        let part = self
+            .unacked
+            .front()
+            .map_or(0.0, |next| (now_s - acked_at_s) / (next.acked_at_s - acked_at_s) * (next.sent - sent));
         self.acked = self.acked.max(sent + part);
     }
 
