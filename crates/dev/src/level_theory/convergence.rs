@@ -113,6 +113,7 @@ const EXCHANGED: [Push; 4] = [
 const READ_EXCHANGES: std::ops::Range<f64> = 0.15..1.15;
 /// Spans before and after a drain in which the difference is read, seconds from its begin and its end.
 const BEFORE_S: [f64; 2] = [-1.0, 0.0];
+/// See [`BEFORE_S`]: rates are means of rounds again.
 const AFTER_S: [f64; 2] = [0.8, 1.8];
 /// Drains closer than this count as one, seconds.
 const APART_S: f64 = 2.0;

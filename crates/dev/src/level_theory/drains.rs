@@ -1,4 +1,5 @@
-//! Tables of drains: how deep they are, what an unsynchronised one lets a flow keep, and how they come together.
+//! Tables of drains: how deep they are, what an unsynchronised one lets a flow keep, and how they come
+//! together.
 
 use fairpace_models::level::drain::Anchors;
 use fairpace_models::level::{self, drain};
@@ -9,6 +10,7 @@ use super::{Case, Inputs, Table};
 
 /// Fast enough that each flow has many packets in a round.
 const MBPS: f64 = 500.0;
+/// The base RTT of all flows, ms.
 const RTT_MS: f64 = 20.0;
 
 /// Parameters of the flow that drains, every 2 s, and otherwise only steers.
@@ -147,8 +149,9 @@ pub(super) fn anchor(inputs: &Inputs) -> Table {
 const TOGETHER_S: f64 = 0.06;
 /// Multiples of this, without their whole part, are spread evenly.
 const GOLDEN: f64 = 0.618_033_988_749_895;
-/// The greatest time between two drains, seconds, and where the intervals of the table begin.
+/// The greatest time between two drains, seconds: the default of `drain_interval`.
 const INTERVAL_S: f64 = 10.0;
+/// Where the intervals of the table begin, seconds.
 const FIRST_S: f64 = 20.0;
 
 /// The greatest part of the flows that drain together in interval `index` of the model.

@@ -208,18 +208,7 @@ pub(super) fn network(inputs: &Inputs) -> Table {
                 ("max_min", share(MAX_MIN)),
                 ("model_queues_ms", rest.queues_s.iter().sum::<f64>() * 1e3),
             ],
-            scenario: Box::new(move |seed| {
-                let mut path = Path::without_link(20.0, 40.0, SERIES_MS);
-                for (link, mbps) in mbps.iter().enumerate() {
-                    path.link(&format!("l{link}"), *mbps);
-                }
-                for (index, route) in routes.iter().enumerate() {
-                    let links: Vec<String> = route.iter().map(|link| format!("\"l{link}\"")).collect();
-                    let more = format!("route = [{}]", links.join(", "));
-                    path.flow(&index.to_string(), NETWORK_RTT_MS, start_s(index, seed), "", &more);
-                }
-                path.text(seed)
-            }),
+            scenario: Box::new(move |seed| network_scenario(&mbps, &routes, seed)),
             measure: Box::new(measure),
         }
     };
@@ -236,6 +225,19 @@ pub(super) fn network(inputs: &Inputs) -> Table {
         ],
         cases: networks().into_iter().map(case).collect(),
     }
+}
+
+fn network_scenario(mbps: &[f64], routes: &[Vec<usize>], seed: u64) -> String {
+    let mut path = Path::without_link(20.0, 40.0, SERIES_MS);
+    for (link, mbps) in mbps.iter().enumerate() {
+        path.link(&format!("l{link}"), *mbps);
+    }
+    for (index, route) in routes.iter().enumerate() {
+        let links: Vec<String> = route.iter().map(|link| format!("\"l{link}\"")).collect();
+        let more = format!("route = [{}]", links.join(", "));
+        path.flow(&index.to_string(), NETWORK_RTT_MS, start_s(index, seed), "", &more);
+    }
+    path.text(seed)
 }
 
 /// An exponent that stands for infinity: alpha-fairness tends to max-min fairness.

@@ -7,7 +7,9 @@ use fairpace_models::level::stability::{self, Loop};
 use super::path::{Path, deviation, mean, queues_ms, start_s};
 use super::{Case, Inputs, Table};
 
+/// Rate of the link, Mbit/s.
 const MBPS: f64 = 100.0;
+/// On both sides of all bounds of the table.
 const GAINS: [f64; 6] = [0.0625, 0.125, 0.25, 0.5, 1.0, 1.5];
 /// Sets of RTTs, ms.
 const RTTS: [&[f64]; 5] = [&[20.0], &[50.0, 50.0], &[10.0, 50.0], &[10.0, 100.0], &[10.0, 200.0]];
@@ -15,6 +17,7 @@ const RTTS: [&[f64]; 5] = [&[20.0], &[50.0, 50.0], &[10.0, 50.0], &[10.0, 100.0]
 const STEERS: &str = "exchange = false, drain_interval = \"0s\"";
 /// The queue is measured from here on, until 28 s: bases are forgotten after 30 s without a drain.
 const FROM_S: f64 = 14.0;
+/// See [`FROM_S`].
 const TO_S: f64 = 28.0;
 
 pub(super) fn table(inputs: &Inputs) -> Table {
@@ -113,9 +116,11 @@ pub(super) fn pacing() -> Table {
     }
 }
 
-/// Flows of the table of crowds, and a margin of pacing that never limits.
+/// Flows of the table of crowds.
 const CROWDS: [usize; 5] = [2, 5, 10, 20, 40];
+/// A gain of pacing with which pacing does not limit.
 const WIDE_MARGIN: f64 = 1.25;
+/// Their base RTT, ms: short, so that f is not small beside it.
 const CROWD_RTT_MS: f64 = 20.0;
 
 pub(super) fn crowd(inputs: &Inputs) -> Table {

@@ -159,7 +159,8 @@ fn rows(table: &Table, seeds: u32, signals: &Signals, quiet: bool) -> Result<Vec
 fn markdown(table: &Table, rows: &[Row], inputs: &Inputs, seeds: u32) -> String {
     let Inputs { level, gain, .. } = inputs;
     let mut text = format!(
-        "f(r) = {} ms * ({} packets/s / r)^{}, gain {gain}; packets: mean of {seeds} seeds (lowest to highest).\n\n",
+        "f(r) = {} ms * ({} packets/s / r)^{}, gain {gain}; packets: mean of {seeds} seeds (lowest to \
+         highest).\n\n",
         level.reference_s * 1e3,
         level.reference_rate,
         level.exponent

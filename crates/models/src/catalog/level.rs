@@ -14,7 +14,7 @@ const LEVEL: &[Argument] = &[
     argument("exponent", "", [0.1, 4.0], 0.5, "the level falls with this power of the rate"),
 ];
 const LINK: &[Argument] = &[argument("capacity_mbps", "Mbit/s", [0.1, 1e6], 100.0, "rate of the link")];
-const FLOWS: &[Argument] = &[count("flows", [1.0, 1e5], 2.0, "flows of equal RTT")];
+const FLOWS: &[Argument] = &[count("flows", [1.0, 1000.0], 2.0, "flows of equal RTT")];
 const RTT: &[Argument] = &[argument("rtt_ms", "ms", [1.0, 1000.0], 20.0, "base RTT of all flows")];
 const RTTS: &[Argument] = &[
     argument("rtt0_ms", "ms", [1.0, 1000.0], 10.0, "base RTT of flow 0"),
@@ -170,7 +170,7 @@ pub(super) static SIMULATION: Entry = Entry {
             argument("r0_mbps", "Mbit/s", [1e-3, 1e6], 90.0, "rate of flow 0 at the start"),
             argument("r1_mbps", "Mbit/s", [1e-3, 1e6], 10.0, "rate of flow 1 at the start"),
             argument("error_ms", "ms", [-100.0, 100.0], 0.0, "flow 0's base RTT is too high by this"),
-            argument("duration_s", "s", [0.1, 600.0], 20.0, "simulated time"),
+            argument("duration_s", "s", [0.1, 60.0], 20.0, "simulated time"),
         ],
     ],
     values: &[
@@ -186,6 +186,9 @@ pub(super) static SIMULATION: Entry = Entry {
     evaluate: simulation_of,
 };
 
+/// Points of a simulation that are kept.
+const POINTS_MOST: f64 = 100_000.0;
+
 fn simulation_of(arguments: &Checked) -> Result<Output, Error> {
     let of = |name| arguments.get(name);
     let setting = Setting {
@@ -198,7 +201,10 @@ fn simulation_of(arguments: &Checked) -> Result<Output, Error> {
         duration_s: of("duration_s"),
     };
     let mbps_per_rate = 1.0 / packets_per_s(1.0);
-    let points: Vec<Point> = Simulation::new(setting).collect();
+    let duration_s = setting.duration_s;
+    let simulation = Simulation::new(setting);
+    let every = (duration_s / simulation.step_s() / POINTS_MOST).ceil().max(1.0) as usize;
+    let points: Vec<Point> = simulation.step_by(every).collect();
     let late = &points[points.len() - points.len().div_ceil(10)..];
     let mean = |of: &dyn Fn(&Point) -> f64| late.iter().map(of).sum::<f64>() / late.len() as f64;
     let delay_s = mean(&|point| point.queue_s);

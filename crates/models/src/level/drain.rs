@@ -18,7 +18,7 @@ pub fn part_that_empties(kept: f64, rtt_s: f64, queue_s: f64) -> f64 {
     (queue_s / ((1.0 - kept) * rtt_s + queue_s)).min(1.0)
 }
 
-/// The rate that a flow can keep whose drains nobody joins: it sees no more of the queue than its own drain
+/// The rate that a flow can keep whose drains no other joins: it sees no more of the queue than its own drain
 /// shows, so it is content where `f(r) = ((1 - kept) T + q) r / C`. At the equal share or below there is no
 /// such advantage; the function then returns the equal share.
 #[must_use]
@@ -42,8 +42,8 @@ struct Drainer {
     lowest_at_s: f64,
 }
 
-/// Flows that drain when `interval_s` has passed since the lowest queue that they saw. All see the same queue,
-/// so the first deep drain is everyone's lowest, and everyone's next drain is at the same time.
+/// Flows that drain when `interval_s` has passed since the lowest queue that they saw. All see the same
+/// queue, so the first deep drain is everyone's lowest, and everyone's next drain is at the same time.
 #[derive(Debug, Clone)]
 pub struct Anchors {
     flows: Vec<Drainer>,

@@ -1,8 +1,8 @@
-//! Flows with windows that their ACKs clock, over one FIFO, in continuous time: the equations of steering with
-//! their true delays, and without packets, bursts, loss or drains.
+//! Flows with cwnds that their ACKs clock, over one FIFO, in continuous time: the equations of steering
+//! with their true delays, and without packets, bursts, loss or drains.
 //!
-//! A flow sends whatever its window lets it. The bottleneck is beside the senders; behind it a packet takes the
-//! whole base RTT. Once a round the flow knows the mean queueing delay of the round and a mean of what was
+//! A flow sends whatever its cwnd lets it. The bottleneck is beside the senders; behind it a packet takes
+//! the whole base RTT. Once a round the flow knows the mean queueing delay of the round and a mean of what was
 //! delivered, and steers.
 
 use std::collections::VecDeque;
@@ -16,6 +16,9 @@ const CHANGE_MOST: f64 = 0.25;
 /// Steps per shortest base RTT. With twice as many the mean queueing delay changes by less than a hundredth
 /// (tested below).
 const STEPS_PER_RTT: f64 = 50.0;
+
+/// Parts of what is in flight at the start, at most.
+const FIRST_ROUND_STEPS_MOST: f64 = 10_000.0;
 
 /// What is simulated.
 #[derive(Debug, Clone, PartialEq)]
@@ -127,6 +130,12 @@ impl Simulation {
         Self::with_steps(setting, STEPS_PER_RTT)
     }
 
+    /// Distance of two points, seconds.
+    #[must_use]
+    pub fn step_s(&self) -> f64 {
+        self.step_s
+    }
+
     fn with_steps(setting: Setting, per_rtt: f64) -> Self {
         let shortest = setting.rtts_s.iter().copied().fold(f64::INFINITY, f64::min);
         let step_s = shortest / per_rtt;
@@ -163,7 +172,7 @@ impl Simulation {
 fn begin(rtt_s: f64, rate: f64, error_s: f64, queue_s: f64, step_s: f64) -> Flow {
     let round_s = rtt_s + queue_s;
     let window = rate * round_s;
-    let steps = (round_s / step_s).ceil() as u32;
+    let steps = (round_s / step_s).ceil().min(FIRST_ROUND_STEPS_MOST) as u32;
     let sent_at = |index: u32| {
         let part = f64::from(index) / f64::from(steps);
         Sent { acked_at_s: part * round_s, sent: part * window, queue_s }

@@ -63,8 +63,8 @@ impl Level {
     }
 }
 
-/// Halvings of an interval, more than a double has bits.
-const HALVINGS: u32 = 200;
+/// Halvings of an interval: more than a double has bits.
+const HALVINGS: u32 = 100;
 
 /// Where a function that falls from one end to the other passes 0.
 pub(crate) fn root(mut below: f64, mut above: f64, of: impl Fn(f64) -> f64) -> f64 {

@@ -92,7 +92,8 @@ impl Loop {
         gain_bound(|gain| self.is_stable(gain))
     }
 
-    /// The bound that the ACK clock of the longest round sets beside flows of the shortest one, in closed form.
+    /// The bound that the ACK clock of the longest round sets beside flows of the shortest one, in closed
+    /// form.
     ///
     /// Where `phi` of the long flows cancels the imaginary part of that of the short ones, little above the
     /// frequency `2 pi / D_long`, the short flows' part of what comes back is `-gain / (w D_short)^2`: bursts
@@ -118,8 +119,8 @@ impl Member {
     }
 }
 
-/// The gain from which flows of one RTT do not settle if they are paced at W / (T + q) and cwnd does not limit
-/// them: q is the mean of the round before, and holds for a round. 0: they settle at no gain.
+/// The gain from which flows of one RTT do not settle if they are paced at W / (T + q) and cwnd does not
+/// limit them: q is the mean of the round before, and holds for a round. 0: they settle at no gain.
 ///
 /// The link makes an integral of the rate. The divisor T + q is all that limits it, and it comes two rounds
 /// late: one for the trip, and half of one each for the mean and for holding it.
@@ -140,7 +141,7 @@ pub fn paced_gain_bound() -> f64 {
 fn does_not_wind(shortest_s: f64, longest_s: f64, of: impl Fn(Complex64) -> Complex64) -> bool {
     // beyond, nothing comes back that is as large as what went out
     let end = 2.0 * TAU / shortest_s;
-    let count = (100.0 * end * longest_s).ceil().min(STEPS_MOST);
+    let count = (30.0 * end * longest_s).ceil().min(STEPS_MOST);
     let mut turned = 0.0;
     let mut before = 0.0;
     for index in 0..=count as u32 {
@@ -157,10 +158,10 @@ fn does_not_wind(shortest_s: f64, longest_s: f64, of: impl Fn(Complex64) -> Comp
 /// The gain up to which all is stable, to one part in a thousand or better, if there is one such gain.
 fn gain_bound(is_stable: impl Fn(f64) -> bool) -> f64 {
     let mut stable = 0.0;
-    while stable < GAIN_MOST && is_stable(stable + GAIN_STEP) {
-        stable += GAIN_STEP;
+    let mut unstable = GAIN_STEP;
+    while unstable < GAIN_MOST && is_stable(unstable) {
+        (stable, unstable) = (unstable, unstable * GAIN_FACTOR);
     }
-    let mut unstable = stable + GAIN_STEP;
     while unstable - stable > 1e-3 * unstable && unstable > GAIN_LEAST {
         let middle = 0.5 * (stable + unstable);
         if is_stable(middle) {
@@ -172,11 +173,13 @@ fn gain_bound(is_stable: impl Fn(f64) -> bool) -> f64 {
     stable
 }
 
-/// Points of the curve at most: enough for RTTs of a ratio of 100.
-const STEPS_MOST: f64 = 200_000.0;
+/// Points of the curve at most: enough for RTTs of a ratio of 50.
+const STEPS_MOST: f64 = 20_000.0;
 /// Gains above are not looked at.
 const GAIN_MOST: f64 = 4.0;
 /// Gains below count as 0.
 const GAIN_LEAST: f64 = 1e-4;
-/// Distance of the gains between which the bound is searched.
+/// The least gain that is tried.
 const GAIN_STEP: f64 = 0.02;
+/// From one gain that is tried to the next.
+const GAIN_FACTOR: f64 = 1.2;
