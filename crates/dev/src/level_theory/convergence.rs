@@ -7,6 +7,7 @@ use fairpace_results::Run;
 use super::path::{Path, QUIET_S, STEERS, drains, log_ratio, start_s};
 use super::{Case, Inputs, Table};
 
+/// Rate of the link, Mbit/s.
 const MBPS: f64 = 100.0;
 /// Differences of ln r between which the time constant is read: below the first f is nearly linear, above the
 /// second the noise of packets is small beside it.

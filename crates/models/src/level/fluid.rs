@@ -2,8 +2,8 @@
 //! with their true delays, and without packets, bursts, loss or drains.
 //!
 //! A flow sends whatever its cwnd lets it. The bottleneck is beside the senders; behind it a packet takes
-//! the whole base RTT. Once a round the flow knows the mean queueing delay of the round and a mean of what was
-//! delivered, and steers.
+//! the whole base RTT. Once a round the flow knows the mean queueing delay of the round and a mean of what
+//! was delivered, and steers.
 
 use std::collections::VecDeque;
 
