@@ -11,7 +11,7 @@ N ?= 100
 SEED ?= 1
 
 .PHONY: help demo duels evaluate reproduce conformance setup build test check tidy fmt lint docs bench count bench-kernel objects api \
-	packages-check deny views bbq-gap accuracy swarm abuse abuse-night fuzz
+	packages-check deny views bbq-gap level-theory accuracy swarm abuse abuse-night fuzz
 
 help:
 	@echo "make demo          a problem and a fix: simulated, then on this machine's own kernel (4 minutes as root, 3 more to build)"
@@ -29,6 +29,7 @@ help:
 	@echo "make bench-kernel  CPU per gigabyte of fp_bbr1 against the kernel's bbr (root)"
 	@echo "make views         BBRv2 and BBRv3 with exact knowledge and with a stock kernel's: docs/kernel-view.md"
 	@echo "make bbq-gap       which settings decide how BBQ shares a link: the tables of docs/bbq.md"
+	@echo "make level-theory  the model of LEVEL beside packets: the tables of docs/level.md"
 	@echo "make swarm         check N=100 random scenarios from SEED=1 on; N=1 replays one"
 	@echo "make abuse         start fairpace with hostile input for two minutes, and judge each invocation; as root the kernel's, too"
 	@echo "make abuse-night   the same for an hour, with a new seed each day"
@@ -132,6 +133,10 @@ views:
 bbq-gap:
 	$(DEV) bbq-gap shares --out docs/bbq.md
 	$(DEV) bbq-gap phases --out docs/bbq.md
+
+level-theory:
+	@for table in fifo network error noise gain crowd pacing steering exchange depth kept anchor; do \
+		$(DEV) level-theory $$table --out docs/level.md || exit 1; done
 
 swarm:
 	$(CARGO) run --profile swarm --quiet --package fairpace-dev -- swarm --count $(N) --seed $(SEED) $(ARGS)

@@ -53,7 +53,7 @@ pub(crate) enum Command {
     /// Needs what `fairpace testbed` needs, and a quiet machine. Each scenario is simulated with several
     /// seeds and run several times on the kernel. The page has both results, the difference, and a verdict.
     Conformance(ConformanceArgs),
-    /// Evaluate a paper's model of how BBR flows share a link: equations, not packets.
+    /// Evaluate a model of how flows share a link: equations, not packets.
     ///
     /// Without a model, or with --list, it lists the models with their arguments. Curves are in the output
     /// of --json.
@@ -63,6 +63,8 @@ pub(crate) enum Command {
     Views(ViewsArgs),
     /// Measure which settings decide how BBQ shares a link: a table of docs/bbq.md.
     BbqGap(BbqGapArgs),
+    /// Compare the model of LEVEL with packets: a table of docs/level.md.
+    LevelTheory(LevelTheoryArgs),
     /// Measure how exactly the kernel host reports each packet's sending and loss to BBRv3.
     ///
     /// Needs root, BTF, clang, and Linux 6.10 or later. Six paths take two minutes.
@@ -318,13 +320,15 @@ pub(crate) struct ModelArgs {
     pub(crate) list: bool,
 }
 
-/// A paper's model.
+/// A family of models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ModelFamily {
     /// Two phases of multiplicative increase and decrease (Zhang et al., 2018).
     Mimd,
     /// Shares by inflight (Tao et al., 2018).
     Queueing,
+    /// LEVEL, `cc/level.h`.
+    Level,
 }
 
 impl ModelFamily {
@@ -333,6 +337,7 @@ impl ModelFamily {
         match self {
             Self::Mimd => "mimd",
             Self::Queueing => "queueing",
+            Self::Level => "level",
         }
     }
 }
@@ -348,6 +353,12 @@ pub(crate) enum ModelForm {
     Simulation,
     /// Only for `queueing`: the largest ratio of RTTs at which both flows keep a share.
     Threshold,
+    /// Only for `level`: rates and queueing delays at rest.
+    Equilibrium,
+    /// Only for `level`: bounds of the gain.
+    Stability,
+    /// Only for `level`: how fast differences go away, and what drains show.
+    Convergence,
 }
 
 impl ModelForm {
@@ -358,6 +369,9 @@ impl ModelForm {
             Self::Corrected => "corrected",
             Self::Simulation => "simulation",
             Self::Threshold => "threshold",
+            Self::Equilibrium => "equilibrium",
+            Self::Stability => "stability",
+            Self::Convergence => "convergence",
         }
     }
 }
@@ -401,6 +415,67 @@ pub(crate) enum BbqTable {
     Shares,
     /// Lengths of the phases of PROBE_BW, and means of what the flows estimate.
     Phases,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct LevelTheoryArgs {
+    /// The table.
+    #[arg(value_enum)]
+    pub(crate) table: LevelTable,
+    /// Seeds of each simulation.
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = from_one_to(100))]
+    pub(crate) seeds: u32,
+    #[command(flatten)]
+    pub(crate) out: PageOut,
+}
+
+/// A table of docs/level.md.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LevelTable {
+    /// Rates and queueing delay on one FIFO.
+    Fifo,
+    /// Shares with an error of one base RTT.
+    Error,
+    /// What a lone flow loses to delay that is no queue.
+    Noise,
+    /// Shares over several bottlenecks.
+    Network,
+    /// The queue over the gain, for sets of RTTs.
+    Gain,
+    /// The queue over the number of flows.
+    Crowd,
+    /// The queue with cwnd and with pacing as the limit.
+    Pacing,
+    /// How fast steering equalises rates.
+    Steering,
+    /// What a drain leaves of a difference of rates.
+    Exchange,
+    /// How much one flow's drain lowers the queue.
+    Depth,
+    /// The share that a flow can keep whose drains no other joins.
+    Kept,
+    /// How drains come together.
+    Anchor,
+}
+
+impl LevelTable {
+    /// Command and table, as the marks of the page have them.
+    pub(crate) const fn command(self) -> &'static str {
+        match self {
+            Self::Fifo => "level-theory fifo",
+            Self::Error => "level-theory error",
+            Self::Noise => "level-theory noise",
+            Self::Network => "level-theory network",
+            Self::Gain => "level-theory gain",
+            Self::Crowd => "level-theory crowd",
+            Self::Pacing => "level-theory pacing",
+            Self::Steering => "level-theory steering",
+            Self::Exchange => "level-theory exchange",
+            Self::Depth => "level-theory depth",
+            Self::Kept => "level-theory kept",
+            Self::Anchor => "level-theory anchor",
+        }
+    }
 }
 
 #[derive(Debug, Clone, Args)]

@@ -1,4 +1,4 @@
-//! `fairpace-dev model`: evaluates a paper's equations.
+//! `fairpace-dev model`: evaluates the equations of a model.
 
 use std::collections::BTreeMap;
 

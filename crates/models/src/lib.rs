@@ -1,14 +1,15 @@
-//! The equations of two papers about how BBR flows share a link.
+//! How congestion-controlled flows share a link: the equations of two papers about BBR, and those of LEVEL.
 //!
 //! * [`mimd`]: the two-phase model of Zhang et al., "Improving Google's BBR for Reduced Latency and Increased
 //!   Fairness", 2018.
 //! * [`queueing`]: the model of Tao et al., "Unraveling the RTT-fairness Problem for BBR: A Queueing Model",
 //!   GLOBECOM 2018.
+//! * [`level`]: the model of LEVEL, `cc/level.h`, which docs/level.md holds against packets.
 //!
-//! Each model exists in three forms: its equations as printed, the same with their errors corrected, and a
-//! simulation of the fluid that the equations describe. This crate has no packets and no BBR implementation.
-//! It is independent of the packet simulator; where the two disagree, an assumption of the model does not
-//! hold.
+//! Each model of a paper exists in three forms: its equations as printed, the same with their errors
+//! corrected, and a simulation of the fluid that the equations describe. This crate has no packets and no
+//! implementation of an algorithm. It is independent of the packet simulator; where the two disagree, an
+//! assumption of the model does not hold.
 //!
 //! [`evaluate`] runs a model by name with arguments by name, and [`catalog`] lists both. The modules have the
 //! same models as plain functions. All functions are deterministic, and no argument makes them panic.
@@ -18,6 +19,7 @@
 mod arguments;
 mod catalog;
 mod fluid;
+pub mod level;
 pub mod mimd;
 pub mod queueing;
 

@@ -1,5 +1,6 @@
 //! The catalogue of models: each has a name, and arguments and results by name.
 
+mod level;
 mod mimd;
 mod queueing;
 
@@ -28,7 +29,7 @@ pub struct Model {
     pub name: &'static str,
     /// A short description.
     pub title: &'static str,
-    /// The paper that it comes from.
+    /// Where it comes from.
     pub source: &'static str,
     /// Its arguments.
     pub arguments: Vec<Argument>,
@@ -49,7 +50,11 @@ struct Entry {
     evaluate: fn(&Checked) -> Result<Output, Error>,
 }
 
-static ENTRIES: [&Entry; 7] = [
+static ENTRIES: [&Entry; 11] = [
+    &level::EQUILIBRIUM,
+    &level::STABILITY,
+    &level::CONVERGENCE,
+    &level::SIMULATION,
     &mimd::LITERAL,
     &mimd::CORRECTED,
     &mimd::SIMULATION,

@@ -1,5 +1,6 @@
 //! The papers' equations: their published numbers, and algebraic properties for all arguments.
 
 mod evaluate;
+mod level;
 mod mimd;
 mod queueing;

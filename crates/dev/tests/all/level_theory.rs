@@ -1,0 +1,83 @@
+//! `fairpace-dev level-theory`: LEVEL's model against packets. The bounds are what the model claims on
+//! docs/level.md; a change of the algorithm that breaks one must change the claim.
+
+use serde_json::Value;
+
+use crate::support::run;
+
+fn rows(table: &str) -> Vec<Value> {
+    let json = run(&["level-theory", table, "--seeds", "1", "--json", "-q"]).succeeds().json();
+    json.as_array().unwrap().clone()
+}
+
+fn value(row: &Value, name: &str) -> f64 {
+    row["values"][name]["mean"].as_f64().unwrap_or_else(|| panic!("no {name} in {row}"))
+}
+
+#[test]
+fn one_fifo_is_shared_as_the_model_says() {
+    for row in rows("fifo") {
+        assert!(value(&row, "least") > 0.75 && value(&row, "most") < 1.25, "{row}");
+        let (model, packets) = (value(&row, "queue_with_error_ms"), value(&row, "queue_ms"));
+        assert!((packets / model - 1.0).abs() < 0.2, "{row}");
+    }
+}
+
+#[test]
+fn an_error_of_a_base_rtt_has_the_effect_that_the_model_says() {
+    for row in rows("error") {
+        let (model, packets) = (value(&row, "model_share"), value(&row, "share"));
+        assert!((packets - model).abs() < 0.03, "{row}");
+    }
+    for row in rows("noise") {
+        let (model, packets) = (value(&row, "model_used"), value(&row, "used"));
+        assert!((packets - model).abs() < 0.03, "{row}");
+    }
+}
+
+#[test]
+fn several_bottlenecks_are_shared_as_the_model_says() {
+    for row in rows("network") {
+        let (model, packets) = (value(&row, "share_with_error"), value(&row, "share"));
+        assert!((packets - model).abs() < 0.035, "{row}");
+        let [model, proportional] = ["model_share", "proportional"].map(|name| value(&row, name));
+        // nearer to the model's fairness than to the next one
+        assert!(packets < 0.5 * (model + proportional) + 0.02, "{row}");
+    }
+}
+
+#[test]
+fn the_queue_is_quiet_below_the_bound_of_the_gain_and_oscillates_above() {
+    for row in rows("gain") {
+        let name = row["case"].as_str().unwrap();
+        let gain: f64 = name.rsplit(' ').next().unwrap().parse().unwrap();
+        let (bound, packets) = (value(&row, "bound"), value(&row, "packets"));
+        assert!(gain > 0.6 * bound || packets < 0.2, "{row}");
+        assert!(gain < 1.3 * bound || packets > 0.3, "{row}");
+    }
+    for row in rows("pacing") {
+        let is_paced = row["case"].as_str().unwrap().starts_with("pacing");
+        assert_eq!(is_paced, value(&row, "packets") > 0.4, "{row}");
+    }
+}
+
+#[test]
+fn differences_go_away_as_fast_as_the_model_says() {
+    for row in rows("steering") {
+        let (model, packets) = (value(&row, "linear_s"), value(&row, "packets_s"));
+        assert!((packets / model - 1.0).abs() < 0.25, "{row}");
+    }
+}
+
+#[test]
+fn a_drain_is_as_deep_as_the_model_says() {
+    for row in rows("depth") {
+        let (model, packets) = (value(&row, "model_ms"), value(&row, "depth_ms"));
+        // pacing of the others makes drains deeper
+        let is_wide = row["case"].as_str().unwrap().contains("1.25");
+        if model < 0.6 {
+            continue; // the noise of the queue is larger
+        }
+        assert!(packets > 0.6 * model && (!is_wide || packets < 1.4 * model + 0.3), "{row}");
+    }
+}

@@ -1,0 +1,37 @@
+//! How fast differences of rates go away.
+//!
+//! Steering changes ln W by `gain (f(r) - q) / (T + f)` once a round of T + q. For two flows with a small
+//! difference d of ln r, f differs by `-alpha f d`. So d falls with the time constant `(T + f)^2 / (alpha
+//! gain f)`: the queue may not move by more than about f per round, and carries no more than that.
+//!
+//! Exchange sets W to `W f(r) / q` after a drain, q the mean since the drain before. As `f(r) / q = (r /
+//! r*)^-alpha`, r* the rate that is content with q, ln r - ln r* is multiplied by `1 - alpha`. The changes
+//! of all flows add up to `-alpha sum(r_i ln(r_i / r*))`, which is 0 to first order if the r_i add up to N
+//! r*: what some flows give up is what the others take.
+
+use super::Level;
+
+/// The time in which steering divides a small difference of ln r by e, seconds, for flows of this base RTT at
+/// the equilibrium rate `rate`.
+#[must_use]
+pub fn steering_s(level: &Level, gain: f64, rtt_s: f64, rate: f64) -> f64 {
+    let level_s = level.delay_s(rate);
+    (rtt_s + level_s).powi(2) / (level.exponent * gain * level_s)
+}
+
+/// What is left of a small difference of ln r after one exchange with this bound on the change of W, for a
+/// flow whose rate is `ratio` times the rate that is content with the queue.
+#[must_use]
+pub fn exchange(level: &Level, ratio: f64, least: f64, most: f64) -> f64 {
+    let change = ratio.powf(-level.exponent).clamp(least, most);
+    (ratio.ln() + change.ln()).exp()
+}
+
+/// The sum of all windows after each flow has exchanged, as a part of what it was, for flows of one RTT with
+/// these rates. 1 to first order in the differences.
+#[must_use]
+pub fn sum_after_exchange(level: &Level, rates: &[f64]) -> f64 {
+    let sum = rates.iter().sum::<f64>();
+    let content = sum / rates.len() as f64;
+    rates.iter().map(|rate| rate * (rate / content).powf(-level.exponent)).sum::<f64>() / sum
+}

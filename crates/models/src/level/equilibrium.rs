@@ -1,0 +1,97 @@
+//! The equilibrium: every flow sees the level of its own rate.
+//!
+//! On one FIFO all flows see one queueing delay q, so `f(r_i) = q`. As f falls strictly, all rates are equal;
+//! as they add up to the capacity, there is one q. Over several links flow i sees the sum of the delays of
+//! its route. With `U' = f` this is the condition of Karush, Kuhn and Tucker for the rates that maximise the
+//! sum of `U(r_i)` within the capacities, with queueing delays as prices (Kelly, Maulloo and Tan, 1998; Low
+//! and Lapsley, 1999). U is strictly concave, so the rates are unique. For `f ~ r^-alpha` this is
+//! alpha-fairness (Mo and Walrand, 2000).
+
+use super::{Level, root};
+
+/// Rates and the queueing delay of one FIFO.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fifo {
+    /// The rate of each flow.
+    pub rates: Vec<f64>,
+    /// The queueing delay, seconds.
+    pub queue_s: f64,
+}
+
+/// The equilibrium of flows on one FIFO. Flow i takes the queueing delay for `queue - errors_s[i]`: its base
+/// RTT is too high by `errors_s[i]`. There is one flow at least, and the capacity is above 0.
+///
+/// If all errors are negative the flows may see a queue where there is none; then they leave a part of the
+/// capacity unused.
+#[must_use]
+pub fn fifo(level: &Level, capacity: f64, errors_s: &[f64]) -> Fifo {
+    let rate = |queue_s: f64, error_s: f64| level.rate(queue_s - error_s);
+    let excess = |queue_s: f64| errors_s.iter().map(|error| rate(queue_s, *error)).sum::<f64>() - capacity;
+    let largest = errors_s.iter().copied().fold(0.0, f64::max);
+    // at the upper end no flow has more than its equal share
+    let above = largest + level.delay_s(capacity / errors_s.len() as f64);
+    let queue_s = if largest <= 0.0 && excess(0.0) <= 0.0 { 0.0 } else { root(largest, above, excess) };
+    Fifo { rates: errors_s.iter().map(|error| rate(queue_s, *error)).collect(), queue_s }
+}
+
+/// Relative change of a flow's rate per relative change of what it takes for the queueing delay: a base RTT
+/// that is too high by a small part x of q gives a rate that is higher by this times x.
+#[must_use]
+pub fn elasticity(level: &Level) -> f64 {
+    1.0 / level.exponent
+}
+
+/// Rates and queueing delays of a network.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Network {
+    /// The rate of each flow.
+    pub rates: Vec<f64>,
+    /// The queueing delay of each link, seconds.
+    pub queues_s: Vec<f64>,
+}
+
+/// Sweeps over all links after which the search ends in any case.
+const SWEEPS: u32 = 10_000;
+/// Precision of the queueing delays, as a part of the longest.
+const PRECISION: f64 = 1e-12;
+
+/// The equilibrium of flows over several links. `routes[i]` has the indices of flow i's links, one at least;
+/// flow i takes the sum of its queueing delays for less by `errors_s[i]`.
+///
+/// The dual problem is solved link by link: its function is smooth and convex, so this descends to the
+/// minimum.
+#[must_use]
+pub fn network(level: &Level, capacities: &[f64], routes: &[Vec<usize>], errors_s: &[f64]) -> Network {
+    let seen = |queues: &[f64], flow: usize| {
+        routes[flow].iter().map(|link| queues[*link]).sum::<f64>() - errors_s[flow]
+    };
+    let mut queues_s: Vec<f64> = vec![0.0; capacities.len()];
+    for _ in 0..SWEEPS {
+        let before = queues_s.clone();
+        for (link, capacity) in capacities.iter().enumerate() {
+            queues_s[link] = 0.0;
+            let through = (0..routes.len()).filter(|flow| routes[*flow].contains(&link));
+            let others: Vec<f64> = through.map(|flow| seen(&queues_s, flow)).collect();
+            let load = |queue: f64| others.iter().map(|other| level.rate(other + queue)).sum::<f64>();
+            if !others.is_empty() && load(0.0) > *capacity {
+                // at the upper end no flow has more than its equal share
+                let least = others.iter().copied().fold(f64::INFINITY, f64::min);
+                let above = level.delay_s(capacity / others.len() as f64) - least.min(0.0);
+                queues_s[link] = root(0.0, above, |queue| load(queue) - capacity);
+            }
+        }
+        let longest = queues_s.iter().copied().fold(0.0, f64::max);
+        if queues_s.iter().zip(&before).all(|(new, old)| (new - old).abs() <= PRECISION * longest) {
+            break;
+        }
+    }
+    let rates = (0..routes.len()).map(|flow| level.rate(seen(&queues_s, flow))).collect();
+    Network { rates, queues_s }
+}
+
+/// The share of a flow over `links` bottlenecks of a parking lot, beside one flow on each: `f(r0) = links *
+/// q` and `f(r1) = q`, so the rates have the ratio `links^(-1 / exponent)`.
+#[must_use]
+pub fn parking_lot_share(level: &Level, links: f64) -> f64 {
+    1.0 / (1.0 + links.powf(1.0 / level.exponent))
+}

@@ -1,0 +1,80 @@
+//! LEVEL (`cc/level.h`): each flow steers the queueing delay that it sees to a level that falls with its own
+//! rate.
+//!
+//! * [`equilibrium`]: rates and queueing delays on one FIFO and over several links, and what an error of a
+//!   base RTT does to them.
+//! * [`stability`]: the loop of steering, linear, with its delays.
+//! * [`convergence`]: how fast differences of rates go away, by steering and by exchange.
+//! * [`drain`]: how deep a drain lowers the queue, and how drains of many flows come together.
+//! * [`fluid`]: flows with windows that their ACKs clock, in continuous time.
+//!
+//! The level and the gain are inputs of all functions. Rates are in packets per second, times in seconds.
+
+pub mod convergence;
+pub mod drain;
+pub mod equilibrium;
+pub mod fluid;
+pub mod stability;
+
+/// A packet on the wire with its Ethernet header, bytes: what the rate of a link in a scenario counts.
+pub const PACKET_BYTES: f64 = 1514.0;
+
+/// Packets per second of a link.
+#[must_use]
+pub fn packets_per_s(mbps: f64) -> f64 {
+    mbps * 1e6 / 8.0 / PACKET_BYTES
+}
+
+/// The level f(r): the queueing delay that a flow of rate r steers to, a power of the rate.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Level {
+    /// The level of a flow of the reference rate, seconds, above 0.
+    pub reference_s: f64,
+    /// The reference rate, packets per second, above 0.
+    pub reference_rate: f64,
+    /// f falls with this power of the rate; above 0.
+    pub exponent: f64,
+}
+
+impl Level {
+    /// f(r): infinite for a rate of 0.
+    #[must_use]
+    pub fn delay_s(&self, rate: f64) -> f64 {
+        self.reference_s * (self.reference_rate / rate).powf(self.exponent)
+    }
+
+    /// The rate whose level is this delay: infinite for a delay of 0 or less.
+    #[must_use]
+    pub fn rate(&self, delay_s: f64) -> f64 {
+        if delay_s <= 0.0 {
+            return f64::INFINITY;
+        }
+        self.reference_rate * (self.reference_s / delay_s).powf(1.0 / self.exponent)
+    }
+
+    /// The utility whose derivative is f, up to a constant.
+    #[must_use]
+    pub fn utility(&self, rate: f64) -> f64 {
+        let scale = self.reference_s * self.reference_rate.powf(self.exponent);
+        if self.exponent == 1.0 {
+            return scale * rate.ln();
+        }
+        scale * rate.powf(1.0 - self.exponent) / (1.0 - self.exponent)
+    }
+}
+
+/// Halvings of an interval: more than a double has bits.
+const HALVINGS: u32 = 100;
+
+/// Where a function that falls from one end to the other passes 0.
+pub(crate) fn root(mut below: f64, mut above: f64, of: impl Fn(f64) -> f64) -> f64 {
+    for _ in 0..HALVINGS {
+        let middle = 0.5 * (below + above);
+        if of(middle) > 0.0 {
+            below = middle;
+        } else {
+            above = middle;
+        }
+    }
+    0.5 * (below + above)
+}
