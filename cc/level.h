@@ -43,6 +43,9 @@ int printf(const char *f, ...);
 	P(peers, CC_GAIN(0.75), 0, CC_GAIN(1), CC_UNIT_GAIN, "part of the traffic that must drain too", "todo")        \
 	P(patience, 2, 1, 100, CC_UNIT_COUNT, "drains that others do not join", "todo")                                \
 	P(forget, CC_GAIN(0.25), 0, CC_GAIN(1), CC_UNIT_GAIN, "of the best rate at a drain that others join", "todo")    \
+	P(shallow, 0, 0, 1, CC_UNIT_BOOL, "tests are shallow before competing too", "todo")                             \
+	P(anchor, 0, 0, 1, CC_UNIT_BOOL, "tests keep to the anchor of drains", "todo")                                  \
+	P(squeezed, CC_GAIN(0.25), 0, CC_GAIN(1), CC_UNIT_GAIN, "of the best rate: suspect below", "todo")              \
 	P(path, 1, 0, 1, CC_UNIT_BOOL, "longer path", "todo")
 
 struct level_params {
@@ -117,7 +120,7 @@ struct level {
 	u8 cut;		    /* W was cut in this round */
 	u8 round_lost;
 	u8 joined; /* drains in a row while competing that the others joined */
-	u8 reserved_2[1];
+	u8 shallow;
 	u8 mode;
 	u8 full_rounds;
 	u8 round_start;
@@ -313,7 +316,8 @@ CC_STAGE bool level_is_suspect(const struct level *s)
 {
 	u64 least = ((u64)level_us(s, s->best_rate) * s->p.suspect) >> CC_GAIN_SHIFT;
 
-	return s->p.compete && (s->competing || (s->queue_us > least && s->mean_us_16 >> 4 > least));
+	return s->p.compete && (s->competing || (s->queue_us > least && s->mean_us_16 >> 4 > least &&
+					 s->rate <= ((u64)s->best_rate * s->p.squeezed) >> CC_GAIN_SHIFT));
 }
 
 /* CUBIC's curve from here: W(t) = w_max + 0.4 (t - K)^3, RFC 9438. */
@@ -350,7 +354,7 @@ CC_STAGE void level_judge_drain(struct level *s, const struct cc_view *v)
 	left = cc_sub_floor_u32(s->test_sum_us / s->tests, level_base_us(s));
 	joined = (u32)cc_div((u64)cc_sub_floor_u32(s->before_us, left) * CC_GAIN(1), s->before_us);
 	DBG("J %llx t %.3f test %u compete %u alone %u before %u left %u joined %.2f best %.1f rate %.1f\n", (unsigned long long)s, (double)v->now_us/1e6, s->testing, s->competing, s->alone, s->before_us, left, joined/256., s->best_rate/16.777, s->rate/16.777);
-	if (!s->testing || joined * 4 / 3 >= s->p.peers) {
+	if (!s->testing || joined * 4 / 3 >= (s->shallow ? s->p.peers : s->p.peers * 8 / 9)) {
 		if (!s->testing && joined < CC_GAIN(0.5))
 			return;
 		if (s->best_rate > s->rate)
@@ -437,6 +441,7 @@ CC_STAGE void level_enter_drain(struct level *s, const struct cc_view *v)
 	s->drain_end_us = v->now_us + level_base_us(s) + s->p.drain_us;
 	s->before_us = cc_max_u32(s->competing ? s->queue_us : s->mean_us_16 >> 4, 1);
 	s->testing = level_is_suspect(s);
+	s->shallow = s->testing && (s->competing || s->p.shallow);
 	if (s->testing)
 		s->drain_end_us += s->queue_us;
 	s->test_sum_us = s->tests = 0;
@@ -540,7 +545,7 @@ CC_STAGE void level_steady(struct level *s, const struct cc_view *v)
 
 	if (!s->competing && level_is_suspect(s)) {
 		interval = cc_min_u32(interval, cc_max_u32(s->p.drain_first_us, 8 * level_base_us(s)));
-		since = s->drain_end_us;
+		since = s->p.anchor ? s->low_us : s->drain_end_us;
 	}
 	if (s->p.drain_interval_us && s->low_rtt_us != CC_NO_RTT && !s->settle_rounds &&
 	    v->now_us + level_base_us(s) >= since + interval) {
@@ -582,7 +587,7 @@ CC_STAGE void level_set_controls(struct level *s, const struct cc_view *v, struc
 	u32 gain = s->p.pacing_gain, cwnd;
 
 	if (s->mode == LEVEL_DRAIN) {
-		if (s->testing) {
+		if (s->shallow) {
 			w = cc_div(w * (base + s->before_us / 4), base + s->before_us);
 		} else {
 			w = (((u64)s->rate * base) >> (CC_BW_SHIFT - LEVEL_W_SHIFT)) * s->p.drain_gain >> CC_GAIN_SHIFT;
