@@ -42,7 +42,7 @@ int printf(const char *f, ...);
 	P(stat, 0, 0, 2, CC_UNIT_COUNT, "", "todo") \
 	P(noise_most, 2, 0, 20, CC_UNIT_COUNT, "", "todo") \
 	P(slow_us, CC_MSEC(16), 1, CC_SEC(1), CC_UNIT_US, "", "todo") \
-	P(noise_dead, 8, 1, 100, CC_UNIT_COUNT, "", "todo") \
+	P(noise_dead, 4, 1, 100, CC_UNIT_COUNT, "", "todo") \
 	P(slack_pkts, 0, 0, 100, CC_UNIT_PKTS, "cwnd beyond W", "todo")                                                \
 	P(few_pkts, 3, 0, 100, CC_UNIT_PKTS, "below this W pacing reacts to half of q, exactly", "todo")               \
 	P(half_pkts, 8, 0, 100, CC_UNIT_PKTS, "below this W half the gain", "todo")                                    \
@@ -52,9 +52,17 @@ int printf(const char *f, ...);
 	P(drain_first_us, CC_MSEC(500), CC_MSEC(1), CC_SEC(100), CC_UNIT_US, "time to the first", "todo")              \
 	P(exchange, 1, 0, 1, CC_UNIT_BOOL, "exchange", "todo")                                                         \
 	P(exchange_most, CC_GAIN(1.5), CC_GAIN(1), CC_GAIN(4), CC_UNIT_GAIN, "exchange", "todo")                       \
-	P(noise, 0, 0, 100, CC_UNIT_COUNT, "noise raises the level", "todo")                                              \
+	P(noise, 8, 0, 100, CC_UNIT_COUNT, "noise raises the level", "todo")                                              \
 	P(gaps, 1, 0, 1, CC_UNIT_BOOL, "cwnd grows by gaps between ACKs", "todo")                                      \
-	P(compete, 1, 0, 1, CC_UNIT_BOOL, "compete", "todo")
+	P(compete, 1, 0, 1, CC_UNIT_BOOL, "compete", "todo")                                                           \
+	P(suspect, CC_GAIN(1.5), CC_GAIN(1), CC_GAIN(16), CC_UNIT_GAIN, "times the level of the best rate: suspect", "todo") \
+	P(peers, CC_GAIN(0.75), 0, CC_GAIN(1), CC_UNIT_GAIN, "part of the traffic that must drain too", "todo")        \
+	P(patience, 2, 1, 100, CC_UNIT_COUNT, "drains that others do not join", "todo")                                \
+	P(forget, CC_GAIN(0.25), 0, CC_GAIN(1), CC_UNIT_GAIN, "of the best rate at a drain that others join", "todo")    \
+	P(shallow, 0, 0, 1, CC_UNIT_BOOL, "tests are shallow before competing too", "todo")                             \
+	P(anchor, 0, 0, 1, CC_UNIT_BOOL, "tests keep to the anchor of drains", "todo")                                  \
+	P(squeezed, CC_GAIN(0.25), 0, CC_GAIN(1), CC_UNIT_GAIN, "of the best rate: suspect below", "todo")              \
+	P(path, 1, 0, 1, CC_UNIT_BOOL, "longer path", "todo")
 
 struct level_params {
 	level_parameters(CC_PARAM_FIELD)
@@ -116,6 +124,25 @@ struct level {
 	u32 gain_256, gain_pad;
 	u32 rng;
 	u32 mss_bytes;
+	/* compete */
+	u64 epoch_us;	    /* of CUBIC's curve */
+	u64 w_max;	    /* its plateau */
+	u64 w_reno;
+	u64 step_w;	    /* W when q stepped up */
+	u32 k_us_10;	    /* time to the plateau, 1/1024 s */
+	u32 best_rate;	    /* since a drain emptied the queue */
+	u32 before_us;	    /* queue before this drain */
+	u32 test_sum_us;    /* RTTs while drained */
+	u32 tests;
+	u32 step_us;	    /* q after a step */
+	u8 competing;
+	u8 testing;	    /* this drain is shallow */
+	u8 alone;	    /* drains that others did not join */
+	u8 high_rounds;
+	u8 cut;		    /* W was cut in this round */
+	u8 round_lost;
+	u8 joined; /* drains in a row while competing that the others joined */
+	u8 shallow;
 	u8 mode;
 	u8 full_rounds;
 	u8 round_start;
@@ -207,13 +234,17 @@ CC_STAGE void level_end_block(struct level *s, const struct cc_view *v)
 		s->differ_us = s->differ_us - s->differ_us / 16 + differ; /* 16 times the mean difference */
 	if (s->mode == LEVEL_DRAIN && v->now_us < s->drain_see_us)
 		goto skip;
+	if (s->mode == LEVEL_DRAIN) {
+		s->test_sum_us += least;
+		s->tests++;
+	}
 	if (s->mode == LEVEL_DRAIN || s->settle_rounds) {
 		s->drained_sum_us += least;
 		s->drained_least_us = s->drained ? cc_min_u32(s->drained_least_us, least) : least;
 		s->drained++;
 	}
 skip:
-	if (v->now_us - s->base_bin_us > LEVEL_BASE_BIN_US) {
+	if (v->now_us - s->base_bin_us > LEVEL_BASE_BIN_US && !s->competing && !s->alone) {
 		s->base_bin_us = v->now_us;
 		s->base_us[1] = s->base_us[0];
 		s->floor_us[1] = s->floor_us[0];
@@ -293,6 +324,7 @@ CC_STAGE void level_update_round(struct level *s, const struct cc_view *v)
 	s->gap_us[1] = s->gap_us[0];
 	s->gap_us[0] = 0;
 	s->gain_256 = s->p.pacing_gain + cc_random_below(&s->rng, 2 * s->p.dither + 1) - s->p.dither;
+	s->round_lost = lost > 0;
 	DBG("D %llx t %.3f mode %u W %.2f r %.1f q %u base %u f %u mean %u infl %u/%u noise %u loss %u\n", (unsigned long long)s, (double)v->now_us/1e6, s->mode, (double)s->w/1024, (double)s->rate/16.777, s->queue_us, level_base_us(s), level_us(s, s->rate), s->mean_us_16/16, v->inflight_pkts, s->max_inflight_pkts, s->noise_us, s->loss_ppm);
 }
 
@@ -314,6 +346,145 @@ CC_INLINE void level_scale(struct level *s, u32 gain_256)
 	s->w = cc_min_u64(cc_max_u64((s->w * gain_256) >> CC_GAIN_SHIFT, LEVEL_W_LEAST), LEVEL_W_MOST);
 }
 
+/* ---- competing ---- */
+
+/* Cube root, see level_root. */
+CC_STAGE u32 level_cube_root(u64 x)
+{
+	u64 root = 0;
+	u64 bit;
+
+	for (bit = 1u << 20; bit; bit >>= 1) {
+		u64 candidate = root | bit;
+		u64 too_large = (x - candidate * candidate * candidate) >> 63;
+
+		CC_OPAQUE(too_large);
+		root |= bit & (too_large - 1);
+	}
+	return (u32)root;
+}
+
+/* The queue is well above what the best rate since the last drain that emptied it would steer to. */
+CC_STAGE bool level_is_suspect(const struct level *s)
+{
+	u64 least = ((u64)level_us(s, s->best_rate) * s->p.suspect) >> CC_GAIN_SHIFT;
+
+	return s->p.compete && (s->competing || (s->queue_us > least && s->mean_us_16 >> 4 > least &&
+					 s->rate <= ((u64)s->best_rate * s->p.squeezed) >> CC_GAIN_SHIFT));
+}
+
+/* CUBIC's curve from here: W(t) = w_max + 0.4 (t - K)^3, RFC 9438. */
+CC_STAGE void level_start_curve(struct level *s, const struct cc_view *v)
+{
+	u64 below = s->w_max > s->w ? s->w_max - s->w : 0;
+
+	s->epoch_us = v->now_us;
+	s->w_reno = s->w;
+	/* K^3 = below / 0.4, t in 1/1024 s: 2^30 / 2^10 */
+	s->k_us_10 = level_cube_root(cc_min_u64(below, 1ull << 34) * 5 / 2 << 20);
+}
+
+CC_STAGE void level_begin_competing(struct level *s, const struct cc_view *v)
+{
+	u32 rtt = level_base_us(s) + s->before_us;
+	u64 fair = ((u64)s->best_rate / 2 * rtt) >> (CC_BW_SHIFT - LEVEL_W_SHIFT);
+
+	s->competing = true;
+	s->w = cc_max_u64(s->w, fair);
+	s->w_max = s->w;
+	s->cut = 1;
+	level_start_curve(s, v);
+	DBG("C %llx t %.3f compete W %.1f\n", (unsigned long long)s, (double)v->now_us/1e6, (double)s->w/1024);
+}
+
+/* A drain that all join moves the queue all the way to the quarter that it aims at. */
+CC_STAGE void level_judge_drain(struct level *s, const struct cc_view *v)
+{
+	u32 left, joined;
+
+	if (!s->tests || !s->before_us)
+		return;
+	left = cc_sub_floor_u32(s->test_sum_us / s->tests, level_base_us(s));
+	joined = (u32)cc_div((u64)cc_sub_floor_u32(s->before_us, left) * CC_GAIN(1), s->before_us);
+	DBG("J %llx t %.3f test %u compete %u alone %u before %u left %u joined %.2f best %.1f rate %.1f\n", (unsigned long long)s, (double)v->now_us/1e6, s->testing, s->competing, s->alone, s->before_us, left, joined/256., s->best_rate/16.777, s->rate/16.777);
+	if (!s->testing || joined * 4 / 3 >= (s->shallow ? s->p.peers : s->p.peers * 8 / 9)) {
+		if (!s->testing && joined < CC_GAIN(0.5))
+			return;
+		if (s->best_rate > s->rate)
+			s->best_rate -= (u32)(((u64)(s->best_rate - s->rate) * s->p.forget) >> CC_GAIN_SHIFT);
+		s->alone = 0;
+		if (s->competing && ++s->joined < s->p.patience)
+			return;
+		s->joined = 0;
+		if (s->competing)
+			s->w = ((u64)s->rate * (level_base_us(s) + level_us(s, s->rate))) >> (CC_BW_SHIFT - LEVEL_W_SHIFT);
+		s->competing = false;
+		return;
+	}
+	s->joined = 0;
+	s->alone = (u8)cc_min_u32(s->alone + 1u, 100);
+	if (!s->competing && s->alone >= s->p.patience)
+		level_begin_competing(s, v);
+}
+
+/* One round of CUBIC. */
+CC_STAGE void level_compete(struct level *s, const struct cc_view *v)
+{
+	u64 t, offset, rise, target;
+
+	if (s->cut) {
+		s->cut--;
+		return;
+	}
+	if (s->round_lost) {
+		s->w_max = s->w < s->w_max ? s->w * 17 / 20 : s->w;
+		s->w = cc_max_u64(s->w * 7 / 10, 2 << LEVEL_W_SHIFT);
+		s->cut = 1;
+		level_start_curve(s, v);
+		return;
+	}
+	t = cc_min_u64(cc_mul_shift(v->now_us - s->epoch_us + level_base_us(s), 4398047, 32), 1u << 20);
+	offset = t < s->k_us_10 ? s->k_us_10 - t : t - s->k_us_10;
+	rise = offset * offset / 5 * 2 * offset >> 20;
+	target = t >= s->k_us_10 ? s->w_max + rise : s->w_max > rise ? s->w_max - rise : 0;
+	s->w_reno += (1u << LEVEL_W_SHIFT) * 53 / 100;
+	target = cc_max_u64(target, s->w_reno);
+	if (target > s->w && s->max_inflight_pkts + 2 >= (s->w >> LEVEL_W_SHIFT) * 7 / 8)
+		s->w += cc_min_u64(target - s->w, s->w / 2);
+	s->w = cc_min_u64(s->w, LEVEL_W_MOST);
+}
+
+/*
+ * The path got longer, or a receiver holds its ACKs back: q stepped up, the flow gave three quarters of its window up,
+ * and q did not move.
+ */
+CC_STAGE bool level_path_is_longer(struct level *s)
+{
+	u32 q = s->queue_us, moved;
+
+	if (q < 3 * level_us(s, s->best_rate)) {
+		s->high_rounds = 0;
+		return false;
+	}
+	if (s->high_rounds < 99)
+		s->high_rounds++;
+	if (s->high_rounds == 3) {
+		s->step_us = q;
+		s->step_w = s->w;
+	}
+	moved = q > s->step_us ? q - s->step_us : s->step_us - q;
+	if (s->high_rounds <= 3 || s->high_rounds == 100 || s->w > s->step_w / 3)
+		return false;
+	s->high_rounds = 100;
+	if (moved > s->step_us / 4)
+		return false;
+	s->base_us[0] = s->base_us[1] = level_base_us(s) + q - cc_min_u32(level_us(s, s->best_rate) * 3 / 4, q);
+	s->w = s->step_w / 2;
+	s->high_rounds = 0;
+	DBG("P %llx longer path base %u\n", (unsigned long long)s, level_base_us(s));
+	return true;
+}
+
 CC_STAGE void level_enter_drain(struct level *s, const struct cc_view *v)
 {
 	level_enter(s, LEVEL_DRAIN);
@@ -321,6 +492,12 @@ CC_STAGE void level_enter_drain(struct level *s, const struct cc_view *v)
 	s->drained_sum_us = 0;
 	s->drain_see_us = v->now_us + level_base_us(s) + s->queue_us;
 	s->drain_end_us = v->now_us + level_base_us(s) + s->p.drain_us;
+	s->before_us = cc_max_u32(s->competing ? s->queue_us : s->mean_us_16 >> 4, 1);
+	s->testing = level_is_suspect(s);
+	s->shallow = s->testing && (s->competing || s->p.shallow);
+	if (s->testing)
+		s->drain_end_us += s->queue_us;
+	s->test_sum_us = s->tests = 0;
 	s->low_rtt_us = CC_NO_RTT;
 }
 
@@ -344,15 +521,15 @@ CC_STAGE void level_exchange(struct level *s, u32 level)
 CC_STAGE void level_leave_drain(struct level *s, const struct cc_view *v)
 {
 	level_enter(s, LEVEL_STEADY);
-	level_exchange(s, level_us(s, s->rate));
+	level_judge_drain(s, v);
+	if (!s->competing)
+		level_exchange(s, level_us(s, s->rate));
+	s->mean_rounds = 0;
 	s->exchanged_us = v->now_us;
 	s->settle_rounds = 2;
 	s->low_rounds = 0;
-	if (s->settled || s->drain_interval_us < s->p.unsettled_us || s->drain_interval_us < 16 * level_base_us(s))
-		s->drain_interval_us = cc_min_u32(s->drain_interval_us * 2, s->p.drain_interval_us);
-	else if (s->p.unsettle)
-		s->drain_interval_us = cc_max_u32(s->p.unsettled_us, 16 * level_base_us(s));
-	(void)v;
+	s->drain_interval_us = (s->alone && !s->competing) || s->joined ? cc_max_u32(s->p.drain_first_us, 8 * level_base_us(s)) :
+				       cc_min_u32(s->drain_interval_us * 2, s->p.drain_interval_us);
 }
 
 CC_STAGE void level_startup(struct level *s, const struct cc_view *v)
@@ -395,6 +572,13 @@ CC_STAGE void level_steer(struct level *s, const struct cc_view *v)
 		s->mean_us_16 = s->queue_us << 4;
 	else
 		s->mean_us_16 += (s->queue_us << 4) / s->p.mean_rounds - s->mean_us_16 / s->p.mean_rounds;
+	s->best_rate = cc_max_u32(s->best_rate, s->rate);
+	if (s->competing) {
+		level_compete(s, v);
+		return;
+	}
+	if (s->p.compete && s->p.path && level_path_is_longer(s))
+		return;
 	s->low_rounds = (u64)price * CC_GAIN_UNIT < (u64)level * s->p.ramp_below ? (u8)cc_min_u32(s->low_rounds + 1u, s->p.ramp_most) : 0;
 	if (price <= level) {
 		step = cc_div(((s->w * gain) >> CC_GAIN_SHIFT) * (level - price), base + level);
@@ -412,12 +596,19 @@ CC_STAGE void level_steer(struct level *s, const struct cc_view *v)
 
 CC_STAGE void level_steady(struct level *s, const struct cc_view *v)
 {
-	if (s->p.drain_interval_us && s->low_rtt_us != CC_NO_RTT &&
-	    v->now_us + level_base_us(s) >= s->low_us + s->drain_interval_us) {
+	u32 interval = s->drain_interval_us;
+	u64 since = s->low_us;
+
+	if (!s->competing && level_is_suspect(s)) {
+		interval = cc_min_u32(interval, cc_max_u32(s->p.drain_first_us, 8 * level_base_us(s)));
+		since = s->p.anchor ? s->low_us : s->drain_end_us;
+	}
+	if (s->p.drain_interval_us && s->low_rtt_us != CC_NO_RTT && !s->settle_rounds &&
+	    v->now_us + level_base_us(s) >= since + interval) {
 		level_enter_drain(s, v);
 		return;
 	}
-	if (s->p.on_empty && v->now_us >= s->exchanged_us + s->p.refractory_us && s->low_rtt_us != CC_NO_RTT && s->pair_fresh && s->mean_rounds >= s->p.exchange_rounds) {
+	if (s->p.on_empty && !s->competing && v->now_us >= s->exchanged_us + s->p.refractory_us && s->low_rtt_us != CC_NO_RTT && s->pair_fresh && s->mean_rounds >= s->p.exchange_rounds) {
 		u32 level = level_us(s, s->rate);
 
 		s->pair_fresh = 0;
@@ -464,12 +655,18 @@ CC_STAGE void level_set_controls(struct level *s, const struct cc_view *v, struc
 	u32 gain = s->gain_256, cwnd;
 
 	if (s->mode == LEVEL_DRAIN) {
-		w = (((u64)s->rate * base) >> (CC_BW_SHIFT - LEVEL_W_SHIFT)) * s->p.drain_gain >> CC_GAIN_SHIFT;
-		rtt = base;
+		if (s->shallow) {
+			w = cc_div(w * (base + s->before_us / 4), base + s->before_us);
+		} else {
+			w = (((u64)s->rate * base) >> (CC_BW_SHIFT - LEVEL_W_SHIFT)) * s->p.drain_gain >> CC_GAIN_SHIFT;
+			rtt = base;
+		}
 	}
 	if (s->mode == LEVEL_STARTUP) {
 		gain = CC_GAIN(2);
 		rtt = v->srtt_us ? v->srtt_us : 1000;
+	} else if (s->competing) {
+		gain = CC_GAIN(1.25);
 	} else if (w < (u64)s->p.few_pkts << LEVEL_W_SHIFT) {
 		/*
 		 * Below the least cwnd pacing limits, not the clock of ACKs. W / (T + q) is then a reaction to q of its
