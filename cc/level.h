@@ -43,6 +43,7 @@ int printf(const char *f, ...);
 	P(noise_most, 2, 0, 20, CC_UNIT_COUNT, "", "todo") \
 	P(slow_us, CC_MSEC(16), 1, CC_SEC(1), CC_UNIT_US, "", "todo") \
 	P(noise_dead, 4, 1, 100, CC_UNIT_COUNT, "", "todo") \
+	P(fast, 1, 0, 1, CC_UNIT_BOOL, "", "todo") \
 	P(slack_pkts, 0, 0, 100, CC_UNIT_PKTS, "cwnd beyond W", "todo")                                                \
 	P(few_pkts, 3, 0, 100, CC_UNIT_PKTS, "below this W pacing reacts to half of q, exactly", "todo")               \
 	P(half_pkts, 8, 0, 100, CC_UNIT_PKTS, "below this W half the gain", "todo")                                    \
@@ -528,7 +529,7 @@ CC_STAGE void level_leave_drain(struct level *s, const struct cc_view *v)
 	s->exchanged_us = v->now_us;
 	s->settle_rounds = 2;
 	s->low_rounds = 0;
-	s->drain_interval_us = (s->alone && !s->competing) || s->joined ? cc_max_u32(s->p.drain_first_us, 8 * level_base_us(s)) :
+	s->drain_interval_us = s->p.fast && ((s->alone && !s->competing) || s->joined) ? cc_max_u32(s->p.drain_first_us, 8 * level_base_us(s)) :
 				       cc_min_u32(s->drain_interval_us * 2, s->p.drain_interval_us);
 }
 
@@ -599,7 +600,7 @@ CC_STAGE void level_steady(struct level *s, const struct cc_view *v)
 	u32 interval = s->drain_interval_us;
 	u64 since = s->low_us;
 
-	if (!s->competing && level_is_suspect(s)) {
+	if (s->p.fast && !s->competing && level_is_suspect(s)) {
 		interval = cc_min_u32(interval, cc_max_u32(s->p.drain_first_us, 8 * level_base_us(s)));
 		since = s->p.anchor ? s->low_us : s->drain_end_us;
 	}
