@@ -20,7 +20,7 @@ int printf(const char *f, ...);
 #define level_parameters(P)                                                                                            \
 	P(level_us, 2050, 10, CC_MSEC(100), CC_UNIT_US, "queueing delay that a flow of 4096 packets/s steers to",      \
 	  "todo")                                                                                                      \
-	P(block_us, CC_MSEC(2), 100, CC_MSEC(100), CC_UNIT_US, "a block", "todo")                                     \
+	P(block_us, CC_MSEC(10), 100, CC_MSEC(100), CC_UNIT_US, "a block", "todo")                                     \
 	P(loss_full, CC_PERCENT(4), 1, CC_PERCENT(100), CC_UNIT_PPM, "loss that costs as much as the level", "todo")   \
 	P(loss_most_us, CC_MSEC(5), 0, CC_MSEC(100), CC_UNIT_US, "but at most this", "todo")                           \
 	P(gain, CC_GAIN(0.25), 1, CC_GAIN(2), CC_UNIT_GAIN, "gain of steering", "todo")                                 \
@@ -33,13 +33,13 @@ int printf(const char *f, ...);
 	P(start_sample, 1, 0, 1, CC_UNIT_COUNT, "", "todo") \
 	P(exchange_rounds, 8, 1, 64, CC_UNIT_COUNT, "", "todo") \
 	P(ramp, 128, 1, 1000, CC_UNIT_COUNT, "", "todo") \
-	P(ramp_most, 16, 0, 200, CC_UNIT_COUNT, "", "todo") \
+	P(ramp_most, 40, 0, 200, CC_UNIT_COUNT, "", "todo") \
 	P(dither, CC_GAIN(0.05), 0, 64, CC_UNIT_GAIN, "", "todo") \
 	P(ramp_below, CC_GAIN(0.5), 0, 256, CC_UNIT_GAIN, "", "todo") \
 	P(unsettled_us, CC_SEC(100), 0, CC_SEC(100), CC_UNIT_US, "", "todo") \
 	P(unsettle, 0, 0, 1, CC_UNIT_BOOL, "", "todo") \
 	P(refractory_us, CC_SEC(1), 0, CC_SEC(100), CC_UNIT_US, "", "todo") \
-	P(stat, 0, 0, 2, CC_UNIT_COUNT, "", "todo") \
+	P(stat, 1, 0, 2, CC_UNIT_COUNT, "", "todo") \
 	P(noise_most, 2, 0, 20, CC_UNIT_COUNT, "", "todo") \
 	P(slow_us, CC_MSEC(16), 1, CC_SEC(1), CC_UNIT_US, "", "todo") \
 	P(noise_dead, 4, 1, 100, CC_UNIT_COUNT, "", "todo") \
