@@ -19,6 +19,7 @@ mod goal;
 mod heat;
 mod item;
 mod judge;
+mod markdown;
 mod measure;
 mod page;
 mod paths;
@@ -33,6 +34,7 @@ pub use expand::{Case, Form};
 pub use goal::{Goal, load};
 pub use heat::heat_map;
 pub use judge::{Bound, Check, Held, Judged, Side, judge, worst};
+pub use markdown::markdown_table;
 pub use measure::{Measured, Metric};
 pub use record::{
     AlgorithmRecord, CaseRecord, ConditionCount, ConditionRecord, GoalRecord, Record, SCHEMA, Spread,

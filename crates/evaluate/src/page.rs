@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::heat::heat_map;
+use crate::markdown::markdown_table;
 use crate::record::{AlgorithmRecord, CaseRecord, GoalRecord, Record};
 use crate::text::{failed, median};
 
@@ -73,7 +74,7 @@ impl Record {
             cells.extend(names.iter().map(|name| of(name).map_or(String::new(), |of| of.hold.to_string())));
             cells
         };
-        table(&header, &self.goals.iter().map(row).collect::<Vec<_>>())
+        markdown_table(&header, &self.goals.iter().map(row).collect::<Vec<_>>())
     }
 }
 
@@ -89,7 +90,7 @@ fn numbers(goal: &GoalRecord) -> String {
         cells.extend(algorithm.metrics.iter().map(|of| of.cell()));
         cells
     };
-    table(&header, &goal.algorithms.iter().map(row).collect::<Vec<_>>())
+    markdown_table(&header, &goal.algorithms.iter().map(row).collect::<Vec<_>>())
 }
 
 /// The cases that fail, by name, folded.
@@ -128,29 +129,4 @@ fn wrapped(text: &str) -> String {
         width += letters;
     }
     lines + "\n"
-}
-
-/// Aligned: the first column left, the others right.
-fn table(header: &[String], rows: &[Vec<String>]) -> String {
-    let width = |column: usize| {
-        let cells = rows.iter().filter_map(|row| row.get(column)).chain(header.get(column));
-        cells.map(|cell| cell.chars().count()).max().unwrap_or(0).max(3)
-    };
-    let widths: Vec<usize> = (0..header.len()).map(width).collect();
-    let line = |cells: &[String]| {
-        let padded = cells.iter().zip(&widths).enumerate().map(|(column, (cell, &width))| match column {
-            0 => format!("{cell:width$}"),
-            _ => format!("{cell:>width$}"),
-        });
-        format!("| {} |\n", padded.collect::<Vec<_>>().join(" | "))
-    };
-    let rule: Vec<String> = widths
-        .iter()
-        .enumerate()
-        .map(|(column, &width)| match column {
-            0 => "-".repeat(width),
-            _ => format!("{}:", "-".repeat(width - 1)),
-        })
-        .collect();
-    [line(header), line(&rule)].into_iter().chain(rows.iter().map(|row| line(row))).collect()
 }

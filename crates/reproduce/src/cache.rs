@@ -4,15 +4,15 @@
 //! tree is known by its commit; any other by its executable file, since the same commit with changes may be
 //! any program.
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use fairpace_results::Run;
 use fairpace_scenario::{Scenario, Target};
 use sha2::{Digest, Sha256};
-use tempfile::NamedTempFile;
 
 /// Folder of the cache, beside the papers.
 pub const FOLDER: &str = ".cache";
@@ -82,12 +82,12 @@ impl Cache {
 pub(crate) fn write(path: &Path, text: &str) -> io::Result<()> {
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     fs::create_dir_all(dir)?;
-    let mut file = NamedTempFile::with_prefix_in(temporary_prefix(), dir)?;
+    let mut file = tempfile::Builder::new()
+        .prefix(&temporary_prefix())
+        // 0666 less the umask, as for any file that a program makes
+        .permissions(Permissions::from_mode(0o666))
+        .tempfile_in(dir)?;
     file.write_all(text.as_bytes())?;
-    // as any other file of this user: what is temporary is private
-    let mode = fs::metadata(dir)?.permissions();
-    let mode = std::os::unix::fs::PermissionsExt::mode(&mode) & 0o666;
-    file.as_file().set_permissions(std::os::unix::fs::PermissionsExt::from_mode(mode))?;
     file.as_file().sync_all()?;
     file.persist(path)?;
     Ok(())
@@ -126,6 +126,17 @@ mod tests {
             flows: vec![Flow::new("1.5ms", "bbr1".parse::<Cc>().unwrap(), Duration::from_millis(1))],
             hash: "h".into(),
         }
+    }
+
+    #[test]
+    fn a_file_in_a_folder_that_all_may_write_to_is_not_for_all_to_change() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::set_permissions(dir.path(), Permissions::from_mode(0o1777)).unwrap();
+        let (ours, usual) = (dir.path().join("ours"), dir.path().join("usual"));
+        write(&ours, "").unwrap();
+        fs::write(&usual, "").unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
+        assert_eq!(mode(&ours), mode(&usual));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use fairpace_cli_core::table::{number, percent, short};
+use fairpace_evaluate::markdown_table;
 
 use super::record::{AlgorithmSettings, Duel, Record};
 
@@ -110,7 +111,10 @@ fn overview(record: &Record) -> String {
         cells.extend(itself(|duel| number(duel.queue_delay_mean_ms, 1)));
         cells
     };
-    markdown(&header, record.algorithms.iter().map(|algorithm| row(&algorithm.name)).collect())
+    markdown_table(
+        &header,
+        &record.algorithms.iter().map(|algorithm| row(&algorithm.name)).collect::<Vec<_>>(),
+    )
 }
 
 /// The duels at one buffer by row and column, each in both orders.
@@ -130,29 +134,7 @@ fn matrix(record: &Record, cell: impl Fn(&str, &str) -> String) -> String {
     let rows = names.iter().map(|row| {
         std::iter::once((*row).to_owned()).chain(names.iter().map(|column| cell(row, column))).collect()
     });
-    markdown(&header.collect::<Vec<_>>(), rows.collect())
-}
-
-/// Aligned: the first column left, the others right.
-fn markdown(header: &[String], rows: Vec<Vec<String>>) -> String {
-    let width = |column: usize| {
-        let cells = rows.iter().map(|row| row[column].chars().count());
-        cells.chain([header[column].chars().count(), 3]).max().unwrap_or_default()
-    };
-    let widths: Vec<usize> = (0..header.len()).map(width).collect();
-    let line = |cells: &[String]| {
-        let padded = cells.iter().zip(&widths).enumerate().map(|(column, (cell, &width))| match column {
-            0 => format!("{cell:width$}"),
-            _ => format!("{cell:>width$}"),
-        });
-        format!("| {} |\n", padded.collect::<Vec<_>>().join(" | "))
-    };
-    let rule = widths.iter().enumerate().map(|(column, &width)| match column {
-        0 => "-".repeat(width),
-        _ => format!("{}:", "-".repeat(width - 1)),
-    });
-    let rule = line(&rule.collect::<Vec<_>>());
-    std::iter::once(line(header)).chain([rule]).chain(rows.iter().map(|row| line(row))).collect()
+    markdown_table(&header.collect::<Vec<_>>(), &rows.collect::<Vec<Vec<String>>>())
 }
 
 fn share(duel: &Duel, swapped: bool) -> Option<f64> {
