@@ -32,21 +32,31 @@ int printf(const char *f, ...);
 	P(on_empty, 1, 0, 1, CC_UNIT_COUNT, "", "todo") \
 	P(start_sample, 1, 0, 1, CC_UNIT_COUNT, "", "todo") \
 	P(exchange_rounds, 8, 1, 64, CC_UNIT_COUNT, "", "todo") \
-	P(ramp, 128, 1, 1000, CC_UNIT_COUNT, "", "todo") \
+	P(ramp, 128, 1, 10000, CC_UNIT_COUNT, "", "todo") \
 	P(ramp_most, 40, 0, 200, CC_UNIT_COUNT, "", "todo") \
 	P(dither, CC_GAIN(0.05), 0, 64, CC_UNIT_GAIN, "", "todo") \
-	P(ramp_below, CC_GAIN(0.5), 0, 256, CC_UNIT_GAIN, "", "todo") \
+	P(ramp_below, CC_GAIN(0.25), 0, 256, CC_UNIT_GAIN, "", "todo") \
 	P(unsettled_us, CC_SEC(100), 0, CC_SEC(100), CC_UNIT_US, "", "todo") \
 	P(unsettle, 0, 0, 1, CC_UNIT_BOOL, "", "todo") \
 	P(refractory_us, CC_SEC(1), 0, CC_SEC(100), CC_UNIT_US, "", "todo") \
+	P(both, 0, 0, 1, CC_UNIT_COUNT, "", "todo") \
+	P(stat2, 1, 0, 1, CC_UNIT_COUNT, "", "todo") \
+	P(again, 0, 0, 100, CC_UNIT_COUNT, "", "todo") \
+	P(again_rounds, 4, 0, 100, CC_UNIT_COUNT, "", "todo") \
+	P(over, 1, 1, 100, CC_UNIT_COUNT, "", "todo") \
+	P(lump, 16, 0, 1000, CC_UNIT_COUNT, "", "todo") \
+	P(lump_gaps, 4, 0, 1000, CC_UNIT_COUNT, "", "todo") \
+	P(lump_us, CC_MSEC(5), 0, CC_MSEC(100), CC_UNIT_US, "", "todo") \
+	P(up, 1, 0, 4, CC_UNIT_COUNT, "", "todo") \
+	P(quad, 0, 0, 1, CC_UNIT_COUNT, "", "todo") \
 	P(stat, 1, 0, 2, CC_UNIT_COUNT, "", "todo") \
-	P(noise_most, 2, 0, 20, CC_UNIT_COUNT, "", "todo") \
+	P(noise_most, 8, 0, 20, CC_UNIT_COUNT, "", "todo") \
 	P(slow_us, CC_MSEC(16), 1, CC_SEC(1), CC_UNIT_US, "", "todo") \
 	P(noise_dead, 4, 1, 100, CC_UNIT_COUNT, "", "todo") \
 	P(fast, 1, 0, 1, CC_UNIT_BOOL, "", "todo") \
 	P(slack_pkts, 0, 0, 100, CC_UNIT_PKTS, "cwnd beyond W", "todo")                                                \
 	P(few_pkts, 3, 0, 100, CC_UNIT_PKTS, "below this W pacing reacts to half of q, exactly", "todo")               \
-	P(half_pkts, 8, 0, 100, CC_UNIT_PKTS, "below this W half the gain", "todo")                                    \
+	P(half_pkts, 0, 0, 100, CC_UNIT_PKTS, "below this W half the gain", "todo")                                    \
 	P(drain_gain, CC_GAIN(0.25), 1, CC_GAIN(1), CC_UNIT_GAIN, "part of r T that a drain leaves", "todo")           \
 	P(drain_us, CC_MSEC(40), 0, CC_SEC(1), CC_UNIT_US, "a drain lasts T plus this", "todo")                        \
 	P(drain_interval_us, CC_SEC(10), 0, CC_SEC(100), CC_UNIT_US, "greatest time between drains; 0: none", "todo")  \
@@ -94,7 +104,7 @@ struct level {
 	u64 low_us; /* when the lowest RTT was seen since the last drain */
 	u64 round_start_us;
 	u64 last_ack_us;
-	u64 exchanged_us;
+	u64 exchanged_us, low_since_us;
 	struct level_params p;
 	u32 block_rtt_us;   /* least RTT of this block, CC_NO_RTT: none yet */
 	u32 prior_block_us; /* of the block before */
@@ -106,6 +116,7 @@ struct level {
 	u32 low_rtt_us;
 	u32 queue_us;	/* mean of the last round */
 	u32 mean_us_16; /* mean queue, for exchange, 1/16 us */
+	u32 mean_f_16, over;
 	u32 noise_us;
 	u32 drained, drained_sum_us, drained_least_us, differ_us;
 	u64 drain_see_us;
@@ -218,16 +229,21 @@ CC_STAGE void level_end_block(struct level *s, const struct cc_view *v)
 	s->smooth_us_16 += (least << 4) / cc_max_u32(s->p.smooth, 1) - s->smooth_us_16 / cc_max_u32(s->p.smooth, 1);
 	{
 		u32 dt = cc_saturate_u32(v->now_us - s->slow_at_us);
+		u32 gap = cc_min_u32(cc_min_u32(s->gap_us[0], s->gap_us[1]), CC_MSEC(100)), slow = s->p.slow_us;
+
+		if (s->p.lump && gap > s->p.lump_us && ((u64)gap * s->rate >> CC_BW_SHIFT) >= s->p.lump && s->mode != LEVEL_STARTUP)
+			slow = cc_max_u32(slow, gap * s->p.lump_gaps);
 
 		s->slow_at_us = v->now_us;
 		if (!s->slow_us)
 			s->slow_us = least;
 		else if (least >= s->slow_us)
-			s->slow_us += (u32)cc_div((u64)(least - s->slow_us) * dt, (u64)dt + s->p.slow_us);
+			s->slow_us += (u32)cc_div((u64)(least - s->slow_us) * dt, (u64)dt + slow);
 		else
-			s->slow_us -= (u32)cc_div((u64)(s->slow_us - least) * dt, (u64)dt + s->p.slow_us);
+			s->slow_us -= (u32)cc_div((u64)(s->slow_us - least) * dt, (u64)dt + slow);
 	}
 	pair = s->p.smooth == 0 ? (least + before) / 2 : s->smooth_us_16 >> 4;
+	s->over = least > level_base_us(s) + cc_max_u32(level_us(s, s->rate), level_base_us(s) / 16) ? s->over + 1 : 0;
 	s->pair_us = cc_max_u32(least, before);
 	s->pair_fresh = 1;
 	differ = least > before ? least - before : before - least;
@@ -505,7 +521,7 @@ CC_STAGE void level_enter_drain(struct level *s, const struct cc_view *v)
 /* half the way, in the logarithm, to the rate that is content with the mean queue */
 CC_STAGE void level_exchange(struct level *s, u32 level)
 {
-	u32 gain = cc_saturate_u32(cc_div(((u64)level << (CC_GAIN_SHIFT + 4)), s->mean_us_16));
+	u32 gain = cc_saturate_u32(cc_div((s->p.both ? (u64)s->mean_f_16 << CC_GAIN_SHIFT : (u64)level << (CC_GAIN_SHIFT + 4)), s->mean_us_16));
 
 	DBG("X %llx exchange f %u mean %u rounds %u\n", (unsigned long long)s, level, s->mean_us_16 / 16, s->mean_rounds);
 	if (s->mean_us_16 == 0)
@@ -570,9 +586,14 @@ CC_STAGE void level_steer(struct level *s, const struct cc_view *v)
 	if (s->mean_rounds < 255)
 		s->mean_rounds++;
 	if (s->mean_rounds <= 1)
-		s->mean_us_16 = s->queue_us << 4;
+		s->mean_us_16 = s->queue_us << 4, s->mean_f_16 = level << 4;
 	else
-		s->mean_us_16 += (s->queue_us << 4) / s->p.mean_rounds - s->mean_us_16 / s->p.mean_rounds;
+		s->mean_us_16 += (s->queue_us << 4) / (s->p.stat2 ? s->p.mean_rounds : cc_min_u32(s->mean_rounds, s->p.mean_rounds)) - s->mean_us_16 / (s->p.stat2 ? s->p.mean_rounds : cc_min_u32(s->mean_rounds, s->p.mean_rounds));
+	if (s->mean_rounds > 1) {
+		u32 n = s->p.stat2 ? s->p.mean_rounds : cc_min_u32(s->mean_rounds, s->p.mean_rounds);
+		s->mean_f_16 += (level << 4) / n - s->mean_f_16 / n;
+		if (s->p.stat2 && s->mean_rounds < s->p.mean_rounds) {}
+	}
 	s->best_rate = cc_max_u32(s->best_rate, s->rate);
 	if (s->competing) {
 		level_compete(s, v);
@@ -581,11 +602,16 @@ CC_STAGE void level_steer(struct level *s, const struct cc_view *v)
 	if (s->p.compete && s->p.path && level_path_is_longer(s))
 		return;
 	s->low_rounds = (u64)price * CC_GAIN_UNIT < (u64)level * s->p.ramp_below ? (u8)cc_min_u32(s->low_rounds + 1u, s->p.ramp_most) : 0;
+	if (!s->low_rounds)
+		s->low_since_us = v->now_us;
 	if (price <= level) {
+		u64 most = s->w / 4;
 		step = cc_div(((s->w * gain) >> CC_GAIN_SHIFT) * (level - price), base + level);
-		step = cc_max_u64(step, (s->w * s->low_rounds) / s->p.ramp);
+		step = cc_max_u64(step, (s->w * (s->p.quad ? (u64)s->low_rounds * s->low_rounds : s->low_rounds)) / s->p.ramp);
+		if (s->p.again && s->low_rounds >= s->p.again_rounds && price < level / s->p.again && v->now_us - s->low_since_us > CC_MSEC(100))
+			most = step = s->w;
 		if (s->max_inflight_pkts + 2 >= (s->w >> LEVEL_W_SHIFT) * 7 / 8)
-			s->w += cc_min_u64(step, s->w / 4);
+			s->w += cc_min_u64(step, most);
 	} else {
 		step = cc_div(((s->w * gain) >> CC_GAIN_SHIFT) * (price - level), base + level);
 		floor = s->queue_us > level ? 0 : (((u64)s->rate * (base + s->queue_us)) >> (CC_BW_SHIFT - LEVEL_W_SHIFT)) / 8 * s->p.floor_8;
