@@ -1,6 +1,31 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /*
  * LEVEL: equal rates from the one queueing delay that all flows share.
+ *
+ * All flows at a FIFO queue see the same queueing delay q, whatever their RTTs are. A flow of LEVEL steers q to a
+ * level f(r) that falls with its own rate r:
+ *
+ *	f(r) = 2.05 ms * sqrt(4096 packets/s / r)	100 Mbit/s: 1.4 ms	10 Mbit/s: 4.5 ms	10 Gbit/s: 0.14 ms
+ *
+ * A flow that has less than the others has a higher level, finds q too low and grows; one that has more finds q too
+ * high and shrinks. All are content only at equal rates. docs/level.md has the proof, the evidence and the limits,
+ * docs/level-spec.md the rules for those who implement it elsewhere. What a flow does:
+ *
+ *	STARTUP	doubles its window W in each round trip until a queue appears, growth ends or much is lost.
+ *	STEADY	Once in a round trip: W += W / 4 * (f(r) - price) / (T + f(r)), where price is q and a share for loss.
+ *		T, the base RTT, is the least RTT of the last 15 to 30 s; q is the mean RTT of a round less T. cwnd is W,
+ *		pacing 1.06 W / RTT: the clock of ACKs damps the loop, pacing only smooths.
+ *	DRAIN	For T + 40 ms the window is a quarter of r T, so that T can be measured. The next drain comes 0.5, 1, 2, 4,
+ *		8, then 10 s after the lowest RTT since the last one. All flows see that lowest RTT at the same time,
+ *		when others drain: the drains of all fall together without a shared clock.
+ *
+ * When the queue has just been empty, W *= f(r) / (mean of q), between 3/4 and 3/2: the exchange. Steering alone needs
+ * T^2 / (f / 4) to make rates equal, 16 s at 100 ms, as it must not move q by more than f in a round trip. But a flow
+ * knows how wrong it is: it would be content at the rate where f is the mean queue. What those give up who have too
+ * much is, to first order, what the others take.
+ *
+ * Relatives: FAST (Wei et al., IEEE/ACM ToN 14(6), 2006) and Copa (Arun, Balakrishnan, NSDI 2018) hold q at a constant
+ * divided by the rate. From 2 Mbit/s to 10 Gbit/s that is a factor of 5000 in the queue; the square root makes it 70.
  */
 #ifndef CC_LEVEL_H
 #define CC_LEVEL_H
@@ -9,71 +34,29 @@
 #include "contract/maths.h"
 #include "contract/params.h"
 
-#ifdef LEVEL_DEBUG
-int printf(const char *f, ...);
-#define DBG(...) printf(__VA_ARGS__)
-#else
-#define DBG(...) (void)0
-#endif
 /* ---- parameters ---- */
 
 #define level_parameters(P)                                                                                            \
-	P(level_us, 2050, 10, CC_MSEC(100), CC_UNIT_US, "queueing delay that a flow of 4096 packets/s steers to",      \
-	  "todo")                                                                                                      \
-	P(block_us, CC_MSEC(10), 100, CC_MSEC(100), CC_UNIT_US, "a block", "todo")                                     \
-	P(loss_full, CC_PERCENT(4), 1, CC_PERCENT(100), CC_UNIT_PPM, "loss that costs as much as the level", "todo")   \
-	P(loss_most_us, CC_MSEC(5), 0, CC_MSEC(100), CC_UNIT_US, "but at most this", "todo")                           \
-	P(gain, CC_GAIN(0.25), 1, CC_GAIN(2), CC_UNIT_GAIN, "gain of steering", "todo")                                 \
-	P(pacing_gain, CC_GAIN(1.06), CC_GAIN(1), CC_GAIN(4), CC_UNIT_GAIN, "pacing", "todo")                          \
-	P(least_pkts, 4, 1, 100, CC_UNIT_PKTS, "least cwnd", "todo") \
-	P(smooth, 0, 0, 64, CC_UNIT_COUNT, "blocks over which RTTs are smoothed", "todo") \
-	P(floor_8, 7, 0, 8, CC_UNIT_COUNT, "", "todo") \
-	P(mean_rounds, 8, 1, 64, CC_UNIT_COUNT, "", "todo") \
-	P(on_empty, 1, 0, 1, CC_UNIT_COUNT, "", "todo") \
-	P(start_sample, 1, 0, 1, CC_UNIT_COUNT, "", "todo") \
-	P(exchange_rounds, 8, 1, 64, CC_UNIT_COUNT, "", "todo") \
-	P(ramp, 128, 1, 10000, CC_UNIT_COUNT, "", "todo") \
-	P(ramp_most, 40, 0, 200, CC_UNIT_COUNT, "", "todo") \
-	P(dither, CC_GAIN(0.05), 0, 64, CC_UNIT_GAIN, "", "todo") \
-	P(ramp_below, CC_GAIN(0.25), 0, 256, CC_UNIT_GAIN, "", "todo") \
-	P(unsettled_us, CC_SEC(100), 0, CC_SEC(100), CC_UNIT_US, "", "todo") \
-	P(unsettle, 0, 0, 1, CC_UNIT_BOOL, "", "todo") \
-	P(refractory_us, CC_SEC(1), 0, CC_SEC(100), CC_UNIT_US, "", "todo") \
-	P(both, 0, 0, 1, CC_UNIT_COUNT, "", "todo") \
-	P(stat2, 1, 0, 1, CC_UNIT_COUNT, "", "todo") \
-	P(again, 0, 0, 100, CC_UNIT_COUNT, "", "todo") \
-	P(again_rounds, 4, 0, 100, CC_UNIT_COUNT, "", "todo") \
-	P(over, 1, 1, 100, CC_UNIT_COUNT, "", "todo") \
-	P(lump, 16, 0, 1000, CC_UNIT_COUNT, "", "todo") \
-	P(lump_gaps, 4, 0, 1000, CC_UNIT_COUNT, "", "todo") \
-	P(lump_us, CC_MSEC(5), 0, CC_MSEC(100), CC_UNIT_US, "", "todo") \
-	P(up, 1, 0, 4, CC_UNIT_COUNT, "", "todo") \
-	P(quad, 0, 0, 1, CC_UNIT_COUNT, "", "todo") \
-	P(stat, 1, 0, 2, CC_UNIT_COUNT, "", "todo") \
-	P(noise_most, 8, 0, 20, CC_UNIT_COUNT, "", "todo") \
-	P(slow_us, CC_MSEC(16), 1, CC_SEC(1), CC_UNIT_US, "", "todo") \
-	P(noise_dead, 4, 1, 100, CC_UNIT_COUNT, "", "todo") \
-	P(fast, 1, 0, 1, CC_UNIT_BOOL, "", "todo") \
-	P(slack_pkts, 0, 0, 100, CC_UNIT_PKTS, "cwnd beyond W", "todo")                                                \
-	P(few_pkts, 3, 0, 100, CC_UNIT_PKTS, "below this W pacing reacts to half of q, exactly", "todo")               \
-	P(half_pkts, 0, 0, 100, CC_UNIT_PKTS, "below this W half the gain", "todo")                                    \
-	P(drain_gain, CC_GAIN(0.25), 1, CC_GAIN(1), CC_UNIT_GAIN, "part of r T that a drain leaves", "todo")           \
-	P(drain_us, CC_MSEC(40), 0, CC_SEC(1), CC_UNIT_US, "a drain lasts T plus this", "todo")                        \
-	P(drain_interval_us, CC_SEC(10), 0, CC_SEC(100), CC_UNIT_US, "greatest time between drains; 0: none", "todo")  \
-	P(drain_first_us, CC_MSEC(500), CC_MSEC(1), CC_SEC(100), CC_UNIT_US, "time to the first", "todo")              \
-	P(exchange, 1, 0, 1, CC_UNIT_BOOL, "exchange", "todo")                                                         \
-	P(exchange_most, CC_GAIN(1.5), CC_GAIN(1), CC_GAIN(4), CC_UNIT_GAIN, "exchange", "todo")                       \
-	P(noise, 8, 0, 100, CC_UNIT_COUNT, "noise raises the level", "todo")                                              \
-	P(gaps, 1, 0, 1, CC_UNIT_BOOL, "cwnd grows by gaps between ACKs", "todo")                                      \
-	P(compete, 1, 0, 1, CC_UNIT_BOOL, "compete", "todo")                                                           \
-	P(suspect, CC_GAIN(1.5), CC_GAIN(1), CC_GAIN(16), CC_UNIT_GAIN, "times the level of the best rate: suspect", "todo") \
-	P(peers, CC_GAIN(0.75), 0, CC_GAIN(1), CC_UNIT_GAIN, "part of the traffic that must drain too", "todo")        \
-	P(patience, 2, 1, 100, CC_UNIT_COUNT, "drains that others do not join", "todo")                                \
-	P(forget, CC_GAIN(0.25), 0, CC_GAIN(1), CC_UNIT_GAIN, "of the best rate at a drain that others join", "todo")    \
-	P(shallow, 0, 0, 1, CC_UNIT_BOOL, "tests are shallow before competing too", "todo")                             \
-	P(anchor, 0, 0, 1, CC_UNIT_BOOL, "tests keep to the anchor of drains", "todo")                                  \
-	P(squeezed, CC_GAIN(0.25), 0, CC_GAIN(1), CC_UNIT_GAIN, "of the best rate: suspect below", "todo")              \
-	P(path, 1, 0, 1, CC_UNIT_BOOL, "longer path", "todo")
+	P(level, 2050, 100, CC_MSEC(100), CC_UNIT_US, "queueing delay that a flow of 4096 packets/s steers to",        \
+	  "less, and noise on quiet paths costs rate; more, and 10 Mbit/s have a queue above 10 ms")                   \
+	P(gain, CC_GAIN(0.25), CC_GAIN(0.01), CC_GAIN(2), CC_UNIT_GAIN, "part of the error in q corrected per round",  \
+	  "critical damping: q is seen a round late, z^2 - z + gain = 0 has a double root at 1/4")                     \
+	P(pacing_gain, CC_GAIN(1.06), CC_GAIN(1), CC_GAIN(4), CC_UNIT_GAIN, "pacing rate as a multiple of W / RTT",    \
+	  "at 1 pacing takes over from the clock of ACKs and q swings; with more, bursts last for seconds")            \
+	P(pacing_dither, CC_GAIN(0.05), 0, CC_GAIN(0.25), CC_UNIT_GAIN, "pacing_gain varies by this from round to round", \
+	  "flows of equal RTT lock their bursts otherwise: 590/363 instead of 481/473 Mbit/s")                         \
+	P(loss_full, CC_PERCENT(4), CC_PERCENT(0.1), CC_PERCENT(100), CC_UNIT_PPM, "loss that costs as much as f(r)",  \
+	  "2 % of random loss then take half of the level, not of the rate")                                           \
+	P(noise_gain, CC_GAIN(2), 0, CC_GAIN(16), CC_UNIT_GAIN, "the level rises by this times the noise of RTTs; 0: not", \
+	  "with 1, jitter of 5 ms costs 30 % of 100 Mbit/s; with 3, quiet paths get a queue")                          \
+	P(growth_rounds, 128, 0, 10000, CC_UNIT_ROUNDS, "W grows by k / growth_rounds in the k-th round of a low price; 0: not", \
+	  "fills 200 ms at 10 Gbit/s in 10 s; the steps of a shorter RTT stay below its level")                        \
+	P(drain_interval, CC_SEC(10), 0, CC_SEC(100), CC_UNIT_US, "most time between drains; 0: no drains",            \
+	  "as BBR's PROBE_RTT; a drain of 60 ms costs 0.5 %")                                                          \
+	P(exchange, 1, 0, 1, CC_UNIT_BOOL, "W moves to the rate that fits the mean queue when the queue is empty",     \
+	  "off, late comers on long paths take minutes: 49 of 72 cases instead of 68")                                 \
+	P(fill_gaps, 1, 0, 1, CC_UNIT_BOOL, "cwnd covers the longest gap between ACKs",                                \
+	  "off, aggregation of ACKs stops the sender: 12 of 21 impaired paths instead of 18")
 
 struct level_params {
 	level_parameters(CC_PARAM_FIELD)
@@ -81,14 +64,48 @@ struct level_params {
 
 /* ---- constants and state ---- */
 
+/* W has 10 fraction bits: slow flows in a crowd have less than a packet per round trip. 2^24 packets: 400 Gbit/s, 0.5 s. */
 #define LEVEL_W_SHIFT 10
 #define LEVEL_W_MOST  (((u64)1 << 24) << LEVEL_W_SHIFT)
-#define LEVEL_W_LEAST (1ull << (LEVEL_W_SHIFT - 3))
-/* level(r) = level_us * sqrt(4096 packets/s / r); in units of CC_BW 4096 packets/s are 68719 */
+#define LEVEL_W_LEAST ((1u << LEVEL_W_SHIFT) / 8)
+/* 4096 packets/s, the rate at which `level` holds, as CC_BW. */
 #define LEVEL_REFERENCE_BW 68719u
-#define LEVEL_BASE_BIN_US  CC_SEC(15)
-#define LEVEL_LOSS_PKTS	   512u
-#define LEVEL_HELD_US	   CC_MSEC(40)
+/* RTTs are averaged over this. A whole burst of a TSO sender counts once, however the ACKs fall into rounds. */
+#define LEVEL_BLOCK_US CC_MSEC(10)
+/* The base RTT is the least of this and the last such time: at least two drains. */
+#define LEVEL_BIN_US CC_SEC(15)
+/* RTTs above are cut, so that sums and shifts fit. */
+#define LEVEL_RTT_MOST_US CC_SEC(100)
+/* A lone packet's ACK that comes this much later than the base was held back by the receiver (RFC 9293: 500 ms at most;
+ * Linux: 40 ms). Linux marks only ACKs of less than a full segment as delayed. */
+#define LEVEL_HELD_US CC_MSEC(40)
+/* Loss is a mean over this many packets, or 16 rounds if that is less. */
+#define LEVEL_LOSS_PKTS 512u
+/* Loss costs at most this for loss_full: of two slow flows that see different losses, one would shrink for good. */
+#define LEVEL_LOSS_MOST_US CC_MSEC(5)
+/* cwnd is at least this: two bursts of two, as fast recovery needs three duplicate ACKs. Pacing keeps to W below. */
+#define LEVEL_CWND_LEAST_PKTS 4u
+/* Below this W pacing limits, not cwnd. */
+#define LEVEL_FEW_PKTS 3u
+/* Growth by k / growth_rounds ends at this k: 31 % per round. */
+#define LEVEL_GROWTH_MOST 40u
+/* A drain leaves a quarter of r T, for T and this: three blocks beyond the round trip in which it works. */
+#define LEVEL_DRAIN_US CC_MSEC(40)
+/* The first drain comes after this, or 8 T if that is more. The time doubles from drain to drain. */
+#define LEVEL_DRAIN_FIRST_US CC_MSEC(500)
+/* Rounds after a drain or an exchange until q and r are the new W's: the one in flight and the one it limits. */
+#define LEVEL_SETTLE_ROUNDS 2u
+/* The mean queue of an exchange is that of about so many rounds, and needs as many. */
+#define LEVEL_MEAN_ROUNDS 8u
+/* Exchanges without a drain are at least this far apart: the others' rounds are longer, perhaps. */
+#define LEVEL_EXCHANGE_US CC_SEC(1)
+/* The noise is the lowest RTT, smoothed over this time, less the base: a fifth of a drain lets it reach the bottom. */
+#define LEVEL_NOISE_US CC_MSEC(16)
+/* ACKs that come in lumps of this many packets, this far apart, are smoothed over four lumps instead. */
+#define LEVEL_LUMP_PKTS 16u
+#define LEVEL_LUMP_US	CC_MSEC(5)
+#define LEVEL_LUMPS	4u
+#define LEVEL_GAP_MOST_US CC_MSEC(100)
 
 enum level_mode {
 	LEVEL_STARTUP = 0,
@@ -97,77 +114,53 @@ enum level_mode {
 };
 
 struct level {
-	u64 w; /* window, packets << LEVEL_W_SHIFT */
-	u64 block_start_us;
-	u64 base_bin_us; /* start of the bin */
-	u64 drain_end_us;
-	u64 low_us; /* when the lowest RTT was seen since the last drain */
-	u64 round_start_us;
+	u64 w;		    /* the window W, packets << LEVEL_W_SHIFT */
+	u64 low_at_us;	    /* when low_rtt_us was seen */
+	u64 drain_end_us;   /* of the drain under way */
+	u64 exchanged_us;   /* the last exchange */
+	u64 bin_start_us;   /* of base_us[0] and quiet_us[0] */
+	u64 block_start_us; /* of the block under way */
+	u64 block_sum_us;   /* RTTs in it */
 	u64 last_ack_us;
-	u64 exchanged_us, low_since_us;
+	u64 round_start_us;
+	u64 round_sum_us;   /* RTTs of the blocks of this round */
 	struct level_params p;
-	u32 block_rtt_us;   /* least RTT of this block, CC_NO_RTT: none yet */
-	u32 prior_block_us; /* of the block before */
-	u32 sum_us;	    /* of blocks in this round */
-	u32 blocks;
-	u64 slow_at_us;
-	u32 floor_us[2], slow_us, slow_pad;
-	u32 base_us[2];
-	u32 low_rtt_us;
-	u32 queue_us;	/* mean of the last round */
-	u32 mean_us_16; /* mean queue, for exchange, 1/16 us */
-	u32 mean_f_16, over;
-	u32 noise_us;
-	u32 drained, drained_sum_us, drained_least_us, differ_us;
-	u64 drain_see_us;
-	u32 smooth_us_16;
-	u32 noises_us[2];
-	u32 block_sum_us, block_count;
-	u32 pair_us; /* the lesser of the last two blocks */
-	u32 rate; /* delivered, CC_BW */
+	u32 block_samples;
+	u32 round_blocks;
+	u32 last_block_us; /* mean RTT of the last block; CC_NO_RTT: none yet */
+	u32 pair_us;	   /* the greater of the last two */
+	u32 base_us[2];	   /* T: least mean of two blocks in this bin and the last; CC_NO_RTT: none yet */
+	u32 quiet_us[2];   /* least smoothed_us in this bin and the last; CC_NO_RTT: none yet */
+	u32 smoothed_us;   /* RTT smoothed over LEVEL_NOISE_US */
+	u32 low_rtt_us;	   /* lowest mean of two blocks since the last drain; CC_NO_RTT: none yet */
+	u32 queue_us;	   /* q, mean of the last round */
+	u32 mean_us_16;	   /* mean of queue_us since the last exchange, 1/16 us */
+	u32 rate;	   /* r, delivered: mean of about four rounds, CC_BW */
 	u32 loss_ppm;
 	u32 drain_interval_us;
-	u32 round_end_delivered_pkts;
+	u32 round_end_pkts; /* the round ends with a packet sent at this delivered_pkts */
 	u32 round_delivered_pkts;
 	u32 round_lost_pkts;
 	u32 max_inflight_pkts; /* in this round */
-	u32 gap_us[2];	       /* longest between ACKs, this round and before */
-	u32 full_rate;
-	u32 gain_256, gain_pad;
-	u32 rng;
+	u32 gap_us;	       /* longest time between ACKs in this round */
+	u32 last_gap_us;       /* and in the last */
+	u32 full_rate;	       /* the rate that startup must beat by a quarter */
+	u32 gain_256;	       /* pacing gain of this round */
+	u32 random;
 	u32 mss_bytes;
-	/* compete */
-	u64 epoch_us;	    /* of CUBIC's curve */
-	u64 w_max;	    /* its plateau */
-	u64 w_reno;
-	u64 step_w;	    /* W when q stepped up */
-	u32 k_us_10;	    /* time to the plateau, 1/1024 s */
-	u32 best_rate;	    /* since a drain emptied the queue */
-	u32 before_us;	    /* queue before this drain */
-	u32 test_sum_us;    /* RTTs while drained */
-	u32 tests;
-	u32 step_us;	    /* q after a step */
-	u8 competing;
-	u8 testing;	    /* this drain is shallow */
-	u8 alone;	    /* drains that others did not join */
-	u8 high_rounds;
-	u8 cut;		    /* W was cut in this round */
-	u8 round_lost;
-	u8 joined; /* drains in a row while competing that the others joined */
-	u8 shallow;
-	u8 mode;
-	u8 full_rounds;
-	u8 round_start;
-	u8 settle_rounds; /* rounds until samples are the flow's own again */
-	u8 mean_rounds;
-	u8 low_rounds;
-	u8 pair_fresh;
-	u8 settled;
+	u8 mode;	/* enum level_mode */
+	u8 round_start; /* bool: this ACK ended a round */
+	u8 full_rounds; /* of startup without growth */
+	u8 settle_rounds;
+	u8 mean_rounds; /* of mean_us_16 */
+	u8 low_rounds;	/* in a row with a price far below the level */
+	u8 pair_fresh;	/* bool: pair_us is new since the queue was last looked at */
+	u8 limited;	/* bool: the flow used its window in the last round */
 };
 
 /* ---- arithmetic ---- */
 
-/* Square root of x, below 2^44, rounded down. Without branches, see CC_OPAQUE. */
+/* Square root of x < 2^46, rounded down. Without branches, see CC_OPAQUE. */
 CC_STAGE u32 level_root(u64 x)
 {
 	u64 root = 0;
@@ -183,382 +176,199 @@ CC_STAGE u32 level_root(u64 x)
 	return (u32)root;
 }
 
+/* T */
 CC_INLINE u32 level_base_us(const struct level *s) { return cc_min_u32(s->base_us[0], s->base_us[1]); }
 
-/* f(r) */
-CC_STAGE u32 level_us(const struct level *s, u32 rate)
+/* rate * time as a window, and a window within its range */
+CC_INLINE u64 level_window(u32 rate, u32 time_us) { return ((u64)rate * time_us) >> (CC_BW_SHIFT - LEVEL_W_SHIFT); }
+CC_INLINE void level_set_window(struct level *s, u64 w)
 {
-	u64 square = cc_div((u64)s->p.level_us * s->p.level_us * LEVEL_REFERENCE_BW, cc_max_u32(rate, 1));
-
-	u32 level = level_root(cc_min_u64(square, 1ull << 43));
-
-	if (s->p.noise && s->floor_us[0] != CC_NO_RTT) {
-		u32 noise = cc_sub_floor_u32(cc_min_u32(s->floor_us[0], s->floor_us[1]), level_base_us(s));
-
-		noise = cc_sub_floor_u32(noise, level / s->p.noise_dead);
-		level += cc_min_u32((u32)(((u64)noise * s->p.noise) / 4), s->p.noise_most * level);
-	}
-	return level;
+	s->w = cc_min_u64(cc_max_u64(w, LEVEL_W_LEAST), LEVEL_W_MOST);
 }
 
-CC_INLINE void level_enter(struct level *s, u8 mode) { s->mode = mode; }
+/*
+ * f(rate), in us. Noise on top of the queue, that is what remains of the smoothed RTT where it is lowest, would be taken
+ * for a queue by a flow whose level is below it. So the level rises with it, less a quarter of the level, which quiet
+ * paths have, too.
+ */
+CC_STAGE u32 level_at(const struct level *s, u32 rate)
+{
+	u64 square = cc_div((u64)s->p.level * s->p.level * LEVEL_REFERENCE_BW, cc_max_u32(rate, 1));
+	u32 level = level_root(cc_min_u64(square, 1ull << 43));
+	u32 quiet_us = cc_min_u32(s->quiet_us[0], s->quiet_us[1]);
+	u64 noise;
+
+	if (quiet_us == CC_NO_RTT)
+		return level;
+	noise = cc_sub_floor_u32(cc_sub_floor_u32(quiet_us, level_base_us(s)), level / 4);
+	return level + (u32)cc_min_u64((noise * s->p.noise_gain) >> CC_GAIN_SHIFT, 8 * level);
+}
 
 /* ---- samples ---- */
 
-/* One block of time is over. */
+/* The RTT smoothed over LEVEL_NOISE_US, or over four lumps of ACKs. */
+CC_STAGE void level_smooth(struct level *s, u32 rtt_us, u32 time_us)
+{
+	u32 gap_us = cc_min_u32(cc_min_u32(s->gap_us, s->last_gap_us), LEVEL_GAP_MOST_US);
+	u32 over_us = LEVEL_NOISE_US;
+
+	if (s->mode != LEVEL_STARTUP && gap_us > LEVEL_LUMP_US &&
+	    ((u64)gap_us * s->rate) >> CC_BW_SHIFT >= LEVEL_LUMP_PKTS)
+		over_us = cc_max_u32(over_us, gap_us * LEVEL_LUMPS);
+	if (!s->smoothed_us)
+		s->smoothed_us = rtt_us;
+	else if (rtt_us >= s->smoothed_us)
+		s->smoothed_us += (u32)cc_div((u64)(rtt_us - s->smoothed_us) * time_us, (u64)time_us + over_us);
+	else
+		s->smoothed_us -= (u32)cc_div((u64)(s->smoothed_us - rtt_us) * time_us, (u64)time_us + over_us);
+}
+
+/* A block is over: its mean RTT moves the base, the noise and the lowest RTT since the last drain. */
 CC_STAGE void level_end_block(struct level *s, const struct cc_view *v)
 {
-	u32 least = s->block_rtt_us, before = s->prior_block_us;
-	u32 pair, differ;
+	u32 rtt_us = (u32)cc_div(s->block_sum_us, s->block_samples);
+	u32 time_us = cc_saturate_u32(v->now_us - s->block_start_us);
+	u32 last_us = s->last_block_us, two_us;
 
-	if (s->p.stat == 1)
-		least = s->block_sum_us / s->block_count;
-	if (s->p.stat == 2)
-		least = (least + s->block_sum_us / s->block_count) / 2;
-	s->block_sum_us = s->block_count = 0;
-	s->block_rtt_us = CC_NO_RTT;
+	s->block_sum_us = 0;
+	s->block_samples = 0;
 	s->block_start_us = v->now_us;
-	s->prior_block_us = least;
-	DBG("B %llx t %.4f least %u\n", (unsigned long long)s, (double)v->now_us/1e6, least);
-	s->sum_us += least;
-	s->blocks++;
-	if (before == CC_NO_RTT) {
-		s->smooth_us_16 = least << 4;
+	s->last_block_us = rtt_us;
+	s->round_sum_us += rtt_us;
+	s->round_blocks++;
+	if (last_us == CC_NO_RTT)
 		return;
-	}
-	s->smooth_us_16 += (least << 4) / cc_max_u32(s->p.smooth, 1) - s->smooth_us_16 / cc_max_u32(s->p.smooth, 1);
-	{
-		u32 dt = cc_saturate_u32(v->now_us - s->slow_at_us);
-		u32 gap = cc_min_u32(cc_min_u32(s->gap_us[0], s->gap_us[1]), CC_MSEC(100)), slow = s->p.slow_us;
-
-		if (s->p.lump && gap > s->p.lump_us && ((u64)gap * s->rate >> CC_BW_SHIFT) >= s->p.lump && s->mode != LEVEL_STARTUP)
-			slow = cc_max_u32(slow, gap * s->p.lump_gaps);
-
-		s->slow_at_us = v->now_us;
-		if (!s->slow_us)
-			s->slow_us = least;
-		else if (least >= s->slow_us)
-			s->slow_us += (u32)cc_div((u64)(least - s->slow_us) * dt, (u64)dt + slow);
-		else
-			s->slow_us -= (u32)cc_div((u64)(s->slow_us - least) * dt, (u64)dt + slow);
-	}
-	pair = s->p.smooth == 0 ? (least + before) / 2 : s->smooth_us_16 >> 4;
-	s->over = least > level_base_us(s) + cc_max_u32(level_us(s, s->rate), level_base_us(s) / 16) ? s->over + 1 : 0;
-	s->pair_us = cc_max_u32(least, before);
-	s->pair_fresh = 1;
-	differ = least > before ? least - before : before - least;
-	if (s->mode == LEVEL_STEADY)
-		s->differ_us = s->differ_us - s->differ_us / 16 + differ; /* 16 times the mean difference */
-	if (s->mode == LEVEL_DRAIN && v->now_us < s->drain_see_us)
-		goto skip;
-	if (s->mode == LEVEL_DRAIN) {
-		s->test_sum_us += least;
-		s->tests++;
-	}
-	if (s->mode == LEVEL_DRAIN || s->settle_rounds) {
-		s->drained_sum_us += least;
-		s->drained_least_us = s->drained ? cc_min_u32(s->drained_least_us, least) : least;
-		s->drained++;
-	}
-skip:
-	if (v->now_us - s->base_bin_us > LEVEL_BASE_BIN_US && !s->competing && !s->alone) {
-		s->base_bin_us = v->now_us;
+	level_smooth(s, rtt_us, time_us);
+	two_us = (rtt_us + last_us) / 2;
+	s->pair_us = cc_max_u32(rtt_us, last_us);
+	s->pair_fresh = true;
+	if (v->now_us - s->bin_start_us > LEVEL_BIN_US) {
+		s->bin_start_us = v->now_us;
 		s->base_us[1] = s->base_us[0];
-		s->floor_us[1] = s->floor_us[0];
-		s->floor_us[0] = s->slow_us;
-		s->base_us[0] = pair;
+		s->base_us[0] = two_us;
+		s->quiet_us[1] = s->quiet_us[0];
+		s->quiet_us[0] = s->smoothed_us;
 	}
-	s->base_us[0] = cc_min_u32(s->base_us[0], pair);
-	s->floor_us[0] = cc_min_u32(s->floor_us[0], s->slow_us);
-	if (pair <= s->low_rtt_us) {
-		s->low_rtt_us = pair;
-		s->low_us = v->now_us;
+	s->base_us[0] = cc_min_u32(s->base_us[0], two_us);
+	s->quiet_us[0] = cc_min_u32(s->quiet_us[0], s->smoothed_us);
+	if (two_us <= s->low_rtt_us) {
+		s->low_rtt_us = two_us;
+		s->low_at_us = v->now_us;
 	}
 }
 
 CC_STAGE void level_sample_rtt(struct level *s, const struct cc_view *v)
 {
-	u32 rtt = (u32)v->rtt_us;
-	u32 gap = cc_saturate_u32(v->now_us - s->last_ack_us);
+	u32 rtt_us = cc_min_u32((u32)v->rtt_us, LEVEL_RTT_MOST_US);
 
+	s->gap_us = cc_max_u32(s->gap_us, cc_saturate_u32(v->now_us - s->last_ack_us));
 	s->last_ack_us = v->now_us;
-	s->gap_us[0] = cc_max_u32(s->gap_us[0], gap);
 	s->max_inflight_pkts = cc_max_u32(s->max_inflight_pkts, v->prior_inflight_pkts);
 	if (v->rtt_us < 0)
 		return;
-	/* the ACK of a lone packet was held back */
-	if (v->acked_pkts == 1 && s->base_us[0] != CC_NO_RTT && rtt > level_base_us(s) + LEVEL_HELD_US &&
-	    v->inflight_pkts == 0)
+	if (v->acked_pkts == 1 && v->inflight_pkts == 0 && s->base_us[0] != CC_NO_RTT &&
+	    rtt_us > level_base_us(s) + LEVEL_HELD_US)
 		return;
-	s->block_rtt_us = cc_min_u32(s->block_rtt_us, rtt);
-	s->block_sum_us += rtt;
-	s->block_count++;
-	if (s->base_us[0] == CC_NO_RTT)
-		s->base_us[0] = rtt;
-	if (s->mode == LEVEL_STARTUP)
-		s->base_us[0] = cc_min_u32(s->base_us[0], rtt);
-	if (v->now_us - s->block_start_us >= s->p.block_us)
+	s->block_sum_us += rtt_us;
+	s->block_samples++;
+	/* Startup must see a queue before it has two blocks, and its single samples have no bursts yet. */
+	if (s->base_us[0] == CC_NO_RTT || s->mode == LEVEL_STARTUP)
+		s->base_us[0] = cc_min_u32(s->base_us[0], rtt_us);
+	if (v->now_us - s->block_start_us >= LEVEL_BLOCK_US)
 		level_end_block(s, v);
 }
 
-CC_STAGE void level_update_round(struct level *s, const struct cc_view *v)
-{
-	u64 time_us;
-	u32 delivered, lost, rate, of;
+/* ---- rounds ---- */
 
-	s->round_start = false;
-	if (v->sample_delivered_pkts < 0 || v->sample_interval_us <= 0 ||
-	    cc_before(v->sample_prior_delivered_pkts, s->round_end_delivered_pkts))
-		return;
-	if (s->mode != LEVEL_STARTUP && !s->blocks)
-		return;
-	s->round_start = true;
-	s->round_end_delivered_pkts = v->delivered_pkts;
-	time_us = v->now_us - s->round_start_us;
-	delivered = v->delivered_pkts - s->round_delivered_pkts;
-	lost = v->lost_pkts - s->round_lost_pkts;
-	s->round_start_us = v->now_us;
-	s->round_delivered_pkts = v->delivered_pkts;
-	s->round_lost_pkts = v->lost_pkts;
-	rate = cc_saturate_u32(cc_div((u64)delivered << CC_BW_SHIFT, time_us));
+CC_STAGE void level_sample_loss(struct level *s, u32 delivered_pkts, u32 lost_pkts)
+{
+	u32 sent_pkts = delivered_pkts + lost_pkts;
+	u32 weight = cc_max_u32(cc_min_u32(sent_pkts, LEVEL_LOSS_PKTS), LEVEL_LOSS_PKTS / 16);
+	u64 loss_ppm = cc_div((u64)lost_pkts * CC_USEC_PER_SEC, sent_pkts);
+
+	if (sent_pkts)
+		s->loss_ppm = (u32)(((u64)s->loss_ppm * (LEVEL_LOSS_PKTS - weight) + loss_ppm * weight) / LEVEL_LOSS_PKTS);
+}
+
+CC_STAGE void level_sample_rate(struct level *s, u32 delivered_pkts, u64 time_us)
+{
+	u32 rate = cc_saturate_u32(cc_div((u64)delivered_pkts << CC_BW_SHIFT, time_us));
+
 	if (s->mode == LEVEL_STARTUP)
 		s->rate = rate;
 	else if (s->mode == LEVEL_STEADY && !s->settle_rounds)
 		s->rate = rate > s->rate ? s->rate + (rate - s->rate) / 4 : s->rate - (s->rate - rate) / 4;
-	of = delivered + lost;
-	if (of) {
-		u32 now_ppm = (u32)cc_div((u64)lost * CC_USEC_PER_SEC, of);
-		u32 part = cc_max_u32(cc_min_u32(of, LEVEL_LOSS_PKTS), LEVEL_LOSS_PKTS / 16);
-
-		s->loss_ppm =
-			(u32)(((u64)s->loss_ppm * (LEVEL_LOSS_PKTS - part) + (u64)now_ppm * part) / LEVEL_LOSS_PKTS);
-	}
-	if (s->blocks) {
-		s->queue_us = cc_sub_floor_u32(s->sum_us / s->blocks, level_base_us(s));
-		s->sum_us = 0;
-		s->blocks = 0;
-	}
-	s->gap_us[1] = s->gap_us[0];
-	s->gap_us[0] = 0;
-	s->gain_256 = s->p.pacing_gain + cc_random_below(&s->rng, 2 * s->p.dither + 1) - s->p.dither;
-	s->round_lost = lost > 0;
-	DBG("D %llx t %.3f mode %u W %.2f r %.1f q %u base %u f %u mean %u infl %u/%u noise %u loss %u\n", (unsigned long long)s, (double)v->now_us/1e6, s->mode, (double)s->w/1024, (double)s->rate/16.777, s->queue_us, level_base_us(s), level_us(s, s->rate), s->mean_us_16/16, v->inflight_pkts, s->max_inflight_pkts, s->noise_us, s->loss_ppm);
 }
 
-/*
- * q + loss. Loss costs from the first packet on: with a part that is free, a flow whose packets always find room keeps
- * a small buffer full, and another that always finds it full starves. In proportion to the level, so that 2 % of random
- * loss leave half of it at any rate; bounded for slow flows, since of two that see different losses the one that loses
- * more would shrink for good.
- */
-CC_INLINE u32 level_price_us(const struct level *s, u32 level)
+/* A round ends when a packet is acknowledged that was sent after the last one ended, and has a block of RTTs. */
+CC_STAGE void level_update_round(struct level *s, const struct cc_view *v)
 {
-	return s->queue_us + (u32)cc_div((u64)s->loss_ppm * cc_min_u32(level, s->p.loss_most_us), s->p.loss_full);
-}
+	u32 delivered_pkts = v->delivered_pkts - s->round_delivered_pkts;
 
-/* ---- modes ---- */
-
-CC_INLINE void level_scale(struct level *s, u32 gain_256)
-{
-	s->w = cc_min_u64(cc_max_u64((s->w * gain_256) >> CC_GAIN_SHIFT, LEVEL_W_LEAST), LEVEL_W_MOST);
-}
-
-/* ---- competing ---- */
-
-/* Cube root, see level_root. */
-CC_STAGE u32 level_cube_root(u64 x)
-{
-	u64 root = 0;
-	u64 bit;
-
-	for (bit = 1u << 20; bit; bit >>= 1) {
-		u64 candidate = root | bit;
-		u64 too_large = (x - candidate * candidate * candidate) >> 63;
-
-		CC_OPAQUE(too_large);
-		root |= bit & (too_large - 1);
-	}
-	return (u32)root;
-}
-
-/* The queue is well above what the best rate since the last drain that emptied it would steer to. */
-CC_STAGE bool level_is_suspect(const struct level *s)
-{
-	u64 least = ((u64)level_us(s, s->best_rate) * s->p.suspect) >> CC_GAIN_SHIFT;
-
-	return s->p.compete && (s->competing || (s->queue_us > least && s->mean_us_16 >> 4 > least &&
-					 s->rate <= ((u64)s->best_rate * s->p.squeezed) >> CC_GAIN_SHIFT));
-}
-
-/* CUBIC's curve from here: W(t) = w_max + 0.4 (t - K)^3, RFC 9438. */
-CC_STAGE void level_start_curve(struct level *s, const struct cc_view *v)
-{
-	u64 below = s->w_max > s->w ? s->w_max - s->w : 0;
-
-	s->epoch_us = v->now_us;
-	s->w_reno = s->w;
-	/* K^3 = below / 0.4, t in 1/1024 s: 2^30 / 2^10 */
-	s->k_us_10 = level_cube_root(cc_min_u64(below, 1ull << 34) * 5 / 2 << 20);
-}
-
-CC_STAGE void level_begin_competing(struct level *s, const struct cc_view *v)
-{
-	u32 rtt = level_base_us(s) + s->before_us;
-	u64 fair = ((u64)s->best_rate / 2 * rtt) >> (CC_BW_SHIFT - LEVEL_W_SHIFT);
-
-	s->competing = true;
-	s->w = cc_max_u64(s->w, fair);
-	s->w_max = s->w;
-	s->cut = 1;
-	level_start_curve(s, v);
-	DBG("C %llx t %.3f compete W %.1f\n", (unsigned long long)s, (double)v->now_us/1e6, (double)s->w/1024);
-}
-
-/* A drain that all join moves the queue all the way to the quarter that it aims at. */
-CC_STAGE void level_judge_drain(struct level *s, const struct cc_view *v)
-{
-	u32 left, joined;
-
-	if (!s->tests || !s->before_us)
+	s->round_start = false;
+	if (v->sample_delivered_pkts < 0 || v->sample_interval_us <= 0 ||
+	    cc_before(v->sample_prior_delivered_pkts, s->round_end_pkts))
 		return;
-	left = cc_sub_floor_u32(s->test_sum_us / s->tests, level_base_us(s));
-	joined = (u32)cc_div((u64)cc_sub_floor_u32(s->before_us, left) * CC_GAIN(1), s->before_us);
-	DBG("J %llx t %.3f test %u compete %u alone %u before %u left %u joined %.2f best %.1f rate %.1f\n", (unsigned long long)s, (double)v->now_us/1e6, s->testing, s->competing, s->alone, s->before_us, left, joined/256., s->best_rate/16.777, s->rate/16.777);
-	if (!s->testing || joined * 4 / 3 >= (s->shallow ? s->p.peers : s->p.peers * 8 / 9)) {
-		if (!s->testing && joined < CC_GAIN(0.5))
-			return;
-		if (s->best_rate > s->rate)
-			s->best_rate -= (u32)(((u64)(s->best_rate - s->rate) * s->p.forget) >> CC_GAIN_SHIFT);
-		s->alone = 0;
-		if (s->competing && ++s->joined < s->p.patience)
-			return;
-		s->joined = 0;
-		if (s->competing)
-			s->w = ((u64)s->rate * (level_base_us(s) + level_us(s, s->rate))) >> (CC_BW_SHIFT - LEVEL_W_SHIFT);
-		s->competing = false;
+	if (s->mode != LEVEL_STARTUP && !s->round_blocks)
 		return;
-	}
-	s->joined = 0;
-	s->alone = (u8)cc_min_u32(s->alone + 1u, 100);
-	if (!s->competing && s->alone >= s->p.patience)
-		level_begin_competing(s, v);
+	s->round_start = true;
+	level_sample_rate(s, delivered_pkts, v->now_us - s->round_start_us);
+	level_sample_loss(s, delivered_pkts, v->lost_pkts - s->round_lost_pkts);
+	if (s->round_blocks)
+		s->queue_us = cc_sub_floor_u32((u32)cc_div(s->round_sum_us, s->round_blocks), level_base_us(s));
+	s->round_sum_us = 0;
+	s->round_blocks = 0;
+	s->round_end_pkts = s->round_delivered_pkts = v->delivered_pkts;
+	s->round_lost_pkts = v->lost_pkts;
+	s->round_start_us = v->now_us;
+	s->last_gap_us = s->gap_us;
+	s->gap_us = 0;
+	s->gain_256 = s->p.pacing_gain + cc_random_below(&s->random, 2 * s->p.pacing_dither + 1) - s->p.pacing_dither;
 }
 
-/* One round of CUBIC. */
-CC_STAGE void level_compete(struct level *s, const struct cc_view *v)
+/* ---- startup ---- */
+
+/* Another phase. STARTUP ends in a drain, and is never entered again. */
+CC_INLINE void level_enter(struct level *s, u8 mode)
 {
-	u64 t, offset, rise, target;
-
-	if (s->cut) {
-		s->cut--;
-		return;
-	}
-	if (s->round_lost) {
-		s->w_max = s->w < s->w_max ? s->w * 17 / 20 : s->w;
-		s->w = cc_max_u64(s->w * 7 / 10, 2 << LEVEL_W_SHIFT);
-		s->cut = 1;
-		level_start_curve(s, v);
-		return;
-	}
-	t = cc_min_u64(cc_mul_shift(v->now_us - s->epoch_us + level_base_us(s), 4398047, 32), 1u << 20);
-	offset = t < s->k_us_10 ? s->k_us_10 - t : t - s->k_us_10;
-	rise = offset * offset / 5 * 2 * offset >> 20;
-	target = t >= s->k_us_10 ? s->w_max + rise : s->w_max > rise ? s->w_max - rise : 0;
-	s->w_reno += (1u << LEVEL_W_SHIFT) * 53 / 100;
-	target = cc_max_u64(target, s->w_reno);
-	if (target > s->w && s->max_inflight_pkts + 2 >= (s->w >> LEVEL_W_SHIFT) * 7 / 8)
-		s->w += cc_min_u64(target - s->w, s->w / 2);
-	s->w = cc_min_u64(s->w, LEVEL_W_MOST);
-}
-
-/*
- * The path got longer, or a receiver holds its ACKs back: q stepped up, the flow gave three quarters of its window up,
- * and q did not move.
- */
-CC_STAGE bool level_path_is_longer(struct level *s)
-{
-	u32 q = s->queue_us, moved;
-
-	if (q < 3 * level_us(s, s->best_rate)) {
-		s->high_rounds = 0;
-		return false;
-	}
-	if (s->high_rounds < 99)
-		s->high_rounds++;
-	if (s->high_rounds == 3) {
-		s->step_us = q;
-		s->step_w = s->w;
-	}
-	moved = q > s->step_us ? q - s->step_us : s->step_us - q;
-	if (s->high_rounds <= 3 || s->high_rounds == 100 || s->w > s->step_w / 3)
-		return false;
-	s->high_rounds = 100;
-	if (moved > s->step_us / 4)
-		return false;
-	s->base_us[0] = s->base_us[1] = level_base_us(s) + q - cc_min_u32(level_us(s, s->best_rate) * 3 / 4, q);
-	s->w = s->step_w / 2;
-	s->high_rounds = 0;
-	DBG("P %llx longer path base %u\n", (unsigned long long)s, level_base_us(s));
-	return true;
+	CC_CHECK(mode != LEVEL_STARTUP && (s->mode != LEVEL_STARTUP || mode == LEVEL_DRAIN), "level: illegal change of mode");
+	s->mode = mode;
 }
 
 CC_STAGE void level_enter_drain(struct level *s, const struct cc_view *v)
 {
 	level_enter(s, LEVEL_DRAIN);
-	s->drained = 0;
-	s->drained_sum_us = 0;
-	s->drain_see_us = v->now_us + level_base_us(s) + s->queue_us;
-	s->drain_end_us = v->now_us + level_base_us(s) + s->p.drain_us;
-	s->before_us = cc_max_u32(s->competing ? s->queue_us : s->mean_us_16 >> 4, 1);
-	s->testing = level_is_suspect(s);
-	s->shallow = s->testing && (s->competing || s->p.shallow);
-	if (s->testing)
-		s->drain_end_us += s->queue_us;
-	s->test_sum_us = s->tests = 0;
+	s->drain_end_us = v->now_us + level_base_us(s) + LEVEL_DRAIN_US;
 	s->low_rtt_us = CC_NO_RTT;
 }
 
-/* half the way, in the logarithm, to the rate that is content with the mean queue */
-CC_STAGE void level_exchange(struct level *s, u32 level)
+/* W becomes what the path carries: the greater of the last round's rate, which may be old, and the last sample's. */
+CC_STAGE void level_leave_startup(struct level *s, const struct cc_view *v)
 {
-	u32 gain = cc_saturate_u32(cc_div((s->p.both ? (u64)s->mean_f_16 << CC_GAIN_SHIFT : (u64)level << (CC_GAIN_SHIFT + 4)), s->mean_us_16));
+	u32 base_us = level_base_us(s), sample;
 
-	DBG("X %llx exchange f %u mean %u rounds %u\n", (unsigned long long)s, level, s->mean_us_16 / 16, s->mean_rounds);
-	if (s->mean_us_16 == 0)
-		gain = s->p.exchange_most;
-	if (s->loss_ppm > s->p.loss_full / 2)
-		gain = cc_min_u32(gain, CC_GAIN_UNIT);
-	if (s->p.exchange && s->mean_rounds >= s->p.exchange_rounds)
-		level_scale(s, cc_max_u32(cc_min_u32(gain, s->p.exchange_most), CC_GAIN(0.75)));
-	if (s->mean_rounds >= s->p.exchange_rounds)
-		s->settled = gain > CC_GAIN(0.85) && gain < CC_GAIN(1.18);
-	s->mean_rounds = 0;
+	if (v->sample_delivered_pkts > 0 && v->sample_interval_us > 0) {
+		sample = cc_saturate_u32(cc_div((u64)(u32)v->sample_delivered_pkts << CC_BW_SHIFT, (u32)v->sample_interval_us));
+		s->rate = cc_max_u32(s->rate, sample);
+	}
+	level_set_window(s, level_window(s->rate, base_us + level_at(s, s->rate)));
+	s->drain_interval_us = cc_max_u32(LEVEL_DRAIN_FIRST_US, cc_saturate_u32((u64)base_us * 8));
+	s->loss_ppm = 0;
+	level_enter_drain(s, v);
 }
 
-CC_STAGE void level_leave_drain(struct level *s, const struct cc_view *v)
-{
-	level_enter(s, LEVEL_STEADY);
-	level_judge_drain(s, v);
-	if (!s->competing)
-		level_exchange(s, level_us(s, s->rate));
-	s->mean_rounds = 0;
-	s->exchanged_us = v->now_us;
-	s->settle_rounds = 2;
-	s->low_rounds = 0;
-	s->drain_interval_us = s->p.fast && ((s->alone && !s->competing) || s->joined) ? cc_max_u32(s->p.drain_first_us, 8 * level_base_us(s)) :
-				       cc_min_u32(s->drain_interval_us * 2, s->p.drain_interval_us);
-}
-
+/*
+ * Doubling ends with a queue above the level (on long paths a sixteenth of T: others' bursts are shorter), after three
+ * rounds in which the rate grew by less than a quarter, as in BBR, or with more loss than other flows' bursts cause.
+ */
 CC_STAGE void level_startup(struct level *s, const struct cc_view *v)
 {
-	u32 base = level_base_us(s), level;
+	u32 base_us = level_base_us(s);
+	bool queue;
 
-	bool full;
-
-	s->w += (u64)v->acked_pkts << LEVEL_W_SHIFT;
-	level = level_us(s, s->rate);
-	full = s->pair_us != CC_NO_RTT && s->pair_us > base + cc_max_u32(level, base / 16);
-	if (!s->round_start && !full)
+	level_set_window(s, s->w + ((u64)v->acked_pkts << LEVEL_W_SHIFT));
+	queue = s->pair_us != CC_NO_RTT && s->pair_us > base_us + cc_max_u32(level_at(s, s->rate), base_us / 16);
+	if (!s->round_start && !queue)
 		return;
 	if ((u64)s->rate * 4 >= (u64)s->full_rate * 5) {
 		s->full_rate = s->rate;
@@ -566,101 +376,121 @@ CC_STAGE void level_startup(struct level *s, const struct cc_view *v)
 	} else {
 		s->full_rounds++;
 	}
-	if (full || s->full_rounds >= 3 || s->loss_ppm > CC_PERCENT(12)) {
-		if (s->p.start_sample && v->sample_delivered_pkts > 0 && v->sample_interval_us > 0)
-			s->rate = cc_max_u32(s->rate, cc_saturate_u32(cc_div((u64)(u32)v->sample_delivered_pkts << CC_BW_SHIFT, (u32)v->sample_interval_us)));
-		s->w = ((u64)s->rate * (base + level)) >> (CC_BW_SHIFT - LEVEL_W_SHIFT);
-		s->drain_interval_us = cc_max_u32(s->p.drain_first_us, 8 * base);
-		s->loss_ppm = 0;
-		level_enter_drain(s, v);
-	}
+	if (queue || s->full_rounds >= 3 || s->loss_ppm > CC_PERCENT(12))
+		level_leave_startup(s, v);
 }
 
-CC_STAGE void level_steer(struct level *s, const struct cc_view *v)
-{
-	u32 level = level_us(s, s->rate), price = level_price_us(s, level), base = level_base_us(s);
-	u32 gain = s->w < (u64)s->p.half_pkts << LEVEL_W_SHIFT ? s->p.gain / 2 : s->p.gain;
-	u64 step, floor;
+/* ---- steady ---- */
 
-	(void)v;
-	if (s->mean_rounds < 255)
-		s->mean_rounds++;
-	if (s->mean_rounds <= 1)
-		s->mean_us_16 = s->queue_us << 4, s->mean_f_16 = level << 4;
+/*
+ * What q and loss cost, to be held at `level_us`. Loss costs from the first packet on: if a part of it were free, a flow
+ * whose packets always find room would keep a small buffer full, and one that always finds it full would starve.
+ */
+CC_INLINE u32 level_price_us(const struct level *s, u32 level_us)
+{
+	return s->queue_us + (u32)cc_div((u64)s->loss_ppm * cc_min_u32(level_us, LEVEL_LOSS_MOST_US), s->p.loss_full);
+}
+
+CC_STAGE void level_grow(struct level *s, u32 level_us, u32 price_us)
+{
+	u64 step = cc_div(((s->w * s->p.gain) >> CC_GAIN_SHIFT) * (level_us - price_us), (u64)level_base_us(s) + level_us);
+
+	s->low_rounds = price_us < level_us / 4 ? (u8)cc_min_u32(s->low_rounds + 1u, LEVEL_GROWTH_MOST) : 0;
+	step = cc_max_u64(step, cc_div(s->w * s->low_rounds, s->p.growth_rounds));
+	if (s->limited)
+		level_set_window(s, s->w + cc_min_u64(step, s->w / 4));
+}
+
+/* Where q alone is below the level, loss alone does not push W below 7/8 of what the flow has in flight. */
+CC_STAGE void level_shrink(struct level *s, u32 level_us, u32 price_us)
+{
+	u32 base_us = level_base_us(s);
+	u64 step = cc_div(((s->w * s->p.gain) >> CC_GAIN_SHIFT) * (price_us - level_us), (u64)base_us + level_us);
+	u64 least = s->queue_us > level_us ? 0 : level_window(s->rate, base_us + s->queue_us) / 8 * 7;
+
+	s->low_rounds = 0;
+	if (s->w > least)
+		level_set_window(s, s->w - cc_min_u64(step, cc_min_u64(s->w - least, s->w / 4)));
+}
+
+CC_STAGE void level_steer(struct level *s)
+{
+	u32 level_us = level_at(s, s->rate), price_us = level_price_us(s, level_us);
+
+	s->mean_rounds = (u8)cc_min_u32(s->mean_rounds + 1u, 255);
+	if (s->mean_rounds == 1)
+		s->mean_us_16 = s->queue_us << 4;
 	else
-		s->mean_us_16 += (s->queue_us << 4) / (s->p.stat2 ? s->p.mean_rounds : cc_min_u32(s->mean_rounds, s->p.mean_rounds)) - s->mean_us_16 / (s->p.stat2 ? s->p.mean_rounds : cc_min_u32(s->mean_rounds, s->p.mean_rounds));
-	if (s->mean_rounds > 1) {
-		u32 n = s->p.stat2 ? s->p.mean_rounds : cc_min_u32(s->mean_rounds, s->p.mean_rounds);
-		s->mean_f_16 += (level << 4) / n - s->mean_f_16 / n;
-		if (s->p.stat2 && s->mean_rounds < s->p.mean_rounds) {}
-	}
-	s->best_rate = cc_max_u32(s->best_rate, s->rate);
-	if (s->competing) {
-		level_compete(s, v);
-		return;
-	}
-	if (s->p.compete && s->p.path && level_path_is_longer(s))
-		return;
-	s->low_rounds = (u64)price * CC_GAIN_UNIT < (u64)level * s->p.ramp_below ? (u8)cc_min_u32(s->low_rounds + 1u, s->p.ramp_most) : 0;
-	if (!s->low_rounds)
-		s->low_since_us = v->now_us;
-	if (price <= level) {
-		u64 most = s->w / 4;
-		step = cc_div(((s->w * gain) >> CC_GAIN_SHIFT) * (level - price), base + level);
-		step = cc_max_u64(step, (s->w * (s->p.quad ? (u64)s->low_rounds * s->low_rounds : s->low_rounds)) / s->p.ramp);
-		if (s->p.again && s->low_rounds >= s->p.again_rounds && price < level / s->p.again && v->now_us - s->low_since_us > CC_MSEC(100))
-			most = step = s->w;
-		if (s->max_inflight_pkts + 2 >= (s->w >> LEVEL_W_SHIFT) * 7 / 8)
-			s->w += cc_min_u64(step, most);
-	} else {
-		step = cc_div(((s->w * gain) >> CC_GAIN_SHIFT) * (price - level), base + level);
-		floor = s->queue_us > level ? 0 : (((u64)s->rate * (base + s->queue_us)) >> (CC_BW_SHIFT - LEVEL_W_SHIFT)) / 8 * s->p.floor_8;
-		if (floor < s->w)
-			s->w -= cc_min_u64(step, cc_min_u64(s->w - floor, s->w / 4));
-	}
-	s->w = cc_min_u64(cc_max_u64(s->w, LEVEL_W_LEAST), LEVEL_W_MOST);
+		s->mean_us_16 += (s->queue_us << 4) / LEVEL_MEAN_ROUNDS - s->mean_us_16 / LEVEL_MEAN_ROUNDS;
+	if (price_us <= level_us)
+		level_grow(s, level_us, price_us);
+	else
+		level_shrink(s, level_us, price_us);
+}
+
+/*
+ * W *= f(r) / (mean queue): half the way, in the logarithm, to the rate at which the flow would be content with that
+ * queue. Not to more where the flow does not use what it has, or loss says that there is no room.
+ */
+CC_STAGE void level_exchange(struct level *s, const struct cc_view *v)
+{
+	u32 gain = cc_saturate_u32(cc_div((u64)level_at(s, s->rate) << (CC_GAIN_SHIFT + 4), cc_max_u32(s->mean_us_16, 1)));
+
+	if (!s->limited || s->loss_ppm > s->p.loss_full / 2)
+		gain = cc_min_u32(gain, CC_GAIN_UNIT);
+	if (s->p.exchange && s->mean_rounds >= LEVEL_MEAN_ROUNDS)
+		level_set_window(s, (s->w * cc_max_u32(cc_min_u32(gain, CC_GAIN(1.5)), CC_GAIN(0.75))) >> CC_GAIN_SHIFT);
+	s->mean_rounds = 0;
+	s->low_rounds = 0;
+	s->settle_rounds = LEVEL_SETTLE_ROUNDS;
+	s->exchanged_us = v->now_us;
+}
+
+/* Others drained, all see an empty queue: the time to exchange without a drain of one's own. */
+CC_STAGE bool level_sees_empty_queue(struct level *s, const struct cc_view *v)
+{
+	u32 level_us;
+
+	if (!s->pair_fresh || s->mean_rounds < LEVEL_MEAN_ROUNDS || v->now_us < s->exchanged_us + LEVEL_EXCHANGE_US)
+		return false;
+	s->pair_fresh = false;
+	level_us = level_at(s, s->rate);
+	return s->low_rtt_us != CC_NO_RTT && s->pair_us < level_base_us(s) + level_us / 4 &&
+	       s->mean_us_16 >> 4 > level_us / 2;
+}
+
+CC_STAGE bool level_is_drain_due(const struct level *s, const struct cc_view *v)
+{
+	return s->p.drain_interval && s->limited && s->low_rtt_us != CC_NO_RTT && !s->settle_rounds &&
+	       v->now_us + level_base_us(s) >= s->low_at_us + s->drain_interval_us;
 }
 
 CC_STAGE void level_steady(struct level *s, const struct cc_view *v)
 {
-	u32 interval = s->drain_interval_us;
-	u64 since = s->low_us;
-
-	if (s->p.fast && !s->competing && level_is_suspect(s)) {
-		interval = cc_min_u32(interval, cc_max_u32(s->p.drain_first_us, 8 * level_base_us(s)));
-		since = s->p.anchor ? s->low_us : s->drain_end_us;
-	}
-	if (s->p.drain_interval_us && s->low_rtt_us != CC_NO_RTT && !s->settle_rounds &&
-	    v->now_us + level_base_us(s) >= since + interval) {
+	if (level_is_drain_due(s, v)) {
 		level_enter_drain(s, v);
 		return;
 	}
-	if (s->p.on_empty && !s->competing && v->now_us >= s->exchanged_us + s->p.refractory_us && s->low_rtt_us != CC_NO_RTT && s->pair_fresh && s->mean_rounds >= s->p.exchange_rounds) {
-		u32 level = level_us(s, s->rate);
-
-		s->pair_fresh = 0;
-		if (s->pair_us < level_base_us(s) + level / 4 && s->mean_us_16 > 8 * level) {
-			level_exchange(s, level);
-			s->exchanged_us = v->now_us;
-			s->settle_rounds = 2;
-		}
-	}
+	if (level_sees_empty_queue(s, v))
+		level_exchange(s, v);
 	if (!s->round_start)
 		return;
-	if (s->settle_rounds) {
-		s->settle_rounds--;
-		if (!s->settle_rounds && s->drained >= 3) {
-			u32 noise = s->drained_sum_us / s->drained - s->drained_least_us;
-
-			s->noise_us = cc_min_u32(noise, cc_min_u32(s->noises_us[0], s->noises_us[1]));
-			s->noises_us[1] = s->noises_us[0];
-			s->noises_us[0] = noise;
-			s->drained = 0;
-		}
-	}
-	else
-		level_steer(s, v);
+	/* Limited by the application or the receiver, a flow has no reason for a larger window, and nothing to drain. */
+	s->limited = s->max_inflight_pkts + 2 >= (u32)(s->w >> LEVEL_W_SHIFT) * 7 / 8;
 	s->max_inflight_pkts = 0;
+	if (s->settle_rounds)
+		s->settle_rounds--;
+	else
+		level_steer(s);
+}
+
+CC_STAGE void level_drain(struct level *s, const struct cc_view *v)
+{
+	if (v->now_us < s->drain_end_us)
+		return;
+	level_enter(s, LEVEL_STEADY);
+	level_exchange(s, v);
+	s->drain_interval_us = cc_min_u32(cc_saturate_u32((u64)s->drain_interval_us * 2), s->p.drain_interval);
 }
 
 CC_STAGE void level_update_mode(struct level *s, const struct cc_view *v)
@@ -669,49 +499,53 @@ CC_STAGE void level_update_mode(struct level *s, const struct cc_view *v)
 		level_startup(s, v);
 	else if (s->mode == LEVEL_STEADY)
 		level_steady(s, v);
-	else if (v->now_us >= s->drain_end_us)
-		level_leave_drain(s, v);
+	else
+		level_drain(s, v);
 }
 
 /* ---- outputs ---- */
 
+/*
+ * The RTT by which the window is paced. Below the least cwnd pacing is the only limit. W / (T + q) is then a reaction to
+ * q of its own, whose sample is two round trips old: gain times delay above pi / 2, it oscillates. Half of q does not.
+ */
+CC_STAGE u32 level_pacing_rtt_us(const struct level *s, const struct cc_view *v)
+{
+	u32 base_us = level_base_us(s);
+
+	if (s->mode == LEVEL_STARTUP)
+		return v->srtt_us ? v->srtt_us : CC_MSEC(1);
+	if (s->mode == LEVEL_DRAIN)
+		return base_us;
+	if (s->w < (u64)LEVEL_FEW_PKTS << LEVEL_W_SHIFT)
+		return base_us + (s->queue_us + level_at(s, s->rate)) / 2;
+	return base_us + s->queue_us;
+}
+
+/* cwnd for the longest time without ACKs in the last round: else the sender waits for each lump of them. */
+CC_INLINE u32 level_gap_pkts(const struct level *s)
+{
+	u32 gap_us = cc_min_u32(s->last_gap_us, LEVEL_GAP_MOST_US);
+
+	return s->p.fill_gaps && s->mode == LEVEL_STEADY ? (u32)(((u64)s->rate * gap_us) >> CC_BW_SHIFT) : 0;
+}
+
 CC_STAGE void level_set_controls(struct level *s, const struct cc_view *v, struct cc_decision *d)
 {
-	u64 w = s->w, rate;
-	u32 base = level_base_us(s), rtt = base == CC_NO_RTT ? 1000 : base + s->queue_us;
-	u32 gain = s->gain_256, cwnd;
+	u64 w = s->mode == LEVEL_DRAIN ? level_window(s->rate, level_base_us(s)) / 4 : s->w;
+	u32 gain_256 = s->gain_256;
+	u64 rate_Bps;
 
-	if (s->mode == LEVEL_DRAIN) {
-		if (s->shallow) {
-			w = cc_div(w * (base + s->before_us / 4), base + s->before_us);
-		} else {
-			w = (((u64)s->rate * base) >> (CC_BW_SHIFT - LEVEL_W_SHIFT)) * s->p.drain_gain >> CC_GAIN_SHIFT;
-			rtt = base;
-		}
-	}
-	if (s->mode == LEVEL_STARTUP) {
-		gain = CC_GAIN(2);
-		rtt = v->srtt_us ? v->srtt_us : 1000;
-	} else if (s->competing) {
-		gain = CC_GAIN(1.25);
-	} else if (w < (u64)s->p.few_pkts << LEVEL_W_SHIFT) {
-		/*
-		 * Below the least cwnd pacing limits, not the clock of ACKs. W / (T + q) is then a reaction to q of its
-		 * own, whose sample is two RTTs old: gain times delay is above pi / 2, it oscillates. Half of it does not.
-		 */
-		gain = CC_GAIN_UNIT;
-		if (s->mode == LEVEL_STEADY)
-			rtt = base + (s->queue_us + level_us(s, s->rate)) / 2;
-	}
-	rate = cc_div(((w * v->mss_bytes * gain) >> CC_GAIN_SHIFT) * 1000, rtt); /* >> 10, and per us */
-	rate = cc_mul_shift(rate, 1000, LEVEL_W_SHIFT);
-	d->pacing_rate_Bps = cc_min_u64(cc_max_u64(rate, 1), v->max_pacing_rate_Bps);
-	cwnd = (u32)(w >> LEVEL_W_SHIFT) + s->p.slack_pkts;
-	if (s->p.gaps && s->mode == LEVEL_STEADY)
-		cwnd += (u32)(((u64)s->rate *
-			       cc_min_u32(s->gap_us[0] > s->gap_us[1] ? s->gap_us[1] : s->gap_us[1], CC_MSEC(100))) >>
-			      CC_BW_SHIFT);
-	d->cwnd_pkts = cc_max_u32(cwnd, s->p.least_pkts);
+	w = cc_min_u64(w, LEVEL_W_MOST);
+	if (s->mode == LEVEL_STARTUP)
+		gain_256 = CC_GAIN(2);
+	else if (w < (u64)LEVEL_FEW_PKTS << LEVEL_W_SHIFT)
+		gain_256 = CC_GAIN_UNIT;
+	/* bytes << LEVEL_W_SHIFT per ms, then bytes per second */
+	rate_Bps = cc_div(((w * v->mss_bytes * gain_256) >> CC_GAIN_SHIFT) * 1000, level_pacing_rtt_us(s, v));
+	rate_Bps = cc_mul_shift(rate_Bps, 1000, LEVEL_W_SHIFT);
+	d->pacing_rate_Bps = cc_min_u64(cc_max_u64(rate_Bps, 1), v->max_pacing_rate_Bps);
+	d->cwnd_pkts = cc_max_u32((u32)(w >> LEVEL_W_SHIFT) + level_gap_pkts(s), LEVEL_CWND_LEAST_PKTS);
 	d->min_burst_pkts = CC_MIN_BURST_PKTS;
 }
 
@@ -719,35 +553,46 @@ CC_STAGE void level_set_controls(struct level *s, const struct cc_view *v, struc
 
 CC_STAGE void level_on_ack(struct level *s, const struct cc_view *v, struct cc_decision *d)
 {
-	if (s->w < 1024)
-		DBG("A %llx t %.4f rtt %d acked %u infl %u prior %u cwnd %u W %.2f base %u delayed %u intv %d\n", (unsigned long long)s, (double)v->now_us/1e6, v->rtt_us, v->acked_pkts, v->inflight_pkts, v->prior_inflight_pkts, v->cwnd_pkts, (double)s->w/1024, level_base_us(s), v->is_ack_delayed, v->sample_interval_us);
 	level_sample_rtt(s, v);
 	level_update_round(s, v);
 	level_update_mode(s, v);
 	level_set_controls(s, v, d);
 }
 
+/* The application paused, which is no gap between ACKs and no slow round. A paced flow of few packets does not pause. */
+CC_STAGE void level_restart(struct level *s, const struct cc_view *v)
+{
+	s->last_ack_us = v->now_us;
+	s->block_start_us = v->now_us;
+	s->block_sum_us = 0;
+	s->block_samples = 0;
+	s->round_start_us = v->now_us;
+	s->round_delivered_pkts = s->round_end_pkts = v->delivered_pkts;
+	s->low_at_us = v->now_us;
+}
+
 CC_INLINE void level_on_event(struct level *s, u32 event, const struct cc_view *v, struct cc_decision *d)
 {
-	(void)s;
-	(void)event;
-	(void)v;
 	(void)d;
+	if (event == CC_EVENT_RESTART && v->app_limited)
+		level_restart(s, v);
 }
 
 CC_STAGE void level_init(struct level *s, const struct level_params *p, const struct cc_view *v, struct cc_decision *d)
 {
 	s->p = *p;
-	s->w = (u64)cc_max_u32(v->cwnd_pkts, 1) << LEVEL_W_SHIFT;
-	s->block_start_us = s->base_bin_us = s->round_start_us = s->last_ack_us = v->now_us;
-	s->block_rtt_us = s->prior_block_us = s->low_rtt_us = s->pair_us = CC_NO_RTT;
-	s->base_us[0] = s->base_us[1] = CC_NO_RTT;
-	s->floor_us[0] = s->floor_us[1] = CC_NO_RTT;
-	s->round_end_delivered_pkts = s->round_delivered_pkts = v->delivered_pkts;
+	level_set_window(s, (u64)v->cwnd_pkts << LEVEL_W_SHIFT);
+	s->block_start_us = s->bin_start_us = s->round_start_us = s->last_ack_us = v->now_us;
+	s->last_block_us = s->low_rtt_us = s->pair_us = CC_NO_RTT;
+	/* A connection that changes to LEVEL may stand in a queue; the host's minimum knows better. */
+	s->base_us[0] = v->delivered_pkts > LEVEL_CWND_LEAST_PKTS ? v->min_rtt_us : CC_NO_RTT;
+	s->base_us[1] = s->quiet_us[0] = s->quiet_us[1] = CC_NO_RTT;
+	s->round_end_pkts = s->round_delivered_pkts = v->delivered_pkts;
 	s->round_lost_pkts = v->lost_pkts;
-	s->rng = cc_random_seed(v->random);
+	s->random = cc_random_seed(v->random);
 	s->mss_bytes = v->mss_bytes;
 	s->gain_256 = s->p.pacing_gain;
+	s->limited = true;
 	d->ssthresh_pkts = CC_INFINITE;
 	level_set_controls(s, v, d);
 }
@@ -756,7 +601,7 @@ CC_INLINE void level_observe(const struct level *s, struct cc_observation *o)
 {
 	o->bw_Bps = cc_mul_shift((u64)s->rate * s->mss_bytes, CC_USEC_PER_SEC, CC_BW_SHIFT);
 	o->min_rtt_us = level_base_us(s);
-	o->pacing_gain_256 = 0;
+	o->pacing_gain_256 = s->mode == LEVEL_STARTUP ? CC_GAIN(2) : s->gain_256;
 	o->cwnd_gain_256 = 0;
 	o->phase = s->mode == LEVEL_STARTUP ? CC_PHASE_STARTUP :
 		   s->mode == LEVEL_DRAIN   ? CC_PHASE_DRAIN :
