@@ -43,13 +43,16 @@
 	  "critical damping: q is seen a round late, z^2 - z + gain = 0 has a double root at 1/4")                     \
 	P(pacing_gain, CC_GAIN(1.06), CC_GAIN(1), CC_GAIN(4), CC_UNIT_GAIN, "pacing rate as a multiple of W / RTT",    \
 	  "at 1 pacing takes over from the clock of ACKs and q swings; with more, bursts last for seconds")            \
-	P(pacing_dither, CC_GAIN(0.05), 0, CC_GAIN(0.25), CC_UNIT_GAIN, "pacing_gain varies by this from round to round", \
+	P(pacing_dither, CC_GAIN(0.05), 0, CC_GAIN(0.25), CC_UNIT_GAIN,                                                \
+	  "pacing_gain varies by this from round to round",                                                            \
 	  "flows of equal RTT lock their bursts otherwise: 590/363 instead of 481/473 Mbit/s")                         \
 	P(loss_full, CC_PERCENT(4), CC_PERCENT(0.1), CC_PERCENT(100), CC_UNIT_PPM, "loss that costs as much as f(r)",  \
 	  "2 % of random loss then take half of the level, not of the rate")                                           \
-	P(noise_gain, CC_GAIN(2), 0, CC_GAIN(16), CC_UNIT_GAIN, "the level rises by this times the noise of RTTs; 0: not", \
+	P(noise_gain, CC_GAIN(2), 0, CC_GAIN(16), CC_UNIT_GAIN,                                                        \
+	  "the level rises by this times the noise of RTTs; 0: not",                                                   \
 	  "with 1, jitter of 5 ms costs 30 % of 100 Mbit/s; with 3, quiet paths get a queue")                          \
-	P(growth_rounds, 128, 0, 10000, CC_UNIT_ROUNDS, "W grows by k / growth_rounds in the k-th round of a low price; 0: not", \
+	P(growth_rounds, 128, 0, 10000, CC_UNIT_ROUNDS,                                                                \
+	  "W grows by k / growth_rounds in the k-th round of a low price; 0: not",                                     \
 	  "fills 200 ms at 10 Gbit/s in 10 s; the steps of a shorter RTT stay below its level")                        \
 	P(drain_interval, CC_SEC(10), 0, CC_SEC(100), CC_UNIT_US, "most time between drains; 0: no drains",            \
 	  "as BBR's PROBE_RTT; a drain of 60 ms costs 0.5 %")                                                          \
@@ -101,10 +104,10 @@ struct level_params {
 #define LEVEL_EXCHANGE_US CC_SEC(1)
 /* The noise is the lowest RTT, smoothed over this time, less the base: a fifth of a drain lets it reach the bottom. */
 #define LEVEL_NOISE_US CC_MSEC(16)
-/* ACKs that come in lumps of this many packets, this far apart, are smoothed over four lumps instead. */
-#define LEVEL_LUMP_PKTS 16u
-#define LEVEL_LUMP_US	CC_MSEC(5)
-#define LEVEL_LUMPS	4u
+/* ACKs that come in lumps of this many packets, this far apart, are smoothed over eight lumps instead. */
+#define LEVEL_LUMP_PKTS	  16u
+#define LEVEL_LUMP_US	  CC_MSEC(5)
+#define LEVEL_LUMPS	  8u
 #define LEVEL_GAP_MOST_US CC_MSEC(100)
 
 enum level_mode {
@@ -123,7 +126,7 @@ struct level {
 	u64 block_sum_us;   /* RTTs in it */
 	u64 last_ack_us;
 	u64 round_start_us;
-	u64 round_sum_us;   /* RTTs of the blocks of this round */
+	u64 round_sum_us; /* RTTs of the blocks of this round */
 	struct level_params p;
 	u32 block_samples;
 	u32 round_blocks;
@@ -148,6 +151,7 @@ struct level {
 	u32 gain_256;	       /* pacing gain of this round */
 	u32 random;
 	u32 mss_bytes;
+	u32 reserved;
 	u8 mode;	/* enum level_mode */
 	u8 round_start; /* bool: this ACK ended a round */
 	u8 full_rounds; /* of startup without growth */
@@ -206,7 +210,7 @@ CC_STAGE u32 level_at(const struct level *s, u32 rate)
 
 /* ---- samples ---- */
 
-/* The RTT smoothed over LEVEL_NOISE_US, or over four lumps of ACKs. */
+/* The RTT smoothed over LEVEL_NOISE_US, or over eight lumps of ACKs. */
 CC_STAGE void level_smooth(struct level *s, u32 rtt_us, u32 time_us)
 {
 	u32 gap_us = cc_min_u32(cc_min_u32(s->gap_us, s->last_gap_us), LEVEL_GAP_MOST_US);
@@ -287,7 +291,8 @@ CC_STAGE void level_sample_loss(struct level *s, u32 delivered_pkts, u32 lost_pk
 	u64 loss_ppm = cc_div((u64)lost_pkts * CC_USEC_PER_SEC, sent_pkts);
 
 	if (sent_pkts)
-		s->loss_ppm = (u32)(((u64)s->loss_ppm * (LEVEL_LOSS_PKTS - weight) + loss_ppm * weight) / LEVEL_LOSS_PKTS);
+		s->loss_ppm =
+			(u32)(((u64)s->loss_ppm * (LEVEL_LOSS_PKTS - weight) + loss_ppm * weight) / LEVEL_LOSS_PKTS);
 }
 
 CC_STAGE void level_sample_rate(struct level *s, u32 delivered_pkts, u64 time_us)
@@ -331,7 +336,8 @@ CC_STAGE void level_update_round(struct level *s, const struct cc_view *v)
 /* Another phase. STARTUP ends in a drain, and is never entered again. */
 CC_INLINE void level_enter(struct level *s, u8 mode)
 {
-	CC_CHECK(mode != LEVEL_STARTUP && (s->mode != LEVEL_STARTUP || mode == LEVEL_DRAIN), "level: illegal change of mode");
+	CC_CHECK(mode != LEVEL_STARTUP && (s->mode != LEVEL_STARTUP || mode == LEVEL_DRAIN),
+		 "level: illegal change of mode");
 	s->mode = mode;
 }
 
@@ -348,7 +354,8 @@ CC_STAGE void level_leave_startup(struct level *s, const struct cc_view *v)
 	u32 base_us = level_base_us(s), sample;
 
 	if (v->sample_delivered_pkts > 0 && v->sample_interval_us > 0) {
-		sample = cc_saturate_u32(cc_div((u64)(u32)v->sample_delivered_pkts << CC_BW_SHIFT, (u32)v->sample_interval_us));
+		sample = cc_saturate_u32(
+			cc_div((u64)(u32)v->sample_delivered_pkts << CC_BW_SHIFT, (u32)v->sample_interval_us));
 		s->rate = cc_max_u32(s->rate, sample);
 	}
 	level_set_window(s, level_window(s->rate, base_us + level_at(s, s->rate)));
@@ -393,7 +400,8 @@ CC_INLINE u32 level_price_us(const struct level *s, u32 level_us)
 
 CC_STAGE void level_grow(struct level *s, u32 level_us, u32 price_us)
 {
-	u64 step = cc_div(((s->w * s->p.gain) >> CC_GAIN_SHIFT) * (level_us - price_us), (u64)level_base_us(s) + level_us);
+	u64 step =
+		cc_div(((s->w * s->p.gain) >> CC_GAIN_SHIFT) * (level_us - price_us), (u64)level_base_us(s) + level_us);
 
 	s->low_rounds = price_us < level_us / 4 ? (u8)cc_min_u32(s->low_rounds + 1u, LEVEL_GROWTH_MOST) : 0;
 	step = cc_max_u64(step, cc_div(s->w * s->low_rounds, s->p.growth_rounds));
@@ -434,12 +442,14 @@ CC_STAGE void level_steer(struct level *s)
  */
 CC_STAGE void level_exchange(struct level *s, const struct cc_view *v)
 {
-	u32 gain = cc_saturate_u32(cc_div((u64)level_at(s, s->rate) << (CC_GAIN_SHIFT + 4), cc_max_u32(s->mean_us_16, 1)));
+	u32 gain =
+		cc_saturate_u32(cc_div((u64)level_at(s, s->rate) << (CC_GAIN_SHIFT + 4), cc_max_u32(s->mean_us_16, 1)));
 
 	if (!s->limited || s->loss_ppm > s->p.loss_full / 2)
 		gain = cc_min_u32(gain, CC_GAIN_UNIT);
 	if (s->p.exchange && s->mean_rounds >= LEVEL_MEAN_ROUNDS)
-		level_set_window(s, (s->w * cc_max_u32(cc_min_u32(gain, CC_GAIN(1.5)), CC_GAIN(0.75))) >> CC_GAIN_SHIFT);
+		level_set_window(s,
+				 (s->w * cc_max_u32(cc_min_u32(gain, CC_GAIN(1.5)), CC_GAIN(0.75))) >> CC_GAIN_SHIFT);
 	s->mean_rounds = 0;
 	s->low_rounds = 0;
 	s->settle_rounds = LEVEL_SETTLE_ROUNDS;
