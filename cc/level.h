@@ -391,11 +391,16 @@ CC_STAGE void level_startup(struct level *s, const struct cc_view *v)
 
 /*
  * What q and loss cost, to be held at `level_us`. Loss costs from the first packet on: if a part of it were free, a flow
- * whose packets always find room would keep a small buffer full, and one that always finds it full would starve.
+ * whose packets always find room would keep a small buffer full, and one that always finds it full would starve. More
+ * than 2 loss_full is an overload, which must end whatever q is: flows that have never seen the queue empty, because a
+ * thousand came at once, take it for a part of the path.
  */
 CC_INLINE u32 level_price_us(const struct level *s, u32 level_us)
 {
-	return s->queue_us + (u32)cc_div((u64)s->loss_ppm * cc_min_u32(level_us, LEVEL_LOSS_MOST_US), s->p.loss_full);
+	u64 cost = (u64)s->loss_ppm * cc_min_u32(level_us, LEVEL_LOSS_MOST_US) +
+		   (u64)cc_sub_floor_u32(s->loss_ppm, 2 * s->p.loss_full) * level_us;
+
+	return cc_saturate_u32(s->queue_us + cc_div(cost, s->p.loss_full));
 }
 
 CC_STAGE void level_grow(struct level *s, u32 level_us, u32 price_us)
