@@ -59,7 +59,10 @@
 	P(exchange, 1, 0, 1, CC_UNIT_BOOL, "W moves to the rate that fits the mean queue when the queue is empty",     \
 	  "off, late comers on long paths take minutes: 49 of 72 cases instead of 68")                                 \
 	P(fill_gaps, 1, 0, 1, CC_UNIT_BOOL, "cwnd covers the longest gap between ACKs",                                \
-	  "off, aggregation of ACKs stops the sender: 12 of 21 impaired paths instead of 18")
+	  "off, aggregation of ACKs stops the sender: 12 of 21 impaired paths instead of 18")                          \
+	P(patience, 5, 0, 100, CC_UNIT_COUNT,                                                                          \
+	  "drains that others do not join, in a row, before competing; 0: never competes",                             \
+	  "with 4, CUBIC gets its due in 20 of 24 cases, not 16, but 3 of 32 crowds are taken for rivals")
 
 struct level_params {
 	level_parameters(CC_PARAM_FIELD)
@@ -109,6 +112,23 @@ struct level_params {
 #define LEVEL_LUMP_US	  CC_MSEC(5)
 #define LEVEL_LUMPS	  8u
 #define LEVEL_GAP_MOST_US CC_MSEC(100)
+/*
+ * Competing. A flow is suspicious with q above both of these, and less than a quarter of its best rate: n flows of this
+ * kind have sqrt(n) times the level of one alone.
+ */
+#define LEVEL_SUSPECT_GAIN CC_GAIN(2.75)
+#define LEVEL_CROWD_US	   CC_MSEC(5)
+/* Above LEVEL_CROWD_US drains come at least this often, and a suspicious flow judges the others by them. */
+#define LEVEL_CROWD_INTERVAL_US CC_SEC(3)
+/* A suspicious flow keeps this window, and waits so long for one sample: it must see what its drain does. */
+#define LEVEL_SUSPECT_PKTS 2u
+#define LEVEL_WAIT_US	   CC_MSEC(500)
+/* Drains in a row that others join, which end competing. */
+#define LEVEL_LEAVE_DRAINS 3u
+/* CUBIC, RFC 9438: beta 0.7, fast convergence (1 + beta) / 2, Reno's slope 3 (1 - beta) / (1 + beta). */
+#define LEVEL_BETA	 CC_FRACTION(0.7)
+#define LEVEL_CONVERGE	 CC_FRACTION(0.85)
+#define LEVEL_RENO_SLOPE CC_FRACTION(0.53)
 
 enum level_mode {
 	LEVEL_STARTUP = 0,
@@ -126,7 +146,12 @@ struct level {
 	u64 block_sum_us;   /* RTTs in it */
 	u64 last_ack_us;
 	u64 round_start_us;
-	u64 round_sum_us; /* RTTs of the blocks of this round */
+	u64 round_sum_us;   /* RTTs of the blocks of this round */
+	u64 drain_seen_us;  /* from here on RTTs show this drain */
+	u64 drain_sum_us;   /* RTTs of its blocks since then */
+	u64 cubic_start_us; /* of CUBIC's curve */
+	u64 w_max;	    /* its plateau, as w */
+	u64 w_reno;	    /* Reno's window, as w */
 	struct level_params p;
 	u32 block_samples;
 	u32 round_blocks;
@@ -151,15 +176,29 @@ struct level {
 	u32 gain_256;	       /* pacing gain of this round */
 	u32 random;
 	u32 mss_bytes;
-	u32 reserved;
-	u8 mode;	/* enum level_mode */
-	u8 round_start; /* bool: this ACK ended a round */
-	u8 full_rounds; /* of startup without growth */
+	/* competing */
+	u32 best_rate;	    /* since others joined a drain, CC_BW */
+	u32 before_us;	    /* the mean queue before this drain */
+	u32 lone_queue_us;  /* before the first of the lone drains */
+	u32 drain_blocks;   /* of drain_sum_us */
+	u32 drain_least_us; /* least of them */
+	u32 k_ms;	    /* CUBIC's K: time to the plateau, 1/1024 s */
+	u8 mode;	    /* enum level_mode */
+	u8 round_start;	    /* bool: this ACK ended a round */
+	u8 full_rounds;	    /* of startup without growth */
 	u8 settle_rounds;
-	u8 mean_rounds; /* of mean_us_16 */
-	u8 low_rounds;	/* in a row with a price far below the level */
-	u8 pair_fresh;	/* bool: pair_us is new since the queue was last looked at */
-	u8 limited;	/* bool: the flow used its window in the last round */
+	u8 mean_rounds;	  /* of mean_us_16 */
+	u8 low_rounds;	  /* in a row with a price far below the level */
+	u8 pair_fresh;	  /* bool: pair_us is new since the queue was last looked at */
+	u8 limited;	  /* bool: the flow used its window in the last round */
+	u8 competing;	  /* bool: W follows CUBIC's curve */
+	u8 testing;	  /* bool: this drain judges the others */
+	u8 still;	  /* bool: q did not move before this drain */
+	u8 lone_drains;	  /* in a row that others did not join */
+	u8 still_drains;  /* of these, with a queue that did not move */
+	u8 joined_drains; /* in a row while competing */
+	u8 cut_rounds;	  /* until the loss of a reduction is over */
+	u8 round_lost;	  /* bool: packets were lost in the last round */
 };
 
 /* ---- arithmetic ---- */
@@ -246,7 +285,13 @@ CC_STAGE void level_end_block(struct level *s, const struct cc_view *v)
 	two_us = (rtt_us + last_us) / 2;
 	s->pair_us = cc_max_u32(rtt_us, last_us);
 	s->pair_fresh = true;
-	if (v->now_us - s->bin_start_us > LEVEL_BIN_US) {
+	if (s->mode == LEVEL_DRAIN && v->now_us >= s->drain_seen_us) {
+		s->drain_sum_us += rtt_us;
+		s->drain_least_us = cc_min_u32(s->drain_least_us, rtt_us);
+		s->drain_blocks++;
+	}
+	/* Beside those who never empty the queue, T does not age. */
+	if (v->now_us - s->bin_start_us > LEVEL_BIN_US && !s->competing && !s->lone_drains) {
 		s->bin_start_us = v->now_us;
 		s->base_us[1] = s->base_us[0];
 		s->base_us[0] = two_us;
@@ -324,6 +369,7 @@ CC_STAGE void level_update_round(struct level *s, const struct cc_view *v)
 	s->round_sum_us = 0;
 	s->round_blocks = 0;
 	s->round_end_pkts = s->round_delivered_pkts = v->delivered_pkts;
+	s->round_lost = v->lost_pkts != s->round_lost_pkts;
 	s->round_lost_pkts = v->lost_pkts;
 	s->round_start_us = v->now_us;
 	s->last_gap_us = s->gap_us;
@@ -341,10 +387,30 @@ CC_INLINE void level_enter(struct level *s, u8 mode)
 	s->mode = mode;
 }
 
+/* The rates of all would add up to this queue if they were of this kind, or the flow is not squeezed. */
+CC_STAGE bool level_is_suspicious(const struct level *s)
+{
+	u32 queue_us = s->mean_us_16 >> 4;
+
+	return s->p.patience && s->rate <= s->best_rate / 4 && queue_us > LEVEL_CROWD_US &&
+	       queue_us > ((u64)level_at(s, s->best_rate) * LEVEL_SUSPECT_GAIN) >> CC_GAIN_SHIFT;
+}
+
 CC_STAGE void level_enter_drain(struct level *s, const struct cc_view *v)
 {
+	u32 base_us = level_base_us(s), low_us = cc_sub_floor_u32(s->low_rtt_us, base_us), differ_us;
+	bool late = v->now_us + base_us >= s->low_at_us + LEVEL_CROWD_INTERVAL_US;
+
 	level_enter(s, LEVEL_DRAIN);
-	s->drain_end_us = v->now_us + level_base_us(s) + LEVEL_DRAIN_US;
+	s->before_us = s->competing ? s->queue_us : s->mean_us_16 >> 4;
+	s->testing = s->competing || (late && level_is_suspicious(s));
+	differ_us = low_us > s->before_us ? low_us - s->before_us : s->before_us - low_us;
+	s->still = s->mean_rounds >= 2 && differ_us < s->before_us / 8;
+	s->drain_seen_us = v->now_us + base_us + s->queue_us;
+	s->drain_end_us = v->now_us + base_us + LEVEL_DRAIN_US + (s->testing ? s->queue_us : 0);
+	s->drain_sum_us = 0;
+	s->drain_blocks = 0;
+	s->drain_least_us = CC_NO_RTT;
 	s->low_rtt_us = CC_NO_RTT;
 }
 
@@ -426,7 +492,137 @@ CC_STAGE void level_shrink(struct level *s, u32 level_us, u32 price_us)
 		level_set_window(s, s->w - cc_min_u64(step, cc_min_u64(s->w - least, s->w / 4)));
 }
 
-CC_STAGE void level_steer(struct level *s)
+/* ---- competing ---- */
+
+/*
+ * CUBIC and the BBRs fill the queue, and a flow that holds q to its level starves beside them. What tells them from a
+ * crowd of this kind is the drain: those of a crowd fall together, and the queue halves at least. Above LEVEL_CROWD_US
+ * all flows drain 3 s after the lowest RTT, and when `patience` drains of a squeezed flow in a row found nobody to join,
+ * its W follows CUBIC until others join three in a row. It is slow on purpose (15 s): newcomers disturb a crowd, and one
+ * flow that takes it for rivals makes rivals of all.
+ */
+
+/* Cube root of x < 2^63, rounded down, at most 2^21 - 1. See level_root. */
+CC_STAGE u32 level_cube_root(u64 x)
+{
+	u64 root = 0;
+	u64 bit;
+
+	for (bit = 1u << 20; bit; bit >>= 1) {
+		u64 candidate = root | bit;
+		u64 too_large = (x - candidate * candidate * candidate) >> 63;
+
+		CC_OPAQUE(too_large);
+		root |= bit & (too_large - 1);
+	}
+	return (u32)root;
+}
+
+/* CUBIC's curve begins at W, below or at its plateau w_max: K^3 = (w_max - W) / C, C = 0.4 packets/s^3. */
+CC_STAGE void level_start_curve(struct level *s, const struct cc_view *v)
+{
+	u64 below = cc_min_u64(s->w_max > s->w ? s->w_max - s->w : 0, 1ull << 34);
+
+	s->cubic_start_us = v->now_us;
+	s->w_reno = s->w;
+	s->cut_rounds = 1;
+	/* (1/1024 s)^3 are 2^-30 s^3, and W has 10 fraction bits */
+	s->k_ms = level_cube_root((below * 5 / 2) << 20);
+}
+
+/* One round of CUBIC: RFC 9438, sections 4.2 to 4.7. */
+CC_STAGE void level_compete(struct level *s, const struct cc_view *v)
+{
+	u64 t_ms, from_k_ms, rise, target;
+
+	if (s->cut_rounds) {
+		s->cut_rounds--;
+		return;
+	}
+	if (s->round_lost) {
+		s->w_max = s->w < s->w_max ? (s->w * LEVEL_CONVERGE) >> CC_FRACTION_SHIFT : s->w;
+		level_set_window(s, (s->w * LEVEL_BETA) >> CC_FRACTION_SHIFT);
+		level_start_curve(s, v);
+		return;
+	}
+	/* us to 1/1024 s: 1024 / 1000000 << 32 */
+	t_ms = cc_min_u64(cc_mul_shift(v->now_us - s->cubic_start_us + level_base_us(s), 4398047, 32), 1u << 20);
+	from_k_ms = t_ms < s->k_ms ? s->k_ms - t_ms : t_ms - s->k_ms;
+	rise = (((from_k_ms * from_k_ms * 2) / 5) * from_k_ms) >> 20;
+	target = t_ms >= s->k_ms ? s->w_max + rise : s->w_max > rise ? s->w_max - rise : 0;
+	s->w_reno = cc_min_u64(s->w_reno + LEVEL_RENO_SLOPE, LEVEL_W_MOST);
+	target = cc_max_u64(target, s->w_reno);
+	if (target > s->w && s->limited)
+		level_set_window(s, s->w + cc_min_u64(target - s->w, s->w / 2));
+}
+
+CC_STAGE void level_enter_competing(struct level *s, const struct cc_view *v)
+{
+	s->competing = true;
+	level_set_window(s, cc_max_u64(s->w, level_window(s->best_rate / 2, level_base_us(s) + s->before_us)));
+	s->w_max = s->w;
+	level_start_curve(s, v);
+}
+
+/* The others joined: they are of this kind. The best rate, perhaps of a time when the flow was alone, fades. */
+CC_STAGE void level_count_joined_drain(struct level *s)
+{
+	s->best_rate -= cc_sub_floor_u32(s->best_rate, s->rate) / 4;
+	s->lone_drains = s->still_drains = 0;
+	if (!s->competing)
+		return;
+	s->joined_drains++;
+	if (s->joined_drains < LEVEL_LEAVE_DRAINS)
+		return;
+	s->joined_drains = 0;
+	s->competing = false;
+	level_set_window(s, level_window(s->rate, level_base_us(s) + level_at(s, s->rate)));
+}
+
+/*
+ * Nobody joined. After `patience` such drains the others compete; or, if q moved in none of them, it is no queue: the
+ * path got longer, or a receiver holds its ACKs back to be taken for a long path. A queue that grew by half or shrank to
+ * half shows that flows come or go, and the count starts anew.
+ */
+CC_STAGE void level_count_lone_drain(struct level *s, const struct cc_view *v)
+{
+	u32 base_us = level_base_us(s);
+
+	s->joined_drains = 0;
+	if (!s->testing || s->competing)
+		return;
+	if (!s->lone_drains || s->before_us > s->lone_queue_us / 2 * 3 || s->before_us < s->lone_queue_us / 2) {
+		s->lone_queue_us = s->before_us;
+		s->lone_drains = s->still_drains = 0;
+	}
+	s->lone_drains++;
+	s->still_drains += s->still;
+	if (s->lone_drains < s->p.patience)
+		return;
+	if (s->still_drains + 1u < s->p.patience) {
+		level_enter_competing(s, v);
+		return;
+	}
+	base_us += cc_sub_floor_u32(s->before_us, level_at(s, s->best_rate) / 4 * 3);
+	s->base_us[0] = s->base_us[1] = base_us;
+	s->lone_drains = s->still_drains = 0;
+}
+
+/* At the end of a drain. While competing it is a shallow one: what is left of the queue counts on average. */
+CC_STAGE void level_judge_drain(struct level *s, const struct cc_view *v)
+{
+	u32 rtt_us = s->competing ? (u32)cc_div(s->drain_sum_us, s->drain_blocks) : s->drain_least_us;
+	u32 left_us = cc_sub_floor_u32(rtt_us, level_base_us(s));
+
+	if (left_us < (s->competing ? s->before_us / 16 * 7 : s->before_us / 2))
+		level_count_joined_drain(s);
+	else
+		level_count_lone_drain(s, v);
+}
+
+/* ---- rounds and drains ---- */
+
+CC_STAGE void level_steer(struct level *s, const struct cc_view *v)
 {
 	u32 level_us = level_at(s, s->rate), price_us = level_price_us(s, level_us);
 
@@ -435,10 +631,15 @@ CC_STAGE void level_steer(struct level *s)
 		s->mean_us_16 = s->queue_us << 4;
 	else
 		s->mean_us_16 += (s->queue_us << 4) / LEVEL_MEAN_ROUNDS - s->mean_us_16 / LEVEL_MEAN_ROUNDS;
-	if (price_us <= level_us)
+	s->best_rate = cc_max_u32(s->best_rate, s->rate);
+	if (s->competing)
+		level_compete(s, v);
+	else if (price_us <= level_us)
 		level_grow(s, level_us, price_us);
 	else
 		level_shrink(s, level_us, price_us);
+	if (level_is_suspicious(s))
+		level_set_window(s, cc_max_u64(s->w, (u64)LEVEL_SUSPECT_PKTS << LEVEL_W_SHIFT));
 }
 
 /*
@@ -452,7 +653,7 @@ CC_STAGE void level_exchange(struct level *s, const struct cc_view *v)
 
 	if (!s->limited || s->loss_ppm > s->p.loss_full / 2)
 		gain = cc_min_u32(gain, CC_GAIN_UNIT);
-	if (s->p.exchange && s->mean_rounds >= LEVEL_MEAN_ROUNDS)
+	if (s->p.exchange && !s->competing && s->mean_rounds >= LEVEL_MEAN_ROUNDS)
 		level_set_window(s,
 				 (s->w * cc_max_u32(cc_min_u32(gain, CC_GAIN(1.5)), CC_GAIN(0.75))) >> CC_GAIN_SHIFT);
 	s->mean_rounds = 0;
@@ -466,7 +667,8 @@ CC_STAGE bool level_sees_empty_queue(struct level *s, const struct cc_view *v)
 {
 	u32 level_us;
 
-	if (!s->pair_fresh || s->mean_rounds < LEVEL_MEAN_ROUNDS || v->now_us < s->exchanged_us + LEVEL_EXCHANGE_US)
+	if (!s->pair_fresh || s->competing || s->mean_rounds < LEVEL_MEAN_ROUNDS ||
+	    v->now_us < s->exchanged_us + LEVEL_EXCHANGE_US)
 		return false;
 	s->pair_fresh = false;
 	level_us = level_at(s, s->rate);
@@ -476,8 +678,12 @@ CC_STAGE bool level_sees_empty_queue(struct level *s, const struct cc_view *v)
 
 CC_STAGE bool level_is_drain_due(const struct level *s, const struct cc_view *v)
 {
+	u32 interval_us = s->drain_interval_us;
+
+	if (s->p.patience && s->mean_us_16 >> 4 > LEVEL_CROWD_US)
+		interval_us = cc_min_u32(interval_us, LEVEL_CROWD_INTERVAL_US);
 	return s->p.drain_interval && s->limited && s->low_rtt_us != CC_NO_RTT && !s->settle_rounds &&
-	       v->now_us + level_base_us(s) >= s->low_at_us + s->drain_interval_us;
+	       v->now_us + level_base_us(s) >= s->low_at_us + interval_us;
 }
 
 CC_STAGE void level_steady(struct level *s, const struct cc_view *v)
@@ -496,14 +702,17 @@ CC_STAGE void level_steady(struct level *s, const struct cc_view *v)
 	if (s->settle_rounds)
 		s->settle_rounds--;
 	else
-		level_steer(s);
+		level_steer(s, v);
 }
 
 CC_STAGE void level_drain(struct level *s, const struct cc_view *v)
 {
-	if (v->now_us < s->drain_end_us)
+	if (v->now_us < s->drain_end_us ||
+	    (s->testing && !s->drain_blocks && v->now_us < s->drain_end_us + LEVEL_WAIT_US))
 		return;
 	level_enter(s, LEVEL_STEADY);
+	if (s->p.patience && s->drain_blocks && s->before_us)
+		level_judge_drain(s, v);
 	level_exchange(s, v);
 	s->drain_interval_us = cc_min_u32(cc_saturate_u32((u64)s->drain_interval_us * 2), s->p.drain_interval);
 }
@@ -530,9 +739,9 @@ CC_STAGE u32 level_pacing_rtt_us(const struct level *s, const struct cc_view *v)
 
 	if (s->mode == LEVEL_STARTUP)
 		return v->srtt_us ? v->srtt_us : CC_MSEC(1);
-	if (s->mode == LEVEL_DRAIN)
+	if (s->mode == LEVEL_DRAIN && !s->competing)
 		return base_us;
-	if (s->w < (u64)LEVEL_FEW_PKTS << LEVEL_W_SHIFT)
+	if (!s->competing && s->w < (u64)LEVEL_FEW_PKTS << LEVEL_W_SHIFT)
 		return base_us + (s->queue_us + level_at(s, s->rate)) / 2;
 	return base_us + s->queue_us;
 }
@@ -545,15 +754,29 @@ CC_INLINE u32 level_gap_pkts(const struct level *s)
 	return s->p.fill_gaps && s->mode == LEVEL_STEADY ? (u32)(((u64)s->rate * gap_us) >> CC_BW_SHIFT) : 0;
 }
 
+/* The window in force. A drain beside those who compete is shallow, down to a quarter of the queue: it costs less. */
+CC_STAGE u64 level_drained_window(const struct level *s)
+{
+	u32 base_us = level_base_us(s);
+
+	if (s->mode != LEVEL_DRAIN)
+		return s->w;
+	if (s->competing)
+		return cc_div(s->w * ((u64)base_us + s->before_us / 4), (u64)base_us + s->before_us);
+	return level_window(s->rate, base_us) / 4;
+}
+
 CC_STAGE void level_set_controls(struct level *s, const struct cc_view *v, struct cc_decision *d)
 {
-	u64 w = s->mode == LEVEL_DRAIN ? level_window(s->rate, level_base_us(s)) / 4 : s->w;
+	u64 w = level_drained_window(s);
 	u32 gain_256 = s->gain_256;
 	u64 rate_Bps;
 
 	w = cc_min_u64(w, LEVEL_W_MOST);
 	if (s->mode == LEVEL_STARTUP)
 		gain_256 = CC_GAIN(2);
+	else if (s->competing)
+		gain_256 = CC_GAIN(1.25);
 	else if (w < (u64)LEVEL_FEW_PKTS << LEVEL_W_SHIFT)
 		gain_256 = CC_GAIN_UNIT;
 	/* bytes << LEVEL_W_SHIFT per ms, then bytes per second */
