@@ -93,8 +93,8 @@ struct level_params {
 #define LEVEL_CWND_LEAST_PKTS 4u
 /* Below this W pacing limits, not cwnd. */
 #define LEVEL_FEW_PKTS 3u
-/* Growth by k / growth_rounds ends at this k: 31 % per round. */
-#define LEVEL_GROWTH_MOST 40u
+/* k of growth_rounds ends here: a quarter of W per round, as for every step. */
+#define LEVEL_GROWTH_MOST 32u
 /* A drain leaves a quarter of r T, for T and this: three blocks beyond the round trip in which it works. */
 #define LEVEL_DRAIN_US CC_MSEC(40)
 /* The first drain comes after this, or 8 T if that is more. The time doubles from drain to drain. */
