@@ -80,6 +80,9 @@ const STREAM_CALLS: usize = 2_000;
 /// Made-up flows of each kind.
 const STREAM_FLOWS: u32 = 30;
 
+/// Makes the stream of a seed.
+type Make = fn(u64) -> Stream;
+
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = std::env::args().nth(1).ok_or("usage: level_views DIR")?;
     let folder = Path::new(&folder);
@@ -94,8 +97,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let calls: Vec<_> = calls.into_iter().map(|call| (call, level)).collect();
         write(folder, name, &calls)?;
     }
-    let streams: [(&str, fn(u64) -> Stream); 2] =
-        [("plausible", Stream::plausible), ("extreme", Stream::extreme)];
+    let streams = [("plausible", Stream::plausible as Make), ("extreme", Stream::extreme)];
     for (name, make) in streams {
         let flows = (0..STREAM_FLOWS).flat_map(|flow| {
             // every other flow has other parameters
