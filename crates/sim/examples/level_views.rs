@@ -186,7 +186,8 @@ fn view(view: &View) -> String {
         now_us delivered_us pacing_rate_Bps max_pacing_rate_Bps mss_bytes cwnd_pkts prior_cwnd_pkts
         ssthresh_pkts inflight_pkts delivered_pkts lost_pkts delivered_ce_pkts max_inflight_pkts
         snd_una snd_nxt srtt_us min_rtt_us departure_lead_us random pacing_shift
-        sample_delivered_pkts sample_interval_us rtt_us sample_prior_delivered_pkts prior_inflight_pkts acked_pkts losses_pkts sample_inflight_pkts
+        sample_delivered_pkts sample_interval_us rtt_us sample_prior_delivered_pkts prior_inflight_pkts
+        acked_pkts losses_pkts sample_inflight_pkts
         sample_lost_pkts sample_delivered_ce_pkts sample_end_seq;
         paced cwnd_limited app_limited ecn is_app_limited is_ack_delayed is_ece is_probe_ack);
     text.pop();
