@@ -8,6 +8,9 @@
 use fairpace_cc::{Controller, Decision, Event, KernelSends, Kind, Observation, Params, View};
 use fairpace_tcp::Control;
 
+#[cfg(feature = "testing")]
+use crate::recording::{self, Call, CallKind};
+
 /// An algorithm's parameters, and what its host keeps.
 #[derive(Debug, Clone)]
 pub(crate) struct AlgorithmConfig {
@@ -22,6 +25,9 @@ pub(crate) struct HostView {
     control: Controller,
     /// 3 kB that most connections do not need.
     kernel: Option<Box<Kernel>>,
+    /// Its number, if its calls are recorded.
+    #[cfg(feature = "testing")]
+    recorded: Option<u32>,
 }
 
 /// What the kernel host records of a connection.
@@ -54,27 +60,56 @@ impl Control for HostView {
                 lost_end_seq: None,
             })
         });
-        HostView { control: Controller::new(&config.params, view, decision), kernel }
+        #[cfg(feature = "testing")]
+        let before = *decision;
+        let started = HostView {
+            control: Controller::new(&config.params, view, decision),
+            kernel,
+            #[cfg(feature = "testing")]
+            recorded: recording::connection(),
+        };
+        #[cfg(feature = "testing")]
+        started.keep(CallKind::Init, view, before, decision);
+        started
     }
 
     #[inline]
     fn on_ack(&mut self, view: &View, decision: &mut Decision) {
+        #[cfg(feature = "testing")]
+        let before = *decision;
         match &mut self.kernel {
             None => self.control.on_ack(view, decision),
             Some(kernel) => kernel.on_ack(&mut self.control, view, decision),
         }
+        #[cfg(feature = "testing")]
+        self.keep(CallKind::Ack, view, before, decision);
     }
 
     #[inline]
     fn on_event(&mut self, event: Event, view: &View, decision: &mut Decision) {
+        #[cfg(feature = "testing")]
+        let before = *decision;
         match &mut self.kernel {
             None => self.control.on_event(event, view, decision),
             Some(kernel) => kernel.on_event(&mut self.control, event, view, decision),
         }
+        #[cfg(feature = "testing")]
+        self.keep(CallKind::Event(event), view, before, decision);
     }
 
     fn observe(&self) -> Observation {
         self.control.observe()
+    }
+}
+
+#[cfg(feature = "testing")]
+impl HostView {
+    /// Records a call, where calls are recorded.
+    #[inline]
+    fn keep(&self, kind: CallKind, view: &View, before: Decision, after: &Decision) {
+        if let Some(connection) = self.recorded {
+            recording::keep(Call { connection, kind, view: *view, before, after: *after });
+        }
     }
 }
 

@@ -65,6 +65,8 @@ pub mod loads;
 mod observe;
 mod receiver_side;
 mod record;
+#[cfg(feature = "testing")]
+pub mod recording;
 mod simulation;
 #[cfg(feature = "testing")]
 pub mod swarm;
