@@ -336,8 +336,9 @@ CC_STAGE void level_update_round(struct level *s, const struct cc_view *v)
 /* Another phase. STARTUP ends in a drain, and is never entered again. */
 CC_INLINE void level_enter(struct level *s, u8 mode)
 {
-	CC_CHECK(mode != LEVEL_STARTUP && (s->mode != LEVEL_STARTUP || mode == LEVEL_DRAIN),
-		 "level: illegal change of mode");
+	CC_CHECK(mode == LEVEL_DRAIN ? s->mode == LEVEL_STARTUP || s->mode == LEVEL_STEADY :
+				       mode == LEVEL_STEADY && s->mode == LEVEL_DRAIN,
+		 "level: this mode may not follow the one before");
 	s->mode = mode;
 }
 
