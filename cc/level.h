@@ -15,9 +15,9 @@
  *	STEADY	Once in a round trip: W += W / 4 * (f(r) - price) / (T + f(r)), where price is q and a share for loss.
  *		T, the base RTT, is the least RTT of the last 15 to 30 s; q is the mean RTT of a round less T. cwnd is W,
  *		pacing 1.06 W / RTT: the clock of ACKs damps the loop, pacing only smooths.
- *	DRAIN	For T + 40 ms the window is a quarter of r T, so that T can be measured. The next drain comes 0.5, 1, 2, 4,
- *		8, then 10 s after the lowest RTT since the last one. All flows see that lowest RTT at the same time,
- *		when others drain: the drains of all fall together without a shared clock.
+ *	DRAIN	For T + 40 ms the window is a quarter of r T, so that T can be measured. The first ends STARTUP. The
+ *		next come 1, 2, 4, 8, then 10 s after the lowest RTT since the last one. All flows see that lowest RTT
+ *		at the same time, when others drain: the drains of all fall together without a shared clock.
  *
  * When the queue has just been empty, W *= f(r) / (mean of q), between 3/4 and 3/2: the exchange. Steering alone needs
  * T^2 / (f / 4) to make rates equal, 16 s at 100 ms, as it must not move q by more than f in a round trip. But a flow
@@ -90,11 +90,11 @@ struct level_params {
 #define LEVEL_CWND_LEAST_PKTS 4u
 /* Below this W pacing limits, not cwnd. */
 #define LEVEL_FEW_PKTS 3u
-/* Growth by k / growth_rounds ends at this k: 31 % per round. */
-#define LEVEL_GROWTH_MOST 40u
+/* Growth by k / growth_rounds ends at this k: 25 % per round, the most by which W moves. */
+#define LEVEL_GROWTH_MOST 32u
 /* A drain leaves a quarter of r T, for T and this: three blocks beyond the round trip in which it works. */
 #define LEVEL_DRAIN_US CC_MSEC(40)
-/* The first drain comes after this, or 8 T if that is more. The time doubles from drain to drain. */
+/* The time to the next drain: this, or 8 T if that is more, doubled by each drain, that which ends STARTUP included. */
 #define LEVEL_DRAIN_FIRST_US CC_MSEC(500)
 /* Rounds after a drain or an exchange until q and r are the new W's: the one in flight and the one it limits. */
 #define LEVEL_SETTLE_ROUNDS 2u
