@@ -5,7 +5,7 @@
  * All flows at a FIFO queue see the same queueing delay q, whatever their RTTs are. A flow of LEVEL steers q to a
  * level f(r) that falls with its own rate r:
  *
- *	f(r) = 2.05 ms * sqrt(4096 packets/s / r)	100 Mbit/s: 1.4 ms	10 Mbit/s: 4.5 ms	10 Gbit/s: 0.14 ms
+ *	f(r) = 2.05 ms * sqrt(4096 packets/s / r)	100 Mbit/s: 1.4 ms, 10 Mbit/s: 4.5 ms, 10 Gbit/s: 0.14 ms
  *
  * A flow that has less than the others has a higher level, finds q too low and grows; one that has more finds q too
  * high and shrinks. All are content only at equal rates. docs/level.md has the proof, the evidence and the limits,
@@ -13,8 +13,8 @@
  *
  *	STARTUP	doubles its window W in each round trip until a queue appears, growth ends or much is lost.
  *	STEADY	Once in a round trip: W += W / 4 * (f(r) - price) / (T + f(r)), where price is q and a share for loss.
- *		T, the base RTT, is the least RTT of the last 15 to 30 s; q is the mean RTT of a round less T. cwnd is W,
- *		pacing 1.06 W / RTT: the clock of ACKs damps the loop, pacing only smooths.
+ *		T, the base RTT, is the least RTT of the last 15 to 30 s; q is the mean RTT of a round less T. cwnd is
+ *		W, pacing 1.06 W / RTT: the clock of ACKs damps the loop, pacing only smooths.
  *	DRAIN	For T + 40 ms the window is a quarter of r T, so that T can be measured. The first ends STARTUP. The
  *		next come 1, 2, 4, 8, then 10 s after the lowest RTT since the last one. All flows see that lowest RTT
  *		at the same time, when others drain: the drains of all fall together without a shared clock.
@@ -67,7 +67,7 @@ struct level_params {
 
 /* ---- constants and state ---- */
 
-/* W has 10 fraction bits: slow flows in a crowd have less than a packet per round trip. 2^24 packets: 400 Gbit/s, 0.5 s. */
+/* W has 10 fraction bits: slow flows in a crowd have under a packet a round trip. 2^24 packets: 400 Gbit/s, 0.5 s. */
 #define LEVEL_W_SHIFT 10
 #define LEVEL_W_MOST  (((u64)1 << 24) << LEVEL_W_SHIFT)
 #define LEVEL_W_LEAST ((1u << LEVEL_W_SHIFT) / 8)
@@ -98,18 +98,20 @@ struct level_params {
 #define LEVEL_DRAIN_FIRST_US CC_MSEC(500)
 /* Rounds after a drain or an exchange until q and r are the new W's: the one in flight and the one it limits. */
 #define LEVEL_SETTLE_ROUNDS 2u
-/* The mean queue of an exchange is that of about so many rounds, and needs as many. */
+/* The mean queue of an exchange is that of about as many rounds, and needs them. */
 #define LEVEL_MEAN_ROUNDS 8u
 /* Exchanges without a drain are at least this far apart: the others' rounds are longer, perhaps. */
 #define LEVEL_EXCHANGE_US CC_SEC(1)
 /* The noise is the lowest RTT, smoothed over this time, less the base: a fifth of a drain lets it reach the bottom. */
 #define LEVEL_NOISE_US CC_MSEC(16)
-/* ACKs that come in lumps of this many packets, this far apart, are smoothed over eight lumps instead. */
-#define LEVEL_LUMP_PKTS	  16u
-#define LEVEL_LUMP_US	  CC_MSEC(5)
-#define LEVEL_LUMPS	  8u
+/* Where ACKs are aggregated to this many packets, this far apart, RTTs are smoothed over eight aggregates instead. */
+#define LEVEL_AGGREGATE_PKTS 16u
+#define LEVEL_AGGREGATE_US   CC_MSEC(5)
+#define LEVEL_AGGREGATES     8u
+/* A longer time without ACKs is taken for this. */
 #define LEVEL_GAP_MOST_US CC_MSEC(100)
 
+/* What a flow does, see above. */
 enum level_mode {
 	LEVEL_STARTUP = 0,
 	LEVEL_STEADY = 1,
@@ -191,9 +193,9 @@ CC_INLINE void level_set_window(struct level *s, u64 w)
 }
 
 /*
- * f(rate), in us. Noise on top of the queue, that is what remains of the smoothed RTT where it is lowest, would be taken
- * for a queue by a flow whose level is below it. So the level rises with it, less a quarter of the level, which quiet
- * paths have, too.
+ * f(rate), in us. Noise on top of the queue, that is what remains of the smoothed RTT where it is lowest, would be
+ * taken for a queue by a flow whose level is below it. So the level rises with it, less a quarter of the level, which
+ * quiet paths have, too.
  */
 CC_STAGE u32 level_at(const struct level *s, u32 rate)
 {
@@ -210,15 +212,15 @@ CC_STAGE u32 level_at(const struct level *s, u32 rate)
 
 /* ---- samples ---- */
 
-/* The RTT smoothed over LEVEL_NOISE_US, or over eight lumps of ACKs. */
+/* The RTT smoothed over LEVEL_NOISE_US, or over eight aggregates of ACKs. */
 CC_STAGE void level_smooth(struct level *s, u32 rtt_us, u32 time_us)
 {
 	u32 gap_us = cc_min_u32(cc_min_u32(s->gap_us, s->last_gap_us), LEVEL_GAP_MOST_US);
 	u32 over_us = LEVEL_NOISE_US;
 
-	if (s->mode != LEVEL_STARTUP && gap_us > LEVEL_LUMP_US &&
-	    ((u64)gap_us * s->rate) >> CC_BW_SHIFT >= LEVEL_LUMP_PKTS)
-		over_us = cc_max_u32(over_us, gap_us * LEVEL_LUMPS);
+	if (s->mode != LEVEL_STARTUP && gap_us > LEVEL_AGGREGATE_US &&
+	    ((u64)gap_us * s->rate) >> CC_BW_SHIFT >= LEVEL_AGGREGATE_PKTS)
+		over_us = cc_max_u32(over_us, gap_us * LEVEL_AGGREGATES);
 	if (!s->smoothed_us)
 		s->smoothed_us = rtt_us;
 	else if (rtt_us >= s->smoothed_us)
@@ -391,8 +393,8 @@ CC_STAGE void level_startup(struct level *s, const struct cc_view *v)
 /* ---- steady ---- */
 
 /*
- * What q and loss cost, to be held at `level_us`. Loss costs from the first packet on: if a part of it were free, a flow
- * whose packets always find room would keep a small buffer full, and one that always finds it full would starve.
+ * What q and loss cost, to be held at `level_us`. Loss costs from the first packet on: if a part of it were free, a
+ * flow whose packets always find room would keep a small buffer full, and one that always finds it full would starve.
  */
 CC_INLINE u32 level_price_us(const struct level *s, u32 level_us)
 {
@@ -486,7 +488,7 @@ CC_STAGE void level_steady(struct level *s, const struct cc_view *v)
 		level_exchange(s, v);
 	if (!s->round_start)
 		return;
-	/* Limited by the application or the receiver, a flow has no reason for a larger window, and nothing to drain. */
+	/* Limited by the application or the receiver, it has no reason for a larger window, and nothing to drain. */
 	s->limited = s->max_inflight_pkts + 2 >= (u32)(s->w >> LEVEL_W_SHIFT) * 7 / 8;
 	s->max_inflight_pkts = 0;
 	if (s->settle_rounds)
@@ -517,8 +519,9 @@ CC_STAGE void level_update_mode(struct level *s, const struct cc_view *v)
 /* ---- outputs ---- */
 
 /*
- * The RTT by which the window is paced. Below the least cwnd pacing is the only limit. W / (T + q) is then a reaction to
- * q of its own, whose sample is two round trips old: gain times delay above pi / 2, it oscillates. Half of q does not.
+ * The RTT by which the window is paced. Below the least cwnd pacing is the only limit. W / (T + q) is then a reaction
+ * to q of its own, whose sample is two round trips old: gain times delay above pi / 2, it oscillates. Half of q does
+ * not.
  */
 CC_STAGE u32 level_pacing_rtt_us(const struct level *s, const struct cc_view *v)
 {
@@ -533,7 +536,7 @@ CC_STAGE u32 level_pacing_rtt_us(const struct level *s, const struct cc_view *v)
 	return base_us + s->queue_us;
 }
 
-/* cwnd for the longest time without ACKs in the last round: else the sender waits for each lump of them. */
+/* cwnd for the longest time without ACKs in the last round: else the sender waits for each aggregate. */
 CC_INLINE u32 level_gap_pkts(const struct level *s)
 {
 	u32 gap_us = cc_min_u32(s->last_gap_us, LEVEL_GAP_MOST_US);
@@ -570,7 +573,7 @@ CC_STAGE void level_on_ack(struct level *s, const struct cc_view *v, struct cc_d
 	level_set_controls(s, v, d);
 }
 
-/* The application paused, which is no gap between ACKs and no slow round. A paced flow of few packets does not pause. */
+/* The application paused: no gap between ACKs and no slow round. A paced flow of few packets does not pause. */
 CC_STAGE void level_restart(struct level *s, const struct cc_view *v)
 {
 	s->last_ack_us = v->now_us;
