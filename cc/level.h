@@ -5,7 +5,7 @@
  * All flows at a FIFO queue see the same queueing delay q, whatever their RTTs are. A flow of LEVEL steers q to a
  * level f(r) that falls with its own rate r:
  *
- *	f(r) = 2.05 ms * sqrt(4096 packets/s / r)	100 Mbit/s: 1.4 ms	10 Mbit/s: 4.5 ms	10 Gbit/s: 0.14 ms
+ *	f(r) = 2.05 ms * sqrt(4096 packets/s / r)	100 Mbit/s: 1.4 ms, 10 Mbit/s: 4.5 ms, 10 Gbit/s: 0.14 ms
  *
  * A flow that has less than the others has a higher level, finds q too low and grows; one that has more finds q too
  * high and shrinks. All are content only at equal rates. docs/level.md has the proof, the evidence and the limits,
@@ -13,11 +13,11 @@
  *
  *	STARTUP	doubles its window W in each round trip until a queue appears, growth ends or much is lost.
  *	STEADY	Once in a round trip: W += W / 4 * (f(r) - price) / (T + f(r)), where price is q and a share for loss.
- *		T, the base RTT, is the least RTT of the last 15 to 30 s; q is the mean RTT of a round less T. cwnd is W,
- *		pacing 1.06 W / RTT: the clock of ACKs damps the loop, pacing only smooths.
- *	DRAIN	For T + 40 ms the window is a quarter of r T, so that T can be measured. The next drain comes 0.5, 1, 2, 4,
- *		8, then 10 s after the lowest RTT since the last one. All flows see that lowest RTT at the same time,
- *		when others drain: the drains of all fall together without a shared clock.
+ *		T, the base RTT, is the least RTT of the last 15 to 30 s; q is the mean RTT of a round less T. cwnd is
+ *		W, pacing 1.06 W / RTT: the clock of ACKs damps the loop, pacing only smooths.
+ *	DRAIN	For T + 40 ms the window is a quarter of r T, so that T can be measured. The first ends STARTUP. The
+ *		next come 1, 2, 4, 8, then 10 s after the lowest RTT since the last one. All flows see that lowest RTT
+ *		at the same time, when others drain: the drains of all fall together without a shared clock.
  *
  * When the queue has just been empty, W *= f(r) / (mean of q), between 3/4 and 3/2: the exchange. Steering alone needs
  * T^2 / (f / 4) to make rates equal, 16 s at 100 ms, as it must not move q by more than f in a round trip. But a flow
@@ -70,7 +70,7 @@ struct level_params {
 
 /* ---- constants and state ---- */
 
-/* W has 10 fraction bits: slow flows in a crowd have less than a packet per round trip. 2^24 packets: 400 Gbit/s, 0.5 s. */
+/* W has 10 fraction bits: slow flows in a crowd have under a packet a round trip. 2^24 packets: 400 Gbit/s, 0.5 s. */
 #define LEVEL_W_SHIFT 10
 #define LEVEL_W_MOST  (((u64)1 << 24) << LEVEL_W_SHIFT)
 #define LEVEL_W_LEAST ((1u << LEVEL_W_SHIFT) / 8)
@@ -93,24 +93,25 @@ struct level_params {
 #define LEVEL_CWND_LEAST_PKTS 4u
 /* Below this W pacing limits, not cwnd. */
 #define LEVEL_FEW_PKTS 3u
-/* k of growth_rounds ends here: a quarter of W per round, as for every step. */
+/* Growth by k / growth_rounds ends at this k: 25 % per round, the most by which W moves. */
 #define LEVEL_GROWTH_MOST 32u
 /* A drain leaves a quarter of r T, for T and this: three blocks beyond the round trip in which it works. */
 #define LEVEL_DRAIN_US CC_MSEC(40)
-/* The first drain comes after this, or 8 T if that is more. The time doubles from drain to drain. */
+/* The time to the next drain: this, or 8 T if that is more, doubled by each drain, that which ends STARTUP included. */
 #define LEVEL_DRAIN_FIRST_US CC_MSEC(500)
 /* Rounds after a drain or an exchange until q and r are the new W's: the one in flight and the one it limits. */
 #define LEVEL_SETTLE_ROUNDS 2u
-/* The mean queue of an exchange is that of about so many rounds, and needs as many. */
+/* The mean queue of an exchange is that of about as many rounds, and needs them. */
 #define LEVEL_MEAN_ROUNDS 8u
 /* Exchanges without a drain are at least this far apart: the others' rounds are longer, perhaps. */
 #define LEVEL_EXCHANGE_US CC_SEC(1)
 /* The noise is the lowest RTT, smoothed over this time, less the base: a fifth of a drain lets it reach the bottom. */
 #define LEVEL_NOISE_US CC_MSEC(16)
-/* ACKs that come in lumps of this many packets, this far apart, are smoothed over eight lumps instead. */
-#define LEVEL_LUMP_PKTS	  16u
-#define LEVEL_LUMP_US	  CC_MSEC(5)
-#define LEVEL_LUMPS	  8u
+/* Where ACKs are aggregated to this many packets, this far apart, RTTs are smoothed over eight aggregates instead. */
+#define LEVEL_AGGREGATE_PKTS 16u
+#define LEVEL_AGGREGATE_US   CC_MSEC(5)
+#define LEVEL_AGGREGATES     8u
+/* A longer time without ACKs is taken for this. */
 #define LEVEL_GAP_MOST_US CC_MSEC(100)
 /*
  * Competing. A flow is suspicious with q above both of these, and less than a quarter of its best rate: n flows of this
@@ -130,6 +131,7 @@ struct level_params {
 #define LEVEL_CONVERGE	 CC_FRACTION(0.85)
 #define LEVEL_RENO_SLOPE CC_FRACTION(0.53)
 
+/* What a flow does, see above. */
 enum level_mode {
 	LEVEL_STARTUP = 0,
 	LEVEL_STEADY = 1,
@@ -230,9 +232,9 @@ CC_INLINE void level_set_window(struct level *s, u64 w)
 }
 
 /*
- * f(rate), in us. Noise on top of the queue, that is what remains of the smoothed RTT where it is lowest, would be taken
- * for a queue by a flow whose level is below it. So the level rises with it, less a quarter of the level, which quiet
- * paths have, too.
+ * f(rate), in us. Noise on top of the queue, that is what remains of the smoothed RTT where it is lowest, would be
+ * taken for a queue by a flow whose level is below it. So the level rises with it, less a quarter of the level, which
+ * quiet paths have, too.
  */
 CC_STAGE u32 level_at(const struct level *s, u32 rate)
 {
@@ -249,15 +251,15 @@ CC_STAGE u32 level_at(const struct level *s, u32 rate)
 
 /* ---- samples ---- */
 
-/* The RTT smoothed over LEVEL_NOISE_US, or over eight lumps of ACKs. */
+/* The RTT smoothed over LEVEL_NOISE_US, or over eight aggregates of ACKs. */
 CC_STAGE void level_smooth(struct level *s, u32 rtt_us, u32 time_us)
 {
 	u32 gap_us = cc_min_u32(cc_min_u32(s->gap_us, s->last_gap_us), LEVEL_GAP_MOST_US);
 	u32 over_us = LEVEL_NOISE_US;
 
-	if (s->mode != LEVEL_STARTUP && gap_us > LEVEL_LUMP_US &&
-	    ((u64)gap_us * s->rate) >> CC_BW_SHIFT >= LEVEL_LUMP_PKTS)
-		over_us = cc_max_u32(over_us, gap_us * LEVEL_LUMPS);
+	if (s->mode != LEVEL_STARTUP && gap_us > LEVEL_AGGREGATE_US &&
+	    ((u64)gap_us * s->rate) >> CC_BW_SHIFT >= LEVEL_AGGREGATE_PKTS)
+		over_us = cc_max_u32(over_us, gap_us * LEVEL_AGGREGATES);
 	if (!s->smoothed_us)
 		s->smoothed_us = rtt_us;
 	else if (rtt_us >= s->smoothed_us)
@@ -382,8 +384,9 @@ CC_STAGE void level_update_round(struct level *s, const struct cc_view *v)
 /* Another phase. STARTUP ends in a drain, and is never entered again. */
 CC_INLINE void level_enter(struct level *s, u8 mode)
 {
-	CC_CHECK(mode != LEVEL_STARTUP && (s->mode != LEVEL_STARTUP || mode == LEVEL_DRAIN),
-		 "level: illegal change of mode");
+	CC_CHECK(mode == LEVEL_DRAIN ? s->mode == LEVEL_STARTUP || s->mode == LEVEL_STEADY :
+				       mode == LEVEL_STEADY && s->mode == LEVEL_DRAIN,
+		 "level: this mode may not follow the one before");
 	s->mode = mode;
 }
 
@@ -456,10 +459,10 @@ CC_STAGE void level_startup(struct level *s, const struct cc_view *v)
 /* ---- steady ---- */
 
 /*
- * What q and loss cost, to be held at `level_us`. Loss costs from the first packet on: if a part of it were free, a flow
- * whose packets always find room would keep a small buffer full, and one that always finds it full would starve. More
- * than 2 loss_full is an overload, which must end whatever q is: flows that have never seen the queue empty, because a
- * thousand came at once, take it for a part of the path.
+ * What q and loss cost, to be held at `level_us`. Loss costs from the first packet on: if a part of it were free, a
+ * flow whose packets always find room would keep a small buffer full, and one that always finds it full would starve.
+ * More than 2 loss_full is an overload, which must end whatever q is: flows that have never seen the queue empty,
+ * because a thousand came at once, take it for a part of the path.
  */
 CC_INLINE u32 level_price_us(const struct level *s, u32 level_us)
 {
@@ -496,10 +499,10 @@ CC_STAGE void level_shrink(struct level *s, u32 level_us, u32 price_us)
 
 /*
  * CUBIC and the BBRs fill the queue, and a flow that holds q to its level starves beside them. What tells them from a
- * crowd of this kind is the drain: those of a crowd fall together, and the queue halves at least. Above LEVEL_CROWD_US
- * all flows drain 3 s after the lowest RTT, and when `patience` drains of a squeezed flow in a row found nobody to join,
- * its W follows CUBIC until others join three in a row. It is slow on purpose (15 s): newcomers disturb a crowd, and one
- * flow that takes it for rivals makes rivals of all.
+ * crowd of flows that run LEVEL is the drain: those of a crowd coincide, and the queue falls to half at least. Above
+ * LEVEL_CROWD_US all flows drain 3 s after the lowest RTT. When nobody joined `patience` drains in a row of a squeezed
+ * flow, its W follows CUBIC, until others join three in a row. That takes 15 s on purpose: newcomers disturb a crowd,
+ * and one flow that takes the crowd for competitors makes competitors of all.
  */
 
 /* Cube root of x < 2^63, rounded down, at most 2^21 - 1. See level_root. */
@@ -696,7 +699,7 @@ CC_STAGE void level_steady(struct level *s, const struct cc_view *v)
 		level_exchange(s, v);
 	if (!s->round_start)
 		return;
-	/* Limited by the application or the receiver, a flow has no reason for a larger window, and nothing to drain. */
+	/* Limited by the application or the receiver, it has no reason for a larger window, and nothing to drain. */
 	s->limited = s->max_inflight_pkts + 2 >= (u32)(s->w >> LEVEL_W_SHIFT) * 7 / 8;
 	s->max_inflight_pkts = 0;
 	if (s->settle_rounds)
@@ -730,8 +733,9 @@ CC_STAGE void level_update_mode(struct level *s, const struct cc_view *v)
 /* ---- outputs ---- */
 
 /*
- * The RTT by which the window is paced. Below the least cwnd pacing is the only limit. W / (T + q) is then a reaction to
- * q of its own, whose sample is two round trips old: gain times delay above pi / 2, it oscillates. Half of q does not.
+ * The RTT by which the window is paced. Below the least cwnd pacing is the only limit. W / (T + q) is then a reaction
+ * to q of its own, whose sample is two round trips old: gain times delay above pi / 2, it oscillates. Half of q does
+ * not.
  */
 CC_STAGE u32 level_pacing_rtt_us(const struct level *s, const struct cc_view *v)
 {
@@ -746,7 +750,7 @@ CC_STAGE u32 level_pacing_rtt_us(const struct level *s, const struct cc_view *v)
 	return base_us + s->queue_us;
 }
 
-/* cwnd for the longest time without ACKs in the last round: else the sender waits for each lump of them. */
+/* cwnd for the longest time without ACKs in the last round: else the sender waits for each aggregate. */
 CC_INLINE u32 level_gap_pkts(const struct level *s)
 {
 	u32 gap_us = cc_min_u32(s->last_gap_us, LEVEL_GAP_MOST_US);
@@ -797,7 +801,7 @@ CC_STAGE void level_on_ack(struct level *s, const struct cc_view *v, struct cc_d
 	level_set_controls(s, v, d);
 }
 
-/* The application paused, which is no gap between ACKs and no slow round. A paced flow of few packets does not pause. */
+/* The application paused: no gap between ACKs and no slow round. A paced flow of few packets does not pause. */
 CC_STAGE void level_restart(struct level *s, const struct cc_view *v)
 {
 	s->last_ack_us = v->now_us;

@@ -176,3 +176,30 @@ fn windows_driven_by_loss_fill_every_path_and_bear_hours_of_silence() {
         },
     );
 }
+
+/// A window of LEVEL is 2^24 packets at most, and 1 % more to bridge 100 ms of the 10 s between ACKs here. It
+/// steers the mean RTT of 10 ms or more: where a round is shorter, the queue of this path, which is what was
+/// sent in one round, has come and gone before, and 74 % or more are used.
+#[test]
+fn level_finds_the_rate_of_every_path_and_finds_it_again_after_hours() {
+    on_every_path(
+        |a| a.name() == "level",
+        |path, what| {
+            let most_bps = f64::from(1 << 24) * f64::from(MSS) * 1e6 / path.rtt_us;
+            let bytes_per_s = path.bytes_per_s.min(most_bps);
+            for _ in 0..2 {
+                let from_us = path.view.now_us;
+                let mut rounds = 0;
+                while rounds < 1000 || path.view.now_us < from_us + 1_000_000 {
+                    path.round();
+                    rounds += 1;
+                }
+                let bw = path.flow.observe().bw_Bps as f64;
+                let (least, most) = (0.7 * bytes_per_s - STEP_BPS, 1.02 * bytes_per_s + STEP_BPS);
+                assert!((least..=most).contains(&bw), "{what}: bw {bw} B/s of {bytes_per_s}");
+                assert!(path.view.cwnd_pkts >= 4, "{what}");
+                path.idle(10 * HOUR_US);
+            }
+        },
+    );
+}

@@ -18,6 +18,8 @@ mod cubic;
 mod extremes;
 mod fixed;
 mod hystart;
+mod level;
+mod level_bounds;
 mod nyu;
 mod nyu_curve;
 mod properties;

@@ -5,7 +5,7 @@
 #![cfg(debug_assertions)] // release builds do not check
 
 use crate::support::bbr::*;
-use crate::support::{Ack, Flow, ack, ms, s};
+use crate::support::{Ack, Flow, ack, ms, round, s};
 use fairpace_cc::{CaState, Controller, INFINITE, Phase};
 
 const BBRS: [&str; 7] = ["bbr1", "bbr1_drain", "bbq_firstcut", "bbq", "nyu_latency", "nyu", "nyu_curve"];
@@ -23,7 +23,7 @@ fn forged(flow: &Flow, offset: usize, byte: u8) -> Flow {
 fn mode_offset(algorithm: &str) -> usize {
     let startup = startup_of(algorithm, &[]);
     let mut drain = startup.clone();
-    drain.times(3, crate::support::round(BDP, RTT).inflight(2 * BDP));
+    drain.times(3, round(BDP, RTT).inflight(2 * BDP));
     let mut probe_bw = drain.clone();
     probe_bw.on(part(1).inflight(BDP));
     let mut probe_rtt = probe_bw.clone();
@@ -145,4 +145,24 @@ fn an_undo_that_restarts_slow_start_may_lead_to_css_at_once() {
         f.on(ack(1).rtt(ms(150)).inflight(100)); // the eighth sample
         assert_eq!(f.phase(), Phase::ConservativeSlowStart, "{algorithm}");
     }
+}
+
+#[test]
+fn a_mode_of_level_that_may_not_follow_is_noticed() {
+    let mut startup = Flow::start("level", &[]);
+    startup.on(round(10, RTT)).on(round(20, RTT));
+    let mut drain = startup.clone();
+    drain.times(3, round(20, RTT));
+    let mut steady = drain.clone();
+    steady.on(ack(1).after(ms(81)));
+    let flows = [(&startup, Phase::Startup), (&steady, Phase::Avoidance), (&drain, Phase::Drain)];
+    assert!(flows.iter().all(|(flow, phase)| flow.phase() == *phase));
+    let found: Vec<_> = (0..startup.cc.state_bytes().len())
+        .filter(|&i| flows.iter().enumerate().all(|(mode, (f, _))| f.cc.state_bytes()[i] == mode as u8))
+        .collect();
+    assert_eq!(found.len(), 1, "{found:?}");
+    let ended = ack(1).after(ms(81));
+    assert_eq!(complaint(drain.clone(), ended), None);
+    let found = complaint(forged(&drain, found[0], 7), ended).expect("a complaint");
+    assert_eq!(found, "an algorithm broke its own rules: level: this mode may not follow the one before");
 }

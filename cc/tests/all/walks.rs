@@ -220,3 +220,36 @@ fn cubic_and_reno_through_conservative_slow_start() {
         assert_eq!((f.phase(), f.ssthresh()), (Phase::Avoidance, 39 + 43 / 4));
     }
 }
+
+#[test]
+fn level_from_startup_to_a_drain_to_steady_and_through_drains_from_there() {
+    // 400 packets in 40 ms; f is 2.05 ms * sqrt(4096/10000), 1311 us, or 13 packets
+    let settings = [("level", "2050us"), ("pacing_gain", "1"), ("pacing_dither", "0"), ("fill_gaps", "off")];
+    let mut f = Flow::start("level", &settings);
+    let expect = |f: &Flow, phase: Phase, cwnd: u32, pacing: f64| {
+        assert_eq!(f.phase(), phase);
+        assert_near(f.cwnd(), cwnd, 1);
+        assert_near(f.pacing() as f64, pacing, pacing / 200.0);
+    };
+    for pkts in [10, 20, 40, 80, 160, 320] {
+        f.on(round(pkts, RTT));
+        expect(&f, Phase::Startup, 2 * pkts, rate(2 * pkts, 512));
+    }
+    f.times(2, round(BDP, RTT)).on(round(BDP, RTT).rtt(RTT + 1000)); // 400 thrice, the first a quarter more
+    expect(&f, Phase::Startup, 640 + 3 * BDP, rate(640 + 3 * BDP, 512));
+    let queue = round(BDP, RTT).rtt(RTT + 2700); // above f, and a sixteenth of 40 ms
+    f.on(queue); // STARTUP to DRAIN by a queue
+    expect(&f, Phase::Drain, BDP / 4, rate(BDP / 4, 256));
+    f.on(round(BDP / 4, RTT)).on(ack(1).after(ms(40)).rtt(RTT)); // DRAIN to STEADY
+    expect(&f, Phase::Avoidance, BDP + 13, rate(BDP + 13, 256));
+    let held = round(BDP, RTT).rtt(RTT + 1311).inflight(BDP);
+    let acks = |f: &mut Flow, ack: Ack| {
+        let from = f.phase();
+        (1..).find(|_| f.on(ack).phase() != from).unwrap()
+    };
+    assert_eq!(acks(&mut f, held), 24); // STEADY to DRAIN a second after the lowest RTT, less RTT
+    expect(&f, Phase::Drain, BDP / 4, rate(BDP / 4, 256));
+    assert_eq!(acks(&mut f, round(BDP / 4, RTT)), 2);
+    expect(&f, Phase::Avoidance, BDP + 13, rate(BDP + 13, 256));
+    assert_eq!(acks(&mut f, held), 49); // and two seconds
+}

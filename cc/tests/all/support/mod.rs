@@ -3,6 +3,7 @@
 
 pub(crate) mod bbr;
 pub(crate) mod bbr3;
+pub(crate) mod level;
 
 use fairpace_cc::{Algorithm, CaState, Controller, Decision, Event, Kind, Params, Phase, View};
 
@@ -202,8 +203,8 @@ impl Flow {
         view.prior_inflight_pkts = inflight_before;
         view.inflight_pkts = ack.inflight;
         view.delivered_pkts = before.wrapping_add(ack.acked);
-        view.snd_una = view.snd_una.wrapping_add(ack.acked * MSS as u32);
-        view.snd_nxt = view.snd_una.wrapping_add(ack.inflight * MSS as u32);
+        view.snd_una = view.snd_una.wrapping_add(ack.acked.wrapping_mul(MSS as u32));
+        view.snd_nxt = view.snd_una.wrapping_add(ack.inflight.wrapping_mul(MSS as u32));
         view.lost_pkts = view.lost_pkts.wrapping_add(ack.losses);
         if ack.acked > 0 {
             view.delivered_us = view.now_us;
