@@ -19,6 +19,9 @@
  *		next come 1, 2, 4, 8, then 10 s after the lowest RTT since the last one. All flows see that lowest RTT
  *		at the same time, when others drain: the drains of all fall together without a shared clock.
  *
+ * Beside CUBIC or BBR, which fill the queue however long it is, a flow would starve. It finds them by drains that nobody
+ * joins, and then lets W follow CUBIC: see "competing" below. `patience` 0 turns that off.
+ *
  * When the queue has just been empty, W *= f(r) / (mean of q), between 3/4 and 3/2: the exchange. Steering alone needs
  * T^2 / (f / 4) to make rates equal, 16 s at 100 ms, as it must not move q by more than f in a round trip. But a flow
  * knows how wrong it is: it would be content at the rate where f is the mean queue. What those give up who have too
@@ -390,7 +393,7 @@ CC_INLINE void level_enter(struct level *s, u8 mode)
 	s->mode = mode;
 }
 
-/* The rates of all would add up to this queue if they were of this kind, or the flow is not squeezed. */
+/* Squeezed, and by a queue that less than eight flows that run LEVEL would not make. */
 CC_STAGE bool level_is_suspicious(const struct level *s)
 {
 	u32 queue_us = s->mean_us_16 >> 4;
