@@ -20,7 +20,7 @@ use fairpace_test_support::Random;
 use streams::Stream;
 
 /// Simulated flows: name, seconds, links, flows.
-const SCENARIOS: [(&str, u32, &str, &str); 8] = [
+const SCENARIOS: [(&str, u32, &str, &str); 10] = [
     (
         "rtts",
         40,
@@ -68,6 +68,20 @@ const SCENARIOS: [(&str, u32, &str, &str); 8] = [
          [[flow]]\nname = \"b\"\nrtt = \"20ms\"\ncc = \"level\"\nstart = \"5s\"",
     ),
     // the longest growth
+    (
+        "competing",
+        90,
+        "rate = \"20mbit\"\nbuffer = \"100kB\"",
+        "[[flow]]\nrtt = \"20ms\"\ncc = \"level\"\n\
+         [[flow]]\nrtt = \"20ms\"\ncc = \"cubic\"\nstart = \"2s\"\nstop = \"60s\"",
+    ),
+    (
+        "held-acks",
+        60,
+        "rate = \"10mbit\"\nbuffer = \"100kB\"",
+        "[[flow]]\nrtt = \"20ms\"\ncc = \"level\"\n\
+         [[flow]]\nrtt = \"20ms\"\ncc = \"level\"\nack_delay_at = \"20s 40ms\"",
+    ),
     (
         "faster",
         28,
