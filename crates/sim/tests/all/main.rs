@@ -7,6 +7,7 @@ mod fast_path;
 mod faults;
 mod found;
 mod laws;
+mod level;
 mod marks;
 mod metrics;
 mod pathologies_bbr1;

@@ -17,6 +17,7 @@ fn one_flow_fills_a_link_with_a_buffer_of_one_bdp() {
         ("bbq", 0.94),
         ("nyu", 0.94),
         ("nyu_curve", 0.94),
+        ("level", 0.94),
         ("cubic", 0.99),
         ("reno", 0.99),
     ] {
