@@ -87,3 +87,40 @@ fn one_percent_of_random_loss_costs_little() {
     let used = r.summary.links[0].utilization;
     assert!(used > 0.85, "{used}");
 }
+
+/// Share of the LEVEL flow beside a rival that starts 0.3 s later, 30 to 90 s after the start.
+fn share_beside(rival: &str, patience: &str) -> f64 {
+    let flows = vec![with(flow("level", 50, 0), "patience", patience), flow(rival, 50, 300)];
+    let r = run(&scenario(vec![link(10, 125_000)], flows, 30, 90));
+    r.summary.flows[0].share.unwrap()
+}
+
+#[test]
+fn beside_cubic_it_gets_its_share_only_by_competing() {
+    let (competing, not) = (share_beside("cubic", "5"), share_beside("cubic", "0"));
+    assert!(competing > 0.35, "{competing}");
+    assert!(not < 0.2, "{not}: it yields");
+}
+
+#[test]
+fn a_crowd_is_not_taken_for_rivals() {
+    let flows = (0..20).map(|i| flow("level", [10, 20, 50, 100][i % 4], 100 * i as u64)).collect();
+    let r = run(&scenario(vec![link(10, 250_000)], flows, 20, 60));
+    let (jain, queue) = (r.summary.jain.unwrap(), queue_ms(&r));
+    assert!(jain > 0.9 && queue < 2.0 * level_ms(0.5), "Jain {jain}, {queue} ms");
+}
+
+#[test]
+fn an_overload_ends_when_its_flows_do() {
+    let mut flows: Vec<_> =
+        (0..10).map(|i| flow("level", [10, 20, 50, 100][i % 4], 100 * i as u64)).collect();
+    flows.extend((0..500).map(|i| {
+        let mut f = flow("level", [10, 20, 50, 100][i % 4], 5000 + 2 * i as u64);
+        f.stop = Some(ms(15_000));
+        f
+    }));
+    let r = run(&scenario(vec![link(100, 2_500_000)], flows, 40, 60));
+    let shares: Vec<f64> = r.summary.flows[..10].iter().map(|f| f.goodput_mbps).collect();
+    let least = shares.iter().copied().fold(f64::INFINITY, f64::min);
+    assert!(least > 4.0 && queue_ms(&r) < 10.0, "{shares:?} Mbit/s, {} ms", queue_ms(&r));
+}
