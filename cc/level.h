@@ -209,7 +209,7 @@ struct level {
 /* ---- arithmetic ---- */
 
 /* Square root of x < 2^46, rounded down. Without branches, see CC_OPAQUE. */
-CC_STAGE u32 level_root(u64 x)
+CC_INLINE u32 level_root(u64 x)
 {
 	u64 root = 0;
 	u64 bit;
@@ -509,7 +509,7 @@ CC_STAGE void level_shrink(struct level *s, u32 level_us, u32 price_us)
  */
 
 /* Cube root of x < 2^63, rounded down, at most 2^21 - 1. See level_root. */
-CC_STAGE u32 level_cube_root(u64 x)
+CC_INLINE u32 level_cube_root(u64 x)
 {
 	u64 root = 0;
 	u64 bit;
@@ -615,7 +615,7 @@ CC_STAGE void level_count_lone_drain(struct level *s, const struct cc_view *v)
 }
 
 /* At the end of a drain. While competing it is a shallow one: what is left of the queue counts on average. */
-CC_STAGE void level_judge_drain(struct level *s, const struct cc_view *v)
+CC_INLINE void level_judge_drain(struct level *s, const struct cc_view *v)
 {
 	u32 rtt_us = s->competing ? (u32)cc_div(s->drain_sum_us, s->drain_blocks) : s->drain_least_us;
 	u32 left_us = cc_sub_floor_u32(rtt_us, level_base_us(s));
@@ -723,7 +723,7 @@ CC_STAGE void level_drain(struct level *s, const struct cc_view *v)
 	s->drain_interval_us = cc_min_u32(cc_saturate_u32((u64)s->drain_interval_us * 2), s->p.drain_interval);
 }
 
-CC_STAGE void level_update_mode(struct level *s, const struct cc_view *v)
+CC_INLINE void level_update_mode(struct level *s, const struct cc_view *v)
 {
 	if (s->mode == LEVEL_STARTUP)
 		level_startup(s, v);
