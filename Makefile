@@ -139,7 +139,7 @@ bbq-gap:
 	$(DEV) bbq-gap phases --out docs/bbq.md
 
 level-theory:
-	@for table in fifo network error noise gain crowd pacing steering exchange depth kept anchor; do \
+	@for table in fifo network error noise gain crowd steering exchange depth kept anchor; do \
 		$(DEV) level-theory $$table --out docs/level.md || exit 1; done
 
 swarm:

@@ -444,8 +444,6 @@ pub(crate) enum LevelTable {
     Gain,
     /// The queue over the number of flows.
     Crowd,
-    /// The queue with cwnd and with pacing as the limit.
-    Pacing,
     /// How fast steering equalises rates.
     Steering,
     /// What a drain leaves of a difference of rates.
@@ -468,7 +466,6 @@ impl LevelTable {
             Self::Network => "level-theory network",
             Self::Gain => "level-theory gain",
             Self::Crowd => "level-theory crowd",
-            Self::Pacing => "level-theory pacing",
             Self::Steering => "level-theory steering",
             Self::Exchange => "level-theory exchange",
             Self::Depth => "level-theory depth",

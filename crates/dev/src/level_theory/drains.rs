@@ -14,7 +14,7 @@ const MBPS: f64 = 500.0;
 const RTT_MS: f64 = 20.0;
 
 /// Parameters of the flow that drains, every 2 s, and otherwise only steers.
-const DRAINS: &str = "exchange = false, drain_interval = \"2s\"";
+const DRAINS: &str = "patience = 0, exchange = false, drain_interval = \"2s\"";
 
 pub(super) fn depth(inputs: &Inputs) -> Table {
     let case = |(flows, paced): (usize, bool)| {

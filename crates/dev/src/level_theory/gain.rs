@@ -14,7 +14,7 @@ const GAINS: [f64; 6] = [0.0625, 0.125, 0.25, 0.5, 1.0, 1.5];
 /// Sets of RTTs, ms.
 const RTTS: [&[f64]; 5] = [&[20.0], &[50.0, 50.0], &[10.0, 50.0], &[10.0, 100.0], &[10.0, 200.0]];
 /// Parameters of a flow that only steers: no exchange, and no drain after the one that ends its startup.
-const STEERS: &str = "exchange = false, drain_interval = \"0s\"";
+const STEERS: &str = "patience = 0, exchange = false, drain_interval = \"0s\"";
 /// The queue is measured from here on, until 28 s: bases are forgotten after 30 s without a drain.
 const FROM_S: f64 = 14.0;
 /// See [`FROM_S`].
@@ -82,40 +82,6 @@ fn fluid(inputs: &Inputs, rtts_s: &[f64], gain: f64) -> f64 {
     deviation(&queues) / mean(&queues)
 }
 
-pub(super) fn pacing() -> Table {
-    let bound = stability::paced_gain_bound();
-    let case = |(name, paced, gain): (&str, bool, f64)| {
-        let pace = if paced { ", slack_pkts = 100, pacing_gain = 1" } else { "" };
-        let set = format!("{STEERS}, gain = {gain}{pace}");
-        Case {
-            name: format!("{name}, gain {gain}"),
-            model: vec![("bound", if paced { bound } else { stability::LARGEST_GAIN })],
-            scenario: Box::new(move |seed| {
-                let mut path = Path::new(MBPS, FROM_S, TO_S, 5.0);
-                path.flow("0", PACED_RTT_MS, 0.0, &set, "");
-                path.text(seed)
-            }),
-            measure: Box::new(|run| {
-                let queues = queues_ms(run, FROM_S, TO_S);
-                let used = run.summary.links[0].utilization;
-                vec![("packets", deviation(&queues) / mean(&queues)), ("used", used)]
-            }),
-        }
-    };
-    let gains = [0.03, 0.125, 0.25];
-    let limits = [("cwnd limits", false), ("pacing limits", true)];
-    let cases = limits.into_iter().flat_map(|(name, paced)| gains.map(|gain| (name, paced, gain)));
-    Table {
-        of: "one flow of 10 ms",
-        columns: &[
-            ("bound", "gain up to which it is stable: model", 2),
-            ("packets", "deviation of q as a part of q: packets", 2),
-            ("used", "utilisation", 3),
-        ],
-        cases: cases.map(case).collect(),
-    }
-}
-
 /// Flows of the table of crowds.
 const CROWDS: [usize; 5] = [2, 5, 10, 20, 40];
 /// A gain of pacing with which pacing does not limit.
@@ -159,6 +125,3 @@ pub(super) fn crowd(inputs: &Inputs) -> Table {
         cases: cases.map(case).collect(),
     }
 }
-
-/// W is less than the packets by which cwnd exceeds it in this table, so cwnd never limits.
-const PACED_RTT_MS: f64 = 10.0;

@@ -59,12 +59,15 @@ impl Inputs {
                 exponent: EXPONENT,
             },
             gain: raw("gain")? / GAIN_UNIT,
-            kept: raw("drain_gain")? / GAIN_UNIT,
-            drain_s: raw("drain")? * 1e-6,
+            kept: KEPT,
+            drain_s: DRAIN_S,
         })
     }
 }
 
+/// A drain leaves a quarter of rate times base RTT, for the base RTT and this (`LEVEL_DRAIN_US`), seconds.
+const KEPT: f64 = 0.25;
+const DRAIN_S: f64 = 0.040;
 /// The power of the rate with which the level falls: `cc/level.h` takes a square root.
 const EXPONENT: f64 = 0.5;
 /// A gain of 1 as a raw number (`CC_GAIN_UNIT`).
@@ -118,7 +121,6 @@ pub(crate) fn run(
         LevelTable::Network => equilibrium::network(&inputs),
         LevelTable::Gain => gain::table(&inputs),
         LevelTable::Crowd => gain::crowd(&inputs),
-        LevelTable::Pacing => gain::pacing(),
         LevelTable::Steering => convergence::steering(&inputs),
         LevelTable::Exchange => convergence::exchange(&inputs),
         LevelTable::Depth => drains::depth(&inputs),
@@ -207,7 +209,6 @@ mod tests {
             equilibrium::network(&inputs),
             gain::table(&inputs),
             gain::crowd(&inputs),
-            gain::pacing(),
             convergence::steering(&inputs),
             convergence::exchange(&inputs),
             drains::depth(&inputs),

@@ -48,7 +48,7 @@ impl Path {
 }
 
 /// Parameters of a flow that only steers: no exchange, and drains 0.5, 1, 2, ... s apart.
-pub(super) const STEERS: &str = "exchange = false, drain_interval = \"100s\"";
+pub(super) const STEERS: &str = "patience = 0, exchange = false, drain_interval = \"100s\"";
 /// Such flows do not drain in this time, seconds, if their base RTT is at most 60 ms.
 pub(super) const QUIET_S: [f64; 2] = [18.0, 31.0];
 

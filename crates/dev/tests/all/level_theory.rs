@@ -55,10 +55,6 @@ fn the_queue_is_quiet_below_the_bound_of_the_gain_and_oscillates_above() {
         assert!(gain > 0.6 * bound || packets < 0.2, "{row}");
         assert!(gain < 1.3 * bound || packets > 0.3, "{row}");
     }
-    for row in rows("pacing") {
-        let is_paced = row["case"].as_str().unwrap().starts_with("pacing");
-        assert_eq!(is_paced, value(&row, "packets") > 0.4, "{row}");
-    }
 }
 
 #[test]
