@@ -10,8 +10,8 @@ ARGS ?=
 N ?= 100
 SEED ?= 1
 
-.PHONY: help demo duels evaluate reproduce conformance setup build test check tidy fmt lint docs bench count bench-kernel objects api \
-	packages-check deny views bbq-gap level-theory accuracy swarm abuse abuse-night fuzz
+.PHONY: help demo duels evaluate reproduce conformance conformance-level setup build test check tidy fmt lint docs bench count \
+	bench-kernel objects api packages-check deny views bbq-gap level-theory accuracy swarm abuse abuse-night fuzz
 
 help:
 	@echo "make demo          a problem and a fix: simulated, then on this machine's own kernel (4 minutes as root, 3 more to build)"
@@ -19,6 +19,7 @@ help:
 	@echo "make evaluate      algorithms against the goals of evaluation/level: docs/evaluation/level.md; it can be interrupted"
 	@echo "make reproduce     every figure of the papers, simulated: REPRODUCTION.md, reproduction/gallery.html; it can be interrupted"
 	@echo "make conformance   the simulator against this kernel: docs/conformance.md (25 minutes as root, on a quiet machine)"
+	@echo "make conformance-level  the same for LEVEL: docs/conformance-level.md (18 minutes)"
 	@echo "make test          all lints, tests, packages and counts; CI adds two minutes of abuse, and deny"
 	@echo "make check         formatting, lints, unit tests (under 2 minutes)"
 	@echo "make fmt lint      format all code; all lints"
@@ -61,6 +62,9 @@ reproduce: setup
 
 conformance: setup
 	$(DEV) conformance --out docs/conformance.md $(ARGS)
+
+conformance-level: setup
+	$(DEV) conformance conformance/level --out docs/conformance-level.md $(ARGS)
 
 fmt:
 	$(CARGO) fmt --all

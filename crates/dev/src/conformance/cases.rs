@@ -144,13 +144,17 @@ mod tests {
 
     #[test]
     fn the_repositorys_scenarios_are_for_both_hosts() {
-        let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../conformance"));
-        let cases = load(&[folder]).unwrap_or_else(|_| panic!("a file of conformance/ is wrong"));
-        assert!(cases.len() >= 16, "{}", cases.len());
-        let total: Duration = cases.iter().map(|case| case.kernel.duration).sum();
-        assert!(3 * total < Duration::from_secs(25 * 60), "three runs take {:?}", 3 * total);
-        for case in &cases {
-            assert!(case.sim.flows.iter().all(|flow| flow.host_jitter == HOST_JITTER));
+        let repository = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+        for (folder, least, minutes) in [("conformance", 16, 25), ("conformance/level", 12, 18)] {
+            let cases = load(&[repository.join(folder)]);
+            let cases = cases.unwrap_or_else(|_| panic!("a file of {folder} is wrong"));
+            assert!(cases.len() >= least, "{folder}: {}", cases.len());
+            let total: Duration = cases.iter().map(|case| case.kernel.duration).sum();
+            let promised = Duration::from_secs(60 * minutes);
+            assert!(3 * total < promised, "{folder}: three runs take {:?}", 3 * total);
+            for case in &cases {
+                assert!(case.sim.flows.iter().all(|flow| flow.host_jitter == HOST_JITTER));
+            }
         }
     }
 
