@@ -19,8 +19,8 @@
  *		next come 1, 2, 4, 8, then 10 s after the lowest RTT since the last one. All flows see that lowest RTT
  *		at the same time, when others drain: the drains of all fall together without a shared clock.
  *
- * Beside CUBIC or BBR, which fill the queue however long it is, a flow would starve. It finds them by drains that nobody
- * joins, and then lets W follow CUBIC: see "competing" below. `patience` 0 turns that off.
+ * Beside CUBIC or BBR, which fill the queue however long it is, a flow would starve. It finds them by drains that no
+ * others join, and then lets W follow CUBIC: see "competing" below. `patience` 0 turns that off.
  *
  * When the queue has just been empty, W *= f(r) / (mean of q), between 3/4 and 3/2: the exchange. Steering alone needs
  * T^2 / (f / 4) to make rates equal, 16 s at 100 ms, as it must not move q by more than f in a round trip. But a flow
@@ -65,7 +65,7 @@
 	  "off, aggregation of ACKs stops the sender: 12 of 21 impaired paths instead of 18")                          \
 	P(patience, 5, 0, 100, CC_UNIT_COUNT,                                                                          \
 	  "drains that others do not join, in a row, before competing; 0: never competes",                             \
-	  "with 4, CUBIC gets its due in 20 of 24 cases, not 16, but 3 of 32 crowds are taken for rivals")
+	  "with 4, it has its share beside CUBIC in 17 of 24 cases, not 15, but 3 of 32 crowds are taken for rivals")
 
 struct level_params {
 	level_parameters(CC_PARAM_FIELD)
@@ -503,7 +503,7 @@ CC_STAGE void level_shrink(struct level *s, u32 level_us, u32 price_us)
 /*
  * CUBIC and the BBRs fill the queue, and a flow that holds q to its level starves beside them. What tells them from a
  * crowd of flows that run LEVEL is the drain: those of a crowd coincide, and the queue falls to half at least. Above
- * LEVEL_CROWD_US all flows drain 3 s after the lowest RTT. When nobody joined `patience` drains in a row of a squeezed
+ * LEVEL_CROWD_US all flows drain 3 s after the lowest RTT. When no others joined `patience` drains in a row of a squeezed
  * flow, its W follows CUBIC, until others join three in a row. That takes 15 s on purpose: newcomers disturb a crowd,
  * and one flow that takes the crowd for competitors makes competitors of all.
  */
@@ -586,9 +586,9 @@ CC_STAGE void level_count_joined_drain(struct level *s)
 }
 
 /*
- * Nobody joined. After `patience` such drains the others compete; or, if q moved in none of them, it is no queue: the
- * path got longer, or a receiver holds its ACKs back to be taken for a long path. A queue that grew by half or shrank to
- * half shows that flows come or go, and the count starts anew.
+ * No others joined. After `patience` such drains the others compete. But if q moved before one of them at most, it is
+ * no queue: the path got longer, or a receiver holds its ACKs back to be taken for a long path. A queue that grew by
+ * half or shrank to half shows that flows come or go, and the count starts anew.
  */
 CC_STAGE void level_count_lone_drain(struct level *s, const struct cc_view *v)
 {

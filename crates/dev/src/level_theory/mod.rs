@@ -65,8 +65,9 @@ impl Inputs {
     }
 }
 
-/// A drain leaves a quarter of rate times base RTT, for the base RTT and this (`LEVEL_DRAIN_US`), seconds.
+/// The part of rate times base RTT that a drain leaves in flight (`level_drained_window`).
 const KEPT: f64 = 0.25;
+/// How long a drain lasts beyond the base RTT (`LEVEL_DRAIN_US`), seconds.
 const DRAIN_S: f64 = 0.040;
 /// The power of the rate with which the level falls: `cc/level.h` takes a square root.
 const EXPONENT: f64 = 0.5;
