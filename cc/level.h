@@ -503,9 +503,9 @@ CC_STAGE void level_shrink(struct level *s, u32 level_us, u32 price_us)
 /*
  * CUBIC and the BBRs fill the queue, and a flow that holds q to its level starves beside them. What tells them from a
  * crowd of flows that run LEVEL is the drain: those of a crowd coincide, and the queue falls to half at least. Above
- * LEVEL_CROWD_US all flows drain 3 s after the lowest RTT. When no others joined `patience` drains in a row of a squeezed
- * flow, its W follows CUBIC, until others join three in a row. That takes 15 s on purpose: newcomers disturb a crowd,
- * and one flow that takes the crowd for competitors makes competitors of all.
+ * LEVEL_CROWD_US all flows drain 3 s after the lowest RTT. When no others joined `patience` drains in a row of a
+ * squeezed flow, its W follows CUBIC, until others join three in a row. That takes 15 s on purpose: newcomers disturb a
+ * crowd, and one flow that takes the crowd for competitors makes competitors of all.
  */
 
 /* Cube root of x < 2^63, rounded down, at most 2^21 - 1. See level_root. */
