@@ -9,7 +9,7 @@ Each line of a file is one call:
 
 event        "init", "ack", or the number of another event
 view         the input; bools are 0 or 1. docs/level-spec.md, Section 3.2, names those that LEVEL reads
-params       with "init": the ten parameters as integers (Section 4.1)
+params       with "init": the eleven parameters as integers (Section 4.1)
 decision_in  the values in force before the call. Without it: what the view has, and for min_burst_pkts the
              flow's last decision
 decision     what the call must give
