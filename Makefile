@@ -3,15 +3,15 @@
 CARGO ?= cargo
 # The maintainers' program.
 DEV = $(CARGO) run --release --quiet --package fairpace-dev --
-# More arguments, as in `make duels ARGS="--duration 20s"`: for demo, duels, evaluate, reproduce, conformance, views, accuracy, swarm,
-# abuse, bench and bench-kernel.
+# More arguments, as in `make duels ARGS="--duration 20s"`: for demo, duels, evaluate, reproduce, conformance, views, level-evidence,
+# accuracy, swarm, abuse, bench and bench-kernel.
 ARGS ?=
 # How many scenarios `make swarm` draws, and the seed of the first.
 N ?= 100
 SEED ?= 1
 
 .PHONY: help demo duels evaluate reproduce conformance conformance-level setup build test check tidy fmt lint docs bench count \
-	bench-kernel objects api packages-check deny views bbq-gap level-theory accuracy swarm abuse abuse-night fuzz
+	bench-kernel objects api packages-check deny views bbq-gap level-theory level-evidence accuracy swarm abuse abuse-night fuzz
 
 help:
 	@echo "make demo          a problem and a fix: simulated, then on this machine's own kernel (4 minutes as root, 3 more to build)"
@@ -31,6 +31,7 @@ help:
 	@echo "make views         BBRv2 and BBRv3 with exact knowledge and with a stock kernel's: docs/kernel-view.md"
 	@echo "make bbq-gap       which settings decide how BBQ shares a link: the tables of docs/bbq.md"
 	@echo "make level-theory  the model of LEVEL beside packets: the tables of docs/level.md"
+	@echo "make level-evidence  what LEVEL's parts are worth, where others are better: docs/level-evidence.md; it can be interrupted"
 	@echo "make swarm         check N=100 random scenarios from SEED=1 on; N=1 replays one"
 	@echo "make abuse         start fairpace with hostile input for two minutes, and judge each invocation; as root the kernel's, too"
 	@echo "make abuse-night   the same for an hour, with a new seed each day"
@@ -141,6 +142,9 @@ bbq-gap:
 level-theory:
 	@for table in fifo network error noise gain crowd steering exchange depth kept anchor; do \
 		$(DEV) level-theory $$table --out docs/level.md || exit 1; done
+
+level-evidence:
+	$(DEV) level-evidence --out docs/level-evidence.md $(ARGS)
 
 swarm:
 	$(CARGO) run --profile swarm --quiet --package fairpace-dev -- swarm --count $(N) --seed $(SEED) $(ARGS)

@@ -1,7 +1,7 @@
 //! The command line of `fairpace-dev`. Its help and docs/reference/dev.md are generated from it.
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::builder::RangedI64ValueParser;
@@ -12,6 +12,10 @@ use fairpace_scenario::quantity::parse_time;
 use fairpace_scenario::{Set, Target};
 
 use crate::marked_page::{MarkedPage, Page};
+
+mod level;
+
+pub(crate) use level::{EvidenceTable, LevelEvidenceArgs, LevelTable, LevelTheoryArgs};
 
 /// Tools of fairpace's maintainers, and of readers of the papers. They work on a checkout of the repository.
 #[derive(Debug, Parser)]
@@ -65,6 +69,14 @@ pub(crate) enum Command {
     BbqGap(BbqGapArgs),
     /// Compare the model of LEVEL with packets: a table of docs/level.md.
     LevelTheory(LevelTheoryArgs),
+    /// Measure what LEVEL's mechanisms and parameters are worth, and where other algorithms are better: the
+    /// tables of docs/level-evidence.md.
+    ///
+    /// All tables take about 50 minutes of CPU time, with --quick 7: ablation 16, trade 18, better 10, sweep
+    /// 5 in both forms, the others 2 together. Runs of the first four are kept in the folder `.cache` of the
+    /// criteria, as those of `evaluate`: after an interruption, or after `evaluate`, the same command
+    /// simulates only what is missing.
+    LevelEvidence(LevelEvidenceArgs),
     /// Measure how exactly the kernel host reports each packet's sending and loss to BBRv3.
     ///
     /// Needs root, BTF, clang, and Linux 6.10 or later. Six paths take two minutes.
@@ -114,6 +126,11 @@ impl PageOut {
     /// Opens the page, if one is named: an unusable page is an error before a long run.
     pub(crate) fn open(&self, page: Page) -> Result<Option<MarkedPage>, Failure> {
         self.path.as_deref().map(|path| MarkedPage::open(path, page)).transpose()
+    }
+
+    /// The page, if one is named.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
     }
 }
 
@@ -415,64 +432,6 @@ pub(crate) enum BbqTable {
     Shares,
     /// Lengths of the phases of PROBE_BW, and means of what the flows estimate.
     Phases,
-}
-
-#[derive(Debug, Clone, Args)]
-pub(crate) struct LevelTheoryArgs {
-    /// The table.
-    #[arg(value_enum)]
-    pub(crate) table: LevelTable,
-    /// Seeds of each simulation.
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = from_one_to(100))]
-    pub(crate) seeds: u32,
-    #[command(flatten)]
-    pub(crate) out: PageOut,
-}
-
-/// A table of docs/level.md.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum LevelTable {
-    /// Rates and queueing delay on one FIFO.
-    Fifo,
-    /// Shares with an error of one base RTT.
-    Error,
-    /// What a lone flow loses to delay that is no queue.
-    Noise,
-    /// Shares over several bottlenecks.
-    Network,
-    /// The queue over the gain, for sets of RTTs.
-    Gain,
-    /// The queue over the number of flows.
-    Crowd,
-    /// How fast steering equalises rates.
-    Steering,
-    /// What a drain leaves of a difference of rates.
-    Exchange,
-    /// How much one flow's drain lowers the queue.
-    Depth,
-    /// The share that a flow can keep whose drains no other joins.
-    Kept,
-    /// How drains come together.
-    Anchor,
-}
-
-impl LevelTable {
-    /// Command and table, as the marks of the page have them.
-    pub(crate) const fn command(self) -> &'static str {
-        match self {
-            Self::Fifo => "level-theory fifo",
-            Self::Error => "level-theory error",
-            Self::Noise => "level-theory noise",
-            Self::Network => "level-theory network",
-            Self::Gain => "level-theory gain",
-            Self::Crowd => "level-theory crowd",
-            Self::Steering => "level-theory steering",
-            Self::Exchange => "level-theory exchange",
-            Self::Depth => "level-theory depth",
-            Self::Kept => "level-theory kept",
-            Self::Anchor => "level-theory anchor",
-        }
-    }
 }
 
 #[derive(Debug, Clone, Args)]

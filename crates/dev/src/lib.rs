@@ -18,6 +18,7 @@ mod docs;
 mod duels;
 mod evaluate;
 mod grid;
+mod level_evidence;
 mod level_theory;
 mod marked_page;
 mod model;
@@ -61,6 +62,7 @@ impl Program for Cli {
             Command::Views(args) => views::run(&args, global, &Signals::catch()?, out),
             Command::BbqGap(args) => bbq_gap::run(&args, global, &Signals::catch()?, out),
             Command::LevelTheory(args) => level_theory::run(&args, global, &Signals::catch()?, out),
+            Command::LevelEvidence(args) => level_evidence::run(&args, global, &Signals::catch()?, out),
             Command::Accuracy(args) => accuracy::run(&args, global, &Signals::catch()?, out),
             Command::Swarm(args) => swarm::run(&args, global, &Signals::catch()?, out),
             Command::Abuse(args) => abuse::run(&args, global, &Signals::catch()?, out),

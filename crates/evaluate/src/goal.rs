@@ -61,6 +61,7 @@ pub fn load(folder: &Path) -> Result<Vec<Goal>, Invalid> {
     let mut goals: Vec<Goal> = Vec::new();
     for path in &paths {
         let goal = Goal::read(path)?;
+        goal.require_conditions()?;
         if let Some(other) = goals.iter().find(|other| other.id == goal.id) {
             let span = goal.source.text.find("id").map_or(0..0, |at| at..at + 2);
             let message = format!("`{}` is the id of {}, too", goal.id, other.source.name);
@@ -78,7 +79,7 @@ pub fn load(folder: &Path) -> Result<Vec<Goal>, Invalid> {
 }
 
 impl Goal {
-    /// Reads a file.
+    /// Reads a file. One without conditions has cases that are measured and not judged.
     ///
     /// # Errors
     /// Everything that is wrong with it, each with its place.
@@ -111,6 +112,21 @@ impl Goal {
             Some(goal) if problems.is_empty() => Ok(Self { source, ..goal }),
             _ => Err(Invalid { problems }),
         }
+    }
+
+    /// A file of criteria without conditions would hold in each case.
+    fn require_conditions(&self) -> Result<(), Invalid> {
+        if self.conditions.is_empty() {
+            let help = "add a part `[[condition]]`";
+            return Err(self.source.invalid(
+                0..0,
+                "missing-key",
+                "condition",
+                "there is no `condition`",
+                help,
+            ));
+        }
+        Ok(())
     }
 
     /// Its conditions in words: "fair: jain >= 0.95".
@@ -202,8 +218,10 @@ fn read_goal(reader: &mut Reader<'_>, name: String, document: &DeTable<'_>) -> O
         }
     }
     let mut conditions = Vec::new();
-    for (path, value, table) in reader.tables(top, "condition") {
-        conditions.extend(Condition::read(reader, Table { table, path: &path, span: ends(value) }));
+    if document.contains_key("condition") {
+        for (path, value, table) in reader.tables(top, "condition") {
+            conditions.extend(Condition::read(reader, Table { table, path: &path, span: ends(value) }));
+        }
     }
     let mut medians = Vec::new();
     if document.contains_key("median") {

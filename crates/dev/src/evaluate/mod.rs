@@ -2,6 +2,7 @@
 
 mod runs;
 mod sources;
+mod works;
 
 use std::time::Instant;
 
@@ -11,30 +12,19 @@ use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::host::COMMIT;
 use fairpace_cli_core::output::Output;
 use fairpace_cli_core::signals::Signals;
-use fairpace_evaluate::{
-    AlgorithmRecord, Case, CaseRecord, Check, Form, Goal, GoalRecord, Judged, Measured, Record, SCHEMA,
-    judge, load, seed_of, worst,
-};
+use fairpace_evaluate::{Form, Goal, GoalRecord, Record, SCHEMA, load, seed_of};
 use fairpace_reproduce::results;
-use fairpace_results::Summary;
-use fairpace_scenario::{Scenario, Set, hash_of_all};
+use fairpace_scenario::{Set, hash_of_all};
 
 use crate::args::EvaluateArgs;
 use crate::marked_page::{MarkedPage, Page};
-use runs::Runs;
+pub(crate) use runs::{Keeping, Runs};
+pub(crate) use works::Works;
 
 const PAGE: Page = Page { command: "evaluate", title: "Evaluation" };
 
 /// The algorithms of a call without `--cc`.
 const USUAL: [&str; 7] = ["level", "bbr1", "bbr3", "bbq", "cubic", "reno", "nyu_latency"];
-
-/// An algorithm at a goal, with the indices of its runs.
-struct Work {
-    goal: usize,
-    cc: String,
-    cases: Vec<Case>,
-    first_run: usize,
-}
 
 pub(crate) fn run(
     args: &EvaluateArgs,
@@ -46,11 +36,12 @@ pub(crate) fn run(
     let goals = chosen(&goals, args)?;
     let names = names(&args.cc)?;
     check_sets(&args.sets, &names, &goals)?;
-    let (works, scenarios) = plan(args, &goals, &names)?;
+    let works = plan(args, &goals, &names)?;
     // an unusable page is an error before the long run
     let page = args.out.as_deref().map(|path| MarkedPage::open(path, PAGE)).transpose()?;
     let begun = Instant::now();
-    let runs = Runs::new(args, &scenarios, global)?;
+    let keeping = Keeping { folder: &args.criteria, fresh: args.fresh, jobs: args.jobs };
+    let runs = Runs::new(keeping, works.scenarios(), global)?;
     let simulated = runs.missing();
     let summaries = runs.perform(signals)?;
     let mut record = Record {
@@ -61,17 +52,14 @@ pub(crate) fn run(
         form: form(args),
         seed: args.seed,
         seeds: seeds(args),
-        scenarios_hash: hash_of_all(works.iter().flat_map(|work| &work.cases).map(|case| &case.scenario)),
+        scenarios_hash: hash_of_all(works.cases().map(|case| &case.scenario)),
         runs: summaries.len(),
         simulated,
         wall_s: begun.elapsed().as_secs_f64(),
         goals: goals.iter().map(|goal| GoalRecord::of(goal)).collect(),
     };
-    for work in works {
-        if let Some(goal) = record.goals.get_mut(work.goal) {
-            let medians = goals.get(work.goal).map(|goal| goal.medians()).unwrap_or_default();
-            goal.algorithms.push(algorithm(args, work, &summaries, &medians));
-        }
+    for (goal, algorithm) in works.judged(&summaries, &goals) {
+        record.goals[goal].algorithms.push(algorithm);
     }
     let path = page.as_ref().map(|page| page.path().to_owned());
     if let Some(page) = page {
@@ -98,15 +86,11 @@ fn write(page: &MarkedPage, record: &Record) -> Result<(), Failure> {
     page.write(&record.page(name))
 }
 
-/// The scenarios of all algorithms at all goals, and whose they are.
-fn plan(
-    args: &EvaluateArgs,
-    goals: &[&Goal],
-    names: &[String],
-) -> Result<(Vec<Work>, Vec<Scenario>), Failure> {
+/// All algorithms at all goals.
+fn plan(args: &EvaluateArgs, goals: &[&Goal], names: &[String]) -> Result<Works, Failure> {
     let form = if args.quick { Form::Quick } else { Form::Full };
     let seed = args.draw.as_deref().map(draw_seed).transpose()?.unwrap_or_default();
-    let (mut works, mut scenarios) = (Vec::new(), Vec::new());
+    let mut works = Works::new(args.seed, seeds(args));
     for (index, goal) in goals.iter().enumerate() {
         for cc in names {
             let mut cases = match args.paths {
@@ -114,41 +98,21 @@ fn plan(
                 None => goal.cases(cc, &args.sets, form, &args.matching)?,
             };
             cases.retain(|case| case.name.contains(&args.matching));
-            let first_run = scenarios.len();
-            for case in &cases {
-                for seed in (args.seed..).take(seeds(args) as usize) {
-                    scenarios.push(Scenario { seed, ..case.scenario.clone() });
-                }
-            }
             if !cases.is_empty() {
-                works.push(Work { goal: index, cc: cc.clone(), cases, first_run });
+                works.add(index, cc, cases);
             }
         }
     }
-    if works.is_empty() {
-        let message = format!("no case has a name with `{}` in it", args.matching);
-        return Err(Failure::new(Exit::Usage, message, "names are as in `10mbit 10/50ms 1bdp`"));
+    if works.scenarios().is_empty() {
+        return Err(no_case(&args.matching));
     }
-    Ok((works, scenarios))
+    Ok(works)
 }
 
-/// Judges an algorithm at a goal.
-fn algorithm(args: &EvaluateArgs, work: Work, summaries: &[Summary], medians: &[Check]) -> AlgorithmRecord {
-    let Work { cc, cases, first_run, .. } = work;
-    let seeds = seeds(args) as usize;
-    let mut results = Vec::new();
-    for (number, case) in cases.iter().enumerate() {
-        let first = first_run + number * seeds;
-        let judged = summaries[first..first + seeds].iter().map(|summary| judged(case, summary));
-        results.extend(worst(judged).map(|judged| CaseRecord::of(case, &judged)));
-    }
-    let runs = &summaries[first_run..first_run + cases.len() * seeds];
-    let cpu_s = runs.iter().map(|run| run.cost.cpu_s).filter(|cost| cost.is_finite()).sum();
-    AlgorithmRecord::of(cc, cpu_s, results, medians)
-}
-
-fn judged(case: &Case, summary: &Summary) -> Judged {
-    judge(&case.checks, summary.seed, Measured::of(&case.scenario, summary, case.available))
+/// No case has this text in its name.
+pub(crate) fn no_case(matching: &str) -> Failure {
+    let message = format!("no case has a name with `{matching}` in it");
+    Failure::new(Exit::Usage, message, "names are as in `10mbit 10/50ms 1bdp`")
 }
 
 fn seeds(args: &EvaluateArgs) -> u32 {

@@ -1,9 +1,10 @@
 //! The runs of an evaluation: those that were kept, and those that are simulated now.
 
 use std::cmp::Ordering;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use fairpace_cli_core::args::Global;
+use fairpace_cli_core::args::{Global, Jobs};
 use fairpace_cli_core::batch::Batch;
 use fairpace_cli_core::failure::Failure;
 use fairpace_cli_core::progress::{Progress, expected_packets};
@@ -13,11 +14,21 @@ use fairpace_results::{Run, Series, Summary};
 use fairpace_scenario::{Scenario, Target};
 
 use super::sources::identity;
-use crate::args::EvaluateArgs;
+
+/// Where finished runs are kept, and how new ones are made.
+#[derive(Clone, Copy)]
+pub(crate) struct Keeping<'a> {
+    /// The folder of the criteria.
+    pub(crate) folder: &'a Path,
+    /// Simulate also what was simulated before.
+    pub(crate) fresh: bool,
+    /// Simulations at a time.
+    pub(crate) jobs: Jobs,
+}
 
 /// All runs, in the order of the scenarios.
-pub(super) struct Runs<'a> {
-    args: &'a EvaluateArgs,
+pub(crate) struct Runs<'a> {
+    keeping: Keeping<'a>,
     scenarios: &'a [Scenario],
     kept: Vec<Option<Summary>>,
     global: Global,
@@ -25,44 +36,59 @@ pub(super) struct Runs<'a> {
 
 impl<'a> Runs<'a> {
     /// Looks for finished runs.
-    pub(super) fn new(
-        args: &'a EvaluateArgs,
+    pub(crate) fn new(
+        keeping: Keeping<'a>,
         scenarios: &'a [Scenario],
         global: Global,
     ) -> Result<Self, Failure> {
         let mut kept = Vec::new();
         for scenario in scenarios {
-            let cache = cache(&args.criteria, scenario);
-            if args.fresh {
-                cache.forget(scenario, Target::Simulator).map_err(|error| failed(&args.criteria, &error))?;
+            let cache = cache(keeping.folder, scenario);
+            if keeping.fresh {
+                cache.forget(scenario, Target::Simulator).map_err(|error| failed(keeping.folder, &error))?;
             }
             kept.push(cache.get(scenario, Target::Simulator).map(|run| run.summary));
         }
-        Ok(Self { args, scenarios, kept, global })
+        Ok(Self { keeping, scenarios, kept, global })
     }
 
     /// How many have to be simulated.
-    pub(super) fn missing(&self) -> usize {
-        self.kept.iter().filter(|kept| kept.is_none()).count()
+    pub(crate) fn missing(&self) -> usize {
+        self.to_simulate().len()
+    }
+
+    /// Those that were not kept, each once where several are alike.
+    fn to_simulate(&self) -> Vec<usize> {
+        let mut known = HashSet::new();
+        let is_missing = |index: &usize| self.kept[*index].is_none() && known.insert(self.key(*index));
+        (0..self.kept.len()).filter(is_missing).collect()
+    }
+
+    /// What decides the result of a run.
+    fn key(&self, index: usize) -> (&'a str, u64) {
+        let Scenario { hash, seed, .. } = &self.scenarios[index];
+        (hash, *seed)
     }
 
     /// Simulates what is missing, the longest runs first, so that no core waits for a long one at the end.
     /// Each is kept when it is finished.
-    pub(super) fn perform(mut self, signals: &Signals) -> Result<Vec<Summary>, Failure> {
-        let mut missing: Vec<usize> =
-            (0..self.kept.len()).filter(|index| self.kept[*index].is_none()).collect();
+    pub(crate) fn perform(mut self, signals: &Signals) -> Result<Vec<Summary>, Failure> {
+        let mut missing = self.to_simulate();
         let packets = |index: &usize| expected_packets(&self.scenarios[*index]);
         missing.sort_by(|a, b| packets(b).partial_cmp(&packets(a)).unwrap_or(Ordering::Equal));
         let scenarios: Vec<&Scenario> = missing.iter().map(|index| &self.scenarios[*index]).collect();
         let progress = Progress::of_scenarios(&scenarios, self.global.quiet);
-        let batch = Batch { jobs: self.args.jobs.at_a_time, signals, progress: &progress };
+        let batch = Batch { jobs: self.keeping.jobs.at_a_time, signals, progress: &progress };
         let done = batch.simulate(&scenarios, |index, run| self.keep(scenarios[index], run));
         let done = done.map_err(|failure| match failure.is_interruption() {
             true => failure.with_help("finished runs are kept: the same command goes on from there"),
             false => failure,
         })?;
-        for (index, summary) in missing.into_iter().zip(done) {
-            self.kept[index] = Some(summary);
+        let done: HashMap<_, _> = missing.into_iter().map(|index| self.key(index)).zip(done).collect();
+        for index in 0..self.kept.len() {
+            if self.kept[index].is_none() {
+                self.kept[index] = done.get(&self.key(index)).cloned();
+            }
         }
         Ok(self.kept.into_iter().flatten().collect())
     }
@@ -70,8 +96,8 @@ impl<'a> Runs<'a> {
     /// Keeps a run without its time series.
     fn keep(&self, scenario: &Scenario, run: Run) -> Result<Summary, Failure> {
         let run = Run { series: Series::default(), ..run };
-        let kept = cache(&self.args.criteria, scenario).put(scenario, Target::Simulator, &run);
-        kept.map_err(|error| failed(&self.args.criteria, &error))?;
+        let kept = cache(self.keeping.folder, scenario).put(scenario, Target::Simulator, &run);
+        kept.map_err(|error| failed(self.keeping.folder, &error))?;
         Ok(run.summary)
     }
 }

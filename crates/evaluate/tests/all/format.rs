@@ -138,3 +138,15 @@ fn a_folder_has_goals_with_ids_of_their_own() {
     let invalid = load(folder.path()).unwrap_err();
     assert!(invalid.to_string().contains("c.toml:1:1: `S1` is the id of"), "{invalid}");
 }
+
+#[test]
+fn cases_without_conditions_can_be_measured_and_are_no_criteria() {
+    let (text, _) = SMALL.split_once("[[condition]]").unwrap();
+    let cases = parse(text).unwrap().cases("reno", &[], Form::Full, "").unwrap();
+    assert_eq!(cases.len(), 4);
+    assert!(cases.iter().all(|case| case.checks.is_empty()));
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a.toml"), text).unwrap();
+    let invalid = load(folder.path()).unwrap_err();
+    assert!(invalid.to_string().contains("there is no `condition`"), "{invalid}");
+}

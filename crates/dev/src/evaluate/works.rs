@@ -1,0 +1,78 @@
+//! Cases with the runs by which they are judged: what `evaluate` and `level-evidence` share.
+
+use fairpace_evaluate::{AlgorithmRecord, Case, CaseRecord, Check, Goal, Judged, Measured, judge, worst};
+use fairpace_results::Summary;
+use fairpace_scenario::Scenario;
+
+/// An algorithm at a goal, with the index of its first run.
+struct Work {
+    goal: usize,
+    cc: String,
+    cases: Vec<Case>,
+    first_run: usize,
+}
+
+/// Algorithms at goals, and the scenarios of all their runs.
+pub(crate) struct Works {
+    first_seed: u64,
+    seeds: u32,
+    works: Vec<Work>,
+    scenarios: Vec<Scenario>,
+}
+
+impl Works {
+    /// Without any. Each case will be run with `seeds` seeds from `first_seed` on.
+    pub(crate) const fn new(first_seed: u64, seeds: u32) -> Self {
+        Self { first_seed, seeds, works: Vec::new(), scenarios: Vec::new() }
+    }
+
+    /// Adds cases of an algorithm at the goal with this index.
+    pub(crate) fn add(&mut self, goal: usize, cc: &str, cases: Vec<Case>) {
+        let first_run = self.scenarios.len();
+        for case in &cases {
+            for seed in (self.first_seed..).take(self.seeds as usize) {
+                self.scenarios.push(Scenario { seed, ..case.scenario.clone() });
+            }
+        }
+        self.works.push(Work { goal, cc: cc.to_owned(), cases, first_run });
+    }
+
+    /// All cases, in the order in which they were added.
+    pub(crate) fn cases(&self) -> impl Iterator<Item = &Case> {
+        self.works.iter().flat_map(|work| &work.cases)
+    }
+
+    /// The scenarios of all runs: of each case one for each seed.
+    pub(crate) fn scenarios(&self) -> &[Scenario] {
+        &self.scenarios
+    }
+
+    /// Judges everything by its runs, which are in the order of [`scenarios`](Self::scenarios). The records
+    /// are in the order in which the works were added, each with the index of its goal in `goals`.
+    pub(crate) fn judged(self, summaries: &[Summary], goals: &[&Goal]) -> Vec<(usize, AlgorithmRecord)> {
+        let Self { seeds, works, .. } = self;
+        let record = |work: Work| {
+            let medians = goals.get(work.goal).map(|goal| goal.medians()).unwrap_or_default();
+            (work.goal, of_one(work, seeds as usize, summaries, &medians))
+        };
+        works.into_iter().map(record).collect()
+    }
+}
+
+/// Judges an algorithm at a goal.
+fn of_one(work: Work, seeds: usize, summaries: &[Summary], medians: &[Check]) -> AlgorithmRecord {
+    let Work { cc, cases, first_run, .. } = work;
+    let mut results = Vec::new();
+    for (number, case) in cases.iter().enumerate() {
+        let first = first_run + number * seeds;
+        let judged = summaries[first..first + seeds].iter().map(|summary| judged(case, summary));
+        results.extend(worst(judged).map(|judged| CaseRecord::of(case, &judged)));
+    }
+    let runs = &summaries[first_run..first_run + cases.len() * seeds];
+    let cpu_s = runs.iter().map(|run| run.cost.cpu_s).filter(|cost| cost.is_finite()).sum();
+    AlgorithmRecord::of(cc, cpu_s, results, medians)
+}
+
+fn judged(case: &Case, summary: &Summary) -> Judged {
+    judge(&case.checks, summary.seed, Measured::of(&case.scenario, summary, case.available))
+}

@@ -1,0 +1,207 @@
+//! Cases of criteria that forms of an algorithm hold.
+
+use fairpace_cc::Parameter;
+use fairpace_cli_core::failure::Failure;
+use fairpace_evaluate::{AlgorithmRecord, Form, Goal, load};
+use fairpace_scenario::Set;
+use serde::Serialize;
+
+use super::parameters::sets;
+use super::{Context, LEVEL};
+use crate::evaluate::{Keeping, Runs, Works, no_case};
+
+/// An algorithm with changed parameters at some goals.
+pub(super) struct Asked {
+    pub(super) cc: String,
+    pub(super) sets: Vec<Set>,
+    /// Ids of the goals; `None`: all.
+    pub(super) goals: Option<&'static [&'static str]>,
+}
+
+/// LEVEL with one parameter at a value.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Row {
+    /// `None`: all parameters have their defaults.
+    pub(super) parameter: Option<&'static str>,
+    /// As the command line takes it.
+    pub(super) value: Option<String>,
+    pub(super) is_default: bool,
+    pub(super) goals: Vec<Held>,
+    #[serde(skip)]
+    pub(super) raw: u32,
+}
+
+/// How many cases of a goal are held.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Held {
+    pub(super) goal: String,
+    pub(super) cases: usize,
+    pub(super) hold: usize,
+}
+
+impl Row {
+    /// LEVEL as it is.
+    pub(super) const fn defaults() -> Self {
+        Self { parameter: None, value: None, is_default: true, goals: Vec::new(), raw: 0 }
+    }
+
+    /// LEVEL with this raw value of a parameter.
+    pub(super) fn of(parameter: &Parameter, raw: u32) -> Self {
+        Self {
+            parameter: Some(parameter.name),
+            value: Some(parameter.unit.format(raw)),
+            is_default: raw == parameter.default,
+            raw,
+            ..Self::defaults()
+        }
+    }
+
+    /// "patience=0", or "defaults".
+    pub(super) fn name(&self) -> String {
+        match (self.parameter, &self.value) {
+            (Some(parameter), Some(value)) => format!("{parameter}={value}"),
+            _ => "defaults".to_owned(),
+        }
+    }
+
+    pub(super) fn asked(&self, all: &[Parameter], goals: Option<&'static [&'static str]>) -> Asked {
+        let parameter = all.iter().find(|known| Some(known.name) == self.parameter);
+        let sets = parameter.map(|parameter| sets(parameter, self.raw)).unwrap_or_default();
+        Asked { cc: LEVEL.to_owned(), sets, goals }
+    }
+
+    /// Adds what was measured.
+    pub(super) fn with(self, goals: &[Goal], records: &[(usize, AlgorithmRecord)]) -> Self {
+        let held = |(goal, of): &(usize, AlgorithmRecord)| Held {
+            goal: goals[*goal].id.clone(),
+            cases: of.cases,
+            hold: of.hold,
+        };
+        Self { goals: records.iter().map(held).collect(), ..self }
+    }
+
+    /// Cases that are held at all goals.
+    pub(super) fn sum(&self) -> usize {
+        self.goals.iter().map(|held| held.hold).sum()
+    }
+}
+
+/// What was measured.
+pub(super) struct Counted {
+    /// The goals that are not drawn, in order.
+    pub(super) goals: Vec<Goal>,
+    /// Runs behind the numbers.
+    pub(super) runs: usize,
+    /// For each that was asked, a record for each of its goals, with the index of that.
+    pub(super) records: Vec<Vec<(usize, AlgorithmRecord)>>,
+}
+
+/// Judges all that is asked by the criteria. Runs that were kept are used.
+pub(super) fn count(
+    context: &Context<'_>,
+    asked: &[Asked],
+    form: Form,
+    seeds: u32,
+) -> Result<Counted, Failure> {
+    let args = context.args;
+    let mut goals = load(&args.criteria)?;
+    goals.retain(|goal| !goal.is_drawn());
+    let mut works = Works::new(1, seeds);
+    let mut lengths = Vec::new();
+    for Asked { cc, sets, goals: ids } in asked {
+        let mut length = 0;
+        for (index, goal) in goals.iter().enumerate() {
+            if ids.is_some_and(|ids| !ids.contains(&goal.id.as_str())) {
+                continue;
+            }
+            let cases = goal.cases(cc, sets, form, &args.matching)?;
+            if !cases.is_empty() {
+                works.add(index, cc, cases);
+                length += 1;
+            }
+        }
+        lengths.push(length);
+    }
+    if works.scenarios().is_empty() {
+        return Err(no_case(&args.matching));
+    }
+    let keeping = Keeping { folder: &args.criteria, fresh: false, jobs: args.jobs };
+    let summaries = Runs::new(keeping, works.scenarios(), context.global)?.perform(context.signals)?;
+    let mut judged = works.judged(&summaries, &goals.iter().collect::<Vec<_>>()).into_iter();
+    let records = lengths.into_iter().map(|length| judged.by_ref().take(length).collect()).collect();
+    Ok(Counted { goals, runs: summaries.len(), records })
+}
+
+/// Headings of the goals that some row has: "G1 of 160".
+pub(super) fn headings(rows: &[Row]) -> Vec<(String, String)> {
+    let mut found: Vec<(String, String)> = Vec::new();
+    for Held { goal, cases, .. } in rows.iter().flat_map(|row| &row.goals) {
+        if !found.iter().any(|(known, _)| known == goal) {
+            found.push((goal.clone(), format!("{goal} of {cases}")));
+        }
+    }
+    found
+}
+
+/// The cells of a row below such headings.
+pub(super) fn cells(row: &Row, headings: &[(String, String)]) -> Vec<String> {
+    let of = |(id, _): &(String, String)| row.goals.iter().find(|held| held.goal == *id);
+    headings.iter().map(|heading| of(heading).map_or("-".to_owned(), |held| held.hold.to_string())).collect()
+}
+
+/// A table with a row for each value: cases held at each goal, at all, and how many more than the first row.
+pub(super) fn table(heading: &str, rows: &[Row]) -> String {
+    let goals = headings(rows);
+    let cases: usize = rows.first().map_or(0, |row| row.goals.iter().map(|held| held.cases).sum());
+    let mut header = vec![heading.to_owned()];
+    header.extend(goals.iter().map(|(_, heading)| heading.clone()));
+    header.extend([format!("all of {cases}"), "difference".to_owned()]);
+    let first = rows.first().map_or(0, Row::sum);
+    let line = |row: &Row| {
+        let mut line = vec![format!("`{}`", row.name())];
+        line.extend(cells(row, &goals));
+        line.extend([row.sum().to_string(), difference(row.sum(), first)]);
+        line
+    };
+    fairpace_evaluate::markdown_table(&header, &rows.iter().map(line).collect::<Vec<_>>())
+}
+
+/// "+3", "-2", or "0".
+pub(super) fn difference(now: usize, before: usize) -> String {
+    match now as i64 - before as i64 {
+        0 => "0".to_owned(),
+        by => format!("{by:+}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::records::assert_documented;
+
+    fn row(hold: usize) -> Row {
+        let held = |goal: &str, hold| Held { goal: goal.to_owned(), cases: 10, hold };
+        Row { goals: vec![held("G1", hold), held("G4", 3)], ..Row::defaults() }
+    }
+
+    #[test]
+    fn a_row_has_each_goal_their_sum_and_the_difference_to_the_first() {
+        let text = table("form", &[row(8), row(6), row(9)]);
+        let rows: Vec<Vec<&str>> =
+            text.lines().map(|line| line.trim_matches('|').split('|').map(str::trim).collect()).collect();
+        assert_eq!(rows[0], ["form", "G1 of 10", "G4 of 10", "all of 20", "difference"]);
+        assert_eq!(rows[2], ["`defaults`", "8", "3", "11", "0"]);
+        assert_eq!((&rows[3][3..], &rows[4][3..]), (&["9", "-2"][..], &["12", "+1"][..]));
+    }
+
+    #[test]
+    fn a_goal_that_was_not_measured_has_no_number() {
+        let rows = [row(8), Row { goals: row(1).goals[1..].to_vec(), ..Row::defaults() }];
+        assert_eq!(cells(&rows[1], &headings(&rows)), ["-", "3"]);
+    }
+
+    #[test]
+    fn the_record_is_documented() {
+        assert_documented("level-evidence", &[row(1)]);
+    }
+}
