@@ -14,7 +14,7 @@ SEED ?= 1
 	bench-kernel objects api packages-check deny views bbq-gap level-theory accuracy swarm abuse abuse-night fuzz
 
 help:
-	@echo "make demo          a problem and a fix: simulated, then on this machine's own kernel (5 minutes as root, 3 more to build)"
+	@echo "make demo          a problem and a fix: simulated, then on this machine's own kernel (4 minutes as root, 3 more to build)"
 	@echo "make duels         every algorithm against every other one, simulated: docs/duels.md (minutes)"
 	@echo "make evaluate      algorithms against the goals of evaluation/level: docs/evaluation/level.md; it can be interrupted"
 	@echo "make reproduce     every figure of the papers, simulated: REPRODUCTION.md, reproduction/gallery.html; it can be interrupted"
