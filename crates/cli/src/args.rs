@@ -42,7 +42,9 @@ pub(crate) enum Command {
     /// kernel.
     ///
     /// Two flows with RTTs of 10 and 50 ms share 100 Mbit/s and a 2 MB FIFO; the second starts 5 s later.
-    /// Runs that this machine cannot do are skipped and listed.
+    /// They run bbr1, bbq and level in the simulator, then the same and the kernel's own bbr as real flows, a
+    /// minute each. LEVEL is not from the paper: it is an experiment of this project. Runs that this machine
+    /// cannot do are skipped and listed.
     Demo(DemoArgs),
     /// List the algorithms with their parameters.
     Algorithms,

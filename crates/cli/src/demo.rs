@@ -1,4 +1,6 @@
-//! `fairpace demo`: the first experiment of the BBQ paper, simulated and on the running kernel.
+//! `fairpace demo`: the first experiment of the BBQ paper, simulated and on the running kernel, and beside it
+//! the same with LEVEL, which is ours.
+//! The `headline.svg` of a full run is `docs/img/demo.svg`.
 
 use std::time::Duration;
 
@@ -27,7 +29,12 @@ const TITLE: &str = "Flows with RTTs of 10 and 50 ms share a link";
 const WHY: &str = "\
     Two flows of the same algorithm share 100 Mbit/s and a 2 MB FIFO. \
     One has an RTT of 10 ms, the other of 50 ms, and starts 5 s later. \
-    With BBR the flow with the long RTT takes most of the link; BBQ was made to share it.";
+    With BBR the flow with the long RTT takes most of the link; BBQ was made to share it. \
+    LEVEL, an experiment of this project, makes rates equal with a short queue. \
+    It is not ready to be used: beside CUBIC or BBR it gets less than its share.";
+/// In the simulator, and in the kernel as eBPF. The kernel's own `bbr` follows in a last column.
+const ALGORITHMS: [&str; 3] = ["bbr1", "bbq", "level"];
+const KERNEL_BBR: &str = "kernel:bbr";
 /// The source of the published values.
 const SOURCE: &str = "\
     Ma, Jiang, Wang, Xie, Crowcroft: Fairness of Congestion-Based Congestion Control, arXiv:1706.09115, 2017";
@@ -35,7 +42,7 @@ const SOURCE: &str = "\
 /// The paper's goodputs in Mbit/s of the flows with 10 and 50 ms, and its mean queueing delay in ms.
 fn published(cc: &str) -> Option<Published> {
     let (goodput, delay) = match cc {
-        "bbr1" | "kernel:bbr" => ([6.3, 87.3], 23.4),
+        "bbr1" | KERNEL_BBR => ([6.3, 87.3], 23.4),
         "bbq" => ([51.4, 42.5], 8.3),
         _ => return None,
     };
@@ -125,7 +132,7 @@ fn case<'a>(item: &Planned, scenario: &'a Scenario) -> Case<'a> {
 /// The runs that this machine can do, and those that it cannot.
 fn plan(args: &DemoArgs) -> (Vec<Planned>, Vec<Skipped>) {
     let on = |target| move |cc| Planned { cc, target };
-    let mut planned: Vec<_> = ["bbr1", "bbq"].map(on(Target::Simulator)).into();
+    let mut planned: Vec<_> = ALGORITHMS.map(on(Target::Simulator)).into();
     let skip = |what: &str, why: String| Skipped { what: what.to_owned(), why };
     if args.sim_only {
         return (planned, vec![skip("all runs on the running kernel", "--sim-only asks for that".into())]);
@@ -133,14 +140,16 @@ fn plan(args: &DemoArgs) -> (Vec<Planned>, Vec<Skipped>) {
     if let Err(error) = check_machine(&Options::default()) {
         return (planned, vec![skip("all runs on the running kernel", with_remedy(&error))]);
     }
-    planned.push(on(Target::Testbed)("kernel:bbr"));
+    let mut skipped = Vec::new();
     match Features::probe().require() {
-        Ok(()) => {
-            planned.extend(["bbr1", "bbq"].map(on(Target::Testbed)));
-            (planned, Vec::new())
+        Ok(()) => planned.extend(ALGORITHMS.map(on(Target::Testbed))),
+        Err(error) => {
+            let what = format!("{} on the running kernel", ALGORITHMS.join(", "));
+            skipped.push(skip(&what, with_remedy(&error)));
         }
-        Err(error) => (planned, vec![skip("bbr1 and bbq on the running kernel", with_remedy(&error))]),
     }
+    planned.push(on(Target::Testbed)(KERNEL_BBR));
+    (planned, skipped)
 }
 
 /// An error and what to do about it.

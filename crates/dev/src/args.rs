@@ -46,7 +46,8 @@ pub(crate) enum Command {
     /// Figures are folders of `reproduction/`. The command writes their results to its folder `results`,
     /// REPRODUCTION.md beside it, `gallery.html` in it, and a page in the folder of each open question.
     /// Finished simulations are kept in its folder `.cache`: after an interruption the same command
-    /// continues.
+    /// continues. A `[[run]]` with `beside = true` in `figure.toml` is not in the paper: it is drawn as that
+    /// and never judged. --short leaves it out; so does --on kernel, unless `kernel.runs` names it.
     Reproduce(ReproduceArgs),
     /// Simulate the 972 runs of "BBRv3 Startup Behavior" (Mahmud et al., 2025).
     ///

@@ -32,12 +32,16 @@ pub enum Look {
     Steps,
     /// A dashed line: a reference for comparison.
     Dashed,
+    /// A line of dashes and dots through the points, with the interval as a band: what is not from the paper.
+    Broken,
     /// Filled circles, with the interval as whiskers.
     Dots,
     /// Open circles, with the interval as whiskers.
     Rings,
     /// Open squares, with the interval as whiskers.
     Squares,
+    /// Filled squares, with the interval as whiskers: what is not from the paper.
+    Boxes,
 }
 
 /// A set of values with the same look.
@@ -240,7 +244,7 @@ impl Curve {
 
 impl Look {
     fn is_points(self) -> bool {
-        matches!(self, Look::Dots | Look::Rings | Look::Squares)
+        matches!(self, Look::Dots | Look::Rings | Look::Squares | Look::Boxes)
     }
 
     /// Its CSS class.
@@ -248,9 +252,11 @@ impl Look {
         match self {
             Look::Line | Look::Steps => "line",
             Look::Dashed => "rule",
+            Look::Broken => "line broken",
             Look::Dots => "dot",
             Look::Rings => "ring",
             Look::Squares => "square",
+            Look::Boxes => "box",
         }
     }
 }
@@ -275,7 +281,8 @@ impl Layer {
             Look::Steps => steps(&self.x, &y, scale),
             _ => line(&self.x, &y, scale),
         };
-        let band = if self.look == Look::Line { self.band(scale) } else { String::new() };
+        let has_band = matches!(self.look, Look::Line | Look::Broken);
+        let band = if has_band { self.band(scale) } else { String::new() };
         let fine = if y.len() > FINE_FROM { " fine" } else { "" };
         html! {
             @if !band.is_empty() { path class={ "band " (colour) } d=(band) {} }
@@ -327,7 +334,9 @@ fn marked(look: Look, colour: &str, marks: &str, whiskers: &str) -> Markup {
         @if !whiskers.is_empty() { path class={ "whisker " (colour) } d=(whiskers) {} }
         @if !marks.is_empty() {
             path class={ "mark " (look.class()) " " (colour) } d=(marks) {}
-            @if look != Look::Dots { path class={ "mark hole " (look.class()) } d=(marks) {} }
+            @if matches!(look, Look::Rings | Look::Squares) {
+                path class={ "mark hole " (look.class()) } d=(marks) {}
+            }
         }
     }
 }

@@ -11,8 +11,8 @@ use maud::{Markup, html};
 
 /// With more flows than this there is no space for a number per flow beside the plot.
 const LABELLED_FLOWS: usize = 4;
-/// The largest number of plots in a row.
-pub(crate) const IN_ROW: usize = 3;
+/// The number of plots in a row, and one more if it would be alone in the next.
+const IN_ROW: usize = 3;
 /// About the number of points in a trend line.
 const TREND_POINTS: f64 = 120.0;
 
@@ -92,10 +92,11 @@ pub(crate) fn legend(study: &Study) -> String {
     )
 }
 
-/// The runs in rows. A row has at most [`IN_ROW`] runs, all from the same place (simulator or kernel).
+/// The runs in rows. A row has at most four runs, all from the same place (simulator or kernel).
 pub(crate) fn rows<'s, 'a>(study: &'s Study<'a>) -> Vec<Vec<&'s Case<'a>>> {
     let groups = study.runs.chunk_by(|a, b| a.run.summary.on == b.run.summary.on);
-    groups.flat_map(|group| group.chunks(IN_ROW)).map(|row| row.iter().collect()).collect()
+    let in_row = |group: &[Case]| if group.len() == IN_ROW + 1 { IN_ROW + 1 } else { IN_ROW };
+    groups.flat_map(|group| group.chunks(in_row(group))).map(|row| row.iter().collect()).collect()
 }
 
 /// The version of the page.

@@ -11,6 +11,8 @@ use maud::{Markup, PreEscaped, html};
 mod layout {
     /// Width of the picture, about that of a README.
     pub(super) const WIDTH: usize = 900;
+    /// Least width of a plot with its axis and numbers: the subtitle fits. Four in a row widen the picture.
+    pub(super) const LEAST_CELL: usize = 275;
     /// Height of a row of plots with their titles and axes.
     pub(super) const CELL_HEIGHT: usize = 236;
     /// Space above the first row for the title and the key.
@@ -34,7 +36,8 @@ pub(crate) fn svg(study: &Study) -> String {
     let scale = study.scale(axes.goodput);
     let rows = rows(study);
     let columns = rows.iter().map(Vec::len).max().unwrap_or(1);
-    let cell_width = layout::WIDTH / columns;
+    let cell_width = (layout::WIDTH / columns).max(LEAST_CELL);
+    let width = layout::WIDTH.max(columns * cell_width);
     let height = TOP + rows.len().max(1) * CELL_HEIGHT + 28;
     let description: Vec<String> =
         study.runs.iter().map(|case| format!("{}: {}", case.label, subtitle(case))).collect();
@@ -45,8 +48,8 @@ pub(crate) fn svg(study: &Study) -> String {
         asset(include_str!("../assets/picture.css")),
     ];
     let picture = html! {
-        svg xmlns="http://www.w3.org/2000/svg" width=(layout::WIDTH) height=(height)
-            viewBox={ "0 0 " (layout::WIDTH) " " (height) } role="img" aria-labelledby="t d" {
+        svg xmlns="http://www.w3.org/2000/svg" width=(width) height=(height)
+            viewBox={ "0 0 " (width) " " (height) } role="img" aria-labelledby="t d" {
             title #t { (study.title) }
             desc #d { "Goodput over time. " (description.join("; ")) "." }
             style { @for part in style { (part) } }

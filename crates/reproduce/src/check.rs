@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use fairpace_scenario::{Problem, Set};
 
-use crate::figure::{Figure, Is, Kind, Measure, Plot, RunPlan, Shape, Take, Value};
+use crate::figure::{Figure, Is, Kind, Line, Measure, Plot, RunPlan, Shape, Take, Value};
 use crate::sheet::Sheet;
 
 /// More seeds than anybody waits for.
@@ -132,6 +132,10 @@ impl Check<'_> {
             self.add("out-of-range", &format!("{key}.seeds"), format!("{} seeds", run.seeds), help);
         }
         self.sets(&run.set, &format!("{key}.set"));
+        if run.beside && self.figure().runs[index + 1..].iter().any(|later| !later.beside) {
+            let message = format!("run `{}` is not in the paper, but a run of the paper follows", run.name);
+            self.add("impossible", &format!("{key}.beside"), message, "write such runs after all others");
+        }
         let Some(sweep) = &run.sweep else { return };
         if sweep.points.is_empty() {
             self.add("missing-key", &format!("{key}.sweep"), "the sweep has no point", "add a point");
@@ -149,6 +153,7 @@ impl Check<'_> {
     fn value(&mut self, index: usize, value: &Value) {
         let key = format!("value.{}", index + 1);
         self.measure(&value.measure, &format!("{key}.measure"), At::Named);
+        self.of_the_paper(&value.measure, &format!("{key}.measure"));
         if value.quote.trim().is_empty() {
             let help = "quote the sentence of the paper that reports the value";
             self.add("missing-key", &format!("{key}.quote"), "the value has no source", help);
@@ -172,6 +177,10 @@ impl Check<'_> {
     fn shape(&mut self, index: usize, shape: &Shape) {
         let key = format!("shape.{}", index + 1);
         let measure = format!("{key}.measure");
+        self.of_the_paper(&shape.measure, &measure);
+        if let Some(than) = &shape.than {
+            self.of_the_paper(than, &format!("{key}.than"));
+        }
         let is_sound = shape.tolerance_ratio >= 0.0 && shape.tolerance_ratio.is_finite();
         if !is_sound || !shape.factor.is_finite() {
             let message = "factor and tolerance must be finite, the tolerance not negative";
@@ -208,11 +217,29 @@ impl Check<'_> {
         for (number, line) in (1..).zip(&plot.lines) {
             let key = format!("{key}.line.{number}");
             self.measure(&line.measure, &format!("{key}.measure"), at);
+            let of_paper = |later: &Line| !self.figure().is_beside(&later.measure);
+            if self.figure().is_beside(&line.measure) && plot.lines[number..].iter().any(of_paper) {
+                let message =
+                    format!("`{}` is not in the paper, but a line of the paper follows", line.label);
+                self.add("impossible", &key, message, "write such lines after all others");
+            }
             if (plot.kind == Kind::Phase) == line.against.is_empty() {
                 let message =
                     "a line of a phase picture, and no other, has `against`: what goes to the right";
                 self.add("impossible", &key, message, "");
             }
+        }
+    }
+
+    /// What is judged is in the paper.
+    fn of_the_paper(&mut self, measure: &Measure, key: &str) {
+        if self.figure().is_run_beside(&measure.run) {
+            let message = format!("run `{}` is not in the paper, so it decides no verdict", measure.run);
+            let help = "show it as a line of a picture, or remove `beside` from the run";
+            self.add("impossible", &format!("{key}.run"), message, help);
+        }
+        if let Some(over) = &measure.over {
+            self.of_the_paper(over, &format!("{key}.over"));
         }
     }
 

@@ -42,6 +42,19 @@ pub struct Figure {
     pub plots: Vec<Plot>,
 }
 
+impl Figure {
+    /// Whether a measure is, or is divided by, one of a run that is not in the paper.
+    #[must_use]
+    pub fn is_beside(&self, measure: &Measure) -> bool {
+        self.is_run_beside(&measure.run) || measure.over.as_ref().is_some_and(|over| self.is_beside(over))
+    }
+
+    /// Whether a run is not in the paper.
+    pub(crate) fn is_run_beside(&self, name: &str) -> bool {
+        self.runs.iter().any(|run| run.beside && run.name == name)
+    }
+}
+
 /// What differs when real flows run it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -105,6 +118,10 @@ pub struct RunPlan {
     /// Simulations, each with its own seed; a model runs once.
     #[serde(default = "five")]
     pub seeds: u32,
+    /// Not in the paper: an algorithm of ours in the same experiment. It is drawn with a look of its own and
+    /// never judged. The quick version leaves it out; so do real flows, unless `kernel.runs` names it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub beside: bool,
 }
 
 /// An axis: the run once per point.

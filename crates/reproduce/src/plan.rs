@@ -132,11 +132,12 @@ struct Changes<'a> {
     seeds: Option<u32>,
     /// Real flows can show it here.
     possible: bool,
+    short: bool,
 }
 
 impl<'a> Changes<'a> {
     fn of(figure: &'a Figure, target: Target, short: bool) -> Self {
-        let mut changes = Self { runs: vec![], at: vec![], sets: vec![], seeds: None, possible: true };
+        let mut changes = Self { runs: vec![], at: vec![], sets: vec![], seeds: None, possible: true, short };
         if target == Target::Testbed {
             changes.possible = figure.kernel.is_some();
             if let Some(kernel) = &figure.kernel {
@@ -154,10 +155,16 @@ impl<'a> Changes<'a> {
         changes
     }
 
-    /// Models and tables cost nothing, and what is measured may be compared to them.
+    /// Models and tables cost nothing, and what is measured may be compared to them. A run that is not in the
+    /// paper decides no verdict, so the quick version leaves it out, and real flows unless it is named.
     fn runs(&self, run: &RunPlan, is_scenario: bool) -> bool {
-        let named = |names: &&[String]| names.is_empty() || names.contains(&run.name);
-        self.possible && (!is_scenario || self.runs.iter().all(named))
+        let named = |names: &&[String]| names.contains(&run.name);
+        let meant = |names: &&[String]| names.is_empty() || named(names);
+        self.possible
+            && match run.beside {
+                true => !self.short && self.runs.iter().all(named),
+                false => !is_scenario || self.runs.iter().all(meant),
+            }
     }
 
     fn includes(&self, point: Option<&Point>) -> bool {

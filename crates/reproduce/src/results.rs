@@ -10,7 +10,7 @@ use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
 
 use crate::cache::write;
 use crate::draw::pictures;
-use crate::figure::Figure;
+use crate::figure::{Figure, Line, Plot};
 use crate::judge::judge;
 use crate::load::RESULTS;
 use crate::measure::{Gave, Outcome, Outcomes, round};
@@ -160,9 +160,17 @@ pub fn store_short(root: &Path, short: &Short) -> io::Result<()> {
     write(&short_path(root), &json(short)?)
 }
 
-/// The figure without what only explains: its words may change without a new run.
+/// The figure without what only explains, and without what is not in the paper: its words may change without
+/// a new run, and so may an algorithm of ours that real flows did not run.
 fn wordless(figure: &Figure) -> Figure {
     let mut figure = figure.clone();
+    let is_beside = |line: &Line| figure.is_beside(&line.measure);
+    let plots = figure.plots.iter().map(|plot| {
+        let lines = plot.lines.iter().filter(|line| !is_beside(line)).cloned().collect();
+        Plot { lines, ..plot.clone() }
+    });
+    figure.plots = plots.collect();
+    figure.runs.retain(|run| !run.beside);
     let Figure { title, source, setup, expect, differs, no_kernel, kernel, short, .. } = &mut figure;
     [title, source, setup, expect, differs, no_kernel].into_iter().for_each(String::clear);
     // what they would change in a run is in its scenarios' hash

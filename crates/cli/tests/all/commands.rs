@@ -91,9 +91,16 @@ fn demo_without_the_kernel_says_what_was_skipped_and_why() {
     for value in ["6.3", "87.3", "51.4", "42.5"] {
         assert!(ended.stdout.contains(value), "{value} of the paper is missing: {}", ended.stdout);
     }
-    assert!(place.read("out/demo/report.html").contains("bbq"));
+    let level = ended.stdout.lines().find(|line| line.trim_start().starts_with("level"));
+    assert!(level.is_some_and(|line| line.matches(" - ").count() == 2), "no paper has it: {}", ended.stdout);
+    assert!(ended.stdout.contains("beside CUBIC or BBR it gets less than its share"), "{}", ended.stdout);
+    let [report, picture] =
+        ["report.html", "headline.svg"].map(|name| place.read(&format!("out/demo/{name}")));
+    for label in ["bbr1, simulated", "bbq, simulated", "level, simulated"] {
+        assert!(report.contains(label) && picture.contains(label), "no {label}");
+    }
     let record = place.run(&["demo", "--sim-only", "--duration", "7s", "--json"]).succeeds().json();
-    assert_eq!(record["runs"].as_array().map(Vec::len), Some(2));
+    assert_eq!(record["runs"].as_array().map(Vec::len), Some(3));
     assert_eq!(record["report"], "out/demo/report.html");
     // both flows are there while it is measured
     assert_eq!(record["runs"][0]["window_s"], serde_json::json!([5.0, 7.0]));

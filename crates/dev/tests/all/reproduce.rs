@@ -8,8 +8,11 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use fairpace_dev::records::undocumented_keys;
-use fairpace_reproduce::record::Verdict;
+use fairpace_reproduce::plan::Plan;
+use fairpace_reproduce::record::{Record, Verdict};
+use fairpace_reproduce::sheet::Sheet;
 use fairpace_reproduce::{index, load, results};
+use fairpace_scenario::Target;
 use fairpace_test_support::{TWO_FLOWS, announce};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -67,6 +70,21 @@ x = "RTT, ms"
 y = "Mbit/s"
 line = [{ label = "both", measure = { run = "both", of = "flow.*.goodput_mbps" } }]
 "#;
+
+/// A run that is not in the paper.
+const OURS: &str = r#"[[run]]
+name = "ours"
+scenario = "small.toml"
+seeds = 2
+beside = true
+
+"#;
+
+/// [`FIGURE`] with a run that is not in the paper, alone on its line of the picture.
+fn with_ours() -> String {
+    let line = ", { label = \"ours\", measure = { run = \"ours\", of = \"flow.*.goodput_mbps\" } }]";
+    FIGURE.replacen("[[value]]", &format!("{OURS}[[value]]"), 1).replacen(" }]", &format!(" }}{line}"), 1)
+}
 
 /// Performs the command on the folder `reproduction` of a place.
 fn reproduce(place: &Folder, arguments: &[&str]) -> Ended {
@@ -252,6 +270,48 @@ fn the_short_version_leaves_the_results_alone() {
 }
 
 #[test]
+fn a_run_that_is_not_in_the_paper_is_drawn_and_not_judged() {
+    let place = folder();
+    place.write("reproduction/bbq-ma2017/fig01/figure.toml", &with_ours());
+    reproduce(&place, &["--short", "--quiet"]).succeeds();
+    assert_eq!(cached(&place), 2, "the quick version has a verdict without it");
+    reproduce(&place, &["--quiet"]).succeeds();
+    let record: serde_json::Value =
+        serde_json::from_str(&place.read("reproduction/results/bbq-ma2017/fig01.json")).unwrap();
+    let measured = &record["measured"][0];
+    assert_eq!((&measured["runs"], &measured["verdict"]), (&6.into(), &"reproduced".into()));
+    assert_eq!(
+        [&measured["values"], &measured["shapes"]].map(|of| of.as_array().map(Vec::len)),
+        [Some(1); 2]
+    );
+    assert_eq!(measured["pictures"][0]["lines"][1]["x"], serde_json::json!([40.0, 80.0]), "a level");
+    assert!(place.read("reproduction/gallery.html").contains("ours (not in the paper)"));
+}
+
+#[test]
+fn what_real_flows_measured_stays_when_a_run_that_is_not_in_the_paper_is_added() {
+    let place = folder();
+    let root = place.path().join("reproduction");
+    let sheet = |figure: &str| {
+        let figure = figure.replace("no_kernel = \"this is a test\"", "[kernel]\nrepeats = 2");
+        place.write("reproduction/bbq-ma2017/fig01/figure.toml", &figure);
+        load::papers(&root).unwrap().remove(0).sheets.remove(0)
+    };
+    let hash = |sheet: &Sheet, on| Plan::of(sheet, on, false).unwrap().hash();
+    let before = sheet(FIGURE);
+    let mut record = Record::load(&root, &before).unwrap();
+    record.add(results::measured(&before, Target::Testbed, &[], hash(&before, Target::Testbed), "a commit"));
+    record.store(&root, &before).unwrap();
+    let after = sheet(&with_ours());
+    assert_eq!(hash(&after, Target::Testbed), hash(&before, Target::Testbed));
+    assert_ne!(hash(&after, Target::Simulator), hash(&before, Target::Simulator));
+    assert!(Record::load(&root, &after).unwrap().on(Target::Testbed).is_some());
+    let named = sheet(&with_ours().replace("no_kernel = \"this is a test\"", "[kernel]\nruns = [\"ours\"]"));
+    let cases = Plan::of(&named, Target::Testbed, false).unwrap().cases;
+    assert_eq!(cases.iter().map(|case| case.run).collect::<Vec<_>>(), [1], "it runs where it is named");
+}
+
+#[test]
 fn ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on() {
     let place = with("seeds = 2", "seeds = 20");
     // some are finished in an instant, but not all
@@ -314,16 +374,35 @@ fn wrong_figures_are_reported_with_their_place_before_anything_runs() {
         ("set = [\"duration=1500ms\"]", "set = [\"duration\"]", "is not KEY=VALUE"),
     ];
     for (from, to, message) in cases {
-        let place = with(from, to);
-        let ended = reproduce(&place, &[]);
-        ended.fails(2, message);
-        assert!(ended.message().contains("figure.toml"), "{}", ended.message());
-        assert_eq!(cached(&place), 0);
-        let error = reproduce(&place, &["--json"]).error();
-        let problem = &error["problems"][0];
-        assert!(problem["file"].as_str().unwrap().ends_with("fig01/figure.toml"), "{error}");
-        assert!(problem["line"].as_u64().unwrap() > 0, "{error}");
+        assert_refused_with_place(&with(from, to), message);
     }
+}
+
+#[test]
+fn a_run_that_is_not_in_the_paper_follows_all_others_and_decides_nothing() {
+    let first = format!("{OURS}[[run]]\nname = \"both\"");
+    let line = "line = [{ label = \"ours\", measure = { run = \"ours\", of = \"flow.1.goodput_mbps\" } }, ";
+    for (from, to, message) in [
+        ("name = \"both\"", "name = \"both\"\nbeside = true", "so it decides no verdict"),
+        ("[[run]]\nname = \"both\"", &*first, "but a run of the paper follows"),
+        ("line = [", line, "but a line of the paper follows"),
+    ] {
+        let figure = if from == "line = [" { with_ours() } else { FIGURE.to_owned() };
+        let place = folder();
+        place.write("reproduction/bbq-ma2017/fig01/figure.toml", &figure.replacen(from, to, 1));
+        assert_refused_with_place(&place, message);
+    }
+}
+
+fn assert_refused_with_place(place: &Folder, message: &str) {
+    let ended = reproduce(place, &[]);
+    ended.fails(2, message);
+    assert!(ended.message().contains("figure.toml"), "{}", ended.message());
+    assert_eq!(cached(place), 0);
+    let error = reproduce(place, &["--json"]).error();
+    let problem = &error["problems"][0];
+    assert!(problem["file"].as_str().unwrap().ends_with("fig01/figure.toml"), "{error}");
+    assert!(problem["line"].as_u64().unwrap() > 0, "{error}");
 }
 
 #[test]

@@ -128,6 +128,35 @@ fn same_runs_same_bytes() {
     assert_eq!(headline_svg("x", &runs, &context), headline_svg("x", &runs, &context));
 }
 
+/// The horizontal places of the plots, row by row, and the width of the picture.
+fn places(runs: &[Run], context: &Context) -> (Vec<Vec<usize>>, usize) {
+    let picture = headline_svg("Demonstration", runs, context);
+    let document = roxmltree::Document::parse(&picture).unwrap();
+    let mut rows: Vec<Vec<usize>> = Vec::new();
+    let mut height = "";
+    for place in document.descendants().filter_map(|node| node.attribute("transform")) {
+        let (x, y) = place.trim_matches(|c: char| !c.is_ascii_digit()).split_once(',').unwrap();
+        if y != height {
+            rows.push(Vec::new());
+        }
+        height = y;
+        rows.last_mut().unwrap().push(x.parse().unwrap());
+    }
+    (rows, document.root_element().attribute("width").unwrap().parse().unwrap())
+}
+
+#[test]
+fn a_fourth_run_of_a_place_is_not_alone_in_a_row() {
+    let (mut runs, context) = demonstration();
+    assert_eq!(places(&runs, &context), (vec![vec![0, 300], vec![0, 300, 600]], 900));
+    runs.push(runs[4].clone());
+    let (rows, width) = places(&runs, &context);
+    assert_eq!(rows, [vec![0, 275], vec![0, 275, 550, 825]]);
+    assert!(width >= 825 + 275, "{width}");
+    runs.push(runs[4].clone());
+    assert_eq!(places(&runs, &context).0.iter().map(Vec::len).collect::<Vec<_>>(), [2, 3, 2]);
+}
+
 #[test]
 fn five_runs_stay_small() {
     let (runs, context) = demonstration();

@@ -6,7 +6,7 @@ use fairpace_scenario::Target;
 use maud::{Markup, html};
 
 use super::tables;
-use crate::figure::{Kind, Line, Plot, Point};
+use crate::figure::{Figure, Kind, Line, Plot, Point};
 use crate::record::{Drawn, Mean, Picture, Record};
 use crate::text;
 
@@ -14,6 +14,10 @@ use crate::text;
 const WIDEST_SHOWN: f64 = 0.5;
 /// Rows of a small picture.
 const MOST_STRIPS: usize = 8;
+/// Colours of lines that are not in the paper: later ones are less easy to tell apart.
+const BESIDE_COLOURS: std::ops::Range<usize> = 2..6;
+/// Behind the label of what is not in the paper.
+const BESIDE: &str = " (not in the paper)";
 
 /// A picture before it is put on a page or into a file.
 pub(crate) enum Drawing {
@@ -93,7 +97,7 @@ fn aligned(record: &Record, group: &[(usize, &Plot)]) -> Vec<Markup> {
         let drawn = |(i, plot): &(usize, &Plot)| {
             let all = placed(record, *i);
             let shown: Vec<Placed> = all.iter().copied().filter(|(place, _)| *place == on).collect();
-            (!shown.is_empty()).then(|| chart(plot, &shown, &all).figure())
+            (!shown.is_empty()).then(|| chart(&record.figure, plot, &shown, &all).figure())
         };
         let charts: Vec<Markup> = group.iter().filter_map(drawn).collect();
         (!charts.is_empty()).then(|| html! { div.aligned { @for chart in charts { (chart) } } })
@@ -112,6 +116,7 @@ fn placed(record: &Record, plot: usize) -> Vec<Placed<'_>> {
 }
 
 fn of_plot(record: &Record, plot: &Plot, placed: &[Placed]) -> Vec<Drawing> {
+    let figure = &record.figure;
     let nothing = Picture { plot: 0, kind: plot.kind, lines: Vec::new() };
     match plot.kind {
         Kind::Bars => {
@@ -119,9 +124,11 @@ fn of_plot(record: &Record, plot: &Plot, placed: &[Placed]) -> Vec<Drawing> {
             vec![Drawing::Bars { title: plot.title.clone(), unit: plot.y.clone(), axis, rows }]
         }
         // Points of real flows are few: they fit among the simulator's.
-        Kind::Sweep => vec![Drawing::Chart(chart(plot, placed, placed))],
-        _ if placed.is_empty() => vec![Drawing::Chart(chart(plot, &[(Target::Simulator, &nothing)], &[]))],
-        _ => placed.iter().map(|one| Drawing::Chart(chart(plot, &[*one], placed))).collect(),
+        Kind::Sweep => vec![Drawing::Chart(chart(figure, plot, placed, placed))],
+        _ if placed.is_empty() => {
+            vec![Drawing::Chart(chart(figure, plot, &[(Target::Simulator, &nothing)], &[]))]
+        }
+        _ => placed.iter().map(|one| Drawing::Chart(chart(figure, plot, &[*one], placed))).collect(),
     }
 }
 
@@ -138,8 +145,8 @@ pub(super) fn thumbnail(record: &Record) -> Markup {
             let strips: Vec<Strip> = rows.into_iter().map(|row| row.strip).take(MOST_STRIPS).collect();
             Strip::stack(&strips)
         }
-        Kind::Sweep => chart(plot, &placed, &placed).thumbnail(),
-        _ => chart(plot, &placed[..placed.len().min(1)], &placed).thumbnail(),
+        Kind::Sweep => chart(&record.figure, plot, &placed, &placed).thumbnail(),
+        _ => chart(&record.figure, plot, &placed[..placed.len().min(1)], &placed).thumbnail(),
     }
 }
 
@@ -154,9 +161,9 @@ fn values(record: &Record) -> Markup {
 
 /// One chart of what the `shown` places drew; its axes hold what is in `all`, so that charts beside each
 /// other compare.
-fn chart(plot: &Plot, shown: &[Placed], all: &[Placed]) -> Chart {
+fn chart(figure: &Figure, plot: &Plot, shown: &[Placed], all: &[Placed]) -> Chart {
     let (x, y) = axes(plot, all);
-    let curves = plot.lines.iter().enumerate().map(|(i, line)| curve(plot, i, line, shown)).collect();
+    let curves = plot.lines.iter().enumerate().map(|(i, line)| curve(figure, plot, i, line, shown)).collect();
     Chart {
         title: plot.title.clone(),
         note: note(plot, shown, all),
@@ -231,17 +238,26 @@ fn axes(plot: &Plot, all: &[Placed]) -> (Axis, Axis) {
 }
 
 /// Measured lines have the colours in their order. References repeat them, or have none if there is but one.
-fn colour(plot: &Plot, index: usize) -> Option<usize> {
-    let is = plot.lines[index].reference;
-    let alike = |lines: &[Line]| lines.iter().filter(|line| line.reference == is).count();
-    (!is || alike(&plot.lines) > 1).then(|| alike(&plot.lines[..index]))
+/// Lines that are not in the paper follow, at the earliest with the third: that is theirs in most pictures.
+fn colour(figure: &Figure, plot: &Plot, index: usize) -> Option<usize> {
+    let kind = |line: &Line| (line.reference, figure.is_beside(&line.measure));
+    let count = |of, lines: &[Line]| lines.iter().filter(|line| kind(line) == of).count();
+    let own = kind(&plot.lines[index]);
+    let before = count(own, &plot.lines[..index]);
+    match own {
+        (true, _) => (count(own, &plot.lines) > 1).then_some(before),
+        (false, false) => Some(before),
+        (false, true) => Some(before + count((false, false), &plot.lines).max(BESIDE_COLOURS.start))
+            .filter(|colour| BESIDE_COLOURS.contains(colour)),
+    }
 }
 
-fn curve(plot: &Plot, index: usize, line: &Line, shown: &[Placed]) -> Curve {
+fn curve(figure: &Figure, plot: &Plot, index: usize, line: &Line, shown: &[Placed]) -> Curve {
+    let beside = figure.is_beside(&line.measure);
     let of = shown.iter().filter_map(|&(on, picture)| Some((on, picture.lines.get(index)?)));
     let drawn: Vec<(Target, &Drawn)> = of.filter(|(_, drawn)| !drawn.x.is_empty()).collect();
     let mut layers: Vec<Layer> =
-        drawn.iter().flat_map(|(on, drawn)| layers(plot, line, *on, drawn)).collect();
+        drawn.iter().flat_map(|(on, drawn)| layers(plot, line, beside, *on, drawn)).collect();
     let published = line.published.iter().filter(|[x, _]| is_shown(plot, *x));
     let (x, y): (Vec<f64>, Vec<f64>) = published.map(|[x, y]| (*x, *y)).unzip();
     let missing = if drawn.is_empty() { " (not measured)" } else { "" };
@@ -251,7 +267,8 @@ fn curve(plot: &Plot, index: usize, line: &Line, shown: &[Placed]) -> Curve {
     if !x.is_empty() {
         layers.push(Layer::plain(Look::Squares, x, y));
     }
-    Curve { label: format!("{}{missing}", line.label), colour: colour(plot, index), layers }
+    let label = format!("{}{}{missing}", line.label, if beside { BESIDE } else { "" });
+    Curve { label, colour: colour(figure, plot, index), layers }
 }
 
 /// Neighbouring published points of the same value mean that value all the time between them.
@@ -262,21 +279,22 @@ fn levels(x: &[f64], y: &[f64]) -> Option<Layer> {
 }
 
 /// How one place's part of a line is drawn.
-fn layers(plot: &Plot, line: &Line, on: Target, drawn: &Drawn) -> Vec<Layer> {
+fn layers(plot: &Plot, line: &Line, beside: bool, on: Target, drawn: &Drawn) -> Vec<Layer> {
     let points: Vec<[f64; 3]> = points(plot, drawn).collect();
     let column = |i: usize| points.iter().map(|point| point[i]).collect::<Vec<f64>>();
     let layer = |look: Look| Layer { look, x: column(0), y: column(1), half: column(2) };
     if line.reference {
         return vec![layer(Look::Dashed)];
     }
+    let (through, points_as) = if beside { (Look::Broken, Look::Boxes) } else { (Look::Line, Look::Dots) };
     match plot.kind {
         Kind::Sweep if on == Target::Testbed => vec![layer(Look::Rings)],
         Kind::Sweep => {
             let finite = points.iter().filter(|point| point[1].is_finite()).count();
-            let mut dots = layer(Look::Dots);
+            let mut dots = layer(points_as);
             // Two points have a band between them; one alone needs whiskers.
             dots.half.retain(|_| finite < 2);
-            vec![layer(Look::Line), dots]
+            vec![layer(through), dots]
         }
         Kind::Cdf => {
             let mut steps = layer(Look::Steps);
@@ -288,10 +306,10 @@ fn layers(plot: &Plot, line: &Line, on: Target, drawn: &Drawn) -> Vec<Layer> {
         }
         Kind::Phase => {
             let end = points.iter().rfind(|point| point[1].is_finite());
-            let end = end.map(|[x, y, _]| Layer::plain(Look::Dots, vec![*x], vec![*y]));
-            [Some(Layer::plain(Look::Line, column(0), column(1))), end].into_iter().flatten().collect()
+            let end = end.map(|[x, y, _]| Layer::plain(points_as, vec![*x], vec![*y]));
+            [Some(Layer::plain(through, column(0), column(1))), end].into_iter().flatten().collect()
         }
-        Kind::Time | Kind::Bars => vec![Layer::plain(Look::Line, column(0), column(1))],
+        Kind::Time | Kind::Bars => vec![Layer::plain(through, column(0), column(1))],
     }
 }
 
@@ -329,6 +347,7 @@ fn bars_of<'a>(
 struct Group {
     label: String,
     colour: Option<usize>,
+    is_ours: bool,
     published: Option<f64>,
     sim: Option<Bar>,
     kernel: Option<Bar>,
@@ -342,6 +361,8 @@ fn groups(record: &Record, plot: &Plot, placed: &[Placed]) -> Vec<Group> {
         drawn.map_or_else(Vec::new, |drawn| bars_of(record, &plot.lines[index], on, drawn))
     };
     let rows = |(index, line): (usize, &Line)| {
+        let is_ours = record.figure.is_beside(&line.measure);
+        let name = format!("{}{}", line.label, if is_ours { BESIDE } else { "" });
         let (sim, kernel) = (of(Target::Simulator, index), of(Target::Testbed, index));
         let first = if sim.is_empty() { &kernel } else { &sim };
         let mut points: Vec<Option<&Point>> = first.iter().map(|(point, _)| *point).collect();
@@ -358,12 +379,13 @@ fn groups(record: &Record, plot: &Plot, placed: &[Placed]) -> Vec<Group> {
                 line.published.iter().rfind(|[x, _]| alone || point.is_some_and(|point| point.x == *x));
             Group {
                 label: match point.filter(|_| !alone) {
-                    None => line.label.clone(),
+                    None => name.clone(),
                     // all are of the one line, which the axis names
                     Some(point) if plot.lines.len() == 1 => point.at.clone(),
-                    Some(point) => format!("{}, {}", line.label, point.at),
+                    Some(point) => format!("{name}, {}", point.at),
                 },
-                colour: colour(plot, index),
+                colour: colour(&record.figure, plot, index),
+                is_ours,
                 published: published.map(|[_, y]| *y),
                 sim: beside(&sim),
                 kernel: beside(&kernel),
@@ -386,8 +408,9 @@ fn rows(record: &Record, plot: &Plot, placed: &[Placed]) -> (Axis, Vec<Row>) {
     let axis = log.unwrap_or_else(|| Axis::around(all.iter().copied().chain([0.0]), 5));
     let said = |(value, half): Bar| text::mean(Mean { n: 1, mean: value, half });
     let row = |group: Group| {
+        let simulated = if group.is_ours { Look::Boxes } else { Look::Dots };
         let marks = [
-            group.sim.map(|(x, half)| (Look::Dots, x, half, group.colour)),
+            group.sim.map(|(x, half)| (simulated, x, half, group.colour)),
             group.kernel.map(|(x, half)| (Look::Rings, x, half, group.colour)),
             group.published.map(|x| (Look::Squares, x, None, None)),
         ];

@@ -40,6 +40,10 @@ pub(super) fn introduction(papers: &[PaperRecords]) -> Markup {
             span { (sample(Look::Rings, None)) " real flows" }
             span { (sample(Look::Squares, None)) " published" }
             span { (sample(Look::Dashed, None)) " a curve to compare with" }
+            span {
+                (sample(Look::Broken, None)) " " (sample(Look::Boxes, None))
+                " an algorithm of ours, not in the paper"
+            }
             span { i.grey {} " tolerance" }
             span { "± and whiskers: 95 % confidence interval of the mean over seeds or repeats" }
         }

@@ -222,6 +222,34 @@ fn hostile_strings_stay_text() {
     }
 }
 
+/// The record with its last line measured of a run that is not in the paper.
+fn with_ours(mut record: Record) -> Record {
+    let ours = r#"name = "ours"
+        scenario = "ours.toml"
+        beside = true"#;
+    record.figure.runs.push(toml::from_str(ours).unwrap());
+    let line = record.figure.plots[0].lines.last_mut().unwrap();
+    (line.label, line.measure.run) = ("LEVEL".into(), "ours".into());
+    record
+}
+
+#[test]
+fn what_is_not_in_the_paper_says_so_and_has_its_own_line_marks_and_colour() {
+    let sweep = papers()[0].records.iter().find(|record| record.id == "fig15").unwrap().clone();
+    let page = page(&only(with_ours(sweep)));
+    let document = check(&page);
+    let class = |of: &str| {
+        select(&document, &format!("article .plot {of}"))
+            .into_iter()
+            .map(|path| path.attr("class"))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(class("path.line"), [Some("line c0 d0"), Some("line broken c2 d0")]);
+    assert_eq!(class("path.mark.box"), [Some("mark box c2 d0")]);
+    assert!(text(select(&document, "article .key")[0]).contains("LEVEL (not in the paper)"));
+    assert!(text(select(&document, "p.signs")[0]).contains("an algorithm of ours, not in the paper"));
+}
+
 #[test]
 fn twenty_lines_are_distinguishable_and_named() {
     let page = page(&papers());
