@@ -111,7 +111,7 @@ struct level_params {
 /* The noise is the lowest RTT, smoothed over this time, less the base: a fifth of a drain lets it reach the bottom. */
 #define LEVEL_NOISE_US CC_MSEC(16)
 /* Where ACKs are aggregated to this many packets, this far apart, RTTs are smoothed over eight aggregates instead. */
-#define LEVEL_AGGREGATE_PKTS 16u
+#define LEVEL_AGGREGATE_PKTS 6u
 #define LEVEL_AGGREGATE_US   CC_MSEC(5)
 #define LEVEL_AGGREGATES     8u
 /* A longer time without ACKs is taken for this. */
@@ -191,6 +191,7 @@ struct level {
 	u8 mode;	    /* enum level_mode */
 	u8 round_start;	    /* bool: this ACK ended a round */
 	u8 full_rounds;	    /* of startup without growth */
+	u8 queue_rounds;    /* of startup with q above the level, in a row */
 	u8 settle_rounds;
 	u8 mean_rounds;	  /* of mean_us_16 */
 	u8 low_rounds;	  /* in a row with a price far below the level */
@@ -204,6 +205,7 @@ struct level {
 	u8 joined_drains; /* in a row while competing */
 	u8 cut_rounds;	  /* until the loss of a reduction is over */
 	u8 round_lost;	  /* bool: packets were lost in the last round */
+	u8 reserved[7];	  /* no holes: parity compares bytes */
 };
 
 /* ---- arithmetic ---- */
@@ -320,14 +322,14 @@ CC_STAGE void level_sample_rtt(struct level *s, const struct cc_view *v)
 	s->max_inflight_pkts = cc_max_u32(s->max_inflight_pkts, v->prior_inflight_pkts);
 	if (v->rtt_us < 0)
 		return;
-	if (v->acked_pkts == 1 && v->inflight_pkts == 0 && s->base_us[0] != CC_NO_RTT &&
+	if (v->acked_pkts == 1 && v->inflight_pkts == 0 && level_base_us(s) != CC_NO_RTT &&
 	    rtt_us > level_base_us(s) + LEVEL_HELD_US)
 		return;
 	s->block_sum_us += rtt_us;
 	s->block_samples++;
-	/* Startup must see a queue before it has two blocks, and its single samples have no bursts yet. */
-	if (s->base_us[0] == CC_NO_RTT || s->mode == LEVEL_STARTUP)
-		s->base_us[0] = cc_min_u32(s->base_us[0], rtt_us);
+	/* Startup must see a queue before it has two blocks. */
+	if (s->mode == LEVEL_STARTUP)
+		s->base_us[1] = cc_min_u32(s->base_us[1], rtt_us);
 	if (v->now_us - s->block_start_us >= LEVEL_BLOCK_US)
 		level_end_block(s, v);
 }
@@ -433,12 +435,16 @@ CC_STAGE void level_leave_startup(struct level *s, const struct cc_view *v)
 	level_set_window(s, level_window(s->rate, base_us + level_at(s, s->rate)));
 	s->drain_interval_us = cc_max_u32(LEVEL_DRAIN_FIRST_US, cc_saturate_u32((u64)base_us * 8));
 	s->loss_ppm = 0;
+	/* A single sample lacks the mean jitter that q has: kept as T, it would count as noise and raise the level. */
+	if (s->base_us[0] != CC_NO_RTT)
+		s->base_us[1] = CC_NO_RTT;
 	level_enter_drain(s, v);
 }
 
 /*
- * Doubling ends with a queue above the level (on long paths a sixteenth of T: others' bursts are shorter), after three
- * rounds in which the rate grew by less than a quarter, as in BBR, or with more loss than other flows' bursts cause.
+ * Doubling ends with a queue above the level (on long paths a sixteenth of T: others' bursts are shorter), after two
+ * rounds with the mean of q above it, which is the share on a link where others hold q, after three in which the rate
+ * grew by less than a quarter, as in BBR, or with more loss than other flows' bursts cause.
  */
 CC_STAGE void level_startup(struct level *s, const struct cc_view *v)
 {
@@ -455,7 +461,9 @@ CC_STAGE void level_startup(struct level *s, const struct cc_view *v)
 	} else {
 		s->full_rounds++;
 	}
-	if (queue || s->full_rounds >= 3 || s->loss_ppm > CC_PERCENT(12))
+	if (s->round_start)
+		s->queue_rounds = s->queue_us > level_at(s, s->rate) ? (u8)(s->queue_rounds + 1) : 0;
+	if (queue || s->queue_rounds >= 2 || s->full_rounds >= 3 || s->loss_ppm > CC_PERCENT(12))
 		level_leave_startup(s, v);
 }
 

@@ -45,6 +45,30 @@ fn a_queue_ends_startup_within_a_round() {
     assert_eq!(f.phase(), Phase::Drain);
 }
 
+/// Short of a sixteenth of T, bursts that have gone by the next round do not end it.
+#[test]
+fn startup_ends_after_two_rounds_in_a_row_with_the_mean_queue_above_the_level() {
+    for (queues_us, phase) in [([1000, 0, 1000], Phase::Startup), ([0, 1000, 1000], Phase::Drain)] {
+        let mut f = startup_at(N, &[("level", "100us")]);
+        for (q_us, pkts) in queues_us.into_iter().zip([2 * N, 4 * N, 8 * N]) {
+            assert_eq!(f.phase(), Phase::Startup);
+            f.on(carried(pkts, q_us));
+        }
+        assert_eq!(f.phase(), phase, "{queues_us:?} us");
+    }
+}
+
+/// A single sample lacks the jitter that is in the means which q is made of.
+#[test]
+fn single_samples_are_the_base_rtt_only_in_startup() {
+    let mut f = new(&[]);
+    f.on(ack(1).after(ms(1)).rtt(T)); // in a block with the next
+    f.on(carried(N / 2, 1000)).on(carried(N, 1000));
+    assert_eq!((f.phase(), base_us(&f)), (Phase::Startup, T));
+    f.times(3, carried(N, 1000));
+    assert_eq!((f.phase(), base_us(&f)), (Phase::Drain, T + 750));
+}
+
 #[test]
 fn startup_ends_after_three_rounds_that_are_not_a_quarter_faster() {
     let mut f = startup_at(N, &[]);

@@ -44,7 +44,7 @@ SETTLE_ROUNDS = 2
 MEAN_ROUNDS = 8
 EXCHANGE_US = 1000000
 NOISE_US = 16000
-AGGREGATE_PKTS = 16
+AGGREGATE_PKTS = 6
 AGGREGATE_US = 5000
 AGGREGATES = 8
 GAP_MOST_US = 100000
@@ -197,6 +197,7 @@ class Level:
         self.round_blocks = 0
         self.full_rate = 0
         self.full_rounds = 0  # u8
+        self.queue_rounds = 0  # u8
         self.limited = None  # bool
         self.settle_rounds = 0  # u8
         self.low_rounds = 0  # u8
@@ -281,13 +282,13 @@ class Level:
         if view.rtt_us < 0:
             return
         rtt_us = min(view.rtt_us, RTT_MOST_US)
-        if (view.acked_pkts == 1 and view.inflight_pkts == 0 and self.base_us[0] != NO_RTT
+        if (view.acked_pkts == 1 and view.inflight_pkts == 0 and self.T != NO_RTT
                 and rtt_us > u32(self.T + HELD_US)):
             return  # the receiver held this ACK back
         self.block_sum_us = u64(self.block_sum_us + rtt_us)
         self.block_samples = u32(self.block_samples + 1)
-        if self.base_us[0] == NO_RTT or self.mode == STARTUP:
-            self.base_us[0] = min(self.base_us[0], rtt_us)
+        if self.mode == STARTUP:
+            self.base_us[1] = min(self.base_us[1], rtt_us)
         if u64(view.now_us - self.block_start_us) >= BLOCK_US:
             self.end_block(view)
 
@@ -406,7 +407,9 @@ class Level:
             self.full_rounds = 0
         else:
             self.full_rounds = self.full_rounds + 1
-        if queue or self.full_rounds >= 3 or self.loss_ppm > LOSS_STARTUP_PPM:
+        if self.round_start:
+            self.queue_rounds = self.queue_rounds + 1 if self.queue_us > self.level(self.rate) else 0
+        if queue or self.queue_rounds >= 2 or self.full_rounds >= 3 or self.loss_ppm > LOSS_STARTUP_PPM:
             self.leave_startup(view)
 
     def leave_startup(self, view):
@@ -415,6 +418,8 @@ class Level:
         self.w = clamp_w(window(self.rate, u32(self.T + self.level(self.rate))))
         self.drain_interval_us = max(DRAIN_FIRST_US, saturate(8 * self.T))
         self.loss_ppm = 0
+        if self.base_us[0] != NO_RTT:
+            self.base_us[1] = NO_RTT
         self.enter_drain(view)
 
     def enter_drain(self, view):
