@@ -41,31 +41,30 @@
 
 #define level_parameters(P)                                                                                            \
 	P(level, 2050, 100, CC_MSEC(100), CC_UNIT_US, "queueing delay that a flow of 4096 packets/s steers to",        \
-	  "1.6 ms: 63 of 72 late comers have their share in time instead of 68; 2.5 ms: 40 of 48 RTT cases, not 43")   \
+	  "shorter, and jitter and bursts weigh more; longer, and slow links have a queue above 10 ms")                \
 	P(gain, CC_GAIN(0.25), CC_GAIN(0.01), CC_GAIN(2), CC_UNIT_GAIN, "part of the error in q corrected per round",  \
 	  "critical damping: q is seen a round late, z^2 - z + gain = 0 has a double root at 1/4")                     \
 	P(pacing_gain, CC_GAIN(1.06), CC_GAIN(1), CC_GAIN(4), CC_UNIT_GAIN, "pacing rate as a multiple of W / RTT",    \
-	  "1 and 1.25: 62 of 72 late comers instead of 68")                                                            \
+	  "at 1 pacing limits, not the clock of ACKs; at much more, bursts stay together")                             \
 	P(pacing_dither, CC_GAIN(0.05), 0, CC_GAIN(0.25), CC_UNIT_GAIN,                                                \
-	  "pacing_gain varies by this from round to round",                                                            \
-	  "without, flows of equal RTT can lock their bursts: 5 of 6 crowds instead of 6")                             \
+	  "pacing_gain varies by this from round to round", "without, flows of equal RTT can lock their bursts")       \
 	P(loss_full, CC_PERCENT(4), CC_PERCENT(0.1), CC_PERCENT(100), CC_UNIT_PPM, "loss that costs as much as f(r)",  \
-	  "2 % of random loss then take half of the level; 2 %: 12 of 21 impaired paths instead of 18")                \
+	  "2 % of random loss then take half of the level")                                                            \
 	P(noise_gain, CC_GAIN(2), 0, CC_GAIN(16), CC_UNIT_GAIN,                                                        \
 	  "the level rises by this times the noise of RTTs; 0: not",                                                   \
-	  "1: 16 of 21 impaired paths instead of 18; 3: 20, but 62 of 72 late comers instead of 68")                   \
+	  "less, and jitter is taken for a queue; more, and late comers wait longer")                                  \
 	P(growth_rounds, 128, 0, 10000, CC_UNIT_ROUNDS,                                                                \
 	  "W grows by k / growth_rounds in the k-th round of a low price; 0: not",                                     \
-	  "0: 64 of 72 late comers instead of 68")                                                                     \
+	  "steering alone takes minutes to double W at 10 Gbit/s and 200 ms")                                          \
 	P(drain_interval, CC_SEC(10), 0, CC_SEC(100), CC_UNIT_US, "most time between drains; 0: no drains",            \
-	  "as BBR's PROBE_RTT; 0: 43 of 72 late comers instead of 68, 3 of 6 crowds instead of 6")                     \
+	  "as BBR's PROBE_RTT")                                                                                        \
 	P(exchange, 1, 0, 1, CC_UNIT_BOOL, "W moves to the rate that fits the mean queue when the queue is empty",     \
-	  "off: 48 of 72 late comers instead of 68")                                                                   \
+	  "steering alone takes T^2 / (f / 4) to make rates equal: 16 s at 100 ms")                                    \
 	P(fill_gaps, 1, 0, 1, CC_UNIT_BOOL, "cwnd covers the longest gap between ACKs",                                \
-	  "off, aggregation of ACKs stops the sender: 16 of 21 impaired paths instead of 18")                          \
+	  "aggregation of ACKs would stop the sender")                                                                 \
 	P(patience, 5, 0, 100, CC_UNIT_COUNT,                                                                          \
 	  "drains that others do not join, in a row, before competing; 0: never competes",                             \
-	  "4: 37 of 72 cases beside others instead of 35; an earlier form with 4 took 3 of 32 crowds for competitors")
+	  "fewer, and crowds are taken for competitors; more, and it starves longer beside them")
 
 struct level_params {
 	level_parameters(CC_PARAM_FIELD)
