@@ -161,7 +161,7 @@ struct level {
 	u32 round_blocks;
 	u32 last_block_us; /* mean RTT of the last block; CC_NO_RTT: none yet */
 	u32 pair_us;	   /* the greater of the last two */
-	u32 base_us[2];	   /* T: least mean of two blocks in this bin and the last; CC_NO_RTT: none yet */
+	u32 base_us[2];	   /* T: least mean of two blocks in this bin and the last, in STARTUP least RTT; CC_NO_RTT: none */
 	u32 quiet_us[2];   /* least smoothed_us in this bin and the last; CC_NO_RTT: none yet */
 	u32 smoothed_us;   /* RTT smoothed over LEVEL_NOISE_US */
 	u32 low_rtt_us;	   /* lowest mean of two blocks since the last drain; CC_NO_RTT: none yet */
@@ -326,7 +326,7 @@ CC_STAGE void level_sample_rtt(struct level *s, const struct cc_view *v)
 		return;
 	s->block_sum_us += rtt_us;
 	s->block_samples++;
-	/* Startup must see a queue before it has two blocks. */
+	/* Startup must see a queue before it has two blocks. There is no last bin yet. */
 	if (s->mode == LEVEL_STARTUP)
 		s->base_us[1] = cc_min_u32(s->base_us[1], rtt_us);
 	if (v->now_us - s->block_start_us >= LEVEL_BLOCK_US)
