@@ -30,15 +30,13 @@ pub(crate) struct Draw {
     /// Begin of the measured interval, and the end of the run.
     from: Duration,
     duration: Duration,
-    /// The same above a rate, so that a run has a bounded number of packets.
-    fast: Option<(u64, Duration, Duration)>,
 }
 
 impl Draw {
     /// Reads `[draw]`, if there is one.
     pub(crate) fn read(reader: &mut Reader<'_>, top: Table<'_, '_>) -> Option<Self> {
-        const KEYS: [&str; 9] =
-            ["rate", "flows", "rtt", "bdp", "host_jitter", "start", "from", "duration", "fast"];
+        const KEYS: [&str; 8] =
+            ["rate", "flows", "rtt", "bdp", "host_jitter", "start", "from", "duration"];
         let (path, value, table) = reader.table(top, "draw")?;
         let of = Table { table, path: &path, span: ends(value) };
         reader.known(of, &KEYS);
@@ -61,13 +59,6 @@ impl Draw {
         let host_jitter_ns = quantities(reader, of, "host_jitter", Dimension::Time);
         let start_ns = quantities(reader, of, "start", Dimension::Time);
         let (from, duration) = (time(reader, of, "from"), time(reader, of, "duration"));
-        let fast = reader.table(of, "fast").and_then(|(path, value, table)| {
-            let of = Table { table, path: &path, span: ends(value) };
-            reader.known(of, &["above", "from", "duration"]);
-            let above = reader.text(of, "above")?;
-            let above = quantity(reader, of, "above", &above, Dimension::Rate);
-            Some((above?, time(reader, of, "from")?, time(reader, of, "duration")?))
-        });
         Some(Self {
             rate_bps: rate_bps?,
             flows: flows?.map(|number| number as u64),
@@ -77,7 +68,6 @@ impl Draw {
             start_ns: start_ns?,
             from: from?,
             duration: duration?,
-            fast,
         })
     }
 }
@@ -107,11 +97,8 @@ impl Draw {
     }
 
     /// Begin of the measured interval, and the end of the run.
-    pub(crate) fn interval(&self, rate_bps: u64) -> [Duration; 2] {
-        match self.fast {
-            Some((above_bps, from, duration)) if rate_bps > above_bps => [from, duration],
-            _ => [self.from, self.duration],
-        }
+    pub(crate) fn interval(&self) -> [Duration; 2] {
+        [self.from, self.duration]
     }
 }
 

@@ -26,7 +26,7 @@ impl Goal {
     fn path(&self, draw: &Draw, cc: &str, sets: &[Set], number: usize, seed: u64) -> Result<Case, Invalid> {
         let path = draw.path(seed);
         let name = format!("path {number}: {}", path.name());
-        let text = path.text(&name, cc, self.least_pkts * PACKET_BYTES, draw.interval(path.rate_bps));
+        let text = path.text(&name, cc, self.least_pkts * PACKET_BYTES, draw.interval());
         let is_for_this = |set: &&Set| set.algorithm().is_none_or(|of| of == cc);
         let sets: Vec<Set> = sets.iter().filter(is_for_this).cloned().collect();
         let scenario = parse(&self.source.name, &text, &sets, Target::Simulator)?;
