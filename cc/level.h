@@ -107,8 +107,11 @@ struct level_params {
 #define LEVEL_MEAN_ROUNDS 8u
 /* Exchanges without a drain are at least this far apart: the others' rounds are longer, perhaps. */
 #define LEVEL_EXCHANGE_US CC_SEC(1)
-/* The noise is the lowest RTT, smoothed over this time, less the base: a fifth of a drain lets it reach the bottom. */
-#define LEVEL_NOISE_US CC_MSEC(16)
+/*
+ * The noise is the lowest RTT, smoothed over this time, less the base. Of a queue that is empty for only the two blocks
+ * of T a quarter counts as noise; with 16 ms it was two fifths, and a newcomer kept too high a level.
+ */
+#define LEVEL_NOISE_US CC_MSEC(10)
 /* Where ACKs are aggregated to this many packets, this far apart, RTTs are smoothed over eight aggregates instead. */
 #define LEVEL_AGGREGATE_PKTS 6u
 #define LEVEL_AGGREGATE_US   CC_MSEC(5)
@@ -123,9 +126,12 @@ struct level_params {
 #define LEVEL_CROWD_US	   CC_MSEC(5)
 /* Above LEVEL_CROWD_US drains come at least this often, and a suspicious flow judges the others by them. */
 #define LEVEL_CROWD_INTERVAL_US CC_SEC(3)
-/* A suspicious flow keeps this window, and waits so long for one sample: it must see what its drain does. */
-#define LEVEL_SUSPECT_PKTS 2u
-#define LEVEL_WAIT_US	   CC_MSEC(500)
+/*
+ * A suspicious flow keeps 10 packets/s, as CC_BW, and waits so long for one sample: it must see what its drain does. A
+ * floor for W instead would give more to shorter RTTs, and fill the queue of a crowd that has less for each.
+ */
+#define LEVEL_SUSPECT_BW (LEVEL_REFERENCE_BW / 4096 * 10)
+#define LEVEL_WAIT_US	 CC_MSEC(500)
 /* Drains in a row that others join, which end competing. */
 #define LEVEL_LEAVE_DRAINS 3u
 /* CUBIC, RFC 9438: beta 0.7, fast convergence (1 + beta) / 2, Reno's slope 3 (1 - beta) / (1 + beta). */
@@ -652,7 +658,7 @@ CC_STAGE void level_steer(struct level *s, const struct cc_view *v)
 	else
 		level_shrink(s, level_us, price_us);
 	if (level_is_suspicious(s))
-		level_set_window(s, cc_max_u64(s->w, (u64)LEVEL_SUSPECT_PKTS << LEVEL_W_SHIFT));
+		level_set_window(s, cc_max_u64(s->w, level_window(LEVEL_SUSPECT_BW, level_base_us(s) + s->queue_us)));
 }
 
 /*

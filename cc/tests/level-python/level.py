@@ -43,7 +43,7 @@ DRAIN_FIRST_US = 500000
 SETTLE_ROUNDS = 2
 MEAN_ROUNDS = 8
 EXCHANGE_US = 1000000
-NOISE_US = 16000
+NOISE_US = 10000
 AGGREGATE_PKTS = 6
 AGGREGATE_US = 5000
 AGGREGATES = 8
@@ -57,7 +57,7 @@ INFINITE = 0x7FFFFFFF
 SUSPECT_GAIN_256 = 704
 CROWD_US = 5000
 CROWD_INTERVAL_US = 3000000
-SUSPECT_PKTS = 2
+SUSPECT_RATE = 160
 WAIT_US = 500000
 LEAVE_DRAINS = 3
 COMPETE_GAIN_256 = 320
@@ -478,7 +478,7 @@ class Level:
         else:
             self.shrink(level_us, price_us)
         if self.is_suspicious():
-            self.w = clamp_w(max(self.w, SUSPECT_PKTS << W_SHIFT))
+            self.w = clamp_w(max(self.w, window(SUSPECT_RATE, self.T + self.queue_us)))
 
     def grow(self, level_us, price_us):
         step = self.steer_step(level_us - price_us, level_us)
