@@ -127,7 +127,7 @@ struct level_params {
 /* Above LEVEL_CROWD_US drains come at least this often, and a suspicious flow judges the others by them. */
 #define LEVEL_CROWD_INTERVAL_US CC_SEC(3)
 /*
- * A suspicious flow keeps 10 packets/s, as CC_BW, and waits so long for one sample: it must see what its drain does. A
+ * A suspicious flow keeps 9.5 packets/s, as CC_BW, and waits so long for one sample: it must see what its drain does. A
  * floor for W instead would give more to shorter RTTs, and fill the queue of a crowd that has less for each.
  */
 #define LEVEL_SUSPECT_BW (LEVEL_REFERENCE_BW / 4096 * 10)

@@ -20,6 +20,7 @@ mod fixed;
 mod hystart;
 mod level;
 mod level_bounds;
+mod level_competing;
 mod nyu;
 mod nyu_curve;
 mod properties;
