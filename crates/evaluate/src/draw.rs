@@ -35,8 +35,7 @@ pub(crate) struct Draw {
 impl Draw {
     /// Reads `[draw]`, if there is one.
     pub(crate) fn read(reader: &mut Reader<'_>, top: Table<'_, '_>) -> Option<Self> {
-        const KEYS: [&str; 8] =
-            ["rate", "flows", "rtt", "bdp", "host_jitter", "start", "from", "duration"];
+        const KEYS: [&str; 8] = ["rate", "flows", "rtt", "bdp", "host_jitter", "start", "from", "duration"];
         let (path, value, table) = reader.table(top, "draw")?;
         let of = Table { table, path: &path, span: ends(value) };
         reader.known(of, &KEYS);
