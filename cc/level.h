@@ -167,7 +167,7 @@ struct level {
 	u32 round_blocks;
 	u32 last_block_us; /* mean RTT of the last block; CC_NO_RTT: none yet */
 	u32 pair_us;	   /* the greater of the last two */
-	u32 base_us[2];	   /* T: least mean of two blocks in this bin and the last; STARTUP: [1] is the least RTT */
+	u32 base_us[2];	   /* T: least mean of two blocks in this bin and the last; [1] in STARTUP: of RTTs */
 	u32 quiet_us[2];   /* least smoothed_us in this bin and the last; CC_NO_RTT: none yet */
 	u32 smoothed_us;   /* RTT smoothed over LEVEL_NOISE_US */
 	u32 low_rtt_us;	   /* lowest mean of two blocks since the last drain; CC_NO_RTT: none yet */
