@@ -12,8 +12,8 @@ fn squeezed(q_us: u64) -> Ack {
     round(1, T).rtt(T + q_us).inflight(8)
 }
 
-/// A queue that falls by a third for a second now and then, and is `drained_us` in a drain. Returns the greatest
-/// cwnd outside of drains in the ten rounds after the `drains`-th one.
+/// A queue that falls by a third for a second now and then, and is `drained_us` in a drain. Returns the
+/// greatest cwnd outside of drains in the ten rounds after the `drains`-th one.
 fn cwnd_after(settings: &[(&str, &str)], drains: u32, drained_us: u64) -> u32 {
     let mut f = steady(settings);
     let (mut seen, mut rounds, mut most) = (0, 0, 0);
@@ -43,7 +43,8 @@ fn steady_pacing(patience: &str) -> u64 {
 
 #[test]
 fn a_squeezed_flow_keeps_a_rate_of_about_ten_packets_a_second() {
-    // W is 160 / 2^24 packets/us * (T + q); below three packets pacing reacts to half of q: f of a packet per T is 8 F
+    // W is 160 / 2^24 packets/us * (T + q); below three packets pacing reacts to half of q,
+    // and f of a packet per T is 8 F
     let w = 160.0 / f64::from(1 << 24) * (T + Q) as f64;
     let expected = w * MSS as f64 * 1e6 / (T + (Q + 8 * F) / 2) as f64;
     assert_near(steady_pacing("5") as f64, expected, expected * 0.01);

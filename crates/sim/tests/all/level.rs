@@ -56,7 +56,8 @@ fn the_drains_of_all_flows_fall_together() {
     };
     let (first, second) = (starts(0), starts(1));
     assert!(first.len() >= 5 && second.len() >= 4, "of each about six in a minute: {first:?} {second:?}");
-    for drain in &second {
+    // what begins in the last 0.2 s may have its counterpart after the end
+    for drain in second.iter().filter(|drain| *drain + 20 < r.series.flows[0].phase.len()) {
         assert!(first.iter().any(|other| other.abs_diff(*drain) <= 20), "{drain} of {second:?}: {first:?}");
     }
 }
