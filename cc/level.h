@@ -46,8 +46,6 @@
 	  "critical damping: q is seen a round late, z^2 - z + gain = 0 has a double root at 1/4")                     \
 	P(pacing_gain, CC_GAIN(1.06), CC_GAIN(1), CC_GAIN(4), CC_UNIT_GAIN, "pacing rate as a multiple of W / RTT",    \
 	  "at 1 pacing limits, not the clock of ACKs; at much more, bursts stay together")                             \
-	P(pacing_dither, CC_GAIN(0.05), 0, CC_GAIN(0.25), CC_UNIT_GAIN,                                                \
-	  "pacing_gain varies by this from round to round", "without, flows of equal RTT can lock their bursts")       \
 	P(loss_full, CC_PERCENT(4), CC_PERCENT(0.1), CC_PERCENT(100), CC_UNIT_PPM, "loss that costs as much as f(r)",  \
 	  "2 % of random loss then take half of the level")                                                            \
 	P(noise_gain, CC_GAIN(2), 0, CC_GAIN(16), CC_UNIT_GAIN,                                                        \
@@ -183,8 +181,6 @@ struct level {
 	u32 gap_us;	       /* longest time between ACKs in this round */
 	u32 last_gap_us;       /* and in the last */
 	u32 full_rate;	       /* the rate that startup must beat by a quarter */
-	u32 gain_256;	       /* pacing gain of this round */
-	u32 random;
 	u32 mss_bytes;
 	/* competing */
 	u32 best_rate;	    /* since others joined a drain, CC_BW */
@@ -210,7 +206,7 @@ struct level {
 	u8 joined_drains; /* in a row while competing */
 	u8 cut_rounds;	  /* until the loss of a reduction is over */
 	u8 round_lost;	  /* bool: packets were lost in the last round */
-	u8 reserved[7];	  /* no holes: parity compares bytes */
+	u8 reserved[3];	  /* no holes: parity compares bytes */
 };
 
 /* ---- arithmetic ---- */
@@ -386,7 +382,6 @@ CC_STAGE void level_update_round(struct level *s, const struct cc_view *v)
 	s->round_start_us = v->now_us;
 	s->last_gap_us = s->gap_us;
 	s->gap_us = 0;
-	s->gain_256 = s->p.pacing_gain + cc_random_below(&s->random, 2 * s->p.pacing_dither + 1) - s->p.pacing_dither;
 }
 
 /* ---- startup ---- */
@@ -783,13 +778,14 @@ CC_STAGE u64 level_drained_window(const struct level *s)
 		return s->w;
 	if (s->competing)
 		return cc_div(s->w * ((u64)base_us + s->before_us / 4), (u64)base_us + s->before_us);
-	return level_window(s->rate, base_us) / 4;
+	/* Rounded to nothing, it would pace a byte a second, and Linux holds a flow as long as its last burst takes. */
+	return cc_max_u64(level_window(s->rate, base_us) / 4, 1);
 }
 
 CC_STAGE void level_set_controls(struct level *s, const struct cc_view *v, struct cc_decision *d)
 {
 	u64 w = level_drained_window(s);
-	u32 gain_256 = s->gain_256;
+	u32 gain_256 = s->p.pacing_gain;
 	u64 rate_Bps;
 
 	w = cc_min_u64(w, LEVEL_W_MOST);
@@ -847,9 +843,7 @@ CC_STAGE void level_init(struct level *s, const struct level_params *p, const st
 	s->base_us[1] = s->quiet_us[0] = s->quiet_us[1] = CC_NO_RTT;
 	s->round_end_pkts = s->round_delivered_pkts = v->delivered_pkts;
 	s->round_lost_pkts = v->lost_pkts;
-	s->random = cc_random_seed(v->random);
 	s->mss_bytes = v->mss_bytes;
-	s->gain_256 = s->p.pacing_gain;
 	s->limited = true;
 	d->ssthresh_pkts = CC_INFINITE;
 	level_set_controls(s, v, d);
@@ -859,7 +853,7 @@ CC_INLINE void level_observe(const struct level *s, struct cc_observation *o)
 {
 	o->bw_Bps = cc_mul_shift((u64)s->rate * s->mss_bytes, CC_USEC_PER_SEC, CC_BW_SHIFT);
 	o->min_rtt_us = level_base_us(s);
-	o->pacing_gain_256 = s->mode == LEVEL_STARTUP ? CC_GAIN(2) : s->gain_256;
+	o->pacing_gain_256 = s->mode == LEVEL_STARTUP ? CC_GAIN(2) : s->p.pacing_gain;
 	o->cwnd_gain_256 = 0;
 	o->phase = s->mode == LEVEL_STARTUP ? CC_PHASE_STARTUP :
 		   s->mode == LEVEL_DRAIN   ? CC_PHASE_DRAIN :

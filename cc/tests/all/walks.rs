@@ -224,7 +224,7 @@ fn cubic_and_reno_through_conservative_slow_start() {
 #[test]
 fn level_from_startup_to_a_drain_to_steady_and_through_drains_from_there() {
     // 400 packets in 40 ms; f is 2.05 ms * sqrt(4096/10000), 1311 us, or 13 packets
-    let settings = [("level", "2050us"), ("pacing_gain", "1"), ("pacing_dither", "0"), ("fill_gaps", "off")];
+    let settings = [("level", "2050us"), ("pacing_gain", "1"), ("fill_gaps", "off")];
     let mut f = Flow::start("level", &settings);
     let expect = |f: &Flow, phase: Phase, cwnd: u32, pacing: f64| {
         assert_eq!(f.phase(), phase);

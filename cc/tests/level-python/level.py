@@ -66,7 +66,6 @@ CONVERGE_1024 = 870
 RENO_SLOPE = 543
 TO_MS = 4398047
 T_MOST_MS = 1 << 20
-SEED = 0x9E3779B9
 
 # Section 5: the values of `mode`
 
@@ -224,8 +223,6 @@ class Level:
         self.w_max = 0  # u64
         self.w_reno = 0  # u64
         self.k_ms = 0
-        self.gain_256 = None
-        self.random = None
 
     @property
     def T(self):  # the name of Section 5
@@ -267,8 +264,6 @@ class Level:
         self.base_us[1] = self.quiet_us[0] = self.quiet_us[1] = NO_RTT
         self.round_end_pkts = self.round_delivered_pkts = view.delivered_pkts
         self.round_lost_pkts = view.lost_pkts
-        self.random = view.random if view.random != 0 else SEED
-        self.gain_256 = self.p.pacing_gain
         self.limited = True
         decision["ssthresh_pkts"] = INFINITE
         self.set_controls(view, decision)
@@ -370,18 +365,6 @@ class Level:
         self.round_start_us = view.now_us
         self.last_gap_us = self.gap_us
         self.gap_us = 0
-        dither = self.p.pacing_dither
-        self.gain_256 = u32(self.p.pacing_gain + self.random_below(2 * dither + 1) - dither)
-
-    # Appendix A.2, random numbers
-
-    def random_below(self, n):
-        x = self.random
-        x ^= u32(x << 13)
-        x ^= x >> 17
-        x ^= u32(x << 5)
-        self.random = x
-        return (x * n) >> 32
 
     # Appendix A.3, the level
 
@@ -562,7 +545,7 @@ class Level:
         elif self.competing:
             out = self.shallow_window()
         else:
-            out = window(self.rate, self.T) // 4
+            out = max(window(self.rate, self.T) // 4, 1)
         out = min(out, W_MOST)
         if self.mode == STARTUP:
             gain = STARTUP_GAIN_256
@@ -571,7 +554,7 @@ class Level:
         elif out < FEW_PKTS << W_SHIFT:
             gain = 256
         else:
-            gain = self.gain_256
+            gain = self.p.pacing_gain
         decision["pacing_rate_Bps"] = pacing_rate(out, gain, self.pacing_rtt(view), view)
         decision["cwnd_pkts"] = u32(max((out >> W_SHIFT) + self.gap_pkts(), CWND_LEAST_PKTS))
         decision["min_burst_pkts"] = MIN_BURST_PKTS

@@ -15,12 +15,11 @@ pub(crate) const F: u64 = 4098;
 /// r f in packets.
 pub(crate) const R_F: f64 = F as f64 / 1024.0;
 
-/// No noise, no random pacing, nothing that grows beside the rule, whatever the defaults are.
-pub(crate) const PLAIN: [(&str, &str); 10] = [
+/// No noise, nothing that grows beside the rule, whatever the defaults are.
+pub(crate) const PLAIN: [(&str, &str); 9] = [
     ("level", LEVEL),
     ("gain", "0.25"),
     ("pacing_gain", "1"),
-    ("pacing_dither", "0"),
     ("loss_full", "4%"),
     ("noise_gain", "0"),
     ("growth_rounds", "0"),
