@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use fairpace_bpf_build::{BpfCompiler, Error, Sources, check_objects, compile_listed, write_objects};
+use fairpace_bpf_build::{BpfCompiler, Error, Sources, check_objects, compile_all, write_objects};
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -35,7 +35,7 @@ fn main() -> ExitCode {
 
 fn run(folder: &Path, check: bool) -> Result<usize, Error> {
     let compiler = BpfCompiler::new(Sources::contained()?)?;
-    let objects = compile_listed(&compiler)?;
+    let objects = compile_all(&compiler)?;
     if check {
         check_objects(folder, &objects, compiler.sources())?;
     } else {

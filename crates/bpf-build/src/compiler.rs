@@ -94,14 +94,19 @@ impl BpfCompiler {
         if let Some(settings) = &algorithm.settings {
             command.arg("-D").arg(settings);
         }
-        command.arg("-c").arg(cc.join("bpf/object.bpf.c")).args(["-o", "-"]);
-        let Output { status, stdout, stderr } = run(&mut command)?;
-        let messages = String::from_utf8_lossy(&stderr).into_owned();
-        let name = algorithm.listed.clone();
-        if !status.success() {
-            return Err(Error::Refused { name, messages });
-        }
-        Ok(Object { name, elf: stdout, warnings: messages })
+        command.arg("-c").arg(cc.join("bpf/object.bpf.c"));
+        object(algorithm.listed.clone(), &mut command)
+    }
+
+    /// Compiles `bpf/NAME.bpf.c` of the sources: programs of the loader that are no algorithm.
+    ///
+    /// # Errors
+    /// As [`BpfCompiler::compile`].
+    pub fn compile_tool(&self, name: &str) -> Result<Object, Error> {
+        let cc = absolute(self.sources.cc())?;
+        let mut command = self.command(&cc, &absolute(self.sources.libbpf())?);
+        command.arg("-c").arg(cc.join("bpf").join(format!("{name}.bpf.c")));
+        object(name.to_owned(), &mut command)
     }
 
     fn command(&self, cc: &Path, libbpf: &Path) -> Command {
@@ -119,6 +124,16 @@ impl BpfCompiler {
         command.arg("-I").arg(cc).arg("-I").arg(libbpf);
         command
     }
+}
+
+/// Runs clang, which writes the object to its standard output.
+fn object(name: String, command: &mut Command) -> Result<Object, Error> {
+    let Output { status, stdout, stderr } = run(command.args(["-o", "-"]))?;
+    let messages = String::from_utf8_lossy(&stderr).into_owned();
+    if !status.success() {
+        return Err(Error::Refused { name, messages });
+    }
+    Ok(Object { name, elf: stdout, warnings: messages })
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, Error> {

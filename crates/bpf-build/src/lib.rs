@@ -79,5 +79,5 @@ mod sources;
 pub use algorithm::{Algorithm, Kind};
 pub use compiler::{BpfCompiler, Object};
 pub use error::Error;
-pub use objects::{check_objects, compile_listed, read_objects, write_objects};
+pub use objects::{TOOLS, check_objects, compile_all, read_objects, write_objects};
 pub use sources::Sources;

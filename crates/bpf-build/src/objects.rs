@@ -1,4 +1,5 @@
-//! A folder of compiled objects, one per line of `algorithms.def`: how fairpace-kernel ships them.
+//! A folder of compiled objects, one per line of `algorithms.def` and the tools: how fairpace-kernel ships
+//! them.
 
 use std::fs;
 use std::path::Path;
@@ -8,12 +9,18 @@ use crate::{BpfCompiler, Error, Object, Sources};
 /// The file that holds the digest of the sources.
 const DIGEST: &str = "SOURCES";
 
-/// Compiles every algorithm and preset of the list, in its order.
+/// Programs of the loader that are no algorithm: `bpf/NAME.bpf.c`. Their names are longer than an algorithm's
+/// can be.
+pub const TOOLS: [&str; 1] = ["socket_iterators"];
+
+/// Compiles every algorithm and preset of the list, in its order, and the [`TOOLS`].
 ///
 /// # Errors
 /// As [`BpfCompiler::compile`] and [`Sources::listed`].
-pub fn compile_listed(compiler: &BpfCompiler) -> Result<Vec<Object>, Error> {
-    compiler.sources().listed()?.iter().map(|algorithm| compiler.compile(algorithm)).collect()
+pub fn compile_all(compiler: &BpfCompiler) -> Result<Vec<Object>, Error> {
+    let listed = compiler.sources().listed()?;
+    let algorithms = listed.iter().map(|algorithm| compiler.compile(algorithm));
+    algorithms.chain(TOOLS.iter().map(|name| compiler.compile_tool(name))).collect()
 }
 
 /// Writes objects to a folder as `NAME.bpf.o`, with the digest of the sources that they were compiled from.
@@ -34,7 +41,7 @@ pub fn write_objects(folder: &Path, objects: &[Object], sources: &Sources) -> Re
     fs::write(&path, sources.digest()? + "\n").map_err(Error::io(&path))
 }
 
-/// Reads the objects of the list from a folder that [`write_objects`] wrote.
+/// Reads the objects of the list and the [`TOOLS`] from a folder that [`write_objects`] wrote.
 ///
 /// # Errors
 /// [`Error::StaleObjects`] when they were compiled from other sources or one is missing; else as
@@ -49,7 +56,8 @@ pub fn read_objects(folder: &Path, sources: &Sources) -> Result<Vec<Object>, Err
         let elf = fs::read(folder.join(file_name(name))).map_err(|e| stale(format!("{name}: {e}")))?;
         Ok(Object { name: name.to_owned(), elf, warnings: String::new() })
     };
-    sources.listed()?.iter().map(|algorithm| read(algorithm.name())).collect()
+    let listed = sources.listed()?;
+    listed.iter().map(|algorithm| algorithm.name()).chain(TOOLS).map(read).collect()
 }
 
 /// Compares the objects in a folder, byte by byte, with others of the same list.

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use fairpace_bpf_build::{
-    Algorithm, BpfCompiler, Error, Kind, Sources, check_objects, compile_listed, read_objects, write_objects,
+    Algorithm, BpfCompiler, Error, Kind, Sources, check_objects, compile_all, read_objects, write_objects,
 };
 use fairpace_test_support::skip;
 
@@ -76,8 +76,8 @@ fn a_users_header_becomes_an_object_of_its_name() {
 fn two_folders_give_the_same_bytes_and_no_path_is_in_them() {
     let (Some(one), Some(other)) = (compiler_of_few(), compiler_of_few()) else { return };
     assert_ne!(one.sources().cc(), other.sources().cc());
-    let first = compile_listed(&one).unwrap_or_else(|e| panic!("{e}"));
-    let second = compile_listed(&other).unwrap_or_else(|e| panic!("{e}"));
+    let first = compile_all(&one).unwrap_or_else(|e| panic!("{e}"));
+    let second = compile_all(&other).unwrap_or_else(|e| panic!("{e}"));
     assert!(first == second, "the folder shows in the bytes");
     let temporary = std::env::temp_dir().to_string_lossy().into_owned();
     for object in first {
@@ -153,7 +153,7 @@ fn a_missing_header_a_bad_name_and_a_missing_clang_are_errors_that_name_them() {
 fn stored_objects_are_used_only_with_the_sources_that_they_came_from() {
     let Some(compiler) = compiler_of_few() else { return };
     let sources = compiler.sources();
-    let objects = compile_listed(&compiler).unwrap_or_else(|e| panic!("{e}"));
+    let objects = compile_all(&compiler).unwrap_or_else(|e| panic!("{e}"));
     let folder = tempfile::tempdir().expect("folder");
     let stored = folder.path().join("objects");
     write_objects(&stored, &objects, sources).expect("write");
