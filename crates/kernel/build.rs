@@ -1,5 +1,5 @@
-//! Embeds one BPF object per line of cc/algorithms.def: compiled here with clang, or from the folder
-//! `objects`.
+//! Embeds one BPF object per line of cc/algorithms.def, and the loader's own programs (`TOOLS`): compiled
+//! here with clang, or from the folder `objects`.
 //!
 //! A package contains that folder and needs no clang. In a checkout `make objects` writes it; there clang
 //! goes first, since the C may have changed. Objects of other sources are never used: the folder holds the
@@ -10,7 +10,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use fairpace_bpf_build::{BpfCompiler, Error, Object, Sources, compile_listed, read_objects};
+use fairpace_bpf_build::{BpfCompiler, Error, Object, Sources, TOOLS, compile_all, read_objects};
 
 /// The file that cargo puts into a package, beside the manifest that it rewrites.
 const ONLY_IN_A_PACKAGE: &str = "Cargo.toml.orig";
@@ -48,11 +48,15 @@ fn main() {
         }),
     };
     let table = match found {
-        Ok(objects) => embed(&objects, &out),
+        Ok(objects) => {
+            let (tools, listed): (Vec<_>, Vec<_>) =
+                objects.into_iter().partition(|object| TOOLS.contains(&&*object.name));
+            format!("{ALIGNED}{}{}", embed("OBJECTS", &listed, &out), embed("TOOLS", &tools, &out))
+        }
         Err(why) => {
             // a path that never exists makes cargo run this again, so that an installed clang is noticed
             println!("cargo::rerun-if-changed={}", out.join("no-objects").display());
-            format!("const OBJECTS: Result<&[(&str, &[u8])], &str> = Err({why:?});\n")
+            ["OBJECTS", "TOOLS"].map(|name| format!("{}Err({why:?});\n", constant(name))).concat()
         }
     };
     write(&out.join("objects.rs"), table.as_bytes());
@@ -78,18 +82,24 @@ fn compile(sources: Sources) -> Result<Vec<Object>, String> {
         Err(no_clang @ Error::NoClang { .. }) => return Err(no_clang.to_string()),
         other => other.unwrap_or_else(|e| fail(&e)),
     };
-    let objects = compile_listed(&compiler).unwrap_or_else(|e| fail(&e));
+    let objects = compile_all(&compiler).unwrap_or_else(|e| fail(&e));
     for line in objects.iter().flat_map(|object| object.warnings.lines()) {
         println!("cargo::warning={line}");
     }
     Ok(objects)
 }
 
-/// Source that includes the objects, aligned as ELF wants to be read.
-fn embed(objects: &[Object], out: &Path) -> String {
-    let mut table = "#[repr(C, align(8))]\nstruct Aligned<T>(T);\n\
-                     const OBJECTS: Result<&[(&str, &[u8])], &str> = Ok(&[\n"
-        .to_owned();
+/// ELF wants to be read at aligned addresses.
+const ALIGNED: &str = "#[repr(C, align(8))]\nstruct Aligned<T>(T);\n";
+
+/// The begin of a constant: objects by name, or why there are none.
+fn constant(name: &str) -> String {
+    format!("const {name}: Result<&[(&str, &[u8])], &str> = ")
+}
+
+/// Source that includes the objects.
+fn embed(name: &str, objects: &[Object], out: &Path) -> String {
+    let mut table = constant(name) + "Ok(&[\n";
     for Object { name, elf, .. } in objects {
         write(&out.join(format!("{name}.bpf.o")), elf);
         let bytes = format!("*include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{name}.bpf.o\"))");

@@ -2,17 +2,20 @@
 
 use std::fs::{self, DirBuilder, File, Permissions};
 use std::io;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use libbpf_rs::Link;
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 use nix::mount::{MsFlags, mount};
 use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
 
 use crate::Error;
+use crate::error::system_error;
 
 /// Where Linux distributions mount it.
 const ROOT: &str = "/sys/fs/bpf";
@@ -101,6 +104,17 @@ fn check_owner() -> Result<(), Error> {
     };
     let is_roots = found.is_dir() && found.uid() == 0 && found.mode() & 0o022 == 0;
     if is_roots { Ok(()) } else { Err(Error::Untrusted { path: PINS.into() }) }
+}
+
+/// Opens a pinned link. Another kind of object is an error: libbpf would take it for a link.
+pub(crate) fn open_link(path: &Path) -> Result<Link, Error> {
+    let link = Link::open(path).map_err(|error| failed(path, system_error(error)))?;
+    let info = format!("/proc/self/fdinfo/{}", link.as_fd().as_raw_fd());
+    let info = fs::read_to_string(&info).map_err(|cause| failed(info, cause))?;
+    if info.lines().any(|line| line.starts_with("link_id:")) {
+        return Ok(link);
+    }
+    Err(failed(path, io::Error::other("it is not the pin of a BPF link")))
 }
 
 pub(crate) fn is_mounted() -> bool {

@@ -161,6 +161,18 @@ pub enum Error {
         /// The name.
         name: String,
     },
+    /// The kernel does not offer this congestion control, or not in this network namespace.
+    #[error("the kernel offers no congestion control {name} here; it offers {}", .offered.join(", "))]
+    #[diagnostic(
+        code(fairpace::kernel::not_offered),
+        help("load it first; a network namespace of its own takes only one that any user may select")
+    )]
+    NotOffered {
+        /// The name.
+        name: String,
+        /// What the kernel offers.
+        offered: Vec<String>,
+    },
     /// There is nothing of this name to unload.
     #[error("{name} is not loaded; {}", known(.loaded))]
     #[diagnostic(code(fairpace::kernel::not_loaded))]

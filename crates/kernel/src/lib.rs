@@ -30,34 +30,42 @@
 //! from 6.1 on with BTF. The README lists where kernels differ.
 //!
 //! The crate makes no decisions about congestion: the algorithms are C headers in fairpace-cc, the conversion
-//! between Linux and their contract is `cc/bpf/`. It opens no sockets, sets no system-wide defaults and runs
-//! no daemon.
+//! between Linux and their contract is `cc/bpf/`. It opens no connections and runs no daemon; it changes the
+//! default of a network namespace only by [`set_default`] and [`restore_default`].
 
 mod adapt;
 mod bpffs;
 mod btf;
+mod defaults;
 mod error;
 mod features;
 mod list;
 mod load;
 mod log;
 mod names;
+mod namespace;
 mod object;
 mod observe;
+mod replace;
 #[cfg(feature = "testing")]
 mod replay;
+mod sockets;
 mod transaction;
 
+pub use defaults::{DefaultChange, default, former_default, is_ours, restore_default, set_default};
 pub use error::{Error, Holder};
 pub use features::{Check, Features, Standing};
-pub use list::{Entry, Status, list, unload, unload_all};
+pub use list::{Entry, Status, list, parameters, unload, unload_all};
 #[cfg(feature = "testing")]
 pub use load::load_without_storage;
 pub use load::{LoadOptions, Loaded, Program, load, load_object, load_objects};
+pub use namespace::{Namespace, namespaces};
 #[cfg(feature = "testing")]
 pub use object::is_built;
 pub use object::{Object, ObjectParameter};
 pub use observe::Flow;
+pub use replace::replace;
 #[cfg(feature = "testing")]
 pub use replay::{Call, Replay};
+pub use sockets::{Moved, Mover, Users, users};
 pub use transaction::{Action, Repair, repair};

@@ -6,8 +6,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use fairpace_cc::Algorithm;
-use libbpf_rs::query::{LinkInfoIter, LinkTypeInfo, MapInfoIter};
-use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, MapType};
+use libbpf_rs::query::{LinkInfoIter, LinkTypeInfo, MapInfo, MapInfoIter};
+use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType};
 
 use crate::bpffs::{self, Lock};
 use crate::transaction::{self, Change, Kind};
@@ -17,6 +17,8 @@ use crate::{Error, Holder, btf, features, names};
 const OURS: &str = "fp_";
 /// The first field of a registered struct_ops' value: enum bpf_struct_ops_state. Registered without a link.
 const STATE_INUSE: u32 = 1;
+/// Where `struct cc_config` of cc/bpf/object.bpf.c has the parameters: behind two words.
+const PARAMETERS_AT: usize = 8;
 
 /// A congestion control in the kernel that is a BPF struct_ops.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,7 +65,7 @@ pub fn list() -> Result<Vec<Entry>, Error> {
 }
 
 /// The same without a lock: for a caller that has it, or that only wants to know what holds a name.
-fn list_now() -> Result<Vec<Entry>, Error> {
+pub(crate) fn list_now() -> Result<Vec<Entry>, Error> {
     let Some(layout) = Layout::of_kernel()? else { return Ok(Vec::new()) };
     let offered = names::available()?;
     let links: BTreeMap<u32, u32> = LinkInfoIter::default()
@@ -108,6 +110,31 @@ fn check_complete(entries: &[Entry], offered: &[String]) -> Result<(), Error> {
     Err(Error::NotPermitted {
         missing: vec!["the right to see all BPF objects (seccomp, a security module)"],
     })
+}
+
+/// The parameters that a loaded algorithm has, as C holds them (`Params::as_bytes`). `None`: it was loaded by
+/// a version that keeps them elsewhere, or is gone since.
+///
+/// # Errors
+/// The kernel does not let its map be read.
+pub fn parameters(entry: &Entry) -> Result<Option<Vec<u8>>, Error> {
+    let is_config = |map: &MapInfo| map.name.to_string_lossy().ends_with(".config");
+    let Some(map) = sibling(entry, is_config)? else { return Ok(None) };
+    let what = || format!("reading the parameters of {}", entry.name);
+    let value = map.lookup(&0u32.to_ne_bytes(), MapFlags::ANY).map_err(Error::bpf(what()))?;
+    Ok(value.and_then(|value| value.get(PARAMETERS_AT..).map(<[u8]>::to_vec)))
+}
+
+/// Another map of the same object: it was loaded with the same types (BTF). `None`: it is gone since.
+pub(crate) fn sibling(entry: &Entry, wanted: impl Fn(&MapInfo) -> bool) -> Result<Option<MapHandle>, Error> {
+    let all: Vec<MapInfo> = MapInfoIter::default().collect();
+    let Some(own) = all.iter().find(|map| map.id == entry.map_id && map.btf_id != 0) else { return Ok(None) };
+    let Some(found) = all.iter().find(|map| map.btf_id == own.btf_id && wanted(map)) else { return Ok(None) };
+    match MapHandle::from_map_id(found.id) {
+        Ok(map) => Ok(Some(map)),
+        Err(error) if error.kind() == libbpf_rs::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::bpf(format!("opening a map of {}", entry.name))(error)),
+    }
 }
 
 /// Takes an algorithm out of the kernel. Sockets that use it go on using it until they close. `name` is the
@@ -203,7 +230,7 @@ fn pinned_links() -> Result<BTreeMap<u32, PathBuf>, Error> {
     for name in bpffs::pins("")? {
         let path = bpffs::path(&name);
         // a pin can be gone by now, or be another kind of object
-        if let Ok(info) = Link::open(&path).and_then(|link| link.info()) {
+        if let Some(info) = bpffs::open_link(&path).ok().and_then(|link| link.info().ok()) {
             links.insert(info.id, path);
         }
     }

@@ -34,6 +34,11 @@ impl LoadOptions {
     pub fn unique() -> LoadOptions {
         LoadOptions { suffix: names::unique_suffix(), pin: false }
     }
+
+    /// The name in the kernel that an algorithm has with this suffix.
+    pub fn kernel_name(&self, algorithm: Algorithm) -> String {
+        names::with_suffix(algorithm.kernel_name(), &self.suffix)
+    }
 }
 
 /// An algorithm in the kernel, loaded by this process. Unless pinned, dropping it unregisters the algorithm;

@@ -23,6 +23,13 @@ pub(crate) fn built() -> Result<&'static [(&'static str, &'static [u8])], &'stat
     OBJECTS
 }
 
+/// ELF bytes of an embedded object that is no algorithm.
+pub(crate) fn tool(name: &'static str) -> Result<&'static [u8], Error> {
+    let tools = TOOLS.map_err(|why| Error::NotBuilt { why })?;
+    let found = tools.iter().find(|(tool, _)| *tool == name);
+    found.map(|(_, elf)| *elf).ok_or_else(|| bad_object(name, "all of its code"))
+}
+
 /// Whether this build contains objects of the listed algorithms. It does not when it was built without clang
 /// from a checkout without compiled objects.
 #[cfg(feature = "testing")]

@@ -9,7 +9,6 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use libbpf_rs::Link;
 use libbpf_rs::query::LinkTypeInfo;
 
 use crate::Error;
@@ -182,9 +181,9 @@ fn remove_dead() -> Result<Vec<String>, Error> {
     let mut removed = Vec::new();
     for name in bpffs::pins("")? {
         let path = bpffs::path(&name);
-        let is_dead = Link::open(&path)
-            .and_then(|link| link.info())
-            .is_ok_and(|info| matches!(info.info, LinkTypeInfo::StructOps(ops) if ops.map_id == 0));
+        let info = bpffs::open_link(&path).ok().and_then(|link| link.info().ok());
+        let is_dead =
+            info.is_some_and(|info| matches!(info.info, LinkTypeInfo::StructOps(ops) if ops.map_id == 0));
         if is_dead {
             fs::remove_file(&path).map_err(|cause| failed(&path, cause))?;
             removed.push(name);
@@ -212,7 +211,7 @@ fn drain(directory: &str, with: impl Fn(&str, &Path) -> Result<(), Error>) -> Re
 /// Takes an algorithm out of the kernel. The link goes first, where the kernel can (6.11): its name is free
 /// at once, whoever else holds the link. Elsewhere the kernel detaches it when its last descriptor is closed.
 fn release(pin: &Path) -> Result<(), Error> {
-    if let Ok(link) = Link::open(pin) {
+    if let Ok(link) = bpffs::open_link(pin) {
         let _ = link.detach();
     }
     fs::remove_file(pin).map_err(|cause| failed(pin, cause))
@@ -284,7 +283,7 @@ mod tests {
     fn a_pin_whose_link_is_detached_does_not_keep_the_name() {
         let Some((_, name)) = pinned("d") else { return };
         // as an earlier version did, and was killed behind that
-        Link::open(bpffs::path(&name)).and_then(|link| link.detach()).expect("since 6.11");
+        bpffs::open_link(&bpffs::path(&name)).expect("root may").detach().expect("since 6.11");
         let repairs = repair(&|| false).expect("root may");
         assert!(!bpffs::path(&name).exists(), "{repairs:?}");
         let ours = |repair: &&Repair| repair.names.contains(&name);
@@ -293,6 +292,25 @@ mod tests {
         assert!(matches!(repaired, Some(Action::PinRemoved) | None), "{repairs:?}");
         let (_, again) = pinned("d").expect("the name is free");
         unload(&again).expect("it is loaded");
+    }
+
+    #[test]
+    fn a_pin_that_is_no_link_is_left_alone() {
+        use libbpf_rs::{MapHandle, MapType};
+        let Some((loaded, name)) = pinned("m") else { return };
+        let options = libbpf_sys::bpf_map_create_opts {
+            sz: size_of::<libbpf_sys::bpf_map_create_opts>() as libbpf_sys::size_t,
+            ..Default::default()
+        };
+        let mut map =
+            MapHandle::create(MapType::Array, Some("fp_test"), 4, 8, 1, &options).expect("root may");
+        let pin = bpffs::path(&format!("map_{:x}", std::process::id()));
+        map.pin(&pin).expect("root may");
+        repair(&|| false).expect("root may");
+        assert!(pin.exists() && is_loaded(&name));
+        fs::remove_file(pin).expect("root may");
+        drop(loaded);
+        unload(&name).expect("it is loaded");
     }
 
     #[test]

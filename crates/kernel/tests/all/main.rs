@@ -4,6 +4,7 @@ mod flows;
 mod loading;
 mod parity;
 mod probe;
+mod service;
 mod support;
 mod users_object;
 mod verifier;
