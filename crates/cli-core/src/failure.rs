@@ -341,6 +341,7 @@ impl From<fairpace_kernel::Error> for Failure {
             | E::Untrusted { .. }
             | E::Bpffs { .. } => Exit::Unsupported,
             E::NameBusy { .. }
+            | E::NotOffered { .. }
             | E::NotLoaded { .. }
             | E::NotOurs { .. }
             | E::StillThere { .. }

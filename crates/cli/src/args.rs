@@ -13,6 +13,9 @@ use fairpace_cli_core::result_dir::ResultDir;
 use fairpace_scenario::quantity::parse_time;
 use fairpace_scenario::{Set, Target};
 
+/// The configuration, unless `--config` names another one.
+const CONFIG_PATH: &str = "/etc/fairpace/fairpace.toml";
+
 /// Simulate congestion control algorithms, load them into the running kernel, and measure them.
 #[derive(Debug, Parser)]
 #[command(name = "fairpace", version, max_term_width = 110, after_help = EXIT_CODES)]
@@ -60,6 +63,39 @@ pub(crate) enum Command {
     Unload(UnloadArgs),
     /// List the algorithms that are loaded into the running kernel.
     List,
+    /// Load algorithms now and at every boot; with --default they also become the default.
+    ///
+    /// The kernel is changed first, then /etc/fairpace/fairpace.toml, which `fairpace apply` reads at boot.
+    /// An algorithm that is loaded with other parameters is replaced, see `fairpace replace`.
+    Enable(EnableArgs),
+    /// Take algorithms out of the kernel and out of the configuration.
+    ///
+    /// If one of them is the default of this network namespace, the default from before comes back. Sockets
+    /// that use one keep it until they close.
+    Disable(DisableArgs),
+    /// Make the kernel as /etc/fairpace/fairpace.toml says. The boot service runs it.
+    ///
+    /// It loads what is missing, replaces what has other parameters, sets the default and reads it back. It
+    /// takes nothing out of the kernel.
+    Apply(ApplyArgs),
+    /// Replace the code or parameters of loaded algorithms, without a moment in which they are not there.
+    ///
+    /// New sockets get the new one; open ones keep the old until they close. Needs Linux 6.4 or later.
+    Replace(ReplaceArgs),
+    /// Choose the default congestion control of this network namespace, until the next boot.
+    ///
+    /// NAME is one of `fairpace algorithms`, or any that the kernel offers. Other network namespaces
+    /// (containers) keep theirs.
+    Default(DefaultArgs),
+    /// Bring back the default that this network namespace had before ours.
+    Restore,
+    /// Show what is loaded, which sockets use it, the defaults, and what the next boot will do.
+    Status(ConfigArgs),
+    /// Take everything of ours out, now: restore all defaults, move live sockets to cubic, unload.
+    ///
+    /// It visits every network namespace that it can enter, goes on when a part fails, and says what it could
+    /// not do. The configuration stays as it is.
+    Panic(ConfigArgs),
     /// Check what this kernel and machine can do, and explain how to fix what is missing.
     Doctor,
     /// Print completions for a shell.
@@ -202,6 +238,59 @@ pub(crate) struct LoadArgs {
     /// Append this to the name in the kernel, to load one algorithm with several settings.
     #[arg(long, allow_hyphen_values = true, default_value = "")]
     pub(crate) suffix: String,
+}
+
+/// Where the configuration is.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ConfigArgs {
+    /// The configuration.
+    #[arg(long = "config", value_name = "FILE", default_value = CONFIG_PATH)]
+    pub(crate) path: PathBuf,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct EnableArgs {
+    #[command(flatten)]
+    pub(crate) load: LoadArgs,
+    /// Make the first of them the default of this network namespace, now and at every boot.
+    #[arg(long)]
+    pub(crate) default: bool,
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct DisableArgs {
+    /// Names from `fairpace algorithms` or `fairpace status`.
+    #[arg(required_unless_present = "all", value_name = "NAME")]
+    pub(crate) names: Vec<String>,
+    /// All algorithms of the configuration.
+    #[arg(long, conflicts_with = "names")]
+    pub(crate) all: bool,
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ApplyArgs {
+    /// Replace also what is loaded with the same parameters: this program may have newer code.
+    #[arg(long)]
+    pub(crate) replace: bool,
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ReplaceArgs {
+    #[command(flatten)]
+    pub(crate) load: LoadArgs,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct DefaultArgs {
+    /// A name from `fairpace algorithms`, or one of the kernel's own.
+    #[arg(value_name = "NAME")]
+    pub(crate) name: String,
 }
 
 #[derive(Debug, Clone, Args)]

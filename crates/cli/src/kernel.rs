@@ -67,7 +67,7 @@ pub(crate) fn load(
 }
 
 /// Completes or takes back what interrupted commands have left, and says so.
-fn repair(global: Global, signals: &Signals) -> Result<(), Failure> {
+pub(crate) fn repair(global: Global, signals: &Signals) -> Result<(), Failure> {
     let repairs = fairpace_kernel::repair(&|| signals.received().is_some())
         .map_err(|error| stopped(error, signals, "nothing was changed"))?;
     for repair in repairs.iter().filter(|_| !global.quiet) {
@@ -77,7 +77,7 @@ fn repair(global: Global, signals: &Signals) -> Result<(), Failure> {
 }
 
 /// The failure of an operation that a signal may have stopped.
-fn stopped(error: fairpace_kernel::Error, signals: &Signals, result: &'static str) -> Failure {
+pub(crate) fn stopped(error: fairpace_kernel::Error, signals: &Signals, result: &'static str) -> Failure {
     match (&error, signals.received()) {
         (fairpace_kernel::Error::Interrupted, Some(signal)) => Failure::signal_with(signal, result),
         _ => error.into(),
@@ -85,7 +85,7 @@ fn stopped(error: fairpace_kernel::Error, signals: &Signals, result: &'static st
 }
 
 /// Each algorithm of the command line with its parameters.
-fn parameters(args: &LoadArgs) -> Result<Vec<Params>, Failure> {
+pub(crate) fn parameters(args: &LoadArgs) -> Result<Vec<Params>, Failure> {
     let usage = |error: String| {
         Failure::new(Exit::Usage, error, "`fairpace algorithms` lists names, parameters, units and ranges")
     };

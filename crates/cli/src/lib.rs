@@ -16,6 +16,7 @@ mod compare;
 mod demo;
 mod kernel;
 mod repeat;
+mod service;
 mod shell;
 mod sim;
 mod store;
@@ -55,6 +56,14 @@ impl Program for Cli {
             Command::Load(args) => kernel::load(&args, global, &Signals::catch()?, out),
             Command::Unload(args) => kernel::unload(&args, global, &Signals::catch()?, out),
             Command::List => kernel::list(global, &Signals::catch()?, out),
+            Command::Enable(args) => service::enable(&args, global, &Signals::catch()?, out),
+            Command::Disable(args) => service::disable(&args, global, &Signals::catch()?, out),
+            Command::Apply(args) => service::apply(&args, global, &Signals::catch()?, out),
+            Command::Replace(args) => service::replace(&args, global, &Signals::catch()?, out),
+            Command::Default(args) => service::default(&args, global, out),
+            Command::Restore => service::restore(global, out),
+            Command::Status(args) => service::status(&args, global, &Signals::catch()?, out),
+            Command::Panic(args) => service::panic(&args, global, &Signals::catch()?, out),
             Command::Doctor => kernel::doctor(global, out),
             Command::Completions { shell } => shell::completions(shell, out),
             Command::Man { dir } => shell::man(dir.as_deref(), out),

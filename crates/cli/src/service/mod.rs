@@ -1,0 +1,348 @@
+//! `fairpace enable`, `disable`, `apply`, `default`, `restore`, `replace`, `status` and `panic`: algorithms
+//! that a machine loads at boot, and the way back.
+//!
+//! The truth is the kernel. The one file, [`config`], says what to load at boot; `apply`, which the boot
+//! service runs, makes the kernel as the file says.
+
+mod boot;
+mod config;
+mod panic;
+mod status;
+mod text;
+
+use fairpace_cc::Algorithm;
+use fairpace_cli_core::args::Global;
+use fairpace_cli_core::failure::{Exit, Failure};
+use fairpace_cli_core::output::{Output, note};
+use fairpace_cli_core::signals::Signals;
+use fairpace_kernel::{DefaultChange, Features, Namespace, Status, is_ours, namespaces};
+use serde::Serialize;
+
+use crate::args::{ApplyArgs, DefaultArgs, DisableArgs, EnableArgs, LoadArgs, ReplaceArgs};
+use crate::kernel::{parameters, repair, stopped};
+use config::{Config, Wanted};
+pub(crate) use panic::panic;
+pub(crate) use status::status;
+use text::{place, sentence};
+
+/// What a command did to one algorithm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum Done {
+    Loaded,
+    Replaced,
+    AsItWas,
+}
+
+#[derive(Serialize)]
+struct AlgorithmRecord {
+    kernel_name: String,
+    done: Done,
+}
+
+#[derive(Serialize)]
+struct ChangeRecord {
+    algorithms: Vec<AlgorithmRecord>,
+    default_before: Option<String>,
+    default: Option<String>,
+    configuration: Option<String>,
+    /// Network namespaces whose default this did not touch.
+    other_namespaces: usize,
+}
+
+/// Loads algorithms now and at every boot.
+pub(crate) fn enable(
+    args: &EnableArgs,
+    global: Global,
+    signals: &Signals,
+    out: &mut Output,
+) -> Result<(), Failure> {
+    let wanted = wanted(&args.load)?;
+    let mut config = Config::read(&args.config.path)?;
+    Features::probe().require_kernel()?;
+    repair(global, signals)?;
+    let algorithms = make_loaded(&wanted, Replacing::IfDifferent, signals)?;
+    let change = match (args.default, wanted.first()) {
+        (true, Some(first)) => Some(set_default_everywhere_it_was(&first.kernel_name())?),
+        _ => renew(&algorithms)?,
+    };
+    for wanted in &wanted {
+        config.enable(wanted.clone())?;
+    }
+    if let (true, Some(first)) = (args.default, wanted.first()) {
+        config.set_default(Some(&first.kernel_name()))?;
+    }
+    config.write()?;
+    report(&algorithms, change.as_ref(), Some(&config), global, out)?;
+    if !global.json && !global.quiet {
+        boot::advise(out)?;
+    }
+    Ok(())
+}
+
+/// Takes algorithms out of the kernel and out of the configuration.
+pub(crate) fn disable(
+    args: &DisableArgs,
+    global: Global,
+    signals: &Signals,
+    out: &mut Output,
+) -> Result<(), Failure> {
+    let mut config = Config::read(&args.config.path)?;
+    repair(global, signals)?;
+    let names: Vec<String> = if args.all {
+        config.load.iter().map(Wanted::kernel_name).collect()
+    } else {
+        args.names.iter().map(|name| kernel_name(name)).collect()
+    };
+    let entries = fairpace_kernel::list()?;
+    let is_loaded = |name: &&String| entries.iter().any(|e| e.name == **name && e.status != Status::Draining);
+    for name in &names {
+        if !is_loaded(&name) && !config.load.iter().any(|wanted| wanted.kernel_name() == *name) {
+            let message = format!("{name} is neither loaded nor in {}", config.path().display());
+            return Err(Failure::new(Exit::Busy, message, "`fairpace status` shows what is"));
+        }
+    }
+    // the file first: what is left of an interruption is loaded, and not loaded again
+    for name in &names {
+        config.disable(name)?;
+    }
+    if config.exists {
+        config.write()?;
+    }
+    let mut lines = Vec::new();
+    if names.contains(&fairpace_kernel::default()?)
+        && let Some(change) = fairpace_kernel::restore_default()?
+    {
+        lines.push(sentence(&change));
+    }
+    let loaded: Vec<&str> = names.iter().filter(is_loaded).map(String::as_str).collect();
+    fairpace_kernel::unload_all(&loaded, &|| signals.received().is_some())
+        .map_err(|error| stopped(error, signals, "nothing was unloaded"))?;
+    if global.json {
+        return out.json(&names);
+    }
+    lines.extend(names.iter().map(|name| format!("{name} is unloaded, and not loaded at boot")));
+    lines.extend(still_defaults(&names)?);
+    lines.iter().try_for_each(|line| out.line(line))
+}
+
+/// Makes the kernel as the configuration says: for the boot service, and after an upgrade.
+pub(crate) fn apply(
+    args: &ApplyArgs,
+    global: Global,
+    signals: &Signals,
+    out: &mut Output,
+) -> Result<(), Failure> {
+    let config = Config::read(&args.config.path)?;
+    if config.load.is_empty() {
+        return match global.json {
+            true => report(&[], None, Some(&config), global, out),
+            false => out.line(&format!("{} wants nothing loaded", config.path().display())),
+        };
+    }
+    Features::probe().require_kernel()?;
+    repair(global, signals)?;
+    let replacing = if args.replace { Replacing::Always } else { Replacing::IfDifferent };
+    let algorithms = make_loaded(&config.load, replacing, signals)?;
+    let change = match &config.default {
+        Some(name) => Some(set_default_everywhere_it_was(name)?),
+        None => renew(&algorithms)?,
+    };
+    report(&algorithms, change.as_ref(), Some(&config), global, out)
+}
+
+/// Replaces the code or the parameters of loaded algorithms.
+pub(crate) fn replace(
+    args: &ReplaceArgs,
+    global: Global,
+    signals: &Signals,
+    out: &mut Output,
+) -> Result<(), Failure> {
+    let wanted = wanted(&args.load)?;
+    Features::probe().require_kernel()?;
+    repair(global, signals)?;
+    let mut algorithms = Vec::new();
+    for wanted in &wanted {
+        fairpace_kernel::replace(&wanted.object()?, &wanted.options())?;
+        algorithms.push(AlgorithmRecord { kernel_name: wanted.kernel_name(), done: Done::Replaced });
+    }
+    let change = renew(&algorithms)?;
+    report(&algorithms, change.as_ref(), None, global, out)
+}
+
+/// Chooses the default of this network namespace.
+pub(crate) fn default(args: &DefaultArgs, global: Global, out: &mut Output) -> Result<(), Failure> {
+    // a name that the kernel offers is meant as it is: `bbr` is the kernel's own, `bbr3` is ours
+    let change = fairpace_kernel::set_default(&kernel_name(&args.name))?;
+    report(&[], Some(&change), None, global, out)
+}
+
+/// Brings the default of this network namespace back that was there before ours.
+pub(crate) fn restore(global: Global, out: &mut Output) -> Result<(), Failure> {
+    match fairpace_kernel::restore_default()? {
+        Some(change) => report(&[], Some(&change), None, global, out),
+        None if global.json => report(&[], None, None, global, out),
+        None => {
+            let name = fairpace_kernel::default()?;
+            out.line(&format!(
+                "the default of this network namespace is {name}, which is not ours: nothing to do"
+            ))
+        }
+    }
+}
+
+/// The algorithms of a command line.
+fn wanted(args: &LoadArgs) -> Result<Vec<Wanted>, Failure> {
+    let all = parameters(args)?;
+    Ok(all.into_iter().map(|params| Wanted { params, suffix: args.suffix.clone() }).collect())
+}
+
+/// A name in the kernel: of a listed algorithm, or as it is written.
+fn kernel_name(name: &str) -> String {
+    Algorithm::by_name(name).map_or_else(|_| name.to_owned(), |algorithm| algorithm.kernel_name().to_owned())
+}
+
+/// When an algorithm that is loaded is replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Replacing {
+    /// Its parameters differ.
+    IfDifferent,
+    /// Always: a new version of this program may have new code.
+    Always,
+}
+
+/// Loads what is not loaded, and replaces what is to be replaced.
+fn make_loaded(
+    wanted: &[Wanted],
+    replacing: Replacing,
+    signals: &Signals,
+) -> Result<Vec<AlgorithmRecord>, Failure> {
+    let entries = fairpace_kernel::list()?;
+    let mut records = Vec::new();
+    for wanted in wanted {
+        let kernel_name = wanted.kernel_name();
+        let pinned = entries.iter().find(|e| e.name == kernel_name && matches!(e.status, Status::Pinned(_)));
+        let done = match pinned {
+            None => {
+                let stop = || signals.received().is_some();
+                fairpace_kernel::load_objects(&[wanted.object()?], &wanted.options(), &stop)
+                    .map_err(|error| stopped(error, signals, "it was not loaded"))?;
+                Done::Loaded
+            }
+            Some(entry) => {
+                let same = fairpace_kernel::parameters(entry)?.as_deref() == Some(wanted.params.as_bytes());
+                if same && replacing == Replacing::IfDifferent {
+                    Done::AsItWas
+                } else {
+                    fairpace_kernel::replace(&wanted.object()?, &wanted.options())?;
+                    Done::Replaced
+                }
+            }
+        };
+        records.push(AlgorithmRecord { kernel_name, done });
+    }
+    Ok(records)
+}
+
+/// Sets the default of this network namespace, and sets it again where else it is already: a default holds
+/// the code that had the name when it was set.
+fn set_default_everywhere_it_was(name: &str) -> Result<DefaultChange, Failure> {
+    let change = fairpace_kernel::set_default(name)?;
+    renew_elsewhere(name)?;
+    Ok(change)
+}
+
+/// Sets the defaults again whose algorithms were replaced.
+fn renew(algorithms: &[AlgorithmRecord]) -> Result<Option<DefaultChange>, Failure> {
+    let own = fairpace_kernel::default()?;
+    let mut change = None;
+    for record in algorithms.iter().filter(|record| record.done != Done::AsItWas) {
+        if record.kernel_name == own {
+            change = Some(fairpace_kernel::set_default(&own)?);
+        }
+        renew_elsewhere(&record.kernel_name)?;
+    }
+    Ok(change)
+}
+
+fn renew_elsewhere(name: &str) -> Result<(), Failure> {
+    for namespace in others()? {
+        let renewed = namespace.enter(|| match fairpace_kernel::default() {
+            Ok(default) if default == name => fairpace_kernel::set_default(name).map(drop),
+            _ => Ok(()),
+        });
+        if let Err(error) = renewed.and_then(|result| result) {
+            note(&format!(
+                "note: the default of {} stays at the code from before: {error}",
+                place(&namespace)
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// All network namespaces but this one.
+fn others() -> Result<Vec<Namespace>, Failure> {
+    let mut all = namespaces()?;
+    all.remove(0);
+    Ok(all)
+}
+
+/// Defaults of other network namespaces that still name unloaded algorithms.
+fn still_defaults(unloaded: &[String]) -> Result<Vec<String>, Failure> {
+    let mut lines = Vec::new();
+    for namespace in others()? {
+        let default = namespace.enter(fairpace_kernel::default).and_then(|result| result).unwrap_or_default();
+        if unloaded.contains(&default) {
+            lines.push(format!(
+                "{default} is still the default of {}; `fairpace panic` ends that",
+                place(&namespace)
+            ));
+        }
+    }
+    Ok(lines)
+}
+
+fn report(
+    algorithms: &[AlgorithmRecord],
+    change: Option<&DefaultChange>,
+    config: Option<&Config>,
+    global: Global,
+    out: &mut Output,
+) -> Result<(), Failure> {
+    let other_namespaces = if change.is_some() { others()?.len() } else { 0 };
+    if global.json {
+        return out.json(&ChangeRecord {
+            algorithms: algorithms
+                .iter()
+                .map(|r| AlgorithmRecord { kernel_name: r.kernel_name.clone(), ..*r })
+                .collect(),
+            default_before: change.map(|change| change.before.clone()),
+            default: change.map(|change| change.after.clone()),
+            configuration: config.map(|config| config.path().display().to_string()),
+            other_namespaces,
+        });
+    }
+    for AlgorithmRecord { kernel_name, done } in algorithms {
+        out.line(&match done {
+            Done::Loaded => format!("{kernel_name} is loaded"),
+            Done::Replaced => {
+                format!(
+                    "{kernel_name} is replaced: new sockets get the new one, open ones keep the old until \
+                     they close"
+                )
+            }
+            Done::AsItWas => format!("{kernel_name} is loaded, as it was"),
+        })?;
+    }
+    if let Some(change) = change {
+        out.line(&sentence(change))?;
+        if other_namespaces > 0 && is_ours(&change.after) != is_ours(&change.before) && !global.quiet {
+            out.line(&format!(
+                "{other_namespaces} other network namespaces (containers) keep their own defaults: `fairpace \
+                 status` lists them"
+            ))?;
+        }
+    }
+    Ok(())
+}
