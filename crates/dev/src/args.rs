@@ -94,6 +94,12 @@ pub(crate) enum Command {
     /// goes away. Violations are grouped; the exit code is 1 if there are any. With --index one invocation
     /// is shown in full.
     Abuse(AbuseArgs),
+    /// Load, replace and take out algorithms while many connections send checked data.
+    ///
+    /// Every fourth command is killed at a random moment. In the end every byte must have arrived, the
+    /// kernel's log must be clean, and nothing may be left. Needs root; two hosts of its own, in network
+    /// namespaces, are all that it touches.
+    Soak(SoakArgs),
     /// Simulate one scenario of the benchmarks.
     ///
     /// Prints delivered data packets, millions of them per CPU-second, and the largest resident memory in
@@ -491,6 +497,22 @@ pub(crate) struct AbuseArgs {
     /// that long.
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_time)]
     pub(crate) limit: Duration,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct SoakArgs {
+    /// How long commands are given.
+    #[arg(long, value_name = "TIME", default_value = "1min", value_parser = parse_time)]
+    pub(crate) time: Duration,
+    /// Connections at a time.
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    pub(crate) connections: usize,
+    /// The seed of all choices. What they meet depends on the machine, too.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// The program; by default `fairpace` beside this one.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) program: Option<PathBuf>,
 }
 
 /// A class of hostile invocations.

@@ -1,10 +1,10 @@
 //! The program `fairpace-dev`: tools of fairpace's maintainers, and of readers of the papers.
 //!
 //! It reproduces the figures of papers, compares algorithms in pairs, compares the simulator with the kernel,
-//! checks random scenarios, starts `fairpace` with hostile input, runs the benchmarks' loads, and writes the
-//! generated pages of the documentation. Most of it reads or writes files of the repository, so it is not
-//! published; what users need is in `fairpace`. Each command is a module, whose header names it; what
-//! commands share with `fairpace` is in `fairpace-cli-core`.
+//! checks random scenarios, starts `fairpace` with hostile input and under load, runs the benchmarks' loads,
+//! and writes the generated pages of the documentation. Most of it reads or writes files of the repository,
+//! so it is not published; what users need is in `fairpace`. Each command is a module, whose header names it;
+//! what commands share with `fairpace` is in `fairpace-cli-core`.
 //!
 //! The library exists for the program, its tests and its benchmark.
 
@@ -25,6 +25,7 @@ mod model;
 mod pair;
 pub mod records;
 mod reproduce;
+mod soak;
 mod spread;
 mod swarm;
 pub mod truth;
@@ -66,6 +67,7 @@ impl Program for Cli {
             Command::Accuracy(args) => accuracy::run(&args, global, &Signals::catch()?, out),
             Command::Swarm(args) => swarm::run(&args, global, &Signals::catch()?, out),
             Command::Abuse(args) => abuse::run(&args, global, &Signals::catch()?, out),
+            Command::Soak(args) => soak::run(&args, global, &Signals::catch()?, out),
             Command::BenchLoad(args) => bench_load::run(&args, global, out),
             Command::Pair(args) => pair::run(&args, global, &Signals::catch()?, out),
             Command::Docs(args) => docs::run(&args, global, out),

@@ -76,6 +76,7 @@ fn codes(command: &str) -> &'static [i32] {
         // without rights there is no result to write, but a directory that is checked first
         "testbed" => &[0, 2, 3, 5],
         "load" | "unload" | "list" | "doctor" => &[0, 2, 3],
+        "enable" | "disable" | "apply" | "replace" | "default" | "restore" | "status" | "panic" => &[0, 2, 3],
         _ => &[0, 2],
     }
 }

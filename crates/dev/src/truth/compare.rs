@@ -56,6 +56,9 @@ impl fmt::Display for Differences {
 /// The outcome of one run. All differences are reported less true.
 #[derive(Debug, Clone, Default)]
 pub struct Comparison {
+    /// Why a test must not judge the run: the machine disturbed it. The counts are true in any case, but how
+    /// many losses there are to be seen is then the machine's doing.
+    pub disturbed: Option<String>,
     /// Of the flow, in the whole run.
     pub goodput_mbps: f64,
     /// ACKs that BBRv3 received.

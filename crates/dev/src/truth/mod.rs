@@ -87,10 +87,10 @@ impl Case {
 /// The kernel refuses the watched algorithm, the testbed cannot run, or the monitor stops it.
 pub fn run(case: &Case, suffix: &str, monitor: &mut dyn Monitor) -> Result<Comparison, Failure> {
     let recorder = Recorder::start(suffix)?;
-    // lateness changes the path, not what is compared
     let outcome = measure(&case.scenario(recorder.kernel_name()), monitor, &Options::default())?;
     let records = recorder.finish()?;
-    Ok(Comparison::of(&records, outcome.run.summary.flows[0].goodput_mbps))
+    let compared = Comparison::of(&records, outcome.run.summary.flows[0].goodput_mbps);
+    Ok(Comparison { disturbed: outcome.disturbed, ..compared })
 }
 
 #[cfg(test)]

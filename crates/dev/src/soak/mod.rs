@@ -1,0 +1,185 @@
+//! `fairpace-dev soak`: loads, replaces and takes out algorithms while a thousand connections send checked
+//! data.
+//!
+//! [`path`] has two hosts of our own, [`traffic`] the connections, [`operator`] the commands, of which some
+//! are killed at a random moment. In the end all data has arrived, the kernel's log is clean, and nothing of
+//! ours is left. No host but these two is touched: the BPF file system, too, is their own.
+
+mod operator;
+mod path;
+mod traffic;
+
+use std::fs;
+use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use fairpace_cli_core::args::Global;
+use fairpace_cli_core::failure::{Exit, Failure};
+use fairpace_cli_core::output::{Output, note};
+use fairpace_cli_core::signals::Signals;
+use fairpace_netem::Random;
+use nix::libc;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use serde::Serialize;
+
+use crate::args::SoakArgs;
+use operator::{Operations, Operator};
+use traffic::Traffic;
+
+/// A line of progress this often.
+const LINE_EVERY: Duration = Duration::from_secs(10);
+/// How long the last transfers may take after the end. They share the link with all others.
+const DRAIN_LIMIT: Duration = Duration::from_secs(60);
+/// How long the kernel may take to give back what the last socket used: it waits for an RCU grace period.
+const RELEASE_LIMIT: Duration = Duration::from_secs(20);
+/// What the kernel's log has when something went wrong in it.
+const ALARMS: [&str; 8] =
+    ["BUG:", "WARNING:", "Oops", "Call Trace", "refcount_t:", "general protection", "KASAN", "hung task"];
+
+/// What was done, and what went wrong.
+#[derive(Debug, Default, Serialize)]
+struct SoakRecord {
+    seed: u64,
+    connections: usize,
+    transfers: u64,
+    bytes: u64,
+    /// Transfers by the algorithm of the sending socket.
+    transfers_by_algorithm: std::collections::BTreeMap<String, u64>,
+    operations: Operations,
+    failures: Vec<String>,
+}
+
+pub(crate) fn run(
+    args: &SoakArgs,
+    global: Global,
+    signals: &Signals,
+    out: &mut Output,
+) -> Result<(), Failure> {
+    fairpace_kernel::Features::probe().require()?;
+    allow_descriptors(args.connections)?;
+    let program = program(args)?;
+    // the namespaces end with the thread that is in them
+    let record = std::thread::scope(|scope| {
+        let soak = scope.spawn(|| soak(args, global, signals, &program));
+        soak.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })?;
+    if global.json {
+        out.json(&record)?;
+    } else {
+        out.text(&text(&record))?;
+    }
+    if let Some(signal) = signals.received() {
+        return Err(Failure::signal_with(signal, "what was done until then is above"));
+    }
+    match record.failures.first() {
+        None => Ok(()),
+        Some(first) => Err(Failure::new(
+            Exit::Internal,
+            format!("{} failures, the first: {first}", record.failures.len()),
+            format!("`fairpace-dev soak --seed {}` makes the same choices again", args.seed),
+        )),
+    }
+}
+
+fn soak(args: &SoakArgs, global: Global, signals: &Signals, program: &Path) -> Result<SoakRecord, Failure> {
+    let receiver = path::enter().map_err(|error| failed("making two hosts", &error))?;
+    let log = KernelLog::open();
+    let traffic = Traffic::start(args.connections, args.seed, &receiver)
+        .map_err(|error| failed("starting the connections", &error))?;
+    let mut operator =
+        Operator::new(program, args.seed).map_err(|error| failed("preparing the commands", &error))?;
+    let (begun, mut line) = (Instant::now(), Instant::now());
+    while begun.elapsed() < args.time && signals.received().is_none() {
+        operator.step(&traffic.offered);
+        if line.elapsed() >= LINE_EVERY && !global.quiet {
+            line = Instant::now();
+            let transfers = traffic.transfers.load(Ordering::Relaxed);
+            let left = args.time.saturating_sub(begun.elapsed()).as_secs();
+            note(&format!("{} commands, {transfers} transfers, {left} s left", operator.operations.total()));
+        }
+    }
+    let mut record = SoakRecord { seed: args.seed, connections: args.connections, ..SoakRecord::default() };
+    operator.calm_down();
+    traffic.finish(DRAIN_LIMIT, &mut record);
+    record.failures.append(&mut operator.failures);
+    record.failures.extend(operator.left_behind(RELEASE_LIMIT));
+    record.failures.extend(log.alarms());
+    record.operations = operator.operations;
+    Ok(record)
+}
+
+/// Two ends of each connection and some more.
+fn allow_descriptors(connections: usize) -> Result<(), Failure> {
+    let wanted = connections as u64 * 2 + 256;
+    let limit = getrlimit(Resource::RLIMIT_NOFILE).unwrap_or((0, 0));
+    if limit.0 < wanted && setrlimit(Resource::RLIMIT_NOFILE, wanted, limit.1.max(wanted)).is_err() {
+        let message = format!("{connections} connections need {wanted} open files; the limit is {}", limit.0);
+        return Err(Failure::new(Exit::Usage, message, "take fewer --connections"));
+    }
+    Ok(())
+}
+
+fn program(args: &SoakArgs) -> Result<PathBuf, Failure> {
+    let beside = || std::env::current_exe().unwrap_or_default().with_file_name("fairpace");
+    let path = args.program.clone().unwrap_or_else(beside);
+    if path.is_file() {
+        return Ok(path);
+    }
+    let help = "build it (cargo build -p fairpace), or name another one with --program";
+    Err(Failure::new(Exit::Usage, format!("there is no program {}", path.display()), help))
+}
+
+fn failed(what: &str, error: &std::io::Error) -> Failure {
+    Failure::new(Exit::Internal, format!("{what}: {error}"), "`fairpace doctor` checks this machine")
+}
+
+/// What the kernel logs from now on.
+struct KernelLog(Option<fs::File>);
+
+impl KernelLog {
+    /// At its end. Without the right to read it, nothing is checked.
+    fn open() -> KernelLog {
+        use std::io::{Seek, SeekFrom};
+        let file = fs::File::options().read(true).custom_flags(libc::O_NONBLOCK).open("/dev/kmsg");
+        KernelLog(file.ok().and_then(|mut file| file.seek(SeekFrom::End(0)).ok().map(|_| file)))
+    }
+
+    fn alarms(self) -> Vec<String> {
+        let Some(mut file) = self.0 else { return vec!["the kernel's log cannot be read".into()] };
+        let mut found = Vec::new();
+        let mut record = [0; 8192];
+        // one record per read, until there is none
+        while let Ok(bytes @ 1..) = file.read(&mut record) {
+            let text = String::from_utf8_lossy(&record[..bytes]).into_owned();
+            if ALARMS.iter().any(|alarm| text.contains(alarm)) {
+                found.push(format!("the kernel's log: {}", text.trim()));
+            }
+        }
+        found
+    }
+}
+
+fn text(record: &SoakRecord) -> String {
+    let mut out = format!(
+        "{} transfers of {:.1} GB in all over {} connections at a time, each checked\n",
+        record.transfers,
+        record.bytes as f64 / 1e9,
+        record.connections
+    );
+    for (algorithm, transfers) in &record.transfers_by_algorithm {
+        out.push_str(&format!("  {transfers:>8} by {algorithm}\n"));
+    }
+    out.push_str(&record.operations.text());
+    for failure in &record.failures {
+        out.push_str(&format!("failure: {failure}\n"));
+    }
+    out
+}
+
+/// A number below `n` from any source of choices.
+fn below(random: &mut Random, n: usize) -> usize {
+    random.below(n as u64) as usize
+}
