@@ -1,11 +1,12 @@
 //! CPU per gigabyte of `fp_bbr1` against the kernel's own `bbr`: what running an algorithm as BPF costs.
 //!
-//!     cargo bench -p fairpace-kernel --bench cpu -- [--pairs N] [--seconds S] [--cc NAME] [--against NAME]
+//!     cargo bench -p fairpace-kernel --bench cpu -- [--pairs N] [--seconds S] [--flows N]
+//!         [--cc NAME] [--against NAME]
 //!
-//! One bulk flow from one network namespace to another over a plain veth pair, as fast as it goes. The two
-//! algorithms alternate (A B A B), and each neighbouring pair gives one ratio: what drifts on the machine
-//! drifts for both. Two shapes: packets of up to 64 KB, as they pass the stack of a host with offloads, and
-//! packets of 1500 bytes, which bring many more ACKs per gigabyte.
+//! Bulk flows (one, or --flows) from one network namespace to another over a plain veth pair, as fast as
+//! they go. The two algorithms alternate (A B A B), and each neighbouring pair gives one ratio: what drifts
+//! on the machine drifts for both. Two shapes: packets of up to 64 KB, as they pass the stack of a host with
+//! offloads, and packets of 1500 bytes, which bring many more ACKs per gigabyte.
 //!
 //! CPU is the time of this process's threads, which send and receive, plus the time that all CPUs spent in
 //! interrupts, soft and hard: TCP's receive side, its timers and the pacing run there. Other processes count
@@ -15,7 +16,7 @@
 use std::ffi::OsString;
 use std::fs;
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::process::{Command, ExitCode};
 use std::sync::mpsc;
 use std::thread;
@@ -40,6 +41,7 @@ const PORT: u16 = 7700;
 struct Options {
     pairs: usize,
     seconds: u64,
+    flows: usize,
     algorithm: String,
     against: String,
 }
@@ -59,13 +61,15 @@ fn main() -> ExitCode {
 }
 
 fn options() -> Result<Options> {
-    let mut options = Options { pairs: 11, seconds: 3, algorithm: "bbr1".into(), against: "bbr".into() };
+    let mut options =
+        Options { pairs: 11, seconds: 3, flows: 1, algorithm: "bbr1".into(), against: "bbr".into() };
     let mut words = std::env::args().skip(1).filter(|a| a != "--bench");
     while let Some(word) = words.next() {
         let value = words.next().ok_or(format!("{word} needs a value"))?;
         match word.as_str() {
             "--pairs" => options.pairs = value.parse()?,
             "--seconds" => options.seconds = value.parse()?,
+            "--flows" => options.flows = value.parse()?,
             "--cc" => options.algorithm = value,
             "--against" => options.against = value,
             _ => return Err(format!("unknown option {word}").into()),
@@ -78,11 +82,11 @@ fn run(options: &Options) -> Result<()> {
     let algorithm = Algorithm::by_name(&options.algorithm)?;
     let loaded = load(&Params::defaults(algorithm), &LoadOptions::unique())?;
     println!(
-        "{} pairs of {} s, one flow over veth; CPU seconds per gigabyte",
-        options.pairs, options.seconds
+        "{} pairs of {} s, flows over veth: {}; CPU seconds per gigabyte",
+        options.pairs, options.seconds, options.flows
     );
     for (shape, tso) in [("64 KB packets (TSO)", "on"), ("1500-byte packets", "off")] {
-        let path = Path::new(tso)?;
+        let path = Path::new(tso, options.flows)?;
         path.flow(loaded.kernel_name(), Duration::from_secs(1))?; // warms up caches, buffers and the clock
         let mut pairs = Vec::new();
         for _ in 0..options.pairs {
@@ -110,7 +114,7 @@ fn programs(loaded: &Loaded) -> Result<()> {
     };
     for tso in ["on", "off"] {
         let before = count();
-        let cost = Path::new(tso)?.flow(loaded.kernel_name(), Duration::from_secs(2))?;
+        let cost = Path::new(tso, 1)?.flow(loaded.kernel_name(), Duration::from_secs(2))?;
         println!("hooks, tso {tso}: calls per MB, ns per call");
         for ((program, after), before) in loaded.programs().iter().zip(count()).zip(before) {
             let (calls, ns) = (after.0 - before.0, after.1 - before.1);
@@ -168,13 +172,13 @@ impl Cost {
 /// Two namespaces, each held by a thread, and a veth pair between them. They go away with the process at the
 /// latest.
 struct Path {
-    /// Runs flows: (algorithm, duration) to bytes.
+    /// Runs the flows: (algorithm, duration) to what they cost.
     requests: mpsc::Sender<(String, Duration)>,
     results: mpsc::Receiver<std::result::Result<Cost, String>>,
 }
 
 impl Path {
-    fn new(tso: &'static str) -> Result<Path> {
+    fn new(tso: &'static str, flows: usize) -> Result<Path> {
         let (requests, orders) = mpsc::channel::<(String, Duration)>();
         let (answers, results) = mpsc::channel();
         let (far_thread, far) = mpsc::channel();
@@ -195,7 +199,7 @@ impl Path {
             let _ = peer_ready.send(());
             let _ = built.send(outcome);
             while usable && let Ok((name, duration)) = orders.recv() {
-                let cost = send(&name, duration).map_err(|e| e.to_string());
+                let cost = send(&name, duration, flows).map_err(|e| e.to_string());
                 if answers.send(cost).is_err() {
                     break;
                 }
@@ -248,27 +252,47 @@ fn in_namespace(path: &str, lines: Vec<String>) -> Result<()> {
     Ok(thread::spawn(work).join().map_err(|_| "the thread that configures the receiver panicked")??)
 }
 
-/// Takes one connection after the other and throws away what it brings.
+/// Takes connections and throws away what they bring, each in a thread.
 fn receive() {
     let Ok(listener) = TcpListener::bind(SocketAddr::from(([169, 254, 77, 2], PORT))) else { return };
-    let mut buffer = vec![0; 1 << 18];
     for mut connection in listener.incoming().flatten() {
-        while connection.read(&mut buffer).is_ok_and(|n| n > 0) {}
+        thread::spawn(move || {
+            let mut buffer = vec![0; 1 << 18];
+            while connection.read(&mut buffer).is_ok_and(|n| n > 0) {}
+        });
     }
 }
 
-fn send(congestion_control: &str, duration: Duration) -> Result<Cost> {
-    let mut connection = connect()?;
-    setsockopt(&connection, TcpCongestion, &OsString::from(congestion_control))
-        .map_err(|e| format!("selecting {congestion_control}: {e}"))?;
-    let data = vec![0x5a; 1 << 18];
+/// What flows at the same time cost, from their first byte to the end of the last.
+fn send(congestion_control: &str, duration: Duration, flows: usize) -> Result<Cost> {
+    let connections: Vec<TcpStream> = (0..flows).map(|_| connect()).collect::<Result<_>>()?;
+    for connection in &connections {
+        setsockopt(connection, TcpCongestion, &OsString::from(congestion_control))
+            .map_err(|e| format!("selecting {congestion_control}: {e}"))?;
+    }
     let (start, before) = (Instant::now(), cpu_s()?);
+    let sent: Vec<std::io::Result<u64>> = thread::scope(|scope| {
+        let threads: Vec<_> =
+            connections.iter().map(|c| scope.spawn(move || send_until(c, start + duration))).collect();
+        threads
+            .into_iter()
+            .map(|t| t.join().unwrap_or_else(|_| Err(std::io::Error::other("panic"))))
+            .collect()
+    });
+    let bytes = sent.into_iter().sum::<std::io::Result<u64>>()?;
+    Ok(Cost { cpu_s: cpu_s()? - before, wall_s: start.elapsed().as_secs_f64(), bytes })
+}
+
+/// Bytes sent. It returns when the receiver has all of them, so that the next flows have the path alone.
+fn send_until(mut connection: &TcpStream, end: Instant) -> std::io::Result<u64> {
+    let data = vec![0x5a; 1 << 18];
     let mut bytes = 0;
-    while start.elapsed() < duration {
+    while Instant::now() < end {
         bytes += connection.write(&data)? as u64;
     }
-    drop(connection);
-    Ok(Cost { cpu_s: cpu_s()? - before, wall_s: start.elapsed().as_secs_f64(), bytes })
+    connection.shutdown(Shutdown::Write)?;
+    connection.read(&mut [0])?; // the end of the stream: the receiver has closed
+    Ok(bytes)
 }
 
 /// The receiver may not listen yet.
