@@ -187,6 +187,9 @@ fn remove(document: &mut DocumentMut, kernel_name: &str) {
     }
 }
 
+/// The bit of a folder's mode, S_ISVTX of stat(2), with which all users share it.
+const STICKY: u32 = 0o1000;
+
 /// Whoever can change the file chooses what root loads.
 fn check_owner(path: &Path) -> Result<(), Failure> {
     for path in [path.parent().unwrap_or(path), path] {
@@ -196,7 +199,13 @@ fn check_owner(path: &Path) -> Result<(), Failure> {
         };
         if found.uid() != 0 || found.mode() & 0o022 != 0 {
             let message = format!("{} can be changed by others than root", path.display());
-            let help = format!("chown root:root {0} && chmod go-w {0}", path.display());
+            // a folder of all users, such as /tmp, has to stay one
+            let shared = found.is_dir() && found.mode() & STICKY != 0;
+            let help = if shared {
+                "keep the file in a folder that only root can write to, such as /etc/fairpace".to_owned()
+            } else {
+                format!("chown root:root {0} && chmod go-w {0}", path.display())
+            };
             return Err(Failure::new(Exit::Usage, message, help));
         }
     }

@@ -213,4 +213,9 @@ fn a_wrong_configuration_changes_nothing_and_is_named_with_its_place() {
     fs::write(&server.config, "").expect("it is ours");
     fs::set_permissions(&server.config, fs::Permissions::from_mode(0o666)).expect("it is ours");
     server.run(&["apply"]).fails(2, "can be changed by others than root");
+    // a folder of all users stays one
+    fs::set_permissions(server.place.path(), fs::Permissions::from_mode(0o1777)).expect("it is ours");
+    let said = server.run(&["apply"]);
+    said.fails(2, "such as /etc/fairpace");
+    assert!(!said.stderr.contains("chmod"), "{}", said.stderr);
 }
