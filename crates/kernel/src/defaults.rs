@@ -96,7 +96,7 @@ pub fn restore_default() -> Result<Option<DefaultChange>, Error> {
     let mut last = Err(Error::NotOffered { name: String::new(), offered: Vec::new() });
     for name in former.iter().map(String::as_str).chain(FALLBACKS) {
         last = write(name);
-        if !matches!(last, Err(Error::NotOffered { .. })) {
+        if !last.as_ref().is_err_and(is_refused) {
             break;
         }
     }
@@ -115,6 +115,16 @@ pub fn restore_default() -> Result<Option<DefaultChange>, Error> {
 /// The map of former defaults cannot be read.
 pub fn former_default() -> Result<Option<String>, Error> {
     remembered(cookie()?)
+}
+
+/// Whether another name may still do: outside of the first network namespace the kernel takes only what any
+/// user may select, and on many kernels CUBIC is not among that.
+fn is_refused(error: &Error) -> bool {
+    match error {
+        Error::NotOffered { .. } => true,
+        Error::Io { cause, .. } => cause.kind() == io::ErrorKind::PermissionDenied,
+        _ => false,
+    }
 }
 
 /// The kernel looks the name up, and loads a module of its own if it has to.

@@ -126,6 +126,25 @@ fn the_default_before_ours_comes_back_and_is_remembered_once() {
     set_default(&before).expect("it was there");
 }
 
+/// Where the machine's default is another one than CUBIC, a network namespace may not have CUBIC.
+#[test]
+fn an_unknown_former_default_becomes_one_that_the_namespace_may_have() {
+    if !has_kernel() {
+        return;
+    }
+    enter_own_namespace();
+    let options = LoadOptions { suffix: suffix(), pin: true };
+    let loaded = load(&params("reno"), &options).unwrap_or_else(|e| panic!("{e}"));
+    let _unload = Unload(loaded.kernel_name().to_owned());
+    // not by set_default, so that nothing remembers what was there
+    let path = "/proc/sys/net/ipv4/tcp_congestion_control";
+    fs::write(path, loaded.kernel_name()).expect("any user may select it");
+    let change = restore_default().expect("reno is offered in each").expect("the default was ours");
+    assert_eq!(change.before, loaded.kernel_name());
+    assert!(["cubic", "reno"].contains(&change.after.as_str()), "{change:?}");
+    assert_eq!(default().expect("it is there"), change.after);
+}
+
 #[test]
 fn live_sockets_and_listeners_are_moved_and_lose_nothing() {
     if !has_kernel() {
