@@ -10,7 +10,7 @@ use clap_complete::Shell;
 use fairpace_cli_core::args::{Global, PathArgs, parse_target};
 use fairpace_cli_core::failure::{EXIT_CODES, Failure};
 use fairpace_cli_core::result_dir::ResultDir;
-use fairpace_scenario::quantity::parse_time;
+use fairpace_scenario::quantity::{Dimension, NotAQuantity, parse, parse_time};
 use fairpace_scenario::{Set, Target};
 
 /// The configuration, unless `--config` names another one.
@@ -97,7 +97,10 @@ pub(crate) enum Command {
     /// not do. The configuration stays as it is.
     Panic(ConfigArgs),
     /// Check what this kernel and machine can do, and explain how to fix what is missing.
-    Doctor,
+    ///
+    /// It also says what will surprise: a default in sysctl.d, other programs that select algorithms, queues
+    /// without pacing, buffers that are too small. The exit code is 3 if algorithms cannot be loaded.
+    Doctor(DoctorArgs),
     /// Print completions for a shell.
     Completions {
         /// The shell.
@@ -246,6 +249,27 @@ pub(crate) struct ConfigArgs {
     /// The configuration.
     #[arg(long = "config", value_name = "FILE", default_value = CONFIG_PATH)]
     pub(crate) path: PathBuf,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct DoctorArgs {
+    /// Judge the buffers for one flow on this path, such as 1gbit,100ms.
+    #[arg(long, value_name = "RATE,RTT", value_parser = parse_path)]
+    pub(crate) path: Option<PathArg>,
+}
+
+/// A path that a flow takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PathArg {
+    pub(crate) rate_bit_per_s: u64,
+    pub(crate) rtt: Duration,
+}
+
+fn parse_path(text: &str) -> Result<PathArg, String> {
+    let (rate, rtt) = text.split_once(',').ok_or("write it as RATE,RTT, such as 1gbit,100ms")?;
+    let problem = |error: NotAQuantity| format!("{}; {}", error.message, error.help);
+    let rate_bit_per_s = parse(rate.trim(), Dimension::Rate).map_err(problem)?;
+    Ok(PathArg { rate_bit_per_s, rtt: parse_time(rtt.trim()).map_err(problem)? })
 }
 
 #[derive(Debug, Clone, Args)]

@@ -1,4 +1,4 @@
-//! `fairpace load`, `unload`, `list` and `doctor`: algorithms in the running kernel.
+//! `fairpace load`, `unload` and `list`: algorithms in the running kernel.
 
 use fairpace_cc::{Algorithm, Params};
 use fairpace_cli_core::args::Global;
@@ -6,7 +6,7 @@ use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::output::{Output, note};
 use fairpace_cli_core::signals::Signals;
 use fairpace_cli_core::table::{self, table};
-use fairpace_kernel::{Check, Entry, Features, LoadOptions, Loaded, Object, Standing, Status};
+use fairpace_kernel::{Entry, Features, LoadOptions, Loaded, Object, Status};
 use fairpace_scenario::visible;
 use serde::Serialize;
 
@@ -256,99 +256,4 @@ pub(crate) fn list(global: Global, signals: &Signals, out: &mut Output) -> Resul
         ]);
     }
     out.text(&table::text(&lines))
-}
-
-#[derive(Serialize)]
-struct DoctorRecord<'a> {
-    kernel: &'a str,
-    can_load: bool,
-    can_measure: bool,
-    checks: Vec<CheckRecord<'a>>,
-}
-
-#[derive(Serialize)]
-struct CheckRecord<'a> {
-    what: &'a str,
-    standing: &'static str,
-    found: &'a str,
-    matters: &'a str,
-    remedy: &'a str,
-}
-
-impl<'a> From<&'a Check> for CheckRecord<'a> {
-    fn from(check: &'a Check) -> Self {
-        let Check { what, standing: stands, found, matters, remedy } = check;
-        Self { what, standing: standing(*stands), found, matters, remedy }
-    }
-}
-
-fn standing(standing: Standing) -> &'static str {
-    match standing {
-        Standing::Ok => "ok",
-        Standing::Degraded => "degraded",
-        Standing::Missing => "missing",
-    }
-}
-
-/// Prints what this machine can do. Fails when it cannot load algorithms or run the testbed.
-pub(crate) fn doctor(global: Global, out: &mut Output) -> Result<(), Failure> {
-    let features = Features::probe();
-    let can_load = features.require();
-    let can_measure = fairpace_testbed::check_machine(&fairpace_testbed::Options::default());
-    let mut checks: Vec<Check> = features.checks.clone();
-    checks.push(testbed_check(&can_measure));
-    if global.json {
-        out.json(&DoctorRecord {
-            kernel: &features.release,
-            can_load: can_load.is_ok(),
-            can_measure: can_measure.is_ok(),
-            checks: checks.iter().map(CheckRecord::from).collect(),
-        })?;
-    } else {
-        out.text(&diagnosis(&features.release, &checks, can_load.is_ok(), can_measure.is_ok()))?;
-    }
-    can_load.map_err(Failure::from)?;
-    can_measure.map_err(Failure::from)
-}
-
-fn testbed_check(machine: &Result<(), fairpace_testbed::Error>) -> Check {
-    let (what, matters) = ("testbed", "real flows are measured between network namespaces, over TUN devices");
-    match machine {
-        Ok(()) => Check {
-            what,
-            standing: Standing::Ok,
-            found: "network namespaces and TUN devices can be made".into(),
-            matters,
-            remedy: String::new(),
-        },
-        Err(error) => Check {
-            what,
-            standing: Standing::Missing,
-            found: error.to_string(),
-            matters,
-            remedy: miette::Diagnostic::help(error).map(|help| help.to_string()).unwrap_or_default(),
-        },
-    }
-}
-
-fn diagnosis(release: &str, checks: &[Check], can_load: bool, can_measure: bool) -> String {
-    let mut out = format!("kernel {release}\n\n");
-    let mut lines = table(&["", "checked", "found"], 3);
-    for check in checks {
-        lines.add_row([standing(check.standing), check.what, check.found.as_str()]);
-    }
-    out.push_str(&table::text(&lines));
-    for check in checks.iter().filter(|check| check.standing != Standing::Ok) {
-        out.push_str(&format!("\n{}: {}\n  why it matters: {}\n", check.what, check.found, check.matters));
-        if !check.remedy.is_empty() {
-            out.push_str(&format!("  what to do: {}\n", check.remedy));
-        }
-    }
-    let answer = |can: bool| if can { "yes" } else { "no" };
-    out.push_str(&format!(
-        "\nalgorithms can be loaded: {}\nreal flows can be measured: {}\n",
-        answer(can_load),
-        answer(can_measure)
-    ));
-    out
 }

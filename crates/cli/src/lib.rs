@@ -14,6 +14,7 @@ mod algorithms;
 mod args;
 mod compare;
 mod demo;
+mod doctor;
 mod kernel;
 mod repeat;
 mod service;
@@ -64,7 +65,7 @@ impl Program for Cli {
             Command::Restore => service::restore(global, out),
             Command::Status(args) => service::status(&args, global, &Signals::catch()?, out),
             Command::Panic(args) => service::panic(&args, global, &Signals::catch()?, out),
-            Command::Doctor => kernel::doctor(global, out),
+            Command::Doctor(args) => doctor::run(&args, global, out),
             Command::Completions { shell } => shell::completions(shell, out),
             Command::Man { dir } => shell::man(dir.as_deref(), out),
         }

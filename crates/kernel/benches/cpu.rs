@@ -291,8 +291,11 @@ fn send_until(mut connection: &TcpStream, end: Instant) -> std::io::Result<u64> 
         bytes += connection.write(&data)? as u64;
     }
     connection.shutdown(Shutdown::Write)?;
-    connection.read(&mut [0])?; // the end of the stream: the receiver has closed
-    Ok(bytes)
+    // the end of the stream: the receiver has closed
+    match connection.read(&mut [0])? {
+        0 => Ok(bytes),
+        _ => Err(std::io::Error::other("the receiver sent data")),
+    }
 }
 
 /// The receiver may not listen yet.

@@ -22,6 +22,14 @@ pub(crate) fn has_member(btf: &Btf<'_>, of: &str, name: &str) -> bool {
     btf.type_by_name::<Struct<'_>>(of).is_some_and(|s| member(&s, name).is_some())
 }
 
+/// Names of a struct's members, in their order; none if there is no such struct.
+pub(crate) fn names_of(btf: &Btf<'_>, of: &str) -> Vec<String> {
+    let names = |s: Struct<'_>| {
+        s.iter().filter_map(|m| Some(m.name?.to_string_lossy().into_owned())).collect::<Vec<_>>()
+    };
+    btf.type_by_name::<Struct<'_>>(of).map(names).unwrap_or_default()
+}
+
 /// Size of a struct in bytes.
 pub(crate) fn size(btf: &Btf<'_>, name: &str) -> Option<usize> {
     btf.type_by_name::<Struct<'_>>(name).map(|s| s.size())

@@ -188,6 +188,7 @@ impl Features {
             has_tx_start: btf::has_member(btf, ops, "cwnd_event_tx_start"),
             has_links: btf::has_struct(btf, "bpf_struct_ops_link"),
         };
+        self.checks.push(patches(&btf::names_of(btf, ops)));
         self.checks.push(ecn(self.interface.control_has_flag));
         self.checks.push(links(self.interface.has_links));
     }
@@ -314,6 +315,47 @@ fn jit() -> Check {
         Ok(_) => Check::ok(what, "on".into(), matters),
         Err(e) => Check::degraded(what, format!("{file}: {e}"), matters, "if loading fails, look here first"),
     }
+}
+
+/// The members of tcp_congestion_ops in the kernels from 6.1 to 7.1 of kernel.org (include/net/tcp.h).
+const STOCK_MEMBERS: [&str; 19] = [
+    "ssthresh",
+    "cong_avoid",
+    "set_state",
+    "cwnd_event",
+    "cwnd_event_tx_start",
+    "in_ack_event",
+    "pkts_acked",
+    "min_tso_segs",
+    "cong_control",
+    "undo_cwnd",
+    "sndbuf_expand",
+    "get_info",
+    "name",
+    "owner",
+    "list",
+    "key",
+    "flags",
+    "init",
+    "release",
+];
+
+/// Kernels with Google's BBRv3, such as XanMod's and CachyOS's, have tso_segs in the place of min_tso_segs.
+fn patches(members: &[String]) -> Check {
+    let (what, matters) = (
+        "patches",
+        "another tcp_congestion_ops than kernel.org's is one that was not tested; members go by name",
+    );
+    let added: Vec<&str> =
+        members.iter().map(String::as_str).filter(|name| !STOCK_MEMBERS.contains(name)).collect();
+    let mut found = match added.as_slice() {
+        [] => "tcp_congestion_ops is as kernel.org has it".to_owned(),
+        added => format!("tcp_congestion_ops has {}, which kernel.org's has not", added.join(", ")),
+    };
+    if !members.iter().any(|name| name == "min_tso_segs") {
+        found.push_str("; it lacks min_tso_segs, which no algorithm of ours uses");
+    }
+    Check::ok(what, found, matters)
 }
 
 fn ecn(control_has_flag: bool) -> Check {

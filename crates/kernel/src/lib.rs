@@ -55,7 +55,7 @@ mod transaction;
 pub use defaults::{DefaultChange, default, former_default, is_ours, restore_default, set_default};
 pub use error::{Error, Holder};
 pub use features::{Check, Features, Standing};
-pub use list::{Entry, Status, list, parameters, unload, unload_all};
+pub use list::{Entry, Status, list, parameters, sock_ops, unload, unload_all};
 #[cfg(feature = "testing")]
 pub use load::load_without_storage;
 pub use load::{LoadOptions, Loaded, Program, load, load_object, load_objects};

@@ -6,8 +6,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use fairpace_cc::Algorithm;
-use libbpf_rs::query::{LinkInfoIter, LinkTypeInfo, MapInfo, MapInfoIter};
-use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType};
+use libbpf_rs::query::{LinkInfoIter, LinkTypeInfo, MapInfo, MapInfoIter, ProgInfoIter};
+use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType, ProgramType};
 
 use crate::bpffs::{self, Lock};
 use crate::transaction::{self, Change, Kind};
@@ -283,4 +283,19 @@ impl Layout {
         let state = value.get(self.state_at..self.state_at + 4)?.first_chunk().copied()?;
         Some((String::from_utf8_lossy(name).into_owned(), u32::from_ne_bytes(state)))
     }
+}
+
+/// Names of the loaded sock_ops programs, of whomever they are: such a program may select the congestion control
+/// of sockets.
+///
+/// # Errors
+/// This process may not list the kernel's BPF objects.
+pub fn sock_ops() -> Result<Vec<String>, Error> {
+    features::require_walk()?;
+    let mut names: Vec<String> = ProgInfoIter::default()
+        .filter(|program| program.ty == ProgramType::SockOps)
+        .map(|program| program.name.to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    Ok(names)
 }

@@ -1,0 +1,188 @@
+//! `fairpace doctor`: what this machine can do, what will surprise its administrator, and what to do about it.
+//!
+//! The kernel's part is [`Features`]. [`host`] has what forbids loading, [`boot`] what happens at the next boot,
+//! [`traffic`] what else decides about sockets, [`path`] what limits a flow. Each reads files below a root, so
+//! that tests have a machine of their own. Only what makes loading impossible changes the exit code.
+
+mod boot;
+mod host;
+mod path;
+mod qdisc;
+mod traffic;
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+use fairpace_cli_core::args::Global;
+use fairpace_cli_core::failure::Failure;
+use fairpace_cli_core::output::Output;
+use fairpace_cli_core::table::{self, table};
+use fairpace_kernel::{Check, Features, Standing};
+use serde::Serialize;
+
+use crate::args::DoctorArgs;
+
+/// The files of a machine.
+struct Machine {
+    root: PathBuf,
+}
+
+impl Machine {
+    fn here() -> Machine {
+        Machine { root: PathBuf::from("/") }
+    }
+
+    /// A path below the root.
+    fn at(&self, path: &str) -> PathBuf {
+        self.root.join(path)
+    }
+
+    /// A file's text without the white space around it.
+    fn read(&self, path: &str) -> io::Result<String> {
+        fs::read(self.at(path)).map(|bytes| String::from_utf8_lossy(&bytes).trim().to_owned())
+    }
+
+    /// The numbers of a file of `/proc/sys`; none if there is no such file.
+    fn numbers(&self, path: &str) -> Vec<u64> {
+        let text = self.read(path).unwrap_or_default();
+        text.split_whitespace().map_while(|word| word.parse().ok()).collect()
+    }
+}
+
+#[derive(Serialize)]
+struct DoctorRecord<'a> {
+    kernel: &'a str,
+    can_load: bool,
+    can_measure: bool,
+    checks: Vec<CheckRecord<'a>>,
+}
+
+#[derive(Serialize)]
+struct CheckRecord<'a> {
+    what: &'a str,
+    standing: &'static str,
+    found: &'a str,
+    matters: &'a str,
+    remedy: &'a str,
+}
+
+impl<'a> From<&'a Check> for CheckRecord<'a> {
+    fn from(check: &'a Check) -> Self {
+        let Check { what, standing: stands, found, matters, remedy } = check;
+        Self { what, standing: standing(*stands), found, matters, remedy }
+    }
+}
+
+fn standing(standing: Standing) -> &'static str {
+    match standing {
+        Standing::Ok => "ok",
+        Standing::Degraded => "degraded",
+        Standing::Missing => "missing",
+    }
+}
+
+/// Prints what this machine can do. Fails when it cannot load algorithms.
+pub(crate) fn run(args: &DoctorArgs, global: Global, out: &mut Output) -> Result<(), Failure> {
+    let features = Features::probe();
+    let can_load = features.require();
+    let can_measure = fairpace_testbed::check_machine(&fairpace_testbed::Options::default());
+    let machine = Machine::here();
+    let mut checks: Vec<Check> = features.checks.clone();
+    checks.extend(host::checks(&machine, can_load.is_ok()));
+    checks.extend(boot::checks(&machine));
+    checks.extend(traffic::checks(&machine));
+    checks.extend(path::checks(&machine, args.path));
+    checks.push(testbed(&can_measure));
+    if global.json {
+        return out
+            .json(&DoctorRecord {
+                kernel: &features.release,
+                can_load: can_load.is_ok(),
+                can_measure: can_measure.is_ok(),
+                checks: checks.iter().map(CheckRecord::from).collect(),
+            })
+            .and_then(|()| can_load.map_err(Failure::from));
+    }
+    out.text(&diagnosis(&features.release, &checks, can_load.is_ok(), can_measure.is_ok()))?;
+    can_load.map_err(Failure::from)
+}
+
+/// A server needs none of it, so what is missing for measuring is no reason to fail.
+fn testbed(machine: &Result<(), fairpace_testbed::Error>) -> Check {
+    let (what, matters) = (
+        "testbed",
+        "`testbed` and `compare --on kernel` measure between network namespaces, over TUN devices",
+    );
+    match machine {
+        Ok(()) => ok(what, "network namespaces and TUN devices can be made", matters),
+        Err(error) => Check {
+            what,
+            standing: Standing::Degraded,
+            found: error.to_string(),
+            matters,
+            remedy: miette::Diagnostic::help(error).map(|help| help.to_string()).unwrap_or_default(),
+        },
+    }
+}
+
+fn ok(what: &'static str, found: impl Into<String>, matters: &'static str) -> Check {
+    Check { what, standing: Standing::Ok, found: found.into(), matters, remedy: String::new() }
+}
+
+fn degraded(
+    what: &'static str,
+    found: impl Into<String>,
+    matters: &'static str,
+    remedy: impl Into<String>,
+) -> Check {
+    Check { what, standing: Standing::Degraded, found: found.into(), matters, remedy: remedy.into() }
+}
+
+fn diagnosis(release: &str, checks: &[Check], can_load: bool, can_measure: bool) -> String {
+    let mut out = format!("kernel {release}\n\n");
+    let mut lines = table(&["", "checked", "found"], 3);
+    for check in checks {
+        lines.add_row([standing(check.standing), check.what, check.found.as_str()]);
+    }
+    out.push_str(&table::text(&lines));
+    for check in checks.iter().filter(|check| check.standing != Standing::Ok) {
+        out.push_str(&format!("\n{}: {}\n  why it matters: {}\n", check.what, check.found, check.matters));
+        if !check.remedy.is_empty() {
+            out.push_str(&format!("  what to do: {}\n", check.remedy));
+        }
+    }
+    let answer = |can: bool| if can { "yes" } else { "no" };
+    out.push_str(&format!(
+        "\nalgorithms can be loaded: {}\nreal flows can be measured: {}\n",
+        answer(can_load),
+        answer(can_measure)
+    ));
+    out
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A machine with these files.
+    pub(super) fn machine(files: &[(&str, &str)]) -> (tempfile::TempDir, Machine) {
+        let folder = tempfile::tempdir().expect("a folder");
+        for (path, text) in files {
+            let path = folder.path().join(path);
+            fs::create_dir_all(path.parent().expect("it has one")).expect("ours");
+            fs::write(path, text).expect("ours");
+        }
+        let root = folder.path().to_owned();
+        (folder, Machine { root })
+    }
+
+    #[test]
+    fn only_what_is_not_well_is_explained() {
+        let checks =
+            [ok("a", "fine", "it is needed"), degraded("b", "slow", "it costs time", "make it faster")];
+        let text = diagnosis("6.1", &checks, true, false);
+        assert!(!text.contains("it is needed") && text.contains("what to do: make it faster"), "{text}");
+        assert!(text.contains("loaded: yes") && text.contains("measured: no"), "{text}");
+    }
+}
