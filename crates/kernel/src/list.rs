@@ -285,8 +285,8 @@ impl Layout {
     }
 }
 
-/// Names of the loaded sock_ops programs, of whomever they are: such a program may select the congestion control
-/// of sockets.
+/// Names of the loaded sock_ops programs, of whomever they are: such a program may select the congestion
+/// control of sockets.
 ///
 /// # Errors
 /// This process may not list the kernel's BPF objects.

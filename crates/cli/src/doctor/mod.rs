@@ -1,8 +1,8 @@
 //! `fairpace doctor`: what this machine can do, what will surprise its administrator, and what to do about it.
 //!
-//! The kernel's part is [`Features`]. [`host`] has what forbids loading, [`boot`] what happens at the next boot,
-//! [`traffic`] what else decides about sockets, [`path`] what limits a flow. Each reads files below a root, so
-//! that tests have a machine of their own. Only what makes loading impossible changes the exit code.
+//! The kernel's part is [`Features`]. [`host`] has what forbids loading, [`boot`] what happens at the next
+//! boot, [`traffic`] what else decides about sockets, [`path`] what limits a flow. Each reads files below a
+//! root, so that tests have a machine of their own. Only what makes loading impossible changes the exit code.
 
 mod boot;
 mod host;

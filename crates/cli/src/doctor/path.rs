@@ -1,6 +1,6 @@
 //! What limits a flow besides its congestion control: buffers, ECN, restarts after a pause.
 //!
-//! With `--path RATE,RTT` the buffers are judged for that path, else they are told.
+//! With `--path RATE,RTT` the buffers are judged for that path, else they are shown.
 
 use std::time::Duration;
 
@@ -12,11 +12,12 @@ use crate::args::PathArg;
 const RECEIVE: &str = "proc/sys/net/ipv4/tcp_rmem";
 const SEND: &str = "proc/sys/net/ipv4/tcp_wmem";
 /// How much buffer the kernel needs for a byte that is on its way: half of a receive buffer is window
-/// (tcp_adv_win_scale = 1, the default), and a sender keeps data for a round until it is acknowledged while it
-/// sends that of the next.
+/// (tcp_adv_win_scale = 1, the default), and a sender keeps data for a round until it is acknowledged while
+/// it sends that of the next.
 const BUFFER_PER_BYTE: u64 = 2;
-/// The path by which a buffer without `--path` is told: bytes per second of 1 Gbit/s.
+/// The rate for which a buffer is shown without `--path`: bytes per second of 1 Gbit/s.
 const GBIT_BPS: u64 = 125_000_000;
+/// Bytes.
 const MIB: u64 = 1 << 20;
 
 pub(super) fn checks(machine: &Machine, path: Option<PathArg>) -> Vec<Check> {
@@ -107,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_path_the_limit_is_told() {
+    fn without_a_path_the_limit_is_shown() {
         let (_folder, machine) = machine(&[(RECEIVE, "4096 131072 6291456"), (SEND, "1 2 4194304")]);
         let check = &checks(&machine, None)[0];
         assert_eq!(check.found, "up to 6.0 MiB: 1 Gbit/s up to an RTT of 25 ms");

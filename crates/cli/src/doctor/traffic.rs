@@ -38,7 +38,7 @@ fn queues(machine: &Machine) -> Check {
             found.join(", "),
             matters,
             format!(
-                "tc qdisc replace dev {device} root fq (for a device with several queues, mq with fq below it: \
+                "tc qdisc replace dev {device} root fq (for a device with several queues, mq with fq below: \
                  sysctl -w net.core.default_qdisc=fq, then tc qdisc replace dev {device} root mq)"
             ),
         ),
@@ -88,8 +88,8 @@ fn selectors() -> Check {
                 if known {
                     "stop bpftune, or start it without its tcp_conn tuner (-a lists those that it has)"
                 } else {
-                    "find out whose they are (`bpftool cgroup tree`) and whether they set TCP_CONGESTION; `ss -ti` \
-                     shows what sockets have"
+                    "find out whose they are (`bpftool cgroup tree`) and whether they set TCP_CONGESTION; \
+                     `ss -ti` shows what sockets have"
                 },
             )
         }
