@@ -79,7 +79,7 @@ fn selinux(machine: &Machine) -> Check {
                     what,
                     format!("enforcing; this process is {label}"),
                     matters,
-                    "run it from a root shell or the service of the package; `ausearch -m avc -c fairpace` shows refusals",
+                    "run it as root or as the service of the package; `ausearch -m avc` shows refusals",
                 )
             }
         }

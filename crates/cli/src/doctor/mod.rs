@@ -1,4 +1,4 @@
-//! `fairpace doctor`: what this machine can do, what will surprise its administrator, and what to do about it.
+//! `fairpace doctor`: what this machine can do, what will surprise its administrator, and what to do.
 //!
 //! The kernel's part is [`Features`]. [`host`] has what forbids loading, [`boot`] what happens at the next
 //! boot, [`traffic`] what else decides about sockets, [`path`] what limits a flow. Each reads files below a
