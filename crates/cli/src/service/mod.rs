@@ -15,7 +15,7 @@ use fairpace_cli_core::args::Global;
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::output::{Output, note};
 use fairpace_cli_core::signals::Signals;
-use fairpace_kernel::{DefaultChange, Features, Namespace, Status, is_ours, namespaces};
+use fairpace_kernel::{DefaultChange, Entry, Features, Namespace, Status, is_ours, namespaces};
 use serde::Serialize;
 
 use crate::args::{ApplyArgs, DefaultArgs, DisableArgs, EnableArgs, LoadArgs, ReplaceArgs};
@@ -221,8 +221,7 @@ fn make_loaded(
     let mut records = Vec::new();
     for wanted in wanted {
         let kernel_name = wanted.kernel_name();
-        let pinned = entries.iter().find(|e| e.name == kernel_name && matches!(e.status, Status::Pinned(_)));
-        let done = match pinned {
+        let done = match entries.iter().find(|e| e.name == kernel_name && stays(e)) {
             None => {
                 let stop = || signals.received().is_some();
                 fairpace_kernel::load_objects(&[wanted.object()?], &wanted.options(), &stop)
@@ -233,6 +232,13 @@ fn make_loaded(
                 let same = fairpace_kernel::parameters(entry)?.as_deref() == Some(wanted.params.as_bytes());
                 if same && replacing == Replacing::IfDifferent {
                     Done::AsItWas
+                } else if same && entry.status == Status::Registered {
+                    // no failure: a reload after an upgrade leaves what works
+                    note(&format!(
+                        "note: {kernel_name} keeps the code that it has until the next boot: Linux before 6.4 \
+                         cannot replace it"
+                    ));
+                    Done::AsItWas
                 } else {
                     fairpace_kernel::replace(&wanted.object()?, &wanted.options())?;
                     Done::Replaced
@@ -242,6 +248,11 @@ fn make_loaded(
         records.push(AlgorithmRecord { kernel_name, done });
     }
     Ok(records)
+}
+
+/// Loaded to stay: by a pin, or on a kernel before 6.4, which has none, by having been registered.
+fn stays(entry: &Entry) -> bool {
+    matches!(entry.status, Status::Pinned(_) | Status::Registered)
 }
 
 /// Sets the default of this network namespace, and sets it again where else it is already: a default holds

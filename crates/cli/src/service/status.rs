@@ -16,6 +16,7 @@ use serde::Serialize;
 
 use super::boot::Service;
 use super::config::{Config, Wanted};
+use super::stays;
 use super::text::place;
 use crate::args::ConfigArgs;
 use crate::kernel::repair;
@@ -137,7 +138,7 @@ fn other_namespaces(all: &[Namespace]) -> Vec<NamespaceRecord> {
 
 fn differences(config: &Config, ours: &[Entry]) -> Result<Vec<String>, Failure> {
     let mut found = Vec::new();
-    let pinned = |name: &str| ours.iter().find(|e| e.name == name && matches!(e.status, Status::Pinned(_)));
+    let pinned = |name: &str| ours.iter().find(|e| e.name == name && stays(e));
     for wanted in &config.load {
         let name = wanted.kernel_name();
         match pinned(&name) {
@@ -149,7 +150,7 @@ fn differences(config: &Config, ours: &[Entry]) -> Result<Vec<String>, Failure> 
             }
         }
     }
-    for entry in ours.iter().filter(|entry| matches!(entry.status, Status::Pinned(_))) {
+    for entry in ours.iter().filter(|entry| stays(entry)) {
         if !config.load.iter().any(|wanted| wanted.kernel_name() == entry.name) {
             found.push(format!("{} is loaded until the next boot only", entry.name));
         }
