@@ -235,8 +235,8 @@ fn make_loaded(
                 } else if same && entry.status == Status::Registered {
                     // no failure: a reload after an upgrade leaves what works
                     note(&format!(
-                        "note: {kernel_name} keeps the code that it has until the next boot: Linux before 6.4 \
-                         cannot replace it"
+                        "note: {kernel_name} keeps the code that it has until the next boot: Linux before \
+                         6.4 cannot replace it"
                     ));
                     Done::AsItWas
                 } else {
