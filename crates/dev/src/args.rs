@@ -13,8 +13,10 @@ use fairpace_scenario::{Set, Target};
 
 use crate::marked_page::{MarkedPage, Page};
 
+mod kernels;
 mod level;
 
+pub(crate) use kernels::{KernelCheckArgs, KernelsArgs};
 pub(crate) use level::{EvidenceTable, LevelEvidenceArgs, LevelTable, LevelTheoryArgs};
 
 /// Tools of fairpace's maintainers, and of readers of the papers. They work on a checkout of the repository.
@@ -100,6 +102,16 @@ pub(crate) enum Command {
     /// kernel's log must be clean, and nothing may be left. Needs root; two hosts of its own, in network
     /// namespaces, are all that it touches.
     Soak(SoakArgs),
+    /// Write the page of what several kernels did with every algorithm, from what their guests reported.
+    ///
+    /// `make kernels` boots them and calls it. The exit code is 1 if anything failed in one of them.
+    Kernels(KernelsArgs),
+    /// Check every algorithm and the life of a default in the running kernel, which must be a throw-away
+    /// guest.
+    ///
+    /// Loads each algorithm, sends checked data over loopback and veth, then loads all, enables, replaces,
+    /// restores and panics. Prints a JSON object for each step.
+    KernelCheck(KernelCheckArgs),
     /// Simulate one scenario of the benchmarks.
     ///
     /// Prints delivered data packets, millions of them per CPU-second, and the largest resident memory in

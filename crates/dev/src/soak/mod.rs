@@ -6,8 +6,8 @@
 //! ours is left. No host but these two is touched: the BPF file system, too, is their own.
 
 mod operator;
-mod path;
-mod traffic;
+pub(crate) mod path;
+pub(crate) mod traffic;
 
 use std::fs;
 use std::io::Read;
@@ -137,17 +137,17 @@ fn failed(what: &str, error: &std::io::Error) -> Failure {
 }
 
 /// What the kernel logs from now on.
-struct KernelLog(Option<fs::File>);
+pub(crate) struct KernelLog(Option<fs::File>);
 
 impl KernelLog {
     /// At its end. Without the right to read it, nothing is checked.
-    fn open() -> KernelLog {
+    pub(crate) fn open() -> KernelLog {
         use std::io::{Seek, SeekFrom};
         let file = fs::File::options().read(true).custom_flags(libc::O_NONBLOCK).open("/dev/kmsg");
         KernelLog(file.ok().and_then(|mut file| file.seek(SeekFrom::End(0)).ok().map(|_| file)))
     }
 
-    fn alarms(self) -> Vec<String> {
+    pub(crate) fn alarms(self) -> Vec<String> {
         let Some(mut file) = self.0 else { return vec!["the kernel's log cannot be read".into()] };
         let mut found = Vec::new();
         let mut record = [0; 8192];

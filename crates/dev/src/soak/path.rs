@@ -10,14 +10,14 @@ use nix::sched::{CloneFlags, setns, unshare};
 use nix::unistd::gettid;
 
 /// Link-local addresses: they never leave the two namespaces.
-pub(super) const SENDER: &str = "169.254.78.1";
-pub(super) const RECEIVER: &str = "169.254.78.2";
+pub(crate) const SENDER: &str = "169.254.78.1";
+pub(crate) const RECEIVER: &str = "169.254.78.2";
 
 /// Does something on the other host, in a thread that ends with the work.
-pub(super) struct Receiver(String);
+pub(crate) struct Receiver(String);
 
 impl Receiver {
-    pub(super) fn enter<T: Send>(&self, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
+    pub(crate) fn enter<T: Send>(&self, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
         let file = std::fs::File::open(&self.0)?;
         let inside = || {
             setns(&file, CloneFlags::CLONE_NEWNET)?;
@@ -30,7 +30,7 @@ impl Receiver {
 }
 
 /// Moves this thread, with what it starts, to the sending host, which has a BPF file system of its own.
-pub(super) fn enter() -> io::Result<Receiver> {
+pub(crate) fn enter() -> io::Result<Receiver> {
     let (tell, told) = mpsc::channel();
     thread::spawn(move || {
         let made = unshare(CloneFlags::CLONE_NEWNET);
@@ -56,7 +56,7 @@ pub(super) fn enter() -> io::Result<Receiver> {
     Ok(receiver)
 }
 
-fn ip(line: &str) -> io::Result<()> {
+pub(crate) fn ip(line: &str) -> io::Result<()> {
     let output = Command::new("ip").args(line.split(' ')).output()?;
     let said = String::from_utf8_lossy(&output.stderr);
     if output.status.success() {

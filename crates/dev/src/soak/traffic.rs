@@ -16,7 +16,7 @@ use super::path::{RECEIVER, Receiver};
 use super::{SoakRecord, below};
 
 /// Where the receiver listens, in a network namespace of its own.
-const PORT: u16 = 7800;
+pub(crate) const PORT: u16 = 7800;
 /// Bytes of a thread's stack: there are thousands.
 const STACK: usize = 128 * 1024;
 /// Bytes that are read at once.
@@ -50,12 +50,7 @@ struct Seen {
 
 impl Traffic {
     pub(super) fn start(connections: usize, seed: u64, receiver: &Receiver) -> io::Result<Traffic> {
-        receiver.enter(|| {
-            let listener = TcpListener::bind((RECEIVER, PORT))?;
-            // the standard library's own lets 128 wait, and all connect at once
-            listen(&listener, Backlog::MAXCONN)?;
-            Builder::new().spawn(move || accept(&listener)).map(drop)
-        })?;
+        receiver.enter(|| serve(RECEIVER))?;
         let mut traffic = Traffic {
             offered: Arc::default(),
             transfers: Arc::default(),
@@ -129,18 +124,33 @@ fn transfer(random: &mut Random, offered: &Mutex<Vec<String>>) -> io::Result<(St
                 setsockopt(&socket, TcpCongestion, &OsString::from(&offered[below(random, offered.len())]));
         }
     }
+    Ok((send(&mut socket, from, bytes)?, bytes as u64))
+}
+
+/// Sends these bytes of the pool and waits until the receiver has compared them: the socket's algorithm.
+pub(crate) fn send(socket: &mut TcpStream, from: usize, bytes: usize) -> io::Result<String> {
+    let wanted = pool().get(from..from + bytes).ok_or(io::ErrorKind::InvalidInput)?;
     socket.write_all(&[from, bytes].map(|number| (number as u64).to_le_bytes()).concat())?;
-    let algorithm = |socket: &TcpStream| {
-        let name = getsockopt(socket, TcpCongestion).unwrap_or_default();
-        name.to_string_lossy().trim_end_matches('\0').to_owned()
-    };
     let mut right = [0; 8];
-    let sent = socket.write_all(&pool()[from..from + bytes]).and_then(|()| socket.read_exact(&mut right));
-    sent.map_err(|error| io::Error::other(format!("{bytes} bytes by {}: {error}", algorithm(&socket))))?;
+    let sent = socket.write_all(wanted).and_then(|()| socket.read_exact(&mut right));
+    sent.map_err(|error| io::Error::other(format!("{bytes} bytes by {}: {error}", algorithm(socket))))?;
     if u64::from_le_bytes(right) != bytes as u64 {
         return Err(io::Error::other("data was changed on the way"));
     }
-    Ok((algorithm(&socket), bytes as u64))
+    Ok(algorithm(socket))
+}
+
+fn algorithm(socket: &TcpStream) -> String {
+    let name = getsockopt(socket, TcpCongestion).unwrap_or_default();
+    name.to_string_lossy().trim_end_matches('\0').to_owned()
+}
+
+/// Receives on this host from now on.
+pub(crate) fn serve(address: &str) -> io::Result<()> {
+    let listener = TcpListener::bind((address, PORT))?;
+    // the standard library's own lets 128 wait, and all connect at once
+    listen(&listener, Backlog::MAXCONN)?;
+    Builder::new().spawn(move || accept(&listener)).map(drop)
 }
 
 fn accept(listener: &TcpListener) {
@@ -150,13 +160,21 @@ fn accept(listener: &TcpListener) {
     }
 }
 
-/// Compares each byte, and answers with the number of those that are right up to the first that is not.
+/// Compares each byte, and answers with the number of those that are right up to the first that is not;
+/// then the next transfer, until the sender closes.
 fn receive(mut socket: TcpStream) -> io::Result<()> {
     socket.set_read_timeout(Some(SILENCE))?;
+    while compare(&mut socket)? {}
+    Ok(())
+}
+
+/// Whether there may be another transfer.
+fn compare(socket: &mut TcpStream) -> io::Result<bool> {
     let mut word = [0; 8];
     let mut number = || socket.read_exact(&mut word).map(|()| u64::from_le_bytes(word) as usize);
     let (from, bytes) = (number()?, number()?);
     let wanted = pool().get(from..from + bytes).ok_or(io::ErrorKind::InvalidData)?;
+    let wanted_bytes = wanted.len();
     let mut buffer = vec![0; CHUNK];
     let mut right = 0;
     for wanted in wanted.chunks(CHUNK) {
@@ -167,7 +185,8 @@ fn receive(mut socket: TcpStream) -> io::Result<()> {
         }
         right += part.len();
     }
-    socket.write_all(&(right as u64).to_le_bytes())
+    socket.write_all(&(right as u64).to_le_bytes())?;
+    Ok(right == wanted_bytes)
 }
 
 /// Random bytes, the same on both sides.

@@ -1,0 +1,27 @@
+//! Arguments of the commands that check foreign kernels.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::PageOut;
+
+#[derive(Debug, Args)]
+pub(crate) struct KernelsArgs {
+    /// The folder of what the guests reported: SERIES.jsonl, SERIES-lockdown.jsonl with lockdown, and
+    /// SERIES.source, which says where the kernel is from, or why there is none.
+    #[arg(value_name = "FOLDER")]
+    pub(crate) folder: PathBuf,
+    #[command(flatten)]
+    pub(crate) out: PageOut,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct KernelCheckArgs {
+    /// The program to check with.
+    #[arg(long, value_name = "FILE", default_value = "/bin/fairpace")]
+    pub(crate) program: PathBuf,
+    /// Write the steps to this device instead of to stdout.
+    #[arg(long, value_name = "DEVICE")]
+    pub(crate) report: Option<PathBuf>,
+}

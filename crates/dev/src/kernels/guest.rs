@@ -1,0 +1,212 @@
+//! `fairpace-dev kernel-check`: what runs within a kernel that scripts/kernels.sh has booted.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::{self, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use fairpace_cc::{Algorithm, Params};
+use fairpace_kernel::{LoadOptions, load};
+use nix::sys::socket::{setsockopt, sockopt::TcpCongestion};
+
+use super::record::Step;
+use crate::args::KernelCheckArgs;
+use crate::soak::KernelLog;
+use crate::soak::path::{self, RECEIVER};
+use crate::soak::traffic::{PORT, send, serve};
+
+/// Bytes of one transfer: all of the pool, so that flows leave slow start even where a packet takes long.
+const BYTES: usize = 4 * 1024 * 1024;
+/// Bytes after each command: enough to need many ACKs, and short in an emulated machine.
+const FEW_BYTES: usize = 512 * 1024;
+const LOOPBACK: &str = "127.0.0.1";
+/// Nothing arrives for this long: the transfer is lost. An emulated machine is 20 times slower.
+const SILENCE: Duration = Duration::from_secs(60);
+const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+const DEFAULT: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
+const LOCKDOWN: &str = "/sys/kernel/security/lockdown";
+
+/// Checks everything, goes on after failures, and writes a line for each step.
+pub(super) fn check(args: &KernelCheckArgs, out: &mut dyn Write) -> io::Result<()> {
+    let log = KernelLog::open();
+    report(out, &kernel())?;
+    let mut operator = Operator { program: &args.program, config: "/tmp/fairpace.toml", out };
+    operator.perform("doctor", &mut |_| ())?;
+    for step in paths()? {
+        report(operator.out, &step)?;
+    }
+    lifecycle(&mut operator)?;
+    report(out, &Step::End { alarms: log.alarms() })
+}
+
+fn report(out: &mut dyn Write, step: &Step) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, step)?;
+    writeln!(out)?;
+    out.flush()
+}
+
+fn kernel() -> Step {
+    let text = |path| fs::read_to_string(path).unwrap_or_default();
+    // "none integrity [confidentiality]"
+    let lockdown = text(LOCKDOWN);
+    let active = lockdown.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
+    Step::Kernel {
+        release: text("/proc/sys/kernel/osrelease").trim().to_owned(),
+        lockdown: active.map_or("unknown", |(level, _)| level).to_owned(),
+    }
+}
+
+/// Each algorithm on loopback and between two hosts, which end with the thread that is in one of them.
+fn paths() -> io::Result<Vec<Step>> {
+    std::thread::scope(|scope| {
+        let work = || -> io::Result<Vec<Step>> {
+            let receiver = path::enter()?;
+            path::ip("link set lo up")?;
+            serve(LOOPBACK)?;
+            receiver.enter(|| serve(RECEIVER))?;
+            Ok(Algorithm::all().map(algorithm).collect())
+        };
+        scope.spawn(work).join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+fn algorithm(algorithm: Algorithm) -> Step {
+    let (mut bytes, mut failures) = (0, Vec::new());
+    let loaded = match load(&Params::defaults(algorithm), &LoadOptions::default()) {
+        Ok(loaded) => loaded,
+        Err(error) => {
+            let failures = vec![format!("loading: {error}")];
+            return Step::Algorithm { name: algorithm.name().into(), instructions: None, bytes, failures };
+        }
+    };
+    for (what, address) in [("loopback", LOOPBACK), ("veth", RECEIVER)] {
+        match selected(address, loaded.kernel_name()).and_then(|mut socket| send(&mut socket, 0, BYTES)) {
+            Ok(used) if used == loaded.kernel_name() => bytes += BYTES as u64,
+            Ok(used) => failures.push(format!("{what}: the socket used {used}")),
+            Err(error) => failures.push(format!("{what}: {error}")),
+        }
+    }
+    let instructions = loaded.programs().iter().map(|program| program.verified_instructions).sum();
+    drop(loaded);
+    if offers(algorithm.kernel_name()) {
+        failures.push("it is still offered after unloading".to_owned());
+    }
+    Step::Algorithm { name: algorithm.name().into(), instructions: Some(instructions), bytes, failures }
+}
+
+fn connected(address: &str) -> io::Result<TcpStream> {
+    let socket = TcpStream::connect((address, PORT))?;
+    socket.set_read_timeout(Some(SILENCE))?;
+    socket.set_write_timeout(Some(SILENCE))?;
+    Ok(socket)
+}
+
+fn selected(address: &str, name: &str) -> io::Result<TcpStream> {
+    let socket = connected(address)?;
+    setsockopt(&socket, TcpCongestion, &OsString::from(name))?;
+    Ok(socket)
+}
+
+fn offers(name: &str) -> bool {
+    let text = fs::read_to_string(AVAILABLE).unwrap_or_default();
+    text.split_whitespace().any(|offered| offered == name)
+}
+
+/// What must hold after a command: adds what does not.
+type After<'a> = &'a mut dyn FnMut(&mut Vec<String>);
+
+struct Operator<'a> {
+    program: &'a Path,
+    config: &'a str,
+    out: &'a mut dyn Write,
+}
+
+impl Operator<'_> {
+    /// Performs a command, which must succeed.
+    fn perform(&mut self, line: &str, after: After<'_>) -> io::Result<()> {
+        let mut words: Vec<&str> = line.split(' ').collect();
+        if matches!(words.first(), Some(&("enable" | "disable" | "panic" | "status"))) {
+            words.extend(["--config", self.config]);
+        }
+        let ended = Command::new(self.program).args(&words).env("NO_COLOR", "1").output()?;
+        let said = [ended.stdout, ended.stderr].concat();
+        let mut failures = Vec::new();
+        if !ended.status.success() {
+            failures.push(format!("ended with {:?}", ended.status.code()));
+        }
+        after(&mut failures);
+        let output = String::from_utf8_lossy(&said).into_owned();
+        let step = Step::Command { line: line.to_owned(), code: ended.status.code(), output, failures };
+        report(self.out, &step)
+    }
+}
+
+/// The life of algorithms on this host, with a socket that is open all the time.
+fn lifecycle(operator: &mut Operator<'_>) -> io::Result<()> {
+    serve(LOOPBACK)?;
+    let former = fs::read_to_string(DEFAULT)?.trim().to_owned();
+    let all: Vec<Algorithm> = Algorithm::all().collect();
+    let names: Vec<&str> = all.iter().map(|algorithm| algorithm.name()).collect();
+    operator.perform(&format!("load {}", names.join(" ")), &mut |failures| {
+        let missing = all.iter().filter(|algorithm| !offers(algorithm.kernel_name()));
+        failures.extend(missing.map(|algorithm| format!("{} is not offered", algorithm.name())));
+    })?;
+    operator.perform("unload --all", &mut |failures| nothing_left(failures))?;
+    let mut open = None;
+    operator.perform("enable bbr3 --default", &mut |failures| {
+        expect_default(failures, "fp_bbr3");
+        open = expect_used(failures, "fp_bbr3");
+    })?;
+    operator.perform("replace bbr3 --set beta=0.8", &mut |failures| {
+        expect_default(failures, "fp_bbr3");
+        expect_still(failures, open.as_mut(), "fp_bbr3");
+    })?;
+    operator.perform("enable cubic", &mut |failures| expect_default(failures, "fp_bbr3"))?;
+    operator.perform("default fp_cubic", &mut |failures| {
+        expect_default(failures, "fp_cubic");
+        drop(expect_used(failures, "fp_cubic"));
+    })?;
+    operator.perform("restore", &mut |failures| {
+        expect_default(failures, &former);
+        drop(expect_used(failures, &former));
+    })?;
+    operator.perform("default bbr3", &mut |failures| expect_default(failures, "fp_bbr3"))?;
+    operator.perform("panic", &mut |failures| {
+        expect_default(failures, &former);
+        nothing_left(failures);
+        // live sockets are moved to what Linux itself would choose
+        expect_still(failures, open.as_mut(), "cubic");
+    })
+}
+
+fn nothing_left(failures: &mut Vec<String>) {
+    let left = Algorithm::all().filter(|algorithm| offers(algorithm.kernel_name()));
+    failures.extend(left.map(|algorithm| format!("{} is still offered", algorithm.kernel_name())));
+}
+
+fn expect_default(failures: &mut Vec<String>, name: &str) {
+    let now = fs::read_to_string(DEFAULT).unwrap_or_default();
+    if now.trim() != name {
+        failures.push(format!("the default is {}, not {name}", now.trim()));
+    }
+}
+
+/// A new socket that selects nothing gets this algorithm, and moves data.
+fn expect_used(failures: &mut Vec<String>, name: &str) -> Option<TcpStream> {
+    let mut socket = connected(LOOPBACK).map_err(|error| failures.push(format!("connecting: {error}"))).ok();
+    expect_still(failures, socket.as_mut(), name);
+    socket
+}
+
+/// An open socket has this algorithm, and still moves data.
+fn expect_still(failures: &mut Vec<String>, socket: Option<&mut TcpStream>, name: &str) {
+    let Some(socket) = socket else { return failures.push("there is no open socket".to_owned()) };
+    match send(socket, 0, FEW_BYTES) {
+        Ok(used) if used == name => {}
+        Ok(used) => failures.push(format!("the socket uses {used}, not {name}")),
+        Err(error) => failures.push(format!("the socket: {error}")),
+    }
+}

@@ -1,0 +1,111 @@
+//! `fairpace-dev kernels` and `kernel-check`: other kernels than the running one.
+//!
+//! scripts/kernels.sh boots each kernel in QEMU with [`guest`] in a small initramfs. The guest reports
+//! [`record::Step`]s over a serial port, and [`page`] makes tables of them.
+
+mod guest;
+mod page;
+mod record;
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter};
+use std::path::Path;
+
+use fairpace_cli_core::args::Global;
+use fairpace_cli_core::failure::{Exit, Failure};
+use fairpace_cli_core::output::Output;
+use serde::Serialize;
+
+use crate::args::{KernelCheckArgs, KernelsArgs};
+use crate::marked_page::{Page, publish};
+use record::Step;
+
+const PAGE: Page = Page { command: "kernels", title: "Kernels" };
+/// What a boot with lockdown adds to the name of its file.
+const LOCKDOWN: &str = "-lockdown";
+
+/// One kernel: what its guests reported.
+#[derive(Debug, Serialize)]
+struct Kernel {
+    /// Such as 6.12.
+    series: String,
+    /// Package and version, or why there is none.
+    source: String,
+    /// Empty if it was not booted.
+    plain: Vec<Step>,
+    /// The same with `lockdown=confidentiality`.
+    lockdown: Vec<Step>,
+}
+
+pub(crate) fn run(args: &KernelsArgs, global: Global, out: &mut Output) -> Result<(), Failure> {
+    let marked = args.out.open(PAGE)?;
+    let kernels = read(&args.folder).map_err(|error| unreadable(&args.folder, &error))?;
+    let failures = page::failures(&kernels);
+    publish(marked, &page::tables(&kernels), &kernels, global, out)?;
+    match failures.first() {
+        None => Ok(()),
+        Some(first) => Err(Failure::new(
+            Exit::Internal,
+            format!("{} failures, the first: {first}", failures.len()),
+            format!("the consoles of the guests are in {}", args.folder.display()),
+        )),
+    }
+}
+
+pub(crate) fn check(args: &KernelCheckArgs, out: &mut Output) -> Result<(), Failure> {
+    let failed = |error: io::Error| {
+        Failure::new(
+            Exit::Internal,
+            format!("checking the kernel: {error}"),
+            "scripts/kernels.sh boots a guest",
+        )
+    };
+    match &args.report {
+        Some(device) => {
+            let file = File::options().write(true).open(device).map_err(failed)?;
+            guest::check(args, &mut BufWriter::new(file)).map_err(failed)
+        }
+        None => {
+            let mut lines = Vec::new();
+            guest::check(args, &mut lines).map_err(failed)?;
+            out.text(&String::from_utf8_lossy(&lines))
+        }
+    }
+}
+
+/// All kernels of a folder, the oldest first.
+fn read(folder: &Path) -> io::Result<Vec<Kernel>> {
+    let mut kernels = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let Some(series) = name.strip_suffix(".source") else { continue };
+        kernels.push(Kernel {
+            series: series.to_owned(),
+            source: fs::read_to_string(&path)?.trim().to_owned(),
+            plain: steps(&folder.join(format!("{series}.jsonl")))?,
+            lockdown: steps(&folder.join(format!("{series}{LOCKDOWN}.jsonl")))?,
+        });
+    }
+    if kernels.is_empty() {
+        return Err(io::Error::new(io::ErrorKind::NotFound, "it has no SERIES.source"));
+    }
+    kernels.sort_by_key(|kernel| {
+        kernel.series.split('.').map(|number| number.parse().unwrap_or(u32::MAX)).collect::<Vec<_>>()
+    });
+    Ok(kernels)
+}
+
+/// What one guest reported; nothing if it was not booted. A line that was cut off, where the guest was, is
+/// the last one, and is left out: then there is no [`Step::End`], which is a failure.
+fn steps(path: &Path) -> io::Result<Vec<Step>> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(text.lines().map_while(|line| serde_json::from_str(line).ok()).collect()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
+}
+
+fn unreadable(folder: &Path, error: &io::Error) -> Failure {
+    Failure::file("the reports cannot be read from", folder, error, "`make kernels` writes them")
+}

@@ -1,0 +1,201 @@
+//! The tables of docs/kernels.md.
+
+use fairpace_cc::Algorithm;
+
+use super::Kernel;
+use super::record::Step;
+
+/// Bytes of the transfers' unit.
+const MEGABYTE: f64 = 1024.0 * 1024.0;
+/// The command whose output under lockdown is on the page, besides the load of everything.
+const SHOWN: &str = "doctor";
+
+/// All tables.
+pub(super) fn tables(kernels: &[Kernel]) -> String {
+    let booted: Vec<&Kernel> = kernels.iter().filter(|kernel| !kernel.plain.is_empty()).collect();
+    let mut out = format!("{}\n{}", summary(kernels), instructions(&booted));
+    let found = failures(kernels);
+    if !found.is_empty() {
+        out.push_str("\n## Failures\n\n");
+        found.iter().for_each(|failure| out.push_str(&format!("- {}\n", failure.replace('\n', " "))));
+    }
+    // the newest stands for all: the table has the others
+    if let Some(kernel) = booted.iter().rev().find(|kernel| !kernel.lockdown.is_empty()) {
+        out.push_str(&lockdown(kernel));
+    }
+    out.trim_end().to_owned()
+}
+
+/// What went wrong in any kernel, with its name.
+pub(super) fn failures(kernels: &[Kernel]) -> Vec<String> {
+    let mut found = Vec::new();
+    for kernel in kernels {
+        for (how, steps) in [("", &kernel.plain), (" with lockdown", &kernel.lockdown)] {
+            for step in steps {
+                let what = match step {
+                    Step::Kernel { .. } => "",
+                    Step::Algorithm { name, .. } => name,
+                    Step::Command { line, .. } => line,
+                    Step::End { .. } => "the kernel's log",
+                };
+                let words = step.failures().iter();
+                found.extend(words.map(|said| format!("{}{how}: {what}: {}", kernel.series, said.trim())));
+            }
+            if !steps.is_empty() && !matches!(steps.last(), Some(Step::End { .. })) {
+                found.push(format!("{}{how}: the guest ended before its last step", kernel.series));
+            }
+        }
+    }
+    found
+}
+
+fn summary(kernels: &[Kernel]) -> String {
+    let mut out = "| series | kernel | algorithms that load | checked data | enable to panic \
+                   | log | with `lockdown=confidentiality` |\n|---|---|---|---|---|---|---|\n"
+        .to_owned();
+    for kernel in kernels {
+        let Kernel { series, source, plain, lockdown } = kernel;
+        let row = if plain.is_empty() {
+            format!("| {series} | {source} | not tested | | | | |\n")
+        } else {
+            let log = if plain.iter().any(|step| matches!(step, Step::End { alarms } if alarms.is_empty())) {
+                "clean"
+            } else {
+                "**not clean**"
+            };
+            format!(
+                "| {series} | {source} | {} | {} | {} | {log} | {} |\n",
+                loaded(plain),
+                megabytes(plain),
+                commands(plain),
+                under_lockdown(lockdown)
+            )
+        };
+        out.push_str(&row);
+    }
+    out
+}
+
+fn loaded(steps: &[Step]) -> String {
+    let loads = |step: &&Step| matches!(step, Step::Algorithm { instructions: Some(_), .. });
+    let all = steps.iter().filter(|step| matches!(step, Step::Algorithm { .. })).count();
+    format!("{} of {}", steps.iter().filter(loads).count(), all.max(Algorithm::all().count()))
+}
+
+fn megabytes(steps: &[Step]) -> String {
+    let of = |step: &Step| if let Step::Algorithm { bytes, .. } = step { *bytes } else { 0 };
+    let sum: u64 = steps.iter().map(of).sum();
+    format!("{:.0} MiB", sum as f64 / MEGABYTE)
+}
+
+fn commands(steps: &[Step]) -> String {
+    let all: Vec<&Step> = steps.iter().filter(|step| matches!(step, Step::Command { .. })).collect();
+    let right = all.iter().filter(|step| step.failures().is_empty()).count();
+    format!("{right} of {} commands", all.len())
+}
+
+fn under_lockdown(steps: &[Step]) -> String {
+    let level = steps.iter().find_map(|step| match step {
+        Step::Kernel { lockdown, .. } => Some(lockdown.as_str()),
+        _ => None,
+    });
+    match level {
+        None => "not tested".to_owned(),
+        Some("confidentiality") => {
+            format!("{} load, {}, {}", loaded(steps), megabytes(steps), commands(steps))
+        }
+        Some(other) => format!("not in force: {other}"),
+    }
+}
+
+/// Instructions that the verifier went through, by algorithm and kernel.
+fn instructions(kernels: &[&Kernel]) -> String {
+    let release = |kernel: &&Kernel| {
+        kernel.plain.iter().find_map(|step| match step {
+            Step::Kernel { release, .. } => Some(release.clone()),
+            _ => None,
+        })
+    };
+    let mut out =
+        "## Instructions of the verifier\n\nThe sum over all programs of an algorithm. The limit is a \
+                   million for each program.\n\n| algorithm |"
+            .to_owned();
+    for kernel in kernels {
+        out.push_str(&format!(" {} |", release(kernel).unwrap_or_else(|| kernel.series.clone())));
+    }
+    out.push_str(&format!("\n|---|{}\n", "---|".repeat(kernels.len())));
+    for algorithm in Algorithm::all() {
+        out.push_str(&format!("| {} |", algorithm.name()));
+        for kernel in kernels {
+            let count = kernel.plain.iter().find_map(|step| match step {
+                Step::Algorithm { name, instructions, .. } if name == algorithm.name() => *instructions,
+                _ => None,
+            });
+            out.push_str(&format!(" {} |", count.map_or("does not load".to_owned(), |n| n.to_string())));
+        }
+        out.push('\n');
+    }
+    out
+}
+
+/// What the commands said under lockdown.
+fn lockdown(kernel: &Kernel) -> String {
+    let mut out = format!(
+        "\n## The output with `lockdown=confidentiality`\n\nOf {}. What each other kernel did is in the last \
+         column of the first table.\n\n```text\n$ cat /sys/kernel/security/lockdown\n",
+        kernel.series
+    );
+    for step in &kernel.lockdown {
+        match step {
+            Step::Kernel { lockdown, .. } => out.push_str(&format!("(active: {lockdown})\n")),
+            Step::Command { line, output, .. } if line == SHOWN || line.starts_with("load ") => {
+                out.push_str(&format!("\n$ fairpace {line}\n{}\n", output.trim_end()));
+            }
+            _ => {}
+        }
+    }
+    out.push_str("```\n");
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kernel(plain: Vec<Step>) -> Kernel {
+        Kernel { series: "6.1".into(), source: "a package".into(), plain, lockdown: Vec::new() }
+    }
+
+    fn first() -> Step {
+        Step::Kernel { release: "6.1.0".into(), lockdown: "none".into() }
+    }
+
+    #[test]
+    fn a_kernel_that_cannot_be_had_is_in_the_table_and_no_failure() {
+        let kernels = [kernel(Vec::new())];
+        assert_eq!(failures(&kernels), [""; 0]);
+        assert!(tables(&kernels).contains("| 6.1 | a package | not tested |"));
+    }
+
+    #[test]
+    fn a_guest_that_ended_early_and_a_step_that_failed_are_failures() {
+        let refused = Step::Algorithm {
+            name: "bbr3".into(),
+            instructions: None,
+            bytes: 0,
+            failures: vec!["loading: refused".into()],
+        };
+        let kernels = [kernel(vec![first(), refused])];
+        let found = failures(&kernels);
+        assert_eq!(found, ["6.1: bbr3: loading: refused", "6.1: the guest ended before its last step"]);
+        let tables = tables(&kernels);
+        assert!(tables.contains("| bbr3 | does not load |"), "{tables}");
+        assert!(tables.contains("- 6.1: bbr3: loading: refused"), "{tables}");
+    }
+
+    #[test]
+    fn a_boot_in_which_lockdown_is_not_in_force_is_not_taken_for_one() {
+        assert_eq!(under_lockdown(&[first()]), "not in force: none");
+        assert_eq!(under_lockdown(&[]), "not tested");
+    }
+}

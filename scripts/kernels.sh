@@ -1,0 +1,248 @@
+#!/usr/bin/env bash
+# Boots Debian's kernels in QEMU and checks every algorithm in each: docs/kernels.md.
+#
+#   scripts/kernels.sh [--only SERIES]... [--no-page] [--no-lockdown]
+#
+# SERIES is such as 6.12; by default 6.1, 6.6, 6.12, 6.18 and all later ones that the mirror has. --no-page prints
+# the tables. --no-lockdown boots each kernel once, and not again with lockdown=confidentiality.
+#
+# INSTALL=1                  install what is missing (root)
+# FAIRPACE_REQUIRE_KERNEL=1  what would be skipped, because there is no QEMU or no mirror, is a failure
+#
+# The packages are of the mirror that this machine's apt uses, over a configuration of our own: nothing is installed
+# and no list of this machine changes. Everything is in the target folder's `kernels`; a package is fetched once.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+# Seconds that one guest may take: emulated, and on a busy machine, the check takes one to two minutes.
+limit=600
+# How old the lists of packages may get, minutes.
+list_age=720
+all_series=(6.1 6.6 6.12 6.18)
+# From here on, each series that the mirror has is checked.
+newer_than=6.18
+suites=(bookworm bookworm-updates bookworm-backports trixie trixie-updates trixie-backports forky sid experimental)
+security_suites=(bookworm-security trixie-security)
+
+only=()
+page=(--out docs/kernels.md)
+lockdown=yes
+while [ $# -gt 0 ]; do
+	case $1 in
+	--only)
+		only+=("${2:?--only needs a series}")
+		shift
+		;;
+	--no-page) page=() ;;
+	--no-lockdown) lockdown=no ;;
+	*)
+		echo "kernels: unknown argument $1" >&2
+		exit 2
+		;;
+	esac
+	shift
+done
+[ ${#only[@]} = 0 ] || page=() # a part is not the page
+
+target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
+work=$target/kernels
+reports=$work/reports
+guest=""
+cleanup() {
+	if [ -n "$guest" ]; then kill "$guest" 2>/dev/null || true; fi
+}
+trap cleanup EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+skip() {
+	if [ "${FAIRPACE_REQUIRE_KERNEL:-}" = 1 ]; then
+		echo "kernels: FAIRPACE_REQUIRE_KERNEL=1, but $1" >&2
+		exit 1
+	fi
+	echo "SKIPPED: no other kernel is checked, because $1" >&2
+	exit 0
+}
+
+have() { command -v "$1" >/dev/null 2>&1; }
+
+require_tools() {
+	have apt-get && have dpkg-deb || skip "this system has no apt-get"
+	local missing=()
+	have qemu-system-x86_64 || missing+=(qemu-system-x86)
+	have xz || missing+=(xz-utils)
+	have ip || missing+=(iproute2)
+	[ ${#missing[@]} != 0 ] || return 0
+	if [ "${INSTALL:-}" = 1 ] && [ "$(id -u)" = 0 ]; then
+		echo "kernels: installing ${missing[*]}"
+		export DEBIAN_FRONTEND=noninteractive
+		apt-get update -qq && apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null && return 0
+	fi
+	skip "these packages are missing: ${missing[*]}"
+}
+
+# apt with a configuration, lists and cache of our own.
+own() {
+	local tool=$1
+	shift
+	"$tool" -o Dir::Etc::sourcelist="$work/apt/sources.list" -o Dir::Etc::sourceparts="$work/apt/none" \
+		-o Dir::State="$work/apt/state" -o Dir::State::status=/dev/null -o Dir::Cache="$work/apt/cache" \
+		-o APT::Sandbox::User=root -o Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false \
+		-o Acquire::Languages=none "$@"
+}
+
+fetch_lists() {
+	mkdir -p "$work"/apt/{none,state/lists/partial,cache/archives/partial} "$work/packages"
+	[ -z "$(find "$work/apt/updated" -mmin -$list_age 2>/dev/null)" ] || return 0
+	local addresses mirror security keys
+	addresses=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | sort -u)
+	mirror=$(grep -m1 '/debian/*$' <<<"$addresses") || skip "this machine's apt has no mirror of Debian"
+	security=$(grep -m1 '/debian-security/*$' <<<"$addresses") || security=""
+	keys=/usr/share/keyrings/debian-archive-keyring.gpg
+	{
+		printf "deb [signed-by=$keys] $mirror %s main\n" "${suites[@]}"
+		[ -z "$security" ] || printf "deb [signed-by=$keys] $security %s main\n" "${security_suites[@]}"
+	} >"$work/apt/sources.list"
+	own apt-get update -qq >"$work/apt/log" 2>&1 || skip "the package mirror cannot be reached: $(tail -n1 "$work/apt/log")"
+	touch "$work/apt/updated"
+}
+
+# The newest package of a series, as "version name"; nothing if there is none.
+newest() {
+	own apt-cache search --names-only "^linux-image-${1//./\\.}\.[^ ]*-cloud-amd64\$" | cut -d' ' -f1 |
+		while read -r name; do
+			echo "$(own apt-cache show "$name" | sed -n 's/^Version: //p' | sort -V | tail -n1) $name"
+		done | sort -V | tail -n1
+}
+
+series_to_check() {
+	if [ ${#only[@]} != 0 ]; then
+		printf '%s\n' "${only[@]}"
+		return
+	fi
+	local found
+	found=$(own apt-cache search --names-only '^linux-image-[0-9].*-cloud-amd64$' |
+		sed -nE 's/^linux-image-([0-9]+\.[0-9]+)\..*/\1/p' | sort -uV)
+	{
+		printf '%s\n' "${all_series[@]}"
+		# those after newer_than, which is among them
+		printf '%s\n' "$found" "$newer_than" | sort -uV | sed "1,/^${newer_than//./\\.}\$/d"
+	} | sort -uV
+}
+
+# Unpacks the newest package of a name into a folder.
+unpack() {
+	mkdir -p "$2"
+	(cd "$work/packages" && own apt-get download -qq "$1" >"$work/apt/log" 2>&1) || {
+		echo "kernels: $1 cannot be fetched: $(tail -n1 "$work/apt/log")" >&2
+		return 1
+	}
+	local file
+	# where a colon or plus is escaped, the name still begins so
+	file=$(find "$work/packages" -name "$1_*.deb" -printf '%T@ %p\n' | sort -n | tail -n1 | cut -d' ' -f2-)
+	dpkg-deb -x "$file" "$2"
+}
+
+# A program with the libraries that it needs.
+put_program() {
+	mkdir -p "$work/image/bin"
+	cp -L "$1" "$work/image/bin/"
+	ldd "$1" | grep -oE '/[^ ]+' | while read -r library; do
+		mkdir -p "$work/image$(dirname "$library")"
+		cp -L "$library" "$work/image$library"
+	done
+}
+
+archive() { (cd "$1" && find . -mindepth 1 | "$work/busybox" cpio -o -H newc 2>/dev/null); }
+
+# What all guests have: the programs, and what starts them.
+build_root() {
+	nice cargo build --quiet --locked --package fairpace --package fairpace-dev
+	rm -rf "$work/image" "$work/tools"
+	unpack busybox-static "$work/tools"
+	cp "$(find "$work/tools" -path "*/bin/busybox" -type f)" "$work/busybox"
+	mkdir -p "$work"/image/{proc,sys,dev,tmp,etc}
+	put_program "$target/debug/fairpace"
+	put_program "$target/debug/fairpace-dev"
+	put_program "$(command -v ip)"
+	strip "$work"/image/bin/fairpace{,-dev} # line tables are most of them
+	cp "$work/busybox" "$work/image/bin/"
+	cat >"$work/image/init" <<-'INIT'
+		#!/bin/busybox sh
+		export PATH=/bin HOME=/
+		busybox --install -s /bin 2>/dev/null
+		mount -t proc proc /proc
+		mount -t sysfs sysfs /sys
+		mount -t devtmpfs dev /dev
+		mount -t securityfs securityfs /sys/kernel/security
+		mount -t tmpfs tmpfs /tmp
+		insmod /veth.ko
+		ip link set lo up
+		stty -F /dev/ttyS1 raw -echo
+		fairpace-dev kernel-check --report /dev/ttyS1
+		echo "kernel-check ended with $?"
+		poweroff -f
+	INIT
+	chmod +x "$work/image/init"
+	archive "$work/image" >"$work/image.cpio"
+}
+
+# One boot: kernel, initramfs, name of the report, more words on the kernel's command line.
+boot() {
+	local kernel=$1 initramfs=$2 name=$3 words=$4 started=$SECONDS status=0
+	rm -f "$reports/$name".{jsonl,console}
+	timeout --foreground --kill-after=5 $limit qemu-system-x86_64 -machine q35 -accel tcg -cpu max -smp 2 -m 2G -nic none \
+		-display none -no-reboot -kernel "$kernel" -initrd "$initramfs" -serial "file:$reports/$name.console" \
+		-serial "file:$reports/$name.jsonl" -append "console=ttyS0 panic=-1 quiet $words" </dev/null &
+	guest=$!
+	wait "$guest" || status=$?
+	guest=""
+	[ $status != 124 ] || echo "kernels: $name took more than $limit s" >&2
+	echo "kernels: $name took $((SECONDS - started)) s"
+}
+
+check_series() {
+	local series=$1 version package kernel module
+	read -r version package < <(newest "$series") || {
+		echo "Debian's mirror has no package of it in ${suites[*]}" >"$reports/$series.source"
+		echo "kernels: there is no $series"
+		return 0
+	}
+	local files=$work/$package
+	if [ ! -e "$files/done" ]; then
+		rm -rf "$files"
+		unpack "$package" "$files" || {
+			echo "\`$package\` is listed, and cannot be fetched" >"$reports/$series.source"
+			return 0
+		}
+		# from 7.0 on, kernel and modules have packages of their own
+		if [ -z "$(find "$files" -name 'vmlinuz*')" ]; then
+			unpack "${package/-image-/-binary-}" "$files"
+			unpack "${package/-image-/-modules-}" "$files"
+		fi
+		touch "$files/done"
+	fi
+	kernel=$(find "$files" -name 'vmlinuz*' | head -n1)
+	module=$(find "$files" -name 'veth.ko*' | head -n1)
+	rm -rf "$work/module"
+	mkdir -p "$work/module"
+	case $module in
+	*.xz) xz -dc "$module" >"$work/module/veth.ko" ;;
+	*) cp "$module" "$work/module/veth.ko" ;;
+	esac
+	{
+		cat "$work/image.cpio"
+		archive "$work/module"
+	} >"$work/initramfs"
+	echo "Debian $version" >"$reports/$series.source"
+	boot "$kernel" "$work/initramfs" "$series" ""
+	[ $lockdown = no ] || boot "$kernel" "$work/initramfs" "$series-lockdown" "lockdown=confidentiality"
+}
+
+require_tools
+fetch_lists
+rm -rf "$reports"
+mkdir -p "$reports"
+build_root
+for series in $(series_to_check); do check_series "$series"; done
+"$target/debug/fairpace-dev" kernels "$reports" "${page[@]}"
