@@ -11,7 +11,8 @@ N ?= 100
 SEED ?= 1
 
 .PHONY: help demo duels evaluate reproduce conformance conformance-level setup build test check tidy fmt lint docs bench count \
-	bench-kernel objects api packages-check deny views bbq-gap level-theory level-evidence accuracy swarm abuse abuse-night soak fuzz
+	bench-kernel objects api packages-check deny views bbq-gap level-theory level-evidence accuracy swarm abuse abuse-night soak \
+	packages kernels fuzz
 
 help:
 	@echo "make demo          a problem and a fix: simulated, then on this machine's own kernel (4 minutes as root, 3 more to build)"
@@ -41,6 +42,8 @@ help:
 	@echo "make objects       the algorithms compiled for the kernel, into crates/kernel/objects"
 	@echo "make api           the public API of the crates that others use: docs/api"
 	@echo "make packages-check  package all library crates, and build a program with the packages alone, without clang"
+	@echo "make packages      .deb, .rpm, tarball, OCI image, SBOM and checksums into dist (on Debian 12)"
+	@echo "make kernels       boot Debian's kernels in QEMU and check all algorithms on each: docs/kernels.md (root, 20 minutes)"
 	@echo "make deny          licences, sources, versions and known vulnerabilities of all dependencies (cargo-deny)"
 	@echo "make setup         install what is missing (Debian packages)"
 
@@ -126,6 +129,12 @@ api:
 
 packages-check:
 	scripts/package-crates.sh
+
+kernels: setup
+	INSTALL=1 scripts/kernels.sh $(ARGS)
+
+packages: setup
+	scripts/packages.sh $(ARGS)
 
 deny:
 	@scripts/deny.sh
