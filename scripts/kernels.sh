@@ -107,12 +107,11 @@ fetch_lists() {
 	touch "$work/apt/updated"
 }
 
-# The newest package of a series, as "version name"; nothing if there is none.
+# The newest package of a series, as "version name"; nothing if there is none. Names are in the order of versions.
 newest() {
-	own apt-cache search --names-only "^linux-image-${1//./\\.}\.[^ ]*-cloud-amd64\$" | cut -d' ' -f1 |
-		while read -r name; do
-			echo "$(own apt-cache show "$name" | sed -n 's/^Version: //p' | sort -V | tail -n1) $name"
-		done | sort -V | tail -n1
+	local name
+	name=$(own apt-cache search --names-only "^linux-image-${1//./\\.}\.[^ ]*-cloud-amd64\$" | cut -d' ' -f1 | sort -V | tail -n1)
+	[ -z "$name" ] || echo "$(own apt-cache show "$name" | sed -n 's/^Version: //p' | sort -V | tail -n1) $name"
 }
 
 series_to_check() {
@@ -170,8 +169,8 @@ build_root() {
 	cat >"$work/image/init" <<-'INIT'
 		#!/bin/busybox sh
 		export PATH=/bin HOME=/
-		busybox --install -s /bin 2>/dev/null
-		mount -t proc proc /proc
+		busybox mount -t proc proc /proc
+		busybox --install -s /bin
 		mount -t sysfs sysfs /sys
 		mount -t devtmpfs dev /dev
 		mount -t securityfs securityfs /sys/kernel/security

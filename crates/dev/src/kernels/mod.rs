@@ -31,10 +31,10 @@ struct Kernel {
     series: String,
     /// Package and version, or why there is none.
     source: String,
-    /// Empty if it was not booted.
-    plain: Vec<Step>,
+    /// `None` if it was not booted.
+    plain: Option<Vec<Step>>,
     /// The same with `lockdown=confidentiality`.
-    lockdown: Vec<Step>,
+    lockdown: Option<Vec<Step>>,
 }
 
 pub(crate) fn run(args: &KernelsArgs, global: Global, out: &mut Output) -> Result<(), Failure> {
@@ -96,12 +96,12 @@ fn read(folder: &Path) -> io::Result<Vec<Kernel>> {
     Ok(kernels)
 }
 
-/// What one guest reported; nothing if it was not booted. A line that was cut off, where the guest was, is
+/// What one guest reported; `None` if it was not booted. A line that was cut off, where the guest was, is
 /// the last one, and is left out: then there is no [`Step::End`], which is a failure.
-fn steps(path: &Path) -> io::Result<Vec<Step>> {
+fn steps(path: &Path) -> io::Result<Option<Vec<Step>>> {
     match fs::read_to_string(path) {
-        Ok(text) => Ok(text.lines().map_while(|line| serde_json::from_str(line).ok()).collect()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Ok(text) => Ok(Some(text.lines().map_while(|line| serde_json::from_str(line).ok()).collect())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }
 }

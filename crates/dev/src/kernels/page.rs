@@ -12,7 +12,7 @@ const SHOWN: &str = "doctor";
 
 /// All tables.
 pub(super) fn tables(kernels: &[Kernel]) -> String {
-    let booted: Vec<&Kernel> = kernels.iter().filter(|kernel| !kernel.plain.is_empty()).collect();
+    let booted: Vec<&Kernel> = kernels.iter().filter(|kernel| kernel.plain.is_some()).collect();
     let mut out = format!("{}\n{}", summary(kernels), instructions(&booted));
     let found = failures(kernels);
     if !found.is_empty() {
@@ -20,7 +20,7 @@ pub(super) fn tables(kernels: &[Kernel]) -> String {
         found.iter().for_each(|failure| out.push_str(&format!("- {}\n", failure.replace('\n', " "))));
     }
     // the newest stands for all: the table has the others
-    if let Some(kernel) = booted.iter().rev().find(|kernel| !kernel.lockdown.is_empty()) {
+    if let Some(kernel) = booted.iter().rev().find(|kernel| kernel.lockdown.is_some()) {
         out.push_str(&lockdown(kernel));
     }
     out.trim_end().to_owned()
@@ -31,6 +31,7 @@ pub(super) fn failures(kernels: &[Kernel]) -> Vec<String> {
     let mut found = Vec::new();
     for kernel in kernels {
         for (how, steps) in [("", &kernel.plain), (" with lockdown", &kernel.lockdown)] {
+            let Some(steps) = steps else { continue };
             for step in steps {
                 let what = match step {
                     Step::Kernel { .. } => "",
@@ -41,7 +42,7 @@ pub(super) fn failures(kernels: &[Kernel]) -> Vec<String> {
                 let words = step.failures().iter();
                 found.extend(words.map(|said| format!("{}{how}: {what}: {}", kernel.series, said.trim())));
             }
-            if !steps.is_empty() && !matches!(steps.last(), Some(Step::End { .. })) {
+            if !matches!(steps.last(), Some(Step::End { .. })) {
                 found.push(format!("{}{how}: the guest ended before its last step", kernel.series));
             }
         }
@@ -55,9 +56,7 @@ fn summary(kernels: &[Kernel]) -> String {
         .to_owned();
     for kernel in kernels {
         let Kernel { series, source, plain, lockdown } = kernel;
-        let row = if plain.is_empty() {
-            format!("| {series} | {source} | not tested | | | | |\n")
-        } else {
+        let row = if let Some(plain) = plain {
             let log = if plain.iter().any(|step| matches!(step, Step::End { alarms } if alarms.is_empty())) {
                 "clean"
             } else {
@@ -68,8 +67,10 @@ fn summary(kernels: &[Kernel]) -> String {
                 loaded(plain),
                 megabytes(plain),
                 commands(plain),
-                under_lockdown(lockdown)
+                under_lockdown(lockdown.as_deref())
             )
+        } else {
+            format!("| {series} | {source} | not tested | | | | |\n")
         };
         out.push_str(&row);
     }
@@ -94,13 +95,14 @@ fn commands(steps: &[Step]) -> String {
     format!("{right} of {} commands", all.len())
 }
 
-fn under_lockdown(steps: &[Step]) -> String {
+fn under_lockdown(steps: Option<&[Step]>) -> String {
+    let Some(steps) = steps else { return "not tested".to_owned() };
     let level = steps.iter().find_map(|step| match step {
         Step::Kernel { lockdown, .. } => Some(lockdown.as_str()),
         _ => None,
     });
     match level {
-        None => "not tested".to_owned(),
+        None => "**the guest reported nothing**".to_owned(),
         Some("confidentiality") => {
             format!("{} load, {}, {}", loaded(steps), megabytes(steps), commands(steps))
         }
@@ -111,7 +113,7 @@ fn under_lockdown(steps: &[Step]) -> String {
 /// Instructions that the verifier went through, by algorithm and kernel.
 fn instructions(kernels: &[&Kernel]) -> String {
     let release = |kernel: &&Kernel| {
-        kernel.plain.iter().find_map(|step| match step {
+        kernel.plain.iter().flatten().find_map(|step| match step {
             Step::Kernel { release, .. } => Some(release.clone()),
             _ => None,
         })
@@ -127,7 +129,7 @@ fn instructions(kernels: &[&Kernel]) -> String {
     for algorithm in Algorithm::all() {
         out.push_str(&format!("| {} |", algorithm.name()));
         for kernel in kernels {
-            let count = kernel.plain.iter().find_map(|step| match step {
+            let count = kernel.plain.iter().flatten().find_map(|step| match step {
                 Step::Algorithm { name, instructions, .. } if name == algorithm.name() => *instructions,
                 _ => None,
             });
@@ -145,7 +147,7 @@ fn lockdown(kernel: &Kernel) -> String {
          column of the first table.\n\n```text\n$ cat /sys/kernel/security/lockdown\n",
         kernel.series
     );
-    for step in &kernel.lockdown {
+    for step in kernel.lockdown.iter().flatten() {
         match step {
             Step::Kernel { lockdown, .. } => out.push_str(&format!("(active: {lockdown})\n")),
             Step::Command { line, output, .. } if line == SHOWN || line.starts_with("load ") => {
@@ -162,8 +164,8 @@ fn lockdown(kernel: &Kernel) -> String {
 mod tests {
     use super::*;
 
-    fn kernel(plain: Vec<Step>) -> Kernel {
-        Kernel { series: "6.1".into(), source: "a package".into(), plain, lockdown: Vec::new() }
+    fn kernel(plain: Option<Vec<Step>>) -> Kernel {
+        Kernel { series: "6.1".into(), source: "a package".into(), plain, lockdown: None }
     }
 
     fn first() -> Step {
@@ -172,7 +174,7 @@ mod tests {
 
     #[test]
     fn a_kernel_that_cannot_be_had_is_in_the_table_and_no_failure() {
-        let kernels = [kernel(Vec::new())];
+        let kernels = [kernel(None)];
         assert_eq!(failures(&kernels), [""; 0]);
         assert!(tables(&kernels).contains("| 6.1 | a package | not tested |"));
     }
@@ -185,7 +187,7 @@ mod tests {
             bytes: 0,
             failures: vec!["loading: refused".into()],
         };
-        let kernels = [kernel(vec![first(), refused])];
+        let kernels = [kernel(Some(vec![first(), refused]))];
         let found = failures(&kernels);
         assert_eq!(found, ["6.1: bbr3: loading: refused", "6.1: the guest ended before its last step"]);
         let tables = tables(&kernels);
@@ -195,7 +197,7 @@ mod tests {
 
     #[test]
     fn a_boot_in_which_lockdown_is_not_in_force_is_not_taken_for_one() {
-        assert_eq!(under_lockdown(&[first()]), "not in force: none");
-        assert_eq!(under_lockdown(&[]), "not tested");
+        assert_eq!(under_lockdown(Some(&[first()])), "not in force: none");
+        assert_eq!(under_lockdown(None), "not tested");
     }
 }
