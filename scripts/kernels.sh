@@ -47,9 +47,14 @@ done
 target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 work=$target/kernels
 reports=$work/reports
-guest=""
+# Guests at a time: each keeps one to two cores busy.
+jobs_at_once=${GUESTS:-2}
 cleanup() {
-	if [ -n "$guest" ]; then kill "$guest" 2>/dev/null || true; fi
+	# each of our jobs is a timeout, which ends its QEMU
+	local left
+	left=$(jobs -p)
+	# shellcheck disable=SC2086 # a list of process ids
+	if [ -n "$left" ]; then kill $left 2>/dev/null || true; fi
 }
 trap cleanup EXIT
 trap 'exit 130' INT
@@ -67,7 +72,7 @@ skip() {
 have() { command -v "$1" >/dev/null 2>&1; }
 
 require_tools() {
-	have apt-get && have dpkg-deb || skip "this system has no apt-get"
+	if ! have apt-get || ! have dpkg-deb; then skip "this system has no apt-get"; fi
 	local missing=()
 	have qemu-system-x86_64 || missing+=(qemu-system-x86)
 	have xz || missing+=(xz-utils)
@@ -95,6 +100,7 @@ fetch_lists() {
 	mkdir -p "$work"/apt/{none,state/lists/partial,cache/archives/partial} "$work/packages"
 	[ -z "$(find "$work/apt/updated" -mmin -$list_age 2>/dev/null)" ] || return 0
 	local addresses mirror security keys
+	# shellcheck disable=SC2016 # apt's own variable
 	addresses=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | sort -u)
 	mirror=$(grep -m1 '/debian/*$' <<<"$addresses") || skip "this machine's apt has no mirror of Debian"
 	security=$(grep -m1 '/debian-security/*$' <<<"$addresses") || security=""
@@ -176,6 +182,9 @@ build_root() {
 		mount -t securityfs securityfs /sys/kernel/security
 		mount -t tmpfs tmpfs /tmp
 		insmod /veth.ko
+		insmod /tun.ko
+		mkdir -p /dev/net
+		[ -e /dev/net/tun ] || mknod /dev/net/tun c 10 200
 		ip link set lo up
 		stty -F /dev/ttyS1 raw -echo
 		fairpace-dev kernel-check --report /dev/ttyS1
@@ -186,22 +195,19 @@ build_root() {
 	archive "$work/image" >"$work/image.cpio"
 }
 
-# One boot: kernel, initramfs, name of the report, more words on the kernel's command line.
+# Starts one guest: kernel, initramfs, name of the report, more words on the kernel's command line.
 boot() {
-	local kernel=$1 initramfs=$2 name=$3 words=$4 started=$SECONDS status=0
-	rm -f "$reports/$name".{jsonl,console}
+	local kernel=$1 initramfs=$2 name=$3 words=$4
+	# one that ends by its time limit is in its report: there is no last step
+	while [ "$(jobs -pr | wc -l)" -ge "$jobs_at_once" ]; do wait -n || true; done
+	echo "kernels: $name"
 	timeout --foreground --kill-after=5 $limit qemu-system-x86_64 -machine q35 -accel tcg -cpu max -smp 2 -m 2G -nic none \
 		-display none -no-reboot -kernel "$kernel" -initrd "$initramfs" -serial "file:$reports/$name.console" \
 		-serial "file:$reports/$name.jsonl" -append "console=ttyS0 panic=-1 quiet $words" </dev/null &
-	guest=$!
-	wait "$guest" || status=$?
-	guest=""
-	[ $status != 124 ] || echo "kernels: $name took more than $limit s" >&2
-	echo "kernels: $name took $((SECONDS - started)) s"
 }
 
 check_series() {
-	local series=$1 version package kernel module
+	local series=$1 version package kernel
 	read -r version package < <(newest "$series") || {
 		echo "Debian's mirror has no package of it in ${suites[*]}" >"$reports/$series.source"
 		echo "kernels: there is no $series"
@@ -222,20 +228,17 @@ check_series() {
 		touch "$files/done"
 	fi
 	kernel=$(find "$files" -name 'vmlinuz*' | head -n1)
-	module=$(find "$files" -name 'veth.ko*' | head -n1)
 	rm -rf "$work/module"
 	mkdir -p "$work/module"
-	case $module in
-	*.xz) xz -dc "$module" >"$work/module/veth.ko" ;;
-	*) cp "$module" "$work/module/veth.ko" ;;
-	esac
+	find "$files" \( -name 'veth.ko*' -o -name 'tun.ko*' \) -exec cp {} "$work/module/" \;
+	find "$work/module" -name '*.xz' -exec xz -d {} \;
 	{
 		cat "$work/image.cpio"
 		archive "$work/module"
-	} >"$work/initramfs"
+	} >"$files.initramfs"
 	echo "Debian $version" >"$reports/$series.source"
-	boot "$kernel" "$work/initramfs" "$series" ""
-	[ $lockdown = no ] || boot "$kernel" "$work/initramfs" "$series-lockdown" "lockdown=confidentiality"
+	boot "$kernel" "$files.initramfs" "$series" ""
+	[ $lockdown = no ] || boot "$kernel" "$files.initramfs" "$series-lockdown" "lockdown=confidentiality"
 }
 
 require_tools
@@ -244,4 +247,5 @@ rm -rf "$reports"
 mkdir -p "$reports"
 build_root
 for series in $(series_to_check); do check_series "$series"; done
+while [ -n "$(jobs -pr)" ]; do wait -n || true; done
 "$target/debug/fairpace-dev" kernels "$reports" "${page[@]}"
