@@ -196,6 +196,7 @@ build_root() {
 }
 
 # Starts one guest: kernel, initramfs, name of the report, more words on the kernel's command line.
+# The kernel checks its timer by real time: on a busy host one of eight emulated machines panicked there.
 boot() {
 	local kernel=$1 initramfs=$2 name=$3 words=$4
 	# one that ends by its time limit is in its report: there is no last step
@@ -203,7 +204,7 @@ boot() {
 	echo "kernels: $name"
 	timeout --foreground --kill-after=5 $limit qemu-system-x86_64 -machine q35 -accel tcg -cpu max -smp 2 -m 2G -nic none \
 		-display none -no-reboot -kernel "$kernel" -initrd "$initramfs" -serial "file:$reports/$name.console" \
-		-serial "file:$reports/$name.jsonl" -append "console=ttyS0 panic=-1 quiet $words" </dev/null &
+		-serial "file:$reports/$name.jsonl" -append "console=ttyS0 panic=-1 no_timer_check quiet $words" </dev/null &
 }
 
 check_series() {

@@ -144,12 +144,14 @@ fn instructions(kernels: &[&Kernel]) -> String {
 fn lockdown(kernel: &Kernel) -> String {
     let mut out = format!(
         "\n## The output with `lockdown=confidentiality`\n\nOf {}. What each other kernel did is in the last \
-         column of the first table.\n\n```text\n$ cat /sys/kernel/security/lockdown\n",
+         column of the first table.\n\n```text\n",
         kernel.series
     );
     for step in kernel.lockdown.iter().flatten() {
         match step {
-            Step::Kernel { lockdown, .. } => out.push_str(&format!("(active: {lockdown})\n")),
+            Step::Kernel { lockdown, .. } => {
+                out.push_str(&format!("active in /sys/kernel/security/lockdown: {lockdown}\n"))
+            }
             Step::Command { line, output, .. } if line == SHOWN || line.starts_with("load ") => {
                 out.push_str(&format!("\n$ fairpace {line}\n{}\n", output.trim_end()));
             }
