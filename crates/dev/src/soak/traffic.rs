@@ -10,7 +10,8 @@ use std::thread::{self, Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 use fairpace_netem::Random;
-use nix::sys::socket::{Backlog, getsockopt, listen, setsockopt, sockopt::TcpCongestion};
+use nix::libc;
+use nix::sys::socket::{Backlog, getsockopt, listen, setsockopt, sockopt::{Linger, TcpCongestion}};
 
 use super::path::{RECEIVER, Receiver};
 use super::{SoakRecord, below};
@@ -124,7 +125,10 @@ fn transfer(random: &mut Random, offered: &Mutex<Vec<String>>) -> io::Result<(St
                 setsockopt(&socket, TcpCongestion, &OsString::from(&offered[below(random, offered.len())]));
         }
     }
-    Ok((send(&mut socket, from, bytes)?, bytes as u64))
+    let algorithm = send(&mut socket, from, bytes)?;
+    // all has arrived; a reset leaves no port in TIME_WAIT, of which there would be more than ports
+    setsockopt(&socket, Linger, &libc::linger { l_onoff: 1, l_linger: 0 })?;
+    Ok((algorithm, bytes as u64))
 }
 
 /// Sends these bytes of the pool and waits until the receiver has compared them: the socket's algorithm.
