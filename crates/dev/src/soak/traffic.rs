@@ -11,7 +11,10 @@ use std::time::{Duration, Instant};
 
 use fairpace_netem::Random;
 use nix::libc;
-use nix::sys::socket::{Backlog, getsockopt, listen, setsockopt, sockopt::{Linger, TcpCongestion}};
+use nix::sys::socket::{
+    Backlog, getsockopt, listen, setsockopt,
+    sockopt::{Linger, TcpCongestion},
+};
 
 use super::path::{RECEIVER, Receiver};
 use super::{SoakRecord, below};
