@@ -40,6 +40,7 @@
 #include "contract/params.h"
 #include "contract/window.h"
 #include "lib/hystart.h"
+#include "lib/roots.h"
 
 #define cubic_own_parameters(P)                                                                                        \
 	P(beta, CC_FRACTION(0.7), CC_FRACTION(0.1), CC_FRACTION_UNIT - 1, CC_UNIT_FRACTION,                            \
@@ -109,24 +110,8 @@ CC_INLINE u32 cubic_time(u64 us)
 			       CUBIC_TIME_MAX);
 }
 
-/*
- * Largest integer whose cube is at most x, for x below 2^63, the cube of 2^21: one binary digit per step, from the
- * top. Without branches, see CC_OPAQUE.
- */
-CC_STAGE u32 cubic_root(u64 x)
-{
-	u64 root = 0;
-	u64 bit;
-
-	for (bit = 1u << 20; bit; bit >>= 1) {
-		u64 candidate = root | bit;
-		u64 too_large = (x - candidate * candidate * candidate) >> 63; /* the sign: 1 or 0 */
-
-		CC_OPAQUE(too_large);
-		root |= bit & (too_large - 1);
-	}
-	return (u32)root;
-}
+/* A stage, so that in BPF it is a function of its own. */
+CC_STAGE u32 cubic_root(u64 x) { return cc_cube_root(x); }
 
 /* Starts the curve at cwnd. Without a higher W_max to return to, it is convex from the start. */
 CC_STAGE void cubic_start_epoch(struct cubic *s, u64 now_us, u32 cwnd_pkts, u32 acked_pkts)

@@ -16,11 +16,13 @@
  *		T, the base RTT, is the least RTT of the last 15 to 30 s; q is the mean RTT of a round less T. cwnd is
  *		W, pacing 1.06 W / RTT: the clock of ACKs damps the loop, pacing only smooths.
  *	DRAIN	For T + 40 ms the window is a quarter of r T, so that T can be measured. The first ends STARTUP. The
- *		next come 1, 2, 4, 8, then 10 s after the lowest RTT since the last one. All flows see that lowest RTT
- *		at the same time, when others drain: the drains of all fall together without a shared clock.
+ *		next come 1, 2, 4, 8, then 10 s after the lowest RTT since the last one, and 4 s after it where W was
+ *		far off. All flows see that lowest RTT at the same time, when others drain: the drains of all fall
+ *		together without a shared clock.
  *
- * Beside CUBIC or BBR, which fill the queue however long it is, a flow would starve. It finds them by drains that no
- * others join, and then lets W follow CUBIC: see "competing" below. `patience` 0 turns that off.
+ * Beside CUBIC or BBR, which fill the queue however long it is, a flow would starve. It suspects them after drains that
+ * no others join, takes more to see whether others give way, and if not, lets W follow CUBIC: see "competing" below.
+ * `patience` 0 turns that off.
  *
  * When the queue has just been empty, W *= f(r) / (mean of q), between 3/4 and 3/2: the exchange. Steering alone needs
  * T^2 / (f / 4) to make rates equal, 16 s at 100 ms, as it must not move q by more than f in a round trip. But a flow
@@ -36,6 +38,7 @@
 #include "contract/contract.h"
 #include "contract/maths.h"
 #include "contract/params.h"
+#include "lib/roots.h"
 
 /* ---- parameters ---- */
 
@@ -60,7 +63,7 @@
 	  "steering alone takes T^2 / (f / 4) to make rates equal: 16 s at 100 ms")                                    \
 	P(fill_gaps, 1, 0, 1, CC_UNIT_BOOL, "cwnd covers the longest gap between ACKs",                                \
 	  "aggregation of ACKs would stop the sender")                                                                 \
-	P(patience, 5, 0, 100, CC_UNIT_COUNT,                                                                          \
+	P(patience, 4, 0, 100, CC_UNIT_COUNT,                                                                          \
 	  "drains that others do not join, in a row, before competing; 0: never competes",                             \
 	  "fewer, and crowds are taken for competitors; more, and it starves longer beside them")
 
@@ -105,10 +108,7 @@ struct level_params {
 #define LEVEL_MEAN_ROUNDS 8u
 /* Exchanges without a drain are at least this far apart: the others' rounds are longer, perhaps. */
 #define LEVEL_EXCHANGE_US CC_SEC(1)
-/*
- * The noise is the lowest RTT, smoothed over this time, less the base. Of a queue that is empty for only the two blocks
- * of T a quarter counts as noise; with 16 ms it was two fifths, and a newcomer kept too high a level.
- */
+/* The noise is the lowest RTT, smoothed over this time, less the base. With 16 ms newcomers keep too high a level. */
 #define LEVEL_NOISE_US CC_MSEC(10)
 /* Where ACKs are aggregated to this many packets, this far apart, RTTs are smoothed over eight aggregates instead. */
 #define LEVEL_AGGREGATE_PKTS 6u
@@ -122,8 +122,19 @@ struct level_params {
  */
 #define LEVEL_SUSPECT_GAIN CC_GAIN(2.75)
 #define LEVEL_CROWD_US	   CC_MSEC(5)
-/* Above LEVEL_CROWD_US drains come at least this often, and a suspicious flow judges the others by them. */
-#define LEVEL_CROWD_INTERVAL_US CC_SEC(3)
+/*
+ * Drains come at least this often above LEVEL_CROWD_US, where a suspicious flow judges the others by them, and after an
+ * exchange by more than LEVEL_FAR_OFF: the next one then comes soon. With 3 s slow crowds use 3 % less of their link.
+ */
+#define LEVEL_SOON_US CC_SEC(4)
+#define LEVEL_FAR_OFF CC_GAIN(1.2)
+/* Above LEVEL_CROWD_US a drain takes no more than the flow sends in this time: many drain together. */
+#define LEVEL_CROWD_DRAIN_US CC_MSEC(50)
+/* A flow that begins to compete takes more for this time, and for so many rounds after as many in which q rises. If
+ * nobody gives way, q stays up by a third of what it has been given at least. */
+#define LEVEL_VERIFY_US	    CC_SEC(2)
+#define LEVEL_VERIFY_ROUNDS 4u
+#define LEVEL_RISE_PART	    3u
 /*
  * A suspicious flow keeps 9.5 packets/s, as CC_BW, and waits so long for one sample: it must see what its drain does. A
  * floor for W instead would give more to shorter RTTs, and fill the queue of a crowd that has less for each.
@@ -160,6 +171,8 @@ struct level {
 	u64 cubic_start_us; /* of CUBIC's curve */
 	u64 w_max;	    /* its plateau, as w */
 	u64 w_reno;	    /* Reno's window, as w */
+	u64 w_before;	    /* W before it competed */
+	u64 verify_sum_us;  /* queue_us since q has risen */
 	struct level_params p;
 	u32 block_samples;
 	u32 round_blocks;
@@ -183,16 +196,18 @@ struct level {
 	u32 full_rate;	       /* the rate that startup must beat by a quarter */
 	u32 mss_bytes;
 	/* competing */
-	u32 best_rate;	    /* since others joined a drain, CC_BW */
-	u32 before_us;	    /* the mean queue before this drain */
-	u32 lone_queue_us;  /* before the first of the lone drains */
-	u32 drain_blocks;   /* of drain_sum_us */
-	u32 drain_least_us; /* least of them */
-	u32 k_ms;	    /* CUBIC's K: time to the plateau, 1/1024 s */
-	u8 mode;	    /* enum level_mode */
-	u8 round_start;	    /* bool: this ACK ended a round */
-	u8 full_rounds;	    /* of startup without growth */
-	u8 queue_rounds;    /* of startup with q above the level, in a row */
+	u32 best_rate;	      /* halved by each mistake, CC_BW */
+	u32 before_us;	      /* the mean queue before this drain */
+	u32 lone_queue_us;    /* before the first of the lone drains */
+	u32 drain_blocks;     /* of drain_sum_us */
+	u32 drain_least_us;   /* least of them */
+	u32 k_ms;	      /* CUBIC's K: time to the plateau, 1/1024 s */
+	u32 rise_us;	      /* by which q rises if nobody gives way; 0: others are known to compete */
+	u32 verify_lost_pkts; /* lost before it competed */
+	u8 mode;	      /* enum level_mode */
+	u8 round_start;	      /* bool: this ACK ended a round */
+	u8 full_rounds;	      /* of startup without growth */
+	u8 queue_rounds;      /* of startup with q above the level, in a row */
 	u8 settle_rounds;
 	u8 mean_rounds;	  /* of mean_us_16 */
 	u8 low_rounds;	  /* in a row with a price far below the level */
@@ -206,26 +221,11 @@ struct level {
 	u8 joined_drains; /* in a row while competing */
 	u8 cut_rounds;	  /* until the loss of a reduction is over */
 	u8 round_lost;	  /* bool: packets were lost in the last round */
-	u8 reserved[3];	  /* no holes: parity compares bytes */
+	u8 verify_rounds; /* since it competes */
+	u8 reserved[2];	  /* no holes: parity compares bytes */
 };
 
 /* ---- arithmetic ---- */
-
-/* Square root of x < 2^46, rounded down. Without branches, see CC_OPAQUE. */
-CC_INLINE u32 level_root(u64 x)
-{
-	u64 root = 0;
-	u64 bit;
-
-	for (bit = 1u << 22; bit; bit >>= 1) {
-		u64 candidate = root | bit;
-		u64 too_large = (x - candidate * candidate) >> 63;
-
-		CC_OPAQUE(too_large);
-		root |= bit & (too_large - 1);
-	}
-	return (u32)root;
-}
 
 /* T */
 CC_INLINE u32 level_base_us(const struct level *s) { return cc_min_u32(s->base_us[0], s->base_us[1]); }
@@ -245,7 +245,7 @@ CC_INLINE void level_set_window(struct level *s, u64 w)
 CC_STAGE u32 level_at(const struct level *s, u32 rate)
 {
 	u64 square = cc_div((u64)s->p.level * s->p.level * LEVEL_REFERENCE_BW, cc_max_u32(rate, 1));
-	u32 level = level_root(cc_min_u64(square, 1ull << 43));
+	u32 level = cc_square_root(cc_min_u64(square, 1ull << 43));
 	u32 quiet_us = cc_min_u32(s->quiet_us[0], s->quiet_us[1]);
 	u64 noise;
 
@@ -407,7 +407,7 @@ CC_STAGE bool level_is_suspicious(const struct level *s)
 CC_STAGE void level_enter_drain(struct level *s, const struct cc_view *v)
 {
 	u32 base_us = level_base_us(s), low_us = cc_sub_floor_u32(s->low_rtt_us, base_us), differ_us;
-	bool late = v->now_us + base_us >= s->low_at_us + LEVEL_CROWD_INTERVAL_US;
+	bool late = v->now_us + base_us >= s->low_at_us + LEVEL_SOON_US;
 
 	level_enter(s, LEVEL_DRAIN);
 	s->before_us = s->competing ? s->queue_us : s->mean_us_16 >> 4;
@@ -511,26 +511,11 @@ CC_STAGE void level_shrink(struct level *s, u32 level_us, u32 price_us)
 /*
  * CUBIC and the BBRs fill the queue, and a flow that holds q to its level starves beside them. What tells them from a
  * crowd of flows that run LEVEL is the drain: those of a crowd coincide, and the queue falls to half at least. Above
- * LEVEL_CROWD_US all flows drain 3 s after the lowest RTT. When no others joined `patience` drains in a row of a
- * squeezed flow, its W follows CUBIC, until others join three in a row. That takes 15 s on purpose: newcomers disturb a
- * crowd, and one flow that takes the crowd for competitors makes competitors of all.
+ * LEVEL_CROWD_US all flows drain 4 s after the lowest RTT. When no others joined `patience` drains in a row of a
+ * squeezed flow, it takes half of the best rate that it had. Flows of LEVEL give way within a few round trips, and q is
+ * as before: the flow takes its W back. CUBIC gives way only after loss, and BBR hardly: q stays up, or packets are
+ * lost, and W follows CUBIC, until others join three drains in a row.
  */
-
-/* Cube root of x < 2^63, rounded down, at most 2^21 - 1. See level_root. */
-CC_INLINE u32 level_cube_root(u64 x)
-{
-	u64 root = 0;
-	u64 bit;
-
-	for (bit = 1u << 20; bit; bit >>= 1) {
-		u64 candidate = root | bit;
-		u64 too_large = (x - candidate * candidate * candidate) >> 63;
-
-		CC_OPAQUE(too_large);
-		root |= bit & (too_large - 1);
-	}
-	return (u32)root;
-}
 
 /* CUBIC's curve begins at W, below or at its plateau w_max: K^3 = (w_max - W) / C, C = 0.4 packets/s^3. */
 CC_STAGE void level_start_curve(struct level *s, const struct cc_view *v)
@@ -541,11 +526,39 @@ CC_STAGE void level_start_curve(struct level *s, const struct cc_view *v)
 	s->w_reno = s->w;
 	s->cut_rounds = 1;
 	/* (1/1024 s)^3 are 2^-30 s^3, and W has 10 fraction bits */
-	s->k_ms = level_cube_root((below * 5 / 2) << 20);
+	s->k_ms = cc_cube_root((below * 5 / 2) << 20);
+}
+
+/* Others gave way: they are of this kind. After a few such mistakes a flow that has its share is not suspicious. */
+CC_STAGE void level_leave_mistaken(struct level *s)
+{
+	s->competing = false;
+	s->best_rate /= 2;
+	s->lone_drains = s->still_drains = 0;
+	level_set_window(s, s->w_before);
+	s->settle_rounds = LEVEL_SETTLE_ROUNDS;
+}
+
+/* A round in which W stays up. Blocks are 10 ms, so there are at most 200 in LEVEL_VERIFY_US. */
+CC_STAGE void level_verify(struct level *s, const struct cc_view *v)
+{
+	u32 mean_us;
+
+	if (++s->verify_rounds <= LEVEL_VERIFY_ROUNDS)
+		return;
+	s->verify_sum_us += s->queue_us;
+	if (v->now_us < s->cubic_start_us + LEVEL_VERIFY_US || s->verify_rounds < 2 * LEVEL_VERIFY_ROUNDS)
+		return;
+	mean_us = (u32)cc_div(s->verify_sum_us, s->verify_rounds - LEVEL_VERIFY_ROUNDS);
+	if (cc_sub_floor_u32(mean_us, s->before_us) < s->rise_us / LEVEL_RISE_PART)
+		level_leave_mistaken(s);
+	else
+		level_start_curve(s, v);
+	s->rise_us = 0;
 }
 
 /* One round of CUBIC: RFC 9438, sections 4.2 to 4.7. */
-CC_STAGE void level_compete(struct level *s, const struct cc_view *v)
+CC_STAGE void level_follow_cubic(struct level *s, const struct cc_view *v)
 {
 	u64 t_ms, from_k_ms, rise, target;
 
@@ -570,23 +583,38 @@ CC_STAGE void level_compete(struct level *s, const struct cc_view *v)
 		level_set_window(s, s->w + cc_min_u64(target - s->w, s->w / 2));
 }
 
+/* Loss says that others do not give way, or that nobody can. */
+CC_INLINE void level_compete(struct level *s, const struct cc_view *v)
+{
+	if (v->lost_pkts != s->verify_lost_pkts)
+		s->rise_us = 0;
+	if (s->rise_us)
+		level_verify(s, v);
+	else
+		level_follow_cubic(s, v);
+}
+
 CC_STAGE void level_enter_competing(struct level *s, const struct cc_view *v)
 {
+	u64 more;
+
 	s->competing = true;
+	s->w_before = s->w;
 	level_set_window(s, cc_max_u64(s->w, level_window(s->best_rate / 2, level_base_us(s) + s->before_us)));
+	more = (s->w - s->w_before) << (CC_BW_SHIFT - LEVEL_W_SHIFT);
+	s->rise_us = cc_saturate_u32(cc_div(more, cc_max_u32(s->best_rate, 1)));
+	s->verify_sum_us = 0;
+	s->verify_rounds = 0;
+	s->verify_lost_pkts = v->lost_pkts;
 	s->w_max = s->w;
 	level_start_curve(s, v);
 }
 
-/* The others joined: they are of this kind. The best rate, perhaps of a time when the flow was alone, fades. */
+/* The others joined: they are of this kind. */
 CC_STAGE void level_count_joined_drain(struct level *s)
 {
-	s->best_rate -= cc_sub_floor_u32(s->best_rate, s->rate) / 4;
 	s->lone_drains = s->still_drains = 0;
-	if (!s->competing)
-		return;
-	s->joined_drains++;
-	if (s->joined_drains < LEVEL_LEAVE_DRAINS)
+	if (!s->competing || ++s->joined_drains < LEVEL_LEAVE_DRAINS)
 		return;
 	s->joined_drains = 0;
 	s->competing = false;
@@ -594,9 +622,9 @@ CC_STAGE void level_count_joined_drain(struct level *s)
 }
 
 /*
- * No others joined. After `patience` such drains the others compete. But if q moved before one of them at most, it is
- * no queue: the path got longer, or a receiver holds its ACKs back to be taken for a long path. A queue that grew by
- * half or shrank to half shows that flows come or go, and the count starts anew.
+ * No others joined. If q moved before one of `patience` such drains at most, it is no queue: the path got longer, or a
+ * receiver holds its ACKs back to be taken for a long path. A queue that grew by half or shrank to half shows that
+ * flows come or go, and the count starts anew.
  */
 CC_STAGE void level_count_lone_drain(struct level *s, const struct cc_view *v)
 {
@@ -658,12 +686,15 @@ CC_STAGE void level_steer(struct level *s, const struct cc_view *v)
 
 /*
  * W *= f(r) / (mean queue): half the way, in the logarithm, to the rate at which the flow would be content with that
- * queue. Not to more where the flow does not use what it has, or loss says that there is no room.
+ * queue. Not to more where the flow does not use what it has, or loss says that there is no room. Returns whether the
+ * flow was far off.
  */
-CC_STAGE void level_exchange(struct level *s, const struct cc_view *v)
+CC_STAGE bool level_exchange(struct level *s, const struct cc_view *v)
 {
 	u32 gain =
 		cc_saturate_u32(cc_div((u64)level_at(s, s->rate) << (CC_GAIN_SHIFT + 4), cc_max_u32(s->mean_us_16, 1)));
+	bool far_off = s->mean_rounds >= LEVEL_MEAN_ROUNDS &&
+		       (gain > LEVEL_FAR_OFF || gain * LEVEL_FAR_OFF < CC_GAIN_UNIT * CC_GAIN_UNIT);
 
 	if (!s->limited || s->loss_ppm > s->p.loss_full / 2)
 		gain = cc_min_u32(gain, CC_GAIN_UNIT);
@@ -674,6 +705,7 @@ CC_STAGE void level_exchange(struct level *s, const struct cc_view *v)
 	s->low_rounds = 0;
 	s->settle_rounds = LEVEL_SETTLE_ROUNDS;
 	s->exchanged_us = v->now_us;
+	return far_off;
 }
 
 /* Others drained, all see an empty queue: the time to exchange without a drain of one's own. */
@@ -695,7 +727,9 @@ CC_STAGE bool level_is_drain_due(const struct level *s, const struct cc_view *v)
 	u32 interval_us = s->drain_interval_us;
 
 	if (s->p.patience && s->mean_us_16 >> 4 > LEVEL_CROWD_US)
-		interval_us = cc_min_u32(interval_us, LEVEL_CROWD_INTERVAL_US);
+		interval_us = cc_min_u32(interval_us, LEVEL_SOON_US);
+	if (s->competing && s->rise_us)
+		return false;
 	return s->p.drain_interval && s->limited && s->low_rtt_us != CC_NO_RTT && !s->settle_rounds &&
 	       v->now_us + level_base_us(s) >= s->low_at_us + interval_us;
 }
@@ -727,8 +761,9 @@ CC_STAGE void level_drain(struct level *s, const struct cc_view *v)
 	level_enter(s, LEVEL_STEADY);
 	if (s->p.patience && s->drain_blocks && s->before_us)
 		level_judge_drain(s, v);
-	level_exchange(s, v);
 	s->drain_interval_us = cc_min_u32(cc_saturate_u32((u64)s->drain_interval_us * 2), s->p.drain_interval);
+	if (level_exchange(s, v))
+		s->drain_interval_us = cc_min_u32(s->drain_interval_us, LEVEL_SOON_US);
 }
 
 CC_INLINE void level_update_mode(struct level *s, const struct cc_view *v)
@@ -772,14 +807,16 @@ CC_INLINE u32 level_gap_pkts(const struct level *s)
 /* The window in force. A drain beside those who compete is shallow, down to a quarter of the queue: it costs less. */
 CC_STAGE u64 level_drained_window(const struct level *s)
 {
-	u32 base_us = level_base_us(s);
+	u32 base_us = level_base_us(s), left_us = base_us / 4;
 
 	if (s->mode != LEVEL_DRAIN)
 		return s->w;
 	if (s->competing)
 		return cc_div(s->w * ((u64)base_us + s->before_us / 4), (u64)base_us + s->before_us);
+	if (!s->testing && s->before_us > LEVEL_CROWD_US)
+		left_us = cc_max_u32(left_us, cc_sub_floor_u32(base_us, LEVEL_CROWD_DRAIN_US));
 	/* Rounded to nothing, it would pace a byte a second, and Linux holds a flow as long as its last burst takes. */
-	return cc_max_u64(level_window(s->rate, base_us) / 4, 1);
+	return cc_max_u64(level_window(s->rate, left_us), 1);
 }
 
 CC_STAGE void level_set_controls(struct level *s, const struct cc_view *v, struct cc_decision *d)
@@ -853,7 +890,7 @@ CC_INLINE void level_observe(const struct level *s, struct cc_observation *o)
 {
 	o->bw_Bps = cc_mul_shift((u64)s->rate * s->mss_bytes, CC_USEC_PER_SEC, CC_BW_SHIFT);
 	o->min_rtt_us = level_base_us(s);
-	o->pacing_gain_256 = s->mode == LEVEL_STARTUP ? CC_GAIN(2) : s->p.pacing_gain;
+	o->pacing_gain_256 = s->mode == LEVEL_STARTUP ? CC_GAIN(2) : s->competing ? CC_GAIN(1.25) : s->p.pacing_gain;
 	o->cwnd_gain_256 = 0;
 	o->phase = s->mode == LEVEL_STARTUP ? CC_PHASE_STARTUP :
 		   s->mode == LEVEL_DRAIN   ? CC_PHASE_DRAIN :
