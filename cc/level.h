@@ -131,7 +131,7 @@ struct level_params {
 /* Above LEVEL_CROWD_US a drain takes no more than the flow sends in this time: many drain together. */
 #define LEVEL_CROWD_DRAIN_US CC_MSEC(50)
 /* A flow that begins to compete takes more for this time, and for so many rounds after as many in which q rises. If
- * nobody gives way, q stays up by a third of what it has been given at least. */
+ * they do not give way, q stays up by a third of what it has been given at least. */
 #define LEVEL_VERIFY_US	    CC_SEC(2)
 #define LEVEL_VERIFY_ROUNDS 4u
 #define LEVEL_RISE_PART	    3u
@@ -202,7 +202,7 @@ struct level {
 	u32 drain_blocks;     /* of drain_sum_us */
 	u32 drain_least_us;   /* least of them */
 	u32 k_ms;	      /* CUBIC's K: time to the plateau, 1/1024 s */
-	u32 rise_us;	      /* by which q rises if nobody gives way; 0: others are known to compete */
+	u32 rise_us;	      /* by which q rises if others do not give way; 0: known */
 	u32 verify_lost_pkts; /* lost before it competed */
 	u8 mode;	      /* enum level_mode */
 	u8 round_start;	      /* bool: this ACK ended a round */
@@ -583,7 +583,7 @@ CC_STAGE void level_follow_cubic(struct level *s, const struct cc_view *v)
 		level_set_window(s, s->w + cc_min_u64(target - s->w, s->w / 2));
 }
 
-/* Loss says that others do not give way, or that nobody can. */
+/* Loss says that others do not give way, or cannot. */
 CC_INLINE void level_compete(struct level *s, const struct cc_view *v)
 {
 	if (v->lost_pkts != s->verify_lost_pkts)
