@@ -130,8 +130,8 @@ struct level_params {
 #define LEVEL_FAR_OFF CC_GAIN(1.2)
 /* Above LEVEL_CROWD_US a drain takes no more than the flow sends in this time: many drain together. */
 #define LEVEL_CROWD_DRAIN_US CC_MSEC(50)
-/* A flow that begins to compete takes more for this time, and for so many rounds after as many in which q rises. If
- * they do not give way, q stays up by a third of what it has been given at least. */
+/* A flow that begins to compete takes more for this time, and for four rounds after four in which q rises. If the
+ * others do not give way, q stays up by a third of what it has been given at least. */
 #define LEVEL_VERIFY_US	    CC_SEC(2)
 #define LEVEL_VERIFY_ROUNDS 4u
 #define LEVEL_RISE_PART	    3u
