@@ -1,6 +1,9 @@
 //! How a command fails: one error, for people or for programs, and an exit code.
 
+use std::fs::File;
 use std::io::{self, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use fairpace_scenario::{Invalid, clipped, visible};
@@ -164,6 +167,17 @@ impl Failure {
         Self { message: format!("{part}: {self}"), label: None, ..self }
     }
 
+    /// The same error, with what is the case after it behind its remedy.
+    #[must_use]
+    pub fn leaving(mut self, state: &str) -> Self {
+        let with = |help: &str| if help.is_empty() { state.to_owned() } else { format!("{help}; {state}") };
+        self.help = Some(with(self.help.as_deref().unwrap_or_default()));
+        if let [only] = &mut self.problems[..] {
+            only.help = with(&only.help);
+        }
+        self
+    }
+
     /// Whether a signal ended the command.
     #[must_use]
     pub fn is_interruption(&self) -> bool {
@@ -182,10 +196,29 @@ impl Failure {
         self.code
     }
 
-    /// Writes the error to stderr.
+    /// Writes the error to stderr; in one line if that is systemd's journal, where each line is an entry.
     pub fn report(&self, json: bool) {
+        let text = if !json && is_journal(io::stderr()) { self.line() } else { self.rendered(json) };
         // a closed stderr leaves no place for a message
-        let _ = io::stderr().write_all(self.rendered(json).as_bytes());
+        let _ = io::stderr().write_all(text.as_bytes());
+    }
+
+    /// The error in one line: the first of several problems, and the first line of a long message.
+    fn line(&self) -> String {
+        let mut lines = self.message.lines().filter(|line| !line.trim().is_empty());
+        let mut line = lines.next().unwrap_or_default().to_owned();
+        if lines.next().is_some() {
+            // "...; its log:", which is in the lines that are left out
+            let kept = line.strip_suffix(':').and_then(|line| Some(line.rsplit_once("; ")?.0.to_owned()));
+            line = format!("{} (the command prints more in a terminal)", kept.unwrap_or(line));
+        }
+        if let (Some(first), true) = (self.problems.first(), self.problems.len() > 1) {
+            line = format!("{line}; the first is {first}; {}", first.help);
+        }
+        if let Some(help) = self.help.as_deref().filter(|help| !help.is_empty()) {
+            line = format!("{line}; {help}");
+        }
+        format!("error: {}\n", visible(&clipped(&line, MOST_TEXT)).replace('\n', " "))
     }
 
     /// The text of [`Failure::report`]. In it nothing of a user's text reaches a terminal as it is: control
@@ -233,6 +266,14 @@ impl Failure {
     }
 }
 
+/// Whether a stream leads to the journal: systemd names its device and inode in JOURNAL_STREAM
+/// (systemd.exec(5)).
+fn is_journal(stream: impl AsFd) -> bool {
+    let Ok(named) = std::env::var("JOURNAL_STREAM") else { return false };
+    let found = stream.as_fd().try_clone_to_owned().and_then(|stream| File::from(stream).metadata());
+    found.is_ok_and(|found| named == format!("{}:{}", found.dev(), found.ino()))
+}
+
 impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.message)
@@ -275,7 +316,9 @@ impl From<Invalid> for Failure {
         // the library does not name the commands of this program
         for problem in &mut invalid.problems {
             if matches!(problem.kind, "unknown-algorithm" | "unknown-parameter" | "wrong-parameter") {
-                problem.help.push_str("; `fairpace algorithms` lists all algorithms and parameters");
+                let and = if problem.help.is_empty() { "" } else { "; " };
+                problem.help.push_str(and);
+                problem.help.push_str("`fairpace algorithms` lists all algorithms and parameters");
             }
         }
         let Invalid { mut problems } = invalid;
@@ -353,8 +396,8 @@ impl From<fairpace_kernel::Error> for Failure {
         // the library does not name the commands of this program
         let help = match &error {
             E::Refused { .. } => {
-                "this is a bug of fairpace on this kernel: please report it with the output of \
-                 `fairpace doctor` and the lines above"
+                "this is a bug of fairpace on this kernel: please report it with the output of this command \
+                 and of `fairpace doctor`"
             }
             E::NotLoaded { .. } => "`fairpace list` shows what is loaded",
             E::NotOurs { .. } => {
@@ -377,6 +420,24 @@ mod tests {
         let failure = Failure::new(Exit::Disturbed, "too late", "wait").of_part("the first path");
         assert_eq!((failure.code(), failure.to_string()), (4, "the first path: too late".to_owned()));
         assert!(failure.rendered(true).contains("\"help\":\"wait\""), "{}", failure.rendered(true));
+    }
+
+    #[test]
+    fn an_error_in_one_line_has_place_remedy_and_what_is_the_case_after_it() {
+        let problem = |line: usize, message: &str| {
+            let problem = fairpace_scenario::Problem::of("configuration", "syntax", "", message, "fix it");
+            problem.within("f.toml", "a\nb\nc\nd\n", 2 * line - 2..2 * line - 1)
+        };
+        let line = |problems| Failure::from(Invalid { problems }).leaving("the default is cubic").line();
+        let first = problem(2, "no such key");
+        let expected = "error: f.toml:2:1: no such key; fix it; the default is cubic\n";
+        assert_eq!(line(vec![first.clone()]), expected);
+        let expected = "error: the configuration has 2 errors; the first is f.toml:2:1: no such key; fix it; \
+                        the default is cubic\n";
+        assert_eq!(line(vec![first, problem(4, "another")]), expected);
+        let refused = Failure::new(Exit::Internal, "refused; its log:\na\nb", "report it").line();
+        assert_eq!(refused, "error: refused (the command prints more in a terminal); report it\n");
+        assert_eq!(Failure::new(Exit::Usage, "a\u{1b}[2J", "").line(), "error: a\\u001b[2J\n");
     }
 
     #[test]

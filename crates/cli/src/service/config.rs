@@ -276,8 +276,8 @@ impl Reader<'_> {
         let algorithm = match Algorithm::by_name(self.text(name, "load.algorithm")?) {
             Ok(algorithm) => algorithm,
             Err(error) => {
-                let help = "`fairpace algorithms` lists them";
-                self.complain(name.span(), "unknown-algorithm", "load.algorithm", error.to_string(), help);
+                // where they are listed is added to all errors of this kind
+                self.complain(name.span(), "unknown-algorithm", "load.algorithm", error.to_string(), "");
                 return None;
             }
         };
@@ -313,8 +313,7 @@ impl Reader<'_> {
                 continue;
             };
             if let Err(error) = params.set(name.get_ref(), &text) {
-                let help = "`fairpace algorithms` lists the parameters with their units and ranges";
-                self.complain(given.span(), "wrong-parameter", &key, error.to_string(), help);
+                self.complain(given.span(), "wrong-parameter", &key, error.to_string(), "");
             }
         }
     }

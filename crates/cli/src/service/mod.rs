@@ -126,8 +126,21 @@ pub(crate) fn disable(
     lines.iter().try_for_each(|line| out.line(line))
 }
 
-/// Makes the kernel as the configuration says: for the boot service, and after an upgrade.
+/// Makes the kernel as the configuration says: for the boot service, and after an upgrade. A failure says
+/// which default there is then.
 pub(crate) fn apply(
+    args: &ApplyArgs,
+    global: Global,
+    signals: &Signals,
+    out: &mut Output,
+) -> Result<(), Failure> {
+    make_as_configured(args, global, signals, out).map_err(|failure| match fairpace_kernel::default() {
+        Ok(default) => failure.leaving(&format!("the default is {default}")),
+        Err(_) => failure,
+    })
+}
+
+fn make_as_configured(
     args: &ApplyArgs,
     global: Global,
     signals: &Signals,

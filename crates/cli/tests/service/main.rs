@@ -9,14 +9,14 @@ use std::fs;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::process::Command;
 
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::socket::{getsockopt, sockopt::TcpCongestion};
 
-use support::{Ended, Place, Unload, has_kernel, own_suffix};
+use support::{Ended, Place, Unload, has_kernel, own_suffix, program};
 
 const BPFFS: &str = "/sys/fs/bpf";
 const DEFAULT: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
@@ -89,6 +89,21 @@ impl Server {
             all.extend(["--suffix", &self.suffix]);
         }
         self.place.run(&all)
+    }
+
+    /// What systemd's journal gets of an `apply` that fails.
+    fn apply_in_journal(&self) -> String {
+        let path = self.place.path().join("journal");
+        let journal = fs::File::create(&path).expect("it is ours");
+        let found = journal.metadata().expect("it is open");
+        let ended = Command::new(program())
+            .args(["apply", "--quiet", "--config", &self.config])
+            .env("JOURNAL_STREAM", format!("{}:{}", found.dev(), found.ino()))
+            .stderr(journal)
+            .status()
+            .expect("it starts");
+        assert!(!ended.success());
+        fs::read_to_string(path).expect("it is there")
     }
 
     fn status(&self) -> serde_json::Value {
@@ -208,6 +223,10 @@ fn a_wrong_configuration_changes_nothing_and_is_named_with_its_place() {
     for command in [&["apply"][..], &["status"], &["enable", "reno", "--default"]] {
         server.run(command).fails(2, "fairpace.toml:2:13");
     }
+    let said = server.apply_in_journal();
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(said.contains("fairpace.toml:2:13: there is no algorithm"), "{said}");
+    assert!(said.ends_with(&format!("; the default is {before}\n")), "{said}");
     let listed = server.place.run(&["list", "--json"]).succeeds().stdout;
     assert!(default() == before && !listed.contains(&server.name), "{listed}");
     fs::write(&server.config, "").expect("it is ours");
