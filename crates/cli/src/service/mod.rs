@@ -185,8 +185,14 @@ pub(crate) fn replace(
 
 /// Chooses the default of this network namespace.
 pub(crate) fn default(args: &DefaultArgs, global: Global, out: &mut Output) -> Result<(), Failure> {
-    // a name that the kernel offers is meant as it is: `bbr` is the kernel's own, `bbr3` is ours
-    let change = fairpace_kernel::set_default(&kernel_name(&args.name))?;
+    let ours = kernel_name(&args.name);
+    let change = match fairpace_kernel::set_default(&ours) {
+        // `cubic` and `reno` are names of ours and of the kernel's own, and ours is not loaded
+        Err(fairpace_kernel::Error::NotOffered { offered, .. }) if offered.contains(&args.name) => {
+            fairpace_kernel::set_default(&args.name)?
+        }
+        other => other?,
+    };
     report(&[], Some(&change), None, global, out)
 }
 

@@ -192,7 +192,7 @@ fn text(record: &StatusRecord) -> String {
     }
     out.push('\n');
     out.push_str(&others(&record.namespaces));
-    out.push_str(&format!("\nnext boot: {}\n", record.next_boot.service));
+    out.push_str(&format!("\n{}\n", record.next_boot.service));
     let loads = &record.next_boot.loads;
     let default = record.next_boot.default.as_deref().unwrap_or("the system's own");
     out.push_str(&match loads.is_empty() {

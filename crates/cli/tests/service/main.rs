@@ -208,6 +208,8 @@ fn disabling_the_default_brings_the_former_one_back() {
     let text = fs::read_to_string(&server.config).expect("it is there");
     assert!(!text.contains("[[load]]"), "{text}");
     server.run(&["disable", &server.name]).fails(6, "is neither loaded nor in");
+    // a name of ours that is not loaded is the kernel's own
+    assert!(server.run(&["default", "reno"]).succeeds().stdout.contains("is reno"));
     server.run(&["default", "fp_nonesuch"]).fails(6, "offers no congestion control fp_nonesuch");
 }
 
