@@ -5,6 +5,7 @@
 #   scripts/packages.sh            both architectures
 #   scripts/packages.sh amd64      one
 #   BUILT=1 scripts/packages.sh    with the programs that an earlier run has built
+#   ONLY=deb scripts/packages.sh   the .deb alone, which needs neither umoci nor skopeo
 #
 # Needs Debian 12 (a program that was linked with a newer glibc does not start there; checked), clang, umoci, skopeo, and for
 # arm64 gcc-aarch64-linux-gnu, libelf-dev:arm64, zlib1g-dev:arm64 and the Rust target. It installs the cargo tools below, pinned,
@@ -29,7 +30,12 @@ trap 'exit 143' TERM
 say() { printf 'packages: %s\n' "$*"; }
 fail() { say "$*" >&2; exit 1; }
 
-for tool in umoci skopeo objdump clang; do command -v "$tool" >/dev/null || fail "$tool is missing: apt-get install $tool"; done
+programs=(objdump clang umoci skopeo)
+if [ "${ONLY:-}" = deb ]; then
+	tools=("${tools[0]}")
+	programs=(objdump clang)
+fi
+for tool in "${programs[@]}"; do command -v "$tool" >/dev/null || fail "$tool is missing: apt-get install $tool"; done
 for tool in "${tools[@]}"; do
 	[ -x "$target/packages-tools/bin/${tool%@*}" ] && continue
 	say "installing $tool"
@@ -152,11 +158,17 @@ for architecture in "$@"; do
 	say "$architecture: BPF objects $(objects_of "${program%/fairpace}" | cut -c1-16)"
 	cargo deb --quiet --no-build --no-strip --package fairpace --target "$(triple_of "$architecture")" \
 		--output "dist/fairpace_${version}_$architecture.deb"
+	[ "${ONLY:-}" != deb ] || continue
 	cargo generate-rpm --package crates/cli --arch "$(machine_of "$architecture")" \
 		--output "dist/fairpace-$version.$(machine_of "$architecture").rpm"
 	tarball "$architecture"
 	image "$architecture"
 done
+if [ "${ONLY:-}" = deb ]; then
+	rm -rf dist/stage
+	ls -l dist
+	exit 0
+fi
 if [[ " $* " = *" arm64 "* ]]; then
 	if command -v qemu-aarch64-static >/dev/null && [ -d "$scratch/files-arm64" ]; then
 		said=$(qemu-aarch64-static -L "$scratch/root-arm64" "$scratch/root-arm64/usr/bin/fairpace" --version)
