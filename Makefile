@@ -4,7 +4,7 @@ CARGO ?= cargo
 # The maintainers' program.
 DEV = $(CARGO) run --release --quiet --package fairpace-dev --
 # More arguments, as in `make duels ARGS="--duration 20s"`: for demo, duels, evaluate, reproduce, conformance, views, level-evidence,
-# accuracy, swarm, abuse, soak, bench and bench-kernel.
+# accuracy, swarm, abuse, soak, kernels, packages-test, bench and bench-kernel.
 ARGS ?=
 # How many scenarios `make swarm` draws, and the seed of the first.
 N ?= 100
@@ -12,7 +12,7 @@ SEED ?= 1
 
 .PHONY: help demo duels evaluate reproduce conformance conformance-level setup build test check tidy fmt lint docs bench count \
 	bench-kernel objects api packages-check deny views bbq-gap level-theory level-evidence accuracy swarm abuse abuse-night soak \
-	packages kernels fuzz
+	packages packages-test kernels fuzz
 
 help:
 	@echo "make demo          a problem and a fix: simulated, then on this machine's own kernel (4 minutes as root, 3 more to build)"
@@ -43,6 +43,7 @@ help:
 	@echo "make api           the public API of the crates that others use: docs/api"
 	@echo "make packages-check  package all library crates, and build a program with the packages alone, without clang"
 	@echo "make packages      .deb, .rpm, tarball, OCI image, SBOM and checksums into dist (on Debian 12)"
+	@echo "make packages-test  the .deb in a clean Debian 12 in QEMU: install, boot, upgrade, remove; broken boots (root, 15 minutes)"
 	@echo "make kernels       boot Debian's kernels in QEMU and check all algorithms on each: docs/kernels.md (root, 20 minutes)"
 	@echo "make deny          licences, sources, versions and known vulnerabilities of all dependencies (cargo-deny)"
 	@echo "make setup         install what is missing (Debian packages)"
@@ -135,6 +136,9 @@ kernels: setup
 
 packages: setup
 	scripts/packages.sh $(ARGS)
+
+packages-test: setup
+	INSTALL=1 scripts/packages-test.sh $(ARGS)
 
 deny:
 	@scripts/deny.sh
