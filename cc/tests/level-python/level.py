@@ -56,7 +56,12 @@ MIN_BURST_PKTS = 2
 INFINITE = 0x7FFFFFFF
 SUSPECT_GAIN_256 = 704
 CROWD_US = 5000
-CROWD_INTERVAL_US = 3000000
+SOON_US = 4000000
+FAR_OFF_256 = 307
+CROWD_DRAIN_US = 50000
+VERIFY_US = 2000000
+VERIFY_ROUNDS = 4
+RISE_PART = 3
 SUSPECT_RATE = 160
 WAIT_US = 500000
 LEAVE_DRAINS = 3
@@ -217,6 +222,11 @@ class Level:
         self.still_drains = 0  # u8
         self.lone_queue_us = 0
         self.competing = False  # bool
+        self.rise_us = 0
+        self.w_before = 0  # u64
+        self.verify_lost_pkts = 0
+        self.verify_rounds = 0  # u8
+        self.verify_sum_us = 0  # u64
         self.joined_drains = 0  # u8
         self.cut_rounds = 0  # u8
         self.cubic_start_us = 0  # u64
@@ -407,7 +417,7 @@ class Level:
 
     def enter_drain(self, view):
         low_us = sub_floor(self.low_rtt_us, self.T)
-        late = u64(view.now_us + self.T) >= u64(self.low_at_us + CROWD_INTERVAL_US)
+        late = u64(view.now_us + self.T) >= u64(self.low_at_us + SOON_US)
         self.mode = DRAIN
         self.before_us = self.queue_us if self.competing else self.mean_us_16 // 16
         self.testing = self.competing or (late and self.is_suspicious())
@@ -440,7 +450,9 @@ class Level:
     def drain_is_due(self, view):
         interval_us = self.drain_interval_us
         if self.p.patience != 0 and self.mean_us_16 // 16 > CROWD_US:
-            interval_us = min(interval_us, CROWD_INTERVAL_US)
+            interval_us = min(interval_us, SOON_US)
+        if self.rise_us != 0:
+            return False  # a verification is under way
         return (self.p.drain_interval != 0 and self.limited and self.low_rtt_us != NO_RTT
                 and self.settle_rounds == 0
                 and u64(view.now_us + self.T) >= u64(self.low_at_us + interval_us))
@@ -509,6 +521,8 @@ class Level:
 
     def exchange(self, view):
         gain = self.exchange_gain()
+        far_off = (self.mean_rounds >= MEAN_ROUNDS
+                   and (gain > FAR_OFF_256 or gain * FAR_OFF_256 < 256 * 256))
         if not self.limited or self.loss_ppm > self.p.loss_full // 2:
             gain = min(gain, 256)
         if self.p.exchange != 0 and not self.competing and self.mean_rounds >= MEAN_ROUNDS:
@@ -518,6 +532,7 @@ class Level:
         self.low_rounds = 0
         self.settle_rounds = SETTLE_ROUNDS
         self.exchanged_us = view.now_us
+        return far_off
 
     # Appendix A.7, exchange
 
@@ -534,8 +549,9 @@ class Level:
         self.mode = STEADY
         if self.p.patience != 0 and self.drain_blocks != 0 and self.before_us != 0:
             self.judge_drain(view)
-        self.exchange(view)
         self.drain_interval_us = min(saturate(2 * self.drain_interval_us), self.p.drain_interval)
+        if self.exchange(view):
+            self.drain_interval_us = min(self.drain_interval_us, SOON_US)
 
     # Section 6.2.8, outputs
 
@@ -545,7 +561,7 @@ class Level:
         elif self.competing:
             out = self.shallow_window()
         else:
-            out = max(window(self.rate, self.T) // 4, 1)
+            out = max(window(self.rate, self.left_time()), 1)
         out = min(out, W_MOST)
         if self.mode == STARTUP:
             gain = STARTUP_GAIN_256
@@ -558,6 +574,11 @@ class Level:
         decision["pacing_rate_Bps"] = pacing_rate(out, gain, self.pacing_rtt(view), view)
         decision["cwnd_pkts"] = u32(max((out >> W_SHIFT) + self.gap_pkts(), CWND_LEAST_PKTS))
         decision["min_burst_pkts"] = MIN_BURST_PKTS
+
+    def left_time(self):
+        if self.testing or self.before_us <= CROWD_US:
+            return self.T // 4
+        return max(self.T // 4, sub_floor(self.T, CROWD_DRAIN_US))
 
     def pacing_rtt(self, view):
         if self.mode == STARTUP:
@@ -598,7 +619,7 @@ class Level:
 
     # Section 9.3, CUBIC; widths in Appendix A.9
 
-    def compete(self, view):
+    def follow_cubic(self, view):
         if self.cut_rounds != 0:
             self.cut_rounds = self.cut_rounds - 1
             return
@@ -647,7 +668,6 @@ class Level:
             self.count_lone_drain(view)
 
     def count_joined_drain(self):
-        self.best_rate = self.best_rate - sub_floor(self.best_rate, self.rate) // 4
         self.lone_drains = 0
         self.still_drains = 0
         if not self.competing:
@@ -682,13 +702,50 @@ class Level:
         self.lone_drains = 0
         self.still_drains = 0
 
+    # Section 9.5, verification; widths in Appendix A.9
+
     def enter_competing(self, view):
         self.competing = True
+        self.w_before = self.w
         self.w = clamp_w(max(self.w, window(self.best_rate // 2, u32(self.T + self.before_us))))
+        self.rise_us = saturate(div((self.w - self.w_before) << 14, max(self.best_rate, 1)))
+        self.verify_sum_us = 0
+        self.verify_rounds = 0
+        self.verify_lost_pkts = view.lost_pkts
         self.w_max = self.w
         self.start_curve(view)
 
-    # Section 9.5, the shallow drain
+    def compete(self, view):
+        if view.lost_pkts != self.verify_lost_pkts:
+            self.rise_us = 0
+        if self.rise_us != 0:
+            self.verify(view)
+        else:
+            self.follow_cubic(view)
+
+    def verify(self, view):
+        self.verify_rounds = self.verify_rounds + 1
+        if self.verify_rounds <= VERIFY_ROUNDS:
+            return
+        self.verify_sum_us = u64(self.verify_sum_us + self.queue_us)
+        if view.now_us < u64(self.cubic_start_us + VERIFY_US) or self.verify_rounds < 2 * VERIFY_ROUNDS:
+            return
+        mean_us = u32(div(self.verify_sum_us, self.verify_rounds - VERIFY_ROUNDS))
+        if sub_floor(mean_us, self.before_us) < self.rise_us // RISE_PART:
+            self.leave_mistaken()
+        else:
+            self.start_curve(view)
+        self.rise_us = 0
+
+    def leave_mistaken(self):
+        self.competing = False
+        self.best_rate = self.best_rate // 2
+        self.lone_drains = 0
+        self.still_drains = 0
+        self.w = clamp_w(self.w_before)
+        self.settle_rounds = SETTLE_ROUNDS
+
+    # Section 9.6, the shallow drain
 
     def shallow_window(self):
         return div(u64(self.w * (self.T + self.before_us // 4)), self.T + self.before_us)
