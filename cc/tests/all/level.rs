@@ -1,7 +1,7 @@
 //! LEVEL: how it starts, drains, and steers the queueing delay (cc/level.h, docs/level.md).
 
 use crate::support::level::*;
-use crate::support::{Flow, MSS, ack, assert_near, ms, round, s};
+use crate::support::{Ack, Flow, MSS, ack, assert_near, ms, round, s};
 use fairpace_cc::Phase;
 
 // ---- STARTUP ----
@@ -133,10 +133,10 @@ fn neither_the_rate_nor_the_window_is_learnt_from_a_drain_and_the_two_rounds_aft
     assert!(window(&f, 3 * F) < f64::from(N) + R_F - 1.0);
 }
 
-/// Rounds of T from the lowest RTT of the drain that ended to the next drain.
-fn rounds_to_drain(f: &mut Flow) -> u64 {
+/// Rounds with this ACK from the lowest RTT of the drain that ended to the next drain.
+fn rounds_to_drain(f: &mut Flow, ack: Ack) -> u64 {
     for rounds in 1..1000 {
-        if f.on(queue(F)).phase() == Phase::Drain {
+        if f.on(ack).phase() == Phase::Drain {
             return rounds;
         }
     }
@@ -149,7 +149,35 @@ fn drains_come_1_2_4_8_and_then_10_s_after_the_lowest_rtt() {
     // 8 T are 524 ms and more than 500. Each drain begins T early, when its effect is due.
     for expected in [16, 32, 64, 128, s(10).div_ceil(T), s(10).div_ceil(T)] {
         end_drain(&mut f);
-        assert_eq!(rounds_to_drain(&mut f), expected - 1);
+        assert_eq!(rounds_to_drain(&mut f, queue(F)), expected - 1);
+    }
+}
+
+/// With what is exchanged at the end of a drain, f / q, between 0.83 and 1.2 it is not far off.
+#[test]
+fn after_an_exchange_that_is_far_off_the_next_drain_comes_4_s_after_the_lowest_rtt() {
+    // all below 5 ms, above which drains come after 4 s anyway
+    let (pkts, level_us) = (4 * N, F / 2);
+    let soon = [16, 32, s(4).div_ceil(T), s(4).div_ceil(T), s(4).div_ceil(T)];
+    let late = [16, 32, 64, 128, s(10).div_ceil(T)];
+    for (percent, expected) in [(80, soon), (85, late), (118, late), (122, soon)] {
+        // W need not change for that
+        let mut f = draining_at(pkts, &[("exchange", "off"), ("gain", "0.01")]);
+        for rounds in expected {
+            end_drain(&mut f);
+            let found = rounds_to_drain(&mut f, carried(pkts, level_us * percent / 100));
+            assert_eq!(found, rounds - 1, "q is {percent} % of f");
+        }
+        // once W fits, from there on they come later and later
+        let fits = carried(pkts, level_us);
+        end_drain(&mut f);
+        let last = rounds_to_drain(&mut f, fits);
+        assert_eq!(last + 1, expected[4]);
+        for next in [s(8), s(10)] {
+            end_drain(&mut f);
+            let next = if expected == soon { next } else { s(10) };
+            assert_eq!(rounds_to_drain(&mut f, fits) + 1, next.div_ceil(T));
+        }
     }
 }
 
@@ -158,7 +186,7 @@ fn a_low_rtt_puts_the_next_drain_off() {
     let mut f = draining_at(N, &[]);
     end_drain(&mut f);
     f.times(10, queue(F)).times(2, queue(0)); // others have drained
-    assert_eq!(rounds_to_drain(&mut f), 15);
+    assert_eq!(rounds_to_drain(&mut f, queue(F)), 15);
 }
 
 #[test]

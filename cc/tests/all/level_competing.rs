@@ -1,7 +1,7 @@
 //! LEVEL beside those who fill the queue: ACK scripts of a flow that is squeezed, and of its drains.
 
-use crate::support::level::{F, N, T, steady};
-use crate::support::{Ack, Flow, MSS, ack, assert_near, ms, round};
+use crate::support::level::{F, N, T, new, queue, rate, steady};
+use crate::support::{Ack, Flow, MSS, ack, assert_near, ms, round, s};
 use fairpace_cc::Phase;
 
 /// The queue that others hold, on average: more than 5 ms and 2.75 f.
@@ -67,4 +67,173 @@ fn drains_that_others_join_do_not() {
 #[test]
 fn with_patience_0_it_never_competes() {
     assert!(cwnd_after(&[("patience", "0"), ("drain_interval", "3s")], 12, Q) < N);
+}
+
+// ---- verification ----
+
+/// The mean queue before each of the lone drains of [`suspect`].
+const BEFORE: u64 = Q * 6 / 5;
+/// The pacing gain of a flow that competes.
+const COMPETES: u32 = 320;
+/// The window at half of the best rate, N packets per T, with that queue: 152 packets.
+const HALF: u32 = ((T + BEFORE) * N as u64 / 2 / T) as u32;
+/// What q rises by if nobody gives way: the 149 packets which that is more than W, at the best rate. A third of it.
+const THIRD: u64 = (149 * T / N as u64) / 3;
+
+/// Packets that a squeezed flow delivers in a round, with all in flight that it may send.
+fn held(q_us: u64) -> Ack {
+    squeezed(q_us).inflight(2 * HALF)
+}
+
+/// Until a drain ends after which it competes. The queue is lower for a while after each drain, and `BEFORE`
+/// before the next. Some packets were lost long ago.
+fn suspect(f: &mut Flow) {
+    f.on(held(BEFORE).losses(1));
+    for _ in 0..20 {
+        f.times(12, held(Q * 4 / 5));
+        while f.phase() != Phase::Drain {
+            f.on(held(BEFORE));
+        }
+        while f.phase() == Phase::Drain {
+            f.on(ack(1).after(ms(20)).rtt(T + BEFORE).inflight(8));
+        }
+        if f.gain() == COMPETES {
+            return;
+        }
+    }
+    panic!("it does not compete");
+}
+
+/// A flow that begins to compete; its best rate was that of the path.
+fn suspecting() -> Flow {
+    let mut f = steady(&[]);
+    f.times(2, queue(F));
+    suspect(&mut f);
+    f
+}
+
+/// The rounds that settle, and those in which q rises. What it is then does not count.
+fn rise(f: &mut Flow) {
+    f.times(6, held(BEFORE + s(1)));
+    assert_eq!((f.gain(), f.cwnd()), (COMPETES, HALF));
+}
+
+/// The rest of the two seconds. Returns whether it then competes.
+fn verified(f: &mut Flow, q_us: u64) -> bool {
+    let rest = (s(2) - 1) / T - 6;
+    f.times(rest as u32, held(q_us));
+    assert_eq!((f.gain(), f.cwnd()), (COMPETES, HALF));
+    f.on(held(q_us)).gain() == COMPETES
+}
+
+#[test]
+fn who_suspects_others_takes_half_of_its_best_rate_for_two_seconds_and_gives_it_back_if_they_give_way() {
+    let mut f = suspecting();
+    assert_eq!((f.gain(), f.cwnd()), (COMPETES, HALF));
+    rise(&mut f);
+    assert!(!verified(&mut f, BEFORE + THIRD * 19 / 20));
+    assert_eq!(f.cwnd(), 4);
+    f.times(2, held(BEFORE));
+    // about 9.5 packets/s as before, see above, and not half of N per T
+    let w = 160.0 / f64::from(1 << 24) * (T + BEFORE) as f64;
+    let expected = w * MSS as f64 * 1e6 / (T + (BEFORE + 8 * F) / 2) as f64;
+    assert_near(f.pacing() as f64, expected, expected * 0.3);
+}
+
+#[test]
+fn each_mistake_halves_the_best_rate() {
+    let mut f = suspecting();
+    for part in [1, 2, 4] {
+        assert_eq!(f.cwnd(), ((T + BEFORE) * u64::from(N / 2) / T / part) as u32, "part {part}");
+        while f.gain() == COMPETES {
+            f.on(held(BEFORE));
+        }
+        suspect(&mut f);
+    }
+}
+
+#[test]
+fn if_q_stays_up_by_a_third_of_the_rise_it_follows_cubic() {
+    let mut f = suspecting();
+    rise(&mut f);
+    let q_us = BEFORE + THIRD * 21 / 20;
+    assert!(verified(&mut f, q_us));
+    assert_eq!(f.on(held(q_us)).cwnd(), HALF, "the round in flight");
+    // Reno's slope of 0.53 packets a round is above CUBIC's 0.4 t^3
+    f.times(12, held(q_us));
+    assert_eq!(f.cwnd(), HALF + 6);
+    assert_eq!(f.on(held(q_us).losses(1)).cwnd(), (f64::from(HALF + 6) * 0.7) as u32);
+}
+
+#[test]
+fn loss_in_the_test_shows_that_they_compete() {
+    for settled in [1, 10] {
+        let mut f = suspecting();
+        f.times(settled, held(BEFORE)).on(held(BEFORE).losses(1));
+        assert_eq!(f.cwnd(), HALF, "that loss is no reason to reduce W");
+        f.times(6, held(BEFORE));
+        assert!(f.cwnd() > HALF, "CUBIC's curve, at once");
+        f.times(20, held(BEFORE));
+        assert_eq!(f.gain(), COMPETES, "although q is what it was");
+    }
+}
+
+#[test]
+fn on_long_rounds_the_test_has_four_of_them_after_those_in_which_q_rises_and_no_drain() {
+    let mut f = suspecting();
+    for _ in 0..9 {
+        f.on(held(BEFORE + ms(1)).after(s(1)));
+        assert_eq!((f.phase(), f.gain()), (Phase::Avoidance, COMPETES));
+    }
+    f.on(held(BEFORE + ms(1)).after(s(1)));
+    assert_ne!(f.gain(), COMPETES);
+    // 10 s after the lowest RTT a drain is overdue, but two rounds settle
+    for phase in [Phase::Avoidance, Phase::Avoidance, Phase::Drain] {
+        assert_eq!(f.on(held(BEFORE + ms(1))).phase(), phase);
+    }
+}
+
+// ---- drains of a crowd ----
+
+/// A path of 2 T, on which a drain of a quarter takes out more than is sent in 50 ms.
+fn long(pkts: u32, q_us: u64) -> Ack {
+    round(pkts, 2 * T).rtt(2 * T + q_us).inflight(2 * pkts)
+}
+
+/// An empty queue in a drain under way, then rounds with this ACK until the next begins. Returns what it leaves, in us of what the flow sends.
+fn left_us(f: &mut Flow, ack: Ack) -> f64 {
+    f.times(2, long(N, 0));
+    assert_eq!(f.phase(), Phase::Avoidance);
+    for _ in 0..100 {
+        if f.on(ack).phase() == Phase::Drain {
+            break;
+        }
+    }
+    assert_eq!(f.phase(), Phase::Drain);
+    f64::from(f.cwnd()) * T as f64 / rate(f)
+}
+
+#[test]
+fn a_drain_of_a_crowd_on_a_long_path_takes_50_ms_and_one_that_judges_others_all_but_a_quarter() {
+    let quarter = (T / 2) as f64;
+    let crowd = (2 * T - ms(50)) as f64;
+    let start = || {
+        let mut f = new(&[]);
+        while f.phase() == Phase::Startup {
+            f.on(long(2048, 0));
+        }
+        f
+    };
+    // a packet is 64 us, cwnd is rounded
+    for (q_us, expected) in [(4990, quarter), (5010, crowd)] {
+        let mut f = start();
+        for _ in 0..4 {
+            assert_near(left_us(&mut f, long(2048, q_us)), expected, 100.0);
+        }
+    }
+    // squeezed to less than a quarter: the first drain comes 2 s after the lowest RTT, the others 4 s
+    let mut f = start();
+    for expected in [crowd, quarter, quarter] {
+        assert_near(left_us(&mut f, long(256, ms(50))), expected, 600.0);
+    }
 }

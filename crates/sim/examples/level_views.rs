@@ -20,7 +20,7 @@ use fairpace_test_support::Random;
 use streams::Stream;
 
 /// Simulated flows: name, seconds, links, flows.
-const SCENARIOS: [(&str, u32, &str, &str); 10] = [
+const SCENARIOS: [(&str, u32, &str, &str); 11] = [
     (
         "rtts",
         40,
@@ -75,6 +75,17 @@ const SCENARIOS: [(&str, u32, &str, &str); 10] = [
         "[[flow]]\nrtt = \"20ms\"\ncc = \"level\"\n\
          [[flow]]\nrtt = \"20ms\"\ncc = \"cubic\"\nstart = \"2s\"\nstop = \"60s\"",
     ),
+    // flows that give way, but do not drain with it, are taken for rivals
+    (
+        "mistaken",
+        80,
+        "rate = \"20mbit\"\nbuffer = \"500kB\"",
+        "[[flow]]\nrtt = \"20ms\"\ncc = \"level\"\nset = { patience = 2 }\n\
+         [[flow]]\nrtt = \"20ms\"\ncc = \"level\"\nset = { drain_interval = \"0s\", level = \"10ms\" }\n\
+         start = \"10s\"\ncount = 5\n\
+         [[flow]]\nrtt = \"20ms\"\ncc = \"level\"\nset = { drain_interval = \"0s\", level = \"10ms\" }\n\
+         start = \"12s\"\non = \"1500ms\"\noff = \"700ms\"",
+    ),
     (
         "held-acks",
         60,
@@ -108,9 +119,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         let scenario = fairpace_scenario::parse(name, &text, &[], Target::Simulator)?;
         let (run, calls) = record(|| fairpace_sim::run(&scenario, &mut Silent));
         run?;
-        // the second flow of "competing" is CUBIC's
-        let is_level = |call: &Call| name != "competing" || call.connection == 0;
-        let calls: Vec<_> = calls.into_iter().filter(is_level).map(|call| (call, level)).collect();
+        let mut params = level;
+        if name == "mistaken" {
+            params.set("patience", "2")?;
+        }
+        // the others there are CUBIC's, or have other parameters
+        let only_first = ["competing", "mistaken"].contains(&name);
+        let is_level = |call: &Call| !only_first || call.connection == 0;
+        let calls: Vec<_> = calls.into_iter().filter(is_level).map(|call| (call, params)).collect();
         write(folder, name, &calls)?;
     }
     let streams = [("plausible", Stream::plausible as Make), ("extreme", Stream::extreme)];

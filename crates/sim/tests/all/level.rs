@@ -98,7 +98,7 @@ fn share_beside(rival: &str, patience: &str) -> f64 {
 
 #[test]
 fn beside_cubic_it_gets_its_share_only_by_competing() {
-    let (competing, not) = (share_beside("cubic", "5"), share_beside("cubic", "0"));
+    let (competing, not) = (share_beside("cubic", "4"), share_beside("cubic", "0"));
     assert!(competing > 0.35, "{competing}");
     assert!(not < 0.2, "{not}: it yields");
 }
