@@ -124,7 +124,7 @@ struct level_params {
 #define LEVEL_CROWD_US	   CC_MSEC(5)
 /*
  * Drains come at least this often above LEVEL_CROWD_US, where a suspicious flow judges the others by them, and after an
- * exchange by more than LEVEL_FAR_OFF: the next one then comes soon. With 3 s slow crowds use 3 % less of their link.
+ * exchange by more than LEVEL_FAR_OFF. With 3 s 164 of 172 random paths use 95 % of their link, with 4 s 170 do.
  */
 #define LEVEL_SOON_US CC_SEC(4)
 #define LEVEL_FAR_OFF CC_GAIN(1.2)
@@ -202,7 +202,7 @@ struct level {
 	u32 drain_blocks;     /* of drain_sum_us */
 	u32 drain_least_us;   /* least of them */
 	u32 k_ms;	      /* CUBIC's K: time to the plateau, 1/1024 s */
-	u32 rise_us;	      /* by which q rises if others do not give way; 0: known */
+	u32 rise_us;	      /* by which q rises if others do not give way; 0: no test */
 	u32 verify_lost_pkts; /* lost before it competed */
 	u8 mode;	      /* enum level_mode */
 	u8 round_start;	      /* bool: this ACK ended a round */
@@ -213,7 +213,7 @@ struct level {
 	u8 low_rounds;	  /* in a row with a price far below the level */
 	u8 pair_fresh;	  /* bool: pair_us is new since the queue was last looked at */
 	u8 limited;	  /* bool: the flow used its window in the last round */
-	u8 competing;	  /* bool: W follows CUBIC's curve */
+	u8 competing;	  /* bool: a test of who gives way, or CUBIC's curve */
 	u8 testing;	  /* bool: this drain judges the others */
 	u8 still;	  /* bool: q did not move before this drain */
 	u8 lone_drains;	  /* in a row that others did not join */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /*
  * Integer square and cube roots, used by cubic.h and level.h: one binary digit per step, from the top. There is no
- * branch in the loops: with one the verifier follows each of its 2^20 ways, see CC_OPAQUE.
+ * branch in the loops: the verifier would follow both ways of each step, see CC_OPAQUE.
  */
 #ifndef CC_ROOTS_H
 #define CC_ROOTS_H
