@@ -121,6 +121,11 @@ pub(crate) fn is_mounted() -> bool {
     statfs(ROOT).is_ok_and(|s| s.filesystem_type() == BPF_FS_MAGIC)
 }
 
+/// Whether this process has the right to open what is at [`ROOT`], as locking it takes.
+pub(crate) fn may_open() -> bool {
+    File::open(ROOT).map_or_else(|error| error.kind() != io::ErrorKind::PermissionDenied, |_| true)
+}
+
 /// Makes a directory for pins, with those above it.
 pub(crate) fn make_directory(name: &str) -> Result<PathBuf, Error> {
     let path = path(name);

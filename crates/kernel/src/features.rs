@@ -381,6 +381,14 @@ fn links(has_links: bool) -> Check {
 
 fn file_system() -> Check {
     let (what, matters) = ("BPF file system", "loaded algorithms are pinned there, to outlive the process");
+    if !bpffs::may_open() {
+        return Check::missing(
+            what,
+            "this process may not open /sys/fs/bpf".into(),
+            matters,
+            "run it as root (sudo)",
+        );
+    }
     if bpffs::is_mounted() {
         return Check::ok(what, "mounted at /sys/fs/bpf".into(), matters);
     }
