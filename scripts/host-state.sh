@@ -26,7 +26,8 @@ if command -v bpftool >/dev/null; then
 	# a program has its number first; those of the system's own (cgroup_device, cgroup_skb) come and go with its services
 	bpftool prog list 2>/dev/null | { grep -E '^[0-9]+: (struct_ops|sock_ops|kprobe|tracing|syscall)' || true; } |
 		sed -E 's/^[0-9]+: //; s/  *tag.*//' | sort | section program
-	bpftool link list 2>/dev/null | { grep -E '^[0-9]+: (struct_ops|tracing)' || true; } | sed -E 's/^[0-9]+: //' | sort | section bpf-link
+	bpftool link list 2>/dev/null | { grep -E '^[0-9]+: (struct_ops|tracing)' || true; } |
+		sed -E 's/^[0-9]+: //' | sort | section bpf-link
 	bpftool struct_ops list 2>/dev/null | sed -E 's/^[0-9]+: //' | sort | section struct_ops
 fi
 ps -e -o comm= | { grep '^fairpace' || true; } | sort | section process
