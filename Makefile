@@ -135,7 +135,7 @@ kernels: setup
 	INSTALL=1 scripts/kernels.sh $(ARGS)
 
 packages: setup
-	scripts/packages.sh $(ARGS)
+	INSTALL=1 scripts/packages.sh $(ARGS)
 
 packages-test: setup
 	INSTALL=1 scripts/packages-test.sh $(ARGS)

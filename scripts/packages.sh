@@ -6,10 +6,11 @@
 #   scripts/packages.sh amd64      one
 #   BUILT=1 scripts/packages.sh    with the programs that an earlier run has built
 #   ONLY=deb scripts/packages.sh   the .deb alone, which needs neither umoci nor skopeo
+#   INSTALL=1 scripts/packages.sh  install what is missing (root, Debian); for arm64 also the architecture
 #
 # Needs Debian 12 (a program that was linked with a newer glibc does not start there; checked), clang, umoci, skopeo, and for
-# arm64 gcc-aarch64-linux-gnu, libelf-dev:arm64, zlib1g-dev:arm64 and the Rust target. It installs the cargo tools below, pinned,
-# into the target folder.
+# arm64 gcc-aarch64-linux-gnu, libelf-dev:arm64, zlib1g-dev:arm64, the Rust target and, to run what was built,
+# qemu-user-static. It installs the cargo tools below, pinned, into the target folder.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 tools=(cargo-deb@3.8.0 cargo-generate-rpm@0.21.1 cargo-cyclonedx@0.5.9)
@@ -35,6 +36,29 @@ if [ "${ONLY:-}" = deb ]; then
 	tools=("${tools[0]}")
 	programs=(objdump clang)
 fi
+
+# With INSTALL=1. apt needs to know an architecture before it has packages of it.
+install_missing() {
+	local missing=() program
+	for program in "${programs[@]}"; do
+		command -v "$program" >/dev/null || missing+=("${program/objdump/binutils}")
+	done
+	if [[ " $* " = *" arm64 "* ]]; then
+		[ "$(dpkg --print-architecture)" = arm64 ] || dpkg --print-foreign-architectures | grep -qx arm64 ||
+			dpkg --add-architecture arm64
+		[ -e /usr/lib/aarch64-linux-gnu/libelf.a ] || missing+=(libelf-dev:arm64)
+		[ -e /usr/lib/aarch64-linux-gnu/libz.a ] || missing+=(zlib1g-dev:arm64)
+		command -v aarch64-linux-gnu-gcc >/dev/null || missing+=(gcc-aarch64-linux-gnu)
+		command -v qemu-aarch64-static >/dev/null || missing+=(qemu-user-static)
+		rustup target add --toolchain "$(rustup show active-toolchain | cut -d" " -f1)" aarch64-unknown-linux-gnu
+	fi
+	[ ${#missing[@]} != 0 ] || return 0
+	say "installing ${missing[*]}"
+	DEBIAN_FRONTEND=noninteractive apt-get update -qq
+	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+if [ "${INSTALL:-}" = 1 ] && [ "$(id -u)" = 0 ] && [ "${ONLY:-}" != deb ]; then install_missing "$@"; fi
 for tool in "${programs[@]}"; do command -v "$tool" >/dev/null || fail "$tool is missing: apt-get install $tool"; done
 for tool in "${tools[@]}"; do
 	[ -x "$target/packages-tools/bin/${tool%@*}" ] && continue
@@ -52,7 +76,9 @@ build() {
 	triple=$(triple_of "$1")
 	library=/usr/lib/$(machine_of "$1")-linux-gnu
 	for archive in libelf.a libz.a; do
-		[ -e "$library/$archive" ] || fail "$library/$archive is missing: apt-get install libelf-dev:$1 zlib1g-dev:$1"
+		[ -e "$library/$archive" ] ||
+			fail "$library/$archive is missing: dpkg --add-architecture $1; apt-get update;" \
+				"apt-get install libelf-dev:$1 zlib1g-dev:$1"
 	done
 	if [ "$1" = "$(dpkg --print-architecture)" ]; then
 		[ -n "${BUILT:-}" ] || LIBBPF_SYS_LIBRARY_PATH=$library \
