@@ -13,9 +13,10 @@ set -euo pipefail
 
 section() { sed "s|^|$1: |"; }
 
-sysctl -a 2>/dev/null |
-	grep -Ev '^(fs\.(dentry-state|file-nr|inode-nr|inode-state|aio-nr|quota)|kernel\.(ns_last_pid|random\.|pty\.nr|keys|tainted))' |
-	grep -Ev '^(net\.netfilter\.nf_conntrack_count|net\.ipv4\.tcp_available_congestion_control)' | sort | section sysctl
+# sysctls that can only be written to are left out by -s
+{ grep -rs . /proc/sys || true; } |
+	grep -Ev '^/proc/sys/(fs/(dentry-state|file-nr|inode-nr|inode-state|aio-nr|quota)|kernel/(ns_last_pid|random/|pty/nr|keys|tainted))' |
+	grep -Ev '^/proc/sys/net/(netfilter/nf_conntrack_count|ipv4/tcp_available_congestion_control)' | sort | section sysctl
 # of the algorithms that can be selected, only ours
 tr ' ' '\n' </proc/sys/net/ipv4/tcp_available_congestion_control | { grep '^fp_' || true; } | sort | section algorithm
 ip -o link show | sed -E 's/^[0-9]+: //; s/ *\\.*//; s/ qlen [0-9]+//' | sort | section link
@@ -30,4 +31,5 @@ if command -v bpftool >/dev/null; then
 		sed -E 's/^[0-9]+: //' | sort | section bpf-link
 	bpftool struct_ops list 2>/dev/null | sed -E 's/^[0-9]+: //' | sort | section struct_ops
 fi
-ps -e -o comm= | { grep '^fairpace' || true; } | sort | section process
+# a process may end while its name is read
+{ cat /proc/[0-9]*/comm 2>/dev/null || true; } | { grep '^fairpace' || true; } | sort | section process
