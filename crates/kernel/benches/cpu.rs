@@ -47,7 +47,8 @@ const RECEIVE_BUFFER: &str = "4096 131072 524288";
 
 struct Options {
     pairs: usize,
-    seconds: f64,
+    /// Of each run.
+    time: Duration,
     flows: usize,
     algorithm: String,
     against: String,
@@ -68,21 +69,29 @@ fn main() -> ExitCode {
 }
 
 fn options() -> Result<Options> {
-    let mut options =
-        Options { pairs: 31, seconds: 1.0, flows: 1, algorithm: "bbr1".into(), against: "bbr".into() };
+    let mut options = Options {
+        pairs: 31,
+        time: Duration::from_secs(1),
+        flows: 1,
+        algorithm: "bbr1".into(),
+        against: "bbr".into(),
+    };
     let mut words = std::env::args().skip(1).filter(|a| a != "--bench");
     while let Some(word) = words.next() {
         let value = words.next().ok_or(format!("{word} needs a value"))?;
         match word.as_str() {
             "--pairs" => options.pairs = value.parse()?,
-            "--seconds" => options.seconds = value.parse()?,
+            "--seconds" => options.time = Duration::try_from_secs_f64(value.parse()?)?,
             "--flows" => options.flows = value.parse()?,
             "--cc" => options.algorithm = value,
             "--against" => options.against = value,
             _ => return Err(format!("unknown option {word}").into()),
         }
     }
-    Ok(options)
+    match options.pairs {
+        0 => Err("--pairs takes 1 or more".into()),
+        _ => Ok(options),
+    }
 }
 
 fn run(options: &Options) -> Result<()> {
@@ -90,15 +99,17 @@ fn run(options: &Options) -> Result<()> {
     let loaded = load(&Params::defaults(algorithm), &LoadOptions::unique())?;
     println!(
         "{} pairs of {} s, flows over veth: {}; CPU seconds per gigabyte",
-        options.pairs, options.seconds, options.flows
+        options.pairs,
+        options.time.as_secs_f64(),
+        options.flows
     );
     for (shape, tso) in [("64 KB packets (TSO)", "on"), ("1500-byte packets", "off")] {
         let path = Path::new(tso, options.flows)?;
         path.flow(loaded.kernel_name(), Duration::from_secs(1))?; // warms up caches, buffers and the clock
         let mut pairs = Vec::new();
         for _ in 0..options.pairs {
-            let ours = path.flow(loaded.kernel_name(), Duration::from_secs_f64(options.seconds))?;
-            let theirs = path.flow(&options.against, Duration::from_secs_f64(options.seconds))?;
+            let ours = path.flow(loaded.kernel_name(), options.time)?;
+            let theirs = path.flow(&options.against, options.time)?;
             pairs.push((ours, theirs));
         }
         report(shape, options, &pairs);
@@ -157,7 +168,7 @@ fn report(shape: &str, options: &Options, pairs: &[(Cost, Cost)]) {
     println!("  fp_{:<12} {}", options.algorithm, side(|p| p.0));
     println!("  {:<15} {}", options.against, side(|p| p.1));
     println!(
-        "  ratio           {:.3} (median of pairs, 95 % of such medians: {:.3}-{:.3}; all pairs {:.3}-{:.3})",
+        "  ratio           {:.3} (median of pairs, 95 % interval {:.3}-{:.3}; all pairs {:.3}-{:.3})",
         ratio[1], interval[0], interval[1], ratio[0], ratio[2]
     );
 }
