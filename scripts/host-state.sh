@@ -15,7 +15,8 @@ section() { sed "s|^|$1: |"; }
 
 # sysctls that can only be written to are left out by -s
 { grep -rs . /proc/sys || true; } |
-	grep -Ev '^/proc/sys/(fs/(dentry-state|file-nr|inode-nr|inode-state|aio-nr|quota)|kernel/(ns_last_pid|random/|pty/nr|keys|tainted))' |
+	grep -Ev '^/proc/sys/fs/(dentry-state|file-nr|inode-nr|inode-state|aio-nr|quota)' |
+	grep -Ev '^/proc/sys/kernel/(ns_last_pid|random/|pty/nr|keys|tainted)' |
 	grep -Ev '^/proc/sys/net/(netfilter/nf_conntrack_count|ipv4/tcp_available_congestion_control)' | sort | section sysctl
 # of the algorithms that can be selected, only ours
 tr ' ' '\n' </proc/sys/net/ipv4/tcp_available_congestion_control | { grep '^fp_' || true; } | sort | section algorithm
