@@ -62,11 +62,11 @@ impl Host {
         let unload = Unload(name.clone());
         place.run(&["load", "bbr3", "--suffix", &suffix]).succeeds();
         unshare(CloneFlags::CLONE_NEWNET).expect("root may");
-        let (ready, far) = mpsc::channel();
+        let (ready, from_far) = mpsc::channel();
         let (go, connected) = mpsc::channel();
         let (calls, called) = mpsc::channel();
         thread::spawn(move || far_side(&ready, &connected, &called));
-        let far = far.recv().expect("it has a namespace");
+        let far = from_far.recv().expect("it has a namespace");
         ip("link set lo up");
         ip("link add eth0 type veth peer name far0");
         ip(&format!("link set far0 netns {far}"));
@@ -74,6 +74,8 @@ impl Host {
         ip("link set eth0 up");
         ip("route add default via 192.0.2.1 dev eth0");
         go.send(()).expect("it waits");
+        // a program that connects before the server listens is refused, and does not try again
+        from_far.recv().expect("it listens");
         Host { place, name, calls, far, _unload: unload }
     }
 
@@ -133,17 +135,19 @@ impl Host {
     }
 }
 
-/// The gateway and the server: it holds what connects to its ports, and connects to the host when called.
+/// The gateway and the server: it holds what connects to its ports, and connects to the host when called. It sends its
+/// network namespace, and once more when it listens.
 fn far_side(ready: &mpsc::Sender<String>, connected: &mpsc::Receiver<()>, called: &mpsc::Receiver<u16>) {
     unshare(CloneFlags::CLONE_NEWNET).expect("root may");
     let namespace = format!("/proc/{}/task/{}/ns/net", std::process::id(), gettid());
-    ready.send(namespace).expect("it waits");
+    ready.send(namespace.clone()).expect("it waits");
     connected.recv().expect("it goes on");
     ip("link set lo up");
     ip("addr add 192.0.2.1/24 dev far0");
     ip("addr add 198.51.100.7/32 dev far0");
     ip("link set far0 up");
     let listener = TcpListener::bind("198.51.100.7:443").expect("the port is free");
+    ready.send(namespace).expect("it waits");
     let mut held = Vec::new();
     // in a thread: the namespace stays as long as one of its threads runs, which is as long as the test does
     thread::spawn(move || held.extend(listener.incoming().flatten()));
