@@ -135,8 +135,8 @@ impl Host {
     }
 }
 
-/// The gateway and the server: it holds what connects to its ports, and connects to the host when called. It sends its
-/// network namespace, and once more when it listens.
+/// The gateway and the server: it holds what connects to its ports, and connects to the host when called. It
+/// sends its network namespace, and once more when it listens.
 fn far_side(ready: &mpsc::Sender<String>, connected: &mpsc::Receiver<()>, called: &mpsc::Receiver<u16>) {
     unshare(CloneFlags::CLONE_NEWNET).expect("root may");
     let namespace = format!("/proc/{}/task/{}/ns/net", std::process::id(), gettid());

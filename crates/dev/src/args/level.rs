@@ -80,7 +80,7 @@ pub(crate) struct LevelEvidenceArgs {
     /// Only cases with this text in their name.
     #[arg(long = "match", value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub(crate) matching: String,
-    /// The folder of the criteria by which ablation, sweep, trade and better count.
+    /// The folder of the criteria by which ablation, sweep, trade, paths and better count.
     #[arg(long, value_name = "DIR", default_value = "evaluation/level")]
     pub(crate) criteria: PathBuf,
     /// The folder of the scenarios of the other tables.
@@ -101,6 +101,8 @@ pub(crate) enum EvidenceTable {
     Sweep,
     /// Parameters for which goals compete.
     Trade,
+    /// The random paths over two parameters.
+    Paths,
     /// Cases that other algorithms hold and LEVEL does not.
     Better,
     /// Completion times of short flows.
@@ -115,10 +117,11 @@ pub(crate) enum EvidenceTable {
 
 impl EvidenceTable {
     /// All tables, in the order of the page.
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 9] = [
         Self::Ablation,
         Self::Sweep,
         Self::Trade,
+        Self::Paths,
         Self::Better,
         Self::ShortFlows,
         Self::Neighbours,
@@ -132,6 +135,7 @@ impl EvidenceTable {
             Self::Ablation => "level-evidence ablation",
             Self::Sweep => "level-evidence sweep",
             Self::Trade => "level-evidence trade",
+            Self::Paths => "level-evidence paths",
             Self::Better => "level-evidence better",
             Self::ShortFlows => "level-evidence short-flows",
             Self::Neighbours => "level-evidence neighbours",

@@ -1,15 +1,17 @@
 //! `fairpace-dev level-evidence`: what LEVEL's mechanisms and parameters are worth, and where other
 //! algorithms are better; the tables of docs/level-evidence.md.
 //!
-//! Four tables count cases of criteria, as `evaluate` does, and share its kept runs: [`ablation`], [`sweep`],
-//! [`trade`] and [`better`]. Which parameters there are, their defaults and their ranges come from the
-//! algorithm. The other four, [`sheets`], measure the scenarios of `evaluation/level-evidence`.
+//! Five tables count cases of criteria, as `evaluate` does, and share its kept runs: [`ablation`],
+//! [`sweep`], [`trade`], [`paths`] and [`better`]. Which parameters there are, their defaults and their
+//! ranges come from the algorithm. The other four, [`sheets`], measure the scenarios of
+//! `evaluation/level-evidence`.
 
 mod ablation;
 mod better;
 mod counts;
 mod measured;
 mod parameters;
+mod paths;
 mod sheets;
 mod sweep;
 mod trade;
@@ -113,6 +115,7 @@ impl Context<'_> {
             EvidenceTable::Ablation => ablation::make(self),
             EvidenceTable::Sweep => sweep::make(self),
             EvidenceTable::Trade => trade::make(self),
+            EvidenceTable::Paths => paths::make(self),
             EvidenceTable::Better => better::make(self),
             EvidenceTable::ShortFlows => sheets::SHORT_FLOWS.make(self),
             EvidenceTable::Neighbours => sheets::NEIGHBOURS.make(self),
