@@ -17,15 +17,15 @@
  *		W, pacing 1.06 W / RTT: the clock of ACKs damps the loop, pacing only smooths.
  *	DRAIN	For T + 40 ms the window is a quarter of r T, so that T can be measured. The first ends STARTUP. The
  *		next come 1, 2, 4, 8, then 10 s after the lowest RTT since the last one, and 4 s after it where W was
- *		far off. All flows see that lowest RTT at the same time, when others drain: the drains of all fall
- *		together without a shared clock.
+ *		far off or q is above 5 ms. All flows see that lowest RTT at the same time, when others drain: the
+ *		drains of all fall together without a shared clock. With q above 5 ms they take out 50 ms at most.
  *
  * Beside CUBIC or BBR, which fill the queue however long it is, a flow would starve. It suspects them after drains that
  * no others join, takes more to see whether others give way, and if not, lets W follow CUBIC: see "competing" below.
  * `patience` 0 turns that off.
  *
  * When the queue has just been empty, W *= f(r) / (mean of q), between 3/4 and 3/2: the exchange. Steering alone needs
- * T^2 / (f / 4) to make rates equal, 16 s at 100 ms, as it must not move q by more than f in a round trip. But a flow
+ * T^2 / (f / 8) to make rates equal, 40 s at 100 ms, as it must not move q by more than f in a round trip. But a flow
  * knows how wrong it is: it would be content at the rate where f is the mean queue. What those give up who have too
  * much is, to first order, what the others take.
  *
@@ -60,7 +60,7 @@
 	P(drain_interval, CC_SEC(10), 0, CC_SEC(100), CC_UNIT_US, "most time between drains; 0: no drains",            \
 	  "as BBR's PROBE_RTT")                                                                                        \
 	P(exchange, 1, 0, 1, CC_UNIT_BOOL, "W moves to the rate that fits the mean queue when the queue is empty",     \
-	  "steering alone takes T^2 / (f / 4) to make rates equal: 16 s at 100 ms")                                    \
+	  "steering alone takes T^2 / (f / 8) to make rates equal: 40 s at 100 ms")                                    \
 	P(fill_gaps, 1, 0, 1, CC_UNIT_BOOL, "cwnd covers the longest gap between ACKs",                                \
 	  "aggregation of ACKs would stop the sender")                                                                 \
 	P(patience, 4, 0, 100, CC_UNIT_COUNT,                                                                          \
@@ -117,7 +117,7 @@ struct level_params {
 /* A longer time without ACKs is taken for this. */
 #define LEVEL_GAP_MOST_US CC_MSEC(100)
 /*
- * Competing. A flow is suspicious with q above both of these, and less than a quarter of its best rate: n flows of this
+ * Competing. A flow is suspicious with q above both of these, and at most a quarter of its best rate: n flows of this
  * kind have sqrt(n) times the level of one alone.
  */
 #define LEVEL_SUSPECT_GAIN CC_GAIN(2.75)
@@ -128,7 +128,7 @@ struct level_params {
  */
 #define LEVEL_SOON_US CC_SEC(4)
 #define LEVEL_FAR_OFF CC_GAIN(1.2)
-/* Above LEVEL_CROWD_US a drain takes no more than the flow sends in this time: many drain together. */
+/* Above LEVEL_CROWD_US a drain takes what the flow sends in this time at most, unless it judges: many drain. */
 #define LEVEL_CROWD_DRAIN_US CC_MSEC(50)
 /* A flow that begins to compete takes more for this time, and for four rounds after four in which q rises. If the
  * others do not give way, q stays up by a third of what it has been given at least. */

@@ -31,7 +31,7 @@ const WHY: &str = "\
     One has an RTT of 10 ms, the other of 50 ms, and starts 5 s later. \
     With BBR the flow with the long RTT takes most of the link; BBQ was made to share it. \
     LEVEL, an experiment of this project, makes rates equal with a short queue. \
-    It is not ready to be used: beside CUBIC or BBR it gets less than its share.";
+    It is not ready to be used: beside CUBIC or BBR it often gets less than its share.";
 /// In the simulator, and in the kernel as eBPF. The kernel's own `bbr` follows in a last column.
 const ALGORITHMS: [&str; 3] = ["bbr1", "bbq", "level"];
 const KERNEL_BBR: &str = "kernel:bbr";
