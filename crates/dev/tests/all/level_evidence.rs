@@ -113,7 +113,7 @@ fn wrong_arguments_are_refused_before_anything_runs() {
     evidence(&place, &["queue", "--match", "furlong"]).fails(2, "no case has a name with `furlong` in it");
     evidence(&place, &["furlong"]).fails(2, "furlong");
     evidence(&place, &["queue", "--out", &place.file("none/page.md")]).fails(5, "none/page.md");
-    evidence(&place, &["--out", &place.file("new.md")]).fails(2, "is no page with marks for 8 tables");
+    evidence(&place, &["--out", &place.file("new.md")]).fails(2, "is no page with marks for 9 tables");
     run(&["level-evidence", "sweep", "--criteria", &place.file("none")]).fails(2, "cannot read it");
     run(&["level-evidence", "queue", "--scenarios", &place.file("none")]).fails(2, "cannot read it");
 }
