@@ -1,7 +1,11 @@
 //! The table of algorithms and their parameters: `algorithms.def`, read from the C once.
 
 use std::fmt;
+#[cfg(feature = "plugin")]
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
+#[cfg(feature = "plugin")]
+use std::sync::OnceLock;
 
 use crate::ffi;
 use crate::names::nearest;
@@ -51,30 +55,35 @@ pub struct Preset {
 const GROWS_CWND: u32 = 1;
 const TRACKS_SENDS: u32 = 2;
 
-struct Entry {
-    name: &'static str,
+#[derive(Debug)]
+pub(crate) struct Entry {
+    pub(crate) name: &'static str,
     kernel_name: String,
     title: &'static str,
     source: &'static str,
     preset: Option<Preset>,
     kind: Kind,
     tracks_sends: bool,
-    parameters: Vec<Parameter>,
+    pub(crate) parameters: Vec<Parameter>,
     state_bytes: usize,
 }
 
-static TABLE: LazyLock<Vec<Entry>> = LazyLock::new(|| ffi::algorithms().iter().map(entry).collect());
+static TABLE: LazyLock<Vec<Entry>> = LazyLock::new(|| {
+    let entry = |row| entry_of(row).expect("params.h and value.rs list the same units");
+    ffi::algorithms().iter().map(entry).collect()
+});
 
-fn entry(row: &'static ffi::Algorithm) -> Entry {
+/// A row of a table in C; `None`: a parameter has an unknown unit.
+pub(crate) fn entry_of(row: &'static ffi::Algorithm) -> Option<Entry> {
     let name = ffi::text(row.name);
     let preset = Preset { algorithm: ffi::text(row.algorithm), settings: ffi::text(row.settings) };
-    let mut parameters: Vec<_> = ffi::parameters(row).iter().map(parameter).collect();
+    let mut parameters = ffi::parameters(row).iter().map(parameter).collect::<Option<Vec<_>>>()?;
     for setting in preset.settings.split_whitespace() {
         set_default(&mut parameters, setting).unwrap_or_else(|| {
             panic!("algorithms.def: {name} cannot have the default \"{setting}\"") // a test reads them all
         });
     }
-    Entry {
+    Some(Entry {
         name,
         kernel_name: format!("fp_{name}"),
         title: ffi::text(row.title),
@@ -84,20 +93,20 @@ fn entry(row: &'static ffi::Algorithm) -> Entry {
         tracks_sends: row.kind == TRACKS_SENDS,
         parameters,
         state_bytes: row.state_bytes as usize,
-    }
+    })
 }
 
-fn parameter(p: &'static ffi::Parameter) -> Parameter {
-    Parameter {
+fn parameter(p: &'static ffi::Parameter) -> Option<Parameter> {
+    Some(Parameter {
         name: spoken(ffi::text(p.name)),
         c_name: ffi::text(p.name),
-        unit: Unit::from_number(p.unit).expect("params.h and value.rs list the same units"),
+        unit: Unit::from_number(p.unit)?,
         default: p.default,
         least: p.least,
         most: p.most,
         meaning: ffi::text(p.what),
         reason: ffi::text(p.why),
-    }
+    })
 }
 
 /// Applies one `parameter=value` of a preset; `None`: the text is not valid.
@@ -115,13 +124,13 @@ fn spoken(name: &'static str) -> &'static str {
     name.strip_suffix("_us").or_else(|| name.strip_suffix("_Bps")).unwrap_or(name)
 }
 
-/// An algorithm of `algorithms.def`.
+/// An algorithm of `algorithms.def`, or of a header that was loaded.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Algorithm(u32);
 
 /// No algorithm has this name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there is no algorithm \"{name}\"{}; known: {}", did_you_mean(.nearest), .known.join(", "))]
+#[error("there is no {} \"{name}\"{}; known: {}", noun(.name), did_you_mean(.nearest), .known.join(", "))]
 pub struct UnknownAlgorithm {
     /// The unknown name.
     pub name: String,
@@ -129,6 +138,11 @@ pub struct UnknownAlgorithm {
     pub nearest: Option<&'static str>,
     /// All known names.
     pub known: Vec<&'static str>,
+}
+
+/// A path is the header of an algorithm.
+fn noun(name: &str) -> &'static str {
+    if name.ends_with(".h") { "file" } else { "algorithm" }
 }
 
 pub(crate) fn did_you_mean(nearest: &Option<&'static str>) -> String {
@@ -141,11 +155,16 @@ impl Algorithm {
         (0..TABLE.len() as u32).map(Algorithm)
     }
 
-    /// The algorithm of this name, e.g. `bbr1`.
+    /// The algorithm of this name, e.g. `bbr1`. A loaded header has two: that of its file without the end,
+    /// and the path as the user wrote it.
     ///
     /// # Errors
     /// No algorithm has this name; the error lists all names and the most similar one.
     pub fn by_name(name: &str) -> Result<Algorithm, UnknownAlgorithm> {
+        #[cfg(feature = "plugin")]
+        if let Some(loaded) = Algorithm::loaded().find(|a| a.name() == name || a.is_written(name)) {
+            return Ok(loaded);
+        }
         Algorithm::all().find(|a| a.name() == name).ok_or_else(|| UnknownAlgorithm {
             name: name.to_owned(),
             nearest: nearest(name, Algorithm::all().map(Algorithm::name)),
@@ -204,7 +223,75 @@ impl Algorithm {
     }
 
     fn entry(self) -> &'static Entry {
+        #[cfg(feature = "plugin")]
+        if let Some((entry, _)) = self.of_loaded() {
+            return entry;
+        }
         &TABLE[self.0 as usize]
+    }
+}
+
+/// Headers that this process can load.
+#[cfg(feature = "plugin")]
+pub(crate) const MOST_LOADED: usize = 64;
+/// Numbers from here on are those of loaded headers.
+#[cfg(feature = "plugin")]
+pub(crate) const FIRST_LOADED: u32 = 1 << 31;
+
+/// Headers that were loaded at run time, in this order. None is ever removed.
+#[cfg(feature = "plugin")]
+static LOADED: [OnceLock<(Entry, Origin)>; MOST_LOADED] = [const { OnceLock::new() }; MOST_LOADED];
+
+/// Where an algorithm that was loaded at run time comes from.
+#[cfg(feature = "plugin")]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origin {
+    /// The header, where it can be found again.
+    pub header: PathBuf,
+    /// The header as the user wrote it, in one way or several: [`Algorithm::by_name`] takes each for the
+    /// name.
+    pub written: Vec<String>,
+    /// A hash of all that it was compiled from.
+    pub digest: String,
+}
+
+#[cfg(feature = "plugin")]
+impl Algorithm {
+    /// The header of an algorithm that was loaded at run time; `None` for those of `algorithms.def`.
+    pub fn header(self) -> Option<&'static Path> {
+        self.of_loaded().map(|(_, origin)| origin.header.as_path())
+    }
+
+    /// What brings it back in another process: the header as the user wrote it, or the name of a listed one.
+    pub fn written(self) -> &'static str {
+        let first = self.of_loaded().and_then(|(_, origin)| origin.written.first());
+        first.map_or_else(|| self.name(), String::as_str)
+    }
+
+    /// A hash of what a loaded algorithm was compiled from; `None` for those of `algorithms.def`, which the
+    /// program's commit identifies.
+    pub fn digest(self) -> Option<&'static str> {
+        self.of_loaded().map(|(_, origin)| origin.digest.as_str())
+    }
+
+    pub(crate) fn loaded() -> impl Iterator<Item = Algorithm> {
+        let is_there = |(number, place): (u32, &OnceLock<_>)| place.get().map(|_| Algorithm(number));
+        (FIRST_LOADED..).zip(&LOADED).map_while(is_there)
+    }
+
+    /// Adds one to the loaded ones; `None`: there are too many.
+    pub(crate) fn add(entry: Entry, origin: Origin) -> Option<Algorithm> {
+        let (number, place) = (FIRST_LOADED..).zip(&LOADED).find(|(_, place)| place.get().is_none())?;
+        place.set((entry, origin)).ok()?;
+        Some(Algorithm(number))
+    }
+
+    fn is_written(self, text: &str) -> bool {
+        self.of_loaded().is_some_and(|(_, origin)| origin.written.iter().any(|written| written == text))
+    }
+
+    fn of_loaded(self) -> Option<&'static (Entry, Origin)> {
+        LOADED.get(self.0.checked_sub(FIRST_LOADED)? as usize)?.get()
     }
 }
 

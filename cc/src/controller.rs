@@ -7,6 +7,21 @@ use crate::contract::{Decision, Event, Observation, Phase, View};
 use crate::ffi;
 use crate::params::Params;
 
+/// Calls a function of the C: of a loaded library, whose table has one algorithm, or of this program.
+macro_rules! dispatch {
+    ($id:ident, $function:ident, $entry:ident($($argument:expr),*), $native:ident) => {{
+        #[cfg(feature = "plugin")]
+        if $id & crate::algorithm::FIRST_LOADED != 0 {
+            let called = crate::watch::Function::$function;
+            crate::plugin::call($id, called, |code| (code.$entry)(0, $($argument),*));
+        } else {
+            ffi::$native($id, $($argument),*)
+        }
+        #[cfg(not(feature = "plugin"))]
+        ffi::$native($id, $($argument),*)
+    }};
+}
+
 /// Length of a state in u64.
 const WORDS: usize = ffi::STATE_BYTES / 8;
 
@@ -36,9 +51,12 @@ impl Controller {
     pub fn new(params: &Params, view: &View, decision: &mut Decision) -> Controller {
         let mut flow = Controller { state: [0; WORDS], algorithm: params.algorithm() };
         let (id, state) = flow.parts();
+        let values = params.raw().as_ptr();
         // SAFETY: the state is zeroed, aligned and large enough (static assertions in native.c); params come
         // from the same algorithm, so they have as many values as struct NAME_params.
-        unsafe { ffi::cc_native_init(id, state, params.raw().as_ptr(), view, decision) };
+        unsafe {
+            dispatch!(id, Init, init(state, values, view, decision), cc_native_init);
+        }
         flow
     }
 
@@ -67,7 +85,7 @@ impl Controller {
         let (id, state) = self.parts();
         // SAFETY: the state was initialised by this algorithm (new) or is any bytes of its size, which is
         // plain data to C; view and decision are valid and do not overlap.
-        unsafe { ffi::cc_native_on_ack(id, state, view, decision) }
+        unsafe { dispatch!(id, OnAck, on_ack(state, view, decision), cc_native_on_ack) }
     }
 
     /// Processes an event other than an ACK; see [`Event`].
@@ -75,14 +93,15 @@ impl Controller {
     pub fn on_event(&mut self, event: Event, view: &View, decision: &mut Decision) {
         let (id, state) = self.parts();
         // SAFETY: as in on_ack.
-        unsafe { ffi::cc_native_on_event(id, state, event as u32, view, decision) }
+        unsafe { dispatch!(id, OnEvent, on_event(state, event as u32, view, decision), cc_native_on_event) }
     }
 
     /// The estimates and the phase of the flow, for traces and tools.
     pub fn observe(&self) -> Observation {
         let mut raw = ffi::Observation::default();
+        let (id, state) = (self.algorithm.id(), self.state.as_ptr().cast());
         // SAFETY: as in on_ack; the state is only read.
-        unsafe { ffi::cc_native_observe(self.algorithm.id(), self.state.as_ptr().cast(), &mut raw) };
+        unsafe { dispatch!(id, Observe, observe(state, &mut raw), cc_native_observe) };
         Observation {
             bw_Bps: raw.bw_Bps,
             min_rtt_us: (raw.min_rtt_us != crate::NO_RTT).then_some(raw.min_rtt_us),

@@ -13,6 +13,14 @@ pub(crate) const SENDS_BYTES: usize = parse(env!("CC_NATIVE_SENDS_BYTES"));
 /// Parameters that an algorithm may have; asserted in C.
 pub(crate) const MAX_PARAMETERS: usize = parse(env!("CC_NATIVE_MAX_PARAMETERS"));
 
+/// What `native/native.c` is compiled with, as names and values of `-D`: for a library that
+/// the feature `plugin` loads.
+pub const NATIVE_DEFINES: [(&str, usize); 3] = [
+    ("CC_NATIVE_STATE_BYTES", STATE_BYTES),
+    ("CC_NATIVE_SENDS_BYTES", SENDS_BYTES),
+    ("CC_NATIVE_MAX_PARAMETERS", MAX_PARAMETERS),
+];
+
 const fn parse(text: &str) -> usize {
     match usize::from_str_radix(text, 10) {
         Ok(n) => n,
@@ -56,6 +64,18 @@ pub(crate) struct Observation {
     pub(crate) cwnd_gain_256: u32,
     pub(crate) phase: u32,
 }
+
+/// `cc_native_algorithms`, and the others below, as a shared library has them.
+#[cfg(feature = "plugin")]
+pub(crate) type Algorithms = unsafe extern "C-unwind" fn(*mut u32) -> *const Algorithm;
+#[cfg(feature = "plugin")]
+pub(crate) type Init = unsafe extern "C-unwind" fn(u32, *mut c_void, *const u32, *const View, *mut Decision);
+#[cfg(feature = "plugin")]
+pub(crate) type OnAck = unsafe extern "C-unwind" fn(u32, *mut c_void, *const View, *mut Decision);
+#[cfg(feature = "plugin")]
+pub(crate) type OnEvent = unsafe extern "C-unwind" fn(u32, *mut c_void, u32, *const View, *mut Decision);
+#[cfg(feature = "plugin")]
+pub(crate) type Observe = unsafe extern "C-unwind" fn(u32, *const c_void, *mut Observation);
 
 unsafe extern "C-unwind" {
     fn cc_native_algorithms(count: *mut u32) -> *const Algorithm;

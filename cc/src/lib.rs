@@ -73,14 +73,21 @@ mod controller;
 mod ffi;
 mod names;
 mod params;
+#[cfg(feature = "plugin")]
+pub mod plugin;
 mod sends;
 mod value;
+#[cfg(feature = "plugin")]
+pub mod watch;
 
+#[cfg(feature = "plugin")]
+pub use algorithm::Origin;
 pub use algorithm::{Algorithm, Kind, Parameter, Preset, UnknownAlgorithm};
 pub use contract::{
     CaState, Decision, Event, INFINITE, MIN_BURST_PKTS, NO_RATE, NO_RTT, Observation, Phase, View,
 };
 pub use controller::{Controller, StateSizeError};
+pub use ffi::NATIVE_DEFINES;
 pub use names::nearest;
 pub use params::{ParamError, Params};
 pub use sends::KernelSends;
