@@ -5,8 +5,9 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-/// Folders of fairpace-cc that hold C for BPF; the headers beside `algorithms.def` come first.
-const FOLDERS: [&str; 3] = ["contract", "lib", "bpf"];
+/// Folders of fairpace-cc that hold C that algorithms are compiled with; the headers beside `algorithms.def`
+/// come first.
+const FOLDERS: [&str; 4] = ["contract", "lib", "bpf", "native"];
 
 /// What the shim includes of libbpf, and what these include.
 const LIBBPF: [&str; 5] =
@@ -33,6 +34,9 @@ fn main() {
         writeln!(table, "    ({name:?}, include_str!({path:?})),").expect("a string grows");
     }
     table.push_str("];\n");
+    let contract = format!("include_str!({:?})", cc.join("contract/contract.h"));
+    let out = folder("OUT_DIR").join("contract.rs");
+    fs::write(&out, contract).unwrap_or_else(|e| panic!("{}: {e}", out.display()));
     let out = folder("OUT_DIR").join("headers.rs");
     fs::write(&out, table).unwrap_or_else(|e| panic!("{}: {e}", out.display()));
 }

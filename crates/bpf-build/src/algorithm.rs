@@ -7,6 +7,14 @@ use crate::Error;
 /// Longest name: with `fp_` before it, it must fit into the 15 characters of a Linux congestion control name.
 const NAME_MAX: usize = 12;
 
+/// Words of C, and types of the contract.
+const RESERVED: [&str; 36] = [
+    "auto", "bool", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum",
+    "extern", "float", "for", "goto", "if", "inline", "int", "long", "register", "return", "short", "signed",
+    "sizeof", "static", "struct", "switch", "typedef", "u32", "u64", "u8", "union", "unsigned", "void",
+    "while",
+];
+
 /// What an algorithm expects of its host: `enum cc_kind` in `contract/contract.h`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -84,7 +92,7 @@ impl Algorithm {
 fn check_name(name: &str) -> Result<(), Error> {
     let is_c = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
     let begins = name.bytes().next().is_some_and(|b| b.is_ascii_alphabetic());
-    if begins && name.len() <= NAME_MAX && name.bytes().all(is_c) {
+    if begins && name.len() <= NAME_MAX && name.bytes().all(is_c) && !RESERVED.contains(&name) {
         Ok(())
     } else {
         Err(Error::BadName { name: name.to_owned() })

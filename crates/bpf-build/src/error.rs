@@ -19,17 +19,55 @@ pub enum Error {
         cause: io::Error,
     },
     /// clang did not accept the C.
-    #[error("clang cannot compile {name} for BPF:\n{messages}")]
+    #[error("clang cannot compile {name}:\n{messages}")]
     Refused {
         /// The algorithm.
         name: String,
         /// All that clang wrote to standard error.
         messages: String,
     },
+    /// clang took more time than a header can need.
+    #[error(
+        "clang is still busy with {name}.h after {} s: does it include itself, or a device?", .after.as_secs()
+    )]
+    Endless {
+        /// The algorithm.
+        name: String,
+        /// How long it was given.
+        after: std::time::Duration,
+    },
+    /// The files of a header changed while it was used.
+    #[error("{name}.h, or a file that it includes, changed while it was used: run the command again")]
+    Changed {
+        /// The algorithm.
+        name: String,
+    },
+    /// A header includes a file that is not its own.
+    #[error(
+        "{name}.h includes {}: it may include contract/..., lib/..., the algorithms of Fairpace, and files \
+         beside it",
+        .file.display()
+    )]
+    Included {
+        /// The algorithm.
+        name: String,
+        /// The file.
+        file: PathBuf,
+    },
+    /// Others may write to the folder of compiled libraries.
+    #[error(
+        "{} belongs to another user, or others may write to it: libraries from there are not run",
+        .folder.display()
+    )]
+    Writable {
+        /// The folder.
+        folder: PathBuf,
+    },
     /// The algorithm cannot have this name: it is a part of C names and, after `fp_`, of a congestion control
     /// name, which holds at most 15 characters in Linux.
     #[error(
-        "\"{name}\" cannot be an algorithm's name: 1 to 12 characters, a letter first, then a-z A-Z 0-9 _"
+        "\"{name}\" cannot be an algorithm's name: 1 to 12 characters, a letter first, then a-z A-Z 0-9 _, \
+         and no word of C"
     )]
     BadName {
         /// The name.

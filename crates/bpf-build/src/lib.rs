@@ -10,8 +10,11 @@
 //! To compile, it needs clang. To build this crate with its default feature: a C compiler, make, pkg-config,
 //! libelf and zlib with headers (libbpf-sys).
 //!
-//! The crate works in a build script and at run time. It reports what clang says and never panics. It
-//! compiles for BPF only, loads nothing, and holds no algorithm of its own.
+//! With [`NativeCompiler`] the same header becomes a shared library for this machine, which fairpace-cc's
+//! feature `plugin` loads.
+//!
+//! The crate works in a build script and at run time. It reports what clang says and never panics. It loads
+//! nothing, and holds no algorithm of its own.
 //!
 //! ```no_run
 //! use fairpace_bpf_build::{Algorithm, BpfCompiler, Kind, Sources};
@@ -72,6 +75,8 @@
 mod algorithm;
 mod compiler;
 mod error;
+#[cfg(feature = "headers")]
+mod native;
 mod objects;
 mod settings;
 mod sources;
@@ -79,5 +84,9 @@ mod sources;
 pub use algorithm::{Algorithm, Kind};
 pub use compiler::{BpfCompiler, Object};
 pub use error::Error;
+#[cfg(feature = "headers")]
+pub use native::{Library, NativeCompiler};
 pub use objects::{TOOLS, check_objects, compile_all, read_objects, write_objects};
+#[cfg(feature = "headers")]
+pub use sources::CONTRACT;
 pub use sources::Sources;

@@ -8,6 +8,10 @@ use crate::{Algorithm, Error, Kind, settings};
 #[cfg(feature = "headers")]
 include!(concat!(env!("OUT_DIR"), "/headers.rs"));
 
+/// What an algorithm reads and writes, and may not do: `contract/contract.h`.
+#[cfg(feature = "headers")]
+pub const CONTRACT: &str = include!(concat!(env!("OUT_DIR"), "/contract.rs"));
+
 // Offset and prime of the 64-bit FNV-1a hash (draft-eastlake-fnv, section 5).
 const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
 const FNV_PRIME: u64 = 0x0100_0000_01b3;

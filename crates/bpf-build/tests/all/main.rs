@@ -1,3 +1,4 @@
 //! Compilation with the clang of this machine.
 
 mod compile;
+mod native;
