@@ -1,5 +1,6 @@
 //! One path and one set of flows, as a scenario for each of several algorithms.
 
+use fairpace_cc::Algorithm;
 use fairpace_scenario::quantity::{Dimension, show, show_limit, show_time};
 use fairpace_scenario::{Invalid, Scenario, Set, Target, parse};
 
@@ -23,7 +24,7 @@ impl Comparison<'_> {
     /// A value is wrong, or [`Comparison::sets`] changes a parameter of an algorithm that is not in `names`.
     pub fn scenarios(&self, names: &[String]) -> Result<Vec<Scenario>, Failure> {
         for set in self.sets {
-            if let Some(algorithm) = set.algorithm().filter(|name| !names.iter().any(|cc| cc == name)) {
+            if let Some(algorithm) = set.algorithm().filter(|name| !names.iter().any(|cc| is(cc, name))) {
                 return Err(Failure::new(
                     Exit::Usage,
                     format!("--set changes a parameter of `{algorithm}`, which is not compared"),
@@ -60,14 +61,19 @@ impl Comparison<'_> {
             sets.push(Set::argument("--rtt", format!("flow.{number}.rtt"), rtt));
             sets.push(Set::argument("--stagger", format!("flow.{number}.start"), show_time(start)));
         }
-        let is_for_this_run = |set: &&Set| set.algorithm().is_none_or(|algorithm| algorithm == cc);
+        let is_for_this_run = |set: &&Set| set.algorithm().is_none_or(|algorithm| is(cc, algorithm));
         sets.extend(self.sets.iter().filter(is_for_this_run).cloned());
         let mut scenario = parse("", &template(self.path.rtt.len()), &sets, self.target)?;
         if scenario.title == UNTITLED {
-            scenario.title = title(cc, &scenario);
+            scenario.title = title(&scenario);
         }
         Ok(scenario)
     }
+}
+
+/// Whether an argument of `--cc`, which may be the path of a header, is the algorithm of this name.
+fn is(cc: &str, name: &str) -> bool {
+    cc == name || Algorithm::by_name(cc).is_ok_and(|algorithm| algorithm.name() == name)
 }
 
 /// Flows of a comparison: an argument for each takes time in proportion to all of them.
@@ -80,7 +86,8 @@ fn template(flows: usize) -> String {
 }
 
 /// "bbq: 10ms and 50ms on 100mbit, 2MB".
-fn title(cc: &str, scenario: &Scenario) -> String {
+fn title(scenario: &Scenario) -> String {
+    let cc = scenario.flows.first().map_or_else(String::new, |flow| flow.cc.to_string());
     let rtts: Vec<_> = scenario.flows.iter().map(|flow| show_time(flow.rtt)).collect();
     let rtts = match rtts.split_last() {
         Some((last, rest)) if !rest.is_empty() && rtts.len() <= 8 => {

@@ -389,13 +389,13 @@ impl From<fairpace_kernel::Error> for Failure {
             | E::NotOurs { .. }
             | E::StillThere { .. }
             | E::Locked { .. } => Exit::Busy,
-            E::BadName { .. } => Exit::Usage,
+            E::BadName { .. } | E::NotCompiled { .. } | E::Refused { listed: false, .. } => Exit::Usage,
             E::Interrupted => Exit::Interrupted,
             _ => Exit::Internal,
         };
         // the library does not name the commands of this program
         let help = match &error {
-            E::Refused { .. } => {
+            E::Refused { listed: true, .. } => {
                 "this is a bug of fairpace on this kernel: please report it with the output of this command \
                  and of `fairpace doctor`"
             }

@@ -7,19 +7,21 @@
 //! - [`result_dir`]: `--out DIR`, which replaces an earlier result and touches nothing else.
 //! - [`new_file`]: a file that replaces an earlier one unless that was changed.
 //! - [`progress`], [`signals`]: progress bars, and signals that end a run in order.
+//! - [`headers`], [`supervised`]: algorithms that the user wrote, and the process that they run in.
 //! - [`host`], [`batch`]: one run in the simulator or on the kernel; many simulations on a thread pool.
 //! - [`comparison`]: scenarios that are made from arguments instead of a file.
 //!
 //! No command is in here, and no module computes a metric. The API follows the two programs and is not
 //! stable.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 pub mod args;
 pub mod batch;
 pub mod comparison;
 mod escape;
 pub mod failure;
+pub mod headers;
 pub mod host;
 pub mod new_file;
 pub mod output;
@@ -28,4 +30,5 @@ pub mod progress;
 pub mod result_dir;
 pub mod signals;
 pub mod summary;
+pub mod supervised;
 pub mod table;

@@ -15,6 +15,7 @@ use fairpace_scenario::{clipped, visible};
 use crate::args::Global;
 use crate::failure::{Exit, Failure};
 use crate::output::Output;
+use crate::{headers, supervised};
 
 /// A command line with a subcommand.
 pub trait Program: Parser {
@@ -41,6 +42,15 @@ pub trait Program: Parser {
 #[must_use]
 pub fn main<P: Program>() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
+    match with_headers(&arguments) {
+        Ok(None) => {}
+        Ok(Some(code)) => return exit_code(code),
+        Err(failure) => {
+            set_up_messages(Global::default());
+            failure.report(arguments.iter().any(|argument| argument == "--json"));
+            return exit_code(failure.code());
+        }
+    }
     let program = match P::try_parse_from(&arguments) {
         Ok(program) => program,
         Err(error) => return report_usage::<P>(&error, &arguments),
@@ -55,6 +65,21 @@ pub fn main<P: Program>() -> ExitCode {
             exit_code(failure.code())
         }
     }
+}
+
+/// Makes the headers that the arguments name usable. The exit code of the second instance, if they are used
+/// there.
+fn with_headers(arguments: &[OsString]) -> Result<Option<i32>, Failure> {
+    let headers = headers::named(arguments);
+    if headers.is_empty() {
+        return Ok(None);
+    }
+    if supervised::is_second()? {
+        let says = |word: &str| arguments.iter().any(|argument| argument == word);
+        let warn = !says("--json") && !says("--quiet") && !says("-q");
+        return headers::load(&headers, warn).map(|()| None);
+    }
+    supervised::run(arguments, &headers).map(Some)
 }
 
 /// Beyond `ulimit -f` the kernel sends SIGXFSZ, which would end the process without a word. With a handler

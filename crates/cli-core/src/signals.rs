@@ -7,6 +7,14 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::failure::{Exit, Failure};
 
+/// Whether another process passes on signals, and ends this one when it ends.
+static IS_SECOND: AtomicBool = AtomicBool::new(false);
+
+/// From now on a second signal does not end the process at once: see [`crate::supervised`].
+pub(crate) fn leave_second_signals_to_another() {
+    IS_SECOND.store(true, Ordering::Relaxed);
+}
+
 /// The signal that arrived, 0 for none.
 #[derive(Debug, Clone, Default)]
 pub struct Signals(Arc<AtomicUsize>);
@@ -26,6 +34,15 @@ impl Signals {
 
     fn register(&self) -> std::io::Result<()> {
         for signal in [SIGINT, SIGTERM, SIGHUP] {
+            if IS_SECOND.load(Ordering::Relaxed) {
+                // the first instance passes on what this one may have got itself, and ends with a second one
+                signal_hook::flag::register_usize(
+                    signal,
+                    Arc::clone(&self.0),
+                    signal.unsigned_abs() as usize,
+                )?;
+                continue;
+            }
             let again = Arc::new(AtomicBool::new(false));
             signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&again))?;
             signal_hook::flag::register(signal, again)?;

@@ -51,6 +51,12 @@ pub(crate) enum Command {
     Demo(DemoArgs),
     /// List the algorithms with their parameters.
     Algorithms,
+    /// Write the header of an algorithm of your own to begin with: NAME.h in this folder.
+    ///
+    /// Its path stands for an algorithm then, wherever a name does: `--cc ./NAME.h,bbr3`, `load ./NAME.h`,
+    /// or `cc = "./NAME.h"` in a scenario. It is compiled when it is used (needs clang), and nothing else has
+    /// to be built.
+    New(NewArgs),
     /// Load algorithms into the running kernel, where every socket can select them.
     ///
     /// They stay until `fairpace unload` or a reboot. Names begin with `fp_` (`bbq` becomes `fp_bbq`), so
@@ -111,6 +117,16 @@ pub(crate) enum Command {
         /// The directory of the pages.
         dir: Option<PathBuf>,
     },
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct NewArgs {
+    /// The name: 1 to 12 characters, a letter first, then a-z A-Z 0-9 _.
+    #[arg(required_unless_present = "contract")]
+    pub(crate) name: Option<String>,
+    /// Print what an algorithm reads, writes and may not do, instead.
+    #[arg(long, conflicts_with = "name")]
+    pub(crate) contract: bool,
 }
 
 /// Changes of a run, and where its results go.
@@ -197,8 +213,8 @@ pub(crate) enum TraceKind {
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct CompareArgs {
-    /// One run for each of these algorithms; with `--on kernel` also kernel:NAME, one of the kernel's own
-    /// algorithms.
+    /// One run for each of these algorithms, or headers of your own (./mine.h); with `--on kernel` also
+    /// kernel:NAME, one of the kernel's own algorithms.
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', required = true)]
     pub(crate) cc: Vec<String>,
     #[command(flatten)]
@@ -231,7 +247,7 @@ pub(crate) struct DemoArgs {
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct LoadArgs {
-    /// Names from `fairpace algorithms`.
+    /// Names from `fairpace algorithms`, or headers of your own: ./mine.h.
     #[arg(required = true, value_name = "NAME")]
     pub(crate) names: Vec<String>,
     /// Set a parameter: ALGORITHM.PARAMETER=VALUE, or PARAMETER=VALUE when one algorithm is loaded;

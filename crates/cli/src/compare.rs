@@ -24,13 +24,16 @@ pub(crate) fn run(
     let comparison = Comparison { path: &args.path, target: args.on, sets: &sets };
     let scenarios = comparison.scenarios(&args.cc)?;
     let dir = args.changes.out_dir()?;
+    // a header's name, where --cc has its path
+    let labels: Vec<String> =
+        scenarios.iter().filter_map(|scenario| Some(scenario.flows.first()?.cc.to_string())).collect();
     let mut runs = Vec::new();
-    for (scenario, cc) in scenarios.iter().zip(&args.cc) {
+    for (scenario, cc) in scenarios.iter().zip(&labels) {
         runs.push(host::run(scenario, args.on, cc, signals, global.quiet)?);
     }
     if let Some(dir) = dir {
         let cases =
-            scenarios.iter().zip(&args.cc).map(|(scenario, cc)| Case::new(cc, scenario, args.on)).collect();
+            scenarios.iter().zip(&labels).map(|(scenario, cc)| Case::new(cc, scenario, args.on)).collect();
         dir.write(store::several("Comparison", cases, &runs, "")?)?;
     }
     if global.json {
@@ -41,7 +44,7 @@ pub(crate) fn run(
         out.line(&headline(&scenarios, args.on))?;
     }
     out.text(&summary::of_comparison(&runs))?;
-    notes(&runs, &args.cc, global, out)
+    notes(&runs, &labels, global, out)
 }
 
 /// The path that the runs share, and the parameters that were changed.

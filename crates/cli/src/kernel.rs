@@ -6,7 +6,7 @@ use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::output::{Output, note};
 use fairpace_cli_core::signals::Signals;
 use fairpace_cli_core::table::{self, table};
-use fairpace_kernel::{Entry, Features, LoadOptions, Loaded, Object, Status};
+use fairpace_kernel::{Entry, Features, LoadOptions, Loaded, Object, Status, is_ours};
 use fairpace_scenario::visible;
 use serde::Serialize;
 
@@ -222,7 +222,7 @@ fn check_distinct(names: &[String]) -> Result<(), Failure> {
 fn all_loaded() -> Result<Vec<String>, Failure> {
     let entries = fairpace_kernel::list()?;
     let of = |wanted: fn(&Status) -> bool| {
-        let ours = |entry: &&Entry| entry.algorithm.is_some() && !entry.name.contains('.');
+        let ours = |entry: &&Entry| is_ours(&entry.name) && !entry.name.contains('.');
         entries.iter().filter(ours).filter(move |entry| wanted(&entry.status)).map(|entry| entry.name.clone())
     };
     let loaded: Vec<String> = of(|status| matches!(status, Status::Pinned(_) | Status::Registered)).collect();
@@ -251,7 +251,7 @@ pub(crate) fn list(global: Global, signals: &Signals, out: &mut Output) -> Resul
     for record in &records {
         lines.add_row([
             record.kernel_name,
-            record.name.unwrap_or("not one of fairpace"),
+            record.name.unwrap_or("a header of a user"),
             record.description(),
         ]);
     }

@@ -16,6 +16,7 @@ mod compare;
 mod demo;
 mod doctor;
 mod kernel;
+mod new;
 mod repeat;
 mod service;
 mod shell;
@@ -54,6 +55,7 @@ impl Program for Cli {
             Command::Compare(args) => compare::run(&args, global, &Signals::catch()?, out),
             Command::Demo(args) => demo::run(&args, global, &Signals::catch()?, out),
             Command::Algorithms => algorithms::list(global, out),
+            Command::New(args) => new::run(&args, global, out),
             Command::Load(args) => kernel::load(&args, global, &Signals::catch()?, out),
             Command::Unload(args) => kernel::unload(&args, global, &Signals::catch()?, out),
             Command::List => kernel::list(global, &Signals::catch()?, out),

@@ -4,6 +4,7 @@ use libbpf_rs::btf::Btf;
 use libbpf_rs::{AsRawLibbpf, MapType, ObjectBuilder, OpenMapMut, OpenObject};
 
 use crate::features::Interface;
+use crate::object::is_listed;
 use crate::{Error, Features, Object, btf, log};
 
 /// BPF_F_LINK of linux/bpf.h: the struct_ops registers through a link.
@@ -29,7 +30,7 @@ pub(crate) fn load(setup: &Setup<'_>, features: &Features) -> Result<libbpf_rs::
         adapt(&mut open, setup, &features.interface).map_err(Error::bpf(what()))?;
         open.load().map_err(Error::bpf(format!("loading {} into the kernel", setup.name)))
     });
-    let listed = setup.object.algorithm.is_some();
+    let listed = setup.object.algorithm.is_some_and(is_listed);
     result.map_err(|e| log::explain(e, &log, setup.name, listed, &features.release))
 }
 

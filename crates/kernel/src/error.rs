@@ -55,6 +55,18 @@ pub enum Error {
         /// The reason, with the remedy.
         why: &'static str,
     },
+    /// The header of an algorithm does not compile for the kernel.
+    #[error("{messages}")]
+    #[diagnostic(
+        code(fairpace::kernel::not_compiled),
+        help("what eBPF lacks: floating point, division of signed numbers, loops without a known end")
+    )]
+    NotCompiled {
+        /// Name of the algorithm.
+        name: String,
+        /// What the compiler says.
+        messages: String,
+    },
     /// An object lacks a part that the loader needs.
     #[error("the object of {name} lacks {lacks}")]
     #[diagnostic(

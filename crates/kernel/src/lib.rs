@@ -62,7 +62,7 @@ pub use load::{LoadOptions, Loaded, Program, load, load_object, load_objects};
 pub use namespace::{Namespace, namespaces};
 #[cfg(feature = "testing")]
 pub use object::is_built;
-pub use object::{Object, ObjectParameter};
+pub use object::{Object, ObjectParameter, compile_with};
 pub use observe::Flow;
 pub use replace::replace;
 #[cfg(feature = "testing")]

@@ -187,7 +187,9 @@ pub fn unload_all(names: &[&str], stop: &dyn Fn() -> bool) -> Result<(), Error> 
 fn find<'a>(name: &str, entries: &'a [Entry]) -> Result<&'a Entry, Error> {
     let live = || entries.iter().filter(|e| e.status != Status::Draining);
     let found = live().find(|e| e.name == name).or_else(|| {
-        live().find(|e| e.algorithm.is_some_and(|a| a.name() == name && a.kernel_name() == e.name))
+        // `mine`, or the path by which this process has loaded it
+        let name = Algorithm::by_name(name).map_or(name, |algorithm| algorithm.name());
+        live().find(|e| e.name.strip_prefix(OURS) == Some(name))
     });
     let Some(entry) = found else {
         let loaded = live().map(|e| e.name.clone()).collect();
@@ -240,7 +242,9 @@ fn pinned_links() -> Result<BTreeMap<u32, PathBuf>, Error> {
 /// An object's struct_ops map keeps the algorithm's kernel name whatever the suffix; a name with one does not
 /// tell: `fp_bbr1_drain` could be bbr1.
 fn algorithm_of(map: &OsStr) -> Option<Algorithm> {
-    Algorithm::all().find(|a| map == a.kernel_name())
+    // also a header of the user, if this process has loaded it
+    let algorithm = Algorithm::by_name(map.to_str()?.strip_prefix(OURS)?).ok()?;
+    (map == algorithm.kernel_name()).then_some(algorithm)
 }
 
 fn value(map: &MapHandle) -> Option<Vec<u8>> {

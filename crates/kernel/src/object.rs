@@ -1,6 +1,7 @@
 //! Compiled algorithms: the embedded ones, and those that a user compiled.
 
 use std::borrow::Cow;
+use std::sync::OnceLock;
 
 use fairpace_cc::{Algorithm, Decision, Params, View};
 use libbpf_rs::btf::Btf;
@@ -57,21 +58,19 @@ pub struct ObjectParameter {
 }
 
 impl Object {
-    /// The embedded object of a listed algorithm, with these parameters.
+    /// The object of an algorithm, with these parameters: that which this program contains, or for a header
+    /// what [`compile_with`]'s function returns.
     ///
     /// # Errors
-    /// [`Error::NotBuilt`].
+    /// [`Error::NotBuilt`], or [`Error::NotCompiled`].
     pub fn listed(params: &Params) -> Result<Object, Error> {
         let algorithm = params.algorithm();
-        let objects = built().map_err(|why| Error::NotBuilt { why })?;
-        let found = objects.iter().find(|(name, _)| *name == algorithm.name());
-        // build.rs and fairpace-cc read the same list; a test compares them
-        let (_, elf) = found.ok_or_else(|| bad_object(algorithm.kernel_name(), "all of its code"))?;
+        let elf = elf(algorithm)?;
         let words = params.as_bytes().chunks_exact(4).filter_map(|word| word.first_chunk().copied());
         let names = algorithm.parameters().iter().map(|parameter| parameter.c_name.to_owned());
         let parameters = names.zip(words.map(u32::from_ne_bytes));
         Ok(Object {
-            elf: Cow::Borrowed(elf),
+            elf,
             algorithm: Some(algorithm),
             kernel_name: algorithm.kernel_name().to_owned(),
             state_bytes: algorithm.state_bytes(),
@@ -159,6 +158,37 @@ impl Object {
     pub(crate) fn parameter_bytes(&self) -> Vec<u8> {
         self.parameters.iter().flat_map(|parameter| parameter.value.to_ne_bytes()).collect()
     }
+}
+
+/// Compiles the header of an algorithm for the kernel.
+type Compile = fn(Algorithm) -> Result<Vec<u8>, String>;
+
+static COMPILE: OnceLock<Compile> = OnceLock::new();
+
+/// Uses this function for algorithms that have a header of their own ([`Algorithm::header`]). This crate has
+/// no compiler. The first call counts.
+pub fn compile_with(compile: Compile) {
+    let _ = COMPILE.set(compile);
+}
+
+/// Whether it is one of this program's, not a header of the user.
+pub(crate) fn is_listed(algorithm: Algorithm) -> bool {
+    Algorithm::all().any(|listed| listed == algorithm)
+}
+
+fn elf(algorithm: Algorithm) -> Result<Cow<'static, [u8]>, Error> {
+    let objects = built().map_err(|why| Error::NotBuilt { why });
+    if let Some((_, elf)) =
+        objects.as_ref().ok().and_then(|of| of.iter().find(|(name, _)| *name == algorithm.name()))
+    {
+        return Ok(Cow::Borrowed(elf));
+    }
+    let Some(compile) = COMPILE.get().filter(|_| !is_listed(algorithm)) else {
+        // build.rs and fairpace-cc read the same list; a test compares them
+        return Err(objects.err().unwrap_or_else(|| bad_object(algorithm.kernel_name(), "all of its code")));
+    };
+    let why = |messages| Error::NotCompiled { name: algorithm.name().to_owned(), messages };
+    compile(algorithm).map(Cow::Owned).map_err(why)
 }
 
 /// Bytes of the algorithm's state, if the object has the layouts that this library reads; else what differs.

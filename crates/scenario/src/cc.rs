@@ -83,6 +83,26 @@ impl Cc {
         }
     }
 
+    /// As a scenario file has it: for a header of the user its path.
+    pub(crate) fn written(&self) -> String {
+        match self {
+            Cc::Ours(ours) => ours.algorithm().written().to_owned(),
+            Cc::Kernel(_) => self.to_string(),
+        }
+    }
+
+    /// By a hash of what it is compiled from, if that is a header of the user; the commit stands for the
+    /// others.
+    pub(crate) fn content(&self) -> Option<String> {
+        match self {
+            Cc::Ours(ours) => {
+                let algorithm = ours.algorithm();
+                algorithm.digest().map(|digest| format!("\"{algorithm} sha256:{digest}\""))
+            }
+            Cc::Kernel(_) => None,
+        }
+    }
+
     /// Is this the name of an algorithm that the kernel could have?
     pub(crate) fn check(&self) -> Result<(), CcError> {
         let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');

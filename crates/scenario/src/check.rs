@@ -72,7 +72,10 @@ pub(crate) fn complaint_of_cc(error: CcError) -> Complaint {
     match error {
         CcError::Unknown(UnknownAlgorithm { name, nearest, known }) => Complaint::new(
             "unknown-algorithm",
-            format!("there is no algorithm `{name}`"),
+            match name.ends_with(".h") {
+                true => format!("there is no file `{name}`"),
+                false => format!("there is no algorithm `{name}`"),
+            },
             format!("{}Known are {}", did_you_mean(nearest), known.join(", ")),
         ),
         CcError::KernelName(_) => Complaint::new(

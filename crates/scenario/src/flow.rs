@@ -115,9 +115,10 @@ pub(crate) const KEYS: &[Row<Flow>] = &[
         "Name in results. The flows of a group are called `NAME-1`, `NAME-2`, ...")
         .range(1, 64).or("the RTT, such as `10ms`; `10ms-2` for the second of that name"),
     Row::flow("cc", Kind::Algorithm, CC,
-        "Congestion control: an algorithm of [algorithms.md](algorithms.md). On the testbed also \
-         `kernel:NAME`, one of the kernel's own.")
-        .range(1, 64),
+        "Congestion control: an algorithm of [algorithms.md](algorithms.md), or the path of a \
+         [header of your own](../own-algorithm.md), which ends with `.h`. On the testbed also `kernel:NAME`, \
+         one of the kernel's own.")
+        .range(1, 4096),
     Row::flow("rtt", TIME, field!(Flow, rtt),
         "Round-trip time of the path, without queueing and transmission.")
         .range(10_000, 10 * S),

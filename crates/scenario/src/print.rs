@@ -119,6 +119,7 @@ fn write_key(text: &mut String, key: &Key, value: Option<Value>, usual: Option<&
     let written = match (&value, files) {
         (Value::Trace(trace), Files::ByContent) => format!("\"sha256:{}\"", trace.digest()),
         (Value::Sizes(sizes), Files::ByContent) => format!("\"sha256:{}\"", sizes.digest()),
+        (Value::Cc(cc), Files::ByContent) => cc.content().unwrap_or_else(|| value.to_toml(key.kind)),
         _ => value.to_toml(key.kind),
     };
     let _ = writeln!(text, "{} = {written}", key.name);

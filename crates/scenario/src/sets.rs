@@ -292,7 +292,8 @@ fn set_parameter<'i>(
     let mut changed = false;
     for table in tables(document, "flow") {
         let cc = string(table, "cc").unwrap_or_default().to_owned();
-        if cc == algorithm {
+        // a flow may have it by the path of its header
+        if cc == algorithm || Algorithm::by_name(&cc).is_ok_and(|of| of.name() == algorithm) {
             let set = table
                 .entry(Spanned::new(key_span.clone(), "set".into()))
                 .or_insert_with(|| Spanned::new(key_span.clone(), DeValue::Table(DeTable::new())));

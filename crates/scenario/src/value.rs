@@ -45,7 +45,7 @@ impl Value {
                 let names: Vec<_> = names.iter().map(|name| quoted(name)).collect();
                 format!("[{}]", names.join(", "))
             }
-            (Value::Cc(cc), _) => quoted(&cc.to_string()),
+            (Value::Cc(cc), _) => quoted(&cc.written()),
             (Value::Trace(trace), _) => quoted(&trace.file),
             (Value::Sizes(sizes), _) => quoted(&sizes.name),
             (Value::Table(table), _) => {

@@ -58,6 +58,13 @@ pub(crate) fn enable(
     out: &mut Output,
 ) -> Result<(), Failure> {
     let wanted = wanted(&args.load)?;
+    if let Some(header) = wanted.iter().find_map(|wanted| wanted.params.algorithm().header()) {
+        let message = format!(
+            "{} cannot be loaded at every boot: it would have to be compiled there",
+            header.display()
+        );
+        return Err(Failure::new(Exit::Usage, message, "`fairpace load` loads it until the next boot"));
+    }
     let mut config = Config::read(&args.config.path)?;
     Features::probe().require_kernel()?;
     repair(global, signals)?;

@@ -93,7 +93,11 @@ fn demo_without_the_kernel_says_what_was_skipped_and_why() {
     }
     let level = ended.stdout.lines().find(|line| line.trim_start().starts_with("level"));
     assert!(level.is_some_and(|line| line.matches(" - ").count() == 2), "no paper has it: {}", ended.stdout);
-    assert!(ended.stdout.contains("beside CUBIC or BBR it often gets less than its share"), "{}", ended.stdout);
+    assert!(
+        ended.stdout.contains("beside CUBIC or BBR it often gets less than its share"),
+        "{}",
+        ended.stdout
+    );
     let [report, picture] =
         ["report.html", "headline.svg"].map(|name| place.read(&format!("out/demo/{name}")));
     for label in ["bbr1, simulated", "bbq, simulated", "level, simulated"] {

@@ -40,13 +40,17 @@ fn names(asked: &[String]) -> Result<Vec<String>, Failure> {
     if asked.is_empty() {
         return Ok(Algorithm::all().map(|algorithm| algorithm.name().to_owned()).collect());
     }
+    // a header is called by its name; what is no algorithm is an error of the scenarios
+    let name =
+        |written: &String| Algorithm::by_name(written).map_or(written.clone(), |of| of.name().to_owned());
+    let asked: Vec<String> = asked.iter().map(name).collect();
     match asked.iter().enumerate().find(|(index, name)| asked[..*index].contains(name)) {
         Some((_, twice)) => Err(Failure::new(
             Exit::Usage,
             format!("--cc names {twice} twice"),
             "each algorithm meets itself without being named twice",
         )),
-        None => Ok(asked.to_vec()),
+        None => Ok(asked),
     }
 }
 

@@ -163,17 +163,19 @@ fn names(asked: &[String]) -> Result<Vec<String>, Failure> {
         let usual = USUAL.iter().filter(|name| Algorithm::by_name(name).is_ok());
         return Ok(usual.map(|name| (*name).to_owned()).collect());
     }
-    for (index, name) in asked.iter().enumerate() {
-        if let Err(error) = Algorithm::by_name(name) {
-            let help = "`fairpace algorithms` lists all algorithms";
-            return Err(Failure::new(Exit::Usage, error.to_string(), help));
-        }
-        if asked[..index].contains(name) {
+    let mut names: Vec<String> = Vec::new();
+    for written in asked {
+        let algorithm = Algorithm::by_name(written).map_err(|error| {
+            Failure::new(Exit::Usage, error.to_string(), "`fairpace algorithms` lists all algorithms")
+        })?;
+        let name = algorithm.name();
+        if names.iter().any(|known| known == name) {
             let message = format!("--cc names {name} twice");
             return Err(Failure::new(Exit::Usage, message, "name each algorithm once"));
         }
+        names.push(name.to_owned());
     }
-    Ok(asked.to_vec())
+    Ok(names)
 }
 
 /// A change of a parameter must be of an algorithm that takes part somewhere.
@@ -196,7 +198,8 @@ fn criteria(args: &EvaluateArgs) -> String {
 /// The command that measures the same again.
 fn command(args: &EvaluateArgs, names: &[String]) -> String {
     let mut words = vec![format!("fairpace-dev evaluate --criteria {}", args.criteria.display())];
-    words.push(format!("--cc {}", names.join(",")));
+    let written = |name: &String| Algorithm::by_name(name).map_or(name.clone(), |of| of.written().to_owned());
+    words.push(format!("--cc {}", names.iter().map(written).collect::<Vec<_>>().join(",")));
     if !args.goal.is_empty() {
         words.push(format!("--goal {}", args.goal.join(",")));
     }

@@ -1,0 +1,79 @@
+//! `new`: the header of an algorithm to begin with.
+
+use std::fs::OpenOptions;
+use std::io::{ErrorKind, Write};
+use std::path::Path;
+
+use fairpace_bpf_build as build;
+use fairpace_cc::Algorithm;
+use fairpace_cli_core::args::Global;
+use fairpace_cli_core::failure::{Exit, Failure};
+use fairpace_cli_core::output::Output;
+use serde::Serialize;
+
+use crate::args::NewArgs;
+
+/// The header, with NAME for its name.
+const START: &str = include_str!("start.h");
+/// What an algorithm reads and writes.
+const CONTRACT: &str = build::CONTRACT;
+
+#[derive(Serialize)]
+struct Record {
+    header: String,
+}
+
+pub(crate) fn run(args: &NewArgs, global: Global, out: &mut Output) -> Result<(), Failure> {
+    let Some(name) = &args.name else { return out.text(CONTRACT) };
+    let header = format!("{name}.h");
+    let checked = build::Algorithm::new(&header, build::Kind::OwnsCwnd);
+    checked.map_err(|error| Failure::new(Exit::Usage, error.to_string(), "such as: fairpace new mine"))?;
+    if Algorithm::by_name(name).is_ok() {
+        let message = format!("there is an algorithm {name} already");
+        return Err(Failure::new(
+            Exit::Usage,
+            message,
+            "`fairpace algorithms` lists the names that are taken",
+        ));
+    }
+    write(Path::new(&header), &text(name))?;
+    if global.json {
+        return out.json(&Record { header });
+    }
+    out.line(&format!("{header} is written. Try it, then change it:\n"))?;
+    out.line(&format!(
+        "    fairpace compare --cc ./{header},bbr3,cubic --rate 100mbit --buffer 1MB --rtt 10ms,50ms"
+    ))?;
+    out.line(&format!("    sudo fairpace load ./{header}"))
+}
+
+fn text(name: &str) -> String {
+    START.replace("NAME", name).replace(&format!("CC_{name}_H"), &format!("CC_{}_H", name.to_uppercase()))
+}
+
+/// Writes a file that is not there yet.
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    let file = OpenOptions::new().write(true).create_new(true).open(path);
+    let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => {
+            let message = format!("{} exists, and is not replaced", path.display());
+            Failure::new(Exit::Output, message, "choose another name, or remove it")
+        }
+        _ => Failure::file("cannot write", path, &error, "go to another folder"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_header_has_its_name_everywhere() {
+        let text = text("mine");
+        assert!(
+            !text.contains("NAME") && text.contains("struct mine {") && text.contains("CC_MINE_H"),
+            "{text}"
+        );
+    }
+}
