@@ -165,8 +165,8 @@ type Compile = fn(Algorithm) -> Result<Vec<u8>, String>;
 
 static COMPILE: OnceLock<Compile> = OnceLock::new();
 
-/// Uses this function for algorithms that have a header of their own ([`Algorithm::header`]). This crate has
-/// no compiler. The first call counts.
+/// Uses this function for algorithms that have a header of their own (`Algorithm::header` of fairpace-cc's
+/// feature `plugin`). This crate has no compiler. The first call counts.
 pub fn compile_with(compile: Compile) {
     let _ = COMPILE.set(compile);
 }

@@ -213,7 +213,8 @@ fn check_owner(path: &Path) -> Result<(), Failure> {
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> Failure {
-    Failure::file("cannot read the configuration", path, error, "name another one with --config")
+    let message = format!("cannot read the configuration {}: {error}", path.display());
+    Failure::new(Exit::Usage, message, "name another one with --config")
 }
 
 /// Collects problems, so that one look shows all.
