@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use clap::Args;
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, RangedI64ValueParser, TypedValueParser};
 use fairpace_scenario::Target;
 use fairpace_scenario::quantity::parse_time;
 
@@ -58,6 +58,12 @@ pub struct PathArgs {
     /// Measure from here to the end.
     #[arg(long, allow_hyphen_values = true, value_name = "TIME", default_value = "20s")]
     pub warmup: String,
+}
+
+/// Parses a number of seeds, runs or the like: from one to this.
+#[must_use]
+pub fn from_one_to(most: i64) -> RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(1..=most)
 }
 
 /// Parses where to run.

@@ -67,7 +67,7 @@ pub fn load(headers: &[String], warn: bool) -> Result<(), Failure> {
                 format!("{name} cannot be an algorithm's name: scenarios have a section of that name");
             return Err(Failure::new(Exit::Usage, message, "rename the file and what is in it"));
         }
-        let library = compiler.compile(&header, &kept()).map_err(failed)?;
+        let library = compiler.compile(&header, &cache_folder()).map_err(failed)?;
         for line in library.warnings.lines().filter(|_| warn) {
             note(line);
         }
@@ -136,9 +136,10 @@ fn compile_for_bpf(algorithm: Algorithm) -> Result<Vec<u8>, String> {
     compile().map(|object| object.elf).map_err(|error| error.to_string())
 }
 
-/// Where libraries are kept from one call to the next. Root's are not in HOME, which may be that of another
-/// user.
-fn kept() -> PathBuf {
+/// Where libraries and finished runs are kept from one call to the next. Root's are not in HOME, which may be
+/// that of another user.
+#[must_use]
+pub fn cache_folder() -> PathBuf {
     let user = rustix::process::geteuid();
     let folder = |variable| std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
     let of_home = || match user.is_root() {

@@ -9,6 +9,7 @@
 //! - [`progress`], [`signals`]: progress bars, and signals that end a run in order.
 //! - [`headers`], [`supervised`]: algorithms that the user wrote, and the process that they run in.
 //! - [`host`], [`batch`]: one run in the simulator or on the kernel; many simulations on a thread pool.
+//! - [`evaluation`]: how many cases of criteria algorithms hold.
 //! - [`comparison`]: scenarios that are made from arguments instead of a file.
 //!
 //! No command is in here, and no module computes a metric. The API follows the two programs and is not
@@ -20,6 +21,7 @@ pub mod args;
 pub mod batch;
 pub mod comparison;
 mod escape;
+pub mod evaluation;
 pub mod failure;
 pub mod headers;
 pub mod host;

@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use fairpace_cli_core::args::{Global, PathArgs, parse_target};
+use fairpace_cli_core::evaluation::EvaluationArgs;
 use fairpace_cli_core::failure::{EXIT_CODES, Failure};
 use fairpace_cli_core::result_dir::ResultDir;
 use fairpace_scenario::quantity::{Dimension, NotAQuantity, parse, parse_time};
@@ -57,6 +58,12 @@ pub(crate) enum Command {
     /// or `cc = "./NAME.h"` in a scenario. It is compiled when it is used (needs clang), and nothing else has
     /// to be built.
     New(NewArgs),
+    /// Measure algorithms against criteria: how many cases hold in which flows are to be fair, fast and kind.
+    ///
+    /// The contained criteria have seven goals: equal rates whatever the RTTs, crowds, late comers,
+    /// competition with other algorithms, impairments, AQMs and a cheating receiver. All of it takes minutes,
+    /// --quick less than one. Finished runs are kept, so that the same command goes on after an interruption.
+    Evaluate(EvaluateArgs),
     /// Load algorithms into the running kernel, where every socket can select them.
     ///
     /// They stay until `fairpace unload` or a reboot. Names begin with `fp_` (`bbq` becomes `fp_bbq`), so
@@ -127,6 +134,21 @@ pub(crate) struct NewArgs {
     /// Print what an algorithm reads, writes and may not do, instead.
     #[arg(long, conflicts_with = "name")]
     pub(crate) contract: bool,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct EvaluateArgs {
+    /// The algorithms: names from `fairpace algorithms`, or headers of your own (./mine.h).
+    #[arg(required = true, value_name = "ALGORITHM")]
+    pub(crate) names: Vec<String>,
+    /// Measure these as well, to compare with; `none` for no others.
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', default_value = "cubic,bbr3")]
+    pub(crate) beside: Vec<String>,
+    #[command(flatten)]
+    pub(crate) evaluation: EvaluationArgs,
+    /// A folder of criteria, in place of those that the program contains.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) criteria: Option<PathBuf>,
 }
 
 /// Changes of a run, and where its results go.

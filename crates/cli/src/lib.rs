@@ -15,6 +15,7 @@ mod args;
 mod compare;
 mod demo;
 mod doctor;
+mod evaluate;
 mod kernel;
 mod new;
 mod repeat;
@@ -55,6 +56,7 @@ impl Program for Cli {
             Command::Compare(args) => compare::run(&args, global, &Signals::catch()?, out),
             Command::Demo(args) => demo::run(&args, global, &Signals::catch()?, out),
             Command::Algorithms => algorithms::list(global, out),
+            Command::Evaluate(args) => evaluate::run(&args, global, &Signals::catch()?, out),
             Command::New(args) => new::run(&args, global, out),
             Command::Load(args) => kernel::load(&args, global, &Signals::catch()?, out),
             Command::Unload(args) => kernel::unload(&args, global, &Signals::catch()?, out),

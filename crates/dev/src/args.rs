@@ -4,9 +4,9 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::builder::RangedI64ValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use fairpace_cli_core::args::{Global, Jobs, PathArgs, parse_target};
+use fairpace_cli_core::args::{Global, Jobs, PathArgs, from_one_to, parse_target};
+use fairpace_cli_core::evaluation::EvaluationArgs;
 use fairpace_cli_core::failure::{EXIT_CODES, Failure};
 use fairpace_scenario::quantity::parse_time;
 use fairpace_scenario::{Set, Target};
@@ -127,11 +127,6 @@ pub(crate) enum Command {
     Docs(DocsArgs),
 }
 
-/// Parses a number of seeds or runs, at least one.
-fn from_one_to(most: i64) -> RangedI64ValueParser<u32> {
-    clap::value_parser!(u32).range(1..=most)
-}
-
 /// Where a command writes its tables.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct PageOut {
@@ -209,48 +204,11 @@ pub(crate) struct EvaluateArgs {
     /// The algorithms; by default level, bbr1, bbr3, bbq, cubic, reno and nyu_latency.
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub(crate) cc: Vec<String>,
-    /// Only these goals, by id or file: G1,crowds.
-    #[arg(long, value_name = "GOAL,...", value_delimiter = ',')]
-    pub(crate) goal: Vec<String>,
-    /// Only the cases that the criteria name for a quick look.
-    #[arg(long)]
-    pub(crate) quick: bool,
-    /// Instead of the criteria's cases, measure this many random paths.
-    #[arg(
-        long,
-        value_name = "N",
-        requires = "draw",
-        conflicts_with_all = ["goal", "quick"],
-        value_parser = from_one_to(100_000)
-    )]
-    pub(crate) paths: Option<u32>,
-    /// The seed of these paths: hexadecimal digits, such as the hash of a commit that is made later than the
-    /// algorithm.
-    #[arg(long, value_name = "HEX", requires = "paths")]
-    pub(crate) draw: Option<String>,
-    /// Only cases with this text in their name.
-    #[arg(long = "match", value_name = "TEXT", default_value = "", hide_default_value = true)]
-    pub(crate) matching: String,
-    /// Seeds of each case; by default 2, with --quick 1.
-    #[arg(long, value_name = "N", value_parser = from_one_to(1000))]
-    pub(crate) seeds: Option<u32>,
-    /// The first of these seeds.
-    #[arg(long, default_value_t = 1)]
-    pub(crate) seed: u64,
-    /// Change a parameter of an algorithm, or a key of all scenarios; repeatable.
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    pub(crate) sets: Vec<Set>,
-    /// Show each case that does not hold, with its numbers.
-    #[arg(long, short = 'v')]
-    pub(crate) failing: bool,
-    /// Simulate also what was simulated before.
-    #[arg(long)]
-    pub(crate) fresh: bool,
+    #[command(flatten)]
+    pub(crate) evaluation: EvaluationArgs,
     /// The folder of the criteria.
     #[arg(long, value_name = "DIR", default_value = "evaluation/level")]
     pub(crate) criteria: PathBuf,
-    #[command(flatten)]
-    pub(crate) jobs: Jobs,
     /// Write the results to this Markdown page, between its marks, and a picture for each goal beside it.
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,

@@ -69,12 +69,15 @@ CC_INLINE void NAME_init(struct NAME *s, const struct NAME_params *p, const stru
 	NAME_pace(s, v, d);
 }
 
-/* Twice the window in a round trip up to ssthresh, then a packet more in each. It must not grow if it is not used. */
+/*
+ * Twice the window in a round trip up to ssthresh, then a packet more in each. It must not grow if it is not used, nor
+ * while lost packets are sent again (CC_CA_RECOVERY); after a timeout it must.
+ */
 CC_INLINE void NAME_on_ack(struct NAME *s, const struct cc_view *v, struct cc_decision *d)
 {
 	u32 acked_pkts = v->acked_pkts;
 
-	if (v->ca_state <= CC_CA_DISORDER && cc_window_is_used(v, d)) {
+	if (v->ca_state != CC_CA_RECOVERY && v->ca_state != CC_CA_CWR && cc_window_is_used(v, d)) {
 		if (cc_in_slow_start(d))
 			acked_pkts = cc_slow_start(d, acked_pkts);
 		cc_additive_increase(d, &s->credit_pkts, d->cwnd_pkts, acked_pkts);

@@ -20,7 +20,7 @@ fn place() -> Place {
 fn with_line(line: &str) -> Place {
     let place = place();
     let header = place.read("mine.h");
-    let before = "\tif (v->ca_state <=";
+    let before = "\tif (v->ca_state !=";
     let changed = header.replacen(before, &format!("\t{line}\n{before}"), 1);
     assert_ne!(changed, header);
     place.write("mine.h", &changed);

@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod commands;
+mod evaluate;
 mod headers;
 mod lifecycle;
 mod places;

@@ -59,7 +59,10 @@ pub(super) fn draw(index: u64, dice: &mut Dice) -> Case {
     let case = Case::new(words.clone()).what(words.join(" ").chars().take(80).collect::<String>());
     let mut case = case.file("s.toml", SCENARIO).fits(codes(command.get_name())).result("out");
     case.unprivileged = true;
-    if words.iter().any(|word| word == "--repeat") {
+    if command.get_name() == "new" {
+        case = words.iter().fold(case, |case, word| case.result(format!("{word}.h")));
+    }
+    if command.get_name() == "evaluate" || words.iter().any(|word| word == "--repeat") {
         // 100,000 runs are allowed, and take longer than an invocation may
         case.during.push((dice.ms(1_000, 3_000), Act::Signal(Signal::SIGINT)));
         case.fits.push(130);
@@ -70,7 +73,7 @@ pub(super) fn draw(index: u64, dice: &mut Dice) -> Case {
 /// The exit codes of a command without rights, each also with `--help` (0) or a wrong argument (2).
 fn codes(command: &str) -> &'static [i32] {
     match command {
-        "sim" | "demo" | "man" | "new" => &[0, 2, 5],
+        "sim" | "demo" | "man" | "new" | "evaluate" => &[0, 2, 5],
         // on the kernel it needs rights
         "compare" => &[0, 2, 3, 5],
         // without rights there is no result to write, but a directory that is checked first

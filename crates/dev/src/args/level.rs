@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use fairpace_cli_core::args::Jobs;
+use fairpace_cli_core::args::{Jobs, from_one_to};
 
-use super::{PageOut, from_one_to};
+use super::PageOut;
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct LevelTheoryArgs {

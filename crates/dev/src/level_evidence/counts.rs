@@ -1,6 +1,7 @@
 //! Cases of criteria that forms of an algorithm hold.
 
 use fairpace_cc::Parameter;
+use fairpace_cli_core::evaluation::{Runs, Works, no_case};
 use fairpace_cli_core::failure::Failure;
 use fairpace_evaluate::{AlgorithmRecord, Form, Goal, load};
 use fairpace_scenario::Set;
@@ -8,7 +9,7 @@ use serde::Serialize;
 
 use super::parameters::sets;
 use super::{Context, LEVEL};
-use crate::evaluate::{Keeping, Runs, Works, no_case};
+use crate::evaluate::{cache, keeping};
 
 /// An algorithm with changed parameters at some goals.
 pub(super) struct Asked {
@@ -125,7 +126,8 @@ pub(super) fn count(
     if works.scenarios().is_empty() {
         return Err(no_case(&args.matching));
     }
-    let keeping = Keeping { folder: &args.criteria, fresh: false, jobs: args.jobs };
+    let cache = cache(&args.criteria);
+    let keeping = keeping(&args.criteria, &cache, false, args.jobs);
     let summaries = Runs::new(keeping, works.scenarios(), context.global)?.perform(context.signals)?;
     let mut judged = works.judged(&summaries, &goals.iter().collect::<Vec<_>>()).into_iter();
     let records = lengths.into_iter().map(|length| judged.by_ref().take(length).collect()).collect();

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use fairpace_cli_core::batch;
+use fairpace_cli_core::evaluation::no_case;
 use fairpace_cli_core::failure::Failure;
 use fairpace_evaluate::{Goal, markdown_table};
 use fairpace_results::Run;
@@ -15,7 +16,6 @@ use serde::Serialize;
 
 use super::{Context, LEVEL, Made, record};
 use crate::args::EvidenceTable;
-use crate::evaluate::no_case;
 use crate::spread::Spread;
 
 /// Seeds of the full form.

@@ -1,6 +1,7 @@
 //! Table `paths`: the random paths of the criteria over parameters that move them.
 
 use fairpace_cc::Parameter;
+use fairpace_cli_core::evaluation::{Runs, Works, no_case};
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_evaluate::{AlgorithmRecord, Form, Goal, Metric, load, markdown_table, seed_of};
 use serde::Serialize;
@@ -8,7 +9,7 @@ use serde::Serialize;
 use super::counts::Row;
 use super::parameters::number;
 use super::{Context, LEVEL, Made, parameters, record};
-use crate::evaluate::{Keeping, Runs, Works, no_case};
+use crate::evaluate::{cache, keeping};
 
 /// Seeds of the full form.
 const SEEDS: u32 = 2;
@@ -54,7 +55,9 @@ pub(super) fn make(context: &Context<'_>) -> Result<Made, Failure> {
     if works.scenarios().is_empty() {
         return Err(no_case(&context.args.matching));
     }
-    let keeping = Keeping { folder: &context.args.criteria, fresh: false, jobs: context.args.jobs };
+    let criteria = &context.args.criteria;
+    let cache = cache(criteria);
+    let keeping = keeping(criteria, &cache, false, context.args.jobs);
     let summaries = Runs::new(keeping, works.scenarios(), context.global)?.perform(context.signals)?;
     let judged = works.judged(&summaries, &[&goal]);
     let rows: Vec<PathsRow> = rows.iter().zip(judged).map(|(row, (_, of))| PathsRow::of(row, &of)).collect();

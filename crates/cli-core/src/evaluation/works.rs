@@ -1,4 +1,4 @@
-//! Cases with the runs by which they are judged: what `evaluate` and `level-evidence` share.
+//! Cases with the runs by which they are judged.
 
 use fairpace_evaluate::{AlgorithmRecord, Case, CaseRecord, Check, Goal, Judged, Measured, judge, worst};
 use fairpace_results::Summary;
@@ -13,7 +13,7 @@ struct Work {
 }
 
 /// Algorithms at goals, and the scenarios of all their runs.
-pub(crate) struct Works {
+pub struct Works {
     first_seed: u64,
     seeds: u32,
     works: Vec<Work>,
@@ -22,12 +22,13 @@ pub(crate) struct Works {
 
 impl Works {
     /// Without any. Each case will be run with `seeds` seeds from `first_seed` on.
-    pub(crate) const fn new(first_seed: u64, seeds: u32) -> Self {
+    #[must_use]
+    pub const fn new(first_seed: u64, seeds: u32) -> Self {
         Self { first_seed, seeds, works: Vec::new(), scenarios: Vec::new() }
     }
 
     /// Adds cases of an algorithm at the goal with this index.
-    pub(crate) fn add(&mut self, goal: usize, cc: &str, cases: Vec<Case>) {
+    pub fn add(&mut self, goal: usize, cc: &str, cases: Vec<Case>) {
         let first_run = self.scenarios.len();
         for case in &cases {
             for seed in (self.first_seed..).take(self.seeds as usize) {
@@ -38,18 +39,20 @@ impl Works {
     }
 
     /// All cases, in the order in which they were added.
-    pub(crate) fn cases(&self) -> impl Iterator<Item = &Case> {
+    pub fn cases(&self) -> impl Iterator<Item = &Case> {
         self.works.iter().flat_map(|work| &work.cases)
     }
 
     /// The scenarios of all runs: of each case one for each seed.
-    pub(crate) fn scenarios(&self) -> &[Scenario] {
+    #[must_use]
+    pub fn scenarios(&self) -> &[Scenario] {
         &self.scenarios
     }
 
     /// Judges everything by its runs, which are in the order of [`scenarios`](Self::scenarios). The records
     /// are in the order in which the works were added, each with the index of its goal in `goals`.
-    pub(crate) fn judged(self, summaries: &[Summary], goals: &[&Goal]) -> Vec<(usize, AlgorithmRecord)> {
+    #[must_use]
+    pub fn judged(self, summaries: &[Summary], goals: &[&Goal]) -> Vec<(usize, AlgorithmRecord)> {
         let Self { seeds, works, .. } = self;
         let record = |work: Work| {
             let medians = goals.get(work.goal).map(|goal| goal.medians()).unwrap_or_default();

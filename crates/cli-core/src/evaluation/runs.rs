@@ -4,30 +4,33 @@ use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use fairpace_cli_core::args::{Global, Jobs};
-use fairpace_cli_core::batch::Batch;
-use fairpace_cli_core::failure::Failure;
-use fairpace_cli_core::progress::{Progress, expected_packets};
-use fairpace_cli_core::signals::Signals;
 use fairpace_reproduce::cache::Cache;
 use fairpace_results::{Run, Series, Summary};
 use fairpace_scenario::{Scenario, Target};
 
-use super::sources::identity;
+use crate::args::{Global, Jobs};
+use crate::batch::Batch;
+use crate::failure::Failure;
+use crate::progress::{Progress, expected_packets};
+use crate::signals::Signals;
 
 /// Where finished runs are kept, and how new ones are made.
 #[derive(Clone, Copy)]
-pub(crate) struct Keeping<'a> {
-    /// The folder of the criteria.
-    pub(crate) folder: &'a Path,
+pub struct Keeping<'a> {
+    /// Where a run of this scenario is kept: not where another version of the program would find it.
+    pub cache: &'a (dyn Fn(&Scenario) -> Cache + Sync),
+    /// The folder of these caches, for errors.
+    pub folder: &'a Path,
+    /// What to do if that folder cannot be written to.
+    pub another: &'a str,
     /// Simulate also what was simulated before.
-    pub(crate) fresh: bool,
+    pub fresh: bool,
     /// Simulations at a time.
-    pub(crate) jobs: Jobs,
+    pub jobs: Jobs,
 }
 
 /// All runs, in the order of the scenarios.
-pub(crate) struct Runs<'a> {
+pub struct Runs<'a> {
     keeping: Keeping<'a>,
     scenarios: &'a [Scenario],
     kept: Vec<Option<Summary>>,
@@ -36,16 +39,12 @@ pub(crate) struct Runs<'a> {
 
 impl<'a> Runs<'a> {
     /// Looks for finished runs.
-    pub(crate) fn new(
-        keeping: Keeping<'a>,
-        scenarios: &'a [Scenario],
-        global: Global,
-    ) -> Result<Self, Failure> {
+    pub fn new(keeping: Keeping<'a>, scenarios: &'a [Scenario], global: Global) -> Result<Self, Failure> {
         let mut kept = Vec::new();
         for scenario in scenarios {
-            let cache = cache(keeping.folder, scenario);
+            let cache = (keeping.cache)(scenario);
             if keeping.fresh {
-                cache.forget(scenario, Target::Simulator).map_err(|error| failed(keeping.folder, &error))?;
+                cache.forget(scenario, Target::Simulator).map_err(|error| keeping.failed(&error))?;
             }
             kept.push(cache.get(scenario, Target::Simulator).map(|run| run.summary));
         }
@@ -53,7 +52,7 @@ impl<'a> Runs<'a> {
     }
 
     /// How many have to be simulated.
-    pub(crate) fn missing(&self) -> usize {
+    pub fn missing(&self) -> usize {
         self.to_simulate().len()
     }
 
@@ -72,7 +71,7 @@ impl<'a> Runs<'a> {
 
     /// Simulates what is missing, the longest runs first, so that no core waits for a long one at the end.
     /// Each is kept when it is finished.
-    pub(crate) fn perform(mut self, signals: &Signals) -> Result<Vec<Summary>, Failure> {
+    pub fn perform(mut self, signals: &Signals) -> Result<Vec<Summary>, Failure> {
         let mut missing = self.to_simulate();
         let packets = |index: &usize| expected_packets(&self.scenarios[*index]);
         missing.sort_by(|a, b| packets(b).partial_cmp(&packets(a)).unwrap_or(Ordering::Equal));
@@ -96,22 +95,14 @@ impl<'a> Runs<'a> {
     /// Keeps a run without its time series.
     fn keep(&self, scenario: &Scenario, run: Run) -> Result<Summary, Failure> {
         let run = Run { series: Series::default(), ..run };
-        let kept = cache(self.keeping.folder, scenario).put(scenario, Target::Simulator, &run);
-        kept.map_err(|error| failed(self.keeping.folder, &error))?;
+        let kept = (self.keeping.cache)(scenario).put(scenario, Target::Simulator, &run);
+        kept.map_err(|error| self.keeping.failed(&error))?;
         Ok(run.summary)
     }
 }
 
-/// Where runs of this scenario are kept. They stay valid while the simulator and its algorithms are the same.
-fn cache(criteria: &Path, scenario: &Scenario) -> Cache {
-    Cache::new(criteria, &identity(scenario), None)
-}
-
-fn failed(criteria: &Path, error: &std::io::Error) -> Failure {
-    Failure::file(
-        "finished runs cannot be kept below",
-        criteria,
-        error,
-        "name a copy of the folder with --criteria",
-    )
+impl Keeping<'_> {
+    fn failed(&self, error: &std::io::Error) -> Failure {
+        Failure::file("finished runs cannot be kept below", self.folder, error, self.another)
+    }
 }

@@ -1,0 +1,259 @@
+//! How many cases of criteria each of several algorithms holds: what `fairpace evaluate`, and `evaluate` and
+//! `level-evidence` of `fairpace-dev`, have in common.
+
+mod runs;
+mod works;
+
+use std::time::Instant;
+
+use clap::Args;
+use fairpace_cc::Algorithm;
+use fairpace_evaluate::{Form, Goal, GoalRecord, Record, SCHEMA, seed_of};
+use fairpace_scenario::{Set, hash_of_all};
+
+use crate::args::{Global, Jobs, from_one_to};
+use crate::failure::{Exit, Failure};
+use crate::host::COMMIT;
+use crate::signals::Signals;
+
+pub use runs::{Keeping, Runs};
+pub use works::Works;
+
+/// Which cases are measured, and how.
+#[derive(Debug, Clone, Args)]
+pub struct EvaluationArgs {
+    /// Only these goals, by id or file: G1,crowds.
+    #[arg(long, value_name = "GOAL,...", value_delimiter = ',')]
+    pub goal: Vec<String>,
+    /// Only the cases that the criteria name for a quick look.
+    #[arg(long)]
+    pub quick: bool,
+    /// Instead of the criteria's cases, measure this many random paths.
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "draw",
+        conflicts_with_all = ["goal", "quick"],
+        value_parser = from_one_to(100_000)
+    )]
+    pub paths: Option<u32>,
+    /// The seed of these paths: hexadecimal digits, such as the hash of a commit that is made later than the
+    /// algorithm.
+    #[arg(long, value_name = "HEX", requires = "paths")]
+    pub draw: Option<String>,
+    /// Only cases with this text in their name.
+    #[arg(long = "match", value_name = "TEXT", default_value = "", hide_default_value = true)]
+    pub matching: String,
+    /// Seeds of each case; by default 2, with --quick 1.
+    #[arg(long, value_name = "N", value_parser = from_one_to(1000))]
+    pub seeds: Option<u32>,
+    /// The first of these seeds.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Change a parameter of an algorithm, or a key of all scenarios; repeatable.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub sets: Vec<Set>,
+    /// Show each case that does not hold, with its numbers.
+    #[arg(long, short = 'v')]
+    pub failing: bool,
+    /// Simulate also what was simulated before.
+    #[arg(long)]
+    pub fresh: bool,
+    /// How many simulations run at a time.
+    #[command(flatten)]
+    pub jobs: Jobs,
+}
+
+/// Algorithms at goals.
+pub struct Evaluation<'a> {
+    /// Which cases of them.
+    pub args: &'a EvaluationArgs,
+    /// The goals; [`chosen`] selects those that the arguments name.
+    pub goals: &'a [&'a Goal],
+    /// Names of the algorithms, see [`names`].
+    pub names: &'a [String],
+    /// The criteria's name.
+    pub criteria: String,
+    /// The begin of the command that measures the same again: program, criteria and algorithms.
+    pub command: String,
+    /// Where finished runs are kept.
+    pub keeping: Keeping<'a>,
+    /// Options of every command.
+    pub global: Global,
+}
+
+impl Evaluation<'_> {
+    /// Checks the arguments and makes the scenarios, without running any.
+    ///
+    /// # Errors
+    /// A parameter of an algorithm that does not take part is changed, a value is wrong, or no case is left.
+    pub fn plan(&self) -> Result<Works, Failure> {
+        let Self { args, goals, names, .. } = self;
+        check_sets(&args.sets, names, goals)?;
+        let form = if args.quick { Form::Quick } else { Form::Full };
+        let seed = args.draw.as_deref().map(draw_seed).transpose()?.unwrap_or_default();
+        let mut works = Works::new(args.seed, seeds(args));
+        for (index, goal) in goals.iter().enumerate() {
+            for cc in *names {
+                let mut cases = match args.paths {
+                    Some(count) => goal.paths(cc, &args.sets, count as usize, seed)?,
+                    None => goal.cases(cc, &args.sets, form, &args.matching)?,
+                };
+                cases.retain(|case| case.name.contains(&args.matching));
+                if !cases.is_empty() {
+                    works.add(index, cc, cases);
+                }
+            }
+        }
+        if works.scenarios().is_empty() {
+            return Err(no_case(&args.matching));
+        }
+        Ok(works)
+    }
+
+    /// Runs what is not kept, and judges all of it.
+    ///
+    /// # Errors
+    /// A run fails, a signal arrives, or finished runs cannot be kept.
+    pub fn measure(&self, works: Works, signals: &Signals) -> Result<Record, Failure> {
+        let args = self.args;
+        let begun = Instant::now();
+        let runs = Runs::new(self.keeping, works.scenarios(), self.global)?;
+        let simulated = runs.missing();
+        let summaries = runs.perform(signals)?;
+        let mut record = Record {
+            schema: SCHEMA,
+            commit: COMMIT.to_owned(),
+            command: self.command(),
+            criteria: self.criteria.clone(),
+            form: form(args),
+            seed: args.seed,
+            seeds: seeds(args),
+            scenarios_hash: hash_of_all(works.cases().map(|case| &case.scenario)),
+            runs: summaries.len(),
+            simulated,
+            wall_s: begun.elapsed().as_secs_f64(),
+            goals: self.goals.iter().map(|goal| GoalRecord::of(goal)).collect(),
+        };
+        for (goal, algorithm) in works.judged(&summaries, self.goals) {
+            record.goals[goal].algorithms.push(algorithm);
+        }
+        Ok(record)
+    }
+
+    /// The command that measures the same again.
+    fn command(&self) -> String {
+        let args = self.args;
+        let mut words = vec![self.command.clone()];
+        if !args.goal.is_empty() {
+            words.push(format!("--goal {}", args.goal.join(",")));
+        }
+        if let (Some(count), Some(hex)) = (args.paths, &args.draw) {
+            words.push(format!("--paths {count} --draw {hex}"));
+        }
+        if !args.matching.is_empty() {
+            words.push(format!("--match \"{}\"", args.matching));
+        }
+        if args.quick {
+            words.push("--quick".to_owned());
+        }
+        words.push(format!("--seeds {} --seed {}", seeds(args), args.seed));
+        words.extend(args.sets.iter().map(|set| format!("--set {set}")));
+        words.join(" ")
+    }
+}
+
+/// No case has this text in its name.
+#[must_use]
+pub fn no_case(matching: &str) -> Failure {
+    let message = format!("no case has a name with `{matching}` in it");
+    Failure::new(Exit::Usage, message, "names are as in `10mbit 10/50ms 1bdp`")
+}
+
+fn seeds(args: &EvaluationArgs) -> u32 {
+    args.seeds.unwrap_or(if args.quick { 1 } else { 2 })
+}
+
+fn form(args: &EvaluationArgs) -> &'static str {
+    match (args.paths, args.quick) {
+        (Some(_), _) => "random paths",
+        (None, true) => "quick",
+        (None, false) => "full",
+    }
+}
+
+/// The seed that `--draw` stands for.
+fn draw_seed(hex: &str) -> Result<u64, Failure> {
+    seed_of(hex).ok_or_else(|| {
+        let message = format!("--draw {hex} is not a text of hexadecimal digits");
+        Failure::new(Exit::Usage, message, "name a commit's hash, or any other: --draw 1f3a")
+    })
+}
+
+/// The goals that `--goal` names by id or file; all if it names none. With `--paths` those that are drawn.
+///
+/// # Errors
+/// There is none, or none of that name; `criteria` is their place.
+pub fn chosen<'g>(
+    goals: &'g [Goal],
+    args: &EvaluationArgs,
+    criteria: &str,
+) -> Result<Vec<&'g Goal>, Failure> {
+    let asked = &args.goal;
+    let goals: Vec<&Goal> = goals.iter().filter(|goal| goal.is_drawn() == args.paths.is_some()).collect();
+    if goals.is_empty() {
+        let what = if args.paths.is_some() { "random paths" } else { "goal with cases" };
+        let message = format!("{criteria} has no {what}");
+        return Err(Failure::new(Exit::Usage, message, "evaluation/level has both"));
+    }
+    let is =
+        |goal: &Goal, asked: &str| [&goal.id, &goal.name].iter().any(|name| name.eq_ignore_ascii_case(asked));
+    for asked in asked {
+        if !goals.iter().any(|goal| is(goal, asked)) {
+            let known: Vec<_> = goals.iter().map(|goal| format!("{} ({})", goal.id, goal.name)).collect();
+            let help = format!("there are {}", known.join(", "));
+            return Err(Failure::new(Exit::Usage, format!("there is no goal `{asked}`"), help));
+        }
+    }
+    let wanted = |goal: &&Goal| asked.is_empty() || asked.iter().any(|asked| is(goal, asked));
+    Ok(goals.iter().copied().filter(wanted).collect())
+}
+
+/// The names of algorithms that the user wrote, or headers.
+///
+/// # Errors
+/// There is none of that name, or it is named twice; `option` is where.
+pub fn names(asked: &[String], option: &str) -> Result<Vec<String>, Failure> {
+    let mut names: Vec<String> = Vec::new();
+    for written in asked {
+        let algorithm = Algorithm::by_name(written).map_err(|error| {
+            Failure::new(Exit::Usage, error.to_string(), "`fairpace algorithms` lists all algorithms")
+        })?;
+        let name = algorithm.name();
+        if names.iter().any(|known| known == name) {
+            let message = format!("{option} names {name} twice");
+            return Err(Failure::new(Exit::Usage, message, "name each algorithm once"));
+        }
+        names.push(name.to_owned());
+    }
+    Ok(names)
+}
+
+/// These algorithms as a command line names them: a header by its path.
+#[must_use]
+pub fn written(names: &[String]) -> Vec<String> {
+    let written = |name: &String| Algorithm::by_name(name).map_or(name.clone(), |of| of.written().to_owned());
+    names.iter().map(written).collect()
+}
+
+/// A change of a parameter must be of an algorithm that takes part somewhere.
+fn check_sets(sets: &[Set], names: &[String], goals: &[&Goal]) -> Result<(), Failure> {
+    let rivals: Vec<String> = goals.iter().flat_map(|goal| goal.rivals()).collect();
+    for set in sets {
+        if let Some(other) = set.algorithm().filter(|of| !names.iter().chain(&rivals).any(|cc| cc == of)) {
+            let message = format!("--set changes a parameter of `{other}`, which does not take part");
+            return Err(Failure::new(Exit::Usage, message, format!("those that do: {}", names.join(", "))));
+        }
+    }
+    Ok(())
+}

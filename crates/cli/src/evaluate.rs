@@ -1,0 +1,113 @@
+//! `evaluate`: how many cases of criteria an algorithm holds, beside others.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use fairpace_cli_core::args::Global;
+use fairpace_cli_core::evaluation::{Evaluation, Keeping, chosen, names, written};
+use fairpace_cli_core::failure::{Exit, Failure};
+use fairpace_cli_core::headers::cache_folder;
+use fairpace_cli_core::host::COMMIT;
+use fairpace_cli_core::output::Output;
+use fairpace_cli_core::signals::Signals;
+use fairpace_evaluate::{Goal, load};
+use fairpace_reproduce::cache::Cache;
+use fairpace_scenario::Scenario;
+use tempfile::TempDir;
+
+use crate::args::EvaluateArgs;
+
+/// The criteria that this program contains, at their places in the repository, as they name each other.
+const CONTAINED: [(&str, &str); 9] = [
+    ("evaluation/level/aqm.toml", include_str!("../criteria/aqm.toml")),
+    ("evaluation/level/cheating-receiver.toml", include_str!("../criteria/cheating-receiver.toml")),
+    ("evaluation/level/competition.toml", include_str!("../criteria/competition.toml")),
+    ("evaluation/level/crowds.toml", include_str!("../criteria/crowds.toml")),
+    ("evaluation/level/impairments.toml", include_str!("../criteria/impairments.toml")),
+    ("evaluation/level/late-comers.toml", include_str!("../criteria/late-comers.toml")),
+    ("evaluation/level/random-paths.toml", include_str!("../criteria/random-paths.toml")),
+    ("evaluation/level/rtt-fairness.toml", include_str!("../criteria/rtt-fairness.toml")),
+    ("scenarios/traces/cellular.trace", include_str!("../criteria/cellular.trace")),
+];
+/// In `--beside`: no others.
+const NONE: &str = "none";
+/// Their folder among these.
+const FOLDER: &str = "evaluation/level";
+
+pub(crate) fn run(
+    args: &EvaluateArgs,
+    global: Global,
+    signals: &Signals,
+    out: &mut Output,
+) -> Result<(), Failure> {
+    // cases are read from the folder when they are planned
+    let (goals, _unpacked) = goals(args.criteria.as_deref())?;
+    let asked = names(&args.names, "the command")?;
+    let beside = if args.beside == [NONE] { Vec::new() } else { names(&args.beside, "--beside")? };
+    let beside = beside.into_iter().filter(|name| !asked.contains(name));
+    let names: Vec<String> = asked.iter().cloned().chain(beside).collect();
+    let place = args.criteria.as_ref().map_or(FOLDER.to_owned(), |folder| folder.display().to_string());
+    let folder = cache_folder();
+    let executable = std::env::current_exe().ok();
+    let cache = |_: &Scenario| Cache::new(&folder, COMMIT, executable.as_deref());
+    let evaluation = Evaluation {
+        args: &args.evaluation,
+        goals: &chosen(&goals, &args.evaluation, &place)?,
+        names: &names,
+        criteria: Path::new(&place).file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        command: command(args, &asked, &names),
+        keeping: Keeping {
+            cache: &cache,
+            folder: &folder,
+            another: "set XDG_CACHE_HOME to a folder that can be written to",
+            fresh: args.evaluation.fresh,
+            jobs: args.evaluation.jobs,
+        },
+        global,
+    };
+    let record = evaluation.measure(evaluation.plan()?, signals)?;
+    if global.json { out.json(&record) } else { out.text(&record.text(args.evaluation.failing)) }
+}
+
+/// The command that measures the same again, up to the options of every evaluation.
+fn command(args: &EvaluateArgs, asked: &[String], names: &[String]) -> String {
+    let mut words = vec!["fairpace evaluate".to_owned()];
+    words.extend(written(asked));
+    let beside = written(&names[asked.len()..]);
+    words.push(format!("--beside {}", if beside.is_empty() { NONE.to_owned() } else { beside.join(",") }));
+    words.extend(args.criteria.iter().map(|folder| format!("--criteria {}", folder.display())));
+    words.join(" ")
+}
+
+/// The goals of a folder, or those that this program contains, with the folder in which they are.
+fn goals(folder: Option<&Path>) -> Result<(Vec<Goal>, Option<TempDir>), Failure> {
+    if let Some(folder) = folder {
+        return Ok((load(folder)?, None));
+    }
+    let unpacked = tempfile::Builder::new().prefix("fairpace-criteria-").tempdir();
+    let failed = |error: &std::io::Error| {
+        let message = format!("the criteria cannot be unpacked: {error}");
+        Failure::new(Exit::Output, message, "set TMPDIR to a folder that can be written to")
+    };
+    let unpacked = unpacked.map_err(|error| failed(&error))?;
+    for (name, text) in CONTAINED {
+        let path = unpacked.path().join(name);
+        let folder = path.parent().map_or_else(PathBuf::new, Path::to_owned);
+        fs::create_dir_all(folder).and_then(|()| fs::write(&path, text)).map_err(|error| failed(&error))?;
+    }
+    Ok((load(&unpacked.path().join(FOLDER))?, Some(unpacked)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_contained_criteria_are_those_of_the_repository() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../evaluation/level");
+        let id = |goal: &Goal| goal.id.clone();
+        let contained: Vec<String> = goals(None).unwrap().0.iter().map(id).collect();
+        assert_eq!(contained, load(&folder).unwrap().iter().map(id).collect::<Vec<_>>());
+        assert_eq!(contained.len(), CONTAINED.len() - 1, "a trace, and a goal in each other file");
+    }
+}
