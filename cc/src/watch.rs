@@ -9,7 +9,7 @@ use memmap2::MmapRaw;
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 
 /// Threads that can be watched; further ones share their slots.
-const SLOTS: usize = 64;
+const SLOTS: usize = 1024;
 /// A slot has a cache line, as each thread writes to its own all the time.
 const SLOT_BYTES: usize = 64;
 

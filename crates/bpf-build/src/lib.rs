@@ -85,7 +85,7 @@ pub use algorithm::{Algorithm, Kind};
 pub use compiler::{BpfCompiler, Object};
 pub use error::Error;
 #[cfg(feature = "headers")]
-pub use native::{Library, NativeCompiler};
+pub use native::{Library, NativeCompiler, private_folder};
 pub use objects::{TOOLS, check_objects, compile_all, read_objects, write_objects};
 #[cfg(feature = "headers")]
 pub use sources::CONTRACT;

@@ -92,7 +92,7 @@ impl NativeCompiler {
     pub fn compile(&self, header: &Path, folder: &Path) -> Result<Library, Error> {
         let run = Run::new(self, header)?;
         let digest = run.digest()?;
-        let folder = private(folder)?;
+        let folder = private_folder(folder)?;
         let path = folder.join(format!("{}-{}.so", run.name, &digest[..16]));
         if path.exists() {
             return Ok(Library { path, digest, warnings: String::new() });
@@ -142,9 +142,12 @@ fn kind(name: &str) -> String {
     )
 }
 
-/// Makes a folder that only this user and root can write to, as what is found there is run. Its path without
-/// links.
-fn private(folder: &Path) -> Result<PathBuf, Error> {
+/// Makes a folder that only this user and root can write to, as what is found there is run. Returns its path
+/// without links.
+///
+/// # Errors
+/// It cannot be made, or it or a folder around it belongs to another user or can be written to by others.
+pub fn private_folder(folder: &Path) -> Result<PathBuf, Error> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(Error::io(folder))?;
     let folder = fs::canonicalize(folder).map_err(Error::io(folder))?;
     for part in folder.ancestors() {

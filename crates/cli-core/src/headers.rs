@@ -32,10 +32,19 @@ pub fn named(arguments: &[OsString]) -> Vec<String> {
         let words = argument.split([',', '=']);
         found.extend(words.filter(|word| word.ends_with(END) && word.len() > END.len()).map(str::to_owned));
         if !argument.ends_with(END) {
-            found.extend(in_scenario(&begin_of(Path::new(argument)).unwrap_or_default()));
+            for file in files(Path::new(argument)) {
+                found.extend(in_scenario(&begin_of(&file).unwrap_or_default()));
+            }
         }
     }
     found.into_iter().filter(|name| Path::new(name).is_file()).collect()
+}
+
+/// A file, or the criteria in a folder.
+fn files(path: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(path) else { return vec![path.to_owned()] };
+    let files = entries.filter_map(Result::ok).map(|entry| entry.path());
+    files.filter(|file| file.extension().is_some_and(|ending| ending == "toml")).collect()
 }
 
 /// The begin of a regular file: a pipe would be consumed, and a device may have no end.
@@ -148,6 +157,14 @@ pub fn cache_folder() -> PathBuf {
     };
     let cache = folder("XDG_CACHE_HOME").or_else(of_home).map(|cache| cache.join("fairpace"));
     cache.unwrap_or_else(|| std::env::temp_dir().join(format!("fairpace-{}", user.as_raw())))
+}
+
+/// The same, made if it is not there. Only this user and root can write to it.
+///
+/// # Errors
+/// It cannot be made, or others can write to it.
+pub fn private_cache_folder() -> Result<PathBuf, Failure> {
+    build::private_folder(&cache_folder()).map_err(failed)
 }
 
 fn failed(error: build::Error) -> Failure {

@@ -14,9 +14,9 @@ use std::time::Duration;
 
 use fairpace_cc::watch::{InCall, Watch};
 use rustix::process::{
-    Pid, Resource, Rlimit, Signal, getppid, kill_process_group, set_parent_process_death_signal, setrlimit,
+    Pid, Resource, Rlimit, Signal, getppid, kill_process, set_parent_process_death_signal, setrlimit,
 };
-use signal_hook::consts::{SIGBUS, SIGFPE, SIGHUP, SIGILL, SIGINT, SIGSEGV, SIGTERM, SIGTRAP};
+use signal_hook::consts::{SIGABRT, SIGBUS, SIGFPE, SIGHUP, SIGILL, SIGINT, SIGSEGV, SIGTERM, SIGTRAP};
 
 use crate::failure::{Exit, Failure};
 use crate::headers;
@@ -76,8 +76,9 @@ pub fn run(arguments: &[OsString], headers: &[String]) -> Result<i32, Failure> {
     }
     let told = format!("{} {}", watch.file().as_raw_fd(), std::process::id());
     command.args(&arguments[1..]).env(VARIABLE, told);
-    // a group of its own, compilers included: a Ctrl-C reaches the first instance alone, which passes it on
-    let mut child = command.process_group(0).spawn().map_err(system)?;
+    // in the same group: Ctrl-C and Ctrl-Z of a terminal reach both, and a signal that comes twice counts
+    // once there
+    let mut child = command.spawn().map_err(system)?;
     match wait(&mut child, &watch, &signals).map_err(system)? {
         End::Of(status) => status.code().map_or_else(|| Err(lost(status, &watch, headers)), Ok),
         End::Endless(call) => {
@@ -105,7 +106,7 @@ fn wait(child: &mut Child, watch: &Watch, signals: &Signals) -> io::Result<End> 
             passed_on = Some(signal);
             let signal = Signal::from_named_raw(signal).unwrap_or(Signal::TERM);
             // it may have ended
-            let _ = kill_process_group(Pid::from_child(child), signal);
+            let _ = kill_process(Pid::from_child(child), signal);
         }
         let now = watch.in_call();
         looks.retain(|call, _| now.contains(call));
@@ -148,6 +149,8 @@ fn lost(status: ExitStatus, watch: &Watch, headers: &[String]) -> Failure {
         }
         SIGSEGV | SIGBUS => "used memory that is not its own",
         SIGFPE => "divided by zero",
+        // so ends a thread that has used up its stack
+        SIGABRT if !watch.in_call().is_empty() => "used more stack than a thread has",
         _ => {
             let message = format!("signal {signal} ended the process that runs {}", headers.join(", "));
             return Failure::new(Exit::Internal, message, "no result was written; was memory short?");

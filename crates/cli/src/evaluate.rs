@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use fairpace_cli_core::args::Global;
 use fairpace_cli_core::evaluation::{Evaluation, Keeping, chosen, names, written};
 use fairpace_cli_core::failure::{Exit, Failure};
-use fairpace_cli_core::headers::cache_folder;
+use fairpace_cli_core::headers::private_cache_folder;
 use fairpace_cli_core::host::COMMIT;
 use fairpace_cli_core::output::Output;
 use fairpace_cli_core::signals::Signals;
@@ -41,20 +41,23 @@ pub(crate) fn run(
     out: &mut Output,
 ) -> Result<(), Failure> {
     // cases are read from the folder when they are planned
-    let (goals, _unpacked) = goals(args.criteria.as_deref())?;
+    let (goals, unpacked) = goals(args.criteria.as_deref())?;
     let asked = names(&args.names, "the command")?;
     let beside = if args.beside == [NONE] { Vec::new() } else { names(&args.beside, "--beside")? };
     let beside = beside.into_iter().filter(|name| !asked.contains(name));
     let names: Vec<String> = asked.iter().cloned().chain(beside).collect();
     let place = args.criteria.as_ref().map_or(FOLDER.to_owned(), |folder| folder.display().to_string());
-    let folder = cache_folder();
-    let executable = std::env::current_exe().ok();
-    let cache = |_: &Scenario| Cache::new(&folder, COMMIT, executable.as_deref());
+    let folder = private_cache_folder()?;
+    // once: the program may be replaced while it runs
+    let kept = Cache::new(&folder, COMMIT, std::env::current_exe().ok().as_deref());
+    let cache = |_: &Scenario| kept.clone();
     let evaluation = Evaluation {
         args: &args.evaluation,
         goals: &chosen(&goals, &args.evaluation, &place)?,
         names: &names,
-        criteria: Path::new(&place).file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        criteria: Path::new(&place)
+            .file_name()
+            .map_or(place.clone(), |name| name.to_string_lossy().into_owned()),
         command: command(args, &asked, &names),
         keeping: Keeping {
             cache: &cache,
@@ -65,7 +68,9 @@ pub(crate) fn run(
         },
         global,
     };
-    let record = evaluation.measure(evaluation.plan()?, signals)?;
+    let works = evaluation.plan()?;
+    drop(unpacked);
+    let record = evaluation.measure(works, signals)?;
     if global.json { out.json(&record) } else { out.text(&record.text(args.evaluation.failing)) }
 }
 

@@ -6,7 +6,7 @@
 //! the result of a whole evaluation, as JSON and as text.
 //!
 //! No criteria are in this crate: those of LEVEL are `evaluation/level`. The crate does not run scenarios,
-//! keeps no results and knows no command line; `fairpace-dev evaluate` does these things.
+//! keeps no results and knows no command line; `fairpace evaluate` does these things.
 
 #![forbid(unsafe_code)]
 

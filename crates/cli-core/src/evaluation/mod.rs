@@ -9,7 +9,7 @@ use std::time::Instant;
 use clap::Args;
 use fairpace_cc::Algorithm;
 use fairpace_evaluate::{Form, Goal, GoalRecord, Record, SCHEMA, seed_of};
-use fairpace_scenario::{Set, hash_of_all};
+use fairpace_scenario::{MOST_SEED, Set, hash_of_all};
 
 use crate::args::{Global, Jobs, from_one_to};
 use crate::failure::{Exit, Failure};
@@ -34,7 +34,7 @@ pub struct EvaluationArgs {
         value_name = "N",
         requires = "draw",
         conflicts_with_all = ["goal", "quick"],
-        value_parser = from_one_to(100_000)
+        value_parser = from_one_to(10_000)
     )]
     pub paths: Option<u32>,
     /// The seed of these paths: hexadecimal digits, such as the hash of a commit that is made later than the
@@ -90,9 +90,11 @@ impl Evaluation<'_> {
     pub fn plan(&self) -> Result<Works, Failure> {
         let Self { args, goals, names, .. } = self;
         check_sets(&args.sets, names, goals)?;
+        check_seeds(args.seed, seeds(args))?;
         let form = if args.quick { Form::Quick } else { Form::Full };
         let seed = args.draw.as_deref().map(draw_seed).transpose()?.unwrap_or_default();
         let mut works = Works::new(args.seed, seeds(args));
+        let mut flows: u64 = 0;
         for (index, goal) in goals.iter().enumerate() {
             for cc in *names {
                 let mut cases = match args.paths {
@@ -100,6 +102,9 @@ impl Evaluation<'_> {
                     None => goal.cases(cc, &args.sets, form, &args.matching)?,
                 };
                 cases.retain(|case| case.name.contains(&args.matching));
+                let of_cases: usize = cases.iter().map(|case| case.scenario.flows.len()).sum();
+                flows = flows.saturating_add(of_cases as u64 * u64::from(seeds(args)));
+                check_size(flows)?;
                 if !cases.is_empty() {
                     works.add(index, cc, cases);
                 }
@@ -204,7 +209,7 @@ pub fn chosen<'g>(
     if goals.is_empty() {
         let what = if args.paths.is_some() { "random paths" } else { "goal with cases" };
         let message = format!("{criteria} has no {what}");
-        return Err(Failure::new(Exit::Usage, message, "evaluation/level has both"));
+        return Err(Failure::new(Exit::Usage, message, "the contained criteria have both"));
     }
     let is =
         |goal: &Goal, asked: &str| [&goal.id, &goal.name].iter().any(|name| name.eq_ignore_ascii_case(asked));
@@ -244,6 +249,27 @@ pub fn names(asked: &[String], option: &str) -> Result<Vec<String>, Failure> {
 pub fn written(names: &[String]) -> Vec<String> {
     let written = |name: &String| Algorithm::by_name(name).map_or(name.clone(), |of| of.written().to_owned());
     names.iter().map(written).collect()
+}
+
+/// Flows of all runs together: a scenario and a summary of each have about 1 kB, and must fit into memory.
+const MOST_FLOWS: u64 = 2_000_000;
+
+fn check_size(flows: u64) -> Result<(), Failure> {
+    if flows <= MOST_FLOWS {
+        return Ok(());
+    }
+    let message = format!("all runs have more than {MOST_FLOWS} flows together: they do not fit into memory");
+    Err(Failure::new(Exit::Usage, message, "write fewer --seeds, --paths or algorithms"))
+}
+
+fn check_seeds(first: u64, seeds: u32) -> Result<(), Failure> {
+    match first.checked_add(u64::from(seeds) - 1) {
+        Some(last) if last <= MOST_SEED => Ok(()),
+        _ => {
+            let message = format!("{seeds} seeds from {first} on go beyond {MOST_SEED}, the largest one");
+            Err(Failure::new(Exit::Usage, message, "write a smaller --seed"))
+        }
+    }
 }
 
 /// A change of a parameter must be of an algorithm that takes part somewhere.

@@ -80,7 +80,8 @@ impl<'a> Runs<'a> {
         let batch = Batch { jobs: self.keeping.jobs.at_a_time, signals, progress: &progress };
         let done = batch.simulate(&scenarios, |index, run| self.keep(scenarios[index], run));
         let done = done.map_err(|failure| match failure.is_interruption() {
-            true => failure.with_help("finished runs are kept: the same command goes on from there"),
+            true => failure
+                .with_help("finished runs are kept: the same command, without --fresh, goes on from there"),
             false => failure,
         })?;
         let done: HashMap<_, _> = missing.into_iter().map(|index| self.key(index)).zip(done).collect();

@@ -88,8 +88,8 @@ CC_INLINE void NAME_on_ack(struct NAME *s, const struct cc_view *v, struct cc_de
 
 /*
  * CC_EVENT_REDUCE comes once for all losses of a round trip, and for marks (ECN). After a timeout the state becomes
- * CC_CA_LOSS: the flow starts again with a packet, up to half of what it had. CC_EVENT_UNDO takes a reduction back
- * that was a mistake.
+ * CC_CA_LOSS: the flow starts again with a packet, and grows fast up to the ssthresh of the reduction before.
+ * CC_EVENT_UNDO takes a reduction back that was a mistake.
  */
 CC_INLINE void NAME_on_event(struct NAME *s, u32 event, const struct cc_view *v, struct cc_decision *d)
 {

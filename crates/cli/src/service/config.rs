@@ -214,7 +214,10 @@ fn check_owner(path: &Path) -> Result<(), Failure> {
 
 fn unreadable(path: &Path, error: &io::Error) -> Failure {
     let message = format!("cannot read the configuration {}: {error}", path.display());
-    Failure::new(Exit::Usage, message, "name another one with --config")
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => Failure::new(Exit::Unsupported, message, "run it as root"),
+        _ => Failure::new(Exit::Usage, message, "name another one with --config"),
+    }
 }
 
 /// Collects problems, so that one look shows all.
