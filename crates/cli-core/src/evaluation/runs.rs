@@ -79,9 +79,12 @@ impl<'a> Runs<'a> {
         let progress = Progress::of_scenarios(&scenarios, self.global.quiet);
         let batch = Batch { jobs: self.keeping.jobs.at_a_time, signals, progress: &progress };
         let done = batch.simulate(&scenarios, |index, run| self.keep(scenarios[index], run));
+        let again = match self.keeping.fresh {
+            true => "finished runs are kept: the same command without --fresh goes on from there",
+            false => "finished runs are kept: the same command goes on from there",
+        };
         let done = done.map_err(|failure| match failure.is_interruption() {
-            true => failure
-                .with_help("finished runs are kept: the same command, without --fresh, goes on from there"),
+            true => failure.with_help(again),
             false => failure,
         })?;
         let done: HashMap<_, _> = missing.into_iter().map(|index| self.key(index)).zip(done).collect();
