@@ -20,6 +20,9 @@ use crate::output::note;
 const MOST_TEXT: u64 = 1 << 20;
 /// What `--set SECTION.KEY` begins with, if it is no parameter of an algorithm.
 const SECTIONS: [&str; 3] = ["flow", "link", "window"];
+/// The option whose folder may name headers. That of `--out` does not count: an earlier result in it may name
+/// some.
+const CRITERIA: &str = "--criteria";
 /// How the path of a header ends.
 const END: &str = ".h";
 
@@ -28,21 +31,27 @@ const END: &str = ".h";
 #[must_use]
 pub fn named(arguments: &[OsString]) -> Vec<String> {
     let mut found = BTreeSet::new();
+    let mut before = "";
     for argument in arguments.iter().skip(1).filter_map(|argument| argument.to_str()) {
         let words = argument.split([',', '=']);
         found.extend(words.filter(|word| word.ends_with(END) && word.len() > END.len()).map(str::to_owned));
-        if !argument.ends_with(END) {
-            for file in files(Path::new(argument)) {
-                found.extend(in_scenario(&begin_of(&file).unwrap_or_default()));
-            }
+        let criteria = argument.strip_prefix("--criteria=").or((before == CRITERIA).then_some(argument));
+        let files = match criteria {
+            Some(folder) => criteria_in(Path::new(folder)),
+            None if argument.ends_with(END) => Vec::new(),
+            None => vec![PathBuf::from(argument)],
+        };
+        for file in files {
+            found.extend(in_scenario(&begin_of(&file).unwrap_or_default()));
         }
+        before = argument;
     }
     found.into_iter().filter(|name| Path::new(name).is_file()).collect()
 }
 
-/// A file, or the criteria in a folder.
-fn files(path: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(path) else { return vec![path.to_owned()] };
+/// The files of a folder of criteria.
+fn criteria_in(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
     let files = entries.filter_map(Result::ok).map(|entry| entry.path());
     files.filter(|file| file.extension().is_some_and(|ending| ending == "toml")).collect()
 }
@@ -206,6 +215,11 @@ mod tests {
         ];
         let found = named(&arguments.map(OsString::from));
         assert_eq!(found, [four, one, three]);
+        let folder = place.path().to_str().unwrap();
+        let of_folder =
+            |option: &str| named(&["fairpace", "evaluate", "reno", option, folder].map(OsString::from));
+        assert_eq!(of_folder("--criteria"), [found[0].clone()]);
+        assert!(of_folder("--out").is_empty(), "an earlier result may name headers");
         assert!(named(&["fairpace", "sim", "missing.h", ".h", "a.hh"].map(OsString::from)).is_empty());
     }
 }
