@@ -142,13 +142,21 @@ pub(crate) struct EvaluateArgs {
     #[arg(required = true, value_name = "ALGORITHM")]
     pub(crate) names: Vec<String>,
     /// Measure these as well, to compare with; `none` for no others.
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',', default_value = "cubic,bbr3")]
+    #[arg(
+        long,
+        value_name = "NAME,...",
+        value_delimiter = ',',
+        default_value = "cubic,reno,bbr1,bbr3,bbq,level"
+    )]
     pub(crate) beside: Vec<String>,
     #[command(flatten)]
     pub(crate) evaluation: EvaluationArgs,
     /// A folder of criteria, in place of those that the program contains.
     #[arg(long, value_name = "DIR")]
     pub(crate) criteria: Option<PathBuf>,
+    /// Write report.html, evaluation.json and NAME.md for each algorithm to this directory.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
 }
 
 /// Changes of a run, and where its results go.

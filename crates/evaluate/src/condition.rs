@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use fairpace_scenario::{Invalid, Scenario};
+use serde::Serialize;
 
 use crate::amount::Amount;
 use crate::item::{Item, names};
@@ -10,6 +11,15 @@ use crate::judge::{Bound, Check, Side};
 use crate::measure::{Metric, is_of};
 use crate::read::{Reader, Table, number};
 use crate::source::Source;
+
+/// A condition of a goal.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Asked {
+    /// In words: "fair: jain >= 0.95".
+    pub text: String,
+    /// Where its bounds come from; empty if the file does not say.
+    pub source: String,
+}
 
 /// What must hold in every case.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,27 +32,36 @@ pub(crate) struct Condition {
     pub(crate) of_rtt: Option<f64>,
     /// Factor of the upper bound.
     pub(crate) times: Amount,
+    /// Where the bounds come from; empty if the file does not say.
+    pub(crate) source: String,
     pub(crate) span: Range<usize>,
 }
 
 impl Condition {
     /// Reads a `[[condition]]`.
     pub(crate) fn read(reader: &mut Reader<'_>, of: Table<'_, '_>) -> Option<Self> {
-        const KEYS: [&str; 8] =
-            ["name", "metric", "of", "at_least", "at_most", "below", "at_most_of_rtt", "times"];
+        const KEYS: [&str; 9] =
+            ["name", "metric", "of", "at_least", "at_most", "below", "at_most_of_rtt", "times", "source"];
         reader.known(of, &KEYS);
         let name = reader.text(of, "name");
         let metric = metric(reader, of)?;
         let group = group(reader, of, metric)?;
-        let bounds = bounds(reader, of);
         let of_rtt = reader.number(of, "at_most_of_rtt");
-        if of_rtt.is_some() && metric != Metric::QueueMs {
+        let bounds = match of_rtt {
+            // the part of the RTT is the only bound
+            Some(_) if !of.table.contains_key("at_most") => {
+                vec![(Side::AtMost, Amount::Fixed(f64::INFINITY))]
+            }
+            _ => bounds(reader, of),
+        };
+        if of_rtt.is_some() && !matches!(metric, Metric::QueueMs | Metric::Queue95Ms) {
             let (place, key) = (reader.place(of, "at_most_of_rtt"), of.key("at_most_of_rtt"));
             let message = "only a queueing delay is compared with an RTT";
             reader.complain(place, "impossible", &key, message, "leave it out");
         }
         let times = amount(reader, of, "times").unwrap_or(Amount::Fixed(1.0));
-        Some(Self { name: name?, metric, of: group, bounds, of_rtt, times, span: of.place() })
+        let source = reader.optional_text(of, "source").unwrap_or_default();
+        Some(Self { name: name?, metric, of: group, bounds, of_rtt, times, source, span: of.place() })
     }
 
     /// Reads a `[[median]]`, whose bounds are numbers.
@@ -61,7 +80,8 @@ impl Condition {
             reader.complain(of.place(), "wrong-type", of.path, message, "write a number");
         }
         let (times, of) = (Amount::Fixed(1.0), of.place());
-        Some(Self { name: name?, metric, of: String::new(), bounds, of_rtt: None, times, span: of })
+        let (group, source) = (String::new(), String::new());
+        Some(Self { name: name?, metric, of: group, bounds, of_rtt: None, times, source, span: of })
     }
 
     /// In words. `values` has the values of a name.
@@ -72,8 +92,9 @@ impl Condition {
             Amount::Fixed(number) => number.to_string(),
             Amount::Named(name) => values(name).join(" or "),
         };
+        let written = bounds.iter().filter(|(_, bound)| *bound != Amount::Fixed(f64::INFINITY));
         let mut parts: Vec<_> =
-            bounds.iter().map(|(side, bound)| format!("{} {}", side.sign(), amount(bound))).collect();
+            written.map(|(side, bound)| format!("{} {}", side.sign(), amount(bound))).collect();
         parts.extend(of_rtt.map(|part| format!("<= {part} of the longest RTT")));
         let times = match times {
             Amount::Fixed(1.0) => String::new(),
@@ -100,7 +121,7 @@ impl Condition {
         scenario: &Scenario,
         source: &Source,
     ) -> Result<Check, Invalid> {
-        let Self { name, metric, of, bounds, of_rtt, times, span } = self;
+        let Self { name, metric, of, bounds, of_rtt, times, span, .. } = self;
         let no_number = |name: String| {
             let message = format!("`{name}` is not a number in the case `{}`", scenario.title);
             source.invalid(span.clone(), "wrong-type", "condition", message, "give it numbers only")
@@ -174,7 +195,7 @@ fn bounds(reader: &mut Reader<'_>, of: Table<'_, '_>) -> Vec<(Side, Amount)> {
 }
 
 /// A number, or the name of one in braces.
-fn amount(reader: &mut Reader<'_>, of: Table<'_, '_>, key: &str) -> Option<Amount> {
+pub(crate) fn amount(reader: &mut Reader<'_>, of: Table<'_, '_>, key: &str) -> Option<Amount> {
     let value = of.table.get(key)?;
     let named = value.get_ref().as_str().and_then(|text| {
         let name = names(text).next()?;

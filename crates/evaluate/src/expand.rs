@@ -15,7 +15,7 @@ use crate::goal::Goal;
 use crate::item::{Item, filled, names};
 use crate::judge::Check;
 use crate::source::ABOUT;
-use crate::template::{Entry, FlowPart, Part, Template, Written};
+use crate::template::{Entry, FlowPart, Part, Template, Written, is_part};
 
 /// Which cases of a goal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -173,7 +173,18 @@ impl Combination<'_> {
             .map_err(|invalid| self.in_goal(invalid, &draft, &name))?;
         let checks = self.goal.checks(|name| self.value(name), &scenario)?;
         let (row, column) = self.place()?;
-        Ok(Case { name, scenario, checks, available: self.template.available, row, column })
+        let available = self.available(&name)?;
+        Ok(Case { name, scenario, checks, available, row, column })
+    }
+
+    /// The part of the link's rate that can be had.
+    fn available(&self, case: &str) -> Result<f64, Invalid> {
+        let part = self.template.available.of(|name| self.value(name)).ok().filter(|part| is_part(*part));
+        part.ok_or_else(|| {
+            let message = format!("`available` is no number above 0 and at most 1 in the case `{case}`");
+            let span = self.template.span.clone();
+            self.goal.source.invalid(span, "out-of-range", "template.available", message, "")
+        })
     }
 
     /// The scenario's text, and the algorithms of its flows.
@@ -250,11 +261,11 @@ impl Combination<'_> {
             }
             Written::Text(text) => text,
         };
-        // a number that is the whole value stays one: `count = "{n}"`
+        // a number that is the whole value stays one: `count = "{n}"`; so does true or false
         if let Some(name) = text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'))
-            && let Some(Item::Number(number)) = self.value(name)
+            && let Some(value) = self.value(name).and_then(Item::unquoted)
         {
-            return Ok(Line { key: key.clone(), value: number.clone(), text: None, span: span.clone() });
+            return Ok(Line { key: key.clone(), value, text: None, span: span.clone() });
         }
         let value = |name: &str| match item {
             Some((list, item)) if list == name => Some(item.to_owned()),

@@ -8,11 +8,12 @@ use fairpace_scenario::Invalid;
 use toml::de::DeTable;
 
 use crate::axis::{Axis, axes};
-use crate::condition::Condition;
+use crate::condition::{Asked, Condition};
 use crate::draw::Draw;
 use crate::item::{Item, names};
 use crate::judge::Check;
 use crate::read::{Reader, Table, ends};
+use crate::section::{self, Section};
 use crate::source::{Source, unreadable};
 use crate::template::{Template, Written};
 
@@ -32,6 +33,14 @@ pub struct Goal {
     pub asks: String,
     /// Why it is asked, in a sentence.
     pub why: String,
+    /// What it means to fail it, in a sentence; empty if the file does not say.
+    pub fails: String,
+    /// The section that it belongs to, if its folder has one.
+    pub section: Option<Section>,
+    /// Seeds of each case in the full form.
+    pub seeds: u32,
+    /// Names of the cases that real flows of a kernel can show, too.
+    pub kernel: Vec<String>,
     /// Axes whose values are the columns of a picture; the others give its rows.
     pub columns: Vec<String>,
     /// A size in BDP is at least this many packets.
@@ -44,23 +53,39 @@ pub struct Goal {
     pub(crate) source: Source,
 }
 
-/// The goals of a folder in the order of their ids.
+/// The goals of a folder in the order of their ids. If folders in it have a `section.toml`, the goals of
+/// these sections, in the order of their names.
 ///
 /// # Errors
 /// Everything that is wrong with the first wrong file, each with its place.
 pub fn load(folder: &Path) -> Result<Vec<Goal>, Invalid> {
+    let mut goals = Vec::new();
+    let sections = section::folders(folder)?;
+    for section in sections.iter().map(PathBuf::as_path).chain(sections.is_empty().then_some(folder)) {
+        add_folder(section, &mut goals)?;
+    }
+    if goals.is_empty() {
+        return Err(unreadable(folder, &std::io::Error::other("there is no goal in it")));
+    }
+    Ok(goals)
+}
+
+/// Adds the goals of one folder.
+fn add_folder(folder: &Path, goals: &mut Vec<Goal>) -> Result<(), Invalid> {
+    let section = Section::of(folder)?;
     let failed = |error| unreadable(folder, &error);
     let mut paths: Vec<PathBuf> = Vec::new();
     for entry in fs::read_dir(folder).map_err(failed)? {
         let path = entry.map_err(failed)?.path();
-        if path.extension().is_some_and(|extension| extension == "toml") {
+        let is_goal = path.file_name().is_some_and(|name| name != section::FILE);
+        if is_goal && path.extension().is_some_and(|extension| extension == "toml") {
             paths.push(path);
         }
     }
     paths.sort();
-    let mut goals: Vec<Goal> = Vec::new();
+    let first = goals.len();
     for path in &paths {
-        let goal = Goal::read(path)?;
+        let goal = Goal { section: section.clone(), ..Goal::read(path)? };
         goal.require_conditions()?;
         if let Some(other) = goals.iter().find(|other| other.id == goal.id) {
             let span = goal.source.text.find("id").map_or(0..0, |at| at..at + 2);
@@ -71,11 +96,22 @@ pub fn load(folder: &Path) -> Result<Vec<Goal>, Invalid> {
         }
         goals.push(goal);
     }
-    if goals.is_empty() {
-        return Err(unreadable(folder, &std::io::Error::other("there is no goal in it")));
+    goals[first..].sort_by_key(|goal| order(&goal.id));
+    Ok(())
+}
+
+/// Ids in their natural order: 7.2 before 7.10, and G2 before G10.
+fn order(id: &str) -> Vec<(u64, String)> {
+    let mut parts: Vec<(u64, String)> = Vec::new();
+    for part in id.split('.') {
+        let letters = part.trim_start_matches(|letter: char| letter.is_ascii_digit());
+        let number = &part[..part.len() - letters.len()];
+        let (word, digits) =
+            letters.split_at(letters.find(|c: char| c.is_ascii_digit()).unwrap_or(letters.len()));
+        parts.push((number.parse().unwrap_or(0), word.to_owned()));
+        parts.extend(digits.parse().ok().map(|number| (number, String::new())));
     }
-    goals.sort_by(|a, b| a.id.cmp(&b.id));
-    Ok(goals)
+    parts
 }
 
 impl Goal {
@@ -129,9 +165,9 @@ impl Goal {
         Ok(())
     }
 
-    /// Its conditions in words: "fair: jain >= 0.95".
+    /// Its conditions in words, with the sources of their bounds.
     #[must_use]
-    pub fn conditions(&self) -> Vec<String> {
+    pub fn conditions(&self) -> Vec<Asked> {
         let values = |name: &str| {
             let values = self.axes.iter().flat_map(|axis| &axis.points).flat_map(|point| &point.values);
             let mut shown: Vec<String> = Vec::new();
@@ -142,9 +178,10 @@ impl Goal {
             }
             shown
         };
+        let asked = |of: &Condition| Asked { text: of.text(values), source: of.source.clone() };
         let of_all =
-            self.medians.iter().map(|median| format!("median of all cases, {}", median.text(values)));
-        self.conditions.iter().map(|condition| condition.text(values)).chain(of_all).collect()
+            |of: &Condition| Asked { text: format!("median of all cases, {}", of.text(values)), ..asked(of) };
+        self.conditions.iter().map(asked).chain(self.medians.iter().map(of_all)).collect()
     }
 
     /// What must hold of the medians over all cases.
@@ -189,11 +226,19 @@ impl Goal {
     }
 }
 
-const KEYS: [&str; 12] = [
+/// Seeds of a case unless the file says how many.
+const USUAL_SEEDS: u32 = 2;
+/// Most seeds of a case: each is a run.
+const MOST_SEEDS: f64 = 1000.0;
+
+const KEYS: [&str; 15] = [
     "id",
     "title",
     "asks",
     "why",
+    "fails",
+    "seeds",
+    "kernel",
     "least_pkts",
     "axis",
     "quick",
@@ -208,7 +253,10 @@ fn read_goal(reader: &mut Reader<'_>, name: String, document: &DeTable<'_>) -> O
     let top = Table { table: document, path: "", span: (0, 0) };
     reader.known(top, &KEYS);
     let [id, title, asks, why] = ["id", "title", "asks", "why"].map(|key| reader.text(top, key));
+    let fails = reader.optional_text(top, "fails").unwrap_or_default();
     let least_pkts = reader.number(top, "least_pkts").unwrap_or(4.0) as u64;
+    let seeds = seeds(reader, top);
+    let kernel = reader.texts(top, "kernel");
     let axes = axes(reader, top);
     let draw = Draw::read(reader, top);
     let mut templates = Vec::new();
@@ -237,6 +285,10 @@ fn read_goal(reader: &mut Reader<'_>, name: String, document: &DeTable<'_>) -> O
         title: title?,
         asks: asks?,
         why: why?,
+        fails,
+        section: None,
+        seeds,
+        kernel,
         columns,
         least_pkts,
         axes,
@@ -250,6 +302,15 @@ fn read_goal(reader: &mut Reader<'_>, name: String, document: &DeTable<'_>) -> O
         check_names(reader, &goal, number, template);
     }
     Some(goal)
+}
+
+fn seeds(reader: &mut Reader<'_>, top: Table<'_, '_>) -> u32 {
+    let Some(seeds) = reader.number(top, "seeds") else { return USUAL_SEEDS };
+    if seeds.fract() != 0.0 || !(1.0..=MOST_SEEDS).contains(&seeds) {
+        let message = format!("`seeds` must be a whole number from 1 to {MOST_SEEDS}");
+        reader.complain(reader.place(top, "seeds"), "out-of-range", "seeds", message, "");
+    }
+    seeds as u32
 }
 
 /// Every name of a template and of the conditions must be a value of an axis.

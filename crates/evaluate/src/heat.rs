@@ -22,7 +22,7 @@ const BETWEEN: f64 = 5.0;
 
 /// How far a case is from holding: the largest factor by which a value is beyond its bound, and the words for
 /// it.
-const DEGREES: [(f64, &str); 5] = [
+pub(crate) const DEGREES: [(f64, &str); 5] = [
     (1.0, "holds"),
     (1.1, "beyond a bound by a factor up to 1.1"),
     (1.5, "up to 1.5"),
@@ -205,7 +205,7 @@ fn places(columns: &[&[String]]) -> Vec<f64> {
 }
 
 /// Index into [`DEGREES`]; 0 only if all conditions hold.
-fn degree(miss: f64) -> usize {
+pub(crate) fn degree(miss: f64) -> usize {
     if miss > 0.0 && 1.0 + miss <= DEGREES[0].0 {
         return 1;
     }

@@ -8,11 +8,12 @@ pub(crate) enum Item {
     Text(String),
     /// A number as written: "0.5" stays "0.5".
     Number(String),
+    Flag(bool),
     List(Vec<String>),
 }
 
 impl Item {
-    /// A text, a number, or a list of these; `None` for anything else.
+    /// A text, a number, true or false, or a list of texts and numbers; `None` for anything else.
     pub(crate) fn of(value: &DeValue<'_>) -> Option<Self> {
         match value {
             DeValue::String(text) => Some(Self::Text(text.to_string())),
@@ -20,6 +21,7 @@ impl Item {
                 Some(Self::Number(number.as_str().to_owned()))
             }
             DeValue::Float(number) => Some(Self::Number(number.as_str().to_owned())),
+            DeValue::Boolean(flag) => Some(Self::Flag(*flag)),
             DeValue::Array(items) => {
                 let item = |item: &toml::Spanned<DeValue<'_>>| match Self::of(item.get_ref()) {
                     Some(Self::Text(text) | Self::Number(text)) => Some(text),
@@ -40,7 +42,16 @@ impl Item {
     pub(crate) fn shown(&self) -> String {
         match self {
             Self::Text(text) | Self::Number(text) => text.clone(),
+            Self::Flag(flag) => flag.to_string(),
             Self::List(items) => items.join("/"),
+        }
+    }
+
+    /// As a value of TOML, if it is one without quotes.
+    pub(crate) fn unquoted(&self) -> Option<String> {
+        match self {
+            Self::Number(_) | Self::Flag(_) => Some(self.shown()),
+            Self::Text(_) | Self::List(_) => None,
         }
     }
 

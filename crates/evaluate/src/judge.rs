@@ -130,13 +130,13 @@ pub fn judge(checks: &[Check], seed: u64, measured: Measured) -> Judged {
 /// The run that is judged among those of several seeds: one that fails before one that holds, and among
 /// equals the one with the lower Jain index.
 #[must_use]
-pub fn worst(runs: impl IntoIterator<Item = Judged>) -> Option<Judged> {
-    runs.into_iter().reduce(|worst, run| {
+pub fn worst(runs: &[Judged]) -> Option<&Judged> {
+    runs.iter().reduce(|worst, run| {
         let jain = |run: &Judged| run.measured.value(Metric::Jain, "");
         let is_worse = match (worst.holds(), run.holds()) {
             (true, false) => true,
             (false, true) => false,
-            _ => jain(&run) < jain(&worst),
+            _ => jain(run) < jain(worst),
         };
         if is_worse { run } else { worst }
     })

@@ -15,6 +15,7 @@ mod axis;
 mod condition;
 mod draw;
 mod expand;
+mod fragment;
 mod goal;
 mod heat;
 mod item;
@@ -25,10 +26,14 @@ mod page;
 mod paths;
 mod read;
 mod record;
+mod report;
+mod score;
+mod section;
 mod source;
 mod template;
 mod text;
 
+pub use condition::Asked;
 pub use draw::seed_of;
 pub use expand::{Case, Form};
 pub use goal::{Goal, load};
@@ -39,3 +44,4 @@ pub use measure::{Measured, Metric};
 pub use record::{
     AlgorithmRecord, CaseRecord, ConditionCount, ConditionRecord, GoalRecord, Record, SCHEMA, Spread,
 };
+pub use section::Section;

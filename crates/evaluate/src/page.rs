@@ -21,7 +21,7 @@ impl Record {
                 "\n## {id}: {title}\n\n{}\nIn each case must hold:\n\n",
                 wrapped(&format!("{asks} {why}"))
             );
-            conditions.iter().for_each(|condition| page.push_str(&format!("- {condition}\n")));
+            conditions.iter().for_each(|asked| page.push_str(&format!("- {}\n", asked.text)));
             let _ = write!(page, "\n![{id}: which cases hold, for each algorithm]({})\n\n", picture(goal));
             page.push_str(&numbers(goal));
             let medians = algorithms
@@ -41,15 +41,16 @@ impl Record {
     }
 
     fn facts(&self) -> String {
-        let Self { command, commit, scenarios_hash, runs, seed, seeds, form, criteria, .. } = self;
+        let Self { command, commit, scenarios_hash, runs, seed, form, criteria, .. } = self;
         let how = format!(
             "The criteria `{criteria}`, {form} form. Of the seeds of a case the worst is judged: one that \
              fails before one that holds, then the one with the lower Jain index. In the pictures a cell is \
              a case, and a darker cell with a higher number is further beyond its bounds."
         );
+        let seeds = self.goals.iter().map(|goal| goal.seeds).max().unwrap_or(1);
         let seeds = match seeds {
             1 => format!("seed {seed}"),
-            _ => format!("seeds {seed} to {}", seed + u64::from(*seeds) - 1),
+            _ => format!("seeds {seed} to {}", seed + u64::from(seeds) - 1),
         };
         format!(
             "{}\n| | |\n|---|---|\n| command | `{command}` |\n| simulations | {runs}, {seeds} |\n\

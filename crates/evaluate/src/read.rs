@@ -81,6 +81,24 @@ impl Reader<'_> {
         }
     }
 
+    /// A text that may be there.
+    pub(crate) fn optional_text(&mut self, of: Table<'_, '_>, name: &str) -> Option<String> {
+        of.table.contains_key(name).then(|| self.text(of, name))?
+    }
+
+    /// A list of texts that may be there.
+    pub(crate) fn texts(&mut self, of: Table<'_, '_>, name: &str) -> Vec<String> {
+        let Some(value) = of.table.get(name) else { return Vec::new() };
+        let items = value.get_ref().as_array();
+        let texts = items.and_then(|items| items.iter().map(|item| item.get_ref().as_str()).collect());
+        let Some(texts): Option<Vec<&str>> = texts else {
+            let message = format!("`{name}` must be a list of texts");
+            self.complain(value.span(), "wrong-type", &of.key(name), message, "write it in brackets");
+            return Vec::new();
+        };
+        texts.into_iter().map(str::to_owned).collect()
+    }
+
     /// A number that may be there.
     pub(crate) fn number(&mut self, of: Table<'_, '_>, name: &str) -> Option<f64> {
         let value = of.table.get(name)?;

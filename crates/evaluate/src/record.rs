@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::condition::Asked;
 use crate::expand::Case;
 use crate::goal::Goal;
-use crate::judge::{Bound, Check, Held, Judged};
+use crate::judge::{Bound, Check, Held, Judged, worst};
 use crate::measure::Metric;
+use crate::section::Section;
 
 /// Version of the record.
-pub const SCHEMA: &str = "fairpace.evaluation/1";
+pub const SCHEMA: &str = "fairpace.evaluation/2";
 
 /// Everything that was measured, and what repeats it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -21,14 +23,14 @@ pub struct Record {
     pub commit: String,
     /// The command that measures the same again.
     pub command: String,
+    /// The algorithms that were asked for; others are there to compare with.
+    pub asked: Vec<String>,
     /// Name of the criteria: their folder.
     pub criteria: String,
     /// `full` or `quick`.
     pub form: &'static str,
-    /// The first seed.
+    /// The first seed of every case.
     pub seed: u64,
-    /// Number of seeds; the worst is judged.
-    pub seeds: u32,
     /// SHA-256 over the hashes of all scenarios.
     pub scenarios_hash: String,
     /// Runs behind these numbers.
@@ -54,8 +56,14 @@ pub struct GoalRecord {
     pub asks: String,
     /// Why.
     pub why: String,
-    /// Its conditions in words.
-    pub conditions: Vec<String>,
+    /// What it means to fail it; empty if its file does not say.
+    pub fails: String,
+    /// Its section.
+    pub section: Option<Section>,
+    /// Number of seeds of each case; the worst is judged.
+    pub seeds: u32,
+    /// What must hold.
+    pub conditions: Vec<Asked>,
     /// What each algorithm did.
     pub algorithms: Vec<AlgorithmRecord>,
 }
@@ -117,6 +125,10 @@ pub struct CaseRecord {
     pub column: Vec<String>,
     /// The seed that is judged.
     pub seed: u64,
+    /// Number of seeds.
+    pub seeds: usize,
+    /// Number of seeds with which all conditions hold.
+    pub seeds_hold: usize,
     /// Whether all conditions hold.
     pub holds: bool,
     /// The largest factor by which a value is beyond its bound, less 1; 0 if all hold, `null` if it is
@@ -137,6 +149,8 @@ pub struct ConditionRecord {
     pub metric: Metric,
     /// The value.
     pub value: f64,
+    /// The median of the values of all seeds; of two in the middle the higher one.
+    pub median: f64,
     /// The bounds.
     pub bounds: Vec<Bound>,
     /// Whether it holds.
@@ -145,16 +159,26 @@ pub struct ConditionRecord {
     pub miss: f64,
 }
 
+impl Record {
+    /// The command that measures one of its goals again.
+    pub(crate) fn command_of(&self, goal: &GoalRecord) -> String {
+        format!("{} --goal {}", self.command, goal.id)
+    }
+}
+
 impl GoalRecord {
-    /// The goal without results.
+    /// The goal without results, with the number of seeds of its cases.
     #[must_use]
-    pub fn of(goal: &Goal) -> Self {
+    pub fn of(goal: &Goal, seeds: u32) -> Self {
         Self {
             id: goal.id.clone(),
             name: goal.name.clone(),
             title: goal.title.clone(),
             asks: goal.asks.clone(),
             why: goal.why.clone(),
+            fails: goal.fails.clone(),
+            section: goal.section.clone(),
+            seeds,
             conditions: goal.conditions(),
             algorithms: Vec::new(),
         }
@@ -162,31 +186,40 @@ impl GoalRecord {
 }
 
 impl CaseRecord {
-    /// A case beside the run that is judged.
+    /// A case beside its runs, of which the worst is judged; `None` without a run.
     #[must_use]
-    pub fn of(case: &Case, judged: &Judged) -> Self {
+    pub fn of(case: &Case, runs: &[Judged]) -> Option<Self> {
+        let judged = worst(runs)?;
         let metrics = Metric::ALWAYS.map(|metric| (metric, judged.measured.value(metric, "")));
-        let condition = |(check, held): (&Check, &Held)| ConditionRecord::of(check, held);
-        Self {
+        let condition = |(index, check): (usize, &Check)| {
+            let held = judged.held.get(index)?;
+            let values = runs.iter().filter_map(|run| Some(run.held.get(index)?.value)).collect();
+            Some(ConditionRecord::of(check, held, values))
+        };
+        Some(Self {
             case: case.name.clone(),
             scenario: case.scenario.hash.clone(),
             row: case.row.clone(),
             column: case.column.clone(),
             seed: judged.seed,
+            seeds: runs.len(),
+            seeds_hold: runs.iter().filter(|run| run.holds()).count(),
             holds: judged.holds(),
             miss: judged.miss(),
             metrics: metrics.into(),
-            conditions: case.checks.iter().zip(&judged.held).map(condition).collect(),
-        }
+            conditions: case.checks.iter().enumerate().filter_map(condition).collect(),
+        })
     }
 }
 
 impl ConditionRecord {
-    fn of(check: &Check, held: &Held) -> Self {
+    fn of(check: &Check, held: &Held, mut values: Vec<f64>) -> Self {
+        values.sort_by(f64::total_cmp);
         Self {
             name: check.name.clone(),
             metric: check.metric,
             value: held.value,
+            median: values.get(values.len() / 2).copied().unwrap_or(held.value),
             bounds: check.bounds.clone(),
             holds: held.holds,
             miss: held.miss,
@@ -222,7 +255,7 @@ impl AlgorithmRecord {
         let hold = results.iter().filter(|result| result.holds).count();
         let median = |check: &Check| {
             let value = metrics.iter().find(|of| of.metric == check.metric).map_or(f64::NAN, |of| of.median);
-            ConditionRecord::of(check, &check.held(value))
+            ConditionRecord::of(check, &check.held(value), Vec::new())
         };
         let medians = medians.iter().map(median).collect();
         Self { cc, cases: results.len(), hold, cpu_s, conditions, metrics, medians, results }

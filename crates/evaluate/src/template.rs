@@ -7,6 +7,8 @@ use std::time::Duration;
 use fairpace_scenario::quantity::parse_time;
 use toml::de::{DeTable, DeValue};
 
+use crate::amount::Amount;
+use crate::condition::amount;
 use crate::item::names;
 use crate::read::{Reader, Table, ends};
 
@@ -17,7 +19,7 @@ pub(crate) struct Template {
     pub(crate) name: String,
     pub(crate) span: Range<usize>,
     /// The part of the link's rate that can be had.
-    pub(crate) available: f64,
+    pub(crate) available: Amount,
     pub(crate) top: Part,
     pub(crate) window: Part,
     pub(crate) links: Vec<Part>,
@@ -71,15 +73,15 @@ const OWN: [&str; 5] = ["name", "available", "window", "link", "flow"];
 impl Template {
     pub(crate) fn read(reader: &mut Reader<'_>, of: Table<'_, '_>) -> Option<Self> {
         let name = reader.text(of, "name");
-        let available = match reader.number(of, "available") {
-            Some(part) if part <= 0.0 || part > 1.0 => {
+        let available = match amount(reader, of, "available") {
+            Some(Amount::Fixed(part)) if !is_part(part) => {
                 let span = of.table.get("available").map_or(0..0, toml::Spanned::span);
                 let help = "the part of the link's rate that a flow can have: 0.5 of a policer at half of it";
                 let message = "`available` must be above 0 and at most 1";
                 reader.complain(span, "out-of-range", &of.key("available"), message, help);
                 return None;
             }
-            part => part.unwrap_or(1.0),
+            part => part.unwrap_or(Amount::Fixed(1.0)),
         };
         for reserved in ["title", "seed"].into_iter().filter(|name| of.table.contains_key(*name)) {
             let span = of.table.get(reserved).map_or(0..0, toml::Spanned::span);
@@ -101,7 +103,7 @@ impl Template {
         Some(Self { name: name?, span, available, top, window: window.unwrap_or_default(), links, flows })
     }
 
-    /// The names in braces, and the lists of `each`.
+    /// The names in braces, also of a number, and the lists of `each`.
     pub(crate) fn names(&self) -> BTreeSet<&str> {
         let parts = [&self.top, &self.window].into_iter().chain(&self.links);
         let parts = parts.chain(self.flows.iter().map(|flow| &flow.part));
@@ -110,8 +112,17 @@ impl Template {
             Written::Raw(_) => None,
         });
         let lists = self.flows.iter().filter_map(|flow| Some(flow.each.as_ref()?.of.as_str()));
-        texts.chain([self.name.as_str()]).flat_map(names).chain(lists).collect()
+        let number = match &self.available {
+            Amount::Named(name) => Some(name.as_str()),
+            Amount::Fixed(_) => None,
+        };
+        texts.chain([self.name.as_str()]).flat_map(names).chain(lists).chain(number).collect()
     }
+}
+
+/// Whether a number is a part of a link's rate.
+pub(crate) fn is_part(number: f64) -> bool {
+    number > 0.0 && number <= 1.0
 }
 
 impl FlowPart {

@@ -3,32 +3,84 @@
 use std::fmt::Write as _;
 
 use crate::judge::Bound;
-use crate::record::{AlgorithmRecord, CaseRecord, ConditionRecord, Record, Spread};
+use crate::record::{AlgorithmRecord, CaseRecord, ConditionRecord, GoalRecord, Record, Spread};
+use crate::score::score;
 
 impl Record {
-    /// A row per goal and algorithm; with `failing`, below it each case that does not hold.
+    /// A scorecard: a row for each goal, a column for each algorithm. With `failing`, then the numbers of
+    /// each goal and each case that does not hold.
     #[must_use]
     pub fn text(&self, failing: bool) -> String {
         let mut text = String::new();
-        for goal in &self.goals {
-            let _ = writeln!(text, "{} {}: {}", goal.id, goal.title, goal.conditions.join("; "));
-            for algorithm in &goal.algorithms {
-                text.push_str(&row(algorithm));
-                algorithm.medians.iter().for_each(|of| text.push_str(&format!("      {}\n", median(of))));
-                if failing {
-                    text.push_str(&failures(algorithm));
-                }
+        for group in self.groups() {
+            if !group.title.is_empty() {
+                let _ = writeln!(text, "{}", group.title);
             }
+            text.push_str(&self.scorecard_text(&group.goals));
             text.push('\n');
         }
-        let Self { runs, simulated, wall_s, seeds, form, .. } = self;
+        if failing {
+            self.goals.iter().for_each(|goal| text.push_str(&numbers(goal)));
+        }
+        text.push_str(&self.medians());
+        for cc in &self.asked {
+            let sum = score(&self.goals, cc);
+            let _ = writeln!(
+                text,
+                "{cc} passes {} of {} criteria; {} of {} cases hold",
+                sum.passed, sum.goals, sum.hold, sum.cases
+            );
+        }
+        let Self { runs, simulated, wall_s, form, .. } = self;
         let _ = writeln!(
             text,
-            "{form} form; per metric: median, worst case; worst of {seeds} seeds judged; {runs} runs, \
-             {simulated} of them simulated now, in {wall_s:.0} s"
+            "{form} form, the worst seed of each case judged; {runs} runs, {simulated} of them simulated \
+             now, in {wall_s:.0} s"
         );
         text
     }
+
+    /// The conditions of medians, of the algorithms that were asked for.
+    fn medians(&self) -> String {
+        let of_asked = |goal: &GoalRecord| {
+            let asked = goal.algorithms.iter().filter(|algorithm| self.asked.contains(&algorithm.cc));
+            let said = |of: &ConditionRecord, cc: &str| format!("{} {cc}: {}\n", goal.id, median(of));
+            asked.flat_map(|algorithm| algorithm.medians.iter().map(|of| said(of, &algorithm.cc))).collect()
+        };
+        self.goals.iter().map(|goal| -> String { of_asked(goal) }).collect()
+    }
+
+    /// "  5.1.1a Undelivered packets    ✓ 8   3/8".
+    fn scorecard_text(&self, goals: &[&GoalRecord]) -> String {
+        let names = self.algorithms();
+        let label = |goal: &GoalRecord| format!("{} {}", goal.id, goal.title);
+        let aside = self.goals.iter().map(|goal| label(goal).chars().count()).max().unwrap_or(0);
+        let width = |cc: &&str| cc.chars().count().max(8) + 2;
+        let mut text = format!("  {:aside$}", "");
+        names.iter().for_each(|cc| text.push_str(&format!("{cc:>0$}", width(cc))));
+        text.push('\n');
+        for goal in goals {
+            let _ = write!(text, "  {:aside$}", label(goal));
+            for cc in &names {
+                let mark = goal.of_algorithm(cc).map_or_else(String::new, |algorithm| algorithm.mark());
+                let _ = write!(text, "{mark:>0$}", width(cc));
+            }
+            text.push('\n');
+        }
+        text
+    }
+}
+
+/// A row for each algorithm, and below it each case that does not hold.
+fn numbers(goal: &GoalRecord) -> String {
+    let asked: Vec<_> = goal.conditions.iter().map(|asked| asked.text.as_str()).collect();
+    let mut text = format!("{} {}: {}\n", goal.id, goal.title, asked.join("; "));
+    for algorithm in &goal.algorithms {
+        text.push_str(&row(algorithm));
+        algorithm.medians.iter().for_each(|of| text.push_str(&format!("      {}\n", median(of))));
+        text.push_str(&failures(algorithm));
+    }
+    text + "\n"
 }
 
 /// "  bbr1      12 of 160  fair 45, full 158, short queue 20 | jain 0.720, 0.190 | ..."
@@ -95,7 +147,7 @@ pub(crate) fn failed(of: &ConditionRecord) -> String {
     format!("{} {} ({})", of.name, of.metric.shown(of.value), bounds(of))
 }
 
-fn bounds(of: &ConditionRecord) -> String {
+pub(crate) fn bounds(of: &ConditionRecord) -> String {
     let bound = |bound: &Bound| format!("{} {}", bound.side.sign(), short(bound.value));
     of.bounds.iter().map(bound).collect::<Vec<_>>().join(", ")
 }

@@ -19,10 +19,13 @@ use crate::signals::Signals;
 pub use runs::{Keeping, Runs};
 pub use works::Works;
 
+/// The first seed of each case unless the user names another.
+const FIRST_SEED: u64 = 1;
+
 /// Which cases are measured, and how.
 #[derive(Debug, Clone, Args)]
 pub struct EvaluationArgs {
-    /// Only these goals, by id or file: G1,crowds.
+    /// Only these goals, by id, file or section: G1,crowds,5.1.
     #[arg(long, value_name = "GOAL,...", value_delimiter = ',')]
     pub goal: Vec<String>,
     /// Only the cases that the criteria name for a quick look.
@@ -44,11 +47,11 @@ pub struct EvaluationArgs {
     /// Only cases with this text in their name.
     #[arg(long = "match", value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub matching: String,
-    /// Seeds of each case; by default 2, with --quick 1.
+    /// Seeds of each case; by default as its goal says, with --quick 1.
     #[arg(long, value_name = "N", value_parser = from_one_to(1000))]
     pub seeds: Option<u32>,
     /// The first of these seeds.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = FIRST_SEED)]
     pub seed: u64,
     /// Change a parameter of an algorithm, or a key of all scenarios; repeatable.
     #[arg(long = "set", value_name = "KEY=VALUE")]
@@ -72,6 +75,8 @@ pub struct Evaluation<'a> {
     pub goals: &'a [&'a Goal],
     /// Names of the algorithms, see [`names`].
     pub names: &'a [String],
+    /// Those that the user asked for; the others are there to compare with.
+    pub asked: &'a [String],
     /// The criteria's name.
     pub criteria: String,
     /// The begin of the command that measures the same again: program, criteria and algorithms.
@@ -90,10 +95,11 @@ impl Evaluation<'_> {
     pub fn plan(&self) -> Result<Works, Failure> {
         let Self { args, goals, names, .. } = self;
         check_sets(&args.sets, names, goals)?;
-        check_seeds(args.seed, seeds(args))?;
+        let most = goals.iter().map(|goal| seeds(args, goal)).max().unwrap_or(1);
+        check_seeds(args.seed, most)?;
         let form = if args.quick { Form::Quick } else { Form::Full };
         let seed = args.draw.as_deref().map(draw_seed).transpose()?.unwrap_or_default();
-        let mut works = Works::new(args.seed, seeds(args));
+        let mut works = Works::new(args.seed);
         let mut flows: u64 = 0;
         for (index, goal) in goals.iter().enumerate() {
             for cc in *names {
@@ -103,10 +109,10 @@ impl Evaluation<'_> {
                 };
                 cases.retain(|case| case.name.contains(&args.matching));
                 let of_cases: usize = cases.iter().map(|case| case.scenario.flows.len()).sum();
-                flows = flows.saturating_add(of_cases as u64 * u64::from(seeds(args)));
+                flows = flows.saturating_add(of_cases as u64 * u64::from(seeds(args, goal)));
                 check_size(flows)?;
                 if !cases.is_empty() {
-                    works.add(index, cc, cases);
+                    works.add(index, cc, cases, seeds(args, goal));
                 }
             }
         }
@@ -130,15 +136,15 @@ impl Evaluation<'_> {
             schema: SCHEMA,
             commit: COMMIT.to_owned(),
             command: self.command(),
+            asked: self.asked.to_vec(),
             criteria: self.criteria.clone(),
             form: form(args),
             seed: args.seed,
-            seeds: seeds(args),
             scenarios_hash: hash_of_all(works.cases().map(|case| &case.scenario)),
             runs: summaries.len(),
             simulated,
             wall_s: begun.elapsed().as_secs_f64(),
-            goals: self.goals.iter().map(|goal| GoalRecord::of(goal)).collect(),
+            goals: self.goals.iter().map(|goal| GoalRecord::of(goal, seeds(args, goal))).collect(),
         };
         for (goal, algorithm) in works.judged(&summaries, self.goals) {
             record.goals[goal].algorithms.push(algorithm);
@@ -162,7 +168,10 @@ impl Evaluation<'_> {
         if args.quick {
             words.push("--quick".to_owned());
         }
-        words.push(format!("--seeds {} --seed {}", seeds(args), args.seed));
+        words.extend(args.seeds.map(|seeds| format!("--seeds {seeds}")));
+        if args.seed != FIRST_SEED {
+            words.push(format!("--seed {}", args.seed));
+        }
         words.extend(args.sets.iter().map(|set| format!("--set {set}")));
         words.join(" ")
     }
@@ -175,8 +184,8 @@ pub fn no_case(matching: &str) -> Failure {
     Failure::new(Exit::Usage, message, "names are as in `10mbit 10/50ms 1bdp`")
 }
 
-fn seeds(args: &EvaluationArgs) -> u32 {
-    args.seeds.unwrap_or(if args.quick { 1 } else { 2 })
+fn seeds(args: &EvaluationArgs, goal: &Goal) -> u32 {
+    args.seeds.unwrap_or(if args.quick { 1 } else { goal.seeds })
 }
 
 fn form(args: &EvaluationArgs) -> &'static str {
@@ -211,8 +220,12 @@ pub fn chosen<'g>(
         let message = format!("{criteria} has no {what}");
         return Err(Failure::new(Exit::Usage, message, "the contained criteria have both"));
     }
-    let is =
-        |goal: &Goal, asked: &str| [&goal.id, &goal.name].iter().any(|name| name.eq_ignore_ascii_case(asked));
+    let is = |goal: &Goal, asked: &str| {
+        let section = goal.section.as_ref().map(|section| &section.name);
+        let names = [&goal.id, &goal.name].into_iter().chain(section);
+        let is_within = goal.id.strip_prefix(asked).is_some_and(|rest| rest.starts_with('.'));
+        is_within || names.into_iter().any(|name| name.eq_ignore_ascii_case(asked))
+    };
     for asked in asked {
         if !goals.iter().any(|goal| is(goal, asked)) {
             let known: Vec<_> = goals.iter().map(|goal| format!("{} ({})", goal.id, goal.name)).collect();

@@ -1,6 +1,6 @@
 //! Cases with the runs by which they are judged.
 
-use fairpace_evaluate::{AlgorithmRecord, Case, CaseRecord, Check, Goal, Judged, Measured, judge, worst};
+use fairpace_evaluate::{AlgorithmRecord, Case, CaseRecord, Check, Goal, Judged, Measured, judge};
 use fairpace_results::Summary;
 use fairpace_scenario::Scenario;
 
@@ -9,33 +9,34 @@ struct Work {
     goal: usize,
     cc: String,
     cases: Vec<Case>,
+    /// Runs of each case.
+    seeds: u32,
     first_run: usize,
 }
 
 /// Algorithms at goals, and the scenarios of all their runs.
 pub struct Works {
     first_seed: u64,
-    seeds: u32,
     works: Vec<Work>,
     scenarios: Vec<Scenario>,
 }
 
 impl Works {
-    /// Without any. Each case will be run with `seeds` seeds from `first_seed` on.
+    /// Without any. The seeds of each case begin with `first_seed`.
     #[must_use]
-    pub const fn new(first_seed: u64, seeds: u32) -> Self {
-        Self { first_seed, seeds, works: Vec::new(), scenarios: Vec::new() }
+    pub const fn new(first_seed: u64) -> Self {
+        Self { first_seed, works: Vec::new(), scenarios: Vec::new() }
     }
 
-    /// Adds cases of an algorithm at the goal with this index.
-    pub fn add(&mut self, goal: usize, cc: &str, cases: Vec<Case>) {
+    /// Adds cases of an algorithm at the goal with this index, each with `seeds` seeds.
+    pub fn add(&mut self, goal: usize, cc: &str, cases: Vec<Case>, seeds: u32) {
         let first_run = self.scenarios.len();
         for case in &cases {
-            for seed in (self.first_seed..).take(self.seeds as usize) {
+            for seed in (self.first_seed..).take(seeds as usize) {
                 self.scenarios.push(Scenario { seed, ..case.scenario.clone() });
             }
         }
-        self.works.push(Work { goal, cc: cc.to_owned(), cases, first_run });
+        self.works.push(Work { goal, cc: cc.to_owned(), cases, seeds, first_run });
     }
 
     /// All cases, in the order in which they were added.
@@ -53,23 +54,24 @@ impl Works {
     /// are in the order in which the works were added, each with the index of its goal in `goals`.
     #[must_use]
     pub fn judged(self, summaries: &[Summary], goals: &[&Goal]) -> Vec<(usize, AlgorithmRecord)> {
-        let Self { seeds, works, .. } = self;
         let record = |work: Work| {
             let medians = goals.get(work.goal).map(|goal| goal.medians()).unwrap_or_default();
-            (work.goal, of_one(work, seeds as usize, summaries, &medians))
+            (work.goal, of_one(work, summaries, &medians))
         };
-        works.into_iter().map(record).collect()
+        self.works.into_iter().map(record).collect()
     }
 }
 
 /// Judges an algorithm at a goal.
-fn of_one(work: Work, seeds: usize, summaries: &[Summary], medians: &[Check]) -> AlgorithmRecord {
-    let Work { cc, cases, first_run, .. } = work;
+fn of_one(work: Work, summaries: &[Summary], medians: &[Check]) -> AlgorithmRecord {
+    let Work { cc, cases, seeds, first_run, .. } = work;
+    let seeds = seeds as usize;
     let mut results = Vec::new();
     for (number, case) in cases.iter().enumerate() {
         let first = first_run + number * seeds;
-        let judged = summaries[first..first + seeds].iter().map(|summary| judged(case, summary));
-        results.extend(worst(judged).map(|judged| CaseRecord::of(case, &judged)));
+        let runs: Vec<Judged> =
+            summaries[first..first + seeds].iter().map(|summary| judged(case, summary)).collect();
+        results.extend(CaseRecord::of(case, &runs));
     }
     let runs = &summaries[first_run..first_run + cases.len() * seeds];
     let cpu_s = runs.iter().map(|run| run.cost.cpu_s).filter(|cost| cost.is_finite()).sum();

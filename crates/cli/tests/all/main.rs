@@ -1,5 +1,6 @@
 //! The program `fairpace` as users run it. Runs in real time are in the binary `real_time`.
 
+mod bad_algorithms;
 mod bad_input;
 mod commands;
 mod evaluate;

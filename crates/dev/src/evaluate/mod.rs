@@ -38,6 +38,7 @@ pub(crate) fn run(
         args: evaluation,
         goals: &chosen(&goals, evaluation, &criteria.display().to_string())?,
         names: &names,
+        asked: &names,
         criteria: criteria.file_name().unwrap_or(criteria.as_os_str()).to_string_lossy().into_owned(),
         command: format!(
             "fairpace-dev evaluate --criteria {} --cc {}",
@@ -65,7 +66,14 @@ pub(crate) fn run(
 
 /// Finished runs are kept beside their criteria, as long as the simulator and their algorithms are the same.
 pub(crate) fn cache(criteria: &Path) -> impl Fn(&Scenario) -> Cache {
-    move |scenario| Cache::new(criteria, &identity(scenario), None)
+    let place = place(criteria).to_owned();
+    move |scenario| Cache::new(&place, &identity(scenario), None)
+}
+
+/// The folder in which runs are kept: that of all sections, for one of them.
+fn place(criteria: &Path) -> &Path {
+    let is_section = criteria.join("section.toml").is_file();
+    criteria.parent().filter(|_| is_section).unwrap_or(criteria)
 }
 
 pub(crate) fn keeping<'a>(

@@ -107,7 +107,7 @@ pub(super) fn count(
     let args = context.args;
     let mut goals = load(&args.criteria)?;
     goals.retain(|goal| !goal.is_drawn());
-    let mut works = Works::new(1, seeds);
+    let mut works = Works::new(1);
     let mut lengths = Vec::new();
     for Asked { cc, sets, goals: ids } in asked {
         let mut length = 0;
@@ -117,7 +117,7 @@ pub(super) fn count(
             }
             let cases = goal.cases(cc, sets, form, &args.matching)?;
             if !cases.is_empty() {
-                works.add(index, cc, cases);
+                works.add(index, cc, cases, seeds);
                 length += 1;
             }
         }

@@ -46,11 +46,11 @@ pub(super) fn make(context: &Context<'_>) -> Result<Made, Failure> {
     let goal =
         load(&context.args.criteria)?.into_iter().find(Goal::is_drawn).ok_or_else(|| no_paths(context))?;
     let rows = rows(all);
-    let mut works = Works::new(1, seeds);
+    let mut works = Works::new(1);
     for row in &rows {
         let mut cases = goal.paths(LEVEL, &row.asked(all, None).sets, count(form), draw()?)?;
         cases.retain(|case| case.name.contains(&context.args.matching));
-        works.add(0, LEVEL, cases);
+        works.add(0, LEVEL, cases, seeds);
     }
     if works.scenarios().is_empty() {
         return Err(no_case(&context.args.matching));

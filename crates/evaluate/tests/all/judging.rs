@@ -96,7 +96,7 @@ fn a_seed_that_fails_is_judged_then_the_one_with_the_lower_jain_index() {
         let checks: &[Check] = &case.checks;
         judge(checks, seed, measured(&case, &[1.0 + more, 1.0 - more], 0.0, 0.0))
     };
-    let seed = |runs: Vec<Judged>| worst(runs).map(|judged| (judged.seed, judged.holds()));
+    let seed = |runs: Vec<Judged>| worst(&runs).map(|judged| (judged.seed, judged.holds()));
     assert_eq!(seed(vec![run(1, 0.1), run(2, 0.5), run(3, 0.0)]), Some((2, false)));
     assert_eq!(seed(vec![run(1, 0.4), run(2, 0.5), run(3, 0.0)]), Some((2, false)));
     assert_eq!(seed(vec![run(1, 0.05), run(2, 0.1), run(3, 0.0)]), Some((2, true)));

@@ -5,4 +5,5 @@ mod judging;
 mod level;
 mod pages;
 mod paths;
+mod report;
 mod support;

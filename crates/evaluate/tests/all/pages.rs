@@ -7,27 +7,32 @@ use fairpace_evaluate::{
 use crate::support::{SMALL, goal, measured};
 
 /// What an algorithm with these numbers did in all cases of a goal.
-fn algorithm(goal: &Goal, cc: &str, goodput: impl Fn(usize) -> f64, queue_ms: f64) -> AlgorithmRecord {
+pub(crate) fn algorithm(
+    goal: &Goal,
+    cc: &str,
+    goodput: impl Fn(usize) -> f64,
+    queue_ms: f64,
+) -> AlgorithmRecord {
     let cases = match goal.is_drawn() {
         true => goal.paths(cc, &[], 30, 1).unwrap(),
         false => goal.cases(cc, &[], Form::Full, "").unwrap(),
     };
     let result = |case: &fairpace_evaluate::Case| {
         let goodputs: Vec<f64> = (0..case.scenario.flows.len()).map(&goodput).collect();
-        CaseRecord::of(case, &judge(&case.checks, 1, measured(case, &goodputs, queue_ms, 0.0)))
+        CaseRecord::of(case, &[judge(&case.checks, 1, measured(case, &goodputs, queue_ms, 0.0))]).unwrap()
     };
     AlgorithmRecord::of(cc.to_owned(), 1.0, cases.iter().map(result).collect(), &goal.medians())
 }
 
-fn record(goals: Vec<GoalRecord>) -> Record {
+pub(crate) fn record(goals: Vec<GoalRecord>) -> Record {
     Record {
         schema: SCHEMA,
         commit: "0123abc".into(),
         command: "fairpace-dev evaluate --cc a,b".into(),
+        asked: vec!["bbr1".into()],
         criteria: "small".into(),
         form: "full",
         seed: 1,
-        seeds: 2,
         scenarios_hash: "00ff".into(),
         runs: 8,
         simulated: 3,
@@ -36,9 +41,9 @@ fn record(goals: Vec<GoalRecord>) -> Record {
     }
 }
 
-fn small() -> GoalRecord {
+pub(crate) fn small_record() -> GoalRecord {
     let goal = Goal::parse(std::path::Path::new("small.toml"), SMALL).unwrap();
-    let mut record = GoalRecord::of(&goal);
+    let mut record = GoalRecord::of(&goal, 2);
     record.algorithms.push(algorithm(&goal, "bbr1", |_| 1.0, 100.0));
     record.algorithms.push(algorithm(&goal, "reno", |_| 1.0, 5.0));
     record
@@ -46,22 +51,23 @@ fn small() -> GoalRecord {
 
 #[test]
 fn sums_are_of_the_cases() {
-    let goal = small();
+    let goal = small_record();
     let [bbr1, reno] = &goal.algorithms[..] else { panic!("two algorithms") };
     assert_eq!((bbr1.cases, bbr1.hold, reno.hold), (4, 0, 2), "8 ms hold at 10 Mbit/s, 4 ms not at 100");
     assert_eq!(reno.conditions[0].hold, 2);
     let queue = bbr1.metrics.iter().find(|of| of.metric.name() == "queue_ms").unwrap();
     assert_eq!([queue.least, queue.median, queue.most], [100.0; 3]);
-    let text = record(vec![small()]).text(false);
-    assert!(text.contains("bbr1             0 of   4"), "{text}");
+    let text = record(vec![small_record()]).text(false);
+    assert!(text.contains("S1 Small       0/4       2/4\n"), "{text}");
+    assert!(text.contains("bbr1 passes 0 of 1 criteria; 0 of 4 cases hold\n"), "{text}");
     assert!(!text.contains("10/50ms"), "cases are shown only if asked for:\n{text}");
-    let text = record(vec![small()]).text(true);
+    let text = record(vec![small_record()]).text(true);
     assert!(text.contains("100mbit 10/50ms  short queue 5.00 (<= 4)"), "{text}");
 }
 
 #[test]
 fn a_page_names_what_fails_and_what_repeats_it() {
-    let page = record(vec![small()]).page(|goal| format!("{}.svg", goal.name));
+    let page = record(vec![small_record()]).page(|goal| format!("{}.svg", goal.name));
     let parts = [
         "| command | `fairpace-dev evaluate --cc a,b` |",
         "| simulations | 8, seeds 1 to 2 |",
@@ -83,7 +89,7 @@ fn a_page_names_what_fails_and_what_repeats_it() {
 fn a_picture_is_xml_with_a_cell_for_each_case_and_a_number_for_its_degree() {
     for id in ["G1", "G2", "G3", "G4", "G5", "G6", "G7", "paths"] {
         let goal = goal(id);
-        let mut record = GoalRecord::of(&goal);
+        let mut record = GoalRecord::of(&goal, 2);
         for (cc, queue_ms) in [("bbr1", 0.0), ("reno", 3.0), ("cubic", 1e9), ("bbr3", 0.0)] {
             record.algorithms.push(algorithm(&goal, cc, |flow| flow as f64 * 1e-3, queue_ms));
         }
@@ -110,7 +116,7 @@ fn a_picture_is_xml_with_a_cell_for_each_case_and_a_number_for_its_degree() {
 
 #[test]
 fn nothing_is_drawn_of_nothing() {
-    let empty = GoalRecord { algorithms: Vec::new(), ..small() };
+    let empty = GoalRecord { algorithms: Vec::new(), ..small_record() };
     roxmltree::Document::parse(&heat_map(&empty)).unwrap();
     assert!(record(vec![empty]).page(|_| String::new()).contains("S1 Small"));
 }
@@ -120,7 +126,7 @@ fn a_median_over_all_cases_is_judged() {
     let goal = goal("paths");
     let median = |queue_ms| algorithm(&goal, "bbr1", |_| 1.0, queue_ms).medians[0].clone();
     assert_eq!((median(4.9).holds, median(5.0).holds), (true, false));
-    let mut record_of = GoalRecord::of(&goal);
+    let mut record_of = GoalRecord::of(&goal, 2);
     record_of.algorithms.push(algorithm(&goal, "bbr1", |_| 1.0, 7.0));
     let record = record(vec![record_of]);
     let said = "median over all cases: short queue does not hold, queue_ms 7.00 (< 5)";

@@ -1,0 +1,83 @@
+//! The part of the page on one goal.
+
+use maud::{Markup, html};
+
+use super::anchor;
+use super::strips::strips;
+use crate::record::{AlgorithmRecord, CaseRecord, ConditionRecord, GoalRecord, Record};
+use crate::text::{bounds, median};
+
+/// Columns of the table of cases that fail.
+const HEADS: [&str; 6] = ["case", "condition", "worst seed", "median seed", "bound", "seeds that hold"];
+
+/// What it asks, its picture, and what fails.
+pub(super) fn section(record: &Record, goal: &GoalRecord) -> Markup {
+    let asked: Vec<&AlgorithmRecord> = record.asked.iter().filter_map(|cc| goal.of_algorithm(cc)).collect();
+    html! {
+        section.criterion id=(anchor(goal)) {
+            h3 { (goal.id) " " (goal.title) }
+            p { (goal.asks) " " (goal.why) }
+            @if !goal.fails.is_empty() { p { "What it means to fail: " (goal.fails) } }
+            ul {
+                @for condition in &goal.conditions {
+                    li {
+                        (condition.text)
+                        @if !condition.source.is_empty() { small { " (" (condition.source) ")" } }
+                    }
+                }
+            }
+            @for algorithm in &asked { (verdict(algorithm)) }
+            (strips(record, goal))
+            @for algorithm in &asked { (failing(algorithm)) }
+            pre { (record.command_of(goal)) }
+        }
+    }
+}
+
+fn verdict(algorithm: &AlgorithmRecord) -> Markup {
+    let AlgorithmRecord { cc, cases, hold, medians, results, .. } = algorithm;
+    let at_median = results.iter().filter(|result| 2 * result.seeds_hold > result.seeds).count();
+    html! {
+        p.verdict {
+            @if algorithm.passes() { (cc) " passes: all " (cases) " cases hold." }
+            @else { (cc) " fails: " (hold) " of " (cases) " cases hold, " (at_median) " with most seeds." }
+        }
+        @for of in medians { p { (median(of)) } }
+    }
+}
+
+/// The cases that do not hold, the worst first.
+fn failing(algorithm: &AlgorithmRecord) -> Markup {
+    let mut failing: Vec<&CaseRecord> = algorithm.results.iter().filter(|result| !result.holds).collect();
+    failing.sort_by(|a, b| b.miss.total_cmp(&a.miss));
+    if failing.is_empty() {
+        return html! {};
+    }
+    let not_held = |case: &CaseRecord| -> Vec<ConditionRecord> {
+        case.conditions.iter().filter(|of| !of.holds).cloned().collect()
+    };
+    html! {
+        details {
+            summary { (algorithm.cc) ": the " (failing.len()) " cases that fail, the worst first" }
+            div.scroll {
+                table.cases {
+                    thead { tr { @for head in HEADS { th { (head) } } } }
+                    tbody {
+                        @for case in failing {
+                            @for of in not_held(case) {
+                                tr {
+                                    td { (case.case) }
+                                    td { (of.name) }
+                                    td.number { (of.metric.shown(of.value)) }
+                                    td.number { (of.metric.shown(of.median)) }
+                                    td { (of.metric.name()) " " (bounds(&of)) }
+                                    td.number { (case.seeds_hold) " of " (case.seeds) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

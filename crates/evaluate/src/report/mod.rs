@@ -1,0 +1,163 @@
+//! The record as one HTML page: a scorecard, then for each goal what it asks, a picture, the cases that fail,
+//! and the command that repeats it. It loads nothing.
+
+mod goal;
+mod strips;
+
+use fairpace_report::chart::{head, printable};
+use maud::{DOCTYPE, Markup, html};
+
+use crate::heat::{DEGREES, degree};
+use crate::record::{GoalRecord, Record};
+use crate::score::{Group, score};
+
+impl Record {
+    /// The page. The algorithms that were asked for are its subject; the others are there to compare with.
+    #[must_use]
+    pub fn html(&self) -> String {
+        let title = format!("Evaluation of {}", self.asked.join(" and "));
+        let groups = self.groups();
+        let page = html! {
+            (DOCTYPE)
+            html lang="en" {
+                (head(&title, include_str!("../../assets/report.css")))
+                body {
+                    header { h1 { (title) } (self.introduction()) }
+                    main {
+                        h2 #scorecard { "Scorecard" }
+                        (legend())
+                        div.scroll { (self.scorecard(&groups)) }
+                        @for group in &groups {
+                            h2 { (heading(group)) }
+                            p { (group.about) }
+                            @for goal in &group.goals { (goal::section(self, goal)) }
+                        }
+                        (self.repeat())
+                    }
+                    footer { p { "Written by Fairpace. This file loads nothing from the network." } }
+                }
+            }
+        };
+        printable(page.into_string())
+    }
+
+    fn introduction(&self) -> Markup {
+        html! {
+            p {
+                "Each criterion is a set of simulated cases with bounds. A case is judged by the worst of "
+                "its seeds; a criterion is passed if all of its cases hold. RFC 9743 gives the questions "
+                "and no thresholds: the source of each bound is said below."
+            }
+            @for cc in &self.asked {
+                @let sum = score(&self.goals, cc);
+                dl.facts {
+                    div { dt { "Algorithm" } dd { (cc) } }
+                    div { dt { "Criteria passed" } dd { (sum.passed) " of " (sum.goals) } }
+                    div { dt { "Cases that hold" } dd { (sum.hold) " of " (sum.cases) } }
+                    div { dt { "Form" } dd { (self.form) } }
+                    div { dt { "Simulations" } dd { (self.runs) } }
+                }
+            }
+        }
+    }
+
+    /// A row for each goal, a column for each algorithm.
+    fn scorecard(&self, groups: &[Group<'_>]) -> Markup {
+        let names = self.algorithms();
+        let columns = names.len() + 1;
+        let class = |cc: &str| if self.asked.iter().any(|asked| asked == cc) { "asked" } else { "" };
+        html! {
+            table.scores {
+                thead { tr {
+                    th.name { "Criterion" }
+                    @for cc in &names { th class=(class(cc)) { (cc) } }
+                } }
+                tbody {
+                    @for group in groups {
+                        tr.section { th.name colspan=(columns) { (heading(group)) } }
+                        @for goal in &group.goals {
+                            tr {
+                                td.name { a href={ "#" (anchor(goal)) } { (goal.id) " " (goal.title) } }
+                                @for cc in &names { (cell(goal, cc, class(cc))) }
+                            }
+                        }
+                        tr.sum {
+                            td.name { "passed" }
+                            @for cc in &names {
+                                @let sum = score(group.goals.iter().copied(), cc);
+                                td class=(class(cc)) { (sum.passed) " of " (sum.goals) }
+                            }
+                        }
+                    }
+                    tr.section { th.name colspan=(columns) { "All criteria" } }
+                    tr {
+                        td.name { "passed" }
+                        @for cc in &names {
+                            @let sum = score(&self.goals, cc);
+                            td class=(class(cc)) { (sum.passed) " of " (sum.goals) }
+                        }
+                    }
+                    tr {
+                        td.name { "cases that hold" }
+                        @for cc in &names {
+                            @let sum = score(&self.goals, cc);
+                            td class=(class(cc)) { (sum.hold) " of " (sum.cases) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn repeat(&self) -> Markup {
+        html! {
+            section #repeat {
+                h2 { "Repeat it" }
+                p {
+                    "The same command gives the same numbers on any machine. Program: commit "
+                    code { (self.commit) } ". All scenarios together: SHA-256 "
+                    code { (self.scenarios_hash) } "."
+                }
+                pre { (self.command) }
+            }
+        }
+    }
+}
+
+/// "RFC 9743 section 5.1: ...", or a title for goals without a section.
+fn heading<'r>(group: &Group<'r>) -> &'r str {
+    if group.title.is_empty() { "Criteria" } else { group.title }
+}
+
+/// Where a goal stands on the page.
+pub(crate) fn anchor(goal: &GoalRecord) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+    format!("goal-{}", goal.id).chars().map(plain).collect()
+}
+
+fn cell(goal: &GoalRecord, cc: &str, class: &str) -> Markup {
+    let Some(algorithm) = goal.of_algorithm(cc) else { return html! { td class=(class) {} } };
+    // conditions of medians have no case
+    let degree = if algorithm.passes() { 0 } else { degree(algorithm.miss()).max(1) };
+    let (cases, failing) = (algorithm.cases, algorithm.cases - algorithm.hold);
+    html! {
+        td class={ (class) " d" (degree) } title={ (cc) ": " (failing) " of " (cases) " cases fail" } {
+            (algorithm.mark())
+        }
+    }
+}
+
+fn legend() -> Markup {
+    html! {
+        p.key {
+            @for (index, (factor, _)) in DEGREES.iter().enumerate() {
+                span class={ "d" (index) } {
+                    @if index == 0 { "✓ all cases hold" }
+                    @else if factor.is_finite() { "worst case beyond its bound by up to " (factor) "×" }
+                    @else { "by more" }
+                }
+            }
+        }
+        p.note { "Numbers are cases that hold, of all cases. The colour is that of the worst case." }
+    }
+}

@@ -1,0 +1,57 @@
+//! The picture of a goal: for each condition a row for each algorithm, with a mark for each case at the
+//! factor by which its value is beyond the bound.
+
+use fairpace_report::chart::{Axis, Look, Row, Strip, bars};
+use maud::{Markup, html};
+
+use crate::judge::{Bound, Side};
+use crate::record::{AlgorithmRecord, ConditionRecord, GoalRecord, Record};
+
+/// Ends of the axis: factors beyond are drawn at the end.
+const ENDS: [f64; 2] = [0.05, 20.0];
+
+/// The pictures of all conditions.
+pub(super) fn strips(record: &Record, goal: &GoalRecord) -> Markup {
+    let count = goal.algorithms.first().map_or(0, |algorithm| algorithm.conditions.len());
+    html! { @for index in 0..count { (picture(record, goal, index)) } }
+}
+
+fn picture(record: &Record, goal: &GoalRecord, index: usize) -> Markup {
+    let Some(axis) = Axis::log(ENDS) else { return html! {} };
+    let row = |algorithm: &AlgorithmRecord| {
+        let of_case: Vec<&ConditionRecord> =
+            algorithm.results.iter().filter_map(|result| result.conditions.get(index)).collect();
+        let own = record.asked.iter().position(|asked| *asked == algorithm.cc);
+        let mark =
+            |of: &&ConditionRecord| (Look::Dots, factor(of), None, Some(if own.is_some() { 1 } else { 7 }));
+        let hold = of_case.iter().filter(|of| of.holds).count();
+        let worst = of_case.iter().copied().reduce(|a, b| if factor(b) > factor(a) { b } else { a });
+        let said = worst.map_or_else(String::new, |of| {
+            format!("{hold} of {} hold, worst {}", of_case.len(), of.metric.shown(of.value))
+        });
+        Row {
+            label: algorithm.cc.clone(),
+            colour: Some(if own.is_some() { 1 } else { 7 }),
+            said: vec![(Look::Dots, said)],
+            strip: Strip {
+                axis,
+                bar: None,
+                allowed: Some([ENDS[0], 1.0]),
+                marks: of_case.iter().map(mark).collect(),
+            },
+        }
+    };
+    let rows: Vec<Row> = goal.algorithms.iter().map(row).collect();
+    let title = goal.conditions.get(index).map_or("", |asked| asked.text.as_str());
+    bars(title, "factor beyond the bound; a mark for each case; shaded: holds", &axis, &rows)
+}
+
+/// The factor by which a value is beyond its bounds: 1 at the bound, less within.
+fn factor(of: &ConditionRecord) -> f64 {
+    let of_bound = |bound: &Bound| match bound.side {
+        Side::AtLeast => bound.value / of.value.max(0.0),
+        Side::AtMost | Side::Below => of.value / bound.value,
+    };
+    let factor = of.bounds.iter().map(of_bound).fold(0.0, f64::max);
+    if factor.is_nan() { ENDS[1] } else { factor.clamp(ENDS[0], ENDS[1]) }
+}

@@ -1,0 +1,93 @@
+//! Scores: which goals an algorithm passes, goal by goal and section by section.
+
+use crate::record::{AlgorithmRecord, GoalRecord, Record};
+
+/// What an algorithm has of the goals of a section, or of all.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Score {
+    /// Goals that it was measured at, and of these, those of which all cases hold.
+    pub(crate) goals: usize,
+    pub(crate) passed: usize,
+    /// Cases of all these goals, and of these, those that hold.
+    pub(crate) cases: usize,
+    pub(crate) hold: usize,
+}
+
+/// Goals that belong together, in the order of the record.
+pub(crate) struct Group<'r> {
+    /// Title of their section; empty for goals without one.
+    pub(crate) title: &'r str,
+    /// What the section is about.
+    pub(crate) about: &'r str,
+    pub(crate) goals: Vec<&'r GoalRecord>,
+}
+
+impl AlgorithmRecord {
+    /// Whether all cases hold, and all conditions of medians.
+    #[must_use]
+    pub fn passes(&self) -> bool {
+        self.hold == self.cases && self.medians.iter().all(|median| median.holds)
+    }
+
+    /// The largest miss of a case; 0 if it passes.
+    pub(crate) fn miss(&self) -> f64 {
+        self.results.iter().map(|result| result.miss).fold(0.0, f64::max)
+    }
+
+    /// "✓ 12", or "7/12" if some cases fail.
+    pub(crate) fn mark(&self) -> String {
+        match self.passes() {
+            true => format!("✓ {}", self.cases),
+            false => format!("{}/{}", self.hold, self.cases),
+        }
+    }
+}
+
+impl GoalRecord {
+    /// What an algorithm did.
+    pub(crate) fn of_algorithm(&self, cc: &str) -> Option<&AlgorithmRecord> {
+        self.algorithms.iter().find(|algorithm| algorithm.cc == cc)
+    }
+}
+
+impl Record {
+    /// The names of all algorithms, in the order in which they first appear.
+    pub(crate) fn algorithms(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for algorithm in self.goals.iter().flat_map(|goal| &goal.algorithms) {
+            if !names.contains(&algorithm.cc.as_str()) {
+                names.push(&algorithm.cc);
+            }
+        }
+        names
+    }
+
+    /// Its measured goals by section.
+    pub(crate) fn groups(&self) -> Vec<Group<'_>> {
+        let mut groups: Vec<Group<'_>> = Vec::new();
+        for goal in self.goals.iter().filter(|goal| !goal.algorithms.is_empty()) {
+            let section = goal.section.as_ref();
+            let title = section.map_or("", |section| section.title.as_str());
+            match groups.last_mut() {
+                Some(group) if group.title == title => group.goals.push(goal),
+                _ => {
+                    let about = section.map_or("", |section| section.about.as_str());
+                    groups.push(Group { title, about, goals: vec![goal] });
+                }
+            }
+        }
+        groups
+    }
+}
+
+/// The score of an algorithm at some goals.
+pub(crate) fn score<'r>(goals: impl IntoIterator<Item = &'r GoalRecord>, cc: &str) -> Score {
+    let mut score = Score::default();
+    for algorithm in goals.into_iter().filter_map(|goal| goal.of_algorithm(cc)) {
+        score.goals += 1;
+        score.passed += usize::from(algorithm.passes());
+        score.cases += algorithm.cases;
+        score.hold += algorithm.hold;
+    }
+    score
+}
