@@ -151,6 +151,10 @@ pub(crate) struct EvaluateArgs {
     pub(crate) beside: Vec<String>,
     #[command(flatten)]
     pub(crate) evaluation: EvaluationArgs,
+    /// Where to run. `kernel`: the cases that real flows can show, simulated and then on the running
+    /// kernel, in real time (as root; 15 minutes for one algorithm).
+    #[arg(long, value_parser = parse_target(), default_value = Target::Simulator.name())]
+    pub(crate) on: Target,
     /// A folder of criteria, in place of those that the program contains.
     #[arg(long, value_name = "DIR")]
     pub(crate) criteria: Option<PathBuf>,

@@ -47,6 +47,7 @@ pub(crate) fn run(
         goals: &chosen(&goals, &args.evaluation, &place)?,
         names: &names,
         asked: &asked,
+        on: args.on,
         criteria: Path::new(&place)
             .file_name()
             .map_or(place.clone(), |name| name.to_string_lossy().into_owned()),

@@ -46,6 +46,11 @@ pub struct Bound {
 }
 
 impl Bound {
+    /// For people, with at most four decimals: "<= 0.05".
+    pub(crate) fn shown(self) -> String {
+        format!("{} {}", self.side.sign(), (self.value * 1e4).round() / 1e4)
+    }
+
     /// By which factor a value is beyond it, less 1: 0.5 for 15 where at most 10 are allowed, and for 10
     /// where at least 15 are. Where a factor has no meaning, because one of them is not above 0, it is
     /// infinite.

@@ -22,6 +22,7 @@ mod item;
 mod judge;
 mod markdown;
 mod measure;
+mod on_kernel;
 mod page;
 mod paths;
 mod read;
@@ -42,6 +43,7 @@ pub use judge::{Bound, Check, Held, Judged, Side, judge, worst};
 pub use markdown::markdown_table;
 pub use measure::{Measured, Metric};
 pub use record::{
-    AlgorithmRecord, CaseRecord, ConditionCount, ConditionRecord, GoalRecord, Record, SCHEMA, Spread,
+    AlgorithmRecord, CaseRecord, ConditionCount, ConditionRecord, GoalRecord, KernelRecord, Record, SCHEMA,
+    Spread,
 };
 pub use section::Section;

@@ -27,8 +27,11 @@ pub struct Record {
     pub asked: Vec<String>,
     /// Name of the criteria: their folder.
     pub criteria: String,
-    /// `full` or `quick`.
+    /// `full`, `quick`, `kernel` (the cases that real flows can show) or `random paths`.
     pub form: &'static str,
+    /// Release of the kernel on which cases ran, if they did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<String>,
     /// The first seed of every case.
     pub seed: u64,
     /// SHA-256 over the hashes of all scenarios.
@@ -138,6 +141,18 @@ pub struct CaseRecord {
     pub metrics: BTreeMap<Metric, f64>,
     /// Each condition.
     pub conditions: Vec<ConditionRecord>,
+    /// The same case on the running kernel, if it ran there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<KernelRecord>,
+}
+
+/// A case on the running kernel.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct KernelRecord {
+    /// Whether all conditions hold; `null` if the machine disturbed all attempts.
+    pub holds: Option<bool>,
+    /// Each condition; none if the machine disturbed all attempts.
+    pub conditions: Vec<ConditionRecord>,
 }
 
 /// A condition in a case.
@@ -208,7 +223,19 @@ impl CaseRecord {
             miss: judged.miss(),
             metrics: metrics.into(),
             conditions: case.checks.iter().enumerate().filter_map(condition).collect(),
+            kernel: None,
         })
+    }
+}
+
+impl KernelRecord {
+    /// A case beside its run on the kernel; without one that was not disturbed it is not judged.
+    #[must_use]
+    pub fn of(case: &Case, judged: Option<Judged>) -> Self {
+        let Some(judged) = judged else { return Self { holds: None, conditions: Vec::new() } };
+        let condition = |(check, held)| ConditionRecord::of(check, held, Vec::new());
+        let conditions = case.checks.iter().zip(&judged.held).map(condition).collect();
+        Self { holds: Some(judged.holds()), conditions }
     }
 }
 
@@ -224,6 +251,13 @@ impl ConditionRecord {
             holds: held.holds,
             miss: held.miss,
         }
+    }
+}
+
+impl ConditionRecord {
+    /// Its bounds for people: ">= 0.4, <= 0.6".
+    pub(crate) fn bounds_shown(&self) -> String {
+        self.bounds.iter().map(|bound| bound.shown()).collect::<Vec<_>>().join(", ")
     }
 }
 

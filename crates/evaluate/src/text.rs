@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::judge::Bound;
+use crate::on_kernel;
 use crate::record::{AlgorithmRecord, CaseRecord, ConditionRecord, GoalRecord, Record, Spread};
 use crate::score::score;
 
@@ -22,6 +22,7 @@ impl Record {
         if failing {
             self.goals.iter().for_each(|goal| text.push_str(&numbers(goal)));
         }
+        text.push_str(&on_kernel::text(self));
         text.push_str(&self.medians());
         for cc in &self.asked {
             let sum = score(&self.goals, cc);
@@ -139,17 +140,17 @@ fn failures(algorithm: &AlgorithmRecord) -> String {
 pub(crate) fn median(of: &ConditionRecord) -> String {
     let holds = if of.holds { "holds" } else { "does not hold" };
     let value = of.metric.shown(of.value);
-    format!("median over all cases: {} {holds}, {} {value} ({})", of.name, of.metric.name(), bounds(of))
+    format!(
+        "median over all cases: {} {holds}, {} {value} ({})",
+        of.name,
+        of.metric.name(),
+        of.bounds_shown()
+    )
 }
 
 /// "fair 0.812 (>= 0.95)".
 pub(crate) fn failed(of: &ConditionRecord) -> String {
-    format!("{} {} ({})", of.name, of.metric.shown(of.value), bounds(of))
-}
-
-pub(crate) fn bounds(of: &ConditionRecord) -> String {
-    let bound = |bound: &Bound| format!("{} {}", bound.side.sign(), short(bound.value));
-    of.bounds.iter().map(bound).collect::<Vec<_>>().join(", ")
+    format!("{} {} ({})", of.name, of.metric.shown(of.value), of.bounds_shown())
 }
 
 /// What holds and what does not, in a case.
@@ -159,9 +160,4 @@ pub(crate) fn sentence(case: &CaseRecord) -> String {
         false => format!("not {}", failed(of)),
     };
     case.conditions.iter().map(said).collect::<Vec<_>>().join("; ")
-}
-
-/// At most four decimals.
-fn short(value: f64) -> String {
-    ((value * 1e4).round() / 1e4).to_string()
 }

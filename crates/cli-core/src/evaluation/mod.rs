@@ -1,6 +1,7 @@
 //! How many cases of criteria each of several algorithms holds: what `fairpace evaluate`, and `evaluate` and
 //! `level-evidence` of `fairpace-dev`, have in common.
 
+mod kernel;
 mod runs;
 mod works;
 
@@ -9,7 +10,8 @@ use std::time::Instant;
 use clap::Args;
 use fairpace_cc::Algorithm;
 use fairpace_evaluate::{Form, Goal, GoalRecord, Record, SCHEMA, seed_of};
-use fairpace_scenario::{MOST_SEED, Set, hash_of_all};
+use fairpace_kernel::Features;
+use fairpace_scenario::{MOST_SEED, Set, Target, hash_of_all};
 
 use crate::args::{Global, Jobs, from_one_to};
 use crate::failure::{Exit, Failure};
@@ -77,6 +79,8 @@ pub struct Evaluation<'a> {
     pub names: &'a [String],
     /// Those that the user asked for; the others are there to compare with.
     pub asked: &'a [String],
+    /// Where: in the simulator, or there and on the running kernel.
+    pub on: Target,
     /// The criteria's name.
     pub criteria: String,
     /// The begin of the command that measures the same again: program, criteria and algorithms.
@@ -97,7 +101,12 @@ impl Evaluation<'_> {
         check_sets(&args.sets, names, goals)?;
         let most = goals.iter().map(|goal| seeds(args, goal)).max().unwrap_or(1);
         check_seeds(args.seed, most)?;
-        let form = if args.quick { Form::Quick } else { Form::Full };
+        let on_kernel = self.on == Target::Testbed;
+        if on_kernel {
+            fairpace_testbed::check_machine(&fairpace_testbed::Options::default())?;
+        }
+        // what real flows can show are few cases, which are of the full form
+        let form = if args.quick && !on_kernel { Form::Quick } else { Form::Full };
         let seed = args.draw.as_deref().map(draw_seed).transpose()?.unwrap_or_default();
         let mut works = Works::new(args.seed);
         let mut flows: u64 = 0;
@@ -108,6 +117,7 @@ impl Evaluation<'_> {
                     None => goal.cases(cc, &args.sets, form, &args.matching)?,
                 };
                 cases.retain(|case| case.name.contains(&args.matching));
+                cases.retain(|case| !on_kernel || goal.kernel.contains(&case.name));
                 let of_cases: usize = cases.iter().map(|case| case.scenario.flows.len()).sum();
                 flows = flows.saturating_add(of_cases as u64 * u64::from(seeds(args, goal)));
                 check_size(flows)?;
@@ -138,7 +148,8 @@ impl Evaluation<'_> {
             command: self.command(),
             asked: self.asked.to_vec(),
             criteria: self.criteria.clone(),
-            form: form(args),
+            form: self.form(),
+            kernel: (self.on == Target::Testbed).then(|| Features::probe().release),
             seed: args.seed,
             scenarios_hash: hash_of_all(works.cases().map(|case| &case.scenario)),
             runs: summaries.len(),
@@ -149,7 +160,19 @@ impl Evaluation<'_> {
         for (goal, algorithm) in works.judged(&summaries, self.goals) {
             record.goals[goal].algorithms.push(algorithm);
         }
+        if self.on == Target::Testbed {
+            kernel::measure(self, &works, &mut record, signals)?;
+        }
         Ok(record)
+    }
+
+    fn form(&self) -> &'static str {
+        match (self.on, self.args.paths, self.args.quick) {
+            (Target::Testbed, ..) => "kernel",
+            (_, Some(_), _) => "random paths",
+            (_, None, true) => "quick",
+            (_, None, false) => "full",
+        }
     }
 
     /// The command that measures the same again.
@@ -165,7 +188,9 @@ impl Evaluation<'_> {
         if !args.matching.is_empty() {
             words.push(format!("--match \"{}\"", args.matching));
         }
-        if args.quick {
+        if self.on == Target::Testbed {
+            words.push(format!("--on {}", self.on.name()));
+        } else if args.quick {
             words.push("--quick".to_owned());
         }
         words.extend(args.seeds.map(|seeds| format!("--seeds {seeds}")));
@@ -186,14 +211,6 @@ pub fn no_case(matching: &str) -> Failure {
 
 fn seeds(args: &EvaluationArgs, goal: &Goal) -> u32 {
     args.seeds.unwrap_or(if args.quick { 1 } else { goal.seeds })
-}
-
-fn form(args: &EvaluationArgs) -> &'static str {
-    match (args.paths, args.quick) {
-        (Some(_), _) => "random paths",
-        (None, true) => "quick",
-        (None, false) => "full",
-    }
 }
 
 /// The seed that `--draw` stands for.

@@ -106,7 +106,7 @@ impl<'a> Runs<'a> {
 }
 
 impl Keeping<'_> {
-    fn failed(&self, error: &std::io::Error) -> Failure {
+    pub(super) fn failed(&self, error: &std::io::Error) -> Failure {
         Failure::file("finished runs cannot be kept below", self.folder, error, self.another)
     }
 }

@@ -44,6 +44,11 @@ impl Works {
         self.works.iter().flat_map(|work| &work.cases)
     }
 
+    /// The goal's index, the algorithm and the cases of everything that was added.
+    pub fn of_algorithms(&self) -> impl Iterator<Item = (usize, &str, &[Case])> {
+        self.works.iter().map(|work| (work.goal, work.cc.as_str(), work.cases.as_slice()))
+    }
+
     /// The scenarios of all runs: of each case one for each seed.
     #[must_use]
     pub fn scenarios(&self) -> &[Scenario] {
@@ -53,19 +58,19 @@ impl Works {
     /// Judges everything by its runs, which are in the order of [`scenarios`](Self::scenarios). The records
     /// are in the order in which the works were added, each with the index of its goal in `goals`.
     #[must_use]
-    pub fn judged(self, summaries: &[Summary], goals: &[&Goal]) -> Vec<(usize, AlgorithmRecord)> {
-        let record = |work: Work| {
+    pub fn judged(&self, summaries: &[Summary], goals: &[&Goal]) -> Vec<(usize, AlgorithmRecord)> {
+        let record = |work: &Work| {
             let medians = goals.get(work.goal).map(|goal| goal.medians()).unwrap_or_default();
             (work.goal, of_one(work, summaries, &medians))
         };
-        self.works.into_iter().map(record).collect()
+        self.works.iter().map(record).collect()
     }
 }
 
 /// Judges an algorithm at a goal.
-fn of_one(work: Work, summaries: &[Summary], medians: &[Check]) -> AlgorithmRecord {
+fn of_one(work: &Work, summaries: &[Summary], medians: &[Check]) -> AlgorithmRecord {
     let Work { cc, cases, seeds, first_run, .. } = work;
-    let seeds = seeds as usize;
+    let (seeds, first_run) = (*seeds as usize, *first_run);
     let mut results = Vec::new();
     for (number, case) in cases.iter().enumerate() {
         let first = first_run + number * seeds;
@@ -75,7 +80,7 @@ fn of_one(work: Work, summaries: &[Summary], medians: &[Check]) -> AlgorithmReco
     }
     let runs = &summaries[first_run..first_run + cases.len() * seeds];
     let cpu_s = runs.iter().map(|run| run.cost.cpu_s).filter(|cost| cost.is_finite()).sum();
-    AlgorithmRecord::of(cc, cpu_s, results, medians)
+    AlgorithmRecord::of(cc.clone(), cpu_s, results, medians)
 }
 
 fn judged(case: &Case, summary: &Summary) -> Judged {

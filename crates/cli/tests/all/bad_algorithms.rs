@@ -55,7 +55,10 @@ fn each_bad_algorithm_fails_exactly_the_criteria_of_its_fault() {
         let found = &failed[name];
         let more: Vec<_> = found.difference(fails).collect();
         let fewer: Vec<_> = fails.difference(found).collect();
-        assert!(more.is_empty() && fewer.is_empty(), "{name} also fails {more:?}, and does not fail {fewer:?}");
+        assert!(
+            more.is_empty() && fewer.is_empty(),
+            "{name} also fails {more:?}, and does not fail {fewer:?}"
+        );
     }
     let by_one: BTreeSet<String> = failed.into_values().flatten().collect();
     let by_none: Vec<_> = all.difference(&by_one).collect();

@@ -13,7 +13,7 @@ use fairpace_cli_core::signals::Signals;
 use fairpace_evaluate::{GoalRecord, Record, load};
 use fairpace_reproduce::cache::Cache;
 use fairpace_reproduce::results;
-use fairpace_scenario::Scenario;
+use fairpace_scenario::{Scenario, Target};
 
 use crate::args::EvaluateArgs;
 use crate::marked_page::{MarkedPage, Page};
@@ -39,6 +39,7 @@ pub(crate) fn run(
         goals: &chosen(&goals, evaluation, &criteria.display().to_string())?,
         names: &names,
         asked: &names,
+        on: Target::Simulator,
         criteria: criteria.file_name().unwrap_or(criteria.as_os_str()).to_string_lossy().into_owned(),
         command: format!(
             "fairpace-dev evaluate --criteria {} --cc {}",

@@ -142,6 +142,9 @@ mod tests {
             miss: 0.0,
             metrics: BTreeMap::new(),
             conditions: Vec::new(),
+            seeds: 1,
+            seeds_hold: 1,
+            kernel: None,
         }
     }
 

@@ -4,8 +4,9 @@ use maud::{Markup, html};
 
 use super::anchor;
 use super::strips::strips;
+use crate::on_kernel::table;
 use crate::record::{AlgorithmRecord, CaseRecord, ConditionRecord, GoalRecord, Record};
-use crate::text::{bounds, median};
+use crate::text::median;
 
 /// Columns of the table of cases that fail.
 const HEADS: [&str; 6] = ["case", "condition", "worst seed", "median seed", "bound", "seeds that hold"];
@@ -28,7 +29,7 @@ pub(super) fn section(record: &Record, goal: &GoalRecord) -> Markup {
             }
             @for algorithm in &asked { (verdict(algorithm)) }
             (strips(record, goal))
-            @for algorithm in &asked { (failing(algorithm)) }
+            @for algorithm in &asked { (failing(algorithm)) (table(record, algorithm)) }
             pre { (record.command_of(goal)) }
         }
     }
@@ -70,7 +71,7 @@ fn failing(algorithm: &AlgorithmRecord) -> Markup {
                                     td { (of.name) }
                                     td.number { (of.metric.shown(of.value)) }
                                     td.number { (of.metric.shown(of.median)) }
-                                    td { (of.metric.name()) " " (bounds(&of)) }
+                                    td { (of.metric.name()) " " (of.bounds_shown()) }
                                     td.number { (case.seeds_hold) " of " (case.seeds) }
                                 }
                             }

@@ -32,6 +32,7 @@ pub(crate) fn record(goals: Vec<GoalRecord>) -> Record {
         asked: vec!["bbr1".into()],
         criteria: "small".into(),
         form: "full",
+        kernel: None,
         seed: 1,
         scenarios_hash: "00ff".into(),
         runs: 8,

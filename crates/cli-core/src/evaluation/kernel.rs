@@ -1,0 +1,65 @@
+//! The cases that real flows can show, on the running kernel, beside their simulations.
+
+use fairpace_evaluate::{Case, KernelRecord, Measured, Record, judge};
+use fairpace_results::{Run, Series, Summary};
+use fairpace_scenario::{Scenario, Target};
+
+use super::{Evaluation, Keeping, Works};
+use crate::failure::Failure;
+use crate::host;
+use crate::signals::Signals;
+
+/// Runs each case of each algorithm that the user asked for once, in real time, unless it was kept. A run
+/// that the machine disturbed is repeated; if that does not help, its case is not judged.
+pub(super) fn measure(
+    evaluation: &Evaluation<'_>,
+    works: &Works,
+    record: &mut Record,
+    signals: &Signals,
+) -> Result<(), Failure> {
+    let asked = || works.of_algorithms().filter(|(_, cc, _)| evaluation.asked.iter().any(|of| of == cc));
+    let all: usize = asked().map(|(_, _, cases)| cases.len()).sum();
+    let mut number = 0;
+    for (goal, cc, cases) in asked() {
+        let results = record.goals[goal].algorithms.iter_mut().find(|of| of.cc == cc);
+        let results = results.map_or(&mut [][..], |of| &mut of.results);
+        for (case, result) in cases.iter().zip(results) {
+            number += 1;
+            let label = format!("{number} of {all}: {cc} {}", case.scenario.title);
+            let summary = one(evaluation, case, &label, signals)?;
+            result.kernel = Some(KernelRecord::of(case, summary.map(|summary| judged(case, &summary))));
+        }
+    }
+    Ok(())
+}
+
+/// The summary of a case; `None` if the machine was too busy each time.
+fn one(
+    evaluation: &Evaluation<'_>,
+    case: &Case,
+    label: &str,
+    signals: &Signals,
+) -> Result<Option<Summary>, Failure> {
+    let on = Target::Testbed;
+    let seed = evaluation.args.seed;
+    let scenario = Scenario { seed, ..case.scenario.clone().sealed(on)? };
+    let Keeping { cache, fresh, .. } = evaluation.keeping;
+    let kept = cache(&scenario).get(&scenario, on).filter(|_| !fresh);
+    if let Some(run) = kept {
+        return Ok(Some(run.summary));
+    }
+    match host::run(&scenario, on, label, signals, evaluation.global.quiet) {
+        Ok(run) => {
+            let run = Run { series: Series::default(), ..run };
+            let put = cache(&scenario).put(&scenario, on, &run);
+            put.map_err(|error| evaluation.keeping.failed(&error))?;
+            Ok(Some(run.summary))
+        }
+        Err(failure) if failure.is_disturbance() => Ok(None),
+        Err(failure) => Err(failure),
+    }
+}
+
+fn judged(case: &Case, summary: &Summary) -> fairpace_evaluate::Judged {
+    judge(&case.checks, summary.seed, Measured::of(&case.scenario, summary, case.available))
+}
