@@ -201,7 +201,7 @@ pub(crate) struct DuelsArgs {
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct EvaluateArgs {
-    /// The algorithms; by default level, bbr1, bbr3, bbq, cubic, reno and nyu_latency.
+    /// The algorithms, or `all`; by default level, bbr1, bbr3, bbq, cubic, reno and nyu_latency.
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub(crate) cc: Vec<String>,
     #[command(flatten)]
@@ -209,7 +209,8 @@ pub(crate) struct EvaluateArgs {
     /// The folder of the criteria.
     #[arg(long, value_name = "DIR", default_value = "evaluation/level")]
     pub(crate) criteria: PathBuf,
-    /// Write the results to this Markdown page, between its marks, and a picture for each goal beside it.
+    /// Write the results to this Markdown page, between its marks: a leaderboard, if the criteria have
+    /// sections, else all numbers and a picture for each goal beside it.
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
 }

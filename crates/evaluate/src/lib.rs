@@ -20,6 +20,7 @@ mod goal;
 mod heat;
 mod item;
 mod judge;
+mod leaderboard;
 mod markdown;
 mod measure;
 mod on_kernel;

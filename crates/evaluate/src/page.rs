@@ -7,11 +7,15 @@ use crate::markdown::markdown_table;
 use crate::record::{AlgorithmRecord, CaseRecord, GoalRecord, Record};
 use crate::text::{failed, median};
 
+/// What the pictures of a page show.
+const PICTURES: &str = "In the pictures a cell is a case, and a darker cell with a higher number is further \
+                        beyond its bounds.";
+
 impl Record {
     /// The generated part of the page. `picture` names the file of a goal's picture.
     #[must_use]
     pub fn page(&self, picture: impl Fn(&GoalRecord) -> String) -> String {
-        let mut page = self.facts();
+        let mut page = self.facts(PICTURES);
         page.push_str("\n## In short\n\nCases in which all conditions hold, of all cases.\n\n");
         page.push_str(&self.overview());
         for goal in &self.goals {
@@ -40,12 +44,12 @@ impl Record {
         self.goals.iter().map(|goal| (goal, heat_map(goal))).collect()
     }
 
-    fn facts(&self) -> String {
+    /// What was run, and how it is judged; `more` is another sentence.
+    pub(crate) fn facts(&self, more: &str) -> String {
         let Self { command, commit, scenarios_hash, runs, seed, form, criteria, .. } = self;
         let how = format!(
             "The criteria `{criteria}`, {form} form. Of the seeds of a case the worst is judged: one that \
-             fails before one that holds, then the one with the lower Jain index. In the pictures a cell is \
-             a case, and a darker cell with a higher number is further beyond its bounds."
+             fails before one that holds, then the one with the lower Jain index. {more}"
         );
         let seeds = self.goals.iter().map(|goal| goal.seeds).max().unwrap_or(1);
         let seeds = match seeds {

@@ -24,6 +24,11 @@ const PAGE: Page = Page { command: "evaluate", title: "Evaluation" };
 /// The algorithms of a call without `--cc`.
 const USUAL: [&str; 7] = ["level", "bbr1", "bbr3", "bbq", "cubic", "reno", "nyu_latency"];
 
+/// In `--cc`: all but those without control.
+const ALL: &str = "all";
+/// A window or a rate that never changes is no congestion control.
+const WITHOUT_CONTROL: [&str; 2] = ["fixed_cwnd", "fixed_rate"];
+
 pub(crate) fn run(
     args: &EvaluateArgs,
     global: Global,
@@ -32,7 +37,11 @@ pub(crate) fn run(
 ) -> Result<(), Failure> {
     let EvaluateArgs { cc, criteria, evaluation, .. } = args;
     let goals = load(criteria)?;
-    let names = if cc.is_empty() { usual() } else { names(cc, "--cc")? };
+    let names = match &cc[..] {
+        [] => usual(),
+        [all] if all == ALL => with_control(),
+        _ => names(cc, "--cc")?,
+    };
     let cache = cache(criteria);
     let evaluation = Evaluation {
         args: evaluation,
@@ -86,8 +95,12 @@ pub(crate) fn keeping<'a>(
     Keeping { cache, folder: criteria, another: "name a copy of the folder with --criteria", fresh, jobs }
 }
 
-/// Writes the page, and beside it a picture for each goal.
+/// Writes the page: a leaderboard for criteria of several sections; else all numbers, and beside the page a
+/// picture for each goal.
 fn write(page: &MarkedPage, record: &Record) -> Result<(), Failure> {
+    if record.goals.iter().any(|goal| goal.section.as_ref() != record.goals[0].section.as_ref()) {
+        return page.write(&record.leaderboard());
+    }
     let stem = page.path().file_stem().unwrap_or_default().to_string_lossy();
     let name = |goal: &GoalRecord| format!("{stem}-{}.svg", goal.name);
     for (goal, picture) in record.pictures() {
@@ -97,6 +110,12 @@ fn write(page: &MarkedPage, record: &Record) -> Result<(), Failure> {
         })?;
     }
     page.write(&record.page(name))
+}
+
+/// All algorithms that control congestion.
+fn with_control() -> Vec<String> {
+    let names = Algorithm::all().map(|algorithm| algorithm.name().to_owned());
+    names.filter(|name| !WITHOUT_CONTROL.contains(&name.as_str())).collect()
 }
 
 /// The usual algorithms, as far as this build has them.
