@@ -10,7 +10,7 @@ ARGS ?=
 N ?= 100
 SEED ?= 1
 
-.PHONY: help demo duels evaluate reproduce conformance conformance-level setup build test check tidy fmt lint docs bench count \
+.PHONY: help demo duels evaluate leaderboard reproduce conformance conformance-level setup build test check tidy fmt lint docs bench count \
 	bench-kernel objects api packages-check deny views bbq-gap level-theory level-evidence accuracy swarm abuse abuse-night soak \
 	packages packages-test kernels fuzz
 
@@ -18,6 +18,7 @@ help:
 	@echo "make demo          a problem and a fix: simulated, then on this machine's own kernel (4 minutes as root, 3 more to build)"
 	@echo "make duels         every algorithm against every other one, simulated: docs/duels.md (minutes)"
 	@echo "make evaluate      algorithms against the goals of evaluation/level: docs/evaluation/level.md; it can be interrupted"
+	@echo "make leaderboard   all algorithms against all criteria, by RFC 9743: docs/evaluation.md (40 minutes); it can be interrupted"
 	@echo "make reproduce     every figure of the papers, simulated: REPRODUCTION.md, reproduction/gallery.html; it can be interrupted"
 	@echo "make conformance   the simulator against this kernel: docs/conformance.md (25 minutes as root, on a quiet machine)"
 	@echo "make conformance-level  the same for LEVEL: docs/conformance-level.md (18 minutes)"
@@ -62,6 +63,9 @@ duels: setup
 
 evaluate: setup
 	$(DEV) evaluate --out docs/evaluation/level.md $(ARGS)
+
+leaderboard: setup
+	$(DEV) evaluate --criteria evaluation --cc all --out docs/evaluation.md $(ARGS)
 
 reproduce: setup
 	$(DEV) reproduce $(ARGS)

@@ -1,11 +1,19 @@
 //! The leaderboard: a page in Markdown on all algorithms of a record, by section, without pictures.
 
 use std::cmp::Reverse;
-use std::fmt::Write as _;
 
-use crate::markdown::markdown_table;
+use crate::markdown::{markdown_table, wrapped};
 use crate::record::{GoalRecord, Record};
 use crate::score::{Group, Score, score};
+
+/// What the first table shows.
+const IN_SHORT: &str = "
+## In short
+
+Criteria that an algorithm passes, of all, and by section. A criterion is passed if all of its cases hold
+with the worst of their seeds. The last column counts cases.
+
+";
 
 impl Record {
     /// The generated part of the page: who passes how much, each criterion, and what it asks.
@@ -14,13 +22,10 @@ impl Record {
         let groups = self.groups();
         let names = self.ranked();
         let mut page = self.facts("");
-        page.push_str(
-            "\n## In short\n\nCriteria that an algorithm passes, of all, and by section. A criterion is passed \
-             if all of its cases hold\nwith the worst of their seeds. The last column counts cases.\n\n",
-        );
+        page.push_str(IN_SHORT);
         page.push_str(&self.overview_by_section(&groups, &names));
         for group in &groups {
-            let _ = write!(page, "\n## {}\n\n{}\n\n", group.title, group.about);
+            page.push_str(&format!("\n## {}\n\n{}\n", group.title, wrapped(group.about)));
             page.push_str(&marks(group, &names));
             group.goals.iter().for_each(|goal| page.push_str(&entry(goal)));
         }
@@ -39,7 +44,7 @@ impl Record {
 
     fn overview_by_section(&self, groups: &[Group<'_>], names: &[&str]) -> String {
         let mut header = vec!["algorithm".to_owned(), "passed".to_owned()];
-        header.extend(groups.iter().map(|group| short(group.title)));
+        header.extend(groups.iter().map(short));
         header.push("cases".to_owned());
         let row = |cc: &&str| {
             let all = score(&self.goals, cc);
@@ -72,19 +77,18 @@ fn marks(group: &Group<'_>, names: &[&str]) -> String {
 fn entry(goal: &GoalRecord) -> String {
     let GoalRecord { id, title, asks, fails, conditions, .. } = goal;
     let fails = if fails.is_empty() { String::new() } else { format!(" If not: {fails}") };
-    let mut text = format!("\n**{id} {title}.** {asks}{fails}\n\n");
+    let mut text = format!("\n{}\n", wrapped(&format!("**{id} {title}.** {asks}{fails}")));
     for asked in conditions {
         let source = if asked.source.is_empty() { String::new() } else { format!(" ({})", asked.source) };
-        let _ = writeln!(text, "- {}{source}", asked.text);
+        text.push_str(&wrapped(&format!("- {}{source}", asked.text)).trim_end().replace('\n', "\n  "));
+        text.push('\n');
     }
     text
 }
 
-/// "5.1" of "RFC 9743 section 5.1: one algorithm alone", else the first word.
-fn short(title: &str) -> String {
-    let section = title.split_once("section ").map(|(_, rest)| rest);
-    match section.and_then(|rest| rest.split_once(':')) {
-        Some((number, _)) => number.to_owned(),
-        None => title.split([' ', ':']).next().unwrap_or(title).to_lowercase(),
-    }
+/// What a column for a section is called: "5.1" for the folder 5.1-alone.
+fn short(group: &Group<'_>) -> String {
+    let name = group.goals.first().and_then(|goal| goal.section.as_ref()).map_or("", |of| of.name.as_str());
+    let number = name.split('-').next().filter(|first| first.starts_with(|c: char| c.is_ascii_digit()));
+    number.unwrap_or(name).to_owned()
 }

@@ -25,3 +25,21 @@ pub fn markdown_table(header: &[String], rows: &[Vec<String>]) -> String {
         .collect();
     [line(header), line(&rule)].into_iter().chain(rows.iter().map(|row| line(row))).collect()
 }
+
+/// Text in lines of at most 120 columns.
+pub(crate) fn wrapped(text: &str) -> String {
+    let (mut lines, mut width) = (String::new(), 0);
+    for word in text.split_whitespace() {
+        let letters = word.chars().count();
+        if width > 0 && width + 1 + letters > 120 {
+            lines.push('\n');
+            width = 0;
+        } else if width > 0 {
+            lines.push(' ');
+            width += 1;
+        }
+        lines.push_str(word);
+        width += letters;
+    }
+    lines + "\n"
+}

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::heat::heat_map;
-use crate::markdown::markdown_table;
+use crate::markdown::{markdown_table, wrapped};
 use crate::record::{AlgorithmRecord, CaseRecord, GoalRecord, Record};
 use crate::text::{failed, median};
 
@@ -116,22 +116,4 @@ fn failures(algorithm: &AlgorithmRecord) -> String {
     }
     text.push_str("```\n\n</details>\n");
     text
-}
-
-/// Text in lines of at most 120 columns.
-fn wrapped(text: &str) -> String {
-    let (mut lines, mut width) = (String::new(), 0);
-    for word in text.split_whitespace() {
-        let letters = word.chars().count();
-        if width > 0 && width + 1 + letters > 120 {
-            lines.push('\n');
-            width = 0;
-        } else if width > 0 {
-            lines.push(' ');
-            width += 1;
-        }
-        lines.push_str(word);
-        width += letters;
-    }
-    lines + "\n"
 }
