@@ -50,7 +50,7 @@ fn wrong_names_and_cases_are_errors_before_anything_runs() {
     place.run(&["evaluate", "bbr9"]).fails(2, "there is no algorithm \"bbr9\"");
     place.run(&["evaluate", "reno", "reno"]).fails(2, "the command names reno twice");
     place.run(&["evaluate", "reno", "--goal", "G9"]).fails(2, "there is no goal `G9`");
-    place.run(&["evaluate", "reno", "--match", "1mbit"]).fails(2, "no case has a name");
+    place.run(&["evaluate", "reno", "--match", "7mbit"]).fails(2, "no case has a name");
     place.run(&["evaluate", "reno", "--seed", "18446744073709551615"]).fails(2, "the largest one");
     place.run(&["evaluate", "reno", "--seeds", "1000"]).fails(2, "do not fit into memory");
     place.run(&["evaluate", "reno", "--set", "bbq.alpha=1ms"]).fails(2, "which does not take part");
