@@ -79,7 +79,7 @@ conformance-level: setup
 
 # Downloads the crates of conform/foreign, which nothing else needs.
 conform:
-	conform/foreign/run $(ARGS)
+	conform/foreign/run
 
 fmt:
 	$(CARGO) fmt --all
