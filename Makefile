@@ -12,7 +12,7 @@ SEED ?= 1
 
 .PHONY: help demo duels evaluate leaderboard reproduce conformance conformance-level setup build test check tidy fmt lint docs bench count \
 	bench-kernel objects api packages-check deny views bbq-gap level-theory level-evidence accuracy swarm abuse abuse-night soak \
-	packages packages-test kernels fuzz
+	packages packages-test kernels fuzz conform
 
 help:
 	@echo "make demo          a problem and a fix: simulated, then on this machine's own kernel (4 minutes as root, 3 more to build)"
@@ -21,6 +21,7 @@ help:
 	@echo "make leaderboard   all algorithms against all criteria, by RFC 9743: docs/evaluation.md (40 minutes); it can be interrupted"
 	@echo "make reproduce     every figure of the papers, simulated: REPRODUCTION.md, reproduction/gallery.html; it can be interrupted"
 	@echo "make conformance   the simulator against this kernel: docs/conformance.md (25 minutes as root, on a quiet machine)"
+	@echo "make conform       other BBRs beside the test cases of the IETF draft: docs/conform.md (minutes; builds their crates)"
 	@echo "make conformance-level  the same for LEVEL: docs/conformance-level.md (18 minutes)"
 	@echo "make test          all lints, tests, packages and counts; CI adds two minutes of abuse, and deny"
 	@echo "make check         formatting, lints, unit tests (under 2 minutes)"
@@ -75,6 +76,10 @@ conformance: setup
 
 conformance-level: setup
 	$(DEV) conformance conformance/level --out docs/conformance-level.md $(ARGS)
+
+# Downloads the crates of conform/foreign, which nothing else needs.
+conform:
+	conform/foreign/run
 
 fmt:
 	$(CARGO) fmt --all

@@ -34,6 +34,8 @@ pub enum Exit {
     Output = 5,
     /// A name is taken in the kernel's list of congestion controls, or is not in it.
     Busy = 6,
+    /// `conform`: a case fails, or the adaptor did not do its part of the protocol.
+    Nonconforming = 7,
     /// Ctrl-C.
     Interrupted = 130,
 }
@@ -48,6 +50,7 @@ Exit codes:
     4  the testbed was disturbed: the run has no result
     5  results could not be written
     6  a kernel name is taken or not loaded, or another command is changing that
+    7  conform: a case fails, or the adaptor does not follow the protocol
   130  interrupted (Ctrl-C); 143 by SIGTERM";
 
 impl Exit {
@@ -59,6 +62,7 @@ impl Exit {
             Self::Disturbed => "disturbed",
             Self::Output => "output",
             Self::Busy => "busy",
+            Self::Nonconforming => "nonconforming",
             Self::Interrupted => "interrupted",
         }
     }
@@ -453,8 +457,8 @@ mod tests {
     fn every_exit_code_is_in_the_help_and_in_the_reference() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/exit-codes.md");
         let page = std::fs::read_to_string(path).unwrap();
-        use Exit::{Busy, Disturbed, Internal, Interrupted, Output, Unsupported, Usage};
-        for exit in [Internal, Usage, Unsupported, Disturbed, Output, Busy, Interrupted] {
+        use Exit::{Busy, Disturbed, Internal, Interrupted, Nonconforming, Output, Unsupported, Usage};
+        for exit in [Internal, Usage, Unsupported, Disturbed, Output, Busy, Nonconforming, Interrupted] {
             let code = exit as i32;
             assert!(page.contains(&format!("| {code} | `{}` |", exit.kind())), "{exit:?} is not documented");
             assert!(EXIT_CODES.contains(&format!(" {code}  ")), "{exit:?} is not in the help");

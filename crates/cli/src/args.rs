@@ -64,6 +64,12 @@ pub(crate) enum Command {
     /// competition with other algorithms, impairments, AQMs and a cheating receiver. All of it takes minutes,
     /// --quick less than one. Finished runs are kept, so that the same command goes on after an interruption.
     Evaluate(EvaluateArgs),
+    /// Check an implementation of BBR against the 22 test cases of draft-ietf-ccwg-bbr-06.
+    ///
+    /// It starts your adaptor once for each case and speaks JSON Lines with it over stdin and stdout:
+    /// what is sent, acknowledged and lost on a simulated path, answered by cwnd and pacing rate.
+    /// `fairpace conform --list` lists the cases. The exit code is 7 if a case fails.
+    Conform(ConformArgs),
     /// Load algorithms into the running kernel, where every socket can select them.
     ///
     /// They stay until `fairpace unload` or a reboot. Names begin with `fp_` (`bbq` becomes `fp_bbq`), so
@@ -161,6 +167,34 @@ pub(crate) struct EvaluateArgs {
     /// Write report.html, evaluation.json and NAME.md for each algorithm to this directory.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ConformArgs {
+    /// Only these cases, such as A.7,A.20.
+    #[arg(long = "case", value_name = "CASE,...", value_delimiter = ',')]
+    pub(crate) cases: Vec<String>,
+    /// List the cases, and run none.
+    #[arg(long, conflicts_with_all = ["cc", "adaptor"])]
+    pub(crate) list: bool,
+    /// Check one of our own algorithms, without an adaptor.
+    #[arg(long, value_name = "NAME", conflicts_with = "adaptor")]
+    pub(crate) cc: Option<String>,
+    /// Write all lines of one case and their answers to this file, in the order in which they were exchanged.
+    #[arg(long, value_name = "FILE", requires = "cases")]
+    pub(crate) record: Option<PathBuf>,
+    /// An adaptor that does not answer within this time is ended.
+    #[arg(
+        long = "answer-within",
+        allow_hyphen_values = true,
+        value_name = "TIME",
+        default_value = "10s",
+        value_parser = parse_time
+    )]
+    pub(crate) answer_within: Duration,
+    /// The adaptor and its arguments, after `--`.
+    #[arg(last = true, value_name = "ADAPTOR", required_unless_present_any = ["list", "cc"])]
+    pub(crate) adaptor: Vec<String>,
 }
 
 /// Changes of a run, and where its results go.

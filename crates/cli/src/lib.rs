@@ -13,6 +13,7 @@
 mod algorithms;
 mod args;
 mod compare;
+mod conform;
 mod demo;
 mod doctor;
 mod evaluate;
@@ -57,6 +58,7 @@ impl Program for Cli {
             Command::Demo(args) => demo::run(&args, global, &Signals::catch()?, out),
             Command::Algorithms => algorithms::list(global, out),
             Command::Evaluate(args) => evaluate::run(&args, global, &Signals::catch()?, out),
+            Command::Conform(args) => conform::run(&args, global, &Signals::catch()?, out),
             Command::New(args) => new::run(&args, global, out),
             Command::Load(args) => kernel::load(&args, global, &Signals::catch()?, out),
             Command::Unload(args) => kernel::unload(&args, global, &Signals::catch()?, out),

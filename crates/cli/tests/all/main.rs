@@ -3,6 +3,7 @@
 mod bad_algorithms;
 mod bad_input;
 mod commands;
+mod conform;
 mod evaluate;
 mod headers;
 mod lifecycle;

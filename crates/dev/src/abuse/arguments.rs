@@ -26,6 +26,9 @@ const USUAL: &[(&str, &str)] = &[
     ("names", "reno"),
     ("suffix", "_x"),
     ("pcap", "bottleneck"),
+    ("cases", "A.1"),
+    ("record", "out"),
+    ("adaptor", "./not-there"),
 ];
 
 /// A scenario that takes no time.
@@ -74,6 +77,7 @@ pub(super) fn draw(index: u64, dice: &mut Dice) -> Case {
 fn codes(command: &str) -> &'static [i32] {
     match command {
         "sim" | "demo" | "man" | "new" | "evaluate" => &[0, 2, 5],
+        "conform" => &[0, 2, 5, 7],
         // on the kernel it needs rights
         "compare" => &[0, 2, 3, 5],
         // without rights there is no result to write, but a directory that is checked first
@@ -112,7 +116,7 @@ fn value(arg: &Arg, dice: &mut Dice) -> String {
     let possible = arg.get_possible_values();
     let usual = USUAL.iter().find(|(name, _)| arg.get_id() == name).map(|(_, value)| *value);
     // only words go where a program might write: everything that it makes must be in the scratch directory
-    let is_path = matches!(arg.get_id().as_str(), "out" | "dir");
+    let is_path = matches!(arg.get_id().as_str(), "out" | "dir" | "record");
     match (possible.is_empty(), usual) {
         (false, _) if dice.percent(70) => dice.pick(&possible).get_name().to_owned(),
         (true, Some(usual)) if is_path || dice.percent(55) => usual.to_owned(),
