@@ -14,7 +14,7 @@ use crate::print::is_printed;
 use crate::quantity::show_time;
 use crate::row::Lens;
 use crate::value::{Given, Value};
-use crate::{Flow, Link, Scenario, Target, Trace, keys, relations, routes, size};
+use crate::{Flow, Link, Scenario, Target, Trace, Writes, keys, relations, routes, size};
 
 /// Is the value within the key's bounds?
 pub(crate) fn bounds(key: &Key, value: u64) -> Result<(), Complaint> {
@@ -83,7 +83,7 @@ pub(crate) fn complaint_of_cc(error: CcError) -> Complaint {
             error.to_string(),
             "write `kernel:` and a name of 1 to 15 letters, digits, `_`, `-` or `.`, as in `kernel:bbr`",
         ),
-        CcError::KernelParameter { .. } => {
+        CcError::KernelParameter { .. } | CcError::NoneParameter { .. } => {
             Complaint::new("unknown-parameter", error.to_string(), "it has no parameters")
         }
         CcError::Parameter(error) => match *error {
@@ -254,6 +254,7 @@ fn flows(scenario: &Scenario, faults: &mut Vec<Fault>) {
                 "start it earlier, or make `duration` longer".into(),
             ));
         }
+        uncontrolled(index, flow, faults);
         let Some(stop) = flow.stop else { continue };
         if stop > end {
             faults.push(impossible(
@@ -272,6 +273,15 @@ fn flows(scenario: &Scenario, faults: &mut Vec<Fault>) {
                 "write a `stop` after the start".into(),
             ));
         }
+    }
+}
+
+/// A flow without congestion control needs a rate of its own.
+fn uncontrolled(index: usize, flow: &Flow, faults: &mut Vec<Fault>) {
+    if flow.cc == Cc::Uncontrolled && !matches!(flow.traffic.writes, Writes::Frames(_)) {
+        let message = "a flow without congestion control has no rate of its own";
+        let help = "write `media_rate`, or an algorithm as `cc`";
+        faults.push(impossible(Section::Flow, index, "cc", message.into(), help.into()));
     }
 }
 
@@ -342,7 +352,7 @@ fn part<P>(
 fn refused(key: &Key, value: &Value, usual: Option<&Value>, target: Target) -> Option<Complaint> {
     let written = match (target, key.runs_on) {
         (Target::Testbed, RunsOn::Simulator) if Some(value) != usual => format!("`{}`", key.name),
-        (Target::Testbed, RunsOn::BothExcept(word)) if *value == Value::Word(word) => {
+        (Target::Testbed, RunsOn::BothExcept(word)) if value.is_word(word) => {
             format!("`{} = \"{word}\"`", key.name)
         }
         _ => return None,

@@ -44,6 +44,7 @@ pub(crate) fn of_flow() -> impl Iterator<Item = &'static dyn Lens<Flow>> {
     rows(flow::KEYS)
         .chain(rows(traffic::KEYS))
         .chain(rows(traffic::ARRIVAL_KEYS))
+        .chain(rows(traffic::MEDIA_KEYS))
         .chain(rows(hosts::WINDOW_KEYS))
         .chain(rows(flow::RTT_KEYS))
         .chain(rows(impairments::REORDER_KEYS))

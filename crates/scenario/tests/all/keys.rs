@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use crate::support::{GOOD, good, read, read_with};
 use fairpace_scenario::{
-    Burst, Codel, Ecn, FqCodel, Limit, Line, Link, Pie, Queue, Receiving, Red, RedRules, Scenario, Sending,
-    Sizes, Target, Window, Writes, keys, load, parse,
+    Burst, Cc, Codel, Ecn, FqCodel, Limit, Line, Link, Media, Pie, Queue, Receiving, Red, RedRules, Scenario,
+    Sending, Sizes, Target, Window, Writes, keys, load, parse,
 };
 
 /// Nanoseconds in a millisecond.
@@ -85,6 +85,23 @@ fn hosts_have_what_was_switched() {
     assert_eq!(flows[1].receiving, Receiving { delayed_ack: false, ..Receiving::default() });
     assert_eq!(flows[1].traffic.writes, Writes::Responses { bytes: 20_000, think: ms(100) });
     assert_eq!((&flows[2].sending, &flows[2].receiving), (&Sending::default(), &Receiving::default()));
+}
+
+#[test]
+fn an_encoder_has_its_frames() {
+    let flows = all().flows;
+    let call = flows.iter().find(|flow| flow.cc == Cc::Uncontrolled).unwrap();
+    let media = Media {
+        rate_bps: 2_000_000,
+        per_s_milli: 25_000,
+        deviation_ppb: 200_000_000,
+        key_every: 50,
+        key_weight: 5,
+        deadline: ms(100),
+    };
+    assert_eq!(call.traffic.writes, Writes::Frames(media));
+    let plain = GOOD.replace("cc = \"bbr1\"", "cc = \"none\"\nmedia_rate = \"1mbit\"");
+    assert_eq!(read(&plain).unwrap().flows[0].traffic.writes, Writes::Frames(Media::default()));
 }
 
 #[test]

@@ -3,8 +3,8 @@
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
-use fairpace_results::{LinkSummary, Monitor, Run};
-use fairpace_scenario::{Flow, Link, Queue, Route, Scenario, Target, Window, Writes, load};
+use fairpace_results::{LinkSummary, MediaSummary, Monitor, Run};
+use fairpace_scenario::{Cc, Flow, Link, Queue, Route, Scenario, Target, Window, Writes, load};
 
 use super::ledger::{Account, Ledger};
 
@@ -12,6 +12,8 @@ use super::ledger::{Account, Ledger};
 const PACKET_BYTES: f64 = 1514.0;
 /// Its payload: 1500 bytes without the headers of IPv4 and of TCP with timestamps (RFC 7323).
 const MSS_BYTES: f64 = 1448.0;
+/// The same of a datagram: less IPv4, UDP and RTP.
+const DATAGRAM_BYTES: f64 = 1460.0;
 /// What a run may ask of the machine: looks of the engine at its monitor, each after 16,384 events. A run
 /// that needs more than 100 million events hangs, or does for every packet what it should do seldom.
 const MOST_LOOKS: u32 = 6_000;
@@ -162,9 +164,11 @@ fn flow(scenario: &Scenario, index: usize, flow: &Flow, run: &Run, ledger: &Ledg
     must(least >= shortest_ms * (1.0 - 1e-6) - 1e-5, &|| {
         format!("an RTT of {least} ms where the base RTT is {shortest_ms} ms")
     });
+    wrong_media(summary.media.as_ref(), scenario, &mut must);
     // Goodput cannot exceed the data packets that left a link. A filled hole makes many packets available at
     // once, but none twice.
-    let goodput_pkts = integral(run, &series.goodput_mbps) * 1e6 / 8.0 / MSS_BYTES;
+    let payload_bytes = if flow.cc == Cc::Uncontrolled { DATAGRAM_BYTES } else { MSS_BYTES };
+    let goodput_pkts = integral(run, &series.goodput_mbps) * 1e6 / 8.0 / payload_bytes;
     let route = &scenario.routes()[index];
     for link in &route.forward {
         let left = ledger.links[*link as usize].flows[index].data_pkts as f64;
@@ -181,6 +185,28 @@ fn flow(scenario: &Scenario, index: usize, flow: &Flow, run: &Run, ledger: &Ledg
     }
     wrong
 }
+
+/// What must hold of audio and video.
+fn wrong_media(
+    media: Option<&MediaSummary>,
+    scenario: &Scenario,
+    must: &mut dyn FnMut(bool, &dyn Fn() -> String),
+) {
+    let Some(media) = media else { return };
+    let window_ms = (scenario.window.1 - scenario.window.0).as_secs_f64() * 1e3;
+    let delays = [media.delay_p50_ms, media.delay_p95_ms, media.delay_p99_ms];
+    let of_frames = [media.frame_delay_p50_ms, media.frame_delay_p95_ms, media.frame_delay_p99_ms];
+    let right = media.late + media.lost <= media.frames
+        && media.late_or_lost.is_some() == (media.frames > 0)
+        && media.longest_freeze_ms <= window_ms + LONGEST_INTERVAL_MS
+        && delays.is_sorted()
+        && of_frames.is_sorted()
+        && media.delay_variation_p99_ms.is_none_or(|ms| ms >= 0.0 && Some(ms) <= media.delay_p99_ms);
+    must(right, &|| format!("{media:?}"));
+}
+
+/// From one frame to the next, at the least rate.
+const LONGEST_INTERVAL_MS: f64 = 200.0;
 
 /// A flow that must deliver does so within this time. After five timeouts in a row 31 s have passed; each
 /// needs a packet that is lost or dropped.

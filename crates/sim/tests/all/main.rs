@@ -9,6 +9,7 @@ mod found;
 mod laws;
 mod level;
 mod marks;
+mod media;
 mod metrics;
 mod pathologies_bbr1;
 mod pathologies_bbr3;
