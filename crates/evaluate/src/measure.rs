@@ -17,7 +17,7 @@ pub enum Metric {
     /// Jain's index of the goodputs.
     Jain,
     /// Goodput of all flows over the payload that the first link can carry, at its mean rate. With a trace,
-    /// of which a flow cannot use all: bytes that left over bytes that could have left.
+    /// of which a flow cannot use all, and with handovers: bytes that left over bytes that could have left.
     Utilization,
     /// Utilization over the part of the link that the template says can be had.
     OfAvailable,
@@ -195,7 +195,7 @@ impl Measured {
         let flows: Vec<_> =
             summary.flows.iter().map(|flow| FlowMeasured::of(flow, summary.window_s)).collect();
         let utilization = match scenario.links.first() {
-            Some(first) if first.trace.is_none() => {
+            Some(first) if first.trace.is_none() && first.handover.is_none() => {
                 let rate_mbps = mean_bps(first, scenario.window) / 1e6;
                 let payload_mbps = rate_mbps * PAYLOAD_BYTES / PACKET_BYTES as f64;
                 flows.iter().map(|flow| flow.goodput_mbps).sum::<f64>() / payload_mbps

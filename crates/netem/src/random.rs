@@ -33,6 +33,8 @@ pub enum Purpose {
     Discipline = 9,
     /// Sizes of a flow's frames.
     Frames = 10,
+    /// Rates and delays of a link after its handovers.
+    Handovers = 11,
 }
 
 impl Random {

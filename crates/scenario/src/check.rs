@@ -144,7 +144,8 @@ fn impossibilities(scenario: &Scenario) -> Vec<Fault> {
 fn link(link: &Link) -> impl Iterator<Item = (&'static str, Complaint)> {
     let loss = link.loss.check().err().map(|complaint| ("loss", complaint));
     let rate_at = in_order(&link.rate_at).err().map(|complaint| ("rate_at", complaint));
-    loss.into_iter().chain(rate_at).chain(link.queue.check(link.buffer))
+    let handover = link.handover.and_then(|handover| handover.check(link.rate_bps));
+    loss.into_iter().chain(rate_at).chain(handover).chain(link.queue.check(link.buffer))
 }
 
 /// How many flows do the workloads start?

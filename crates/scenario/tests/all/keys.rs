@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use crate::support::{GOOD, good, read, read_with};
 use fairpace_scenario::{
-    Burst, Cc, Codel, Ecn, FqCodel, Limit, Line, Link, Media, Pie, Queue, Receiving, Red, RedRules, Scenario,
-    Sending, Sizes, Target, Window, Writes, keys, load, parse,
+    Burst, Cc, Codel, Ecn, FqCodel, Handover, Limit, Line, Link, Media, Pie, Queue, Receiving, Red, RedRules,
+    Scenario, Sending, Sizes, Target, Window, Writes, keys, load, parse,
 };
 
 /// Nanoseconds in a millisecond.
@@ -40,7 +40,14 @@ fn links_have_nodes_lines_and_queues_of_every_kind() {
     assert_eq!(links[0].queue, Queue::FqCodel(FqCodel { codel, buckets: 64, quantum_bytes: 300 }));
     assert_eq!(
         links[0].line,
-        Line { delay: ms(5), jitter: ms(1), reorders: true, duplicate_ppb: 1_000_000, ..Line::default() }
+        Line {
+            delay: ms(5),
+            jitter: ms(1),
+            reorders: true,
+            duplicate_ppb: 1_000_000,
+            wifi_jitter: None,
+            ..Line::default()
+        }
     );
     assert_eq!(
         links[0].loss.burst,
@@ -48,6 +55,9 @@ fn links_have_nodes_lines_and_queues_of_every_kind() {
     );
     assert_eq!(links[2].queue, Queue::Step(Limit::Packets(20)));
     assert_eq!(links[4].queue, Queue::Codel(Codel::default()));
+    let handover = Handover { every: ms(15_000), rate_bps: Some(500_000), delay: ms(12), outage: ms(100) };
+    assert_eq!(links[2].handover, Some(handover));
+    assert_eq!(links[4].line, Line { wifi_jitter: Some(ms(7)), ..Line::default() });
     assert_eq!(links[5].queue, Queue::Pie(Pie { target_ns: 20 * MS, update_ns: 10 * MS, ecn: true }));
 }
 

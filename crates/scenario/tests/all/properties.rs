@@ -143,7 +143,7 @@ fn behind() -> impl Strategy<Value = Line> {
     // seldom without jitter, so that few links are refused for `reorders` alone
     let jitter = prop_oneof![15 => time(0, 1 << 33), 1 => Just(Duration::ZERO)];
     (delay(), jitter, any::<bool>(), 0..=WHOLE_PPB).prop_map(|(delay, jitter, reorders, duplicate_ppb)| {
-        Line { delay, jitter, reorders, duplicate_ppb, ..Line::default() }
+        Line { delay, jitter, reorders, duplicate_ppb, wifi_jitter: None, ..Line::default() }
     })
 }
 

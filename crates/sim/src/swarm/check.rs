@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
+use fairpace_netem::rate_steps;
 use fairpace_results::{LinkSummary, MediaSummary, Monitor, Run};
 use fairpace_scenario::{Cc, Flow, Link, Queue, Route, Scenario, Target, Window, Writes, load};
 
@@ -221,6 +222,7 @@ fn must_deliver(scenario: &Scenario, flow: &Flow, route: &Route, ledger: &Ledger
         slowest >= 50_000
             && link.loss.ppb < 50_000_000
             && link.policer.is_none()
+            && link.handover.is_none()
             && link.buffer.bytes() >= 15_140
     };
     let links = route.forward.iter().chain(&route.back).map(|link| &scenario.links[*link as usize]);
@@ -245,13 +247,13 @@ fn link(scenario: &Scenario, index: usize, link: &Link, run: &Run, account: &Acc
     };
     let (from, to) = (scenario.window.0.as_secs_f64(), scenario.window.1.as_secs_f64());
     let once_bits = (PACKET_BYTES + link.burst_bytes.unwrap_or(0) as f64) * 8.0;
-    let possible = capacity_bits(link, from, to);
+    let possible = capacity_bits(scenario, index, from, to);
     let used = summary.utilization * possible;
     must(used >= 0.0 && used <= possible * (1.0 + 1e-9) + once_bits, &|| {
         format!("{used} of {possible} bits")
     });
-    let (all, left) =
-        (capacity_bits(link, 0.0, scenario.duration.as_secs_f64()), account.left_bytes as f64 * 8.0);
+    let lasts = scenario.duration.as_secs_f64();
+    let (all, left) = (capacity_bits(scenario, index, 0.0, lasts), account.left_bytes as f64 * 8.0);
     must(left <= all * (1.0 + 1e-9) + once_bits, &|| format!("{left} of {all} bits in the whole run"));
     let shares: f64 = summary.backlog_share.iter().sum();
     must(shares == 0.0 || (shares - 1.0).abs() < 1e-9, &|| format!("backlog shares sum to {shares}"));
@@ -338,7 +340,8 @@ fn waits(
 }
 
 /// What can leave from one time to another, s, in addition to the tokens of a bucket.
-fn capacity_bits(link: &Link, from: f64, to: f64) -> f64 {
+fn capacity_bits(scenario: &Scenario, index: usize, from: f64, to: f64) -> f64 {
+    let link = &scenario.links[index];
     if let Some(trace) = &link.trace {
         let period = f64::from(*trace.opportunities_ms.last().unwrap_or(&1)) / 1e3;
         let cycles = (from / period).floor() as u64..=(to / period).floor() as u64;
@@ -346,9 +349,10 @@ fn capacity_bits(link: &Link, from: f64, to: f64) -> f64 {
         let times = cycles.flat_map(|cycle| trace.opportunities_ms.iter().map(move |ms| at(cycle, ms)));
         return times.filter(|t| *t >= from - 1e-9 && *t <= to + 1e-9).count() as f64 * PACKET_BYTES * 8.0;
     }
-    let begins = std::iter::once((0.0, link.rate_bps))
-        .chain(link.rate_at.iter().map(|(at, rate)| (at.as_secs_f64(), *rate)));
-    let ends = link.rate_at.iter().map(|(at, _)| at.as_secs_f64()).chain([f64::MAX]);
+    let steps: Vec<(f64, u64)> =
+        rate_steps(scenario, index).into_iter().map(|(at, rate)| (at as f64 / 1e9, rate)).collect();
+    let begins = std::iter::once((0.0, link.rate_bps)).chain(steps.iter().copied());
+    let ends = steps.iter().map(|(at, _)| *at).chain([f64::MAX]);
     begins
         .zip(ends)
         .map(|((begins, rate), ends)| rate as f64 * (ends.min(to) - begins.max(from)).max(0.0))

@@ -72,7 +72,7 @@ pub(crate) struct Ledger {
 
 /// Transmission time of a byte on a wire of one rate; none with a token bucket; `None`: it depends.
 pub(crate) fn byte_ns(link: &Link) -> Option<f64> {
-    match (&link.trace, link.burst_bytes, link.rate_at.is_empty()) {
+    match (&link.trace, link.burst_bytes, link.rate_at.is_empty() && link.handover.is_none()) {
         (None, Some(_), _) => Some(0.0),
         (None, None, true) => Some(8e9 / link.rate_bps as f64),
         _ => None,

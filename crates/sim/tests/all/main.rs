@@ -17,6 +17,7 @@ mod pathologies_cubic;
 mod pathologies_loss;
 mod pathologies_paths;
 mod paths;
+mod radio;
 mod running;
 mod support;
 mod swarm;

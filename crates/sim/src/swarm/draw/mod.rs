@@ -66,6 +66,8 @@ enum Feature {
     Workload,
     StartStop,
     Media,
+    Wifi,
+    Handovers,
 }
 
 /// Draws the parts of one scenario.
