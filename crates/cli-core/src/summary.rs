@@ -55,6 +55,7 @@ pub fn of_run(run: &Run, quiet: bool) -> String {
     out.push_str(&text(&flows));
     out.push('\n');
     out.push_str(&completions(summary));
+    out.push_str(&media(summary));
     out.push_str(&links(summary));
     out.push_str(&format!("\nJain's fairness index {}\n", number(summary.jain, 3)));
     if let Some(seconds) = summary.convergence_s {
@@ -96,6 +97,25 @@ fn completions(summary: &Summary) -> String {
         ]);
     }
     if is_empty { String::new() } else { text(&lines) + "\n" }
+}
+
+/// What receivers of audio and video get.
+fn media(summary: &Summary) -> String {
+    let header = ["frames of", "frames", "late or lost %", "longest freeze ms", "delay ms p50", "p95", "p99"];
+    let mut lines = table(&header, 1);
+    let with = || summary.flows.iter().filter_map(|flow| Some((&flow.name, flow.media.as_ref()?)));
+    for (name, of) in with() {
+        lines.add_row([
+            name.clone(),
+            of.frames.to_string(),
+            percent(of.late_or_lost),
+            number(Some(of.longest_freeze_ms), 0),
+            number(of.frame_delay_p50_ms, 1),
+            number(of.frame_delay_p95_ms, 1),
+            number(of.frame_delay_p99_ms, 1),
+        ]);
+    }
+    if with().next().is_none() { String::new() } else { text(&lines) + "\n" }
 }
 
 fn links(summary: &Summary) -> String {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use fairpace_scenario::{Invalid, Scenario};
+use fairpace_scenario::{Flow, Invalid, Scenario, Writes};
 use serde::Serialize;
 
 use crate::amount::Amount;
@@ -136,10 +136,17 @@ impl Condition {
             let number = if is_upper { number.min(of_rtt_ms) * times } else { number };
             numbers.push(Bound { side: *side, value: number });
         }
-        if metric.is_of_flows() && !scenario.flows.iter().any(|flow| is_of(&flow.name, of)) {
+        let named = || scenario.flows.iter().filter(|flow| is_of(&flow.name, of));
+        if metric.is_of_flows() && named().next().is_none() {
             let message = format!("there is no flow `{of}` in the case `{}`", scenario.title);
             let help = "name a flow that every template has";
             return Err(source.invalid(span.clone(), "unknown-name", "condition.of", message, help));
+        }
+        let has_frames = |flow: &Flow| matches!(flow.traffic.writes, Writes::Frames(_));
+        if metric.is_of_media() && !named().all(has_frames) {
+            let message = format!("`{of}` has no audio or video in the case `{}`", scenario.title);
+            let help = "name a flow with `media_rate`";
+            return Err(source.invalid(span.clone(), "impossible", "condition.of", message, help));
         }
         Ok(Check { name: name.clone(), metric: *metric, of: of.clone(), bounds: numbers })
     }

@@ -17,7 +17,7 @@ pub enum Metric {
     /// Jain's index of the goodputs.
     Jain,
     /// Goodput of all flows over the payload that the first link can carry, at its mean rate. With a trace,
-    /// of which a flow cannot use all: bytes that left over bytes that could have left.
+    /// of which a flow cannot use all, and with handovers: bytes that left over bytes that could have left.
     Utilization,
     /// Utilization over the part of the link that the template says can be had.
     OfAvailable,
@@ -45,11 +45,17 @@ pub enum Metric {
     /// Flow completion time of the named flows' transfers over the shortest possible one, mean. Infinite if
     /// one of them did not complete.
     Slowdown,
+    /// Share of the frames of audio or video that are late or lost: of the named flows the largest.
+    LateFrames,
+    /// 95th percentile of the one-way delay of the packets of audio or video: of the named flows the largest.
+    /// Infinite if none arrived.
+    #[serde(rename = "delay_95_ms")]
+    Delay95Ms,
 }
 
 impl Metric {
     /// All of them.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 16] = [
         Self::Jain,
         Self::Utilization,
         Self::OfAvailable,
@@ -64,6 +70,8 @@ impl Metric {
         Self::Mbps,
         Self::SentPerRtt,
         Self::Slowdown,
+        Self::LateFrames,
+        Self::Delay95Ms,
     ];
     /// Those that are measured in every case.
     pub const ALWAYS: [Self; 6] =
@@ -87,6 +95,8 @@ impl Metric {
             Self::Mbps => "mbps",
             Self::SentPerRtt => "sent_per_rtt",
             Self::Slowdown => "slowdown",
+            Self::LateFrames => "late_frames",
+            Self::Delay95Ms => "delay_95_ms",
         }
     }
 
@@ -94,6 +104,12 @@ impl Metric {
     #[must_use]
     pub const fn is_of_flows(self) -> bool {
         matches!(self, Self::Share | Self::Gain | Self::Mbps | Self::SentPerRtt | Self::Slowdown)
+            || self.is_of_media()
+    }
+
+    /// Whether the flows must have audio or video.
+    pub(crate) const fn is_of_media(self) -> bool {
+        matches!(self, Self::LateFrames | Self::Delay95Ms)
     }
 
     /// Whether less is worse; `None` if neither side is.
@@ -104,17 +120,15 @@ impl Metric {
                 Some(true)
             }
             Self::QueueMs | Self::Queue95Ms | Self::Loss | Self::Gain | Self::Slowdown => Some(false),
+            Self::LateFrames | Self::Delay95Ms => Some(false),
             Self::Share | Self::MostMbps | Self::Mbps | Self::SentPerRtt => None,
         }
     }
 
     /// Whether it may be far above 1, and two decimals are enough.
     const fn is_of_size(self) -> bool {
-        match self {
-            Self::QueueMs | Self::Queue95Ms | Self::LeastMbps | Self::MostMbps => true,
-            Self::Mbps | Self::SentPerRtt | Self::Slowdown => true,
-            _ => false,
-        }
+        let is_of_links = matches!(self, Self::QueueMs | Self::Queue95Ms | Self::LeastMbps | Self::MostMbps);
+        is_of_links || matches!(self, Self::Mbps | Self::SentPerRtt | Self::Slowdown | Self::Delay95Ms)
     }
 
     /// Its value for people.
@@ -124,7 +138,7 @@ impl Metric {
             _ if !value.is_finite() => "-".to_owned(),
             _ if self.is_of_size() && value.abs() >= 100.0 => format!("{value:.0}"),
             _ if self.is_of_size() => format!("{value:.2}"),
-            Self::Loss => format!("{value:.4}"),
+            Self::Loss | Self::LateFrames => format!("{value:.4}"),
             _ => format!("{value:.3}"),
         }
     }
@@ -151,17 +165,24 @@ struct FlowMeasured {
     sent_per_rtt: f64,
     /// See [`Metric::Slowdown`]; infinite also for a flow without transfers.
     slowdown: f64,
+    /// See [`Metric::LateFrames`]; 0 also for a flow without frames.
+    late_frames: f64,
+    /// See [`Metric::Delay95Ms`]; infinite also for a flow without frames.
+    delay_95_ms: f64,
 }
 
 impl FlowMeasured {
     fn of(flow: &FlowSummary, window_s: [f64; 2]) -> Self {
         let rtts = (window_s[1] - window_s[0]) * 1e3 / flow.rtt_ms;
         let completions = flow.completions.as_ref().filter(|of| of.began > 0 && of.completed == of.began);
+        let media = flow.media.as_ref();
         Self {
             name: flow.name.clone(),
             goodput_mbps: flow.goodput_mbps,
             sent_per_rtt: flow.sent_pkts.unwrap_or_default() as f64 / rtts,
             slowdown: completions.and_then(|of| of.slowdown_mean).unwrap_or(f64::INFINITY),
+            late_frames: media.and_then(|of| of.late_or_lost).unwrap_or_default(),
+            delay_95_ms: media.and_then(|of| of.delay_p95_ms).unwrap_or(f64::INFINITY),
         }
     }
 }
@@ -174,7 +195,7 @@ impl Measured {
         let flows: Vec<_> =
             summary.flows.iter().map(|flow| FlowMeasured::of(flow, summary.window_s)).collect();
         let utilization = match scenario.links.first() {
-            Some(first) if first.trace.is_none() => {
+            Some(first) if first.trace.is_none() && first.handover.is_none() => {
                 let rate_mbps = mean_bps(first, scenario.window) / 1e6;
                 let payload_mbps = rate_mbps * PAYLOAD_BYTES / PACKET_BYTES as f64;
                 flows.iter().map(|flow| flow.goodput_mbps).sum::<f64>() / payload_mbps
@@ -213,12 +234,19 @@ impl Measured {
             Metric::Mbps => self.sum(of, |flow| flow.goodput_mbps),
             Metric::SentPerRtt => self.mean(of, |flow| flow.sent_per_rtt),
             Metric::Slowdown => self.mean(of, |flow| flow.slowdown),
+            Metric::LateFrames => self.most(of, |flow| flow.late_frames),
+            Metric::Delay95Ms => self.most(of, |flow| flow.delay_95_ms),
         }
     }
 
     /// A number of a group of flows, summed.
     fn sum(&self, group: &str, number: impl Fn(&FlowMeasured) -> f64) -> f64 {
         self.flows.iter().filter(|flow| is_of(&flow.name, group)).map(number).sum()
+    }
+
+    /// The largest number of a group of flows.
+    fn most(&self, group: &str, number: impl Fn(&FlowMeasured) -> f64) -> f64 {
+        self.flows.iter().filter(|flow| is_of(&flow.name, group)).map(number).fold(0.0, f64::max)
     }
 
     /// The mean of a number over a group of flows.

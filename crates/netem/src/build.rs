@@ -4,6 +4,7 @@
 use fairpace_scenario::{self as scenario, Queue, Reorder, Scenario, ns};
 
 use crate::aqm::Discipline;
+use crate::handover::{delay_steps, rate_steps};
 use crate::network::{self, Network, OwnPath, Path};
 use crate::{
     AqmQueue, DelayLine, Duplication, Element, Fifo, Ideal, ImpossibleLoss, Link, Loss, Policer, Propagation,
@@ -19,7 +20,7 @@ pub fn schedule(scenario: &Scenario) -> Schedule {
 /// A link with its policer, its queue and its random loss.
 fn link<T: Copy>(scenario: &Scenario, index: u32, schedule: Schedule) -> Result<Link<T>, ImpossibleLoss> {
     let settings = &scenario.links[index as usize];
-    let (transmitter, flows) = (transmitter(settings), scenario.flows.len());
+    let (transmitter, flows) = (transmitter(scenario, index as usize), scenario.flows.len());
     let random = Random::stream(scenario.seed, Purpose::Discipline, index);
     let fifo = |transmitter| Fifo::new(transmitter, settings.buffer, flows, schedule);
     let link = match settings.queue {
@@ -39,12 +40,13 @@ fn link<T: Copy>(scenario: &Scenario, index: u32, schedule: Schedule) -> Result<
     })
 }
 
-fn transmitter(settings: &scenario::Link) -> Transmitter {
+fn transmitter(scenario: &Scenario, index: usize) -> Transmitter {
+    let settings = &scenario.links[index];
     match (&settings.trace, settings.burst_bytes) {
         (Some(trace), _) => Transmitter::trace(trace.opportunities_ms.clone()),
         (None, Some(burst_bytes)) => Transmitter::bucket(settings.rate_bps, burst_bytes),
         (None, None) => {
-            let steps: Vec<_> = settings.rate_at.iter().map(|(at, rate)| (ns(*at), *rate)).collect();
+            let steps = rate_steps(scenario, index);
             Transmitter::wire_with_rates(settings.rate_bps, &steps)
         }
     }
@@ -132,7 +134,8 @@ fn links<T: Copy>(scenario: &Scenario, schedule: Schedule) -> Result<Vec<Element
 /// The elements that every packet passes behind a link.
 fn behind_link<T>(scenario: &Scenario, link: usize, elements: &mut Vec<Element<T>>) -> Vec<u32> {
     let settings = &scenario.links[link].line;
-    if *settings == scenario::Line::default() {
+    let delays = delay_steps(scenario, link);
+    if *settings == scenario::Line::default() && delays.is_empty() {
         return Vec::new();
     }
     let mut hops = Vec::new();
@@ -143,9 +146,11 @@ fn behind_link<T>(scenario: &Scenario, link: usize, elements: &mut Vec<Element<T
     }
     let (delay, jitter) = (ns(settings.delay), ns(settings.jitter));
     let random = random(Purpose::LineJitter);
-    let line = match settings.reorders {
-        true => Element::ReorderingLine(ReorderingLine::new(delay, jitter, random)),
-        false => Element::DelayLine(DelayLine::new(Propagation::new(delay).with_jitter(jitter, 0, random))),
+    let in_order = || Propagation::new(delay).with_delays(delays);
+    let line = match (settings.reorders, settings.wifi_jitter) {
+        (true, _) => Element::ReorderingLine(ReorderingLine::new(delay, jitter, random)),
+        (false, None) => Element::DelayLine(DelayLine::new(in_order().with_jitter(jitter, 0, random))),
+        (false, Some(mean)) => Element::DelayLine(DelayLine::new(in_order().with_wifi(ns(mean), random))),
     };
     hops.push(network::add(elements, line));
     hops

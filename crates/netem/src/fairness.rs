@@ -4,7 +4,9 @@
 use std::time::Duration;
 
 use fairpace_results::{Series, Summary};
-use fairpace_scenario::{Flow, Link, Scenario, Writes};
+use fairpace_scenario::{Flow, Scenario, Writes};
+
+use crate::handover::rate_steps;
 
 /// Payload per byte on the link when all packets are full: 1500 bytes of IP less 20 of IP and 32 of TCP with
 /// timestamps, in Ethernet frames of 1514 bytes.
@@ -40,7 +42,8 @@ fn max_min_distance(scenario: &Scenario, summary: &Summary) -> Option<f64> {
     if !scenario.flows.iter().all(|flow| is_greedy(flow, scenario) && flow.start <= from) {
         return None;
     }
-    let capacity: Vec<f64> = scenario.links.iter().map(|link| mean_mbps(link, scenario) * PAYLOAD).collect();
+    let capacity: Vec<f64> =
+        (0..scenario.links.len()).map(|link| mean_mbps(link, scenario) * PAYLOAD).collect();
     let goodputs: Vec<f64> = summary.flows.iter().map(|flow| flow.goodput_mbps).collect();
     let routes = scenario.routes();
     let routes: Vec<&[u32]> = routes.iter().map(|route| route.forward.as_slice()).collect();
@@ -48,9 +51,10 @@ fn max_min_distance(scenario: &Scenario, summary: &Summary) -> Option<f64> {
 }
 
 /// A link's mean rate over the measurement window.
-fn mean_mbps(link: &Link, scenario: &Scenario) -> f64 {
+fn mean_mbps(index: usize, scenario: &Scenario) -> f64 {
+    let link = &scenario.links[index];
     let (from, to) = scenario.window;
-    let begins = link.rate_at.iter().map(|(at, rate)| (*at, *rate));
+    let begins = rate_steps(scenario, index).into_iter().map(|(at, rate)| (Duration::from_nanos(at), rate));
     let begins: Vec<_> = std::iter::once((Duration::ZERO, link.rate_bps)).chain(begins).collect();
     let ends = begins.iter().skip(1).map(|(at, _)| *at).chain([to]);
     let bits = begins.iter().zip(ends).map(|((begin, rate), end)| {
@@ -62,6 +66,8 @@ fn mean_mbps(link: &Link, scenario: &Scenario) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use fairpace_scenario::Link;
+
     use super::*;
 
     /// One second as a duration.
@@ -85,9 +91,9 @@ mod tests {
     fn a_links_mean_rate_is_that_of_the_window() {
         let mut link = Link::new("l", 10_000_000, 1000);
         link.rate_at = vec![(SECOND, 20_000_000), (4 * SECOND, 0), (6 * SECOND, 30_000_000)];
-        let scenario = scenario(vec![], vec![link.clone()]);
+        let scenario = scenario(vec![], vec![link]);
         // 2 s at 20 Mbit/s, 2 s at 0, 4 s at 30
-        assert!((mean_mbps(&link, &scenario) - 20.0).abs() < 1e-9);
+        assert!((mean_mbps(0, &scenario) - 20.0).abs() < 1e-9);
     }
 
     #[test]

@@ -1,7 +1,8 @@
-//! Propagation in order: a delay that may change, jitter, aggregation.
+//! Propagation in order: a delay that may change, jitter, Wi-Fi, aggregation.
 
 use crate::Nanos;
 use crate::random::Random;
+use crate::wifi::Wifi;
 
 /// Computes when a packet that enters arrives. It keeps the order: when the delay falls, packets catch up
 /// with those ahead, but do not overtake them.
@@ -23,6 +24,7 @@ struct More {
     /// What is added to the delay.
     jitter_ns: Nanos,
     aggregation_ns: Nanos,
+    wifi: Option<Wifi>,
     random: Random,
 }
 
@@ -56,6 +58,15 @@ impl Propagation {
         self
     }
 
+    /// The same with the random extra delay of a packet on Wi-Fi, of this mean.
+    #[must_use]
+    pub fn with_wifi(mut self, mean_ns: Nanos, random: Random) -> Self {
+        self.plain_until = 0;
+        let more = self.more_mut();
+        (more.wifi, more.random) = (Some(Wifi::new(mean_ns)), random);
+        self
+    }
+
     /// Draws from another random stream from now on.
     pub fn reseed(&mut self, seed: u64) {
         if let Some(more) = &mut self.more {
@@ -66,7 +77,8 @@ impl Propagation {
     fn more_mut(&mut self) -> &mut More {
         self.more.get_or_insert_with(|| {
             let random = Random::new(0);
-            Box::new(More { steps: Vec::new(), next_step: 0, jitter_ns: 0, aggregation_ns: 0, random })
+            let steps = Vec::new();
+            Box::new(More { steps, next_step: 0, jitter_ns: 0, aggregation_ns: 0, wifi: None, random })
         })
     }
 
@@ -104,10 +116,14 @@ impl Propagation {
     #[cold]
     fn enter_in_order(&mut self, now: Nanos) -> Nanos {
         self.take_steps(now);
-        let Some(More { jitter_ns, aggregation_ns, random, .. }) = self.more.as_deref_mut() else {
+        let Some(More { jitter_ns, aggregation_ns, wifi, random, .. }) = self.more.as_deref_mut() else {
             return now + self.delay_ns;
         };
-        let at = now + self.delay_ns + random.below(jitter_ns.saturating_add(1));
+        let extra_ns = match wifi {
+            Some(wifi) => wifi.delay(random),
+            None => random.below(jitter_ns.saturating_add(1)),
+        };
+        let at = now + self.delay_ns + extra_ns;
         let at = if *aggregation_ns == 0 { at } else { at.next_multiple_of(*aggregation_ns) };
         at.max(self.last)
     }
@@ -185,6 +201,20 @@ mod tests {
     fn aggregated_packets_leave_at_multiples_of_the_interval() {
         let mut propagation = Propagation::new(3).with_jitter(0, 10, random());
         assert_eq!([0, 6, 7, 8, 17, 18].map(|now| propagation.enter(now)), [10, 10, 10, 20, 20, 30]);
+    }
+
+    /// At 10 Mbit/s a packet comes every 1.2 ms. With one of 15 retransmitted for 90 ms on average, others
+    /// wait behind it and arrive with it.
+    #[test]
+    fn packets_behind_a_retransmission_arrive_in_a_burst() {
+        let mut propagation = Propagation::new(500).with_wifi(7_000_000, random());
+        let arrivals: Vec<u64> = (0..100_000).map(|i| propagation.enter(i * 1_211_200)).collect();
+        assert!(arrivals.is_sorted());
+        let bursts = arrivals.chunk_by(|a, b| a == b);
+        let longest = bursts.clone().map(<[u64]>::len).max();
+        let together = bursts.filter(|burst| burst.len() > 1).map(<[u64]>::len).sum::<usize>();
+        // 90 ms are 74 packets
+        assert!(together > 90_000 && longest > Some(74), "{together} in bursts of up to {longest:?}");
     }
 
     #[test]

@@ -31,6 +31,10 @@ pub enum Purpose {
     Duplication = 8,
     /// Drops of a queue discipline, and its hash.
     Discipline = 9,
+    /// Sizes of a flow's frames.
+    Frames = 10,
+    /// Rates and delays of a link after its handovers.
+    Handovers = 11,
 }
 
 impl Random {

@@ -1,6 +1,7 @@
 //! What an application writes, and when.
 
-use crate::{Nanos, SECOND};
+use crate::random::Random;
+use crate::{Frames, Nanos, SECOND};
 
 /// How an application writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +22,8 @@ pub enum Pattern {
         /// Time from chunk to chunk; at least 1.
         every: Nanos,
     },
+    /// Frames of audio or video.
+    Frames(Frames),
 }
 
 /// What an application gives its sender.
@@ -28,13 +31,15 @@ pub enum Pattern {
 pub enum Offer {
     /// This number of bytes more.
     Bytes(u64),
+    /// The same: a frame.
+    Frame(u64),
     /// More than can ever be sent.
     Endless,
     /// Nothing beyond what has been sent, until the next offer.
     Pause,
 }
 
-/// An application's writes, as a function of time alone.
+/// An application's writes, as a function of time and the sizes of frames.
 #[derive(Debug, Clone)]
 pub struct Source {
     pattern: Pattern,
@@ -45,14 +50,23 @@ pub struct Source {
     /// Bytes still to be written; `None`: no end.
     left: Option<u64>,
     written: u128,
+    /// Of the sizes of frames.
+    random: Random,
 }
 
 impl Source {
     /// An application that starts at `start` and writes `size_bytes`, or without end.
     ///
-    /// [`Pattern::OnOff`] ignores the size.
+    /// [`Pattern::OnOff`] and [`Pattern::Frames`] ignore the size.
     pub fn new(pattern: Pattern, size_bytes: Option<u64>, start: Nanos) -> Self {
-        Source { pattern, start, next: start, count: 0, left: size_bytes, written: 0 }
+        let random = Random::new(0);
+        Source { pattern, start, next: start, count: 0, left: size_bytes, written: 0, random }
+    }
+
+    /// The same, with frames whose sizes are drawn from this stream.
+    #[must_use]
+    pub fn with_random(self, random: Random) -> Self {
+        Source { random, ..self }
     }
 
     /// When the next offer is due; `Nanos::MAX`: never.
@@ -83,6 +97,10 @@ impl Source {
                     if n.is_multiple_of(2) { (on.max(1), Offer::Endless) } else { (off, Offer::Pause) };
                 self.next = self.next.saturating_add(phase);
                 Some(offer)
+            }
+            Pattern::Frames(frames) => {
+                self.next = self.start.saturating_add(frames.after(n + 1));
+                Some(Offer::Frame(frames.bytes(n, &mut self.random)))
             }
             Pattern::Paced { rate_bps, every } => {
                 self.next = self.start.saturating_add(every.max(1).saturating_mul(n + 1));

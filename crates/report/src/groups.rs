@@ -97,6 +97,7 @@ fn summary_of(group: &Group, flows: &[FlowSummary]) -> FlowSummary {
         start_s: members().map(|flow| flow.start_s).fold(f64::INFINITY, f64::min),
         completion_s: None,
         completions: None,
+        media: None,
         goodput_mbps: every(|flow| flow.goodput_mbps),
         share: some(|flow| flow.share),
         sent_pkts: some(|flow| flow.sent_pkts.map(|sent| sent as f64)).map(|sent| sent.round() as u64),

@@ -16,6 +16,7 @@ mod completions;
 mod data;
 mod groups;
 mod headline;
+mod media;
 mod page;
 mod panels;
 mod path;

@@ -3,7 +3,7 @@
 use crate::panels::{Axes, lanes, panels};
 use crate::plot::{Panel, asset, figure, swatch};
 use crate::scale::{fixed, tick_text};
-use crate::{Case, Study, completions, data, headline, place, repeats, tables};
+use crate::{Case, Study, completions, data, headline, media, place, repeats, tables};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 /// The head of a page that loads nothing. The browser enforces it through the content security policy. `more`
@@ -50,6 +50,7 @@ pub(crate) fn html(study: &Study) -> String {
                         h2 { "Numbers" } (tables::flows(study)) (tables::links(study)) (sources(study))
                     }
                     (completions::section(study))
+                    (media::section(study))
                     @for (case, panels) in study.runs.iter().zip(&panels) { (run(study, case, panels)) }
                     section #reproduce {
                         h2 { "Repeat it" }

@@ -76,6 +76,11 @@ pub enum Content {
         /// CWR of RFC 3168: the sender has reduced its cwnd.
         cwr: bool,
     },
+    /// A part of a frame of audio or video, in RTP over UDP.
+    Datagram {
+        /// Number of the packet, over all frames; the first of a flow is 0.
+        number: u64,
+    },
     /// A pure ACK.
     Ack(Ack),
 }

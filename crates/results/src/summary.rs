@@ -97,6 +97,40 @@ pub struct FlowSummary {
     pub rtt_p95_ms: Option<f64>,
     /// The same, 99th percentile.
     pub rtt_p99_ms: Option<f64>,
+    /// What its receiver gets of its audio or video; left out for other flows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub media: Option<MediaSummary>,
+}
+
+/// Audio or video at its receiver: the metrics of RFC 8868 that need it, and what its application sees.
+/// Sending and receiving rate, packets and loss are those of the flow.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct MediaSummary {
+    /// Frames that were written in the measurement window, with a deadline before the end of the run.
+    pub frames: u64,
+    /// Of these, complete after their deadline: discarded from the playout buffer.
+    pub late: u64,
+    /// Of these, not complete 10 s after they were written, or at the end of the run.
+    pub lost: u64,
+    /// `late` and `lost` over `frames`. `null` if there were none.
+    pub late_or_lost: Option<f64>,
+    /// The longest time in which frames should have been shown and none was: playout is each frame's
+    /// deadline.
+    pub longest_freeze_ms: f64,
+    /// From the writing of a frame to the arrival of its last packet, of frames that are not lost: median.
+    pub frame_delay_p50_ms: Option<f64>,
+    /// The same, 95th percentile.
+    pub frame_delay_p95_ms: Option<f64>,
+    /// The same, 99th percentile.
+    pub frame_delay_p99_ms: Option<f64>,
+    /// One-way delay of its packets from host to host, of those that arrive in the window: median.
+    pub delay_p50_ms: Option<f64>,
+    /// The same, 95th percentile.
+    pub delay_p95_ms: Option<f64>,
+    /// The same, 99th percentile.
+    pub delay_p99_ms: Option<f64>,
+    /// Packet delay variation, the delay less the least one (RFC 5481, section 4.2): 99th percentile.
+    pub delay_variation_p99_ms: Option<f64>,
 }
 
 /// Flow completion times of the transfers that began in the measurement window: from the begin to the arrival

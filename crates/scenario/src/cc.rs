@@ -7,6 +7,8 @@ use fairpace_cc::{Algorithm, ParamError, Params, UnknownAlgorithm};
 
 /// What a scenario writes before the name of one of the kernel's own algorithms.
 const KERNEL: &str = "kernel:";
+/// What a scenario writes for no congestion control.
+const NONE: &str = "none";
 /// Longest name of a congestion control: Linux's `TCP_CA_NAME_MAX` (16) without the closing zero.
 const KERNEL_NAME_BYTES: usize = 15;
 
@@ -27,6 +29,8 @@ pub enum Cc {
     Ours(Ours),
     /// One of the running kernel's own algorithms, by the kernel's name for it. It runs on the testbed only.
     Kernel(String),
+    /// None: audio or video over UDP, whatever the network does to it. It runs in the simulator only.
+    Uncontrolled,
 }
 
 /// An algorithm of `fairpace-cc` with its parameters.
@@ -55,6 +59,12 @@ pub enum CcError {
         /// The parameter.
         parameter: String,
     },
+    /// Nothing has no parameters.
+    #[error("`{NONE}` has no parameter `{parameter}`")]
+    NoneParameter {
+        /// The parameter.
+        parameter: String,
+    },
     /// The algorithm does not have the parameter, or the parameter cannot have the value.
     #[error(transparent)]
     Parameter(#[from] Box<ParamError>),
@@ -71,6 +81,7 @@ impl Cc {
             Cc::Kernel(cc) => {
                 Err(CcError::KernelParameter { cc: cc.clone(), parameter: parameter.to_owned() })
             }
+            Cc::Uncontrolled => Err(CcError::NoneParameter { parameter: parameter.to_owned() }),
         }
     }
 
@@ -79,7 +90,7 @@ impl Cc {
     pub fn settings(&self) -> &[(&'static str, String)] {
         match self {
             Cc::Ours(ours) => &ours.written,
-            Cc::Kernel(_) => &[],
+            Cc::Kernel(_) | Cc::Uncontrolled => &[],
         }
     }
 
@@ -87,7 +98,7 @@ impl Cc {
     pub(crate) fn written(&self) -> String {
         match self {
             Cc::Ours(ours) => ours.algorithm().written().to_owned(),
-            Cc::Kernel(_) => self.to_string(),
+            Cc::Kernel(_) | Cc::Uncontrolled => self.to_string(),
         }
     }
 
@@ -99,7 +110,7 @@ impl Cc {
                 let algorithm = ours.algorithm();
                 algorithm.digest().map(|digest| format!("\"{algorithm} sha256:{digest}\""))
             }
-            Cc::Kernel(_) => None,
+            Cc::Kernel(_) | Cc::Uncontrolled => None,
         }
     }
 
@@ -153,10 +164,11 @@ impl From<Algorithm> for Cc {
 impl FromStr for Cc {
     type Err = CcError;
 
-    /// Reads a name as scenarios write it: `bbr1`, or `kernel:bbr`.
+    /// Reads a name as scenarios write it: `bbr1`, `kernel:bbr` or `none`.
     fn from_str(name: &str) -> Result<Self, CcError> {
         let cc = match name.strip_prefix(KERNEL) {
             Some(kernel) => Cc::Kernel(kernel.to_owned()),
+            None if name == NONE => Cc::Uncontrolled,
             None => Cc::from(Algorithm::by_name(name)?),
         };
         cc.check()?;
@@ -170,6 +182,7 @@ impl fmt::Display for Cc {
         match self {
             Cc::Ours(ours) => write!(f, "{}", ours.algorithm()),
             Cc::Kernel(name) => write!(f, "{KERNEL}{name}"),
+            Cc::Uncontrolled => f.write_str(NONE),
         }
     }
 }

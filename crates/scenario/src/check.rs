@@ -14,7 +14,7 @@ use crate::print::is_printed;
 use crate::quantity::show_time;
 use crate::row::Lens;
 use crate::value::{Given, Value};
-use crate::{Flow, Link, Scenario, Target, Trace, keys, relations, routes, size};
+use crate::{Flow, Link, Scenario, Target, Trace, Writes, keys, relations, routes, size};
 
 /// Is the value within the key's bounds?
 pub(crate) fn bounds(key: &Key, value: u64) -> Result<(), Complaint> {
@@ -83,7 +83,7 @@ pub(crate) fn complaint_of_cc(error: CcError) -> Complaint {
             error.to_string(),
             "write `kernel:` and a name of 1 to 15 letters, digits, `_`, `-` or `.`, as in `kernel:bbr`",
         ),
-        CcError::KernelParameter { .. } => {
+        CcError::KernelParameter { .. } | CcError::NoneParameter { .. } => {
             Complaint::new("unknown-parameter", error.to_string(), "it has no parameters")
         }
         CcError::Parameter(error) => match *error {
@@ -144,7 +144,8 @@ fn impossibilities(scenario: &Scenario) -> Vec<Fault> {
 fn link(link: &Link) -> impl Iterator<Item = (&'static str, Complaint)> {
     let loss = link.loss.check().err().map(|complaint| ("loss", complaint));
     let rate_at = in_order(&link.rate_at).err().map(|complaint| ("rate_at", complaint));
-    loss.into_iter().chain(rate_at).chain(link.queue.check(link.buffer))
+    let handover = link.handover.and_then(|handover| handover.check(link.rate_bps));
+    loss.into_iter().chain(rate_at).chain(handover).chain(link.queue.check(link.buffer))
 }
 
 /// How many flows do the workloads start?
@@ -254,6 +255,7 @@ fn flows(scenario: &Scenario, faults: &mut Vec<Fault>) {
                 "start it earlier, or make `duration` longer".into(),
             ));
         }
+        uncontrolled(index, flow, faults);
         let Some(stop) = flow.stop else { continue };
         if stop > end {
             faults.push(impossible(
@@ -272,6 +274,15 @@ fn flows(scenario: &Scenario, faults: &mut Vec<Fault>) {
                 "write a `stop` after the start".into(),
             ));
         }
+    }
+}
+
+/// A flow without congestion control needs a rate of its own.
+fn uncontrolled(index: usize, flow: &Flow, faults: &mut Vec<Fault>) {
+    if flow.cc == Cc::Uncontrolled && !matches!(flow.traffic.writes, Writes::Frames(_)) {
+        let message = "a flow without congestion control has no rate of its own";
+        let help = "write `media_rate`, or an algorithm as `cc`";
+        faults.push(impossible(Section::Flow, index, "cc", message.into(), help.into()));
     }
 }
 
@@ -342,7 +353,7 @@ fn part<P>(
 fn refused(key: &Key, value: &Value, usual: Option<&Value>, target: Target) -> Option<Complaint> {
     let written = match (target, key.runs_on) {
         (Target::Testbed, RunsOn::Simulator) if Some(value) != usual => format!("`{}`", key.name),
-        (Target::Testbed, RunsOn::BothExcept(word)) if *value == Value::Word(word) => {
+        (Target::Testbed, RunsOn::BothExcept(word)) if value.is_word(word) => {
             format!("`{} = \"{word}\"`", key.name)
         }
         _ => return None,

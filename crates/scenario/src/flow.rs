@@ -117,8 +117,9 @@ pub(crate) const KEYS: &[Row<Flow>] = &[
     Row::flow("cc", Kind::Algorithm, CC,
         "Congestion control: an algorithm of [algorithms.md](algorithms.md), or the path of a \
          [header of your own](../own-algorithm.md), which ends with `.h`. On the testbed also `kernel:NAME`, \
-         one of the kernel's own.")
-        .range(1, 4096),
+         one of the kernel's own. `none`: the frames of `media_rate` over UDP, whatever the \
+         network does; keys of TCP have no effect.")
+        .range(1, 4096).simulator_only_if("none"),
     Row::flow("rtt", TIME, field!(Flow, rtt),
         "Round-trip time of the path, without queueing and transmission.")
         .range(10_000, 10 * S),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::fault::Complaint;
 use crate::field::Field;
-use crate::key::{Kind, RATE, Relation, S, SHARE, SIZE, TIME};
+use crate::key::{Kind, MS, RATE, Relation, S, SHARE, SIZE, TIME};
 use crate::quantity::{PACKET_BYTES, WHOLE_PPB, show_time};
 use crate::row::{Access, Row, field, option};
 
@@ -123,6 +123,9 @@ pub struct Line {
     pub reorders: bool,
     /// Share of packets that arrive twice, billionths.
     pub duplicate_ppb: u64,
+    /// Mean extra delay of a packet on a crowded Wi-Fi channel, before it waits for those ahead; `None`: no
+    /// Wi-Fi.
+    pub wifi_jitter: Option<Duration>,
 }
 
 #[rustfmt::skip]
@@ -168,6 +171,13 @@ pub(crate) const LINE_KEYS: &[Row<Line>] = &[
         .optional().related(&[Relation::Needs("jitter")]),
     Row::link("duplicate", SHARE, field!(Line, duplicate_ppb), "Share of the packets that arrive twice.")
         .range(0, WHOLE_PPB).optional(),
+    Row::link("wifi_jitter", TIME, field!(Line, wifi_jitter),
+        "Extra delay of each packet behind the link, in order, as on Wi-Fi whose channel other networks use: \
+         mostly milliseconds, and for some packets about 90 ms; for `1ms` there are none of these. About \
+         this on average, before packets wait for those ahead (draft-huitema-ccwg-c4-test, \"Handling of \
+         High Jitter Environments\").")
+        .range(MS, 91 * MS).or("no Wi-Fi").example("\"7ms\"")
+        .related(&[Relation::Excludes("jitter"), Relation::Excludes("handover_delay")]),
 ];
 
 #[rustfmt::skip]

@@ -1,6 +1,7 @@
 //! A link: its rate, its buffer, and what lies in front of its queue and behind it.
 
 use crate::files::Trace;
+use crate::handover::Handover;
 use crate::impairments::{Line, Loss, Policer, Steps};
 use crate::key::{Kind, RATE, Relation, S, SIZE, TIME};
 use crate::quantity::{Dimension, Limit, PACKET_BYTES};
@@ -34,6 +35,8 @@ pub struct Link {
     pub policer: Option<Policer>,
     /// Packets lost behind the queue.
     pub loss: Loss,
+    /// It changes at handovers.
+    pub handover: Option<Handover>,
 }
 
 impl Link {
@@ -52,6 +55,7 @@ impl Link {
             rate_at: Vec::new(),
             policer: None,
             loss: Loss::default(),
+            handover: None,
         }
     }
 
@@ -108,7 +112,7 @@ pub(crate) const RATE_KEYS: &[Row<Link>] = &[
         .range(0, 400_000_000_000).or("the rate never changes"),
 ];
 
-within!(Link { queue: Queue, policer: Option<Policer>, loss: Loss, line: Line });
+within!(Link { queue: Queue, policer: Option<Policer>, loss: Loss, line: Line, handover: Option<Handover> });
 
 /// With a trace, the rate is the trace's mean and not written.
 const OWN_RATE: Access<Link> = Access {

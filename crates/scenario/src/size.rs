@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
-use crate::Scenario;
 use crate::fault::{Fault, impossible};
 use crate::key::Section;
 use crate::quantity::show_time;
+use crate::{Flow, Scenario, Writes};
 
 /// Bytes that a run may take, with its files, which are put together in memory: a small machine has 4 GB.
 const MOST_BYTES: u128 = 2_200_000_000;
@@ -18,6 +18,12 @@ const MOST_BYTES: u128 = 2_200_000_000;
 const LINK: u128 = 180_000;
 /// A flow: its sender, its receiver, its histogram of RTTs.
 const FLOW: u128 = 10_000;
+/// A flow with frames: two histograms of delays.
+const MEDIA: u128 = 10_000;
+/// A frame, which is kept for 10 s until it is lost: 48 bytes, and one for each packet.
+const FRAME: u128 = 64;
+/// How long a frame is kept, s.
+const FRAMES_KEPT_S: u128 = 10;
 /// A flow at a link: its meter, and its share of the backlog in the report.
 const PAIR: u128 = 1_100;
 /// A point of a flow: 33 in the series, 100 in series.csv.
@@ -32,11 +38,13 @@ struct Size {
     links: u128,
     flows: u128,
     points: u128,
+    /// Bytes of frames of all flows.
+    frames: u128,
 }
 
 impl Size {
     fn fixed(&self) -> u128 {
-        self.links * LINK + self.flows * FLOW + self.links * self.flows * PAIR
+        self.links * LINK + self.flows * FLOW + self.links * self.flows * PAIR + self.frames
     }
 
     fn point(&self) -> u128 {
@@ -52,7 +60,8 @@ impl Size {
 pub(crate) fn fault(scenario: &Scenario) -> Option<Fault> {
     let Scenario { duration, interval, links, flows, .. } = scenario;
     let points = duration.as_nanos().checked_div(interval.as_nanos())?;
-    let size = Size { links: links.len() as u128, flows: flows.len() as u128, points };
+    let frames = flows.iter().map(frames).sum();
+    let size = Size { links: links.len() as u128, flows: flows.len() as u128, points, frames };
     if size.bytes() <= MOST_BYTES {
         return None;
     }
@@ -78,6 +87,14 @@ pub(crate) fn fault(scenario: &Scenario) -> Option<Fault> {
     Some(impossible(Section::Top, 0, "interval", message, help))
 }
 
+/// What the frames of a flow take, bytes.
+fn frames(flow: &Flow) -> u128 {
+    match flow.traffic.writes {
+        Writes::Frames(media) => MEDIA + FRAMES_KEPT_S * u128::from(media.per_s_milli) / 1_000 * FRAME,
+        _ => 0,
+    }
+}
+
 /// "4.6 GB".
 fn show(bytes: u128) -> String {
     format!("{}.{} GB", bytes / 1_000_000_000, bytes / 100_000_000 % 10)
@@ -86,7 +103,7 @@ fn show(bytes: u128) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Flow, Link};
+    use crate::{Link, Media};
 
     fn of(links: usize, flows: usize, points: u32) -> Option<Fault> {
         let mut scenario = Scenario::of_length(Duration::from_secs(10));
@@ -106,6 +123,16 @@ mod tests {
         assert!(fault.complaint.help.starts_with("write interval = \"24ms\" or more"), "{fault:?}");
         assert!(of(100, 1_000, 1_000 * 10 / 24).is_none());
         assert_eq!(of(10_000, 100_000, 1).map(|fault| fault.key), Some("count"));
+        // each call keeps 300 frames
+        let mut calls = Scenario::of_length(Duration::from_secs(10));
+        calls.links = vec![Link::new("l", 0, 0)];
+        let mut call = Flow::any();
+        call.traffic.writes = Writes::Frames(Media::default());
+        calls.flows = vec![call; 60_000];
+        assert_eq!(super::fault(&calls).map(|fault| fault.key), Some("count"));
+        calls.flows.truncate(10_000);
+        calls.interval = calls.duration;
+        assert!(super::fault(&calls).is_none());
         // what each alone may be
         assert!(
             [(1, 10, 1_000_000), (1, 100_000, 10), (10_000, 1, 100)]

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use crate::field::Field;
 use crate::files::{MOST_SIZE_BYTES, Sizes};
-use crate::key::{DAY, Kind, MS, RATE, Relation, SIZE, TIME};
-use crate::quantity::Dimension;
+use crate::key::{DAY, Kind, MS, RATE, Relation, S, SHARE, SIZE, TIME};
+use crate::media::Media;
+use crate::quantity::{Dimension, WHOLE_PPB};
 use crate::row::{Access, Row, field, option};
 
 /// When the application has data.
@@ -45,6 +46,8 @@ pub enum Writes {
         /// From the arrival of an answer to the next request.
         think: Duration,
     },
+    /// It is an encoder of audio or video: it writes frames, and each has a deadline.
+    Frames(Media),
 }
 
 /// Connections that come and go: a flow with this is a workload.
@@ -111,6 +114,81 @@ pub(crate) const ARRIVAL_KEYS: &[Row<Option<Arrivals>>] = &[
         .range(1, 4096).or("must be given with `arrivals`").related(&[Relation::Needs("arrivals")])
         .simulator_only(),
 ];
+
+/// Access to a field of [`Media`], which is not written at its default. A value makes the application an
+/// encoder; the relations of the keys require its rate.
+macro_rules! media {
+    ($field:ident) => {
+        Access {
+            get: |traffic: &Traffic| {
+                let usual = Media::default().$field;
+                media(traffic).filter(|media| media.$field != usual)?.$field.value()
+            },
+            set: |traffic: &mut Traffic, value, _| {
+                let mut media = media(traffic).unwrap_or_default();
+                media.$field.set(value);
+                traffic.writes = Writes::Frames(media);
+            },
+        }
+    };
+}
+
+/// The canonical form prints these keys after those of `arrivals`. The order is part of the hash.
+#[rustfmt::skip]
+pub(crate) const MEDIA_KEYS: &[Row<Traffic>] = &[
+    Row::flow("media_rate", RATE, MEDIA_RATE,
+        "The application is an encoder of audio or video (RFC 8593): it writes `frames` at this mean rate, \
+         and each has a `deadline`. With `cc = \"none\"` a frame leaves at once, in UDP packets of RTP of up \
+         to 1500 bytes, and is never repeated; else it waits for TCP, in whole packets. Results have \
+         `media`.")
+        .range(1_000, 100_000_000).or("no audio or video").example("\"1mbit\"")
+        .related(&[
+            Relation::Excludes("size"), Relation::Excludes("on"), Relation::Excludes("write_rate"),
+            Relation::Excludes("response"), Relation::Excludes("arrivals"),
+        ])
+        .simulator_only(),
+    Row::flow("frames", Kind::Quantity(Dimension::Frequency), media!(per_s_milli),
+        "Frames of `media_rate` per second, at exact intervals from the start: 50 for audio in packets of \
+         20 ms.")
+        .range(5_000, 1_000_000).or("30/s").related(&[Relation::Needs("media_rate")]).simulator_only(),
+    Row::flow("frame_deviation", SHARE, media!(deviation_ppb),
+        "Scale of the Laplace distribution of the sizes of frames, as a part of the size and at most the \
+         whole size: `0%` for audio.")
+        .range(0, WHOLE_PPB).or("15%").related(&[Relation::Needs("media_rate")]).simulator_only(),
+    Row::flow("key_every", Kind::Integer, media!(key_every),
+        "The first frame and every one of this number after it is a key frame, which has `key_weight` times \
+         the bytes; the mean rate stays.")
+        .range(1, 10_000).or("no key frames").example("30").related(&[Relation::Needs("media_rate")])
+        .simulator_only(),
+    Row::flow("key_weight", Kind::Integer, KEY_WEIGHT,
+        "See `key_every`. In RFC 8593 frames of a burst have about three times the bytes of others.")
+        .range(1, 20).or("3").related(&[Relation::Needs("key_every")]).simulator_only(),
+    Row::flow("deadline", TIME, media!(deadline),
+        "A frame of `media_rate` is late if its last packet arrives later than this after it was written: \
+         the playout buffer waits no longer. Up to 150 ms of one-way delay are acceptable to most users of \
+         a conversation (ITU-T G.114).")
+        .range(MS, 10 * S).or("150ms").related(&[Relation::Needs("media_rate")]).simulator_only(),
+];
+
+/// Always written.
+const MEDIA_RATE: Access<Traffic> =
+    Access { get: |traffic| media(traffic)?.rate_bps.value(), ..media!(rate_bps) };
+/// Not written without key frames.
+const KEY_WEIGHT: Access<Traffic> = Access {
+    get: |traffic| {
+        let has_any = |media: &Media| media.key_every > 0;
+        let usual = Media::default().key_weight;
+        media(traffic).filter(has_any).filter(|media| media.key_weight != usual)?.key_weight.value()
+    },
+    ..media!(key_weight)
+};
+
+fn media(traffic: &Traffic) -> Option<Media> {
+    match traffic.writes {
+        Writes::Frames(media) => Some(media),
+        _ => None,
+    }
+}
 
 const WRITE_RATE: Access<Traffic> = Access {
     get: |traffic| match &traffic.writes {

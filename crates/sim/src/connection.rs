@@ -1,13 +1,15 @@
 //! One connection: its application, its TCP sender, and its receiving end.
 
-use fairpace_netem::{Direction, Hop, Nanos, Offer, Packet, Sent, Source};
+use fairpace_netem::{Direction, EcnField, Hop, Nanos, Offer, Packet, Sent, Source, part};
 use fairpace_results::observer::{ConnectionId, Observer};
 use fairpace_tcp::{MSS_BYTES, Segment, Sender, Wire};
 
 use crate::event_queue::NEVER;
 use crate::fast_path::FastLink;
 use crate::flow::{Flow, pkts};
-use crate::header::{EpochSegment, Header, ecn, segment_bytes};
+use crate::header::{
+    DATAGRAM_HEADER_BYTES, DATAGRAM_PAYLOAD_BYTES, EpochSegment, Header, ecn, segment_bytes,
+};
 use crate::host_view::HostView;
 use crate::observe;
 use crate::receiver_side::ReceiverSide;
@@ -37,6 +39,8 @@ struct Application {
     source: Source,
     /// Bytes that it has written and that do not fill a packet yet.
     unsent_bytes: u64,
+    /// Datagrams that have been sent.
+    datagrams: u64,
 }
 
 /// How the segments of a sender get to its receiver. Results do not depend on it.
@@ -71,14 +75,46 @@ impl<O: Observer> Wire for ForwardPath<'_, '_, O> {
         }
         let ahead_us = Header::ahead_us(&segment, self.now);
         let hop = Hop::first(Direction::Forward);
-        let payload = Header { slot: self.receiver_side.slot, hop, ahead_us, arrived_ce: false, segment };
+        let payload = Header {
+            slot: self.receiver_side.slot,
+            hop,
+            ahead_us,
+            arrived_ce: false,
+            is_datagram: false,
+            segment,
+        };
         let ConnectionId { flow, index: connection } = self.receiver_side.id;
         let packet = Packet { flow, connection, bytes: segment_bytes(&segment), ecn: ecn(&segment), payload };
+        self.enter(packet);
+    }
+}
+
+impl<O: Observer> ForwardPath<'_, '_, O> {
+    /// A packet enters its first hop.
+    #[inline(always)] // as `send`
+    fn enter(&mut self, packet: Packet<Header>) {
         if let Dispatch::FastPath(link) = self.dispatch {
             link.carry(self.now, packet, self.flow, self.receiver_side, self.observer);
         } else {
             self.packets.push(packet);
         }
+    }
+
+    /// Sends a frame of `bytes` in datagrams, all at once. Returns their number.
+    fn send_frame(&mut self, bytes: u64) -> u64 {
+        let pkts = bytes.div_ceil(DATAGRAM_PAYLOAD_BYTES);
+        let Some(media) = &mut self.flow.media else { return 0 };
+        let first = media.written(self.now, bytes, pkts);
+        let ReceiverSide { slot, id: ConnectionId { flow, index: connection }, .. } = *self.receiver_side;
+        for index in 0..pkts {
+            self.flow.counts.entered_pkts += 1;
+            let segment = Segment { seq: first + index, sent: self.now, ..Segment::default() };
+            let hop = Hop::first(Direction::Forward);
+            let payload = Header { slot, hop, ahead_us: 0, arrived_ce: false, is_datagram: true, segment };
+            let bytes = DATAGRAM_HEADER_BYTES + part(bytes, pkts, index) as u32;
+            self.enter(Packet { flow, connection, bytes, ecn: EcnField::NotEct, payload });
+        }
+        pkts
     }
 }
 
@@ -118,7 +154,7 @@ impl Connection {
     pub(crate) fn sent(&self) -> Sent {
         let stats = self.sender.stats();
         Sent {
-            pkts: self.sent_before.pkts + stats.sent_pkts,
+            pkts: self.sent_before.pkts + stats.sent_pkts + self.application.datagrams,
             retransmitted_pkts: self.sent_before.retransmitted_pkts + stats.retransmitted_pkts,
         }
     }
@@ -172,7 +208,7 @@ impl Connection {
         let ForwardPath { receiver_side, flow, packets, observer, .. } = path;
         receiver_side.run_due_timer(now, flow, observer);
         receiver_side.send_acks(now, flow, packets);
-        if O::ON && !receiver_side.is_over() {
+        if O::ON && !receiver_side.is_over() && !flow.has_datagrams {
             observer.sender(now, receiver_side.id, || observe::sender(sender));
         }
     }
@@ -180,7 +216,7 @@ impl Connection {
 
 impl Application {
     fn new(source: Source) -> Self {
-        Application { stage: Stage::Waiting, source, unsent_bytes: 0 }
+        Application { stage: Stage::Waiting, source, unsent_bytes: 0, datagrams: 0 }
     }
 
     /// Starts, stops, takes a request or writes, whatever is due. Returns when something of this is due next,
@@ -204,7 +240,9 @@ impl Application {
                 if path.receiver_side.is_finite() {
                     path.flow.transfers.begins(now);
                 }
-                sender.connect(now, path);
+                if !path.flow.has_datagrams {
+                    sender.connect(now, path);
+                }
             }
             Stage::Open if stop <= now => {
                 self.stage = Stage::Stopped;
@@ -226,6 +264,14 @@ impl Application {
             match offer {
                 Offer::Endless => sender.write(now, u64::MAX, path),
                 Offer::Pause => sender.stop(),
+                Offer::Frame(bytes) if path.flow.has_datagrams => self.datagrams += path.send_frame(bytes),
+                Offer::Frame(bytes) => {
+                    let pkts = pkts(bytes);
+                    if let Some(media) = &mut path.flow.media {
+                        media.written(now, bytes, pkts);
+                    }
+                    sender.write(now, pkts, path);
+                }
                 Offer::Bytes(bytes) => {
                     let pkts = self.whole_pkts(bytes);
                     sender.write(now, pkts, path);

@@ -46,10 +46,12 @@ pub(crate) struct Epochs {
 
 /// The lookahead of a simulation, ns: the shortest time from a link to a receiver. `None` if connections
 /// cannot run in epochs. They can if the first hop of every flow's data is a link with a fast path, its ACKs
-/// take no links, and no flow is a workload.
+/// take no links, and no flow is a workload or has datagrams, whose lengths a segment does not have.
 pub(crate) fn lookahead<O: Observer>(simulation: &Simulation<'_, O>) -> Option<Nanos> {
-    let has_epochs =
-        |(flow, link): (&Flow, &u32)| *link != NO_LINK && !flow.acks_take_links && flow.workload.is_none();
+    let has_epochs = |(flow, link): (&Flow, &u32)| {
+        let is_plain = flow.workload.is_none() && !flow.has_datagrams;
+        *link != NO_LINK && !flow.acks_take_links && is_plain
+    };
     if !simulation.flows.iter().zip(&simulation.first_links).all(has_epochs) {
         return None;
     }

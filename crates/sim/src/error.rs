@@ -24,7 +24,7 @@ pub enum Error {
     /// The scenario has no link or no flow.
     #[error("the scenario has no {what}; add at least one")]
     Empty {
-        /// `links` or `flows`.
+        /// `links` or `flows`; `algorithms`, which no build is without.
         what: &'static str,
     },
     /// The monitor stopped the run. There is no partial result, since the measurement window is not complete.

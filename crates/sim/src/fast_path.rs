@@ -134,7 +134,13 @@ impl FastLink<'_> {
         observer: &mut O,
     ) {
         match self.transit(now, &mut packet, observer) {
-            Some(Transit { fate: Fate::Delivered, .. }) => flow.counts.arrived_pkts += 1,
+            Some(Transit { at, fate: Fate::Delivered, .. }) => {
+                // the jitter behind the link is drawn for every packet, and those after it do not overtake
+                if at != NEVER {
+                    self.behind.enter(at);
+                }
+                flow.counts.arrived_pkts += 1;
+            }
             _ => flow.counts.dropped_pkts += 1,
         }
     }

@@ -2,7 +2,8 @@
 
 use fairpace_cc::{Algorithm, Params};
 use fairpace_netem::{
-    FlowMeter, Ideal, Nanos, OwnPath, Path, Pattern, Purpose, Random, Schedule, Source, Transfers,
+    FlowMeter, Frames, Ideal, MediaMeter, Nanos, OwnPath, Path, Pattern, Purpose, Random, Schedule, Source,
+    Transfers,
 };
 use fairpace_scenario::{self as scenario, Cc, Scenario, View, Writes, ns};
 use fairpace_tcp::{HEADER_BYTES, MSS_BYTES, ReceiverConfig, Sending};
@@ -24,6 +25,10 @@ pub(crate) struct Flow {
     pub(crate) index: u32,
     /// Do its ACKs take links?
     pub(crate) acks_take_links: bool,
+    /// Its frames travel in datagrams, without a connection.
+    pub(crate) has_datagrams: bool,
+    /// Of its audio or video, if it has any.
+    pub(crate) media: Option<Box<MediaMeter>>,
     pub(crate) meter: FlowMeter,
     /// Connections or responses of finite size.
     pub(crate) transfers: Transfers,
@@ -51,6 +56,8 @@ pub(crate) struct ConnectionConfig {
     pub(crate) algorithm: AlgorithmConfig,
     pub(crate) path: OwnPath,
     pub(crate) pattern: Pattern,
+    /// The sizes of its frames.
+    pub(crate) frames: Random,
     /// The size of a response in bytes, and the time from one to the next request.
     pub(crate) responses: Option<(u64, Nanos)>,
     pub(crate) size_bytes: Option<u64>,
@@ -76,6 +83,11 @@ impl Flow {
             Writes::OnOff { on, off } => (Pattern::OnOff { on: ns(on), off: ns(off) }, None),
             Writes::Paced { rate_bps, every } => (Pattern::Paced { rate_bps, every: ns(every) }, None),
             Writes::Responses { bytes, think } => (Pattern::Always, Some((bytes, ns(think)))),
+            Writes::Frames(media) => (Pattern::Frames(Frames::new(media)), None),
+        };
+        let media = match &flow.traffic.writes {
+            Writes::Frames(media) => Some(Box::new(MediaMeter::new(media, schedule, scenario.flows.len()))),
+            _ => None,
         };
         Ok(Flow {
             index,
@@ -84,6 +96,8 @@ impl Flow {
             ideal: path.ideal,
             back_links_ns: path.back_links_ns,
             acks_take_links: !path.back.is_empty(),
+            has_datagrams: flow.cc == Cc::Uncontrolled,
+            media,
             workload,
             counts: Counts::default(),
             run_ends: schedule.end,
@@ -93,6 +107,7 @@ impl Flow {
                 algorithm: AlgorithmConfig { params: params(flow)?, as_kernel: flow.view == View::Kernel },
                 path: path.own.clone(),
                 pattern,
+                frames: Random::stream(scenario.seed, Purpose::Frames, index),
                 responses,
                 size_bytes: flow.traffic.size_bytes,
                 start,
@@ -111,7 +126,8 @@ impl Flow {
     /// What the application of a connection writes that starts at `start`.
     pub(crate) fn source(&self, size_bytes: Option<u64>, start: Nanos) -> Source {
         let first = self.connection.responses.map(|(bytes, _)| bytes);
-        Source::new(self.connection.pattern, first.or(size_bytes), start)
+        let source = Source::new(self.connection.pattern, first.or(size_bytes), start);
+        source.with_random(self.connection.frames.clone())
     }
 }
 
@@ -124,6 +140,11 @@ pub(crate) fn pkts(bytes: u64) -> u64 {
 fn params(flow: &scenario::Flow) -> Result<Params, Error> {
     match &flow.cc {
         Cc::Ours(ours) => Ok(*ours.params()),
+        // its sender never connects, so none runs
+        Cc::Uncontrolled => {
+            let any = Algorithm::all().next().ok_or(Error::Empty { what: "algorithms" })?;
+            Ok(Params::defaults(any))
+        }
         Cc::Kernel(_) => Err(Error::KernelOnly {
             flow: flow.name.clone(),
             cc: flow.cc.to_string(),

@@ -7,6 +7,10 @@ use fairpace_tcp::{Ack, HEADER_BYTES, MSS_BYTES, SYN_BYTES, Segment};
 const SACK_OPTION_BYTES: u32 = 4;
 /// Length of one SACK block (RFC 2018).
 const SACK_BLOCK_BYTES: u32 = 8;
+/// Headers of a datagram, bytes: Ethernet, IP, UDP, and RTP without extensions (RFC 3550, section 5.1).
+pub(crate) const DATAGRAM_HEADER_BYTES: u32 = 14 + 20 + 8 + 12;
+/// The most of a frame that a datagram carries, bytes: an MTU of 1500 less IP, UDP and RTP.
+pub(crate) const DATAGRAM_PAYLOAD_BYTES: u64 = 1500 - 20 - 8 - 12;
 
 /// What a simulated packet carries beside its flow, its length and its ECN field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +27,8 @@ pub(crate) struct Header {
     pub(crate) ahead_us: u32,
     /// It came to its last link with CE. Kept only for an observer, and not on the fast path.
     pub(crate) arrived_ce: bool,
+    /// It is no TCP segment, but a part of a frame; `segment.seq` is its number.
+    pub(crate) is_datagram: bool,
     pub(crate) segment: Segment,
 }
 

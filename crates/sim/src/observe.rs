@@ -25,6 +25,7 @@ pub(crate) fn packet(packet: &Packet<Header>, carried: Option<&Ack>) -> observer
     let Segment { seq, cwr, .. } = packet.payload.segment;
     let content = match carried {
         Some(carried) => Content::Ack(ack(carried)),
+        None if packet.payload.is_datagram => Content::Datagram { number: seq },
         None if seq == Segment::SYN => Content::Syn,
         None => Content::Data { seq, cwr },
     };

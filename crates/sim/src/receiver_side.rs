@@ -150,6 +150,9 @@ impl ReceiverSide {
         observer: &mut O,
     ) {
         let at = self.path.arrival(now);
+        if flow.has_datagrams {
+            return self.receive_datagram(at, segment.seq, left, flow);
+        }
         while self.receiver_timer < at {
             self.run_timer(self.receiver_timer, flow, observer);
         }
@@ -168,9 +171,26 @@ impl ReceiverSide {
             flow.counts.data_pkts += u64::from(at <= flow.run_ends);
             let back_ns = flow.back_links_ns + self.path.return_delay_ns(at);
             flow.meter.data(at, at.saturating_sub(left) + back_ns);
+            if let Some(media) = &mut flow.media {
+                media.packet(at, at.saturating_sub(left));
+            }
         }
         // Also after a SYN: a copy of one flushes what GRO holds.
         self.read(at, available, flow, observer);
+    }
+
+    /// The part of a frame with this number, which left its host at `left`, arrives at `at`. Nothing
+    /// acknowledges it.
+    fn receive_datagram(&mut self, at: Nanos, number: u64, left: Nanos, flow: &mut Flow) {
+        let delay_ns = at.saturating_sub(left);
+        flow.counts.arrived_pkts += 1;
+        flow.counts.data_pkts += u64::from(at <= flow.run_ends);
+        flow.meter.data(at, delay_ns + flow.back_links_ns + self.path.return_delay_ns(at));
+        let Some(media) = &mut flow.media else { return };
+        media.packet(at, delay_ns);
+        if let Some(bytes) = media.arrives(at, number) {
+            flow.meter.goodput(at, bytes);
+        }
     }
 
     /// Runs the receiver's timer if it is due.
@@ -194,6 +214,9 @@ impl ReceiverSide {
     fn read<O: Observer>(&mut self, now: Nanos, pkts: u64, flow: &mut Flow, observer: &mut O) {
         if pkts > 0 {
             flow.meter.goodput(now, pkts * u64::from(MSS_BYTES));
+            if let Some(media) = &mut flow.media {
+                media.delivered(now, self.receiver.rcv_nxt());
+            }
         }
         if self.receiver.rcv_nxt() >= self.transfer.end_pkt && !self.transfer.is_done {
             self.complete(now, flow, observer);
@@ -236,7 +259,8 @@ impl ReceiverSide {
         while let Some((at, ack)) = self.leaving.as_mut().and_then(|leaving| leaving.pop(now)) {
             let segment = Segment { seq: self.in_transit.insert(ack), sent: at, ..Segment::default() };
             let hop = Hop::first(Direction::Back);
-            let payload = Header { slot: self.slot, hop, ahead_us: 0, arrived_ce: false, segment };
+            let payload =
+                Header { slot: self.slot, hop, ahead_us: 0, arrived_ce: false, is_datagram: false, segment };
             let ConnectionId { flow: index, index: connection } = self.id;
             flow.counts.entered_pkts += 1;
             let bytes = ack_bytes(&ack);

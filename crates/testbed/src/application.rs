@@ -1,6 +1,6 @@
 //! The application of a flow: `fairpace_netem`'s sources, in real time.
 
-use fairpace_netem::{Nanos, Offer, Pattern, Source};
+use fairpace_netem::{Frames, Nanos, Offer, Pattern, Source};
 use fairpace_scenario::{Flow, Writes, ns};
 
 /// An application, and what it has written that its socket has not taken.
@@ -19,6 +19,7 @@ impl Application {
             Writes::Always | Writes::Responses { .. } => Pattern::Always,
             Writes::OnOff { on, off } => Pattern::OnOff { on: ns(on), off: ns(off) },
             Writes::Paced { rate_bps, every } => Pattern::Paced { rate_bps, every: ns(every) },
+            Writes::Frames(media) => Pattern::Frames(Frames::new(media)),
         };
         Application { source: Source::new(pattern, flow.traffic.size_bytes, ns(flow.start)), ready: 0 }
     }
@@ -27,7 +28,7 @@ impl Application {
     pub(crate) fn ready(&mut self, now: Nanos) -> u64 {
         while let Some(offer) = self.source.poll(now) {
             self.ready = match offer {
-                Offer::Bytes(bytes) => self.ready.saturating_add(bytes),
+                Offer::Bytes(bytes) | Offer::Frame(bytes) => self.ready.saturating_add(bytes),
                 Offer::Endless => ENDLESS,
                 Offer::Pause => 0,
             };

@@ -35,6 +35,8 @@ impl Controls {
         for flow in &scenario.flows {
             of_flow.push(match &flow.cc {
                 Cc::Kernel(name) => Control::Kernel(name.clone()),
+                // a scenario of the testbed has none of these: its check refuses them
+                Cc::Uncontrolled => Control::Kernel(flow.cc.to_string()),
                 Cc::Ours(ours) => {
                     let known = settings.iter().position(|params| params == ours.params());
                     Control::Loaded(known.unwrap_or_else(|| {

@@ -92,7 +92,7 @@ impl Events {
             LinkEvent::Lost => "lost",
         };
         let value = match packet.content {
-            Content::Data { seq, .. } => Some(seq as f64),
+            Content::Data { seq: number, .. } | Content::Datagram { number } => Some(number as f64),
             Content::Syn | Content::Ack(_) => None,
         };
         self.push(

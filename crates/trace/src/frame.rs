@@ -1,8 +1,9 @@
-//! Headers of packets as on the wire: Ethernet, IPv4, TCP. The payload is all zeros. It is not written, but
-//! lengths and checksums include it.
+//! Headers of packets as on the wire: Ethernet, IPv4, TCP; of datagrams UDP and RTP. The payload is all
+//! zeros. It is not written, but lengths and checksums include it.
 
 use etherparse::{
     EtherType, Ethernet2Header, IpEcn, IpNumber, Ipv4Header, TcpHeader, TcpOptionElement as Opt, TcpOptions,
+    UdpHeader,
 };
 use fairpace_results::observer::{Ack, ConnectionId, Content, EcnField, Packet};
 
@@ -10,6 +11,17 @@ use fairpace_results::observer::{Ack, ConnectionId, Content, EcnField, Packet};
 const DATA_HEADER_BYTES: u32 = 14 + 20 + 32;
 /// The longest headers, bytes: Ethernet, IPv4, TCP with 40 bytes of options (RFC 9293).
 pub(crate) const MOST_BYTES: u32 = 14 + 20 + 60;
+
+/// Headers of a datagram below RTP, bytes: Ethernet, IPv4, UDP.
+const UDP_HEADER_BYTES: u32 = 14 + 20 + 8;
+/// RTP's header without extensions (RFC 3550, section 5.1).
+const RTP_HEADER_BYTES: usize = 12;
+/// Version 2, without padding, extension and sources (RFC 3550, section 5.1).
+const RTP_VERSION_2: u8 = 2 << 6;
+/// The first of the dynamic payload types (RFC 3551).
+const RTP_PAYLOAD_TYPE: u8 = 96;
+/// RTP's clock of video, ticks per second (RFC 3551).
+const RTP_CLOCK_HZ: u64 = 90_000;
 
 /// Window scale, a shift: the largest of RFC 7323, section 2.3.
 const WINDOW_SCALE: u8 = 14;
@@ -61,6 +73,7 @@ fn first_byte(seq: u64, mss_bytes: u32) -> u32 {
 /// The headers of a packet, and its length on the wire in bytes.
 pub(crate) fn of_packet(packet: &Packet, context: Context) -> (Vec<u8>, u32) {
     match packet.content {
+        Content::Datagram { number } => of_datagram(packet, number),
         Content::Ack(ack) => of_ack(packet.connection, &ack, packet.ecn, packet.sent_ns, context),
         Content::Syn => {
             let mut tcp = tcp(packet.connection, true);
@@ -82,6 +95,33 @@ pub(crate) fn of_packet(packet: &Packet, context: Context) -> (Vec<u8>, u32) {
             frame(packet.connection, true, tcp, packet.ecn, payload)
         }
     }
+}
+
+/// The headers of a part of a frame, and its length on the wire in bytes.
+fn of_datagram(packet: &Packet, number: u64) -> (Vec<u8>, u32) {
+    let Ends { addresses: [sender, receiver], ports: [from, to] } = Ends::of(packet.connection);
+    let ticks = u128::from(packet.sent_ns) * u128::from(RTP_CLOCK_HZ) / 1_000_000_000;
+    let mut payload = vec![RTP_VERSION_2, RTP_PAYLOAD_TYPE];
+    payload.extend_from_slice(&(number as u16).to_be_bytes());
+    payload.extend_from_slice(&(ticks as u32).to_be_bytes());
+    payload.extend_from_slice(&packet.connection.flow.to_be_bytes());
+    // with its zeros, for the checksum
+    let length = packet.bytes.saturating_sub(UDP_HEADER_BYTES) as usize;
+    payload.resize(length.clamp(RTP_HEADER_BYTES, usize::from(u16::MAX) - 80), 0);
+    let udp_bytes = (UdpHeader::LEN + payload.len()) as u16;
+    let mut ip =
+        Ipv4Header::new(udp_bytes, TIME_TO_LIVE, IpNumber::UDP, sender, receiver).unwrap_or_default();
+    ip.dont_fragment = true;
+    ip.ecn = ip_ecn(packet.ecn);
+    ip.header_checksum = ip.calc_header_checksum();
+    let mut udp = UdpHeader { source_port: from, destination_port: to, length: udp_bytes, checksum: 0 };
+    udp.checksum = udp.calc_checksum_ipv4(&ip, &payload).unwrap_or(0);
+    let mut bytes = ethernet(true).to_bytes().to_vec();
+    bytes.extend_from_slice(&ip.to_bytes());
+    bytes.extend_from_slice(&udp.to_bytes());
+    let on_wire = (bytes.len() + payload.len()) as u32;
+    bytes.extend_from_slice(&payload[..RTP_HEADER_BYTES]);
+    (bytes, on_wire)
 }
 
 /// The headers of an ACK, and its length on the wire in bytes.
@@ -163,22 +203,29 @@ fn frame(
     let mut ip =
         Ipv4Header::new(length, TIME_TO_LIVE, IpNumber::TCP, source, destination).unwrap_or_default();
     ip.dont_fragment = true;
-    ip.ecn = match ecn {
-        EcnField::NotEct => IpEcn::ZERO,
-        EcnField::Ect0 => IpEcn::TWO,
-        EcnField::Ce => IpEcn::THREE,
-    };
+    ip.ecn = ip_ecn(ecn);
     ip.header_checksum = ip.calc_header_checksum();
-    // locally administered addresses: the second bit of the first byte is set (IEEE 802)
-    let mac = |last: u8| [2, 0, 0, 0, 0, last];
-    let (from, to) = if forward { (mac(1), mac(2)) } else { (mac(2), mac(1)) };
-    let ethernet = Ethernet2Header { source: from, destination: to, ether_type: EtherType::IPV4 };
     let mut bytes = Vec::with_capacity(MOST_BYTES as usize);
-    bytes.extend_from_slice(&ethernet.to_bytes());
+    bytes.extend_from_slice(&ethernet(forward).to_bytes());
     bytes.extend_from_slice(&ip.to_bytes());
     bytes.extend_from_slice(&tcp.to_bytes());
     let on_wire = bytes.len() as u32 + payload.len() as u32;
     (bytes, on_wire)
+}
+
+fn ip_ecn(ecn: EcnField) -> IpEcn {
+    match ecn {
+        EcnField::NotEct => IpEcn::ZERO,
+        EcnField::Ect0 => IpEcn::TWO,
+        EcnField::Ce => IpEcn::THREE,
+    }
+}
+
+fn ethernet(forward: bool) -> Ethernet2Header {
+    // locally administered addresses: the second bit of the first byte is set (IEEE 802)
+    let mac = |last: u8| [2, 0, 0, 0, 0, last];
+    let (source, destination) = if forward { (mac(1), mac(2)) } else { (mac(2), mac(1)) };
+    Ethernet2Header { source, destination, ether_type: EtherType::IPV4 }
 }
 
 #[cfg(test)]
@@ -191,6 +238,27 @@ mod tests {
     fn packet(content: Content, bytes: u32) -> Packet {
         let connection = ConnectionId { flow: 0x01_02_03, index: 70_000 };
         Packet { connection, bytes, ecn: EcnField::Ect0, sent_ns: 1_234_567_890, content }
+    }
+
+    /// Read by a parser of its own, the fields are those of RFC 3550, section 5.1.
+    #[test]
+    fn a_part_of_a_frame_is_rtp_over_udp_with_checksums_that_hold() {
+        let part = Packet { ecn: EcnField::NotEct, ..packet(Content::Datagram { number: 65_537 }, 200) };
+        let (mut bytes, on_wire) = of_packet(&part, CONTEXT);
+        assert_eq!((bytes.len(), on_wire), (14 + 20 + 8 + 12, 200));
+        bytes.resize(on_wire as usize, 0);
+        let sliced = SlicedPacket::from_ethernet(&bytes).unwrap();
+        let Some(NetSlice::Ipv4(ip)) = sliced.net else { panic!("no IPv4 header") };
+        let Some(TransportSlice::Udp(udp)) = sliced.transport else { panic!("no UDP header") };
+        let header = ip.header().to_header();
+        assert_eq!(header.header_checksum, header.calc_header_checksum());
+        let udp_header = udp.to_header();
+        let sum = udp_header.calc_checksum_ipv4(&header, udp.payload()).unwrap();
+        assert_eq!((udp_header.checksum, udp_header.length), (sum, 166));
+        // version 2, type 96, number 65,537 mod 2^16, 90 kHz at 1.234 s, source 0x010203
+        assert_eq!(udp.payload()[..4], [0x80, 96, 0, 1]);
+        assert_eq!(udp.payload()[4..8], 111_111u32.to_be_bytes());
+        assert_eq!(udp.payload()[8..12], [0, 1, 2, 3]);
     }
 
     #[test]

@@ -59,6 +59,7 @@ impl Qlog {
         let mut files = Vec::new();
         for (name, flow) in names.iter().zip(&run_info.flows) {
             let path = dir.join(format!("{name}.sqlog"));
+            let protocol = if flow.cc == "none" { "UDP" } else { "TCP" };
             let mut log = Log { file: create(&path)?, path };
             log.record(&json!({
                 "qlog_version": "0.3",
@@ -70,7 +71,7 @@ impl Qlog {
                     "common_fields": {
                         "time_format": "relative",
                         "reference_time": 0,
-                        "protocol_type": ["TCP"],
+                        "protocol_type": [protocol],
                     },
                     "configuration": {
                         "commit": run_info.commit,

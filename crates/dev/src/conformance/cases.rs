@@ -125,7 +125,7 @@ fn simulated(cc: &Cc) -> Option<&str> {
     match cc {
         Cc::Kernel(name) if name == "bbr" => Some("bbr1"),
         Cc::Kernel(name) => Some(name),
-        Cc::Ours(_) => None,
+        Cc::Ours(_) | Cc::Uncontrolled => None,
     }
 }
 

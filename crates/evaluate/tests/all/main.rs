@@ -4,6 +4,7 @@ mod criteria;
 mod format;
 mod judging;
 mod level;
+mod media;
 mod pages;
 mod paths;
 mod report;

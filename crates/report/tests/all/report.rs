@@ -2,7 +2,7 @@
 
 use crate::support::{Shape, demonstration, run};
 use fairpace_report::{Context, headline_svg, html};
-use fairpace_results::{Completions, FlowSummary, Repeat, Run};
+use fairpace_results::{Completions, FlowSummary, MediaSummary, Repeat, Run};
 use fairpace_test_support::announce;
 use proptest::prelude::*;
 use scraper::{Html, Selector};
@@ -119,6 +119,21 @@ fn completion_times_are_a_table_and_a_curve_per_flow_that_has_any() {
     run.series.flows[1].completion_ms.clear();
     let document = parse(&html("Web", &[run], &Context::default()));
     assert!(select(&document, "#completions figure").is_empty());
+}
+
+#[test]
+fn audio_and_video_are_a_table_of_the_flows_that_have_any() {
+    let mut run = of_flows(3, 600.0);
+    let media =
+        MediaSummary { frames: 400, late: 3, lost: 1, late_or_lost: Some(0.01), ..MediaSummary::default() };
+    run.summary.flows[2].media = Some(MediaSummary { delay_p95_ms: Some(47.26), ..media });
+    let document = parse(&html("Call", &[run.clone()], &Context::default()));
+    let rows = select(&document, "#media tbody tr");
+    let row: String = rows[0].text().collect();
+    assert_eq!(rows.len(), 1);
+    assert!(row.contains("400") && row.contains("1.00") && row.contains("47.3"), "{row}");
+    run.summary.flows[2].media = None;
+    assert!(select(&parse(&html("None", &[run], &Context::default())), "#media").is_empty());
 }
 
 #[test]

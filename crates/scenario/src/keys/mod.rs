@@ -3,9 +3,9 @@
 //! scenarios, the refusals of the testbed and the reference page (`docs/reference/scenario.md`) all follow
 //! from the rows.
 //!
-//! A row stands beside the struct whose field it sets: `link.rs`, `queue.rs`, `flow.rs`, `traffic.rs`,
-//! `hosts.rs`, `impairments.rs` and, for the top of the file, `scenario.rs`. This module lists them in the
-//! order of the canonical form.
+//! A row stands beside the struct whose field it sets: `link.rs`, `queue.rs`, `handover.rs`, `flow.rs`,
+//! `traffic.rs`, `hosts.rs`, `impairments.rs` and, for the top of the file, `scenario.rs`. This module lists
+//! them in the order of the canonical form.
 
 mod reference;
 
@@ -17,7 +17,7 @@ use crate::link::Link;
 use crate::row::{Lens, Row, Within};
 use crate::scenario::Scenario;
 use crate::value::Value;
-use crate::{flow, hosts, impairments, link, queue, scenario, traffic};
+use crate::{flow, handover, hosts, impairments, link, queue, scenario, traffic};
 
 /// The rows of a struct within `P`, as rows of `P`.
 fn rows<P: 'static, S: Within<P>>(rows: &'static [Row<S>]) -> impl Iterator<Item = &'static dyn Lens<P>> {
@@ -37,6 +37,7 @@ pub(crate) fn of_link() -> impl Iterator<Item = &'static dyn Lens<Link>> {
         .chain(rows(impairments::POLICER_KEYS))
         .chain(rows(impairments::LOSS_KEYS))
         .chain(rows(impairments::LINE_KEYS))
+        .chain(rows(handover::KEYS))
 }
 
 /// The rows of `[[flow]]`.
@@ -44,6 +45,7 @@ pub(crate) fn of_flow() -> impl Iterator<Item = &'static dyn Lens<Flow>> {
     rows(flow::KEYS)
         .chain(rows(traffic::KEYS))
         .chain(rows(traffic::ARRIVAL_KEYS))
+        .chain(rows(traffic::MEDIA_KEYS))
         .chain(rows(hosts::WINDOW_KEYS))
         .chain(rows(flow::RTT_KEYS))
         .chain(rows(impairments::REORDER_KEYS))

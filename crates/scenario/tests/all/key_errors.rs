@@ -4,10 +4,10 @@
 use crate::support::{GOOD, problem, read, read_with};
 
 /// Replaced text, kind, beginning of the message, part of the help.
-type Case<'a> = (&'a str, &'a str, &'a str, &'a str);
+pub(crate) type Case<'a> = (&'a str, &'a str, &'a str, &'a str);
 
 /// [`GOOD`] with other keys in place of the one that `from` writes, each giving its one error.
-fn check(from: &str, cases: &[Case<'_>]) {
+pub(crate) fn check(from: &str, cases: &[Case<'_>]) {
     for (keys, kind, message, help) in cases {
         let problem = problem(from, keys);
         assert_eq!(problem.kind, *kind, "{keys}: {}", problem.message);

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use crate::support::{GOOD, good, read, read_with};
 use fairpace_scenario::{
-    Burst, Codel, Ecn, FqCodel, Limit, Line, Link, Pie, Queue, Receiving, Red, RedRules, Scenario, Sending,
-    Sizes, Target, Window, Writes, keys, load, parse,
+    Burst, Cc, Codel, Ecn, FqCodel, Handover, Limit, Line, Link, Media, Pie, Queue, Receiving, Red, RedRules,
+    Scenario, Sending, Sizes, Target, Window, Writes, keys, load, parse,
 };
 
 /// Nanoseconds in a millisecond.
@@ -40,7 +40,14 @@ fn links_have_nodes_lines_and_queues_of_every_kind() {
     assert_eq!(links[0].queue, Queue::FqCodel(FqCodel { codel, buckets: 64, quantum_bytes: 300 }));
     assert_eq!(
         links[0].line,
-        Line { delay: ms(5), jitter: ms(1), reorders: true, duplicate_ppb: 1_000_000, ..Line::default() }
+        Line {
+            delay: ms(5),
+            jitter: ms(1),
+            reorders: true,
+            duplicate_ppb: 1_000_000,
+            wifi_jitter: None,
+            ..Line::default()
+        }
     );
     assert_eq!(
         links[0].loss.burst,
@@ -48,6 +55,9 @@ fn links_have_nodes_lines_and_queues_of_every_kind() {
     );
     assert_eq!(links[2].queue, Queue::Step(Limit::Packets(20)));
     assert_eq!(links[4].queue, Queue::Codel(Codel::default()));
+    let handover = Handover { every: ms(15_000), rate_bps: Some(500_000), delay: ms(12), outage: ms(100) };
+    assert_eq!(links[2].handover, Some(handover));
+    assert_eq!(links[4].line, Line { wifi_jitter: Some(ms(7)), ..Line::default() });
     assert_eq!(links[5].queue, Queue::Pie(Pie { target_ns: 20 * MS, update_ns: 10 * MS, ecn: true }));
 }
 
@@ -85,6 +95,23 @@ fn hosts_have_what_was_switched() {
     assert_eq!(flows[1].receiving, Receiving { delayed_ack: false, ..Receiving::default() });
     assert_eq!(flows[1].traffic.writes, Writes::Responses { bytes: 20_000, think: ms(100) });
     assert_eq!((&flows[2].sending, &flows[2].receiving), (&Sending::default(), &Receiving::default()));
+}
+
+#[test]
+fn an_encoder_has_its_frames() {
+    let flows = all().flows;
+    let call = flows.iter().find(|flow| flow.cc == Cc::Uncontrolled).unwrap();
+    let media = Media {
+        rate_bps: 2_000_000,
+        per_s_milli: 25_000,
+        deviation_ppb: 200_000_000,
+        key_every: 50,
+        key_weight: 5,
+        deadline: ms(100),
+    };
+    assert_eq!(call.traffic.writes, Writes::Frames(media));
+    let plain = GOOD.replace("cc = \"bbr1\"", "cc = \"none\"\nmedia_rate = \"1mbit\"");
+    assert_eq!(read(&plain).unwrap().flows[0].traffic.writes, Writes::Frames(Media::default()));
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod hashes;
 mod hostile;
 mod key_errors;
 mod keys;
+mod model_errors;
 mod properties;
 mod reading;
 mod routes;

@@ -6,9 +6,9 @@ use crate::support::{GOOD, cc};
 use fairpace_scenario::keys::{self, Kind};
 use fairpace_scenario::quantity::{self, Dimension};
 use fairpace_scenario::{
-    Arrivals, Burst, Cc, Codel, Ecn, Flow, FqCodel, Limit, Line, Link, Loss, Pie, Policer, Queue, Receiving,
-    Red, RedRules, Reorder, Scenario, Sending, Set, Sizes, Steps, Target, Trace, Traffic, WHOLE_PPB, Window,
-    Writes, parse,
+    Arrivals, Burst, Cc, Codel, Ecn, Flow, FqCodel, Limit, Line, Link, Loss, Media, Pie, Policer, Queue,
+    Receiving, Red, RedRules, Reorder, Scenario, Sending, Set, Sizes, Steps, Target, Trace, Traffic,
+    WHOLE_PPB, Window, Writes, parse,
 };
 use proptest::prelude::*;
 
@@ -143,7 +143,7 @@ fn behind() -> impl Strategy<Value = Line> {
     // seldom without jitter, so that few links are refused for `reorders` alone
     let jitter = prop_oneof![15 => time(0, 1 << 33), 1 => Just(Duration::ZERO)];
     (delay(), jitter, any::<bool>(), 0..=WHOLE_PPB).prop_map(|(delay, jitter, reorders, duplicate_ppb)| {
-        Line { delay, jitter, reorders, duplicate_ppb, ..Line::default() }
+        Line { delay, jitter, reorders, duplicate_ppb, wifi_jitter: None, ..Line::default() }
     })
 }
 
@@ -289,6 +289,19 @@ fn sent(flow: Flow, (first, most, back): Way, links: usize, nodes: bool) -> Flow
     Flow { route: Some(ring[..taken].to_vec()), reverse, ..flow }
 }
 
+prop_compose! {
+    fn frames()(
+        rate_bps in 1_000u64..=100_000_000,
+        per_s_milli in 5_000u64..=1_000_000,
+        deviation_ppb in 0..=WHOLE_PPB,
+        // without key frames their weight is not written
+        (key_every, key_weight) in prop_oneof![Just((0, 3)), (1u64..=10_000, 1u64..=20)],
+        deadline in time(1_000_000, 10_000_000_000),
+    ) -> Media {
+        Media { rate_bps, per_s_milli, deviation_ppb, key_every, key_weight, deadline }
+    }
+}
+
 fn traffic() -> impl Strategy<Value = Traffic> {
     let size = || prop::option::of(1u64..1_000_000_000_000_000);
     prop_oneof![
@@ -302,6 +315,7 @@ fn traffic() -> impl Strategy<Value = Traffic> {
             size_bytes: None,
             writes: Writes::Responses { bytes, think }
         }),
+        frames().prop_map(|media| Traffic { size_bytes: None, writes: Writes::Frames(media) }),
     ]
 }
 

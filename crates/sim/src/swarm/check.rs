@@ -3,8 +3,9 @@
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
-use fairpace_results::{LinkSummary, Monitor, Run};
-use fairpace_scenario::{Flow, Link, Queue, Route, Scenario, Target, Window, Writes, load};
+use fairpace_netem::rate_steps;
+use fairpace_results::{LinkSummary, MediaSummary, Monitor, Run};
+use fairpace_scenario::{Cc, Flow, Link, Queue, Route, Scenario, Target, Window, Writes, load};
 
 use super::ledger::{Account, Ledger};
 
@@ -12,6 +13,8 @@ use super::ledger::{Account, Ledger};
 const PACKET_BYTES: f64 = 1514.0;
 /// Its payload: 1500 bytes without the headers of IPv4 and of TCP with timestamps (RFC 7323).
 const MSS_BYTES: f64 = 1448.0;
+/// The same of a datagram: less IPv4, UDP and RTP.
+const DATAGRAM_BYTES: f64 = 1460.0;
 /// What a run may ask of the machine: looks of the engine at its monitor, each after 16,384 events. A run
 /// that needs more than 100 million events hangs, or does for every packet what it should do seldom.
 const MOST_LOOKS: u32 = 6_000;
@@ -162,9 +165,11 @@ fn flow(scenario: &Scenario, index: usize, flow: &Flow, run: &Run, ledger: &Ledg
     must(least >= shortest_ms * (1.0 - 1e-6) - 1e-5, &|| {
         format!("an RTT of {least} ms where the base RTT is {shortest_ms} ms")
     });
+    wrong_media(summary.media.as_ref(), scenario, &mut must);
     // Goodput cannot exceed the data packets that left a link. A filled hole makes many packets available at
     // once, but none twice.
-    let goodput_pkts = integral(run, &series.goodput_mbps) * 1e6 / 8.0 / MSS_BYTES;
+    let payload_bytes = if flow.cc == Cc::Uncontrolled { DATAGRAM_BYTES } else { MSS_BYTES };
+    let goodput_pkts = integral(run, &series.goodput_mbps) * 1e6 / 8.0 / payload_bytes;
     let route = &scenario.routes()[index];
     for link in &route.forward {
         let left = ledger.links[*link as usize].flows[index].data_pkts as f64;
@@ -182,6 +187,28 @@ fn flow(scenario: &Scenario, index: usize, flow: &Flow, run: &Run, ledger: &Ledg
     wrong
 }
 
+/// What must hold of audio and video.
+fn wrong_media(
+    media: Option<&MediaSummary>,
+    scenario: &Scenario,
+    must: &mut dyn FnMut(bool, &dyn Fn() -> String),
+) {
+    let Some(media) = media else { return };
+    let window_ms = (scenario.window.1 - scenario.window.0).as_secs_f64() * 1e3;
+    let delays = [media.delay_p50_ms, media.delay_p95_ms, media.delay_p99_ms];
+    let of_frames = [media.frame_delay_p50_ms, media.frame_delay_p95_ms, media.frame_delay_p99_ms];
+    let right = media.late + media.lost <= media.frames
+        && media.late_or_lost.is_some() == (media.frames > 0)
+        && media.longest_freeze_ms <= window_ms + LONGEST_INTERVAL_MS
+        && delays.is_sorted()
+        && of_frames.is_sorted()
+        && media.delay_variation_p99_ms.is_none_or(|ms| ms >= 0.0 && Some(ms) <= media.delay_p99_ms);
+    must(right, &|| format!("{media:?}"));
+}
+
+/// From one frame to the next, at the least rate.
+const LONGEST_INTERVAL_MS: f64 = 200.0;
+
 /// A flow that must deliver does so within this time. After five timeouts in a row 31 s have passed; each
 /// needs a packet that is lost or dropped.
 const LONGEST_PAUSE_S: f64 = 30.0;
@@ -195,6 +222,7 @@ fn must_deliver(scenario: &Scenario, flow: &Flow, route: &Route, ledger: &Ledger
         slowest >= 50_000
             && link.loss.ppb < 50_000_000
             && link.policer.is_none()
+            && link.handover.is_none()
             && link.buffer.bytes() >= 15_140
     };
     let links = route.forward.iter().chain(&route.back).map(|link| &scenario.links[*link as usize]);
@@ -219,13 +247,13 @@ fn link(scenario: &Scenario, index: usize, link: &Link, run: &Run, account: &Acc
     };
     let (from, to) = (scenario.window.0.as_secs_f64(), scenario.window.1.as_secs_f64());
     let once_bits = (PACKET_BYTES + link.burst_bytes.unwrap_or(0) as f64) * 8.0;
-    let possible = capacity_bits(link, from, to);
+    let possible = capacity_bits(scenario, index, from, to);
     let used = summary.utilization * possible;
     must(used >= 0.0 && used <= possible * (1.0 + 1e-9) + once_bits, &|| {
         format!("{used} of {possible} bits")
     });
-    let (all, left) =
-        (capacity_bits(link, 0.0, scenario.duration.as_secs_f64()), account.left_bytes as f64 * 8.0);
+    let lasts = scenario.duration.as_secs_f64();
+    let (all, left) = (capacity_bits(scenario, index, 0.0, lasts), account.left_bytes as f64 * 8.0);
     must(left <= all * (1.0 + 1e-9) + once_bits, &|| format!("{left} of {all} bits in the whole run"));
     let shares: f64 = summary.backlog_share.iter().sum();
     must(shares == 0.0 || (shares - 1.0).abs() < 1e-9, &|| format!("backlog shares sum to {shares}"));
@@ -312,7 +340,8 @@ fn waits(
 }
 
 /// What can leave from one time to another, s, in addition to the tokens of a bucket.
-fn capacity_bits(link: &Link, from: f64, to: f64) -> f64 {
+fn capacity_bits(scenario: &Scenario, index: usize, from: f64, to: f64) -> f64 {
+    let link = &scenario.links[index];
     if let Some(trace) = &link.trace {
         let period = f64::from(*trace.opportunities_ms.last().unwrap_or(&1)) / 1e3;
         let cycles = (from / period).floor() as u64..=(to / period).floor() as u64;
@@ -320,9 +349,10 @@ fn capacity_bits(link: &Link, from: f64, to: f64) -> f64 {
         let times = cycles.flat_map(|cycle| trace.opportunities_ms.iter().map(move |ms| at(cycle, ms)));
         return times.filter(|t| *t >= from - 1e-9 && *t <= to + 1e-9).count() as f64 * PACKET_BYTES * 8.0;
     }
-    let begins = std::iter::once((0.0, link.rate_bps))
-        .chain(link.rate_at.iter().map(|(at, rate)| (at.as_secs_f64(), *rate)));
-    let ends = link.rate_at.iter().map(|(at, _)| at.as_secs_f64()).chain([f64::MAX]);
+    let steps: Vec<(f64, u64)> =
+        rate_steps(scenario, index).into_iter().map(|(at, rate)| (at as f64 / 1e9, rate)).collect();
+    let begins = std::iter::once((0.0, link.rate_bps)).chain(steps.iter().copied());
+    let ends = steps.iter().map(|(at, _)| *at).chain([f64::MAX]);
     begins
         .zip(ends)
         .map(|((begins, rate), ends)| rate as f64 * (ends.min(to) - begins.max(from)).max(0.0))

@@ -18,7 +18,7 @@ struct Key {
 impl Key {
     fn of(packet: &Packet) -> Self {
         let number = match packet.content {
-            Content::Data { seq, .. } => seq,
+            Content::Data { seq: number, .. } | Content::Datagram { number } => number,
             Content::Syn | Content::Ack(_) => u64::MAX,
         };
         Key { sent_ns: packet.sent_ns, bytes: packet.bytes, number }
@@ -72,7 +72,7 @@ pub(crate) struct Ledger {
 
 /// Transmission time of a byte on a wire of one rate; none with a token bucket; `None`: it depends.
 pub(crate) fn byte_ns(link: &Link) -> Option<f64> {
-    match (&link.trace, link.burst_bytes, link.rate_at.is_empty()) {
+    match (&link.trace, link.burst_bytes, link.rate_at.is_empty() && link.handover.is_none()) {
         (None, Some(_), _) => Some(0.0),
         (None, None, true) => Some(8e9 / link.rate_bps as f64),
         _ => None,
@@ -152,7 +152,8 @@ impl Ledger {
         account.left_bytes += u64::from(packet.bytes);
         account.passed_pkts += u64::from(!is_lost);
         account.missing_pkts += u64::from(is_lost);
-        flow.data_pkts += u64::from(!is_lost && matches!(packet.content, Content::Data { .. }));
+        let is_data = matches!(packet.content, Content::Data { .. } | Content::Datagram { .. });
+        flow.data_pkts += u64::from(!is_lost && is_data);
     }
 
     fn dropped(&mut self, at: u64, link: usize, packet: &Packet) {

@@ -1,9 +1,9 @@
 //! Epochs change no result: connections do the same as with one event after the other.
 
-use crate::support::{flow, link, ms, scenario};
+use crate::support::{algorithm, flow, link, ms, scenario};
 use fairpace_results::observer::{ConnectionId, Observer, SenderState};
 use fairpace_results::{Run, Silent};
-use fairpace_scenario::{Flow, Line, Link, Queue, Scenario};
+use fairpace_scenario::{Cc, Flow, Line, Link, Queue, Scenario};
 use fairpace_sim::swarm;
 use proptest::prelude::*;
 
@@ -47,6 +47,8 @@ fn one_bottleneck(scenario: Scenario) -> Scenario {
         access_delay: ms(0),
         reorder: None,
         arrivals: None,
+        // datagrams have no epochs
+        cc: if flow.cc == Cc::Uncontrolled { algorithm("cubic") } else { flow.cc },
         ..flow
     };
     let first = scenario.links.into_iter().next().expect("it has a link");

@@ -176,3 +176,13 @@ fn an_echo_of_a_time_to_come_is_no_rtt_of_two_minutes() {
     let late = run.series.t_s.iter().zip(&run.series.flows[0].goodput_mbps).filter(|(t, _)| **t > 50.0);
     assert!(late.map(|(_, mbps)| mbps).sum::<f32>() > 0.0, "it is stuck in its back-off");
 }
+
+#[test]
+fn the_jitter_behind_a_link_is_drawn_for_packets_without_a_waiting_connection_too() {
+    // copies pass the first link when their flow is over; those after them on the second got their jitter
+    let (first, mut flows) = copies_left_behind();
+    flows.push(Flow { route: Some(vec!["bottleneck".to_owned()]), ..flow("cubic", 20, 0) });
+    let first = Link { name: "first".to_owned(), burst_bytes: None, ..first };
+    let jittery = Link { line: Line { jitter: ms(3), ..Line::default() }, ..link(6, 22_000) };
+    same_either_way(&scenario(vec![first, jittery], flows, 0, 20));
+}

@@ -1,7 +1,10 @@
 //! Links: rates, traces and shapers, queues, lines, policers and losses.
 
+use std::time::Duration;
+
 use fairpace_scenario::{
-    Burst, Codel, FqCodel, Limit, Line, Link, Loss, Pie, Policer, Queue, Red, RedRules, Trace, WHOLE_PPB,
+    Burst, Codel, FqCodel, Handover, Limit, Line, Link, Loss, Pie, Policer, Queue, Red, RedRules, Trace,
+    WHOLE_PPB,
 };
 
 use super::{Draw, Feature, PACKET_BITS};
@@ -31,6 +34,10 @@ impl Draw {
         if self.uses(Feature::Shaper) {
             return Link { burst_bytes: Some(self.magnitude((PACKET_BYTES, 500_000))), ..plain };
         }
+        if self.uses(Feature::Handovers) {
+            let handover = self.handover(&plain);
+            return Link { handover: Some(handover), ..plain };
+        }
         let changes = self.uses(Feature::RateSteps);
         let rate_at = if changes || self.uses(Feature::Outage) {
             self.steps(|draw| if draw.uses(Feature::Outage) { 0 } else { draw.near(rate_bps) })
@@ -38,6 +45,18 @@ impl Draw {
             Vec::new()
         };
         Link { rate_at, ..plain }
+    }
+
+    /// Handovers at which at least the rate may change.
+    fn handover(&mut self, link: &Link) -> Handover {
+        let every = self.time_us((1_000_000, 60_000_000));
+        let can_delay = !link.line.reorders && link.line.wifi_jitter.is_none();
+        Handover {
+            every,
+            rate_bps: Some(self.magnitude((link.rate_bps / 4, link.rate_bps)).max(1_000)),
+            delay: if can_delay && self.flip() { self.time_us((1, 100_000)) } else { Duration::ZERO },
+            outage: if self.flip() { self.time_us((1, 900_000)) } else { Duration::ZERO },
+        }
     }
 
     /// From a quarter to four times of a rate.
@@ -117,11 +136,13 @@ impl Draw {
     #[expect(clippy::needless_update, reason = "a new key need not be drawn")]
     fn line(&mut self) -> Line {
         let jitter = self.some_time(Feature::LineJitter, (1, 50_000));
+        let is_wifi = jitter.is_zero() && self.uses(Feature::Wifi);
         Line {
             delay: self.some_time(Feature::LineDelay, (1, 50_000)),
             jitter,
             reorders: !jitter.is_zero() && self.flip(),
             duplicate_ppb: if self.uses(Feature::Duplicates) { self.share_ppb(100) } else { 0 },
+            wifi_jitter: is_wifi.then(|| self.time_us((1_000, 91_000))),
             ..Line::default()
         }
     }

@@ -9,7 +9,8 @@ use std::time::Duration;
 use fairpace_cc::{Algorithm, Unit};
 use fairpace_netem::Random;
 use fairpace_scenario::{
-    Arrivals, Cc, Flow, Invalid, Link, Reorder, Scenario, Sizes, Steps, Target, Traffic, WHOLE_PPB, Writes,
+    Arrivals, Cc, Flow, Invalid, Link, Media, Reorder, Scenario, Sizes, Steps, Target, Traffic, WHOLE_PPB,
+    Writes,
 };
 
 mod hosts;
@@ -64,6 +65,9 @@ enum Feature {
     Traffic,
     Workload,
     StartStop,
+    Media,
+    Wifi,
+    Handovers,
 }
 
 /// Draws the parts of one scenario.
@@ -235,7 +239,7 @@ impl Draw {
 
     /// Everything about a flow but its way.
     fn flow(&mut self, way: Flow, links: &[Link]) -> Flow {
-        let cc = self.algorithm();
+        let mut cc = self.algorithm();
         let access_delay =
             if self.uses(Feature::Access) { self.time_us((1, 30_000)) } else { Duration::ZERO };
         // more than its own way may take: every link's delay
@@ -249,6 +253,9 @@ impl Draw {
         let (start, stop) = self.life();
         let arrivals = self.uses(Feature::Workload).then(|| self.arrivals());
         let traffic = if arrivals.is_some() { Traffic::default() } else { self.traffic() };
+        if matches!(traffic.writes, Writes::Frames(_)) && self.flip() {
+            cc = Cc::Uncontrolled;
+        }
         let reorder = self
             .uses(Feature::Reordering)
             .then(|| Reorder { ppb: self.share_ppb(50), delay: self.time_us((1, 100_000)) });
@@ -294,6 +301,9 @@ impl Draw {
     }
 
     fn traffic(&mut self) -> Traffic {
+        if self.uses(Feature::Media) {
+            return Traffic { size_bytes: None, writes: Writes::Frames(self.frames()) };
+        }
         let size = if self.uses(Feature::Size) { Some(self.magnitude((1, 20_000_000))) } else { None };
         if !self.uses(Feature::Traffic) {
             return Traffic { size_bytes: size, writes: Writes::Always };
@@ -313,6 +323,20 @@ impl Draw {
                 let think = if self.flip() { Duration::ZERO } else { self.time_us((1, 1_000_000)) };
                 Traffic { size_bytes: None, writes: Writes::Responses { bytes, think } }
             }
+        }
+    }
+
+    /// An encoder of up to the rate.
+    fn frames(&mut self) -> Media {
+        let key_every = if self.flip() { 0 } else { self.magnitude((1, 10_000)) };
+        Media {
+            rate_bps: self.magnitude((1_000, self.rate_bps.min(100_000_000))),
+            per_s_milli: self.magnitude((5_000, 1_000_000)),
+            deviation_ppb: if self.flip() { 0 } else { self.share_ppb(100) },
+            key_every,
+            // without key frames their weight is not written
+            key_weight: if key_every == 0 { Media::default().key_weight } else { self.between(1, 20) },
+            deadline: self.time_us((1_000, 10_000_000)),
         }
     }
 
