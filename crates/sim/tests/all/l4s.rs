@@ -2,7 +2,7 @@
 //! increase and multiplicative decrease say.
 
 use fairpace_results::Run;
-use fairpace_scenario::{Codel, DualPi2, Ecn, Flow, FqCodel, Link, Queue, Sending};
+use fairpace_scenario::{Codel, DualPi2, Ecn, Flow, FqCodel, Limit, Link, Queue, Sending};
 
 use crate::support::{EFFICIENCY, bdp_bytes, flow, link, run, scenario, with};
 
@@ -140,6 +140,23 @@ fn fq_codel_with_a_threshold_for_ect_1_is_an_l4s_queue_for_prague_only() {
     assert!(l < 1.2 && c > 2.0, "{l} ms and {c} ms");
     // Reno, which halves at 5 ms of queue, leaves some of its half unused
     assert!(r.summary.jain.unwrap() > 0.98 && used(&r) > 0.95, "{:?} {}", r.summary.jain, used(&r));
+}
+
+#[test]
+fn a_step_marks_ect_1_and_holds_the_queue_below_it() {
+    // a millisecond of the link's rate, and the bursts of two flows on top
+    let r = behind(Queue::Step(Limit::Bytes(12_500)), vec![prague(RTT_MS, 0), prague(RTT_MS, 0)]);
+    let queue = &r.summary.links[0];
+    assert!(queue.queue_delay_mean_ms.unwrap() < 1.0 && queue.queue_delay_p99_ms.unwrap() < 2.0, "{queue:?}");
+    assert!(used(&r) > 0.95 && queue.marks > 0 && queue.drops == 0, "{} {queue:?}", used(&r));
+}
+
+#[test]
+fn the_codepoint_decides_not_the_algorithm() {
+    // Prague that sends ECT(0) waits with Classic traffic for the target of 15 ms
+    let r = dualpi2(vec![using(Ecn::Accurate, flow("prague", RTT_MS, 0))]);
+    let delay = delay_ms(&r, 0, RTT_MS);
+    assert!((10.0..17.0).contains(&delay), "{delay}");
 }
 
 #[test]
