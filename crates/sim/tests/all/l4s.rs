@@ -114,7 +114,7 @@ fn on_a_fifo_prague_is_about_as_aggressive_as_reno() {
     }
 }
 
-/// The known problem of L4S (RFC 9331, section 4.3.1; the draft, section 3.3): a queue that marks ECT(1) like
+/// The known problem of L4S (RFC 9331, section 4.3; the draft, section 3.3): a queue that marks ECT(1) like
 /// ECT(0), seldom, is taken for one of L4S. Prague answers each mark by alpha / 2, which is small, and a
 /// Classic flow halves.
 #[test]
@@ -123,7 +123,7 @@ fn on_a_classic_ecn_queue_prague_takes_the_link_from_reno() {
     let reno = using(Ecn::Classic, flow("reno", RTT_MS, 500));
     let r = behind(Queue::Codel(codel), vec![prague(RTT_MS, 0), reno.clone()]);
     assert!(goodput_mbps(&r, 0) > 5.0 * goodput_mbps(&r, 1), "{:?}", r.summary.flows);
-    // a queue per flow protects the other (RFC 9331, section 4.3.1)
+    // a queue per flow protects the other (RFC 9331, section 4.3)
     let fair = Queue::FqCodel(FqCodel { codel, ..FqCodel::default() });
     let r = behind(fair, vec![prague(RTT_MS, 0), reno]);
     assert!(r.summary.jain.unwrap() > 0.98, "{:?}", r.summary.jain);
