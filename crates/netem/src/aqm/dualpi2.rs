@@ -11,8 +11,8 @@
 //!
 //! The control law, the ramp, `recur`, and what happens in overload are those of appendices A.1 and A.2. Of
 //! the schedulers that section 2.4 leaves open, this is weighted round robin with the weight that Linux gives
-//! C, 10 % (net/sched/sch_dualpi2.c). Linux differs in two points: it draws random numbers where the RFC's
-//! `recur` counts, and its threshold in L is a step at 1 ms.
+//! C, 10 % (net/sched/sch_dualpi2.c). Linux draws random numbers where the RFC's `recur` counts, has a step
+//! at 1 ms in L, and updates p' every 16 ms.
 
 use super::ring::{DropReason, MTU_BYTES, Ring, Sink, Waiting, mark};
 use crate::random::WHOLE_PPB;

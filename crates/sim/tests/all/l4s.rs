@@ -86,6 +86,23 @@ fn the_coupling_gives_prague_and_classic_flows_about_the_same_rate() {
     }
 }
 
+/// On a slow link a packet of L waits for the packet of C that is being sent, 1.2 ms at 10 Mbit/s, and for
+/// another of L. The ramp then marks more than the coupling, and Classic flows get more.
+#[test]
+fn on_a_slow_link_the_ramp_marks_more_than_the_coupling() {
+    let slow = |flows| {
+        let queue = Queue::DualPi2(DualPi2::default());
+        run(&scenario(vec![Link { queue, ..link(10, bdp_bytes(10, 400)) }], flows, FROM_S, TO_S))
+    };
+    let r = slow(vec![prague(RTT_MS, 0), prague(RTT_MS, 0), flow("cubic", RTT_MS, 500)]);
+    let ratio = (goodput_mbps(&r, 0) + goodput_mbps(&r, 1)) / 2.0 / goodput_mbps(&r, 2);
+    assert!((0.25..0.6).contains(&ratio), "{ratio}");
+    // without C they have all of it
+    let r = slow(vec![prague(RTT_MS, 0), prague(RTT_MS, 0)]);
+    let used = r.summary.flows.iter().map(|f| f.goodput_mbps).sum::<f64>() / (10.0 * EFFICIENCY);
+    assert!(used > 0.93, "{used}");
+}
+
 #[test]
 fn the_virtual_rtt_keeps_a_short_path_from_taking_the_link() {
     let ratio = |rtt_virt: &str| {
