@@ -103,7 +103,7 @@ struct {
 static __always_inline void cc_fill_view(struct sock *sk, struct cc_flow *flow)
 {
 	cc_fill_connection(&flow->view, &flow->decision, cc_tcp_sock(sk));
-#if CC_TRACKS
+#if CC_TRACKS || defined(CC_READS_MARKS)
 	cc_fill_ecn(&flow->view, cc_tcp_sock(sk));
 #endif
 }

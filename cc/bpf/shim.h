@@ -90,7 +90,7 @@ CC_INLINE void cc_fill_sample(struct cc_view *v, const struct rate_sample *rs)
 	v->losses_pkts = (u32)rs->losses;
 }
 
-/* Fields of the connection that only CC_TRACKS_SENDS needs. */
+/* Fields of the connection that only CC_TRACKS_SENDS needs, and headers that define CC_READS_MARKS. */
 CC_INLINE void cc_fill_ecn(struct cc_view *v, const struct tcp_sock *tp)
 {
 	v->delivered_ce_pkts = tp->delivered_ce;

@@ -23,6 +23,7 @@ mod level_bounds;
 mod level_competing;
 mod nyu;
 mod nyu_curve;
+mod prague;
 mod properties;
 mod reno;
 mod sends;

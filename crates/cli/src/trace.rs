@@ -87,6 +87,7 @@ fn run_info(scenario: &Scenario) -> RunInfo {
         route: route.forward,
         back: route.back,
         ecn: flow.sending.ecn != Ecn::Off,
+        accurate_ecn: flow.sending.ecn.is_accurate(),
         is_workload: flow.arrivals.is_some(),
     };
     RunInfo {

@@ -135,7 +135,7 @@ impl Fifo {
                 self.meter.dropped(now, flow);
                 return None;
             }
-            if *ecn == EcnField::Ect0 && self.is_above_mark(now) {
+            if matches!(ecn, EcnField::Ect0 | EcnField::Ect1) && self.is_above_mark(now) {
                 *ecn = EcnField::Ce;
                 self.meter.marked(now, flow);
             }

@@ -27,8 +27,8 @@ pub enum LinkEvent {
     /// The packet was dropped from the queue, after it had been enqueued.
     Dropped,
     /// The queue set CE on the packet instead of dropping it. Reported when the packet leaves the link or is
-    /// dropped. If the packet came with CE, RED, CoDel and PIE count one more mark, as Linux does, but
-    /// nothing is reported.
+    /// dropped. If the packet came with CE, RED, CoDel, PIE and DualPI2 count one more mark, as Linux
+    /// does, but nothing is reported.
     Marked,
     /// The last bit of the packet left the link.
     Departed,
@@ -36,14 +36,16 @@ pub enum LinkEvent {
     Lost,
 }
 
-/// The ECN field of an IP header, RFC 3168, section 5. Senders do not use ECT(1).
+/// The ECN field of an IP header, RFC 3168, section 5, and RFC 9331.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum EcnField {
     /// Not-ECT: congestion can only drop the packet.
     #[default]
     NotEct,
-    /// ECT(0): congestion may mark the packet.
+    /// ECT(0): congestion may mark the packet, in place of dropping it.
     Ect0,
+    /// ECT(1): L4S. A queue may mark the packet at a delay at which it would drop no other, RFC 9331.
+    Ect1,
     /// CE: congestion was experienced.
     Ce,
 }
@@ -97,6 +99,8 @@ pub struct Ack {
     pub blocks: [(u64, u64); 3],
     /// ECN-Echo, RFC 3168.
     pub ece: bool,
+    /// Packets that have arrived with CE, if both ends use accurate ECN, RFC 9768; wraps.
+    pub ce_pkts: u16,
     /// The timestamp that it echoes: the sender's clock, ms (TSecr of RFC 7323).
     pub echo_ms: u32,
     /// The receive window in segments from `next` on; `u64::MAX`: unlimited.

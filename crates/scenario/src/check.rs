@@ -353,7 +353,8 @@ fn part<P>(
 fn refused(key: &Key, value: &Value, usual: Option<&Value>, target: Target) -> Option<Complaint> {
     let written = match (target, key.runs_on) {
         (Target::Testbed, RunsOn::Simulator) if Some(value) != usual => format!("`{}`", key.name),
-        (Target::Testbed, RunsOn::BothExcept(word)) if value.is_word(word) => {
+        (Target::Testbed, RunsOn::BothExcept(words)) => {
+            let word = words.iter().find(|word| *value == Value::Word(word))?;
             format!("`{} = \"{word}\"`", key.name)
         }
         _ => return None,

@@ -119,7 +119,7 @@ pub(crate) const KEYS: &[Row<Flow>] = &[
          [header of your own](../own-algorithm.md), which ends with `.h`. On the testbed also `kernel:NAME`, \
          one of the kernel's own. `none`: the frames of `media_rate` over UDP, whatever the \
          network does; keys of TCP have no effect.")
-        .range(1, 4096).simulator_only_if("none"),
+        .range(1, 4096).simulator_only_if(&["none"]),
     Row::flow("rtt", TIME, field!(Flow, rtt),
         "Round-trip time of the path, without queueing and transmission.")
         .range(10_000, 10 * S),

@@ -18,9 +18,21 @@ pub enum Ecn {
     Classic,
     /// RFC 8257: ECE on an ACK says exactly whether the packets that it acknowledges were marked.
     Dctcp,
+    /// RFC 9768: every ACK has the count of packets that have arrived with CE. Packets are ECT(0).
+    Accurate,
+    /// The same, and packets are ECT(1), retransmissions too: L4S, RFC 9331.
+    L4s,
 }
 
-words!(Ecn { Off = "off", Classic = "classic", Dctcp = "dctcp" });
+words!(Ecn { Off = "off", Classic = "classic", Dctcp = "dctcp", Accurate = "accurate", L4s = "l4s" });
+
+impl Ecn {
+    /// Does the receiver feed back counts (RFC 9768) instead of ECE?
+    #[must_use]
+    pub fn is_accurate(self) -> bool {
+        matches!(self, Ecn::Accurate | Ecn::L4s)
+    }
+}
 
 /// What a sender does beside its algorithm. `Default` is Linux.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +41,9 @@ pub struct Sending {
     /// answered like a loss, once per round trip. Other algorithms get marks in their view, and cwnd is left
     /// to them.
     pub ecn: Ecn,
+    /// Accurate ECN: ACKs have the AccECN option beside the ACE field, where it fits (RFC 9768, section
+    /// 3.2.3). Both ends take part in it.
+    pub accecn_option: bool,
     /// Selective acknowledgments, RFC 2018, which both ends take part in. Without: NewReno, RFC 6582, and
     /// neither RACK nor TLP.
     pub sack: bool,
@@ -59,6 +74,7 @@ impl Default for Sending {
     fn default() -> Self {
         Sending {
             ecn: Ecn::Off,
+            accecn_option: true,
             sack: true,
             rack: true,
             tlp: true,
@@ -137,9 +153,14 @@ pub(crate) const WINDOW_KEYS: &[Row<Receiving>] = &[
 #[rustfmt::skip]
 pub(crate) const SENDING_KEYS: &[Row<Sending>] = &[
     Row::flow("ecn", Kind::Choice(Ecn::NAMES), field!(Sending, ecn),
-        "ECN: not used; `classic` (RFC 3168: a mark is answered like a loss, once per round trip); or with \
-         the exact echo of marks of `dctcp` (RFC 8257).")
-        .optional().simulator_only_if("dctcp"),
+        "ECN: not used; `classic` (RFC 3168: a mark is answered like a loss, once per round trip); with the \
+         exact echo of marks of `dctcp` (RFC 8257); `accurate`, with a count of marks on every ACK (AccECN, \
+         RFC 9768); or `l4s`, the same with packets that are ECT(1) (RFC 9331).")
+        .optional().simulator_only_if(&["dctcp", "accurate", "l4s"]),
+    Row::flow("accecn_option", BOOL, field!(Sending, accecn_option),
+        "ACKs of `ecn = \"accurate\"` and `\"l4s\"` have the AccECN option, where it fits. Without, as where \
+         a middlebox strips it: only the three bits of the ACE field, which is ambiguous when ACKs are lost.")
+        .optional().related(&[Relation::Needs("ecn")]).simulator_only(),
     Row::flow("sack", BOOL, field!(Sending, sack),
         "Selective acknowledgments (RFC 2018). Without: NewReno (RFC 6582), without `rack` and `tlp`.")
         .optional().simulator_only(),

@@ -110,8 +110,8 @@ pub enum RunsOn {
     Both,
     /// In the simulator; the testbed refuses it.
     Simulator,
-    /// In the simulator and on the testbed, except for this word, which the testbed refuses.
-    BothExcept(&'static str),
+    /// In the simulator and on the testbed, except for these words, which the testbed refuses.
+    BothExcept(&'static [&'static str]),
 }
 
 /// What holds without a key.

@@ -77,7 +77,7 @@ pub use media::Media;
 pub use print::{Bundle, hash_of_all};
 pub use problem::{Invalid, Problem};
 pub use quantity::{Limit, WHOLE_PPB, ns};
-pub use queue::{Codel, FqCodel, Pie, Queue, Red, RedRules};
+pub use queue::{Codel, DualPi2, FqCodel, Pie, Queue, Red, RedRules};
 pub use read::parse;
 pub use routes::Route;
 pub use scenario::{MOST_SEED, Scenario};

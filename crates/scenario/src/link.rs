@@ -100,7 +100,8 @@ pub(crate) const KEYS: &[Row<Link>] = &[
     Row::link("queue", Kind::Choice(Queue::NAMES), QUEUE,
         "Which packets wait, are dropped or marked: first in first out; a FIFO that marks above a `step`; \
          random early detection by the rules of Linux (`red`) or of Floyd and Jacobson 1993; CoDel (RFC \
-         8289), FQ-CoDel (RFC 8290), PIE (RFC 8033).")
+         8289), FQ-CoDel (RFC 8290), PIE (RFC 8033); two coupled queues, one for L4S, `dualpi2` (RFC \
+         9332).")
         .optional(),
 ];
 

@@ -2,7 +2,7 @@
 
 use crate::fault::Complaint;
 use crate::field::Field;
-use crate::key::{Kind, MS, S, SHARE, SIZE, TIME};
+use crate::key::{Kind, MS, Relation, S, SHARE, SIZE, TIME};
 use crate::quantity::{Dimension, Limit, PACKET_BYTES, WHOLE_PPB, show, show_limit};
 use crate::row::{Access, Row};
 
@@ -23,6 +23,8 @@ pub enum Queue {
     FqCodel(FqCodel),
     /// Proportional integral controller enhanced, RFC 8033.
     Pie(Pie),
+    /// Two coupled queues for L4S and all others, RFC 9332.
+    DualPi2(DualPi2),
 }
 
 /// Whose RED.
@@ -70,6 +72,8 @@ pub struct Codel {
     pub ecn: bool,
     /// Marks ECN-capable packets that waited longer than this, ns, independently of the target.
     pub ce_threshold_ns: Option<u64>,
+    /// That is for ECT(1) only: L4S (Linux: `ce_threshold_selector 0x1/0x3`).
+    pub ce_threshold_l4s: bool,
 }
 
 /// Settings of FQ-CoDel.
@@ -95,6 +99,36 @@ pub struct Pie {
     pub ecn: bool,
 }
 
+/// Settings of DualPI2, RFC 9332, appendix A.1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DualPi2 {
+    /// The target delay of Classic packets, ns.
+    pub target_ns: u64,
+    /// From one computation of the probability to the next, ns (Tupdate); less than 1 ms is taken as 1 ms.
+    /// `None`: see [`DualPi2::update_ns`].
+    pub update_ns: Option<u64>,
+    /// The worst RTT that is expected, ns (RTT_max). The gains of the controller follow from it; less than 1
+    /// ms is taken as 1 ms.
+    pub rtt_max_ns: u64,
+    /// By how much the probability of L4S exceeds the root of that of Classic traffic (k); 0 is taken as 1.
+    pub coupling: u32,
+    /// The delay of L4S packets at which their marks begin, ns (minTh); at least the time of a full packet.
+    pub ramp_from_ns: u64,
+    /// From there to where all are marked, ns (range).
+    pub ramp_range_ns: u64,
+    /// The share of the link that Classic packets get at least while L4S packets wait, billionths.
+    pub classic_share_ppb: u64,
+}
+
+impl DualPi2 {
+    /// From one computation of the probability to the next, ns: if it is not given, the target or a third of
+    /// the worst RTT, whichever is less (RFC 9332, appendix A.1).
+    #[must_use]
+    pub fn update_ns(&self) -> u64 {
+        self.update_ns.unwrap_or(self.target_ns.min(self.rtt_max_ns / 3))
+    }
+}
+
 /// A queue with the defaults that it has in front of a buffer.
 type New = fn(Limit) -> Queue;
 
@@ -108,6 +142,7 @@ const ALL: &[(&str, New)] = &[
     ("codel", |_| Queue::Codel(Codel::default())),
     ("fq_codel", |_| Queue::FqCodel(FqCodel::default())),
     ("pie", |_| Queue::Pie(Pie::default())),
+    ("dualpi2", |_| Queue::DualPi2(DualPi2::default())),
 ];
 
 impl Queue {
@@ -137,6 +172,7 @@ impl Queue {
             Queue::Codel(_) => "codel",
             Queue::FqCodel(_) => "fq_codel",
             Queue::Pie(_) => "pie",
+            Queue::DualPi2(_) => "dualpi2",
         }
     }
 
@@ -230,7 +266,13 @@ impl Red {
 impl Default for Codel {
     /// The RFC's.
     fn default() -> Self {
-        Codel { target_ns: 5 * MS, interval_ns: 100 * MS, ecn: false, ce_threshold_ns: None }
+        Codel {
+            target_ns: 5 * MS,
+            interval_ns: 100 * MS,
+            ecn: false,
+            ce_threshold_ns: None,
+            ce_threshold_l4s: false,
+        }
     }
 }
 
@@ -245,6 +287,21 @@ impl Default for Pie {
     /// The RFC's, and Linux's.
     fn default() -> Self {
         Pie { target_ns: 15 * MS, update_ns: 15 * MS, ecn: false }
+    }
+}
+
+impl Default for DualPi2 {
+    /// The RFC's; the share is Linux's.
+    fn default() -> Self {
+        DualPi2 {
+            target_ns: 15 * MS,
+            update_ns: None,
+            rtt_max_ns: 100 * MS,
+            coupling: 2,
+            ramp_from_ns: 800_000,
+            ramp_range_ns: 400_000,
+            classic_share_ppb: WHOLE_PPB / 10,
+        }
     }
 }
 
@@ -266,6 +323,7 @@ macro_rules! variant {
 
 const EARLY: &[&str] = &["red", "red_floyd"];
 const CODEL: &[&str] = &["codel", "fq_codel"];
+const DUALPI2: &[&str] = &["dualpi2"];
 
 #[rustfmt::skip]
 pub(crate) const KEYS: &[Row<Queue>] = &[
@@ -291,13 +349,17 @@ pub(crate) const KEYS: &[Row<Queue>] = &[
         "From `red_max` to twice of it the probability grows to one.")
         .optional().of_queues(&["red_floyd"]),
     Row::link("target", TIME, TARGET, "The acceptable queueing delay of a standing queue.")
-        .range(1_000, 10 * S).or("5ms; 15ms for pie").of_queues(&["codel", "fq_codel", "pie"]),
+        .range(1_000, 10 * S).or("5ms; 15ms for pie and dualpi2")
+        .of_queues(&["codel", "fq_codel", "pie", "dualpi2"]),
     Row::link("codel_interval", TIME, CODEL_INTERVAL,
         "For how long `target` may be exceeded; about the longest RTT.")
         .range(1_000, 10 * S).optional().of_queues(CODEL),
     Row::link("ce_threshold", TIME, CE_THRESHOLD,
         "An ECN-capable packet that waited for longer is marked, independently of `target`.")
         .range(0, 10 * S).or("none").of_queues(CODEL),
+    Row::link("ce_threshold_l4s", Kind::Bool, CE_THRESHOLD_L4S,
+        "`ce_threshold` is for ECT(1) packets only: L4S (Linux: `ce_threshold_selector 0x1/0x3`).")
+        .optional().of_queues(CODEL).related(&[Relation::Needs("ce_threshold")]),
     Row::link("fq_buckets", Kind::Integer, variant!(Queue::FqCodel(fq) => fq.buckets),
         "Queues that connections are hashed to, also those of one workload.")
         .range(1, 65_536).optional().of_queues(&["fq_codel"]),
@@ -307,6 +369,27 @@ pub(crate) const KEYS: &[Row<Queue>] = &[
     Row::link("pie_update", TIME, variant!(Queue::Pie(pie) => pie.update_ns),
         "From one computation of the drop probability to the next.")
         .range(100_000, 10 * S).optional().of_queues(&["pie"]),
+    Row::link("dualpi2_update", TIME, variant!(Queue::DualPi2(dual) => dual.update_ns),
+        "From one computation of the probability to the next (Tupdate of RFC 9332).")
+        .range(MS, 10 * S).or("`target`, or a third of `dualpi2_rtt_max` if that is less")
+        .of_queues(DUALPI2),
+    Row::link("dualpi2_rtt_max", TIME, variant!(Queue::DualPi2(dual) => dual.rtt_max_ns),
+        "The worst RTT, from which the gains of the controller follow (RTT_max of RFC 9332).")
+        .range(MS, 10 * S).optional().of_queues(DUALPI2),
+    Row::link("dualpi2_coupling", Kind::Integer, variant!(Queue::DualPi2(dual) => dual.coupling),
+        "How much more the queue of L4S marks than the root of the drop probability of Classic packets \
+         (k of RFC 9332).")
+        .range(1, 100).optional().of_queues(DUALPI2),
+    Row::link("dualpi2_ramp_from", TIME, variant!(Queue::DualPi2(dual) => dual.ramp_from_ns),
+        "The delay of L4S packets above which they are marked (minTh of RFC 9332); at least the time of a \
+         full packet on the link.")
+        .range(0, 10 * S).optional().of_queues(DUALPI2),
+    Row::link("dualpi2_ramp_range", TIME, variant!(Queue::DualPi2(dual) => dual.ramp_range_ns),
+        "From there to the delay at which all are marked (range of RFC 9332); 0 is a step.")
+        .range(0, 10 * S).optional().of_queues(DUALPI2),
+    Row::link("dualpi2_classic_share", SHARE, variant!(Queue::DualPi2(dual) => dual.classic_share_ppb),
+        "What Classic packets get of the link at least while L4S packets wait (Linux: `classic_protection`).")
+        .range(0, WHOLE_PPB).optional().of_queues(DUALPI2),
 ];
 
 const ECN: Access<Queue> = variant!(
@@ -319,6 +402,7 @@ const RED_GENTLE: Access<Queue> = variant!(
 );
 const TARGET: Access<Queue> = variant!(
     Queue::Pie(pie) => pie.target_ns,
+    Queue::DualPi2(dual) => dual.target_ns,
     Queue::Codel(codel) | Queue::FqCodel(FqCodel { codel, .. }) => codel.target_ns,
 );
 const CODEL_INTERVAL: Access<Queue> = variant!(
@@ -326,6 +410,9 @@ const CODEL_INTERVAL: Access<Queue> = variant!(
 );
 const CE_THRESHOLD: Access<Queue> = variant!(
     Queue::Codel(codel) | Queue::FqCodel(FqCodel { codel, .. }) => codel.ce_threshold_ns,
+);
+const CE_THRESHOLD_L4S: Access<Queue> = variant!(
+    Queue::Codel(codel) | Queue::FqCodel(FqCodel { codel, .. }) => codel.ce_threshold_l4s,
 );
 const RED_MIN: Access<Queue> = Access {
     get: |queue| red(queue)?.min_bytes.value(),

@@ -171,9 +171,9 @@ impl<S> Row<S> {
         Self { key: Key { runs_on: RunsOn::Simulator, ..self.key }, ..self }
     }
 
-    /// The testbed refuses this word.
-    pub(crate) const fn simulator_only_if(self, word: &'static str) -> Self {
-        Self { key: Key { runs_on: RunsOn::BothExcept(word), ..self.key }, ..self }
+    /// The testbed refuses these words.
+    pub(crate) const fn simulator_only_if(self, words: &'static [&'static str]) -> Self {
+        Self { key: Key { runs_on: RunsOn::BothExcept(words), ..self.key }, ..self }
     }
 
     /// Only these queues have it.

@@ -28,9 +28,24 @@ struct Due {
     echo_ms: u32,
     sent_ms: u32,
     rwnd_pkts: u32,
-    syn: bool,
-    ece: bool,
-    has_blocks: bool,
+    ce_pkts: u16,
+    flags: Flags,
+}
+
+/// What an ACK is, in one byte.
+#[derive(Debug, Clone, Copy)]
+struct Flags(u8);
+
+impl Flags {
+    // One bit each: a SYN-ACK; ECE; SACK blocks are kept for it.
+    const SYN: u8 = 1;
+    const ECE: u8 = 2;
+    const BLOCKS: u8 = 4;
+
+    #[inline]
+    fn has(self, bit: u8) -> bool {
+        self.0 & bit != 0
+    }
 }
 
 const _: () = assert!(size_of::<Due>() == 32);
@@ -45,7 +60,7 @@ impl AckQueue {
     /// Adds an ACK that is due at `at`, not before those in the queue.
     #[inline(always)] // see docs/decisions/0005-segments-in-registers.md
     pub(crate) fn push(&mut self, at: Nanos, ack: &Ack) {
-        let Ack { next, echo_ms, sent_ms, rwnd_pkts, syn, ece, blocks } = *ack;
+        let Ack { next, echo_ms, sent_ms, rwnd_pkts, syn, ece, ce_pkts, blocks } = *ack;
         let has_blocks = !blocks[0].is_empty();
         if has_blocks {
             self.blocks.push_back(blocks);
@@ -53,7 +68,9 @@ impl AckQueue {
         if self.due.is_empty() {
             self.next = at;
         }
-        self.due.push_back(Due { at, next, echo_ms, sent_ms, rwnd_pkts, syn, ece, has_blocks });
+        let bit = |is: bool, bit| if is { bit } else { 0 };
+        let flags = bit(syn, Flags::SYN) | bit(ece, Flags::ECE) | bit(has_blocks, Flags::BLOCKS);
+        self.due.push_back(Due { at, next, echo_ms, sent_ms, rwnd_pkts, ce_pkts, flags: Flags(flags) });
         prefetch::back(&self.due);
     }
 
@@ -69,12 +86,13 @@ impl AckQueue {
         if self.next > now {
             return None;
         }
-        let Due { at, next, echo_ms, sent_ms, rwnd_pkts, syn, ece, has_blocks } = self.due.pop_front()?;
+        let Due { at, next, echo_ms, sent_ms, rwnd_pkts, ce_pkts, flags } = self.due.pop_front()?;
         self.next = self.due.front().map_or(NEVER, |due| due.at);
         prefetch::front(&self.due);
-        let blocks = if has_blocks { self.blocks.pop_front() } else { None };
+        let blocks = if flags.has(Flags::BLOCKS) { self.blocks.pop_front() } else { None };
         let blocks = blocks.unwrap_or([Block::NONE; 3]);
-        Some((at, Ack { next, echo_ms, sent_ms, rwnd_pkts, syn, ece, blocks }))
+        let (syn, ece) = (flags.has(Flags::SYN), flags.has(Flags::ECE));
+        Some((at, Ack { next, echo_ms, sent_ms, rwnd_pkts, syn, ece, ce_pkts, blocks }))
     }
 
     /// Discards all.
@@ -154,6 +172,7 @@ mod tests {
             next,
             ece: true,
             rwnd_pkts: 7,
+            ce_pkts: 65_535,
             blocks: [block(start), Block::NONE, Block::NONE],
             ..Ack::default()
         };

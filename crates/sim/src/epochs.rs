@@ -10,14 +10,14 @@
 //! Results do not depend on where epochs begin and end. Tests compare them with those of one event after the
 //! other.
 
-use fairpace_netem::{EcnField, Fate, Link, Nanos, Packet, Propagation, Transit};
+use fairpace_netem::{Fate, Link, Nanos, Packet, Propagation, Transit};
 use fairpace_results::observer::Observer;
 use fairpace_tcp::prefetch;
 
 use crate::connection::Dispatch;
 use crate::event_queue::NEVER;
 use crate::flow::Flow;
-use crate::header::{EpochSegment, Header, ecn, segment_bytes};
+use crate::header::{EpochSegment, Header, arriving_ecn, ecn, segment_bytes};
 use crate::simulation::{NO_LINK, Simulation};
 
 /// Target number of packets per epoch, at 32 bytes each. With 500 connections, each then sends about 130
@@ -268,7 +268,7 @@ fn transit_each(
             Some(Transit { at, fate: Fate::Delivered, .. }) => behind.enter(at),
             _ => DROPPED,
         };
-        segment.ce = packet.ecn == EcnField::Ce;
+        segment.ecn = arriving_ecn(packet.ecn);
     }
 }
 

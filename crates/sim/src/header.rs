@@ -11,6 +11,10 @@ const SACK_BLOCK_BYTES: u32 = 8;
 pub(crate) const DATAGRAM_HEADER_BYTES: u32 = 14 + 20 + 8 + 12;
 /// The most of a frame that a datagram carries, bytes: an MTU of 1500 less IP, UDP and RTP.
 pub(crate) const DATAGRAM_PAYLOAD_BYTES: u64 = 1500 - 20 - 8 - 12;
+/// Length of the AccECN option with its three counters, padded to whole words (RFC 9768, section 3.2.3).
+const ACCECN_OPTION_BYTES: u32 = 12;
+/// The same with the two counters that fit beside two SACK blocks.
+const SHORT_ACCECN_OPTION_BYTES: u32 = 8;
 
 /// What a simulated packet carries beside its flow, its length and its ECN field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,13 +88,29 @@ const _: () = assert!(size_of::<EpochSegment>() == 32);
 /// The ECN field with which a segment leaves its host.
 #[inline]
 pub(crate) fn ecn(segment: &Segment) -> EcnField {
-    if segment.ect { EcnField::Ect0 } else { EcnField::NotEct }
+    match segment.ecn {
+        fairpace_tcp::EcnField::NotEct => EcnField::NotEct,
+        fairpace_tcp::EcnField::Ect0 => EcnField::Ect0,
+        fairpace_tcp::EcnField::Ect1 => EcnField::Ect1,
+        fairpace_tcp::EcnField::Ce => EcnField::Ce,
+    }
 }
 
 /// A packet's segment as it arrives, with the mark of the path.
 #[inline]
 pub(crate) fn arriving(packet: &Packet<Header>) -> Segment {
-    Segment { ce: packet.ecn == EcnField::Ce, ..packet.payload.segment }
+    Segment { ecn: arriving_ecn(packet.ecn), ..packet.payload.segment }
+}
+
+/// The ECN field of the network, as a receiver sees it.
+#[inline]
+pub(crate) fn arriving_ecn(field: EcnField) -> fairpace_tcp::EcnField {
+    match field {
+        EcnField::NotEct => fairpace_tcp::EcnField::NotEct,
+        EcnField::Ect0 => fairpace_tcp::EcnField::Ect0,
+        EcnField::Ect1 => fairpace_tcp::EcnField::Ect1,
+        EcnField::Ce => fairpace_tcp::EcnField::Ce,
+    }
 }
 
 /// Length of a data packet or SYN on the wire.
@@ -99,13 +119,17 @@ pub(crate) fn segment_bytes(segment: &Segment) -> u32 {
     if segment.seq == Segment::SYN { SYN_BYTES } else { MSS_BYTES + HEADER_BYTES }
 }
 
-/// Length of an ACK on the wire.
-pub(crate) fn ack_bytes(ack: &Ack) -> u32 {
+/// Length of an ACK on the wire; `accecn`: with the AccECN option, if it fits.
+pub(crate) fn ack_bytes(ack: &Ack, accecn: bool) -> u32 {
     if ack.syn {
         return SYN_BYTES;
     }
-    match ack.blocks.iter().filter(|b| !b.is_empty()).count() as u32 {
-        0 => HEADER_BYTES,
-        n => HEADER_BYTES + SACK_OPTION_BYTES + n * SACK_BLOCK_BYTES,
-    }
+    let blocks = ack.blocks.iter().filter(|b| !b.is_empty()).count() as u32;
+    let sacks = if blocks == 0 { 0 } else { SACK_OPTION_BYTES + blocks * SACK_BLOCK_BYTES };
+    let counters = match blocks {
+        _ if !accecn || !ack.has_accecn_option() => 0,
+        2 => SHORT_ACCECN_OPTION_BYTES,
+        _ => ACCECN_OPTION_BYTES,
+    };
+    HEADER_BYTES + sacks + counters
 }

@@ -14,6 +14,7 @@ pub(crate) fn ack(ack: &Ack) -> observer::Ack {
         next: ack.next,
         blocks: ack.blocks.map(|b| (b.start, b.end)),
         ece: ack.ece,
+        ce_pkts: ack.ce_pkts,
         echo_ms: ack.echo_ms,
         rwnd_pkts: if ack.rwnd_pkts == u32::MAX { u64::MAX } else { ack.rwnd_pkts.into() },
     }

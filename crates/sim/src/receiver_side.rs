@@ -263,7 +263,8 @@ impl ReceiverSide {
                 Header { slot: self.slot, hop, ahead_us: 0, arrived_ce: false, is_datagram: false, segment };
             let ConnectionId { flow: index, index: connection } = self.id;
             flow.counts.entered_pkts += 1;
-            let bytes = ack_bytes(&ack);
+            let receiver = &flow.connection.receiver;
+            let bytes = ack_bytes(&ack, receiver.ecn.is_accurate() && receiver.accecn_option);
             packets.push(Packet { flow: index, connection, bytes, ecn: EcnField::NotEct, payload });
         }
     }

@@ -27,6 +27,8 @@ pub struct ReceiverConfig {
     pub sack: bool,
     /// Agrees to ECN if the sender requests it.
     pub ecn: Ecn,
+    /// Accurate ECN: ACKs have the AccECN option, where it fits.
+    pub accecn_option: bool,
     /// GRO: packets that arrive in order within this time of the first are received as one, up to 64 kB.
     /// Linux receives the packet at the end of the device's poll. 0: no GRO.
     pub gro_ns: Nanos,
@@ -46,6 +48,7 @@ impl Default for ReceiverConfig {
             sack_delay_acks: 44,
             sack: true,
             ecn: Ecn::Off,
+            accecn_option: true,
             gro_ns: 0,
             ack_delay_ns: 0,
             ack_delay_at: Arc::default(),
@@ -69,6 +72,7 @@ impl ReceiverConfig {
             sack_delay_ns: if receiving.sack_compression { linux.sack_delay_ns } else { 0 },
             sack: sending.sack,
             ecn: sending.ecn,
+            accecn_option: sending.accecn_option,
             gro_ns: ns(receiving.gro),
             ack_delay_ns: ns(receiving.ack_delay),
             ack_delay_at: receiving.ack_delay_at.iter().map(|(at, delay)| (ns(*at), ns(*delay))).collect(),

@@ -61,4 +61,4 @@ pub use control::Control;
 pub use receiver::Receiver;
 pub use sender::{Sender, SenderStats};
 pub use time::Nanos;
-pub use wire::{Ack, AckWire, Block, HEADER_BYTES, MSS_BYTES, SYN_BYTES, Segment, Wire};
+pub use wire::{Ack, AckWire, Block, EcnField, HEADER_BYTES, MSS_BYTES, SYN_BYTES, Segment, Wire};

@@ -9,6 +9,20 @@ pub const HEADER_BYTES: u32 = 14 + 20 + 32;
 /// Length of a SYN, bytes: Ethernet, IP, TCP with 20 bytes of options as in Linux.
 pub const SYN_BYTES: u32 = 14 + 20 + 40;
 
+/// The ECN field of a packet: RFC 3168, section 5, and RFC 9331. The network has a type of its own for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum EcnField {
+    /// Not-ECT: congestion can only drop the packet.
+    #[default]
+    NotEct,
+    /// ECT(0): a queue may mark the packet instead of dropping it.
+    Ect0,
+    /// ECT(1): L4S.
+    Ect1,
+    /// CE: a queue has marked the packet.
+    Ce,
+}
+
 /// A data packet of one MSS, or a SYN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Segment {
@@ -18,13 +32,11 @@ pub struct Segment {
     pub sent: Nanos,
     /// Echo of the timestamp of the last ACK.
     pub echo_ms: u32,
-    /// ECT(0), RFC 3168: a queue may mark the packet instead of dropping it. False for a SYN and for
-    /// retransmissions.
-    pub ect: bool,
+    /// The ECN field. A SYN is Not-ECT, and so is a retransmission, except in L4S. The network sets CE before
+    /// the segment arrives.
+    pub ecn: EcnField,
     /// CWR: the sender has reduced cwnd after an ECE. On a SYN: it requests ECN.
     pub cwr: bool,
-    /// CE: a queue has marked the packet. The network sets this before the segment arrives.
-    pub ce: bool,
 }
 
 impl Segment {
@@ -80,9 +92,22 @@ pub struct Ack {
     pub syn: bool,
     /// ECE: a marked packet has arrived. On a SYN-ACK: the receiver agrees to ECN.
     pub ece: bool,
+    /// Accurate ECN (RFC 9768): the packets that have arrived with CE; wraps. Its low three bits are the ACE
+    /// field. The AccECN option has the rest, where it fits: see [`Ack::has_accecn_option`]. 0 without
+    /// accurate ECN.
+    pub ce_pkts: u16,
     /// SACK blocks, RFC 2018, most recent first; the first may be a D-SACK, RFC 2883. Three fit beside
     /// timestamps.
     pub blocks: [Block; 3],
+}
+
+impl Ack {
+    /// Does the AccECN option fit beside the other options? TCP has 40 bytes for them. Timestamps take 12 and
+    /// SACK 12, 20 or 28, so it does not fit beside three SACK blocks (RFC 9768, section 3.2.3.3).
+    #[inline]
+    pub fn has_accecn_option(&self) -> bool {
+        self.blocks[2].is_empty()
+    }
 }
 
 impl Default for Ack {
@@ -95,6 +120,7 @@ impl Default for Ack {
             rwnd_pkts: u32::MAX,
             syn: false,
             ece: false,
+            ce_pkts: 0,
             blocks: [Block::NONE; 3],
         }
     }

@@ -25,6 +25,8 @@ const ECN_AT: usize = 1;
 const ECN_BITS: u8 = 0b11;
 /// The codepoint CE: congestion experienced.
 const CE: u8 = 0b11;
+/// The codepoint ECT(1): L4S, RFC 9331.
+const ECT_1: u8 = 0b01;
 /// The IPv4 header checksum.
 const CHECKSUM_AT: usize = 10;
 
@@ -60,6 +62,7 @@ pub(crate) fn parse(packet: &[u8]) -> Option<Header> {
         payload_bytes: u16::try_from(total.checked_sub(ip_header + tcp_header)?).ok()?,
         ecn: match packet.get(ECN_AT)? & ECN_BITS {
             0 => EcnField::NotEct,
+            ECT_1 => EcnField::Ect1,
             CE => EcnField::Ce,
             _ => EcnField::Ect0,
         },
@@ -131,7 +134,8 @@ mod tests {
             p[4..6].copy_from_slice(&id.to_be_bytes());
             let sum = checksum(&p);
             p[10..12].copy_from_slice(&sum.to_be_bytes());
-            assert_eq!(parse(&p).map(|h| h.ecn), Some(EcnField::Ect0));
+            let field = if id % 2 == 0 { EcnField::Ect0 } else { EcnField::Ect1 };
+            assert_eq!(parse(&p).map(|h| h.ecn), Some(field));
             mark(&mut p);
             assert_eq!((parse(&p).map(|h| h.ecn), checksum(&p)), (Some(EcnField::Ce), 0), "{id}");
         }

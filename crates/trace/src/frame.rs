@@ -41,6 +41,8 @@ pub(crate) struct Context {
     pub(crate) mss_bytes: u32,
     /// True if the connection negotiates ECN.
     pub(crate) ecn: bool,
+    /// True if that is accurate ECN.
+    pub(crate) accurate_ecn: bool,
     /// The last timestamp of the other end, ms.
     pub(crate) echo_ms: u32,
 }
@@ -78,7 +80,7 @@ pub(crate) fn of_packet(packet: &Packet, context: Context) -> (Vec<u8>, u32) {
         Content::Syn => {
             let mut tcp = tcp(packet.connection, true);
             tcp.syn = true;
-            (tcp.ece, tcp.cwr) = (context.ecn, context.ecn);
+            (tcp.ece, tcp.cwr, tcp.ns) = (context.ecn, context.ecn, context.accurate_ecn);
             tcp.window_size = FULL_WINDOW;
             tcp.options = syn_options(timestamp(packet.sent_ns), 0);
             frame(packet.connection, true, tcp, EcnField::NotEct, 0)
@@ -134,7 +136,14 @@ pub(crate) fn of_ack(
 ) -> (Vec<u8>, u32) {
     let mut tcp = tcp(connection, false);
     (tcp.ack, tcp.syn) = (true, ack.syn);
-    tcp.ece = if ack.syn { context.ecn } else { ack.ece };
+    if context.accurate_ecn {
+        // AE (the flag was NS), CWR, ECE: RFC 9768, sections 3.1.1 and 3.2.2. A SYN that arrived Not-ECT is
+        // answered with 0b010; ACE then counts from 5. The AccECN option is not in captures.
+        let ace = if ack.syn { 0b010 } else { ack.ce_pkts.wrapping_add(5) };
+        (tcp.ns, tcp.cwr, tcp.ece) = (ace & 4 != 0, ace & 2 != 0, ace & 1 != 0);
+    } else {
+        tcp.ece = if ack.syn { context.ecn } else { ack.ece };
+    }
     tcp.window_size = FULL_WINDOW;
     if ack.syn {
         tcp.acknowledgment_number = 1;
@@ -217,6 +226,7 @@ fn ip_ecn(ecn: EcnField) -> IpEcn {
     match ecn {
         EcnField::NotEct => IpEcn::ZERO,
         EcnField::Ect0 => IpEcn::TWO,
+        EcnField::Ect1 => IpEcn::ONE,
         EcnField::Ce => IpEcn::THREE,
     }
 }
@@ -233,7 +243,7 @@ mod tests {
     use super::*;
     use etherparse::{NetSlice, SlicedPacket, TransportSlice};
 
-    const CONTEXT: Context = Context { mss_bytes: 1448, ecn: true, echo_ms: 7 };
+    const CONTEXT: Context = Context { mss_bytes: 1448, ecn: true, accurate_ecn: false, echo_ms: 7 };
 
     fn packet(content: Content, bytes: u32) -> Packet {
         let connection = ConnectionId { flow: 0x01_02_03, index: 70_000 };
@@ -304,6 +314,21 @@ mod tests {
     }
 
     #[test]
+    fn accurate_ecn_is_negotiated_and_counts_in_three_flags() {
+        let context = Context { accurate_ecn: true, ..CONTEXT };
+        let ace = |bytes: &[u8]| {
+            let (tcp, _) = TcpHeader::from_slice(&bytes[34..]).unwrap();
+            (tcp.ns, tcp.cwr, tcp.ece)
+        };
+        assert_eq!(ace(&of_packet(&packet(Content::Syn, 74), context).0), (true, true, true));
+        let of = |ack: Ack| ace(&of_ack(ConnectionId::default(), &ack, EcnField::NotEct, 0, context).0);
+        assert_eq!(of(Ack { syn: true, ..Ack::default() }), (false, true, false));
+        // no mark is 5, three marks are 0 again (RFC 9768, section 3.2.2)
+        assert_eq!(of(Ack::default()), (true, false, true));
+        assert_eq!(of(Ack { ce_pkts: 3, ..Ack::default() }), (false, false, false));
+    }
+
+    #[test]
     fn an_ack_has_its_sack_blocks_and_its_window() {
         let ack = Ack {
             next: 10,
@@ -311,7 +336,7 @@ mod tests {
             ece: true,
             echo_ms: 5,
             rwnd_pkts: 100,
-            syn: false,
+            ..Ack::default()
         };
         let (bytes, on_wire) = of_ack(ConnectionId::default(), &ack, EcnField::NotEct, 0, CONTEXT);
         assert_eq!(bytes.len(), 14 + 20 + 20 + 12 + 4 + 16);

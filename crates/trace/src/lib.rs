@@ -124,6 +124,8 @@ pub struct FlowInfo {
     pub back: Vec<u32>,
     /// True if it negotiates ECN.
     pub ecn: bool,
+    /// True if that is accurate ECN (RFC 9768).
+    pub accurate_ecn: bool,
     /// True for a workload: it starts connections of one transfer each.
     pub is_workload: bool,
 }

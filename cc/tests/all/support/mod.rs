@@ -293,6 +293,12 @@ impl Flow {
         self
     }
 
+    /// An episode of loss or marks begins: the host enters this state.
+    pub(crate) fn reduce_to(&mut self, state: CaState) -> &mut Flow {
+        self.reduce();
+        self.ca_state(state)
+    }
+
     /// A retransmission timeout: everything in flight is lost, one packet is sent.
     pub(crate) fn timeout(&mut self) -> &mut Flow {
         self.reduce();

@@ -6,7 +6,7 @@
 //! until one has waited less.
 
 use super::ring::{DropReason, MTU_BYTES, Ring, Sink, Waiting, mark};
-use crate::{Limit, Nanos, Packet};
+use crate::{EcnField, Limit, Nanos, Packet};
 use fairpace_scenario::Codel;
 
 /// The queue that CoDel dequeues from.
@@ -83,7 +83,8 @@ impl Control {
             }
         }
         let waited = now - head.since;
-        if !is_marked && settings.ce_threshold_ns.is_some_and(|most| waited > most) {
+        let is_eligible = !settings.ce_threshold_l4s || head.packet.ecn == EcnField::Ect1;
+        if !is_marked && is_eligible && settings.ce_threshold_ns.is_some_and(|most| waited > most) {
             mark(&mut head.packet, sink);
         }
         Some(head)
@@ -177,9 +178,15 @@ impl<T> CodelQueue<T> {
 mod tests {
     use super::super::testing::{Recorded, packet};
     use super::*;
-    use crate::{EcnField, MS};
+    use crate::MS;
 
-    const RFC: Codel = Codel { target_ns: 5 * MS, interval_ns: 100 * MS, ecn: false, ce_threshold_ns: None };
+    const RFC: Codel = Codel {
+        target_ns: 5 * MS,
+        interval_ns: 100 * MS,
+        ecn: false,
+        ce_threshold_ns: None,
+        ce_threshold_l4s: false,
+    };
 
     /// A queue of `pkts` packets of 1000 bytes that have waited since 0.
     fn backlog(settings: Codel, pkts: u32, ecn: EcnField) -> CodelQueue<u32> {
@@ -317,6 +324,20 @@ mod tests {
     }
 
     #[test]
+    fn ce_threshold_can_be_for_l4s_only() {
+        // Linux: ce_threshold_selector 0x1/0x3
+        let settings =
+            Codel { ce_threshold_ns: Some(MS), ce_threshold_l4s: true, target_ns: 1000 * MS, ..RFC };
+        for (ecn, marks) in
+            [(EcnField::NotEct, 0), (EcnField::Ect0, 0), (EcnField::Ect1, 3), (EcnField::Ce, 0)]
+        {
+            let (mut queue, mut recorded) = (backlog(settings, 3, ecn), Recorded::default());
+            (2..5).for_each(|ms| assert!(queue.dequeue(ms * MS, &mut recorded).is_some()));
+            assert_eq!((recorded.marked.len(), recorded.dropped.len()), (marks, 0), "{ecn:?}");
+        }
+    }
+
+    #[test]
     fn a_packet_is_marked_once() {
         let settings = Codel { ecn: true, ce_threshold_ns: Some(0), ..RFC };
         let mut queue = backlog(settings, 1000, EcnField::Ect0);
@@ -343,7 +364,7 @@ mod tests {
             for interval_ns in times {
                 for ce_threshold_ns in times.map(Some).into_iter().chain([None]) {
                     for ecn in [EcnField::NotEct, EcnField::Ect0] {
-                        let settings = Codel { target_ns, interval_ns, ecn: true, ce_threshold_ns };
+                        let settings = Codel { target_ns, interval_ns, ecn: true, ce_threshold_ns, ..RFC };
                         let mut queue = backlog(settings, 100, ecn);
                         let mut recorded = Recorded::default();
                         for now in [0, 1, 2, MS, 1 << 40, Nanos::MAX, Nanos::MAX] {

@@ -299,8 +299,13 @@ mod tests {
     use fairpace_scenario::Codel;
 
     /// CoDel that never drops.
-    const PATIENT: Codel =
-        Codel { target_ns: Nanos::MAX, interval_ns: Nanos::MAX, ecn: false, ce_threshold_ns: None };
+    const PATIENT: Codel = Codel {
+        target_ns: Nanos::MAX,
+        interval_ns: Nanos::MAX,
+        ecn: false,
+        ce_threshold_ns: None,
+        ce_threshold_l4s: false,
+    };
     const RFC: Codel = Codel { target_ns: 5 * MS, interval_ns: 100 * MS, ..PATIENT };
     const MANY: Limit = Limit::Packets(u64::MAX);
 

@@ -1,21 +1,23 @@
-//! Active queue management (RFC 7567): RED, CoDel, FQ-CoDel, PIE.
+//! Active queue management (RFC 7567): RED, CoDel, FQ-CoDel, PIE, DualPI2.
 //!
 //! A discipline decides on arrival and on departure which packets are dropped, which are marked, and which
 //! one is next. It has no transmitter: [`AqmQueue`](crate::AqmQueue) puts it in front of one. Where an RFC
 //! and Linux differ, the file follows Linux and says so.
 
 mod codel;
+mod dualpi2;
 mod fq_codel;
 mod pie;
 mod red;
 mod ring;
 
-pub use fairpace_scenario::{Codel, FqCodel, Pie, Queue, Red, RedRules};
+pub use fairpace_scenario::{Codel, DualPi2, FqCodel, Pie, Queue, Red, RedRules};
 pub(crate) use red::{Action, RedState};
 pub use ring::{DropReason, Sink};
 
 use crate::{Limit, Nanos, Packet, Random};
 use codel::CodelQueue;
+use dualpi2::DualPi2Queue;
 use fq_codel::FqCodelQueue;
 use pie::PieQueue;
 use red::RedQueue;
@@ -35,6 +37,7 @@ enum Kind<T> {
     Codel(CodelQueue<T>),
     FqCodel(FqCodelQueue<T>),
     Pie(PieQueue<T>),
+    DualPi2(DualPi2Queue<T>),
 }
 
 /// Calls the queue of any kind.
@@ -45,6 +48,7 @@ macro_rules! each {
             Kind::Codel($queue) => $what,
             Kind::FqCodel($queue) => $what,
             Kind::Pie($queue) => $what,
+            Kind::DualPi2($queue) => $what,
         }
     };
 }
@@ -59,6 +63,7 @@ impl<T: Copy> Discipline<T> {
             Queue::Codel(settings) => Kind::Codel(CodelQueue::new(settings, limit)),
             Queue::FqCodel(settings) => Kind::FqCodel(FqCodelQueue::new(settings, limit, random)),
             Queue::Pie(settings) => Kind::Pie(PieQueue::new(settings, limit, random)),
+            Queue::DualPi2(settings) => Kind::DualPi2(DualPi2Queue::new(settings, rate_bps, limit)),
         };
         Some(Discipline { kind })
     }

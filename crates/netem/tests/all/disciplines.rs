@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use fairpace_netem::aqm::{Codel, Discipline, DropReason, FqCodel, Pie, Queue, Red, RedRules, Sink};
+use fairpace_netem::aqm::{Codel, Discipline, DropReason, DualPi2, FqCodel, Pie, Queue, Red, RedRules, Sink};
 use fairpace_netem::{
     AqmQueue, Departed, EcnField, Fate, Fifo, Limit, Link, Loss, MS, Packet, Policer, Random, SECOND,
     Schedule, Transmitter,
@@ -23,9 +23,15 @@ const SCHEDULE: Schedule = Schedule { window: (0, END), interval: END, end: END 
 
 fn codels() -> impl Strategy<Value = Codel> {
     let times = (1u64..30 * MS, MS..200 * MS);
-    (times, any::<bool>(), prop::option::of(0..20 * MS)).prop_map(|((target_ns, interval_ns), ecn, ce)| {
-        Codel { target_ns, interval_ns, ecn, ce_threshold_ns: ce }
-    })
+    (times, any::<bool>(), prop::option::of(0..20 * MS), any::<bool>()).prop_map(
+        |((target_ns, interval_ns), ecn, ce_threshold_ns, ce_threshold_l4s)| Codel {
+            target_ns,
+            interval_ns,
+            ecn,
+            ce_threshold_ns,
+            ce_threshold_l4s,
+        },
+    )
 }
 
 fn reds() -> impl Strategy<Value = Red> {
@@ -43,6 +49,22 @@ fn reds() -> impl Strategy<Value = Red> {
     )
 }
 
+fn dualpi2s() -> impl Strategy<Value = DualPi2> {
+    let times = (1u64..30 * MS, prop::option::of(MS..30 * MS), MS..300 * MS);
+    let rest = (0u64..5 * MS, 0u64..5 * MS, 1u32..5, 0u64..1_000_000_000);
+    (times, rest).prop_map(
+        |((target_ns, update_ns, rtt_max_ns), (ramp_from_ns, ramp_range_ns, coupling, share))| DualPi2 {
+            target_ns,
+            update_ns,
+            rtt_max_ns,
+            coupling,
+            ramp_from_ns,
+            ramp_range_ns,
+            classic_share_ppb: share,
+        },
+    )
+}
+
 fn aqms() -> impl Strategy<Value = Queue> {
     prop_oneof![
         reds().prop_map(Queue::Red),
@@ -55,6 +77,7 @@ fn aqms() -> impl Strategy<Value = Queue> {
             update_ns,
             ecn
         })),
+        dualpi2s().prop_map(Queue::DualPi2),
     ]
 }
 
@@ -65,7 +88,8 @@ fn limits() -> impl Strategy<Value = Limit> {
 /// Times, packets: mostly in bursts, so that queues build up.
 fn arrivals() -> impl Strategy<Value = Vec<(u64, Packet<u32>)>> {
     let gap = prop_oneof![8 => Just(0u64), 8 => 1u64..2 * MS, 1 => 1u64..500 * MS];
-    let ecn = prop_oneof![Just(EcnField::NotEct), Just(EcnField::Ect0), Just(EcnField::Ce)];
+    let ecn =
+        prop_oneof![Just(EcnField::NotEct), Just(EcnField::Ect0), Just(EcnField::Ect1), Just(EcnField::Ce)];
     prop::collection::vec((gap, 0..FLOWS, 40u32..9000, ecn), 1..400).prop_map(|all| {
         let mut now = 0;
         let packets = (0..).zip(all).map(|(payload, (gap, flow, bytes, ecn))| {
@@ -137,7 +161,7 @@ proptest! {
     /// measurement.
     #[test]
     fn a_patient_discipline_is_a_fifo(transmitter in transmitters(), arrivals in arrivals()) {
-        let patient = Codel { target_ns: u64::MAX, interval_ns: u64::MAX, ecn: false, ce_threshold_ns: None };
+        let patient = Codel { target_ns: u64::MAX, interval_ns: u64::MAX, ..Codel::default() };
         let room = Limit::Bytes(u64::MAX);
         let mut fifo = Link::new(Fifo::new(transmitter.clone(), room, FLOWS as usize, SCHEDULE));
         let mut codel = with_aqm(Queue::Codel(patient), room, transmitter, 1);
@@ -148,9 +172,9 @@ proptest! {
         }
     }
 
-    /// What comes to a link leaves it, is dropped, or is refused, once; connections keep their order; times
-    /// do not go back; and by Little's law the integral of the backlog is the sum of bytes times the time in
-    /// the queue.
+    /// What comes to a link leaves it, is dropped, or is refused, once; connections keep their order in each
+    /// queue; times do not go back; and by Little's law the integral of the backlog is the sum of bytes times
+    /// the time in the queue.
     #[test]
     fn nothing_is_lost_or_invented(
         aqm in aqms(), limit in limits(), transmitter in transmitters(), arrivals in arrivals(), seed: u64,
@@ -168,7 +192,13 @@ proptest! {
             let delivered = left.iter().filter(|d| d.fate == Fate::Delivered && d.packet.flow == flow);
             for connection in 0..CONNECTIONS {
                 let of_one = delivered.clone().filter(|d| d.packet.connection == connection);
-                prop_assert!(of_one.is_sorted_by_key(|d| d.packet.payload));
+                // DualPI2 has two queues, by the ECN field with which a packet comes
+                let came = |d: &Departed<u32>| arrivals[d.packet.payload as usize].1.ecn;
+                let is_l = |d: &Departed<u32>| {
+                    matches!(aqm, Queue::DualPi2(_)) && matches!(came(d), EcnField::Ect1 | EcnField::Ce)
+                };
+                prop_assert!(of_one.clone().filter(|d| is_l(d)).is_sorted_by_key(|d| d.packet.payload));
+                prop_assert!(of_one.filter(|d| !is_l(d)).is_sorted_by_key(|d| d.packet.payload));
             }
             let meter = link.meter();
             prop_assert_eq!(meter.packets(flow), delivered.count() as u64);
@@ -230,7 +260,7 @@ proptest! {
         let marks_only = match aqm {
             Queue::Red(red) => red.ecn && red.rules == RedRules::Linux,
             Queue::Codel(codel) | Queue::FqCodel(FqCodel { codel, .. }) => codel.ecn,
-            Queue::Pie(_) | Queue::Fifo | Queue::Step(_) => false,
+            Queue::Pie(_) | Queue::DualPi2(_) | Queue::Fifo | Queue::Step(_) => false,
         };
         // even flows can be marked
         let arrivals: Vec<_> = arrivals.into_iter().map(|(now, p)| {
@@ -254,7 +284,7 @@ proptest! {
 
 #[test]
 fn a_policer_and_a_lossy_line_work_with_a_discipline() {
-    let codel = Codel { target_ns: 5 * MS, interval_ns: 100 * MS, ecn: false, ce_threshold_ns: None };
+    let codel = Codel { target_ns: 5 * MS, interval_ns: 100 * MS, ..Codel::default() };
     let link = with_aqm(Queue::Codel(codel), Limit::Packets(1000), Transmitter::wire(8_000_000), 1);
     let link = link.with_policer(Policer::new(8_000_000, 100_000));
     let mut link = link.with_loss(Loss::independent(100_000_000, Random::new(2)));

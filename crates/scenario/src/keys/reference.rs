@@ -57,7 +57,7 @@ fn runs_on(runs_on: RunsOn) -> String {
     match runs_on {
         RunsOn::Both => "both".into(),
         RunsOn::Simulator => "simulator".into(),
-        RunsOn::BothExcept(word) => format!("both; `{word}`: simulator"),
+        RunsOn::BothExcept(words) => format!("both; `{}`: simulator", words.join("`, `")),
     }
 }
 

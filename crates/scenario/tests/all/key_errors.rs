@@ -34,7 +34,8 @@ const QUEUES: &[Case<'_>] = &[
     (
         "buffer = \"2MB\"\ntarget = \"5ms\"",
         "impossible",
-        "`target` is for queue = \"codel\", \"fq_codel\", \"pie\"; the queue of this link is \"fifo\"",
+        "`target` is for queue = \"codel\", \"fq_codel\", \"pie\", \"dualpi2\"; \
+         the queue of this link is \"fifo\"",
         "write queue = \"codel\"",
     ),
     (
@@ -297,9 +298,9 @@ fn a_wrong_link_is_shown_at_its_place_in_the_list() {
 /// Each replaces `start =`.
 const HOSTS: &[Case<'_>] = &[
     (
-        "ecn = \"l4s\"\nstart =",
+        "ecn = \"ecn+\"\nstart =",
         "out-of-range",
-        "`ecn` cannot be \"l4s\": known are off, classic, dctcp",
+        "`ecn` cannot be \"ecn+\": known are off, classic, dctcp",
         "write one of",
     ),
     (

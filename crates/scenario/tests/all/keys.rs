@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use crate::support::{GOOD, good, read, read_with};
 use fairpace_scenario::{
-    Burst, Cc, Codel, Ecn, FqCodel, Handover, Limit, Line, Link, Media, Pie, Queue, Receiving, Red, RedRules,
-    Scenario, Sending, Sizes, Target, Window, Writes, keys, load, parse,
+    Burst, Cc, Codel, DualPi2, Ecn, FqCodel, Handover, Limit, Line, Link, Media, Pie, Queue, Receiving, Red,
+    RedRules, Scenario, Sending, Sizes, Target, Window, Writes, keys, load, parse,
 };
 
 /// Nanoseconds in a millisecond.
@@ -36,7 +36,13 @@ fn links_have_nodes_lines_and_queues_of_every_kind() {
     let links = all().links;
     assert_eq!(links[0].ends, Some(("a".to_owned(), "b".to_owned())));
     assert_eq!((links[0].burst_bytes, links[0].buffer), (Some(20_000), Limit::Packets(100)));
-    let codel = Codel { target_ns: 4 * MS, interval_ns: 80 * MS, ecn: false, ce_threshold_ns: Some(MS) };
+    let codel = Codel {
+        target_ns: 4 * MS,
+        interval_ns: 80 * MS,
+        ecn: false,
+        ce_threshold_ns: Some(MS),
+        ce_threshold_l4s: true,
+    };
     assert_eq!(links[0].queue, Queue::FqCodel(FqCodel { codel, buckets: 64, quantum_bytes: 300 }));
     assert_eq!(
         links[0].line,
@@ -58,6 +64,16 @@ fn links_have_nodes_lines_and_queues_of_every_kind() {
     let handover = Handover { every: ms(15_000), rate_bps: Some(500_000), delay: ms(12), outage: ms(100) };
     assert_eq!(links[2].handover, Some(handover));
     assert_eq!(links[4].line, Line { wifi_jitter: Some(ms(7)), ..Line::default() });
+    let dual = DualPi2 {
+        target_ns: 10 * MS,
+        update_ns: Some(20 * MS),
+        rtt_max_ns: 200 * MS,
+        coupling: 3,
+        ramp_from_ns: MS,
+        ramp_range_ns: 0,
+        classic_share_ppb: 50_000_000,
+    };
+    assert_eq!(links[6].queue, Queue::DualPi2(dual));
     assert_eq!(links[5].queue, Queue::Pie(Pie { target_ns: 20 * MS, update_ns: 10 * MS, ecn: true }));
 }
 
@@ -67,6 +83,7 @@ fn hosts_have_what_was_switched() {
     let flows = all().flows;
     let off = Sending {
         ecn: Ecn::Dctcp,
+        accecn_option: false,
         sack: false,
         rack: false,
         tlp: false,
@@ -207,7 +224,7 @@ fn red_is_set_up_as_tc_does() {
 #[test]
 fn defaults_of_the_other_queues_are_those_of_the_rfcs() {
     assert_eq!(link("buffer = \"2MB\"").queue, Queue::Fifo);
-    let codel = Codel { target_ns: 5 * MS, interval_ns: 100 * MS, ecn: false, ce_threshold_ns: None };
+    let codel = Codel { target_ns: 5 * MS, interval_ns: 100 * MS, ..Codel::default() };
     assert_eq!(link("buffer = \"2MB\"\nqueue = \"codel\"").queue, Queue::Codel(codel));
     let fq = FqCodel { codel: Codel { ecn: true, ..codel }, buckets: 1024, quantum_bytes: 1514 };
     assert_eq!(link("buffer = \"2MB\"\nqueue = \"fq_codel\"").queue, Queue::FqCodel(fq));

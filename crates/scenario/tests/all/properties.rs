@@ -6,8 +6,8 @@ use crate::support::{GOOD, cc};
 use fairpace_scenario::keys::{self, Kind};
 use fairpace_scenario::quantity::{self, Dimension};
 use fairpace_scenario::{
-    Arrivals, Burst, Cc, Codel, Ecn, Flow, FqCodel, Limit, Line, Link, Loss, Media, Pie, Policer, Queue,
-    Receiving, Red, RedRules, Reorder, Scenario, Sending, Set, Sizes, Steps, Target, Trace, Traffic,
+    Arrivals, Burst, Cc, Codel, DualPi2, Ecn, Flow, FqCodel, Limit, Line, Link, Loss, Media, Pie, Policer,
+    Queue, Receiving, Red, RedRules, Reorder, Scenario, Sending, Set, Sizes, Steps, Target, Trace, Traffic,
     WHOLE_PPB, Window, Writes, parse,
 };
 use proptest::prelude::*;
@@ -92,6 +92,7 @@ fn codel() -> impl Strategy<Value = Codel> {
             interval_ns: (1 << 21) + more_ns,
             ecn,
             ce_threshold_ns,
+            ce_threshold_l4s: ce_threshold_ns.is_some() && more_ns % 2 == 0,
         },
     )
 }
@@ -113,6 +114,21 @@ fn queue(buffer: u64) -> impl Strategy<Value = Queue> {
     let fq = (codel(), 1u32..=65_536, 256u32..1 << 20).prop_map(|(codel, buckets, quantum_bytes)| {
         Queue::FqCodel(FqCodel { codel, buckets, quantum_bytes })
     });
+    let times = (1_000..=1u64 << 33, prop::option::of(1_000_000..=1u64 << 33), 1_000_000..=1u64 << 33);
+    let ramp = (0..=1u64 << 33, 0..=1u64 << 33);
+    let dual =
+        (times, ramp, 1u32..=100, 0..=WHOLE_PPB).prop_map(|(times, ramp, coupling, classic_share_ppb)| {
+            let ((target_ns, update_ns, rtt_max_ns), (ramp_from_ns, ramp_range_ns)) = (times, ramp);
+            Queue::DualPi2(DualPi2 {
+                target_ns,
+                update_ns,
+                rtt_max_ns,
+                coupling,
+                ramp_from_ns,
+                ramp_range_ns,
+                classic_share_ppb,
+            })
+        });
     let above = prop_oneof![(1..buffer).prop_map(Limit::Bytes), Just(Limit::Packets(1))];
     prop_oneof![
         3 => Just(Queue::Fifo),
@@ -123,6 +139,7 @@ fn queue(buffer: u64) -> impl Strategy<Value = Queue> {
         1 => codel().prop_map(Queue::Codel),
         1 => fq,
         1 => pie,
+        1 => dual,
     ]
 }
 
@@ -173,12 +190,13 @@ fn link() -> impl Strategy<Value = Link> {
 
 #[expect(clippy::needless_update, reason = "a new key need not be drawn")]
 fn sending() -> impl Strategy<Value = Sending> {
-    let ecn = prop_oneof![Just(Ecn::Off), Just(Ecn::Classic), Just(Ecn::Dctcp)];
-    (ecn, any::<[bool; 8]>(), any::<Option<bool>>(), 1u32..=1000).prop_map(
+    let ecn = prop::sample::select(vec![Ecn::Off, Ecn::Classic, Ecn::Dctcp, Ecn::Accurate, Ecn::L4s]);
+    (ecn, any::<[bool; 9]>(), any::<Option<bool>>(), 1u32..=1000).prop_map(
         |(ecn, on, pacing, initial_cwnd_pkts)| {
-            let [sack, rack, tlp, frto, undo, prr, idle_restart, tso] = on;
+            let [sack, rack, tlp, frto, undo, prr, idle_restart, tso, accecn_option] = on;
             Sending {
                 ecn,
+                accecn_option: accecn_option || ecn == Ecn::Off,
                 sack,
                 rack,
                 tlp,

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use fairpace_netem::rate_steps;
 use fairpace_results::{LinkSummary, MediaSummary, Monitor, Run};
-use fairpace_scenario::{Cc, Flow, Link, Queue, Route, Scenario, Target, Window, Writes, load};
+use fairpace_scenario::{
+    Cc, Ecn, Flow, Link, Queue, RedRules, Route, Scenario, Target, Window, Writes, load,
+};
 
 use super::ledger::{Account, Ledger};
 
@@ -225,6 +227,13 @@ fn must_deliver(scenario: &Scenario, flow: &Flow, route: &Route, ledger: &Ledger
             && link.handover.is_none()
             && link.buffer.bytes() >= 15_140
     };
+    // Linux's RED goes on to mark above its maximum, where it drops every packet that is not ECN-capable,
+    // SYNs too. A flow of BBRv1 with ECN, which answers no mark, keeps it there for good.
+    let any_ecn = scenario.flows.iter().any(|flow| flow.sending.ecn != Ecn::Off);
+    let may_starve = |link: &Link| match link.queue {
+        Queue::Red(red) => any_ecn && red.ecn && red.rules == RedRules::Linux,
+        _ => false,
+    };
     let links = route.forward.iter().chain(&route.back).map(|link| &scenario.links[*link as usize]);
     endless
         && flow.arrivals.is_none()
@@ -233,7 +242,7 @@ fn must_deliver(scenario: &Scenario, flow: &Flow, route: &Route, ledger: &Ledger
         && flow.ack_loss_ppb < 200_000_000
         && flow.receiving.window == Window::Ample
         && links.clone().count() <= 3
-        && links.into_iter().all(open)
+        && links.into_iter().all(|link| open(link) && !may_starve(link))
         && route.forward.iter().chain(&route.back).all(|link| ledger.links[*link as usize].loss() < 0.2)
 }
 

@@ -42,9 +42,10 @@ pub(crate) struct Use {
 pub(crate) struct Account {
     pub(crate) flows: Vec<Use>,
     /// When each of the packets that are there came, in order: by flow, and where connections have queues
-    /// of their own by connection.
-    there: BTreeMap<ConnectionId, VecDeque<(Key, u64)>>,
+    /// of their own by connection; of a dual queue, those of L4S apart.
+    there: BTreeMap<(ConnectionId, bool), VecDeque<(Key, u64)>>,
     queues_connections: bool,
+    queues_l4s: bool,
     /// See [`byte_ns`].
     pub(crate) byte_ns: Option<f64>,
     pub(crate) left_bytes: u64,
@@ -80,10 +81,25 @@ pub(crate) fn byte_ns(link: &Link) -> Option<f64> {
 }
 
 impl Account {
-    /// Packets that are there and may not overtake this one.
+    /// Packets that are there and may not overtake this one, which comes.
     fn beside(&mut self, packet: &Packet) -> &mut VecDeque<(Key, u64)> {
+        let is_l4s = self.queues_l4s && matches!(packet.ecn, EcnField::Ect1 | EcnField::Ce);
+        self.queue_of(packet, is_l4s)
+    }
+
+    /// The same for a packet that leaves or is dropped, as one of the first two. It may have been marked, so
+    /// its ECN field does not say which of two queues it was in.
+    fn before(&mut self, packet: &Packet) -> &mut VecDeque<(Key, u64)> {
+        let key = Key::of(packet);
+        let has = |queue: &VecDeque<(Key, u64)>| queue.iter().take(2).any(|(other, _)| *other == key);
+        let is_l4s = self.queues_l4s && has(self.queue_of(packet, true));
+        self.mixes_copies |= is_l4s && has(self.queue_of(packet, false));
+        self.queue_of(packet, is_l4s)
+    }
+
+    fn queue_of(&mut self, packet: &Packet, is_l4s: bool) -> &mut VecDeque<(Key, u64)> {
         let index = if self.queues_connections { packet.connection.index } else { 0 };
-        self.there.entry(ConnectionId { index, ..packet.connection }).or_default()
+        self.there.entry((ConnectionId { index, ..packet.connection }, is_l4s)).or_default()
     }
 
     /// Share of all packets that did not get through.
@@ -98,6 +114,7 @@ impl Ledger {
             flows: vec![Use::default(); scenario.flows.len()],
             byte_ns: byte_ns(link),
             queues_connections: matches!(link.queue, Queue::FqCodel(_)),
+            queues_l4s: matches!(link.queue, Queue::DualPi2(_)),
             ..Account::default()
         };
         let (from, to) = scenario.window;
@@ -129,7 +146,7 @@ impl Ledger {
     fn left(&mut self, at: u64, link: usize, packet: &Packet, is_lost: bool) {
         let account = &mut self.links[link];
         let (bytes, key) = (i128::from(packet.bytes), Key::of(packet));
-        let first = account.beside(packet).pop_front();
+        let first = account.before(packet).pop_front();
         let flow = &mut account.flows[packet.connection.flow as usize];
         let Some((_, came)) = first.filter(|(first, _)| *first == key) else {
             self.wrong
@@ -159,7 +176,7 @@ impl Ledger {
     fn dropped(&mut self, at: u64, link: usize, packet: &Packet) {
         let account = &mut self.links[link];
         account.missing_pkts += 1;
-        let there = account.beside(packet);
+        let there = account.before(packet);
         // the first one of all may be on the wire
         let alike = |place: &usize| there.get(*place).is_some_and(|(key, _)| *key == Key::of(packet));
         let (place, both) = ((0..2).find(alike), (0..2).all(|place| alike(&place)));
@@ -168,7 +185,7 @@ impl Ledger {
             self.wrong.push(format!("link {link}: {packet:?} was dropped at {at} ns, but was not first"));
             return;
         };
-        account.beside(packet).remove(place);
+        account.before(packet).remove(place);
         let flow = &mut account.flows[packet.connection.flow as usize];
         flow.bytes -= i128::from(packet.bytes);
         flow.inside_byte_ns += i128::from(packet.bytes) * i128::from(at);

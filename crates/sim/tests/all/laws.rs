@@ -3,7 +3,7 @@
 use crate::support::{EFFICIENCY, flow, link, ms, run, scenario};
 use fairpace_cc::Phase;
 use fairpace_results::Run;
-use fairpace_scenario::{Codel, Ecn, FqCodel, Limit, Link, Loss, Pie, Queue, Red, RedRules, Target};
+use fairpace_scenario::{Codel, DualPi2, Ecn, FqCodel, Limit, Link, Loss, Pie, Queue, Red, RedRules, Target};
 use fairpace_sim::swarm;
 
 /// Mathis, Semke, Mahdavi and Ott (CCR 27(3), 1997) and Ott, Kemperman and Mathis (1996): a window of 1.31 /
@@ -99,6 +99,7 @@ fn littles_law_holds_on_every_queue() {
         Queue::Codel(codel),
         Queue::FqCodel(FqCodel { codel, ..FqCodel::default() }),
         Queue::Pie(Pie::default()),
+        Queue::DualPi2(DualPi2::default()),
     ] {
         for burst_bytes in [None, Some(30_000)] {
             let mut flows = vec![flow("bbr1", 10, 0), flow("cubic", 50, 1000)];

@@ -6,6 +6,7 @@ mod epochs;
 mod fast_path;
 mod faults;
 mod found;
+mod l4s;
 mod laws;
 mod level;
 mod marks;

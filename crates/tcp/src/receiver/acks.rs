@@ -1,10 +1,10 @@
-//! When an ACK is sent, and what it carries: delayed ACKs, SACK compression, the echo of ECN marks (Linux:
-//! __tcp_ack_snd_check, tcp_data_ecn_check, dctcp_ece_ack_update).
+//! When an ACK is sent, and what it carries: delayed ACKs, SACK compression, the echo or the count of ECN
+//! marks (Linux: __tcp_ack_snd_check, tcp_data_ecn_check, dctcp_ece_ack_update).
 
 use super::Receiver;
 use crate::config::Ecn;
 use crate::time::Nanos;
-use crate::wire::{Ack, AckWire, Block, Segment, timestamp_ms};
+use crate::wire::{Ack, AckWire, Block, EcnField, Segment, timestamp_ms};
 
 /// Duplicate ACKs that are sent before SACK compression begins: the threshold of RFC 5681 (Linux:
 /// TCP_FASTRETRANS_THRESH).
@@ -23,9 +23,20 @@ impl Receiver {
         self.send_ack(now, wire);
     }
 
-    /// Processes the ECN field of a segment. Returns true if an ACK must be sent at once.
-    pub(super) fn process_mark(&mut self, now: Nanos, segment: &Segment, wire: &mut impl AckWire) -> bool {
-        if !segment.ect && !segment.ce {
+    /// Processes the ECN field of `pkts` packets received as one. Returns true if an ACK must be sent at
+    /// once.
+    pub(super) fn process_mark(
+        &mut self,
+        now: Nanos,
+        segment: &Segment,
+        pkts: u64,
+        wire: &mut impl AckWire,
+    ) -> bool {
+        let is_ce = segment.ecn == EcnField::Ce;
+        if self.config.ecn.is_accurate() {
+            return self.acks.count_marks(is_ce, pkts);
+        }
+        if segment.ecn == EcnField::NotEct {
             if self.acks.ect_seen {
                 self.acks.enter_quickack_on_mark();
             }
@@ -33,12 +44,12 @@ impl Receiver {
         }
         self.acks.ect_seen = true;
         if self.config.ecn == Ecn::Dctcp {
-            return self.process_mark_dctcp(now, segment.ce, wire) || segment.cwr;
+            return self.process_mark_dctcp(now, is_ce, wire) || segment.cwr;
         }
         if segment.cwr {
             self.acks.ece = false; // RFC 3168, section 6.1.3
         }
-        if segment.ce && !self.acks.ece {
+        if is_ce && !self.acks.ece {
             self.acks.enter_quickack_on_mark();
             self.acks.ece = true;
         }
@@ -130,6 +141,7 @@ impl Receiver {
         acks.delayed_until = Nanos::MAX;
         acks.compressed = 0;
         acks.compressed_until = Nanos::MAX;
+        acks.unreported_ce_pkts = 0;
         let plain = (self.ooo_pkts == 0 && self.duplicate.is_none() && !syn) || !self.config.sack;
         let ack = Ack {
             next: self.next,
@@ -138,6 +150,7 @@ impl Receiver {
             rwnd_pkts: self.window.pkts(),
             syn,
             ece: if syn { acks.ecn } else { acks.ece },
+            ce_pkts: acks.ce_pkts,
             blocks: if plain { [Block::NONE; 3] } else { self.report_blocks() },
         };
         let leaves = self.departure(now);

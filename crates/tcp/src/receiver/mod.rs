@@ -130,7 +130,7 @@ impl Receiver {
             return 0;
         }
         self.acks.note_timestamp(segment);
-        let mut at_once = self.acks.ecn && self.process_mark(now, segment, wire);
+        let mut at_once = self.acks.ecn && self.process_mark(now, segment, pkts, wire);
         let before = self.next;
         if segment.seq == self.next && self.ooo_pkts == 0 {
             self.next += pkts;

@@ -1,7 +1,7 @@
 //! The parts of a receiver's state: ACKs that are delayed or compressed, and the packet that GRO assembles.
 
 use crate::time::Nanos;
-use crate::wire::Segment;
+use crate::wire::{EcnField, Segment};
 
 /// The shortest delay of an ACK, ns: 40 ms (Linux: TCP_ATO_MIN).
 const ATO_MIN: Nanos = 40_000_000;
@@ -11,6 +11,9 @@ const ATO_MAX: Nanos = 200_000_000;
 const QUICK_ACKS: u32 = 16;
 /// ACKs that are not delayed after a mark, since the sender's cwnd may be small (Linux: __tcp_ecn_check_ce).
 const QUICK_ACKS_ON_MARK: u32 = 2;
+/// Accurate ECN: this number of packets with CE is acknowledged at once. RFC 9768, section 3.2.2.5.1, has 2
+/// while data is unacknowledged, and a packet of data with CE always is.
+const CE_PKTS_PER_ACK: u16 = 2;
 
 /// ACKs that are delayed or compressed.
 #[derive(Debug, Clone)]
@@ -19,6 +22,11 @@ pub(super) struct Acks {
     pub(super) ecn: bool,
     /// The next ACK carries ECE.
     pub(super) ece: bool,
+    /// Accurate ECN: the last packet arrived with CE.
+    pub(super) last_was_ce: bool,
+    /// Accurate ECN: packets that have arrived with CE, which wraps, and of these since the last ACK.
+    pub(super) ce_pkts: u16,
+    pub(super) unreported_ce_pkts: u16,
     /// ECN-capable packets have arrived, so one that is not is probably a retransmission.
     pub(super) ect_seen: bool,
     pub(super) syn_seen: bool,
@@ -46,6 +54,9 @@ impl Default for Acks {
         Acks {
             ecn: false,
             ece: false,
+            last_was_ce: false,
+            ce_pkts: 0,
+            unreported_ce_pkts: 0,
             ect_seen: false,
             syn_seen: false,
             answer_syn: false,
@@ -99,6 +110,19 @@ impl Acks {
         self.ato = ATO_MIN;
     }
 
+    /// Accurate ECN: counts packets that arrived with CE. Returns true if an ACK must be sent at once: for
+    /// the first packet with CE after one without, and for every [`CE_PKTS_PER_ACK`] of them (RFC 9768,
+    /// section 3.2.2.5.1: change-triggered and increment-triggered ACKs).
+    pub(super) fn count_marks(&mut self, is_ce: bool, pkts: u64) -> bool {
+        let changes = !std::mem::replace(&mut self.last_was_ce, is_ce);
+        if !is_ce {
+            return false;
+        }
+        self.ce_pkts = self.ce_pkts.wrapping_add(pkts as u16);
+        self.unreported_ce_pkts = self.unreported_ce_pkts.saturating_add(pkts as u16);
+        changes || self.unreported_ce_pkts >= CE_PKTS_PER_ACK
+    }
+
     pub(super) fn enter_quickack_on_mark(&mut self) {
         self.quickacks = self.quickacks.max(QUICK_ACKS_ON_MARK);
         self.ato = ATO_MIN;
@@ -117,7 +141,7 @@ pub(super) struct GroPacket {
 
 impl GroPacket {
     pub(super) const NONE: GroPacket = GroPacket {
-        first: Segment { seq: 0, sent: 0, echo_ms: 0, ect: false, cwr: false, ce: false },
+        first: Segment { seq: 0, sent: 0, echo_ms: 0, ecn: EcnField::NotEct, cwr: false },
         pkts: 0,
         until: Nanos::MAX,
     };
@@ -129,7 +153,7 @@ impl GroPacket {
             && segment.seq == self.first.seq + self.pkts
             && segment.timestamp_ms() == self.first.timestamp_ms()
             && segment.echo_ms == self.first.echo_ms
-            && (segment.ect, segment.ce) == (self.first.ect, self.first.ce)
+            && segment.ecn == self.first.ecn
             && !segment.cwr
     }
 }

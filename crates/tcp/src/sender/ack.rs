@@ -11,8 +11,9 @@ use crate::wire::{Ack, Block, timestamp_ms};
 impl<C: Control> Sender<C> {
     /// Applies the ACK to the scoreboard and samples the RTT.
     pub(super) fn process_ack(&mut self, now: Nanos, ack: &Ack) -> AckInfo {
-        let mut info =
-            AckInfo { prior_una: self.board.una(), ece: ack.ece && self.ecn.on, ..AckInfo::default() };
+        let ece = ack.ece && self.ecn.is_on();
+        let mut info = AckInfo { prior_una: self.board.una(), ece, ..AckInfo::default() };
+        let prior_delivered = self.rate.delivered_pkts;
         if ack.next > info.prior_una {
             self.recovery.timeouts_in_a_row = 0;
         }
@@ -21,6 +22,7 @@ impl<C: Control> Sender<C> {
             self.process_sacks(now, ack, &mut info);
         }
         self.process_cumulative_ack(now, ack, &mut info, prior_fack);
+        info.ece |= self.count_marks(ack, self.rate.delivered_pkts.wrapping_sub(prior_delivered));
         self.sample_rtt(now, ack, &mut info);
         self.sample_for_growth(now, &info);
         info

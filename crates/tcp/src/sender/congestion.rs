@@ -45,7 +45,7 @@ impl<C: Control> Sender<C> {
             paced: self.pacer.enabled,
             cwnd_limited: self.cwnd_use.is_cwnd_limited,
             app_limited: self.rate.app_limited_until != 0,
-            ecn: self.ecn.on,
+            ecn: self.ecn.is_on(),
             ..View::default()
         }
     }

@@ -20,7 +20,7 @@ impl<C: Control> Sender<C> {
     pub(super) fn process_dup_ack(&mut self, info: &AckInfo) {
         if info.dup_ack {
             let pkts = self.board.add_dup_ack();
-            self.rate.count(pkts, info.ece);
+            self.rate.count(pkts, info.ece && !self.config.ecn.is_accurate());
         }
     }
 

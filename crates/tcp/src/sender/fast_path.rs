@@ -23,7 +23,8 @@ impl<C: Control> Sender<C> {
             && ack.next > self.board.una()
             && ack.blocks[0].is_empty()
             && self.recovery.probe.is_none()
-            && !(ack.ece && self.ecn.on)
+            && !(ack.ece && self.ecn.is_on())
+            && !self.has_new_marks(ack)
     }
 
     /// Processes an ACK of all packets below `next`. Only the first and the last of them matter.

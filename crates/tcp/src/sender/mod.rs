@@ -238,7 +238,7 @@ impl<C: Control> Sender<C> {
         }
         self.echo_ms = ack.sent_ms;
         self.rwnd_end = u64::from(ack.rwnd_pkts);
-        self.ecn.on = ack.ece && self.config.ecn != Ecn::Off && !self.syn_retransmitted;
+        self.start_ecn(ack);
         let rtt_us = (now - self.syn_sent) / US;
         self.rtt.sample(rtt_us, 0, 0);
         self.rtt.sample_min(now, rtt_us);

@@ -3,7 +3,7 @@
 
 use crate::rate::{Reference, Snapshot};
 use crate::time::Nanos;
-use crate::wire::{Ack, Block, timestamp_ms};
+use crate::wire::{Ack, Block, EcnField, timestamp_ms};
 
 /// Duplicate ACKs, or SACKed packets above, from which a packet is lost without RACK: RFC 5681 and RFC 6675,
 /// packets.
@@ -42,10 +42,18 @@ impl Timer {
 /// ECN on this connection.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct EcnState {
-    /// Both ends agreed to ECN.
-    pub(super) on: bool,
+    /// The ECN field of new packets; Not-ECT: ECN was not agreed on.
+    pub(super) field: EcnField,
     /// The next new packet carries CWR.
     pub(super) cwr_due: bool,
+}
+
+impl EcnState {
+    /// Did both ends agree to ECN?
+    #[inline]
+    pub(super) fn is_on(self) -> bool {
+        self.field != EcnField::NotEct
+    }
 }
 
 /// How much of cwnd the sender uses (Linux: tcp_cwnd_validate).

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use fairpace_cc::{Algorithm, Controller, Params};
-use fairpace_tcp::{Ack, Ecn, Receiver, ReceiverConfig, Segment, Sender, Sending, Window};
+use fairpace_tcp::{Ack, Ecn, EcnField, Receiver, ReceiverConfig, Segment, Sender, Sending, Window};
 use fairpace_test_support::Random;
 use proptest::prelude::*;
 
@@ -65,7 +65,9 @@ impl Channel {
 
     fn send(&mut self, now: u64, mut segment: Segment) {
         let Path { rtt_ms, loss, duplication, jitter_ms, marks, .. } = self.path;
-        segment.ce = segment.ect && percent(&mut self.random) < marks;
+        if segment.ecn != EcnField::NotEct && percent(&mut self.random) < marks {
+            segment.ecn = EcnField::Ce;
+        }
         let copies = 1 + u64::from(percent(&mut self.random) < duplication);
         for _ in 0..copies {
             self.id += 1;
@@ -242,15 +244,21 @@ fn without_pacing_prr_or_tso_a_transfer_still_needs_no_retransmission() {
 /// Any switches, and a path that any of them may meet.
 #[expect(clippy::needless_update, reason = "a new key need not be drawn")]
 fn any_ends() -> impl Strategy<Value = (Sending, ReceiverConfig)> {
-    let ecn = || prop::sample::select(vec![Ecn::Off, Ecn::Classic, Ecn::Dctcp]);
+    let ecn = || prop::sample::select(vec![Ecn::Off, Ecn::Classic, Ecn::Dctcp, Ecn::Accurate, Ecn::L4s]);
     let window = prop_oneof![
         Just(Window::Ample),
         (0u64..2_000_000).prop_map(Window::Fixed),
         (0u64..2_000_000).prop_map(Window::Autotuned)
     ];
-    let sender = (any::<[bool; 8]>(), prop::option::of(any::<bool>()), 1u32..40, ecn()).prop_map(
-        |([sack, rack, tlp, frto, undo, prr, idle_restart, tso], pacing, initial_cwnd_pkts, ecn)| Sending {
+    let sender = (any::<[bool; 9]>(), prop::option::of(any::<bool>()), 1u32..40, ecn()).prop_map(
+        |(
+            [sack, rack, tlp, frto, undo, prr, idle_restart, tso, accecn_option],
+            pacing,
+            initial_cwnd_pkts,
             ecn,
+        )| Sending {
+            ecn,
+            accecn_option,
             sack,
             rack,
             tlp,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fairpace_tcp::{Ack, Ecn, MSS_BYTES, Receiver, ReceiverConfig, Segment, Window};
+use fairpace_tcp::{Ack, Ecn, EcnField, MSS_BYTES, Receiver, ReceiverConfig, Segment, Window};
 
 type Nanos = u64;
 // in nanoseconds
@@ -60,11 +60,11 @@ impl Host {
 }
 
 fn capable(seq: u64) -> Segment {
-    Segment { ect: true, ..packet(seq) }
+    Segment { ecn: EcnField::Ect0, ..packet(seq) }
 }
 
 fn marked(seq: u64) -> Segment {
-    Segment { ce: true, ..capable(seq) }
+    Segment { ecn: EcnField::Ce, ..packet(seq) }
 }
 
 fn ecn(ecn: Ecn) -> ReceiverConfig {
@@ -105,6 +105,46 @@ fn every_ack_from_a_mark_until_cwr_echoes_it() {
     // CWR and a new mark on one packet: the mark is news
     h.arrives(207 * MS, Segment { cwr: true, ..marked(23) });
     assert_eq!(h.said(), [(207 * MS, 24, true)]);
+}
+
+#[test]
+fn an_accurate_receiver_counts_marks_and_acknowledges_the_first_and_every_second_at_once() {
+    let counts = |h: &mut Host| -> Vec<_> {
+        h.acks.drain(..).map(|(at, ack)| (at / MS, ack.next, ack.ce_pkts, ack.ece)).collect()
+    };
+    let mut h = Host::settled(ecn(Ecn::Accurate), capable(0));
+    h.arrives(200 * MS, capable(16));
+    assert_eq!(counts(&mut h), [], "a delayed ACK");
+    // RFC 9768, section 3.2.2.5.1: a change to CE triggers an ACK
+    h.arrives(201 * MS, marked(17));
+    assert_eq!(counts(&mut h), [(201, 18, 1, false)]);
+    // and so does each second packet with CE, also if a duplicate is one of them
+    h.arrives(202 * MS, marked(18));
+    assert_eq!(counts(&mut h), []);
+    h.arrives(203 * MS, marked(19));
+    assert_eq!(counts(&mut h), [(203, 20, 3, false)]);
+    h.arrives(204 * MS, marked(20));
+    // no change to a packet without CE triggers one, but the second packet does
+    h.arrives(205 * MS, capable(21));
+    assert_eq!(counts(&mut h), [(205, 22, 4, false)]);
+    h.arrives(206 * MS, capable(22));
+    assert_eq!(counts(&mut h), []);
+    h.timers_until(400 * MS);
+    assert_eq!(counts(&mut h), [(246, 23, 4, false)], "the count stays on every ACK");
+}
+
+#[test]
+fn an_accurate_receiver_counts_each_packet_that_gro_has_joined() {
+    let config = ReceiverConfig { gro_ns: MS, ..ecn(Ecn::L4s) };
+    let mut h = Host::settled(config, capable(0));
+    for seq in 16..21 {
+        h.arrives(200 * MS, marked(seq));
+    }
+    h.arrives(200 * MS, capable(21));
+    h.timers_until(300 * MS);
+    let counts: Vec<_> = h.acks.iter().map(|(_, ack)| (ack.next, ack.ce_pkts)).collect();
+    assert_eq!(counts[0], (21, 5), "packets with another ECN field are not joined");
+    assert!(counts[1..].iter().all(|(_, ce_pkts)| *ce_pkts == 5), "{counts:?}");
 }
 
 /// RFC 8257 section 3.2, the state machine of figure 1.

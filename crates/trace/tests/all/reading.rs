@@ -27,6 +27,7 @@ fn run_info() -> RunInfo {
         route: vec![0],
         back: vec![],
         ecn: false,
+        accurate_ecn: false,
         is_workload: false,
     };
     RunInfo {

@@ -33,10 +33,13 @@ impl Draw {
         let (undo, prr, idle_restart, tso) = (kept(), kept(), kept(), kept());
         let initial_cwnd_pkts =
             if kept() { usual.initial_cwnd_pkts } else { self.magnitude((1, 1_000)) as u32 };
-        let ecn = if self.uses(Feature::Ecn) { self.one_of(&[Ecn::Classic, Ecn::Dctcp]) } else { Ecn::Off };
+        let ways = [Ecn::Classic, Ecn::Dctcp, Ecn::Accurate, Ecn::L4s];
+        let ecn = if self.uses(Feature::Ecn) { self.one_of(&ways) } else { Ecn::Off };
+        let accecn_option = !ecn.is_accurate() || self.flip();
         let pacing = self.uses(Feature::Pacing).then(|| self.flip());
         Sending {
             ecn,
+            accecn_option,
             sack,
             rack,
             tlp,

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use fairpace_scenario::{
-    Burst, Codel, FqCodel, Handover, Limit, Line, Link, Loss, Pie, Policer, Queue, Red, RedRules, Trace,
-    WHOLE_PPB,
+    Burst, Codel, DualPi2, FqCodel, Handover, Limit, Line, Link, Loss, Pie, Policer, Queue, Red, RedRules,
+    Trace, WHOLE_PPB,
 };
 
 use super::{Draw, Feature, PACKET_BITS};
@@ -77,7 +77,7 @@ impl Draw {
     }
 
     fn queue(&mut self, buffer_bytes: u64) -> Queue {
-        match self.random.below(6) {
+        match self.random.below(7) {
             0 if buffer_bytes > PACKET_BYTES => {
                 let above = self.magnitude((1, buffer_bytes - 1));
                 let packets = self.uses(Feature::PacketLimit) && above >= PACKET_BYTES;
@@ -95,11 +95,12 @@ impl Draw {
                     quantum_bytes: quantum_bytes as u32,
                 })
             }
-            _ => Queue::Pie(Pie {
+            5 => Queue::Pie(Pie {
                 target_ns: self.time_ns((1, 100_000)),
                 update_ns: self.time_ns((100, 100_000)),
                 ecn: self.flip(),
             }),
+            _ => Queue::DualPi2(self.dualpi2()),
         }
     }
 
@@ -117,6 +118,23 @@ impl Draw {
         Red { ecn, max_ppb: self.share_ppb(100), ..Red::between(rules, min_bytes, max_bytes) }
     }
 
+    fn dualpi2(&mut self) -> DualPi2 {
+        let target_ns = self.time_ns((1, 100_000));
+        let usual = DualPi2 { target_ns, ..DualPi2::default() };
+        if self.flip() {
+            return usual;
+        }
+        DualPi2 {
+            update_ns: self.flip().then(|| self.time_ns((1_000, 100_000))),
+            rtt_max_ns: self.time_ns((1_000, 1_000_000)),
+            coupling: self.magnitude((1, 10)) as u32,
+            ramp_from_ns: self.time_ns((0, 10_000)),
+            ramp_range_ns: self.time_ns((0, 10_000)),
+            classic_share_ppb: self.share_ppb(100),
+            ..usual
+        }
+    }
+
     fn codel(&mut self) -> Codel {
         let usual = Codel { ecn: self.flip(), ..Codel::default() };
         if self.flip() {
@@ -125,7 +143,8 @@ impl Draw {
         let target_ns = self.time_ns((1, 100_000));
         let interval_ns = target_ns + self.time_ns((1, 500_000));
         let ce_threshold_ns = self.flip().then(|| self.time_ns((1, 100_000)));
-        Codel { target_ns, interval_ns, ce_threshold_ns, ..usual }
+        let ce_threshold_l4s = ce_threshold_ns.is_some() && self.flip();
+        Codel { target_ns, interval_ns, ce_threshold_ns, ce_threshold_l4s, ..usual }
     }
 
     /// Nanoseconds: some number of microseconds in this range.
