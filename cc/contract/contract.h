@@ -202,7 +202,8 @@ enum cc_kind {
 	X(SLOW_START)                                                                                                  \
 	X(AVOIDANCE)                                                                                                   \
 	X(FIXED)                                                                                                       \
-	X(CONSERVATIVE_SLOW_START)
+	X(CONSERVATIVE_SLOW_START)                                                                                     \
+	X(COMPETITIVE)
 #define CC_PHASE_ENUM(name) CC_PHASE_##name,
 enum cc_phase { CC_PHASES(CC_PHASE_ENUM) CC_PHASE_COUNT };
 

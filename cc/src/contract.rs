@@ -108,6 +108,8 @@ phases! {
     Fixed = "FIXED",
     /// Slow start at a quarter of the growth, to confirm a sign of a queue (HyStart++, RFC 9406).
     ConservativeSlowStart = "CONSERVATIVE_SLOW_START",
+    /// Follows the growth and the reductions of flows that fill the buffer (Copa, section 2.2).
+    Competitive = "COMPETITIVE",
 }
 
 impl Phase {

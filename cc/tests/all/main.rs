@@ -14,6 +14,7 @@ mod bbr3_bounds;
 mod bbr3_events;
 mod bbr3_probe_bw;
 mod bbr3_startup;
+mod copa;
 mod cubic;
 mod extremes;
 mod fixed;

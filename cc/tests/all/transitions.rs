@@ -166,3 +166,28 @@ fn a_mode_of_level_that_may_not_follow_is_noticed() {
     let found = complaint(forged(&drain, found[0], 7), ended).expect("a complaint");
     assert_eq!(found, "an algorithm broke its own rules: level: this mode may not follow the one before");
 }
+
+#[test]
+fn a_mode_of_copa_that_may_not_follow_is_noticed() {
+    let mut slow_start = Flow::start_with("copa", &[], |v| v.cwnd_limited = true);
+    slow_start.on(round(10, RTT)).on(round(20, RTT));
+    let mut default = slow_start.clone();
+    default.on(round(40, RTT + ms(20)));
+    let mut competitive = default.clone();
+    competitive.times(10, round(40, RTT + ms(20)));
+    let flows =
+        [(&slow_start, Phase::SlowStart), (&default, Phase::Avoidance), (&competitive, Phase::Competitive)];
+    assert!(flows.iter().all(|(flow, phase)| flow.phase() == *phase));
+    // the last of the places is the mode; what else counts up is before it
+    let found: Vec<_> = (0..default.cc.state_bytes().len())
+        .filter(|&i| flows.iter().enumerate().all(|(mode, (f, _))| f.cc.state_bytes()[i] == mode as u8))
+        .collect();
+    assert_eq!(found.len(), 1, "{found:?}");
+    let lost = |f: Flow| {
+        let result = std::panic::catch_unwind(move || f.clone().timeout().cwnd());
+        result.err().map(|panic| panic.downcast_ref::<String>().expect("a formatted message").clone())
+    };
+    assert_eq!(lost(competitive.clone()), None);
+    let found = lost(forged(&competitive, found[0], 7)).expect("a complaint");
+    assert_eq!(found, "an algorithm broke its own rules: copa: this mode may not follow the one before");
+}

@@ -1,6 +1,7 @@
 //! The simulator from outside: theory, known defects of the algorithms, metrics, determinism.
 
 mod anchors;
+mod copa;
 mod determinism;
 mod epochs;
 mod fast_path;

@@ -18,6 +18,7 @@ pub(crate) const PHASES: [&str; 11] = [
     "AVOIDANCE",
     "FIXED",
     "CONSERVATIVE_SLOW_START",
+    "COMPETITIVE",
 ];
 
 /// A small deterministic generator of noise in -1..1 (an LCG with Knuth's constants).
