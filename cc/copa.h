@@ -18,19 +18,20 @@
  * of direction makes it 1 again. Packets are paced at 2 cwnd / RTTstanding, which only spreads bursts: cwnd limits.
  *
  *	SLOW_START	cwnd doubles in each round trip until lambda exceeds lambda_t (section 2.1).
- *	DEFAULT		delta = 0.5. cwnd sees the queue a round trip late and swings around its target: the queue of flows
- *			with equal RTTs goes from 0 to 2.5 / delta packets for each and back in 5 RTTs (section 3).
- *	COMPETITIVE	A buffer-filling flow lets no queue become empty. Where dq has not been below a tenth of RTTmax -
- *			RTTmin (RTTmax: the most of the last 4 RTTs) for 5 RTTs, 1/delta follows the window of NewReno
- *			instead: + 1 in a round trip, half after a loss, never below that of DEFAULT. The first nearly empty
- *			queue ends that (section 2.2).
+ *	DEFAULT		delta = 0.5. cwnd sees the queue a round trip late and swings around its target: the queue of
+ *			flows with equal RTTs goes from 0 to 2.5 / delta packets for each and back in 5 RTTs
+ *			(section 3).
+ *	COMPETITIVE	Flows that fill the buffer let the queue never become empty. Where dq has not been below a
+ *			tenth of RTTmax - RTTmin (RTTmax: the most of the last 4 RTTs) for 5 RTTs, 1/delta follows
+ *			the window of NewReno instead: + 1 in a round trip, half after a loss, never below that of
+ *			DEFAULT. The first nearly empty queue ends that (section 2.2).
  *
  * Source: Arun and Balakrishnan, "Copa: Practical Delay-Based Congestion Control for the Internet", NSDI 2018; sections
  * are its. What it leaves open, and where this departs from it:
  *
  *   - v goes back to 1 on the first ACK that turns cwnd (`turn_at_once`), as in mvfst. The paper resets it once in a
  *     round. A v that has grown then turns cwnd, too, overshoots as far, and grows again: at 100 Mbit/s and 50 ms cwnd
- *     swings between 8 and 650 packets for good and uses 30 % of the link, where the paper's figure 1 has 5 packets.
+ *     swings between 8 and 650 packets for good and uses 30 % of the link, where section 3 has a swing of 5 packets.
  *   - v / delta is at most cwnd: no more than doubling in a round trip. A cwnd that stopped at its least while v kept
  *     doubling would jump. The authors' and other implementations have such bounds, too.
  *   - DEFAULT has no reaction to loss in the paper. A buffer of less than 1/delta packets for each flow never shows the
@@ -249,8 +250,8 @@ CC_STAGE void copa_update_round(struct copa *s, const struct cc_view *v)
 /* ---- outputs ---- */
 
 /*
- * v / (delta * cwnd) for each packet acknowledged, and not more than doubles cwnd in a round trip. Quotient and remainder
- * apart: their product with acked_pkts fits, and the step of a whole cwnd is exactly v / delta.
+ * v / (delta * cwnd) for each packet acknowledged, and not more than doubles cwnd in a round trip. Quotient and
+ * remainder apart: their products with acked_pkts fit, and the step of a whole cwnd is exactly v / delta.
  */
 CC_STAGE u64 copa_step(const struct copa *s, u32 acked_pkts)
 {

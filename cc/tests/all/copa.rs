@@ -1,5 +1,5 @@
-//! Copa: its target, its velocity, its modes (cc/copa.h). Sections are those of Arun and Balakrishnan, "Copa",
-//! NSDI 2018.
+//! Copa: its target, its velocity, its modes (cc/copa.h). Sections are those of Arun and Balakrishnan,
+//! "Copa", NSDI 2018.
 
 use crate::support::{Ack, Flow, MSS, ack, assert_near, ms, round, s};
 use fairpace_cc::{CaState, Phase};

@@ -119,10 +119,10 @@ fn default_comes_back_when_the_competitor_has_gone() {
     assert!(time < 0.1, "{time}");
 }
 
-/// All have the same target at the same dq, so the paper's abstract claims fairness with RTTs that differ. But
-/// RTTstanding is the least RTT of srtt / 2: for the longer RTT that is a whole swing of the shorter one, whose
-/// queue therefore seems shorter, and the longer gets more. It is fairer than Reno; CUBIC has a Jain index of
-/// 0.92 here, Copa one of 0.88.
+/// All have the same target at the same dq, so the paper's abstract claims more fairness than CUBIC's with
+/// RTTs that differ. But RTTstanding is the least RTT of srtt / 2: for the longer RTT that is a whole swing
+/// of the shorter one, whose queue therefore seems shorter, and the longer gets more. It is fairer than Reno;
+/// CUBIC has a Jain index of 0.92 here, Copa one of 0.88.
 #[test]
 fn rtts_that_differ_matter_less_than_to_reno_and_favour_the_longer() {
     let rates = |flows: [Flow; 2]| {
