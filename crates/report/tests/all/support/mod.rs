@@ -6,7 +6,7 @@ use fairpace_results::{
     Cost, FlowSeries, FlowSummary, LinkSeries, LinkSummary, Run, SCHEMA, ScenarioId, Series, Summary,
 };
 
-pub(crate) const PHASES: [&str; 11] = [
+pub(crate) const PHASES: [&str; 12] = [
     "STARTUP",
     "DRAIN",
     "PROBE_BW_UP",
