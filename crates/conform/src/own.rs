@@ -258,6 +258,7 @@ fn state(phase: Phase) -> Option<State> {
         Phase::ProbeBwRefill => State::ProbeBwRefill,
         Phase::ProbeBwUp => State::ProbeBwUp,
         Phase::ProbeRtt => State::ProbeRtt,
-        Phase::SlowStart | Phase::Avoidance | Phase::Fixed | Phase::ConservativeSlowStart => return None,
+        // no phases of BBR
+        _ => return None,
     })
 }
