@@ -124,7 +124,7 @@ fn a_program_that_is_not_there_cannot_be_started() {
 fn example() -> PathBuf {
     let test = std::env::current_exe().expect("this test is a program");
     let folder = test.parent().and_then(Path::parent).expect("tests are in a folder of the build");
-    folder.join("examples/fairpace")
+    folder.join("examples/adaptor")
 }
 
 #[test]
