@@ -53,5 +53,5 @@ fn wrong_names_and_cases_are_errors_before_anything_runs() {
     place.run(&["evaluate", "reno", "--match", "7mbit"]).fails(2, "no case has a name");
     place.run(&["evaluate", "reno", "--seed", "18446744073709551615"]).fails(2, "the largest one");
     place.run(&["evaluate", "reno", "--seeds", "1000"]).fails(2, "do not fit into memory");
-    place.run(&["evaluate", "reno", "--set", "bbq.alpha=1ms"]).fails(2, "which does not take part");
+    place.run(&["evaluate", "reno", "--set", "fixed_cwnd.cwnd=9"]).fails(2, "which does not take part");
 }
