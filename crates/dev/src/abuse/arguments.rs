@@ -76,10 +76,10 @@ pub(super) fn draw(index: u64, dice: &mut Dice) -> Case {
 /// The exit codes of a command without rights, each also with `--help` (0) or a wrong argument (2).
 fn codes(command: &str) -> &'static [i32] {
     match command {
-        "sim" | "demo" | "man" | "new" | "evaluate" => &[0, 2, 5],
+        "sim" | "demo" | "man" | "new" => &[0, 2, 5],
         "conform" => &[0, 2, 5, 7],
         // on the kernel it needs rights
-        "compare" => &[0, 2, 3, 5],
+        "compare" | "evaluate" => &[0, 2, 3, 5],
         // without rights there is no result to write, but a directory that is checked first
         "testbed" => &[0, 2, 3, 5],
         "load" | "unload" | "list" | "doctor" => &[0, 2, 3],
