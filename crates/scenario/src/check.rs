@@ -354,7 +354,7 @@ fn refused(key: &Key, value: &Value, usual: Option<&Value>, target: Target) -> O
     let written = match (target, key.runs_on) {
         (Target::Testbed, RunsOn::Simulator) if Some(value) != usual => format!("`{}`", key.name),
         (Target::Testbed, RunsOn::BothExcept(words)) => {
-            let word = words.iter().find(|word| *value == Value::Word(word))?;
+            let word = words.iter().find(|word| value.is_word(word))?;
             format!("`{} = \"{word}\"`", key.name)
         }
         _ => return None,

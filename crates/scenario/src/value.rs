@@ -77,6 +77,15 @@ impl Value {
         }
     }
 
+    /// Is it this word, as a word or as the name of an algorithm?
+    pub(crate) fn is_word(&self, word: &str) -> bool {
+        match self {
+            Value::Word(other) => *other == word,
+            Value::Cc(cc) => cc.to_string() == word,
+            _ => false,
+        }
+    }
+
     /// Stops a test whose row declares a kind of values that its field does not take.
     pub(crate) fn is_of_another_kind(&self) {
         debug_assert!(false, "the kind of a key does not fit its field: {self:?}");

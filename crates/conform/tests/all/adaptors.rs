@@ -121,10 +121,9 @@ fn a_program_that_is_not_there_cannot_be_started() {
     assert!(error(&[]).is_some());
 }
 
+/// The example of an adaptor in Rust.
 fn example() -> PathBuf {
-    let test = std::env::current_exe().expect("this test is a program");
-    let folder = test.parent().and_then(Path::parent).expect("tests are in a folder of the build");
-    folder.join("examples/adaptor")
+    PathBuf::from(env!("CARGO_BIN_EXE_fairpace-conform-adaptor"))
 }
 
 #[test]

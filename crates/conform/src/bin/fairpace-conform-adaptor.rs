@@ -1,4 +1,4 @@
-//! An adaptor for our own algorithms: `cargo run --example adaptor -- bbr3`.
+//! An adaptor for our own algorithms: `cargo run --bin fairpace-conform-adaptor -- bbr3`.
 //!
 //! For another stack, implement [`fairpace_conform::Subject`] for its algorithm, as `own.rs` of this
 //! crate does.
