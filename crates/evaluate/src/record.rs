@@ -175,9 +175,17 @@ pub struct ConditionRecord {
 }
 
 impl Record {
-    /// The command that measures one of its goals again.
+    /// The command that measures one of its goals again, and no other that its own command names.
     pub(crate) fn command_of(&self, goal: &GoalRecord) -> String {
-        format!("{} --goal {}", self.command, goal.id)
+        let mut words = self.command.split(' ');
+        let mut kept = Vec::new();
+        while let Some(word) = words.next() {
+            match word {
+                "--goal" => _ = words.next(),
+                _ => kept.push(word),
+            }
+        }
+        format!("{} --goal {}", kept.join(" "), goal.id)
     }
 }
 

@@ -37,6 +37,12 @@ impl Cache {
         Self { dir: root.join(FOLDER), build }
     }
 
+    /// The same, for runs that also depend on something else, such as the release of a kernel.
+    #[must_use]
+    pub fn with(&self, more: &str) -> Self {
+        Self { dir: self.dir.clone(), build: format!("{} {more}", self.build) }
+    }
+
     fn path(&self, scenario: &Scenario, on: Target) -> PathBuf {
         let key = format!("{} {} {} {}", on.name(), scenario.hash, scenario.seed, self.build);
         let key: String = Sha256::digest(key).iter().take(16).map(|byte| format!("{byte:02x}")).collect();
@@ -126,6 +132,19 @@ mod tests {
             flows: vec![Flow::new("1.5ms", "bbr1".parse::<Cc>().unwrap(), Duration::from_millis(1))],
             hash: "h".into(),
         }
+    }
+
+    #[test]
+    fn a_run_on_one_kernel_is_none_of_another() {
+        let root = tempfile::tempdir().unwrap();
+        let (cache, scenario) = (Cache::new(root.path(), CLEAN, None), scenario(1));
+        let mut run = sample::run(scenario.seed);
+        run.summary.scenario.hash.clone_from(&scenario.hash);
+        run.summary.seed = scenario.seed;
+        cache.with("6.18.1").put(&scenario, Target::Testbed, &run).unwrap();
+        assert!(cache.with("6.18.1").has(&scenario, Target::Testbed));
+        assert!(!cache.with("6.18.2").has(&scenario, Target::Testbed));
+        assert!(!cache.has(&scenario, Target::Testbed));
     }
 
     #[test]

@@ -19,6 +19,7 @@ pub(super) fn measure(
 ) -> Result<(), Failure> {
     let asked = || works.of_algorithms().filter(|(_, cc, _)| evaluation.asked.iter().any(|of| of == cc));
     let all: usize = asked().map(|(_, _, cases)| cases.len()).sum();
+    let release = record.kernel.clone().unwrap_or_default();
     let mut number = 0;
     for (goal, cc, cases) in asked() {
         let results = record.goals[goal].algorithms.iter_mut().find(|of| of.cc == cc);
@@ -26,7 +27,7 @@ pub(super) fn measure(
         for (case, result) in cases.iter().zip(results) {
             number += 1;
             let label = format!("{number} of {all}: {cc} {}", case.scenario.title);
-            let summary = one(evaluation, case, &label, signals)?;
+            let summary = one(evaluation, case, &release, &label, signals)?;
             result.kernel = Some(KernelRecord::of(case, summary.map(|summary| judged(case, &summary))));
         }
     }
@@ -37,6 +38,7 @@ pub(super) fn measure(
 fn one(
     evaluation: &Evaluation<'_>,
     case: &Case,
+    release: &str,
     label: &str,
     signals: &Signals,
 ) -> Result<Option<Summary>, Failure> {
@@ -44,14 +46,15 @@ fn one(
     let seed = evaluation.args.seed;
     let scenario = Scenario { seed, ..case.scenario.clone().sealed(on)? };
     let Keeping { cache, fresh, .. } = evaluation.keeping;
-    let kept = cache(&scenario).get(&scenario, on).filter(|_| !fresh);
-    if let Some(run) = kept {
+    // what another kernel did is not shown as this one's
+    let cache = cache(&scenario).with(release);
+    if let Some(run) = cache.get(&scenario, on).filter(|_| !fresh) {
         return Ok(Some(run.summary));
     }
     match host::run(&scenario, on, label, signals, evaluation.global.quiet) {
         Ok(run) => {
             let run = Run { series: Series::default(), ..run };
-            let put = cache(&scenario).put(&scenario, on, &run);
+            let put = cache.put(&scenario, on, &run);
             put.map_err(|error| evaluation.keeping.failed(&error))?;
             Ok(Some(run.summary))
         }

@@ -51,6 +51,14 @@ fn a_goal_says_what_fails_and_the_command_that_repeats_it() {
 }
 
 #[test]
+fn the_command_of_a_goal_names_no_other_goal() {
+    let mut record = record(vec![small_record()]);
+    record.command = "fairpace evaluate bbr1 --goal S1,S2 --quick".to_owned();
+    let goal = texts(&page(&record), "section.criterion").join("");
+    assert!(goal.contains("fairpace evaluate bbr1 --quick --goal S1"), "{goal}");
+}
+
+#[test]
 fn the_page_loads_nothing() {
     let html = record(vec![small_record()]).html();
     let policy = "Content-Security-Policy\" content=\"default-src 'none'";
