@@ -18,13 +18,18 @@ const START: &str = include_str!("start.h");
 /// What an algorithm reads and writes.
 const CONTRACT: &str = build::CONTRACT;
 
+/// What `--json` prints.
 #[derive(Serialize)]
-struct Record {
-    header: String,
+#[serde(rename_all = "snake_case")]
+enum Record<'a> {
+    Header(&'a str),
+    Contract(&'a str),
 }
 
 pub(crate) fn run(args: &NewArgs, global: Global, out: &mut Output) -> Result<(), Failure> {
-    let Some(name) = &args.name else { return out.text(CONTRACT) };
+    let Some(name) = &args.name else {
+        return if global.json { out.json(&Record::Contract(CONTRACT)) } else { out.text(CONTRACT) };
+    };
     let header = format!("{name}.h");
     let checked = build::Algorithm::new(&header, build::Kind::OwnsCwnd);
     checked.map_err(|error| Failure::new(Exit::Usage, error.to_string(), "such as: fairpace new mine"))?;
@@ -38,12 +43,13 @@ pub(crate) fn run(args: &NewArgs, global: Global, out: &mut Output) -> Result<()
     }
     write(Path::new(&header), &text(name))?;
     if global.json {
-        return out.json(&Record { header });
+        return out.json(&Record::Header(&header));
     }
     out.line(&format!("{header} is written. Try it, then change it:\n"))?;
     out.line(&format!(
         "    fairpace compare --cc ./{header},bbr3,cubic --rate 100mbit --buffer 1MB --rtt 10ms,50ms"
     ))?;
+    out.line(&format!("    fairpace evaluate ./{header} --quick"))?;
     out.line(&format!("    sudo fairpace load ./{header}"))
 }
 

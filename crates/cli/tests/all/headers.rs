@@ -83,6 +83,16 @@ fn a_header_that_does_not_compile_is_shown_in_the_words_of_the_compiler() {
 }
 
 #[test]
+fn the_contract_is_printed_as_text_or_as_json() {
+    let place = place();
+    let text = place.run(&["new", "--contract"]).succeeds();
+    let json = place.run(&["new", "--contract", "--json"]).succeeds();
+    let record: serde_json::Value = serde_json::from_str(&json.stdout).expect("one JSON document");
+    assert_eq!(record["contract"], text.stdout.as_str());
+    assert!(text.stdout.contains("CC_CONTRACT_H"), "{}", text.stdout);
+}
+
+#[test]
 fn a_missing_header_and_the_name_of_another_algorithm_are_errors() {
     let place = place();
     compare(&place, "./missing.h", &[]).fails(2, "there is no file `./missing.h`");
