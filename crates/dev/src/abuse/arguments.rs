@@ -65,6 +65,10 @@ pub(super) fn draw(index: u64, dice: &mut Dice) -> Case {
     if command.get_name() == "new" {
         case = words.iter().fold(case, |case, word| case.result(format!("{word}.h")));
     }
+    if command.get_name() == "man" {
+        // any stray word may be its directory
+        case = words.iter().fold(case, |case, word| case.result(word));
+    }
     if command.get_name() == "evaluate" || words.iter().any(|word| word == "--repeat") {
         // 100,000 runs are allowed, and take longer than an invocation may
         case.during.push((dice.ms(1_000, 3_000), Act::Signal(Signal::SIGINT)));
