@@ -17,7 +17,7 @@ SEED ?= 1
 help:
 	@echo "make demo          a problem and a fix: simulated, then on this machine's own kernel (4 minutes as root, 3 more to build)"
 	@echo "make duels         every algorithm against every other one, simulated: docs/duels.md (minutes)"
-	@echo "make evaluate      algorithms against the goals of evaluation/level: docs/evaluation/level.md; it can be interrupted"
+	@echo "make evaluate      algorithms against the criteria of evaluation/level: docs/evaluation/level.md; it can be interrupted"
 	@echo "make leaderboard   all algorithms against all criteria, by RFC 9743: docs/evaluation.md (40 minutes); it can be interrupted"
 	@echo "make reproduce     every figure of the papers, simulated: REPRODUCTION.md, reproduction/gallery.html; it can be interrupted"
 	@echo "make conformance   the simulator against this kernel: docs/conformance.md (25 minutes as root, on a quiet machine)"

@@ -60,8 +60,8 @@ pub(crate) enum Command {
     New(NewArgs),
     /// Measure algorithms against criteria: how many cases hold in which flows are to be fair, fast and kind.
     ///
-    /// The contained criteria have seven goals: equal rates whatever the RTTs, crowds, late comers,
-    /// competition with other algorithms, impairments, AQMs and a cheating receiver. All of it takes minutes,
+    /// The contained criteria follow RFC 9743: flows of one algorithm alone, beside others, on ordinary and
+    /// on special paths; then what papers ask since, and the criteria of LEVEL. All of it takes minutes,
     /// --quick less than one. Finished runs are kept, so that the same command goes on after an interruption.
     Evaluate(EvaluateArgs),
     /// Check an implementation of BBR against the 22 test cases of draft-ietf-ccwg-bbr-06.

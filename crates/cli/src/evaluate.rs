@@ -11,7 +11,7 @@ use fairpace_cli_core::host::COMMIT;
 use fairpace_cli_core::output::{Output, to_json};
 use fairpace_cli_core::result_dir::{Item, ResultDir};
 use fairpace_cli_core::signals::Signals;
-use fairpace_evaluate::{Goal, Record, load};
+use fairpace_evaluate::{Criterion, Record, load};
 use fairpace_reproduce::cache::Cache;
 use fairpace_scenario::Scenario;
 use tempfile::TempDir;
@@ -32,7 +32,7 @@ pub(crate) fn run(
     out: &mut Output,
 ) -> Result<(), Failure> {
     // cases are read from the folder when they are planned
-    let (goals, unpacked) = goals(args.criteria.as_deref())?;
+    let (criteria, unpacked) = criteria(args.criteria.as_deref())?;
     let asked = names(&args.names, "the command")?;
     let beside = if args.beside == [NONE] { Vec::new() } else { names(&args.beside, "--beside")? };
     let beside = beside.into_iter().filter(|name| !asked.contains(name));
@@ -44,11 +44,11 @@ pub(crate) fn run(
     let cache = |_: &Scenario| kept.clone();
     let evaluation = Evaluation {
         args: &args.evaluation,
-        goals: &chosen(&goals, &args.evaluation, &place)?,
+        criteria: &chosen(&criteria, &args.evaluation, &place)?,
         names: &names,
         asked: &asked,
         on: args.on,
-        criteria: Path::new(&place)
+        folder: Path::new(&place)
             .file_name()
             .map_or(place.clone(), |name| name.to_string_lossy().into_owned()),
         command: command(args, &asked, &names),
@@ -89,8 +89,8 @@ fn command(args: &EvaluateArgs, asked: &[String], names: &[String]) -> String {
     words.join(" ")
 }
 
-/// The goals of a folder, or those that this program contains, with the folder in which they are.
-fn goals(folder: Option<&Path>) -> Result<(Vec<Goal>, Option<TempDir>), Failure> {
+/// The criteria of a folder, or those that this program contains, with the folder in which they are.
+fn criteria(folder: Option<&Path>) -> Result<(Vec<Criterion>, Option<TempDir>), Failure> {
     if let Some(folder) = folder {
         return Ok((load(folder)?, None));
     }
@@ -115,8 +115,8 @@ mod tests {
     #[test]
     fn the_contained_criteria_are_those_of_the_repository() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../evaluation");
-        let id = |goal: &Goal| goal.id.clone();
-        let contained: Vec<String> = goals(None).unwrap().0.iter().map(id).collect();
+        let id = |criterion: &Criterion| criterion.id.clone();
+        let contained: Vec<String> = criteria(None).unwrap().0.iter().map(id).collect();
         assert_eq!(contained, load(&folder).unwrap().iter().map(id).collect::<Vec<_>>());
         assert!(contained.contains(&"5.1.1a".to_owned()) && contained.contains(&"G7".to_owned()));
     }

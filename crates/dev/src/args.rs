@@ -36,9 +36,9 @@ pub(crate) enum Command {
     /// A duel is two flows with the same RTT. Each pair meets in both orders, several times, at several
     /// buffers. The result is a page of tables: shares, loss, queueing delay.
     Duels(DuelsArgs),
-    /// Measure algorithms against criteria: how many cases of each goal they hold.
+    /// Measure algorithms against criteria: how many cases of each they hold.
     ///
-    /// Criteria are a folder with a file for each goal: scenarios, and the conditions that must hold in them.
+    /// Criteria are a folder with a file for each: scenarios, and the conditions that must hold in them.
     /// Of the seeds of a case the worst is judged. Finished simulations are kept in the folder `.cache` of
     /// the criteria, as long as the simulator and the algorithms of a run do not change: after an
     /// interruption, or after a change to one algorithm, the same command simulates only what is missing.
@@ -210,7 +210,7 @@ pub(crate) struct EvaluateArgs {
     #[arg(long, value_name = "DIR", default_value = "evaluation/level")]
     pub(crate) criteria: PathBuf,
     /// Write the results to this Markdown page, between its marks: a leaderboard, if the criteria have
-    /// sections, else all numbers and a picture for each goal beside it.
+    /// sections, else all numbers and a picture for each criterion beside it.
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
 }

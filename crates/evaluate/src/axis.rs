@@ -1,4 +1,4 @@
-//! Axes: the values that the cases of a goal go through.
+//! Axes: the values that the cases of a criterion go through.
 
 use toml::Spanned;
 use toml::de::DeValue;
@@ -24,7 +24,7 @@ pub(crate) struct Point {
     pub(crate) is_quick: bool,
 }
 
-/// All axes of a goal.
+/// All axes of a criterion.
 pub(crate) fn axes(reader: &mut Reader<'_>, top: Table<'_, '_>) -> Vec<Axis> {
     let Some((_, _, table)) = reader.table(top, "axis") else { return Vec::new() };
     let mut found: Vec<(usize, Axis)> = Vec::new();

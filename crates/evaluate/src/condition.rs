@@ -12,7 +12,7 @@ use crate::measure::{Metric, is_of};
 use crate::read::{Reader, Table, number};
 use crate::source::Source;
 
-/// A condition of a goal.
+/// A condition of a criterion.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Asked {
     /// In words: "fair: jain >= 0.95".

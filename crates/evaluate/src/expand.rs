@@ -1,4 +1,4 @@
-//! From a goal to its cases: the product of the axes, filled into the templates, as scenarios.
+//! From a criterion to its cases: the product of the axes, filled into the templates, as scenarios.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -11,13 +11,13 @@ use fairpace_scenario::quantity::{
 use fairpace_scenario::{Invalid, Problem, Scenario, Set, Target, parse};
 
 use crate::axis::Point;
-use crate::goal::Goal;
+use crate::criterion::Criterion;
 use crate::item::{Item, filled, names};
 use crate::judge::Check;
 use crate::source::ABOUT;
 use crate::template::{Entry, FlowPart, Part, Template, Written, is_part};
 
-/// Which cases of a goal.
+/// Which cases of a criterion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// All.
@@ -43,18 +43,18 @@ pub struct Case {
     pub column: Vec<String>,
 }
 
-impl Goal {
+impl Criterion {
     /// The cases whose name contains `matching`, for an algorithm. Changes of a parameter are made where its
     /// algorithm takes part, others everywhere.
     ///
     /// # Errors
-    /// What is wrong with the first wrong case, each with its place in the goal's file or in `sets`.
+    /// What is wrong with the first wrong case, each with its place in the criterion's file or in `sets`.
     pub fn cases(&self, cc: &str, sets: &[Set], form: Form, matching: &str) -> Result<Vec<Case>, Invalid> {
         let mut cases = Vec::new();
         let mut names = HashSet::new();
         for template in &self.templates {
             for points in self.combinations(template, form) {
-                let one = Combination { goal: self, template, points };
+                let one = Combination { criterion: self, template, points };
                 let name = one.name()?;
                 if !names.insert(name.clone()) {
                     let message = format!("two cases are called `{name}`");
@@ -94,7 +94,7 @@ impl Goal {
 
 /// A template with a value of each of its axes.
 struct Combination<'g> {
-    goal: &'g Goal,
+    criterion: &'g Criterion,
     template: &'g Template,
     points: Vec<(&'g str, &'g Point)>,
 }
@@ -108,7 +108,7 @@ struct Line {
     span: Range<usize>,
 }
 
-/// The keys of a flow, and where it is in the goal's file.
+/// The keys of a flow, and where it is in the criterion's file.
 struct Lines {
     lines: Vec<Line>,
     span: Range<usize>,
@@ -152,9 +152,9 @@ impl Combination<'_> {
     fn place(&self) -> Result<(String, Vec<String>), Invalid> {
         let words: Vec<&str> = self.template.name.split(' ').collect();
         let is_with = |word: &str, axis: &str| names(word).any(|name| name == axis);
-        let columns = self.goal.columns.iter();
+        let columns = self.criterion.columns.iter();
         let column = columns.filter_map(|axis| words.iter().find(|word| is_with(word, axis)));
-        let is_of_row = |word: &&&str| !self.goal.columns.iter().any(|axis| is_with(word, axis));
+        let is_of_row = |word: &&&str| !self.criterion.columns.iter().any(|axis| is_with(word, axis));
         let row: Vec<&str> = words.iter().filter(is_of_row).copied().collect();
         Ok((self.fill(&row.join(" "))?, column.map(|word| self.fill(word)).collect::<Result<_, _>>()?))
     }
@@ -162,16 +162,16 @@ impl Combination<'_> {
     /// No axis has this name: reading the file has checked that, so this is a fault of the crate.
     fn unknown(&self, name: &str, span: Range<usize>) -> Invalid {
         let message = format!("`{name}` has no value here");
-        self.goal.source.invalid(span, "unknown-name", "", message, "")
+        self.criterion.source.invalid(span, "unknown-name", "", message, "")
     }
 
     fn case(&self, name: String, cc: &str, sets: &[Set]) -> Result<Case, Invalid> {
         let (draft, algorithms) = self.draft(&name, cc)?;
         let is_for_this = |set: &&Set| set.algorithm().is_none_or(|of| algorithms.iter().any(|cc| cc == of));
         let sets: Vec<Set> = sets.iter().filter(is_for_this).cloned().collect();
-        let scenario = parse(&self.goal.source.name, &draft.text, &sets, Target::Simulator)
-            .map_err(|invalid| self.in_goal(invalid, &draft, &name))?;
-        let checks = self.goal.checks(|name| self.value(name), &scenario)?;
+        let scenario = parse(&self.criterion.source.name, &draft.text, &sets, Target::Simulator)
+            .map_err(|invalid| self.in_criterion(invalid, &draft, &name))?;
+        let checks = self.criterion.checks(|name| self.value(name), &scenario)?;
         let (row, column) = self.place()?;
         let available = self.available(&name)?;
         Ok(Case { name, scenario, checks, available, row, column })
@@ -183,7 +183,7 @@ impl Combination<'_> {
         part.ok_or_else(|| {
             let message = format!("`available` is no number above 0 and at most 1 in the case `{case}`");
             let span = self.template.span.clone();
-            self.goal.source.invalid(span, "out-of-range", "template.available", message, "")
+            self.criterion.source.invalid(span, "out-of-range", "template.available", message, "")
         })
     }
 
@@ -201,7 +201,7 @@ impl Combination<'_> {
         let longest = texts("rtt").filter_map(|text| parse_time(&text).ok()).max();
         let algorithms = texts("cc").collect();
         let mut draft = Draft::default();
-        draft.line(&format!("title = {}", quoted(&format!("{} {name}", self.goal.id))), span);
+        draft.line(&format!("title = {}", quoted(&format!("{} {name}", self.criterion.id))), span);
         draft.lines(&self.lines(top, None)?);
         draft.line("[window]", span);
         draft.lines(&self.lines(window, None)?);
@@ -286,15 +286,15 @@ impl Combination<'_> {
             let Some(Ok(size @ Buffer::Bdp { .. })) = line.text.as_deref().map(parse_buffer) else {
                 continue;
             };
-            let bytes = size.limit(rate, rtt).bytes().max(self.goal.least_pkts * PACKET_BYTES);
+            let bytes = size.limit(rate, rtt).bytes().max(self.criterion.least_pkts * PACKET_BYTES);
             *line = Line::of(&line.key, format!("{bytes}B"), &line.span);
         }
         lines.retain(|line| line.key != "bdp_rtt");
     }
 
-    /// What is wrong with a scenario's text, at the place in the goal's file that the text comes from.
-    fn in_goal(&self, invalid: Invalid, draft: &Draft, case: &str) -> Invalid {
-        let source = &self.goal.source;
+    /// What is wrong with a scenario's text, at the place in the criterion's file that the text comes from.
+    fn in_criterion(&self, invalid: Invalid, draft: &Draft, case: &str) -> Invalid {
+        let source = &self.criterion.source;
         let moved = |problem: Problem| {
             if problem.file != source.name {
                 return problem;

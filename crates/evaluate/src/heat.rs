@@ -1,9 +1,9 @@
-//! A goal as a picture: a panel for each algorithm, a cell for each case. Cells that are further beyond their
-//! bounds are darker and have a higher number, so that the picture can be read without colours.
+//! A criterion as a picture: a panel for each algorithm, a cell for each case. Cells that are further beyond
+//! their bounds are darker and have a higher number, so that the picture can be read without colours.
 
 use maud::{Markup, PreEscaped, html};
 
-use crate::record::{AlgorithmRecord, CaseRecord, GoalRecord};
+use crate::record::{AlgorithmRecord, CaseRecord, CriterionRecord};
 use crate::text::sentence;
 
 /// Width of the picture, in pixels.
@@ -30,20 +30,20 @@ pub(crate) const DEGREES: [(f64, &str); 5] = [
     (f64::INFINITY, "more"),
 ];
 
-/// The picture of a goal as an SVG file.
+/// The picture of a criterion as an SVG file.
 #[must_use]
-pub fn heat_map(goal: &GoalRecord) -> String {
-    let layout = Layout::of(goal);
-    let height = layout.height(goal.algorithms.len());
-    let about = format!("{}: {} Each cell is a case.", goal.title, goal.asks);
+pub fn heat_map(criterion: &CriterionRecord) -> String {
+    let layout = Layout::of(criterion);
+    let height = layout.height(criterion.algorithms.len());
+    let about = format!("{}: {} Each cell is a case.", criterion.title, criterion.asks);
     let picture = html! {
         svg xmlns="http://www.w3.org/2000/svg" width=(WIDE) height=(px(height))
             viewBox={ "0 0 " (WIDE) " " (px(height)) } role="img" aria-labelledby="t d" {
-            title #t { (goal.id) " " (goal.title) }
+            title #t { (criterion.id) " " (criterion.title) }
             desc #d { (about) }
             style { (PreEscaped(STYLE)) }
             rect.paper width="100%" height="100%" {}
-            @for (index, algorithm) in goal.algorithms.iter().enumerate() {
+            @for (index, algorithm) in criterion.algorithms.iter().enumerate() {
                 (layout.panel(index, algorithm))
             }
             (legend(height - LINE - 6.0))
@@ -59,7 +59,7 @@ const STYLE: &str = "\
     .d0{fill:#e3ecf5}.d1{fill:#fbd9a0}.d2{fill:#f0a04b}.d3{fill:#c4501a}.d4{fill:#5f1d02}\
     .mark{font-size:9px;text-anchor:middle}.dark{fill:#fff}";
 
-/// Rows and columns, which all panels of a goal share.
+/// Rows and columns, which all panels of a criterion share.
 struct Layout<'r> {
     rows: Vec<&'r str>,
     columns: Vec<&'r [String]>,
@@ -73,9 +73,9 @@ struct Layout<'r> {
 }
 
 impl<'r> Layout<'r> {
-    fn of(goal: &'r GoalRecord) -> Self {
+    fn of(criterion: &'r CriterionRecord) -> Self {
         let (mut rows, mut columns): (Vec<&str>, Vec<&[String]>) = (Vec::new(), Vec::new());
-        for case in goal.algorithms.iter().flat_map(|algorithm| &algorithm.results) {
+        for case in criterion.algorithms.iter().flat_map(|algorithm| &algorithm.results) {
             if !rows.contains(&case.row.as_str()) {
                 rows.push(&case.row);
             }

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use crate::markdown::{markdown_table, wrapped};
-use crate::record::{GoalRecord, Record};
+use crate::record::{CriterionRecord, Record};
 use crate::score::{Group, Score, score};
 
 /// What the first table shows.
@@ -27,7 +27,7 @@ impl Record {
         for group in &groups {
             page.push_str(&format!("\n## {}\n\n{}\n", group.title, wrapped(group.about)));
             page.push_str(&marks(group, &names));
-            group.goals.iter().for_each(|goal| page.push_str(&entry(goal)));
+            group.criteria.iter().for_each(|criterion| page.push_str(&entry(criterion)));
         }
         page
     }
@@ -36,7 +36,7 @@ impl Record {
     fn ranked(&self) -> Vec<&str> {
         let mut names = self.algorithms();
         names.sort_by_key(|cc| {
-            let Score { passed, hold, .. } = score(&self.goals, cc);
+            let Score { passed, hold, .. } = score(&self.criteria, cc);
             Reverse((passed, hold))
         });
         names
@@ -47,11 +47,11 @@ impl Record {
         header.extend(groups.iter().map(short));
         header.push("cases".to_owned());
         let row = |cc: &&str| {
-            let all = score(&self.goals, cc);
-            let mut cells = vec![(*cc).to_owned(), format!("{} of {}", all.passed, all.goals)];
+            let all = score(&self.criteria, cc);
+            let mut cells = vec![(*cc).to_owned(), format!("{} of {}", all.passed, all.criteria)];
             for group in groups {
-                let of_group = score(group.goals.iter().copied(), cc);
-                cells.push(format!("{} of {}", of_group.passed, of_group.goals));
+                let of_group = score(group.criteria.iter().copied(), cc);
+                cells.push(format!("{} of {}", of_group.passed, of_group.criteria));
             }
             cells.push(format!("{} of {}", all.hold, all.cases));
             cells
@@ -60,22 +60,24 @@ impl Record {
     }
 }
 
-/// A row for each algorithm, a column for each goal of a section.
+/// A row for each algorithm, a column for each criterion of a section.
 fn marks(group: &Group<'_>, names: &[&str]) -> String {
     let header: Vec<String> = std::iter::once("")
-        .chain(group.goals.iter().map(|goal| goal.id.as_str()))
+        .chain(group.criteria.iter().map(|criterion| criterion.id.as_str()))
         .map(str::to_owned)
         .collect();
     let row = |cc: &&str| {
-        let mark = |goal: &&GoalRecord| goal.of_algorithm(cc).map_or_else(String::new, |of| of.mark());
-        std::iter::once((*cc).to_owned()).chain(group.goals.iter().map(mark)).collect()
+        let mark = |criterion: &&CriterionRecord| {
+            criterion.of_algorithm(cc).map_or_else(String::new, |of| of.mark())
+        };
+        std::iter::once((*cc).to_owned()).chain(group.criteria.iter().map(mark)).collect()
     };
     markdown_table(&header, &names.iter().map(row).collect::<Vec<_>>())
 }
 
-/// What a goal asks, and what must hold.
-fn entry(goal: &GoalRecord) -> String {
-    let GoalRecord { id, title, asks, fails, conditions, .. } = goal;
+/// What a criterion asks, and what must hold.
+fn entry(criterion: &CriterionRecord) -> String {
+    let CriterionRecord { id, title, asks, fails, conditions, .. } = criterion;
     let fails = if fails.is_empty() { String::new() } else { format!(" If not: {fails}") };
     let mut text = format!("\n{}\n", wrapped(&format!("**{id} {title}.** {asks}{fails}")));
     for asked in conditions {
@@ -88,7 +90,11 @@ fn entry(goal: &GoalRecord) -> String {
 
 /// What a column for a section is called: "5.1" for the folder 5.1-alone.
 fn short(group: &Group<'_>) -> String {
-    let name = group.goals.first().and_then(|goal| goal.section.as_ref()).map_or("", |of| of.name.as_str());
+    let name = group
+        .criteria
+        .first()
+        .and_then(|criterion| criterion.section.as_ref())
+        .map_or("", |of| of.name.as_str());
     let number = name.split('-').next().filter(|first| first.starts_with(|c: char| c.is_ascii_digit()));
     number.unwrap_or(name).to_owned()
 }

@@ -42,14 +42,14 @@ fn both(algorithm: &AlgorithmRecord) -> Vec<Both<'_>> {
 pub(crate) fn text(record: &Record) -> String {
     let Some(release) = &record.kernel else { return String::new() };
     let mut text = String::new();
-    for goal in &record.goals {
-        for algorithm in &goal.algorithms {
+    for criterion in &record.criteria {
+        for algorithm in &criterion.algorithms {
             for one in both(algorithm) {
                 let Both { case, simulated, .. } = &one;
                 let _ = writeln!(
                     text,
                     "  {:7} {:12} {case}: {} ({}): simulated {}, kernel {}",
-                    goal.id,
+                    criterion.id,
                     algorithm.cc,
                     simulated.name,
                     simulated.bounds_shown(),

@@ -1,10 +1,10 @@
-//! The record as a page: Markdown, with a picture for each goal beside it.
+//! The record as a page: Markdown, with a picture for each criterion beside it.
 
 use std::fmt::Write as _;
 
 use crate::heat::heat_map;
 use crate::markdown::{markdown_table, wrapped};
-use crate::record::{AlgorithmRecord, CaseRecord, GoalRecord, Record};
+use crate::record::{AlgorithmRecord, CaseRecord, CriterionRecord, Record};
 use crate::text::{failed, median};
 
 /// What the pictures of a page show.
@@ -12,22 +12,23 @@ const PICTURES: &str = "In the pictures a cell is a case, and a darker cell with
                         beyond its bounds.";
 
 impl Record {
-    /// The generated part of the page. `picture` names the file of a goal's picture.
+    /// The generated part of the page. `picture` names the file of a criterion's picture.
     #[must_use]
-    pub fn page(&self, picture: impl Fn(&GoalRecord) -> String) -> String {
+    pub fn page(&self, picture: impl Fn(&CriterionRecord) -> String) -> String {
         let mut page = self.facts(PICTURES);
         page.push_str("\n## In short\n\nCases in which all conditions hold, of all cases.\n\n");
         page.push_str(&self.overview());
-        for goal in &self.goals {
-            let GoalRecord { id, title, asks, why, conditions, algorithms, .. } = goal;
+        for criterion in &self.criteria {
+            let CriterionRecord { id, title, asks, why, conditions, algorithms, .. } = criterion;
             let _ = write!(
                 page,
                 "\n## {id}: {title}\n\n{}\nIn each case must hold:\n\n",
                 wrapped(&format!("{asks} {why}"))
             );
             conditions.iter().for_each(|asked| page.push_str(&format!("- {}\n", asked.text)));
-            let _ = write!(page, "\n![{id}: which cases hold, for each algorithm]({})\n\n", picture(goal));
-            page.push_str(&numbers(goal));
+            let _ =
+                write!(page, "\n![{id}: which cases hold, for each algorithm]({})\n\n", picture(criterion));
+            page.push_str(&numbers(criterion));
             let medians = algorithms
                 .iter()
                 .flat_map(|algorithm| algorithm.medians.iter().map(move |of| (algorithm, of)));
@@ -38,20 +39,20 @@ impl Record {
         page
     }
 
-    /// The picture of each goal.
+    /// The picture of each criterion.
     #[must_use]
-    pub fn pictures(&self) -> Vec<(&GoalRecord, String)> {
-        self.goals.iter().map(|goal| (goal, heat_map(goal))).collect()
+    pub fn pictures(&self) -> Vec<(&CriterionRecord, String)> {
+        self.criteria.iter().map(|criterion| (criterion, heat_map(criterion))).collect()
     }
 
     /// What was run, and how it is judged; `more` is another sentence.
     pub(crate) fn facts(&self, more: &str) -> String {
-        let Self { command, commit, scenarios_hash, runs, seed, form, criteria, .. } = self;
+        let Self { command, commit, scenarios_hash, runs, seed, form, folder, .. } = self;
         let how = format!(
-            "The criteria `{criteria}`, {form} form. Of the seeds of a case the worst is judged: one that \
+            "The criteria `{folder}`, {form} form. Of the seeds of a case the worst is judged: one that \
              fails before one that holds, then the one with the lower Jain index. {more}"
         );
-        let seeds = self.goals.iter().map(|goal| goal.seeds).max().unwrap_or(1);
+        let seeds = self.criteria.iter().map(|criterion| criterion.seeds).max().unwrap_or(1);
         let seeds = match seeds {
             1 => format!("seed {seed}"),
             _ => format!("seeds {seed} to {}", seed + u64::from(seeds) - 1),
@@ -65,27 +66,27 @@ impl Record {
 
     fn overview(&self) -> String {
         let mut names: Vec<&str> = Vec::new();
-        for algorithm in self.goals.iter().flat_map(|goal| &goal.algorithms) {
+        for algorithm in self.criteria.iter().flat_map(|criterion| &criterion.algorithms) {
             if !names.contains(&algorithm.cc.as_str()) {
                 names.push(&algorithm.cc);
             }
         }
-        let mut header = vec!["goal".to_owned(), "cases".to_owned()];
+        let mut header = vec!["criterion".to_owned(), "cases".to_owned()];
         header.extend(names.iter().map(|name| (*name).to_owned()));
-        let row = |goal: &GoalRecord| {
-            let of = |name: &&str| goal.algorithms.iter().find(|algorithm| algorithm.cc == *name);
-            let cases = goal.algorithms.first().map_or(0, |algorithm| algorithm.cases);
-            let mut cells = vec![format!("{} {}", goal.id, goal.title), cases.to_string()];
+        let row = |criterion: &CriterionRecord| {
+            let of = |name: &&str| criterion.algorithms.iter().find(|algorithm| algorithm.cc == *name);
+            let cases = criterion.algorithms.first().map_or(0, |algorithm| algorithm.cases);
+            let mut cells = vec![format!("{} {}", criterion.id, criterion.title), cases.to_string()];
             cells.extend(names.iter().map(|name| of(name).map_or(String::new(), |of| of.hold.to_string())));
             cells
         };
-        markdown_table(&header, &self.goals.iter().map(row).collect::<Vec<_>>())
+        markdown_table(&header, &self.criteria.iter().map(row).collect::<Vec<_>>())
     }
 }
 
 /// A row per algorithm: conditions, and median and worst of each metric.
-fn numbers(goal: &GoalRecord) -> String {
-    let Some(first) = goal.algorithms.first() else { return String::new() };
+fn numbers(criterion: &CriterionRecord) -> String {
+    let Some(first) = criterion.algorithms.first() else { return String::new() };
     let mut header = vec!["".to_owned(), "hold".to_owned()];
     header.extend(first.conditions.iter().map(|of| of.name.clone()));
     header.extend(first.metrics.iter().map(|of| format!("{}: median, worst", of.metric.name())));
@@ -95,7 +96,7 @@ fn numbers(goal: &GoalRecord) -> String {
         cells.extend(algorithm.metrics.iter().map(|of| of.cell()));
         cells
     };
-    markdown_table(&header, &goal.algorithms.iter().map(row).collect::<Vec<_>>())
+    markdown_table(&header, &criterion.algorithms.iter().map(row).collect::<Vec<_>>())
 }
 
 /// The cases that fail, by name, folded.

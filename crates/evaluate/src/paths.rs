@@ -1,19 +1,19 @@
-//! The random paths of a goal, as cases.
+//! The random paths of a criterion, as cases.
 
 use fairpace_netem::Random;
 use fairpace_scenario::quantity::PACKET_BYTES;
 use fairpace_scenario::{Invalid, Set, Target, parse};
 
+use crate::criterion::Criterion;
 use crate::draw::Draw;
 use crate::expand::Case;
-use crate::goal::Goal;
 
 /// Cells of a row in a picture.
 const IN_A_ROW: usize = 20;
 
-impl Goal {
+impl Criterion {
     /// The first `count` random paths of a seed, each with its scenario for an algorithm. None unless
-    /// [`Goal::is_drawn`].
+    /// [`Criterion::is_drawn`].
     ///
     /// # Errors
     /// A path is not a valid scenario, or one of `sets` is wrong.

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::condition::Asked;
+use crate::criterion::Criterion;
 use crate::expand::Case;
-use crate::goal::Goal;
 use crate::judge::{Bound, Check, Held, Judged, worst};
 use crate::measure::Metric;
 use crate::section::Section;
@@ -26,7 +26,7 @@ pub struct Record {
     /// The algorithms that were asked for; others are there to compare with.
     pub asked: Vec<String>,
     /// Name of the criteria: their folder.
-    pub criteria: String,
+    pub folder: String,
     /// `full`, `quick`, `kernel` (the cases that real flows can show) or `random paths`.
     pub form: &'static str,
     /// Release of the kernel on which cases ran, if they did.
@@ -42,13 +42,13 @@ pub struct Record {
     pub simulated: usize,
     /// ...in this wall-clock time.
     pub wall_s: f64,
-    /// The goals, in order.
-    pub goals: Vec<GoalRecord>,
+    /// The criteria, in order.
+    pub criteria: Vec<CriterionRecord>,
 }
 
-/// One goal.
+/// One criterion.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct GoalRecord {
+pub struct CriterionRecord {
     /// "G1".
     pub id: String,
     /// "rtt-fairness".
@@ -71,7 +71,7 @@ pub struct GoalRecord {
     pub algorithms: Vec<AlgorithmRecord>,
 }
 
-/// An algorithm at a goal.
+/// An algorithm at a criterion.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AlgorithmRecord {
     /// Its name.
@@ -82,7 +82,7 @@ pub struct AlgorithmRecord {
     pub hold: usize,
     /// CPU-seconds of its runs, also of those that were kept from earlier calls.
     pub cpu_s: f64,
-    /// Number of cases in which each condition holds, in the goal's order.
+    /// Number of cases in which each condition holds, in the criterion's order.
     pub conditions: Vec<ConditionCount>,
     /// Each metric over the cases.
     pub metrics: Vec<Spread>,
@@ -175,34 +175,34 @@ pub struct ConditionRecord {
 }
 
 impl Record {
-    /// The command that measures one of its goals again, and no other that its own command names.
-    pub(crate) fn command_of(&self, goal: &GoalRecord) -> String {
+    /// The command that measures one of its criteria again, and no other that its own command names.
+    pub(crate) fn command_of(&self, criterion: &CriterionRecord) -> String {
         let mut words = self.command.split(' ');
         let mut kept = Vec::new();
         while let Some(word) = words.next() {
             match word {
-                "--goal" => _ = words.next(),
+                "--criterion" => _ = words.next(),
                 _ => kept.push(word),
             }
         }
-        format!("{} --goal {}", kept.join(" "), goal.id)
+        format!("{} --criterion {}", kept.join(" "), criterion.id)
     }
 }
 
-impl GoalRecord {
-    /// The goal without results, with the number of seeds of its cases.
+impl CriterionRecord {
+    /// The criterion without results, with the number of seeds of its cases.
     #[must_use]
-    pub fn of(goal: &Goal, seeds: u32) -> Self {
+    pub fn of(criterion: &Criterion, seeds: u32) -> Self {
         Self {
-            id: goal.id.clone(),
-            name: goal.name.clone(),
-            title: goal.title.clone(),
-            asks: goal.asks.clone(),
-            why: goal.why.clone(),
-            fails: goal.fails.clone(),
-            section: goal.section.clone(),
+            id: criterion.id.clone(),
+            name: criterion.name.clone(),
+            title: criterion.title.clone(),
+            asks: criterion.asks.clone(),
+            why: criterion.why.clone(),
+            fails: criterion.fails.clone(),
+            section: criterion.section.clone(),
             seeds,
-            conditions: goal.conditions(),
+            conditions: criterion.conditions(),
             algorithms: Vec::new(),
         }
     }

@@ -1,25 +1,25 @@
-//! Scores: which goals an algorithm passes, goal by goal and section by section.
+//! Scores: which criteria an algorithm passes, criterion by criterion and section by section.
 
-use crate::record::{AlgorithmRecord, GoalRecord, Record};
+use crate::record::{AlgorithmRecord, CriterionRecord, Record};
 
-/// What an algorithm has of the goals of a section, or of all.
+/// What an algorithm has of the criteria of a section, or of all.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Score {
-    /// Goals that it was measured at, and of these, those of which all cases hold.
-    pub(crate) goals: usize,
+    /// Criteria that it was measured at, and of these, those of which all cases hold.
+    pub(crate) criteria: usize,
     pub(crate) passed: usize,
-    /// Cases of all these goals, and of these, those that hold.
+    /// Cases of all these criteria, and of these, those that hold.
     pub(crate) cases: usize,
     pub(crate) hold: usize,
 }
 
-/// Goals that belong together, in the order of the record.
+/// Criteria that belong together, in the order of the record.
 pub(crate) struct Group<'r> {
-    /// Title of their section; empty for goals without one.
+    /// Title of their section; empty for criteria without one.
     pub(crate) title: &'r str,
     /// What the section is about.
     pub(crate) about: &'r str,
-    pub(crate) goals: Vec<&'r GoalRecord>,
+    pub(crate) criteria: Vec<&'r CriterionRecord>,
 }
 
 impl AlgorithmRecord {
@@ -43,7 +43,7 @@ impl AlgorithmRecord {
     }
 }
 
-impl GoalRecord {
+impl CriterionRecord {
     /// What an algorithm did.
     pub(crate) fn of_algorithm(&self, cc: &str) -> Option<&AlgorithmRecord> {
         self.algorithms.iter().find(|algorithm| algorithm.cc == cc)
@@ -54,7 +54,7 @@ impl Record {
     /// The names of all algorithms, in the order in which they first appear.
     pub(crate) fn algorithms(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
-        for algorithm in self.goals.iter().flat_map(|goal| &goal.algorithms) {
+        for algorithm in self.criteria.iter().flat_map(|criterion| &criterion.algorithms) {
             if !names.contains(&algorithm.cc.as_str()) {
                 names.push(&algorithm.cc);
             }
@@ -62,17 +62,17 @@ impl Record {
         names
     }
 
-    /// Its measured goals by section.
+    /// Its measured criteria by section.
     pub(crate) fn groups(&self) -> Vec<Group<'_>> {
         let mut groups: Vec<Group<'_>> = Vec::new();
-        for goal in self.goals.iter().filter(|goal| !goal.algorithms.is_empty()) {
-            let section = goal.section.as_ref();
+        for criterion in self.criteria.iter().filter(|criterion| !criterion.algorithms.is_empty()) {
+            let section = criterion.section.as_ref();
             let title = section.map_or("", |section| section.title.as_str());
             match groups.last_mut() {
-                Some(group) if group.title == title => group.goals.push(goal),
+                Some(group) if group.title == title => group.criteria.push(criterion),
                 _ => {
                     let about = section.map_or("", |section| section.about.as_str());
-                    groups.push(Group { title, about, goals: vec![goal] });
+                    groups.push(Group { title, about, criteria: vec![criterion] });
                 }
             }
         }
@@ -80,11 +80,11 @@ impl Record {
     }
 }
 
-/// The score of an algorithm at some goals.
-pub(crate) fn score<'r>(goals: impl IntoIterator<Item = &'r GoalRecord>, cc: &str) -> Score {
+/// The score of an algorithm at some criteria.
+pub(crate) fn score<'r>(criteria: impl IntoIterator<Item = &'r CriterionRecord>, cc: &str) -> Score {
     let mut score = Score::default();
-    for algorithm in goals.into_iter().filter_map(|goal| goal.of_algorithm(cc)) {
-        score.goals += 1;
+    for algorithm in criteria.into_iter().filter_map(|criterion| criterion.of_algorithm(cc)) {
+        score.criteria += 1;
         score.passed += usize::from(algorithm.passes());
         score.cases += algorithm.cases;
         score.hold += algorithm.hold;

@@ -1,4 +1,4 @@
-//! A section: goals that belong together, such as those of a section of RFC 9743.
+//! A section: criteria that belong together, such as those of a section of RFC 9743.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -20,7 +20,7 @@ pub struct Section {
     pub name: String,
     /// A few words: "5.1 Single algorithm".
     pub title: String,
-    /// What its goals have in common, and where they come from.
+    /// What its criteria have in common, and where they come from.
     pub about: String,
 }
 

@@ -8,7 +8,7 @@ use std::path::Path;
 use fairpace_scenario::{Invalid, Problem};
 
 /// What a problem is with.
-pub(crate) const ABOUT: &str = "goal";
+pub(crate) const ABOUT: &str = "criterion";
 
 /// Largest file of criteria, bytes: 26,000 lines of 40 characters. A larger file is none.
 const MOST_BYTES: u64 = 1 << 20;
@@ -61,7 +61,7 @@ impl Source {
 
 /// A file or folder of criteria that cannot be read.
 pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Invalid {
-    let help = "criteria are a folder with a TOML file for each goal, such as evaluation/level";
+    let help = "criteria are a folder with a TOML file for each criterion, such as evaluation/level";
     let problem = Problem::of(ABOUT, "file", "", format!("cannot read it: {error}"), help);
     Invalid { problems: vec![problem.in_file(path.display().to_string())] }
 }

@@ -3,12 +3,12 @@
 use std::fmt::Write as _;
 
 use crate::on_kernel;
-use crate::record::{AlgorithmRecord, CaseRecord, ConditionRecord, GoalRecord, Record, Spread};
+use crate::record::{AlgorithmRecord, CaseRecord, ConditionRecord, CriterionRecord, Record, Spread};
 use crate::score::score;
 
 impl Record {
-    /// A scorecard: a row for each goal, a column for each algorithm. With `failing`, then the numbers of
-    /// each goal and each case that does not hold.
+    /// A scorecard: a row for each criterion, a column for each algorithm. With `failing`, then the numbers
+    /// of each criterion and each case that does not hold.
     #[must_use]
     pub fn text(&self, failing: bool) -> String {
         let mut text = String::new();
@@ -16,20 +16,20 @@ impl Record {
             if !group.title.is_empty() {
                 let _ = writeln!(text, "{}", group.title);
             }
-            text.push_str(&self.scorecard_text(&group.goals));
+            text.push_str(&self.scorecard_text(&group.criteria));
             text.push('\n');
         }
         if failing {
-            self.goals.iter().for_each(|goal| text.push_str(&numbers(goal)));
+            self.criteria.iter().for_each(|criterion| text.push_str(&numbers(criterion)));
         }
         text.push_str(&on_kernel::text(self));
         text.push_str(&self.medians());
         for cc in &self.asked {
-            let sum = score(&self.goals, cc);
+            let sum = score(&self.criteria, cc);
             let _ = writeln!(
                 text,
                 "{cc} passes {} of {} criteria; {} of {} cases hold",
-                sum.passed, sum.goals, sum.hold, sum.cases
+                sum.passed, sum.criteria, sum.hold, sum.cases
             );
         }
         let Self { runs, simulated, wall_s, form, .. } = self;
@@ -43,27 +43,27 @@ impl Record {
 
     /// The conditions of medians, of the algorithms that were asked for.
     fn medians(&self) -> String {
-        let of_asked = |goal: &GoalRecord| {
-            let asked = goal.algorithms.iter().filter(|algorithm| self.asked.contains(&algorithm.cc));
-            let said = |of: &ConditionRecord, cc: &str| format!("{} {cc}: {}\n", goal.id, median(of));
+        let of_asked = |criterion: &CriterionRecord| {
+            let asked = criterion.algorithms.iter().filter(|algorithm| self.asked.contains(&algorithm.cc));
+            let said = |of: &ConditionRecord, cc: &str| format!("{} {cc}: {}\n", criterion.id, median(of));
             asked.flat_map(|algorithm| algorithm.medians.iter().map(|of| said(of, &algorithm.cc))).collect()
         };
-        self.goals.iter().map(|goal| -> String { of_asked(goal) }).collect()
+        self.criteria.iter().map(|criterion| -> String { of_asked(criterion) }).collect()
     }
 
     /// "  5.1.1a Undelivered packets    ✓ 8   3/8".
-    fn scorecard_text(&self, goals: &[&GoalRecord]) -> String {
+    fn scorecard_text(&self, criteria: &[&CriterionRecord]) -> String {
         let names = self.algorithms();
-        let label = |goal: &GoalRecord| format!("{} {}", goal.id, goal.title);
-        let aside = self.goals.iter().map(|goal| label(goal).chars().count()).max().unwrap_or(0);
+        let label = |criterion: &CriterionRecord| format!("{} {}", criterion.id, criterion.title);
+        let aside = self.criteria.iter().map(|criterion| label(criterion).chars().count()).max().unwrap_or(0);
         let width = |cc: &&str| cc.chars().count().max(8) + 2;
         let mut text = format!("  {:aside$}", "");
         names.iter().for_each(|cc| text.push_str(&format!("{cc:>0$}", width(cc))));
         text.push('\n');
-        for goal in goals {
-            let _ = write!(text, "  {:aside$}", label(goal));
+        for criterion in criteria {
+            let _ = write!(text, "  {:aside$}", label(criterion));
             for cc in &names {
-                let mark = goal.of_algorithm(cc).map_or_else(String::new, |algorithm| algorithm.mark());
+                let mark = criterion.of_algorithm(cc).map_or_else(String::new, |algorithm| algorithm.mark());
                 let _ = write!(text, "{mark:>0$}", width(cc));
             }
             text.push('\n');
@@ -73,10 +73,10 @@ impl Record {
 }
 
 /// A row for each algorithm, and below it each case that does not hold.
-fn numbers(goal: &GoalRecord) -> String {
-    let asked: Vec<_> = goal.conditions.iter().map(|asked| asked.text.as_str()).collect();
-    let mut text = format!("{} {}: {}\n", goal.id, goal.title, asked.join("; "));
-    for algorithm in &goal.algorithms {
+fn numbers(criterion: &CriterionRecord) -> String {
+    let asked: Vec<_> = criterion.conditions.iter().map(|asked| asked.text.as_str()).collect();
+    let mut text = format!("{} {}: {}\n", criterion.id, criterion.title, asked.join("; "));
+    for algorithm in &criterion.algorithms {
         text.push_str(&row(algorithm));
         algorithm.medians.iter().for_each(|of| text.push_str(&format!("      {}\n", median(of))));
         text.push_str(&failures(algorithm));

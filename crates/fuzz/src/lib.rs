@@ -26,7 +26,7 @@ pub const TARGETS: [Target; 7] = [
     Target { name: "scenario", run: parsers::scenario },
     Target { name: "quantity", run: parsers::quantity },
     Target { name: "figure", run: parsers::figure },
-    Target { name: "goal", run: parsers::goal },
+    Target { name: "criterion", run: parsers::criterion },
     Target { name: "trace", run: parsers::trace },
     Target { name: "json", run: parsers::json },
     Target { name: "algorithm", run: algorithm::algorithm },

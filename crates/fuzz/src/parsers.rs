@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use fairpace_evaluate::{Form, Goal};
+use fairpace_evaluate::{Criterion, Form};
 use fairpace_results::Summary;
 use fairpace_scenario::quantity::{self, Dimension};
 use fairpace_scenario::{Invalid, Scenario, Set, Sizes, Target, Trace};
@@ -75,7 +75,7 @@ pub(crate) fn figure(data: &[u8]) {
 }
 
 /// A file of criteria: each of its cases is a valid scenario, or the first that is not is named in the file.
-pub(crate) fn goal(data: &[u8]) {
+pub(crate) fn criterion(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let path = Path::new("folder/fuzz.toml");
     let named = |invalid: Invalid| {
@@ -83,11 +83,11 @@ pub(crate) fn goal(data: &[u8]) {
         assert!((1..=MOST_PROBLEMS).contains(&problems), "{problems} problems");
         assert!(invalid.problems.iter().all(|problem| problem.file == "folder/fuzz.toml"), "{invalid}");
     };
-    match Goal::parse(path, text) {
-        Ok(goal) => {
-            goal.cases("reno", &[], Form::Quick, "").map_or_else(named, drop);
-            goal.paths("reno", &[], 2, 1).map_or_else(named, drop);
-            let _ = (goal.conditions(), goal.medians(), goal.rivals());
+    match Criterion::parse(path, text) {
+        Ok(criterion) => {
+            criterion.cases("reno", &[], Form::Quick, "").map_or_else(named, drop);
+            criterion.paths("reno", &[], 2, 1).map_or_else(named, drop);
+            let _ = (criterion.conditions(), criterion.medians(), criterion.rivals());
         }
         Err(invalid) => named(invalid),
     }

@@ -21,8 +21,8 @@ pub(super) fn measure(
     let all: usize = asked().map(|(_, _, cases)| cases.len()).sum();
     let release = record.kernel.clone().unwrap_or_default();
     let mut number = 0;
-    for (goal, cc, cases) in asked() {
-        let results = record.goals[goal].algorithms.iter_mut().find(|of| of.cc == cc);
+    for (criterion, cc, cases) in asked() {
+        let results = record.criteria[criterion].algorithms.iter_mut().find(|of| of.cc == cc);
         let results = results.map_or(&mut [][..], |of| &mut of.results);
         for (case, result) in cases.iter().zip(results) {
             number += 1;

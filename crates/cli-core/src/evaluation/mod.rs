@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use clap::Args;
 use fairpace_cc::Algorithm;
-use fairpace_evaluate::{Form, Goal, GoalRecord, Record, SCHEMA, seed_of};
+use fairpace_evaluate::{Criterion, CriterionRecord, Form, Record, SCHEMA, seed_of};
 use fairpace_kernel::Features;
 use fairpace_scenario::{MOST_SEED, Set, Target, hash_of_all};
 
@@ -27,9 +27,9 @@ const FIRST_SEED: u64 = 1;
 /// Which cases are measured, and how.
 #[derive(Debug, Clone, Args)]
 pub struct EvaluationArgs {
-    /// Only these goals, by id, file or section: G1,crowds,5.1.
-    #[arg(long, value_name = "GOAL,...", value_delimiter = ',')]
-    pub goal: Vec<String>,
+    /// Only these criteria, by id, file or section: G1,crowds,5.1.
+    #[arg(long, value_name = "CRITERION,...", value_delimiter = ',')]
+    pub criterion: Vec<String>,
     /// Only the cases that the criteria name for a quick look.
     #[arg(long)]
     pub quick: bool,
@@ -38,7 +38,7 @@ pub struct EvaluationArgs {
         long,
         value_name = "N",
         requires = "draw",
-        conflicts_with_all = ["goal", "quick"],
+        conflicts_with_all = ["criterion", "quick"],
         value_parser = from_one_to(10_000)
     )]
     pub paths: Option<u32>,
@@ -49,7 +49,7 @@ pub struct EvaluationArgs {
     /// Only cases with this text in their name.
     #[arg(long = "match", value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub matching: String,
-    /// Seeds of each case; by default as its goal says, with --quick 1.
+    /// Seeds of each case; by default as its criterion says, with --quick 1.
     #[arg(long, value_name = "N", value_parser = from_one_to(1000))]
     pub seeds: Option<u32>,
     /// The first of these seeds.
@@ -69,12 +69,12 @@ pub struct EvaluationArgs {
     pub jobs: Jobs,
 }
 
-/// Algorithms at goals.
+/// Algorithms at criteria.
 pub struct Evaluation<'a> {
     /// Which cases of them.
     pub args: &'a EvaluationArgs,
-    /// The goals; [`chosen`] selects those that the arguments name.
-    pub goals: &'a [&'a Goal],
+    /// The criteria; [`chosen`] selects those that the arguments name.
+    pub criteria: &'a [&'a Criterion],
     /// Names of the algorithms, see [`names`].
     pub names: &'a [String],
     /// Those that the user asked for; the others are there to compare with.
@@ -82,7 +82,7 @@ pub struct Evaluation<'a> {
     /// Where: in the simulator, or there and on the running kernel.
     pub on: Target,
     /// The criteria's name.
-    pub criteria: String,
+    pub folder: String,
     /// The begin of the command that measures the same again: program, criteria and algorithms.
     pub command: String,
     /// Where finished runs are kept.
@@ -97,9 +97,9 @@ impl Evaluation<'_> {
     /// # Errors
     /// A parameter of an algorithm that does not take part is changed, a value is wrong, or no case is left.
     pub fn plan(&self) -> Result<Works, Failure> {
-        let Self { args, goals, names, .. } = self;
-        check_sets(&args.sets, names, goals)?;
-        let most = goals.iter().map(|goal| seeds(args, goal)).max().unwrap_or(1);
+        let Self { args, criteria, names, .. } = self;
+        check_sets(&args.sets, names, criteria)?;
+        let most = criteria.iter().map(|criterion| seeds(args, criterion)).max().unwrap_or(1);
         check_seeds(args.seed, most)?;
         let on_kernel = self.on == Target::Testbed;
         if on_kernel {
@@ -110,19 +110,19 @@ impl Evaluation<'_> {
         let seed = args.draw.as_deref().map(draw_seed).transpose()?.unwrap_or_default();
         let mut works = Works::new(args.seed);
         let mut flows: u64 = 0;
-        for (index, goal) in goals.iter().enumerate() {
+        for (index, criterion) in criteria.iter().enumerate() {
             for cc in *names {
                 let mut cases = match args.paths {
-                    Some(count) => goal.paths(cc, &args.sets, count as usize, seed)?,
-                    None => goal.cases(cc, &args.sets, form, &args.matching)?,
+                    Some(count) => criterion.paths(cc, &args.sets, count as usize, seed)?,
+                    None => criterion.cases(cc, &args.sets, form, &args.matching)?,
                 };
                 cases.retain(|case| case.name.contains(&args.matching));
-                cases.retain(|case| !on_kernel || goal.kernel.contains(&case.name));
+                cases.retain(|case| !on_kernel || criterion.kernel.contains(&case.name));
                 let of_cases: usize = cases.iter().map(|case| case.scenario.flows.len()).sum();
-                flows = flows.saturating_add(of_cases as u64 * u64::from(seeds(args, goal)));
+                flows = flows.saturating_add(of_cases as u64 * u64::from(seeds(args, criterion)));
                 check_size(flows)?;
                 if !cases.is_empty() {
-                    works.add(index, cc, cases, seeds(args, goal));
+                    works.add(index, cc, cases, seeds(args, criterion));
                 }
             }
         }
@@ -147,7 +147,7 @@ impl Evaluation<'_> {
             commit: COMMIT.to_owned(),
             command: self.command(),
             asked: self.asked.to_vec(),
-            criteria: self.criteria.clone(),
+            folder: self.folder.clone(),
             form: self.form(),
             kernel: (self.on == Target::Testbed).then(|| Features::probe().release),
             seed: args.seed,
@@ -155,10 +155,14 @@ impl Evaluation<'_> {
             runs: summaries.len(),
             simulated,
             wall_s: begun.elapsed().as_secs_f64(),
-            goals: self.goals.iter().map(|goal| GoalRecord::of(goal, seeds(args, goal))).collect(),
+            criteria: self
+                .criteria
+                .iter()
+                .map(|criterion| CriterionRecord::of(criterion, seeds(args, criterion)))
+                .collect(),
         };
-        for (goal, algorithm) in works.judged(&summaries, self.goals) {
-            record.goals[goal].algorithms.push(algorithm);
+        for (criterion, algorithm) in works.judged(&summaries, self.criteria) {
+            record.criteria[criterion].algorithms.push(algorithm);
         }
         if self.on == Target::Testbed {
             kernel::measure(self, &works, &mut record, signals)?;
@@ -179,8 +183,8 @@ impl Evaluation<'_> {
     fn command(&self) -> String {
         let args = self.args;
         let mut words = vec![self.command.clone()];
-        if !args.goal.is_empty() {
-            words.push(format!("--goal {}", args.goal.join(",")));
+        if !args.criterion.is_empty() {
+            words.push(format!("--criterion {}", args.criterion.join(",")));
         }
         if let (Some(count), Some(hex)) = (args.paths, &args.draw) {
             words.push(format!("--paths {count} --draw {hex}"));
@@ -209,8 +213,8 @@ pub fn no_case(matching: &str) -> Failure {
     Failure::new(Exit::Usage, message, "names are as in `10mbit 10/50ms 1bdp`")
 }
 
-fn seeds(args: &EvaluationArgs, goal: &Goal) -> u32 {
-    args.seeds.unwrap_or(if args.quick { 1 } else { goal.seeds })
+fn seeds(args: &EvaluationArgs, criterion: &Criterion) -> u32 {
+    args.seeds.unwrap_or(if args.quick { 1 } else { criterion.seeds })
 }
 
 /// The seed that `--draw` stands for.
@@ -221,37 +225,40 @@ fn draw_seed(hex: &str) -> Result<u64, Failure> {
     })
 }
 
-/// The goals that `--goal` names by id or file; all if it names none. With `--paths` those that are drawn.
+/// The criteria that `--criterion` names by id or file; all if it names none. With `--paths` those that are
+/// drawn.
 ///
 /// # Errors
 /// There is none, or none of that name; `criteria` is their place.
 pub fn chosen<'g>(
-    goals: &'g [Goal],
+    criteria: &'g [Criterion],
     args: &EvaluationArgs,
-    criteria: &str,
-) -> Result<Vec<&'g Goal>, Failure> {
-    let asked = &args.goal;
-    let goals: Vec<&Goal> = goals.iter().filter(|goal| goal.is_drawn() == args.paths.is_some()).collect();
-    if goals.is_empty() {
-        let what = if args.paths.is_some() { "random paths" } else { "goal with cases" };
-        let message = format!("{criteria} has no {what}");
+    folder: &str,
+) -> Result<Vec<&'g Criterion>, Failure> {
+    let asked = &args.criterion;
+    let criteria: Vec<&Criterion> =
+        criteria.iter().filter(|criterion| criterion.is_drawn() == args.paths.is_some()).collect();
+    if criteria.is_empty() {
+        let what = if args.paths.is_some() { "random paths" } else { "criterion with cases" };
+        let message = format!("{folder} has no {what}");
         return Err(Failure::new(Exit::Usage, message, "the contained criteria have both"));
     }
-    let is = |goal: &Goal, asked: &str| {
-        let section = goal.section.as_ref().map(|section| &section.name);
-        let names = [&goal.id, &goal.name].into_iter().chain(section);
-        let is_within = goal.id.strip_prefix(asked).is_some_and(|rest| rest.starts_with('.'));
+    let is = |criterion: &Criterion, asked: &str| {
+        let section = criterion.section.as_ref().map(|section| &section.name);
+        let names = [&criterion.id, &criterion.name].into_iter().chain(section);
+        let is_within = criterion.id.strip_prefix(asked).is_some_and(|rest| rest.starts_with('.'));
         is_within || names.into_iter().any(|name| name.eq_ignore_ascii_case(asked))
     };
     for asked in asked {
-        if !goals.iter().any(|goal| is(goal, asked)) {
-            let known: Vec<_> = goals.iter().map(|goal| format!("{} ({})", goal.id, goal.name)).collect();
+        if !criteria.iter().any(|criterion| is(criterion, asked)) {
+            let known: Vec<_> =
+                criteria.iter().map(|criterion| format!("{} ({})", criterion.id, criterion.name)).collect();
             let help = format!("there are {}", known.join(", "));
-            return Err(Failure::new(Exit::Usage, format!("there is no goal `{asked}`"), help));
+            return Err(Failure::new(Exit::Usage, format!("there is no criterion `{asked}`"), help));
         }
     }
-    let wanted = |goal: &&Goal| asked.is_empty() || asked.iter().any(|asked| is(goal, asked));
-    Ok(goals.iter().copied().filter(wanted).collect())
+    let wanted = |criterion: &&Criterion| asked.is_empty() || asked.iter().any(|asked| is(criterion, asked));
+    Ok(criteria.iter().copied().filter(wanted).collect())
 }
 
 /// The names of algorithms that the user wrote, or headers.
@@ -303,8 +310,8 @@ fn check_seeds(first: u64, seeds: u32) -> Result<(), Failure> {
 }
 
 /// A change of a parameter must be of an algorithm that takes part somewhere.
-fn check_sets(sets: &[Set], names: &[String], goals: &[&Goal]) -> Result<(), Failure> {
-    let rivals: Vec<String> = goals.iter().flat_map(|goal| goal.rivals()).collect();
+fn check_sets(sets: &[Set], names: &[String], criteria: &[&Criterion]) -> Result<(), Failure> {
+    let rivals: Vec<String> = criteria.iter().flat_map(|criterion| criterion.rivals()).collect();
     for set in sets {
         if let Some(other) = set.algorithm().filter(|of| !names.iter().chain(&rivals).any(|cc| cc == of)) {
             let message = format!("--set changes a parameter of `{other}`, which does not take part");

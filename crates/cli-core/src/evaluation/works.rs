@@ -1,12 +1,12 @@
 //! Cases with the runs by which they are judged.
 
-use fairpace_evaluate::{AlgorithmRecord, Case, CaseRecord, Check, Goal, Judged, Measured, judge};
+use fairpace_evaluate::{AlgorithmRecord, Case, CaseRecord, Check, Criterion, Judged, Measured, judge};
 use fairpace_results::Summary;
 use fairpace_scenario::Scenario;
 
-/// An algorithm at a goal, with the index of its first run.
+/// An algorithm at a criterion, with the index of its first run.
 struct Work {
-    goal: usize,
+    criterion: usize,
     cc: String,
     cases: Vec<Case>,
     /// Runs of each case.
@@ -14,7 +14,7 @@ struct Work {
     first_run: usize,
 }
 
-/// Algorithms at goals, and the scenarios of all their runs.
+/// Algorithms at criteria, and the scenarios of all their runs.
 pub struct Works {
     first_seed: u64,
     works: Vec<Work>,
@@ -28,15 +28,15 @@ impl Works {
         Self { first_seed, works: Vec::new(), scenarios: Vec::new() }
     }
 
-    /// Adds cases of an algorithm at the goal with this index, each with `seeds` seeds.
-    pub fn add(&mut self, goal: usize, cc: &str, cases: Vec<Case>, seeds: u32) {
+    /// Adds cases of an algorithm at the criterion with this index, each with `seeds` seeds.
+    pub fn add(&mut self, criterion: usize, cc: &str, cases: Vec<Case>, seeds: u32) {
         let first_run = self.scenarios.len();
         for case in &cases {
             for seed in (self.first_seed..).take(seeds as usize) {
                 self.scenarios.push(Scenario { seed, ..case.scenario.clone() });
             }
         }
-        self.works.push(Work { goal, cc: cc.to_owned(), cases, seeds, first_run });
+        self.works.push(Work { criterion, cc: cc.to_owned(), cases, seeds, first_run });
     }
 
     /// All cases, in the order in which they were added.
@@ -44,9 +44,9 @@ impl Works {
         self.works.iter().flat_map(|work| &work.cases)
     }
 
-    /// The goal's index, the algorithm and the cases of everything that was added.
+    /// The criterion's index, the algorithm and the cases of everything that was added.
     pub fn of_algorithms(&self) -> impl Iterator<Item = (usize, &str, &[Case])> {
-        self.works.iter().map(|work| (work.goal, work.cc.as_str(), work.cases.as_slice()))
+        self.works.iter().map(|work| (work.criterion, work.cc.as_str(), work.cases.as_slice()))
     }
 
     /// The scenarios of all runs: of each case one for each seed.
@@ -56,18 +56,19 @@ impl Works {
     }
 
     /// Judges everything by its runs, which are in the order of [`scenarios`](Self::scenarios). The records
-    /// are in the order in which the works were added, each with the index of its goal in `goals`.
+    /// are in the order in which the works were added, each with the index of its criterion in `criteria`.
     #[must_use]
-    pub fn judged(&self, summaries: &[Summary], goals: &[&Goal]) -> Vec<(usize, AlgorithmRecord)> {
+    pub fn judged(&self, summaries: &[Summary], criteria: &[&Criterion]) -> Vec<(usize, AlgorithmRecord)> {
         let record = |work: &Work| {
-            let medians = goals.get(work.goal).map(|goal| goal.medians()).unwrap_or_default();
-            (work.goal, of_one(work, summaries, &medians))
+            let medians =
+                criteria.get(work.criterion).map(|criterion| criterion.medians()).unwrap_or_default();
+            (work.criterion, of_one(work, summaries, &medians))
         };
         self.works.iter().map(record).collect()
     }
 }
 
-/// Judges an algorithm at a goal.
+/// Judges an algorithm at a criterion.
 fn of_one(work: &Work, summaries: &[Summary], medians: &[Check]) -> AlgorithmRecord {
     let Work { cc, cases, seeds, first_run, .. } = work;
     let (seeds, first_run) = (*seeds as usize, *first_run);

@@ -27,10 +27,10 @@ fn expected() -> BTreeMap<String, BTreeSet<String>> {
 /// The criteria that each algorithm fails in a record, and all criteria.
 fn failed(record: &Value) -> (BTreeMap<String, BTreeSet<String>>, BTreeSet<String>) {
     let (mut failed, mut all) = (BTreeMap::<String, BTreeSet<String>>::new(), BTreeSet::new());
-    for goal in record["goals"].as_array().unwrap() {
-        let id = goal["id"].as_str().unwrap();
+    for criterion in record["criteria"].as_array().unwrap() {
+        let id = criterion["id"].as_str().unwrap();
         all.insert(id.to_owned());
-        for algorithm in goal["algorithms"].as_array().unwrap() {
+        for algorithm in criterion["algorithms"].as_array().unwrap() {
             let fails = failed.entry(algorithm["cc"].as_str().unwrap().to_owned()).or_default();
             if algorithm["hold"] != algorithm["cases"] {
                 fails.insert(id.to_owned());
@@ -48,7 +48,7 @@ fn each_bad_algorithm_fails_exactly_the_criteria_of_its_fault() {
         expected.keys().map(|name| folder().join(format!("bad/{name}.h")).display().to_string()).collect();
     let mut words = vec!["evaluate"];
     words.extend(headers.iter().map(String::as_str));
-    words.extend(["--beside", "none", "--quick", "--json", "--goal"]);
+    words.extend(["--beside", "none", "--quick", "--json", "--criterion"]);
     words.push("5.1-alone,5.2-mixed,6-general,7-special,field");
     let (failed, all) = failed(&place.run(&words).succeeds().json());
     for (name, fails) in &expected {

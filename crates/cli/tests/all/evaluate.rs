@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::support::{Ended, Place};
 
 /// G1, two flows with 10 and 200 ms on 10 Mbit/s: four cases.
-const FEW: [&str; 5] = ["--match", "10mbit 10/200ms", "--goal", "G1", "--seeds=1"];
+const FEW: [&str; 5] = ["--match", "10mbit 10/200ms", "--criterion", "G1", "--seeds=1"];
 
 fn evaluate(place: &Place, words: &[&str]) -> Ended {
     place.run(&[&["evaluate"], words, &FEW, &["--json"]].concat())
@@ -14,7 +14,7 @@ fn evaluate(place: &Place, words: &[&str]) -> Ended {
 
 /// Algorithms and how many cases each holds.
 fn counts(record: &Value) -> Vec<(String, u64)> {
-    let rows = record["goals"][0]["algorithms"].as_array().unwrap().iter();
+    let rows = record["criteria"][0]["algorithms"].as_array().unwrap().iter();
     rows.map(|row| (row["cc"].as_str().unwrap().to_owned(), row["hold"].as_u64().unwrap())).collect()
 }
 
@@ -27,7 +27,7 @@ fn algorithms_are_measured_beside_others_and_finished_runs_are_kept() {
     let again = evaluate(&place, &["level", "--beside", "none"]).succeeds().json();
     assert_eq!((&again["runs"], &again["simulated"]), (&4.into(), &0.into()));
     let command = again["command"].as_str().unwrap();
-    assert!(command.starts_with("fairpace evaluate level --beside none --goal G1 "), "{command}");
+    assert!(command.starts_with("fairpace evaluate level --beside none --criterion G1 "), "{command}");
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn wrong_names_and_cases_are_errors_before_anything_runs() {
     let place = Place::new();
     place.run(&["evaluate", "bbr9"]).fails(2, "there is no algorithm \"bbr9\"");
     place.run(&["evaluate", "reno", "reno"]).fails(2, "the command names reno twice");
-    place.run(&["evaluate", "reno", "--goal", "G9"]).fails(2, "there is no goal `G9`");
+    place.run(&["evaluate", "reno", "--criterion", "G9"]).fails(2, "there is no criterion `G9`");
     place.run(&["evaluate", "reno", "--match", "7mbit"]).fails(2, "no case has a name");
     place.run(&["evaluate", "reno", "--seed", "18446744073709551615"]).fails(2, "the largest one");
     place.run(&["evaluate", "reno", "--seeds", "1000"]).fails(2, "do not fit into memory");

@@ -99,7 +99,7 @@ pub(crate) enum EvidenceTable {
     Ablation,
     /// Each parameter at other values.
     Sweep,
-    /// Parameters for which goals compete.
+    /// Parameters for which criteria compete.
     Trade,
     /// The random paths over two parameters.
     Paths,

@@ -10,7 +10,7 @@ use fairpace_cli_core::evaluation::{Evaluation, Keeping, chosen, names, written}
 use fairpace_cli_core::failure::Failure;
 use fairpace_cli_core::output::Output;
 use fairpace_cli_core::signals::Signals;
-use fairpace_evaluate::{GoalRecord, Record, load};
+use fairpace_evaluate::{CriterionRecord, Record, load};
 use fairpace_reproduce::cache::Cache;
 use fairpace_reproduce::results;
 use fairpace_scenario::{Scenario, Target};
@@ -35,27 +35,27 @@ pub(crate) fn run(
     signals: &Signals,
     out: &mut Output,
 ) -> Result<(), Failure> {
-    let EvaluateArgs { cc, criteria, evaluation, .. } = args;
-    let goals = load(criteria)?;
+    let EvaluateArgs { cc, criteria: folder, evaluation, .. } = args;
+    let criteria = load(folder)?;
     let names = match &cc[..] {
         [] => usual(),
         [all] if all == ALL => with_control(),
         _ => names(cc, "--cc")?,
     };
-    let cache = cache(criteria);
+    let cache = cache(folder);
     let evaluation = Evaluation {
         args: evaluation,
-        goals: &chosen(&goals, evaluation, &criteria.display().to_string())?,
+        criteria: &chosen(&criteria, evaluation, &folder.display().to_string())?,
         names: &names,
         asked: &names,
         on: Target::Simulator,
-        criteria: criteria.file_name().unwrap_or(criteria.as_os_str()).to_string_lossy().into_owned(),
+        folder: folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy().into_owned(),
         command: format!(
             "fairpace-dev evaluate --criteria {} --cc {}",
-            criteria.display(),
+            folder.display(),
             written(&names).join(",")
         ),
-        keeping: keeping(criteria, &cache, evaluation.fresh, evaluation.jobs),
+        keeping: keeping(folder, &cache, evaluation.fresh, evaluation.jobs),
         global,
     };
     let works = evaluation.plan()?;
@@ -75,36 +75,40 @@ pub(crate) fn run(
 }
 
 /// Finished runs are kept beside their criteria, as long as the simulator and their algorithms are the same.
-pub(crate) fn cache(criteria: &Path) -> impl Fn(&Scenario) -> Cache {
-    let place = place(criteria).to_owned();
+pub(crate) fn cache(folder: &Path) -> impl Fn(&Scenario) -> Cache {
+    let place = place(folder).to_owned();
     move |scenario| Cache::new(&place, &identity(scenario), None)
 }
 
 /// The folder in which runs are kept: that of all sections, for one of them.
-fn place(criteria: &Path) -> &Path {
-    let is_section = criteria.join("section.toml").is_file();
-    criteria.parent().filter(|_| is_section).unwrap_or(criteria)
+fn place(folder: &Path) -> &Path {
+    let is_section = folder.join("section.toml").is_file();
+    folder.parent().filter(|_| is_section).unwrap_or(folder)
 }
 
 pub(crate) fn keeping<'a>(
-    criteria: &'a Path,
+    folder: &'a Path,
     cache: &'a (dyn Fn(&Scenario) -> Cache + Sync),
     fresh: bool,
     jobs: Jobs,
 ) -> Keeping<'a> {
-    Keeping { cache, folder: criteria, another: "name a copy of the folder with --criteria", fresh, jobs }
+    Keeping { cache, folder, another: "name a copy of the folder with --criteria", fresh, jobs }
 }
 
 /// Writes the page: a leaderboard for criteria of several sections; else all numbers, and beside the page a
-/// picture for each goal.
+/// picture for each criterion.
 fn write(page: &MarkedPage, record: &Record) -> Result<(), Failure> {
-    if record.goals.iter().any(|goal| goal.section.as_ref() != record.goals[0].section.as_ref()) {
+    if record
+        .criteria
+        .iter()
+        .any(|criterion| criterion.section.as_ref() != record.criteria[0].section.as_ref())
+    {
         return page.write(&record.leaderboard());
     }
     let stem = page.path().file_stem().unwrap_or_default().to_string_lossy();
-    let name = |goal: &GoalRecord| format!("{stem}-{}.svg", goal.name);
-    for (goal, picture) in record.pictures() {
-        let path = page.path().with_file_name(name(goal));
+    let name = |criterion: &CriterionRecord| format!("{stem}-{}.svg", criterion.name);
+    for (criterion, picture) in record.pictures() {
+        let path = page.path().with_file_name(name(criterion));
         results::write_page(&path, &picture).map_err(|error| {
             Failure::file("cannot write", &path, &error, "name a page in another folder with --out")
         })?;

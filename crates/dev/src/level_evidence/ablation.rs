@@ -17,7 +17,7 @@ pub(super) fn make(context: &Context<'_>) -> Result<Made, Failure> {
     let asked: Vec<_> = rows.iter().map(|row| row.asked(all, None)).collect();
     let counted = count(context, &asked, form, seeds)?;
     let rows: Vec<Row> =
-        rows.into_iter().zip(&counted.records).map(|(row, of)| row.with(&counted.goals, of)).collect();
+        rows.into_iter().zip(&counted.records).map(|(row, of)| row.with(&counted.criteria, of)).collect();
     let text = context.facts(form, seeds, counted.runs) + &table("switched off", &rows);
     Ok(Made { text, record: record(&rows)?, pictures: Vec::new() })
 }

@@ -1,7 +1,7 @@
 //! Table `better`: cases that another algorithm holds and LEVEL does not, and the other way round.
 
 use fairpace_cli_core::failure::Failure;
-use fairpace_evaluate::{AlgorithmRecord, CaseRecord, Goal, markdown_table};
+use fairpace_evaluate::{AlgorithmRecord, CaseRecord, Criterion, markdown_table};
 use serde::Serialize;
 
 use super::counts::{Asked, count};
@@ -12,11 +12,11 @@ const SEEDS: u32 = 2;
 /// The algorithms beside LEVEL.
 const RIVALS: [&str; 4] = ["bbr1", "bbr3", "bbq", "cubic"];
 
-/// A goal, LEVEL and another algorithm.
+/// A criterion, LEVEL and another algorithm.
 #[derive(Debug, Serialize)]
 struct Row {
     rival: &'static str,
-    goal: String,
+    criterion: String,
     #[serde(skip)]
     title: String,
     cases: usize,
@@ -30,12 +30,14 @@ pub(super) fn make(context: &Context<'_>) -> Result<Made, Failure> {
     let (form, seeds) = (context.form(), context.seeds(SEEDS));
     let names = std::iter::once(LEVEL).chain(RIVALS);
     let asked: Vec<Asked> =
-        names.map(|cc| Asked { cc: cc.to_owned(), sets: Vec::new(), goals: None }).collect();
+        names.map(|cc| Asked { cc: cc.to_owned(), sets: Vec::new(), criteria: None }).collect();
     let counted = count(context, &asked, form, seeds)?;
     let mut rows = Vec::new();
     if let Some((level, others)) = counted.records.split_first() {
         for (rival, other) in RIVALS.into_iter().zip(others) {
-            rows.extend(level.iter().zip(other).map(|(own, other)| row(&counted.goals, rival, own, other)));
+            rows.extend(
+                level.iter().zip(other).map(|(own, other)| row(&counted.criteria, rival, own, other)),
+            );
         }
     }
     let mut text = context.facts(form, seeds, counted.runs) + &table(&rows);
@@ -44,15 +46,15 @@ pub(super) fn make(context: &Context<'_>) -> Result<Made, Failure> {
 }
 
 fn row(
-    goals: &[Goal],
+    criteria: &[Criterion],
     rival: &'static str,
-    (goal, own): &(usize, AlgorithmRecord),
+    (criterion, own): &(usize, AlgorithmRecord),
     (_, other): &(usize, AlgorithmRecord),
 ) -> Row {
     Row {
         rival,
-        goal: goals[*goal].id.clone(),
-        title: goals[*goal].title.clone(),
+        criterion: criteria[*criterion].id.clone(),
+        title: criteria[*criterion].title.clone(),
         cases: own.cases,
         rival_only: only(&other.results, &own.results),
         level_only: only(&own.results, &other.results),
@@ -65,17 +67,17 @@ fn only(holds: &[CaseRecord], fails: &[CaseRecord]) -> Vec<String> {
     holds.iter().filter(|of| of.holds && fails(&of.case)).map(|of| of.case.clone()).collect()
 }
 
-/// A row for each goal: how many cases only each rival holds, and only LEVEL.
+/// A row for each criterion: how many cases only each rival holds, and only LEVEL.
 fn table(rows: &[Row]) -> String {
-    let mut header = vec!["goal".to_owned(), "cases".to_owned()];
+    let mut header = vec!["criterion".to_owned(), "cases".to_owned()];
     for rival in RIVALS {
         header.extend([format!("only {rival}"), format!("only {LEVEL}, not {rival}")]);
     }
     let of_rival = |rival: &'static str| rows.iter().filter(move |row| row.rival == rival);
     let mut lines = Vec::new();
     for first in of_rival(RIVALS[0]) {
-        let mut line = vec![format!("{} {}", first.goal, first.title), first.cases.to_string()];
-        for row in rows.iter().filter(|row| row.goal == first.goal) {
+        let mut line = vec![format!("{} {}", first.criterion, first.title), first.cases.to_string()];
+        for row in rows.iter().filter(|row| row.criterion == first.criterion) {
             line.extend([&row.rival_only, &row.level_only].map(|names| names.len().to_string()));
         }
         lines.push(line);
@@ -102,7 +104,7 @@ fn details(rival: &str, rows: &[Row]) -> String {
         "\n<details><summary>{rival}: {count} {cases} that {LEVEL} does not hold</summary>\n\n```text\n"
     );
     for row in rows {
-        text.push_str(&format!("{} {}\n", row.goal, row.title));
+        text.push_str(&format!("{} {}\n", row.criterion, row.title));
         for (name, last) in grouped(&row.rival_only) {
             text.push_str(&format!("  {}\n", format!("{name} {}", last.join(", ")).trim()));
         }
@@ -170,10 +172,10 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_all_goals_add_up() {
-        let row = |rival, goal: &str, wins: &[&str], losses: &[&str]| Row {
+    fn rows_of_all_criteria_add_up() {
+        let row = |rival, criterion: &str, wins: &[&str], losses: &[&str]| Row {
             rival,
-            goal: goal.to_owned(),
+            criterion: criterion.to_owned(),
             title: "T".to_owned(),
             cases: 5,
             rival_only: wins.iter().map(|name| (*name).to_owned()).collect(),

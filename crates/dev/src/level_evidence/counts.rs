@@ -3,7 +3,7 @@
 use fairpace_cc::Parameter;
 use fairpace_cli_core::evaluation::{Runs, Works, no_case};
 use fairpace_cli_core::failure::Failure;
-use fairpace_evaluate::{AlgorithmRecord, Form, Goal, load};
+use fairpace_evaluate::{AlgorithmRecord, Criterion, Form, load};
 use fairpace_scenario::Set;
 use serde::Serialize;
 
@@ -11,12 +11,12 @@ use super::parameters::sets;
 use super::{Context, LEVEL};
 use crate::evaluate::{cache, keeping};
 
-/// An algorithm with changed parameters at some goals.
+/// An algorithm with changed parameters at some criteria.
 pub(super) struct Asked {
     pub(super) cc: String,
     pub(super) sets: Vec<Set>,
-    /// Ids of the goals; `None`: all.
-    pub(super) goals: Option<&'static [&'static str]>,
+    /// Ids of the criteria; `None`: all.
+    pub(super) criteria: Option<&'static [&'static str]>,
 }
 
 /// LEVEL with one parameter at a value.
@@ -27,15 +27,15 @@ pub(super) struct Row {
     /// As the command line takes it.
     pub(super) value: Option<String>,
     pub(super) is_default: bool,
-    pub(super) goals: Vec<Held>,
+    pub(super) criteria: Vec<Held>,
     #[serde(skip)]
     pub(super) raw: u32,
 }
 
-/// How many cases of a goal are held.
+/// How many cases of a criterion are held.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Held {
-    pub(super) goal: String,
+    pub(super) criterion: String,
     pub(super) cases: usize,
     pub(super) hold: usize,
 }
@@ -43,7 +43,7 @@ pub(super) struct Held {
 impl Row {
     /// LEVEL as it is.
     pub(super) const fn defaults() -> Self {
-        Self { parameter: None, value: None, is_default: true, goals: Vec::new(), raw: 0 }
+        Self { parameter: None, value: None, is_default: true, criteria: Vec::new(), raw: 0 }
     }
 
     /// LEVEL with this raw value of a parameter.
@@ -65,35 +65,35 @@ impl Row {
         }
     }
 
-    pub(super) fn asked(&self, all: &[Parameter], goals: Option<&'static [&'static str]>) -> Asked {
+    pub(super) fn asked(&self, all: &[Parameter], criteria: Option<&'static [&'static str]>) -> Asked {
         let parameter = all.iter().find(|known| Some(known.name) == self.parameter);
         let sets = parameter.map(|parameter| sets(parameter, self.raw)).unwrap_or_default();
-        Asked { cc: LEVEL.to_owned(), sets, goals }
+        Asked { cc: LEVEL.to_owned(), sets, criteria }
     }
 
     /// Adds what was measured.
-    pub(super) fn with(self, goals: &[Goal], records: &[(usize, AlgorithmRecord)]) -> Self {
-        let held = |(goal, of): &(usize, AlgorithmRecord)| Held {
-            goal: goals[*goal].id.clone(),
+    pub(super) fn with(self, criteria: &[Criterion], records: &[(usize, AlgorithmRecord)]) -> Self {
+        let held = |(criterion, of): &(usize, AlgorithmRecord)| Held {
+            criterion: criteria[*criterion].id.clone(),
             cases: of.cases,
             hold: of.hold,
         };
-        Self { goals: records.iter().map(held).collect(), ..self }
+        Self { criteria: records.iter().map(held).collect(), ..self }
     }
 
-    /// Cases that are held at all goals.
+    /// Cases that are held at all criteria.
     pub(super) fn sum(&self) -> usize {
-        self.goals.iter().map(|held| held.hold).sum()
+        self.criteria.iter().map(|held| held.hold).sum()
     }
 }
 
 /// What was measured.
 pub(super) struct Counted {
-    /// The goals that are not drawn, in order.
-    pub(super) goals: Vec<Goal>,
+    /// The criteria that are not drawn, in order.
+    pub(super) criteria: Vec<Criterion>,
     /// Runs behind the numbers.
     pub(super) runs: usize,
-    /// For each that was asked, a record for each of its goals, with the index of that.
+    /// For each that was asked, a record for each of its criteria, with the index of that.
     pub(super) records: Vec<Vec<(usize, AlgorithmRecord)>>,
 }
 
@@ -105,17 +105,17 @@ pub(super) fn count(
     seeds: u32,
 ) -> Result<Counted, Failure> {
     let args = context.args;
-    let mut goals = load(&args.criteria)?;
-    goals.retain(|goal| !goal.is_drawn());
+    let mut criteria = load(&args.criteria)?;
+    criteria.retain(|criterion| !criterion.is_drawn());
     let mut works = Works::new(1);
     let mut lengths = Vec::new();
-    for Asked { cc, sets, goals: ids } in asked {
+    for Asked { cc, sets, criteria: ids } in asked {
         let mut length = 0;
-        for (index, goal) in goals.iter().enumerate() {
-            if ids.is_some_and(|ids| !ids.contains(&goal.id.as_str())) {
+        for (index, criterion) in criteria.iter().enumerate() {
+            if ids.is_some_and(|ids| !ids.contains(&criterion.id.as_str())) {
                 continue;
             }
-            let cases = goal.cases(cc, sets, form, &args.matching)?;
+            let cases = criterion.cases(cc, sets, form, &args.matching)?;
             if !cases.is_empty() {
                 works.add(index, cc, cases, seeds);
                 length += 1;
@@ -129,17 +129,17 @@ pub(super) fn count(
     let cache = cache(&args.criteria);
     let keeping = keeping(&args.criteria, &cache, false, args.jobs);
     let summaries = Runs::new(keeping, works.scenarios(), context.global)?.perform(context.signals)?;
-    let mut judged = works.judged(&summaries, &goals.iter().collect::<Vec<_>>()).into_iter();
+    let mut judged = works.judged(&summaries, &criteria.iter().collect::<Vec<_>>()).into_iter();
     let records = lengths.into_iter().map(|length| judged.by_ref().take(length).collect()).collect();
-    Ok(Counted { goals, runs: summaries.len(), records })
+    Ok(Counted { criteria, runs: summaries.len(), records })
 }
 
-/// Headings of the goals that some row has: "G1 of 160".
+/// Headings of the criteria that some row has: "G1 of 160".
 pub(super) fn headings(rows: &[Row]) -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = Vec::new();
-    for Held { goal, cases, .. } in rows.iter().flat_map(|row| &row.goals) {
-        if !found.iter().any(|(known, _)| known == goal) {
-            found.push((goal.clone(), format!("{goal} of {cases}")));
+    for Held { criterion, cases, .. } in rows.iter().flat_map(|row| &row.criteria) {
+        if !found.iter().any(|(known, _)| known == criterion) {
+            found.push((criterion.clone(), format!("{criterion} of {cases}")));
         }
     }
     found
@@ -147,21 +147,22 @@ pub(super) fn headings(rows: &[Row]) -> Vec<(String, String)> {
 
 /// The cells of a row below such headings.
 pub(super) fn cells(row: &Row, headings: &[(String, String)]) -> Vec<String> {
-    let of = |(id, _): &(String, String)| row.goals.iter().find(|held| held.goal == *id);
+    let of = |(id, _): &(String, String)| row.criteria.iter().find(|held| held.criterion == *id);
     headings.iter().map(|heading| of(heading).map_or("-".to_owned(), |held| held.hold.to_string())).collect()
 }
 
-/// A table with a row for each value: cases held at each goal, at all, and how many more than the first row.
+/// A table with a row for each value: cases held at each criterion, at all, and how many more than the first
+/// row.
 pub(super) fn table(heading: &str, rows: &[Row]) -> String {
-    let goals = headings(rows);
-    let cases: usize = rows.first().map_or(0, |row| row.goals.iter().map(|held| held.cases).sum());
+    let criteria = headings(rows);
+    let cases: usize = rows.first().map_or(0, |row| row.criteria.iter().map(|held| held.cases).sum());
     let mut header = vec![heading.to_owned()];
-    header.extend(goals.iter().map(|(_, heading)| heading.clone()));
+    header.extend(criteria.iter().map(|(_, heading)| heading.clone()));
     header.extend([format!("all of {cases}"), "difference".to_owned()]);
     let first = rows.first().map_or(0, Row::sum);
     let line = |row: &Row| {
         let mut line = vec![format!("`{}`", row.name())];
-        line.extend(cells(row, &goals));
+        line.extend(cells(row, &criteria));
         line.extend([row.sum().to_string(), difference(row.sum(), first)]);
         line
     };
@@ -182,12 +183,12 @@ mod tests {
     use crate::records::assert_documented;
 
     fn row(hold: usize) -> Row {
-        let held = |goal: &str, hold| Held { goal: goal.to_owned(), cases: 10, hold };
-        Row { goals: vec![held("G1", hold), held("G4", 3)], ..Row::defaults() }
+        let held = |criterion: &str, hold| Held { criterion: criterion.to_owned(), cases: 10, hold };
+        Row { criteria: vec![held("G1", hold), held("G4", 3)], ..Row::defaults() }
     }
 
     #[test]
-    fn a_row_has_each_goal_their_sum_and_the_difference_to_the_first() {
+    fn a_row_has_each_criterion_their_sum_and_the_difference_to_the_first() {
         let text = table("form", &[row(8), row(6), row(9)]);
         let rows: Vec<Vec<&str>> =
             text.lines().map(|line| line.trim_matches('|').split('|').map(str::trim).collect()).collect();
@@ -197,8 +198,8 @@ mod tests {
     }
 
     #[test]
-    fn a_goal_that_was_not_measured_has_no_number() {
-        let rows = [row(8), Row { goals: row(1).goals[1..].to_vec(), ..Row::defaults() }];
+    fn a_criterion_that_was_not_measured_has_no_number() {
+        let rows = [row(8), Row { criteria: row(1).criteria[1..].to_vec(), ..Row::defaults() }];
         assert_eq!(cells(&rows[1], &headings(&rows)), ["-", "3"]);
     }
 

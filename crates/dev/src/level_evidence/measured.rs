@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use fairpace_cli_core::batch;
 use fairpace_cli_core::evaluation::no_case;
 use fairpace_cli_core::failure::Failure;
-use fairpace_evaluate::{Goal, markdown_table};
+use fairpace_evaluate::{Criterion, markdown_table};
 use fairpace_results::Run;
 use fairpace_scenario::Scenario;
 use serde::Serialize;
@@ -71,11 +71,11 @@ struct Value {
 impl Sheet {
     pub(super) fn make(&self, context: &Context<'_>) -> Result<Made, Failure> {
         let args = context.args;
-        let goal = Goal::read(&args.scenarios.join(format!("{}.toml", self.table.name())))?;
+        let criterion = Criterion::read(&args.scenarios.join(format!("{}.toml", self.table.name())))?;
         let (form, seeds) = (context.form(), context.seeds(SEEDS));
         let (mut names, mut scenarios): (Vec<(String, &'static str)>, Vec<Scenario>) = Default::default();
         for cc in self.algorithms {
-            for case in goal.cases(cc, &[], form, &args.matching)? {
+            for case in criterion.cases(cc, &[], form, &args.matching)? {
                 for seed in 1..=u64::from(seeds) {
                     names.push((case.row.clone(), cc));
                     scenarios.push(Scenario { seed, ..case.scenario.clone() });
@@ -274,11 +274,11 @@ mod tests {
     fn every_file_has_cases_for_every_algorithm_in_both_forms() {
         for sheet in [&SHORT_FLOWS, &NEIGHBOURS, &QUEUE, &COLLAPSE] {
             let path = arguments().scenarios.join(format!("{}.toml", sheet.table.name()));
-            let goal = Goal::read(&path).unwrap();
+            let criterion = Criterion::read(&path).unwrap();
             assert!(sheet.algorithms.contains(&LEVEL));
             for cc in sheet.algorithms {
                 let [full, quick] =
-                    [Form::Full, Form::Quick].map(|form| goal.cases(cc, &[], form, "").unwrap());
+                    [Form::Full, Form::Quick].map(|form| criterion.cases(cc, &[], form, "").unwrap());
                 assert!(quick.len() < full.len() && !quick.is_empty(), "{}", sheet.table.name());
                 assert!(
                     full.iter().all(|case| case.scenario.flows.iter().any(|flow| flow.cc.to_string() == *cc))

@@ -3,7 +3,7 @@
 use fairpace_cc::Parameter;
 use fairpace_cli_core::evaluation::{Runs, Works, no_case};
 use fairpace_cli_core::failure::{Exit, Failure};
-use fairpace_evaluate::{AlgorithmRecord, Form, Goal, Metric, load, markdown_table, seed_of};
+use fairpace_evaluate::{AlgorithmRecord, Criterion, Form, Metric, load, markdown_table, seed_of};
 use serde::Serialize;
 
 use super::counts::Row;
@@ -43,23 +43,25 @@ struct PathsRow {
 pub(super) fn make(context: &Context<'_>) -> Result<Made, Failure> {
     let all = parameters()?;
     let (form, seeds) = (context.form(), context.seeds(SEEDS));
-    let goal =
-        load(&context.args.criteria)?.into_iter().find(Goal::is_drawn).ok_or_else(|| no_paths(context))?;
+    let criterion = load(&context.args.criteria)?
+        .into_iter()
+        .find(Criterion::is_drawn)
+        .ok_or_else(|| no_paths(context))?;
     let rows = rows(all);
     let mut works = Works::new(1);
     for row in &rows {
-        let mut cases = goal.paths(LEVEL, &row.asked(all, None).sets, count(form), draw()?)?;
+        let mut cases = criterion.paths(LEVEL, &row.asked(all, None).sets, count(form), draw()?)?;
         cases.retain(|case| case.name.contains(&context.args.matching));
         works.add(0, LEVEL, cases, seeds);
     }
     if works.scenarios().is_empty() {
         return Err(no_case(&context.args.matching));
     }
-    let criteria = &context.args.criteria;
-    let cache = cache(criteria);
-    let keeping = keeping(criteria, &cache, false, context.args.jobs);
+    let folder = &context.args.criteria;
+    let cache = cache(folder);
+    let keeping = keeping(folder, &cache, false, context.args.jobs);
     let summaries = Runs::new(keeping, works.scenarios(), context.global)?.perform(context.signals)?;
-    let judged = works.judged(&summaries, &[&goal]);
+    let judged = works.judged(&summaries, &[&criterion]);
     let rows: Vec<PathsRow> = rows.iter().zip(judged).map(|(row, (_, of))| PathsRow::of(row, &of)).collect();
     let drawn = format!("Paths drawn from `{DRAW}`.\n\n");
     let text = context.facts(form, seeds, summaries.len()) + &drawn + &table(&rows);

@@ -21,9 +21,9 @@ pub(super) fn make(context: &Context<'_>) -> Result<Made, Failure> {
     let asked: Vec<_> = rows.iter().map(|row| row.asked(all, None)).collect();
     let counted = count(context, &asked, form, seeds)?;
     let rows: Vec<Row> =
-        rows.into_iter().zip(&counted.records).map(|(row, of)| row.with(&counted.goals, of)).collect();
+        rows.into_iter().zip(&counted.records).map(|(row, of)| row.with(&counted.criteria, of)).collect();
     let text = format!(
-        "{}{}\n<details><summary>The same by goals</summary>\n\n{}\n</details>\n",
+        "{}{}\n<details><summary>The same by criteria</summary>\n\n{}\n</details>\n",
         context.facts(form, seeds, counted.runs),
         overview(all, &rows),
         table("value", &rows)
@@ -65,7 +65,8 @@ mod tests {
     #[test]
     fn every_parameter_that_is_a_number_has_its_values_around_the_default() {
         let all = parameters().unwrap();
-        let with = |row: Row, hold| Row { goals: vec![Held { goal: "G1".into(), cases: 9, hold }], ..row };
+        let with =
+            |row: Row, hold| Row { criteria: vec![Held { criterion: "G1".into(), cases: 9, hold }], ..row };
         let mut rows = vec![with(Row::defaults(), 7)];
         for parameter in all {
             let values = steps(parameter).concat();

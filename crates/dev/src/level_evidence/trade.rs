@@ -1,4 +1,4 @@
-//! Table `trade`: parameters for which goals compete, as tables and as pictures.
+//! Table `trade`: parameters for which criteria compete, as tables and as pictures.
 
 use fairpace_cc::{Parameter, Unit};
 use fairpace_cli_core::failure::Failure;
@@ -12,18 +12,18 @@ use super::{Context, LEVEL, Made, parameters, record};
 /// Seeds of the full form.
 const SEEDS: u32 = 2;
 
-/// A parameter and the goals that it moves.
+/// A parameter and the criteria that it moves.
 struct Trade {
     parameter: &'static str,
     /// In the unit of a table, see [`number`]. The default is added.
     values: &'static [f64],
-    goals: &'static [&'static str],
+    criteria: &'static [&'static str],
 }
 
 const TRADES: [Trade; 3] = [
-    Trade { parameter: "patience", values: &[0.0, 3.0, 4.0, 5.0, 6.0, 8.0], goals: &["G1", "G2", "G4"] },
-    Trade { parameter: "noise_gain", values: &[0.0, 1.0, 2.0, 3.0, 4.0], goals: &["G3", "G5"] },
-    Trade { parameter: "level", values: &[1.4, 1.7, 2.0, 2.5, 3.0], goals: &["G1", "G5", "G6"] },
+    Trade { parameter: "patience", values: &[0.0, 3.0, 4.0, 5.0, 6.0, 8.0], criteria: &["G1", "G2", "G4"] },
+    Trade { parameter: "noise_gain", values: &[0.0, 1.0, 2.0, 3.0, 4.0], criteria: &["G3", "G5"] },
+    Trade { parameter: "level", values: &[1.4, 1.7, 2.0, 2.5, 3.0], criteria: &["G1", "G5", "G6"] },
 ];
 
 pub(super) fn make(context: &Context<'_>) -> Result<Made, Failure> {
@@ -33,13 +33,13 @@ pub(super) fn make(context: &Context<'_>) -> Result<Made, Failure> {
     let (mut rows, mut asked) = (Vec::new(), Vec::new());
     for trade in &TRADES {
         for row in found(trade.parameter).map(|parameter| of_trade(trade, parameter)).unwrap_or_default() {
-            asked.push(row.asked(all, Some(trade.goals)));
+            asked.push(row.asked(all, Some(trade.criteria)));
             rows.push(row);
         }
     }
     let counted = count(context, &asked, form, seeds)?;
     let rows: Vec<Row> =
-        rows.into_iter().zip(&counted.records).map(|(row, of)| row.with(&counted.goals, of)).collect();
+        rows.into_iter().zip(&counted.records).map(|(row, of)| row.with(&counted.criteria, of)).collect();
     let (mut parts, mut pictures) = (Vec::new(), Vec::new());
     for trade in &TRADES {
         let name = trade.parameter;
@@ -70,25 +70,25 @@ fn of_trade(trade: &Trade, parameter: &Parameter) -> Vec<Row> {
 
 fn table(parameter: &Parameter, rows: &[&Row]) -> String {
     let owned: Vec<Row> = rows.iter().map(|row| (*row).clone()).collect();
-    let goals = headings(&owned);
+    let criteria = headings(&owned);
     let mut header = vec![format!("`{}`", parameter.name)];
-    header.extend(goals.iter().map(|(_, heading)| heading.clone()));
+    header.extend(criteria.iter().map(|(_, heading)| heading.clone()));
     let line = |row: &&Row| {
         let mark = if row.is_default { " (default)" } else { "" };
         let mut line = vec![format!("{}{mark}", row.value.as_deref().unwrap_or_default())];
-        line.extend(cells(row, &goals));
+        line.extend(cells(row, &criteria));
         line
     };
     markdown_table(&header, &rows.iter().map(line).collect::<Vec<_>>())
 }
 
-/// The part of the cases that is held over the value, a curve for each goal.
+/// The part of the cases that is held over the value, a curve for each criterion.
 fn chart(parameter: &Parameter, rows: &[&Row]) -> Chart {
     let owned: Vec<Row> = rows.iter().map(|row| (*row).clone()).collect();
     let x: Vec<f64> = rows.iter().map(|row| number(parameter.unit, row.raw)).collect();
-    let curve = |(index, (goal, heading)): (usize, &(String, String))| {
+    let curve = |(index, (criterion, heading)): (usize, &(String, String))| {
         let percent = |row: &&Row| {
-            let held = row.goals.iter().find(|held| held.goal == *goal);
+            let held = row.criteria.iter().find(|held| held.criterion == *criterion);
             held.map_or(f64::NAN, |held| 100.0 * held.hold as f64 / held.cases as f64)
         };
         let y: Vec<f64> = rows.iter().map(percent).collect();
@@ -143,10 +143,10 @@ mod tests {
     }
 
     #[test]
-    fn the_picture_has_a_curve_for_each_goal() {
+    fn the_picture_has_a_curve_for_each_criterion() {
         let level = parameters().unwrap().iter().find(|parameter| parameter.name == LEVEL).unwrap();
-        let held = |goal: &str| Held { goal: goal.to_owned(), cases: 16, hold: 12 };
-        let with = |row: Row| Row { goals: vec![held("G1"), held("G6")], ..row };
+        let held = |criterion: &str| Held { criterion: criterion.to_owned(), cases: 16, hold: 12 };
+        let with = |row: Row| Row { criteria: vec![held("G1"), held("G6")], ..row };
         let rows: Vec<Row> = of_trade(&TRADES[2], level).into_iter().map(with).collect();
         let rows: Vec<&Row> = rows.iter().collect();
         let chart = chart(level, &rows);

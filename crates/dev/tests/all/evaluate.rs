@@ -14,12 +14,12 @@ use crate::support::{Ended, Folder, program, run};
 
 const LEVEL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../evaluation/level");
 
-/// A folder with these goals of LEVEL, so that runs are not kept in the repository.
-fn criteria(goals: &[&str]) -> Folder {
+/// A folder with these criteria of LEVEL, so that runs are not kept in the repository.
+fn criteria(criteria: &[&str]) -> Folder {
     let place = Folder::create();
-    for goal in goals {
-        let text = fs::read_to_string(format!("{LEVEL}/{goal}.toml")).unwrap();
-        place.write(&format!("{goal}.toml"), &text);
+    for criterion in criteria {
+        let text = fs::read_to_string(format!("{LEVEL}/{criterion}.toml")).unwrap();
+        place.write(&format!("{criterion}.toml"), &text);
     }
     place
 }
@@ -28,18 +28,18 @@ fn evaluate(place: &Folder, more: &[&str]) -> Ended {
     run(&[&["evaluate", "--criteria", &place.file("")], more].concat())
 }
 
-/// Cases and those that hold, by goal and algorithm.
+/// Cases and those that hold, by criterion and algorithm.
 fn counts(record: &Value) -> Vec<(String, String, u64, u64)> {
-    let goals = record["goals"].as_array().unwrap().iter();
-    let of = |goal: &Value| {
-        let id = goal["id"].as_str().unwrap().to_owned();
+    let criteria = record["criteria"].as_array().unwrap().iter();
+    let of = |criterion: &Value| {
+        let id = criterion["id"].as_str().unwrap().to_owned();
         let row = |of: &Value| {
             let [cases, hold] = ["cases", "hold"].map(|key| of[key].as_u64().unwrap());
             (id.clone(), of["cc"].as_str().unwrap().to_owned(), cases, hold)
         };
-        goal["algorithms"].as_array().unwrap().iter().map(row).collect::<Vec<_>>()
+        criterion["algorithms"].as_array().unwrap().iter().map(row).collect::<Vec<_>>()
     };
-    goals.flat_map(of).collect()
+    criteria.flat_map(of).collect()
 }
 
 fn expected(rows: &[(&str, &str, u64, u64)]) -> Vec<(String, String, u64, u64)> {
@@ -52,13 +52,19 @@ fn bad_algorithms_fail_what_they_must_fail() {
     // Reno: rates fall with the RTT, and the buffer is full; a receiver that delays its ACKs loses by it.
     let more = ["--cc", "reno,fixed_cwnd", "--seeds", "1", "--json"];
     let record = |more_still: &[&str]| evaluate(&place, &[&more, more_still].concat()).succeeds().json();
-    let fairness = record(&["--goal", "G1", "--match", "10mbit 10/200ms"]);
+    let fairness = record(&["--criterion", "G1", "--match", "10mbit 10/200ms"]);
     assert_eq!(counts(&fairness), expected(&[("G1", "reno", 4, 0), ("G1", "fixed_cwnd", 4, 0)]));
-    let cheat = record(&["--goal", "cheating-receiver", "--match", "10mbit 10ms"]);
+    let cheat = record(&["--criterion", "cheating-receiver", "--match", "10mbit 10ms"]);
     assert_eq!(counts(&cheat)[0], expected(&[("G7", "reno", 2, 2)])[0]);
     // a constant cwnd of many BDP ignores CoDel's drops: both flows keep the link full and unequal
-    let aqm =
-        record(&["--goal", "g6", "--match", "codel 10mbit 10/50ms", "--set", "fixed_cwnd.cwnd_pkts=500"]);
+    let aqm = record(&[
+        "--criterion",
+        "g6",
+        "--match",
+        "codel 10mbit 10/50ms",
+        "--set",
+        "fixed_cwnd.cwnd_pkts=500",
+    ]);
     let (hold, cases) = (counts(&aqm)[1].3, counts(&aqm)[1].2);
     assert!(hold < cases, "{hold} of {cases}");
 }
@@ -71,7 +77,7 @@ fn a_second_call_simulates_only_what_is_new() {
             evaluate(&place, &[&["--match", "10mbit 10ms", "--json"], more].concat()).succeeds().json();
         assert_eq!(undocumented_keys("evaluate", &record), BTreeSet::new());
         let [runs, simulated] = ["runs", "simulated"].map(|key| record[key].as_u64().unwrap());
-        (runs, simulated, record["goals"].clone())
+        (runs, simulated, record["criteria"].clone())
     };
     let (runs, simulated, first) = made(&["--cc", "bbr1"]);
     assert_eq!((runs, simulated), (4, 4), "two cases with two seeds");
@@ -86,7 +92,7 @@ fn a_second_call_simulates_only_what_is_new() {
 
 #[test]
 fn the_number_of_threads_changes_nothing() {
-    let goals = |jobs| {
+    let criteria = |jobs| {
         let place = criteria(&["competition"]);
         let more = ["--cc", "bbr1,cubic", "--quick", "--match", "1:1 10mbit", "--jobs", jobs, "--out"];
         let page = place.file("page.md");
@@ -95,7 +101,7 @@ fn the_number_of_threads_changes_nothing() {
         let name = place.path().file_name().unwrap().to_str().unwrap();
         (page.replace(&place.file(""), "FOLDER").replace(name, "NAME"), picture)
     };
-    assert!(goals("1") == goals("5"), "page or picture differ");
+    assert!(criteria("1") == criteria("5"), "page or picture differ");
 }
 
 #[test]
@@ -134,13 +140,14 @@ fn wrong_arguments_are_refused_before_anything_runs() {
     let with = |more: &[&str]| evaluate(&place, more);
     with(&["--cc", "reno,reno"]).fails(2, "--cc names reno twice");
     with(&["--cc", "rneo"]).fails(2, "rneo");
-    with(&["--goal", "G9"]).fails(2, "there is no goal `G9` help: there are G7 (cheating-receiver)");
+    with(&["--criterion", "G9"])
+        .fails(2, "there is no criterion `G9` help: there are G7 (cheating-receiver)");
     with(&["--match", "furlong"]).fails(2, "no case has a name with `furlong` in it");
     with(&["--cc", "reno", "--set", "bbq.alpha=1ms"]).fails(2, "`bbq`, which does not take part");
     with(&["--cc", "reno", "--set", "link.rat=1"]).fails(2, "link.rat");
     let drawn = criteria(&["random-paths"]);
     evaluate(&drawn, &["--paths", "3", "--draw", "xyz"]).fails(2, "not a text of hexadecimal digits");
-    evaluate(&drawn, &[]).fails(2, "has no goal with cases");
+    evaluate(&drawn, &[]).fails(2, "has no criterion with cases");
     with(&["--cc", "reno", "--paths", "3", "--draw", "1f"]).fails(2, "has no random paths");
     with(&["--paths", "3"]).fails(2, "--draw");
     with(&["--seeds", "0"]).fails(2, "--seeds");
@@ -155,7 +162,7 @@ fn ctrl_c_keeps_finished_runs() {
     let place = criteria(&["rtt-fairness"]);
     let folder = place.file("");
     // minutes of work: 64 runs with 20 million packets each
-    let more = ["evaluate", "--criteria", &folder, "--cc", "reno", "--goal", "G1", "--match", "10gbit"];
+    let more = ["evaluate", "--criteria", &folder, "--cc", "reno", "--criterion", "G1", "--match", "10gbit"];
     let child = program().args(more).stderr(std::process::Stdio::piped()).spawn().unwrap();
     std::thread::sleep(Duration::from_millis(1500));
     kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).unwrap();
@@ -166,9 +173,9 @@ fn ctrl_c_keeps_finished_runs() {
     assert!(output.stdout.is_empty());
 }
 
-/// It is as old as its commit says; but it has each goal, and the picture that it shows of it.
+/// It is as old as its commit says; but it has each criterion, and the picture that it shows of it.
 #[test]
-fn the_page_of_the_repository_has_every_goal_and_its_picture() {
+fn the_page_of_the_repository_has_every_criterion_and_its_picture() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/evaluation");
     let page = fs::read_to_string(format!("{folder}/level.md")).unwrap();
     for entry in fs::read_dir(LEVEL).unwrap() {

@@ -10,11 +10,11 @@ use crate::support::{Ended, Folder, run};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// A folder with one goal of LEVEL, so that runs are not kept in the repository.
-fn criteria(goal: &str) -> Folder {
+/// A folder with one criterion of LEVEL, so that runs are not kept in the repository.
+fn criteria(criterion: &str) -> Folder {
     let place = Folder::create();
-    let text = fs::read_to_string(format!("{ROOT}/evaluation/level/{goal}.toml")).unwrap();
-    place.write(&format!("{goal}.toml"), &text);
+    let text = fs::read_to_string(format!("{ROOT}/evaluation/level/{criterion}.toml")).unwrap();
+    place.write(&format!("{criterion}.toml"), &text);
     place
 }
 
@@ -76,7 +76,7 @@ fn a_mechanism_that_is_off_is_counted_beside_the_defaults() {
     assert_eq!((&rows[0]["parameter"], &rows[0]["is_default"]), (&Value::Null, &Value::Bool(true)));
     assert!(rows.iter().any(|row| row["parameter"] == "exchange" && row["value"] == "false"));
     for row in rows {
-        assert_eq!(row["goals"][0]["cases"], 1, "{row}");
+        assert_eq!(row["criteria"][0]["cases"], 1, "{row}");
     }
     // what one table has simulated, another one does not simulate again
     let before = files(&place);

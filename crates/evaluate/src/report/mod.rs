@@ -1,14 +1,14 @@
-//! The record as one HTML page: a scorecard, then for each goal what it asks, a picture, the cases that fail,
-//! and the command that repeats it. It loads nothing.
+//! The record as one HTML page: a scorecard, then for each criterion what it asks, a picture, the cases that
+//! fail, and the command that repeats it. It loads nothing.
 
-mod goal;
+mod criterion;
 mod strips;
 
 use fairpace_report::chart::{head, printable};
 use maud::{DOCTYPE, Markup, html};
 
 use crate::heat::{DEGREES, degree};
-use crate::record::{GoalRecord, Record};
+use crate::record::{CriterionRecord, Record};
 use crate::score::{Group, score};
 
 impl Record {
@@ -30,7 +30,7 @@ impl Record {
                         @for group in &groups {
                             h2 { (heading(group)) }
                             p { (group.about) }
-                            @for goal in &group.goals { (goal::section(self, goal)) }
+                            @for criterion in &group.criteria { (criterion::section(self, criterion)) }
                         }
                         (self.repeat())
                     }
@@ -49,10 +49,10 @@ impl Record {
                 "and no thresholds: the source of each bound is said below."
             }
             @for cc in &self.asked {
-                @let sum = score(&self.goals, cc);
+                @let sum = score(&self.criteria, cc);
                 dl.facts {
                     div { dt { "Algorithm" } dd { (cc) } }
-                    div { dt { "Criteria passed" } dd { (sum.passed) " of " (sum.goals) } }
+                    div { dt { "Criteria passed" } dd { (sum.passed) " of " (sum.criteria) } }
                     div { dt { "Cases that hold" } dd { (sum.hold) " of " (sum.cases) } }
                     div { dt { "Form" } dd { (self.form) } }
                     div { dt { "Simulations" } dd { (self.runs) } }
@@ -61,7 +61,7 @@ impl Record {
         }
     }
 
-    /// A row for each goal, a column for each algorithm.
+    /// A row for each criterion, a column for each algorithm.
     fn scorecard(&self, groups: &[Group<'_>]) -> Markup {
         let names = self.algorithms();
         let columns = names.len() + 1;
@@ -75,17 +75,19 @@ impl Record {
                 tbody {
                     @for group in groups {
                         tr.section { th.name colspan=(columns) { (heading(group)) } }
-                        @for goal in &group.goals {
+                        @for criterion in &group.criteria {
                             tr {
-                                td.name { a href={ "#" (anchor(goal)) } { (goal.id) " " (goal.title) } }
-                                @for cc in &names { (cell(goal, cc, class(cc))) }
+                                td.name {
+                                    a href={ "#" (anchor(criterion)) } { (criterion.id) " " (criterion.title) }
+                                }
+                                @for cc in &names { (cell(criterion, cc, class(cc))) }
                             }
                         }
                         tr.sum {
                             td.name { "passed" }
                             @for cc in &names {
-                                @let sum = score(group.goals.iter().copied(), cc);
-                                td class=(class(cc)) { (sum.passed) " of " (sum.goals) }
+                                @let sum = score(group.criteria.iter().copied(), cc);
+                                td class=(class(cc)) { (sum.passed) " of " (sum.criteria) }
                             }
                         }
                     }
@@ -93,14 +95,14 @@ impl Record {
                     tr {
                         td.name { "passed" }
                         @for cc in &names {
-                            @let sum = score(&self.goals, cc);
-                            td class=(class(cc)) { (sum.passed) " of " (sum.goals) }
+                            @let sum = score(&self.criteria, cc);
+                            td class=(class(cc)) { (sum.passed) " of " (sum.criteria) }
                         }
                     }
                     tr {
                         td.name { "cases that hold" }
                         @for cc in &names {
-                            @let sum = score(&self.goals, cc);
+                            @let sum = score(&self.criteria, cc);
                             td class=(class(cc)) { (sum.hold) " of " (sum.cases) }
                         }
                     }
@@ -124,19 +126,19 @@ impl Record {
     }
 }
 
-/// "RFC 9743 section 5.1: ...", or a title for goals without a section.
+/// "RFC 9743 section 5.1: ...", or a title for criteria without a section.
 fn heading<'r>(group: &Group<'r>) -> &'r str {
     if group.title.is_empty() { "Criteria" } else { group.title }
 }
 
-/// Where a goal stands on the page.
-pub(crate) fn anchor(goal: &GoalRecord) -> String {
+/// Where a criterion stands on the page.
+pub(crate) fn anchor(criterion: &CriterionRecord) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
-    format!("goal-{}", goal.id).chars().map(plain).collect()
+    format!("criterion-{}", criterion.id).chars().map(plain).collect()
 }
 
-fn cell(goal: &GoalRecord, cc: &str, class: &str) -> Markup {
-    let Some(algorithm) = goal.of_algorithm(cc) else { return html! { td class=(class) {} } };
+fn cell(criterion: &CriterionRecord, cc: &str, class: &str) -> Markup {
+    let Some(algorithm) = criterion.of_algorithm(cc) else { return html! { td class=(class) {} } };
     // conditions of medians have no case
     let degree = if algorithm.passes() { 0 } else { degree(algorithm.miss()).max(1) };
     let (cases, failing) = (algorithm.cases, algorithm.cases - algorithm.hold);

@@ -1,22 +1,22 @@
-//! The picture of a goal: for each condition a row for each algorithm, with a mark for each case at the
+//! The picture of a criterion: for each condition a row for each algorithm, with a mark for each case at the
 //! factor by which its value is beyond the bound.
 
 use fairpace_report::chart::{Axis, Look, Row, Strip, bars};
 use maud::{Markup, html};
 
 use crate::judge::{Bound, Side};
-use crate::record::{AlgorithmRecord, ConditionRecord, GoalRecord, Record};
+use crate::record::{AlgorithmRecord, ConditionRecord, CriterionRecord, Record};
 
 /// Ends of the axis: factors beyond are drawn at the end.
 const ENDS: [f64; 2] = [0.05, 20.0];
 
 /// The pictures of all conditions.
-pub(super) fn strips(record: &Record, goal: &GoalRecord) -> Markup {
-    let count = goal.algorithms.first().map_or(0, |algorithm| algorithm.conditions.len());
-    html! { @for index in 0..count { (picture(record, goal, index)) } }
+pub(super) fn strips(record: &Record, criterion: &CriterionRecord) -> Markup {
+    let count = criterion.algorithms.first().map_or(0, |algorithm| algorithm.conditions.len());
+    html! { @for index in 0..count { (picture(record, criterion, index)) } }
 }
 
-fn picture(record: &Record, goal: &GoalRecord, index: usize) -> Markup {
+fn picture(record: &Record, criterion: &CriterionRecord, index: usize) -> Markup {
     let Some(axis) = Axis::log(ENDS) else { return html! {} };
     let row = |algorithm: &AlgorithmRecord| {
         let of_case: Vec<&ConditionRecord> =
@@ -41,8 +41,8 @@ fn picture(record: &Record, goal: &GoalRecord, index: usize) -> Markup {
             },
         }
     };
-    let rows: Vec<Row> = goal.algorithms.iter().map(row).collect();
-    let title = goal.conditions.get(index).map_or("", |asked| asked.text.as_str());
+    let rows: Vec<Row> = criterion.algorithms.iter().map(row).collect();
+    let title = criterion.conditions.get(index).map_or("", |asked| asked.text.as_str());
     bars(title, "factor beyond the bound; a mark for each case; shaded: holds", &axis, &rows)
 }
 

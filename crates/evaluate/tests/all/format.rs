@@ -1,28 +1,28 @@
-//! What is wrong with a goal's file is named with its place, and says what to write.
+//! What is wrong with a criterion's file is named with its place, and says what to write.
 
 use std::path::Path;
 
-use fairpace_evaluate::{Form, Goal, load};
+use fairpace_evaluate::{Criterion, Form, load};
 use fairpace_scenario::Invalid;
 
 use crate::support::{SMALL, small};
 
-fn parse(text: &str) -> Result<Goal, Invalid> {
-    Goal::parse(Path::new("folder/small.toml"), text)
+fn parse(text: &str) -> Result<Criterion, Invalid> {
+    Criterion::parse(Path::new("folder/small.toml"), text)
 }
 
 #[test]
-fn the_small_goal_is_right() {
-    let goal = parse(SMALL).unwrap();
-    let cases = goal.cases("reno", &[], Form::Full, "").unwrap();
+fn the_small_criterion_is_right() {
+    let criterion = parse(SMALL).unwrap();
+    let cases = criterion.cases("reno", &[], Form::Full, "").unwrap();
     let names: Vec<_> = cases.iter().map(|case| case.name.as_str()).collect();
     assert_eq!(names, ["10mbit 10/10ms", "10mbit 10/50ms", "100mbit 10/10ms", "100mbit 10/50ms"]);
     assert_eq!((cases[1].row.as_str(), &cases[1].column[..]), ("10/50ms", &["10mbit".to_owned()][..]));
-    assert_eq!(goal.cases("reno", &[], Form::Quick, "").unwrap().len(), 2);
-    let asked = goal.conditions();
+    assert_eq!(criterion.cases("reno", &[], Form::Quick, "").unwrap().len(), 2);
+    let asked = criterion.conditions();
     assert_eq!(asked.len(), 1);
     assert_eq!(asked[0].text, "short queue: queue_ms <= 8 or 4");
-    assert_eq!(goal.name, "small");
+    assert_eq!(criterion.name, "small");
 }
 
 /// What is replaced by what, and the place, key and message of the problem.
@@ -71,7 +71,7 @@ fn a_wrong_file_is_named_with_line_and_key() {
         });
         let problem = found.unwrap_or_else(|| panic!("{by}: {line} {key} {message} is not in\n{invalid}"));
         assert_eq!(problem.file, "folder/small.toml");
-        assert_eq!(problem.about, "goal");
+        assert_eq!(problem.about, "criterion");
     }
 }
 
@@ -128,13 +128,13 @@ fn a_condition_of_flows_needs_them_in_every_template() {
 }
 
 #[test]
-fn a_folder_has_goals_with_ids_of_their_own() {
+fn a_folder_has_criteria_with_ids_of_their_own() {
     let folder = tempfile::tempdir().unwrap();
-    assert!(load(folder.path()).unwrap_err().to_string().contains("there is no goal in it"));
+    assert!(load(folder.path()).unwrap_err().to_string().contains("there is no criterion in it"));
     assert!(load(&folder.path().join("none")).unwrap_err().to_string().contains("cannot read it"));
     std::fs::write(folder.path().join("a.toml"), SMALL).unwrap();
     std::fs::write(folder.path().join("b.toml"), small("id = \"S1\"", "id = \"S0\"")).unwrap();
-    let ids: Vec<_> = load(folder.path()).unwrap().into_iter().map(|goal| goal.id).collect();
+    let ids: Vec<_> = load(folder.path()).unwrap().into_iter().map(|criterion| criterion.id).collect();
     assert_eq!(ids, ["S0", "S1"]);
     std::fs::write(folder.path().join("c.toml"), SMALL).unwrap();
     let invalid = load(folder.path()).unwrap_err();

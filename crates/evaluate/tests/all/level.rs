@@ -1,17 +1,18 @@
-//! The goals of LEVEL have the cases, scenarios and bounds by which they were defined.
+//! The criteria of LEVEL have the cases, scenarios and bounds by which they were defined.
 
 use std::path::Path;
 
 use fairpace_evaluate::{Bound, Form, Metric, Side};
 use fairpace_scenario::{Target, parse};
 
-use crate::support::{case, goal, level};
+use crate::support::{case, criterion, level};
 
 #[test]
 fn there_are_365_cases_and_139_in_the_quick_form() {
     let counts = |form| {
-        let cases =
-            level().into_iter().map(move |goal| (goal.cases("bbr1", &[], form, "").unwrap().len(), goal.id));
+        let cases = level()
+            .into_iter()
+            .map(move |criterion| (criterion.cases("bbr1", &[], form, "").unwrap().len(), criterion.id));
         cases.map(|(count, id)| (id, count)).filter(|(_, count)| *count > 0).collect::<Vec<_>>()
     };
     let of = |counts: [usize; 7]| -> Vec<(String, usize)> {
@@ -23,21 +24,26 @@ fn there_are_365_cases_and_139_in_the_quick_form() {
 
 #[test]
 fn names_of_cases_are_their_own() {
-    for goal in level() {
-        let cases = goal.cases("bbr1", &[], Form::Full, "").unwrap();
+    for criterion in level() {
+        let cases = criterion.cases("bbr1", &[], Form::Full, "").unwrap();
         for (index, case) in cases.iter().enumerate() {
-            assert!(cases[..index].iter().all(|other| other.name != case.name), "{} {}", goal.id, case.name);
+            assert!(
+                cases[..index].iter().all(|other| other.name != case.name),
+                "{} {}",
+                criterion.id,
+                case.name
+            );
             assert!(
                 cases[..index].iter().all(|other| (&other.row, &other.column) != (&case.row, &case.column)),
                 "{} {} has no place of its own in the picture",
-                goal.id,
+                criterion.id,
                 case.name
             );
         }
     }
 }
 
-/// Goal, name of a case, and its scenario as the definition of the goals wrote it.
+/// Criterion, name of a case, and its scenario as the definition of the criteria wrote it.
 const SCENARIOS: [(&str, &str, &str); 13] = [
     (
         "G1",
@@ -325,7 +331,7 @@ fn the_scenario_of_a_case_is_the_one_that_was_written_by_hand() {
 fn small_buffers_hold_some_packets() {
     assert_eq!(case("G1", "2mbit 10/10ms 0.5bdp").scenario.links[0].buffer.bytes(), 4 * 1514);
     assert_eq!(case("G6", "red 10mbit 20/20ms").scenario.links[0].buffer.bytes(), 100_000);
-    assert_eq!(goal("G6").cases("bbr1", &[], Form::Full, "10mbit 20/20ms").unwrap().len(), 4);
+    assert_eq!(criterion("G6").cases("bbr1", &[], Form::Full, "10mbit 20/20ms").unwrap().len(), 4);
 }
 
 #[test]
@@ -349,7 +355,7 @@ fn bounds_follow_rate_and_longest_rtt() {
 #[test]
 fn parameters_are_set_where_their_algorithm_takes_part() {
     let sets = ["bbr3.beta=0.5".parse().unwrap()];
-    let cases = goal("G4").cases("bbr1", &sets, Form::Quick, "1:1").unwrap();
+    let cases = criterion("G4").cases("bbr1", &sets, Form::Quick, "1:1").unwrap();
     let changed = cases.iter().filter(|case| case.scenario.to_toml().contains("beta"));
     assert!(changed.clone().count() > 0 && changed.clone().all(|case| case.name.starts_with("bbr3")));
 }

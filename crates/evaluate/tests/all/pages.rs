@@ -1,36 +1,36 @@
 //! Texts, pages and pictures have what was measured, whatever it is.
 
 use fairpace_evaluate::{
-    AlgorithmRecord, CaseRecord, Form, Goal, GoalRecord, Record, SCHEMA, heat_map, judge,
+    AlgorithmRecord, CaseRecord, Criterion, CriterionRecord, Form, Record, SCHEMA, heat_map, judge,
 };
 
-use crate::support::{SMALL, goal, measured};
+use crate::support::{SMALL, criterion, measured};
 
-/// What an algorithm with these numbers did in all cases of a goal.
+/// What an algorithm with these numbers did in all cases of a criterion.
 pub(crate) fn algorithm(
-    goal: &Goal,
+    criterion: &Criterion,
     cc: &str,
     goodput: impl Fn(usize) -> f64,
     queue_ms: f64,
 ) -> AlgorithmRecord {
-    let cases = match goal.is_drawn() {
-        true => goal.paths(cc, &[], 30, 1).unwrap(),
-        false => goal.cases(cc, &[], Form::Full, "").unwrap(),
+    let cases = match criterion.is_drawn() {
+        true => criterion.paths(cc, &[], 30, 1).unwrap(),
+        false => criterion.cases(cc, &[], Form::Full, "").unwrap(),
     };
     let result = |case: &fairpace_evaluate::Case| {
         let goodputs: Vec<f64> = (0..case.scenario.flows.len()).map(&goodput).collect();
         CaseRecord::of(case, &[judge(&case.checks, 1, measured(case, &goodputs, queue_ms, 0.0))]).unwrap()
     };
-    AlgorithmRecord::of(cc.to_owned(), 1.0, cases.iter().map(result).collect(), &goal.medians())
+    AlgorithmRecord::of(cc.to_owned(), 1.0, cases.iter().map(result).collect(), &criterion.medians())
 }
 
-pub(crate) fn record(goals: Vec<GoalRecord>) -> Record {
+pub(crate) fn record(criteria: Vec<CriterionRecord>) -> Record {
     Record {
         schema: SCHEMA,
         commit: "0123abc".into(),
         command: "fairpace-dev evaluate --cc a,b".into(),
         asked: vec!["bbr1".into()],
-        criteria: "small".into(),
+        folder: "small".into(),
         form: "full",
         kernel: None,
         seed: 1,
@@ -38,22 +38,22 @@ pub(crate) fn record(goals: Vec<GoalRecord>) -> Record {
         runs: 8,
         simulated: 3,
         wall_s: 1.5,
-        goals,
+        criteria,
     }
 }
 
-pub(crate) fn small_record() -> GoalRecord {
-    let goal = Goal::parse(std::path::Path::new("small.toml"), SMALL).unwrap();
-    let mut record = GoalRecord::of(&goal, 2);
-    record.algorithms.push(algorithm(&goal, "bbr1", |_| 1.0, 100.0));
-    record.algorithms.push(algorithm(&goal, "reno", |_| 1.0, 5.0));
+pub(crate) fn small_record() -> CriterionRecord {
+    let criterion = Criterion::parse(std::path::Path::new("small.toml"), SMALL).unwrap();
+    let mut record = CriterionRecord::of(&criterion, 2);
+    record.algorithms.push(algorithm(&criterion, "bbr1", |_| 1.0, 100.0));
+    record.algorithms.push(algorithm(&criterion, "reno", |_| 1.0, 5.0));
     record
 }
 
 #[test]
 fn sums_are_of_the_cases() {
-    let goal = small_record();
-    let [bbr1, reno] = &goal.algorithms[..] else { panic!("two algorithms") };
+    let criterion = small_record();
+    let [bbr1, reno] = &criterion.algorithms[..] else { panic!("two algorithms") };
     assert_eq!((bbr1.cases, bbr1.hold, reno.hold), (4, 0, 2), "8 ms hold at 10 Mbit/s, 4 ms not at 100");
     assert_eq!(reno.conditions[0].hold, 2);
     let queue = bbr1.metrics.iter().find(|of| of.metric.name() == "queue_ms").unwrap();
@@ -68,13 +68,13 @@ fn sums_are_of_the_cases() {
 
 #[test]
 fn a_page_names_what_fails_and_what_repeats_it() {
-    let page = record(vec![small_record()]).page(|goal| format!("{}.svg", goal.name));
+    let page = record(vec![small_record()]).page(|criterion| format!("{}.svg", criterion.name));
     let parts = [
         "| command | `fairpace-dev evaluate --cc a,b` |",
         "| simulations | 8, seeds 1 to 2 |",
         "| scenarios | `00ff` |",
         "| commit | `0123abc` |",
-        "| S1 Small |     4 |    0 |    2 |",
+        "| S1 Small  |     4 |    0 |    2 |",
         "- short queue: queue_ms <= 8 or 4",
         "](small.svg)",
         "<details><summary>bbr1: 4 cases fail</summary>",
@@ -89,10 +89,10 @@ fn a_page_names_what_fails_and_what_repeats_it() {
 #[test]
 fn a_picture_is_xml_with_a_cell_for_each_case_and_a_number_for_its_degree() {
     for id in ["G1", "G2", "G3", "G4", "G5", "G6", "G7", "paths"] {
-        let goal = goal(id);
-        let mut record = GoalRecord::of(&goal, 2);
+        let criterion = criterion(id);
+        let mut record = CriterionRecord::of(&criterion, 2);
         for (cc, queue_ms) in [("bbr1", 0.0), ("reno", 3.0), ("cubic", 1e9), ("bbr3", 0.0)] {
-            record.algorithms.push(algorithm(&goal, cc, |flow| flow as f64 * 1e-3, queue_ms));
+            record.algorithms.push(algorithm(&criterion, cc, |flow| flow as f64 * 1e-3, queue_ms));
         }
         let picture = heat_map(&record);
         let document = roxmltree::Document::parse(&picture).unwrap_or_else(|error| panic!("{id}: {error}"));
@@ -117,18 +117,18 @@ fn a_picture_is_xml_with_a_cell_for_each_case_and_a_number_for_its_degree() {
 
 #[test]
 fn nothing_is_drawn_of_nothing() {
-    let empty = GoalRecord { algorithms: Vec::new(), ..small_record() };
+    let empty = CriterionRecord { algorithms: Vec::new(), ..small_record() };
     roxmltree::Document::parse(&heat_map(&empty)).unwrap();
     assert!(record(vec![empty]).page(|_| String::new()).contains("S1 Small"));
 }
 
 #[test]
 fn a_median_over_all_cases_is_judged() {
-    let goal = goal("paths");
-    let median = |queue_ms| algorithm(&goal, "bbr1", |_| 1.0, queue_ms).medians[0].clone();
+    let criterion = criterion("paths");
+    let median = |queue_ms| algorithm(&criterion, "bbr1", |_| 1.0, queue_ms).medians[0].clone();
     assert_eq!((median(4.9).holds, median(5.0).holds), (true, false));
-    let mut record_of = GoalRecord::of(&goal, 2);
-    record_of.algorithms.push(algorithm(&goal, "bbr1", |_| 1.0, 7.0));
+    let mut record_of = CriterionRecord::of(&criterion, 2);
+    record_of.algorithms.push(algorithm(&criterion, "bbr1", |_| 1.0, 7.0));
     let record = record(vec![record_of]);
     let said = "median over all cases: short queue does not hold, queue_ms 7.00 (< 5)";
     assert!(record.text(false).contains(said), "{}", record.text(false));

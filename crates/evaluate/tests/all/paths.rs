@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use fairpace_evaluate::{Form, Goal, seed_of};
+use fairpace_evaluate::{Criterion, Form, seed_of};
 
-use crate::support::{goal, level};
+use crate::support::{criterion, level};
 
 #[test]
 fn a_seed_is_the_text_of_its_digits() {
@@ -20,20 +20,20 @@ fn a_seed_is_the_text_of_its_digits() {
 
 #[test]
 fn paths_follow_from_the_seed_and_the_algorithm_does_not_change_them() {
-    let goal = goal("paths");
-    let draw = |cc, count, seed| goal.paths(cc, &[], count, seed).unwrap();
+    let criterion = criterion("paths");
+    let draw = |cc, count, seed| criterion.paths(cc, &[], count, seed).unwrap();
     let (few, more) = (draw("bbr1", 5, 7), draw("bbr1", 30, 7));
     assert_eq!(few[..], more[..5], "more paths begin with the same ones");
     let other = draw("reno", 5, 7);
     assert_eq!(other[3].scenario.to_toml(), few[3].scenario.to_toml().replace("\"bbr1\"", "\"reno\""));
     assert_ne!(draw("bbr1", 5, 8)[0].scenario.hash, few[0].scenario.hash);
-    assert!(goal.cases("bbr1", &[], Form::Full, "").unwrap().is_empty());
-    assert!(level().iter().filter(|goal| goal.is_drawn()).count() == 1);
+    assert!(criterion.cases("bbr1", &[], Form::Full, "").unwrap().is_empty());
+    assert!(level().iter().filter(|criterion| criterion.is_drawn()).count() == 1);
 }
 
 #[test]
 fn paths_are_in_their_ranges_and_use_them() {
-    let cases = goal("paths").paths("bbr1", &[], 300, seed_of("c0ffee").unwrap()).unwrap();
+    let cases = criterion("paths").paths("bbr1", &[], 300, seed_of("c0ffee").unwrap()).unwrap();
     let (mut slow, mut fast, mut few, mut many, mut shallow) = (0, 0, 0, 0, 0);
     for case in &cases {
         let (link, flows) = (&case.scenario.links[0], &case.scenario.flows);
@@ -76,7 +76,7 @@ fn what_is_wrong_with_a_draw_is_named() {
     ];
     for (replaced, by, key, message) in wrong {
         assert!(text.contains(replaced), "{replaced}");
-        let invalid = Goal::parse(Path::new("draw.toml"), &text.replace(replaced, by)).expect_err(by);
+        let invalid = Criterion::parse(Path::new("draw.toml"), &text.replace(replaced, by)).expect_err(by);
         let is_it =
             |problem: &fairpace_scenario::Problem| problem.key == key && problem.message.contains(message);
         assert!(invalid.problems.iter().any(|problem| is_it(problem) && problem.line > 0), "{by}: {invalid}");

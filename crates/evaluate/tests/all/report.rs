@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use fairpace_evaluate::{CaseRecord, Form, GoalRecord, Record, judge, load};
+use fairpace_evaluate::{CaseRecord, CriterionRecord, Form, Record, judge, load};
 use scraper::{Html, Selector};
 
 use super::pages::{record, small_record};
@@ -21,7 +21,7 @@ fn texts(document: &Html, selector: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_scorecard_has_a_cell_for_each_goal_and_algorithm_and_counts_what_passes() {
+fn the_scorecard_has_a_cell_for_each_criterion_and_algorithm_and_counts_what_passes() {
     let document = page(&record(vec![small_record()]));
     assert_eq!(texts(&document, "table.scores thead th"), ["Criterion", "bbr1", "reno"]);
     assert_eq!(texts(&document, "table.scores td.d4"), ["0/4"], "100 ms where 4 are allowed");
@@ -32,18 +32,18 @@ fn the_scorecard_has_a_cell_for_each_goal_and_algorithm_and_counts_what_passes()
 }
 
 #[test]
-fn a_goal_says_what_fails_and_the_command_that_repeats_it() {
+fn a_criterion_says_what_fails_and_the_command_that_repeats_it() {
     let document = page(&record(vec![small_record()]));
-    let goal = texts(&document, "section.criterion").join("");
+    let criterion = texts(&document, "section.criterion").join("");
     let parts = [
         "S1 Small",
         "short queue: queue_ms <= 8 or 4",
         "bbr1 fails: 0 of 4 cases hold, 0 with most seeds.",
         "bbr1: the 4 cases that fail, the worst first",
-        "fairpace-dev evaluate --cc a,b --goal S1",
+        "fairpace-dev evaluate --cc a,b --criterion S1",
     ];
     for part in parts {
-        assert!(goal.contains(part), "{part} is not in\n{goal}");
+        assert!(criterion.contains(part), "{part} is not in\n{criterion}");
     }
     assert_eq!(texts(&document, "table.cases tbody tr").len(), 4, "those of reno are not listed");
     let marks = Selector::parse("section.criterion .row svg.strip").unwrap();
@@ -51,11 +51,11 @@ fn a_goal_says_what_fails_and_the_command_that_repeats_it() {
 }
 
 #[test]
-fn the_command_of_a_goal_names_no_other_goal() {
+fn the_command_of_a_criterion_names_no_other_criterion() {
     let mut record = record(vec![small_record()]);
-    record.command = "fairpace evaluate bbr1 --goal S1,S2 --quick".to_owned();
-    let goal = texts(&page(&record), "section.criterion").join("");
-    assert!(goal.contains("fairpace evaluate bbr1 --quick --goal S1"), "{goal}");
+    record.command = "fairpace evaluate bbr1 --criterion S1,S2 --quick".to_owned();
+    let criterion = texts(&page(&record), "section.criterion").join("");
+    assert!(criterion.contains("fairpace evaluate bbr1 --quick --criterion S1"), "{criterion}");
 }
 
 #[test]
@@ -75,8 +75,8 @@ fn a_fragment_names_what_fails_of_one_algorithm() {
 
 #[test]
 fn the_worst_seed_is_judged_and_the_median_is_beside_it() {
-    let goal = fairpace_evaluate::Goal::parse(std::path::Path::new("small.toml"), SMALL).unwrap();
-    let case = &goal.cases("reno", &[], Form::Full, "").unwrap()[0];
+    let criterion = fairpace_evaluate::Criterion::parse(std::path::Path::new("small.toml"), SMALL).unwrap();
+    let case = &criterion.cases("reno", &[], Form::Full, "").unwrap()[0];
     let run = |(seed, queue_ms)| judge(&case.checks, seed, measured(case, &[1.0, 1.0], queue_ms, 0.0));
     let runs: Vec<_> = [(1, 3.0), (2, 20.0), (3, 5.0)].into_iter().map(run).collect();
     let result = CaseRecord::of(case, &runs).unwrap();
@@ -98,12 +98,12 @@ fn folders_with_a_section_file_are_sections_in_the_order_of_their_names() {
     write("b/y.toml", &small("id = \"S1\"", "id = \"7.2a\"\nfails = \"It fails.\"\nseeds = 5"));
     write("a/section.toml", "title = \"A\"\nabout = \"The first.\"");
     write("a/z.toml", SMALL);
-    write("other/no-goal.toml", "neither = 1");
-    let goals = load(folder.path()).unwrap();
-    let ids: Vec<_> = goals.iter().map(|goal| goal.id.as_str()).collect();
+    write("other/no-criterion.toml", "neither = 1");
+    let criteria = load(folder.path()).unwrap();
+    let ids: Vec<_> = criteria.iter().map(|criterion| criterion.id.as_str()).collect();
     assert_eq!(ids, ["S1", "7.2a", "7.10"]);
-    assert_eq!((goals[1].fails.as_str(), goals[1].seeds, goals[0].seeds), ("It fails.", 5, 2));
-    let record = GoalRecord::of(&goals[1], 5);
+    assert_eq!((criteria[1].fails.as_str(), criteria[1].seeds, criteria[0].seeds), ("It fails.", 5, 2));
+    let record = CriterionRecord::of(&criteria[1], 5);
     assert_eq!(record.section.unwrap().title, "B");
     write("b/section.toml", "title = \"B\"\nabuot = \"\"");
     let invalid = load(folder.path()).unwrap_err();

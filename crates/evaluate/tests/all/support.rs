@@ -1,25 +1,25 @@
-//! Goals and runs for tests.
+//! Criteria and runs for tests.
 
 use std::path::Path;
 
-use fairpace_evaluate::{Case, Form, Goal, Measured, load};
+use fairpace_evaluate::{Case, Criterion, Form, Measured, load};
 use fairpace_results::{FlowSummary, LinkSummary, Summary};
 use fairpace_scenario::Scenario;
 
 /// The criteria of LEVEL.
-pub(crate) fn level() -> Vec<Goal> {
+pub(crate) fn level() -> Vec<Criterion> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../evaluation/level");
     load(Path::new(folder)).unwrap_or_else(|invalid| panic!("{invalid}"))
 }
 
-/// The goal of LEVEL with this id.
-pub(crate) fn goal(id: &str) -> Goal {
-    level().into_iter().find(|goal| goal.id == id).unwrap_or_else(|| panic!("no goal {id}"))
+/// The criterion of LEVEL with this id.
+pub(crate) fn criterion(id: &str) -> Criterion {
+    level().into_iter().find(|criterion| criterion.id == id).unwrap_or_else(|| panic!("no criterion {id}"))
 }
 
 /// The case of this name, for bbr1.
 pub(crate) fn case(id: &str, name: &str) -> Case {
-    let cases = goal(id).cases("bbr1", &[], Form::Full, name).unwrap();
+    let cases = criterion(id).cases("bbr1", &[], Form::Full, name).unwrap();
     let names: Vec<_> = cases.iter().map(|case| case.name.clone()).collect();
     cases.into_iter().find(|case| case.name == name).unwrap_or_else(|| panic!("{name} is not in {names:?}"))
 }
@@ -48,13 +48,13 @@ pub(crate) fn measured(case: &Case, goodputs: &[f64], queue_ms: f64, loss: f64) 
     Measured::of(&case.scenario, &run(&case.scenario, goodputs, queue_ms, loss), case.available)
 }
 
-/// A small goal with this text in place of its marked line.
+/// A small criterion with this text in place of its marked line.
 pub(crate) fn small(replaced: &str, by: &str) -> String {
     assert!(SMALL.contains(replaced), "{replaced}");
     SMALL.replace(replaced, by)
 }
 
-/// A goal with an axis, a template and a condition.
+/// A criterion with an axis, a template and a condition.
 pub(crate) const SMALL: &str = r#"id = "S1"
 title = "Small"
 asks = "Is it small?"

@@ -1,26 +1,27 @@
-//! The part of the page on one goal.
+//! The part of the page on one criterion.
 
 use maud::{Markup, html};
 
 use super::anchor;
 use super::strips::strips;
 use crate::on_kernel::table;
-use crate::record::{AlgorithmRecord, CaseRecord, ConditionRecord, GoalRecord, Record};
+use crate::record::{AlgorithmRecord, CaseRecord, ConditionRecord, CriterionRecord, Record};
 use crate::text::median;
 
 /// Columns of the table of cases that fail.
 const HEADS: [&str; 6] = ["case", "condition", "worst seed", "median seed", "bound", "seeds that hold"];
 
 /// What it asks, its picture, and what fails.
-pub(super) fn section(record: &Record, goal: &GoalRecord) -> Markup {
-    let asked: Vec<&AlgorithmRecord> = record.asked.iter().filter_map(|cc| goal.of_algorithm(cc)).collect();
+pub(super) fn section(record: &Record, criterion: &CriterionRecord) -> Markup {
+    let asked: Vec<&AlgorithmRecord> =
+        record.asked.iter().filter_map(|cc| criterion.of_algorithm(cc)).collect();
     html! {
-        section.criterion id=(anchor(goal)) {
-            h3 { (goal.id) " " (goal.title) }
-            p { (goal.asks) " " (goal.why) }
-            @if !goal.fails.is_empty() { p { "What it means to fail: " (goal.fails) } }
+        section.criterion id=(anchor(criterion)) {
+            h3 { (criterion.id) " " (criterion.title) }
+            p { (criterion.asks) " " (criterion.why) }
+            @if !criterion.fails.is_empty() { p { "What it means to fail: " (criterion.fails) } }
             ul {
-                @for condition in &goal.conditions {
+                @for condition in &criterion.conditions {
                     li {
                         (condition.text)
                         @if !condition.source.is_empty() { small { " (" (condition.source) ")" } }
@@ -28,9 +29,9 @@ pub(super) fn section(record: &Record, goal: &GoalRecord) -> Markup {
                 }
             }
             @for algorithm in &asked { (verdict(algorithm)) }
-            (strips(record, goal))
+            (strips(record, criterion))
             @for algorithm in &asked { (failing(algorithm)) (table(record, algorithm)) }
-            pre { (record.command_of(goal)) }
+            pre { (record.command_of(criterion)) }
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A goal: what one file of criteria says.
+//! A criterion: what one file of criteria says.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -17,12 +17,12 @@ use crate::section::{self, Section};
 use crate::source::{Source, unreadable};
 use crate::template::{Template, Written};
 
-/// Cases of a template: more would take days, and come from a file that is no goal.
+/// Cases of a template: more would take days, and come from a file that is no criterion.
 const MOST_CASES: usize = 10_000;
 
 /// What is asked of an algorithm, and the cases that answer it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Goal {
+pub struct Criterion {
     /// The file without its extension: "rtt-fairness".
     pub name: String,
     /// Short: "G1".
@@ -53,50 +53,55 @@ pub struct Goal {
     pub(crate) source: Source,
 }
 
-/// The goals of a folder in the order of their ids. If folders in it have a `section.toml`, the goals of
-/// these sections, in the order of their names.
+/// The criteria of a folder in the order of their ids. If folders in it have a `section.toml`, the criteria
+/// of these sections, in the order of their names.
 ///
 /// # Errors
 /// Everything that is wrong with the first wrong file, each with its place.
-pub fn load(folder: &Path) -> Result<Vec<Goal>, Invalid> {
-    let mut goals = Vec::new();
+pub fn load(folder: &Path) -> Result<Vec<Criterion>, Invalid> {
+    let mut criteria = Vec::new();
     let sections = section::folders(folder)?;
     for section in sections.iter().map(PathBuf::as_path).chain(sections.is_empty().then_some(folder)) {
-        add_folder(section, &mut goals)?;
+        add_folder(section, &mut criteria)?;
     }
-    if goals.is_empty() {
-        return Err(unreadable(folder, &std::io::Error::other("there is no goal in it")));
+    if criteria.is_empty() {
+        return Err(unreadable(folder, &std::io::Error::other("there is no criterion in it")));
     }
-    Ok(goals)
+    Ok(criteria)
 }
 
-/// Adds the goals of one folder.
-fn add_folder(folder: &Path, goals: &mut Vec<Goal>) -> Result<(), Invalid> {
+/// Adds the criteria of one folder.
+fn add_folder(folder: &Path, criteria: &mut Vec<Criterion>) -> Result<(), Invalid> {
     let section = Section::of(folder)?;
     let failed = |error| unreadable(folder, &error);
     let mut paths: Vec<PathBuf> = Vec::new();
     for entry in fs::read_dir(folder).map_err(failed)? {
         let path = entry.map_err(failed)?.path();
-        let is_goal = path.file_name().is_some_and(|name| name != section::FILE);
-        if is_goal && path.extension().is_some_and(|extension| extension == "toml") {
+        let is_criterion = path.file_name().is_some_and(|name| name != section::FILE);
+        if is_criterion && path.extension().is_some_and(|extension| extension == "toml") {
             paths.push(path);
         }
     }
     paths.sort();
-    let first = goals.len();
+    let first = criteria.len();
     for path in &paths {
-        let goal = Goal { section: section.clone(), ..Goal::read(path)? };
-        goal.require_conditions()?;
-        if let Some(other) = goals.iter().find(|other| other.id == goal.id) {
-            let span = goal.source.text.find("id").map_or(0..0, |at| at..at + 2);
-            let message = format!("`{}` is the id of {}, too", goal.id, other.source.name);
-            let problem =
-                goal.source.problem(span, "duplicate-name", "id", message, "give each goal its own");
+        let criterion = Criterion { section: section.clone(), ..Criterion::read(path)? };
+        criterion.require_conditions()?;
+        if let Some(other) = criteria.iter().find(|other| other.id == criterion.id) {
+            let span = criterion.source.text.find("id").map_or(0..0, |at| at..at + 2);
+            let message = format!("`{}` is the id of {}, too", criterion.id, other.source.name);
+            let problem = criterion.source.problem(
+                span,
+                "duplicate-name",
+                "id",
+                message,
+                "give each criterion its own",
+            );
             return Err(Invalid { problems: vec![problem] });
         }
-        goals.push(goal);
+        criteria.push(criterion);
     }
-    goals[first..].sort_by_key(|goal| order(&goal.id));
+    criteria[first..].sort_by_key(|criterion| order(&criterion.id));
     Ok(())
 }
 
@@ -114,7 +119,7 @@ fn order(id: &str) -> Vec<(u64, String)> {
     parts
 }
 
-impl Goal {
+impl Criterion {
     /// Reads a file. One without conditions has cases that are measured and not judged.
     ///
     /// # Errors
@@ -142,10 +147,10 @@ impl Goal {
             source.invalid(span, "syntax", "", message, "")
         })?;
         let mut reader = Reader { source: &source, problems: Vec::new() };
-        let goal = read_goal(&mut reader, name, document.get_ref());
+        let criterion = read_criterion(&mut reader, name, document.get_ref());
         let problems = reader.problems;
-        match goal {
-            Some(goal) if problems.is_empty() => Ok(Self { source, ..goal }),
+        match criterion {
+            Some(criterion) if problems.is_empty() => Ok(Self { source, ..criterion }),
             _ => Err(Invalid { problems }),
         }
     }
@@ -190,7 +195,8 @@ impl Goal {
         self.medians.iter().map(Condition::fixed).collect()
     }
 
-    /// Whether its cases are random paths, which [`Goal::paths`] draws, instead of those of [`Goal::cases`].
+    /// Whether its cases are random paths, which [`Criterion::paths`] draws, instead of those of
+    /// [`Criterion::cases`].
     #[must_use]
     pub fn is_drawn(&self) -> bool {
         self.draw.is_some()
@@ -249,7 +255,7 @@ const KEYS: [&str; 15] = [
     "median",
 ];
 
-fn read_goal(reader: &mut Reader<'_>, name: String, document: &DeTable<'_>) -> Option<Goal> {
+fn read_criterion(reader: &mut Reader<'_>, name: String, document: &DeTable<'_>) -> Option<Criterion> {
     let top = Table { table: document, path: "", span: (0, 0) };
     reader.known(top, &KEYS);
     let [id, title, asks, why] = ["id", "title", "asks", "why"].map(|key| reader.text(top, key));
@@ -279,7 +285,7 @@ fn read_goal(reader: &mut Reader<'_>, name: String, document: &DeTable<'_>) -> O
     }
     let columns = columns(reader, top, &axes);
     let source = Source { name: String::new(), text: String::new() };
-    let goal = Goal {
+    let criterion = Criterion {
         name,
         id: id?,
         title: title?,
@@ -298,10 +304,10 @@ fn read_goal(reader: &mut Reader<'_>, name: String, document: &DeTable<'_>) -> O
         medians,
         source,
     };
-    for (number, template) in (1..).zip(&goal.templates) {
-        check_names(reader, &goal, number, template);
+    for (number, template) in (1..).zip(&criterion.templates) {
+        check_names(reader, &criterion, number, template);
     }
-    Some(goal)
+    Some(criterion)
 }
 
 fn seeds(reader: &mut Reader<'_>, top: Table<'_, '_>) -> u32 {
@@ -314,8 +320,8 @@ fn seeds(reader: &mut Reader<'_>, top: Table<'_, '_>) -> u32 {
 }
 
 /// Every name of a template and of the conditions must be a value of an axis.
-fn check_names(reader: &mut Reader<'_>, goal: &Goal, number: usize, template: &Template) {
-    let axes = goal.axes_of(template);
+fn check_names(reader: &mut Reader<'_>, criterion: &Criterion, number: usize, template: &Template) {
+    let axes = criterion.axes_of(template);
     let points = axes.iter().filter_map(|axis| axis.points.first());
     let known: BTreeSet<&str> =
         points.flat_map(|point| &point.values).map(|(name, _)| name.as_str()).collect();
@@ -340,7 +346,7 @@ fn check_names(reader: &mut Reader<'_>, goal: &Goal, number: usize, template: &T
             help(name),
         );
     }
-    for (place, condition) in (1..).zip(&goal.conditions) {
+    for (place, condition) in (1..).zip(&criterion.conditions) {
         for name in condition.names().filter(|name| !known.contains(name)) {
             let message = format!("template {number} uses no axis that has a value `{name}`");
             let key = format!("condition.{place}");
