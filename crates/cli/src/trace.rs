@@ -89,6 +89,7 @@ fn run_info(scenario: &Scenario) -> RunInfo {
         ecn: flow.sending.ecn != Ecn::Off,
         accurate_ecn: flow.sending.ecn.is_accurate(),
         is_workload: flow.arrivals.is_some(),
+        mss_bytes: flow.sending.mss_bytes(),
     };
     RunInfo {
         title: scenario.title.clone(),
@@ -97,7 +98,6 @@ fn run_info(scenario: &Scenario) -> RunInfo {
         commit: COMMIT.to_owned(),
         flows: scenario.flows.iter().zip(scenario.routes()).map(flow).collect(),
         links: scenario.links.iter().map(|link| link.name.clone()).collect(),
-        mss_bytes: fairpace_tcp::MSS_BYTES,
         phases: Phase::ALL.iter().map(|phase| phase.name()).collect(),
     }
 }

@@ -4,13 +4,17 @@
 use std::time::Duration;
 
 use fairpace_results::{Series, Summary};
-use fairpace_scenario::{Flow, Scenario, Writes};
+use fairpace_scenario::{Flow, Scenario, Sending, Writes};
 
 use crate::handover::rate_steps;
 
-/// Payload per byte on the link when all packets are full: 1500 bytes of IP less 20 of IP and 32 of TCP with
-/// timestamps, in Ethernet frames of 1514 bytes.
-const PAYLOAD: f64 = 1448.0 / 1514.0;
+/// An Ethernet header, bytes.
+const ETHERNET_BYTES: u32 = 14;
+
+/// Payload per byte on the link when all packets are full.
+fn payload(sending: &Sending) -> f64 {
+    f64::from(sending.mss_bytes()) / f64::from(sending.mtu_bytes + ETHERNET_BYTES)
+}
 
 /// Sets the metrics that derive from the flows' goodputs: shares, Jain's index, convergence, distance from
 /// max-min fairness.
@@ -42,9 +46,13 @@ fn max_min_distance(scenario: &Scenario, summary: &Summary) -> Option<f64> {
     if !scenario.flows.iter().all(|flow| is_greedy(flow, scenario) && flow.start <= from) {
         return None;
     }
+    // goodputs as if all flows had the default MTU: links share bytes on the wire
+    let usual = payload(&Sending::default());
     let capacity: Vec<f64> =
-        (0..scenario.links.len()).map(|link| mean_mbps(link, scenario) * PAYLOAD).collect();
-    let goodputs: Vec<f64> = summary.flows.iter().map(|flow| flow.goodput_mbps).collect();
+        (0..scenario.links.len()).map(|link| mean_mbps(link, scenario) * usual).collect();
+    let flows = summary.flows.iter().zip(&scenario.flows);
+    let goodputs: Vec<f64> =
+        flows.map(|(found, flow)| found.goodput_mbps * (usual / payload(&flow.sending))).collect();
     let routes = scenario.routes();
     let routes: Vec<&[u32]> = routes.iter().map(|route| route.forward.as_slice()).collect();
     fairpace_results::max_min_distance(&goodputs, &routes, &capacity)

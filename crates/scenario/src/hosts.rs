@@ -66,8 +66,22 @@ pub struct Sending {
     pub tso: bool,
     /// Pacing on or off, as with the fq queue discipline; `None`: as the algorithm requests.
     pub pacing: Option<bool>,
+    /// The MTU of the path, bytes: a full packet with its IP header. It leaves [`Sending::mss_bytes`].
+    pub mtu_bytes: u32,
     /// Initial window, packets; RFC 6928 has 10. At least 1: 0 is taken as 1.
     pub initial_cwnd_pkts: u32,
+}
+
+/// Headers of a full packet within the MTU, bytes: 20 of IPv4 and 32 of TCP with timestamps (RFC 7323).
+const HEADERS_BYTES: u32 = 20 + 32;
+
+impl Sending {
+    /// Payload of a full packet, bytes: the MTU less the headers of IPv4 and of TCP with timestamps. At least
+    /// 1.
+    #[must_use]
+    pub const fn mss_bytes(&self) -> u32 {
+        if self.mtu_bytes > HEADERS_BYTES { self.mtu_bytes - HEADERS_BYTES } else { 1 }
+    }
 }
 
 impl Default for Sending {
@@ -84,6 +98,7 @@ impl Default for Sending {
             idle_restart: true,
             tso: true,
             pacing: None,
+            mtu_bytes: 1500,
             initial_cwnd_pkts: 10,
         }
     }
@@ -142,7 +157,7 @@ const NEEDS_SACK: &[Relation] = &[Relation::NeedsTrue("sack", "it works on selec
 pub(crate) const WINDOW_KEYS: &[Row<Receiving>] = &[
     Row::flow("receive_buffer", SIZE, RECEIVE_BUFFER,
         "The receive window (rwnd): the sender never has more than this outstanding. Payload; whole packets \
-         of 1448 bytes count.")
+         count, of 1448 bytes with an `mtu` of 1500.")
         .range(1448, 16_000_000_000).or("always large enough")
         .related(&[Relation::Excludes("receive_buffer_max")]).simulator_only(),
     Row::flow("receive_buffer_max", SIZE, RECEIVE_BUFFER_MAX,
@@ -190,6 +205,11 @@ pub(crate) const SENDING_KEYS: &[Row<Sending>] = &[
     Row::flow("initial_cwnd", Kind::Integer, field!(Sending, initial_cwnd_pkts),
         "Initial cwnd, packets (RFC 6928).")
         .range(1, 1_000).optional().simulator_only(),
+    Row::flow("mtu", Kind::Integer, field!(Sending, mtu_bytes),
+        "MTU of the flow's path, bytes: 1280 to 1420 in tunnels, 9000 in data centres. A full packet has 52 \
+         bytes less of payload, and 14 more on the wire. Buffers and token buckets on its route must hold \
+         one. Queue disciplines take 1514 bytes for a full packet, whatever the MTU of flows is.")
+        .range(576, 9_000).optional().simulator_only(),
 ];
 
 #[rustfmt::skip]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::fault::{Fault, impossible};
 use crate::key::{MOST_HOPS, Section};
-use crate::quantity::{ns, show_time};
+use crate::quantity::{Limit, PACKET_BYTES, ns, show_time};
 use crate::{Flow, Invalid, Link, Scenario};
 
 /// One flow's path. Its RTT is `access_ns`, the delays of the lines behind the links of both routes,
@@ -29,6 +29,9 @@ pub struct Route {
     /// Later values of `back_ns`, at the same times.
     pub back_at_ns: Vec<(u64, u64)>,
 }
+
+/// An Ethernet header on the wire, bytes: a packet of the default MTU, 1500, has [`PACKET_BYTES`].
+const ETHERNET_BYTES: u64 = PACKET_BYTES - 1500;
 
 /// The route and the reverse route of a flow.
 type Both = (Vec<u32>, Vec<u32>);
@@ -77,7 +80,10 @@ pub(crate) fn faults(scenario: &Scenario) -> Vec<Fault> {
     for (index, (routes, flow)) in Resolver::new(scenario).all().zip(&scenario.flows).enumerate() {
         match routes {
             Err(wrong) => faults.push(Fault { index, ..wrong }),
-            Ok((forward, back)) => faults.extend(too_short(scenario, index, flow, &forward, &back)),
+            Ok((forward, back)) => {
+                faults.extend(too_short(scenario, index, flow, &forward, &back));
+                faults.extend(too_small(scenario, index, flow, &forward));
+            }
         }
         // each needs a search over all links; reading would not show more
         if faults.len() >= Invalid::MOST {
@@ -85,6 +91,38 @@ pub(crate) fn faults(scenario: &Scenario) -> Vec<Fault> {
         }
     }
     faults
+}
+
+/// Does a link on the route let no full packet of the flow pass? The bounds of the links' keys see to packets
+/// of the default MTU.
+fn too_small(scenario: &Scenario, index: usize, flow: &Flow, forward: &[u32]) -> Option<Fault> {
+    let mtu_bytes = flow.sending.mtu_bytes;
+    let packet_bytes = u64::from(mtu_bytes) + ETHERNET_BYTES;
+    if packet_bytes <= PACKET_BYTES {
+        return None;
+    }
+    let holds = |link: &Link| {
+        let buffer = match link.buffer {
+            Limit::Bytes(bytes) => Some(("buffer", bytes)),
+            Limit::Packets(_) => None,
+        };
+        let policer = link.policer.as_ref().map(|policer| ("policer_burst", policer.burst_bytes));
+        let burst = link.burst_bytes.map(|bytes| ("burst", bytes));
+        [buffer, burst, policer].into_iter().flatten().find(|(_, bytes)| *bytes < packet_bytes)
+    };
+    let links = forward.iter().map(|link| &scenario.links[*link as usize]);
+    let (link, (key, bytes)) = links.filter_map(|link| Some((link, holds(link)?))).next()?;
+    Some(impossible(
+        Section::Flow,
+        index,
+        "mtu",
+        format!(
+            "a full packet has {packet_bytes} bytes on the wire, but the `{key}` of link `{}` is {bytes}: \
+             none would pass",
+            link.name
+        ),
+        format!("write a smaller `mtu`, or a `{key}` of {packet_bytes} bytes at least"),
+    ))
 }
 
 /// Do the links' lines and the access take longer than the flow's RTT, at any time?

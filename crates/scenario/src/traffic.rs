@@ -72,7 +72,7 @@ pub(crate) const WRITE_EVERY: Duration = Duration::from_secs(1);
 pub(crate) const KEYS: &[Row<Traffic>] = &[
     Row::flow("size", SIZE, field!(Traffic, size_bytes),
         "What the application sends in all; its completion time is reported. The simulator sends whole \
-         packets of 1448 bytes.")
+         packets, of 1448 bytes with an `mtu` of 1500.")
         .range(1, MOST_SIZE_BYTES).or("without end"),
     Row::flow("on", TIME, ON,
         "The application has data for this long, then none for `off`, and so on from the start.")

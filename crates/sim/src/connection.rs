@@ -2,14 +2,12 @@
 
 use fairpace_netem::{Direction, EcnField, Hop, Nanos, Offer, Packet, Sent, Source, part};
 use fairpace_results::observer::{ConnectionId, Observer};
-use fairpace_tcp::{MSS_BYTES, Segment, Sender, Wire};
+use fairpace_tcp::{Segment, Sender, Wire};
 
 use crate::event_queue::NEVER;
 use crate::fast_path::FastLink;
-use crate::flow::{Flow, pkts};
-use crate::header::{
-    DATAGRAM_HEADER_BYTES, DATAGRAM_PAYLOAD_BYTES, EpochSegment, Header, ecn, segment_bytes,
-};
+use crate::flow::Flow;
+use crate::header::{DATAGRAM_HEADER_BYTES, EpochSegment, Header, ecn, segment_bytes};
 use crate::host_view::HostView;
 use crate::observe;
 use crate::receiver_side::ReceiverSide;
@@ -84,7 +82,13 @@ impl<O: Observer> Wire for ForwardPath<'_, '_, O> {
             segment,
         };
         let ConnectionId { flow, index: connection } = self.receiver_side.id;
-        let packet = Packet { flow, connection, bytes: segment_bytes(&segment), ecn: ecn(&segment), payload };
+        let packet = Packet {
+            flow,
+            connection,
+            bytes: segment_bytes(&segment, self.flow.data_bytes()),
+            ecn: ecn(&segment),
+            payload,
+        };
         self.enter(packet);
     }
 }
@@ -102,7 +106,7 @@ impl<O: Observer> ForwardPath<'_, '_, O> {
 
     /// Sends a frame of `bytes` in datagrams, all at once. Returns their number.
     fn send_frame(&mut self, bytes: u64) -> u64 {
-        let pkts = bytes.div_ceil(DATAGRAM_PAYLOAD_BYTES);
+        let pkts = bytes.div_ceil(self.flow.datagram_payload_bytes());
         let Some(media) = &mut self.flow.media else { return 0 };
         let first = media.written(self.now, bytes, pkts);
         let ReceiverSide { slot, id: ConnectionId { flow, index: connection }, .. } = *self.receiver_side;
@@ -255,9 +259,10 @@ impl Application {
         if path.receiver_side.request <= now {
             path.receiver_side.request = NEVER;
             if let Some((bytes, _)) = path.flow.connection.responses {
-                path.receiver_side.expect(now, bytes);
+                path.receiver_side.expect(now, bytes, path.flow);
                 path.flow.transfers.begins(now);
-                sender.write(now, pkts(bytes), path);
+                let pkts = path.flow.pkts(bytes);
+                sender.write(now, pkts, path);
             }
         }
         while let Some(offer) = self.source.poll(now) {
@@ -266,14 +271,14 @@ impl Application {
                 Offer::Pause => sender.stop(),
                 Offer::Frame(bytes) if path.flow.has_datagrams => self.datagrams += path.send_frame(bytes),
                 Offer::Frame(bytes) => {
-                    let pkts = pkts(bytes);
+                    let pkts = path.flow.pkts(bytes);
                     if let Some(media) = &mut path.flow.media {
                         media.written(now, bytes, pkts);
                     }
                     sender.write(now, pkts, path);
                 }
                 Offer::Bytes(bytes) => {
-                    let pkts = self.whole_pkts(bytes);
+                    let pkts = self.whole_pkts(bytes, path.flow.mss_bytes());
                     sender.write(now, pkts, path);
                 }
             }
@@ -282,10 +287,10 @@ impl Application {
     }
 
     /// Whole packets of what has been written. The rest waits for more bytes, unless there will be none.
-    fn whole_pkts(&mut self, bytes: u64) -> u64 {
-        let (bytes, mss) = (self.unsent_bytes + bytes, u64::from(MSS_BYTES));
-        let pkts = if self.source.is_finished() { bytes.div_ceil(mss) } else { bytes / mss };
-        self.unsent_bytes = bytes.saturating_sub(pkts * mss);
+    fn whole_pkts(&mut self, bytes: u64, mss_bytes: u64) -> u64 {
+        let bytes = self.unsent_bytes + bytes;
+        let pkts = if self.source.is_finished() { bytes.div_ceil(mss_bytes) } else { bytes / mss_bytes };
+        self.unsent_bytes = bytes.saturating_sub(pkts * mss_bytes);
         pkts
     }
 }

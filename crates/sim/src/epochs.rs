@@ -18,7 +18,7 @@ use crate::connection::Dispatch;
 use crate::event_queue::NEVER;
 use crate::flow::Flow;
 use crate::header::{EpochSegment, Header, arriving_ecn, ecn, segment_bytes};
-use crate::simulation::{NO_LINK, Simulation};
+use crate::simulation::{FirstLink, NO_LINK, Simulation};
 
 /// Target number of packets per epoch, at 32 bytes each. With 500 connections, each then sends about 130
 /// packets in a row. Shorter epochs lose part of the speed; twice as long ones gain little (decision 3).
@@ -48,16 +48,16 @@ pub(crate) struct Epochs {
 /// cannot run in epochs. They can if the first hop of every flow's data is a link with a fast path, its ACKs
 /// take no links, and no flow is a workload or has datagrams, whose lengths a segment does not have.
 pub(crate) fn lookahead<O: Observer>(simulation: &Simulation<'_, O>) -> Option<Nanos> {
-    let has_epochs = |(flow, link): (&Flow, &u32)| {
+    let has_epochs = |(flow, first): (&Flow, &FirstLink)| {
         let is_plain = flow.workload.is_none() && !flow.has_datagrams;
-        *link != NO_LINK && !flow.acks_take_links && is_plain
+        first.index != NO_LINK && !flow.acks_take_links && is_plain
     };
     if !simulation.flows.iter().zip(&simulation.first_links).all(has_epochs) {
         return None;
     }
     let paths = simulation.network.paths.iter().zip(&simulation.first_links);
-    let times = paths.map(|(path, link)| {
-        simulation.fast_path.behind[*link as usize].least_ns() + path.own.least_to_receiver_ns()
+    let times = paths.map(|(path, first)| {
+        simulation.fast_path.behind[first.index as usize].least_ns() + path.own.least_to_receiver_ns()
     });
     times.min().filter(|ns| *ns > 0)
 }
@@ -181,12 +181,14 @@ impl Epochs {
                 prefetch::one(&segments[begin as usize]);
             }
             let (after_ns, slot, begin, end) = key.parts();
-            let link = simulation.first_links[slot as usize] as usize;
+            let FirstLink { index, data_bytes } = simulation.first_links[slot as usize];
             let sent = &mut segments[begin as usize..end as usize];
-            let Some(link) = simulation.fast_path.link(&mut simulation.network, link) else { return };
+            let Some(link) = simulation.fast_path.link(&mut simulation.network, index as usize) else {
+                return;
+            };
             let now = from + Nanos::from(after_ns);
-            if !transit_burst(now, slot, sent, link.link, link.behind) {
-                transit_each(now, slot, sent, link.link, link.behind);
+            if !transit_burst(now, slot, data_bytes, sent, link.link, link.behind) {
+                transit_each(now, slot, data_bytes, sent, link.link, link.behind);
             }
         }
     }
@@ -235,12 +237,13 @@ impl Epochs {
 fn transit_burst(
     now: Nanos,
     flow: u32,
+    data_bytes: u32,
     sent: &mut [EpochSegment],
     link: &mut Link<Header>,
     behind: &mut Propagation,
 ) -> bool {
-    let bytes = sent.first().map_or(0, |first| segment_bytes(&first.segment));
-    if sent.iter().any(|one| segment_bytes(&one.segment) != bytes) {
+    let bytes = sent.first().map_or(0, |first| segment_bytes(&first.segment, data_bytes));
+    if sent.iter().any(|one| segment_bytes(&one.segment, data_bytes) != bytes) {
         return false;
     }
     let pkts = sent.len();
@@ -256,12 +259,13 @@ fn transit_burst(
 fn transit_each(
     now: Nanos,
     flow: u32,
+    data_bytes: u32,
     sent: &mut [EpochSegment],
     link: &mut Link<Header>,
     behind: &mut Propagation,
 ) {
     for EpochSegment { segment, leaves } in sent {
-        let (bytes, ecn) = (segment_bytes(segment), ecn(segment));
+        let (bytes, ecn) = (segment_bytes(segment, data_bytes), ecn(segment));
         let mut packet = Packet { flow, connection: 0, bytes, ecn, payload: () };
         *leaves = match link.transit(now, &mut packet) {
             Some(Transit { at: NEVER, .. }) => NEVER,

@@ -14,7 +14,7 @@ impl<O: Observer> Simulation<'_, O> {
     pub(crate) fn run_connection(&mut self, slot: usize, now: Nanos) {
         let connection = &mut self.connections[slot];
         let index = self.flow_of[slot] as usize;
-        let (flow, first) = (&mut self.flows[index], self.first_links[index]);
+        let (flow, first) = (&mut self.flows[index], self.first_links[index].index);
         let link = match first {
             NO_LINK => None,
             _ => self.fast_path.link(&mut self.network, first as usize),

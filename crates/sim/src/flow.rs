@@ -6,10 +6,11 @@ use fairpace_netem::{
     Transfers,
 };
 use fairpace_scenario::{self as scenario, Cc, Scenario, View, Writes, ns};
-use fairpace_tcp::{HEADER_BYTES, MSS_BYTES, ReceiverConfig, Sending};
+use fairpace_tcp::{HEADER_BYTES, ReceiverConfig, Sending};
 
 use crate::error::Error;
 use crate::event_queue::NEVER;
+use crate::header::DATAGRAM_HEADER_BYTES;
 use crate::host_view::AlgorithmConfig;
 use crate::workload::Workload;
 
@@ -23,6 +24,8 @@ pub(crate) struct Flow {
     /// Propagation of the links that its ACKs take.
     pub(crate) back_links_ns: Nanos,
     pub(crate) index: u32,
+    /// Payload of a full packet. 16 bits are enough for any MTU, and keep the first fields together.
+    mss_bytes: u16,
     /// Do its ACKs take links?
     pub(crate) acks_take_links: bool,
     /// Its frames travel in datagrams, without a connection.
@@ -91,6 +94,7 @@ impl Flow {
         };
         Ok(Flow {
             index,
+            mss_bytes: u16::try_from(flow.sending.mss_bytes()).unwrap_or(u16::MAX),
             meter: FlowMeter::new(schedule, scenario.flows.len()),
             transfers: Transfers::new(schedule.window),
             ideal: path.ideal,
@@ -119,8 +123,30 @@ impl Flow {
     /// A transfer of `bytes` that began at `began` is complete at `now`. With `connects` its time includes
     /// the handshake.
     pub(crate) fn completed(&mut self, began: Nanos, now: Nanos, bytes: u64, connects: bool) {
-        let wire_bytes = pkts(bytes).max(1).saturating_mul(u64::from(MSS_BYTES + HEADER_BYTES));
+        let wire_bytes = self.pkts(bytes).max(1).saturating_mul(u64::from(self.data_bytes()));
         self.transfers.completed(began, now, self.ideal.ns(wire_bytes, connects));
+    }
+
+    /// Payload of a full packet, bytes.
+    #[inline]
+    pub(crate) fn mss_bytes(&self) -> u64 {
+        u64::from(self.mss_bytes)
+    }
+
+    /// Length of a full packet on the wire.
+    #[inline]
+    pub(crate) fn data_bytes(&self) -> u32 {
+        u32::from(self.mss_bytes) + HEADER_BYTES
+    }
+
+    /// The most of a frame that a datagram carries, bytes.
+    pub(crate) fn datagram_payload_bytes(&self) -> u64 {
+        u64::from(self.data_bytes() - DATAGRAM_HEADER_BYTES)
+    }
+
+    /// `bytes` in packets, rounded up.
+    pub(crate) fn pkts(&self, bytes: u64) -> u64 {
+        bytes.div_ceil(self.mss_bytes())
     }
 
     /// What the application of a connection writes that starts at `start`.
@@ -129,11 +155,6 @@ impl Flow {
         let source = Source::new(self.connection.pattern, first.or(size_bytes), start);
         source.with_random(self.connection.frames.clone())
     }
-}
-
-/// `bytes` in packets, rounded up.
-pub(crate) fn pkts(bytes: u64) -> u64 {
-    bytes.div_ceil(u64::from(MSS_BYTES))
 }
 
 /// The algorithm of a flow with its parameters.

@@ -1,7 +1,7 @@
 //! The simulator's payload of a packet: which connection it belongs to, its next hop, and its TCP segment.
 
 use fairpace_netem::{Direction, EcnField, Hop, Nanos, Packet};
-use fairpace_tcp::{Ack, HEADER_BYTES, MSS_BYTES, SYN_BYTES, Segment};
+use fairpace_tcp::{Ack, HEADER_BYTES, SYN_BYTES, Segment};
 
 /// Length of TCP's SACK option without blocks: two bytes of padding, kind and length (RFC 2018).
 const SACK_OPTION_BYTES: u32 = 4;
@@ -9,8 +9,6 @@ const SACK_OPTION_BYTES: u32 = 4;
 const SACK_BLOCK_BYTES: u32 = 8;
 /// Headers of a datagram, bytes: Ethernet, IP, UDP, and RTP without extensions (RFC 3550, section 5.1).
 pub(crate) const DATAGRAM_HEADER_BYTES: u32 = 14 + 20 + 8 + 12;
-/// The most of a frame that a datagram carries, bytes: an MTU of 1500 less IP, UDP and RTP.
-pub(crate) const DATAGRAM_PAYLOAD_BYTES: u64 = 1500 - 20 - 8 - 12;
 /// Length of the AccECN option with its three counters, padded to whole words (RFC 9768, section 3.2.3).
 const ACCECN_OPTION_BYTES: u32 = 12;
 /// The same with the two counters that fit beside two SACK blocks.
@@ -113,10 +111,10 @@ pub(crate) fn arriving_ecn(field: EcnField) -> fairpace_tcp::EcnField {
     }
 }
 
-/// Length of a data packet or SYN on the wire.
+/// Length of a data packet or SYN on the wire. `data_bytes`: that of the flow's full packets.
 #[inline]
-pub(crate) fn segment_bytes(segment: &Segment) -> u32 {
-    if segment.seq == Segment::SYN { SYN_BYTES } else { MSS_BYTES + HEADER_BYTES }
+pub(crate) fn segment_bytes(segment: &Segment, data_bytes: u32) -> u32 {
+    if segment.seq == Segment::SYN { SYN_BYTES } else { data_bytes }
 }
 
 /// Length of an ACK on the wire; `accecn`: with the AccECN option, if it fits.

@@ -3,11 +3,11 @@
 
 use fairpace_netem::{Direction, EcnField, Hop, Nanos, OwnPath, Packet};
 use fairpace_results::observer::{ConnectionId, Observer};
-use fairpace_tcp::{Ack, AckWire, MSS_BYTES, Receiver, Segment};
+use fairpace_tcp::{Ack, AckWire, Receiver, Segment};
 
 use crate::ack_queue::{AckQueue, AcksInTransit};
 use crate::event_queue::NEVER;
-use crate::flow::{Flow, pkts};
+use crate::flow::Flow;
 use crate::header::{Header, ack_bytes};
 
 /// The receiving end. Its fields are in the order in which events read them, see
@@ -48,8 +48,8 @@ struct Transfer {
 
 impl Transfer {
     /// The first transfer of a connection; without `bytes` it has no end.
-    fn first(began: Nanos, bytes: Option<u64>) -> Self {
-        let end_pkt = bytes.map_or(u64::MAX, pkts);
+    fn first(flow: &Flow, began: Nanos, bytes: Option<u64>) -> Self {
+        let end_pkt = bytes.map_or(u64::MAX, |bytes| flow.pkts(bytes));
         Transfer { end_pkt, began, bytes: bytes.unwrap_or(0), connects: true, is_done: false }
     }
 }
@@ -85,7 +85,7 @@ impl ReceiverSide {
             slot,
             is_over: false,
             request: NEVER,
-            transfer: Transfer::first(start, bytes),
+            transfer: Transfer::first(flow, start, bytes),
             receiver: Receiver::new(flow.connection.receiver.clone()),
             path: flow.connection.path.clone(),
             in_transit: AcksInTransit::default(),
@@ -99,7 +99,7 @@ impl ReceiverSide {
         self.path = flow.connection.path.clone();
         self.path.reseed(seed);
         self.discard_acks();
-        self.transfer = Transfer::first(start, Some(bytes));
+        self.transfer = Transfer::first(flow, start, Some(bytes));
         (self.next_application_event, self.request, self.id, self.is_over) = (start, NEVER, id, false);
     }
 
@@ -213,7 +213,7 @@ impl ReceiverSide {
     #[inline]
     fn read<O: Observer>(&mut self, now: Nanos, pkts: u64, flow: &mut Flow, observer: &mut O) {
         if pkts > 0 {
-            flow.meter.goodput(now, pkts * u64::from(MSS_BYTES));
+            flow.meter.goodput(now, pkts * flow.mss_bytes());
             if let Some(media) = &mut flow.media {
                 media.delivered(now, self.receiver.rcv_nxt());
             }
@@ -242,8 +242,8 @@ impl ReceiverSide {
     }
 
     /// The sender begins a response of `bytes`.
-    pub(crate) fn expect(&mut self, now: Nanos, bytes: u64) {
-        let end_pkt = self.transfer.end_pkt + pkts(bytes);
+    pub(crate) fn expect(&mut self, now: Nanos, bytes: u64, flow: &Flow) {
+        let end_pkt = self.transfer.end_pkt + flow.pkts(bytes);
         self.transfer = Transfer { end_pkt, began: now, bytes, connects: false, is_done: false };
     }
 

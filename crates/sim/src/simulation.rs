@@ -16,8 +16,17 @@ use crate::header::Header;
 pub(crate) const BOUNDARIES: usize = 0;
 /// The event queue's index of the first element.
 pub(crate) const FIRST_ELEMENT: usize = 1;
-/// In [`Simulation::first_links`]: the first hop of the flow's data is no link with a fast path.
+/// [`FirstLink::index`] where the first hop of the flow's data is no link with a fast path.
 pub(crate) const NO_LINK: u32 = u32::MAX;
+
+/// How a flow's data enters the network.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FirstLink {
+    /// The link with a fast path that is the first hop, or [`NO_LINK`].
+    pub(crate) index: u32,
+    /// Length of a full packet, bytes: links need it where the flow itself is not in the cache.
+    pub(crate) data_bytes: u32,
+}
 
 /// All that events read and change.
 pub(crate) struct Simulation<'o, O> {
@@ -31,8 +40,8 @@ pub(crate) struct Simulation<'o, O> {
     pub(crate) connections: Vec<Connection>,
     /// The flow of each slot. Every event reads this and the next, so they are apart from the rest.
     pub(crate) flow_of: Vec<u32>,
-    /// The link with a fast path that is the first hop of each flow's data, or [`NO_LINK`].
-    pub(crate) first_links: Vec<u32>,
+    /// Of each flow.
+    pub(crate) first_links: Vec<FirstLink>,
     pub(crate) schedule: Schedule,
     pub(crate) first_workload: usize,
     pub(crate) first_connection: usize,
@@ -68,7 +77,10 @@ impl<'o, O: Observer> Simulation<'o, O> {
         for (slot, connection) in connections.iter().enumerate() {
             queue.set(first_connection + slot, connection.next_event());
         }
-        let first_link = |flow| fast_path.first_link(&network, flow).unwrap_or(NO_LINK);
+        let first_link = |flow: usize| FirstLink {
+            index: fast_path.first_link(&network, flow).unwrap_or(NO_LINK),
+            data_bytes: flows[flow].data_bytes(),
+        };
         Ok(Simulation {
             queue,
             flow_of: connections.iter().map(|connection| connection.receiver_side.id.flow).collect(),

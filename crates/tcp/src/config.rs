@@ -7,6 +7,7 @@ pub use fairpace_scenario::{Ecn, Sending, Window};
 use fairpace_scenario::{Receiving, ns};
 
 use crate::Nanos;
+use crate::wire::MSS_BYTES;
 
 /// Configuration of a receiver. `Default` is Linux on a path of 20 ms or more, without GRO.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +30,8 @@ pub struct ReceiverConfig {
     pub ecn: Ecn,
     /// Accurate ECN: ACKs have the AccECN option, where it fits.
     pub accecn_option: bool,
+    /// Payload of a full segment: that of the sender.
+    pub mss_bytes: u32,
     /// GRO: packets that arrive in order within this time of the first are received as one, up to 64 kB.
     /// Linux receives the packet at the end of the device's poll. 0: no GRO.
     pub gro_ns: Nanos,
@@ -49,6 +52,7 @@ impl Default for ReceiverConfig {
             sack: true,
             ecn: Ecn::Off,
             accecn_option: true,
+            mss_bytes: MSS_BYTES,
             gro_ns: 0,
             ack_delay_ns: 0,
             ack_delay_at: Arc::default(),
@@ -73,6 +77,7 @@ impl ReceiverConfig {
             sack: sending.sack,
             ecn: sending.ecn,
             accecn_option: sending.accecn_option,
+            mss_bytes: sending.mss_bytes(),
             gro_ns: ns(receiving.gro),
             ack_delay_ns: ns(receiving.ack_delay),
             ack_delay_at: receiving.ack_delay_at.iter().map(|(at, delay)| (ns(*at), ns(*delay))).collect(),

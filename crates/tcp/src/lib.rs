@@ -4,9 +4,9 @@
 //! The crate models what congestion control depends on: SACK scoreboard, RACK-TLP, RTO and F-RTO, PRR, undo,
 //! delivery rate samples, TSO bursts, pacing by earliest departure time, delayed ACKs, SACK compression, GRO,
 //! ECN, and rwnd with its autotuning. [`Sending`] and [`ReceiverConfig`] switch those that have a field
-//! there. Data is counted in packets of one MSS and is not stored; sequence numbers are packet numbers and do
-//! not wrap. The cost per ACK does not depend on the number of packets in flight, and memory is proportional
-//! to it.
+//! there. Data is counted in packets of one MSS, which is constant, and is not stored; sequence numbers are
+//! packet numbers and do not wrap. The cost per ACK does not depend on the number of packets in flight, and
+//! memory is proportional to it.
 //!
 //! It is not a TCP for real networks: it has no window scaling, no changes of the path MTU, no close
 //! handshake, no receivers that renege and no applications that read slowly. Timers expire on time, where

@@ -4,11 +4,10 @@
 use fairpace_cc::{MIN_BURST_PKTS, NO_RATE};
 
 use crate::time::Nanos;
-use crate::wire::MSS_BYTES;
 
 /// Packets at the start of a connection that are not paced (Linux: tcp_update_skb_after_send, data_segs_out <
 /// 10).
-const UNPACED_PKTS: u64 = 10;
+const UNPACED_PKTS: u32 = 10;
 /// The longest burst, bytes: 64 KiB less room for headers (Linux: GSO_LEGACY_MAX_SIZE - 1 - MAX_TCP_HEADER).
 const BURST_MAX_BYTES: u64 = 65_536 - 321;
 /// On short paths bursts are longer: by 64 KiB, halved for each 2^9 us of the minimum RTT (Linux:
@@ -24,14 +23,24 @@ pub(crate) struct Pacer {
     pub(crate) rate_Bps: u64,
     /// The smallest full burst, which the algorithm may lower (Linux: the hook min_tso_segs).
     pub(crate) min_burst_pkts: u32,
+    /// Payload of a full segment.
+    pub(crate) mss_bytes: u32,
     /// Earliest departure of the next burst; once passed, departure of the last one.
     departure: Nanos,
-    sent_pkts: u64,
+    /// Packets scheduled, up to [`UNPACED_PKTS`].
+    sent_pkts: u32,
 }
 
 impl Pacer {
-    pub(crate) fn new(enabled: bool) -> Self {
-        Pacer { enabled, rate_Bps: NO_RATE, min_burst_pkts: MIN_BURST_PKTS, departure: 0, sent_pkts: 0 }
+    pub(crate) fn new(enabled: bool, mss_bytes: u32) -> Self {
+        Pacer {
+            enabled,
+            rate_Bps: NO_RATE,
+            min_burst_pkts: MIN_BURST_PKTS,
+            mss_bytes,
+            departure: 0,
+            sent_pkts: 0,
+        }
     }
 
     /// True if no burst may leave now.
@@ -57,9 +66,9 @@ impl Pacer {
         let prior = self.departure;
         self.departure = prior.max(now);
         let sent = self.departure;
-        self.sent_pkts += pkts;
+        self.sent_pkts = (u64::from(self.sent_pkts) + pkts).min(u64::from(UNPACED_PKTS)) as u32;
         if self.enabled && self.rate_Bps != NO_RATE && self.rate_Bps != 0 && self.sent_pkts >= UNPACED_PKTS {
-            let length = pkts * u64::from(MSS_BYTES) * 1_000_000_000 / self.rate_Bps;
+            let length = pkts * u64::from(self.mss_bytes) * 1_000_000_000 / self.rate_Bps;
             self.departure += length - (length / 2).min(sent - prior);
         }
         sent
@@ -71,25 +80,26 @@ impl Pacer {
         let halvings = min_rtt_us >> BURST_RTT_SHIFT;
         let near = if halvings < 32 { BURST_MAX_BYTES >> halvings } else { 0 };
         let bytes = ((self.rate_Bps >> shift) + near).min(BURST_MAX_BYTES);
-        (bytes / u64::from(MSS_BYTES)).max(u64::from(self.min_burst_pkts)) as u32
+        (bytes / u64::from(self.mss_bytes)).max(u64::from(self.min_burst_pkts)) as u32
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::MSS_BYTES;
 
     /// One packet per millisecond.
     fn pacer() -> Pacer {
-        let mut p = Pacer::new(true);
+        let mut p = Pacer::new(true, MSS_BYTES);
         p.rate_Bps = u64::from(MSS_BYTES) * 1000;
-        p.schedule(0, UNPACED_PKTS - 1);
+        p.schedule(0, u64::from(UNPACED_PKTS) - 1);
         p
     }
 
     #[test]
     fn the_first_ten_packets_are_not_paced() {
-        let mut p = Pacer::new(true);
+        let mut p = Pacer::new(true, MSS_BYTES);
         p.rate_Bps = 1000;
         p.schedule(5, 5);
         assert!(!p.blocks(5));
@@ -138,5 +148,19 @@ mod tests {
         assert_eq!(p.burst_pkts(10, 50_000), 45);
         p.rate_Bps = 125_000;
         assert_eq!(p.burst_pkts(10, 1_100), 11, "64 KiB / 4 on a path of 1.1 ms");
+    }
+
+    /// Linux: GSO_LEGACY_MAX_SIZE is in bytes, sk_pacing_rate too.
+    #[test]
+    fn bursts_and_their_spacing_follow_the_length_of_packets() {
+        for (mss, a_millisecond, most) in [(1228, 9, 53), (1448, 8, 45), (8948, 2, 7)] {
+            let mut p = Pacer::new(true, mss);
+            p.rate_Bps = 12_500_000;
+            assert_eq!(p.burst_pkts(10, 50_000), a_millisecond, "of {mss} bytes");
+            p.schedule(0, 10);
+            assert_eq!(p.departure(), 10 * u64::from(mss) * 80);
+            p.rate_Bps = 12_500_000_000;
+            assert_eq!(p.burst_pkts(10, 50_000), most, "of {mss} bytes in 64 KiB");
+        }
     }
 }

@@ -2,7 +2,8 @@
 
 use crate::time::Nanos;
 
-/// Payload of a full segment, bytes: an MTU of 1500 less 20 of IP and 32 of TCP with timestamps.
+/// Payload of a full segment with the default MTU, bytes: 1500 less 20 of IP and 32 of TCP with timestamps.
+/// Of other MTUs: [`Sending::mss_bytes`](crate::Sending::mss_bytes).
 pub const MSS_BYTES: u32 = 1448;
 /// Headers of a data packet, bytes: Ethernet (without FCS and preamble), IP, TCP with timestamps.
 pub const HEADER_BYTES: u32 = 14 + 20 + 32;
@@ -128,7 +129,7 @@ impl Default for Ack {
 
 /// The network as a sender uses it.
 pub trait Wire {
-    /// Sends a packet now. Its length is [`HEADER_BYTES`] + [`MSS_BYTES`], or [`SYN_BYTES`].
+    /// Sends a packet now. Its length is [`HEADER_BYTES`] and its MSS, or [`SYN_BYTES`].
     fn send(&mut self, segment: Segment);
 }
 

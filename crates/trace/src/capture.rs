@@ -77,7 +77,7 @@ impl Capture {
     fn context(&self, connection: ConnectionId, run_info: &RunInfo) -> Context {
         let flow = run_info.flows.get(connection.flow as usize);
         Context {
-            mss_bytes: run_info.mss_bytes,
+            mss_bytes: run_info.mss_bytes(connection),
             ecn: flow.is_some_and(|flow| flow.ecn),
             accurate_ecn: flow.is_some_and(|flow| flow.accurate_ecn),
             echo_ms: self.echoes.get(&connection).copied().unwrap_or(0),

@@ -27,8 +27,8 @@ const RTP_CLOCK_HZ: u64 = 90_000;
 const WINDOW_SCALE: u8 = 14;
 /// The window of a receiver without a limit, in units of 2^14 bytes: 1 GiB.
 const FULL_WINDOW: u16 = u16::MAX;
-/// The MSS option, bytes: 1500 less the headers of IPv4 and TCP without options (RFC 6691).
-const ADVERTISED_MSS: u16 = 1460;
+/// The timestamp option and its padding, bytes (RFC 7323): the MSS option does not count options (RFC 6691).
+const TIMESTAMPS_BYTES: u32 = 12;
 /// Hops: Linux's default, IPDEFTTL.
 const TIME_TO_LIVE: u8 = 64;
 
@@ -82,7 +82,7 @@ pub(crate) fn of_packet(packet: &Packet, context: Context) -> (Vec<u8>, u32) {
             tcp.syn = true;
             (tcp.ece, tcp.cwr, tcp.ns) = (context.ecn, context.ecn, context.accurate_ecn);
             tcp.window_size = FULL_WINDOW;
-            tcp.options = syn_options(timestamp(packet.sent_ns), 0);
+            tcp.options = syn_options(timestamp(packet.sent_ns), 0, context.mss_bytes);
             frame(packet.connection, true, tcp, EcnField::NotEct, 0)
         }
         Content::Data { seq, cwr } => {
@@ -147,7 +147,7 @@ pub(crate) fn of_ack(
     tcp.window_size = FULL_WINDOW;
     if ack.syn {
         tcp.acknowledgment_number = 1;
-        tcp.options = syn_options(timestamp(sent_ns), ack.echo_ms);
+        tcp.options = syn_options(timestamp(sent_ns), ack.echo_ms, context.mss_bytes);
         return frame(connection, false, tcp, ecn, 0);
     }
     tcp.sequence_number = 1;
@@ -180,9 +180,10 @@ fn tcp(connection: ConnectionId, forward: bool) -> TcpHeader {
 }
 
 /// The options of a SYN in Linux's order (tcp_syn_options).
-fn syn_options(timestamp: u32, echo: u32) -> TcpOptions {
+fn syn_options(timestamp: u32, echo: u32, mss_bytes: u32) -> TcpOptions {
+    let advertised = u16::try_from(mss_bytes + TIMESTAMPS_BYTES).unwrap_or(u16::MAX);
     options(&[
-        Opt::MaximumSegmentSize(ADVERTISED_MSS),
+        Opt::MaximumSegmentSize(advertised),
         Opt::SelectiveAcknowledgementPermitted,
         Opt::Timestamp(timestamp, echo),
         Opt::Noop,

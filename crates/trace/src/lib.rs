@@ -15,8 +15,8 @@
 //!
 //! # let dir = tempfile::tempdir().unwrap();
 //! # let dir = dir.path();
-//! let flow = FlowInfo { name: "flow".into(), cc: "cubic".into(), ..FlowInfo::default() };
-//! let info = RunInfo { flows: vec![flow], mss_bytes: 1448, phases: vec!["STARTUP"], ..RunInfo::default() };
+//! let flow = FlowInfo { name: "flow".into(), cc: "cubic".into(), mss_bytes: 1448, ..FlowInfo::default() };
+//! let info = RunInfo { flows: vec![flow], phases: vec!["STARTUP"], ..RunInfo::default() };
 //! let mut traces = Traces::create(dir, &TraceConfig { qlog: true, ..TraceConfig::default() }, info)?;
 //! // A simulation makes these calls.
 //! let state = SenderState { cwnd_pkts: 10, ssthresh_pkts: u32::MAX, ..SenderState::default() };
@@ -105,8 +105,6 @@ pub struct RunInfo {
     pub flows: Vec<FlowInfo>,
     /// Names of the links, in the scenario's order.
     pub links: Vec<String>,
-    /// Payload of a full packet, bytes.
-    pub mss_bytes: u32,
     /// Names of the algorithms' phases, by their number in `cc/contract`.
     pub phases: Vec<&'static str>,
 }
@@ -128,11 +126,18 @@ pub struct FlowInfo {
     pub accurate_ecn: bool,
     /// True for a workload: it starts connections of one transfer each.
     pub is_workload: bool,
+    /// Payload of a full packet, bytes.
+    pub mss_bytes: u32,
 }
 
 impl RunInfo {
     fn flow(&self, connection: ConnectionId) -> &str {
         self.flows.get(connection.flow as usize).map_or("", |flow| &flow.name)
+    }
+
+    /// Payload of a full packet of the connection, bytes.
+    fn mss_bytes(&self, connection: ConnectionId) -> u32 {
+        self.flows.get(connection.flow as usize).map_or(0, |flow| flow.mss_bytes)
     }
 
     /// True if the connection ends with its transfer.

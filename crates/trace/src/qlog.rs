@@ -106,7 +106,7 @@ impl Qlog {
         if let Some(data) = congestion_state(before.as_ref(), state, run_info) {
             log.record(&event("recovery:congestion_state_updated", data))?;
         }
-        let data = changed(before.as_ref(), state, run_info.mss_bytes);
+        let data = changed(before.as_ref(), state, run_info.mss_bytes(connection));
         if !data.is_empty() {
             log.record(&event("recovery:metrics_updated", data))?;
         }

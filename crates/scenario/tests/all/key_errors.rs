@@ -297,6 +297,7 @@ fn a_wrong_link_is_shown_at_its_place_in_the_list() {
 
 /// Each replaces `start =`.
 const HOSTS: &[Case<'_>] = &[
+    ("mtu = 9001\nstart =", "out-of-range", "`mtu` is 9001; it must be at most 9000", "from 576 to 9000"),
     (
         "ecn = \"ecn+\"\nstart =",
         "out-of-range",
@@ -498,4 +499,26 @@ fn of_sets() {
     let problem = &read_with(GOOD, &["flow.routes=bottleneck"]).unwrap_err().problems[0];
     assert!(problem.help.starts_with("did you mean `flow.route`?"), "{}", problem.help);
     assert!(read_with(GOOD, &["flow.reverse="]).is_ok());
+}
+
+/// The bounds of the links' own keys are those of 1500 bytes.
+#[test]
+fn a_link_that_holds_no_full_packet_of_a_flow_is_reported_with_the_flow() {
+    for (link, key, bytes) in [
+        ("\"9000B\"", "buffer", 9000),
+        ("\"2MB\"\nburst = \"2kB\"", "burst", 2000),
+        ("\"2MB\"\npolicer_rate = \"1mbit\"\npolicer_burst = \"5kB\"", "policer_burst", 5000),
+    ] {
+        let with =
+            |mtu| GOOD.replacen("\"2MB\"", link, 1).replacen("start =", &format!("mtu = {mtu}\nstart ="), 1);
+        assert!(read(&with(1500)).is_ok(), "{link}");
+        let problem = read(&with(9000)).unwrap_err().problems.remove(0);
+        assert_eq!((problem.kind, problem.key.as_str()), ("impossible", "flow.mtu"), "{link}");
+        let message = format!(
+            "a full packet has 9014 bytes on the wire, but the `{key}` of link `bottleneck` is {bytes}: \
+             none would pass"
+        );
+        assert_eq!(problem.message, message);
+        assert!(problem.help.starts_with("write a smaller `mtu`"), "{}", problem.help);
+    }
 }

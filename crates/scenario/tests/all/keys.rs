@@ -93,6 +93,7 @@ fn hosts_have_what_was_switched() {
         idle_restart: false,
         tso: false,
         pacing: Some(true),
+        mtu_bytes: 1400,
         initial_cwnd_pkts: 4,
         ..Sending::default()
     };

@@ -191,8 +191,8 @@ fn link() -> impl Strategy<Value = Link> {
 #[expect(clippy::needless_update, reason = "a new key need not be drawn")]
 fn sending() -> impl Strategy<Value = Sending> {
     let ecn = prop::sample::select(vec![Ecn::Off, Ecn::Classic, Ecn::Dctcp, Ecn::Accurate, Ecn::L4s]);
-    (ecn, any::<[bool; 9]>(), any::<Option<bool>>(), 1u32..=1000).prop_map(
-        |(ecn, on, pacing, initial_cwnd_pkts)| {
+    (ecn, any::<[bool; 9]>(), any::<Option<bool>>(), 1u32..=1000, 576u32..=1500).prop_map(
+        |(ecn, on, pacing, initial_cwnd_pkts, mtu_bytes)| {
             let [sack, rack, tlp, frto, undo, prr, idle_restart, tso, accecn_option] = on;
             Sending {
                 ecn,
@@ -207,6 +207,7 @@ fn sending() -> impl Strategy<Value = Sending> {
                 tso,
                 pacing,
                 initial_cwnd_pkts,
+                mtu_bytes,
                 ..Sending::default()
             }
         },

@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 use fairpace_netem::rate_steps;
 use fairpace_results::{LinkSummary, MediaSummary, Monitor, Run};
 use fairpace_scenario::{
-    Cc, Ecn, Flow, Link, Queue, RedRules, Route, Scenario, Target, Window, Writes, load,
+    Cc, Ecn, Flow, Limit, Link, Queue, RedRules, Route, Scenario, Target, Window, Writes, load,
 };
 
 use super::ledger::{Account, Ledger};
 
-/// A full-sized packet with its Ethernet header.
-const PACKET_BYTES: f64 = 1514.0;
-/// Its payload: 1500 bytes without the headers of IPv4 and of TCP with timestamps (RFC 7323).
-const MSS_BYTES: f64 = 1448.0;
-/// The same of a datagram: less IPv4, UDP and RTP.
-const DATAGRAM_BYTES: f64 = 1460.0;
+/// What an opportunity of a trace is for, bytes.
+const OPPORTUNITY_BYTES: f64 = 1514.0;
+/// An Ethernet header, bytes.
+const ETHERNET_BYTES: f64 = 14.0;
+/// Headers of a datagram without Ethernet, bytes: IPv4, UDP and RTP.
+const DATAGRAM_HEADERS_BYTES: u32 = 40;
 /// What a run may ask of the machine: looks of the engine at its monitor, each after 16,384 events. A run
 /// that needs more than 100 million events hangs, or does for every packet what it should do seldom.
 const MOST_LOOKS: u32 = 6_000;
@@ -170,8 +170,11 @@ fn flow(scenario: &Scenario, index: usize, flow: &Flow, run: &Run, ledger: &Ledg
     wrong_media(summary.media.as_ref(), scenario, &mut must);
     // Goodput cannot exceed the data packets that left a link. A filled hole makes many packets available at
     // once, but none twice.
-    let payload_bytes = if flow.cc == Cc::Uncontrolled { DATAGRAM_BYTES } else { MSS_BYTES };
-    let goodput_pkts = integral(run, &series.goodput_mbps) * 1e6 / 8.0 / payload_bytes;
+    let payload_bytes = match flow.cc {
+        Cc::Uncontrolled => flow.sending.mtu_bytes - DATAGRAM_HEADERS_BYTES,
+        _ => flow.sending.mss_bytes(),
+    };
+    let goodput_pkts = integral(run, &series.goodput_mbps) * 1e6 / 8.0 / f64::from(payload_bytes);
     let route = &scenario.routes()[index];
     for link in &route.forward {
         let left = ledger.links[*link as usize].flows[index].data_pkts as f64;
@@ -219,13 +222,14 @@ const LONGEST_PAUSE_S: f64 = 30.0;
 fn must_deliver(scenario: &Scenario, flow: &Flow, route: &Route, ledger: &Ledger) -> bool {
     let lasts = scenario.duration.saturating_sub(flow.start).as_secs_f64();
     let endless = flow.traffic.size_bytes.is_none() && matches!(flow.traffic.writes, Writes::Always);
+    let packet_bytes = f64::from(flow.sending.mtu_bytes) + ETHERNET_BYTES;
     let open = |link: &Link| {
         let slowest = link.rate_at.iter().map(|(_, rate)| *rate).fold(link.rate_bps, u64::min);
         slowest >= 50_000
             && link.loss.ppb < 50_000_000
             && link.policer.is_none()
             && link.handover.is_none()
-            && link.buffer.bytes() >= 15_140
+            && buffer_bytes(link, packet_bytes) >= 10.0 * packet_bytes
     };
     // Linux's RED goes on to mark above its maximum, where it drops every packet that is not ECN-capable,
     // SYNs too. A flow of BBRv1 with ECN, which answers no mark, keeps it there for good.
@@ -255,7 +259,8 @@ fn link(scenario: &Scenario, index: usize, link: &Link, run: &Run, account: &Acc
         }
     };
     let (from, to) = (scenario.window.0.as_secs_f64(), scenario.window.1.as_secs_f64());
-    let once_bits = (PACKET_BYTES + link.burst_bytes.unwrap_or(0) as f64) * 8.0;
+    let packet_bytes = largest_packet_bytes(scenario);
+    let once_bits = (packet_bytes + link.burst_bytes.unwrap_or(0) as f64) * 8.0;
     let possible = capacity_bits(scenario, index, from, to);
     let used = summary.utilization * possible;
     must(used >= 0.0 && used <= possible * (1.0 + 1e-9) + once_bits, &|| {
@@ -271,17 +276,18 @@ fn link(scenario: &Scenario, index: usize, link: &Link, run: &Run, account: &Acc
     must(series.backlog_kb.iter().flatten().all(|x| x.is_finite() && *x >= 0.0), &|| {
         "a backlog is negative or not finite".into()
     });
-    let most_kb = (link.buffer.bytes() as f64 + PACKET_BYTES) / 1e3;
+    let most_kb = (buffer_bytes(link, packet_bytes) + packet_bytes) / 1e3;
     let backlogs =
         (0..run.series.t_s.len()).map(|i| series.backlog_kb.iter().map(|flow| f64::from(flow[i])).sum());
     let highest = backlogs.fold(0.0, f64::max);
     must(highest <= most_kb * (1.0 + 1e-5), &|| format!("{highest} kB waited where {most_kb} kB fit"));
-    waits(link, summary, account, &mut must);
+    waits(link, packet_bytes, summary, account, &mut must);
     for (flow, used) in account.flows.iter().enumerate() {
         let inside = used.inside_byte_ns as f64;
         let waiting = integral(run, &series.backlog_kb[flow]) * 1e12;
         littles_law(
             account,
+            packet_bytes,
             inside,
             waiting,
             used.service_byte_ns,
@@ -294,11 +300,26 @@ fn link(scenario: &Scenario, index: usize, link: &Link, run: &Run, account: &Acc
     wrong
 }
 
+/// The longest packet of any flow on the wire.
+fn largest_packet_bytes(scenario: &Scenario) -> f64 {
+    let mtus = scenario.flows.iter().map(|flow| flow.sending.mtu_bytes);
+    f64::from(mtus.max().unwrap_or_default()) + ETHERNET_BYTES
+}
+
+/// What the queue of a link holds, if packets have this length.
+fn buffer_bytes(link: &Link, packet_bytes: f64) -> f64 {
+    match link.buffer {
+        Limit::Bytes(bytes) => bytes as f64,
+        Limit::Packets(pkts) => pkts as f64 * packet_bytes,
+    }
+}
+
 /// Little's law: the integral of the backlog is the sum over all packets of bytes times waiting time. The
 /// first is measured by meters, the second by an observer of packets that came and went, less their
 /// transmission.
 fn littles_law(
     account: &Account,
+    packet_bytes: f64,
     inside: f64,
     waiting: f64,
     service: f64,
@@ -306,14 +327,14 @@ fn littles_law(
     complain: &mut dyn FnMut(String),
 ) {
     // the series is in single precision; departures are rounded to the nanosecond
-    let slack = 1e-6 * inside + 2.0 * PACKET_BYTES * (account.left_bytes as f64 / 64.0 + 1.0);
+    let slack = 1e-6 * inside + 2.0 * packet_bytes * (account.left_bytes as f64 / 64.0 + 1.0);
     // what is being transmitted at the end
-    let unfinished = PACKET_BYTES * PACKET_BYTES * account.byte_ns.unwrap_or(0.0);
+    let unfinished = packet_bytes * packet_bytes * account.byte_ns.unwrap_or(0.0);
     let sent = inside - waiting;
     let right = match account.byte_ns {
         Some(_) => sent >= service - slack && sent <= service + unfinished + slack,
         // at most one packet is being transmitted at a time
-        None => sent >= -slack && sent <= PACKET_BYTES * length_ns + slack,
+        None => sent >= -slack && sent <= packet_bytes * length_ns + slack,
     };
     if !right {
         complain(format!(
@@ -326,6 +347,7 @@ fn littles_law(
 /// Waiting times, which both have measured, and what a full queue can make of them.
 fn waits(
     link: &Link,
+    packet_bytes: f64,
     summary: &LinkSummary,
     account: &Account,
     must: &mut dyn FnMut(bool, &dyn Fn() -> String),
@@ -339,7 +361,7 @@ fn waits(
     must(alike, &|| format!("a mean wait of {seen:?} ms, an observer measured {mean_ms} ms"));
     // a packet of a flow with little to send goes first in fair queueing, and others wait for it
     if !matches!(link.queue, Queue::FqCodel(_)) {
-        let ahead = link.buffer.bytes() as f64 + 2.0 * PACKET_BYTES;
+        let ahead = buffer_bytes(link, packet_bytes) + 2.0 * packet_bytes;
         let most_ns = ahead * 8e9 / link.rate_bps as f64;
         let longest = account.longest_wait_ns;
         must(longest <= most_ns, &|| {
@@ -356,7 +378,9 @@ fn capacity_bits(scenario: &Scenario, index: usize, from: f64, to: f64) -> f64 {
         let cycles = (from / period).floor() as u64..=(to / period).floor() as u64;
         let at = |cycle: u64, ms: &u32| cycle as f64 * period + f64::from(*ms) / 1e3;
         let times = cycles.flat_map(|cycle| trace.opportunities_ms.iter().map(move |ms| at(cycle, ms)));
-        return times.filter(|t| *t >= from - 1e-9 && *t <= to + 1e-9).count() as f64 * PACKET_BYTES * 8.0;
+        return times.filter(|t| *t >= from - 1e-9 && *t <= to + 1e-9).count() as f64
+            * OPPORTUNITY_BYTES
+            * 8.0;
     }
     let steps: Vec<(f64, u64)> =
         rate_steps(scenario, index).into_iter().map(|(at, rate)| (at as f64 / 1e9, rate)).collect();

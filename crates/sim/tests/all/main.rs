@@ -13,6 +13,7 @@ mod level;
 mod marks;
 mod media;
 mod metrics;
+mod mtu;
 mod pathologies_bbr1;
 mod pathologies_bbr3;
 mod pathologies_cubic;

@@ -4,10 +4,10 @@
 use super::Receiver;
 use super::state::GroPacket;
 use crate::time::Nanos;
-use crate::wire::{AckWire, HEADER_BYTES, MSS_BYTES, Segment};
+use crate::wire::{AckWire, HEADER_BYTES, Segment};
 
-/// Packets in 64 kB, the longest packet that GRO assembles (Linux: GRO_LEGACY_MAX_SIZE).
-const MAX_PKTS: u64 = ((65_536 - HEADER_BYTES) / MSS_BYTES) as u64;
+/// The longest packet that GRO assembles, bytes: 64 KiB (Linux: GRO_LEGACY_MAX_SIZE), less headers.
+const MAX_BYTES: u64 = 65_536 - HEADER_BYTES as u64;
 
 impl Receiver {
     /// Adds a segment to the packet that GRO assembles, or receives that packet and starts a new one. Returns
@@ -16,7 +16,11 @@ impl Receiver {
     pub(super) fn receive_gro(&mut self, now: Nanos, segment: Segment, wire: &mut impl AckWire) -> u64 {
         if now <= self.gro.until && self.gro.takes(&segment) {
             self.gro.pkts += 1;
-            return if self.gro.pkts == MAX_PKTS { self.flush_gro(now, wire) } else { 0 };
+            return if (self.gro.pkts + 1) * u64::from(self.config.mss_bytes) > MAX_BYTES {
+                self.flush_gro(now, wire)
+            } else {
+                0
+            };
         }
         let available = self.flush_gro(now, wire);
         if segment.seq == Segment::SYN || segment.cwr {

@@ -55,7 +55,7 @@ impl Receiver {
     fn with_memory(config: ReceiverConfig, ooo: Bits) -> Self {
         let ack_every = if config.delayed_ack { config.ack_every.max(1) } else { 1 };
         Receiver {
-            window: ReceiveWindow::new(config.window),
+            window: ReceiveWindow::new(config.window, config.mss_bytes),
             config: ReceiverConfig { ack_every, ..config },
             next: 0,
             ooo,

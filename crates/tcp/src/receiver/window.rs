@@ -3,7 +3,7 @@
 
 use crate::config::Window;
 use crate::time::{Nanos, US};
-use crate::wire::{MSS_BYTES, timestamp_ms};
+use crate::wire::timestamp_ms;
 
 /// The initial rwnd, bytes: half of Linux's `tcp_rmem[1]`, since the other half is for overhead.
 const START_BYTES: u64 = 65_536;
@@ -64,13 +64,11 @@ pub(super) struct DataArrival {
     pub(super) ooo_pkts: u64,
 }
 
-/// Bytes to whole packets, at least one.
-fn pkts(bytes: u64) -> u64 {
-    (bytes / u64::from(MSS_BYTES)).clamp(1, u64::from(u32::MAX))
-}
-
 impl ReceiveWindow {
-    pub(super) fn new(config: Window) -> Self {
+    /// The window of a connection whose full segments have `mss_bytes`.
+    pub(super) fn new(config: Window, mss_bytes: u32) -> Self {
+        // whole packets, at least one
+        let pkts = |bytes: u64| (bytes / u64::from(mss_bytes.max(1))).clamp(1, u64::from(u32::MAX));
         match config {
             Window::Ample => ReceiveWindow { pkts: u64::from(u32::MAX), tuning: None },
             Window::Fixed(bytes) => ReceiveWindow { pkts: pkts(bytes), tuning: None },
@@ -93,7 +91,7 @@ impl ReceiveWindow {
     /// rwnd in packets from the next in order.
     #[inline]
     pub(super) fn pkts(&self) -> u32 {
-        self.pkts as u32 // at most u32::MAX, see pkts()
+        self.pkts as u32 // at most u32::MAX, see new()
     }
 
     pub(super) fn is_tuned(&self) -> bool {

@@ -8,7 +8,6 @@ use super::{PACING_SHIFT, Sender};
 use crate::control::Control;
 use crate::rate::Sample;
 use crate::time::{Nanos, US};
-use crate::wire::MSS_BYTES;
 
 // Pacing rate of algorithms that do not set one, in per cent of cwnd per RTT: Linux's tcp_pacing_ss_ratio
 // while cwnd is below half of ssthresh, then tcp_pacing_ca_ratio. It also determines the size of TSO bursts
@@ -17,6 +16,12 @@ const PACING_SLOW_START_PERCENT: u64 = 200;
 const PACING_AVOIDANCE_PERCENT: u64 = 120;
 
 impl<C: Control> Sender<C> {
+    /// TCP's sequence number of a packet. The SYN has 0.
+    #[inline]
+    pub(super) fn sequence_number(&self, pkt: u64) -> u32 {
+        (pkt as u32).wrapping_mul(self.pacer.mss_bytes).wrapping_add(1)
+    }
+
     /// The view between ACKs.
     #[inline]
     pub(super) fn view(&self, now: Nanos) -> View {
@@ -26,7 +31,7 @@ impl<C: Control> Sender<C> {
             delivered_us: self.rate.delivered_us,
             pacing_rate_Bps: self.pacer.rate_Bps,
             max_pacing_rate_Bps: NO_RATE,
-            mss_bytes: MSS_BYTES,
+            mss_bytes: self.pacer.mss_bytes,
             cwnd_pkts: self.cwnd,
             prior_cwnd_pkts: self.recovery.prior_cwnd,
             ssthresh_pkts: self.ssthresh,
@@ -35,8 +40,8 @@ impl<C: Control> Sender<C> {
             lost_pkts: self.board.lost_pkts(),
             delivered_ce_pkts: self.rate.delivered_ce_pkts,
             max_inflight_pkts: self.cwnd_use.max_packets_out,
-            snd_una: sequence_number(self.board.una()),
-            snd_nxt: sequence_number(self.board.nxt()),
+            snd_una: self.sequence_number(self.board.una()),
+            snd_nxt: self.sequence_number(self.board.nxt()),
             srtt_us: self.rtt.srtt_us() as u32,
             min_rtt_us: if min_rtt_us == u32::MAX { NO_RTT } else { min_rtt_us },
             departure_lead_us: (self.pacer.lead_ns(now) / US) as u32,
@@ -127,7 +132,7 @@ impl<C: Control> Sender<C> {
                 sample_prior_delivered_pkts: sent.delivered_pkts,
                 sample_inflight_pkts: sent.inflight_pkts,
                 sample_lost_pkts: lost_pkts.wrapping_sub(sent.lost_pkts),
-                sample_end_seq: sequence_number(seq + 1),
+                sample_end_seq: self.sequence_number(seq + 1),
                 ..self.view(now)
             };
             self.notify_with(Event::Lost, &view);
@@ -184,7 +189,7 @@ impl<C: Control> Sender<C> {
             sample_inflight_pkts: sent.map_or(0, |s| s.inflight_pkts),
             sample_lost_pkts: sent.map_or(0, |s| self.board.lost_pkts().wrapping_sub(s.lost_pkts)),
             sample_delivered_ce_pkts: sent.map_or(0, |s| s.marks_since(self.rate.delivered_ce_pkts)),
-            sample_end_seq: sent.map_or(0, |_| sequence_number(info.reference.seq + 1)),
+            sample_end_seq: sent.map_or(0, |_| self.sequence_number(info.reference.seq + 1)),
             ..self.view(now)
         };
         self.call_on_ack(&view);
@@ -226,14 +231,9 @@ impl<C: Control> Sender<C> {
         let slow_start = self.cwnd < self.ssthresh / 2;
         let percent = if slow_start { PACING_SLOW_START_PERCENT } else { PACING_AVOIDANCE_PERCENT };
         let pkts = u64::from(self.cwnd.max(self.board.packets_out()));
-        let rate = pkts * u64::from(MSS_BYTES) * 10_000 * percent / srtt_us; // 10^6 us/s, 10^2 %
+        let rate = pkts * u64::from(self.pacer.mss_bytes) * 10_000 * percent / srtt_us; // 10^6 us/s, 10^2 %
         self.pacer.rate_Bps = rate;
     }
-}
-
-/// TCP's sequence number of a packet. The SYN has 0.
-pub(super) fn sequence_number(pkt: u64) -> u32 {
-    (pkt as u32).wrapping_mul(MSS_BYTES).wrapping_add(1)
 }
 
 /// A field of the view in which -1 means none.

@@ -4,7 +4,7 @@
 use fairpace_cc::{CaState, Event, Kind, View};
 
 use super::Sender;
-use super::congestion::{sequence_number, signed};
+use super::congestion::signed;
 use crate::control::Control;
 use crate::scoreboard::Transmission;
 use crate::time::{Nanos, US};
@@ -64,7 +64,7 @@ impl<C: Control> Sender<C> {
             sample_inflight_pkts: last.inflight_pkts,
             sample_lost_pkts: self.board.lost_pkts().wrapping_sub(last.lost_pkts),
             sample_delivered_ce_pkts: last.marks_since(self.rate.delivered_ce_pkts),
-            sample_end_seq: sequence_number(next),
+            sample_end_seq: self.sequence_number(next),
             ..self.view(now)
         };
         self.call_on_ack(&view);

@@ -124,7 +124,7 @@ impl<C: Control> Sender<C> {
             rate: Rate::default(),
             rtt: Rtt::new(),
             rack: Rack::new(),
-            pacer: Pacer::new(false),
+            pacer: Pacer::new(false, config.mss_bytes()),
             recovery: Recovery::new(),
             timer: Timer::Off,
             pacing_timer: Nanos::MAX,

@@ -250,12 +250,14 @@ fn any_ends() -> impl Strategy<Value = (Sending, ReceiverConfig)> {
         (0u64..2_000_000).prop_map(Window::Fixed),
         (0u64..2_000_000).prop_map(Window::Autotuned)
     ];
-    let sender = (any::<[bool; 9]>(), prop::option::of(any::<bool>()), 1u32..40, ecn()).prop_map(
+    let sender = (any::<[bool; 9]>(), prop::option::of(any::<bool>()), 1u32..40, ecn(), 576u32..9001);
+    let sender = sender.prop_map(
         |(
             [sack, rack, tlp, frto, undo, prr, idle_restart, tso, accecn_option],
             pacing,
             initial_cwnd_pkts,
             ecn,
+            mtu_bytes,
         )| Sending {
             ecn,
             accecn_option,
@@ -269,6 +271,7 @@ fn any_ends() -> impl Strategy<Value = (Sending, ReceiverConfig)> {
             tso,
             pacing,
             initial_cwnd_pkts,
+            mtu_bytes,
             ..Sending::default()
         },
     );
@@ -286,7 +289,7 @@ fn any_ends() -> impl Strategy<Value = (Sending, ReceiverConfig)> {
     );
     (sender, receiver, any::<bool>()).prop_map(|(sender, receiver, both)| {
         let sack = sender.sack || both; // a sender may ignore SACKs, a receiver may not send any unasked
-        (sender, ReceiverConfig { sack, ..receiver })
+        (sender, ReceiverConfig { sack, mss_bytes: sender.mss_bytes(), ..receiver })
     })
 }
 

@@ -9,6 +9,7 @@ const ECN: Sending = Sending {
     pacing: None,
     tso: true,
     initial_cwnd_pkts: 10,
+    mtu_bytes: 1500,
     idle_restart: true,
     ecn: Ecn::Classic,
     accecn_option: true,

@@ -204,6 +204,15 @@ fn gro_holds_64_kb_at_most() {
 }
 
 #[test]
+fn of_longer_packets_gro_holds_and_windows_admit_fewer() {
+    let config = ReceiverConfig { gro_ns: MS, mss_bytes: 8948, window: Window::Fixed(100_000), ..linux() };
+    let mut h = Host::settled(config, packet(0));
+    let available: Vec<u64> = (16..36).map(|seq| h.arrives(200 * MS, packet(seq))).collect();
+    assert_eq!(available.iter().filter(|n| **n > 0).copied().collect::<Vec<_>>(), [7, 7], "in 64 KiB");
+    assert!(h.acks.iter().all(|(_, ack)| ack.rwnd_pkts == 11), "in 100 kB");
+}
+
+#[test]
 fn a_packet_that_gro_cannot_merge_ends_the_merged_packet() {
     let config = ReceiverConfig { gro_ns: MS, ..ecn(Ecn::Dctcp) };
     let others = [

@@ -10,13 +10,8 @@ use fairpace_trace::{FlowInfo, RunInfo, TraceConfig, Traces};
 fn a_full_disk_raises_the_flag_during_the_run_and_the_error_says_what_it_is() {
     let dir = tempfile::tempdir().unwrap();
     symlink("/dev/full", dir.path().join("bottleneck.pcapng")).unwrap();
-    let flow = FlowInfo { route: vec![0], ..FlowInfo::default() };
-    let run_info = RunInfo {
-        flows: vec![flow],
-        links: vec!["bottleneck".into()],
-        mss_bytes: 1448,
-        ..RunInfo::default()
-    };
+    let flow = FlowInfo { route: vec![0], mss_bytes: 1448, ..FlowInfo::default() };
+    let run_info = RunInfo { flows: vec![flow], links: vec!["bottleneck".into()], ..RunInfo::default() };
     let config = TraceConfig { captures: vec![0], ..TraceConfig::default() };
     let mut traces = Traces::create(dir.path(), &config, run_info).unwrap();
     let flag = traces.failure_flag();

@@ -29,6 +29,7 @@ fn run_info() -> RunInfo {
         ecn: false,
         accurate_ecn: false,
         is_workload: false,
+        mss_bytes: 1448,
     };
     RunInfo {
         title: "a title".into(),
@@ -37,7 +38,6 @@ fn run_info() -> RunInfo {
         commit: "0123abc".into(),
         flows: vec![flow("10 ms"), flow("50 ms")],
         links: vec!["bottleneck".into(), "way/back".into()],
-        mss_bytes: 1448,
         phases: vec!["STARTUP", "DRAIN"],
     }
 }

@@ -50,6 +50,8 @@ impl Draw {
             tso,
             pacing,
             initial_cwnd_pkts,
+            // drawn with the links
+            mtu_bytes: usual.mtu_bytes,
             ..usual
         }
     }

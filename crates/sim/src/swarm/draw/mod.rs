@@ -9,8 +9,8 @@ use std::time::Duration;
 use fairpace_cc::{Algorithm, Unit};
 use fairpace_netem::Random;
 use fairpace_scenario::{
-    Arrivals, Cc, Flow, Invalid, Link, Media, Reorder, Scenario, Sizes, Steps, Target, Traffic, WHOLE_PPB,
-    Writes,
+    Arrivals, Cc, Flow, Invalid, Limit, Link, Media, Reorder, Scenario, Sizes, Steps, Target, Traffic,
+    WHOLE_PPB, Writes,
 };
 
 mod hosts;
@@ -68,6 +68,7 @@ enum Feature {
     Media,
     Wifi,
     Handovers,
+    Mtu,
 }
 
 /// Draws the parts of one scenario.
@@ -159,6 +160,16 @@ pub fn scenario(seed: u64) -> Result<Scenario, Invalid> {
         hash: String::new(),
     }
     .sealed(Target::Simulator)
+}
+
+/// The largest MTU, bytes, whose packets fit into all buffers and token buckets.
+fn most_mtu_bytes(links: &[Link]) -> u64 {
+    let holds = |link: &Link| {
+        let buffer = if let Limit::Bytes(bytes) = link.buffer { bytes } else { u64::MAX };
+        let policer = link.policer.as_ref().map_or(u64::MAX, |policer| policer.burst_bytes);
+        buffer.min(policer).min(link.burst_bytes.unwrap_or(u64::MAX))
+    };
+    links.iter().map(holds).fold(9_014, u64::min) - 14
 }
 
 impl Draw {
@@ -260,7 +271,11 @@ impl Draw {
             .uses(Feature::Reordering)
             .then(|| Reorder { ppb: self.share_ppb(50), delay: self.time_us((1, 100_000)) });
         let flow = Flow { cc, access_delay, rtt, rtt_at, start, stop, arrivals, traffic, reorder, ..way };
-        self.hosts(flow)
+        let mut flow = self.hosts(flow);
+        if self.uses(Feature::Mtu) {
+            flow.sending.mtu_bytes = self.magnitude((576, most_mtu_bytes(links))) as u32;
+        }
+        flow
     }
 
     fn algorithm(&mut self) -> Cc {
