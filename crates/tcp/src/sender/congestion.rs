@@ -17,13 +17,13 @@ const PACING_AVOIDANCE_PERCENT: u64 = 120;
 
 impl<C: Control> Sender<C> {
     /// TCP's sequence number of a packet. The SYN has 0.
-    #[inline]
+    #[inline(always)]
     pub(super) fn sequence_number(&self, pkt: u64) -> u32 {
         (pkt as u32).wrapping_mul(self.pacer.mss_bytes).wrapping_add(1)
     }
 
-    /// The view between ACKs.
-    #[inline]
+    /// The view between ACKs. Not inlined, it is copied for each ACK: 200 instructions per packet.
+    #[inline(always)]
     pub(super) fn view(&self, now: Nanos) -> View {
         let min_rtt_us = self.rtt.min_us() as u32;
         View {
