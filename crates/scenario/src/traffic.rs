@@ -139,7 +139,7 @@ pub(crate) const MEDIA_KEYS: &[Row<Traffic>] = &[
     Row::flow("media_rate", RATE, MEDIA_RATE,
         "The application is an encoder of audio or video (RFC 8593): it writes `frames` at this mean rate, \
          and each has a `deadline`. With `cc = \"none\"` a frame leaves at once, in UDP packets of RTP of up \
-         to 1500 bytes, and is never repeated; else it waits for TCP, in whole packets. Results have \
+         to `mtu` bytes, and is never repeated; else it waits for TCP, in whole packets. Results have \
          `media`.")
         .range(1_000, 100_000_000).or("no audio or video").example("\"1mbit\"")
         .related(&[

@@ -65,6 +65,27 @@ fn a_frame_is_complete_with_the_last_of_its_packets() {
     assert!((r.summary.flows[0].goodput_mbps - 1.0).abs() < 2e-4, "{:?}", r.summary.flows[0]);
 }
 
+/// 4167 bytes are 4 packets of at most 1240 in datagrams, and of 1228 over TCP; 1 of either with an MTU of 9000.
+#[test]
+fn a_frame_takes_the_packets_that_the_mtu_allows() {
+    for (mtu_bytes, pkts) in [(1280, 4), (1500, 3), (9000, 1)] {
+        for cc in [Cc::Uncontrolled, flow("reno", 40, 0).cc] {
+            let over_udp = cc == Cc::Uncontrolled;
+            let mut call = Flow { cc, ..sends(video(), 40) };
+            call.sending.mtu_bytes = mtu_bytes;
+            let r = run(&scenario(vec![link(10, 100_000)], vec![call], 1, 11));
+            let flow = &r.summary.flows[0];
+            // 30 frames per second from 1 to 11 s
+            assert_eq!(flow.sent_pkts, Some(300 * pkts), "MTU of {mtu_bytes}, {flow:?}");
+            // over TCP whole packets count
+            let expected =
+                if over_udp { 1.0 } else { 300.0 * pkts as f64 * f64::from(mtu_bytes - 52) * 8.0 / 1e7 };
+            assert!((flow.goodput_mbps / expected - 1.0).abs() < 2e-3, "MTU of {mtu_bytes}, {flow:?}");
+            assert_eq!(media(&r, 0).late_or_lost, Some(0.0));
+        }
+    }
+}
+
 /// Twice as much as the link carries keeps its queue full, of packets of 214 bytes: half of them are dropped.
 #[test]
 fn in_a_full_queue_the_delay_is_that_of_the_queue_and_the_rest_is_lost() {
