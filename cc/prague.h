@@ -32,7 +32,9 @@
  *
  * Departures from [prague]: CWR ends by time, not by sequence; no fall-back on Classic ECN queues (section 3.3), which
  * mark ECT(1) as seldom as ECT(0): there Prague takes more than its share; bursts are the host's, about 1 ms, where
- * the draft asks for 250 us (section 2.5.2); cwnd is 2 packets at least (no fractional windows, section 3.5).
+ * the draft asks for 250 us (section 2.5.2); cwnd is 2 packets at least (no fractional windows, section 3.5). Pacing
+ * is twice as fast up to ssthresh, in the draft up to half of it, and by cwnd also while more is in flight (section
+ * 2.5.1).
  *
  * Sources: draft-briscoe-iccrg-prague-congestion-control-04 [prague]; RFC 9331; RFC 8257 (DCTCP); RFC 5681 (Reno).
  */

@@ -17,8 +17,8 @@ const RETRANSMISSIONS: f64 = 12.0;
 const RETRANSMITTED: Nanos = 90 * MS;
 
 /// The model of a Wi-Fi channel that other networks use of draft-huitema-ccwg-c4-test, section "Handling of
-/// High Jitter Environments". Its authors derived it from measurements of bad Wi-Fi, where hidden stations
-/// cause collisions, and back-off follows.
+/// High Jitter Environments". By the hypothesis of its authors stations that do not hear each other cause
+/// collisions on bad Wi-Fi, and back-off follows.
 ///
 /// A packet is deferred for N1 ms less a random part of the last one. N1 has a Poisson distribution with a
 /// mean of 1. A share x of the packets is retransmitted, too: N2 times after 7.5 ms each, where N2 has a

@@ -5,7 +5,7 @@ use crate::jain;
 /// Goodputs are compared over bins of this length, s.
 const BIN_S: f64 = 1.0;
 /// Shares are fair if Jain's index is at least this. Between two flows, the larger share is at most 61 %
-/// then: the delta-fairness of RFC 5166, section 2.5, with delta 0.23.
+/// then: the delta-fairness of RFC 5166, section 2.3.3, with delta 0.23.
 pub const FAIR_JAIN: f64 = 0.95;
 /// Flows have converged when their shares are fair in this many consecutive bins.
 const BINS: usize = 5;

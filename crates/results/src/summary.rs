@@ -102,8 +102,8 @@ pub struct FlowSummary {
     pub media: Option<MediaSummary>,
 }
 
-/// Audio or video at its receiver: the metrics of RFC 8868 that need it, and what its application sees.
-/// Sending and receiving rate, packets and loss are those of the flow.
+/// Audio or video at its receiver: the metrics of RFC 8868, section 3, that need it, and what its application
+/// sees. Sending and receiving rate, packets and loss are those of the flow.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct MediaSummary {
     /// Frames that were written in the measurement window, with a deadline before the end of the run.

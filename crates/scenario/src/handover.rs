@@ -13,9 +13,10 @@ use crate::row::{Access, Row, option};
 /// Measured on Starlink by Mohan et al., "A Multifaceted Look at Starlink Performance" (WWW 2024, controlled
 /// experiments): paths are reallocated every 15 s for all users at once. Latency and throughput are about
 /// constant within such an interval and differ from one to the next; between them the connection breaks for
-/// less than a second. The paper gives no distribution: values are drawn uniformly here. Changes of the delay
-/// within an interval, by the movement of the satellite, are left out, and so is loss other than by a full
-/// queue.
+/// less than a second. The paper calls that a reconfiguration: it comes without a change of the satellite,
+/// too. It gives no distribution for a client, so values are drawn uniformly here; its ranges, 36 to 48 ms
+/// and 50 to 100 Mbit/s, are those over countries and clients. Changes of the delay within an interval, by
+/// the movement of the satellite, are left out, and so is loss other than by a full queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Handover {
     /// From one to the next; the first is this long after the start of the run.

@@ -24,7 +24,8 @@ pub struct Media {
 
 impl Default for Media {
     /// 30 frames per second with a scale of 0.15 (RFC 8593, section 5, parameters) and no key frames, which
-    /// otherwise have three times the bytes: there a burst frame has 13.5 kB, another one 4.17 kB.
+    /// otherwise have three times the bytes: there the first frame of a burst has 13.5 kB, another one
+    /// 4.17 kB.
     ///
     /// The deadline is 150 ms: up to there the one-way delay is acceptable to most users of a conversation
     /// (ITU-T G.114). It is for the network alone here, without encoder, decoder and playout.

@@ -161,7 +161,7 @@ pub(crate) const MEDIA_KEYS: &[Row<Traffic>] = &[
         .range(1, 10_000).or("no key frames").example("30").related(&[Relation::Needs("media_rate")])
         .simulator_only(),
     Row::flow("key_weight", Kind::Integer, KEY_WEIGHT,
-        "See `key_every`. In RFC 8593 frames of a burst have about three times the bytes of others.")
+        "See `key_every`. In RFC 8593 the first frame of a burst has about three times the bytes of others.")
         .range(1, 20).or("3").related(&[Relation::Needs("key_every")]).simulator_only(),
     Row::flow("deadline", TIME, media!(deadline),
         "A frame of `media_rate` is late if its last packet arrives later than this after it was written: \

@@ -104,7 +104,8 @@ pub struct Ack {
 
 impl Ack {
     /// Does the AccECN option fit beside the other options? TCP has 40 bytes for them. Timestamps take 12 and
-    /// SACK 12, 20 or 28, so it does not fit beside three SACK blocks (RFC 9768, section 3.2.3.3).
+    /// SACK 12, 20 or 28, so it does not fit beside three SACK blocks. RFC 9768, section 3.2.3.3, lets SACK
+    /// come first up to two blocks, beside which it fits; here SACK does with three, too.
     #[inline]
     pub fn has_accecn_option(&self) -> bool {
         self.blocks[2].is_empty()

@@ -27,7 +27,8 @@ const RTP_CLOCK_HZ: u64 = 90_000;
 const WINDOW_SCALE: u8 = 14;
 /// The window of a receiver without a limit, in units of 2^14 bytes: 1 GiB.
 const FULL_WINDOW: u16 = u16::MAX;
-/// The timestamp option and its padding, bytes (RFC 7323): the MSS option does not count options (RFC 6691).
+/// The timestamp option and its padding, bytes (RFC 7323): the MSS option does not count options (RFC 9293,
+/// section 3.7.1).
 const TIMESTAMPS_BYTES: u32 = 12;
 /// Hops: Linux's default, IPDEFTTL.
 const TIME_TO_LIVE: u8 = 64;
@@ -137,8 +138,8 @@ pub(crate) fn of_ack(
     let mut tcp = tcp(connection, false);
     (tcp.ack, tcp.syn) = (true, ack.syn);
     if context.accurate_ecn {
-        // AE (the flag was NS), CWR, ECE: RFC 9768, sections 3.1.1 and 3.2.2. A SYN that arrived Not-ECT is
-        // answered with 0b010; ACE then counts from 5. The AccECN option is not in captures.
+        // AE (the flag was NS), CWR, ECE: RFC 9768, sections 3.1.1, 3.2.1 and 3.2.2. A SYN that arrived
+        // Not-ECT is answered with 0b010; ACE then counts from 5. The AccECN option is not in captures.
         let ace = if ack.syn { 0b010 } else { ack.ce_pkts.wrapping_add(5) };
         (tcp.ns, tcp.cwr, tcp.ece) = (ace & 4 != 0, ace & 2 != 0, ace & 1 != 0);
     } else {
@@ -324,7 +325,7 @@ mod tests {
         assert_eq!(ace(&of_packet(&packet(Content::Syn, 74), context).0), (true, true, true));
         let of = |ack: Ack| ace(&of_ack(ConnectionId::default(), &ack, EcnField::NotEct, 0, context).0);
         assert_eq!(of(Ack { syn: true, ..Ack::default() }), (false, true, false));
-        // no mark is 5, three marks are 0 again (RFC 9768, section 3.2.2)
+        // no mark is 5, three marks are 0 again (RFC 9768, sections 3.2.1 and 3.2.2)
         assert_eq!(of(Ack::default()), (true, false, true));
         assert_eq!(of(Ack { ce_pkts: 3, ..Ack::default() }), (false, false, false));
     }

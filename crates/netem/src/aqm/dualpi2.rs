@@ -10,9 +10,10 @@
 //! hardly waits: it has priority while C gets a guaranteed share of the link.
 //!
 //! The control law, the ramp, `recur`, and what happens in overload are those of appendices A.1 and A.2. Of
-//! the schedulers that section 2.4 leaves open, this is weighted round robin with the weight that Linux gives
-//! C, 10 % (net/sched/sch_dualpi2.c). Linux draws random numbers where the RFC's `recur` counts, has a step
-//! at 1 ms in L, and updates p' every 16 ms.
+//! the schedulers that section 2.4 leaves open, this is the one that appendix A.2 recommends, weighted round
+//! robin, with the weight that Linux gives C, 10 % (net/sched/sch_dualpi2.c); the RFC's example is 1/16.
+//! Linux draws random numbers where the RFC's `recur` counts, has a step at 1 ms in L, and updates p' every
+//! 16 ms.
 
 use super::ring::{DropReason, MTU_BYTES, Ring, Sink, Waiting, mark};
 use crate::random::WHOLE_PPB;
@@ -76,7 +77,8 @@ impl<T> DualPi2Queue<T> {
     pub(super) fn new(settings: DualPi2, rate_bps: u64, limit: Limit) -> Self {
         let unlimited = Limit::Packets(u64::MAX);
         // On a slow link the ramp begins at the time of a full packet. Otherwise it would mark packets
-        // because of the one before them (RFC 9332, appendix A.1: Th_len).
+        // because of the one before them (RFC 9332, appendix A.2: Th_len, 1 packet). The RFC has an example
+        // in which it begins at the time of two there.
         let full_packet_ns = (MTU_BYTES * 8 * SECOND).checked_div(rate_bps).unwrap_or(0);
         DualPi2Queue {
             settings,

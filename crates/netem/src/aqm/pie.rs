@@ -4,7 +4,7 @@
 //! probability with which arriving packets are dropped.
 //!
 //! Where the RFC leaves a choice, this file follows Linux: the delay is that of the last packet that left, by
-//! its time stamp (section 5.2), not an estimate from the departure rate; drops are spread evenly (section
+//! its time stamp (section 4.3), not an estimate from the departure rate; drops are spread evenly (section
 //! 5.4); the burst allowance falls with the time between departures; the probability decays by 1/64 per
 //! update without delay.
 
@@ -17,7 +17,7 @@ use fairpace_scenario::Pie;
 const ALPHA: f64 = 0.125;
 const BETA: f64 = 1.25;
 /// Below each of these probabilities alpha and beta are divided by the number beside it (RFC 8033, section
-/// 5.1): a small probability must not move in large steps.
+/// 4.2): a small probability must not move in large steps.
 const TUNING: [(f64, f64); 6] =
     [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (1e-1, 2.0)];
 /// From a probability of 10 % on, no update adds more than this.

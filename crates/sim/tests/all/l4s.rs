@@ -65,7 +65,7 @@ fn two_prague_flows_share_a_full_link_with_less_than_a_millisecond_of_queue() {
 
 #[test]
 fn the_coupling_gives_prague_and_classic_flows_about_the_same_rate() {
-    // RFC 9332, section 2.1 and appendix A.1: within a factor of 2 at the same base RTT, though Classic flows
+    // RFC 9332, section 2.1 and appendix C.2: within a factor of 2 at the same base RTT, though Classic flows
     // wait for the target of 15 ms and Prague does not
     let classic = |cc: &str| using(Ecn::Off, flow(cc, RTT_MS, 500));
     for (n, other) in [
@@ -140,7 +140,7 @@ fn on_a_classic_ecn_queue_prague_takes_the_link_from_reno() {
     let reno = using(Ecn::Classic, flow("reno", RTT_MS, 500));
     let r = behind(Queue::Codel(codel), vec![prague(RTT_MS, 0), reno.clone()]);
     assert!(goodput_mbps(&r, 0) > 5.0 * goodput_mbps(&r, 1), "{:?}", r.summary.flows);
-    // a queue per flow protects the other (RFC 9331, section 4.3)
+    // a queue per flow protects the other (RFC 9331, appendix A.1.5)
     let fair = Queue::FqCodel(FqCodel { codel, ..FqCodel::default() });
     let r = behind(fair, vec![prague(RTT_MS, 0), reno]);
     assert!(r.summary.jain.unwrap() > 0.98, "{:?}", r.summary.jain);

@@ -80,8 +80,8 @@ impl<C: Control> Sender<C> {
     }
 
     /// A retransmission. It is not ECN-capable (RFC 3168, section 6.1.5), except in L4S: it must not wait in
-    /// the queue of Classic traffic, behind the packets that it repairs
-    /// (draft-ietf-tcpm-generalized-ecn, section 3.2.7).
+    /// the queue of Classic traffic, behind the packets that it repairs (RFC 9331, appendix A.2.1;
+    /// draft-ietf-tcpm-generalized-ecn, section 3.2.7).
     pub(super) fn retransmitted_segment(&self, seq: u64, sent: Nanos) -> Segment {
         let is_l4s = self.ecn.field == EcnField::Ect1;
         let ecn = if is_l4s { EcnField::Ect1 } else { EcnField::NotEct };

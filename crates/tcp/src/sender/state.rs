@@ -24,7 +24,7 @@ pub(super) enum Timer {
     Retransmit(Nanos),
     /// Tail loss probe, RFC 8985, section 7.
     Probe(Nanos),
-    /// RACK's reordering timer, RFC 8985, section 6.3.
+    /// RACK's reordering timer, RFC 8985, section 6.2, step 5.
     Reordering(Nanos),
 }
 
