@@ -184,17 +184,17 @@ fn l4s_media_handovers_and_wifi_step_alike_with_any_mtu() {
 /// 3.2.3), however long the packets are that they acknowledge.
 #[test]
 fn the_length_of_acks_does_not_depend_on_the_mtu() {
-    const UP_MBPS: f64 = 50.0;
+    let up_mbps = 50.0_f64;
     for (ecn, ack_bytes) in [(Ecn::Off, 66.0), (Ecn::Accurate, 78.0)] {
         for mtu in [1280, 9000] {
             let mut f = with_mtu(with(flow("fixed_cwnd", 20, 0), "cwnd_pkts", "500"), mtu);
             f.sending.ecn = ecn;
             f.receiving.delayed_ack = false;
             f.reverse = vec!["up".to_owned()];
-            let up = Link::new("up", (UP_MBPS * 1e6) as u64, 1_000_000);
+            let up = Link::new("up", (up_mbps * 1e6) as u64, 1_000_000);
             let r = run(&scenario(vec![link(20, 10_000_000), up], vec![f], 5, 25));
             let pkts_per_s = r.summary.flows[0].goodput_mbps * 1e6 / 8.0 / f64::from(mtu - 52);
-            let bytes = r.summary.links[1].utilization * UP_MBPS * 1e6 / 8.0 / pkts_per_s;
+            let bytes = r.summary.links[1].utilization * up_mbps * 1e6 / 8.0 / pkts_per_s;
             assert!((bytes / ack_bytes - 1.0).abs() < 2e-3, "{mtu}: ACKs of {bytes} bytes, not {ack_bytes}");
         }
     }
