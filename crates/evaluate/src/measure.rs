@@ -3,12 +3,8 @@
 use std::time::Duration;
 
 use fairpace_results::{FlowSummary, Summary};
-use fairpace_scenario::quantity::PACKET_BYTES;
 use fairpace_scenario::{Link, Scenario};
 use serde::Serialize;
-
-/// Payload of a full packet: 1500 bytes less 40 of IP and TCP headers and 12 of the timestamp option.
-const PAYLOAD_BYTES: f64 = 1448.0;
 
 /// A number that a condition may be about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -16,7 +12,7 @@ const PAYLOAD_BYTES: f64 = 1448.0;
 pub enum Metric {
     /// Jain's index of the goodputs.
     Jain,
-    /// Goodput of all flows over the payload that the first link can carry, at its mean rate. With a trace,
+    /// Goodput and headers of all flows over what the first link can carry, at its mean rate. With a trace,
     /// of which a flow cannot use all, and with handovers: bytes that left over bytes that could have left.
     Utilization,
     /// Utilization over the part of the link that the template says can be had.
@@ -197,8 +193,9 @@ impl Measured {
         let utilization = match scenario.links.first() {
             Some(first) if first.trace.is_none() && first.handover.is_none() => {
                 let rate_mbps = mean_bps(first, scenario.window) / 1e6;
-                let payload_mbps = rate_mbps * PAYLOAD_BYTES / PACKET_BYTES as f64;
-                flows.iter().map(|flow| flow.goodput_mbps).sum::<f64>() / payload_mbps
+                let ratios = scenario.flows.iter().map(|flow| flow.sending.payload_ratio());
+                flows.iter().zip(ratios).map(|(flow, ratio)| flow.goodput_mbps / ratio).sum::<f64>()
+                    / rate_mbps
             }
             _ => link.utilization,
         };

@@ -8,14 +8,6 @@ use fairpace_scenario::{Flow, Scenario, Sending, Writes};
 
 use crate::handover::rate_steps;
 
-/// An Ethernet header, bytes.
-const ETHERNET_BYTES: u32 = 14;
-
-/// Payload per byte on the link when all packets are full.
-fn payload(sending: &Sending) -> f64 {
-    f64::from(sending.mss_bytes()) / f64::from(sending.mtu_bytes + ETHERNET_BYTES)
-}
-
 /// Sets the metrics that derive from the flows' goodputs: shares, Jain's index, convergence, distance from
 /// max-min fairness.
 pub(crate) fn derive_fairness(summary: &mut Summary, series: &Series, scenario: &Scenario) {
@@ -47,12 +39,12 @@ fn max_min_distance(scenario: &Scenario, summary: &Summary) -> Option<f64> {
         return None;
     }
     // goodputs as if all flows had the default MTU: links share bytes on the wire
-    let usual = payload(&Sending::default());
+    let usual = Sending::default().payload_ratio();
     let capacity: Vec<f64> =
         (0..scenario.links.len()).map(|link| mean_mbps(link, scenario) * usual).collect();
     let flows = summary.flows.iter().zip(&scenario.flows);
     let goodputs: Vec<f64> =
-        flows.map(|(found, flow)| found.goodput_mbps * (usual / payload(&flow.sending))).collect();
+        flows.map(|(found, flow)| found.goodput_mbps * (usual / flow.sending.payload_ratio())).collect();
     let routes = scenario.routes();
     let routes: Vec<&[u32]> = routes.iter().map(|route| route.forward.as_slice()).collect();
     fairpace_results::max_min_distance(&goodputs, &routes, &capacity)

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::field::{Field, words};
 use crate::impairments::Steps;
 use crate::key::{Kind, Relation, S, SIZE, TIME};
-use crate::quantity::Dimension;
+use crate::quantity::{Dimension, ETHERNET_BYTES};
 use crate::row::{Access, Row, field};
 
 /// Whether the connection uses ECN, and how the receiver echoes marks.
@@ -81,6 +81,13 @@ impl Sending {
     #[must_use]
     pub const fn mss_bytes(&self) -> u32 {
         if self.mtu_bytes > HEADERS_BYTES { self.mtu_bytes - HEADERS_BYTES } else { 1 }
+    }
+
+    /// The payload of a full packet as a part of its length on the wire, with an Ethernet header: 0.956 with
+    /// the default MTU.
+    #[must_use]
+    pub fn payload_ratio(&self) -> f64 {
+        f64::from(self.mss_bytes()) / (f64::from(self.mtu_bytes) + ETHERNET_BYTES as f64)
     }
 }
 

@@ -277,7 +277,10 @@ pub(crate) fn example_steps(dimension: Dimension) -> String {
 pub const WHOLE_PPB: u64 = 1_000_000_000;
 
 /// A full-sized packet on the wire: 1500 bytes of IP and an Ethernet header. A smaller buffer passes nothing.
-pub const PACKET_BYTES: u64 = 1514;
+pub const PACKET_BYTES: u64 = 1500 + ETHERNET_BYTES;
+
+/// An Ethernet header on the wire, bytes.
+pub(crate) const ETHERNET_BYTES: u64 = 14;
 
 /// How much a queue holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

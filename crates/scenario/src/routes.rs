@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::fault::{Fault, impossible};
 use crate::key::{MOST_HOPS, Section};
-use crate::quantity::{Limit, PACKET_BYTES, ns, show_time};
+use crate::quantity::{ETHERNET_BYTES, Limit, PACKET_BYTES, ns, show_time};
 use crate::{Flow, Invalid, Link, Scenario};
 
 /// One flow's path. Its RTT is `access_ns`, the delays of the lines behind the links of both routes,
@@ -29,9 +29,6 @@ pub struct Route {
     /// Later values of `back_ns`, at the same times.
     pub back_at_ns: Vec<(u64, u64)>,
 }
-
-/// An Ethernet header on the wire, bytes: a packet of the default MTU, 1500, has [`PACKET_BYTES`].
-const ETHERNET_BYTES: u64 = PACKET_BYTES - 1500;
 
 /// The route and the reverse route of a flow.
 type Both = (Vec<u32>, Vec<u32>);

@@ -300,6 +300,22 @@ mod tests {
         assert_eq!(options, [Opt::Noop, Opt::Noop, Opt::Timestamp(1234, 7)]);
     }
 
+    /// A tunnel's MTU of 1280 leaves 1228 bytes, and an MSS of 1240 without options (RFC 6691).
+    #[test]
+    fn lengths_and_numbers_are_those_of_the_connections_mtu() {
+        let context = Context { mss_bytes: 1228, ..CONTEXT };
+        let tcp = |bytes: &[u8]| TcpHeader::from_slice(&bytes[34..]).unwrap().0;
+        let mss = |bytes: &[u8]| tcp(bytes).options_iterator().next().unwrap().unwrap();
+        let ack = |ack: Ack| of_ack(ConnectionId::default(), &ack, EcnField::NotEct, 0, context).0;
+        let (data, on_wire) = of_packet(&packet(Content::Data { seq: 3, cwr: false }, 1294), context);
+        assert_eq!((on_wire, tcp(&data).sequence_number), (1294, 1 + 3 * 1228));
+        assert_eq!(mss(&of_packet(&packet(Content::Syn, 74), context).0), Opt::MaximumSegmentSize(1240));
+        assert_eq!(mss(&ack(Ack { syn: true, ..Ack::default() })), Opt::MaximumSegmentSize(1240));
+        // 100 packets are 122,800 bytes: 7 units of 2^14
+        let acked = tcp(&ack(Ack { next: 10, rwnd_pkts: 100, ..Ack::default() }));
+        assert_eq!((acked.acknowledgment_number, acked.window_size), (1 + 10 * 1228, 7));
+    }
+
     #[test]
     fn a_handshake_negotiates_what_is_used() {
         let (syn, on_wire) = of_packet(&packet(Content::Syn, 74), CONTEXT);

@@ -78,7 +78,9 @@ impl Record {
                         @for criterion in &group.criteria {
                             tr {
                                 td.name {
-                                    a href={ "#" (anchor(criterion)) } { (criterion.id) " " (criterion.title) }
+                                    a href={ "#" (anchor(criterion)) } {
+                                        (criterion.id) " " (criterion.title)
+                                    }
                                 }
                                 @for cc in &names { (cell(criterion, cc, class(cc))) }
                             }

@@ -103,3 +103,16 @@ fn a_seed_that_fails_is_judged_then_the_one_with_the_lower_jain_index() {
     assert_eq!(seed(vec![run(1, 0.1), run(2, 0.1)]), Some((1, true)), "the first of equals");
     assert_eq!(seed(Vec::new()), None);
 }
+
+/// Of packets of 1280 bytes 1228 of 1294 are payload, of those of 9000 bytes 8948 of 9014.
+#[test]
+fn a_link_is_full_with_packets_of_any_length() {
+    let mut case = case("G1", "100mbit 10/10ms 1bdp");
+    let full = [(1280, 1228.0 / 1294.0), (9000, 8948.0 / 9014.0)];
+    for (flow, (mtu_bytes, _)) in case.scenario.flows.iter_mut().zip(full) {
+        flow.sending.mtu_bytes = mtu_bytes;
+    }
+    let half = full.map(|(_, payload)| 50.0 * payload);
+    let used = measured(&case, &half, 0.0, 0.0).value(Metric::Utilization, "");
+    assert!((used - 1.0).abs() < 1e-12, "{used}");
+}

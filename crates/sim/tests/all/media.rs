@@ -65,7 +65,8 @@ fn a_frame_is_complete_with_the_last_of_its_packets() {
     assert!((r.summary.flows[0].goodput_mbps - 1.0).abs() < 2e-4, "{:?}", r.summary.flows[0]);
 }
 
-/// 4167 bytes are 4 packets of at most 1240 in datagrams, and of 1228 over TCP; 1 of either with an MTU of 9000.
+/// 4167 bytes are 4 packets of at most 1240 in datagrams, and of 1228 over TCP; 1 of either with an MTU of
+/// 9000.
 #[test]
 fn a_frame_takes_the_packets_that_the_mtu_allows() {
     for (mtu_bytes, pkts) in [(1280, 4), (1500, 3), (9000, 1)] {

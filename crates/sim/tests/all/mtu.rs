@@ -2,7 +2,9 @@
 
 use crate::support::{algorithm, bdp_bytes, flow, link, ms, run, scenario, with};
 use fairpace_results::{Run, Silent};
-use fairpace_scenario::{Flow, Link, Scenario, Sending, Window};
+use fairpace_scenario::{
+    Cc, DualPi2, Ecn, Flow, Handover, Line, Link, Loss, Media, Queue, Scenario, Sending, Window, Writes,
+};
 
 /// A flow with this MTU.
 fn with_mtu(mut flow: Flow, mtu_bytes: u32) -> Flow {
@@ -132,6 +134,82 @@ fn the_fast_path_and_epochs_change_no_result() {
             assert!(outcome(run(&s)) == outcome(per_hop), "{cc}, {} links", s.links.len());
         }
     }
+}
+
+/// L4S and Classic flows, and video in datagrams and over TCP, with packets of all lengths.
+fn all_kinds(link: Link) -> Scenario {
+    let ecn = |ecn, flow: Flow| Flow { sending: Sending { ecn, ..flow.sending }, ..flow };
+    let writes = |media, mut flow: Flow| {
+        flow.traffic.writes = Writes::Frames(media);
+        flow
+    };
+    let flows = vec![
+        ecn(Ecn::L4s, with_mtu(flow("prague", 20, 0), 1280)),
+        ecn(Ecn::Accurate, with_mtu(flow("cubic", 20, 100), 9000)),
+        writes(Media::default(), with_mtu(Flow::new("datagrams", Cc::Uncontrolled, ms(30)), 576)),
+        writes(Media { key_every: 30, ..Media::default() }, with_mtu(flow("reno", 30, 200), 1420)),
+    ];
+    let up = Link { name: "up".to_owned(), ..Link::new("", 5_000_000, 20_000) };
+    let flows = flows.into_iter().map(|flow| Flow { reverse: vec![up.name.clone()], ..flow }).collect();
+    scenario(vec![link, up], flows, 2, 8)
+}
+
+#[test]
+fn l4s_media_handovers_and_wifi_step_alike_with_any_mtu() {
+    let dualpi2 = Link { queue: Queue::DualPi2(DualPi2::default()), ..link(20, 200_000) };
+    let handover = Handover {
+        every: std::time::Duration::from_secs(2),
+        rate_bps: Some(10_000_000),
+        delay: ms(5),
+        outage: ms(100),
+    };
+    for link in [
+        Link { handover: Some(handover), ..link(20, 60_000) },
+        Link { line: Line { wifi_jitter: Some(ms(4)), ..dualpi2.line.clone() }, ..dualpi2.clone() },
+        dualpi2,
+    ] {
+        let s = all_kinds(link);
+        let per_hop = fairpace_sim::run_per_hop(&s, &mut Silent).expect("the scenario is valid");
+        let stepped = run(&s);
+        assert!(
+            stepped.summary.flows.iter().all(|flow| flow.goodput_mbps > 0.1),
+            "{:?}",
+            stepped.summary.flows
+        );
+        assert!(outcome(stepped) == outcome(per_hop), "{:?}", s.links[0]);
+    }
+}
+
+/// ACKs have the headers of TCP with timestamps, and 12 bytes more with the AccECN option (RFC 9768, section
+/// 3.2.3), however long the packets are that they acknowledge.
+#[test]
+fn the_length_of_acks_does_not_depend_on_the_mtu() {
+    let up_mbps = 50.0_f64;
+    for (ecn, ack_bytes) in [(Ecn::Off, 66.0), (Ecn::Accurate, 78.0)] {
+        for mtu in [1280, 9000] {
+            let mut f = with_mtu(with(flow("fixed_cwnd", 20, 0), "cwnd_pkts", "500"), mtu);
+            f.sending.ecn = ecn;
+            f.receiving.delayed_ack = false;
+            f.reverse = vec!["up".to_owned()];
+            let up = Link::new("up", (up_mbps * 1e6) as u64, 1_000_000);
+            let r = run(&scenario(vec![link(20, 10_000_000), up], vec![f], 5, 25));
+            let pkts_per_s = r.summary.flows[0].goodput_mbps * 1e6 / 8.0 / f64::from(mtu - 52);
+            let bytes = r.summary.links[1].utilization * up_mbps * 1e6 / 8.0 / pkts_per_s;
+            assert!((bytes / ack_bytes - 1.0).abs() < 2e-3, "{mtu}: ACKs of {bytes} bytes, not {ack_bytes}");
+        }
+    }
+}
+
+/// At the same rate of losses Reno has the same window in packets, about sqrt(3/2 / p) (Mathis et al., 1997).
+#[test]
+fn at_the_same_rate_of_losses_rates_of_reno_are_as_the_lengths_of_packets() {
+    let flows = [9000, 1280].map(|mtu| with_mtu(flow("reno", 40, 0), mtu));
+    let lossy = Link { loss: Loss { ppb: 5_000_000, burst: None }, ..link(1000, 50_000_000) };
+    let r = run(&scenario(vec![lossy], flows.to_vec(), 20, 320));
+    let [long, short] = [0, 1].map(|i: usize| r.summary.flows[i].goodput_mbps);
+    let expected = (9000.0 - 52.0) / (1280.0 - 52.0);
+    // each has about 600 halvings
+    assert!((long / short / expected - 1.0).abs() < 0.08, "{long}:{short} Mbit/s, expected {expected}:1");
 }
 
 #[test]
