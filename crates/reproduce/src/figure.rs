@@ -25,6 +25,9 @@ pub struct Figure {
     /// Why real flows cannot show it on one machine.
     #[serde(default)]
     pub no_kernel: String,
+    /// Bases of the paper, after the first, that mean nothing for it: name and reason.
+    #[serde(default)]
+    pub no_base: BTreeMap<String, String>,
     /// A quick version, for CI.
     #[serde(default)]
     pub short: Short,
@@ -43,6 +46,17 @@ pub struct Figure {
 }
 
 impl Figure {
+    /// The bases of its paper on which it is run. What runs no scenario has only the first.
+    pub(crate) fn bases(&self, paper: &Paper) -> Vec<Base> {
+        let simulates = self.runs.iter().any(|run| !run.scenario.is_empty());
+        let means = |(index, base): &(usize, &Base)| {
+            *index == 0 || (simulates && !self.no_base.contains_key(&base.name))
+        };
+        let bases: Vec<Base> =
+            paper.bases.iter().enumerate().filter(means).map(|(_, base)| base.clone()).collect();
+        if bases.is_empty() { vec![Base::default()] } else { bases }
+    }
+
     /// Whether a measure is, or is divided by, one of a run that is not in the paper.
     #[must_use]
     pub fn is_beside(&self, measure: &Measure) -> bool {
@@ -372,6 +386,26 @@ pub struct Paper {
     pub about: String,
     /// Its figures in the order of the paper; every folder must be named.
     pub figures: Vec<String>,
+    /// What the paper leaves open about the hosts and decides results: each figure is run and judged on each
+    /// base. Declared before the runs; none: only the defaults.
+    #[serde(default, rename = "base", skip_serializing_if = "Vec::is_empty")]
+    pub bases: Vec<Base>,
+}
+
+/// Settings of all simulated runs of a paper. Models and tables have no base.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Base {
+    /// One word: "single". That of a paper that declares none is empty.
+    pub name: String,
+    /// In a few words: "single packets".
+    pub title: String,
+    /// Why the paper's hosts may have been like that: what it says, or what was usual at its time.
+    pub why: String,
+    /// `KEY=VALUE` as for `--set`, before those of a run, which therefore may keep to a value of its own. The
+    /// first base has none: it is the scenarios as they are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub set: Vec<String>,
 }
 
 /// The arguments of a model, from `KEY=VALUE`.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use fairpace_scenario::Target;
 
-use crate::figure::Is;
+use crate::figure::{Base, Is, Paper};
 use crate::record::{Compared, Held, Measured, PaperRecords, Record, Verdict};
 use crate::text;
 
@@ -42,9 +42,10 @@ pub fn tables(papers: &[PaperRecords]) -> String {
             paper.published,
             paper.about.trim()
         );
-        let _ = write!(page, "{HEADER}");
+        page.push_str(&bases(paper));
+        page.push_str(&header(paper));
         for record in records {
-            page.push_str(&row(id, record));
+            page.push_str(&row(id, record, paper));
         }
         page.push_str(&differences(records));
     }
@@ -52,15 +53,48 @@ pub fn tables(papers: &[PaperRecords]) -> String {
     text::wrapped(&page)
 }
 
-const HEADER: &str =
-    "| figure | status | published | ours, simulator | ours, kernel | command |\n|---|---|---|---|---|---|\n";
+/// The bases that a paper declares, and why.
+fn bases(paper: &Paper) -> String {
+    if paper.bases.len() < 2 {
+        return String::new();
+    }
+    let item = |base: &Base| {
+        let sets: Vec<String> = base.set.iter().map(|set| format!(" `{set}`")).collect();
+        format!("- {}: {}{}\n", base.title, base.why.trim().replace('\n', " "), sets.concat())
+    };
+    let items: String = paper.bases.iter().map(item).collect();
+    format!(
+        "Every figure is run and judged on these bases, which were declared before the runs:\n\n{items}\n"
+    )
+}
 
-fn row(paper: &str, record: &Record) -> String {
+/// A base and a host for each column of ours; without declared bases, the hosts alone.
+fn columns(paper: &Paper) -> Vec<(&str, &str, Target)> {
+    let bases: Vec<(&str, &str)> = match paper.bases.as_slice() {
+        [] => vec![("", "")],
+        some => some.iter().map(|base| (base.name.as_str(), base.title.as_str())).collect(),
+    };
+    let hosts = |(name, title)| [Target::Simulator, Target::Testbed].map(|on| (name, title, on));
+    bases.into_iter().flat_map(hosts).collect()
+}
+
+fn header(paper: &Paper) -> String {
+    let ours = columns(paper).into_iter().map(|(_, title, on)| {
+        let comma = if title.is_empty() { "" } else { ", " };
+        format!(" ours, {}{comma}{title} |", place(on))
+    });
+    let ours: Vec<String> = ours.collect();
+    format!(
+        "| figure | status | published |{} command |\n|---|---|---|{}---|\n",
+        ours.concat(),
+        "---|".repeat(ours.len())
+    )
+}
+
+fn row(id: &str, record: &Record, paper: &Paper) -> String {
     let figure = &record.figure;
-    let held: Vec<String> = record.measured.iter().filter_map(shapes).collect();
     let mut published: Vec<String> = Vec::new();
-    let (mut sim, mut kernel) = (Vec::new(), Vec::new());
-    for (index, value) in figure.values.iter().enumerate() {
+    for value in &figure.values {
         let is = match value.is {
             // no value is only apart from another: that is for shapes
             Is::About | Is::Apart => "",
@@ -73,26 +107,39 @@ fn row(paper: &str, record: &Record) -> String {
             text::number(value.published),
             value.unit
         )));
-        sim.push(ours(record.on(Target::Simulator), index));
-        kernel.push(ours(record.on(Target::Testbed), index));
     }
-    if figure.kernel.is_none() {
-        kernel = vec![format!("cannot be: {}", cell(&figure.no_kernel))];
-    } else if record.on(Target::Testbed).is_none() {
-        kernel = vec!["not run".to_owned()];
-    }
-    published.extend(held.into_iter().map(|held| cell(&held)));
+    let ours: Vec<String> =
+        columns(paper).into_iter().map(|(base, _, on)| format!(" {} |", column(record, base, on))).collect();
+    let status: Vec<String> = record.bases.iter().map(|base| record.verdict_on(base).to_string()).collect();
     format!(
-        "| [{}](reproduction/{paper}/{}) {} | {} | {} | {} | {} | `{}` |\n",
+        "| [{}](reproduction/{id}/{}) {} | {} | {} |{} `{}` |\n",
         cell(&record.id),
         record.id,
         cell(&figure.title),
-        record.verdict(),
+        status.join("<br>"),
         published.join("<br>"),
-        sim.join("<br>"),
-        kernel.join("<br>"),
+        ours.concat(),
         record.command()
     )
+}
+
+/// Ours beside each published value, then how many shapes hold; or why there are none.
+fn column(record: &Record, base: &str, on: Target) -> String {
+    let figure = &record.figure;
+    let Some(base) = record.bases.iter().find(|known| known.name == base) else {
+        let models = "models and tables have no base";
+        return cell(figure.no_base.get(base).map_or(models, String::as_str));
+    };
+    match (record.at(base, on), on) {
+        (None, Target::Testbed) if figure.kernel.is_none() => {
+            format!("cannot be: {}", cell(&figure.no_kernel))
+        }
+        (None, _) => "not run".to_owned(),
+        (Some(measured), _) => {
+            let ours = (0..figure.values.len()).map(|index| ours(measured, index));
+            ours.chain(shapes(measured)).collect::<Vec<_>>().join("<br>")
+        }
+    }
 }
 
 /// How many shapes hold, of how many that were measured.
@@ -101,11 +148,11 @@ pub(crate) fn held(measured: &Measured) -> (u32, u32) {
     judged.fold((0, 0), |(hold, all), holds| (hold + u32::from(holds), all + 1))
 }
 
-/// "simulator: 4 of 5 shapes hold".
+/// "4 of 5 shapes hold".
 fn shapes(measured: &Measured) -> Option<String> {
     let (hold, all) = held(measured);
     let noun = if all == 1 { "shape holds" } else { "shapes hold" };
-    (all > 0).then(|| format!("{}: {hold} of {all} {noun}", place(measured.on)))
+    (all > 0).then(|| format!("{hold} of {all} {noun}"))
 }
 
 pub(crate) fn place(on: Target) -> &'static str {
@@ -115,8 +162,8 @@ pub(crate) fn place(on: Target) -> &'static str {
     }
 }
 
-fn ours(measured: Option<&Measured>, value: usize) -> String {
-    let found = measured.and_then(|measured| measured.values.iter().find(|of| of.value == value));
+fn ours(measured: &Measured, value: usize) -> String {
+    let found = measured.values.iter().find(|of| of.value == value);
     match found {
         Some(Compared { ours: Some(ours), holds, .. }) => {
             // what is outside of its tolerance is seen at once

@@ -4,7 +4,7 @@
 use fairpace_scenario::Target;
 use serde::{Deserialize, Serialize};
 
-use crate::figure::{Figure, Kind, Paper};
+use crate::figure::{Base, Figure, Kind, Paper};
 
 /// What came of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -77,12 +77,15 @@ pub struct Picture {
     pub lines: Vec<Drawn>,
 }
 
-/// All that one place measured.
+/// All that one place measured on one base.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
     /// Where; a model counts as the simulator.
     #[serde(with = "by_name")]
     pub on: Target,
+    /// Name of the [`Base`]; empty, in a paper that declares none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub base: String,
     /// Of the program that measured it.
     pub commit: String,
     /// Over all its scenarios, so that a change of one is noticed.
@@ -114,8 +117,19 @@ pub struct Record {
     pub id: String,
     /// What it says.
     pub figure: Figure,
-    /// What was measured, at most once per place.
+    /// On what it is run: at least one.
+    #[serde(default = "default_base", skip_serializing_if = "is_default")]
+    pub bases: Vec<Base>,
+    /// What was measured, at most once per base and place.
     pub measured: Vec<Measured>,
+}
+
+fn default_base() -> Vec<Base> {
+    vec![Base::default()]
+}
+
+fn is_default(bases: &[Base]) -> bool {
+    *bases == default_base()
 }
 
 /// A paper with its figures, as the gallery and the index show it.

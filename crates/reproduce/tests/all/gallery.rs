@@ -1,7 +1,7 @@
 //! The gallery as a standard parser sees it, whatever the records.
 
 use crate::support::{figure, line, measure, measured, papers, plot, shape};
-use fairpace_reproduce::figure::{Along, Is, Kind, Line, RunPlan, Value};
+use fairpace_reproduce::figure::{Along, Base, Is, Kind, Line, RunPlan, Value};
 use fairpace_reproduce::gallery::page;
 use fairpace_reproduce::record::{Compared, Drawn, Held, Mean, PaperRecords, Picture, Record, Verdict};
 use fairpace_scenario::Target;
@@ -318,8 +318,13 @@ fn a_long_series_does_not_make_a_long_page() {
     let figure = figure("Long", plots, vec![], vec![]);
     let measured =
         measured(Target::Simulator, Verdict::Reproduced, vec![], vec![], vec![vec![drawn]], &[Kind::Time]);
-    let page =
-        page(&only(Record { paper: "made-up".into(), id: "long".into(), figure, measured: vec![measured] }));
+    let page = page(&only(Record {
+        paper: "made-up".into(),
+        id: "long".into(),
+        figure,
+        bases: vec![Base::default()],
+        measured: vec![measured],
+    }));
     assert!(page.len() < 100_000, "{} bytes", page.len());
 }
 
@@ -394,7 +399,8 @@ proptest! {
             one
         };
         let measured = places.into_iter().map(place).collect();
-        let all = only(Record { paper: words.clone(), id: "any".into(), figure: of, measured });
+        let bases = vec![Base::default()];
+        let all = only(Record { paper: words.clone(), id: "any".into(), figure: of, bases, measured });
         check(&page(&all));
     }
 }

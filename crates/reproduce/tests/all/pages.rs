@@ -1,7 +1,7 @@
 //! A question's page says what its record says.
 
 use crate::support::{drawn, figure, line, measured, papers, plot, shape};
-use fairpace_reproduce::figure::Kind;
+use fairpace_reproduce::figure::{Base, Kind};
 use fairpace_reproduce::load::QUESTIONS;
 use fairpace_reproduce::pages::{Page, pages};
 use fairpace_reproduce::record::{Held, Mean, Measured, PaperRecords, Record, Verdict};
@@ -11,7 +11,13 @@ use fairpace_scenario::Target;
 fn question() -> Record {
     let plots = vec![plot(Kind::Sweep, "loss, %", "share", vec![line("one")])];
     let figure = figure("Who is first?", plots, vec![], vec![shape("one | two", None), shape("three", None)]);
-    Record { paper: QUESTIONS.into(), id: "first".into(), figure, measured: vec![] }
+    Record {
+        paper: QUESTIONS.into(),
+        id: "first".into(),
+        figure,
+        bases: vec![Base::default()],
+        measured: vec![],
+    }
 }
 
 fn written(record: Record) -> Page {

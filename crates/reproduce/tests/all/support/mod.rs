@@ -1,6 +1,6 @@
 //! Invented records that look like measured ones: for tests, and for a look at the gallery.
 
-use fairpace_reproduce::figure::{Figure, Is, Kernel, Kind, Line, Measure, Paper, Plot, Shape, Value};
+use fairpace_reproduce::figure::{Base, Figure, Is, Kernel, Kind, Line, Measure, Paper, Plot, Shape, Value};
 use fairpace_reproduce::record::{
     Compared, Drawn, Held, Mean, Measured, PaperRecords, Picture, Record, Verdict,
 };
@@ -91,6 +91,7 @@ pub(crate) fn measured(
     let pictures = lines.into_iter().zip(kinds).enumerate();
     Measured {
         on,
+        base: String::new(),
         commit: "0123456789ab".into(),
         scenarios_hash: "89abcdef".into(),
         runs: 40,
@@ -114,7 +115,7 @@ fn seconds(to: f64, step: f64) -> Vec<f64> {
 }
 
 fn record(id: &str, figure: Figure, measured: Vec<Measured>) -> Record {
-    Record { paper: "made-up".into(), id: id.into(), figure, measured }
+    Record { paper: "made-up".into(), id: id.into(), figure, bases: vec![Base::default()], measured }
 }
 
 fn compared(value: usize, ours: Mean, holds: bool) -> Compared {
@@ -379,6 +380,7 @@ pub(crate) fn papers() -> Vec<PaperRecords> {
                 published them."
                 .into(),
         figures: records.iter().map(|r| r.id.clone()).collect(),
+        bases: vec![],
     };
     let first = vec![over_time(), sweep(), logarithmic(), not_run];
     let second = vec![bars(), phase_and_cdf(), many(), bare];
