@@ -15,7 +15,8 @@
  * paper's second attempt.
  *
  * bbr1_drain.h drains to the same target. There the cycle has three phases and a limit in time; here the phases, their
- * number and their lengths are those of BBRv1. "One BDP" in packets is that of BBRv1, which includes room for bursts.
+ * number and their lengths are those of BBRv1, as in its preset bbr1_drain8. "One BDP" in packets is that of BBRv1,
+ * which includes room for bursts.
  *
  * Source: Ma et al., "Towards RTT Fairness of Congestion-Based Congestion Control", arXiv 1706.09115, section V.A,
  * figure 12.

@@ -99,7 +99,10 @@
 	  "at most bw times this is added for aggregation",                                                            \
 	  "100 ms: longer gaps between ACKs are not aggregation; 0: nothing is added; above 1 s bw is "                \
 	  "out of date")                                                                                               \
-	P(lt_bw, 1, 0, 1, CC_UNIT_BOOL, "detect token-bucket policers and use their rate", "on in every Linux")
+	P(lt_bw, 1, 0, 1, CC_UNIT_BOOL, "detect token-bucket policers and use their rate", "on in every Linux")        \
+	P(burst_room, 3, 0, 10, CC_UNIT_COUNT, "bursts for which cwnd and the inflight targets have room",             \
+	  "3: one in the sender's queue, one on the wire, one in the receiver's offload, in every Linux; 0: "          \
+	  "a host that sends and receives packet by packet, as in ns-3; above 10 cwnd is no bound")
 
 /*
  * What Linux has changed since 4.9, when BBR was first merged. The default is today's behaviour, the other value
@@ -230,7 +233,7 @@ struct bbr1 {
 	u8 packet_conservation; /* first round of recovery: send one packet per packet delivered */
 	u8 probe_rtt_round_done;
 	u8 has_seen_rtt;
-	u8 reserved[2]; /* no holes: parity compares bytes */
+	u8 reserved[6]; /* no holes: parity compares bytes */
 };
 
 /* ---- the model ---- */
@@ -263,7 +266,7 @@ CC_INLINE u32 bbr1_burst_pkts(const struct cc_view *v, const struct cc_decision 
  */
 CC_INLINE u32 bbr1_quantise_pkts(const struct bbr1 *s, u32 cwnd, const struct cc_view *v, const struct cc_decision *d)
 {
-	cwnd = cc_min_u32(cwnd, CC_INFINITE / 2) + 3 * bbr1_burst_pkts(v, d);
+	cwnd = cc_min_u32(cwnd, CC_INFINITE / 2) + s->p.burst_room * bbr1_burst_pkts(v, d);
 	cwnd = (cwnd + 1) & ~1u;
 	if (s->mode == BBR1_PROBE_BW && s->cycle_index == BBR1_CYCLE_UP)
 		cwnd += s->p.probe_more_pkts;

@@ -33,6 +33,9 @@
  *   effect, since each cycle overwrites them.
  * - "Every eight phases" is every gain cycle of bbr1_drain.h, which has three phases and lasts for up to eight min_rtt.
  *
+ * The preset nyu8 leaves two of these choices to the letter of the paper: its cycle has eight phases (bbr1_drain.h),
+ * and D is the latest RTT at the update, less min_rtt (d_is_latest).
+ *
  * Source: Zhang, Mezzavilla, Rangan, Panwar, "Improving Google's BBR for Reduced Latency and Increased Fairness", 2018.
  */
 #ifndef CC_NYU_H
@@ -46,7 +49,9 @@
 	P(alpha_most, CC_GAIN(0.95), 1, 250, CC_UNIT_GAIN, "greatest alpha",                                           \
 	  "0.95: section IV.C; 1 + alpha stays below cwnd_gain, and 1 - alpha above 0")                                \
 	P(d_is_least, 0, 0, 1, CC_UNIT_BOOL, "on: D is the least RTT of CRUISE less min_rtt; off: the mean",           \
-	  "off: the paper does not say; the mean follows the queue")
+	  "off: the paper does not say; the mean follows the queue")                                                   \
+	P(d_is_latest, 0, 0, 1, CC_UNIT_BOOL, "on: D is the latest RTT less min_rtt; off: that of CRUISE",             \
+	  "off: one sample is noise; on: section IV.C as written, 'RTT - RTT_min'")
 #define nyu_parameters(P) nyu_latency_parameters(P) nyu_own_parameters(P)
 CC_VARIANT_PARAMS(nyu, nyu_latency)
 
@@ -57,10 +62,11 @@ struct nyu {
 		struct nyu_latency nyu_latency;
 	};
 	struct nyu_own_params own;
-	u32 rtt_us;	/* latest sample; 0: none */
 	u64 rtt_sum_us; /* over the samples in CRUISE of this cycle */
 	u32 rtt_count;
 	u32 rtt_least_us; /* of them, if there are any */
+	u32 rtt_us;	  /* latest sample; 0: none */
+	u32 reserved;
 };
 
 CC_INLINE void nyu_forget_rtts(struct nyu *s)
@@ -90,7 +96,7 @@ CC_INLINE u32 nyu_alpha_256(const struct nyu *s)
 	u32 t_us = s->bbr1.min_rtt_us, rtt_us = s->rtt_us;
 	u32 alpha;
 
-	if (s->rtt_count)
+	if (s->rtt_count && !s->own.d_is_latest)
 		rtt_us = s->own.d_is_least ? s->rtt_least_us : cc_saturate_u32(cc_div(s->rtt_sum_us, s->rtt_count));
 	alpha = cc_saturate_u32(cc_div((u64)cc_sub_floor_u32(rtt_us, t_us) << CC_GAIN_SHIFT, t_us));
 	return cc_max_u32(cc_min_u32(alpha, s->own.alpha_most), s->own.alpha_least);

@@ -58,7 +58,7 @@ fn cycles_last_for_two_to_eight_min_rtt_each_as_likely() {
 }
 
 /// PROBE_RTT and back: PROBE_BW begins anew.
-fn skip_to_next_cycle(f: &mut Flow) {
+pub(crate) fn skip_to_next_cycle(f: &mut Flow) {
     f.on(part(1).after(s(10) + 1).rtt(RTT));
     assert_eq!(f.phase(), Phase::ProbeRtt);
     f.on(part(1).inflight(4).rtt(RTT));

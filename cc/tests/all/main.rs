@@ -6,6 +6,7 @@ mod bbq_firstcut;
 mod bbr1;
 mod bbr1_49;
 mod bbr1_drain;
+mod bbr1_drain8;
 mod bbr1_events;
 mod bbr1_policer;
 mod bbr1_rules;

@@ -8,7 +8,18 @@ use crate::support::bbr::*;
 use crate::support::{Ack, Flow, ack, ms, round, s};
 use fairpace_cc::{CaState, Controller, INFINITE, Phase};
 
-const BBRS: [&str; 7] = ["bbr1", "bbr1_drain", "bbq_firstcut", "bbq", "nyu_latency", "nyu", "nyu_curve"];
+const BBRS: [&str; 10] = [
+    "bbr1",
+    "bbr1_drain",
+    "bbr1_drain8",
+    "bbq_firstcut",
+    "bbq",
+    "nyu_latency",
+    "nyu_latency8",
+    "nyu",
+    "nyu8",
+    "nyu_curve",
+];
 
 /// The same flow with one byte of its state changed.
 fn forged(flow: &Flow, offset: usize, byte: u8) -> Flow {

@@ -5,6 +5,20 @@ use crate::support::bbr::*;
 use crate::support::{Ack, Flow, ack, assert_near, ms, round, s};
 use fairpace_cc::{CaState, INFINITE, Phase};
 
+/// Every algorithm with the modes of BBRv1.
+const BBRS: [&str; 10] = [
+    "bbr1",
+    "bbr1_drain",
+    "bbr1_drain8",
+    "bbq",
+    "bbq_firstcut",
+    "nyu_latency",
+    "nyu_latency8",
+    "nyu",
+    "nyu8",
+    "nyu_curve",
+];
+
 const PLAIN: [(&str, &str); 1] = [("extra_acked_gain", "0")];
 
 /// cwnd, and pacing by the path's rate with this gain in 1/256, less the margin of 1 %.
@@ -76,7 +90,7 @@ fn bbr1_and_what_only_ends_its_phases_otherwise() {
 
 #[test]
 fn every_bbr1_from_startup_to_probe_rtt_and_back() {
-    for algorithm in ["bbr1", "bbr1_drain", "bbq", "bbq_firstcut", "nyu_latency", "nyu", "nyu_curve"] {
+    for algorithm in BBRS {
         let mut f = startup_of(algorithm, &PLAIN);
         f.on(part(1).after(s(10) + 1).rtt(RTT));
         assert_eq!((f.phase(), f.cwnd(), f.gain()), (Phase::ProbeRtt, 4, CRUISE), "{algorithm}");
@@ -88,7 +102,7 @@ fn every_bbr1_from_startup_to_probe_rtt_and_back() {
 
 #[test]
 fn every_bbr1_from_drain_to_probe_rtt_and_on_to_probe_bw() {
-    for algorithm in ["bbr1", "bbr1_drain", "bbq", "bbq_firstcut", "nyu_latency", "nyu", "nyu_curve"] {
+    for algorithm in BBRS {
         let mut f = walk_to_drain(algorithm);
         walk_into_probe_rtt(&mut f);
         f.on(round(4, ms(201)).rtt(RTT).inflight(4));

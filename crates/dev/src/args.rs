@@ -50,6 +50,9 @@ pub(crate) enum Command {
     /// Finished simulations are kept in its folder `.cache`: after an interruption the same command
     /// continues. A `[[run]]` with `beside = true` in `figure.toml` is not in the paper: it is drawn as that
     /// and never judged. --short leaves it out; so does --on kernel, unless `kernel.runs` names it.
+    ///
+    /// A paper whose `paper.toml` declares several `[[base]]`, that is, several possible settings of its
+    /// hosts, is simulated and judged on each. Real flows have the first one.
     Reproduce(ReproduceArgs),
     /// Simulate the 972 runs of "BBRv3 Startup Behavior" (Mahmud et al., 2025).
     ///

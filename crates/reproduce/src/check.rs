@@ -4,8 +4,10 @@ use std::collections::HashSet;
 
 use fairpace_scenario::{Problem, Set};
 
-use crate::figure::{Figure, Is, Kind, Line, Measure, Plot, RunPlan, Shape, Take, Value};
-use crate::sheet::Sheet;
+use crate::figure::{
+    Along, Claim, Figure, Is, Kind, Line, Measure, Paper, Plot, RunPlan, Shape, Take, Value,
+};
+use crate::sheet::{Sheet, Text};
 
 /// More seeds than anybody waits for.
 const MOST_SEEDS: u32 = 1000;
@@ -13,14 +15,47 @@ const MOST_SEEDS: u32 = 1000;
 const MOST_REPEATS: u32 = 10;
 
 /// Everything that is wrong, in the order of the file's kinds of parts.
-pub(crate) fn problems(sheet: &Sheet) -> Vec<Problem> {
+pub(crate) fn problems(sheet: &Sheet, paper: &Paper) -> Vec<Problem> {
     let mut check = Check { sheet, problems: Vec::new() };
     check.top();
+    check.no_base(paper);
     sheet.figure.runs.iter().enumerate().for_each(|(index, run)| check.run(index, run));
     sheet.figure.values.iter().enumerate().for_each(|(index, value)| check.value(index, value));
     sheet.figure.shapes.iter().enumerate().for_each(|(index, shape)| check.shape(index, shape));
+    sheet.figure.claims.iter().enumerate().for_each(|(index, claim)| check.claim(index, claim));
     sheet.figure.plots.iter().enumerate().for_each(|(index, plot)| check.plot(index, plot));
     check.problems
+}
+
+/// What is wrong with the bases that a paper declares.
+pub(crate) fn bases(paper: &Paper, text: &Text) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for (index, base) in paper.bases.iter().enumerate() {
+        let key = format!("base.{}", index + 1);
+        let mut wrong = |kind, key: &str, message: String, help: &str| {
+            problems.push(text.problem("paper", kind, key, message, help.into()));
+        };
+        for (name, words) in [("name", &base.name), ("title", &base.title), ("why", &base.why)] {
+            if words.trim().is_empty() {
+                wrong("missing-key", &format!("{key}.{name}"), format!("`{name}` is empty"), "write it");
+            }
+        }
+        if paper.bases[..index].iter().any(|other| other.name == base.name) {
+            let message = format!("two bases are called `{}`", base.name);
+            wrong("duplicate-name", &format!("{key}.name"), message, "give each base its own name");
+        }
+        if (index == 0) != base.set.is_empty() {
+            let help = "the first base is the scenarios as they are; each other one sets something";
+            let message = format!("`{}` is base {} and sets {} keys", base.name, index + 1, base.set.len());
+            wrong("impossible", &key, message, help);
+        }
+        for (number, set) in (1..).zip(&base.set) {
+            if let Err(error) = set.parse::<Set>() {
+                wrong("syntax", &format!("{key}.set.{number}"), error.to_string(), "");
+            }
+        }
+    }
+    problems
 }
 
 /// Whether a measure of a sweeping run must say at which point.
@@ -82,6 +117,20 @@ impl Check<'_> {
         }
         self.known_points(&figure.short.at, "short.at");
         self.sets(&figure.short.set, "short.set");
+    }
+
+    fn no_base(&mut self, paper: &Paper) {
+        let others: Vec<&str> = paper.bases.iter().skip(1).map(|base| base.name.as_str()).collect();
+        for (name, why) in self.figure().no_base.clone() {
+            let key = format!("no_base.{name}");
+            if !others.contains(&name.as_str()) {
+                let help = format!("after the first, they are {}", others.join(", "));
+                self.add("unknown-base", &key, format!("the paper has no base `{name}` to leave out"), help);
+            }
+            if why.trim().is_empty() {
+                self.add("missing-key", &key, "it does not say why", "give the reason");
+            }
+        }
     }
 
     fn known_run(&mut self, name: &str, key: &str) {
@@ -163,7 +212,10 @@ impl Check<'_> {
             self.add("impossible", &format!("{key}.is"), "only the sides of a shape can be apart", help);
         }
         let named = ["tolerance", "tolerance_ratio"].map(|name| self.sheet.says(&format!("{key}.{name}")));
-        if named == [false, false] {
+        if value.is != Is::About && named != [false, false] {
+            self.no_slack(&key);
+        }
+        if value.is == Is::About && named == [false, false] {
             let help = "write `tolerance` in the value's unit, or `tolerance_ratio`";
             self.add("missing-key", &key, format!("`{}` has no tolerance", value.what), help);
         }
@@ -180,6 +232,16 @@ impl Check<'_> {
         self.of_the_paper(&shape.measure, &measure);
         if let Some(than) = &shape.than {
             self.of_the_paper(than, &format!("{key}.than"));
+        }
+        if shape.quote.trim().is_empty() != shape.ours {
+            let message = format!("`{}` must have a source, or be ours", shape.what);
+            let help = "quote the sentence of the paper that states it, or write `ours = true`";
+            self.add("missing-key", &key, message, help);
+        }
+        let is_direction = matches!(shape.along, Some(Along::Rises | Along::Falls));
+        let is_bound = shape.along.is_none() && matches!(shape.is, Is::Above | Is::Below);
+        if (is_direction || is_bound) && shape.tolerance_ratio != 0.0 {
+            self.no_slack(&key);
         }
         let is_sound = shape.tolerance_ratio >= 0.0 && shape.tolerance_ratio.is_finite();
         if !is_sound || !shape.factor.is_finite() {
@@ -200,6 +262,24 @@ impl Check<'_> {
                 "impossible",
                 &format!("{key}.than"),
                 "what goes along a sweep is compared to nothing",
+                help,
+            );
+        }
+    }
+
+    fn no_slack(&mut self, key: &str) {
+        let message = "a bound or a direction has no tolerance: it holds or does not";
+        self.add("impossible", key, message, "leave the tolerance out");
+    }
+
+    fn claim(&mut self, index: usize, claim: &Claim) {
+        let words = [("quote", &claim.quote), ("why", &claim.why)];
+        for (name, _) in words.into_iter().filter(|(_, text)| text.trim().is_empty()) {
+            let help = "quote the paper, and say why no check tests it";
+            self.add(
+                "missing-key",
+                &format!("claim.{}.{name}", index + 1),
+                format!("`{name}` is empty"),
                 help,
             );
         }

@@ -25,6 +25,9 @@ pub struct Figure {
     /// Why real flows cannot show it on one machine.
     #[serde(default)]
     pub no_kernel: String,
+    /// Bases of the paper, after the first, that mean nothing for it: name and reason.
+    #[serde(default)]
+    pub no_base: BTreeMap<String, String>,
     /// A quick version, for CI.
     #[serde(default)]
     pub short: Short,
@@ -34,19 +37,39 @@ pub struct Figure {
     /// What the paper reports.
     #[serde(default, rename = "value")]
     pub values: Vec<Value>,
-    /// What must hold for the shape to be the paper's.
+    /// What the paper says of its shape without a number, and what we expect of it ourselves.
     #[serde(default, rename = "shape")]
     pub shapes: Vec<Shape>,
+    /// What the paper says of it and no check tests.
+    #[serde(default, rename = "claim")]
+    pub claims: Vec<Claim>,
     /// Its pictures.
     #[serde(default, rename = "plot")]
     pub plots: Vec<Plot>,
 }
 
 impl Figure {
+    /// The bases of its paper on which it is run. What runs no scenario has only the first.
+    pub(crate) fn bases(&self, paper: &Paper) -> Vec<Base> {
+        let simulates = self.runs.iter().any(|run| !run.scenario.is_empty());
+        let means = |(index, base): &(usize, &Base)| {
+            *index == 0 || (simulates && !self.no_base.contains_key(&base.name))
+        };
+        let bases: Vec<Base> =
+            paper.bases.iter().enumerate().filter(means).map(|(_, base)| base.clone()).collect();
+        if bases.is_empty() { vec![Base::default()] } else { bases }
+    }
+
     /// Whether a measure is, or is divided by, one of a run that is not in the paper.
     #[must_use]
     pub fn is_beside(&self, measure: &Measure) -> bool {
         self.is_run_beside(&measure.run) || measure.over.as_ref().is_some_and(|over| self.is_beside(over))
+    }
+
+    /// Whether a measure is of equations alone, so that its one number is exact.
+    pub(crate) fn is_exact(&self, measure: &Measure) -> bool {
+        let is_model = |name: &str| self.runs.iter().any(|run| run.name == name && !run.model.is_empty());
+        is_model(&measure.run) && measure.over.as_ref().is_none_or(|over| self.is_exact(over))
     }
 
     /// Whether a run is not in the paper.
@@ -216,13 +239,12 @@ pub enum Is {
     /// As much, within the tolerance.
     #[default]
     About,
-    /// Less, or more by no more than the tolerance.
+    /// Less, or as much.
     Below,
-    /// More, or less by no more than the tolerance.
+    /// More, or as much.
     Above,
     /// More or less, by more than seeds differ: between the 95 % intervals of both sides is a gap, wider
-    /// than the tolerance. For shapes only; a side with a single seed has no interval, and nothing is
-    /// judged.
+    /// than the tolerance. For shapes only.
     Apart,
 }
 
@@ -242,7 +264,8 @@ pub struct Value {
     /// How ours should compare to it.
     #[serde(default)]
     pub is: Is,
-    /// In the unit. One of the two tolerances must be given; with both, the larger counts.
+    /// In the unit, for [`Is::About`] alone. One of the two tolerances must be given; with both, the larger
+    /// counts. It stands for what the paper's own number is uncertain by, which is not published.
     #[serde(default)]
     pub tolerance: f64,
     /// As a part of the published value.
@@ -250,6 +273,19 @@ pub struct Value {
     pub tolerance_ratio: f64,
     /// The sentence that reports it.
     pub quote: String,
+    /// Why it cannot fail, if it cannot: it is shown, and never counted.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub by_construction: String,
+}
+
+/// A sentence of the paper on this figure that no check tests.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Claim {
+    /// The sentence.
+    pub quote: String,
+    /// Why there is no check.
+    pub why: String,
 }
 
 /// A relation that makes the shape.
@@ -258,6 +294,17 @@ pub struct Value {
 pub struct Shape {
     /// The claim: "the 10 ms flow's share falls as the other's RTT grows".
     pub what: String,
+    /// The sentence of the paper that states it, or "picture: " and what the figure shows. A shape has a
+    /// quote or is [`ours`](Self::ours).
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub quote: String,
+    /// Our own prediction, question or bound: no sentence and no picture of the paper states it. It is shown,
+    /// and never counted as the paper's.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ours: bool,
+    /// Why it cannot fail, if it cannot: it is shown, and never counted.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub by_construction: String,
     /// The left side of a relation...
     pub measure: Measure,
     /// ...and how it compares...
@@ -269,7 +316,7 @@ pub struct Shape {
     /// ...times this, or to this alone when there is no such measure.
     #[serde(default = "unit")]
     pub factor: f64,
-    /// Of the right side, for [`Is::About`] and as slack for the others.
+    /// Of the right side; of the mean of all, for [`Along::Level`]. Bounds and directions have none.
     #[serde(default)]
     pub tolerance_ratio: f64,
     /// In place of a relation: `measure`, without `at`, along the run's whole sweep.
@@ -285,9 +332,9 @@ fn unit() -> f64 {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Along {
-    /// From each point to the next it grows, or falls by no more than `tolerance_ratio`.
+    /// From each point to the next it grows or stays, and it ends higher than it begins.
     Rises,
-    /// From each point to the next it falls, or grows by no more than `tolerance_ratio`.
+    /// From each point to the next it falls or stays, and it ends lower than it begins.
     Falls,
     /// Every point is within `tolerance_ratio` of the mean of all.
     Level,
@@ -372,6 +419,26 @@ pub struct Paper {
     pub about: String,
     /// Its figures in the order of the paper; every folder must be named.
     pub figures: Vec<String>,
+    /// What the paper leaves open about the hosts and decides results: each figure is run and judged on each
+    /// base. Declared before the runs; none: only the defaults.
+    #[serde(default, rename = "base", skip_serializing_if = "Vec::is_empty")]
+    pub bases: Vec<Base>,
+}
+
+/// Settings of all simulated runs of a paper. Models and tables have no base.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Base {
+    /// One word: "single". That of a paper that declares none is empty.
+    pub name: String,
+    /// In a few words: "single packets".
+    pub title: String,
+    /// Why the paper's hosts may have been like that: what it says, or what was usual at its time.
+    pub why: String,
+    /// `KEY=VALUE` as for `--set`, before those of a run, which therefore may keep to a value of its own. The
+    /// first base has none: it is the scenarios as they are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub set: Vec<String>,
 }
 
 /// The arguments of a model, from `KEY=VALUE`.

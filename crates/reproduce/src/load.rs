@@ -74,16 +74,21 @@ fn folder(root: &Path, id: &str) -> Result<Folder, Invalid> {
         let message = format!("the folder `{left_out}` is not among them");
         return Err(one(text.problem("paper", "impossible", "figures", message, "name every figure".into())));
     }
-    let sheets = paper.figures.iter().map(|name| sheet(&dir, id, name)).collect::<Result<_, _>>()?;
+    let problems = check::bases(&paper, &text);
+    if !problems.is_empty() {
+        return Err(Invalid { problems });
+    }
+    let sheets = paper.figures.iter().map(|name| sheet(&dir, id, name, &paper)).collect::<Result<_, _>>()?;
     Ok(Folder { id: id.to_owned(), paper, sheets })
 }
 
-fn sheet(dir: &Path, paper: &str, id: &str) -> Result<Sheet, Invalid> {
+fn sheet(dir: &Path, of: &str, id: &str, paper: &Paper) -> Result<Sheet, Invalid> {
     let dir = dir.join(id);
     let text = Text::read(&dir.join("figure.toml"), "figure")?;
     let figure: Figure = text.parse("figure")?;
-    let sheet = Sheet { paper: paper.to_owned(), id: id.to_owned(), dir, figure, text };
-    let problems = check::problems(&sheet);
+    let bases = figure.bases(paper);
+    let sheet = Sheet { paper: of.to_owned(), id: id.to_owned(), dir, figure, bases, text };
+    let problems = check::problems(&sheet, paper);
     if problems.is_empty() { Ok(sheet) } else { Err(Invalid { problems }) }
 }
 

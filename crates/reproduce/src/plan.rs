@@ -6,7 +6,7 @@ use std::fs;
 use fairpace_scenario::{Invalid, Problem, Scenario, Set, Target};
 use sha2::{Digest, Sha256};
 
-use crate::figure::{Arguments, Figure, Measure, Point, RunPlan};
+use crate::figure::{Arguments, Base, Figure, Measure, Point, RunPlan};
 use crate::paths;
 use crate::sheet::Sheet;
 use crate::source::Source;
@@ -30,12 +30,13 @@ pub struct Case {
 }
 
 impl Plan {
-    /// What `sheet` runs there; `short`: its quick version. Empty if that place cannot show it.
+    /// What `sheet` runs on a base there; `short`: its quick version. Empty if that place cannot show it:
+    /// the testbed's hosts have the first base alone.
     ///
     /// # Errors
     /// What is wrong with its scenarios, arguments, or the paths of its measures.
-    pub fn of(sheet: &Sheet, target: Target, short: bool) -> Result<Self, Invalid> {
-        let changes = Changes::of(&sheet.figure, target, short);
+    pub fn of(sheet: &Sheet, base: &Base, target: Target, short: bool) -> Result<Self, Invalid> {
+        let changes = Changes::of(&sheet.figure, base, target, short);
         let mut cases = Vec::new();
         for (index, run) in sheet.figure.runs.iter().enumerate() {
             let is_scenario = !run.scenario.is_empty();
@@ -127,6 +128,9 @@ impl Plan {
 struct Changes<'a> {
     runs: Vec<&'a [String]>,
     at: Vec<&'a [String]>,
+    /// Before those of a run.
+    base: &'a [String],
+    /// After them.
     sets: Vec<&'a String>,
     /// In place of the runs' seeds.
     seeds: Option<u32>,
@@ -136,23 +140,24 @@ struct Changes<'a> {
 }
 
 impl<'a> Changes<'a> {
-    fn of(figure: &'a Figure, target: Target, short: bool) -> Self {
-        let mut changes = Self { runs: vec![], at: vec![], sets: vec![], seeds: None, possible: true, short };
+    fn of(figure: &'a Figure, base: &'a Base, target: Target, short: bool) -> Self {
+        let (mut runs, mut at): (Vec<&[String]>, Vec<&[String]>) = (vec![], vec![]);
+        let (mut sets, mut seeds, mut possible) = (vec![], None, true);
         if target == Target::Testbed {
-            changes.possible = figure.kernel.is_some();
+            possible = figure.kernel.is_some() && base.set.is_empty();
             if let Some(kernel) = &figure.kernel {
-                changes.runs.push(&kernel.runs);
-                changes.at.push(&kernel.at);
-                changes.sets.extend(&kernel.set);
-                changes.seeds = Some(kernel.repeats);
+                runs.push(&kernel.runs);
+                at.push(&kernel.at);
+                sets.extend(&kernel.set);
+                seeds = Some(kernel.repeats);
             }
         }
         if short {
-            changes.at.push(&figure.short.at);
-            changes.sets.extend(&figure.short.set);
-            changes.seeds = Some(1);
+            at.push(&figure.short.at);
+            sets.extend(&figure.short.set);
+            seeds = Some(1);
         }
-        changes
+        Self { runs, at, base: &base.set, sets, seeds, possible, short }
     }
 
     /// Models and tables cost nothing, and what is measured may be compared to them. A run that is not in the
@@ -193,7 +198,8 @@ impl Builder<'_> {
         own: impl Iterator<Item = &'s String>,
         changes: &'s Changes<'_>,
     ) -> Result<Source, Invalid> {
-        let sets = own.chain(changes.sets.iter().copied()).map(|set| set.parse::<Set>());
+        let sets =
+            changes.base.iter().chain(own).chain(changes.sets.iter().copied()).map(|set| set.parse::<Set>());
         let sets: Vec<Set> = sets.collect::<Result<_, _>>().map_err(|error| self.one(&error.to_string()))?;
         let path = self.sheet.file(&run.scenario).ok_or_else(|| self.one("its scenario is gone"))?;
         let scenario = fairpace_scenario::load(&path, &sets, self.target).map_err(|mut invalid| {

@@ -5,32 +5,63 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use fairpace_scenario::Target;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
 
 use crate::cache::write;
 use crate::draw::pictures;
-use crate::figure::{Figure, Line, Plot};
-use crate::judge::judge;
+use crate::figure::{Base, Figure, Line, Plot, Shape, Value};
+use crate::judge::{Rule, judge, judge_again};
 use crate::load::RESULTS;
 use crate::measure::{Gave, Outcome, Outcomes, round};
-use crate::record::{Measured, Record, Verdict};
+use crate::record::{Compared, Finding, Held, Measured, Record, Verdict};
 use crate::sheet::Sheet;
+use crate::tally::Counted;
 
-/// Verdicts of the quick versions by "PAPER/FIGURE".
-pub type Short = BTreeMap<String, Verdict>;
+/// What the quick versions came to, by [`short_name`].
+pub type Short = BTreeMap<String, Quick>;
 
-/// What one place says of a figure. `scenarios_hash` is that of its plan, `commit` the program's.
+/// What came of a quick version, judged by means: [`Rule::Mean`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Quick {
+    /// Of the figure.
+    pub verdict: Verdict,
+    /// How many values and shapes were measured.
+    pub measured: usize,
+    /// Which of them do not hold.
+    pub fails: Vec<String>,
+}
+
+impl Quick {
+    /// Of a figure that was just run.
+    #[must_use]
+    pub fn of(figure: &Figure, measured: &Measured) -> Self {
+        let values = measured.values.iter().map(|of| (&figure.values[of.value].what, of.finding));
+        let shapes = measured.shapes.iter().map(|of| (&figure.shapes[of.shape].what, of.finding));
+        let all = values.chain(shapes).filter(|(_, finding)| *finding != Finding::NotMeasured);
+        let all: Vec<(&String, Finding)> = all.collect();
+        let fails = all.iter().filter(|(_, finding)| *finding != Finding::Holds);
+        Self {
+            verdict: measured.verdict,
+            measured: all.len(),
+            fails: fails.map(|(what, _)| (*what).clone()).collect(),
+        }
+    }
+}
+
+/// What one place says of a figure on a base. `scenarios_hash` is that of its plan, `commit` the program's.
 #[must_use]
 pub fn measured(
     sheet: &Sheet,
+    base: &Base,
     on: Target,
+    rule: Rule,
     outcomes: &[Outcome],
     scenarios_hash: String,
     commit: &str,
 ) -> Measured {
     let all = Outcomes { figure: &sheet.figure, all: outcomes };
-    let (values, shapes, verdict) = judge(&all, on);
+    let (values, shapes, verdict) = judge(&all, on, rule);
     let runs = || {
         outcomes.iter().flat_map(|outcome| match &outcome.gave {
             Gave::Runs(runs) => runs.as_slice(),
@@ -42,6 +73,7 @@ pub fn measured(
     };
     Measured {
         on,
+        base: base.name.clone(),
         commit: commit.to_owned(),
         scenarios_hash,
         runs: u32::try_from(runs().count()).unwrap_or(u32::MAX),
@@ -55,12 +87,33 @@ pub fn measured(
     }
 }
 
+/// A base and a host, with what they measured of a figure.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place<'a> {
+    pub(crate) base: &'a Base,
+    pub(crate) on: Target,
+    pub(crate) measured: Option<&'a Measured>,
+}
+
+impl<'a> Place<'a> {
+    /// What it says of a published value.
+    pub(crate) fn compared(&self, value: usize) -> Option<&'a Compared> {
+        self.measured?.values.iter().find(|compared| compared.value == value)
+    }
+
+    /// What it says of a relation.
+    pub(crate) fn held(&self, shape: usize) -> Option<&'a Held> {
+        self.measured?.shapes.iter().find(|held| held.shape == shape)
+    }
+}
+
 impl Record {
     /// A figure of which nothing was measured.
     #[must_use]
     pub fn blank(sheet: &Sheet) -> Self {
-        let Sheet { paper, id, figure, .. } = sheet;
-        Self { paper: paper.clone(), id: id.clone(), figure: figure.clone(), measured: Vec::new() }
+        let Sheet { paper, id, figure, bases, .. } = sheet;
+        let (paper, id, figure, bases) = (paper.clone(), id.clone(), figure.clone(), bases.clone());
+        Self { paper, id, figure, bases, measured: Vec::new() }
     }
 
     /// What is on record of a figure, with the words that its file has now. What was measured of another
@@ -78,28 +131,80 @@ impl Record {
         if wordless(&found.figure) != wordless(&sheet.figure) {
             return Ok(blank);
         }
-        let lines = found.measured.iter_mut().flat_map(|of| &mut of.pictures).flat_map(|of| &mut of.lines);
-        lines.for_each(|line| line.half.resize(line.y.len(), None));
+        for measured in &mut found.measured {
+            // before a paper declared bases, the first was the only one
+            if measured.base.is_empty() {
+                measured.base.clone_from(&sheet.bases[0].name);
+            }
+            let lines = measured.pictures.iter_mut().flat_map(|picture| &mut picture.lines);
+            lines.for_each(|line| line.half.resize(line.y.len(), None));
+        }
+        found.measured.iter_mut().for_each(|measured| judge_again(&sheet.figure, measured));
+        found.measured.retain(|measured| sheet.bases.iter().any(|base| base.name == measured.base));
         Ok(Self { measured: found.measured, ..blank })
     }
 
-    /// Puts what was measured in the place of what the same place measured before.
+    /// Puts what was measured in the place of what the same place measured before on the same base.
     pub fn add(&mut self, measured: Measured) {
-        self.measured.retain(|other| other.on != measured.on);
+        self.measured.retain(|other| (other.on, &other.base) != (measured.on, &measured.base));
         self.measured.push(measured);
-        self.measured.sort_by_key(|measured| measured.on == Target::Testbed);
+        let base = |name: &str| self.bases.iter().position(|base| base.name == name);
+        self.measured.sort_by_key(|of| (base(&of.base), of.on == Target::Testbed));
     }
 
-    /// What a place measured.
+    /// What a place measured on the first base.
     #[must_use]
     pub fn on(&self, on: Target) -> Option<&Measured> {
-        self.measured.iter().find(|measured| measured.on == on)
+        self.bases.first().and_then(|base| self.at(base, on))
     }
 
-    /// The verdict of the simulator, or of the kernel where there is no other.
+    /// What a place measured on a base.
+    #[must_use]
+    pub fn at(&self, base: &Base, on: Target) -> Option<&Measured> {
+        self.measured.iter().find(|of| of.on == on && of.base == base.name)
+    }
+
+    /// On which base it was measured.
+    #[must_use]
+    pub fn base(&self, of: &Measured) -> Option<&Base> {
+        self.bases.iter().find(|base| base.name == of.base)
+    }
+
+    /// How many checks of each kind hold on a base in a place; where nothing was measured, none of them was.
+    #[must_use]
+    pub fn counted(&self, base: &Base, on: Target) -> Counted {
+        match self.at(base, on) {
+            Some(measured) => Counted::in_place(&self.figure, measured),
+            None => Counted::unmeasured(&self.figure),
+        }
+    }
+
+    /// The verdict of the simulator on the first base, or of the kernel where there is no other.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
-        self.measured.first().map_or(Verdict::NotRun, |measured| measured.verdict)
+        self.bases.first().map_or(Verdict::NotRun, |base| self.verdict_on(base))
+    }
+
+    /// The same on any base.
+    #[must_use]
+    pub fn verdict_on(&self, base: &Base) -> Verdict {
+        let place = |on| self.at(base, on);
+        let measured = place(Target::Simulator).or_else(|| place(Target::Testbed));
+        measured.map_or(Verdict::NotRun, |measured| measured.verdict)
+    }
+
+    /// Every base in the simulator, and with real flows where there are any.
+    pub(crate) fn places(&self) -> impl Iterator<Item = Place<'_>> {
+        let of = |base| {
+            [Target::Simulator, Target::Testbed].map(|on| Place { base, on, measured: self.at(base, on) })
+        };
+        let places = self.bases.iter().flat_map(of);
+        places.filter(|place| place.measured.is_some() || place.on == Target::Simulator)
+    }
+
+    /// Words with what a base is called, where others stand beside it: "simulator, single packets".
+    pub(crate) fn with_base(&self, words: &str, base: &Base) -> String {
+        if self.bases.len() > 1 { format!("{words}, {}", base.title) } else { words.to_owned() }
     }
 
     /// The command that measures it.
@@ -135,6 +240,15 @@ pub fn path(root: &Path, sheet: &Sheet) -> PathBuf {
     root.join(RESULTS).join(&sheet.paper).join(format!("{}.json", sheet.id))
 }
 
+/// "PAPER/FIGURE", and for another base than the first "PAPER/FIGURE on BASE".
+#[must_use]
+pub fn short_name(sheet: &Sheet, base: &Base) -> String {
+    match sheet.bases.first() == Some(base) {
+        true => sheet.name(),
+        false => format!("{} on {}", sheet.name(), base.name),
+    }
+}
+
 /// Where the verdicts of the quick versions lie.
 #[must_use]
 pub fn short_path(root: &Path) -> PathBuf {
@@ -160,8 +274,8 @@ pub fn store_short(root: &Path, short: &Short) -> io::Result<()> {
     write(&short_path(root), &json(short)?)
 }
 
-/// The figure without what only explains, and without what is not in the paper: its words may change without
-/// a new run, and so may an algorithm of ours that real flows did not run.
+/// The figure without what only explains or judges, and without what is not in the paper: its words and
+/// tolerances may change without a new run, and so may an algorithm of ours that real flows did not run.
 fn wordless(figure: &Figure) -> Figure {
     let mut figure = figure.clone();
     let is_beside = |line: &Line| figure.is_beside(&line.measure);
@@ -175,10 +289,18 @@ fn wordless(figure: &Figure) -> Figure {
     [title, source, setup, expect, differs, no_kernel].into_iter().for_each(String::clear);
     // what they would change in a run is in its scenarios' hash
     (*kernel, *short) = (None, Default::default());
+    figure.no_base.clear();
+    figure.claims.clear();
     for value in &mut figure.values {
-        [&mut value.what, &mut value.unit, &mut value.quote].into_iter().for_each(String::clear);
+        let Value { what, unit, quote, by_construction, .. } = value;
+        [what, unit, quote, by_construction].into_iter().for_each(String::clear);
+        (value.tolerance, value.tolerance_ratio) = (0.0, 0.0);
     }
-    figure.shapes.iter_mut().for_each(|shape| shape.what.clear());
+    for shape in &mut figure.shapes {
+        let Shape { what, quote, by_construction, .. } = shape;
+        [what, quote, by_construction].into_iter().for_each(String::clear);
+        (shape.ours, shape.tolerance_ratio) = (false, 0.0);
+    }
     for plot in &mut figure.plots {
         [&mut plot.title, &mut plot.x, &mut plot.y].into_iter().for_each(String::clear);
         (plot.log_x, plot.log_y) = (false, false);

@@ -8,7 +8,7 @@ use fairpace_scenario::{Invalid, Problem};
 use serde::de::DeserializeOwned;
 use toml::de::{DeTable, DeValue};
 
-use crate::figure::Figure;
+use crate::figure::{Base, Figure};
 
 /// A figure, read from its folder.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,6 +21,8 @@ pub struct Sheet {
     pub dir: PathBuf,
     /// The content of `figure.toml`.
     pub figure: Figure,
+    /// The bases of the paper on which it is run: at least the first.
+    pub bases: Vec<Base>,
     pub(crate) text: Text,
 }
 

@@ -1,8 +1,8 @@
 //! Performs the runs that are not in the cache, and finishes each figure when all its runs are there.
 
 use std::collections::HashMap;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use fairpace_cli_core::args::Global;
 use fairpace_cli_core::batch::Batch;
@@ -12,6 +12,8 @@ use fairpace_cli_core::output::note;
 use fairpace_cli_core::progress::Progress;
 use fairpace_cli_core::signals::Signals;
 use fairpace_reproduce::cache::Cache;
+use fairpace_reproduce::figure::Base;
+use fairpace_reproduce::judge::Rule;
 use fairpace_reproduce::measure::{Gave, Outcome};
 use fairpace_reproduce::plan::{Case, Plan};
 use fairpace_reproduce::record::{Measured, Record};
@@ -24,15 +26,17 @@ use fairpace_scenario::{Scenario, Target};
 use super::unusable;
 use crate::args::ReproduceArgs;
 
-/// A figure to run.
+/// A figure to run on a base.
 pub(super) struct Work<'a> {
     pub(super) sheet: &'a Sheet,
+    pub(super) base: &'a Base,
     pub(super) plan: Plan,
 }
 
 /// A figure that was run.
 pub(super) struct Finished<'a> {
     pub(super) sheet: &'a Sheet,
+    pub(super) base: &'a Base,
     pub(super) measured: Measured,
 }
 
@@ -44,7 +48,8 @@ pub(super) fn all<'a>(
     signals: &Signals,
 ) -> Result<Vec<Finished<'a>>, Failure> {
     let executable = std::env::current_exe().ok();
-    let kept = Kept { cache: Cache::new(&args.dir, COMMIT, executable.as_deref()), args };
+    let cache = Cache::new(&args.dir, COMMIT, executable.as_deref());
+    let kept = Kept { cache, records: Mutex::new(()), args };
     if args.fresh {
         kept.forget(works)?;
     }
@@ -57,6 +62,8 @@ pub(super) fn all<'a>(
 /// Where runs and results are kept.
 struct Kept<'a> {
     cache: Cache,
+    /// Held while a record is changed: the bases of a figure share one.
+    records: Mutex<()>,
     args: &'a ReproduceArgs,
 }
 
@@ -81,16 +88,19 @@ impl Kept<'_> {
     fn finish<'a>(&self, work: &Work<'a>) -> Result<Finished<'a>, Failure> {
         let outcomes = work.plan.cases.iter().map(|case| self.outcome(work.sheet, case));
         let outcomes = outcomes.collect::<Result<Vec<_>, _>>()?;
-        let sheet = work.sheet;
-        let measured = results::measured(sheet, self.args.on, &outcomes, work.plan.hash(), COMMIT);
+        let Work { sheet, base, .. } = *work;
+        let rule = if self.args.short { Rule::Mean } else { Rule::Interval };
+        let measured =
+            results::measured(sheet, base, self.args.on, rule, &outcomes, work.plan.hash(), COMMIT);
         if !self.args.short {
+            let _alone = self.records.lock().unwrap_or_else(PoisonError::into_inner);
             let root = &self.args.dir;
             let failed = |error| unusable(&results::path(root, sheet), &error);
             let mut record = Record::load(root, sheet).map_err(failed)?;
             record.add(measured.clone());
             record.store(root, sheet).map_err(failed)?;
         }
-        Ok(Finished { sheet, measured })
+        Ok(Finished { sheet, base, measured })
     }
 
     fn outcome(&self, sheet: &Sheet, case: &Case) -> Result<Outcome, Failure> {
@@ -116,7 +126,7 @@ impl Kept<'_> {
 /// A finished figure in a line.
 fn line(done: &Finished<'_>) -> String {
     let Measured { verdict, runs, cpu_s, .. } = &done.measured;
-    format!("{}: {verdict}, {runs} runs, {cpu_s:.1} CPU-seconds", done.sheet.name())
+    format!("{}: {verdict}, {runs} runs, {cpu_s:.1} CPU-seconds", results::short_name(done.sheet, done.base))
 }
 
 fn simulate<'a>(

@@ -51,9 +51,11 @@ pub(crate) fn run(
             .collect();
         return written::report(&written, global, out);
     }
-    let mut works = chosen
-        .into_iter()
-        .map(|sheet| Ok(Work { sheet, plan: Plan::of(sheet, args.on, args.short)? }))
+    let on_bases = chosen.into_iter().flat_map(|sheet| sheet.bases.iter().map(move |base| (sheet, base)));
+    let mut works = on_bases
+        // the testbed's hosts have the first base alone
+        .filter(|(_, base)| args.on == Target::Simulator || base.set.is_empty())
+        .map(|(sheet, base)| Ok(Work { sheet, base, plan: Plan::of(sheet, base, args.on, args.short)? }))
         .collect::<Result<Vec<Work<'_>>, Failure>>()?;
     // cheap figures first: an interruption then leaves the most figures on record
     works.sort_by_cached_key(|work| work.plan.scenarios().map(|of| expected_packets(of) as u64).sum::<u64>());
@@ -141,7 +143,10 @@ fn record_short(args: &ReproduceArgs, finished: &[Finished<'_>]) -> Result<(), F
         true => results::Short::new(),
         false => results::load_short(&args.dir).map_err(failed)?,
     };
-    short.extend(finished.iter().map(|done| (done.sheet.name(), done.measured.verdict)));
+    short.extend(finished.iter().map(|done| {
+        let name = results::short_name(done.sheet, done.base);
+        (name, results::Quick::of(&done.sheet.figure, &done.measured))
+    }));
     results::store_short(&args.dir, &short).map_err(failed)
 }
 
@@ -153,12 +158,16 @@ fn current(root: &Path, folders: &[Folder]) -> Result<Vec<PaperRecords>, Failure
         for sheet in &folder.sheets {
             let path = results::path(root, sheet);
             let mut record = Record::load(root, sheet).map_err(|error| unusable(&path, &error))?;
-            for target in [Target::Simulator, Target::Testbed] {
-                if record.on(target).is_some() {
-                    let hash = Plan::of(sheet, target, false)?.hash();
-                    record.measured.retain(|of| of.on != target || of.scenarios_hash == hash);
+            let mut measured = Vec::new();
+            for of in record.measured {
+                let base = sheet.bases.iter().find(|base| base.name == of.base);
+                if let Some(base) = base
+                    && Plan::of(sheet, base, of.on, false)?.hash() == of.scenarios_hash
+                {
+                    measured.push(of);
                 }
             }
+            record.measured = measured;
             records.push(record);
         }
         papers.push(PaperRecords { id: folder.id.clone(), paper: folder.paper.clone(), records });

@@ -6,8 +6,8 @@ use fairpace_cli_core::args::Global;
 use fairpace_cli_core::failure::Failure;
 use fairpace_cli_core::output::Output;
 use fairpace_cli_core::table::{self, number, short, table};
-use fairpace_reproduce::figure::Value;
-use fairpace_reproduce::record::{Compared, Mean, PaperRecords, Record, Verdict};
+use fairpace_reproduce::figure::{Base, Value};
+use fairpace_reproduce::record::{Compared, Finding, Mean, PaperRecords, Record, Verdict};
 use fairpace_reproduce::sheet::Sheet;
 use fairpace_reproduce::text;
 use fairpace_scenario::Target;
@@ -21,6 +21,8 @@ struct Entry<'a> {
     paper: &'a str,
     figure: &'a str,
     title: &'a str,
+    /// Of the hosts; empty, where the paper declares none.
+    base: &'a str,
     verdict: Verdict,
     /// CPU-seconds of its simulations in the last run; `null` if there was none.
     cost_s: Option<f64>,
@@ -28,13 +30,14 @@ struct Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
-    fn of(record: &'a Record) -> Self {
+    fn of((record, base): (&'a Record, &'a Base)) -> Self {
         Self {
             paper: &record.paper,
             figure: &record.id,
             title: &record.figure.title,
-            verdict: record.verdict(),
-            cost_s: record.on(Target::Simulator).map(|measured| measured.cpu_s),
+            base: &base.name,
+            verdict: record.verdict_on(base),
+            cost_s: record.at(base, Target::Simulator).map(|measured| measured.cpu_s),
             command: record.command(),
         }
     }
@@ -50,24 +53,32 @@ pub(super) fn list(
     let wanted: HashSet<(&str, &str)> =
         chosen.iter().map(|sheet| (sheet.paper.as_str(), sheet.id.as_str())).collect();
     let records = papers.iter().flat_map(|paper| &paper.records);
+    let records = records.filter(|record| wanted.contains(&(record.paper.as_str(), record.id.as_str())));
     let records: Vec<_> =
-        records.filter(|record| wanted.contains(&(record.paper.as_str(), record.id.as_str()))).collect();
+        records.flat_map(|record| record.bases.iter().map(move |base| (record, base))).collect();
     if global.json {
         return out.json(&records.into_iter().map(Entry::of).collect::<Vec<_>>());
     }
     let mut lines = table(&["figure", "title", "verdict", "on the kernel", "CPU-seconds"], 4);
-    for record in records {
-        let kernel = match (record.on(Target::Testbed), &record.figure.kernel) {
+    for (record, base) in records {
+        let kernel = match (record.at(base, Target::Testbed), &record.figure.kernel) {
             (Some(measured), _) => measured.verdict.to_string(),
             (None, Some(_)) => "not run".to_owned(),
             (None, None) => "cannot be".to_owned(),
         };
-        let name = format!("{}/{}", record.paper, record.id);
-        let cost = number(record.on(Target::Simulator).map(|of| of.cpu_s), 1);
-        lines.add_row(vec![name, record.figure.title.clone(), record.verdict().to_string(), kernel, cost]);
+        let name = named(&record.paper, &record.id, &base.name);
+        let cost = number(record.at(base, Target::Simulator).map(|of| of.cpu_s), 1);
+        let verdict = record.verdict_on(base).to_string();
+        lines.add_row(vec![name, record.figure.title.clone(), verdict, kernel, cost]);
     }
     out.text(&table::text(&lines))?;
     out.line("\nrun one with `fairpace-dev reproduce FIGURE`")
+}
+
+/// "PAPER/FIGURE on BASE"; a paper that declares no base has none.
+fn named(paper: &str, figure: &str, base: &str) -> String {
+    let on = if base.is_empty() { "" } else { " on " };
+    format!("{paper}/{figure}{on}{base}")
 }
 
 /// A figure that was just run, for `--json`.
@@ -77,6 +88,7 @@ struct Ran<'a> {
     figure: &'a str,
     title: &'a str,
     on: &'static str,
+    base: &'a str,
     verdict: Verdict,
     runs: u32,
     cpu_s: f64,
@@ -90,14 +102,17 @@ struct RanValue<'a> {
     unit: &'a str,
     published: f64,
     ours: Option<Mean>,
-    holds: Option<bool>,
+    finding: Finding,
 }
 
 #[derive(Debug, Serialize)]
 struct RanShape<'a> {
     what: &'a str,
+    /// The paper does not state it.
+    #[serde(rename = "is_ours")]
+    ours_alone: bool,
     ours: &'a [Mean],
-    holds: Option<bool>,
+    finding: Finding,
 }
 
 fn ran<'a>(done: &'a Finished<'_>) -> Ran<'a> {
@@ -107,7 +122,7 @@ fn ran<'a>(done: &'a Finished<'_>) -> Ran<'a> {
         unit: &value.unit,
         published: value.published,
         ours: compared.ours,
-        holds: compared.holds,
+        finding: compared.finding,
     };
     let shapes = figure.shapes.iter().zip(&measured.shapes);
     Ran {
@@ -115,12 +130,18 @@ fn ran<'a>(done: &'a Finished<'_>) -> Ran<'a> {
         figure: &done.sheet.id,
         title: &figure.title,
         on: measured.on.name(),
+        base: &done.base.name,
         verdict: measured.verdict,
         runs: measured.runs,
         cpu_s: measured.cpu_s,
         values: figure.values.iter().zip(&measured.values).map(value).collect(),
         shapes: shapes
-            .map(|(shape, held)| RanShape { what: &shape.what, ours: &held.ours, holds: held.holds })
+            .map(|(shape, held)| RanShape {
+                what: &shape.what,
+                ours_alone: shape.ours,
+                ours: &held.ours,
+                finding: held.finding,
+            })
             .collect(),
     }
 }
@@ -139,35 +160,25 @@ pub(super) fn finished(
     let ours = if on == Target::Simulator { "ours, simulator" } else { "ours, kernel" };
     let mut lines = table(&["figure", "value", "published", ours, "verdict"], 2);
     for figure in &all {
-        let name = format!("{}/{}", figure.paper, figure.figure);
+        let name = named(figure.paper, figure.figure, figure.base);
         lines.add_row(vec![name, String::new(), String::new(), String::new(), figure.verdict.to_string()]);
         for value in &figure.values {
             let published = format!("{} {}", short(value.published), value.unit);
             let mean = value.ours.map_or_else(|| "-".to_owned(), text::mean);
-            let row =
-                [String::new(), value.what.to_owned(), published, mean, verdict_text(value.holds).to_owned()];
+            let row = [String::new(), value.what.to_owned(), published, mean, value.finding.to_string()];
             lines.add_row(row);
         }
         for shape in &figure.shapes {
             let means: Vec<String> = shape.ours.iter().map(|mean| short(mean.mean)).collect();
             let means = if means.len() > 4 { String::new() } else { means.join(", ") };
-            let row = [
-                String::new(),
-                shape.what.to_owned(),
-                "shape".to_owned(),
-                means,
-                verdict_text(shape.holds).to_owned(),
-            ];
+            let row = [String::new(), shape.what.to_owned(), kind(shape), means, shape.finding.to_string()];
             lines.add_row(row);
         }
     }
     out.text(&table::text(&lines))
 }
 
-const fn verdict_text(holds: Option<bool>) -> &'static str {
-    match holds {
-        Some(true) => "holds",
-        Some(false) => "does not hold",
-        None => "not measured",
-    }
+/// In place of a published number.
+fn kind(shape: &RanShape<'_>) -> String {
+    if shape.ours_alone { "ours" } else { "shape" }.to_owned()
 }

@@ -6,8 +6,9 @@ use fairpace_scenario::Target;
 use maud::{Markup, html};
 
 use super::tables;
-use crate::figure::{Figure, Kind, Line, Plot, Point};
+use crate::figure::{Base, Figure, Kind, Line, Plot, Point};
 use crate::record::{Drawn, Mean, Picture, Record};
+use crate::results::Place;
 use crate::text;
 
 /// An interval wider than this part of its mean leaves the picture rather than flatten it.
@@ -66,36 +67,38 @@ impl Drawing {
 /// What one place drew.
 type Placed<'a> = (Target, &'a Picture);
 
-/// All pictures of a figure, in its order. Neighbours over the same time are one column, as in the papers:
-/// what happens at once stands one below the other.
-pub(super) fn all(record: &Record) -> Vec<Markup> {
+/// All pictures of a figure on a base, in its order. Neighbours over the same time are one column, as in the
+/// papers: what happens at once stands one below the other.
+pub(super) fn all(record: &Record, base: &Base) -> Vec<Markup> {
     let plots: Vec<(usize, &Plot)> = record.figure.plots.iter().enumerate().collect();
     let span = |plot: &Plot| (plot.kind == Kind::Time).then_some((plot.from_s, plot.to_s));
     let groups = plots.chunk_by(|(_, a), (_, b)| span(a).is_some() && span(a) == span(b));
     groups
-        .flat_map(|group| if group.len() > 1 { aligned(record, group) } else { single(record, group) })
+        .flat_map(
+            |group| if group.len() > 1 { aligned(record, base, group) } else { single(record, base, group) },
+        )
         .collect()
 }
 
-fn single(record: &Record, group: &[(usize, &Plot)]) -> Vec<Markup> {
+fn single(record: &Record, base: &Base, group: &[(usize, &Plot)]) -> Vec<Markup> {
     group
         .iter()
-        .flat_map(|(i, plot)| of_plot(record, plot, &placed(record, *i)))
+        .flat_map(|(i, plot)| of_plot(record, plot, &placed(record, base, *i)))
         .map(|of| of.figure())
         .collect()
 }
 
-/// All pictures of a figure one by one, in its order.
-pub(crate) fn drawings(record: &Record) -> Vec<Drawing> {
+/// All pictures of a figure on a base one by one, in its order.
+pub(crate) fn drawings(record: &Record, base: &Base) -> Vec<Drawing> {
     let plots = record.figure.plots.iter().enumerate();
-    plots.flat_map(|(i, plot)| of_plot(record, plot, &placed(record, i))).collect()
+    plots.flat_map(|(i, plot)| of_plot(record, plot, &placed(record, base, i))).collect()
 }
 
 /// A column for each place that measured any of the plots.
-fn aligned(record: &Record, group: &[(usize, &Plot)]) -> Vec<Markup> {
+fn aligned(record: &Record, base: &Base, group: &[(usize, &Plot)]) -> Vec<Markup> {
     let of = |on: Target| {
         let drawn = |(i, plot): &(usize, &Plot)| {
-            let all = placed(record, *i);
+            let all = placed(record, base, *i);
             let shown: Vec<Placed> = all.iter().copied().filter(|(place, _)| *place == on).collect();
             (!shown.is_empty()).then(|| chart(&record.figure, plot, &shown, &all).figure())
         };
@@ -103,13 +106,13 @@ fn aligned(record: &Record, group: &[(usize, &Plot)]) -> Vec<Markup> {
         (!charts.is_empty()).then(|| html! { div.aligned { @for chart in charts { (chart) } } })
     };
     let columns: Vec<Markup> = [of(Target::Simulator), of(Target::Testbed)].into_iter().flatten().collect();
-    if columns.is_empty() { single(record, group) } else { columns }
+    if columns.is_empty() { single(record, base, group) } else { columns }
 }
 
-/// The pictures of one plot, the simulator's first.
-fn placed(record: &Record, plot: usize) -> Vec<Placed<'_>> {
+/// The pictures of one plot on a base, the simulator's first.
+fn placed<'a>(record: &'a Record, base: &Base, plot: usize) -> Vec<Placed<'a>> {
     let of = |on: Target| {
-        let pictures = &record.on(on)?.pictures;
+        let pictures = &record.at(base, on)?.pictures;
         pictures.iter().find(|picture| picture.plot == plot).map(|picture| (on, picture))
     };
     [of(Target::Simulator), of(Target::Testbed)].into_iter().flatten().collect()
@@ -132,10 +135,10 @@ fn of_plot(record: &Record, plot: &Plot, placed: &[Placed]) -> Vec<Drawing> {
     }
 }
 
-/// For the contact sheet: the first picture, or what there is of values.
+/// For the contact sheet: the first picture on the first base, or what there is of values.
 pub(super) fn thumbnail(record: &Record) -> Markup {
     let Some(plot) = record.figure.plots.first() else { return values(record) };
-    let placed = placed(record, 0);
+    let placed = record.bases.first().map_or_else(Vec::new, |base| placed(record, base, 0));
     if placed.is_empty() && plot.lines.iter().all(|line| line.published.is_empty()) {
         return html! { span.nothing { "nothing measured" } };
     }
@@ -151,11 +154,10 @@ pub(super) fn thumbnail(record: &Record) -> Markup {
 }
 
 fn values(record: &Record) -> Markup {
-    let of = |on: Target, value: usize| record.on(on)?.values.iter().find(|compared| compared.value == value);
+    let places: Vec<Place> =
+        record.places().filter(|place| Some(place.base) == record.bases.first()).collect();
     let values = record.figure.values.iter().enumerate().take(MOST_STRIPS);
-    let strips: Vec<Strip> = values
-        .map(|(i, value)| tables::strip(value, [of(Target::Simulator, i), of(Target::Testbed, i)]))
-        .collect();
+    let strips: Vec<Strip> = values.map(|(i, value)| tables::strip(value, &places, i)).collect();
     html! { @if strips.is_empty() { span.nothing { "no picture" } } @else { (Strip::stack(&strips)) } }
 }
 

@@ -4,6 +4,7 @@ use fairpace_scenario::Target;
 use maud::{Markup, html};
 
 use super::{VERDICTS, anchor, pictures, sign, tables};
+use crate::figure::Paper;
 use crate::record::{Measured, PaperRecords, Record, Verdict};
 use crate::text;
 
@@ -24,8 +25,24 @@ pub(super) fn paper(of: &PaperRecords) -> Markup {
             h2 { (of.paper.title) }
             p.where { (of.paper.authors) ". " (of.paper.published) }
             (paragraphs("about", &of.paper.about))
+            (bases(&of.paper))
             p.tally { @for v in VERDICTS { @if count(v) > 0 { span { (count(v)) " " (badge(v)) } } } }
             @for record in &of.records { (figure(record)) }
+        }
+    }
+}
+
+/// The bases that a paper declares, and why.
+fn bases(of: &Paper) -> Markup {
+    html! {
+        @if of.bases.len() > 1 {
+            p { "Every figure is run and judged on these bases, which were declared before the runs:" }
+            ul { @for base in &of.bases {
+                li {
+                    b { (base.title) } ": " (with_code(base.why.trim()))
+                    @for set in &base.set { " " code { (set) } }
+                }
+            } }
         }
     }
 }
@@ -35,12 +52,15 @@ fn figure(record: &Record) -> Markup {
     html! {
         article.figure id=(anchor(record)) {
             header {
-                h3 { (figure.title) " " (badge(record.verdict())) }
+                h3 { (figure.title) @for base in &record.bases { " " (badge(record.verdict_on(base))) } }
                 p.where { b { (record.id) } " · " (figure.source) }
             }
             div.body {
                 div.shown {
-                    div.pictures { @for picture in pictures::all(record) { (picture) } }
+                    @for base in &record.bases {
+                        @if record.bases.len() > 1 { h4 { "On the base: " (base.title) } }
+                        div.pictures { @for picture in pictures::all(record, base) { (picture) } }
+                    }
                     div.numbers { (tables::values(record)) (tables::shapes(record)) (repeat(record)) }
                 }
                 div.words {
@@ -50,6 +70,7 @@ fn figure(record: &Record) -> Markup {
                         h4 { "Where ours differs" }
                         (paragraphs("differs", &figure.differs))
                     }
+                    (tables::claims(record))
                     (real_flows(record))
                 }
             }
@@ -113,6 +134,7 @@ fn shortened(hash: &str) -> Markup {
 fn provenance(record: &Record, of: &Measured) -> Markup {
     let kernel = record.figure.kernel.as_ref().filter(|_| of.on == Target::Testbed);
     let place = if of.on == Target::Simulator { "Simulator" } else { "Real flows" };
+    let place = record.base(of).map_or(place.to_owned(), |base| record.with_base(place, base));
     html! {
         (place) ": " (of.verdict) ", " (text::cost(of))
         @for set in kernel.into_iter().flat_map(|kernel| &kernel.set) { ", with " code { (set) } }

@@ -4,15 +4,18 @@ use fairpace_report::chart::{Axis, Look, Strip};
 use fairpace_scenario::Target;
 use maud::{Markup, html};
 
-use crate::figure::{Is, Shape, Value};
-use crate::record::{Compared, Held, Mean, Measured, Record};
+use crate::figure::{Claim, Is, Shape, Value};
+use crate::record::{Compared, Finding, Held, Mean, Record};
+use crate::results::Place;
 use crate::text::{self, mean, number};
 
 /// An interval wider than this part of its mean does not stretch the axis that it is on.
 const WIDEST_SHOWN: f64 = 0.5;
 
-fn compared(measured: Option<&Measured>, value: usize) -> Option<&Compared> {
-    measured?.values.iter().find(|compared| compared.value == value)
+/// Over a column of what it measured.
+fn heading(record: &Record, place: &Place<'_>) -> String {
+    let host = if place.on == Target::Simulator { "Simulator" } else { "Real flows" };
+    record.with_base(host, place.base)
 }
 
 /// The larger of the two tolerances, in the unit.
@@ -22,37 +25,37 @@ pub(super) fn tolerance(value: &Value) -> f64 {
 
 /// The table of values; nothing without any.
 pub(super) fn values(record: &Record) -> Markup {
-    let (sim, kernel) = (record.on(Target::Simulator), record.on(Target::Testbed));
-    let columns = if kernel.is_some() { 5 } else { 4 };
+    let places: Vec<Place> = record.places().collect();
     html! {
         @if !record.figure.values.is_empty() {
-            table.values data-columns=(columns) {
+            table.values data-columns=(places.len() + 3) {
                 thead { tr {
                     th scope="col" { "Value" }
                     th.number scope="col" { "Published" }
-                    th.number scope="col" { "Simulator" }
-                    @if kernel.is_some() { th.number scope="col" { "Real flows" } }
+                    @for place in &places { th.number scope="col" { (heading(record, place)) } }
                     th scope="col" { span.hidden { "Drawn" } }
                 } }
                 tbody {
                     @for (i, value) in record.figure.values.iter().enumerate() {
-                        @let ours = [compared(sim, i), compared(kernel, i)];
                         tr {
                             th scope="row" {
                                 (value.what)
-                                @if !value.quote.trim().is_empty() {
-                                    details { summary { "the paper's words" } q { (value.quote) } }
-                                }
+                                (source(&value.quote, &value.by_construction, false))
                             }
                             td.number data-label="Published" {
                                 b { (number(value.published)) } " " (value.unit) br;
                                 small { (allowed(value)) }
                             }
-                            td.number data-label="Simulator" { (ours_cell(ours[0], &value.unit)) }
-                            @if kernel.is_some() {
-                                td.number data-label="Real flows" { (ours_cell(ours[1], &value.unit)) }
+                            @for place in &places {
+                                td.number data-label=(heading(record, place)) {
+                                    (ours_cell(place.compared(i), &value.unit))
+                                }
                             }
-                            td.drawn { (strip(value, ours).drawing()) }
+                            td.drawn {
+                                @for of in places.chunk_by(|a, b| a.base == b.base) {
+                                    (strip(value, of, i).drawing())
+                                }
+                            }
                         }
                     }
                 }
@@ -78,26 +81,29 @@ fn rounded(x: f64) -> f64 {
 }
 
 fn ours_cell(of: Option<&Compared>, unit: &str) -> Markup {
-    match of.and_then(|compared| Some((compared.ours?, compared.holds))) {
+    match of.and_then(|compared| Some((compared.ours?, compared.finding))) {
         None => html! { span.none { "not measured" } },
-        Some((ours, holds)) => html! { b { (mean(ours)) } " " (unit) br; (tick(holds)) },
+        Some((ours, finding)) => html! { b { (mean(ours)) } " " (unit) br; (tick(finding)) },
     }
 }
 
-/// Holds or not, as a sign with a word.
-fn tick(holds: Option<bool>) -> Markup {
-    match holds {
-        Some(true) => html! { span.tick.reproduced { "✓ holds" } },
-        Some(false) => html! { span.tick.differs { "✗ does not hold" } },
-        None => html! { span.tick.notrun { "· not measured" } },
-    }
+/// A finding as a sign with a word.
+fn tick(finding: Finding) -> Markup {
+    let (sign, class) = match finding {
+        Finding::Holds => ("✓", "holds"),
+        Finding::Open => ("?", "open"),
+        Finding::Contradicted => ("✗", "contradicted"),
+        Finding::NotMeasured => ("·", "notrun"),
+    };
+    html! { span class={ "tick " (class) } { (sign) " " (finding) } }
 }
 
-/// The value with what is allowed and what was measured, from zero.
-pub(super) fn strip(value: &Value, ours: [Option<&Compared>; 2]) -> Strip {
+/// The value with what is allowed and what was measured on a base, from zero.
+pub(super) fn strip(value: &Value, places: &[Place<'_>], index: usize) -> Strip {
     let tolerance = tolerance(value);
-    let looks = [Look::Dots, Look::Rings];
-    let measured = ours.into_iter().zip(looks).filter_map(|(compared, look)| Some((look, compared?.ours?)));
+    let look = |on| if on == Target::Simulator { Look::Dots } else { Look::Rings };
+    let ours = |place: &Place<'_>| Some((look(place.on), place.compared(index)?.ours?));
+    let measured = places.iter().filter_map(ours);
     let marks: Vec<_> = measured.map(|(look, of)| (look, of.mean, of.half, Some(0))).collect();
     let ends = marks.iter().flat_map(|(_, mean, half, _)| {
         let half = half.unwrap_or(0.0).min(WIDEST_SHOWN * mean.abs());
@@ -115,28 +121,52 @@ pub(super) fn strip(value: &Value, ours: [Option<&Compared>; 2]) -> Strip {
     Strip { axis, bar: None, allowed: Some(allowed), marks: [square].into_iter().chain(marks).collect() }
 }
 
+/// What counts a check as the paper's, or why it does not count.
+fn source(quote: &str, by_construction: &str, is_ours: bool) -> Markup {
+    html! {
+        @if is_ours { " " small { "(ours, not of the paper)" } }
+        @if !by_construction.is_empty() {
+            " " small { "(cannot fail, not counted: " (by_construction.trim()) ")" }
+        }
+        @if !quote.trim().is_empty() {
+            details { summary { "the paper's words" } q { (quote.trim()) } }
+        }
+    }
+}
+
+/// Sentences of the paper that no check tests; nothing without any.
+pub(super) fn claims(record: &Record) -> Markup {
+    html! {
+        @if !record.figure.claims.is_empty() {
+            h4 { "What is not checked" }
+            ul {
+                @for Claim { quote, why } in &record.figure.claims {
+                    li { q { (quote.trim()) } " " (why.trim()) }
+                }
+            }
+        }
+    }
+}
+
 /// The relations with their ticks; nothing without any.
 pub(super) fn shapes(record: &Record) -> Markup {
-    let places = [("simulator", record.on(Target::Simulator)), ("real flows", record.on(Target::Testbed))];
-    let held = |measured: Option<&Measured>, shape: usize| -> Option<Held> {
-        measured?.shapes.iter().find(|held| held.shape == shape).cloned()
-    };
+    let places: Vec<Place> = record.places().collect();
     html! {
         @if !record.figure.shapes.is_empty() {
             ul.shapes {
                 @for (i, shape) in record.figure.shapes.iter().enumerate() {
                     li {
-                        span.what { (shape.what) }
-                        @for (name, measured) in places {
-                            @if measured.is_some() || name == "simulator" {
-                                @let held = held(measured, i);
-                                span.held {
-                                    (tick(held.as_ref().and_then(|held| held.holds)))
-                                    @if let Some(held) = held.as_ref().filter(|held| !held.ours.is_empty()) {
-                                        " " span.relation { (relation(shape, held)) }
-                                    }
-                                    @if places[1].1.is_some() { " " small { (name) } }
+                        span.what {
+                            (shape.what) (source(&shape.quote, &shape.by_construction, shape.ours))
+                        }
+                        @for place in &places {
+                            @let held = place.held(i);
+                            span.held {
+                                (tick(held.map_or(Finding::NotMeasured, |held| held.finding)))
+                                @if let Some(held) = held.filter(|held| !held.ours.is_empty()) {
+                                    " " span.relation { (relation(shape, held)) }
                                 }
+                                @if places.len() > 1 { " " small { (heading(record, place).to_lowercase()) } }
                             }
                         }
                     }
