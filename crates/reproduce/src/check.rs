@@ -4,7 +4,9 @@ use std::collections::HashSet;
 
 use fairpace_scenario::{Problem, Set};
 
-use crate::figure::{Figure, Is, Kind, Line, Measure, Paper, Plot, RunPlan, Shape, Take, Value};
+use crate::figure::{
+    Along, Claim, Figure, Is, Kind, Line, Measure, Paper, Plot, RunPlan, Shape, Take, Value,
+};
 use crate::sheet::{Sheet, Text};
 
 /// More seeds than anybody waits for.
@@ -20,6 +22,7 @@ pub(crate) fn problems(sheet: &Sheet, paper: &Paper) -> Vec<Problem> {
     sheet.figure.runs.iter().enumerate().for_each(|(index, run)| check.run(index, run));
     sheet.figure.values.iter().enumerate().for_each(|(index, value)| check.value(index, value));
     sheet.figure.shapes.iter().enumerate().for_each(|(index, shape)| check.shape(index, shape));
+    sheet.figure.claims.iter().enumerate().for_each(|(index, claim)| check.claim(index, claim));
     sheet.figure.plots.iter().enumerate().for_each(|(index, plot)| check.plot(index, plot));
     check.problems
 }
@@ -209,7 +212,10 @@ impl Check<'_> {
             self.add("impossible", &format!("{key}.is"), "only the sides of a shape can be apart", help);
         }
         let named = ["tolerance", "tolerance_ratio"].map(|name| self.sheet.says(&format!("{key}.{name}")));
-        if named == [false, false] {
+        if value.is != Is::About && named != [false, false] {
+            self.no_slack(&key);
+        }
+        if value.is == Is::About && named == [false, false] {
             let help = "write `tolerance` in the value's unit, or `tolerance_ratio`";
             self.add("missing-key", &key, format!("`{}` has no tolerance", value.what), help);
         }
@@ -226,6 +232,16 @@ impl Check<'_> {
         self.of_the_paper(&shape.measure, &measure);
         if let Some(than) = &shape.than {
             self.of_the_paper(than, &format!("{key}.than"));
+        }
+        if shape.quote.trim().is_empty() != shape.ours {
+            let message = format!("`{}` must have a source, or be ours", shape.what);
+            let help = "quote the sentence of the paper that states it, or write `ours = true`";
+            self.add("missing-key", &key, message, help);
+        }
+        let is_direction = matches!(shape.along, Some(Along::Rises | Along::Falls));
+        let is_bound = shape.along.is_none() && matches!(shape.is, Is::Above | Is::Below);
+        if (is_direction || is_bound) && shape.tolerance_ratio != 0.0 {
+            self.no_slack(&key);
         }
         let is_sound = shape.tolerance_ratio >= 0.0 && shape.tolerance_ratio.is_finite();
         if !is_sound || !shape.factor.is_finite() {
@@ -246,6 +262,24 @@ impl Check<'_> {
                 "impossible",
                 &format!("{key}.than"),
                 "what goes along a sweep is compared to nothing",
+                help,
+            );
+        }
+    }
+
+    fn no_slack(&mut self, key: &str) {
+        let message = "a bound or a direction has no tolerance: it holds or does not";
+        self.add("impossible", key, message, "leave the tolerance out");
+    }
+
+    fn claim(&mut self, index: usize, claim: &Claim) {
+        let words = [("quote", &claim.quote), ("why", &claim.why)];
+        for (name, _) in words.into_iter().filter(|(_, text)| text.trim().is_empty()) {
+            let help = "quote the paper, and say why no check tests it";
+            self.add(
+                "missing-key",
+                &format!("claim.{}.{name}", index + 1),
+                format!("`{name}` is empty"),
                 help,
             );
         }

@@ -37,9 +37,12 @@ pub struct Figure {
     /// What the paper reports.
     #[serde(default, rename = "value")]
     pub values: Vec<Value>,
-    /// What must hold for the shape to be the paper's.
+    /// What the paper says of its shape without a number, and what we expect of it ourselves.
     #[serde(default, rename = "shape")]
     pub shapes: Vec<Shape>,
+    /// What the paper says of it and no check tests.
+    #[serde(default, rename = "claim")]
+    pub claims: Vec<Claim>,
     /// Its pictures.
     #[serde(default, rename = "plot")]
     pub plots: Vec<Plot>,
@@ -61,6 +64,12 @@ impl Figure {
     #[must_use]
     pub fn is_beside(&self, measure: &Measure) -> bool {
         self.is_run_beside(&measure.run) || measure.over.as_ref().is_some_and(|over| self.is_beside(over))
+    }
+
+    /// Whether a measure is of equations alone, so that its one number is exact.
+    pub(crate) fn is_exact(&self, measure: &Measure) -> bool {
+        let is_model = |name: &str| self.runs.iter().any(|run| run.name == name && !run.model.is_empty());
+        is_model(&measure.run) && measure.over.as_ref().is_none_or(|over| self.is_exact(over))
     }
 
     /// Whether a run is not in the paper.
@@ -230,13 +239,12 @@ pub enum Is {
     /// As much, within the tolerance.
     #[default]
     About,
-    /// Less, or more by no more than the tolerance.
+    /// Less, or as much.
     Below,
-    /// More, or less by no more than the tolerance.
+    /// More, or as much.
     Above,
     /// More or less, by more than seeds differ: between the 95 % intervals of both sides is a gap, wider
-    /// than the tolerance. For shapes only; a side with a single seed has no interval, and nothing is
-    /// judged.
+    /// than the tolerance. For shapes only.
     Apart,
 }
 
@@ -256,7 +264,8 @@ pub struct Value {
     /// How ours should compare to it.
     #[serde(default)]
     pub is: Is,
-    /// In the unit. One of the two tolerances must be given; with both, the larger counts.
+    /// In the unit, for [`Is::About`] alone. One of the two tolerances must be given; with both, the larger
+    /// counts. It stands for what the paper's own number is uncertain by, which is not published.
     #[serde(default)]
     pub tolerance: f64,
     /// As a part of the published value.
@@ -264,6 +273,19 @@ pub struct Value {
     pub tolerance_ratio: f64,
     /// The sentence that reports it.
     pub quote: String,
+    /// Why it cannot fail, if it cannot: it is shown, and never counted.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub by_construction: String,
+}
+
+/// A sentence of the paper on this figure that no check tests.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Claim {
+    /// The sentence.
+    pub quote: String,
+    /// Why there is no check.
+    pub why: String,
 }
 
 /// A relation that makes the shape.
@@ -272,6 +294,17 @@ pub struct Value {
 pub struct Shape {
     /// The claim: "the 10 ms flow's share falls as the other's RTT grows".
     pub what: String,
+    /// The sentence of the paper that states it, or "picture: " and what the figure shows. A shape has a
+    /// quote or is [`ours`](Self::ours).
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub quote: String,
+    /// Our own prediction, question or bound: no sentence and no picture of the paper states it. It is shown,
+    /// and never counted as the paper's.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ours: bool,
+    /// Why it cannot fail, if it cannot: it is shown, and never counted.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub by_construction: String,
     /// The left side of a relation...
     pub measure: Measure,
     /// ...and how it compares...
@@ -283,7 +316,7 @@ pub struct Shape {
     /// ...times this, or to this alone when there is no such measure.
     #[serde(default = "unit")]
     pub factor: f64,
-    /// Of the right side, for [`Is::About`] and as slack for the others.
+    /// Of the right side; of the mean of all, for [`Along::Level`]. Bounds and directions have none.
     #[serde(default)]
     pub tolerance_ratio: f64,
     /// In place of a relation: `measure`, without `at`, along the run's whole sweep.
@@ -299,9 +332,9 @@ fn unit() -> f64 {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Along {
-    /// From each point to the next it grows, or falls by no more than `tolerance_ratio`.
+    /// From each point to the next it grows or stays, and it ends higher than it begins.
     Rises,
-    /// From each point to the next it falls, or grows by no more than `tolerance_ratio`.
+    /// From each point to the next it falls or stays, and it ends lower than it begins.
     Falls,
     /// Every point is within `tolerance_ratio` of the mean of all.
     Level,

@@ -5,17 +5,31 @@ use std::fmt::Write as _;
 
 use fairpace_scenario::Target;
 
-use crate::figure::{Base, Is, Paper};
-use crate::record::{Compared, Held, Measured, PaperRecords, Record, Verdict};
-use crate::text;
+use crate::figure::{Base, Claim, Figure, Is, Paper};
+use crate::record::{Compared, Finding, Measured, PaperRecords, Record, Verdict};
+use crate::summary::{self, columns};
+use crate::tally::Counted;
+use crate::text::{self, cell};
 
 impl std::fmt::Display for Verdict {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.pad(match self {
-            Self::Reproduced => "reproduced",
-            Self::ShapeOnly => "shape only",
-            Self::Differs => "differs",
+            Self::Replicated => "replicated",
+            Self::Partly => "partly replicated",
+            Self::Not => "not replicated",
+            Self::Ours => "ours",
             Self::NotRun => "not run",
+        })
+    }
+}
+
+impl std::fmt::Display for Finding {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Self::Holds => "holds",
+            Self::Open => "open",
+            Self::Contradicted => "contradicted",
+            Self::NotMeasured => "not measured",
         })
     }
 }
@@ -23,16 +37,7 @@ impl std::fmt::Display for Verdict {
 /// Everything between the page's marks.
 #[must_use]
 pub fn tables(papers: &[PaperRecords]) -> String {
-    let all = || papers.iter().flat_map(|paper| &paper.records);
-    let count = |verdict| all().filter(|record| record.verdict() == verdict).count();
-    let mut page = format!(
-        "{} figures, tables and questions: {} reproduced, {} in shape only, {} differ, {} not run.\n",
-        all().count(),
-        count(Verdict::Reproduced),
-        count(Verdict::ShapeOnly),
-        count(Verdict::Differs),
-        count(Verdict::NotRun)
-    );
+    let mut page = summary::head(papers);
     for PaperRecords { id, paper, records } in papers {
         let _ = write!(
             page,
@@ -49,7 +54,7 @@ pub fn tables(papers: &[PaperRecords]) -> String {
         }
         page.push_str(&differences(records));
     }
-    page.push_str(&provenance(all()));
+    page.push_str(&provenance(papers.iter().flat_map(|paper| &paper.records)));
     text::wrapped(&page)
 }
 
@@ -68,27 +73,11 @@ fn bases(paper: &Paper) -> String {
     )
 }
 
-/// A base and a host for each column of ours; without declared bases, the hosts alone.
-fn columns(paper: &Paper) -> Vec<(&str, &str, Target)> {
-    let bases: Vec<(&str, &str)> = match paper.bases.as_slice() {
-        [] => vec![("", "")],
-        some => some.iter().map(|base| (base.name.as_str(), base.title.as_str())).collect(),
-    };
-    let hosts = |(name, title)| [Target::Simulator, Target::Testbed].map(|on| (name, title, on));
-    bases.into_iter().flat_map(hosts).collect()
-}
-
 fn header(paper: &Paper) -> String {
-    let ours = columns(paper).into_iter().map(|(_, title, on)| {
-        let comma = if title.is_empty() { "" } else { ", " };
-        format!(" ours, {}{comma}{title} |", place(on))
-    });
+    let ours = columns(paper).into_iter().map(|column| format!(" ours, {} |", column.name()));
     let ours: Vec<String> = ours.collect();
-    format!(
-        "| figure | status | published |{} command |\n|---|---|---|{}---|\n",
-        ours.concat(),
-        "---|".repeat(ours.len())
-    )
+    let marks = "---|".repeat(ours.len());
+    format!("| figure | status | published |{} command |\n|---|---|---|{marks}---|\n", ours.concat())
 }
 
 fn row(id: &str, record: &Record, paper: &Paper) -> String {
@@ -109,7 +98,7 @@ fn row(id: &str, record: &Record, paper: &Paper) -> String {
         )));
     }
     let ours: Vec<String> =
-        columns(paper).into_iter().map(|(base, _, on)| format!(" {} |", column(record, base, on))).collect();
+        columns(paper).iter().map(|of| format!(" {} |", column(record, &of.base.name, of.on))).collect();
     let status: Vec<String> = record.bases.iter().map(|base| record.verdict_on(base).to_string()).collect();
     format!(
         "| [{}](reproduction/{id}/{}) {} | {} | {} |{} `{}` |\n",
@@ -137,45 +126,39 @@ fn column(record: &Record, base: &str, on: Target) -> String {
         (None, _) => "not run".to_owned(),
         (Some(measured), _) => {
             let ours = (0..figure.values.len()).map(|index| ours(measured, index));
-            ours.chain(shapes(measured)).collect::<Vec<_>>().join("<br>")
+            ours.chain(shapes(record, measured)).collect::<Vec<_>>().join("<br>")
         }
     }
 }
 
-/// How many shapes hold, of how many that were measured.
-pub(crate) fn held(measured: &Measured) -> (u32, u32) {
-    let judged = measured.shapes.iter().filter_map(|Held { holds, .. }| *holds);
-    judged.fold((0, 0), |(hold, all), holds| (hold + u32::from(holds), all + 1))
-}
-
-/// "4 of 5 shapes hold".
-fn shapes(measured: &Measured) -> Option<String> {
-    let (hold, all) = held(measured);
-    let noun = if all == 1 { "shape holds" } else { "shapes hold" };
-    (all > 0).then(|| format!("{hold} of {all} {noun}"))
-}
-
-pub(crate) fn place(on: Target) -> &'static str {
-    match on {
-        Target::Simulator => "simulator",
-        Target::Testbed => "kernel",
-    }
+/// "shapes: 4 of 5 hold", and the same of what is ours.
+fn shapes(record: &Record, measured: &Measured) -> impl Iterator<Item = String> {
+    let counted = Counted::in_place(&record.figure, measured);
+    let kinds = [("shapes", counted.shapes), ("ours", counted.ours)];
+    kinds
+        .into_iter()
+        .filter(|(_, tally)| tally.measured() > 0)
+        .map(|(name, tally)| format!("{name}: {} hold", summary::held(tally)))
 }
 
 fn ours(measured: &Measured, value: usize) -> String {
     let found = measured.values.iter().find(|of| of.value == value);
     match found {
-        Some(Compared { ours: Some(ours), holds, .. }) => {
-            // what is outside of its tolerance is seen at once
-            let mark = if *holds == Some(false) { "**" } else { "" };
+        // what does not hold is seen at once
+        Some(Compared { ours: Some(ours), finding, .. }) => {
+            let mark = match finding {
+                Finding::Holds | Finding::NotMeasured => "",
+                Finding::Open => "*",
+                Finding::Contradicted => "**",
+            };
             format!("{mark}{}{mark}", text::mean(*ours))
         }
-        Some(Compared { holds: Some(false), .. }) => "**none**".to_owned(),
+        Some(Compared { finding: Finding::Contradicted, .. }) => "**none**".to_owned(),
         _ => "-".to_owned(),
     }
 }
 
-/// Why those that are not reproduced are not.
+/// Why some checks do not hold, which cannot fail, and what is not checked.
 fn differences(records: &[Record]) -> String {
     let mut text = String::new();
     for record in records {
@@ -183,8 +166,21 @@ fn differences(records: &[Record]) -> String {
         if !why.is_empty() && record.verdict() != Verdict::NotRun {
             let _ = write!(text, "\n**{}**: {}\n", record.id, why.replace('\n', " "));
         }
+        for (what, why) in constructed(&record.figure) {
+            let _ = write!(text, "\n**{}**, cannot fail: {what}. {why}\n", record.id);
+        }
+        for Claim { quote, why } in &record.figure.claims {
+            let _ = write!(text, "\n**{}**, no check: “{}” {}\n", record.id, quote.trim(), why.trim());
+        }
     }
     text
+}
+
+/// Checks that hold by construction, each with the reason.
+pub(crate) fn constructed(figure: &Figure) -> impl Iterator<Item = (&str, &str)> {
+    let values = figure.values.iter().map(|of| (of.what.as_str(), of.by_construction.trim()));
+    let shapes = figure.shapes.iter().map(|of| (of.what.as_str(), of.by_construction.trim()));
+    values.chain(shapes).filter(|(_, why)| !why.is_empty())
 }
 
 /// Commits of the programs that measured, and what it cost.
@@ -205,16 +201,11 @@ fn provenance<'a>(records: impl Iterator<Item = &'a Record>) -> String {
     commits.sort_unstable();
     let commits: Vec<String> = commits.iter().map(|commit| format!("`{commit}`")).collect();
     format!(
-        "\nBold: outside of its tolerance. Means \u{b1} half of the 95 % confidence interval over seeds. \
+        "\nBold: contradicted. Italic: open. Means \u{b1} half of the 95 % confidence interval over seeds. \
          {runs} runs, {} of CPU time, {}; measured by {}. The folder of each figure has the comparison, \
          reproduction/results the numbers.\n",
         text::duration(cpu_s),
         text::of(packets, "packet"),
         commits.join(", ")
     )
-}
-
-/// Text that stays in its cell.
-pub(crate) fn cell(text: &str) -> String {
-    text.trim().replace('|', "\\|").replace('\n', " ")
 }

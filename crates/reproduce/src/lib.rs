@@ -16,6 +16,7 @@ pub mod gallery;
 #[cfg(feature = "grid")]
 pub mod grid;
 pub mod index;
+pub mod judge;
 pub mod load;
 pub mod measure;
 pub mod pages;
@@ -25,11 +26,12 @@ pub mod results;
 pub mod sheet;
 pub mod source;
 pub mod table;
+pub mod tally;
 pub mod text;
 
 mod check;
 mod draw;
-mod judge;
 mod paths;
 #[cfg(test)]
 mod sample;
+mod summary;

@@ -88,12 +88,6 @@ impl<'a> Outcomes<'a> {
         is_run(&measure.run) || measure.over.as_deref().is_some_and(|over| self.ran(over))
     }
 
-    /// Whether it was asked of a table that has no row of it yet.
-    pub(crate) fn lacks(&self, measure: &Measure) -> bool {
-        let is_table = matches!(self.at(&measure.run, &measure.at), Some(Gave::Table { .. }));
-        is_table && self.measure(measure).is_none()
-    }
-
     /// The measure at its own point.
     pub(crate) fn measure(&self, measure: &Measure) -> Option<Measurement> {
         self.measure_at(measure, &measure.at)

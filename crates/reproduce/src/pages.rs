@@ -7,10 +7,10 @@ use fairpace_scenario::Target;
 
 use crate::figure::{Shape, Sweep};
 use crate::gallery::{pictures, tables};
-use crate::index::{cell, held, place};
 use crate::load::QUESTIONS;
-use crate::record::{Held, Measured, PaperRecords, Record};
-use crate::text;
+use crate::record::{Finding, Held, Measured, PaperRecords, Record};
+use crate::tally::{Counted, Tally};
+use crate::text::{self, cell, place};
 
 /// What all names of pictures begin with.
 pub const PICTURE: &str = "picture-";
@@ -114,8 +114,9 @@ fn answer(record: &Record) -> String {
         text.push_str("\nNot measured yet; the command below does.\n");
     }
     for measured in &record.measured {
-        let (hold, all) = held(measured);
-        let left = measured.shapes.len() - all as usize;
+        let Counted { shapes, ours, .. } = Counted::in_place(&record.figure, measured);
+        let Tally { hold, not_measured: left, .. } = shapes + ours;
+        let all = (shapes + ours).measured();
         let rest = if left > 0 { format!(", {left} not measured") } else { String::new() };
         let _ = write!(text, "\nIn the {}, {hold} of {all} claims hold{rest}.\n\n", place(measured.on));
         text.push_str("| claim | measured | |\n|---|---|---|\n");
@@ -141,7 +142,11 @@ fn claim(measured: &Measured, index: usize, shape: &Shape) -> String {
         Some(held) if shape.along.is_none() => text::relation(shape, held),
         Some(held) => held.ours.iter().map(|of| text::mean(*of)).collect::<Vec<_>>().join(" → "),
     };
-    format!("| {} | {shown} | {} |\n", cell(&shape.what), said(held.and_then(|held| held.holds)))
+    format!(
+        "| {} | {shown} | {} |\n",
+        cell(&shape.what),
+        said(held.map_or(Finding::NotMeasured, |held| held.finding))
+    )
 }
 
 /// Values that a paper reports, beside ours.
@@ -156,16 +161,13 @@ fn values(record: &Record, measured: &Measured) -> String {
             cell(&value.what),
             published.trim(),
             tables::allowed(value),
-            said(compared.holds)
+            said(compared.finding)
         );
     }
     text
 }
 
-const fn said(holds: Option<bool>) -> &'static str {
-    match holds {
-        Some(true) => "holds",
-        Some(false) => "**does not hold**",
-        None => "not measured",
-    }
+/// What is contradicted is seen at once.
+fn said(finding: Finding) -> String {
+    if finding == Finding::Contradicted { format!("**{finding}**") } else { finding.to_string() }
 }

@@ -6,18 +6,39 @@ use serde::{Deserialize, Serialize};
 
 use crate::figure::{Base, Figure, Kind, Paper};
 
-/// What came of a figure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+/// What the evidence says of one check.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+pub enum Finding {
+    /// The whole confidence interval agrees with it.
+    Holds,
+    /// The interval agrees in part, or there is none, since it is of one run: more runs would decide.
+    Open,
+    /// No point of the interval agrees with it.
+    Contradicted,
+    /// This place did not measure it.
+    #[default]
+    #[serde(rename = "not measured")]
+    NotMeasured,
+}
+
+/// What came of a figure: of the values and shapes of the paper, without what is ours or cannot fail.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Verdict {
-    /// Every published value within its tolerance, and every shape holds.
-    Reproduced,
-    /// Every shape holds, but not every value is within its tolerance.
-    #[serde(rename = "shape only")]
-    ShapeOnly,
-    /// A shape does not hold.
-    Differs,
+    /// All hold.
+    #[serde(rename = "replicated")]
+    Replicated,
+    /// Some hold, but not all.
+    #[serde(rename = "partly replicated")]
+    Partly,
+    /// None holds.
+    #[serde(rename = "not replicated")]
+    Not,
+    /// There is none: what was measured is ours, or cannot fail.
+    #[serde(rename = "ours")]
+    Ours,
     /// Nothing was measured.
+    #[default]
     #[serde(rename = "not run")]
     NotRun,
 }
@@ -34,25 +55,37 @@ pub struct Mean {
 }
 
 /// A published value beside ours.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Compared {
     /// Index into [`Figure::values`].
     pub value: usize,
-    /// Ours; `None`: this place did not measure it.
+    /// Ours; `None`: there is none.
     pub ours: Option<Mean>,
-    /// Within the tolerance.
-    pub holds: Option<bool>,
+    /// No seed lacks a value.
+    #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
+    pub complete: bool,
+    /// What that says.
+    #[serde(default)]
+    pub finding: Finding,
 }
 
 /// A relation with what was measured of it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Held {
     /// Index into [`Figure::shapes`].
     pub shape: usize,
     /// Left and right side, or each point along a sweep.
     pub ours: Vec<Mean>,
-    /// It holds; `None`: this place did not measure it.
-    pub holds: Option<bool>,
+    /// No seed lacks a value on a side or at a point.
+    #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
+    pub complete: bool,
+    /// What that says.
+    #[serde(default)]
+    pub finding: Finding,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// A drawn line: as many of each.
@@ -99,6 +132,7 @@ pub struct Measured {
     /// Data packets delivered.
     pub packets: u64,
     /// What came of it.
+    #[serde(skip_deserializing)]
     pub verdict: Verdict,
     /// Published values beside ours.
     pub values: Vec<Compared>,

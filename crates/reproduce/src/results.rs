@@ -5,20 +5,49 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use fairpace_scenario::Target;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
 
 use crate::cache::write;
 use crate::draw::pictures;
-use crate::figure::{Base, Figure, Line, Plot};
-use crate::judge::judge;
+use crate::figure::{Base, Figure, Line, Plot, Shape, Value};
+use crate::judge::{Rule, judge, judge_again};
 use crate::load::RESULTS;
 use crate::measure::{Gave, Outcome, Outcomes, round};
-use crate::record::{Compared, Held, Measured, Record, Verdict};
+use crate::record::{Compared, Finding, Held, Measured, Record, Verdict};
 use crate::sheet::Sheet;
+use crate::tally::Counted;
 
-/// Verdicts of the quick versions by [`short_name`].
-pub type Short = BTreeMap<String, Verdict>;
+/// What the quick versions came to, by [`short_name`].
+pub type Short = BTreeMap<String, Quick>;
+
+/// What came of a quick version, judged by means: [`Rule::Mean`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Quick {
+    /// Of the figure.
+    pub verdict: Verdict,
+    /// How many values and shapes were measured.
+    pub measured: usize,
+    /// Which of them do not hold.
+    pub fails: Vec<String>,
+}
+
+impl Quick {
+    /// Of a figure that was just run.
+    #[must_use]
+    pub fn of(figure: &Figure, measured: &Measured) -> Self {
+        let values = measured.values.iter().map(|of| (&figure.values[of.value].what, of.finding));
+        let shapes = measured.shapes.iter().map(|of| (&figure.shapes[of.shape].what, of.finding));
+        let all = values.chain(shapes).filter(|(_, finding)| *finding != Finding::NotMeasured);
+        let all: Vec<(&String, Finding)> = all.collect();
+        let fails = all.iter().filter(|(_, finding)| *finding != Finding::Holds);
+        Self {
+            verdict: measured.verdict,
+            measured: all.len(),
+            fails: fails.map(|(what, _)| (*what).clone()).collect(),
+        }
+    }
+}
 
 /// What one place says of a figure on a base. `scenarios_hash` is that of its plan, `commit` the program's.
 #[must_use]
@@ -26,12 +55,13 @@ pub fn measured(
     sheet: &Sheet,
     base: &Base,
     on: Target,
+    rule: Rule,
     outcomes: &[Outcome],
     scenarios_hash: String,
     commit: &str,
 ) -> Measured {
     let all = Outcomes { figure: &sheet.figure, all: outcomes };
-    let (values, shapes, verdict) = judge(&all, on);
+    let (values, shapes, verdict) = judge(&all, on, rule);
     let runs = || {
         outcomes.iter().flat_map(|outcome| match &outcome.gave {
             Gave::Runs(runs) => runs.as_slice(),
@@ -109,6 +139,7 @@ impl Record {
             let lines = measured.pictures.iter_mut().flat_map(|picture| &mut picture.lines);
             lines.for_each(|line| line.half.resize(line.y.len(), None));
         }
+        found.measured.iter_mut().for_each(|measured| judge_again(&sheet.figure, measured));
         found.measured.retain(|measured| sheet.bases.iter().any(|base| base.name == measured.base));
         Ok(Self { measured: found.measured, ..blank })
     }
@@ -137,6 +168,15 @@ impl Record {
     #[must_use]
     pub fn base(&self, of: &Measured) -> Option<&Base> {
         self.bases.iter().find(|base| base.name == of.base)
+    }
+
+    /// How many checks of each kind hold on a base in a place; where nothing was measured, none of them was.
+    #[must_use]
+    pub fn counted(&self, base: &Base, on: Target) -> Counted {
+        match self.at(base, on) {
+            Some(measured) => Counted::in_place(&self.figure, measured),
+            None => Counted::unmeasured(&self.figure),
+        }
     }
 
     /// The verdict of the simulator on the first base, or of the kernel where there is no other.
@@ -234,8 +274,8 @@ pub fn store_short(root: &Path, short: &Short) -> io::Result<()> {
     write(&short_path(root), &json(short)?)
 }
 
-/// The figure without what only explains, and without what is not in the paper: its words may change without
-/// a new run, and so may an algorithm of ours that real flows did not run.
+/// The figure without what only explains or judges, and without what is not in the paper: its words and
+/// tolerances may change without a new run, and so may an algorithm of ours that real flows did not run.
 fn wordless(figure: &Figure) -> Figure {
     let mut figure = figure.clone();
     let is_beside = |line: &Line| figure.is_beside(&line.measure);
@@ -250,10 +290,17 @@ fn wordless(figure: &Figure) -> Figure {
     // what they would change in a run is in its scenarios' hash
     (*kernel, *short) = (None, Default::default());
     figure.no_base.clear();
+    figure.claims.clear();
     for value in &mut figure.values {
-        [&mut value.what, &mut value.unit, &mut value.quote].into_iter().for_each(String::clear);
+        let Value { what, unit, quote, by_construction, .. } = value;
+        [what, unit, quote, by_construction].into_iter().for_each(String::clear);
+        (value.tolerance, value.tolerance_ratio) = (0.0, 0.0);
     }
-    figure.shapes.iter_mut().for_each(|shape| shape.what.clear());
+    for shape in &mut figure.shapes {
+        let Shape { what, quote, by_construction, .. } = shape;
+        [what, quote, by_construction].into_iter().for_each(String::clear);
+        (shape.ours, shape.tolerance_ratio) = (false, 0.0);
+    }
     for plot in &mut figure.plots {
         [&mut plot.title, &mut plot.x, &mut plot.y].into_iter().for_each(String::clear);
         (plot.log_x, plot.log_y) = (false, false);

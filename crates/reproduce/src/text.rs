@@ -1,5 +1,7 @@
 //! Numbers and relations as text: the same wherever they are shown.
 
+use fairpace_scenario::Target;
+
 use crate::figure::{Is, Shape};
 use crate::record::{Held, Mean, Measured};
 
@@ -37,6 +39,19 @@ pub fn mean(of: Mean) -> String {
         Some(_) if of.n > 1 => format!("{} ± 0", number(of.mean)),
         _ => number(of.mean),
     }
+}
+
+/// Where something was measured.
+pub(crate) fn place(on: Target) -> &'static str {
+    match on {
+        Target::Simulator => "simulator",
+        Target::Testbed => "kernel",
+    }
+}
+
+/// Text that stays in its cell.
+pub(crate) fn cell(text: &str) -> String {
+    text.trim().replace('|', "\\|").replace('\n', " ")
 }
 
 /// Seconds as people say them.

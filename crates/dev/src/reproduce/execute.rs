@@ -13,6 +13,7 @@ use fairpace_cli_core::progress::Progress;
 use fairpace_cli_core::signals::Signals;
 use fairpace_reproduce::cache::Cache;
 use fairpace_reproduce::figure::Base;
+use fairpace_reproduce::judge::Rule;
 use fairpace_reproduce::measure::{Gave, Outcome};
 use fairpace_reproduce::plan::{Case, Plan};
 use fairpace_reproduce::record::{Measured, Record};
@@ -88,7 +89,9 @@ impl Kept<'_> {
         let outcomes = work.plan.cases.iter().map(|case| self.outcome(work.sheet, case));
         let outcomes = outcomes.collect::<Result<Vec<_>, _>>()?;
         let Work { sheet, base, .. } = *work;
-        let measured = results::measured(sheet, base, self.args.on, &outcomes, work.plan.hash(), COMMIT);
+        let rule = if self.args.short { Rule::Mean } else { Rule::Interval };
+        let measured =
+            results::measured(sheet, base, self.args.on, rule, &outcomes, work.plan.hash(), COMMIT);
         if !self.args.short {
             let _alone = self.records.lock().unwrap_or_else(PoisonError::into_inner);
             let root = &self.args.dir;

@@ -143,9 +143,10 @@ fn record_short(args: &ReproduceArgs, finished: &[Finished<'_>]) -> Result<(), F
         true => results::Short::new(),
         false => results::load_short(&args.dir).map_err(failed)?,
     };
-    short.extend(
-        finished.iter().map(|done| (results::short_name(done.sheet, done.base), done.measured.verdict)),
-    );
+    short.extend(finished.iter().map(|done| {
+        let name = results::short_name(done.sheet, done.base);
+        (name, results::Quick::of(&done.sheet.figure, &done.measured))
+    }));
     results::store_short(&args.dir, &short).map_err(failed)
 }
 

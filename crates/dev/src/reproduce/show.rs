@@ -7,7 +7,7 @@ use fairpace_cli_core::failure::Failure;
 use fairpace_cli_core::output::Output;
 use fairpace_cli_core::table::{self, number, short, table};
 use fairpace_reproduce::figure::{Base, Value};
-use fairpace_reproduce::record::{Compared, Mean, PaperRecords, Record, Verdict};
+use fairpace_reproduce::record::{Compared, Finding, Mean, PaperRecords, Record, Verdict};
 use fairpace_reproduce::sheet::Sheet;
 use fairpace_reproduce::text;
 use fairpace_scenario::Target;
@@ -102,14 +102,17 @@ struct RanValue<'a> {
     unit: &'a str,
     published: f64,
     ours: Option<Mean>,
-    holds: Option<bool>,
+    finding: Finding,
 }
 
 #[derive(Debug, Serialize)]
 struct RanShape<'a> {
     what: &'a str,
+    /// The paper does not state it.
+    #[serde(rename = "is_ours")]
+    ours_alone: bool,
     ours: &'a [Mean],
-    holds: Option<bool>,
+    finding: Finding,
 }
 
 fn ran<'a>(done: &'a Finished<'_>) -> Ran<'a> {
@@ -119,7 +122,7 @@ fn ran<'a>(done: &'a Finished<'_>) -> Ran<'a> {
         unit: &value.unit,
         published: value.published,
         ours: compared.ours,
-        holds: compared.holds,
+        finding: compared.finding,
     };
     let shapes = figure.shapes.iter().zip(&measured.shapes);
     Ran {
@@ -133,7 +136,12 @@ fn ran<'a>(done: &'a Finished<'_>) -> Ran<'a> {
         cpu_s: measured.cpu_s,
         values: figure.values.iter().zip(&measured.values).map(value).collect(),
         shapes: shapes
-            .map(|(shape, held)| RanShape { what: &shape.what, ours: &held.ours, holds: held.holds })
+            .map(|(shape, held)| RanShape {
+                what: &shape.what,
+                ours_alone: shape.ours,
+                ours: &held.ours,
+                finding: held.finding,
+            })
             .collect(),
     }
 }
@@ -157,30 +165,20 @@ pub(super) fn finished(
         for value in &figure.values {
             let published = format!("{} {}", short(value.published), value.unit);
             let mean = value.ours.map_or_else(|| "-".to_owned(), text::mean);
-            let row =
-                [String::new(), value.what.to_owned(), published, mean, verdict_text(value.holds).to_owned()];
+            let row = [String::new(), value.what.to_owned(), published, mean, value.finding.to_string()];
             lines.add_row(row);
         }
         for shape in &figure.shapes {
             let means: Vec<String> = shape.ours.iter().map(|mean| short(mean.mean)).collect();
             let means = if means.len() > 4 { String::new() } else { means.join(", ") };
-            let row = [
-                String::new(),
-                shape.what.to_owned(),
-                "shape".to_owned(),
-                means,
-                verdict_text(shape.holds).to_owned(),
-            ];
+            let row = [String::new(), shape.what.to_owned(), kind(shape), means, shape.finding.to_string()];
             lines.add_row(row);
         }
     }
     out.text(&table::text(&lines))
 }
 
-const fn verdict_text(holds: Option<bool>) -> &'static str {
-    match holds {
-        Some(true) => "holds",
-        Some(false) => "does not hold",
-        None => "not measured",
-    }
+/// In place of a published number.
+fn kind(shape: &RanShape<'_>) -> String {
+    if shape.ours_alone { "ours" } else { "shape" }.to_owned()
 }

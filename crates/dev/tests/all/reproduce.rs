@@ -1,6 +1,8 @@
 //! `fairpace-dev reproduce`: the short version of every figure has the recorded verdict, records are shown,
 //! and an interruption loses no finished run.
 
+mod bases;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::process::ExitStatusExt as _;
@@ -8,8 +10,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use fairpace_dev::records::undocumented_keys;
+use fairpace_reproduce::judge::Rule;
 use fairpace_reproduce::plan::Plan;
 use fairpace_reproduce::record::{Record, Verdict};
+use fairpace_reproduce::results::Quick;
 use fairpace_reproduce::sheet::Sheet;
 use fairpace_reproduce::{index, load, results};
 use fairpace_scenario::Target;
@@ -60,6 +64,7 @@ quote = "The link is full."
 
 [[shape]]
 what = "one flow is faster"
+quote = "One is faster."
 measure = { run = "both", at = "80 ms", of = "flow.*.goodput_mbps" }
 is = "above"
 than = { run = "both", at = "80 ms", of = "flow.1.goodput_mbps" }
@@ -143,13 +148,13 @@ fn the_short_version_of_every_figure_has_the_recorded_verdict() {
     let (now, before) = (read(&place.path().join("reproduction")), read(Path::new(ROOT)));
     let changed: Vec<String> = now
         .iter()
-        .filter(|(name, verdict)| before.get(*name) != Some(verdict))
-        .map(|(name, verdict)| format!("{name}: {verdict}, on record {:?}", before.get(name)))
+        .filter(|(name, quick)| before.get(*name) != Some(quick))
+        .map(|(name, quick)| format!("{name}: {quick:?}, on record {:?}", before.get(name)))
         .collect();
     let gone: Vec<_> = before.keys().filter(|name| !now.contains_key(*name)).collect();
     assert!(
         changed.is_empty() && gone.is_empty(),
-        "verdicts changed: {changed:#?}; gone: {gone:?}; if this is meant, run `make reproduce ARGS=--short` \
+        "checks changed: {changed:#?}; gone: {gone:?}; if this is meant, run `make reproduce ARGS=--short` \
          and commit reproduction/results/short.json"
     );
 }
@@ -203,18 +208,18 @@ fn a_figure_is_run_recorded_and_shown() {
     let output =
         program().args(["reproduce", "bbq-ma2017/fig01"]).current_dir(place.path()).output().unwrap();
     let [stdout, stderr] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
-    assert!(stdout.contains("reproduced") && stdout.contains("one flow is faster"), "{stdout}");
-    assert!(stderr.contains("bbq-ma2017/fig01: reproduced, 4 runs"), "{stderr}");
+    assert!(stdout.contains("replicated") && stdout.contains("one flow is faster"), "{stdout}");
+    assert!(stderr.contains("bbq-ma2017/fig01: replicated, 4 runs"), "{stderr}");
     let record = place.read("reproduction/results/bbq-ma2017/fig01.json");
     let record: serde_json::Value = serde_json::from_str(&record).unwrap();
     let measured = &record["measured"][0];
     assert_eq!((&measured["on"], &measured["runs"]), (&"sim".into(), &4.into()));
     assert_eq!(measured["pictures"][0]["lines"][0]["x"], serde_json::json!([40.0, 80.0]));
-    assert!(place.read("REPRODUCTION.md").contains("| reproduced |"));
+    assert!(place.read("REPRODUCTION.md").contains("| replicated |"));
     assert!(place.read("reproduction/gallery.html").contains("A paper"));
     let list = reproduce(&place, &["--list", "--json"]).succeeds().json();
     let entry = &list[0];
-    assert_eq!(entry["verdict"], "reproduced");
+    assert_eq!(entry["verdict"], "replicated");
     assert_eq!(entry["command"], "fairpace-dev reproduce bbq-ma2017/fig01");
     assert!(entry["cost_s"].as_f64().unwrap() > 0.0);
     let keys: Vec<_> = entry.as_object().unwrap().keys().collect();
@@ -247,11 +252,13 @@ fn words_may_change_but_a_result_of_other_runs_is_none() {
     let figure = "reproduction/bbq-ma2017/fig01/figure.toml";
     let verdict = || reproduce(&place, &["--list", "--json"]).succeeds().json()[0]["verdict"].clone();
     place.write(figure, &FIGURE.replace("The link is full.", "The link was full."));
-    assert_eq!(verdict(), "reproduced");
+    assert_eq!(verdict(), "replicated");
+    place.write(figure, &FIGURE.replace("tolerance_ratio = 0.5", "tolerance_ratio = 0"));
+    assert_eq!(verdict(), "partly replicated", "what is on record is judged again");
     place.write(figure, &FIGURE.replace("published = 10", "published = 11"));
     assert_eq!(verdict(), "not run");
     place.write(figure, FIGURE);
-    assert_eq!(verdict(), "reproduced");
+    assert_eq!(verdict(), "replicated");
     place.write("reproduction/bbq-ma2017/small.toml", &TWO_FLOWS.replace("200kB", "100kB"));
     assert_eq!(verdict(), "not run");
 }
@@ -261,7 +268,8 @@ fn the_short_version_leaves_the_results_alone() {
     let place = folder();
     reproduce(&place, &["--short"]).succeeds();
     let short = results::load_short(&place.path().join("reproduction")).unwrap();
-    assert_eq!(short.get("bbq-ma2017/fig01"), Some(&Verdict::Reproduced));
+    let quick = Quick { verdict: Verdict::Replicated, measured: 2, fails: vec![] };
+    assert_eq!(short.get("bbq-ma2017/fig01"), Some(&quick));
     assert_eq!(cached(&place), 2, "one seed at each point");
     let mut files = place.files();
     files.retain(|name| name != "reproduction");
@@ -279,7 +287,7 @@ fn a_run_that_is_not_in_the_paper_is_drawn_and_not_judged() {
     let record: serde_json::Value =
         serde_json::from_str(&place.read("reproduction/results/bbq-ma2017/fig01.json")).unwrap();
     let measured = &record["measured"][0];
-    assert_eq!((&measured["runs"], &measured["verdict"]), (&6.into(), &"reproduced".into()));
+    assert_eq!((&measured["runs"], &measured["verdict"]), (&6.into(), &"replicated".into()));
     assert_eq!(
         [&measured["values"], &measured["shapes"]].map(|of| of.as_array().map(Vec::len)),
         [Some(1); 2]
@@ -301,7 +309,15 @@ fn what_real_flows_measured_stays_when_a_run_that_is_not_in_the_paper_is_added()
     let before = sheet(FIGURE);
     let mut record = Record::load(&root, &before).unwrap();
     let hash_before = hash(&before, Target::Testbed);
-    record.add(results::measured(&before, &before.bases[0], Target::Testbed, &[], hash_before, "a commit"));
+    record.add(results::measured(
+        &before,
+        &before.bases[0],
+        Target::Testbed,
+        Rule::Interval,
+        &[],
+        hash_before,
+        "a commit",
+    ));
     record.store(&root, &before).unwrap();
     let after = sheet(&with_ours());
     assert_eq!(hash(&after, Target::Testbed), hash(&before, Target::Testbed));
@@ -312,110 +328,43 @@ fn what_real_flows_measured_stays_when_a_run_that_is_not_in_the_paper_is_added()
     assert_eq!(cases.iter().map(|case| case.run).collect::<Vec<_>>(), [1], "it runs where it is named");
 }
 
-/// A second base with a longer RTT for all flows.
-const BASES: &str = r#"
-[[base]]
-name = "near"
-title = "as it is"
-why = "The paper does not say."
+#[test]
+fn what_is_contradicted_ours_or_not_checked_is_listed() {
+    let place = folder();
+    let more = r#"
+[[shape]]
+what = "we expect more"
+ours = true
+measure = { run = "both", at = "80 ms", of = "flow.*.goodput_mbps" }
+is = "above"
+factor = 1000
 
-[[base]]
-name = "far"
-title = "far away"
-why = "The paper does not say."
-set = ["flow.rtt=100ms"]
+[[shape]]
+what = "goodput is not negative"
+quote = "It is not negative."
+by_construction = "Bytes are counted."
+measure = { run = "both", at = "80 ms", of = "flow.*.goodput_mbps" }
+is = "above"
+factor = 0
+
+[[claim]]
+quote = "Users are happier."
+why = "Users are not simulated."
 "#;
-
-/// A folder whose paper has [`BASES`].
-fn folder_with_bases() -> Folder {
-    let place = folder();
-    place.write("reproduction/bbq-ma2017/paper.toml", &format!("{PAPER}{BASES}"));
-    place
-}
-
-#[test]
-fn every_base_is_run_judged_and_shown() {
-    let place = folder_with_bases();
-    // one flow keeps to its own RTT; a hundredth of the rate on one base alone
-    let rate = BASES.replace("flow.rtt=100ms", "link.rate=1mbit");
-    place.write("reproduction/bbq-ma2017/paper.toml", &format!("{PAPER}{rate}"));
-    let output = program().args(["reproduce"]).current_dir(place.path()).output().unwrap();
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert!(stderr.contains("bbq-ma2017/fig01: reproduced, 4 runs"), "{stderr}");
-    assert!(stderr.contains("bbq-ma2017/fig01 on far: shape only, 4 runs"), "{stderr}");
-    let record: serde_json::Value =
-        serde_json::from_str(&place.read("reproduction/results/bbq-ma2017/fig01.json")).unwrap();
-    let of = |key: &str| [&record["measured"][0][key], &record["measured"][1][key]];
-    assert_eq!(of("base"), ["near", "far"]);
-    assert_eq!(of("verdict"), ["reproduced", "shape only"]);
-    let list = reproduce(&place, &["--list", "--json"]).succeeds().json();
-    assert_eq!([&list[0]["base"], &list[1]["verdict"]], ["near", "shape only"]);
+    let figure = FIGURE.replace("published = 10", "published = 100") + more;
+    place.write("reproduction/bbq-ma2017/fig01/figure.toml", &figure);
+    reproduce(&place, &["--quiet"]).succeeds();
     let page = place.read("REPRODUCTION.md");
-    assert!(page.contains("ours, simulator, as it is | ours, kernel, as it is | ours, simulator, far away"));
-    assert!(page.contains("| reproduced<br>shape only |") && page.contains("`link.rate=1mbit`"), "{page}");
-    assert!(place.read("reproduction/gallery.html").contains("Simulator, far away"));
-    reproduce(&place, &["--short", "--quiet"]).succeeds();
-    let short = results::load_short(&place.path().join("reproduction")).unwrap();
-    let names: Vec<_> = short.keys().collect();
-    assert_eq!(names, ["bbq-ma2017/fig01", "bbq-ma2017/fig01 on far"]);
-}
-
-#[test]
-fn a_run_keeps_to_its_own_value_of_what_a_base_sets() {
-    let place = folder_with_bases();
-    let sheet = load::papers(&place.path().join("reproduction")).unwrap().remove(0).sheets.remove(0);
-    let rtts = |base| {
-        let plan = Plan::of(&sheet, base, Target::Simulator, false).unwrap();
-        let flows: Vec<_> = plan.scenarios().flat_map(|of| of.flows.iter().map(|flow| flow.rtt)).collect();
-        flows.into_iter().map(|rtt| rtt.as_millis()).collect::<Vec<_>>()
-    };
-    assert_eq!(rtts(&sheet.bases[0]), [40, 60, 40, 60, 80, 60, 80, 60]);
-    assert_eq!(rtts(&sheet.bases[1]), [40, 100, 40, 100, 80, 100, 80, 100]);
-    let on_kernel = Plan::of(&sheet, &sheet.bases[1], Target::Testbed, false).unwrap();
-    assert!(on_kernel.cases.is_empty(), "the testbed's hosts have the first base alone");
-}
-
-#[test]
-fn a_figure_may_leave_a_base_out_with_a_reason() {
-    let place = folder_with_bases();
-    let without = |why: &str| {
-        let figure = FIGURE.replacen("[short]", &format!("[no_base]\n{why}\n\n[short]"), 1);
-        place.write("reproduction/bbq-ma2017/fig01/figure.toml", &figure);
-    };
-    without("far = \"Its RTTs are the question.\"");
-    reproduce(&place, &["--quiet"]).succeeds();
-    assert_eq!(cached(&place), 4);
-    assert!(place.read("REPRODUCTION.md").contains("| Its RTTs are the question. |"));
-    without("near = \"It is the first.\"");
-    reproduce(&place, &["--list"]).fails(2, "the paper has no base `near` to leave out");
-    without("far = \"\"");
-    reproduce(&place, &["--list"]).fails(2, "it does not say why");
-}
-
-#[test]
-fn what_was_measured_before_a_paper_declared_bases_is_of_the_first() {
-    let place = folder();
-    reproduce(&place, &["--quiet"]).succeeds();
-    place.write("reproduction/bbq-ma2017/paper.toml", &format!("{PAPER}{BASES}"));
-    let list = reproduce(&place, &["--list", "--json"]).succeeds().json();
-    assert_eq!([&list[0]["verdict"], &list[1]["verdict"]], ["reproduced", "not run"]);
-}
-
-#[test]
-fn wrong_bases_are_reported_with_their_place() {
-    for (from, to, message) in [
-        ("name = \"far\"", "name = \"near\"", "two bases are called `near`"),
-        ("why = \"The paper does not say.\"", "why = \" \"", "`why` is empty"),
-        ("set = [\"flow.rtt=100ms\"]", "", "`far` is base 2 and sets 0 keys"),
-        ("flow.rtt=100ms", "flow.rtt", "is not KEY=VALUE"),
-    ] {
-        let place = folder();
-        let paper = format!("{PAPER}{}", BASES.replacen(from, to, 1));
-        place.write("reproduction/bbq-ma2017/paper.toml", &paper);
-        let ended = reproduce(&place, &["--list"]);
-        ended.fails(2, message);
-        assert!(ended.message().contains("paper.toml"), "{}", ended.message());
-    }
+    let row = "| A. Author, 2016, 1 figure | simulator | 0 of 1 | 1 of 1 | 1 | 0 | 0 | 0 of 1 | 1 | 1 |";
+    assert!(page.contains(row), "{page}");
+    let flat = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    let listed = "- [bbq-ma2017/fig01](reproduction/bbq-ma2017/fig01), simulator: goodput is ";
+    assert!(flat.contains(listed) && flat.contains("published 100 (± 50)."), "{page}");
+    assert!(!flat.contains("not “we expect more”"), "what is ours is no claim of the paper: {page}");
+    assert!(flat.contains("**fig01**, cannot fail: goodput is not negative. Bytes are counted."), "{page}");
+    assert!(flat.contains("**fig01**, no check: “Users are happier.” Users are not simulated."), "{page}");
+    let gallery = place.read("reproduction/gallery.html");
+    assert!(gallery.contains("(ours, not of the paper)") && gallery.contains("Users are not simulated."));
 }
 
 #[test]
@@ -471,6 +420,15 @@ fn wrong_figures_are_reported_with_their_place_before_anything_runs() {
         ("scenario = \"small.toml\"\n", "", "must have one source"),
         ("no_kernel = \"this is a test\"", "", "nor why they cannot"),
         ("tolerance_ratio = 0.5\n", "", "`goodput` has no tolerance"),
+        ("published = 10\n", "published = 10\nis = \"above\"\n", "a bound or a direction has no tolerance"),
+        (
+            "is = \"above\"\n",
+            "is = \"above\"\ntolerance_ratio = 0.1\n",
+            "a bound or a direction has no tolerance",
+        ),
+        ("quote = \"One is faster.\"\n", "", "must have a source, or be ours"),
+        ("quote = \"One is faster.\"\n", "quote = \"One is faster.\"\nours = true\n", "or be ours"),
+        ("[[plot]]", "[[claim]]\nquote = \"It is fair.\"\nwhy = \"\"\n\n[[plot]]", "`why` is empty"),
         ("quote = \"The link is full.\"", "quote = \" \"", "the value has no source"),
         ("{ run = \"both\", at = \"40 ms\"", "{ run = \"none\", at = \"40 ms\"", "there is no run `none`"),
         ("{ run = \"both\", at = \"40 ms\"", "{ run = \"both\", at = \"4 ms\"", "has no point `4 ms`"),
@@ -528,11 +486,12 @@ fn folders_and_papers_agree() {
 
 /// The library says the same as the program.
 #[test]
-fn the_index_counts_every_figure_once() {
+fn the_head_of_the_index_counts_every_check_once() {
     let place = folder();
     let record = reproduce(&place, &["--json"]).succeeds().json();
     assert_eq!(undocumented_keys("reproduce", &record), BTreeSet::new());
     let page = place.read("REPRODUCTION.md");
-    assert!(page.contains("1 figures, tables and questions: 1 reproduced"), "{page}");
-    assert!(index::tables(&[]).starts_with("0 figures"), "no paper is no error");
+    let row = "| A. Author, 2016, 1 figure | simulator | 1 of 1 | 1 of 1 | 0 | 0 | 0 | – | 0 | 0 |";
+    assert!(page.contains(row), "{page}");
+    assert!(index::tables(&[]).contains("Nothing."), "no paper is no error");
 }

@@ -43,15 +43,17 @@ pub fn page(papers: &[PaperRecords]) -> String {
 /// Sign of a verdict and its class in the style. The colour is never the only difference.
 fn sign(verdict: Verdict) -> (&'static str, &'static str) {
     match verdict {
-        Verdict::Reproduced => ("✓", "reproduced"),
-        Verdict::ShapeOnly => ("≈", "shape"),
-        Verdict::Differs => ("✗", "differs"),
+        Verdict::Replicated => ("✓", "holds"),
+        Verdict::Partly => ("≈", "open"),
+        Verdict::Not => ("✗", "contradicted"),
+        Verdict::Ours => ("○", "notrun"),
         Verdict::NotRun => ("·", "notrun"),
     }
 }
 
 /// In the order in which they are counted.
-const VERDICTS: [Verdict; 4] = [Verdict::Reproduced, Verdict::ShapeOnly, Verdict::Differs, Verdict::NotRun];
+const VERDICTS: [Verdict; 5] =
+    [Verdict::Replicated, Verdict::Partly, Verdict::Not, Verdict::Ours, Verdict::NotRun];
 
 /// Where a figure stands on the page.
 fn anchor(record: &Record) -> String {

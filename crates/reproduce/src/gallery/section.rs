@@ -70,6 +70,7 @@ fn figure(record: &Record) -> Markup {
                         h4 { "Where ours differs" }
                         (paragraphs("differs", &figure.differs))
                     }
+                    (tables::claims(record))
                     (real_flows(record))
                 }
             }

@@ -11,9 +11,10 @@ use crate::text;
 /// What each verdict means.
 fn meaning(verdict: Verdict) -> &'static str {
     match verdict {
-        Verdict::Reproduced => "every published value within its tolerance, every shape holds",
-        Verdict::ShapeOnly => "every shape holds, not every value is within its tolerance",
-        Verdict::Differs => "a shape does not hold",
+        Verdict::Replicated => "every published value and every stated shape holds",
+        Verdict::Partly => "some of them hold",
+        Verdict::Not => "none of them holds",
+        Verdict::Ours => "our own question: the paper states nothing that is checked",
         Verdict::NotRun => "nothing was measured",
     }
 }
@@ -27,7 +28,9 @@ pub(super) fn introduction(papers: &[PaperRecords]) -> Markup {
             "Every figure and table of the papers, drawn again from our own runs: in the simulator, and with "
             "real flows of the Linux kernel where one machine can have them. Published numbers stand beside "
             "ours, with the sentence that reports them. "
-            "Verdicts are computed from tolerances that were written down beside each value."
+            "A check holds if its whole confidence interval agrees with what was published, is contradicted "
+            "if none of it does, and is open otherwise. REPRODUCTION.md counts the checks and says what each "
+            "word means."
         }
         ul.counts {
             @for of in VERDICTS { li { b { (count(of)) } " " (badge(of)) " " small { (meaning(of)) } } }

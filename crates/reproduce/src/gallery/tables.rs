@@ -4,8 +4,8 @@ use fairpace_report::chart::{Axis, Look, Strip};
 use fairpace_scenario::Target;
 use maud::{Markup, html};
 
-use crate::figure::{Is, Shape, Value};
-use crate::record::{Compared, Held, Mean, Record};
+use crate::figure::{Claim, Is, Shape, Value};
+use crate::record::{Compared, Finding, Held, Mean, Record};
 use crate::results::Place;
 use crate::text::{self, mean, number};
 
@@ -40,9 +40,7 @@ pub(super) fn values(record: &Record) -> Markup {
                         tr {
                             th scope="row" {
                                 (value.what)
-                                @if !value.quote.trim().is_empty() {
-                                    details { summary { "the paper's words" } q { (value.quote) } }
-                                }
+                                (source(&value.quote, &value.by_construction, false))
                             }
                             td.number data-label="Published" {
                                 b { (number(value.published)) } " " (value.unit) br;
@@ -83,19 +81,21 @@ fn rounded(x: f64) -> f64 {
 }
 
 fn ours_cell(of: Option<&Compared>, unit: &str) -> Markup {
-    match of.and_then(|compared| Some((compared.ours?, compared.holds))) {
+    match of.and_then(|compared| Some((compared.ours?, compared.finding))) {
         None => html! { span.none { "not measured" } },
-        Some((ours, holds)) => html! { b { (mean(ours)) } " " (unit) br; (tick(holds)) },
+        Some((ours, finding)) => html! { b { (mean(ours)) } " " (unit) br; (tick(finding)) },
     }
 }
 
-/// Holds or not, as a sign with a word.
-fn tick(holds: Option<bool>) -> Markup {
-    match holds {
-        Some(true) => html! { span.tick.reproduced { "✓ holds" } },
-        Some(false) => html! { span.tick.differs { "✗ does not hold" } },
-        None => html! { span.tick.notrun { "· not measured" } },
-    }
+/// A finding as a sign with a word.
+fn tick(finding: Finding) -> Markup {
+    let (sign, class) = match finding {
+        Finding::Holds => ("✓", "holds"),
+        Finding::Open => ("?", "open"),
+        Finding::Contradicted => ("✗", "contradicted"),
+        Finding::NotMeasured => ("·", "notrun"),
+    };
+    html! { span class={ "tick " (class) } { (sign) " " (finding) } }
 }
 
 /// The value with what is allowed and what was measured on a base, from zero.
@@ -121,6 +121,33 @@ pub(super) fn strip(value: &Value, places: &[Place<'_>], index: usize) -> Strip 
     Strip { axis, bar: None, allowed: Some(allowed), marks: [square].into_iter().chain(marks).collect() }
 }
 
+/// What counts a check as the paper's, or why it does not count.
+fn source(quote: &str, by_construction: &str, is_ours: bool) -> Markup {
+    html! {
+        @if is_ours { " " small { "(ours, not of the paper)" } }
+        @if !by_construction.is_empty() {
+            " " small { "(cannot fail, not counted: " (by_construction.trim()) ")" }
+        }
+        @if !quote.trim().is_empty() {
+            details { summary { "the paper's words" } q { (quote.trim()) } }
+        }
+    }
+}
+
+/// Sentences of the paper that no check tests; nothing without any.
+pub(super) fn claims(record: &Record) -> Markup {
+    html! {
+        @if !record.figure.claims.is_empty() {
+            h4 { "What is not checked" }
+            ul {
+                @for Claim { quote, why } in &record.figure.claims {
+                    li { q { (quote.trim()) } " " (why.trim()) }
+                }
+            }
+        }
+    }
+}
+
 /// The relations with their ticks; nothing without any.
 pub(super) fn shapes(record: &Record) -> Markup {
     let places: Vec<Place> = record.places().collect();
@@ -129,11 +156,13 @@ pub(super) fn shapes(record: &Record) -> Markup {
             ul.shapes {
                 @for (i, shape) in record.figure.shapes.iter().enumerate() {
                     li {
-                        span.what { (shape.what) }
+                        span.what {
+                            (shape.what) (source(&shape.quote, &shape.by_construction, shape.ours))
+                        }
                         @for place in &places {
                             @let held = place.held(i);
                             span.held {
-                                (tick(held.and_then(|held| held.holds)))
+                                (tick(held.map_or(Finding::NotMeasured, |held| held.finding)))
                                 @if let Some(held) = held.filter(|held| !held.ours.is_empty()) {
                                     " " span.relation { (relation(shape, held)) }
                                 }

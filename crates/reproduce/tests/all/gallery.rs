@@ -3,7 +3,9 @@
 use crate::support::{figure, line, measure, measured, papers, plot, shape};
 use fairpace_reproduce::figure::{Along, Base, Is, Kind, Line, RunPlan, Value};
 use fairpace_reproduce::gallery::page;
-use fairpace_reproduce::record::{Compared, Drawn, Held, Mean, PaperRecords, Picture, Record, Verdict};
+use fairpace_reproduce::record::{
+    Compared, Drawn, Finding, Held, Mean, PaperRecords, Picture, Record, Verdict,
+};
 use fairpace_scenario::Target;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -87,9 +89,10 @@ fn every_figure_is_in_the_contact_sheet_and_the_link_leads_to_it() {
 #[test]
 fn each_verdict_is_said_in_words_and_counted() {
     for (verdict, word) in [
-        (Verdict::Reproduced, "✓ reproduced"),
-        (Verdict::ShapeOnly, "≈ shape only"),
-        (Verdict::Differs, "✗ differs"),
+        (Verdict::Replicated, "✓ replicated"),
+        (Verdict::Partly, "≈ partly replicated"),
+        (Verdict::Not, "✗ not replicated"),
+        (Verdict::Ours, "○ ours"),
         (Verdict::NotRun, "· not run"),
     ] {
         let mut record = papers()[0].records[0].clone();
@@ -121,7 +124,7 @@ fn a_figure_says_what_it_needs_to_be_believed_and_repeated() {
         "37.1",
         "36.4 ± 2.1",
         "34.4 ± 3.9",
-        "✗ does not hold",
+        "✗ contradicted",
         "fairpace-dev reproduce made-up/fig15 --on kernel",
         &record.measured[0].commit,
         "40 runs",
@@ -317,7 +320,7 @@ fn a_long_series_does_not_make_a_long_page() {
     let plots = vec![plot(Kind::Time, "time, s", "", vec![line("one")])];
     let figure = figure("Long", plots, vec![], vec![]);
     let measured =
-        measured(Target::Simulator, Verdict::Reproduced, vec![], vec![], vec![vec![drawn]], &[Kind::Time]);
+        measured(Target::Simulator, Verdict::Replicated, vec![], vec![], vec![vec![drawn]], &[Kind::Time]);
     let page = page(&only(Record {
         paper: "made-up".into(),
         id: "long".into(),
@@ -338,6 +341,10 @@ fn any_drawn() -> impl Strategy<Value = Drawn> {
     (vec(number(), 0..12), numbers(), numbers()).prop_map(|(x, y, half)| Drawn { x, y, half })
 }
 
+fn any_finding() -> impl Strategy<Value = Finding> {
+    any_of(vec![Finding::Holds, Finding::Open, Finding::Contradicted, Finding::NotMeasured])
+}
+
 fn any_mean() -> impl Strategy<Value = Mean> {
     (0u32..9, prop::num::f64::ANY, prop::option::of(prop::num::f64::ANY)).prop_map(|(n, mean, half)| Mean {
         n,
@@ -353,8 +360,8 @@ proptest! {
         plots in vec((kind(), any::<[bool; 3]>(), prop::num::f64::ANY, prop::num::f64::ANY,
             vec((any_drawn(), "\\PC{0,30}", vec(any::<[f64; 2]>(), 0..3)), 0..5)), 0..3),
         values in vec((any::<[f64; 3]>(), any_of(vec![Is::About, Is::Below, Is::Above]), any_mean(),
-            any::<Option<bool>>()), 0..3),
-        shapes in vec((vec(any_mean(), 0..5), any::<Option<bool>>(), prop::option::of(Just(Along::Level)),
+            any_finding()), 0..3),
+        shapes in vec((vec(any_mean(), 0..5), any_finding(), prop::option::of(Just(Along::Level)),
             0usize..4), 0..3),
         places in prop::sample::subsequence(vec![Target::Simulator, Target::Testbed], 0..=2),
         words in "\\PC{0,40}",
@@ -374,7 +381,7 @@ proptest! {
             lines.push(drawn.into_iter().map(|(drawn, ..)| drawn).collect::<Vec<_>>());
         }
         let (mut compared, mut held) = (Vec::new(), Vec::new());
-        for (value, (numbers, is, ours, holds)) in values.into_iter().enumerate() {
+        for (value, (numbers, is, ours, finding)) in values.into_iter().enumerate() {
             let [published, tolerance, tolerance_ratio] = numbers;
             of.values.push(Value {
                 what: words.clone(),
@@ -385,16 +392,17 @@ proptest! {
                 tolerance,
                 tolerance_ratio,
                 quote: words.clone(),
+                by_construction: words.clone(),
             });
-            compared.push(Compared { value, ours: Some(ours), holds });
+            compared.push(Compared { value, ours: Some(ours), complete: true, finding });
         }
-        for (ours, holds, along, shape_index) in shapes {
+        for (ours, finding, along, shape_index) in shapes {
             of.shapes.push(shape(&words, along));
-            held.push(Held { shape: shape_index, ours, holds });
+            held.push(Held { shape: shape_index, ours, complete: true, finding });
         }
         let place = |on: Target| {
             let mut one =
-                measured(on, Verdict::Differs, compared.clone(), held.clone(), lines.clone(), &kinds);
+                measured(on, Verdict::Not, compared.clone(), held.clone(), lines.clone(), &kinds);
             (one.wall_s, one.cpu_s, one.packets, one.runs) = cost;
             one
         };

@@ -4,7 +4,7 @@ use crate::support::{drawn, figure, line, measured, papers, plot, shape};
 use fairpace_reproduce::figure::{Base, Kind};
 use fairpace_reproduce::load::QUESTIONS;
 use fairpace_reproduce::pages::{Page, pages};
-use fairpace_reproduce::record::{Held, Mean, Measured, PaperRecords, Record, Verdict};
+use fairpace_reproduce::record::{Finding, Held, Mean, Measured, PaperRecords, Record, Verdict};
 use fairpace_scenario::Target;
 
 /// A question with two claims and a picture, of which nothing was measured.
@@ -55,9 +55,10 @@ fn what_was_not_measured_is_not_answered() {
 fn claims_have_their_numbers_and_whether_they_hold() {
     let mut record = question();
     let mean = |mean, half| Mean { n: 5, mean, half: Some(half) };
-    let held = |shape, holds| Held { shape, ours: vec![mean(0.5, 0.021), mean(0.75, 0.1)], holds };
+    let ours = vec![mean(0.5, 0.021), mean(0.75, 0.1)];
+    let held = |shape, finding| Held { shape, ours, complete: true, finding };
     let mut sim = run_of(&record);
-    sim.shapes = vec![held(0, Some(false)), Held { shape: 1, ours: vec![], holds: None }];
+    sim.shapes = vec![held(0, Finding::Contradicted), Held { shape: 1, complete: true, ..Held::default() }];
     record.measured = vec![sim];
     record.figure.differs = "It is the other one.".into();
     let page = written(record);
@@ -66,7 +67,7 @@ fn claims_have_their_numbers_and_whether_they_hold() {
     let row = text.lines().find(|line| line.starts_with("| one")).unwrap();
     assert!(row.starts_with("| one \\| two |"), "a bar ends no cell: {row}");
     assert!(
-        row.contains("0.500 ± 0.021 ≥ 0.75 ± 0.10 = 3 × 0.25, within 10 %") && row.contains("does not hold"),
+        row.contains("0.500 ± 0.021 ≥ 0.75 ± 0.10 = 3 × 0.25, within 10 %") && row.contains("contradicted"),
         "{row}"
     );
     assert!(text.contains("| three |  | not measured |"), "{text}");
@@ -88,8 +89,8 @@ fn pictures_lie_beside_the_page_that_shows_them() {
 
 /// As if a place had run it.
 fn run_of(record: &Record) -> Measured {
-    let nothing = |shape| Held { shape, ours: vec![], holds: None };
+    let nothing = |shape| Held { shape, complete: true, ..Held::default() };
     let shapes = (0..record.figure.shapes.len()).map(nothing).collect();
     let lines = vec![vec![drawn(&[1.0, 2.0], |x| Some(x / 4.0), |_| Some(0.1))]];
-    measured(Target::Simulator, Verdict::Differs, vec![], shapes, lines, &[Kind::Sweep])
+    measured(Target::Simulator, Verdict::Not, vec![], shapes, lines, &[Kind::Sweep])
 }

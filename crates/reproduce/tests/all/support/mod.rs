@@ -2,7 +2,7 @@
 
 use fairpace_reproduce::figure::{Base, Figure, Is, Kernel, Kind, Line, Measure, Paper, Plot, Shape, Value};
 use fairpace_reproduce::record::{
-    Compared, Drawn, Held, Mean, Measured, PaperRecords, Picture, Record, Verdict,
+    Compared, Drawn, Finding, Held, Mean, Measured, PaperRecords, Picture, Record, Verdict,
 };
 use fairpace_scenario::Target;
 
@@ -41,6 +41,7 @@ fn value(what: &str, unit: &str, published: f64, tolerance_ratio: f64, is: Is) -
         is,
         tolerance: 0.0,
         tolerance_ratio,
+        by_construction: String::new(),
         quote: format!("A made-up sentence that reports {published} {unit} for the {what}."),
     }
 }
@@ -48,6 +49,9 @@ fn value(what: &str, unit: &str, published: f64, tolerance_ratio: f64, is: Is) -
 pub(crate) fn shape(what: &str, along: Option<fairpace_reproduce::figure::Along>) -> Shape {
     Shape {
         what: what.into(),
+        quote: "A made-up sentence.".into(),
+        ours: false,
+        by_construction: String::new(),
         measure: measure(),
         is: Is::Above,
         than: along.is_none().then(measure),
@@ -118,8 +122,16 @@ fn record(id: &str, figure: Figure, measured: Vec<Measured>) -> Record {
     Record { paper: "made-up".into(), id: id.into(), figure, bases: vec![Base::default()], measured }
 }
 
+fn finding(holds: bool) -> Finding {
+    if holds { Finding::Holds } else { Finding::Contradicted }
+}
+
+fn held(shape: usize, ours: Vec<Mean>, holds: bool) -> Held {
+    Held { shape, ours, complete: true, finding: finding(holds) }
+}
+
 fn compared(value: usize, ours: Mean, holds: bool) -> Compared {
-    Compared { value, ours: Some(ours), holds: Some(holds) }
+    Compared { value, ours: Some(ours), complete: true, finding: finding(holds) }
 }
 
 /// A sweep with intervals, published points and a kernel that measured some of it.
@@ -155,8 +167,8 @@ fn sweep() -> Record {
         drawn(&real, |x| share(x).map(|y| y + 2.0), |_| Some(2.0)),
     ];
     let held = vec![
-        Held { shape: 0, ours: x.iter().map(|x| mean(share(*x).unwrap(), 0.8)).collect(), holds: Some(true) },
-        Held { shape: 1, ours: vec![mean(38.2, 1.0), mean(15.6, 0.9)], holds: Some(true) },
+        held(0, x.iter().map(|x| mean(share(*x).unwrap(), 0.8)).collect(), true),
+        held(1, vec![mean(38.2, 1.0), mean(15.6, 0.9)], true),
     ];
     let sim = vec![
         compared(0, mean(36.4, 2.1), true),
@@ -166,14 +178,14 @@ fn sweep() -> Record {
     let real = vec![
         compared(0, mean(34.4, 3.9), true),
         compared(1, mean(4.9, 0.52), true),
-        Compared { value: 2, ours: None, holds: None },
+        Compared { value: 2, complete: true, ..Compared::default() },
     ];
     record(
         "fig15",
         figure,
         vec![
-            measured(Target::Simulator, Verdict::ShapeOnly, sim, held.clone(), vec![lines], &[Kind::Sweep]),
-            measured(Target::Testbed, Verdict::ShapeOnly, real, held, vec![kernel], &[Kind::Sweep]),
+            measured(Target::Simulator, Verdict::Partly, sim, held.clone(), vec![lines], &[Kind::Sweep]),
+            measured(Target::Testbed, Verdict::Partly, real, held, vec![kernel], &[Kind::Sweep]),
         ],
     )
 }
@@ -208,8 +220,8 @@ fn over_time() -> Record {
         "fig01",
         figure("Goodput of two BBR flows over time", plots, values, vec![]),
         vec![
-            measured(Target::Simulator, Verdict::Reproduced, sim.clone(), vec![], lines(), &[Kind::Time]),
-            measured(Target::Testbed, Verdict::Reproduced, sim, vec![], lines(), &[Kind::Time]),
+            measured(Target::Simulator, Verdict::Replicated, sim.clone(), vec![], lines(), &[Kind::Time]),
+            measured(Target::Testbed, Verdict::Replicated, sim, vec![], lines(), &[Kind::Time]),
         ],
     )
 }
@@ -234,14 +246,14 @@ fn logarithmic() -> Record {
     figure.differs = "CUBIC is less slow than in the paper: its timeouts are shorter here.\n\n\
                       A second paragraph says what shows it."
         .into();
-    let held = vec![Held { shape: 0, ours: vec![mean(91.0, 2.0), mean(42.0, 1.0)], holds: Some(false) }];
+    let held = vec![held(0, vec![mean(91.0, 2.0), mean(42.0, 1.0)], false)];
     let sim = vec![compared(0, mean(91.2, 2.0), true)];
     record(
         "fig08",
         figure,
         vec![measured(
             Target::Simulator,
-            Verdict::Differs,
+            Verdict::Not,
             sim,
             held,
             vec![vec![bbr, cubic, ideal]],
@@ -279,8 +291,8 @@ fn bars() -> Record {
             vec![],
         ),
         vec![
-            measured(Target::Simulator, Verdict::Reproduced, held(0.93), vec![], vec![sim], &[Kind::Bars]),
-            measured(Target::Testbed, Verdict::Reproduced, held(1.03), vec![], vec![kernel], &[Kind::Bars]),
+            measured(Target::Simulator, Verdict::Replicated, held(0.93), vec![], vec![sim], &[Kind::Bars]),
+            measured(Target::Testbed, Verdict::Replicated, held(1.03), vec![], vec![kernel], &[Kind::Bars]),
         ],
     )
 }
@@ -322,14 +334,14 @@ fn phase_and_cdf() -> Record {
     );
     (figure.kernel, figure.no_kernel) =
         (None, "One machine cannot have links of 1.1 Gbit/s and the delays of the paper at once.".into());
-    let held = vec![Held { shape: 0, ours: vec![mean(1.0, 0.1), mean(0.9, 0.1)], holds: Some(true) }];
+    let held = vec![held(0, vec![mean(1.0, 0.1), mean(0.9, 0.1)], true)];
     let lines = vec![vec![spiral(0.0), spiral(2.0)], vec![cdf(1.0), cdf(1.05), cdf(0.5)]];
     record(
         "fig02",
         figure,
         vec![measured(
             Target::Simulator,
-            Verdict::Reproduced,
+            Verdict::Replicated,
             vec![],
             held,
             lines,
@@ -353,7 +365,7 @@ fn many() -> Record {
     record(
         "fig03",
         figure("Fairness over the grid, each pair", vec![plot], vec![], vec![]),
-        vec![measured(Target::Simulator, Verdict::Differs, vec![], vec![], vec![drawn], &[Kind::Sweep])],
+        vec![measured(Target::Simulator, Verdict::Not, vec![], vec![], vec![drawn], &[Kind::Sweep])],
     )
 }
 

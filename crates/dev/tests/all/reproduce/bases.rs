@@ -1,0 +1,117 @@
+//! The bases that a paper declares.
+
+use fairpace_reproduce::plan::Plan;
+use fairpace_reproduce::{load, results};
+use fairpace_scenario::Target;
+
+use super::{FIGURE, PAPER, cached, folder, reproduce};
+use crate::support::{Folder, program};
+
+/// A second base with a longer RTT for all flows.
+const BASES: &str = r#"
+[[base]]
+name = "near"
+title = "as it is"
+why = "The paper does not say."
+
+[[base]]
+name = "far"
+title = "far away"
+why = "The paper does not say."
+set = ["flow.rtt=100ms"]
+"#;
+
+/// A folder whose paper has [`BASES`].
+fn folder_with_bases() -> Folder {
+    let place = folder();
+    place.write("reproduction/bbq-ma2017/paper.toml", &format!("{PAPER}{BASES}"));
+    place
+}
+
+#[test]
+fn every_base_is_run_judged_and_shown() {
+    let place = folder_with_bases();
+    // one flow keeps to its own RTT; a hundredth of the rate on one base alone
+    let rate = BASES.replace("flow.rtt=100ms", "link.rate=1mbit");
+    place.write("reproduction/bbq-ma2017/paper.toml", &format!("{PAPER}{rate}"));
+    let output = program().args(["reproduce"]).current_dir(place.path()).output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(stderr.contains("bbq-ma2017/fig01: replicated, 4 runs"), "{stderr}");
+    assert!(stderr.contains("bbq-ma2017/fig01 on far: partly replicated, 4 runs"), "{stderr}");
+    let record: serde_json::Value =
+        serde_json::from_str(&place.read("reproduction/results/bbq-ma2017/fig01.json")).unwrap();
+    let of = |key: &str| [&record["measured"][0][key], &record["measured"][1][key]];
+    assert_eq!(of("base"), ["near", "far"]);
+    assert_eq!(of("verdict"), ["replicated", "partly replicated"]);
+    let list = reproduce(&place, &["--list", "--json"]).succeeds().json();
+    assert_eq!([&list[0]["base"], &list[1]["verdict"]], ["near", "partly replicated"]);
+    let page = place.read("REPRODUCTION.md");
+    assert!(page.contains("ours, simulator, as it is | ours, kernel, as it is | ours, simulator, far away"));
+    assert!(
+        page.contains("| replicated<br>partly replicated |") && page.contains("`link.rate=1mbit`"),
+        "{page}"
+    );
+    assert!(place.read("reproduction/gallery.html").contains("Simulator, far away"));
+    reproduce(&place, &["--short", "--quiet"]).succeeds();
+    let short = results::load_short(&place.path().join("reproduction")).unwrap();
+    let names: Vec<_> = short.keys().collect();
+    assert_eq!(names, ["bbq-ma2017/fig01", "bbq-ma2017/fig01 on far"]);
+}
+
+#[test]
+fn a_run_keeps_to_its_own_value_of_what_a_base_sets() {
+    let place = folder_with_bases();
+    let sheet = load::papers(&place.path().join("reproduction")).unwrap().remove(0).sheets.remove(0);
+    let rtts = |base| {
+        let plan = Plan::of(&sheet, base, Target::Simulator, false).unwrap();
+        let flows: Vec<_> = plan.scenarios().flat_map(|of| of.flows.iter().map(|flow| flow.rtt)).collect();
+        flows.into_iter().map(|rtt| rtt.as_millis()).collect::<Vec<_>>()
+    };
+    assert_eq!(rtts(&sheet.bases[0]), [40, 60, 40, 60, 80, 60, 80, 60]);
+    assert_eq!(rtts(&sheet.bases[1]), [40, 100, 40, 100, 80, 100, 80, 100]);
+    let on_kernel = Plan::of(&sheet, &sheet.bases[1], Target::Testbed, false).unwrap();
+    assert!(on_kernel.cases.is_empty(), "the testbed's hosts have the first base alone");
+}
+
+#[test]
+fn a_figure_may_leave_a_base_out_with_a_reason() {
+    let place = folder_with_bases();
+    let without = |why: &str| {
+        let figure = FIGURE.replacen("[short]", &format!("[no_base]\n{why}\n\n[short]"), 1);
+        place.write("reproduction/bbq-ma2017/fig01/figure.toml", &figure);
+    };
+    without("far = \"Its RTTs are the question.\"");
+    reproduce(&place, &["--quiet"]).succeeds();
+    assert_eq!(cached(&place), 4);
+    assert!(place.read("REPRODUCTION.md").contains("| Its RTTs are the question. |"));
+    without("near = \"It is the first.\"");
+    reproduce(&place, &["--list"]).fails(2, "the paper has no base `near` to leave out");
+    without("far = \"\"");
+    reproduce(&place, &["--list"]).fails(2, "it does not say why");
+}
+
+#[test]
+fn what_was_measured_before_a_paper_declared_bases_is_of_the_first() {
+    let place = folder();
+    reproduce(&place, &["--quiet"]).succeeds();
+    place.write("reproduction/bbq-ma2017/paper.toml", &format!("{PAPER}{BASES}"));
+    let list = reproduce(&place, &["--list", "--json"]).succeeds().json();
+    assert_eq!([&list[0]["verdict"], &list[1]["verdict"]], ["replicated", "not run"]);
+}
+
+#[test]
+fn wrong_bases_are_reported_with_their_place() {
+    for (from, to, message) in [
+        ("name = \"far\"", "name = \"near\"", "two bases are called `near`"),
+        ("why = \"The paper does not say.\"", "why = \" \"", "`why` is empty"),
+        ("set = [\"flow.rtt=100ms\"]", "", "`far` is base 2 and sets 0 keys"),
+        ("flow.rtt=100ms", "flow.rtt", "is not KEY=VALUE"),
+    ] {
+        let place = folder();
+        let paper = format!("{PAPER}{}", BASES.replacen(from, to, 1));
+        place.write("reproduction/bbq-ma2017/paper.toml", &paper);
+        let ended = reproduce(&place, &["--list"]);
+        ended.fails(2, message);
+        assert!(ended.message().contains("paper.toml"), "{}", ended.message());
+    }
+}
