@@ -226,8 +226,8 @@ pub(crate) struct ReproduceArgs {
     /// Where to run.
     #[arg(long, value_parser = parse_target(), default_value = Target::Simulator.name())]
     pub(crate) on: Target,
-    /// Run the short version of each figure with one seed. Only its verdict is recorded, in
-    /// results/short.json.
+    /// Run the short version of each figure with one seed. Which of its checks fail by their mean is
+    /// recorded in results/short.json, and nothing else.
     #[arg(long, conflicts_with = "list")]
     pub(crate) short: bool,
     #[command(flatten)]
