@@ -123,7 +123,7 @@ fn one_host(flows: &[Flow]) -> Option<Fault> {
     let first = flows.first()?;
     let index = flows.iter().position(|flow| flow.sending.tso != first.sending.tso)?;
     let message = format!("flows `{}` and `{}` differ in `tso`", first.name, flows[index].name);
-    let help = "write the same for all flows, or run the scenario in the simulator: the testbed has one sending host";
+    let help = "the testbed has one sending host: write the same for all flows, or run it in the simulator";
     Some(Complaint::new("not-on-target", message, help).of(Section::Flow, index, "tso"))
 }
 
