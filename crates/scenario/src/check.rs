@@ -112,7 +112,19 @@ pub(crate) fn complaint_of_cc(error: CcError) -> Complaint {
 pub(crate) fn faults(scenario: &Scenario, target: Target) -> Vec<Fault> {
     let mut faults = values(scenario, target);
     faults.extend(impossibilities(scenario));
+    if target == Target::Testbed {
+        faults.extend(one_host(&scenario.flows));
+    }
     faults
+}
+
+/// The testbed's flows have one sending host, which sends bursts or does not.
+fn one_host(flows: &[Flow]) -> Option<Fault> {
+    let first = flows.first()?;
+    let index = flows.iter().position(|flow| flow.sending.tso != first.sending.tso)?;
+    let message = format!("flows `{}` and `{}` differ in `tso`", first.name, flows[index].name);
+    let help = "the testbed has one sending host: write the same for all flows, or run it in the simulator";
+    Some(Complaint::new("not-on-target", message, help).of(Section::Flow, index, "tso"))
 }
 
 /// What is impossible in a scenario whose values are each plausible.

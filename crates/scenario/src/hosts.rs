@@ -204,8 +204,9 @@ pub(crate) const SENDING_KEYS: &[Row<Sending>] = &[
         "cwnd decays while nothing is sent (RFC 2861).")
         .optional().simulator_only(),
     Row::flow("tso", BOOL, field!(Sending, tso),
-        "Packets leave in TSO bursts that are sized by the pacing rate. Without: one by one.")
-        .optional().simulator_only(),
+        "Packets leave in TSO bursts that are sized by the pacing rate. Without: one by one. On the testbed \
+         all flows have one sending host, and so the same value.")
+        .optional(),
     Row::flow("pacing", BOOL, field!(Sending, pacing),
         "Pacing on or off, whatever the algorithm requests.")
         .or("as the algorithm requests").simulator_only(),

@@ -43,6 +43,7 @@
 //! `fairpace-netem` and `fairpace-results` do.
 
 mod application;
+mod bursts;
 mod clock;
 mod control;
 mod coordinator;

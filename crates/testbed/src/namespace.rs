@@ -9,8 +9,8 @@
 //! To enter a namespace during a run: `nsenter --net=/proc/PID/fd/FD`, with the FD that
 //! `FAIRPACE_LOG=fairpace_testbed=debug` prints.
 
-use crate::Error;
 use crate::pool::MTU;
+use crate::{Error, bursts};
 use std::fs::{self, File};
 use std::io;
 use std::net::Ipv4Addr;
@@ -92,18 +92,24 @@ pub(crate) fn probe() -> Result<(), Error> {
 }
 
 /// Creates the namespace of a side, configures it and runs `work` in it. Returns the device and the result of
-/// `work`. The calling thread stays in its own namespace.
+/// `work`. The calling thread stays in its own namespace. Without `tso` the host sends packets one by one.
 ///
 /// # Errors
 /// [`Error::NotPermitted`], [`Error::Setup`], and errors of `work`.
 pub(crate) fn create<T: Send>(
     side: Side,
+    tso: bool,
     work: impl FnOnce() -> Result<T, Error> + Send,
 ) -> Result<(Device, T), Error> {
     let set_up = || {
         enter_new()?;
         configure(Path::new("/proc/sys/net"))?;
         let device = open_device(side)?;
+        if !tso {
+            // before any socket connects: a socket takes the limit of its route's device
+            let forbidden = device.tun.if_index().and_then(bursts::forbid);
+            forbidden.map_err(Error::setup(format!("forbid TSO bursts on {}", side.device())))?;
+        }
         Ok((device, work()?))
     };
     on_own_thread(side.device(), set_up)

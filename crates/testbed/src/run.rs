@@ -84,8 +84,10 @@ pub fn measure(scenario: &Scenario, monitor: &mut dyn Monitor, options: &Options
 fn connect_endpoints(scenario: &Scenario, controls: &Controls) -> Result<Endpoints, Error> {
     let flows = scenario.flows.iter().enumerate();
     let controlled: Vec<_> = flows.map(|(i, flow)| (flow, controls.kernel_name(i))).collect();
-    let (sender, sockets) = namespace::create(Side::Sender, || flows::open_senders(&controlled))?;
-    let (receiver, listener) = namespace::create(Side::Receiver, flows::open_listener)?;
+    // the same for all: a scenario whose flows differ is refused
+    let tso = scenario.flows.iter().all(|flow| flow.sending.tso);
+    let (sender, sockets) = namespace::create(Side::Sender, tso, || flows::open_senders(&controlled))?;
+    let (receiver, listener) = namespace::create(Side::Receiver, tso, flows::open_listener)?;
     Ok(Endpoints { sender, senders: Senders::new(sockets)?, receiver, listener })
 }
 

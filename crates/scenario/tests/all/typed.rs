@@ -108,6 +108,19 @@ fn a_key_that_the_testbed_does_not_have_is_shown_at_its_place() {
     assert!(parse("test.toml", GOOD, &set, Target::Testbed).is_ok());
 }
 
+#[test]
+fn on_the_testbed_flows_send_bursts_all_or_none() {
+    let mut scenario = good();
+    scenario.flows[1].sending.tso = false;
+    let error = scenario.clone().sealed(Target::Testbed).unwrap_err();
+    let [problem] = error.problems.as_slice() else { panic!("one problem: {error}") };
+    assert_eq!((problem.kind, problem.key.as_str()), ("not-on-target", "flow.2.tso"));
+    assert_eq!(problem.message, "flows `10ms` and `50ms` differ in `tso`");
+    assert!(scenario.clone().sealed(Target::Simulator).is_ok());
+    scenario.flows[0].sending.tso = false;
+    assert!(scenario.sealed(Target::Testbed).is_ok());
+}
+
 fn arrivals(sizes: Sizes) -> Arrivals {
     Arrivals { per_s_milli: 1, sizes }
 }

@@ -237,3 +237,22 @@ fn what_the_testbed_does_not_support_is_refused_by_its_key() {
     let keys: Vec<_> = invalid.problems.iter().map(|problem| (problem.kind, problem.key.as_str())).collect();
     assert_eq!(keys, [("not-on-target", "flow.1.host_jitter")]);
 }
+
+#[test]
+fn without_tso_packets_leave_one_by_one() {
+    let _alone = exclusive();
+    if !crate::support::can_load() {
+        return;
+    }
+    // At 10 Mbit/s a burst has two packets, the least that Linux makes, every 2.4 ms. At 20 Mbit/s each takes
+    // 0.6 ms, which the second one waits for the first: 0.3 ms on average. One by one they come every 1.2 ms.
+    let waited_ms = |tso: bool| {
+        let mut paced = flow("a", "fixed_rate", 20);
+        paced.cc.set("rate", "10mbit").expect("a parameter");
+        paced.sending.tso = tso;
+        let outcome = measure_or_skip(&scenario(20, 200_000, (1, 2), vec![paced]))?;
+        outcome.run.summary.links[0].queue_delay_mean_ms
+    };
+    let (Some(bursts), Some(single)) = (waited_ms(true), waited_ms(false)) else { return };
+    assert!(bursts > 0.2 && single < 0.1, "{bursts} ms in bursts, {single} ms one by one");
+}

@@ -69,8 +69,24 @@ fn a_run_keeps_to_its_own_value_of_what_a_base_sets() {
     };
     assert_eq!(rtts(&sheet.bases[0]), [40, 60, 40, 60, 80, 60, 80, 60]);
     assert_eq!(rtts(&sheet.bases[1]), [40, 100, 40, 100, 80, 100, 80, 100]);
-    let on_kernel = Plan::of(&sheet, &sheet.bases[1], Target::Testbed, false).unwrap();
-    assert!(on_kernel.cases.is_empty(), "the testbed's hosts have the first base alone");
+}
+
+#[test]
+fn real_flows_have_a_base_as_far_as_the_testbed_has_its_keys() {
+    let place = folder_with_bases();
+    let figure = FIGURE.replace("no_kernel = \"this is a test\"", "kernel = { repeats = 1 }");
+    place.write("reproduction/bbq-ma2017/fig01/figure.toml", &figure);
+    let real = |set: &str| {
+        let set = BASES.replace("flow.rtt=100ms", set);
+        place.write("reproduction/bbq-ma2017/paper.toml", &format!("{PAPER}{set}"));
+        let sheet = load::papers(&place.path().join("reproduction")).unwrap().remove(0).sheets.remove(0);
+        Plan::of(&sheet, &sheet.bases[1], Target::Testbed, false).map(|plan| plan.cases.len())
+    };
+    let all = real("flow.rtt=100ms").unwrap();
+    assert!(all > 0);
+    assert_eq!(real("flow.tso=false").unwrap(), all);
+    assert_eq!(real("flow.sack=false").unwrap(), 0, "the testbed has no such key");
+    assert!(real("flow.rtt=0s").is_err(), "that is wrong anywhere");
 }
 
 #[test]
