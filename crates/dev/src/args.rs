@@ -52,7 +52,8 @@ pub(crate) enum Command {
     /// and never judged. --short leaves it out; so does --on kernel, unless `kernel.runs` names it.
     ///
     /// A paper whose `paper.toml` declares several `[[base]]`, that is, several possible settings of its
-    /// hosts, is simulated and judged on each. Real flows have the first one.
+    /// hosts, is simulated and judged on each. Real flows have a base
+    /// whose keys the testbed has.
     Reproduce(ReproduceArgs),
     /// Simulate the 972 runs of "BBRv3 Startup Behavior" (Mahmud et al., 2025).
     ///

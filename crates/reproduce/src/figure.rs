@@ -132,7 +132,8 @@ pub struct RunPlan {
     /// `reproduction/PAPER/`.
     #[serde(default)]
     pub table: String,
-    /// `KEY=VALUE` as for `--set`; for a model, its arguments; for a table, which rows count: `COLUMN=VALUE`.
+    /// `KEY=VALUE` as for `--set`; for a model, its arguments; for a table, which rows count: `COLUMN=VALUE`,
+    /// and `distinct=COLUMN,...`: of rows that are the same in these columns, the first.
     #[serde(default)]
     pub set: Vec<String>,
     /// One axis.
@@ -210,6 +211,9 @@ pub struct Measure {
     /// Times this: a unit.
     #[serde(default)]
     pub times: Option<f64>,
+    /// Of the seeds, the middle one in place of the mean: for numbers that gather around two values.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub median: bool,
 }
 
 /// How a series becomes a number.

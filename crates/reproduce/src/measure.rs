@@ -64,6 +64,35 @@ impl Measurement {
         });
         Self { mean, complete: !values.is_empty() && values.iter().all(|value| value.is_finite()) }
     }
+
+    /// The same with the middle value and an interval of at least 95 % by ranks, which needs no distribution
+    /// (Hahn and Meeker, 1991, section 5.2): a value is below the median as often as a coin shows heads.
+    fn of_middle(values: &[f64]) -> Self {
+        let mut sorted: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
+        sorted.sort_by(f64::total_cmp);
+        let ends = outside(sorted.len()).map(|n| (sorted[n - 1], sorted[sorted.len() - n]));
+        let mean = median(sorted.clone()).map(|middle| Mean {
+            n: u32::try_from(sorted.len()).unwrap_or(u32::MAX),
+            mean: round(middle),
+            half: ends.map(|(low, high)| round((middle - low).max(high - middle))),
+        });
+        Self { mean, ..Self::of(values) }
+    }
+}
+
+/// The rank, from either end, of the values that bound the 95 % interval of a median of `n`; `None`: there are
+/// too few.
+fn outside(n: usize) -> Option<usize> {
+    /// Chance that the median is beyond one end.
+    const ONE_SIDE: f64 = 0.025;
+    // of n coins: the chance of i heads, and of at most i
+    let (mut exactly, mut at_most, mut rank) = (0.5_f64.powi(i32::try_from(n).ok()?), 0.0, 0);
+    while rank < n && at_most + exactly <= ONE_SIDE {
+        at_most += exactly;
+        exactly *= (n - rank) as f64 / (rank + 1) as f64;
+        rank += 1;
+    }
+    (rank > 0).then_some(rank)
 }
 
 impl<'a> Outcomes<'a> {
@@ -95,7 +124,8 @@ impl<'a> Outcomes<'a> {
 
     /// The measure at a point; `None`: it was not run there.
     pub(crate) fn measure_at(&self, measure: &Measure, at: &str) -> Option<Measurement> {
-        self.values(measure, at).map(|values| Measurement::of(&values))
+        let over_seeds = if measure.median { Measurement::of_middle } else { Measurement::of };
+        self.values(measure, at).map(|values| over_seeds(&values))
     }
 
     /// The measure's value of each seed; NaN where there is none. `None`: it was not run there, or a table
@@ -270,6 +300,26 @@ mod tests {
         assert!(!found.complete && !Measurement::of(&[]).complete && Measurement::of(&[1.0]).complete);
         // t with 1 degree of freedom: 12.706 times the standard error of 1
         assert_eq!(found.mean.and_then(|mean| mean.half), Some(12.706));
+    }
+
+    #[test]
+    fn a_median_has_the_interval_of_its_ranks() {
+        // tables of the sign test at 5 %: n = 5 none, 6 the first, 10 the second, 20 the sixth
+        assert_eq!(
+            [5, 6, 8, 9, 10, 20, 100].map(outside),
+            [None, Some(1), Some(1), Some(2), Some(2), Some(6), Some(40)]
+        );
+        let of =
+            |values: &[f64]| Measurement::of_middle(values).mean.map(|mean| (mean.n, mean.mean, mean.half));
+        let two_groups: Vec<f64> =
+            [2.0, 3.0, 4.0].into_iter().chain((0..7).map(|i| 65.0 + f64::from(i))).collect();
+        assert_eq!(of(&two_groups), Some((10, 66.5, Some(63.5))), "the second of ten is in the lower group");
+        assert_eq!(of(&[1.0, f64::NAN, 9.0]), Some((2, 5.0, None)));
+        assert!(!Measurement::of_middle(&[1.0, f64::NAN]).complete && of(&[]).is_none());
+        let all = outcomes();
+        let measure = format!("run = \"once\"\nmedian = true\n{GOODPUT}");
+        let found = Outcomes { figure: &figure(), all: &all }.measure(&toml::from_str(&measure).unwrap());
+        assert_eq!(found.and_then(|found| found.mean).map(|mean| (mean.mean, mean.half)), Some((11.0, None)));
     }
 
     #[test]

@@ -48,9 +48,10 @@ pub enum Verdict {
 pub struct Mean {
     /// Of how many.
     pub n: u32,
-    /// The mean itself.
+    /// The mean itself; where the measure asks for it, the median.
     pub mean: f64,
-    /// Half of its 95 % confidence interval (Student's t); `None` of one.
+    /// Half of the mean's 95 % confidence interval (Student's t); `None` of one. Of a median, the way to the
+    /// farther end of its interval by ranks; `None` of fewer than six.
     pub half: Option<f64>,
 }
 

@@ -1,6 +1,7 @@
 //! Tables of finished runs: CSV with a header, a row per run. What takes hours is computed once and
 //! committed as such a table; figures then read it.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 /// Why a table says nothing.
@@ -38,8 +39,13 @@ pub enum Error {
     },
 }
 
+/// In place of a column's name in a filter: its value is names of columns, and of rows that have the same in
+/// all of them only the first counts.
+const DISTINCT: &str = "distinct";
+
 /// The numbers in `column` of the rows that have, for each of `filters`, this value in this column, as
-/// written. Empty fields are left out; no row at all is no error.
+/// written. Empty fields are left out; no row at all is no error. The filter `distinct=COLUMN,...` counts rows
+/// once that are the same in these columns.
 ///
 /// # Errors
 /// When the table cannot be read, lacks a column, or has something else than a number in `column` of such a
@@ -56,16 +62,23 @@ pub fn table(path: &Path, filters: &[(String, String)], column: &str) -> Result<
         })
     };
     let wanted = position(column)?;
+    let (distinct, filters): (Vec<_>, Vec<_>) = filters.iter().partition(|(name, _)| name == DISTINCT);
     let filters: Vec<(usize, &str)> = filters
-        .iter()
+        .into_iter()
         .map(|(name, value)| Ok((position(name)?, value.as_str())))
         .collect::<Result<_, Error>>()?;
-    let mut numbers = Vec::new();
+    let distinct = distinct.into_iter().flat_map(|(_, names)| names.split(','));
+    let distinct: Vec<usize> = distinct.map(|name| position(name.trim())).collect::<Result<_, Error>>()?;
+    let (mut numbers, mut seen) = (Vec::new(), HashSet::new());
     for row in reader.records() {
         let row = row.map_err(unreadable)?;
         let field = |index: usize| row.get(index).unwrap_or_default();
         let value = field(wanted);
         if value.is_empty() || filters.iter().any(|(index, value)| field(*index) != *value) {
+            continue;
+        }
+        let key: Vec<String> = distinct.iter().map(|index| field(*index).to_owned()).collect();
+        if !distinct.is_empty() && !seen.insert(key) {
             continue;
         }
         numbers.push(value.parse().map_err(|_| Error::NotANumber {
@@ -95,6 +108,19 @@ mod tests {
         assert_eq!(read(&[], "jain").unwrap(), [0.5, 0.75]);
         assert_eq!(read(&[("cc", "bbr3"), ("rate", "10gbit")], "jain").unwrap(), [0.75]);
         assert!(read(&[("cc", "reno")], "jain").unwrap().is_empty());
+    }
+
+    #[test]
+    fn rows_that_are_the_same_in_some_columns_count_once() {
+        assert_eq!(read(&[("distinct", "cc")], "jain").unwrap(), [0.5], "both rows are of bbr3");
+        assert_eq!(read(&[("distinct", "cc, rate")], "jain").unwrap(), [0.5, 0.75]);
+        assert_eq!(
+            read(&[("rate", "10gbit"), ("distinct", "cc")], "jain").unwrap(),
+            [0.75],
+            "of those that count"
+        );
+        let error = read(&[("distinct", "cc,queue")], "jain").unwrap_err();
+        assert!(error.contains("no column `queue`"), "{error}");
     }
 
     #[test]
