@@ -52,7 +52,8 @@ pub(crate) enum Command {
     /// and never judged. --short leaves it out; so does --on kernel, unless `kernel.runs` names it.
     ///
     /// A paper whose `paper.toml` declares several `[[base]]`, that is, several possible settings of its
-    /// hosts, is simulated and judged on each. Real flows have the first one.
+    /// hosts, is simulated and judged on each. Real flows have the first one, and those
+    /// with `kernel = true`.
     Reproduce(ReproduceArgs),
     /// Simulate the 972 runs of "BBRv3 Startup Behavior" (Mahmud et al., 2025).
     ///
@@ -226,8 +227,8 @@ pub(crate) struct ReproduceArgs {
     /// Where to run.
     #[arg(long, value_parser = parse_target(), default_value = Target::Simulator.name())]
     pub(crate) on: Target,
-    /// Run the short version of each figure with one seed. Only its verdict is recorded, in
-    /// results/short.json.
+    /// Run the short version of each figure with one seed. Which of its checks fail by their mean is
+    /// recorded in results/short.json, and nothing else.
     #[arg(long, conflicts_with = "list")]
     pub(crate) short: bool,
     #[command(flatten)]

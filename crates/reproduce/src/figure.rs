@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use fairpace_scenario::Target;
 use serde::{Deserialize, Serialize};
 
 /// A figure or a table of a paper, or a question that its authors left open.
@@ -439,6 +440,17 @@ pub struct Base {
     /// first base has none: it is the scenarios as they are.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub set: Vec<String>,
+    /// Real flows have it, too: the testbed has every key of `set`. They always have the first base.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub kernel: bool,
+}
+
+impl Base {
+    /// Whether that place can have it.
+    #[must_use]
+    pub fn is_possible(&self, target: Target) -> bool {
+        target == Target::Simulator || self.kernel || self.set.is_empty()
+    }
 }
 
 /// The arguments of a model, from `KEY=VALUE`.

@@ -30,8 +30,8 @@ pub struct Case {
 }
 
 impl Plan {
-    /// What `sheet` runs on a base there; `short`: its quick version. Empty if that place cannot show it:
-    /// the testbed's hosts have the first base alone.
+    /// What `sheet` runs on a base there; `short`: its quick version. Empty if that place cannot show it
+    /// or cannot have the base.
     ///
     /// # Errors
     /// What is wrong with its scenarios, arguments, or the paths of its measures.
@@ -144,7 +144,7 @@ impl<'a> Changes<'a> {
         let (mut runs, mut at): (Vec<&[String]>, Vec<&[String]>) = (vec![], vec![]);
         let (mut sets, mut seeds, mut possible) = (vec![], None, true);
         if target == Target::Testbed {
-            possible = figure.kernel.is_some() && base.set.is_empty();
+            possible = figure.kernel.is_some() && base.is_possible(target);
             if let Some(kernel) = &figure.kernel {
                 runs.push(&kernel.runs);
                 at.push(&kernel.at);

@@ -16,7 +16,6 @@ use fairpace_reproduce::plan::Plan;
 use fairpace_reproduce::record::{PaperRecords, Record};
 use fairpace_reproduce::sheet::Sheet;
 use fairpace_reproduce::{gallery, index, pages as questions, results};
-use fairpace_scenario::Target;
 
 use crate::args::ReproduceArgs;
 use crate::marked_page::{MarkedPage, Page};
@@ -53,8 +52,7 @@ pub(crate) fn run(
     }
     let on_bases = chosen.into_iter().flat_map(|sheet| sheet.bases.iter().map(move |base| (sheet, base)));
     let mut works = on_bases
-        // the testbed's hosts have the first base alone
-        .filter(|(_, base)| args.on == Target::Simulator || base.set.is_empty())
+        .filter(|(_, base)| base.is_possible(args.on))
         .map(|(sheet, base)| Ok(Work { sheet, base, plan: Plan::of(sheet, base, args.on, args.short)? }))
         .collect::<Result<Vec<Work<'_>>, Failure>>()?;
     // cheap figures first: an interruption then leaves the most figures on record

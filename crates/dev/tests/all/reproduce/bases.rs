@@ -70,7 +70,7 @@ fn a_run_keeps_to_its_own_value_of_what_a_base_sets() {
     assert_eq!(rtts(&sheet.bases[0]), [40, 60, 40, 60, 80, 60, 80, 60]);
     assert_eq!(rtts(&sheet.bases[1]), [40, 100, 40, 100, 80, 100, 80, 100]);
     let on_kernel = Plan::of(&sheet, &sheet.bases[1], Target::Testbed, false).unwrap();
-    assert!(on_kernel.cases.is_empty(), "the testbed's hosts have the first base alone");
+    assert!(on_kernel.cases.is_empty(), "it does not say that real flows have it");
 }
 
 #[test]
@@ -114,4 +114,20 @@ fn wrong_bases_are_reported_with_their_place() {
         ended.fails(2, message);
         assert!(ended.message().contains("paper.toml"), "{}", ended.message());
     }
+}
+
+#[test]
+fn real_flows_have_the_first_base_and_those_that_say_so() {
+    let place = folder();
+    let paper = format!("{PAPER}{BASES}kernel = true\n");
+    place.write("reproduction/bbq-ma2017/paper.toml", &paper);
+    let figure = FIGURE.replace("no_kernel = \"this is a test\"", "[kernel]\nrepeats = 2");
+    place.write("reproduction/bbq-ma2017/fig01/figure.toml", &figure);
+    let sheet = load::papers(&place.path().join("reproduction")).unwrap().remove(0).sheets.remove(0);
+    let runs = |index: usize| {
+        let plan = Plan::of(&sheet, &sheet.bases[index], Target::Testbed, false).unwrap();
+        plan.scenarios().map(|of| of.flows[1].rtt.as_millis()).collect::<Vec<_>>()
+    };
+    assert_eq!(runs(0), [60; 4], "two points, twice each");
+    assert_eq!(runs(1), [100; 4]);
 }
