@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /*
- * CUBIC that never backs off. It owns cwnd, so that the host never reduces it: not after a loss, not after a timeout, not
- * for a mark. It grows up to a limit.
+ * CUBIC that never backs off. It owns cwnd, so that the host never reduces it: not after a loss, not after a timeout,
+ * not for a mark. It grows up to a limit.
  */
 #ifndef CC_NOBACKOFF_H
 #define CC_NOBACKOFF_H

@@ -80,7 +80,7 @@ impl Measurement {
     }
 }
 
-/// The rank, from either end, of the values that bound the 95 % interval of a median of `n`; `None`: there are
+/// The rank, from either end, of the values that end the 95 % interval of a median of `n`; `None`: there are
 /// too few.
 fn outside(n: usize) -> Option<usize> {
     /// Chance that the median is beyond one end.

@@ -44,8 +44,8 @@ pub enum Error {
 const DISTINCT: &str = "distinct";
 
 /// The numbers in `column` of the rows that have, for each of `filters`, this value in this column, as
-/// written. Empty fields are left out; no row at all is no error. The filter `distinct=COLUMN,...` counts rows
-/// once that are the same in these columns.
+/// written. Empty fields are left out; no row at all is no error. The filter `distinct=COLUMN,...` counts
+/// rows once that are the same in these columns.
 ///
 /// # Errors
 /// When the table cannot be read, lacks a column, or has something else than a number in `column` of such a
