@@ -6,7 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -43,6 +43,8 @@ pub struct Adaptor {
     stdin: Option<ChildStdin>,
     lines: Receiver<io::Result<Vec<u8>>>,
     said: Arc<Mutex<VecDeque<String>>>,
+    /// Reads its stderr to the end.
+    listener: Option<JoinHandle<()>>,
     timeout: Duration,
     stopped: Box<dyn Fn() -> bool>,
     seq: u64,
@@ -75,11 +77,11 @@ impl Adaptor {
             thread::spawn(move || read_lines(stdout, &sender));
         }
         let said = Arc::new(Mutex::new(VecDeque::new()));
-        if let Some(stderr) = stderr {
+        let listener = stderr.map(|stderr| {
             let said = Arc::clone(&said);
-            thread::spawn(move || keep_last_lines(stderr, &said));
-        }
-        Ok(Self { child, stdin, lines, said, timeout, stopped: Box::new(stopped), seq: 0 })
+            thread::spawn(move || keep_last_lines(stderr, &said))
+        });
+        Ok(Self { child, stdin, lines, said, listener, timeout, stopped: Box::new(stopped), seq: 0 })
     }
 
     fn exchange<T: DeserializeOwned>(&mut self, event: &Event) -> Result<T, String> {
@@ -144,9 +146,22 @@ impl Adaptor {
 
     /// The error of a process that ended, or closed a pipe.
     fn ended(&mut self, seq: u64) -> String {
-        let status =
-            self.wait().map_or("closed its stdout".to_owned(), |status| format!("ended with {status}"));
+        let status = self.wait();
+        if status.is_some() {
+            self.wait_for_last_words();
+        }
+        let status = status.map_or("closed its stdout".to_owned(), |status| format!("ended with {status}"));
         format!("line {seq}: the adaptor {status}{}", self.quoted())
+    }
+
+    /// A process that has ended may have written to its stderr just before. One that it started may hold the
+    /// pipe open.
+    fn wait_for_last_words(&self) {
+        let until = Instant::now() + GRACE;
+        let is_heard = || self.listener.as_ref().is_none_or(JoinHandle::is_finished);
+        while !is_heard() && Instant::now() < until && !(self.stopped)() {
+            thread::sleep(POLL / 10);
+        }
     }
 
     /// The exit status, if the process ends soon.
