@@ -14,7 +14,7 @@ use nix::sys::socket::{setsockopt, sockopt::TcpCongestion};
 
 use super::record::Step;
 use crate::args::KernelCheckArgs;
-use crate::soak::KernelLog;
+use crate::soak::kernel_log::KernelLog;
 use crate::soak::path::{self, RECEIVER};
 use crate::soak::traffic::{PORT, send, serve};
 
@@ -41,7 +41,7 @@ pub(super) fn check(args: &KernelCheckArgs, out: &mut dyn Write) -> io::Result<(
         report(operator.out, &step)?;
     }
     lifecycle(&mut operator)?;
-    report(out, &Step::End { alarms: log.alarms() })
+    report(out, &Step::End { alarms: log.alarms().failures })
 }
 
 fn report(out: &mut dyn Write, step: &Step) -> io::Result<()> {

@@ -5,13 +5,11 @@
 //! are killed at a random moment. In the end all data has arrived, the kernel's log is clean, and nothing of
 //! ours is left. No host but these two is touched: the BPF file system, too, is their own.
 
+pub(crate) mod kernel_log;
 mod operator;
 pub(crate) mod path;
 pub(crate) mod traffic;
 
-use std::fs;
-use std::io::Read;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -21,11 +19,11 @@ use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::output::{Output, note};
 use fairpace_cli_core::signals::Signals;
 use fairpace_netem::Random;
-use nix::libc;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use serde::Serialize;
 
 use crate::args::SoakArgs;
+use kernel_log::KernelLog;
 use operator::{Operations, Operator};
 use traffic::Traffic;
 
@@ -35,9 +33,6 @@ const LINE_EVERY: Duration = Duration::from_secs(10);
 const DRAIN_LIMIT: Duration = Duration::from_secs(60);
 /// How long the kernel may take to give back what the last socket used: it waits for an RCU grace period.
 const RELEASE_LIMIT: Duration = Duration::from_secs(20);
-/// What the kernel's log has when something went wrong in it.
-const ALARMS: [&str; 8] =
-    ["BUG:", "WARNING:", "Oops", "Call Trace", "refcount_t:", "general protection", "KASAN", "hung task"];
 
 /// What was done, and what went wrong.
 #[derive(Debug, Default, Serialize)]
@@ -50,6 +45,8 @@ struct SoakRecord {
     transfers_by_algorithm: std::collections::BTreeMap<String, u64>,
     operations: Operations,
     failures: Vec<String>,
+    /// Warnings of the kernel that follow from its skipping programs: see [`kernel_log`].
+    not_judged: Vec<String>,
 }
 
 pub(crate) fn run(
@@ -106,7 +103,9 @@ fn soak(args: &SoakArgs, global: Global, signals: &Signals, program: &Path) -> R
     traffic.finish(DRAIN_LIMIT, &mut record);
     record.failures.append(&mut operator.failures);
     record.failures.extend(operator.left_behind(RELEASE_LIMIT));
-    record.failures.extend(log.alarms());
+    let alarms = log.alarms();
+    record.failures.extend(alarms.failures);
+    record.not_judged = alarms.not_judged;
     record.operations = operator.operations;
     Ok(record)
 }
@@ -136,32 +135,6 @@ fn failed(what: &str, error: &std::io::Error) -> Failure {
     Failure::new(Exit::Internal, format!("{what}: {error}"), "`fairpace doctor` checks this machine")
 }
 
-/// What the kernel logs from now on.
-pub(crate) struct KernelLog(Option<fs::File>);
-
-impl KernelLog {
-    /// At its end. Without the right to read it, nothing is checked.
-    pub(crate) fn open() -> KernelLog {
-        use std::io::{Seek, SeekFrom};
-        let file = fs::File::options().read(true).custom_flags(libc::O_NONBLOCK).open("/dev/kmsg");
-        KernelLog(file.ok().and_then(|mut file| file.seek(SeekFrom::End(0)).ok().map(|_| file)))
-    }
-
-    pub(crate) fn alarms(self) -> Vec<String> {
-        let Some(mut file) = self.0 else { return vec!["the kernel's log cannot be read".into()] };
-        let mut found = Vec::new();
-        let mut record = [0; 8192];
-        // one record per read, until there is none
-        while let Ok(bytes @ 1..) = file.read(&mut record) {
-            let text = String::from_utf8_lossy(&record[..bytes]).into_owned();
-            if ALARMS.iter().any(|alarm| text.contains(alarm)) {
-                found.push(format!("the kernel's log: {}", text.trim()));
-            }
-        }
-        found
-    }
-}
-
 fn text(record: &SoakRecord) -> String {
     let mut out = format!(
         "{} transfers of {:.1} GB in all over {} connections at a time, each checked\n",
@@ -173,6 +146,9 @@ fn text(record: &SoakRecord) -> String {
         out.push_str(&format!("  {transfers:>8} by {algorithm}\n"));
     }
     out.push_str(&record.operations.text());
+    for warning in &record.not_judged {
+        out.push_str(&format!("NOT JUDGED, as this kernel skips BPF programs in process 1: {warning}\n"));
+    }
     for failure in &record.failures {
         out.push_str(&format!("failure: {failure}\n"));
     }
