@@ -223,7 +223,7 @@ impl Builder<'_> {
     }
 
     fn problem(&self, message: &str) -> Problem {
-        let help = "what is wrong with its scenario follows; `--set` stands for what the figure sets";
+        let help = "what is wrong with its scenario follows; `--set` is what the figure or the base sets";
         self.sheet.problem("scenario", self.key, message, help)
     }
 
