@@ -41,7 +41,7 @@ pub(super) fn check(args: &KernelCheckArgs, out: &mut dyn Write) -> io::Result<(
         report(operator.out, &step)?;
     }
     lifecycle(&mut operator)?;
-    report(out, &Step::End { alarms: log.alarms().failures })
+    report(out, &Step::End { alarms: log.alarms().all() })
 }
 
 fn report(out: &mut dyn Write, step: &Step) -> io::Result<()> {

@@ -34,6 +34,13 @@ pub(crate) struct Alarms {
     pub(crate) not_judged: Vec<String>,
 }
 
+impl Alarms {
+    /// Where a kernel that skips programs is a fault itself.
+    pub(crate) fn all(self) -> Vec<String> {
+        [self.failures, self.not_judged].concat()
+    }
+}
+
 impl KernelLog {
     /// At its end. Without the right to read it, [`alarms`](Self::alarms) says so.
     pub(crate) fn open() -> KernelLog {
@@ -67,16 +74,17 @@ fn skips_programs() -> bool {
 /// The alarms among the lines. `is_skipped`: are programs skipped in the context of this thread?
 fn judged(lines: &[String], is_skipped: impl Fn(u32) -> bool) -> Alarms {
     let mut alarms = Alarms::default();
-    let mut lines = lines.iter();
-    while let Some(line) = lines.next() {
-        if !ALARMS.iter().any(|alarm| line.contains(alarm)) {
+    let mut in_report = false;
+    for line in lines {
+        in_report &= !line.contains(REPORT_END);
+        // the call trace of a report is no second alarm
+        if !ALARMS.iter().any(|alarm| line.contains(alarm)) || in_report && line.contains("Call Trace") {
             continue;
         }
         let text = format!("the kernel's log: {line}");
         if line.contains(UNDO) && thread(line).is_some_and(&is_skipped) {
             alarms.not_judged.push(text);
-            // its own call trace is no second alarm
-            lines.by_ref().take_while(|line| !line.contains(REPORT_END)).for_each(drop);
+            in_report = true;
         } else {
             alarms.failures.push(text);
         }
@@ -124,6 +132,15 @@ mod tests {
         let alarms = judged(&lines, |thread| thread == 74);
         assert_eq!(alarms.failures.len(), 3, "{alarms:?}");
         assert!(alarms.failures[0].ends_with(&bug), "{alarms:?}");
+    }
+
+    #[test]
+    fn another_alarm_within_a_report_is_judged() {
+        let mut lines = report(UNDO, 74);
+        lines.insert(2, "4,9,9,-;BUG: unable to handle page fault".to_owned());
+        lines.pop(); // the end of the report is missing
+        let alarms = judged(&lines, |thread| thread == 74);
+        assert_eq!((alarms.failures.len(), alarms.not_judged.len()), (1, 1), "{alarms:?}");
     }
 
     #[test]
