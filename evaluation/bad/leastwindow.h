@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /*
- * CUBIC that has at least 16 packets in flight, whatever happens.
+ * CUBIC whose cwnd and ssthresh are never below 16 packets. SAMPLE raises what the host itself reduced.
  */
 #ifndef CC_LEASTWINDOW_H
 #define CC_LEASTWINDOW_H
