@@ -424,7 +424,7 @@ pub struct Paper {
     /// Its figures in the order of the paper; every folder must be named.
     pub figures: Vec<String>,
     /// What the paper leaves open about the hosts and decides results: each figure is run and judged on each
-    /// base. Declared before the runs; none: only the defaults.
+    /// base. None: only the defaults.
     #[serde(default, rename = "base", skip_serializing_if = "Vec::is_empty")]
     pub bases: Vec<Base>,
 }

@@ -58,6 +58,9 @@ pub fn tables(papers: &[PaperRecords]) -> String {
     text::wrapped(&page)
 }
 
+/// What precedes the bases of a paper, here and in the gallery.
+pub(crate) const BASES: &str = "Every figure is run and judged on each of these bases:";
+
 /// The bases that a paper declares, and why.
 fn bases(paper: &Paper) -> String {
     if paper.bases.len() < 2 {
@@ -68,9 +71,7 @@ fn bases(paper: &Paper) -> String {
         format!("- {}: {}{}\n", base.title, base.why.trim().replace('\n', " "), sets.concat())
     };
     let items: String = paper.bases.iter().map(item).collect();
-    format!(
-        "Every figure is run and judged on these bases, which were declared before the runs:\n\n{items}\n"
-    )
+    format!("{BASES}\n\n{items}\n")
 }
 
 fn header(paper: &Paper) -> String {

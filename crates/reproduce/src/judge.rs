@@ -1,7 +1,7 @@
 //! Whether what we measure is what the paper reports.
 //!
 //! A check holds only if the whole 95 % confidence interval of ours agrees with it, and is contradicted only
-//! if no point of the interval does. A tolerance therefore has to hold the interval, not only the mean: where
+//! if no point of the interval does. The whole interval must lie within a tolerance, not only the mean: where
 //! seeds differ by more than the tolerance, no mean is close enough, and more seeds are needed. Two sides
 //! differ by the gap between their intervals. A number of one run has no interval and decides nothing; one of
 //! equations is exact. Findings follow from recorded means, so that a rule or a tolerance may change without

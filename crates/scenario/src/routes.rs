@@ -98,7 +98,7 @@ fn too_small(scenario: &Scenario, index: usize, flow: &Flow, forward: &[u32]) ->
     if packet_bytes <= PACKET_BYTES {
         return None;
     }
-    let holds = |link: &Link| {
+    let too_small_key = |link: &Link| {
         let buffer = match link.buffer {
             Limit::Bytes(bytes) => Some(("buffer", bytes)),
             Limit::Packets(_) => None,
@@ -108,7 +108,7 @@ fn too_small(scenario: &Scenario, index: usize, flow: &Flow, forward: &[u32]) ->
         [buffer, burst, policer].into_iter().flatten().find(|(_, bytes)| *bytes < packet_bytes)
     };
     let links = forward.iter().map(|link| &scenario.links[*link as usize]);
-    let (link, (key, bytes)) = links.filter_map(|link| Some((link, holds(link)?))).next()?;
+    let (link, (key, bytes)) = links.filter_map(|link| Some((link, too_small_key(link)?))).next()?;
     Some(impossible(
         Section::Flow,
         index,

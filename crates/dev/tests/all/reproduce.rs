@@ -427,7 +427,11 @@ fn wrong_figures_are_reported_with_their_place_before_anything_runs() {
             "a bound or a direction has no tolerance",
         ),
         ("quote = \"One is faster.\"\n", "", "must have a source, or be ours"),
-        ("quote = \"One is faster.\"\n", "quote = \"One is faster.\"\nours = true\n", "or be ours"),
+        (
+            "quote = \"One is faster.\"\n",
+            "quote = \"One is faster.\"\nours = true\n",
+            "must have a source, or be ours",
+        ),
         ("[[plot]]", "[[claim]]\nquote = \"It is fair.\"\nwhy = \"\"\n\n[[plot]]", "`why` is empty"),
         ("quote = \"The link is full.\"", "quote = \" \"", "the value has no source"),
         ("{ run = \"both\", at = \"40 ms\"", "{ run = \"none\", at = \"40 ms\"", "there is no run `none`"),

@@ -5,6 +5,7 @@ use maud::{Markup, html};
 
 use super::{VERDICTS, anchor, pictures, sign, tables};
 use crate::figure::Paper;
+use crate::index::BASES;
 use crate::record::{Measured, PaperRecords, Record, Verdict};
 use crate::text;
 
@@ -36,7 +37,7 @@ pub(super) fn paper(of: &PaperRecords) -> Markup {
 fn bases(of: &Paper) -> Markup {
     html! {
         @if of.bases.len() > 1 {
-            p { "Every figure is run and judged on these bases, which were declared before the runs:" }
+            p { (BASES) }
             ul { @for base in &of.bases {
                 li {
                     b { (base.title) } ": " (with_code(base.why.trim()))

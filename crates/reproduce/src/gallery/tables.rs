@@ -70,8 +70,8 @@ pub(crate) fn allowed(value: &Value) -> String {
     match value.is {
         // no value is only apart from another: that is for shapes
         Is::About | Is::Apart => format!("± {}", number(rounded(tolerance))),
-        Is::Below => format!("at most {}", number(value.published + tolerance)),
-        Is::Above => format!("at least {}", number(value.published - tolerance)),
+        Is::Below => format!("at most {}", number(value.published)),
+        Is::Above => format!("at least {}", number(value.published)),
     }
 }
 
@@ -81,9 +81,11 @@ fn rounded(x: f64) -> f64 {
 }
 
 fn ours_cell(of: Option<&Compared>, unit: &str) -> Markup {
-    match of.and_then(|compared| Some((compared.ours?, compared.finding))) {
-        None => html! { span.none { "not measured" } },
-        Some((ours, finding)) => html! { b { (mean(ours)) } " " (unit) br; (tick(finding)) },
+    // a value can be contradicted without a number, such as a time that never comes
+    let finding = of.map_or(Finding::NotMeasured, |of| of.finding);
+    html! {
+        @if let Some(ours) = of.and_then(|of| of.ours) { b { (mean(ours)) } " " (unit) br; }
+        (tick(finding))
     }
 }
 

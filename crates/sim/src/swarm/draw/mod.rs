@@ -162,14 +162,19 @@ pub fn scenario(seed: u64) -> Result<Scenario, Invalid> {
     .sealed(Target::Simulator)
 }
 
+/// The largest MTU that a scenario may have, bytes.
+const LARGEST_MTU_BYTES: u64 = 9_000;
+/// An Ethernet header, bytes.
+const ETHERNET_BYTES: u64 = 14;
+
 /// The largest MTU, bytes, whose packets fit into all buffers and token buckets.
 fn most_mtu_bytes(links: &[Link]) -> u64 {
-    let holds = |link: &Link| {
+    let holds_bytes = |link: &Link| {
         let buffer = if let Limit::Bytes(bytes) = link.buffer { bytes } else { u64::MAX };
         let policer = link.policer.as_ref().map_or(u64::MAX, |policer| policer.burst_bytes);
         buffer.min(policer).min(link.burst_bytes.unwrap_or(u64::MAX))
     };
-    links.iter().map(holds).fold(9_014, u64::min) - 14
+    links.iter().map(holds_bytes).fold(LARGEST_MTU_BYTES + ETHERNET_BYTES, u64::min) - ETHERNET_BYTES
 }
 
 impl Draw {
