@@ -219,10 +219,30 @@ impl Check<'_> {
             let help = "write `tolerance` in the value's unit, or `tolerance_ratio`";
             self.add("missing-key", &key, format!("`{}` has no tolerance", value.what), help);
         }
+        self.causes(&key, value);
         let numbers = [value.tolerance, value.tolerance_ratio];
         if !value.published.is_finite() || numbers.iter().any(|number| !number.is_finite() || *number < 0.0) {
             let message = "the published value and its tolerances must be finite, tolerances not negative";
             self.add("out-of-range", &key, message, "");
+        }
+    }
+
+    fn causes(&mut self, key: &str, value: &Value) {
+        for (number, cause) in (1..).zip(&value.causes) {
+            let key = format!("{key}.cause.{number}");
+            self.measure(&cause.measure, &format!("{key}.measure"), At::Named);
+            if cause.what.trim().is_empty() {
+                self.add(
+                    "missing-key",
+                    &format!("{key}.what"),
+                    "`what` is empty",
+                    "say what the run changes",
+                );
+            }
+            if cause.measure == value.measure {
+                let help = "measure a run that changes the suspected cause";
+                self.add("impossible", &format!("{key}.measure"), "it is the measure of the value", help);
+            }
         }
     }
 

@@ -275,11 +275,28 @@ pub struct Value {
     /// As a part of the published value.
     #[serde(default)]
     pub tolerance_ratio: f64,
+    /// Why the tolerance is so large: "read off a picture whose grid is 10". Every tolerance has a reason.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub tolerance_why: String,
     /// The sentence that reports it.
     pub quote: String,
     /// Why it cannot fail, if it cannot: it is shown, and never counted.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub by_construction: String,
+    /// What may be the cause that it does not hold, each shown by a run.
+    #[serde(default, rename = "cause", skip_serializing_if = "Vec::is_empty")]
+    pub causes: Vec<Cause>,
+}
+
+/// A suspected cause of a difference, with a run that changes it. What the change does to the value is
+/// computed ([`Moved`](crate::record::Moved)).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cause {
+    /// What the run changes, and nothing else: "without a pacing margin".
+    pub what: String,
+    /// The value under that change.
+    pub measure: Measure,
 }
 
 /// A sentence of the paper on this figure that no check tests.

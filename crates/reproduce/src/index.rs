@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use fairpace_scenario::Target;
 
 use crate::figure::{Base, Claim, Figure, Is, Paper};
-use crate::record::{Compared, Finding, Measured, PaperRecords, Record, Verdict};
+use crate::record::{Compared, Finding, Measured, Moved, PaperRecords, Record, Verdict};
 use crate::summary::{self, columns};
 use crate::tally::Counted;
 use crate::text::{self, cell};
@@ -29,6 +29,18 @@ impl std::fmt::Display for Finding {
             Self::Holds => "holds",
             Self::Open => "open",
             Self::Contradicted => "contradicted",
+            Self::NotMeasured => "not measured",
+        })
+    }
+}
+
+impl std::fmt::Display for Moved {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Self::Reaches => "reaches it",
+            Self::Towards => "moves towards it",
+            Self::Away => "moves away from it",
+            Self::Unmoved => "does not move it",
             Self::NotMeasured => "not measured",
         })
     }

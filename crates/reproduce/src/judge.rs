@@ -14,6 +14,8 @@ use crate::measure::{Measurement, Outcomes, round};
 use crate::record::{Compared, Finding, Held, Mean, Measured, Verdict};
 use crate::tally::Counted;
 
+mod causes;
+
 /// Of the larger side: two numbers that are written the same in decimals may differ by so much in binary.
 const EPSILON: f64 = 1e-9;
 
@@ -47,6 +49,9 @@ fn find(figure: &Figure, rule: Rule, values: &mut [Compared], shapes: &mut [Held
         let value = figure.values.get(compared.value);
         compared.finding =
             value.map_or(Finding::NotMeasured, |value| of_value(figure, rule, value, compared));
+        if let Some(value) = value {
+            causes::find(figure, rule, value, compared);
+        }
     }
     for held in &mut *shapes {
         let shape = figure.shapes.get(held.shape);
@@ -75,14 +80,16 @@ fn verdict(figure: &Figure, values: &[Compared], shapes: &[Held]) -> Verdict {
 }
 
 fn compare(outcomes: &Outcomes<'_>, on: Target, index: usize) -> Compared {
-    let nothing = Compared { value: index, ours: None, complete: true, finding: Finding::NotMeasured };
+    let nothing = Compared { value: index, complete: true, ..Compared::default() };
     let Some(value) = outcomes.figure.values.get(index) else { return nothing };
     if on == Target::Testbed && !outcomes.ran(&value.measure) {
         return nothing;
     }
     match outcomes.measure(&value.measure) {
         None => nothing,
-        Some(Measurement { mean, complete }) => Compared { ours: mean, complete, ..nothing },
+        Some(Measurement { mean, complete }) => {
+            Compared { ours: mean, complete, tried: causes::measure(outcomes, value), ..nothing }
+        }
     }
 }
 
@@ -173,9 +180,14 @@ fn of_value(figure: &Figure, rule: Rule, value: &Value, compared: &Compared) -> 
     }
     let exact = figure.is_exact(&value.measure);
     let ours = compared.ours.and_then(|ours| Span::of(ours, rule, exact));
+    ours.map_or(Finding::Open, |ours| beside_published(value, ours))
+}
+
+/// Whether a number agrees with what is published.
+fn beside_published(value: &Value, ours: Span) -> Finding {
     let published = Span { low: value.published, high: value.published };
     let tolerance = value.tolerance.max(value.tolerance_ratio * value.published.abs());
-    ours.map_or(Finding::Open, |ours| relation(value.is, ours, published, tolerance))
+    relation(value.is, ours, published, tolerance)
 }
 
 fn of_shape(figure: &Figure, rule: Rule, shape: &Shape, held: &Held) -> Finding {

@@ -31,6 +31,7 @@ pub mod text;
 
 mod check;
 mod draw;
+mod explained;
 mod paths;
 #[cfg(test)]
 mod sample;

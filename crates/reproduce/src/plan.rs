@@ -104,6 +104,10 @@ impl Plan {
         let mut all: Vec<(String, &Measure)> = Vec::new();
         for (number, value) in (1..).zip(&figure.values) {
             all.push((format!("value.{number}.measure"), &value.measure));
+            let causes = (1..).zip(&value.causes);
+            all.extend(
+                causes.map(|(cause, of)| (format!("value.{number}.cause.{cause}.measure"), &of.measure)),
+            );
         }
         for (number, shape) in (1..).zip(&figure.shapes) {
             all.push((format!("shape.{number}.measure"), &shape.measure));

@@ -68,6 +68,39 @@ pub struct Compared {
     /// What that says.
     #[serde(default)]
     pub finding: Finding,
+    /// Runs that change a suspected cause, in the order of [`Value::causes`](crate::figure::Value::causes).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tried: Vec<Tried>,
+}
+
+/// A published value under a change of a suspected cause.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Tried {
+    /// Ours; `None`: there is none.
+    pub ours: Option<Mean>,
+    /// No seed lacks a value.
+    #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
+    pub complete: bool,
+    /// What the change did.
+    #[serde(default)]
+    pub moved: Moved,
+}
+
+/// What a change of a suspected cause did to a value. The order is that from the best explanation to none.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Moved {
+    /// With it the value holds.
+    Reaches,
+    /// The interval is apart from that without the change, and its mean nearer to the published value.
+    Towards,
+    /// The interval is apart, and its mean farther from the published value.
+    Away,
+    /// The intervals meet, or there is none.
+    Unmoved,
+    /// This place did not measure it.
+    #[default]
+    NotMeasured,
 }
 
 /// A relation with what was measured of it.

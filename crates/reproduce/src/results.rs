@@ -18,6 +18,8 @@ use crate::record::{Compared, Finding, Held, Measured, Record, Verdict};
 use crate::sheet::Sheet;
 use crate::tally::Counted;
 
+mod kept;
+
 /// What the quick versions came to, by [`short_name`].
 pub type Short = BTreeMap<String, Quick>;
 
@@ -116,8 +118,9 @@ impl Record {
         Self { paper, id, figure, bases, measured: Vec::new() }
     }
 
-    /// What is on record of a figure, with the words that its file has now. What was measured of another
-    /// figure, with other runs, values or pictures, is left out.
+    /// What is on record of a figure, with the words that its file has now. What was simulated of another
+    /// figure, with other runs, values or pictures, is left out. Of real flows only that is left out which
+    /// changed: they cannot be had again as they were, and take as long as they last.
     ///
     /// # Errors
     /// When a record is there but cannot be read.
@@ -129,7 +132,8 @@ impl Record {
         };
         let mut found: Self = serde_json::from_str(&text).map_err(io::Error::other)?;
         if wordless(&found.figure) != wordless(&sheet.figure) {
-            return Ok(blank);
+            let kept = kept::of_real_flows(&found, &sheet.figure);
+            found = Self { measured: kept, ..found };
         }
         for measured in &mut found.measured {
             // before a paper declared bases, the first was the only one
@@ -291,26 +295,33 @@ fn wordless(figure: &Figure) -> Figure {
     (*kernel, *short) = (None, Default::default());
     figure.no_base.clear();
     figure.claims.clear();
-    for value in &mut figure.values {
-        let Value { what, unit, quote, by_construction, .. } = value;
-        [what, unit, quote, by_construction].into_iter().for_each(String::clear);
-        (value.tolerance, value.tolerance_ratio) = (0.0, 0.0);
-    }
-    for shape in &mut figure.shapes {
-        let Shape { what, quote, by_construction, .. } = shape;
-        [what, quote, by_construction].into_iter().for_each(String::clear);
-        (shape.ours, shape.tolerance_ratio) = (false, 0.0);
-    }
-    for plot in &mut figure.plots {
-        [&mut plot.title, &mut plot.x, &mut plot.y].into_iter().for_each(String::clear);
-        (plot.log_x, plot.log_y) = (false, false);
-        for line in &mut plot.lines {
-            line.label.clear();
-            line.published.clear();
-            line.reference = false;
-        }
-    }
+    figure.values.iter_mut().for_each(wordless_value);
+    figure.shapes.iter_mut().for_each(wordless_shape);
+    figure.plots.iter_mut().for_each(wordless_plot);
     figure
+}
+
+fn wordless_value(value: &mut Value) {
+    let Value { what, unit, quote, by_construction, tolerance_why, causes, .. } = value;
+    [what, unit, quote, by_construction, tolerance_why].into_iter().for_each(String::clear);
+    causes.iter_mut().for_each(|cause| cause.what.clear());
+    (value.tolerance, value.tolerance_ratio) = (0.0, 0.0);
+}
+
+fn wordless_shape(shape: &mut Shape) {
+    let Shape { what, quote, by_construction, .. } = shape;
+    [what, quote, by_construction].into_iter().for_each(String::clear);
+    (shape.ours, shape.tolerance_ratio) = (false, 0.0);
+}
+
+fn wordless_plot(plot: &mut Plot) {
+    [&mut plot.title, &mut plot.x, &mut plot.y].into_iter().for_each(String::clear);
+    (plot.log_x, plot.log_y) = (false, false);
+    for line in &mut plot.lines {
+        line.label.clear();
+        line.published.clear();
+        line.reference = false;
+    }
 }
 
 /// JSON with an object's keys on lines of their own and a list of numbers on one, so that a change is seen

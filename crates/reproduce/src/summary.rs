@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use fairpace_scenario::Target;
 
+use crate::explained;
 use crate::figure::{Base, Paper};
 use crate::gallery::tables;
 use crate::record::{Finding, PaperRecords, Record};
@@ -42,6 +43,7 @@ pub(crate) fn head(papers: &[PaperRecords]) -> String {
     let mut page = TABLE.to_owned();
     papers.iter().for_each(|paper| rows(paper, &mut page));
     page.push_str(WORDS);
+    page.push_str(&explained::section(papers));
     page.push_str("\n## Contradicted by the evidence\n\n");
     let before = page.len();
     papers.iter().for_each(|paper| contradicted(paper, &mut page));

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use fairpace_dev::records::undocumented_keys;
 use fairpace_reproduce::judge::Rule;
 use fairpace_reproduce::plan::Plan;
-use fairpace_reproduce::record::{Record, Verdict};
+use fairpace_reproduce::record::{Finding, Mean, Record, Verdict};
 use fairpace_reproduce::results::Quick;
 use fairpace_reproduce::sheet::Sheet;
 use fairpace_reproduce::{index, load, results};
@@ -323,6 +323,19 @@ fn what_real_flows_measured_stays_when_a_run_that_is_not_in_the_paper_is_added()
     assert_eq!(hash(&after, Target::Testbed), hash(&before, Target::Testbed));
     assert_ne!(hash(&after, Target::Simulator), hash(&before, Target::Simulator));
     assert!(Record::load(&root, &after).unwrap().on(Target::Testbed).is_some());
+    // a check that is added takes nothing away, and one that changes only its own number
+    let shape = "[[shape]]\nwhat = \"w\"\nours = true\nis = \"above\"\nfactor = 1\n\
+                 measure = { run = \"both\", at = \"80 ms\", of = \"flow.*.goodput_mbps\" }\n";
+    let mut stored = Record::load(&root, &before).unwrap();
+    let seen = Mean { n: 2, mean: 7.0, half: Some(1.0) };
+    stored.measured[0].values[0].ours = Some(seen);
+    stored.store(&root, &before).unwrap();
+    let first = |figure: &str| Record::load(&root, &sheet(figure)).unwrap().measured.remove(0);
+    let added = first(&format!("{FIGURE}\n{shape}"));
+    assert_eq!((added.values[0].ours, added.shapes.len()), (Some(seen), before.figure.shapes.len() + 1));
+    assert_eq!(added.shapes.last().unwrap().finding, Finding::NotMeasured);
+    let changed = first(&FIGURE.replacen("goodput_mbps", "retransmits", 1));
+    assert_eq!((changed.values[0].ours, changed.values[0].finding), (None, Finding::NotMeasured));
     let named = sheet(&with_ours().replace("no_kernel = \"this is a test\"", "[kernel]\nruns = [\"ours\"]"));
     let cases = Plan::of(&named, &named.bases[0], Target::Testbed, false).unwrap().cases;
     assert_eq!(cases.iter().map(|case| case.run).collect::<Vec<_>>(), [1], "it runs where it is named");

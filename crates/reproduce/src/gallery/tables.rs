@@ -4,8 +4,8 @@ use fairpace_report::chart::{Axis, Look, Strip};
 use fairpace_scenario::Target;
 use maud::{Markup, html};
 
-use crate::figure::{Claim, Is, Shape, Value};
-use crate::record::{Compared, Finding, Held, Mean, Record};
+use crate::figure::{Cause, Claim, Is, Shape, Value};
+use crate::record::{Compared, Finding, Held, Mean, Moved, Record, Tried};
 use crate::results::Place;
 use crate::text::{self, mean, number};
 
@@ -45,6 +45,9 @@ pub(super) fn values(record: &Record) -> Markup {
                             td.number data-label="Published" {
                                 b { (number(value.published)) } " " (value.unit) br;
                                 small { (allowed(value)) }
+                                @if !value.tolerance_why.is_empty() {
+                                    " " small { "(" (value.tolerance_why.trim()) ")" }
+                                }
                             }
                             @for place in &places {
                                 td.number data-label=(heading(record, place)) {
@@ -57,9 +60,41 @@ pub(super) fn values(record: &Record) -> Markup {
                                 }
                             }
                         }
+                        @for (cause, of) in value.causes.iter().enumerate() {
+                            (changed(record, &places, (i, cause), value, of))
+                        }
                     }
                 }
             }
+        }
+    }
+}
+
+fn tried<'a>(place: &Place<'a>, value: usize, cause: usize) -> Option<&'a Tried> {
+    place.compared(value)?.tried.get(cause).filter(|tried| tried.moved != Moved::NotMeasured)
+}
+
+/// The value under a change of a suspected cause.
+fn changed(
+    record: &Record,
+    places: &[Place<'_>],
+    (value, cause): (usize, usize),
+    of: &Value,
+    changes: &Cause,
+) -> Markup {
+    html! {
+        tr.cause {
+            th scope="row" { small { (changes.what.trim()) } }
+            td {}
+            @for place in places {
+                td.number data-label=(heading(record, place)) {
+                    @if let Some(tried) = tried(place, value, cause) {
+                        @if let Some(ours) = tried.ours { b { (mean(ours)) } " " (of.unit) br; }
+                        small { (tried.moved) }
+                    }
+                }
+            }
+            td.drawn {}
         }
     }
 }

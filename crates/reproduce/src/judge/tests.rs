@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::measure::{Gave, Outcome};
+use crate::record::Moved;
 
 /// A figure with a run `m` without a sweep and a run `s` with three points, and these parts.
 fn figure(parts: &str) -> Figure {
@@ -383,4 +384,36 @@ fn verdicts() {
     assert_eq!(verdict(&value, 60.0), Verdict::Not);
     assert_eq!(verdict(&shape("is = \"above\"\nfactor = 40"), 50.0), Verdict::Replicated);
     assert_eq!(verdict("", 50.0), Verdict::NotRun);
+}
+
+#[test]
+fn a_change_of_a_cause_reaches_a_value_or_moves_it_or_does_not() {
+    let of = |is: &str, changed: (f64, f64)| {
+        let cause = "[[value.cause]]\nwhat = \"w\"\nmeasure = { run = \"s\", at = \"a\", of = \"model.v\" }";
+        let rows = format!("{}{}", pair("m", 80.0, 5.0), pair("a", changed.0, changed.1));
+        judged_by_table(&format!("{}\n{cause}", value(is)), &rows).0[0].tried[0].moved
+    };
+    let about = "tolerance = 5";
+    for (changed, moved) in [
+        ((52.0, 2.0), Moved::Reaches),
+        ((52.0, 4.0), Moved::Towards),
+        ((65.0, 2.0), Moved::Towards),
+        ((30.0, 2.0), Moved::Towards),
+        ((74.0, 2.0), Moved::Unmoved),
+        ((10.0, 2.0), Moved::Away),
+        ((95.0, 2.0), Moved::Away),
+    ] {
+        assert_eq!(of(about, changed), moved, "from 80 ± 5 to {changed:?}, published 50 ± 5");
+    }
+    assert_eq!(of("is = \"below\"", (10.0, 2.0)), Moved::Reaches, "a bound is not passed by");
+    assert_eq!(of("is = \"below\"", (52.0, 4.0)), Moved::Towards, "the whole interval must reach it");
+}
+
+#[test]
+fn a_change_that_was_not_run_moves_nothing() {
+    let cause = "[[value.cause]]\nwhat = \"w\"\nmeasure = { run = \"s\", at = \"c\", of = \"model.v\" }";
+    let parts = format!("{}\n{cause}", value("tolerance = 5"));
+    let moved = |rows: &str| judged_by_table(&parts, rows).0[0].tried[0].moved;
+    assert_eq!(moved(&pair("m", 80.0, 5.0)), Moved::NotMeasured);
+    assert_eq!(moved(&format!("{}c,50\n", pair("m", 80.0, 5.0))), Moved::Unmoved, "one seed shows nothing");
 }

@@ -1,10 +1,10 @@
 //! The gallery as a standard parser sees it, whatever the records.
 
 use crate::support::{figure, line, measure, measured, papers, plot, shape};
-use fairpace_reproduce::figure::{Along, Base, Is, Kind, Line, RunPlan, Value};
+use fairpace_reproduce::figure::{Along, Base, Cause, Is, Kind, Line, RunPlan, Value};
 use fairpace_reproduce::gallery::page;
 use fairpace_reproduce::record::{
-    Compared, Drawn, Finding, Held, Mean, PaperRecords, Picture, Record, Verdict,
+    Compared, Drawn, Finding, Held, Mean, Moved, PaperRecords, Picture, Record, Tried, Verdict,
 };
 use fairpace_scenario::Target;
 use proptest::collection::vec;
@@ -391,10 +391,13 @@ proptest! {
                 is,
                 tolerance,
                 tolerance_ratio,
+                tolerance_why: words.clone(),
                 quote: words.clone(),
                 by_construction: words.clone(),
+                causes: vec![Cause { what: words.clone(), measure: measure() }],
             });
-            compared.push(Compared { value, ours: Some(ours), complete: true, finding });
+            let tried = vec![Tried { ours: Some(ours), complete: true, moved: Moved::Towards }];
+            compared.push(Compared { value, ours: Some(ours), complete: true, finding, tried });
         }
         for (ours, finding, along, shape_index) in shapes {
             of.shapes.push(shape(&words, along));

@@ -41,6 +41,8 @@ fn value(what: &str, unit: &str, published: f64, tolerance_ratio: f64, is: Is) -
         is,
         tolerance: 0.0,
         tolerance_ratio,
+        tolerance_why: "A made-up reason.".into(),
+        causes: vec![],
         by_construction: String::new(),
         quote: format!("A made-up sentence that reports {published} {unit} for the {what}."),
     }
@@ -131,7 +133,7 @@ fn held(shape: usize, ours: Vec<Mean>, holds: bool) -> Held {
 }
 
 fn compared(value: usize, ours: Mean, holds: bool) -> Compared {
-    Compared { value, ours: Some(ours), complete: true, finding: finding(holds) }
+    Compared { value, ours: Some(ours), complete: true, finding: finding(holds), tried: Vec::new() }
 }
 
 /// A sweep with intervals, published points and a kernel that measured some of it.

@@ -1,0 +1,88 @@
+//! Published values that hold on no declared base, and the runs that explain them: each changes one suspected
+//! cause. All of it is computed from records, and of the simulator alone.
+
+use std::fmt::Write as _;
+
+use fairpace_scenario::Target;
+
+use crate::figure::Value;
+use crate::gallery::tables;
+use crate::record::{Compared, Finding, Moved, PaperRecords, Record};
+use crate::results::Place;
+use crate::text;
+
+/// Published values of all papers. Each is in one of the last five, or holds.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Counts {
+    all: usize,
+    /// On at least one declared base.
+    hold: usize,
+    reached: usize,
+    towards: usize,
+    /// Causes were tried, and none moves it nearer.
+    unmoved: usize,
+    /// No cause was tried.
+    untried: usize,
+}
+
+/// How many values hold on some base, and of each other one what moves it.
+pub(crate) fn section(papers: &[PaperRecords]) -> String {
+    let mut counts = Counts::default();
+    let mut list = String::new();
+    for (paper, record) in papers.iter().flat_map(|of| of.records.iter().map(move |record| (of, record))) {
+        let items = items(record, &mut counts);
+        if !items.is_empty() {
+            let _ = write!(list, "\n**{}/{}**\n\n{}", paper.id, record.id, items.concat());
+        }
+    }
+    let Counts { all, hold, reached, towards, unmoved, untried } = counts;
+    format!(
+        "\n## Published values, and what moves those that do not hold\n\n{hold} of {all} published values hold \
+         in the simulator on at least one base that was declared before the run. Each other one was run again with \
+         a change of what may be the cause: with such a change {reached} of them hold and {towards} come nearer, \
+         {} by more than the intervals; {unmoved} are not moved by any change that was tried, and of {untried} \
+         none was tried.\n{list}",
+        if towards == 1 { "it" } else { "all" },
+    )
+}
+
+/// The lines of a figure's values that hold on no base.
+fn items(record: &Record, counts: &mut Counts) -> Vec<String> {
+    let mut items = Vec::new();
+    let places: Vec<Place<'_>> = record.places().filter(|place| place.on == Target::Simulator).collect();
+    for (index, value) in record.figure.values.iter().enumerate() {
+        let found: Vec<(&Place<'_>, &Compared)> =
+            places.iter().filter_map(|place| Some((place, place.compared(index)?))).collect();
+        if !value.by_construction.is_empty() {
+            continue;
+        }
+        counts.all += 1;
+        if found.iter().any(|(_, compared)| compared.finding == Finding::Holds) {
+            counts.hold += 1;
+            continue;
+        }
+        let moved = found.iter().flat_map(|(_, compared)| &compared.tried).map(|tried| tried.moved).min();
+        *match moved {
+            Some(Moved::Reaches) => &mut counts.reached,
+            Some(Moved::Towards) => &mut counts.towards,
+            Some(Moved::Away | Moved::Unmoved) => &mut counts.unmoved,
+            Some(Moved::NotMeasured) | None => &mut counts.untried,
+        } += 1;
+        items.push(item(record, value, &found));
+    }
+    items
+}
+
+fn item(record: &Record, value: &Value, found: &[(&Place<'_>, &Compared)]) -> String {
+    let published = text::number(value.published);
+    let mut item = format!("- {}, published {published} ({})", value.what, tables::allowed(value));
+    for (place, compared) in found {
+        let ours = compared.ours.map_or_else(|| "none".to_owned(), text::mean);
+        let _ = write!(item, "; {} {ours}", record.with_base("ours", place.base));
+        for (cause, tried) in value.causes.iter().zip(&compared.tried) {
+            let with = tried.ours.map_or_else(|| "none".to_owned(), text::mean);
+            let _ = write!(item, "; {}: {with}, {}", cause.what.trim(), tried.moved);
+        }
+    }
+    item.replace('\n', " ") + "\n"
+}

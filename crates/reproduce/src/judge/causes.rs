@@ -1,0 +1,55 @@
+//! What changes of suspected causes do to a value that does not hold.
+
+use super::{Rule, Span, beside_published};
+use crate::figure::{Figure, Is, Value};
+use crate::measure::{Measurement, Outcomes};
+use crate::record::{Compared, Finding, Mean, Moved, Tried};
+
+/// The value under each change. The quick version, which leaves such runs out, has none.
+pub(super) fn measure(outcomes: &Outcomes<'_>, value: &Value) -> Vec<Tried> {
+    let tried = value.causes.iter().map(|cause| match outcomes.measure(&cause.measure) {
+        Some(Measurement { mean, complete }) => Tried { ours: mean, complete, ..Tried::default() },
+        None => Tried { complete: true, ..Tried::default() },
+    });
+    tried.collect()
+}
+
+/// Sets what each change did.
+pub(super) fn find(figure: &Figure, rule: Rule, value: &Value, compared: &mut Compared) {
+    let exact = figure.is_exact(&value.measure);
+    let without = compared.ours.and_then(|ours| Some((ours, Span::of(ours, rule, exact)?)));
+    for (cause, tried) in value.causes.iter().zip(&mut compared.tried) {
+        let exact = figure.is_exact(&cause.measure);
+        let with = tried.ours.and_then(|ours| Some((ours, Span::of(ours, rule, exact)?)));
+        tried.moved = match (tried.ours, with) {
+            (None, _) => Moved::NotMeasured,
+            (Some(_), None) => Moved::Unmoved,
+            (Some(_), Some(with)) => moved(value, without, with, tried.complete),
+        };
+    }
+}
+
+fn moved(value: &Value, without: Option<(Mean, Span)>, (mean, span): (Mean, Span), complete: bool) -> Moved {
+    if complete && beside_published(value, span) == Finding::Holds {
+        return Moved::Reaches;
+    }
+    let Some((before, old)) = without.filter(|_| complete) else { return Moved::Unmoved };
+    let apart = span.minus(old);
+    if apart.low <= 0.0 && apart.high >= 0.0 {
+        Moved::Unmoved
+    } else if distance(value, mean) < distance(value, before) {
+        Moved::Towards
+    } else {
+        Moved::Away
+    }
+}
+
+/// How far a mean is from what is published.
+fn distance(value: &Value, ours: Mean) -> f64 {
+    let beyond = ours.mean - value.published;
+    match value.is {
+        Is::About | Is::Apart => beyond.abs(),
+        Is::Below => beyond.max(0.0),
+        Is::Above => (-beyond).max(0.0),
+    }
+}
