@@ -133,7 +133,8 @@ pub struct RunPlan {
     #[serde(default)]
     pub table: String,
     /// `KEY=VALUE` as for `--set`; for a model, its arguments; for a table, which rows count: `COLUMN=VALUE`,
-    /// and `distinct=COLUMN,...`: of rows that are the same in these columns, the first.
+    /// `distinct=COLUMN,...`: of rows that are the same in these columns, the first; and `mean=COLUMN,...`: one
+    /// number, the mean, of rows that are the same in these columns.
     #[serde(default)]
     pub set: Vec<String>,
     /// One axis.
