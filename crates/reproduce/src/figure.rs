@@ -52,12 +52,10 @@ impl Figure {
     /// The bases of its paper on which it is run. What runs no scenario has only the first.
     pub(crate) fn bases(&self, paper: &Paper) -> Vec<Base> {
         let simulates = self.runs.iter().any(|run| !run.scenario.is_empty());
-        let means = |(index, base): &(usize, &Base)| {
-            *index == 0 || (simulates && !self.no_base.contains_key(&base.name))
-        };
-        let bases: Vec<Base> =
-            paper.bases.iter().enumerate().filter(means).map(|(_, base)| base.clone()).collect();
-        if bases.is_empty() { vec![Base::default()] } else { bases }
+        let is_run_on = |base: &Base| simulates && !self.no_base.contains_key(&base.name);
+        let mut bases = paper.bases_or_default();
+        let first = bases.remove(0);
+        [first].into_iter().chain(bases.into_iter().filter(is_run_on)).collect()
     }
 
     /// Whether a measure is, or is divided by, one of a run that is not in the paper.
@@ -133,8 +131,8 @@ pub struct RunPlan {
     #[serde(default)]
     pub table: String,
     /// `KEY=VALUE` as for `--set`; for a model, its arguments; for a table, which rows count: `COLUMN=VALUE`,
-    /// `distinct=COLUMN,...`: of rows that are the same in these columns, the first; and `mean=COLUMN,...`: one
-    /// number, the mean, of rows that are the same in these columns.
+    /// `distinct=COLUMN,...`: of rows that are the same in these columns, the first; and `mean=COLUMN,...`:
+    /// one number, the mean, of rows that are the same in these columns.
     #[serde(default)]
     pub set: Vec<String>,
     /// One axis.
@@ -445,6 +443,14 @@ pub struct Paper {
     /// base. None: only the defaults.
     #[serde(default, rename = "base", skip_serializing_if = "Vec::is_empty")]
     pub bases: Vec<Base>,
+}
+
+impl Paper {
+    /// Its bases; where it declares none, the one that sets nothing. So there is at least one.
+    #[must_use]
+    pub fn bases_or_default(&self) -> Vec<Base> {
+        if self.bases.is_empty() { vec![Base::default()] } else { self.bases.clone() }
+    }
 }
 
 /// Settings of all simulated runs of a paper. Models and tables have no base.
