@@ -49,9 +49,9 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// The bases of its paper on which it is run. What runs no scenario has only the first.
+    /// The bases of its paper on which it is run. What consists of models has only the first.
     pub(crate) fn bases(&self, paper: &Paper) -> Vec<Base> {
-        let simulates = self.runs.iter().any(|run| !run.scenario.is_empty());
+        let simulates = self.runs.iter().any(|run| run.model.is_empty());
         let is_run_on = |base: &Base| simulates && !self.no_base.contains_key(&base.name);
         let mut bases = paper.bases_or_default();
         let first = bases.remove(0);
@@ -145,6 +145,17 @@ pub struct RunPlan {
     /// never judged. The quick version leaves it out; so do real flows, unless `kernel.runs` names it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub beside: bool,
+}
+
+impl RunPlan {
+    /// Its table on a base: that of another base than the first has the base's name at the end of its own,
+    /// "grid-jumbo.csv".
+    pub(crate) fn table_on(&self, base: &Base) -> String {
+        match self.table.rsplit_once('.') {
+            Some((stem, extension)) if !base.set.is_empty() => format!("{stem}-{}.{extension}", base.name),
+            _ => self.table.clone(),
+        }
+    }
 }
 
 /// An axis: the run once per point.
@@ -453,7 +464,7 @@ impl Paper {
     }
 }
 
-/// Settings of all simulated runs of a paper. Models and tables have no base.
+/// Settings of all simulated runs of a paper. Models have no base; a table has one file for each.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Base {
