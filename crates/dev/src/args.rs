@@ -247,10 +247,15 @@ pub(crate) struct ReproduceArgs {
     pub(crate) dir: PathBuf,
 }
 
+impl GridArgs {
+    /// The table of the paper's grid.
+    pub(crate) const TABLE: &str = "reproduction/bbrv3-startup-mahmud2025/grid.csv";
+}
+
 #[derive(Debug, Clone, Args)]
 pub(crate) struct GridArgs {
     /// The table of runs, a CSV file. The table of flows is beside it: `grid-flows.csv`.
-    #[arg(long, value_name = "FILE", default_value = "reproduction/bbrv3-startup-mahmud2025/grid.csv")]
+    #[arg(long, value_name = "FILE", default_value = Self::TABLE)]
     pub(crate) table: PathBuf,
     /// Only runs with these values in a column (pair, queue, buffer, rate, rtt): rate=1gbit,
     /// rtt=35ms,145ms; repeatable.
@@ -271,6 +276,10 @@ pub(crate) struct GridArgs {
     /// Seeds of each run.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = from_one_to(1000))]
     pub(crate) seeds: u32,
+    /// A variant of all runs: set a key of their scenarios, for example flow.mtu=9000; repeatable. It needs a
+    /// --table of its own.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<Set>,
     /// Repeat runs that are in the table.
     #[arg(long)]
     pub(crate) again: bool,

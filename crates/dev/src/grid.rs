@@ -2,7 +2,7 @@
 //! call ended.
 
 use std::io::ErrorKind;
-use std::num::NonZeroUsize;
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -14,7 +14,6 @@ use fairpace_cli_core::output::Output;
 use fairpace_cli_core::progress::Progress;
 use fairpace_cli_core::signals::Signals;
 use fairpace_reproduce::grid::{self, Cell, Row, RunTable};
-use fairpace_scenario::Scenario;
 use serde::Serialize;
 
 use crate::args::GridArgs;
@@ -39,15 +38,15 @@ pub(crate) fn run(
     out: &mut Output,
 ) -> Result<(), Failure> {
     let cells = asked(args)?;
+    if !args.set.is_empty() && args.table == Path::new(GridArgs::TABLE) {
+        let message = "--set makes other runs than those of the table of the paper's grid";
+        return Err(Failure::new(Exit::Usage, message, "name a table of their own with --table"));
+    }
     args.parquet.as_deref().map_or(Ok(()), grid::may_write_parquet).map_err(unusable)?;
     let mut table = RunTable::open(&args.table).map_err(unusable)?;
-    let missing = missing(&cells, &table, args.again)?;
+    let missing = missing(&cells, &table, args)?;
     let before = table.rows().len();
-    let result = if args.dry_run {
-        Ok(())
-    } else {
-        simulate(&missing, &mut table, args.jobs.at_a_time, signals, global)
-    };
+    let result = if args.dry_run { Ok(()) } else { simulate(&missing, &mut table, args, signals, global) };
     let made = &table.rows()[before..];
     let (made, cpu_s) = (made.len(), made.iter().fold(0.0, |sum, row| sum + row.cpu_s));
     // in the order of the whole grid
@@ -115,11 +114,11 @@ fn asked(args: &GridArgs) -> Result<Vec<Cell>, Failure> {
 }
 
 /// Cells that are not in the table, or whose scenario has changed since.
-fn missing<'a>(cells: &'a [Cell], table: &RunTable, again: bool) -> Result<Vec<&'a Cell>, Failure> {
+fn missing<'a>(cells: &'a [Cell], table: &RunTable, args: &GridArgs) -> Result<Vec<&'a Cell>, Failure> {
     let mut missing = Vec::new();
     for cell in cells {
         let current = match table.row(cell) {
-            Some(row) if !again => cell.is_current(row, &scenario(cell)?),
+            Some(row) if !args.again => cell.is_current(row, &cell.scenario(&args.set)?),
             _ => false,
         };
         if !current {
@@ -127,10 +126,6 @@ fn missing<'a>(cells: &'a [Cell], table: &RunTable, again: bool) -> Result<Vec<&
         }
     }
     Ok(missing)
-}
-
-fn scenario(cell: &Cell) -> Result<Scenario, Failure> {
-    Ok(cell.scenario()?)
 }
 
 fn same_place(cell: &Cell, row: &Row) -> bool {
@@ -143,20 +138,24 @@ fn same_place(cell: &Cell, row: &Row) -> bool {
 fn simulate(
     cells: &[&Cell],
     table: &mut RunTable,
-    jobs: Option<NonZeroUsize>,
+    args: &GridArgs,
     signals: &Signals,
     global: Global,
 ) -> Result<(), Failure> {
-    let scenarios = cells.iter().map(|cell| scenario(cell)).collect::<Result<Vec<_>, _>>()?;
+    let scenarios = cells.iter().map(|cell| Ok(cell.scenario(&args.set)?));
+    let scenarios = scenarios.collect::<Result<Vec<_>, Failure>>()?;
     let progress = Progress::of_scenarios(&scenarios.iter().collect::<Vec<_>>(), global.quiet);
     let runs: Vec<_> = cells.iter().zip(&scenarios).collect();
     let table = Mutex::new(table);
-    let done = Batch { jobs, signals, progress: &progress }.map(&runs, |(cell, scenario), job| {
-        let run = host::simulate(scenario, job)?;
-        // a thread that panicked leaves a table in which each line is whole
-        let mut table = table.lock().unwrap_or_else(PoisonError::into_inner);
-        table.append(cell.row(&run.summary), &grid::flow_rows(&run.summary)).map_err(unusable)
-    });
+    let done = Batch { jobs: args.jobs.at_a_time, signals, progress: &progress }.map(
+        &runs,
+        |(cell, scenario), job| {
+            let run = host::simulate(scenario, job)?;
+            // a thread that panicked leaves a table in which each line is whole
+            let mut table = table.lock().unwrap_or_else(PoisonError::into_inner);
+            table.append(cell.row(&run.summary), &grid::flow_rows(&run.summary)).map_err(unusable)
+        },
+    );
     done.map(drop)
 }
 

@@ -219,6 +219,11 @@ impl Check<'_> {
             let help = "write `tolerance` in the value's unit, or `tolerance_ratio`";
             self.add("missing-key", &key, format!("`{}` has no tolerance", value.what), help);
         }
+        let has_room = value.tolerance != 0.0 || value.tolerance_ratio != 0.0;
+        if has_room && value.tolerance_why.trim().is_empty() {
+            let help = "say in `tolerance_why` what makes the published number so uncertain";
+            self.add("missing-key", &key, format!("`{}` has a tolerance without a reason", value.what), help);
+        }
         self.causes(&key, value);
         let numbers = [value.tolerance, value.tolerance_ratio];
         if !value.published.is_finite() || numbers.iter().any(|number| !number.is_finite() || *number < 0.0) {

@@ -37,12 +37,11 @@ pub(crate) fn section(papers: &[PaperRecords]) -> String {
     }
     let Counts { all, hold, reached, towards, unmoved, untried } = counts;
     format!(
-        "\n## Published values, and what moves those that do not hold\n\n{hold} of {all} published values hold \
-         in the simulator on at least one base that was declared before the run. Each other one was run again with \
-         a change of what may be the cause: with such a change {reached} of them hold and {towards} come nearer, \
-         {} by more than the intervals; {unmoved} are not moved by any change that was tried, and of {untried} \
-         none was tried.\n{list}",
-        if towards == 1 { "it" } else { "all" },
+        "\n## Published values, and what moves those that do not hold\n\n\
+         {hold} of {all} published values hold in the simulator on at least one base that was declared \
+         before the run. Each other one is measured again with a change of what may be the cause. With such \
+         a change {reached} hold; {towards} come nearer by more than the intervals; {unmoved} are not moved \
+         by any change that was tried; of {untried} none was tried.\n{list}"
     )
 }
 

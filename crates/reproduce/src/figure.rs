@@ -49,15 +49,13 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// The bases of its paper on which it is run. What runs no scenario has only the first.
+    /// The bases of its paper on which it is run. What consists of models has only the first.
     pub(crate) fn bases(&self, paper: &Paper) -> Vec<Base> {
-        let simulates = self.runs.iter().any(|run| !run.scenario.is_empty());
-        let means = |(index, base): &(usize, &Base)| {
-            *index == 0 || (simulates && !self.no_base.contains_key(&base.name))
-        };
-        let bases: Vec<Base> =
-            paper.bases.iter().enumerate().filter(means).map(|(_, base)| base.clone()).collect();
-        if bases.is_empty() { vec![Base::default()] } else { bases }
+        let simulates = self.runs.iter().any(|run| run.model.is_empty());
+        let is_run_on = |base: &Base| simulates && !self.no_base.contains_key(&base.name);
+        let mut bases = paper.bases_or_default();
+        let first = bases.remove(0);
+        [first].into_iter().chain(bases.into_iter().filter(is_run_on)).collect()
     }
 
     /// Whether a measure is, or is divided by, one of a run that is not in the paper.
@@ -133,7 +131,8 @@ pub struct RunPlan {
     #[serde(default)]
     pub table: String,
     /// `KEY=VALUE` as for `--set`; for a model, its arguments; for a table, which rows count: `COLUMN=VALUE`,
-    /// and `distinct=COLUMN,...`: of rows that are the same in these columns, the first.
+    /// `distinct=COLUMN,...`: of rows that are the same in these columns, the first; and `mean=COLUMN,...`:
+    /// one number, the mean, of rows that are the same in these columns.
     #[serde(default)]
     pub set: Vec<String>,
     /// One axis.
@@ -146,6 +145,17 @@ pub struct RunPlan {
     /// never judged. The quick version leaves it out; so do real flows, unless `kernel.runs` names it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub beside: bool,
+}
+
+impl RunPlan {
+    /// Its table on a base: that of another base than the first has the base's name at the end of its own,
+    /// "grid-jumbo.csv".
+    pub(crate) fn table_on(&self, base: &Base) -> String {
+        match self.table.rsplit_once('.') {
+            Some((stem, extension)) if !base.set.is_empty() => format!("{stem}-{}.{extension}", base.name),
+            _ => self.table.clone(),
+        }
+    }
 }
 
 /// An axis: the run once per point.
@@ -446,7 +456,15 @@ pub struct Paper {
     pub bases: Vec<Base>,
 }
 
-/// Settings of all simulated runs of a paper. Models and tables have no base.
+impl Paper {
+    /// Its bases; where it declares none, the one that sets nothing. So there is at least one.
+    #[must_use]
+    pub fn bases_or_default(&self) -> Vec<Base> {
+        if self.bases.is_empty() { vec![Base::default()] } else { self.bases.clone() }
+    }
+}
+
+/// Settings of all simulated runs of a paper. Models have no base; a table has one file for each.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Base {

@@ -11,6 +11,8 @@
 //!   (RED: max = limit / 4, min = max / 3, 2 %; FQ-CoDel: 5 ms, 100 ms, 1024 queues), without ECN;
 //! * the BDP of mixed RTTs: by the longer one; the first sender of a pair has the shorter one;
 //! * packets: 1500 bytes; paths without other losses; receive windows that never bind.
+//!
+//! A variant sets something else of this, such as packets of 9000 bytes, and has a table of its own.
 
 mod parquet;
 mod run_table;
@@ -201,11 +203,11 @@ impl Cell {
             && self.duration.as_secs_f64() == row.duration_s
     }
 
-    /// What is simulated.
+    /// What is simulated. `variant` is set after all that makes the cell: what the paper leaves open.
     ///
     /// # Errors
-    /// When an algorithm of the pair does not exist.
-    pub fn scenario(&self) -> Result<Scenario, Invalid> {
+    /// When an algorithm of the pair does not exist, or the variant sets what no scenario has.
+    pub fn scenario(&self, variant: &[Set]) -> Result<Scenario, Invalid> {
         let (rtt1, rtt2) = self.rtt.split_once('/').unwrap_or((self.rtt, self.rtt));
         let flows = self.rate_gbps() * FLOWS_PER_GBPS;
         let set = |key: &str, value: &str| Set::argument("grid", key, value);
@@ -223,7 +225,7 @@ impl Cell {
         ];
         let queue_has_ecn = self.queue != "fifo";
         let no_ecn = queue_has_ecn.then(|| set("link.ecn", "false"));
-        let sets: Vec<Set> = sets.into_iter().chain(no_ecn).collect();
+        let sets: Vec<Set> = sets.into_iter().chain(no_ecn).chain(variant.iter().cloned()).collect();
         let mut scenario = parse("", TEMPLATE, &sets, Target::Simulator)?;
         scenario.title =
             format!("{}, {}, {}, {}, {}", self.pair_name(), self.queue, self.buffer, self.rate, self.rtt);

@@ -129,7 +129,7 @@ fn row(id: &str, record: &Record, paper: &Paper) -> String {
 fn column(record: &Record, base: &str, on: Target) -> String {
     let figure = &record.figure;
     let Some(base) = record.bases.iter().find(|known| known.name == base) else {
-        let models = "models and tables have no base";
+        let models = "models have no base";
         return cell(figure.no_base.get(base).map_or(models, String::as_str));
     };
     match (record.at(base, on), on) {

@@ -51,7 +51,7 @@ impl Plan {
                 let own = run.set.iter().chain(point.into_iter().flat_map(|point| &point.set));
                 let source = match is_scenario {
                     true => Builder { sheet, target, key: &key }.scenarios(run, own, &changes),
-                    false => other(sheet, run, own, &key),
+                    false => other(sheet, base, run, own, &key),
                 };
                 if target == Target::Testbed && source.as_ref().is_err_and(|wrong| lacks(base, wrong)) {
                     return Ok(Self { cases: Vec::new() });
@@ -239,6 +239,7 @@ impl Builder<'_> {
 /// A model or a table.
 fn other<'s>(
     sheet: &Sheet,
+    base: &Base,
     run: &RunPlan,
     own: impl Iterator<Item = &'s String>,
     key: &str,
@@ -252,7 +253,9 @@ fn other<'s>(
         pairs.insert(name.trim().to_owned(), value.trim().to_owned());
     }
     if run.model.is_empty() {
-        let path = sheet.file(&run.table).ok_or_else(|| wrong("its table is gone".into(), ""))?;
+        let name = run.table_on(base);
+        let help = "make it, or put the base with the reason under `no_base`";
+        let path = sheet.file(&name).ok_or_else(|| wrong(format!("there is no table `{name}`"), help))?;
         return Ok(Source::Table { path, filters: pairs.into_iter().collect() });
     }
     let argument = |(name, value): (String, String)| match value.parse::<f64>() {

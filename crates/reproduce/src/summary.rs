@@ -20,9 +20,8 @@ pub(crate) struct Column {
 
 /// Every base of a paper on each host.
 pub(crate) fn columns(paper: &Paper) -> Vec<Column> {
-    let bases = if paper.bases.is_empty() { vec![Base::default()] } else { paper.bases.clone() };
     let hosts = |base: Base| [Target::Simulator, Target::Testbed].map(|on| Column { base: base.clone(), on });
-    bases.into_iter().flat_map(hosts).collect()
+    paper.bases_or_default().into_iter().flat_map(hosts).collect()
 }
 
 impl Column {

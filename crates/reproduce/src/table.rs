@@ -43,9 +43,14 @@ pub enum Error {
 /// all of them only the first counts.
 const DISTINCT: &str = "distinct";
 
+/// In place of a column's name in a filter: its value is names of columns, and rows that have the same in all
+/// of them give one number, their mean.
+const MEAN: &str = "mean";
+
 /// The numbers in `column` of the rows that have, for each of `filters`, this value in this column, as
 /// written. Empty fields are left out; no row at all is no error. The filter `distinct=COLUMN,...` counts
-/// rows once that are the same in these columns.
+/// rows once that are the same in these columns. With `mean=seed` there is a number per seed, the mean over
+/// all rows of this seed, so that an interval over them is one over seeds.
 ///
 /// # Errors
 /// When the table cannot be read, lacks a column, or has something else than a number in `column` of such a
@@ -62,13 +67,14 @@ pub fn table(path: &Path, filters: &[(String, String)], column: &str) -> Result<
         })
     };
     let wanted = position(column)?;
-    let (distinct, filters): (Vec<_>, Vec<_>) = filters.iter().partition(|(name, _)| name == DISTINCT);
-    let filters: Vec<(usize, &str)> = filters
-        .into_iter()
-        .map(|(name, value)| Ok((position(name)?, value.as_str())))
-        .collect::<Result<_, Error>>()?;
-    let distinct = distinct.into_iter().flat_map(|(_, names)| names.split(','));
-    let distinct: Vec<usize> = distinct.map(|name| position(name.trim())).collect::<Result<_, Error>>()?;
+    let columns = |of: &str| -> Result<Vec<usize>, Error> {
+        let named = filters.iter().filter(|(name, _)| name == of);
+        named.flat_map(|(_, names)| names.split(',')).map(|name| position(name.trim())).collect()
+    };
+    let (distinct, groups) = (columns(DISTINCT)?, columns(MEAN)?);
+    let filters = filters.iter().filter(|(name, _)| ![DISTINCT, MEAN].contains(&name.as_str()));
+    let filters: Vec<(usize, &str)> =
+        filters.map(|(name, value)| Ok((position(name)?, value.as_str()))).collect::<Result<_, Error>>()?;
     let (mut numbers, mut seen) = (Vec::new(), HashSet::new());
     for row in reader.records() {
         let row = row.map_err(unreadable)?;
@@ -77,18 +83,35 @@ pub fn table(path: &Path, filters: &[(String, String)], column: &str) -> Result<
         if value.is_empty() || filters.iter().any(|(index, value)| field(*index) != *value) {
             continue;
         }
-        let key: Vec<String> = distinct.iter().map(|index| field(*index).to_owned()).collect();
-        if !distinct.is_empty() && !seen.insert(key) {
+        let fields = |of: &[usize]| of.iter().map(|index| field(*index).to_owned()).collect::<Vec<_>>();
+        if !distinct.is_empty() && !seen.insert(fields(&distinct)) {
             continue;
         }
-        numbers.push(value.parse().map_err(|_| Error::NotANumber {
+        let number: f64 = value.parse().map_err(|_| Error::NotANumber {
             path: path.to_owned(),
             line: row.position().map_or(0, csv::Position::line),
             column: column.to_owned(),
             value: value.to_owned(),
-        })?);
+        })?;
+        numbers.push((fields(&groups), number));
     }
-    Ok(numbers)
+    Ok(if groups.is_empty() {
+        numbers.into_iter().map(|(_, number)| number).collect()
+    } else {
+        means(numbers)
+    })
+}
+
+/// The mean of each group, in the order of their first rows.
+fn means(numbers: Vec<(Vec<String>, f64)>) -> Vec<f64> {
+    let mut groups: Vec<(Vec<String>, Vec<f64>)> = Vec::new();
+    for (group, number) in numbers {
+        match groups.iter_mut().find(|(known, _)| *known == group) {
+            Some((_, all)) => all.push(number),
+            None => groups.push((group, vec![number])),
+        }
+    }
+    groups.into_iter().map(|(_, all)| all.iter().sum::<f64>() / all.len() as f64).collect()
 }
 
 #[cfg(test)]
@@ -121,6 +144,15 @@ mod tests {
         );
         let error = read(&[("distinct", "cc,queue")], "jain").unwrap_err();
         assert!(error.contains("no column `queue`"), "{error}");
+    }
+
+    #[test]
+    fn rows_of_a_group_give_their_mean() {
+        assert_eq!(read(&[("mean", "cc")], "jain").unwrap(), [0.625], "CUBIC has no number");
+        assert_eq!(read(&[("mean", "rate")], "jain").unwrap(), [0.5, 0.75]);
+        assert_eq!(read(&[("mean", "cc, rate"), ("rate", "10gbit")], "jain").unwrap(), [0.75]);
+        let error = read(&[("mean", "seed")], "jain").unwrap_err();
+        assert!(error.contains("no column `seed`"), "{error}");
     }
 
     #[test]

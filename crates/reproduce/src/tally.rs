@@ -17,7 +17,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, finding: Finding) {
+    fn count(&mut self, finding: Finding) {
         *match finding {
             Finding::Holds => &mut self.hold,
             Finding::Open => &mut self.open,
@@ -86,15 +86,15 @@ impl Counted {
         let mut counted = Self::default();
         for (value, compared) in figure.values.iter().zip(values) {
             match value.by_construction.is_empty() {
-                true => counted.values.add(compared.finding),
+                true => counted.values.count(compared.finding),
                 false => counted.by_construction += 1,
             }
         }
         for (shape, held) in figure.shapes.iter().zip(shapes) {
             match (shape.by_construction.is_empty(), shape.ours) {
                 (false, _) => counted.by_construction += 1,
-                (true, true) => counted.ours.add(held.finding),
-                (true, false) => counted.shapes.add(held.finding),
+                (true, true) => counted.ours.count(held.finding),
+                (true, false) => counted.shapes.count(held.finding),
             }
         }
         counted

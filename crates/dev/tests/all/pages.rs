@@ -69,6 +69,23 @@ fn the_program_does_not_hold_the_path_that_it_was_built_in() {
 }
 
 #[test]
+fn a_variant_of_the_grid_needs_a_table_of_its_own() {
+    run(&["reproduce-grid", "--set", "flow.mtu=9000", "--dry-run"]).fails(2, "with --table");
+    let place = Folder::create();
+    let table = place.path().join("jumbo.csv");
+    let grid = ["reproduce-grid", "--only", "rate=1gbit", "--duration", "1s", "--only", "pair=bbr3/cubic"];
+    let only = ["--only", "queue=fifo", "--only", "rtt=35ms", "--only", "buffer=1bdp"];
+    let variant = |set: &str, made: u64| {
+        let more = ["--set", set, "--json", "--table", table.to_str().unwrap()];
+        let record = run(&[&grid[..], &only, &more].concat()).succeeds().json();
+        assert_eq!((&record["asked"], &record["made"]), (&1.into(), &made.into()), "{set}");
+    };
+    variant("flow.mtu=9000", 1);
+    variant("flow.mtu=9000", 0);
+    variant("flow.mtu=8000", 1);
+}
+
+#[test]
 fn outside_of_a_checkout_nothing_is_written() {
     let place = Folder::create();
     let grid = ["reproduce-grid", "--only", "rate=1gbit", "--duration", "1s", "--dry-run"];

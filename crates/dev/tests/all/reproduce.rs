@@ -60,6 +60,7 @@ unit = "Mbit/s"
 measure = { run = "both", at = "40 ms", of = "flow.*.goodput_mbps" }
 published = 10
 tolerance_ratio = 0.5
+tolerance_why = "one run"
 quote = "The link is full."
 
 [[shape]]
@@ -178,6 +179,48 @@ fn the_records_of_the_repository_are_of_its_figures() {
             path.display()
         );
     }
+}
+
+#[test]
+fn each_value_that_holds_on_no_base_has_a_cause_that_a_run_changes() {
+    let root = Path::new(ROOT);
+    let folders = load::papers(root).unwrap();
+    let mut without = Vec::new();
+    for sheet in folders.iter().flat_map(|folder| &folder.sheets) {
+        let record = Record::load(root, sheet).unwrap();
+        let simulated = || record.measured.iter().filter(|measured| measured.on == Target::Simulator);
+        for (index, value) in sheet.figure.values.iter().enumerate() {
+            let holds = simulated().any(|measured| measured.values[index].finding == Finding::Holds);
+            if !holds && value.by_construction.is_empty() && value.causes.is_empty() {
+                without.push(format!("{}: {}", sheet.name(), value.what));
+            }
+        }
+    }
+    assert_eq!(without, Vec::<String>::new());
+}
+
+#[test]
+fn what_a_change_of_a_cause_does_is_computed_and_shown() {
+    let place = folder();
+    let quote = "quote = \"The link is full.\"\n";
+    let cause = "[[value.cause]]\nwhat = \"with a tenth of the rate\"\n\
+                 measure = { run = \"slow\", of = \"flow.*.goodput_mbps\" }\n";
+    let slow = "[[run]]\nname = \"slow\"\nscenario = \"small.toml\"\nset = [\"link.rate=1mbit\"]\n\
+                seeds = 2\nbeside = true\n\n[[value]]";
+    let figure = FIGURE
+        .replace(quote, &format!("{quote}{cause}"))
+        .replacen("[[value]]", slow, 1)
+        .replace("published = 10", "published = 1");
+    place.write("reproduction/bbq-ma2017/fig01/figure.toml", &figure);
+    reproduce(&place, &["--quiet"]).succeeds();
+    let page = place.read("REPRODUCTION.md");
+    for said in
+        ["0 of 1 published values hold", "such a change 1 hold", "with a tenth of the rate:", "reaches it"]
+    {
+        assert!(page.contains(said), "{said}: {page}");
+    }
+    assert!(place.read("reproduction/gallery.html").contains("with a tenth of the rate"));
+    reproduce(&place, &["--short", "--quiet"]).succeeds();
 }
 
 #[test]
@@ -433,6 +476,19 @@ fn wrong_figures_are_reported_with_their_place_before_anything_runs() {
         ("scenario = \"small.toml\"\n", "", "must have one source"),
         ("no_kernel = \"this is a test\"", "", "nor why they cannot"),
         ("tolerance_ratio = 0.5\n", "", "`goodput` has no tolerance"),
+        ("\"one run\"", "\"\"", "`goodput` has a tolerance without a reason"),
+        (
+            "quote = \"The link is full.\"\n",
+            "quote = \"q\"\n[[value.cause]]\nwhat = \"\"\n\
+             measure = { run = \"both\", at = \"80 ms\", of = \"flow.*.goodput_mbps\" }\n",
+            "`what` is empty",
+        ),
+        (
+            "quote = \"The link is full.\"\n",
+            "quote = \"q\"\n[[value.cause]]\nwhat = \"w\"\n\
+             measure = { run = \"both\", at = \"40 ms\", of = \"flow.*.goodput_mbps\" }\n",
+            "it is the measure of the value",
+        ),
         ("published = 10\n", "published = 10\nis = \"above\"\n", "a bound or a direction has no tolerance"),
         (
             "is = \"above\"\n",

@@ -16,14 +16,14 @@ fn the_grid_has_the_papers_972_runs() {
     assert_eq!(cells.len(), 972);
     let pairs: BTreeSet<_> = cells.iter().map(Cell::pair_name).collect();
     assert_eq!(pairs.len(), 12);
-    let scenario = cells.last().unwrap().scenario().unwrap();
+    let scenario = cells.last().unwrap().scenario(&[]).unwrap();
     assert_eq!(scenario.flows.len(), 500, "ten flows per sender and Gbit/s");
 }
 
 #[test]
 fn every_cell_is_a_scenario_of_its_own() {
     let one_gbit = cells(DURATION, 1).into_iter().filter(|cell| cell.rate == "1gbit");
-    let hashes: BTreeSet<_> = one_gbit.map(|cell| cell.scenario().unwrap().hash).collect();
+    let hashes: BTreeSet<_> = one_gbit.map(|cell| cell.scenario(&[]).unwrap().hash).collect();
     assert_eq!(hashes.len(), 324);
 }
 
@@ -41,7 +41,7 @@ fn starts_are_near_simultaneous_and_the_seeds() {
 
 #[test]
 fn mixed_rtts_belong_to_the_senders_in_order() {
-    let scenario = short_cell().scenario().unwrap();
+    let scenario = short_cell().scenario(&[]).unwrap();
     let (first, last) = (scenario.flows.first().unwrap(), scenario.flows.last().unwrap());
     assert_eq!((first.cc.to_string().as_str(), first.rtt.as_millis()), ("bbr3", 35));
     assert_eq!((last.cc.to_string().as_str(), last.rtt.as_millis()), ("cubic", 56));
@@ -52,7 +52,7 @@ fn a_run_survives_in_the_table_and_half_a_line_does_not() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("grid.csv");
     let cell = short_cell();
-    let scenario = cell.scenario().unwrap();
+    let scenario = cell.scenario(&[]).unwrap();
     let run = fairpace_sim::run(&scenario, &mut Silent).unwrap();
     let row = cell.row(&run.summary);
     assert!(row.goodput1_mbps > 0.0 && row.flows == 20, "{row:?}");
@@ -80,7 +80,7 @@ fn the_parquet_file_has_a_row_per_flow() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("grid.parquet");
     let cell = short_cell();
-    let run = fairpace_sim::run(&cell.scenario().unwrap(), &mut Silent).unwrap();
+    let run = fairpace_sim::run(&cell.scenario(&[]).unwrap(), &mut Silent).unwrap();
     let row = cell.row(&run.summary);
     let kept_no_flows = Row { scenario: "other".into(), ..row.clone() };
     write_parquet(&path, &[row, kept_no_flows], &flow_rows(&run.summary)).unwrap();
@@ -131,7 +131,7 @@ fn a_file_of_another_kind_is_no_table_and_keeps_every_byte() {
 
 #[test]
 fn no_text_of_the_table_is_a_formula_for_a_spreadsheet() {
-    let scenario = short_cell().scenario().unwrap();
+    let scenario = short_cell().scenario(&[]).unwrap();
     let names = scenario.flows.iter().map(|flow| flow.name.clone());
     let words = cells(DURATION, 1).into_iter().flat_map(|cell| {
         [
@@ -145,4 +145,16 @@ fn no_text_of_the_table_is_a_formula_for_a_spreadsheet() {
     for word in names.chain(words) {
         assert!(word.starts_with(|c: char| c.is_ascii_alphanumeric()), "{word}");
     }
+}
+
+#[test]
+fn a_variant_is_another_scenario_with_the_same_starts() {
+    let set = ["flow.mtu=9000".parse().unwrap()];
+    let [usual, jumbo] = [&[][..], &set].map(|variant| short_cell().scenario(variant).unwrap());
+    assert_ne!(usual.hash, jumbo.hash);
+    assert!(jumbo.flows.iter().all(|flow| flow.sending.mtu_bytes == 9000));
+    let starts = |of: &Scenario| of.flows.iter().map(|flow| flow.start).collect::<Vec<_>>();
+    assert_eq!(starts(&usual), starts(&jumbo));
+    let unknown = ["flow.nothing=1".parse().unwrap()];
+    assert!(short_cell().scenario(&unknown).is_err());
 }

@@ -107,6 +107,28 @@ fn a_figure_may_leave_a_base_out_with_a_reason() {
 }
 
 #[test]
+fn a_table_of_runs_has_a_file_for_each_base() {
+    let place = folder_with_bases();
+    let figure = FIGURE
+        .replace("scenario = \"small.toml\"", "table = \"runs.csv\"")
+        .replace("flow.1.rtt=", "rtt=")
+        .replace("flow.*.goodput_mbps", "table.mbps")
+        .replace("flow.1.goodput_mbps", "table.least");
+    place.write("reproduction/bbq-ma2017/fig01/figure.toml", &figure);
+    let rows = "rtt,mbps,least\n40ms,10,1\n40ms,10.5,1\n80ms,9,1\n80ms,9.5,1.5\n";
+    place.write("reproduction/bbq-ma2017/fig01/runs.csv", rows);
+    reproduce(&place, &["--quiet"]).fails(2, "there is no table `runs-far.csv`");
+    place.write("reproduction/bbq-ma2017/fig01/runs-far.csv", &rows.replace("ms,10,1", "ms,90,1"));
+    reproduce(&place, &["--quiet"]).succeeds();
+    let list = reproduce(&place, &["--list", "--json"]).succeeds().json();
+    assert_eq!([&list[0]["verdict"], &list[1]["verdict"]], ["replicated", "partly replicated"]);
+    let record: serde_json::Value =
+        serde_json::from_str(&place.read("reproduction/results/bbq-ma2017/fig01.json")).unwrap();
+    let mean = |base: usize| &record["measured"][base]["values"][0]["ours"]["mean"];
+    assert_eq!([mean(0), mean(1)], [10.25, 50.25]);
+}
+
+#[test]
 fn what_was_measured_before_a_paper_declared_bases_is_of_the_first() {
     let place = folder();
     reproduce(&place, &["--quiet"]).succeeds();
