@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-/// The largest sample of the last `rounds` rounds, including the present one; with 0 rounds, the last sample. Rounds
-/// must not decrease.
+/// The largest sample of the last `rounds` rounds, including the present one; with 0 rounds, the last sample.
+/// Rounds must not decrease.
 #[derive(Debug, Clone)]
 pub(crate) struct MaxOfRounds {
     rounds: u64,

@@ -20,7 +20,7 @@ const PATH: &[Argument] = &[
     argument("r1_mbps", "Mbit/s", [1e-3, 1e6], 10.0, "rate of flow 1 at the start"),
 ];
 
-/// The largest ratio that is tried where one that drains is sought. It is above all that the paper names (9.5).
+/// The largest ratio that is tried where one that drains is sought. The paper goes to 9.5.
 const MOST_RATIO: f64 = 20.0;
 
 const STARVED_SHARE: Argument =

@@ -112,8 +112,8 @@ pub fn lower_bound(ratio: f64, rtt0_s: f64, capacity: f64, r0: f64, r1: f64) -> 
     1.0 - s1.last().copied().unwrap_or(r1) / capacity
 }
 
-/// The largest ratio, in steps of 0.001 and up to `most`, below the first one whose [`lower_bound`] is at or below
-/// `starved`. Above it the bound is not monotone: the fewer slots of a larger ratio may drain less.
+/// The largest ratio, in steps of 0.001 and up to `most`, below the first one whose [`lower_bound`] is at or
+/// below `starved`. Above it the bound is not monotone: the fewer slots of a larger ratio may drain less.
 #[must_use]
 pub fn largest_ratio(rtt0_s: f64, capacity: f64, rates: [f64; 2], starved: f64, most: f64) -> f64 {
     let ratio = |step: u32| 1.0 + f64::from(step) / 1000.0;

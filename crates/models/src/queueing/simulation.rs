@@ -4,8 +4,8 @@
 //! rates. When a round trip of a flow ends, equation 6 gives a sample. The flow's rate becomes the maximum of
 //! the samples of its last rounds, times its gain (equation 1). The paper gives neither the length of the
 //! maximum nor whether the gains apply. Ten rounds (as in BBR) and no gains (as in its closed forms)
-//! reproduce most of its figures and are the defaults. Section IV-A has samples "upon each arrival", while its
-//! equations have one per round trip; one is the default.
+//! reproduce most of its figures and are the defaults. Section IV-A has samples "upon each arrival", while
+//! the equations have one per round trip; one is the default.
 
 use std::collections::VecDeque;
 

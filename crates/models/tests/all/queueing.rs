@@ -189,8 +189,9 @@ fn at_500_ms_and_a_ratio_of_1_25_nothing_starves_even_without_a_filter() {
     assert!(last(setting).share0() > 0.01);
 }
 
-/// With n samples per round, a nearly drained flow's rate is 1 / (n a) times the sum of its last n rates (equations 2
-/// and 6). Rates that fall by e^-x per round solve this if the mean of e^(i x / n), i from 1 to n, is a.
+/// With n samples per round, a nearly drained flow's rate is 1 / (n a) times the sum of its last n rates
+/// (equations 2 and 6). Rates that fall by e^-x per round solve this if the mean of e^(i x / n), i from 1 to
+/// n, is a.
 #[test]
 fn a_nearly_drained_flow_decays_at_the_pace_of_its_samples() {
     let samples = 10;
@@ -204,8 +205,8 @@ fn a_nearly_drained_flow_decays_at_the_pace_of_its_samples() {
     }
 }
 
-/// Section IV-A: "upon each arrival". Then the text of figure 9 holds at 500 ms, and the abstract's 200 against 240 ms
-/// does not.
+/// Section IV-A: "upon each arrival". Then the text of figure 9 holds at 500 ms, and the abstract's 200
+/// against 240 ms does not.
 #[test]
 fn samples_upon_each_arrival_without_a_filter_drain_at_500_ms_and_a_ratio_of_1_25() {
     let often = |rtt0_s, ratio| Setting { rtt0_s, filter_rounds: 0, samples_per_round: 10, ..setting(ratio) };
@@ -213,7 +214,7 @@ fn samples_upon_each_arrival_without_a_filter_drain_at_500_ms_and_a_ratio_of_1_2
     assert!(starved_at(often(0.2, 1.2), STARVED).is_some());
 }
 
-/// Figure 9 and the abstract, for equations 21 and 22. From the ratio that follows on, the bound is not monotone.
+/// Figure 9 and the abstract, for equations 21 and 22.
 #[test]
 fn the_printed_bound_keeps_the_abstracts_pairs_and_contradicts_the_ratio_of_1_25() {
     let largest = |rtt0_s| literal::largest_ratio(rtt0_s, 100.0, [10.0, 10.0], STARVED, 20.0);
