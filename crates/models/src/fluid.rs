@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-/// The largest sample of the last `rounds` rounds, including the present one. Rounds must not decrease.
+/// The largest sample of the last `rounds` rounds, including the present one; with 0 rounds, the last sample.
+/// Rounds must not decrease.
 #[derive(Debug, Clone)]
 pub(crate) struct MaxOfRounds {
     rounds: u64,
@@ -62,6 +63,9 @@ mod tests {
         let mut filter = MaxOfRounds::new(2, 9.0);
         let maxima: Vec<_> = (1..=4).map(|round| filter.update(round, 5.0 - round as f64)).collect();
         assert_eq!(maxima, [9.0, 4.0, 3.0, 2.0]);
+        let mut filter = MaxOfRounds::new(0, 9.0);
+        let maxima: Vec<_> = (1..=4).map(|sample| filter.update(1, 5.0 - sample as f64)).collect();
+        assert_eq!(maxima, [4.0, 3.0, 2.0, 1.0]);
     }
 
     #[test]

@@ -2,13 +2,14 @@
 //! and published points, labels at the ends of the curves. The text around a chart is HTML, so its size does
 //! not change with the drawing.
 
+use crate::colour::{class, style};
 use crate::path::{area, line, steps};
-use crate::plot::{asset, flow_class, percent};
+use crate::plot::{asset, percent};
 use crate::scale::{HEIGHT, Scale, WIDTH, spread, tick_text};
-use maud::{Markup, html};
+use maud::{Markup, PreEscaped, html};
 
+pub use crate::colour::{Colour, Hue, Tone};
 pub use crate::scale::Axis;
-pub use crate::still::bars_picture;
 
 /// Height of a chart in pixels, as in chart.css.
 pub(crate) const PLOT_PX: f64 = 260.0;
@@ -62,8 +63,8 @@ pub struct Layer {
 pub struct Curve {
     /// The text of the entry.
     pub label: String,
-    /// Index of the colour; `None` is the colour of text.
-    pub colour: Option<usize>,
+    /// The colour; `None` is that of text.
+    pub colour: Option<Colour>,
     /// The layers, from back to front.
     pub layers: Vec<Layer>,
 }
@@ -87,12 +88,23 @@ pub struct Chart {
     pub curves: Vec<Curve>,
     /// Both axes have the same length, and a curve may turn back, because neither axis is time.
     pub square: bool,
+    /// What the vertical quantity can be: no interval is drawn beyond.
+    pub possible: [f64; 2],
 }
+
+/// Of a quantity that can be anything.
+pub const ANY: [f64; 2] = [f64::NEG_INFINITY, f64::INFINITY];
 
 /// The head of a page with charts, with additional style. Such a page loads nothing and has no script.
 #[must_use]
-pub fn head(title: &str, style: &'static str) -> Markup {
-    crate::page::head(title, false, &html! { (asset(include_str!("../assets/chart.css"))) (asset(style)) })
+pub fn head(title: &str, page_style: &'static str) -> Markup {
+    crate::page::head(
+        title,
+        false,
+        &html! {
+            (asset(include_str!("../assets/chart.css"))) (PreEscaped(style(true))) (asset(page_style))
+        },
+    )
 }
 
 impl Chart {
@@ -174,13 +186,18 @@ impl Chart {
             path class="grid" d=(grid) {}
             // All lines are below all points.
             @for points in [false, true] {
-                @for curve in &self.curves {
+                @for curve in self.back_to_front() {
                     @for layer in curve.layers.iter().filter(|layer| layer.look.is_points() == points) {
-                        (layer.drawing(&scale, &flow_class(curve.colour)))
+                        (layer.drawing(&scale, self.possible, &class(curve.colour)))
                     }
                 }
             }
         }
+    }
+
+    /// The curves from back to front. Curves that turn back hide each other: the first is in front.
+    fn back_to_front(&self) -> Vec<&Curve> {
+        if self.square { self.curves.iter().rev().collect() } else { self.curves.iter().collect() }
     }
 
     /// The heights of the curve ends, if each curve has a label that fits there.
@@ -208,12 +225,12 @@ impl Chart {
             div.ends aria-hidden="true" style={ "width:" (width) "em" } {
                 svg viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } preserveAspectRatio="none" {
                     @for ((curve, end), place) in self.curves.iter().zip(ends).zip(&places) {
-                        path class={ "thin " (flow_class(curve.colour)) }
+                        path class={ "thin " (class(curve.colour)) }
                             d={ "M0," (y(*end)) "L" (WIDTH) "," (y(*place)) } {}
                     }
                 }
                 @for (curve, place) in self.curves.iter().zip(&places) {
-                    span class=(flow_class(curve.colour))
+                    span class=(class(curve.colour))
                         style={ "bottom:" (percent(*place)) } { (curve.label) }
                 }
             }
@@ -272,17 +289,17 @@ impl Layer {
         self.half.get(i).copied().filter(|half| half.is_finite() && *half > 0.0).unwrap_or(f64::NAN)
     }
 
-    fn drawing(&self, scale: &Scale, colour: &str) -> Markup {
+    fn drawing(&self, scale: &Scale, possible: [f64; 2], colour: &str) -> Markup {
         let y: Vec<f32> = self.y.iter().map(|y| *y as f32).collect();
         if self.look.is_points() {
-            return self.points(scale, colour);
+            return self.points(scale, possible, colour);
         }
         let path = match self.look {
             Look::Steps => steps(&self.x, &y, scale),
             _ => line(&self.x, &y, scale),
         };
         let has_band = matches!(self.look, Look::Line | Look::Broken);
-        let band = if has_band { self.band(scale) } else { String::new() };
+        let band = if has_band { self.band(scale, possible) } else { String::new() };
         let fine = if y.len() > FINE_FROM { " fine" } else { "" };
         html! {
             @if !band.is_empty() { path class={ "band " (colour) } d=(band) {} }
@@ -291,12 +308,12 @@ impl Layer {
     }
 
     /// The path of the interval around a line, wherever two neighbouring points have one.
-    fn band(&self, scale: &Scale) -> String {
+    fn band(&self, scale: &Scale, possible: [f64; 2]) -> String {
         let points = self.x.len().min(self.y.len());
         let has = |i: &usize| self.x[*i].is_finite() && self.y[*i].is_finite() && self.half(*i).is_finite();
         let all: Vec<usize> = (0..points).collect();
         let edge = |run: &[usize], sign: f64| -> Vec<f32> {
-            run.iter().map(|i| (self.y[*i] + sign * self.half(*i)) as f32).collect()
+            run.iter().map(|i| within(self.y[*i] + sign * self.half(*i), possible) as f32).collect()
         };
         let runs = all.chunk_by(|a, b| has(a) == has(b)).filter(|run| has(&run[0]) && run.len() > 1);
         runs.map(|run| {
@@ -312,19 +329,25 @@ impl Layer {
 
     /// Marks as lines of length zero: the stroke sets their width, so stretching the drawing does not change
     /// it.
-    fn points(&self, scale: &Scale, colour: &str) -> Markup {
+    fn points(&self, scale: &Scale, possible: [f64; 2], colour: &str) -> Markup {
         let points = self.x.iter().zip(&self.y).enumerate();
         let finite = points.filter(|(_, (x, y))| x.is_finite() && y.is_finite());
         let (mut marks, mut whiskers) = (String::new(), String::new());
         for (i, (x, y)) in finite {
             marks += &format!("M{},{}h0", scale.x(*x), scale.y(*y));
             if self.half(i).is_finite() {
-                let (top, bottom) = (scale.y(*y + self.half(i)), scale.y(*y - self.half(i)));
+                let end = |sign: f64| scale.y(within(*y + sign * self.half(i), possible));
+                let (top, bottom) = (end(1.0), end(-1.0));
                 whiskers += &format!("M{},{top}V{bottom}", scale.x(*x));
             }
         }
         marked(self.look, colour, &marks, &whiskers)
     }
+}
+
+/// The end of an interval, or of what is possible if that comes first.
+fn within(end: f64, [least, most]: [f64; 2]) -> f64 {
+    end.clamp(least, most)
 }
 
 /// Marks with their whiskers. Open marks are drawn twice, the second time smaller and in the background
@@ -348,13 +371,13 @@ fn swatch(curve: &Curve) -> Markup {
 
 /// A sample of a look for a legend.
 #[must_use]
-pub fn sample(look: Look, colour: Option<usize>) -> Markup {
+pub fn sample(look: Look, colour: Option<Colour>) -> Markup {
     html! { svg.swatch viewBox="0 0 16 8" aria-hidden="true" { (sampled(look, colour)) } }
 }
 
 /// The content of a sample, 16 wide and 8 high.
-pub(crate) fn sampled(look: Look, colour: Option<usize>) -> Markup {
-    let colour = flow_class(colour);
+pub(crate) fn sampled(look: Look, colour: Option<Colour>) -> Markup {
+    let colour = class(colour);
     html! {
         @if look.is_points() { (marked(look, &colour, "M8,4h0", "")) }
         @else { path class={ (look.class()) " " (colour) } d="M0,4h16" {} }
@@ -367,11 +390,13 @@ pub struct Strip {
     /// The horizontal axis.
     pub axis: Axis,
     /// The end value of a bar that starts at the beginning of the axis, and its colour.
-    pub bar: Option<(f64, Option<usize>)>,
+    pub bar: Option<(f64, Option<Colour>)>,
     /// A shaded range: the values within the tolerance.
     pub allowed: Option<[f64; 2]>,
     /// The marks: look, value, half of the interval, colour.
-    pub marks: Vec<(Look, f64, Option<f64>, Option<usize>)>,
+    pub marks: Vec<(Look, f64, Option<f64>, Option<Colour>)>,
+    /// What the values can be: no interval is drawn beyond.
+    pub possible: [f64; 2],
 }
 
 impl Strip {
@@ -409,16 +434,17 @@ impl Strip {
             }
             @match self.bar {
                 Some((value, colour)) if value.is_finite() => {
-                    rect class={ "bar " (flow_class(colour)) } x=(x(0.0).min(x(value))) y=(top)
+                    rect class={ "bar " (class(colour)) } x=(x(0.0).min(x(value))) y=(top)
                         width=((x(value) - x(0.0)).abs()) height=(HEIGHT - 2 * top) {}
                 }
                 _ => path class="grid" d={ "M0," (middle) "h" (WIDTH) } {}
             }
             @for (look, value, half, colour) in self.marks.iter().filter(|mark| mark.1.is_finite()) {
                 @let half = half.filter(|half| half.is_finite()).unwrap_or(0.0);
-                @let (from, to) = (x(value - half), x(value + half));
+                @let end = |value| x(within(value, self.possible));
+                @let (from, to) = (end(value - half), end(value + half));
                 @let whisker = if half > 0.0 { format!("M{from},{middle}H{to}") } else { String::new() };
-                (marked(*look, &flow_class(*colour), &format!("M{},{middle}h0", x(*value)), &whisker))
+                (marked(*look, &class(*colour), &format!("M{},{middle}h0", x(*value)), &whisker))
             }
         }
     }
@@ -427,43 +453,118 @@ impl Strip {
 /// A row of a chart of bars.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
+    /// A heading above the row; empty for none.
+    pub above: String,
     /// The text in front of the row.
     pub label: String,
-    /// Index of the colour of its marks.
-    pub colour: Option<usize>,
-    /// The texts after the row: the number of each mark.
+    /// Its bars, from above: one, or one for each entry of the legend.
+    pub bars: Vec<Bar>,
+}
+
+/// A bar, or marks in its place, with their numbers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bar {
+    /// Of its marks.
+    pub colour: Option<Colour>,
+    /// The texts after it: the number of each mark.
     pub said: Vec<(Look, String)>,
     /// The drawing.
     pub strip: Strip,
 }
 
-/// Renders rows of bars or marks on a common axis as HTML.
-#[must_use]
-pub fn bars(title: &str, unit: &str, axis: &Axis, rows: &[Row]) -> Markup {
-    html! {
-        figure.chart.bars {
-            figcaption {
-                @if !title.is_empty() { span.title { (title) } }
-                span.unit { (unit) @if axis.is_log() { " (logarithmic)" } }
-            }
-            @for row in rows {
-                div.row {
-                    span.label { (row.label) }
-                    (row.strip.drawing())
-                    span.said {
-                        @for (look, text) in &row.said {
-                            span { (sample(*look, row.colour.filter(|_| *look != Look::Squares))) " " (text) }
+/// A chart of bars or marks on a common axis.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bars {
+    /// The heading.
+    pub title: String,
+    /// Of the values.
+    pub unit: String,
+    /// What the bars of each row are, from above, with a colour; empty where a row has one.
+    pub key: Vec<(String, Option<Colour>)>,
+    /// Of all rows.
+    pub axis: Axis,
+    /// From above.
+    pub rows: Vec<Row>,
+}
+
+/// Labels longer than this stand above their bars where the page is narrow.
+const LONGEST_BESIDE: usize = 12;
+/// Numbers longer than this stand below their bars there.
+const LONGEST_SAID: usize = 26;
+/// Labels longer than this have two lines.
+const WIDEST_BESIDE: usize = 26;
+/// The space of a mark in front of its number, in letters.
+const MARK: usize = 4;
+
+impl Bars {
+    /// Renders the chart as HTML.
+    #[must_use]
+    pub fn figure(&self) -> Markup {
+        let label = self.rows.iter().map(|row| row.label.chars().count()).max().unwrap_or(0);
+        let letters = |bar: &Bar| bar.said.iter().map(|(_, text)| text.chars().count() + MARK).sum::<usize>();
+        let said = self.rows.iter().flat_map(|row| &row.bars).map(letters).max().unwrap_or(0);
+        let class = match (label > LONGEST_BESIDE, said > LONGEST_SAID) {
+            (_, true) => "chart bars long",
+            (true, false) => "chart bars tall",
+            _ => "chart bars",
+        };
+        // A letter is at most about 0.62 of the size of the text, a digit of the smaller numbers 0.53.
+        let em = |letters: usize, width: f64| format!("{:.1}em", letters as f64 * width);
+        let widths = format!("--label:{};--said:{}", em(label.min(WIDEST_BESIDE), 0.62), em(said, 0.53));
+        html! {
+            figure class=(class) style=(widths) {
+                figcaption {
+                    @if !self.title.is_empty() { span.title { (self.title) } }
+                    @if !self.key.is_empty() { span.readouts.key {
+                        @for (label, colour) in &self.key {
+                            span.readout { (bar_sample(*colour)) " " (label) }
                         }
+                    } }
+                    span.unit { (self.unit) @if self.axis.is_log() { " (logarithmic)" } }
+                }
+                @for row in &self.rows { (row.figure()) }
+                div.row { div.xaxis aria-hidden="true" {
+                    @for tick in self.axis.ticks() {
+                        span style={ "left:" (percent(self.axis.place(tick))) } { (tick_text(tick)) }
+                    }
+                } }
+            }
+        }
+    }
+}
+
+impl Row {
+    fn figure(&self) -> Markup {
+        html! {
+            @if !self.above.is_empty() { div.above { (self.above) } }
+            div class={ "row" @if self.bars.len() > 1 { " many" } } {
+                span.label style={ "--bars:" (self.bars.len()) } { (self.label) }
+                @for bar in &self.bars {
+                    (bar.strip.drawing())
+                    span.said {
+                        @for (look, text) in &bar.said { span { (sample(*look, bar.of(*look))) " " (text) } }
                     }
                 }
             }
-            div.row { div.xaxis aria-hidden="true" {
-                @for tick in axis.ticks() {
-                    span style={ "left:" (percent(axis.place(tick))) } { (tick_text(tick)) }
-                }
-            } }
         }
     }
+}
+
+impl Bar {
+    /// The colour of a mark: what is published has that of text.
+    pub(crate) fn of(&self, look: Look) -> Option<Colour> {
+        self.colour.filter(|_| look != Look::Squares)
+    }
+}
+
+/// A sample of a bar for a legend.
+fn bar_sample(colour: Option<Colour>) -> Markup {
+    html! { svg.swatch viewBox="0 0 16 8" aria-hidden="true" { (bar_sampled(colour)) } }
+}
+
+/// The content of such a sample, 16 wide and 8 high.
+pub(crate) fn bar_sampled(colour: Option<Colour>) -> Markup {
+    html! { rect class={ "bar " (class(colour)) } width="16" height="8" {} }
 }
 
 /// Renders a line of the size of a word (a sparkline).
@@ -474,7 +575,7 @@ pub fn sparkline(axis: Axis, x: &[f64], y: &[f64]) -> Markup {
     let path = line(x, &y.iter().map(|y| *y as f32).collect::<Vec<_>>(), &scale);
     html! {
         svg.spark viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } preserveAspectRatio="none" aria-hidden="true" {
-            @if !path.is_empty() { path class={ "line " (flow_class(Some(0))) } d=(path) {} }
+            @if !path.is_empty() { path class="line link" d=(path) {} }
         }
     }
 }

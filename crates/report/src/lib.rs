@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 pub mod chart;
+mod colour;
 mod completions;
 mod data;
 mod groups;

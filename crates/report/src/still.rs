@@ -1,8 +1,9 @@
 //! Charts as separate picture files: SVG with its text and light colours, for places that show a file without
 //! a style sheet, such as a README.
 
-use crate::chart::{Chart, LABEL_PX, Look, PLOT_PX, Row, sampled};
-use crate::plot::{asset, flow_class};
+use crate::chart::{Bar, Bars, Chart, Colour, LABEL_PX, Look, PLOT_PX, Row, bar_sampled, sampled};
+use crate::colour::{class, style};
+use crate::plot::asset;
 use crate::scale::{Axis, HEIGHT, WIDTH, spread, tick_text};
 use maud::{Markup, PreEscaped, html};
 
@@ -89,48 +90,70 @@ impl Chart {
         html! {
             @for ((curve, end), label) in self.curves.iter().zip(ends).zip(&places) {
                 @let (from, to) = (place.up(*end), place.up(*label));
-                path class={ "thin " (flow_class(curve.colour)) }
+                path class={ "thin " (class(curve.colour)) }
                     d={ "M" (number(right + 2.0)) "," (number(from))
                         "L" (number(right + 16.0)) "," (number(to)) } {}
-                text class={ "label " (flow_class(curve.colour)) } x=(number(right + 20.0))
+                text class={ "label " (class(curve.colour)) } x=(number(right + 20.0))
                     y=(number(to + 4.0)) { (curve.label) }
             }
         }
     }
 }
 
-/// Rows of bars or marks on a common axis, as an SVG file.
-#[must_use]
-pub fn bars_picture(title: &str, unit: &str, axis: &Axis, rows: &[Row]) -> String {
-    let head = heading_height(title, "");
-    let top = head + LINE + 8.0;
-    let place = |i: usize| Place {
-        x: BAR_FROM,
-        y: top + ROW * i as f64,
-        width: BAR_TO - BAR_FROM,
-        height: ROW - 4.0,
-    };
-    let unit = if axis.is_log() { format!("{unit} (logarithmic)") } else { unit.to_owned() };
-    let inside = html! {
-        (heading(title, ""))
-        text.muted x="8" y=(number(head + 16.0)) { (unit) }
-        @for (i, row) in rows.iter().enumerate() {
-            @let place = place(i);
-            @let line = place.up(0.5) + 4.0;
-            text.name.end x=(number(BAR_FROM - 10.0)) y=(number(line)) { (row.label) }
-            (place.frame(&row.strip.inside()))
-            @for (n, (look, said)) in row.said.iter().enumerate() {
-                @let x = BAR_TO + 10.0 + 135.0 * n as f64;
-                (sample(*look, row.colour.filter(|_| *look != Look::Squares), x, place.up(0.5) - 4.0))
-                text.name x=(number(x + 22.0)) y=(number(line)) { (said) }
+impl Bars {
+    /// The chart as an SVG file, as [`Chart::picture`].
+    #[must_use]
+    pub fn picture(&self) -> String {
+        let head = heading_height(&self.title, "");
+        let top = head + LINE + 8.0;
+        let unit =
+            if self.axis.is_log() { format!("{} (logarithmic)", self.unit) } else { self.unit.clone() };
+        // A line for each heading and each bar.
+        let lines: Vec<(&str, Option<&Bar>)> = self.rows.iter().flat_map(lines).collect();
+        let place = |i: usize| Place {
+            x: BAR_FROM,
+            y: top + ROW * i as f64,
+            width: BAR_TO - BAR_FROM,
+            height: ROW - 4.0,
+        };
+        let inside = html! {
+            (heading(&self.title, ""))
+            text.muted x="8" y=(number(head + 16.0)) { (unit) }
+            @for (i, (label, colour)) in self.key.iter().enumerate() {
+                @let x = BAR_FROM + 180.0 * i as f64;
+                @let (x_text, y_text) = (number(x), number(head + 8.0));
+                g transform={ "translate(" (x_text) "," (y_text) ")" } { (bar_sampled(*colour)) }
+                text.name x=(number(x + 22.0)) y=(number(head + 16.0)) { (label) }
             }
-        }
-        (place(rows.len().saturating_sub(1)).across(axis))
-    };
-    let labels: Vec<&str> = rows.iter().map(|row| row.label.as_str()).collect();
-    let name = if title.is_empty() { unit.as_str() } else { title };
-    let height = top + ROW * rows.len() as f64 + 30.0;
-    svg(name, &format!("{unit}: {}", labels.join(", ")), height, &inside)
+            @for (i, (text, bar)) in lines.iter().enumerate() {
+                @let place = place(i);
+                @let line = place.up(0.5) + 4.0;
+                @if let Some(bar) = bar {
+                    text.name.end x=(number(BAR_FROM - 10.0)) y=(number(line)) { (text) }
+                    (place.frame(&bar.strip.inside()))
+                    @for (n, (look, said)) in bar.said.iter().enumerate() {
+                        @let x = BAR_TO + 10.0 + 135.0 * n as f64;
+                        (sample(*look, bar.of(*look), x, place.up(0.5) - 4.0))
+                        text.name x=(number(x + 22.0)) y=(number(line)) { (said) }
+                    }
+                } @else {
+                    text.muted x=(number(BAR_FROM)) y=(number(line)) { (text) }
+                }
+            }
+            (place(lines.len().saturating_sub(1)).across(&self.axis))
+        };
+        let labels: Vec<&str> = self.rows.iter().map(|row| row.label.as_str()).collect();
+        let name = if self.title.is_empty() { unit.as_str() } else { &self.title };
+        let height = top + ROW * lines.len() as f64 + 30.0;
+        svg(name, &format!("{unit}: {}", labels.join(", ")), height, &inside)
+    }
+}
+
+/// The lines of a row: its heading, and its bars, the first with the label.
+fn lines(row: &Row) -> Vec<(&str, Option<&Bar>)> {
+    let above = Some((row.above.as_str(), None)).filter(|(above, _)| !above.is_empty());
+    let label = |i: usize| if i == 0 { row.label.as_str() } else { "" };
+    above.into_iter().chain(row.bars.iter().enumerate().map(|(i, bar)| (label(i), Some(bar)))).collect()
 }
 
 /// The position and size of a plot.
@@ -181,12 +204,12 @@ fn heading(title: &str, note: &str) -> Markup {
     }
 }
 
-fn sample(look: Look, colour: Option<usize>, x: f64, y: f64) -> Markup {
+fn sample(look: Look, colour: Option<Colour>, x: f64, y: f64) -> Markup {
     html! { g transform={ "translate(" (number(x)) "," (number(y)) ")" } { (sampled(look, colour)) } }
 }
 
 fn svg(title: &str, about: &str, height: f64, inside: &Markup) -> String {
-    let style = [
+    let styles = [
         include_str!("../assets/palette.css"),
         include_str!("../assets/plot.css"),
         include_str!("../assets/picture.css"),
@@ -196,7 +219,7 @@ fn svg(title: &str, about: &str, height: f64, inside: &Markup) -> String {
             viewBox={ "0 0 " (WIDE) " " (number(height)) } role="img" aria-labelledby="t d" {
             title #t { (title) }
             desc #d { (about) }
-            style { @for part in style { (asset(part)) } }
+            style { @for part in styles { (asset(part)) } (PreEscaped(style(false))) }
             rect.paper width="100%" height="100%" rx="6" {}
             (inside)
         }
@@ -212,13 +235,13 @@ fn number(x: f64) -> PreEscaped<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chart::{Curve, Layer, Strip};
+    use crate::chart::{ANY, Curve, Hue, Layer, Strip};
 
     fn chart(labels: &[&str]) -> Chart {
         let layer = || Layer { look: Look::Line, x: vec![1.0, 2.0], y: vec![1.0, 3.0], half: vec![0.5, 0.5] };
         let curve = |(i, label): (usize, &&str)| Curve {
             label: (*label).into(),
-            colour: Some(i),
+            colour: Some(Colour::Series(i)),
             layers: vec![layer()],
         };
         Chart {
@@ -230,6 +253,7 @@ mod tests {
             y: Axis::around([0.0, 3.0], 4),
             curves: labels.iter().enumerate().map(curve).collect(),
             square: false,
+            possible: ANY,
         }
     }
 
@@ -265,23 +289,27 @@ mod tests {
     #[test]
     fn bars_have_a_row_each() {
         let axis = Axis::holding(1.0, 4);
+        let colour = Some(Colour::plain(Hue::of("bbr")));
         let strip = Strip {
             axis,
-            bar: Some((0.5, Some(0))),
+            bar: Some((0.5, colour)),
             allowed: None,
-            marks: vec![(Look::Dots, 0.5, None, Some(0))],
+            marks: vec![(Look::Dots, 0.5, None, colour)],
+            possible: ANY,
         };
+        let bar = Bar { colour, said: vec![(Look::Dots, "0.5".into())], strip };
         let row = |label: &str| Row {
+            above: String::new(),
             label: label.into(),
-            colour: Some(0),
-            said: vec![(Look::Dots, "0.5".into())],
-            strip: strip.clone(),
+            bars: vec![bar.clone(), bar.clone()],
         };
-        let picture = bars_picture("", "Jain's index", &axis, &[row("v1"), row("v2")]);
+        let (title, unit) = (String::new(), "Jain's index".to_owned());
+        let key = Vec::new();
+        let picture = Bars { title, unit, key, axis, rows: vec![row("v1"), row("v2")] }.picture();
         let document = roxmltree::Document::parse(&picture).unwrap();
         let bars = document
             .descendants()
             .filter(|node| node.attribute("class").is_some_and(|class| class.starts_with("bar ")));
-        assert_eq!(bars.count(), 2);
+        assert_eq!(bars.count(), 4);
     }
 }

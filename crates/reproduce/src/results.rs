@@ -11,10 +11,11 @@ use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
 use crate::cache::write;
 use crate::draw::pictures;
 use crate::figure::{Base, Figure, Line, Plot, Shape, Value};
+use crate::gallery::shown::is_drawn_as_published;
 use crate::judge::{Rule, judge, judge_again};
 use crate::load::RESULTS;
 use crate::measure::{Gave, Outcome, Outcomes, round};
-use crate::record::{Compared, Finding, Held, Measured, Record, Verdict};
+use crate::record::{Compared, Drawn, Finding, Held, Measured, Record, Verdict};
 use crate::sheet::Sheet;
 use crate::tally::Counted;
 
@@ -131,9 +132,10 @@ impl Record {
             other => other?,
         };
         let mut found: Self = serde_json::from_str(&text).map_err(io::Error::other)?;
-        if wordless(&found.figure) != wordless(&sheet.figure) {
-            let kept = kept::of_real_flows(&found, &sheet.figure);
-            found = Self { measured: kept, ..found };
+        if wordless(&found.figure) == wordless(&sheet.figure) {
+            redraw(&mut found, &sheet.figure.plots);
+        } else {
+            found.measured = kept::of_real_flows(&found, &sheet.figure);
         }
         for measured in &mut found.measured {
             // before a paper declared bases, the first was the only one
@@ -279,12 +281,14 @@ pub fn store_short(root: &Path, short: &Short) -> io::Result<()> {
 }
 
 /// The figure without what only explains or judges, and without what is not in the paper: its words and
-/// tolerances may change without a new run, and so may an algorithm of ours that real flows did not run.
+/// tolerances may change without a new run, and so may an algorithm of ours that real flows did not run, and
+/// a reference that is drawn as it is published.
 fn wordless(figure: &Figure) -> Figure {
     let mut figure = figure.clone();
     let is_beside = |line: &Line| figure.is_beside(&line.measure);
     let plots = figure.plots.iter().map(|plot| {
-        let lines = plot.lines.iter().filter(|line| !is_beside(line)).cloned().collect();
+        let is_measured = |line: &&Line| !is_beside(line) && !is_drawn_as_published(line);
+        let lines = plot.lines.iter().filter(is_measured).cloned().collect();
         Plot { lines, ..plot.clone() }
     });
     figure.plots = plots.collect();
@@ -324,6 +328,28 @@ fn wordless_plot(plot: &mut Plot) {
     }
 }
 
+/// Puts the lines of a record's pictures in the order of these plots.
+fn redraw(record: &mut Record, plots: &[Plot]) {
+    let was = &record.figure.plots;
+    for picture in record.measured.iter_mut().flat_map(|measured| &mut measured.pictures) {
+        if let (Some(was), Some(is)) = (was.get(picture.plot), plots.get(picture.plot)) {
+            picture.lines = lines_of(&picture.lines, was, is);
+        }
+    }
+}
+
+/// The lines of a picture in the order that its plot has now, by what they measure; one that is new was not
+/// drawn.
+fn lines_of(drawn: &[Drawn], was: &Plot, is: &Plot) -> Vec<Drawn> {
+    let mut old: Vec<(&Line, &Drawn)> = was.lines.iter().zip(drawn).collect();
+    let same = |a: &Line, b: &Line| (&a.measure, &a.against) == (&b.measure, &b.against);
+    let mut find = |line: &Line| {
+        let index = old.iter().position(|(other, _)| same(other, line))?;
+        Some(old.remove(index).1.clone())
+    };
+    is.lines.iter().map(|line| find(line).unwrap_or_default()).collect()
+}
+
 /// JSON with an object's keys on lines of their own and a list of numbers on one, so that a change is seen
 /// as small as it is.
 fn json<T: Serialize>(value: &T) -> io::Result<String> {
@@ -354,5 +380,24 @@ impl Formatter for Lines {
 
     fn end_object_value<W: ?Sized + io::Write>(&mut self, to: &mut W) -> io::Result<()> {
         self.0.end_object_value(to)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_drawn_stays_with_the_line_that_measures_it() {
+        let plot = |of: &[&str]| {
+            let line =
+                |of: &&str| format!("[[line]]\nlabel = ''\nmeasure = {{ run = 'bbr', of = '{of}' }}\n");
+            let lines: String = of.iter().map(line).collect();
+            toml::from_str::<Plot>(&format!("kind = 'time'\nx = ''\ny = ''\n{lines}")).unwrap()
+        };
+        let drawn = |y: f64| Drawn { x: vec![1.0], y: vec![Some(y)], half: vec![None] };
+        let (was, is) = (plot(&["jain", "flow.1.share"]), plot(&["flow.1.share", "flow.2.share", "jain"]));
+        let lines = lines_of(&[drawn(1.0), drawn(2.0)], &was, &is);
+        assert_eq!(lines, [drawn(2.0), Drawn::default(), drawn(1.0)]);
     }
 }

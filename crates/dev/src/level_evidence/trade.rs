@@ -3,7 +3,7 @@
 use fairpace_cc::{Parameter, Unit};
 use fairpace_cli_core::failure::Failure;
 use fairpace_evaluate::markdown_table;
-use fairpace_report::chart::{Axis, Chart, Curve, Layer, Look};
+use fairpace_report::chart::{ANY, Axis, Chart, Colour, Curve, Layer, Look};
 
 use super::counts::{Row, cells, count, headings};
 use super::parameters::number;
@@ -95,7 +95,7 @@ fn chart(parameter: &Parameter, rows: &[&Row]) -> Chart {
         let layer = |look| Layer::plain(look, x.clone(), y.clone());
         Curve {
             label: heading.clone(),
-            colour: Some(index),
+            colour: Some(Colour::Series(index)),
             layers: vec![layer(Look::Line), layer(Look::Dots)],
         }
     };
@@ -110,6 +110,7 @@ fn chart(parameter: &Parameter, rows: &[&Row]) -> Chart {
         y: Axis::ending_at(100.0, 5),
         curves: headings(&owned).iter().enumerate().map(curve).collect(),
         square: false,
+        possible: ANY,
     }
 }
 

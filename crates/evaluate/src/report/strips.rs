@@ -1,7 +1,7 @@
 //! The picture of a criterion: for each condition a row for each algorithm, with a mark for each case at the
 //! factor by which its value is beyond the bound.
 
-use fairpace_report::chart::{Axis, Look, Row, Strip, bars};
+use fairpace_report::chart::{ANY, Axis, Bar, Bars, Colour, Look, Row, Strip};
 use maud::{Markup, html};
 
 use crate::judge::{Bound, Side};
@@ -22,28 +22,30 @@ fn picture(record: &Record, criterion: &CriterionRecord, index: usize) -> Markup
         let of_case: Vec<&ConditionRecord> =
             algorithm.results.iter().filter_map(|result| result.conditions.get(index)).collect();
         let own = record.asked.iter().position(|asked| *asked == algorithm.cc);
-        let mark =
-            |of: &&ConditionRecord| (Look::Dots, factor(of), None, Some(if own.is_some() { 1 } else { 7 }));
+        let colour = Some(Colour::Series(if own.is_some() { 1 } else { 7 }));
+        let mark = |of: &&ConditionRecord| (Look::Dots, factor(of), None, colour);
         let hold = of_case.iter().filter(|of| of.holds).count();
         let worst = of_case.iter().copied().reduce(|a, b| if factor(b) > factor(a) { b } else { a });
         let said = worst.map_or_else(String::new, |of| {
             format!("{hold} of {} hold, worst {}", of_case.len(), of.metric.shown(of.value))
         });
+        let strip = Strip {
+            axis,
+            bar: None,
+            allowed: Some([ENDS[0], 1.0]),
+            marks: of_case.iter().map(mark).collect(),
+            possible: ANY,
+        };
         Row {
+            above: String::new(),
             label: algorithm.cc.clone(),
-            colour: Some(if own.is_some() { 1 } else { 7 }),
-            said: vec![(Look::Dots, said)],
-            strip: Strip {
-                axis,
-                bar: None,
-                allowed: Some([ENDS[0], 1.0]),
-                marks: of_case.iter().map(mark).collect(),
-            },
+            bars: vec![Bar { colour, said: vec![(Look::Dots, said)], strip }],
         }
     };
-    let rows: Vec<Row> = criterion.algorithms.iter().map(row).collect();
-    let title = criterion.conditions.get(index).map_or("", |asked| asked.text.as_str());
-    bars(title, "factor beyond the bound; a mark for each case; shaded: holds", &axis, &rows)
+    let rows = criterion.algorithms.iter().map(row).collect();
+    let title = criterion.conditions.get(index).map_or_else(String::new, |asked| asked.text.clone());
+    let unit = "factor beyond the bound; a mark for each case; shaded: holds".to_owned();
+    Bars { title, unit, key: Vec::new(), axis, rows }.figure()
 }
 
 /// The factor by which a value is beyond its bounds: 1 at the bound, less within.

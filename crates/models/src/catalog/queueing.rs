@@ -20,6 +20,9 @@ const PATH: &[Argument] = &[
     argument("r1_mbps", "Mbit/s", [1e-3, 1e6], 10.0, "rate of flow 1 at the start"),
 ];
 
+/// The largest ratio that is tried where one that drains is sought. The paper goes to 9.5.
+const MOST_RATIO: f64 = 20.0;
+
 const STARVED_SHARE: Argument =
     argument("starved", "", [1e-9, 0.5], STARVED, "share at which flow 0 counts as drained");
 
@@ -42,6 +45,7 @@ pub(super) static LITERAL: Entry = Entry {
         quantity("slots_below_8", "", "X of equation 20; absent where the logarithm has no value"),
         quantity("slots_of_probe_bw", "", "N of equation 21: slots of flow 1 between two PROBE_RTTs"),
         quantity("lower_bound", "", "L of equation 22: least share of flow 0, by equation 8"),
+        quantity("largest_ratio", "", "largest ratio below the first one, up to 20, whose L drains flow 0"),
         quantity("rate1_limit_mbps", "Mbit/s", "limit of equation 10 for a constant S0 = r0: c - S0/a"),
     ],
     curves: &[
@@ -63,6 +67,8 @@ fn literal_form(arguments: &Checked) -> Result<Output, Error> {
     let slots = literal::slots_of_probe_bw(ratio, rtt0_s);
     output.value("slots_of_probe_bw", f64::from(slots));
     output.value("lower_bound", literal::lower_bound(ratio, rtt0_s, capacity, r0, r1));
+    let largest = literal::largest_ratio(rtt0_s, capacity, [r0, r1], starved, MOST_RATIO);
+    output.value("largest_ratio", largest);
     output.value("rate1_limit_mbps", capacity - r0 / ratio);
     let time_s = |slot: usize| slot as f64 * ratio * rtt0_s;
     let rates = literal::slots(slots as usize, ratio, capacity, r0, r1).s1;
@@ -113,7 +119,8 @@ fn corrected_form(arguments: &Checked) -> Result<Output, Error> {
 }
 
 const DYNAMICS: &[Argument] = &[
-    FILTER,
+    count("filter_rounds", [0.0, 100.0], 10.0, "length of the maximum filter in rounds; 0: no filter"),
+    count("samples_per_round", [1.0, 10.0], 1.0, "samples of each flow per round trip"),
     argument("gain", "", [1.0, 2.0], 1.0, "gain of every eighth round; the next has 2 minus this; 1: none"),
     count("phase0", [0.0, 7.0], 2.0, "phase in which flow 0 starts; in the paper the third"),
     count("phase1", [0.0, 7.0], 2.0, "the same for flow 1"),
@@ -182,6 +189,7 @@ fn setting(arguments: &Checked) -> Setting {
         capacity: of("capacity_mbps"),
         rates: [of("r0_mbps"), of("r1_mbps")],
         filter_rounds: arguments.whole("filter_rounds"),
+        samples_per_round: arguments.whole("samples_per_round"),
         gain: of("gain"),
         phases: [arguments.whole("phase0"), arguments.whole("phase1")],
         little: arguments.is_on("little"),
@@ -247,7 +255,7 @@ pub(super) static THRESHOLD: Entry = Entry {
         PATH,
         DYNAMICS,
         &[
-            argument("most", "", [1.001, 100.0], 20.0, "largest ratio that is tried"),
+            argument("most", "", [1.001, 100.0], MOST_RATIO, "largest ratio that is tried"),
             argument("duration_s", "s", [0.01, 100.0], PROBE_BW_S, "time within which flow 0 is not drained"),
         ],
     ],

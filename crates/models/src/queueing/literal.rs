@@ -112,6 +112,16 @@ pub fn lower_bound(ratio: f64, rtt0_s: f64, capacity: f64, r0: f64, r1: f64) -> 
     1.0 - s1.last().copied().unwrap_or(r1) / capacity
 }
 
+/// The largest ratio, in steps of 0.001 and up to `most`, below the first one whose [`lower_bound`] is at or
+/// below `starved`. Above it the bound is not monotone: the fewer slots of a larger ratio may drain less.
+#[must_use]
+pub fn largest_ratio(rtt0_s: f64, capacity: f64, rates: [f64; 2], starved: f64, most: f64) -> f64 {
+    let ratio = |step: u32| 1.0 + f64::from(step) / 1000.0;
+    let keeps = |step: &u32| lower_bound(ratio(*step), rtt0_s, capacity, rates[0], rates[1]) > starved;
+    let steps = ((most - 1.0) * 1000.0) as u32;
+    ratio((1..=steps).take_while(keeps).last().unwrap_or(0))
+}
+
 /// The curve that the paper fits to figure 6: slots of flow 1 until a flow of 10 ms is drained.
 #[must_use]
 pub fn fitted_rounds(ratio: f64) -> f64 {

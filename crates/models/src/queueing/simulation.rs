@@ -4,7 +4,8 @@
 //! rates. When a round trip of a flow ends, equation 6 gives a sample. The flow's rate becomes the maximum of
 //! the samples of its last rounds, times its gain (equation 1). The paper gives neither the length of the
 //! maximum nor whether the gains apply. Ten rounds (as in BBR) and no gains (as in its closed forms)
-//! reproduce its figures and are the defaults.
+//! reproduce most of its figures and are the defaults. Section IV-A has samples "upon each arrival", while
+//! the equations have one per round trip; one is the default.
 
 use std::collections::VecDeque;
 
@@ -21,8 +22,10 @@ pub struct Setting {
     pub capacity: f64,
     /// Rates before and at the start, above 0.
     pub rates: [f64; 2],
-    /// Length of the maximum filter in rounds, from 1; 1 is no filter.
+    /// Length of the maximum filter in rounds. 0 is no filter; nor is 1 with one sample per round.
     pub filter_rounds: u32,
+    /// Samples of each flow per round trip, from 1, at equal distances.
+    pub samples_per_round: u32,
     /// Gain of every eighth round; that of the next is 2 minus this. 1 is no gain.
     pub gain: f64,
     /// The phase of the cycle of eight in which each flow starts. The paper's is 2, the third phase.
@@ -67,7 +70,9 @@ struct Segment {
 struct Flow {
     rtt_s: f64,
     phase: u32,
-    round: u64,
+    samples_per_round: u64,
+    /// Samples so far.
+    samples: u64,
     filter: MaxOfRounds,
     estimate: f64,
     /// The rates of the last RTT. The last one applies now.
@@ -77,7 +82,7 @@ struct Flow {
 
 impl Flow {
     fn next_s(&self) -> f64 {
-        (self.round + 1) as f64 * self.rtt_s
+        (self.samples + 1) as f64 * self.rtt_s / self.samples_per_round as f64
     }
 
     fn rate(&self) -> f64 {
@@ -104,11 +109,12 @@ impl Flow {
         self.sent_since(now_s - self.rtt_s, now_s)
     }
 
-    /// Ends a round with this sample.
-    fn end_round(&mut self, now_s: f64, sample: f64, gain: f64) {
-        self.round += 1;
-        self.estimate = self.filter.update(self.round, sample);
-        let phase = (self.round + u64::from(self.phase)) % 8;
+    /// Takes this sample, which may end a round.
+    fn take(&mut self, now_s: f64, sample: f64, gain: f64) {
+        self.samples += 1;
+        let round = self.samples / self.samples_per_round;
+        self.estimate = self.filter.update(round, sample);
+        let phase = (round + u64::from(self.phase)) % 8;
         let gain = match phase {
             0 => gain,
             1 => 2.0 - gain,
@@ -125,7 +131,7 @@ impl Flow {
     }
 }
 
-/// An iterator over the simulation: a point at the start, and one at the end of each round trip of a flow.
+/// An iterator over the simulation: a point at the start, and one at each sample of a flow.
 #[derive(Debug)]
 pub struct Simulation {
     setting: Setting,
@@ -141,8 +147,9 @@ impl Simulation {
         let flow = |index: usize, rtt_s: f64| Flow {
             rtt_s,
             phase: setting.phases[index] % 8,
-            round: 0,
-            filter: MaxOfRounds::new(u64::from(setting.filter_rounds.max(1)), setting.rates[index]),
+            samples_per_round: u64::from(setting.samples_per_round.max(1)),
+            samples: 0,
+            filter: MaxOfRounds::new(u64::from(setting.filter_rounds), setting.rates[index]),
             estimate: setting.rates[index],
             past: VecDeque::from([Segment { from_s: f64::NEG_INFINITY, rate: setting.rates[index] }]),
             sent: 0.0,
@@ -196,11 +203,11 @@ impl Iterator for Simulation {
         for flow in &mut self.flows {
             flow.sent += flow.rate() * (now_s - self.now_s);
         }
-        // rounds whose ends differ by rounding errors only end together
+        // samples whose times differ by rounding errors only are taken together
         let together = now_s + 1e-9 * self.setting.rtt0_s;
         for (flow, sample) in self.flows.iter_mut().zip(samples) {
             if flow.next_s() <= together {
-                flow.end_round(now_s, sample, self.setting.gain);
+                flow.take(now_s, sample, self.setting.gain);
             }
         }
         self.now_s = now_s;

@@ -11,6 +11,7 @@ fn setting(ratio: f64) -> Setting {
         capacity: 100.0,
         rates: [10.0, 10.0],
         filter_rounds: 10,
+        samples_per_round: 1,
         gain: 1.0,
         phases: [2, 2],
         little: false,
@@ -166,6 +167,7 @@ fn without_a_filter_a_flow_starves_in_a_few_rounds() {
     let unfiltered = Setting { filter_rounds: 1, ..setting(5.0) };
     let rounds = |setting| starved_at(setting, STARVED).unwrap() / 0.05;
     assert!(rounds(unfiltered) < 0.5 * rounds(setting(5.0)));
+    assert_eq!(last(unfiltered), last(Setting { filter_rounds: 0, ..unfiltered }));
 }
 
 #[test]
@@ -185,6 +187,40 @@ fn at_500_ms_and_a_ratio_of_1_25_nothing_starves_even_without_a_filter() {
     let setting = Setting { rtt0_s: 0.5, filter_rounds: 1, ..setting(1.25) };
     assert_eq!(starved_at(setting, STARVED), None);
     assert!(last(setting).share0() > 0.01);
+}
+
+/// With n samples per round, a nearly drained flow's rate is 1 / (n a) times the sum of its last n rates
+/// (equations 2 and 6). Rates that fall by e^-x per round solve this if the mean of e^(i x / n), i from 1 to
+/// n, is a.
+#[test]
+fn a_nearly_drained_flow_decays_at_the_pace_of_its_samples() {
+    let samples = 10;
+    for ratio in [1.5, 2.0, 3.0] {
+        let often = Setting { filter_rounds: 0, samples_per_round: samples, ..setting(ratio) };
+        let rounds = |starved| starved_at(often, starved).unwrap() / often.rtt0_s;
+        let decay = 1e6_f64.ln() / (rounds(1e-9) - rounds(1e-3));
+        let n = f64::from(samples);
+        let mean = (1..=samples).map(|i| (decay * f64::from(i) / n).exp()).sum::<f64>() / n;
+        assert!(about(mean, ratio, 0.02), "{ratio}: {mean}");
+    }
+}
+
+/// Section IV-A: "upon each arrival". Then the text of figure 9 holds at 500 ms, and the abstract's 200
+/// against 240 ms does not.
+#[test]
+fn samples_upon_each_arrival_without_a_filter_drain_at_500_ms_and_a_ratio_of_1_25() {
+    let often = |rtt0_s, ratio| Setting { rtt0_s, filter_rounds: 0, samples_per_round: 10, ..setting(ratio) };
+    assert!(starved_at(often(0.5, 1.25), STARVED).is_some());
+    assert!(starved_at(often(0.2, 1.2), STARVED).is_some());
+}
+
+/// Figure 9 and the abstract, for equations 21 and 22.
+#[test]
+fn the_printed_bound_keeps_the_abstracts_pairs_and_contradicts_the_ratio_of_1_25() {
+    let largest = |rtt0_s| literal::largest_ratio(rtt0_s, 100.0, [10.0, 10.0], STARVED, 20.0);
+    assert!(largest(0.005) < 1.2 && largest(0.2) > 1.2 && largest(0.5) > 1.25);
+    let bound = |ratio| literal::lower_bound(ratio, 0.5, 100.0, 10.0, 10.0);
+    assert!(bound(largest(0.5)) > STARVED && bound(largest(0.5) + 0.001) <= STARVED);
 }
 
 #[test]

@@ -3,9 +3,12 @@
 //! It shows records and judges nothing: verdicts, means and intervals are taken as they are. Same records,
 //! same bytes.
 
+mod bars;
+mod colours;
 pub(crate) mod pictures;
 mod section;
 mod sheet;
+pub(crate) mod shown;
 pub(crate) mod tables;
 
 use fairpace_report::chart::{head, printable};

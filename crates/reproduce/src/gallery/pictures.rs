@@ -1,40 +1,29 @@
 //! From a record's pictures to charts: the axes, order and dashes that the figure asks for, published
 //! points beside ours.
 
-use fairpace_report::chart::{Axis, Chart, Curve, Layer, Look, Row, Strip, bars, bars_picture};
+use fairpace_report::chart::{Axis, Bars, Chart, Colour, Curve, Layer, Look, Strip};
 use fairpace_scenario::Target;
 use maud::{Markup, html};
 
-use super::tables;
-use crate::figure::{Base, Figure, Kind, Line, Plot, Point};
-use crate::record::{Drawn, Mean, Picture, Record};
+use super::shown::{BESIDE, Placed, WIDEST_SHOWN, is_drawn_as_published, most_possible};
+use super::{bars, colours, tables};
+use crate::figure::{Base, Figure, Kind, Line, Plot};
+use crate::record::{Drawn, Picture, Record};
 use crate::results::Place;
-use crate::text;
 
-/// An interval wider than this part of its mean leaves the picture rather than flatten it.
-const WIDEST_SHOWN: f64 = 0.5;
 /// Rows of a small picture.
 const MOST_STRIPS: usize = 8;
-/// Colours of lines that are not in the paper: later ones are less easy to tell apart.
-const BESIDE_COLOURS: std::ops::Range<usize> = 2..6;
-/// Behind the label of what is not in the paper.
-const BESIDE: &str = " (not in the paper)";
+/// A line of a sweep with more points is a curve of a model: marks would hide it.
+const MOST_DOTS: usize = 30;
+/// Of a grid of small pictures.
+const COLUMNS: usize = 3;
 
 /// A picture before it is put on a page or into a file.
 pub(crate) enum Drawing {
     /// Curves.
     Chart(Chart),
     /// Bars.
-    Bars {
-        /// Above it.
-        title: String,
-        /// Of the values.
-        unit: String,
-        /// Of all rows.
-        axis: Axis,
-        /// From above.
-        rows: Vec<Row>,
-    },
+    Bars(Bars),
 }
 
 impl Drawing {
@@ -42,7 +31,7 @@ impl Drawing {
     fn figure(&self) -> Markup {
         match self {
             Self::Chart(chart) => chart.figure(),
-            Self::Bars { title, unit, axis, rows } => bars(title, unit, axis, rows),
+            Self::Bars(bars) => bars.figure(),
         }
     }
 
@@ -50,7 +39,7 @@ impl Drawing {
     pub(crate) fn picture(&self) -> String {
         match self {
             Self::Chart(chart) => chart.picture(),
-            Self::Bars { title, unit, axis, rows } => bars_picture(title, unit, axis, rows),
+            Self::Bars(bars) => bars.picture(),
         }
     }
 
@@ -58,14 +47,11 @@ impl Drawing {
     pub(crate) fn about(&self) -> String {
         let (title, shown) = match self {
             Self::Chart(chart) => (&chart.title, format!("{} over {}", chart.y_title, chart.x_title)),
-            Self::Bars { title, unit, .. } => (title, unit.clone()),
+            Self::Bars(bars) => (&bars.title, bars.unit.clone()),
         };
         if title.is_empty() { shown } else { format!("{title}: {shown}") }
     }
 }
-
-/// What one place drew.
-type Placed<'a> = (Target, &'a Picture);
 
 /// All pictures of a figure on a base, in its order. Neighbours over the same time are one column, as in the
 /// papers: what happens at once stands one below the other.
@@ -78,6 +64,14 @@ pub(super) fn all(record: &Record, base: &Base) -> Vec<Markup> {
             |group| if group.len() > 1 { aligned(record, base, group) } else { single(record, base, group) },
         )
         .collect()
+}
+
+/// Whether the pictures of a figure are small multiples, three in a row as in the papers.
+pub(super) fn is_grid(record: &Record) -> bool {
+    let plots = &record.figure.plots;
+    plots.len() >= COLUMNS
+        && plots.len().is_multiple_of(COLUMNS)
+        && plots.iter().all(|plot| plot.kind == Kind::Bars)
 }
 
 fn single(record: &Record, base: &Base, group: &[(usize, &Plot)]) -> Vec<Markup> {
@@ -122,10 +116,7 @@ fn of_plot(record: &Record, plot: &Plot, placed: &[Placed]) -> Vec<Drawing> {
     let figure = &record.figure;
     let nothing = Picture { plot: 0, kind: plot.kind, lines: Vec::new() };
     match plot.kind {
-        Kind::Bars => {
-            let (axis, rows) = rows(record, plot, placed);
-            vec![Drawing::Bars { title: plot.title.clone(), unit: plot.y.clone(), axis, rows }]
-        }
+        Kind::Bars => vec![Drawing::Bars(bars::chart(record, plot, placed))],
         // Points of real flows are few: they fit among the simulator's.
         Kind::Sweep => vec![Drawing::Chart(chart(figure, plot, placed, placed))],
         _ if placed.is_empty() => {
@@ -144,9 +135,9 @@ pub(super) fn thumbnail(record: &Record) -> Markup {
     }
     match plot.kind {
         Kind::Bars => {
-            let (_, rows) = rows(record, plot, &placed);
-            let strips: Vec<Strip> = rows.into_iter().map(|row| row.strip).take(MOST_STRIPS).collect();
-            Strip::stack(&strips)
+            let rows = bars::chart(record, plot, &placed).rows;
+            let strips = rows.into_iter().filter_map(|row| Some(row.bars.into_iter().next()?.strip));
+            Strip::stack(&strips.take(MOST_STRIPS).collect::<Vec<Strip>>())
         }
         Kind::Sweep => chart(&record.figure, plot, &placed, &placed).thumbnail(),
         _ => chart(&record.figure, plot, &placed[..placed.len().min(1)], &placed).thumbnail(),
@@ -157,7 +148,7 @@ fn values(record: &Record) -> Markup {
     let places: Vec<Place> =
         record.places().filter(|place| Some(place.base) == record.bases.first()).collect();
     let values = record.figure.values.iter().enumerate().take(MOST_STRIPS);
-    let strips: Vec<Strip> = values.map(|(i, value)| tables::strip(value, &places, i)).collect();
+    let strips: Vec<Strip> = values.map(|(i, value)| tables::strip(record, value, &places, i)).collect();
     html! { @if strips.is_empty() { span.nothing { "no picture" } } @else { (Strip::stack(&strips)) } }
 }
 
@@ -165,7 +156,9 @@ fn values(record: &Record) -> Markup {
 /// other compare.
 fn chart(figure: &Figure, plot: &Plot, shown: &[Placed], all: &[Placed]) -> Chart {
     let (x, y) = axes(plot, all);
-    let curves = plot.lines.iter().enumerate().map(|(i, line)| curve(figure, plot, i, line, shown)).collect();
+    let colours = colours::of_lines(figure, plot);
+    let lines = plot.lines.iter().zip(colours).enumerate();
+    let curves = lines.map(|(i, (line, colour))| curve(figure, plot, (i, colour), line, shown)).collect();
     Chart {
         title: plot.title.clone(),
         note: note(plot, shown, all),
@@ -175,6 +168,7 @@ fn chart(figure: &Figure, plot: &Plot, shown: &[Placed], all: &[Placed]) -> Char
         y,
         curves,
         square: plot.kind == Kind::Phase,
+        possible: possible(plot),
     }
 }
 
@@ -217,11 +211,12 @@ fn axes(plot: &Plot, all: &[Placed]) -> (Axis, Axis) {
     let drawn = all.iter().flat_map(|(_, picture)| &picture.lines);
     let mut points: Vec<[f64; 3]> = drawn.flat_map(|drawn| points(plot, drawn)).collect();
     points.extend(plot.lines.iter().flat_map(|line| &line.published).map(|[x, y]| [*x, *y, f64::NAN]));
+    let [least, most] = possible(plot);
     let x = || points.iter().map(|point| point[0]);
     let y = || {
         points.iter().flat_map(|[_, y, half]| {
             let half = if half.is_finite() { half.min(WIDEST_SHOWN * y.abs()) } else { 0.0 };
-            [*y, y - half, y + half]
+            [*y, (y - half).max(least), (y + half).min(most)]
         })
     };
     let zero = (matches!(plot.kind, Kind::Phase | Kind::Cdf)).then_some(0.0);
@@ -236,30 +231,45 @@ fn axes(plot: &Plot, all: &[Placed]) -> (Axis, Axis) {
     };
     let log_x = if plot.log_x { Axis::log(x()) } else { None };
     let log_y = if plot.log_y { Axis::log(y()) } else { None };
-    (log_x.unwrap_or_else(linear_x), log_y.unwrap_or_else(|| Axis::around(y().chain(zero), 5)))
-}
-
-/// Measured lines have the colours in their order. References repeat them, or have none if there is but one.
-/// Lines that are not in the paper follow, at the earliest with the third: that is theirs in most pictures.
-fn colour(figure: &Figure, plot: &Plot, index: usize) -> Option<usize> {
-    let kind = |line: &Line| (line.reference, figure.is_beside(&line.measure));
-    let count = |of, lines: &[Line]| lines.iter().filter(|line| kind(line) == of).count();
-    let own = kind(&plot.lines[index]);
-    let before = count(own, &plot.lines[..index]);
-    match own {
-        (true, _) => (count(own, &plot.lines) > 1).then_some(before),
-        (false, false) => Some(before),
-        (false, true) => Some(before + count((false, false), &plot.lines).max(BESIDE_COLOURS.start))
-            .filter(|colour| BESIDE_COLOURS.contains(colour)),
+    let linear_y = || Axis::around(y().chain(zero), 5);
+    if plot.kind == Kind::Phase && unit(&plot.x) == unit(&plot.y) {
+        let both = Axis::around(x().chain(y()).chain(zero), 5);
+        return (both, both);
     }
+    (log_x.unwrap_or_else(linear_x), log_y.unwrap_or_else(linear_y))
 }
 
-fn curve(figure: &Figure, plot: &Plot, index: usize, line: &Line, shown: &[Placed]) -> Curve {
+/// Of an axis: "rate of flow 1, Mbit/s" is in Mbit/s.
+fn unit(title: &str) -> &str {
+    title.rsplit(", ").next().unwrap_or(title)
+}
+
+/// What the vertical quantity of a plot can be.
+fn possible(plot: &Plot) -> [f64; 2] {
+    let most = plot.lines.iter().map(|line| most_possible(&line.measure)).fold(0.0, f64::max);
+    [0.0, most]
+}
+
+fn curve(
+    figure: &Figure,
+    plot: &Plot,
+    (index, colour): (usize, Colour),
+    line: &Line,
+    shown: &[Placed],
+) -> Curve {
     let beside = figure.is_beside(&line.measure);
-    let of = shown.iter().filter_map(|&(on, picture)| Some((on, picture.lines.get(index)?)));
+    // equations are the same wherever they are computed
+    let is_own = |on: Target| on == Target::Simulator || !figure.is_exact(&line.measure);
+    let shown = shown.iter().filter(|(on, _)| is_own(*on));
+    let of = shown.filter_map(|&(on, picture)| Some((on, picture.lines.get(index)?)));
     let drawn: Vec<(Target, &Drawn)> = of.filter(|(_, drawn)| !drawn.x.is_empty()).collect();
     let mut layers: Vec<Layer> =
         drawn.iter().flat_map(|(on, drawn)| layers(plot, line, beside, *on, drawn)).collect();
+    if is_drawn_as_published(line) {
+        let (x, y) = line.published.iter().map(|[x, y]| (*x, *y)).unzip();
+        let layers = vec![Layer::plain(Look::Dashed, x, y)];
+        return Curve { label: line.label.clone(), colour: Some(colour), layers };
+    }
     let published = line.published.iter().filter(|[x, _]| is_shown(plot, *x));
     let (x, y): (Vec<f64>, Vec<f64>) = published.map(|[x, y]| (*x, *y)).unzip();
     let missing = if drawn.is_empty() { " (not measured)" } else { "" };
@@ -270,7 +280,7 @@ fn curve(figure: &Figure, plot: &Plot, index: usize, line: &Line, shown: &[Place
         layers.push(Layer::plain(Look::Squares, x, y));
     }
     let label = format!("{}{}{missing}", line.label, if beside { BESIDE } else { "" });
-    Curve { label, colour: colour(figure, plot, index), layers }
+    Curve { label, colour: Some(colour), layers }
 }
 
 /// Neighbouring published points of the same value mean that value all the time between them.
@@ -293,10 +303,12 @@ fn layers(plot: &Plot, line: &Line, beside: bool, on: Target, drawn: &Drawn) -> 
         Kind::Sweep if on == Target::Testbed => vec![layer(Look::Rings)],
         Kind::Sweep => {
             let finite = points.iter().filter(|point| point[1].is_finite()).count();
-            let mut dots = layer(points_as);
+            let (mut through, mut dots) = (layer(through), layer(points_as));
             // Two points have a band between them; one alone needs whiskers.
             dots.half.retain(|_| finite < 2);
-            vec![layer(through), dots]
+            // Of a median's interval only the farther end is on record.
+            through.half.retain(|_| !line.measure.median);
+            if finite > MOST_DOTS { vec![through] } else { vec![through, dots] }
         }
         Kind::Cdf => {
             let mut steps = layer(Look::Steps);
@@ -313,119 +325,4 @@ fn layers(plot: &Plot, line: &Line, beside: bool, on: Target, drawn: &Drawn) -> 
         }
         Kind::Time | Kind::Bars => vec![Layer::plain(through, column(0), column(1))],
     }
-}
-
-/// A bar: its value and half of its interval.
-type Bar = (f64, Option<f64>);
-
-/// The bars of a line, each with the point of the sweep that it belongs to, if there is one.
-fn bars_of<'a>(
-    record: &'a Record,
-    line: &Line,
-    on: Target,
-    drawn: &Drawn,
-) -> Vec<(Option<&'a Point>, Option<Bar>)> {
-    let run = record.figure.runs.iter().find(|run| run.name == line.measure.run);
-    let at = &line.measure.at;
-    let only = record.figure.kernel.as_ref().map_or(&[][..], |kernel| &kernel.at);
-    let measured = |point: &&Point| {
-        (at.is_empty() || point.at == *at)
-            && (on == Target::Simulator || only.is_empty() || only.contains(&point.at))
-    };
-    let points: Vec<&Point> = run
-        .and_then(|run| run.sweep.as_ref())
-        .map_or(&[][..], |sweep| &sweep.points)
-        .iter()
-        .filter(measured)
-        .collect();
-    let bar = |i: usize| {
-        let value = drawn.y.get(i).copied().flatten().filter(|y| y.is_finite())?;
-        Some((value, drawn.half.get(i).copied().flatten().filter(|half| *half > 0.0)))
-    };
-    (0..drawn.y.len()).map(|i| (points.get(i).copied(), bar(i))).collect()
-}
-
-/// What a row of bars says.
-struct Group {
-    label: String,
-    colour: Option<usize>,
-    is_ours: bool,
-    published: Option<f64>,
-    sim: Option<Bar>,
-    kernel: Option<Bar>,
-}
-
-/// A row per line, or per point of a line's sweep; one that was not measured has its published value alone.
-fn groups(record: &Record, plot: &Plot, placed: &[Placed]) -> Vec<Group> {
-    let of = |on: Target, index: usize| {
-        let drawn =
-            placed.iter().find(|(place, _)| *place == on).and_then(|(_, picture)| picture.lines.get(index));
-        drawn.map_or_else(Vec::new, |drawn| bars_of(record, &plot.lines[index], on, drawn))
-    };
-    let rows = |(index, line): (usize, &Line)| {
-        let is_ours = record.figure.is_beside(&line.measure);
-        let name = format!("{}{}", line.label, if is_ours { BESIDE } else { "" });
-        let (sim, kernel) = (of(Target::Simulator, index), of(Target::Testbed, index));
-        let first = if sim.is_empty() { &kernel } else { &sim };
-        let mut points: Vec<Option<&Point>> = first.iter().map(|(point, _)| *point).collect();
-        if points.is_empty() {
-            points.push(None);
-        }
-        let alone = points.len() == 1;
-        let row = |(i, point): (usize, &Option<&Point>)| {
-            let beside = |bars: &[(Option<&Point>, Option<Bar>)]| {
-                let same = bars.iter().find(|(other, _)| other.map(|p| &p.at) == point.map(|p| &p.at));
-                if point.is_some() { same } else { bars.get(i) }.and_then(|(_, bar)| *bar)
-            };
-            let published =
-                line.published.iter().rfind(|[x, _]| alone || point.is_some_and(|point| point.x == *x));
-            Group {
-                label: match point.filter(|_| !alone) {
-                    None => name.clone(),
-                    // all are of the one line, which the axis names
-                    Some(point) if plot.lines.len() == 1 => point.at.clone(),
-                    Some(point) => format!("{name}, {}", point.at),
-                },
-                colour: colour(&record.figure, plot, index),
-                is_ours,
-                published: published.map(|[_, y]| *y),
-                sim: beside(&sim),
-                kernel: beside(&kernel),
-            }
-        };
-        points.iter().enumerate().map(row).collect::<Vec<Group>>()
-    };
-    plot.lines.iter().enumerate().flat_map(rows).collect()
-}
-
-/// The rows of a chart of bars, and their common axis.
-fn rows(record: &Record, plot: &Plot, placed: &[Placed]) -> (Axis, Vec<Row>) {
-    let groups = groups(record, plot, placed);
-    let ends = |bar: &Option<Bar>| {
-        bar.map(|(y, half)| [y, y + half.unwrap_or(0.0).min(WIDEST_SHOWN * y.abs())]).into_iter().flatten()
-    };
-    let all: Vec<f64> =
-        groups.iter().flat_map(|g| ends(&g.sim).chain(ends(&g.kernel)).chain(g.published)).collect();
-    let log = if plot.log_y { Axis::log(all.iter().copied()) } else { None };
-    let axis = log.unwrap_or_else(|| Axis::around(all.iter().copied().chain([0.0]), 5));
-    let said = |(value, half): Bar| text::mean(Mean { n: 1, mean: value, half });
-    let row = |group: Group| {
-        let simulated = if group.is_ours { Look::Boxes } else { Look::Dots };
-        let marks = [
-            group.sim.map(|(x, half)| (simulated, x, half, group.colour)),
-            group.kernel.map(|(x, half)| (Look::Rings, x, half, group.colour)),
-            group.published.map(|x| (Look::Squares, x, None, None)),
-        ];
-        let said = [group.sim.map(said), group.kernel.map(said), group.published.map(text::number)];
-        let strip = Strip {
-            axis,
-            bar: group.sim.or(group.kernel).map(|(value, _)| (value, group.colour)),
-            allowed: None,
-            // What is published lies below what is measured, which has whiskers.
-            marks: marks.iter().rev().flatten().copied().collect(),
-        };
-        let said = marks.into_iter().zip(said).filter_map(|(mark, said)| Some((mark?.0, said?)));
-        Row { label: group.label, colour: group.colour, said: said.collect(), strip }
-    };
-    (axis, groups.into_iter().map(row).collect())
 }

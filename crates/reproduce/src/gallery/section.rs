@@ -60,7 +60,9 @@ fn figure(record: &Record) -> Markup {
                 div.shown {
                     @for base in &record.bases {
                         @if record.bases.len() > 1 { h4 { "On the base: " (base.title) } }
-                        div.pictures { @for picture in pictures::all(record, base) { (picture) } }
+                        div class={ "pictures" @if pictures::is_grid(record) { " grid" } } {
+                            @for picture in pictures::all(record, base) { (picture) }
+                        }
                     }
                     div.numbers { (tables::values(record)) (tables::shapes(record)) (repeat(record)) }
                 }

@@ -1,16 +1,15 @@
 //! Published values beside ours, and the relations that make the shape.
 
-use fairpace_report::chart::{Axis, Look, Strip};
+use fairpace_report::chart::{Axis, Colour, Look, Strip};
 use fairpace_scenario::Target;
 use maud::{Markup, html};
 
+use super::colours;
+use super::shown::{WIDEST_SHOWN, most_possible};
 use crate::figure::{Cause, Claim, Is, Shape, Value};
 use crate::record::{Compared, Finding, Held, Mean, Moved, Record, Tried};
 use crate::results::Place;
 use crate::text::{self, mean, number};
-
-/// An interval wider than this part of its mean does not stretch the axis that it is on.
-const WIDEST_SHOWN: f64 = 0.5;
 
 /// Over a column of what it measured.
 fn heading(record: &Record, place: &Place<'_>) -> String {
@@ -56,7 +55,7 @@ pub(super) fn values(record: &Record) -> Markup {
                             }
                             td.drawn {
                                 @for of in places.chunk_by(|a, b| a.base == b.base) {
-                                    (strip(value, of, i).drawing())
+                                    (strip(record, value, of, i).drawing())
                                 }
                             }
                         }
@@ -136,15 +135,17 @@ fn tick(finding: Finding) -> Markup {
 }
 
 /// The value with what is allowed and what was measured on a base, from zero.
-pub(super) fn strip(value: &Value, places: &[Place<'_>], index: usize) -> Strip {
+pub(super) fn strip(record: &Record, value: &Value, places: &[Place<'_>], index: usize) -> Strip {
+    let colour = Some(Colour::plain(colours::of_measure(&record.figure, &value.measure)));
+    let most = most_possible(&value.measure);
     let tolerance = tolerance(value);
     let look = |on| if on == Target::Simulator { Look::Dots } else { Look::Rings };
     let ours = |place: &Place<'_>| Some((look(place.on), place.compared(index)?.ours?));
     let measured = places.iter().filter_map(ours);
-    let marks: Vec<_> = measured.map(|(look, of)| (look, of.mean, of.half, Some(0))).collect();
+    let marks: Vec<_> = measured.map(|(look, of)| (look, of.mean, of.half, colour)).collect();
     let ends = marks.iter().flat_map(|(_, mean, half, _)| {
         let half = half.unwrap_or(0.0).min(WIDEST_SHOWN * mean.abs());
-        [mean - half, mean + half]
+        [mean - half, (mean + half).min(most)]
     });
     let published = [0.0, value.published - tolerance, value.published + tolerance];
     let axis =
@@ -155,7 +156,13 @@ pub(super) fn strip(value: &Value, places: &[Place<'_>], index: usize) -> Strip 
         Is::Above => [value.published - tolerance, f64::INFINITY],
     };
     let square = (Look::Squares, value.published, None, None);
-    Strip { axis, bar: None, allowed: Some(allowed), marks: [square].into_iter().chain(marks).collect() }
+    Strip {
+        axis,
+        bar: None,
+        allowed: Some(allowed),
+        marks: [square].into_iter().chain(marks).collect(),
+        possible: [f64::NEG_INFINITY, most],
+    }
 }
 
 /// What counts a check as the paper's, or why it does not count.

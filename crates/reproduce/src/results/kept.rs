@@ -3,9 +3,9 @@
 
 use fairpace_scenario::Target;
 
-use super::{wordless_plot, wordless_shape, wordless_value};
+use super::{lines_of, wordless_shape, wordless_value};
 use crate::figure::{Figure, Measure, Plot, RunPlan, Shape, Value};
-use crate::record::{Compared, Held, Measured, Picture, Record};
+use crate::record::{Compared, Drawn, Held, Measured, Picture, Record};
 
 /// The record's measurements of real flows, as those of the figure of now.
 pub(super) fn of_real_flows(record: &Record, now: &Figure) -> Vec<Measured> {
@@ -59,17 +59,23 @@ fn shapes(then: &Figure, now: &Figure, measured: &[Held]) -> Vec<Held> {
     now.shapes.iter().enumerate().map(one).collect()
 }
 
+/// Of each picture that has some line of now: its lines as far as they are the same.
 fn pictures(then: &Figure, now: &Figure, measured: &[Picture]) -> Vec<Picture> {
-    let bare = |plot: &Plot| {
-        let mut plot = plot.clone();
-        wordless_plot(&mut plot);
-        plot
+    let lines = |picture: &Picture, plot: &Plot| {
+        let old = then.plots.get(picture.plot)?;
+        let is_alike = (old.kind, old.from_s, old.to_s) == (plot.kind, plot.from_s, plot.to_s);
+        let lines = lines_of(&picture.lines, old, plot).into_iter().zip(&plot.lines);
+        let kept: Vec<Drawn> = lines
+            .map(|(drawn, line)| match runs_are_the_same(then, now, [&line.measure]) {
+                true => drawn,
+                false => Drawn::default(),
+            })
+            .collect();
+        (is_alike && kept.iter().any(|drawn| !drawn.y.is_empty())).then_some(kept)
     };
     let one = |(index, plot): (usize, &Plot)| {
-        let measures = plot.lines.iter().map(|line| &line.measure);
-        let same = |of: &&Picture| then.plots.get(of.plot).is_some_and(|old| bare(old) == bare(plot));
-        let kept = measured.iter().find(same).filter(|_| runs_are_the_same(then, now, measures))?;
-        Some(Picture { plot: index, ..kept.clone() })
+        let lines = measured.iter().find_map(|picture| lines(picture, plot))?;
+        Some(Picture { plot: index, kind: plot.kind, lines })
     };
     now.plots.iter().enumerate().filter_map(one).collect()
 }

@@ -247,8 +247,8 @@ fn what_is_not_in_the_paper_says_so_and_has_its_own_line_marks_and_colour() {
             .map(|path| path.attr("class"))
             .collect::<Vec<_>>()
     };
-    assert_eq!(class("path.line"), [Some("line c0 d0"), Some("line broken c2 d0")]);
-    assert_eq!(class("path.mark.box"), [Some("mark box c2 d0")]);
+    assert_eq!(class("path.line"), [Some("line a3"), Some("line broken a15")]);
+    assert_eq!(class("path.mark.box"), [Some("mark box a15")]);
     assert!(text(select(&document, "article .key")[0]).contains("LEVEL (not in the paper)"));
     assert!(text(select(&document, "p.signs")[0]).contains("an algorithm of ours, not in the paper"));
 }
@@ -289,9 +289,46 @@ fn bars_over_a_sweep_are_a_row_per_point_and_real_flows_stand_at_theirs() {
         let picture = &mut measured.pictures[0];
         picture.lines.push(picture.lines[0].clone());
     }
-    let both = ["original, 2 flows, 1 ms 4.25", "original, 2 flows, 2 ms 6.25 6.75 7.5"];
-    let both = both.into_iter().chain(["improved, 1 ms 4.25", "improved, 2 ms 6.25 6.75"]);
-    assert_eq!(bars(&record), both.collect::<Vec<_>>());
+    assert_eq!(bars(&record), ["1 ms 4.25 4.25", "2 ms 6.25 6.75 7.5 6.25 6.75"], "side by side");
+    record.figure.plots[0].lines[1].measure.at = "2 ms".into();
+    for measured in &mut record.measured {
+        let improved = &mut measured.pictures[0].lines[1];
+        *improved = Drawn { x: vec![], y: vec![Some(8.5)], half: vec![None] };
+    }
+    let apart = ["original, 2 flows, 1 ms 4.25", "original, 2 flows, 2 ms 6.25 6.75 7.5", "improved 8.5 8.5"];
+    assert_eq!(bars(&record), apart, "of different points");
+}
+
+#[test]
+fn no_interval_goes_beyond_what_an_index_of_fairness_can_be() {
+    let mut record = papers()[1].records[0].clone();
+    record.figure.plots[0].lines.truncate(1);
+    let line = &mut record.figure.plots[0].lines[0];
+    (line.measure.of, line.published) = ("jain".into(), Vec::new());
+    record.measured.truncate(1);
+    record.measured[0].pictures[0].lines =
+        vec![Drawn { x: vec![], y: vec![Some(0.75)], half: vec![Some(0.5)] }];
+    let whiskers = |record: &Record| {
+        let document = check(&page(&only(record.clone())));
+        let found = select(&document, "article .bars .whisker").into_iter();
+        found.map(|path| path.attr("d").unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(whiskers(&record), ["M300,2000H1200"], "of an axis from 0 to 1");
+}
+
+#[test]
+fn a_published_reference_is_a_dashed_line_through_its_points_without_marks() {
+    let mut record = papers()[0].records.iter().find(|record| record.id == "fig15").unwrap().clone();
+    let line = record.figure.plots[0].lines.last_mut().unwrap();
+    (line.label, line.reference) = ("equal shares".into(), true);
+    line.published = vec![[10.0, 50.0], [200.0, 50.0]];
+    let page = page(&only(record));
+    let document = check(&page);
+    let lines = select(&document, "article .plot path.rule");
+    assert_eq!(lines.iter().map(|path| path.attr("class")).collect::<Vec<_>>(), [Some("rule an")]);
+    let squares = select(&document, "article .plot path.mark.square:not(.hole)");
+    assert!(squares.iter().all(|path| path.attr("class") != Some("mark square an")));
+    assert!(!text(select(&document, "article .key")[0]).contains("not measured"));
 }
 
 /// The rows of the record's charts of bars: what they are called, and their numbers.

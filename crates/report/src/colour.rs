@@ -1,0 +1,206 @@
+//! Colours of curves, bars and marks. An algorithm has one colour in all pictures.
+
+use std::fmt::Write as _;
+
+use crate::plot::flow_class;
+
+/// An algorithm's colour, with all names that the algorithm has.
+struct Entry {
+    /// In lower case: of the algorithm itself, of its versions with the same rules, and of runs and labels.
+    names: &'static [&'static str],
+    /// On a light background.
+    light: Rgb,
+    /// On a dark one.
+    dark: Rgb,
+}
+
+/// Red, green, blue.
+type Rgb = [u8; 3];
+
+/// The colour of every algorithm. Those that meet in one picture differ by at least 12 units of CIE L*a*b*
+/// with normal vision and without red, green or blue cones (simulated after Machado, 2009). Curves also have
+/// labels.
+const ALGORITHMS: [Entry; 16] = [
+    entry(&["bbr", "bbr1", "bbr1_49", "bbrv1", "v1"], [0x00, 0x72, 0xb2], [0x4a, 0xa9, 0xee]),
+    entry(&["cubic"], [0xd5, 0x5e, 0x00], [0xff, 0x8b, 0x45]),
+    entry(&["reno"], [0x7a, 0x7f, 0x87], [0xa9, 0xb0, 0xb8]),
+    entry(&["bbq"], [0x00, 0x93, 0x70], [0x2b, 0xc7, 0x9a]),
+    entry(&["bbq_firstcut", "firstcut"], [0x6f, 0x9c, 0x1f], [0xa5, 0xd2, 0x55]),
+    entry(&["bbr2", "bbrv2", "v2"], [0x4f, 0xb0, 0xe0], [0xa6, 0xdc, 0xfa]),
+    entry(&["bbr3", "bbrv3", "v3"], [0x4b, 0x2a, 0x9a], [0x86, 0x5f, 0xe6]),
+    entry(&["bbr3e1", "bbrv3e1", "e1"], [0xd0, 0x6a, 0xa8], [0xf2, 0x9f, 0xd0]),
+    entry(&["bbr3e2", "bbrv3e2", "e2"], [0xd0, 0x9c, 0x00], [0xf5, 0xd0, 0x5a]),
+    entry(&["bbr3e3", "bbrv3e3", "e3"], [0x7d, 0x2a, 0x1c], [0xa8, 0x4e, 0x40]),
+    entry(&["bbr1_drain", "bbr1_drain8"], [0x2a, 0xa1, 0xa8], [0x5f, 0xd8, 0xdc]),
+    entry(&["nyu_latency", "nyu_latency8"], [0x6b, 0x5b, 0x00], [0xe8, 0xdc, 0x8a]),
+    entry(&["nyu", "nyu8"], [0xa8, 0x32, 0x7f], [0xc8, 0x50, 0xa0]),
+    entry(&["nyu_curve"], [0x8a, 0x9a, 0x00], [0xc4, 0xd4, 0x4a]),
+    entry(&["nyu_line"], [0x8c, 0x5a, 0x3c], [0xcf, 0xa0, 0x80]),
+    entry(&["level"], [0x14, 0x18, 0x1d], [0xf2, 0xf5, 0xf8]),
+];
+
+/// What has no algorithm: in the middle, so that its tones differ.
+const NEUTRAL: Entry = entry(&[], [0x5a, 0x63, 0x6d], [0xa0, 0xaa, 0xb5]);
+/// Its CSS class.
+const NO_ALGORITHM: &str = "an";
+
+/// How far a deep tone goes to black on a light background, to white on a dark one: in percent.
+const DEEPER: u32 = 45;
+/// How far a pale tone goes to the background, in percent: it stays visible as a thin line.
+const PALER: u32 = 32;
+/// Three tones, without and with dashes.
+const MOST_TONES: usize = 6;
+/// The backgrounds, as `--paper` in palette.css and dark.css.
+const PAPER: [Rgb; 2] = [[0xff, 0xff, 0xff], [0x14, 0x18, 0x1d]];
+
+const fn entry(names: &'static [&'static str], light: Rgb, dark: Rgb) -> Entry {
+    Entry { names, light, dark }
+}
+
+/// A colour of an algorithm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hue(usize);
+
+impl Hue {
+    /// Of the algorithm of that name, in capital letters or not.
+    #[must_use]
+    pub fn of(name: &str) -> Option<Hue> {
+        let name = name.to_lowercase();
+        ALGORITHMS.iter().position(|entry| entry.names.contains(&name.as_str())).map(Hue)
+    }
+}
+
+/// What tells curves of the same algorithm apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tone {
+    /// The colour itself.
+    Plain,
+    /// Darker; on a dark background lighter.
+    Deep,
+    /// Nearer to the background.
+    Pale,
+}
+
+/// The colour of a curve, a bar or a mark.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Colour {
+    /// Of the series with this place among those of its picture.
+    Series(usize),
+    /// Of an algorithm, or neutral.
+    Algorithm {
+        /// `None` is neutral: no algorithm, or several.
+        hue: Option<Hue>,
+        /// Which of those of the same algorithm.
+        tone: Tone,
+        /// Lines have dashes, since the tones are taken.
+        dashed: bool,
+    },
+}
+
+impl Colour {
+    /// The colour itself.
+    #[must_use]
+    pub fn plain(hue: Option<Hue>) -> Colour {
+        Colour::Algorithm { hue, tone: Tone::Plain, dashed: false }
+    }
+
+    /// Of the curve with this place among `count` of the same algorithm in a picture. More than tones and
+    /// dashes tell apart have the colours of a series.
+    #[must_use]
+    pub fn among(hue: Option<Hue>, index: usize, count: usize) -> Colour {
+        if count > MOST_TONES {
+            return Colour::Series(index);
+        }
+        let tones: &[Tone] = match count {
+            0 | 1 => &[Tone::Plain],
+            2 => &[Tone::Deep, Tone::Pale],
+            _ => &[Tone::Deep, Tone::Plain, Tone::Pale],
+        };
+        let dashed = index / tones.len() % 2 == 1;
+        Colour::Algorithm { hue, tone: tones[index % tones.len()], dashed }
+    }
+}
+
+/// The CSS classes; `None` is the colour of text.
+pub(crate) fn class(colour: Option<Colour>) -> String {
+    let Some(Colour::Algorithm { hue, tone, dashed }) = colour else {
+        let Some(Colour::Series(index)) = colour else { return flow_class(None) };
+        return flow_class(Some(index));
+    };
+    let mut class = hue.map_or_else(|| NO_ALGORITHM.to_owned(), |Hue(index)| format!("a{index}"));
+    class.push_str(match tone {
+        Tone::Plain => "",
+        Tone::Deep => " deep",
+        Tone::Pale => " pale",
+    });
+    class.push_str(if dashed { " d1" } else { "" });
+    class
+}
+
+/// The style of the classes on a light background, and on a dark one too where the reader prefers it.
+pub(crate) fn style(dark_too: bool) -> String {
+    let mut style = rules(|entry| entry.light, [0, 0, 0], PAPER[0]);
+    if dark_too {
+        let dark = rules(|entry| entry.dark, [0xff, 0xff, 0xff], PAPER[1]);
+        let _ = write!(style, "@media (prefers-color-scheme: dark) {{\n{dark}}}\n");
+    }
+    style
+}
+
+fn rules(of: impl Fn(&Entry) -> Rgb, deepest: Rgb, paper: Rgb) -> String {
+    let algorithms = ALGORITHMS.iter().enumerate().map(|(index, entry)| (format!("a{index}"), entry));
+    let all = algorithms.chain([(NO_ALGORITHM.to_owned(), &NEUTRAL)]);
+    all.fold(String::new(), |mut style, (class, entry)| {
+        let plain = of(entry);
+        let tones =
+            [("", plain), (".deep", mixed(plain, deepest, DEEPER)), (".pale", mixed(plain, paper, PALER))];
+        for (tone, [red, green, blue]) in tones {
+            let _ = writeln!(style, ".{class}{tone} {{ --c: #{red:02x}{green:02x}{blue:02x}; }}");
+        }
+        style
+    })
+}
+
+/// The colour that is this percentage of the way from one to another.
+fn mixed(from: Rgb, to: Rgb, percent: u32) -> Rgb {
+    let part = |i: usize| (u32::from(from[i]) * (100 - percent) + u32::from(to[i]) * percent + 50) / 100;
+    [0, 1, 2].map(|i| u8::try_from(part(i)).unwrap_or(u8::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn every_algorithm_has_a_colour_of_its_own_and_every_name_one_algorithm() {
+        let names: Vec<&str> = ALGORITHMS.iter().flat_map(|entry| entry.names).copied().collect();
+        assert_eq!(names.iter().collect::<HashSet<_>>().len(), names.len());
+        assert!(names.iter().all(|name| name.to_lowercase() == *name), "names are in lower case");
+        for of in [|entry: &Entry| entry.light, |entry: &Entry| entry.dark] {
+            let colours: HashSet<Rgb> = ALGORITHMS.iter().map(of).collect();
+            assert_eq!(colours.len(), ALGORITHMS.len());
+        }
+        assert_eq!(Hue::of("BBRv1"), Hue::of("bbr1_49"));
+        assert_ne!(Hue::of("bbr"), Hue::of("bbq"));
+        assert_eq!(Hue::of("vegas"), None);
+    }
+
+    #[test]
+    fn curves_of_an_algorithm_differ() {
+        for count in 1..=24 {
+            let classes: HashSet<String> =
+                (0..count).map(|i| class(Some(Colour::among(Hue::of("bbr"), i, count)))).collect();
+            assert_eq!(classes.len(), count, "{classes:?}");
+        }
+    }
+
+    #[test]
+    fn the_style_has_each_class_that_is_used() {
+        let style = style(true);
+        for colour in [Colour::among(Hue::of("level"), 0, 2), Colour::among(None, 1, 2)] {
+            let class = class(Some(colour)).replace(' ', ".");
+            assert_eq!(style.matches(&format!(".{class} {{")).count(), 2, "{class} in {style}");
+        }
+    }
+}
