@@ -1,6 +1,6 @@
 //! The top of the page: what it is, how many of each verdict, and every figure as a small picture.
 
-use fairpace_report::chart::{Look, sample};
+use fairpace_report::chart::{Colour, Hue, Look, sample};
 use fairpace_scenario::Target;
 use maud::{Markup, html};
 
@@ -18,6 +18,24 @@ fn meaning(verdict: Verdict) -> &'static str {
         Verdict::NotRun => "nothing was measured",
     }
 }
+
+/// What algorithms are called on the page, and by the table of colours, in the order of the papers.
+const ALGORITHMS: [(&str, &str); 14] = [
+    ("BBR (BBRv1)", "bbr1"),
+    ("CUBIC", "cubic"),
+    ("Reno", "reno"),
+    ("first cut of BBQ", "bbq_firstcut"),
+    ("BBQ", "bbq"),
+    ("BBR with the drain patch", "bbr1_drain"),
+    ("improved latency", "nyu_latency"),
+    ("improved latency and fairness", "nyu"),
+    ("BBRv2", "bbr2"),
+    ("BBRv3", "bbr3"),
+    ("BBRv3 e1", "bbr3e1"),
+    ("BBRv3 e2", "bbr3e2"),
+    ("BBRv3 e3", "bbr3e3"),
+    ("LEVEL", "level"),
+];
 
 /// What the page is, counts, what it cost, and the signs that all pictures share.
 pub(super) fn introduction(papers: &[PaperRecords]) -> Markup {
@@ -49,6 +67,13 @@ pub(super) fn introduction(papers: &[PaperRecords]) -> Markup {
             }
             span { i.grey {} " tolerance" }
             span { "± and whiskers: 95 % confidence interval of the mean over seeds or repeats" }
+        }
+        p.signs.colours {
+            @for (shown, name) in ALGORITHMS {
+                span { (sample(Look::Line, Some(Colour::plain(Hue::of(name))))) " " (shown) }
+            }
+            span { (sample(Look::Line, Some(Colour::plain(None)))) " a model, or no algorithm" }
+            span { "Tones and dashes: flows of the same algorithm" }
         }
     }
 }
@@ -92,6 +117,18 @@ fn contact(record: &Record) -> Markup {
             span.thumb aria-hidden="true" { (pictures::thumbnail(record)) }
             span.id { (record.id) span.sign { (sign) " " (verdict) } }
             span.what { (record.figure.title) }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_algorithm_of_the_legend_has_a_colour() {
+        for (shown, name) in ALGORITHMS {
+            assert!(Hue::of(name).is_some(), "{shown}");
         }
     }
 }
