@@ -150,15 +150,14 @@ impl<'a> Outcomes<'a> {
     }
 }
 
-/// Seed by seed, if there are as many of each; else by the mean.
+/// Seed by seed, as far as both sides have seeds, so that the spread of both is in the interval. A single
+/// number, such as that of equations, divides all.
 fn divided(values: &[f64], by: &[f64]) -> Vec<f64> {
-    let finite = |value: f64| if value.is_finite() { value } else { f64::NAN };
-    if values.len() == by.len() {
-        return values.iter().zip(by).map(|(value, by)| finite(value / by)).collect();
+    let over = |value: f64, by: f64| if (value / by).is_finite() { value / by } else { f64::NAN };
+    match by {
+        [by] => values.iter().map(|value| over(*value, *by)).collect(),
+        _ => values.iter().zip(by).map(|(value, by)| over(*value, *by)).collect(),
     }
-    // one seed without a value leaves all without
-    let mean = by.iter().sum::<f64>() / by.len() as f64;
-    values.iter().map(|value| finite(value / mean)).collect()
 }
 
 fn of_run(measure: &Measure, run: &Run) -> f64 {
@@ -281,13 +280,16 @@ mod tests {
     }
 
     #[test]
-    fn ratios_are_by_seed_and_else_by_the_mean() {
+    fn ratios_are_by_seed_as_far_as_both_have_seeds() {
         let over = |run: &str| {
             format!("run = \"swept\"\n{GOODPUT}over = {{ run = \"{run}\", of = \"flow.2.goodput_mbps\" }}")
         };
         assert_eq!(values(&over("once"), "a"), Some(vec![20.0 / 20.0, 40.0 / 22.0]));
         assert_eq!(values(&over("swept"), "a"), Some(vec![20.0 / 30.0, 40.0 / 50.0]), "at the same point");
-        assert_eq!(values(&over("once"), "b"), Some(vec![15.0 / 21.0]));
+        assert_eq!(values(&over("once"), "b"), Some(vec![15.0 / 20.0]), "the first of both");
+        let one = "run = \"swept\"\nat = \"b\"\nof = \"flow.2.goodput_mbps\"";
+        let by_one = format!("run = \"once\"\n{GOODPUT}over = {{ {} }}", one.replace('\n', ", "));
+        assert_eq!(values(&by_one, ""), Some(vec![10.0 / 25.0, 12.0 / 25.0]), "all by one number");
         let zero =
             format!("run = \"once\"\n{GOODPUT}over = {{ run = \"once\", of = \"flow.1.retransmits\" }}");
         assert!(values(&zero, "").unwrap().iter().all(|value| value.is_nan()), "over nothing");
