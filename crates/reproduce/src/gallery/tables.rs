@@ -39,14 +39,11 @@ pub(super) fn values(record: &Record) -> Markup {
                         tr {
                             th scope="row" {
                                 (value.what)
-                                (source(&value.quote, &value.by_construction, false))
+                                (source(&value.quote, &value.by_construction, false, &tolerance_said(value)))
                             }
                             td.number data-label="Published" {
                                 b { (number(value.published)) } " " (value.unit) br;
                                 small { (allowed(value)) }
-                                @if !value.tolerance_why.is_empty() {
-                                    " " small { "(" (value.tolerance_why.trim()) ")" }
-                                }
                             }
                             @for place in &places {
                                 td.number data-label=(heading(record, place)) {
@@ -73,7 +70,7 @@ fn tried<'a>(place: &Place<'a>, value: usize, cause: usize) -> Option<&'a Tried>
     place.compared(value)?.tried.get(cause).filter(|tried| tried.moved != Moved::NotMeasured)
 }
 
-/// The value under a change of a suspected cause.
+/// The value under a change of a suspected cause, in a row of its own.
 fn changed(
     record: &Record,
     places: &[Place<'_>],
@@ -81,19 +78,19 @@ fn changed(
     of: &Value,
     changes: &Cause,
 ) -> Markup {
+    let tried: Vec<(&Place<'_>, &Tried)> =
+        places.iter().filter_map(|place| Some((place, tried(place, value, cause)?))).collect();
     html! {
         tr.cause {
-            th scope="row" { small { (changes.what.trim()) } }
-            td {}
-            @for place in places {
-                td.number data-label=(heading(record, place)) {
-                    @if let Some(tried) = tried(place, value, cause) {
-                        @if let Some(ours) = tried.ours { b { (mean(ours)) } " " (of.unit) br; }
-                        small { (tried.moved) }
-                    }
+            th scope="row" colspan=(places.len() + 3) {
+                (changes.what.trim()) ": "
+                @for (i, (place, tried)) in tried.iter().enumerate() {
+                    @if i > 0 { "; " }
+                    @if let Some(ours) = tried.ours { b { (mean(ours)) } " " (of.unit) " " }
+                    (record.with_base("", place.base).trim_start_matches(", ")) " " i { (tried.moved) }
                 }
+                @if tried.is_empty() { "not measured" }
             }
-            td.drawn {}
         }
     }
 }
@@ -165,15 +162,21 @@ pub(super) fn strip(record: &Record, value: &Value, places: &[Place<'_>], index:
     }
 }
 
+/// The tolerance with its reason; empty without one.
+fn tolerance_said(value: &Value) -> String {
+    let why = value.tolerance_why.trim();
+    if why.is_empty() { String::new() } else { format!("{}: {why}", allowed(value)) }
+}
+
 /// What counts a check as the paper's, or why it does not count.
-fn source(quote: &str, by_construction: &str, is_ours: bool) -> Markup {
+fn source(quote: &str, by_construction: &str, is_ours: bool, tolerance: &str) -> Markup {
     html! {
         @if is_ours { " " small { "(ours, not of the paper)" } }
         @if !by_construction.is_empty() {
             " " small { "(cannot fail, not counted: " (by_construction.trim()) ")" }
         }
         @if !quote.trim().is_empty() {
-            details { summary { "the paper's words" } q { (quote.trim()) } }
+            details { summary { "the paper's words" } q { (quote.trim()) } (tolerance) }
         }
     }
 }
@@ -201,7 +204,7 @@ pub(super) fn shapes(record: &Record) -> Markup {
                 @for (i, shape) in record.figure.shapes.iter().enumerate() {
                     li {
                         span.what {
-                            (shape.what) (source(&shape.quote, &shape.by_construction, shape.ours))
+                            (shape.what) (source(&shape.quote, &shape.by_construction, shape.ours, ""))
                         }
                         @for place in &places {
                             @let held = place.held(i);
