@@ -41,7 +41,8 @@ pub(crate) fn section(papers: &[PaperRecords]) -> String {
          {hold} of {all} published values hold in the simulator on at least one base that was declared \
          before the run. Each other one is measured again with a change of what may be the cause. With such \
          a change {reached} hold; {towards} come nearer by more than the intervals; {unmoved} are not moved \
-         by any change that was tried; of {untried} none was tried.\n{list}"
+         by any change that was tried{}.\n{list}",
+        if untried == 0 { String::new() } else { format!("; of {untried} none was tried") }
     )
 }
 
