@@ -17,9 +17,9 @@ struct Entry {
 /// Red, green, blue.
 type Rgb = [u8; 3];
 
-/// The colour of every algorithm. Those that meet in one picture differ by at least 12 units of CIE L*a*b*
-/// with normal vision and without red, green or blue cones (simulated after Machado, 2009). Curves also have
-/// labels.
+/// The colour of every algorithm. When they were chosen, those that meet in one picture differed by at least
+/// 12 units of CIE L*a*b* with normal vision and without red, green or blue cones (simulated after Machado,
+/// 2009); no test keeps that. Curves also have labels.
 const ALGORITHMS: [Entry; 16] = [
     entry(&["bbr", "bbr1", "bbr1_49", "bbrv1", "v1"], [0x00, 0x72, 0xb2], [0x4a, 0xa9, 0xee]),
     entry(&["cubic"], [0xd5, 0x5e, 0x00], [0xff, 0x8b, 0x45]),

@@ -1,5 +1,5 @@
-//! Published values that hold on no declared base, and the runs that explain them: each changes one suspected
-//! cause. All of it is computed from records, and of the simulator alone.
+//! Published values that hold on no declared base, and the runs that may explain them: each changes a suspected
+//! cause, or two that it names. All of it is computed from records, and of the simulator alone.
 
 use std::fmt::Write as _;
 
@@ -23,6 +23,28 @@ struct Counts {
     unmoved: usize,
     /// No cause was tried.
     untried: usize,
+    /// Changes of causes, each counted per base, by what they did.
+    tries: Tries,
+}
+
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Tries {
+    reached: usize,
+    towards: usize,
+    away: usize,
+    unmoved: usize,
+}
+
+impl Tries {
+    fn count(&mut self, moved: Moved) {
+        match moved {
+            Moved::Reaches => self.reached += 1,
+            Moved::Towards => self.towards += 1,
+            Moved::Away => self.away += 1,
+            Moved::Unmoved => self.unmoved += 1,
+            Moved::NotMeasured => {}
+        }
+    }
 }
 
 /// How many values hold on some base, and of each other one what moves it.
@@ -35,14 +57,22 @@ pub(crate) fn section(papers: &[PaperRecords]) -> String {
             let _ = write!(list, "\n**{}/{}**\n\n{}", paper.id, record.id, items.concat());
         }
     }
-    let Counts { all, hold, reached, towards, unmoved, untried } = counts;
+    let Counts { all, hold, reached, towards, unmoved, untried, tries } = counts;
     format!(
         "\n## Published values, and what moves those that do not hold\n\n\
          {hold} of {all} published values hold in the simulator on at least one base that was declared \
          before the run. Each other one is measured again with a change of what may be the cause. With such \
          a change {reached} hold; {towards} come nearer by more than the intervals; {unmoved} are not moved \
-         by any change that was tried{}.\n{list}",
-        if untried == 0 { String::new() } else { format!("; of {untried} none was tried") }
+         nearer by any change that was tried{}.\n\nThe changes, counted on each base, are {}: {} reach the value, {} move it \
+         nearer, {} away, {} not at all. With this number of tries some may reach a value by chance. One that \
+         reaches it is sufficient for the published number; nothing shows that the hosts of the authors had \
+         it. A change that joins two says so.\n{list}",
+        if untried == 0 { String::new() } else { format!("; of {untried} none was tried") },
+        tries.reached + tries.towards + tries.away + tries.unmoved,
+        tries.reached,
+        tries.towards,
+        tries.away,
+        tries.unmoved
     )
 }
 
@@ -61,8 +91,9 @@ fn items(record: &Record, counts: &mut Counts) -> Vec<String> {
             counts.hold += 1;
             continue;
         }
-        let moved = found.iter().flat_map(|(_, compared)| &compared.tried).map(|tried| tried.moved).min();
-        *match moved {
+        let moved = || found.iter().flat_map(|(_, compared)| &compared.tried).map(|tried| tried.moved);
+        moved().for_each(|moved| counts.tries.count(moved));
+        *match moved().min() {
             Some(Moved::Reaches) => &mut counts.reached,
             Some(Moved::Towards) => &mut counts.towards,
             Some(Moved::Away | Moved::Unmoved) => &mut counts.unmoved,

@@ -299,11 +299,12 @@ pub struct Value {
 }
 
 /// A suspected cause of a difference, with a run that changes it. What the change does to the value is
-/// computed ([`Moved`](crate::record::Moved)).
+/// computed ([`Moved`](crate::record::Moved)). One that reaches it is sufficient for the published number; it
+/// does not show that the authors' hosts had it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cause {
-    /// What the run changes, and nothing else: "without a pacing margin".
+    /// All that the run changes: "without a pacing margin"; with two changes at once, both.
     pub what: String,
     /// The value under that change.
     pub measure: Measure,
@@ -399,6 +400,13 @@ pub struct Plot {
     /// In the order of the paper's legend.
     #[serde(rename = "line")]
     pub lines: Vec<Line>,
+}
+
+impl Line {
+    /// Whether it is a reference with published points: a line through them, and its measure is not drawn.
+    pub(crate) fn is_drawn_as_published(&self) -> bool {
+        self.reference && !self.published.is_empty()
+    }
 }
 
 /// What a picture shows.

@@ -11,7 +11,6 @@ use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
 use crate::cache::write;
 use crate::draw::pictures;
 use crate::figure::{Base, Figure, Line, Plot, Shape, Value};
-use crate::gallery::shown::is_drawn_as_published;
 use crate::judge::{Rule, judge, judge_again};
 use crate::load::RESULTS;
 use crate::measure::{Gave, Outcome, Outcomes, round};
@@ -287,7 +286,7 @@ fn wordless(figure: &Figure) -> Figure {
     let mut figure = figure.clone();
     let is_beside = |line: &Line| figure.is_beside(&line.measure);
     let plots = figure.plots.iter().map(|plot| {
-        let is_measured = |line: &&Line| !is_beside(line) && !is_drawn_as_published(line);
+        let is_measured = |line: &&Line| !is_beside(line) && !line.is_drawn_as_published();
         let lines = plot.lines.iter().filter(is_measured).cloned().collect();
         Plot { lines, ..plot.clone() }
     });

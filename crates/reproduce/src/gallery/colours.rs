@@ -3,7 +3,6 @@
 
 use fairpace_report::chart::{Colour, Hue};
 
-use super::shown::is_drawn_as_published;
 use crate::figure::{Figure, Line, Measure, Plot, Point};
 
 /// Of every line of a plot, in its order. References are counted apart: they have a look of their own.
@@ -25,12 +24,12 @@ pub(super) fn of_lines(figure: &Figure, plot: &Plot) -> Vec<Colour> {
 /// Of a line at a point of its sweep: what the path, the settings, and at last the words say; `None` of what
 /// is of no algorithm, or of several.
 pub(super) fn of_line(figure: &Figure, plot: &Plot, line: &Line, at: Option<&Point>) -> Option<Hue> {
-    if is_drawn_as_published(line) {
+    if line.is_drawn_as_published() {
         return None;
     }
     let of_point = || at.and_then(|point| in_words(&point.at));
     let words = || in_words(&line.label).or_else(|| in_words(&plot.title));
-    match told(figure, &line.measure, at) {
+    match named(figure, &line.measure, at) {
         Some(hue) => hue,
         None => of_point().or_else(|| of_run(figure, &line.measure)).or_else(words),
     }
@@ -38,11 +37,11 @@ pub(super) fn of_line(figure: &Figure, plot: &Plot, line: &Line, at: Option<&Poi
 
 /// Of a measure alone.
 pub(super) fn of_measure(figure: &Figure, measure: &Measure) -> Option<Hue> {
-    told(figure, measure, None).unwrap_or_else(|| of_run(figure, measure))
+    named(figure, measure, None).unwrap_or_else(|| of_run(figure, measure))
 }
 
 /// What the measure's path or a setting names; `Some(None)` is an algorithm without a colour.
-fn told(figure: &Figure, measure: &Measure, at: Option<&Point>) -> Option<Option<Hue>> {
+fn named(figure: &Figure, measure: &Measure, at: Option<&Point>) -> Option<Option<Hue>> {
     let flow = measure.of.strip_prefix("flow.").and_then(|rest| rest.split('.').next());
     if let Some(hue) = flow.and_then(|flow| Hue::of(flow.strip_prefix("cc=").unwrap_or(flow))) {
         return Some(Some(hue));

@@ -5,7 +5,7 @@ use fairpace_report::chart::{Axis, Bars, Chart, Colour, Curve, Layer, Look, Stri
 use fairpace_scenario::Target;
 use maud::{Markup, html};
 
-use super::shown::{BESIDE, Placed, WIDEST_SHOWN, is_drawn_as_published, most_possible};
+use super::shown::{BESIDE, Placed, WIDEST_SHOWN, most_possible};
 use super::{bars, colours, tables};
 use crate::figure::{Base, Figure, Kind, Line, Plot};
 use crate::record::{Drawn, Picture, Record};
@@ -265,7 +265,7 @@ fn curve(
     let drawn: Vec<(Target, &Drawn)> = of.filter(|(_, drawn)| !drawn.x.is_empty()).collect();
     let mut layers: Vec<Layer> =
         drawn.iter().flat_map(|(on, drawn)| layers(plot, line, beside, *on, drawn)).collect();
-    if is_drawn_as_published(line) {
+    if line.is_drawn_as_published() {
         let (x, y) = line.published.iter().map(|[x, y]| (*x, *y)).unzip();
         let layers = vec![Layer::plain(Look::Dashed, x, y)];
         return Curve { label: line.label.clone(), colour: Some(colour), layers };

@@ -2,7 +2,7 @@
 
 use fairpace_scenario::Target;
 
-use crate::figure::{Line, Measure, Take};
+use crate::figure::{Measure, Take};
 use crate::record::Picture;
 
 /// An interval wider than this part of its mean leaves the picture rather than flatten it.
@@ -23,9 +23,4 @@ pub(super) fn most_possible(measure: &Measure) -> f64 {
         (true, None) => measure.times.unwrap_or(1.0),
         _ => f64::INFINITY,
     }
-}
-
-/// A reference with published points is the line through them; what its measure gives is not drawn.
-pub(crate) fn is_drawn_as_published(line: &Line) -> bool {
-    line.reference && !line.published.is_empty()
 }
