@@ -1,5 +1,5 @@
-//! Published values that hold on no declared base, and the runs that may explain them: each changes a suspected
-//! cause, or two that it names. All of it is computed from records, and of the simulator alone.
+//! Published values that hold on no declared base, and the runs that may explain them: each changes a
+//! suspected cause, or two that it names. All of it is computed from records, and of the simulator alone.
 
 use std::fmt::Write as _;
 
@@ -63,8 +63,9 @@ pub(crate) fn section(papers: &[PaperRecords]) -> String {
          {hold} of {all} published values hold in the simulator on at least one base that was declared \
          before the run. Each other one is measured again with a change of what may be the cause. With such \
          a change {reached} hold; {towards} come nearer by more than the intervals; {unmoved} are not moved \
-         nearer by any change that was tried{}.\n\nThe changes, counted on each base, are {}: {} reach the value, {} move it \
-         nearer, {} away, {} not at all. With this number of tries some may reach a value by chance. One that \
+         nearer by any change that was tried{}.\n\nThe changes, counted on each base, are {}: {} reach the \
+         value, {} move it nearer, {} away, {} not at all. With this number of tries some may reach a value \
+         by chance. One that \
          reaches it is sufficient for the published number; nothing shows that the hosts of the authors had \
          it. A change that joins two says so.\n{list}",
         if untried == 0 { String::new() } else { format!("; of {untried} none was tried") },
