@@ -252,6 +252,12 @@ impl Failure {
         format!("{}\n", escape_json(serde_json::json!({ "error": record }).to_string()))
     }
 
+    /// Which kind of error it is, as in JSON: `usage`, `output`, ...
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        self.kind
+    }
+
     /// For people.
     fn shown(&self) -> Report {
         // a single problem needs no frame around it, unless it is one of a part of the work
@@ -356,6 +362,7 @@ impl From<fairpace_sim::Error> for Failure {
     }
 }
 
+#[cfg(feature = "kernel")]
 impl From<fairpace_testbed::Error> for Failure {
     fn from(error: fairpace_testbed::Error) -> Self {
         use fairpace_testbed::Error as E;
@@ -377,6 +384,7 @@ impl From<fairpace_testbed::Error> for Failure {
     }
 }
 
+#[cfg(feature = "kernel")]
 impl From<fairpace_kernel::Error> for Failure {
     fn from(error: fairpace_kernel::Error) -> Self {
         use fairpace_kernel::Error as E;
@@ -444,6 +452,7 @@ mod tests {
         assert_eq!(Failure::new(Exit::Usage, "a\u{1b}[2J", "").line(), "error: a\\u001b[2J\n");
     }
 
+    #[cfg(feature = "kernel")]
     #[test]
     fn a_kernel_error_keeps_its_meaning_through_the_testbed() {
         let missing = || fairpace_kernel::Error::NotPermitted { missing: vec!["CAP_BPF"] };

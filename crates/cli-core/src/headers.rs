@@ -9,9 +9,9 @@ use std::fs::{self, File, Metadata};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use fairpace_bpf_build::{self as build, BpfCompiler, NativeCompiler, Sources};
+use fairpace_bpf_build::{self as build, NativeCompiler, Sources};
+use fairpace_cc::Origin;
 use fairpace_cc::plugin::{Compiled, PluginError};
-use fairpace_cc::{Algorithm, Kind, Origin};
 
 use crate::failure::{Exit, Failure};
 use crate::output::note;
@@ -92,7 +92,8 @@ pub fn load(headers: &[String], warn: bool) -> Result<(), Failure> {
         let origin = Origin { header, written, digest: library.digest };
         load_one(Compiled { library: library.path, origin })?;
     }
-    fairpace_kernel::compile_with(compile_for_bpf);
+    #[cfg(feature = "kernel")]
+    fairpace_kernel::compile_with(for_bpf::compile);
     Ok(())
 }
 
@@ -135,25 +136,6 @@ fn load_one(compiled: Compiled) -> Result<(), Failure> {
     })
 }
 
-/// The object of a loaded header for the kernel.
-fn compile_for_bpf(algorithm: Algorithm) -> Result<Vec<u8>, String> {
-    let compile = || {
-        let kind = match (algorithm.kind(), algorithm.tracks_sends()) {
-            (Kind::GrowsCwnd, _) => build::Kind::GrowsCwnd,
-            (Kind::OwnsCwnd, false) => build::Kind::OwnsCwnd,
-            (Kind::OwnsCwnd, true) => build::Kind::TracksSends,
-        };
-        let header = algorithm.header().unwrap_or(Path::new(""));
-        let now = NativeCompiler::new(Sources::contained()?)?.digest(header)?;
-        if Some(now.as_str()) != algorithm.digest() {
-            return Err(build::Error::Changed { name: algorithm.name().to_owned() });
-        }
-        let compiler = BpfCompiler::new(Sources::contained()?)?;
-        compiler.compile(&build::Algorithm::new(header, kind)?)
-    };
-    compile().map(|object| object.elf).map_err(|error| error.to_string())
-}
-
 /// Where libraries and finished runs are kept from one call to the next. Root's are not in HOME, which may be
 /// that of another user.
 #[must_use]
@@ -188,6 +170,34 @@ fn failed(error: build::Error) -> Failure {
         _ => (Exit::Usage, ""),
     };
     Failure::new(exit, error.to_string(), help)
+}
+
+/// Loaded headers as objects for the kernel.
+#[cfg(feature = "kernel")]
+mod for_bpf {
+    use std::path::Path;
+
+    use fairpace_bpf_build::{self as build, BpfCompiler, NativeCompiler, Sources};
+    use fairpace_cc::{Algorithm, Kind};
+
+    /// The object of a loaded header for the kernel.
+    pub(super) fn compile(algorithm: Algorithm) -> Result<Vec<u8>, String> {
+        let compile = || {
+            let kind = match (algorithm.kind(), algorithm.tracks_sends()) {
+                (Kind::GrowsCwnd, _) => build::Kind::GrowsCwnd,
+                (Kind::OwnsCwnd, false) => build::Kind::OwnsCwnd,
+                (Kind::OwnsCwnd, true) => build::Kind::TracksSends,
+            };
+            let header = algorithm.header().unwrap_or(Path::new(""));
+            let now = NativeCompiler::new(Sources::contained()?)?.digest(header)?;
+            if Some(now.as_str()) != algorithm.digest() {
+                return Err(build::Error::Changed { name: algorithm.name().to_owned() });
+            }
+            let compiler = BpfCompiler::new(Sources::contained()?)?;
+            compiler.compile(&build::Algorithm::new(header, kind)?)
+        };
+        compile().map(|object| object.elf).map_err(|error| error.to_string())
+    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
 //! One run, in the simulator or on the running kernel.
 
+use fairpace_cc::Phase;
 use fairpace_results::{Monitor, Run};
-use fairpace_scenario::{Scenario, Target};
+use fairpace_scenario::{Ecn, Scenario, Target};
+use fairpace_trace::{FlowInfo, RunInfo};
 
 use crate::failure::Failure;
 use crate::progress::RunProgress;
@@ -32,12 +34,26 @@ pub fn run(
 ) -> Result<Run, Failure> {
     perform(label, signals, quiet, |progress| match target {
         Target::Simulator => simulate(scenario, progress),
-        Target::Testbed => {
-            let options = fairpace_testbed::Options { commit: COMMIT.to_owned(), ..Default::default() };
-            let attempts = fairpace_testbed::ATTEMPTS;
-            Ok(fairpace_testbed::run_with_retries(scenario, progress, &options, attempts)?)
-        }
+        Target::Testbed => on_kernel(scenario, progress),
     })
+}
+
+#[cfg(feature = "kernel")]
+fn on_kernel(scenario: &Scenario, monitor: &mut dyn Monitor) -> Result<Run, Failure> {
+    let options = fairpace_testbed::Options { commit: COMMIT.to_owned(), ..Default::default() };
+    Ok(fairpace_testbed::run_with_retries(scenario, monitor, &options, fairpace_testbed::ATTEMPTS)?)
+}
+
+#[cfg(not(feature = "kernel"))]
+fn on_kernel(_: &Scenario, _: &mut dyn Monitor) -> Result<Run, Failure> {
+    Err(without_kernel())
+}
+
+/// The error of a build that has only the simulator.
+#[cfg(not(feature = "kernel"))]
+pub(crate) fn without_kernel() -> Failure {
+    use crate::failure::Exit;
+    Failure::new(Exit::Unsupported, "this build has no testbed", "the command `fairpace` has one")
 }
 
 /// Runs a scenario in the simulator.
@@ -48,6 +64,30 @@ pub fn simulate(scenario: &Scenario, monitor: &mut dyn Monitor) -> Result<Run, F
     let mut run = fairpace_sim::run(scenario, monitor)?;
     run.summary.commit = COMMIT.to_owned();
     Ok(run)
+}
+
+/// What traces and tables say about a run of this scenario.
+#[must_use]
+pub fn run_info(scenario: &Scenario) -> RunInfo {
+    let flow = |(flow, route): (&fairpace_scenario::Flow, fairpace_scenario::Route)| FlowInfo {
+        name: flow.name.clone(),
+        cc: flow.cc.to_string(),
+        route: route.forward,
+        back: route.back,
+        ecn: flow.sending.ecn != Ecn::Off,
+        accurate_ecn: flow.sending.ecn.is_accurate(),
+        is_workload: flow.arrivals.is_some(),
+        mss_bytes: flow.sending.mss_bytes(),
+    };
+    RunInfo {
+        title: scenario.title.clone(),
+        hash: scenario.hash.clone(),
+        seed: scenario.seed,
+        commit: COMMIT.to_owned(),
+        flows: scenario.flows.iter().zip(scenario.routes()).map(flow).collect(),
+        links: scenario.links.iter().map(|link| link.name.clone()).collect(),
+        phases: Phase::ALL.iter().map(|phase| phase.name()).collect(),
+    }
 }
 
 /// Performs one run of any kind: shows its progress beside `label`, and ends it when a signal arrives.

@@ -10,6 +10,7 @@
 //! - [`headers`], [`supervised`]: algorithms that the user wrote, and the process that they run in.
 //! - [`host`], [`batch`]: one run in the simulator or on the kernel; many simulations on a thread pool.
 //! - [`evaluation`]: how many cases of criteria algorithms hold.
+//! - [`algorithms`]: the algorithms with their parameters, as records.
 //! - [`comparison`]: scenarios that are made from arguments instead of a file.
 //!
 //! No command is in here, and no module computes a metric. The API follows the two programs and is not
@@ -17,6 +18,7 @@
 
 #![deny(unsafe_code)]
 
+pub mod algorithms;
 pub mod args;
 pub mod batch;
 pub mod comparison;

@@ -3,14 +3,13 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use fairpace_cc::Phase;
 use fairpace_cli_core::failure::{Exit, Failure};
-use fairpace_cli_core::host::{self, COMMIT};
+use fairpace_cli_core::host::{self, COMMIT, run_info};
 use fairpace_cli_core::progress::RunProgress;
 use fairpace_cli_core::signals::Signals;
 use fairpace_results::{Monitor, Run};
-use fairpace_scenario::{Ecn, Scenario};
-use fairpace_trace::{Error, FlowInfo, RunInfo, TraceConfig, Traces};
+use fairpace_scenario::Scenario;
+use fairpace_trace::{Error, TraceConfig, Traces};
 
 use crate::args::{SimArgs, TraceKind};
 
@@ -80,28 +79,6 @@ impl Monitor for UntilFailure<'_, '_> {
     }
 }
 
-fn run_info(scenario: &Scenario) -> RunInfo {
-    let flow = |(flow, route): (&fairpace_scenario::Flow, fairpace_scenario::Route)| FlowInfo {
-        name: flow.name.clone(),
-        cc: flow.cc.to_string(),
-        route: route.forward,
-        back: route.back,
-        ecn: flow.sending.ecn != Ecn::Off,
-        accurate_ecn: flow.sending.ecn.is_accurate(),
-        is_workload: flow.arrivals.is_some(),
-        mss_bytes: flow.sending.mss_bytes(),
-    };
-    RunInfo {
-        title: scenario.title.clone(),
-        hash: scenario.hash.clone(),
-        seed: scenario.seed,
-        commit: COMMIT.to_owned(),
-        flows: scenario.flows.iter().zip(scenario.routes()).map(flow).collect(),
-        links: scenario.links.iter().map(|link| link.name.clone()).collect(),
-        phases: Phase::ALL.iter().map(|phase| phase.name()).collect(),
-    }
-}
-
 fn failure(error: &Error) -> Failure {
     match error {
         // where the file was until now is not where the user looks for it
@@ -118,5 +95,6 @@ fn failure(error: &Error) -> Failure {
             error.to_string(),
             "leave `qlog` out; events and series have all flows in one file",
         ),
+        Error::Table { .. } => Failure::new(Exit::Internal, error.to_string(), "please report this"),
     }
 }

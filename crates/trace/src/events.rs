@@ -15,10 +15,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::{Float64Array, StringArray, UInt32Array};
-use arrow_schema::DataType::{Float64, UInt32, Utf8};
+use arrow_schema::DataType::{self, Float64, UInt32, Utf8};
 use fairpace_results::observer::{ConnectionId, Content, LinkEvent, Packet, SenderState};
 
-use crate::table::{BATCH_ROWS, Table};
+use crate::table::{ArrowTable, BATCH_ROWS, ParquetFile, Rows};
 use crate::{Error, RunInfo, ca_state};
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -47,28 +47,50 @@ impl Last {
     const INITIAL: Last = Last { phase: -1, ca_state: 0, timeouts: 0, undos: 0, is_completed: false };
 }
 
-/// The open table.
+const COLUMNS: [(&str, DataType); 8] = [
+    ("t_s", Float64),
+    ("flow", Utf8),
+    ("connection", UInt32),
+    ("event", Utf8),
+    ("link", Utf8),
+    ("from", Utf8),
+    ("to", Utf8),
+    ("value", Float64),
+];
+
+/// The open table: in a file, or in memory.
 #[derive(Debug)]
-pub(crate) struct Events {
-    table: Table,
+pub(crate) struct Events<T> {
+    table: T,
     rows: Vec<Event>,
     last: HashMap<ConnectionId, Last>,
 }
 
-impl Events {
+impl Events<ParquetFile> {
     pub(crate) fn create(dir: &Path, run_info: &RunInfo) -> Result<Self, Error> {
-        let columns = [
-            ("t_s", Float64),
-            ("flow", Utf8),
-            ("connection", UInt32),
-            ("event", Utf8),
-            ("link", Utf8),
-            ("from", Utf8),
-            ("to", Utf8),
-            ("value", Float64),
-        ];
-        let table = Table::create(dir, "events.parquet", &columns, run_info)?;
-        Ok(Events { table, rows: Vec::new(), last: HashMap::new() })
+        Ok(Self::to(ParquetFile::create(&dir.join("events.parquet"), &COLUMNS, run_info)?))
+    }
+
+    pub(crate) fn finish(mut self, run_info: &RunInfo) -> Result<(), Error> {
+        self.write(run_info)?;
+        self.table.finish()
+    }
+}
+
+impl Events<ArrowTable> {
+    pub(crate) fn in_memory(run_info: &RunInfo) -> Self {
+        Self::to(ArrowTable::new(&COLUMNS, run_info))
+    }
+
+    pub(crate) fn into_table(mut self, run_info: &RunInfo) -> Result<ArrowTable, Error> {
+        self.write(run_info)?;
+        Ok(self.table)
+    }
+}
+
+impl<T: Rows> Events<T> {
+    fn to(table: T) -> Self {
+        Events { table, rows: Vec::new(), last: HashMap::new() }
     }
 
     fn push(&mut self, event: Event, run_info: &RunInfo) -> Result<(), Error> {
@@ -161,10 +183,5 @@ impl Events {
             Arc::new(StringArray::from_iter(rows().map(|event| event.to))),
             Arc::new(Float64Array::from_iter(rows().map(|event| event.value))),
         ])
-    }
-
-    pub(crate) fn finish(mut self, run_info: &RunInfo) -> Result<(), Error> {
-        self.write(run_info)?;
-        self.table.finish()
     }
 }

@@ -6,6 +6,9 @@
 //! [`Traces::failure_flag`] says when one cannot be written, and [`Traces::finish`] completes them. Memory
 //! use is small per open connection; a capture also keeps one timestamp per connection of the whole run.
 //!
+//! [`Series`], [`Results`] and [`EventRecorder`] put the same rows into memory instead, as [`ArrowTable`]s
+//! for data frames.
+//!
 //! The crate computes no metrics and draws no charts. Captured packets have headers but no payload. It
 //! does not depend on the simulator: any program that calls an [`Observer`] can write traces.
 //!
@@ -39,6 +42,8 @@ mod capture;
 mod events;
 mod frame;
 mod qlog;
+mod recorder;
+mod results;
 mod series;
 mod table;
 
@@ -54,6 +59,12 @@ use fairpace_results::observer::{Ack, ConnectionId, LinkEvent, Observer, Packet,
 use capture::Capture;
 use events::Events;
 use qlog::Qlog;
+use table::ParquetFile;
+
+pub use recorder::EventRecorder;
+pub use results::Results;
+pub use series::Series;
+pub use table::ArrowTable;
 
 /// The most qlog files. Each is open during the run, and systems commonly allow 1024 open files.
 pub const MOST_QLOGS: usize = 200;
@@ -74,6 +85,12 @@ pub enum Error {
     TooManyFlows {
         /// Number of flows.
         flows: usize,
+    },
+    /// A table cannot be put together: vectors of the run differ in length.
+    #[error("a table cannot be put together: {reason}")]
+    Table {
+        /// The error of the format's library.
+        reason: String,
     },
 }
 
@@ -163,7 +180,7 @@ pub struct Traces {
     dir: PathBuf,
     run_info: RunInfo,
     series: bool,
-    events: Option<Events>,
+    events: Option<Events<ParquetFile>>,
     qlog: Option<Qlog>,
     captures: Vec<Capture>,
     /// The first error. Nothing is written after it.
@@ -211,7 +228,7 @@ impl Traces {
             return Err(error);
         }
         if self.series {
-            series::write(&self.dir, &self.run_info, run)?;
+            Series::write_all(&self.dir, &self.run_info, run)?;
         }
         if let Some(events) = self.events {
             events.finish(&self.run_info)?;

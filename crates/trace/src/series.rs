@@ -1,15 +1,83 @@
-//! The time series as Parquet: `flows.parquet`, `links.parquet`, `backlog.parquet`, each in long form: one
-//! row per point and flow, link, or pair of both.
+//! The time series in long form: one row per point and flow, link, or pair of both.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Float32Array, Float64Array, StringArray, UInt32Array};
-use arrow_schema::DataType::{Float32, Float64, UInt32, Utf8};
+use arrow_schema::DataType::{self, Float32, Float64, UInt32, Utf8};
 use fairpace_results::{FlowSeries, Run};
 
-use crate::table::Table;
+use crate::table::{ArrowTable, ParquetFile, Rows};
 use crate::{Error, RunInfo};
+
+/// A table of the time series.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Series {
+    /// One row per flow and point.
+    Flows,
+    /// One row per link and point. `backlog_kb` is the sum over all flows.
+    Links,
+    /// One row per link, flow and point.
+    Backlog,
+}
+
+impl Series {
+    /// Writes `flows.parquet`, `links.parquet` and `backlog.parquet`, flow by flow: all of it may not fit
+    /// into memory twice.
+    pub(crate) fn write_all(dir: &Path, run_info: &RunInfo, run: &Run) -> Result<(), Error> {
+        let files = [
+            (Series::Flows, "flows.parquet"),
+            (Series::Links, "links.parquet"),
+            (Series::Backlog, "backlog.parquet"),
+        ];
+        for (series, name) in files {
+            let mut file = ParquetFile::create(&dir.join(name), &series.columns(), run_info)?;
+            series.write(&mut file, run_info, run)?;
+            file.finish()?;
+        }
+        Ok(())
+    }
+
+    /// The table of a run in memory.
+    ///
+    /// # Errors
+    /// [`Error::Table`] if vectors of the run differ in length: see [`Run::check`].
+    pub fn table(self, run_info: &RunInfo, run: &Run) -> Result<ArrowTable, Error> {
+        let mut table = ArrowTable::new(&self.columns(), run_info);
+        self.write(&mut table, run_info, run)?;
+        Ok(table)
+    }
+
+    fn columns(self) -> Vec<(&'static str, DataType)> {
+        match self {
+            Series::Flows => {
+                let names = FlowSeries::default().columns().map(|(name, _)| name);
+                let mut columns = vec![("t_s", Float64), ("flow", Utf8), ("algorithm", Utf8)];
+                columns.extend(names.map(|name| (name, Float32)));
+                columns.push(("phase", Utf8));
+                columns
+            }
+            Series::Links => vec![
+                ("t_s", Float64),
+                ("link", Utf8),
+                ("queue_delay_ms", Float32),
+                ("backlog_kb", Float32),
+                ("drops", UInt32),
+            ],
+            Series::Backlog => {
+                vec![("t_s", Float64), ("link", Utf8), ("flow", Utf8), ("backlog_kb", Float32)]
+            }
+        }
+    }
+
+    fn write(self, table: &mut impl Rows, run_info: &RunInfo, run: &Run) -> Result<(), Error> {
+        match self {
+            Series::Flows => flows(table, run_info, run),
+            Series::Links => links(table, run),
+            Series::Backlog => backlog(table, run),
+        }
+    }
+}
 
 /// A column of numbers; NaN becomes null.
 fn floats<'a>(values: impl Iterator<Item = &'a f32>) -> ArrayRef {
@@ -24,19 +92,7 @@ fn same(name: &str, rows: usize) -> ArrayRef {
     Arc::new(StringArray::from_iter_values(std::iter::repeat_n(name, rows)))
 }
 
-pub(crate) fn write(dir: &Path, run_info: &RunInfo, run: &Run) -> Result<(), Error> {
-    flows(dir, run_info, run)?;
-    links(dir, run_info, run)?;
-    backlog(dir, run_info, run)
-}
-
-/// One row per flow and point.
-fn flows(dir: &Path, run_info: &RunInfo, run: &Run) -> Result<(), Error> {
-    let names = FlowSeries::default().columns().map(|(name, _)| name);
-    let mut columns = vec![("t_s", Float64), ("flow", Utf8), ("algorithm", Utf8)];
-    columns.extend(names.map(|name| (name, Float32)));
-    columns.push(("phase", Utf8));
-    let mut table = Table::create(dir, "flows.parquet", &columns, run_info)?;
+fn flows(table: &mut impl Rows, run_info: &RunInfo, run: &Run) -> Result<(), Error> {
     let t_s = &run.series.t_s;
     for (summary, flow) in run.summary.flows.iter().zip(&run.series.flows) {
         let mut arrays = vec![times(t_s), same(&summary.name, t_s.len()), same(&summary.cc, t_s.len())];
@@ -44,19 +100,10 @@ fn flows(dir: &Path, run_info: &RunInfo, run: &Run) -> Result<(), Error> {
         arrays.push(Arc::new(StringArray::from_iter(flow.phase.iter().map(|phase| run_info.phase(*phase)))));
         table.write(arrays)?;
     }
-    table.finish()
+    Ok(())
 }
 
-/// One row per link and point. `backlog_kb` is the sum over all flows.
-fn links(dir: &Path, run_info: &RunInfo, run: &Run) -> Result<(), Error> {
-    let columns = [
-        ("t_s", Float64),
-        ("link", Utf8),
-        ("queue_delay_ms", Float32),
-        ("backlog_kb", Float32),
-        ("drops", UInt32),
-    ];
-    let mut table = Table::create(dir, "links.parquet", &columns, run_info)?;
+fn links(table: &mut impl Rows, run: &Run) -> Result<(), Error> {
     let t_s = &run.series.t_s;
     for (summary, link) in run.summary.links.iter().zip(&run.series.links) {
         let backlog = |point: usize| {
@@ -72,24 +119,17 @@ fn links(dir: &Path, run_info: &RunInfo, run: &Run) -> Result<(), Error> {
             Arc::new(UInt32Array::from_iter_values(link.drops.iter().copied())),
         ])?;
     }
-    table.finish()
+    Ok(())
 }
 
-/// One row per link, flow and point.
-fn backlog(dir: &Path, run_info: &RunInfo, run: &Run) -> Result<(), Error> {
-    let columns = [("t_s", Float64), ("link", Utf8), ("flow", Utf8), ("backlog_kb", Float32)];
-    let mut table = Table::create(dir, "backlog.parquet", &columns, run_info)?;
+fn backlog(table: &mut impl Rows, run: &Run) -> Result<(), Error> {
     let t_s = &run.series.t_s;
     for (summary, link) in run.summary.links.iter().zip(&run.series.links) {
         for (flow, values) in run.summary.flows.iter().zip(&link.backlog_kb) {
             let rows = t_s.len();
-            table.write(vec![
-                times(t_s),
-                same(&summary.name, rows),
-                same(&flow.name, rows),
-                floats(values.iter()),
-            ])?;
+            let names = [same(&summary.name, rows), same(&flow.name, rows)];
+            table.write([times(t_s)].into_iter().chain(names).chain([floats(values.iter())]).collect())?;
         }
     }
-    table.finish()
+    Ok(())
 }

@@ -1,6 +1,7 @@
 //! The cases that real flows can show, on the running kernel, beside their simulations.
 
 use fairpace_evaluate::{Case, KernelRecord, Measured, Record, judge};
+use fairpace_kernel::Features;
 use fairpace_results::{Run, Series, Summary};
 use fairpace_scenario::{Scenario, Target};
 
@@ -8,6 +9,16 @@ use super::{Evaluation, Keeping, Works};
 use crate::failure::Failure;
 use crate::host;
 use crate::signals::Signals;
+
+/// Can this machine run cases?
+pub(super) fn check() -> Result<(), Failure> {
+    Ok(fairpace_testbed::check_machine(&fairpace_testbed::Options::default())?)
+}
+
+/// The release of the running kernel.
+pub(super) fn release() -> String {
+    Features::probe().release
+}
 
 /// Runs each case of each algorithm that the user asked for once, in real time, unless it was kept. A run
 /// that the machine disturbed is repeated; if that does not help, its case is not judged.

@@ -1,6 +1,7 @@
 //! How many cases of criteria each of several algorithms holds: what `fairpace evaluate`, and `evaluate` and
 //! `level-evidence` of `fairpace-dev`, have in common.
 
+#[cfg_attr(not(feature = "kernel"), path = "no_kernel.rs")]
 mod kernel;
 mod runs;
 mod works;
@@ -10,7 +11,6 @@ use std::time::Instant;
 use clap::Args;
 use fairpace_cc::Algorithm;
 use fairpace_evaluate::{Criterion, CriterionRecord, Form, Record, SCHEMA, seed_of};
-use fairpace_kernel::Features;
 use fairpace_scenario::{MOST_SEED, Set, Target, hash_of_all};
 
 use crate::args::{Global, Jobs, from_one_to};
@@ -103,7 +103,7 @@ impl Evaluation<'_> {
         check_seeds(args.seed, most)?;
         let on_kernel = self.on == Target::Testbed;
         if on_kernel {
-            fairpace_testbed::check_machine(&fairpace_testbed::Options::default())?;
+            kernel::check()?;
         }
         // what real flows can show are few cases, which are of the full form
         let form = if args.quick && !on_kernel { Form::Quick } else { Form::Full };
@@ -149,7 +149,7 @@ impl Evaluation<'_> {
             asked: self.asked.to_vec(),
             folder: self.folder.clone(),
             form: self.form(),
-            kernel: (self.on == Target::Testbed).then(|| Features::probe().release),
+            kernel: (self.on == Target::Testbed).then(kernel::release),
             seed: args.seed,
             scenarios_hash: hash_of_all(works.cases().map(|case| &case.scenario)),
             runs: summaries.len(),

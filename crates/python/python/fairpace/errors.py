@@ -1,0 +1,84 @@
+"""Exceptions of fairpace. Each has the words of the command line: what failed, where, and what to do."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+__all__ = ["FairpaceError", "InternalError", "OutputError", "Problem", "UnsupportedError", "UsageError"]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A place in a scenario with an error."""
+
+    kind: str
+    """Which kind of error, such as ``unknown-key``."""
+    file: str
+    """The file, or what was given in its place."""
+    line: int
+    """Line, from 1; 0: it has no place in a text."""
+    column: int
+    """Column, from 1."""
+    key: str
+    """The scenario's key, such as ``link.rate``."""
+    message: str
+    """What is wrong."""
+    help: str
+    """What to write instead."""
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}:{self.column}: " if self.line else ""
+        remedy = f"; {self.help}" if self.help else ""
+        return f"{place}{self.message}{remedy}"
+
+
+class FairpaceError(Exception):
+    """The base of all exceptions of fairpace."""
+
+    def __init__(self, message: str, help: str | None = None, problems: tuple[Problem, ...] = ()) -> None:
+        super().__init__(message, help, problems)
+        self.message = message
+        self.help = help
+        """What to do about it."""
+        self.problems = problems
+        """Everything that is wrong with a scenario."""
+
+    def __str__(self) -> str:
+        if self.problems:
+            first, *others = self.problems
+            return str(first) if not others else "\n".join([self.message, *(f"  {one}" for one in self.problems)])
+        return f"{self.message}; {self.help}" if self.help else self.message
+
+
+class UsageError(FairpaceError, ValueError):
+    """An argument or a scenario is wrong."""
+
+
+class OutputError(FairpaceError, OSError):
+    """A file could not be written."""
+
+    def __str__(self) -> str:
+        return FairpaceError.__str__(self)
+
+
+class UnsupportedError(FairpaceError):
+    """This machine or this build cannot do that."""
+
+
+class InternalError(FairpaceError, RuntimeError):
+    """A bug, or the system failed in the middle."""
+
+
+_CLASSES: dict[str, type[FairpaceError]] = {
+    "usage": UsageError,
+    "output": OutputError,
+    "unsupported": UnsupportedError,
+}
+
+
+def _exception(kind: str, record: str) -> FairpaceError:
+    """The exception for an error record as ``fairpace --json`` prints it."""
+    error = json.loads(record)["error"]
+    problems = tuple(Problem(**problem) for problem in error.get("problems", ()))
+    return _CLASSES.get(kind, InternalError)(error["message"], error["help"], problems)

@@ -1,0 +1,30 @@
+//! The Python package `fairpace`: its part in Rust, the module `fairpace._fairpace`.
+//!
+//! The package in `python/fairpace` is what users import. Here is what it needs from the other crates:
+//! [`run`] simulates a scenario, [`table`] hands its series and results to data frames through the Arrow C
+//! data interface, [`error`] turns errors into exceptions with the words of the command line, [`interrupt`]
+//! lets Ctrl-C end a run. Python's lock is released while anything is simulated.
+//!
+//! There is no kernel in it: no root, no BPF. No metric is computed here, and no panic reaches Python: it
+//! would be an exception, and a bug. Tests are in Python (`tests`, by `make python`).
+
+mod error;
+mod interrupt;
+mod run;
+mod scenario;
+mod table;
+
+/// What `python/fairpace` imports.
+#[pyo3::pymodule]
+mod _fairpace {
+    #[pymodule_export]
+    use crate::run::{Result, compare_scenarios, run};
+    #[pymodule_export]
+    use crate::scenario::{Checked, algorithms_json, check, load};
+    #[pymodule_export]
+    use crate::table::Table;
+
+    /// The commit that the package was built from.
+    #[pymodule_export]
+    const COMMIT: &str = fairpace_cli_core::host::COMMIT;
+}

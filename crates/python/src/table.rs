@@ -1,0 +1,99 @@
+//! Tables for data frames, by the Arrow C data interface: the reader gets pointers to the columns, and
+//! nothing is copied (<https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>).
+
+use std::path::{Path, PathBuf};
+
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{RecordBatchIterator, RecordBatchReader};
+use arrow_schema::ffi::FFI_ArrowSchema;
+use fairpace_cli_core::failure::Failure;
+use fairpace_trace::ArrowTable;
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use tempfile::NamedTempFile;
+
+use crate::error::raised;
+
+/// Columns of equal length. It does not change.
+#[pyclass(frozen, module = "fairpace._fairpace")]
+pub(crate) struct Table(pub(crate) ArrowTable);
+
+#[pymethods]
+impl Table {
+    /// The schema, as a capsule `arrow_schema`.
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        let schema = FFI_ArrowSchema::try_from(self.0.schema().as_ref());
+        let schema = schema.map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+        PyCapsule::new_with_value(py, schema, c"arrow_schema")
+    }
+
+    /// The rows, as a capsule `arrow_array_stream`. The protocol lets a table ignore a request for other
+    /// types.
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        drop(requested_schema);
+        // columns are counted references: this copies none
+        let batches: Vec<_> = self.0.batches().iter().cloned().map(Ok).collect();
+        let reader: Box<dyn RecordBatchReader + Send> =
+            Box::new(RecordBatchIterator::new(batches, self.0.schema()));
+        PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(reader), c"arrow_array_stream")
+    }
+
+    /// Names of the columns.
+    #[getter]
+    fn column_names(&self) -> Vec<String> {
+        self.0.schema().fields().iter().map(|field| field.name().clone()).collect()
+    }
+
+    /// Names and types of the columns, for people.
+    fn columns(&self) -> Vec<(String, String)> {
+        let schema = self.0.schema();
+        schema.fields().iter().map(|field| (field.name().clone(), field.data_type().to_string())).collect()
+    }
+
+    /// Which run it is of: `fairpace.commit`, `fairpace.seed`, `fairpace.scenario.hash`, `.title`.
+    #[getter]
+    fn metadata(&self) -> Vec<(String, String)> {
+        let schema = self.0.schema();
+        schema.metadata().iter().map(|(key, value)| (key.clone(), value.clone())).collect()
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.rows()
+    }
+
+    /// As a data frame of polars, which must be installed.
+    fn to_polars<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("polars")?.call_method1("DataFrame", (slf,))
+    }
+
+    /// As a table of pyarrow, which must be installed.
+    fn to_pyarrow<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("pyarrow")?.call_method1("table", (slf,))
+    }
+
+    /// As a data frame of pandas, which must be installed, and pyarrow too.
+    fn to_pandas<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        Self::to_pyarrow(slf)?.call_method0("to_pandas")
+    }
+
+    /// Writes it to a Parquet file, which is there as a whole or not at all.
+    fn to_parquet(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        py.detach(|| write_parquet(&self.0, &path)).map_err(|failure| raised(py, &failure))
+    }
+}
+
+fn write_parquet(table: &ArrowTable, path: &Path) -> Result<(), Failure> {
+    let failed = |error: &std::io::Error| {
+        Failure::file("the table cannot be written to", path, error, "name another path")
+    };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let file = NamedTempFile::new_in(folder).map_err(|error| failed(&error))?;
+    table.write_parquet(file.path()).map_err(|error| failed(&std::io::Error::other(error.to_string())))?;
+    file.persist(path).map(drop).map_err(|error| failed(&error.error))
+}
