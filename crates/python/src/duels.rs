@@ -7,6 +7,7 @@ use arrow_array::{ArrayRef, Float64Array, StringArray, UInt64Array};
 use fairpace_cli_core::args::Jobs;
 use fairpace_cli_core::duels::{Duel, Plan, Record};
 use fairpace_cli_core::output::to_json;
+use fairpace_results::round;
 use pyo3::prelude::*;
 
 use crate::arguments::parse;
@@ -44,7 +45,8 @@ impl Duels {
             Arc::new(StringArray::from_iter_values(self.0.duels.iter().map(of)))
         };
         let number = |of: fn(&Duel) -> Option<f64>| -> ArrayRef {
-            Arc::new(Float64Array::from_iter(self.0.duels.iter().map(of)))
+            let known = |duel| of(duel).filter(|x| x.is_finite()).map(round);
+            Arc::new(Float64Array::from_iter(self.0.duels.iter().map(known)))
         };
         let bytes = self.0.duels.iter().map(|duel| {
             let buffer = buffers.iter().find(|buffer| buffer.name == duel.buffer);

@@ -14,6 +14,7 @@ use fairpace_cli_core::output::to_json;
 use fairpace_cli_core::signals::Signals;
 use fairpace_evaluate::{CaseRecord, ConditionRecord, Metric, Record};
 use fairpace_reproduce::cache::Cache;
+use fairpace_results::round;
 use fairpace_scenario::{Scenario, Target};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -153,7 +154,7 @@ impl Evaluation {
             Arc::new(UInt64Array::from_iter_values(self.rows().map(|(_, _, case)| of(case))))
         };
         let holds = self.rows().map(|(_, _, case)| Some(case.holds));
-        let miss = self.rows().map(|(_, _, case)| Some(case.miss));
+        let miss = self.rows().map(|(_, _, case)| Some(round(case.miss)));
         let mut columns: Vec<(&str, ArrayRef)> = vec![
             ("criterion", text(|row| row.0.to_owned())),
             ("cc", text(|row| row.1.to_owned())),
@@ -166,7 +167,7 @@ impl Evaluation {
             ("scenario_hash", text(|row| row.2.scenario.clone())),
         ];
         for metric in Metric::ALWAYS {
-            let values = self.rows().map(|(_, _, case)| case.metrics.get(&metric).copied());
+            let values = self.rows().map(|(_, _, case)| case.metrics.get(&metric).copied().map(round));
             columns.push((metric.name(), Arc::new(values.collect::<Float64Array>())));
         }
         table_of(columns, self.metadata())
@@ -178,7 +179,7 @@ impl Evaluation {
             Arc::new(StringArray::from_iter_values(rows().map(|row| of(&row))))
         };
         let number = |of: fn(&ConditionRecord) -> f64| -> ArrayRef {
-            Arc::new(Float64Array::from_iter_values(rows().map(|(_, condition)| of(condition))))
+            Arc::new(Float64Array::from_iter_values(rows().map(|(_, condition)| round(of(condition)))))
         };
         let holds = rows().map(|(_, condition)| Some(condition.holds));
         let columns: Vec<(&str, ArrayRef)> = vec![

@@ -1,7 +1,7 @@
 """Simulate congestion control algorithms, and read the results as data frames.
 
 >>> import fairpace as fp
->>> result = fp.compare(["bbr1"], rate="10mbit", buffer="50kB", rtt=["10ms", "50ms"], duration="5s", warmup="1s")["bbr1"]
+>>> result = fp.compare(["bbr1"], rate="10mbit", buffer="50kB", rtt=["10ms", "50ms"], duration="9s", warmup="1s")["bbr1"]
 >>> len(result.flows)
 2
 
@@ -21,7 +21,7 @@ from ._evaluation import Duels, Evaluation, duels, evaluate
 from ._fairpace import COMMIT, Table
 from ._keys import Flow, Link, Window
 from ._result import Result
-from ._scenario import Scenario, ScenarioLike, _value, scenario_of
+from ._scenario import Scenario, ScenarioLike, _sets, scenario_of
 from .errors import FairpaceError, InternalError, OutputError, Problem, UnsupportedError, UsageError
 
 __all__ = [
@@ -67,11 +67,12 @@ def run(
     :param events: keep rare events, which takes about twice as long.
     :raises UsageError: something in the scenario is wrong.
     """
-    changes = dict(set or {})
-    if seed is not None:
-        changes["seed"] = seed
     given = scenario_of(scenario)
-    return Result(_fairpace.run((given.set(changes) if changes else given)._checked, events))
+    if set is not None:
+        given = given.set(set)
+    if seed is not None:
+        given = given.set({"seed": seed})
+    return Result(_fairpace.run(given._checked, events))
 
 
 def compare(
@@ -100,8 +101,7 @@ def compare(
     """
     if isinstance(cc, str) or isinstance(rtt, str):
         raise TypeError("cc and rtt are lists: one item for each algorithm, and for each flow")
-    sets = [(key, _value(value)) for key, value in (set or {}).items()]
-    scenarios = _fairpace.compare_scenarios(list(cc), rate, buffer, list(rtt), duration, stagger, warmup, sets)
+    scenarios = _fairpace.compare_scenarios(list(cc), rate, buffer, list(rtt), duration, stagger, warmup, _sets(set))
     return {name: Result(_fairpace.run(scenario, False)) for name, scenario in zip(cc, scenarios, strict=True)}
 
 

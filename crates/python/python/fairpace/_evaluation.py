@@ -11,7 +11,7 @@ from typing import Any
 
 from . import _fairpace
 from ._fairpace import Table
-from ._scenario import _value
+from ._scenario import _sets, _value
 from ._units import unicode
 
 __all__ = ["Duels", "Evaluation", "duels", "evaluate"]
@@ -170,7 +170,9 @@ class Duels:
                 + "".join(_cell(shares.get((buffer["name"], row, column))) for column in names)
                 for row in names
             )
-            parts.append(f"<table><caption>{html.escape(title)}</caption><tr><th></th>{head}</tr>{''.join(rows)}</table>")
+            parts.append(
+                f"<table><caption>{html.escape(title)}</caption><tr><th></th>{head}</tr>{''.join(rows)}</table>"
+            )
         return "\n".join(parts)
 
     _repr_html_ = html
@@ -234,7 +236,7 @@ def _names(given: Iterable[str], argument: str) -> list[str]:
 def _options(given: Mapping[str, object], changes: Mapping[str, object] | None) -> list[str]:
     """Arguments as the command line has them."""
     options = [f"--{name}={_value(value, name)}" for name, value in given.items() if value is not None]
-    return options + [f"--set={key}={_value(value, key)}" for key, value in (changes or {}).items()]
+    return options + [f"--set={key}={value}" for key, value in _sets(changes)]
 
 
 def _cell(share: float | None) -> str:

@@ -83,7 +83,7 @@ class Scenario(ScenarioKeys):
             their units.
         :raises UsageError: there is no such key, or a value is wrong.
         """
-        more = tuple((key, _value(value, key)) for key, value in changes.items())
+        more = tuple(_sets(changes))
         return object.__new__(type(self))._read(self._text, self._name, self._sets + more, self._places)
 
     @property
@@ -162,6 +162,18 @@ def scenario_of(given: ScenarioLike) -> Scenario:
     if isinstance(given, (str, PathLike)):
         return Scenario.load(given)
     raise TypeError(f"a scenario is a Scenario, a text, or a path, not {type(given).__name__}")
+
+
+def _sets(changes: Mapping[str, object] | None) -> list[tuple[str, str]]:
+    """Changes of keys as ``--set`` has them."""
+    if changes is None:
+        return []
+    if not isinstance(changes, Mapping):
+        raise TypeError(f"changes are a dictionary of keys and values, not {type(changes).__name__}")
+    for key in changes:
+        if not isinstance(key, str):
+            raise TypeError(f"a scenario's key is a text, not {type(key).__name__}")
+    return [(unicode(key, "a scenario's key"), _value(value, key)) for key, value in changes.items()]
 
 
 def _value(value: object, key: str = "") -> str:

@@ -42,9 +42,7 @@ def text_of(
     return "".join(f"{text}\n" for text, _ in lines), tuple(place for _, place in lines)
 
 
-def _part(
-    lines: list[tuple[str, str]], header: str, section: str, place: str, part: object, kind: type[Any]
-) -> None:
+def _part(lines: list[tuple[str, str]], header: str, section: str, place: str, part: object, kind: type[Any]) -> None:
     if not isinstance(part, kind):
         raise TypeError(f"{place}: a {kind.__name__}, not {type(part).__name__}")
     lines.append((header, place))
