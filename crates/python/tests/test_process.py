@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
 import subprocess
 import threading
@@ -120,6 +121,26 @@ def test_a_child_process_simulates_also_after_runs_of_its_parent(method: str) ->
     assert queue.get(timeout=60) == before
     child.join(60)
     assert child.exitcode == 0
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_child_that_is_forked_during_runs_of_other_threads_simulates() -> None:
+    expected = fp.run(TWO).json()
+    with ThreadPoolExecutor(2) as pool:
+        runs = [pool.submit(fp.run, TWO, set={"duration": "60s"}) for _ in range(4)]
+        for _ in range(5):
+            reader, writer = os.pipe()
+            child = os.fork()
+            if child == 0:
+                signal.alarm(60)  # a child that waits for ever is ended
+                same = fp.run(TWO).json() == expected
+                os.write(writer, b"same" if same else b"other")
+                os._exit(0)
+            os.close(writer)
+            with open(reader, "rb") as answer:
+                assert answer.read() == b"same"
+            assert os.waitpid(child, 0)[1] == 0
+        assert all(run.result().jain for run in runs)
 
 
 def test_results_can_be_dropped_in_any_thread_while_their_tables_are_read() -> None:
