@@ -433,6 +433,12 @@ impl Line {
     pub(crate) fn is_drawn_as_published(&self) -> bool {
         self.reference && !self.published.is_empty()
     }
+
+    /// Whether it is the phase of an algorithm. Phases have no height: a picture over time marks the changes
+    /// of state.
+    pub(crate) fn is_phase(&self) -> bool {
+        self.measure.of.ends_with(".phase")
+    }
 }
 
 /// What a picture shows.
