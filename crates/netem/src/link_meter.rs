@@ -66,6 +66,8 @@ impl Use {
 pub struct LinkMeter {
     boundaries: Boundaries,
     flows: Vec<Use>,
+    in_window: bool,
+    /// Of packets that left in the measurement window.
     wait: Histogram<u64>,
     wait_sum_ns: u64,
     interval_wait_sum_ns: u64,
@@ -98,6 +100,7 @@ impl LinkMeter {
         LinkMeter {
             boundaries: Boundaries::new(schedule),
             flows: vec![Use::default(); flows],
+            in_window: schedule.window.0 == 0,
             wait: delay_histogram(),
             wait_sum_ns: 0,
             interval_wait_sum_ns: 0,
@@ -142,7 +145,9 @@ impl LinkMeter {
         let f = &mut self.flows[flow as usize];
         f.packets += 1;
         f.bytes += u64::from(bytes);
-        self.wait.saturating_record(waited_ns);
+        if self.in_window {
+            self.wait.saturating_record(waited_ns);
+        }
         self.wait_sum_ns += waited_ns;
         self.interval_wait_sum_ns += waited_ns;
         self.interval_packets += 1;
@@ -317,12 +322,13 @@ impl Metered for LinkMeter {
             *f = Use { backlog_bytes, settled, interval_began_byte_ns, ..Use::default() };
         }
         self.duplicates = 0;
-        self.wait = delay_histogram();
+        self.in_window = true;
         self.wait_sum_ns = 0;
         self.window_began = at;
     }
 
     fn close_window(&mut self, at: Nanos) {
+        self.in_window = false;
         for f in &mut self.flows {
             f.settle(at);
         }
@@ -331,7 +337,7 @@ impl Metered for LinkMeter {
             length_ns: at - self.window_began,
             flows: self.flows.clone(),
             wait_mean_ns: (packets > 0).then(|| self.wait_sum_ns as f64 / packets as f64),
-            wait_ns: (packets > 0).then(|| QUANTILES.map(|q| self.wait.value_at_quantile(q))),
+            wait_ns: (!self.wait.is_empty()).then(|| QUANTILES.map(|q| self.wait.value_at_quantile(q))),
             duplicates: self.duplicates,
         });
     }
