@@ -18,6 +18,9 @@ const INTERVALS: (Duration, Duration) = (Duration::from_millis(1), Duration::fro
 /// of them.
 const INTERVAL_RTTS: u32 = 2;
 
+/// The measurement window of an episode.
+const WINDOW: Duration = Duration::from_micros(1);
+
 /// What an environment is made of.
 #[derive(Debug, Clone)]
 pub struct Setup {
@@ -44,7 +47,9 @@ pub(crate) struct Environment {
     index: usize,
     source: Source,
     interval: Option<Duration>,
-    /// The seeds of episodes.
+    /// The seed of the first episode, before it.
+    first_seed: Option<u64>,
+    /// The seeds of the others.
     random: Random,
     episode: Option<Episode>,
     pub(crate) agents: usize,
@@ -89,6 +94,7 @@ impl Environment {
             index,
             source,
             interval,
+            first_seed: Some(seed),
             random: Random::new(seed),
             episode: None,
             agents: 0,
@@ -104,10 +110,17 @@ impl Environment {
         Ok(environment)
     }
 
-    /// Starts the first episode of this seed, and runs its first interval.
-    pub(crate) fn reset(&mut self, seed: u64) -> Result<(), Error> {
-        self.random = Random::new(seed);
+    /// Starts the first episode of this seed, without one the next episode, and runs its first interval.
+    pub(crate) fn reset(&mut self, seed: Option<u64>) -> Result<(), Error> {
+        if let Some(seed) = seed {
+            (self.first_seed, self.random) = (Some(seed), Random::new(seed));
+        }
+        let seed = self.first_seed.take().unwrap_or_else(|| self.next_seed());
         self.start(seed)
+    }
+
+    fn next_seed(&mut self) -> u64 {
+        self.random.next_u64() & MOST_SEED
     }
 
     /// Runs one interval. `actions` has been checked.
@@ -122,7 +135,7 @@ impl Environment {
         self.rows.truncated = episode.stepper.is_over();
         if self.rows.truncated {
             self.rows.last_observations.clone_from(&self.rows.observations);
-            let seed = self.random.next_u64() & MOST_SEED;
+            let seed = self.next_seed();
             self.start(seed)?;
         }
         Ok(())
@@ -156,9 +169,13 @@ impl Environment {
         Ok(())
     }
 
-    /// The scenario of an episode. Its time series has one point per monitor interval.
+    /// The scenario of an episode. Its time series has one point per monitor interval. Its measurement window
+    /// is its end: nothing here reads the metrics of one, and percentiles take a quarter of the time.
     fn scenario_of(&self, seed: u64) -> Result<Scenario, Error> {
         let environment = self.index;
+        if seed > MOST_SEED {
+            return Err(self.unfit(seed, format!("a seed is at most {MOST_SEED}")));
+        }
         let mut scenario = self.source.draw(seed).map_err(|undrawn| match undrawn {
             Undrawn::Empty => Error::NoScenario { environment },
             Undrawn::Invalid(invalid) => Error::Scenario { environment, seed, invalid: Box::new(invalid) },
@@ -173,6 +190,7 @@ impl Environment {
             return Err(self.unfit(seed, reason));
         }
         scenario.interval = interval;
+        scenario.window = (scenario.duration.saturating_sub(WINDOW), scenario.duration);
         for flow in scenario.flows.iter_mut().filter(|flow| is_agent(&flow.cc)) {
             let set = flow.cc.set("interval", &format!("{}us", interval.as_micros()));
             set.map_err(|error| self.unfit(seed, error.to_string()))?;
@@ -312,12 +330,6 @@ fn set_interval(cc: &Cc) -> Option<Duration> {
     cc.settings().iter().find(|(name, _)| *name == "interval")?;
     ours.params().get("interval").map(|us| Duration::from_micros(us.into()))
 }
-
-/// Threads take environments with all that is in them.
-const _: () = {
-    const fn is_send<T: Send>() {}
-    is_send::<Environment>();
-};
 
 // the columns that `inform` fills
 const _: () = assert!(INFO.len() == 3);

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use fairpace_cc::Interval;
-use fairpace_scenario::{MOST_SEED, Scenario};
+use fairpace_scenario::Scenario;
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -29,7 +29,6 @@ pub struct Environments {
     /// The first row of each environment's agents and of its flows, and behind them the numbers of rows.
     first_agents: Vec<usize>,
     first_flows: Vec<usize>,
-    seeds: Vec<u64>,
 }
 
 /// The arrays that a step fills.
@@ -79,7 +78,6 @@ impl Environments {
         jobs: Option<usize>,
     ) -> Result<Self, Error> {
         let setups: Vec<Setup> = setups.into_iter().collect();
-        let seeds = setups.iter().map(|setup| setup.seed).collect();
         let environments =
             setups.into_iter().enumerate().map(|(index, setup)| Environment::new(index, setup));
         let environments = environments.collect::<Result<Vec<_>, Error>>()?;
@@ -94,7 +92,7 @@ impl Environments {
             rows
         };
         let (first_agents, first_flows) = (first(|e| e.agents), first(|e| e.flows));
-        Ok(Environments { pool: pool(jobs)?, environments, form, first_agents, first_flows, seeds })
+        Ok(Environments { pool: pool(jobs)?, environments, form, first_agents, first_flows })
     }
 
     /// Number of environments.
@@ -164,43 +162,40 @@ impl Environments {
         self.environments.get(environment)?.interval(agent)
     }
 
-    /// Starts the first episode of every environment, with the seeds of the setups, and fills their first
-    /// observations.
+    /// Starts the first episode of these seeds, one per environment, and fills the first observations. The
+    /// seeds of later episodes follow from them. Without seeds, the next episodes start; at first, those of
+    /// the setups' seeds.
     ///
     /// # Errors
-    /// The array has another length, or a scenario is wrong.
-    pub fn reset(&mut self, observations: &mut [f32]) -> Result<(), Error> {
+    /// An array has another length, or a seed or a scenario is wrong.
+    pub fn reset(&mut self, seeds: Option<&[u64]>, observations: &mut [f32]) -> Result<(), Error> {
         self.check_observations("observations", observations)?;
-        let seeds = std::mem::take(&mut self.seeds);
-        let reset = |environment: &mut Environment, index: usize| environment.reset(seeds[index]);
-        let done = each(self.pool.as_ref(), &mut self.environments, reset);
-        self.seeds = seeds;
-        done?;
+        if let Some(seeds) = seeds {
+            check_length("seeds", seeds.len(), self.len(), 1)?;
+        }
+        each(self.pool.as_ref(), &mut self.environments, |environment, index| {
+            environment.reset(seeds.map(|seeds| seeds[index]))
+        })?;
         for index in 0..self.len() {
             self.gather(index, observations);
         }
         Ok(())
     }
 
-    /// Starts the first episode of one environment with this seed, and fills its first observations. The
-    /// seeds of its later episodes follow from it. Other rows stay as they are.
+    /// The same with one environment. Rows of others stay as they are.
     ///
     /// # Errors
-    /// There is no such environment, the array has another length, or the scenario or the seed is wrong.
+    /// There is no such environment, the array has another length, or the seed or the scenario is wrong.
     pub fn reset_one(
         &mut self,
         environment: usize,
-        seed: u64,
+        seed: Option<u64>,
         observations: &mut [f32],
     ) -> Result<(), Error> {
         self.check_observations("observations", observations)?;
         let environments = self.len();
         let one = self.environments.get_mut(environment);
         let one = one.ok_or(Error::NoSuchEnvironment { environment, environments })?;
-        if seed > MOST_SEED {
-            let reason = format!("a seed is at most {MOST_SEED}");
-            return Err(Error::Unfit { environment, seed, reason });
-        }
         one.reset(seed)?;
         self.gather(environment, observations);
         Ok(())
@@ -317,3 +312,9 @@ fn copy(all: &mut [f32], rows: Range<usize>, values: &[f32]) {
 fn check_length(what: &'static str, found: usize, rows: usize, columns: usize) -> Result<(), Error> {
     if found == rows * columns { Ok(()) } else { Err(Error::Length { what, found, rows, columns }) }
 }
+
+/// Another thread may own them: a binding needs that.
+const _: () = {
+    const fn is_send<T: Send>() {}
+    is_send::<Environments>();
+};

@@ -26,7 +26,7 @@
 //! let setups = (0..4).map(|seed| Setup::new(Scenarios::from(scenario.clone()), seed));
 //! let mut environments = Environments::new(setups, Form::Factor, Some(2))?;
 //! let mut batch = environments.batch();
-//! environments.reset(&mut batch.observations)?;
+//! environments.reset(None, &mut batch.observations)?;
 //! assert_eq!(OBSERVATIONS[0].name, "delivered_mbps");
 //! for _ in 0..20 {
 //!     let rows = batch.observations.chunks(OBSERVATIONS.len());

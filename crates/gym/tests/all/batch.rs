@@ -195,15 +195,32 @@ fn resetting_one_environment_leaves_the_others() {
         step_all(&mut environments, &[0.2], &mut batch);
     }
     let before = batch.observations.clone();
-    environments.reset_one(1, 1, &mut batch.observations).expect("it is valid");
+    environments.reset_one(1, Some(1), &mut batch.observations).expect("it is valid");
     let n = OBSERVATIONS.len();
     assert_eq!(batch.observations[..n], before[..n]);
     assert_eq!(batch.observations[n..2 * n], first[n..2 * n]);
     assert_eq!(batch.observations[2 * n..], before[2 * n..]);
     assert_eq!(environments.scenario(1).expect("it runs").seed, 1);
-    // as a whole, from the start again
-    environments.reset(&mut batch.observations).expect("they are valid");
-    assert_eq!(batch.observations, first);
+    environments.reset(Some(&[0, 1, 2]), &mut batch.observations).expect("they are valid");
+    assert_eq!(batch.observations, first, "all from the start again");
+}
+
+#[test]
+fn a_reset_without_a_seed_starts_the_next_episode() {
+    let (mut environments, mut batch) = one(ALONE, &[], Form::Factor);
+    let mut seeds = |environments: &mut fairpace_gym::Environments| {
+        environments.reset_one(0, Some(7), &mut batch.observations).expect("it is valid");
+        let mut seeds = Vec::new();
+        for _ in 0..3 {
+            seeds.push(environments.scenario(0).expect("it runs").seed);
+            environments.reset(None, &mut batch.observations).expect("it is valid");
+        }
+        seeds
+    };
+    let first = seeds(&mut environments);
+    assert_eq!(first[0], 7);
+    assert!(first[1] != 7 && first[2] != first[1]);
+    assert_eq!(seeds(&mut environments), first, "they follow from the first one");
 }
 
 #[test]

@@ -57,7 +57,9 @@ fn an_array_of_another_length_is_named() {
     let outputs = Outputs { observations: &mut short, ..batch.outputs() };
     let error = environments.step(&[1.0; 4], outputs).expect_err("two rows of ten");
     assert_eq!(error.to_string(), "observations has 19 values; 2 rows of 10 columns are 20");
-    for error in [environments.reset(&mut short), environments.reset_one(0, 1, &mut short)] {
+    let seeds = environments.reset(Some(&[1, 2]), &mut batch.observations).expect_err("one environment");
+    assert_eq!(seeds.to_string(), "seeds has 2 values; 1 rows of 1 columns are 1");
+    for error in [environments.reset(None, &mut short), environments.reset_one(0, Some(1), &mut short)] {
         assert!(matches!(error, Err(Error::Length { what: "observations", found: 19, .. })));
     }
     let outputs = Outputs { truncated: &mut [], ..batch.outputs() };
@@ -69,12 +71,12 @@ fn environments_without_an_episode_are_not_stepped() {
     let setups = [of(ALONE, &[]), of(ALONE, &[])];
     let mut environments = Environments::new(setups, Form::Factor, Some(1)).expect("they are in order");
     let mut batch = environments.batch();
-    environments.reset_one(0, 1, &mut batch.observations).expect("it is valid");
+    environments.reset_one(0, Some(1), &mut batch.observations).expect("it is valid");
     let error = environments.step(&[0.0, 0.0], batch.outputs()).expect_err("one is not reset");
     assert_eq!(error.to_string(), "environment 1 has no episode; reset it first");
-    let error = environments.reset_one(2, 1, &mut batch.observations).expect_err("there are two");
+    let error = environments.reset_one(2, Some(1), &mut batch.observations).expect_err("there are two");
     assert_eq!(error.to_string(), "there is no environment 2; there are 2, from 0 on");
-    assert!(environments.reset_one(0, u64::MAX, &mut batch.observations).is_err(), "not a seed");
+    assert!(environments.reset_one(0, Some(u64::MAX), &mut batch.observations).is_err(), "not a seed");
     assert!(matches!(Environments::new([], Form::Factor, Some(1)), Err(Error::NoEnvironment)));
 }
 
@@ -86,6 +88,7 @@ fn a_scenario_that_is_none_for_an_environment_is_refused_with_what_to_write() {
     for (setup, message) in [
         (of(ALONE, &["flow.cc=reno"]), "no flow has `cc = \"agent\"`"),
         (of(ALONE, &["duration=120ms", "window.from=0s"]), "an episode is longer than two monitor intervals"),
+        (Setup::new(Scenarios::from(scenario(ALONE, &[])), u64::MAX), "a seed is at most"),
         (long, "a monitor interval of 11s"),
         (odd, "a monitor interval of 1.5005ms"),
         (Setup::new(Scenarios::OneOf(Vec::new()), 1), "environment 0 has no scenario"),
@@ -105,14 +108,14 @@ fn scenarios_of_different_shapes_are_refused() {
         let setup = Setup::new(Scenarios::OneOf(list.clone()), seed);
         let mut environments = Environments::new([setup], Form::Factor, Some(1)).expect("one is in order");
         let mut batch = environments.batch();
-        environments.reset(&mut batch.observations).expect("it is the same one");
+        environments.reset(None, &mut batch.observations).expect("it is the same one");
         let actions = vec![0.0; environments.agents()];
         let error = (0..2_000).find_map(|_| environments.step(&actions, batch.outputs()).err());
         messages.push(error.expect("the other one comes up").to_string());
         // it says so until it is reset
         let again = environments.step(&actions, batch.outputs()).expect_err("it has no episode");
         assert_eq!(again.to_string(), "environment 0 has no episode; reset it first");
-        environments.reset(&mut batch.observations).expect("the first one is in order");
+        environments.reset(Some(&[seed]), &mut batch.observations).expect("the first one is in order");
     }
     let alone = "1 agents among 1 flows, but 2 among 4 in its first scenario";
     let four = "2 agents among 4 flows, but 1 among 1 in its first scenario";

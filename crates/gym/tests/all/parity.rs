@@ -209,7 +209,7 @@ fn a_policy_over_environments_has_the_series_of_the_policy_in_c() {
         let run = plain(text, seed);
         let text = text.replace("\"CC\"", "\"agent\"");
         let (mut environments, mut batch) = one(&text, &[&format!("seed={seed}")], Form::Factor);
-        environments.reset_one(0, seed, &mut batch.observations).expect("it is valid");
+        environments.reset_one(0, Some(seed), &mut batch.observations).expect("it is valid");
         let points = run.series.flows[0].cwnd_pkts.len();
         for point in 0..points {
             if point > 0 {

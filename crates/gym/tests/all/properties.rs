@@ -67,7 +67,7 @@ proptest! {
         // without loss, goodput and what ACKs report differ by what is on its way back
         let sets = ["link.buffer=100MB"];
         let (mut environments, mut batch) = one(ALONE, &sets, Form::Factor);
-        environments.reset_one(0, seed, &mut batch.observations).expect("it is valid");
+        environments.reset_one(0, Some(seed), &mut batch.observations).expect("it is valid");
         let rate_bps = scenario(ALONE, &sets).links[0].rate_bps as f64;
         let (mut delivered_mb, mut goodput_mb) = (0.0, 0.0);
         for exponent in exponents {

@@ -59,7 +59,7 @@ pub(crate) fn reset(
 ) -> (Environments, Batch) {
     let mut environments = Environments::new(setups, form, Some(jobs)).expect("the setups are in order");
     let mut batch = environments.batch();
-    environments.reset(&mut batch.observations).expect("the scenarios are valid");
+    environments.reset(None, &mut batch.observations).expect("the scenarios are valid");
     (environments, batch)
 }
 
