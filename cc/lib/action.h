@@ -3,8 +3,8 @@
  * Actions of a learned controller: a pacing rate and a cwnd, or a factor on the pacing rate.
  *
  * The factor is 2^a with a from -1 to 1: one action doubles or halves the rate at most, a and -a undo each other, and a
- * step is as large at any rate. Orca's action is the same factor on cwnd, with a from -2 to 2 (Abbasloo et al., SIGCOMM
- * 2020). cwnd then follows from the rate:
+ * step is as large at any rate. Orca has such a factor on cwnd (Abbasloo et al., SIGCOMM 2020). Here cwnd follows from
+ * the rate:
  *
  *	cwnd = cwnd_gain * rate * srtt
  *
@@ -26,7 +26,7 @@
 #define CC_ACTION_MOST_BPS 0xffffffffu
 /* Packets: 400 Gbit/s and 0.5 s. */
 #define CC_ACTION_MOST_CWND_PKTS (1u << 24)
-/* Packets: with fewer, delayed ACKs stop the sender (draft-ietf-ccwg-bbr-06 section 2.7, BBR.MinPipeCwnd). */
+/* Packets: with fewer, delayed ACKs stop the sender (draft-ietf-ccwg-bbr-06, BBR.MinPipeCwnd). */
 #define CC_ACTION_LEAST_CWND_PKTS 4u
 
 enum cc_action_form {

@@ -11,8 +11,12 @@ use crate::columns::{Form, INFO, OBSERVATIONS};
 use crate::environment::{Environment, Setup};
 use crate::error::Error;
 
-/// Environments that a thread takes at once: about 0.1 ms, a hundred times what it costs to take them.
+/// Environments that a thread takes at once, at most: about 0.1 ms, a hundred times what it costs to take
+/// them.
 const AT_ONCE: usize = 16;
+/// Of fewer environments, each thread takes this many shares: the last one then keeps the others waiting for
+/// an eighth of the time at most.
+const SHARES: usize = 8;
 
 /// A batch of independent environments.
 ///
@@ -279,9 +283,10 @@ fn each(
     };
     match pool {
         None => environments.iter_mut().enumerate().for_each(one),
-        Some(pool) => pool.install(|| {
-            environments.par_iter_mut().enumerate().with_min_len(AT_ONCE).for_each(one);
-        }),
+        Some(pool) => {
+            let at_once = (environments.len() / (SHARES * pool.current_num_threads())).clamp(1, AT_ONCE);
+            pool.install(|| environments.par_iter_mut().enumerate().with_min_len(at_once).for_each(one));
+        }
     }
     environments.iter_mut().find_map(|environment| environment.rows.error.take()).map_or(Ok(()), Err)
 }
