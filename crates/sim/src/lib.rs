@@ -91,7 +91,7 @@ use fairpace_scenario::Scenario;
 /// algorithms, [`Error::Network`] for an unchecked scenario without a network, [`Error::Stopped`] when the
 /// monitor stopped the run.
 pub fn run(scenario: &Scenario, monitor: &mut dyn Monitor) -> Result<Run, Error> {
-    run_with(scenario, monitor, &mut NullObserver)
+    engine::Engine::new(scenario, NullObserver, false)?.run(scenario, monitor)
 }
 
 /// The same as [`run`], with an observer of packets, ACKs and senders. It changes no result.
