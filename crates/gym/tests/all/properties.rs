@@ -1,7 +1,9 @@
 //! What holds for any actions.
 
 use crate::support::{ALONE, FOUR, observed, one, scenario};
-use fairpace_gym::{Column, Form, INFO, OBSERVATIONS};
+use fairpace_gym::{Column, Environments, Error, Form, INFO, OBSERVATIONS, Scenarios, Setup};
+use fairpace_scenario::{Cc, Scenario};
+use fairpace_sim::swarm;
 use proptest::prelude::*;
 
 fn in_ranges(values: &[f32], columns: &[Column]) -> Result<(), TestCaseError> {
@@ -22,6 +24,15 @@ fn value(column: &Column, unit: f32) -> f32 {
     } else {
         column.least + unit * (column.most - column.least)
     }
+}
+
+/// Agents in place of every second flow that may be one; `None`: none may.
+fn with_agents(mut scenario: Scenario) -> Option<Setup> {
+    let agent: Cc = "agent".parse().expect("it is listed");
+    let is_connection = |cc: &Cc| *cc != Cc::Uncontrolled;
+    let flows = scenario.flows.iter_mut().filter(|flow| flow.arrivals.is_none() && is_connection(&flow.cc));
+    let agents = flows.step_by(2).map(|flow| flow.cc = agent.clone()).count();
+    (agents > 0).then(|| Setup::new(Scenarios::from(scenario), 1))
 }
 
 proptest! {
@@ -56,6 +67,28 @@ proptest! {
                     prop_assert_eq!(observed(&batch, row, "cwnd_pkts"), action[1].round());
                 }
             }
+        }
+    }
+
+    #[test]
+    fn any_scenario_with_an_agent_is_an_environment(
+        seed in 0..i64::MAX as u64,
+        exponents in prop::collection::vec(-1.0f32..=1.0, 1..50),
+    ) {
+        let scenario = swarm::scenario(seed).expect("what is drawn is valid");
+        let Some(setup) = with_agents(scenario) else { return Ok(()) };
+        let mut environments = match Environments::new([setup], Form::Factor, Some(1)) {
+            // it is too short for its RTT
+            Err(Error::Unfit { reason, .. }) if reason.contains("two monitor intervals") => return Ok(()),
+            environments => environments.expect("it is an environment"),
+        };
+        let mut batch = environments.batch();
+        environments.reset(None, &mut batch.observations).expect("it is valid");
+        for exponent in exponents {
+            let actions = vec![exponent; environments.agents()];
+            environments.step(&actions, batch.outputs()).expect("they are in range");
+            in_ranges(&batch.observations, &OBSERVATIONS)?;
+            in_ranges(&batch.info, &INFO)?;
         }
     }
 
