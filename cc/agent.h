@@ -83,13 +83,9 @@ CC_INLINE void agent_on_event(struct agent *s, u32 event, const struct cc_view *
 
 CC_INLINE void agent_init(struct agent *s, const struct agent_params *p, const struct cc_view *v, struct cc_decision *d)
 {
-	/* without an RTT sample 1 ms, as bbr1_init */
-	const u32 rtt_us = v->srtt_us ? v->srtt_us : CC_MSEC(1);
-	const u64 cwnd_bytes = (u64)v->cwnd_pkts * v->mss_bytes;
-
 	s->p = *p;
 	s->cwnd_pkts = v->cwnd_pkts;
-	s->rate_Bps = cc_max_u32(cc_saturate_u32(cc_div(cwnd_bytes * CC_USEC_PER_SEC, rtt_us)), CC_ACTION_LEAST_BPS);
+	s->rate_Bps = cc_first_rate(v);
 	cc_monitor_start(&s->monitor, p->interval_us, v);
 	d->ssthresh_pkts = CC_INFINITE;
 	agent_decide(s, v, d);

@@ -70,6 +70,15 @@ CC_INLINE u32 cc_rate_times(u32 rate_Bps, s32 exponent)
 	return (u32)cc_max_u64(cc_min_u64(rate, CC_ACTION_MOST_BPS), CC_ACTION_LEAST_BPS);
 }
 
+/* The rate before the first action: cwnd over the RTT of the handshake. Without a sample 1 ms, as bbr1_init. */
+CC_INLINE u32 cc_first_rate(const struct cc_view *v)
+{
+	const u32 rtt_us = v->srtt_us ? v->srtt_us : CC_MSEC(1);
+	const u64 cwnd_bytes = (u64)v->cwnd_pkts * v->mss_bytes;
+
+	return cc_max_u32(cc_saturate_u32(cc_div(cwnd_bytes * CC_USEC_PER_SEC, rtt_us)), CC_ACTION_LEAST_BPS);
+}
+
 /* The cwnd that goes with a rate, rounded up. The gain is in 1/256. */
 CC_INLINE u32 cc_cwnd_of_rate(u32 rate_Bps, u32 cwnd_gain_256, const struct cc_view *v)
 {
