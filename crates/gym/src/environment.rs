@@ -217,7 +217,12 @@ impl Environment {
             (None, Some(_)) => {
                 return Err("its agents have different `interval`s; an environment has one".to_owned());
             }
-            (None, None) => (least_rtt * INTERVAL_RTTS).clamp(INTERVALS.0, INTERVALS.1),
+            (None, None) => {
+                // a drawn RTT can have any nanosecond
+                let whole_us = (least_rtt * INTERVAL_RTTS).as_micros();
+                Duration::from_micros(u64::try_from(whole_us).unwrap_or(u64::MAX))
+                    .clamp(INTERVALS.0, INTERVALS.1)
+            }
         };
         if !(INTERVALS.0..=INTERVALS.1).contains(&interval) || interval.subsec_nanos() % 1_000 != 0 {
             return Err(format!(

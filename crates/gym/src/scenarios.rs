@@ -18,6 +18,8 @@ pub enum Scenarios {
         name: String,
         /// The text.
         text: String,
+        /// Other values of keys, in every episode.
+        sets: Vec<Set>,
         /// What is drawn.
         drawn: Vec<Drawn>,
     },
@@ -59,7 +61,7 @@ const DRAWS: u64 = 0x6779_6d00_6472_6177;
 #[derive(Debug, Clone)]
 pub(crate) enum Source {
     OneOf(Vec<Arc<Scenario>>),
-    Text { name: String, text: String, ranges: Vec<Range> },
+    Text { name: String, text: String, sets: Vec<Set>, ranges: Vec<Range> },
 }
 
 /// Why an episode has no scenario.
@@ -73,9 +75,9 @@ impl Source {
     pub(crate) fn new(scenarios: Scenarios) -> Result<Self, String> {
         Ok(match scenarios {
             Scenarios::OneOf(list) => Source::OneOf(list),
-            Scenarios::Text { name, text, drawn } => {
+            Scenarios::Text { name, text, sets, drawn } => {
                 let ranges = drawn.iter().map(Range::new).collect::<Result<_, String>>()?;
-                Source::Text { name, text, ranges }
+                Source::Text { name, text, sets, ranges }
             }
         })
     }
@@ -88,8 +90,9 @@ impl Source {
                 let index = random.below(list.len() as u64) as usize;
                 Scenario::clone(list.get(index).ok_or(Undrawn::Empty)?)
             }
-            Source::Text { name, text, ranges } => {
-                let sets: Vec<Set> = ranges.iter().map(|range| range.draw(&mut random)).collect();
+            Source::Text { name, text, sets, ranges } => {
+                let drawn = ranges.iter().map(|range| range.draw(&mut random));
+                let sets: Vec<Set> = sets.iter().cloned().chain(drawn).collect();
                 parse(name, text, &sets, Target::Simulator).map_err(Undrawn::Invalid)?
             }
         };
@@ -220,7 +223,12 @@ mod tests {
     }
 
     fn source(drawn: Vec<Drawn>) -> Result<Source, String> {
-        Source::new(Scenarios::Text { name: "drawn.toml".to_owned(), text: TEXT.to_owned(), drawn })
+        Source::new(Scenarios::Text {
+            name: "drawn.toml".to_owned(),
+            text: TEXT.to_owned(),
+            sets: Vec::new(),
+            drawn,
+        })
     }
 
     fn scenario(source: &Source, seed: u64) -> Scenario {

@@ -169,7 +169,8 @@ fn episodes_of_ranges_differ_and_follow_from_the_seed() {
         scale: Scale::Logarithmic,
     };
     let text = ALONE.replace("3s", "300ms");
-    let scenarios = Scenarios::Text { name: "ranges.toml".to_owned(), text, drawn: vec![drawn] };
+    let scenarios =
+        Scenarios::Text { name: "ranges.toml".to_owned(), text, sets: Vec::new(), drawn: vec![drawn] };
     let rates = |seed| {
         let (mut environments, mut batch) = reset([Setup::new(scenarios.clone(), seed)], Form::Factor, 1);
         let mut rates = Vec::new();

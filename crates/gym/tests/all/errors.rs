@@ -133,7 +133,7 @@ fn what_cannot_be_drawn_is_refused_when_environments_are_made() {
     };
     let of = |drawn: Drawn| {
         let (name, text) = ("ranges.toml".to_owned(), ALONE.to_owned());
-        refused(Setup::new(Scenarios::Text { name, text, drawn: vec![drawn] }, 7))
+        refused(Setup::new(Scenarios::Text { name, text, sets: Vec::new(), drawn: vec![drawn] }, 7))
     };
     assert!(of(drawn("link.color", "1", "2")).contains("environment 0: there is no key `link.color`"));
     let found = of(drawn("link.buffer", "1B", "2B"));
