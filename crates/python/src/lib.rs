@@ -3,12 +3,17 @@
 //! The package in `python/fairpace` is what users import. Here is what it needs from the other crates:
 //! [`run`] simulates a scenario, [`table`] hands its series and results to data frames through the Arrow C
 //! data interface, [`error`] turns errors into exceptions with the words of the command line, [`interrupt`]
-//! lets Ctrl-C end a run, [`gym`] steps environments for reinforcement learning. Python's lock is released while anything is simulated.
+//! lets Ctrl-C end a run. [`evaluate`] and [`duels`] perform many runs, with arguments that the parser of the
+//! command line reads ([`arguments`]), and [`gym`] steps environments for reinforcement learning. Python's lock
+//! is released while anything is simulated.
 //!
 //! There is no kernel in it: no root, no BPF. No metric is computed here, and no panic reaches Python: it
 //! would be an exception, and a bug. Tests are in Python (`tests`, by `make python`).
 
+mod arguments;
+mod duels;
 mod error;
+mod evaluate;
 mod gym;
 mod interrupt;
 mod run;
@@ -19,11 +24,15 @@ mod table;
 #[pyo3::pymodule]
 mod _fairpace {
     #[pymodule_export]
+    use crate::duels::{Duels, duels};
+    #[pymodule_export]
+    use crate::evaluate::{Evaluation, evaluate};
+    #[pymodule_export]
     use crate::gym::{Environments, action_columns, info_columns, observation_columns};
     #[pymodule_export]
     use crate::run::{Result, compare_scenarios, run};
     #[pymodule_export]
-    use crate::scenario::{Checked, algorithms_json, check, load};
+    use crate::scenario::{Checked, algorithms_json, check, load, load_algorithm};
     #[pymodule_export]
     use crate::table::Table;
 
