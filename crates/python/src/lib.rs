@@ -3,13 +3,16 @@
 //! The package in `python/fairpace` is what users import. Here is what it needs from the other crates:
 //! [`run`] simulates a scenario, [`table`] hands its series and results to data frames through the Arrow C
 //! data interface, [`error`] turns errors into exceptions with the words of the command line, [`interrupt`]
-//! lets Ctrl-C end a run. Python's lock is released while anything is simulated.
+//! lets Ctrl-C end a run. [`rows`] makes many runs of a sweep, and [`row_table`] puts their results in
+//! tables. Python's lock is released while anything is simulated.
 //!
 //! There is no kernel in it: no root, no BPF. No metric is computed here, and no panic reaches Python: it
 //! would be an exception, and a bug. Tests are in Python (`tests`, by `make python`).
 
 mod error;
 mod interrupt;
+mod row_table;
+mod rows;
 mod run;
 mod scenario;
 mod table;
@@ -17,6 +20,10 @@ mod table;
 /// What `python/fairpace` imports.
 #[pyo3::pymodule]
 mod _fairpace {
+    #[pymodule_export]
+    use crate::rows::{
+        Cancel, Rows, expected_cost, failed_rows, parquet_metadata, simulate_rows, table_of_parquet,
+    };
     #[pymodule_export]
     use crate::run::{Result, compare_scenarios, run};
     #[pymodule_export]

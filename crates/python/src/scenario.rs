@@ -65,7 +65,7 @@ pub(crate) fn load(py: Python<'_>, path: PathBuf, sets: Vec<(String, String)>) -
     checked(py, read)
 }
 
-fn changes(sets: Vec<(String, String)>) -> Vec<Set> {
+pub(crate) fn changes(sets: Vec<(String, String)>) -> Vec<Set> {
     sets.into_iter().map(|(key, value)| Set::new(key, value)).collect()
 }
 

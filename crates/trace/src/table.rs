@@ -131,6 +131,13 @@ impl ArrowTable {
     }
 }
 
+impl From<RecordBatch> for ArrowTable {
+    /// A table that another crate has put together.
+    fn from(batch: RecordBatch) -> Self {
+        ArrowTable { schema: batch.schema(), batches: vec![batch] }
+    }
+}
+
 impl Rows for ArrowTable {
     fn write(&mut self, columns: Vec<ArrayRef>) -> Result<(), Error> {
         let batch = RecordBatch::try_new(Arc::clone(&self.schema), columns);

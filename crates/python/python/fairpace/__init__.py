@@ -19,6 +19,7 @@ from . import _fairpace
 from ._fairpace import COMMIT, Table
 from ._result import Result
 from ._scenario import Scenario, ScenarioLike, _value, scenario_of
+from ._sweep import Sweep, sweep
 from .errors import FairpaceError, InternalError, OutputError, Problem, UnsupportedError, UsageError
 
 __all__ = [
@@ -30,12 +31,14 @@ __all__ = [
     "Result",
     "Scenario",
     "ScenarioLike",
+    "Sweep",
     "Table",
     "UnsupportedError",
     "UsageError",
     "algorithms",
     "compare",
     "run",
+    "sweep",
 ]
 
 
