@@ -82,7 +82,7 @@ class OnRay:
                         yield done
                         continue
                     if len(piece.jobs) == 1:
-                        why = f"its worker was lost {_RETRIES + 1} times"
+                        why = f"its worker was lost in each of {_RETRIES + 1} attempts"
                         yield piece, _fairpace.failed_rows(piece.first, piece.jobs, piece.columns, piece.values, why), 0.0
                     else:
                         # back-pressure does not matter here: the piece was in flight before
