@@ -39,7 +39,8 @@ NODE: dict[str, Any] = {"num_cpus": 1, "object_store_memory": 80 * 2**20, "inclu
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    """Three nodes with a core each, and the driver's, which has none. Sockets have short paths only, so that pytest's folders will not do."""
+    """Three nodes with a core each, and the driver's, which has none."""
+    # the paths of sockets are short, so that pytest's folders will not do
     folder = tempfile.mkdtemp(prefix="fp-ray-", dir="/tmp")
     os.environ.update(RAY_TMPDIR=folder, RAY_USAGE_STATS_ENABLED="0")
     os.environ.pop("RAY_ADDRESS", None)

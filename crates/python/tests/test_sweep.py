@@ -85,10 +85,10 @@ def test_labels_name_changes_of_several_keys(tmp_path: Path) -> None:
 
 
 def test_a_list_of_changes_is_a_run_each(tmp_path: Path) -> None:
-    over = [{"link.rate": "1mbit"}, {"link.rate": "2mbit", "flow.a.start": "500ms"}]
+    over: list[dict[str, object]] = [{"link.rate": "1mbit"}, {"link.rate": "2mbit", "flow.a.start": "500ms", "seed": 4}]
     made = fp.sweep(BASE, over, out=tmp_path, quiet=True)
-    runs = [(row["link.rate"], row["flow.a.start"]) for row in rows(made) if row["flow"] == "a"]
-    assert runs == [("1mbit", None), ("2mbit", "500ms")]
+    runs = [(row["link.rate"], row["flow.a.start"], row["seed"]) for row in rows(made) if row["flow"] == "a"]
+    assert runs == [("1mbit", None, 1), ("2mbit", "500ms", 4)]
 
 
 def test_a_list_of_scenarios_is_a_run_each(tmp_path: Path) -> None:
@@ -257,6 +257,8 @@ def test_a_folder_that_cannot_be_written_is_an_error_with_a_remedy(tmp_path: Pat
         ({"over": {"jain": {"a": {"flow.cc": "reno"}}}}, "the name of a column of results"),
         ({"over": {"flow.rtt": []}}, "has no values"),
         ({"seeds": []}, "the sweep has no runs"),
+        ({"over": [{"seed": 1}], "seeds": [1]}, "both over and seeds give a seed"),
+        ({"over": {"start": {"early": {"seed": 1}}}, "seeds": [1]}, "both over and seeds give a seed"),
         ({"on": "moon"}, "no place for a sweep"),
         ({"jobs": 0}, "no number of jobs"),
     ],

@@ -20,7 +20,7 @@ from .errors import UnsupportedError
 __all__ = ["OnRay"]
 
 _PACKETS = 5e6
-"""Expected packets of a task: about a second (docs/performance.md), against some milliseconds of Ray's for each task."""
+"""Expected packets of a task: about a second (docs/performance.md). Ray takes some milliseconds for each task."""
 
 _QUEUED = 1
 """Tasks that wait for each core of the cluster, so that none waits for the driver."""
@@ -83,7 +83,8 @@ class OnRay:
                         continue
                     if len(piece.jobs) == 1:
                         why = f"its worker was lost in each of {_RETRIES + 1} attempts"
-                        yield piece, _fairpace.failed_rows(piece.first, piece.jobs, piece.columns, piece.values, why), 0.0
+                        rows = _fairpace.failed_rows(piece.first, piece.jobs, piece.columns, piece.values, why)
+                        yield piece, rows, 0.0
                     else:
                         # back-pressure does not matter here: the piece was in flight before
                         pending.update((remote.remote(half), half) for half in piece.halves())

@@ -1,4 +1,4 @@
-"""The runs of a sweep. Each is made when it is asked for: a sweep of a million runs takes no more memory than its axes."""
+"""The runs of a sweep. Each is made when it is asked for: a million runs take no more memory than their axes."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ Values = list[Union[str, None]]
 """The values of a run's columns."""
 
 Axis = Union[Sequence[object], Mapping[str, Mapping[str, object]]]
-Over = Union[Mapping[str, Axis], Sequence[Mapping[str, object]]]
-"""What a sweep changes: see :func:`fairpace.sweep`."""
+"""The values of a key, or labels with the changes that each stands for."""
+
+Over = Union[Mapping[str, Any], Sequence[Mapping[str, object]]]
+"""What a sweep changes: an axis for each name, or a list of changes. See :func:`fairpace.sweep`."""
 
 MOST_RUNS = 1000
 """Runs of a part: a file of some 100 kB, and few enough files for a million runs."""
@@ -67,6 +69,11 @@ class _Points(Protocol):
 
     def __getitem__(self, index: int) -> tuple[Job, Values]: ...
 
+    @property
+    def sets_seed(self) -> bool:
+        """Whether a change sets the seed."""
+        ...
+
     def content(self) -> Iterator[str]:
         """All that decides the outcomes."""
         ...
@@ -104,6 +111,8 @@ class _Grid:
         self._base, self._hash = _job(base), base.hash
         self._axes = [_Axis.of(name, axis) for name, axis in over.items()]
         self.columns = [(axis.name, axis.kind) for axis in self._axes]
+        every = (change for axis in self._axes for changes in axis.changes for change in changes)
+        self.sets_seed = any(key == "seed" for key, _ in every)
         for axis in self._axes:
             _known_keys(base, axis.changes[0])
 
@@ -139,6 +148,8 @@ class _Listed:
         for changes in over:
             for key, _ in _changes(changes):
                 kinds.setdefault(key, set()).add(_kind([changes[key]]))
+        # the results have a column of the seed
+        self.sets_seed = kinds.pop("seed", None) is not None
         number = {"integer", "number"}
         for key in kinds:
             _known_keys(base, [next((str(key), _value(changes[key])) for changes in over if key in changes)])
@@ -168,6 +179,7 @@ class _Scenarios:
     def __init__(self, scenarios: Sequence[ScenarioLike]) -> None:
         self._scenarios = scenarios
         self.columns: list[tuple[str, str]] = []
+        self.sets_seed = False
         for scenario in scenarios:
             if not isinstance(scenario, (Scenario, str, os.PathLike)):
                 raise TypeError(f"a scenario is a Scenario, a text, or a path, not {type(scenario).__name__}")
@@ -260,7 +272,8 @@ class Runs:
         """What a data set says about the sweep that it is of."""
         seeds = None if self._seeds is None else len(self._seeds)
         columns = [name for name, _ in self.columns]
-        return {"columns": columns, "points": len(self._points), "seeds": seeds, "runs": len(self), "sha256": self.digest}
+        counts = {"points": len(self._points), "seeds": seeds, "runs": len(self)}
+        return {"columns": columns, **counts, "sha256": self.digest}
 
     def job(self, index: int) -> tuple[Job, Values]:
         """A run."""
@@ -337,6 +350,8 @@ def runs_of(
         _needs_sequence("seeds", seeds)
         if not isinstance(seeds, range) and not all(type(seed) is int for seed in seeds):
             raise TypeError("seeds are whole numbers")
+        if points.sets_seed:
+            raise UsageError("both over and seeds give a seed", "leave one out")
     runs = Runs(points, seeds)
     if len(runs) == 0:
         raise UsageError("the sweep has no runs", "give it a seed and a scenario at least")

@@ -62,7 +62,8 @@ class _Local:
                 os.fsync(file.fileno())
             os.replace(part, whole)
         except OSError as error:
-            raise OutputError(f"the data set cannot be written: {error}", "make room there, or name another folder") from None
+            remedy = "make room there, or name another folder"
+            raise OutputError(f"the data set cannot be written: {error}", remedy) from None
         finally:
             if os.path.exists(part):
                 os.unlink(part)

@@ -35,8 +35,8 @@ _FORMAT = "fairpace.sweep/1"
 class Sweep:
     """The data set of a sweep: a folder, or an address of fsspec.
 
-    It has two tables, each a folder of Parquet files: ``flows`` has one row per flow of each run, ``links`` one row per
-    link. Both begin with ``run`` (the number of the run in the sweep, from 0), the columns of ``over``, and ``title``,
+    It has two tables, each a folder of Parquet files: ``flows`` has one row per flow of each run, ``links`` one per
+    link. Both begin with ``run`` (the number of the run in the sweep, from 0), the columns of ``over``, ``title``,
     ``scenario_hash`` and ``seed``. Then come the columns of :attr:`Result.flows` and :attr:`Result.links`. ``flows`` has
     the metrics of the whole run, too (``jain``, ``convergence_s``, ``max_min_distance``, ``window_from_s``,
     ``window_to_s``, ``data_packets``), and ``error_kind`` and ``error``: a run that failed has one row without numbers.
@@ -117,8 +117,8 @@ def sweep(
     ...     link = [{ rate = "10mbit", buffer = "1bdp" }]
     ...     flow = [{ cc = "bbr1", rtt = "10ms" }, { cc = "cubic", rtt = "10ms" }]
     ... '''
-    >>> out = tempfile.mkdtemp()
-    >>> done = fp.sweep(base, {"link.buffer": ["1bdp", "4bdp"], "flow.2.rtt": ["10ms", "50ms"]}, range(3), out=out, quiet=True)
+    >>> over = {"link.buffer": ["1bdp", "4bdp"], "flow.2.rtt": ["10ms", "50ms"]}
+    >>> done = fp.sweep(base, over, seeds=range(3), out=tempfile.mkdtemp(), quiet=True)
     >>> len(done), done.failed
     (12, 0)
 
@@ -128,10 +128,9 @@ def sweep(
 
     :param base: a scenario. It must be complete; ``over`` changes it.
     :param over: a grid: for each key a list of its values, as :meth:`Scenario.set` has them. All combinations are run;
-        the last key changes first, and the seed before it. In place of a list of values a key can have a mapping from
-        labels to changes of several keys, as in ``{"pair": {"bbr3/cubic": {"flow.1.cc": "bbr3", "flow.2.cc": "cubic"}}}``;
-        it is then a name of your own. Each key is a column of the results. Or, in place of the grid, a list of such
-        changes, one for each run.
+        the last key changes first, and the seed before it. A name of your own in place of a key has labels, each with
+        the changes that it stands for: ``{"pair": {"bbr3/cubic": {"flow.1.cc": "bbr3", "flow.2.cc": "cubic"}}}``. Each
+        key or name is a column of the results. Or, in place of the grid, a list of changes, those of one run each.
     :param seeds: seeds, each for all of these. Without them each scenario has its own.
     :param out: a folder, or an address such as ``s3://bucket/results``, which needs fsspec. The folder is made.
     :param scenarios: a list of whole scenarios, in place of ``base`` and ``over``.
@@ -269,5 +268,6 @@ def _begin(store: Store, path: str, definition: dict[str, Any]) -> None:
         )
     for key, value in definition.items():
         if found.get(key) != value:
-            what = "its scenarios or values differ" if key == "sha256" else f"it has {key} = {found.get(key)}, and this one {value}"
+            what = f"it has {key} = {found.get(key)}, and this one {value}"
+            what = "its scenarios or values differ" if key == "sha256" else what
             raise UsageError(f"the results in {path} are of another sweep: {what}", remedy)
