@@ -65,7 +65,7 @@ def cluster() -> Iterator[Any]:
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts of 15 runs, and tasks of four."""
     monkeypatch.setattr(_runs, "MOST_RUNS", 15)
-    monkeypatch.setattr(_ray.OnRay, "piece_packets", 50_000.0)
+    monkeypatch.setattr(_ray.OnRay, "piece_packets", lambda *_: 50_000.0)
 
 
 @pytest.fixture(scope="module")
@@ -148,7 +148,7 @@ DRIVER = """
     import fairpace as fp
     from fairpace import _ray, _runs
     _runs.MOST_RUNS = 15
-    _ray.OnRay.piece_packets = 50_000.0
+    _ray.OnRay.piece_packets = lambda *_: 50_000.0
     base, over, seeds = eval(sys.argv[1])
     ray.init(address=sys.argv[2], log_to_driver=False)
     fp.sweep(base, over, seeds, out=sys.argv[3], on="ray", quiet=True)
@@ -228,3 +228,15 @@ def test_tasks_in_flight_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyP
     most = 0
     fp.sweep(BASE, {"duration": ["1s"]}, range(200), out=tmp_path / "b", on="ray", jobs=1, quiet=True)
     assert most == 1
+
+
+@pytest.mark.usefixtures("cluster")
+def test_tasks_are_long_enough_for_a_large_cluster_and_short_enough_for_a_small_sweep(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.undo()
+    on_ray = _ray.OnRay(None)
+    for cores, total, packets in [(3, 1e12, 5e6), (3, 24e6, 1e6), (3, 1.0, 0.5e6), (1000, 1e12, 50e6)]:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(ray, "cluster_resources", lambda cores=cores: {"CPU": float(cores)})
+            assert on_ray.piece_packets(total) == packets

@@ -135,7 +135,7 @@ def test_the_files_are_the_same_whatever_the_number_of_jobs_and_the_size_of_piec
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fp.sweep(BASE, OVER, range(5), out=tmp_path / "a", jobs=1, quiet=True)
-    monkeypatch.setattr(_local.Local, "piece_packets", 1.0)
+    monkeypatch.setattr(_local.Local, "piece_packets", lambda *_: 1.0)
     fp.sweep(BASE, OVER, range(5), out=tmp_path / "b", jobs=3, quiet=True)
     a, b = files(tmp_path / "a"), files(tmp_path / "b")
     assert a == b

@@ -15,11 +15,14 @@ __all__ = ["Done", "Local", "simulate"]
 Done = tuple[Piece, _fairpace.Rows, float]
 """A piece, its rows, and the seconds of CPU time that these took."""
 
-_PACKETS = 500_000.0
-"""Expected packets of a piece: a tenth of a second, so that no core waits long for the last one."""
+_PIECES = 32
+"""Pieces for each thread, at least: the last ones end at nearly the same time."""
 
-_QUEUED = 2
-"""Pieces that wait for each thread. The main thread may write a file meanwhile."""
+_PACKETS = (50_000.0, 500_000.0)
+"""Least and most expected packets of a piece: some milliseconds, so that Python's part of it is small; and some tens."""
+
+_QUEUED = 4
+"""Pieces that wait for each thread, while the main thread plans others or writes a file."""
 
 _LOOK_EVERY_S = 0.2
 """How often the progress is shown while nothing ends."""
@@ -35,10 +38,13 @@ def simulate(piece: Piece, cancel: _fairpace.Cancel) -> tuple[_fairpace.Rows, fl
 class Local:
     """Threads: Python's lock is released while they simulate."""
 
-    piece_packets = _PACKETS
-
     def __init__(self, jobs: int | None) -> None:
         self.jobs = jobs or len(os.sched_getaffinity(0))
+
+    def piece_packets(self, total: float) -> float:
+        """Expected packets of a piece, of a sweep with this many."""
+        least, most = _PACKETS
+        return min(max(total / self.jobs / _PIECES, least), most)
 
     def run(self, pieces: Iterator[Piece], tick: Callable[[], None]) -> Iterator[Done]:
         """The rows of each piece, as they come. ``tick`` is called now and then."""

@@ -20,7 +20,17 @@ from .errors import UnsupportedError
 __all__ = ["OnRay"]
 
 _PACKETS = 5e6
-"""Expected packets of a task: about a second (docs/performance.md). Ray takes some milliseconds for each task."""
+"""Expected packets of a task: about half a second. Ray takes some milliseconds for each task."""
+
+_LEAST_PACKETS = 500_000.0
+"""The same in a sweep that is small for its cluster."""
+
+_PIECES = 8
+"""Tasks for each core, at least: the last ones end at nearly the same time."""
+
+_CORES_PER_TASK = 100
+"""From this number of cores on tasks are longer: a cluster of any size starts some 200 per second, and Ray reaches 500
+(docs/scale.md)."""
 
 _QUEUED = 1
 """Tasks that wait for each core of the cluster, so that none waits for the driver."""
@@ -48,8 +58,6 @@ def _task(piece: Piece) -> tuple[_Bytes, float]:
 
 class OnRay:
     """A cluster: the one that this program is connected to, the one of ``RAY_ADDRESS``, or one on this machine."""
-
-    piece_packets = _PACKETS
 
     def __init__(self, jobs: int | None) -> None:
         try:
@@ -93,6 +101,12 @@ class OnRay:
                 ray.cancel(ref, force=False)
             if mine:
                 ray.shutdown()
+
+    def piece_packets(self, total: float) -> float:
+        """Expected packets of a task, of a sweep with this many."""
+        cores = max(int(self._ray.cluster_resources().get("CPU", 0)), 1)
+        most = _PACKETS * max(1.0, cores / _CORES_PER_TASK)
+        return min(max(total / cores / _PIECES, _LEAST_PACKETS), most)
 
     def _most_pending(self) -> int:
         """How many tasks may be in flight."""

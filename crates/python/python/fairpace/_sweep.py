@@ -92,7 +92,7 @@ class Sweep:
 
 
 class _Executor(Protocol):
-    piece_packets: float
+    def piece_packets(self, total: float) -> float: ...
 
     def run(self, pieces: Iterator[Piece], tick: Callable[[], None]) -> Iterator[Done]: ...
 
@@ -194,6 +194,7 @@ class _Making:
         return self._parts, cpu_s
 
     def _pieces(self) -> Iterator[Piece]:
+        most = self._executor.piece_packets(self.progress.cost)
         for part in self._runs.parts():
             self._parts += 1
             failed = self._failed_of(part)
@@ -201,7 +202,7 @@ class _Making:
                 self.progress.reused(len(part.costs), failed, sum(part.costs))
                 continue
             self._open.append(_Open(part))
-            for indices in part.pieces(self._executor.piece_packets):
+            for indices in part.pieces(most):
                 yield self._runs.piece(indices)
 
     def _failed_of(self, part: Part) -> int | None:
