@@ -43,6 +43,25 @@ flow = [{ cc = "bbr1", rtt = "10ms" }, { cc = "bbr1", rtt = "50ms" }]
 """
 """A run of five million packets: the cost of packets shows."""
 
+GRID = """
+title = "a cell of the FABRIC grid"
+duration = "15s"
+interval = "1s"
+link = [{ rate = "1gbit", buffer = "1bdp" }]
+flow = [
+    { name = "sender1", cc = "bbr3", rtt = "35ms", count = 10, stagger = "10ms" },
+    { name = "sender2", cc = "cubic", rtt = "35ms", start = "1ms", count = 10, stagger = "10ms" },
+]
+"""
+"""A tenth of such a run."""
+
+KINDS = [
+    ("two flows, 10 Mbit/s, 1 s", SECOND, 1.0, 1000),
+    ("two flows, 100 Mbit/s, 60 s", MINUTES, 0.1, 1),
+    ("20 flows, 1 Gbit/s, 150 s (FABRIC)", GRID, 10.0, 1),
+]
+"""Runs of the calculation: a scenario, how much of it a run is, and how many are measured."""
+
 CORES = 1000
 RUNS = 1_000_000
 TASKS_PER_S = 568.6
@@ -64,13 +83,17 @@ class Measured:
     demand_s: float
     made: fp.Sweep
 
-    def row(self, where: str) -> str:
-        """Its line of the table."""
-        runs, busy = self.made.made, self.demand_s / self.wall_s / self.cores
-        own = self.made.cpu_s / self.wall_s / self.cores
+    @property
+    def run_s(self) -> float:
+        """CPU time of a run."""
+        return self.made.cpu_s / self.made.made
+
+    def row(self, where: str, alone_s: float) -> str:
+        """Its line of the table; a run of one thread alone takes ``alone_s``."""
+        busy, ran = (seconds / self.wall_s / self.cores for seconds in (self.demand_s, self.made.cpu_s))
         return (
-            f"| {where} | {self.cores} | {self.wall_s:.1f} | {runs / self.wall_s:,.0f} | "
-            f"{1e6 * self.made.cpu_s / runs:.0f} | {100 * busy:.1f} % | {100 * own:.1f} % |"
+            f"| {where} | {self.cores} | {self.wall_s:.1f} | {self.made.made / self.wall_s:,.0f} | {1e6 * self.run_s:.0f} | "
+            f"{100 * busy:.1f} % | {100 * busy * alone_s / self.run_s:.0f} % | {100 * ran:.1f} % |"
         )
 
 
@@ -110,8 +133,8 @@ def timed(work: Callable[[], object]) -> float:
     return time.thread_time() - begun
 
 
-def driver_costs() -> tuple[float, float]:
-    """CPU time of the driver for each run: to plan it with a point of its own, and to write its rows."""
+def driver_costs() -> tuple[float, float, float]:
+    """Of the driver for each run: CPU time to plan it with a point of its own and to write its rows, and bytes that it gets."""
     over = {"flow.1.start": [f"{ms}ms" for ms in range(900)]}
     runs = _runs.runs_of(SECOND, over, None, None)
     plan_s = timed(lambda: [runs.piece(indices) for part in runs.parts() for indices in part.pieces(5e6)]) / 900
@@ -123,10 +146,10 @@ def driver_costs() -> tuple[float, float]:
         rows.parquet("flows", [])
         rows.parquet("links", [])
 
-    return plan_s, timed(write) / 900
+    return plan_s, timed(write) / 900, sum(map(len, content[0])) / 900
 
 
-def on_ray(rows: list[str], nodes: int, runs: int, task_costs: list[float]) -> None:
+def on_ray(rows: list[str], nodes: int, runs: int, alone_s: float, task_costs: list[float]) -> None:
     """Sweeps on a cluster of this many local nodes with a core each; the driver's node has none."""
     folder = tempfile.mkdtemp(prefix="fp-ray-", dir="/tmp")
     os.environ.update(RAY_TMPDIR=folder, RAY_USAGE_STATS_ENABLED="0")
@@ -154,7 +177,7 @@ def on_ray(rows: list[str], nodes: int, runs: int, task_costs: list[float]) -> N
         _ray._task, ray.get = task_and_count, get_and_count
         # the processes of the workers start with the first tasks
         measured(nodes, SECOND, 1000, on="ray")
-        rows.append(measured(nodes, SECOND, runs, on="ray").row("Ray"))
+        rows.append(measured(nodes, SECOND, runs, on="ray").row("Ray", alone_s))
         nothing, count = ray.remote(num_cpus=1)(lambda: None), 500
         task_costs.append(timed(lambda: _get([nothing.remote() for _ in range(count)])) / count)
     finally:
@@ -164,27 +187,26 @@ def on_ray(rows: list[str], nodes: int, runs: int, task_costs: list[float]) -> N
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def calculation(packet_s: float, run_s: float, plan_s: float, write_s: float, task_s: float, run_bytes: float) -> list[str]:
-    """A million runs on a thousand cores."""
+def calculation(driver_s: float, task_s: float, run_bytes: float) -> list[str]:
+    """A million runs on a thousand cores; ``driver_s`` is the driver's time for each."""
     rows = [
-        "| run | packets | CPU time | cores | tasks | driver | scheduler | bottleneck | at least | data set |",
+        "| run | packets | CPU time per run | cores | tasks | driver | scheduler | bottleneck | at least | data set |",
         "|---|---:|---:|---:|---:|---:|---:|---|---:|---:|",
     ]
-    kinds = [("10 Mbit/s, 1 s", 800.0), ("100 Mbit/s, 60 s", 495_000.0), ("1 Gbit/s, 150 s (FABRIC)", 12.4e6)]
-    for name, packets in kinds:
-        cpu_s = RUNS * (packets * packet_s + run_s)
-        cost = packets + _runs.RUN_PACKETS
+    for name, base, part, count in KINDS:
+        made = measured(1, base, count, jobs=1).made
+        packets, run_s = part * made.packets / count, part * made.cpu_s / count
         task_packets = _ray._PACKETS * CORES / _ray._CORES_PER_TASK
-        per_task = max(1.0, min(task_packets // cost, float(_runs.MOST_RUNS)))
+        per_task = max(1.0, min(task_packets // (packets + _runs.RUN_PACKETS), float(_runs.MOST_RUNS)))
         tasks = RUNS / per_task
         spans = {
-            "cores": cpu_s / CORES,
-            "driver": RUNS * (plan_s + write_s) + tasks * task_s,
+            "cores": RUNS * run_s / CORES,
+            "driver": RUNS * driver_s + tasks * task_s,
             "scheduler": tasks / TASKS_PER_S,
         }
         slowest = max(spans, key=lambda one: spans[one])
         rows.append(
-            f"| {name} | {packets:,.0f} | {cpu_s / 3600:,.1f} h | {span(spans['cores'])} | {tasks:,.0f} | {span(spans['driver'])} | "
+            f"| {name} | {packets:,.0f} | {1e3 * run_s:,.2f} ms | {span(spans['cores'])} | {tasks:,.0f} | {span(spans['driver'])} | "
             f"{span(spans['scheduler'])} | {slowest} | {span(spans[slowest])} | {RUNS * run_bytes / 1e6:,.0f} MB |"
         )
     return rows
@@ -208,18 +230,19 @@ def main() -> None:
     load = os.getloadavg()[0]
 
     rows = [
-        "| where | cores | s | runs/s | µs of CPU time per run | busy | of this in the sweep |",
-        "|---|---:|---:|---:|---:|---:|---:|",
+        "| where | cores | s | runs/s | µs of CPU time per run | busy | efficiency | of the time it ran |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|",
     ]
     one = measured(1, SECOND, given.runs, jobs=1)
-    rows += [one.row("threads"), measured(2, SECOND, given.runs, jobs=2).row("threads")]
+    two = measured(2, SECOND, given.runs, jobs=2)
+    rows += [one.row("threads", one.run_s), two.row("threads", one.run_s)]
     task_costs: list[float] = []
     for nodes in () if given.no_ray else (1, 2, 3):
-        on_ray(rows, nodes, given.runs, task_costs)
+        on_ray(rows, nodes, given.runs, one.run_s, task_costs)
     long = measured(1, MINUTES, 4, jobs=1).made
     packet_s = long.cpu_s / long.packets
-    run_s = one.made.cpu_s / one.made.made - packet_s * one.made.packets / one.made.made
-    plan_s, write_s = driver_costs()
+    run_s = one.run_s - packet_s * one.made.packets / one.made.made
+    plan_s, write_s, sent_bytes = driver_costs()
     task_s = min(task_costs, default=0.0)
     run_bytes = bytes_per_run()
     costs = [
@@ -230,12 +253,13 @@ def main() -> None:
         f"| the driver, to plan a run that has a point of its own | {1e6 * plan_s:.0f} µs |",
         f"| the driver, to join and write the rows of a run | {1e6 * write_s:.0f} µs |",
         f"| the driver, for a task of Ray | {1e6 * task_s:.0f} µs |",
-        f"| both tables of a run with two flows | {run_bytes:.0f} bytes |",
+        f"| rows of a run with two flows, from a task to the driver | {sent_bytes:.0f} bytes |",
+        f"| the same in the files of both tables | {run_bytes:.0f} bytes |",
     ]
-    table = calculation(packet_s, run_s, plan_s, write_s, task_s, run_bytes)
+    table = calculation(plan_s + write_s, task_s, run_bytes)
     about = (
-        f"Measured at commit `{fp.COMMIT[:12]}`{fp.COMMIT[40:]} on {os.cpu_count()} virtual CPUs ({_model()}), Linux "
-        f"{platform.release().split('-')[0]}, with a load of {load:.1f} by other programs at the start: {given.runs:,} runs of one second."
+        f"Measured at commit `{fp.COMMIT[:12]}`{fp.COMMIT[40:]}: {given.runs:,} runs of one second, on {os.cpu_count()} virtual CPUs\n"
+        f"({_model()}), Linux {platform.release().split('-')[0]}. The load by other programs was {load:.1f}."
     )
     text = "\n".join([about, "", *rows, "", "### Costs", "", *costs, "", f"### A million runs on {CORES:,} cores", "", *table])
     if given.print:
