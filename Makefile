@@ -10,9 +10,9 @@ ARGS ?=
 N ?= 100
 SEED ?= 1
 
-.PHONY: help demo duels evaluate leaderboard reproduce conformance conformance-level setup build test check tidy fmt lint docs bench count \
-	bench-kernel objects api packages-check deny views bbq-gap level-theory level-evidence accuracy swarm abuse abuse-night soak \
-	packages packages-test kernels fuzz conform
+.PHONY: help demo duels evaluate leaderboard reproduce conformance conformance-level setup build python test check tidy fmt lint \
+	docs bench count bench-kernel objects api packages-check deny views bbq-gap level-theory level-evidence accuracy swarm abuse \
+	abuse-night soak packages packages-test kernels fuzz conform
 
 help:
 	@echo "make demo          a problem and a fix: simulated, then on this machine's own kernel (4 minutes as root, 3 more to build)"
@@ -24,6 +24,7 @@ help:
 	@echo "make conform       other BBRs beside the test cases of the IETF draft: docs/conform.md (minutes; builds their crates)"
 	@echo "make conformance-level  the same for LEVEL: docs/conformance-level.md (18 minutes)"
 	@echo "make test          all lints, tests, packages and counts; CI adds two minutes of abuse, and deny"
+	@echo "make python        the Python package: a wheel in dist, tested in a fresh virtual environment (5 minutes)"
 	@echo "make check         formatting, lints, unit tests (under 2 minutes)"
 	@echo "make fmt lint      format all code; all lints"
 	@echo "make tidy          widths, lengths, words, links and the like, with file and line (a test of make check)"
@@ -111,9 +112,14 @@ test:
 	$(CARGO) test --package fairpace-cc --features ubsan --locked --no-fail-fast
 	$(CARGO) test --workspace --doc --locked
 	$(CARGO) test --workspace --lib --bins --tests --locked --no-fail-fast
+	scripts/python.sh --quick
 	$(MAKE) packages-check
 	scripts/public-api.sh --check
 	$(MAKE) count
+
+python:
+	@scripts/setup.sh --all
+	scripts/python.sh
 
 docs:
 	$(CARGO) run --quiet --package fairpace-dev -- docs

@@ -27,6 +27,10 @@ have unshare || useful="$useful util-linux"
 [ "$all" = no ] || have ip || useful="$useful iproute2"
 [ "$all" = no ] || have ethtool || useful="$useful ethtool"
 
+# the tests of the Python package run in a virtual environment, into which ensurepip puts pip
+[ "$all" = no ] || have python3 || useful="$useful python3"
+[ "$all" = no ] || python3 -c 'import ensurepip, venv' 2>/dev/null || useful="$useful python3-venv"
+
 if [ -n "$needed$useful" ]; then
 	if [ "$(id -u)" = 0 ] && have apt-get; then
 		echo "setup: installing$needed$useful"

@@ -51,6 +51,11 @@ impl Signals {
         Ok(())
     }
 
+    /// Has a signal arrive that the process did not get: another thread caught it, for example.
+    pub fn raise(&self, signal: i32) {
+        self.0.store(signal.unsigned_abs() as usize, Ordering::Relaxed);
+    }
+
     /// The signal that arrived, if one did.
     #[must_use]
     pub fn received(&self) -> Option<i32> {

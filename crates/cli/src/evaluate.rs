@@ -1,29 +1,24 @@
 //! `evaluate`: how many cases of criteria an algorithm holds, beside others.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use fairpace_cli_core::args::Global;
+use fairpace_cli_core::criteria::{self, criteria};
 use fairpace_cli_core::evaluation::{Evaluation, Keeping, chosen, names, written};
-use fairpace_cli_core::failure::{Exit, Failure};
+use fairpace_cli_core::failure::Failure;
 use fairpace_cli_core::headers::private_cache_folder;
 use fairpace_cli_core::host::COMMIT;
 use fairpace_cli_core::output::{Output, to_json};
 use fairpace_cli_core::result_dir::{Item, ResultDir};
 use fairpace_cli_core::signals::Signals;
-use fairpace_evaluate::{Criterion, Record, load};
+use fairpace_evaluate::Record;
 use fairpace_reproduce::cache::Cache;
 use fairpace_scenario::Scenario;
-use tempfile::TempDir;
 
 use crate::args::EvaluateArgs;
 
-/// The criteria that this program contains, and the files that they name, at their places in the repository.
-const CONTAINED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/criteria.rs"));
 /// In `--beside`: no others.
 const NONE: &str = "none";
-/// Their folder among these.
-const FOLDER: &str = "evaluation";
 
 pub(crate) fn run(
     args: &EvaluateArgs,
@@ -37,7 +32,8 @@ pub(crate) fn run(
     let beside = if args.beside == [NONE] { Vec::new() } else { names(&args.beside, "--beside")? };
     let beside = beside.into_iter().filter(|name| !asked.contains(name));
     let names: Vec<String> = asked.iter().cloned().chain(beside).collect();
-    let place = args.criteria.as_ref().map_or(FOLDER.to_owned(), |folder| folder.display().to_string());
+    let place =
+        args.criteria.as_ref().map_or(criteria::FOLDER.to_owned(), |folder| folder.display().to_string());
     let folder = private_cache_folder()?;
     // once: the program may be replaced while it runs
     let kept = Cache::new(&folder, COMMIT, std::env::current_exe().ok().as_deref());
@@ -87,37 +83,4 @@ fn command(args: &EvaluateArgs, asked: &[String], names: &[String]) -> String {
     words.push(format!("--beside {}", if beside.is_empty() { NONE.to_owned() } else { beside.join(",") }));
     words.extend(args.criteria.iter().map(|folder| format!("--criteria {}", folder.display())));
     words.join(" ")
-}
-
-/// The criteria of a folder, or those that this program contains, with the folder in which they are.
-fn criteria(folder: Option<&Path>) -> Result<(Vec<Criterion>, Option<TempDir>), Failure> {
-    if let Some(folder) = folder {
-        return Ok((load(folder)?, None));
-    }
-    let unpacked = tempfile::Builder::new().prefix("fairpace-criteria-").tempdir();
-    let failed = |error: &std::io::Error| {
-        let message = format!("the criteria cannot be unpacked: {error}");
-        Failure::new(Exit::Output, message, "set TMPDIR to a folder that can be written to")
-    };
-    let unpacked = unpacked.map_err(|error| failed(&error))?;
-    for (name, text) in CONTAINED {
-        let path = unpacked.path().join(name);
-        let folder = path.parent().map_or_else(PathBuf::new, Path::to_owned);
-        fs::create_dir_all(folder).and_then(|()| fs::write(&path, text)).map_err(|error| failed(&error))?;
-    }
-    Ok((load(&unpacked.path().join(FOLDER))?, Some(unpacked)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_contained_criteria_are_those_of_the_repository() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../evaluation");
-        let id = |criterion: &Criterion| criterion.id.clone();
-        let contained: Vec<String> = criteria(None).unwrap().0.iter().map(id).collect();
-        assert_eq!(contained, load(&folder).unwrap().iter().map(id).collect::<Vec<_>>());
-        assert!(contained.contains(&"5.1.1a".to_owned()) && contained.contains(&"G7".to_owned()));
-    }
 }

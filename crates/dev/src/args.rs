@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use fairpace_cli_core::args::{Global, Jobs, PathArgs, from_one_to, parse_target};
+use fairpace_cli_core::duels::Duels;
 use fairpace_cli_core::evaluation::EvaluationArgs;
 use fairpace_cli_core::failure::{EXIT_CODES, Failure};
 use fairpace_scenario::quantity::parse_time;
@@ -154,49 +155,8 @@ impl PageOut {
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct DuelsArgs {
-    /// The algorithms; by default all.
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
-    pub(crate) cc: Vec<String>,
-    /// Rate of the link.
-    #[arg(long, allow_hyphen_values = true, default_value = "100mbit")]
-    pub(crate) rate: String,
-    /// RTT of both flows.
-    #[arg(long, allow_hyphen_values = true, default_value = "20ms")]
-    pub(crate) rtt: String,
-    /// Buffers of the link; all duels are repeated at each of them.
-    #[arg(
-        long,
-        allow_hyphen_values = true,
-        value_name = "SIZE,...",
-        value_delimiter = ',',
-        default_value = "0.5bdp,1bdp,4bdp"
-    )]
-    pub(crate) buffer: Vec<String>,
-    /// Length of each simulation.
-    #[arg(long, allow_hyphen_values = true, value_name = "TIME", default_value = "60s")]
-    pub(crate) duration: String,
-    /// Measure from here to the end.
-    #[arg(long, allow_hyphen_values = true, value_name = "TIME", default_value = "20s")]
-    pub(crate) warmup: String,
-    /// Start of the second flow in the first repetition. Later repetitions delay it more, up to almost
-    /// twice as much.
-    #[arg(
-        long,
-        allow_hyphen_values = true,
-        value_name = "TIME",
-        default_value = "1s",
-        value_parser = parse_time
-    )]
-    pub(crate) stagger: Duration,
-    /// Repetitions of each duel in each order, with different seeds and starts of the second flow.
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = from_one_to(1000))]
-    pub(crate) seeds: u32,
-    /// The first of these seeds.
-    #[arg(long, default_value_t = 1)]
-    pub(crate) seed: u64,
-    /// Change a parameter of an algorithm, or a key of all scenarios; repeatable.
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    pub(crate) sets: Vec<Set>,
+    #[command(flatten)]
+    pub(crate) duels: Duels,
     #[command(flatten)]
     pub(crate) jobs: Jobs,
     #[command(flatten)]

@@ -1,43 +1,96 @@
 //! Ctrl-C in Python while its lock is released.
 
+use std::panic::resume_unwind;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
 use std::time::{Duration, Instant};
 
+use fairpace_cli_core::failure::{Exit, Failure};
+use fairpace_cli_core::signals::Signals;
 use fairpace_results::Monitor;
 use pyo3::prelude::*;
 
+use crate::error::raised;
+
 /// How often Python is asked for signals: quick enough for a person, and far apart enough to cost nothing.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// What ends work: the number of SIGINT on every Unix.
+const SIGINT: i32 = 2;
 
-/// Ends a run when Python has a signal for it. Only Python's main thread gets any.
+/// Whether Python goes on. Only its main thread gets signals; an interpreter that ends answers no more.
+#[derive(Default)]
+struct Look {
+    ends: bool,
+    raised: Option<PyErr>,
+}
+
+impl Look {
+    fn at_signals(&mut self) -> bool {
+        if !self.ends {
+            let answer = Python::try_attach(|py| py.check_signals());
+            self.ends = !matches!(answer, Some(Ok(())));
+            self.raised = answer.and_then(Result::err);
+        }
+        self.ends
+    }
+}
+
+/// Ends a run when Python has a signal for it.
 pub(crate) struct Interrupt {
     looked: Instant,
-    raised: Option<PyErr>,
+    look: Look,
 }
 
 impl Interrupt {
     pub(crate) fn new() -> Self {
-        Self { looked: Instant::now(), raised: None }
+        Self { looked: Instant::now(), look: Look::default() }
     }
 
     /// What Python's handler of the signal has raised, such as `KeyboardInterrupt`.
     pub(crate) fn into_raised(self) -> Option<PyErr> {
-        self.raised
-    }
-
-    fn look(&mut self) {
-        if self.raised.is_none() && self.looked.elapsed() >= LOOK_EVERY {
-            self.looked = Instant::now();
-            self.raised = Python::attach(|py| py.check_signals()).err();
-        }
+        self.look.raised
     }
 }
 
 impl Monitor for Interrupt {
     fn progress(&mut self, _done_s: f64, _total_s: f64) {
-        self.look();
+        if self.looked.elapsed() >= LOOK_EVERY {
+            self.looked = Instant::now();
+            self.look.at_signals();
+        }
     }
 
     fn stop(&self) -> bool {
-        self.raised.is_some()
+        self.look.ends
     }
+}
+
+/// Performs work of many runs in another thread. This one looks for signals meanwhile, and ends the work if
+/// there is one.
+pub(crate) fn interruptible<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce(&Signals) -> Result<T, Failure> + Send,
+) -> PyResult<T> {
+    let (signals, mut look) = (Signals::default(), Look::default());
+    let done = py.detach(|| {
+        let (send, receive) = channel();
+        thread::scope(|scope| {
+            let signals = &signals;
+            let perform = move || {
+                // sent when the work is done, also if it panics
+                let _done: std::sync::mpsc::Sender<()> = send;
+                work(signals)
+            };
+            let worker = thread::Builder::new().spawn_scoped(scope, perform).map_err(|error| {
+                Failure::new(Exit::Internal, format!("no thread: {error}"), "end other programs")
+            })?;
+            while let Err(RecvTimeoutError::Timeout) = receive.recv_timeout(LOOK_EVERY) {
+                if look.at_signals() {
+                    signals.raise(SIGINT);
+                }
+            }
+            worker.join().unwrap_or_else(|panic| resume_unwind(panic))
+        })
+    });
+    look.raised.map_or_else(|| done.map_err(|failure| raised(py, &failure)), Err)
 }

@@ -3,13 +3,17 @@
 //! The package in `python/fairpace` is what users import. Here is what it needs from the other crates:
 //! [`run`] simulates a scenario, [`table`] hands its series and results to data frames through the Arrow C
 //! data interface, [`error`] turns errors into exceptions with the words of the command line, [`interrupt`]
-//! lets Ctrl-C end a run. [`rows`] makes many runs of a sweep, and [`row_table`] puts their results in
-//! tables. Python's lock is released while anything is simulated.
+//! lets Ctrl-C end a run. [`evaluate`] and [`duels`] perform many runs, with arguments that the parser of the
+//! command line reads ([`arguments`]). [`rows`] makes many runs of a sweep, and [`row_table`] puts their
+//! results in tables. Python's lock is released while anything is simulated.
 //!
 //! There is no kernel in it: no root, no BPF. No metric is computed here, and no panic reaches Python: it
 //! would be an exception, and a bug. Tests are in Python (`tests`, by `make python`).
 
+mod arguments;
+mod duels;
 mod error;
+mod evaluate;
 mod interrupt;
 mod row_table;
 mod rows;
@@ -21,13 +25,17 @@ mod table;
 #[pyo3::pymodule]
 mod _fairpace {
     #[pymodule_export]
+    use crate::duels::{Duels, duels};
+    #[pymodule_export]
+    use crate::evaluate::{Evaluation, evaluate};
+    #[pymodule_export]
     use crate::rows::{
         Cancel, Rows, expected_cost, failed_rows, parquet_metadata, simulate_rows, table_of_parquet,
     };
     #[pymodule_export]
     use crate::run::{Result, compare_scenarios, run};
     #[pymodule_export]
-    use crate::scenario::{Checked, algorithms_json, check, load};
+    use crate::scenario::{Checked, algorithms_json, check, load, load_algorithm};
     #[pymodule_export]
     use crate::table::Table;
 

@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use fairpace_cc::Algorithm;
 use fairpace_cli_core::algorithms::AlgorithmRecord;
 use fairpace_cli_core::failure::{Exit, Failure};
+use fairpace_cli_core::headers;
 use fairpace_scenario::{Invalid, Scenario, Set, Target};
 use pyo3::prelude::*;
 
@@ -74,6 +76,18 @@ fn checked(py: Python<'_>, read: Result<Scenario, Invalid>) -> PyResult<Checked>
         Ok(scenario) => Ok(Checked(Arc::new(scenario))),
         Err(invalid) => Err(raised(py, &invalid.into())),
     }
+}
+
+/// Compiles a header with clang and loads it into this process; returns its name.
+#[pyfunction]
+pub(crate) fn load_algorithm(py: Python<'_>, header: String, quiet: bool) -> PyResult<&'static str> {
+    let load = || {
+        headers::load(std::slice::from_ref(&header), !quiet)?;
+        Algorithm::by_name(&header)
+            .map(Algorithm::name)
+            .map_err(|error| Failure::new(Exit::Usage, error.to_string(), "a header's name ends with .h"))
+    };
+    py.detach(load).map_err(|failure| raised(py, &failure))
 }
 
 /// The algorithms with their parameters, as `fairpace algorithms --json` prints them.

@@ -1,10 +1,13 @@
 //! Tables for data frames, by the Arrow C data interface: the reader gets pointers to the columns, and
 //! nothing is copied (<https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>).
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::{RecordBatchIterator, RecordBatchReader};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchIterator, RecordBatchReader};
+use arrow_schema::Schema;
 use arrow_schema::ffi::FFI_ArrowSchema;
 use fairpace_cli_core::failure::Failure;
 use fairpace_trace::ArrowTable;
@@ -86,6 +89,15 @@ impl Table {
     fn to_parquet(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         py.detach(|| write_parquet(&self.0, &path)).map_err(|failure| raised(py, &failure))
     }
+}
+
+/// A table of these columns.
+pub(crate) fn table_of(columns: Vec<(&str, ArrayRef)>, metadata: HashMap<String, String>) -> PyResult<Table> {
+    let failed = |error: arrow_schema::ArrowError| PyRuntimeError::new_err(error.to_string());
+    let batch = RecordBatch::try_from_iter(columns).map_err(failed)?;
+    let schema = Schema::new(batch.schema().fields().clone()).with_metadata(metadata);
+    let batch = batch.with_schema(Arc::new(schema)).map_err(failed)?;
+    Ok(Table(ArrowTable::from(batch)))
 }
 
 fn write_parquet(table: &ArrowTable, path: &Path) -> Result<(), Failure> {

@@ -5,6 +5,7 @@
 
 mod algorithms;
 mod commands;
+mod python;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -68,6 +69,7 @@ fn stale(root: &Path) -> Result<Vec<Page>, Failure> {
         Page::new(reference.join("dev.md"), commands::maintainers()),
         Page::new(reference.join("algorithms.md"), algorithms::page()),
         Page::new(scenario.clone(), scenario_page(&scenario)?),
+        Page::new(root.join("crates/python/python/fairpace/_keys.py"), python::page()),
     ];
     let papers = reproduce::pages(&root.join("reproduction"))?;
     pages.push(Page::new(papers.index.path().to_owned(), papers.index.text(&papers.tables)));

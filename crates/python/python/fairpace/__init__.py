@@ -1,7 +1,7 @@
 """Simulate congestion control algorithms, and read the results as data frames.
 
 >>> import fairpace as fp
->>> result = fp.compare(["bbr1"], rate="10mbit", buffer="50kB", rtt=["10ms", "50ms"], duration="5s", warmup="1s")["bbr1"]
+>>> result = fp.compare(["bbr1"], rate="10mbit", buffer="50kB", rtt=["10ms", "50ms"], duration="9s", warmup="1s")["bbr1"]
 >>> len(result.flows)
 2
 
@@ -13,19 +13,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from os import PathLike, fspath
 from typing import Any
 
 from . import _fairpace
+from ._evaluation import Duels, Evaluation, duels, evaluate
 from ._fairpace import COMMIT, Table
+from ._keys import Flow, Link, Window
 from ._result import Result
-from ._scenario import Scenario, ScenarioLike, _value, scenario_of
+from ._scenario import Scenario, ScenarioLike, _sets, scenario_of
 from ._sweep import Sweep, sweep
 from .errors import FairpaceError, InternalError, OutputError, Problem, UnsupportedError, UsageError
 
 __all__ = [
     "COMMIT",
+    "Duels",
+    "Evaluation",
     "FairpaceError",
+    "Flow",
     "InternalError",
+    "Link",
     "OutputError",
     "Problem",
     "Result",
@@ -35,8 +42,12 @@ __all__ = [
     "Table",
     "UnsupportedError",
     "UsageError",
+    "Window",
     "algorithms",
     "compare",
+    "duels",
+    "evaluate",
+    "load_algorithm",
     "run",
     "sweep",
 ]
@@ -59,11 +70,12 @@ def run(
     :param events: keep rare events, which takes about twice as long.
     :raises UsageError: something in the scenario is wrong.
     """
-    changes = dict(set or {})
-    if seed is not None:
-        changes["seed"] = seed
     given = scenario_of(scenario)
-    return Result(_fairpace.run((given.set(changes) if changes else given)._checked, events))
+    if set is not None:
+        given = given.set(set)
+    if seed is not None:
+        given = given.set({"seed": seed})
+    return Result(_fairpace.run(given._checked, events))
 
 
 def compare(
@@ -92,11 +104,27 @@ def compare(
     """
     if isinstance(cc, str) or isinstance(rtt, str):
         raise TypeError("cc and rtt are lists: one item for each algorithm, and for each flow")
-    sets = [(key, _value(value)) for key, value in (set or {}).items()]
-    scenarios = _fairpace.compare_scenarios(list(cc), rate, buffer, list(rtt), duration, stagger, warmup, sets)
+    scenarios = _fairpace.compare_scenarios(list(cc), rate, buffer, list(rtt), duration, stagger, warmup, _sets(set))
     return {name: Result(_fairpace.run(scenario, False)) for name, scenario in zip(cc, scenarios, strict=True)}
 
 
 def algorithms() -> list[dict[str, Any]]:
     """The algorithms with their parameters, as ``fairpace algorithms --json`` prints them."""
     return list(json.loads(_fairpace.algorithms_json()))
+
+
+def load_algorithm(header: str | PathLike[str], *, quiet: bool = False) -> str:
+    """Compiles a header of your own with clang, and loads it into this process.
+
+    The header's C code runs in this process: an error in it, such as a wrong pointer or a loop without end, crashes or
+    blocks the interpreter. The command ``fairpace`` runs it in a process of its own. It stays loaded as long as the
+    process; a changed header needs a new one, or another name. A process that starts others (``multiprocessing``)
+    loads it in each, unless they are forked afterwards.
+
+    :param header: its path, which ends with ``.h``: ``fairpace new mine`` writes one that works.
+    :param quiet: do not show what the compiler warns of on stderr.
+    :returns: the algorithm's name, for ``cc``: that of the file.
+    :raises UsageError: it does not compile, or has the name of another algorithm.
+    :raises UnsupportedError: there is no clang.
+    """
+    return _fairpace.load_algorithm(fspath(header), quiet)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, Union
 
 from . import _fairpace
-from ._scenario import Scenario, ScenarioLike, _value, scenario_of
+from ._scenario import Scenario, ScenarioLike, _sets, _value, scenario_of
 from .errors import UsageError
 
 __all__ = ["Job", "Over", "Part", "Piece", "Runs", "runs_of"]
@@ -93,15 +93,9 @@ class _Axis:
         if not axis:
             raise UsageError(f"over[{name!r}] has no values", "give it some, or leave it out")
         if isinstance(axis, Mapping):
-            return cls(name, "text", [str(label) for label in axis], [_changes(value) for value in axis.values()])
-        labels = [_value(value) for value in axis]
+            return cls(name, "text", [str(label) for label in axis], [_sets(value) for value in axis.values()])
+        labels = [_value(value, name) for value in axis]
         return cls(name, _kind(axis), labels, [[(name, label)] for label in labels])
-
-
-def _changes(changes: Mapping[str, object]) -> list[tuple[str, str]]:
-    if not isinstance(changes, Mapping):
-        raise TypeError(f"changes are a mapping of keys to values, not {changes!r}")
-    return [(str(key), _value(value)) for key, value in changes.items()]
 
 
 class _Grid:
@@ -146,13 +140,13 @@ class _Listed:
         self._base, self._hash, self._over = _job(base), base.hash, over
         kinds: dict[str, set[str]] = {}
         for changes in over:
-            for key, _ in _changes(changes):
+            for key, _ in _sets(changes):
                 kinds.setdefault(key, set()).add(_kind([changes[key]]))
         # the results have a column of the seed
         self.sets_seed = kinds.pop("seed", None) is not None
         number = {"integer", "number"}
         for key in kinds:
-            _known_keys(base, [next((str(key), _value(changes[key])) for changes in over if key in changes)])
+            _known_keys(base, [next((key, _value(changes[key], key)) for changes in over if key in changes)])
         self.columns = [
             (key, next(iter(found)) if len(found) == 1 else "number" if found <= number else "text")
             for key, found in kinds.items()
@@ -163,14 +157,14 @@ class _Listed:
 
     def __getitem__(self, index: int) -> tuple[Job, Values]:
         name, text, sets = self._base
-        changes = _changes(self._over[index])
+        changes = _sets(self._over[index])
         known = dict(changes)
         return (name, text, sets + changes), [known.get(key) for key, _ in self.columns]
 
     def content(self) -> Iterator[str]:
         yield json.dumps([self._base, self._hash])
         for changes in self._over:
-            yield json.dumps(_changes(changes))
+            yield json.dumps(_sets(changes))
 
 
 class _Scenarios:

@@ -2,38 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from os import PathLike, fspath
-from typing import Union
+from typing import Any, NoReturn, Union
 
 from ._fairpace import Checked, check, load
+from ._keys import KINDS, Flow, Link, ScenarioKeys, Window
+from ._toml import Places, text_of
+from ._units import unicode, written
+from .errors import FairpaceError, Problem
 
 __all__ = ["Scenario", "ScenarioLike"]
 
 
-class Scenario:
+class Scenario(ScenarioKeys):
     """Links, flows, and what is measured. It does not change; :meth:`set` makes another one.
 
-    A scenario is checked when it is made: every quantity has a unit and is in its range.
+    A scenario is checked when it is made: every quantity has a unit and is in its range. Scenarios are equal if their
+    outcomes are, by their :attr:`hash` and :attr:`seed`.
 
-    >>> two = Scenario.from_toml('''
-    ...     title = "one flow"
-    ...     duration = "2s"
-    ...     [[link]]
-    ...     rate = "10mbit"
-    ...     buffer = "1.5bdp"
-    ...     [[flow]]
-    ...     cc = "bbr1"
-    ...     rtt = "20ms"
-    ... ''')
-    >>> two.set({"flow.rtt": "40ms"}).hash == two.hash
+    >>> from fairpace import Flow, Link, Scenario
+    >>> two = Scenario(
+    ...     duration="60s",
+    ...     links=[Link(rate="100mbit", buffer="2MB")],
+    ...     flows=[Flow(cc="bbr1", rtt="10ms"), Flow(cc="bbr1", rtt="50ms", start="5s")],
+    ... )
+    >>> two.set({"flow.2.rtt": "40ms"}) == two
     False
     """
 
-    __slots__ = ("_checked", "_name", "_sets", "_text")
+    __slots__ = ("_checked", "_name", "_places", "_sets", "_text")
 
     _checked: Checked
     _name: str
+    _places: Places
+    """Where each line of the text comes from; empty: it is that of a file."""
     _sets: tuple[tuple[str, str], ...]
     _text: str | None
     """``None``: it is in the file that is named."""
@@ -44,22 +48,33 @@ class Scenario:
 
         :raises UsageError: it cannot be read, or something in it is wrong; all of it is in ``problems``.
         """
-        return cls._made(None, fspath(path), ())
+        return object.__new__(cls)._read(None, fspath(path), (), ())
 
     @classmethod
     def from_toml(cls, text: str, name: str = "scenario") -> Scenario:
         """Reads a scenario from the text of such a file. ``name`` is what errors call it.
 
+        Files that it names (``trace``, ``sizes``) are searched from the folder of ``name``.
+
         :raises UsageError: something in it is wrong.
         """
-        return cls._made(text, name, ())
+        return object.__new__(cls)._read(text, name, (), ())
 
-    @classmethod
-    def _made(cls, text: str | None, name: str, sets: tuple[tuple[str, str], ...]) -> Scenario:
-        scenario = object.__new__(cls)
-        scenario._text, scenario._name, scenario._sets = text, name, sets
-        scenario._checked = load(name, list(sets)) if text is None else check(name, text, list(sets))
-        return scenario
+    def _make(
+        self, top: Mapping[str, object], window: Window | None, links: Sequence[Link], flows: Sequence[Flow]
+    ) -> None:
+        text, places = text_of(top, window, links, flows)
+        self._read(text, "scenario", (), places)
+
+    def _read(self, text: str | None, name: str, sets: tuple[tuple[str, str], ...], places: Places) -> Scenario:
+        try:
+            checked = load(name, list(sets)) if text is None else check(name, text, list(sets))
+        except FairpaceError as error:
+            raise _placed(error, name, places) from None
+        slots = {"_checked": checked, "_name": name, "_places": places, "_sets": sets, "_text": text}
+        for slot, value in slots.items():
+            object.__setattr__(self, slot, value)
+        return self
 
     def set(self, changes: Mapping[str, object]) -> Scenario:
         """The same scenario with other values of some keys, as ``--set`` of the command line changes them.
@@ -68,8 +83,8 @@ class Scenario:
             their units.
         :raises UsageError: there is no such key, or a value is wrong.
         """
-        more = tuple((key, _value(value)) for key, value in changes.items())
-        return Scenario._made(self._text, self._name, self._sets + more)
+        more = tuple(_sets(changes))
+        return object.__new__(type(self))._read(self._text, self._name, self._sets + more, self._places)
 
     @property
     def title(self) -> str:
@@ -95,8 +110,43 @@ class Scenario:
         """The canonical form, which is a scenario file."""
         return self._checked.to_toml()
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Scenario):
+            return NotImplemented
+        return (self.hash, self.seed) == (other.hash, other.seed)
+
+    def __hash__(self) -> int:
+        return hash((self.hash, self.seed))
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"a scenario does not change: scenario.set({{{name!r}: ...}}) makes another one")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError("a scenario does not change")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (self._text, self._name, self._sets, self._places)
+
     def __repr__(self) -> str:
         return f"<Scenario {self.title!r}, seed {self.seed}, {self.hash[:12]}>"
+
+
+def _again(text: str | None, name: str, sets: tuple[tuple[str, str], ...], places: Places) -> Scenario:
+    """A scenario from its pickle."""
+    return object.__new__(Scenario)._read(text, name, sets, places)
+
+
+def _placed(error: FairpaceError, name: str, places: Places) -> FairpaceError:
+    """The error with places of Python, such as ``links[0].rate``, in place of lines of a text."""
+
+    def placed(problem: Problem) -> Problem:
+        if problem.file != name or not 0 < problem.line <= len(places):
+            return problem
+        return replace(problem, file=places[problem.line - 1], line=0, column=0)
+
+    if not places or not error.problems:
+        return error
+    return type(error)(error.message, error.help, tuple(map(placed, error.problems)))
 
 
 ScenarioLike = Union[Scenario, str, "PathLike[str]"]
@@ -114,10 +164,28 @@ def scenario_of(given: ScenarioLike) -> Scenario:
     raise TypeError(f"a scenario is a Scenario, a text, or a path, not {type(given).__name__}")
 
 
-def _value(value: object) -> str:
+def _sets(changes: Mapping[str, object] | None) -> list[tuple[str, str]]:
+    """Changes of keys as ``--set`` has them."""
+    if changes is None:
+        return []
+    if not isinstance(changes, Mapping):
+        raise TypeError(f"changes are a dictionary of keys and values, not {type(changes).__name__}")
+    for key in changes:
+        if not isinstance(key, str):
+            raise TypeError(f"a scenario's key is a text, not {type(key).__name__}")
+    return [(unicode(key, "a scenario's key"), _value(value, key)) for key, value in changes.items()]
+
+
+def _value(value: object, key: str = "") -> str:
     """A value as ``--set`` has it."""
+    section, _, rest = key.partition(".")
+    path = f"{section}.{rest.rpartition('.')[2]}" if rest else key
+    try:
+        value = written(value, KINDS.get(path, ""))
+    except ValueError as error:
+        raise ValueError(f"{key}: {error}") from None
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (list, tuple)):
-        return ",".join(map(str, value))
-    return str(value)
+        value = ",".join(map(str, value))
+    return unicode(str(value), key)

@@ -136,7 +136,8 @@ def sweep(
     :param scenarios: a list of whole scenarios, in place of ``base`` and ``over``.
     :param on: ``local``: the cores of this machine. ``ray``: the cluster that this program is connected to, that of the
         environment variable ``RAY_ADDRESS``, or one that is started here. Its nodes need this package and no shared
-        files; files that a scenario names, such as link traces and headers of algorithms, must be on each.
+        files; link traces and other files that a scenario names must be on each. Algorithms of
+        :func:`load_algorithm` are known to this process only, so that their runs fail there.
     :param jobs: threads, or tasks in flight on Ray. By default one for each core, or two for each core of the cluster.
     :param quiet: show no progress.
     :raises UsageError: an argument is wrong; or another sweep, or another build, has made what is in ``out``.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from typing import Any
 
 __all__ = ["FairpaceError", "InternalError", "OutputError", "Problem", "UnsupportedError", "UsageError"]
 
@@ -15,7 +16,7 @@ class Problem:
     kind: str
     """Which kind of error, such as ``unknown-key``."""
     file: str
-    """The file, or what was given in its place."""
+    """The file, or the place of typed Python, such as ``links[0].rate``."""
     line: int
     """Line, from 1; 0: it has no place in a text."""
     column: int
@@ -28,7 +29,8 @@ class Problem:
     """What to write instead."""
 
     def __str__(self) -> str:
-        place = f"{self.file}:{self.line}:{self.column}: " if self.line else ""
+        line = f":{self.line}:{self.column}" if self.line else ""
+        place = f"{self.file}{line}: " if self.file else ""
         remedy = f"; {self.help}" if self.help else ""
         return f"{place}{self.message}{remedy}"
 
@@ -43,6 +45,9 @@ class FairpaceError(Exception):
         """What to do about it."""
         self.problems = problems
         """Everything that is wrong with a scenario."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.message, self.help, self.problems)
 
     def __str__(self) -> str:
         if self.problems:

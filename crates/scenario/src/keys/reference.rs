@@ -30,23 +30,18 @@ pub fn reference() -> String {
              |---|---|---|---|---|---|\n"
         ));
         for key in of(section) {
-            let only = match key.queues {
-                [] => String::new(),
-                queues => format!("For {}. ", queues.join(", ")),
-            };
             let default = match (key.default, key.unless) {
                 (DefaultValue::None, None) => "**must be given**".into(),
                 (DefaultValue::None, Some(other)) => format!("**must be given**, unless `{other}` is"),
                 _ => key.default_text(),
             };
             text.push_str(&format!(
-                "| `{}` | {} | {} | {default} | {} | {only}{}{} |\n",
+                "| `{}` | {} | {} | {default} | {} | {} |\n",
                 key.name,
-                kind_name(key.kind),
+                key.kind_text(),
                 key.bounds(),
                 runs_on(key.runs_on),
-                key.meaning,
-                relations(key.relations)
+                key.whole_meaning(),
             ));
         }
     }
@@ -92,6 +87,28 @@ impl Key {
                 value.trim_matches('"').to_owned()
             }
         }
+    }
+
+    /// Whether a file must have it.
+    #[must_use]
+    pub fn is_required(&self) -> bool {
+        self.default == DefaultValue::None && self.unless.is_none()
+    }
+
+    /// What it holds and in which units: "time: ns, us, ms, s, min or h".
+    #[must_use]
+    pub fn kind_text(&self) -> String {
+        kind_name(self.kind)
+    }
+
+    /// What it means, for which queues, and which other keys it needs or excludes, as Markdown.
+    #[must_use]
+    pub fn whole_meaning(&self) -> String {
+        let only = match self.queues {
+            [] => String::new(),
+            queues => format!("For {}. ", queues.join(", ")),
+        };
+        format!("{only}{}{}", self.meaning, relations(self.relations))
     }
 
     /// The value of the key's field in a new scenario, link or flow that has this field.

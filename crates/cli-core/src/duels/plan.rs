@@ -1,20 +1,20 @@
 //! The scenarios of all duels, and the record of their runs.
 
-use fairpace_cli_core::failure::{Exit, Failure};
-use fairpace_cli_core::host::COMMIT;
 use fairpace_results::Summary;
 use fairpace_scenario::quantity::{Dimension, show, show_time};
 use fairpace_scenario::{Scenario, Set, Target, hash_of_all, parse};
 
+use super::Duels;
 use super::record::{AlgorithmSettings, Buffer, Duel, Record, SCHEMA};
-use crate::args::DuelsArgs;
+use crate::failure::{Exit, Failure};
+use crate::host::COMMIT;
 
 /// Bits in a full-sized packet on the wire.
 const PACKET_BITS: u128 = 1500 * 8;
 
 /// All duels with their scenarios.
-pub(crate) struct Plan<'a> {
-    args: &'a DuelsArgs,
+pub struct Plan<'a> {
+    args: &'a Duels,
     names: &'a [String],
     pairs: Vec<Pair>,
     scenarios: Vec<Scenario>,
@@ -31,7 +31,11 @@ struct Pair {
 }
 
 impl<'a> Plan<'a> {
-    pub(crate) fn new(args: &'a DuelsArgs, names: &'a [String]) -> Result<Self, Failure> {
+    /// The duels of these algorithms.
+    ///
+    /// # Errors
+    /// An algorithm or a value is wrong.
+    pub fn new(args: &'a Duels, names: &'a [String]) -> Result<Self, Failure> {
         for set in &args.sets {
             if let Some(other) = set.algorithm().filter(|name| !names.iter().any(|cc| cc == name)) {
                 return Err(Failure::new(
@@ -52,7 +56,9 @@ impl<'a> Plan<'a> {
         Ok(plan)
     }
 
-    pub(crate) fn scenarios(&self) -> &[Scenario] {
+    /// All of them, in order.
+    #[must_use]
+    pub fn scenarios(&self) -> &[Scenario] {
         &self.scenarios
     }
 
@@ -70,7 +76,7 @@ impl<'a> Plan<'a> {
     }
 
     fn scenario(&self, buffer: usize, names: [&str; 2], repetition: u32) -> Result<Scenario, Failure> {
-        let DuelsArgs { rate, rtt, duration, warmup, stagger, seeds, seed, .. } = self.args;
+        let Duels { rate, rtt, duration, warmup, stagger, seeds, seed, .. } = self.args;
         // without noise, repetitions differ only by the start of the second flow
         let start = stagger.saturating_add(stagger.saturating_mul(repetition) / *seeds);
         let seed = seed.saturating_add(u64::from(repetition)).to_string();
@@ -95,7 +101,7 @@ impl<'a> Plan<'a> {
     }
 
     /// What the runs measured. `summaries` are in the order of the scenarios.
-    pub(crate) fn record(&self, command: String, summaries: &[Summary]) -> Record {
+    pub(super) fn record(&self, summaries: &[Summary]) -> Record {
         let Self { args, names, pairs, scenarios } = self;
         let path = &scenarios[0];
         let buffer = |(index, name): (usize, &String)| {
@@ -112,7 +118,7 @@ impl<'a> Plan<'a> {
         Record {
             schema: SCHEMA,
             commit: COMMIT,
-            command,
+            command: args.command(),
             seed: args.seed,
             seeds: args.seeds,
             scenarios_hash: hash_of_all(scenarios),

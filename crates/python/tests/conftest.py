@@ -1,0 +1,80 @@
+"""What the tests share: the checkout, the command line's program, and how much is fuzzed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import fairpace as fp
+import pytest
+from hypothesis import settings
+
+ROOT = Path(__file__).resolve().parents[3]
+
+settings.register_profile("fixed", derandomize=True, deadline=None, max_examples=150, database=None)
+settings.load_profile("fixed")
+
+TWO = """
+title = "two flows"
+duration = "4s"
+[window]
+from = "1s"
+[[link]]
+rate = "20mbit"
+buffer = "100kB"
+[[flow]]
+cc = "bbr1"
+rtt = "10ms"
+[[flow]]
+cc = "cubic"
+rtt = "30ms"
+"""
+"""A scenario that takes some milliseconds."""
+
+
+@pytest.fixture(scope="session")
+def program() -> Path:
+    """The program ``fairpace`` of the same checkout."""
+    named = os.environ.get("FAIRPACE_PROGRAM")
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    path = Path(named) if named else target / "debug" / "fairpace"
+    if not path.is_file():
+        pytest.skip(f"SKIPPED: no {path}; `make python` builds it")
+    return path
+
+
+@pytest.fixture
+def command(program: Path, tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs ``fairpace``, in the checkout unless in another folder."""
+
+    def run(*arguments: str | Path, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+        cache = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
+        return subprocess.run([program, *arguments], cwd=cwd, env=cache, capture_output=True, text=True, check=False)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def two() -> fp.Result:
+    """The run of :data:`TWO`, with its events."""
+    return fp.run(TWO, events=True)
+
+
+@pytest.fixture
+def python(tmp_path: Path) -> Callable[[str], subprocess.Popen[str]]:
+    """Starts a program of Python: a text."""
+
+    def start(text: str) -> subprocess.Popen[str]:
+        file = tmp_path / "program.py"
+        file.write_text(text)
+        pipe = subprocess.PIPE
+        return subprocess.Popen([sys.executable, file], stdout=pipe, stderr=pipe, text=True, cwd=tmp_path)
+
+    return start
+
+
+needs_clang = pytest.mark.skipif(shutil.which("clang") is None, reason="SKIPPED: no clang")

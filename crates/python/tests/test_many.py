@@ -1,0 +1,115 @@
+"""Evaluations and duels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import fairpace as fp
+import pyarrow as pa
+import pytest
+
+from conftest import needs_clang
+
+FEW = {"criterion": ["G1"], "match": "10mbit 10/200ms", "quick": False, "seeds": 1, "quiet": True}
+"""Four cases, each of which takes a fraction of a second."""
+
+
+@pytest.fixture(scope="module")
+def evaluation() -> fp.Evaluation:
+    return fp.evaluate("level", beside=["reno"], **FEW)  # type: ignore[arg-type]
+
+
+def test_an_evaluation_has_a_row_for_each_case_and_algorithm(evaluation: fp.Evaluation) -> None:
+    rows = pa.table(evaluation.cases).to_pylist()
+    assert len(rows) == 8 and {row["criterion"] for row in rows} == {"G1"}
+    holds = {cc: sum(row["holds"] for row in rows if row["cc"] == cc) for cc in ("level", "reno")}
+    assert holds == {"level": 4, "reno": 0}
+    assert all((row["miss"] == 0) == row["holds"] for row in rows)
+    assert all(0 < row["jain"] <= 1 and 0 < row["utilization"] < 1.01 for row in rows)
+    conditions = pa.table(evaluation.conditions).to_pylist()
+    held = {(row["cc"], row["case"]): True for row in conditions}
+    for row in conditions:
+        held[row["cc"], row["case"]] &= row["holds"]
+    assert held == {(row["cc"], row["case"]): row["holds"] for row in rows}
+
+
+def test_an_evaluation_is_also_text_and_a_report(evaluation: fp.Evaluation) -> None:
+    assert "level passes 1 of 1 criteria" in repr(evaluation)
+    assert evaluation.html().startswith("<!DOCTYPE html>") and "G1" in evaluation.html()
+    assert evaluation.summary["command"].startswith("fairpace evaluate level --beside reno --criterion G1")
+    assert dict(evaluation.cases.metadata)["fairpace.hash"] == evaluation.summary["scenarios_hash"]
+
+
+def test_finished_runs_are_kept_where_asked(tmp_path: Path) -> None:
+    first = fp.evaluate("reno", beside=[], keep=tmp_path, **FEW)  # type: ignore[arg-type]
+    again = fp.evaluate("reno", beside=["cubic"], keep=tmp_path, **FEW)  # type: ignore[arg-type]
+    assert [run.summary["simulated"] for run in (first, again)] == [4, 4]
+    assert pa.table(again.cases).slice(0, 4).drop_columns(["cc"]).equals(pa.table(first.cases).drop_columns(["cc"]))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"cc": "rino"}, 'there is no algorithm "rino", did you mean "reno"'),
+        ({"cc": "reno", "criterion": ["G99"]}, "there is no criterion `G99`"),
+        ({"cc": "reno", "match": "nothing"}, "no case has a name with `nothing` in it"),
+        ({"cc": "reno", "seeds": 0}, r"'--seeds <N>': 0 is not in 1..=1000"),
+        ({"cc": "reno", "seeds": 1.5}, "'--seeds <N>'"),
+        ({"cc": "reno", "jobs": -1}, "'--jobs <N>'"),
+        ({"cc": "reno", "paths": 3}, "required arguments .* --draw <HEX>"),
+        ({"cc": "reno", "paths": 3, "draw": "x"}, "hexadecimal"),
+        ({"cc": "reno", "set": {"fixed_cwnd.cwnd_pkts": 9}}, "which does not take part"),
+        ({"cc": "reno", "criteria": "/missing"}, "cannot read it"),
+        ({"cc": ["reno", "reno"]}, "names reno twice"),
+    ],
+)
+def test_wrong_arguments_have_the_words_of_the_command_line(arguments: dict[str, object], words: str) -> None:
+    with pytest.raises(fp.UsageError, match=words):
+        fp.evaluate(**arguments, quiet=True)  # type: ignore[arg-type]
+
+
+def test_wrong_types_are_type_errors() -> None:
+    with pytest.raises(TypeError, match="criterion is a list of texts"):
+        fp.evaluate("reno", criterion="G1")
+    with pytest.raises(TypeError, match="cc is a list of texts"):
+        fp.duels("bbr1")
+    with pytest.raises(TypeError, match="int is none"):
+        fp.duels([1])  # type: ignore[list-item]
+    with pytest.raises(ValueError, match="match: the text is not Unicode"):
+        fp.evaluate("reno", match="\ud800")
+
+
+def test_duels_have_a_row_for_each_pair_and_buffer() -> None:
+    duels = fp.duels(["bbr1", "reno"], duration="3s", warmup="1s", buffer=["1bdp", "4bdp"], seeds=1, quiet=True)
+    rows = pa.table(duels.table).to_pylist()
+    pairs = [("bbr1", "bbr1"), ("bbr1", "reno"), ("reno", "reno")]
+    assert [(row["row"], row["column"]) for row in rows] == pairs * 2
+    assert {row["buffer_bytes"] for row in rows} == {250_000, 1_000_000}
+    assert all(0 <= row["share_least"] <= row["share"] <= row["share_most"] <= 1 for row in rows)
+    assert [duel["share"] for duel in duels.summary["duels"]] == [row["share"] for row in rows]
+    assert duels.html().count("<tr>") == 6 and "4bdp" in duels.html()
+    with pytest.raises(fp.UsageError, match="--rate:1:1: .* is not a rate"):
+        fp.duels(["bbr1"], rate="fast")
+
+
+@needs_clang
+def test_a_header_of_a_user_runs_in_this_process(command, tmp_path: Path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    header = tmp_path / "frompython.h"
+    assert command("new", "frompython", cwd=tmp_path).returncode == 0
+    assert fp.load_algorithm(header) == "frompython"
+    flows = fp.compare(["frompython"], rate="10mbit", buffer="50kB", rtt=["10ms"], duration="3s", warmup="1s")
+    assert flows["frompython"].summary["flows"][0]["goodput_mbps"] > 5
+    with pytest.raises(fp.UsageError, match="frompython"):
+        fp.load_algorithm(header)
+
+
+@needs_clang
+def test_a_header_that_does_not_compile_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    header = tmp_path / "broken.h"
+    header.write_text("int x = ;\n")
+    with pytest.raises(fp.UsageError, match="broken.h"):
+        fp.load_algorithm(header)
+    with pytest.raises(fp.UsageError, match="No such file"):
+        fp.load_algorithm(tmp_path / "missing.h")

@@ -1,0 +1,132 @@
+"""Threads, signals, forks, and the end of the interpreter."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import fairpace as fp
+import pytest
+
+from conftest import TWO
+
+Start = Callable[[str], "subprocess.Popen[str]"]
+
+LONG = TWO.replace('"4s"', '"20h"').replace('"20mbit"', '"1gbit"')
+"""It would take hours."""
+MOST_S = 2.0
+"""From Ctrl-C to the end."""
+
+PROGRAM = f"""
+import fairpace as fp
+LONG = '''{LONG}'''
+print("begins", flush=True)
+"""
+
+
+def ends_by_ctrl_c(process: subprocess.Popen[str]) -> None:
+    assert process.stdout is not None
+    assert process.stdout.readline() == "begins\n"
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    begun = time.monotonic()
+    _, errors = process.communicate(timeout=60)
+    took = time.monotonic() - begun
+    assert "KeyboardInterrupt" in errors and "panicked" not in errors, errors
+    assert process.returncode == -signal.SIGINT
+    assert took < MOST_S, f"{took:.1f} s"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "fp.run(LONG)",
+        "fp.duels(['bbr1', 'cubic'], rate='1gbit', duration='20h', warmup='1s', quiet=True)",
+        "fp.evaluate('bbr1', set={'duration': '1h'}, quiet=True)",
+    ],
+)
+def test_ctrl_c_ends_long_work(python: Start, call: str) -> None:
+    ends_by_ctrl_c(python(PROGRAM + call))
+
+
+def test_a_handler_of_the_program_can_stop_a_run(python: Start) -> None:
+    program = PROGRAM + (
+        "import signal, time\n"
+        "def stop(*_): raise TimeoutError('enough')\n"
+        "signal.signal(signal.SIGALRM, stop)\n"
+        "signal.alarm(1)\n"
+        "try: fp.run(LONG)\n"
+        "except TimeoutError as error: print(error)\n"
+        "print(len(fp.run(LONG, set={'duration': '1s', 'window.from': '0s', 'link.rate': '10mbit'}).flows))\n"
+    )
+    output, errors = python(program).communicate(timeout=60)
+    assert output == "begins\nenough\n2\n", errors
+
+
+@pytest.mark.parametrize("call", ["fp.run(LONG)", "fp.duels(['bbr1'], rate='1gbit', duration='20h', quiet=True)"])
+def test_the_interpreter_ends_while_a_thread_runs(python: Start, call: str) -> None:
+    program = PROGRAM + f"import threading, time\nthreading.Thread(target=lambda: {call}, daemon=True).start()\n"
+    process = python(program + "time.sleep(0.5)\nprint('ends')\n")
+    output, errors = process.communicate(timeout=20)
+    assert (process.returncode, output, errors) == (0, "begins\nends\n", "")
+
+
+def test_threads_run_at_the_same_time_with_the_same_results() -> None:
+    alone = [fp.run(TWO, seed=seed).json() for seed in range(8)]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda seed: fp.run(TWO, seed=seed).json(), range(8)))
+    assert together == alone
+
+
+def test_other_threads_of_python_go_on_during_a_run() -> None:
+    counted = 0
+    ended = threading.Event()
+
+    def count() -> None:
+        nonlocal counted
+        while not ended.is_set():
+            counted += 1
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    fp.run(TWO, set={"duration": "30s", "link.rate": "1gbit", "link.buffer": "1bdp"})
+    ended.set()
+    thread.join()
+    assert counted >= 5
+
+
+def _run_in_child(queue: multiprocessing.Queue[str]) -> None:
+    queue.put(fp.run(TWO).json())
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_a_child_process_simulates_also_after_runs_of_its_parent(method: str) -> None:
+    before = fp.run(TWO).json()
+    fp.duels(["bbr1"], duration="2s", warmup="1s", buffer=["1bdp"], seeds=1, quiet=True)
+    context = multiprocessing.get_context(method)
+    queue = context.Queue()
+    child = context.Process(target=_run_in_child, args=(queue,))
+    child.start()
+    assert queue.get(timeout=60) == before
+    child.join(60)
+    assert child.exitcode == 0
+
+
+def test_results_can_be_dropped_in_any_thread_while_their_tables_are_read() -> None:
+    import pyarrow as pa
+
+    def read(seed: int) -> int:
+        result = fp.run(TWO, seed=seed)
+        table = result.series
+        del result
+        return int(pa.table(table).num_rows)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert len(set(pool.map(read, range(12)))) == 1

@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# Builds the wheel of the Python package, installs it into a fresh virtual environment, and tests it there.
+#
+#   scripts/python.sh           what users get: the release profile; leaves the wheel in dist
+#   scripts/python.sh --quick   the dev profile, for CI: what it simulates is optimised in it, too
+#   scripts/python.sh --lock    writes crates/python/requirements-{dev,ray}.txt again, with the newest versions
+#
+# Needs python3 with venv. The packages of the tests are those of these two lists, by their hashes.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+package=crates/python
+target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
+export CARGO_TARGET_DIR=$target PIP_DISABLE_PIP_VERSION_CHECK=1
+# Bytes of the wheel: what is loaded at once, also over a slow network.
+most=15000000
+
+mode=${1:-}
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT INT TERM
+python3 -m venv "$scratch/venv"
+python=$scratch/venv/bin/python
+
+if [ "$mode" = --lock ]; then
+	"$python" -m pip install --quiet pip-tools
+	for list in dev ray; do
+		CUSTOM_COMPILE_COMMAND="scripts/python.sh --lock" "$python" -m piptools compile --quiet --upgrade --generate-hashes \
+			--strip-extras --no-emit-find-links --no-emit-index-url --no-emit-trusted-host \
+			--output-file "$package/requirements-$list.txt" "$package/requirements-$list.in"
+	done
+	exit
+fi
+
+case $mode in
+--quick) profile=dev ;;
+"") profile=release ;;
+*) echo "python.sh: unknown argument $mode" >&2; exit 2 ;;
+esac
+# what results are compared with; in CI the tests before have built it
+[ "$profile" = dev ] && [ -x "$target/debug/fairpace-dev" ] || cargo build --quiet --locked --package fairpace --package fairpace-dev
+"$python" -m pip install --quiet --require-hashes --requirement "$package/requirements-dev.txt" \
+	--requirement "$package/requirements-ray.txt"
+(cd "$package" && "$python" -m maturin build --quiet --locked --profile "$profile" --out "$scratch/wheel")
+wheel=$(echo "$scratch"/wheel/*.whl)
+"$python" -m pip install --quiet --no-deps --no-index "$wheel"
+
+bytes=$(stat -c %s "$wheel")
+# the best of five, since other work disturbs some of them
+import_ms=$("$python" - <<'END'
+import subprocess, sys, time
+
+def took() -> float:
+    begun = time.monotonic()
+    subprocess.run([sys.executable, "-c", "import fairpace"], check=True)
+    return time.monotonic() - begun
+
+print(round(1e3 * min(took() for _ in range(5))))
+END
+)
+echo "python: ${wheel##*/} has $((bytes / 1000)) kB; an interpreter that imports it takes $import_ms ms"
+if [ "$profile" = release ]; then
+	[ "$bytes" -lt "$most" ] || { echo "python: the wheel has more than $((most / 1000)) kB" >&2; exit 1; }
+	mkdir -p dist
+	cp "$wheel" dist/
+fi
+
+# nothing is left in the checkout
+export FAIRPACE_PROGRAM=$target/debug/fairpace PYTHONDONTWRITEBYTECODE=1 HYPOTHESIS_STORAGE_DIRECTORY=$scratch/hypothesis
+"$python" -m pytest --quiet -p no:cacheprovider "$package/tests" --durations=3
+"$python" -m pytest --quiet -p no:cacheprovider --doctest-modules --pyargs fairpace
