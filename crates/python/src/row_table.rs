@@ -15,6 +15,7 @@ use arrow_select::take::take;
 use bytes::Bytes;
 use fairpace_cli_core::failure::Failure;
 use fairpace_results::{Run, Series, Summary, round};
+use fairpace_scenario::{Invalid, Problem};
 use fairpace_trace::{Results, RunInfo};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
@@ -33,7 +34,34 @@ fn text(error: impl std::fmt::Display) -> Error {
 pub(crate) struct Outcome {
     /// Of the scenario; `None`: it is not one.
     pub(crate) identity: Option<Identity>,
-    pub(crate) result: Result<Summary, Failure>,
+    pub(crate) result: Result<Summary, RunError>,
+}
+
+/// Why a run has no results.
+pub(crate) struct RunError {
+    /// `usage`: its scenario is wrong; `internal`: a bug, or its process was lost.
+    kind: &'static str,
+    words: String,
+}
+
+impl RunError {
+    pub(crate) fn of(failure: &Failure) -> Self {
+        Self { kind: failure.kind(), words: failure.to_string() }
+    }
+
+    /// All that is wrong with a scenario, in a line each.
+    pub(crate) fn of_scenario(invalid: Invalid) -> Self {
+        let line = |problem: &Problem| match problem.help.as_str() {
+            "" => problem.to_string(),
+            help => format!("{problem}; {help}"),
+        };
+        let lines: Vec<String> = invalid.problems.iter().map(line).collect();
+        Self { kind: Failure::from(invalid).kind(), words: lines.join("\n") }
+    }
+
+    pub(crate) fn internal(words: String) -> Self {
+        Self { kind: "internal", words }
+    }
 }
 
 /// Which simulation it is, with the commit.
@@ -242,8 +270,8 @@ impl Outcomes<'_> {
     /// Which kind of error there was, and its words.
     fn errors(&self, of: &[usize]) -> Columns {
         let failure = |run: &usize| self.outcomes[*run].result.as_ref().err();
-        let kinds = of.iter().map(|run| failure(run).map(Failure::kind));
-        let words = of.iter().map(|run| failure(run).map(ToString::to_string));
+        let kinds = of.iter().map(|run| failure(run).map(|error| error.kind));
+        let words = of.iter().map(|run| failure(run).map(|error| error.words.as_str()));
         vec![
             ("error_kind".to_owned(), Arc::new(kinds.collect::<StringArray>())),
             ("error".to_owned(), Arc::new(words.collect::<StringArray>())),

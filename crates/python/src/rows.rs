@@ -4,11 +4,11 @@
 //! A run that fails is a row with its error: neither a wrong scenario nor a bug of the simulator ends a sweep
 //! of a million. No time of a clock is in the rows, so that they are the same wherever they are made.
 
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::host::COMMIT;
 use fairpace_cli_core::progress::expected_packets;
 use fairpace_results::Monitor;
@@ -18,7 +18,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::interrupt::Interrupt;
-use crate::row_table::{Identity, Labels, Outcome, Tables, metadata_of, read_parquet};
+use crate::row_table::{Identity, Labels, Outcome, RunError, Tables, metadata_of, read_parquet};
 use crate::scenario::changes;
 use crate::table::Table;
 
@@ -69,17 +69,23 @@ fn parsed((name, text, sets): Job) -> Result<Scenario, Invalid> {
 fn outcome(job: Job, watch: &mut Watch) -> Outcome {
     let scenario = match parsed(job) {
         Ok(scenario) => scenario,
-        Err(invalid) => return Outcome { identity: None, result: Err(invalid.into()) },
+        Err(invalid) => return Outcome { identity: None, result: Err(RunError::of_scenario(invalid)) },
     };
     // a panic leaves nothing behind: all state of a run is its own
     let run = catch_unwind(AssertUnwindSafe(|| fairpace_sim::run(&scenario, watch)));
     let result = match run {
         Ok(Ok(run)) => Ok(run.summary),
-        Ok(Err(error)) => Err(error.into()),
-        Err(_) => Err(Failure::new(Exit::Internal, "the simulator failed", "please report this scenario")),
+        Ok(Err(error)) => Err(RunError::of(&error.into())),
+        Err(panic) => Err(RunError::internal(format!("the simulator failed: {}", words_of(&*panic)))),
     };
     let Scenario { title, hash, seed, .. } = scenario;
     Outcome { identity: Some(Identity { title, hash, seed }), result }
+}
+
+/// What a panic says.
+fn words_of(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("without words")
 }
 
 /// Makes runs one after the other. `first` is the number of the first one in the sweep; `columns` are names
@@ -127,7 +133,7 @@ pub(crate) fn failed_rows(
     let failed = |job| {
         let identity = parsed(job).ok();
         let identity = identity.map(|Scenario { title, hash, seed, .. }| Identity { title, hash, seed });
-        Outcome { identity, result: Err(Failure::new(Exit::Internal, why, "give its workers more memory")) }
+        Outcome { identity, result: Err(RunError::internal(why.to_owned())) }
     };
     Rows::of(first, &jobs.into_iter().map(failed).collect::<Vec<_>>(), &labels)
 }

@@ -10,6 +10,7 @@ import sys
 import textwrap
 import time
 import tracemalloc
+import types
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +124,44 @@ def test_a_failed_run_is_a_row_with_its_error(tmp_path: Path) -> None:
     numbers = {"jain", "goodput_mbps", "flow", "data_packets", "retransmits", "window_from_s"}
     assert all(row[key] is None for row in failed for key in numbers)
     assert [row["run"] for row in rows(made, "links")] == [0, 1]
+
+
+def test_an_error_has_all_that_is_wrong_and_what_to_write(tmp_path: Path) -> None:
+    broken = BASE.replace("2mbit", "2mbps").replace("cubic", "cubik")
+    [row] = rows(fp.sweep(scenarios=[broken], out=tmp_path, quiet=True))
+    first, second = row["error"].split("\n")
+    assert first.startswith("scenario 0:5:8: ") and "ambiguous" in first
+    assert "cubik" in second and "did you mean `cubic`?" in second
+
+
+def test_arrays_of_numpy_are_values_and_seeds(tmp_path: Path) -> None:
+    numpy = pytest.importorskip("numpy")
+    made = fp.sweep(BASE, {"flow.count": numpy.array([1, 2])}, numpy.arange(3, 5), out=tmp_path, quiet=True)
+    found = {(row["flow.count"], row["seed"]) for row in rows(made)}
+    assert found == {(1, 3), (1, 4), (2, 3), (2, 4)}
+
+
+def test_without_ray_the_error_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(fp.UnsupportedError, match=r"pip install 'fairpace\[ray\]'"):
+        fp.sweep(BASE, out=tmp_path / "out", on="ray", quiet=True)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_notebook_has_one_line_that_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines: list[str] = []
+
+    class Handle:
+        def update(self, line: object) -> None:
+            lines.append(repr(line))
+
+    module: Any = types.ModuleType("IPython.display")
+    module.display = lambda _, display_id: Handle()
+    monkeypatch.setitem(sys.modules, "ipykernel", types.ModuleType("ipykernel"))
+    monkeypatch.setitem(sys.modules, "IPython", types.ModuleType("IPython"))
+    monkeypatch.setitem(sys.modules, "IPython.display", module)
+    fp.sweep(BASE, out=tmp_path)
+    assert lines[-1].startswith("1 of 1 runs, 100 %")
 
 
 def test_if_all_runs_fail_there_are_rows_of_errors_alone(tmp_path: Path) -> None:

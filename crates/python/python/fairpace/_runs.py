@@ -13,7 +13,7 @@ from . import _fairpace
 from ._scenario import Scenario, ScenarioLike, _sets, _value, scenario_of
 from .errors import UsageError
 
-__all__ = ["Job", "Over", "Part", "Piece", "Runs", "runs_of"]
+__all__ = ["Array", "Job", "Over", "Part", "Piece", "Runs", "Seeds", "runs_of"]
 
 Job = tuple[str, str, list[tuple[str, str]]]
 """What errors call a scenario, its text, and the changes to it."""
@@ -26,6 +26,18 @@ Axis = Union[Sequence[object], Mapping[str, Mapping[str, object]]]
 
 Over = Union[Mapping[str, Any], Sequence[Mapping[str, object]]]
 """What a sweep changes: an axis for each name, or a list of changes. See :func:`fairpace.sweep`."""
+
+
+
+class Array(Protocol):
+    """An array of NumPy, or a column of pandas."""
+
+    def tolist(self) -> Any:
+        """Its values."""
+        ...
+
+
+Seeds = Union[Sequence[int], Array]
 
 MOST_RUNS = 1000
 """Runs of a part: a file of some 100 kB, and few enough files for a million runs."""
@@ -44,6 +56,11 @@ def _job(scenario: Scenario) -> Job:
         with open(scenario._name, encoding="utf-8") as file:
             text = file.read()
     return (scenario._name, text, list(scenario._sets))
+
+
+def _plain(values: Any) -> Any:
+    """Arrays of NumPy and columns of pandas as lists."""
+    return values.tolist() if hasattr(values, "tolist") else values
 
 
 def _kind(values: Sequence[object]) -> str:
@@ -87,7 +104,8 @@ class _Axis:
     changes: list[list[tuple[str, str]]]
 
     @classmethod
-    def of(cls, name: str, axis: Axis) -> _Axis:
+    def of(cls, name: str, axis: Any) -> _Axis:
+        axis = _plain(axis)
         if isinstance(axis, str) or not isinstance(axis, (Sequence, Mapping)):
             raise TypeError(f"over[{name!r}] is a list of values, or of labels with their changes, not {axis!r}")
         if not axis:
@@ -323,7 +341,7 @@ class Runs:
 def runs_of(
     base: ScenarioLike | None,
     over: Over | None,
-    seeds: Sequence[int] | None,
+    seeds: Seeds | None,
     scenarios: Sequence[ScenarioLike] | None,
 ) -> Runs:
     """The runs of a sweep, from its arguments."""
@@ -340,13 +358,14 @@ def runs_of(
     else:
         _needs_sequence("over", over)
         points = _Listed(scenario_of(base), over)
-    if seeds is not None:
-        _needs_sequence("seeds", seeds)
-        if not isinstance(seeds, range) and not all(type(seed) is int for seed in seeds):
+    numbers: Sequence[int] | None = _plain(seeds)
+    if numbers is not None:
+        _needs_sequence("seeds", numbers)
+        if not isinstance(numbers, range) and not all(type(seed) is int for seed in numbers):
             raise TypeError("seeds are whole numbers")
         if points.sets_seed:
             raise UsageError("both over and seeds give a seed", "leave one out")
-    runs = Runs(points, seeds)
+    runs = Runs(points, numbers)
     if len(runs) == 0:
         raise UsageError("the sweep has no runs", "give it a seed and a scenario at least")
     _check_columns(runs)

@@ -13,7 +13,7 @@ from ._fairpace import Table
 from ._local import Done, Local
 from ._progress import Progress
 from ._ray import OnRay
-from ._runs import Over, Part, Piece, Runs, runs_of
+from ._runs import Over, Part, Piece, Runs, Seeds, runs_of
 from ._scenario import ScenarioLike
 from ._store import Store, store_of
 from .errors import UsageError
@@ -100,7 +100,7 @@ class _Executor(Protocol):
 def sweep(
     base: ScenarioLike | None = None,
     over: Over | None = None,
-    seeds: Sequence[int] | None = None,
+    seeds: Seeds | None = None,
     *,
     out: str | os.PathLike[str],
     scenarios: Sequence[ScenarioLike] | None = None,
@@ -131,7 +131,8 @@ def sweep(
         the last key changes first, and the seed before it. A name of your own in place of a key has labels, each with
         the changes that it stands for: ``{"pair": {"bbr3/cubic": {"flow.1.cc": "bbr3", "flow.2.cc": "cubic"}}}``. Each
         key or name is a column of the results. Or, in place of the grid, a list of changes, those of one run each.
-    :param seeds: seeds, each for all of these. Without them each scenario has its own.
+    :param seeds: seeds, each for all of these. Without them each scenario has its own. These and the values of a key may
+        be arrays of NumPy.
     :param out: a folder, or an address such as ``s3://bucket/results``, which needs fsspec. The folder is made.
     :param scenarios: a list of whole scenarios, in place of ``base`` and ``over``.
     :param on: ``local``: the cores of this machine. ``ray``: the cluster that this program is connected to, that of the
@@ -148,10 +149,10 @@ def sweep(
     if jobs is not None and (type(jobs) is not int or jobs < 1):
         raise UsageError(f"jobs={jobs!r} is no number of jobs", "write a whole number from 1 on, or leave it out")
     runs = runs_of(base, over, seeds, scenarios)
+    executor: _Executor = OnRay(jobs) if on == "ray" else Local(jobs)
     store = store_of(out)
     definition = {"format": _FORMAT, "commit": _fairpace.COMMIT, **runs.definition()}
     _begin(store, os.fspath(out), definition)
-    executor: _Executor = OnRay(jobs) if on == "ray" else Local(jobs)
     making = _Making(store, runs, executor, quiet)
     parts, cpu_s = making.make()
     # the parts, in their order, say that all rows are there
