@@ -29,7 +29,7 @@ help:
 	@echo "make fmt lint      format all code; all lints"
 	@echo "make tidy          widths, lengths, words, links and the like, with file and line (a test of make check)"
 	@echo "make docs          write the generated pages that take only seconds; check and test fail if one is out of date"
-	@echo "make bench         delivered packets per CPU-second in the simulator, and its memory"
+	@echo "make bench         delivered packets per CPU-second in the simulator, its memory, and steps of environments"
 	@echo "make count         instructions per packet in the simulator, against the recorded ones (UPDATE=1 records)"
 	@echo "make bench-kernel  CPU per gigabyte of fp_bbr1 against the kernel's bbr (root)"
 	@echo "make views         BBRv2 and BBRv3 with exact knowledge and with a stock kernel's: docs/kernel-view.md"
@@ -127,6 +127,7 @@ docs:
 bench:
 	$(CARGO) bench --package fairpace-dev --bench two_flows -- $(ARGS)
 	scripts/bench-loads.sh
+	$(CARGO) bench --package fairpace-gym
 
 count:
 	UPDATE=$(UPDATE) scripts/count-instructions.sh

@@ -11,6 +11,9 @@
 #include "contract/contract.h"
 #include "contract/params.h"
 
+#include "lib/action.h"
+#include "lib/monitor.h"
+
 #define CC_VIEW_FIELDS(X)                                                                                              \
 	X(cc_view, now_us)                                                                                             \
 	X(cc_view, delivered_us)                                                                                       \
@@ -66,6 +69,25 @@
 	X(cc_observation, pacing_gain_256)                                                                             \
 	X(cc_observation, cwnd_gain_256)                                                                               \
 	X(cc_observation, phase)
+#define CC_INTERVAL_FIELDS(X)                                                                                          \
+	X(cc_interval, rtt_sum_us)                                                                                     \
+	X(cc_interval, rtt_samples)                                                                                    \
+	X(cc_interval, rtt_least_us)                                                                                   \
+	X(cc_interval, min_rtt_us)                                                                                     \
+	X(cc_interval, duration_us)                                                                                    \
+	X(cc_interval, acks)                                                                                           \
+	X(cc_interval, delivered_pkts)                                                                                 \
+	X(cc_interval, lost_pkts)                                                                                      \
+	X(cc_interval, ce_pkts)                                                                                        \
+	X(cc_interval, sent_pkts)                                                                                      \
+	X(cc_interval, inflight_pkts)                                                                                  \
+	X(cc_interval, mss_bytes)                                                                                      \
+	X(cc_interval, reserved)
+#define CC_ACTION_FIELDS(X)                                                                                            \
+	X(cc_action, form)                                                                                             \
+	X(cc_action, rate_Bps)                                                                                         \
+	X(cc_action, cwnd_pkts)                                                                                        \
+	X(cc_action, exponent)
 #define CC_VALUES(X)                                                                                                   \
 	X(CC_CA_OPEN)                                                                                                  \
 	X(CC_CA_DISORDER)                                                                                              \
@@ -94,7 +116,14 @@
 	X(CC_PHASE_COUNT)                                                                                              \
 	X(CC_INFINITE)                                                                                                 \
 	X(CC_NO_RTT)                                                                                                   \
-	X(CC_MIN_BURST_PKTS)
+	X(CC_MIN_BURST_PKTS)                                                                                           \
+	X(CC_ACTION_NONE)                                                                                              \
+	X(CC_ACTION_ABSOLUTE)                                                                                          \
+	X(CC_ACTION_FACTOR)                                                                                            \
+	X(CC_EXPONENT_UNIT)                                                                                            \
+	X(CC_ACTION_LEAST_BPS)                                                                                         \
+	X(CC_ACTION_MOST_BPS)                                                                                          \
+	X(CC_ACTION_MOST_CWND_PKTS)
 
 struct cc_native_number {
 	const char *name;
@@ -108,7 +137,9 @@ static const struct cc_native_number cc_native_numbers[] = {
 #define CC_VALUE(name)	      { #name, (u32)(name), 0 },
 #define CC_PHASE_VALUE(name)  CC_VALUE(CC_PHASE_##name)
 	CC_VIEW_FIELDS(CC_FIELD) CC_SIZE(cc_view) CC_DECISION_FIELDS(CC_FIELD) CC_SIZE(cc_decision)
-		CC_OBSERVATION_FIELDS(CC_FIELD) CC_SIZE(cc_observation) CC_VALUES(CC_VALUE) CC_PHASES(CC_PHASE_VALUE)
+		CC_OBSERVATION_FIELDS(CC_FIELD) CC_SIZE(cc_observation) CC_INTERVAL_FIELDS(CC_FIELD)
+			CC_SIZE(cc_interval) CC_ACTION_FIELDS(CC_FIELD) CC_SIZE(cc_action) CC_VALUES(CC_VALUE)
+				CC_PHASES(CC_PHASE_VALUE)
 };
 
 const struct cc_native_number *cc_native_layout(u32 *count);

@@ -160,6 +160,20 @@ void cc_native_observe(u32 id, const void *state, struct cc_observation *o)
 	}
 }
 
+/* ---- agent: what its environment reads and hands in; a library of one header has no agent ---- */
+
+#ifdef CC_AGENT_H
+void cc_native_agent_read(const struct agent *s, u64 now_us, struct cc_interval *i);
+void cc_native_agent_act(struct agent *s, const struct cc_action *a);
+
+void cc_native_agent_read(const struct agent *s, u64 now_us, struct cc_interval *i)
+{
+	cc_monitor_read(&s->monitor, now_us, i);
+}
+
+void cc_native_agent_act(struct agent *s, const struct cc_action *a) { s->action = *a; }
+#endif
+
 /* ---- the ring of lib/sends.h ---- */
 
 _Static_assert(sizeof(struct cc_sends) == CC_NATIVE_SENDS_BYTES,

@@ -360,7 +360,9 @@ pub struct Observation {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agent::{ABSOLUTE, Action, EXPONENT_UNIT, FACTOR};
     use crate::ffi;
+    use crate::interval::Interval;
     use crate::value::Unit;
     use std::collections::BTreeMap;
     use std::mem::{offset_of, size_of};
@@ -402,6 +404,11 @@ mod tests {
             pacing_rate_Bps cwnd_pkts ssthresh_pkts app_limited_until_pkts min_burst_pkts);
         use ffi::Observation as Observed;
         check!(Observed, "cc_observation", bw_Bps min_rtt_us pacing_gain_256 cwnd_gain_256 phase);
+        check!(Interval, "cc_interval",
+            rtt_sum_us rtt_samples rtt_least_us min_rtt_us duration_us acks delivered_pkts lost_pkts
+            ce_pkts sent_pkts inflight_pkts mss_bytes reserved);
+        use ffi::Action as Given;
+        check!(Given, "cc_action", form rate_Bps cwnd_pkts exponent);
         let left: Vec<_> = c.keys().filter(|k| k.contains('.') || k.starts_with("sizeof")).collect();
         assert!(left.is_empty() && covered > 40, "C has more than Rust: {left:?}");
     }
@@ -443,6 +450,12 @@ mod tests {
         assert_eq!(value("CC_INFINITE"), INFINITE as usize);
         assert_eq!(value("CC_NO_RTT"), NO_RTT as usize);
         assert_eq!(value("CC_MIN_BURST_PKTS"), MIN_BURST_PKTS as usize);
+        let forms = ["CC_ACTION_NONE", "CC_ACTION_ABSOLUTE", "CC_ACTION_FACTOR"];
+        assert_eq!(forms.map(value), [0, ABSOLUTE as usize, FACTOR as usize]);
+        assert_eq!(value("CC_EXPONENT_UNIT"), EXPONENT_UNIT as usize);
+        assert_eq!(value("CC_ACTION_LEAST_BPS"), Action::LEAST_BPS as usize);
+        assert_eq!(value("CC_ACTION_MOST_BPS"), Action::MOST_BPS as usize);
+        assert_eq!(value("CC_ACTION_MOST_CWND_PKTS"), Action::MOST_CWND_PKTS as usize);
     }
 
     #[test]

@@ -29,7 +29,7 @@ const WORDS: usize = ffi::STATE_BYTES / 8;
 /// flow.
 #[derive(Clone)]
 pub struct Controller {
-    state: [u64; WORDS], // u64, since C requires an alignment of 8
+    pub(crate) state: [u64; WORDS], // u64, since C requires an alignment of 8
     algorithm: Algorithm,
 }
 
@@ -117,7 +117,7 @@ impl Controller {
         &bytemuck::bytes_of(&self.state)[..self.algorithm.state_bytes()]
     }
 
-    fn parts(&mut self) -> (u32, *mut c_void) {
+    pub(crate) fn parts(&mut self) -> (u32, *mut c_void) {
         (self.algorithm.id(), self.state.as_mut_ptr().cast())
     }
 }

@@ -5,6 +5,7 @@
 use std::ffi::{CStr, c_char, c_void};
 
 use crate::contract::{Decision, View};
+use crate::interval::Interval;
 
 /// Bytes reserved for the state of a flow; a static assertion in C fails for an algorithm that needs more.
 pub(crate) const STATE_BYTES: usize = parse(env!("CC_NATIVE_STATE_BYTES"));
@@ -65,6 +66,17 @@ pub(crate) struct Observation {
     pub(crate) phase: u32,
 }
 
+/// `struct cc_action`.
+#[repr(C)]
+#[derive(Default)]
+pub(crate) struct Action {
+    /// `enum cc_action_form`.
+    pub(crate) form: u32,
+    pub(crate) rate_Bps: u32,
+    pub(crate) cwnd_pkts: u32,
+    pub(crate) exponent: i32,
+}
+
 /// `cc_native_algorithms`, and the others below, as a shared library has them.
 #[cfg(feature = "plugin")]
 pub(crate) type Algorithms = unsafe extern "C-unwind" fn(*mut u32) -> *const Algorithm;
@@ -95,6 +107,8 @@ unsafe extern "C-unwind" {
         d: *mut Decision,
     );
     pub(crate) fn cc_native_observe(id: u32, state: *const c_void, o: *mut Observation);
+    pub(crate) fn cc_native_agent_read(state: *const c_void, now_us: u64, i: *mut Interval);
+    pub(crate) fn cc_native_agent_act(state: *mut c_void, a: *const Action);
     pub(crate) fn cc_native_sends_start(r: *mut c_void, v: *const View);
     pub(crate) fn cc_native_sends_note(
         r: *mut c_void,

@@ -67,10 +67,12 @@
 //! [`Params::as_bytes`], [`Controller::state_bytes`] and [`Algorithm::observe_bytes`] read and write the
 //! memory layout that both builds share.
 
+mod agent;
 mod algorithm;
 mod contract;
 mod controller;
 mod ffi;
+mod interval;
 mod names;
 mod params;
 #[cfg(feature = "plugin")]
@@ -80,6 +82,7 @@ mod value;
 #[cfg(feature = "plugin")]
 pub mod watch;
 
+pub use agent::{Action, ActionError};
 #[cfg(feature = "plugin")]
 pub use algorithm::Origin;
 pub use algorithm::{Algorithm, Kind, Parameter, Preset, UnknownAlgorithm};
@@ -88,6 +91,7 @@ pub use contract::{
 };
 pub use controller::{Controller, StateSizeError};
 pub use ffi::NATIVE_DEFINES;
+pub use interval::Interval;
 pub use names::nearest;
 pub use params::{ParamError, Params};
 pub use sends::KernelSends;

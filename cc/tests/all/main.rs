@@ -1,6 +1,7 @@
 //! The algorithms from outside: ACK scripts for the states of each one, properties of all of them, and the
 //! Rust wrapper.
 
+mod agent;
 mod bbq;
 mod bbq_firstcut;
 mod bbr1;

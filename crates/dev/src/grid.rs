@@ -42,6 +42,7 @@ pub(crate) fn run(
         let message = "--set makes other runs than those of the table of the paper's grid";
         return Err(Failure::new(Exit::Usage, message, "name a table of their own with --table"));
     }
+    variant_is_possible(&cells, args)?;
     args.parquet.as_deref().map_or(Ok(()), grid::may_write_parquet).map_err(unusable)?;
     let mut table = RunTable::open(&args.table).map_err(unusable)?;
     let missing = missing(&cells, &table, args)?;
@@ -111,6 +112,14 @@ fn asked(args: &GridArgs) -> Result<Vec<Cell>, Failure> {
         cells.retain(|cell| cell.column(column).is_some_and(|value| values.contains(&&*value)));
     }
     Ok(cells)
+}
+
+/// Whether all runs can have what `--set` says. It is known before a table is created or its rows are
+/// counted.
+fn variant_is_possible(cells: &[Cell], args: &GridArgs) -> Result<(), Failure> {
+    // without a variant every cell is possible, and no seed makes one impossible
+    let mut tried = cells.iter().filter(|cell| !args.set.is_empty() && cell.seed == args.seed);
+    Ok(tried.try_for_each(|cell| cell.scenario(&args.set).map(drop))?)
 }
 
 /// Cells that are not in the table, or whose scenario has changed since.

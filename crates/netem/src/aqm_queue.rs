@@ -177,6 +177,11 @@ impl<T: Copy> AqmQueue<T> {
         &self.meter
     }
 
+    /// Closes what ended by `now`, when everything due before has been polled.
+    pub fn settle(&mut self, now: Nanos) {
+        self.meter.pass_boundary(now);
+    }
+
     /// Ends the measurement at `now`, when everything due has been polled: closes interval and measurement
     /// window.
     pub fn finish(&mut self, now: Nanos) {

@@ -118,6 +118,17 @@ impl FlowMeter {
         }
     }
 
+    /// Closes what ended by `now`, for a driver that reads points while the run goes on.
+    pub fn settle(&mut self, now: Nanos) {
+        self.catch_up(now);
+    }
+
+    /// Goodput in Mbit/s and mean RTT in ms (NaN: no packet) in the interval of this index; `None`: it has
+    /// not been closed.
+    pub fn point(&self, index: usize) -> Option<(f32, f32)> {
+        self.goodput_mbps.get(index).copied().zip(self.rtt_ms.get(index).copied())
+    }
+
     /// Ends the measurement: closes the interval, and the measurement window if it is open.
     pub fn finish(&mut self, now: Nanos) {
         self.catch_up(now);

@@ -201,8 +201,9 @@ impl<T: Copy> Link<T> {
 
     /// Counts everything up to `now`.
     pub fn settle(&mut self, now: Nanos) {
-        if let Queue::Fifo { fifo, .. } = &mut self.queue {
-            fifo.settle(now);
+        match &mut self.queue {
+            Queue::Fifo { fifo, .. } => fifo.settle(now),
+            Queue::Aqm(queue) => queue.settle(now),
         }
     }
 

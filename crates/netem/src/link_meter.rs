@@ -7,12 +7,11 @@ use crate::aqm::DropReason;
 use crate::schedule::{Boundaries, Metered};
 use crate::{Nanos, SECOND, Schedule};
 
-/// A histogram of delays, to three digits or half a microsecond, whichever is coarser, up to 1000 s.
-pub(crate) fn delay_histogram<C: hdrhistogram::Counter>() -> Histogram<C> {
-    Histogram::new_with_bounds(1_000, 1_000 * SECOND, 3).expect("constant bounds are valid")
-}
+/// Longer waits are taken for this long.
+const LONGEST_WAIT: Nanos = 1_000 * SECOND;
 
-/// The same to `digits` digits; it starts small and grows with its values.
+/// A histogram of delays, to `digits` digits or half a microsecond, whichever is coarser. It starts small and
+/// grows with its values.
 pub(crate) fn growing_histogram<C: hdrhistogram::Counter>(digits: u8) -> Histogram<C> {
     let mut histogram =
         Histogram::new_with_bounds(1_000, 2_000, digits.clamp(1, 3)).expect("these bounds are valid");
@@ -66,6 +65,8 @@ impl Use {
 pub struct LinkMeter {
     boundaries: Boundaries,
     flows: Vec<Use>,
+    in_window: bool,
+    /// Of packets that left in the measurement window.
     wait: Histogram<u64>,
     wait_sum_ns: u64,
     interval_wait_sum_ns: u64,
@@ -98,7 +99,8 @@ impl LinkMeter {
         LinkMeter {
             boundaries: Boundaries::new(schedule),
             flows: vec![Use::default(); flows],
-            wait: delay_histogram(),
+            in_window: schedule.window.0 == 0,
+            wait: growing_histogram(3),
             wait_sum_ns: 0,
             interval_wait_sum_ns: 0,
             interval_packets: 0,
@@ -142,7 +144,10 @@ impl LinkMeter {
         let f = &mut self.flows[flow as usize];
         f.packets += 1;
         f.bytes += u64::from(bytes);
-        self.wait.saturating_record(waited_ns);
+        if self.in_window {
+            // it grows to any wait
+            let _ = self.wait.record(waited_ns.min(LONGEST_WAIT));
+        }
         self.wait_sum_ns += waited_ns;
         self.interval_wait_sum_ns += waited_ns;
         self.interval_packets += 1;
@@ -317,12 +322,13 @@ impl Metered for LinkMeter {
             *f = Use { backlog_bytes, settled, interval_began_byte_ns, ..Use::default() };
         }
         self.duplicates = 0;
-        self.wait = delay_histogram();
+        self.in_window = true;
         self.wait_sum_ns = 0;
         self.window_began = at;
     }
 
     fn close_window(&mut self, at: Nanos) {
+        self.in_window = false;
         for f in &mut self.flows {
             f.settle(at);
         }
@@ -331,7 +337,7 @@ impl Metered for LinkMeter {
             length_ns: at - self.window_began,
             flows: self.flows.clone(),
             wait_mean_ns: (packets > 0).then(|| self.wait_sum_ns as f64 / packets as f64),
-            wait_ns: (packets > 0).then(|| QUANTILES.map(|q| self.wait.value_at_quantile(q))),
+            wait_ns: (!self.wait.is_empty()).then(|| QUANTILES.map(|q| self.wait.value_at_quantile(q))),
             duplicates: self.duplicates,
         });
     }
@@ -358,6 +364,7 @@ impl Metered for LinkMeter {
 mod tests {
     use super::*;
     use crate::MS;
+    use proptest::prelude::*;
 
     fn meter(window: (Nanos, Nanos)) -> LinkMeter {
         LinkMeter::new(2, Schedule { window, interval: 10 * MS, end: 40 * MS })
@@ -425,6 +432,27 @@ mod tests {
         let found = [s.queue_delay_p50_ms, s.queue_delay_p95_ms, s.queue_delay_p99_ms, s.queue_delay_max_ms];
         for (found, wanted) in found.into_iter().zip(wanted) {
             assert!((found.unwrap() - wanted).abs() < 0.1, "{s:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_histogram_that_grows_has_the_percentiles_of_one_that_reaches_1000_s(
+            waits in prop::collection::vec((0u64..2_000, 0u32..31), 1..300),
+        ) {
+            let mut fixed: Histogram<u64> = Histogram::new_with_bounds(1_000, LONGEST_WAIT, 3).unwrap();
+            let mut m = meter((0, 40 * MS));
+            for (mantissa, exponent) in waits {
+                let waited_ns = (mantissa << exponent).min(LONGEST_WAIT);
+                fixed.saturating_record(waited_ns);
+                m.departed(20 * MS, 0, 1000, waited_ns);
+            }
+            m.finish(40 * MS);
+            let ms = |q: f64| Some(fixed.value_at_quantile(q) as f64 / 1e6);
+            let s = m.summary("l", 1, 1.0);
+            let [p50, p95, p99, most] = QUANTILES.map(ms);
+            prop_assert_eq!((s.queue_delay_p50_ms, s.queue_delay_p95_ms), (p50, p95));
+            prop_assert_eq!((s.queue_delay_p99_ms, s.queue_delay_max_ms), (p99, most));
         }
     }
 

@@ -17,22 +17,34 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// What ends work: the number of SIGINT on every Unix.
 const SIGINT: i32 = 2;
 
-/// Whether Python goes on. Only its main thread gets signals; an interpreter that ends answers no more.
-#[derive(Default)]
+/// Whether Python goes on. Only its main thread gets signals: others do not look, which would cost them the
+/// wait for Python's lock. An interpreter that ends answers no more.
 struct Look {
+    is_main: bool,
     ends: bool,
     raised: Option<PyErr>,
 }
 
 impl Look {
+    fn new() -> Self {
+        let is_main = Python::try_attach(|py| is_main_thread(py).unwrap_or(true)).unwrap_or_default();
+        Self { is_main, ends: false, raised: None }
+    }
+
     fn at_signals(&mut self) -> bool {
-        if !self.ends {
+        if self.is_main && !self.ends {
             let answer = Python::try_attach(|py| py.check_signals());
             self.ends = !matches!(answer, Some(Ok(())));
             self.raised = answer.and_then(Result::err);
         }
         self.ends
     }
+}
+
+fn is_main_thread(py: Python<'_>) -> PyResult<bool> {
+    let threading = py.import("threading")?;
+    let main = threading.call_method0("main_thread")?;
+    threading.call_method0("current_thread")?.eq(main)
 }
 
 /// Ends a run when Python has a signal for it.
@@ -43,7 +55,7 @@ pub(crate) struct Interrupt {
 
 impl Interrupt {
     pub(crate) fn new() -> Self {
-        Self { looked: Instant::now(), look: Look::default() }
+        Self { looked: Instant::now(), look: Look::new() }
     }
 
     /// What Python's handler of the signal has raised, such as `KeyboardInterrupt`.
@@ -71,7 +83,7 @@ pub(crate) fn interruptible<T: Send>(
     py: Python<'_>,
     work: impl FnOnce(&Signals) -> Result<T, Failure> + Send,
 ) -> PyResult<T> {
-    let (signals, mut look) = (Signals::default(), Look::default());
+    let (signals, mut look) = (Signals::default(), Look::new());
     let done = py.detach(|| {
         let (send, receive) = channel();
         thread::scope(|scope| {

@@ -16,7 +16,9 @@ from hypothesis import settings
 ROOT = Path(__file__).resolve().parents[3]
 
 settings.register_profile("fixed", derandomize=True, deadline=None, max_examples=150, database=None)
-settings.load_profile("fixed")
+# HYPOTHESIS_PROFILE=long: other inputs each time, for minutes
+settings.register_profile("long", deadline=None, max_examples=5000, database=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 
 TWO = """
 title = "two flows"

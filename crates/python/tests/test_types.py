@@ -15,12 +15,15 @@ HERE = Path(__file__).parent
 PACKAGE = Path(fp.__file__).parent
 
 
-def test_mypy_accepts_the_package_and_its_use() -> None:
+def mypy(*files: str | Path) -> str:
     words = ["--strict", "--warn-unused-ignores", "--no-error-summary", "--cache-dir", "/dev/null"]
-    done = subprocess.run(
-        [sys.executable, "-m", "mypy", *words, PACKAGE, HERE / "typed.py"], capture_output=True, text=True
-    )
-    assert (done.returncode, done.stdout) == (0, "")
+    done = subprocess.run([sys.executable, "-m", "mypy", *words, *files], capture_output=True, text=True)
+    return done.stdout + done.stderr
+
+
+def test_mypy_accepts_the_package_and_its_use() -> None:
+    assert mypy("--package", "fairpace") == ""
+    assert mypy(HERE / "typed.py") == ""
 
 
 def test_the_stubs_are_those_of_the_extension() -> None:

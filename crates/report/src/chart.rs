@@ -2,12 +2,14 @@
 //! and published points, labels at the ends of the curves. The text around a chart is HTML, so its size does
 //! not change with the drawing.
 
+use crate::change;
 use crate::colour::{class, style};
 use crate::path::{area, line, steps};
 use crate::plot::{asset, percent};
 use crate::scale::{HEIGHT, Scale, WIDTH, spread, tick_text};
 use maud::{Markup, PreEscaped, html};
 
+pub use crate::change::Change;
 pub use crate::colour::{Colour, Hue, Tone};
 pub use crate::scale::Axis;
 
@@ -86,6 +88,8 @@ pub struct Chart {
     pub y: Axis,
     /// The curves, in the order of the legend.
     pub curves: Vec<Curve>,
+    /// Grey vertical lines behind the curves.
+    pub changes: Vec<Change>,
     /// Both axes have the same length, and a curve may turn back, because neither axis is time.
     pub square: bool,
     /// What the vertical quantity can be: no interval is drawn beyond.
@@ -133,7 +137,10 @@ impl Chart {
                             span style={ "bottom:" (percent(self.y.place(tick))) } { (tick_text(tick)) }
                         }
                     }
-                    div.plot.still { (self.drawing(2000)) }
+                    div.plot.still {
+                        (self.drawing(2000))
+                        (change::names(&self.changes, &self.x))
+                    }
                     @if let Some(ends) = &ends { (self.labels(ends)) }
                     div.xaxis aria-hidden="true" {
                         @for tick in self.x.ticks() {
@@ -184,6 +191,7 @@ impl Chart {
         let grid: String = horizontal.chain(vertical.filter(|_| self.square || self.x.is_log())).collect();
         html! {
             path class="grid" d=(grid) {}
+            (change::lines(&self.changes, &scale))
             // All lines are below all points.
             @for points in [false, true] {
                 @for curve in self.back_to_front() {

@@ -11,6 +11,7 @@
 
 #![forbid(unsafe_code)]
 
+mod change;
 pub mod chart;
 mod colour;
 mod completions;

@@ -51,6 +51,10 @@ impl Chart {
                 text.name x=(number(x + 24.0)) y=(number(y + 13.0)) { (self.curves[*curve].label) }
             }
             (place.frame(&self.inside(COLUMNS)))
+            @for change in &self.changes {
+                @let (x, y) = (place.x + place.width * self.x.place(change.x) + 3.0, place.y + 3.0);
+                text.tick transform={ "translate(" (number(x)) "," (number(y)) ")rotate(90)" } { (change.to) }
+            }
             @for tick in self.y.ticks() {
                 text.tick.end x=(number(LEFT - 6.0))
                     y=(number(place.up(self.y.place(tick)) + 4.0)) { (tick_text(tick)) }
@@ -235,7 +239,7 @@ fn number(x: f64) -> PreEscaped<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chart::{ANY, Curve, Hue, Layer, Strip};
+    use crate::chart::{ANY, Change, Curve, Hue, Layer, Strip};
 
     fn chart(labels: &[&str]) -> Chart {
         let layer = || Layer { look: Look::Line, x: vec![1.0, 2.0], y: vec![1.0, 3.0], half: vec![0.5, 0.5] };
@@ -252,6 +256,7 @@ mod tests {
             x: Axis::around([1.0, 2.0], 4),
             y: Axis::around([0.0, 3.0], 4),
             curves: labels.iter().enumerate().map(curve).collect(),
+            changes: Vec::new(),
             square: false,
             possible: ANY,
         }
@@ -270,6 +275,16 @@ mod tests {
             }
             assert!(!picture.contains("prefers-color-scheme"), "it is light for everybody");
         }
+    }
+
+    #[test]
+    fn a_change_is_a_line_with_its_name() {
+        let change = Change { x: 1.5, to: "DRAIN".into() };
+        let picture = Chart { changes: vec![change], ..chart(&["one", "two"]) }.picture();
+        let document = roxmltree::Document::parse(&picture).unwrap();
+        assert!(document.descendants().any(|node| node.text() == Some("DRAIN")), "{picture}");
+        let lines = document.descendants().filter(|node| node.attribute("class") == Some("change"));
+        assert_eq!(lines.map(|node| node.attribute("d").unwrap()).collect::<Vec<_>>().len(), 1);
     }
 
     #[test]

@@ -322,6 +322,9 @@ impl Check<'_> {
         for (number, line) in (1..).zip(&plot.lines) {
             let key = format!("{key}.line.{number}");
             self.measure(&line.measure, &format!("{key}.measure"), at);
+            if plot.kind != Kind::Time && line.measure.is_over_time() {
+                self.only_over_time(&format!("{key}.measure"));
+            }
             let of_paper = |later: &Line| !self.figure().is_beside(&later.measure);
             if self.figure().is_beside(&line.measure) && plot.lines[number..].iter().any(of_paper) {
                 let message =
@@ -346,6 +349,14 @@ impl Check<'_> {
         if let Some(over) = &measure.over {
             self.of_the_paper(over, &format!("{key}.over"));
         }
+        if measure.is_over_time() {
+            self.only_over_time(key);
+        }
+    }
+
+    fn only_over_time(&mut self, key: &str) {
+        let message = "only a picture over time has `later_s`, `plus` and `mean_s`";
+        self.add("impossible", key, message, "leave them out");
     }
 
     fn measure(&mut self, measure: &Measure, key: &str, at: At) {
@@ -383,6 +394,13 @@ impl Check<'_> {
         }
         if measure.to_s != 0.0 && measure.to_s <= measure.from_s {
             self.add("impossible", &format!("{key}.to_s"), "it ends before it begins", "");
+        }
+        let spans = [measure.later_s, measure.mean_s];
+        if spans.iter().any(|span| !span.is_finite() || *span < 0.0) {
+            self.add("out-of-range", key, "`later_s` and `mean_s` are finite and not negative", "");
+        }
+        if let Some(plus) = &measure.plus {
+            self.measure(plus, &format!("{key}.plus"), at);
         }
         if let Some(over) = &measure.over {
             // without `at` it is at the point of what it divides

@@ -3,7 +3,7 @@
 use fairpace_results::Run;
 
 use crate::figure::{Kind, Line, Measure, Plot};
-use crate::measure::{Gave, Outcomes, round, within};
+use crate::measure::{Gave, NEAR_S, Outcomes, round, within};
 use crate::paths;
 use crate::record::{Drawn, Picture};
 
@@ -109,10 +109,17 @@ fn over_time(outcomes: &Outcomes<'_>, measure: &Measure) -> Option<Vec<Point>> {
         Gave::Table { .. } => return None,
     };
     let times = measure.times.unwrap_or(1.0);
-    points.iter_mut().for_each(|(_, y)| *y *= times);
+    points.iter_mut().for_each(|(t_s, y)| (*t_s, *y) = (*t_s + measure.later_s, *y * times));
+    // without `at`, another measure is at the point of this one
+    let at_point = |other: &Measure| {
+        let at = if other.at.is_empty() { measure.at.clone() } else { other.at.clone() };
+        Measure { at, ..other.clone() }
+    };
+    if let Some(plus) = &measure.plus {
+        points = sums(&points, &over_time(outcomes, &at_point(plus))?);
+    }
     if let Some(over) = &measure.over {
-        let at = if over.at.is_empty() { measure.at.clone() } else { over.at.clone() };
-        let over = Measure { at, ..(**over).clone() };
+        let over = at_point(over);
         match over_time(outcomes, &over).filter(|by| over.take.is_none() && by.len() == points.len()) {
             Some(by) => points.iter_mut().zip(by).for_each(|((_, y), (_, by))| *y /= by),
             None => {
@@ -121,7 +128,29 @@ fn over_time(outcomes: &Outcomes<'_>, measure: &Measure) -> Option<Vec<Point>> {
             }
         }
     }
-    Some(points)
+    Some(if measure.mean_s > 0.0 { means(&points, measure.mean_s) } else { points })
+}
+
+/// The sum of two series, at the times that both have.
+fn sums(a: &[Point], b: &[Point]) -> Vec<Point> {
+    let same = |t_s: f64| {
+        let next = b.partition_point(|(other_s, _)| *other_s < t_s - NEAR_S);
+        b.get(next).filter(|(other_s, _)| *other_s <= t_s + NEAR_S)
+    };
+    a.iter().filter_map(|(t_s, y)| same(*t_s).map(|(_, more)| (*t_s, y + more))).collect()
+}
+
+/// The mean of each span, in its middle. A point stands for the interval that ends there; a span without
+/// numbers is a gap.
+fn means(points: &[Point], span_s: f64) -> Vec<Point> {
+    let span = |(t_s, _): &Point| ((t_s - NEAR_S) / span_s).floor();
+    let spans = points.chunk_by(|a, b| span(a) == span(b));
+    let mean = |of: &[Point]| {
+        let finite: Vec<f64> = of.iter().map(|(_, y)| *y).filter(|y| y.is_finite()).collect();
+        let mean = finite.iter().sum::<f64>() / finite.len() as f64; // NaN without numbers
+        ((span(&of[0]) + 0.5) * span_s, mean)
+    };
+    spans.map(mean).collect()
 }
 
 fn of_run(measure: &Measure, run: &Run) -> Option<Vec<Point>> {
@@ -202,6 +231,23 @@ mod tests {
         assert!(thin.windows(2).all(|pair| pair[0].0 <= pair[1].0), "time goes on");
         let some = every(points.clone());
         assert!(some.len() <= MOST_POINTS && some.first() == points.first() && some.last() == points.last());
+    }
+
+    #[test]
+    fn series_add_up_where_both_have_a_time() {
+        let (delivered, inflight) =
+            ([(0.1 + 0.2, 5.0), (0.4, 6.0), (0.5, 7.0)], [(0.3, 2.0), (0.5, f64::NAN)]);
+        let sums = sums(&delivered, &inflight);
+        assert_eq!(sums[0], (0.1 + 0.2, 7.0), "times are sums of rounded numbers");
+        assert!(sums.len() == 2 && sums[1].0 == 0.5 && sums[1].1.is_nan());
+    }
+
+    #[test]
+    fn means_of_spans_stand_in_their_middle() {
+        let points = [(0.5, 1.0), (1.0, 3.0), (1.5, f64::NAN), (2.5, 4.0), (3.0, f64::NAN)];
+        let means = means(&points, 1.0);
+        assert_eq!([means[0], means[2]], [(0.5, 2.0), (2.5, 4.0)], "a point at the end of a span is in it");
+        assert!(means.len() == 3 && means[1].0 == 1.5 && means[1].1.is_nan());
     }
 
     #[test]

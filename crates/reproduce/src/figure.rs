@@ -58,16 +58,16 @@ impl Figure {
         [first].into_iter().chain(bases.into_iter().filter(is_run_on)).collect()
     }
 
-    /// Whether a measure is, or is divided by, one of a run that is not in the paper.
+    /// Whether a measure is, or is computed with, one of a run that is not in the paper.
     #[must_use]
     pub fn is_beside(&self, measure: &Measure) -> bool {
-        self.is_run_beside(&measure.run) || measure.over.as_ref().is_some_and(|over| self.is_beside(over))
+        self.is_run_beside(&measure.run) || measure.parts().any(|part| self.is_beside(part))
     }
 
     /// Whether a measure is of equations alone, so that its one number is exact.
     pub(crate) fn is_exact(&self, measure: &Measure) -> bool {
         let is_model = |name: &str| self.runs.iter().any(|run| run.name == name && !run.model.is_empty());
-        is_model(&measure.run) && measure.over.as_ref().is_none_or(|over| self.is_exact(over))
+        is_model(&measure.run) && measure.parts().all(|part| self.is_exact(part))
     }
 
     /// Whether a run is not in the paper.
@@ -190,7 +190,8 @@ pub struct Point {
 ///   `flow.cc=cubic.goodput_mbps` over the flows of one algorithm;
 /// * of the series, with `take`: `flow.short.goodput_mbps`, `flow.short.cwnd_pkts`,
 ///   `link.bottleneck.queue_delay_ms`, ..., `link.bottleneck.backlog_kb.short` (a flow's part of a queue),
-///   `flow.short.delivered_kb` (its goodput, summed up);
+///   `flow.short.delivered_kb` (its goodput, summed up), `flow.short.probe_alpha` (how far its pacing gain is
+///   from 1 in PROBE_BW_UP and DOWN, and has last been there: alpha of Zhang et al. 2018, section IV.C);
 /// * of a model: `model.NAME`;
 /// * of a table: `table.COLUMN`, a number per row that counts, as if each were a seed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -221,9 +222,34 @@ pub struct Measure {
     /// Times this: a unit.
     #[serde(default)]
     pub times: Option<f64>,
+    /// For pictures over time: what a receiver has, when its sender learns of it. This many seconds later.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub later_s: f64,
+    /// For pictures over time: plus this series, at the times that both have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plus: Option<Box<Measure>>,
+    /// For pictures over time: the mean of each span of this many seconds, in its middle; 0: every point.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub mean_s: f64,
     /// Of the seeds, the middle one in place of the mean: for numbers that gather around two values.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub median: bool,
+}
+
+impl Measure {
+    /// The measures that it is computed with.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = &Measure> {
+        [&self.over, &self.plus].into_iter().flatten().map(|part| &**part)
+    }
+
+    /// Whether it says what only a picture over time can show.
+    pub(crate) fn is_over_time(&self) -> bool {
+        self.later_s != 0.0 || self.mean_s != 0.0 || self.plus.is_some()
+    }
+}
+
+fn is_zero(x: &f64) -> bool {
+    *x == 0.0
 }
 
 /// How a series becomes a number.
@@ -406,6 +432,12 @@ impl Line {
     /// Whether it is a reference with published points: a line through them, and its measure is not drawn.
     pub(crate) fn is_drawn_as_published(&self) -> bool {
         self.reference && !self.published.is_empty()
+    }
+
+    /// Whether it is the phase of an algorithm. Phases have no height: a picture over time marks the changes
+    /// of state.
+    pub(crate) fn is_phase(&self) -> bool {
+        self.measure.of.ends_with(".phase")
     }
 }
 

@@ -114,7 +114,7 @@ impl<'a> Outcomes<'a> {
     /// Whether what it needs was run here, and not only computed.
     pub(crate) fn ran(&self, measure: &Measure) -> bool {
         let is_run = |name: &str| self.run(name).is_some_and(|(_, run)| !run.scenario.is_empty());
-        is_run(&measure.run) || measure.over.as_deref().is_some_and(|over| self.ran(over))
+        is_run(&measure.run) || measure.parts().any(|part| self.ran(part))
     }
 
     /// The measure at its own point.
@@ -203,10 +203,11 @@ fn taken(measure: &Measure, take: Take, points: impl Iterator<Item = (f64, f64)>
     }
 }
 
+/// Times nearer than this are the same: ends of intervals are sums of rounded numbers.
+pub(crate) const NEAR_S: f64 = 1e-9;
+
 /// Whether a point counts. A point stands for the interval that ends there, so that one at `from_s` does not.
 pub(crate) fn within(t_s: f64, from_s: f64, to_s: f64) -> bool {
-    // ends of intervals are sums of rounded numbers
-    const NEAR_S: f64 = 1e-9;
     let begun = from_s == 0.0 || t_s > from_s + NEAR_S;
     begun && (to_s == 0.0 || t_s <= to_s + NEAR_S)
 }

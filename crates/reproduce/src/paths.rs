@@ -4,6 +4,7 @@
 //! Where a path means several flows or links, what adds up is added up; of everything else the mean is
 //! taken, over those that have a value.
 
+use fairpace_cc::Phase;
 use fairpace_results::{Completions, FlowSummary, LinkSummary, Run, ScenarioId, Summary};
 use fairpace_scenario::Scenario;
 
@@ -12,7 +13,7 @@ use crate::source::Source;
 use crate::table::table;
 
 /// Columns of a flow's series.
-const OF_FLOWS: [&str; 11] = [
+const OF_FLOWS: [&str; 12] = [
     "goodput_mbps",
     "delivered_kb",
     "rtt_ms",
@@ -22,6 +23,7 @@ const OF_FLOWS: [&str; 11] = [
     "bw_mbps",
     "min_rtt_ms",
     "pacing_gain",
+    "probe_alpha",
     "phase",
     "completion_ms",
 ];
@@ -172,6 +174,7 @@ fn column(run: &Run, names: &Names, part: Part, index: usize, what: &str) -> Opt
         return match what {
             "phase" => Some(flow.phase.iter().map(|phase| f64::from(*phase)).collect()),
             "completion_ms" => Some(wide(&flow.completion_ms)),
+            "probe_alpha" => Some(probe_alpha(&flow.phase, &flow.pacing_gain)),
             "delivered_kb" => Some(delivered_kb(&run.series.t_s, &flow.goodput_mbps)),
             _ => flow.columns().iter().find(|(name, _)| *name == what).map(|(_, values)| wide(values)),
         };
@@ -204,6 +207,23 @@ fn delivered_kb(t_s: &[f64], goodput_mbps: &[f32]) -> Vec<f64> {
             sum += if mbps.is_finite() { mbps * (ended_s - began_s) * KB_PER_MBIT } else { 0.0 };
             began_s = *ended_s;
             sum
+        })
+        .collect()
+}
+
+/// How far the pacing gain is from 1 in PROBE_BW_UP and DOWN, and between them what it has last been there;
+/// NaN before the first. A cycle of Zhang et al. 2018 (section IV.C) has the gains 1 + alpha, 1 - alpha and
+/// 1, so that either phase shows alpha.
+fn probe_alpha(phase: &[i8], pacing_gain: &[f32]) -> Vec<f64> {
+    let probes = [Phase::ProbeBwUp, Phase::ProbeBwDown].map(|phase| phase as i8);
+    let mut alpha = f64::NAN;
+    let points = phase.iter().zip(pacing_gain);
+    points
+        .map(|(phase, gain)| {
+            if probes.contains(phase) {
+                alpha = (f64::from(*gain) - 1.0).abs();
+            }
+            alpha
         })
         .collect()
 }
@@ -325,6 +345,15 @@ mod tests {
         {
             assert_eq!(of(nothing), None, "{nothing}");
         }
+    }
+
+    #[test]
+    fn alpha_is_what_up_and_down_add_and_subtract() {
+        let [cruise, up, down] =
+            [Phase::ProbeBwCruise, Phase::ProbeBwUp, Phase::ProbeBwDown].map(|phase| phase as i8);
+        let alpha = probe_alpha(&[0, up, down, cruise, down, cruise], &[2.885, 1.25, 0.75, 1.0, 0.5, 1.0]);
+        assert!(alpha[0].is_nan(), "STARTUP does not probe");
+        assert_eq!(alpha[1..], [0.25, 0.25, 0.25, 0.5, 0.5]);
     }
 
     #[test]

@@ -119,7 +119,11 @@ impl Plan {
         }
         let mut problems = Vec::new();
         for (key, measure) in all {
-            let parts = [(key.clone(), Some(measure)), (format!("{key}.over"), measure.over.as_deref())];
+            let parts = [
+                (key.clone(), Some(measure)),
+                (format!("{key}.over"), measure.over.as_deref()),
+                (format!("{key}.plus"), measure.plus.as_deref()),
+            ];
             for (key, measure) in parts {
                 let Some(measure) = measure else { continue };
                 let Some(case) = self.first(&measure.run, figure) else { continue };

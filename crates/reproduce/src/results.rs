@@ -15,12 +15,12 @@ use crate::judge::{Rule, judge, judge_again};
 use crate::load::RESULTS;
 use crate::measure::{Gave, Outcome, Outcomes, round};
 use crate::record::{Compared, Drawn, Finding, Held, Measured, Record, Verdict};
-use crate::sheet::Sheet;
+use crate::sheet::{Sheet, name_on};
 use crate::tally::Counted;
 
 mod kept;
 
-/// What the quick versions came to, by [`short_name`].
+/// What the quick versions came to, by [`Sheet::name_on`].
 pub type Short = BTreeMap<String, Quick>;
 
 /// What came of a quick version, judged by means: [`Rule::Mean`].
@@ -212,6 +212,12 @@ impl Record {
         if self.bases.len() > 1 { format!("{words}, {}", base.title) } else { words.to_owned() }
     }
 
+    /// As [`Sheet::name_on`].
+    #[must_use]
+    pub fn name_on(&self, base: &Base) -> String {
+        name_on(&self.paper, &self.id, &self.bases, base)
+    }
+
     /// The command that measures it.
     #[must_use]
     pub fn command(&self) -> String {
@@ -243,15 +249,6 @@ pub fn write_page(path: &Path, text: &str) -> io::Result<()> {
 #[must_use]
 pub fn path(root: &Path, sheet: &Sheet) -> PathBuf {
     root.join(RESULTS).join(&sheet.paper).join(format!("{}.json", sheet.id))
-}
-
-/// "PAPER/FIGURE", and for another base than the first "PAPER/FIGURE on BASE".
-#[must_use]
-pub fn short_name(sheet: &Sheet, base: &Base) -> String {
-    match sheet.bases.first() == Some(base) {
-        true => sheet.name(),
-        false => format!("{} on {}", sheet.name(), base.name),
-    }
 }
 
 /// Where the verdicts of the quick versions lie.

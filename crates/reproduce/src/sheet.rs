@@ -33,6 +33,12 @@ impl Sheet {
         format!("{}/{}", self.paper, self.id)
     }
 
+    /// "bbq-ma2017/fig05", and for another base than the first "bbq-ma2017/fig05 on single".
+    #[must_use]
+    pub fn name_on(&self, base: &Base) -> String {
+        name_on(&self.paper, &self.id, &self.bases, base)
+    }
+
     /// A file that the figure names: beside `figure.toml`, or below the paper's folder.
     #[must_use]
     pub fn file(&self, name: &str) -> Option<PathBuf> {
@@ -58,6 +64,12 @@ impl Sheet {
         let document = DeTable::parse(&self.text.text).ok();
         document.is_some_and(|document| place(document.get_ref(), key).1)
     }
+}
+
+/// What a figure of a paper is called on one of its bases.
+pub(crate) fn name_on(paper: &str, figure: &str, bases: &[Base], base: &Base) -> String {
+    let on = if bases.first() == Some(base) { String::new() } else { format!(" on {}", base.name) };
+    format!("{paper}/{figure}{on}")
 }
 
 /// A TOML file.

@@ -168,6 +168,30 @@ pub trait Observer {
     fn completed(&mut self, _at_ns: u64, _connection: ConnectionId, _bytes: u64, _took_ns: u64) {}
 }
 
+impl<O: Observer> Observer for &mut O {
+    const ON: bool = O::ON;
+
+    #[inline]
+    fn packet(&mut self, at_ns: u64, link: u32, event: LinkEvent, packet: &Packet) {
+        (**self).packet(at_ns, link, event, packet);
+    }
+
+    #[inline]
+    fn ack(&mut self, at_ns: u64, connection: ConnectionId, ack: &Ack) {
+        (**self).ack(at_ns, connection, ack);
+    }
+
+    #[inline]
+    fn sender(&mut self, at_ns: u64, connection: ConnectionId, state: impl FnOnce() -> SenderState) {
+        (**self).sender(at_ns, connection, state);
+    }
+
+    #[inline]
+    fn completed(&mut self, at_ns: u64, connection: ConnectionId, bytes: u64, took_ns: u64) {
+        (**self).completed(at_ns, connection, bytes, took_ns);
+    }
+}
+
 /// The observer of an unobserved run.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NullObserver;

@@ -8,6 +8,7 @@ use fairpace_scenario::Scenario;
 use crate::cost::Stopwatch;
 use crate::epochs::{self, Epochs};
 use crate::error::Error;
+use crate::event_queue::NEVER;
 use crate::record;
 use crate::simulation::{BOUNDARIES, FIRST_ELEMENT, Simulation};
 
@@ -17,8 +18,8 @@ const EVENTS_PER_LOOK: u32 = 1 << 14;
 const REPORT_EVERY_S: f64 = 0.1;
 
 /// A simulation and what drives it.
-pub(crate) struct Engine<'o, O> {
-    simulation: Simulation<'o, O>,
+pub(crate) struct Engine<O> {
+    pub(crate) simulation: Simulation<O>,
     /// `None`: connections run one event after the other.
     epochs: Option<Epochs>,
     boundaries: Boundaries,
@@ -27,10 +28,10 @@ pub(crate) struct Engine<'o, O> {
     points: Vec<Nanos>,
 }
 
-impl<'o, O: Observer> Engine<'o, O> {
+impl<O: Observer> Engine<O> {
     /// The start of a scenario. With `per_hop` there is neither a fast path nor an epoch; results are the
     /// same.
-    pub(crate) fn new(scenario: &Scenario, observer: &'o mut O, per_hop: bool) -> Result<Self, Error> {
+    pub(crate) fn new(scenario: &Scenario, observer: O, per_hop: bool) -> Result<Self, Error> {
         let mut simulation = Simulation::new(scenario, observer, per_hop)?;
         let boundaries = Boundaries::new(simulation.schedule);
         simulation.queue.set(BOUNDARIES, boundaries.next_event());
@@ -47,7 +48,7 @@ impl<'o, O: Observer> Engine<'o, O> {
         let end = self.simulation.schedule.end;
         let total_s = seconds(end);
         let mut reported_s = 0.0;
-        while let Some(now) = self.run_some(EVENTS_PER_LOOK) {
+        while let Some(now) = self.run_some(EVENTS_PER_LOOK, NEVER) {
             if monitor.stop() {
                 return Err(Error::Stopped { at_s: seconds(now), total_s });
             }
@@ -62,12 +63,21 @@ impl<'o, O: Observer> Engine<'o, O> {
         Ok(record::record(self.simulation, self.series, self.points, scenario, &stopwatch))
     }
 
-    /// Runs `events` events, or an epoch more. Returns the time reached; `None`: the run is over.
-    fn run_some(&mut self, events: u32) -> Option<Nanos> {
+    /// Runs to the end, or up to `pause`: all events before it, and what is measured at that time.
+    pub(crate) fn run_until(&mut self, pause: Nanos) {
+        while self.run_some(u32::MAX, pause).is_some() {}
+    }
+
+    /// Runs `events` events, or an epoch more, up to `pause`. Returns the time reached; `None`: nothing is
+    /// left before the pause, or the run is over.
+    fn run_some(&mut self, events: u32, pause: Nanos) -> Option<Nanos> {
+        let end = self.simulation.schedule.end;
+        let stop = end.saturating_add(1).min(pause);
         let (mut now, mut done) = (0, 0);
         while done < events {
             let (at, index) = self.simulation.queue.first();
-            if at > self.simulation.schedule.end {
+            // measurements are the first of the events at a time
+            if at >= stop && (at > end || at != pause || index != BOUNDARIES) {
                 return None;
             }
             now = at;
@@ -75,7 +85,7 @@ impl<'o, O: Observer> Engine<'o, O> {
             if index < self.simulation.first_connection {
                 self.run_other(index, now);
             } else if let Some(epochs) = &mut self.epochs {
-                let limit = self.boundaries.next_event().min(self.simulation.schedule.end.saturating_add(1));
+                let limit = self.boundaries.next_event().min(stop);
                 done += epochs.run(&mut self.simulation, now, limit);
             } else {
                 self.simulation.run_connection(index - self.simulation.first_connection, now);
@@ -218,7 +228,7 @@ mod tests {
         let run = |per_hop| {
             let (mut observer, mut shortest) = (NullObserver, Nanos::MAX);
             let mut engine = Engine::new(&scenario, &mut observer, per_hop).expect("it is valid");
-            while engine.run_some(1).is_some() {
+            while engine.run_some(1, NEVER).is_some() {
                 shortest = engine.epochs.iter().map(|epochs| epochs.span).fold(shortest, Nanos::min);
             }
             (shortest, text(engine.run(&scenario, &mut Silent).expect("nothing stops it")))

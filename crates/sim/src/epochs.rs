@@ -47,7 +47,7 @@ pub(crate) struct Epochs {
 /// The lookahead of a simulation, ns: the shortest time from a link to a receiver. `None` if connections
 /// cannot run in epochs. They can if the first hop of every flow's data is a link with a fast path, its ACKs
 /// take no links, and no flow is a workload or has datagrams, whose lengths a segment does not have.
-pub(crate) fn lookahead<O: Observer>(simulation: &Simulation<'_, O>) -> Option<Nanos> {
+pub(crate) fn lookahead<O: Observer>(simulation: &Simulation<O>) -> Option<Nanos> {
     let has_epochs = |(flow, first): (&Flow, &FirstLink)| {
         let is_plain = flow.workload.is_none() && !flow.has_datagrams;
         first.index != NO_LINK && !flow.acks_take_links && is_plain
@@ -119,7 +119,7 @@ impl Epochs {
     /// which is at `limit` at the latest. Returns the number of events.
     pub(crate) fn run<O: Observer>(
         &mut self,
-        simulation: &mut Simulation<'_, O>,
+        simulation: &mut Simulation<O>,
         from: Nanos,
         limit: Nanos,
     ) -> u32 {
@@ -133,12 +133,7 @@ impl Epochs {
     }
 
     /// Runs each connection up to `until`.
-    fn run_senders<O: Observer>(
-        &mut self,
-        simulation: &mut Simulation<'_, O>,
-        from: Nanos,
-        until: Nanos,
-    ) -> u32 {
+    fn run_senders<O: Observer>(&mut self, simulation: &mut Simulation<O>, from: Nanos, until: Nanos) -> u32 {
         let Epochs { segments, bursts, turns, order, .. } = self;
         bursts.clear();
         turns.clear();
@@ -156,7 +151,7 @@ impl Epochs {
             while at < until {
                 let before = segments.len();
                 let mut dispatch = Dispatch::Epoch(segments);
-                connection.run(at, flow, &mut dispatch, &mut simulation.packets, simulation.observer);
+                connection.run(at, flow, &mut dispatch, &mut simulation.packets, &mut simulation.observer);
                 let end = segments.len();
                 if end > before {
                     order.push(Key::new((at - from) as u32, slot, before as u32, end as u32));
@@ -173,7 +168,7 @@ impl Epochs {
     }
 
     /// Takes all segments over their links, in the order of time.
-    fn run_links<O: Observer>(&mut self, simulation: &mut Simulation<'_, O>, from: Nanos) {
+    fn run_links<O: Observer>(&mut self, simulation: &mut Simulation<O>, from: Nanos) {
         let Epochs { segments, order, .. } = self;
         order.sort_unstable();
         for (n, key) in order.iter().enumerate() {
@@ -194,7 +189,7 @@ impl Epochs {
     }
 
     /// Hands the segments to their receivers.
-    fn run_receivers<O: Observer>(&mut self, simulation: &mut Simulation<'_, O>) {
+    fn run_receivers<O: Observer>(&mut self, simulation: &mut Simulation<O>) {
         let (mut burst, mut begin) = (0, 0);
         for turn in &self.turns {
             let slot = turn.slot as usize;
@@ -209,7 +204,7 @@ impl Epochs {
                         NEVER => flow.counts.arrived_pkts += 1,
                         _ => {
                             let left = Header::left_at(&segment, at);
-                            receiver_side.receive(leaves, segment, left, flow, simulation.observer);
+                            receiver_side.receive(leaves, segment, left, flow, &mut simulation.observer);
                         }
                     }
                 }

@@ -8,7 +8,7 @@ use crate::header::{Header, arriving};
 use crate::observe;
 use crate::simulation::{FIRST_ELEMENT, NO_LINK, Simulation};
 
-impl<O: Observer> Simulation<'_, O> {
+impl<O: Observer> Simulation<O> {
     /// Runs everything that is due for the connection in this slot, and sends its packets to their first hop.
     #[inline]
     pub(crate) fn run_connection(&mut self, slot: usize, now: Nanos) {
@@ -20,7 +20,7 @@ impl<O: Observer> Simulation<'_, O> {
             _ => self.fast_path.link(&mut self.network, first as usize),
         };
         let mut dispatch = link.map_or(Dispatch::PerHop, Dispatch::FastPath);
-        connection.run(now, flow, &mut dispatch, &mut self.packets, self.observer);
+        connection.run(now, flow, &mut dispatch, &mut self.packets, &mut self.observer);
         if connection.is_done()
             && let Some(workload) = &mut flow.workload
         {
@@ -70,7 +70,14 @@ impl<O: Observer> Simulation<'_, O> {
             let packet = departed.packet;
             if O::ON && element < self.network.link_count() {
                 let (left, arrived_ce) = (self.observed(&packet), packet.payload.arrived_ce);
-                observe::leaves(self.observer, departed.at, element as u32, arrived_ce, departed.fate, &left);
+                observe::leaves(
+                    &mut self.observer,
+                    departed.at,
+                    element as u32,
+                    arrived_ce,
+                    departed.fate,
+                    &left,
+                );
             }
             match departed.fate {
                 Fate::Delivered => self.advance(now, packet),
@@ -124,10 +131,10 @@ impl<O: Observer> Simulation<'_, O> {
         let receiver_side = &mut self.connections[slot].receiver_side;
         let Some(mut link) = self.fast_path.link(&mut self.network, link) else { return };
         if receiver_side.expects(&packet) {
-            link.carry(now, packet, flow, receiver_side, self.observer);
+            link.carry(now, packet, flow, receiver_side, &mut self.observer);
             self.queue.set_earlier(self.first_connection + slot, receiver_side.next_event());
         } else {
-            link.carry_stray(now, packet, flow, self.observer);
+            link.carry_stray(now, packet, flow, &mut self.observer);
         }
     }
 
@@ -140,7 +147,7 @@ impl<O: Observer> Simulation<'_, O> {
             flow.counts.arrived_pkts += 1; // its connection is over
             return;
         }
-        receiver_side.receive(now, arriving(&packet), packet.payload.left(), flow, self.observer);
+        receiver_side.receive(now, arriving(&packet), packet.payload.left(), flow, &mut self.observer);
         self.queue.set_earlier(self.first_connection + slot, receiver_side.next_event());
     }
 

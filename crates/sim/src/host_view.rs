@@ -102,6 +102,18 @@ impl Control for HostView {
     }
 }
 
+impl HostView {
+    /// The algorithm.
+    pub(crate) fn controller(&self) -> &Controller {
+        &self.control
+    }
+
+    /// The algorithm, to change it.
+    pub(crate) fn controller_mut(&mut self) -> &mut Controller {
+        &mut self.control
+    }
+}
+
 #[cfg(feature = "testing")]
 impl HostView {
     /// Records a call, where calls are recorded.

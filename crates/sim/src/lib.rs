@@ -68,11 +68,13 @@ mod record;
 #[cfg(feature = "testing")]
 pub mod recording;
 mod simulation;
+mod stepper;
 #[cfg(feature = "testing")]
 pub mod swarm;
 mod workload;
 
 pub use error::Error;
+pub use stepper::{FlowPoint, LinkPoint, Stepper};
 
 use fairpace_results::observer::{NullObserver, Observer};
 use fairpace_results::{Monitor, Run};
@@ -89,7 +91,7 @@ use fairpace_scenario::Scenario;
 /// algorithms, [`Error::Network`] for an unchecked scenario without a network, [`Error::Stopped`] when the
 /// monitor stopped the run.
 pub fn run(scenario: &Scenario, monitor: &mut dyn Monitor) -> Result<Run, Error> {
-    run_with(scenario, monitor, &mut NullObserver)
+    engine::Engine::new(scenario, NullObserver, false)?.run(scenario, monitor)
 }
 
 /// The same as [`run`], with an observer of packets, ACKs and senders. It changes no result.
@@ -111,5 +113,5 @@ pub fn run_with<O: Observer>(
 /// See [`Error`].
 #[cfg(feature = "testing")]
 pub fn run_per_hop(scenario: &Scenario, monitor: &mut dyn Monitor) -> Result<Run, Error> {
-    engine::Engine::new(scenario, &mut NullObserver, true)?.run(scenario, monitor)
+    engine::Engine::new(scenario, NullObserver, true)?.run(scenario, monitor)
 }

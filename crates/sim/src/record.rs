@@ -53,7 +53,7 @@ fn push_unknown(series: &mut FlowSeries) {
 
 /// The record of a run that is over.
 pub(crate) fn record<O>(
-    simulation: Simulation<'_, O>,
+    simulation: Simulation<O>,
     series: Vec<FlowSeries>,
     points: Vec<Nanos>,
     scenario: &Scenario,

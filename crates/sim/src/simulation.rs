@@ -29,7 +29,7 @@ pub(crate) struct FirstLink {
 }
 
 /// All that events read and change.
-pub(crate) struct Simulation<'o, O> {
+pub(crate) struct Simulation<O> {
     pub(crate) queue: EventQueue,
     pub(crate) network: Network<Header>,
     pub(crate) fast_path: FastPath,
@@ -47,13 +47,13 @@ pub(crate) struct Simulation<'o, O> {
     pub(crate) first_connection: usize,
     /// What hosts have just sent, for their first hop.
     pub(crate) packets: Vec<Packet<Header>>,
-    pub(crate) observer: &'o mut O,
+    pub(crate) observer: O,
 }
 
-impl<'o, O: Observer> Simulation<'o, O> {
+impl<O: Observer> Simulation<O> {
     /// The start of a scenario. With `per_hop` no link has a fast path, which changes nothing but the time
     /// that the simulation takes.
-    pub(crate) fn new(scenario: &Scenario, observer: &'o mut O, per_hop: bool) -> Result<Self, Error> {
+    pub(crate) fn new(scenario: &Scenario, observer: O, per_hop: bool) -> Result<Self, Error> {
         for (what, is_empty) in [("links", scenario.links.is_empty()), ("flows", scenario.flows.is_empty())] {
             if is_empty {
                 return Err(Error::Empty { what });

@@ -26,8 +26,8 @@ const USUAL: [&str; 7] = ["level", "bbr1", "bbr3", "bbq", "cubic", "reno", "nyu_
 
 /// In `--cc`: all but those without control.
 const ALL: &str = "all";
-/// A window or a rate that never changes is no congestion control.
-const WITHOUT_CONTROL: [&str; 2] = ["fixed_cwnd", "fixed_rate"];
+/// A window or a rate that never changes, or that waits for an environment, is no congestion control.
+const WITHOUT_CONTROL: [&str; 3] = ["fixed_cwnd", "fixed_rate", "agent"];
 
 pub(crate) fn run(
     args: &EvaluateArgs,

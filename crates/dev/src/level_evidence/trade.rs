@@ -109,6 +109,7 @@ fn chart(parameter: &Parameter, rows: &[&Row]) -> Chart {
         x: Axis::between(least, most, 8),
         y: Axis::ending_at(100.0, 5),
         curves: headings(&owned).iter().enumerate().map(curve).collect(),
+        changes: Vec::new(),
         square: false,
         possible: ANY,
     }

@@ -126,7 +126,7 @@ impl Kept<'_> {
 /// A finished figure in a line.
 fn line(done: &Finished<'_>) -> String {
     let Measured { verdict, runs, cpu_s, .. } = &done.measured;
-    format!("{}: {verdict}, {runs} runs, {cpu_s:.1} CPU-seconds", results::short_name(done.sheet, done.base))
+    format!("{}: {verdict}, {runs} runs, {cpu_s:.1} CPU-seconds", done.sheet.name_on(done.base))
 }
 
 fn simulate<'a>(

@@ -143,7 +143,7 @@ fn record_short(args: &ReproduceArgs, finished: &[Finished<'_>]) -> Result<(), F
         false => results::load_short(&args.dir).map_err(failed)?,
     };
     short.extend(finished.iter().map(|done| {
-        let name = results::short_name(done.sheet, done.base);
+        let name = done.sheet.name_on(done.base);
         (name, results::Quick::of(&done.sheet.figure, &done.measured))
     }));
     results::store_short(&args.dir, &short).map_err(failed)

@@ -66,7 +66,7 @@ pub(super) fn list(
             (None, Some(_)) => "not run".to_owned(),
             (None, None) => "cannot be".to_owned(),
         };
-        let name = named(&record.paper, &record.id, &base.name);
+        let name = record.name_on(base);
         let cost = number(record.at(base, Target::Simulator).map(|of| of.cpu_s), 1);
         let verdict = record.verdict_on(base).to_string();
         lines.add_row(vec![name, record.figure.title.clone(), verdict, kernel, cost]);
@@ -75,15 +75,12 @@ pub(super) fn list(
     out.line("\nrun one with `fairpace-dev reproduce FIGURE`")
 }
 
-/// "PAPER/FIGURE on BASE"; a paper that declares no base has none.
-fn named(paper: &str, figure: &str, base: &str) -> String {
-    let on = if base.is_empty() { "" } else { " on " };
-    format!("{paper}/{figure}{on}{base}")
-}
-
 /// A figure that was just run, for `--json`.
 #[derive(Debug, Serialize)]
 struct Ran<'a> {
+    /// With its base, for the table.
+    #[serde(skip)]
+    name: String,
     paper: &'a str,
     figure: &'a str,
     title: &'a str,
@@ -126,6 +123,7 @@ fn ran<'a>(done: &'a Finished<'_>) -> Ran<'a> {
     };
     let shapes = figure.shapes.iter().zip(&measured.shapes);
     Ran {
+        name: done.sheet.name_on(done.base),
         paper: &done.sheet.paper,
         figure: &done.sheet.id,
         title: &figure.title,
@@ -160,7 +158,7 @@ pub(super) fn finished(
     let ours = if on == Target::Simulator { "ours, simulator" } else { "ours, kernel" };
     let mut lines = table(&["figure", "value", "published", ours, "verdict"], 2);
     for figure in &all {
-        let name = named(figure.paper, figure.figure, figure.base);
+        let name = figure.name.clone();
         lines.add_row(vec![name, String::new(), String::new(), String::new(), figure.verdict.to_string()]);
         for value in &figure.values {
             let published = format!("{} {}", short(value.published), value.unit);

@@ -86,6 +86,19 @@ fn a_variant_of_the_grid_needs_a_table_of_its_own() {
 }
 
 #[test]
+fn a_variant_that_no_run_can_have_is_refused_before_its_runs_are_counted() {
+    let place = Folder::create();
+    let table = place.path().join("variant.csv");
+    let grid = ["reproduce-grid", "--dry-run", "--only", "rate=1gbit", "--table", table.to_str().unwrap()];
+    let count = |set: &str| run(&[&grid[..], &["--set", set, "--json"]].concat());
+    count("link.rate=1furlong").fails(2, "link.rate");
+    count("flow.nothing=1").fails(2, "flow.nothing");
+    assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0, "no table of a variant that is none");
+    let record = count("flow.mtu=9000").succeeds().json();
+    assert_eq!((&record["asked"], &record["done"]), (&324.into(), &0.into()));
+}
+
+#[test]
 fn outside_of_a_checkout_nothing_is_written() {
     let place = Folder::create();
     let grid = ["reproduce-grid", "--only", "rate=1gbit", "--duration", "1s", "--dry-run"];

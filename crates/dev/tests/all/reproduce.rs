@@ -508,6 +508,11 @@ fn wrong_figures_are_reported_with_their_place_before_anything_runs() {
         ("{ run = \"both\", at = \"40 ms\"", "{ run = \"both\"", "run `both` has a sweep"),
         ("of = \"flow.*.goodput_mbps\"", "of = \"flow.3.goodput_mbps\"", "has no `flow.3.goodput_mbps`"),
         ("of = \"flow.*.goodput_mbps\"", "of = \"flow.1.goodput\"", "did you mean `goodput_mbps`?"),
+        (
+            "of = \"flow.*.goodput_mbps\"",
+            "of = \"flow.*.goodput_mbps\", later_s = 0.02",
+            "only a picture over time has `later_s`",
+        ),
         ("\"flow.1.rtt=40ms\"", "\"flow.1.rtt=40\"", "run `both` cannot be built"),
         ("set = [\"duration=1500ms\"]", "set = [\"duration\"]", "is not KEY=VALUE"),
     ];

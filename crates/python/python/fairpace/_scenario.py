@@ -127,6 +127,13 @@ class Scenario(ScenarioKeys):
     def __reduce__(self) -> tuple[Any, ...]:
         return _again, (self._text, self._name, self._sets, self._places)
 
+    def _source(self) -> tuple[str, str, list[tuple[str, str]]]:
+        """What it was made of: the name of its file, its text, and other values of keys."""
+        if self._text is not None:
+            return self._name, self._text, list(self._sets)
+        with open(self._name, encoding="utf-8") as file:
+            return self._name, file.read(), list(self._sets)
+
     def __repr__(self) -> str:
         return f"<Scenario {self.title!r}, seed {self.seed}, {self.hash[:12]}>"
 

@@ -5,10 +5,14 @@ use fairpace_report::chart::{Colour, Hue};
 
 use crate::figure::{Figure, Line, Measure, Plot, Point};
 
-/// Of every line of a plot, in its order. References are counted apart: they have a look of their own.
+/// Of every line of a plot, in its order. References are counted apart: they have a look of their own, and
+/// so have states.
 pub(super) fn of_lines(figure: &Figure, plot: &Plot) -> Vec<Colour> {
-    let kinds: Vec<(bool, Option<Hue>)> =
-        plot.lines.iter().map(|line| (line.reference, of_line(figure, plot, line, None))).collect();
+    let kinds: Vec<(bool, Option<Hue>)> = plot
+        .lines
+        .iter()
+        .map(|line| (line.reference || line.is_phase(), of_line(figure, plot, line, None)))
+        .collect();
     let same =
         |of: &(bool, Option<Hue>), until: usize| kinds[..until].iter().filter(|kind| *kind == of).count();
     let colour =

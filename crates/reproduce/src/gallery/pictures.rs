@@ -1,7 +1,8 @@
 //! From a record's pictures to charts: the axes, order and dashes that the figure asks for, published
 //! points beside ours.
 
-use fairpace_report::chart::{Axis, Bars, Chart, Colour, Curve, Layer, Look, Strip};
+use fairpace_cc::Phase;
+use fairpace_report::chart::{Axis, Bars, Change, Chart, Colour, Curve, Layer, Look, Strip};
 use fairpace_scenario::Target;
 use maud::{Markup, html};
 
@@ -157,7 +158,7 @@ fn values(record: &Record) -> Markup {
 fn chart(figure: &Figure, plot: &Plot, shown: &[Placed], all: &[Placed]) -> Chart {
     let (x, y) = axes(plot, all);
     let colours = colours::of_lines(figure, plot);
-    let lines = plot.lines.iter().zip(colours).enumerate();
+    let lines = plot.lines.iter().zip(colours).enumerate().filter(|(_, (line, _))| !marks_states(plot, line));
     let curves = lines.map(|(i, (line, colour))| curve(figure, plot, (i, colour), line, shown)).collect();
     Chart {
         title: plot.title.clone(),
@@ -167,6 +168,7 @@ fn chart(figure: &Figure, plot: &Plot, shown: &[Placed], all: &[Placed]) -> Char
         x,
         y,
         curves,
+        changes: changes(plot, shown),
         square: plot.kind == Kind::Phase,
         possible: possible(plot),
     }
@@ -188,7 +190,9 @@ fn note(plot: &Plot, shown: &[Placed], all: &[Placed]) -> String {
         || (plot.log_y && drawn().any(|d| d.y.iter().flatten().any(|y| *y <= 0.0)));
     let edge = if outside { "zero lies on the edge of a logarithmic axis" } else { "" };
     let end = if plot.kind == Kind::Phase { "dots: the end" } else { "" };
-    let parts: Vec<&str> = [place, end, edge].into_iter().filter(|part| !part.is_empty()).collect();
+    let marked = plot.lines.iter().find(|line| marks_states(plot, line));
+    let marked = marked.map_or(String::new(), |line| format!("grey lines: {}", line.label));
+    let parts: Vec<&str> = [place, end, edge, &marked].into_iter().filter(|part| !part.is_empty()).collect();
     parts.join("; ")
 }
 
@@ -206,9 +210,41 @@ fn points<'a>(plot: &'a Plot, drawn: &'a Drawn) -> impl Iterator<Item = [f64; 3]
         .map(move |(i, (x, y))| [*x, y.unwrap_or(f64::NAN), half(i)])
 }
 
+/// Whether a line is not drawn as a curve: the changes of its state are marked.
+fn marks_states(plot: &Plot, line: &Line) -> bool {
+    plot.kind == Kind::Time && line.is_phase()
+}
+
+/// Where the states of the plot's algorithms begin, as far as its time shows it.
+fn changes(plot: &Plot, shown: &[Placed]) -> Vec<Change> {
+    let drawn = |i: usize| shown.iter().filter_map(move |(_, picture)| picture.lines.get(i));
+    let lines = plot.lines.iter().enumerate().filter(|(_, line)| marks_states(plot, line));
+    let of_line = |drawn: &Drawn| {
+        let mut before = "";
+        let states = drawn.x.iter().zip(&drawn.y).filter(|(x, _)| is_shown(plot, **x));
+        let begin = states.filter_map(|(x, phase)| {
+            let state = state(*phase);
+            let is_new = state != before && !state.is_empty();
+            before = state;
+            is_new.then(|| Change { x: *x, to: state.to_owned() })
+        });
+        begin.collect::<Vec<Change>>()
+    };
+    lines.flat_map(|(i, _)| drawn(i)).flat_map(of_line).collect()
+}
+
+/// The state that a phase belongs to: UP, DOWN, CRUISE and REFILL are phases of PROBE_BW. Empty: unknown.
+fn state(phase: Option<f64>) -> &'static str {
+    const PROBE_BW: &str = "PROBE_BW";
+    let phase = phase.filter(|phase| *phase >= 0.0).and_then(|phase| Phase::from_number(phase as u32));
+    let name = phase.map_or("", Phase::name);
+    if name.starts_with(PROBE_BW) { PROBE_BW } else { name }
+}
+
 /// Axes that hold everything that is drawn or published.
 fn axes(plot: &Plot, all: &[Placed]) -> (Axis, Axis) {
-    let drawn = all.iter().flat_map(|(_, picture)| &picture.lines);
+    let lines = all.iter().flat_map(|(_, picture)| plot.lines.iter().zip(&picture.lines));
+    let drawn = lines.filter(|(line, _)| !marks_states(plot, line)).map(|(_, drawn)| drawn);
     let mut points: Vec<[f64; 3]> = drawn.flat_map(|drawn| points(plot, drawn)).collect();
     points.extend(plot.lines.iter().flat_map(|line| &line.published).map(|[x, y]| [*x, *y, f64::NAN]));
     let [least, most] = possible(plot);

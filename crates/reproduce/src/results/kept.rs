@@ -91,8 +91,5 @@ fn runs_are_the_same<'a>(
         Some(RunPlan { seeds: 0, beside: false, ..run.clone() })
     };
     let same = |name: &str| of(then, name) == of(now, name);
-    measures.into_iter().all(|measure| {
-        let over = measure.over.as_deref();
-        same(&measure.run) && over.is_none_or(|over| runs_are_the_same(then, now, [over]))
-    })
+    measures.into_iter().all(|measure| same(&measure.run) && runs_are_the_same(then, now, measure.parts()))
 }

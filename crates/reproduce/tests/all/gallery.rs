@@ -1,7 +1,7 @@
 //! The gallery as a standard parser sees it, whatever the records.
 
 use crate::support::{figure, line, measure, measured, papers, plot, shape};
-use fairpace_reproduce::figure::{Along, Base, Cause, Is, Kind, Line, RunPlan, Value};
+use fairpace_reproduce::figure::{Along, Base, Cause, Is, Kind, Line, Measure, RunPlan, Value};
 use fairpace_reproduce::gallery::page;
 use fairpace_reproduce::record::{
     Compared, Drawn, Finding, Held, Mean, Moved, PaperRecords, Picture, Record, Tried, Verdict,
@@ -466,4 +466,23 @@ fn charts_over_the_same_time_stand_below_each_other_per_place() {
     let columns = select(&document, "article .aligned");
     let charts = Selector::parse("figure").unwrap();
     assert_eq!(columns.iter().map(|column| column.select(&charts).count()).collect::<Vec<_>>(), [2, 2]);
+}
+
+#[test]
+fn changes_of_state_are_named_lines_and_have_no_curve() {
+    let mut record = papers()[0].records[0].clone();
+    let curves = select(&check(&page(&only(record.clone()))), "article path.line").len();
+    let states = Line { measure: Measure { of: "flow.1.phase".into(), ..measure() }, ..line("states") };
+    record.figure.plots[0].lines.push(states);
+    let phases = [(1.0, -1.0), (2.0, 0.0), (3.0, 0.0), (4.0, 1.0), (5.0, 2.0), (6.0, 3.0), (7.0, 6.0)];
+    for measured in &mut record.measured {
+        let (x, y) = phases.into_iter().map(|(x, y)| (x, Some(y))).unzip();
+        measured.pictures[0].lines.push(Drawn { x, y, half: Vec::new() });
+    }
+    let page = page(&only(record));
+    let document = check(&page);
+    let names: Vec<String> = select(&document, "article span.change").into_iter().map(text).collect();
+    assert_eq!(names, ["STARTUP", "DRAIN", "PROBE_BW", "PROBE_RTT"].repeat(2), "of both places");
+    assert_eq!(select(&document, "article path.line").len(), curves);
+    assert!(page.contains("grey lines: states"));
 }

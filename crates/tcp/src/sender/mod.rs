@@ -314,6 +314,16 @@ impl<C: Control> Sender<C> {
         self.control.as_ref().map(C::observe)
     }
 
+    /// The algorithm; `None` before the connection is established.
+    pub fn control(&self) -> Option<&C> {
+        self.control.as_ref()
+    }
+
+    /// The algorithm, to change it; `None` before the connection is established.
+    pub fn control_mut(&mut self) -> Option<&mut C> {
+        self.control.as_mut()
+    }
+
     /// Counts since the start of the connection.
     pub fn stats(&self) -> &SenderStats {
         &self.stats

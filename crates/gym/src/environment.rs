@@ -1,0 +1,340 @@
+//! One environment: the episodes of a setup, one after the other.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use fairpace_cc::Interval;
+use fairpace_netem::Random;
+use fairpace_scenario::{Cc, MOST_SEED, Scenario, Target};
+use fairpace_sim::Stepper;
+
+use crate::columns::{Form, INFO, InForce, OBSERVATIONS, observe, ratio};
+use crate::error::Error;
+use crate::scenarios::{Scenarios, Source, Undrawn};
+
+/// The shortest monitor interval, and the longest: the range of `interval` of the algorithm `agent`.
+const INTERVALS: (Duration, Duration) = (Duration::from_millis(1), Duration::from_secs(10));
+/// A monitor interval in base RTTs: an action shows in the ACKs of an RTT later, and the interval has an RTT
+/// of them.
+const INTERVAL_RTTS: u32 = 2;
+
+/// The measurement window of an episode.
+const WINDOW: Duration = Duration::from_micros(1);
+
+/// What an environment is made of.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    /// The scenarios of its episodes. Each has the same number of flows and of agents, and lasts longer than
+    /// two monitor intervals.
+    pub scenarios: Scenarios,
+    /// The seed of the first episode, at most [`MOST_SEED`]; those of the others follow from it.
+    pub seed: u64,
+    /// The monitor interval, whole microseconds from 1 ms to 10 s. `None`: what the scenario sets as
+    /// `interval` of its agents, else two of the shortest base RTT of the agents, at least 1 ms.
+    pub interval: Option<Duration>,
+}
+
+impl Setup {
+    /// Episodes of these scenarios, with the usual monitor interval.
+    #[must_use]
+    pub fn new(scenarios: Scenarios, seed: u64) -> Self {
+        Setup { scenarios, seed, interval: None }
+    }
+}
+
+/// An environment, and its rows of the last step.
+pub(crate) struct Environment {
+    index: usize,
+    source: Source,
+    interval: Option<Duration>,
+    /// The seed of the first episode, before it.
+    first_seed: Option<u64>,
+    /// The seeds of the others.
+    random: Random,
+    episode: Option<Episode>,
+    pub(crate) agents: usize,
+    pub(crate) flows: usize,
+    pub(crate) rows: Rows,
+}
+
+/// What a step gives.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Rows {
+    pub(crate) observations: Vec<f32>,
+    /// Of the episode that has just ended, if one has.
+    pub(crate) last_observations: Vec<f32>,
+    pub(crate) info: Vec<f32>,
+    pub(crate) truncated: bool,
+    pub(crate) error: Option<Error>,
+}
+
+/// A scenario that runs.
+struct Episode {
+    stepper: Stepper,
+    interval: Duration,
+    /// Monitor intervals that are over.
+    steps: u32,
+    /// The agents.
+    agents: Vec<AgentFlow>,
+    goodputs_mbps: Vec<f64>,
+}
+
+struct AgentFlow {
+    flow: usize,
+    /// The last interval had an ACK: an algorithm would decide now.
+    decides: bool,
+}
+
+impl Environment {
+    /// The environment before its first episode.
+    pub(crate) fn new(index: usize, setup: Setup) -> Result<Self, Error> {
+        let Setup { scenarios, seed, interval } = setup;
+        let source = Source::new(scenarios).map_err(|reason| Error::Drawn { environment: index, reason })?;
+        let mut environment = Environment {
+            index,
+            source,
+            interval,
+            first_seed: Some(seed),
+            random: Random::new(seed),
+            episode: None,
+            agents: 0,
+            flows: 0,
+            rows: Rows::default(),
+        };
+        let scenario = environment.scenario_of(seed)?;
+        environment.agents = agents(&scenario).count();
+        environment.flows = scenario.flows.len();
+        environment.rows.observations = vec![0.0; environment.agents * OBSERVATIONS.len()];
+        environment.rows.last_observations = environment.rows.observations.clone();
+        environment.rows.info = vec![0.0; environment.flows * INFO.len()];
+        Ok(environment)
+    }
+
+    /// Starts the first episode of this seed, without one the next episode, and runs its first interval.
+    pub(crate) fn reset(&mut self, seed: Option<u64>) -> Result<(), Error> {
+        if let Some(seed) = seed {
+            (self.first_seed, self.random) = (Some(seed), Random::new(seed));
+        }
+        let seed = self.first_seed.take().unwrap_or_else(|| self.next_seed());
+        self.start(seed)
+    }
+
+    fn next_seed(&mut self) -> u64 {
+        self.random.next_u64() & MOST_SEED
+    }
+
+    /// Runs one interval. `actions` has been checked.
+    pub(crate) fn step(&mut self, form: Form, actions: &[f32]) -> Result<(), Error> {
+        let Some(episode) = &mut self.episode else {
+            return Err(Error::NotReset { environment: self.index });
+        };
+        episode.act(form, actions);
+        episode.run();
+        episode.observe(&mut self.rows.observations);
+        episode.inform(&mut self.rows.info);
+        self.rows.truncated = episode.stepper.is_over();
+        if self.rows.truncated {
+            self.rows.last_observations.clone_from(&self.rows.observations);
+            let seed = self.next_seed();
+            self.start(seed)?;
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, seed: u64) -> Result<(), Error> {
+        self.episode = None;
+        let scenario = Arc::new(self.scenario_of(seed)?);
+        let [agents, flows] = [agents(&scenario).count(), scenario.flows.len()];
+        if (agents, flows) != (self.agents, self.flows) {
+            return Err(self.unfit(
+                seed,
+                format!(
+                    "{agents} agents among {flows} flows, but {} among {} in its first scenario; all its \
+                     scenarios need the same numbers",
+                    self.agents, self.flows
+                ),
+            ));
+        }
+        let stepper = Stepper::new(Arc::clone(&scenario)).map_err(|e| self.unfit(seed, e.to_string()))?;
+        let mut episode = Episode {
+            stepper,
+            interval: scenario.interval,
+            steps: 0,
+            agents: self::agents(&scenario).map(|flow| AgentFlow { flow, decides: false }).collect(),
+            goodputs_mbps: vec![0.0; flows],
+        };
+        episode.run();
+        episode.observe(&mut self.rows.observations);
+        self.episode = Some(episode);
+        Ok(())
+    }
+
+    /// The scenario of an episode. Its time series has one point per monitor interval. Its measurement window
+    /// is its end: nothing here reads the metrics of one, and percentiles take a quarter of the time.
+    fn scenario_of(&self, seed: u64) -> Result<Scenario, Error> {
+        let environment = self.index;
+        if seed > MOST_SEED {
+            return Err(self.unfit(seed, format!("a seed is at most {MOST_SEED}")));
+        }
+        let mut scenario = self.source.draw(seed).map_err(|undrawn| match undrawn {
+            Undrawn::Empty => Error::NoScenario { environment },
+            Undrawn::Invalid(invalid) => Error::Scenario { environment, seed, invalid: Box::new(invalid) },
+        })?;
+        let interval = self.interval_of(&scenario).map_err(|reason| self.unfit(seed, reason))?;
+        if scenario.duration <= interval * 2 {
+            let reason = format!(
+                "the scenario lasts {:?}, but an episode is longer than two monitor intervals of \
+                 {interval:?}; lengthen `duration`",
+                scenario.duration
+            );
+            return Err(self.unfit(seed, reason));
+        }
+        scenario.interval = interval;
+        scenario.window = (scenario.duration.saturating_sub(WINDOW), scenario.duration);
+        for flow in scenario.flows.iter_mut().filter(|flow| is_agent(&flow.cc)) {
+            let set = flow.cc.set("interval", &format!("{}us", interval.as_micros()));
+            set.map_err(|error| self.unfit(seed, error.to_string()))?;
+        }
+        let sealed = scenario.sealed(Target::Simulator);
+        sealed.map_err(|invalid| Error::Scenario { environment, seed, invalid: Box::new(invalid) })
+    }
+
+    fn interval_of(&self, scenario: &Scenario) -> Result<Duration, String> {
+        let flows = || agents(scenario).map(|flow| &scenario.flows[flow]);
+        let Some(least_rtt) = flows().map(|flow| flow.rtt).min() else {
+            return Err("no flow has `cc = \"agent\"`; give one to at least one flow".to_owned());
+        };
+        if let Some(workload) = flows().find(|flow| flow.arrivals.is_some()) {
+            return Err(format!(
+                "flow \"{}\" is a workload of many connections; an agent is one connection",
+                workload.name
+            ));
+        }
+        let mut set = flows().filter_map(|flow| set_interval(&flow.cc));
+        let interval = match (self.interval, set.next()) {
+            (Some(interval), _) => interval,
+            (None, Some(first)) if set.all(|other| other == first) => first,
+            (None, Some(_)) => {
+                return Err("its agents have different `interval`s; an environment has one".to_owned());
+            }
+            (None, None) => {
+                // a drawn RTT can have any nanosecond
+                let whole_us = (least_rtt * INTERVAL_RTTS).as_micros();
+                Duration::from_micros(u64::try_from(whole_us).unwrap_or(u64::MAX))
+                    .clamp(INTERVALS.0, INTERVALS.1)
+            }
+        };
+        if !(INTERVALS.0..=INTERVALS.1).contains(&interval) || interval.subsec_nanos() % 1_000 != 0 {
+            return Err(format!(
+                "a monitor interval of {interval:?}; it is whole microseconds from 1 ms to 10 s"
+            ));
+        }
+        Ok(interval)
+    }
+
+    fn unfit(&self, seed: u64, reason: String) -> Error {
+        Error::Unfit { environment: self.index, seed, reason }
+    }
+
+    /// The scenario of the current episode.
+    pub(crate) fn scenario(&self) -> Option<&Scenario> {
+        self.episode.as_ref().map(|episode| &**episode.stepper.scenario())
+    }
+
+    /// The statistics of an agent's last interval.
+    pub(crate) fn interval(&self, agent: usize) -> Option<Interval> {
+        let episode = self.episode.as_ref()?;
+        episode.interval_of(episode.agents.get(agent)?.flow)
+    }
+
+    /// The name of an agent's flow.
+    pub(crate) fn agent_name(&self, agent: usize) -> String {
+        let flow = self.episode.as_ref().and_then(|episode| Some(episode.agents.get(agent)?.flow));
+        let name = self.scenario().zip(flow).map(|(scenario, flow)| scenario.flows[flow].name.clone());
+        name.unwrap_or_else(|| agent.to_string())
+    }
+}
+
+impl Episode {
+    /// Hands in the actions of the agents that had an ACK.
+    fn act(&mut self, form: Form, actions: &[f32]) {
+        for (agent, row) in self.agents.iter().zip(actions.chunks_exact(form.actions().len())) {
+            if agent.decides
+                && let Some(controller) = self.stepper.controller_mut(agent.flow)
+            {
+                let taken = controller.act(form.action(row));
+                debug_assert!(taken.is_ok(), "it has been checked: {taken:?}");
+            }
+        }
+    }
+
+    /// Runs to the end of the next interval.
+    fn run(&mut self) {
+        self.steps += 1;
+        self.stepper.run_until(self.interval.saturating_mul(self.steps));
+    }
+
+    fn interval_of(&self, flow: usize) -> Option<Interval> {
+        let now_us = u64::try_from(self.stepper.now().as_micros()).unwrap_or(u64::MAX);
+        self.stepper.controller(flow)?.interval(now_us)
+    }
+
+    /// Fills a row per agent.
+    fn observe(&mut self, observations: &mut [f32]) {
+        let rows = observations.chunks_exact_mut(OBSERVATIONS.len());
+        for (agent, row) in (0..self.agents.len()).zip(rows) {
+            let flow = self.agents[agent].flow;
+            let interval = self.interval_of(flow);
+            self.agents[agent].decides = interval.is_some_and(|interval| interval.acks > 0);
+            match interval {
+                None => row.fill(0.0),
+                Some(interval) => {
+                    let in_force = InForce {
+                        cwnd_pkts: self.stepper.cwnd_pkts(flow).unwrap_or(0),
+                        pacing_rate_bytes_per_s: self.stepper.pacing_rate_Bps(flow).unwrap_or(0),
+                    };
+                    row.copy_from_slice(&observe(&interval, in_force));
+                }
+            }
+        }
+    }
+
+    /// Fills a row per flow.
+    fn inform(&mut self, info: &mut [f32]) {
+        let point = self.steps as usize - 1;
+        for (flow, goodput_mbps) in self.goodputs_mbps.iter_mut().enumerate() {
+            let found = self.stepper.flow_point(flow, point);
+            *goodput_mbps = found.map_or(0.0, |found| f64::from(found.goodput_mbps));
+        }
+        let all: f64 = self.goodputs_mbps.iter().sum();
+        for ((flow, goodput_mbps), row) in
+            self.goodputs_mbps.iter().enumerate().zip(info.chunks_exact_mut(INFO.len()))
+        {
+            let links = self.stepper.data_links(flow);
+            let delays = links.filter_map(|link| self.stepper.link_point(link, point));
+            // NaN, where no packet left, is less than any delay
+            let longest = delays.fold(0.0, |longest: f32, link| longest.max(link.queue_delay_ms));
+            row.copy_from_slice(&[*goodput_mbps as f32, ratio(*goodput_mbps, all) as f32, longest]);
+        }
+    }
+}
+
+fn is_agent(cc: &Cc) -> bool {
+    matches!(cc, Cc::Ours(ours) if ours.algorithm().is_agent())
+}
+
+/// The flows that are agents.
+fn agents(scenario: &Scenario) -> impl Iterator<Item = usize> {
+    let flows = scenario.flows.iter().enumerate();
+    flows.filter(|(_, flow)| is_agent(&flow.cc)).map(|(index, _)| index)
+}
+
+/// The monitor interval that a scenario sets.
+fn set_interval(cc: &Cc) -> Option<Duration> {
+    let Cc::Ours(ours) = cc else { return None };
+    cc.settings().iter().find(|(name, _)| *name == "interval")?;
+    ours.params().get("interval").map(|us| Duration::from_micros(us.into()))
+}
+
+// the columns that `inform` fills
+const _: () = assert!(INFO.len() == 3);

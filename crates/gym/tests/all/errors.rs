@@ -1,0 +1,141 @@
+//! Errors say what is wrong and where, and change nothing.
+
+use std::time::Duration;
+
+use crate::support::{ALONE, FOUR, one, reset, scenario, step_all};
+use fairpace_gym::{Drawn, Environments, Error, Form, Outputs, Scale, Scenarios, Setup};
+
+fn refused(setup: Setup) -> String {
+    let environments = Environments::new([setup], Form::Factor, Some(1));
+    environments.map(|_| ()).expect_err("the setup is wrong").to_string()
+}
+
+fn of(text: &str, sets: &[&str]) -> Setup {
+    Setup::new(Scenarios::from(scenario(text, sets)), 7)
+}
+
+#[test]
+fn an_action_that_is_no_number_in_its_range_names_environment_agent_and_value() {
+    let setups = || [ALONE, FOUR].map(|text| of(text, &[]));
+    let (mut environments, mut batch) = reset(setups(), Form::Absolute, 1);
+    let before = batch.clone();
+    for (actions, message) in [
+        (
+            [1.0, 10.0, 1.0, 10.0, f32::NAN, 10.0],
+            "environment 1, agent \"second\": pacing_mbps is NaN; it is a number from 0.008 to 34359.74",
+        ),
+        (
+            [1.0, f32::INFINITY, 1.0, 10.0, 1.0, 10.0],
+            "environment 0, agent \"learner\": cwnd_pkts is inf; it is a number from 1 to 16777216",
+        ),
+        (
+            [1.0, 10.0, 0.001, 10.0, 1.0, 10.0],
+            "environment 1, agent \"first\": pacing_mbps is 0.001; it is a number from 0.008 to 34359.74",
+        ),
+    ] {
+        let error = environments.step(&actions, batch.outputs()).expect_err(message);
+        assert_eq!(error.to_string(), message);
+        assert_eq!(batch, before);
+    }
+    // and the environments have not moved
+    let (mut others, mut other_batch) = reset(setups(), Form::Absolute, 1);
+    step_all(&mut environments, &[2.0, 20.0], &mut batch);
+    step_all(&mut others, &[2.0, 20.0], &mut other_batch);
+    assert_eq!(batch, other_batch);
+    let (mut environments, mut batch) = one(ALONE, &[], Form::Factor);
+    let error = environments.step(&[1.5], batch.outputs()).expect_err("above 1");
+    let message = "environment 0, agent \"learner\": exponent is 1.5; it is a number from -1 to 1";
+    assert_eq!(error.to_string(), message);
+}
+
+#[test]
+fn an_array_of_another_length_is_named() {
+    let (mut environments, mut batch) = one(FOUR, &[], Form::Absolute);
+    let error = environments.step(&[1.0; 3], batch.outputs()).expect_err("two rows of two");
+    assert_eq!(error.to_string(), "actions has 3 values; 2 rows of 2 columns are 4");
+    let mut short = [0.0; 19];
+    let outputs = Outputs { observations: &mut short, ..batch.outputs() };
+    let error = environments.step(&[1.0; 4], outputs).expect_err("two rows of ten");
+    assert_eq!(error.to_string(), "observations has 19 values; 2 rows of 10 columns are 20");
+    let seeds = environments.reset(Some(&[1, 2]), &mut batch.observations).expect_err("one environment");
+    assert_eq!(seeds.to_string(), "seeds has 2 values; 1 rows of 1 columns are 1");
+    for error in [environments.reset(None, &mut short), environments.reset_one(0, Some(1), &mut short)] {
+        assert!(matches!(error, Err(Error::Length { what: "observations", found: 19, .. })));
+    }
+    let outputs = Outputs { truncated: &mut [], ..batch.outputs() };
+    assert!(environments.step(&[1.0; 4], outputs).is_err());
+}
+
+#[test]
+fn environments_without_an_episode_are_not_stepped() {
+    let setups = [of(ALONE, &[]), of(ALONE, &[])];
+    let mut environments = Environments::new(setups, Form::Factor, Some(1)).expect("they are in order");
+    let mut batch = environments.batch();
+    environments.reset_one(0, Some(1), &mut batch.observations).expect("it is valid");
+    let error = environments.step(&[0.0, 0.0], batch.outputs()).expect_err("one is not reset");
+    assert_eq!(error.to_string(), "environment 1 has no episode; reset it first");
+    let error = environments.reset_one(2, Some(1), &mut batch.observations).expect_err("there are two");
+    assert_eq!(error.to_string(), "there is no environment 2; there are 2, from 0 on");
+    assert!(environments.reset_one(0, Some(u64::MAX), &mut batch.observations).is_err(), "not a seed");
+    assert!(matches!(Environments::new([], Form::Factor, Some(1)), Err(Error::NoEnvironment)));
+}
+
+#[test]
+fn a_scenario_that_is_none_for_an_environment_is_refused_with_what_to_write() {
+    let workload = ["flow.arrivals=1/s", "flow.sizes=websearch"];
+    let long = Setup { interval: Some(Duration::from_secs(11)), ..of(ALONE, &[]) };
+    let odd = Setup { interval: Some(Duration::from_nanos(1_500_500)), ..of(ALONE, &[]) };
+    for (setup, message) in [
+        (of(ALONE, &["flow.cc=reno"]), "no flow has `cc = \"agent\"`"),
+        (of(ALONE, &["duration=120ms", "window.from=0s"]), "an episode is longer than two monitor intervals"),
+        (Setup::new(Scenarios::from(scenario(ALONE, &[])), u64::MAX), "a seed is at most"),
+        (long, "a monitor interval of 11s"),
+        (odd, "a monitor interval of 1.5005ms"),
+        (Setup::new(Scenarios::OneOf(Vec::new()), 1), "environment 0 has no scenario"),
+        (of(ALONE, &workload), "flow \"learner\" is a workload of many connections"),
+    ] {
+        let found = refused(setup);
+        assert!(found.contains(message), "{found}");
+    }
+}
+
+#[test]
+fn scenarios_of_different_shapes_are_refused() {
+    let list = [ALONE, FOUR].map(|text| std::sync::Arc::new(scenario(text, &[]))).to_vec();
+    // which of them is the first one depends on the seed
+    let mut messages = Vec::new();
+    for seed in 0..8 {
+        let setup = Setup::new(Scenarios::OneOf(list.clone()), seed);
+        let mut environments = Environments::new([setup], Form::Factor, Some(1)).expect("one is in order");
+        let mut batch = environments.batch();
+        environments.reset(None, &mut batch.observations).expect("it is the same one");
+        let actions = vec![0.0; environments.agents()];
+        let error = (0..2_000).find_map(|_| environments.step(&actions, batch.outputs()).err());
+        messages.push(error.expect("the other one comes up").to_string());
+        // it says so until it is reset
+        let again = environments.step(&actions, batch.outputs()).expect_err("it has no episode");
+        assert_eq!(again.to_string(), "environment 0 has no episode; reset it first");
+        environments.reset(Some(&[seed]), &mut batch.observations).expect("the first one is in order");
+    }
+    let alone = "1 agents among 1 flows, but 2 among 4 in its first scenario";
+    let four = "2 agents among 4 flows, but 1 among 1 in its first scenario";
+    assert!(messages.iter().all(|m| m.contains(alone) || m.contains(four)), "{messages:?}");
+    assert!(messages.iter().any(|m| m.contains(alone)) && messages.iter().any(|m| m.contains(four)));
+}
+
+#[test]
+fn what_cannot_be_drawn_is_refused_when_environments_are_made() {
+    let drawn = |key: &str, least: &str, most: &str| Drawn {
+        key: key.to_owned(),
+        least: least.to_owned(),
+        most: most.to_owned(),
+        scale: Scale::Uniform,
+    };
+    let of = |drawn: Drawn| {
+        let (name, text) = ("ranges.toml".to_owned(), ALONE.to_owned());
+        refused(Setup::new(Scenarios::Text { name, text, sets: Vec::new(), drawn: vec![drawn] }, 7))
+    };
+    assert!(of(drawn("link.color", "1", "2")).contains("environment 0: there is no key `link.color`"));
+    let found = of(drawn("link.buffer", "1B", "2B"));
+    assert!(found.contains("environment 0, seed 7: ") && found.contains("at least 1514B"), "{found}");
+}

@@ -1,0 +1,7 @@
+//! Environments from outside.
+
+mod batch;
+mod errors;
+mod parity;
+mod properties;
+mod support;

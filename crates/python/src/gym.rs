@@ -1,0 +1,228 @@
+//! Environments for reinforcement learning, as NumPy arrays.
+
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+use std::time::Duration;
+
+use fairpace_gym::{Batch, Column, Drawn, Error, Form, INFO, OBSERVATIONS, Scale, Scenarios, Setup};
+use fairpace_scenario::Flow;
+use numpy::{Element, PyArray1, PyReadonlyArray1};
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+
+use crate::scenario::{Checked, changes};
+
+/// The algorithm of agents.
+const AGENT: &str = "agent";
+
+/// A column: name, unit, least value, largest value, meaning.
+type ColumnRow = (&'static str, &'static str, f32, f32, &'static str);
+
+fn rows(columns: &[Column]) -> Vec<ColumnRow> {
+    let row = |column: &Column| (column.name, column.unit, column.least, column.most, column.meaning);
+    columns.iter().map(row).collect()
+}
+
+fn form_of(name: &str) -> PyResult<Form> {
+    match name {
+        "absolute" => Ok(Form::Absolute),
+        "factor" => Ok(Form::Factor),
+        _ => Err(PyValueError::new_err(format!("actions are \"absolute\" or \"factor\", not {name:?}"))),
+    }
+}
+
+/// The columns of observations.
+#[pyfunction]
+pub(crate) fn observation_columns() -> Vec<ColumnRow> {
+    rows(&OBSERVATIONS)
+}
+
+/// The columns of actions of a form.
+#[pyfunction]
+pub(crate) fn action_columns(form: &str) -> PyResult<Vec<ColumnRow>> {
+    Ok(rows(form_of(form)?.actions()))
+}
+
+/// The columns of ground truth.
+#[pyfunction]
+pub(crate) fn info_columns() -> Vec<ColumnRow> {
+    rows(&INFO)
+}
+
+/// A key that is drawn: its name, its least and largest value, and whether orders of magnitude are as likely.
+type DrawnRow = (String, String, String, bool);
+
+/// What the episodes of an environment run.
+#[derive(FromPyObject)]
+enum Given<'py> {
+    /// Scenarios, of which the seed chooses one.
+    Checked(Vec<PyRef<'py, Checked>>),
+    /// Name and text of a scenario, other values of keys, and what is drawn.
+    Text((String, String, Vec<(String, String)>, Vec<DrawnRow>)),
+}
+
+impl From<Given<'_>> for Scenarios {
+    fn from(given: Given<'_>) -> Self {
+        match given {
+            Given::Checked(list) => {
+                Scenarios::OneOf(list.iter().map(|checked| Arc::clone(&checked.0)).collect())
+            }
+            Given::Text((name, text, sets, drawn)) => {
+                let drawn = drawn.into_iter().map(|(key, least, most, is_logarithmic)| {
+                    let scale = if is_logarithmic { Scale::Logarithmic } else { Scale::Uniform };
+                    Drawn { key, least, most, scale }
+                });
+                Scenarios::Text { name, text, sets: changes(sets), drawn: drawn.collect() }
+            }
+        }
+    }
+}
+
+struct State {
+    environments: fairpace_gym::Environments,
+    batch: Batch,
+}
+
+/// A batch of environments; see `fairpace.gym`.
+#[pyclass(frozen, module = "fairpace._fairpace")]
+pub(crate) struct Environments {
+    /// `None`: closed.
+    state: Mutex<Option<State>>,
+    /// The process that made it: its threads are not in a child of `fork`.
+    process: u32,
+}
+
+/// What a step gives: observations, last observations of episodes that ended, ground truth, and where one
+/// ended.
+type Stepped<'py> = (
+    Bound<'py, PyArray1<f32>>,
+    Bound<'py, PyArray1<f32>>,
+    Bound<'py, PyArray1<f32>>,
+    Bound<'py, PyArray1<bool>>,
+);
+
+#[pymethods]
+impl Environments {
+    /// Each setup is scenarios, a seed, and a monitor interval in microseconds or none.
+    #[new]
+    fn new(setups: Vec<(Given<'_>, u64, Option<u64>)>, form: &str, jobs: Option<usize>) -> PyResult<Self> {
+        let setups = setups.into_iter().map(|(scenarios, seed, interval_us)| Setup {
+            scenarios: scenarios.into(),
+            seed,
+            interval: interval_us.map(Duration::from_micros),
+        });
+        let environments = fairpace_gym::Environments::new(setups, form_of(form)?, jobs).map_err(raised)?;
+        let batch = environments.batch();
+        let state = Mutex::new(Some(State { environments, batch }));
+        Ok(Self { state, process: std::process::id() })
+    }
+
+    /// Number of rows of agents, and of flows.
+    fn shape(&self) -> PyResult<(usize, usize)> {
+        self.with(|state| Ok((state.environments.agents(), state.environments.flows())))
+    }
+
+    /// First row of each environment's agents, and behind them their number; the same for flows.
+    fn rows(&self) -> PyResult<(Vec<usize>, Vec<usize>)> {
+        self.with(|State { environments, .. }| {
+            let ends = |of: fn(&fairpace_gym::Environments, usize) -> usize| {
+                std::iter::once(0)
+                    .chain((0..environments.len()).map(|index| of(environments, index)))
+                    .collect()
+            };
+            Ok((ends(|of, index| of.agents_of(index).end), ends(|of, index| of.flows_of(index).end)))
+        })
+    }
+
+    /// Starts the first episodes of these seeds, or the next ones; returns the first observations.
+    fn reset<'py>(&self, py: Python<'py>, seeds: Option<Vec<u64>>) -> PyResult<Bound<'py, PyArray1<f32>>> {
+        self.with(|State { environments, batch }| {
+            py.detach(|| environments.reset(seeds.as_deref(), &mut batch.observations)).map_err(raised)?;
+            Ok(array(py, &batch.observations))
+        })
+    }
+
+    /// Runs every environment for one monitor interval.
+    fn step<'py>(&self, py: Python<'py>, actions: PyReadonlyArray1<'py, f32>) -> PyResult<Stepped<'py>> {
+        // a copy: other threads may write to the array while this one has no lock of Python
+        let actions = actions.as_slice().map_err(|error| PyValueError::new_err(error.to_string()))?.to_vec();
+        self.with(|State { environments, batch }| {
+            py.detach(|| environments.step(&actions, batch.outputs())).map_err(raised)?;
+            let Batch { observations, final_observations, info, truncated } = &*batch;
+            Ok((
+                array(py, observations),
+                array(py, final_observations),
+                array(py, info),
+                array(py, truncated),
+            ))
+        })
+    }
+
+    /// The scenario of an environment's current episode.
+    fn scenario(&self, environment: usize) -> PyResult<Option<Checked>> {
+        self.with(|state| {
+            Ok(state.environments.scenario(environment).cloned().map(|scenario| Checked(Arc::new(scenario))))
+        })
+    }
+
+    /// Names of an environment's agents, and the places of their flows among its flows. They can differ from
+    /// one episode to the next.
+    fn agents(&self, environment: usize) -> PyResult<Vec<(String, usize)>> {
+        self.with(|state| {
+            let flows = state.environments.scenario(environment).map_or(&[][..], |scenario| &scenario.flows);
+            let is_agent = |(_, flow): &(usize, &Flow)| flow.cc.to_string() == AGENT;
+            let agents = flows.iter().enumerate().filter(is_agent);
+            Ok(agents.map(|(place, flow)| (flow.name.clone(), place)).collect())
+        })
+    }
+
+    /// Frees memory and threads.
+    fn close(&self) -> PyResult<()> {
+        *self.lock()? = None;
+        Ok(())
+    }
+}
+
+impl Environments {
+    fn lock(&self) -> PyResult<MutexGuard<'_, Option<State>>> {
+        if self.process != std::process::id() {
+            return Err(PyRuntimeError::new_err(
+                "these environments were made before the process was forked, and their threads are not in this \
+                 one; make them in each process",
+            ));
+        }
+        match self.state.try_lock() {
+            Ok(state) => Ok(state),
+            Err(TryLockError::WouldBlock) => {
+                Err(PyRuntimeError::new_err("another thread is stepping these environments; wait for it"))
+            }
+            Err(TryLockError::Poisoned(_)) => Err(PyRuntimeError::new_err(
+                "a step of these environments failed with a bug; please report it",
+            )),
+        }
+    }
+
+    fn with<T>(&self, perform: impl FnOnce(&mut State) -> PyResult<T>) -> PyResult<T> {
+        match &mut *self.lock()? {
+            Some(state) => perform(state),
+            None => Err(PyRuntimeError::new_err("these environments are closed; make new ones")),
+        }
+    }
+}
+
+fn array<'py, T: Element>(py: Python<'py>, values: &[T]) -> Bound<'py, PyArray1<T>> {
+    PyArray1::from_slice(py, values)
+}
+
+fn raised(error: Error) -> PyErr {
+    let text = match &error {
+        Error::Scenario { environment, seed, invalid } => {
+            let problems: Vec<String> = invalid.problems.iter().map(ToString::to_string).collect();
+            format!("environment {environment}, seed {seed}: {}", problems.join("; "))
+        }
+        _ => error.to_string(),
+    };
+    match error {
+        Error::NotReset { .. } | Error::Threads { .. } => PyRuntimeError::new_err(text),
+        _ => PyValueError::new_err(text),
+    }
+}
