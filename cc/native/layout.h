@@ -13,6 +13,7 @@
 
 #include "lib/action.h"
 #include "lib/monitor.h"
+#include "lib/policy.h"
 
 #define CC_VIEW_FIELDS(X)                                                                                              \
 	X(cc_view, now_us)                                                                                             \
@@ -123,7 +124,8 @@
 	X(CC_EXPONENT_UNIT)                                                                                            \
 	X(CC_ACTION_LEAST_BPS)                                                                                         \
 	X(CC_ACTION_MOST_BPS)                                                                                          \
-	X(CC_ACTION_MOST_CWND_PKTS)
+	X(CC_ACTION_MOST_CWND_PKTS)                                                                                    \
+	X(CC_FEATURES)
 
 struct cc_native_number {
 	const char *name;

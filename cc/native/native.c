@@ -165,6 +165,7 @@ void cc_native_observe(u32 id, const void *state, struct cc_observation *o)
 #ifdef CC_AGENT_H
 void cc_native_agent_read(const struct agent *s, u64 now_us, struct cc_interval *i);
 void cc_native_agent_act(struct agent *s, const struct cc_action *a);
+void cc_native_agent_features(const struct agent *s, const struct cc_interval *i, s32 *features);
 
 void cc_native_agent_read(const struct agent *s, u64 now_us, struct cc_interval *i)
 {
@@ -172,6 +173,12 @@ void cc_native_agent_read(const struct agent *s, u64 now_us, struct cc_interval 
 }
 
 void cc_native_agent_act(struct agent *s, const struct cc_action *a) { s->action = *a; }
+
+/* features has CC_FEATURES numbers. */
+void cc_native_agent_features(const struct agent *s, const struct cc_interval *i, s32 *features)
+{
+	cc_features(i, s->rate_Bps, features);
+}
 #endif
 
 /* ---- the ring of lib/sends.h ---- */

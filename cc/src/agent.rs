@@ -48,6 +48,9 @@ pub enum ActionError {
     Exponent(f32),
 }
 
+/// What a policy of `lib/policy.h` sees (`CC_FEATURES`).
+pub const FEATURES: usize = 7;
+
 // Values of `enum cc_action_form`.
 pub(crate) const ABSOLUTE: u32 = 1;
 pub(crate) const FACTOR: u32 = 2;
@@ -103,6 +106,21 @@ impl Controller {
         // SAFETY: this is the state of an `agent`, by the check above, and is only read.
         unsafe { ffi::cc_native_agent_read(self.state.as_ptr().cast(), now_us, &mut interval) };
         Some(interval)
+    }
+
+    /// What a policy of `lib/policy.h` sees of this interval, in 1/1024. `None`: another algorithm.
+    #[must_use]
+    pub fn features(&self, interval: &Interval) -> Option<[i32; FEATURES]> {
+        if !self.algorithm().is_agent() {
+            return None;
+        }
+        let mut features = [0; FEATURES];
+        // SAFETY: this is the state of an `agent`, by the check above; it is only read, and the array has
+        // CC_FEATURES numbers.
+        unsafe {
+            ffi::cc_native_agent_features(self.state.as_ptr().cast(), interval, features.as_mut_ptr());
+        }
+        Some(features)
     }
 
     /// Hands in an action. It is in force from the first ACK after this monitor interval on, and replaces one

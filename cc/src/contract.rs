@@ -360,7 +360,7 @@ pub struct Observation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agent::{ABSOLUTE, Action, EXPONENT_UNIT, FACTOR};
+    use crate::agent::{ABSOLUTE, Action, EXPONENT_UNIT, FACTOR, FEATURES};
     use crate::ffi;
     use crate::interval::Interval;
     use crate::value::Unit;
@@ -453,6 +453,7 @@ mod tests {
         let forms = ["CC_ACTION_NONE", "CC_ACTION_ABSOLUTE", "CC_ACTION_FACTOR"];
         assert_eq!(forms.map(value), [0, ABSOLUTE as usize, FACTOR as usize]);
         assert_eq!(value("CC_EXPONENT_UNIT"), EXPONENT_UNIT as usize);
+        assert_eq!(value("CC_FEATURES"), FEATURES);
         assert_eq!(value("CC_ACTION_LEAST_BPS"), Action::LEAST_BPS as usize);
         assert_eq!(value("CC_ACTION_MOST_BPS"), Action::MOST_BPS as usize);
         assert_eq!(value("CC_ACTION_MOST_CWND_PKTS"), Action::MOST_CWND_PKTS as usize);

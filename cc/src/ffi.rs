@@ -109,6 +109,7 @@ unsafe extern "C-unwind" {
     pub(crate) fn cc_native_observe(id: u32, state: *const c_void, o: *mut Observation);
     pub(crate) fn cc_native_agent_read(state: *const c_void, now_us: u64, i: *mut Interval);
     pub(crate) fn cc_native_agent_act(state: *mut c_void, a: *const Action);
+    pub(crate) fn cc_native_agent_features(state: *const c_void, i: *const Interval, features: *mut i32);
     pub(crate) fn cc_native_sends_start(r: *mut c_void, v: *const View);
     pub(crate) fn cc_native_sends_note(
         r: *mut c_void,

@@ -82,7 +82,7 @@ mod value;
 #[cfg(feature = "plugin")]
 pub mod watch;
 
-pub use agent::{Action, ActionError};
+pub use agent::{Action, ActionError, FEATURES};
 #[cfg(feature = "plugin")]
 pub use algorithm::Origin;
 pub use algorithm::{Algorithm, Kind, Parameter, Preset, UnknownAlgorithm};

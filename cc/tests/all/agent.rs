@@ -1,7 +1,7 @@
 //! Monitor intervals (`lib/monitor.h`), actions (`lib/action.h`), and the sender that takes them.
 
 use crate::support::{Ack, Flow, MSS, ack, ms};
-use fairpace_cc::{Action, ActionError, Algorithm, CaState, Interval, NO_RTT, Phase};
+use fairpace_cc::{Action, ActionError, Algorithm, CaState, FEATURES, Interval, NO_RTT, Phase};
 use proptest::prelude::*;
 
 /// An agent with intervals of 10 ms, in the middle of one: the clock is at 100 s and 3 ms.
@@ -243,4 +243,66 @@ proptest! {
         let sum = |of: fn(&(u32, u64, u32, u32)) -> u32| acks.iter().map(of).sum::<u32>();
         prop_assert_eq!(sums, [acks.len() as u32, sum(|a| a.0), sum(|a| a.2), sum(|a| a.3)]);
     }
+}
+
+/// Features in 1/1024 of an interval with these ACKs, at a rate that is set before.
+fn features(rate: u32, acks: impl FnOnce(&mut Flow)) -> [i32; FEATURES] {
+    let mut f = agent();
+    f.on(ack(1).after(ms(1)));
+    act(&mut f, Action::Absolute { pacing_rate_Bps: rate, cwnd_pkts: 100 });
+    f.on(ack(1).after(ms(7))); // 11 ms: the next interval, and the rate is in force
+    acks(&mut f);
+    let interval = at(&f, 20);
+    f.cc.features(&interval).expect("it is an agent")
+}
+
+#[test]
+fn features_are_what_lib_policy_says() {
+    // 25 ms instead of 20; 10 packets of 1448 bytes in 10 ms are 1,448,000 B/s
+    let seen = features(1_448_000, |f| {
+        f.on(ack(9).after(ms(2)).rtt(25_000).losses(10).marked(5));
+    });
+    let [queue_rtts, queue_10ms, loss, ce, delivered, rate, min_rtt] = seen;
+    assert_eq!((queue_rtts, queue_10ms), (256, 512));
+    assert_eq!((loss, ce), (4 << 10, 4 << 10), "half of each, in eighths");
+    assert_eq!(delivered, 1024);
+    // log4 of 11.584 and of 20: 1.767 and 2.161, at most 0.043 less
+    let is_log4 = |value: i32, x: f64| (-0.044..=0.002).contains(&(f64::from(value) / 1024.0 - x.log(4.0)));
+    assert!(is_log4(rate, 11.584) && is_log4(min_rtt, 20.0), "{rate} {min_rtt}");
+}
+
+proptest! {
+    #[test]
+    fn features_are_at_most_8(interval in any_interval(), rate in 1000u32..) {
+        let mut f = agent();
+        f.on(ack(1).after(ms(1)));
+        act(&mut f, Action::Absolute { pacing_rate_Bps: rate, cwnd_pkts: 1 });
+        f.on(ack(1).after(ms(7)));
+        let seen = f.cc.features(&interval).expect("it is an agent");
+        prop_assert!(seen.iter().all(|feature| feature.abs() <= 8 << 10), "{seen:?}");
+    }
+}
+
+fn any_interval() -> impl Strategy<Value = Interval> {
+    let number = || prop_oneof![0u32..100, any::<u32>()];
+    let numbers = prop::array::uniform9(number());
+    (any::<u64>(), numbers).prop_map(
+        |(rtt_sum_us, [rtt_samples, min_rtt_us, duration_us, acks, delivered, lost, ce, sent, mss])| {
+            Interval {
+                rtt_sum_us,
+                rtt_samples,
+                rtt_least_us: min_rtt_us,
+                min_rtt_us,
+                duration_us,
+                acks,
+                delivered_pkts: delivered,
+                lost_pkts: lost,
+                ce_pkts: ce,
+                sent_pkts: sent,
+                inflight_pkts: sent,
+                mss_bytes: mss,
+                reserved: 0,
+            }
+        },
+    )
 }

@@ -1,6 +1,6 @@
 //! The columns of observations, actions and ground truth, and how their values are computed.
 
-use fairpace_cc::{Action, Interval, NO_RTT};
+use fairpace_cc::{Action, FEATURES, Interval, NO_RTT};
 
 /// A column of a row.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,7 +34,7 @@ const fn column(name: &'static str, unit: &'static str, most: f32, meaning: &'st
 /// covers intervals without an ACK before it. Without an ACK, all columns but the last four are 0; before the
 /// connection is established, all are.
 #[rustfmt::skip]
-pub const OBSERVATIONS: [Column; 10] = [
+pub const OBSERVATIONS: [Column; 10 + FEATURES] = [
     column("delivered_mbps", "Mbit/s", MOST_MBPS, "acknowledged, with SACK"),
     column("sending_mbps", "Mbit/s", MOST_MBPS, "sent from ACK to ACK, retransmissions included"),
     column("rtt_ms", "ms", MOST_RTT_MS, "mean of the RTT samples; 0: none"),
@@ -45,7 +45,19 @@ pub const OBSERVATIONS: [Column; 10] = [
     column("pacing_mbps", "Mbit/s", MOST_MBPS, "pacing rate in force at its end"),
     column("inflight_pkts", "packets", MOST_PKTS, "in flight after the last ACK"),
     column("has_ack", "", 1.0, "1: an ACK arrived, so the next action is taken; 0: none, and it is ignored"),
+    feature("queue_rtts", 0.0, "queueing delay by the mean RTT, over the least RTT"),
+    feature("queue_10ms", 0.0, "the same in units of 10 ms"),
+    feature("loss_eighths", 0.0, "8 x loss_share"),
+    feature("ce_eighths", 0.0, "8 x ce_share"),
+    feature("delivered_ratio", 0.0, "delivered over the pacing rate in force"),
+    feature("rate_log4", -8.0, "logarithm to base 4 of the pacing rate in Mbit/s"),
+    feature("min_rtt_log4", -8.0, "logarithm to base 4 of the least RTT in ms"),
 ];
+
+/// What a policy of `lib/policy.h` sees: exact in f32, and at most 8. Without an ACK it is 0.
+const fn feature(name: &'static str, least: f32, meaning: &'static str) -> Column {
+    Column { name, unit: "", least, most: 8.0, meaning }
+}
 
 /// What happened to a flow in an interval, whatever its sender knows of it: for rewards.
 #[rustfmt::skip]
@@ -114,6 +126,8 @@ impl Form {
 pub(crate) struct InForce {
     pub(crate) cwnd_pkts: u32,
     pub(crate) pacing_rate_bytes_per_s: u64,
+    /// Of `lib/policy.h`, in 1/1024.
+    pub(crate) features: [i32; FEATURES],
 }
 
 /// The observation of an interval.
@@ -135,7 +149,12 @@ pub(crate) fn observe(interval: &Interval, in_force: InForce) -> [f32; OBSERVATI
         f64::from(i.inflight_pkts),
         if i.acks > 0 { 1.0 } else { 0.0 },
     ];
-    std::array::from_fn(|n| (values[n] as f32).clamp(OBSERVATIONS[n].least, OBSERVATIONS[n].most))
+    let features =
+        in_force.features.map(|feature| if i.acks > 0 { f64::from(feature) / 1024.0 } else { 0.0 });
+    std::array::from_fn(|n| {
+        let value = values.get(n).copied().unwrap_or_else(|| features[n - values.len()]);
+        (value as f32).clamp(OBSERVATIONS[n].least, OBSERVATIONS[n].most)
+    })
 }
 
 /// 0 of nothing.
@@ -168,7 +187,8 @@ mod tests {
             mss_bytes: 1448,
             reserved: 0,
         };
-        let row = observe(&interval, InForce { cwnd_pkts: 60, pacing_rate_bytes_per_s: 3_000_000 });
+        let features = [512, 0, 0, 0, 1024, 2048, -1024];
+        let row = observe(&interval, InForce { cwnd_pkts: 60, pacing_rate_bytes_per_s: 3_000_000, features });
         for (name, expected) in [
             ("delivered_mbps", 23.168), // 100 x 1448 x 8 bits in 50 ms
             ("sending_mbps", 28.96),
@@ -180,6 +200,8 @@ mod tests {
             ("pacing_mbps", 24.0),
             ("inflight_pkts", 40.0),
             ("has_ack", 1.0),
+            ("queue_rtts", 0.5),
+            ("min_rtt_log4", -1.0),
         ] {
             assert!((named(row, name) - expected).abs() < 1e-5, "{name}: {}", named(row, name));
         }
@@ -204,7 +226,8 @@ mod tests {
             reserved: 0,
         };
         for interval in [Interval::default(), largest, Interval { delivered_pkts: 0, ..largest }] {
-            let in_force = InForce { cwnd_pkts: most, pacing_rate_bytes_per_s: u64::MAX };
+            let features = [8 << 10; FEATURES];
+            let in_force = InForce { cwnd_pkts: most, pacing_rate_bytes_per_s: u64::MAX, features };
             for (value, column) in observe(&interval, in_force).into_iter().zip(OBSERVATIONS) {
                 assert!((column.least..=column.most).contains(&value), "{}: {value}", column.name);
             }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use fairpace_cc::Interval;
+use fairpace_cc::{FEATURES, Interval};
 use fairpace_netem::Random;
 use fairpace_scenario::{Cc, MOST_SEED, Scenario, Target};
 use fairpace_sim::Stepper;
@@ -279,6 +279,11 @@ impl Episode {
         self.stepper.controller(flow)?.interval(now_us)
     }
 
+    fn features_of(&self, flow: usize, interval: &Interval) -> [i32; FEATURES] {
+        let controller = self.stepper.controller(flow);
+        controller.and_then(|controller| controller.features(interval)).unwrap_or_default()
+    }
+
     /// Fills a row per agent.
     fn observe(&mut self, observations: &mut [f32]) {
         let rows = observations.chunks_exact_mut(OBSERVATIONS.len());
@@ -292,6 +297,7 @@ impl Episode {
                     let in_force = InForce {
                         cwnd_pkts: self.stepper.cwnd_pkts(flow).unwrap_or(0),
                         pacing_rate_bytes_per_s: self.stepper.pacing_rate_Bps(flow).unwrap_or(0),
+                        features: self.features_of(flow, &interval),
                     };
                     row.copy_from_slice(&observe(&interval, in_force));
                 }

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from pathlib import Path
 
 import fairpace as fp
 import pyarrow as pa
 import pytest
 
-from conftest import needs_clang
+from conftest import ROOT, needs_clang
 
 FEW = {"criterion": ["G1"], "match": "10mbit 10/200ms", "quick": False, "seeds": 1, "quiet": True}
 """Four cases, each of which takes a fraction of a second."""
@@ -113,3 +115,24 @@ def test_a_header_that_does_not_compile_is_an_error(tmp_path: Path, monkeypatch:
         fp.load_algorithm(header)
     with pytest.raises(fp.UsageError, match="No such file"):
         fp.load_algorithm(tmp_path / "missing.h")
+
+
+@pytest.mark.parametrize(
+    ("function", "page", "command"),
+    [
+        (fp.duels, "dev.md", "fairpace-dev duels"),
+        (fp.evaluate, "cli.md", "fairpace evaluate"),
+        (fp.compare, "cli.md", "fairpace compare"),
+    ],
+)
+def test_defaults_are_those_of_the_command_line(function: object, page: str, command: str) -> None:
+    text = (ROOT / "docs/reference" / page).read_text().split(f"## {command}\n")[1].split("\n## ")[0]
+    compared = 0
+    for name, parameter in inspect.signature(function).parameters.items():  # type: ignore[arg-type]
+        found = re.search(rf"--{name}\s.*?(?=\n\s+(?:-\w, )?--|\Z)", text, re.DOTALL)
+        default = found and re.search(r"\[default:\s+(.*?)\]", found[0], re.DOTALL)
+        if default:
+            ours = parameter.default
+            assert (",".join(ours) if isinstance(ours, tuple) else str(ours)) == default[1], name
+            compared += 1
+    assert compared >= 2

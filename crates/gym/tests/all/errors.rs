@@ -53,14 +53,14 @@ fn an_array_of_another_length_is_named() {
     let (mut environments, mut batch) = one(FOUR, &[], Form::Absolute);
     let error = environments.step(&[1.0; 3], batch.outputs()).expect_err("two rows of two");
     assert_eq!(error.to_string(), "actions has 3 values; 2 rows of 2 columns are 4");
-    let mut short = [0.0; 19];
+    let mut short = [0.0; 33];
     let outputs = Outputs { observations: &mut short, ..batch.outputs() };
-    let error = environments.step(&[1.0; 4], outputs).expect_err("two rows of ten");
-    assert_eq!(error.to_string(), "observations has 19 values; 2 rows of 10 columns are 20");
+    let error = environments.step(&[1.0; 4], outputs).expect_err("two rows of seventeen");
+    assert_eq!(error.to_string(), "observations has 33 values; 2 rows of 17 columns are 34");
     let seeds = environments.reset(Some(&[1, 2]), &mut batch.observations).expect_err("one environment");
     assert_eq!(seeds.to_string(), "seeds has 2 values; 1 rows of 1 columns are 1");
     for error in [environments.reset(None, &mut short), environments.reset_one(0, Some(1), &mut short)] {
-        assert!(matches!(error, Err(Error::Length { what: "observations", found: 19, .. })));
+        assert!(matches!(error, Err(Error::Length { what: "observations", found: 33, .. })));
     }
     let outputs = Outputs { truncated: &mut [], ..batch.outputs() };
     assert!(environments.step(&[1.0; 4], outputs).is_err());

@@ -29,6 +29,10 @@ fn value(column: &Column, unit: f32) -> f32 {
 /// Agents in place of every second flow that may be one; `None`: none may.
 fn with_agents(mut scenario: Scenario) -> Option<Setup> {
     let agent: Cc = "agent".parse().expect("it is listed");
+    // what is drawn can have this algorithm already, and not only where an environment can use it
+    if scenario.flows.iter().any(|flow| flow.arrivals.is_some() && flow.cc == agent) {
+        return None;
+    }
     let is_connection = |cc: &Cc| *cc != Cc::Uncontrolled;
     let flows = scenario.flows.iter_mut().filter(|flow| flow.arrivals.is_none() && is_connection(&flow.cc));
     let agents = flows.step_by(2).map(|flow| flow.cc = agent.clone()).count();

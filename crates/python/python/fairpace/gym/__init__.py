@@ -23,22 +23,25 @@ C headers that run in the kernel, so a policy can be exported and decides the sa
 ... ''', count=4, draws={"link.rate": ("4mbit", "40mbit")})
 >>> observations, info = env.reset(seed=1)
 >>> observations.shape
-(4, 10)
+(4, 17)
 >>> observations, rewards, _, truncated, info = env.step(np.zeros((4, 1), np.float32))
 """
 
 from ._columns import INFO, OBSERVATIONS, Column, action_columns
 from ._env import Env
 from ._parallel import ParallelEnv
+from ._policy import FEATURES, Policy
 from ._vector import Draw, Reward, VectorEnv, default_reward
 
 __all__ = [
+    "FEATURES",
     "INFO",
     "OBSERVATIONS",
     "Column",
     "Draw",
     "Env",
     "ParallelEnv",
+    "Policy",
     "Reward",
     "VectorEnv",
     "action_columns",
