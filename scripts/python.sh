@@ -3,9 +3,9 @@
 #
 #   scripts/python.sh           what users get: the release profile; leaves the wheel in dist
 #   scripts/python.sh --quick   the dev profile, for CI: what it simulates is optimised in it, too
-#   scripts/python.sh --lock    writes crates/python/requirements-dev.txt again, with the newest versions
+#   scripts/python.sh --lock    writes crates/python/requirements-{dev,ray}.txt again, with the newest versions
 #
-# Needs python3 with venv. The packages of the tests are those of requirements-dev.txt, by their hashes.
+# Needs python3 with venv. The packages of the tests are those of these two lists, by their hashes.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 package=crates/python
@@ -22,9 +22,11 @@ python=$scratch/venv/bin/python
 
 if [ "$mode" = --lock ]; then
 	"$python" -m pip install --quiet pip-tools
-	CUSTOM_COMPILE_COMMAND="scripts/python.sh --lock" "$python" -m piptools compile --quiet --upgrade --generate-hashes \
-		--strip-extras --no-emit-find-links --no-emit-index-url --no-emit-trusted-host \
-		--output-file "$package/requirements-dev.txt" "$package/requirements-dev.in"
+	for list in dev ray; do
+		CUSTOM_COMPILE_COMMAND="scripts/python.sh --lock" "$python" -m piptools compile --quiet --upgrade --generate-hashes \
+			--strip-extras --no-emit-find-links --no-emit-index-url --no-emit-trusted-host \
+			--output-file "$package/requirements-$list.txt" "$package/requirements-$list.in"
+	done
 	exit
 fi
 
@@ -35,7 +37,8 @@ case $mode in
 esac
 # what results are compared with; in CI the tests before have built it
 [ "$profile" = dev ] && [ -x "$target/debug/fairpace-dev" ] || cargo build --quiet --locked --package fairpace --package fairpace-dev
-"$python" -m pip install --quiet --require-hashes --requirement "$package/requirements-dev.txt"
+"$python" -m pip install --quiet --require-hashes --requirement "$package/requirements-dev.txt" \
+	--requirement "$package/requirements-ray.txt"
 (cd "$package" && "$python" -m maturin build --quiet --locked --profile "$profile" --out "$scratch/wheel")
 wheel=$(echo "$scratch"/wheel/*.whl)
 "$python" -m pip install --quiet --no-deps --no-index "$wheel"

@@ -4,8 +4,9 @@
 //! [`run`] simulates a scenario, [`table`] hands its series and results to data frames through the Arrow C
 //! data interface, [`error`] turns errors into exceptions with the words of the command line, [`interrupt`]
 //! lets Ctrl-C end a run. [`evaluate`] and [`duels`] perform many runs, with arguments that the parser of the
-//! command line reads ([`arguments`]), and [`gym`] steps environments for reinforcement learning. Python's lock
-//! is released while anything is simulated.
+//! command line reads ([`arguments`]), and [`gym`] steps environments for reinforcement learning. [`rows`]
+//! makes many runs of a sweep, and [`row_table`] puts their results in tables. Python's lock is released
+//! while anything is simulated.
 //!
 //! There is no kernel in it: no root, no BPF. No metric is computed here, and no panic reaches Python: it
 //! would be an exception, and a bug. Tests are in Python (`tests`, by `make python`).
@@ -16,6 +17,8 @@ mod error;
 mod evaluate;
 mod gym;
 mod interrupt;
+mod row_table;
+mod rows;
 mod run;
 mod scenario;
 mod table;
@@ -29,6 +32,10 @@ mod _fairpace {
     use crate::evaluate::{Evaluation, evaluate};
     #[pymodule_export]
     use crate::gym::{Environments, action_columns, info_columns, observation_columns};
+    #[pymodule_export]
+    use crate::rows::{
+        Cancel, Rows, expected_cost, failed_rows, parquet_metadata, simulate_rows, table_of_parquet,
+    };
     #[pymodule_export]
     use crate::run::{Result, compare_scenarios, run};
     #[pymodule_export]

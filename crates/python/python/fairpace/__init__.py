@@ -22,6 +22,7 @@ from ._fairpace import COMMIT, Table
 from ._keys import Flow, Link, Window
 from ._result import Result
 from ._scenario import Scenario, ScenarioLike, _sets, scenario_of
+from ._sweep import Sweep, sweep
 from .errors import FairpaceError, InternalError, OutputError, Problem, UnsupportedError, UsageError
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "Result",
     "Scenario",
     "ScenarioLike",
+    "Sweep",
     "Table",
     "UnsupportedError",
     "UsageError",
@@ -47,6 +49,7 @@ __all__ = [
     "evaluate",
     "load_algorithm",
     "run",
+    "sweep",
 ]
 
 

@@ -1,0 +1,242 @@
+"""Sweeps on a cluster of Ray: three nodes, each of its own processes, on this machine."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fairpace as fp
+from fairpace import _fairpace, _local, _ray, _runs
+
+ray: Any = pytest.importorskip("ray", reason="SKIPPED: Ray is not installed: pip install 'fairpace[ray]'")
+
+BASE = """
+title = "two flows"
+duration = "60s"
+link = [{ rate = "2mbit", buffer = "1bdp" }]
+flow = [{ name = "a", cc = "bbr1", rtt = "20ms" }, { name = "b", cc = "cubic", rtt = "20ms" }]
+"""
+
+OVER = {"link.buffer": ["1bdp", "4bdp", "3B"]}
+"""A third of the runs fails."""
+
+SEEDS = range(100)
+
+NODE: dict[str, Any] = {"num_cpus": 1, "object_store_memory": 80 * 2**20, "include_dashboard": False}
+"""80 MB is about the least that Ray takes."""
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    """Three nodes with a core each, and the driver's, which has none."""
+    # the paths of sockets are short, so that pytest's folders will not do
+    folder = tempfile.mkdtemp(prefix="fp-ray-", dir="/tmp")
+    os.environ.update(RAY_TMPDIR=folder, RAY_USAGE_STATS_ENABLED="0")
+    os.environ.pop("RAY_ADDRESS", None)
+    from ray.cluster_utils import Cluster
+
+    nodes: Any = Cluster()
+    try:
+        nodes.add_node(**{**NODE, "num_cpus": 0})
+        for _ in range(3):
+            nodes.add_node(**NODE)
+        ray.init(address=nodes.address, log_to_driver=False)
+        nodes.wait_for_nodes()
+        yield nodes
+    finally:
+        # these end the processes that were started here, and no others
+        ray.shutdown()
+        nodes.shutdown()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts of 15 runs, and tasks of four."""
+    monkeypatch.setattr(_runs, "MOST_RUNS", 15)
+    monkeypatch.setattr(_ray.OnRay, "piece_packets", lambda *_: 50_000.0)
+
+
+@pytest.fixture(scope="module")
+def local(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """The files of the sweep as this machine makes them without Ray."""
+    out = tmp_path_factory.mktemp("local")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_runs, "MOST_RUNS", 15)
+        fp.sweep(BASE, OVER, SEEDS, out=out, quiet=True)
+    return files(out)
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """All files of a data set."""
+    found = (path for path in sorted(folder.rglob("*")) if path.is_file() and not path.name.startswith("."))
+    return {str(path.relative_to(folder)): path.read_bytes() for path in found}
+
+
+def parts(out: Path) -> int:
+    """Parts that are complete."""
+    return len(list((out / "flows").glob("*.parquet")))
+
+
+def test_a_node_is_killed_and_one_is_added_and_each_run_is_there_once(
+    cluster: Any, local: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attempts, used, new = tmp_path / "attempts", tmp_path / "used", tmp_path / "new"
+    attempts.mkdir()
+    used.mkdir()
+
+    def hangs_at_first(piece: Any) -> Any:
+        """The task that has run 150 hangs until its node is killed."""
+        here = ray.get_runtime_context().get_node_id()
+        (used / here).touch()
+        if piece.first <= 150 < piece.first + len(piece.jobs):
+            first = not list(attempts.iterdir())
+            (attempts / here).touch()
+            if first:
+                time.sleep(600)
+        # the others wait for the new node, or the sweep would end before it has started
+        deadline = time.monotonic() + 60
+        while piece.first > 250 and not worked() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        return _task(piece)
+
+    def worked() -> bool:
+        return new.exists() and (used / new.read_text()).exists()
+
+    def wait_and_change_nodes(refs: list[Any], **arguments: Any) -> Any:
+        hanging = list(attempts.iterdir())
+        if hanging and not added:
+            before = {node["NodeID"] for node in ray.nodes()}
+            [socket] = [node["ObjectStoreSocketName"] for node in ray.nodes() if node["NodeID"] == hanging[0].name]
+            [node] = [node for node in cluster.worker_nodes if node.plasma_store_socket_name == socket]
+            # as if its power failed
+            cluster.remove_node(node, allow_graceful=False)
+            cluster.add_node(**NODE)
+            added.update({node["NodeID"] for node in ray.nodes()} - before)
+            [name] = added
+            (tmp_path / "name").write_text(name)
+            (tmp_path / "name").rename(new)
+        return wait(refs, **arguments)
+
+    _task, wait, added = _ray._task, ray.wait, set[str]()
+    monkeypatch.setattr(_ray, "_task", hangs_at_first)
+    monkeypatch.setattr(ray, "wait", wait_and_change_nodes)
+    made = fp.sweep(BASE, OVER, SEEDS, out=tmp_path / "out", on="ray", quiet=True)
+    assert len(list(attempts.iterdir())) == 2, "the task was started again, on another node"
+    assert worked(), "the new node got tasks"
+    assert (made.made, made.failed) == (300, 100)
+    flows = made.to_arrow().to_pyarrow()
+    assert sorted(set(flows["run"].to_pylist())) == list(range(300))
+    assert flows.num_rows == 200 * 2 + 100, "each run is there once"
+    assert files(tmp_path / "out") == local
+
+
+DRIVER = """
+    import sys
+    import ray
+    import fairpace as fp
+    from fairpace import _ray, _runs
+    _runs.MOST_RUNS = 15
+    _ray.OnRay.piece_packets = lambda *_: 50_000.0
+    base, over, seeds = eval(sys.argv[1])
+    ray.init(address=sys.argv[2], log_to_driver=False)
+    fp.sweep(base, over, seeds, out=sys.argv[3], on="ray", quiet=True)
+"""
+
+
+def start_driver(address: str, out: Path) -> subprocess.Popen[bytes]:
+    arguments = [repr((BASE, OVER, SEEDS)), address, str(out)]
+    return subprocess.Popen([sys.executable, "-c", textwrap.dedent(DRIVER), *arguments], stderr=subprocess.DEVNULL)
+
+
+def test_a_driver_that_is_killed_and_started_again_continues(
+    cluster: Any, local: dict[str, bytes], tmp_path: Path
+) -> None:
+    driver = start_driver(cluster.address, tmp_path)
+    try:
+        while driver.poll() is None and parts(tmp_path) < 3:
+            time.sleep(0.01)
+        assert driver.poll() is None, "it ended before it could be killed: make the sweep longer"
+    finally:
+        driver.send_signal(signal.SIGKILL)
+        driver.wait()
+    there = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "flows").iterdir()}
+    assert 3 <= len(there) < 20
+    again = start_driver(cluster.address, tmp_path)
+    assert again.wait(timeout=120) == 0
+    after = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "flows").iterdir()}
+    assert there.items() <= after.items(), "what was there was not made again"
+    assert files(tmp_path) == local
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_run_that_ends_its_worker_each_time_is_a_row_with_that_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ends_its_worker(piece: Any) -> Any:
+        if piece.first <= 5 < piece.first + len(piece.jobs):
+            os._exit(1)
+        return _task(piece)
+
+    _task = _ray._task
+    monkeypatch.setattr(_ray, "_task", ends_its_worker)
+    monkeypatch.setattr(_ray, "_RETRIES", 0)
+    made = fp.sweep(BASE, None, range(12), out=tmp_path, on="ray", quiet=True)
+    flows = made.to_arrow().to_pyarrow().to_pylist()
+    assert made.failed == 1 and len(flows) == 11 * 2 + 1
+    [failed] = [row for row in flows if row["error"] is not None]
+    assert (failed["run"], failed["seed"], failed["error_kind"]) == (5, 5, "internal")
+    assert failed["error"] == "its worker was lost in each of 1 attempts"
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_worker_with_another_build_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def of_another_build(piece: Any) -> Any:
+        rows, cpu_s = _local.simulate(piece, _fairpace.Cancel())
+        tables, counts, _ = rows.to_bytes()
+        return (tables, counts, "0123abc"), cpu_s
+
+    monkeypatch.setattr(_ray, "_task", of_another_build)
+    with pytest.raises(fp.UnsupportedError, match="commit 0123abc.*install the same package on all nodes"):
+        fp.sweep(BASE, None, range(3), out=tmp_path, on="ray", quiet=True)
+
+
+@pytest.mark.usefixtures("cluster")
+def test_tasks_in_flight_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    most = 0
+    wait = ray.wait
+
+    def counted(refs: list[Any], **arguments: Any) -> Any:
+        nonlocal most
+        most = max(most, len(refs))
+        return wait(refs, **arguments)
+
+    monkeypatch.setattr(ray, "wait", counted)
+    made = fp.sweep(BASE, {"duration": ["1s"]}, range(200), out=tmp_path / "a", on="ray", quiet=True)
+    assert len(made) == 200 and 0 < most <= 2 * ray.cluster_resources()["CPU"]
+    most = 0
+    fp.sweep(BASE, {"duration": ["1s"]}, range(200), out=tmp_path / "b", on="ray", jobs=1, quiet=True)
+    assert most == 1
+
+
+@pytest.mark.usefixtures("cluster")
+def test_tasks_are_long_enough_for_a_large_cluster_and_short_enough_for_a_small_sweep(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.undo()
+    on_ray = _ray.OnRay(None)
+    for cores, total, packets in [(3, 1e12, 5e6), (3, 24e6, 1e6), (3, 1.0, 0.5e6), (1000, 1e12, 50e6)]:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(ray, "cluster_resources", lambda cores=cores: {"CPU": float(cores)})
+            assert on_ray.piece_packets(total) == packets
