@@ -3,9 +3,9 @@
 #
 #   scripts/python.sh           what users get: the release profile; leaves the wheel in dist
 #   scripts/python.sh --quick   the dev profile, for CI: what it simulates is optimised in it, too
-#   scripts/python.sh --lock    writes crates/python/requirements-{dev,ray}.txt again, with the newest versions
+#   scripts/python.sh --lock    writes crates/python/requirements-{dev,ray,notebooks}.txt again, with the newest versions
 #
-# Needs python3 with venv. The packages of the tests are those of these two lists, by their hashes.
+# Needs python3 with venv. The packages of the tests are those of these lists, by their hashes.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 package=crates/python
@@ -22,7 +22,7 @@ python=$scratch/venv/bin/python
 
 if [ "$mode" = --lock ]; then
 	"$python" -m pip install --quiet pip-tools
-	for list in dev ray; do
+	for list in dev ray notebooks; do
 		CUSTOM_COMPILE_COMMAND="scripts/python.sh --lock" "$python" -m piptools compile --quiet --upgrade --generate-hashes \
 			--strip-extras --no-emit-find-links --no-emit-index-url --no-emit-trusted-host \
 			--output-file "$package/requirements-$list.txt" "$package/requirements-$list.in"
@@ -38,7 +38,7 @@ esac
 # what results are compared with; in CI the tests before have built it
 [ "$profile" = dev ] && [ -x "$target/debug/fairpace-dev" ] || cargo build --quiet --locked --package fairpace --package fairpace-dev
 "$python" -m pip install --quiet --require-hashes --requirement "$package/requirements-dev.txt" \
-	--requirement "$package/requirements-ray.txt"
+	--requirement "$package/requirements-ray.txt" --requirement "$package/requirements-notebooks.txt"
 (cd "$package" && "$python" -m maturin build --quiet --locked --profile "$profile" --out "$scratch/wheel")
 wheel=$(echo "$scratch"/wheel/*.whl)
 "$python" -m pip install --quiet --no-deps --no-index "$wheel"

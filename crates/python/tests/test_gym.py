@@ -1,0 +1,217 @@
+"""Environments for reinforcement learning, and policies that are exported."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+from pettingzoo.test import parallel_api_test, parallel_seed_test
+
+from fairpace.gym import FEATURES, OBSERVATIONS, Draw, Env, ParallelEnv, Policy, VectorEnv, action_columns
+
+ALONE = """
+title = "an agent alone"
+duration = "3s"
+[[link]]
+rate = "12mbit"
+buffer = "1bdp"
+[[flow]]
+name = "a"
+cc = "agent"
+rtt = "30ms"
+"""
+TWO = ALONE.replace('"3s"', '"8s"') + """
+[[flow]]
+name = "x"
+cc = "bbr1"
+rtt = "20ms"
+[[flow]]
+name = "b"
+cc = "agent"
+rtt = "70ms"
+start = "1s"
+"""
+RTT_MS = [column.name for column in OBSERVATIONS].index("rtt_ms")
+
+
+def zeros(env: VectorEnv) -> np.ndarray:
+    return np.zeros((env.num_envs, 1), np.float32)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_gymnasium_and_pettingzoo_accept_the_environments() -> None:
+    check_env(Env(ALONE), skip_render_check=True)
+    parallel_api_test(ParallelEnv(TWO), num_cycles=120)
+    parallel_seed_test(lambda: ParallelEnv(TWO))
+
+
+def test_an_episode_ends_with_its_scenario_and_the_next_one_begins() -> None:
+    env = VectorEnv(ALONE, count=3)
+    first, _ = env.reset(seed=1)
+    assert first.shape == (3, len(OBSERVATIONS)) and first in env.observation_space
+    steps = 0
+    truncated = np.zeros(3, bool)
+    while not truncated.any():
+        observations, rewards, terminated, truncated, info = env.step(zeros(env))
+        steps += 1
+        assert observations in env.observation_space and not terminated.any() and np.isfinite(rewards).all()
+    assert truncated.all() and steps == 49  # 3 s in intervals of 60 ms, of which the reset ran one
+    assert info["final_obs"].shape == observations.shape
+    assert (observations == first).all(), "without loss or jitter an episode begins as the one before"
+
+
+def test_results_depend_on_seeds_and_actions_alone() -> None:
+    draws = {"link.rate": Draw("4mbit", "40mbit", logarithmic=True), "flow.rtt": ("10ms", "90ms")}
+
+    def run(jobs: int) -> np.ndarray:
+        env = VectorEnv(ALONE, count=20, draws=draws, jobs=jobs)
+        seen = [env.reset(seed=7)[0]]
+        seen += [env.step(np.full((20, 1), 0.1, np.float32))[0] for _ in range(60)]
+        return np.array(seen)
+
+    one = run(1)
+    assert (one == run(2)).all()
+    assert len(np.unique(one[5, :, RTT_MS])) == 20, "each environment has drawn its own path"
+
+
+@pytest.mark.parametrize(
+    ("actions", "words"),
+    [
+        (np.full((2, 1), np.nan), "exponent is NaN"),
+        (np.full((2, 1), np.inf), "exponent is inf"),
+        (np.full((2, 1), 1.5), "from -1 to 1"),
+        (np.zeros((3, 1)), r"\(3, 1\); it must be \(2, 1\)"),
+        (np.zeros(2), r"\(2,\); it must be"),
+        (np.zeros((2, 1, 1)), "it must be"),
+    ],
+)
+def test_an_action_that_is_wrong_is_an_error_and_nothing_happens(actions: np.ndarray, words: str) -> None:
+    env, same = VectorEnv(ALONE, count=2), VectorEnv(ALONE, count=2)
+    env.reset(seed=1), same.reset(seed=1)
+    with pytest.raises(ValueError, match=words):
+        env.step(actions)
+    assert (env.step(zeros(env))[0] == same.step(zeros(same))[0]).all()
+
+
+@pytest.mark.parametrize("actions", ["up", [["a"], ["b"]], None, object(), [[0.0], [0.0, 1.0]]])
+def test_an_action_that_is_no_array_of_numbers_is_an_error(actions: object) -> None:
+    env = VectorEnv(ALONE, count=2)
+    env.reset(seed=1)
+    with pytest.raises((TypeError, ValueError)):
+        env.step(actions)  # type: ignore[arg-type]
+
+
+def test_what_is_no_environment_is_refused_with_what_to_write() -> None:
+    with pytest.raises(ValueError, match='cc = "agent"'):
+        VectorEnv(ALONE.replace('"agent"', '"bbr1"'))
+    with pytest.raises(ValueError, match="at least one"):
+        VectorEnv(ALONE, count=0)
+    with pytest.raises(ValueError, match="link.rate"):
+        VectorEnv(ALONE, draws={"link.rate": ("4parsec", "5mbit")})
+    with pytest.raises(ValueError, match="ParallelEnv"):
+        Env(TWO)
+    with pytest.raises(ValueError, match="seeds are 2 integers"):
+        VectorEnv(ALONE, count=2).reset(seed=[1, -1])
+    with pytest.raises(ValueError, match="shape"):
+        broken = VectorEnv(ALONE, reward=lambda observations, info: np.zeros(9))
+        broken.reset(seed=1)
+        broken.step(zeros(broken))
+
+
+def test_an_environment_without_an_episode_or_closed_is_an_error() -> None:
+    env = VectorEnv(ALONE)
+    with pytest.raises(RuntimeError, match="reset it first"):
+        env.step(zeros(env))
+    env.reset(seed=1)
+    env.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        env.step(zeros(env))
+
+
+def test_a_forked_process_says_that_it_has_no_threads() -> None:
+    env = VectorEnv(ALONE, count=4)
+    env.reset(seed=1)
+    child = os.fork()
+    if child == 0:  # no pytest in here
+        try:
+            env.step(zeros(env))
+        except RuntimeError as error:
+            os._exit(7 if "forked" in str(error) else 1)
+        os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+
+
+def test_ground_truth_is_that_of_the_agents_flows() -> None:
+    env = VectorEnv(TWO, count=2)
+    env.reset(seed=1)
+    assert env.agents() == ["a", "b"] and env.num_envs == 4
+    for _ in range(30):
+        *_, info = env.step(zeros(env))
+    shares = info["share"].reshape(2, 2)
+    assert (shares.sum(1) < 1).all(), "bbr1 has the rest"
+    assert (info["goodput_mbps"] >= 0).all()
+
+
+def test_a_population_decides_as_its_members() -> None:
+    random = np.random.default_rng(1)
+    parameters = random.normal(0, 1, (5, Policy.SIZE))
+    observations = random.uniform(0, 8, (5, 3, len(OBSERVATIONS))).astype(np.float32)
+    all_at_once = Policy(parameters).act(observations)
+    one_by_one = [Policy(own).act(seen) for own, seen in zip(parameters, observations, strict=True)]
+    assert (all_at_once == np.array(one_by_one)).all()
+    (column,) = action_columns("factor")
+    assert (all_at_once >= column.least).all() and (all_at_once <= column.most).all()
+
+
+@pytest.mark.parametrize("seed", [6, 12, 33, 34])
+def test_an_exported_policy_decides_the_same_in_the_simulator(seed: int, tmp_path: Path) -> None:
+    """The network in C, in a plain simulation, gives the goodput of each interval that the environment gave."""
+    program = os.environ.get("FAIRPACE_PROGRAM")
+    if not program:
+        pytest.fail("FAIRPACE_PROGRAM does not name the program; scripts/python.sh sets it")
+    text = TWO.replace('"12mbit"', '"20mbit"')
+    policy = Policy(np.random.default_rng(seed).normal(0, 0.6, Policy.SIZE))
+    env = VectorEnv(text, interval_us=50_000, seed=3)
+    observations, _ = env.reset(seed=3)
+    trained = []
+    truncated = np.zeros(2, bool)
+    while not truncated.any():
+        observations, _, _, truncated, info = env.step(policy.act(observations))
+        trained.append(info["goodput_mbps"][0])
+    header = tmp_path / "learned.h"
+    policy.export(header, interval_us=50_000)
+    scenario = tmp_path / "learned.toml"
+    scenario.write_text(text.replace('"agent"', json.dumps(str(header))))
+    out = tmp_path / "out"
+    subprocess.run(
+        [program, "sim", str(scenario), "--set", "seed=3", "--set", "interval=50ms", "--out", str(out), "--quiet"],
+        check=True,
+        capture_output=True,
+    )
+    lines = [line.split(",") for line in (out / "series.csv").read_text().splitlines()]
+    flow, link, goodput = (lines[0].index(name) for name in ("flow", "link", "goodput_mbps"))
+    played = [float(line[goodput]) for line in lines[1:] if line[flow] == "a" and not line[link]]
+    # six digits in the file; the environment's reset ran the first interval
+    assert np.allclose(played[1:], trained, rtol=1e-5, atol=1e-5)
+    assert max(trained) > 1, "it sends"
+
+
+def test_a_policy_that_cannot_be_exported_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="last axis"):
+        Policy(np.zeros(3))
+    with pytest.raises(ValueError, match="not a number"):
+        Policy(np.full(Policy.SIZE, np.nan))
+    policy = Policy(np.zeros(Policy.SIZE))
+    for name in ["Learned.h", "learned.c", "9.h", "a-b.h", "much_too_long_a_name.h"]:
+        with pytest.raises(ValueError, match="NAME.h"):
+            policy.export(tmp_path / name)
+    with pytest.raises(ValueError, match="interval_us"):
+        policy.export(tmp_path / "a.h", interval_us=1)
+    with pytest.raises(ValueError, match="population"):
+        Policy(np.zeros((2, Policy.SIZE))).export(tmp_path / "a.h")
+    assert len(FEATURES) == 7 and not list(tmp_path.iterdir())
