@@ -4,8 +4,8 @@
 //! [`run`] simulates a scenario, [`table`] hands its series and results to data frames through the Arrow C
 //! data interface, [`error`] turns errors into exceptions with the words of the command line, [`interrupt`]
 //! lets Ctrl-C end a run. [`evaluate`] and [`duels`] perform many runs, with arguments that the parser of the
-//! command line reads ([`arguments`]), and [`gym`] steps environments for reinforcement learning. Python's lock
-//! is released while anything is simulated.
+//! command line reads ([`arguments`]), and [`gym`] steps environments for reinforcement learning. Python's
+//! lock is released while anything is simulated.
 //!
 //! There is no kernel in it: no root, no BPF. No metric is computed here, and no panic reaches Python: it
 //! would be an exception, and a bug. Tests are in Python (`tests`, by `make python`).
