@@ -186,8 +186,8 @@ impl Environments {
     fn lock(&self) -> PyResult<MutexGuard<'_, Option<State>>> {
         if self.process != std::process::id() {
             return Err(PyRuntimeError::new_err(
-                "these environments were made before the process was forked, and their threads are not in this \
-                 one; make them in each process",
+                "these environments were made before the process was forked, and their threads are not in \
+                 this one; make them in each process",
             ));
         }
         match self.state.try_lock() {
