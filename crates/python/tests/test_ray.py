@@ -42,8 +42,10 @@ def cluster() -> Iterator[Any]:
     """Three nodes with a core each, and the driver's, which has none."""
     # the paths of sockets are short, so that pytest's folders will not do
     folder = tempfile.mkdtemp(prefix="fp-ray-", dir="/tmp")
-    os.environ.update(RAY_TMPDIR=folder, RAY_USAGE_STATS_ENABLED="0")
-    os.environ.pop("RAY_ADDRESS", None)
+    environment = pytest.MonkeyPatch()
+    environment.setenv("RAY_TMPDIR", folder)
+    environment.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    environment.delenv("RAY_ADDRESS", raising=False)
     from ray.cluster_utils import Cluster
 
     nodes: Any = Cluster()
@@ -58,6 +60,7 @@ def cluster() -> Iterator[Any]:
         # these end the processes that were started here, and no others
         ray.shutdown()
         nodes.shutdown()
+        environment.undo()
         shutil.rmtree(folder, ignore_errors=True)
 
 
