@@ -67,3 +67,9 @@ fi
 export FAIRPACE_PROGRAM=$target/debug/fairpace PYTHONDONTWRITEBYTECODE=1 HYPOTHESIS_STORAGE_DIRECTORY=$scratch/hypothesis
 "$python" -m pytest --quiet -p no:cacheprovider "$package/tests" --durations=3
 "$python" -m pytest --quiet -p no:cacheprovider --doctest-modules --pyargs fairpace
+# the short versions of the notebooks, which are Python files
+for notebook in notebooks/*.py; do
+	begun=$SECONDS
+	FAIRPACE_SHORT=1 MPLBACKEND=agg "$python" "$notebook" >"$scratch/notebook.log" 2>&1 || { cat "$scratch/notebook.log" >&2; exit 1; }
+	echo "python: $notebook, short, ran in $((SECONDS - begun)) s"
+done
