@@ -47,11 +47,22 @@ struct cc_policy_weights {
 	s32 last[CC_POLICY_UNITS + 1];
 };
 
-CC_INLINE s32 cc_policy_clamp(s32 x)
+/*
+ * The lesser of two numbers of at most 2^30, without a branch. The compiler must not see what the mask is, or it makes
+ * a branch of it; eBPF's verifier walks both sides of each, and with one in every unit of a network it gives up after
+ * a million steps.
+ */
+CC_INLINE s32 cc_policy_min(s32 a, s32 b)
 {
-	x = x < -CC_POLICY_MOST ? -CC_POLICY_MOST : x;
-	return x > CC_POLICY_MOST ? CC_POLICY_MOST : x;
+	s32 is_less = (a - b) >> 31; /* -1: it is */
+
+	CC_OPAQUE(is_less);
+	return b + ((a - b) & is_less);
 }
+
+CC_INLINE s32 cc_policy_max(s32 a, s32 b) { return -cc_policy_min(-a, -b); }
+
+CC_INLINE s32 cc_policy_clamp(s32 x, s32 most) { return cc_policy_max(cc_policy_min(x, most), -most); }
 
 /*
  * log2(x), 10 fraction bits, exact at powers of two and linear between them: at most 0.086 too little. The bits below
@@ -74,9 +85,15 @@ CC_INLINE s32 cc_log2(u32 x)
 	return (s32)(((count - 1) << CC_POLICY_SHIFT) + (u32)(((u64)x << 32 >> (count - 1) >> 22) & 1023));
 }
 
+/* A part of a whole, at most CC_POLICY_MOST, without a branch as well. */
 CC_INLINE s32 cc_policy_ratio(u64 part, u64 whole)
 {
-	return (s32)cc_min_u64(cc_div(part << CC_POLICY_SHIFT, whole), CC_POLICY_MOST);
+	const u64 ratio = cc_div(part << CC_POLICY_SHIFT, whole);
+	const u64 above = ratio / CC_POLICY_MOST;
+	u64 is_above = (above | (0 - above)) >> 63;
+
+	CC_OPAQUE(is_above);
+	return (s32)((ratio % CC_POLICY_MOST & (is_above - 1)) + is_above * CC_POLICY_MOST);
 }
 
 /* The features of an interval with an ACK. rate_Bps was in force. */
@@ -95,8 +112,8 @@ CC_INLINE void cc_features(const struct cc_interval *i, u32 rate_Bps, s32 *f)
 	f[CC_FEATURE_LOSS_EIGHTHS] = cc_policy_ratio(8ull * i->lost_pkts, delivered + i->lost_pkts);
 	f[CC_FEATURE_CE_EIGHTHS] = cc_policy_ratio(8ull * i->ce_pkts, delivered);
 	f[CC_FEATURE_DELIVERED] = cc_policy_ratio(delivered * i->mss_bytes, could_bytes);
-	f[CC_FEATURE_RATE_LOG4] = cc_policy_clamp(rate / 2);
-	f[CC_FEATURE_RTT_LOG4] = cc_policy_clamp(rtt / 2);
+	f[CC_FEATURE_RATE_LOG4] = cc_policy_clamp(rate >> 1, CC_POLICY_MOST);
+	f[CC_FEATURE_RTT_LOG4] = cc_policy_clamp(rtt >> 1, CC_POLICY_MOST);
 }
 
 /* Weights times inputs, and the bias: 17 products of at most 2^26 fit into 32 bits. */
@@ -107,7 +124,7 @@ CC_INLINE s32 cc_policy_sum(const s32 *w, const s32 *x, u32 n)
 
 	for (k = 0; k < n; k++)
 		sum += w[k] * x[k];
-	return cc_policy_clamp(sum >> CC_POLICY_SHIFT);
+	return cc_policy_clamp(sum >> CC_POLICY_SHIFT, CC_POLICY_MOST);
 }
 
 /* What the network makes of the features: the exponent of the factor on the rate, 10 fraction bits, -1 to 1. */
@@ -115,22 +132,13 @@ CC_INLINE s32 cc_policy(const struct cc_policy_weights *w, const s32 *features)
 {
 	s32 first[CC_POLICY_UNITS];
 	s32 second[CC_POLICY_UNITS];
-	s32 exponent;
 	u32 k;
 
-	for (k = 0; k < CC_POLICY_UNITS; k++) {
-		const s32 sum = cc_policy_sum(w->first[k], features, CC_FEATURES);
-
-		first[k] = sum > 0 ? sum : 0;
-	}
-	for (k = 0; k < CC_POLICY_UNITS; k++) {
-		const s32 sum = cc_policy_sum(w->second[k], first, CC_POLICY_UNITS);
-
-		second[k] = sum > 0 ? sum : 0;
-	}
-	exponent = cc_policy_sum(w->last, second, CC_POLICY_UNITS);
-	exponent = exponent < -CC_POLICY_ONE ? -CC_POLICY_ONE : exponent;
-	return exponent > CC_POLICY_ONE ? CC_POLICY_ONE : exponent;
+	for (k = 0; k < CC_POLICY_UNITS; k++)
+		first[k] = cc_policy_max(cc_policy_sum(w->first[k], features, CC_FEATURES), 0);
+	for (k = 0; k < CC_POLICY_UNITS; k++)
+		second[k] = cc_policy_max(cc_policy_sum(w->second[k], first, CC_POLICY_UNITS), 0);
+	return cc_policy_clamp(cc_policy_sum(w->last, second, CC_POLICY_UNITS), CC_POLICY_ONE);
 }
 
 #endif

@@ -150,6 +150,24 @@ fn ctrl_c_ends_a_run_with_a_header_in_order() {
     assert!(!place.path().join("out").exists());
 }
 
+/// A network in integers, whose every unit would be a branch if the compiler had its way.
+#[test]
+fn the_kernel_loads_a_learned_policy() {
+    if !has_kernel() {
+        return;
+    }
+    let place = Place::new();
+    let name = format!("p{:x}", std::process::id() & 0xffff);
+    let trained = include_str!("../../../../examples/learned.h");
+    let upper = name.to_uppercase();
+    let renamed = trained.replace("learned", &name).replace("LEARNED", &upper);
+    place.write(&format!("{name}.h"), &renamed);
+    let kernel_name = format!("fp_{name}");
+    let _unload = Unload(kernel_name.clone());
+    place.run(&["load", &format!("./{name}.h")]).succeeds();
+    place.run(&["unload", &kernel_name]).succeeds();
+}
+
 #[test]
 fn the_kernel_loads_a_header() {
     if !has_kernel() {

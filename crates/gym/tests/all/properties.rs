@@ -30,7 +30,7 @@ fn value(column: &Column, unit: f32) -> f32 {
 fn with_agents(mut scenario: Scenario) -> Option<Setup> {
     let agent: Cc = "agent".parse().expect("it is listed");
     // what is drawn can have this algorithm already, and not only where an environment can use it
-    if scenario.flows.iter().any(|flow| flow.arrivals.is_some() && flow.cc == agent) {
+    if scenario.flows.iter().any(|flow| flow.arrivals.is_some() && flow.cc.to_string() == "agent") {
         return None;
     }
     let is_connection = |cc: &Cc| *cc != Cc::Uncontrolled;
