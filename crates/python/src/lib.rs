@@ -11,6 +11,8 @@
 //! There is no kernel in it: no root, no BPF. No metric is computed here, and no panic reaches Python: it
 //! would be an exception, and a bug. Tests are in Python (`tests`, by `make python`).
 
+#![allow(rustdoc::private_intra_doc_links, reason = "an extension module has no public items")]
+
 mod arguments;
 mod duels;
 mod error;
