@@ -37,8 +37,17 @@ case $mode in
 esac
 # what results are compared with; in CI the tests before have built it
 [ "$profile" = dev ] && [ -x "$target/debug/fairpace-dev" ] || cargo build --quiet --locked --package fairpace --package fairpace-dev
-"$python" -m pip install --quiet --require-hashes --requirement "$package/requirements-dev.txt" \
-	--requirement "$package/requirements-ray.txt" --requirement "$package/requirements-notebooks.txt"
+# Without a package index there is nothing to test with; other hashes than those of the lists are a failure.
+lists=()
+for list in dev ray notebooks; do lists+=(--requirement "$package/requirements-$list.txt"); done
+if ! "$python" -m pip install --quiet --require-hashes "${lists[@]}" 2>"$scratch/pip.log"; then
+	cat "$scratch/pip.log" >&2
+	if [ "$profile" = dev ] && ! "$python" -m pip download --quiet --no-deps --dest "$scratch" iniconfig 2>/dev/null; then
+		echo "SKIPPED: the Python package is NOT tested, because no package index can be reached" >&2
+		exit
+	fi
+	exit 1
+fi
 (cd "$package" && "$python" -m maturin build --quiet --locked --profile "$profile" --out "$scratch/wheel")
 wheel=$(echo "$scratch"/wheel/*.whl)
 "$python" -m pip install --quiet --no-deps --no-index "$wheel"
