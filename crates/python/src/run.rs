@@ -10,14 +10,14 @@ use fairpace_cli_core::host::{COMMIT, run_info};
 use fairpace_report::{Context, RunContext};
 use fairpace_results::{Run, to_json};
 use fairpace_scenario::quantity::parse_time;
-use fairpace_scenario::{Scenario, Set, Target};
+use fairpace_scenario::{Scenario, Target};
 use fairpace_trace::{ArrowTable, EventRecorder, Results, Series};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::error::raised;
 use crate::interrupt::Interrupt;
-use crate::scenario::Checked;
+use crate::scenario::{Checked, changes};
 use crate::table::Table;
 
 /// Simulates a scenario. `events` keeps its rare events.
@@ -73,7 +73,7 @@ pub(crate) fn compare_scenarios(
 ) -> PyResult<Vec<Checked>> {
     let stagger = parse_time(stagger).map_err(|why| PyValueError::new_err(format!("stagger: {why}")))?;
     let path = PathArgs { rate, buffer, rtt, duration, stagger, warmup };
-    let sets: Vec<Set> = sets.into_iter().map(|(key, value)| Set::new(key, value)).collect();
+    let sets = changes(sets);
     let comparison = Comparison { path: &path, target: Target::Simulator, sets: &sets };
     let scenarios = comparison.scenarios(&cc).map_err(|failure| raised(py, &failure))?;
     Ok(scenarios.into_iter().map(|scenario| Checked(Arc::new(scenario))).collect())
