@@ -10,9 +10,9 @@ ARGS ?=
 N ?= 100
 SEED ?= 1
 
-.PHONY: help demo duels evaluate leaderboard reproduce conformance conformance-level setup build python test check tidy fmt lint \
-	docs bench count bench-kernel objects api packages-check deny views bbq-gap level-theory level-evidence accuracy swarm abuse \
-	abuse-night soak packages packages-test kernels fuzz conform
+.PHONY: help demo duels evaluate leaderboard reproduce conformance conformance-level setup build python notebooks test check tidy \
+	fmt lint docs bench count bench-kernel objects api packages-check deny views bbq-gap level-theory level-evidence accuracy \
+	swarm abuse abuse-night soak packages packages-test kernels fuzz conform
 
 help:
 	@echo "make demo          a problem and a fix: simulated, then on this machine's own kernel (4 minutes as root, 3 more to build)"
@@ -25,6 +25,7 @@ help:
 	@echo "make conformance-level  the same for LEVEL: docs/conformance-level.md (18 minutes)"
 	@echo "make test          all lints, tests, packages and counts; CI adds two minutes of abuse, and deny"
 	@echo "make python        the Python package: a wheel in dist, tested in a fresh virtual environment (5 minutes)"
+	@echo "make notebooks     docs/notebooks, and the controller that one of them trains: examples/learned.h (half an hour)"
 	@echo "make check         formatting, lints, unit tests (under 2 minutes)"
 	@echo "make fmt lint      format all code; all lints"
 	@echo "make tidy          widths, lengths, words, links and the like, with file and line (a test of make check)"
@@ -120,6 +121,10 @@ test:
 python:
 	@scripts/setup.sh --all
 	scripts/python.sh
+
+notebooks:
+	@scripts/setup.sh --all
+	scripts/python.sh --notebooks
 
 docs:
 	$(CARGO) run --quiet --package fairpace-dev -- docs

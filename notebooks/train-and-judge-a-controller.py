@@ -7,7 +7,6 @@
 
 # %%
 import os
-import tempfile
 import time
 from pathlib import Path
 
@@ -138,7 +137,7 @@ figure.tight_layout()
 # `fairpace load ./learned.h` loads it into a kernel.
 
 # %%
-header = Path(tempfile.mkdtemp()) / "learned.h"
+header = Path("learned.h").absolute()
 policy.export(header, interval_us=INTERVAL_US, about="A policy trained by the notebook train-and-judge-a-controller")
 learned = fp.load_algorithm(header)
 on_known_path = fp.compare(

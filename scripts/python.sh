@@ -3,6 +3,9 @@
 #
 #   scripts/python.sh           what users get: the release profile; leaves the wheel in dist
 #   scripts/python.sh --quick   the dev profile, for CI: what it simulates is optimised in it, too
+#   scripts/python.sh --notebooks
+#                               what users get, and the notebooks in full: their pages docs/notebooks and examples/learned.h,
+#                               which the last one trains (half an hour)
 #   scripts/python.sh --lock    writes crates/python/requirements-{dev,ray,notebooks}.txt again, with the newest versions
 #
 # Needs python3 with venv. The packages of the tests are those of these lists, by their hashes.
@@ -32,11 +35,12 @@ fi
 
 case $mode in
 --quick) profile=dev ;;
-"") profile=release ;;
+"" | --notebooks) profile=release ;;
 *) echo "python.sh: unknown argument $mode" >&2; exit 2 ;;
 esac
 # what results are compared with; in CI the tests before have built it
-[ "$profile" = dev ] && [ -x "$target/debug/fairpace-dev" ] || cargo build --quiet --locked --package fairpace --package fairpace-dev
+[ "$mode" = --notebooks ] || { [ "$profile" = dev ] && [ -x "$target/debug/fairpace-dev" ]; } ||
+	cargo build --quiet --locked --package fairpace --package fairpace-dev
 # Without a package index there is nothing to test with; other hashes than those of the lists are a failure.
 lists=()
 for list in dev ray notebooks; do lists+=(--requirement "$package/requirements-$list.txt"); done
@@ -72,13 +76,22 @@ if [ "$profile" = release ]; then
 	cp "$wheel" dist/
 fi
 
+if [ "$mode" = --notebooks ]; then
+	mkdir "$scratch/work"
+	"$python" scripts/render-notebooks.py notebooks/*.py --out docs/notebooks --work "$scratch/work"
+	cp "$scratch/work/learned.h" examples/learned.h
+	exit
+fi
+
 # nothing is left in the checkout
 export FAIRPACE_PROGRAM=$target/debug/fairpace PYTHONDONTWRITEBYTECODE=1 HYPOTHESIS_STORAGE_DIRECTORY=$scratch/hypothesis
 "$python" -m pytest --quiet -p no:cacheprovider "$package/tests" --durations=3
 "$python" -m pytest --quiet -p no:cacheprovider --doctest-modules --pyargs fairpace
 # the short versions of the notebooks, which are Python files
+mkdir "$scratch/work"
 for notebook in notebooks/*.py; do
 	begun=$SECONDS
-	FAIRPACE_SHORT=1 MPLBACKEND=agg "$python" "$notebook" >"$scratch/notebook.log" 2>&1 || { cat "$scratch/notebook.log" >&2; exit 1; }
+	(cd "$scratch/work" && FAIRPACE_SHORT=1 MPLBACKEND=agg "$python" "$OLDPWD/$notebook" >"$scratch/notebook.log" 2>&1) ||
+		{ cat "$scratch/notebook.log" >&2; exit 1; }
 	echo "python: $notebook, short, ran in $((SECONDS - begun)) s"
 done

@@ -1,0 +1,93 @@
+"""Executes the notebooks and writes them, with what they print and draw, as pages: docs/notebooks/NAME.md and NAME_files.
+
+    render-notebooks.py NOTEBOOK.py... --out FOLDER [--work FOLDER]
+    render-notebooks.py NOTEBOOK.py... --out FOLDER --check
+
+Each runs in the folder of --work, where what it writes stays. --check executes nothing: it says which page does not have the text
+and the code of its notebook. scripts/python.sh has an environment with all that is needed.
+"""
+
+import argparse
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import jupytext
+from nbconvert.exporters import MarkdownExporter
+from nbconvert.preprocessors import ExecutePreprocessor
+from traitlets.config import Config
+
+# Pictures that a diff can show, in the same bytes for the same data; data frames as plain tables.
+FIRST_CELL = """\
+import matplotlib, polars
+get_ipython().run_line_magic("config", "InlineBackend.figure_formats = ['svg']")
+matplotlib.rcParams |= {"svg.hashsalt": "fairpace", "svg.fonttype": "none", "savefig.transparent": False}
+polars.Config(tbl_hide_dataframe_shape=True, tbl_hide_column_data_types=True, tbl_width_chars=125, fmt_str_lengths=90, tbl_rows=40)
+"""
+LONGEST_CELL_S = 3600
+
+
+def page(notebook: Path, work: Path, out: Path) -> None:
+    """Executes a notebook and writes its page."""
+    cells = jupytext.read(notebook)
+    cells.cells.insert(0, jupytext.reads(f"# %%\n{FIRST_CELL}", "py:percent").cells[0])
+    cells.metadata["kernelspec"] = {"name": "python3", "language": "python", "display_name": "Python 3"}
+    resources = {"metadata": {"path": str(work)}}
+    ExecutePreprocessor(timeout=LONGEST_CELL_S).preprocess(cells, resources)
+    del cells.cells[0]
+    exporter = MarkdownExporter(config=Config({
+        # a report in HTML is for a notebook; a page shows the text of the same object
+        "NbConvertBase": {"display_data_priority": ["image/svg+xml", "text/markdown", "text/plain"]},
+        "ExtractOutputPreprocessor": {"enabled": True},
+    }))
+    name = notebook.stem
+    text, made = exporter.from_notebook_node(cells, {"unique_key": name, "output_files_dir": f"{name}_files"})
+    shutil.rmtree(out / f"{name}_files", ignore_errors=True)
+    for path, data in made["outputs"].items():
+        (out / path).parent.mkdir(exist_ok=True)
+        # without the time of its making
+        data = re.sub(rb" *<dc:date>.*</dc:date>\n", b"", data)
+        (out / path).write_bytes(re.sub(rb"[ \t]+\n", b"\n", data).rstrip() + b"\n")
+    text = re.sub(r"\n{3,}", "\n\n", re.sub(r"[ \t]+\n", "\n", text)).strip()
+    origin = f"<!-- made by scripts/python.sh --notebooks from notebooks/{notebook.name} -->"
+    (out / f"{name}.md").write_text(f"{origin}\n\n{text}\n", encoding="utf-8")
+
+
+def is_current(notebook: Path, out: Path) -> bool:
+    """Whether the page has the text and the code of the notebook, in their order."""
+    try:
+        text, at = (out / f"{notebook.stem}.md").read_text(encoding="utf-8"), 0
+    except FileNotFoundError:
+        return False
+    for cell in jupytext.read(notebook).cells:
+        source = re.sub(r"\n{3,}", "\n\n", cell.source)
+        source = f"```python\n{source}\n```" if cell.cell_type == "code" else source
+        at = text.find(source, at)
+        if at < 0:
+            return False
+        at += len(source)
+    return True
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("notebooks", nargs="+", type=Path)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--work", type=Path, default=Path())
+    parser.add_argument("--check", action="store_true")
+    args = parser.parse_args()
+    if args.check:
+        old = [notebook for notebook in args.notebooks if not is_current(notebook, args.out)]
+        for notebook in old:
+            print(f"{args.out / notebook.stem}.md is not of {notebook}: run `make notebooks`", file=sys.stderr)
+        return bool(old)
+    args.out.mkdir(exist_ok=True)
+    for notebook in args.notebooks:
+        print(f"{notebook} is executed", flush=True)
+        page(notebook, args.work, args.out)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
