@@ -132,7 +132,7 @@ pub struct RunPlan {
     pub table: String,
     /// `KEY=VALUE` as for `--set`; for a model, its arguments; for a table, which rows count: `COLUMN=VALUE`,
     /// `distinct=COLUMN,...`: of rows that are the same in these columns, the first; and `mean=COLUMN,...`:
-    /// one number, the mean, of rows that are the same in these columns.
+    /// one number, the mean, of rows that are the same in these columns, if there are as many as of others.
     #[serde(default)]
     pub set: Vec<String>,
     /// One axis.

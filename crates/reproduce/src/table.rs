@@ -50,7 +50,8 @@ const MEAN: &str = "mean";
 /// The numbers in `column` of the rows that have, for each of `filters`, this value in this column, as
 /// written. Empty fields are left out; no row at all is no error. The filter `distinct=COLUMN,...` counts
 /// rows once that are the same in these columns. With `mean=seed` there is a number per seed, the mean over
-/// all rows of this seed, so that an interval over them is one over seeds.
+/// all rows of this seed, so that an interval over them is one over seeds. A seed of which rows are missing
+/// that another one has would be a mean of something else: it is left out.
 ///
 /// # Errors
 /// When the table cannot be read, lacks a column, or has something else than a number in `column` of such a
@@ -85,6 +86,7 @@ pub fn table(path: &Path, filters: &[(String, String)], column: &str) -> Result<
         }
         let fields = |of: &[usize]| of.iter().map(|index| field(*index).to_owned()).collect::<Vec<_>>();
         if !distinct.is_empty() && !seen.insert(fields(&distinct)) {
+            numbers.push((fields(&groups), None));
             continue;
         }
         let number: f64 = value.parse().map_err(|_| Error::NotANumber {
@@ -93,25 +95,33 @@ pub fn table(path: &Path, filters: &[(String, String)], column: &str) -> Result<
             column: column.to_owned(),
             value: value.to_owned(),
         })?;
-        numbers.push((fields(&groups), number));
+        numbers.push((fields(&groups), Some(number)));
     }
     Ok(if groups.is_empty() {
-        numbers.into_iter().map(|(_, number)| number).collect()
+        numbers.into_iter().filter_map(|(_, number)| number).collect()
     } else {
         means(numbers)
     })
 }
 
-/// The mean of each group, in the order of their first rows.
-fn means(numbers: Vec<(Vec<String>, f64)>) -> Vec<f64> {
-    let mut groups: Vec<(Vec<String>, Vec<f64>)> = Vec::new();
-    for (group, number) in numbers {
+/// The mean of each group that has as many rows as the largest one, in the order of their first rows. A row
+/// without a number is one that does not count again.
+fn means(rows: Vec<(Vec<String>, Option<f64>)>) -> Vec<f64> {
+    let mut groups: Vec<(Vec<String>, Vec<Option<f64>>)> = Vec::new();
+    for (group, number) in rows {
         match groups.iter_mut().find(|(known, _)| *known == group) {
             Some((_, all)) => all.push(number),
             None => groups.push((group, vec![number])),
         }
     }
-    groups.into_iter().map(|(_, all)| all.iter().sum::<f64>() / all.len() as f64).collect()
+    let most = groups.iter().map(|(_, all)| all.len()).max().unwrap_or_default();
+    let complete = groups.into_iter().filter(|(_, all)| all.len() == most);
+    complete
+        .filter_map(|(_, all)| {
+            let numbers: Vec<f64> = all.into_iter().flatten().collect();
+            (!numbers.is_empty()).then(|| numbers.iter().sum::<f64>() / numbers.len() as f64)
+        })
+        .collect()
 }
 
 #[cfg(test)]
@@ -153,6 +163,22 @@ mod tests {
         assert_eq!(read(&[("mean", "cc, rate"), ("rate", "10gbit")], "jain").unwrap(), [0.75]);
         let error = read(&[("mean", "seed")], "jain").unwrap_err();
         assert!(error.contains("no column `seed`"), "{error}");
+    }
+
+    #[test]
+    fn a_group_without_all_rows_gives_no_mean() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("runs.csv");
+        let rows = ["1,1gbit,0.5,7", "1,10gbit,0.7,7", "2,1gbit,0.6,8", "2,10gbit,0.9,9", "3,1gbit,0.1,10"];
+        std::fs::write(&path, format!("seed,rate,jain,packets\n{}\n", rows.join("\n"))).unwrap();
+        let read = |filters: &[(&str, &str)]| {
+            let filters: Vec<_> = filters.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+            table(&path, &filters, "jain").unwrap()
+        };
+        assert_eq!(read(&[("mean", "seed")]), [0.6, 0.75], "seed 3 has no run at 10 Gbit/s");
+        assert_eq!(read(&[("mean", "seed"), ("rate", "1gbit")]), [0.5, 0.6, 0.1]);
+        // the second row of seed 1 is the first one again, and is there
+        assert_eq!(read(&[("mean", "seed"), ("distinct", "packets")]), [0.5, 0.75]);
     }
 
     #[test]
