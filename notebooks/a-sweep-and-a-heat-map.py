@@ -50,7 +50,8 @@ shares = (
 
 def grid(cc):
     """The shares of an algorithm, a row per rate."""
-    of = {(row["link.rate"], row["link.buffer"]): row["share"] for row in shares.filter(pl.col("algorithm") == cc).iter_rows(named=True)}
+    mine = shares.filter(pl.col("algorithm") == cc).iter_rows(named=True)
+    of = {(row["link.rate"], row["link.buffer"]): row["share"] for row in mine}
     return [[of[rate, buffer] for buffer in over["link.buffer"]] for rate in over["link.rate"]]
 
 
@@ -62,7 +63,7 @@ for axis, cc in zip(axes, over["algorithm"]):
     axis.set_yticks(range(len(over["link.rate"])), over["link.rate"])
 axes[0].set_ylabel("rate of the link")
 figure.supxlabel("buffer", fontsize="medium")
-figure.colorbar(image, ax=axes, label="share of the 10 ms flow")
+_ = figure.colorbar(image, ax=axes, label="share of the 10 ms flow")
 
 # %% [markdown]
 # White is equal. Red: the flow of 50 ms has more. A BDP is that of the longest RTT.

@@ -49,7 +49,7 @@ alone
 import polars as pl
 
 bbr = alone.series.to_polars()
-bbr.select("t_s", "phase", "goodput_mbps", "rtt_ms", "cwnd_pkts", "inflight_pkts", "bw_mbps").head(5)
+bbr.filter(pl.col("t_s") > 0.1).select("t_s", "phase", "goodput_mbps", "rtt_ms", "cwnd_pkts", "inflight_pkts", "bw_mbps").head(5)
 
 # %%
 start = bbr.filter(pl.col("t_s") < 1.0)

@@ -44,9 +44,9 @@ figure.tight_layout()
 # %% [markdown]
 # ## Why
 #
-# While a flow probes, it sends for one of *its own* round trips at 1.25 times its rate. What it puts into the queue is proportional to
-# its RTT. The other flow measures a lower delivery rate meanwhile, and believes it. At last cwnd, two BDPs, holds the long flow; and
-# its BDP is the larger one, again in proportion to the RTT. The backlog shows it:
+# While a flow probes, it sends for one of *its own* round trips at 1.25 times its rate. What it puts into the queue is proportional
+# to its RTT. The other flow measures a lower delivery rate meanwhile, and believes it. In the end its cwnd holds the long flow, two
+# BDPs; and its BDP is the larger one, again in proportion to the RTT. The backlog shows it:
 
 # %%
 bbr = pair("bbr1")
@@ -94,8 +94,8 @@ for column in ("10 ms flow, Mbit/s", "50 ms flow, Mbit/s"):
     left.bar(fixes, table[column], bottom=bottom, label=column.split(",")[0])
     bottom = [a + b for a, b in zip(bottom, table[column])]
 left.axhline(47.8, color="grey", linestyle=":", linewidth=0.8)
-left.set_ylabel("goodput, Mbit/s")
-left.legend(fontsize="small")
+left.set(ylabel="goodput, Mbit/s", ylim=(0, 120))
+left.legend(fontsize="small", ncols=2)
 right.bar(fixes, table["queue, ms"], color="tab:red")
 right.set_ylabel("mean queueing delay, ms")
 for axis in (left, right):

@@ -87,6 +87,7 @@ fi
 export FAIRPACE_PROGRAM=$target/debug/fairpace PYTHONDONTWRITEBYTECODE=1 HYPOTHESIS_STORAGE_DIRECTORY=$scratch/hypothesis
 "$python" -m pytest --quiet -p no:cacheprovider "$package/tests" --durations=3
 "$python" -m pytest --quiet -p no:cacheprovider --doctest-modules --pyargs fairpace
+"$python" scripts/render-notebooks.py notebooks/*.py --out docs/notebooks --check
 # the short versions of the notebooks, which are Python files
 mkdir "$scratch/work"
 for notebook in notebooks/*.py; do

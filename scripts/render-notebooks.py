@@ -23,7 +23,8 @@ FIRST_CELL = """\
 import matplotlib, polars
 get_ipython().run_line_magic("config", "InlineBackend.figure_formats = ['svg']")
 matplotlib.rcParams |= {"svg.hashsalt": "fairpace", "svg.fonttype": "none", "savefig.transparent": False}
-polars.Config(tbl_hide_dataframe_shape=True, tbl_hide_column_data_types=True, tbl_width_chars=125, fmt_str_lengths=90, tbl_rows=40)
+polars.Config(tbl_hide_dataframe_shape=True, tbl_hide_column_data_types=True, tbl_width_chars=125, tbl_rows=40)
+polars.Config(fmt_str_lengths=90, float_precision=3)
 """
 LONGEST_CELL_S = 3600
 
@@ -50,8 +51,38 @@ def page(notebook: Path, work: Path, out: Path) -> None:
         data = re.sub(rb" *<dc:date>.*</dc:date>\n", b"", data)
         (out / path).write_bytes(re.sub(rb"[ \t]+\n", b"\n", data).rstrip() + b"\n")
     text = re.sub(r"\n{3,}", "\n\n", re.sub(r"[ \t]+\n", "\n", text)).strip()
+    text = with_fences(with_alternatives(text))
     origin = f"<!-- made by scripts/python.sh --notebooks from notebooks/{notebook.name} -->"
     (out / f"{name}.md").write_text(f"{origin}\n\n{text}\n", encoding="utf-8")
+
+
+def with_alternatives(text: str) -> str:
+    """The page with the heading above each picture as its alternative text."""
+    heading, is_code, lines = "", False, text.split("\n")
+    for index, line in enumerate(lines):
+        is_code ^= line.startswith("```")
+        if line.startswith("#") and not is_code:
+            heading = line.lstrip("# ")
+        lines[index] = line.replace("![svg]", f"![{heading}]", 1)
+    return "\n".join(lines)
+
+
+def with_fences(text: str) -> str:
+    """The page with what cells print between fences, and not indented."""
+    lines, is_code, is_output = [], False, False
+    for line in text.split("\n"):
+        is_code ^= line.startswith("```")
+        starts = not is_code and line.startswith("    ")
+        if starts and not is_output:
+            lines.append("```text")
+        # an empty line may be followed by more of the same output
+        elif is_output and line and not starts:
+            while not lines[-1]:
+                del lines[-1]
+            lines += ["```", ""]
+        is_output = starts or (is_output and not line)
+        lines.append(line[4:] if starts else line)
+    return "\n".join([*lines, "```"] if is_output else lines)
 
 
 def is_current(notebook: Path, out: Path) -> bool:
