@@ -41,7 +41,7 @@ mod _fairpace {
     #[pymodule_export]
     use crate::run::{Result, compare_scenarios, run};
     #[pymodule_export]
-    use crate::scenario::{Checked, algorithms_json, check, load, load_algorithm};
+    use crate::scenario::{Checked, algorithms_json, check, load_algorithm, read_scenario};
     #[pymodule_export]
     use crate::table::Table;
 

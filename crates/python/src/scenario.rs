@@ -59,12 +59,10 @@ pub(crate) fn check(
     checked(py, fairpace_scenario::parse(name, text, &changes(sets), Target::Simulator))
 }
 
-/// Reads and checks a scenario file.
+/// The text of a scenario file.
 #[pyfunction]
-pub(crate) fn load(py: Python<'_>, path: PathBuf, sets: Vec<(String, String)>) -> PyResult<Checked> {
-    let sets = changes(sets);
-    let read = py.detach(|| fairpace_scenario::load(&path, &sets, Target::Simulator));
-    checked(py, read)
+pub(crate) fn read_scenario(py: Python<'_>, path: PathBuf) -> PyResult<String> {
+    py.detach(|| fairpace_scenario::read(&path)).map_err(|invalid| raised(py, &invalid.into()))
 }
 
 pub(crate) fn changes(sets: Vec<(String, String)>) -> Vec<Set> {

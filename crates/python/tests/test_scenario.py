@@ -112,7 +112,7 @@ def test_errors_name_the_place_and_have_the_words_of_the_command_line() -> None:
         (lambda: scenario(flow(count=True)), fp.UsageError, "flows\\[0\\].count"),
         (lambda: fp.Scenario(duration="9s", links=[flow()], flows=[]), TypeError, "links\\[0\\]: a Link, not Flow"),
         (lambda: fp.Scenario(duration="9s", links="no", flows=[]), TypeError, "links: a list of Link, not str"),
-        (lambda: fp.Scenario(duration="9s", links=[], flows=[]), fp.UsageError, "link"),
+        (lambda: fp.Scenario(duration="9s", links=[], flows=[]), fp.UsageError, "  scenario: the scenario has no flow"),
         (lambda: fp.Link(), TypeError, "buffer"),
         (lambda: fp.Flow(cc="bbr1", rtt="1ms", rttt="1ms"), TypeError, "rttt"),
     ],
@@ -135,6 +135,18 @@ def test_scenarios_do_not_change_and_can_be_pickled() -> None:
         two.set({"link.rat": 1})
     again = pickle.loads(pickle.dumps(fp.Link(rate="1mbit", buffer="9kB")))
     assert again == fp.Link(rate="1mbit", buffer="9kB")
+
+
+def test_a_scenario_is_what_its_file_had_when_it_was_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = Path("two.toml")
+    path.write_text(TWO)
+    loaded = fp.Scenario.load(path)
+    path.write_text(TWO.replace("100mbit", "10mbit"))
+    monkeypatch.chdir("/")
+    assert loaded.set({}) == loaded == pickle.loads(pickle.dumps(loaded)) == fp.Scenario.from_toml(TWO)
+    assert loaded.set({"seed": 3}).hash == loaded.hash
+    assert fp.sweep(loaded, seeds=[1], out=tmp_path / "out", quiet=True).failed == 0
 
 
 def test_errors_can_be_pickled() -> None:

@@ -113,13 +113,20 @@ const MOST_BYTES: u64 = 1 << 20;
 /// # Errors
 /// When the file cannot be read, and everything that is wrong with it, each with its place.
 pub fn load(path: &Path, sets: &[Set], target: Target) -> Result<Scenario, Invalid> {
-    let name = path.display().to_string();
-    let text = read_text(path).map_err(|(message, help)| {
+    parse(&path.display().to_string(), &read(path)?, sets, target)
+}
+
+/// The text of a scenario file, for [`parse`]: to check it again later with other values, whatever the file
+/// then has.
+///
+/// # Errors
+/// The one [`Problem`] of a file that cannot be read, is no text, or is too large for a scenario.
+pub fn read(path: &Path) -> Result<String, Invalid> {
+    read_text(path).map_err(|(message, help)| {
         let mut problem = Problem::new("file", String::new(), message, help.to_owned());
-        problem.file.clone_from(&name);
+        problem.file = path.display().to_string();
         Invalid { problems: vec![problem] }
-    })?;
-    parse(&name, &text, sets, target)
+    })
 }
 
 fn read_text(path: &Path) -> Result<String, (String, &'static str)> {

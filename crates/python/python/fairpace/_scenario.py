@@ -7,7 +7,7 @@ from dataclasses import replace
 from os import PathLike, fspath
 from typing import Any, NoReturn, Union
 
-from ._fairpace import Checked, check, load
+from ._fairpace import Checked, check, read_scenario
 from ._keys import KINDS, Flow, Link, ScenarioKeys, Window
 from ._toml import Places, text_of
 from ._units import unicode, written
@@ -39,8 +39,8 @@ class Scenario(ScenarioKeys):
     _places: Places
     """Where each line of the text comes from; empty: it is that of a file."""
     _sets: tuple[tuple[str, str], ...]
-    _text: str | None
-    """``None``: it is in the file that is named."""
+    _text: str
+    """What its file had when it was read: a later change of the file does not change it."""
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Scenario:
@@ -48,7 +48,8 @@ class Scenario(ScenarioKeys):
 
         :raises UsageError: it cannot be read, or something in it is wrong; all of it is in ``problems``.
         """
-        return object.__new__(cls)._read(None, fspath(path), (), ())
+        name = fspath(path)
+        return object.__new__(cls)._read(read_scenario(name), name, (), ())
 
     @classmethod
     def from_toml(cls, text: str, name: str = "scenario") -> Scenario:
@@ -66,9 +67,9 @@ class Scenario(ScenarioKeys):
         text, places = text_of(top, window, links, flows)
         self._read(text, "scenario", (), places)
 
-    def _read(self, text: str | None, name: str, sets: tuple[tuple[str, str], ...], places: Places) -> Scenario:
+    def _read(self, text: str, name: str, sets: tuple[tuple[str, str], ...], places: Places) -> Scenario:
         try:
-            checked = load(name, list(sets)) if text is None else check(name, text, list(sets))
+            checked = check(name, text, list(sets))
         except FairpaceError as error:
             raise _placed(error, name, places) from None
         slots = {"_checked": checked, "_name": name, "_places": places, "_sets": sets, "_text": text}
@@ -129,16 +130,13 @@ class Scenario(ScenarioKeys):
 
     def _source(self) -> tuple[str, str, list[tuple[str, str]]]:
         """What it was made of: the name of its file, its text, and other values of keys."""
-        if self._text is not None:
-            return self._name, self._text, list(self._sets)
-        with open(self._name, encoding="utf-8") as file:
-            return self._name, file.read(), list(self._sets)
+        return self._name, self._text, list(self._sets)
 
     def __repr__(self) -> str:
         return f"<Scenario {self.title!r}, seed {self.seed}, {self.hash[:12]}>"
 
 
-def _again(text: str | None, name: str, sets: tuple[tuple[str, str], ...], places: Places) -> Scenario:
+def _again(text: str, name: str, sets: tuple[tuple[str, str], ...], places: Places) -> Scenario:
     """A scenario from its pickle."""
     return object.__new__(Scenario)._read(text, name, sets, places)
 
@@ -149,7 +147,9 @@ def _placed(error: FairpaceError, name: str, places: Places) -> FairpaceError:
     def placed(problem: Problem) -> Problem:
         if problem.file != name or not 0 < problem.line <= len(places):
             return problem
-        return replace(problem, file=places[problem.line - 1], line=0, column=0)
+        # a whole part is missing, which the text has no place for
+        place = name if problem.key in ("link", "flow") else places[problem.line - 1]
+        return replace(problem, file=place, line=0, column=0)
 
     if not places or not error.problems:
         return error
