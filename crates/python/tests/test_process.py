@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import fairpace as fp
 import pytest
@@ -72,9 +73,16 @@ def test_a_handler_of_the_program_can_stop_a_run(python: Start) -> None:
     assert output == "begins\nenough\n2\n", errors
 
 
-@pytest.mark.parametrize("call", ["fp.run(LONG)", "fp.duels(['bbr1'], rate='1gbit', duration='20h', quiet=True)"])
-def test_the_interpreter_ends_while_a_thread_runs(python: Start, call: str) -> None:
-    program = PROGRAM + f"import threading, time\nthreading.Thread(target=lambda: {call}, daemon=True).start()\n"
+@pytest.mark.parametrize(
+    "call",
+    [
+        "fp.run(LONG)",
+        "fp.duels(['bbr1'], rate='1gbit', duration='20h', quiet=True)",
+        "fp.sweep(LONG, seeds=range(20), out=FOLDER, jobs=2, quiet=True)",
+    ],
+)
+def test_the_interpreter_ends_while_a_thread_runs(python: Start, tmp_path: Path, call: str) -> None:
+    program = PROGRAM + f"FOLDER = {str(tmp_path)!r}\nimport threading, time\nthreading.Thread(target=lambda: {call}, daemon=True).start()\n"
     process = python(program + "time.sleep(0.5)\nprint('ends')\n")
     output, errors = process.communicate(timeout=20)
     assert (process.returncode, output, errors) == (0, "begins\nends\n", "")

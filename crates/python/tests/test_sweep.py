@@ -188,11 +188,13 @@ def test_parts_that_are_there_are_not_made_again(tmp_path: Path) -> None:
     before = files(tmp_path)
     for path in sorted((tmp_path / "flows").iterdir())[1:3]:
         path.unlink()
-    damaged = sorted((tmp_path / "flows").iterdir())[0]
-    damaged.write_bytes(damaged.read_bytes()[:100])
+    for damaged in (sorted((tmp_path / "flows").iterdir())[0], sorted((tmp_path / "links").iterdir())[3]):
+        damaged.write_bytes(damaged.read_bytes()[:100])
+    with pytest.raises(fp.OutputError, match=f"{damaged.name} cannot be read.*makes a damaged file again"):
+        first.to_arrow("links")
     second = fp.sweep(BASE, OVER, range(5), out=tmp_path, quiet=True)
     third = fp.sweep(BASE, OVER, range(5), out=tmp_path, quiet=True)
-    assert (first.made, second.made, third.made) == (20, 12, 0)
+    assert (first.made, second.made, third.made) == (20, 16, 0)
     assert files(tmp_path) == before
 
 
@@ -275,6 +277,7 @@ def test_a_data_set_may_be_where_fsspec_reaches(tmp_path: Path) -> None:
     local = fp.sweep(BASE, OVER, out=f"file://{tmp_path}", quiet=True)
     assert (made.made, again.made) == (4, 0)
     assert rows(made) == rows(local)
+    assert made.scan().collect().equals(local.scan().collect()), "polars has no such protocol: it is read as a whole"
     remote = fsspec.filesystem("memory")
     for name, content in files(tmp_path).items():
         assert remote.cat_file(f"/sweeps/one/{name}") == content
@@ -293,7 +296,10 @@ def test_a_folder_that_cannot_be_written_is_an_error_with_a_remedy(tmp_path: Pat
     [
         ({"over": {"flow.rt": ["1ms"]}}, "there is no key `flow.rt`"),
         ({"over": {"pair": {"x": {"flow.9.cc": "reno"}}}}, "there is no flow `9`"),
+        ({"over": {"pair": {"x": {"flow.rtt": "1ms"}, "y": {"flow.rt": "1ms"}}}}, "there is no key `flow.rt`"),
         ({"over": {"seed": [1]}}, "seeds="),
+        ({"seeds": [3, -1]}, "the seeds are from -1 to 3; they may be 0 to"),
+        ({"seeds": [2**63]}, "the seeds are from"),
         ({"over": {"jain": {"a": {"flow.cc": "reno"}}}}, "the name of a column of results"),
         ({"over": {"flow.rtt": []}}, "has no values"),
         ({"seeds": []}, "the sweep has no runs"),
@@ -330,6 +336,44 @@ def test_a_wrong_type_is_a_type_error(tmp_path: Path, arguments: dict[str, Any])
 def test_there_is_no_sweep_in_an_empty_folder(tmp_path: Path) -> None:
     with pytest.raises(fp.UsageError, match="there is no sweep in"):
         fp.Sweep(tmp_path)
+    for content in ("3", "{}", '{"runs": "x"}', "\0"):
+        (tmp_path / "sweep.json").write_text(content)
+        with pytest.raises(fp.UsageError, match="is not of a sweep"):
+            fp.Sweep(tmp_path)
+        with pytest.raises(fp.UsageError, match="is not of a sweep"):
+            fp.sweep(BASE, out=tmp_path, quiet=True)
+
+
+def test_a_data_set_is_read_whatever_its_folder_is_called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("a[1]", "b*?", "c"):
+        made = fp.sweep(BASE, out=name, quiet=True)
+        monkeypatch.chdir("/")
+        assert made.scan().collect().height == len(made.to_arrow()) == 2
+        duckdb = pytest.importorskip("duckdb")
+        assert len(duckdb.execute(f"select * from read_parquet('{made.glob()}')").fetchall()) == 2
+        monkeypatch.chdir(tmp_path)
+
+
+def test_without_a_usual_stderr_a_sweep_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Log:
+        """What some programs put in the place of stderr."""
+
+        text = ""
+
+        def write(self, text: str) -> int:
+            self.text += text
+            return len(text)
+
+        def flush(self) -> None:
+            pass
+
+    monkeypatch.setattr(sys, "stderr", None)
+    assert fp.sweep(BASE, out=tmp_path / "a").made == 1
+    log = Log()
+    monkeypatch.setattr(sys, "stderr", log)
+    assert fp.sweep(BASE, out=tmp_path / "b").made == 1
+    assert log.text.startswith("1 of 1 runs, 100 %")
 
 
 def test_parts_are_bounded_in_runs_and_in_packets() -> None:

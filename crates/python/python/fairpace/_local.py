@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from queue import Empty, SimpleQueue
 
 from . import _fairpace
 from ._runs import Piece
@@ -49,19 +50,44 @@ class Local:
     def run(self, pieces: Iterator[Piece], tick: Callable[[], None]) -> Iterator[Done]:
         """The rows of each piece, as they come. ``tick`` is called now and then."""
         cancel = _fairpace.Cancel()
-        pool = ThreadPoolExecutor(self.jobs, "fairpace")
-        pending: dict[Future[tuple[_fairpace.Rows, float]], Piece] = {}
+        queued: SimpleQueue[Piece | None] = SimpleQueue()
+        done: SimpleQueue[Done | BaseException] = SimpleQueue()
+
+        def work() -> None:
+            while (piece := queued.get()) is not None:
+                try:
+                    done.put((piece, *simulate(piece, cancel)))
+                except BaseException as error:
+                    done.put(error)
+
+        # Those of an executor are joined when the interpreter ends, after all that is queued. A program whose own sweep
+        # runs in a daemon thread would not end before it.
+        threads = [threading.Thread(target=work, name=f"fairpace-{index}", daemon=True) for index in range(self.jobs)]
+        pending = 0
         try:
+            for thread in threads:
+                thread.start()
             while True:
-                while len(pending) < self.jobs * (1 + _QUEUED) and (piece := next(pieces, None)):
-                    pending[pool.submit(simulate, piece, cancel)] = piece
+                while pending < self.jobs * (1 + _QUEUED) and (piece := next(pieces, None)):
+                    queued.put(piece)
+                    pending += 1
                 if not pending:
                     return
-                done, _ = wait(pending, _LOOK_EVERY_S, FIRST_COMPLETED)
+                try:
+                    result = done.get(timeout=_LOOK_EVERY_S)
+                except Empty:
+                    tick()
+                    continue
+                pending -= 1
                 tick()
-                for future in done:
-                    yield (pending.pop(future), *future.result())
+                if isinstance(result, BaseException):
+                    raise result
+                yield result
         finally:
-            # after Ctrl-C or an error the threads end within a moment
+            # after Ctrl-C or an error the threads end within a moment: a piece that is queued ends at once
             cancel.set()
-            pool.shutdown(wait=True, cancel_futures=True)
+            for _ in threads:
+                queued.put(None)
+            for thread in threads:
+                if thread.ident is not None:
+                    thread.join()

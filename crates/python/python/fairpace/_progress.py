@@ -25,7 +25,7 @@ class Progress:
         self._made_cost = self._reused_cost = 0.0
         self._begun = time.monotonic()
         self._display = None if quiet else _notebook()
-        self._terminal = sys.stderr.isatty() and self._display is None
+        self._terminal = self._display is None and _is_terminal()
         shown = self._terminal or self._display is not None
         self._every = None if quiet else _SHOW_EVERY_S if shown else _LOG_EVERY_S
         self._due = self._begun + (self._every or 0.0)
@@ -57,7 +57,6 @@ class Progress:
             self._show(self.line(time.monotonic() - self._begun))
             if self._terminal:
                 sys.stderr.write("\n")
-
     def line(self, after_s: float) -> str:
         """The progress after this time."""
         per_s = 1.0 / max(after_s, 1e-9)
@@ -77,11 +76,15 @@ class Progress:
     def _show(self, line: str) -> None:
         if self._display is not None:
             self._display.update(_Line(line))
-        elif self._terminal:
-            sys.stderr.write(f"\r{line}\x1b[K")
-        else:
-            sys.stderr.write(f"{line}\n")
-        sys.stderr.flush()
+        elif sys.stderr is not None:
+            sys.stderr.write(f"\r{line}\x1b[K" if self._terminal else f"{line}\n")
+            sys.stderr.flush()
+
+
+def _is_terminal() -> bool:
+    """Whether stderr is one. Services have none, or put an object of their own in its place."""
+    isatty = getattr(sys.stderr, "isatty", None)
+    return isatty is not None and bool(isatty())
 
 
 def _duration(seconds: float) -> str:

@@ -11,6 +11,7 @@ from typing import Any, Protocol, Union
 
 from . import _fairpace
 from ._scenario import Scenario, ScenarioLike, _sets, _value, scenario_of
+from ._units import unicode
 from .errors import UsageError
 
 __all__ = ["Array", "Job", "Over", "Part", "Piece", "Runs", "Seeds", "runs_of"]
@@ -46,18 +47,12 @@ MOST_RUNS = 1000
 MOST_PACKETS = 1e9
 """Expected packets of a part: one to three minutes of a core, which are lost when a sweep is interrupted."""
 
+MOST_SEED = 2**63 - 1
+"""The largest seed of a scenario: the largest integer of TOML."""
+
 RUN_PACKETS = 3500.0
 """What a run costs beside its packets, in packets: 170 us for its scenario and its rows, against 50 ns for a packet
 (docs/scale.md)."""
-
-
-def _job(scenario: Scenario) -> Job:
-    """The scenario as workers get it: they may not have its file."""
-    text = scenario._text
-    if text is None:
-        with open(scenario._name, encoding="utf-8") as file:
-            text = file.read()
-    return (scenario._name, text, list(scenario._sets))
 
 
 def _plain(values: Any) -> Any:
@@ -113,7 +108,8 @@ class _Axis:
         if not axis:
             raise UsageError(f"over[{name!r}] has no values", "give it some, or leave it out")
         if isinstance(axis, Mapping):
-            return cls(name, "text", [str(label) for label in axis], [_sets(value) for value in axis.values()])
+            labels = [unicode(str(label), f"over[{name!r}]") for label in axis]
+            return cls(name, "text", labels, [_sets(value) for value in axis.values()])
         labels = [_value(value, name) for value in axis]
         return cls(name, _kind(axis), labels, [[(name, label)] for label in labels])
 
@@ -122,13 +118,15 @@ class _Grid:
     """Each value of each axis with each of all others; the last axis changes first."""
 
     def __init__(self, base: Scenario, over: Mapping[str, Axis]) -> None:
-        self._base, self._hash = _job(base), base.hash
+        self._base, self._hash = base._source(), base.hash
         self._axes = [_Axis.of(name, axis) for name, axis in over.items()]
         self.columns = [(axis.name, axis.kind) for axis in self._axes]
         every = (change for axis in self._axes for changes in axis.changes for change in changes)
         self.sets_seed = any(key == "seed" for key, _ in every)
-        for axis in self._axes:
-            _known_keys(base, axis.changes[0])
+        for name, axis in zip(over, self._axes):
+            # the values of a key differ in nothing else; labels may have a key each
+            for changes in axis.changes if isinstance(over[name], Mapping) else axis.changes[:1]:
+                _known_keys(base, changes)
 
     def __len__(self) -> int:
         size = 1
@@ -157,7 +155,7 @@ class _Listed:
     """A list of changes to one scenario."""
 
     def __init__(self, base: Scenario, over: Sequence[Mapping[str, object]]) -> None:
-        self._base, self._hash, self._over = _job(base), base.hash, over
+        self._base, self._hash, self._over = base._source(), base.hash, over
         kinds: dict[str, set[str]] = {}
         for changes in over:
             for key, _ in _sets(changes):
@@ -204,7 +202,7 @@ class _Scenarios:
     def __getitem__(self, index: int) -> tuple[Job, Values]:
         scenario = self._scenarios[index]
         if isinstance(scenario, Scenario):
-            return _job(scenario), []
+            return scenario._source(), []
         if isinstance(scenario, str) and "\n" in scenario:
             return (f"scenario {index}", scenario, []), []
         path = os.fspath(scenario)
@@ -365,6 +363,8 @@ def runs_of(
         _needs_sequence("seeds", numbers)
         if not isinstance(numbers, range) and not all(type(seed) is int for seed in numbers):
             raise TypeError("seeds are whole numbers")
+        if len(numbers) and not (0 <= min(numbers) and max(numbers) <= MOST_SEED):
+            raise UsageError(f"the seeds are from {min(numbers)} to {max(numbers)}", f"they may be 0 to {MOST_SEED}")
         if points.sets_seed:
             raise UsageError("both over and seeds give a seed", "leave one out")
     runs = Runs(points, numbers)

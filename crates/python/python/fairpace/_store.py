@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from .errors import OutputError, UnsupportedError
 
-__all__ = ["Store", "store_of"]
+__all__ = ["Store", "absolute", "store_of"]
 
 
 class Store(Protocol):
@@ -107,9 +107,15 @@ class _Remote:
             raise OutputError(f"the data set cannot be written: {error}", "check that you may write there") from None
 
 
-def store_of(out: str | os.PathLike[str]) -> Store:
-    """The store that a path or URL names."""
+def absolute(out: str | os.PathLike[str]) -> str:
+    """A path that means the same in another working directory, or a URL."""
     path = os.fspath(out)
     if path.startswith("file://"):
         path = path[len("file://") :]
-    return _Remote(path.rstrip("/")) if "://" in path else _Local(path)
+    return path.rstrip("/") if "://" in path else os.path.abspath(path)
+
+
+def store_of(out: str | os.PathLike[str]) -> Store:
+    """The store that a path or URL names."""
+    path = absolute(out)
+    return _Remote(path) if "://" in path else _Local(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import importlib
 import json
 import os
@@ -15,8 +16,8 @@ from ._progress import Progress
 from ._ray import OnRay
 from ._runs import Over, Part, Piece, Runs, Seeds, runs_of
 from ._scenario import ScenarioLike
-from ._store import Store, store_of
-from .errors import UsageError
+from ._store import Store, absolute, store_of
+from .errors import OutputError, UsageError
 
 __all__ = ["Sweep", "TableName", "sweep"]
 
@@ -25,6 +26,9 @@ TableName = Literal["flows", "links"]
 
 _TABLES: tuple[TableName, ...] = ("links", "flows")
 """In the order in which the files of a part are written: it is complete when the last one is there."""
+
+_POLARS = {"s3", "s3a", "gs", "gcs", "az", "azure", "adl", "abfs", "abfss", "http", "https", "hf"}
+"""Protocols that polars reads itself."""
 
 _MANIFEST = "sweep.json"
 
@@ -47,6 +51,7 @@ class Sweep:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)
+        self._root = absolute(path)
         self._store = store_of(path)
         manifest = _read_manifest(self._store, self.path)
         if manifest is None:
@@ -72,19 +77,33 @@ class Sweep:
 
     def glob(self, table: TableName = "flows") -> str:
         """The files of a table, as DuckDB's ``read_parquet`` and polars' ``scan_parquet`` take it."""
-        return f"{self.path.rstrip('/')}/{_checked(table)}/*.parquet"
+        root = self._root if "://" in self._root else glob.escape(self._root)
+        return f"{root}/{_checked(table)}/*.parquet"
 
     def scan(self, table: TableName = "flows") -> Any:
-        """A table as a lazy data frame of polars, which must be installed. It reads what a query needs."""
-        return importlib.import_module("polars").scan_parquet(self.glob(table))
+        """A table as a lazy data frame of polars, which must be installed. It reads what a query needs, if polars knows
+        the protocol of the address; otherwise all of it."""
+        polars = importlib.import_module("polars")
+        protocol, separator, _ = self._root.partition("://")
+        if separator and protocol not in _POLARS:
+            return self.to_arrow(table).to_polars().lazy()
+        return polars.scan_parquet(self.glob(table))
 
     def to_arrow(self, table: TableName = "flows") -> Table:
-        """A whole table in memory."""
-        names = sorted(self._store.names(_checked(table)))
-        files = [self._store.read(f"{table}/{name}") for name in names if name.endswith(".parquet")]
-        if not files:
+        """A whole table in memory.
+
+        :raises OutputError: a file is damaged.
+        """
+        names = sorted(name for name in self._store.names(_checked(table)) if name.endswith(".parquet"))
+        if not names:
             raise UsageError(f"the sweep in {self.path} has no rows yet", "start it again")
-        return _fairpace.table_of_parquet([file for file in files if file is not None])
+        files = [self._store.read(f"{table}/{name}") or b"" for name in names]
+        try:
+            return _fairpace.table_of_parquet(files)
+        except ValueError as error:
+            damaged = next((name for name, file in zip(names, files) if not _is_whole(file)), "")
+            remedy = "the same call of sweep makes a damaged file again"
+            raise OutputError(f"{self.path}/{table}/{damaged} cannot be read: {error}", remedy) from None
 
     def __repr__(self) -> str:
         failed = "not complete" if self.failed is None else f"{self.failed} failed"
@@ -208,14 +227,17 @@ class _Making:
                 yield self._runs.piece(indices)
 
     def _failed_of(self, part: Part) -> int | None:
-        """How many runs of a part that is there failed; ``None``: it is not."""
-        if not all(part.name in self._there[table] for table in _TABLES):
-            return None
-        content = self._store.read(f"{_TABLES[-1]}/{part.name}")
-        try:
-            return None if content is None else int(dict(_fairpace.parquet_metadata(content))["fairpace.failed"])
-        except (KeyError, ValueError):
-            return None
+        """How many runs of a part that is there failed; ``None``: it is not, or one of its files is damaged."""
+        failed = None
+        for table in _TABLES:
+            content = self._store.read(f"{table}/{part.name}") if part.name in self._there[table] else None
+            try:
+                if content is None:
+                    return None
+                failed = int(dict(_fairpace.parquet_metadata(content))["fairpace.failed"])
+            except (KeyError, ValueError):
+                return None
+        return failed
 
     def _add(self, piece: Piece, rows: _fairpace.Rows) -> None:
         is_in = (one for one in self._open if 0 <= piece.first - one.part.first < len(one.part.costs))
@@ -236,6 +258,14 @@ class _Making:
             self._store.write(f"{table}/{complete.part.name}", rows.parquet(table, metadata))
 
 
+def _is_whole(file: bytes) -> bool:
+    try:
+        _fairpace.table_of_parquet([file])
+    except ValueError:
+        return False
+    return True
+
+
 def _checked(table: TableName) -> TableName:
     if table not in _TABLES:
         raise UsageError(f"there is no table {table!r}", 'they are "flows" and "links"')
@@ -247,9 +277,12 @@ def _read_manifest(store: Store, path: str) -> dict[str, Any] | None:
     if content is None:
         return None
     try:
-        return dict(json.loads(content))
+        manifest = json.loads(content)
     except ValueError:
-        raise UsageError(f"{path}/{_MANIFEST} is not of a sweep", "name another folder") from None
+        manifest = None
+    if not isinstance(manifest, dict) or not isinstance(manifest.get("runs"), int):
+        raise UsageError(f"{path}/{_MANIFEST} is not of a sweep", "name another folder")
+    return manifest
 
 
 def _write_manifest(store: Store, manifest: dict[str, Any]) -> None:
