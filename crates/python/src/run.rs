@@ -5,7 +5,7 @@ use std::sync::Arc;
 use fairpace_cc::Phase;
 use fairpace_cli_core::args::PathArgs;
 use fairpace_cli_core::comparison::Comparison;
-use fairpace_cli_core::failure::Failure;
+use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::host::{COMMIT, run_info};
 use fairpace_report::{Context, RunContext};
 use fairpace_results::{Run, to_json};
@@ -48,7 +48,6 @@ fn simulate(
 }
 
 fn of_table(error: &fairpace_trace::Error) -> Failure {
-    use fairpace_cli_core::failure::Exit;
     match error {
         fairpace_trace::Error::Write { .. } => {
             Failure::new(Exit::Output, error.to_string(), "make room there, or name another path")
@@ -63,15 +62,16 @@ fn of_table(error: &fairpace_trace::Error) -> Failure {
 pub(crate) fn compare_scenarios(
     py: Python<'_>,
     cc: Vec<String>,
+    rtt: Vec<String>,
+    sets: Vec<(String, String)>,
     rate: String,
     buffer: String,
-    rtt: Vec<String>,
     duration: String,
     stagger: &str,
     warmup: String,
-    sets: Vec<(String, String)>,
 ) -> PyResult<Vec<Checked>> {
-    let stagger = parse_time(stagger).map_err(|why| PyValueError::new_err(format!("stagger: {why}")))?;
+    let stagger = parse_time(stagger)
+        .map_err(|why| raised(py, &Failure::new(Exit::Usage, format!("stagger: {why}"), "for example 5s")))?;
     let path = PathArgs { rate, buffer, rtt, duration, stagger, warmup };
     let sets = changes(sets);
     let comparison = Comparison { path: &path, target: Target::Simulator, sets: &sets };

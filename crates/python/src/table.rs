@@ -2,6 +2,8 @@
 //! nothing is copied (<https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>).
 
 use std::collections::HashMap;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,7 +16,6 @@ use fairpace_trace::ArrowTable;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
-use tempfile::NamedTempFile;
 
 use crate::error::raised;
 
@@ -70,6 +71,10 @@ impl Table {
         self.0.rows()
     }
 
+    fn __repr__(&self) -> String {
+        format!("<Table of {} rows: {}>", self.0.rows(), self.column_names().join(", "))
+    }
+
     /// As a data frame of polars, which must be installed.
     fn to_polars<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         slf.py().import("polars")?.call_method1("DataFrame", (slf,))
@@ -105,7 +110,10 @@ fn write_parquet(table: &ArrowTable, path: &Path) -> Result<(), Failure> {
         Failure::file("the table cannot be written to", path, error, "name another path")
     };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let file = NamedTempFile::new_in(folder).map_err(|error| failed(&error))?;
+    // 0666 less the umask, as any other file
+    let mut builder = tempfile::Builder::new();
+    let file = builder.permissions(Permissions::from_mode(0o666)).tempfile_in(folder);
+    let file = file.map_err(|error| failed(&error))?;
     table.write_parquet(file.path()).map_err(|error| failed(&std::io::Error::other(error.to_string())))?;
     file.persist(path).map(drop).map_err(|error| failed(&error.error))
 }

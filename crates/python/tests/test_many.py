@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import inspect
 import re
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import fairpace as fp
 import pyarrow as pa
@@ -63,11 +65,23 @@ def test_finished_runs_are_kept_where_asked(tmp_path: Path) -> None:
         ({"cc": "reno", "set": {"fixed_cwnd.cwnd_pkts": 9}}, "which does not take part"),
         ({"cc": "reno", "criteria": "/missing"}, "cannot read it"),
         ({"cc": ["reno", "reno"]}, "names reno twice"),
+        ({"cc": []}, "no algorithm is named"),
     ],
 )
 def test_wrong_arguments_have_the_words_of_the_command_line(arguments: dict[str, object], words: str) -> None:
     with pytest.raises(fp.UsageError, match=words):
         fp.evaluate(**arguments, quiet=True)  # type: ignore[arg-type]
+
+
+def test_a_comparison_takes_quantities_and_refuses_others_with_the_same_words() -> None:
+    path: dict[str, Any] = {"rate": "10mbit", "buffer": "50kB", "duration": "2s"}
+    one = fp.compare(["reno"], rtt=["10ms"], stagger="1s", warmup="500ms", **path)
+    same = fp.compare(["reno"], rtt=[timedelta(milliseconds=10)], stagger=timedelta(seconds=1), warmup="500ms", **path)
+    assert one["reno"].json() == same["reno"].json()
+    with pytest.raises(fp.UsageError, match="stagger: "):
+        fp.compare(["reno"], rtt=["10ms"], stagger="x", **path)
+    with pytest.raises(fp.UsageError, match="has no unit"):
+        fp.compare(["reno"], rtt=["10"], **path)
 
 
 def test_wrong_types_are_type_errors() -> None:

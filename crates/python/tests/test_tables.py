@@ -62,8 +62,20 @@ def test_a_table_outlives_its_result() -> None:
 def test_a_file_that_cannot_be_written_is_an_error(two: fp.Result, tmp_path: Path) -> None:
     with pytest.raises(fp.OutputError, match="cannot be written"):
         two.series.to_parquet(tmp_path / "missing" / "series.parquet")
+    with pytest.raises(fp.OutputError, match="the report cannot be written"):
+        two.write_report(tmp_path / "missing" / "report.html")
     with pytest.raises(ValueError, match="events=True"):
         _ = fp.run(TWO).events
+
+
+def test_a_file_has_the_permissions_of_any_other(two: fp.Result, tmp_path: Path) -> None:
+    (tmp_path / "other").touch()
+    two.flows.to_parquet(tmp_path / "flows.parquet")
+    assert (tmp_path / "flows.parquet").stat().st_mode == (tmp_path / "other").stat().st_mode
+
+
+def test_a_table_shows_its_size_and_its_columns(two: fp.Result) -> None:
+    assert repr(two.flows).startswith("<Table of 2 rows: flow, cc, ")
 
 
 def test_a_notebook_shows_the_report(two: fp.Result, tmp_path: Path) -> None:

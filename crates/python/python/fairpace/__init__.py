@@ -21,8 +21,9 @@ from ._evaluation import Duels, Evaluation, duels, evaluate
 from ._fairpace import COMMIT, Table
 from ._keys import Flow, Link, Window
 from ._result import Result
-from ._scenario import Scenario, ScenarioLike, _sets, scenario_of
+from ._scenario import Scenario, ScenarioLike, _sets, _value, scenario_of
 from ._sweep import Sweep, sweep
+from ._units import Buffer, Rate, Time
 from .errors import FairpaceError, InternalError, OutputError, Problem, UnsupportedError, UsageError
 
 __all__ = [
@@ -81,12 +82,12 @@ def run(
 def compare(
     cc: Sequence[str],
     *,
-    rate: str,
-    buffer: str,
-    rtt: Sequence[str],
-    duration: str = "60s",
-    stagger: str = "5s",
-    warmup: str = "20s",
+    rate: Rate,
+    buffer: Buffer,
+    rtt: Sequence[Time],
+    duration: Time = "60s",
+    stagger: Time = "5s",
+    warmup: Time = "20s",
     set: Mapping[str, object] | None = None,
 ) -> dict[str, Result]:
     """Several algorithms on one path, one run each, as ``fairpace compare``.
@@ -104,7 +105,16 @@ def compare(
     """
     if isinstance(cc, str) or isinstance(rtt, str):
         raise TypeError("cc and rtt are lists: one item for each algorithm, and for each flow")
-    scenarios = _fairpace.compare_scenarios(list(cc), rate, buffer, list(rtt), duration, stagger, warmup, _sets(set))
+    scenarios = _fairpace.compare_scenarios(
+        list(cc),
+        [_value(one, "flow.rtt") for one in rtt],
+        _sets(set),
+        rate=_value(rate, "link.rate"),
+        buffer=_value(buffer, "link.buffer"),
+        duration=_value(duration, "duration"),
+        stagger=_value(stagger, "stagger"),
+        warmup=_value(warmup, "warmup"),
+    )
     return {name: Result(_fairpace.run(scenario, False)) for name, scenario in zip(cc, scenarios, strict=True)}
 
 

@@ -13,6 +13,7 @@ from . import _fairpace
 from ._fairpace import Table
 from ._scenario import _sets, _value
 from ._units import unicode
+from .errors import UsageError
 
 __all__ = ["Duels", "Evaluation", "duels", "evaluate"]
 
@@ -109,6 +110,9 @@ def evaluate(
     :param quiet: show no progress.
     :raises UsageError: an argument or a criterion is wrong.
     """
+    names = _names([cc] if isinstance(cc, str) else cc, "cc")
+    if not names:
+        raise UsageError("no algorithm is named", "write for example evaluate(\"bbr3\")")
     options: list[str] = [f"--criterion={one}" for one in _names(criterion, "criterion")]
     if paths is not None:
         options.append(f"--paths={paths}")
@@ -117,7 +121,7 @@ def evaluate(
     given = {"draw": draw, "seeds": seeds, "seed": seed, "jobs": jobs, "match": match or None}
     options += _options(given, set)
     asked = {
-        "names": _names([cc] if isinstance(cc, str) else cc, "cc"),
+        "names": names,
         "beside": _names(beside, "beside"),
         "criteria": None if criteria is None else fspath(criteria),
         "options": options,

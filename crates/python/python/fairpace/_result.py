@@ -10,6 +10,7 @@ from typing import Any
 
 from . import _fairpace
 from ._fairpace import Table
+from .errors import OutputError
 
 __all__ = ["Result"]
 
@@ -81,9 +82,15 @@ class Result:
         return self._native.html()
 
     def write_report(self, path: str | PathLike[str]) -> None:
-        """Writes the report to a file."""
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(self.html())
+        """Writes the report to a file.
+
+        :raises OutputError: it cannot be written.
+        """
+        try:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(self.html())
+        except OSError as error:
+            raise OutputError(f"the report cannot be written: {error}", "name another path") from None
 
     def _repr_html_(self) -> str:
         document = html.escape(self.html(), quote=True)

@@ -74,7 +74,9 @@ def written(value: object, kind: str) -> object:
     """
     if isinstance(value, timedelta):
         microseconds = (value.days * 86_400 + value.seconds) * 1_000_000 + value.microseconds
-        return f"{microseconds}us"
+        # of pandas.Timedelta, which is a timedelta with more digits
+        nanoseconds = int(getattr(value, "nanoseconds", 0))
+        return f"{microseconds * 1000 + nanoseconds}ns" if nanoseconds else f"{microseconds}us"
     # numbers of NumPy and data frames have neither
     if isinstance(value, (str, bytes)) or not isinstance(value, Quantity):
         return value
