@@ -7,7 +7,7 @@
 # the pinned stable toolchain writes when RUSTC_BOOTSTRAP allows it unstable options: no nightly toolchain.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-crates=(fairpace-cc fairpace-scenario fairpace-results fairpace-sim fairpace-kernel fairpace-bpf-build)
+crates=(fairpace-cc fairpace-scenario fairpace-results fairpace-sim fairpace-gym fairpace-kernel fairpace-bpf-build)
 
 install="cargo install cargo-public-api@0.52.0 --locked"
 check=${1:-}
