@@ -10,13 +10,17 @@ use fairpace_sim::Stepper;
 
 use crate::columns::{Form, INFO, InForce, OBSERVATIONS, observe, ratio};
 use crate::error::Error;
-use crate::scenarios::{Scenarios, Source, Undrawn};
+use crate::scenarios::{Scenarios, Source, Unusable};
+use crate::stop::Watch;
 
 /// The shortest monitor interval, and the longest: the range of `interval` of the algorithm `agent`.
 const INTERVALS: (Duration, Duration) = (Duration::from_millis(1), Duration::from_secs(10));
 /// A monitor interval in base RTTs: an action shows in the ACKs of an RTT later, and the interval has an RTT
 /// of them.
 const INTERVAL_RTTS: u32 = 2;
+
+/// Simulated time after which a step looks whether to end early, at most. Most intervals are shorter.
+const PIECE: Duration = Duration::from_millis(100);
 
 /// The measurement window of an episode.
 const WINDOW: Duration = Duration::from_micros(1);
@@ -110,13 +114,39 @@ impl Environment {
         Ok(environment)
     }
 
+    /// Whether the other one has the same scenarios, with the same ranges.
+    pub(crate) fn draws_as(&self, other: &Self) -> bool {
+        self.interval == other.interval && self.source.draws_as(&other.source)
+    }
+
+    /// Checks the scenarios at the ends of the ranges, of a list all.
+    pub(crate) fn check_extremes(&self, watch: &mut Watch<'_, '_>) -> Result<(), Error> {
+        for number in 0..self.source.extremes() {
+            if watch.stops() {
+                return Err(Error::Stopped);
+            }
+            let (values, drawn) = self.source.extreme(number);
+            let checked = drawn.and_then(|drawn| self.fitted(drawn)).and_then(|fitted| self.same(&fitted));
+            checked.map_err(|unusable| Error::Drawn {
+                environment: self.index,
+                reason: format!("{values}: {}", unusable.reason()),
+            })?;
+        }
+        Ok(())
+    }
+
     /// Starts the first episode of this seed, without one the next episode, and runs its first interval.
-    pub(crate) fn reset(&mut self, seed: Option<u64>) -> Result<(), Error> {
+    pub(crate) fn reset(&mut self, seed: Option<u64>, watch: &mut Watch<'_, '_>) -> Result<(), Error> {
         if let Some(seed) = seed {
             (self.first_seed, self.random) = (Some(seed), Random::new(seed));
         }
         let seed = self.first_seed.take().unwrap_or_else(|| self.next_seed());
-        self.start(seed)
+        self.start(seed, watch)
+    }
+
+    /// Ends the episode.
+    pub(crate) fn end(&mut self) {
+        self.episode = None;
     }
 
     fn next_seed(&mut self) -> u64 {
@@ -124,79 +154,85 @@ impl Environment {
     }
 
     /// Runs one interval. `actions` has been checked.
-    pub(crate) fn step(&mut self, form: Form, actions: &[f32]) -> Result<(), Error> {
+    pub(crate) fn step(
+        &mut self,
+        form: Form,
+        actions: &[f32],
+        watch: &mut Watch<'_, '_>,
+    ) -> Result<(), Error> {
         let Some(episode) = &mut self.episode else {
             return Err(Error::NotReset { environment: self.index });
         };
         episode.act(form, actions);
-        episode.run();
+        episode.run(watch)?;
         episode.observe(&mut self.rows.observations);
         episode.inform(&mut self.rows.info);
         self.rows.truncated = episode.stepper.is_over();
         if self.rows.truncated {
             self.rows.last_observations.clone_from(&self.rows.observations);
             let seed = self.next_seed();
-            self.start(seed)?;
+            self.start(seed, watch)?;
         }
         Ok(())
     }
 
-    fn start(&mut self, seed: u64) -> Result<(), Error> {
+    fn start(&mut self, seed: u64, watch: &mut Watch<'_, '_>) -> Result<(), Error> {
         self.episode = None;
         let scenario = Arc::new(self.scenario_of(seed)?);
-        let [agents, flows] = [agents(&scenario).count(), scenario.flows.len()];
-        if (agents, flows) != (self.agents, self.flows) {
-            return Err(self.unfit(
-                seed,
-                format!(
-                    "{agents} agents among {flows} flows, but {} among {} in its first scenario; all its \
-                     scenarios need the same numbers",
-                    self.agents, self.flows
-                ),
-            ));
-        }
+        self.same(&scenario).map_err(|unusable| unusable.error(self.index, seed))?;
         let stepper = Stepper::new(Arc::clone(&scenario)).map_err(|e| self.unfit(seed, e.to_string()))?;
         let mut episode = Episode {
             stepper,
             interval: scenario.interval,
             steps: 0,
             agents: self::agents(&scenario).map(|flow| AgentFlow { flow, decides: false }).collect(),
-            goodputs_mbps: vec![0.0; flows],
+            goodputs_mbps: vec![0.0; self.flows],
         };
-        episode.run();
+        episode.run(watch)?;
         episode.observe(&mut self.rows.observations);
         self.episode = Some(episode);
         Ok(())
     }
 
-    /// The scenario of an episode. Its time series has one point per monitor interval. Its measurement window
-    /// is its end: nothing here reads the metrics of one, and percentiles take a quarter of the time.
     fn scenario_of(&self, seed: u64) -> Result<Scenario, Error> {
-        let environment = self.index;
         if seed > MOST_SEED {
             return Err(self.unfit(seed, format!("a seed is at most {MOST_SEED}")));
         }
-        let mut scenario = self.source.draw(seed).map_err(|undrawn| match undrawn {
-            Undrawn::Empty => Error::NoScenario { environment },
-            Undrawn::Invalid(invalid) => Error::Scenario { environment, seed, invalid: Box::new(invalid) },
-        })?;
-        let interval = self.interval_of(&scenario).map_err(|reason| self.unfit(seed, reason))?;
+        let fitted = self.source.draw(seed).and_then(|drawn| self.fitted(drawn));
+        fitted.map_err(|unusable| unusable.error(self.index, seed))
+    }
+
+    /// The scenario of an episode. Its time series has one point per monitor interval. Its measurement window
+    /// is its end: nothing here reads the metrics of one, and percentiles take a quarter of the time.
+    fn fitted(&self, mut scenario: Scenario) -> Result<Scenario, Unusable> {
+        let interval = self.interval_of(&scenario).map_err(Unusable::Unfit)?;
         if scenario.duration <= interval * 2 {
-            let reason = format!(
+            return Err(Unusable::Unfit(format!(
                 "the scenario lasts {:?}, but an episode is longer than two monitor intervals of \
                  {interval:?}; lengthen `duration`",
                 scenario.duration
-            );
-            return Err(self.unfit(seed, reason));
+            )));
         }
         scenario.interval = interval;
         scenario.window = (scenario.duration.saturating_sub(WINDOW), scenario.duration);
         for flow in scenario.flows.iter_mut().filter(|flow| is_agent(&flow.cc)) {
             let set = flow.cc.set("interval", &format!("{}us", interval.as_micros()));
-            set.map_err(|error| self.unfit(seed, error.to_string()))?;
+            set.map_err(|error| Unusable::Unfit(error.to_string()))?;
         }
-        let sealed = scenario.sealed(Target::Simulator);
-        sealed.map_err(|invalid| Error::Scenario { environment, seed, invalid: Box::new(invalid) })
+        scenario.sealed(Target::Simulator).map_err(|invalid| Unusable::Invalid(Box::new(invalid)))
+    }
+
+    /// Whether a scenario has the numbers of agents and flows that the environment has.
+    fn same(&self, scenario: &Scenario) -> Result<(), Unusable> {
+        let [agents, flows] = [agents(scenario).count(), scenario.flows.len()];
+        if (agents, flows) == (self.agents, self.flows) {
+            return Ok(());
+        }
+        Err(Unusable::Unfit(format!(
+            "{agents} agents among {flows} flows, but {} among {} in its first scenario; all its scenarios \
+             need the same numbers",
+            self.agents, self.flows
+        )))
     }
 
     fn interval_of(&self, scenario: &Scenario) -> Result<Duration, String> {
@@ -269,9 +305,19 @@ impl Episode {
     }
 
     /// Runs to the end of the next interval.
-    fn run(&mut self) {
+    fn run(&mut self, watch: &mut Watch<'_, '_>) -> Result<(), Error> {
         self.steps += 1;
-        self.stepper.run_until(self.interval.saturating_mul(self.steps));
+        let end = self.interval.saturating_mul(self.steps);
+        loop {
+            if watch.stops() {
+                return Err(Error::Stopped);
+            }
+            let pause = self.stepper.now().saturating_add(PIECE).min(end);
+            self.stepper.run_until(pause);
+            if pause == end || self.stepper.is_over() {
+                return Ok(());
+            }
+        }
     }
 
     fn interval_of(&self, flow: usize) -> Option<Interval> {

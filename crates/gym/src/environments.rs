@@ -1,6 +1,10 @@
 //! Many environments, stepped together on a pool of threads.
 
+use std::num::NonZero;
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
 
 use fairpace_cc::Interval;
 use fairpace_scenario::Scenario;
@@ -10,6 +14,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use crate::columns::{Form, INFO, OBSERVATIONS};
 use crate::environment::{Environment, Setup};
 use crate::error::Error;
+use crate::stop::{ASK_EVERY, Stop, Watch};
 
 /// Environments that a thread takes at once, at most: about 0.1 ms, a hundred times what it costs to take
 /// them.
@@ -17,6 +22,9 @@ const AT_ONCE: usize = 16;
 /// Of fewer environments, each thread takes this many shares: the last one then keeps the others waiting for
 /// an eighth of the time at most.
 const SHARES: usize = 8;
+/// Threads of a batch, at most. More than one per core do not step faster, and thousands are not started
+/// within a minute.
+const MOST_THREADS: usize = 256;
 
 /// A batch of independent environments.
 ///
@@ -71,8 +79,13 @@ impl Batch {
 }
 
 impl Environments {
-    /// Environments with actions of this form, stepped on `jobs` threads; `None`: one per core. They have no
-    /// episode before they are [reset](Environments::reset).
+    /// Environments with actions of this form, stepped on `jobs` threads; `None`: one per core. There are no
+    /// more threads than environments, and at most 256. The environments have no episode before they are
+    /// [reset](Environments::reset).
+    ///
+    /// Scenarios are checked where their ranges end: every one of a list; of ranges all corners while there
+    /// are at most 64 of them, of more ranges all least values, all largest ones, and both with each range
+    /// alone at its other end.
     ///
     /// # Errors
     /// There is none, a setup is wrong, or the system starts no threads.
@@ -81,10 +94,32 @@ impl Environments {
         form: Form,
         jobs: Option<usize>,
     ) -> Result<Self, Error> {
-        let setups: Vec<Setup> = setups.into_iter().collect();
-        let environments =
-            setups.into_iter().enumerate().map(|(index, setup)| Environment::new(index, setup));
-        let environments = environments.collect::<Result<Vec<_>, Error>>()?;
+        Self::new_unless_stopped(setups, form, jobs, &mut || false)
+    }
+
+    /// The same, but ends early when `stop` returns true.
+    ///
+    /// # Errors
+    /// As [`new`](Environments::new), or [`Error::Stopped`].
+    pub fn new_unless_stopped(
+        setups: impl IntoIterator<Item = Setup>,
+        form: Form,
+        jobs: Option<usize>,
+        stop: Stop<'_>,
+    ) -> Result<Self, Error> {
+        let mut watch = Watch::clock(stop);
+        let mut environments: Vec<Environment> = Vec::new();
+        for (index, setup) in setups.into_iter().enumerate() {
+            if watch.stops() {
+                return Err(Error::Stopped);
+            }
+            let environment = Environment::new(index, setup)?;
+            // most batches have the same ranges everywhere, and checking them costs as much as many resets
+            if !environments.last().is_some_and(|before| before.draws_as(&environment)) {
+                environment.check_extremes(&mut watch)?;
+            }
+            environments.push(environment);
+        }
         if environments.is_empty() {
             return Err(Error::NoEnvironment);
         }
@@ -96,7 +131,8 @@ impl Environments {
             rows
         };
         let (first_agents, first_flows) = (first(|e| e.agents), first(|e| e.flows));
-        Ok(Environments { pool: pool(jobs)?, environments, form, first_agents, first_flows })
+        let pool = pool(threads(jobs, environments.len()))?;
+        Ok(Environments { pool, environments, form, first_agents, first_flows })
     }
 
     /// Number of environments.
@@ -109,6 +145,12 @@ impl Environments {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         false
+    }
+
+    /// Number of threads that step them.
+    #[must_use]
+    pub fn threads(&self) -> usize {
+        self.pool.as_ref().map_or(1, ThreadPool::current_num_threads)
     }
 
     /// The form of actions.
@@ -173,12 +215,28 @@ impl Environments {
     /// # Errors
     /// An array has another length, or a seed or a scenario is wrong.
     pub fn reset(&mut self, seeds: Option<&[u64]>, observations: &mut [f32]) -> Result<(), Error> {
+        let seeds = match seeds {
+            None => vec![None; self.len()],
+            Some(seeds) => seeds.iter().copied().map(Some).collect(),
+        };
+        self.reset_unless_stopped(&seeds, observations, &mut || false)
+    }
+
+    /// The same with a seed for some environments: the others start their next episodes. It ends early when
+    /// `stop` returns true.
+    ///
+    /// # Errors
+    /// As [`reset`](Environments::reset). Or [`Error::Stopped`]: all environments have to be reset.
+    pub fn reset_unless_stopped(
+        &mut self,
+        seeds: &[Option<u64>],
+        observations: &mut [f32],
+        stop: Stop<'_>,
+    ) -> Result<(), Error> {
         self.check_observations("observations", observations)?;
-        if let Some(seeds) = seeds {
-            check_length("seeds", seeds.len(), self.len(), 1)?;
-        }
-        each(self.pool.as_ref(), &mut self.environments, |environment, index| {
-            environment.reset(seeds.map(|seeds| seeds[index]))
+        check_length("seeds", seeds.len(), self.len(), 1)?;
+        each(self.pool.as_ref(), &mut self.environments, stop, |environment, index, watch| {
+            environment.reset(seeds[index], watch)
         })?;
         for index in 0..self.len() {
             self.gather(index, observations);
@@ -200,7 +258,7 @@ impl Environments {
         let environments = self.len();
         let one = self.environments.get_mut(environment);
         let one = one.ok_or(Error::NoSuchEnvironment { environment, environments })?;
-        one.reset(seed)?;
+        one.reset(seed, &mut Watch::clock(&mut || false))?;
         self.gather(environment, observations);
         Ok(())
     }
@@ -213,14 +271,31 @@ impl Environments {
     /// the scenario of a next episode is wrong: that environment has to be reset, and the others have gone
     /// on.
     pub fn step(&mut self, actions: &[f32], outputs: Outputs<'_>) -> Result<(), Error> {
+        self.step_unless_stopped(actions, outputs, &mut || false)
+    }
+
+    /// The same, but ends early when `stop` returns true.
+    ///
+    /// # Errors
+    /// As [`step`](Environments::step). Or [`Error::Stopped`]: all environments have to be reset, and the
+    /// arrays are as they were.
+    pub fn step_unless_stopped(
+        &mut self,
+        actions: &[f32],
+        outputs: Outputs<'_>,
+        stop: Stop<'_>,
+    ) -> Result<(), Error> {
         self.check(actions, &outputs)?;
         let (form, first_agents) = (self.form, &self.first_agents);
         let columns = form.actions().len();
-        let step = |environment: &mut Environment, index: usize| {
+        let step = |environment: &mut Environment, index: usize, watch: &mut Watch<'_, '_>| {
             let Range { start, end } = rows(first_agents, index);
-            environment.step(form, &actions[start * columns..end * columns])
+            environment.step(form, &actions[start * columns..end * columns], watch)
         };
-        let done = each(self.pool.as_ref(), &mut self.environments, step);
+        let done = each(self.pool.as_ref(), &mut self.environments, stop, step);
+        if matches!(done, Err(Error::Stopped)) {
+            return done;
+        }
         let Outputs { observations, final_observations, info, truncated } = outputs;
         for (index, is_truncated) in truncated.iter_mut().enumerate() {
             self.gather(index, observations);
@@ -273,32 +348,72 @@ impl Environments {
 }
 
 /// Does something with every environment. Of several errors, that of the first environment is returned.
+/// Where it stops differs from time to time, so no environment keeps its episode then.
 fn each(
     pool: Option<&ThreadPool>,
     environments: &mut [Environment],
-    perform: impl Fn(&mut Environment, usize) -> Result<(), Error> + Sync,
+    stop: Stop<'_>,
+    perform: impl Fn(&mut Environment, usize, &mut Watch<'_, '_>) -> Result<(), Error> + Sync,
 ) -> Result<(), Error> {
-    let one = |(index, environment): (usize, &mut Environment)| {
-        environment.rows.error = perform(environment, index).err();
+    let one = |(index, environment): (usize, &mut Environment), watch: &mut Watch<'_, '_>| {
+        environment.rows.error = perform(environment, index, watch).err();
     };
-    match pool {
-        None => environments.iter_mut().enumerate().for_each(one),
-        Some(pool) => {
-            let at_once = (environments.len() / (SHARES * pool.current_num_threads())).clamp(1, AT_ONCE);
-            pool.install(|| environments.par_iter_mut().enumerate().with_min_len(at_once).for_each(one));
+    let is_stopped = match pool {
+        None => {
+            let mut watch = Watch::clock(stop);
+            environments.iter_mut().enumerate().for_each(|each| one(each, &mut watch));
+            watch.stops()
         }
+        Some(pool) => together(pool, environments, stop, one),
+    };
+    if is_stopped {
+        environments.iter_mut().for_each(Environment::end);
+        return Err(Error::Stopped);
     }
     environments.iter_mut().find_map(|environment| environment.rows.error.take()).map_or(Ok(()), Err)
 }
 
-fn pool(jobs: Option<usize>) -> Result<Option<ThreadPool>, Error> {
-    if jobs.is_some_and(|jobs| jobs <= 1) {
+/// Does something with every environment on the threads of the pool, while this one waits and asks whether to
+/// stop. Returns whether it has.
+fn together(
+    pool: &ThreadPool,
+    environments: &mut [Environment],
+    stop: Stop<'_>,
+    perform: impl Fn((usize, &mut Environment), &mut Watch<'_, '_>) + Sync,
+) -> bool {
+    let at_once = (environments.len() / (SHARES * pool.current_num_threads())).clamp(1, AT_ONCE);
+    let stops = AtomicBool::new(false);
+    let (send, receive) = channel::<()>();
+    pool.in_place_scope(|scope| {
+        let (stops, perform) = (&stops, &perform);
+        scope.spawn(move |_| {
+            // dropped when all is done, also if it panics
+            let _done = send;
+            let all = environments.par_iter_mut().enumerate().with_min_len(at_once);
+            all.for_each(|each| perform(each, &mut Watch::Flag(stops)));
+        });
+        while let Err(RecvTimeoutError::Timeout) = receive.recv_timeout(ASK_EVERY) {
+            if stop() {
+                stops.store(true, Ordering::Relaxed);
+            }
+        }
+    });
+    stops.into_inner()
+}
+
+fn threads(jobs: Option<usize>, environments: usize) -> usize {
+    let jobs = jobs.unwrap_or_else(|| thread::available_parallelism().map_or(1, NonZero::get));
+    jobs.min(environments).clamp(1, MOST_THREADS)
+}
+
+/// `None`: the caller's thread is enough.
+fn pool(threads: usize) -> Result<Option<ThreadPool>, Error> {
+    if threads == 1 {
         return Ok(None);
     }
-    let jobs = jobs.unwrap_or(0); // one per core
     let name = |thread| format!("environments {thread}");
-    let pool = ThreadPoolBuilder::new().num_threads(jobs).thread_name(name).build();
-    pool.map(Some).map_err(|error| Error::Threads { jobs, reason: error.to_string() })
+    let pool = ThreadPoolBuilder::new().num_threads(threads).thread_name(name).build();
+    pool.map(Some).map_err(|error| Error::Threads { jobs: threads, reason: error.to_string() })
 }
 
 fn rows(first: &[usize], environment: usize) -> Range<usize> {

@@ -15,7 +15,7 @@ pub enum Error {
         /// Its index.
         environment: usize,
     },
-    /// What an environment draws is not in order.
+    /// What an environment draws is not in order, or a scenario that it can draw is wrong.
     #[error("environment {environment}: {reason}")]
     Drawn {
         /// Its index.
@@ -88,6 +88,9 @@ pub enum Error {
         /// Its index.
         environment: usize,
     },
+    /// The caller has stopped it.
+    #[error("stopped before the end; the environments have no episode: reset them first")]
+    Stopped,
     /// The system gave no threads.
     #[error("the system does not start {jobs} threads: {reason}")]
     Threads {

@@ -44,9 +44,11 @@ mod environment;
 mod environments;
 mod error;
 mod scenarios;
+mod stop;
 
 pub use columns::{Column, Form, INFO, OBSERVATIONS};
 pub use environment::Setup;
 pub use environments::{Batch, Environments, Outputs};
 pub use error::Error;
 pub use scenarios::{Drawn, Scale, Scenarios};
+pub use stop::Stop;

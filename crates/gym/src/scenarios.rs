@@ -5,7 +5,9 @@ use std::sync::Arc;
 use fairpace_netem::Random;
 use fairpace_scenario::keys::{self, Kind, Section};
 use fairpace_scenario::quantity::{self, Buffer, Dimension, Limit};
-use fairpace_scenario::{Scenario, Set, Target, parse};
+use fairpace_scenario::{Invalid, Scenario, Set, Target, parse};
+
+use crate::error::Error;
 
 /// What the episodes of an environment run. The seed of an episode decides which one.
 #[derive(Debug, Clone)]
@@ -65,9 +67,36 @@ pub(crate) enum Source {
 }
 
 /// Why an episode has no scenario.
-pub(crate) enum Undrawn {
+pub(crate) enum Unusable {
+    /// A list is empty.
     Empty,
-    Invalid(fairpace_scenario::Invalid),
+    /// What was drawn is not valid.
+    Invalid(Box<Invalid>),
+    /// It is not one for this environment: a sentence.
+    Unfit(String),
+}
+
+impl Unusable {
+    /// As an error in the episode of this seed.
+    pub(crate) fn error(self, environment: usize, seed: u64) -> Error {
+        match self {
+            Unusable::Empty => Error::NoScenario { environment },
+            Unusable::Invalid(invalid) => Error::Scenario { environment, seed, invalid },
+            Unusable::Unfit(reason) => Error::Unfit { environment, seed, reason },
+        }
+    }
+
+    /// As a sentence.
+    pub(crate) fn reason(self) -> String {
+        match self {
+            Unusable::Empty => "there is no scenario".to_owned(),
+            Unusable::Invalid(invalid) => {
+                let problems: Vec<String> = invalid.problems.iter().map(ToString::to_string).collect();
+                problems.join("; ")
+            }
+            Unusable::Unfit(reason) => reason,
+        }
+    }
 }
 
 impl Source {
@@ -83,21 +112,82 @@ impl Source {
     }
 
     /// The scenario of this seed.
-    pub(crate) fn draw(&self, seed: u64) -> Result<Scenario, Undrawn> {
+    pub(crate) fn draw(&self, seed: u64) -> Result<Scenario, Unusable> {
         let mut random = Random::new(seed ^ DRAWS);
         let scenario = match self {
             Source::OneOf(list) => {
                 let index = random.below(list.len() as u64) as usize;
-                Scenario::clone(list.get(index).ok_or(Undrawn::Empty)?)
+                Scenario::clone(list.get(index).ok_or(Unusable::Empty)?)
             }
             Source::Text { name, text, sets, ranges } => {
-                let drawn = ranges.iter().map(|range| range.draw(&mut random));
-                let sets: Vec<Set> = sets.iter().cloned().chain(drawn).collect();
-                parse(name, text, &sets, Target::Simulator).map_err(Undrawn::Invalid)?
+                let drawn = ranges.iter().map(|range| range.draw(&mut random)).collect();
+                read(name, text, sets, drawn)?
             }
         };
         Ok(Scenario { seed, ..scenario })
     }
+
+    /// Whether the other one draws the same scenarios from the same seeds.
+    pub(crate) fn draws_as(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Source::OneOf(list), Source::OneOf(others)) => {
+                let mut pairs = list.iter().zip(others);
+                list.len() == others.len() && pairs.all(|(one, other)| Arc::ptr_eq(one, other))
+            }
+            (
+                Source::Text { name, text, sets, ranges },
+                Source::Text { name: other_name, text: other_text, sets: other_sets, ranges: other_ranges },
+            ) => (name, text, sets, ranges) == (other_name, other_text, other_sets, other_ranges),
+            _ => false,
+        }
+    }
+
+    /// Number of [extremes](Source::extreme).
+    pub(crate) fn extremes(&self) -> usize {
+        match self {
+            Source::OneOf(list) => list.len(),
+            Source::Text { ranges, .. } if ranges.len() <= CORNERS_OF => 1 << ranges.len(),
+            Source::Text { ranges, .. } => 2 + 2 * ranges.len(),
+        }
+    }
+
+    /// A scenario that can come up and is likely to be wrong if any is, and what is special in it: one of the
+    /// list, or one whose values are at the ends of their ranges.
+    pub(crate) fn extreme(&self, number: usize) -> (String, Result<Scenario, Unusable>) {
+        match self {
+            Source::OneOf(list) => {
+                let scenario = list.get(number).map(|scenario| Scenario::clone(scenario));
+                (format!("scenario {} of its list", number + 1), scenario.ok_or(Unusable::Empty))
+            }
+            Source::Text { name, text, sets, ranges } => {
+                let end = |(index, range): (usize, &Range)| {
+                    range.end(is_at_most(number, index, ranges.len() <= CORNERS_OF))
+                };
+                let drawn: Vec<Set> = ranges.iter().enumerate().map(end).collect();
+                let values: Vec<String> = drawn.iter().map(ToString::to_string).collect();
+                (format!("with {}", values.join(", ")), read(name, text, sets, drawn))
+            }
+        }
+    }
+}
+
+/// Of this many ranges all corners are extremes: 64.
+const CORNERS_OF: usize = 6;
+
+/// Whether an extreme has the largest value of a range: of all corners, by the bits of its number; else all
+/// ranges are at the same end, but from the third extreme on one of them, in turn.
+fn is_at_most(number: usize, range: usize, is_corner: bool) -> bool {
+    if is_corner {
+        return number >> range & 1 == 1;
+    }
+    let is_alone = (number / 2).checked_sub(1) == Some(range);
+    (number % 2 == 1) != is_alone
+}
+
+/// The scenario of a text with these values.
+fn read(name: &str, text: &str, sets: &[Set], drawn: Vec<Set>) -> Result<Scenario, Unusable> {
+    let sets: Vec<Set> = sets.iter().cloned().chain(drawn).collect();
+    parse(name, text, &sets, Target::Simulator).map_err(|invalid| Unusable::Invalid(Box::new(invalid)))
 }
 
 /// What the numbers of a range count, which is how they are written.
@@ -148,6 +238,11 @@ impl Range {
             return Err(format!("{range}: a logarithmic range begins above 0"));
         }
         Ok(Range { key: key.clone(), unit: least_unit, least, most, scale: *scale })
+    }
+
+    /// Its largest or its least value.
+    fn end(&self, is_most: bool) -> Set {
+        Set::new(self.key.as_str(), self.unit.show(if is_most { self.most } else { self.least }))
     }
 
     fn draw(&self, random: &mut Random) -> Set {
@@ -204,6 +299,8 @@ fn number(text: &str, kind: Kind) -> Result<(Unit, u64), String> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use proptest::prelude::*;
 
@@ -234,8 +331,7 @@ mod tests {
     fn scenario(source: &Source, seed: u64) -> Scenario {
         match source.draw(seed) {
             Ok(scenario) => scenario,
-            Err(Undrawn::Invalid(invalid)) => panic!("{invalid}"),
-            Err(Undrawn::Empty) => panic!("there is one"),
+            Err(unusable) => panic!("{}", unusable.reason()),
         }
     }
 
@@ -264,6 +360,25 @@ mod tests {
         // half of each, within three standard deviations: sqrt(400) / 2 is 10
         assert!((170..=230).contains(&below_10_mbps), "10 is the geometric mean: {below_10_mbps}");
         assert!((170..=230).contains(&below_50_ms), "{below_50_ms}");
+    }
+
+    #[test]
+    fn the_extremes_of_ranges_are_all_corners_or_each_end_alone() {
+        let patterns = |ranges: usize| -> BTreeSet<Vec<bool>> {
+            let keys = (0..ranges).map(|_| drawn("link.rate", "2mbit", "3mbit", Scale::Uniform)).collect();
+            let source = source(keys).expect("the ranges are in order");
+            let pattern = |n| (0..ranges).map(|range| is_at_most(n, range, ranges <= CORNERS_OF)).collect();
+            (0..source.extremes()).map(pattern).collect()
+        };
+        assert_eq!(patterns(1).len(), 2);
+        assert_eq!(patterns(6).len(), 64, "all");
+        let many = patterns(9);
+        assert_eq!(many.len(), 20);
+        for most in [0, 1, 8, 9] {
+            let times = if most % 9 == 0 { 1 } else { 9 };
+            let is_at = |pattern: &&Vec<bool>| pattern.iter().filter(|is_most| **is_most).count() == most;
+            assert_eq!(many.iter().filter(is_at).count(), times, "{most} of 9 at their largest");
+        }
     }
 
     #[test]

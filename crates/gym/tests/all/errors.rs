@@ -1,5 +1,6 @@
 //! Errors say what is wrong and where, and change nothing.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::support::{ALONE, FOUR, one, reset, scenario, step_all};
@@ -100,42 +101,82 @@ fn a_scenario_that_is_none_for_an_environment_is_refused_with_what_to_write() {
 }
 
 #[test]
-fn scenarios_of_different_shapes_are_refused() {
-    let list = [ALONE, FOUR].map(|text| std::sync::Arc::new(scenario(text, &[]))).to_vec();
+fn scenarios_of_different_shapes_are_refused_when_environments_are_made() {
+    let list = [ALONE, FOUR].map(|text| Arc::new(scenario(text, &[]))).to_vec();
+    let alone = "scenario 1 of its list: 1 agents among 1 flows, but 2 among 4 in its first scenario";
+    let four = "scenario 2 of its list: 2 agents among 4 flows, but 1 among 1 in its first scenario";
     // which of them is the first one depends on the seed
-    let mut messages = Vec::new();
-    for seed in 0..8 {
-        let setup = Setup::new(Scenarios::OneOf(list.clone()), seed);
-        let mut environments = Environments::new([setup], Form::Factor, Some(1)).expect("one is in order");
-        let mut batch = environments.batch();
-        environments.reset(None, &mut batch.observations).expect("it is the same one");
-        let actions = vec![0.0; environments.agents()];
-        let error = (0..2_000).find_map(|_| environments.step(&actions, batch.outputs()).err());
-        messages.push(error.expect("the other one comes up").to_string());
-        // it says so until it is reset
-        let again = environments.step(&actions, batch.outputs()).expect_err("it has no episode");
-        assert_eq!(again.to_string(), "environment 0 has no episode; reset it first");
-        environments.reset(Some(&[seed]), &mut batch.observations).expect("the first one is in order");
+    let found: Vec<String> =
+        (0..8).map(|seed| refused(Setup::new(Scenarios::OneOf(list.clone()), seed))).collect();
+    assert!(found.iter().all(|m| m.contains(alone) || m.contains(four)), "{found:?}");
+    assert!(found.iter().any(|m| m.contains(alone)) && found.iter().any(|m| m.contains(four)));
+}
+
+#[test]
+fn an_environment_whose_next_episode_cannot_start_says_so_until_it_is_reset() {
+    let folder = tempfile::tempdir().expect("there is room");
+    let trace = folder.path().join("link.trace");
+    let write = || std::fs::write(&trace, "1\n2\n3\n").expect("there is room");
+    write();
+    let text = ALONE.replace("rate = \"12mbit\"", "trace = \"link.trace\"").replace("1bdp", "90kB");
+    let name = folder.path().join("a.toml").display().to_string();
+    let broken = Scenarios::Text { name, text, sets: Vec::new(), drawn: Vec::new() };
+    let setups = [Setup::new(broken, 1), of(ALONE, &["duration=10s"])];
+    let (mut environments, mut batch) = reset(setups, Form::Factor, 1);
+    std::fs::remove_file(&trace).expect("it is there");
+    for _ in 0..48 {
+        step_all(&mut environments, &[0.0], &mut batch);
     }
-    let alone = "1 agents among 1 flows, but 2 among 4 in its first scenario";
-    let four = "2 agents among 4 flows, but 1 among 1 in its first scenario";
-    assert!(messages.iter().all(|m| m.contains(alone) || m.contains(four)), "{messages:?}");
-    assert!(messages.iter().any(|m| m.contains(alone)) && messages.iter().any(|m| m.contains(four)));
+    let before = environments.interval(1, 0);
+    let error = environments.step(&[0.0, 0.0], batch.outputs()).expect_err("there is no trace");
+    assert!(error.to_string().contains("link.trace"), "{error}");
+    assert_ne!(environments.interval(1, 0), before, "the other one has gone on");
+    let again = environments.step(&[0.0, 0.0], batch.outputs()).expect_err("it has no episode");
+    assert_eq!(again.to_string(), "environment 0 has no episode; reset it first");
+    write();
+    environments.reset_one(0, Some(1), &mut batch.observations).expect("the trace is there");
+    step_all(&mut environments, &[0.0], &mut batch);
+}
+
+fn ranges(text: &str, ranges: &[(&str, &str, &str)], seed: u64) -> Setup {
+    let drawn = ranges.iter().map(|(key, least, most)| Drawn {
+        key: (*key).to_owned(),
+        least: (*least).to_owned(),
+        most: (*most).to_owned(),
+        scale: Scale::Uniform,
+    });
+    let (name, text) = ("ranges.toml".to_owned(), text.to_owned());
+    Setup::new(Scenarios::Text { name, text, sets: Vec::new(), drawn: drawn.collect() }, seed)
+}
+
+#[test]
+fn what_is_wrong_at_the_end_of_a_range_is_refused_whatever_the_first_seed_draws() {
+    // a BDP of 1.15 Mbit/s and 10 ms is less than a packet
+    let rates = ("link.rate", "1.15mbit", "4mbit");
+    let others =
+        ["link.loss", "flow.start", "link.jitter", "link.duplicate", "flow.ack_loss", "flow.ack_jitter"];
+    let others = others.map(|key| match key {
+        "flow.start" | "link.jitter" | "flow.ack_jitter" => (key, "0s", "1ms"),
+        key => (key, "0%", "1%"),
+    });
+    for seed in 0..20 {
+        let found = refused(ranges(ALONE, &[("flow.rtt", "10ms", "30ms"), rates], seed));
+        let is_corner = found.contains("with flow.rtt=10ms, link.rate=1150kbit: ");
+        assert!(is_corner || found.contains(&format!("seed {seed}: ")), "{found}");
+        assert!(found.contains("at least 1514B"), "{found}");
+        let found = refused(ranges(&ALONE.replace("30ms", "10ms"), &[&others[..], &[rates]].concat(), seed));
+        assert!(found.contains("at least 1514B"), "{found}");
+        let found = refused(ranges(ALONE, &[("flow.count", "1", "2")], seed));
+        assert!(found.contains("with flow.count=") && found.contains("agents among"), "{found}");
+    }
+    let environments = Environments::new([ranges(ALONE, &[rates], 1)], Form::Factor, None);
+    assert_eq!(environments.map(|_| ()).map_err(|error| error.to_string()), Ok(()), "of 30 ms it is more");
 }
 
 #[test]
 fn what_cannot_be_drawn_is_refused_when_environments_are_made() {
-    let drawn = |key: &str, least: &str, most: &str| Drawn {
-        key: key.to_owned(),
-        least: least.to_owned(),
-        most: most.to_owned(),
-        scale: Scale::Uniform,
-    };
-    let of = |drawn: Drawn| {
-        let (name, text) = ("ranges.toml".to_owned(), ALONE.to_owned());
-        refused(Setup::new(Scenarios::Text { name, text, sets: Vec::new(), drawn: vec![drawn] }, 7))
-    };
-    assert!(of(drawn("link.color", "1", "2")).contains("environment 0: there is no key `link.color`"));
-    let found = of(drawn("link.buffer", "1B", "2B"));
+    let found = refused(ranges(ALONE, &[("link.color", "1", "2")], 7));
+    assert!(found.contains("environment 0: there is no key `link.color`"), "{found}");
+    let found = refused(ranges(ALONE, &[("link.buffer", "1B", "2B")], 7));
     assert!(found.contains("environment 0, seed 7: ") && found.contains("at least 1514B"), "{found}");
 }

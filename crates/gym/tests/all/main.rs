@@ -4,4 +4,5 @@ mod batch;
 mod errors;
 mod parity;
 mod properties;
+mod stop;
 mod support;
