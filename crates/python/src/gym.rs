@@ -3,12 +3,14 @@
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use std::time::Duration;
 
-use fairpace_gym::{Batch, Column, Drawn, Error, Form, INFO, OBSERVATIONS, Scale, Scenarios, Setup};
+use fairpace_gym::{Batch, Column, Drawn, Error, Form, INFO, OBSERVATIONS, Scale, Scenarios, Setup, Stop};
+use fairpace_results::Monitor;
 use fairpace_scenario::Flow;
 use numpy::{Element, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
+use crate::interrupt::Interrupt;
 use crate::scenario::{Checked, changes};
 
 /// The algorithm of agents.
@@ -102,15 +104,22 @@ type Stepped<'py> = (
 
 #[pymethods]
 impl Environments {
-    /// Each setup is scenarios, a seed, and a monitor interval in microseconds or none.
+    /// An environment for each seed, with a monitor interval in microseconds or none.
     #[new]
-    fn new(setups: Vec<(Given<'_>, u64, Option<u64>)>, form: &str, jobs: Option<usize>) -> PyResult<Self> {
-        let setups = setups.into_iter().map(|(scenarios, seed, interval_us)| Setup {
-            scenarios: scenarios.into(),
-            seed,
-            interval: interval_us.map(Duration::from_micros),
-        });
-        let environments = fairpace_gym::Environments::new(setups, form_of(form)?, jobs).map_err(raised)?;
+    fn new(
+        py: Python<'_>,
+        given: Given<'_>,
+        seeds: Vec<u64>,
+        interval_us: Option<u64>,
+        form: &str,
+        jobs: Option<usize>,
+    ) -> PyResult<Self> {
+        let (scenarios, form) = (Scenarios::from(given), form_of(form)?);
+        let interval = interval_us.map(Duration::from_micros);
+        let setups = seeds.into_iter().map(|seed| Setup { scenarios: scenarios.clone(), seed, interval });
+        let environments = interruptible(py, |stop| {
+            fairpace_gym::Environments::new_unless_stopped(setups, form, jobs, stop)
+        })?;
         let batch = environments.batch();
         let state = Mutex::new(Some(State { environments, batch }));
         Ok(Self { state, process: std::process::id() })
@@ -133,10 +142,13 @@ impl Environments {
         })
     }
 
-    /// Starts the first episodes of these seeds, or the next ones; returns the first observations.
-    fn reset<'py>(&self, py: Python<'py>, seeds: Option<Vec<u64>>) -> PyResult<Bound<'py, PyArray1<f32>>> {
+    /// Starts the first episodes of these seeds, of an environment without one the next episode; returns the
+    /// first observations.
+    fn reset<'py>(&self, py: Python<'py>, seeds: Vec<Option<u64>>) -> PyResult<Bound<'py, PyArray1<f32>>> {
         self.with(|State { environments, batch }| {
-            py.detach(|| environments.reset(seeds.as_deref(), &mut batch.observations)).map_err(raised)?;
+            interruptible(py, |stop| {
+                environments.reset_unless_stopped(&seeds, &mut batch.observations, stop)
+            })?;
             Ok(array(py, &batch.observations))
         })
     }
@@ -146,7 +158,7 @@ impl Environments {
         // a copy: other threads may write to the array while this one has no lock of Python
         let actions = actions.as_slice().map_err(|error| PyValueError::new_err(error.to_string()))?.to_vec();
         self.with(|State { environments, batch }| {
-            py.detach(|| environments.step(&actions, batch.outputs())).map_err(raised)?;
+            interruptible(py, |stop| environments.step_unless_stopped(&actions, batch.outputs(), stop))?;
             let Batch { observations, final_observations, info, truncated } = &*batch;
             Ok((
                 array(py, observations),
@@ -209,6 +221,23 @@ impl Environments {
     }
 }
 
+/// Performs work without Python's lock. Ctrl-C stops it. Nothing is prepared for that before the work first
+/// asks whether to stop, which a usual step never does.
+fn interruptible<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce(Stop<'_>) -> Result<T, Error> + Send,
+) -> PyResult<T> {
+    let mut interrupt: Option<Interrupt> = None;
+    let done = py.detach(|| {
+        work(&mut || {
+            let interrupt = interrupt.get_or_insert_with(Interrupt::new);
+            interrupt.progress(0.0, 0.0);
+            interrupt.stop()
+        })
+    });
+    interrupt.and_then(Interrupt::into_raised).map_or_else(|| done.map_err(raised), Err)
+}
+
 fn array<'py, T: Element>(py: Python<'py>, values: &[T]) -> Bound<'py, PyArray1<T>> {
     PyArray1::from_slice(py, values)
 }
@@ -222,7 +251,7 @@ fn raised(error: Error) -> PyErr {
         _ => error.to_string(),
     };
     match error {
-        Error::NotReset { .. } | Error::Threads { .. } => PyRuntimeError::new_err(text),
+        Error::NotReset { .. } | Error::Stopped | Error::Threads { .. } => PyRuntimeError::new_err(text),
         _ => PyValueError::new_err(text),
     }
 }

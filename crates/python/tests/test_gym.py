@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
+import threading
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import fairpace as fp
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
@@ -36,6 +41,14 @@ cc = "agent"
 rtt = "70ms"
 start = "1s"
 """
+RUSH = ALONE.replace('"3s"', '"60s"').replace("12mbit", "100gbit") + """
+start = "10500ms"
+[[flow]]
+cc = "bbr1"
+rtt = "2ms"
+start = "10500ms"
+"""
+"""Nothing in the first interval of 10 s, and a hundred gigabytes in the second."""
 RTT_MS = [column.name for column in OBSERVATIONS].index("rtt_ms")
 
 
@@ -123,6 +136,176 @@ def test_what_is_no_environment_is_refused_with_what_to_write() -> None:
         broken.step(zeros(broken))
 
 
+@pytest.mark.parametrize("jobs", [0, -1, 1.5, True, "2"])
+def test_what_is_no_number_of_jobs_is_refused(jobs: object) -> None:
+    with pytest.raises(ValueError, match="is no number of jobs; write a whole number from 1 on"):
+        VectorEnv(ALONE, jobs=jobs)  # type: ignore[arg-type]
+
+
+def test_more_jobs_than_environments_or_cores_need_no_more_threads() -> None:
+    threads = len(os.listdir("/proc/self/task"))
+    envs = [VectorEnv(ALONE, count=3, jobs=jobs) for jobs in (10**5, 10**30)]
+    assert len(os.listdir("/proc/self/task")) <= threads + 6
+    for env in envs:
+        env.reset(seed=1)
+        env.step(zeros(env))
+        env.close()
+
+
+@pytest.mark.parametrize(
+    ("draws", "words"),
+    [
+        ({"link.rate": "1mbit"}, "link.rate has '1mbit'; a range is a Draw or a pair of texts"),
+        ({"link.rate": (1, 2)}, r"link.rate has \(1, 2\); a range is"),
+        ({"link.rate": ("1mbit", "2mbit", "3mbit")}, "a range is"),
+        ({"link.rate": Draw(1, "2mbit")}, "a range is"),  # type: ignore[arg-type]
+        ({3: ("1mbit", "2mbit")}, "key is a text, not int"),
+        ([("link.rate", ("1mbit", "2mbit"))], "a dictionary of keys and ranges, not list"),
+    ],
+)
+def test_draws_that_are_no_ranges_are_refused_with_what_to_write(draws: object, words: str) -> None:
+    with pytest.raises(TypeError, match=words):
+        VectorEnv(ALONE, draws=draws)  # type: ignore[arg-type]
+
+
+def test_a_list_has_scenarios_texts_or_paths(tmp_path: Path) -> None:
+    path = tmp_path / "a.toml"
+    path.write_text(ALONE)
+    env = VectorEnv([fp.Scenario.load(path), ALONE, path, str(path)], count=2)
+    assert env.reset(seed=1)[0].shape == (2, len(OBSERVATIONS))
+    for wrong in ([ALONE, 3], [None], b"text"):
+        with pytest.raises(TypeError, match="a scenario is a Scenario, a text, or a path, not"):
+            VectorEnv(wrong)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="scenario 2 of its list: 2 agents among 3 flows|scenario 1 of its list: 1 agents"):
+        VectorEnv([ALONE, TWO])
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, 2**63 - 1, 2**70, None, "1"])
+def test_a_seed_that_is_none_is_refused_by_the_constructor_and_by_a_reset(seed: object) -> None:
+    with pytest.raises(ValueError, match="seeds are 2 integers from 0 to"):
+        VectorEnv(ALONE, count=2, seed=seed)  # type: ignore[arg-type]
+    env = VectorEnv(ALONE, count=2)
+    env.reset(seed=1)
+    for wrong in ([seed] if seed is not None else []) + [[1, 1.5], [1, 2, 3], [1, 2**63], [1, "2"]]:
+        with pytest.raises(ValueError, match="seeds are 2 integers from 0 to"):
+            env.reset(seed=wrong)  # type: ignore[arg-type]
+    env.step(zeros(env))
+
+
+def test_an_environment_without_a_seed_among_others_starts_its_next_episode() -> None:
+    env, same = VectorEnv(ALONE, count=3), VectorEnv(ALONE, count=3)
+
+    def seeds(of: VectorEnv) -> list[int]:
+        return [fp.Scenario.from_toml(of.scenario(index)).seed for index in range(3)]
+
+    env.reset(seed=5), same.reset(seed=5)
+    same.reset()
+    env.reset(seed=[7, None, np.int64(9)])  # type: ignore[list-item]
+    assert seeds(env) == [7, seeds(same)[1], 9]
+
+
+@pytest.mark.parametrize(
+    ("draws", "words"),
+    [
+        # a BDP of 1.15 Mbit/s and 10 ms is less than a packet
+        ({"link.rate": ("1.15mbit", "4mbit")}, "link.rate=1150kbit: .*at least 1514B"),
+        ({"flow.count": ("1", "2")}, "with flow.count=[12]: [12] agents among"),
+    ],
+)
+def test_a_range_with_a_wrong_end_is_refused_whatever_the_first_episodes_draw(draws: dict[str, tuple[str, str]], words: str) -> None:
+    for seed in range(10):
+        with pytest.raises(ValueError, match=words):
+            VectorEnv(ALONE.replace("30ms", "10ms"), count=2, draws=draws, seed=seed)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "VectorEnv(RUSH, 10**6)",
+        "VectorEnv(RUSH.replace('10500ms', '0s'), 40, interval_us=10_000_000).reset()",
+        "VectorEnv(RUSH.replace('10500ms', '0s'), 40, interval_us=10_000_000, jobs=1).reset()",
+        "env.step(np.zeros((40, 1)))",
+        "one.step(np.zeros(1))",
+    ],
+)
+def test_ctrl_c_ends_what_takes_long(python: Callable[[str], subprocess.Popen[str]], call: str) -> None:
+    program = f"""
+import numpy as np
+from fairpace.gym import Env, VectorEnv
+RUSH = {RUSH!r}
+env = VectorEnv(RUSH, 40, interval_us=10_000_000)
+one = Env(RUSH, interval_us=10_000_000)
+env.reset(), one.reset()
+print("begins", flush=True)
+try:
+    {call}
+except KeyboardInterrupt:
+    print("ends", flush=True)
+try:
+    {call if ".step" in call else "one.reset()"}
+except RuntimeError as error:
+    print(error)
+env.reset(), one.reset()
+"""
+    took = []
+    for _ in range(2):
+        process = python(program)
+        assert process.stdout is not None and process.stderr is not None
+        assert process.stdout.readline() == "begins\n"
+        time.sleep(0.4)
+        process.send_signal(signal.SIGINT)
+        begun = time.monotonic()
+        assert process.stdout.readline() == "ends\n"
+        took.append(time.monotonic() - begun)
+        output, errors = process.stdout.read(), process.stderr.read()
+        assert process.wait(60) == 0 and errors == ""
+        assert output == ("environment 0 has no episode; reset it first\n" if ".step" in call else "")
+    assert min(took) < 1.0, took
+
+
+def test_other_threads_of_python_go_on_while_environments_are_made() -> None:
+    made = threading.Event()
+    counted = 0
+
+    def count() -> None:
+        nonlocal counted
+        while not made.is_set():
+            counted += 1
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    begun = counted
+    VectorEnv(ALONE, 500)
+    counted_meanwhile = counted - begun
+    made.set()
+    thread.join()
+    assert counted_meanwhile >= 5
+
+
+def test_a_reward_that_fails_in_the_last_interval_ends_the_episode() -> None:
+    def reward(observations: np.ndarray, info: Mapping[str, np.ndarray]) -> np.ndarray:
+        if "final_obs" in info:
+            raise ZeroDivisionError
+        return np.zeros(len(observations), np.float32)
+
+    one, several = Env(ALONE, reward=reward), ParallelEnv(TWO, reward=reward)
+    one.reset(seed=1), several.reset(seed=1)
+    actions = {name: np.zeros(1, np.float32) for name in several.agents}
+    for step in (lambda: one.step(np.zeros(1, np.float32)), lambda: several.step(actions)):
+        with pytest.raises(ZeroDivisionError):
+            for _ in range(1000):
+                step()
+        with pytest.raises(RuntimeError, match="the episode is over; reset it first"):
+            step()
+    assert several.agents == []
+    one.reset(seed=1), several.reset(seed=1)
+    # and an action that is wrong does not end one
+    with pytest.raises(ValueError, match="from -1 to 1"):
+        one.step(np.full(1, 2, np.float32))
+    one.step(np.zeros(1, np.float32)), several.step(actions)
+
+
 def test_an_environment_without_an_episode_or_closed_is_an_error() -> None:
     env = VectorEnv(ALONE)
     with pytest.raises(RuntimeError, match="reset it first"):
@@ -199,6 +382,19 @@ def test_an_exported_policy_decides_the_same_in_the_simulator(seed: int, tmp_pat
     # six digits in the file; the environment's reset ran the first interval
     assert np.allclose(played[1:], trained, rtol=1e-5, atol=1e-5)
     assert max(trained) > 1, "it sends"
+
+
+def test_an_exported_policy_says_what_it_is_word_by_word(tmp_path: Path) -> None:
+    policy, about = Policy(np.zeros(Policy.SIZE)), "of @weights@, @name@ and @interval_us@"
+    policy.export(tmp_path / "a.h", about=about)
+    text = (tmp_path / "a.h").read_text()
+    assert f" * {about}\n" in text and text.count(".first = ") == 1
+    assert "@" not in text.replace(about, "")
+
+
+def test_a_policy_that_cannot_be_written_is_an_output_error(tmp_path: Path) -> None:
+    with pytest.raises(fp.OutputError, match="the policy cannot be written: .*; name another folder"):
+        Policy(np.zeros(Policy.SIZE)).export(tmp_path / "none" / "a.h")
 
 
 def test_a_policy_that_cannot_be_exported_is_refused(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from .._scenario import Scenario, ScenarioLike
+from .._scenario import ScenarioLike
 from ._columns import Form
 from ._vector import Draw, Floats, Reward, VectorEnv, default_reward
 
@@ -25,7 +25,7 @@ class Env(gymnasium.Env[Floats, Floats]):
 
     def __init__(
         self,
-        scenario: ScenarioLike | Sequence[Scenario],
+        scenario: ScenarioLike | Sequence[ScenarioLike],
         *,
         draws: Mapping[str, Draw | tuple[str, str]] | None = None,
         form: Form = "factor",
@@ -55,8 +55,11 @@ class Env(gymnasium.Env[Floats, Floats]):
         if self._over:
             raise RuntimeError("the episode is over; reset it first")
         row = np.asarray(action, np.float32)[None]
-        observations, rewards, _, truncated, info = self._vector.step(row)
-        self._over = bool(truncated[0])
+        try:
+            observations, rewards, _, _, info = self._vector.step(row)
+        finally:
+            # also if the reward fails: the next step would be one of the next episode
+            self._over = self._vector._is_over()
         seen = info.pop("final_obs", observations)[0]
         info.pop("_final_obs", None)
         return seen, float(rewards[0]), False, self._over, {name: float(column[0]) for name, column in info.items()}

@@ -73,24 +73,26 @@ class ParallelEnv(PettingZooParallelEnv):  # type: ignore[misc]
         if set(actions) != set(self.agents):
             raise ValueError(f"actions are of {sorted(actions)}; the agents are {sorted(self.agents)}")
         rows = np.stack([np.asarray(actions[name], np.float32) for name in self.agents])
-        observations, rewards, _, truncated, info = self._vector.step(rows)
-        is_over = bool(truncated[0])
+        names = list(self.agents)
+        try:
+            observations, rewards, _, _, info = self._vector.step(rows)
+        finally:
+            # also if the reward fails: the next step would be one of the next episode
+            is_over = self._vector._is_over()
+            if is_over:
+                self.agents = []
         seen = info.pop("final_obs", observations)
         info.pop("_final_obs", None)
-        names = list(self.agents)
         infos = {
             name: {column: float(values[row]) for column, values in info.items()} for row, name in enumerate(names)
         }
-        result = (
+        return (
             self._by_agent(seen),
             dict(zip(names, map(float, rewards), strict=True)),
             dict.fromkeys(names, False),
             dict.fromkeys(names, is_over),
             infos,
         )
-        if is_over:
-            self.agents = []
-        return result
 
     def close(self) -> None:
         """Frees memory and threads."""

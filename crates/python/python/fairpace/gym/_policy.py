@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._units import unicode
+from ..errors import OutputError
 from ._columns import OBSERVATIONS
 from ._vector import Floats
 
@@ -77,6 +79,7 @@ class Policy:
         :param interval_us: the monitor interval that it was trained with, 1,000 to 10,000,000.
         :param about: what it is, in a line.
         :raises ValueError: it is a population, or a name or number is wrong.
+        :raises OutputError: the file cannot be written.
         """
         target = Path(os.fspath(path))
         name = target.stem
@@ -86,16 +89,19 @@ class Policy:
             raise ValueError(f"{target.name} is not NAME.h, with 1 to 12 lower-case letters, digits or _")
         if not 1_000 <= interval_us <= 10_000_000:
             raise ValueError(f"interval_us is {interval_us}; it is from 1000 to 10000000")
-        text = _TEMPLATE
-        for key, value in {
-            "@about@": " ".join(about.split()).replace("*/", "* /"),
-            "@NAME@": name.upper(),
-            "@name@": name,
-            "@interval_us@": str(interval_us),
-            "@weights@": ",\n".join(f"\t.{part} = {_table(layer)}" for part, layer in self._parts()),
-        }.items():
-            text = text.replace(key, value)
-        target.write_text(text, encoding="utf-8")
+        values = {
+            "about": " ".join(unicode(about, "about").split()).replace("*/", "* /"),
+            "NAME": name.upper(),
+            "name": name,
+            "interval_us": str(interval_us),
+            "weights": ",\n".join(f"\t.{part} = {_table(layer)}" for part, layer in self._parts()),
+        }
+        # at once, so that nothing is replaced within a value
+        text = re.sub(f"@({'|'.join(values)})@", lambda match: values[match[1]], _TEMPLATE)
+        try:
+            target.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise OutputError(f"the policy cannot be written: {error}", "name another folder, or make room there") from None
 
     def _parts(self) -> list[tuple[str, NDArray[Any]]]:
         first, second, last = self._layers

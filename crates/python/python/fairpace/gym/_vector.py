@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,8 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from .. import _fairpace
-from .._scenario import Scenario, ScenarioLike, scenario_of
+from .._scenario import ScenarioLike, scenario_of
+from .._units import unicode
 from ._columns import INFO, OBSERVATIONS, Column, Form, action_columns
 
 __all__ = ["Draw", "Reward", "VectorEnv", "default_reward"]
@@ -64,6 +66,9 @@ class VectorEnv(GymnasiumVectorEnv[Floats, Floats, NDArray[Any]]):
     step (``AutoresetMode.SAME_STEP``), with another seed and other drawn values. Results depend on seeds and actions,
     not on ``jobs``.
 
+    Ctrl-C ends the making, a reset or a step within about a second. After such a reset or step no environment has an
+    episode: reset them, with seeds if results are to be the same again.
+
     :param scenario: a scenario, or a list of which each episode takes one; at least one flow has ``cc = "agent"``.
     :param count: number of environments.
     :param draws: keys with random values: a range of equally likely ones, or a :class:`Draw`.
@@ -71,15 +76,19 @@ class VectorEnv(GymnasiumVectorEnv[Floats, Floats, NDArray[Any]]):
     :param reward: the reward of each agent, computed for all at once.
     :param interval_us: the monitor interval, microseconds of simulated time; by default twice the shortest base RTT.
     :param seed: of the first episodes, if ``reset`` gets none.
-    :param jobs: threads; by default one per core.
-    :raises ValueError: a scenario, a range or the interval is wrong.
+    :param jobs: threads; by default one per core. There are no more than environments, and at most 256.
+    :raises ValueError: an argument is wrong, such as a range or the interval; or a scenario is, with the values that the first
+        episodes draw or with those at the ends of ranges. Ends are tried together in all ways for up to six keys, and
+        for more keys all least, all largest, and both with each key alone at its other end. Scenarios of a list are
+        all checked, and need the same numbers of agents and flows.
+    :raises TypeError: what is given is no scenario, or draws are no ranges.
     """
 
     metadata: dict[str, Any] = {"autoreset_mode": AutoresetMode.SAME_STEP, "render_modes": []}
 
     def __init__(
         self,
-        scenario: ScenarioLike | Sequence[Scenario],
+        scenario: ScenarioLike | Sequence[ScenarioLike],
         count: int = 1,
         *,
         draws: Mapping[str, Draw | tuple[str, str]] | None = None,
@@ -89,14 +98,18 @@ class VectorEnv(GymnasiumVectorEnv[Floats, Floats, NDArray[Any]]):
         seed: int = 1,
         jobs: int | None = None,
     ) -> None:
-        if count < 1:
-            raise ValueError(f"count is {count}; there is at least one environment")
-        given = _given(scenario, draws or {})
-        seeds = range(seed, seed + count)
-        self._native = _fairpace.Environments([(given, one, interval_us) for one in seeds], form, jobs)
-        self._count = count
+        self._count = count = _whole(count, "count is {}; there is at least one environment", 1)
+        if jobs is not None:
+            # a binding holds no larger number, and there are no more threads than environments
+            jobs = min(count, _whole(jobs, "jobs={} is no number of jobs; write a whole number from 1 on, or leave it out", 1))
+        if interval_us is not None:
+            interval_us = _whole(interval_us, "interval_us is {}; it is from 1000 to 10000000", 1_000, 10_000_000)
+        seeds = self._seeds_from(seed)
+        given = _given(scenario, {} if draws is None else draws)
+        self._native = _fairpace.Environments(given, seeds, interval_us, form, jobs)
         self._reward = reward
         self._form = form
+        self._ended = np.zeros(count, np.bool_)
         self._rows: NDArray[np.intp] | None = None
         self.num_envs = self._native.shape()[0]
         self.single_observation_space = box(OBSERVATIONS)
@@ -112,10 +125,13 @@ class VectorEnv(GymnasiumVectorEnv[Floats, Floats, NDArray[Any]]):
         """Starts an episode in each environment.
 
         :param seed: the seed of the first, the others have the next ones; or one for each environment. The seeds of
-            later episodes follow from them. ``None``: the next episodes.
+            later episodes follow from them. ``None``, also in place of one of them: the next episode.
+        :raises ValueError: that is no seed, and nothing has happened; or an episode cannot start: that environment has to
+            be reset again, as the next step says, and the others have begun theirs.
         """
         observations = self._native.reset(self._seeds(seed)).reshape(self.num_envs, -1)
         self._rows = self._agent_rows()
+        self._ended = np.zeros(self._count, np.bool_)
         return observations, {}
 
     def step(
@@ -127,13 +143,18 @@ class VectorEnv(GymnasiumVectorEnv[Floats, Floats, NDArray[Any]]):
             algorithm decides when an ACK arrives.
         :returns: observations, rewards, terminated (never), truncated, and ``info``: the columns of :data:`INFO`, and
             ``final_obs`` where an episode has ended.
-        :raises ValueError: an action is not a number in its range, or has another shape; nothing has happened then.
+        :raises ValueError: an action is not a number in its range, or has another shape: nothing has happened then. Or the
+            reward has another shape, or the next episode of an environment cannot start, which can only be if a value
+            between the ends of its range is wrong or a file of the scenario has changed: all environments have gone on by
+            an interval then, which is lost to the caller. One without an episode has to be reset, and the next step says so.
+        :raises RuntimeError: an environment has no episode; reset it first.
         """
         array = np.ascontiguousarray(actions, np.float32)
         columns = action_columns(self._form)
         if array.shape != (self.num_envs, len(columns)):
             raise ValueError(f"actions have the shape {array.shape}; it must be {(self.num_envs, len(columns))}")
         flat, final, truth, ended = self._native.step(array.reshape(-1))
+        self._ended = ended
         observations, final = flat.reshape(self.num_envs, -1), final.reshape(self.num_envs, -1)
         truncated = ended[self._environment_of]
         own = truth.reshape(-1, len(INFO))[self._rows_of_agents()]
@@ -163,13 +184,25 @@ class VectorEnv(GymnasiumVectorEnv[Floats, Floats, NDArray[Any]]):
         """Frees memory and threads."""
         self._native.close()
 
-    def _seeds(self, seed: int | list[int | None] | None) -> list[int] | None:
+    def _is_over(self) -> bool:
+        """Whether the last step ended an episode of the first environment, also if its reward failed."""
+        return bool(self._ended[0])
+
+    def _seeds(self, seed: int | Sequence[int | None] | None) -> list[int | None]:
         if seed is None:
-            return None
-        seeds = list(range(seed, seed + self._count)) if isinstance(seed, (int, np.integer)) else list(seed)
-        if len(seeds) != self._count or any(one is None or not 0 <= one <= _MOST_SEED for one in seeds):
-            raise ValueError(f"seeds are {self._count} integers from 0 to {_MOST_SEED}")
-        return [int(one) for one in seeds if one is not None]
+            return [None] * self._count
+        if not isinstance(seed, (Sequence, np.ndarray)):
+            return [*self._seeds_from(seed)]
+        if len(seed) != self._count:
+            raise ValueError(f"{self._seed_words()}, not {len(seed)}")
+        return [None if one is None else _whole(one, self._seed_words(), 0, _MOST_SEED) for one in seed]
+
+    def _seeds_from(self, first: int) -> list[int]:
+        whole = _whole(first, self._seed_words(), 0, _MOST_SEED - self._count + 1)
+        return list(range(whole, whole + self._count))
+
+    def _seed_words(self) -> str:
+        return f"seeds are {self._count} integers from 0 to {_MOST_SEED}"
 
     def _agent_rows(self) -> NDArray[np.intp]:
         """The row of each agent's flow among the flows of all environments."""
@@ -183,16 +216,45 @@ class VectorEnv(GymnasiumVectorEnv[Floats, Floats, NDArray[Any]]):
         return self._rows
 
 
-def _given(scenario: ScenarioLike | Sequence[Scenario], draws: Mapping[str, Draw | tuple[str, str]]) -> Any:
+def _whole(value: object, words: str, least: int, most: int | None = None) -> int:
+    """A whole number in its range.
+
+    :raises ValueError: it is none; ``words`` say what it is, with ``{}`` for the value.
+    """
+    try:
+        whole = None if isinstance(value, (bool, np.bool_)) else operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        whole = None
+    if whole is None or whole < least or (most is not None and whole > most):
+        raise ValueError(words.format(repr(value)))
+    return whole
+
+
+def _given(
+    scenario: ScenarioLike | Sequence[ScenarioLike], draws: Mapping[str, Draw | tuple[str, str]]
+) -> Any:
     """What the native part takes."""
-    if isinstance(scenario, Sequence) and not isinstance(scenario, str):
-        if draws:
+    rows = _ranges(draws)
+    if isinstance(scenario, Sequence) and not isinstance(scenario, (str, bytes)):
+        if rows:
             raise ValueError("values are drawn of one scenario; give a list, or draws")
-        return [one._checked for one in scenario]
+        return [scenario_of(one)._checked for one in scenario]
     one = scenario_of(scenario)
-    if not draws:
-        return [one._checked]
-    ranges = [Draw(*draw) if isinstance(draw, tuple) else draw for draw in draws.values()]
-    rows = [(key, draw.least, draw.most, draw.logarithmic) for key, draw in zip(draws, ranges, strict=True)]
     # not the canonical form: there "1bdp" is a number of bytes
-    return (*one._source(), rows)
+    return (*one._source(), rows) if rows else [one._checked]
+
+
+def _ranges(draws: Mapping[str, Draw | tuple[str, str]]) -> list[tuple[str, str, str, bool]]:
+    """Keys with their least and largest values, and whether they are logarithmic."""
+    if not isinstance(draws, Mapping):
+        raise TypeError(f"draws are a dictionary of keys and ranges, not {type(draws).__name__}")
+    rows = []
+    for key, given in draws.items():
+        draw = Draw(*given) if isinstance(given, (tuple, list)) and len(given) == 2 else given
+        if not isinstance(key, str):
+            raise TypeError(f"a scenario's key is a text, not {type(key).__name__}")
+        if not (isinstance(draw, Draw) and isinstance(draw.least, str) and isinstance(draw.most, str)):
+            words = 'a range is a Draw or a pair of texts with units, such as ("4mbit", "40mbit")'
+            raise TypeError(f"draws: {key} has {given!r}; {words}")
+        rows.append((unicode(key, "a scenario's key"), unicode(draw.least, key), unicode(draw.most, key), bool(draw.logarithmic)))
+    return rows
