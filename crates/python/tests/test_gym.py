@@ -41,14 +41,14 @@ cc = "agent"
 rtt = "70ms"
 start = "1s"
 """
-RUSH = ALONE.replace('"3s"', '"60s"').replace("12mbit", "100gbit") + """
+RUSH = ALONE.replace('"3s"', '"60s"').replace("12mbit", "40gbit") + """
 start = "10500ms"
 [[flow]]
 cc = "bbr1"
 rtt = "2ms"
 start = "10500ms"
 """
-"""Nothing in the first interval of 10 s, and a hundred gigabytes in the second."""
+"""Nothing in the first interval of 10 s, and fifty gigabytes in the second."""
 RTT_MS = [column.name for column in OBSERVATIONS].index("rtt_ms")
 
 
