@@ -77,9 +77,9 @@ if [ "$profile" = release ]; then
 fi
 
 if [ "$mode" = --notebooks ]; then
-	mkdir "$scratch/work"
-	"$python" scripts/render-notebooks.py notebooks/*.py --out docs/notebooks --work "$scratch/work"
-	cp "$scratch/work/learned.h" examples/learned.h
+	mkdir "$scratch/run"
+	"$python" scripts/render-notebooks.py notebooks/*.py --out docs/notebooks --work "$scratch/run"
+	cp "$scratch/run/learned.h" examples/learned.h
 	exit
 fi
 
@@ -89,10 +89,10 @@ export FAIRPACE_PROGRAM=$target/debug/fairpace PYTHONDONTWRITEBYTECODE=1 HYPOTHE
 "$python" -m pytest --quiet -p no:cacheprovider --doctest-modules --pyargs fairpace
 "$python" scripts/render-notebooks.py notebooks/*.py --out docs/notebooks --check
 # the short versions of the notebooks, which are Python files
-mkdir "$scratch/work"
+mkdir "$scratch/run"
 for notebook in notebooks/*.py; do
 	begun=$SECONDS
-	(cd "$scratch/work" && FAIRPACE_SHORT=1 MPLBACKEND=agg "$python" "$OLDPWD/$notebook" >"$scratch/notebook.log" 2>&1) ||
+	(cd "$scratch/run" && FAIRPACE_SHORT=1 MPLBACKEND=agg "$python" "$OLDPWD/$notebook" >"$scratch/notebook.log" 2>&1) ||
 		{ cat "$scratch/notebook.log" >&2; exit 1; }
 	echo "python: $notebook, short, ran in $((SECONDS - begun)) s"
 done
