@@ -6,6 +6,8 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -77,6 +79,27 @@ def python(tmp_path: Path) -> Callable[[str], subprocess.Popen[str]]:
         return subprocess.Popen([sys.executable, file], stdout=pipe, stderr=pipe, text=True, cwd=tmp_path)
 
     return start
+
+
+def counted_meanwhile(call: Callable[[], object]) -> int:
+    """How far another thread of Python counts during a call, at one per millisecond."""
+    ended = threading.Event()
+    counted = 0
+
+    def count() -> None:
+        nonlocal counted
+        while not ended.is_set():
+            counted += 1
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    begun = counted
+    call()
+    meanwhile = counted - begun
+    ended.set()
+    thread.join()
+    return meanwhile
 
 
 needs_clang = pytest.mark.skipif(shutil.which("clang") is None, reason="SKIPPED: no clang")

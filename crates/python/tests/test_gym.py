@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -17,6 +16,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 from pettingzoo.test import parallel_api_test, parallel_seed_test
 
+from conftest import counted_meanwhile
 from fairpace.gym import FEATURES, OBSERVATIONS, Draw, Env, ParallelEnv, Policy, VectorEnv, action_columns
 
 ALONE = """
@@ -264,23 +264,7 @@ env.reset(), one.reset()
 
 
 def test_other_threads_of_python_go_on_while_environments_are_made() -> None:
-    made = threading.Event()
-    counted = 0
-
-    def count() -> None:
-        nonlocal counted
-        while not made.is_set():
-            counted += 1
-            time.sleep(0.001)
-
-    thread = threading.Thread(target=count)
-    thread.start()
-    begun = counted
-    VectorEnv(ALONE, 500)
-    counted_meanwhile = counted - begun
-    made.set()
-    thread.join()
-    assert counted_meanwhile >= 5
+    assert counted_meanwhile(lambda: VectorEnv(ALONE, 500)) >= 5
 
 
 def test_a_reward_that_fails_in_the_last_interval_ends_the_episode() -> None:

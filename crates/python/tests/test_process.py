@@ -6,7 +6,6 @@ import multiprocessing
 import os
 import signal
 import subprocess
-import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +14,7 @@ from pathlib import Path
 import fairpace as fp
 import pytest
 
-from conftest import TWO
+from conftest import TWO, counted_meanwhile
 
 Start = Callable[[str], "subprocess.Popen[str]"]
 
@@ -96,21 +95,8 @@ def test_threads_run_at_the_same_time_with_the_same_results() -> None:
 
 
 def test_other_threads_of_python_go_on_during_a_run() -> None:
-    counted = 0
-    ended = threading.Event()
-
-    def count() -> None:
-        nonlocal counted
-        while not ended.is_set():
-            counted += 1
-            time.sleep(0.001)
-
-    thread = threading.Thread(target=count)
-    thread.start()
-    fp.run(TWO, set={"duration": "30s", "link.rate": "1gbit", "link.buffer": "1bdp"})
-    ended.set()
-    thread.join()
-    assert counted >= 5
+    longer = {"duration": "30s", "link.rate": "1gbit", "link.buffer": "1bdp"}
+    assert counted_meanwhile(lambda: fp.run(TWO, set=longer)) >= 5
 
 
 def _run_in_child(queue: multiprocessing.Queue[str]) -> None:
