@@ -60,6 +60,16 @@ pub(crate) struct Coordinator<'a> {
     commands: Vec<(Nanos, Command)>,
     end: Nanos,
     tracks: Vec<Track>,
+    /// How late the latest command was executed.
+    latest: Nanos,
+}
+
+/// What the coordinator knows at the end of a run.
+pub(crate) struct Coordinated {
+    /// Of each flow.
+    pub(crate) flows: Vec<FlowTelemetry>,
+    /// How late the latest start, stop or sample was.
+    pub(crate) latest: Nanos,
 }
 
 impl<'a> Coordinator<'a> {
@@ -84,6 +94,7 @@ impl<'a> Coordinator<'a> {
             commands: commands(scenario, schedule),
             end: schedule.end,
             tracks: scenario.flows.iter().map(track).collect(),
+            latest: 0,
         }
     }
 
@@ -91,23 +102,20 @@ impl<'a> Coordinator<'a> {
     ///
     /// # Errors
     /// [`Error::Interrupted`] when the monitor stops the run, [`Error::Flow`].
-    pub(crate) fn run(
-        mut self,
-        monitor: &mut dyn Monitor,
-        stop: &AtomicBool,
-    ) -> Result<Vec<FlowTelemetry>, Error> {
+    pub(crate) fn run(mut self, monitor: &mut dyn Monitor, stop: &AtomicBool) -> Result<Coordinated, Error> {
         for (at, command) in std::mem::take(&mut self.commands) {
             self.wait_until(at, monitor, stop)?;
             if stop.load(Ordering::Relaxed) {
                 break;
             }
+            self.latest = self.latest.max(self.clock.now().saturating_sub(at));
             self.execute(command)?;
         }
         let telemetry = |track: Track| {
             let [from, to] = track.at_window_edges;
             FlowTelemetry { series: track.series, retransmits: to.saturating_sub(from) }
         };
-        Ok(self.tracks.into_iter().map(telemetry).collect())
+        Ok(Coordinated { flows: self.tracks.into_iter().map(telemetry).collect(), latest: self.latest })
     }
 
     fn wait_until(&self, at: Nanos, monitor: &mut dyn Monitor, stop: &AtomicBool) -> Result<(), Error> {

@@ -1,8 +1,10 @@
-//! How late the emulator was, and how late it may be.
+//! How late the emulator and the flows were, and how late they may be.
 //!
 //! Departures are computed, so a late write delays one packet and never reduces the rate of a link. Lateness
-//! adds a delay to some packets' RTT that the scenario does not have. [`Tolerance`] says how much of that a
-//! scenario tolerates; a run beyond it is not judged.
+//! adds a delay to some packets' RTT that the scenario does not have. The threads of the flows have no
+//! departures, so their share is seen at the thread that samples them: where it did not run in time, receivers
+//! did not read in time either. [`Tolerance`] says how much of that a scenario tolerates; a run beyond it is
+//! not judged.
 
 use fairpace_netem::Nanos;
 use fairpace_scenario::ns;
@@ -16,7 +18,7 @@ const DIGITS: u8 = 3;
 const MAX_RECORDED_NS: u64 = 60_000_000_000;
 
 /// Time between the computed departure of a packet and its write, over all packets of a run, in both
-/// directions.
+/// directions; and how late flows were started, stopped and sampled.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Lateness {
     /// Packets written.
@@ -33,6 +35,8 @@ pub struct Lateness {
     pub late_share: f64,
     /// Packets that the kernel dropped before the emulator read them, because it was not scheduled in time.
     pub lost_before_emulator: u64,
+    /// The latest start, stop or sample of a flow.
+    pub command_max: Duration,
 }
 
 impl fmt::Display for Lateness {
@@ -47,6 +51,7 @@ impl fmt::Display for Lateness {
             us(self.p999),
             us(self.max)
         )?;
+        write!(f, "; flows sampled at most {:.1} ms late", self.command_max.as_secs_f64() * 1e3)?;
         if self.lost_before_emulator > 0 {
             write!(f, "; {} packets lost before they reached it", self.lost_before_emulator)?;
         }
@@ -62,7 +67,7 @@ pub struct Tolerance {
     pub late: Duration,
     /// Share of the packets that may be late: 0.1 %, so that the 99.9th percentile is within bounds.
     pub late_share: f64,
-    /// No packet may be later than this. Half of Linux's smallest retransmission timeout (200 ms): a longer
+    /// No packet may be later than this, nor any start, stop or sample of a flow. Half of Linux's smallest retransmission timeout (200 ms): a longer
     /// stall can make timers fire that would not have fired on a real path.
     pub stall: Duration,
 }
@@ -95,6 +100,14 @@ impl Tolerance {
                 self.late_share * 100.0
             ));
         }
+        if measured.command_max > self.stall {
+            return Some(format!(
+                "a flow was started, stopped or sampled {:.0} ms late (bound {:.0} ms): other work kept the \
+                 processors from the flows",
+                ms(measured.command_max),
+                ms(self.stall)
+            ));
+        }
         // A packet that is lost here is a loss that the path does not have.
         (measured.lost_before_emulator > 0).then(|| {
             format!("{} packets were lost before the emulator could read them", measured.lost_before_emulator)
@@ -120,7 +133,7 @@ impl Recorder {
         self.histogram.saturating_record(actual.saturating_sub(ideal));
     }
 
-    pub(crate) fn summary(&self, lost_before_emulator: u64) -> Lateness {
+    pub(crate) fn summary(&self, lost_before_emulator: u64, command_max: Duration) -> Lateness {
         let h = &self.histogram;
         let quantile = |q| Duration::from_nanos(h.value_at_quantile(q));
         let late_from = ns(self.tolerance.late);
@@ -133,6 +146,7 @@ impl Recorder {
             max: Duration::from_nanos(h.max()),
             late_share: if h.is_empty() { 0.0 } else { late as f64 / h.len() as f64 },
             lost_before_emulator,
+            command_max,
         }
     }
 }
@@ -149,7 +163,7 @@ mod tests {
         for &(ms, packets) in late_ms {
             (0..packets).for_each(|_| recorder.record(MS, MS + ms * MS));
         }
-        (tolerance, recorder.summary(0))
+        (tolerance, recorder.summary(0, Duration::ZERO))
     }
 
     #[test]
@@ -183,9 +197,19 @@ mod tests {
     }
 
     #[test]
+    fn flows_that_did_not_run_in_time_spoil_a_run() {
+        let (tolerance, mut lateness) = run(&[(0, 10)]);
+        lateness.command_max = Duration::from_millis(100);
+        assert_eq!(tolerance.violation(&lateness), None);
+        lateness.command_max = Duration::from_millis(130);
+        let why = tolerance.violation(&lateness).expect("a sample 130 ms late");
+        assert!(why.contains("sampled 130 ms late (bound 100 ms)"), "{why}");
+    }
+
+    #[test]
     fn an_early_write_counts_as_punctual() {
         let mut recorder = Recorder::new(Tolerance::for_rtt(Duration::from_millis(10))).unwrap();
         recorder.record(2 * MS, MS);
-        assert_eq!(recorder.summary(0).max, Duration::ZERO);
+        assert_eq!(recorder.summary(0, Duration::ZERO).max, Duration::ZERO);
     }
 }

@@ -169,6 +169,7 @@ mod tests {
             max: zero,
             late_share: 0.0,
             lost_before_emulator: 0,
+            command_max: Duration::from_millis(2),
         };
         let run = Run { summary, series: Series::default(), notes: vec!["measured".into()] };
         Outcome { run, lateness, disturbed: disturbed.map(str::to_owned) }

@@ -2,7 +2,7 @@
 
 use crate::clock::Clock;
 use crate::control::Controls;
-use crate::coordinator::{Coordinator, FlowTelemetry};
+use crate::coordinator::{Coordinated, Coordinator};
 use crate::emulator::{Devices, Emulator, EmulatorRecord};
 use crate::flows::{self, Received, Senders};
 use crate::lateness::{Lateness, Tolerance};
@@ -20,12 +20,12 @@ use std::time::{Duration, Instant};
 /// Time between the creation of the threads and the start of the run: by then they all run.
 const LEAD_IN: Duration = Duration::from_millis(20);
 
-/// A run, and how late its emulator was.
+/// A run, and how late its emulator and its flows were.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
     /// The record.
     pub run: Run,
-    /// How late the emulator was.
+    /// How late the emulator and the flows were.
     pub lateness: Lateness,
     /// Why the run must not be judged; `None`: it may.
     pub disturbed: Option<String>,
@@ -51,7 +51,7 @@ struct Plan<'a> {
 struct Parts {
     emulated: EmulatorRecord,
     received: Vec<Received>,
-    telemetry: Vec<FlowTelemetry>,
+    telemetry: Coordinated,
 }
 
 /// Runs a scenario once, and says whether the run may be judged.
@@ -70,7 +70,8 @@ pub fn measure(scenario: &Scenario, monitor: &mut dyn Monitor, options: &Options
     let parts = perform(&plan, &endpoints, monitor)?;
     let lost =
         |device: &Device| device.lost_before_read().map_err(Error::setup("read a device's statistics"));
-    let lateness = parts.emulated.recorder.summary(lost(&endpoints.sender)? + lost(&endpoints.receiver)?);
+    let lost = lost(&endpoints.sender)? + lost(&endpoints.receiver)?;
+    let lateness = parts.emulated.recorder.summary(lost, Duration::from_nanos(parts.telemetry.latest));
     let cost = Cost {
         wall_s: began.elapsed().as_secs_f64(),
         cpu_s: cpu_s() - cpu_before,
@@ -166,7 +167,7 @@ fn record(plan: &Plan<'_>, options: &Options, parts: Parts, lateness: Lateness, 
     let &Plan { scenario, schedule, .. } = plan;
     let Parts { emulated, received, telemetry } = parts;
     let notes = notes(&emulated, lateness);
-    let measured = received.into_iter().zip(emulated.flows).zip(telemetry);
+    let measured = received.into_iter().zip(emulated.flows).zip(telemetry.flows);
     let flows = scenario.flows.iter().zip(measured).map(|(flow, ((mut received, mut path), telemetry))| {
         received.meter.finish(schedule.end);
         let completed = received.completed.map(|at| at.saturating_sub(ns(flow.start)));
