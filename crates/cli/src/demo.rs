@@ -37,7 +37,7 @@ const ALGORITHMS: [&str; 3] = ["bbr1", "bbq", "level"];
 const KERNEL_BBR: &str = "kernel:bbr";
 /// The source of the published values.
 const SOURCE: &str = "\
-    Ma, Jiang, Wang, Xie, Crowcroft: Fairness of Congestion-Based Congestion Control, arXiv:1706.09115, 2017";
+    Ma, Jiang, Wang, Li: Towards RTT Fairness of Congestion-Based Congestion Control, arXiv:1706.09115, 2017";
 
 /// The paper's goodputs in Mbit/s of the flows with 10 and 50 ms, and its mean queueing delay in ms.
 fn published(cc: &str) -> Option<Published> {
