@@ -149,8 +149,8 @@ pub enum Error {
     Disturbed {
         /// Which bound was exceeded.
         why: String,
-        /// How late the emulator was.
-        lateness: crate::Lateness,
+        /// How late the emulator and the flows were. Boxed: it is larger than all other errors.
+        lateness: Box<crate::Lateness>,
         /// The number of attempts.
         attempts: u32,
     },

@@ -133,6 +133,7 @@ fn retry(attempts: u32, mut measure: impl FnMut() -> Result<Outcome, Error>) -> 
         };
         tracing::warn!(attempt, attempts, why, %lateness, "disturbed run discarded");
         if attempt >= attempts {
+            let lateness = Box::new(lateness);
             return Err(Error::Disturbed { why, lateness, attempts: attempt });
         }
         repeats.push(format!("attempt {attempt} was disturbed and discarded: {why}"));
