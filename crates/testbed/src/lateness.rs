@@ -2,9 +2,9 @@
 //!
 //! Departures are computed, so a late write delays one packet and never reduces the rate of a link. Lateness
 //! adds a delay to some packets' RTT that the scenario does not have. The threads of the flows have no
-//! departures, so their share is seen at the thread that samples them: where it did not run in time, receivers
-//! did not read in time either. [`Tolerance`] says how much of that a scenario tolerates; a run beyond it is
-//! not judged.
+//! departures. The thread that starts and samples them shows how they fared: where it did not run in time,
+//! receivers did not read in time either. [`Tolerance`] says how much of that a scenario tolerates; a run
+//! beyond it is not judged.
 
 use fairpace_netem::Nanos;
 use fairpace_scenario::ns;
@@ -67,8 +67,9 @@ pub struct Tolerance {
     pub late: Duration,
     /// Share of the packets that may be late: 0.1 %, so that the 99.9th percentile is within bounds.
     pub late_share: f64,
-    /// No packet may be later than this, nor any start, stop or sample of a flow. Half of Linux's smallest retransmission timeout (200 ms): a longer
-    /// stall can make timers fire that would not have fired on a real path.
+    /// No packet may be later than this, nor any start, stop or sample of a flow. Half of Linux's smallest
+    /// retransmission timeout (200 ms): a longer stall can make timers fire that would not have fired on a
+    /// real path.
     pub stall: Duration,
 }
 
