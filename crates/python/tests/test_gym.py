@@ -264,7 +264,7 @@ env.reset(), one.reset()
 
 
 def test_other_threads_of_python_go_on_while_environments_are_made() -> None:
-    assert counted_meanwhile(lambda: VectorEnv(ALONE, 500)) >= 5
+    assert counted_meanwhile(lambda: VectorEnv(ALONE, 5000)) >= 5
 
 
 def test_a_reward_that_fails_in_the_last_interval_ends_the_episode() -> None:
