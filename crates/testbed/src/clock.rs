@@ -21,11 +21,31 @@ impl Clock {
         ns(self.start.elapsed())
     }
 
+    /// Sleeps until the clock runs. Before that it shows zero, the time at which flows start: what is sent then
+    /// waits in the emulator for the rest of the lead-in.
+    pub(crate) fn sleep_until_start(self) {
+        std::thread::sleep(self.start.saturating_duration_since(Instant::now()));
+    }
+
     /// Sleeps until the clock shows `at`.
     pub(crate) fn sleep_until(self, at: Nanos) {
         let left = at.saturating_sub(self.now());
         if left > 0 {
             std::thread::sleep(Duration::from_nanos(left));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_clock_shows_zero_before_its_start_and_runs_after_it() {
+        let clock = Clock::starting_in(Duration::from_millis(20));
+        assert_eq!(clock.now(), 0);
+        clock.sleep_until_start();
+        let now = clock.now();
+        assert!(now > 0 && now < ns(Duration::from_secs(10)), "{now}");
     }
 }

@@ -58,7 +58,11 @@ fn a_flow_that_starts_late_and_stops_early_leaves_the_link_to_the_other() {
     let again = mean_between(0, 5.0, 6.0);
     assert!(again > 17.0, "the host has the link again: {again} Mbit/s; {host:?}; {:?}", outcome.lateness);
     assert!(guest.cwnd_pkts[5].is_nan() && !guest.cwnd_pkts[30].is_nan() && guest.cwnd_pkts[55].is_nan());
-    assert!(host.bw_mbps[15] > 15.0 && host.min_rtt_ms[15] >= 20.0 && host.phase[15] >= 0, "bbr tells all");
+    assert!(host.bw_mbps[15] > 15.0 && host.phase[15] >= 0, "bbr tells all");
+    // The SYN is the packet with the least RTT: it takes 0.03 ms on the link, a full packet 0.61 ms. Were it
+    // sent before the emulator's clock runs, it would wait, and the data would have the least.
+    let least = host.min_rtt_ms[15];
+    assert!((20.0..20.5).contains(&least), "{least} ms");
 }
 
 #[test]
