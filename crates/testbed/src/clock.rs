@@ -21,8 +21,8 @@ impl Clock {
         ns(self.start.elapsed())
     }
 
-    /// Sleeps until the clock runs. Before that it shows zero, the time at which flows start: what is sent then
-    /// waits in the emulator for the rest of the lead-in.
+    /// Sleeps until the clock runs. Before that it shows zero, the time at which flows start: what is sent
+    /// then waits in the emulator for the rest of the lead-in.
     pub(crate) fn sleep_until_start(self) {
         std::thread::sleep(self.start.saturating_duration_since(Instant::now()));
     }
