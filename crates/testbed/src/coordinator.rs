@@ -103,6 +103,7 @@ impl<'a> Coordinator<'a> {
     /// # Errors
     /// [`Error::Interrupted`] when the monitor stops the run, [`Error::Flow`].
     pub(crate) fn run(mut self, monitor: &mut dyn Monitor, stop: &AtomicBool) -> Result<Coordinated, Error> {
+        // a monitor hears of the run before its clock starts
         monitor.progress(0.0, self.end as f64 / SECOND as f64);
         self.clock.sleep_until_start();
         for (at, command) in std::mem::take(&mut self.commands) {
