@@ -232,6 +232,14 @@ mod tests {
         }
 
         #[test]
+        fn a_number_that_is_read_is_the_one_that_was_written(
+            x in any::<f64>().prop_filter("finite", |x| x.is_finite()),
+        ) {
+            let read: f64 = serde_json::from_str(&to_json(&x).unwrap()).unwrap();
+            prop_assert_eq!(read.to_bits(), round(x).to_bits());
+        }
+
+        #[test]
         fn rounding_is_close_and_idempotent(x in any::<f64>().prop_filter("finite", |x| x.is_finite())) {
             let once = round(x);
             prop_assert!((once - x).abs() <= x.abs() * 5e-6);

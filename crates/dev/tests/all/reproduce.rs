@@ -182,6 +182,21 @@ fn the_records_of_the_repository_are_of_its_figures() {
 }
 
 #[test]
+fn a_record_that_is_read_and_written_keeps_its_bytes() {
+    let (root, copy) = (Path::new(ROOT), Folder::create());
+    let folders = load::papers(root).unwrap();
+    let mut changed = Vec::new();
+    for sheet in folders.iter().flat_map(|folder| &folder.sheets) {
+        Record::load(root, sheet).unwrap().store(copy.path(), sheet).unwrap();
+        let text = |root: &Path| fs::read_to_string(results::path(root, sheet)).unwrap();
+        if text(root) != text(copy.path()) {
+            changed.push(sheet.name());
+        }
+    }
+    assert_eq!(changed, Vec::<String>::new());
+}
+
+#[test]
 fn each_value_that_holds_on_no_base_has_a_cause_that_a_run_changes() {
     let root = Path::new(ROOT);
     let folders = load::papers(root).unwrap();
