@@ -95,7 +95,8 @@ fn aligned(record: &Record, base: &Base, group: &[(usize, &Plot)]) -> Vec<Markup
         let drawn = |(i, plot): &(usize, &Plot)| {
             let all = placed(record, base, *i);
             let shown: Vec<Placed> = all.iter().copied().filter(|(place, _)| *place == on).collect();
-            (!shown.is_empty()).then(|| chart(&record.figure, plot, &shown, &all).figure())
+            let all = comparable(&record.figure, &shown, &all);
+            (!shown.is_empty()).then(|| chart(&record.figure, plot, &shown, all).figure())
         };
         let charts: Vec<Markup> = group.iter().filter_map(drawn).collect();
         (!charts.is_empty()).then(|| html! { div.aligned { @for chart in charts { (chart) } } })
@@ -104,13 +105,21 @@ fn aligned(record: &Record, base: &Base, group: &[(usize, &Plot)]) -> Vec<Markup
     if columns.is_empty() { single(record, base, group) } else { columns }
 }
 
-/// The pictures of one plot on a base, the simulator's first.
+/// The pictures of one plot on a base, the simulator's first. Real flows have one only if they drew any of
+/// it: of quantities that only the simulator has, it would be empty axes.
 fn placed<'a>(record: &'a Record, base: &Base, plot: usize) -> Vec<Placed<'a>> {
     let of = |on: Target| {
         let pictures = &record.at(base, on)?.pictures;
-        pictures.iter().find(|picture| picture.plot == plot).map(|picture| (on, picture))
+        let picture = pictures.iter().find(|picture| picture.plot == plot)?;
+        (on == Target::Simulator || has_real_flows(record, plot, picture)).then_some((on, picture))
     };
     [of(Target::Simulator), of(Target::Testbed)].into_iter().flatten().collect()
+}
+
+fn has_real_flows(record: &Record, plot: usize, picture: &Picture) -> bool {
+    let lines = record.figure.plots.get(plot).into_iter().flat_map(|plot| &plot.lines);
+    let mut drawn = lines.zip(&picture.lines).filter(|(_, drawn)| drawn.y.iter().any(Option::is_some));
+    drawn.any(|(line, _)| !line.is_drawn_as_published() && !record.figure.is_exact(&line.measure))
 }
 
 fn of_plot(record: &Record, plot: &Plot, placed: &[Placed]) -> Vec<Drawing> {
@@ -123,7 +132,13 @@ fn of_plot(record: &Record, plot: &Plot, placed: &[Placed]) -> Vec<Drawing> {
         _ if placed.is_empty() => {
             vec![Drawing::Chart(chart(figure, plot, &[(Target::Simulator, &nothing)], &[]))]
         }
-        _ => placed.iter().map(|one| Drawing::Chart(chart(figure, plot, &[*one], placed))).collect(),
+        _ => {
+            let of = |one: &Placed| {
+                let shown = [*one];
+                Drawing::Chart(chart(figure, plot, &shown, comparable(figure, &shown, placed)))
+            };
+            placed.iter().map(of).collect()
+        }
     }
 }
 
@@ -162,7 +177,7 @@ fn chart(figure: &Figure, plot: &Plot, shown: &[Placed], all: &[Placed]) -> Char
     let curves = lines.map(|(i, (line, colour))| curve(figure, plot, (i, colour), line, shown)).collect();
     Chart {
         title: plot.title.clone(),
-        note: note(plot, shown, all),
+        note: note(figure, plot, shown, all),
         x_title: plot.x.clone(),
         y_title: plot.y.clone(),
         x,
@@ -175,7 +190,7 @@ fn chart(figure: &Figure, plot: &Plot, shown: &[Placed], all: &[Placed]) -> Char
 }
 
 /// Where a chart was measured, and what has no place on its axes.
-fn note(plot: &Plot, shown: &[Placed], all: &[Placed]) -> String {
+fn note(figure: &Figure, plot: &Plot, shown: &[Placed], all: &[Placed]) -> String {
     let place = match (plot.kind, shown) {
         (_, []) => "not measured",
         (Kind::Sweep, [(Target::Simulator, _), ..]) => "",
@@ -192,8 +207,22 @@ fn note(plot: &Plot, shown: &[Placed], all: &[Placed]) -> String {
     let end = if plot.kind == Kind::Phase { "dots: the end" } else { "" };
     let marked = plot.lines.iter().find(|line| marks_states(plot, line));
     let marked = marked.map_or(String::new(), |line| format!("grey lines: {}", line.label));
-    let parts: Vec<&str> = [place, end, edge, &marked].into_iter().filter(|part| !part.is_empty()).collect();
+    let is_of_real_flows = matches!(shown, [(Target::Testbed, _)]);
+    let rate = rate_of_real_flows(figure).filter(|_| is_of_real_flows).unwrap_or("");
+    let parts: Vec<&str> =
+        [place, rate, end, edge, &marked].into_iter().filter(|part| !part.is_empty()).collect();
     parts.join("; ")
+}
+
+/// Whose axes a chart shares: those of all places, or its own if real flows had a link of another rate.
+fn comparable<'a>(figure: &Figure, shown: &'a [Placed<'a>], all: &'a [Placed<'a>]) -> &'a [Placed<'a>] {
+    if rate_of_real_flows(figure).is_some() { shown } else { all }
+}
+
+/// The setting that gives real flows a link of another rate, if one does.
+fn rate_of_real_flows(figure: &Figure) -> Option<&str> {
+    let set = figure.kernel.iter().flat_map(|kernel| &kernel.set);
+    set.map(String::as_str).find(|set| set.starts_with("link.rate="))
 }
 
 fn is_shown(plot: &Plot, x: f64) -> bool {

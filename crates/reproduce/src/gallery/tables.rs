@@ -227,7 +227,8 @@ pub(super) fn shapes(record: &Record) -> Markup {
 fn relation(shape: &Shape, held: &Held) -> Markup {
     match shape.along {
         Some(_) => along(&held.ours),
-        None => html! { (text::relation(shape, held)) },
+        // a unit stays with its number
+        None => html! { (text::relation(shape, held).replace(" %", "\u{a0}%")) },
     }
 }
 

@@ -350,6 +350,48 @@ fn a_line_that_was_not_measured_is_said_to_be_so() {
     assert!(key.iter().any(|label| label.contains("BBR (not measured)")), "{key:?}");
 }
 
+/// A flow over time: simulated at 1000 Mbit/s, and real flows that have `drawn`.
+fn over_time(drawn: Drawn) -> Record {
+    let t: Vec<f64> = (0..10).map(f64::from).collect();
+    let plots = vec![plot(Kind::Time, "time, s", "rate, Mbit/s", vec![line("one")])];
+    let lines = |of: Drawn| vec![vec![of]];
+    let simulated = lines(crate::support::drawn(&t, |_| Some(1000.0), |_| None));
+    let on = |on, of| measured(on, Verdict::Replicated, vec![], vec![], of, &[Kind::Time]);
+    Record {
+        paper: "made-up".into(),
+        id: "time".into(),
+        figure: figure("Over time", plots, vec![], vec![]),
+        bases: vec![Base::default()],
+        measured: vec![on(Target::Simulator, simulated), on(Target::Testbed, lines(drawn))],
+    }
+}
+
+fn notes(record: Record) -> (Vec<String>, usize) {
+    let page = page(&only(record));
+    let document = check(&page);
+    let notes = select(&document, "article .chart .note").into_iter().map(text).collect();
+    let ticks = select(&document, "article .yaxis span").into_iter();
+    let tall = ticks.filter(|of| text(*of).replace(|c: char| !c.is_ascii_digit(), "") == "1000").count();
+    (notes, tall)
+}
+
+#[test]
+fn real_flows_that_drew_nothing_have_no_empty_axes() {
+    assert_eq!(notes(over_time(Drawn::default())).0, ["simulator, first seed"]);
+}
+
+#[test]
+fn real_flows_have_axes_of_their_own_if_their_link_has_another_rate() {
+    let drawn = || crate::support::drawn(&[0.0, 9.0], |_| Some(100.0), |_| None);
+    let (both, tall) = notes(over_time(drawn()));
+    assert_eq!(both, ["simulator, first seed", "real flows, first run"]);
+    let mut tenth = over_time(drawn());
+    tenth.figure.kernel.as_mut().unwrap().set = vec!["link.rate=100mbit".into()];
+    let (notes, of_one) = notes(tenth);
+    assert_eq!(notes, ["simulator, first seed", "real flows, first run; link.rate=100mbit"]);
+    assert_eq!((tall, of_one), (2, 1), "charts with 1000 on their axis");
+}
+
 #[test]
 fn a_long_series_does_not_make_a_long_page() {
     let t: Vec<f64> = (0..600_000).map(|i| f64::from(i) / 1e3).collect();
