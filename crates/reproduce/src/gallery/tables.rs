@@ -11,6 +11,9 @@ use crate::record::{Compared, Finding, Held, Mean, Moved, Record, Tried};
 use crate::results::Place;
 use crate::text::{self, mean, number};
 
+/// Of places that fit beside names and published values at any width of the window.
+const MOST_COLUMNS: usize = 2;
+
 /// Over a column of what it measured.
 fn heading(record: &Record, place: &Place<'_>) -> String {
     let host = if place.on == Target::Simulator { "Simulator" } else { "Real flows" };
@@ -27,7 +30,7 @@ pub(super) fn values(record: &Record) -> Markup {
     let places: Vec<Place> = record.places().collect();
     html! {
         @if !record.figure.values.is_empty() {
-            table.values data-columns=(places.len() + 3) {
+            table class={ "values" @if places.len() > MOST_COLUMNS { " wide" } } {
                 thead { tr {
                     th scope="col" { "Value" }
                     th.number scope="col" { "Published" }
