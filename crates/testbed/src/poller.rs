@@ -79,6 +79,7 @@ impl Poller {
             early: rate_bps < SLEEP_ONLY_FROM_BPS,
             window_began: 0,
             slept_in_window: 0,
+            // what a sleep costs here is not known yet
             awake_at_most: BUDGET_CPU_NS / 2,
             cpu_began: None,
         }
