@@ -34,18 +34,28 @@ pub fn run(
 ) -> Result<Run, Failure> {
     perform(label, signals, quiet, |progress| match target {
         Target::Simulator => simulate(scenario, progress),
-        Target::Testbed => on_kernel(scenario, progress),
+        Target::Testbed => on_kernel(scenario, progress, true),
     })
 }
 
+/// Runs a scenario with real flows. `alone`: no other run uses this machine at the same time, so the emulator
+/// may take most of a core to be punctual.
+///
+/// # Errors
+/// The testbed refuses the scenario, the machine disturbed the run, or the monitor stopped it.
 #[cfg(feature = "kernel")]
-fn on_kernel(scenario: &Scenario, monitor: &mut dyn Monitor) -> Result<Run, Failure> {
-    let options = fairpace_testbed::Options { commit: COMMIT.to_owned(), ..Default::default() };
+pub fn on_kernel(scenario: &Scenario, monitor: &mut dyn Monitor, alone: bool) -> Result<Run, Failure> {
+    let commit = COMMIT.to_owned();
+    let options = fairpace_testbed::Options { commit, wake_early: alone, ..Default::default() };
     Ok(fairpace_testbed::run_with_retries(scenario, monitor, &options, fairpace_testbed::ATTEMPTS)?)
 }
 
+/// Refuses a scenario with real flows.
+///
+/// # Errors
+/// Always: this build has no testbed.
 #[cfg(not(feature = "kernel"))]
-fn on_kernel(_: &Scenario, _: &mut dyn Monitor) -> Result<Run, Failure> {
+pub fn on_kernel(_: &Scenario, _: &mut dyn Monitor, _: bool) -> Result<Run, Failure> {
     Err(without_kernel())
 }
 

@@ -13,6 +13,8 @@ use crate::sheet::{Sheet, Text};
 const MOST_SEEDS: u32 = 1000;
 /// Runs on the kernel take as long as they last.
 const MOST_REPEATS: u32 = 10;
+/// A run at 100 Mbit/s takes more than half of a core, one at 128 kbit/s hardly anything.
+const MOST_AT_A_TIME: u32 = 40;
 
 /// Everything that is wrong, in the order of the file's kinds of parts.
 pub(crate) fn problems(sheet: &Sheet, paper: &Paper) -> Vec<Problem> {
@@ -108,6 +110,15 @@ impl Check<'_> {
             if !(1..=MOST_REPEATS).contains(&kernel.repeats) {
                 let help = format!("1 to {MOST_REPEATS}");
                 self.add("out-of-range", "kernel.repeats", "these are not runs of anybody's patience", help);
+            }
+            if !(1..=MOST_AT_A_TIME).contains(&kernel.at_a_time) {
+                let help = format!("1 to {MOST_AT_A_TIME}");
+                self.add(
+                    "out-of-range",
+                    "kernel.at_a_time",
+                    "so many runs at a time disturb each other",
+                    help,
+                );
             }
             for (number, name) in (1..).zip(&kernel.runs) {
                 self.known_run(name, &format!("kernel.runs.{number}"));

@@ -215,7 +215,7 @@ pub struct Cost {
     /// Wall-clock seconds; NaN if not recorded, which leaves the field out of the JSON.
     #[serde(default = "json::unknown", skip_serializing_if = "json::is_unknown")]
     pub wall_s: f64,
-    /// CPU seconds of this process; NaN likewise.
+    /// CPU seconds of the threads of this run; NaN likewise.
     #[serde(default = "json::unknown", skip_serializing_if = "json::is_unknown")]
     pub cpu_s: f64,
     /// Data packets delivered to receivers over the whole run.

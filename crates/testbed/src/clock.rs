@@ -2,6 +2,7 @@
 
 use fairpace_netem::Nanos;
 use fairpace_scenario::ns;
+use nix::time::{ClockId, clock_gettime};
 use std::time::{Duration, Instant};
 
 /// CLOCK_MONOTONIC, counted from the start of the run.
@@ -34,6 +35,11 @@ impl Clock {
             std::thread::sleep(Duration::from_nanos(left));
         }
     }
+}
+
+/// The CPU time that the calling thread has used. Linux has this clock for each thread.
+pub(crate) fn cpu_of_thread() -> Duration {
+    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
 }
 
 #[cfg(test)]

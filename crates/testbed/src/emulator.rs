@@ -88,6 +88,7 @@ impl<'a> Emulator<'a> {
         clock: Clock,
         schedule: Schedule,
         tolerance: Tolerance,
+        wake_early: bool,
     ) -> Result<Self, Error> {
         let fastest_bps = scenario.links.iter().map(fairpace_scenario::Link::fastest_bps).max().unwrap_or(0);
         let recorder = Recorder::new(tolerance)
@@ -103,7 +104,7 @@ impl<'a> Emulator<'a> {
             arrived: Vec::with_capacity(2 * BATCH),
             meters: vec![FlowMeter::new(schedule, scenario.flows.len()); scenario.flows.len()],
             recorder,
-            poller: Poller::new(clock, fastest_bps),
+            poller: Poller::new(clock, fastest_bps, wake_early),
             data_packets: 0,
             foreign_packets: 0,
         })

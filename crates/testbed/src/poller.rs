@@ -6,13 +6,13 @@
 //! (`sched_rt_runtime_us`), so early waking has a budget. Fast links do without it: their packets follow each
 //! other so closely that the thread is awake anyway.
 
-use crate::clock::Clock;
+use crate::clock::{Clock, cpu_of_thread};
 use crate::namespace::Device;
 use fairpace_netem::Nanos;
+use fairpace_scenario::ns;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
-use nix::time::{ClockId, clock_gettime};
 use std::io;
 use std::os::fd::AsFd;
 use std::time::Duration;
@@ -72,11 +72,11 @@ pub(crate) struct Poller {
 }
 
 impl Poller {
-    /// A poller for links of which the fastest has `rate_bps` bits per second.
-    pub(crate) fn new(clock: Clock, rate_bps: u64) -> Self {
+    /// A poller for links of which the fastest has `rate_bps` bits per second. It wakes early only if it may.
+    pub(crate) fn new(clock: Clock, rate_bps: u64, may_wake_early: bool) -> Self {
         Poller {
             clock,
-            early: rate_bps < SLEEP_ONLY_FROM_BPS,
+            early: may_wake_early && rate_bps < SLEEP_ONLY_FROM_BPS,
             window_began: 0,
             slept_in_window: 0,
             // what a sleep costs here is not known yet
@@ -105,26 +105,20 @@ impl Poller {
 
     fn may_wake_early(&mut self, now: Nanos) -> bool {
         if now - self.window_began >= BUDGET_WINDOW_NS {
-            self.begin_window(now, cpu_of_thread());
+            self.begin_window(now, ns(cpu_of_thread()));
         }
         self.early && (now - self.window_began).saturating_sub(self.slept_in_window) < self.awake_at_most
     }
 
     /// Work and sleep take processor time after that limit, too: packets are handled, and each sleep is a
     /// timer and two switches. So the limit is moved by what the last period used too much or too little.
-    fn begin_window(&mut self, now: Nanos, cpu: Option<Nanos>) {
-        if let (Some(began), Some(ended)) = (self.cpu_began, cpu) {
-            let used = ended.saturating_sub(began);
+    fn begin_window(&mut self, now: Nanos, cpu: Nanos) {
+        if let Some(began) = self.cpu_began {
+            let used = cpu.saturating_sub(began);
             self.awake_at_most = (self.awake_at_most + BUDGET_CPU_NS).saturating_sub(used).min(BUDGET_CPU_NS);
         }
-        (self.window_began, self.slept_in_window, self.cpu_began) = (now, 0, cpu);
+        (self.window_began, self.slept_in_window, self.cpu_began) = (now, 0, Some(cpu));
     }
-}
-
-/// The processor time that the calling thread has used.
-fn cpu_of_thread() -> Option<Nanos> {
-    let time = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).ok()?;
-    Nanos::try_from(Duration::from(time).as_nanos()).ok()
 }
 
 #[cfg(test)]
@@ -133,7 +127,7 @@ mod tests {
 
     #[test]
     fn a_thread_that_was_awake_too_long_sleeps_until_the_period_ends() {
-        let mut poller = Poller::new(Clock::starting_in(Duration::ZERO), 100_000_000);
+        let mut poller = Poller::new(Clock::starting_in(Duration::ZERO), 100_000_000, true);
         poller.awake_at_most = 80_000_000;
         assert!(poller.may_wake_early(79_000_000));
         assert!(!poller.may_wake_early(80_000_000));
@@ -144,23 +138,26 @@ mod tests {
 
     #[test]
     fn the_limit_settles_where_all_processor_time_is_within_the_budget() {
-        let mut poller = Poller::new(Clock::starting_in(Duration::ZERO), 100_000_000);
+        let mut poller = Poller::new(Clock::starting_in(Duration::ZERO), 100_000_000, true);
         let (mut now, mut cpu, mut used) = (0, 0, 0);
         for _ in 0..20 {
-            poller.begin_window(now, Some(cpu));
+            poller.begin_window(now, cpu);
             // beyond the limit, packets of 1500 bytes at 100 Mbit/s cost about 0.6 ms for each ms
             used = poller.awake_at_most + (BUDGET_WINDOW_NS - poller.awake_at_most) * 3 / 5;
             (now, cpu) = (now + BUDGET_WINDOW_NS, cpu + used);
         }
         assert!(used.abs_diff(BUDGET_CPU_NS) < 100_000, "{used} ns");
-        poller.begin_window(now, Some(cpu + 1_000_000));
-        poller.begin_window(now, Some(cpu + 2_000_000));
+        poller.begin_window(now, cpu + 1_000_000);
+        poller.begin_window(now, cpu + 2_000_000);
         assert_eq!(poller.awake_at_most, BUDGET_CPU_NS, "an idle thread has all of it");
     }
 
     #[test]
-    fn fast_links_do_without_early_waking() {
-        assert!(!Poller::new(Clock::starting_in(Duration::ZERO), SLEEP_ONLY_FROM_BPS).may_wake_early(0));
-        assert!(Poller::new(Clock::starting_in(Duration::ZERO), SLEEP_ONLY_FROM_BPS - 1).may_wake_early(0));
+    fn fast_links_do_without_early_waking_and_others_if_asked() {
+        let wakes_early =
+            |rate_bps, may| Poller::new(Clock::starting_in(Duration::ZERO), rate_bps, may).may_wake_early(0);
+        assert!(!wakes_early(SLEEP_ONLY_FROM_BPS, true));
+        assert!(wakes_early(SLEEP_ONLY_FROM_BPS - 1, true));
+        assert!(!wakes_early(SLEEP_ONLY_FROM_BPS - 1, false));
     }
 }

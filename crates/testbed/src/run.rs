@@ -1,6 +1,6 @@
 //! One run: both sides, the emulator between them, the flows, and the record.
 
-use crate::clock::Clock;
+use crate::clock::{Clock, cpu_of_thread};
 use crate::control::Controls;
 use crate::coordinator::{Coordinated, Coordinator};
 use crate::emulator::{Devices, Emulator, EmulatorRecord};
@@ -11,10 +11,8 @@ use crate::{Error, Options, preflight};
 use fairpace_netem::{FlowMeter, Measured, SECOND, Schedule, build};
 use fairpace_results::{Cost, FlowSeries, FlowSummary, Monitor, Run};
 use fairpace_scenario::{Scenario, ns};
-use nix::sys::resource::{UsageWho, getrusage};
-use nix::sys::time::TimeValLike;
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Time between the creation of the threads and the start of the run: by then they all run.
@@ -45,6 +43,7 @@ struct Plan<'a> {
     controls: &'a Controls,
     schedule: Schedule,
     tolerance: Tolerance,
+    wake_early: bool,
 }
 
 /// The measurements of the threads of a run.
@@ -52,6 +51,8 @@ struct Parts {
     emulated: EmulatorRecord,
     received: Vec<Received>,
     telemetry: Coordinated,
+    /// CPU time of the threads that have ended.
+    cpu: Duration,
 }
 
 /// Runs a scenario once, and says whether the run may be judged.
@@ -60,13 +61,19 @@ struct Parts {
 /// As [`crate::run`], except [`Error::Disturbed`].
 pub fn measure(scenario: &Scenario, monitor: &mut dyn Monitor, options: &Options) -> Result<Outcome, Error> {
     preflight::check(scenario, &options.tun)?;
-    let (began, cpu_before) = (Instant::now(), cpu_s());
+    let (began, cpu_before) = (Instant::now(), cpu_of_thread());
     // Dropped last: the kernel keeps an algorithm while sockets use it.
     let controls = Controls::prepare(scenario)?;
     let endpoints = connect_endpoints(scenario, &controls)?;
     let rtts = scenario.flows.iter().flat_map(|f| f.rtt_at.iter().map(|(_, rtt)| *rtt).chain([f.rtt]));
     let tolerance = Tolerance::for_rtt(rtts.min().unwrap_or_default());
-    let plan = Plan { scenario, controls: &controls, schedule: build::schedule(scenario), tolerance };
+    let plan = Plan {
+        scenario,
+        controls: &controls,
+        schedule: build::schedule(scenario),
+        tolerance,
+        wake_early: options.wake_early,
+    };
     let parts = perform(&plan, &endpoints, monitor)?;
     let lost =
         |device: &Device| device.lost_before_read().map_err(Error::setup("read a device's statistics"));
@@ -74,7 +81,7 @@ pub fn measure(scenario: &Scenario, monitor: &mut dyn Monitor, options: &Options
     let lateness = parts.emulated.recorder.summary(lost, Duration::from_nanos(parts.telemetry.latest));
     let cost = Cost {
         wall_s: began.elapsed().as_secs_f64(),
-        cpu_s: cpu_s() - cpu_before,
+        cpu_s: (parts.cpu + cpu_of_thread() - cpu_before).as_secs_f64(),
         data_packets: parts.emulated.data_packets,
     };
     let mut run = record(&plan, options, parts, lateness, cost);
@@ -104,6 +111,17 @@ impl StopOnFailure<'_> {
         }
         result
     }
+
+    /// The same on a thread of its own, whose CPU time is added. Other runs of this process do not count.
+    fn watch_thread<T, E>(
+        stop: &AtomicBool,
+        cpu_ns: &AtomicU64,
+        work: impl FnOnce() -> Result<T, E>,
+    ) -> Result<T, E> {
+        let result = Self::watch(stop, work);
+        cpu_ns.fetch_add(ns(cpu_of_thread()), Ordering::Relaxed);
+        result
+    }
 }
 
 impl Drop for StopOnFailure<'_> {
@@ -114,16 +132,17 @@ impl Drop for StopOnFailure<'_> {
 
 /// Starts the threads, coordinates the run, and collects their measurements.
 fn perform(plan: &Plan<'_>, endpoints: &Endpoints, monitor: &mut dyn Monitor) -> Result<Parts, Error> {
-    let &Plan { scenario, controls, schedule, tolerance } = plan;
+    let &Plan { scenario, controls, schedule, tolerance, wake_early } = plan;
     let Endpoints { sender, senders, receiver, listener } = endpoints;
     let clock = Clock::starting_in(LEAD_IN);
-    let emulator = Emulator::new(scenario, Devices { sender, receiver }, clock, schedule, tolerance)?;
+    let devices = Devices { sender, receiver };
+    let emulator = Emulator::new(scenario, devices, clock, schedule, tolerance, wake_early)?;
     let received = scenario
         .flows
         .iter()
         .map(|flow| Received::new(FlowMeter::new(schedule, scenario.flows.len()), flow.traffic.size_bytes))
         .collect();
-    let stop = &AtomicBool::new(false);
+    let (stop, cpu_ns) = (&AtomicBool::new(false), &AtomicU64::new(0));
     let flow_broke = |(flow, cause): (usize, std::io::Error)| Error::Flow {
         flow: scenario.flows[flow].name.clone(),
         cause,
@@ -134,16 +153,16 @@ fn perform(plan: &Plan<'_>, endpoints: &Endpoints, monitor: &mut dyn Monitor) ->
         let thread = |name: &str| std::thread::Builder::new().name(format!("fp-{name}"));
         let no_thread = |e| Error::setup("start a thread")(e);
         let path = thread("emulator")
-            .spawn_scoped(scope, move || StopOnFailure::watch(stop, || emulator.run(stop)))
+            .spawn_scoped(scope, move || StopOnFailure::watch_thread(stop, cpu_ns, || emulator.run(stop)))
             .map_err(no_thread)?;
         let writer = thread("senders")
             .spawn_scoped(scope, move || {
-                StopOnFailure::watch(stop, || senders.write(&scenario.flows, clock, stop))
+                StopOnFailure::watch_thread(stop, cpu_ns, || senders.write(&scenario.flows, clock, stop))
             })
             .map_err(no_thread)?;
         let reader = thread("receivers")
             .spawn_scoped(scope, move || {
-                StopOnFailure::watch(stop, || flows::receive(listener, received, clock, stop))
+                StopOnFailure::watch_thread(stop, cpu_ns, || flows::receive(listener, received, clock, stop))
             })
             .map_err(no_thread)?;
         let coordinator = Coordinator::new(scenario, controls, senders, clock, schedule);
@@ -155,7 +174,8 @@ fn perform(plan: &Plan<'_>, endpoints: &Endpoints, monitor: &mut dyn Monitor) ->
         // telemetry.
         let emulated = emulated?;
         written?;
-        Ok(Parts { emulated, received: received?, telemetry: telemetry? })
+        let cpu = Duration::from_nanos(cpu_ns.load(Ordering::Relaxed)); // all threads have been joined
+        Ok(Parts { emulated, received: received?, telemetry: telemetry?, cpu })
     })
 }
 
@@ -165,7 +185,7 @@ fn join<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {
 
 fn record(plan: &Plan<'_>, options: &Options, parts: Parts, lateness: Lateness, cost: Cost) -> Run {
     let &Plan { scenario, schedule, .. } = plan;
-    let Parts { emulated, received, telemetry } = parts;
+    let Parts { emulated, received, telemetry, .. } = parts;
     let notes = notes(&emulated, lateness);
     let measured = received.into_iter().zip(emulated.flows).zip(telemetry.flows);
     let flows = scenario.flows.iter().zip(measured).map(|(flow, ((mut received, mut path), telemetry))| {
@@ -205,11 +225,4 @@ fn notes(emulated: &EmulatorRecord, lateness: Lateness) -> Vec<String> {
         notes.push(format!("{} packets belonged to no flow and were discarded", emulated.foreign_packets));
     }
     notes
-}
-
-/// CPU time of this process so far.
-fn cpu_s() -> f64 {
-    getrusage(UsageWho::RUSAGE_SELF).map_or(f64::NAN, |used| {
-        (used.user_time().num_microseconds() + used.system_time().num_microseconds()) as f64 / 1e6
-    })
 }

@@ -1,6 +1,7 @@
 //! Performs the runs that are not in the cache, and finishes each figure when all its runs are there.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -178,7 +179,7 @@ fn simulate<'a>(
     Ok(finished.into_iter().filter_map(OnceLock::into_inner).collect())
 }
 
-/// Runs the figures one after the other, since runs on the kernel disturb each other. A figure with a
+/// Runs the figures one after the other, and the runs of each as many at a time as it allows. A figure with a
 /// disturbed run is left out and reported as a failure at the end.
 fn measure<'a>(
     works: &[Work<'a>],
@@ -188,14 +189,7 @@ fn measure<'a>(
 ) -> Result<Vec<Finished<'a>>, Failure> {
     let (mut finished, mut disturbed) = (Vec::new(), None);
     for work in works {
-        let mut scenarios =
-            work.plan.scenarios().filter(|scenario| !kept.cache.has(scenario, Target::Testbed));
-        let result = scenarios.try_for_each(|scenario| {
-            let label = format!("{}: {}", work.sheet.name(), scenario.title);
-            let run = host::run(scenario, Target::Testbed, &label, signals, global.quiet)?;
-            kept.keep(scenario, &run)
-        });
-        match result {
+        match measure_one(work, kept, global, signals) {
             Ok(()) => finished.push(kept.finish(work)?),
             Err(failure) if failure.is_disturbance() => {
                 note(&format!("{}: not measured: {failure}", work.sheet.name()));
@@ -214,4 +208,24 @@ fn measure<'a>(
         }
         None => Ok(finished),
     }
+}
+
+/// Performs the missing runs of a figure.
+fn measure_one(work: &Work<'_>, kept: &Kept<'_>, global: Global, signals: &Signals) -> Result<(), Failure> {
+    let mut seen = HashSet::new();
+    let missing: Vec<&Scenario> = work
+        .plan
+        .scenarios()
+        .filter(|scenario| !kept.cache.has(scenario, Target::Testbed))
+        .filter(|scenario| seen.insert((&scenario.hash, scenario.seed)))
+        .collect();
+    let at_a_time = work.sheet.figure.kernel.as_ref().map_or(1, |kernel| kernel.at_a_time);
+    let alone = at_a_time == 1;
+    if !global.quiet {
+        note(&format!("{}: {} runs, {at_a_time} at a time", work.sheet.name_on(work.base), missing.len()));
+    }
+    let progress = Progress::counted("runs", missing.len(), global.quiet);
+    let batch = Batch { jobs: NonZeroUsize::new(at_a_time as usize), signals, progress: &progress };
+    batch.map(&missing, |scenario, job| kept.keep(scenario, &host::on_kernel(scenario, job, alone)?))?;
+    Ok(())
 }
