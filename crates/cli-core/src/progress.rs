@@ -18,7 +18,7 @@ const SHOWN_AFTER: Duration = Duration::from_secs(1);
 /// Without a terminal, many jobs report their progress in a line this often.
 const LINE_EVERY: Duration = Duration::from_secs(20);
 
-/// The progress of many jobs, weighted by the packets that each is expected to deliver. Threads share it.
+/// The progress of many jobs, each weighted by how long it is expected to take. Threads share it.
 ///
 /// On a terminal it is a bar. In a log it is a line now and then.
 pub struct Progress {
@@ -26,8 +26,9 @@ pub struct Progress {
     /// What the jobs are, such as "simulations".
     what: &'static str,
     count: usize,
-    /// Expected packets of each job; without them, each job counts as much as any other.
-    packets: Option<Vec<f64>>,
+    /// The weight of each job; without weights, each job counts as much as any other.
+    weights: Vec<f64>,
+    unit: Unit,
     done: AtomicUsize,
     failed: AtomicUsize,
     begun: Instant,
@@ -35,18 +36,37 @@ pub struct Progress {
     due: Option<Mutex<Instant>>,
 }
 
+/// What the weights of jobs count.
+#[derive(Debug, Clone, Copy)]
+enum Unit {
+    /// Jobs: there are no weights.
+    Jobs,
+    /// Expected packets.
+    Packets,
+    /// Microseconds of real flows.
+    Us,
+}
+
 impl Progress {
     /// The progress of simulations that are expected to deliver `packets` each. Nothing is shown when
     /// `quiet`.
     #[must_use]
     pub fn new(packets: Vec<f64>, quiet: bool) -> Self {
-        Self::of("simulations", packets.len(), Some(packets), quiet)
+        Self::of("simulations", packets.len(), (packets, Unit::Packets), quiet)
     }
 
     /// The progress of `count` jobs of a kind, such as "scenarios". Nothing is shown when `quiet`.
     #[must_use]
     pub fn counted(what: &'static str, count: usize, quiet: bool) -> Self {
-        Self::of(what, count, None, quiet)
+        Self::of(what, count, (Vec::new(), Unit::Jobs), quiet)
+    }
+
+    /// The progress of runs with real flows, which take as long as their scenarios last. Nothing is shown when
+    /// `quiet`.
+    #[must_use]
+    pub fn of_real_runs(scenarios: &[&Scenario], quiet: bool) -> Self {
+        let us = scenarios.iter().map(|scenario| scenario.duration.as_secs_f64() * 1e6).collect();
+        Self::of("runs", scenarios.len(), (us, Unit::Us), quiet)
     }
 
     /// The progress of these simulations.
@@ -55,14 +75,17 @@ impl Progress {
         Self::new(scenarios.iter().map(|scenario| expected_packets(scenario)).collect(), quiet)
     }
 
-    fn of(what: &'static str, count: usize, packets: Option<Vec<f64>>, quiet: bool) -> Self {
-        let total = packets.as_ref().map_or(count as u64, |packets| packets.iter().sum::<f64>() as u64);
+    fn of(what: &'static str, count: usize, (weights, unit): (Vec<f64>, Unit), quiet: bool) -> Self {
+        let total = match unit {
+            Unit::Jobs => count as u64,
+            Unit::Packets | Unit::Us => weights.iter().sum::<f64>() as u64,
+        };
         let (is_terminal, begun) = (std::io::stderr().is_terminal(), Instant::now());
         let target = match is_terminal && !quiet {
             true => ProgressDrawTarget::stderr(),
             false => ProgressDrawTarget::hidden(),
         };
-        let rate = rate_of(what, packets.is_some());
+        let rate = rate_of(what, unit);
         let style = ProgressStyle::with_template("{msg} {wide_bar} {percent:>3} %, {rate}, {eta} left")
             .unwrap_or_else(|_| ProgressStyle::default_bar())
             .with_key("rate", move |state: &ProgressState, text: &mut dyn std::fmt::Write| {
@@ -72,7 +95,8 @@ impl Progress {
             bar: ProgressBar::with_draw_target(Some(total), target).with_style(style),
             what,
             count,
-            packets,
+            weights,
+            unit,
             done: AtomicUsize::new(0),
             failed: AtomicUsize::new(0),
             begun,
@@ -94,15 +118,18 @@ impl Progress {
     fn line(&self, after: Duration) -> String {
         let (position, total) = (self.bar.position(), self.bar.length().unwrap_or_default());
         let per_s = position as f64 / after.as_secs_f64().max(1e-9);
-        let rate = rate_of(self.what, self.packets.is_some())(per_s);
+        let rate = rate_of(self.what, self.unit)(per_s);
         let left = left(after, position, total);
         format!("{}, {} %, {rate}{left}", self.message(), position * 100 / total.max(1))
     }
 
     /// Job `index` advanced by this fraction of itself.
     pub(crate) fn advance(&self, index: usize, fraction: f64) {
-        let packets = self.packets.as_ref().map_or(1.0, |packets| *packets.get(index).unwrap_or(&0.0));
-        self.bar.inc((packets * fraction) as u64);
+        let weight = match self.unit {
+            Unit::Jobs => 1.0,
+            Unit::Packets | Unit::Us => self.weights.get(index).copied().unwrap_or_default(),
+        };
+        self.bar.inc((weight * fraction) as u64);
         // another thread that looks at the same time prints the line
         let Some(mut due) = self.due.as_ref().and_then(|due| due.try_lock().ok()) else { return };
         let now = Instant::now();
@@ -141,11 +168,12 @@ fn left(after: Duration, position: u64, total: u64) -> String {
     }
 }
 
-/// Writes how much is done per second: packets, or jobs.
-fn rate_of(what: &'static str, is_in_packets: bool) -> impl Fn(f64) -> String + Clone + Send + Sync {
-    move |per_s| match is_in_packets {
-        true => format!("{:.2} M packets/s", per_s / 1e6),
-        false => format!("{per_s:.1} {what}/s"),
+/// Writes how much is done per second.
+fn rate_of(what: &'static str, unit: Unit) -> impl Fn(f64) -> String + Clone + Send + Sync {
+    move |per_s| match unit {
+        Unit::Jobs => format!("{per_s:.1} {what}/s"),
+        Unit::Packets => format!("{:.2} M packets/s", per_s / 1e6),
+        Unit::Us => format!("{:.1} at a time", per_s / 1e6),
     }
 }
 
@@ -241,6 +269,20 @@ mod tests {
         assert_eq!(
             progress.line(Duration::from_secs(2)),
             "0 of 2 simulations, 25 %, 0.50 M packets/s, about 6 s left"
+        );
+        let scenario = fairpace_scenario::parse(
+            "a.toml",
+            "title = \"t\"\nduration = \"60s\"\n[[link]]\nrate = \"1mbit\"\nbuffer = \"9kB\"\n\
+             [[flow]]\ncc = \"kernel:bbr\"\nrtt = \"9ms\"",
+            &[],
+            fairpace_scenario::Target::Testbed,
+        );
+        let scenario = scenario.expect("it is complete");
+        let progress = Progress::of_real_runs(&[&scenario; 6], true);
+        [0, 1, 2].into_iter().for_each(|run| progress.advance(run, 0.5));
+        assert_eq!(
+            progress.line(Duration::from_secs(30)),
+            "0 of 6 runs, 25 %, 3.0 at a time, about 90 s left"
         );
         assert_eq!(left(Duration::from_secs(60), 1, 10), ", about 9 min left");
         assert_eq!(left(Duration::from_secs(3600), 1, 4), ", about 3.0 h left");

@@ -116,7 +116,7 @@ impl Check<'_> {
                 self.add(
                     "out-of-range",
                     "kernel.at_a_time",
-                    "so many runs at a time disturb each other",
+                    "none would run, or all would be disturbed",
                     help,
                 );
             }

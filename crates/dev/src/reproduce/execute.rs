@@ -224,7 +224,7 @@ fn measure_one(work: &Work<'_>, kept: &Kept<'_>, global: Global, signals: &Signa
     if !global.quiet {
         note(&format!("{}: {} runs, {at_a_time} at a time", work.sheet.name_on(work.base), missing.len()));
     }
-    let progress = Progress::counted("runs", missing.len(), global.quiet);
+    let progress = Progress::of_real_runs(&missing, global.quiet);
     let batch = Batch { jobs: NonZeroUsize::new(at_a_time as usize), signals, progress: &progress };
     batch.map(&missing, |scenario, job| kept.keep(scenario, &host::on_kernel(scenario, job, alone)?))?;
     Ok(())

@@ -492,6 +492,11 @@ fn wrong_figures_are_reported_with_their_place_before_anything_runs() {
         ("scenario = \"small.toml\"", "scenario = \"none.toml\"", "there is no file `none.toml`"),
         ("scenario = \"small.toml\"\n", "", "must have one source"),
         ("no_kernel = \"this is a test\"", "", "nor why they cannot"),
+        (
+            "no_kernel = \"this is a test\"",
+            "kernel = { repeats = 1, at_a_time = 0 }",
+            "none would run, or all would be disturbed",
+        ),
         ("tolerance_ratio = 0.5\n", "", "`goodput` has no tolerance"),
         ("\"one run\"", "\"\"", "`goodput` has a tolerance without a reason"),
         (

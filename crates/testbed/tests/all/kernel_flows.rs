@@ -6,7 +6,7 @@
 use crate::support::{Held, Leaves, StopAfter, flow, measure_or_skip, scenario};
 use fairpace_results::Silent;
 use fairpace_scenario::{Link, Policer};
-use fairpace_test_support::exclusive;
+use fairpace_test_support::{announce, exclusive};
 use fairpace_testbed::{Error, Options, measure, run};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
@@ -78,6 +78,40 @@ fn of_two_links_in_a_row_the_slower_one_has_the_queue() {
     let expected = 10.85 + narrow.queue_delay_mean_ms.unwrap() + wide.queue_delay_mean_ms.unwrap();
     let rtt = outcome.run.summary.flows[0].rtt_mean_ms.unwrap();
     assert!((rtt - expected).abs() < 0.3, "{rtt} against {expected}");
+}
+
+#[test]
+fn two_runs_at_a_time_each_have_their_own_path_and_their_own_cost() {
+    let _alone = exclusive();
+    let options = &Options { wake_early: false, ..Options::default() };
+    let s = &scenario(20, 100_000, (1, 4), vec![flow("a", "kernel:cubic", 20)]);
+    let before = cpu_of_process();
+    let measured = std::thread::scope(|scope| {
+        let runs = [(); 2].map(|()| scope.spawn(move || measure(s, &mut Silent, options)));
+        runs.map(|run| run.join().expect("it does not panic"))
+    });
+    let spent = cpu_of_process() - before;
+    let mut counted = 0.0;
+    for outcome in measured {
+        let outcome = match outcome {
+            Ok(outcome) => outcome,
+            other => return crate::support::skip_or_panic(other),
+        };
+        if let Some(why) = outcome.disturbed {
+            return announce("NOT JUDGED", &why);
+        }
+        let link = &outcome.run.summary.links[0];
+        assert!(link.utilization > 0.9 && link.utilization < 1.0001, "{link:?}");
+        counted += outcome.run.summary.cost.cpu_s;
+    }
+    // what is missing made the namespaces; were a run to count the other one's threads, it would be twice as much
+    assert!(counted > 0.5 * spent && counted <= spent, "{counted} s of {spent} s");
+}
+
+/// CPU-seconds of this process.
+fn cpu_of_process() -> f64 {
+    let time = nix::time::clock_gettime(nix::time::ClockId::CLOCK_PROCESS_CPUTIME_ID).expect("Linux has it");
+    Duration::from(time).as_secs_f64()
 }
 
 #[test]
