@@ -1,5 +1,6 @@
 //! Published values that hold on no declared base, and the runs that may explain them: each changes a
-//! suspected cause, or two that it names. All of it is computed from records, and of the simulator alone.
+//! suspected cause, or two that it names. All of it is computed from records. Causes are those of the simulator;
+//! what real flows have on the same bases is beside them.
 
 use std::fmt::Write as _;
 
@@ -11,12 +12,14 @@ use crate::record::{Compared, Finding, Moved, PaperRecords, Record};
 use crate::results::Place;
 use crate::text;
 
-/// Published values of all papers. Each is in one of the last five, or holds.
+/// Published values of all papers. Each holds in the simulator, or is in one of `reached` to `untried`.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Counts {
     all: usize,
-    /// On at least one declared base.
+    /// In the simulator, on at least one declared base.
     hold: usize,
+    /// Not in the simulator, but with real flows on at least one declared base. Each is in one of the next, too.
+    hold_real: usize,
     reached: usize,
     towards: usize,
     /// Causes were tried, and none moves it nearer.
@@ -57,11 +60,12 @@ pub(crate) fn section(papers: &[PaperRecords]) -> String {
             let _ = write!(list, "\n**{}/{}**\n\n{}", paper.id, record.id, items.concat());
         }
     }
-    let Counts { all, hold, reached, towards, unmoved, untried, tries } = counts;
+    let Counts { all, hold, hold_real, reached, towards, unmoved, untried, tries } = counts;
     format!(
         "\n## Published values, and what moves those that do not hold\n\n\
          {hold} of {all} published values hold in the simulator on at least one base that was declared \
-         before the run. Each other one is measured again with a change of what may be the cause. With such \
+         before the run, and {hold_real} more with real flows on such a base. Each one that does not hold in the \
+         simulator is measured again with a change of what may be the cause. With such \
          a change {reached} hold; {towards} come nearer by more than the intervals; {unmoved} are not moved \
          nearer by any change that was tried{}.\n\nThe changes, counted on each base, are {}: {} reach the \
          value, {} move it nearer, {} away, {} not at all. With this number of tries some may reach a value \
@@ -77,21 +81,27 @@ pub(crate) fn section(papers: &[PaperRecords]) -> String {
     )
 }
 
-/// The lines of a figure's values that hold on no base.
+/// What a value has in a place.
+type Found<'a> = (&'a Place<'a>, &'a Compared);
+
+/// The lines of a figure's values that hold on no base in the simulator.
 fn items(record: &Record, counts: &mut Counts) -> Vec<String> {
     let mut items = Vec::new();
-    let places: Vec<Place<'_>> = record.places().filter(|place| place.on == Target::Simulator).collect();
+    let places: Vec<Place<'_>> = record.places().collect();
     for (index, value) in record.figure.values.iter().enumerate() {
-        let found: Vec<(&Place<'_>, &Compared)> =
-            places.iter().filter_map(|place| Some((place, place.compared(index)?))).collect();
+        let found = places.iter().filter_map(|place| Some((place, place.compared(index)?)));
+        let (found, real): (Vec<Found<'_>>, Vec<Found<'_>>) =
+            found.partition(|(place, _)| place.on == Target::Simulator);
         if !value.by_construction.is_empty() {
             continue;
         }
         counts.all += 1;
-        if found.iter().any(|(_, compared)| compared.finding == Finding::Holds) {
+        let holds = |found: &[Found<'_>]| found.iter().any(|(_, of)| of.finding == Finding::Holds);
+        if holds(&found) {
             counts.hold += 1;
             continue;
         }
+        counts.hold_real += usize::from(holds(&real));
         let moved = || found.iter().flat_map(|(_, compared)| &compared.tried).map(|tried| tried.moved);
         moved().for_each(|moved| counts.tries.count(moved));
         *match moved().min() {
@@ -100,12 +110,12 @@ fn items(record: &Record, counts: &mut Counts) -> Vec<String> {
             Some(Moved::Away | Moved::Unmoved) => &mut counts.unmoved,
             Some(Moved::NotMeasured) | None => &mut counts.untried,
         } += 1;
-        items.push(item(record, value, &found));
+        items.push(item(record, value, &found, &real));
     }
     items
 }
 
-fn item(record: &Record, value: &Value, found: &[(&Place<'_>, &Compared)]) -> String {
+fn item(record: &Record, value: &Value, found: &[Found<'_>], real: &[Found<'_>]) -> String {
     let published = text::number(value.published);
     let mut item = format!("- {}, published {published} ({})", value.what, tables::allowed(value));
     for (place, compared) in found {
@@ -114,6 +124,12 @@ fn item(record: &Record, value: &Value, found: &[(&Place<'_>, &Compared)]) -> St
         for (cause, tried) in value.causes.iter().zip(&compared.tried) {
             let with = tried.ours.map_or_else(|| "none".to_owned(), text::mean);
             let _ = write!(item, "; {}: {with}, {}", cause.what.trim(), tried.moved);
+        }
+    }
+    for (place, compared) in real {
+        if let Some(ours) = compared.ours {
+            let real = record.with_base("real flows", place.base);
+            let _ = write!(item, "; {real} {}: {}", text::mean(ours), compared.finding);
         }
     }
     item.replace('\n', " ") + "\n"

@@ -4,8 +4,8 @@
 use crate::Error;
 use crate::clock::Clock;
 use crate::control::Controls;
-use crate::flows::Senders;
-use crate::telemetry::Sample;
+use crate::flows::{self, Senders};
+use crate::telemetry::{Limits, Sample};
 use fairpace_netem::{Nanos, SECOND, Schedule};
 use fairpace_results::{FlowSeries, Monitor};
 use fairpace_scenario::{Scenario, ns};
@@ -42,6 +42,8 @@ struct Track {
     /// The last value of the counter, which outlives the connection.
     retransmits: u64,
     at_window_edges: [u64; 2],
+    /// At the last sample.
+    limits: Limits,
 }
 
 /// The telemetry of one flow.
@@ -70,6 +72,8 @@ pub(crate) struct Coordinated {
     pub(crate) flows: Vec<FlowTelemetry>,
     /// How late the latest start, stop or sample was.
     pub(crate) latest: Nanos,
+    /// The largest part of a flow's busy time in which socket buffers held it back, 0 to 1.
+    pub(crate) buffer_limited: f64,
 }
 
 impl<'a> Coordinator<'a> {
@@ -85,6 +89,7 @@ impl<'a> Coordinator<'a> {
             series: FlowSeries::default(),
             retransmits: 0,
             at_window_edges: [0; 2],
+            limits: Limits::default(),
         };
         Coordinator {
             scenario,
@@ -114,11 +119,15 @@ impl<'a> Coordinator<'a> {
             self.latest = self.latest.max(self.clock.now().saturating_sub(at));
             self.execute(command)?;
         }
+        // the buffer of a flow that pauses is small on purpose
+        let endless = self.tracks.iter().zip(&self.scenario.flows).filter(|(_, flow)| !flows::pauses(flow));
+        let buffer_limited = endless.map(|(track, _)| track.limits.buffer_limited()).fold(0.0, f64::max);
         let telemetry = |track: Track| {
             let [from, to] = track.at_window_edges;
             FlowTelemetry { series: track.series, retransmits: to.saturating_sub(from) }
         };
-        Ok(Coordinated { flows: self.tracks.into_iter().map(telemetry).collect(), latest: self.latest })
+        let flows = self.tracks.into_iter().map(telemetry).collect();
+        Ok(Coordinated { flows, latest: self.latest, buffer_limited })
     }
 
     fn wait_until(&self, at: Nanos, monitor: &mut dyn Monitor, stop: &AtomicBool) -> Result<(), Error> {
@@ -175,6 +184,7 @@ impl<'a> Coordinator<'a> {
         let algorithm = self.controls.observe(flow, fd);
         let sample = Sample::take(fd, algorithm).map_err(|e| self.broken(flow, e))?;
         self.tracks[flow].retransmits = sample.retransmits;
+        self.tracks[flow].limits = sample.limits;
         Ok(sample)
     }
 

@@ -93,7 +93,7 @@ pub(crate) fn open_senders(flows: &[(&Flow, &str)]) -> Result<Sockets, Error> {
 }
 
 /// Does the application pause, and withdraw what it has not written?
-fn pauses(flow: &Flow) -> bool {
+pub(crate) fn pauses(flow: &Flow) -> bool {
     matches!(flow.traffic.writes, Writes::OnOff { .. })
 }
 

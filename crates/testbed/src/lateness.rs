@@ -1,11 +1,13 @@
-//! How late the emulator and the flows were, and how late they may be.
+//! How late the emulator and the flows were, what else held flows back, and how much of both is tolerated.
 //!
 //! Departures are computed, so a late write delays one packet and never reduces the rate of a link. Lateness
 //! adds a delay to some packets' RTT that the scenario does not have. The threads of the flows have no
 //! departures. The thread that starts and samples them shows how they fared: where it did not run in time,
-//! receivers did not read in time either. [`Tolerance`] says how much of that a scenario tolerates; a run
+//! receivers did not read in time either. Where socket buffers held a flow back, it was not its congestion
+//! control that decided its rate. [`Tolerance`] says how much of that a scenario tolerates; a run
 //! beyond it is not judged.
 
+use crate::coordinator::Coordinated;
 use fairpace_netem::Nanos;
 use fairpace_scenario::ns;
 use hdrhistogram::Histogram;
@@ -37,6 +39,8 @@ pub struct Lateness {
     pub lost_before_emulator: u64,
     /// The latest start, stop or sample of a flow.
     pub command_max: Duration,
+    /// The largest part of a flow's time in which its hosts' socket buffers held it back, 0 to 1.
+    pub buffer_limited: f64,
 }
 
 impl fmt::Display for Lateness {
@@ -52,6 +56,7 @@ impl fmt::Display for Lateness {
             us(self.max)
         )?;
         write!(f, "; flows sampled at most {:.1} ms late", self.command_max.as_secs_f64() * 1e3)?;
+        write!(f, ", held back by socket buffers for at most {:.1} %", self.buffer_limited * 1e2)?;
         if self.lost_before_emulator > 0 {
             write!(f, "; {} packets lost before they reached it", self.lost_before_emulator)?;
         }
@@ -71,6 +76,10 @@ pub struct Tolerance {
     /// retransmission timeout (200 ms): a longer stall can make timers fire that would not have fired on a
     /// real path.
     pub stall: Duration,
+    /// Part of its time in which socket buffers may hold a flow back: 10 %. Linux lets buffers grow with cwnd,
+    /// which takes some round trips: nothing at 10 and 50 ms, 5.5 % of 15 s at 200 and 300 ms. Where TCP has
+    /// little memory left, they do not grow, and a flow stays at 22 packets in flight.
+    pub buffer_limited: f64,
 }
 
 impl Tolerance {
@@ -80,6 +89,7 @@ impl Tolerance {
             late: Duration::from_millis(5).max(shortest_rtt / 10),
             late_share: 0.001,
             stall: Duration::from_millis(100),
+            buffer_limited: 0.1,
         }
     }
 
@@ -109,6 +119,14 @@ impl Tolerance {
                 ms(self.stall)
             ));
         }
+        if measured.buffer_limited > self.buffer_limited {
+            return Some(format!(
+                "socket buffers held a flow back for {:.0} % of its time (bound {:.0} %): this machine's TCP may \
+                 be short of memory (net.ipv4.tcp_mem)",
+                measured.buffer_limited * 100.0,
+                self.buffer_limited * 100.0
+            ));
+        }
         // A packet that is lost here is a loss that the path does not have.
         (measured.lost_before_emulator > 0).then(|| {
             format!("{} packets were lost before the emulator could read them", measured.lost_before_emulator)
@@ -134,7 +152,7 @@ impl Recorder {
         self.histogram.saturating_record(actual.saturating_sub(ideal));
     }
 
-    pub(crate) fn summary(&self, lost_before_emulator: u64, command_max: Duration) -> Lateness {
+    pub(crate) fn summary(&self, lost_before_emulator: u64, telemetry: &Coordinated) -> Lateness {
         let h = &self.histogram;
         let quantile = |q| Duration::from_nanos(h.value_at_quantile(q));
         let late_from = ns(self.tolerance.late);
@@ -147,7 +165,8 @@ impl Recorder {
             max: Duration::from_nanos(h.max()),
             late_share: if h.is_empty() { 0.0 } else { late as f64 / h.len() as f64 },
             lost_before_emulator,
-            command_max,
+            command_max: Duration::from_nanos(telemetry.latest),
+            buffer_limited: telemetry.buffer_limited,
         }
     }
 }
@@ -158,13 +177,15 @@ mod tests {
 
     use fairpace_netem::MS;
 
+    const IN_TIME: Coordinated = Coordinated { flows: Vec::new(), latest: 0, buffer_limited: 0.0 };
+
     fn run(late_ms: &[(u64, u64)]) -> (Tolerance, Lateness) {
         let tolerance = Tolerance::for_rtt(Duration::from_millis(10));
         let mut recorder = Recorder::new(tolerance).unwrap();
         for &(ms, packets) in late_ms {
             (0..packets).for_each(|_| recorder.record(MS, MS + ms * MS));
         }
-        (tolerance, recorder.summary(0, Duration::ZERO))
+        (tolerance, recorder.summary(0, &IN_TIME))
     }
 
     #[test]
@@ -208,9 +229,19 @@ mod tests {
     }
 
     #[test]
+    fn a_flow_that_buffers_held_back_spoils_a_run() {
+        let (tolerance, mut lateness) = run(&[(0, 10)]);
+        lateness.buffer_limited = 0.09;
+        assert_eq!(tolerance.violation(&lateness), None);
+        lateness.buffer_limited = 0.97;
+        let why = tolerance.violation(&lateness).expect("an idle link");
+        assert!(why.contains("held a flow back for 97 % of its time (bound 10 %)"), "{why}");
+    }
+
+    #[test]
     fn an_early_write_counts_as_punctual() {
         let mut recorder = Recorder::new(Tolerance::for_rtt(Duration::from_millis(10))).unwrap();
         recorder.record(2 * MS, MS);
-        assert_eq!(recorder.summary(0, Duration::ZERO).max, Duration::ZERO);
+        assert_eq!(recorder.summary(0, &IN_TIME).max, Duration::ZERO);
     }
 }

@@ -176,6 +176,7 @@ mod tests {
             late_share: 0.0,
             lost_before_emulator: 0,
             command_max: Duration::from_millis(2),
+            buffer_limited: 0.0,
         };
         let run = Run { summary, series: Series::default(), notes: vec!["measured".into()] };
         Outcome { run, lateness, disturbed: disturbed.map(str::to_owned) }

@@ -78,7 +78,7 @@ pub fn measure(scenario: &Scenario, monitor: &mut dyn Monitor, options: &Options
     let lost =
         |device: &Device| device.lost_before_read().map_err(Error::setup("read a device's statistics"));
     let lost = lost(&endpoints.sender)? + lost(&endpoints.receiver)?;
-    let lateness = parts.emulated.recorder.summary(lost, Duration::from_nanos(parts.telemetry.latest));
+    let lateness = parts.emulated.recorder.summary(lost, &parts.telemetry);
     let cost = Cost {
         wall_s: began.elapsed().as_secs_f64(),
         cpu_s: (parts.cpu + cpu_of_thread() - cpu_before).as_secs_f64(),

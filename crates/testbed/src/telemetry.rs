@@ -74,6 +74,23 @@ pub(crate) struct Sample {
     pub(crate) algorithm: AlgorithmState,
     /// Segments retransmitted since the connection began.
     pub(crate) retransmits: u64,
+    pub(crate) limits: Limits,
+}
+
+/// What held a connection back since it began, of the times that Linux measures (RFC 4898 calls them SndLim).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Limits {
+    /// It had something to send, us.
+    pub(crate) busy_us: u64,
+    /// The receive window was full, or the send buffer was empty because it was too small, us.
+    pub(crate) buffers_us: u64,
+}
+
+impl Limits {
+    /// The part of the busy time in which socket buffers held the connection back, 0 to 1.
+    pub(crate) fn buffer_limited(self) -> f64 {
+        self.buffers_us as f64 / self.busy_us.max(1) as f64
+    }
 }
 
 impl Sample {
@@ -86,6 +103,7 @@ impl Sample {
             pacing_mbps: nan,
             algorithm: AlgorithmState::UNKNOWN,
             retransmits,
+            limits: Limits::default(),
         }
     }
 
@@ -106,6 +124,10 @@ impl Sample {
             },
             algorithm,
             retransmits: u64::from(info.tcpi_total_retrans),
+            limits: Limits {
+                busy_us: info.tcpi_busy_time,
+                buffers_us: info.tcpi_rwnd_limited + info.tcpi_sndbuf_limited,
+            },
         })
     }
 
