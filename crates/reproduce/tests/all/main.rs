@@ -1,5 +1,6 @@
-//! The gallery and the pages of questions as a parser sees them.
+//! The gallery, the index and the pages of questions as a parser sees them.
 
 mod gallery;
+mod index;
 mod pages;
 mod support;
