@@ -61,8 +61,8 @@ impl Progress {
         Self::of(what, count, (Vec::new(), Unit::Jobs), quiet)
     }
 
-    /// The progress of runs with real flows, which take as long as their scenarios last. Nothing is shown when
-    /// `quiet`.
+    /// The progress of runs with real flows, which take as long as their scenarios last. Nothing is shown
+    /// when `quiet`.
     #[must_use]
     pub fn of_real_runs(scenarios: &[&Scenario], quiet: bool) -> Self {
         let us = scenarios.iter().map(|scenario| scenario.duration.as_secs_f64() * 1e6).collect();

@@ -1,6 +1,6 @@
 //! Published values that hold on no declared base, and the runs that may explain them: each changes a
-//! suspected cause, or two that it names. All of it is computed from records. Causes are those of the simulator;
-//! what real flows have on the same bases is beside them.
+//! suspected cause, or two that it names. All of it is computed from records. Causes are those of the
+//! simulator; what real flows have on the same bases is beside them.
 
 use std::fmt::Write as _;
 
@@ -18,7 +18,8 @@ struct Counts {
     all: usize,
     /// In the simulator, on at least one declared base.
     hold: usize,
-    /// Not in the simulator, but with real flows on at least one declared base. Each is in one of the next, too.
+    /// Not in the simulator, but with real flows on at least one declared base. Each is in one of the next,
+    /// too.
     hold_real: usize,
     reached: usize,
     towards: usize,
@@ -64,9 +65,9 @@ pub(crate) fn section(papers: &[PaperRecords]) -> String {
     format!(
         "\n## Published values, and what moves those that do not hold\n\n\
          {hold} of {all} published values hold in the simulator on at least one base that was declared \
-         before the run, and {hold_real} more with real flows on such a base. Each one that does not hold in the \
-         simulator is measured again with a change of what may be the cause. With such \
-         a change {reached} hold; {towards} come nearer by more than the intervals; {unmoved} are not moved \
+         before the run, and {hold_real} more with real flows on such a base. Each one that does not hold in \
+         the simulator is measured again with a change of what may be the cause. With such a change \
+         {reached} hold; {towards} come nearer by more than the intervals; {unmoved} are not moved \
          nearer by any change that was tried{}.\n\nThe changes, counted on each base, are {}: {} reach the \
          value, {} move it nearer, {} away, {} not at all. With this number of tries some may reach a value \
          by chance. One that \

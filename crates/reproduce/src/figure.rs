@@ -92,8 +92,8 @@ pub struct Kernel {
     /// Runs of each, 1 to 10.
     #[serde(default = "one")]
     pub repeats: u32,
-    /// Runs at a time, 1 to 40. With more than one the emulators do not wake early, so packets leave some 20 us
-    /// late, and one in a thousand 0.6 ms: only for figures in which this changes nothing.
+    /// Runs at a time, 1 to 40. With more than one the emulators do not wake early, so packets leave some 20
+    /// us late, and one in a thousand 0.6 ms: only for figures in which this changes nothing.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub at_a_time: u32,
 }

@@ -7,7 +7,6 @@
 //! control that decided its rate. [`Tolerance`] says how much of that a scenario tolerates; a run
 //! beyond it is not judged.
 
-use crate::coordinator::Coordinated;
 use fairpace_netem::Nanos;
 use fairpace_scenario::ns;
 use hdrhistogram::Histogram;
@@ -76,9 +75,9 @@ pub struct Tolerance {
     /// retransmission timeout (200 ms): a longer stall can make timers fire that would not have fired on a
     /// real path.
     pub stall: Duration,
-    /// Part of its time in which socket buffers may hold a flow back: 10 %. Linux lets buffers grow with cwnd,
-    /// which takes some round trips: nothing at 10 and 50 ms, 5.5 % of 15 s at 200 and 300 ms. Where TCP has
-    /// little memory left, they do not grow, and a flow stays at 22 packets in flight.
+    /// Part of its time in which socket buffers may hold a flow back: 10 %. Linux lets buffers grow with
+    /// cwnd, which takes some round trips: nothing at 10 and 50 ms, 5.5 % of 15 s at 200 and 300 ms. Where
+    /// TCP has little memory left, they do not grow, and a flow stays at 22 packets in flight.
     pub buffer_limited: f64,
 }
 
@@ -121,8 +120,8 @@ impl Tolerance {
         }
         if measured.buffer_limited > self.buffer_limited {
             return Some(format!(
-                "socket buffers held a flow back for {:.0} % of its time (bound {:.0} %): this machine's TCP may \
-                 be short of memory (net.ipv4.tcp_mem)",
+                "socket buffers held a flow back for {:.0} % of its time (bound {:.0} %): this machine's TCP \
+                 may be short of memory (net.ipv4.tcp_mem)",
                 measured.buffer_limited * 100.0,
                 self.buffer_limited * 100.0
             ));
@@ -132,6 +131,13 @@ impl Tolerance {
             format!("{} packets were lost before the emulator could read them", measured.lost_before_emulator)
         })
     }
+}
+
+/// How the flows fared, see [`Lateness`].
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FlowLateness {
+    pub(crate) command_max: Duration,
+    pub(crate) buffer_limited: f64,
 }
 
 /// Records lateness without allocating.
@@ -152,7 +158,8 @@ impl Recorder {
         self.histogram.saturating_record(actual.saturating_sub(ideal));
     }
 
-    pub(crate) fn summary(&self, lost_before_emulator: u64, telemetry: &Coordinated) -> Lateness {
+    /// What it recorded, with what others did.
+    pub(crate) fn summary(&self, lost_before_emulator: u64, flows: FlowLateness) -> Lateness {
         let h = &self.histogram;
         let quantile = |q| Duration::from_nanos(h.value_at_quantile(q));
         let late_from = ns(self.tolerance.late);
@@ -165,8 +172,8 @@ impl Recorder {
             max: Duration::from_nanos(h.max()),
             late_share: if h.is_empty() { 0.0 } else { late as f64 / h.len() as f64 },
             lost_before_emulator,
-            command_max: Duration::from_nanos(telemetry.latest),
-            buffer_limited: telemetry.buffer_limited,
+            command_max: flows.command_max,
+            buffer_limited: flows.buffer_limited,
         }
     }
 }
@@ -177,7 +184,7 @@ mod tests {
 
     use fairpace_netem::MS;
 
-    const IN_TIME: Coordinated = Coordinated { flows: Vec::new(), latest: 0, buffer_limited: 0.0 };
+    const IN_TIME: FlowLateness = FlowLateness { command_max: Duration::ZERO, buffer_limited: 0.0 };
 
     fn run(late_ms: &[(u64, u64)]) -> (Tolerance, Lateness) {
         let tolerance = Tolerance::for_rtt(Duration::from_millis(10));
@@ -185,7 +192,7 @@ mod tests {
         for &(ms, packets) in late_ms {
             (0..packets).for_each(|_| recorder.record(MS, MS + ms * MS));
         }
-        (tolerance, recorder.summary(0, &IN_TIME))
+        (tolerance, recorder.summary(0, IN_TIME))
     }
 
     #[test]
@@ -242,6 +249,6 @@ mod tests {
     fn an_early_write_counts_as_punctual() {
         let mut recorder = Recorder::new(Tolerance::for_rtt(Duration::from_millis(10))).unwrap();
         recorder.record(2 * MS, MS);
-        assert_eq!(recorder.summary(0, &IN_TIME).max, Duration::ZERO);
+        assert_eq!(recorder.summary(0, IN_TIME).max, Duration::ZERO);
     }
 }

@@ -84,8 +84,8 @@ pub struct Options {
     pub tun: PathBuf,
     /// Whether the emulator wakes shortly before a packet departs and polls until then, on links below 400
     /// Mbit/s. With it half of the packets leave within 1 us of their time, and the emulator takes 85 % of a
-    /// core. Without it half of them are some 20 us late and one in a thousand 0.6 ms, and the whole run takes
-    /// about that much of a core: for several runs at a time.
+    /// core. Without it half of them are some 20 us late and one in a thousand 0.6 ms, and the whole run
+    /// takes about 60 % of a core: for several runs at a time.
     pub wake_early: bool,
 }
 

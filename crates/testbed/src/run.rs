@@ -5,7 +5,7 @@ use crate::control::Controls;
 use crate::coordinator::{Coordinated, Coordinator};
 use crate::emulator::{Devices, Emulator, EmulatorRecord};
 use crate::flows::{self, Received, Senders};
-use crate::lateness::{Lateness, Tolerance};
+use crate::lateness::{FlowLateness, Lateness, Tolerance};
 use crate::namespace::{self, Device, Side};
 use crate::{Error, Options, preflight};
 use fairpace_netem::{FlowMeter, Measured, SECOND, Schedule, build};
@@ -78,7 +78,9 @@ pub fn measure(scenario: &Scenario, monitor: &mut dyn Monitor, options: &Options
     let lost =
         |device: &Device| device.lost_before_read().map_err(Error::setup("read a device's statistics"));
     let lost = lost(&endpoints.sender)? + lost(&endpoints.receiver)?;
-    let lateness = parts.emulated.recorder.summary(lost, &parts.telemetry);
+    let Coordinated { latest, buffer_limited, .. } = parts.telemetry;
+    let flows = FlowLateness { command_max: Duration::from_nanos(latest), buffer_limited };
+    let lateness = parts.emulated.recorder.summary(lost, flows);
     let cost = Cost {
         wall_s: began.elapsed().as_secs_f64(),
         cpu_s: (parts.cpu + cpu_of_thread() - cpu_before).as_secs_f64(),

@@ -486,15 +486,6 @@ fn ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on() {
 }
 
 #[test]
-fn every_figure_that_real_flows_can_show_is_one_that_the_testbed_takes() {
-    for sheet in load::papers(Path::new(ROOT)).unwrap().iter().flat_map(|folder| &folder.sheets) {
-        let plans = sheet.bases.iter().map(|base| Plan::of(sheet, base, Target::Testbed, false));
-        let cases: usize = plans.map(|plan| plan.unwrap_or_else(|e| panic!("{e:?}")).cases.len()).sum();
-        assert_eq!(cases > 0, sheet.figure.kernel.is_some(), "{}", sheet.name());
-    }
-}
-
-#[test]
 fn wrong_figures_are_reported_with_their_place_before_anything_runs() {
     let cases = [
         ("title = \"Two flows\"", "tilte = \"Two flows\"", "unknown field `tilte`"),

@@ -104,7 +104,8 @@ fn two_runs_at_a_time_each_have_their_own_path_and_their_own_cost() {
         assert!(link.utilization > 0.9 && link.utilization < 1.0001, "{link:?}");
         counted += outcome.run.summary.cost.cpu_s;
     }
-    // what is missing made the namespaces; were a run to count the other one's threads, it would be twice as much
+    // what is missing made the namespaces; were a run to count the other one's threads, it would be twice
+    // as much
     assert!(counted > 0.5 * spent && counted <= spent, "{counted} s of {spent} s");
 }
 

@@ -1,10 +1,12 @@
 //! The bases that a paper declares.
 
+use std::path::Path;
+
 use fairpace_reproduce::plan::Plan;
 use fairpace_reproduce::{load, results};
 use fairpace_scenario::Target;
 
-use super::{FIGURE, PAPER, cached, folder, reproduce};
+use super::{FIGURE, PAPER, ROOT, cached, folder, reproduce};
 use crate::support::{Folder, program};
 
 /// A second base with a longer RTT for all flows.
@@ -151,5 +153,14 @@ fn wrong_bases_are_reported_with_their_place() {
         let ended = reproduce(&place, &["--list"]);
         ended.fails(2, message);
         assert!(ended.message().contains("paper.toml"), "{}", ended.message());
+    }
+}
+
+#[test]
+fn every_figure_that_real_flows_can_show_is_one_that_the_testbed_takes() {
+    for sheet in load::papers(Path::new(ROOT)).unwrap().iter().flat_map(|folder| &folder.sheets) {
+        let plans = sheet.bases.iter().map(|base| Plan::of(sheet, base, Target::Testbed, false));
+        let cases: usize = plans.map(|plan| plan.unwrap_or_else(|e| panic!("{e:?}")).cases.len()).sum();
+        assert_eq!(cases > 0, sheet.figure.kernel.is_some(), "{}", sheet.name());
     }
 }
