@@ -76,8 +76,9 @@ pub struct Tolerance {
     /// real path.
     pub stall: Duration,
     /// Part of its time in which socket buffers may hold a flow back: 10 %. Linux lets buffers grow with
-    /// cwnd, which takes some round trips: nothing at 10 and 50 ms, 5.5 % of 15 s at 200 and 300 ms. Where
-    /// TCP has little memory left, they do not grow, and a flow stays at 22 packets in flight.
+    /// cwnd, which takes some round trips: nothing at 10 and 50 ms, 5.5 % of 15 s at 200 and 300 ms. In
+    /// five runs beside 36 others they did not grow, and flows stayed at 22 packets in flight; memory of TCP
+    /// is the suspected cause, not a proven one.
     pub buffer_limited: f64,
 }
 
