@@ -231,10 +231,7 @@ impl Check<'_> {
             self.add("missing-key", &key, format!("`{}` has no tolerance", value.what), help);
         }
         let has_room = value.tolerance != 0.0 || value.tolerance_ratio != 0.0;
-        if has_room && value.tolerance_why.trim().is_empty() {
-            let help = "say in `tolerance_why` what makes the published number so uncertain";
-            self.add("missing-key", &key, format!("`{}` has a tolerance without a reason", value.what), help);
-        }
+        self.reason(&key, &value.what, has_room, &value.tolerance_why);
         self.causes(&key, value);
         let numbers = [value.tolerance, value.tolerance_ratio];
         if !value.published.is_finite() || numbers.iter().any(|number| !number.is_finite() || *number < 0.0) {
@@ -279,6 +276,7 @@ impl Check<'_> {
         if (is_direction || is_bound) && shape.tolerance_ratio != 0.0 {
             self.no_slack(&key);
         }
+        self.reason(&key, &shape.what, shape.tolerance_ratio != 0.0, &shape.tolerance_why);
         let is_sound = shape.tolerance_ratio >= 0.0 && shape.tolerance_ratio.is_finite();
         if !is_sound || !shape.factor.is_finite() {
             let message = "factor and tolerance must be finite, the tolerance not negative";
@@ -300,6 +298,18 @@ impl Check<'_> {
                 "what goes along a sweep is compared to nothing",
                 help,
             );
+        }
+    }
+
+    /// A tolerance has a reason, and a reason a tolerance.
+    fn reason(&mut self, key: &str, what: &str, has_room: bool, why: &str) {
+        if has_room && why.trim().is_empty() {
+            let help = "say in `tolerance_why` what makes the published number so uncertain";
+            self.add("missing-key", key, format!("`{what}` has a tolerance without a reason"), help);
+        }
+        if !has_room && !why.trim().is_empty() {
+            let message = format!("`{what}` has a reason for a tolerance, and no tolerance");
+            self.add("impossible", key, message, "leave `tolerance_why` out");
         }
     }
 

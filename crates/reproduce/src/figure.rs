@@ -324,6 +324,9 @@ pub struct Value {
     pub tolerance_why: String,
     /// The sentence that reports it.
     pub quote: String,
+    /// The paper states it in words that leave no choice, not in digits: "equally" is 50 %.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_words: bool,
     /// Why it cannot fail, if it cannot: it is shown, and never counted.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub by_construction: String,
@@ -385,6 +388,9 @@ pub struct Shape {
     /// Of the right side; of the mean of all, for [`Along::Level`]. Bounds and directions have none.
     #[serde(default)]
     pub tolerance_ratio: f64,
+    /// Why the tolerance is so large: "the paper draws both lines as one". Every tolerance has a reason.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub tolerance_why: String,
     /// In place of a relation: `measure`, without `at`, along the run's whole sweep.
     #[serde(default)]
     pub along: Option<Along>,

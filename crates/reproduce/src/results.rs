@@ -305,12 +305,12 @@ fn wordless_value(value: &mut Value) {
     let Value { what, unit, quote, by_construction, tolerance_why, causes, .. } = value;
     [what, unit, quote, by_construction, tolerance_why].into_iter().for_each(String::clear);
     causes.iter_mut().for_each(|cause| cause.what.clear());
-    (value.tolerance, value.tolerance_ratio) = (0.0, 0.0);
+    (value.tolerance, value.tolerance_ratio, value.in_words) = (0.0, 0.0, false);
 }
 
 fn wordless_shape(shape: &mut Shape) {
-    let Shape { what, quote, by_construction, .. } = shape;
-    [what, quote, by_construction].into_iter().for_each(String::clear);
+    let Shape { what, quote, by_construction, tolerance_why, .. } = shape;
+    [what, quote, by_construction, tolerance_why].into_iter().for_each(String::clear);
     (shape.ours, shape.tolerance_ratio) = (false, 0.0);
 }
 

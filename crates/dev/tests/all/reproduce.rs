@@ -433,7 +433,7 @@ why = "Users are not simulated."
     assert!(page.contains(row), "{page}");
     let flat = page.split_whitespace().collect::<Vec<_>>().join(" ");
     let listed = "- [bbq-ma2017/fig01](reproduction/bbq-ma2017/fig01), simulator: goodput is ";
-    assert!(flat.contains(listed) && flat.contains("published 100 (± 50)."), "{page}");
+    assert!(flat.contains(listed) && flat.contains("published 100 Mbit/s (± 50)."), "{page}");
     assert!(!flat.contains("not “we expect more”"), "what is ours is no claim of the paper: {page}");
     assert!(flat.contains("**fig01**, cannot fail: goodput is not negative. Bytes are counted."), "{page}");
     assert!(flat.contains("**fig01**, no check: “Users are happier.” Users are not simulated."), "{page}");
@@ -518,6 +518,8 @@ fn wrong_figures_are_reported_with_their_place_before_anything_runs() {
             "is = \"above\"\ntolerance_ratio = 0.1\n",
             "a bound or a direction has no tolerance",
         ),
+        ("is = \"above\"\n", "tolerance_ratio = 0.1\n", "is faster` has a tolerance without a reason"),
+        ("is = \"above\"\n", "is = \"above\"\ntolerance_why = \"so\"\n", "and no tolerance"),
         ("quote = \"One is faster.\"\n", "", "must have a source, or be ours"),
         (
             "quote = \"One is faster.\"\n",

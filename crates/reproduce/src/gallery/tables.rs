@@ -42,7 +42,7 @@ pub(super) fn values(record: &Record) -> Markup {
                         tr {
                             th scope="row" {
                                 (value.what)
-                                (source(&value.quote, &value.by_construction, false, &tolerance_said(value)))
+                                (source(&value.quote, &value.by_construction, false, &tolerance_said(&allowed(value), &value.tolerance_why)))
                             }
                             td.number data-label="Published" {
                                 b { (number(value.published)) } " " (value.unit) br;
@@ -166,9 +166,12 @@ pub(super) fn strip(record: &Record, value: &Value, places: &[Place<'_>], index:
 }
 
 /// The tolerance with its reason; empty without one.
-fn tolerance_said(value: &Value) -> String {
-    let why = value.tolerance_why.trim();
-    if why.is_empty() { String::new() } else { format!("{}: {why}", allowed(value)) }
+fn tolerance_said(allowed: &str, why: &str) -> String {
+    if why.trim().is_empty() { String::new() } else { format!("{allowed}: {}", why.trim()) }
+}
+
+fn tolerance_of_shape(shape: &Shape) -> String {
+    tolerance_said(&format!("within {} %", number(100.0 * shape.tolerance_ratio)), &shape.tolerance_why)
 }
 
 /// What counts a check as the paper's, or why it does not count.
@@ -180,6 +183,8 @@ fn source(quote: &str, by_construction: &str, is_ours: bool, tolerance: &str) ->
         }
         @if !quote.trim().is_empty() {
             details { summary { "the paper's words" } q { (quote.trim()) } (tolerance) }
+        } @else if !tolerance.is_empty() {
+            " " small { (tolerance) }
         }
     }
 }
@@ -207,7 +212,8 @@ pub(super) fn shapes(record: &Record) -> Markup {
                 @for (i, shape) in record.figure.shapes.iter().enumerate() {
                     li {
                         span.what {
-                            (shape.what) (source(&shape.quote, &shape.by_construction, shape.ours, ""))
+                            (shape.what)
+                            (source(&shape.quote, &shape.by_construction, shape.ours, &tolerance_of_shape(shape)))
                         }
                         @for place in &places {
                             @let held = place.held(i);

@@ -471,6 +471,7 @@ proptest! {
                 tolerance,
                 tolerance_ratio,
                 tolerance_why: words.clone(),
+                in_words: false,
                 quote: words.clone(),
                 by_construction: words.clone(),
                 causes: vec![Cause { what: words.clone(), measure: measure() }],

@@ -42,6 +42,7 @@ fn value(what: &str, unit: &str, published: f64, tolerance_ratio: f64, is: Is) -
         tolerance: 0.0,
         tolerance_ratio,
         tolerance_why: "A made-up reason.".into(),
+        in_words: false,
         causes: vec![],
         by_construction: String::new(),
         quote: format!("A made-up sentence that reports {published} {unit} for the {what}."),
@@ -59,6 +60,7 @@ pub(crate) fn shape(what: &str, along: Option<fairpace_reproduce::figure::Along>
         than: along.is_none().then(measure),
         factor: 3.0,
         tolerance_ratio: 0.1,
+        tolerance_why: "The made-up picture has a grid of 10 %.".into(),
         along,
     }
 }
