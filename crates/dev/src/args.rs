@@ -199,7 +199,8 @@ pub(crate) struct ReproduceArgs {
     /// Run nothing: list the figures with their recorded verdicts and costs in CPU-seconds.
     #[arg(long)]
     pub(crate) list: bool,
-    /// Run nothing: write REPRODUCTION.md, the gallery and the pages of the open questions from the records.
+    /// Run nothing: give the records the words and tolerances that `figure.toml` has now, and write
+    /// REPRODUCTION.md, the gallery and the pages of the open questions from them.
     #[arg(long, conflicts_with_all = ["list", "short", "fresh", "figures"])]
     pub(crate) page: bool,
     /// The folder of the papers.

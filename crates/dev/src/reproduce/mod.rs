@@ -40,6 +40,7 @@ pub(crate) fn run(
         return show::list(&records, &chosen, global, out);
     }
     if args.page {
+        reword(&args.dir, &folders)?;
         let pages = pages(&args.dir)?;
         write(&args.dir, &pages)?;
         let gallery = args.dir.join(GALLERY);
@@ -147,6 +148,18 @@ fn record_short(args: &ReproduceArgs, finished: &[Finished<'_>]) -> Result<(), F
         (name, results::Quick::of(&done.sheet.figure, &done.measured))
     }));
     results::store_short(&args.dir, &short).map_err(failed)
+}
+
+/// Gives every record the words and tolerances that its figure's file has now. What was measured stays.
+fn reword(root: &Path, folders: &[Folder]) -> Result<(), Failure> {
+    for sheet in folders.iter().flat_map(|folder| &folder.sheets) {
+        let path = results::path(root, sheet);
+        if path.exists() {
+            let worded = Record::load(root, sheet).and_then(|record| record.store(root, sheet));
+            worded.map_err(|error| unusable(&path, &error))?;
+        }
+    }
+    Ok(())
 }
 
 /// The records of all figures. Measurements of scenarios that have changed since are left out.

@@ -50,7 +50,8 @@ fn every_base_is_run_judged_and_shown() {
     let page = place.read("REPRODUCTION.md");
     assert!(page.contains("ours, simulator, as it is | ours, kernel, as it is | ours, simulator, far away"));
     assert!(
-        page.contains("| replicated<br>partly replicated |") && page.contains("`link.rate=1mbit`"),
+        page.contains("| replicated, as it is<br>partly replicated, far away |")
+            && page.contains("`link.rate=1mbit`"),
         "{page}"
     );
     assert!(place.read("reproduction/gallery.html").contains("Simulator, far away"));
