@@ -21,6 +21,9 @@ struct Counts {
     /// Not in the simulator, but with real flows on at least one declared base. Each is in one of the next,
     /// too.
     hold_real: usize,
+    /// That the paper states in words, and those of them that hold in the simulator.
+    in_words: usize,
+    hold_in_words: usize,
     reached: usize,
     towards: usize,
     /// Causes were tried, and none moves it nearer.
@@ -61,11 +64,13 @@ pub(crate) fn section(papers: &[PaperRecords]) -> String {
             let _ = write!(list, "\n**{}/{}**\n\n{}", paper.id, record.id, items.concat());
         }
     }
-    let Counts { all, hold, hold_real, reached, towards, unmoved, untried, tries } = counts;
+    let Counts { all, hold, hold_real, in_words, hold_in_words, reached, towards, unmoved, untried, tries } =
+        counts;
     format!(
         "\n## Published values, and what moves those that do not hold\n\n\
          {hold} of {all} published values hold in the simulator on at least one base that was declared \
-         before the run, and {hold_real} more with real flows on such a base. Each one that does not hold in \
+         before the run, and {hold_real} more with real flows on such a base. The papers state {in_words} of \
+         the {all} in words such as “equally”, not in digits; of these {hold_in_words} hold in the simulator. Each one that does not hold in \
          the simulator is measured again with a change of what may be the cause. With such a change \
          {reached} hold; {towards} come nearer by more than the intervals; {unmoved} are not moved \
          nearer by any change that was tried{}.\n\nThe changes, counted on each base, are {}: {} reach the \
@@ -97,9 +102,11 @@ fn items(record: &Record, counts: &mut Counts) -> Vec<String> {
             continue;
         }
         counts.all += 1;
+        counts.in_words += usize::from(value.in_words);
         let holds = |found: &[Found<'_>]| found.iter().any(|(_, of)| of.finding == Finding::Holds);
         if holds(&found) {
             counts.hold += 1;
+            counts.hold_in_words += usize::from(value.in_words);
             continue;
         }
         counts.hold_real += usize::from(holds(&real));
@@ -117,7 +124,7 @@ fn items(record: &Record, counts: &mut Counts) -> Vec<String> {
 }
 
 fn item(record: &Record, value: &Value, found: &[Found<'_>], real: &[Found<'_>]) -> String {
-    let published = text::number(value.published);
+    let published = text::published(value);
     let mut item = format!("- {}, published {published} ({})", value.what, tables::allowed(value));
     for (place, compared) in found {
         let ours = compared.ours.map_or_else(|| "none".to_owned(), text::mean);

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use fairpace_scenario::Target;
 
-use crate::figure::{Base, Claim, Figure, Is, Paper};
+use crate::figure::{Base, Claim, Figure, Is, Paper, Value};
 use crate::record::{Compared, Finding, Measured, Moved, PaperRecords, Record, Verdict};
 use crate::summary::{self, columns};
 use crate::tally::Counted;
@@ -71,7 +71,8 @@ pub fn tables(papers: &[PaperRecords]) -> String {
 }
 
 /// What precedes the bases of a paper, here and in the gallery.
-pub(crate) const BASES: &str = "Every figure is run and judged on each of these bases:";
+pub(crate) const BASES: &str =
+    "Every figure is run and judged on each of these bases, if it does not say why not:";
 
 /// The bases that a paper declares, and why.
 fn bases(paper: &Paper) -> String {
@@ -103,16 +104,12 @@ fn row(id: &str, record: &Record, paper: &Paper) -> String {
             Is::Below => "at most ",
             Is::Above => "at least ",
         };
-        published.push(cell(&format!(
-            "{}: {is}{} {}",
-            value.what,
-            text::number(value.published),
-            value.unit
-        )));
+        published.push(cell(&format!("{}: {is}{}", value.what, text::published(value))));
     }
     let ours: Vec<String> =
         columns(paper).iter().map(|of| format!(" {} |", column(record, &of.base.name, of.on))).collect();
-    let status: Vec<String> = record.bases.iter().map(|base| record.verdict_on(base).to_string()).collect();
+    let status = |base| record.with_base(&record.verdict_on(base).to_string(), base);
+    let status: Vec<String> = record.bases.iter().map(status).collect();
     format!(
         "| [{}](reproduction/{id}/{}) {} | {} | {} |{} `{}` |\n",
         cell(&record.id),
@@ -138,8 +135,8 @@ fn column(record: &Record, base: &str, on: Target) -> String {
         }
         (None, _) => "not run".to_owned(),
         (Some(measured), _) => {
-            let ours = (0..figure.values.len()).map(|index| ours(measured, index));
-            ours.chain(shapes(record, measured)).collect::<Vec<_>>().join("<br>")
+            let ours = figure.values.iter().enumerate().map(|(index, value)| ours(value, measured, index));
+            ours.chain(shapes(record, measured)).chain(spans(figure, on)).collect::<Vec<_>>().join("<br>")
         }
     }
 }
@@ -154,10 +151,19 @@ fn shapes(record: &Record, measured: &Measured) -> impl Iterator<Item = String> 
         .map(|(name, tally)| format!("{name}: {} hold", summary::held(tally)))
 }
 
-fn ours(measured: &Measured, value: usize) -> String {
-    let found = measured.values.iter().find(|of| of.value == value);
+/// What differs when real flows run it: "with `duration=60s`".
+fn spans(figure: &Figure, on: Target) -> impl Iterator<Item = String> {
+    let kernel = figure.kernel.iter().filter(move |_| on == Target::Testbed);
+    let sets = kernel.flat_map(|kernel| &kernel.set).map(|set| format!("`{}`", cell(set)));
+    let sets: Vec<String> = sets.collect();
+    (!sets.is_empty()).then(|| format!("with {}", sets.join(", "))).into_iter()
+}
+
+fn ours(value: &Value, measured: &Measured, index: usize) -> String {
+    let found = measured.values.iter().find(|of| of.value == index);
     match found {
-        // what does not hold is seen at once
+        // what does not hold is seen at once; what cannot fail is no finding
+        Some(Compared { ours: Some(ours), .. }) if !value.by_construction.is_empty() => text::mean(*ours),
         Some(Compared { ours: Some(ours), finding, .. }) => {
             let mark = match finding {
                 Finding::Holds | Finding::NotMeasured => "",
@@ -177,7 +183,7 @@ fn differences(records: &[Record]) -> String {
     for record in records {
         let why = record.figure.differs.trim();
         if !why.is_empty() && record.verdict() != Verdict::NotRun {
-            let _ = write!(text, "\n**{}**: {}\n", record.id, why.replace('\n', " "));
+            let _ = write!(text, "\n**{}**: {}\n", record.id, paragraphs(why));
         }
         for (what, why) in constructed(&record.figure) {
             let _ = write!(text, "\n**{}**, cannot fail: {what}. {why}\n", record.id);
@@ -187,6 +193,12 @@ fn differences(records: &[Record]) -> String {
         }
     }
     text
+}
+
+/// A text whose lines are joined, and whose paragraphs are not.
+fn paragraphs(text: &str) -> String {
+    let joined = text.split("\n\n").map(|paragraph| paragraph.trim().replace('\n', " "));
+    joined.collect::<Vec<_>>().join("\n\n")
 }
 
 /// Checks that hold by construction, each with the reason.
@@ -214,9 +226,11 @@ fn provenance<'a>(records: impl Iterator<Item = &'a Record>) -> String {
     commits.sort_unstable();
     let commits: Vec<String> = commits.iter().map(|commit| format!("`{commit}`")).collect();
     format!(
-        "\nBold: contradicted. Italic: open. Means \u{b1} half of the 95 % confidence interval over seeds. \
-         {runs} runs, {} of CPU time, {}; measured by {}. The folder of each figure has the comparison, \
-         reproduction/results the numbers.\n",
+        "\nBold: contradicted. Italic: open. A dash: not measured. Means \u{b1} half of the 95 % confidence \
+         interval, over seeds, or over runs with real flows. {runs} runs, {} of CPU time without those of \
+         the tables, {}; measured by {}. `make reproduce` draws the comparison of each figure \
+         (`reproduction/gallery.html`); the numbers are in `reproduction/results`, the experiments in the \
+         folders of the figures.\n",
         text::duration(cpu_s),
         text::of(packets, "packet"),
         commits.join(", ")

@@ -118,7 +118,7 @@ fn contradicted_in(record: &Record, column: &Column) -> Vec<String> {
     let values = values.filter(|(value, of)| value.by_construction.is_empty() && is_contradicted(of.finding));
     let values = values.map(|(value, of)| {
         let ours = of.ours.map_or_else(|| "none".to_owned(), text::mean);
-        let published = text::number(value.published);
+        let published = text::published(value);
         format!("{} is {ours}, published {published} ({})", value.what, tables::allowed(value))
     });
     let shapes = figure.shapes.iter().zip(&measured.shapes);

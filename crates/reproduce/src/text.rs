@@ -2,7 +2,7 @@
 
 use fairpace_scenario::Target;
 
-use crate::figure::{Is, Shape};
+use crate::figure::{Is, Shape, Value};
 use crate::record::{Held, Mean, Measured};
 
 /// About four significant digits without superfluous zeros; a dash for what is not there.
@@ -64,6 +64,12 @@ pub(crate) fn duration(seconds: f64) -> String {
         s if s < 7200.0 => format!("{:.0} min", s / 60.0),
         s => format!("{:.1} h", s / 3600.0),
     }
+}
+
+/// What a paper publishes, with its unit: "133 Mbit/s".
+pub(crate) fn published(value: &Value) -> String {
+    let published = format!("{} {}", number(value.published), value.unit);
+    published.trim_end().to_owned()
 }
 
 /// 12 345 678 as "12.3 million".
