@@ -20,7 +20,7 @@ use crate::record::{PaperRecords, Record, Verdict};
 /// said to be so.
 #[must_use]
 pub fn page(papers: &[PaperRecords]) -> String {
-    let title = "Every figure of five papers on BBR, run again";
+    let title = "Every figure of five papers on BBR, run again, and questions that they leave open";
     let page = html! {
         (DOCTYPE)
         html lang="en" {
