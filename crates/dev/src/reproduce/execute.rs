@@ -13,7 +13,7 @@ use fairpace_cli_core::output::note;
 use fairpace_cli_core::progress::Progress;
 use fairpace_cli_core::signals::Signals;
 use fairpace_reproduce::cache::Cache;
-use fairpace_reproduce::figure::Base;
+use fairpace_reproduce::figure::{Base, Kernel};
 use fairpace_reproduce::judge::Rule;
 use fairpace_reproduce::measure::{Gave, Outcome};
 use fairpace_reproduce::plan::{Case, Plan};
@@ -210,6 +210,13 @@ fn measure<'a>(
     }
 }
 
+/// How many of these real runs may go at a time, for the reason that [`Kernel::at_a_time`] gives.
+fn at_a_time(kernel: Option<&Kernel>, runs: &[&Scenario]) -> u32 {
+    let sends_single_packets = |run: &&Scenario| run.flows.iter().any(|flow| !flow.sending.tso);
+    let asked = kernel.map_or(1, |kernel| kernel.at_a_time);
+    if runs.iter().any(sends_single_packets) { 1 } else { asked }
+}
+
 /// Performs the missing runs of a figure.
 fn measure_one(work: &Work<'_>, kept: &Kept<'_>, global: Global, signals: &Signals) -> Result<(), Failure> {
     let mut seen = HashSet::new();
@@ -219,7 +226,7 @@ fn measure_one(work: &Work<'_>, kept: &Kept<'_>, global: Global, signals: &Signa
         .filter(|scenario| !kept.cache.has(scenario, Target::Testbed))
         .filter(|scenario| seen.insert((&scenario.hash, scenario.seed)))
         .collect();
-    let at_a_time = work.sheet.figure.kernel.as_ref().map_or(1, |kernel| kernel.at_a_time);
+    let at_a_time = at_a_time(work.sheet.figure.kernel.as_ref(), &missing);
     let alone = at_a_time == 1;
     if !global.quiet {
         note(&format!("{}: {} runs, {at_a_time} at a time", work.sheet.name_on(work.base), missing.len()));
@@ -228,4 +235,25 @@ fn measure_one(work: &Work<'_>, kept: &Kept<'_>, global: Global, signals: &Signa
     let batch = Batch { jobs: NonZeroUsize::new(at_a_time as usize), signals, progress: &progress };
     batch.map(&missing, |scenario, job| kept.keep(scenario, &host::on_kernel(scenario, job, alone)?))?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use fairpace_test_support::{Folder, TWO_FLOWS};
+
+    use super::*;
+
+    #[test]
+    fn real_flows_that_send_single_packets_run_alone() {
+        let place = Folder::create();
+        place.write("two.toml", TWO_FLOWS);
+        let bursts = fairpace_scenario::load(&place.path().join("two.toml"), &[], Target::Simulator)
+            .expect("it is a scenario");
+        let mut single = bursts.clone();
+        single.flows.iter_mut().for_each(|flow| flow.sending.tso = false);
+        let kernel = Kernel { at_a_time: 3, ..Kernel::default() };
+        assert_eq!(at_a_time(Some(&kernel), &[&bursts, &bursts]), 3);
+        assert_eq!(at_a_time(Some(&kernel), &[&bursts, &single]), 1);
+        assert_eq!(at_a_time(None, &[&bursts]), 1);
+    }
 }
