@@ -131,7 +131,7 @@ fn column(record: &Record, base: &str, on: Target) -> String {
     };
     match (record.at(base, on), on) {
         (None, Target::Testbed) if figure.kernel.is_none() => {
-            format!("cannot be: {}", cell(&figure.no_kernel))
+            format!("no real flows: {}", cell(&figure.no_kernel))
         }
         (None, _) => "not run".to_owned(),
         (Some(measured), _) => {
