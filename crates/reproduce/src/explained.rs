@@ -70,11 +70,11 @@ pub(crate) fn section(papers: &[PaperRecords]) -> String {
         "\n## Published values, and what moves those that do not hold\n\n\
          {hold} of {all} published values hold in the simulator on at least one base that was declared \
          before the run, and {hold_real} more with real flows on such a base. The papers state {in_words} of \
-         the {all} in words such as “equally”, not in digits; of these {hold_in_words} hold in the simulator. Each one that does not hold in \
-         the simulator is measured again with a change of what may be the cause. With such a change \
-         {reached} hold; {towards} come nearer by more than the intervals; {unmoved} are not moved \
-         nearer by any change that was tried{}.\n\nThe changes, counted on each base, are {}: {} reach the \
-         value, {} move it nearer, {} away, {} not at all. With this number of tries some may reach a value \
+         the {all} in words such as “equally”, not in digits; of these {hold_in_words} hold in the \
+         simulator. Each one that does not hold in the simulator is measured again with a change of what \
+         may be the cause. With such a change {reached} hold; {towards} come nearer by more than the \
+         intervals; {unmoved} are not moved nearer by any change that was tried{}.\n\nThe changes, counted \
+         on each base, are {}: {} reach the value, {} move it nearer, {} away, {} not at all. With this number of tries some may reach a value \
          by chance. One that \
          reaches it is sufficient for the published number; nothing shows that the hosts of the authors had \
          it. A change that joins two says so.\n{list}",

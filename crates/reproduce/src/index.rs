@@ -228,9 +228,9 @@ fn provenance<'a>(records: impl Iterator<Item = &'a Record>) -> String {
     format!(
         "\nBold: contradicted. Italic: open. A dash: not measured. Means \u{b1} half of the 95 % confidence \
          interval, over seeds, or over runs with real flows. {runs} runs, {} of CPU time without those of \
-         the tables, {}; measured by {}. `make reproduce` draws the comparison of each figure \
-         (`reproduction/gallery.html`); the numbers are in `reproduction/results`, the experiments in the \
-         folders of the figures.\n",
+         the tables, {}; measured by {}. The gallery that `make reproduce` writes draws the comparison of \
+         each figure; the numbers are in `reproduction/results`, the experiments in the folders of the \
+         figures.\n",
         text::duration(cpu_s),
         text::of(packets, "packet"),
         commits.join(", ")

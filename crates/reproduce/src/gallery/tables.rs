@@ -42,7 +42,8 @@ pub(super) fn values(record: &Record) -> Markup {
                         tr {
                             th scope="row" {
                                 (value.what)
-                                (source(&value.quote, &value.by_construction, false, &tolerance_said(&allowed(value), &value.tolerance_why)))
+                                @let tolerance = tolerance_of_value(value);
+                                (source(&value.quote, &value.by_construction, false, &tolerance))
                             }
                             td.number data-label="Published" {
                                 b { (number(value.published)) } " " (value.unit) br;
@@ -170,6 +171,10 @@ fn tolerance_said(allowed: &str, why: &str) -> String {
     if why.trim().is_empty() { String::new() } else { format!("{allowed}: {}", why.trim()) }
 }
 
+fn tolerance_of_value(value: &Value) -> String {
+    tolerance_said(&allowed(value), &value.tolerance_why)
+}
+
 fn tolerance_of_shape(shape: &Shape) -> String {
     tolerance_said(&format!("within {} %", number(100.0 * shape.tolerance_ratio)), &shape.tolerance_why)
 }
@@ -213,7 +218,8 @@ pub(super) fn shapes(record: &Record) -> Markup {
                     li {
                         span.what {
                             (shape.what)
-                            (source(&shape.quote, &shape.by_construction, shape.ours, &tolerance_of_shape(shape)))
+                            @let tolerance = tolerance_of_shape(shape);
+                            (source(&shape.quote, &shape.by_construction, shape.ours, &tolerance))
                         }
                         @for place in &places {
                             @let held = place.held(i);
