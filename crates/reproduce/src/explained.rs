@@ -74,10 +74,10 @@ pub(crate) fn section(papers: &[PaperRecords]) -> String {
          simulator. Each one that does not hold in the simulator is measured again with a change of what \
          may be the cause. With such a change {reached} hold; {towards} come nearer by more than the \
          intervals; {unmoved} are not moved nearer by any change that was tried{}.\n\nThe changes, counted \
-         on each base, are {}: {} reach the value, {} move it nearer, {} away, {} not at all. With this number of tries some may reach a value \
-         by chance. One that \
-         reaches it is sufficient for the published number; nothing shows that the hosts of the authors had \
-         it. A change that joins two says so.\n{list}",
+         on each base, are {}: {} reach the value, {} move it nearer, {} away, {} not at all. With this \
+         number of tries some may reach a value by chance. One that reaches it is sufficient for the \
+         published number; nothing shows that the hosts of the authors had it. A change that joins two says \
+         so.\n{list}",
         if untried == 0 { String::new() } else { format!("; of {untried} none was tried") },
         tries.reached + tries.towards + tries.away + tries.unmoved,
         tries.reached,
