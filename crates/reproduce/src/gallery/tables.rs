@@ -20,6 +20,12 @@ fn heading(record: &Record, place: &Place<'_>) -> String {
     record.with_base(host, place.base)
 }
 
+/// The same within a line: "simulator, TSO bursts".
+fn beside(record: &Record, place: &Place<'_>) -> String {
+    let host = if place.on == Target::Simulator { "simulator" } else { "real flows" };
+    record.with_base(host, place.base)
+}
+
 /// The larger of the two tolerances, in the unit.
 pub(super) fn tolerance(value: &Value) -> f64 {
     value.tolerance.max(value.tolerance_ratio * value.published.abs())
@@ -228,7 +234,7 @@ pub(super) fn shapes(record: &Record) -> Markup {
                                 @if let Some(held) = held.filter(|held| !held.ours.is_empty()) {
                                     " " span.relation { (relation(shape, held)) }
                                 }
-                                @if places.len() > 1 { " " small { (heading(record, place).to_lowercase()) } }
+                                @if places.len() > 1 { " " small { (beside(record, place)) } }
                             }
                         }
                     }
