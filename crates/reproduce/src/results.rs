@@ -149,6 +149,25 @@ impl Record {
         Ok(Self { measured: found.measured, ..blank })
     }
 
+    /// Gives what is on record the words and tolerances that the figure's file has now. A record of other
+    /// runs, checks or bases is left as it is: its numbers come back when the file does.
+    ///
+    /// # Errors
+    /// When a record is there but cannot be read, or cannot be written.
+    pub fn reword(root: &Path, sheet: &Sheet) -> io::Result<()> {
+        let text = match std::fs::read_to_string(path(root, sheet)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            other => other?,
+        };
+        let found: Self = serde_json::from_str(&text).map_err(io::Error::other)?;
+        let worded = Self::load(root, sheet)?;
+        let keeps_all = worded.measured.len() == found.measured.len();
+        match keeps_all && wordless(&found.figure) == wordless(&sheet.figure) {
+            true => worded.store(root, sheet),
+            false => Ok(()),
+        }
+    }
+
     /// Puts what was measured in the place of what the same place measured before on the same base.
     pub fn add(&mut self, measured: Measured) {
         self.measured.retain(|other| (other.on, &other.base) != (measured.on, &measured.base));

@@ -150,16 +150,12 @@ fn record_short(args: &ReproduceArgs, finished: &[Finished<'_>]) -> Result<(), F
     results::store_short(&args.dir, &short).map_err(failed)
 }
 
-/// Gives every record the words and tolerances that its figure's file has now. What was measured stays.
+/// Gives every record the words and tolerances that its figure's file has now.
 fn reword(root: &Path, folders: &[Folder]) -> Result<(), Failure> {
-    for sheet in folders.iter().flat_map(|folder| &folder.sheets) {
-        let path = results::path(root, sheet);
-        if path.exists() {
-            let worded = Record::load(root, sheet).and_then(|record| record.store(root, sheet));
-            worded.map_err(|error| unusable(&path, &error))?;
-        }
-    }
-    Ok(())
+    let mut sheets = folders.iter().flat_map(|folder| &folder.sheets);
+    sheets.try_for_each(|sheet| {
+        Record::reword(root, sheet).map_err(|error| unusable(&results::path(root, sheet), &error))
+    })
 }
 
 /// The records of all figures. Measurements of scenarios that have changed since are left out.

@@ -36,7 +36,7 @@ fn a_published_value_has_its_unit_where_it_is_contradicted() {
     let mut papers = papers();
     papers[0].records[1].measured[0].values[0].finding = Finding::Contradicted;
     let page = joined(&papers);
-    assert!(page.contains("under BBQ is 36.4 ± 2.1, published 37.1 % (±"), "{page}");
+    assert!(page.contains("under BBQ is 36.4 ± 2.1, published 37.1 % (± 5.57)"), "{page}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The bases that a paper declares.
+//! The bases that a paper declares, the figures that the testbed takes, and records whose figures change.
 
 use std::path::Path;
 
@@ -164,4 +164,20 @@ fn every_figure_that_real_flows_can_show_is_one_that_the_testbed_takes() {
         let cases: usize = plans.map(|plan| plan.unwrap_or_else(|e| panic!("{e:?}")).cases.len()).sum();
         assert_eq!(cases > 0, sheet.figure.kernel.is_some(), "{}", sheet.name());
     }
+}
+
+#[test]
+fn page_changes_words_of_a_record_and_loses_no_measurement() {
+    let place = folder();
+    let (figure, record) =
+        ("reproduction/bbq-ma2017/fig01/figure.toml", "reproduction/results/bbq-ma2017/fig01.json");
+    reproduce(&place, &["--quiet"]).succeeds();
+    place.write(figure, &FIGURE.replace("The link is full.", "The link was full."));
+    reproduce(&place, &["--page", "--quiet"]).succeeds();
+    let reworded = place.read(record);
+    assert!(reworded.contains("The link was full."), "{reworded}");
+    // another check: the record is not of this figure, and waits for the one that it is of
+    place.write(figure, &FIGURE.replace("published = 10", "published = 11"));
+    reproduce(&place, &["--page", "--quiet"]).succeeds();
+    assert_eq!(place.read(record), reworded);
 }
