@@ -136,7 +136,10 @@ fn column(record: &Record, base: &str, on: Target) -> String {
         (None, _) => "not run".to_owned(),
         (Some(measured), _) => {
             let ours = figure.values.iter().enumerate().map(|(index, value)| ours(value, measured, index));
-            ours.chain(shapes(record, measured)).chain(spans(figure, on)).collect::<Vec<_>>().join("<br>")
+            ours.chain(shapes(record, measured))
+                .chain(real_settings(figure, on))
+                .collect::<Vec<_>>()
+                .join("<br>")
         }
     }
 }
@@ -152,7 +155,7 @@ fn shapes(record: &Record, measured: &Measured) -> impl Iterator<Item = String> 
 }
 
 /// What differs when real flows run it: "with `duration=60s`".
-fn spans(figure: &Figure, on: Target) -> impl Iterator<Item = String> {
+fn real_settings(figure: &Figure, on: Target) -> impl Iterator<Item = String> {
     let kernel = figure.kernel.iter().filter(move |_| on == Target::Testbed);
     let sets = kernel.flat_map(|kernel| &kernel.set).map(|set| format!("`{}`", cell(set)));
     let sets: Vec<String> = sets.collect();

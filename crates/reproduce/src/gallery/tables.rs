@@ -16,13 +16,16 @@ const MOST_COLUMNS: usize = 2;
 
 /// Over a column of what it measured.
 fn heading(record: &Record, place: &Place<'_>) -> String {
-    let host = if place.on == Target::Simulator { "Simulator" } else { "Real flows" };
-    record.with_base(host, place.base)
+    host_and_base(record, place, ["Simulator", "Real flows"])
 }
 
 /// The same within a line: "simulator, TSO bursts".
-fn beside(record: &Record, place: &Place<'_>) -> String {
-    let host = if place.on == Target::Simulator { "simulator" } else { "real flows" };
+fn inline_heading(record: &Record, place: &Place<'_>) -> String {
+    host_and_base(record, place, ["simulator", "real flows"])
+}
+
+fn host_and_base(record: &Record, place: &Place<'_>, [simulator, real]: [&str; 2]) -> String {
+    let host = if place.on == Target::Simulator { simulator } else { real };
     record.with_base(host, place.base)
 }
 
@@ -234,7 +237,7 @@ pub(super) fn shapes(record: &Record) -> Markup {
                                 @if let Some(held) = held.filter(|held| !held.ours.is_empty()) {
                                     " " span.relation { (relation(shape, held)) }
                                 }
-                                @if places.len() > 1 { " " small { (beside(record, place)) } }
+                                @if places.len() > 1 { " " small { (inline_heading(record, place)) } }
                             }
                         }
                     }
