@@ -14,6 +14,7 @@ use fairpace_cli_core::output::Output;
 use fairpace_cli_core::progress::Progress;
 use fairpace_cli_core::signals::Signals;
 use fairpace_reproduce::grid::{self, Cell, Row, RunTable};
+use fairpace_scenario::Target;
 use serde::Serialize;
 
 use crate::args::GridArgs;
@@ -119,7 +120,7 @@ fn asked(args: &GridArgs) -> Result<Vec<Cell>, Failure> {
 fn variant_is_possible(cells: &[Cell], args: &GridArgs) -> Result<(), Failure> {
     // without a variant every cell is possible, and no seed makes one impossible
     let mut tried = cells.iter().filter(|cell| !args.set.is_empty() && cell.seed == args.seed);
-    Ok(tried.try_for_each(|cell| cell.scenario(&args.set).map(drop))?)
+    Ok(tried.try_for_each(|cell| cell.scenario(&args.set, Target::Simulator).map(drop))?)
 }
 
 /// Cells that are not in the table, or whose scenario has changed since.
@@ -127,7 +128,7 @@ fn missing<'a>(cells: &'a [Cell], table: &RunTable, args: &GridArgs) -> Result<V
     let mut missing = Vec::new();
     for cell in cells {
         let current = match table.row(cell) {
-            Some(row) if !args.again => cell.is_current(row, &cell.scenario(&args.set)?),
+            Some(row) if !args.again => cell.is_current(row, &cell.scenario(&args.set, Target::Simulator)?),
             _ => false,
         };
         if !current {
@@ -151,7 +152,7 @@ fn simulate(
     signals: &Signals,
     global: Global,
 ) -> Result<(), Failure> {
-    let scenarios = cells.iter().map(|cell| Ok(cell.scenario(&args.set)?));
+    let scenarios = cells.iter().map(|cell| Ok(cell.scenario(&args.set, Target::Simulator)?));
     let scenarios = scenarios.collect::<Result<Vec<_>, Failure>>()?;
     let progress = Progress::of_scenarios(&scenarios.iter().collect::<Vec<_>>(), global.quiet);
     let runs: Vec<_> = cells.iter().zip(&scenarios).collect();

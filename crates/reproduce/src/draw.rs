@@ -106,7 +106,7 @@ fn over_time(outcomes: &Outcomes<'_>, measure: &Measure) -> Option<Vec<Point>> {
     let mut points = match outcomes.at(&measure.run, &measure.at)? {
         Gave::Runs(runs) => of_run(measure, runs.first()?)?,
         Gave::Model(_) => curve(outcomes, &Measure { times: None, ..measure.clone() })?,
-        Gave::Table { .. } => return None,
+        Gave::Table { .. } | Gave::Cell { .. } => return None,
     };
     let times = measure.times.unwrap_or(1.0);
     points.iter_mut().for_each(|(t_s, y)| (*t_s, *y) = (*t_s + measure.later_s, *y * times));

@@ -137,7 +137,7 @@ pub struct RunPlan {
     #[serde(default)]
     pub model: String,
     /// In place of a scenario, a table of finished runs ([`crate::table`]) beside `figure.toml`, or below
-    /// `reproduction/PAPER/`.
+    /// `reproduction/PAPER/`. Real flows run it: `set` then names one run of the grid ([`crate::grid`]).
     #[serde(default)]
     pub table: String,
     /// `KEY=VALUE` as for `--set`; for a model, its arguments; for a table, which rows count: `COLUMN=VALUE`,

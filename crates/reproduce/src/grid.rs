@@ -14,6 +14,7 @@
 //!
 //! A variant sets something else of this, such as packets of 9000 bytes, and has a table of its own.
 
+#[cfg(feature = "parquet")]
 mod parquet;
 mod run_table;
 
@@ -24,6 +25,7 @@ use fairpace_results::{FlowSummary, Summary};
 use fairpace_scenario::{Invalid, Scenario, Set, Target, parse};
 use serde::{Deserialize, Serialize};
 
+#[cfg(feature = "parquet")]
 pub use parquet::{may_write as may_write_parquet, write as write_parquet};
 pub use run_table::{Error, RunTable};
 
@@ -108,6 +110,19 @@ pub struct Row {
     pub cpu_s: f64,
     /// Data packets delivered.
     pub packets: u64,
+}
+
+impl Row {
+    /// Whether there is such a column.
+    pub(crate) fn has(&self, column: &str) -> bool {
+        serde_json::to_value(self).is_ok_and(|row| row.get(column).is_some())
+    }
+
+    /// The number in a column; `None`: it is empty, has no number, or is no column.
+    #[must_use]
+    pub fn number(&self, column: &str) -> Option<f64> {
+        serde_json::to_value(self).ok()?.get(column)?.as_f64()
+    }
 }
 
 /// A line of the table of flows. With its run's `scenario` and `seed` it belongs to a [`Row`].
@@ -203,11 +218,24 @@ impl Cell {
             && self.duration.as_secs_f64() == row.duration_s
     }
 
-    /// What is simulated. `variant` is set after all that makes the cell: what the paper leaves open.
+    /// The one run whose row has these values in these columns; `None`: they leave open which, or no row has.
+    #[must_use]
+    pub fn with(columns: &[(String, String)], seed: u64) -> Option<Self> {
+        let (lengths, others): (Vec<_>, Vec<_>) =
+            columns.iter().partition(|(column, _)| column == "duration_s");
+        let [(_, length_s)] = lengths[..] else { return None };
+        let duration = Duration::try_from_secs_f64(length_s.parse().ok()?).ok()?;
+        let has =
+            |cell: &Self| others.iter().all(|(column, value)| cell.column(column).as_ref() == Some(value));
+        let mut found = cells(duration, seed).into_iter().filter(has);
+        found.next().filter(|_| found.next().is_none())
+    }
+
+    /// What is run there. `variant` is set after all that makes the cell: what the paper leaves open.
     ///
     /// # Errors
-    /// When an algorithm of the pair does not exist, or the variant sets what no scenario has.
-    pub fn scenario(&self, variant: &[Set]) -> Result<Scenario, Invalid> {
+    /// When an algorithm of the pair does not exist, or the variant sets what no scenario has there.
+    pub fn scenario(&self, variant: &[Set], target: Target) -> Result<Scenario, Invalid> {
         let (rtt1, rtt2) = self.rtt.split_once('/').unwrap_or((self.rtt, self.rtt));
         let flows = self.rate_gbps() * FLOWS_PER_GBPS;
         let set = |key: &str, value: &str| Set::argument("grid", key, value);
@@ -226,13 +254,13 @@ impl Cell {
         let queue_has_ecn = self.queue != "fifo";
         let no_ecn = queue_has_ecn.then(|| set("link.ecn", "false"));
         let sets: Vec<Set> = sets.into_iter().chain(no_ecn).chain(variant.iter().cloned()).collect();
-        let mut scenario = parse("", TEMPLATE, &sets, Target::Simulator)?;
+        let mut scenario = parse("", TEMPLATE, &sets, target)?;
         scenario.title =
             format!("{}, {}, {}, {}, {}", self.pair_name(), self.queue, self.buffer, self.rate, self.rtt);
         for (flow, start) in scenario.flows.iter_mut().zip(starts(self.seed)) {
             flow.start = start;
         }
-        scenario.sealed(Target::Simulator)
+        scenario.sealed(target)
     }
 
     /// The row of a finished run.

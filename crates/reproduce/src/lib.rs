@@ -13,7 +13,6 @@
 pub mod cache;
 pub mod figure;
 pub mod gallery;
-#[cfg(feature = "grid")]
 pub mod grid;
 pub mod index;
 pub mod judge;

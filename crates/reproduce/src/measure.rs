@@ -3,6 +3,7 @@
 use fairpace_results::{Estimate, Run};
 
 use crate::figure::{Figure, Measure, RunPlan, Take};
+use crate::grid::Cell;
 use crate::paths;
 use crate::record::Mean;
 use crate::table::table;
@@ -24,6 +25,24 @@ pub enum Gave {
         /// Columns and the values that rows have there.
         filters: Vec<(String, String)>,
     },
+    /// A run of the grid with real flows.
+    Cell {
+        /// Which run.
+        cell: Cell,
+        /// One per seed.
+        runs: Vec<Run>,
+    },
+}
+
+impl Gave {
+    /// What was run.
+    #[must_use]
+    pub fn runs(&self) -> &[Run] {
+        match self {
+            Self::Runs(runs) | Self::Cell { runs, .. } => runs,
+            Self::Model(_) | Self::Table { .. } => &[],
+        }
+    }
 }
 
 /// A finished [`Case`](crate::plan::Case).
@@ -113,8 +132,10 @@ impl<'a> Outcomes<'a> {
 
     /// Whether what it needs was run here, and not only computed.
     pub(crate) fn ran(&self, measure: &Measure) -> bool {
-        let is_run = |name: &str| self.run(name).is_some_and(|(_, run)| !run.scenario.is_empty());
-        is_run(&measure.run) || measure.parts().any(|part| self.ran(part))
+        let is_run = |outcome: &Outcome| !outcome.gave.runs().is_empty();
+        let number = self.run(&measure.run).map(|(number, _)| number);
+        self.all.iter().any(|outcome| Some(outcome.run) == number && is_run(outcome))
+            || measure.parts().any(|part| self.ran(part))
     }
 
     /// The measure at its own point.
@@ -138,6 +159,11 @@ impl<'a> Outcomes<'a> {
                 // it was read when the figure was planned
                 let rows = table(path, filters, measure.of.strip_prefix("table.")?).unwrap_or_default();
                 Some(rows).filter(|rows| !rows.is_empty())?
+            }
+            Gave::Cell { cell, runs } => {
+                let column = measure.of.strip_prefix("table.")?;
+                let number = |run: &Run| cell.row(&run.summary).number(column).unwrap_or(f64::NAN);
+                runs.iter().map(number).collect()
             }
         };
         if let Some(over) = &measure.over {

@@ -9,6 +9,7 @@ use fairpace_results::{Completions, FlowSummary, LinkSummary, Run, ScenarioId, S
 use fairpace_scenario::Scenario;
 
 use crate::figure::Measure;
+use crate::grid::Row;
 use crate::source::Source;
 use crate::table::table;
 
@@ -238,6 +239,15 @@ pub(crate) fn check(measure: &Measure, source: &Source) -> Result<(), (String, S
             let column =
                 column.ok_or_else(|| (format!("a table has no `{of}`"), "write table.COLUMN".into()))?;
             table(path, filters, column).map(drop).map_err(|error| (error.to_string(), String::new()))
+        }
+        Source::Cell { cell, scenarios } => {
+            let row = scenarios.first().map(|scenario| cell.row(&blank(scenario)));
+            let column = of.strip_prefix("table.");
+            let is_column = |(row, column): (Row, &str)| row.has(column);
+            match row.zip(column).is_some_and(is_column) {
+                true => Ok(()),
+                false => Err((format!("a run of the grid has no `{of}`"), "write table.COLUMN".into())),
+            }
         }
         Source::Scenarios(scenarios) => match scenarios.first() {
             Some(scenario) => check_scenario(of, measure.take.is_some(), scenario),

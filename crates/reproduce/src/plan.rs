@@ -7,6 +7,7 @@ use fairpace_scenario::{Invalid, Problem, Scenario, Set, Target};
 use sha2::{Digest, Sha256};
 
 use crate::figure::{Arguments, Base, Figure, Measure, Point, RunPlan};
+use crate::grid::Cell;
 use crate::paths;
 use crate::sheet::Sheet;
 use crate::source::Source;
@@ -40,7 +41,8 @@ impl Plan {
         let mut cases = Vec::new();
         for (index, run) in sheet.figure.runs.iter().enumerate() {
             let is_scenario = !run.scenario.is_empty();
-            if !changes.runs(run, is_scenario) {
+            let is_cell = target == Target::Testbed && !run.table.is_empty();
+            if !changes.runs(run, is_scenario || is_cell) {
                 continue;
             }
             for (number, point) in points(run).filter(|(_, point)| changes.includes(*point)) {
@@ -49,9 +51,11 @@ impl Plan {
                     Some(_) => format!("run.{}.sweep.point.{}", index + 1, number + 1),
                 };
                 let own = run.set.iter().chain(point.into_iter().flat_map(|point| &point.set));
-                let source = match is_scenario {
-                    true => Builder { sheet, target, key: &key }.scenarios(run, own, &changes),
-                    false => other(sheet, base, run, own, &key),
+                let builder = Builder { sheet, target, key: &key };
+                let source = match (is_scenario, is_cell) {
+                    (true, _) => builder.scenarios(run, own, &changes),
+                    (_, true) => builder.cell(run, own, &changes),
+                    _ => other(sheet, base, run, own, &key),
                 };
                 if target == Target::Testbed && source.as_ref().is_err_and(|wrong| lacks(base, wrong)) {
                     return Ok(Self { cases: Vec::new() });
@@ -67,10 +71,7 @@ impl Plan {
 
     /// All its scenarios, in order.
     pub fn scenarios(&self) -> impl Iterator<Item = &Scenario> {
-        self.cases.iter().flat_map(|case| match &case.source {
-            Source::Scenarios(scenarios) => scenarios.as_slice(),
-            _ => &[],
-        })
+        self.cases.iter().flat_map(|case| case.source.scenarios())
     }
 
     /// SHA-256 over everything that it runs, in hex.
@@ -80,7 +81,7 @@ impl Plan {
         for case in &self.cases {
             sum.update(format!("{} {}\n", case.run, case.point));
             match &case.source {
-                Source::Scenarios(scenarios) => {
+                Source::Scenarios(scenarios) | Source::Cell { scenarios, .. } => {
                     scenarios.iter().for_each(|of| sum.update(format!("{} {}\n", of.hash, of.seed)));
                 }
                 Source::Model { name, arguments } => sum.update(format!("{name} {arguments:?}\n")),
@@ -174,13 +175,13 @@ impl<'a> Changes<'a> {
 
     /// Models and tables cost nothing, and what is measured may be compared to them. A run that is not in the
     /// paper decides no verdict, so the quick version leaves it out, and real flows unless it is named.
-    fn runs(&self, run: &RunPlan, is_scenario: bool) -> bool {
+    fn runs(&self, run: &RunPlan, costs: bool) -> bool {
         let named = |names: &&[String]| names.contains(&run.name);
         let meant = |names: &&[String]| names.is_empty() || named(names);
         self.possible
             && match run.beside {
                 true => !self.short && self.runs.iter().all(named),
-                false => !is_scenario || self.runs.iter().all(meant),
+                false => !costs || self.runs.iter().all(meant),
             }
     }
 
@@ -217,17 +218,48 @@ impl Builder<'_> {
         own: impl Iterator<Item = &'s String>,
         changes: &'s Changes<'_>,
     ) -> Result<Source, Invalid> {
-        let sets =
-            changes.base.iter().chain(own).chain(changes.sets.iter().copied()).map(|set| set.parse::<Set>());
-        let sets: Vec<Set> = sets.collect::<Result<_, _>>().map_err(|error| self.one(&error.to_string()))?;
+        let sets = self.sets(changes.base.iter().chain(own).chain(changes.sets.iter().copied()))?;
         let path = self.sheet.file(&run.scenario).ok_or_else(|| self.one("its scenario is gone"))?;
-        let scenario = fairpace_scenario::load(&path, &sets, self.target).map_err(|mut invalid| {
-            invalid.problems.insert(0, self.problem(&format!("run `{}` cannot be built", run.name)));
-            invalid
-        })?;
+        let scenario = fairpace_scenario::load(&path, &sets, self.target);
+        let scenario = scenario.map_err(|invalid| self.unbuildable(run, invalid))?;
         let seeds = 0..u64::from(changes.seeds.unwrap_or(run.seeds));
         let seeds = seeds.map(|index| scenario.seed.wrapping_add(index));
         Ok(Source::Scenarios(seeds.map(|seed| Scenario { seed, ..scenario.clone() }).collect()))
+    }
+
+    /// The run of the grid whose rows `own` selects, with the seeds that the table begins with.
+    fn cell<'s>(
+        &self,
+        run: &RunPlan,
+        own: impl Iterator<Item = &'s String>,
+        changes: &Changes<'_>,
+    ) -> Result<Source, Invalid> {
+        let pairs = own.filter_map(|set| set.split_once('='));
+        let columns: Vec<_> = pairs.map(|(name, value)| (name.into(), value.into())).collect();
+        let open = || {
+            let message = format!("run `{}` is of a table, and its columns do not name one run", run.name);
+            let help = "name pair, rate, queue, rtt, buffer and duration_s, or leave it out of `kernel.runs`";
+            Invalid { problems: vec![self.sheet.problem("scenario", self.key, message, help)] }
+        };
+        let variant = self.sets(changes.base.iter().chain(changes.sets.iter().copied()))?;
+        let seeds = 1..=u64::from(changes.seeds.unwrap_or(run.seeds));
+        let cells =
+            seeds.map(|seed| Cell::with(&columns, seed)).collect::<Option<Vec<_>>>().ok_or_else(open)?;
+        let scenarios =
+            cells.iter().map(|cell| cell.scenario(&variant, self.target)).collect::<Result<_, _>>();
+        let scenarios = scenarios.map_err(|invalid| self.unbuildable(run, invalid))?;
+        let cell = cells.into_iter().next().ok_or_else(open)?;
+        Ok(Source::Cell { cell, scenarios })
+    }
+
+    fn sets<'s>(&self, sets: impl Iterator<Item = &'s String>) -> Result<Vec<Set>, Invalid> {
+        let sets = sets.map(|set| set.parse::<Set>()).collect::<Result<_, _>>();
+        sets.map_err(|error| self.one(&error.to_string()))
+    }
+
+    fn unbuildable(&self, run: &RunPlan, mut invalid: Invalid) -> Invalid {
+        invalid.problems.insert(0, self.problem(&format!("run `{}` cannot be built", run.name)));
+        invalid
     }
 
     fn problem(&self, message: &str) -> Problem {

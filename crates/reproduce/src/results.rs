@@ -13,7 +13,7 @@ use crate::draw::pictures;
 use crate::figure::{Base, Figure, Line, Plot, Shape, Value};
 use crate::judge::{Rule, judge, judge_again};
 use crate::load::RESULTS;
-use crate::measure::{Gave, Outcome, Outcomes, round};
+use crate::measure::{Outcome, Outcomes, round};
 use crate::record::{Compared, Drawn, Finding, Held, Measured, Record, Verdict};
 use crate::sheet::{Sheet, name_on};
 use crate::tally::Counted;
@@ -64,12 +64,7 @@ pub fn measured(
 ) -> Measured {
     let all = Outcomes { figure: &sheet.figure, all: outcomes };
     let (values, shapes, verdict) = judge(&all, on, rule);
-    let runs = || {
-        outcomes.iter().flat_map(|outcome| match &outcome.gave {
-            Gave::Runs(runs) => runs.as_slice(),
-            _ => &[],
-        })
-    };
+    let runs = || outcomes.iter().flat_map(|outcome| outcome.gave.runs());
     let sum = |of: fn(&fairpace_results::Cost) -> f64| {
         round(runs().map(|run| of(&run.summary.cost)).filter(|cost| cost.is_finite()).sum())
     };

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use fairpace_scenario::Scenario;
 
 use crate::figure::Arguments;
+use crate::grid::Cell;
 
 /// Where a run's numbers come from.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,4 +26,22 @@ pub enum Source {
         /// Columns and the values that rows must have there.
         filters: Vec<(String, String)>,
     },
+    /// A run of the grid with real flows, where the simulator has rows of its table.
+    Cell {
+        /// Which run.
+        cell: Cell,
+        /// One per seed.
+        scenarios: Vec<Scenario>,
+    },
+}
+
+impl Source {
+    /// What has to be run.
+    #[must_use]
+    pub fn scenarios(&self) -> &[Scenario] {
+        match self {
+            Self::Scenarios(scenarios) | Self::Cell { scenarios, .. } => scenarios,
+            Self::Model { .. } | Self::Table { .. } => &[],
+        }
+    }
 }

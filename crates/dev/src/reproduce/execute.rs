@@ -105,14 +105,14 @@ impl Kept<'_> {
     }
 
     fn outcome(&self, sheet: &Sheet, case: &Case) -> Result<Outcome, Failure> {
+        let runs = case.source.scenarios().iter().map(|scenario| self.cache.get(scenario, self.args.on));
+        let runs = runs.collect::<Option<Vec<_>>>().ok_or_else(|| {
+            let message = format!("a finished run of {} is gone from the cache", sheet.name());
+            Failure::new(Exit::Internal, message, "run the same command again")
+        })?;
         let gave = match &case.source {
-            Source::Scenarios(scenarios) => {
-                let runs = scenarios.iter().map(|scenario| self.cache.get(scenario, self.args.on));
-                Gave::Runs(runs.collect::<Option<_>>().ok_or_else(|| {
-                    let message = format!("a finished run of {} is gone from the cache", sheet.name());
-                    Failure::new(Exit::Internal, message, "run the same command again")
-                })?)
-            }
+            Source::Scenarios(_) => Gave::Runs(runs),
+            Source::Cell { cell, .. } => Gave::Cell { cell: cell.clone(), runs },
             Source::Model { name, arguments } => {
                 Gave::Model(fairpace_models::evaluate(name, arguments).map_err(|error| {
                     Failure::new(Exit::Usage, error.to_string(), format!("it is a model of {}", sheet.name()))

@@ -42,6 +42,7 @@ pub enum Error {
         why: &'static str,
     },
     /// A Parquet file could not be written.
+    #[cfg(feature = "parquet")]
     #[error("cannot write {}: {source}", path.display())]
     Parquet {
         /// The file.

@@ -16,14 +16,15 @@ fn the_grid_has_the_papers_972_runs() {
     assert_eq!(cells.len(), 972);
     let pairs: BTreeSet<_> = cells.iter().map(Cell::pair_name).collect();
     assert_eq!(pairs.len(), 12);
-    let scenario = cells.last().unwrap().scenario(&[]).unwrap();
+    let scenario = cells.last().unwrap().scenario(&[], Target::Simulator).unwrap();
     assert_eq!(scenario.flows.len(), 500, "ten flows per sender and Gbit/s");
 }
 
 #[test]
 fn every_cell_is_a_scenario_of_its_own() {
     let one_gbit = cells(DURATION, 1).into_iter().filter(|cell| cell.rate == "1gbit");
-    let hashes: BTreeSet<_> = one_gbit.map(|cell| cell.scenario(&[]).unwrap().hash).collect();
+    let hashes: BTreeSet<_> =
+        one_gbit.map(|cell| cell.scenario(&[], Target::Simulator).unwrap().hash).collect();
     assert_eq!(hashes.len(), 324);
 }
 
@@ -41,7 +42,7 @@ fn starts_are_near_simultaneous_and_the_seeds() {
 
 #[test]
 fn mixed_rtts_belong_to_the_senders_in_order() {
-    let scenario = short_cell().scenario(&[]).unwrap();
+    let scenario = short_cell().scenario(&[], Target::Simulator).unwrap();
     let (first, last) = (scenario.flows.first().unwrap(), scenario.flows.last().unwrap());
     assert_eq!((first.cc.to_string().as_str(), first.rtt.as_millis()), ("bbr3", 35));
     assert_eq!((last.cc.to_string().as_str(), last.rtt.as_millis()), ("cubic", 56));
@@ -52,7 +53,7 @@ fn a_run_survives_in_the_table_and_half_a_line_does_not() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("grid.csv");
     let cell = short_cell();
-    let scenario = cell.scenario(&[]).unwrap();
+    let scenario = cell.scenario(&[], Target::Simulator).unwrap();
     let run = fairpace_sim::run(&scenario, &mut Silent).unwrap();
     let row = cell.row(&run.summary);
     assert!(row.goodput1_mbps > 0.0 && row.flows == 20, "{row:?}");
@@ -80,7 +81,7 @@ fn the_parquet_file_has_a_row_per_flow() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("grid.parquet");
     let cell = short_cell();
-    let run = fairpace_sim::run(&cell.scenario(&[]).unwrap(), &mut Silent).unwrap();
+    let run = fairpace_sim::run(&cell.scenario(&[], Target::Simulator).unwrap(), &mut Silent).unwrap();
     let row = cell.row(&run.summary);
     let kept_no_flows = Row { scenario: "other".into(), ..row.clone() };
     write_parquet(&path, &[row, kept_no_flows], &flow_rows(&run.summary)).unwrap();
@@ -131,7 +132,7 @@ fn a_file_of_another_kind_is_no_table_and_keeps_every_byte() {
 
 #[test]
 fn no_text_of_the_table_is_a_formula_for_a_spreadsheet() {
-    let scenario = short_cell().scenario(&[]).unwrap();
+    let scenario = short_cell().scenario(&[], Target::Simulator).unwrap();
     let names = scenario.flows.iter().map(|flow| flow.name.clone());
     let words = cells(DURATION, 1).into_iter().flat_map(|cell| {
         [
@@ -150,11 +151,48 @@ fn no_text_of_the_table_is_a_formula_for_a_spreadsheet() {
 #[test]
 fn a_variant_is_another_scenario_with_the_same_starts() {
     let set = ["flow.mtu=9000".parse().unwrap()];
-    let [usual, jumbo] = [&[][..], &set].map(|variant| short_cell().scenario(variant).unwrap());
+    let [usual, jumbo] =
+        [&[][..], &set].map(|variant| short_cell().scenario(variant, Target::Simulator).unwrap());
     assert_ne!(usual.hash, jumbo.hash);
     assert!(jumbo.flows.iter().all(|flow| flow.sending.mtu_bytes == 9000));
     let starts = |of: &Scenario| of.flows.iter().map(|flow| flow.start).collect::<Vec<_>>();
     assert_eq!(starts(&usual), starts(&jumbo));
     let unknown = ["flow.nothing=1".parse().unwrap()];
-    assert!(short_cell().scenario(&unknown).is_err());
+    assert!(short_cell().scenario(&unknown, Target::Simulator).is_err());
+}
+
+#[test]
+fn columns_name_one_run_or_none() {
+    let column = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    let mut columns = vec![
+        column("pair", "bbr3/cubic"),
+        column("rate", "1gbit"),
+        column("queue", "fifo"),
+        column("rtt", "145ms"),
+        column("buffer", "1bdp"),
+        column("duration_s", "150.0"),
+    ];
+    let cell = Cell::with(&columns, 3).unwrap();
+    assert_eq!((cell.pair, cell.buffer, cell.duration, cell.seed), (("bbr3", "cubic"), "1bdp", DURATION, 3));
+    for (index, wrong) in [(5, "0"), (4, "3bdp"), (0, "bbr3/bbr1")] {
+        let mut others = columns.clone();
+        others[index].1 = wrong.to_owned();
+        assert_eq!(Cell::with(&others, 3).is_some(), index == 5, "{wrong}: only a length is free");
+    }
+    columns.push(column("mean", "seed"));
+    assert_eq!(Cell::with(&columns, 3), None, "means are of several runs");
+    columns.truncate(4);
+    assert_eq!(Cell::with(&columns, 3), None, "neither the buffer nor the length");
+}
+
+#[test]
+fn a_row_has_the_numbers_of_its_table() {
+    let cell = short_cell();
+    let scenario = cell.scenario(&[], Target::Simulator).unwrap();
+    let row = cell.row(&fairpace_sim::run(&scenario, &mut Silent).unwrap().summary);
+    assert_eq!(row.number("jain"), row.jain);
+    assert_eq!(row.number("utilization"), Some(row.utilization));
+    assert_eq!(row.number("retransmits"), Some(row.retransmits as f64));
+    assert_eq!((row.number("pair"), row.number("fairness")), (None, None), "no number, no column");
+    assert!(row.has("pair") && !row.has("fairness"));
 }

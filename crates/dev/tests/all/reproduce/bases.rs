@@ -4,7 +4,7 @@ use std::path::Path;
 
 use fairpace_reproduce::plan::Plan;
 use fairpace_reproduce::{load, results};
-use fairpace_scenario::Target;
+use fairpace_scenario::{Scenario, Target};
 
 use super::{FIGURE, PAPER, ROOT, cached, folder, reproduce};
 use crate::support::{Folder, program};
@@ -180,4 +180,24 @@ fn page_changes_words_of_a_record_and_loses_no_measurement() {
     place.write(figure, &FIGURE.replace("published = 10", "published = 11"));
     reproduce(&place, &["--page", "--quiet"]).succeeds();
     assert_eq!(place.read(record), reworded);
+}
+
+#[test]
+fn real_flows_run_the_cell_of_the_grid_that_a_table_has_rows_of() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reproduction");
+    let papers = load::papers(&root).unwrap();
+    let mut sheets = papers.iter().flat_map(|paper| &paper.sheets);
+    let sheet = sheets.find(|sheet| sheet.name() == "bbrv3-startup-mahmud2025/claim").unwrap();
+    let plan = |base: usize| Plan::of(sheet, &sheet.bases[base], Target::Testbed, false).unwrap();
+    let named = sheet.figure.kernel.as_ref().unwrap();
+    let usual = plan(0);
+    assert_eq!(usual.cases.len(), named.runs.len(), "those that are named, and no other table");
+    let scenarios: Vec<_> = usual.scenarios().collect();
+    assert_eq!(scenarios.len(), named.runs.len() * named.repeats as usize);
+    let seeds: Vec<u64> = scenarios.iter().take(named.repeats as usize).map(|of| of.seed).collect();
+    assert_eq!(seeds, (1..=u64::from(named.repeats)).collect::<Vec<_>>(), "the seeds of the table");
+    assert!(scenarios.iter().all(|of| of.flows.len() == 20 && of.duration.as_secs() == 150));
+    let starts = |of: &Scenario| of.flows.iter().map(|flow| flow.start).collect::<Vec<_>>();
+    assert_ne!(starts(scenarios[0]), starts(scenarios[1]), "they are drawn from the seed");
+    assert!(plan(1).cases.is_empty(), "the testbed has packets of 1500 bytes");
 }
