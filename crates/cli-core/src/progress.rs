@@ -123,13 +123,16 @@ impl Progress {
         format!("{}, {} %, {rate}{left}", self.message(), position * 100 / total.max(1))
     }
 
-    /// Job `index` advanced by this fraction of itself.
+    /// Job `index` advanced by this fraction of itself; a negative one, if it begins anew.
     pub(crate) fn advance(&self, index: usize, fraction: f64) {
         let weight = match self.unit {
             Unit::Jobs => 1.0,
             Unit::Packets | Unit::Us => self.weights.get(index).copied().unwrap_or_default(),
         };
-        self.bar.inc((weight * fraction) as u64);
+        match weight * fraction {
+            back if back < 0.0 => self.bar.dec((-back) as u64),
+            forth => self.bar.inc(forth as u64),
+        }
         // another thread that looks at the same time prints the line
         let Some(mut due) = self.due.as_ref().and_then(|due| due.try_lock().ok()) else { return };
         let now = Instant::now();
@@ -283,6 +286,12 @@ mod tests {
         assert_eq!(
             progress.line(Duration::from_secs(30)),
             "0 of 6 runs, 25 %, 3.0 at a time, about 90 s left"
+        );
+        // the machine disturbed one, which begins anew
+        progress.advance(1, -0.5);
+        assert_eq!(
+            progress.line(Duration::from_secs(60)),
+            "0 of 6 runs, 16 %, 1.0 at a time, about 5 min left"
         );
         assert_eq!(left(Duration::from_secs(60), 1, 10), ", about 9 min left");
         assert_eq!(left(Duration::from_secs(3600), 1, 4), ", about 3.0 h left");
