@@ -163,7 +163,7 @@ fn simulate(
             let run = host::simulate(scenario, job)?;
             // a thread that panicked leaves a table in which each line is whole
             let mut table = table.lock().unwrap_or_else(PoisonError::into_inner);
-            table.append(cell.row(&run.summary), &grid::flow_rows(&run.summary)).map_err(unusable)
+            table.append(cell.row(scenario, &run.summary), &grid::flow_rows(&run.summary)).map_err(unusable)
         },
     );
     done.map(drop)

@@ -263,15 +263,17 @@ impl Cell {
         scenario.sealed(target)
     }
 
-    /// The row of a finished run.
+    /// The row of a finished run of this scenario.
     #[must_use]
-    pub fn row(&self, summary: &Summary) -> Row {
+    pub fn row(&self, scenario: &Scenario, summary: &Summary) -> Row {
         let goodput = |sender: &str| -> f64 {
             let flows = summary.flows.iter().filter(|flow| flow.name.starts_with(sender));
             flows.map(|flow| flow.goodput_mbps).sum()
         };
         let (goodput1_mbps, goodput2_mbps) = (goodput("sender1-"), goodput("sender2-"));
         let link = summary.links.first().cloned().unwrap_or_default();
+        // a variant may have another one than the cell
+        let rate_mbps = scenario.links.first().map_or(f64::NAN, |link| link.rate_bps as f64 / 1e6);
         Row {
             pair: self.pair_name(),
             queue: self.queue.to_owned(),
@@ -281,7 +283,7 @@ impl Cell {
             duration_s: self.duration.as_secs_f64(),
             seed: self.seed,
             jain: summary.jain.map(short),
-            utilization: short((goodput1_mbps + goodput2_mbps) / (self.rate_gbps() * 1000) as f64),
+            utilization: short((goodput1_mbps + goodput2_mbps) / rate_mbps),
             link_utilization: short(link.utilization),
             loss_rate: link.loss_rate.map(short),
             queue_delay_mean_ms: link.queue_delay_mean_ms.map(short),

@@ -1,6 +1,7 @@
 //! From finished runs to the numbers that a figure asks for.
 
 use fairpace_results::{Estimate, Run};
+use fairpace_scenario::Scenario;
 
 use crate::figure::{Figure, Measure, RunPlan, Take};
 use crate::grid::Cell;
@@ -30,6 +31,8 @@ pub enum Gave {
         /// Which run.
         cell: Cell,
         /// One per seed.
+        scenarios: Vec<Scenario>,
+        /// Of each.
         runs: Vec<Run>,
     },
 }
@@ -160,10 +163,10 @@ impl<'a> Outcomes<'a> {
                 let rows = table(path, filters, measure.of.strip_prefix("table.")?).unwrap_or_default();
                 Some(rows).filter(|rows| !rows.is_empty())?
             }
-            Gave::Cell { cell, runs } => {
+            Gave::Cell { cell, scenarios, runs } => {
                 let column = measure.of.strip_prefix("table.")?;
-                let number = |run: &Run| cell.row(&run.summary).number(column).unwrap_or(f64::NAN);
-                runs.iter().map(number).collect()
+                let rows = scenarios.iter().zip(runs).map(|(of, run)| cell.row(of, &run.summary));
+                rows.map(|row| row.number(column).unwrap_or(f64::NAN)).collect()
             }
         };
         if let Some(over) = &measure.over {

@@ -241,7 +241,7 @@ pub(crate) fn check(measure: &Measure, source: &Source) -> Result<(), (String, S
             table(path, filters, column).map(drop).map_err(|error| (error.to_string(), String::new()))
         }
         Source::Cell { cell, scenarios } => {
-            let row = scenarios.first().map(|scenario| cell.row(&blank(scenario)));
+            let row = scenarios.first().map(|scenario| cell.row(scenario, &blank(scenario)));
             let column = of.strip_prefix("table.");
             let is_column = |(row, column): (Row, &str)| row.has(column);
             match row.zip(column).is_some_and(is_column) {

@@ -112,7 +112,9 @@ impl Kept<'_> {
         })?;
         let gave = match &case.source {
             Source::Scenarios(_) => Gave::Runs(runs),
-            Source::Cell { cell, .. } => Gave::Cell { cell: cell.clone(), runs },
+            Source::Cell { cell, scenarios } => {
+                Gave::Cell { cell: cell.clone(), scenarios: scenarios.clone(), runs }
+            }
             Source::Model { name, arguments } => {
                 Gave::Model(fairpace_models::evaluate(name, arguments).map_err(|error| {
                     Failure::new(Exit::Usage, error.to_string(), format!("it is a model of {}", sheet.name()))

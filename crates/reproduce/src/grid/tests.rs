@@ -55,7 +55,7 @@ fn a_run_survives_in_the_table_and_half_a_line_does_not() {
     let cell = short_cell();
     let scenario = cell.scenario(&[], Target::Simulator).unwrap();
     let run = fairpace_sim::run(&scenario, &mut Silent).unwrap();
-    let row = cell.row(&run.summary);
+    let row = cell.row(&scenario, &run.summary);
     assert!(row.goodput1_mbps > 0.0 && row.flows == 20, "{row:?}");
     let mut table = RunTable::open(&path).unwrap();
     assert!(matches!(RunTable::open(&path), Err(Error::Busy(_))), "two at once");
@@ -81,8 +81,9 @@ fn the_parquet_file_has_a_row_per_flow() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("grid.parquet");
     let cell = short_cell();
-    let run = fairpace_sim::run(&cell.scenario(&[], Target::Simulator).unwrap(), &mut Silent).unwrap();
-    let row = cell.row(&run.summary);
+    let scenario = cell.scenario(&[], Target::Simulator).unwrap();
+    let run = fairpace_sim::run(&scenario, &mut Silent).unwrap();
+    let row = cell.row(&scenario, &run.summary);
     let kept_no_flows = Row { scenario: "other".into(), ..row.clone() };
     write_parquet(&path, &[row, kept_no_flows], &flow_rows(&run.summary)).unwrap();
     let file = std::fs::File::open(&path).unwrap();
@@ -189,10 +190,14 @@ fn columns_name_one_run_or_none() {
 fn a_row_has_the_numbers_of_its_table() {
     let cell = short_cell();
     let scenario = cell.scenario(&[], Target::Simulator).unwrap();
-    let row = cell.row(&fairpace_sim::run(&scenario, &mut Silent).unwrap().summary);
+    let row = cell.row(&scenario, &fairpace_sim::run(&scenario, &mut Silent).unwrap().summary);
     assert_eq!(row.number("jain"), row.jain);
     assert_eq!(row.number("utilization"), Some(row.utilization));
     assert_eq!(row.number("retransmits"), Some(row.retransmits as f64));
+    let variant: Vec<Set> = vec!["link.rate=500mbit".parse().unwrap()];
+    let half = cell.scenario(&variant, Target::Simulator).unwrap();
+    let run = fairpace_sim::run(&half, &mut Silent).unwrap();
+    assert!(cell.row(&half, &run.summary).utilization > 0.5, "over the rate that was run");
     assert_eq!((row.number("pair"), row.number("fairness")), (None, None), "no number, no column");
     assert!(row.has("pair") && !row.has("fairness"));
 }
