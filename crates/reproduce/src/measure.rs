@@ -326,6 +326,23 @@ mod tests {
     }
 
     #[test]
+    fn real_flows_in_a_cell_of_a_grid_give_the_columns_of_its_table() {
+        let cell = crate::grid::cells(std::time::Duration::from_secs(2), 1).remove(0);
+        let scenario = cell.scenario(&[], fairpace_scenario::Target::Testbed).unwrap();
+        let (runs, scenarios) = (vec![sample::run(1), sample::run(2)], vec![scenario.clone(), scenario]);
+        let figure = figure();
+        let all = [Outcome { run: 0, point: 0, gave: Gave::Cell { cell, scenarios, runs } }];
+        let outcomes = Outcomes { figure: &figure, all: &all };
+        let measure =
+            |of: &str| -> Measure { toml::from_str(&format!("run = \"once\"\nof = \"{of}\"")).unwrap() };
+        assert_eq!(outcomes.values(&measure("table.jain"), ""), Some(vec![0.75; 2]));
+        let nothing = outcomes.values(&measure("table.pair"), "").unwrap();
+        assert!(nothing.iter().all(|value| value.is_nan()), "no number");
+        assert_eq!(outcomes.values(&measure("jain"), ""), None, "it is not of the table");
+        assert!(outcomes.ran(&measure("table.jain")));
+    }
+
+    #[test]
     fn a_mean_of_some_seeds_is_not_complete() {
         let found = Measurement::of(&[1.0, f64::NAN, 3.0]);
         assert_eq!(found.mean.map(|mean| (mean.n, mean.mean)), Some((2, 2.0)));
