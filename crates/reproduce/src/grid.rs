@@ -267,10 +267,13 @@ impl Cell {
     #[must_use]
     pub fn row(&self, scenario: &Scenario, summary: &Summary) -> Row {
         let goodput = |sender: &str| -> f64 {
-            let flows = summary.flows.iter().filter(|flow| flow.name.starts_with(sender));
+            // "sender1-3", or "sender1" if a variant has one flow per sender
+            let of =
+                |name: &str| name.strip_prefix(sender).is_some_and(|n| n.is_empty() || n.starts_with('-'));
+            let flows = summary.flows.iter().filter(|flow| of(&flow.name));
             flows.map(|flow| flow.goodput_mbps).sum()
         };
-        let (goodput1_mbps, goodput2_mbps) = (goodput("sender1-"), goodput("sender2-"));
+        let (goodput1_mbps, goodput2_mbps) = (goodput("sender1"), goodput("sender2"));
         let link = summary.links.first().cloned().unwrap_or_default();
         // a variant may have another one than the cell
         let rate_mbps = scenario.links.first().map_or(f64::NAN, |link| link.rate_bps as f64 / 1e6);
