@@ -23,7 +23,7 @@ help:
 	@echo "make conformance   the simulator against this kernel: docs/conformance.md (25 minutes as root, on a quiet machine)"
 	@echo "make conform       other BBRs beside the test cases of the IETF draft: docs/conform.md (minutes; builds their crates)"
 	@echo "make conformance-level  the same for LEVEL: docs/conformance-level.md (18 minutes)"
-	@echo "make test          all lints, tests, packages and counts; CI adds two minutes of abuse, and deny"
+	@echo "make test          all lints, tests, packages and counts; CI adds 90 seconds of abuse, and deny"
 	@echo "make python        the Python package: a wheel in dist, tested in a fresh virtual environment (5 minutes)"
 	@echo "make notebooks     docs/notebooks, and the controller that one of them trains: examples/learned.h (half an hour)"
 	@echo "make check         formatting, lints, unit tests (under 2 minutes)"
