@@ -136,7 +136,7 @@ impl Job<'_> {
 impl Monitor for Job<'_> {
     fn progress(&mut self, done_s: f64, total_s: f64) {
         let fraction = done_s / total_s;
-        self.batch.progress.advance(self.index, fraction - self.shown);
+        self.batch.progress.advance(self.index, self.shown, fraction);
         self.shown = fraction;
     }
 

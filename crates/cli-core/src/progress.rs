@@ -123,15 +123,17 @@ impl Progress {
         format!("{}, {} %, {rate}{left}", self.message(), position * 100 / total.max(1))
     }
 
-    /// Job `index` advanced by this fraction of itself; a negative one, if it begins anew.
-    pub(crate) fn advance(&self, index: usize, fraction: f64) {
+    /// Job `index` went from one fraction of itself to another, which is the smaller one if it begins anew.
+    pub(crate) fn advance(&self, index: usize, from: f64, to: f64) {
         let weight = match self.unit {
             Unit::Jobs => 1.0,
             Unit::Packets | Unit::Us => self.weights.get(index).copied().unwrap_or_default(),
         };
-        match weight * fraction {
-            back if back < 0.0 => self.bar.dec((-back) as u64),
-            forth => self.bar.inc(forth as u64),
+        // of whole units, so that many small steps add up to what one step back takes
+        let [from, to] = [from, to].map(|fraction| (weight * fraction) as u64);
+        match to.checked_sub(from) {
+            Some(forth) => self.bar.inc(forth),
+            None => self.bar.dec(from - to),
         }
         // another thread that looks at the same time prints the line
         let Some(mut due) = self.due.as_ref().and_then(|due| due.try_lock().ok()) else { return };
@@ -258,7 +260,7 @@ mod tests {
     fn a_line_has_the_count_the_failures_the_rate_and_the_time_that_is_left() {
         let progress = Progress::counted("scenarios", 200, true);
         for job in 0..50 {
-            progress.advance(job, 1.0);
+            progress.advance(job, 0.0, 1.0);
             progress.job_done();
         }
         assert_eq!(
@@ -268,7 +270,7 @@ mod tests {
         progress.count_failed();
         assert!(progress.message().ends_with("scenarios, 1 failed"), "{}", progress.message());
         let progress = Progress::new(vec![3e6, 1e6], true);
-        progress.advance(1, 1.0);
+        progress.advance(1, 0.0, 1.0);
         assert_eq!(
             progress.line(Duration::from_secs(2)),
             "0 of 2 simulations, 25 %, 0.50 M packets/s, about 6 s left"
@@ -282,19 +284,26 @@ mod tests {
         );
         let scenario = scenario.expect("it is complete");
         let progress = Progress::of_real_runs(&[&scenario; 6], true);
-        [0, 1, 2].into_iter().for_each(|run| progress.advance(run, 0.5));
+        [0, 1, 2].into_iter().for_each(|run| progress.advance(run, 0.0, 0.5));
         assert_eq!(
             progress.line(Duration::from_secs(30)),
             "0 of 6 runs, 25 %, 3.0 at a time, about 90 s left"
         );
         // the machine disturbed one, which begins anew
-        progress.advance(1, -0.5);
+        progress.advance(1, 0.5, 0.0);
         assert_eq!(
             progress.line(Duration::from_secs(60)),
             "0 of 6 runs, 16 %, 1.0 at a time, about 5 min left"
         );
         assert_eq!(left(Duration::from_secs(60), 1, 10), ", about 9 min left");
         assert_eq!(left(Duration::from_secs(3600), 1, 4), ", about 3.0 h left");
+        // in steps that are no whole microseconds
+        let alone = Progress::of_real_runs(&[&scenario], true);
+        let steps: Vec<f64> = (0..=7000).map(|step| f64::from(step) / 7000.0).collect();
+        steps.windows(2).for_each(|pair| alone.advance(0, pair[0], pair[1]));
+        assert_eq!(alone.bar.position(), 60_000_000);
+        alone.advance(0, 1.0, 0.0);
+        assert_eq!(alone.bar.position(), 0);
         assert_eq!([left(Duration::from_secs(60), 0, 10), left(Duration::from_secs(60), 10, 10)], ["", ""]);
     }
 }

@@ -136,7 +136,9 @@ fn item(record: &Record, value: &Value, found: &[Found<'_>], real: &[Found<'_>])
     }
     for (place, compared) in real {
         if let Some(ours) = compared.ours {
-            let real = record.with_base("real flows", place.base);
+            let settings = text::real_settings(&record.figure, place.on);
+            let real = [record.with_base("real flows", place.base)].into_iter().chain(settings);
+            let real = real.collect::<Vec<_>>().join(", ");
             let _ = write!(item, "; {real} {}: {}", text::mean(ours), compared.finding);
         }
     }

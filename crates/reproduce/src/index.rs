@@ -137,7 +137,7 @@ fn column(record: &Record, base: &str, on: Target) -> String {
         (Some(measured), _) => {
             let ours = figure.values.iter().enumerate().map(|(index, value)| ours(value, measured, index));
             ours.chain(shapes(record, measured))
-                .chain(real_settings(figure, on))
+                .chain(text::real_settings(figure, on))
                 .collect::<Vec<_>>()
                 .join("<br>")
         }
@@ -152,14 +152,6 @@ fn shapes(record: &Record, measured: &Measured) -> impl Iterator<Item = String> 
         .into_iter()
         .filter(|(_, tally)| tally.measured() > 0)
         .map(|(name, tally)| format!("{name}: {} hold", summary::held(tally)))
-}
-
-/// What differs when real flows run it: "with `duration=60s`".
-fn real_settings(figure: &Figure, on: Target) -> impl Iterator<Item = String> {
-    let kernel = figure.kernel.iter().filter(move |_| on == Target::Testbed);
-    let sets = kernel.flat_map(|kernel| &kernel.set).map(|set| format!("`{}`", cell(set)));
-    let sets: Vec<String> = sets.collect();
-    (!sets.is_empty()).then(|| format!("with {}", sets.join(", "))).into_iter()
 }
 
 fn ours(value: &Value, measured: &Measured, index: usize) -> String {

@@ -95,18 +95,14 @@ fn contradicted(of: &PaperRecords, page: &mut String) {
     for record in &of.records {
         for column in columns(&of.paper) {
             let list = contradicted_in(record, &column);
-            if !list.is_empty() {
-                let _ = writeln!(
-                    page,
-                    "- [{}/{}](reproduction/{}/{}), {}: {}.",
-                    of.id,
-                    record.id,
-                    of.id,
-                    record.id,
-                    column.name(),
-                    list.join("; ")
-                );
+            if list.is_empty() {
+                continue;
             }
+            let settings = text::real_settings(&record.figure, column.on);
+            let place: Vec<String> = [column.name()].into_iter().chain(settings).collect();
+            let (place, list) = (place.join(", "), list.join("; "));
+            let name = format!("{}/{}", of.id, record.id);
+            let _ = writeln!(page, "- [{name}](reproduction/{name}), {place}: {list}.");
         }
     }
 }

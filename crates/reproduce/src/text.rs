@@ -2,7 +2,7 @@
 
 use fairpace_scenario::Target;
 
-use crate::figure::{Is, Shape, Value};
+use crate::figure::{Figure, Is, Shape, Value};
 use crate::record::{Held, Mean, Measured};
 
 /// About four significant digits without superfluous zeros; a dash for what is not there.
@@ -52,6 +52,14 @@ pub(crate) fn place(on: Target) -> &'static str {
 /// Text that stays in its cell.
 pub(crate) fn cell(text: &str) -> String {
     text.trim().replace('|', "\\|").replace('\n', " ")
+}
+
+/// What differs when real flows run it: "with `duration=60s`".
+pub(crate) fn real_settings(figure: &Figure, on: Target) -> Option<String> {
+    let kernel = figure.kernel.iter().filter(|_| on == Target::Testbed);
+    let sets = kernel.flat_map(|kernel| &kernel.set).map(|set| format!("`{}`", cell(set)));
+    let sets: Vec<String> = sets.collect();
+    (!sets.is_empty()).then(|| format!("with {}", sets.join(", ")))
 }
 
 /// Seconds as people say them.
