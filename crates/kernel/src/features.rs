@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use libbpf_rs::btf::Btf;
 
-use crate::{Error, bpffs, btf, log, object};
+use crate::{Error, bpffs, btf, log, object, tcp_iterator};
 
 /// The oldest kernel whose verifier lets a congestion control write the pacing rate (6.0), and whose programs
 /// are not skipped when an interrupt finds one running (6.1).
@@ -93,6 +93,7 @@ impl Features {
         features.checks.push(jit());
         features.check_btf(btf);
         features.checks.push(file_system());
+        features.checks.push(tcp_iterator::check());
         features.unsupported = features.checks.iter().find(|c| c.standing == Standing::Missing).cloned();
         features.checks.insert(0, built());
         features
@@ -195,7 +196,7 @@ impl Features {
 }
 
 impl Check {
-    fn ok(what: &'static str, found: String, matters: &'static str) -> Check {
+    pub(crate) fn ok(what: &'static str, found: String, matters: &'static str) -> Check {
         Check { what, standing: Standing::Ok, found, matters, remedy: String::new() }
     }
 
@@ -203,7 +204,7 @@ impl Check {
         Check { what, standing: Standing::Missing, found, matters, remedy: remedy.into() }
     }
 
-    fn degraded(
+    pub(crate) fn degraded(
         what: &'static str,
         found: String,
         matters: &'static str,

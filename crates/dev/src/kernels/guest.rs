@@ -12,6 +12,7 @@ use fairpace_cc::{Algorithm, Params};
 use fairpace_kernel::{Features, LoadOptions, load};
 use nix::sys::socket::{setsockopt, sockopt::TcpCongestion};
 
+use super::panic;
 use super::record::Step;
 use crate::args::KernelCheckArgs;
 use crate::soak::kernel_log::KernelLog;
@@ -22,11 +23,11 @@ use crate::soak::traffic::{PORT, send, serve};
 const BYTES: usize = 4 * 1024 * 1024;
 /// Bytes after each command: enough to need many ACKs, and short in an emulated machine.
 const FEW_BYTES: usize = 512 * 1024;
-const LOOPBACK: &str = "127.0.0.1";
+pub(super) const LOOPBACK: &str = "127.0.0.1";
 /// Nothing arrives for this long: the transfer is lost. An emulated machine is 20 times slower.
 const SILENCE: Duration = Duration::from_secs(60);
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
-const DEFAULT: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
+pub(super) const DEFAULT: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
 /// The exit code for what this kernel cannot do.
 const UNSUPPORTED: i32 = 3;
 const LOCKDOWN: &str = "/sys/kernel/security/lockdown";
@@ -118,9 +119,9 @@ fn offers(name: &str) -> bool {
 }
 
 /// What must hold after a command: adds what does not.
-type After<'a> = &'a mut dyn FnMut(&mut Vec<String>);
+pub(super) type After<'a> = &'a mut dyn FnMut(&mut Vec<String>);
 
-struct Operator<'a> {
+pub(super) struct Operator<'a> {
     program: &'a Path,
     has_links: bool,
     out: &'a mut dyn Write,
@@ -128,7 +129,16 @@ struct Operator<'a> {
 
 impl Operator<'_> {
     /// Performs a command, which must succeed.
-    fn perform(&mut self, line: &str, after: After<'_>) -> io::Result<()> {
+    pub(super) fn perform(&mut self, line: &str, after: After<'_>) -> io::Result<()> {
+        self.perform_and_read(line, &mut |_, failures| after(failures))
+    }
+
+    /// The same, and `after` gets what it said.
+    pub(super) fn perform_and_read(
+        &mut self,
+        line: &str,
+        after: &mut dyn FnMut(&str, &mut Vec<String>),
+    ) -> io::Result<()> {
         let ended = Command::new(self.program).args(line.split(' ')).env("NO_COLOR", "1").output()?;
         let said = [ended.stdout, ended.stderr].concat();
         let mut failures = Vec::new();
@@ -138,8 +148,8 @@ impl Operator<'_> {
         if !refused && !ended.status.success() {
             failures.push(format!("ended with {:?}", ended.status.code()));
         }
-        after(&mut failures);
         let output = String::from_utf8_lossy(&said).into_owned();
+        after(&output, &mut failures);
         let step = Step::Command { line: line.to_owned(), code: ended.status.code(), output, failures };
         report(self.out, &step)
     }
@@ -174,21 +184,15 @@ fn lifecycle(operator: &mut Operator<'_>) -> io::Result<()> {
         expect_default(failures, &former);
         drop(expect_used(failures, &former));
     })?;
-    operator.perform("default bbr3", &mut |failures| expect_default(failures, "fp_bbr3"))?;
-    operator.perform("panic", &mut |failures| {
-        expect_default(failures, &former);
-        nothing_left(failures);
-        // live sockets are moved to what Linux itself would choose
-        expect_still(failures, open.as_mut(), "cubic");
-    })
+    panic::check(operator, open)
 }
 
-fn nothing_left(failures: &mut Vec<String>) {
+pub(super) fn nothing_left(failures: &mut Vec<String>) {
     let left = Algorithm::all().filter(|algorithm| offers(algorithm.kernel_name()));
     failures.extend(left.map(|algorithm| format!("{} is still offered", algorithm.kernel_name())));
 }
 
-fn expect_default(failures: &mut Vec<String>, name: &str) {
+pub(super) fn expect_default(failures: &mut Vec<String>, name: &str) {
     let now = fs::read_to_string(DEFAULT).unwrap_or_default();
     if now.trim() != name {
         failures.push(format!("the default is {}, not {name}", now.trim()));
@@ -203,7 +207,7 @@ fn expect_used(failures: &mut Vec<String>, name: &str) -> Option<TcpStream> {
 }
 
 /// An open socket has this algorithm, and still moves data.
-fn expect_still(failures: &mut Vec<String>, socket: Option<&mut TcpStream>, name: &str) {
+pub(super) fn expect_still(failures: &mut Vec<String>, socket: Option<&mut TcpStream>, name: &str) {
     let Some(socket) = socket else { return failures.push("there is no open socket".to_owned()) };
     match send(socket, 0, FEW_BYTES) {
         Ok(used) if used == name => {}

@@ -5,6 +5,7 @@
 
 mod guest;
 mod page;
+mod panic;
 mod record;
 
 use std::fs::{self, File};

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::mpsc;
 use std::thread;
 
-use nix::mount::{MsFlags, mount};
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, setns, unshare};
 use nix::unistd::gettid;
 
@@ -44,6 +44,7 @@ pub(crate) fn enter() -> io::Result<Receiver> {
     let receiver = told.recv().map_err(|_| io::Error::other("the thread of the receiver ended"))??;
     unshare(CloneFlags::CLONE_NEWNET | CloneFlags::CLONE_NEWNS)?;
     mount(None::<&str>, "/", None::<&str>, MsFlags::MS_REC | MsFlags::MS_PRIVATE, None::<&str>)?;
+    hide_mounted_namespaces()?;
     mount(Some("bpf"), "/sys/fs/bpf", Some("bpf"), MsFlags::empty(), Some("mode=700"))?;
     ip(&format!("link add fp0 type veth peer name fp1 netns {receiver}"))?;
     ip(&format!("addr add {SENDER}/30 dev fp0"))?;
@@ -54,6 +55,17 @@ pub(crate) fn enter() -> io::Result<Receiver> {
         ip("link set fp1 up")
     })?;
     Ok(receiver)
+}
+
+/// Network namespaces that `ip netns` and container engines have mounted: here `panic` does not find them.
+fn hide_mounted_namespaces() -> io::Result<()> {
+    let mounts = std::fs::read_to_string("/proc/thread-self/mountinfo")?;
+    for line in mounts.lines().filter(|line| line.contains(" net:[")) {
+        if let Some(place) = line.split(' ').nth(4) {
+            umount2(place, MntFlags::MNT_DETACH)?;
+        }
+    }
+    Ok(())
 }
 
 pub(crate) fn ip(line: &str) -> io::Result<()> {
