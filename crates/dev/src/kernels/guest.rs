@@ -17,6 +17,7 @@ use super::record::Step;
 use crate::args::KernelCheckArgs;
 use crate::soak::kernel_log::KernelLog;
 use crate::soak::path::{self, RECEIVER};
+use crate::soak::reordering::{REORDERED_CONNECTIONS, each};
 use crate::soak::traffic::{PORT, send, serve};
 
 /// Bytes of one transfer: all of the pool, so that flows leave slow start even where a packet takes long.
@@ -33,9 +34,13 @@ const UNSUPPORTED: i32 = 3;
 const LOCKDOWN: &str = "/sys/kernel/security/lockdown";
 
 /// Checks everything, goes on after failures, and writes a line for each step.
-pub(super) fn check(args: &KernelCheckArgs, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn check(args: &KernelCheckArgs, out: &mut (dyn Write + Send)) -> io::Result<()> {
     let log = KernelLog::open();
     report(out, &kernel())?;
+    if let Some(time) = args.reordering {
+        reordering(time, out)?;
+        return report(out, &Step::End { alarms: log.alarms().all() });
+    }
     let mut operator = Operator { program: &args.program, has_links: Features::probe().has_links(), out };
     operator.perform("doctor", &mut |_| ())?;
     for step in paths()? {
@@ -43,6 +48,15 @@ pub(super) fn check(args: &KernelCheckArgs, out: &mut dyn Write) -> io::Result<(
     }
     lifecycle(&mut operator)?;
     report(out, &Step::End { alarms: log.alarms().all() })
+}
+
+/// Each algorithm over a path that reorders.
+fn reordering(time: Duration, out: &mut (dyn Write + Send)) -> io::Result<()> {
+    let all: Vec<Algorithm> = Algorithm::all().collect();
+    each(&all, REORDERED_CONNECTIONS, time, |result| {
+        report(out, &Step::Reordered(result))?;
+        Ok(true)
+    })
 }
 
 fn report(out: &mut dyn Write, step: &Step) -> io::Result<()> {
