@@ -392,8 +392,8 @@ pub(crate) struct ApplyArgs {
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct PanicArgs {
-    /// Free algorithms that only listeners keep which never chose one: until their services restart, these
-    /// listeners do not follow the default then.
+    /// Move listeners that never chose an algorithm, too, which frees the one that they keep: they do not
+    /// follow the default until their services restart.
     #[arg(long)]
     pub(crate) free: bool,
     /// How to find sockets. By default by the kernel's version: a walk over all sockets can panic some (see

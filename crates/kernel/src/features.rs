@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use fairpace_cc::{Algorithm, Kind};
 use libbpf_rs::btf::Btf;
 
+use crate::check::{Check, Standing};
 use crate::{Error, bpffs, btf, log, object, tcp_iterator};
 
 /// The oldest kernel whose verifier lets a congestion control write the pacing rate (6.0), and whose programs
@@ -20,32 +21,6 @@ const CAPABILITIES: [(&str, u32); 3] = [("CAP_BPF", 39), ("CAP_PERFMON", 38), ("
 /// The capability that has all of these, by its number.
 const CAP_SYS_ADMIN: u32 = 21;
 const STATUS: &str = "/proc/self/status";
-
-/// The result of a check.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
-    /// As it should be.
-    Ok,
-    /// Works, with a loss that the check explains.
-    Degraded,
-    /// Loading cannot work.
-    Missing,
-}
-
-/// A check of this machine.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Check {
-    /// What was checked, in a few words.
-    pub what: &'static str,
-    /// The result.
-    pub standing: Standing,
-    /// What was found.
-    pub found: String,
-    /// Why it matters.
-    pub matters: &'static str,
-    /// What to do; empty when all is well.
-    pub remedy: String,
-}
 
 /// What a kernel can do: the checks, and the choices that loading makes.
 #[derive(Debug, Clone)]
@@ -204,25 +179,6 @@ impl Features {
         self.checks.push(process_1(self.skips_programs));
         self.checks.push(ecn(self.interface.control_has_flag));
         self.checks.push(links(self.interface.has_links));
-    }
-}
-
-impl Check {
-    pub(crate) fn ok(what: &'static str, found: String, matters: &'static str) -> Check {
-        Check { what, standing: Standing::Ok, found, matters, remedy: String::new() }
-    }
-
-    fn missing(what: &'static str, found: String, matters: &'static str, remedy: impl Into<String>) -> Check {
-        Check { what, standing: Standing::Missing, found, matters, remedy: remedy.into() }
-    }
-
-    pub(crate) fn degraded(
-        what: &'static str,
-        found: String,
-        matters: &'static str,
-        remedy: impl Into<String>,
-    ) -> Check {
-        Check { what, standing: Standing::Degraded, found, matters, remedy: remedy.into() }
     }
 }
 

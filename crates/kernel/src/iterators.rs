@@ -23,8 +23,6 @@ impl Iterator {
         program: &'static str,
         configure: impl FnOnce(&mut OpenObject) -> Result<(), Error>,
     ) -> Result<Iterator, Error> {
-        let features = Features::probe();
-        features.require()?;
         let (result, log) = log::with_log(|| {
             let opening = Error::bpf(format!("opening {OBJECT}"));
             let mut open = ObjectBuilder::default().open_memory(tool(OBJECT)?).map_err(opening)?;
@@ -34,8 +32,15 @@ impl Iterator {
             configure(&mut open)?;
             open.load().map_err(Error::bpf(format!("loading {OBJECT} into the kernel")))
         });
-        let object = result.map_err(|error| log::explain(error, &log, OBJECT, true, &features.release))?;
-        Ok(Iterator { object, program })
+        match result {
+            Ok(object) => Ok(Iterator { object, program }),
+            Err(error) => {
+                // what the kernel or this process lacks says more, and takes as long to find out as loading
+                let features = Features::probe();
+                features.require()?;
+                Err(log::explain(error, &log, OBJECT, true, &features.release))
+            }
+        }
     }
 
     /// Attaches it, such as to a map, for [`read`].

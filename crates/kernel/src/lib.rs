@@ -36,6 +36,7 @@
 mod adapt;
 mod bpffs;
 mod btf;
+mod check;
 mod defaults;
 mod descriptors;
 mod error;
@@ -55,9 +56,10 @@ mod sockets;
 mod tcp_iterator;
 mod transaction;
 
+pub use check::{Check, Standing};
 pub use defaults::{DefaultChange, default, former_default, is_ours, restore_default, set_default};
 pub use error::{Error, Holder};
-pub use features::{Check, Features, Standing};
+pub use features::Features;
 pub use list::{Entry, Status, list, parameters, sock_ops, unload, unload_all};
 #[cfg(feature = "testing")]
 pub use load::load_without_storage;

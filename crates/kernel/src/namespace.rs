@@ -255,9 +255,11 @@ impl Namespaces {
 
     fn hide(&mut self, what: &str, processes: &[u32]) {
         if let Some(&first) = processes.first() {
-            let others = processes.len() - 1;
-            let first = process_name(first);
-            self.unseen.push(format!("{what} of {first} and {others} other processes: permission denied"));
+            let others = match processes.len() {
+                1 => String::new(),
+                count => format!(" and {} other processes", count - 1),
+            };
+            self.unseen.push(format!("{what} of {}{others}: permission denied", process_name(first)));
         }
     }
 }

@@ -1,8 +1,8 @@
 //! The sockets that use loaded algorithms: counted, and moved to another algorithm.
 //!
-//! They are counted by the BPF iterator over the socket storage of an algorithm. They are moved by the one over
-//! TCP sockets, which also sees those without a process. [`move_sockets`] is the only user of the latter, and
-//! uses it only if [`Walk`] says so: the versions that it can panic are in `tcp_iterator.rs`.
+//! They are counted by the BPF iterator over the socket storage of an algorithm. They are moved by the one
+//! over TCP sockets, which also sees those without a process. [`move_sockets`] is the only user of that one,
+//! and uses it only if [`Walk`] says so: the versions that it can panic are in `tcp_iterator.rs`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -20,19 +20,21 @@ use crate::{Entry, Error, Namespace, Walk, features, list};
 
 /// Bytes of `struct socket_record` of the object.
 const RECORD: usize = 16;
-/// KIND_LISTENER and KIND_LISTENER_LEFT of the object.
+/// KIND_LISTENER of the object: a listener that never chose, moved.
 const LISTENER: u32 = 1;
+/// KIND_LISTENER_LEFT of the object: one that was left alone.
 const LISTENER_LEFT: u32 = 2;
 /// Bytes of a name in the kernel: TCP_CA_NAME_MAX (include/net/tcp.h).
 const NAME_BYTES: usize = 16;
 /// Names that can be moved at once: MOVE_FROM_NAMES_MAX of the object.
 const MOST_NAMES: usize = 64;
-/// Passes over all sockets. An iterator of kernels before 6.17 can miss sockets while others open and close,
-/// and so can a walk through `/proc`; so passes repeat until one finds none; each pass that is needed is rarer
-/// than the one before it.
+/// Passes over all sockets. The iterator of kernels before 6.17 can miss sockets while others open and close,
+/// and so can a walk through `/proc`. So passes repeat until one finds none; each pass that is needed is
+/// rarer than the one before it.
 const PASSES: usize = 10;
-/// States of a socket that has no connection (include/net/tcp_states.h).
+/// The state of a socket that is neither connected nor listening (include/net/tcp_states.h).
 const TCP_CLOSE: u8 = 7;
+/// The state of a listener.
 const TCP_LISTEN: u8 = 10;
 
 /// The sockets of one loaded algorithm.

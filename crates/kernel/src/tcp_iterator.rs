@@ -7,14 +7,15 @@
 
 use std::fs;
 
-use crate::Check;
-use crate::features::release;
+use crate::check::Check;
 
 /// First and last versions of kernel.org that have the fault.
 const FAULTY: [([u32; 3], [u32; 3]); 2] = [([6, 17, 0], [6, 18, 41]), ([6, 19, 0], [7, 1, 5])];
 /// The first series that has never had it. Which of its release candidates was the first without it is not
 /// known here.
 const FIXED_SERIES: [u32; 2] = [7, 2];
+/// `uname -r`.
+const RELEASE: &str = "/proc/sys/kernel/osrelease";
 /// What Ubuntu's kernels say of the version of kernel.org that they are made from.
 const SIGNATURE: &str = "/proc/version_signature";
 /// `uname -v`, in which Debian's kernels have it.
@@ -50,7 +51,7 @@ struct Version {
 impl Version {
     fn of_this_kernel() -> Version {
         let read = |path| fs::read_to_string(path).unwrap_or_default();
-        Version::read(&release(), &read(VERSION), &read(SIGNATURE))
+        Version::read(read(RELEASE).trim(), &read(VERSION), &read(SIGNATURE))
     }
 
     /// A release such as `6.17.0-5-generic` names the series, and of a distribution its own count; the other
@@ -93,8 +94,8 @@ pub(crate) fn check() -> Check {
 fn check_of(version: &Version) -> Check {
     let (what, matters) = (
         "walk over TCP sockets",
-        "`panic` moves live sockets by the BPF iterator `tcp`, which can panic Linux 6.17 to 6.18.41 and 6.19 to \
-         7.1.5 when memory is short (CVE-2026-64575)",
+        "`panic` moves live sockets by the BPF iterator `tcp`, which can panic Linux 6.17 to 6.18.41 and \
+         6.19 to 7.1.5 when memory is short (CVE-2026-64575)",
     );
     let text = &version.text;
     if !is_faulty(version) {
@@ -119,7 +120,7 @@ fn check_of(version: &Version) -> Check {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Standing;
+    use crate::check::Standing;
 
     /// Release, `uname -v`, `/proc/version_signature`, whether it is faulty.
     const KERNELS: [(&str, &str, &str, bool); 30] = [

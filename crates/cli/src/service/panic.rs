@@ -1,6 +1,6 @@
 //! `fairpace panic`: everything of ours out, whatever state the machine is in.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::output::Output;
 use fairpace_cli_core::signals::Signals;
 use fairpace_kernel::{
-    Entry, Move, Moved, Namespace, Namespaces, Status, Users, Walk, move_sockets, namespaces, users,
+    Entry, Error, Move, Moved, Namespace, Namespaces, Status, Walk, move_sockets, namespaces, users,
 };
 use serde::Serialize;
 
@@ -19,8 +19,11 @@ use crate::args::{ConfigArgs, PanicArgs};
 
 /// What sockets of ours get instead: Linux's own choice, else the one that every kernel has.
 const REFUGES: [&str; 2] = ["cubic", "reno"];
-/// How long the kernel may take to free what no socket uses any more: some grace periods of RCU.
-const FREEING: Duration = Duration::from_secs(2);
+/// How long sockets are looked for again, and how long the kernel may take to free what none uses any more:
+/// some grace periods of RCU.
+const LIMIT: Duration = Duration::from_secs(1);
+/// Between two looks: loading an iterator takes longer.
+const PAUSE: Duration = Duration::from_millis(20);
 
 #[derive(Default, Serialize)]
 struct PanicRecord {
@@ -28,7 +31,8 @@ struct PanicRecord {
     sockets_moved: usize,
     /// Listeners that never chose an algorithm: left alone, they follow the default.
     listeners_left: usize,
-    /// Those that were moved to free an algorithm: they do not follow the default until their services restart.
+    /// Those that were moved to free an algorithm: they do not follow the default until their services
+    /// restart.
     listeners_moved: usize,
     unloaded: Vec<String>,
     /// Algorithms that these listeners keep in the kernel.
@@ -37,6 +41,8 @@ struct PanicRecord {
     kept_by_unknown: Vec<String>,
     /// How sockets were found.
     walk: &'static str,
+    /// Which sockets that misses.
+    missed: &'static [&'static str],
     /// What was not looked at, and why.
     unseen: Vec<String>,
     /// What could not be done.
@@ -74,8 +80,20 @@ pub(crate) fn panic(
     }
     let walk = args.walk.map_or_else(Walk::of_this_kernel, Walk::from);
     record.walk = name_of(walk);
-    let keepers = move_all(&ours, walk, args.free, &all.found, &mut record);
-    what_is_left(&all, &keepers, &mut record)?;
+    record.missed = missed(walk);
+    let mut names: Vec<&str> = ours.iter().map(|entry| entry.name.as_str()).collect();
+    names.dedup();
+    match REFUGES.into_iter().find(|refuge| is_offered(refuge)) {
+        _ if names.is_empty() => {}
+        Some(to) => {
+            if let Err(error) =
+                move_all(&Move { from: &names, to, frees: args.free }, walk, &all, &mut record)
+            {
+                record.failures.push(format!("live sockets keep their algorithm: {error}"));
+            }
+        }
+        None => record.failures.push("the kernel offers neither cubic nor reno for live sockets".into()),
+    }
     if global.json {
         out.json(&record)?;
     } else {
@@ -120,89 +138,105 @@ fn restore_defaults(all: &[Namespace], record: &mut PanicRecord, lines: &mut Vec
     }
 }
 
-/// The algorithms that listeners keep which were left alone.
-fn move_all(
-    ours: &[&Entry],
-    walk: Walk,
-    frees: bool,
-    all: &[Namespace],
-    record: &mut PanicRecord,
-) -> Vec<String> {
-    let mut names: Vec<&str> = ours.iter().map(|entry| entry.name.as_str()).collect();
-    names.dedup();
-    if names.is_empty() {
-        return Vec::new();
-    }
-    let Some(to) = REFUGES.into_iter().find(|refuge| is_offered(refuge)) else {
-        record.failures.push("the kernel offers neither cubic nor reno for live sockets".into());
-        return Vec::new();
-    };
-    match move_sockets(&Move { from: &names, to, frees }, walk, all) {
-        Ok(Moved { moved, listeners_moved, listeners_left, failures }) => {
-            record.sockets_moved = moved;
-            record.listeners_moved = listeners_moved;
-            record.listeners_left = listeners_left.values().sum();
-            record.failures.extend(failures.iter().map(ToString::to_string));
-            listeners_left.into_keys().collect()
+/// Moves sockets until none is left that can be moved: a program may have made one before the defaults were
+/// restored, and connect it now.
+fn move_all(plan: &Move<'_>, walk: Walk, all: &Namespaces, record: &mut PanicRecord) -> Result<(), Error> {
+    let deadline = Instant::now() + LIMIT;
+    loop {
+        let moved = move_sockets(plan, walk, &all.found)?;
+        record.sockets_moved += moved.moved;
+        record.listeners_moved += moved.listeners_moved;
+        let left = Left::of(&moved, all)?;
+        if left.is_final() || Instant::now() > deadline {
+            record.listeners_left = moved.listeners_left.values().sum();
+            record.kept.extend(moved.listeners_left.into_keys());
+            record.failures.extend(moved.failures.iter().map(ToString::to_string));
+            left.report(all, record);
+            return Ok(());
         }
-        Err(error) => {
-            record.failures.push(format!("live sockets keep their algorithm: {error}"));
-            Vec::new()
-        }
+        sleep(PAUSE);
     }
 }
 
-/// Sockets that still use ours, by the state that they have in the kernel, which shows them wherever they are;
-/// and what the kernel still has though no socket sends by it.
-fn what_is_left(all: &Namespaces, keepers: &[String], record: &mut PanicRecord) -> Result<(), Failure> {
-    let deadline = Instant::now() + FREEING;
-    let (ours, used) = loop {
+/// What the kernel still has of unloaded algorithms. It counts the sockets by the state that they have there,
+/// which shows them wherever they are.
+#[derive(Default)]
+struct Left {
+    /// By the name of the algorithm and the inode of the network namespace.
+    sockets: BTreeMap<(String, u32), usize>,
+    /// Whether some are in a network namespace that was found.
+    is_reached: bool,
+    /// Algorithms without sockets that no listener keeps which was left alone, but something else: for a
+    /// moment RCU, else what was not found.
+    kept_by_unknown: BTreeSet<String>,
+}
+
+impl Left {
+    fn of(moved: &Moved, all: &Namespaces) -> Result<Left, Error> {
         let mut ours = fairpace_kernel::list()?;
         ours.retain(|entry| is_of_an_administrator(entry) && entry.status == Status::Draining);
-        let used = users(&ours)?;
-        let is_freed_soon =
-            |(entry, users): (&Entry, &Users)| users.total() == 0 && !keepers.contains(&entry.name);
-        if !ours.iter().zip(&used).any(is_freed_soon) || Instant::now() > deadline {
-            break (ours, used);
+        let mut left = Left::default();
+        for (entry, users) in ours.iter().zip(users(&ours)?) {
+            for (&inode, count) in &users.sockets {
+                *left.sockets.entry((entry.name.clone(), inode)).or_default() += count;
+                left.is_reached |= all.found.iter().any(|found| found.inode == inode);
+            }
+            if users.total() == 0 && !moved.listeners_left.contains_key(&entry.name) {
+                left.kept_by_unknown.insert(entry.name.clone());
+            }
         }
-        sleep(Duration::from_millis(20));
-    };
-    let mut sockets: BTreeMap<(u32, &str), usize> = BTreeMap::new();
-    for (entry, users) in ours.iter().zip(&used) {
-        for (&inode, count) in &users.sockets {
-            *sockets.entry((inode, &entry.name)).or_default() += count;
-        }
-        if users.total() == 0 {
-            let kept =
-                if keepers.contains(&entry.name) { &mut record.kept } else { &mut record.kept_by_unknown };
-            kept.push(entry.name.clone());
-        }
+        Ok(left)
     }
-    for ((inode, name), count) in sockets {
-        let place = all.found.iter().find(|namespace| namespace.inode == inode);
-        let place = place.map_or_else(
-            || format!("the network namespace net:[{inode}], which was not found"),
-            ToString::to_string,
-        );
-        record.failures.push(format!("{count} sockets of {place} still use {name}"));
+
+    /// Whether another pass and some time would change nothing.
+    fn is_final(&self) -> bool {
+        !self.is_reached && self.kept_by_unknown.is_empty()
     }
-    Ok(())
+
+    /// Those of an algorithm that was unloaded before, in a network namespace that was not found, are no
+    /// failure of now.
+    fn report(self, all: &Namespaces, record: &mut PanicRecord) {
+        for ((name, inode), count) in self.sockets {
+            match all.found.iter().find(|found| found.inode == inode) {
+                Some(found) => record.failures.push(format!("{count} sockets of {found} still use {name}")),
+                None => {
+                    let what =
+                        format!("net:[{inode}], where {count} sockets still use {name}: it was not found");
+                    let is_new = record.unloaded.contains(&name);
+                    if is_new { &mut record.failures } else { &mut record.unseen }.push(what);
+                }
+            }
+        }
+        record.kept_by_unknown.extend(self.kept_by_unknown);
+    }
 }
 
-/// What was done, for people.
+/// What a way to find sockets misses.
+fn missed(walk: Walk) -> &'static [&'static str] {
+    match walk {
+        Walk::Iterator => &[],
+        Walk::Descriptors => &[
+            "connections that are not accepted yet",
+            "connections that a program has closed and that still send",
+            "sockets of processes that may not be traced",
+        ],
+    }
+}
+
+/// What was done, for people. `asked`: the way to find sockets was given.
 fn text(record: &PanicRecord, walk: Walk, asked: bool) -> Vec<String> {
     let mut lines: Vec<String> = record.unloaded.iter().map(|name| format!("{name} is unloaded")).collect();
     lines.push(format!("{} sockets were moved to another algorithm", record.sockets_moved));
     if record.listeners_moved > 0 {
         lines.push(format!(
-            "{} of them are listeners that never chose an algorithm: what they accept has the default of now, and \
-             does not follow the default until their services restart",
+            "of these, listeners that never chose an algorithm: {}. What they accept has the default of now, \
+             and does not follow the default until their services restart",
             record.listeners_moved
         ));
     }
     if record.listeners_left > 0 {
         lines.push(format!(
-            "{} listeners that never chose an algorithm are left alone: what they accept follows the default. \
+            "left alone, listeners that never chose an algorithm: {}. What they accept follows the default. \
              Until their services restart they keep {} in the kernel, where nothing is sent by it; `fairpace \
              panic --free` frees it, and they do not follow the default then",
             record.listeners_left,
@@ -219,14 +253,11 @@ fn text(record: &PanicRecord, walk: Walk, asked: bool) -> Vec<String> {
     if walk == Walk::Descriptors {
         let why = match asked {
             true => "as --walk asks",
-            false => {
-                "since this kernel's version is one that a walk over all sockets can panic (`fairpace doctor`)"
-            }
+            false => "since a walk over all sockets can panic kernels of this version (`fairpace doctor`)",
         };
         lines.push(format!(
-            "sockets were found by the descriptors of processes, {why}: this misses connections that are not \
-             accepted yet, those that a program has closed and that still send, and sockets of processes that \
-             may not be traced"
+            "sockets were found by the descriptors of processes, {why}. This misses {}",
+            record.missed.join(", ")
         ));
     }
     lines.extend(record.unseen.iter().map(|what| format!("not looked at: {what}")));
@@ -248,5 +279,50 @@ fn next_boot(args: &ConfigArgs) -> Option<String> {
             Some(format!("the next boot loads {names} again; `fairpace disable {names}` prevents that"))
         }
         Err(_) => Some(format!("{} cannot be read: the next boot loads nothing", args.path.display())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(record: &PanicRecord, walk: Walk, asked: bool) -> String {
+        text(record, walk, asked).join("\n")
+    }
+
+    #[test]
+    fn listeners_are_counted_with_what_becomes_of_them() {
+        let none = said(&PanicRecord::default(), Walk::Iterator, false);
+        assert_eq!(none, "0 sockets were moved to another algorithm");
+        let kept = vec!["fp_bbr3".to_owned(), "fp_reno".to_owned()];
+        let left = PanicRecord { listeners_left: 3, kept, ..PanicRecord::default() };
+        let left = said(&left, Walk::Iterator, false);
+        assert!(left.contains("never chose an algorithm: 3. What they accept follows the default"), "{left}");
+        assert!(left.contains("they keep fp_bbr3, fp_reno in the kernel"), "{left}");
+        let moved = PanicRecord { listeners_moved: 2, ..PanicRecord::default() };
+        let moved = said(&moved, Walk::Iterator, false);
+        assert!(moved.contains("never chose an algorithm: 2."), "{moved}");
+        assert!(moved.contains("does not follow the default until their services restart"), "{moved}");
+    }
+
+    #[test]
+    fn without_the_iterator_it_says_why_and_what_that_misses() {
+        for (asked, why) in [(true, "as --walk asks"), (false, "can panic kernels of this version")] {
+            let record = PanicRecord { missed: missed(Walk::Descriptors), ..PanicRecord::default() };
+            let said = said(&record, Walk::Descriptors, asked);
+            for words in [why, "not accepted yet", "has closed and that still send", "may not be traced"] {
+                assert!(said.contains(words), "{said}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_not_found_and_not_looked_at_is_named() {
+        let kept_by_unknown = vec!["fp_bbq".to_owned()];
+        let unseen = vec!["the descriptors of process 7 (x)".to_owned()];
+        let said =
+            said(&PanicRecord { kept_by_unknown, unseen, ..PanicRecord::default() }, Walk::Iterator, false);
+        assert!(said.contains("something that was not found keeps fp_bbq in the kernel"), "{said}");
+        assert!(said.ends_with("not looked at: the descriptors of process 7 (x)"), "{said}");
     }
 }

@@ -4,6 +4,7 @@
 //! [`record::Step`]s over a serial port, and [`page`] makes tables of them.
 
 mod guest;
+mod operator;
 mod page;
 mod panic;
 mod record;

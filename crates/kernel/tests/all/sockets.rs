@@ -98,7 +98,8 @@ fn live_sockets_and_listeners_that_chose_are_moved_and_lose_nothing() {
     }
 }
 
-/// `tcp_ca_openreq_child`: what such a listener accepts has the default of the moment, whatever it has itself.
+/// `tcp_ca_openreq_child`: what such a listener accepts has the default of the moment, whatever it has
+/// itself.
 #[test]
 fn a_listener_that_never_chose_is_left_alone_and_follows_the_default() {
     if !has_kernel() {
@@ -264,7 +265,7 @@ fn hold(socket: &TcpListener) -> Ended {
 /// Does something without CAP_SYS_PTRACE and the rights to read all files of /proc, and has them again then.
 fn without_the_right_to_trace(work: impl FnOnce()) {
     const VERSION_3: u32 = 0x2008_0522; // _LINUX_CAPABILITY_VERSION_3 of linux/capability.h
-    const CAP_SYS_PTRACE: u32 = 19;
+    const CAP_SYS_PTRACE: u32 = 19; // linux/capability.h
     let mut header = [VERSION_3, 0];
     // effective, permitted and inheritable, of the first 32 capabilities and of the others
     let mut all = [0u32; 6];
