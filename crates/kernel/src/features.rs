@@ -334,8 +334,8 @@ const SKIPS_FIELD: &str = "init_owned";
 fn process_1(skips_programs: bool) -> Check {
     let (what, matters) = (
         "programs in process 1",
-        "where a hook is skipped, the kernel takes what was on its stack for ssthresh or cwnd, uses it later \
-         in any process, and may log a warning",
+        "where a hook is skipped, the kernel takes what was on its stack for ssthresh or cwnd, uses it at \
+         once or at a later ACK in any process, and may log a warning",
     );
     if !skips_programs {
         return Check::ok(what, "they run as in any process".into(), matters);
@@ -343,9 +343,9 @@ fn process_1(skips_programs: bool) -> Check {
     let grow = Algorithm::all().filter(|algorithm| algorithm.kind() == Kind::GrowsCwnd);
     let grow: Vec<&str> = grow.map(Algorithm::name).collect();
     let found = format!(
-        "this kernel (bpf_prog_aux.{SKIPS_FIELD}) skips them: now and then a flow gets a random cwnd. \
-         Algorithms that leave reductions to the kernel ({}, headers of CC_GROWS_CWND) and prague, which \
-         follows the kernel's cwnd, keep it until the next reduction; all others until the next ACK",
+        "this kernel (bpf_prog_aux.{SKIPS_FIELD}) skips them, so that now and then a flow gets a random \
+         cwnd: most often with an algorithm that leaves reductions to the kernel ({}, headers of \
+         CC_GROWS_CWND), and with any other one for an ACK or until the end of STARTUP",
         grow.join(", ")
     );
     let remedy = "boot another kernel for work that matters, or use an algorithm that sets cwnd on each ACK; \
