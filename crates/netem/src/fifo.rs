@@ -113,8 +113,8 @@ impl Fifo {
     }
 
     /// Enqueues a packet and returns when it leaves; `None`: it was dropped. The packet may be marked.
-    /// `is_lost` is called with its departure once it is enqueued: a packet that is lost behind the queue uses the transmitter
-    /// like others. Times must not go back.
+    /// `is_lost` is called with its departure once it is enqueued: a packet that is lost behind the queue
+    /// uses the transmitter like others. Times must not go back.
     #[inline]
     pub fn transit<T>(
         &mut self,

@@ -9,8 +9,8 @@ use crate::{Nanos, SECOND};
 /// Decides which packets are lost.
 ///
 /// Independent losses are Bernoulli trials. Bursts of packets follow Gilbert's chain ("Capacity of a
-/// burst-noise channel", Bell System Technical Journal, 1960): in its good state no packet is lost, in its bad
-/// state a fixed share; the state may change after each packet. With losses in the good state too it is
+/// burst-noise channel", Bell System Technical Journal, 1960): in its good state no packet is lost, in its
+/// bad state a fixed share; the state may change after each packet. With losses in the good state too it is
 /// Elliott's chain ("Estimates of error rates for codes on burst-noise channels", ibid., 1963).
 ///
 /// Bursts of a time are the same two states in continuous time: the state changes whether packets are sent or
@@ -83,18 +83,18 @@ impl InPackets {
     }
 }
 
-/// Gilbert and Elliott's two states in continuous time, which alternate for exponentially distributed times: a
-/// Markov process with the rates 1/B from the bad state to the good one and 1/G back, B and G being their mean
-/// times.
+/// Gilbert and Elliott's two states in continuous time, which alternate for exponentially distributed times:
+/// a Markov process with the rates 1/B from the bad state to the good one and 1/G back, B and G being their
+/// mean times.
 ///
-/// Its stationary distribution is B / (B + G) for the bad state and G / (B + G) for the good one. A packet that
-/// finds it so is lost with a probability of p = (B x in + G x out) / (B + G), where "in" and "out" are the
-/// shares of packets lost in either state. So G = B (in - p) / (p - out).
+/// Its stationary distribution is B / (B + G) for the bad state and G / (B + G) for the good one. A packet
+/// that finds it so is lost with a probability of p = (B x in + G x out) / (B + G), where "in" and "out" are
+/// the shares of packets lost in either state. So G = B (in - p) / (p - out).
 ///
 /// Only its state at the times of packets matters. Time t after a state that was bad with a probability of q
 /// (0 or 1) it is bad with b + (q - b) exp(-t / B - t / G), where b = B / (B + G) (Tijms, "A First Course in
-/// Stochastic Models", Wiley 2003, example 4.5.1). The state is drawn from this at each packet, so a long pause
-/// costs no more than a short one.
+/// Stochastic Models", Wiley 2003, example 4.5.1). The state is drawn from this at each packet, so a long
+/// pause costs no more than a short one.
 #[derive(Debug, Clone)]
 struct InTime {
     shares: Shares,
@@ -214,8 +214,9 @@ impl Loss {
     }
 
     /// From when on a burst of packets is long, ns: its length is no longer the path's, but that of timeouts,
-    /// in which a sender that has backed off sends few packets. At full rate a burst is over within some round
-    /// trips; 10 of them leave room for a recovery, and 1 s is the first timeout of RFC 6298, section 2.
+    /// in which a sender that has backed off sends few packets. At full rate a burst is over within some
+    /// round trips; 10 of them leave room for a recovery, and 1 s is the first timeout of RFC 6298, section
+    /// 2.
     pub fn long_burst_ns(rtt_ns: Nanos) -> Nanos {
         (10 * rtt_ns).max(SECOND)
     }
@@ -425,9 +426,9 @@ mod tests {
             let deviation = ((p * (1.0 - p) + correlated) / n as f64).sqrt();
             // P(beyond five standard deviations) is 6e-7
             prop_assert!((share(&seen) - p).abs() < 5.0 * deviation, "{} of {p}", share(&seen));
-            // A packet lost in a state of loss r is followed by a lost one with q = memory x r + (1 - memory) p.
-            // The variance of the share of pairs, which are correlated: of a pair with itself, with the one that
-            // begins at its second packet, and with later ones over the memory.
+            // A packet lost in a state of loss r is followed by a lost one with q = memory x r + (1 - memory)
+            // p. The variance of the share of pairs, which are correlated: of a pair with itself, with the
+            // one that begins at its second packet, and with later ones over the memory.
             let states = [(bad, inside), (1.0 - bad, outside)].map(|(share, r)| {
                 (share, r, memory * r + (1.0 - memory) * p)
             });
@@ -459,7 +460,8 @@ mod tests {
             let lengths = runs(&seen);
             // geometric lengths: their variance is m (m - 1)
             let deviation = (expected * (expected - 1.0) / lengths.len() as f64).sqrt();
-            prop_assert!((mean(&lengths) - expected).abs() < 5.0 * deviation, "{}, {expected}", mean(&lengths));
+            let seen = mean(&lengths);
+            prop_assert!((seen - expected).abs() < 5.0 * deviation, "{seen}, {expected}");
             // in units of time, as the limit of dense packets: within a packet at either end of a period
             if gap_ns <= MEAN_NS / 40 {
                 let lasted_ns = mean(&lengths) * gap_ns as f64;

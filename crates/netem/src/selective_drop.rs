@@ -3,7 +3,7 @@
 use fairpace_results::DropSummary;
 use fairpace_scenario::{Dropped, Drops, PacketKind};
 
-use crate::{Direction, Nanos};
+use crate::Nanos;
 
 /// What a packet is, as far as it is dropped by its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -67,14 +67,6 @@ struct Range {
 /// Bits in a word of [`Range::again`].
 const WORD_BITS: u64 = 64;
 
-/// The direction of packets of this kind.
-fn direction(kind: PacketKind) -> Direction {
-    match kind {
-        PacketKind::Syn | PacketKind::Data => Direction::Forward,
-        PacketKind::SynAck | PacketKind::Ack => Direction::Back,
-    }
-}
-
 impl Range {
     fn new(what: Dropped) -> Self {
         let pkts = if what.twice { what.last - what.first + 1 } else { 0 };
@@ -103,10 +95,20 @@ impl Range {
 }
 
 impl SelectiveDrop {
-    /// The packets of `drops` that travel this way; `None`: there are none. `segment_length`: see
-    /// [`Payload::segment_length`].
-    pub fn new(drops: &Drops, way: Direction, segment_length: u64, window: (Nanos, Nanos)) -> Option<Self> {
-        let ranges = drops.iter().filter(|dropped| direction(dropped.kind) == way);
+    /// What the sender of data sends.
+    pub const FORWARD: [PacketKind; 2] = [PacketKind::Syn, PacketKind::Data];
+    /// What the receiver of data sends.
+    pub const BACK: [PacketKind; 2] = [PacketKind::SynAck, PacketKind::Ack];
+
+    /// The packets of `drops` of these kinds, those of one direction; `None`: there are none.
+    /// `segment_length`: see [`Payload::segment_length`].
+    pub fn new(
+        drops: &Drops,
+        kinds: [PacketKind; 2],
+        segment_length: u64,
+        window: (Nanos, Nanos),
+    ) -> Option<Self> {
+        let ranges = drops.iter().filter(|dropped| kinds.contains(&dropped.kind));
         let ranges: Vec<Range> = ranges.copied().map(Range::new).collect();
         (!ranges.is_empty()).then_some(SelectiveDrop {
             ranges,
@@ -211,7 +213,7 @@ mod tests {
 
     fn forward(entries: &[&str], segment_length: u64) -> SelectiveDrop {
         let drops = Drops::parse(entries).unwrap();
-        SelectiveDrop::new(&drops, Direction::Forward, segment_length, WINDOW).unwrap()
+        SelectiveDrop::new(&drops, SelectiveDrop::FORWARD, segment_length, WINDOW).unwrap()
     }
 
     fn data(begin: u64) -> Content {
@@ -267,8 +269,8 @@ mod tests {
     #[test]
     fn kinds_are_counted_by_themselves_and_only_in_their_direction() {
         let drops = Drops::parse(&["syn 2", "synack 1", "ack 2-3"]).unwrap();
-        let of = |way| SelectiveDrop::new(&drops, way, 1, WINDOW).unwrap();
-        let (mut there, mut back) = (of(Direction::Forward), of(Direction::Back));
+        let of = |kinds| SelectiveDrop::new(&drops, kinds, 1, WINDOW).unwrap();
+        let (mut there, mut back) = (of(SelectiveDrop::FORWARD), of(SelectiveDrop::BACK));
         let syns = [Content::Syn, Content::Other, data(0), Content::Syn, Content::Syn];
         assert_eq!(syns.map(|content| there.drops(5, content)), [false, false, false, true, false]);
         let acks = [Content::SynAck, Content::SynAck, Content::Ack, Content::Other, Content::Ack];
@@ -278,6 +280,6 @@ mod tests {
         // the SYN came before the window; ACKs are not counted, as on links
         assert_eq!((there.dropped_pkts(), back.dropped_pkts()), (0, 0));
         let only_back = Drops::parse(&["ack 1"]).unwrap();
-        assert!(SelectiveDrop::new(&only_back, Direction::Forward, 1, WINDOW).is_none());
+        assert!(SelectiveDrop::new(&only_back, SelectiveDrop::FORWARD, 1, WINDOW).is_none());
     }
 }

@@ -154,9 +154,9 @@ fn notes(summaries: &[Summary]) -> Vec<String> {
         let longest_s = round(long.iter().copied().reduce(f64::max)?);
         let (runs, name, than) = (long.len(), &link.name, LossBursts::LONG);
         Some(format!(
-            "link \"{name}\": in {runs} of {all} runs a burst of loss lasted {than}, the longest {longest_s} s: it \
-             is of a number of packets, and few were sent in it; means depend on how many runs have one, so write \
-             loss_burst as a time"
+            "link \"{name}\": in {runs} of {all} runs a burst of loss lasted {than}, the longest \
+             {longest_s} s: it is of a number of packets, and few were sent in it; means depend on how many \
+             runs have one, so write loss_burst as a time"
         ))
     };
     let of_flow = |(index, flow): (usize, &FlowSummary)| {
@@ -359,8 +359,8 @@ mod tests {
         summaries[3].flows[1].drop = Some(DropSummary::default());
         let repeat = Repeat::of(&summaries).unwrap();
         let [bursts, drops] = repeat.notes.as_slice() else { panic!("{:?}", repeat.notes) };
-        let begin = "link \"bottleneck\": in 2 of 4 runs a burst of loss lasted longer than 10 RTTs and 1 s, the \
-                     longest 367 s: ";
+        let begin = "link \"bottleneck\": in 2 of 4 runs a burst of loss lasted longer than 10 RTTs and 1 s, \
+                     the longest 367 s: ";
         assert!(bursts.starts_with(begin), "{bursts}");
         assert_eq!(drops, "flow \"50ms\": in 1 of 4 runs `drop` names packets that were never sent");
         assert_eq!(repeat.estimate("links.bottleneck.loss_bursts.long").unwrap().max, 2.0);

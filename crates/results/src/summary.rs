@@ -241,8 +241,8 @@ pub struct LinkSummary {
     pub loss_bursts: Option<LossBursts>,
 }
 
-/// Bursts of loss of a number of packets, over the whole run: periods in which the line was bad, from the first
-/// packet that met it so to the last, or to the end of the run.
+/// Bursts of loss of a number of packets, over the whole run: periods in which the line was bad, from the
+/// first packet that met it so to the last, or to the end of the run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct LossBursts {
     /// The longest of them.
@@ -265,8 +265,8 @@ impl LossBursts {
         };
         let longest_s = round(self.longest_s);
         Some(format!(
-            "link \"{link}\": {what} lasted {}, the longest {longest_s} s: it is of a number of packets, and few \
-             were sent in it, so it decides the result",
+            "link \"{link}\": {what} lasted {}, the longest {longest_s} s: it is of a number of packets, and \
+             few were sent in it, so it decides the result",
             Self::LONG
         ))
     }

@@ -3,9 +3,6 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::field::Field;
-use crate::value::Value;
-
 /// The largest number of a packet. Segments of 1448 bytes up to this one are within half of TCP's sequence
 /// space of 2^32 bytes, as comparisons of sequence numbers require (RFC 9293, section 3.4).
 pub const MOST_NUMBER: u64 = 1_000_000;
@@ -184,18 +181,6 @@ fn number_of(text: &str) -> Result<u64, String> {
         Ok(0) => Err("has the number 0: the first packet is 1".to_owned()),
         Ok(number) if number <= MOST_NUMBER => Ok(number),
         _ => Err(format!("has the number {text}; it may be {MOST_NUMBER} at most")),
-    }
-}
-
-impl Field for Drops {
-    fn value(&self) -> Option<Value> {
-        (!self.is_empty()).then(|| Value::Drops(self.clone()))
-    }
-    fn set(&mut self, value: Value) {
-        match value {
-            Value::Drops(drops) => *self = drops,
-            other => other.is_of_another_kind(),
-        }
     }
 }
 

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use crate::drops::Drops;
 use crate::files::Sizes;
-use crate::quantity::{Limit, ns};
+use crate::quantity::{BurstLength, Limit, ns};
 use crate::value::Value;
 
 /// A type of fields that a key can set.
@@ -92,6 +93,30 @@ impl Field for Sizes {
     fn set(&mut self, value: Value) {
         match value {
             Value::Sizes(sizes) => *self = sizes,
+            other => other.is_of_another_kind(),
+        }
+    }
+}
+
+impl Field for Drops {
+    fn value(&self) -> Option<Value> {
+        (!self.is_empty()).then(|| Value::Drops(self.clone()))
+    }
+    fn set(&mut self, value: Value) {
+        match value {
+            Value::Drops(drops) => *self = drops,
+            other => other.is_of_another_kind(),
+        }
+    }
+}
+
+impl Field for BurstLength {
+    fn value(&self) -> Option<Value> {
+        Some(Value::BurstLength(*self))
+    }
+    fn set(&mut self, value: Value) {
+        match value {
+            Value::BurstLength(length) => *self = length,
             other => other.is_of_another_kind(),
         }
     }

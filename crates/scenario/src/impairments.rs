@@ -6,9 +6,8 @@ use std::time::Duration;
 use crate::fault::Complaint;
 use crate::field::Field;
 use crate::key::{Kind, MS, RATE, Relation, S, SHARE, SIZE, TIME};
-use crate::quantity::{Dimension, PACKET_BYTES, WHOLE_PPB, ns, show, show_time};
+use crate::quantity::{BurstLength, PACKET_BYTES, WHOLE_PPB, ns, show_time};
 use crate::row::{Access, Row, field, option};
-use crate::value::Value;
 
 /// Random loss on a link's line, behind its queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -30,59 +29,25 @@ pub struct Burst {
     pub outside_ppb: u64,
 }
 
-/// How long a bad period of a line lasts on average.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BurstLength {
-    /// This number of packets; at least 1. The line stays bad for as long as none is sent.
-    Pkts(u64),
-    /// This time, whatever is sent.
-    Time(Duration),
-}
-
-impl BurstLength {
-    /// Shortest and longest mean time, ns: a full packet at 12 Gbit/s takes 1 us, and an hour is longer than
-    /// most runs.
-    const RANGE_NS: (u64, u64) = (1_000, 3600 * S);
-
-    /// The range of times, for people.
-    pub(crate) fn time_range() -> String {
-        let (least, most) = Self::RANGE_NS;
-        format!("{} to {}", show(least, Dimension::Time), show(most, Dimension::Time))
-    }
-
-    /// Is a time within its range? That of packets is the key's.
-    pub(crate) fn check(self) -> Result<(), Complaint> {
-        let (least, most) = Self::RANGE_NS;
-        match self {
-            Self::Time(time) if !(least..=most).contains(&ns(time)) => {
-                let message = format!("bursts of {} are out of the range of times", show_time(time));
-                Err(Complaint::new(
-                    "out-of-range",
-                    message,
-                    format!("write a time from {}", Self::time_range()),
-                ))
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
-impl Field for BurstLength {
-    fn value(&self) -> Option<Value> {
-        Some(Value::BurstLength(*self))
-    }
-    fn set(&mut self, value: Value) {
-        match value {
-            Value::BurstLength(length) => *self = length,
-            other => other.is_of_another_kind(),
-        }
-    }
-}
-
 impl Default for Burst {
     /// Periods of one packet in which all is lost, and nothing outside of them.
     fn default() -> Self {
         Burst { length: BurstLength::Pkts(1), inside_ppb: WHOLE_PPB, outside_ppb: 0 }
+    }
+}
+
+impl Burst {
+    /// Is a mean time within its range? That of packets is the key's.
+    pub(crate) fn check(&self) -> Result<(), Complaint> {
+        let (least, most) = BurstLength::RANGE_NS;
+        match self.length {
+            BurstLength::Time(time) if !(least..=most).contains(&ns(time)) => {
+                let message = format!("bursts of {} are out of the range of times", show_time(time));
+                let help = format!("write a time from {}", BurstLength::time_range());
+                Err(Complaint::new("out-of-range", message, help))
+            }
+            _ => Ok(()),
+        }
     }
 }
 

@@ -1,8 +1,7 @@
 //! The declaration of one scenario key: its name, kind, range, default and meaning, and where it works.
 //! `row.rs` connects it with the field of a struct.
 
-use crate::impairments::BurstLength;
-use crate::quantity::{self, Dimension};
+use crate::quantity::{self, BurstLength, Dimension};
 
 /// Where a key stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

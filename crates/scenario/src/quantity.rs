@@ -416,6 +416,27 @@ pub fn show(value: u64, dimension: Dimension) -> String {
     format!("{}{name}", value / factor)
 }
 
+/// How long a bad period of a line lasts on average.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BurstLength {
+    /// This number of packets; at least 1. The line stays bad for as long as none is sent.
+    Pkts(u64),
+    /// This time, whatever is sent.
+    Time(Duration),
+}
+
+impl BurstLength {
+    /// Shortest and longest mean time, ns: a full packet at 12 Gbit/s takes 1 us, and an hour is longer than
+    /// most runs.
+    pub(crate) const RANGE_NS: (u64, u64) = (1_000, 3_600_000_000_000);
+
+    /// The range of times, for people.
+    pub(crate) fn time_range() -> String {
+        let (least, most) = Self::RANGE_NS;
+        format!("{} to {}", show(least, Dimension::Time), show(most, Dimension::Time))
+    }
+}
+
 /// Writes a time as [`show`] does.
 #[must_use]
 pub fn show_time(time: Duration) -> String {

@@ -5,9 +5,8 @@ use std::time::Duration;
 use crate::cc::Cc;
 use crate::drops::{Dropped, Drops};
 use crate::files::{Sizes, Trace};
-use crate::impairments::BurstLength;
 use crate::key::{Key, Kind};
-use crate::quantity::{Buffer, Dimension, Limit, show, show_limit, show_steps, show_time};
+use crate::quantity::{Buffer, BurstLength, Dimension, Limit, show, show_limit, show_steps, show_time};
 
 /// The value of a key, in base units (ns, bit/s, B).
 #[derive(Debug, Clone, PartialEq)]

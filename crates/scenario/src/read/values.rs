@@ -6,9 +6,8 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use crate::fault::Complaint;
-use crate::impairments::BurstLength;
 use crate::key::{Key, Kind};
-use crate::quantity::{self, Dimension, NotAQuantity};
+use crate::quantity::{self, BurstLength, Dimension, NotAQuantity};
 use crate::value::{Given, Value};
 use crate::{Drops, Sizes, Trace, check, files, keys};
 

@@ -386,7 +386,7 @@ const DROPS: &[Case<'_>] = &[
         "drop = [\"data 9-10\", \"fin 1\"]\nstart =",
         "out-of-range",
         "`drop`: \"fin 1\" does not begin with a kind of packets: syn, data, synack, ack",
-        "\"data 9\", \"data 9-10\", \"data 40 twice\", \"syn 1\", \"synack 1\", \"ack 3\"; packets of each kind are",
+        "\"data 9\", \"data 9-10\", \"data 40 twice\", \"syn 1\", \"synack 1\", \"ack 3\"; packets of",
     ),
     (
         "drop = [\"data 9-10\", \"data 10 twice\"]\nstart =",

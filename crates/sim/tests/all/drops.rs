@@ -180,8 +180,9 @@ fn with_an_event_for_each_hop_the_result_is_the_same() {
 
 #[test]
 fn each_flow_of_a_group_loses_its_own_packets() {
-    let text = "title = 't'\nduration = '3s'\n[window]\nfrom = '0s'\n[[link]]\nrate = '10mbit'\nbuffer = '1MB'\n\
-                [[flow]]\ncc = 'reno'\nrtt = '20ms'\ncount = 3\nsize = '50kB'\ndrop = ['data 5', 'ack 1']\n";
+    let text = "title = 't'\nduration = '3s'\n[window]\nfrom = '0s'\n[[link]]\nrate = '10mbit'\n\
+                buffer = '1MB'\n[[flow]]\ncc = 'reno'\nrtt = '20ms'\ncount = 3\n\
+                size = '50kB'\ndrop = ['data 5', 'ack 1']\n";
     let group = run(&parse("group.toml", text, &[], Target::Simulator).unwrap());
     for flow in &group.summary.flows {
         assert_eq!((flow.drop.clone(), flow.retransmits), (Some(dropped(&["data 5", "ack 1"])), 1));
