@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use fairpace_results::{Run, Silent};
-use fairpace_scenario::{Burst, BurstLength, Drops, Flow, Link, Loss, Traffic};
+use fairpace_scenario::{Burst, BurstLength, Drops, Flow, Link, Loss, Traffic, Writes};
 use fairpace_test_support::exclusive;
 
 use crate::support::{flow, measure_or_skip, scenario};
@@ -41,7 +41,12 @@ fn the_same_packets_are_dropped_as_in_the_simulator() {
     let loss = Loss { ppb: 200_000_000, burst: Some(burst) };
     s.links.push(Link { loss, ..Link::new("lossy", 40_000_000, 400_000) });
     s.flows.iter_mut().for_each(|flow| flow.route = Some(vec!["l".to_owned()]));
-    s.flows.push(Flow { route: Some(vec!["lossy".to_owned()]), ..flow("lossy", "kernel:reno", 30) });
+    // It pauses behind the end. A run is judged by how long buffers hold flows back that never pause, and a
+    // socket's buffer grows with cwnd, which timeouts keep small here.
+    let writes = Writes::OnOff { on: s.duration, off: s.duration };
+    let traffic = Traffic { writes, ..Traffic::default() };
+    let route = Some(vec!["lossy".to_owned()]);
+    s.flows.push(Flow { route, traffic, ..flow("lossy", "kernel:reno", 30) });
     let Some(outcome) = measure_or_skip(&s) else { return };
     let mut simulated = s.clone();
     simulated.flows.iter_mut().for_each(|flow| flow.cc = "reno".parse().unwrap());
