@@ -209,8 +209,8 @@ pub(crate) const SENDING_KEYS: &[Row<Sending>] = &[
          all flows have one sending host, and so the same value.")
         .optional(),
     Row::flow("pacing", BOOL, field!(Sending, pacing),
-        "Pacing on or off, whatever the algorithm requests. The testbed refuses `false` for an algorithm that \
-         requests it: Linux has no switch against it.")
+        "Pacing on or off, whatever the algorithm requests. The testbed refuses `false` for an algorithm \
+         that requests it: Linux has no switch against it.")
         .or("as the algorithm requests"),
     Row::flow("initial_cwnd", Kind::Integer, field!(Sending, initial_cwnd_pkts),
         "Initial cwnd, packets (RFC 6928).")

@@ -25,8 +25,8 @@ impl<C: Control> Sender<C> {
         info
     }
 
-    /// Processes an ACK while nothing is outstanding. Only a D-SACK matters: it may show that a reduction or a
-    /// tail loss probe was needless (Linux: tcp_ack, no_queue).
+    /// Processes an ACK while nothing is outstanding. Only a D-SACK matters: it may show that a reduction or
+    /// a tail loss probe was needless (Linux: tcp_ack, no_queue).
     pub(super) fn process_ack_of_nothing(&mut self, now: Nanos, ack: &Ack, rwnd_opened: bool) {
         let mut info = self.new_info(rwnd_opened, ack);
         self.process_sacks(now, ack, &mut info);
