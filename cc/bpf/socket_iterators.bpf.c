@@ -13,9 +13,10 @@
  * Reading `descriptors` gives a record for each socket that a process has a descriptor of, in any network namespace,
  * and changes nothing.
  *
- * A listener that never chose (icsk_ca_setsockopt is 0) gives what it accepts not its own algorithm, but the default of
- * the namespace (tcp_ca_openreq_child). To move it sets that bit, which nothing clears: from then on it passes on its
- * own. So such a listener is left alone, and only counted, unless its algorithm must be freed; then it gets the default.
+ * A listener that never chose (icsk_ca_setsockopt is 0) gives what it accepts not its own algorithm, but the default
+ * of the namespace (tcp_ca_openreq_child). To move it sets that bit, which nothing clears: from then on it passes on
+ * its own. So such a listener is left alone, and only counted, unless its algorithm must be freed; then it gets the
+ * default.
  */
 #include "bpf/kernel.h"
 
@@ -23,7 +24,7 @@
 #define TCP_CONGESTION	    13 /* linux/tcp.h */
 #define TCP_LISTEN	    10 /* include/net/tcp_states.h */
 #define AF_INET		    2  /* linux/socket.h */
-#define AF_INET6	    10
+#define AF_INET6	    10 /* linux/socket.h */
 #define SOCK_STREAM	    1  /* linux/net.h */
 #define IPPROTO_TCP	    6  /* linux/in.h */
 #define TCP_CA_NAME_MAX	    16 /* include/net/tcp.h */
