@@ -9,6 +9,7 @@
  */
 #include <stddef.h>
 
+#include "contract/clamp.h"
 #include "contract/contract.h"
 #include "contract/params.h"
 
@@ -83,9 +84,9 @@ static const struct cc_native_algorithm algorithms[] = {
 };
 
 const struct cc_native_algorithm *cc_native_algorithms(u32 *count);
-void cc_native_init(u32 id, void *state, const u32 *params, const struct cc_view *v, struct cc_decision *d);
-void cc_native_on_ack(u32 id, void *state, const struct cc_view *v, struct cc_decision *d);
-void cc_native_on_event(u32 id, void *state, u32 event, const struct cc_view *v, struct cc_decision *d);
+u32 cc_native_init(u32 id, void *state, const u32 *params, const struct cc_view *v, struct cc_decision *d);
+u32 cc_native_on_ack(u32 id, void *state, const struct cc_view *v, struct cc_decision *d);
+u32 cc_native_on_event(u32 id, void *state, u32 event, const struct cc_view *v, struct cc_decision *d);
 void cc_native_observe(u32 id, const void *state, struct cc_observation *o);
 
 const struct cc_native_algorithm *cc_native_algorithms(u32 *count)
@@ -94,7 +95,8 @@ const struct cc_native_algorithm *cc_native_algorithms(u32 *count)
 	return algorithms;
 }
 
-void cc_native_init(u32 id, void *state, const u32 *params, const struct cc_view *v, struct cc_decision *d)
+/* These three keep the decision within its bounds, and return what cc_clamp() does. */
+u32 cc_native_init(u32 id, void *state, const u32 *params, const struct cc_view *v, struct cc_decision *d)
 {
 	switch (id) {
 #define CC_CASE(name, algorithm)                                                                                       \
@@ -106,34 +108,38 @@ void cc_native_init(u32 id, void *state, const u32 *params, const struct cc_view
 #include "algorithms.def"
 #undef CC_CASE
 	}
+	return cc_clamp(v, d, CC_INFINITE);
 }
 
 /* Functions of their own: the switch below is a jump then, and saves no registers for all that any of them may need. */
 #define CC_ALGORITHM(name, kind, title, source)                                                                        \
-	static __attribute__((noinline)) void name##_on_ack_alone(struct name *s, const struct cc_view *v,             \
-								  struct cc_decision *d)                               \
+	static __attribute__((noinline)) u32 name##_on_ack_alone(struct name *s, const struct cc_view *v,              \
+								 struct cc_decision *d)                                \
 	{                                                                                                              \
 		name##_on_ack(s, v, d);                                                                                \
+		return cc_clamp(v, d, CC_INFINITE);                                                                    \
 	}
 #define CC_PRESET(name, algorithm, title, source, settings)
 #include "algorithms.def"
 
-void cc_native_on_ack(u32 id, void *state, const struct cc_view *v, struct cc_decision *d)
+u32 cc_native_on_ack(u32 id, void *state, const struct cc_view *v, struct cc_decision *d)
 {
 	switch (id) {
 #define CC_CASE(name, algorithm)                                                                                       \
 	case CC_NATIVE_##name:                                                                                         \
-		algorithm##_on_ack_alone(state, v, d);                                                                 \
-		break;
+		return algorithm##_on_ack_alone(state, v, d);
 #define CC_ALGORITHM(name, kind, title, source)		    CC_CASE(name, name)
 #define CC_PRESET(name, algorithm, title, source, settings) CC_CASE(name, algorithm)
 #include "algorithms.def"
 #undef CC_CASE
 	}
+	return 0;
 }
 
-void cc_native_on_event(u32 id, void *state, u32 event, const struct cc_view *v, struct cc_decision *d)
+u32 cc_native_on_event(u32 id, void *state, u32 event, const struct cc_view *v, struct cc_decision *d)
 {
+	bool grows = id < CC_NATIVE_COUNT && algorithms[id].kind == CC_GROWS_CWND;
+
 	switch (id) {
 #define CC_CASE(name, algorithm)                                                                                       \
 	case CC_NATIVE_##name:                                                                                         \
@@ -144,6 +150,7 @@ void cc_native_on_event(u32 id, void *state, u32 event, const struct cc_view *v,
 #include "algorithms.def"
 #undef CC_CASE
 	}
+	return cc_clamp(v, d, grows ? cc_most_ssthresh_pkts(event, v, d) : CC_INFINITE);
 }
 
 void cc_native_observe(u32 id, const void *state, struct cc_observation *o)

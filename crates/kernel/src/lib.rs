@@ -36,6 +36,7 @@
 mod adapt;
 mod bpffs;
 mod btf;
+mod counters;
 mod defaults;
 mod error;
 mod features;
@@ -52,13 +53,14 @@ mod replay;
 mod sockets;
 mod transaction;
 
+pub use counters::{Counters, counters};
 pub use defaults::{DefaultChange, default, former_default, is_ours, restore_default, set_default};
 pub use error::{Error, Holder};
 pub use features::{Check, Features, Standing};
 pub use list::{Entry, Status, list, parameters, sock_ops, unload, unload_all};
-#[cfg(feature = "testing")]
-pub use load::load_without_storage;
 pub use load::{LoadOptions, Loaded, Program, load, load_object, load_objects};
+#[cfg(feature = "testing")]
+pub use load::{Testing, load_testing};
 pub use namespace::{Namespace, namespaces};
 #[cfg(feature = "testing")]
 pub use object::is_built;

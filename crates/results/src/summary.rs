@@ -100,6 +100,26 @@ pub struct FlowSummary {
     /// What its receiver gets of its audio or video; left out for other flows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub media: Option<MediaSummary>,
+    /// Decisions of its algorithm that the host had to change; left out if there were none, as with every
+    /// listed algorithm.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clamped: Option<ClampSummary>,
+}
+
+/// How often each part of a decision was outside of the bounds that every host applies, over the whole run
+/// and all connections of the flow. Each is a defect of the algorithm's header.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClampSummary {
+    /// cwnd below 1 packet or above 2^24.
+    pub cwnd: u64,
+    /// ssthresh below 2 packets, no number of the contract, or above the cwnd that it should reduce.
+    pub ssthresh: u64,
+    /// A pacing rate that would have stopped the connection for more than twice the RTT and 400 ms.
+    pub pacing_rate: u64,
+    /// A smallest burst of 0 packets, or of more than 65,535.
+    pub min_burst: u64,
+    /// An application-limited period beyond the packets in flight.
+    pub app_limited: u64,
 }
 
 /// Audio or video at its receiver: the metrics of RFC 8868, section 3, that need it, and what its application

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
+/*
+ * The bounds of a decision. Every host applies them to what an algorithm decided, whatever that is: an algorithm
+ * that is wrong may be slow or unfair, but it neither stops its connection nor brings the host out of order. No
+ * algorithm of algorithms.def reaches a bound; a bound that acts is counted and shown as a defect of the header.
+ *
+ *	cwnd		1 packet to CC_MOST_CWND_PKTS
+ *	ssthresh	2 packets to CC_INFINITE; where the host reduces cwnd to it, at most the cwnd before
+ *	pacing rate	a burst in two times max(srtt, 200 ms), and thus at least a packet in one, to the application's limit
+ *	burst		1 to CC_MOST_BURST_PKTS packets
+ *	app-limited	until no later than what is in flight now has been delivered
+ *
+ * What they prevent in Linux 6.18:
+ *
+ *   - tcp_snd_cwnd_set() warns of a cwnd that as an int is not positive. It gets the value of undo_cwnd in
+ *     tcp_undo_cwnd_reduction(), ssthresh in tcp_end_cwnd_reduction(), at most cwnd in tcp_cwnd_restart(), and cwnd + 1
+ *     after a failed MTU probe in tcp_fastretrans_alert().
+ *   - tcp_cwnd_reduction() (PRR) warns of a cwnd of 0 before the reduction. Its product ssthresh * delivered / prior
+ *     cwnd has to fit into an int: it does if ssthresh is not above the prior cwnd. Above CC_INFINITE its difference to
+ *     the packets in flight, an int, is negative.
+ *   - tcp_xmit_retransmit_queue() takes cwnd less the packets in flight as an int and sends nothing if it is negative.
+ *   - tcp_update_pacing_rate() multiplies cwnd, MSS, 100 / us and up to 200 % in 64 bits, which overflows above 1.7e7.
+ *   - tcp_update_skb_after_send() divides a burst by the pacing rate: at 1 B/s nothing is sent for hours, and without
+ *     ACKs no hook runs that could correct it. A rate of 0 does not pace at all.
+ *   - tcp_tso_autosize() takes a burst of 0 packets for the size of the next one.
+ *   - tcp_rate_gen() ends an application-limited period only when its end has been delivered, also if the socket has
+ *     another algorithm by then.
+ *
+ * Two products of Linux wrap for cwnds that it reaches by itself, without harm: tcp_tso_should_defer() multiplies cwnd
+ * and MSS in 32 bits, and waits for an ACK that is on its way or does not wait; tcp_sndbuf_expand() multiplies in an
+ * int, and then does not expand.
+ */
+#ifndef CC_CLAMP_H
+#define CC_CLAMP_H
+
+#include "contract.h"
+#include "maths.h"
+#include "window.h"
+
+/* The largest window of TCP, 2^30 bytes (RFC 7323 section 2.3), in packets of 64 bytes. The end of ranges of cwnd. */
+#define CC_MOST_CWND_PKTS (1u << 24)
+/* Linux's GSO_MAX_SEGS: what a TSO burst has at most. */
+#define CC_MOST_BURST_PKTS 65535u
+/* Linux's TCP_RTO_MIN: a shorter pause than this is no stall, whatever the RTT. */
+#define CC_PAUSE_US CC_MSEC(200)
+/* On short paths a TSO burst is longer by 64 KiB, halved for each 2^9 us of the minimum RTT (Linux: tcp_tso_rtt_log). */
+#define CC_NEAR_BURST_BYTES 65536u
+#define CC_NEAR_RTT_SHIFT   9
+/* No floor of the pacing rate is higher: two packets of 64 KiB in two pauses. */
+#define CC_FLOOR_MOST_BPS (2 * 65536ull * CC_USEC_PER_SEC / (2 * CC_PAUSE_US))
+
+/* The fields of a decision, as bits of what cc_clamp() returns and as places of a host's counters. */
+#define CC_CLAMPS(X)                                                                                                   \
+	X(CWND)                                                                                                        \
+	X(SSTHRESH)                                                                                                    \
+	X(PACING)                                                                                                      \
+	X(BURST)                                                                                                       \
+	X(APP_LIMITED)
+#define CC_CLAMP_ENUM(name) CC_CLAMP_##name,
+enum cc_clamp { CC_CLAMPS(CC_CLAMP_ENUM) CC_CLAMP_COUNT };
+
+/* Whether x was outside of its bounds. */
+CC_INLINE bool cc_bound_u32(u32 *x, u32 least, u32 most)
+{
+	u32 decided = *x;
+
+	*x = cc_max_u32(cc_min_u32(decided, most), least);
+	return *x != decided;
+}
+
+/*
+ * The least pacing rate: Linux's next burst takes at most two pauses. It has two packets or more (CC_MIN_BURST_PKTS),
+ * and on short paths as many as half of cwnd allows (Linux: tcp_cwnd_test).
+ */
+CC_INLINE u64 cc_least_pacing_Bps(const struct cc_view *v, u32 cwnd_pkts)
+{
+	u64 two_pauses_us = 2ull * cc_max_u32(v->srtt_us, CC_PAUSE_US);
+	u32 halvings = cc_min_u32(v->min_rtt_us >> CC_NEAR_RTT_SHIFT, 31);
+	u64 near_bytes = cc_min_u64(CC_NEAR_BURST_BYTES >> halvings, (u64)(cwnd_pkts / 2) * v->mss_bytes);
+	u64 burst_bytes = cc_max_u64((u64)CC_MIN_BURST_PKTS * v->mss_bytes, near_bytes);
+
+	return cc_max_u64(cc_div(burst_bytes * CC_USEC_PER_SEC + two_pauses_us - 1, two_pauses_us), 1);
+}
+
+/*
+ * Whether the pacing rate was below its floor. Linux does not exceed the application's limit (SO_MAX_PACING_RATE) with
+ * any algorithm, also where it is below the floor: that is no defect of the algorithm, and not counted.
+ */
+CC_INLINE bool cc_bound_pacing(const struct cc_view *v, struct cc_decision *d)
+{
+	u64 limit = v->max_pacing_rate_Bps;
+	u64 decided = cc_min_u64(d->pacing_rate_Bps, limit);
+	u64 least = decided < CC_FLOOR_MOST_BPS ? cc_min_u64(cc_least_pacing_Bps(v, d->cwnd_pkts), limit) : 0;
+
+	d->pacing_rate_Bps = cc_max_u64(decided, least);
+	return decided < least;
+}
+
+/* Whether an application-limited period would outlast what is in flight. */
+CC_INLINE bool cc_bound_app_limited(const struct cc_view *v, struct cc_decision *d)
+{
+	u32 last = v->delivered_pkts + v->inflight_pkts;
+
+	if (!d->app_limited_until_pkts || !cc_after(d->app_limited_until_pkts, last ? last : 1))
+		return false;
+	d->app_limited_until_pkts = last ? last : 1;
+	return true;
+}
+
+/* All bounds, one by one. Out of line: nearly every decision is within them. */
+static __attribute__((noinline, cold, unused)) u32 cc_clamp_each(const struct cc_view *v, struct cc_decision *d,
+								 u32 most_ssthresh_pkts)
+{
+	u32 clamped = 0;
+
+	clamped |= (u32)cc_bound_u32(&d->cwnd_pkts, 1, CC_MOST_CWND_PKTS) << CC_CLAMP_CWND;
+	clamped |= (u32)cc_bound_u32(&d->ssthresh_pkts, CC_MIN_SSTHRESH_PKTS, most_ssthresh_pkts) << CC_CLAMP_SSTHRESH;
+	clamped |= (u32)cc_bound_u32(&d->min_burst_pkts, 1, CC_MOST_BURST_PKTS) << CC_CLAMP_BURST;
+	clamped |= (u32)cc_bound_pacing(v, d) << CC_CLAMP_PACING;
+	clamped |= (u32)cc_bound_app_limited(v, d) << CC_CLAMP_APP_LIMITED;
+	return clamped;
+}
+
+/*
+ * The largest ssthresh that CC_GROWS_CWND may set in an event. A reduction does not raise cwnd. Later in the same
+ * reduction twice the prior cwnd: an undo may have raised cwnd above it, and slow start may end there.
+ */
+CC_INLINE u32 cc_most_ssthresh_pkts(u32 event, const struct cc_view *v, const struct cc_decision *d)
+{
+	if (event == CC_EVENT_REDUCE)
+		return cc_max_u32(v->cwnd_pkts, CC_MIN_SSTHRESH_PKTS);
+	if ((v->ca_state == CC_CA_CWR || v->ca_state == CC_CA_RECOVERY) && d->ssthresh_pkts != v->ssthresh_pkts)
+		return cc_max_u32(cc_min_u32(v->prior_cwnd_pkts, CC_MOST_CWND_PKTS) * 2, CC_MIN_SSTHRESH_PKTS);
+	return CC_INFINITE;
+}
+
+/* Keeps a decision within its bounds. Returns which fields were outside: bit CC_CLAMP_x of each. */
+CC_INLINE u32 cc_clamp(const struct cc_view *v, struct cc_decision *d, u32 most_ssthresh_pkts)
+{
+	if (d->cwnd_pkts - 1 < CC_MOST_CWND_PKTS &&
+	    d->ssthresh_pkts - CC_MIN_SSTHRESH_PKTS <= most_ssthresh_pkts - CC_MIN_SSTHRESH_PKTS &&
+	    d->pacing_rate_Bps >= CC_FLOOR_MOST_BPS && d->pacing_rate_Bps <= v->max_pacing_rate_Bps &&
+	    d->min_burst_pkts - 1 < CC_MOST_BURST_PKTS && !d->app_limited_until_pkts)
+		return 0;
+	return cc_clamp_each(v, d, most_ssthresh_pkts);
+}
+
+#endif
