@@ -75,8 +75,8 @@ const volatile struct cc_config cc_config SEC(".rodata.config") = {
 
 /* What should not happen, over all flows. `fairpace status` shows it. */
 struct cc_counters {
-	u64 fallbacks;		      /* ACKs handled without state */
-	u64 heals;		      /* values of cwnd and ssthresh that nothing decided, and that were put right */
+	u64 fallbacks;		    /* ACKs handled without state */
+	u64 heals;		    /* values of cwnd and ssthresh that nothing decided, and that were put right */
 	u64 clamps[CC_CLAMP_COUNT]; /* decisions outside of their bounds, by enum cc_clamp */
 };
 struct cc_counters cc_counters;
@@ -129,11 +129,14 @@ static __noinline void cc_count_clamps(u32 clamped)
 			__sync_fetch_and_add(&cc_counters.clamps[field], 1);
 }
 
-/* `most_ssthresh_pkts` as in cc_clamp(). */
-static __always_inline void cc_apply_decision(struct sock *sk, struct cc_flow *flow, u32 most_ssthresh_pkts)
+/* enum cc_bounds of this algorithm */
+#define CC_BOUNDS ((CC_OWNS ? 0 : CC_BOUNDS_GROWS) | (CC_IS_1(CC_FN(paces_below_a_packet)) ? CC_BOUNDS_SLOW : 0))
+
+/* `event`: enum cc_bounds beside that of the algorithm. */
+static __always_inline void cc_apply_decision(struct sock *sk, struct cc_flow *flow, u32 event)
 {
 	if (!(cc_config.testing & CC_TESTING_NO_CLAMPS)) {
-		u32 clamped = cc_clamp(&flow->view, &flow->decision, most_ssthresh_pkts);
+		u32 clamped = cc_clamp(&flow->view, &flow->decision, CC_BOUNDS | event);
 
 		if (clamped)
 			cc_count_clamps(clamped);
@@ -144,11 +147,8 @@ static __always_inline void cc_apply_decision(struct sock *sk, struct cc_flow *f
 /* Passes an event to the algorithm and applies its decision. The view is filled. */
 static __always_inline void cc_pass(struct sock *sk, struct cc_flow *flow, u32 event)
 {
-	const struct cc_view *v = &flow->view;
-	struct cc_decision *d = &flow->decision;
-
-	CC_FN(on_event)(&flow->CC_NAME, event, v, d);
-	cc_apply_decision(sk, flow, CC_OWNS ? CC_INFINITE : cc_most_ssthresh_pkts(event, v, d));
+	CC_FN(on_event)(&flow->CC_NAME, event, &flow->view, &flow->decision);
+	cc_apply_decision(sk, flow, event == CC_EVENT_REDUCE ? CC_BOUNDS_REDUCES : 0);
 }
 
 /* Puts right what a kernel that skips programs has taken for the result of a hook. Runs first on every ACK. */
@@ -200,7 +200,7 @@ static __noinline struct cc_flow *cc_adopt(struct sock *sk)
 	flow->since_us = flow->view.now_us;
 	flow->reduction_seq = cc_tcp_sock(sk)->high_seq;
 	CC_FN(init)(&flow->CC_NAME, cc_params(), &flow->view, &flow->decision);
-	cc_apply_decision(sk, flow, CC_INFINITE);
+	cc_apply_decision(sk, flow, 0);
 	if (CC_OWNS && flow->decision.pacing_rate_Bps != CC_NO_RATE)
 		cc_request_pacing(cc_tcp_sock(sk));
 	return flow;
@@ -414,7 +414,7 @@ static __always_inline void cc_control(struct sock *sk, const struct rate_sample
 	cc_fill_tracked(flow, cc_tcp_sock(sk), rs);
 #endif
 	CC_FN(on_ack)(&flow->CC_NAME, &flow->view, &flow->decision);
-	cc_apply_decision(sk, flow, CC_INFINITE);
+	cc_apply_decision(sk, flow, 0);
 }
 
 SEC("struct_ops")
@@ -454,7 +454,7 @@ void BPF_PROG(cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	cc_fill_view(sk, flow);
 	flow->view.acked_pkts = acked;
 	CC_FN(on_ack)(&flow->CC_NAME, &flow->view, &flow->decision);
-	cc_apply_decision(sk, flow, CC_INFINITE);
+	cc_apply_decision(sk, flow, 0);
 }
 
 /* Runs on every ACK, before the kernel decides about recovery and growth; excludes packets that were SACKed before. */
@@ -536,17 +536,14 @@ int replay(void *ctx)
 
 	if (!r)
 		return 1;
-	u32 most_ssthresh_pkts = CC_INFINITE;
+	bool reduces = r->call == CC_REPLAY_ON_EVENT && r->event == CC_EVENT_REDUCE;
 
-	if (r->call == CC_REPLAY_INIT) {
+	if (r->call == CC_REPLAY_INIT)
 		CC_FN(init)(&r->state, cc_params(), &r->view, &r->decision);
-	} else if (r->call == CC_REPLAY_ON_ACK) {
+	else if (r->call == CC_REPLAY_ON_ACK)
 		CC_FN(on_ack)(&r->state, &r->view, &r->decision);
-	} else {
+	else
 		CC_FN(on_event)(&r->state, r->event, &r->view, &r->decision);
-		if (!CC_OWNS)
-			most_ssthresh_pkts = cc_most_ssthresh_pkts(r->event, &r->view, &r->decision);
-	}
-	r->clamped = cc_clamp(&r->view, &r->decision, most_ssthresh_pkts);
+	r->clamped = cc_clamp(&r->view, &r->decision, CC_BOUNDS | (reduces ? CC_BOUNDS_REDUCES : 0));
 	return 0;
 }

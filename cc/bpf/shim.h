@@ -123,10 +123,13 @@ CC_INLINE u32 cc_last_lost_end(const struct tcp_sock *tp)
 		       first_end;
 }
 
-/* Linux keeps cwnd between 1 and the clamp of the socket, which the contract does not show to algorithms. */
+/*
+ * Linux keeps cwnd between 1 and the clamp of the socket, which the contract does not show to algorithms. No connection
+ * of Linux has more in flight than CC_MOST_TCP_CWND_PKTS.
+ */
 CC_INLINE u32 cc_allowed_cwnd(const struct tcp_sock *tp, u32 cwnd_pkts)
 {
-	return cc_max_u32(cc_min_u32(cwnd_pkts, tp->snd_cwnd_clamp), 1);
+	return cc_max_u32(cc_min_u32(cwnd_pkts, cc_min_u32(tp->snd_cwnd_clamp, CC_MOST_TCP_CWND_PKTS)), 1);
 }
 
 /* Writes only the fields that the decision, which is within its bounds, changes: most ACKs change two. */
@@ -211,6 +214,6 @@ CC_INLINE bool cc_is_foreign_ssthresh(const struct tcp_sock *tp, u32 reduction_s
 }
 
 /* The same for cwnd, which undo_cwnd returns, and which becomes ssthresh at the end of a reduction. */
-CC_INLINE bool cc_is_foreign_cwnd(const struct tcp_sock *tp) { return tp->snd_cwnd - 1 >= CC_MOST_CWND_PKTS; }
+CC_INLINE bool cc_is_foreign_cwnd(const struct tcp_sock *tp) { return tp->snd_cwnd - 1 >= CC_MOST_TCP_CWND_PKTS; }
 
 #endif

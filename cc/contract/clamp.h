@@ -4,9 +4,10 @@
  * that is wrong may be slow or unfair, but it neither stops its connection nor brings the host out of order. No
  * algorithm of algorithms.def reaches a bound; a bound that acts is counted and shown as a defect of the header.
  *
- *	cwnd		1 packet to CC_MOST_CWND_PKTS
+ *	cwnd		1 packet to CC_MOST_CWND_PKTS; where Linux computes the pacing rate from it, to CC_MOST_TCP_CWND_PKTS
  *	ssthresh	2 packets to CC_INFINITE; where the host reduces cwnd to it, at most the cwnd before
- *	pacing rate	a burst in two times max(srtt, 200 ms), and thus at least a packet in one, to the application's limit
+ *	pacing rate	Linux's next burst is over in two pauses of max(srtt, 200 ms), and has at least two packets; if the
+ *			header defines NAME_paces_below_a_packet, in CC_SLOW_PAUSES times as many
  *	burst		1 to CC_MOST_BURST_PKTS packets
  *	app-limited	until no later than what is in flight now has been delivered
  *
@@ -19,7 +20,8 @@
  *     cwnd has to fit into an int: it does if ssthresh is not above the prior cwnd. Above CC_INFINITE its difference to
  *     the packets in flight, an int, is negative.
  *   - tcp_xmit_retransmit_queue() takes cwnd less the packets in flight as an int and sends nothing if it is negative.
- *   - tcp_update_pacing_rate() multiplies cwnd, MSS, 100 / us and up to 200 % in 64 bits, which overflows above 1.7e7.
+ *   - tcp_update_pacing_rate(), which algorithms that own cwnd do not have, multiplies cwnd, MSS, 8e4 and up to 200 in 64
+ *     bits, which overflows above 1.7e7 packets of 64 KiB.
  *   - tcp_update_skb_after_send() divides a burst by the pacing rate: at 1 B/s nothing is sent for hours, and without
  *     ACKs no hook runs that could correct it. A rate of 0 does not pace at all.
  *   - tcp_tso_autosize() takes a burst of 0 packets for the size of the next one.
@@ -37,17 +39,38 @@
 #include "maths.h"
 #include "window.h"
 
-/* The largest window of TCP, 2^30 bytes (RFC 7323 section 2.3), in packets of 64 bytes. The end of ranges of cwnd. */
-#define CC_MOST_CWND_PKTS (1u << 24)
+/* Packets: an int, with room for the one that tcp_fastretrans_alert() adds. */
+#define CC_MOST_CWND_PKTS 0x7ffffffeu
+/* The largest window of TCP, 2^30 bytes (RFC 7323 section 2.3), in packets of 64 bytes. */
+#define CC_MOST_TCP_CWND_PKTS (1u << 24)
 /* Linux's GSO_MAX_SEGS: what a TSO burst has at most. */
 #define CC_MOST_BURST_PKTS 65535u
 /* Linux's TCP_RTO_MIN: a shorter pause than this is no stall, whatever the RTT. */
 #define CC_PAUSE_US CC_MSEC(200)
+/*
+ * A packet in 51 s. BBR's least bandwidth is a packet in 2^24 us (CC_BW_SHIFT), of which DRAIN takes 0.34: 49 s. LEVEL
+ * shares a link among more flows than it has packets, down to an eighth of a packet per RTT.
+ */
+#define CC_SLOW_PAUSES 256u
 /* On short paths a TSO burst is longer by 64 KiB, halved for each 2^9 us of the minimum RTT (Linux: tcp_tso_rtt_log). */
 #define CC_NEAR_BURST_BYTES 65536u
 #define CC_NEAR_RTT_SHIFT   9
 /* No floor of the pacing rate is higher: two packets of 64 KiB in two pauses. */
-#define CC_FLOOR_MOST_BPS (2 * 65536ull * CC_USEC_PER_SEC / (2 * CC_PAUSE_US))
+#define CC_FLOOR_MOST_BPS (65536ull * CC_USEC_PER_SEC / CC_PAUSE_US)
+
+/* What the bounds depend on beside view and decision: a set. */
+enum cc_bounds {
+	CC_BOUNDS_GROWS = 1,   /* CC_GROWS_CWND: the host reduces cwnd, and Linux computes the pacing rate */
+	CC_BOUNDS_SLOW = 2,    /* the header defines NAME_paces_below_a_packet as 1 */
+	CC_BOUNDS_REDUCES = 4, /* the decision is on CC_EVENT_REDUCE */
+};
+
+/* 1 if x is defined as 1, else 0: also where no macro x exists, as in most headers. */
+#define CC_SECOND(first, second, ...) second
+#define CC_BEFORE_1		      0,
+#define CC_IS_1(x)		      CC_IS_1_(x)
+#define CC_IS_1_(x)		      CC_IS_1__(CC_BEFORE_##x)
+#define CC_IS_1__(before)	      CC_SECOND(before 1, 0, 0)
 
 /* The fields of a decision, as bits of what cc_clamp() returns and as places of a host's counters. */
 #define CC_CLAMPS(X)                                                                                                   \
@@ -69,16 +92,20 @@ CC_INLINE bool cc_bound_u32(u32 *x, u32 least, u32 most)
 }
 
 /*
- * The least pacing rate: Linux's next burst takes at most two pauses. It has two packets or more (CC_MIN_BURST_PKTS),
- * and on short paths as many as half of cwnd allows (Linux: tcp_cwnd_test).
+ * The least pacing rate. On short paths a burst is longer, up to half of cwnd (Linux: tcp_tso_autosize, tcp_cwnd_test).
+ * An algorithm that may pace below a packet per RTT chooses its bursts, too.
  */
-CC_INLINE u64 cc_least_pacing_Bps(const struct cc_view *v, u32 cwnd_pkts)
+CC_INLINE u64 cc_least_pacing_Bps(const struct cc_view *v, u32 cwnd_pkts, u32 bounds)
 {
 	u64 two_pauses_us = 2ull * cc_max_u32(v->srtt_us, CC_PAUSE_US);
 	u32 halvings = cc_min_u32(v->min_rtt_us >> CC_NEAR_RTT_SHIFT, 31);
 	u64 near_bytes = cc_min_u64(CC_NEAR_BURST_BYTES >> halvings, (u64)(cwnd_pkts / 2) * v->mss_bytes);
-	u64 burst_bytes = cc_max_u64((u64)CC_MIN_BURST_PKTS * v->mss_bytes, near_bytes);
+	u64 burst_bytes = (u64)CC_MIN_BURST_PKTS * v->mss_bytes;
 
+	if (bounds & CC_BOUNDS_SLOW)
+		two_pauses_us *= CC_SLOW_PAUSES;
+	else
+		burst_bytes = cc_max_u64(burst_bytes, near_bytes);
 	return cc_max_u64(cc_div(burst_bytes * CC_USEC_PER_SEC + two_pauses_us - 1, two_pauses_us), 1);
 }
 
@@ -86,12 +113,14 @@ CC_INLINE u64 cc_least_pacing_Bps(const struct cc_view *v, u32 cwnd_pkts)
  * Whether the pacing rate was below its floor. Linux does not exceed the application's limit (SO_MAX_PACING_RATE) with
  * any algorithm, also where it is below the floor: that is no defect of the algorithm, and not counted.
  */
-CC_INLINE bool cc_bound_pacing(const struct cc_view *v, struct cc_decision *d)
+CC_INLINE bool cc_bound_pacing(const struct cc_view *v, struct cc_decision *d, u32 bounds)
 {
 	u64 limit = v->max_pacing_rate_Bps;
 	u64 decided = cc_min_u64(d->pacing_rate_Bps, limit);
-	u64 least = decided < CC_FLOOR_MOST_BPS ? cc_min_u64(cc_least_pacing_Bps(v, d->cwnd_pkts), limit) : 0;
+	u64 least = 0;
 
+	if (decided < CC_FLOOR_MOST_BPS)
+		least = cc_min_u64(cc_least_pacing_Bps(v, d->cwnd_pkts, bounds), limit);
 	d->pacing_rate_Bps = cc_max_u64(decided, least);
 	return decided < least;
 }
@@ -101,48 +130,62 @@ CC_INLINE bool cc_bound_app_limited(const struct cc_view *v, struct cc_decision 
 {
 	u32 last = v->delivered_pkts + v->inflight_pkts;
 
-	if (!d->app_limited_until_pkts || !cc_after(d->app_limited_until_pkts, last ? last : 1))
+	last = last ? last : 1; /* 0 would be none */
+	if (!d->app_limited_until_pkts || !cc_after(d->app_limited_until_pkts, last))
 		return false;
-	d->app_limited_until_pkts = last ? last : 1;
+	d->app_limited_until_pkts = last;
 	return true;
+}
+
+/* Whether Linux's PRR or the simulator's reduces cwnd now. */
+CC_INLINE bool cc_host_reduces(const struct cc_view *v, u32 bounds)
+{
+	return (bounds & CC_BOUNDS_GROWS) && (v->ca_state == CC_CA_CWR || v->ca_state == CC_CA_RECOVERY);
+}
+
+/*
+ * A reduction does not raise cwnd. Later in it, ssthresh may become twice the prior cwnd: after an undo without SACK the
+ * state stays, with an ssthresh that the algorithm did not decide, and slow start may end above the prior cwnd.
+ */
+CC_INLINE u32 cc_most_ssthresh_pkts(const struct cc_view *v, const struct cc_decision *d, u32 bounds)
+{
+	u32 prior_pkts = cc_min_u32(v->prior_cwnd_pkts, CC_MOST_TCP_CWND_PKTS);
+
+	if (bounds & CC_BOUNDS_REDUCES)
+		return bounds & CC_BOUNDS_GROWS ? cc_max_u32(v->cwnd_pkts, CC_MIN_SSTHRESH_PKTS) : CC_INFINITE;
+	if (cc_host_reduces(v, bounds) && d->ssthresh_pkts != v->ssthresh_pkts)
+		return cc_max_u32(2 * prior_pkts, CC_MIN_SSTHRESH_PKTS);
+	return CC_INFINITE;
 }
 
 /* All bounds, one by one. Out of line: nearly every decision is within them. */
 static __attribute__((noinline, cold, unused)) u32 cc_clamp_each(const struct cc_view *v, struct cc_decision *d,
-								 u32 most_ssthresh_pkts)
+								 u32 bounds)
 {
+	u32 most_cwnd_pkts = bounds & CC_BOUNDS_GROWS ? CC_MOST_TCP_CWND_PKTS : CC_MOST_CWND_PKTS;
+	u32 most_ssthresh_pkts = cc_most_ssthresh_pkts(v, d, bounds);
 	u32 clamped = 0;
 
-	clamped |= (u32)cc_bound_u32(&d->cwnd_pkts, 1, CC_MOST_CWND_PKTS) << CC_CLAMP_CWND;
+	clamped |= (u32)cc_bound_u32(&d->cwnd_pkts, 1, most_cwnd_pkts) << CC_CLAMP_CWND;
 	clamped |= (u32)cc_bound_u32(&d->ssthresh_pkts, CC_MIN_SSTHRESH_PKTS, most_ssthresh_pkts) << CC_CLAMP_SSTHRESH;
 	clamped |= (u32)cc_bound_u32(&d->min_burst_pkts, 1, CC_MOST_BURST_PKTS) << CC_CLAMP_BURST;
-	clamped |= (u32)cc_bound_pacing(v, d) << CC_CLAMP_PACING;
+	clamped |= (u32)cc_bound_pacing(v, d, bounds) << CC_CLAMP_PACING;
 	clamped |= (u32)cc_bound_app_limited(v, d) << CC_CLAMP_APP_LIMITED;
 	return clamped;
 }
 
 /*
- * The largest ssthresh that CC_GROWS_CWND may set in an event. A reduction does not raise cwnd. Later in the same
- * reduction twice the prior cwnd: an undo may have raised cwnd above it, and slow start may end there.
+ * Keeps a decision within its bounds. Returns which fields were outside: bit CC_CLAMP_x of each. `bounds` is a set of
+ * enum cc_bounds. What is common is tested here, and needs no pass through all of them.
  */
-CC_INLINE u32 cc_most_ssthresh_pkts(u32 event, const struct cc_view *v, const struct cc_decision *d)
+CC_INLINE u32 cc_clamp(const struct cc_view *v, struct cc_decision *d, u32 bounds)
 {
-	if (event == CC_EVENT_REDUCE)
-		return cc_max_u32(v->cwnd_pkts, CC_MIN_SSTHRESH_PKTS);
-	if ((v->ca_state == CC_CA_CWR || v->ca_state == CC_CA_RECOVERY) && d->ssthresh_pkts != v->ssthresh_pkts)
-		return cc_max_u32(cc_min_u32(v->prior_cwnd_pkts, CC_MOST_CWND_PKTS) * 2, CC_MIN_SSTHRESH_PKTS);
-	return CC_INFINITE;
-}
-
-/* Keeps a decision within its bounds. Returns which fields were outside: bit CC_CLAMP_x of each. */
-CC_INLINE u32 cc_clamp(const struct cc_view *v, struct cc_decision *d, u32 most_ssthresh_pkts)
-{
-	if (d->cwnd_pkts - 1 < CC_MOST_CWND_PKTS &&
-	    d->ssthresh_pkts - CC_MIN_SSTHRESH_PKTS <= most_ssthresh_pkts - CC_MIN_SSTHRESH_PKTS &&
+	if (d->cwnd_pkts - 1 < CC_MOST_TCP_CWND_PKTS && d->ssthresh_pkts - CC_MIN_SSTHRESH_PKTS < CC_INFINITE - 1 &&
 	    d->pacing_rate_Bps >= CC_FLOOR_MOST_BPS && d->pacing_rate_Bps <= v->max_pacing_rate_Bps &&
-	    d->min_burst_pkts - 1 < CC_MOST_BURST_PKTS && !d->app_limited_until_pkts)
+	    d->min_burst_pkts - 1 < CC_MOST_BURST_PKTS && !d->app_limited_until_pkts && !(bounds & CC_BOUNDS_REDUCES) &&
+	    !cc_host_reduces(v, bounds))
 		return 0;
-	return cc_clamp_each(v, d, most_ssthresh_pkts);
+	return cc_clamp_each(v, d, bounds);
 }
 
 #endif

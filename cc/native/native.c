@@ -65,6 +65,19 @@ enum {
 #include "algorithms.def"
 };
 
+/* enum cc_bounds of each algorithm */
+enum {
+#define CC_ALGORITHM(name, kind, title, source)                                                                        \
+	CC_BOUNDS_OF_##name = ((int)(kind) == CC_GROWS_CWND ? CC_BOUNDS_GROWS : 0) |                                   \
+			      (CC_IS_1(name##_paces_below_a_packet) ? CC_BOUNDS_SLOW : 0),
+#include "algorithms.def"
+};
+static const u8 bounds_of[] = {
+#define CC_ALGORITHM(name, kind, title, source)		    CC_BOUNDS_OF_##name,
+#define CC_PRESET(name, algorithm, title, source, settings) CC_BOUNDS_OF_##algorithm,
+#include "algorithms.def"
+};
+
 #define CC_ROW(name_, algorithm_, title_, source_, settings_)                                                          \
 	{                                                                                                              \
 		.name = #name_,                                                                                        \
@@ -108,16 +121,16 @@ u32 cc_native_init(u32 id, void *state, const u32 *params, const struct cc_view 
 #include "algorithms.def"
 #undef CC_CASE
 	}
-	return cc_clamp(v, d, CC_INFINITE);
+	return cc_clamp(v, d, bounds_of[id]);
 }
 
 /* Functions of their own: the switch below is a jump then, and saves no registers for all that any of them may need. */
 #define CC_ALGORITHM(name, kind, title, source)                                                                        \
-	static __attribute__((noinline)) u32 name##_on_ack_alone(struct name *s, const struct cc_view *v,              \
-								 struct cc_decision *d)                                \
+	static __attribute__((noinline))                                                                               \
+	u32 name##_on_ack_alone(struct name *s, const struct cc_view *v, struct cc_decision *d)                        \
 	{                                                                                                              \
 		name##_on_ack(s, v, d);                                                                                \
-		return cc_clamp(v, d, CC_INFINITE);                                                                    \
+		return cc_clamp(v, d, CC_BOUNDS_OF_##name);                                                            \
 	}
 #define CC_PRESET(name, algorithm, title, source, settings)
 #include "algorithms.def"
@@ -138,8 +151,6 @@ u32 cc_native_on_ack(u32 id, void *state, const struct cc_view *v, struct cc_dec
 
 u32 cc_native_on_event(u32 id, void *state, u32 event, const struct cc_view *v, struct cc_decision *d)
 {
-	bool grows = id < CC_NATIVE_COUNT && algorithms[id].kind == CC_GROWS_CWND;
-
 	switch (id) {
 #define CC_CASE(name, algorithm)                                                                                       \
 	case CC_NATIVE_##name:                                                                                         \
@@ -150,7 +161,7 @@ u32 cc_native_on_event(u32 id, void *state, u32 event, const struct cc_view *v, 
 #include "algorithms.def"
 #undef CC_CASE
 	}
-	return cc_clamp(v, d, grows ? cc_most_ssthresh_pkts(event, v, d) : CC_INFINITE);
+	return cc_clamp(v, d, bounds_of[id] | (event == CC_EVENT_REDUCE ? CC_BOUNDS_REDUCES : 0));
 }
 
 void cc_native_observe(u32 id, const void *state, struct cc_observation *o)
