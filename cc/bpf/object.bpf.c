@@ -121,12 +121,11 @@ static __always_inline void cc_fill_view(struct sock *sk, struct cc_flow *flow)
 #endif
 }
 
-/* Out of line, as no listed algorithm gets here. */
+/* Out of line, as no listed algorithm gets here. Without branches, which would multiply the verifier's paths. */
 static __noinline void cc_count_clamps(u32 clamped)
 {
 	for (u32 field = 0; field < CC_CLAMP_COUNT; field++)
-		if (clamped >> field & 1)
-			__sync_fetch_and_add(&cc_counters.clamps[field], 1);
+		__sync_fetch_and_add(&cc_counters.clamps[field], clamped >> field & 1);
 }
 
 /* enum cc_bounds of this algorithm */
@@ -510,11 +509,11 @@ struct tcp_congestion_ops CC_KERNEL_NAME = {
  * Runs the same functions on a view from user space, so that a test can compare each result with the native build.
  * Not loaded in production.
  */
-enum cc_replay_call { CC_REPLAY_INIT = 0, CC_REPLAY_ON_ACK = 1, CC_REPLAY_ON_EVENT = 2 };
+enum cc_replay_call { CC_REPLAY_INIT = 0, CC_REPLAY_ON_ACK = 1, CC_REPLAY_ON_EVENT = 2, CC_REPLAY_CLAMP = 3 };
 
 struct cc_replay {
 	u32 call; /* enum cc_replay_call */
-	u32 event;
+	u32 event;   /* of CC_REPLAY_CLAMP: a set of enum cc_bounds */
 	u32 clamped; /* out: as cc_clamp() returns it */
 	u32 reserved;
 	struct cc_view view;
@@ -538,6 +537,10 @@ int replay(void *ctx)
 		return 1;
 	bool reduces = r->call == CC_REPLAY_ON_EVENT && r->event == CC_EVENT_REDUCE;
 
+	if (r->call == CC_REPLAY_CLAMP) {
+		r->clamped = cc_clamp(&r->view, &r->decision, r->event);
+		return 0;
+	}
 	if (r->call == CC_REPLAY_INIT)
 		CC_FN(init)(&r->state, cc_params(), &r->view, &r->decision);
 	else if (r->call == CC_REPLAY_ON_ACK)

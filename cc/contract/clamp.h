@@ -82,13 +82,24 @@ enum cc_bounds {
 #define CC_CLAMP_ENUM(name) CC_CLAMP_##name,
 enum cc_clamp { CC_CLAMPS(CC_CLAMP_ENUM) CC_CLAMP_COUNT };
 
-/* Whether x was outside of its bounds. */
-CC_INLINE bool cc_bound_u32(u32 *x, u32 least, u32 most)
+/*
+ * 1 if a differs from b, without a branch: the verifier follows both sides of each, and nothing later depends on which.
+ */
+CC_INLINE u32 cc_differ(u64 a, u64 b)
+{
+	u64 difference = a ^ b;
+
+	CC_OPAQUE(difference);
+	return (u32)((difference | (0 - difference)) >> 63);
+}
+
+/* 1 if x was outside of its bounds. */
+CC_INLINE u32 cc_bound_u32(u32 *x, u32 least, u32 most)
 {
 	u32 decided = *x;
 
 	*x = cc_max_u32(cc_min_u32(decided, most), least);
-	return *x != decided;
+	return cc_differ(*x, decided);
 }
 
 /*
@@ -110,31 +121,27 @@ CC_INLINE u64 cc_least_pacing_Bps(const struct cc_view *v, u32 cwnd_pkts, u32 bo
 }
 
 /*
- * Whether the pacing rate was below its floor. Linux does not exceed the application's limit (SO_MAX_PACING_RATE) with
+ * 1 if the pacing rate was below its floor. Linux does not exceed the application's limit (SO_MAX_PACING_RATE) with
  * any algorithm, also where it is below the floor: that is no defect of the algorithm, and not counted.
  */
-CC_INLINE bool cc_bound_pacing(const struct cc_view *v, struct cc_decision *d, u32 bounds)
+CC_INLINE u32 cc_bound_pacing(const struct cc_view *v, struct cc_decision *d, u32 bounds)
 {
 	u64 limit = v->max_pacing_rate_Bps;
 	u64 decided = cc_min_u64(d->pacing_rate_Bps, limit);
-	u64 least = 0;
 
-	if (decided < CC_FLOOR_MOST_BPS)
-		least = cc_min_u64(cc_least_pacing_Bps(v, d->cwnd_pkts, bounds), limit);
-	d->pacing_rate_Bps = cc_max_u64(decided, least);
-	return decided < least;
+	d->pacing_rate_Bps = cc_max_u64(decided, cc_min_u64(cc_least_pacing_Bps(v, d->cwnd_pkts, bounds), limit));
+	return cc_differ(d->pacing_rate_Bps, decided);
 }
 
-/* Whether an application-limited period would outlast what is in flight. */
-CC_INLINE bool cc_bound_app_limited(const struct cc_view *v, struct cc_decision *d)
+/* 1 if an application-limited period would outlast what is in flight. */
+CC_INLINE u32 cc_bound_app_limited(const struct cc_view *v, struct cc_decision *d)
 {
+	u32 decided = d->app_limited_until_pkts;
 	u32 last = v->delivered_pkts + v->inflight_pkts;
 
 	last = last ? last : 1; /* 0 would be none */
-	if (!d->app_limited_until_pkts || !cc_after(d->app_limited_until_pkts, last))
-		return false;
-	d->app_limited_until_pkts = last;
-	return true;
+	d->app_limited_until_pkts = decided && cc_after(decided, last) ? last : decided;
+	return cc_differ(d->app_limited_until_pkts, decided);
 }
 
 /* Whether Linux's PRR or the simulator's reduces cwnd now. */
@@ -149,28 +156,39 @@ CC_INLINE bool cc_host_reduces(const struct cc_view *v, u32 bounds)
  */
 CC_INLINE u32 cc_most_ssthresh_pkts(const struct cc_view *v, const struct cc_decision *d, u32 bounds)
 {
-	u32 prior_pkts = cc_min_u32(v->prior_cwnd_pkts, CC_MOST_TCP_CWND_PKTS);
+	u32 most_pkts = CC_INFINITE;
 
+	if (!(bounds & CC_BOUNDS_GROWS))
+		return most_pkts;
 	if (bounds & CC_BOUNDS_REDUCES)
-		return bounds & CC_BOUNDS_GROWS ? cc_max_u32(v->cwnd_pkts, CC_MIN_SSTHRESH_PKTS) : CC_INFINITE;
-	if (cc_host_reduces(v, bounds) && d->ssthresh_pkts != v->ssthresh_pkts)
-		return cc_max_u32(2 * prior_pkts, CC_MIN_SSTHRESH_PKTS);
-	return CC_INFINITE;
+		most_pkts = cc_min_u32(v->cwnd_pkts, CC_MOST_TCP_CWND_PKTS);
+	else if (cc_host_reduces(v, bounds) && d->ssthresh_pkts != v->ssthresh_pkts)
+		most_pkts = 2 * cc_min_u32(v->prior_cwnd_pkts, CC_MOST_TCP_CWND_PKTS);
+	return cc_max_u32(most_pkts, CC_MIN_SSTHRESH_PKTS);
 }
 
-/* All bounds, one by one. Out of line: nearly every decision is within them. */
-static __attribute__((noinline, cold, unused)) u32 cc_clamp_each(const struct cc_view *v, struct cc_decision *d,
-								 u32 bounds)
+/*
+ * All bounds, one by one. Out of line: nearly every decision is within them. In eBPF a global function, which the
+ * verifier goes through once for itself, and not on each path that leads to a call; for it the pointers may be NULL.
+ */
+#ifdef __bpf__
+u32 cc_clamp_each(const struct cc_view *v, struct cc_decision *d, u32 bounds);
+__attribute__((noinline)) u32 cc_clamp_each(const struct cc_view *v, struct cc_decision *d, u32 bounds)
+#else
+static __attribute__((noinline, unused)) u32 cc_clamp_each(const struct cc_view *v, struct cc_decision *d, u32 bounds)
+#endif
 {
+	if (!v || !d)
+		return 0;
 	u32 most_cwnd_pkts = bounds & CC_BOUNDS_GROWS ? CC_MOST_TCP_CWND_PKTS : CC_MOST_CWND_PKTS;
 	u32 most_ssthresh_pkts = cc_most_ssthresh_pkts(v, d, bounds);
 	u32 clamped = 0;
 
-	clamped |= (u32)cc_bound_u32(&d->cwnd_pkts, 1, most_cwnd_pkts) << CC_CLAMP_CWND;
-	clamped |= (u32)cc_bound_u32(&d->ssthresh_pkts, CC_MIN_SSTHRESH_PKTS, most_ssthresh_pkts) << CC_CLAMP_SSTHRESH;
-	clamped |= (u32)cc_bound_u32(&d->min_burst_pkts, 1, CC_MOST_BURST_PKTS) << CC_CLAMP_BURST;
-	clamped |= (u32)cc_bound_pacing(v, d, bounds) << CC_CLAMP_PACING;
-	clamped |= (u32)cc_bound_app_limited(v, d) << CC_CLAMP_APP_LIMITED;
+	clamped |= cc_bound_u32(&d->cwnd_pkts, 1, most_cwnd_pkts) << CC_CLAMP_CWND;
+	clamped |= cc_bound_u32(&d->ssthresh_pkts, CC_MIN_SSTHRESH_PKTS, most_ssthresh_pkts) << CC_CLAMP_SSTHRESH;
+	clamped |= cc_bound_u32(&d->min_burst_pkts, 1, CC_MOST_BURST_PKTS) << CC_CLAMP_BURST;
+	clamped |= cc_bound_pacing(v, d, bounds) << CC_CLAMP_PACING;
+	clamped |= cc_bound_app_limited(v, d) << CC_CLAMP_APP_LIMITED;
 	return clamped;
 }
 

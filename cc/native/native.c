@@ -178,6 +178,11 @@ void cc_native_observe(u32 id, const void *state, struct cc_observation *o)
 	}
 }
 
+/* For hosts whose algorithm is not in the table. */
+u32 cc_native_clamp(const struct cc_view *v, struct cc_decision *d, u32 bounds);
+
+u32 cc_native_clamp(const struct cc_view *v, struct cc_decision *d, u32 bounds) { return cc_clamp(v, d, bounds); }
+
 /* ---- agent: what its environment reads and hands in; a library of one header has no agent ---- */
 
 #ifdef CC_AGENT_H

@@ -1,4 +1,33 @@
-//! How often decisions were outside of their bounds: `contract/clamp.h`.
+//! The bounds of decisions, and how often one was outside of them: `contract/clamp.h`.
+
+use crate::contract::{Decision, View};
+use crate::ffi;
+
+/// What the bounds of a decision depend on, beside the view: `enum cc_bounds`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Bounds {
+    /// [`Kind::GrowsCwnd`](crate::Kind): the host reduces cwnd to ssthresh.
+    pub grows: bool,
+    /// The algorithm may pace below a packet per RTT on purpose.
+    pub slow: bool,
+    /// The decision is on [`Event::Reduce`](crate::Event).
+    pub reduces: bool,
+}
+
+impl Bounds {
+    /// As C has them.
+    #[must_use]
+    pub const fn bits(self) -> u32 {
+        self.grows as u32 | (self.slow as u32) << 1 | (self.reduces as u32) << 2
+    }
+
+    /// Keeps a decision within its bounds, and returns what was outside. [`Controller`](crate::Controller)
+    /// does this by itself.
+    pub fn clamp(self, view: &View, decision: &mut Decision) -> Clamps {
+        // SAFETY: both are valid, and do not overlap.
+        Clamps::of_bits(unsafe { ffi::cc_native_clamp(view, decision, self.bits()) })
+    }
+}
 
 /// Counts of decisions that the host had to change, by field: each is a defect of the algorithm, which no
 /// listed one has. See `contract/clamp.h` for the bounds and what they prevent.

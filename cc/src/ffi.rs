@@ -108,6 +108,7 @@ unsafe extern "C-unwind" {
         v: *const View,
         d: *mut Decision,
     ) -> u32;
+    pub(crate) fn cc_native_clamp(v: *const View, d: *mut Decision, bounds: u32) -> u32;
     pub(crate) fn cc_native_observe(id: u32, state: *const c_void, o: *mut Observation);
     pub(crate) fn cc_native_agent_read(state: *const c_void, now_us: u64, i: *mut Interval);
     pub(crate) fn cc_native_agent_act(state: *mut c_void, a: *const Action);

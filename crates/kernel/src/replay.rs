@@ -1,6 +1,6 @@
 //! The JITed algorithm on synthetic views, for tests of parity with the native build.
 
-use fairpace_cc::{Algorithm, Clamps, Decision, Event, Params, View};
+use fairpace_cc::{Algorithm, Bounds, Clamps, Decision, Event, Params, View};
 use libbpf_rs::{Map, MapCore, MapFlags, ProgramInput, ProgramMut};
 
 use crate::adapt::{self, Setup};
@@ -16,6 +16,8 @@ pub enum Call {
     OnAck,
     /// Something else.
     OnEvent(Event),
+    /// No call of the algorithm: only the bounds of a decision.
+    Clamp(Bounds),
 }
 
 /// An algorithm loaded as BPF but not registered, called directly with views and decisions.
@@ -71,6 +73,7 @@ impl Replay {
             Call::Init => (0u32, 0u32),
             Call::OnAck => (1, 0),
             Call::OnEvent(event) => (2, event as u32),
+            Call::Clamp(bounds) => (3, bounds.bits()),
         };
         let Layout { view: v, decision: d, state, end } = self.layout;
         self.buffer[..4].copy_from_slice(&number.to_ne_bytes());

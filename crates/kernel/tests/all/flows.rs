@@ -3,7 +3,7 @@
 use std::os::fd::AsFd;
 
 use crate::support::{
-    available, connect, enter_own_namespace, eventually, has_kernel, listener, load_transient, params,
+    available, connect, enter_own_namespace, eventually, has_kernel, listener, load_as, load_transient,
     select, transfer,
 };
 use fairpace_cc::Algorithm;
