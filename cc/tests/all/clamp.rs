@@ -189,12 +189,14 @@ fn any_rate() -> impl Strategy<Value = u64> {
 }
 
 prop_compose! {
+    /// The ssthresh in force is one that was bounded.
     fn any_view()(
         (mss_bytes, cwnd_pkts, prior_cwnd_pkts, ssthresh_pkts) in (0u32..65_536, any_u32(), any_u32(), any_u32()),
         (srtt_us, min_rtt_us, delivered_pkts, inflight_pkts) in (any_u32(), any_u32(), any_u32(), any_u32()),
         (pacing_rate_Bps, max_pacing_rate_Bps) in (any_rate(), any_rate()),
         ca_state in prop::sample::select(vec![CaState::Open, CaState::Cwr, CaState::Recovery, CaState::Loss]),
     ) -> View {
+        let ssthresh_pkts = ssthresh_pkts.clamp(2, INFINITE);
         View {
             mss_bytes, cwnd_pkts, prior_cwnd_pkts, ssthresh_pkts, srtt_us, min_rtt_us, delivered_pkts,
             inflight_pkts, pacing_rate_Bps, max_pacing_rate_Bps, ca_state, ..View::default()
