@@ -9,6 +9,7 @@ pub(crate) mod kernel_log;
 mod operator;
 pub(crate) mod path;
 pub(crate) mod traffic;
+pub(crate) mod warn_once;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
