@@ -7,12 +7,12 @@ use crate::cwnd;
 use crate::emulator::{Devices, Emulator, EmulatorRecord};
 use crate::flows::{self, Received, Senders};
 use crate::lateness::{FlowLateness, Lateness, Tolerance};
-use crate::namespace::{self, Device, Side};
+use crate::namespace::{self, Device, Host, Side};
 use crate::{Disturbance, Error, Options, preflight};
 use fairpace_kernel::Features;
 use fairpace_netem::{FlowMeter, Measured, SECOND, Schedule, build};
 use fairpace_results::{Cost, FlowSeries, FlowSummary, Monitor, Run};
-use fairpace_scenario::{Scenario, ns};
+use fairpace_scenario::{Scenario, Sending, ns};
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -100,9 +100,10 @@ fn connect_endpoints(scenario: &Scenario, controls: &Controls) -> Result<Endpoin
     let flows = scenario.flows.iter().enumerate();
     let controlled: Vec<_> = flows.map(|(i, flow)| (flow, controls.kernel_name(i))).collect();
     // the same for all: a scenario whose flows differ is refused
-    let tso = scenario.flows.iter().all(|flow| flow.sending.tso);
-    let (sender, sockets) = namespace::create(Side::Sender, tso, || flows::open_senders(&controlled))?;
-    let (receiver, listener) = namespace::create(Side::Receiver, tso, flows::open_listener)?;
+    let all = |setting: fn(&Sending) -> bool| scenario.flows.iter().all(|flow| setting(&flow.sending));
+    let host = Host { tso: all(|sending| sending.tso), sack: all(|sending| sending.sack) };
+    let (sender, sockets) = namespace::create(Side::Sender, host, || flows::open_senders(&controlled))?;
+    let (receiver, listener) = namespace::create(Side::Receiver, host, flows::open_listener)?;
     Ok(Endpoints { sender, senders: Senders::new(sockets)?, receiver, listener })
 }
 

@@ -272,8 +272,9 @@ fn every_key_that_need_not_be_given_says_what_holds_without_it() {
 
 #[test]
 fn the_testbed_refuses_every_key_that_only_the_simulator_has() {
-    // all flows of the testbed have one sending host
-    let one_host = ["flow.tso=false".parse().unwrap()];
+    // all flows of the testbed have one sending host, and a kernel paces for an algorithm that asks for it
+    let one_host =
+        ["flow.tso=false", "flow.sack=false", "flow.2.pacing=true"].map(|set| set.parse().unwrap());
     let error = load(Path::new(PATH), &one_host, Target::Testbed).unwrap_err();
     let refused: BTreeSet<_> = error.problems.iter().map(|problem| problem.key.clone()).collect();
     let only = keys::all().filter(|key| key.runs_on != keys::RunsOn::Both);
