@@ -512,7 +512,7 @@ struct tcp_congestion_ops CC_KERNEL_NAME = {
 enum cc_replay_call { CC_REPLAY_INIT = 0, CC_REPLAY_ON_ACK = 1, CC_REPLAY_ON_EVENT = 2, CC_REPLAY_CLAMP = 3 };
 
 struct cc_replay {
-	u32 call; /* enum cc_replay_call */
+	u32 call;    /* enum cc_replay_call */
 	u32 event;   /* of CC_REPLAY_CLAMP: a set of enum cc_bounds */
 	u32 clamped; /* out: as cc_clamp() returns it */
 	u32 reserved;

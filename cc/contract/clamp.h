@@ -6,9 +6,11 @@
  *
  *	cwnd		1 packet to CC_MOST_CWND_PKTS; where Linux computes the pacing rate from it, to CC_MOST_TCP_CWND_PKTS
  *	ssthresh	2 packets to CC_INFINITE; where the host reduces cwnd to it, at most the cwnd before
- *	pacing rate	Linux's next burst is over in two pauses of max(srtt, 200 ms), and has at least two packets; if the
- *			header defines NAME_paces_below_a_packet, in CC_SLOW_PAUSES times as many
- *	burst		1 to CC_MOST_BURST_PKTS packets
+ *	pacing rate	Linux's next burst, two packets or more, is over in CC_PAUSE_US or one and a half RTTs: more than a
+ *			packet in max(srtt, 200 ms). In two RTTs, if it is what Linux has computed for CC_GROWS_CWND: 1.2
+ *			packets per RTT at the least. If the header defines NAME_paces_below_a_packet, in CC_SLOW_PAUSES times
+ *			as long
+ *	burst		1 or CC_MIN_BURST_PKTS packets: more no host has
  *	app-limited	until no later than what is in flight now has been delivered
  *
  * What they prevent in Linux 6.18:
@@ -43,20 +45,21 @@
 #define CC_MOST_CWND_PKTS 0x7ffffffeu
 /* The largest window of TCP, 2^30 bytes (RFC 7323 section 2.3), in packets of 64 bytes. */
 #define CC_MOST_TCP_CWND_PKTS (1u << 24)
-/* Linux's GSO_MAX_SEGS: what a TSO burst has at most. */
-#define CC_MOST_BURST_PKTS 65535u
-/* Linux's TCP_RTO_MIN: a shorter pause than this is no stall, whatever the RTT. */
-#define CC_PAUSE_US CC_MSEC(200)
+/* One and a half times Linux's TCP_RTO_MIN: a shorter pause is no stall, whatever the RTT. */
+#define CC_PAUSE_US CC_MSEC(300)
 /*
- * A packet in 51 s. BBR's least bandwidth is a packet in 2^24 us (CC_BW_SHIFT), of which DRAIN takes 0.34: 49 s. LEVEL
- * shares a link among more flows than it has packets, down to an eighth of a packet per RTT.
+ * Two packets in 77 s. BBR's least bandwidth is a packet in 2^24 us (CC_BW_SHIFT), of which DRAIN takes 0.34: one in 49 s.
+ * LEVEL shares a link among more flows than it has packets, down to an eighth of a packet per RTT.
  */
 #define CC_SLOW_PAUSES 256u
-/* On short paths a TSO burst is longer by 64 KiB, halved for each 2^9 us of the minimum RTT (Linux: tcp_tso_rtt_log). */
-#define CC_NEAR_BURST_BYTES 65536u
-#define CC_NEAR_RTT_SHIFT   9
-/* No floor of the pacing rate is higher: two packets of 64 KiB in two pauses. */
-#define CC_FLOOR_MOST_BPS (65536ull * CC_USEC_PER_SEC / CC_PAUSE_US)
+/*
+ * A TSO burst has up to 64 KiB (GSO_LEGACY_MAX_SIZE): a pacing rate's part, and on short paths 64 KiB, halved for each
+ * 2^9 us of the minimum RTT (Linux: tcp_tso_rtt_log).
+ */
+#define CC_BURST_BYTES	  65536ull
+#define CC_NEAR_RTT_SHIFT 9
+/* No floor of the pacing rate is higher: two packets of 64 KiB in a pause. */
+#define CC_FLOOR_MOST_BPS (2 * 65536ull * CC_USEC_PER_SEC / CC_PAUSE_US)
 
 /* What the bounds depend on beside view and decision: a set. */
 enum cc_bounds {
@@ -103,33 +106,37 @@ CC_INLINE u32 cc_bound_u32(u32 *x, u32 least, u32 most)
 }
 
 /*
- * The least pacing rate. On short paths a burst is longer, up to half of cwnd (Linux: tcp_tso_autosize, tcp_cwnd_test).
- * An algorithm that may pace below a packet per RTT chooses its bursts, too.
+ * The least pacing rate. A burst is longer on a short path, and if it is on its way when the rate falls: on
+ * CC_EVENT_RESTART Linux has formed it before the event, and takes its length with the rate decided there. It has up to
+ * half of cwnd (Linux: tcp_tso_autosize, tcp_cwnd_test). One that may pace below a packet per RTT has thought of its
+ * bursts.
  */
-CC_INLINE u64 cc_least_pacing_Bps(const struct cc_view *v, u32 cwnd_pkts, u32 bounds)
+CC_INLINE u64 cc_least_pacing_Bps(const struct cc_view *v, const struct cc_decision *d, u32 bounds)
 {
-	u64 two_pauses_us = 2ull * cc_max_u32(v->srtt_us, CC_PAUSE_US);
+	bool computed = (bounds & CC_BOUNDS_GROWS) && d->pacing_rate_Bps == v->pacing_rate_Bps;
+	u64 most_us = cc_max_u64((computed ? 4ull : 3ull) * v->srtt_us / 2, CC_PAUSE_US);
 	u32 halvings = cc_min_u32(v->min_rtt_us >> CC_NEAR_RTT_SHIFT, 31);
-	u64 near_bytes = cc_min_u64(CC_NEAR_BURST_BYTES >> halvings, (u64)(cwnd_pkts / 2) * v->mss_bytes);
+	u64 formed_bytes = v->pacing_rate_Bps >> (v->pacing_shift & 63);
+	u64 long_bytes = cc_min_u64((CC_BURST_BYTES >> halvings) + formed_bytes, CC_BURST_BYTES);
+	u64 half_bytes = (u64)(cc_max_u32(d->cwnd_pkts, v->cwnd_pkts) / 2) * v->mss_bytes;
 	u64 burst_bytes = (u64)CC_MIN_BURST_PKTS * v->mss_bytes;
 
 	if (bounds & CC_BOUNDS_SLOW)
-		two_pauses_us *= CC_SLOW_PAUSES;
+		most_us *= CC_SLOW_PAUSES;
 	else
-		burst_bytes = cc_max_u64(burst_bytes, near_bytes);
-	return cc_max_u64(cc_div(burst_bytes * CC_USEC_PER_SEC + two_pauses_us - 1, two_pauses_us), 1);
+		burst_bytes = cc_max_u64(burst_bytes, cc_min_u64(long_bytes, half_bytes));
+	return cc_max_u64(cc_div(burst_bytes * CC_USEC_PER_SEC + most_us - 1, most_us), 1);
 }
 
 /*
- * 1 if the pacing rate was below its floor. Linux does not exceed the application's limit (SO_MAX_PACING_RATE) with
- * any algorithm, also where it is below the floor: that is no defect of the algorithm, and not counted.
+ * 1 if the pacing rate was below its floor. Linux does not exceed the application's limit (SO_MAX_PACING_RATE) with any
+ * algorithm, also where it is below the floor: that is no defect of the algorithm, and not counted.
  */
 CC_INLINE u32 cc_bound_pacing(const struct cc_view *v, struct cc_decision *d, u32 bounds)
 {
 	u64 limit = v->max_pacing_rate_Bps;
 	u64 decided = cc_min_u64(d->pacing_rate_Bps, limit);
-
-	d->pacing_rate_Bps = cc_max_u64(decided, cc_min_u64(cc_least_pacing_Bps(v, d->cwnd_pkts, bounds), limit));
+	d->pacing_rate_Bps = cc_max_u64(decided, cc_min_u64(cc_least_pacing_Bps(v, d, bounds), limit));
 	return cc_differ(d->pacing_rate_Bps, decided);
 }
 
@@ -186,7 +193,7 @@ static __attribute__((noinline, unused)) u32 cc_clamp_each(const struct cc_view 
 
 	clamped |= cc_bound_u32(&d->cwnd_pkts, 1, most_cwnd_pkts) << CC_CLAMP_CWND;
 	clamped |= cc_bound_u32(&d->ssthresh_pkts, CC_MIN_SSTHRESH_PKTS, most_ssthresh_pkts) << CC_CLAMP_SSTHRESH;
-	clamped |= cc_bound_u32(&d->min_burst_pkts, 1, CC_MOST_BURST_PKTS) << CC_CLAMP_BURST;
+	clamped |= cc_bound_u32(&d->min_burst_pkts, 1, CC_MIN_BURST_PKTS) << CC_CLAMP_BURST;
 	clamped |= cc_bound_pacing(v, d, bounds) << CC_CLAMP_PACING;
 	clamped |= cc_bound_app_limited(v, d) << CC_CLAMP_APP_LIMITED;
 	return clamped;
@@ -200,7 +207,7 @@ CC_INLINE u32 cc_clamp(const struct cc_view *v, struct cc_decision *d, u32 bound
 {
 	if (d->cwnd_pkts - 1 < CC_MOST_TCP_CWND_PKTS && d->ssthresh_pkts - CC_MIN_SSTHRESH_PKTS < CC_INFINITE - 1 &&
 	    d->pacing_rate_Bps >= CC_FLOOR_MOST_BPS && d->pacing_rate_Bps <= v->max_pacing_rate_Bps &&
-	    d->min_burst_pkts - 1 < CC_MOST_BURST_PKTS && !d->app_limited_until_pkts && !(bounds & CC_BOUNDS_REDUCES) &&
+	    d->min_burst_pkts - 1 < CC_MIN_BURST_PKTS && !d->app_limited_until_pkts && !(bounds & CC_BOUNDS_REDUCES) &&
 	    !cc_host_reduces(v, bounds))
 		return 0;
 	return cc_clamp_each(v, d, bounds);

@@ -160,7 +160,7 @@ struct cc_decision {
 	u32 cwnd_pkts;		    /* at least 1 */
 	u32 ssthresh_pkts;	    /* at least 2; CC_INFINITE: none */
 	u32 app_limited_until_pkts; /* not 0: samples are application-limited until delivered_pkts exceeds this */
-	u32 min_burst_pkts;	    /* a TSO burst has at least this many packets, if they wait and cwnd allows */
+	u32 min_burst_pkts;	    /* 1 or 2: a TSO burst has at least as many packets, if they wait and cwnd allows */
 };
 
 /* Events between ACKs. */

@@ -37,9 +37,9 @@ pub struct Clamps {
     pub cwnd: u64,
     /// ssthresh was below 2 packets or no number of the contract, or above the cwnd that it should reduce.
     pub ssthresh: u64,
-    /// The pacing rate would have stopped the connection for more than twice the RTT and 400 ms.
+    /// The pacing rate would have stopped the connection for more than 1.5 RTTs and 300 ms.
     pub pacing_rate: u64,
-    /// The smallest burst was 0, or longer than any.
+    /// The smallest burst was neither 1 nor 2 packets.
     pub min_burst: u64,
     /// The application-limited period would have outlasted the packets in flight.
     pub app_limited: u64,

@@ -13,7 +13,14 @@ const SLOW: Bounds = Bounds { slow: true, ..OWNS };
 
 /// A connection with a packet of 1448 bytes in 10 ms, on a path of 40 ms.
 fn view() -> View {
-    View { cwnd_pkts: 10, prior_cwnd_pkts: 20, srtt_us: 40_000, min_rtt_us: 40_000, ..View::default() }
+    View {
+        pacing_rate_Bps: 144_800,
+        cwnd_pkts: 10,
+        prior_cwnd_pkts: 20,
+        srtt_us: 40_000,
+        min_rtt_us: 40_000,
+        ..View::default()
+    }
 }
 
 fn decision() -> Decision {
@@ -88,21 +95,21 @@ fn ssthresh_is_two_packets_at_least_and_a_reduction_does_not_raise_cwnd() {
 }
 
 #[test]
-fn a_burst_is_over_in_two_pauses() {
-    let at = |srtt_us, min_rtt_us| View { srtt_us, min_rtt_us, ..view() };
+fn a_burst_is_over_in_a_pause_or_one_and_a_half_rtts() {
+    let at = |srtt_us, min_rtt_us| View { pacing_rate_Bps: 0, srtt_us, min_rtt_us, ..view() };
     for (bounds, view, cwnd, least) in [
-        // two packets in 400 ms, or in two RTTs
-        (OWNS, at(0, NO_RTT), 10, 7240),
-        (OWNS, at(40_000, 40_000), 10, 7240),
-        (OWNS, at(2_000_000, 40_000), 10, 724),
+        // two packets in 300 ms, or in one and a half RTTs
+        (OWNS, at(0, NO_RTT), 10, 9654),
+        (OWNS, at(40_000, 40_000), 10, 9654),
+        (OWNS, at(2_000_000, 40_000), 10, 966),
         // on a short path 64 KiB, 32 KiB from 512 us on, and no more than half of cwnd
-        (OWNS, at(300, 300), 1000, 163_840),
-        (OWNS, at(1000, 512), 1000, 81_920),
-        (OWNS, at(300, 300), 10, 18_100),
-        (OWNS, at(300, 300), 1, 7240),
-        // that paces below a packet per RTT on purpose: two packets in 102 s
-        (SLOW, at(300, 300), 1000, 29),
-        (SLOW, at(2_000_000, 40_000), 10, 3),
+        (OWNS, at(300, 300), 1000, 218_454),
+        (OWNS, at(1000, 512), 1000, 109_227),
+        (OWNS, at(300, 300), 12, 28_960),
+        (OWNS, View { cwnd_pkts: 1, ..at(300, 300) }, 1, 9654),
+        // that paces below a packet per RTT on purpose: two packets in 77 s
+        (SLOW, at(300, 300), 1000, 38),
+        (SLOW, at(2_000_000, 40_000), 10, 4),
     ] {
         for (decided, rate) in
             [(0, least), (1, least), (least - 1, least), (least, least), (least + 1, least + 1)]
@@ -112,8 +119,24 @@ fn a_burst_is_over_in_two_pauses() {
             assert_eq!((d.pacing_rate_Bps, counted), (rate, clamps), "{decided} {bounds:?} {view:?}");
         }
     }
+    // a burst that was formed at a high rate, in the millisecond of tcp_tso_autosize, up to 64 KiB
+    for (before, cwnd, least) in [(10_240_000, 1000, 33_334), (NO_RATE, 1000, 218_454), (NO_RATE, 4, 24_134)]
+    {
+        let view = View { pacing_rate_Bps: before, ..view() };
+        let (d, _) = clamped(OWNS, &view, |d| (d.pacing_rate_Bps, d.cwnd_pkts) = (0, cwnd));
+        assert_eq!(d.pacing_rate_Bps, least, "after {before}; the larger cwnd is in force, or decided");
+    }
     let (d, counted) = clamped(OWNS, &view(), |d| d.pacing_rate_Bps = NO_RATE);
     assert_eq!((d.pacing_rate_Bps, counted), (NO_RATE, Clamps::default()), "no pacing");
+    // Linux computes 1.2 packets per RTT after a timeout, and the RTT falls by an eighth with a sample
+    for (srtt_us, before_us) in
+        [(140_000, 160_000), (157_500, 180_000), (210_000, 240_000), (1_750_000, 2_000_000)]
+    {
+        let rate = 12 * 1448 * 100_000 / before_us;
+        let view = View { pacing_rate_Bps: rate, srtt_us, cwnd_pkts: 1, ..view() };
+        let (_, counted) = clamped(GROWS, &view, |d| (d.pacing_rate_Bps, d.cwnd_pkts) = (rate, 1));
+        assert_eq!(counted, Clamps::default(), "{srtt_us}");
+    }
 }
 
 #[test]
@@ -125,13 +148,13 @@ fn the_applications_limit_is_respected_and_no_defect() {
             assert_eq!((d.pacing_rate_Bps, counted), (limit, Clamps::default()));
         }
         let (d, counted) = clamped(OWNS, &view, |d| d.pacing_rate_Bps = 1);
-        assert_eq!((d.pacing_rate_Bps, counted.pacing_rate), (limit.min(7240), 1));
+        assert_eq!((d.pacing_rate_Bps, counted.pacing_rate), (limit.min(9654), 1));
     }
 }
 
 #[test]
 fn bursts_and_application_limited_periods_end() {
-    for (decided, burst) in [(0, 1), (1, 1), (65_535, 65_535), (65_536, 65_535), (u32::MAX, 65_535)] {
+    for (decided, burst) in [(0, 1), (1, 1), (2, 2), (3, 2), (u32::MAX, 2)] {
         let (d, counted) = clamped(OWNS, &view(), |d| d.min_burst_pkts = decided);
         assert_eq!((d.min_burst_pkts, counted.total()), (burst, u64::from(decided != burst)));
     }
@@ -166,10 +189,10 @@ fn a_controller_bounds_what_its_algorithm_decides_and_counts() {
     let view = View { mss_bytes: 65_000, ..view() };
     let mut decision = Decision::in_force(&view);
     let mut flow = Controller::new(&params, &view, &mut decision);
-    assert_eq!((decision.pacing_rate_Bps, flow.clamps().pacing_rate), (1270, 1));
+    assert_eq!((decision.pacing_rate_Bps, flow.clamps().pacing_rate), (1693, 1));
     flow.on_ack(&view, &mut decision);
     flow.on_event(Event::Reduce, &view, &mut decision);
-    assert_eq!((decision.pacing_rate_Bps, flow.clamps().pacing_rate), (1270, 3));
+    assert_eq!((decision.pacing_rate_Bps, flow.clamps().pacing_rate), (1693, 3));
     assert_eq!(flow.clamps().total(), 3);
 }
 
@@ -234,8 +257,12 @@ proptest! {
         prop_assert_eq!(clamps.min_burst > 0, d.min_burst_pkts != decided.min_burst_pkts);
         prop_assert_eq!(clamps.app_limited > 0, d.app_limited_until_pkts != decided.app_limited_until_pkts);
         prop_assert_eq!(clamps.pacing_rate > 0, d.pacing_rate_Bps > decided.pacing_rate_Bps);
+        prop_assert!(grows || d.pacing_rate_Bps <= view.max_pacing_rate_Bps);
         let once = d;
-        prop_assert_eq!(bounds.clamp(&view, &mut d), Clamps::default());
+        // but for a rate that Linux computes and that was changed
+        if !grows || clamps.pacing_rate == 0 {
+            prop_assert_eq!(bounds.clamp(&view, &mut d), Clamps::default());
+        }
         prop_assert_eq!(d, once);
         // tcp_snd_cwnd_set, also of one more; tcp_end_cwnd_reduction
         prop_assert!((1..i32::MAX as u32).contains(&d.cwnd_pkts) && (2..=INFINITE).contains(&d.ssthresh_pkts));
