@@ -45,6 +45,15 @@ pub enum Pushed {
     Dropped,
 }
 
+/// Not inlined: most scenarios have none.
+#[cold]
+fn select<T: Payload>(drop: &mut SelectiveDrop, now: Nanos, packet: &Packet<T>) -> Pushed {
+    match drop.drops(now, packet.payload.content()) {
+        true => Pushed::Dropped,
+        false => Pushed::Passed,
+    }
+}
+
 impl<T: Payload> Element<T> {
     /// Takes a packet.
     #[inline]
@@ -74,10 +83,7 @@ impl<T: Payload> Element<T> {
                 true => Pushed::Dropped,
                 false => Pushed::Passed,
             },
-            Element::SelectiveDrop(drop) => match drop.drops(now, packet.payload.content()) {
-                true => Pushed::Dropped,
-                false => Pushed::Passed,
-            },
+            Element::SelectiveDrop(drop) => select(drop, now, &packet),
         }
     }
 

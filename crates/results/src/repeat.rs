@@ -253,7 +253,7 @@ fn of_completions(of: &Completions) -> [(String, Option<f64>); 10] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{round, sample_summary};
+    use crate::{DropSummary, round, sample_summary};
     use proptest::prelude::*;
     use serde_json::Value;
 
@@ -343,6 +343,28 @@ mod tests {
         let cells: Vec<_> = rows.records().map(|row| row.unwrap()[2].to_owned()).collect();
         assert_eq!(cells, ["7", "8", "9"]);
         assert_eq!(Repeat::of(&[]), None);
+    }
+
+    #[test]
+    fn runs_that_are_not_like_the_others_have_a_note() {
+        let mut summaries = vec![sample_summary(); 4];
+        assert!(Repeat::of(&summaries).unwrap().notes.is_empty());
+        for (summary, (longest_s, long)) in
+            summaries.iter_mut().zip([(0.2, 0), (367.0, 1), (0.3, 0), (12.0, 2)])
+        {
+            summary.links[0].loss_bursts = Some(LossBursts { longest_s, long });
+        }
+        let never_sent = vec!["ack 9".to_owned()];
+        summaries[2].flows[1].drop = Some(DropSummary { never_sent, ..DropSummary::default() });
+        summaries[3].flows[1].drop = Some(DropSummary::default());
+        let repeat = Repeat::of(&summaries).unwrap();
+        let [bursts, drops] = repeat.notes.as_slice() else { panic!("{:?}", repeat.notes) };
+        let begin = "link \"bottleneck\": in 2 of 4 runs a burst of loss lasted longer than 10 RTTs and 1 s, the \
+                     longest 367 s: ";
+        assert!(bursts.starts_with(begin), "{bursts}");
+        assert_eq!(drops, "flow \"50ms\": in 1 of 4 runs `drop` names packets that were never sent");
+        assert_eq!(repeat.estimate("links.bottleneck.loss_bursts.long").unwrap().max, 2.0);
+        assert!(serde_json::to_string(&repeat).unwrap().contains("\"notes\":[\"link"));
     }
 
     proptest! {

@@ -103,8 +103,13 @@ class Link:
         B, kB, MB, GB, KiB, MiB or GiB; 1514B to 16GB.) Default: must be given with ``policer_rate``.
     :param loss: Share of the packets that are lost at random behind the queue, as by bit errors: each has used the
         link. (percentage: ppb, ppm or %; 0% to 100%.) Default: 0%.
-    :param loss_burst: Losses come in bad periods of this many packets on average, with a good line between them
-        (Gilbert's model). (whole number; 1 to 1000000.) Default: losses are independent of each other.
+    :param loss_burst: Losses come in bad periods of this mean length, with a good line between them. Of a time,
+        ``"17ms"``: the line is bad for that long whatever is sent, as by fading or interference; also the mean share of
+        the time is ``loss``. Of a number of packets, ``17`` (Gilbert's model): the next packets are lost, be they sent
+        in 17 ms or in an hour, so that a sender that backs off stays in one burst; a run or mean that such a burst
+        decides has a note. To repeat models by packets, or for senders that never back off; else write a time, as of
+        that many packets at the link's rate. (whole number of packets, or time: ns, us, ms, s, min or h; 1 to 1000000
+        or 1us to 3600s.) Default: losses are independent of each other.
     :param loss_in_burst: Share of the packets that a bad period loses. Needs ``loss_burst``. (percentage: ppb, ppm or
         %; 1ppb to 100%.) Default: 100%.
     :param loss_outside_burst: Share of the packets that the good line between them loses (Elliott's model); less than
@@ -166,7 +171,7 @@ class Link:
     policer_rate: Rate | None = None
     policer_burst: Size | None = None
     loss: Share | None = None
-    loss_burst: int | None = None
+    loss_burst: int | Time | None = None
     loss_in_burst: Share | None = None
     loss_outside_burst: Share | None = None
     delay: Time | None = None
@@ -444,6 +449,7 @@ KINDS: dict[str, str] = {
     "link.policer_rate": "Rate",
     "link.policer_burst": "Size",
     "link.loss": "Share",
+    "link.loss_burst": "Time",
     "link.loss_in_burst": "Share",
     "link.loss_outside_burst": "Share",
     "link.delay": "Time",

@@ -54,6 +54,18 @@ fn the_same_packets_are_lost_and_marked() {
 }
 
 #[test]
+fn the_same_packets_are_lost_in_bursts() {
+    use fairpace_scenario::{Burst, BurstLength, Codel, Loss, Queue};
+    for length in [BurstLength::Pkts(8), BurstLength::Time(ms(3))] {
+        for queue in [Queue::Fifo, Queue::Codel(Codel::default())] {
+            let burst = Some(Burst { length, inside_ppb: 700_000_000, outside_ppb: 1_000_000 });
+            let links = vec![Link { loss: Loss { ppb: 10_000_000, burst }, queue, ..link(50, 200_000) }];
+            same(&titled("bursts", links, vec![flow("bbr3", 20, 0), flow("cubic", 20, 0)]));
+        }
+    }
+}
+
+#[test]
 fn packets_that_would_arrive_after_the_end_do_not_count() {
     // five seconds of queue: most packets that are sent in the last seconds arrive too late
     let s = scenario(vec![link(1, 1_000_000)], vec![flow("cubic", 20, 0)], 2, 8);

@@ -1,7 +1,8 @@
 //! Random loss against what probability and theory say of it.
 
 use crate::support::{EFFICIENCY, flow, link, run, scenario, with};
-use fairpace_scenario::{Burst, BurstLength, Flow, Link, Loss, Scenario};
+use fairpace_results::Run;
+use fairpace_scenario::{Burst, BurstLength, Flow, Link, Loss, Scenario, Set, Target, parse};
 
 /// Billionths in one per cent.
 const PERCENT: u64 = 10_000_000;
@@ -60,6 +61,60 @@ fn bursts_lose_as_much_as_independent_losses_but_in_fewer_rounds() {
         "{alone_p} {bursts_p}"
     );
     assert!(bursts > 1.5 * alone, "{bursts} against {alone} Mbit/s");
+}
+
+/// 20 MB over a satellite that loses 2.56 % of the packets in bursts.
+const SATELLITE: &str = r#"
+title = "bursts"
+duration = "5000s"
+interval = "1s"
+[window]
+from = "0s"
+[[link]]
+name = "fwd"
+rate = "12mbit"
+buffer = "1.2bdp"
+loss = "2.56%"
+[[link]]
+name = "ret"
+rate = "3mbit"
+buffer = "1MB"
+[[flow]]
+cc = "reno"
+rtt = "600ms"
+route = ["fwd"]
+reverse = ["ret"]
+size = "20MB"
+"#;
+
+#[test]
+fn a_burst_of_packets_may_decide_a_run_and_a_burst_of_a_time_does_not() {
+    let runs = |cc: &str, burst: &str| -> Vec<Run> {
+        let sets = [Set::new("flow.cc", cc), Set::new("link.fwd.loss_burst", burst)];
+        let read = parse("satellite.toml", SATELLITE, &sets, Target::Simulator).expect("it is valid");
+        (1..=10).map(|seed| run(&Scenario { seed, ..read.clone() })).collect()
+    };
+    let mut decided = 0;
+    for cc in ["cubic", "reno"] {
+        for run in runs(cc, "17") {
+            let bursts = run.summary.links[0].loss_bursts.expect("they are of packets");
+            // 10 RTTs
+            assert_eq!(bursts.long > 0, bursts.longest_s > 6.0, "{bursts:?}");
+            assert_eq!(run.notes.len(), usize::from(bursts.long > 0), "{:?}", run.notes);
+            let is_right =
+                |note: &String| note.contains("fwd") && note.contains("loss_burst = \"17ms\" is the");
+            assert!(run.notes.iter().all(is_right), "{:?}", run.notes);
+            decided += usize::from(bursts.longest_s > 100.0);
+        }
+        // whatever a sender does, the line is bad for 2.56 % of the time, 17 ms at a time
+        let in_time = runs(cc, "17ms");
+        let took = |run: &Run| run.summary.flows[0].completion_s.expect("each is done in 5,000 s");
+        let [least, most] = [f64::min, f64::max].map(|of| in_time.iter().map(took).reduce(of).expect("ten"));
+        assert!(most < 5.0 * least, "{cc}: {least} to {most} s");
+        assert!(in_time.iter().all(|run| run.notes.is_empty() && run.summary.links[0].loss_bursts.is_none()));
+    }
+    // Reno sends 17 packets into a burst with one timeout after the other
+    assert!(decided >= 5, "{decided} of 20 runs have a burst of more than 100 s");
 }
 
 #[test]
