@@ -14,9 +14,11 @@ use fairpace_scenario::{Set, Target};
 
 use crate::marked_page::{MarkedPage, Page};
 
+mod hostile;
 mod kernels;
 mod level;
 
+pub(crate) use hostile::HostileArgs;
 pub(crate) use kernels::{KernelCheckArgs, KernelsArgs};
 pub(crate) use level::{EvidenceTable, LevelEvidenceArgs, LevelTable, LevelTheoryArgs};
 
@@ -107,6 +109,13 @@ pub(crate) enum Command {
     /// kernel's log must be clean, and nothing may be left. Needs root; two hosts of its own, in network
     /// namespaces, are all that it touches.
     Soak(SoakArgs),
+    /// Run flows of hostile headers on the running kernel: algorithms that decide what none should.
+    ///
+    /// A number is a header: the first twelve decide 0, 1, 2^32 - 1 and 2^31 - 2 in each call, for each kind
+    /// of algorithm, all others random values from their number as a seed. Every flow must go on, the
+    /// kernel's log must be clean, and nothing may be left. Needs root, BTF, and clang unless --objects names
+    /// what --write has written; two hosts of its own, in network namespaces, are all that it touches.
+    Hostile(HostileArgs),
     /// Write the page of what several kernels did with every algorithm, from what their guests reported.
     ///
     /// `make kernels` boots them and calls it. The exit code is 1 if anything failed in one of them.
@@ -446,18 +455,25 @@ pub(crate) struct AbuseArgs {
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct SoakArgs {
-    /// How long commands are given.
+    /// How long commands are given; with --reordering, how long each algorithm runs.
     #[arg(long, value_name = "TIME", default_value = "1min", value_parser = parse_time)]
     pub(crate) time: Duration,
-    /// Connections at a time.
-    #[arg(long, value_name = "N", default_value_t = 1000)]
-    pub(crate) connections: usize,
+    /// Connections at a time; by default 1000, with --reordering 100.
+    #[arg(long, value_name = "N")]
+    pub(crate) connections: Option<usize>,
     /// The seed of all choices. What they meet depends on the machine, too.
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
     /// The program; by default `fairpace` beside this one.
     #[arg(long, value_name = "FILE")]
     pub(crate) program: Option<PathBuf>,
+    /// Give no commands: run each algorithm alone over a path on which packets overtake each other, and look
+    /// at cwnd on each ACK.
+    #[arg(long, conflicts_with_all = ["seed", "program"])]
+    pub(crate) reordering: bool,
+    /// The algorithms of --reordering; by default all.
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', requires = "reordering")]
+    pub(crate) cc: Vec<String>,
 }
 
 /// A class of hostile invocations.

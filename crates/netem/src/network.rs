@@ -1,6 +1,9 @@
 //! A scenario's path as elements and routes. Drivers add a clock and the hosts.
 
-use crate::{DelayLine, Element, Ideal, Link, Loss, Nanos, Packet, Propagation, Purpose, Pushed};
+use crate::{
+    DelayLine, Element, Ideal, Link, Loss, Nanos, Packet, Payload, Propagation, Purpose, Pushed,
+    SelectiveDrop,
+};
 
 /// All elements of a scenario, and the hops that each flow's packets take through them.
 #[derive(Debug, Clone)]
@@ -72,7 +75,7 @@ impl Hop {
     }
 }
 
-impl<T: Copy> Network<T> {
+impl<T: Payload> Network<T> {
     /// The element of this hop of a flow; `None`: its hops end here.
     #[inline]
     pub fn element_at(&self, flow: u32, hop: Hop) -> Option<usize> {
@@ -139,6 +142,16 @@ impl<T: Copy> Network<T> {
         })
     }
 
+    /// What drops packets of a flow by their number: data and SYNs, then SYN-ACKs and ACKs.
+    pub fn selective_drops(&self, flow: u32) -> impl Iterator<Item = &SelectiveDrop> {
+        let Path { forward, back, .. } = &self.paths[flow as usize];
+        let elements = forward.iter().chain(back).map(|element| &self.elements[*element as usize]);
+        elements.filter_map(|element| match element {
+            Element::SelectiveDrop(drop) => Some(&**drop),
+            _ => None,
+        })
+    }
+
     /// Number of links: the elements below this index.
     pub fn link_count(&self) -> usize {
         self.links
@@ -189,7 +202,7 @@ impl OwnPath {
     #[inline]
     pub fn ack_arrival(&mut self, now: Nanos) -> Option<Nanos> {
         let arrives = self.to_sender.enter(now);
-        if self.ack_loss.loses() { None } else { Some(self.host.enter(arrives)) }
+        if self.ack_loss.loses(arrives) { None } else { Some(self.host.enter(arrives)) }
     }
 
     /// Propagation back to the sender in force at `now`, ns.
@@ -219,7 +232,22 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{EcnField, MS, SECOND, Schedule, build};
+    use crate::{Content, EcnField, MS, SECOND, Schedule, build};
+
+    /// Packets without content.
+    macro_rules! payload {
+        ($($type:ty),*) => {
+            $(impl Payload for $type {
+                fn segment_length(_flow: &Flow) -> u64 {
+                    1
+                }
+                fn content(&self) -> Content {
+                    Content::Other
+                }
+            })*
+        };
+    }
+    payload!((), u32);
 
     const SCHEDULE: Schedule = Schedule { window: (0, SECOND), interval: SECOND, end: SECOND };
 
@@ -261,6 +289,7 @@ mod tests {
             Element::Reordering(_) => ("reordering", 0),
             Element::Duplication(duplication) => ("duplication of", duplication.link() as Nanos),
             Element::Loss(_) => ("loss", 0),
+            Element::SelectiveDrop(_) => ("drop", 0),
         };
         hops.iter().map(kind).collect()
     }

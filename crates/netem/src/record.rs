@@ -1,12 +1,15 @@
 //! The record of a run, from what its elements and its driver have measured: the same for every driver.
 
+use std::time::Duration;
+
 use fairpace_results::{
-    Cost, FlowSeries, FlowSummary, LinkSummary, Run, SCHEMA, ScenarioId, Series, Summary,
+    Cost, DropSummary, FlowSeries, FlowSummary, LinkSummary, Run, SCHEMA, ScenarioId, Series, Summary,
 };
-use fairpace_scenario::Scenario;
+use fairpace_scenario::quantity::{PACKET_BYTES, show_time};
+use fairpace_scenario::{self as scenario, BurstLength, Scenario};
 
 use crate::fairness::derive_fairness;
-use crate::{LinkMeter, Nanos, Network, SECOND};
+use crate::{Link, LinkMeter, Nanos, Network, Payload, SECOND, SelectiveDrop};
 
 /// What a driver adds to the measurements of the links.
 #[derive(Debug, Clone)]
@@ -25,15 +28,39 @@ pub struct Measured {
     pub notes: Vec<String>,
 }
 
+/// The note on bursts of loss of a number of packets that decide a run, and the time to write in its place.
+fn burst_note<T: Copy>(link: &Link<T>, settings: &scenario::Link) -> Option<String> {
+    let note = link.loss_bursts()?.note(&settings.name)?;
+    let BurstLength::Pkts(pkts) = settings.loss.burst?.length else { return None };
+    let ns =
+        u128::from(pkts * PACKET_BYTES * 8) * u128::from(SECOND) / u128::from(settings.fastest_bps().max(1));
+    let time = show_time(two_digits(ns as u64));
+    Some(format!("{note}; loss_burst = \"{time}\" is the time of {pkts} packets at the link's rate"))
+}
+
+/// A time with two significant digits.
+fn two_digits(ns: u64) -> Duration {
+    let unit = 10u64.pow(ns.max(1).ilog10().saturating_sub(1));
+    Duration::from_nanos((ns + unit / 2) / unit * unit)
+}
+
 /// The record of a finished run of `scenario` over `network`.
-pub fn record<T: Copy>(scenario: &Scenario, network: &Network<T>, measured: Measured) -> Run {
-    let Measured { on, commit, points, flows, cost, notes } = measured;
+pub fn record<T: Payload>(scenario: &Scenario, network: &Network<T>, measured: Measured) -> Run {
+    let Measured { on, commit, points, flows, cost, mut notes } = measured;
     let meters: Vec<&LinkMeter> = network.links().map(|link| link.meter()).collect();
     let (mut flow_summaries, mut flow_series) = (Vec::new(), Vec::new());
     for (flow, (mut summary, series)) in (0..).zip(flows) {
         let on_route = || network.data_links(flow).map(|link| meters[link]);
-        summary.derive_loss(on_route().map(|link| link.drops(flow) + link.losses(flow)).sum());
+        let drops = || network.selective_drops(flow);
+        let on_links: u64 = on_route().map(|link| link.drops(flow) + link.losses(flow)).sum();
+        summary.derive_loss(on_links + drops().map(SelectiveDrop::dropped_pkts).sum::<u64>());
         summary.marked_pkts = on_route().map(|link| link.marks(flow)).sum();
+        if drops().next().is_some() {
+            let mut dropped = DropSummary::default();
+            drops().for_each(|drop| drop.report(&mut dropped));
+            notes.extend(dropped.note(&summary.name));
+            summary.drop = Some(dropped);
+        }
         flow_summaries.push(summary);
         flow_series.push(series);
     }
@@ -41,6 +68,9 @@ pub fn record<T: Copy>(scenario: &Scenario, network: &Network<T>, measured: Meas
         queue: settings.queue.title().to_owned(),
         ..link.summary(&settings.name)
     });
+    notes.extend(
+        network.links().zip(&scenario.links).filter_map(|(link, settings)| burst_note(link, settings)),
+    );
     let mut summary = Summary {
         schema: SCHEMA.to_owned(),
         on: on.to_owned(),

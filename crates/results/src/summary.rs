@@ -3,9 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::SCHEMA;
-use crate::json;
-#[cfg(test)]
-use crate::round;
+use crate::{json, round};
 
 /// The stable record of one run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -100,6 +98,58 @@ pub struct FlowSummary {
     /// What its receiver gets of its audio or video; left out for other flows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub media: Option<MediaSummary>,
+    /// What became of the packets that its `drop` names; left out for flows without.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drop: Option<DropSummary>,
+    /// Decisions of its algorithm that the host had to change; left out if there were none, as with every
+    /// listed algorithm.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clamped: Option<ClampSummary>,
+}
+
+/// Packets that a scenario drops by their number, over the whole run, each in the form in which `drop` names
+/// it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DropSummary {
+    /// Those that were dropped. `data 40 twice` was dropped in its first retransmission, too.
+    pub dropped: Vec<String>,
+    /// Those that were never sent. `data 40 twice` was never retransmitted if `data 40` was dropped, else
+    /// never sent.
+    pub never_sent: Vec<String>,
+}
+
+impl DropSummary {
+    /// The longest list in a note. The summary has all.
+    const MOST_NOTED: usize = 10;
+
+    /// The note of a run on packets of flow `flow` that were never sent; `None`: all were.
+    #[must_use]
+    pub fn note(&self, flow: &str) -> Option<String> {
+        let shown = self.never_sent.iter().take(Self::MOST_NOTED).map(String::as_str).collect::<Vec<_>>();
+        let more = match self.never_sent.len() - shown.len() {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let list = shown.join(", ");
+        let what = "`drop` names packets that were never sent";
+        (!shown.is_empty()).then(|| format!("flow \"{flow}\": {what}: {list}{more}"))
+    }
+}
+
+/// How often each part of a decision was outside of the bounds that every host applies, over the whole run
+/// and all connections of the flow. Each is a defect of the algorithm's header.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClampSummary {
+    /// cwnd below 1 packet or above 2^24.
+    pub cwnd: u64,
+    /// ssthresh below 2 packets, no number of the contract, or above the cwnd that it should reduce.
+    pub ssthresh: u64,
+    /// A pacing rate that would have stopped the connection for more than twice the RTT and 400 ms.
+    pub pacing_rate: u64,
+    /// A smallest burst of 0 packets, or of more than 65,535.
+    pub min_burst: u64,
+    /// An application-limited period beyond the packets in flight.
+    pub app_limited: u64,
 }
 
 /// Audio or video at its receiver: the metrics of RFC 8868, section 3, that need it, and what its application
@@ -206,6 +256,40 @@ pub struct LinkSummary {
     /// Each flow's part of the time integral of the backlog, in the scenario's order; zeros if there was
     /// none.
     pub backlog_share: Vec<f64>,
+    /// How long its bursts of loss lasted, if they are of a number of packets; left out for other links.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss_bursts: Option<LossBursts>,
+}
+
+/// Bursts of loss of a number of packets, over the whole run: periods in which the line was bad, from the first
+/// packet that met it so to the last, or to the end of the run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct LossBursts {
+    /// The longest of them.
+    pub longest_s: f64,
+    /// How many lasted longer than 10 RTTs and 1 s: senders had backed off, and sent few packets into them.
+    pub long: u64,
+}
+
+impl LossBursts {
+    /// From when on a burst is long, in words.
+    pub(crate) const LONG: &str = "longer than 10 RTTs and 1 s";
+
+    /// The note of a run on bursts of link `link` that decide it; `None`: there are none.
+    #[must_use]
+    pub fn note(&self, link: &str) -> Option<String> {
+        let what = match self.long {
+            0 => return None,
+            1 => "a burst of loss".to_owned(),
+            long => format!("{long} bursts of loss"),
+        };
+        let longest_s = round(self.longest_s);
+        Some(format!(
+            "link \"{link}\": {what} lasted {}, the longest {longest_s} s: it is of a number of packets, and few \
+             were sent in it, so it decides the result",
+            Self::LONG
+        ))
+    }
 }
 
 /// The cost of a run. Times are the only part of a summary that differs between two runs of one simulation.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use fairpace_cc::{Algorithm, ParamError, Params, UnknownAlgorithm};
+use fairpace_cc::{Algorithm, Kind, ParamError, Params, UnknownAlgorithm};
 
 /// What a scenario writes before the name of one of the kernel's own algorithms.
 const KERNEL: &str = "kernel:";
@@ -111,6 +111,16 @@ impl Cc {
                 algorithm.digest().map(|digest| format!("\"{algorithm} sha256:{digest}\""))
             }
             Cc::Kernel(_) | Cc::Uncontrolled => None,
+        }
+    }
+
+    /// Does it ask Linux for pacing when it starts? Of the kernel's own, `bbr` does (`bbr_init`); of ours,
+    /// those that set cwnd themselves.
+    pub(crate) fn paces_on_linux(&self) -> bool {
+        match self {
+            Cc::Ours(ours) => ours.algorithm().kind() == Kind::OwnsCwnd,
+            Cc::Kernel(name) => name == "bbr",
+            Cc::Uncontrolled => false,
         }
     }
 

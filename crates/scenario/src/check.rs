@@ -113,18 +113,31 @@ pub(crate) fn faults(scenario: &Scenario, target: Target) -> Vec<Fault> {
     let mut faults = values(scenario, target);
     faults.extend(impossibilities(scenario));
     if target == Target::Testbed {
-        faults.extend(one_host(&scenario.flows));
+        faults.extend(one_host(&scenario.flows, "tso", |flow| flow.sending.tso));
+        faults.extend(one_host(&scenario.flows, "sack", |flow| flow.sending.sack));
+        faults.extend(scenario.flows.iter().enumerate().filter_map(unpaced));
     }
     faults
 }
 
-/// The testbed's flows have one sending host, which sends bursts or does not.
-fn one_host(flows: &[Flow]) -> Option<Fault> {
+/// The testbed's flows have one sending host, and so the same value of this setting.
+fn one_host(flows: &[Flow], key: &'static str, setting: fn(&Flow) -> bool) -> Option<Fault> {
     let first = flows.first()?;
-    let index = flows.iter().position(|flow| flow.sending.tso != first.sending.tso)?;
-    let message = format!("flows `{}` and `{}` differ in `tso`", first.name, flows[index].name);
+    let index = flows.iter().position(|flow| setting(flow) != setting(first))?;
+    let message = format!("flows `{}` and `{}` differ in `{key}`", first.name, flows[index].name);
     let help = "the testbed has one sending host: write the same for all flows, or run it in the simulator";
-    Some(Complaint::new("not-on-target", message, help).of(Section::Flow, index, "tso"))
+    Some(Complaint::new("not-on-target", message, help).of(Section::Flow, index, key))
+}
+
+/// A kernel cannot be kept from pacing for an algorithm that asks for it: the algorithm sets
+/// `sk_pacing_status` when it starts, and nothing resets it.
+fn unpaced((index, flow): (usize, &Flow)) -> Option<Fault> {
+    if flow.sending.pacing != Some(false) || !flow.cc.paces_on_linux() {
+        return None;
+    }
+    let message = format!("`{}` paces on Linux, which has no switch against it", flow.cc);
+    let help = "leave `pacing` out, or run it in the simulator";
+    Some(Complaint::new("not-on-target", message, help).of(Section::Flow, index, "pacing"))
 }
 
 /// What is impossible in a scenario whose values are each plausible.
@@ -155,9 +168,11 @@ fn impossibilities(scenario: &Scenario) -> Vec<Fault> {
 /// What does not go together in a link, and the key that it is about.
 fn link(link: &Link) -> impl Iterator<Item = (&'static str, Complaint)> {
     let loss = link.loss.check().err().map(|complaint| ("loss", complaint));
+    let burst = link.loss.burst.and_then(|burst| burst.length.check().err());
+    let loss = loss.into_iter().chain(burst.map(|complaint| ("loss_burst", complaint)));
     let rate_at = in_order(&link.rate_at).err().map(|complaint| ("rate_at", complaint));
     let handover = link.handover.and_then(|handover| handover.check(link.rate_bps));
-    loss.into_iter().chain(rate_at).chain(handover).chain(link.queue.check(link.buffer))
+    loss.chain(rate_at).chain(handover).chain(link.queue.check(link.buffer))
 }
 
 /// How many flows do the workloads start?

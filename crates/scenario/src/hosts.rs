@@ -184,8 +184,9 @@ pub(crate) const SENDING_KEYS: &[Row<Sending>] = &[
          a middlebox strips it: only the three bits of the ACE field, which is ambiguous when ACKs are lost.")
         .optional().related(&[Relation::Needs("ecn")]).simulator_only(),
     Row::flow("sack", BOOL, field!(Sending, sack),
-        "Selective acknowledgments (RFC 2018). Without: NewReno (RFC 6582), without `rack` and `tlp`.")
-        .optional().simulator_only(),
+        "Selective acknowledgments (RFC 2018). Without: NewReno (RFC 6582), without `rack` and `tlp`. On the \
+         testbed all flows have one sending host, and so the same value.")
+        .optional(),
     Row::flow("rack", BOOL, field!(Sending, rack),
         "Losses are found by time (RFC 8985). Without: by three duplicates (RFC 6675).")
         .optional().related(NEEDS_SACK).simulator_only(),
@@ -208,8 +209,9 @@ pub(crate) const SENDING_KEYS: &[Row<Sending>] = &[
          all flows have one sending host, and so the same value.")
         .optional(),
     Row::flow("pacing", BOOL, field!(Sending, pacing),
-        "Pacing on or off, whatever the algorithm requests.")
-        .or("as the algorithm requests").simulator_only(),
+        "Pacing on or off, whatever the algorithm requests. The testbed refuses `false` for an algorithm that \
+         requests it: Linux has no switch against it.")
+        .or("as the algorithm requests"),
     Row::flow("initial_cwnd", Kind::Integer, field!(Sending, initial_cwnd_pkts),
         "Initial cwnd, packets (RFC 6928).")
         .range(1, 1_000).optional().simulator_only(),

@@ -217,12 +217,12 @@ fn split_key(key: &str) -> Option<(Section, Option<&str>, &str)> {
 fn typed(value: &str, kind: Kind, at: usize) -> DeValue<'_> {
     let text = || DeValue::String(Cow::Borrowed(value));
     match kind {
-        Kind::Integer => match DeValue::parse(value).map(Spanned::into_inner) {
+        Kind::Integer | Kind::BurstLength => match DeValue::parse(value).map(Spanned::into_inner) {
             Ok(integer @ DeValue::Integer(_)) => integer,
             _ => text(),
         },
         Kind::Bool => value.parse().map_or_else(|_| text(), DeValue::Boolean),
-        Kind::Links => DeValue::Array(listed(value, at)),
+        Kind::Links | Kind::Drops => DeValue::Array(listed(value, at)),
         _ => text(),
     }
 }

@@ -44,6 +44,8 @@ struct Track {
     at_window_edges: [u64; 2],
     /// At the last sample.
     limits: Limits,
+    /// Of all samples.
+    largest_cwnd_pkts: u32,
 }
 
 /// The telemetry of one flow.
@@ -52,6 +54,8 @@ pub(crate) struct FlowTelemetry {
     pub(crate) series: FlowSeries,
     /// Segments retransmitted in the measurement window.
     pub(crate) retransmits: u64,
+    /// The largest cwnd of all samples.
+    pub(crate) largest_cwnd_pkts: u32,
 }
 
 pub(crate) struct Coordinator<'a> {
@@ -90,6 +94,7 @@ impl<'a> Coordinator<'a> {
             retransmits: 0,
             at_window_edges: [0; 2],
             limits: Limits::default(),
+            largest_cwnd_pkts: 0,
         };
         Coordinator {
             scenario,
@@ -124,7 +129,11 @@ impl<'a> Coordinator<'a> {
         let buffer_limited = endless.map(|(track, _)| track.limits.buffer_limited()).fold(0.0, f64::max);
         let telemetry = |track: Track| {
             let [from, to] = track.at_window_edges;
-            FlowTelemetry { series: track.series, retransmits: to.saturating_sub(from) }
+            FlowTelemetry {
+                series: track.series,
+                retransmits: to.saturating_sub(from),
+                largest_cwnd_pkts: track.largest_cwnd_pkts,
+            }
         };
         let flows = self.tracks.into_iter().map(telemetry).collect();
         Ok(Coordinated { flows, latest: self.latest, buffer_limited })
@@ -183,8 +192,10 @@ impl<'a> Coordinator<'a> {
         let fd = self.senders.socket(flow);
         let algorithm = self.controls.observe(flow, fd);
         let sample = Sample::take(fd, algorithm).map_err(|e| self.broken(flow, e))?;
-        self.tracks[flow].retransmits = sample.retransmits;
-        self.tracks[flow].limits = sample.limits;
+        let track = &mut self.tracks[flow];
+        track.retransmits = sample.retransmits;
+        track.limits = sample.limits;
+        track.largest_cwnd_pkts = track.largest_cwnd_pkts.max(sample.cwnd_pkts as u32);
         Ok(sample)
     }
 

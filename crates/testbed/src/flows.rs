@@ -83,6 +83,9 @@ pub(crate) fn open_senders(flows: &[(&Flow, &str)]) -> Result<Sockets, Error> {
         if pauses(flow) {
             sockopt::limit_unsent(fd.as_fd(), UNSENT_BYTES).map_err(setup)?;
         }
+        if flow.sending.pacing == Some(true) {
+            sockopt::pace(fd.as_fd()).map_err(setup)?;
+        }
         let local = SockaddrIn::from(SocketAddrV4::new(Side::Sender.address(), FIRST_PORT + i as u16));
         socket::bind(fd.as_raw_fd(), &local).map_err(|errno| setup(errno.into()))?;
         Ok(fd)

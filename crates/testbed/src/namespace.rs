@@ -57,6 +57,15 @@ const DEVICE_QUEUE_PACKETS: u32 = 10_000;
 /// it is data.
 const MAX_SOCKET_BUFFER_BYTES: u64 = 64 << 20;
 
+/// Settings that all connections of a host have in common.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Host {
+    /// It sends bursts of packets; without, packets one by one.
+    pub(crate) tso: bool,
+    /// It offers selective acknowledgments and uses them.
+    pub(crate) sack: bool,
+}
+
 /// The device of a side, and a file of its namespace.
 pub(crate) struct Device {
     pub(crate) tun: SyncDevice,
@@ -92,20 +101,20 @@ pub(crate) fn probe() -> Result<(), Error> {
 }
 
 /// Creates the namespace of a side, configures it and runs `work` in it. Returns the device and the result of
-/// `work`. The calling thread stays in its own namespace. Without `tso` the host sends packets one by one.
+/// `work`. The calling thread stays in its own namespace.
 ///
 /// # Errors
 /// [`Error::NotPermitted`], [`Error::Setup`], and errors of `work`.
 pub(crate) fn create<T: Send>(
     side: Side,
-    tso: bool,
+    host: Host,
     work: impl FnOnce() -> Result<T, Error> + Send,
 ) -> Result<(Device, T), Error> {
     let set_up = || {
         enter_new()?;
-        configure(Path::new("/proc/sys/net"))?;
+        configure(Path::new("/proc/sys/net"), host)?;
         let device = open_device(side)?;
-        if !tso {
+        if !host.tso {
             // before any socket connects: a socket takes the limit of its route's device
             let forbidden = device.tun.if_index().and_then(bursts::forbid);
             forbidden.map_err(Error::setup(format!("forbid TSO bursts on {}", side.device())))?;
@@ -134,7 +143,7 @@ fn enter_new() -> Result<(), Error> {
 }
 
 /// Configures the calling thread's namespace. `root` is `/proc/sys/net` as that thread sees it.
-fn configure(root: &Path) -> Result<(), Error> {
+fn configure(root: &Path, host: Host) -> Result<(), Error> {
     let write = |key: &str, value: &str| {
         fs::write(root.join(key), value).map_err(Error::setup(format!("set net.{}", key.replace('/', "."))))
     };
@@ -145,6 +154,8 @@ fn configure(root: &Path) -> Result<(), Error> {
     }
     // No metrics of an earlier flow are used.
     write("ipv4/tcp_no_metrics_save", "1")?;
+    // SYN and SYN-ACK offer it, or do not (RFC 2018, section 2): each side must agree.
+    write("ipv4/tcp_sack", if host.sack { "1" } else { "0" })?;
     // Router solicitations would use the bottleneck. A kernel without IPv6 sends none.
     for key in ["ipv6/conf/all/disable_ipv6", "ipv6/conf/default/disable_ipv6"] {
         if root.join(key).exists() {

@@ -3,14 +3,16 @@
 use crate::clock::{Clock, cpu_of_thread};
 use crate::control::Controls;
 use crate::coordinator::{Coordinated, Coordinator};
+use crate::cwnd;
 use crate::emulator::{Devices, Emulator, EmulatorRecord};
 use crate::flows::{self, Received, Senders};
 use crate::lateness::{FlowLateness, Lateness, Tolerance};
-use crate::namespace::{self, Device, Side};
-use crate::{Error, Options, preflight};
+use crate::namespace::{self, Device, Host, Side};
+use crate::{Disturbance, Error, Options, preflight};
+use fairpace_kernel::Features;
 use fairpace_netem::{FlowMeter, Measured, SECOND, Schedule, build};
 use fairpace_results::{Cost, FlowSeries, FlowSummary, Monitor, Run};
-use fairpace_scenario::{Scenario, ns};
+use fairpace_scenario::{Scenario, Sending, ns};
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -26,7 +28,7 @@ pub struct Outcome {
     /// How late the emulator and the flows were.
     pub lateness: Lateness,
     /// Why the run must not be judged; `None`: it may.
-    pub disturbed: Option<String>,
+    pub disturbed: Option<Disturbance>,
 }
 
 /// The two sides of the path.
@@ -78,7 +80,8 @@ pub fn measure(scenario: &Scenario, monitor: &mut dyn Monitor, options: &Options
     let lost =
         |device: &Device| device.lost_before_read().map_err(Error::setup("read a device's statistics"));
     let lost = lost(&endpoints.sender)? + lost(&endpoints.receiver)?;
-    let Coordinated { latest, buffer_limited, .. } = parts.telemetry;
+    let Coordinated { latest, buffer_limited, ref flows } = parts.telemetry;
+    let largest_pkts: Vec<u32> = flows.iter().map(|flow| flow.largest_cwnd_pkts).collect();
     let flows = FlowLateness { command_max: Duration::from_nanos(latest), buffer_limited };
     let lateness = parts.emulated.recorder.summary(lost, flows);
     let cost = Cost {
@@ -88,16 +91,19 @@ pub fn measure(scenario: &Scenario, monitor: &mut dyn Monitor, options: &Options
     };
     let mut run = record(&plan, options, parts, lateness, cost);
     run.notes.extend(controls.notes());
-    Ok(Outcome { run, lateness, disturbed: tolerance.violation(&lateness) })
+    let skipped = cwnd::violation(scenario, &largest_pkts).filter(|_| Features::probe().skips_programs());
+    let late = || tolerance.violation(&lateness).map(Disturbance::Late);
+    Ok(Outcome { run, lateness, disturbed: skipped.map(Disturbance::Skipped).or_else(late) })
 }
 
 fn connect_endpoints(scenario: &Scenario, controls: &Controls) -> Result<Endpoints, Error> {
     let flows = scenario.flows.iter().enumerate();
     let controlled: Vec<_> = flows.map(|(i, flow)| (flow, controls.kernel_name(i))).collect();
     // the same for all: a scenario whose flows differ is refused
-    let tso = scenario.flows.iter().all(|flow| flow.sending.tso);
-    let (sender, sockets) = namespace::create(Side::Sender, tso, || flows::open_senders(&controlled))?;
-    let (receiver, listener) = namespace::create(Side::Receiver, tso, flows::open_listener)?;
+    let all = |setting: fn(&Sending) -> bool| scenario.flows.iter().all(|flow| setting(&flow.sending));
+    let host = Host { tso: all(|sending| sending.tso), sack: all(|sending| sending.sack) };
+    let (sender, sockets) = namespace::create(Side::Sender, host, || flows::open_senders(&controlled))?;
+    let (receiver, listener) = namespace::create(Side::Receiver, host, flows::open_listener)?;
     Ok(Endpoints { sender, senders: Senders::new(sockets)?, receiver, listener })
 }
 

@@ -56,19 +56,32 @@ pub(crate) fn bbr_info(fd: BorrowedFd<'_>) -> Option<BbrInfo> {
     (length == size_of::<BbrInfo>()).then_some(info)
 }
 
-/// `TCP_NOTSENT_LOWAT`: the socket accepts no more data while it holds this much unsent.
-pub(crate) fn limit_unsent(fd: BorrowedFd<'_>, bytes: u32) -> io::Result<()> {
-    // SAFETY: the pointer is to a live value of the given size.
+/// `setsockopt` of an integer.
+fn set<T: Copy>(fd: BorrowedFd<'_>, level: libc::c_int, name: libc::c_int, value: T) -> io::Result<()> {
+    // SAFETY: the pointer is to a live value of the given size, which the kernel copies.
     let status = unsafe {
         libc::setsockopt(
             fd.as_raw_fd(),
-            libc::IPPROTO_TCP,
-            libc::TCP_NOTSENT_LOWAT,
-            (&raw const bytes).cast(),
-            size_of::<u32>() as libc::socklen_t,
+            level,
+            name,
+            (&raw const value).cast(),
+            size_of::<T>() as libc::socklen_t,
         )
     };
     if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// `TCP_NOTSENT_LOWAT`: the socket accepts no more data while it holds this much unsent.
+pub(crate) fn limit_unsent(fd: BorrowedFd<'_>, bytes: u32) -> io::Result<()> {
+    set(fd, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, bytes)
+}
+
+/// TCP paces the socket, at the rate that Linux computes from cwnd and RTT for algorithms that set none
+/// (`tcp_update_pacing_rate`). Any limit of the pacing rate has that effect (`SO_MAX_PACING_RATE`: without
+/// the fq queue discipline, `sk_pacing_status` becomes `SK_PACING_NEEDED`); this one is above every rate.
+/// The largest number of all would be no limit.
+pub(crate) fn pace(fd: BorrowedFd<'_>) -> io::Result<()> {
+    set(fd, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, u64::MAX - 1)
 }
 
 /// Reads and discards up to `limit` bytes without copying them (`MSG_TRUNC`, tcp(7)); 0 is the end of the

@@ -5,19 +5,19 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use fairpace_cc::{Algorithm, Params};
+use fairpace_cc::{Algorithm, Clamps, Params};
 use fairpace_cli_core::args::Global;
 use fairpace_cli_core::failure::Failure;
 use fairpace_cli_core::output::Output;
 use fairpace_cli_core::signals::Signals;
 use fairpace_cli_core::table::{self, table};
-use fairpace_kernel::{Entry, Namespace, Status, is_ours, namespaces};
+use fairpace_kernel::{Counters, Entry, Namespace, Namespaces, Status, is_ours, namespaces};
+use fairpace_results::ClampSummary;
 use serde::Serialize;
 
 use super::boot::Service;
 use super::config::{Config, Wanted};
 use super::stays;
-use super::text::place;
 use crate::args::ConfigArgs;
 use crate::kernel::repair;
 
@@ -33,6 +33,8 @@ struct StatusRecord {
     default: String,
     former_default: Option<String>,
     namespaces: Vec<NamespaceRecord>,
+    /// Where other network namespaces may be that are not found.
+    unseen: Vec<String>,
     configuration: String,
     next_boot: NextBoot,
     /// What differs between configuration and kernel.
@@ -48,6 +50,19 @@ struct AlgorithmRecord {
     loaded_for_s: Option<u64>,
     sockets: usize,
     has_default_parameters: Option<bool>,
+    /// `None`: loaded by a version that does not count, or gone since.
+    counters: Option<CountersRecord>,
+}
+
+/// What has been counted since it was loaded, over all sockets.
+#[derive(Serialize)]
+struct CountersRecord {
+    fallbacks: u64,
+    heals: u64,
+    clamped: ClampSummary,
+    /// The same in words; empty if all are 0.
+    #[serde(skip)]
+    sentences: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -73,13 +88,15 @@ pub(crate) fn status(
     repair(global, signals)?;
     let entries = fairpace_kernel::list()?;
     let ours: Vec<Entry> = entries.into_iter().filter(|entry| is_ours(&entry.name)).collect();
+    let all = namespaces()?;
     let record = StatusRecord {
         kernel: fairpace_kernel::Features::probe().release,
         booted_at: booted_at(),
         algorithms: algorithms(&ours)?,
         default: fairpace_kernel::default()?,
         former_default: fairpace_kernel::former_default()?,
-        namespaces: other_namespaces(&namespaces()?),
+        namespaces: other_namespaces(&all),
+        unseen: all.closed.into_iter().chain(all.unseen).collect(),
         configuration: config.path().display().to_string(),
         next_boot: NextBoot {
             service: Service::of_this_machine().sentence(),
@@ -96,6 +113,7 @@ fn algorithms(ours: &[Entry]) -> Result<Vec<AlgorithmRecord>, Failure> {
     let record = |(entry, users): (&Entry, &fairpace_kernel::Users)| {
         let parameters = fairpace_kernel::parameters(entry).ok().flatten();
         let defaults = entry.algorithm.map(Params::defaults);
+        let counters = fairpace_kernel::counters(entry).ok().flatten();
         let has_defaults = |(parameters, defaults): (Vec<u8>, Params)| parameters == defaults.as_bytes();
         AlgorithmRecord {
             kernel_name: entry.name.clone(),
@@ -111,9 +129,20 @@ fn algorithms(ours: &[Entry]) -> Result<Vec<AlgorithmRecord>, Failure> {
             },
             sockets: users.total(),
             has_default_parameters: parameters.zip(defaults).map(has_defaults),
+            counters: counters.map(counters_record),
         }
     };
     Ok(ours.iter().zip(&users).map(record).collect())
+}
+
+fn counters_record(counters: Counters) -> CountersRecord {
+    let Clamps { cwnd, ssthresh, pacing_rate, min_burst, app_limited } = counters.clamps;
+    CountersRecord {
+        fallbacks: counters.fallbacks,
+        heals: counters.heals,
+        clamped: ClampSummary { cwnd, ssthresh, pacing_rate, min_burst, app_limited },
+        sentences: counters.sentences(),
+    }
 }
 
 /// Since a file was made.
@@ -127,13 +156,15 @@ fn booted_at() -> Option<u64> {
     text.lines().find_map(|line| line.strip_prefix("btime "))?.trim().parse().ok()
 }
 
-fn other_namespaces(all: &[Namespace]) -> Vec<NamespaceRecord> {
-    let default = |namespace: &Namespace| {
-        let read = namespace.enter(fairpace_kernel::default).and_then(|result| result);
-        read.unwrap_or_else(|error| format!("unknown: {error}"))
+fn other_namespaces(all: &Namespaces) -> Vec<NamespaceRecord> {
+    let record = |namespace: &Namespace| {
+        let default = namespace.enter(fairpace_kernel::default).and_then(|result| result);
+        NamespaceRecord {
+            found_at: namespace.to_string(),
+            default: default.unwrap_or_else(|error| format!("unknown: {error}")),
+        }
     };
-    let record = |namespace| NamespaceRecord { found_at: place(namespace), default: default(namespace) };
-    all.iter().skip(1).map(record).collect()
+    all.found.iter().skip(1).map(record).collect()
 }
 
 fn differences(config: &Config, ours: &[Entry]) -> Result<Vec<String>, Failure> {
@@ -185,6 +216,10 @@ fn text(record: &StatusRecord) -> String {
             lines.add_row([algorithm.kernel_name.as_str(), state, &since, parameters, &sockets]);
         }
         out.push_str(&table::text(&lines));
+        for algorithm in &record.algorithms {
+            let sentences = algorithm.counters.iter().flat_map(|counters| &counters.sentences);
+            sentences.for_each(|what| out.push_str(&format!("warning: {}: {what}\n", algorithm.kernel_name)));
+        }
     }
     out.push_str(&format!("\ndefault of this network namespace: {}", record.default));
     if let Some(former) = &record.former_default {
@@ -192,6 +227,9 @@ fn text(record: &StatusRecord) -> String {
     }
     out.push('\n');
     out.push_str(&others(&record.namespaces));
+    for what in &record.unseen {
+        out.push_str(&format!("a network namespace is not looked at: {what}\n"));
+    }
     out.push_str(&format!("\n{}\n", record.next_boot.service));
     let loads = &record.next_boot.loads;
     let default = record.next_boot.default.as_deref().unwrap_or("the system's own");

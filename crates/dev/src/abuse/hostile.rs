@@ -202,13 +202,18 @@ fn of_range(key: &Key, end: u64, beyond: bool) -> Value {
         (true, false) => end.saturating_sub(1),
     };
     match key.kind {
-        Kind::Integer => Value::raw(end.to_string()),
+        Kind::Integer | Kind::BurstLength => Value::raw(end.to_string()),
         Kind::Bool => Value::raw("1"),
         Kind::Choice(words) => Value::text(words[words.len() - 1].to_uppercase()),
         Kind::Text | Kind::Trace | Kind::Sizes | Kind::Algorithm => {
             Value::text("n".repeat((end as usize).min(LONG)))
         }
         Kind::Links => Value::raw(format!("[{}]", "\"bottleneck\", ".repeat((end as usize).min(1_000)))),
+        Kind::Drops => {
+            let entries =
+                (1..=end.min(2_000)).map(|n| format!("\"data {n}{}\"", ["", " twice"][n as usize % 2]));
+            Value::raw(format!("[{}]", entries.collect::<Vec<_>>().join(", ")))
+        }
         Kind::Parameters => Value::raw("{ alpha = \"3ms\" }"),
         Kind::Steps(_) => Value::text(format!("50ms {}", key.show(end))),
         Kind::Quantity(_) | Kind::Buffer | Kind::Limit => Value::text(key.show(end)),

@@ -6,6 +6,8 @@
 //! them as Markdown.
 
 mod cases;
+#[cfg(test)] // until the cases are run
+mod draw;
 mod judge;
 mod keep;
 mod page;

@@ -203,7 +203,7 @@ const LINES_AND_NODES: &[Case<'_>] = &[
         "buffer = \"2MB\"\nloss = \"1%\"\nloss_outside_burst = \"1%\"",
         "missing-key",
         "`loss_outside_burst` has no effect without `loss_burst`",
-        "loss_burst = 5",
+        "loss_burst = \"17ms\"",
     ),
     (
         "buffer = \"2MB\"\nloss = \"1%\"\nloss_burst = 5\nloss_outside_burst = \"1%\"",
@@ -216,6 +216,30 @@ const LINES_AND_NODES: &[Case<'_>] = &[
         "impossible",
         "bursts of 1 packets would have less than a packet between them",
         "a larger `loss_burst`",
+    ),
+    (
+        "buffer = \"2MB\"\nloss = \"1%\"\nloss_burst = \"2h\"",
+        "out-of-range",
+        "bursts of 7200s are out of the range of times",
+        "write a time from 1us to 3600s",
+    ),
+    (
+        "buffer = \"2MB\"\nloss = \"1%\"\nloss_burst = 0",
+        "out-of-range",
+        "`loss_burst` is 0; it must be at least 1",
+        "1 to 1000000 or 1us to 3600s",
+    ),
+    (
+        "buffer = \"2MB\"\nloss = \"1%\"\nloss_burst = \"17\"",
+        "wrong-unit",
+        "`loss_burst`: \"17\" has no unit",
+        "a number of packets has no quotes",
+    ),
+    (
+        "buffer = \"2MB\"\nloss = \"1%\"\nloss_burst = true",
+        "wrong-type",
+        "`loss_burst` is true or false, but a whole number, or a time in quotes, is wanted",
+        "loss_burst = \"17ms\"",
     ),
 ];
 
@@ -354,6 +378,58 @@ const HOSTS: &[Case<'_>] = &[
 #[test]
 fn of_hosts() {
     check("start =", HOSTS);
+}
+
+/// Each replaces `start =`. Every wrong entry is read by the unit tests of the list.
+const DROPS: &[Case<'_>] = &[
+    (
+        "drop = [\"data 9-10\", \"fin 1\"]\nstart =",
+        "out-of-range",
+        "`drop`: \"fin 1\" does not begin with a kind of packets: syn, data, synack, ack",
+        "\"data 9\", \"data 9-10\", \"data 40 twice\", \"syn 1\", \"synack 1\", \"ack 3\"; packets of each kind are",
+    ),
+    (
+        "drop = [\"data 9-10\", \"data 10 twice\"]\nstart =",
+        "out-of-range",
+        "`drop`: \"data 10 twice\" has a packet that \"data 9-10\" has, too",
+        "write entries like",
+    ),
+    (
+        "drop = \"data 9\"\nstart =",
+        "wrong-type",
+        "`drop` is a text, but a list of packets is wanted",
+        "drop = [\"data 9-10\", \"syn 1\"]",
+    ),
+    ("drop = [9]\nstart =", "wrong-type", "`drop` is a number, but a list of packets is wanted", "[\"data"),
+    (
+        "drop = [\"ack 1\"]\narrivals = \"1/s\"\nsizes = \"pareto\"\nstart =",
+        "impossible",
+        "`drop` and `arrivals` exclude each other",
+        "leave out `arrivals` or `drop`",
+    ),
+];
+
+#[test]
+fn of_dropped_packets() {
+    check("start =", DROPS);
+    // at the entry
+    let place = problem("start =", "drop = [\"data 9-10\", \"ack 0\"]\nstart =");
+    assert_eq!((place.line, place.column, place.key.as_str()), (15, 22, "flow.drop"), "{place:?}");
+    let many: Vec<String> = (1..=1_001).map(|n| format!("\"data {n}\"")).collect();
+    let many = problem("start =", &format!("drop = [{}]\nstart =", many.join(",")));
+    assert_eq!(many.message, "`drop` is 1001 entries; it must be at most 1000 entries");
+}
+
+#[test]
+fn equal_drops_are_one_experiment_and_set_from_the_command_line() {
+    let with = |drop: &str| read(&GOOD.replacen("start =", &format!("drop = {drop}\nstart ="), 1)).unwrap();
+    let one = with("[\"ack 3\", \"data 9\", \"data  10\"]");
+    let other = with("[\"data 9-10\", \"ack 3\"]");
+    assert_eq!((one.hash.as_str(), one.to_toml()), (other.hash.as_str(), other.to_toml()));
+    assert!(one.to_toml().contains("\ndrop = [\"data 9-10\", \"ack 3\"]\n"), "{}", one.to_toml());
+    assert_eq!(with("[]").hash, read(GOOD).unwrap().hash);
+    let set = read_with(GOOD, &["flow.2.drop=ack 3, data 9-10"]).unwrap();
+    assert_eq!(set.hash, one.hash);
 }
 
 /// Each replaces `start =`.

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use crate::support::{GOOD, good, read, read_with};
 use fairpace_scenario::{
-    Burst, Cc, Codel, DualPi2, Ecn, FqCodel, Handover, Limit, Line, Link, Media, Pie, Queue, Receiving, Red,
-    RedRules, Scenario, Sending, Sizes, Target, Window, Writes, keys, load, parse,
+    Burst, BurstLength, Cc, Codel, DualPi2, Ecn, FqCodel, Handover, Limit, Line, Link, Media, Pie, Queue,
+    Receiving, Red, RedRules, Scenario, Sending, Sizes, Target, Window, Writes, keys, load, parse,
 };
 
 /// Nanoseconds in a millisecond.
@@ -57,7 +57,7 @@ fn links_have_nodes_lines_and_queues_of_every_kind() {
     );
     assert_eq!(
         links[0].loss.burst,
-        Some(Burst { pkts: 10, inside_ppb: 500_000_000, outside_ppb: 5_000_000 })
+        Some(Burst { length: BurstLength::Pkts(10), inside_ppb: 500_000_000, outside_ppb: 5_000_000 })
     );
     assert_eq!(links[2].queue, Queue::Step(Limit::Packets(20)));
     assert_eq!(links[4].queue, Queue::Codel(Codel::default()));
@@ -272,8 +272,9 @@ fn every_key_that_need_not_be_given_says_what_holds_without_it() {
 
 #[test]
 fn the_testbed_refuses_every_key_that_only_the_simulator_has() {
-    // all flows of the testbed have one sending host
-    let one_host = ["flow.tso=false".parse().unwrap()];
+    // all flows of the testbed have one sending host, and a kernel paces for an algorithm that asks for it
+    let one_host =
+        ["flow.tso=false", "flow.sack=false", "flow.2.pacing=true"].map(|set| set.parse().unwrap());
     let error = load(Path::new(PATH), &one_host, Target::Testbed).unwrap_err();
     let refused: BTreeSet<_> = error.problems.iter().map(|problem| problem.key.clone()).collect();
     let only = keys::all().filter(|key| key.runs_on != keys::RunsOn::Both);

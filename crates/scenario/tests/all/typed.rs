@@ -2,7 +2,7 @@
 
 use crate::support::{GOOD, good, read};
 use fairpace_scenario::{
-    Arrivals, Flow, Limit, Queue, Red, RedRules, Scenario, Sizes, Target, Trace, Traffic, parse,
+    Arrivals, Flow, Limit, Queue, Red, RedRules, Scenario, Sending, Sizes, Target, Trace, Traffic, parse,
 };
 
 /// A change of [`good`], the key that it is about, beginning of the message.
@@ -101,24 +101,53 @@ fn a_key_that_the_testbed_does_not_have_is_shown_at_its_place() {
         assert_eq!(problem.help, "leave it out, or run the scenario in the simulator");
         (problem.key.clone(), problem.message.clone(), problem.line)
     };
-    let (key, message, line) = refused("flow.1.sack=false");
-    assert_eq!((key.as_str(), message.as_str(), line), ("flow.sack", "the testbed does not have `sack`", 1));
+    let (key, message, line) = refused("flow.1.rack=false");
+    assert_eq!((key.as_str(), message.as_str(), line), ("flow.rack", "the testbed does not have `rack`", 1));
     assert_eq!(refused("flow.1.ecn=dctcp").1, "the testbed does not have `ecn = \"dctcp\"`");
-    let set = ["flow.1.sack=true".parse().unwrap(), "flow.1.ecn=classic".parse().unwrap()];
+    let set = ["flow.1.rack=true".parse().unwrap(), "flow.1.ecn=classic".parse().unwrap()];
     assert!(parse("test.toml", GOOD, &set, Target::Testbed).is_ok());
 }
 
-#[test]
-fn on_the_testbed_flows_send_bursts_all_or_none() {
+/// What the testbed refuses in two flows that are changed, the simulator in none.
+fn refused_by_the_testbed(change: impl Fn(&mut [Flow])) -> Option<(String, String)> {
     let mut scenario = good();
-    scenario.flows[1].sending.tso = false;
-    let error = scenario.clone().sealed(Target::Testbed).unwrap_err();
-    let [problem] = error.problems.as_slice() else { panic!("one problem: {error}") };
-    assert_eq!((problem.kind, problem.key.as_str()), ("not-on-target", "flow.2.tso"));
-    assert_eq!(problem.message, "flows `10ms` and `50ms` differ in `tso`");
+    change(&mut scenario.flows);
     assert!(scenario.clone().sealed(Target::Simulator).is_ok());
-    scenario.flows[0].sending.tso = false;
-    assert!(scenario.sealed(Target::Testbed).is_ok());
+    let error = scenario.sealed(Target::Testbed).err()?;
+    let [problem] = error.problems.as_slice() else { panic!("one problem: {error}") };
+    assert_eq!(problem.kind, "not-on-target");
+    Some((problem.key.clone(), problem.message.clone()))
+}
+
+#[test]
+fn on_the_testbed_flows_have_one_sending_host() {
+    type Setting = fn(&mut Sending) -> &mut bool;
+    let settings: [(&str, Setting); 2] = [("tso", |s| &mut s.tso), ("sack", |s| &mut s.sack)];
+    for (key, of) in settings {
+        let refused = refused_by_the_testbed(|flows| *of(&mut flows[1].sending) = false);
+        let message = format!("flows `10ms` and `50ms` differ in `{key}`");
+        assert_eq!(refused, Some((format!("flow.2.{key}"), message)));
+        let all = |flows: &mut [Flow]| flows.iter_mut().for_each(|flow| *of(&mut flow.sending) = false);
+        assert_eq!(refused_by_the_testbed(all), None);
+    }
+}
+
+#[test]
+fn linux_cannot_be_kept_from_pacing_for_an_algorithm_that_asks_for_it() {
+    let refused = |cc: &str, pacing| {
+        refused_by_the_testbed(|flows| {
+            (flows[0].cc, flows[0].sending.pacing) = (cc.parse().unwrap(), pacing);
+        })
+    };
+    assert_eq!(refused("cubic", Some(false)), None);
+    assert_eq!(refused("bbr3", Some(true)), None);
+    let message = "`bbr3` paces on Linux, which has no switch against it".to_owned();
+    assert_eq!(refused("bbr3", Some(false)), Some(("flow.1.pacing".to_owned(), message)));
+    for (cc, paces) in [("kernel:bbr", true), ("kernel:cubic", false)] {
+        let mut scenario = good();
+        (scenario.flows[0].cc, scenario.flows[0].sending.pacing) = (cc.parse().unwrap(), Some(false));
+        assert_eq!(scenario.sealed(Target::Testbed).is_err(), paces, "{cc}");
+    }
 }
 
 fn arrivals(sizes: Sizes) -> Arrivals {

@@ -3,6 +3,7 @@
 mod anchors;
 mod copa;
 mod determinism;
+mod drops;
 mod epochs;
 mod fast_path;
 mod faults;
@@ -22,6 +23,7 @@ mod pathologies_paths;
 mod paths;
 mod radio;
 mod running;
+mod short_flows;
 mod stepper;
 mod support;
 mod swarm;
