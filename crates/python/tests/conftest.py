@@ -106,9 +106,9 @@ needs_clang = pytest.mark.skipif(shutil.which("clang") is None, reason="SKIPPED:
 """Of tests that load a header."""
 
 IS_LONG = "FAIRPACE_LONG" in os.environ
-"""Whether tests may take many minutes, as `make python` lets them."""
+"""Whether tests may take many minutes, as `make nightly` lets them."""
 
-long = pytest.mark.skipif(not IS_LONG, reason="FAIRPACE_LONG=1, as `make python` has it, runs it")
+long = pytest.mark.skipif(not IS_LONG, reason="FAIRPACE_LONG=1, as `make nightly` has it, runs it")
 """Of tests that take minutes."""
 
 
