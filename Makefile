@@ -1,6 +1,8 @@
 # What a newcomer and CI run. `make demo` shows what Fairpace is for; `make check` is the inner loop.
 
 CARGO ?= cargo
+# Ends what takes too long, and says what it waited for. Cargo starts test programs with it, too (.cargo/config.toml).
+LIMIT = scripts/limit.sh
 # The maintainers' program.
 DEV = $(CARGO) run --release --quiet --package fairpace-dev --
 # More arguments, as in `make duels ARGS="--duration 20s"`: for demo, duels, evaluate, reproduce, conformance, views, level-evidence,
@@ -111,16 +113,16 @@ test:
 	@scripts/setup.sh --all
 	$(MAKE) lint
 	$(CARGO) test --package fairpace-cc --features ubsan --locked --no-fail-fast
-	$(CARGO) test --workspace --doc --locked
+	$(LIMIT) $(CARGO) test --workspace --doc --locked
 	$(CARGO) test --workspace --lib --bins --tests --locked --no-fail-fast
-	scripts/python.sh --quick
-	$(MAKE) packages-check
-	scripts/public-api.sh --check
-	$(MAKE) count
+	$(LIMIT) scripts/python.sh --quick
+	$(LIMIT) $(MAKE) packages-check
+	$(LIMIT) scripts/public-api.sh --check
+	$(LIMIT) $(MAKE) count
 
 python:
 	@scripts/setup.sh --all
-	scripts/python.sh
+	LIMIT_MIN=180 $(LIMIT) scripts/python.sh
 
 notebooks:
 	@scripts/setup.sh --all

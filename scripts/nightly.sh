@@ -23,6 +23,7 @@ fuzz        50   libFuzzer on parsers and algorithms, 5 minutes each
 soak        15   an administrator's commands for 10 minutes, with 1,000 connections
 kernels     25   Debian's kernels with all algorithms, also in lockdown
 reordering  60   each algorithm for a minute over a path that reorders, in Linux 6.1, 6.12 and 6.18
+python      40   1,000 signals to each call of the Python package, and clusters of Ray without head, memory or raylet
 packages    30   the .deb in a clean Debian 12: install, boot, upgrade, remove; broken boots"
 
 perform() {
@@ -33,6 +34,7 @@ perform() {
 	soak) make soak ARGS="--time 10min --seed $seed" ;;
 	kernels) make kernels ARGS="--no-page" ;;
 	reordering) make kernels ARGS="--only 6.1 --only 6.12 --only 6.18 --reordering 60" ;;
+	python) FAIRPACE_LONG=1 make python ;;
 	packages) INSTALL=1 ONLY=deb scripts/packages.sh amd64 && make packages-test ;;
 	esac
 }

@@ -8,6 +8,8 @@
 #                               which the last one trains (half an hour)
 #   scripts/python.sh --lock    writes crates/python/requirements-{dev,ray,notebooks}.txt again, with the newest versions
 #
+# FAIRPACE_LONG=1   more of what the tests repeat, such as 1,000 signals to each call: half an hour (make nightly)
+#
 # Needs python3 with venv. The packages of the tests are those of these lists, by their hashes.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -85,8 +87,11 @@ fi
 
 # nothing is left in the checkout
 export FAIRPACE_PROGRAM=$target/debug/fairpace PYTHONDONTWRITEBYTECODE=1 HYPOTHESIS_STORAGE_DIRECTORY=$scratch/hypothesis
-"$python" -m pytest --quiet -p no:cacheprovider "$package/tests" --durations=3
-"$python" -m pytest --quiet -p no:cacheprovider --doctest-modules --pyargs fairpace
+# of each test; see pyproject.toml
+tests=("$python" -m pytest --quiet -p no:cacheprovider -c "$package/pyproject.toml")
+[ -z "${FAIRPACE_LONG:-}" ] || tests+=(-o faulthandler_timeout=7200)
+"${tests[@]}" "$package/tests" --durations=3
+"${tests[@]}" --doctest-modules --pyargs fairpace
 "$python" scripts/render-notebooks.py notebooks/*.py --out docs/notebooks --check
 # the short versions of the notebooks, which are Python files
 mkdir "$scratch/run"

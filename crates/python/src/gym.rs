@@ -4,13 +4,13 @@ use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use std::time::Duration;
 
 use fairpace_gym::{Batch, Column, Drawn, Error, Form, INFO, OBSERVATIONS, Scale, Scenarios, Setup, Stop};
-use fairpace_results::Monitor;
 use fairpace_scenario::Flow;
-use numpy::{Element, PyArray1, PyReadonlyArray1};
+use numpy::{Element, PyArray1, PyReadonlyArray1, get_array_module};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
-use crate::interrupt::Interrupt;
+use crate::interrupt::Look;
 use crate::scenario::{Checked, changes};
 
 /// The algorithm of agents.
@@ -54,12 +54,23 @@ pub(crate) fn info_columns() -> Vec<ColumnRow> {
 type DrawnRow = (String, String, String, bool);
 
 /// What the episodes of an environment run.
-#[derive(FromPyObject)]
 enum Given<'py> {
-    /// Scenarios, of which the seed chooses one.
+    /// Scenarios, of which the seed chooses one: a list.
     Checked(Vec<PyRef<'py, Checked>>),
-    /// Name and text of a scenario, other values of keys, and what is drawn.
+    /// Name and text of a scenario, other values of keys, and what is drawn: a tuple.
     Text((String, String, Vec<(String, String)>, Vec<DrawnRow>)),
+}
+
+/// Not derived: what is tried there in vain drops an exception of Python.
+impl<'py> FromPyObject<'_, 'py> for Given<'py> {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        match given.is_instance_of::<PyTuple>() {
+            true => given.extract().map(Given::Text),
+            false => given.extract().map(Given::Checked),
+        }
+    }
 }
 
 impl From<Given<'_>> for Scenarios {
@@ -114,6 +125,9 @@ impl Environments {
         form: &str,
         jobs: Option<usize>,
     ) -> PyResult<Self> {
+        // The first array asks NumPy for its version, which is code of Python, and panics on an exception
+        // of it, as of a signal's handler.
+        get_array_module(py)?;
         let (scenarios, form) = (Scenarios::from(given), form_of(form)?);
         let interval = interval_us.map(Duration::from_micros);
         let setups = seeds.into_iter().map(|seed| Setup { scenarios: scenarios.clone(), seed, interval });
@@ -227,15 +241,9 @@ fn interruptible<T: Send>(
     py: Python<'_>,
     work: impl FnOnce(Stop<'_>) -> Result<T, Error> + Send,
 ) -> PyResult<T> {
-    let mut interrupt: Option<Interrupt> = None;
-    let done = py.detach(|| {
-        work(&mut || {
-            let interrupt = interrupt.get_or_insert_with(Interrupt::new);
-            interrupt.progress(0.0, 0.0);
-            interrupt.stop()
-        })
-    });
-    interrupt.and_then(Interrupt::into_raised).map_or_else(|| done.map_err(raised), Err)
+    let mut look: Option<Look> = None;
+    let done = py.detach(|| work(&mut || look.get_or_insert_with(Look::new).at_signals()));
+    look.and_then(Look::into_raised).map_or_else(|| done.map_err(raised), Err)
 }
 
 fn array<'py, T: Element>(py: Python<'py>, values: &[T]) -> Bound<'py, PyArray1<T>> {

@@ -19,32 +19,57 @@ const SIGINT: i32 = 2;
 
 /// Whether Python goes on. Only its main thread gets signals: others do not look, which would cost them the
 /// wait for Python's lock. An interpreter that ends answers no more.
-struct Look {
+///
+/// The handler of a signal runs wherever Python next runs code of its own, and raises there. So whatever
+/// Python is asked, an exception ends the work.
+pub(crate) struct Look {
     is_main: bool,
     ends: bool,
     raised: Option<PyErr>,
 }
 
 impl Look {
-    fn new() -> Self {
-        let is_main = Python::try_attach(|py| is_main_thread(py).unwrap_or(true)).unwrap_or_default();
-        Self { is_main, ends: false, raised: None }
+    /// Asks in which thread this is.
+    pub(crate) fn new() -> Self {
+        let mut look = Self { is_main: false, ends: false, raised: None };
+        if let Some(is_main) = look.ask(is_main_thread) {
+            look.is_main = is_main;
+        }
+        look
     }
 
-    fn at_signals(&mut self) -> bool {
+    /// Whether to end now: a handler has raised an exception, now or before.
+    pub(crate) fn at_signals(&mut self) -> bool {
         if self.is_main && !self.ends {
-            let answer = Python::try_attach(|py| py.check_signals());
-            self.ends = !matches!(answer, Some(Ok(())));
-            self.raised = answer.and_then(Result::err);
+            self.ask(|py| py.check_signals());
         }
         self.ends
+    }
+
+    /// What Python's handler of the signal has raised, such as `KeyboardInterrupt`.
+    pub(crate) fn into_raised(self) -> Option<PyErr> {
+        self.raised
+    }
+
+    /// What Python answers. Without an answer the work ends.
+    fn ask<T>(&mut self, question: impl FnOnce(Python<'_>) -> PyResult<T>) -> Option<T> {
+        let answer = Python::try_attach(question);
+        self.ends = !matches!(answer, Some(Ok(_)));
+        match answer? {
+            Ok(answer) => Some(answer),
+            Err(raised) => {
+                self.raised = Some(raised);
+                None
+            }
+        }
     }
 }
 
 fn is_main_thread(py: Python<'_>) -> PyResult<bool> {
     let threading = py.import("threading")?;
-    let main = threading.call_method0("main_thread")?;
-    threading.call_method0("current_thread")?.eq(main)
+    let main = threading.call_method0("main_thread")?.getattr("ident")?;
+    // not current_thread, which keeps a record of threads that others have started
+    threading.call_method0("get_ident")?.eq(main)
 }
 
 /// Ends a run when Python has a signal for it.
@@ -60,7 +85,7 @@ impl Interrupt {
 
     /// What Python's handler of the signal has raised, such as `KeyboardInterrupt`.
     pub(crate) fn into_raised(self) -> Option<PyErr> {
-        self.look.raised
+        self.look.into_raised()
     }
 }
 
@@ -96,13 +121,16 @@ pub(crate) fn interruptible<T: Send>(
             let worker = thread::Builder::new().spawn_scoped(scope, perform).map_err(|error| {
                 Failure::new(Exit::Internal, format!("no thread: {error}"), "end other programs")
             })?;
-            while let Err(RecvTimeoutError::Timeout) = receive.recv_timeout(LOOK_EVERY) {
+            loop {
                 if look.at_signals() {
                     signals.raise(SIGINT);
+                }
+                if receive.recv_timeout(LOOK_EVERY) != Err(RecvTimeoutError::Timeout) {
+                    break;
                 }
             }
             worker.join().unwrap_or_else(|panic| resume_unwind(panic))
         })
     });
-    look.raised.map_or_else(|| done.map_err(|failure| raised(py, &failure)), Err)
+    look.into_raised().map_or_else(|| done.map_err(|failure| raised(py, &failure)), Err)
 }

@@ -105,5 +105,13 @@ def counted_meanwhile(call: Callable[[], object]) -> int:
 needs_clang = pytest.mark.skipif(shutil.which("clang") is None, reason="SKIPPED: no clang")
 """Of tests that load a header."""
 
-long = pytest.mark.skipif("FAIRPACE_LONG" not in os.environ, reason="FAIRPACE_LONG=1, as `make python` has it, runs it")
+IS_LONG = "FAIRPACE_LONG" in os.environ
+"""Whether tests may take many minutes, as `make nightly` lets them."""
+
+long = pytest.mark.skipif(not IS_LONG, reason="FAIRPACE_LONG=1, as `make nightly` has it, runs it")
 """Of tests that take minutes."""
+
+
+def long_or(usual: int, *, long: int) -> int:
+    """How often a test tries something."""
+    return long if IS_LONG else usual

@@ -218,17 +218,10 @@ def test_a_range_with_a_wrong_end_is_refused_whatever_the_first_episodes_draw(dr
             VectorEnv(ALONE.replace("30ms", "10ms"), count=2, draws=draws, seed=seed)
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        "VectorEnv(RUSH, 10**6)",
-        "VectorEnv(RUSH.replace('10500ms', '0s'), 40, interval_us=10_000_000).reset()",
-        "VectorEnv(RUSH.replace('10500ms', '0s'), 40, interval_us=10_000_000, jobs=1).reset()",
-        "env.step(np.zeros((40, 1)))",
-        "one.step(np.zeros(1))",
-    ],
-)
-def test_ctrl_c_ends_what_takes_long(python: Callable[[str], subprocess.Popen[str]], call: str) -> None:
+@pytest.mark.parametrize("step", ["env.step(np.zeros((40, 1)))", "one.step(np.zeros(1))"])
+def test_after_ctrl_c_in_a_step_environments_have_no_episode(
+    python: Callable[[str], subprocess.Popen[str]], step: str
+) -> None:
     program = f"""
 import numpy as np
 from fairpace.gym import Env, VectorEnv
@@ -238,29 +231,22 @@ one = Env(RUSH, interval_us=10_000_000)
 env.reset(), one.reset()
 print("begins", flush=True)
 try:
-    {call}
+    {step}
 except KeyboardInterrupt:
-    print("ends", flush=True)
+    print("ends")
 try:
-    {call if ".step" in call else "one.reset()"}
+    {step}
 except RuntimeError as error:
     print(error)
 env.reset(), one.reset()
 """
-    took = []
-    for _ in range(2):
-        process = python(program)
-        assert process.stdout is not None and process.stderr is not None
-        assert process.stdout.readline() == "begins\n"
-        time.sleep(0.4)
-        process.send_signal(signal.SIGINT)
-        begun = time.monotonic()
-        assert process.stdout.readline() == "ends\n"
-        took.append(time.monotonic() - begun)
-        output, errors = process.stdout.read(), process.stderr.read()
-        assert process.wait(60) == 0 and errors == ""
-        assert output == ("environment 0 has no episode; reset it first\n" if ".step" in call else "")
-    assert min(took) < 1.0, took
+    process = python(program)
+    assert process.stdout is not None and process.stdout.readline() == "begins\n"
+    # the step has begun, and would last for minutes
+    time.sleep(0.4)
+    process.send_signal(signal.SIGINT)
+    output, errors = process.communicate(timeout=60)
+    assert output == "ends\nenvironment 0 has no episode; reset it first\n" and errors == ""
 
 
 def test_other_threads_of_python_go_on_while_environments_are_made() -> None:

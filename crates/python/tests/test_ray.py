@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -18,6 +19,7 @@ import pytest
 import fairpace as fp
 from fairpace import _fairpace, _local, _ray, _runs
 
+from conftest import long_or
 from ray_cluster import BASE, NODE, OVER, SEEDS, cluster_of, files, parts, ray
 
 @pytest.fixture(scope="module")
@@ -207,6 +209,19 @@ def test_tasks_are_long_enough_for_a_large_cluster_and_short_enough_for_a_small_
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(ray, "cluster_resources", lambda cores=cores: {"CPU": float(cores)})
             assert on_ray.piece_packets(total) == packets
+
+
+@pytest.mark.usefixtures("cluster")
+def test_ctrl_c_ends_a_sweep_and_its_tasks(tmp_path: Path) -> None:
+    endless = BASE.replace('"60s"', '"20h"').replace("2mbit", "1gbit")
+    for moment in range(long_or(4, long=100)):
+        delay_s = random.Random(moment).uniform(0.0, 1.0)
+        timer = threading.Timer(delay_s, os.kill, (os.getpid(), signal.SIGINT))
+        with pytest.raises(KeyboardInterrupt):
+            timer.start()
+            fp.sweep(endless, None, range(6), out=tmp_path / str(moment), on="ray", quiet=True)
+    # the cores are free again
+    assert fp.sweep(BASE, None, range(6), out=tmp_path / "short", on="ray", quiet=True).failed == 0
 
 
 def test_a_full_object_store_ends_the_sweep(cluster: Any, tmp_path: Path) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
+from _thread import start_new_thread
 from collections.abc import Callable, Iterator
 from queue import Empty, SimpleQueue
 
@@ -51,7 +51,7 @@ class Local:
         """The rows of each piece, as they come. ``tick`` is called now and then."""
         cancel = _fairpace.Cancel()
         queued: SimpleQueue[Piece | None] = SimpleQueue()
-        done: SimpleQueue[Done | BaseException] = SimpleQueue()
+        done: SimpleQueue[Done | BaseException | None] = SimpleQueue()
 
         def work() -> None:
             while (piece := queued.get()) is not None:
@@ -59,14 +59,19 @@ class Local:
                     done.put((piece, *simulate(piece, cancel)))
                 except BaseException as error:
                     done.put(error)
+            # for the next thread
+            queued.put(None)
+            done.put(None)
 
         # Those of an executor are joined when the interpreter ends, after all that is queued. A program whose own sweep
-        # runs in a daemon thread would not end before it.
-        threads = [threading.Thread(target=work, name=f"fairpace-{index}", daemon=True) for index in range(self.jobs)]
+        # runs in a daemon thread would not end before it. Those of threading lose a Ctrl-C: starting one waits for a
+        # Condition, whose `with` turns it into a RuntimeError, and ending one drops what its callbacks raise.
+        running = 0
         pending = 0
         try:
-            for thread in threads:
-                thread.start()
+            for _ in range(self.jobs):
+                start_new_thread(work, ())
+                running += 1
             while True:
                 while pending < self.jobs * (1 + _QUEUED) and (piece := next(pieces, None)):
                     queued.put(piece)
@@ -82,12 +87,11 @@ class Local:
                 tick()
                 if isinstance(result, BaseException):
                     raise result
-                yield result
+                if result is not None:
+                    yield result
         finally:
             # after Ctrl-C or an error the threads end within a moment: a piece that is queued ends at once
             cancel.set()
-            for _ in threads:
-                queued.put(None)
-            for thread in threads:
-                if thread.ident is not None:
-                    thread.join()
+            queued.put(None)
+            while running:
+                running -= done.get() is None
