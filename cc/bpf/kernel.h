@@ -31,6 +31,7 @@ typedef uint32_t __wsum;
 #define BPF_LOCAL_STORAGE_GET_F_CREATE (1u << 0)
 
 /* include/net/tcp.h */
+#define TCP_INIT_CWND		10   /* RFC 6928 */
 #define TCP_CONG_NON_RESTRICTED 0x1  /* any user may select it */
 #define FLAG_ECE		0x40 /* cong_control's flag: this ACK carries ECE */
 #define SK_PACING_NONE		0
