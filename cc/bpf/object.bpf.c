@@ -168,7 +168,7 @@ static __always_inline void cc_apply_decision(struct sock *sk, struct cc_flow *f
 static __always_inline void cc_pass(struct sock *sk, struct cc_flow *flow, u32 event)
 {
 	CC_FN(on_event)(&flow->CC_NAME, event, &flow->view, &flow->decision);
-	cc_apply_decision(sk, flow, event == CC_EVENT_REDUCE ? CC_BOUNDS_REDUCES : 0);
+	cc_apply_decision(sk, flow, cc_bounds_of_event(event));
 }
 
 static __always_inline const CC_PARAMS *cc_params(void)
@@ -541,7 +541,7 @@ int replay(void *ctx)
 
 	if (!r)
 		return 1;
-	bool reduces = r->call == CC_REPLAY_ON_EVENT && r->event == CC_EVENT_REDUCE;
+	u32 bounds = CC_BOUNDS | (r->call == CC_REPLAY_ON_EVENT ? cc_bounds_of_event(r->event) : 0);
 
 	if (r->call == CC_REPLAY_CLAMP) {
 		r->clamped = cc_clamp(&r->view, &r->decision, r->event);
@@ -553,6 +553,6 @@ int replay(void *ctx)
 		CC_FN(on_ack)(&r->state, &r->view, &r->decision);
 	else
 		CC_FN(on_event)(&r->state, r->event, &r->view, &r->decision);
-	r->clamped = cc_clamp(&r->view, &r->decision, CC_BOUNDS | (reduces ? CC_BOUNDS_REDUCES : 0));
+	r->clamped = cc_clamp(&r->view, &r->decision, bounds);
 	return 0;
 }

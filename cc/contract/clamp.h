@@ -63,10 +63,18 @@
 
 /* What the bounds depend on beside view and decision: a set. */
 enum cc_bounds {
-	CC_BOUNDS_GROWS = 1,   /* CC_GROWS_CWND: the host reduces cwnd, and Linux computes the pacing rate */
-	CC_BOUNDS_SLOW = 2,    /* the header defines NAME_paces_below_a_packet as 1 */
-	CC_BOUNDS_REDUCES = 4, /* the decision is on CC_EVENT_REDUCE */
+	CC_BOUNDS_GROWS = 1,	/* CC_GROWS_CWND: the host reduces cwnd, and Linux computes the pacing rate */
+	CC_BOUNDS_SLOW = 2,	/* the header defines NAME_paces_below_a_packet as 1 */
+	CC_BOUNDS_REDUCES = 4,	/* the decision is on CC_EVENT_REDUCE */
+	CC_BOUNDS_RESTARTS = 8, /* on CC_EVENT_RESTART */
 };
+
+/* What an event adds to the set. */
+CC_INLINE u32 cc_bounds_of_event(u32 event)
+{
+	return (event == CC_EVENT_REDUCE ? CC_BOUNDS_REDUCES : 0) |
+	       (event == CC_EVENT_RESTART ? CC_BOUNDS_RESTARTS : 0);
+}
 
 /* 1 if x is defined as 1, else 0: also where no macro x exists, as in most headers. */
 #define CC_SECOND(first, second, ...) second
@@ -106,25 +114,32 @@ CC_INLINE u32 cc_bound_u32(u32 *x, u32 least, u32 most)
 }
 
 /*
- * The least pacing rate. A burst is longer on a short path, and if it is on its way when the rate falls: on
- * CC_EVENT_RESTART Linux has formed it before the event, and takes its length with the rate decided there. It has up to
- * half of cwnd (Linux: tcp_tso_autosize, tcp_cwnd_test). One that may pace below a packet per RTT has thought of its
- * bursts.
+ * The longest burst that will take its length by this rate, beside the least of two packets: on a short path, with up to
+ * half of cwnd (Linux: tcp_tso_autosize, tcp_cwnd_test). On CC_EVENT_RESTART Linux has already formed one with what was
+ * in force.
  */
+CC_INLINE u64 cc_long_burst_bytes(const struct cc_view *v, u32 cwnd_pkts, u32 bounds)
+{
+	u64 long_bytes = CC_BURST_BYTES >> cc_min_u32(v->min_rtt_us >> CC_NEAR_RTT_SHIFT, 31);
+
+	if (bounds & CC_BOUNDS_RESTARTS) {
+		long_bytes = cc_min_u64(long_bytes + (v->pacing_rate_Bps >> (v->pacing_shift & 63)), CC_BURST_BYTES);
+		cwnd_pkts = cc_max_u32(cwnd_pkts, v->cwnd_pkts);
+	}
+	return cc_min_u64(long_bytes, (u64)(cwnd_pkts / 2) * v->mss_bytes);
+}
+
+/* The least pacing rate. One that may pace below a packet per RTT has thought of its bursts. */
 CC_INLINE u64 cc_least_pacing_Bps(const struct cc_view *v, const struct cc_decision *d, u32 bounds)
 {
 	bool computed = (bounds & CC_BOUNDS_GROWS) && d->pacing_rate_Bps == v->pacing_rate_Bps;
 	u64 most_us = cc_max_u64((computed ? 4ull : 3ull) * v->srtt_us / 2, CC_PAUSE_US);
-	u32 halvings = cc_min_u32(v->min_rtt_us >> CC_NEAR_RTT_SHIFT, 31);
-	u64 formed_bytes = v->pacing_rate_Bps >> (v->pacing_shift & 63);
-	u64 long_bytes = cc_min_u64((CC_BURST_BYTES >> halvings) + formed_bytes, CC_BURST_BYTES);
-	u64 half_bytes = (u64)(cc_max_u32(d->cwnd_pkts, v->cwnd_pkts) / 2) * v->mss_bytes;
 	u64 burst_bytes = (u64)CC_MIN_BURST_PKTS * v->mss_bytes;
 
 	if (bounds & CC_BOUNDS_SLOW)
 		most_us *= CC_SLOW_PAUSES;
 	else
-		burst_bytes = cc_max_u64(burst_bytes, cc_min_u64(long_bytes, half_bytes));
+		burst_bytes = cc_max_u64(burst_bytes, cc_long_burst_bytes(v, d->cwnd_pkts, bounds));
 	return cc_max_u64(cc_div(burst_bytes * CC_USEC_PER_SEC + most_us - 1, most_us), 1);
 }
 

@@ -122,6 +122,7 @@
 	X(CC_BOUNDS_GROWS)                                                                                             \
 	X(CC_BOUNDS_SLOW)                                                                                              \
 	X(CC_BOUNDS_REDUCES)                                                                                           \
+	X(CC_BOUNDS_RESTARTS)                                                                                          \
 	X(CC_CLAMP_CWND)                                                                                               \
 	X(CC_CLAMP_SSTHRESH)                                                                                           \
 	X(CC_CLAMP_PACING)                                                                                             \

@@ -161,7 +161,7 @@ u32 cc_native_on_event(u32 id, void *state, u32 event, const struct cc_view *v, 
 #include "algorithms.def"
 #undef CC_CASE
 	}
-	return cc_clamp(v, d, bounds_of[id] | (event == CC_EVENT_REDUCE ? CC_BOUNDS_REDUCES : 0));
+	return cc_clamp(v, d, bounds_of[id] | cc_bounds_of_event(event));
 }
 
 void cc_native_observe(u32 id, const void *state, struct cc_observation *o)

@@ -12,13 +12,15 @@ pub struct Bounds {
     pub slow: bool,
     /// The decision is on [`Event::Reduce`](crate::Event).
     pub reduces: bool,
+    /// The decision is on [`Event::Restart`](crate::Event).
+    pub restarts: bool,
 }
 
 impl Bounds {
     /// As C has them.
     #[must_use]
     pub const fn bits(self) -> u32 {
-        self.grows as u32 | (self.slow as u32) << 1 | (self.reduces as u32) << 2
+        self.grows as u32 | (self.slow as u32) << 1 | (self.reduces as u32) << 2 | (self.restarts as u32) << 3
     }
 
     /// Keeps a decision within its bounds, and returns what was outside. [`Controller`](crate::Controller)

@@ -7,7 +7,8 @@ use fairpace_cc::{
 use fairpace_cc::{NO_RTT, View};
 use proptest::prelude::*;
 
-const OWNS: Bounds = Bounds { grows: false, slow: false, reduces: false };
+const OWNS: Bounds = Bounds { grows: false, slow: false, reduces: false, restarts: false };
+const RESTARTS: Bounds = Bounds { restarts: true, ..OWNS };
 const GROWS: Bounds = Bounds { grows: true, ..OWNS };
 const SLOW: Bounds = Bounds { slow: true, ..OWNS };
 
@@ -120,11 +121,15 @@ fn a_burst_is_over_in_a_pause_or_one_and_a_half_rtts() {
         }
     }
     // a burst that was formed at a high rate, in the millisecond of tcp_tso_autosize, up to 64 KiB
-    for (before, cwnd, least) in [(10_240_000, 1000, 33_334), (NO_RATE, 1000, 218_454), (NO_RATE, 4, 24_134)]
-    {
+    for (bounds, before, cwnd, least) in [
+        (RESTARTS, 10_240_000, 1000, 33_334),
+        (RESTARTS, NO_RATE, 1000, 218_454),
+        (RESTARTS, NO_RATE, 4, 24_134),
+        (OWNS, NO_RATE, 1000, 9654),
+    ] {
         let view = View { pacing_rate_Bps: before, ..view() };
-        let (d, _) = clamped(OWNS, &view, |d| (d.pacing_rate_Bps, d.cwnd_pkts) = (0, cwnd));
-        assert_eq!(d.pacing_rate_Bps, least, "after {before}; the larger cwnd is in force, or decided");
+        let (d, _) = clamped(bounds, &view, |d| (d.pacing_rate_Bps, d.cwnd_pkts) = (0, cwnd));
+        assert_eq!(d.pacing_rate_Bps, least, "after {before}; of cwnd in force, 10, and {cwnd} the larger");
     }
     let (d, counted) = clamped(OWNS, &view(), |d| d.pacing_rate_Bps = NO_RATE);
     assert_eq!((d.pacing_rate_Bps, counted), (NO_RATE, Clamps::default()), "no pacing");
@@ -247,9 +252,9 @@ proptest! {
     fn any_decision_comes_within_its_bounds_at_once(
         view in any_view(),
         decided in any_decision(),
-        (grows, slow, reduces) in any::<(bool, bool, bool)>(),
+        (grows, slow, reduces, restarts) in any::<(bool, bool, bool, bool)>(),
     ) {
-        let bounds = Bounds { grows, slow, reduces };
+        let bounds = Bounds { grows, slow, reduces, restarts };
         let mut d = decided;
         let clamps = bounds.clamp(&view, &mut d);
         prop_assert_eq!(clamps.cwnd > 0, d.cwnd_pkts != decided.cwnd_pkts);
