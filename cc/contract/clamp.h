@@ -216,14 +216,14 @@ static __attribute__((noinline, unused)) u32 cc_clamp_each(const struct cc_view 
 
 /*
  * Keeps a decision within its bounds. Returns which fields were outside: bit CC_CLAMP_x of each. `bounds` is a set of
- * enum cc_bounds. What is common is tested here, and needs no pass through all of them.
+ * enum cc_bounds. Nearly every decision passes the tests here, which are of all fields and for all algorithms.
  */
 CC_INLINE u32 cc_clamp(const struct cc_view *v, struct cc_decision *d, u32 bounds)
 {
 	if (d->cwnd_pkts - 1 < CC_MOST_TCP_CWND_PKTS && d->ssthresh_pkts - CC_MIN_SSTHRESH_PKTS < CC_INFINITE - 1 &&
 	    d->pacing_rate_Bps >= CC_FLOOR_MOST_BPS && d->pacing_rate_Bps <= v->max_pacing_rate_Bps &&
-	    d->min_burst_pkts - 1 < CC_MIN_BURST_PKTS && !d->app_limited_until_pkts && !(bounds & CC_BOUNDS_REDUCES) &&
-	    !cc_host_reduces(v, bounds))
+	    d->min_burst_pkts - 1 < CC_MIN_BURST_PKTS && !d->app_limited_until_pkts &&
+	    !(bounds & (CC_BOUNDS_REDUCES | CC_BOUNDS_RESTARTS)) && !cc_host_reduces(v, bounds))
 		return 0;
 	return cc_clamp_each(v, d, bounds);
 }

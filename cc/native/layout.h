@@ -119,6 +119,8 @@
 	X(CC_INFINITE)                                                                                                 \
 	X(CC_NO_RTT)                                                                                                   \
 	X(CC_MIN_BURST_PKTS)                                                                                           \
+	X(CC_MOST_TCP_CWND_PKTS)                                                                                       \
+	X(CC_FLOOR_MOST_BPS)                                                                                           \
 	X(CC_BOUNDS_GROWS)                                                                                             \
 	X(CC_BOUNDS_SLOW)                                                                                              \
 	X(CC_BOUNDS_REDUCES)                                                                                           \

@@ -42,7 +42,8 @@ struct cc_native_algorithm {
 	const struct cc_native_parameter *parameters;
 	u32 parameter_count;
 	u32 state_bytes;
-	u32 kind; /* enum cc_kind */
+	u32 kind;   /* enum cc_kind */
+	u32 bounds; /* a set of enum cc_bounds */
 };
 
 /* The sizes that the caller reserves must suffice. */
@@ -64,17 +65,8 @@ enum {
 #define CC_ALGORITHM(name, kind, title, source) CC_KIND_##name = (kind),
 #include "algorithms.def"
 };
-
-/* enum cc_bounds of each algorithm */
 enum {
-#define CC_ALGORITHM(name, kind, title, source)                                                                        \
-	CC_BOUNDS_OF_##name = ((int)(kind) == CC_GROWS_CWND ? CC_BOUNDS_GROWS : 0) |                                   \
-			      (CC_IS_1(name##_paces_below_a_packet) ? CC_BOUNDS_SLOW : 0),
-#include "algorithms.def"
-};
-static const u8 bounds_of[] = {
-#define CC_ALGORITHM(name, kind, title, source)		    CC_BOUNDS_OF_##name,
-#define CC_PRESET(name, algorithm, title, source, settings) CC_BOUNDS_OF_##algorithm,
+#define CC_ALGORITHM(name, kind, title, source) CC_SLOW_##name = CC_IS_1(name##_paces_below_a_packet),
 #include "algorithms.def"
 };
 
@@ -89,6 +81,8 @@ static const u8 bounds_of[] = {
 		.parameter_count = sizeof(algorithm_##_rows) / sizeof(algorithm_##_rows[0]),                           \
 		.state_bytes = sizeof(struct algorithm_),                                                              \
 		.kind = (u32)CC_KIND_##algorithm_,                                                                     \
+		.bounds = ((int)CC_KIND_##algorithm_ == CC_GROWS_CWND ? CC_BOUNDS_GROWS : 0u) |                        \
+			  (CC_SLOW_##algorithm_ ? CC_BOUNDS_SLOW : 0u),                                                \
 	},
 static const struct cc_native_algorithm algorithms[] = {
 #define CC_ALGORITHM(name, kind, title, source)		    CC_ROW(name, name, title, source, "")
@@ -97,9 +91,9 @@ static const struct cc_native_algorithm algorithms[] = {
 };
 
 const struct cc_native_algorithm *cc_native_algorithms(u32 *count);
-u32 cc_native_init(u32 id, void *state, const u32 *params, const struct cc_view *v, struct cc_decision *d);
-u32 cc_native_on_ack(u32 id, void *state, const struct cc_view *v, struct cc_decision *d);
-u32 cc_native_on_event(u32 id, void *state, u32 event, const struct cc_view *v, struct cc_decision *d);
+void cc_native_init(u32 id, void *state, const u32 *params, const struct cc_view *v, struct cc_decision *d);
+void cc_native_on_ack(u32 id, void *state, const struct cc_view *v, struct cc_decision *d);
+void cc_native_on_event(u32 id, void *state, u32 event, const struct cc_view *v, struct cc_decision *d);
 void cc_native_observe(u32 id, const void *state, struct cc_observation *o);
 
 const struct cc_native_algorithm *cc_native_algorithms(u32 *count)
@@ -108,8 +102,7 @@ const struct cc_native_algorithm *cc_native_algorithms(u32 *count)
 	return algorithms;
 }
 
-/* These three keep the decision within its bounds, and return what cc_clamp() does. */
-u32 cc_native_init(u32 id, void *state, const u32 *params, const struct cc_view *v, struct cc_decision *d)
+void cc_native_init(u32 id, void *state, const u32 *params, const struct cc_view *v, struct cc_decision *d)
 {
 	switch (id) {
 #define CC_CASE(name, algorithm)                                                                                       \
@@ -121,35 +114,33 @@ u32 cc_native_init(u32 id, void *state, const u32 *params, const struct cc_view 
 #include "algorithms.def"
 #undef CC_CASE
 	}
-	return cc_clamp(v, d, bounds_of[id]);
 }
 
 /* Functions of their own: the switch below is a jump then, and saves no registers for all that any of them may need. */
 #define CC_ALGORITHM(name, kind, title, source)                                                                        \
-	static __attribute__((noinline))                                                                               \
-	u32 name##_on_ack_alone(struct name *s, const struct cc_view *v, struct cc_decision *d)                        \
+	static __attribute__((noinline)) void name##_on_ack_alone(struct name *s, const struct cc_view *v,             \
+								  struct cc_decision *d)                               \
 	{                                                                                                              \
 		name##_on_ack(s, v, d);                                                                                \
-		return cc_clamp(v, d, CC_BOUNDS_OF_##name);                                                            \
 	}
 #define CC_PRESET(name, algorithm, title, source, settings)
 #include "algorithms.def"
 
-u32 cc_native_on_ack(u32 id, void *state, const struct cc_view *v, struct cc_decision *d)
+void cc_native_on_ack(u32 id, void *state, const struct cc_view *v, struct cc_decision *d)
 {
 	switch (id) {
 #define CC_CASE(name, algorithm)                                                                                       \
 	case CC_NATIVE_##name:                                                                                         \
-		return algorithm##_on_ack_alone(state, v, d);
+		algorithm##_on_ack_alone(state, v, d);                                                                 \
+		break;
 #define CC_ALGORITHM(name, kind, title, source)		    CC_CASE(name, name)
 #define CC_PRESET(name, algorithm, title, source, settings) CC_CASE(name, algorithm)
 #include "algorithms.def"
 #undef CC_CASE
 	}
-	return 0;
 }
 
-u32 cc_native_on_event(u32 id, void *state, u32 event, const struct cc_view *v, struct cc_decision *d)
+void cc_native_on_event(u32 id, void *state, u32 event, const struct cc_view *v, struct cc_decision *d)
 {
 	switch (id) {
 #define CC_CASE(name, algorithm)                                                                                       \
@@ -161,7 +152,6 @@ u32 cc_native_on_event(u32 id, void *state, u32 event, const struct cc_view *v, 
 #include "algorithms.def"
 #undef CC_CASE
 	}
-	return cc_clamp(v, d, bounds_of[id] | cc_bounds_of_event(event));
 }
 
 void cc_native_observe(u32 id, const void *state, struct cc_observation *o)
@@ -178,7 +168,8 @@ void cc_native_observe(u32 id, const void *state, struct cc_observation *o)
 	}
 }
 
-/* For hosts whose algorithm is not in the table. */
+/* ---- the bounds of decisions: a host keeps what the functions above decide within them ---- */
+
 u32 cc_native_clamp(const struct cc_view *v, struct cc_decision *d, u32 bounds);
 
 u32 cc_native_clamp(const struct cc_view *v, struct cc_decision *d, u32 bounds) { return cc_clamp(v, d, bounds); }

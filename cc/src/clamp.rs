@@ -1,33 +1,75 @@
 //! The bounds of decisions, and how often one was outside of them: `contract/clamp.h`.
 
-use crate::contract::{Decision, View};
+use crate::contract::{Decision, Event, INFINITE, MIN_BURST_PKTS, View};
 use crate::ffi;
 
-/// What the bounds of a decision depend on, beside the view: `enum cc_bounds`.
+/// `CC_MOST_TCP_CWND_PKTS`.
+pub(crate) const MOST_TCP_CWND_PKTS: u32 = 1 << 24;
+/// `CC_FLOOR_MOST_BPS`: no floor of the pacing rate is higher.
+pub(crate) const FLOOR_MOST_BPS: u64 = 2 * 65_536 * 1_000_000 / 300_000;
+
+/// What the bounds of a decision depend on, beside the view: a set of `enum cc_bounds`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Bounds {
-    /// [`Kind::GrowsCwnd`](crate::Kind): the host reduces cwnd to ssthresh.
-    pub grows: bool,
-    /// The algorithm may pace below a packet per RTT on purpose.
-    pub slow: bool,
-    /// The decision is on [`Event::Reduce`](crate::Event).
-    pub reduces: bool,
-    /// The decision is on [`Event::Restart`](crate::Event).
-    pub restarts: bool,
-}
+pub struct Bounds(u32);
 
 impl Bounds {
+    /// [`Kind::GrowsCwnd`](crate::Kind): the host reduces cwnd to ssthresh.
+    pub const GROWS: Bounds = Bounds(1);
+    /// The algorithm may pace below a packet per RTT on purpose.
+    pub const SLOW: Bounds = Bounds(2);
+    /// The decision is on [`Event::Reduce`].
+    pub const REDUCES: Bounds = Bounds(4);
+    /// The decision is on [`Event::Restart`].
+    pub const RESTARTS: Bounds = Bounds(8);
+
+    /// As C has them; bits that it does not have mean nothing.
+    #[must_use]
+    pub const fn from_bits(bits: u32) -> Bounds {
+        Bounds(bits)
+    }
+
     /// As C has them.
     #[must_use]
     pub const fn bits(self) -> u32 {
-        self.grows as u32 | (self.slow as u32) << 1 | (self.reduces as u32) << 2 | (self.restarts as u32) << 3
+        self.0
+    }
+
+    /// What an event adds to those of an algorithm.
+    #[must_use]
+    pub const fn of_event(event: Event) -> Bounds {
+        match event {
+            Event::Reduce => Self::REDUCES,
+            Event::Restart => Self::RESTARTS,
+            _ => Self(0),
+        }
     }
 
     /// Keeps a decision within its bounds, and returns what was outside. [`Controller`](crate::Controller)
     /// does this by itself.
     pub fn clamp(self, view: &View, decision: &mut Decision) -> Clamps {
         // SAFETY: both are valid, and do not overlap.
-        Clamps::of_bits(unsafe { ffi::cc_native_clamp(view, decision, self.bits()) })
+        Clamps::of_bits(unsafe { ffi::cc_native_clamp(view, decision, self.0) })
+    }
+}
+
+impl std::ops::BitOr for Bounds {
+    type Output = Bounds;
+
+    fn bitor(self, other: Bounds) -> Bounds {
+        Bounds(self.0 | other.0)
+    }
+}
+
+impl Decision {
+    /// Whether it is within the bounds of all algorithms, but for some events and in a reduction by the host:
+    /// nearly every one is. It spares the call of C on every ACK.
+    #[inline]
+    pub(crate) fn is_plain(&self, view: &View) -> bool {
+        self.cwnd_pkts.wrapping_sub(1) < MOST_TCP_CWND_PKTS
+            && (2..=INFINITE).contains(&self.ssthresh_pkts)
+            && (FLOOR_MOST_BPS..=view.max_pacing_rate_Bps).contains(&self.pacing_rate_Bps)
+            && matches!(self.min_burst_pkts, 1 | MIN_BURST_PKTS)
+            && self.app_limited_until_pkts == 0
     }
 }
 

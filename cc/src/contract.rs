@@ -361,7 +361,7 @@ pub struct Observation {
 mod tests {
     use super::*;
     use crate::agent::{ABSOLUTE, Action, EXPONENT_UNIT, FACTOR, FEATURES};
-    use crate::clamp::{Bounds, Clamps};
+    use crate::clamp::{self, Bounds, Clamps};
     use crate::ffi;
     use crate::interval::Interval;
     use crate::value::Unit;
@@ -454,14 +454,10 @@ mod tests {
         let forms = ["CC_ACTION_NONE", "CC_ACTION_ABSOLUTE", "CC_ACTION_FACTOR"];
         assert_eq!(forms.map(value), [0, ABSOLUTE as usize, FACTOR as usize]);
         let bounds = ["GROWS", "SLOW", "REDUCES", "RESTARTS"].map(|name| format!("CC_BOUNDS_{name}"));
-        let none = Bounds::default();
-        let bits = [
-            Bounds { grows: true, ..none },
-            Bounds { slow: true, ..none },
-            Bounds { reduces: true, ..none },
-            Bounds { restarts: true, ..none },
-        ];
+        let bits = [Bounds::GROWS, Bounds::SLOW, Bounds::REDUCES, Bounds::RESTARTS];
         assert_eq!(bounds.map(|name| value(&name)), bits.map(|bounds| bounds.bits() as usize));
+        assert_eq!(value("CC_MOST_TCP_CWND_PKTS"), clamp::MOST_TCP_CWND_PKTS as usize);
+        assert_eq!(value("CC_FLOOR_MOST_BPS"), clamp::FLOOR_MOST_BPS as usize);
         let clamps = ["CWND", "SSTHRESH", "PACING", "BURST", "APP_LIMITED", "COUNT"];
         assert_eq!(clamps.map(|field| value(&format!("CC_CLAMP_{field}"))), [0, 1, 2, 3, 4, Clamps::FIELDS]);
         assert_eq!(value("CC_EXPONENT_UNIT"), EXPONENT_UNIT as usize);

@@ -3,8 +3,8 @@
 use std::ffi::c_void;
 
 use crate::algorithm::Algorithm;
-use crate::clamp::Clamps;
-use crate::contract::{Decision, Event, Observation, Phase, View};
+use crate::clamp::{Bounds, Clamps};
+use crate::contract::{CaState, Decision, Event, Observation, Phase, View};
 use crate::ffi;
 use crate::params::Params;
 
@@ -14,7 +14,7 @@ macro_rules! dispatch {
         #[cfg(feature = "plugin")]
         if $id & crate::algorithm::FIRST_LOADED != 0 {
             let called = crate::watch::Function::$function;
-            crate::plugin::call($id, called, |code| (code.$entry)(0, $($argument),*))
+            crate::plugin::call($id, called, |code| (code.$entry)(0, $($argument),*));
         } else {
             ffi::$native($id, $($argument),*)
         }
@@ -56,8 +56,10 @@ impl Controller {
         let values = params.raw().as_ptr();
         // SAFETY: the state is zeroed, aligned and large enough (static assertions in native.c); params come
         // from the same algorithm, so they have as many values as struct NAME_params.
-        let clamped = unsafe { dispatch!(id, Init, init(state, values, view, decision), cc_native_init) };
-        flow.clamps += Clamps::of_bits(clamped);
+        unsafe {
+            dispatch!(id, Init, init(state, values, view, decision), cc_native_init);
+        }
+        flow.clamp(view, decision, Bounds::default());
         flow
     }
 
@@ -90,8 +92,10 @@ impl Controller {
         let (id, state) = self.parts();
         // SAFETY: the state was initialised by this algorithm (new) or is any bytes of its size, which is
         // plain data to C; view and decision are valid and do not overlap.
-        let clamped = unsafe { dispatch!(id, OnAck, on_ack(state, view, decision), cc_native_on_ack) };
-        self.count(clamped);
+        unsafe { dispatch!(id, OnAck, on_ack(state, view, decision), cc_native_on_ack) };
+        if !decision.is_plain(view) {
+            self.clamp(view, decision, Bounds::default());
+        }
     }
 
     /// Processes an event other than an ACK; see [`Event`].
@@ -99,17 +103,15 @@ impl Controller {
     pub fn on_event(&mut self, event: Event, view: &View, decision: &mut Decision) {
         let (id, state) = self.parts();
         // SAFETY: as in on_ack.
-        let clamped = unsafe {
-            dispatch!(id, OnEvent, on_event(state, event as u32, view, decision), cc_native_on_event)
-        };
-        self.count(clamped);
+        unsafe { dispatch!(id, OnEvent, on_event(state, event as u32, view, decision), cc_native_on_event) };
+        if event != Event::Sample || view.ca_state >= CaState::Cwr || !decision.is_plain(view) {
+            self.clamp(view, decision, Bounds::of_event(event));
+        }
     }
 
-    #[inline]
-    fn count(&mut self, clamped: u32) {
-        if clamped != 0 {
-            self.clamps += Clamps::of_bits(clamped);
-        }
+    #[cold]
+    fn clamp(&mut self, view: &View, decision: &mut Decision, of_event: Bounds) {
+        self.clamps += (self.algorithm.bounds() | of_event).clamp(view, decision);
     }
 
     /// Decisions of this flow that were outside of their bounds.

@@ -7,10 +7,9 @@ use fairpace_cc::{
 use fairpace_cc::{NO_RTT, View};
 use proptest::prelude::*;
 
-const OWNS: Bounds = Bounds { grows: false, slow: false, reduces: false, restarts: false };
-const RESTARTS: Bounds = Bounds { restarts: true, ..OWNS };
-const GROWS: Bounds = Bounds { grows: true, ..OWNS };
-const SLOW: Bounds = Bounds { slow: true, ..OWNS };
+const OWNS: Bounds = Bounds::from_bits(0);
+const GROWS: Bounds = Bounds::GROWS;
+const SLOW: Bounds = Bounds::SLOW;
 
 /// A connection with a packet of 1448 bytes in 10 ms, on a path of 40 ms.
 fn view() -> View {
@@ -58,7 +57,7 @@ fn cwnd_is_a_packet_at_least_and_an_int_with_room_for_one_more_at_most() {
 
 #[test]
 fn ssthresh_is_two_packets_at_least_and_a_reduction_does_not_raise_cwnd() {
-    let reduces = Bounds { reduces: true, ..GROWS };
+    let reduces = GROWS | Bounds::REDUCES;
     let recovery = View { ca_state: CaState::Recovery, ssthresh_pkts: 20, ..view() };
     let restored = View { ssthresh_pkts: INFINITE, ..recovery };
     for (bounds, view, decided, ssthresh) in [
@@ -68,7 +67,7 @@ fn ssthresh_is_two_packets_at_least_and_a_reduction_does_not_raise_cwnd() {
         (OWNS, view(), INFINITE, INFINITE),
         (OWNS, view(), u32::MAX, INFINITE),
         // one that owns cwnd may leave ssthresh infinite
-        (Bounds { reduces: true, ..OWNS }, view(), INFINITE, INFINITE),
+        (Bounds::REDUCES, view(), INFINITE, INFINITE),
         (reduces, view(), 0, 2),
         (reduces, view(), 7, 7),
         (reduces, view(), 10, 10),
@@ -122,9 +121,9 @@ fn a_burst_is_over_in_a_pause_or_one_and_a_half_rtts() {
     }
     // a burst that was formed at a high rate, in the millisecond of tcp_tso_autosize, up to 64 KiB
     for (bounds, before, cwnd, least) in [
-        (RESTARTS, 10_240_000, 1000, 33_334),
-        (RESTARTS, NO_RATE, 1000, 218_454),
-        (RESTARTS, NO_RATE, 4, 24_134),
+        (Bounds::RESTARTS, 10_240_000, 1000, 33_334),
+        (Bounds::RESTARTS, NO_RATE, 1000, 218_454),
+        (Bounds::RESTARTS, NO_RATE, 4, 24_134),
         (OWNS, NO_RATE, 1000, 9654),
     ] {
         let view = View { pacing_rate_Bps: before, ..view() };
@@ -252,9 +251,10 @@ proptest! {
     fn any_decision_comes_within_its_bounds_at_once(
         view in any_view(),
         decided in any_decision(),
-        (grows, slow, reduces, restarts) in any::<(bool, bool, bool, bool)>(),
+        bits in 0u32..16,
     ) {
-        let bounds = Bounds { grows, slow, reduces, restarts };
+        let bounds = Bounds::from_bits(bits);
+        let grows = bits & GROWS.bits() != 0;
         let mut d = decided;
         let clamps = bounds.clamp(&view, &mut d);
         prop_assert_eq!(clamps.cwnd > 0, d.cwnd_pkts != decided.cwnd_pkts);
@@ -287,7 +287,7 @@ proptest! {
         GROWS.clamp(&view, &mut d);
         (view.cwnd_pkts, view.prior_cwnd_pkts, view.ca_state) = (d.cwnd_pkts, d.cwnd_pkts, CaState::Open);
         let mut d = Decision { ..decided[0] };
-        Bounds { reduces: true, ..GROWS }.clamp(&view, &mut d);
+        (GROWS | Bounds::REDUCES).clamp(&view, &mut d);
         (view.ssthresh_pkts, view.ca_state) = (d.ssthresh_pkts, CaState::Recovery);
         for d in [d, decided[1]] {
             let mut d = d;

@@ -57,9 +57,7 @@ fn any_decision_is_bounded_alike_in_the_kernel() {
             min_burst_pkts: any() as u32,
         };
         view.ca_state = [CaState::Open, CaState::Cwr, CaState::Recovery, CaState::Loss][number % 4];
-        let bits = any();
-        let is = |bit: u64| bits & bit != 0;
-        let bounds = Bounds { grows: is(1), slow: is(2), reduces: is(4), restarts: is(8) };
+        let bounds = Bounds::from_bits(any() as u32 & 15);
         let (mut ours, mut theirs) = (decided, decided);
         counts += bounds.clamp(&view, &mut ours);
         kernel.call(Call::Clamp(bounds), &view, &mut theirs).expect("replay");
