@@ -40,6 +40,9 @@
 #include "contract/params.h"
 #include "lib/roots.h"
 
+/* In a crowd the share is below a packet per RTT: down to LEVEL_W_LEAST. */
+#define level_paces_below_a_packet 1
+
 /* ---- parameters ---- */
 
 #define level_parameters(P)                                                                                            \

@@ -27,6 +27,8 @@
 
 #include "bbr1_drain.h"
 
+#define nyu_latency_paces_below_a_packet 1
+
 #define nyu_latency_parameters(P) bbr1_drain_parameters(P)
 CC_VARIANT_PARAMS_OF_BASE(nyu_latency, bbr1_drain)
 

@@ -79,6 +79,7 @@ struct tcp_sock {
 	u32 snd_cwnd_clamp;
 	u32 snd_ssthresh;
 	u32 prior_cwnd;
+	u32 high_seq; /* snd_nxt when the last reduction began */
 	u32 packets_out;
 	u32 sacked_out;
 	u32 lost_out;

@@ -9,6 +9,7 @@
  */
 #include <stddef.h>
 
+#include "contract/clamp.h"
 #include "contract/contract.h"
 #include "contract/params.h"
 
@@ -64,6 +65,19 @@ enum {
 #include "algorithms.def"
 };
 
+/* enum cc_bounds of each algorithm */
+enum {
+#define CC_ALGORITHM(name, kind, title, source)                                                                        \
+	CC_BOUNDS_OF_##name = ((int)(kind) == CC_GROWS_CWND ? CC_BOUNDS_GROWS : 0) |                                   \
+			      (CC_IS_1(name##_paces_below_a_packet) ? CC_BOUNDS_SLOW : 0),
+#include "algorithms.def"
+};
+static const u8 bounds_of[] = {
+#define CC_ALGORITHM(name, kind, title, source)		    CC_BOUNDS_OF_##name,
+#define CC_PRESET(name, algorithm, title, source, settings) CC_BOUNDS_OF_##algorithm,
+#include "algorithms.def"
+};
+
 #define CC_ROW(name_, algorithm_, title_, source_, settings_)                                                          \
 	{                                                                                                              \
 		.name = #name_,                                                                                        \
@@ -83,9 +97,9 @@ static const struct cc_native_algorithm algorithms[] = {
 };
 
 const struct cc_native_algorithm *cc_native_algorithms(u32 *count);
-void cc_native_init(u32 id, void *state, const u32 *params, const struct cc_view *v, struct cc_decision *d);
-void cc_native_on_ack(u32 id, void *state, const struct cc_view *v, struct cc_decision *d);
-void cc_native_on_event(u32 id, void *state, u32 event, const struct cc_view *v, struct cc_decision *d);
+u32 cc_native_init(u32 id, void *state, const u32 *params, const struct cc_view *v, struct cc_decision *d);
+u32 cc_native_on_ack(u32 id, void *state, const struct cc_view *v, struct cc_decision *d);
+u32 cc_native_on_event(u32 id, void *state, u32 event, const struct cc_view *v, struct cc_decision *d);
 void cc_native_observe(u32 id, const void *state, struct cc_observation *o);
 
 const struct cc_native_algorithm *cc_native_algorithms(u32 *count)
@@ -94,7 +108,8 @@ const struct cc_native_algorithm *cc_native_algorithms(u32 *count)
 	return algorithms;
 }
 
-void cc_native_init(u32 id, void *state, const u32 *params, const struct cc_view *v, struct cc_decision *d)
+/* These three keep the decision within its bounds, and return what cc_clamp() does. */
+u32 cc_native_init(u32 id, void *state, const u32 *params, const struct cc_view *v, struct cc_decision *d)
 {
 	switch (id) {
 #define CC_CASE(name, algorithm)                                                                                       \
@@ -106,33 +121,35 @@ void cc_native_init(u32 id, void *state, const u32 *params, const struct cc_view
 #include "algorithms.def"
 #undef CC_CASE
 	}
+	return cc_clamp(v, d, bounds_of[id]);
 }
 
 /* Functions of their own: the switch below is a jump then, and saves no registers for all that any of them may need. */
 #define CC_ALGORITHM(name, kind, title, source)                                                                        \
-	static __attribute__((noinline)) void name##_on_ack_alone(struct name *s, const struct cc_view *v,             \
-								  struct cc_decision *d)                               \
+	static __attribute__((noinline))                                                                               \
+	u32 name##_on_ack_alone(struct name *s, const struct cc_view *v, struct cc_decision *d)                        \
 	{                                                                                                              \
 		name##_on_ack(s, v, d);                                                                                \
+		return cc_clamp(v, d, CC_BOUNDS_OF_##name);                                                            \
 	}
 #define CC_PRESET(name, algorithm, title, source, settings)
 #include "algorithms.def"
 
-void cc_native_on_ack(u32 id, void *state, const struct cc_view *v, struct cc_decision *d)
+u32 cc_native_on_ack(u32 id, void *state, const struct cc_view *v, struct cc_decision *d)
 {
 	switch (id) {
 #define CC_CASE(name, algorithm)                                                                                       \
 	case CC_NATIVE_##name:                                                                                         \
-		algorithm##_on_ack_alone(state, v, d);                                                                 \
-		break;
+		return algorithm##_on_ack_alone(state, v, d);
 #define CC_ALGORITHM(name, kind, title, source)		    CC_CASE(name, name)
 #define CC_PRESET(name, algorithm, title, source, settings) CC_CASE(name, algorithm)
 #include "algorithms.def"
 #undef CC_CASE
 	}
+	return 0;
 }
 
-void cc_native_on_event(u32 id, void *state, u32 event, const struct cc_view *v, struct cc_decision *d)
+u32 cc_native_on_event(u32 id, void *state, u32 event, const struct cc_view *v, struct cc_decision *d)
 {
 	switch (id) {
 #define CC_CASE(name, algorithm)                                                                                       \
@@ -144,6 +161,7 @@ void cc_native_on_event(u32 id, void *state, u32 event, const struct cc_view *v,
 #include "algorithms.def"
 #undef CC_CASE
 	}
+	return cc_clamp(v, d, bounds_of[id] | (event == CC_EVENT_REDUCE ? CC_BOUNDS_REDUCES : 0));
 }
 
 void cc_native_observe(u32 id, const void *state, struct cc_observation *o)
@@ -159,6 +177,11 @@ void cc_native_observe(u32 id, const void *state, struct cc_observation *o)
 #undef CC_CASE
 	}
 }
+
+/* For hosts whose algorithm is not in the table. */
+u32 cc_native_clamp(const struct cc_view *v, struct cc_decision *d, u32 bounds);
+
+u32 cc_native_clamp(const struct cc_view *v, struct cc_decision *d, u32 bounds) { return cc_clamp(v, d, bounds); }
 
 /* ---- agent: what its environment reads and hands in; a library of one header has no agent ---- */
 

@@ -3,6 +3,7 @@
 use std::ffi::c_void;
 
 use crate::algorithm::Algorithm;
+use crate::clamp::Clamps;
 use crate::contract::{Decision, Event, Observation, Phase, View};
 use crate::ffi;
 use crate::params::Params;
@@ -13,7 +14,7 @@ macro_rules! dispatch {
         #[cfg(feature = "plugin")]
         if $id & crate::algorithm::FIRST_LOADED != 0 {
             let called = crate::watch::Function::$function;
-            crate::plugin::call($id, called, |code| (code.$entry)(0, $($argument),*));
+            crate::plugin::call($id, called, |code| (code.$entry)(0, $($argument),*))
         } else {
             ffi::$native($id, $($argument),*)
         }
@@ -26,11 +27,12 @@ macro_rules! dispatch {
 const WORDS: usize = ffi::STATE_BYTES / 8;
 
 /// An algorithm with the state of one flow, stored inline: no heap, no pointer. A clone is an independent
-/// flow.
+/// flow. Decisions are within their bounds, whatever the algorithm decided ([`Clamps`]).
 #[derive(Clone)]
 pub struct Controller {
     pub(crate) state: [u64; WORDS], // u64, since C requires an alignment of 8
     algorithm: Algorithm,
+    clamps: Clamps,
 }
 
 /// Bytes of the wrong length for the state of an algorithm.
@@ -49,15 +51,18 @@ impl Controller {
     /// Starts the algorithm on a connection, which may already have data in flight. `decision` holds the
     /// values in force ([`Decision::in_force`]) and receives the first decision.
     pub fn new(params: &Params, view: &View, decision: &mut Decision) -> Controller {
-        let mut flow = Controller { state: [0; WORDS], algorithm: params.algorithm() };
+        let mut flow = Controller::zeroed(params.algorithm());
         let (id, state) = flow.parts();
         let values = params.raw().as_ptr();
         // SAFETY: the state is zeroed, aligned and large enough (static assertions in native.c); params come
         // from the same algorithm, so they have as many values as struct NAME_params.
-        unsafe {
-            dispatch!(id, Init, init(state, values, view, decision), cc_native_init);
-        }
+        let clamped = unsafe { dispatch!(id, Init, init(state, values, view, decision), cc_native_init) };
+        flow.clamps += Clamps::of_bits(clamped);
         flow
+    }
+
+    fn zeroed(algorithm: Algorithm) -> Controller {
+        Controller { state: [0; WORDS], algorithm, clamps: Clamps::default() }
     }
 
     /// A flow from the bytes of [`Controller::state_bytes`], or from those of a socket in the kernel.
@@ -69,7 +74,7 @@ impl Controller {
         if bytes.len() != expected {
             return Err(StateSizeError { algorithm, expected, found: bytes.len() });
         }
-        let mut flow = Controller { state: [0; WORDS], algorithm };
+        let mut flow = Controller::zeroed(algorithm);
         bytemuck::bytes_of_mut(&mut flow.state)[..expected].copy_from_slice(bytes);
         Ok(flow)
     }
@@ -85,7 +90,8 @@ impl Controller {
         let (id, state) = self.parts();
         // SAFETY: the state was initialised by this algorithm (new) or is any bytes of its size, which is
         // plain data to C; view and decision are valid and do not overlap.
-        unsafe { dispatch!(id, OnAck, on_ack(state, view, decision), cc_native_on_ack) }
+        let clamped = unsafe { dispatch!(id, OnAck, on_ack(state, view, decision), cc_native_on_ack) };
+        self.count(clamped);
     }
 
     /// Processes an event other than an ACK; see [`Event`].
@@ -93,7 +99,22 @@ impl Controller {
     pub fn on_event(&mut self, event: Event, view: &View, decision: &mut Decision) {
         let (id, state) = self.parts();
         // SAFETY: as in on_ack.
-        unsafe { dispatch!(id, OnEvent, on_event(state, event as u32, view, decision), cc_native_on_event) }
+        let clamped = unsafe {
+            dispatch!(id, OnEvent, on_event(state, event as u32, view, decision), cc_native_on_event)
+        };
+        self.count(clamped);
+    }
+
+    #[inline]
+    fn count(&mut self, clamped: u32) {
+        if clamped != 0 {
+            self.clamps += Clamps::of_bits(clamped);
+        }
+    }
+
+    /// Decisions of this flow that were outside of their bounds.
+    pub fn clamps(&self) -> Clamps {
+        self.clamps
     }
 
     /// The estimates and the phase of the flow, for traces and tools.

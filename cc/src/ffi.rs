@@ -81,11 +81,13 @@ pub(crate) struct Action {
 #[cfg(feature = "plugin")]
 pub(crate) type Algorithms = unsafe extern "C-unwind" fn(*mut u32) -> *const Algorithm;
 #[cfg(feature = "plugin")]
-pub(crate) type Init = unsafe extern "C-unwind" fn(u32, *mut c_void, *const u32, *const View, *mut Decision);
+pub(crate) type Init =
+    unsafe extern "C-unwind" fn(u32, *mut c_void, *const u32, *const View, *mut Decision) -> u32;
 #[cfg(feature = "plugin")]
-pub(crate) type OnAck = unsafe extern "C-unwind" fn(u32, *mut c_void, *const View, *mut Decision);
+pub(crate) type OnAck = unsafe extern "C-unwind" fn(u32, *mut c_void, *const View, *mut Decision) -> u32;
 #[cfg(feature = "plugin")]
-pub(crate) type OnEvent = unsafe extern "C-unwind" fn(u32, *mut c_void, u32, *const View, *mut Decision);
+pub(crate) type OnEvent =
+    unsafe extern "C-unwind" fn(u32, *mut c_void, u32, *const View, *mut Decision) -> u32;
 #[cfg(feature = "plugin")]
 pub(crate) type Observe = unsafe extern "C-unwind" fn(u32, *const c_void, *mut Observation);
 
@@ -97,15 +99,16 @@ unsafe extern "C-unwind" {
         params: *const u32,
         v: *const View,
         d: *mut Decision,
-    );
-    pub(crate) fn cc_native_on_ack(id: u32, state: *mut c_void, v: *const View, d: *mut Decision);
+    ) -> u32;
+    pub(crate) fn cc_native_on_ack(id: u32, state: *mut c_void, v: *const View, d: *mut Decision) -> u32;
     pub(crate) fn cc_native_on_event(
         id: u32,
         state: *mut c_void,
         event: u32,
         v: *const View,
         d: *mut Decision,
-    );
+    ) -> u32;
+    pub(crate) fn cc_native_clamp(v: *const View, d: *mut Decision, bounds: u32) -> u32;
     pub(crate) fn cc_native_observe(id: u32, state: *const c_void, o: *mut Observation);
     pub(crate) fn cc_native_agent_read(state: *const c_void, now_us: u64, i: *mut Interval);
     pub(crate) fn cc_native_agent_act(state: *mut c_void, a: *const Action);

@@ -159,20 +159,26 @@ unsafe fn open(path: &Path) -> Result<(Code, &'static [ffi::Algorithm]), libload
     }
 }
 
-/// Calls an entry point of a plugin, visibly for the watch.
+/// Calls an entry point of a plugin, visibly for the watch. Returns what it returns; nothing is called for a
+/// number that no plugin has.
 ///
 /// # Safety
 /// As the C function that `call` calls.
 #[inline]
-pub(crate) unsafe fn call(id: u32, function: Function, call: impl FnOnce(&'static Code)) {
+pub(crate) unsafe fn call<R: Default>(
+    id: u32,
+    function: Function,
+    call: impl FnOnce(&'static Code) -> R,
+) -> R {
     let index = id & !FIRST_LOADED;
-    let Some(code) = CODES.get(index as usize).and_then(OnceLock::get) else { return };
+    let Some(code) = CODES.get(index as usize).and_then(OnceLock::get) else { return R::default() };
     let watch = WATCH.get();
     if let Some(watch) = watch {
         watch.enter(index, function as u32);
     }
-    call(code);
+    let returned = call(code);
     if let Some(watch) = watch {
         watch.leave();
     }
+    returned
 }

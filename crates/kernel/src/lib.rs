@@ -36,6 +36,8 @@
 mod adapt;
 mod bpffs;
 mod btf;
+#[cfg(feature = "testing")]
+pub use load::{Testing, load_testing};
 mod check;
 mod defaults;
 mod descriptors;
@@ -56,14 +58,16 @@ mod sockets;
 mod tcp_iterator;
 mod transaction;
 
+#[cfg(feature = "testing")]
+pub use load::{Testing, load_testing};
 pub use check::{Check, Standing};
 pub use defaults::{DefaultChange, default, former_default, is_ours, restore_default, set_default};
 pub use error::{Error, Holder};
 pub use features::Features;
 pub use list::{Entry, Status, list, parameters, sock_ops, unload, unload_all};
-#[cfg(feature = "testing")]
-pub use load::load_without_storage;
 pub use load::{LoadOptions, Loaded, Program, load, load_object, load_objects};
+#[cfg(feature = "testing")]
+pub use load::{Testing, load_testing};
 pub use namespace::{Namespace, Namespaces, namespaces};
 #[cfg(feature = "testing")]
 pub use object::is_built;

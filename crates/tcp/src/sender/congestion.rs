@@ -66,9 +66,10 @@ impl<C: Control> Sender<C> {
         }
     }
 
+    /// The decision is within the bounds of `cc/contract/clamp.h`: [`Control`] sees to that.
     #[inline]
     fn apply(&mut self, d: &Decision) {
-        self.cwnd = d.cwnd_pkts.max(1);
+        self.cwnd = d.cwnd_pkts;
         self.ssthresh = d.ssthresh_pkts;
         self.pacer.rate_Bps = d.pacing_rate_Bps;
         self.pacer.min_burst_pkts = d.min_burst_pkts;
