@@ -3,7 +3,7 @@
 # all are named with their result, and the exit code is 1 if one failed.
 #
 #   scripts/nightly.sh               all
-#   scripts/nightly.sh soak lies     these
+#   scripts/nightly.sh soak hostile  these
 #   scripts/nightly.sh --list        their names, what they do, about how long
 #
 # SEED=20260131   the seed of what is random, by default the date: a failure says its own
@@ -23,7 +23,7 @@ fuzz        50   libFuzzer on parsers and algorithms, 5 minutes each
 soak        15   an administrator's commands for 10 minutes, with 1,000 connections
 kernels     25   Debian's kernels with all algorithms, also in lockdown
 reordering  60   each algorithm for a minute over a path that reorders, in Linux 6.1, 6.12 and 6.18
-lies       130   200 headers whose decisions are random, 30 s each, in Linux 6.12 and 6.18
+hostile    130   200 headers whose decisions are random, 30 s each, in Linux 6.12 and 6.18
 packages    30   the .deb in a clean Debian 12: install, boot, upgrade, remove; broken boots"
 
 perform() {
@@ -34,7 +34,7 @@ perform() {
 	soak) make soak ARGS="--time 10min --seed $seed" ;;
 	kernels) make kernels ARGS="--no-page" ;;
 	reordering) make kernels ARGS="--only 6.1 --only 6.12 --only 6.18 --reordering 60" ;;
-	lies) make kernels ARGS="--only 6.12 --only 6.18 --lies 200 --seed $seed" ;;
+	hostile) make kernels ARGS="--only 6.12 --only 6.18 --hostile 200" ;;
 	packages) INSTALL=1 ONLY=deb scripts/packages.sh amd64 && make packages-test ;;
 	esac
 }
@@ -69,7 +69,7 @@ for name in "$@"; do
 		status=1
 		tail -n 20 "$logs/$name.log"
 		case $name in
-		kernels | reordering | lies)
+		kernels | reordering | hostile)
 			# the consoles of its guests, which those of the next one replace
 			rm -rf "$logs/$name.reports"
 			cp -r "$logs/../kernels/reports" "$logs/$name.reports"

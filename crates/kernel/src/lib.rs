@@ -36,9 +36,8 @@
 mod adapt;
 mod bpffs;
 mod btf;
-#[cfg(feature = "testing")]
-pub use load::{Testing, load_testing};
 mod check;
+mod counters;
 mod defaults;
 mod descriptors;
 mod error;
@@ -58,9 +57,8 @@ mod sockets;
 mod tcp_iterator;
 mod transaction;
 
-#[cfg(feature = "testing")]
-pub use load::{Testing, load_testing};
 pub use check::{Check, Standing};
+pub use counters::{Counters, counters};
 pub use defaults::{DefaultChange, default, former_default, is_ours, restore_default, set_default};
 pub use error::{Error, Holder};
 pub use features::Features;

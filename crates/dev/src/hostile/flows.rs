@@ -17,7 +17,7 @@ use nix::sys::socket::{
     setsockopt,
     sockopt::{Linger, SndBuf, TcpCongestion},
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::soak::path::{self, RECEIVER};
 
@@ -39,7 +39,7 @@ const BUFFERS: [(&str, &str); 2] = [("16mb", "100000"), ("60kb", "40")];
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 
 /// What one algorithm did.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcome {
     /// Packets that all flows delivered.
     pub delivered_pkts: u64,
