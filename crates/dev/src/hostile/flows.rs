@@ -158,14 +158,18 @@ fn open(name: &str, flows: usize) -> io::Result<Vec<TcpStream>> {
         setsockopt(&socket, TcpCongestion, &OsString::from(name))?;
         // what is not sent goes away with the socket
         setsockopt(&socket, Linger, &libc::linger { l_onoff: 1, l_linger: 0 })?;
+        Ok(socket)
+    };
+    let sockets = (0..flows).map(open).collect::<io::Result<Vec<TcpStream>>>()?;
+    // all connect before the first sends: an emulated machine has no time for both
+    for socket in &sockets {
         let mut writer = socket.try_clone()?;
         Builder::new().stack_size(STACK).spawn(move || {
             let bytes = [0; 16 * 1024];
             while writer.write_all(&bytes).is_ok() {}
         })?;
-        Ok(socket)
-    };
-    (0..flows).map(open).collect()
+    }
+    Ok(sockets)
 }
 
 /// Looks at the connections for a time, and closes them.
