@@ -118,13 +118,25 @@ pub(crate) fn faults(scenario: &Scenario, target: Target) -> Vec<Fault> {
     faults
 }
 
-/// The testbed's flows have one sending host, which sends bursts or does not.
+/// The testbed's flows have one sending and one receiving host, whose settings hold for all of them.
 fn one_host(flows: &[Flow]) -> Option<Fault> {
+    type Differs = fn(&Flow, &Flow) -> bool;
+    const SETTINGS: [(&str, &str, Differs); 3] = [
+        ("tso", "sending", |a, b| a.sending.tso != b.sending.tso),
+        ("syn_linear_timeouts", "sending", |a, b| {
+            a.sending.syn_linear_timeouts != b.sending.syn_linear_timeouts
+        }),
+        ("synack_retries", "receiving", |a, b| a.receiving.syn_ack_retries != b.receiving.syn_ack_retries),
+    ];
     let first = flows.first()?;
-    let index = flows.iter().position(|flow| flow.sending.tso != first.sending.tso)?;
-    let message = format!("flows `{}` and `{}` differ in `tso`", first.name, flows[index].name);
-    let help = "the testbed has one sending host: write the same for all flows, or run it in the simulator";
-    Some(Complaint::new("not-on-target", message, help).of(Section::Flow, index, "tso"))
+    SETTINGS.iter().find_map(|(key, host, differs)| {
+        let index = flows.iter().position(|flow| differs(flow, first))?;
+        let message = format!("flows `{}` and `{}` differ in `{key}`", first.name, flows[index].name);
+        let help = format!(
+            "the testbed has one {host} host: write the same for all flows, or run it in the simulator"
+        );
+        Some(Complaint::new("not-on-target", message, help).of(Section::Flow, index, key))
+    })
 }
 
 /// What is impossible in a scenario whose values are each plausible.

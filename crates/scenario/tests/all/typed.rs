@@ -109,16 +109,24 @@ fn a_key_that_the_testbed_does_not_have_is_shown_at_its_place() {
 }
 
 #[test]
-fn on_the_testbed_flows_send_bursts_all_or_none() {
-    let mut scenario = good();
-    scenario.flows[1].sending.tso = false;
-    let error = scenario.clone().sealed(Target::Testbed).unwrap_err();
-    let [problem] = error.problems.as_slice() else { panic!("one problem: {error}") };
-    assert_eq!((problem.kind, problem.key.as_str()), ("not-on-target", "flow.2.tso"));
-    assert_eq!(problem.message, "flows `10ms` and `50ms` differ in `tso`");
-    assert!(scenario.clone().sealed(Target::Simulator).is_ok());
-    scenario.flows[0].sending.tso = false;
-    assert!(scenario.sealed(Target::Testbed).is_ok());
+fn on_the_testbed_flows_share_what_belongs_to_a_host() {
+    type Change = fn(&mut Flow);
+    let settings: [(&str, Change); 3] = [
+        ("tso", |flow| flow.sending.tso = false),
+        ("syn_linear_timeouts", |flow| flow.sending.syn_linear_timeouts = 0),
+        ("synack_retries", |flow| flow.receiving.syn_ack_retries = 1),
+    ];
+    for (key, change) in settings {
+        let mut scenario = good();
+        change(&mut scenario.flows[1]);
+        let error = scenario.clone().sealed(Target::Testbed).unwrap_err();
+        let [problem] = error.problems.as_slice() else { panic!("one problem: {error}") };
+        assert_eq!((problem.kind, problem.key.clone()), ("not-on-target", format!("flow.2.{key}")));
+        assert_eq!(problem.message, format!("flows `10ms` and `50ms` differ in `{key}`"));
+        assert!(scenario.clone().sealed(Target::Simulator).is_ok());
+        change(&mut scenario.flows[0]);
+        assert!(scenario.sealed(Target::Testbed).is_ok());
+    }
 }
 
 fn arrivals(sizes: Sizes) -> Arrivals {
