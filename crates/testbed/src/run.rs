@@ -87,6 +87,9 @@ pub fn measure(scenario: &Scenario, monitor: &mut dyn Monitor, options: &Options
         data_packets: parts.emulated.data_packets,
     };
     let mut run = record(&plan, options, parts, lateness, cost);
+    for (index, flow) in run.summary.flows.iter_mut().enumerate() {
+        flow.failed = u64::from(endpoints.senders.has_failed(index));
+    }
     run.notes.extend(controls.notes());
     Ok(Outcome { run, lateness, disturbed: tolerance.violation(&lateness) })
 }
@@ -97,7 +100,9 @@ fn connect_endpoints(scenario: &Scenario, controls: &Controls) -> Result<Endpoin
     // the same for all: a scenario whose flows differ is refused
     let tso = scenario.flows.iter().all(|flow| flow.sending.tso);
     let (sender, sockets) = namespace::create(Side::Sender, tso, || flows::open_senders(&controlled))?;
-    let (receiver, listener) = namespace::create(Side::Receiver, tso, flows::open_listener)?;
+    let receiving = scenario.flows.first().map(|flow| flow.receiving.clone()).unwrap_or_default();
+    let listen = || flows::open_listener(receiving.syn_ack_retries);
+    let (receiver, listener) = namespace::create(Side::Receiver, tso, listen)?;
     Ok(Endpoints { sender, senders: Senders::new(sockets)?, receiver, listener })
 }
 

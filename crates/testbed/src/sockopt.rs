@@ -58,13 +58,22 @@ pub(crate) fn bbr_info(fd: BorrowedFd<'_>) -> Option<BbrInfo> {
 
 /// `TCP_NOTSENT_LOWAT`: the socket accepts no more data while it holds this much unsent.
 pub(crate) fn limit_unsent(fd: BorrowedFd<'_>, bytes: u32) -> io::Result<()> {
+    set(fd, libc::TCP_NOTSENT_LOWAT, bytes)
+}
+
+/// `TCP_SYNCNT`: times that a SYN is sent again, 1 to 127.
+pub(crate) fn set_syn_retries(fd: BorrowedFd<'_>, retries: u32) -> io::Result<()> {
+    set(fd, libc::TCP_SYNCNT, retries)
+}
+
+fn set(fd: BorrowedFd<'_>, name: libc::c_int, value: u32) -> io::Result<()> {
     // SAFETY: the pointer is to a live value of the given size.
     let status = unsafe {
         libc::setsockopt(
             fd.as_raw_fd(),
             libc::IPPROTO_TCP,
-            libc::TCP_NOTSENT_LOWAT,
-            (&raw const bytes).cast(),
+            name,
+            (&raw const value).cast(),
             size_of::<u32>() as libc::socklen_t,
         )
     };
