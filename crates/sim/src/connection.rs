@@ -196,7 +196,6 @@ impl Connection {
     ) -> bool {
         let sender = &mut self.sender;
         let receiver_side = &mut self.receiver_side;
-        let mut may_have_failed = false;
         let mut path = ForwardPath { now, dispatch, flow, receiver_side, packets, observer };
         if path.receiver_side.next_application_event <= now {
             let next = self.application.run(now, sender, &mut path);
@@ -207,11 +206,9 @@ impl Connection {
                 path.observer.ack(now, path.receiver_side.id, &observe::ack(&ack));
             }
             sender.on_ack(now, &ack, &mut path);
-            may_have_failed |= ack.rst;
         }
         if sender.next_timer().is_some_and(|at| at <= now) {
             sender.on_timer(now, &mut path);
-            may_have_failed = true;
         }
         let ForwardPath { receiver_side, flow, packets, observer, .. } = path;
         receiver_side.run_due_timer(now, flow, observer);
@@ -220,7 +217,8 @@ impl Connection {
             observer.sender(now, receiver_side.id, || observe::sender(sender));
         }
         // a sender that has failed has no timer, and these are at hand
-        let has_failed = may_have_failed && sender.next_timer().is_none() && sender.has_failed();
+        let is_over = self.application.stage == Stage::Stopped;
+        let has_failed = sender.next_timer().is_none() && sender.has_failed() && !is_over;
         if has_failed {
             self.application.stage = Stage::Stopped;
             flow.failed += 1;

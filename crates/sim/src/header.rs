@@ -128,7 +128,7 @@ pub(crate) fn ack_bytes(ack: &Ack, accecn: bool) -> u32 {
     if ack.syn {
         return SYN_BYTES;
     }
-    if ack.rst {
+    if ack.next == Ack::RST {
         return RST_BYTES;
     }
     let blocks = ack.blocks.iter().filter(|b| !b.is_empty()).count() as u32;

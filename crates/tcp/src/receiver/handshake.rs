@@ -122,7 +122,7 @@ impl Receiver {
     pub(super) fn end_handshake(&mut self, now: Nanos, segment: &Segment, wire: &mut impl AckWire) -> bool {
         if self.handshake.stage == Stage::GivenUp {
             let leaves = self.departure(now);
-            wire.send(leaves, Ack { rst: true, ..Ack::default() });
+            wire.send(leaves, Ack { next: Ack::RST, ..Ack::default() });
             return false;
         }
         let rtt_us = match self.handshake.syn_acks {

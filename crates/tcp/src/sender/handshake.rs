@@ -91,18 +91,12 @@ impl<C: Control> Sender<C> {
         self.pacing_timer = Nanos::MAX;
     }
 
-    /// Processes a SYN-ACK or a RST.
-    #[cold]
-    pub(super) fn on_handshake(&mut self, now: Nanos, ack: &Ack, wire: &mut impl Wire) {
-        match self.handshake.failed {
-            true => {}
-            _ if ack.rst => self.fail(),
-            _ => self.establish(now, ack, wire),
-        }
-    }
-
     /// A SYN-ACK arrives: data may be sent.
-    fn establish(&mut self, now: Nanos, ack: &Ack, wire: &mut impl Wire) {
+    #[cold]
+    pub(super) fn on_syn_ack(&mut self, now: Nanos, ack: &Ack, wire: &mut impl Wire) {
+        if self.handshake.failed {
+            return;
+        }
         self.echo_ms = ack.sent_ms;
         if self.control.is_some() {
             self.acknowledge_syn_ack(now, wire); // it was sent again, so the ACK was lost

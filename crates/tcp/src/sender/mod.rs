@@ -174,12 +174,16 @@ impl<C: Control> Sender<C> {
 
     /// Processes an ACK (Linux: tcp_ack, then tcp_data_snd_check).
     pub fn on_ack(&mut self, now: Nanos, ack: &Ack, wire: &mut impl Wire) {
-        if ack.syn | ack.rst {
-            self.on_handshake(now, ack, wire);
+        if ack.syn {
+            self.on_syn_ack(now, ack, wire);
             return;
         }
         if self.control.is_none() || ack.next > self.board.nxt() {
-            return; // not connected, or an ACK of data that was never sent
+            // not connected, or an ACK of data that was never sent, or a RST
+            if ack.next == Ack::RST {
+                self.fail();
+            }
+            return;
         }
         self.echo_ms = ack.sent_ms;
         let prior_end = self.rwnd_end;
