@@ -18,9 +18,9 @@ pub(crate) mod mark {
     pub(crate) const SACKED: u8 = 1;
     /// Marked lost.
     pub(crate) const LOST: u8 = 2;
-    /// Retransmitted, and the retransmission is in flight.
+    /// Lost and retransmitted, and the retransmission is in flight.
     pub(crate) const RETRANS: u8 = 4;
-    /// Retransmitted at some time.
+    /// Retransmitted at some time, or sent again as a tail loss probe.
     pub(crate) const EVER_RETRANS: u8 = 8;
 }
 
@@ -184,20 +184,28 @@ impl Scoreboard {
         }
     }
 
-    /// Records a retransmission of packet `seq`.
+    /// Records the retransmission of packet `seq`, which is lost.
     pub(crate) fn retransmit(&mut self, seq: u64, snapshot: Snapshot) {
+        self.send_again(seq, snapshot);
         let at = self.index(seq);
-        if self.marks[at] & mark::RETRANS == 0 {
-            self.retrans_out += 1;
-        }
-        let (lost_pkts, inflight_pkts) = (self.lost_pkts, self.in_flight());
+        debug_assert!(self.marks[at] & (mark::LOST | mark::RETRANS) == mark::LOST);
+        self.marks[at] |= mark::RETRANS;
+        self.retrans_out += 1;
+        self.pending.clear(seq);
+    }
+
+    /// Records another transmission of packet `seq`, and no more: that of a tail loss probe, which is not in
+    /// flight beside the packet that it repeats (Linux: tcp_send_loss_probe calls __tcp_retransmit_skb; it is
+    /// tcp_retransmit_skb that counts in retrans_out).
+    pub(crate) fn send_again(&mut self, seq: u64, snapshot: Snapshot) {
+        let at = self.index(seq);
+        let (lost_pkts, inflight_pkts) = (self.lost_pkts, self.in_flight() + 1);
         let room = self.marks.len();
         self.bursts.retransmit(seq, Snapshot { lost_pkts, inflight_pkts, ..snapshot }, room);
         if self.marks[at] & mark::EVER_RETRANS == 0 {
+            self.marks[at] |= mark::EVER_RETRANS;
             self.ever_retrans_out += 1;
         }
-        self.marks[at] |= mark::RETRANS | mark::EVER_RETRANS;
-        self.pending.clear(seq);
         self.retransmitted.push_back(Transmission { sent_us: snapshot.sent_us, seq });
     }
 
@@ -372,7 +380,7 @@ impl Scoreboard {
         let Some(end) = self.sacked.nth_set_from_above(self.una, self.nxt, dup_thresh - 1) else { return };
         let mut seq = self.first_sent_from.max(self.una);
         while let Some(next) = self.sacked.next_clear(seq, end) {
-            if self.marks(next) & (mark::LOST | mark::EVER_RETRANS) == 0 {
+            if self.marks(next) & (mark::LOST | mark::RETRANS) == 0 {
                 self.mark_lost(next);
             }
             seq = next + 1;
@@ -421,9 +429,7 @@ impl Scoreboard {
             if sent >= delivered {
                 break;
             }
-            let stale = seq < self.una
-                || self.marks(seq) & (mark::SACKED | mark::RETRANS) != mark::RETRANS
-                || self.snapshot(seq).sent_us != sent_us;
+            let stale = seq < self.una || self.is_out_of_watch(seq) || self.snapshot(seq).sent_us != sent_us;
             if !stale && sent_us + age_us > now_us {
                 wait = wait.max(Some(sent_us + age_us - now_us));
                 at += 1;
@@ -439,6 +445,13 @@ impl Scoreboard {
             }
         }
         wait
+    }
+
+    /// True for a packet that is SACKed, or lost and not retransmitted: loss detection skips it. That of a
+    /// tail loss probe is watched, although the packet is not marked lost.
+    fn is_out_of_watch(&self, seq: u64) -> bool {
+        let marks = self.marks(seq);
+        marks & mark::SACKED != 0 || marks & (mark::LOST | mark::RETRANS) == mark::LOST
     }
 
     /// After a timeout: marks the oldest packet lost, and every other that is older than `age_us`.

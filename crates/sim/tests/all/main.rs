@@ -22,6 +22,7 @@ mod pathologies_paths;
 mod paths;
 mod radio;
 mod running;
+mod short_flows;
 mod stepper;
 mod support;
 mod swarm;

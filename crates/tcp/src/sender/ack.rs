@@ -10,22 +10,35 @@ use crate::wire::{Ack, Block, timestamp_ms};
 
 impl<C: Control> Sender<C> {
     /// Applies the ACK to the scoreboard and samples the RTT.
-    pub(super) fn process_ack(&mut self, now: Nanos, ack: &Ack) -> AckInfo {
-        let ece = ack.ece && self.ecn.is_on();
-        let mut info = AckInfo { prior_una: self.board.una(), ece, ..AckInfo::default() };
+    pub(super) fn process_ack(&mut self, now: Nanos, ack: &Ack, rwnd_opened: bool) -> AckInfo {
+        let mut info = self.new_info(rwnd_opened, ack);
         let prior_delivered = self.rate.delivered_pkts;
         if ack.next > info.prior_una {
             self.recovery.timeouts_in_a_row = 0;
         }
         let prior_fack = self.board.fack();
-        if !ack.blocks[0].is_empty() && self.config.sack {
-            self.process_sacks(now, ack, &mut info);
-        }
+        self.process_sacks(now, ack, &mut info);
         self.process_cumulative_ack(now, ack, &mut info, prior_fack);
         info.ece |= self.count_marks(ack, self.rate.delivered_pkts.wrapping_sub(prior_delivered));
         self.sample_rtt(now, ack, &mut info);
         self.sample_for_growth(now, &info);
         info
+    }
+
+    /// Processes an ACK while nothing is outstanding. Only a D-SACK matters: it may show that a reduction or a
+    /// tail loss probe was needless (Linux: tcp_ack, no_queue).
+    pub(super) fn process_ack_of_nothing(&mut self, now: Nanos, ack: &Ack, rwnd_opened: bool) {
+        let mut info = self.new_info(rwnd_opened, ack);
+        self.process_sacks(now, ack, &mut info);
+        if info.dsack {
+            self.run_recovery(now, ack, &mut info);
+        }
+        self.on_probe_ack(now, ack, &mut info);
+    }
+
+    fn new_info(&self, rwnd_opened: bool, ack: &Ack) -> AckInfo {
+        let ece = ack.ece && self.ecn.is_on();
+        AckInfo { prior_una: self.board.una(), rwnd_opened, ece, ..AckInfo::default() }
     }
 
     fn process_cumulative_ack(&mut self, now: Nanos, ack: &Ack, info: &mut AckInfo, prior_fack: u64) {
@@ -78,6 +91,9 @@ impl<C: Control> Sender<C> {
     }
 
     fn process_sacks(&mut self, now: Nanos, ack: &Ack, info: &mut AckInfo) {
+        if ack.blocks[0].is_empty() || !self.config.sack {
+            return;
+        }
         let nxt = self.board.nxt();
         let mut blocks = ack.blocks.map(|b| Block { start: b.start, end: b.end.min(nxt) });
         if has_dsack(ack) {
@@ -127,23 +143,28 @@ impl<C: Control> Sender<C> {
         }
     }
 
-    /// The receiver got a packet twice (RFC 2883; Linux: tcp_check_dsack, tcp_dsack_seen).
+    /// The receiver got a packet twice: another one was delivered (RFC 2883; Linux: tcp_check_dsack,
+    /// tcp_dsack_seen).
     fn process_dsack(&mut self, b: Block, info: &mut AckInfo) {
         let pkts = b.end - b.start;
+        info.dsack_of_probe = pkts == 1 && self.recovery.probe.is_some_and(|p| b.end == p.high_seq);
         self.recovery.dsack_pkts += pkts;
         if self.recovery.dsack_pkts > self.stats.retransmitted_pkts {
             return; // the network duplicates packets
         }
         info.dsack = true;
-        info.dsack_of_probe = self.recovery.probe.is_some_and(|p| p.retransmitted && b.end == p.high_seq);
+        self.rate.count(pkts as u32, info.ece);
         if self.rack.reordering_seen && !info.dsack_of_probe {
             self.rack.dsack_seen = true;
         }
-        for seq in b.start.max(self.board.una())..b.end.min(self.board.nxt()) {
+        let una = self.board.una();
+        let mut retransmitted = if b.end <= una { pkts } else { 0 };
+        for seq in b.start.max(una)..b.end.min(self.board.nxt()) {
+            retransmitted += u64::from(self.board.marks(seq) & mark::EVER_RETRANS != 0);
             self.board.clear_retrans(seq);
         }
         if self.recovery.undo_marker.is_some_and(|m| b.end > m) {
-            self.recovery.undo_retrans = self.recovery.undo_retrans.map(|n| n.saturating_sub(pkts));
+            self.recovery.undo_retrans = self.recovery.undo_retrans.map(|n| n.saturating_sub(retransmitted));
         }
     }
 

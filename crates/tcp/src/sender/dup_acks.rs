@@ -8,17 +8,11 @@ use super::Sender;
 use super::state::{AckInfo, DUP_THRESH};
 use crate::control::Control;
 use crate::scoreboard::mark;
-use crate::wire::Ack;
 
 impl<C: Control> Sender<C> {
-    /// True for a duplicate ACK (RFC 5681, section 2). The caller checks that rwnd is unchanged.
-    pub(super) fn is_dup_ack(&self, ack: &Ack, info: &AckInfo) -> bool {
-        !self.config.sack && ack.next == info.prior_una
-    }
-
-    /// Counts a duplicate ACK as one packet delivered.
+    /// Without SACK: counts a duplicate ACK as one packet delivered.
     pub(super) fn process_dup_ack(&mut self, info: &AckInfo) {
-        if info.dup_ack {
+        if info.is_dup_ack() && !self.config.sack {
             let pkts = self.board.add_dup_ack();
             self.rate.count(pkts, info.ece && !self.config.ecn.is_accurate());
         }

@@ -196,10 +196,14 @@ impl<C: Control> Sender<C> {
         self.check_app_limited(now);
         if self.is_fast_path(ack) {
             self.process_ack_fast(now, ack.next);
-        } else if self.board.packets_out() > 0 {
+        } else {
             let rwnd_opened = self.rwnd_end > prior_end;
-            let action = self.process_ack_slow(now, ack, rwnd_opened);
-            self.transmit_recovery(now, action, wire);
+            if self.board.packets_out() > 0 {
+                let action = self.process_ack_slow(now, ack, rwnd_opened);
+                self.transmit_recovery(now, action, wire);
+            } else {
+                self.process_ack_of_nothing(now, ack, rwnd_opened);
+            }
         }
         self.transmit_new(now, wire);
         #[cfg(debug_assertions)]
@@ -212,8 +216,7 @@ impl<C: Control> Sender<C> {
         let prior_inflight_pkts = self.board.in_flight();
         let prior_lost = self.board.lost_pkts();
         let prior_delivered = self.rate.delivered_pkts;
-        let mut info = self.process_ack(now, ack);
-        info.dup_ack = self.is_dup_ack(ack, &info) && !rwnd_opened;
+        let mut info = self.process_ack(now, ack, rwnd_opened);
         let prior_snapshot = info.reference.snapshot().map(|s| s.delivered_pkts);
         self.rack.update_reo_wnd(prior_snapshot, self.rate.delivered_pkts);
         self.on_probe_ack(now, ack, &mut info);

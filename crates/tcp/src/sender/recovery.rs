@@ -22,8 +22,21 @@ impl<C: Control> Sender<C> {
         matches!(self.ca_state, CaState::Cwr | CaState::Recovery)
     }
 
+    /// True if the retransmissions were spurious (Linux: tcp_may_undo).
     fn may_undo(&self, ack: &Ack) -> bool {
-        self.config.undo && self.recovery.was_spurious(ack)
+        self.config.undo
+            && self.recovery.undo_marker.is_some()
+            && (self.recovery.undo_retrans == Some(0) || self.packet_was_delayed(ack))
+    }
+
+    /// True if the ACK echoes a time before the first retransmission, or nothing was retransmitted: the
+    /// original was delayed, not lost (Eifel, RFC 3522). Without SACK, the recovery point is where that time
+    /// is forgotten, so there it is unknown (Linux: tcp_packet_delayed).
+    fn packet_was_delayed(&self, ack: &Ack) -> bool {
+        match self.recovery.retrans_ms {
+            Some(first) => (ack.echo_ms.wrapping_sub(first) as i32) < 0,
+            None => self.config.sack || self.board.una() < self.recovery.high_seq,
+        }
     }
 
     /// Runs the state machine for an ACK (Linux: tcp_fastretrans_alert).
@@ -103,16 +116,16 @@ impl<C: Control> Sender<C> {
     fn leave_loss(&mut self, now: Nanos, ack: &Ack, info: &AckInfo) -> RecoveryAction {
         let recovered = self.board.una() >= self.recovery.high_seq;
         if info.una_advanced() && self.may_undo(ack) {
-            self.undo_loss(now);
+            self.undo_loss(now, false);
             return RecoveryAction::None;
         }
         if self.recovery.frto {
             if info.original_delivered {
-                self.undo_loss(now); // RFC 5682, step 3b: a packet of before the timeout arrived
+                self.undo_loss(now, true); // RFC 5682, step 3b: a packet of before the timeout arrived
                 return RecoveryAction::None;
             }
             if self.board.nxt() > self.recovery.high_seq {
-                if info.sacked_any || info.dup_ack || (self.config.sack && !info.una_advanced()) {
+                if info.sacked_any || info.is_dup_ack() {
                     self.recovery.frto = false; // step 3a: the loss was real
                 }
             } else if info.una_advanced() && !recovered {
@@ -202,9 +215,7 @@ impl<C: Control> Sender<C> {
 
     pub(super) fn enter_recovery(&mut self, now: Nanos, ece: bool) {
         self.stats.recoveries += 1;
-        if self.board.retrans_out() == 0 {
-            self.recovery.retrans_ms = None;
-        }
+        self.forget_retrans_time();
         self.recovery.prior_ssthresh = None;
         self.init_undo();
         if !self.in_cwnd_reduction() {
@@ -214,12 +225,12 @@ impl<C: Control> Sender<C> {
         self.set_ca_state(now, CaState::Recovery);
     }
 
+    /// From here on undo is possible. Retransmissions in flight may cause D-SACKs, a probe too (Linux:
+    /// tcp_init_undo).
     fn init_undo(&mut self) {
+        let probes = u64::from(self.recovery.probe.is_some_and(|probe| probe.retransmitted));
         self.recovery.undo_marker = Some(self.board.una());
-        self.recovery.undo_retrans = match self.board.retrans_out() {
-            0 => None,
-            n => Some(u64::from(n)),
-        };
+        self.recovery.undo_retrans = Some(u64::from(self.board.retrans_out()) + probes).filter(|n| *n > 0);
     }
 
     /// The ssthresh that undo restores: at least three quarters of cwnd (Linux: tcp_current_ssthresh).
@@ -298,28 +309,39 @@ impl<C: Control> Sender<C> {
         } else {
             self.rack.reo_wnd_persist = self.rack.reo_wnd_persist.saturating_sub(1);
         }
-        if !self.config.sack && self.board.una() == self.recovery.high_seq {
-            // Duplicate ACKs may come from unnecessary retransmissions, until an ACK beyond (RFC 6582,
-            // section 4.1).
-            if !self.any_retrans_done() {
-                self.recovery.retrans_ms = None;
-            }
+        if self.must_wait_beyond() {
             return false;
         }
         self.set_ca_state(now, CaState::Open);
         true
     }
 
+    /// Without SACK, the state stays until an ACK beyond the recovery point: duplicate ACKs may come from
+    /// unnecessary retransmissions (RFC 6582, section 4.1; Linux: tcp_is_non_sack_preventing_reopen).
+    fn must_wait_beyond(&mut self) -> bool {
+        let waits = !self.config.sack && self.board.una() == self.recovery.high_seq;
+        if waits {
+            self.forget_retrans_time();
+        }
+        waits
+    }
+
     /// Returns to Open or Disorder if no packet is lost (Linux: tcp_try_to_open).
     fn try_to_open(&mut self, now: Nanos, ece: bool) {
-        if !self.any_retrans_done() {
-            self.recovery.retrans_ms = None;
-        }
+        self.forget_retrans_time();
         if ece {
             self.reduce_on_mark(now);
         }
         if self.ca_state != CaState::Cwr {
             self.keep_open(now);
+        }
+    }
+
+    /// Forgets when the first packet was retransmitted, unless that may be in flight (Linux:
+    /// tcp_retrans_stamp_cleanup).
+    fn forget_retrans_time(&mut self) {
+        if !self.any_retrans_done() {
+            self.recovery.retrans_ms = None;
         }
     }
 
@@ -344,17 +366,14 @@ impl<C: Control> Sender<C> {
     /// flight: then the sender waits for their ACKs without marking more losses (Linux:
     /// tcp_try_undo_partial).
     fn undo_partially(&mut self, now: Nanos, ack: &Ack, prior_una: u64) -> bool {
-        if !self.config.undo || self.recovery.undo_marker.is_none() || !self.recovery.packet_was_delayed(ack)
-        {
+        if !self.config.undo || self.recovery.undo_marker.is_none() || !self.packet_was_delayed(ack) {
             return false;
         }
         self.note_reordering(prior_una, self.board.fack());
         if self.board.retrans_out() > 0 {
             return true;
         }
-        if !self.any_retrans_done() {
-            self.recovery.retrans_ms = None;
-        }
+        self.forget_retrans_time();
         self.undo_reduction(now, true);
         self.keep_open(now);
         false
@@ -370,11 +389,13 @@ impl<C: Control> Sender<C> {
         true
     }
 
-    /// Undoes a spurious timeout (Linux: tcp_try_undo_loss).
-    fn undo_loss(&mut self, now: Nanos) {
+    /// Undoes a spurious timeout, which F-RTO or a timestamp has shown (Linux: tcp_try_undo_loss).
+    fn undo_loss(&mut self, now: Nanos, by_frto: bool) {
         self.undo_reduction(now, true);
         self.recovery.timeouts_in_a_row = 0;
-        self.set_ca_state(now, CaState::Open);
+        if !self.must_wait_beyond() && (by_frto || self.config.sack) {
+            self.set_ca_state(now, CaState::Open);
+        }
     }
 
     /// Undoes a reduction of cwnd (Linux: tcp_undo_cwnd_reduction).
@@ -436,8 +457,8 @@ impl<C: Control> Sender<C> {
         if ack.next < probe.high_seq {
             return;
         }
-        let both_arrived = info.dsack_of_probe || (!info.una_advanced() && !info.sacked_any);
-        if !probe.retransmitted || (ack.next == probe.high_seq && both_arrived) || info.dsack_of_probe {
+        let is_pure = info.is_pure() && !info.sacked_any; // both copies of the probe arrived
+        if !probe.retransmitted || info.dsack_of_probe || (ack.next == probe.high_seq && is_pure) {
             self.recovery.probe = None;
         } else if ack.next > probe.high_seq {
             // Only one of the two arrived, so a packet was lost. The event comes first, as

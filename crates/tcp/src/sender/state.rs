@@ -3,7 +3,7 @@
 
 use crate::rate::{Reference, Snapshot};
 use crate::time::Nanos;
-use crate::wire::{Ack, Block, EcnField, timestamp_ms};
+use crate::wire::{Block, EcnField, timestamp_ms};
 
 /// Duplicate ACKs, or SACKed packets above, from which a packet is lost without RACK: RFC 5681 and RFC 6675,
 /// packets.
@@ -150,17 +150,6 @@ impl Recovery {
         self.undo_retrans = Some(self.undo_retrans.unwrap_or(0) + pkts);
     }
 
-    /// True if the ACK echoes a time before the first retransmission: the original was delayed, not lost
-    /// (Eifel, RFC 3522; Linux: tcp_packet_delayed).
-    pub(super) fn packet_was_delayed(&self, ack: &Ack) -> bool {
-        self.retrans_ms.is_none_or(|first| (ack.echo_ms.wrapping_sub(first) as i32) < 0)
-    }
-
-    /// True if the retransmissions were spurious (Linux: tcp_may_undo).
-    pub(super) fn was_spurious(&self, ack: &Ack) -> bool {
-        self.undo_marker.is_some() && (self.undo_retrans == Some(0) || self.packet_was_delayed(ack))
-    }
-
     /// Makes undo impossible: the reduction is justified whatever later ACKs report.
     pub(super) fn forbid_undo(&mut self) {
         self.prior_ssthresh = None;
@@ -206,8 +195,8 @@ pub(super) struct AckInfo {
     pub(super) acked_pkts: u32,
     /// A packet was SACKed.
     pub(super) sacked_any: bool,
-    /// Without SACK: this is a duplicate ACK.
-    pub(super) dup_ack: bool,
+    /// rwnd grew.
+    pub(super) rwnd_opened: bool,
     /// It echoes a congestion mark.
     pub(super) ece: bool,
     /// It has a D-SACK.
@@ -237,9 +226,19 @@ impl AckInfo {
         self.acked_pkts > 0
     }
 
+    /// True if it neither acknowledges new data nor opens rwnd (Linux: the opposite of FLAG_NOT_DUP).
+    pub(super) fn is_pure(&self) -> bool {
+        self.acked_pkts == 0 && !self.rwnd_opened
+    }
+
+    /// True for a duplicate ACK (RFC 5681, section 2), unless it is of a packet that arrived twice.
+    pub(super) fn is_dup_ack(&self) -> bool {
+        self.is_pure() && !self.dsack
+    }
+
     /// True if recovery processes the ACK even in state Open (Linux: tcp_ack_is_dubious).
     pub(super) fn is_dubious(&self) -> bool {
-        self.acked_pkts == 0 || self.sacked_any || self.dsack || self.ece
+        self.is_pure() || self.sacked_any || self.dsack || self.ece
     }
 
     pub(super) fn note_reordering(&mut self, seq: u64) {

@@ -79,7 +79,7 @@ impl<C: Control> Sender<C> {
             let retransmitted = nxt >= self.send_end();
             let app_limited = retransmitted && self.board.snapshot(nxt - 1).app_limited();
             if retransmitted {
-                self.retransmit(now, nxt - 1, 1, wire);
+                self.send_last_again(now, wire);
             } else {
                 self.transmit(now, Reason::Probe, wire);
             }

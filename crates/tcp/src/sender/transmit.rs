@@ -21,7 +21,7 @@ const DEFER_CWND_DIVISOR: u32 = 3;
 pub(super) enum Reason {
     /// cwnd, rwnd and the pacer allow it.
     Data,
-    /// A tail loss probe: one packet even if cwnd is full.
+    /// A tail loss probe: one burst, of one packet if cwnd is full.
     Probe,
 }
 
@@ -63,8 +63,7 @@ impl<C: Control> Sender<C> {
                 cwnd_limited = self.cwnd_room() < self.rwnd_room();
                 break;
             }
-            let allowed = end - self.board.nxt();
-            let pkts = if reason == Reason::Probe { 1 } else { u64::from(quota).min(allowed) as u32 };
+            let pkts = u64::from(quota).min(end - self.board.nxt()) as u32;
             self.send_burst(now, pkts, wire);
             sent += pkts;
             if reason == Reason::Probe {
@@ -150,7 +149,7 @@ impl<C: Control> Sender<C> {
         sent
     }
 
-    /// Retransmits `pkts` packets from `seq` on.
+    /// Retransmits `pkts` lost packets from `seq` on (Linux: tcp_retransmit_skb).
     pub(super) fn retransmit(&mut self, now: Nanos, seq: u64, pkts: u32, wire: &mut impl Wire) {
         let sent = self.depart(now, u64::from(pkts));
         for seq in seq..seq + u64::from(pkts) {
@@ -161,6 +160,17 @@ impl<C: Control> Sender<C> {
         self.stats.sent_pkts += u64::from(pkts);
         self.stats.retransmitted_pkts += u64::from(pkts);
         self.recovery.on_retransmit(sent, u64::from(pkts));
+    }
+
+    /// Sends the last packet again. It is not marked lost: neither counts in flight, undo and the time of the
+    /// first retransmission know of it (Linux: __tcp_retransmit_skb).
+    pub(super) fn send_last_again(&mut self, now: Nanos, wire: &mut impl Wire) {
+        let (seq, sent) = (self.board.nxt() - 1, self.depart(now, 1));
+        let snapshot = self.rate.on_send(sent / US, false);
+        self.board.send_again(seq, snapshot);
+        wire.send(self.retransmitted_segment(seq, sent));
+        self.stats.sent_pkts += 1;
+        self.stats.retransmitted_pkts += 1;
     }
 
     /// Retransmits lost packets, lowest first (Linux: tcp_xmit_retransmit_queue).

@@ -80,6 +80,68 @@ fn a_tail_loss_is_probed_after_two_rtts_with_the_last_packet() {
     assert_eq!((s.sender.ca_state(), s.sender.stats().timeouts), (Open, 0));
 }
 
+/// Linux: tcp_send_loss_probe calls __tcp_retransmit_skb, which does not count in retrans_out.
+#[test]
+fn a_probe_takes_no_place_of_a_retransmission() {
+    let mut s = fixed_window(10, 10);
+    assert_eq!(s.ack(200, 8, &[]), []);
+    assert_eq!(s.timer().1, [9]);
+    assert_eq!(s.sender.inflight_pkts(), 2, "the probe is the packet that is in flight already");
+    let at = s.now / crate::support::MS + 100;
+    assert_eq!(s.ack(at, 8, &[(9, 10)]), [8], "the hole at once, with the SACK of the probe");
+    assert_eq!(s.ack(at + 100, 10, &[]), []);
+    assert_eq!((s.sender.ca_state(), s.sender.stats().timeouts), (Open, 0));
+}
+
+/// RACK watches the probe by the time at which it left: a packet that left later arrives, so it is lost.
+#[test]
+fn a_lost_probe_is_found_by_what_left_after_it() {
+    let mut s = fixed_window(10, 5);
+    assert_eq!(s.timer(), (302_000, vec![4]));
+    s.sender.write(s.now, 4, &mut Vec::new());
+    assert_eq!(s.ack(394, 0, &[(5, 6)]), range(0, 4), "the probe may still be on its way");
+    assert_eq!(s.ack(395, 0, &[(5, 8)]), [4]);
+    assert_eq!((s.sender.ca_state(), s.sender.stats().retransmitted_pkts), (Recovery, 6));
+}
+
+/// Linux: tcp_init_undo counts a probe that is a retransmission, since its D-SACK may come.
+#[test]
+fn a_d_sack_of_the_probe_alone_undoes_no_reduction() {
+    let mut s = Script::new(Kind::GrowsCwnd, 10, 10);
+    assert_eq!(s.sent(), range(0, 10));
+    assert_eq!(s.timer().1, [9]);
+    let at = s.now / crate::support::MS;
+    // 0 is lost; 9 arrives twice, and the first of the two begins the recovery
+    assert_eq!(s.ack(at + 90, 0, &[(1, 10)]), [0]);
+    let reduced = s.sender.ssthresh_pkts();
+    s.ack(at + 100, 0, &[(9, 10), (1, 10)]);
+    assert_eq!((s.sender.stats().undos, s.sender.ssthresh_pkts()), (0, reduced));
+}
+
+/// Linux: tcp_ack, no_queue. Without it the next ACK would be taken for that of a repaired loss.
+#[test]
+fn a_d_sack_after_the_last_ack_ends_the_probe() {
+    let mut s = Script::new(Kind::GrowsCwnd, 10, 5);
+    s.sent();
+    assert_eq!(s.timer().1, [4]);
+    assert_eq!(s.ack(310, 5, &[]), []);
+    s.ack(402, 5, &[(4, 5)]);
+    s.sender.write(s.now, 2, &mut Vec::new());
+    s.ack(502, 7, &[]);
+    assert_eq!((s.sender.cwnd_pkts(), s.sender.ca_state()), (10, Open));
+    assert!(!s.events().contains(&Event::Reduce));
+}
+
+/// Linux: tcp_dsack_seen adds to tp->delivered, so PRR lets one packet more leave.
+#[test]
+fn a_packet_that_arrives_twice_counts_as_delivered() {
+    let mut s = fixed_window(10, 100);
+    assert_eq!(s.ack(200, 0, &[(1, 10)]), [0, 10, 11, 12, 13, 14, 15, 16, 17, 18]);
+    s.ack_echo(290, 10, &[], 250); // the original of 0 was late, and its echo is ambiguous
+    s.ack(301, 11, &[(0, 1)]);
+    assert_eq!(s.last_ack().acked_pkts, 2, "packet 10, and packet 0 again");
+}
+
 #[test]
 fn a_probe_sends_new_data_if_there_is_any() {
     let mut s = fixed_window(10, 100);
