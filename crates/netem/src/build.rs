@@ -7,8 +7,8 @@ use crate::aqm::Discipline;
 use crate::handover::{delay_steps, rate_steps};
 use crate::network::{self, Network, OwnPath, Path};
 use crate::{
-    AqmQueue, DelayLine, Duplication, Element, Fifo, Ideal, ImpossibleLoss, Link, Loss, Policer, Propagation,
-    Purpose, Random, Reordering, ReorderingLine, Schedule, Transmitter,
+    AqmQueue, DelayLine, Direction, Duplication, Element, Fifo, Ideal, ImpossibleLoss, Link, Loss, Payload,
+    Policer, Propagation, Purpose, Random, Reordering, ReorderingLine, Schedule, SelectiveDrop, Transmitter,
 };
 
 /// The times at which a scenario's run is measured.
@@ -77,12 +77,12 @@ pub enum ImpossibleNetwork {
 /// The elements and paths of a scenario. They are wired nowhere else.
 ///
 /// Elements are in this order: links; for each link what is behind it (duplication, propagation); for each
-/// flow its access line and its reordering. Results of the simulator depend on the order, since it processes
+/// flow what drops its packets by their number, its access line and its reordering. Results of the simulator depend on the order, since it processes
 /// simultaneous events in it.
 ///
 /// # Errors
 /// When the scenario has not been checked and has no network.
-pub fn network<T: Copy>(scenario: &Scenario, schedule: Schedule) -> Result<Network<T>, ImpossibleNetwork> {
+pub fn network<T: Payload>(scenario: &Scenario, schedule: Schedule) -> Result<Network<T>, ImpossibleNetwork> {
     if schedule.window.0 >= schedule.window.1 {
         return Err(ImpossibleNetwork::Window);
     }
@@ -98,7 +98,12 @@ pub fn network<T: Copy>(scenario: &Scenario, schedule: Schedule) -> Result<Netwo
         if route.forward.is_empty() {
             return Err(ImpossibleNetwork::Route { flow: flow.name.clone() });
         }
-        let mut forward = Vec::new();
+        let mut drop = |way| {
+            let drop = SelectiveDrop::new(&flow.drop, way, T::segment_length(flow), schedule.window)?;
+            Some(network::add(&mut elements, Element::SelectiveDrop(Box::new(drop))))
+        };
+        let mut forward: Vec<u32> = drop(Direction::Forward).into_iter().collect();
+        let back: Vec<u32> = drop(Direction::Back).into_iter().chain(pass(&route.back)).collect();
         if route.access_ns > 0 {
             let line = DelayLine::new(Propagation::new(route.access_ns));
             forward.push(network::add(&mut elements, Element::DelayLine(line)));
@@ -112,7 +117,7 @@ pub fn network<T: Copy>(scenario: &Scenario, schedule: Schedule) -> Result<Netwo
         let delay_ns = |link: &u32| ns(scenario.links[*link as usize].line.delay);
         paths.push(Path {
             forward,
-            back: pass(&route.back),
+            back,
             back_links_ns: route.back.iter().map(delay_ns).sum(),
             ack_delay: ack_delay(&flow.receiving),
             own: own_path(scenario, index, &route),

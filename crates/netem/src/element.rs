@@ -1,6 +1,9 @@
 //! One type for all parts of a path, with static dispatch.
 
-use crate::{DelayLine, Departed, Duplication, Link, Loss, Nanos, Packet, Reordering, ReorderingLine};
+use crate::{
+    DelayLine, Departed, Duplication, Link, Loss, Nanos, Packet, Payload, Reordering, ReorderingLine,
+    SelectiveDrop,
+};
 
 /// A part of a path that packets pass.
 ///
@@ -25,6 +28,8 @@ pub enum Element<T> {
     Duplication(Duplication),
     /// Loses a share of the packets.
     Loss(Loss),
+    /// Drops packets by their number. Boxed, since it is larger than the others.
+    SelectiveDrop(Box<SelectiveDrop>),
 }
 
 /// What an element does with a packet that is pushed.
@@ -40,7 +45,7 @@ pub enum Pushed {
     Dropped,
 }
 
-impl<T: Copy> Element<T> {
+impl<T: Payload> Element<T> {
     /// Takes a packet.
     #[inline]
     pub fn push(&mut self, now: Nanos, packet: Packet<T>) -> Pushed {
@@ -69,6 +74,10 @@ impl<T: Copy> Element<T> {
                 true => Pushed::Dropped,
                 false => Pushed::Passed,
             },
+            Element::SelectiveDrop(drop) => match drop.drops(now, packet.payload.content()) {
+                true => Pushed::Dropped,
+                false => Pushed::Passed,
+            },
         }
     }
 
@@ -80,7 +89,7 @@ impl<T: Copy> Element<T> {
             Element::DelayLine(line) => line.next_event(),
             Element::ReorderingLine(line) => line.next_event(),
             Element::Reordering(reordering) => reordering.next_event(),
-            Element::Duplication(_) | Element::Loss(_) => None,
+            Element::Duplication(_) | Element::Loss(_) | Element::SelectiveDrop(_) => None,
         }
         .unwrap_or(Nanos::MAX)
     }
@@ -93,7 +102,7 @@ impl<T: Copy> Element<T> {
             Element::DelayLine(line) => line.poll(now),
             Element::ReorderingLine(line) => line.poll(now),
             Element::Reordering(reordering) => reordering.poll(now),
-            Element::Duplication(_) | Element::Loss(_) => None,
+            Element::Duplication(_) | Element::Loss(_) | Element::SelectiveDrop(_) => None,
         }
     }
 
@@ -104,7 +113,7 @@ impl<T: Copy> Element<T> {
             Element::DelayLine(line) => line.len(),
             Element::ReorderingLine(line) => line.len(),
             Element::Reordering(reordering) => reordering.len(),
-            Element::Duplication(_) | Element::Loss(_) => 0,
+            Element::Duplication(_) | Element::Loss(_) | Element::SelectiveDrop(_) => 0,
         }
     }
 

@@ -42,6 +42,7 @@ mod record;
 mod reordering;
 mod reordering_line;
 mod schedule;
+mod selective_drop;
 mod source;
 mod transmitter;
 mod wifi;
@@ -69,6 +70,7 @@ pub use record::{Measured, record};
 pub use reordering::Reordering;
 pub use reordering_line::ReorderingLine;
 pub use schedule::{Boundaries, Boundary, Schedule};
+pub use selective_drop::{Content, Payload, SelectiveDrop};
 pub use source::{Offer, Pattern, Source};
 pub use transmitter::Transmitter;
 

@@ -1,6 +1,9 @@
 //! A scenario's path as elements and routes. Drivers add a clock and the hosts.
 
-use crate::{DelayLine, Element, Ideal, Link, Loss, Nanos, Packet, Propagation, Purpose, Pushed};
+use crate::{
+    DelayLine, Element, Ideal, Link, Loss, Nanos, Packet, Payload, Propagation, Purpose, Pushed,
+    SelectiveDrop,
+};
 
 /// All elements of a scenario, and the hops that each flow's packets take through them.
 #[derive(Debug, Clone)]
@@ -72,7 +75,7 @@ impl Hop {
     }
 }
 
-impl<T: Copy> Network<T> {
+impl<T: Payload> Network<T> {
     /// The element of this hop of a flow; `None`: its hops end here.
     #[inline]
     pub fn element_at(&self, flow: u32, hop: Hop) -> Option<usize> {
@@ -135,6 +138,16 @@ impl<T: Copy> Network<T> {
     pub fn links_mut(&mut self) -> impl Iterator<Item = &mut Link<T>> {
         self.elements.iter_mut().take(self.links).filter_map(|element| match element {
             Element::Link(link) => Some(&mut **link),
+            _ => None,
+        })
+    }
+
+    /// What drops packets of a flow by their number: data and SYNs, then SYN-ACKs and ACKs.
+    pub fn selective_drops(&self, flow: u32) -> impl Iterator<Item = &SelectiveDrop> {
+        let Path { forward, back, .. } = &self.paths[flow as usize];
+        let elements = forward.iter().chain(back).map(|element| &self.elements[*element as usize]);
+        elements.filter_map(|element| match element {
+            Element::SelectiveDrop(drop) => Some(&**drop),
             _ => None,
         })
     }
@@ -219,7 +232,22 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{EcnField, MS, SECOND, Schedule, build};
+    use crate::{Content, EcnField, MS, SECOND, Schedule, build};
+
+    /// Packets without content.
+    macro_rules! payload {
+        ($($type:ty),*) => {
+            $(impl Payload for $type {
+                fn segment_length(_flow: &Flow) -> u64 {
+                    1
+                }
+                fn content(&self) -> Content {
+                    Content::Other
+                }
+            })*
+        };
+    }
+    payload!((), u32);
 
     const SCHEDULE: Schedule = Schedule { window: (0, SECOND), interval: SECOND, end: SECOND };
 
@@ -261,6 +289,7 @@ mod tests {
             Element::Reordering(_) => ("reordering", 0),
             Element::Duplication(duplication) => ("duplication of", duplication.link() as Nanos),
             Element::Loss(_) => ("loss", 0),
+            Element::SelectiveDrop(_) => ("drop", 0),
         };
         hops.iter().map(kind).collect()
     }

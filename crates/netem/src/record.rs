@@ -1,12 +1,12 @@
 //! The record of a run, from what its elements and its driver have measured: the same for every driver.
 
 use fairpace_results::{
-    Cost, FlowSeries, FlowSummary, LinkSummary, Run, SCHEMA, ScenarioId, Series, Summary,
+    Cost, DropSummary, FlowSeries, FlowSummary, LinkSummary, Run, SCHEMA, ScenarioId, Series, Summary,
 };
 use fairpace_scenario::Scenario;
 
 use crate::fairness::derive_fairness;
-use crate::{LinkMeter, Nanos, Network, SECOND};
+use crate::{LinkMeter, Nanos, Network, Payload, SECOND, SelectiveDrop};
 
 /// What a driver adds to the measurements of the links.
 #[derive(Debug, Clone)]
@@ -26,14 +26,22 @@ pub struct Measured {
 }
 
 /// The record of a finished run of `scenario` over `network`.
-pub fn record<T: Copy>(scenario: &Scenario, network: &Network<T>, measured: Measured) -> Run {
-    let Measured { on, commit, points, flows, cost, notes } = measured;
+pub fn record<T: Payload>(scenario: &Scenario, network: &Network<T>, measured: Measured) -> Run {
+    let Measured { on, commit, points, flows, cost, mut notes } = measured;
     let meters: Vec<&LinkMeter> = network.links().map(|link| link.meter()).collect();
     let (mut flow_summaries, mut flow_series) = (Vec::new(), Vec::new());
     for (flow, (mut summary, series)) in (0..).zip(flows) {
         let on_route = || network.data_links(flow).map(|link| meters[link]);
-        summary.derive_loss(on_route().map(|link| link.drops(flow) + link.losses(flow)).sum());
+        let drops = || network.selective_drops(flow);
+        let on_links: u64 = on_route().map(|link| link.drops(flow) + link.losses(flow)).sum();
+        summary.derive_loss(on_links + drops().map(SelectiveDrop::dropped_pkts).sum::<u64>());
         summary.marked_pkts = on_route().map(|link| link.marks(flow)).sum();
+        if drops().next().is_some() {
+            let mut dropped = DropSummary::default();
+            drops().for_each(|drop| drop.report(&mut dropped));
+            notes.extend(dropped.note(&summary.name));
+            summary.drop = Some(dropped);
+        }
         flow_summaries.push(summary);
         flow_series.push(series);
     }

@@ -40,7 +40,9 @@ pub use repeat::{Estimate, Metric, REPEAT_SCHEMA, Repeat};
 pub use series::{FlowSeries, LinkSeries, Series};
 #[cfg(test)]
 use summary::sample_summary;
-pub use summary::{Completions, Cost, FlowSummary, LinkSummary, MediaSummary, ScenarioId, Summary};
+pub use summary::{
+    Completions, Cost, DropSummary, FlowSummary, LinkSummary, MediaSummary, ScenarioId, Summary,
+};
 
 use serde::{Deserialize, Serialize};
 

@@ -100,6 +100,38 @@ pub struct FlowSummary {
     /// What its receiver gets of its audio or video; left out for other flows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub media: Option<MediaSummary>,
+    /// What became of the packets that its `drop` names; left out for flows without.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drop: Option<DropSummary>,
+}
+
+/// Packets that a scenario drops by their number, over the whole run, each in the form in which `drop` names
+/// it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DropSummary {
+    /// Those that were dropped. `data 40 twice` was dropped in its first retransmission, too.
+    pub dropped: Vec<String>,
+    /// Those that were never sent. `data 40 twice` was never retransmitted if `data 40` was dropped, else
+    /// never sent.
+    pub never_sent: Vec<String>,
+}
+
+impl DropSummary {
+    /// The longest list in a note. The summary has all.
+    const MOST_NOTED: usize = 10;
+
+    /// The note of a run on packets of flow `flow` that were never sent; `None`: all were.
+    #[must_use]
+    pub fn note(&self, flow: &str) -> Option<String> {
+        let shown = self.never_sent.iter().take(Self::MOST_NOTED).map(String::as_str).collect::<Vec<_>>();
+        let more = match self.never_sent.len() - shown.len() {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let list = shown.join(", ");
+        let what = "`drop` names packets that were never sent";
+        (!shown.is_empty()).then(|| format!("flow \"{flow}\": {what}: {list}{more}"))
+    }
 }
 
 /// Audio or video at its receiver: the metrics of RFC 8868, section 3, that need it, and what its application

@@ -5,10 +5,11 @@ use std::time::Duration;
 use fairpace_cc::Algorithm;
 
 use crate::cc::Cc;
+use crate::drops::Drops;
 use crate::field::words;
 use crate::hosts::{Receiving, Sending};
 use crate::impairments::{Reorder, Steps};
-use crate::key::{DAY, Kind, MOST_FLOWS, MOST_HOPS, Relation, S, SHARE, TIME};
+use crate::key::{DAY, Kind, MOST_DROPS, MOST_FLOWS, MOST_HOPS, Relation, S, SHARE, TIME};
 use crate::quantity::{Dimension, WHOLE_PPB};
 use crate::row::{Access, Row, field, option, within};
 use crate::traffic::{Arrivals, Traffic};
@@ -52,6 +53,8 @@ pub struct Flow {
     pub ack_jitter: Duration,
     /// ACKs are held back and arrive together at multiples of this time; 0: they are not held back.
     pub ack_aggregation: Duration,
+    /// Packets that are dropped before the first link, by their number.
+    pub drop: Drops,
     /// Data packets that others overtake.
     pub reorder: Option<Reorder>,
     /// Largest processing delay of an ACK at the sending host; uniform from 0 to this, in order.
@@ -83,6 +86,7 @@ impl Flow {
             ack_loss_ppb: 0,
             ack_jitter: Duration::ZERO,
             ack_aggregation: Duration::ZERO,
+            drop: Drops::default(),
             reorder: None,
             host_jitter: Duration::ZERO,
             traffic: Traffic::default(),
@@ -167,6 +171,14 @@ pub(crate) const ACK_KEYS: &[Row<Flow>] = &[
     Row::flow("ack_loss", SHARE, field!(Flow, ack_loss_ppb),
         "Share of the flow's ACKs that are lost at random.")
         .range(0, WHOLE_PPB).optional(),
+    Row::flow("drop", Kind::Drops, field!(Flow, drop),
+        "Packets that vanish between their host and the first link, each counted from 1 in the order of \
+         sending: `data 9` is the ninth full segment of new data, `data 9-10` are two, `data 40 twice` is \
+         also the first retransmission of this segment, be it a tail loss probe; `ack 3` is the receiver's \
+         third pure ACK, `syn 2` the second SYN, `synack 1` the first SYN-ACK. On the testbed `data N` is \
+         what begins in the N-th 1448 bytes of the sequence space. Each flow of a `count` loses its own. \
+         What is never sent is named in the results ([json.md](json.md#dropped-packets)).")
+        .range(0, MOST_DROPS).or("no packet").related(&[Relation::Excludes("arrivals")]),
 ];
 
 /// The canonical form prints the first two of these keys last; the order is part of the hash. Only the reader

@@ -65,6 +65,8 @@ pub enum Kind {
     Bool,
     /// A list of names of links.
     Links,
+    /// A list of packets, by kind and number.
+    Drops,
     /// A trace, by its file's path from the folder of the scenario file.
     Trace,
     /// A distribution of sizes: one that is built in, or a file, by its path from the folder of the scenario
@@ -94,6 +96,8 @@ pub(crate) const SHARE: Kind = Kind::Quantity(Dimension::Share);
 pub(crate) const MOST_FLOWS: u64 = 100_000;
 /// Links on one route: the largest time to live of an IP packet (RFC 791).
 pub(crate) const MOST_HOPS: u64 = 255;
+/// Entries of a flow's `drop`.
+pub(crate) const MOST_DROPS: u64 = 1_000;
 /// Links of one scenario.
 pub(crate) const MOST_LINKS: u64 = 10_000;
 /// Flows that the workloads of one scenario start on average.
@@ -204,6 +208,7 @@ impl Key {
             Kind::Buffer | Kind::Limit => quantity::show(value, Dimension::Size),
             Kind::Text | Kind::Trace | Kind::Sizes | Kind::Algorithm => format!("{value} characters"),
             Kind::Links => format!("{value} links"),
+            Kind::Drops => format!("{value} entries"),
             Kind::Integer | Kind::Bool | Kind::Choice(_) | Kind::Parameters => value.to_string(),
         }
     }
@@ -215,7 +220,7 @@ impl Key {
             Kind::Choice(words) => words.join(", "),
             Kind::Bool => "true, false".into(),
             Kind::Parameters => String::new(),
-            Kind::Text | Kind::Trace | Kind::Sizes | Kind::Algorithm | Kind::Links => {
+            Kind::Text | Kind::Trace | Kind::Sizes | Kind::Algorithm | Kind::Links | Kind::Drops => {
                 format!("{} to {}", self.least, self.show(self.most))
             }
             _ => format!("{} to {}", self.show(self.least), self.show(self.most)),
@@ -234,6 +239,7 @@ impl Key {
             Kind::Steps(dimension) => quoted(&quantity::example_steps(dimension)),
             Kind::Bool => "true".into(),
             Kind::Links => "[\"link1\", \"link2\"]".into(),
+            Kind::Drops => "[\"data 9-10\", \"syn 1\"]".into(),
             Kind::Sizes => quoted("websearch"),
             Kind::Trace => quoted("traces/lte.trace"),
             Kind::Buffer | Kind::Limit => quoted(Dimension::Size.example()),

@@ -39,6 +39,7 @@ pub mod quantity;
 mod built_in;
 mod cc;
 mod check;
+mod drops;
 mod excerpt;
 mod fault;
 mod field;
@@ -67,6 +68,7 @@ mod visible;
 use std::path::Path;
 
 pub use cc::{Cc, CcError, Ours};
+pub use drops::{Dropped, Drops, MOST_NUMBER, NotDrops, PacketKind};
 pub use files::{OPPORTUNITY_BYTES, Sizes, Trace};
 pub use flow::{Flow, View};
 pub use handover::Handover;

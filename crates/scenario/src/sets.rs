@@ -222,7 +222,7 @@ fn typed(value: &str, kind: Kind, at: usize) -> DeValue<'_> {
             _ => text(),
         },
         Kind::Bool => value.parse().map_or_else(|_| text(), DeValue::Boolean),
-        Kind::Links => DeValue::Array(listed(value, at)),
+        Kind::Links | Kind::Drops => DeValue::Array(listed(value, at)),
         _ => text(),
     }
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::cc::Cc;
+use crate::drops::{Dropped, Drops};
 use crate::files::{Sizes, Trace};
 use crate::key::{Key, Kind};
 use crate::quantity::{Buffer, Dimension, Limit, show, show_limit, show_steps};
@@ -20,6 +21,7 @@ pub(crate) enum Value {
     /// As written; it becomes a limit when the link's rate and the RTT are known.
     Buffer(Buffer),
     Names(Vec<String>),
+    Drops(Drops),
     Cc(Cc),
     Trace(Trace),
     Sizes(Sizes),
@@ -41,9 +43,9 @@ impl Value {
             (Value::Limit(limit), _) => quoted(&show_limit(*limit)),
             // a limit takes its place before anything is printed
             (Value::Buffer(_), _) => String::new(),
-            (Value::Names(names), _) => {
-                let names: Vec<_> = names.iter().map(|name| quoted(name)).collect();
-                format!("[{}]", names.join(", "))
+            (Value::Names(names), _) => list(names.iter().map(|name| quoted(name))),
+            (Value::Drops(drops), _) => {
+                list(drops.iter().map(Dropped::to_string).map(|entry| quoted(&entry)))
             }
             (Value::Cc(cc), _) => quoted(&cc.written()),
             (Value::Trace(trace), _) => quoted(&trace.file),
@@ -72,6 +74,7 @@ impl Value {
             | Value::Word(_)
             | Value::Buffer(_)
             | Value::Names(_)
+            | Value::Drops(_)
             | Value::Cc(_)
             | Value::Table(_) => Vec::new(),
         }
@@ -114,6 +117,11 @@ impl Value {
             }
         }
     }
+}
+
+/// A TOML array.
+fn list(items: impl Iterator<Item = String>) -> String {
+    format!("[{}]", items.collect::<Vec<_>>().join(", "))
 }
 
 /// A TOML basic string.

@@ -7,7 +7,7 @@ use fairpace_tcp::{Segment, Sender, Wire};
 use crate::event_queue::NEVER;
 use crate::fast_path::FastLink;
 use crate::flow::Flow;
-use crate::header::{DATAGRAM_HEADER_BYTES, EpochSegment, Header, ecn, segment_bytes};
+use crate::header::{DATAGRAM_HEADER_BYTES, EpochSegment, Header, Kind, ecn, segment_bytes};
 use crate::host_view::HostView;
 use crate::observe;
 use crate::receiver_side::ReceiverSide;
@@ -78,7 +78,7 @@ impl<O: Observer> Wire for ForwardPath<'_, '_, O> {
             hop,
             ahead_us,
             arrived_ce: false,
-            is_datagram: false,
+            kind: Kind::Segment,
             segment,
         };
         let ConnectionId { flow, index: connection } = self.receiver_side.id;
@@ -114,7 +114,7 @@ impl<O: Observer> ForwardPath<'_, '_, O> {
             self.flow.counts.entered_pkts += 1;
             let segment = Segment { seq: first + index, sent: self.now, ..Segment::default() };
             let hop = Hop::first(Direction::Forward);
-            let payload = Header { slot, hop, ahead_us: 0, arrived_ce: false, is_datagram: true, segment };
+            let payload = Header { slot, hop, ahead_us: 0, arrived_ce: false, kind: Kind::Datagram, segment };
             let bytes = DATAGRAM_HEADER_BYTES + part(bytes, pkts, index) as u32;
             self.enter(Packet { flow, connection, bytes, ecn: EcnField::NotEct, payload });
         }

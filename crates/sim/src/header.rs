@@ -1,6 +1,7 @@
 //! The simulator's payload of a packet: which connection it belongs to, its next hop, and its TCP segment.
 
-use fairpace_netem::{Direction, EcnField, Hop, Nanos, Packet};
+use fairpace_netem::{Content, Direction, EcnField, Hop, Nanos, Packet, Payload};
+use fairpace_scenario as scenario;
 use fairpace_tcp::{Ack, HEADER_BYTES, SYN_BYTES, Segment};
 
 /// Length of TCP's SACK option without blocks: two bytes of padding, kind and length (RFC 2018).
@@ -13,6 +14,19 @@ pub(crate) const DATAGRAM_HEADER_BYTES: u32 = 14 + 20 + 8 + 12;
 const ACCECN_OPTION_BYTES: u32 = 12;
 /// The same with the two counters that fit beside two SACK blocks.
 const SHORT_ACCECN_OPTION_BYTES: u32 = 8;
+
+/// What a simulated packet is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A data segment or a SYN.
+    Segment,
+    /// No TCP segment, but a part of a frame; `segment.seq` is its number.
+    Datagram,
+    /// A pure ACK.
+    Ack,
+    /// A SYN-ACK.
+    SynAck,
+}
 
 /// What a simulated packet carries beside its flow, its length and its ECN field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,9 +43,23 @@ pub(crate) struct Header {
     pub(crate) ahead_us: u32,
     /// It came to its last link with CE. Kept only for an observer, and not on the fast path.
     pub(crate) arrived_ce: bool,
-    /// It is no TCP segment, but a part of a frame; `segment.seq` is its number.
-    pub(crate) is_datagram: bool,
+    pub(crate) kind: Kind,
     pub(crate) segment: Segment,
+}
+
+impl Payload for Header {
+    fn segment_length(_flow: &scenario::Flow) -> u64 {
+        1 // packets are numbered
+    }
+
+    fn content(&self) -> Content {
+        match self.kind {
+            Kind::Ack => Content::Ack,
+            Kind::SynAck => Content::SynAck,
+            Kind::Segment if self.segment.seq == Segment::SYN => Content::Syn,
+            Kind::Segment | Kind::Datagram => Content::Data { begin: self.segment.seq, length: 1 },
+        }
+    }
 }
 
 /// Queues hold many packets: a larger one costs cache misses.

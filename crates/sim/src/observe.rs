@@ -4,7 +4,7 @@ use fairpace_netem::{EcnField, Fate, Nanos, Packet, Transit};
 use fairpace_results::observer::{self, ConnectionId, Content, LinkEvent, Observer, SenderState};
 use fairpace_tcp::{Ack, Segment, Sender};
 
-use crate::header::Header;
+use crate::header::{Header, Kind};
 use crate::host_view::HostView;
 
 /// An ACK, as an observer gets it.
@@ -26,7 +26,7 @@ pub(crate) fn packet(packet: &Packet<Header>, carried: Option<&Ack>) -> observer
     let Segment { seq, cwr, .. } = packet.payload.segment;
     let content = match carried {
         Some(carried) => Content::Ack(ack(carried)),
-        None if packet.payload.is_datagram => Content::Datagram { number: seq },
+        None if packet.payload.kind == Kind::Datagram => Content::Datagram { number: seq },
         None if seq == Segment::SYN => Content::Syn,
         None => Content::Data { seq, cwr },
     };

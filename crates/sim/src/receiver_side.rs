@@ -8,7 +8,7 @@ use fairpace_tcp::{Ack, AckWire, Receiver, Segment};
 use crate::ack_queue::{AckQueue, AcksInTransit};
 use crate::event_queue::NEVER;
 use crate::flow::Flow;
-use crate::header::{Header, ack_bytes};
+use crate::header::{Header, Kind, ack_bytes};
 
 /// The receiving end. Its fields are in the order in which events read them, see
 /// docs/decisions/0004-repr-c-field-order.md.
@@ -259,8 +259,8 @@ impl ReceiverSide {
         while let Some((at, ack)) = self.leaving.as_mut().and_then(|leaving| leaving.pop(now)) {
             let segment = Segment { seq: self.in_transit.insert(ack), sent: at, ..Segment::default() };
             let hop = Hop::first(Direction::Back);
-            let payload =
-                Header { slot: self.slot, hop, ahead_us: 0, arrived_ce: false, is_datagram: false, segment };
+            let kind = if ack.syn { Kind::SynAck } else { Kind::Ack };
+            let payload = Header { slot: self.slot, hop, ahead_us: 0, arrived_ce: false, kind, segment };
             let ConnectionId { flow: index, index: connection } = self.id;
             flow.counts.entered_pkts += 1;
             let receiver = &flow.connection.receiver;

@@ -12,8 +12,10 @@ use crate::namespace::Device;
 use crate::packet::{self, ETHERNET_HEADER_BYTES};
 use crate::poller::{self, Poller};
 use crate::pool::{MTU, Pool};
+use crate::sequence::SequenceSpace;
 use fairpace_netem::{
-    Direction, EcnField, Element, Fate, FlowMeter, Hop, Nanos, Network, Packet, Pushed, Schedule, build,
+    Content, Direction, EcnField, Element, Fate, FlowMeter, Hop, Nanos, Network, Packet, Payload, Pushed,
+    Schedule, build,
 };
 use fairpace_scenario::{Flow, Scenario};
 use std::io::ErrorKind;
@@ -36,7 +38,23 @@ pub(crate) struct BufferHandle {
     hop: Hop,
     slot: u32,
     length: u16,
-    data: bool,
+    content: Content,
+}
+
+impl BufferHandle {
+    fn is_data(&self) -> bool {
+        matches!(self.content, Content::Data { .. })
+    }
+}
+
+impl Payload for BufferHandle {
+    fn segment_length(flow: &Flow) -> u64 {
+        flow.sending.mss_bytes().into() // a packet's place is in bytes
+    }
+
+    fn content(&self) -> Content {
+        self.content
+    }
 }
 
 /// The measurements of an emulator.
@@ -71,6 +89,8 @@ pub(crate) struct Emulator<'a> {
     /// Packets that have been read and not yet pushed, in order.
     arrived: Vec<Packet<BufferHandle>>,
     meters: Vec<FlowMeter>,
+    /// Of each flow.
+    sequences: Vec<SequenceSpace>,
     recorder: Recorder,
     poller: Poller,
     data_packets: u64,
@@ -103,6 +123,7 @@ impl<'a> Emulator<'a> {
             due: Nanos::MAX,
             arrived: Vec::with_capacity(2 * BATCH),
             meters: vec![FlowMeter::new(schedule, scenario.flows.len()); scenario.flows.len()],
+            sequences: vec![SequenceSpace::default(); scenario.flows.len()],
             recorder,
             poller: Poller::new(clock, fastest_bps, wake_early),
             data_packets: 0,
@@ -183,7 +204,8 @@ impl<'a> Emulator<'a> {
         };
         let Some(slot) = self.pool.take() else { return };
         let hop = Hop::first(direction);
-        let payload = BufferHandle { read: now, hop, slot, length, data: header.payload_bytes > 0 };
+        let content = self.sequences[flow as usize].content(&header, direction);
+        let payload = BufferHandle { read: now, hop, slot, length, content };
         let bytes = u32::from(length) + ETHERNET_HEADER_BYTES;
         // a flow is one connection here, known by its port
         self.arrived.push(Packet { flow, connection: 0, bytes, ecn: header.ecn, payload });
@@ -239,7 +261,7 @@ impl<'a> Emulator<'a> {
         while let Some(element) = self.network.element_at(packet.flow, packet.payload.hop) {
             packet.payload.hop.index += 1;
             // pure ACKs and the SYN are not reordered; the simulator has no forward ACKs, but may delay a SYN
-            if !packet.payload.data && matches!(self.network.elements[element], Element::Reordering(_)) {
+            if !packet.payload.is_data() && matches!(self.network.elements[element], Element::Reordering(_)) {
                 continue;
             }
             match self.network.push(element, at, packet) {
@@ -276,7 +298,7 @@ impl<'a> Emulator<'a> {
     }
 
     fn deliver(&mut self, at: Nanos, packet: Packet<BufferHandle>) -> Result<(), Error> {
-        if packet.payload.data {
+        if packet.payload.is_data() {
             self.data_packets += 1;
             let flow = packet.flow as usize;
             let path = &self.network.paths[flow];

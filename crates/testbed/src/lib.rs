@@ -57,6 +57,7 @@ mod poller;
 mod pool;
 mod preflight;
 mod run;
+mod sequence;
 mod sockopt;
 mod telemetry;
 

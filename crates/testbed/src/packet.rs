@@ -1,5 +1,5 @@
-//! The headers of a packet, as far as the emulator needs them: ports, payload length, ECN field (RFC 791, RFC
-//! 9293, RFC 3168).
+//! The headers of a packet, as far as the emulator needs them: ports, sequence number, flags, payload length,
+//! ECN field (RFC 791, RFC 9293, RFC 3168).
 
 use fairpace_netem::EcnField;
 
@@ -15,6 +15,10 @@ const TCP: u8 = 6;
 pub(crate) struct Header {
     pub(crate) source_port: u16,
     pub(crate) destination_port: u16,
+    /// Of its first byte.
+    pub(crate) sequence: u32,
+    pub(crate) is_syn: bool,
+    pub(crate) is_reset: bool,
     /// Bytes of TCP payload.
     pub(crate) payload_bytes: u16,
     pub(crate) ecn: EcnField,
@@ -27,6 +31,9 @@ const ECN_BITS: u8 = 0b11;
 const CE: u8 = 0b11;
 /// The codepoint ECT(1): L4S, RFC 9331.
 const ECT_1: u8 = 0b01;
+/// Flags of TCP (RFC 9293, section 3.1).
+const SYN: u8 = 0x02;
+const RST: u8 = 0x04;
 /// The IPv4 header checksum.
 const CHECKSUM_AT: usize = 10;
 
@@ -56,9 +63,14 @@ pub(crate) fn parse(packet: &[u8]) -> Option<Header> {
     if total > packet.len() || tcp_header < 20 {
         return None;
     }
+    let sequence = packet.get(ip_header + 4..ip_header + 8)?.try_into().ok()?;
+    let flags = packet.get(ip_header + 13)?;
     Some(Header {
         source_port: be16(ip_header)?,
         destination_port: be16(ip_header + 2)?,
+        sequence: u32::from_be_bytes(sequence),
+        is_syn: flags & SYN != 0,
+        is_reset: flags & RST != 0,
         payload_bytes: u16::try_from(total.checked_sub(ip_header + tcp_header)?).ok()?,
         ecn: match packet.get(ECN_AT)? & ECN_BITS {
             0 => EcnField::NotEct,
@@ -83,6 +95,7 @@ mod tests {
         p[9] = TCP;
         p[20..22].copy_from_slice(&source.to_be_bytes());
         p[22..24].copy_from_slice(&destination.to_be_bytes());
+        p[24..28].copy_from_slice(&0x0102_0304u32.to_be_bytes());
         p[32] = 8 << 4;
         p
     }
@@ -93,11 +106,25 @@ mod tests {
         let expected = Header {
             source_port: 10_000,
             destination_port: 5001,
+            sequence: 0x0102_0304,
+            is_syn: false,
+            is_reset: false,
             payload_bytes: 1448,
             ecn: EcnField::NotEct,
         };
         assert_eq!(data, Some(expected));
         assert_eq!(parse(&segment(5001, 10_000, 0)).map(|h| h.payload_bytes), Some(0));
+    }
+
+    #[test]
+    fn flags_are_read() {
+        for (flags, is_syn, is_reset) in
+            [(0x02, true, false), (0x12, true, false), (0x14, false, true), (0x18, false, false)]
+        {
+            let mut p = segment(1, 2, 0);
+            p[33] = flags;
+            assert_eq!(parse(&p).map(|h| (h.is_syn, h.is_reset)), Some((is_syn, is_reset)));
+        }
     }
 
     #[test]

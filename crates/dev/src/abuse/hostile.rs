@@ -209,6 +209,11 @@ fn of_range(key: &Key, end: u64, beyond: bool) -> Value {
             Value::text("n".repeat((end as usize).min(LONG)))
         }
         Kind::Links => Value::raw(format!("[{}]", "\"bottleneck\", ".repeat((end as usize).min(1_000)))),
+        Kind::Drops => {
+            let entries =
+                (1..=end.min(2_000)).map(|n| format!("\"data {n}{}\"", ["", " twice"][n as usize % 2]));
+            Value::raw(format!("[{}]", entries.collect::<Vec<_>>().join(", ")))
+        }
         Kind::Parameters => Value::raw("{ alpha = \"3ms\" }"),
         Kind::Steps(_) => Value::text(format!("50ms {}", key.show(end))),
         Kind::Quantity(_) | Kind::Buffer | Kind::Limit => Value::text(key.show(end)),

@@ -125,7 +125,7 @@ fn kind(kind: Kind) -> String {
         Kind::Buffer => "Buffer".into(),
         Kind::Limit => "Limit".into(),
         Kind::Bool => "bool".into(),
-        Kind::Links => "Sequence[str]".into(),
+        Kind::Links | Kind::Drops => "Sequence[str]".into(),
         Kind::Trace | Kind::Sizes => "FilePath".into(),
         Kind::Choice(words) => format!("Literal[\"{}\"]", words.join("\", \"")),
         Kind::Parameters => "Parameters".into(),

@@ -7,7 +7,7 @@ use crate::fault::Complaint;
 use crate::key::{Key, Kind};
 use crate::quantity::{self, NotAQuantity};
 use crate::value::{Given, Value};
-use crate::{Sizes, Trace, check, files, keys};
+use crate::{Drops, Sizes, Trace, check, files, keys};
 
 use super::{Part, REFERENCE, Reader};
 
@@ -61,6 +61,7 @@ impl Reader<'_> {
             }
             Kind::Bool => Value::Truth(self.truth(key, written)?),
             Kind::Links => Value::Names(self.names(part, key, written)?),
+            Kind::Drops => Value::Drops(self.drops(part, key, written)?),
             Kind::Trace => Value::Trace(self.file(key, written, read_trace)?),
             Kind::Sizes => {
                 let name = self.text(key, written)?;
@@ -111,6 +112,7 @@ impl Reader<'_> {
             Kind::Buffer | Kind::Limit => "a size in quotes".to_owned(),
             Kind::Bool => "true or false, without quotes,".to_owned(),
             Kind::Links => "a list of names".to_owned(),
+            Kind::Drops => "a list of packets".to_owned(),
             _ => "text in quotes".to_owned(),
         };
         let complaint = Complaint::new(
@@ -244,6 +246,25 @@ impl Reader<'_> {
             }
         }
         (names.len() == items.len()).then_some(names)
+    }
+
+    /// A list of packets. A wrong entry is complained about at its place.
+    fn drops(
+        &mut self,
+        part: &Part<'_, '_>,
+        key: &'static Key,
+        written: &Spanned<DeValue<'_>>,
+    ) -> Option<Drops> {
+        let entries = self.names(part, key, written)?;
+        match Drops::parse(&entries) {
+            Ok(drops) => Some(drops),
+            Err(wrong) => {
+                let place = written.get_ref().as_array().and_then(|items| items.get(wrong.index));
+                let help = format!("write entries like {}", Drops::FORMS);
+                let complaint = Complaint::new("out-of-range", format!("`{}`: {wrong}", key.name), help);
+                self.wrong(key, place.unwrap_or(written), complaint)
+            }
+        }
     }
 
     /// What a file holds that the value names.

@@ -356,6 +356,58 @@ fn of_hosts() {
     check("start =", HOSTS);
 }
 
+/// Each replaces `start =`. Every wrong entry is read by the unit tests of the list.
+const DROPS: &[Case<'_>] = &[
+    (
+        "drop = [\"data 9-10\", \"fin 1\"]\nstart =",
+        "out-of-range",
+        "`drop`: \"fin 1\" does not begin with a kind of packets: syn, data, synack, ack",
+        "\"data 9\", \"data 9-10\", \"data 40 twice\", \"syn 1\", \"synack 1\", \"ack 3\"; packets of each kind are",
+    ),
+    (
+        "drop = [\"data 9-10\", \"data 10 twice\"]\nstart =",
+        "out-of-range",
+        "`drop`: \"data 10 twice\" has a packet that \"data 9-10\" has, too",
+        "write entries like",
+    ),
+    (
+        "drop = \"data 9\"\nstart =",
+        "wrong-type",
+        "`drop` is a text, but a list of packets is wanted",
+        "drop = [\"data 9-10\", \"syn 1\"]",
+    ),
+    ("drop = [9]\nstart =", "wrong-type", "`drop` is a number, but a list of packets is wanted", "[\"data"),
+    (
+        "drop = [\"ack 1\"]\narrivals = \"1/s\"\nsizes = \"pareto\"\nstart =",
+        "impossible",
+        "`drop` and `arrivals` exclude each other",
+        "leave out `arrivals` or `drop`",
+    ),
+];
+
+#[test]
+fn of_dropped_packets() {
+    check("start =", DROPS);
+    // at the entry
+    let place = problem("start =", "drop = [\"data 9-10\", \"ack 0\"]\nstart =");
+    assert_eq!((place.line, place.column, place.key.as_str()), (15, 22, "flow.drop"), "{place:?}");
+    let many: Vec<String> = (1..=1_001).map(|n| format!("\"data {n}\"")).collect();
+    let many = problem("start =", &format!("drop = [{}]\nstart =", many.join(",")));
+    assert_eq!(many.message, "`drop` is 1001 entries; it must be at most 1000 entries");
+}
+
+#[test]
+fn equal_drops_are_one_experiment_and_set_from_the_command_line() {
+    let with = |drop: &str| read(&GOOD.replacen("start =", &format!("drop = {drop}\nstart ="), 1)).unwrap();
+    let one = with("[\"ack 3\", \"data 9\", \"data  10\"]");
+    let other = with("[\"data 9-10\", \"ack 3\"]");
+    assert_eq!((one.hash.as_str(), one.to_toml()), (other.hash.as_str(), other.to_toml()));
+    assert!(one.to_toml().contains("\ndrop = [\"data 9-10\", \"ack 3\"]\n"), "{}", one.to_toml());
+    assert_eq!(with("[]").hash, read(GOOD).unwrap().hash);
+    let set = read_with(GOOD, &["flow.2.drop=ack 3, data 9-10"]).unwrap();
+    assert_eq!(set.hash, one.hash);
+}
+
 /// Each replaces `start =`.
 const WORKLOADS: &[Case<'_>] = &[
     (

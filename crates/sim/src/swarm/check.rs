@@ -242,6 +242,7 @@ fn must_deliver(scenario: &Scenario, flow: &Flow, route: &Route, ledger: &Ledger
     endless
         && flow.arrivals.is_none()
         && flow.stop.is_none()
+        && flow.drop.is_empty()
         && lasts > 1.2 * LONGEST_PAUSE_S
         && flow.ack_loss_ppb < 200_000_000
         && flow.receiving.window == Window::Ample

@@ -3,6 +3,7 @@
 mod anchors;
 mod copa;
 mod determinism;
+mod drops;
 mod epochs;
 mod fast_path;
 mod faults;

@@ -1,8 +1,9 @@
-//! What hosts do: every field of `Sending` and `Receiving`, and the faults of ACKs.
+//! What hosts do: every field of `Sending` and `Receiving`, the faults of ACKs, and what leaves a host and
+//! vanishes.
 
 use std::time::Duration;
 
-use fairpace_scenario::{Ecn, Flow, Receiving, Sending, View, Window};
+use fairpace_scenario::{Dropped, Drops, Ecn, Flow, PacketKind, Receiving, Sending, View, Window};
 
 use super::{Draw, Feature};
 
@@ -18,6 +19,22 @@ impl Draw {
             view: if self.uses(Feature::KernelView) { View::Kernel } else { View::Exact },
             ..flow
         }
+    }
+
+    /// Up to three ranges of packets of each kind, most of them soon after the start.
+    pub(super) fn drops(&mut self) -> Drops {
+        let mut entries = Vec::new();
+        for kind in PacketKind::ALL {
+            let mut next = 1;
+            for _ in 0..self.random.below(4) {
+                let first = next + self.magnitude((1, 300)) - 1;
+                let last = first + self.magnitude((1, 20)) - 1;
+                let twice = kind == PacketKind::Data && self.flip();
+                entries.push(Dropped { kind, first, last, twice }.to_string());
+                next = last + 1;
+            }
+        }
+        Drops::parse(&entries).expect("the ranges are disjoint")
     }
 
     /// Zero where the feature is not used.

@@ -69,6 +69,7 @@ enum Feature {
     Wifi,
     Handovers,
     Mtu,
+    Drops,
 }
 
 /// Draws the parts of one scenario.
@@ -279,6 +280,9 @@ impl Draw {
         let mut flow = self.hosts(flow);
         if self.uses(Feature::Mtu) {
             flow.sending.mtu_bytes = self.magnitude((576, most_mtu_bytes(links))) as u32;
+        }
+        if flow.arrivals.is_none() && self.uses(Feature::Drops) {
+            flow.drop = self.drops();
         }
         flow
     }
