@@ -67,6 +67,9 @@ impl<O: Observer> Wire for ForwardPath<'_, '_, O> {
     #[inline(always)] // see docs/decisions/0005-segments-in-registers.md
     fn send(&mut self, segment: Segment) {
         self.flow.counts.entered_pkts += 1;
+        if O::ON {
+            self.observer.sent(self.now, self.receiver_side.id, &observe::segment(&segment));
+        }
         if let Dispatch::Epoch(segments) = self.dispatch {
             segments.push(EpochSegment { segment, leaves: NEVER });
             return;

@@ -2,11 +2,11 @@
 //! results.
 //!
 //! A scenario file names its algorithms as the testbed does: `kernel:cubic` is the kernel's own CUBIC, and
-//! the simulator runs our algorithm of the same name. `judge` defines when the results agree; `page` writes
-//! them as Markdown.
+//! the simulator runs our algorithm of the same name. A file may also draw many short flows from a seed, of
+//! which the completion time is compared. `judge` defines when the results agree; `page` writes them as
+//! Markdown.
 
 mod cases;
-#[cfg(test)] // until the cases are run
 mod draw;
 mod judge;
 mod keep;
@@ -23,7 +23,7 @@ use fairpace_kernel::Features;
 
 use crate::args::ConformanceArgs;
 use crate::marked_page::{Page, publish};
-use cases::Case;
+use cases::{Case, Measured};
 use keep::Keep;
 use record::{Compared, Record, SCHEMA};
 
@@ -49,15 +49,19 @@ pub(crate) fn run(
         seeds: args.seeds,
         scenarios: Vec::new(),
     };
-    for (case, simulated) in cases.iter().zip(&simulated) {
-        let (measured, disturbed) = case.measure(args.runs, &keep, signals, global.quiet)?;
+    let measured = cases::measure(&cases, args.runs, args.jobs, &keep, signals, global.quiet)?;
+    for ((case, Measured { runs, disturbed }), simulated) in cases.iter().zip(measured).zip(&simulated) {
         let compared = Compared {
             name: case.name.clone(),
+            kind: case.kind.clone(),
             title: case.kernel.title.clone(),
             hash: case.kernel.hash.clone(),
             window_s: [case.kernel.window.0.as_secs_f64(), case.kernel.window.1.as_secs_f64()],
             disturbed,
-            quantities: judge::compare(&measured, simulated),
+            quantities: match case.kind {
+                None => judge::compare(&runs, simulated),
+                Some(_) => judge::compare_completion(&runs, simulated),
+            },
         };
         if !global.json && !global.quiet {
             out.line(&page::line(&compared))?;
