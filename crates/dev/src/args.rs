@@ -273,6 +273,9 @@ pub(crate) struct ConformanceArgs {
     /// repeating them: to continue after an interruption, or on another day if the machine was too busy.
     #[arg(long, value_name = "DIR")]
     pub(crate) keep: Option<PathBuf>,
+    /// Run this scenario once on each host, and show the first packet that differs; compare nothing else.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) packets: Option<String>,
     #[command(flatten)]
     pub(crate) out: PageOut,
 }

@@ -10,7 +10,8 @@ use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::host;
 use fairpace_cli_core::progress::Progress;
 use fairpace_cli_core::signals::Signals;
-use fairpace_results::Summary;
+use fairpace_results::observer::Observer;
+use fairpace_results::{Monitor, Summary};
 use fairpace_scenario::{Cc, CcError, Scenario, Target};
 
 use super::draw::{Draw, Drawn};
@@ -125,6 +126,27 @@ impl Case {
     /// The scenario with each seed.
     pub(super) fn simulations(&self, seeds: u32) -> impl Iterator<Item = Scenario> {
         (1..=u64::from(seeds)).map(|seed| Scenario { seed, ..self.sim.clone() })
+    }
+
+    /// Runs the first simulation with an observer.
+    pub(super) fn observe_simulator(
+        &self,
+        monitor: &mut dyn Monitor,
+        observer: &mut impl Observer,
+    ) -> Result<Summary, Failure> {
+        Ok(fairpace_sim::run_with(&self.sim, monitor, observer)?.summary)
+    }
+
+    /// Runs it once on the kernel with an observer. Returns also why the run must not be judged, if it was
+    /// disturbed.
+    pub(super) fn observe_kernel(
+        &self,
+        monitor: &mut dyn Monitor,
+        observer: &mut (impl Observer + Send),
+    ) -> Result<(Summary, Option<String>), Failure> {
+        let options = fairpace_testbed::Options::default();
+        let outcome = fairpace_testbed::observe(&self.kernel, monitor, &options, observer)?;
+        Ok((outcome.run.summary, outcome.disturbed))
     }
 
     /// One run on the kernel, and the number of disturbed ones before it; `None` if all of them were.

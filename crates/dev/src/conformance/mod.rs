@@ -10,13 +10,14 @@ mod cases;
 mod draw;
 mod judge;
 mod keep;
+mod packets;
 mod page;
 mod record;
 
 use fairpace_cli_core::args::Global;
 use fairpace_cli_core::batch;
-use fairpace_cli_core::failure::Failure;
-use fairpace_cli_core::host::COMMIT;
+use fairpace_cli_core::failure::{Exit, Failure};
+use fairpace_cli_core::host::{self, COMMIT};
 use fairpace_cli_core::output::Output;
 use fairpace_cli_core::signals::Signals;
 use fairpace_kernel::Features;
@@ -36,6 +37,9 @@ pub(crate) fn run(
     out: &mut Output,
 ) -> Result<(), Failure> {
     let cases = cases::load(&args.files)?;
+    if let Some(name) = &args.packets {
+        return show_packets(&cases, name, global, signals, out);
+    }
     let marked = args.out.open(PAGE)?;
     let kernel = Features::probe().release;
     let keep = Keep::open(args.keep.as_deref(), &kernel)?;
@@ -69,6 +73,26 @@ pub(crate) fn run(
         record.scenarios.push(compared);
     }
     publish(marked, &page::generated(&record), &record, global, out)
+}
+
+/// Shows the first packet of a case that differs.
+fn show_packets(
+    cases: &[Case],
+    name: &str,
+    global: Global,
+    signals: &Signals,
+    out: &mut Output,
+) -> Result<(), Failure> {
+    let Some(case) = cases.iter().find(|case| case.name == *name) else {
+        let message = format!("there is no scenario `{name}` among these {}", cases.len());
+        return Err(Failure::new(
+            Exit::Usage,
+            message,
+            "name one by its file, or a drawn flow like `short-007`",
+        ));
+    };
+    let text = host::perform(name, signals, global.quiet, |progress| packets::compare(case, progress))?;
+    out.text(&text)
 }
 
 /// All seeds of all scenarios, before the kernel's runs: these need a quiet machine.

@@ -4,12 +4,12 @@
 //! Both hosts tell an observer the same: packets as they leave the sender, before anything can drop them, and
 //! ACKs as they reach it. A difference in what the receiver did is that of an ACK.
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 
 use fairpace_cli_core::failure::Failure;
 use fairpace_netem::Nanos;
-use fairpace_results::Monitor;
 use fairpace_results::observer::{Ack, ConnectionId, Content, Observer};
+use fairpace_results::{Monitor, Summary};
 
 use super::cases::Case;
 
@@ -74,18 +74,20 @@ impl Observer for Log {
 /// Runs a case once on each host, and says how its packets differ.
 pub(super) fn compare(case: &Case, monitor: &mut dyn Monitor) -> Result<String, Failure> {
     let (mut sim, mut kernel) = (Log::default(), Log::default());
-    case.observe_simulator(monitor, &mut sim)?;
-    let disturbed = case.observe_kernel(monitor, &mut kernel)?;
-    let mut text = String::new();
-    for (what, sim, kernel) in
-        [("left the sender", &sim.sent, &kernel.sent), ("reached the sender", &sim.got, &kernel.got)]
-    {
-        let _ = write!(text, "{}", Difference::find(what, sim, kernel)); // a String does not fail
-    }
-    if let Some(why) = disturbed {
-        let _ = writeln!(text, "the run was disturbed: {why}");
-    }
-    Ok(text)
+    let simulated = case.observe_simulator(monitor, &mut sim)?;
+    let (measured, disturbed) = case.observe_kernel(monitor, &mut kernel)?;
+    let completion = |summary: &Summary| {
+        let s = summary.flows.first().and_then(|flow| flow.completion_s);
+        s.map_or("not complete".to_owned(), |s| format!("{:.1} ms", 1e3 * s))
+    };
+    let sent = Difference::find("left the sender", &sim.sent, &kernel.sent);
+    let got = Difference::find("reached the sender", &sim.got, &kernel.got);
+    let disturbed = disturbed.map_or(String::new(), |why| format!("the run was disturbed: {why}\n"));
+    let (sim, kernel) = (completion(&simulated), completion(&measured));
+    Ok(format!(
+        "{}: {}\nsimulator {sim}, kernel {kernel}\n{disturbed}{sent}{got}",
+        case.name, case.kernel.title
+    ))
 }
 
 /// Where two sequences differ.
@@ -117,9 +119,9 @@ impl fmt::Display for Difference<'_> {
         let Self { what, sim, kernel, content, time } = self;
         writeln!(f, "{what}: {} packets in the simulator, {} on the kernel", sim.len(), kernel.len())?;
         let show = |packets: &[(Nanos, Packet)], index: usize| {
-            packets.get(index).map_or("-".to_owned(), |(at, packet)| {
-                format!("{:9.3} ms {packet}", *at as f64 / 1e6)
-            })
+            packets
+                .get(index)
+                .map_or("-".to_owned(), |(at, packet)| format!("{:9.3} ms {packet}", *at as f64 / 1e6))
         };
         let mut lines = |title: &str, at: usize| {
             writeln!(f, "{title}")?;

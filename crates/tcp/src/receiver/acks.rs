@@ -16,9 +16,9 @@ impl Receiver {
         if !self.acks.syn_seen {
             self.acks.syn_seen = true;
             self.acks.ecn = segment.cwr && self.config.ecn != Ecn::Off;
-            self.window.start(now);
         }
         self.acks.answer_syn = true;
+        self.acks.syn_ack_sent = now;
         self.acks.echo_ms = segment.timestamp_ms();
         self.send_ack(now, wire);
     }
@@ -76,7 +76,7 @@ impl Receiver {
             self.send_ack(now, wire);
         } else if self.ooo_pkts == 0 && self.duplicate.is_none() {
             if self.acks.delayed_until == Nanos::MAX {
-                self.acks.delayed_until = now + self.acks.ato;
+                self.acks.delayed_until = now + self.acks.delay();
             }
         } else if !self.compresses(now) {
             self.send_ack(now, wire);
@@ -87,15 +87,16 @@ impl Receiver {
     #[inline]
     pub(super) fn acknowledge_fast(&mut self, now: Nanos, wire: &mut impl AckWire) {
         let acks = &mut self.acks;
+        acks.on_data(now);
         let full = self.next - acks.acked >= u64::from(self.config.ack_every);
         if !full && acks.quickacks == 0 {
             if acks.delayed_until == Nanos::MAX {
-                acks.delayed_until = now + acks.ato;
+                acks.delayed_until = now + acks.delay();
             }
             return;
         }
         acks.acked = self.next;
-        acks.quickacks = acks.quickacks.saturating_sub(1);
+        acks.count_quick();
         acks.delayed_until = Nanos::MAX;
         let ack = Ack {
             next: self.next,
@@ -136,7 +137,7 @@ impl Receiver {
         acks.acked = self.next;
         let syn = std::mem::take(&mut acks.answer_syn);
         if !syn {
-            acks.quickacks = acks.quickacks.saturating_sub(1);
+            acks.count_quick();
         }
         acks.delayed_until = Nanos::MAX;
         acks.compressed = 0;

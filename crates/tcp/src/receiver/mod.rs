@@ -28,7 +28,7 @@ const KEPT_PKTS: u64 = 1024;
 #[repr(C)]
 pub struct Receiver {
     next: u64,
-    /// Only delayed ACKs matter: no GRO, ECN or autotuning, no packet out of order, no artificial delay.
+    /// Only delayed ACKs matter: no GRO and no ECN, no packet out of order, no artificial delay.
     fast_path: bool,
     acks: Acks,
     /// The packet that GRO assembles.
@@ -104,7 +104,10 @@ impl Receiver {
     /// Receives a segment. Returns the number of packets that became available to the application, in order.
     #[inline]
     pub fn on_segment(&mut self, now: Nanos, segment: Segment, wire: &mut impl AckWire) -> u64 {
-        if self.fast_path && segment.seq == self.next {
+        if self.fast_path
+            && segment.seq == self.next
+            && self.window.is_settled(now, segment.echo_ms, segment.seq)
+        {
             self.acks.note_timestamp(&segment);
             self.next += 1;
             self.acknowledge_fast(now, wire);
@@ -119,7 +122,7 @@ impl Receiver {
     }
 
     fn allows_fast_path(&self) -> bool {
-        self.config.gro_ns == 0 && !self.config.delays_acks() && !self.acks.ecn && !self.window.is_tuned()
+        self.config.gro_ns == 0 && !self.config.delays_acks() && !self.acks.ecn
     }
 
     /// Receives `pkts` consecutive packets from `segment` on as one.
@@ -129,6 +132,9 @@ impl Receiver {
             self.answer_syn(now, segment, wire);
             return 0;
         }
+        if self.acks.rtt.is_none() {
+            self.establish(now);
+        }
         self.acks.note_timestamp(segment);
         let mut at_once = self.acks.ecn && self.process_mark(now, segment, pkts, wire);
         let before = self.next;
@@ -137,11 +143,30 @@ impl Receiver {
         } else {
             at_once |= self.on_disorder(segment.seq..segment.seq + pkts);
         }
-        let ooo_pkts = if self.ooo_pkts > 0 { self.ooo_end - self.next } else { 0 };
-        let data = DataArrival { pkts, prior_next: before, next: self.next, ooo_pkts };
-        self.window.on_data(now, segment.echo_ms, data);
+        let in_order = self.next > before;
+        if in_order {
+            self.acks.on_data(now);
+        }
+        let data = DataArrival { pkts, prior_next: before, next: self.next, waiting_pkts: self.ooo_pkts };
+        // without SACK rwnd stays while packets are out of order, since their ACKs count as duplicates only then
+        let opens = in_order || (self.config.sack && segment.seq > self.next);
+        if self.window.on_data(now, segment.echo_ms, data, opens) {
+            self.acks.rwnd_opened();
+        }
         self.acknowledge(now, at_once, wire);
+        let ooo_pkts = if self.ooo_pkts > 0 { self.ooo_end - self.next } else { 0 };
+        if !in_order && ooo_pkts > 0 {
+            self.window.on_disorder(ooo_pkts);
+        }
+        self.window.on_read(now, self.next, ooo_pkts);
         self.next - before
+    }
+
+    /// The first packet after the handshake arrives.
+    #[cold]
+    fn establish(&mut self, now: Nanos) {
+        self.acks.rtt = Some(now - self.acks.syn_ack_sent);
+        self.window.start(now);
     }
 
     /// Receives packets of which not all are the next in order, or while others are out of order. Returns

@@ -3,10 +3,13 @@
 use crate::time::Nanos;
 use crate::wire::{EcnField, Segment};
 
-/// The shortest delay of an ACK, ns: 40 ms (Linux: TCP_ATO_MIN).
+/// The shortest delay of an ACK, ns: 40 ms (Linux: TCP_ATO_MIN, TCP_DELACK_MIN).
 const ATO_MIN: Nanos = 40_000_000;
-/// The longest delay of an ACK, ns: 200 ms (Linux: TCP_DELACK_MAX).
-const ATO_MAX: Nanos = 200_000_000;
+/// The longest delay of an ACK, ns: a jiffy of 4 ms less than the shortest RTO of 200 ms (Linux:
+/// tcp_delack_max).
+const ATO_MAX: Nanos = 196_000_000;
+/// The least that the RTO of the receiver exceeds its RTT, ns: 200 ms (Linux: TCP_RTO_MIN).
+const RTO_MIN: Nanos = 200_000_000;
 /// ACKs that are not delayed at the start and after duplicates (Linux: TCP_MAX_QUICKACKS).
 const QUICK_ACKS: u32 = 16;
 /// ACKs that are not delayed after a mark, since the sender's cwnd may be small (Linux: __tcp_ecn_check_ce).
@@ -36,8 +39,15 @@ pub(super) struct Acks {
     /// The timestamp to echo: of the segment that advanced the last ACK, or would have (RFC 7323, section
     /// 4.3).
     pub(super) echo_ms: u32,
+    /// ACKs that are not delayed, and by how much others are (Linux: icsk_ack.quick, ato).
     pub(super) quickacks: u32,
-    pub(super) ato: Nanos,
+    ato: Nanos,
+    /// When the last packet in order arrived; `None`: none has (Linux: lrcvtime).
+    last_data: Option<Nanos>,
+    /// When the last SYN-ACK left, and how long after it the connection was established: the receiver's own
+    /// RTT. `None`: it is not established.
+    pub(super) syn_ack_sent: Nanos,
+    pub(super) rtt: Option<Nanos>,
     /// Deadlines of a delayed ACK and of compressed SACKs; `Nanos::MAX`: there are none.
     pub(super) delayed_until: Nanos,
     pub(super) compressed_until: Nanos,
@@ -62,8 +72,11 @@ impl Default for Acks {
             answer_syn: false,
             acked: 0,
             echo_ms: 0,
-            quickacks: QUICK_ACKS,
+            quickacks: 0,
             ato: ATO_MIN,
+            last_data: None,
+            syn_ack_sent: 0,
+            rtt: None,
             delayed_until: Nanos::MAX,
             compressed_until: Nanos::MAX,
             compressed: 0,
@@ -87,10 +100,67 @@ impl Acks {
             return true;
         }
         if self.delayed_until <= now {
-            self.ato = (self.ato * 2).min(ATO_MAX); // no second segment arrived in time
+            self.ato = (self.ato * 2).min(self.rto()); // no second segment arrived in time
             return true;
         }
         false
+    }
+
+    /// The receiver's RTO: after one sample, three RTTs, or 200 ms more than one (RFC 6298 with Linux's
+    /// floor).
+    fn rto(&self) -> Nanos {
+        let rtt = self.rtt.unwrap_or(0);
+        rtt + (2 * rtt).max(RTO_MIN)
+    }
+
+    /// Data arrives in order: adapts the delay of ACKs to the time between packets (Linux:
+    /// tcp_event_data_recv).
+    #[inline]
+    pub(super) fn on_data(&mut self, now: Nanos) {
+        let Some(last) = self.last_data.replace(now) else {
+            return self.enter_quickack();
+        };
+        let gap = now - last;
+        if gap <= ATO_MIN / 2 {
+            self.ato = self.ato / 2 + ATO_MIN / 2;
+        } else {
+            self.on_late_data(gap);
+        }
+    }
+
+    #[cold]
+    fn on_late_data(&mut self, gap: Nanos) {
+        let rto = self.rto();
+        if gap < self.ato {
+            self.ato = (self.ato / 2 + gap).min(rto);
+        } else if gap > rto {
+            self.quickacks = self.quickacks.max(QUICK_ACKS); // as after a pause
+        }
+    }
+
+    /// By how much an ACK is delayed (Linux: tcp_send_delayed_ack).
+    #[inline]
+    pub(super) fn delay(&self) -> Nanos {
+        if self.ato <= ATO_MIN {
+            return self.ato;
+        }
+        self.ato.min(self.rtt.map_or(ATO_MAX, |rtt| rtt.max(ATO_MIN))).min(ATO_MAX)
+    }
+
+    /// An ACK leaves (Linux: tcp_dec_quickack_mode).
+    #[inline]
+    pub(super) fn count_quick(&mut self) {
+        if self.quickacks <= 1 {
+            self.ato = if self.quickacks == 1 { ATO_MIN } else { self.ato };
+            self.quickacks = 0;
+        } else {
+            self.quickacks -= 1;
+        }
+    }
+
+    /// rwnd has opened further, so one ACK more is not delayed (Linux: tcp_grow_window sets the lowest bit).
+    pub(super) fn rwnd_opened(&mut self) {
+        self.quickacks |= 1;
     }
 
     #[inline]

@@ -1,38 +1,44 @@
 //! rwnd: constant, or autotuned to the data that the application reads in a round trip (dynamic right-sizing,
 //! Fisk and Feng 2001; Linux: tcp_rcv_space_adjust, tcp_rcvbuf_grow, tcp_grow_window).
+//!
+//! A receiver that never limits its sender tunes, too, without advertising it: while rwnd opens, Linux delays
+//! no ACKs.
 
 use crate::config::Window;
 use crate::time::{Nanos, US};
 use crate::wire::timestamp_ms;
 
-/// The initial rwnd, bytes: half of Linux's `tcp_rmem[1]`, since the other half is for overhead.
-const START_BYTES: u64 = 65_536;
+/// Memory for data that is not read yet, bytes (Linux: the default of `tcp_rmem[1]`).
+const START_MEMORY_BYTES: u64 = 131_072;
+/// The share of that memory that is taken to be payload before the first packet arrives, and from then on, in
+/// 1/256 (Linux: scaling_ratio). A packet of 1448 bytes takes 2304: a buffer of 2 KiB, and its description.
+const FIRST_RATIO: u64 = 128;
+const RATIO: u64 = 160;
 /// The assumed amount of data of the first round, packets (Linux: TCP_INIT_CWND).
 const FIRST_ROUND_PKTS: u64 = 10;
-/// rwnd grows by this number of packets per packet that arrives, up to the limit of autotuning (Linux:
-/// tcp_grow_window).
-const OPENING_PKTS: u64 = 2;
+/// The timestamp option, bytes. Linux's advmss counts it as payload.
+const TIMESTAMP_BYTES: u64 = 12;
 
-/// The rwnd that a receiver advertises.
+/// The rwnd that a receiver advertises, bytes.
 #[derive(Debug, Clone)]
 pub(super) struct ReceiveWindow {
-    pkts: u64,
-    tuning: Option<Tuning>,
-}
-
-#[derive(Debug, Clone)]
-struct Tuning {
-    /// The largest rwnd of the configuration.
-    most_pkts: u64,
-    /// The largest rwnd for now (Linux: window_clamp).
-    limit_pkts: u64,
+    /// `None`: it is autotuned. `u64::MAX`: it limits nothing.
+    advertised: Option<u64>,
+    /// Up to where it opens for now (Linux: rcv_ssthresh).
+    open: u64,
+    /// The largest `open` for now (Linux: window_clamp).
+    limit: u64,
+    /// The largest `limit` of the configuration.
+    most: u64,
+    mss: u64,
     rtt: Rtt,
-    /// When the current round began.
+    /// When the current round began, and when it ends at the earliest.
     round_start: Nanos,
+    round_end: Nanos,
     /// The first packet of the current round.
     round_next: u64,
-    /// The most packets that the application read in a round.
-    read_pkts: u64,
+    /// The most that the application read in a round (Linux: rcvq_space.space).
+    read: u64,
 }
 
 /// The receiver's RTT estimate, times 8; 0: none (Linux: rcv_rtt_est).
@@ -40,16 +46,10 @@ struct Tuning {
 struct Rtt {
     us_8: u64,
     last_echo_ms: u32,
-    /// The window of data that is measured now.
-    measured: Option<MeasuredWindow>,
-}
-
-/// A window of data whose duration is an upper bound of the RTT.
-#[derive(Debug, Clone, Copy)]
-struct MeasuredWindow {
-    /// One past its last packet.
-    end: u64,
-    started: Nanos,
+    /// A window of data whose duration is an upper bound of the RTT: one past its last packet.
+    measured_end: u64,
+    /// When it began.
+    measured_start: Nanos,
 }
 
 /// Data that arrived in one segment, or in one packet of GRO.
@@ -60,85 +60,121 @@ pub(super) struct DataArrival {
     /// The next packet in order, before and after.
     pub(super) prior_next: u64,
     pub(super) next: u64,
-    /// Distance of the highest packet received out of order from `next`.
-    pub(super) ooo_pkts: u64,
+    /// Packets received out of order that wait for a hole.
+    pub(super) waiting_pkts: u64,
 }
 
 impl ReceiveWindow {
     /// The window of a connection whose full segments have `mss_bytes`.
     pub(super) fn new(config: Window, mss_bytes: u32) -> Self {
-        // whole packets, at least one
-        let pkts = |bytes: u64| (bytes / u64::from(mss_bytes.max(1))).clamp(1, u64::from(u32::MAX));
-        match config {
-            Window::Ample => ReceiveWindow { pkts: u64::from(u32::MAX), tuning: None },
-            Window::Fixed(bytes) => ReceiveWindow { pkts: pkts(bytes), tuning: None },
-            Window::Autotuned(bytes) => {
-                let most_pkts = pkts(bytes);
-                let start = pkts(START_BYTES).min(most_pkts);
-                let tuning = Tuning {
-                    most_pkts,
-                    limit_pkts: start,
-                    rtt: Rtt::default(),
-                    round_start: 0,
-                    round_next: 0,
-                    read_pkts: FIRST_ROUND_PKTS.min(start),
-                };
-                ReceiveWindow { pkts: start, tuning: Some(tuning) }
-            }
+        let mss = u64::from(mss_bytes.max(1));
+        let (advertised, most) = match config {
+            Window::Ample => (Some(u64::MAX), u64::MAX),
+            Window::Fixed(bytes) => (Some(bytes), 0),
+            // beside the packet that arrives last, which is not read yet
+            Window::Autotuned(bytes) => (None, bytes.saturating_add(mss)),
+        };
+        let start = START_MEMORY_BYTES * FIRST_RATIO / 256;
+        ReceiveWindow {
+            advertised,
+            // whole packets, of what the memory holds (Linux: tcp_select_initial_window)
+            open: (start / mss * mss).min(most.saturating_sub(mss)),
+            limit: start.min(most),
+            most,
+            mss,
+            rtt: Rtt::default(),
+            round_start: 0,
+            round_end: Nanos::MAX,
+            round_next: 0,
+            read: FIRST_ROUND_PKTS * (mss + TIMESTAMP_BYTES),
         }
     }
 
-    /// rwnd in packets from the next in order.
+    /// rwnd in whole packets from the next in order; at least one.
     #[inline]
     pub(super) fn pkts(&self) -> u32 {
-        self.pkts as u32 // at most u32::MAX, see new()
-    }
-
-    pub(super) fn is_tuned(&self) -> bool {
-        self.tuning.is_some()
+        match self.advertised {
+            Some(u64::MAX) => u32::MAX,
+            advertised => {
+                let pkts = advertised.unwrap_or(self.open) / self.mss;
+                u32::try_from(pkts.max(1)).unwrap_or(u32::MAX)
+            }
+        }
     }
 
     /// Starts the first round, when the connection is established.
     pub(super) fn start(&mut self, now: Nanos) {
-        if let Some(t) = &mut self.tuning {
-            (t.round_start, t.round_next) = (now, 0);
-        }
+        self.round_start = now;
+        // from the first packet on its overhead is known (Linux: tcp_measure_rcv_mss)
+        self.limit = (START_MEMORY_BYTES * RATIO / 256).min(self.most);
     }
 
-    /// Autotunes rwnd when data arrives. `echo_ms`: the timestamp that it echoes.
+    /// True if a packet in order that arrives now changes nothing here.
     #[inline]
-    pub(super) fn on_data(&mut self, now: Nanos, echo_ms: u32, data: DataArrival) {
-        let DataArrival { pkts: arrived, prior_next, next, ooo_pkts } = data;
-        if let Some(t) = &mut self.tuning {
-            t.rtt.sample_by_timestamp(now, echo_ms);
-            if next > prior_next {
-                t.rtt.sample_by_window(now, next, self.pkts);
-            }
-            let room = t.limit_pkts.saturating_sub(self.pkts);
-            self.pkts += room.min(OPENING_PKTS * arrived);
-            if next > prior_next {
-                t.end_round(now, next, ooo_pkts);
-            }
+    pub(super) fn is_settled(&self, now: Nanos, echo_ms: u32, next: u64) -> bool {
+        echo_ms == self.rtt.last_echo_ms
+            && next < self.rtt.measured_end
+            && now < self.round_end
+            && self.room(1) == 0
+    }
+
+    /// How much further rwnd may open while `unread` packets are in memory.
+    #[inline]
+    fn room(&self, unread: u64) -> u64 {
+        self.limit.saturating_sub(self.open).saturating_sub(unread * self.mss)
+    }
+
+    /// Data arrives, of which the application has read nothing yet. `echo_ms`: the timestamp that it echoes.
+    /// With `opens`, rwnd may open. Returns true if it has.
+    pub(super) fn on_data(&mut self, now: Nanos, echo_ms: u32, data: DataArrival, opens: bool) -> bool {
+        self.rtt.sample_by_timestamp(now, echo_ms);
+        if data.next > data.prior_next {
+            self.rtt.sample_by_window(now, data.next, self.open / self.mss);
+        }
+        self.end_round_after(self.rtt.us_8 >> 3);
+        let room = self.room(data.pkts + data.waiting_pkts);
+        let grows = opens && room > 0;
+        if grows {
+            // Linux: tcp_grow_window
+            self.open += room.min(2 * (self.mss + TIMESTAMP_BYTES).max(data.pkts * self.mss));
+        }
+        grows
+    }
+
+    /// The application has read everything up to `next`.
+    #[inline]
+    pub(super) fn on_read(&mut self, now: Nanos, next: u64, ooo_pkts: u64) {
+        if now >= self.round_end {
+            self.end_round(now, next, ooo_pkts);
         }
     }
-}
 
-impl Tuning {
-    /// Once per RTT, sets the limit of rwnd from the data read in it.
+    fn end_round_after(&mut self, rtt_us: u64) {
+        self.round_end = if rtt_us == 0 { Nanos::MAX } else { self.round_start + rtt_us * US };
+    }
+
+    /// Once per RTT, sets the limit of rwnd from the data read in it (Linux: tcp_rcv_space_adjust).
     fn end_round(&mut self, now: Nanos, next: u64, ooo_pkts: u64) {
-        let rtt_us = self.rtt.us_8 >> 3;
-        if self.rtt.us_8 == 0 || (now - self.round_start) / US < rtt_us {
-            return;
-        }
-        let read = next - self.round_next;
+        let read = (next - self.round_next).saturating_mul(self.mss);
         (self.round_start, self.round_next) = (now, next);
-        if read <= self.read_pkts {
-            return;
+        self.end_round_after(self.rtt.us_8 >> 3);
+        if read > self.read {
+            let prior = std::mem::replace(&mut self.read, read);
+            self.raise_limit(prior, ooo_pkts);
         }
-        // Twice, since rwnd takes effect an RTT later; and the sender may grow by as much as it just did.
-        let growth = 2 * read * (read - self.read_pkts) / self.read_pkts;
-        self.read_pkts = read;
-        self.limit_pkts = self.limit_pkts.max((2 * read + 2 * growth + ooo_pkts).min(self.most_pkts));
+    }
+
+    /// Packets wait for a hole: there must be room for them, too.
+    pub(super) fn on_disorder(&mut self, ooo_pkts: u64) {
+        self.raise_limit(self.read, ooo_pkts);
+    }
+
+    /// Linux: tcp_rcvbuf_grow.
+    fn raise_limit(&mut self, prior_read: u64, ooo_pkts: u64) {
+        // twice, since rwnd takes effect an RTT later; and the sender may grow by as much as it just did
+        let growth = (2 * self.read).saturating_mul(self.read - prior_read) / prior_read;
+        let wanted = 2 * (self.read + growth) + ooo_pkts * self.mss;
+        self.limit = self.limit.max(wanted.min(self.most));
     }
 }
 
@@ -163,15 +199,15 @@ impl Rtt {
 
     /// Samples the time in which a window of data arrives: at least an RTT.
     fn sample_by_window(&mut self, now: Nanos, next: u64, rwnd_pkts: u64) {
-        if let Some(window) = self.measured {
-            if next < window.end {
-                return;
-            }
-            let sample_8us = (((now - window.started) / US).max(1)) << 3;
+        if next < self.measured_end {
+            return;
+        }
+        if self.measured_end > 0 {
+            let sample_8us = (((now - self.measured_start) / US).max(1)) << 3;
             if self.us_8 == 0 || sample_8us < self.us_8 {
                 self.us_8 = sample_8us;
             }
         }
-        self.measured = Some(MeasuredWindow { end: next + rwnd_pkts, started: now });
+        (self.measured_end, self.measured_start) = (next + rwnd_pkts.max(1), now);
     }
 }

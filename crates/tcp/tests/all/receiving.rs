@@ -9,8 +9,9 @@ type Nanos = u64;
 const US: Nanos = 1_000;
 const MS: Nanos = 1_000_000;
 
+/// Linux with a constant rwnd: while it opens, more ACKs are not delayed.
 fn linux() -> ReceiverConfig {
-    ReceiverConfig::default()
+    ReceiverConfig { window: Window::Fixed(10_000_000), ..ReceiverConfig::default() }
 }
 
 fn packet(seq: u64) -> Segment {
@@ -334,7 +335,8 @@ fn doubling(most_bytes: u64, rounds: u32) -> Vec<u32> {
 #[test]
 fn autotuning_starts_at_64_kb_and_stays_ahead_of_a_sender_that_doubles() {
     let windows = doubling(64_000_000, 11);
-    assert_eq!(windows[0], 65_536 / MSS_BYTES);
+    // 128 KiB of memory, of which five eighths are payload, less the packet that is not read yet
+    assert_eq!(windows[0], (131_072 * 5 / 8 - MSS_BYTES) / MSS_BYTES);
     for (round, pair) in windows.windows(2).enumerate() {
         // the next flight fits, and the one after that as well once two rounds have been compared
         assert!(u64::from(pair[0]) >= 10 << (round + 1), "round {round}: {windows:?}");
@@ -363,7 +365,32 @@ fn autotuning_does_not_grow_for_a_steady_flow() {
         let echo_ms = (now / MS - 100) as u32;
         receiver.on_segment(now, Segment { echo_ms, ..packet(seq) }, &mut acks);
     }
-    assert!(acks.iter().all(|(_, a)| a.rwnd_pkts == 65_536 / MSS_BYTES));
+    // opens as far as the memory at the start allows, by two packets for each that arrives
+    let windows: Vec<_> = acks[1..7].iter().map(|(_, a)| a.rwnd_pkts).collect();
+    assert_eq!(windows, [47, 49, 51, 53, 55, 55]);
+    assert!(acks[7..].iter().all(|(_, a)| a.rwnd_pkts == 55));
+}
+
+/// As measured on Linux 6.18, of a flow without loss: an ACK for each packet while rwnd opens.
+#[test]
+fn acks_are_not_delayed_while_rwnd_opens() {
+    for window in [Window::Ample, Window::Autotuned(64_000_000)] {
+        let mut host =
+            Host { receiver: Receiver::new(ReceiverConfig { window, ..linux() }), acks: Vec::new() };
+        host.receiver.on_segment(0, syn(false), &mut host.acks);
+        let acks = |host: &mut Host, at: Nanos, pkts: std::ops::Range<u64>| {
+            let echo_ms = ((at - 100 * MS) / MS) as u32;
+            pkts.for_each(|seq| {
+                host.arrives(at, Segment { echo_ms, ..packet(seq) });
+            });
+            host.said().len()
+        };
+        assert_eq!(acks(&mut host, 100 * MS, 0..10), 1 + 10, "the SYN-ACK, too");
+        // 22 are quick, then every second
+        assert_eq!(acks(&mut host, 200 * MS, 10..30), 12 + 4);
+        // twice as much data in the second round as in the first: more memory from the next packet on
+        assert_eq!(acks(&mut host, 300 * MS, 30..70), 25 + 7);
+    }
 }
 
 #[test]
