@@ -70,6 +70,8 @@ pub struct Packet {
 pub enum Content {
     /// A SYN from the sender of data.
     Syn,
+    /// The sender's ACK of the SYN-ACK: a packet without data.
+    HandshakeAck,
     /// One segment of data.
     Data {
         /// Number of the segment; the first of a connection is 0. A retransmission has the number of the

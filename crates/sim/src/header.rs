@@ -57,6 +57,7 @@ impl Payload for Header {
             Kind::Ack => Content::Ack,
             Kind::SynAck => Content::SynAck,
             Kind::Segment if self.segment.seq == Segment::SYN => Content::Syn,
+            Kind::Segment if self.segment.seq == Segment::HANDSHAKE_ACK => Content::Other,
             Kind::Segment | Kind::Datagram => Content::Data { begin: self.segment.seq, length: 1 },
         }
     }
@@ -139,10 +140,14 @@ pub(crate) fn arriving_ecn(field: EcnField) -> fairpace_tcp::EcnField {
     }
 }
 
-/// Length of a data packet or SYN on the wire. `data_bytes`: that of the flow's full packets.
+/// Length of a packet of the sender on the wire. `data_bytes`: that of the flow's full packets.
 #[inline]
 pub(crate) fn segment_bytes(segment: &Segment, data_bytes: u32) -> u32 {
-    if segment.seq == Segment::SYN { SYN_BYTES } else { data_bytes }
+    match segment.seq {
+        Segment::SYN => SYN_BYTES,
+        Segment::HANDSHAKE_ACK => HEADER_BYTES,
+        _ => data_bytes,
+    }
 }
 
 /// Length of an ACK on the wire; `accecn`: with the AccECN option, if it fits.

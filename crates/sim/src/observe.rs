@@ -22,7 +22,11 @@ pub(crate) fn ack(ack: &Ack) -> observer::Ack {
 
 /// A segment, as an observer gets it.
 pub(crate) fn segment(&Segment { seq, cwr, .. }: &Segment) -> Content {
-    if seq == Segment::SYN { Content::Syn } else { Content::Data { seq, cwr } }
+    match seq {
+        Segment::SYN => Content::Syn,
+        Segment::HANDSHAKE_ACK => Content::HandshakeAck,
+        _ => Content::Data { seq, cwr },
+    }
 }
 
 /// A packet, as an observer gets it. `carried` is the ACK that it carries; `None`: it is data.

@@ -24,10 +24,10 @@ pub enum EcnField {
     Ce,
 }
 
-/// A data packet of one MSS, or a SYN.
+/// A data packet of one MSS, a SYN, or the ACK that ends the handshake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Segment {
-    /// Packet number; [`Segment::SYN`] for the SYN.
+    /// Packet number; [`Segment::SYN`] for the SYN, [`Segment::HANDSHAKE_ACK`] for the ACK of the SYN-ACK.
     pub seq: u64,
     /// When it was sent.
     pub sent: Nanos,
@@ -43,6 +43,14 @@ pub struct Segment {
 impl Segment {
     /// The `seq` of a SYN.
     pub const SYN: u64 = u64::MAX;
+    /// The `seq` of the ACK of the SYN-ACK, a packet without data.
+    pub const HANDSHAKE_ACK: u64 = u64::MAX - 1;
+
+    /// True if it is neither of these.
+    #[inline]
+    pub fn is_data(&self) -> bool {
+        self.seq < Segment::HANDSHAKE_ACK
+    }
 
     /// The timestamp option of the segment, ms (Linux: tcp_skb_timestamp_ts).
     pub(crate) fn timestamp_ms(&self) -> u32 {
@@ -130,7 +138,7 @@ impl Default for Ack {
 
 /// The network as a sender uses it.
 pub trait Wire {
-    /// Sends a packet now. Its length is [`HEADER_BYTES`] and its MSS, or [`SYN_BYTES`].
+    /// Sends a packet now. Its length is [`HEADER_BYTES`] and the MSS of data, or [`SYN_BYTES`].
     fn send(&mut self, segment: Segment);
 }
 

@@ -44,6 +44,8 @@ struct Track {
     at_window_edges: [u64; 2],
     /// At the last sample.
     limits: Limits,
+    /// When it began its handshake; `None`: it has not.
+    started: Option<Nanos>,
 }
 
 /// The telemetry of one flow.
@@ -52,6 +54,8 @@ pub(crate) struct FlowTelemetry {
     pub(crate) series: FlowSeries,
     /// Segments retransmitted in the measurement window.
     pub(crate) retransmits: u64,
+    /// When the flow began its handshake, which is not before it should; `None`: it did not.
+    pub(crate) started: Option<Nanos>,
 }
 
 pub(crate) struct Coordinator<'a> {
@@ -90,6 +94,7 @@ impl<'a> Coordinator<'a> {
             retransmits: 0,
             at_window_edges: [0; 2],
             limits: Limits::default(),
+            started: None,
         };
         Coordinator {
             scenario,
@@ -124,7 +129,8 @@ impl<'a> Coordinator<'a> {
         let buffer_limited = endless.map(|(track, _)| track.limits.buffer_limited()).fold(0.0, f64::max);
         let telemetry = |track: Track| {
             let [from, to] = track.at_window_edges;
-            FlowTelemetry { series: track.series, retransmits: to.saturating_sub(from) }
+            let retransmits = to.saturating_sub(from);
+            FlowTelemetry { series: track.series, retransmits, started: track.started }
         };
         let flows = self.tracks.into_iter().map(telemetry).collect();
         Ok(Coordinated { flows, latest: self.latest, buffer_limited })
@@ -149,6 +155,7 @@ impl<'a> Coordinator<'a> {
         let flows = 0..self.tracks.len();
         match command {
             Command::Start(flow) => {
+                self.tracks[flow].started = Some(self.clock.now());
                 self.senders
                     .start(flow, self.scenario.flows[flow].sending.ecn)
                     .map_err(|e| self.broken(flow, e))?;

@@ -214,7 +214,7 @@ impl<'a, O: Observer> Emulator<'a, O> {
         let hop = Hop::first(direction);
         let content = self.sequences[flow as usize].content(&header, direction);
         if O::ON && direction == Direction::Forward {
-            self.observe_sent(now, flow, content);
+            self.observe_sent(now, flow, &header, content);
         }
         let payload = BufferHandle { read: now, hop, slot, length, content };
         let bytes = u32::from(length) + ETHERNET_HEADER_BYTES;
@@ -303,8 +303,8 @@ impl<'a, O: Observer> Emulator<'a, O> {
         }
     }
 
-    fn observe_sent(&mut self, now: Nanos, flow: u32, content: Content) {
-        if let Some(content) = observed::sent(content, self.mss_bytes) {
+    fn observe_sent(&mut self, now: Nanos, flow: u32, header: &packet::Header, content: Content) {
+        if let Some(content) = observed::sent(header, content, self.mss_bytes) {
             self.observer.sent(now, ConnectionId { flow, index: 0 }, &content);
         }
     }

@@ -14,9 +14,15 @@ const TIMESTAMPS: u8 = 8;
 /// Length of a SACK block.
 const BLOCK_BYTES: usize = 8;
 
-/// A packet of a sender; `None`: an ACK or a reset.
-pub(crate) fn sent(content: fairpace_netem::Content, mss_bytes: u64) -> Option<Content> {
+/// A packet of a sender; `None`: a reset.
+pub(crate) fn sent(
+    header: &packet::Header,
+    content: fairpace_netem::Content,
+    mss_bytes: u64,
+) -> Option<Content> {
     match content {
+        // receivers send no data, so there is only one ACK of the sender
+        fairpace_netem::Content::Other if !header.is_reset => Some(Content::HandshakeAck),
         fairpace_netem::Content::Syn => Some(Content::Syn),
         fairpace_netem::Content::Data { begin, .. } => {
             Some(Content::Data { seq: begin / mss_bytes, cwr: false })

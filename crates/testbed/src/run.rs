@@ -213,7 +213,9 @@ fn record(plan: &Plan<'_>, options: &Options, parts: Parts, lateness: Lateness, 
     let measured = received.into_iter().zip(emulated.flows).zip(telemetry.flows);
     let flows = scenario.flows.iter().zip(measured).map(|(flow, ((mut received, mut path), telemetry))| {
         received.meter.finish(schedule.end);
-        let completed = received.completed.map(|at| at.saturating_sub(ns(flow.start)));
+        // lateness of the start is recorded as such, and no part of the flow's time
+        let started = telemetry.started.unwrap_or(ns(flow.start));
+        let completed = received.completed.map(|at| at.saturating_sub(started));
         let cc = flow.cc.to_string();
         let of = |meter: &FlowMeter| meter.summary(&flow.name, &cc, ns(flow.rtt), ns(flow.start));
         let summary = FlowSummary {

@@ -86,7 +86,11 @@ pub(crate) fn of_packet(packet: &Packet, context: Context) -> (Vec<u8>, u32) {
             tcp.options = syn_options(timestamp(packet.sent_ns), 0, context.mss_bytes);
             frame(packet.connection, true, tcp, EcnField::NotEct, 0)
         }
-        Content::Data { seq, cwr } => {
+        Content::Data { .. } | Content::HandshakeAck => {
+            let (seq, cwr) = match packet.content {
+                Content::Data { seq, cwr } => (seq, cwr),
+                _ => (0, false),
+            };
             let payload = packet.bytes.saturating_sub(DATA_HEADER_BYTES);
             let mut tcp = tcp(packet.connection, true);
             (tcp.ack, tcp.psh, tcp.cwr) = (true, false, cwr);

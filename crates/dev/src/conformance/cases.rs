@@ -195,7 +195,14 @@ pub(super) fn measure(
     let progress = Progress::of_real_runs(&scenarios, quiet);
     let batch = Batch { jobs: Some(jobs), signals, progress: &progress };
     let alone = jobs.get() == 1;
-    let measured = batch.map(&all, |(case, scenario), job| case.run(scenario, keep, alone, job))?;
+    let measured = batch.map(&all, |(case, scenario), job| {
+        // Making the hosts disturbs other runs at their start. Runs of one length would all begin at once, again
+        // and again.
+        if let Some(share) = u32::try_from(job.index()).ok().filter(|index| *index < jobs.get() as u32) {
+            std::thread::sleep(scenario.duration * share / jobs.get() as u32);
+        }
+        case.run(scenario, keep, alone, job)
+    })?;
     let of_case = |runs: &[(Option<Summary>, u32)]| Measured {
         runs: runs.iter().filter_map(|(summary, _)| summary.clone()).collect(),
         disturbed: runs.iter().map(|(_, disturbed)| disturbed).sum(),

@@ -30,6 +30,7 @@ struct Log {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Packet {
     Syn,
+    HandshakeAck,
     Data(u64),
     SynAck,
     Ack(u64, [(u64, u64); 3]),
@@ -40,6 +41,7 @@ impl fmt::Display for Packet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Packet::Syn => write!(f, "SYN"),
+            Packet::HandshakeAck => write!(f, "ACK of the SYN-ACK"),
             // numbers as in `drop`
             Packet::Data(seq) => write!(f, "data {}", seq + 1),
             Packet::SynAck => write!(f, "SYN-ACK"),
@@ -60,6 +62,7 @@ impl Observer for Log {
         let packet = match content {
             Content::Syn => Packet::Syn,
             Content::Data { seq, .. } => Packet::Data(*seq),
+            Content::HandshakeAck => Packet::HandshakeAck,
             Content::Datagram { .. } | Content::Ack(_) => Packet::Other,
         };
         self.sent.push((at_ns, packet));

@@ -135,6 +135,9 @@ impl Receiver {
         if self.acks.rtt.is_none() {
             self.establish(now);
         }
+        if segment.seq == Segment::HANDSHAKE_ACK {
+            return 0;
+        }
         self.acks.note_timestamp(segment);
         let mut at_once = self.acks.ecn && self.process_mark(now, segment, pkts, wire);
         let before = self.next;

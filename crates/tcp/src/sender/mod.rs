@@ -89,6 +89,8 @@ pub struct Sender<C: Control> {
     loss_buffer: Vec<u64>,
     syn_sent: Nanos,
     syn_retransmitted: bool,
+    /// No ACK but the SYN-ACK has arrived, or data was acknowledged since.
+    rwnd_of_syn_ack: bool,
     params: C::Params,
 }
 
@@ -137,6 +139,7 @@ impl<C: Control> Sender<C> {
             last_sent: 0,
             syn_sent: 0,
             syn_retransmitted: false,
+            rwnd_of_syn_ack: true,
             echo_ms: 0,
             ecn: EcnState::default(),
             loss_buffer,
@@ -162,6 +165,12 @@ impl<C: Control> Sender<C> {
             self.restart_after_idle(now);
             self.transmit_new(now, wire);
         }
+    }
+
+    /// True from the SYN-ACK on.
+    #[must_use]
+    pub fn is_established(&self) -> bool {
+        self.control.is_some()
     }
 
     /// The application withdraws all data that has not been sent.
@@ -197,7 +206,7 @@ impl<C: Control> Sender<C> {
         if self.is_fast_path(ack) {
             self.process_ack_fast(now, ack.next);
         } else {
-            let rwnd_opened = self.rwnd_end > prior_end;
+            let rwnd_opened = self.is_first_with_scale(ack) || self.rwnd_end > prior_end;
             if self.board.packets_out() > 0 {
                 let action = self.process_ack_slow(now, ack, rwnd_opened);
                 self.transmit_recovery(now, action, wire);
@@ -208,6 +217,12 @@ impl<C: Control> Sender<C> {
         self.transmit_new(now, wire);
         #[cfg(debug_assertions)]
         self.board.check();
+    }
+
+    /// True for the first ACK after the SYN-ACK. Its window is scaled, and so another one than that of the
+    /// SYN-ACK, which never is (RFC 7323, section 2.2): it is no duplicate.
+    fn is_first_with_scale(&mut self, ack: &Ack) -> bool {
+        ack.next == 0 && std::mem::take(&mut self.rwnd_of_syn_ack)
     }
 
     /// Processes an ACK of any kind, up to transmission.
@@ -249,6 +264,12 @@ impl<C: Control> Sender<C> {
         self.rate.delivered_us = now / US;
         self.timer = Timer::Off;
         self.start_congestion_control(now);
+        wire.send(Segment {
+            seq: Segment::HANDSHAKE_ACK,
+            sent: now,
+            echo_ms: self.echo_ms,
+            ..Segment::default()
+        });
         self.transmit_new(now, wire);
     }
 

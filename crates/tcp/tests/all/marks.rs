@@ -49,8 +49,10 @@ fn new_data_is_ecn_capable_if_the_syn_requested_it_and_the_receiver_agreed() {
         );
         sent.clear();
         sender.on_ack(100 * MS, &Ack { syn: true, ece: agrees, ..Ack::default() }, &mut sent);
-        assert_eq!(sent.len(), 3);
         let capable = |s: &Segment| s.ecn != EcnField::NotEct;
+        let ack = sent.remove(0);
+        assert!(ack.seq == Segment::HANDSHAKE_ACK && !capable(&ack), "RFC 3168, section 6.1.4");
+        assert_eq!(sent.len(), 3);
         assert!(sent.iter().all(|s| capable(s) == (requests && agrees) && !s.cwr), "{requests} {agrees}");
     }
 }

@@ -24,7 +24,8 @@ fn a_lost_syn_is_repeated_after_1_2_4_seconds_and_data_follows_the_answer() {
     assert!(sent.iter().all(|s| s.seq == fairpace_tcp::Segment::SYN) && sent.len() == 4);
     sent.clear();
     sender.on_ack(7100 * MS, &fairpace_tcp::Ack { syn: true, ..Default::default() }, &mut sent);
-    assert_eq!(sent.iter().map(|s| s.seq).collect::<Vec<_>>(), [0, 1, 2]);
+    let handshake_ack = fairpace_tcp::Segment::HANDSHAKE_ACK;
+    assert_eq!(sent.iter().map(|s| s.seq).collect::<Vec<_>>(), [handshake_ack, 0, 1, 2]);
     assert_eq!(sender.srtt_us(), 100_000);
 }
 
@@ -127,7 +128,7 @@ fn below_1_2_mbit_bbr1_sends_one_packet_at_a_time() {
         sender.connect(0, &mut sent);
         sender.write(0, 1000, &mut sent);
         sender.on_ack(rtt, &Ack { syn: true, ..Ack::default() }, &mut sent);
-        assert_eq!(sent.len(), 11, "a SYN and the initial window");
+        assert_eq!(sent.len(), 12, "a SYN, the ACK of its answer, and the initial window");
         sender.on_ack(2 * rtt, &Ack { next: 10, echo_ms: (rtt / MS) as u32, ..Ack::default() }, &mut sent);
         for _ in 0..5 {
             sent.clear();

@@ -122,6 +122,7 @@ impl Script {
         script.now = script.rtt;
         let answer = Ack { syn: true, ece: config.ecn != Ecn::Off, rwnd_pkts, ..Ack::default() };
         script.sender.on_ack(script.now, &answer, &mut script.sent);
+        assert_eq!(script.sent.remove(0).seq, Segment::HANDSHAKE_ACK);
         script
     }
 
