@@ -1,6 +1,6 @@
 //! RTT estimates: smoothed RTT and RTO (RFC 6298 with Linux's floors), and the minimum RTT.
 
-use crate::time::{Nanos, US};
+use crate::time::{JIFFY_US, Nanos, US, jiffies};
 
 /// The smallest variance term, us: the RTO exceeds the RTT by at least 200 ms (Linux: TCP_RTO_MIN). RFC 6298
 /// has a minimum RTO of 1 s instead.
@@ -52,7 +52,8 @@ impl Rtt {
             self.smooth(rtt_us, una, nxt);
         }
         self.srtt_8us = self.srtt_8us.max(1);
-        self.rto_us = ((self.srtt_8us >> 3) + self.rttvar_4us).min(RTO_MAX_US);
+        let rto_us = ((self.srtt_8us >> 3) + self.rttvar_4us).min(RTO_MAX_US);
+        self.rto_us = jiffies(rto_us) * JIFFY_US;
     }
 
     fn smooth(&mut self, rtt_us: u64, una: u64, nxt: u64) {

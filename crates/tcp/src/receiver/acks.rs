@@ -76,7 +76,7 @@ impl Receiver {
             self.send_ack(now, wire);
         } else if self.ooo_pkts == 0 && self.duplicate.is_none() {
             if self.acks.delayed_until == Nanos::MAX {
-                self.acks.delayed_until = now + self.acks.delay();
+                self.acks.delay_ack(now);
             }
         } else if !self.compresses(now) {
             self.send_ack(now, wire);
@@ -91,7 +91,7 @@ impl Receiver {
         let full = self.next - acks.acked >= u64::from(self.config.ack_every);
         if !full && acks.quickacks == 0 {
             if acks.delayed_until == Nanos::MAX {
-                acks.delayed_until = now + acks.delay();
+                acks.delay_ack(now);
             }
             return;
         }
@@ -102,7 +102,7 @@ impl Receiver {
             next: self.next,
             echo_ms: acks.echo_ms,
             sent_ms: timestamp_ms(now),
-            rwnd_pkts: self.window.pkts(),
+            rwnd_pkts: self.window.constant_pkts(),
             ..Ack::default()
         };
         wire.send(now, ack);
@@ -143,12 +143,17 @@ impl Receiver {
         acks.compressed = 0;
         acks.compressed_until = Nanos::MAX;
         acks.unreported_ce_pkts = 0;
+        let (rwnd_pkts, window) = match self.config.sack && self.window.is_constant() {
+            true => (self.window.constant_pkts(), 0),
+            false => self.window.advertise(self.next, self.unread_pkts + self.ooo_pkts, syn),
+        };
         let plain = (self.ooo_pkts == 0 && self.duplicate.is_none() && !syn) || !self.config.sack;
         let ack = Ack {
             next: self.next,
             echo_ms: acks.echo_ms,
             sent_ms: timestamp_ms(now),
-            rwnd_pkts: self.window.pkts(),
+            rwnd_pkts,
+            window: if self.config.sack { 0 } else { window },
             syn,
             ece: if syn { acks.ecn } else { acks.ece },
             ce_pkts: acks.ce_pkts,

@@ -41,6 +41,8 @@ pub struct Receiver {
     ooo_end: u64,
     /// Number of packets received out of order.
     ooo_pkts: u64,
+    /// Packets in order that the application has not read yet.
+    unread_pkts: u64,
     /// A bit per packet received out of order, from `next` to `ooo_end`.
     ooo: Bits,
     blocks: SackBlocks,
@@ -61,6 +63,7 @@ impl Receiver {
             ooo,
             ooo_end: 0,
             ooo_pkts: 0,
+            unread_pkts: 0,
             blocks: SackBlocks::default(),
             duplicate: None,
             acks: Acks::default(),
@@ -122,7 +125,11 @@ impl Receiver {
     }
 
     fn allows_fast_path(&self) -> bool {
-        self.config.gro_ns == 0 && !self.config.delays_acks() && !self.acks.ecn
+        self.config.gro_ns == 0
+            && !self.config.delays_acks()
+            && !self.acks.ecn
+            && self.config.sack
+            && self.window.is_constant()
     }
 
     /// Receives `pkts` consecutive packets from `segment` on as one.
@@ -140,7 +147,7 @@ impl Receiver {
         }
         self.acks.note_timestamp(segment);
         let mut at_once = self.acks.ecn && self.process_mark(now, segment, pkts, wire);
-        let before = self.next;
+        let (before, waiting_pkts) = (self.next, self.ooo_pkts);
         if segment.seq == self.next && self.ooo_pkts == 0 {
             self.next += pkts;
         } else {
@@ -150,18 +157,23 @@ impl Receiver {
         if in_order {
             self.acks.on_data(now);
         }
-        let data = DataArrival { pkts, prior_next: before, next: self.next, waiting_pkts: self.ooo_pkts };
+        let data = DataArrival { pkts, prior_next: before, next: self.next, waiting_pkts };
         // without SACK rwnd stays while packets are out of order, since their ACKs count as duplicates only then
         let opens = in_order || (self.config.sack && segment.seq > self.next);
         if self.window.on_data(now, segment.echo_ms, data, opens) {
             self.acks.rwnd_opened();
         }
+        self.unread_pkts = self.next - before;
         self.acknowledge(now, at_once, wire);
+        self.unread_pkts = 0;
         let ooo_pkts = if self.ooo_pkts > 0 { self.ooo_end - self.next } else { 0 };
         if !in_order && ooo_pkts > 0 {
             self.window.on_disorder(ooo_pkts);
         }
-        self.window.on_read(now, self.next, ooo_pkts);
+        if in_order {
+            let first_end = (segment.seq + pkts).min(self.next);
+            self.window.on_read(now, first_end, self.next, ooo_pkts);
+        }
         self.next - before
     }
 

@@ -1,6 +1,6 @@
 //! The parts of a receiver's state: ACKs that are delayed or compressed, and the packet that GRO assembles.
 
-use crate::time::Nanos;
+use crate::time::{Nanos, US, expiry, jiffies};
 use crate::wire::{EcnField, Segment};
 
 /// The shortest delay of an ACK, ns: 40 ms (Linux: TCP_ATO_MIN, TCP_DELACK_MIN).
@@ -138,13 +138,15 @@ impl Acks {
         }
     }
 
-    /// By how much an ACK is delayed (Linux: tcp_send_delayed_ack).
+    /// Delays an ACK (Linux: tcp_send_delayed_ack).
     #[inline]
-    pub(super) fn delay(&self) -> Nanos {
-        if self.ato <= ATO_MIN {
-            return self.ato;
-        }
-        self.ato.min(self.rtt.map_or(ATO_MAX, |rtt| rtt.max(ATO_MIN))).min(ATO_MAX)
+    pub(super) fn delay_ack(&mut self, now: Nanos) {
+        let delay = if self.ato <= ATO_MIN {
+            self.ato
+        } else {
+            self.ato.min(self.rtt.map_or(ATO_MAX, |rtt| rtt.max(ATO_MIN))).min(ATO_MAX)
+        };
+        self.delayed_until = expiry(now, jiffies(delay / US));
     }
 
     /// An ACK leaves (Linux: tcp_dec_quickack_mode).

@@ -10,14 +10,27 @@ use crate::wire::timestamp_ms;
 
 /// Memory for data that is not read yet, bytes (Linux: the default of `tcp_rmem[1]`).
 const START_MEMORY_BYTES: u64 = 131_072;
-/// The share of that memory that is taken to be payload before the first packet arrives, and from then on, in
-/// 1/256 (Linux: scaling_ratio). A packet of 1448 bytes takes 2304: a buffer of 2 KiB, and its description.
-const FIRST_RATIO: u64 = 128;
-const RATIO: u64 = 160;
+/// A packet takes a buffer of a power of two for payload, headers and what describes the buffer (52, 64 and 320
+/// bytes), and 256 bytes that describe the packet: 2304 of 1448 (Linux: truesize).
+const BUFFER_OVERHEAD_BYTES: u64 = 52 + 64 + 320;
+const PACKET_OVERHEAD_BYTES: u64 = 256;
+/// Shares of memory that are payload are in 1/256 (Linux: scaling_ratio).
+const WHOLE: u64 = 256;
+/// The unit of the window field, bytes: with a largest receive buffer of 64 MiB (Linux:
+/// tcp_select_initial_window).
+const SCALE: u64 = 2048;
 /// The assumed amount of data of the first round, packets (Linux: TCP_INIT_CWND).
 const FIRST_ROUND_PKTS: u64 = 10;
-/// The timestamp option, bytes. Linux's advmss counts it as payload.
-const TIMESTAMP_BYTES: u64 = 12;
+
+/// The memory that a packet of this payload takes, bytes.
+fn packet_memory(mss: u64) -> u64 {
+    (mss + BUFFER_OVERHEAD_BYTES).next_power_of_two() + PACKET_OVERHEAD_BYTES
+}
+
+/// How much of it is payload, in 1/[`WHOLE`].
+fn ratio(mss: u64) -> u64 {
+    mss * WHOLE / packet_memory(mss)
+}
 
 /// The rwnd that a receiver advertises, bytes.
 #[derive(Debug, Clone)]
@@ -31,6 +44,10 @@ pub(super) struct ReceiveWindow {
     /// The largest `limit` of the configuration.
     most: u64,
     mss: u64,
+    /// By how much a packet that is not read yet lowers `limit`.
+    unread: u64,
+    /// The right edge of rwnd, which never moves back.
+    edge: u64,
     rtt: Rtt,
     /// When the current round began, and when it ends at the earliest.
     round_start: Nanos,
@@ -60,7 +77,7 @@ pub(super) struct DataArrival {
     /// The next packet in order, before and after.
     pub(super) prior_next: u64,
     pub(super) next: u64,
-    /// Packets received out of order that wait for a hole.
+    /// Packets that waited for a hole before.
     pub(super) waiting_pkts: u64,
 }
 
@@ -68,45 +85,74 @@ impl ReceiveWindow {
     /// The window of a connection whose full segments have `mss_bytes`.
     pub(super) fn new(config: Window, mss_bytes: u32) -> Self {
         let mss = u64::from(mss_bytes.max(1));
+        let unread = packet_memory(mss) * ratio(mss) / WHOLE;
         let (advertised, most) = match config {
             Window::Ample => (Some(u64::MAX), u64::MAX),
             Window::Fixed(bytes) => (Some(bytes), 0),
             // beside the packet that arrives last, which is not read yet
-            Window::Autotuned(bytes) => (None, bytes.saturating_add(mss)),
+            Window::Autotuned(bytes) => (None, bytes.saturating_add(unread)),
         };
-        let start = START_MEMORY_BYTES * FIRST_RATIO / 256;
+        // half of the memory is taken to be payload before the first packet arrives
+        let start = START_MEMORY_BYTES / 2;
         ReceiveWindow {
             advertised,
             // whole packets, of what the memory holds (Linux: tcp_select_initial_window)
-            open: (start / mss * mss).min(most.saturating_sub(mss)),
+            open: (start / mss * mss).min(most.saturating_sub(unread)),
             limit: start.min(most),
             most,
             mss,
+            unread,
+            edge: 0,
             rtt: Rtt::default(),
             round_start: 0,
             round_end: Nanos::MAX,
             round_next: 0,
-            read: FIRST_ROUND_PKTS * (mss + TIMESTAMP_BYTES),
+            read: FIRST_ROUND_PKTS * mss,
         }
     }
 
-    /// rwnd in whole packets from the next in order; at least one.
+    /// True if rwnd is the same at all times, so that [`ReceiveWindow::advertise`] may be left out.
+    pub(super) fn is_constant(&self) -> bool {
+        self.advertised.is_some()
+    }
+
+    /// A constant rwnd in whole packets; at least one.
     #[inline]
-    pub(super) fn pkts(&self) -> u32 {
+    pub(super) fn constant_pkts(&self) -> u32 {
         match self.advertised {
             Some(u64::MAX) => u32::MAX,
-            advertised => {
-                let pkts = advertised.unwrap_or(self.open) / self.mss;
-                u32::try_from(pkts.max(1)).unwrap_or(u32::MAX)
-            }
+            advertised => self.whole_pkts(advertised.unwrap_or(0)),
         }
+    }
+
+    fn whole_pkts(&self, bytes: u64) -> u32 {
+        u32::try_from((bytes / self.mss).max(1)).unwrap_or(u32::MAX)
+    }
+
+    /// The window of an ACK of everything below `next`, with `unread_pkts` packets in memory: in whole packets,
+    /// and the low bits of its field. A SYN-ACK's is not scaled (RFC 7323, section 2.2; Linux:
+    /// tcp_select_window).
+    pub(super) fn advertise(&mut self, next: u64, unread_pkts: u64, syn: bool) -> (u32, u8) {
+        let next = next * self.mss;
+        let free = self.limit.saturating_sub(unread_pkts * self.unread).min(self.open);
+        let window = free.max(self.edge.saturating_sub(next));
+        let scaled = if syn { window / SCALE } else { window.div_ceil(SCALE) };
+        if !syn {
+            self.edge = next + scaled * SCALE;
+        }
+        let pkts = match self.advertised {
+            // no rounding beyond what was asked for
+            None => self.whole_pkts(window.max(scaled * SCALE).min(self.most - self.unread)),
+            Some(_) => self.constant_pkts(),
+        };
+        (pkts, scaled as u8)
     }
 
     /// Starts the first round, when the connection is established.
     pub(super) fn start(&mut self, now: Nanos) {
         self.round_start = now;
-        // from the first packet on its overhead is known (Linux: tcp_measure_rcv_mss)
-        self.limit = (START_MEMORY_BYTES * RATIO / 256).min(self.most);
+        // from the first packet on it is known how much payload the memory holds (Linux: tcp_measure_rcv_mss)
+        self.limit = (START_MEMORY_BYTES * ratio(self.mss) / WHOLE).min(self.most);
     }
 
     /// True if a packet in order that arrives now changes nothing here.
@@ -118,10 +164,10 @@ impl ReceiveWindow {
             && self.room(1) == 0
     }
 
-    /// How much further rwnd may open while `unread` packets are in memory.
+    /// How much further rwnd may open while `unread_pkts` packets are in memory.
     #[inline]
-    fn room(&self, unread: u64) -> u64 {
-        self.limit.saturating_sub(self.open).saturating_sub(unread * self.mss)
+    fn room(&self, unread_pkts: u64) -> u64 {
+        self.limit.saturating_sub(self.open).saturating_sub(unread_pkts * self.unread)
     }
 
     /// Data arrives, of which the application has read nothing yet. `echo_ms`: the timestamp that it echoes.
@@ -132,20 +178,22 @@ impl ReceiveWindow {
             self.rtt.sample_by_window(now, data.next, self.open / self.mss);
         }
         self.end_round_after(self.rtt.us_8 >> 3);
-        let room = self.room(data.pkts + data.waiting_pkts);
+        // a packet out of order is added to the memory afterwards (Linux: tcp_data_queue_ofo)
+        let in_memory = if data.next > data.prior_next { data.pkts } else { 0 };
+        let room = self.room(in_memory + data.waiting_pkts);
         let grows = opens && room > 0;
         if grows {
             // Linux: tcp_grow_window
-            self.open += room.min(2 * (self.mss + TIMESTAMP_BYTES).max(data.pkts * self.mss));
+            self.open += room.min(2 * data.pkts * self.mss);
         }
         grows
     }
 
-    /// The application has read everything up to `next`.
+    /// The application reads packets up to `next`, of which the first ends at `first_end`.
     #[inline]
-    pub(super) fn on_read(&mut self, now: Nanos, next: u64, ooo_pkts: u64) {
+    pub(super) fn on_read(&mut self, now: Nanos, first_end: u64, next: u64, ooo_pkts: u64) {
         if now >= self.round_end {
-            self.end_round(now, next, ooo_pkts);
+            self.end_round(now, first_end, next, ooo_pkts);
         }
     }
 
@@ -153,10 +201,11 @@ impl ReceiveWindow {
         self.round_end = if rtt_us == 0 { Nanos::MAX } else { self.round_start + rtt_us * US };
     }
 
-    /// Once per RTT, sets the limit of rwnd from the data read in it (Linux: tcp_rcv_space_adjust).
-    fn end_round(&mut self, now: Nanos, next: u64, ooo_pkts: u64) {
-        let read = (next - self.round_next).saturating_mul(self.mss);
-        (self.round_start, self.round_next) = (now, next);
+    /// Once per RTT, sets the limit of rwnd from the data read in it. The round ends with the first packet of
+    /// those that are read; what is still to be read counts against it (Linux: tcp_rcv_space_adjust).
+    fn end_round(&mut self, now: Nanos, first_end: u64, next: u64, ooo_pkts: u64) {
+        let read = (first_end - self.round_next).saturating_sub(next - first_end).saturating_mul(self.mss);
+        (self.round_start, self.round_next) = (now, first_end);
         self.end_round_after(self.rtt.us_8 >> 3);
         if read > self.read {
             let prior = std::mem::replace(&mut self.read, read);

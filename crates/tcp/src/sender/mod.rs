@@ -89,8 +89,8 @@ pub struct Sender<C: Control> {
     loss_buffer: Vec<u64>,
     syn_sent: Nanos,
     syn_retransmitted: bool,
-    /// No ACK but the SYN-ACK has arrived, or data was acknowledged since.
-    rwnd_of_syn_ack: bool,
+    /// The window field of the last ACK that changed it, see [`Ack::window`].
+    window: u8,
     params: C::Params,
 }
 
@@ -139,7 +139,7 @@ impl<C: Control> Sender<C> {
             last_sent: 0,
             syn_sent: 0,
             syn_retransmitted: false,
-            rwnd_of_syn_ack: true,
+            window: 0,
             echo_ms: 0,
             ecn: EcnState::default(),
             loss_buffer,
@@ -206,7 +206,7 @@ impl<C: Control> Sender<C> {
         if self.is_fast_path(ack) {
             self.process_ack_fast(now, ack.next);
         } else {
-            let rwnd_opened = self.is_first_with_scale(ack) || self.rwnd_end > prior_end;
+            let rwnd_opened = self.opens_rwnd(ack) || self.rwnd_end > prior_end;
             if self.board.packets_out() > 0 {
                 let action = self.process_ack_slow(now, ack, rwnd_opened);
                 self.transmit_recovery(now, action, wire);
@@ -219,10 +219,13 @@ impl<C: Control> Sender<C> {
         self.board.check();
     }
 
-    /// True for the first ACK after the SYN-ACK. Its window is scaled, and so another one than that of the
-    /// SYN-ACK, which never is (RFC 7323, section 2.2): it is no duplicate.
-    fn is_first_with_scale(&mut self, ack: &Ack) -> bool {
-        ack.next == 0 && std::mem::take(&mut self.rwnd_of_syn_ack)
+    /// Without SACK: true if the ACK opens rwnd, and so is no duplicate (Linux: tcp_may_update_window).
+    fn opens_rwnd(&mut self, ack: &Ack) -> bool {
+        let opens = ack.window.wrapping_sub(self.window) as i8 > 0;
+        if opens || ack.next > self.board.una() {
+            self.window = ack.window;
+        }
+        opens
     }
 
     /// Processes an ACK of any kind, up to transmission.
@@ -256,6 +259,7 @@ impl<C: Control> Sender<C> {
         }
         self.echo_ms = ack.sent_ms;
         self.rwnd_end = u64::from(ack.rwnd_pkts);
+        self.window = ack.window;
         self.start_ecn(ack);
         let rtt_us = (now - self.syn_sent) / US;
         self.rtt.sample(rtt_us, 0, 0);
