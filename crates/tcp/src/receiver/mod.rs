@@ -181,6 +181,7 @@ impl Receiver {
     #[cold]
     fn establish(&mut self, now: Nanos) {
         self.acks.rtt = Some(now - self.acks.syn_ack_sent);
+        self.acks.last_data = now;
         self.window.start(now);
     }
 

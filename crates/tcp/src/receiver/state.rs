@@ -1,6 +1,6 @@
 //! The parts of a receiver's state: ACKs that are delayed or compressed, and the packet that GRO assembles.
 
-use crate::time::{Nanos, US, expiry, jiffies};
+use crate::time::{JIFFY_US, Nanos, US, expiry, jiffies};
 use crate::wire::{EcnField, Segment};
 
 /// The shortest delay of an ACK, ns: 40 ms (Linux: TCP_ATO_MIN, TCP_DELACK_MIN).
@@ -39,11 +39,11 @@ pub(super) struct Acks {
     /// The timestamp to echo: of the segment that advanced the last ACK, or would have (RFC 7323, section
     /// 4.3).
     pub(super) echo_ms: u32,
-    /// ACKs that are not delayed, and by how much others are (Linux: icsk_ack.quick, ato).
+    /// ACKs that are not delayed, and by how much others are; 0: not set yet (Linux: icsk_ack.quick, ato).
     pub(super) quickacks: u32,
     ato: Nanos,
-    /// When the last packet in order arrived; `None`: none has (Linux: lrcvtime).
-    last_data: Option<Nanos>,
+    /// When the last packet in order arrived, or the connection was established (Linux: lrcvtime).
+    pub(super) last_data: Nanos,
     /// When the last SYN-ACK left, and how long after it the connection was established: the receiver's own
     /// RTT. `None`: it is not established.
     pub(super) syn_ack_sent: Nanos,
@@ -73,8 +73,8 @@ impl Default for Acks {
             acked: 0,
             echo_ms: 0,
             quickacks: 0,
-            ato: ATO_MIN,
-            last_data: None,
+            ato: 0,
+            last_data: 0,
             syn_ack_sent: 0,
             rtt: None,
             delayed_until: Nanos::MAX,
@@ -110,18 +110,15 @@ impl Acks {
     /// floor).
     fn rto(&self) -> Nanos {
         let rtt = self.rtt.unwrap_or(0);
-        rtt + (2 * rtt).max(RTO_MIN)
+        jiffies((rtt + (2 * rtt).max(RTO_MIN)) / US) * JIFFY_US * US
     }
 
     /// Data arrives in order: adapts the delay of ACKs to the time between packets (Linux:
     /// tcp_event_data_recv).
     #[inline]
     pub(super) fn on_data(&mut self, now: Nanos) {
-        let Some(last) = self.last_data.replace(now) else {
-            return self.enter_quickack();
-        };
-        let gap = now - last;
-        if gap <= ATO_MIN / 2 {
+        let gap = now - std::mem::replace(&mut self.last_data, now);
+        if gap <= ATO_MIN / 2 && self.ato > 0 {
             self.ato = self.ato / 2 + ATO_MIN / 2;
         } else {
             self.on_late_data(gap);
@@ -131,9 +128,11 @@ impl Acks {
     #[cold]
     fn on_late_data(&mut self, gap: Nanos) {
         let rto = self.rto();
-        if gap < self.ato {
+        if self.ato == 0 {
+            self.enter_quickack(); // it is the first, and no ACK has left
+        } else if gap < self.ato {
             self.ato = (self.ato / 2 + gap).min(rto);
-        } else if gap > rto {
+        } else if gap > rto + JIFFY_US * US / 2 {
             self.quickacks = self.quickacks.max(QUICK_ACKS); // as after a pause
         }
     }
