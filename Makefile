@@ -4,7 +4,7 @@ CARGO ?= cargo
 # The maintainers' program.
 DEV = $(CARGO) run --release --quiet --package fairpace-dev --
 # More arguments, as in `make duels ARGS="--duration 20s"`: for demo, duels, evaluate, reproduce, conformance, views, level-evidence,
-# accuracy, swarm, abuse, soak, kernels, packages-test, bench and bench-kernel.
+# accuracy, swarm, abuse, soak, kernels, packages-test, nightly, bench and bench-kernel.
 ARGS ?=
 # How many scenarios `make swarm` draws, and the seed of the first.
 N ?= 100
@@ -12,7 +12,7 @@ SEED ?= 1
 
 .PHONY: help demo duels evaluate leaderboard reproduce conformance conformance-level setup build python notebooks test check tidy \
 	fmt lint docs bench count bench-kernel objects api packages-check deny views bbq-gap level-theory level-evidence accuracy \
-	swarm abuse abuse-night soak packages packages-test kernels fuzz conform
+	swarm abuse soak nightly packages packages-test kernels fuzz conform
 
 help:
 	@echo "make demo          a problem and a fix: simulated, then on this machine's own kernel (4 minutes as root, 3 more to build)"
@@ -39,8 +39,8 @@ help:
 	@echo "make level-evidence  what LEVEL's parts are worth, where others are better: docs/level-evidence.md; it can be interrupted"
 	@echo "make swarm         check N=100 random scenarios from SEED=1 on; N=1 replays one"
 	@echo "make abuse         start fairpace with hostile input for two minutes, and judge each invocation; as root the kernel's, too"
-	@echo "make abuse-night   the same for an hour, with a new seed each day"
 	@echo "make soak          commands of an administrator, some of them killed, while 1,000 connections send checked data (root)"
+	@echo "make nightly       what is too long for CI, each with its result at the end (root, a night): ARGS=--list names it"
 	@echo "make fuzz          libFuzzer on parsers and algorithms, TIME=60 seconds each; its inputs are tests of crates/fuzz"
 	@echo "make accuracy      how exactly the kernel host reports sends and losses to BBRv3 (root): a table of FIDELITY.md"
 	@echo "make objects       the algorithms compiled for the kernel, into crates/kernel/objects"
@@ -193,8 +193,8 @@ soak:
 	$(CARGO) build --quiet --locked --package fairpace
 	$(CARGO) run --quiet --locked --package fairpace-dev -- soak $(ARGS)
 
-abuse-night:
-	$(MAKE) abuse ARGS="--time 1h --seed $$(date +%Y%m%d) $(ARGS)"
+nightly:
+	@scripts/nightly.sh $(ARGS)
 
 # make test runs the inputs that it has found, without the fuzzer.
 fuzz:

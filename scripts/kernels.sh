@@ -2,9 +2,11 @@
 # Boots Debian's kernels in QEMU and checks every algorithm in each: docs/kernels.md.
 #
 #   scripts/kernels.sh [--only SERIES]... [--no-page] [--no-lockdown]
+#   scripts/kernels.sh [--only SERIES]... --reordering SECONDS
 #
 # SERIES is such as 6.12; by default 6.1, 6.6, 6.12, 6.18 and all later ones that the mirror has. --no-page prints
-# the tables. --no-lockdown boots each kernel once, and not again with lockdown=confidentiality.
+# the tables. --no-lockdown boots each kernel once, and not again with lockdown=confidentiality. --reordering runs
+# each algorithm that long over a path that reorders, and nothing else: half an hour for 60 seconds.
 #
 # INSTALL=1                  install what is missing (root)
 # FAIRPACE_REQUIRE_KERNEL=1  what would be skipped, because there is no QEMU or no mirror, is a failure
@@ -16,6 +18,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # Seconds that one guest may take: emulated, and on a busy machine, the check takes one to two minutes.
 limit=600
+# Algorithms that a guest runs one after the other, at most.
+most_algorithms=40
+# The kernel's modules that the check needs, where they are not built in. None needs another one.
+modules="veth tun sch_tbf sch_ingress cls_u32 act_mirred"
 # How old the lists of packages may get, minutes.
 list_age=720
 all_series=(6.1 6.6 6.12 6.18)
@@ -27,6 +33,7 @@ security_suites=(bookworm-security trixie-security)
 only=()
 page=(--out docs/kernels.md)
 lockdown=yes
+reordering=
 while [ $# -gt 0 ]; do
 	case $1 in
 	--only)
@@ -35,6 +42,10 @@ while [ $# -gt 0 ]; do
 		;;
 	--no-page) page=() ;;
 	--no-lockdown) lockdown=no ;;
+	--reordering)
+		reordering=${2:?--reordering needs seconds}
+		shift
+		;;
 	*)
 		echo "kernels: unknown argument $1" >&2
 		exit 2
@@ -42,7 +53,8 @@ while [ $# -gt 0 ]; do
 	esac
 	shift
 done
-[ ${#only[@]} = 0 ] || page=() # a part is not the page
+# a part is not the page
+[ ${#only[@]} = 0 ] && [ -z "$reordering" ] || page=()
 
 target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 work=$target/kernels
@@ -170,9 +182,10 @@ build_root() {
 	put_program "$target/debug/fairpace"
 	put_program "$target/debug/fairpace-dev"
 	put_program "$(command -v ip)"
+	put_program "$(command -v tc)"
 	strip "$work"/image/bin/fairpace{,-dev} # line tables are most of them
 	cp "$work/busybox" "$work/image/bin/"
-	cat >"$work/image/init" <<-'INIT'
+	cat >"$work/image/init" <<-INIT
 		#!/bin/busybox sh
 		export PATH=/bin HOME=/
 		busybox mount -t proc proc /proc
@@ -181,25 +194,28 @@ build_root() {
 		mount -t devtmpfs dev /dev
 		mount -t securityfs securityfs /sys/kernel/security
 		mount -t tmpfs tmpfs /tmp
-		insmod /veth.ko
-		insmod /tun.ko
+		for module in $modules; do
+			[ ! -e /\$module.ko ] || insmod /\$module.ko
+		done
 		mkdir -p /dev/net
 		[ -e /dev/net/tun ] || mknod /dev/net/tun c 10 200
 		ip link set lo up
 		stty -F /dev/ttyS1 raw -echo
-		fairpace-dev kernel-check --report /dev/ttyS1
-		echo "kernel-check ended with $?"
+		# shellcheck disable=SC2154 # of the kernel's command line
+		fairpace-dev kernel-check \$fairpace_check --report /dev/ttyS1
+		echo "kernel-check ended with \$?"
 		poweroff -f
 	INIT
 	chmod +x "$work/image/init"
 	archive "$work/image" >"$work/image.cpio"
 }
 
-# Starts one guest: kernel, initramfs, name of the report, more words on the kernel's command line.
+# Starts one guest: kernel, initramfs, name of the report, more words on the kernel's command line, seconds that it may
+# take.
 # The kernel checks its timer by real time: on a busy host one of eight emulated machines panicked there. -cx16: after cmpxchg16b,
 # QEMU 7.2 has impossible flags now and then, see scripts/packages-test.sh.
 boot() {
-	local kernel=$1 initramfs=$2 name=$3 words=$4
+	local kernel=$1 initramfs=$2 name=$3 words=$4 limit=$5
 	# one that ends by its time limit is in its report: there is no last step
 	while [ "$(jobs -pr | wc -l)" -ge "$jobs_at_once" ]; do wait -n || true; done
 	echo "kernels: $name"
@@ -232,15 +248,21 @@ check_series() {
 	kernel=$(find "$files" -name 'vmlinuz*' | head -n1)
 	rm -rf "$work/module"
 	mkdir -p "$work/module"
-	find "$files" \( -name 'veth.ko*' -o -name 'tun.ko*' \) -exec cp {} "$work/module/" \;
+	for module in $modules; do find "$files" -name "$module.ko*" -exec cp {} "$work/module/" \;; done
 	find "$work/module" -name '*.xz' -exec xz -d {} \;
 	{
 		cat "$work/image.cpio"
 		archive "$work/module"
 	} >"$files.initramfs"
 	echo "Debian $version" >"$reports/$series.source"
-	boot "$kernel" "$files.initramfs" "$series" ""
-	[ $lockdown = no ] || boot "$kernel" "$files.initramfs" "$series-lockdown" "lockdown=confidentiality"
+	if [ -n "$reordering" ]; then
+		# the initramfs is unpacked, and each algorithm loads and ends
+		boot "$kernel" "$files.initramfs" "$series-reordering" "fairpace_check=\"--reordering ${reordering}s\"" \
+			$((limit + most_algorithms * (reordering + 15)))
+		return 0
+	fi
+	boot "$kernel" "$files.initramfs" "$series" "" $limit
+	[ $lockdown = no ] || boot "$kernel" "$files.initramfs" "$series-lockdown" "lockdown=confidentiality" $limit
 }
 
 require_tools

@@ -11,6 +11,7 @@ use fairpace_cli_core::args::{Global, PathArgs, parse_target};
 use fairpace_cli_core::evaluation::EvaluationArgs;
 use fairpace_cli_core::failure::{EXIT_CODES, Failure};
 use fairpace_cli_core::result_dir::ResultDir;
+use fairpace_kernel::Walk;
 use fairpace_scenario::quantity::{Dimension, NotAQuantity, parse, parse_time};
 use fairpace_scenario::{Set, Target};
 
@@ -112,9 +113,10 @@ pub(crate) enum Command {
     Status(ConfigArgs),
     /// Take everything of ours out, now: restore all defaults, move live sockets to cubic, unload.
     ///
-    /// It visits every network namespace that it can enter, goes on when a part fails, and says what it could
-    /// not do. The configuration stays as it is.
-    Panic(ConfigArgs),
+    /// It visits every network namespace that it finds, goes on when a part fails, and says what it could not
+    /// do. Listeners that never chose an algorithm are left alone: what they accept has the default. The
+    /// configuration stays as it is.
+    Panic(PanicArgs),
     /// Check what this kernel and machine can do, and explain how to fix what is missing.
     ///
     /// It also says what will surprise: a default in sysctl.d, other programs that select algorithms, queues
@@ -386,6 +388,38 @@ pub(crate) struct ApplyArgs {
     pub(crate) replace: bool,
     #[command(flatten)]
     pub(crate) config: ConfigArgs,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct PanicArgs {
+    /// Move listeners that never chose an algorithm, too, which frees the one that they keep: they do not
+    /// follow the default until their services restart.
+    #[arg(long)]
+    pub(crate) free: bool,
+    /// How to find sockets. By default by the kernel's version: a walk over all sockets can panic some (see
+    /// `fairpace doctor`).
+    #[arg(long, value_enum)]
+    pub(crate) walk: Option<WalkArg>,
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
+}
+
+/// How to find sockets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum WalkArg {
+    /// By the kernel's own lists.
+    Iterator,
+    /// By the descriptors of processes, which not every socket has.
+    Descriptors,
+}
+
+impl From<WalkArg> for Walk {
+    fn from(walk: WalkArg) -> Walk {
+        match walk {
+            WalkArg::Iterator => Walk::Iterator,
+            WalkArg::Descriptors => Walk::Descriptors,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Args)]

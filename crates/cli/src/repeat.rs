@@ -83,6 +83,9 @@ pub(crate) fn run(
     if nothing_random {
         text.push_str(NOTHING_RANDOM);
     }
+    if !global.quiet {
+        repeat.notes.iter().for_each(|note| text.push_str(&format!("note: {note}\n")));
+    }
     out.text(&text)
 }
 

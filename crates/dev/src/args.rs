@@ -453,18 +453,25 @@ pub(crate) struct AbuseArgs {
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct SoakArgs {
-    /// How long commands are given.
+    /// How long commands are given; with --reordering, how long each algorithm runs.
     #[arg(long, value_name = "TIME", default_value = "1min", value_parser = parse_time)]
     pub(crate) time: Duration,
-    /// Connections at a time.
-    #[arg(long, value_name = "N", default_value_t = 1000)]
-    pub(crate) connections: usize,
+    /// Connections at a time; by default 1000, with --reordering 100.
+    #[arg(long, value_name = "N")]
+    pub(crate) connections: Option<usize>,
     /// The seed of all choices. What they meet depends on the machine, too.
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
     /// The program; by default `fairpace` beside this one.
     #[arg(long, value_name = "FILE")]
     pub(crate) program: Option<PathBuf>,
+    /// Give no commands: run each algorithm alone over a path on which packets overtake each other, and look
+    /// at cwnd on each ACK.
+    #[arg(long, conflicts_with_all = ["seed", "program"])]
+    pub(crate) reordering: bool,
+    /// The algorithms of --reordering; by default all.
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', requires = "reordering")]
+    pub(crate) cc: Vec<String>,
 }
 
 /// A class of hostile invocations.

@@ -26,6 +26,6 @@ pub(crate) fn run(
         host::perform(&scenario.title, signals, global.quiet, |progress| {
             Ok(measure(&scenario, progress, &options)?)
         })?;
-    run.notes.extend(disturbed);
+    run.notes.extend(disturbed.map(|why| why.to_string()));
     if global.json { out.json(&run.summary) } else { out.text(&summary::of_run(&run, global.quiet)) }
 }

@@ -12,7 +12,7 @@ use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::output::Output;
 use fairpace_cli_core::signals::Signals;
 use fairpace_results::Summary;
-use fairpace_scenario::{Burst, Cc, CcError, Flow, Link, Scenario, Target, View};
+use fairpace_scenario::{Burst, BurstLength, Cc, CcError, Flow, Link, Scenario, Target, View};
 use serde::Serialize;
 
 use crate::args::ViewsArgs;
@@ -67,7 +67,7 @@ fn cases() -> Vec<Case> {
     const ALONE_20: &[(Runs, u64)] = &[(UnderTest, 20)];
     const ALONE_40: &[(Runs, u64)] = &[(UnderTest, 40)];
     const TWO: &[(Runs, u64)] = &[(UnderTest, 10), (UnderTest, 50)];
-    let burst = Some(Burst { pkts: 10, inside_ppb: 100 * PERCENT, outside_ppb: 0 });
+    let burst = Some(Burst { length: BurstLength::Pkts(10), inside_ppb: 100 * PERCENT, outside_ppb: 0 });
     let lossy = |title| case(title, 50, 500_000, ALONE_40);
     vec![
         case("alone, 100 Mbit/s, 20 ms, 2 BDP", 100, 500_000, ALONE_20),

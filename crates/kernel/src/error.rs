@@ -263,6 +263,23 @@ pub enum Error {
         /// The last lines that libbpf printed.
         log: String,
     },
+    /// Sockets could not be given another algorithm.
+    #[error("{sockets} sockets of {of} keep their algorithm: {cause}")]
+    #[diagnostic(
+        code(fairpace::kernel::not_moved),
+        help(
+            "a route with `congctl lock` or a BPF program can forbid it, and so can the right to trace the \
+             process; they keep it until they close"
+        )
+    )]
+    NotMoved {
+        /// Number of sockets.
+        sockets: usize,
+        /// Their network namespace or process.
+        of: String,
+        /// What the system said.
+        cause: io::Error,
+    },
     /// A file of the system could not be read.
     #[error("{}: {cause}", .path.display())]
     #[diagnostic(code(fairpace::kernel::io))]

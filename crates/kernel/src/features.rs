@@ -6,9 +6,11 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use fairpace_cc::{Algorithm, Kind};
 use libbpf_rs::btf::Btf;
 
-use crate::{Error, bpffs, btf, log, object};
+use crate::check::{Check, Standing};
+use crate::{Error, bpffs, btf, log, object, tcp_iterator};
 
 /// The oldest kernel whose verifier lets a congestion control write the pacing rate (6.0), and whose programs
 /// are not skipped when an interrupt finds one running (6.1).
@@ -19,32 +21,6 @@ const CAPABILITIES: [(&str, u32); 3] = [("CAP_BPF", 39), ("CAP_PERFMON", 38), ("
 /// The capability that has all of these, by its number.
 const CAP_SYS_ADMIN: u32 = 21;
 const STATUS: &str = "/proc/self/status";
-
-/// The result of a check.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
-    /// As it should be.
-    Ok,
-    /// Works, with a loss that the check explains.
-    Degraded,
-    /// Loading cannot work.
-    Missing,
-}
-
-/// A check of this machine.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Check {
-    /// What was checked, in a few words.
-    pub what: &'static str,
-    /// The result.
-    pub standing: Standing,
-    /// What was found.
-    pub found: String,
-    /// Why it matters.
-    pub matters: &'static str,
-    /// What to do; empty when all is well.
-    pub remedy: String,
-}
 
 /// What a kernel can do: the checks, and the choices that loading makes.
 #[derive(Debug, Clone)]
@@ -58,6 +34,7 @@ pub struct Features {
     pub(crate) interface: Interface,
     missing_capabilities: Vec<&'static str>,
     no_btf: Option<(PathBuf, io::ErrorKind, String)>,
+    skips_programs: bool,
 }
 
 /// The kernel's version of tcp_congestion_ops.
@@ -88,11 +65,13 @@ impl Features {
             interface: Interface::default(),
             missing_capabilities: missing_rights(status),
             no_btf: None,
+            skips_programs: false,
         };
         features.checks.push(rights(&features.missing_capabilities));
         features.checks.push(jit());
         features.check_btf(btf);
         features.checks.push(file_system());
+        features.checks.push(tcp_iterator::check());
         features.unsupported = features.checks.iter().find(|c| c.standing == Standing::Missing).cloned();
         features.checks.insert(0, built());
         features
@@ -102,6 +81,13 @@ impl Features {
     /// 6.4.
     pub fn has_links(&self) -> bool {
         self.interface.has_links
+    }
+
+    /// Whether this kernel runs no BPF program while a thread of process 1 runs. A hook that it skips returns
+    /// what happened to be on the kernel's stack: a cwnd or an ssthresh that no algorithm has set.
+    /// `docs/notes/skipped-programs.md` has the evidence.
+    pub fn skips_programs(&self) -> bool {
+        self.skips_programs
     }
 
     /// Whether the listed algorithms can be loaded.
@@ -189,27 +175,10 @@ impl Features {
             has_links: btf::has_struct(btf, "bpf_struct_ops_link"),
         };
         self.checks.push(patches(&btf::names_of(btf, ops)));
+        self.skips_programs = btf::has_member(btf, "bpf_prog_aux", SKIPS_FIELD);
+        self.checks.push(process_1(self.skips_programs));
         self.checks.push(ecn(self.interface.control_has_flag));
         self.checks.push(links(self.interface.has_links));
-    }
-}
-
-impl Check {
-    fn ok(what: &'static str, found: String, matters: &'static str) -> Check {
-        Check { what, standing: Standing::Ok, found, matters, remedy: String::new() }
-    }
-
-    fn missing(what: &'static str, found: String, matters: &'static str, remedy: impl Into<String>) -> Check {
-        Check { what, standing: Standing::Missing, found, matters, remedy: remedy.into() }
-    }
-
-    fn degraded(
-        what: &'static str,
-        found: String,
-        matters: &'static str,
-        remedy: impl Into<String>,
-    ) -> Check {
-        Check { what, standing: Standing::Degraded, found, matters, remedy: remedy.into() }
     }
 }
 
@@ -356,6 +325,32 @@ fn patches(members: &[String]) -> Check {
         found.push_str("; it lacks min_tso_segs, which no algorithm of ours uses");
     }
     Check::ok(what, found, matters)
+}
+
+/// The field of `struct bpf_prog_aux` by which a kernel decides whether to run a program while process 1
+/// runs. Linux of kernel.org has no such field, and skips no hook of TCP.
+const SKIPS_FIELD: &str = "init_owned";
+
+fn process_1(skips_programs: bool) -> Check {
+    let (what, matters) = (
+        "programs in process 1",
+        "where a hook is skipped, the kernel takes what was on its stack for ssthresh or cwnd, uses it later \
+         in any process, and may log a warning",
+    );
+    if !skips_programs {
+        return Check::ok(what, "they run as in any process".into(), matters);
+    }
+    let grow = Algorithm::all().filter(|algorithm| algorithm.kind() == Kind::GrowsCwnd);
+    let grow: Vec<&str> = grow.map(Algorithm::name).collect();
+    let found = format!(
+        "this kernel (bpf_prog_aux.{SKIPS_FIELD}) skips them: now and then a flow gets a random cwnd. \
+         Algorithms that leave reductions to the kernel ({}, headers of CC_GROWS_CWND) and prague, which \
+         follows the kernel's cwnd, keep it until the next reduction; all others until the next ACK",
+        grow.join(", ")
+    );
+    let remedy = "boot another kernel for work that matters, or use an algorithm that sets cwnd on each ACK; \
+                  the testbed does not judge a run with such a cwnd";
+    Check::degraded(what, found, matters, remedy)
 }
 
 fn ecn(control_has_flag: bool) -> Check {

@@ -36,9 +36,12 @@
 mod adapt;
 mod bpffs;
 mod btf;
+mod check;
 mod defaults;
+mod descriptors;
 mod error;
 mod features;
+mod iterators;
 mod list;
 mod load;
 mod log;
@@ -50,16 +53,18 @@ mod replace;
 #[cfg(feature = "testing")]
 mod replay;
 mod sockets;
+mod tcp_iterator;
 mod transaction;
 
+pub use check::{Check, Standing};
 pub use defaults::{DefaultChange, default, former_default, is_ours, restore_default, set_default};
 pub use error::{Error, Holder};
-pub use features::{Check, Features, Standing};
+pub use features::Features;
 pub use list::{Entry, Status, list, parameters, sock_ops, unload, unload_all};
 #[cfg(feature = "testing")]
 pub use load::load_without_storage;
 pub use load::{LoadOptions, Loaded, Program, load, load_object, load_objects};
-pub use namespace::{Namespace, namespaces};
+pub use namespace::{Namespace, Namespaces, namespaces};
 #[cfg(feature = "testing")]
 pub use object::is_built;
 pub use object::{Object, ObjectParameter, compile_with};
@@ -67,5 +72,6 @@ pub use observe::Flow;
 pub use replace::replace;
 #[cfg(feature = "testing")]
 pub use replay::{Call, Replay};
-pub use sockets::{Moved, Mover, Users, users};
+pub use sockets::{Move, Moved, Users, move_sockets, users};
+pub use tcp_iterator::Walk;
 pub use transaction::{Action, Repair, repair};

@@ -1,26 +1,41 @@
-//! The sockets that use loaded algorithms: counted, and moved to another algorithm. By BPF iterators
-//! (`cc/bpf/socket_iterators.bpf.c`), which also see sockets without a process.
+//! The sockets that use loaded algorithms: counted, and moved to another algorithm.
+//!
+//! They are counted by the BPF iterator over the socket storage of an algorithm. They are moved by the one
+//! over TCP sockets, which also sees those without a process. [`move_sockets`] is the only user of that one,
+//! and uses it only if [`Walk`] says so: the versions that it can panic are in `tcp_iterator.rs`.
 
-use std::collections::BTreeMap;
-use std::io::{self, Read};
-use std::os::fd::AsFd;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
 
-use libbpf_rs::{Iter, Link, MapType, ObjectBuilder, OpenObject};
+use libbpf_rs::{Link, MapType};
+use nix::errno::Errno;
+use nix::libc;
+use nix::sys::socket::{getsockopt, setsockopt, sockopt::TcpCongestion};
 
-use crate::object::{bad_object, tool};
-use crate::{Entry, Error, Features, features, list, log};
+use crate::descriptors::{Listing, Socket, Target, open_in_processes, process_name};
+use crate::iterators::{Iterator, configure, field, read};
+use crate::{Entry, Error, Namespace, Walk, features, list};
 
-/// The embedded object.
-const OBJECT: &str = "socket_iterators";
 /// Bytes of `struct socket_record` of the object.
-const RECORD: usize = 12;
+const RECORD: usize = 16;
+/// KIND_LISTENER of the object: a listener that never chose, moved.
+const LISTENER: u32 = 1;
+/// KIND_LISTENER_LEFT of the object: one that was left alone.
+const LISTENER_LEFT: u32 = 2;
 /// Bytes of a name in the kernel: TCP_CA_NAME_MAX (include/net/tcp.h).
 const NAME_BYTES: usize = 16;
 /// Names that can be moved at once: MOVE_FROM_NAMES_MAX of the object.
 const MOST_NAMES: usize = 64;
-/// Passes over all sockets. An iterator of kernels before 6.17 can miss sockets while others open and close,
-/// so passes repeat until one finds none; each pass that is needed is rarer than the one before it.
+/// Passes over all sockets. The iterator of kernels before 6.17 can miss sockets while others open and close,
+/// and so can a walk through `/proc`. So passes repeat until one finds none; each pass that is needed is
+/// rarer than the one before it.
 const PASSES: usize = 10;
+/// The state of a socket that is neither connected nor listening (include/net/tcp_states.h).
+const TCP_CLOSE: u8 = 7;
+/// The state of a listener.
+const TCP_LISTEN: u8 = 10;
 
 /// The sockets of one loaded algorithm.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,8 +53,8 @@ impl Users {
     }
 }
 
-/// Counts the sockets of these algorithms, in all network namespaces. Listening sockets have no state, and
-/// are not counted.
+/// Counts the sockets of these algorithms, in all network namespaces. Sockets without a connection, such as
+/// listening ones, have no state, and are not counted.
 ///
 /// # Errors
 /// The kernel does not let BPF objects be listed or iterators be loaded.
@@ -48,16 +63,14 @@ pub fn users(entries: &[Entry]) -> Result<Vec<Users>, Error> {
         return Ok(Vec::new());
     }
     features::require_walk()?;
-    let object = load("users", |_| Ok(()))?;
-    let program = object.progs_mut().find(|p| p.name() == "users").ok_or_else(|| lacks("its program"))?;
-    let what = || format!("{OBJECT}: reading the sockets of an algorithm");
+    let iterator = Iterator::load("users", |_| Ok(()))?;
     let mut all = Vec::new();
     for entry in entries {
         let mut sockets = BTreeMap::new();
         if let Some(storage) = list::sibling(entry, |map| map.ty == MapType::SkStorage)? {
-            let link = program.attach_iter(storage.as_fd()).map_err(Error::bpf(what()))?;
-            for record in read(&link)? {
-                *sockets.entry(record.namespace_inode).or_insert(0) += 1;
+            let link = iterator.attach(|program| program.attach_iter(storage.as_fd()))?;
+            for record in read::<RECORD>(&link)? {
+                *sockets.entry(u32::from_ne_bytes(field(&record, 0))).or_insert(0) += 1;
             }
         }
         all.push(Users { map_id: entry.map_id, sockets });
@@ -65,36 +78,72 @@ pub fn users(entries: &[Entry]) -> Result<Vec<Users>, Error> {
     Ok(all)
 }
 
-/// Gives the sockets of some algorithms another one. Loaded once, it can run in several network namespaces.
-#[derive(Debug)]
-pub struct Mover {
-    _object: libbpf_rs::Object,
-    link: Link,
+/// Which sockets get another algorithm, and which one. Names are those of the kernel.
+///
+/// A listener that never chose an algorithm gives what it accepts the default of its network namespace,
+/// whatever it has itself (`tcp_ca_openreq_child`, net/ipv4/tcp_cong.c). To move it makes its algorithm its
+/// choice, which nothing takes back.
+#[derive(Debug, Clone, Copy)]
+pub struct Move<'a> {
+    /// The algorithms that they have now.
+    pub from: &'a [&'a str],
+    /// The one that they get, which must be offered by the kernel. A socket that never chose and has no
+    /// connection gets the default of its network namespace, unless that is one of `from`.
+    pub to: &'a str,
+    /// Whether listeners that never chose are moved, too. They keep what they have in the kernel until they
+    /// close, though no packet is sent by it.
+    pub frees: bool,
 }
 
-/// What a [`Mover`] did in one network namespace.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// What [`move_sockets`] did.
+#[derive(Debug, Default)]
 pub struct Moved {
-    /// Sockets that now have the other algorithm.
+    /// Sockets that now have another algorithm.
     pub moved: usize,
-    /// Sockets that the last pass could not move.
-    pub refused: usize,
-    /// The error number of the last refusal; 0: there was none.
-    pub errno: i32,
+    /// Listeners among them that never chose: what they accept does not follow the default any more.
+    pub listeners_moved: usize,
+    /// Listeners that never chose and were left alone, by their algorithm.
+    pub listeners_left: BTreeMap<String, usize>,
+    /// What could not be moved, or not be looked at.
+    pub failures: Vec<Error>,
 }
 
-impl Mover {
-    /// From any of `from` to `to`, which must be offered by the kernel. Names are those of the kernel.
-    ///
-    /// # Errors
-    /// Too many or too long names, or the kernel does not load the iterator.
-    pub fn new(from: &[&str], to: &str) -> Result<Mover, Error> {
-        if from.len() > MOST_NAMES {
-            return Err(Error::BadName { name: from.join(", ") });
+/// Gives the sockets of some algorithms in these network namespaces another one.
+///
+/// # Errors
+/// Too many or too long names. All else is in [`Moved::failures`].
+pub fn move_sockets(plan: &Move<'_>, walk: Walk, namespaces: &[Namespace]) -> Result<Moved, Error> {
+    let config = plan.config()?;
+    let mut moved = Moved::default();
+    if walk == Walk::Iterator {
+        match Mover::load(plan, &config) {
+            Ok(mover) => namespaces.iter().for_each(|namespace| mover.run_in(namespace, &mut moved)),
+            Err(error) => moved.failures.push(error),
         }
-        let mut config = (from.len() as u64).to_ne_bytes().to_vec();
-        let empty = std::iter::repeat_n("", MOST_NAMES - from.len());
-        for name in from.iter().copied().chain(empty).chain([to]) {
+    }
+    // also where the iterator has been: it does not see sockets that are neither connected nor listening
+    let inodes: BTreeSet<u32> = namespaces.iter().map(|namespace| namespace.inode).collect();
+    if let Err(error) = ByDescriptors::new(plan, walk, &inodes).run(&mut moved) {
+        moved.failures.push(error);
+    }
+    Ok(moved)
+}
+
+impl Moved {
+    fn leave(&mut self, name: &str) {
+        *self.listeners_left.entry(name.to_owned()).or_default() += 1;
+    }
+}
+
+impl Move<'_> {
+    /// `struct move_config` of the object.
+    fn config(&self) -> Result<Vec<u8>, Error> {
+        if self.from.len() > MOST_NAMES {
+            return Err(Error::BadName { name: self.from.join(", ") });
+        }
+        let mut config = [self.from.len() as u32, u32::from(self.frees)].map(u32::to_ne_bytes).concat();
+        let empty = std::iter::repeat_n("", MOST_NAMES - self.from.len());
+        for name in self.from.iter().copied().chain(empty).chain([self.to]) {
             if name.len() >= NAME_BYTES {
                 return Err(Error::BadName { name: name.to_owned() });
             }
@@ -102,84 +151,192 @@ impl Mover {
             bytes[..name.len()].copy_from_slice(name.as_bytes());
             config.extend(bytes);
         }
-        let object = load("move", |open| {
-            let map = open.maps_mut().find(|m| m.name().to_string_lossy().ends_with(".config"));
-            let mut map = map.ok_or_else(|| lacks("its configuration"))?;
-            let value = map.initial_value_mut().filter(|value| value.len() == config.len());
-            value.ok_or_else(|| lacks("its configuration"))?.copy_from_slice(&config);
-            Ok(())
-        })?;
-        let link = {
-            let program = object.progs_mut().find(|p| p.name() == "move");
-            let program = program.ok_or_else(|| lacks("its program"))?;
-            let options = libbpf_rs::IterOpts::None;
-            program.attach_iter_with_opts(options).map_err(Error::bpf(format!("{OBJECT}: attaching")))?
-        };
-        Ok(Mover { _object: object, link })
+        Ok(config)
+    }
+}
+
+/// Moves by the iterator over TCP sockets.
+struct Mover<'a> {
+    plan: &'a Move<'a>,
+    _iterator: Iterator,
+    link: Link,
+}
+
+impl<'a> Mover<'a> {
+    fn load(plan: &'a Move<'a>, config: &[u8]) -> Result<Mover<'a>, Error> {
+        let iterator = Iterator::load("move", |open| configure(open, config))?;
+        let link = iterator.attach_to_all()?;
+        Ok(Mover { plan, _iterator: iterator, link })
     }
 
-    /// Moves the sockets of the calling thread's network namespace, listening ones included.
-    ///
-    /// # Errors
-    /// The kernel does not run the iterator. Sockets that were moved before stay moved.
-    pub fn run(&self) -> Result<Moved, Error> {
-        let mut all = Moved::default();
+    /// Moves the sockets of a network namespace. Those that were moved before an error stay moved.
+    fn run_in(&self, namespace: &Namespace, all: &mut Moved) {
+        match namespace.enter(|| self.run(all)) {
+            Ok(Ok((_, 0))) => {}
+            Ok(Ok((errno, sockets))) => all.failures.push(Error::NotMoved {
+                sockets,
+                of: namespace.to_string(),
+                cause: io::Error::from_raw_os_error(errno),
+            }),
+            Ok(Err(error)) | Err(error) => all.failures.push(error),
+        }
+    }
+
+    /// Those of the calling thread's network namespace. What the last pass could not move: how many, and the
+    /// error number of one.
+    fn run(&self, all: &mut Moved) -> Result<(i32, usize), Error> {
+        let (mut errno, mut refused, mut left) = (0, 0, Vec::new());
         for _ in 0..PASSES {
-            let records = read(&self.link)?;
-            let refused = records.iter().filter(|record| record.error != 0);
-            all.errno = refused.clone().next_back().map_or(0, |record| -record.error);
-            all.refused = refused.count();
-            let moved = records.len() - all.refused;
-            all.moved += moved;
-            if moved == 0 {
+            (errno, refused) = (0, 0);
+            left.clear();
+            let before = all.moved;
+            for record in read::<RECORD>(&self.link)? {
+                let kind = u32::from_ne_bytes(field(&record, 4));
+                let from = u32::from_ne_bytes(field(&record, 8)) as usize;
+                let error = i32::from_ne_bytes(field(&record, 12));
+                match (kind, error) {
+                    (LISTENER_LEFT, _) => left.extend(self.plan.from.get(from)),
+                    (_, 0) => {
+                        all.moved += 1;
+                        all.listeners_moved += usize::from(kind == LISTENER);
+                    }
+                    _ => (errno, refused) = (-error, refused + 1),
+                }
+            }
+            if all.moved == before {
                 break;
             }
         }
-        Ok(all)
+        left.into_iter().for_each(|name| all.leave(name));
+        Ok((errno, refused))
     }
 }
 
-/// `struct socket_record` of the object.
-#[derive(Debug, Clone, Copy)]
-struct Record {
-    namespace_inode: u32,
-    error: i32,
+/// Moves by the descriptors of processes.
+struct ByDescriptors<'a> {
+    plan: &'a Move<'a>,
+    /// Nothing else has looked at these sockets.
+    alone: bool,
+    namespaces: &'a BTreeSet<u32>,
 }
 
-fn read(link: &Link) -> Result<Vec<Record>, Error> {
-    let what = || format!("{OBJECT}: reading");
-    let io_error = |cause: io::Error| Error::Bpf { what: what(), cause, log: String::new() };
-    let mut bytes = Vec::new();
-    Iter::new(link).map_err(Error::bpf(what()))?.read_to_end(&mut bytes).map_err(io_error)?;
-    let word = |record: &[u8], at: usize| record.get(at..at + 4)?.first_chunk().copied();
-    let record = |bytes: &[u8]| {
-        Some(Record {
-            namespace_inode: u32::from_ne_bytes(word(bytes, 0)?),
-            error: i32::from_ne_bytes(word(bytes, 8)?),
-        })
-    };
-    Ok(bytes.chunks_exact(RECORD).filter_map(record).collect())
+/// What is done with a socket.
+#[derive(Debug, PartialEq, Eq)]
+enum Task<'a> {
+    /// It is not meant.
+    Nothing,
+    /// A listener that never chose.
+    Leave,
+    /// It gets this algorithm.
+    Give(&'a str),
 }
 
-/// Loads one of the object's programs.
-fn load(
-    program: &str,
-    configure: impl FnOnce(&mut OpenObject) -> Result<(), Error>,
-) -> Result<libbpf_rs::Object, Error> {
-    let features = Features::probe();
-    features.require()?;
-    let (result, log) = log::with_log(|| {
-        let opening = Error::bpf(format!("opening {OBJECT}"));
-        let mut open = ObjectBuilder::default().open_memory(tool(OBJECT)?).map_err(opening)?;
-        for mut other in open.progs_mut().filter(|p| p.name() != program) {
-            other.set_autoload(false);
+/// Why a socket could not be moved.
+struct Refusal {
+    of: String,
+    cause: io::Error,
+}
+
+impl Refusal {
+    fn hidden() -> Refusal {
+        Refusal { of: "processes".to_owned(), cause: io::Error::other("/proc does not show the descriptor") }
+    }
+}
+
+impl<'a> ByDescriptors<'a> {
+    fn new(plan: &'a Move<'a>, walk: Walk, namespaces: &'a BTreeSet<u32>) -> Self {
+        ByDescriptors { plan, alone: walk == Walk::Descriptors, namespaces }
+    }
+
+    fn task<'b>(&self, socket: &'b Socket) -> Task<'b>
+    where
+        'a: 'b,
+    {
+        let is_ours = |name: &str| self.plan.from.contains(&name);
+        match socket.protocol {
+            _ if !self.namespaces.contains(&socket.namespace_inode) => Task::Nothing,
+            // its algorithm is that of its connections, which the iterator has moved
+            libc::IPPROTO_MPTCP if self.alone && socket.state != TCP_LISTEN => Task::Give(self.plan.to),
+            libc::IPPROTO_TCP if is_ours(&socket.name) => match socket.state {
+                TCP_LISTEN if socket.never_chose && !self.plan.frees => Task::Leave,
+                TCP_LISTEN | TCP_CLOSE if socket.never_chose && !is_ours(&socket.assumed) => {
+                    Task::Give(&socket.assumed)
+                }
+                _ => Task::Give(self.plan.to),
+            },
+            _ => Task::Nothing,
         }
-        configure(&mut open)?;
-        open.load().map_err(Error::bpf(format!("loading {OBJECT} into the kernel")))
-    });
-    result.map_err(|error| log::explain(error, &log, OBJECT, true, &features.release))
-}
+    }
 
-fn lacks(what: &'static str) -> Error {
-    bad_object(OBJECT, what)
+    fn run(&self, all: &mut Moved) -> Result<(), Error> {
+        let listing = Listing::load()?;
+        let mut refused = BTreeMap::new();
+        for _ in 0..PASSES {
+            let sockets = listing.read()?;
+            let (before, last) = (all.moved, refused);
+            refused = self.pass(&sockets, all);
+            // a socket that was closed meanwhile is not refused twice
+            if all.moved == before && refused.keys().all(|inode| last.contains_key(inode)) {
+                let is_left = |socket: &&Socket| self.task(socket) == Task::Leave;
+                // else the iterator has counted them
+                if self.alone {
+                    sockets.values().filter(is_left).for_each(|socket| all.leave(&socket.name));
+                }
+                break;
+            }
+        }
+        let mut by_reason: BTreeMap<(String, String), (usize, io::Error)> = BTreeMap::new();
+        for Refusal { of, cause } in refused.into_values() {
+            by_reason.entry((of, cause.to_string())).or_insert((0, cause)).0 += 1;
+        }
+        let failure = |((of, _), (sockets, cause))| Error::NotMoved { sockets, of, cause };
+        all.failures.extend(by_reason.into_iter().map(failure));
+        Ok(())
+    }
+
+    /// What it could not move, by the inode of the socket.
+    fn pass(&self, sockets: &BTreeMap<u64, Socket>, all: &mut Moved) -> BTreeMap<u64, Refusal> {
+        let is_meant = |(inode, socket): (&u64, &Socket)| match self.task(socket) {
+            Task::Give(_) => Some((*inode, Refusal::hidden())),
+            _ => None,
+        };
+        let mut refused: BTreeMap<u64, Refusal> = sockets.iter().filter_map(is_meant).collect();
+        if refused.is_empty() {
+            return refused;
+        }
+        for descriptor in open_in_processes().0 {
+            let Target::Socket(inode) = descriptor.target else { continue };
+            let (Some(socket), true) = (sockets.get(&inode), refused.contains_key(&inode)) else { continue };
+            let Task::Give(to) = self.task(socket) else { continue };
+            match descriptor.take().and_then(|taken| taken.map(|taken| self.give(&taken, to)).transpose()) {
+                Ok(None) => {} // closed since: the next pass looks again
+                Ok(Some(was_meant)) => {
+                    refused.remove(&inode);
+                    all.moved += usize::from(was_meant);
+                    let never_chose = socket.never_chose && socket.state == TCP_LISTEN;
+                    all.listeners_moved += usize::from(was_meant && never_chose);
+                }
+                // another process may have it, too, that can be traced
+                Err(cause) => {
+                    refused.insert(inode, Refusal { of: process_name(descriptor.process), cause });
+                }
+            }
+        }
+        refused
+    }
+
+    /// Whether it still had an algorithm of the plan, and got the other one.
+    fn give(&self, socket: &OwnedFd, to: &str) -> io::Result<bool> {
+        let now = getsockopt(socket, TcpCongestion)?;
+        let now = now.to_string_lossy();
+        if !self.plan.from.contains(&now.trim_end_matches('\0')) {
+            return Ok(false);
+        }
+        match setsockopt(socket, TcpCongestion, &OsString::from(to)) {
+            Ok(()) => Ok(true),
+            // of a kernel that looks for a module: there is none
+            Err(Errno::ENOENT) => Err(io::Error::other(format!("the kernel offers no {to}"))),
+            Err(error) => Err(error.into()),
+        }
+    }
 }

@@ -18,7 +18,14 @@ pub fn schedule(scenario: &Scenario) -> Schedule {
 }
 
 /// A link with its policer, its queue and its random loss.
-fn link<T: Copy>(scenario: &Scenario, index: u32, schedule: Schedule) -> Result<Link<T>, ImpossibleLoss> {
+///
+/// `rtt_ns` is the longest RTT of the flows that take the link.
+fn link<T: Copy>(
+    scenario: &Scenario,
+    index: u32,
+    rtt_ns: u64,
+    schedule: Schedule,
+) -> Result<Link<T>, ImpossibleLoss> {
     let settings = &scenario.links[index as usize];
     let (transmitter, flows) = (transmitter(scenario, index as usize), scenario.flows.len());
     let random = Random::stream(scenario.seed, Purpose::Discipline, index);
@@ -33,7 +40,8 @@ fn link<T: Copy>(scenario: &Scenario, index: u32, schedule: Schedule) -> Result<
         },
     };
     let random = Random::stream(scenario.seed, Purpose::LinkLoss, index);
-    let link = link.with_loss(Loss::new(settings.loss.ppb, settings.loss.burst, random)?);
+    let long_ns = Loss::long_burst_ns(rtt_ns);
+    let link = link.with_loss(Loss::new(settings.loss.ppb, settings.loss.burst, long_ns, random)?);
     Ok(match settings.policer {
         Some(policer) => link.with_policer(Policer::new(policer.rate_bps, policer.burst_bytes)),
         None => link,
@@ -127,13 +135,29 @@ pub fn network<T: Payload>(scenario: &Scenario, schedule: Schedule) -> Result<Ne
     Ok(Network { elements, paths, links })
 }
 
+/// Of each link the longest RTT of the flows whose data or ACKs take it.
+fn longest_rtts_ns(scenario: &Scenario) -> Vec<u64> {
+    let mut longest_ns = vec![0; scenario.links.len()];
+    for (flow, route) in scenario.flows.iter().zip(scenario.routes()) {
+        let rtts = flow.rtt_at.iter().map(|(_, rtt)| *rtt).chain([flow.rtt]);
+        let rtt_ns = rtts.max().map_or(0, ns);
+        for link in route.forward.iter().chain(&route.back) {
+            longest_ns[*link as usize] = rtt_ns.max(longest_ns[*link as usize]);
+        }
+    }
+    longest_ns
+}
+
 /// The elements of the links.
 fn links<T: Copy>(scenario: &Scenario, schedule: Schedule) -> Result<Vec<Element<T>>, ImpossibleNetwork> {
-    let element = |(index, settings): (u32, &scenario::Link)| match link(scenario, index, schedule) {
+    let rtts_ns = longest_rtts_ns(scenario);
+    let element = |((index, settings), rtt_ns): ((u32, &scenario::Link), u64)| match link(
+        scenario, index, rtt_ns, schedule,
+    ) {
         Ok(link) => Ok(Element::Link(Box::new(link))),
         Err(reason) => Err(ImpossibleNetwork::Loss { link: settings.name.clone(), reason }),
     };
-    (0..).zip(&scenario.links).map(element).collect()
+    (0..).zip(&scenario.links).zip(rtts_ns).map(element).collect()
 }
 
 /// The elements that every packet passes behind a link.

@@ -70,7 +70,7 @@ impl<T: Payload> Element<T> {
                 true => Pushed::Duplicated,
                 false => Pushed::Passed,
             },
-            Element::Loss(loss) => match loss.loses() {
+            Element::Loss(loss) => match loss.loses(now) {
                 true => Pushed::Dropped,
                 false => Pushed::Passed,
             },

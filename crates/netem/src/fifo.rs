@@ -113,14 +113,14 @@ impl Fifo {
     }
 
     /// Enqueues a packet and returns when it leaves; `None`: it was dropped. The packet may be marked.
-    /// `is_lost` is called once it is enqueued: a packet that is lost behind the queue uses the transmitter
+    /// `is_lost` is called with its departure once it is enqueued: a packet that is lost behind the queue uses the transmitter
     /// like others. Times must not go back.
     #[inline]
     pub fn transit<T>(
         &mut self,
         now: Nanos,
         packet: &mut Packet<T>,
-        is_lost: impl FnOnce() -> bool,
+        is_lost: impl FnOnce(Nanos) -> bool,
     ) -> Option<Departure> {
         let Packet { flow, bytes, ref mut ecn, .. } = *packet;
         self.count_before(now, 1);
@@ -145,7 +145,7 @@ impl Fifo {
             red.idle_since = departs;
         }
         self.meter.joined(now, flow, u64::from(bytes));
-        let flags = if is_lost() { LOST } else { 0 };
+        let flags = if is_lost(departs) { LOST } else { 0 };
         self.held.push_back(Held { starts, departs, waited_ns: starts - now, flow, bytes: bytes | flags });
         self.held_bytes += u64::from(bytes);
         self.waiting_bytes += u64::from(bytes);

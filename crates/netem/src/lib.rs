@@ -53,7 +53,7 @@ pub use delay_line::DelayLine;
 pub use duplication::Duplication;
 pub use element::{Element, Pushed};
 pub use fairpace_results::observer::EcnField;
-pub use fairpace_scenario::{Burst, Limit};
+pub use fairpace_scenario::{Burst, BurstLength, Limit};
 pub use fifo::{Departure, Fifo};
 pub use flow_meter::{FlowMeter, Sent};
 pub use frames::Frames;

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use fairpace_results::LinkSummary;
+use fairpace_results::{LinkSummary, LossBursts};
 
 use crate::{AqmQueue, Departed, Departure, Fate, Fifo, LinkMeter, Loss, Nanos, Packet, Policer};
 
@@ -82,10 +82,11 @@ impl<T: Copy> Link<T> {
             fifo.refused(now, packet.flow);
             return None;
         }
-        // the loss can be drawn now: packets depart in the order of their arrival
+        // the loss can be drawn now: packets depart in the order of their arrival, and a burst of a time is
+        // one of the time of departure
         let (mut fate, is_lossy) = (Fate::Delivered, loss.is_possible());
-        let Departure { at, waited_ns } = fifo.transit(now, packet, || {
-            if is_lossy && loss.loses() {
+        let Departure { at, waited_ns } = fifo.transit(now, packet, |departs| {
+            if is_lossy && loss.loses(departs) {
                 fate = Fate::Lost;
             }
             fate == Fate::Lost
@@ -161,7 +162,7 @@ impl<T: Copy> Link<T> {
             }
             Queue::Aqm(queue) => {
                 let mut departed = queue.poll(now)?;
-                if departed.fate == Fate::Delivered && self.loss.loses() {
+                if departed.fate == Fate::Delivered && self.loss.loses(departed.at) {
                     queue.lost(departed.at, departed.packet.flow);
                     departed.fate = Fate::Lost;
                 }
@@ -209,6 +210,7 @@ impl<T: Copy> Link<T> {
 
     /// Ends the measurement at `now`.
     pub fn finish(&mut self, now: Nanos) {
+        self.loss.finish(now);
         match &mut self.queue {
             Queue::Fifo { fifo, .. } => fifo.finish(now),
             Queue::Aqm(queue) => queue.finish(now),
@@ -223,12 +225,18 @@ impl<T: Copy> Link<T> {
         }
     }
 
+    /// How long bursts of loss of a number of packets lasted in the whole run; `None`: it has no such loss.
+    pub fn loss_bursts(&self) -> Option<LossBursts> {
+        self.loss.bursts()
+    }
+
     /// The metrics of the measurement window, once it has closed.
     pub fn summary(&self, name: &str) -> LinkSummary {
-        match &self.queue {
+        let summary = match &self.queue {
             Queue::Fifo { fifo, .. } => fifo.summary(name),
             Queue::Aqm(queue) => queue.summary(name),
-        }
+        };
+        LinkSummary { loss_bursts: self.loss_bursts(), ..summary }
     }
 }
 

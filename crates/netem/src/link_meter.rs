@@ -235,7 +235,8 @@ impl LinkMeter {
     }
 
     /// The metrics of the measurement window; zeros and `None` before it has closed. `possible_bits` is what
-    /// the link could have sent. The driver sets the name of the queue.
+    /// the link could have sent. The driver sets the name of the queue, and
+    /// the link what its loss was.
     pub fn summary(&self, name: &str, rate_bps: u64, possible_bits: f64) -> LinkSummary {
         let none =
             Closed { length_ns: 0, flows: Vec::new(), wait_mean_ns: None, wait_ns: None, duplicates: 0 };
@@ -263,6 +264,7 @@ impl LinkMeter {
             marks: w.flows.iter().map(|f| f.marks).sum(),
             duplicates: w.duplicates,
             backlog_share: w.flows.iter().map(share).collect(),
+            loss_bursts: None,
         }
     }
 

@@ -1,35 +1,122 @@
 //! Random loss, as by bit errors or fading: not the drops of a full queue.
 
+use fairpace_results::LossBursts;
+use fairpace_scenario::{Burst, BurstLength, ns};
+
 use crate::random::{Random, WHOLE_PPB};
-use fairpace_scenario::Burst;
+use crate::{Nanos, SECOND};
 
 /// Decides which packets are lost.
 ///
-/// Independent losses are Bernoulli trials. Bursts follow Gilbert's chain ("Capacity of a burst-noise
-/// channel", Bell System Technical Journal, 1960): in its good state no packet is lost, in its bad state a
-/// fixed share; the state may change after each packet. With losses in the good state too it is Elliott's
-/// chain ("Estimates of error rates for codes on burst-noise channels", ibid., 1963).
+/// Independent losses are Bernoulli trials. Bursts of packets follow Gilbert's chain ("Capacity of a
+/// burst-noise channel", Bell System Technical Journal, 1960): in its good state no packet is lost, in its bad
+/// state a fixed share; the state may change after each packet. With losses in the good state too it is
+/// Elliott's chain ("Estimates of error rates for codes on burst-noise channels", ibid., 1963).
+///
+/// Bursts of a time are the same two states in continuous time: the state changes whether packets are sent or
+/// not. See [`InTime`].
 #[derive(Debug, Clone)]
 pub struct Loss {
     model: Model,
     random: Random,
 }
 
+/// The chains are boxed: they are larger than what every link and every connection has.
 #[derive(Debug, Clone)]
 enum Model {
     Never,
-    Independent {
-        ppb: u64,
-    },
-    GilbertElliott {
-        /// Share of packets lost in the bad state, and in the good state.
-        in_bad_ppb: u64,
-        in_good_ppb: u64,
-        /// Probability of a change after a packet, in 2^-64: to the bad state, and to the good state.
-        worse: u64,
-        better: u64,
-        bad: bool,
-    },
+    Independent { ppb: u64 },
+    InPackets(Box<InPackets>),
+    InTime(Box<InTime>),
+}
+
+/// Shares of packets lost in either state, billionths.
+#[derive(Debug, Clone, Copy)]
+struct Shares {
+    in_bad_ppb: u64,
+    in_good_ppb: u64,
+}
+
+impl Shares {
+    fn loses(self, is_bad: bool, random: &mut Random) -> bool {
+        let ppb = if is_bad { self.in_bad_ppb } else { self.in_good_ppb };
+        ppb > 0 && random.chance(ppb)
+    }
+}
+
+/// Gilbert and Elliott's chain, whose state may change after each packet.
+#[derive(Debug, Clone)]
+struct InPackets {
+    shares: Shares,
+    /// Probability of a change after a packet, in 2^-64: to the bad state, and to the good state.
+    worse: u64,
+    better: u64,
+    is_bad: bool,
+    /// When the first packet of this bad period left.
+    bad_since: Option<Nanos>,
+    /// The longest bad period, ns; and the periods longer than `long_ns`.
+    longest_ns: Nanos,
+    long: u64,
+    long_ns: Nanos,
+}
+
+impl InPackets {
+    fn loses(&mut self, now: Nanos, random: &mut Random) -> bool {
+        let was_bad = self.is_bad;
+        let lost = self.shares.loses(was_bad, random);
+        self.is_bad ^= random.next_u64() < if was_bad { self.better } else { self.worse };
+        if was_bad {
+            self.bad_since.get_or_insert(now);
+            if !self.is_bad {
+                self.ends(now);
+            }
+        }
+        lost
+    }
+
+    /// The bad period ends at `now`, or the run does.
+    fn ends(&mut self, now: Nanos) {
+        let Some(since) = self.bad_since.take() else { return };
+        let lasted_ns = now.saturating_sub(since);
+        self.longest_ns = self.longest_ns.max(lasted_ns);
+        self.long += u64::from(lasted_ns > self.long_ns);
+    }
+}
+
+/// Gilbert and Elliott's two states in continuous time, which alternate for exponentially distributed times: a
+/// Markov process with the rates 1/B from the bad state to the good one and 1/G back, B and G being their mean
+/// times.
+///
+/// Its stationary distribution is B / (B + G) for the bad state and G / (B + G) for the good one. A packet that
+/// finds it so is lost with a probability of p = (B x in + G x out) / (B + G), where "in" and "out" are the
+/// shares of packets lost in either state. So G = B (in - p) / (p - out).
+///
+/// Only its state at the times of packets matters. Time t after a state that was bad with a probability of q
+/// (0 or 1) it is bad with b + (q - b) exp(-t / B - t / G), where b = B / (B + G) (Tijms, "A First Course in
+/// Stochastic Models", Wiley 2003, example 4.5.1). The state is drawn from this at each packet, so a long pause
+/// costs no more than a short one.
+#[derive(Debug, Clone)]
+struct InTime {
+    shares: Shares,
+    /// Probability of the bad state, whatever it was long ago.
+    bad_share: f64,
+    /// 1/B + 1/G, per ns.
+    rate_per_ns: f64,
+    /// When the state was drawn last, and what it was.
+    drawn: Nanos,
+    is_bad: bool,
+}
+
+impl InTime {
+    fn loses(&mut self, now: Nanos, random: &mut Random) -> bool {
+        let elapsed_ns = now.saturating_sub(self.drawn) as f64;
+        self.drawn = self.drawn.max(now);
+        // libm's exponential, which is the same on every machine
+        let memory = libm::exp(-elapsed_ns * self.rate_per_ns);
+        let then = if self.is_bad { 1.0 } else { 0.0 };
+        self.is_bad = random.unit() < self.bad_share + (then - self.bad_share) * memory;
+        self.shares.loses(self.is_bad, random)
+    }
 }
 
 /// Why no chain has the requested values.
@@ -54,14 +141,20 @@ impl Loss {
         Loss { model: Model::Never, random: Random::new(0) }
     }
 
-    /// Loses `mean_ppb` billionths of all packets: independently, or in bursts.
+    /// Loses `mean_ppb` billionths of all packets: independently, or in bursts. Bursts of packets that last
+    /// longer than `long_ns` are counted.
     ///
     /// # Errors
     /// As [`Loss::gilbert_elliott`].
-    pub fn new(mean_ppb: u64, burst: Option<Burst>, random: Random) -> Result<Self, ImpossibleLoss> {
+    pub fn new(
+        mean_ppb: u64,
+        burst: Option<Burst>,
+        long_ns: Nanos,
+        random: Random,
+    ) -> Result<Self, ImpossibleLoss> {
         match burst {
             None => Ok(Loss::independent(mean_ppb, random)),
-            Some(burst) => Loss::gilbert_elliott(mean_ppb, burst, random),
+            Some(burst) => Loss::gilbert_elliott(mean_ppb, burst, long_ns, random),
         }
     }
 
@@ -75,31 +168,56 @@ impl Loss {
     ///
     /// # Errors
     /// [`ImpossibleLoss`], when no chain has these values.
-    pub fn gilbert_elliott(mean_ppb: u64, burst: Burst, mut random: Random) -> Result<Self, ImpossibleLoss> {
+    pub fn gilbert_elliott(
+        mean_ppb: u64,
+        burst: Burst,
+        long_ns: Nanos,
+        mut random: Random,
+    ) -> Result<Self, ImpossibleLoss> {
         if mean_ppb == 0 {
             return Ok(Loss::never());
         }
         let positive = |n: u64, less: u64| n.checked_sub(less).filter(|n| *n > 0);
-        let Burst { pkts, inside_ppb, outside_ppb } = burst;
+        let Burst { length, inside_ppb, outside_ppb } = burst;
         let below = positive(inside_ppb.min(WHOLE_PPB), mean_ppb).ok_or(ImpossibleLoss::MoreThanInBursts)?;
         let above = positive(mean_ppb, outside_ppb).ok_or(ImpossibleLoss::LessThanOutside)?;
         // The mean is between the losses of both states. Its distance from each gives the ratio of the times
-        // in them, and so the ratio of both probabilities.
-        let burst_pkts = pkts.max(1);
-        let worse = (u128::from(above) << 64) / (u128::from(below) * u128::from(burst_pkts));
-        let bad = random.below(above + below) < above;
-        let worse = u64::try_from(worse).map_err(|_| ImpossibleLoss::TooDense)?;
-        let better = u64::try_from((1u128 << 64) / u128::from(burst_pkts)).unwrap_or(u64::MAX);
-        Ok(Loss {
-            model: Model::GilbertElliott {
-                in_bad_ppb: inside_ppb,
-                in_good_ppb: outside_ppb,
-                worse,
-                better,
-                bad,
-            },
-            random,
-        })
+        // in them, and so the ratio of both probabilities, or rates.
+        let shares = Shares { in_bad_ppb: inside_ppb, in_good_ppb: outside_ppb };
+        let is_bad = random.below(above + below) < above;
+        let model = match length {
+            BurstLength::Pkts(pkts) => {
+                let burst_pkts = u128::from(pkts.max(1));
+                let worse = (u128::from(above) << 64) / (u128::from(below) * burst_pkts);
+                let worse = u64::try_from(worse).map_err(|_| ImpossibleLoss::TooDense)?;
+                let better = u64::try_from((1u128 << 64) / burst_pkts).unwrap_or(u64::MAX);
+                let (bad_since, longest_ns, long) = (None, 0, 0);
+                Model::InPackets(Box::new(InPackets {
+                    shares,
+                    worse,
+                    better,
+                    is_bad,
+                    bad_since,
+                    longest_ns,
+                    long,
+                    long_ns,
+                }))
+            }
+            BurstLength::Time(mean) => {
+                let bad_share = above as f64 / (above + below) as f64;
+                // 1/G is (1/B) b / (1 - b)
+                let rate_per_ns = 1.0 / (ns(mean).max(1) as f64 * (1.0 - bad_share));
+                Model::InTime(Box::new(InTime { shares, bad_share, rate_per_ns, drawn: 0, is_bad }))
+            }
+        };
+        Ok(Loss { model, random })
+    }
+
+    /// From when on a burst of packets is long, ns: its length is no longer the path's, but that of timeouts,
+    /// in which a sender that has backed off sends few packets. At full rate a burst is over within some round
+    /// trips; 10 of them leave room for a recovery, and 1 s is the first timeout of RFC 6298, section 2.
+    pub fn long_burst_ns(rtt_ns: Nanos) -> Nanos {
+        (10 * rtt_ns).max(SECOND)
     }
 
     /// Draws from another random stream from now on.
@@ -113,44 +231,57 @@ impl Loss {
         !matches!(self.model, Model::Never)
     }
 
-    /// Is the next packet lost?
+    /// Is the next packet lost, which passes at `now`? Times must not go back.
     #[inline]
-    pub fn loses(&mut self) -> bool {
+    pub fn loses(&mut self, now: Nanos) -> bool {
         match self.model {
             Model::Never => false,
-            _ => self.draw(),
+            _ => self.draw(now),
         }
     }
 
     #[cold]
-    fn draw(&mut self) -> bool {
+    fn draw(&mut self, now: Nanos) -> bool {
         match &mut self.model {
             Model::Never => false,
             Model::Independent { ppb } => self.random.chance(*ppb),
-            Model::GilbertElliott { in_bad_ppb, in_good_ppb, worse, better, bad } => {
-                let ppb = if *bad { *in_bad_ppb } else { *in_good_ppb };
-                let lost = ppb > 0 && self.random.chance(ppb);
-                let changes = self.random.next_u64() < if *bad { *better } else { *worse };
-                *bad ^= changes;
-                lost
-            }
+            Model::InPackets(chain) => chain.loses(now, &mut self.random),
+            Model::InTime(process) => process.loses(now, &mut self.random),
         }
+    }
+
+    /// The run ends at `now`, and with it a bad period.
+    pub fn finish(&mut self, now: Nanos) {
+        if let Model::InPackets(chain) = &mut self.model {
+            chain.ends(now);
+        }
+    }
+
+    /// How long bursts of packets lasted; `None`: there are none.
+    pub fn bursts(&self) -> Option<LossBursts> {
+        let Model::InPackets(chain) = &self.model else { return None };
+        Some(LossBursts { longest_s: chain.longest_ns as f64 / SECOND as f64, long: chain.long })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use proptest::prelude::*;
+
     use super::*;
 
     /// One percent in billionths.
     const PERCENT: u64 = WHOLE_PPB / 100;
 
     fn bursts(mean_ppb: u64, pkts: u64, inside_ppb: u64, random: Random) -> Result<Loss, ImpossibleLoss> {
-        Loss::gilbert_elliott(mean_ppb, Burst { pkts, inside_ppb, outside_ppb: 0 }, random)
+        let length = BurstLength::Pkts(pkts);
+        Loss::gilbert_elliott(mean_ppb, Burst { length, inside_ppb, outside_ppb: 0 }, SECOND, random)
     }
 
     fn fates(mut loss: Loss, n: usize) -> Vec<bool> {
-        (0..n).map(|_| loss.loses()).collect()
+        (0..n).map(|_| loss.loses(0)).collect()
     }
 
     fn share(fates: &[bool]) -> f64 {
@@ -215,8 +346,9 @@ mod tests {
     #[test]
     fn elliotts_chain_also_loses_between_bursts_and_keeps_the_mean() {
         let n = 4_000_000;
-        let burst = Burst { pkts: 100, inside_ppb: 50 * PERCENT, outside_ppb: PERCENT / 2 };
-        let seen = fates(Loss::gilbert_elliott(2 * PERCENT, burst, Random::new(9)).unwrap(), n);
+        let burst =
+            Burst { length: BurstLength::Pkts(100), inside_ppb: 50 * PERCENT, outside_ppb: PERCENT / 2 };
+        let seen = fates(Loss::gilbert_elliott(2 * PERCENT, burst, SECOND, Random::new(9)).unwrap(), n);
         // it is bad for (2 - 0.5) / (50 - 0.5) of the time, in periods of 100 packets
         let (p, bad, out, inside) = (0.02, 1.5 / 49.5, 0.005, 0.5);
         let better: f64 = 0.01;
@@ -247,6 +379,162 @@ mod tests {
         assert!((rate / (out + worse) - 1.0).abs() < 0.05, "{rate}");
     }
 
+    /// Bursts of a time of 1 ms on average.
+    const MEAN_NS: Nanos = 1_000_000;
+
+    fn in_time(mean_ppb: u64, inside_ppb: u64, outside_ppb: u64, seed: u64) -> Loss {
+        let length = BurstLength::Time(Duration::from_nanos(MEAN_NS));
+        let burst = Burst { length, inside_ppb, outside_ppb };
+        Loss::gilbert_elliott(mean_ppb, burst, SECOND, Random::new(seed)).unwrap()
+    }
+
+    /// Fates of `n` packets at these distances, in turn.
+    fn at_distances(mut loss: Loss, gaps: &[Nanos], n: usize) -> Vec<bool> {
+        let mut now = 0;
+        let mut next = |gap: &Nanos| {
+            now += gap;
+            loss.loses(now)
+        };
+        gaps.iter().cycle().take(n).map(&mut next).collect()
+    }
+
+    proptest! {
+        // some 200,000 draws each
+        #![proptest_config(ProptestConfig::with_cases(24))]
+
+        /// However packets are spaced, the share of lost ones is the mean, and two of them are lost together
+        /// as the state of the line at one time depends on that at another.
+        #[test]
+        fn bursts_of_a_time_have_the_mean_loss_and_the_memory_of_their_rates(
+            mean_ppb in PERCENT..20 * PERCENT,
+            inside in 25u64..=100,
+            outside in 0u64..10,
+            gap_ns in MEAN_NS / 20..3 * MEAN_NS,
+            seed in any::<u64>(),
+        ) {
+            let (inside_ppb, outside_ppb) = (inside * PERCENT, mean_ppb * outside / 10);
+            let n = 200_000;
+            let seen = at_distances(in_time(mean_ppb, inside_ppb, outside_ppb, seed), &[gap_ns], n);
+            let [p, inside, outside] = [mean_ppb, inside_ppb, outside_ppb].map(|ppb| ppb as f64 / 1e9);
+            let bad = (p - outside) / (inside - outside);
+            // 1/B + 1/G, per mean length of a bad period
+            let rate = 1.0 / (1.0 - bad);
+            let memory = (-rate * gap_ns as f64 / MEAN_NS as f64).exp();
+            let spread = (inside - outside).powi(2) * bad * (1.0 - bad);
+            let correlated = spread * 2.0 * memory / (1.0 - memory);
+            let deviation = ((p * (1.0 - p) + correlated) / n as f64).sqrt();
+            // P(beyond five standard deviations) is 6e-7
+            prop_assert!((share(&seen) - p).abs() < 5.0 * deviation, "{} of {p}", share(&seen));
+            // A packet lost in a state of loss r is followed by a lost one with q = memory x r + (1 - memory) p.
+            // The variance of the share of pairs, which are correlated: of a pair with itself, with the one that
+            // begins at its second packet, and with later ones over the memory.
+            let states = [(bad, inside), (1.0 - bad, outside)].map(|(share, r)| {
+                (share, r, memory * r + (1.0 - memory) * p)
+            });
+            let expected: f64 = states.iter().map(|(share, r, q)| share * r * q).sum();
+            let three: f64 = states.iter().map(|(share, r, q)| share * r * q * q).sum();
+            let apart = (states[0].1 * states[0].2 - states[1].1 * states[1].2).powi(2) * bad * (1.0 - bad);
+            let variance = expected * (1.0 - expected)
+                + 2.0 * (three - expected * expected)
+                + 2.0 * apart * memory / (1.0 - memory);
+            let deviation = (variance / n as f64).sqrt();
+            let both = seen.windows(2).filter(|pair| pair[0] && pair[1]).count() as f64 / (n - 1) as f64;
+            prop_assert!((both - expected).abs() < 5.0 * deviation, "{both} of {expected} +- {deviation}");
+        }
+
+        /// A bad period lasts as long as it should, whatever share of the time is bad. Seen by packets at
+        /// distances of g, a run of bad states has 1 / (1 - P) packets on average, where P is the probability
+        /// that a bad line is bad g later; so B follows from the mean of the runs.
+        #[test]
+        fn a_bad_period_lasts_the_configured_time(
+            mean_ppb in PERCENT..50 * PERCENT,
+            gap_ns in MEAN_NS / 50..MEAN_NS / 2,
+            seed in any::<u64>(),
+        ) {
+            // all is lost when it is bad and nothing when it is good: the fates are the states
+            let seen = at_distances(in_time(mean_ppb, WHOLE_PPB, 0, seed), &[gap_ns], 400_000);
+            let bad = mean_ppb as f64 / 1e9;
+            let memory = (-(gap_ns as f64) / (MEAN_NS as f64 * (1.0 - bad))).exp();
+            let expected = 1.0 / ((1.0 - bad) * (1.0 - memory));
+            let lengths = runs(&seen);
+            // geometric lengths: their variance is m (m - 1)
+            let deviation = (expected * (expected - 1.0) / lengths.len() as f64).sqrt();
+            prop_assert!((mean(&lengths) - expected).abs() < 5.0 * deviation, "{}, {expected}", mean(&lengths));
+            // in units of time, as the limit of dense packets: within a packet at either end of a period
+            if gap_ns <= MEAN_NS / 40 {
+                let lasted_ns = mean(&lengths) * gap_ns as f64;
+                let bound = 0.03 + 5.0 / (lengths.len() as f64).sqrt();
+                prop_assert!((lasted_ns / MEAN_NS as f64 - 1.0).abs() < bound, "{lasted_ns} ns");
+            }
+        }
+    }
+
+    #[test]
+    fn a_pause_ends_a_burst_of_a_time_and_no_burst_of_packets() {
+        // a sender that waits 100 bad periods after each loss finds the line as good as any other
+        let after_a_loss = |mut loss: Loss| {
+            let (mut now, mut again, mut lost) = (0, 0u32, 0u32);
+            for _ in 0..200_000 {
+                now += MEAN_NS / 10;
+                if loss.loses(now) {
+                    now += 100 * MEAN_NS;
+                    lost += 1;
+                    again += u32::from(loss.loses(now));
+                }
+            }
+            f64::from(again) / f64::from(lost)
+        };
+        let in_packets = bursts(5 * PERCENT, 10, WHOLE_PPB, Random::new(3)).unwrap();
+        let (time, packets) = (after_a_loss(in_time(5 * PERCENT, WHOLE_PPB, 0, 3)), after_a_loss(in_packets));
+        // binomials of some 9,000 trials with standard deviations of 0.0023 and 0.0032
+        assert!((time - 0.05).abs() < 0.01 && (packets - 0.9).abs() < 0.013, "{time} {packets}");
+    }
+
+    #[test]
+    fn packets_at_one_time_meet_one_state() {
+        let mut loss = in_time(30 * PERCENT, WHOLE_PPB, 0, 4);
+        for at in (0..10_000).map(|n| n * MEAN_NS) {
+            let first = loss.loses(at);
+            assert!((0..5).all(|_| loss.loses(at) == first));
+        }
+        // times that go back, or never come, are no error
+        loss.loses(Nanos::MAX);
+        loss.loses(5);
+    }
+
+    #[test]
+    fn long_bursts_of_packets_are_counted_and_the_longest_is_known() {
+        let length = BurstLength::Pkts(4);
+        let burst = Burst { length, inside_ppb: WHOLE_PPB, outside_ppb: 0 };
+        let mut loss = Loss::gilbert_elliott(10 * PERCENT, burst, 25, Random::new(5)).unwrap();
+        let (mut now, mut began, mut longest, mut long) = (0, None, 0, 0);
+        for _ in 0..1_000 {
+            now += 10;
+            match (loss.loses(now), began) {
+                (true, None) => began = Some((now, now)),
+                (true, Some((first, _))) => began = Some((first, now)),
+                (false, None) => {}
+                (false, Some((first, last))) => {
+                    (longest, long) = (longest.max(last - first), long + u64::from(last - first > 25));
+                    began = None;
+                }
+            }
+        }
+        let seen = loss.bursts().unwrap();
+        assert!(long > 5 && began.is_none(), "{long}");
+        assert_eq!(seen, LossBursts { longest_s: longest as f64 / 1e9, long });
+        // a burst that the run ends lasts until then
+        while !loss.loses(now) {
+            now += 10;
+        }
+        loss.finish(now + SECOND);
+        let end = loss.bursts().unwrap();
+        assert!(end.longest_s > 0.99 || end == seen, "its last packet may have been the only one: {end:?}");
+        assert_eq!(Loss::long_burst_ns(600 * 1_000_000), 6 * SECOND);
+        assert_eq!(Loss::long_burst_ns(10 * 1_000_000), SECOND);
+        assert_eq!(in_time(PERCENT, WHOLE_PPB, 0, 1).bursts(), None);
+    }
+
     #[test]
     fn the_same_seed_loses_the_same_packets() {
         let of = |seed| fates(bursts(PERCENT, 4, WHOLE_PPB, Random::new(seed)).unwrap(), 10_000);
@@ -267,9 +555,9 @@ mod tests {
         assert_eq!(refused(10 * PERCENT, 5, 10 * PERCENT), Some(ImpossibleLoss::MoreThanInBursts));
         assert_eq!(refused(60 * PERCENT, 1, WHOLE_PPB), Some(ImpossibleLoss::TooDense));
         assert_eq!(refused(40 * PERCENT, 1, WHOLE_PPB), None);
-        let burst = Burst { pkts: 5, inside_ppb: WHOLE_PPB, outside_ppb: PERCENT };
+        let burst = Burst { length: BurstLength::Pkts(5), inside_ppb: WHOLE_PPB, outside_ppb: PERCENT };
         assert_eq!(
-            Loss::gilbert_elliott(PERCENT, burst, Random::new(1)).err(),
+            Loss::gilbert_elliott(PERCENT, burst, SECOND, Random::new(1)).err(),
             Some(ImpossibleLoss::LessThanOutside)
         );
     }

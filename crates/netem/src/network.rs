@@ -202,7 +202,7 @@ impl OwnPath {
     #[inline]
     pub fn ack_arrival(&mut self, now: Nanos) -> Option<Nanos> {
         let arrives = self.to_sender.enter(now);
-        if self.ack_loss.loses() { None } else { Some(self.host.enter(arrives)) }
+        if self.ack_loss.loses(arrives) { None } else { Some(self.host.enter(arrives)) }
     }
 
     /// Propagation back to the sender in force at `now`, ns.

@@ -1,12 +1,15 @@
 //! The record of a run, from what its elements and its driver have measured: the same for every driver.
 
+use std::time::Duration;
+
 use fairpace_results::{
     Cost, DropSummary, FlowSeries, FlowSummary, LinkSummary, Run, SCHEMA, ScenarioId, Series, Summary,
 };
-use fairpace_scenario::Scenario;
+use fairpace_scenario::quantity::{PACKET_BYTES, show_time};
+use fairpace_scenario::{self as scenario, BurstLength, Scenario};
 
 use crate::fairness::derive_fairness;
-use crate::{LinkMeter, Nanos, Network, Payload, SECOND, SelectiveDrop};
+use crate::{Link, LinkMeter, Nanos, Network, Payload, SECOND, SelectiveDrop};
 
 /// What a driver adds to the measurements of the links.
 #[derive(Debug, Clone)]
@@ -23,6 +26,22 @@ pub struct Measured {
     pub cost: Cost,
     /// What a reader of the results must know.
     pub notes: Vec<String>,
+}
+
+/// The note on bursts of loss of a number of packets that decide a run, and the time to write in its place.
+fn burst_note<T: Copy>(link: &Link<T>, settings: &scenario::Link) -> Option<String> {
+    let note = link.loss_bursts()?.note(&settings.name)?;
+    let BurstLength::Pkts(pkts) = settings.loss.burst?.length else { return None };
+    let ns =
+        u128::from(pkts * PACKET_BYTES * 8) * u128::from(SECOND) / u128::from(settings.fastest_bps().max(1));
+    let time = show_time(two_digits(ns as u64));
+    Some(format!("{note}; loss_burst = \"{time}\" is the time of {pkts} packets at the link's rate"))
+}
+
+/// A time with two significant digits.
+fn two_digits(ns: u64) -> Duration {
+    let unit = 10u64.pow(ns.max(1).ilog10().saturating_sub(1));
+    Duration::from_nanos((ns + unit / 2) / unit * unit)
 }
 
 /// The record of a finished run of `scenario` over `network`.
@@ -49,6 +68,9 @@ pub fn record<T: Payload>(scenario: &Scenario, network: &Network<T>, measured: M
         queue: settings.queue.title().to_owned(),
         ..link.summary(&settings.name)
     });
+    notes.extend(
+        network.links().zip(&scenario.links).filter_map(|(link, settings)| burst_note(link, settings)),
+    );
     let mut summary = Summary {
         schema: SCHEMA.to_owned(),
         on: on.to_owned(),

@@ -36,7 +36,8 @@ mod _fairpace {
     use crate::gym::{Environments, action_columns, info_columns, observation_columns};
     #[pymodule_export]
     use crate::rows::{
-        Cancel, Rows, expected_cost, failed_rows, parquet_metadata, simulate_rows, table_of_parquet,
+        Cancel, Rows, error_kinds, expected_cost, failed_rows, parquet_metadata, simulate_rows,
+        table_of_parquet,
     };
     #[pymodule_export]
     use crate::run::{Result, compare_scenarios, run};

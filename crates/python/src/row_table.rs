@@ -4,8 +4,10 @@
 //! scenario's title, hash and seed. Then follow the columns of [`Results`]. The table of flows has the
 //! metrics of the whole run, too, and the error of a run that failed: its one row, without numbers.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray, UInt64Array};
 use arrow_ipc::reader::StreamReader;
 use arrow_ipc::writer::StreamWriter;
@@ -206,6 +208,15 @@ pub(crate) fn read_parquet(files: Vec<Vec<u8>>) -> Result<RecordBatch, Error> {
     }
     let schema = schema.ok_or("there are no files")?;
     concat_batches(&schema, &batches).map_err(text)
+}
+
+/// Kinds of the errors in a Parquet file of flows, each once.
+pub(crate) fn kinds_of(file: Vec<u8>) -> Result<Vec<String>, Error> {
+    let rows = read_parquet(vec![file])?;
+    let column = rows.column_by_name("error_kind").ok_or("it has no column error_kind")?;
+    let kinds = column.as_string_opt::<i32>().ok_or("error_kind is no text")?;
+    let kinds: BTreeSet<&str> = kinds.iter().flatten().collect();
+    Ok(kinds.into_iter().map(str::to_owned).collect())
 }
 
 /// What a Parquet file says about itself; an error if it is incomplete.

@@ -18,7 +18,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::interrupt::Interrupt;
-use crate::row_table::{Identity, Labels, Outcome, RunError, Tables, metadata_of, read_parquet};
+use crate::row_table::{Identity, Labels, Outcome, RunError, Tables, kinds_of, metadata_of, read_parquet};
 use crate::scenario::changes;
 use crate::table::Table;
 
@@ -253,4 +253,13 @@ pub(crate) fn table_of_parquet(py: Python<'_>, files: Vec<Vec<u8>>) -> PyResult<
 #[pyfunction]
 pub(crate) fn parquet_metadata(file: Vec<u8>) -> PyResult<Vec<(String, String)>> {
     metadata_of(file).map_err(PyValueError::new_err)
+}
+
+/// Kinds of the errors that a Parquet file of flows has.
+///
+/// # Errors
+/// `ValueError` if it is damaged, or has other rows.
+#[pyfunction]
+pub(crate) fn error_kinds(py: Python<'_>, file: Vec<u8>) -> PyResult<Vec<String>> {
+    py.detach(|| kinds_of(file)).map_err(PyValueError::new_err)
 }

@@ -103,3 +103,7 @@ def counted_meanwhile(call: Callable[[], object]) -> int:
 
 
 needs_clang = pytest.mark.skipif(shutil.which("clang") is None, reason="SKIPPED: no clang")
+"""Of tests that load a header."""
+
+long = pytest.mark.skipif("FAIRPACE_LONG" not in os.environ, reason="FAIRPACE_LONG=1, as `make python` has it, runs it")
+"""Of tests that take minutes."""

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import textwrap
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,49 +18,13 @@ import pytest
 import fairpace as fp
 from fairpace import _fairpace, _local, _ray, _runs
 
-ray: Any = pytest.importorskip("ray", reason="SKIPPED: Ray is not installed: pip install 'fairpace[ray]'")
-
-BASE = """
-title = "two flows"
-duration = "60s"
-link = [{ rate = "2mbit", buffer = "1bdp" }]
-flow = [{ name = "a", cc = "bbr1", rtt = "20ms" }, { name = "b", cc = "cubic", rtt = "20ms" }]
-"""
-
-OVER = {"link.buffer": ["1bdp", "4bdp", "3B"]}
-"""A third of the runs fails."""
-
-SEEDS = range(100)
-
-NODE: dict[str, Any] = {"num_cpus": 1, "object_store_memory": 80 * 2**20, "include_dashboard": False}
-"""80 MB is about the least that Ray takes."""
-
+from ray_cluster import BASE, NODE, OVER, SEEDS, cluster_of, files, parts, ray
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
     """Three nodes with a core each, and the driver's, which has none."""
-    # the paths of sockets are short, so that pytest's folders will not do
-    folder = tempfile.mkdtemp(prefix="fp-ray-", dir="/tmp")
-    environment = pytest.MonkeyPatch()
-    environment.setenv("RAY_TMPDIR", folder)
-    environment.setenv("RAY_USAGE_STATS_ENABLED", "0")
-    environment.delenv("RAY_ADDRESS", raising=False)
-    from ray.cluster_utils import Cluster
-
-    nodes: Any = Cluster()
-    try:
-        nodes.add_node(**{**NODE, "num_cpus": 0})
-        for _ in range(3):
-            nodes.add_node(**NODE)
-        ray.init(address=nodes.address, log_to_driver=False)
-        nodes.wait_for_nodes()
+    with cluster_of(0, 1, 1, 1) as nodes:
         yield nodes
-    finally:
-        # these end the processes that were started here, and no others
-        ray.shutdown()
-        nodes.shutdown()
-        environment.undo()
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(autouse=True)
@@ -79,17 +42,6 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
         patch.setattr(_runs, "MOST_RUNS", 15)
         fp.sweep(BASE, OVER, SEEDS, out=out, quiet=True)
     return files(out)
-
-
-def files(folder: Path) -> dict[str, bytes]:
-    """All files of a data set."""
-    found = (path for path in sorted(folder.rglob("*")) if path.is_file() and not path.name.startswith("."))
-    return {str(path.relative_to(folder)): path.read_bytes() for path in found}
-
-
-def parts(out: Path) -> int:
-    """Parts that are complete."""
-    return len(list((out / "flows").glob("*.parquet")))
 
 
 def test_a_node_is_killed_and_one_is_added_and_each_run_is_there_once(
@@ -184,23 +136,35 @@ def test_a_driver_that_is_killed_and_started_again_continues(
 
 
 @pytest.mark.usefixtures("cluster")
-def test_a_run_that_ends_its_worker_each_time_is_a_row_with_that_error(
+def test_a_run_that_crashes_its_worker_each_time_is_a_row_with_that_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def ends_its_worker(piece: Any) -> Any:
+    attempts, out = tmp_path / "attempts", tmp_path / "out"
+    attempts.mkdir()
+
+    def crashes(piece: Any) -> Any:
         if piece.first <= 5 < piece.first + len(piece.jobs):
+            (attempts / f"{time.monotonic_ns()}-{len(piece.jobs)}").touch()
             os._exit(1)
         return _task(piece)
 
     _task = _ray._task
-    monkeypatch.setattr(_ray, "_task", ends_its_worker)
-    monkeypatch.setattr(_ray, "_RETRIES", 0)
-    made = fp.sweep(BASE, None, range(12), out=tmp_path, on="ray", quiet=True)
+    with monkeypatch.context() as patch:
+        patch.setattr(_ray, "_task", crashes)
+        made = fp.sweep(BASE, None, range(12), out=out, on="ray", quiet=True)
     flows = made.to_arrow().to_pyarrow().to_pylist()
     assert made.failed == 1 and len(flows) == 11 * 2 + 1
     [failed] = [row for row in flows if row["error"] is not None]
     assert (failed["run"], failed["seed"], failed["error_kind"]) == (5, 5, "internal")
-    assert failed["error"] == "its worker was lost in each of 1 attempts"
+    assert failed["error"] == "its worker crashed in each of 3 attempts, alone with it"
+    # the piece, its half, and the run alone
+    assert [path.name.split("-")[1] for path in sorted(attempts.iterdir())] == ["3", "2", "1", "1", "1"]
+    again = fp.sweep(BASE, None, range(12), out=out, on="ray", quiet=True)
+    assert (again.made, again.failed) == (0, 1)
+    again = fp.sweep(BASE, None, range(12), out=out, on="ray", retry="internal", quiet=True)
+    assert (again.made, again.failed) == (12, 0)
+    fp.sweep(BASE, None, range(12), out=tmp_path / "local", quiet=True)
+    assert files(out) == files(tmp_path / "local")
 
 
 @pytest.mark.usefixtures("cluster")
@@ -243,3 +207,49 @@ def test_tasks_are_long_enough_for_a_large_cluster_and_short_enough_for_a_small_
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(ray, "cluster_resources", lambda cores=cores: {"CPU": float(cores)})
             assert on_ray.piece_packets(total) == packets
+
+
+def test_a_full_object_store_ends_the_sweep(cluster: Any, tmp_path: Path) -> None:
+    """The driver's. The cluster does not spill objects to disk, and memory is all that it has for them."""
+    numpy = pytest.importorskip("numpy")
+    pins = []
+    for length in (2**20, 2**13):
+        with pytest.raises((ray.exceptions.ObjectStoreFullError, ray.exceptions.OutOfDiskError)):
+            while True:
+                pins.append(ray.put(numpy.zeros(length, numpy.uint8)))
+    # an argument of this size is an object in the store
+    large = BASE + "# " + "x" * 200_000
+    with pytest.raises(fp.InternalError, match="Ray cannot go on: (ObjectStoreFull|OutOfDisk)Error: "):
+        fp.sweep(large, None, range(3), out=tmp_path, on="ray", quiet=True)
+    assert set(files(tmp_path)) == {"sweep.json"}
+    pins.clear()
+    made = fp.sweep(large, None, range(3), out=tmp_path, on="ray", quiet=True)
+    assert (made.made, made.failed) == (3, 0)
+
+
+def test_the_drivers_raylet_is_killed_and_the_same_call_makes_what_is_missing(
+    cluster: Any, local: dict[str, bytes], tmp_path: Path
+) -> None:
+    """As the kernel does where memory is short. The last test of this file: the cluster is of no use then."""
+
+    def kill() -> None:
+        while parts(tmp_path) < 3 and not ended.is_set():
+            time.sleep(0.01)
+        cluster.head_node.kill_raylet()
+
+    ended = threading.Event()
+    killer = threading.Thread(target=kill)
+    killer.start()
+    try:
+        with pytest.raises(fp.InternalError, match="Ray cannot go on: .*; the same call makes what is missing"):
+            fp.sweep(BASE, OVER, SEEDS, out=tmp_path, on="ray", quiet=True)
+    finally:
+        ended.set()
+        killer.join()
+    there = files(tmp_path)
+    del there["sweep.json"]
+    assert 2 * 3 <= len(there) < len(local) - 1
+    assert there.items() <= local.items(), "no run is a row that has not ended"
+    again = fp.sweep(BASE, OVER, SEEDS, out=tmp_path, quiet=True)
+    assert again.made == 300 - 15 * (len(there) // 2) and again.failed == 100
+    assert files(tmp_path) == local

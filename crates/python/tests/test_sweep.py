@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import fairpace as fp
-from fairpace import _local, _progress, _runs, _store
+from fairpace import _fairpace, _local, _progress, _runs, _store
 
 BASE = """
 title = "two flows"
@@ -203,6 +203,42 @@ def test_failures_are_counted_again_after_an_interruption(tmp_path: Path) -> Non
     fp.sweep(BASE, over, out=tmp_path, quiet=True)
     again = fp.sweep(BASE, over, out=tmp_path, quiet=True)
     assert (again.made, again.failed) == (0, 1)
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_parts_with_an_error_of_a_kind_are_made_again_where_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The errors are those that an earlier version wrote where a cluster of Ray had failed."""
+
+    def lost(piece: Any, cancel: Any) -> Any:
+        if piece.first < 12:
+            return simulate(piece, cancel)
+        why = "its worker was lost in each of 4 attempts"
+        return _fairpace.failed_rows(piece.first, piece.jobs, piece.columns, piece.values, why), 0.0
+
+    def sweep(out: str, retry: Any = None) -> tuple[int, int | None]:
+        made = fp.sweep(BASE, over, range(5), out=tmp_path / out, retry=retry, quiet=True)
+        return made.made, made.failed
+
+    # a part with runs that fail and others, one in which all fail, and parts of others alone
+    over = {"link.buffer": ["1bdp", "3B", "4bdp", "2bdp"]}
+    simulate = _local.simulate
+    with monkeypatch.context() as patch:
+        patch.setattr(_local, "simulate", lost)
+        assert sweep("a") == (20, 13)
+    assert sweep("a") == (0, 13)
+    with monkeypatch.context() as patch:
+        patch.setattr(_local, "simulate", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            sweep("a", retry="internal")
+    # what was there is there, but the manifest no longer says that all is done
+    assert fp.Sweep(tmp_path / "a").failed is None and len(fp.Sweep(tmp_path / "a").to_arrow()) == 2 * 20 - 13
+    assert sweep("a", retry="internal") == (8, 5)
+    assert sweep("b") == (20, 5)
+    assert files(tmp_path / "a") == files(tmp_path / "b")
+    assert sweep("a", retry="usage") == (8, 5) and sweep("a") == (0, 5)
+    assert files(tmp_path / "a") == files(tmp_path / "b")
+    with pytest.raises(fp.UsageError, match="retry='all' is no kind of error; write retry=\"internal\""):
+        sweep("a", retry="all")
 
 
 DRIVER = """

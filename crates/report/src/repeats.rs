@@ -40,6 +40,7 @@ pub(crate) fn section(study: &Study) -> Markup {
                 "and ticks the single runs, from 0 to the largest value of the column. The rest of this page "
                 "shows the run with seed " (case.run.summary.seed) "."
             }
+            @if !repeat.notes.is_empty() { ul.notes { @for note in &repeat.notes { li { (note) } } } }
             (table(repeat, case, "Flows", &of_flows))
             (table(repeat, case, "Links", &OF_LINKS))
             (of_runs(repeat))

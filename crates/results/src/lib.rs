@@ -41,7 +41,7 @@ pub use series::{FlowSeries, LinkSeries, Series};
 #[cfg(test)]
 use summary::sample_summary;
 pub use summary::{
-    Completions, Cost, DropSummary, FlowSummary, LinkSummary, MediaSummary, ScenarioId, Summary,
+    Completions, Cost, DropSummary, FlowSummary, LinkSummary, LossBursts, MediaSummary, ScenarioId, Summary,
 };
 
 use serde::{Deserialize, Serialize};

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use crate::{Completions, ScenarioId, Summary, csv_text, round};
+use crate::{Completions, FlowSummary, LinkSummary, LossBursts, ScenarioId, Summary, csv_text, round};
 
 /// Version of the [`Repeat`] format. It grows when a field is removed or changes its meaning.
 pub const REPEAT_SCHEMA: &str = "fairpace.repeat/1";
@@ -27,6 +27,9 @@ pub struct Repeat {
     pub seeds: Vec<u64>,
     /// Every metric of the summaries.
     pub metrics: Vec<Metric>,
+    /// What a reader of the means must know: some runs are not like the others. Left out if there is nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 /// A metric over all runs.
@@ -105,6 +108,7 @@ impl Repeat {
             window_s: first.window_s,
             seeds: summaries.iter().map(|summary| summary.seed).collect(),
             metrics: names.iter().enumerate().map(metric).collect(),
+            notes: notes(summaries),
         })
     }
 
@@ -138,6 +142,33 @@ impl Repeat {
         }
         Ok(())
     }
+}
+
+/// The notes on several runs of one scenario.
+fn notes(summaries: &[Summary]) -> Vec<String> {
+    let Some(first) = summaries.first() else { return Vec::new() };
+    let all = summaries.len();
+    let of_link = |(index, link): (usize, &LinkSummary)| {
+        let bursts = summaries.iter().filter_map(|summary| summary.links.get(index)?.loss_bursts);
+        let long: Vec<f64> = bursts.filter(|of| of.long > 0).map(|of| of.longest_s).collect();
+        let longest_s = round(long.iter().copied().reduce(f64::max)?);
+        let (runs, name, than) = (long.len(), &link.name, LossBursts::LONG);
+        Some(format!(
+            "link \"{name}\": in {runs} of {all} runs a burst of loss lasted {than}, the longest {longest_s} s: it \
+             is of a number of packets, and few were sent in it; means depend on how many runs have one, so write \
+             loss_burst as a time"
+        ))
+    };
+    let of_flow = |(index, flow): (usize, &FlowSummary)| {
+        let drops = summaries.iter().filter_map(|summary| summary.flows.get(index)?.drop.as_ref());
+        let runs = drops.filter(|drop| !drop.never_sent.is_empty()).count();
+        let name = &flow.name;
+        (runs > 0).then(|| {
+            format!("flow \"{name}\": in {runs} of {all} runs `drop` names packets that were never sent")
+        })
+    };
+    let of_links = first.links.iter().enumerate().filter_map(of_link);
+    of_links.chain(first.flows.iter().enumerate().filter_map(of_flow)).collect()
 }
 
 impl Summary {
@@ -186,6 +217,10 @@ impl Summary {
                 ("marks", Some(link.marks as f64)),
                 ("duplicates", Some(link.duplicates as f64)),
             ];
+            let of_bursts = link.loss_bursts.map(|of| {
+                [("loss_bursts.longest_s", Some(of.longest_s)), ("loss_bursts.long", Some(of.long as f64))]
+            });
+            let of_link = of_link.into_iter().chain(of_bursts.into_iter().flatten());
             all.extend(of_link.map(|(name, value)| (format!("links.{}.{name}", link.name), value)));
             let shares = self.flows.iter().zip(&link.backlog_share);
             all.extend(shares.map(|(flow, share)| {
@@ -271,6 +306,7 @@ mod tests {
     fn every_measured_number_of_a_summary_is_a_metric() {
         let mut summary = sample_summary();
         summary.flows[0].completions = Some(Completions::default());
+        summary.links[0].loss_bursts = Some(LossBursts::default());
         let mut wanted = Vec::new();
         leaves(&serde_json::to_value(&summary).unwrap(), "", &mut wanted);
         let is_given = |name: &String| {

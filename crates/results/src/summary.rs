@@ -3,9 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::SCHEMA;
-use crate::json;
-#[cfg(test)]
-use crate::round;
+use crate::{json, round};
 
 /// The stable record of one run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -238,6 +236,40 @@ pub struct LinkSummary {
     /// Each flow's part of the time integral of the backlog, in the scenario's order; zeros if there was
     /// none.
     pub backlog_share: Vec<f64>,
+    /// How long its bursts of loss lasted, if they are of a number of packets; left out for other links.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss_bursts: Option<LossBursts>,
+}
+
+/// Bursts of loss of a number of packets, over the whole run: periods in which the line was bad, from the first
+/// packet that met it so to the last, or to the end of the run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct LossBursts {
+    /// The longest of them.
+    pub longest_s: f64,
+    /// How many lasted longer than 10 RTTs and 1 s: senders had backed off, and sent few packets into them.
+    pub long: u64,
+}
+
+impl LossBursts {
+    /// From when on a burst is long, in words.
+    pub(crate) const LONG: &str = "longer than 10 RTTs and 1 s";
+
+    /// The note of a run on bursts of link `link` that decide it; `None`: there are none.
+    #[must_use]
+    pub fn note(&self, link: &str) -> Option<String> {
+        let what = match self.long {
+            0 => return None,
+            1 => "a burst of loss".to_owned(),
+            long => format!("{long} bursts of loss"),
+        };
+        let longest_s = round(self.longest_s);
+        Some(format!(
+            "link \"{link}\": {what} lasted {}, the longest {longest_s} s: it is of a number of packets, and few \
+             were sent in it, so it decides the result",
+            Self::LONG
+        ))
+    }
 }
 
 /// The cost of a run. Times are the only part of a summary that differs between two runs of one simulation.

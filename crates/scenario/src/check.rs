@@ -168,9 +168,11 @@ fn impossibilities(scenario: &Scenario) -> Vec<Fault> {
 /// What does not go together in a link, and the key that it is about.
 fn link(link: &Link) -> impl Iterator<Item = (&'static str, Complaint)> {
     let loss = link.loss.check().err().map(|complaint| ("loss", complaint));
+    let burst = link.loss.burst.and_then(|burst| burst.length.check().err());
+    let loss = loss.into_iter().chain(burst.map(|complaint| ("loss_burst", complaint)));
     let rate_at = in_order(&link.rate_at).err().map(|complaint| ("rate_at", complaint));
     let handover = link.handover.and_then(|handover| handover.check(link.rate_bps));
-    loss.into_iter().chain(rate_at).chain(handover).chain(link.queue.check(link.buffer))
+    loss.chain(rate_at).chain(handover).chain(link.queue.check(link.buffer))
 }
 
 /// How many flows do the workloads start?

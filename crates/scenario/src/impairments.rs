@@ -6,8 +6,9 @@ use std::time::Duration;
 use crate::fault::Complaint;
 use crate::field::Field;
 use crate::key::{Kind, MS, RATE, Relation, S, SHARE, SIZE, TIME};
-use crate::quantity::{PACKET_BYTES, WHOLE_PPB, show_time};
+use crate::quantity::{Dimension, PACKET_BYTES, WHOLE_PPB, ns, show, show_time};
 use crate::row::{Access, Row, field, option};
+use crate::value::Value;
 
 /// Random loss on a link's line, behind its queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -21,18 +22,67 @@ pub struct Loss {
 /// Bad periods of a line (Gilbert's model), with losses outside of them Gilbert and Elliott's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Burst {
-    /// Mean length of a bad period, packets; at least 1.
-    pub pkts: u64,
+    /// Mean length of a bad period.
+    pub length: BurstLength,
     /// Share of packets lost in it, billionths.
     pub inside_ppb: u64,
     /// Share of packets lost outside of it, billionths (Elliott); less than the mean.
     pub outside_ppb: u64,
 }
 
+/// How long a bad period of a line lasts on average.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BurstLength {
+    /// This number of packets; at least 1. The line stays bad for as long as none is sent.
+    Pkts(u64),
+    /// This time, whatever is sent.
+    Time(Duration),
+}
+
+impl BurstLength {
+    /// Shortest and longest mean time, ns: a full packet at 12 Gbit/s takes 1 us, and an hour is longer than
+    /// most runs.
+    const RANGE_NS: (u64, u64) = (1_000, 3600 * S);
+
+    /// The range of times, for people.
+    pub(crate) fn time_range() -> String {
+        let (least, most) = Self::RANGE_NS;
+        format!("{} to {}", show(least, Dimension::Time), show(most, Dimension::Time))
+    }
+
+    /// Is a time within its range? That of packets is the key's.
+    pub(crate) fn check(self) -> Result<(), Complaint> {
+        let (least, most) = Self::RANGE_NS;
+        match self {
+            Self::Time(time) if !(least..=most).contains(&ns(time)) => {
+                let message = format!("bursts of {} are out of the range of times", show_time(time));
+                Err(Complaint::new(
+                    "out-of-range",
+                    message,
+                    format!("write a time from {}", Self::time_range()),
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Field for BurstLength {
+    fn value(&self) -> Option<Value> {
+        Some(Value::BurstLength(*self))
+    }
+    fn set(&mut self, value: Value) {
+        match value {
+            Value::BurstLength(length) => *self = length,
+            other => other.is_of_another_kind(),
+        }
+    }
+}
+
 impl Default for Burst {
     /// Periods of one packet in which all is lost, and nothing outside of them.
     fn default() -> Self {
-        Burst { pkts: 1, inside_ppb: WHOLE_PPB, outside_ppb: 0 }
+        Burst { length: BurstLength::Pkts(1), inside_ppb: WHOLE_PPB, outside_ppb: 0 }
     }
 }
 
@@ -41,10 +91,10 @@ impl Loss {
     pub(crate) fn check(&self) -> Result<(), Complaint> {
         let Loss { ppb, burst: Some(burst) } = *self else { return Ok(()) };
         let percent = |ppb: u64| format!("{}%", ppb as f64 / 1e7);
-        // good periods last burst.pkts x (1 - p) / p packets on average, p = (mean - good) / (bad - good)
-        // being the share of bad ones
+        // good periods last pkts x (1 - p) / p packets on average, p = (mean - good) / (bad - good) being the
+        // share of bad ones; those of a time may be as short as they are
         let too_close =
-            || ppb - burst.outside_ppb > burst.pkts.saturating_mul(burst.inside_ppb.saturating_sub(ppb));
+            |pkts: u64| ppb - burst.outside_ppb > pkts.saturating_mul(burst.inside_ppb.saturating_sub(ppb));
         let (message, help) = if ppb == 0 {
             ("bursts of loss are given, but no loss".to_owned(), "write `loss` too, as in loss = \"1%\"")
         } else if ppb >= burst.inside_ppb {
@@ -55,9 +105,10 @@ impl Loss {
             let (mean, outside) = (percent(ppb), percent(burst.outside_ppb));
             let message = format!("{mean} of all packets cannot be lost if {outside} are outside of bursts");
             (message, "write a `loss_outside_burst` below `loss`")
-        } else if too_close() {
-            let message =
-                format!("bursts of {} packets would have less than a packet between them", burst.pkts);
+        } else if let BurstLength::Pkts(pkts) = burst.length
+            && too_close(pkts)
+        {
+            let message = format!("bursts of {pkts} packets would have less than a packet between them");
             (message, "write a larger `loss_burst` or a smaller `loss`")
         } else {
             return Ok(());
@@ -146,10 +197,14 @@ pub(crate) const LOSS_KEYS: &[Row<Loss>] = &[
         "Share of the packets that are lost at random behind the queue, as by bit errors: each has used the \
          link.")
         .range(0, WHOLE_PPB).optional(),
-    Row::link("loss_burst", Kind::Integer, option!(Loss, burst: pkts),
-        "Losses come in bad periods of this many packets on average, with a good line between them \
-         (Gilbert's model).")
-        .range(1, 1_000_000).or("losses are independent of each other").example("5"),
+    Row::link("loss_burst", Kind::BurstLength, option!(Loss, burst: length),
+        "Losses come in bad periods of this mean length, with a good line between them. Of a time, \
+         `\"17ms\"`: the line is bad for that long whatever is sent, as by fading or interference; also \
+         the mean share of the time is `loss`. Of a number of packets, `17` (Gilbert's model): the next \
+         packets are lost, be they sent in 17 ms or in an hour, so that a sender that backs off stays in \
+         one burst; a run or mean that such a burst decides has a note. To repeat models by packets, or \
+         for senders that never back off; else write a time, as of that many packets at the link's rate.")
+        .range(1, 1_000_000).or("losses are independent of each other").example("\"17ms\""),
     Row::link("loss_in_burst", SHARE, option!(Loss, burst: inside_ppb),
         "Share of the packets that a bad period loses.")
         .range(1, WHOLE_PPB).optional().related(&[Relation::Needs("loss_burst")]),

@@ -1,6 +1,7 @@
 //! The declaration of one scenario key: its name, kind, range, default and meaning, and where it works.
 //! `row.rs` connects it with the field of a struct.
 
+use crate::impairments::BurstLength;
 use crate::quantity::{self, Dimension};
 
 /// Where a key stands.
@@ -61,6 +62,8 @@ pub enum Kind {
     Buffer,
     /// A size or packets.
     Limit,
+    /// A number of packets, or a time.
+    BurstLength,
     /// `true` or `false`.
     Bool,
     /// A list of names of links.
@@ -209,7 +212,9 @@ impl Key {
             Kind::Text | Kind::Trace | Kind::Sizes | Kind::Algorithm => format!("{value} characters"),
             Kind::Links => format!("{value} links"),
             Kind::Drops => format!("{value} entries"),
-            Kind::Integer | Kind::Bool | Kind::Choice(_) | Kind::Parameters => value.to_string(),
+            Kind::Integer | Kind::BurstLength | Kind::Bool | Kind::Choice(_) | Kind::Parameters => {
+                value.to_string()
+            }
         }
     }
 
@@ -220,6 +225,7 @@ impl Key {
             Kind::Choice(words) => words.join(", "),
             Kind::Bool => "true, false".into(),
             Kind::Parameters => String::new(),
+            Kind::BurstLength => format!("{} to {} or {}", self.least, self.most, BurstLength::time_range()),
             Kind::Text | Kind::Trace | Kind::Sizes | Kind::Algorithm | Kind::Links | Kind::Drops => {
                 format!("{} to {}", self.least, self.show(self.most))
             }
@@ -234,7 +240,7 @@ impl Key {
             return example.to_owned();
         }
         match self.kind {
-            Kind::Integer => "1".into(),
+            Kind::Integer | Kind::BurstLength => "1".into(),
             Kind::Quantity(dimension) => quoted(dimension.example()),
             Kind::Steps(dimension) => quoted(&quantity::example_steps(dimension)),
             Kind::Bool => "true".into(),

@@ -73,7 +73,7 @@ pub use files::{OPPORTUNITY_BYTES, Sizes, Trace};
 pub use flow::{Flow, View};
 pub use handover::Handover;
 pub use hosts::{Ecn, Receiving, Sending, Window};
-pub use impairments::{Burst, Line, Loss, Policer, Reorder, Steps};
+pub use impairments::{Burst, BurstLength, Line, Loss, Policer, Reorder, Steps};
 pub use link::Link;
 pub use media::Media;
 pub use print::{Bundle, hash_of_all};

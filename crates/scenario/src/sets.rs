@@ -217,7 +217,7 @@ fn split_key(key: &str) -> Option<(Section, Option<&str>, &str)> {
 fn typed(value: &str, kind: Kind, at: usize) -> DeValue<'_> {
     let text = || DeValue::String(Cow::Borrowed(value));
     match kind {
-        Kind::Integer => match DeValue::parse(value).map(Spanned::into_inner) {
+        Kind::Integer | Kind::BurstLength => match DeValue::parse(value).map(Spanned::into_inner) {
             Ok(integer @ DeValue::Integer(_)) => integer,
             _ => text(),
         },

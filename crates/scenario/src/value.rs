@@ -5,8 +5,9 @@ use std::time::Duration;
 use crate::cc::Cc;
 use crate::drops::{Dropped, Drops};
 use crate::files::{Sizes, Trace};
+use crate::impairments::BurstLength;
 use crate::key::{Key, Kind};
-use crate::quantity::{Buffer, Dimension, Limit, show, show_limit, show_steps};
+use crate::quantity::{Buffer, Dimension, Limit, show, show_limit, show_steps, show_time};
 
 /// The value of a key, in base units (ns, bit/s, B).
 #[derive(Debug, Clone, PartialEq)]
@@ -18,6 +19,7 @@ pub(crate) enum Value {
     /// From when on, and the value.
     Steps(Vec<(u64, u64)>),
     Limit(Limit),
+    BurstLength(BurstLength),
     /// As written; it becomes a limit when the link's rate and the RTT are known.
     Buffer(Buffer),
     Names(Vec<String>),
@@ -41,6 +43,8 @@ impl Value {
             (Value::Steps(steps), Kind::Steps(dimension)) => quoted(&show_steps(steps, dimension)),
             (Value::Steps(steps), _) => quoted(&show_steps(steps, Dimension::Time)),
             (Value::Limit(limit), _) => quoted(&show_limit(*limit)),
+            (Value::BurstLength(BurstLength::Pkts(pkts)), _) => pkts.to_string(),
+            (Value::BurstLength(BurstLength::Time(time)), _) => quoted(&show_time(*time)),
             // a limit takes its place before anything is printed
             (Value::Buffer(_), _) => String::new(),
             (Value::Names(names), _) => list(names.iter().map(|name| quoted(name))),
@@ -68,11 +72,14 @@ impl Value {
             Value::Number(number) => vec![*number],
             Value::Steps(steps) => steps.iter().map(|(_, value)| *value).collect(),
             Value::Limit(limit) => vec![limit.bytes()],
+            Value::BurstLength(BurstLength::Pkts(pkts)) => vec![*pkts],
             Value::Trace(trace) => characters(&trace.file),
             Value::Sizes(sizes) => characters(&sizes.name),
             Value::Truth(_)
             | Value::Word(_)
             | Value::Buffer(_)
+            // times have a range of their own: BurstLength::check
+            | Value::BurstLength(BurstLength::Time(_))
             | Value::Names(_)
             | Value::Drops(_)
             | Value::Cc(_)

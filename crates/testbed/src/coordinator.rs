@@ -46,6 +46,8 @@ struct Track {
     limits: Limits,
     /// When it began its handshake; `None`: it has not.
     started: Option<Nanos>,
+    /// Of all samples.
+    largest_cwnd_pkts: u32,
 }
 
 /// The telemetry of one flow.
@@ -56,6 +58,8 @@ pub(crate) struct FlowTelemetry {
     pub(crate) retransmits: u64,
     /// When the flow began its handshake, which is not before it should; `None`: it did not.
     pub(crate) started: Option<Nanos>,
+    /// The largest cwnd of all samples.
+    pub(crate) largest_cwnd_pkts: u32,
 }
 
 pub(crate) struct Coordinator<'a> {
@@ -95,6 +99,7 @@ impl<'a> Coordinator<'a> {
             at_window_edges: [0; 2],
             limits: Limits::default(),
             started: None,
+            largest_cwnd_pkts: 0,
         };
         Coordinator {
             scenario,
@@ -129,8 +134,12 @@ impl<'a> Coordinator<'a> {
         let buffer_limited = endless.map(|(track, _)| track.limits.buffer_limited()).fold(0.0, f64::max);
         let telemetry = |track: Track| {
             let [from, to] = track.at_window_edges;
-            let retransmits = to.saturating_sub(from);
-            FlowTelemetry { series: track.series, retransmits, started: track.started }
+            FlowTelemetry {
+                series: track.series,
+                retransmits: to.saturating_sub(from),
+                started: track.started,
+                largest_cwnd_pkts: track.largest_cwnd_pkts,
+            }
         };
         let flows = self.tracks.into_iter().map(telemetry).collect();
         Ok(Coordinated { flows, latest: self.latest, buffer_limited })
@@ -190,8 +199,10 @@ impl<'a> Coordinator<'a> {
         let fd = self.senders.socket(flow);
         let algorithm = self.controls.observe(flow, fd);
         let sample = Sample::take(fd, algorithm).map_err(|e| self.broken(flow, e))?;
-        self.tracks[flow].retransmits = sample.retransmits;
-        self.tracks[flow].limits = sample.limits;
+        let track = &mut self.tracks[flow];
+        track.retransmits = sample.retransmits;
+        track.limits = sample.limits;
+        track.largest_cwnd_pkts = track.largest_cwnd_pkts.max(sample.cwnd_pkts as u32);
         Ok(sample)
     }
 

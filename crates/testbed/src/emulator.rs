@@ -395,7 +395,7 @@ pub(crate) fn pool_packets(scenario: &Scenario) -> Result<u32, Error> {
 }
 
 /// The longest RTT of a flow without queueing, with all impairments of its ACKs.
-fn longest_rtt(flow: &Flow) -> Duration {
+pub(crate) fn longest_rtt(flow: &Flow) -> Duration {
     let most = |now: Duration, steps: &[(Duration, Duration)]| {
         steps.iter().map(|(_, later)| *later).fold(now, Duration::max)
     };

@@ -140,15 +140,15 @@ pub enum Error {
         what: String,
     },
 
-    /// The machine disturbed the run more than the scenario tolerates.
+    /// The machine disturbed the run more than the scenario tolerates, or its kernel skipped an algorithm.
     #[error("the run was disturbed and is not judged: {why} ({lateness}; {attempts} attempt(s))")]
     #[diagnostic(
         code(fairpace::testbed::disturbed),
-        help("run it again on a quieter machine; a lower rate or a longer RTT bears more")
+        help("{}", why.remedy())
     )]
     Disturbed {
         /// Which bound was exceeded.
-        why: String,
+        why: crate::Disturbance,
         /// How late the emulator and the flows were. Boxed: it is larger than all other errors.
         lateness: Box<crate::Lateness>,
         /// The number of attempts.

@@ -141,6 +141,36 @@ pub(crate) struct FlowLateness {
     pub(crate) buffer_limited: f64,
 }
 
+/// Why a run must not be judged, in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Disturbance {
+    /// The machine was too late, lost packets or held a flow back: see [`Tolerance`].
+    Late(String),
+    /// A flow had a cwnd that no algorithm chose, on a kernel that skips programs
+    /// ([`fairpace_kernel::Features::skips_programs`]).
+    Skipped(String),
+}
+
+impl Disturbance {
+    /// What to do about it.
+    pub(crate) fn remedy(&self) -> &'static str {
+        match self {
+            Self::Late(_) => "run it again on a quieter machine; a lower rate or a longer RTT bears more",
+            Self::Skipped(_) => {
+                "run it again, or measure on a kernel that `fairpace doctor` finds no fault with"
+            }
+        }
+    }
+}
+
+impl fmt::Display for Disturbance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Late(why) | Self::Skipped(why) => f.write_str(why),
+        }
+    }
+}
+
 /// Records lateness without allocating.
 pub(crate) struct Recorder {
     histogram: Histogram<u64>,

@@ -47,6 +47,7 @@ mod bursts;
 mod clock;
 mod control;
 mod coordinator;
+mod cwnd;
 mod emulator;
 mod error;
 mod flows;
@@ -63,7 +64,7 @@ mod sockopt;
 mod telemetry;
 
 pub use error::Error;
-pub use lateness::{Lateness, Tolerance};
+pub use lateness::{Disturbance, Lateness, Tolerance};
 pub use run::{Outcome, measure, observe};
 
 use fairpace_results::{Monitor, Run};
@@ -138,7 +139,7 @@ fn retry(attempts: u32, mut measure: impl FnMut() -> Result<Outcome, Error>) -> 
             run.notes.extend(repeats);
             return Ok(run);
         };
-        tracing::warn!(attempt, attempts, why, %lateness, "disturbed run discarded");
+        tracing::warn!(attempt, attempts, %why, %lateness, "disturbed run discarded");
         if attempt >= attempts {
             let lateness = Box::new(lateness);
             return Err(Error::Disturbed { why, lateness, attempts: attempt });
@@ -181,7 +182,7 @@ mod tests {
             buffer_limited: 0.0,
         };
         let run = Run { summary, series: Series::default(), notes: vec!["measured".into()] };
-        Outcome { run, lateness, disturbed: disturbed.map(str::to_owned) }
+        Outcome { run, lateness, disturbed: disturbed.map(|why| Disturbance::Late(why.to_owned())) }
     }
 
     #[test]

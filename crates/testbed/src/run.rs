@@ -3,11 +3,13 @@
 use crate::clock::{Clock, cpu_of_thread};
 use crate::control::Controls;
 use crate::coordinator::{Coordinated, Coordinator};
+use crate::cwnd;
 use crate::emulator::{Devices, Emulator, EmulatorRecord};
 use crate::flows::{self, Received, Senders};
 use crate::lateness::{FlowLateness, Lateness, Tolerance};
 use crate::namespace::{self, Device, Host, Side};
-use crate::{Error, Options, preflight};
+use crate::{Disturbance, Error, Options, preflight};
+use fairpace_kernel::Features;
 use fairpace_netem::{FlowMeter, Measured, SECOND, Schedule, build};
 use fairpace_results::observer::{NullObserver, Observer};
 use fairpace_results::{Cost, FlowSeries, FlowSummary, Monitor, Run};
@@ -27,7 +29,7 @@ pub struct Outcome {
     /// How late the emulator and the flows were.
     pub lateness: Lateness,
     /// Why the run must not be judged; `None`: it may.
-    pub disturbed: Option<String>,
+    pub disturbed: Option<Disturbance>,
 }
 
 /// The two sides of the path.
@@ -93,7 +95,8 @@ pub fn observe<O: Observer + Send>(
     let lost =
         |device: &Device| device.lost_before_read().map_err(Error::setup("read a device's statistics"));
     let lost = lost(&endpoints.sender)? + lost(&endpoints.receiver)?;
-    let Coordinated { latest, buffer_limited, .. } = parts.telemetry;
+    let Coordinated { latest, buffer_limited, ref flows } = parts.telemetry;
+    let largest_pkts: Vec<u32> = flows.iter().map(|flow| flow.largest_cwnd_pkts).collect();
     let flows = FlowLateness { command_max: Duration::from_nanos(latest), buffer_limited };
     let lateness = parts.emulated.recorder.summary(lost, flows);
     let cost = Cost {
@@ -103,7 +106,9 @@ pub fn observe<O: Observer + Send>(
     };
     let mut run = record(&plan, options, parts, lateness, cost);
     run.notes.extend(controls.notes());
-    Ok(Outcome { run, lateness, disturbed: tolerance.violation(&lateness) })
+    let skipped = cwnd::violation(scenario, &largest_pkts).filter(|_| Features::probe().skips_programs());
+    let late = || tolerance.violation(&lateness).map(Disturbance::Late);
+    Ok(Outcome { run, lateness, disturbed: skipped.map(Disturbance::Skipped).or_else(late) })
 }
 
 fn connect_endpoints(scenario: &Scenario, controls: &Controls) -> Result<Endpoints, Error> {

@@ -138,13 +138,15 @@ const LINKS: &[Column<LinkSummary>] = &[
     ("lost", Read::Count(|l| Some(l.lost))),
     ("marks", Read::Count(|l| Some(l.marks))),
     ("duplicates", Read::Count(|l| Some(l.duplicates))),
+    ("loss_bursts_longest_s", Read::Number(|l| Some(l.loss_bursts?.longest_s))),
+    ("loss_bursts_long", Read::Count(|l| Some(l.loss_bursts?.long))),
 ];
 
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
 
-    use fairpace_results::Summary;
+    use fairpace_results::{LossBursts, Summary};
     use serde_json::Value;
 
     use super::*;
@@ -169,8 +171,8 @@ mod tests {
             media: Some(MediaSummary::default()),
             ..FlowSummary::default()
         };
-        let summary =
-            Summary { flows: vec![flow], links: vec![LinkSummary::default()], ..Summary::default() };
+        let link = LinkSummary { loss_bursts: Some(LossBursts::default()), ..LinkSummary::default() };
+        let summary = Summary { flows: vec![flow], links: vec![link], ..Summary::default() };
         let json: Value = serde_json::from_str(&summary.stable_json()).unwrap();
         let renamed = |name: &str, to: &str, mut fields: BTreeSet<String>| {
             assert!(fields.remove(name));

@@ -108,7 +108,7 @@ fn other_namespaces() -> Check {
     };
     let mut defaults: BTreeMap<String, usize> = BTreeMap::new();
     let mut closed = 0;
-    for namespace in all.iter().skip(1) {
+    for namespace in all.found.iter().skip(1) {
         match namespace.enter(fairpace_kernel::default) {
             Ok(Ok(name)) => *defaults.entry(name).or_default() += 1,
             _ => closed += 1,
@@ -119,6 +119,7 @@ fn other_namespaces() -> Check {
     if closed > 0 {
         parts.push(format!("{closed} that cannot be entered"));
     }
+    parts.extend(all.closed.iter().chain(&all.unseen).map(|what| format!("not looked at: {what}")));
     let others = if parts.is_empty() { "none were found".to_owned() } else { parts.join(", ") };
     ok(what, format!("default here: {own}; others: {others}"), matters)
 }

@@ -23,7 +23,7 @@ use crate::kernel::{parameters, repair, stopped};
 use config::{Config, Wanted};
 pub(crate) use panic::panic;
 pub(crate) use status::status;
-use text::{place, sentence};
+use text::sentence;
 
 /// What a command did to one algorithm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -309,10 +309,7 @@ fn renew_elsewhere(name: &str) -> Result<(), Failure> {
             _ => Ok(()),
         });
         if let Err(error) = renewed.and_then(|result| result) {
-            note(&format!(
-                "note: the default of {} stays at the code from before: {error}",
-                place(&namespace)
-            ));
+            note(&format!("note: the default of {namespace} stays at the code from before: {error}"));
         }
     }
     Ok(())
@@ -320,7 +317,7 @@ fn renew_elsewhere(name: &str) -> Result<(), Failure> {
 
 /// All network namespaces but this one.
 fn others() -> Result<Vec<Namespace>, Failure> {
-    let mut all = namespaces()?;
+    let mut all = namespaces()?.found;
     all.remove(0);
     Ok(all)
 }
@@ -331,10 +328,7 @@ fn still_defaults(unloaded: &[String]) -> Result<Vec<String>, Failure> {
     for namespace in others()? {
         let default = namespace.enter(fairpace_kernel::default).and_then(|result| result).unwrap_or_default();
         if unloaded.contains(&default) {
-            lines.push(format!(
-                "{default} is still the default of {}; `fairpace panic` ends that",
-                place(&namespace)
-            ));
+            lines.push(format!("{default} is still the default of {namespace}; `fairpace panic` ends that"));
         }
     }
     Ok(lines)

@@ -11,13 +11,12 @@ use fairpace_cli_core::failure::Failure;
 use fairpace_cli_core::output::Output;
 use fairpace_cli_core::signals::Signals;
 use fairpace_cli_core::table::{self, table};
-use fairpace_kernel::{Entry, Namespace, Status, is_ours, namespaces};
+use fairpace_kernel::{Entry, Namespace, Namespaces, Status, is_ours, namespaces};
 use serde::Serialize;
 
 use super::boot::Service;
 use super::config::{Config, Wanted};
 use super::stays;
-use super::text::place;
 use crate::args::ConfigArgs;
 use crate::kernel::repair;
 
@@ -33,6 +32,8 @@ struct StatusRecord {
     default: String,
     former_default: Option<String>,
     namespaces: Vec<NamespaceRecord>,
+    /// Where other network namespaces may be that are not found.
+    unseen: Vec<String>,
     configuration: String,
     next_boot: NextBoot,
     /// What differs between configuration and kernel.
@@ -73,13 +74,15 @@ pub(crate) fn status(
     repair(global, signals)?;
     let entries = fairpace_kernel::list()?;
     let ours: Vec<Entry> = entries.into_iter().filter(|entry| is_ours(&entry.name)).collect();
+    let all = namespaces()?;
     let record = StatusRecord {
         kernel: fairpace_kernel::Features::probe().release,
         booted_at: booted_at(),
         algorithms: algorithms(&ours)?,
         default: fairpace_kernel::default()?,
         former_default: fairpace_kernel::former_default()?,
-        namespaces: other_namespaces(&namespaces()?),
+        namespaces: other_namespaces(&all),
+        unseen: all.closed.into_iter().chain(all.unseen).collect(),
         configuration: config.path().display().to_string(),
         next_boot: NextBoot {
             service: Service::of_this_machine().sentence(),
@@ -127,13 +130,15 @@ fn booted_at() -> Option<u64> {
     text.lines().find_map(|line| line.strip_prefix("btime "))?.trim().parse().ok()
 }
 
-fn other_namespaces(all: &[Namespace]) -> Vec<NamespaceRecord> {
-    let default = |namespace: &Namespace| {
-        let read = namespace.enter(fairpace_kernel::default).and_then(|result| result);
-        read.unwrap_or_else(|error| format!("unknown: {error}"))
+fn other_namespaces(all: &Namespaces) -> Vec<NamespaceRecord> {
+    let record = |namespace: &Namespace| {
+        let default = namespace.enter(fairpace_kernel::default).and_then(|result| result);
+        NamespaceRecord {
+            found_at: namespace.to_string(),
+            default: default.unwrap_or_else(|error| format!("unknown: {error}")),
+        }
     };
-    let record = |namespace| NamespaceRecord { found_at: place(namespace), default: default(namespace) };
-    all.iter().skip(1).map(record).collect()
+    all.found.iter().skip(1).map(record).collect()
 }
 
 fn differences(config: &Config, ours: &[Entry]) -> Result<Vec<String>, Failure> {
@@ -192,6 +197,9 @@ fn text(record: &StatusRecord) -> String {
     }
     out.push('\n');
     out.push_str(&others(&record.namespaces));
+    for what in &record.unseen {
+        out.push_str(&format!("a network namespace is not looked at: {what}\n"));
+    }
     out.push_str(&format!("\n{}\n", record.next_boot.service));
     let loads = &record.next_boot.loads;
     let default = record.next_boot.default.as_deref().unwrap_or("the system's own");

@@ -1,5 +1,8 @@
 //! The life of an algorithm on a server: enabled, used, replaced, loaded at boot, taken out in panic. In
-//! network and mount namespaces of its own, and in a program of its own: `panic` visits the whole machine.
+//! network and mount namespaces of its own, and in a program of its own.
+//!
+//! `panic` visits all network namespaces of the machine: here it runs in a PID namespace of its own, where
+//! `/proc` shows no others. The whole of it runs in guests: `crates/dev/src/kernels`.
 
 #[path = "../all/support/mod.rs"]
 #[expect(dead_code, reason = "the other tests need the rest")]
@@ -29,8 +32,18 @@ fn enter_own_namespaces() {
     unshare(CloneFlags::CLONE_NEWNET | CloneFlags::CLONE_NEWNS).expect("root may");
     mount(None::<&str>, "/", None::<&str>, MsFlags::MS_REC | MsFlags::MS_PRIVATE, None::<&str>)
         .expect("root may");
+    hide_network_namespaces();
     mount_bpffs();
     assert!(Command::new("ip").args(["link", "set", "lo", "up"]).status().expect("ip").success());
+}
+
+/// Those that `ip netns` and container engines have mounted.
+fn hide_network_namespaces() {
+    let mounts = fs::read_to_string("/proc/thread-self/mountinfo").expect("/proc");
+    for line in mounts.lines().filter(|line| line.contains(" net:[")) {
+        let place = line.split(' ').nth(4).expect("proc_pid_mountinfo(5)");
+        umount2(place, MntFlags::MNT_DETACH).expect("root may");
+    }
 }
 
 fn mount_bpffs() {
@@ -39,6 +52,11 @@ fn mount_bpffs() {
 
 fn default() -> String {
     fs::read_to_string(DEFAULT).expect("it is there").trim().to_owned()
+}
+
+fn accepted_by(listener: &TcpListener) -> TcpStream {
+    let _other = TcpStream::connect(listener.local_addr().expect("bound")).expect("it listens");
+    listener.accept().expect("it connects").0
 }
 
 fn connection() -> (TcpStream, TcpStream) {
@@ -88,7 +106,11 @@ impl Server {
         if ["enable", "replace"].contains(&arguments[0]) {
             all.extend(["--suffix", &self.suffix]);
         }
-        self.place.run(&all)
+        if arguments[0] != "panic" {
+            return self.place.run(&all);
+        }
+        let alone = ["--pid", "--fork", "--kill-child", "--mount-proc"];
+        Command::new("unshare").args(alone).arg(program()).args(&all).output().expect("util-linux").into()
     }
 
     /// What systemd's journal gets of an `apply` that fails.
@@ -172,9 +194,7 @@ fn an_administrator_enables_uses_replaces_reboots_and_panics() {
     let mut third = connection();
     transfer(&mut third);
 
-    let said = server.run(&["panic"]).succeeds().stdout;
-    assert!(said.contains("the next boot loads"), "{said}");
-    assert_eq!(default(), before);
+    panic_finds_all_but_by_descriptors(&server, &before);
     for connection in [&mut first, &mut second, &mut third] {
         assert!(!selected(&connection.0).starts_with("fp_"), "{}", selected(&connection.0));
         transfer(connection);
@@ -185,6 +205,27 @@ fn an_administrator_enables_uses_replaces_reboots_and_panics() {
     assert!(!fs::exists(format!("{BPFFS}/fairpace")).expect("root may look"), "nothing of ours is left");
     server.run(&["disable", "--all"]).succeeds();
     assert_eq!(server.status()["next_boot"]["loads"], serde_json::json!([]));
+}
+
+/// `before`: the default before that of the server, whose algorithm six sockets use.
+fn panic_finds_all_but_by_descriptors(server: &Server, before: &str) {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port is free");
+    // it does not see the processes of these sockets: it misses all of them, and says so
+    let said = server.run(&["panic", "--walk", "descriptors"]);
+    assert!(said.code == 1 && said.stdout.contains("not accepted yet"), "{}{}", said.stdout, said.stderr);
+    let words = said.stderr.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ");
+    let missed = format!("6 sockets of this network namespace still use {}", server.name);
+    assert!(words.contains(&missed), "{words}");
+    assert_eq!((default().as_str(), selected(&listener)), (before, server.name.clone()));
+    let said = server.run(&["panic"]).succeeds().stdout;
+    assert!(said.contains("the next boot loads"), "{said}");
+    assert!(said.contains("left alone, listeners that never chose an algorithm: 1."), "{said}");
+    assert!(said.contains(&format!("keep {} in the kernel", server.name)), "{said}");
+    assert_eq!(default(), before);
+    assert_eq!(selected(&accepted_by(&listener)), before);
+    let freed = server.run(&["panic", "--free", "--json"]).succeeds().json();
+    assert_eq!((&freed["listeners_moved"], &freed["listeners_left"]), (&1.into(), &0.into()), "{freed}");
+    assert_eq!(selected(&listener), before);
 }
 
 #[test]

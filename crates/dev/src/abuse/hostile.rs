@@ -202,7 +202,7 @@ fn of_range(key: &Key, end: u64, beyond: bool) -> Value {
         (true, false) => end.saturating_sub(1),
     };
     match key.kind {
-        Kind::Integer => Value::raw(end.to_string()),
+        Kind::Integer | Kind::BurstLength => Value::raw(end.to_string()),
         Kind::Bool => Value::raw("1"),
         Kind::Choice(words) => Value::text(words[words.len() - 1].to_uppercase()),
         Kind::Text | Kind::Trace | Kind::Sizes | Kind::Algorithm => {

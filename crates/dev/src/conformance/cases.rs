@@ -146,7 +146,7 @@ impl Case {
     ) -> Result<(Summary, Option<String>), Failure> {
         let options = fairpace_testbed::Options::default();
         let outcome = fairpace_testbed::observe(&self.kernel, monitor, &options, observer)?;
-        Ok((outcome.run.summary, outcome.disturbed))
+        Ok((outcome.run.summary, outcome.disturbed.map(|why| why.to_string())))
     }
 
     /// One run on the kernel, and the number of disturbed ones before it; `None` if all of them were.

@@ -95,8 +95,9 @@ fn kinds(page: &mut String) {
                 section => format!("{section}.{}", key.name),
             };
             let _ = writeln!(page, "    \"{path}\": \"{}\",", alias(dimension));
-        } else if matches!(key.kind, Kind::Buffer | Kind::Limit) {
-            let _ = writeln!(page, "    \"{}.{}\": \"Size\",", key.section.name(), key.name);
+        } else if matches!(key.kind, Kind::Buffer | Kind::Limit | Kind::BurstLength) {
+            let kind = if key.kind == Kind::BurstLength { "Time" } else { "Size" };
+            let _ = writeln!(page, "    \"{}.{}\": \"{kind}\",", key.section.name(), key.name);
         }
     }
     page.push_str("}\n\"\"\"What the numbers of a key measure.\"\"\"\n");
@@ -120,6 +121,7 @@ fn kind(kind: Kind) -> String {
     match kind {
         Kind::Text | Kind::Algorithm => "str".into(),
         Kind::Integer => "int".into(),
+        Kind::BurstLength => "int | Time".into(),
         Kind::Quantity(dimension) => alias(dimension).into(),
         Kind::Steps(_) => "Steps".into(),
         Kind::Buffer => "Buffer".into(),

@@ -4,37 +4,36 @@ use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write};
 use std::net::TcpStream;
-use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 
 use fairpace_cc::{Algorithm, Params};
 use fairpace_kernel::{Features, LoadOptions, load};
 use nix::sys::socket::{setsockopt, sockopt::TcpCongestion};
 
+use super::operator::{
+    DEFAULT, LOOPBACK, Operator, connected, expect_default, expect_still, expect_used, nothing_left, offers,
+    report,
+};
+use super::panic;
 use super::record::Step;
 use crate::args::KernelCheckArgs;
 use crate::soak::kernel_log::KernelLog;
 use crate::soak::path::{self, RECEIVER};
-use crate::soak::traffic::{PORT, send, serve};
+use crate::soak::reordering::{REORDERED_CONNECTIONS, each};
+use crate::soak::traffic::{send, serve};
 
 /// Bytes of one transfer: all of the pool, so that flows leave slow start even where a packet takes long.
 const BYTES: usize = 4 * 1024 * 1024;
-/// Bytes after each command: enough to need many ACKs, and short in an emulated machine.
-const FEW_BYTES: usize = 512 * 1024;
-const LOOPBACK: &str = "127.0.0.1";
-/// Nothing arrives for this long: the transfer is lost. An emulated machine is 20 times slower.
-const SILENCE: Duration = Duration::from_secs(60);
-const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
-const DEFAULT: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
-/// The exit code for what this kernel cannot do.
-const UNSUPPORTED: i32 = 3;
 const LOCKDOWN: &str = "/sys/kernel/security/lockdown";
 
 /// Checks everything, goes on after failures, and writes a line for each step.
-pub(super) fn check(args: &KernelCheckArgs, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn check(args: &KernelCheckArgs, out: &mut (dyn Write + Send)) -> io::Result<()> {
     let log = KernelLog::open();
     report(out, &kernel())?;
+    if let Some(time) = args.reordering {
+        reordering(time, out)?;
+        return report(out, &Step::End { alarms: log.alarms().all() });
+    }
     let mut operator = Operator { program: &args.program, has_links: Features::probe().has_links(), out };
     operator.perform("doctor", &mut |_| ())?;
     for step in paths()? {
@@ -44,10 +43,13 @@ pub(super) fn check(args: &KernelCheckArgs, out: &mut dyn Write) -> io::Result<(
     report(out, &Step::End { alarms: log.alarms().all() })
 }
 
-fn report(out: &mut dyn Write, step: &Step) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, step)?;
-    writeln!(out)?;
-    out.flush()
+/// Each algorithm over a path that reorders.
+fn reordering(time: Duration, out: &mut (dyn Write + Send)) -> io::Result<()> {
+    let all: Vec<Algorithm> = Algorithm::all().collect();
+    each(&all, REORDERED_CONNECTIONS, time, |result| {
+        report(out, &Step::Reordered(result))?;
+        Ok(true)
+    })
 }
 
 fn kernel() -> Step {
@@ -99,50 +101,10 @@ fn algorithm(algorithm: Algorithm) -> Step {
     Step::Algorithm { name: algorithm.name().into(), instructions: Some(instructions), bytes, failures }
 }
 
-fn connected(address: &str) -> io::Result<TcpStream> {
-    let socket = TcpStream::connect((address, PORT))?;
-    socket.set_read_timeout(Some(SILENCE))?;
-    socket.set_write_timeout(Some(SILENCE))?;
-    Ok(socket)
-}
-
 fn selected(address: &str, name: &str) -> io::Result<TcpStream> {
     let socket = connected(address)?;
     setsockopt(&socket, TcpCongestion, &OsString::from(name))?;
     Ok(socket)
-}
-
-fn offers(name: &str) -> bool {
-    let text = fs::read_to_string(AVAILABLE).unwrap_or_default();
-    text.split_whitespace().any(|offered| offered == name)
-}
-
-/// What must hold after a command: adds what does not.
-type After<'a> = &'a mut dyn FnMut(&mut Vec<String>);
-
-struct Operator<'a> {
-    program: &'a Path,
-    has_links: bool,
-    out: &'a mut dyn Write,
-}
-
-impl Operator<'_> {
-    /// Performs a command, which must succeed.
-    fn perform(&mut self, line: &str, after: After<'_>) -> io::Result<()> {
-        let ended = Command::new(self.program).args(line.split(' ')).env("NO_COLOR", "1").output()?;
-        let said = [ended.stdout, ended.stderr].concat();
-        let mut failures = Vec::new();
-        // where struct_ops have no links, nothing loaded can be replaced: refusing it is right
-        let refused =
-            line.starts_with("replace ") && !self.has_links && ended.status.code() == Some(UNSUPPORTED);
-        if !refused && !ended.status.success() {
-            failures.push(format!("ended with {:?}", ended.status.code()));
-        }
-        after(&mut failures);
-        let output = String::from_utf8_lossy(&said).into_owned();
-        let step = Step::Command { line: line.to_owned(), code: ended.status.code(), output, failures };
-        report(self.out, &step)
-    }
 }
 
 /// The life of algorithms on this host, with a socket that is open all the time.
@@ -174,40 +136,5 @@ fn lifecycle(operator: &mut Operator<'_>) -> io::Result<()> {
         expect_default(failures, &former);
         drop(expect_used(failures, &former));
     })?;
-    operator.perform("default bbr3", &mut |failures| expect_default(failures, "fp_bbr3"))?;
-    operator.perform("panic", &mut |failures| {
-        expect_default(failures, &former);
-        nothing_left(failures);
-        // live sockets are moved to what Linux itself would choose
-        expect_still(failures, open.as_mut(), "cubic");
-    })
-}
-
-fn nothing_left(failures: &mut Vec<String>) {
-    let left = Algorithm::all().filter(|algorithm| offers(algorithm.kernel_name()));
-    failures.extend(left.map(|algorithm| format!("{} is still offered", algorithm.kernel_name())));
-}
-
-fn expect_default(failures: &mut Vec<String>, name: &str) {
-    let now = fs::read_to_string(DEFAULT).unwrap_or_default();
-    if now.trim() != name {
-        failures.push(format!("the default is {}, not {name}", now.trim()));
-    }
-}
-
-/// A new socket that selects nothing gets this algorithm, and moves data.
-fn expect_used(failures: &mut Vec<String>, name: &str) -> Option<TcpStream> {
-    let mut socket = connected(LOOPBACK).map_err(|error| failures.push(format!("connecting: {error}"))).ok();
-    expect_still(failures, socket.as_mut(), name);
-    socket
-}
-
-/// An open socket has this algorithm, and still moves data.
-fn expect_still(failures: &mut Vec<String>, socket: Option<&mut TcpStream>, name: &str) {
-    let Some(socket) = socket else { return failures.push("there is no open socket".to_owned()) };
-    match send(socket, 0, FEW_BYTES) {
-        Ok(used) if used == name => {}
-        Ok(used) => failures.push(format!("the socket uses {used}, not {name}")),
-        Err(error) => failures.push(format!("the socket: {error}")),
-    }
+    panic::check(operator, open)
 }

@@ -4,7 +4,9 @@
 //! [`record::Step`]s over a serial port, and [`page`] makes tables of them.
 
 mod guest;
+mod operator;
 mod page;
+mod panic;
 mod record;
 
 use std::fs::{self, File};
@@ -24,6 +26,9 @@ const PAGE: Page = Page { command: "kernels", title: "Kernels" };
 /// What a boot with lockdown adds to the name of its file.
 const LOCKDOWN: &str = "-lockdown";
 
+/// The same of a boot for [`Kernel::reordering`].
+const REORDERING: &str = "-reordering";
+
 /// One kernel: what its guests reported.
 #[derive(Debug, Serialize)]
 struct Kernel {
@@ -35,6 +40,17 @@ struct Kernel {
     plain: Option<Vec<Step>>,
     /// The same with `lockdown=confidentiality`.
     lockdown: Option<Vec<Step>>,
+    /// Each algorithm over a path that reorders.
+    reordering: Option<Vec<Step>>,
+}
+
+impl Kernel {
+    /// What each of its guests reported, with the words that follow the series in its name.
+    fn boots(&self) -> impl Iterator<Item = (&'static str, &[Step])> {
+        let all =
+            [("", &self.plain), (" with lockdown", &self.lockdown), (" with reordering", &self.reordering)];
+        all.into_iter().filter_map(|(how, steps)| Some((how, steps.as_deref()?)))
+    }
 }
 
 pub(crate) fn run(args: &KernelsArgs, global: Global, out: &mut Output) -> Result<(), Failure> {
@@ -85,6 +101,7 @@ fn read(folder: &Path) -> io::Result<Vec<Kernel>> {
             source: fs::read_to_string(&path)?.trim().to_owned(),
             plain: steps(&folder.join(format!("{series}.jsonl")))?,
             lockdown: steps(&folder.join(format!("{series}{LOCKDOWN}.jsonl")))?,
+            reordering: steps(&folder.join(format!("{series}{REORDERING}.jsonl")))?,
         });
     }
     if kernels.is_empty() {

@@ -4,6 +4,7 @@ use fairpace_cc::Algorithm;
 
 use super::Kernel;
 use super::record::Step;
+use crate::soak::reordering::{Reordered, shows_nothing};
 
 /// Bytes of the transfers' unit.
 const MEGABYTE: f64 = 1024.0 * 1024.0;
@@ -13,7 +14,11 @@ const SHOWN: &str = "doctor";
 /// All tables.
 pub(super) fn tables(kernels: &[Kernel]) -> String {
     let booted: Vec<&Kernel> = kernels.iter().filter(|kernel| kernel.plain.is_some()).collect();
-    let mut out = format!("{}\n{}", summary(kernels), instructions(&booted));
+    let mut out = reordering(kernels);
+    // a run for this alone is not the page
+    if out.is_empty() {
+        out = format!("{}\n{}", summary(kernels), instructions(&booted));
+    }
     let found = failures(kernels);
     if !found.is_empty() {
         out.push_str("\n## Failures\n\n");
@@ -30,13 +35,13 @@ pub(super) fn tables(kernels: &[Kernel]) -> String {
 pub(super) fn failures(kernels: &[Kernel]) -> Vec<String> {
     let mut found = Vec::new();
     for kernel in kernels {
-        for (how, steps) in [("", &kernel.plain), (" with lockdown", &kernel.lockdown)] {
-            let Some(steps) = steps else { continue };
+        for (how, steps) in kernel.boots() {
             for step in steps {
                 let what = match step {
                     Step::Kernel { .. } => "",
                     Step::Algorithm { name, .. } => name,
                     Step::Command { line, .. } => line,
+                    Step::Reordered(result) => &result.algorithm,
                     Step::End { .. } => "the kernel's log",
                 };
                 let words = step.failures().iter();
@@ -46,8 +51,46 @@ pub(super) fn failures(kernels: &[Kernel]) -> Vec<String> {
                 found.push(format!("{}{how}: the guest ended before its last step", kernel.series));
             }
         }
+        if let Some(steps) = &kernel.reordering {
+            let nothing = shows_nothing(steps.iter().filter_map(reordered));
+            found.extend(nothing.map(|said| format!("{} with reordering: {said}", kernel.series)));
+        }
     }
     found
+}
+
+fn reordered(step: &Step) -> Option<&Reordered> {
+    match step {
+        Step::Reordered(result) => Some(result),
+        _ => None,
+    }
+}
+
+/// How each algorithm fared over a path that reorders; empty without a boot for that.
+fn reordering(kernels: &[Kernel]) -> String {
+    let mut out = String::new();
+    for kernel in kernels {
+        for result in kernel.reordering.iter().flatten().filter_map(reordered) {
+            if out.is_empty() {
+                out = "| kernel | algorithm | ACKs | cwnd, packets | samples | recoveries | undos | \
+                       failures |\n\
+                       |---|---|---|---|---|---|---|---|\n"
+                    .to_owned();
+            }
+            let (least, most) = result.cwnd_pkts;
+            out.push_str(&format!(
+                "| {} | {} | {} | {least} to {most} | {} | {} | {} | {} |\n",
+                kernel.series,
+                result.algorithm,
+                result.acks,
+                result.samples,
+                result.recoveries,
+                result.undos,
+                result.failures.len()
+            ));
+        }
+    }
+    out
 }
 
 fn summary(kernels: &[Kernel]) -> String {
@@ -55,7 +98,7 @@ fn summary(kernels: &[Kernel]) -> String {
                    | log | with `lockdown=confidentiality` |\n|---|---|---|---|---|---|---|\n"
         .to_owned();
     for kernel in kernels {
-        let Kernel { series, source, plain, lockdown } = kernel;
+        let Kernel { series, source, plain, lockdown, .. } = kernel;
         let row = if let Some(plain) = plain {
             let log = if plain.iter().any(|step| matches!(step, Step::End { alarms } if alarms.is_empty())) {
                 "clean"
@@ -167,7 +210,7 @@ mod tests {
     use super::*;
 
     fn kernel(plain: Option<Vec<Step>>) -> Kernel {
-        Kernel { series: "6.1".into(), source: "a package".into(), plain, lockdown: None }
+        Kernel { series: "6.1".into(), source: "a package".into(), plain, lockdown: None, reordering: None }
     }
 
     fn first() -> Step {
@@ -195,6 +238,29 @@ mod tests {
         let tables = tables(&kernels);
         assert!(tables.contains("| bbr3 | does not load |"), "{tables}");
         assert!(tables.contains("- 6.1: bbr3: loading: refused"), "{tables}");
+    }
+
+    #[test]
+    fn a_run_over_a_path_that_reorders_is_a_table_of_its_own() {
+        let result = Reordered {
+            algorithm: "cubic".into(),
+            acks: 99,
+            cwnd_pkts: (1, 34),
+            recoveries: 5,
+            undos: 4,
+            ..Reordered::default()
+        };
+        let boot = |result| Some(vec![first(), Step::Reordered(result), Step::End { alarms: Vec::new() }]);
+        let mut kernels = [Kernel { reordering: boot(result.clone()), ..kernel(None) }];
+        assert_eq!(failures(&kernels), [""; 0]);
+        let tables = tables(&kernels);
+        assert!(tables.contains("| 6.1 | cubic | 99 | 1 to 34 | 0 | 5 | 4 | 0 |"), "{tables}");
+        assert!(!tables.contains("not tested"), "{tables}");
+        let failures_of = ["3 of 99 ACKs found".to_owned()].to_vec();
+        kernels[0].reordering = boot(Reordered { failures: failures_of, undos: 0, ..result });
+        let found = failures(&kernels);
+        assert_eq!(found[0], "6.1 with reordering: cubic: 3 of 99 ACKs found");
+        assert!(found[1].contains("shows nothing"), "{found:?}");
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::soak::reordering::Reordered;
+
 /// One line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "step", rename_all = "snake_case")]
@@ -31,6 +33,8 @@ pub(crate) enum Step {
         /// What was not as it must be after it.
         failures: Vec<String>,
     },
+    /// One algorithm over a path that reorders.
+    Reordered(Reordered),
     /// The last line: warnings and worse in the kernel's log.
     End { alarms: Vec<String> },
 }
@@ -40,6 +44,7 @@ impl Step {
         match self {
             Step::Kernel { .. } => &[],
             Step::Algorithm { failures, .. } | Step::Command { failures, .. } => failures,
+            Step::Reordered(result) => &result.failures,
             Step::End { alarms } => alarms,
         }
     }

@@ -1,16 +1,15 @@
 //! What the kernel logs while something runs, and which of it is a fault.
 //!
-//! One kind of warning is not judged. A kernel whose `struct bpf_prog_aux` has a field `init_owned` runs no
-//! BPF program of others in the context of process 1: `__bpf_prog_enter` returns 0 there. If an interrupt
-//! takes a thread of process 1 and handles an ACK, `undo_cwnd` is skipped with all other hooks, and the
-//! trampoline returns what was on its stack. `tcp_undo_cwnd_reduction` warns if that is no cwnd. Linux of
-//! kernel.org has no such field. `docs/notes/skipped-programs.md` has the evidence.
+//! Some warnings are not judged on a kernel that skips BPF programs while process 1 runs
+//! ([`Features::skips_programs`]). A skipped `ssthresh` or `undo_cwnd` returns what was on the kernel's
+//! stack. The kernel uses it at once or at a later ACK, in whatever task that interrupts, and warns where it
+//! sets a cwnd that is none. `docs/notes/skipped-programs.md` has the evidence.
 
 use std::fs;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
 
+use fairpace_kernel::Features;
 use nix::libc;
 
 /// What the kernel's log has when something went wrong in it.
@@ -18,10 +17,16 @@ const ALARMS: [&str; 8] =
     ["BUG:", "WARNING:", "Oops", "Call Trace", "refcount_t:", "general protection", "KASAN", "hung task"];
 /// The last line of a warning's report.
 const REPORT_END: &str = "---[ end trace";
-/// The function that warns of a cwnd that is none.
-const UNDO: &str = "tcp_undo_cwnd_reduction";
-/// The field of a kernel that skips programs, as its BTF has it.
-const SKIPS_FIELD: &[u8] = b"\0init_owned\0";
+/// The functions of Linux, with those that the compiler merges into them, that set cwnd from what `ssthresh`
+/// or `undo_cwnd` returned: they warn if it is zero or negative (`tcp_snd_cwnd_set`), or if a reduction began
+/// from none.
+const SETTERS: [&str; 5] = [
+    "tcp_undo_cwnd_reduction",
+    "tcp_cwnd_reduction",
+    "tcp_fastretrans_alert", // tcp_end_cwnd_reduction
+    "tcp_process_tlp_ack",   // the same
+    "tcp_cwnd_restart",
+];
 
 /// The kernel's log from a time on.
 pub(crate) struct KernelLog(Option<fs::File>);
@@ -30,7 +35,7 @@ pub(crate) struct KernelLog(Option<fs::File>);
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Alarms {
     pub(crate) failures: Vec<String>,
-    /// Warnings that follow from this kernel's skipping programs.
+    /// Warnings that this kernel's skipping of programs can cause.
     pub(crate) not_judged: Vec<String>,
 }
 
@@ -54,25 +59,28 @@ impl KernelLog {
             return Alarms { failures: vec!["the kernel's log cannot be read".into()], ..Alarms::default() };
         };
         let (mut lines, mut record) = (Vec::new(), [0; 8192]);
+        let mut overwritten = Vec::new();
         // one record per read, until there is none
-        while let Ok(bytes @ 1..) = file.read(&mut record) {
-            lines.push(String::from_utf8_lossy(&record[..bytes]).trim().to_owned());
+        loop {
+            match file.read(&mut record) {
+                Ok(0) => break,
+                Ok(bytes) => lines.push(String::from_utf8_lossy(&record[..bytes]).trim().to_owned()),
+                // what was next has been overwritten; the one that follows is read next (dev-kmsg)
+                Err(error) if error.raw_os_error() == Some(libc::EPIPE) => {
+                    overwritten = vec!["the kernel's log: there was more than it holds".to_owned()];
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(_) => break,
+            }
         }
-        if !skips_programs() {
-            return judged(&lines, |_| false);
-        }
-        judged(&lines, |thread| Path::new(&format!("/proc/1/task/{thread}")).exists())
+        let mut alarms = judged(&lines, Features::probe().skips_programs());
+        alarms.failures.append(&mut overwritten);
+        alarms
     }
 }
 
-/// Does this kernel skip BPF programs in the context of process 1?
-fn skips_programs() -> bool {
-    let btf = fs::read("/sys/kernel/btf/vmlinux").unwrap_or_default();
-    btf.windows(SKIPS_FIELD.len()).any(|window| window == SKIPS_FIELD)
-}
-
-/// The alarms among the lines. `is_skipped`: are programs skipped in the context of this thread?
-fn judged(lines: &[String], is_skipped: impl Fn(u32) -> bool) -> Alarms {
+/// The alarms among the lines, of a kernel that skips programs or of one that does not.
+fn judged(lines: &[String], skips_programs: bool) -> Alarms {
     let mut alarms = Alarms::default();
     let mut in_report = false;
     for line in lines {
@@ -82,7 +90,7 @@ fn judged(lines: &[String], is_skipped: impl Fn(u32) -> bool) -> Alarms {
             continue;
         }
         let text = format!("the kernel's log: {line}");
-        if line.contains(UNDO) && thread(line).is_some_and(&is_skipped) {
+        if skips_programs && warns_of_cwnd(line) {
             alarms.not_judged.push(text);
             in_report = true;
         } else {
@@ -92,60 +100,69 @@ fn judged(lines: &[String], is_skipped: impl Fn(u32) -> bool) -> Alarms {
     alarms
 }
 
-/// The thread that a warning interrupted: "WARNING: CPU: 0 PID: 74 at ...".
-fn thread(line: &str) -> Option<u32> {
-    let (_, after) = line.split_once("PID: ")?;
-    after.split_whitespace().next()?.parse().ok()
+/// "WARNING: CPU: 0 PID: 74 at ./include/net/tcp.h:1434 tcp_cwnd_reduction+0xbd/0xd0".
+fn warns_of_cwnd(line: &str) -> bool {
+    let is_setter = |word: &str| {
+        let rest = SETTERS.iter().find_map(|function| word.strip_prefix(function));
+        rest.is_some_and(|rest| rest.starts_with(['+', '.'])) // ".isra.0+0x"
+    };
+    line.contains("WARNING:") && line.split_whitespace().any(is_setter)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn report(function: &str, thread: u32) -> Vec<String> {
+    fn report(function: &str) -> Vec<String> {
         let first =
-            format!("4,1,2,-;WARNING: CPU: 0 PID: {thread} at ./include/net/tcp.h:1434 {function}+0xbd/0xd0");
+            format!("4,1,2,-;WARNING: CPU: 0 PID: 14533 at ./include/net/tcp.h:1434 {function}+0xbd/0xd0");
         let lines =
             [&first, "4,2,3,-;Call Trace:", "4,3,4,-; <IRQ>", "4,4,5,-;---[ end trace 0000000000000000 ]---"];
         lines.map(str::to_owned).to_vec()
     }
 
+    const BUG: &str = "4,9,9,-;BUG: unable to handle page fault";
+
     #[test]
-    fn a_warning_of_an_undo_that_was_skipped_is_not_judged() {
-        let alarms = judged(&report(UNDO, 74), |thread| thread == 74);
-        assert_eq!((alarms.failures.len(), alarms.not_judged.len()), (0, 1), "{alarms:?}");
+    fn a_warning_of_a_cwnd_that_a_skipped_program_returned_is_not_judged() {
+        for function in SETTERS.into_iter().chain(["tcp_cwnd_restart.isra.0"]) {
+            let alarms = judged(&report(function), true);
+            assert_eq!((alarms.failures.len(), alarms.not_judged.len()), (0, 1), "{alarms:?}");
+            let alarms = judged(&report(function), false);
+            assert_eq!((alarms.failures.len(), alarms.not_judged.len()), (2, 0), "it skips none: {alarms:?}");
+        }
     }
 
     #[test]
     fn every_other_warning_is_a_failure() {
-        for (lines, skipped) in [(report(UNDO, 75), 74), (report("tcp_ack", 74), 74)] {
-            let alarms = judged(&lines, |thread| thread == skipped);
+        for function in ["tcp_ack", "tcp_cwnd_reduction_", "not_tcp_cwnd_reduction", "bpf_trampoline_6442"] {
+            let alarms = judged(&report(function), true);
             assert_eq!((alarms.failures.len(), alarms.not_judged.len()), (2, 0), "{alarms:?}");
         }
-        assert_eq!(judged(&report(UNDO, 74), |_| false).failures.len(), 2, "a kernel that skips none");
+        let oops = "1,1,2,-;Oops: 0000 [#1] PREEMPT SMP at tcp_cwnd_reduction+0xbd/0xd0".to_owned();
+        assert_eq!(judged(&[oops], true).failures.len(), 1, "no warning");
     }
 
     #[test]
     fn what_follows_a_report_is_judged() {
-        let bug = "4,9,9,-;BUG: unable to handle page fault".to_owned();
-        let lines = [report(UNDO, 74), vec![bug.clone()], report(UNDO, 3)].concat();
-        let alarms = judged(&lines, |thread| thread == 74);
+        let lines = [report(SETTERS[0]), vec![BUG.to_owned()], report("tcp_ack")].concat();
+        let alarms = judged(&lines, true);
         assert_eq!(alarms.failures.len(), 3, "{alarms:?}");
-        assert!(alarms.failures[0].ends_with(&bug), "{alarms:?}");
+        assert!(alarms.failures[0].ends_with(BUG), "{alarms:?}");
     }
 
     #[test]
     fn another_alarm_within_a_report_is_judged() {
-        let mut lines = report(UNDO, 74);
-        lines.insert(2, "4,9,9,-;BUG: unable to handle page fault".to_owned());
+        let mut lines = report(SETTERS[1]);
+        lines.insert(2, BUG.to_owned());
         lines.pop(); // the end of the report is missing
-        let alarms = judged(&lines, |thread| thread == 74);
+        let alarms = judged(&lines, true);
         assert_eq!((alarms.failures.len(), alarms.not_judged.len()), (1, 1), "{alarms:?}");
     }
 
     #[test]
     fn usual_messages_are_no_alarms() {
         let lines = ["6,1,2,-;eth0: link up".to_owned()];
-        assert_eq!(judged(&lines, |_| true), Alarms::default());
+        assert_eq!(judged(&lines, true), Alarms::default());
     }
 }

@@ -5,15 +5,19 @@
 //! are killed at a random moment. In the end all data has arrived, the kernel's log is clean, and nothing of
 //! ours is left. No host but these two is touched: the BPF file system, too, is their own.
 
+mod acks;
+mod flows;
 pub(crate) mod kernel_log;
 mod operator;
 pub(crate) mod path;
+pub(crate) mod reordering;
 pub(crate) mod traffic;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use fairpace_cc::{Algorithm, UnknownAlgorithm};
 use fairpace_cli_core::args::Global;
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::output::{Output, note};
@@ -27,6 +31,8 @@ use kernel_log::KernelLog;
 use operator::{Operations, Operator};
 use traffic::Traffic;
 
+/// Connections at a time.
+const CONNECTIONS: usize = 1000;
 /// A line of progress this often.
 const LINE_EVERY: Duration = Duration::from_secs(10);
 /// How long the last transfers may take after the end. They share the link with all others.
@@ -56,7 +62,10 @@ pub(crate) fn run(
     out: &mut Output,
 ) -> Result<(), Failure> {
     fairpace_kernel::Features::probe().require()?;
-    allow_descriptors(args.connections)?;
+    if args.reordering {
+        return reorder(args, global, signals, out);
+    }
+    allow_descriptors(args.connections.unwrap_or(CONNECTIONS))?;
     let program = program(args)?;
     // the namespaces end with the thread that is in them
     let record = std::thread::scope(|scope| {
@@ -81,10 +90,55 @@ pub(crate) fn run(
     }
 }
 
+/// Each algorithm for the given time over a path that reorders.
+fn reorder(args: &SoakArgs, global: Global, signals: &Signals, out: &mut Output) -> Result<(), Failure> {
+    let connections = args.connections.unwrap_or(reordering::REORDERED_CONNECTIONS);
+    allow_descriptors(2 * connections)?;
+    let mut results = Vec::new();
+    let more = |result: reordering::Reordered| {
+        if !global.quiet {
+            note(result.text().trim_end());
+        }
+        results.push(result);
+        Ok(signals.received().is_none())
+    };
+    let algorithms = algorithms(&args.cc)?;
+    reordering::each(&algorithms, connections, args.time, more)
+        .map_err(|error| failed("making the path", &error))?;
+    if global.json {
+        out.json(&results)?;
+    } else {
+        out.text(&results.iter().map(reordering::Reordered::text).collect::<String>())?;
+    }
+    if let Some(signal) = signals.received() {
+        return Err(Failure::signal_with(signal, "what was done until then is above"));
+    }
+    let failures: Vec<String> = results.iter().flat_map(|result| result.failures.clone()).collect();
+    let failures: Vec<String> = failures.into_iter().chain(reordering::shows_nothing(&results)).collect();
+    let Some(first) = failures.first() else { return Ok(()) };
+    let message = format!("{} failures, the first: {first}", failures.len());
+    Err(Failure::new(Exit::Internal, message, "--cc runs one algorithm again"))
+}
+
+/// Those of these names; without any, all.
+fn algorithms(names: &[String]) -> Result<Vec<Algorithm>, Failure> {
+    if names.is_empty() {
+        return Ok(Algorithm::all().collect());
+    }
+    let known = |name: &String| {
+        let unknown = |error: UnknownAlgorithm| {
+            Failure::new(Exit::Usage, error.to_string(), "`fairpace algorithms` lists them")
+        };
+        Algorithm::by_name(name).map_err(unknown)
+    };
+    names.iter().map(known).collect()
+}
+
 fn soak(args: &SoakArgs, global: Global, signals: &Signals, program: &Path) -> Result<SoakRecord, Failure> {
     let receiver = path::enter().map_err(|error| failed("making two hosts", &error))?;
     let log = KernelLog::open();
-    let traffic = Traffic::start(args.connections, args.seed, &receiver)
+    let connections = args.connections.unwrap_or(CONNECTIONS);
+    let traffic = Traffic::start(connections, args.seed, &receiver)
         .map_err(|error| failed("starting the connections", &error))?;
     let mut operator =
         Operator::new(program, args.seed).map_err(|error| failed("preparing the commands", &error))?;
@@ -98,7 +152,7 @@ fn soak(args: &SoakArgs, global: Global, signals: &Signals, program: &Path) -> R
             note(&format!("{} commands, {transfers} transfers, {left} s left", operator.operations.total()));
         }
     }
-    let mut record = SoakRecord { seed: args.seed, connections: args.connections, ..SoakRecord::default() };
+    let mut record = SoakRecord { seed: args.seed, connections, ..SoakRecord::default() };
     operator.calm_down();
     traffic.finish(DRAIN_LIMIT, &mut record);
     record.failures.append(&mut operator.failures);

@@ -28,6 +28,9 @@ const SETTINGS: [(&str, [&str; 2]); 6] = [
 ];
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 const DEFAULT: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
+/// `panic` visits all network namespaces that it finds. In a PID namespace of its own `/proc` shows none of
+/// other processes, so the rest of the machine stays as it is.
+const ALONE: [&str; 5] = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"];
 /// One command in this many is killed.
 const KILLED: usize = 4;
 /// A killed command has run for this long at most, ms: an unoptimised one loads in some hundreds.
@@ -116,7 +119,11 @@ impl Operator {
             .then(|| Duration::from_millis(below(&mut self.random, KILLED_AFTER_MS) as u64));
         // before the thousands of threads that send and receive
         let mut all = Command::new("nice");
-        all.args(["-n", "-15"]).arg(&self.program).arg(command).args(arguments);
+        all.args(["-n", "-15"]);
+        if command == "panic" {
+            all.args(ALONE);
+        }
+        all.arg(&self.program).arg(command).args(arguments);
         if ["enable", "disable", "apply", "status", "panic"].contains(&command) {
             all.arg("--config").arg(self.folder.path().join("fairpace.toml"));
         }
@@ -152,8 +159,16 @@ impl Operator {
     /// The last word: everything out.
     pub(super) fn calm_down(&mut self) {
         let config = self.folder.path().join("fairpace.toml");
-        let mut panic = Command::new(&self.program);
-        match panic.arg("panic").arg("--config").arg(config).env("NO_COLOR", "1").output() {
+        let mut panic = Command::new(ALONE[0]);
+        match panic
+            .args(&ALONE[1..])
+            .arg(&self.program)
+            .arg("panic")
+            .arg("--config")
+            .arg(config)
+            .env("NO_COLOR", "1")
+            .output()
+        {
             Ok(ended) if ended.status.success() => {}
             Ok(ended) => {
                 self.failures.push(format!("the last panic: {}", String::from_utf8_lossy(&ended.stderr)))

@@ -1,13 +1,26 @@
 //! Two hosts and a link between them: network namespaces of their own with a veth pair.
 
+use std::fs;
 use std::io;
 use std::process::Command;
 use std::sync::mpsc;
 use std::thread;
 
-use nix::mount::{MsFlags, mount};
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, setns, unshare};
 use nix::unistd::gettid;
+
+/// What [`reorder`] gives the link and the slower device behind it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Reordering {
+    /// Of the link, kbit/s.
+    pub(crate) rate_kbit: u32,
+    /// Of the link, bytes.
+    pub(crate) buffer_bytes: u32,
+    /// How much faster the link is than the device, which gets 1/32 of the packets: up to 32 it carries them
+    /// all.
+    pub(crate) ratio: u32,
+}
 
 /// Link-local addresses: they never leave the two namespaces.
 pub(crate) const SENDER: &str = "169.254.78.1";
@@ -44,6 +57,7 @@ pub(crate) fn enter() -> io::Result<Receiver> {
     let receiver = told.recv().map_err(|_| io::Error::other("the thread of the receiver ended"))??;
     unshare(CloneFlags::CLONE_NEWNET | CloneFlags::CLONE_NEWNS)?;
     mount(None::<&str>, "/", None::<&str>, MsFlags::MS_REC | MsFlags::MS_PRIVATE, None::<&str>)?;
+    hide_mounted_namespaces()?;
     mount(Some("bpf"), "/sys/fs/bpf", Some("bpf"), MsFlags::empty(), Some("mode=700"))?;
     ip(&format!("link add fp0 type veth peer name fp1 netns {receiver}"))?;
     ip(&format!("addr add {SENDER}/30 dev fp0"))?;
@@ -56,12 +70,59 @@ pub(crate) fn enter() -> io::Result<Receiver> {
     Ok(receiver)
 }
 
+/// Network namespaces that `ip netns` and container engines have mounted: here `panic` does not find them.
+fn hide_mounted_namespaces() -> io::Result<()> {
+    let mounts = std::fs::read_to_string("/proc/thread-self/mountinfo")?;
+    for line in mounts.lines().filter(|line| line.contains(" net:[")) {
+        if let Some(place) = line.split(' ').nth(4) {
+            umount2(place, MntFlags::MNT_DETACH)?;
+        }
+    }
+    Ok(())
+}
+
+/// Gives the link a rate, and sends 3 % of the packets behind it over a slower device: packets overtake each
+/// other, which makes senders reduce and undo.
+///
+/// The kernel numbers the packets of a connection in their IP headers; every 32nd is one of these, and waits
+/// for those before it.
+pub(crate) fn reorder(receiver: &Receiver, how: Reordering) -> io::Result<()> {
+    let Reordering { rate_kbit, buffer_bytes, ratio } = how;
+    // one packet at a time: a burst has one number
+    ip("link set fp0 gso_max_segs 1")?;
+    tc(&format!("qdisc add dev fp0 root tbf rate {rate_kbit}kbit burst 3100 limit {buffer_bytes}"))?;
+    let slower_kbit = rate_kbit / ratio;
+    receiver.enter(|| {
+        // what was addressed to fp1 arrives at fp3, too
+        let address = "address 02:00:00:00:78:02";
+        ip(&format!("link set fp1 {address}"))?;
+        ip(&format!("link add fp2 type veth peer name fp3 {address}"))?;
+        ip("link set fp2 up")?;
+        ip("link set fp3 up")?;
+        for device in ["all", "fp3"] {
+            fs::write(format!("/proc/sys/net/ipv4/conf/{device}/rp_filter"), "0")?;
+        }
+        tc(&format!("qdisc add dev fp2 root tbf rate {slower_kbit}kbit burst 1600 limit 1000000"))?;
+        tc("qdisc add dev fp1 ingress")?;
+        tc("filter add dev fp1 parent ffff: protocol ip u32 match u16 0 0x1f at 4 \
+            action mirred egress redirect dev fp2")
+    })
+}
+
 pub(crate) fn ip(line: &str) -> io::Result<()> {
-    let output = Command::new("ip").args(line.split(' ')).output()?;
+    run("ip", line)
+}
+
+fn tc(line: &str) -> io::Result<()> {
+    run("tc", line)
+}
+
+fn run(program: &str, line: &str) -> io::Result<()> {
+    let output = Command::new(program).args(line.split(' ')).output()?;
     let said = String::from_utf8_lossy(&output.stderr);
     if output.status.success() {
         Ok(())
     } else {
-        Err(io::Error::other(format!("ip {line}: {}", said.trim())))
+        Err(io::Error::other(format!("{program} {line}: {}", said.trim())))
     }
 }

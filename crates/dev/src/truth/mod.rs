@@ -90,7 +90,7 @@ pub fn run(case: &Case, suffix: &str, monitor: &mut dyn Monitor) -> Result<Compa
     let outcome = measure(&case.scenario(recorder.kernel_name()), monitor, &Options::default())?;
     let records = recorder.finish()?;
     let compared = Comparison::of(&records, outcome.run.summary.flows[0].goodput_mbps);
-    Ok(Comparison { disturbed: outcome.disturbed, ..compared })
+    Ok(Comparison { disturbed: outcome.disturbed.map(|why| why.to_string()), ..compared })
 }
 
 #[cfg(test)]

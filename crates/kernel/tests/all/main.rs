@@ -2,9 +2,11 @@
 
 mod flows;
 mod loading;
+mod namespaces;
 mod parity;
 mod probe;
 mod service;
+mod sockets;
 mod support;
 mod users_object;
 mod verifier;

@@ -75,6 +75,44 @@ fn without_type_information_the_file_is_named() {
     }
 }
 
+/// BTF (Documentation/bpf/btf.rst) with `struct bpf_prog_aux { u8 FIELD; }` and no other struct.
+fn btf_of(field: &str) -> tempfile::NamedTempFile {
+    // info of struct btf_type: the kind, and the number of members
+    let (int, struct_of_one) = (1 << 24, 4 << 24 | 1);
+    let strings = format!("\0u8\0bpf_prog_aux\0{field}\0");
+    // names by their places in the strings; a byte of 8 bits, then the struct and its member
+    let types: [u32; 10] = [1, int, 1, 8, 4, struct_of_one, 1, 17, 1, 0];
+    let types: Vec<u8> = types.into_iter().flat_map(u32::to_le_bytes).collect();
+    let lengths =
+        [24, 0, types.len(), types.len(), strings.len()].map(|length| (length as u32).to_le_bytes());
+    let magic_and_version = [0x9f, 0xeb, 1, 0];
+    let file = tempfile::NamedTempFile::new().expect("temporary file");
+    fs::write(&file, [&magic_and_version, &*lengths.concat(), &*types, strings.as_bytes()].concat())
+        .expect("write");
+    file
+}
+
+#[test]
+fn a_kernel_that_skips_programs_is_known_by_a_field_of_its_btf() {
+    let all_rights = status(u64::MAX);
+    for (field, skips, standing) in [
+        ("init_owned", true, Standing::Degraded),
+        ("init_owner", false, Standing::Ok),
+        ("used_maps", false, Standing::Ok),
+    ] {
+        let features = Features::probe_at(btf_of(field).path(), all_rights.path());
+        assert_eq!(features.skips_programs(), skips, "{field}");
+        let check = features.checks.iter().find(|check| check.what == "programs in process 1");
+        let check = check.unwrap_or_else(|| panic!("{features:?}"));
+        assert_eq!(check.standing, standing, "{check:?}");
+        // an administrator reads which algorithms it is about: by their kind, and by name
+        let named =
+            ["cubic", "reno", "CC_GROWS_CWND", "prague"].iter().all(|name| check.found.contains(name));
+        assert_eq!(named, skips, "{check:?}");
+        assert!(!check.found.contains("bbr"), "it sets cwnd on each ACK: {check:?}");
+    }
+}
+
 #[test]
 fn every_check_that_fails_says_what_to_do() {
     let features = Features::probe_at(Path::new("/nonexistent/btf"), Path::new(STATUS));

@@ -1,31 +1,18 @@
-//! Replacing, defaults of network namespaces, and the sockets of an algorithm, in a network namespace of
-//! their own.
+//! Replacing, and the defaults of network namespaces, in a network namespace of their own.
 
 use std::fs;
-use std::os::fd::AsFd;
-
-use fairpace_kernel::{
-    Entry, LoadOptions, Mover, Namespace, Object, Status, default, former_default, list, load, namespaces,
-    parameters, replace, restore_default, set_default, unload, users,
-};
-use nix::sys::socket::{getsockopt, sockopt::TcpCongestion};
 
 use crate::support::{
-    available, connect, enter_own_namespace, eventually, has_kernel, listener, params, select, suffix,
-    transfer,
+    Unload, available, connect, enter_own_namespace, eventually, has_kernel, listener, params, select,
+    suffix, transfer,
+};
+use fairpace_kernel::{
+    Entry, LoadOptions, Object, Status, default, former_default, list, load, parameters, replace,
+    restore_default, set_default, users,
 };
 
 /// Bytes.
 const MB: usize = 1 << 20;
-
-/// Unloads when dropped, also when a test fails.
-struct Unload(String);
-
-impl Drop for Unload {
-    fn drop(&mut self) {
-        let _ = unload(&self.0);
-    }
-}
 
 fn entries(name: &str) -> Vec<Entry> {
     list().expect("root may").into_iter().filter(|entry| entry.name == name).collect()
@@ -33,14 +20,6 @@ fn entries(name: &str) -> Vec<Entry> {
 
 fn sockets(entry: &Entry) -> usize {
     users(std::slice::from_ref(entry)).expect("root may")[0].total()
-}
-
-fn selected(socket: &impl AsFd) -> String {
-    getsockopt(socket, TcpCongestion)
-        .expect("TCP_CONGESTION")
-        .to_string_lossy()
-        .trim_end_matches('\0')
-        .to_owned()
 }
 
 #[test]
@@ -143,50 +122,4 @@ fn an_unknown_former_default_becomes_one_that_the_namespace_may_have() {
     assert_eq!(change.before, loaded.kernel_name());
     assert!(["cubic", "reno"].contains(&change.after.as_str()), "{change:?}");
     assert_eq!(default().expect("it is there"), change.after);
-}
-
-#[test]
-fn live_sockets_and_listeners_are_moved_and_lose_nothing() {
-    if !has_kernel() {
-        return;
-    }
-    enter_own_namespace();
-    let options = LoadOptions { suffix: suffix(), pin: true };
-    let loaded = load(&params("bbr1"), &options).unwrap_or_else(|e| panic!("{e}"));
-    let unload = Unload(loaded.kernel_name().to_owned());
-    let listener = listener();
-    let (mut sender, mut receiver) = connect(&listener, &unload.0);
-    select(&receiver, "reno");
-    transfer(&mut sender, &mut receiver, MB);
-    let mover = Mover::new(&[&unload.0, "fp_other"], "cubic").unwrap_or_else(|e| panic!("{e}"));
-    let moved = mover.run().unwrap_or_else(|e| panic!("{e}"));
-    assert_eq!((moved.moved, moved.refused), (2, 0), "the sender and the listener");
-    assert_eq!([selected(&sender), selected(&receiver), selected(&listener)], ["cubic", "reno", "cubic"]);
-    transfer(&mut sender, &mut receiver, MB);
-    assert_eq!(mover.run().expect("again").moved, 0);
-    let missing = Mover::new(&["cubic"], "fp_nonesuch").unwrap_or_else(|e| panic!("{e}"));
-    let refused = missing.run().expect("it runs");
-    assert_eq!((refused.moved, refused.refused, refused.errno), (0, 2, nix::libc::ENOENT));
-}
-
-#[test]
-fn a_namespace_is_found_by_its_processes_and_can_be_entered() {
-    if !has_kernel() {
-        return;
-    }
-    let own = Namespace::own().expect("/proc").inode;
-    enter_own_namespace();
-    let other = fs::read_link("/proc/thread-self/ns/net").expect("/proc").to_string_lossy().into_owned();
-    // a thread's namespace is not its process's: a process of its own is in it
-    let mut child = std::process::Command::new("sleep").arg("60").spawn().expect("sleep");
-    let all = namespaces().expect("/proc");
-    let found = all.iter().find(|namespace| other == format!("net:[{}]", namespace.inode));
-    let inside = found.map(|found| {
-        found.enter(|| {
-            fs::read_link("/proc/thread-self/ns/net").expect("/proc").to_string_lossy().into_owned()
-        })
-    });
-    child.kill().and_then(|()| child.wait()).expect("it ran");
-    assert_eq!(all[0].inode, own, "the process's own comes first");
-    assert_eq!(inside.expect("it is found").expect("root may enter"), other);
 }

@@ -67,7 +67,7 @@ fn case() -> impl Strategy<Value = Case> {
 /// All outcomes in the order of their times, and what the link has measured.
 fn run(case: &Case, mut link: Link<u32>) -> (Vec<Outcome>, String) {
     let loss =
-        Loss::new(case.loss_ppb, None, Random::stream(7, Purpose::LinkLoss, 0)).expect("a probability");
+        Loss::new(case.loss_ppb, None, 0, Random::stream(7, Purpose::LinkLoss, 0)).expect("a probability");
     link = link.with_loss(loss);
     let (mut now, mut outcomes) = (0, Vec::new());
     for (number, (gap, flow, bytes, capable)) in (0..).zip(&case.arrivals) {

@@ -24,6 +24,9 @@ __all__ = ["Sweep", "TableName", "sweep"]
 TableName = Literal["flows", "links"]
 """A table of the data set."""
 
+ErrorKind = Literal["internal", "usage"]
+"""Why a run has no numbers: a bug, or it crashed its worker; or its scenario is wrong, or names a file that was not there."""
+
 _TABLES: tuple[TableName, ...] = ("links", "flows")
 """In the order in which the files of a part are written: it is complete when the last one is there."""
 
@@ -125,6 +128,7 @@ def sweep(
     scenarios: Sequence[ScenarioLike] | None = None,
     on: Literal["local", "ray"] = "local",
     jobs: int | None = None,
+    retry: ErrorKind | None = None,
     quiet: bool = False,
 ) -> Sweep:
     """Makes many runs, and writes their results to a Parquet data set.
@@ -143,7 +147,8 @@ def sweep(
 
     The files are the same, byte by byte, however many cores or nodes make them, in whatever order. A sweep that was
     interrupted is continued by the same call: parts that are there are not made again. A run that fails is a row with
-    its error.
+    its error. What keeps runs from being made, such as a node that is lost, is no such error: they are made elsewhere, or
+    the sweep ends with an exception, and the same call makes what is missing.
 
     :param base: a scenario. It must be complete; ``over`` changes it.
     :param over: a grid: for each key a list of its values, as :meth:`Scenario.set` has them. All combinations are run;
@@ -159,20 +164,28 @@ def sweep(
         files; link traces and other files that a scenario names must be on each. Algorithms of
         :func:`load_algorithm` are known to this process only, so that their runs fail there.
     :param jobs: threads, or tasks in flight on Ray. By default one for each core, or two for each core of the cluster.
+    :param retry: makes the parts again that have a run with this ``error_kind``: ``internal``, a bug or a run that crashed
+        its worker; or ``usage``, after a file that a scenario names was missing.
     :param quiet: show no progress.
     :raises UsageError: an argument is wrong; or another sweep, or another build, has made what is in ``out``.
     :raises OutputError: a file cannot be written.
+    :raises InternalError: Ray's cluster failed.
     """
     if on not in ("local", "ray"):
         raise UsageError(f"on={on!r} is no place for a sweep", 'write on="local" or on="ray"')
     if jobs is not None and (type(jobs) is not int or jobs < 1):
         raise UsageError(f"jobs={jobs!r} is no number of jobs", "write a whole number from 1 on, or leave it out")
+    if retry not in (None, "internal", "usage"):
+        raise UsageError(f"retry={retry!r} is no kind of error", 'write retry="internal" or retry="usage"')
     runs = runs_of(base, over, seeds, scenarios)
     executor: _Executor = OnRay(jobs) if on == "ray" else Local(jobs)
     store = store_of(out)
     definition = {"format": _FORMAT, "commit": _fairpace.COMMIT, **runs.definition()}
-    _begin(store, os.fspath(out), definition)
-    making = _Making(store, runs, executor, quiet)
+    is_complete = _begin(store, os.fspath(out), definition)
+    making = _Making(store, runs, executor, retry, quiet)
+    if is_complete:
+        # before the first part is made again, the manifest says so no longer
+        making.on_first = lambda: _write_manifest(store, definition)
     parts, cpu_s = making.make()
     # the parts, in their order, say that all rows are there
     _write_manifest(store, {**definition, "parts": parts, "failed": making.progress.failed})
@@ -193,11 +206,15 @@ class _Open:
 class _Making:
     """A sweep in progress."""
 
-    def __init__(self, store: Store, runs: Runs, executor: _Executor, quiet: bool) -> None:
-        self._store, self._runs, self._executor = store, runs, executor
+    def __init__(
+        self, store: Store, runs: Runs, executor: _Executor, retry: ErrorKind | None, quiet: bool
+    ) -> None:
+        self._store, self._runs, self._executor, self._retry = store, runs, executor, retry
         self._there = {table: store.names(table) for table in _TABLES}
         self._open: list[_Open] = []
         self._parts = 0
+        self.on_first: Callable[[], None] | None = None
+        """Called before the first run is made, if one is."""
         self.progress = Progress(len(runs), runs.mean_cost() * len(runs), quiet)
 
     def make(self) -> tuple[int, float]:
@@ -222,12 +239,16 @@ class _Making:
             if failed is not None:
                 self.progress.reused(len(part.costs), failed, sum(part.costs))
                 continue
+            if self.on_first is not None:
+                self.on_first()
+                self.on_first = None
             self._open.append(_Open(part))
             for indices in part.pieces(most):
                 yield self._runs.piece(indices)
 
     def _failed_of(self, part: Part) -> int | None:
-        """How many runs of a part that is there failed; ``None``: it is not, or one of its files is damaged."""
+        """How many runs of a part that is there failed; ``None``: it is not, or is to be made again, as one of its files is
+        damaged or has an error of the kind that is made again."""
         failed = None
         for table in _TABLES:
             content = self._store.read(f"{table}/{part.name}") if part.name in self._there[table] else None
@@ -235,6 +256,8 @@ class _Making:
                 if content is None:
                     return None
                 failed = int(dict(_fairpace.parquet_metadata(content))["fairpace.failed"])
+                if failed and table == "flows" and self._retry in _fairpace.error_kinds(content):
+                    return None
             except (KeyError, ValueError):
                 return None
         return failed
@@ -289,14 +312,14 @@ def _write_manifest(store: Store, manifest: dict[str, Any]) -> None:
     store.write(_MANIFEST, (json.dumps(manifest, indent=2) + "\n").encode())
 
 
-def _begin(store: Store, path: str, definition: dict[str, Any]) -> None:
-    """Writes the manifest, or checks that what is there is of the same sweep and build."""
+def _begin(store: Store, path: str, definition: dict[str, Any]) -> bool:
+    """Writes the manifest, or checks that what is there is of the same sweep and build; returns whether it is complete."""
     found = _read_manifest(store, path)
     if found is None:
         if any(store.names(table) for table in _TABLES):
             raise UsageError(f"{path} has files that are not of this sweep", "name another folder")
         _write_manifest(store, definition)
-        return
+        return False
     remedy = "name another folder, or remove this one"
     if found.get("format") != definition["format"] or found.get("commit") != definition["commit"]:
         raise UsageError(
@@ -307,3 +330,4 @@ def _begin(store: Store, path: str, definition: dict[str, Any]) -> None:
             what = f"it has {key} = {found.get(key)}, and this one {value}"
             what = "its scenarios or values differ" if key == "sha256" else what
             raise UsageError(f"the results in {path} are of another sweep: {what}", remedy)
+    return "failed" in found

@@ -144,6 +144,7 @@ fn kind_name(kind: Kind) -> String {
     match kind {
         Kind::Text => "text".into(),
         Kind::Integer => "whole number".into(),
+        Kind::BurstLength => format!("whole number of packets, or time: {}", Dimension::Time.unit_list()),
         Kind::Quantity(dimension) => format!("{}: {}", dimension.name(), dimension.unit_list()),
         Kind::Steps(dimension) => format!("steps, as in `{}`", quantity::example_steps(dimension)),
         Kind::Buffer => format!("size: {}; or pkts, bdp", Dimension::Size.unit_list()),

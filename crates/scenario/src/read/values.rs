@@ -1,11 +1,14 @@
 //! Reads single values and reports wrong ones.
 
+use std::time::Duration;
+
 use toml::Spanned;
 use toml::de::DeValue;
 
 use crate::fault::Complaint;
+use crate::impairments::BurstLength;
 use crate::key::{Key, Kind};
-use crate::quantity::{self, NotAQuantity};
+use crate::quantity::{self, Dimension, NotAQuantity};
 use crate::value::{Given, Value};
 use crate::{Drops, Sizes, Trace, check, files, keys};
 
@@ -59,6 +62,7 @@ impl Reader<'_> {
                 self.bounded(key, written, limit.bytes())?;
                 Value::Limit(limit)
             }
+            Kind::BurstLength => Value::BurstLength(self.burst_length(key, written)?),
             Kind::Bool => Value::Truth(self.truth(key, written)?),
             Kind::Links => Value::Names(self.names(part, key, written)?),
             Kind::Drops => Value::Drops(self.drops(part, key, written)?),
@@ -107,6 +111,7 @@ impl Reader<'_> {
     fn wrong_type(&mut self, key: &Key, value: &Spanned<DeValue<'_>>) {
         let wanted = match key.kind {
             Kind::Integer => "a whole number".to_owned(),
+            Kind::BurstLength => "a whole number, or a time in quotes,".to_owned(),
             Kind::Quantity(dimension) => format!("{} in quotes", dimension.noun()),
             Kind::Steps(_) => "steps in quotes".to_owned(),
             Kind::Buffer | Kind::Limit => "a size in quotes".to_owned(),
@@ -167,6 +172,19 @@ impl Reader<'_> {
         }
         let number = u64::from_str_radix(integer.as_str(), integer.radix()).unwrap_or(u64::MAX);
         self.bounded(key, written, number)
+    }
+
+    /// A number of packets, or a time in quotes.
+    fn burst_length(&mut self, key: &Key, written: &Spanned<DeValue<'_>>) -> Option<BurstLength> {
+        let DeValue::String(text) = written.get_ref() else {
+            return Some(BurstLength::Pkts(self.integer(key, written)?));
+        };
+        let time = quantity::parse(text, Dimension::Time).map_err(|mut error| {
+            error.help.push_str("; a number of packets has no quotes");
+            error
+        });
+        let ns = self.parsed(key, written, time)?;
+        Some(BurstLength::Time(Duration::from_nanos(ns)))
     }
 
     fn quantity_text<'t>(&mut self, key: &Key, value: &'t Spanned<DeValue<'_>>) -> Option<&'t str> {

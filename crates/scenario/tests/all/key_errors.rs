@@ -203,7 +203,7 @@ const LINES_AND_NODES: &[Case<'_>] = &[
         "buffer = \"2MB\"\nloss = \"1%\"\nloss_outside_burst = \"1%\"",
         "missing-key",
         "`loss_outside_burst` has no effect without `loss_burst`",
-        "loss_burst = 5",
+        "loss_burst = \"17ms\"",
     ),
     (
         "buffer = \"2MB\"\nloss = \"1%\"\nloss_burst = 5\nloss_outside_burst = \"1%\"",
@@ -216,6 +216,30 @@ const LINES_AND_NODES: &[Case<'_>] = &[
         "impossible",
         "bursts of 1 packets would have less than a packet between them",
         "a larger `loss_burst`",
+    ),
+    (
+        "buffer = \"2MB\"\nloss = \"1%\"\nloss_burst = \"2h\"",
+        "out-of-range",
+        "bursts of 7200s are out of the range of times",
+        "write a time from 1us to 3600s",
+    ),
+    (
+        "buffer = \"2MB\"\nloss = \"1%\"\nloss_burst = 0",
+        "out-of-range",
+        "`loss_burst` is 0; it must be at least 1",
+        "1 to 1000000 or 1us to 3600s",
+    ),
+    (
+        "buffer = \"2MB\"\nloss = \"1%\"\nloss_burst = \"17\"",
+        "wrong-unit",
+        "`loss_burst`: \"17\" has no unit",
+        "a number of packets has no quotes",
+    ),
+    (
+        "buffer = \"2MB\"\nloss = \"1%\"\nloss_burst = true",
+        "wrong-type",
+        "`loss_burst` is true or false, but a whole number, or a time in quotes, is wanted",
+        "loss_burst = \"17ms\"",
     ),
 ];
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use crate::support::{GOOD, good, read, read_with};
 use fairpace_scenario::{
-    Burst, Cc, Codel, DualPi2, Ecn, FqCodel, Handover, Limit, Line, Link, Media, Pie, Queue, Receiving, Red,
-    RedRules, Scenario, Sending, Sizes, Target, Window, Writes, keys, load, parse,
+    Burst, BurstLength, Cc, Codel, DualPi2, Ecn, FqCodel, Handover, Limit, Line, Link, Media, Pie, Queue,
+    Receiving, Red, RedRules, Scenario, Sending, Sizes, Target, Window, Writes, keys, load, parse,
 };
 
 /// Nanoseconds in a millisecond.
@@ -57,7 +57,7 @@ fn links_have_nodes_lines_and_queues_of_every_kind() {
     );
     assert_eq!(
         links[0].loss.burst,
-        Some(Burst { pkts: 10, inside_ppb: 500_000_000, outside_ppb: 5_000_000 })
+        Some(Burst { length: BurstLength::Pkts(10), inside_ppb: 500_000_000, outside_ppb: 5_000_000 })
     );
     assert_eq!(links[2].queue, Queue::Step(Limit::Packets(20)));
     assert_eq!(links[4].queue, Queue::Codel(Codel::default()));

@@ -6,9 +6,9 @@ use crate::support::{GOOD, cc};
 use fairpace_scenario::keys::{self, Kind};
 use fairpace_scenario::quantity::{self, Dimension};
 use fairpace_scenario::{
-    Arrivals, Burst, Cc, Codel, DualPi2, Ecn, Flow, FqCodel, Limit, Line, Link, Loss, Media, Pie, Policer,
-    Queue, Receiving, Red, RedRules, Reorder, Scenario, Sending, Set, Sizes, Steps, Target, Trace, Traffic,
-    WHOLE_PPB, Window, Writes, parse,
+    Arrivals, Burst, BurstLength, Cc, Codel, DualPi2, Ecn, Flow, FqCodel, Limit, Line, Link, Loss, Media,
+    Pie, Policer, Queue, Receiving, Red, RedRules, Reorder, Scenario, Sending, Set, Sizes, Steps, Target,
+    Trace, Traffic, WHOLE_PPB, Window, Writes, parse,
 };
 use proptest::prelude::*;
 
@@ -63,10 +63,14 @@ fn time(least: u64, most: u64) -> impl Strategy<Value = Duration> {
 
 fn loss() -> impl Strategy<Value = Loss> {
     // what is lost outside of bursts is less than the mean
-    let burst = (1u64..1000, 500_000_000..=WHOLE_PPB, 0u64..100);
+    let length = prop_oneof![
+        (1u64..1000).prop_map(BurstLength::Pkts),
+        time(1_000, 3_600_000_000_000).prop_map(BurstLength::Time),
+    ];
+    let burst = (length, 500_000_000..=WHOLE_PPB, 0u64..100);
     (1..200_000_000u64, prop::option::of(burst)).prop_map(|(ppb, burst)| {
-        let burst = burst.map(|(pkts, within, outside)| Burst {
-            pkts,
+        let burst = burst.map(|(length, within, outside)| Burst {
+            length,
             inside_ppb: within,
             outside_ppb: ppb * outside / 100,
         });

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use crate::support::{GOOD, good, read, read_with};
 use fairpace_scenario::{
-    Burst, Cc, Loss, Policer, Reorder, Scenario, Target, Traffic, WHOLE_PPB, Window, Writes, parse,
+    Burst, BurstLength, Cc, Loss, Policer, Reorder, Scenario, Target, Traffic, WHOLE_PPB, Window, Writes,
+    parse,
 };
 
 const fn ms(ms: u64) -> Duration {
@@ -92,8 +93,12 @@ fn faults_and_traffic_are_read_in_their_units() {
         "flow.ack_loss=100ppm",
     ];
     let scenario = read_with(GOOD, &sets).unwrap();
-    let burst = Some(Burst { pkts: 4, inside_ppb: WHOLE_PPB, outside_ppb: 0 });
+    let burst = Some(Burst { length: BurstLength::Pkts(4), inside_ppb: WHOLE_PPB, outside_ppb: 0 });
     assert_eq!(scenario.links[0].loss, Loss { ppb: 5_000_000, burst });
+    let set = ["link.loss=60%", "link.loss_burst=0.017s"];
+    let in_time = read_with(GOOD, &set).unwrap();
+    assert_eq!(in_time.links[0].loss.burst.unwrap().length, BurstLength::Time(ms(17)));
+    assert!(in_time.to_toml().contains("\nloss_burst = \"17ms\"\n"), "{}", in_time.to_toml());
     assert_eq!(scenario.flows[0].traffic, Traffic { size_bytes: Some(10_000_000), writes: Writes::Always });
     let writes = Writes::Paced { rate_bps: 5_000_000, every: ms(1_000) };
     assert_eq!(scenario.flows[1].traffic, Traffic { size_bytes: None, writes });

@@ -1,7 +1,7 @@
 //! Random loss against what probability and theory say of it.
 
 use crate::support::{EFFICIENCY, flow, link, run, scenario, with};
-use fairpace_scenario::{Burst, Flow, Link, Loss, Scenario};
+use fairpace_scenario::{Burst, BurstLength, Flow, Link, Loss, Scenario};
 
 /// Billionths in one per cent.
 const PERCENT: u64 = 10_000_000;
@@ -53,7 +53,8 @@ fn bursts_lose_as_much_as_independent_losses_but_in_fewer_rounds() {
         (r.summary.flows[0].goodput_mbps, r.summary.links[0].lost as f64 / r.summary.cost.data_packets as f64)
     };
     let (alone, alone_p) = goodput(None);
-    let (bursts, bursts_p) = goodput(Some(Burst { pkts: 20, inside_ppb: 1_000_000_000, outside_ppb: 0 }));
+    let (bursts, bursts_p) =
+        goodput(Some(Burst { length: BurstLength::Pkts(20), inside_ppb: 1_000_000_000, outside_ppb: 0 }));
     assert!(
         (alone_p / 0.002 - 1.0).abs() < 0.2 && (bursts_p / 0.002 - 1.0).abs() < 0.4,
         "{alone_p} {bursts_p}"
@@ -115,8 +116,10 @@ fn each_link_loses_by_its_own_dice() {
 
 #[test]
 fn a_loss_that_cannot_be_is_refused_by_the_name_of_its_link() {
-    let loss =
-        Loss { ppb: 50 * PERCENT, burst: Some(Burst { pkts: 3, inside_ppb: 40 * PERCENT, outside_ppb: 0 }) };
+    let loss = Loss {
+        ppb: 50 * PERCENT,
+        burst: Some(Burst { length: BurstLength::Pkts(3), inside_ppb: 40 * PERCENT, outside_ppb: 0 }),
+    };
     let s = scenario(vec![Link { loss, ..link(20, 100_000) }], vec![flow("reno", 40, 0)], 0, 1);
     let error = fairpace_sim::run(&s, &mut fairpace_results::Silent).expect_err("it cannot be").to_string();
     assert!(error.contains("bottleneck") && error.contains("bursts"), "{error}");

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::support::{bdp_bytes, flow, link, ms, run, scenario};
 use fairpace_results::observer::{Ack, ConnectionId, Content, LinkEvent, Observer, Packet, SenderState};
 use fairpace_results::{Completions, Silent};
-use fairpace_scenario::{Arrivals, Burst, Flow, Limit, Link, Loss, Queue, Sizes, Writes};
+use fairpace_scenario::{Arrivals, Burst, BurstLength, Flow, Limit, Link, Loss, Queue, Sizes, Writes};
 
 fn finite(cc: &str, rtt_ms: u64, start_ms: u64, bytes: u64) -> Flow {
     let mut flow = flow(cc, rtt_ms, start_ms);
@@ -184,8 +184,10 @@ impl Observer for Counter {
 #[test]
 fn an_observer_gets_every_packet_and_changes_nothing() {
     let mut lossy = link(20, 60_000);
-    lossy.loss =
-        Loss { ppb: 5_000_000, burst: Some(Burst { pkts: 3, inside_ppb: 500_000_000, outside_ppb: 0 }) };
+    lossy.loss = Loss {
+        ppb: 5_000_000,
+        burst: Some(Burst { length: BurstLength::Pkts(3), inside_ppb: 500_000_000, outside_ppb: 0 }),
+    };
     let s = scenario(vec![lossy], vec![finite("cubic", 30, 0, 5_000_000)], 0, 20);
     let mut counter = Counter::default();
     let seen = fairpace_sim::run_with(&s, &mut Silent, &mut counter).unwrap();

@@ -5,7 +5,8 @@ use std::time::Duration;
 use crate::support::{algorithm, flow, link, ms, run, scenario};
 use fairpace_results::{Monitor, Silent};
 use fairpace_scenario::{
-    Burst, Cc, Flow, Link, Loss, Policer, Receiving, Reorder, Scenario, Traffic, View, Window, Writes,
+    Burst, BurstLength, Cc, Flow, Link, Loss, Policer, Receiving, Reorder, Scenario, Traffic, View, Window,
+    Writes,
 };
 use fairpace_sim::Error;
 use proptest::prelude::*;
@@ -218,7 +219,8 @@ fn any_link() -> impl Strategy<Value = Link> {
     (plain, rates, prop::option::weighted(0.3, policer), loss).prop_map(
         |((rate_bps, buffer_bytes), rates, policer, loss)| {
             let rate_at = rates.map(|(one, other)| vec![(ms(2000), one), (ms(4000), other)]);
-            let burst = |pkts| Burst { pkts, inside_ppb: 1_000_000_000, outside_ppb: 0 };
+            let burst =
+                |pkts| Burst { length: BurstLength::Pkts(pkts), inside_ppb: 1_000_000_000, outside_ppb: 0 };
             let loss = loss.map(|(ppb, pkts)| Loss { ppb, burst: pkts.map(burst) });
             let (rate_at, loss) = (rate_at.unwrap_or_default(), loss.unwrap_or_default());
             Link { rate_at, policer, loss, ..Link::new("link", rate_bps, buffer_bytes) }

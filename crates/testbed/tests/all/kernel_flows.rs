@@ -4,10 +4,11 @@
 //! Needs root and TUN. Elsewhere the tests say so and pass, unless FAIRPACE_REQUIRE_KERNEL=1.
 
 use crate::support::{Held, Leaves, StopAfter, flow, measure_or_skip, scenario};
+use fairpace_kernel::Features;
 use fairpace_results::Silent;
 use fairpace_scenario::{Link, Policer};
 use fairpace_test_support::{announce, exclusive};
-use fairpace_testbed::{Error, Options, measure, run};
+use fairpace_testbed::{Disturbance, Error, Options, measure, run};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
@@ -98,7 +99,7 @@ fn two_runs_at_a_time_each_have_their_own_path_and_their_own_cost() {
             other => return crate::support::skip_or_panic(other),
         };
         if let Some(why) = outcome.disturbed {
-            return announce("NOT JUDGED", &why);
+            return announce("NOT JUDGED", &why.to_string());
         }
         let link = &outcome.run.summary.links[0];
         assert!(link.utilization > 0.9 && link.utilization < 1.0001, "{link:?}");
@@ -130,6 +131,26 @@ fn our_algorithms_run_with_parameters_of_their_own_and_are_gone_afterwards() {
     for (summary, series) in outcome.run.summary.flows.iter().zip(&outcome.run.series.flows) {
         assert!(summary.cc == "bbq" && summary.goodput_mbps > 1.0, "{summary:?}");
         assert!(series.phase[20] >= 0 && series.bw_mbps[20] > 1.0 && series.min_rtt_ms[20] >= 10.0);
+    }
+}
+
+#[test]
+fn a_cwnd_beyond_the_path_is_judged_but_where_the_kernel_may_have_made_it_up() {
+    let _alone = exclusive();
+    if !crate::support::can_load() {
+        return;
+    }
+    // the path holds 33 packets
+    for (cwnd, suspected) in [("10000", false), ("10001", true)] {
+        let mut fixed = flow("fixed", "fixed_cwnd", 20);
+        fixed.cc.set("cwnd_pkts", cwnd).expect("a parameter");
+        let outcome =
+            match measure(&scenario(10, 25_000, (0, 1), vec![fixed]), &mut Silent, &Options::default()) {
+                Ok(outcome) => outcome,
+                other => return crate::support::skip_or_panic(other),
+            };
+        let skipped = matches!(&outcome.disturbed, Some(Disturbance::Skipped(_)));
+        assert_eq!(skipped, suspected && Features::probe().skips_programs(), "{:?}", outcome.disturbed);
     }
 }
 

@@ -10,10 +10,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use fairpace_cc::{Algorithm, Params};
-use fairpace_kernel::{Features, LoadOptions, Loaded, load};
+use fairpace_kernel::{Features, LoadOptions, Loaded, load, unload};
 use fairpace_test_support::skip;
 use nix::sched::{CloneFlags, unshare};
-use nix::sys::socket::{setsockopt, sockopt::TcpCongestion};
+use nix::sys::socket::{getsockopt, setsockopt, sockopt::TcpCongestion};
 
 /// Whether this machine can load algorithms; if not, the test is reported as skipped.
 pub(crate) fn has_kernel() -> bool {
@@ -62,6 +62,24 @@ pub(crate) fn listener() -> TcpListener {
 
 pub(crate) fn select(socket: &impl std::os::fd::AsFd, congestion_control: &str) {
     setsockopt(socket, TcpCongestion, &OsString::from(congestion_control)).expect("TCP_CONGESTION");
+}
+
+/// Unloads when dropped, also when a test fails.
+pub(crate) struct Unload(pub(crate) String);
+
+impl Drop for Unload {
+    fn drop(&mut self) {
+        let _ = unload(&self.0);
+    }
+}
+
+/// The algorithm that a socket has.
+pub(crate) fn selected(socket: &impl std::os::fd::AsFd) -> String {
+    getsockopt(socket, TcpCongestion)
+        .expect("TCP_CONGESTION")
+        .to_string_lossy()
+        .trim_end_matches('\0')
+        .to_owned()
 }
 
 /// Bytes that differ from place to place, so that lost, doubled or swapped data shows.

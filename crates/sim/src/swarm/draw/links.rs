@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use fairpace_scenario::{
-    Burst, Codel, DualPi2, FqCodel, Handover, Limit, Line, Link, Loss, Pie, Policer, Queue, Red, RedRules,
-    Trace, WHOLE_PPB,
+    Burst, BurstLength, Codel, DualPi2, FqCodel, Handover, Limit, Line, Link, Loss, Pie, Policer, Queue, Red,
+    RedRules, Trace, WHOLE_PPB,
 };
 
 use super::{Draw, Feature, PACKET_BITS};
@@ -174,7 +174,11 @@ impl Draw {
         // bursts that are short enough to leave a packet between them
         let within = self.between(WHOLE_PPB / 2, WHOLE_PPB);
         let outside_ppb = if self.flip() { 0 } else { self.random.below(ppb) };
-        let burst = Burst { pkts: self.magnitude((4, 200)), inside_ppb: within, outside_ppb };
+        let length = match self.flip() {
+            true => BurstLength::Pkts(self.magnitude((4, 200))),
+            false => BurstLength::Time(self.time_us((1, 500_000))),
+        };
+        let burst = Burst { length, inside_ppb: within, outside_ppb };
         Loss { ppb, burst: Some(burst) }
     }
 

@@ -1,0 +1,163 @@
+//! Connections of one algorithm that send checked data without a pause, and what the kernel says of them.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::net::{Shutdown, TcpStream};
+use std::os::fd::AsRawFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+
+use nix::libc;
+use nix::sys::socket::{
+    setsockopt,
+    sockopt::{Linger, TcpCongestion},
+};
+
+use super::path::RECEIVER;
+use super::traffic::{PORT, send};
+
+/// Bytes of a thread's stack: there are hundreds.
+const STACK: usize = 128 * 1024;
+/// Senders take all there is of an emulated processor; who looks at them comes first.
+const NICE: libc::c_int = 10;
+/// Bytes of one transfer. Between two of them a sender waits for the answer, for one round trip.
+const BYTES: usize = 256 * 1024;
+/// Nothing is sent or answered for this long: the connection is lost. As in `traffic`.
+const SILENCE: Duration = Duration::from_secs(60);
+
+/// The connections, from [`Flows::start`] to [`Flows::finish`].
+pub(super) struct Flows {
+    sockets: Vec<TcpStream>,
+    senders: Vec<JoinHandle<(u64, Option<io::Error>)>>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Flows {
+    /// Connects from this host, and sends with this algorithm of the kernel.
+    pub(super) fn start(connections: usize, algorithm: &str) -> io::Result<Flows> {
+        let connected: Vec<TcpStream> =
+            (0..connections).map(|_| connect(algorithm)).collect::<Result<_, _>>()?;
+        let mut flows = Flows { sockets: Vec::new(), senders: Vec::new(), stop: Arc::default() };
+        for mut socket in connected {
+            flows.sockets.push(socket.try_clone()?);
+            let stop = Arc::clone(&flows.stop);
+            let work = move || {
+                // SAFETY: it takes numbers only; of this thread, not of the process
+                unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, NICE) };
+                let mut sent = 0;
+                while !stop.load(Ordering::Relaxed) {
+                    match send(&mut socket, 0, BYTES) {
+                        Ok(_) => sent += BYTES as u64,
+                        Err(_) if stop.load(Ordering::Relaxed) => break,
+                        Err(error) => return (sent, Some(error)),
+                    }
+                }
+                (sent, None)
+            };
+            flows.senders.push(Builder::new().stack_size(STACK).spawn(work)?);
+        }
+        Ok(flows)
+    }
+
+    /// What the kernel says of each connection now.
+    pub(super) fn sample(&self) -> impl Iterator<Item = io::Result<libc::tcp_info>> {
+        self.sockets.iter().map(tcp_info)
+    }
+
+    /// Ends all at once: the bytes of whole transfers, and what went wrong before.
+    pub(super) fn finish(self) -> (u64, Vec<String>) {
+        self.stop.store(true, Ordering::Relaxed);
+        for socket in &self.sockets {
+            let _ = socket.shutdown(Shutdown::Both); // one that is gone needs no end
+        }
+        drop(self.sockets);
+        let ended = self.senders.into_iter().map(|sender| {
+            sender.join().unwrap_or_else(|_| (0, Some(io::Error::other("the thread of a sender panicked"))))
+        });
+        let (mut bytes, mut failures) = (0, Vec::new());
+        for (sent, error) in ended {
+            bytes += sent;
+            failures.extend(error.map(|error| error.to_string()));
+        }
+        (bytes, failures)
+    }
+}
+
+fn connect(algorithm: &str) -> io::Result<TcpStream> {
+    let socket = TcpStream::connect((RECEIVER, PORT))?;
+    socket.set_read_timeout(Some(SILENCE))?;
+    socket.set_write_timeout(Some(SILENCE))?;
+    setsockopt(&socket, TcpCongestion, &OsString::from(algorithm))?;
+    // what is not sent at the end is discarded
+    setsockopt(&socket, Linger, &libc::linger { l_onoff: 1, l_linger: 0 })?;
+    Ok(socket)
+}
+
+fn tcp_info(socket: &TcpStream) -> io::Result<libc::tcp_info> {
+    // SAFETY: it consists of integers; an older kernel fills only its front
+    let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
+    let mut length = size_of_val(&info) as libc::socklen_t;
+    // SAFETY: both pointers are to live values, and `length` is the size of the first
+    let status = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            (&raw mut info).cast(),
+            &raw mut length,
+        )
+    };
+    if status == 0 { Ok(info) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Counters of this host's TCP.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) struct HostCounters {
+    /// Fast recoveries that began.
+    pub(super) recoveries: u64,
+    /// Reductions that were taken back.
+    pub(super) undos: u64,
+}
+
+impl HostCounters {
+    pub(super) fn read() -> io::Result<HostCounters> {
+        Ok(HostCounters::of(&fs::read_to_string("/proc/thread-self/net/netstat")?))
+    }
+
+    fn of(netstat: &str) -> HostCounters {
+        let mut lines = netstat.lines().filter_map(|line| line.strip_prefix("TcpExt:"));
+        let (names, values) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
+        let sum = |of: &[&str]| {
+            let pairs = names.split_whitespace().zip(values.split_whitespace());
+            let found = pairs.filter(|(name, _)| of.contains(name));
+            found.filter_map(|(_, value)| value.parse::<u64>().ok()).sum()
+        };
+        HostCounters {
+            recoveries: sum(&["TCPSackRecovery", "TCPRenoRecovery"]),
+            undos: sum(&["TCPFullUndo", "TCPPartialUndo", "TCPDSACKUndo", "TCPLossUndo"]),
+        }
+    }
+
+    pub(super) fn since(self, before: HostCounters) -> HostCounters {
+        HostCounters {
+            recoveries: self.recoveries.saturating_sub(before.recoveries),
+            undos: self.undos.saturating_sub(before.undos),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_of_the_host_are_found_by_name() {
+        let netstat = "TcpExt: SyncookiesSent TCPSackRecovery TCPFullUndo TCPDSACKUndo TCPDSACKUndone\n\
+                       TcpExt: 1 20 300 4000 50000\nIpExt: TCPFullUndo\nIpExt: 7\n";
+        assert_eq!(HostCounters::of(netstat), HostCounters { recoveries: 20, undos: 4300 });
+        assert_eq!(HostCounters::of(""), HostCounters::default());
+    }
+}
