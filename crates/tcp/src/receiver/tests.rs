@@ -56,11 +56,11 @@ fn every_second_segment_is_acknowledged() {
 }
 
 #[test]
-fn a_lone_segment_is_acknowledged_after_40_ms() {
+fn a_lone_segment_is_acknowledged_after_40_ms_by_a_timer_of_jiffies() {
     let mut r = receiver();
     assert_eq!(answer(&mut r, 100 * MS, segment(22)), None);
     let (at, ack) = timer(&mut r);
-    assert_eq!((at, ack.map(|a| (a.next, a.echo_ms))), (140 * MS, Some((23, 22))));
+    assert_eq!((at, ack.map(|a| (a.next, a.echo_ms))), (142 * MS, Some((23, 22))));
     assert_eq!(r.next_timer(), None);
 }
 
@@ -119,7 +119,8 @@ fn duplicates_are_reported_below_and_above_the_cumulative_ack() {
 fn sacks_are_compressed_after_three_duplicate_acks() {
     let mut r = receiver();
     let sent: Vec<bool> = (26..36).map(|seq| answer(&mut r, 0, segment(seq)).is_some()).collect();
-    assert_eq!(sent, [true, true, true, false, false, false, false, false, false, false]);
+    // the first opens rwnd, so it is a quick ACK, and no duplicate that counts (Linux: tcp_grow_window)
+    assert_eq!(sent, [true, true, true, true, false, false, false, false, false, false]);
     let (at, ack) = timer(&mut r);
     assert_eq!((at, ack.map(|a| blocks(&a))), (MS, Some(vec![(26, 36)])));
     let held = (36..36 + 44).filter(|seq| answer(&mut r, MS, segment(*seq)).is_none()).count();

@@ -49,7 +49,7 @@ fn without_sack_the_third_duplicate_ack_and_each_partial_ack_retransmit_the_olde
 #[test]
 fn without_sack_there_is_no_tail_loss_probe() {
     let mut s = fixed_window(10, 5, Sending { sack: false, ..linux() });
-    assert_eq!(s.timer(), (400_000, vec![0]));
+    assert_eq!(s.timer(), (416_000, vec![0]));
     assert_eq!((s.sender.ca_state(), s.sender.stats().probes), (Loss, 0));
 }
 
@@ -75,10 +75,10 @@ fn without_sack_an_ack_that_only_opens_rwnd_is_no_duplicate() {
 fn without_rack_three_sacked_packets_mark_a_loss_and_no_timer_does() {
     let config = Sending { rack: false, ..linux() };
     let mut s = fixed_window(10, 10, Sending { tlp: false, ..config });
-    // two above: with RACK a timer would mark 0 to 7 at 227 ms
+    // two above: with RACK a timer would mark 0 to 7 at 230 ms
     assert_eq!(s.ack(200, 0, &[(8, 10)]), []);
     assert_eq!(s.sender.ca_state(), Disorder);
-    assert_eq!((s.timer(), s.sender.ca_state()), ((400_000, vec![0]), Loss));
+    assert_eq!((s.timer(), s.sender.ca_state()), ((416_000, vec![0]), Loss));
 
     let mut s = fixed_window(10, 100, config);
     assert_eq!(s.ack(200, 0, &[(2, 3)]), [10]);
@@ -96,7 +96,7 @@ fn without_rack_three_sacked_packets_mark_a_loss_and_no_timer_does() {
 #[test]
 fn without_tlp_a_tail_loss_waits_for_the_timeout() {
     let mut s = fixed_window(10, 5, Sending { tlp: false, ..linux() });
-    assert_eq!(s.timer(), (400_000, vec![0]));
+    assert_eq!(s.timer(), (416_000, vec![0]));
     assert_eq!((s.sender.ca_state(), s.sender.stats().probes), (Loss, 0));
 }
 
