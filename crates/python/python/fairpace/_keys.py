@@ -282,8 +282,8 @@ class Flow:
     :param accecn_option: ACKs of ``ecn = "accurate"`` and ``"l4s"`` have the AccECN option, where it fits. Without, as
         where a middlebox strips it: only the three bits of the ACE field, which is ambiguous when ACKs are lost. Needs
         ``ecn``. (true or false.) Default: true.
-    :param sack: Selective acknowledgments (RFC 2018). Without: NewReno (RFC 6582), without ``rack`` and ``tlp``. (true
-        or false.) Default: true.
+    :param sack: Selective acknowledgments (RFC 2018). Without: NewReno (RFC 6582), without ``rack`` and ``tlp``. On the
+        testbed all flows have one sending host, and so the same value. (true or false.) Default: true.
     :param rack: Losses are found by time (RFC 8985). Without: by three duplicates (RFC 6675). Needs ``sack = true``.
         (true or false.) Default: true.
     :param tlp: Tail loss probes (RFC 8985). Needs ``sack = true``. (true or false.) Default: true.
@@ -294,8 +294,8 @@ class Flow:
     :param idle_restart: cwnd decays while nothing is sent (RFC 2861). (true or false.) Default: true.
     :param tso: Packets leave in TSO bursts that are sized by the pacing rate. Without: one by one. On the testbed all
         flows have one sending host, and so the same value. (true or false.) Default: true.
-    :param pacing: Pacing on or off, whatever the algorithm requests. (true or false.) Default: as the algorithm
-        requests.
+    :param pacing: Pacing on or off, whatever the algorithm requests. The testbed refuses ``false`` for an algorithm
+        that requests it: Linux has no switch against it. (true or false.) Default: as the algorithm requests.
     :param initial_cwnd: Initial cwnd, packets (RFC 6928). (whole number; 1 to 1000.) Default: 10.
     :param mtu: MTU of the flow's path, bytes: 1280 to 1420 in tunnels, 9000 in data centres. A full packet has 52 bytes
         less of payload, and 14 more on the wire. Buffers and token buckets on its route must hold one. Queue
