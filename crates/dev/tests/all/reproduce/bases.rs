@@ -88,7 +88,8 @@ fn real_flows_have_a_base_as_far_as_the_testbed_has_its_keys() {
     let all = real("flow.rtt=100ms").unwrap();
     assert!(all > 0);
     assert_eq!(real("flow.tso=false").unwrap(), all);
-    assert_eq!(real("flow.sack=false").unwrap(), 0, "the testbed has no such key");
+    assert_eq!(real("flow.sack=false").unwrap(), all);
+    assert_eq!(real("flow.tlp=false").unwrap(), 0, "the testbed has no such key");
     assert!(real("flow.rtt=0s").is_err(), "that is wrong anywhere");
 }
 
