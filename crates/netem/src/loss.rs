@@ -14,7 +14,7 @@ use crate::{Nanos, SECOND};
 /// Elliott's chain ("Estimates of error rates for codes on burst-noise channels", ibid., 1963).
 ///
 /// Bursts of a time are the same two states in continuous time: the state changes whether packets are sent or
-/// not. See [`InTime`].
+/// not.
 #[derive(Debug, Clone)]
 pub struct Loss {
     model: Model,
