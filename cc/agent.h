@@ -23,6 +23,9 @@
 #include "lib/action.h"
 #include "lib/monitor.h"
 
+/* The rate is what the environment says. */
+#define agent_paces_below_a_packet 1
+
 /* It has no control: in the kernel only CAP_NET_ADMIN may select it. */
 #define CC_RESTRICTED
 

@@ -31,6 +31,9 @@
 
 #include "bbr1.h"
 
+/* As bbr1. */
+#define bbq_paces_below_a_packet 1
+
 #define bbq_own_parameters(P)                                                                                          \
 	P(alpha_us, CC_MSEC(3), 1, CC_SEC(10), CC_UNIT_US, "longest probing phase while there is a queue",             \
 	  "3 ms: section V.C, for RTTs of 5 to 300 ms; above the RTT it has no effect")                                \

@@ -26,6 +26,9 @@
 
 #include "bbr1.h"
 
+/* As bbr1. */
+#define bbq_firstcut_paces_below_a_packet 1
+
 #define bbq_firstcut_parameters(P) bbr1_parameters(P)
 CC_VARIANT_PARAMS_OF_BASE(bbq_firstcut, bbr1)
 

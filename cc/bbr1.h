@@ -52,6 +52,9 @@
 #include "lib/bbr.h"
 #include "lib/variant.h"
 
+/* After timeouts bandwidth samples are below a packet per RTT: 1/6 of one was seen. */
+#define bbr1_paces_below_a_packet 1
+
 /* ---- parameters ---- */
 
 /* The model and its gains. [Linux] names the same constants bbr_high_gain, bbr_drain_gain, ... */

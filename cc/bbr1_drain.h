@@ -35,6 +35,9 @@
 
 #include "bbr1.h"
 
+/* As bbr1. */
+#define bbr1_drain_paces_below_a_packet 1
+
 /* The longest gain cycle in min_rtts: the length of BBRv1's cycle. */
 #define BBR1_DRAIN_CYCLE_MOST 8u
 

@@ -40,6 +40,9 @@
 #include "bbr3.h"
 #include "lib/variant.h"
 
+/* As bbr1. */
+#define bbr2_paces_below_a_packet 1
+
 #define bbr2_own_parameters(P)                                                                                         \
 	P(probe_up_inflight_gain, CC_GAIN(1.25), CC_GAIN(1), CC_GAIN(10), CC_UNIT_GAIN,                                \
 	  "UP ends when this multiple of the BDP is in flight",                                                        \

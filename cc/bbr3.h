@@ -80,6 +80,9 @@
 #include "lib/bbr.h"
 #include "lib/bbr3_model.h"
 
+/* As bbr1: after timeouts bandwidth samples are below a packet per RTT. */
+#define bbr3_paces_below_a_packet 1
+
 /* [v3] keeps the initial cwnd in 7 bits. */
 #define BBR3_INIT_CWND_MOST_PKTS 127u
 

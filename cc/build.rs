@@ -27,6 +27,7 @@ fn main() {
     let mut build = cc::Build::new();
     build
         .file(root.join("native/native.c"))
+        .file(root.join("native/clamp.c"))
         .include(&root)
         .define("CC_NATIVE_STATE_BYTES", STATE_BYTES.to_string().as_str())
         .define("CC_NATIVE_SENDS_BYTES", SENDS_BYTES.to_string().as_str())

@@ -57,6 +57,9 @@
 #include "contract/params.h"
 #include "contract/window.h"
 
+/* The smoothed RTT follows the standing one, of which the rate is 2 w, with a delay of some round trips. */
+#define copa_paces_below_a_packet 1
+
 /* ---- parameters ---- */
 
 #define copa_parameters(P)                                                                                             \

@@ -15,6 +15,9 @@
 #include "contract/maths.h"
 #include "contract/params.h"
 
+/* The rate is what the user says. */
+#define fixed_rate_paces_below_a_packet 1
+
 /* It has no control: in the kernel only CAP_NET_ADMIN may select it. */
 #define CC_RESTRICTED
 

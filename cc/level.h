@@ -40,6 +40,8 @@
 #include "contract/params.h"
 #include "lib/roots.h"
 
+#define level_paces_below_a_packet 1 /* a share of a crowd, down to LEVEL_W_LEAST */
+
 /* ---- parameters ---- */
 
 #define level_parameters(P)                                                                                            \
@@ -94,8 +96,7 @@ struct level_params {
 #define LEVEL_LOSS_MOST_US CC_MSEC(5)
 /* cwnd is at least this: two bursts of two, as fast recovery needs three duplicate ACKs. Pacing keeps to W below. */
 #define LEVEL_CWND_LEAST_PKTS 4u
-/* Below this W pacing limits, not cwnd. */
-#define LEVEL_FEW_PKTS 3u
+#define LEVEL_FEW_PKTS	      3u /* below this W pacing limits, not cwnd */
 /* Growth by k / growth_rounds ends at this k: 25 % per round, the most by which W moves. */
 #define LEVEL_GROWTH_MOST 32u
 /* A drain leaves a quarter of r T, for T and this: three blocks beyond the round trip in which it works. */
@@ -139,10 +140,9 @@ struct level_params {
  * A suspicious flow keeps 9.5 packets/s, as CC_BW, and waits so long for one sample: it must see what its drain does. A
  * floor for W instead would give more to shorter RTTs, and fill the queue of a crowd that has less for each.
  */
-#define LEVEL_SUSPECT_BW (LEVEL_REFERENCE_BW / 4096 * 10)
-#define LEVEL_WAIT_US	 CC_MSEC(500)
-/* Drains in a row that others join, which end competing. */
-#define LEVEL_LEAVE_DRAINS 3u
+#define LEVEL_SUSPECT_BW   (LEVEL_REFERENCE_BW / 4096 * 10)
+#define LEVEL_WAIT_US	   CC_MSEC(500)
+#define LEVEL_LEAVE_DRAINS 3u /* drains in a row that others join, which end competing */
 /* CUBIC, RFC 9438: beta 0.7, fast convergence (1 + beta) / 2, Reno's slope 3 (1 - beta) / (1 + beta). */
 #define LEVEL_BETA	 CC_FRACTION(0.7)
 #define LEVEL_CONVERGE	 CC_FRACTION(0.85)

@@ -43,6 +43,9 @@
 
 #include "nyu_latency.h"
 
+/* As nyu_latency. */
+#define nyu_paces_below_a_packet 1
+
 #define nyu_own_parameters(P)                                                                                          \
 	P(alpha_least, CC_GAIN(0.05), 1, 250, CC_UNIT_GAIN, "least alpha",                                             \
 	  "0.05: section IV.C; above 0, or a flow would stop probing")                                                 \

@@ -49,6 +49,9 @@
 
 #include "nyu.h"
 
+/* As nyu. */
+#define nyu_curve_paces_below_a_packet 1
+
 /* With a greater power 1 - A could be below zero: A is alpha * (power + 1) / 4, and alpha is less than 1. */
 #define NYU_CURVE_POWER_MOST 3u
 

@@ -27,6 +27,9 @@
 
 #include "bbr1_drain.h"
 
+/* As bbr1_drain. */
+#define nyu_latency_paces_below_a_packet 1
+
 #define nyu_latency_parameters(P) bbr1_drain_parameters(P)
 CC_VARIANT_PARAMS_OF_BASE(nyu_latency, bbr1_drain)
 

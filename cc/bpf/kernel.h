@@ -31,6 +31,7 @@ typedef uint32_t __wsum;
 #define BPF_LOCAL_STORAGE_GET_F_CREATE (1u << 0)
 
 /* include/net/tcp.h */
+#define TCP_INIT_CWND		10   /* RFC 6928 */
 #define TCP_CONG_NON_RESTRICTED 0x1  /* any user may select it */
 #define FLAG_ECE		0x40 /* cong_control's flag: this ACK carries ECE */
 #define SK_PACING_NONE		0
@@ -79,6 +80,7 @@ struct tcp_sock {
 	u32 snd_cwnd_clamp;
 	u32 snd_ssthresh;
 	u32 prior_cwnd;
+	u32 high_seq; /* snd_nxt when the last reduction began */
 	u32 packets_out;
 	u32 sacked_out;
 	u32 lost_out;

@@ -52,10 +52,17 @@ struct cc_params {
 };
 _Static_assert(sizeof(struct cc_params) == sizeof(CC_PARAMS), "a NAME_params is its parameter list");
 
+/* What only tests ask for, as bits. */
+enum cc_testing {
+	CC_TESTING_NO_STORAGE = 1, /* every allocation of a flow's state fails */
+	CC_TESTING_NO_CLAMPS = 2,  /* decisions are applied whatever they are, and nothing is healed */
+	CC_TESTING_SKIPS = 4,	   /* like a kernel that skips every fourth call of a hook that returns a value */
+};
+
 /* Set by the loader before load. The verifier sees constants and drops the branches that they exclude. */
 struct cc_config {
 	u32 may_set_app_limited; /* this kernel lets BPF write tcp_sock.app_limited (6.4) */
-	u32 deny_storage;	 /* for tests: every allocation of a flow's state fails */
+	u32 testing;		 /* enum cc_testing */
 	struct cc_params params;
 };
 #pragma clang diagnostic push
@@ -66,8 +73,13 @@ const volatile struct cc_config cc_config SEC(".rodata.config") = {
 };
 #pragma clang diagnostic pop
 
-/* ACKs handled without state, over all flows. */
-u64 cc_fallbacks;
+/* What should not happen, over all flows. `fairpace status` shows it. */
+struct cc_counters {
+	u64 fallbacks;		    /* ACKs handled without state */
+	u64 heals;		    /* values of cwnd and ssthresh that nothing decided, and that were put right */
+	u64 clamps[CC_CLAMP_COUNT]; /* decisions outside of their bounds, by enum cc_clamp */
+};
+struct cc_counters cc_counters;
 
 /*
  * One flow in socket storage. view and decision are those of the last call. They are here because of the verifier:
@@ -80,6 +92,7 @@ struct cc_flow {
 	struct cc_view view;
 	struct cc_decision decision;
 	struct CC_NAME CC_NAME;
+	u32 reduction_seq; /* high_seq when the hook ssthresh ran last */
 #if CC_TRACKS
 	u32 probe_seq; /* during an ACK: tlp_high_seq as it was before, if the probe was an old packet; else 0 */
 	u32 is_ece;    /* bool, during an ACK: it echoes congestion */
@@ -100,17 +113,62 @@ struct {
 #define CC_FLOW_HEAD_BYTES sizeof(struct cc_flow)
 #endif
 
+/* Puts right what a kernel that skips programs has taken for the result of a hook. */
+static __always_inline void cc_heal(struct sock *sk, struct cc_flow *flow)
+{
+	struct tcp_sock *tp = cc_tcp_sock(sk);
+
+	if (cc_config.testing & CC_TESTING_NO_CLAMPS)
+		return;
+	if (cc_is_foreign_ssthresh(tp, flow->reduction_seq)) {
+		/* the ssthresh of an algorithm that owns cwnd is for its own use, and is what it decided last */
+		tp->snd_ssthresh = CC_OWNS ? flow->decision.ssthresh_pkts : cc_fallback_ssthresh(tp->prior_cwnd);
+		flow->reduction_seq = tp->high_seq;
+		__sync_fetch_and_add(&cc_counters.heals, 1);
+	}
+	if (cc_is_foreign_cwnd(tp)) {
+		tp->snd_cwnd = cc_allowed_cwnd(tp, flow->decision.cwnd_pkts);
+		__sync_fetch_and_add(&cc_counters.heals, 1);
+	}
+}
+
+/* View and decision with the values in force. */
 static __always_inline void cc_fill_view(struct sock *sk, struct cc_flow *flow)
 {
+	cc_heal(sk, flow);
 	cc_fill_connection(&flow->view, &flow->decision, cc_tcp_sock(sk));
 #if CC_TRACKS || defined(CC_READS_MARKS)
 	cc_fill_ecn(&flow->view, cc_tcp_sock(sk));
 #endif
 }
 
-static __always_inline void cc_apply_decision(struct sock *sk, const struct cc_flow *flow)
+/* Out of line, as no listed algorithm gets here. Without branches, which would multiply the verifier's paths. */
+static __noinline void cc_count_clamps(u32 clamped)
 {
+	for (u32 field = 0; field < CC_CLAMP_COUNT; field++)
+		__sync_fetch_and_add(&cc_counters.clamps[field], clamped >> field & 1);
+}
+
+/* enum cc_bounds of this algorithm */
+#define CC_BOUNDS ((CC_OWNS ? 0 : CC_BOUNDS_GROWS) | (CC_IS_1(CC_FN(paces_below_a_packet)) ? CC_BOUNDS_SLOW : 0))
+
+/* `event`: enum cc_bounds beside that of the algorithm. */
+static __always_inline void cc_apply_decision(struct sock *sk, struct cc_flow *flow, u32 event)
+{
+	if (!(cc_config.testing & CC_TESTING_NO_CLAMPS)) {
+		u32 clamped = cc_clamp(&flow->view, &flow->decision, CC_BOUNDS | event);
+
+		if (clamped)
+			cc_count_clamps(clamped);
+	}
 	cc_apply(cc_tcp_sock(sk), &flow->view, &flow->decision, cc_config.may_set_app_limited);
+}
+
+/* Passes an event to the algorithm and applies its decision. The view is filled. */
+static __always_inline void cc_pass(struct sock *sk, struct cc_flow *flow, u32 event)
+{
+	CC_FN(on_event)(&flow->CC_NAME, event, &flow->view, &flow->decision);
+	cc_apply_decision(sk, flow, cc_bounds_of_event(event));
 }
 
 static __always_inline const CC_PARAMS *cc_params(void)
@@ -123,7 +181,7 @@ static __always_inline const CC_PARAMS *cc_params(void)
 
 static __always_inline struct cc_flow *cc_storage(struct sock *sk, u64 flags)
 {
-	if (cc_config.deny_storage)
+	if (cc_config.testing & CC_TESTING_NO_STORAGE)
 		return NULL;
 	return bpf_sk_storage_get(&CC_FLOWS, sk, NULL, flags);
 }
@@ -136,6 +194,9 @@ static __noinline struct cc_flow *cc_adopt(struct sock *sk)
 	if (!flow)
 		return NULL;
 	__builtin_memset(flow, 0, CC_FLOW_HEAD_BYTES);
+	flow->reduction_seq = cc_tcp_sock(sk)->high_seq;
+	flow->decision.cwnd_pkts = TCP_INIT_CWND;
+	flow->decision.ssthresh_pkts = CC_INFINITE;
 	cc_fill_view(sk, flow);
 #if CC_TRACKS
 	cc_sends_start(&flow->sends, &flow->view);
@@ -143,7 +204,7 @@ static __noinline struct cc_flow *cc_adopt(struct sock *sk)
 	flow->view.random = bpf_get_prandom_u32();
 	flow->since_us = flow->view.now_us;
 	CC_FN(init)(&flow->CC_NAME, cc_params(), &flow->view, &flow->decision);
-	cc_apply_decision(sk, flow);
+	cc_apply_decision(sk, flow, 0);
 	if (CC_OWNS && flow->decision.pacing_rate_Bps != CC_NO_RATE)
 		cc_request_pacing(cc_tcp_sock(sk));
 	return flow;
@@ -179,26 +240,26 @@ static __noinline void cc_report_losses(struct sock *sk, struct cc_flow *flow, c
 		cc_sends_note_losses(&flow->sends, v);
 	}
 	cc_sends_lost(&flow->sends, v, end_seq, rs && rs->is_retrans);
-	CC_FN(on_event)(&flow->CC_NAME, CC_EVENT_LOST, v, &flow->decision);
-	cc_apply_decision(sk, flow);
+	cc_pass(sk, flow, CC_EVENT_LOST);
 }
 
 #endif
 
-/* Passes an event to the algorithm and applies its decision. NULL: the flow has no state. */
+/* The same for an event of which the view has no more to say. NULL: the flow has no state. */
 static __always_inline struct cc_flow *cc_event(struct sock *sk, u32 event)
 {
 	struct cc_flow *flow = cc_flow(sk);
 
 	if (!flow)
 		return NULL;
+	if (event == CC_EVENT_REDUCE)
+		flow->reduction_seq = cc_tcp_sock(sk)->high_seq;
 #if CC_TRACKS
 	if (event == CC_EVENT_REDUCE)
 		cc_report_losses(sk, flow, NULL);
 #endif
 	cc_fill_view(sk, flow);
-	CC_FN(on_event)(&flow->CC_NAME, event, &flow->view, &flow->decision);
-	cc_apply_decision(sk, flow);
+	cc_pass(sk, flow, event);
 	return flow;
 }
 
@@ -216,6 +277,18 @@ static __always_inline bool cc_probe_has_repaired(const struct cc_flow *flow, co
 
 #endif
 
+/*
+ * For tests: whether this call is one that a kernel would skip. What the hook returns then is `*garbage`: of all that
+ * may lie on a stack only what Linux does not warn of.
+ */
+static __always_inline bool cc_is_skipped(u32 *garbage)
+{
+	if (!(cc_config.testing & CC_TESTING_SKIPS) || bpf_get_prandom_u32() % 4)
+		return false;
+	*garbage = (bpf_get_prandom_u32() | CC_MOST_TCP_CWND_PKTS << 1) & (CC_INFINITE >> 1);
+	return true;
+}
+
 /* ---- hooks that all algorithms have ---- */
 
 SEC("struct_ops")
@@ -227,15 +300,23 @@ void BPF_PROG(release, struct sock *sk) { bpf_sk_storage_delete(&CC_FLOWS, sk); 
 SEC("struct_ops")
 u32 BPF_PROG(ssthresh, struct sock *sk)
 {
+	u32 garbage;
+
+	if (cc_is_skipped(&garbage))
+		return garbage;
 	const struct cc_flow *flow = cc_event(sk, CC_EVENT_REDUCE);
 
-	return flow ? flow->decision.ssthresh_pkts : cc_fallback_ssthresh(cc_tcp_sock(sk));
+	return flow ? flow->decision.ssthresh_pkts : cc_fallback_ssthresh(cc_tcp_sock(sk)->snd_cwnd);
 }
 
 SEC("struct_ops")
 u32 BPF_PROG(undo_cwnd, struct sock *sk)
 {
 	const struct tcp_sock *tp = cc_tcp_sock(sk);
+	u32 garbage;
+
+	if (cc_is_skipped(&garbage))
+		return garbage;
 	const struct cc_flow *flow = cc_event(sk, CC_EVENT_UNDO);
 
 	return flow ? cc_allowed_cwnd(tp, flow->decision.cwnd_pkts) : cc_max_u32(tp->snd_cwnd, tp->prior_cwnd);
@@ -255,14 +336,12 @@ void BPF_PROG(set_state, struct sock *sk, u8 new_state)
 		flow->probe_seq = 0;
 		cc_fill_view(sk, flow);
 		flow->view.is_app_limited = flow->view.app_limited; /* current: that of the packet is unknown */
-		CC_FN(on_event)(&flow->CC_NAME, CC_EVENT_PROBE_REPAIRED, &flow->view, &flow->decision);
-		cc_apply_decision(sk, flow);
+		cc_pass(sk, flow, CC_EVENT_PROBE_REPAIRED);
 	}
 #endif
 	cc_fill_view(sk, flow);
 	flow->view.ca_state = new_state;
-	CC_FN(on_event)(&flow->CC_NAME, CC_EVENT_CA_STATE, &flow->view, &flow->decision);
-	cc_apply_decision(sk, flow);
+	cc_pass(sk, flow, CC_EVENT_CA_STATE);
 }
 
 SEC("struct_ops")
@@ -320,7 +399,7 @@ static __always_inline void cc_control(struct sock *sk, const struct rate_sample
 	struct cc_flow *flow = cc_flow(sk);
 
 	if (!flow) {
-		__sync_fetch_and_add(&cc_fallbacks, 1);
+		__sync_fetch_and_add(&cc_counters.fallbacks, 1);
 		cc_fallback_control(cc_tcp_sock(sk), rs->acked_sacked);
 		return;
 	}
@@ -341,7 +420,7 @@ static __always_inline void cc_control(struct sock *sk, const struct rate_sample
 	cc_fill_tracked(flow, cc_tcp_sock(sk), rs);
 #endif
 	CC_FN(on_ack)(&flow->CC_NAME, &flow->view, &flow->decision);
-	cc_apply_decision(sk, flow);
+	cc_apply_decision(sk, flow, 0);
 }
 
 SEC("struct_ops")
@@ -372,7 +451,7 @@ void BPF_PROG(cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	struct tcp_sock *tp = cc_tcp_sock(sk);
 
 	if (!flow) {
-		__sync_fetch_and_add(&cc_fallbacks, 1);
+		__sync_fetch_and_add(&cc_counters.fallbacks, 1);
 		if (BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited))
 			cc_fallback_grow(tp, acked);
 		return;
@@ -381,7 +460,7 @@ void BPF_PROG(cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	cc_fill_view(sk, flow);
 	flow->view.acked_pkts = acked;
 	CC_FN(on_ack)(&flow->CC_NAME, &flow->view, &flow->decision);
-	cc_apply_decision(sk, flow);
+	cc_apply_decision(sk, flow, 0);
 }
 
 /* Runs on every ACK, before the kernel decides about recovery and growth; excludes packets that were SACKed before. */
@@ -395,8 +474,7 @@ void BPF_PROG(pkts_acked, struct sock *sk, const struct ack_sample *sample)
 	cc_fill_view(sk, flow);
 	flow->view.acked_pkts = sample->pkts_acked;
 	flow->view.rtt_us = sample->rtt_us;
-	CC_FN(on_event)(&flow->CC_NAME, CC_EVENT_SAMPLE, &flow->view, &flow->decision);
-	cc_apply_decision(sk, flow);
+	cc_pass(sk, flow, CC_EVENT_SAMPLE);
 }
 
 #endif
@@ -437,11 +515,13 @@ struct tcp_congestion_ops CC_KERNEL_NAME = {
  * Runs the same functions on a view from user space, so that a test can compare each result with the native build.
  * Not loaded in production.
  */
-enum cc_replay_call { CC_REPLAY_INIT = 0, CC_REPLAY_ON_ACK = 1, CC_REPLAY_ON_EVENT = 2 };
+enum cc_replay_call { CC_REPLAY_INIT = 0, CC_REPLAY_ON_ACK = 1, CC_REPLAY_ON_EVENT = 2, CC_REPLAY_CLAMP = 3 };
 
 struct cc_replay {
-	u32 call; /* enum cc_replay_call */
-	u32 event;
+	u32 call;    /* enum cc_replay_call */
+	u32 event;   /* of CC_REPLAY_CLAMP: a set of enum cc_bounds */
+	u32 clamped; /* out: as cc_clamp() returns it */
+	u32 reserved;
 	struct cc_view view;
 	struct cc_decision decision; /* in: the values in force; out: the decision */
 	struct CC_NAME state;
@@ -461,11 +541,18 @@ int replay(void *ctx)
 
 	if (!r)
 		return 1;
+	u32 bounds = CC_BOUNDS | (r->call == CC_REPLAY_ON_EVENT ? cc_bounds_of_event(r->event) : 0);
+
+	if (r->call == CC_REPLAY_CLAMP) {
+		r->clamped = cc_clamp(&r->view, &r->decision, r->event);
+		return 0;
+	}
 	if (r->call == CC_REPLAY_INIT)
 		CC_FN(init)(&r->state, cc_params(), &r->view, &r->decision);
 	else if (r->call == CC_REPLAY_ON_ACK)
 		CC_FN(on_ack)(&r->state, &r->view, &r->decision);
 	else
 		CC_FN(on_event)(&r->state, r->event, &r->view, &r->decision);
+	r->clamped = cc_clamp(&r->view, &r->decision, bounds);
 	return 0;
 }

@@ -8,6 +8,7 @@
 #define CC_BPF_SHIM_H
 
 #include "kernel.h"
+#include "contract/clamp.h"
 #include "contract/maths.h"
 
 #define CC_NSEC_PER_USEC 1000u	    /* the pacer counts ns, the contract us */
@@ -122,13 +123,16 @@ CC_INLINE u32 cc_last_lost_end(const struct tcp_sock *tp)
 		       first_end;
 }
 
-/* Linux keeps cwnd between 1 and the clamp of the socket, which the contract does not show to algorithms. */
+/*
+ * Linux keeps cwnd between 1 and the clamp of the socket, which the contract does not show to algorithms. No connection
+ * of Linux has more in flight than CC_MOST_TCP_CWND_PKTS.
+ */
 CC_INLINE u32 cc_allowed_cwnd(const struct tcp_sock *tp, u32 cwnd_pkts)
 {
-	return cc_max_u32(cc_min_u32(cwnd_pkts, tp->snd_cwnd_clamp), 1);
+	return cc_max_u32(cc_min_u32(cwnd_pkts, cc_min_u32(tp->snd_cwnd_clamp, CC_MOST_TCP_CWND_PKTS)), 1);
 }
 
-/* Writes only the fields that the decision changes: most ACKs change two. */
+/* Writes only the fields that the decision, which is within its bounds, changes: most ACKs change two. */
 CC_INLINE void cc_apply(struct tcp_sock *tp, const struct cc_view *v, const struct cc_decision *d,
 			bool may_set_app_limited)
 {
@@ -138,8 +142,8 @@ CC_INLINE void cc_apply(struct tcp_sock *tp, const struct cc_view *v, const stru
 		tp->snd_cwnd = cc_allowed_cwnd(tp, d->cwnd_pkts);
 	if (d->ssthresh_pkts != v->ssthresh_pkts)
 		tp->snd_ssthresh = d->ssthresh_pkts;
-	if (d->pacing_rate_Bps != v->pacing_rate_Bps)
-		sk->sk_pacing_rate = d->pacing_rate_Bps;
+	if (d->pacing_rate_Bps != v->pacing_rate_Bps) /* no algorithm exceeds the application's limit */
+		sk->sk_pacing_rate = cc_min_u64(d->pacing_rate_Bps, v->max_pacing_rate_Bps);
 	if (may_set_app_limited && d->app_limited_until_pkts)
 		tp->app_limited = d->app_limited_until_pkts;
 }
@@ -192,6 +196,24 @@ CC_INLINE void cc_fallback_control(struct tcp_sock *tp, u32 acked_pkts)
 }
 
 /* RFC 5681 equation 4 */
-CC_INLINE u32 cc_fallback_ssthresh(const struct tcp_sock *tp) { return cc_max_u32(tp->snd_cwnd / 2, 2); }
+CC_INLINE u32 cc_fallback_ssthresh(u32 cwnd_pkts) { return cc_max_u32(cwnd_pkts / 2, CC_MIN_SSTHRESH_PKTS); }
+
+/*
+ * Some kernels skip programs of a congestion control and take what lies on the stack for their result
+ * (docs/notes/skipped-programs.md). Whether ssthresh is such a value: in a reduction, if the hook did not run when it
+ * began (Linux sets high_seq in tcp_init_cwnd_reduction, before the hook; `reduction_seq` is what the hook saw); else,
+ * if it is no number that Linux or a decision within its bounds has.
+ */
+CC_INLINE bool cc_is_foreign_ssthresh(const struct tcp_sock *tp, u32 reduction_seq)
+{
+	u8 ca_state = BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_state);
+
+	if ((ca_state == CC_CA_CWR || ca_state == CC_CA_RECOVERY) && tp->high_seq != reduction_seq)
+		return true;
+	return tp->snd_ssthresh < CC_MIN_SSTHRESH_PKTS || tp->snd_ssthresh > CC_INFINITE;
+}
+
+/* The same for cwnd, which undo_cwnd returns, and which becomes ssthresh at the end of a reduction. */
+CC_INLINE bool cc_is_foreign_cwnd(const struct tcp_sock *tp) { return tp->snd_cwnd - 1 >= CC_MOST_TCP_CWND_PKTS; }
 
 #endif

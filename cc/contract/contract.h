@@ -4,8 +4,9 @@
  *
  * A host is a program that carries a transport connection: the simulator, the Linux kernel (through eBPF), a QUIC
  * stack. On every ACK the host fills one `cc_view` with the state of the connection. The algorithm reads the view,
- * updates the state of its flow and writes one `cc_decision`, which the host applies. An algorithm has no other input
- * and no other output. Therefore a recording of views replays an algorithm exactly, on any host.
+ * updates the state of its flow and writes one `cc_decision`, which the host applies within the bounds of clamp.h. An
+ * algorithm has no other input and no other output. Therefore a recording of views replays an algorithm exactly, on any
+ * host.
  *
  *	host                           algorithm NAME
  *	----                           --------------
@@ -24,6 +25,8 @@
  *	NAME_on_ack(s, v, d)	processes one ACK; reads as the table of contents of the algorithm
  *	NAME_on_event(s, e, v, d)
  *	NAME_observe(s, o)
+ *	NAME_paces_below_a_packet
+ *				optional: 1 if the pacing rate may be below a packet per RTT on purpose, see clamp.h
  *
  * Rules that let one source run on every host:
  *
@@ -157,9 +160,9 @@ struct cc_view {
 struct cc_decision {
 	u64 pacing_rate_Bps;	    /* CC_NO_RATE: do not pace */
 	u32 cwnd_pkts;		    /* at least 1 */
-	u32 ssthresh_pkts;	    /* CC_INFINITE: none */
+	u32 ssthresh_pkts;	    /* at least 2; CC_INFINITE: none */
 	u32 app_limited_until_pkts; /* not 0: samples are application-limited until delivered_pkts exceeds this */
-	u32 min_burst_pkts;	    /* a TSO burst has at least this many packets, if they wait and cwnd allows */
+	u32 min_burst_pkts;	    /* 1 or 2: a TSO burst has at least as many packets, if they wait and cwnd allows */
 };
 
 /* Events between ACKs. */

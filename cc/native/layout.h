@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 
+#include "contract/clamp.h"
 #include "contract/contract.h"
 #include "contract/params.h"
 
@@ -118,6 +119,18 @@
 	X(CC_INFINITE)                                                                                                 \
 	X(CC_NO_RTT)                                                                                                   \
 	X(CC_MIN_BURST_PKTS)                                                                                           \
+	X(CC_MOST_TCP_CWND_PKTS)                                                                                       \
+	X(CC_FLOOR_MOST_BPS)                                                                                           \
+	X(CC_BOUNDS_GROWS)                                                                                             \
+	X(CC_BOUNDS_SLOW)                                                                                              \
+	X(CC_BOUNDS_REDUCES)                                                                                           \
+	X(CC_BOUNDS_RESTARTS)                                                                                          \
+	X(CC_CLAMP_CWND)                                                                                               \
+	X(CC_CLAMP_SSTHRESH)                                                                                           \
+	X(CC_CLAMP_PACING)                                                                                             \
+	X(CC_CLAMP_BURST)                                                                                              \
+	X(CC_CLAMP_APP_LIMITED)                                                                                        \
+	X(CC_CLAMP_COUNT)                                                                                              \
 	X(CC_ACTION_NONE)                                                                                              \
 	X(CC_ACTION_ABSOLUTE)                                                                                          \
 	X(CC_ACTION_FACTOR)                                                                                            \

@@ -9,6 +9,7 @@
  */
 #include <stddef.h>
 
+#include "contract/clamp.h"
 #include "contract/contract.h"
 #include "contract/params.h"
 
@@ -41,7 +42,8 @@ struct cc_native_algorithm {
 	const struct cc_native_parameter *parameters;
 	u32 parameter_count;
 	u32 state_bytes;
-	u32 kind; /* enum cc_kind */
+	u32 kind;   /* enum cc_kind */
+	u32 bounds; /* a set of enum cc_bounds */
 };
 
 /* The sizes that the caller reserves must suffice. */
@@ -63,6 +65,10 @@ enum {
 #define CC_ALGORITHM(name, kind, title, source) CC_KIND_##name = (kind),
 #include "algorithms.def"
 };
+enum {
+#define CC_ALGORITHM(name, kind, title, source) CC_SLOW_##name = CC_IS_1(name##_paces_below_a_packet),
+#include "algorithms.def"
+};
 
 #define CC_ROW(name_, algorithm_, title_, source_, settings_)                                                          \
 	{                                                                                                              \
@@ -75,6 +81,8 @@ enum {
 		.parameter_count = sizeof(algorithm_##_rows) / sizeof(algorithm_##_rows[0]),                           \
 		.state_bytes = sizeof(struct algorithm_),                                                              \
 		.kind = (u32)CC_KIND_##algorithm_,                                                                     \
+		.bounds = ((int)CC_KIND_##algorithm_ == CC_GROWS_CWND ? CC_BOUNDS_GROWS : 0u) |                        \
+			  (CC_SLOW_##algorithm_ ? CC_BOUNDS_SLOW : 0u),                                                \
 	},
 static const struct cc_native_algorithm algorithms[] = {
 #define CC_ALGORITHM(name, kind, title, source)		    CC_ROW(name, name, title, source, "")

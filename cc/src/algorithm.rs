@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 #[cfg(feature = "plugin")]
 use std::sync::OnceLock;
 
+use crate::clamp::Bounds;
 use crate::ffi;
 use crate::names::nearest;
 use crate::value::Unit;
@@ -64,6 +65,7 @@ pub(crate) struct Entry {
     preset: Option<Preset>,
     kind: Kind,
     tracks_sends: bool,
+    bounds: Bounds,
     pub(crate) parameters: Vec<Parameter>,
     state_bytes: usize,
 }
@@ -91,6 +93,7 @@ pub(crate) fn entry_of(row: &'static ffi::Algorithm) -> Option<Entry> {
         preset: (preset.algorithm != name).then_some(preset),
         kind: if row.kind == GROWS_CWND { Kind::GrowsCwnd } else { Kind::OwnsCwnd },
         tracks_sends: row.kind == TRACKS_SENDS,
+        bounds: Bounds::from_bits(row.bounds),
         parameters,
         state_bytes: row.state_bytes as usize,
     })
@@ -195,6 +198,11 @@ impl Algorithm {
     /// How host and algorithm share the control of cwnd.
     pub fn kind(self) -> Kind {
         self.entry().kind
+    }
+
+    /// What the bounds of its decisions depend on.
+    pub fn bounds(self) -> Bounds {
+        self.entry().bounds
     }
 
     /// Whether it needs, for each packet, what was in flight when it was sent, and an event for each loss

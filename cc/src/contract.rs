@@ -361,6 +361,7 @@ pub struct Observation {
 mod tests {
     use super::*;
     use crate::agent::{ABSOLUTE, Action, EXPONENT_UNIT, FACTOR, FEATURES};
+    use crate::clamp::{self, Bounds, Clamps};
     use crate::ffi;
     use crate::interval::Interval;
     use crate::value::Unit;
@@ -452,6 +453,13 @@ mod tests {
         assert_eq!(value("CC_MIN_BURST_PKTS"), MIN_BURST_PKTS as usize);
         let forms = ["CC_ACTION_NONE", "CC_ACTION_ABSOLUTE", "CC_ACTION_FACTOR"];
         assert_eq!(forms.map(value), [0, ABSOLUTE as usize, FACTOR as usize]);
+        let bounds = ["GROWS", "SLOW", "REDUCES", "RESTARTS"].map(|name| format!("CC_BOUNDS_{name}"));
+        let bits = [Bounds::GROWS, Bounds::SLOW, Bounds::REDUCES, Bounds::RESTARTS];
+        assert_eq!(bounds.map(|name| value(&name)), bits.map(|bounds| bounds.bits() as usize));
+        assert_eq!(value("CC_MOST_TCP_CWND_PKTS"), clamp::MOST_TCP_CWND_PKTS as usize);
+        assert_eq!(value("CC_FLOOR_MOST_BPS"), clamp::FLOOR_MOST_BPS as usize);
+        let clamps = ["CWND", "SSTHRESH", "PACING", "BURST", "APP_LIMITED", "COUNT"];
+        assert_eq!(clamps.map(|field| value(&format!("CC_CLAMP_{field}"))), [0, 1, 2, 3, 4, Clamps::FIELDS]);
         assert_eq!(value("CC_EXPONENT_UNIT"), EXPONENT_UNIT as usize);
         assert_eq!(value("CC_FEATURES"), FEATURES);
         assert_eq!(value("CC_ACTION_LEAST_BPS"), Action::LEAST_BPS as usize);

@@ -3,6 +3,7 @@
 use std::ffi::c_void;
 
 use crate::algorithm::Algorithm;
+use crate::clamp::{Bounds, Clamps};
 use crate::contract::{Decision, Event, Observation, Phase, View};
 use crate::ffi;
 use crate::params::Params;
@@ -26,11 +27,13 @@ macro_rules! dispatch {
 const WORDS: usize = ffi::STATE_BYTES / 8;
 
 /// An algorithm with the state of one flow, stored inline: no heap, no pointer. A clone is an independent
-/// flow.
+/// flow. Decisions are within their bounds, whatever the algorithm decided ([`Clamps`]).
 #[derive(Clone)]
 pub struct Controller {
     pub(crate) state: [u64; WORDS], // u64, since C requires an alignment of 8
     algorithm: Algorithm,
+    /// `None`: there were none. A box, as a host with many flows copies this.
+    clamps: Option<Box<Clamps>>,
 }
 
 /// Bytes of the wrong length for the state of an algorithm.
@@ -49,7 +52,7 @@ impl Controller {
     /// Starts the algorithm on a connection, which may already have data in flight. `decision` holds the
     /// values in force ([`Decision::in_force`]) and receives the first decision.
     pub fn new(params: &Params, view: &View, decision: &mut Decision) -> Controller {
-        let mut flow = Controller { state: [0; WORDS], algorithm: params.algorithm() };
+        let mut flow = Controller::zeroed(params.algorithm());
         let (id, state) = flow.parts();
         let values = params.raw().as_ptr();
         // SAFETY: the state is zeroed, aligned and large enough (static assertions in native.c); params come
@@ -57,7 +60,14 @@ impl Controller {
         unsafe {
             dispatch!(id, Init, init(state, values, view, decision), cc_native_init);
         }
+        if !decision.is_plain() {
+            flow.clamp(view, decision, Bounds::default());
+        }
         flow
+    }
+
+    fn zeroed(algorithm: Algorithm) -> Controller {
+        Controller { state: [0; WORDS], algorithm, clamps: None }
     }
 
     /// A flow from the bytes of [`Controller::state_bytes`], or from those of a socket in the kernel.
@@ -69,7 +79,7 @@ impl Controller {
         if bytes.len() != expected {
             return Err(StateSizeError { algorithm, expected, found: bytes.len() });
         }
-        let mut flow = Controller { state: [0; WORDS], algorithm };
+        let mut flow = Controller::zeroed(algorithm);
         bytemuck::bytes_of_mut(&mut flow.state)[..expected].copy_from_slice(bytes);
         Ok(flow)
     }
@@ -80,12 +90,15 @@ impl Controller {
     }
 
     /// Processes an ACK. For [`Kind::GrowsCwnd`](crate::Kind) call it only when cwnd may grow.
-    #[inline]
+    #[inline(always)] // it is a jump to C and a few comparisons
     pub fn on_ack(&mut self, view: &View, decision: &mut Decision) {
         let (id, state) = self.parts();
         // SAFETY: the state was initialised by this algorithm (new) or is any bytes of its size, which is
         // plain data to C; view and decision are valid and do not overlap.
-        unsafe { dispatch!(id, OnAck, on_ack(state, view, decision), cc_native_on_ack) }
+        unsafe { dispatch!(id, OnAck, on_ack(state, view, decision), cc_native_on_ack) };
+        if !decision.is_plain() {
+            self.clamp(view, decision, Bounds::default());
+        }
     }
 
     /// Processes an event other than an ACK; see [`Event`].
@@ -93,7 +106,25 @@ impl Controller {
     pub fn on_event(&mut self, event: Event, view: &View, decision: &mut Decision) {
         let (id, state) = self.parts();
         // SAFETY: as in on_ack.
-        unsafe { dispatch!(id, OnEvent, on_event(state, event as u32, view, decision), cc_native_on_event) }
+        unsafe { dispatch!(id, OnEvent, on_event(state, event as u32, view, decision), cc_native_on_event) };
+        // what bounds ssthresh while the host reduces cwnd to it
+        let reduces = event == Event::Reduce || decision.ssthresh_pkts != view.ssthresh_pkts;
+        if reduces || !decision.is_plain() {
+            self.clamp(view, decision, Bounds::of_event(event));
+        }
+    }
+
+    #[cold]
+    fn clamp(&mut self, view: &View, decision: &mut Decision, of_event: Bounds) {
+        let clamps = (self.algorithm.bounds() | of_event).clamp(view, decision);
+        if clamps != Clamps::default() {
+            **self.clamps.get_or_insert_default() += clamps;
+        }
+    }
+
+    /// Decisions of this flow that were outside of their bounds.
+    pub fn clamps(&self) -> Clamps {
+        self.clamps.as_deref().copied().unwrap_or_default()
     }
 
     /// The estimates and the phase of the flow, for traces and tools.

@@ -53,6 +53,8 @@ pub(crate) struct Algorithm {
     pub(crate) parameter_count: u32,
     pub(crate) state_bytes: u32,
     pub(crate) kind: u32,
+    /// A set of `enum cc_bounds`.
+    pub(crate) bounds: u32,
 }
 
 /// `struct cc_observation`; `phase` may hold any number.
@@ -106,6 +108,7 @@ unsafe extern "C-unwind" {
         v: *const View,
         d: *mut Decision,
     );
+    pub(crate) fn cc_native_clamp(v: *const View, d: *mut Decision, bounds: u32) -> u32;
     pub(crate) fn cc_native_observe(id: u32, state: *const c_void, o: *mut Observation);
     pub(crate) fn cc_native_agent_read(state: *const c_void, now_us: u64, i: *mut Interval);
     pub(crate) fn cc_native_agent_act(state: *mut c_void, a: *const Action);

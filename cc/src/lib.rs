@@ -69,6 +69,7 @@
 
 mod agent;
 mod algorithm;
+mod clamp;
 mod contract;
 mod controller;
 mod ffi;
@@ -86,6 +87,7 @@ pub use agent::{Action, ActionError, FEATURES};
 #[cfg(feature = "plugin")]
 pub use algorithm::Origin;
 pub use algorithm::{Algorithm, Kind, Parameter, Preset, UnknownAlgorithm};
+pub use clamp::{Bounds, Clamps};
 pub use contract::{
     CaState, Decision, Event, INFINITE, MIN_BURST_PKTS, NO_RATE, NO_RTT, Observation, Phase, View,
 };

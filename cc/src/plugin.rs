@@ -163,7 +163,7 @@ unsafe fn open(path: &Path) -> Result<(Code, &'static [ffi::Algorithm]), libload
 ///
 /// # Safety
 /// As the C function that `call` calls.
-#[inline]
+#[inline(never)] // or every call of a listed algorithm would save the registers that this needs
 pub(crate) unsafe fn call(id: u32, function: Function, call: impl FnOnce(&'static Code)) {
     let index = id & !FIRST_LOADED;
     let Some(code) = CODES.get(index as usize).and_then(OnceLock::get) else { return };

@@ -16,6 +16,7 @@ mod bbr3_bounds;
 mod bbr3_events;
 mod bbr3_probe_bw;
 mod bbr3_startup;
+mod clamp;
 mod copa;
 mod cubic;
 mod extremes;

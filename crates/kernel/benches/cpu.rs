@@ -115,7 +115,7 @@ fn run(options: &Options) -> Result<()> {
         report(shape, options, &pairs);
     }
     programs(&loaded)?;
-    fallbacks(&loaded)
+    undisturbed(&loaded)
 }
 
 /// How often each hook runs, and for how long: by the kernel's own statistics, which cost time themselves.
@@ -147,10 +147,10 @@ fn programs(loaded: &Loaded) -> Result<()> {
     Ok(())
 }
 
-fn fallbacks(loaded: &Loaded) -> Result<()> {
-    match loaded.fallbacks()? {
-        0 => Ok(()),
-        n => Err(format!("{n} ACKs were handled without state: the figures are not the algorithm's").into()),
+fn undisturbed(loaded: &Loaded) -> Result<()> {
+    match loaded.counters()?.sentences().as_slice() {
+        [] => Ok(()),
+        sentences => Err(format!("the figures are not the algorithm's: {}", sentences.join("; ")).into()),
     }
 }
 

@@ -15,8 +15,8 @@ pub(crate) struct Setup<'a> {
     pub(crate) object: &'a Object,
     /// Name in the kernel.
     pub(crate) name: &'a str,
-    /// For tests: every allocation of a flow's state fails.
-    pub(crate) deny_storage: bool,
+    /// For tests: `enum cc_testing` of cc/bpf/object.bpf.c.
+    pub(crate) testing: u32,
     /// For tests: load the replay program beside the hooks.
     pub(crate) replay: bool,
 }
@@ -102,7 +102,7 @@ fn configure(
     let mut write =
         |member: &str, bytes: &[u8]| write_member(value, types, Member { of: config, name: member }, bytes);
     write("may_set_app_limited", &u32::from(kernel.has_links).to_ne_bytes())?;
-    write("deny_storage", &u32::from(setup.deny_storage).to_ne_bytes())?;
+    write("testing", &setup.testing.to_ne_bytes())?;
     write("params", &setup.object.parameter_bytes())
 }
 
@@ -145,7 +145,7 @@ mod tests {
         features.interface.control_has_flag = !features.interface.control_has_flag;
         let algorithm = Algorithm::by_name("bbr1").expect("it exists");
         let object = Object::listed(&Params::defaults(algorithm)).expect("an object");
-        let setup = Setup { object: &object, name: "fp_refused", deny_storage: false, replay: false };
+        let setup = Setup { object: &object, name: "fp_refused", testing: 0, replay: false };
         let error = load(&setup, &features).expect_err("it must not load");
         let Error::Refused { name, log, .. } = &error else { panic!("{error:?}") };
         assert_eq!(name, "fp_refused");

@@ -37,6 +37,7 @@ mod adapt;
 mod bpffs;
 mod btf;
 mod check;
+mod counters;
 mod defaults;
 mod descriptors;
 mod error;
@@ -57,13 +58,14 @@ mod tcp_iterator;
 mod transaction;
 
 pub use check::{Check, Standing};
+pub use counters::{Counters, counters};
 pub use defaults::{DefaultChange, default, former_default, is_ours, restore_default, set_default};
 pub use error::{Error, Holder};
 pub use features::Features;
 pub use list::{Entry, Status, list, parameters, sock_ops, unload, unload_all};
-#[cfg(feature = "testing")]
-pub use load::load_without_storage;
 pub use load::{LoadOptions, Loaded, Program, load, load_object, load_objects};
+#[cfg(feature = "testing")]
+pub use load::{Testing, load_testing};
 pub use namespace::{Namespace, Namespaces, namespaces};
 #[cfg(feature = "testing")]
 pub use object::is_built;

@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::path::Path;
 
 use fairpace_cc::{Algorithm, Params};
-use libbpf_rs::{Link, Map, MapCore, MapFlags, MapHandle, MapType};
+use libbpf_rs::{Link, Map, MapCore, MapHandle, MapType};
 
 use crate::adapt::{self, Setup};
 use crate::bpffs::{self, Lock};
@@ -49,7 +49,7 @@ pub struct Loaded {
     algorithm: Option<Algorithm>,
     pub(crate) state_bytes: usize,
     pub(crate) storage: MapHandle,
-    counters: MapHandle,
+    pub(crate) counters: MapHandle,
     programs: Vec<Program>,
     registration: Registration,
 }
@@ -151,7 +151,7 @@ pub fn load_objects(
     stop: &dyn Fn() -> bool,
 ) -> Result<Vec<Loaded>, Error> {
     let one = |object| {
-        if stop() { Err(Error::Interrupted) } else { load_and_register(object, options, false) }
+        if stop() { Err(Error::Interrupted) } else { load_and_register(object, options, 0) }
     };
     if !options.pin {
         return objects.iter().map(one).collect();
@@ -180,16 +180,32 @@ pub fn load_objects(
     Ok(all)
 }
 
-/// For tests: as [`load`], but every allocation of a flow's state fails, so that the fallback runs.
-///
-/// # Errors
-/// As [`load`].
+/// What only tests ask of an object: `enum cc_testing` of cc/bpf/object.bpf.c.
 #[cfg(feature = "testing")]
-pub fn load_without_storage(params: &Params, options: &LoadOptions) -> Result<Loaded, Error> {
-    load_and_register(&Object::listed(params)?, options, true)
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Testing {
+    /// Every allocation of a flow's state fails, so that the fallback runs.
+    NoStorage = 1,
+    /// Decisions are applied whatever they are, and nothing is healed.
+    NoClamps = 2,
+    /// Like a kernel that skips every fourth call of a hook that returns a value.
+    Skips = 4,
+    /// The same, and nothing is healed.
+    SkipsWithoutHeals = 6,
 }
 
-fn load_and_register(object: &Object, options: &LoadOptions, deny_storage: bool) -> Result<Loaded, Error> {
+/// For tests: as [`load_object`], with an object that behaves differently.
+///
+/// # Errors
+/// As [`load_object`].
+#[cfg(feature = "testing")]
+pub fn load_testing(object: &Object, options: &LoadOptions, testing: Testing) -> Result<Loaded, Error> {
+    load_and_register(object, options, testing as u32)
+}
+
+/// `testing`: `enum cc_testing` of cc/bpf/object.bpf.c.
+fn load_and_register(object: &Object, options: &LoadOptions, testing: u32) -> Result<Loaded, Error> {
     let features = Features::probe();
     features.require_kernel()?;
     let name = names::with_suffix(&object.kernel_name, &options.suffix);
@@ -197,7 +213,7 @@ fn load_and_register(object: &Object, options: &LoadOptions, deny_storage: bool)
     if names::available()?.contains(&name) {
         return Err(Error::NameBusy { holder: holder(&name), name });
     }
-    let setup = Setup { object, name: &name, deny_storage, replay: false };
+    let setup = Setup { object, name: &name, testing, replay: false };
     let mut loaded = adapt::load(&setup, &features)?;
 
     let storage = map(&loaded, &name, |m| m.map_type() == MapType::SkStorage)?;
@@ -225,17 +241,6 @@ impl Loaded {
     /// The listed algorithm; `None` for an object of a user.
     pub fn algorithm(&self) -> Option<Algorithm> {
         self.algorithm
-    }
-
-    /// ACKs that were handled without state because the kernel had no memory for it, over all sockets.
-    ///
-    /// # Errors
-    /// The kernel does not let the counter be read.
-    pub fn fallbacks(&self) -> Result<u64, Error> {
-        let what = format!("reading the counters of {}", self.name);
-        let value = self.counters.lookup(&0u32.to_ne_bytes(), MapFlags::ANY).map_err(Error::bpf(what))?;
-        let bytes = value.and_then(|v| v.first_chunk().copied()).unwrap_or_default();
-        Ok(u64::from_ne_bytes(bytes))
     }
 
     /// Its programs, one per hook.

@@ -47,7 +47,7 @@ pub fn replace(object: &Object, options: &LoadOptions) -> Result<(), Error> {
         return Err(Error::NotLoaded { name, loaded: entries.iter().filter_map(loaded).collect() });
     };
     let link = bpffs::open_link(path)?;
-    let setup = Setup { object, name: &name, deny_storage: false, replay: false };
+    let setup = Setup { object, name: &name, testing: 0, replay: false };
     let mut loaded = adapt::load(&setup, &features)?;
     update(&link, &mut loaded, &name)
 }

@@ -1,6 +1,6 @@
 //! The JITed algorithm on synthetic views, for tests of parity with the native build.
 
-use fairpace_cc::{Algorithm, Decision, Event, Params, View};
+use fairpace_cc::{Algorithm, Bounds, Clamps, Decision, Event, Params, View};
 use libbpf_rs::{Map, MapCore, MapFlags, ProgramInput, ProgramMut};
 
 use crate::adapt::{self, Setup};
@@ -16,6 +16,8 @@ pub enum Call {
     OnAck,
     /// Something else.
     OnEvent(Event),
+    /// No call of the algorithm: only the bounds of a decision.
+    Clamp(Bounds),
 }
 
 /// An algorithm loaded as BPF but not registered, called directly with views and decisions.
@@ -25,9 +27,13 @@ pub struct Replay {
     object: libbpf_rs::Object,
     layout: Layout,
     buffer: Vec<u8>,
+    clamps: Clamps,
 }
 
-/// struct cc_replay of cc/bpf/object.bpf.c.
+/// Where struct cc_replay of cc/bpf/object.bpf.c has what was outside of its bounds: behind two words.
+const CLAMPED_AT: usize = 8;
+
+/// The rest of it.
 #[derive(Debug)]
 struct Layout {
     view: usize,
@@ -46,14 +52,14 @@ impl Replay {
         features.require()?;
         let algorithm = params.algorithm();
         let object = Object::listed(params)?;
-        let setup =
-            Setup { object: &object, name: algorithm.kernel_name(), deny_storage: false, replay: true };
+        let setup = Setup { object: &object, name: algorithm.kernel_name(), testing: 0, replay: true };
         let object = adapt::load(&setup, &features)?;
-        let view = 8;
+        let view = CLAMPED_AT + 8;
         let decision = view + size_of::<View>();
         let state = decision + size_of::<Decision>();
         let layout = Layout { view, decision, state, end: state + algorithm.state_bytes() };
-        Ok(Replay { algorithm, object, buffer: vec![0; layout.end.next_multiple_of(8)], layout })
+        let buffer = vec![0; layout.end.next_multiple_of(8)];
+        Ok(Replay { algorithm, object, layout, buffer, clamps: Clamps::default() })
     }
 
     /// One call, with the flow's state as the previous call left it. `decision` holds what is in force and
@@ -67,14 +73,16 @@ impl Replay {
             Call::Init => (0u32, 0u32),
             Call::OnAck => (1, 0),
             Call::OnEvent(event) => (2, event as u32),
+            Call::Clamp(bounds) => (3, bounds.bits()),
         };
         let Layout { view: v, decision: d, state, end } = self.layout;
         self.buffer[..4].copy_from_slice(&number.to_ne_bytes());
-        self.buffer[4..v].copy_from_slice(&event.to_ne_bytes());
+        self.buffer[4..CLAMPED_AT].copy_from_slice(&event.to_ne_bytes());
         self.buffer[v..d].copy_from_slice(view.as_bytes());
         self.buffer[d..state].copy_from_slice(decision.as_bytes());
         if call == Call::Init {
             self.buffer[state..end].fill(0);
+            self.clamps = Clamps::default();
         }
         let map = self.map()?;
         let key = 0u32.to_ne_bytes();
@@ -85,11 +93,18 @@ impl Replay {
             return Err(self.bad("its result"));
         };
         self.buffer = result;
+        let clamped = self.buffer[CLAMPED_AT..].first_chunk().map_or(0, |bytes| u32::from_ne_bytes(*bytes));
+        self.clamps += Clamps::of_bits(clamped);
         match Decision::from_bytes(&self.buffer[d..state]) {
             Some(wanted) => *decision = wanted,
             None => return Err(self.bad("a decision")),
         }
         Ok(())
+    }
+
+    /// Decisions of this flow that were outside of their bounds.
+    pub fn clamps(&self) -> Clamps {
+        self.clamps
     }
 
     /// The bytes of `struct NAME` after the last call.

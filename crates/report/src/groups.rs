@@ -99,6 +99,7 @@ fn summary_of(group: &Group, flows: &[FlowSummary]) -> FlowSummary {
         completions: None,
         media: None,
         drop: None,
+        clamped: None,
         goodput_mbps: every(|flow| flow.goodput_mbps),
         share: some(|flow| flow.share),
         sent_pkts: some(|flow| flow.sent_pkts.map(|sent| sent as f64)).map(|sent| sent.round() as u64),

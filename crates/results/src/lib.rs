@@ -41,7 +41,8 @@ pub use series::{FlowSeries, LinkSeries, Series};
 #[cfg(test)]
 use summary::sample_summary;
 pub use summary::{
-    Completions, Cost, DropSummary, FlowSummary, LinkSummary, LossBursts, MediaSummary, ScenarioId, Summary,
+    ClampSummary, Completions, Cost, DropSummary, FlowSummary, LinkSummary, LossBursts, MediaSummary,
+    ScenarioId, Summary,
 };
 
 use serde::{Deserialize, Serialize};

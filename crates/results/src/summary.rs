@@ -101,6 +101,10 @@ pub struct FlowSummary {
     /// What became of the packets that its `drop` names; left out for flows without.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drop: Option<DropSummary>,
+    /// Decisions of its algorithm that the host had to change; left out if there were none, as with every
+    /// listed algorithm.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clamped: Option<ClampSummary>,
 }
 
 /// Packets that a scenario drops by their number, over the whole run, each in the form in which `drop` names
@@ -130,6 +134,22 @@ impl DropSummary {
         let what = "`drop` names packets that were never sent";
         (!shown.is_empty()).then(|| format!("flow \"{flow}\": {what}: {list}{more}"))
     }
+}
+
+/// How often each part of a decision was outside of the bounds that every host applies, over the whole run
+/// and all connections of the flow. Each is a defect of the algorithm's header.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClampSummary {
+    /// cwnd below 1 packet or above 2^24.
+    pub cwnd: u64,
+    /// ssthresh below 2 packets, no number of the contract, or above the cwnd that it should reduce.
+    pub ssthresh: u64,
+    /// A pacing rate that would have stopped the connection for more than 1.5 RTTs and 300 ms.
+    pub pacing_rate: u64,
+    /// A smallest burst of neither 1 nor 2 packets.
+    pub min_burst: u64,
+    /// An application-limited period beyond the packets in flight.
+    pub app_limited: u64,
 }
 
 /// Audio or video at its receiver: the metrics of RFC 8868, section 3, that need it, and what its application

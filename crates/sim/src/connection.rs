@@ -1,8 +1,9 @@
 //! One connection: its application, its TCP sender, and its receiving end.
 
+use fairpace_cc::Clamps;
 use fairpace_netem::{Direction, EcnField, Hop, Nanos, Offer, Packet, Sent, Source, part};
 use fairpace_results::observer::{ConnectionId, Observer};
-use fairpace_tcp::{Segment, Sender, Wire};
+use fairpace_tcp::{Control as _, Segment, Sender, Wire};
 
 use crate::event_queue::NEVER;
 use crate::fast_path::FastLink;
@@ -21,6 +22,8 @@ pub(crate) struct Connection {
     application: Application,
     /// What earlier connections of a workload have sent from this slot.
     sent_before: Sent,
+    /// Decisions of theirs that were outside of their bounds, if any.
+    clamps_before: Option<Box<Clamps>>,
 }
 
 /// The stages of an application.
@@ -140,6 +143,7 @@ impl Connection {
             sender: Sender::new(config.sender, random, config.algorithm.clone()),
             application: Application::new(flow.source(size_bytes, start)),
             sent_before: Sent::default(),
+            clamps_before: None,
         }
     }
 
@@ -149,6 +153,8 @@ impl Connection {
         let config = &flow.connection;
         let random = (seed >> 32) as u32;
         self.sent_before = self.sent();
+        let clamps = self.clamps();
+        self.clamps_before = (clamps != Clamps::default()).then(|| Box::new(clamps));
         self.sender.reset(config.sender, random, config.algorithm.clone());
         self.receiver_side.reset(flow, id, start, bytes, seed);
         self.application = Application::new(flow.source(Some(bytes), start));
@@ -161,6 +167,15 @@ impl Connection {
             pkts: self.sent_before.pkts + stats.sent_pkts + self.application.datagrams,
             retransmitted_pkts: self.sent_before.retransmitted_pkts + stats.retransmitted_pkts,
         }
+    }
+
+    /// Decisions of its algorithm that were outside of their bounds, of all connections in this slot.
+    pub(crate) fn clamps(&self) -> Clamps {
+        let mut clamps = self.clamps_before.as_deref().copied().unwrap_or_default();
+        if let Some(control) = self.sender.control() {
+            clamps += control.clamps();
+        }
+        clamps
     }
 
     /// Is its transfer complete and acknowledged? False once it has been closed.

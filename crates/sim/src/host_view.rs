@@ -5,7 +5,7 @@
 //! kernel does neither: `cc/bpf` rebuilds both from a ring, and so does [`HostView`] here, with the same
 //! code.
 
-use fairpace_cc::{Controller, Decision, Event, KernelSends, Kind, Observation, Params, View};
+use fairpace_cc::{Clamps, Controller, Decision, Event, KernelSends, Kind, Observation, Params, View};
 use fairpace_tcp::Control;
 
 #[cfg(feature = "testing")]
@@ -73,7 +73,7 @@ impl Control for HostView {
         started
     }
 
-    #[inline]
+    #[inline(always)] // as Controller::on_ack
     fn on_ack(&mut self, view: &View, decision: &mut Decision) {
         #[cfg(feature = "testing")]
         let before = *decision;
@@ -99,6 +99,10 @@ impl Control for HostView {
 
     fn observe(&self) -> Observation {
         self.control.observe()
+    }
+
+    fn clamps(&self) -> Clamps {
+        self.control.clamps()
     }
 }
 

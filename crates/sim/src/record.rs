@@ -1,9 +1,9 @@
 //! The record of a run: points of the time series that only the simulator can take, and the flows' metrics.
 
-use fairpace_cc::NO_RATE;
+use fairpace_cc::{Algorithm, Clamps, NO_RATE};
 use fairpace_netem::{Measured, Nanos, SECOND};
-use fairpace_results::{FlowSeries, FlowSummary, Run};
-use fairpace_scenario::{self as scenario, Scenario, Writes, ns};
+use fairpace_results::{ClampSummary, FlowSeries, FlowSummary, Run};
+use fairpace_scenario::{self as scenario, Cc, Scenario, Writes, ns};
 
 use crate::connection::Connection;
 use crate::cost::Stopwatch;
@@ -12,6 +12,8 @@ use crate::simulation::Simulation;
 
 /// Bytes per second to Mbit/s.
 const MBPS: f64 = 8e-6;
+/// Listed algorithms whose rate or cwnd is what the user or an agent says.
+const DECIDED_OUTSIDE: [&str; 3] = ["fixed_cwnd", "fixed_rate", "agent"];
 /// Gains are in 1/256.
 const GAIN_UNIT: f32 = 256.0;
 
@@ -59,18 +61,60 @@ pub(crate) fn record<O>(
     scenario: &Scenario,
     stopwatch: &Stopwatch,
 ) -> Run {
+    let clamps = clamps(&simulation);
     let Simulation { network, mut flows, .. } = simulation;
     let data_packets = flows.iter().map(|flow| flow.counts.data_pkts).sum();
-    let flows = flows.iter_mut().zip(series).zip(&scenario.flows);
+    let notes = scenario.flows.iter().zip(&clamps).filter_map(|(flow, clamps)| note(flow, *clamps)).collect();
+    let flows = flows.iter_mut().zip(series).zip(&scenario.flows).zip(clamps);
+    let flows = flows.map(|(((flow, series), settings), clamps)| {
+        let (mut summary, series) = flow_record(flow, series, settings);
+        summary.clamped = clamp_summary(clamps);
+        (summary, series)
+    });
     let measured = Measured {
         on: "sim",
         commit: "unknown".to_owned(),
         points,
-        flows: flows.map(|((flow, series), settings)| flow_record(flow, series, settings)).collect(),
+        flows: flows.collect(),
         cost: stopwatch.cost(data_packets),
-        notes: Vec::new(),
+        notes,
     };
     fairpace_netem::record(scenario, &network, measured)
+}
+
+/// Decisions outside of their bounds, of each flow.
+fn clamps<O>(simulation: &Simulation<O>) -> Vec<Clamps> {
+    let mut clamps = vec![Clamps::default(); simulation.flows.len()];
+    for connection in &simulation.connections {
+        clamps[connection.receiver_side.id.flow as usize] += connection.clamps();
+    }
+    clamps
+}
+
+/// What people are shown. A listed algorithm that decides by itself is within its bounds in every scenario.
+fn note(flow: &scenario::Flow, clamps: Clamps) -> Option<String> {
+    let sentence = clamps.sentence();
+    if sentence.is_empty() {
+        return None;
+    }
+    let (name, cc) = (&flow.name, &flow.cc);
+    let note = format!(
+        "flow {name}: decisions of {cc} that would stop or break a connection were changed: {sentence}"
+    );
+    debug_assert!(!decides_by_itself(cc), "{note}");
+    Some(note)
+}
+
+/// Is it a listed algorithm that decides by itself?
+fn decides_by_itself(cc: &Cc) -> bool {
+    let Cc::Ours(ours) = cc else { return false };
+    let algorithm = ours.params().algorithm();
+    Algorithm::all().any(|listed| listed == algorithm) && !DECIDED_OUTSIDE.contains(&algorithm.name())
+}
+
+fn clamp_summary(clamps: Clamps) -> Option<ClampSummary> {
+    let Clamps { cwnd, ssthresh, pacing_rate, min_burst, app_limited } = clamps;
+    (clamps.total() > 0).then_some(ClampSummary { cwnd, ssthresh, pacing_rate, min_burst, app_limited })
 }
 
 fn flow_record(

@@ -1,6 +1,6 @@
 //! The interface of a sender to its congestion control algorithm.
 
-use fairpace_cc::{Controller, Decision, Event, Kind, Observation, Params, View};
+use fairpace_cc::{Clamps, Controller, Decision, Event, Kind, Observation, Params, View};
 
 /// A congestion control algorithm: the contract of `cc/contract/contract.h` in Rust.
 pub trait Control: Sized {
@@ -24,6 +24,9 @@ pub trait Control: Sized {
 
     /// Returns the algorithm's state for observers.
     fn observe(&self) -> Observation;
+
+    /// Decisions that were outside of the bounds of the contract. The sender gets what is within them.
+    fn clamps(&self) -> Clamps;
 }
 
 impl Control for Controller {
@@ -53,5 +56,9 @@ impl Control for Controller {
 
     fn observe(&self) -> Observation {
         Controller::observe(self)
+    }
+
+    fn clamps(&self) -> Clamps {
+        Controller::clamps(self)
     }
 }

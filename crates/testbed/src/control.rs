@@ -75,14 +75,12 @@ impl Controls {
 
     /// What a reader of the results must know about the algorithms.
     pub(crate) fn notes(&self) -> Vec<String> {
-        let note = |loaded: &Loaded| match loaded.fallbacks() {
-            Ok(0) => None,
-            Ok(n) => Some(format!(
-                "{}: {n} ACKs were handled without state, because the kernel had no memory for it",
-                loaded.kernel_name()
-            )),
-            Err(e) => Some(format!("{}: its counters could not be read: {e}", loaded.kernel_name())),
+        let notes = |loaded: &Loaded| {
+            let unread = |error| vec![format!("its counters could not be read: {error}")];
+            let sentences = loaded.counters().map_or_else(unread, |counters| counters.sentences());
+            let name = loaded.kernel_name().to_owned();
+            sentences.into_iter().map(move |sentence| format!("{name}: {sentence}")).collect::<Vec<_>>()
         };
-        self.loaded.iter().filter_map(note).collect()
+        self.loaded.iter().flat_map(notes).collect()
     }
 }

@@ -5,13 +5,14 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use fairpace_cc::{Algorithm, Params};
+use fairpace_cc::{Algorithm, Clamps, Params};
 use fairpace_cli_core::args::Global;
 use fairpace_cli_core::failure::Failure;
 use fairpace_cli_core::output::Output;
 use fairpace_cli_core::signals::Signals;
 use fairpace_cli_core::table::{self, table};
-use fairpace_kernel::{Entry, Namespace, Namespaces, Status, is_ours, namespaces};
+use fairpace_kernel::{Counters, Entry, Namespace, Namespaces, Status, is_ours, namespaces};
+use fairpace_results::ClampSummary;
 use serde::Serialize;
 
 use super::boot::Service;
@@ -49,6 +50,19 @@ struct AlgorithmRecord {
     loaded_for_s: Option<u64>,
     sockets: usize,
     has_default_parameters: Option<bool>,
+    /// `None`: loaded by a version that does not count, or gone since.
+    counters: Option<CountersRecord>,
+}
+
+/// What has been counted since it was loaded, over all sockets.
+#[derive(Serialize)]
+struct CountersRecord {
+    fallbacks: u64,
+    heals: u64,
+    clamped: ClampSummary,
+    /// The same in words; empty if all are 0.
+    #[serde(skip)]
+    sentences: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -99,6 +113,7 @@ fn algorithms(ours: &[Entry]) -> Result<Vec<AlgorithmRecord>, Failure> {
     let record = |(entry, users): (&Entry, &fairpace_kernel::Users)| {
         let parameters = fairpace_kernel::parameters(entry).ok().flatten();
         let defaults = entry.algorithm.map(Params::defaults);
+        let counters = fairpace_kernel::counters(entry).ok().flatten();
         let has_defaults = |(parameters, defaults): (Vec<u8>, Params)| parameters == defaults.as_bytes();
         AlgorithmRecord {
             kernel_name: entry.name.clone(),
@@ -114,9 +129,20 @@ fn algorithms(ours: &[Entry]) -> Result<Vec<AlgorithmRecord>, Failure> {
             },
             sockets: users.total(),
             has_default_parameters: parameters.zip(defaults).map(has_defaults),
+            counters: counters.map(counters_record),
         }
     };
     Ok(ours.iter().zip(&users).map(record).collect())
+}
+
+fn counters_record(counters: Counters) -> CountersRecord {
+    let Clamps { cwnd, ssthresh, pacing_rate, min_burst, app_limited } = counters.clamps;
+    CountersRecord {
+        fallbacks: counters.fallbacks,
+        heals: counters.heals,
+        clamped: ClampSummary { cwnd, ssthresh, pacing_rate, min_burst, app_limited },
+        sentences: counters.sentences(),
+    }
 }
 
 /// Since a file was made.
@@ -190,6 +216,10 @@ fn text(record: &StatusRecord) -> String {
             lines.add_row([algorithm.kernel_name.as_str(), state, &since, parameters, &sockets]);
         }
         out.push_str(&table::text(&lines));
+        for algorithm in &record.algorithms {
+            let sentences = algorithm.counters.iter().flat_map(|counters| &counters.sentences);
+            sentences.for_each(|what| out.push_str(&format!("warning: {}: {what}\n", algorithm.kernel_name)));
+        }
     }
     out.push_str(&format!("\ndefault of this network namespace: {}", record.default));
     if let Some(former) = &record.former_default {

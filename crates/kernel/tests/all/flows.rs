@@ -3,11 +3,11 @@
 use std::os::fd::AsFd;
 
 use crate::support::{
-    available, connect, enter_own_namespace, eventually, has_kernel, listener, load_transient, params,
+    available, connect, enter_own_namespace, eventually, has_kernel, listener, load_as, load_transient,
     select, transfer,
 };
 use fairpace_cc::Algorithm;
-use fairpace_kernel::{LoadOptions, Status, list, load_without_storage};
+use fairpace_kernel::{Counters, Status, Testing, list};
 
 /// Bytes.
 const MB: usize = 1 << 20;
@@ -30,7 +30,7 @@ fn data_arrives_intact_under_every_algorithm_and_the_state_can_be_seen() {
         assert!(flow.view.delivered_pkts > 100, "{algorithm}: {flow:?}");
         assert!(flow.view.srtt_us > 0 && flow.view.mss_bytes > 1000, "{algorithm}: {flow:?}");
         assert_eq!(flow.state.len(), algorithm.state_bytes());
-        assert_eq!(loaded.fallbacks().expect("counter"), 0);
+        assert_eq!(loaded.counters().expect("counters"), Counters::default());
         assert_eq!(loaded.observe(receiver.as_fd()).expect("observe"), None, "{algorithm}: the receiver");
     }
 }
@@ -106,11 +106,11 @@ fn a_flow_without_memory_for_its_state_still_makes_progress() {
     }
     enter_own_namespace();
     for algorithm in ["bbr1", "cubic"] {
-        let loaded = load_without_storage(&params(algorithm), &LoadOptions::unique()).expect("load");
+        let loaded = load_as(algorithm, Testing::NoStorage);
         let listener = listener();
         let (mut sender, mut receiver) = connect(&listener, loaded.kernel_name());
         transfer(&mut sender, &mut receiver, 16 * MB);
-        assert!(loaded.fallbacks().expect("counter") > 10, "{algorithm}");
+        assert!(loaded.counters().expect("counters").fallbacks > 10, "{algorithm}");
         assert_eq!(loaded.observe(sender.as_fd()).expect("observe"), None);
     }
 }

@@ -1,5 +1,6 @@
 //! Loading into this machine's kernel, TCP flows there, and the native build compared with the eBPF build.
 
+mod bounds;
 mod flows;
 mod loading;
 mod namespaces;

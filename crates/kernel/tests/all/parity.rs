@@ -50,6 +50,13 @@ impl Pair {
         if self.decision.as_bytes() != theirs.as_bytes() {
             return Some(format!("decision: native {:?}, kernel {theirs:?}", self.decision));
         }
+        if self.native.clamps() != self.kernel.clamps() {
+            return Some(format!(
+                "clamps: native {:?}, kernel {:?}",
+                self.native.clamps(),
+                self.kernel.clamps()
+            ));
+        }
         let (ours, theirs) = (self.native.state_bytes(), self.kernel.state());
         let at = ours.iter().zip(theirs).position(|(a, b)| a != b)?;
         Some(format!("state, from byte {at}: native {:x?}, kernel {:x?}", &ours[at..], &theirs[at..]))

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use fairpace_cc::{Algorithm, Params};
-use fairpace_kernel::{Features, LoadOptions, Loaded, load, unload};
+use fairpace_kernel::{Features, LoadOptions, Loaded, Object, Testing, load, load_testing, unload};
 use fairpace_test_support::skip;
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::socket::{getsockopt, setsockopt, sockopt::TcpCongestion};
@@ -33,6 +33,12 @@ pub(crate) fn suffix() -> String {
 /// Loads with defaults under a name of its own; leaves the kernel when dropped.
 pub(crate) fn load_transient(name: &str) -> Loaded {
     load(&params(name), &LoadOptions::unique()).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// The same of an object that behaves differently.
+pub(crate) fn load_as(name: &str, testing: Testing) -> Loaded {
+    let object = Object::listed(&params(name)).unwrap_or_else(|e| panic!("{e}"));
+    load_testing(&object, &LoadOptions::unique(), testing).unwrap_or_else(|e| panic!("{e}"))
 }
 
 pub(crate) fn params(name: &str) -> Params {

@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use fairpace_cc::{Decision, Event, Kind, Observation, Phase, View};
+use fairpace_cc::{Clamps, Decision, Event, Kind, Observation, Phase, View};
 use fairpace_tcp::{Ack, Block, Control, Ecn, Segment, Sender, Sending};
 
 pub(crate) type Nanos = u64;
@@ -57,6 +57,9 @@ impl Control for Fixed {
             Event::Undo => d.cwnd_pkts = view.cwnd_pkts.max(view.prior_cwnd_pkts),
             _ => {}
         }
+    }
+    fn clamps(&self) -> Clamps {
+        Clamps::default()
     }
     fn observe(&self) -> Observation {
         Observation { bw_Bps: 0, min_rtt_us: None, pacing_gain_256: 0, cwnd_gain_256: 0, phase: Phase::Fixed }

@@ -1,0 +1,77 @@
+//! What should not happen to a loaded algorithm, and is counted where it does.
+
+use fairpace_cc::Clamps;
+use libbpf_rs::query::MapInfo;
+use libbpf_rs::{MapCore, MapFlags, MapHandle};
+
+use crate::list::sibling;
+use crate::{Entry, Error, Loaded};
+
+/// Counts since an algorithm was loaded, over all its sockets: `struct cc_counters` of
+/// cc/bpf/object.bpf.c. All are 0 with a listed algorithm on a kernel that has memory and skips no program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counters {
+    /// ACKs that were handled without state because the kernel had no memory for it.
+    pub fallbacks: u64,
+    /// Values of cwnd and ssthresh that no hook had decided, and that were put right: the kernel skips
+    /// programs (docs/notes/skipped-programs.md).
+    pub heals: u64,
+    /// Decisions that were outside of their bounds: a defect of the algorithm's header.
+    pub clamps: Clamps,
+}
+
+impl Counters {
+    /// What a reader of results must know, a sentence each; empty if all is well.
+    #[must_use]
+    pub fn sentences(&self) -> Vec<String> {
+        let Counters { fallbacks, heals, clamps } = self;
+        let fallbacks = (*fallbacks > 0).then(|| {
+            format!("{fallbacks} ACKs were handled without state, because the kernel had no memory for it")
+        });
+        let heals = (*heals > 0).then(|| {
+            format!(
+                "{heals} values of cwnd or ssthresh that nothing had decided were put right: the kernel \
+                 skips programs"
+            )
+        });
+        let clamps = (clamps.total() > 0).then(|| {
+            format!("decisions that would stop or break a connection were changed: {}", clamps.sentence())
+        });
+        [fallbacks, heals, clamps].into_iter().flatten().collect()
+    }
+
+    /// Of the bytes in the kernel; 0 for what an older version of the shim does not count.
+    fn from_bytes(bytes: &[u8]) -> Counters {
+        let word = |at: usize| {
+            let bytes = bytes.get(at * 8..).and_then(<[u8]>::first_chunk);
+            bytes.map_or(0, |bytes| u64::from_ne_bytes(*bytes))
+        };
+        let clamps = Clamps::from_array(std::array::from_fn(|field| word(2 + field)));
+        Counters { fallbacks: word(0), heals: word(1), clamps }
+    }
+}
+
+fn read(map: &MapHandle, name: &str) -> Result<Counters, Error> {
+    let what = format!("reading the counters of {name}");
+    let value = map.lookup(&0u32.to_ne_bytes(), MapFlags::ANY).map_err(Error::bpf(what))?;
+    Ok(Counters::from_bytes(&value.unwrap_or_default()))
+}
+
+/// The counters of a loaded algorithm. `None`: it is gone since.
+///
+/// # Errors
+/// The kernel does not let its map be read.
+pub fn counters(entry: &Entry) -> Result<Option<Counters>, Error> {
+    let is_bss = |map: &MapInfo| map.name.to_string_lossy().ends_with(".bss");
+    sibling(entry, is_bss)?.map(|map| read(&map, &entry.name)).transpose()
+}
+
+impl Loaded {
+    /// What has been counted since it was loaded, over all sockets.
+    ///
+    /// # Errors
+    /// The kernel does not let the counters be read.
+    pub fn counters(&self) -> Result<Counters, Error> {
+        read(&self.counters, self.kernel_name())
+    }
+}
