@@ -3,10 +3,12 @@
 #
 #   scripts/kernels.sh [--only SERIES]... [--no-page] [--no-lockdown]
 #   scripts/kernels.sh [--only SERIES]... --reordering SECONDS
+#   scripts/kernels.sh [--only SERIES]... --hostile HEADERS
 #
 # SERIES is such as 6.12; by default 6.1, 6.6, 6.12, 6.18 and all later ones that the mirror has. --no-page prints
 # the tables. --no-lockdown boots each kernel once, and not again with lockdown=confidentiality. --reordering runs
-# each algorithm that long over a path that reorders, and nothing else: half an hour for 60 seconds.
+# each algorithm that long over a path that reorders, and nothing else: half an hour for 60 seconds. --hostile runs that
+# many hostile headers for 30 seconds each, and nothing else.
 #
 # INSTALL=1                  install what is missing (root)
 # FAIRPACE_REQUIRE_KERNEL=1  what would be skipped, because there is no QEMU or no mirror, is a failure
@@ -21,7 +23,7 @@ limit=600
 # Algorithms that a guest runs one after the other, at most.
 most_algorithms=40
 # The kernel's modules that the check needs, where they are not built in. None needs another one.
-modules="veth tun sch_tbf sch_ingress cls_u32 act_mirred"
+modules="veth tun sch_netem sch_tbf sch_ingress cls_u32 act_mirred"
 # How old the lists of packages may get, minutes.
 list_age=720
 all_series=(6.1 6.6 6.12 6.18)
@@ -34,6 +36,7 @@ only=()
 page=(--out docs/kernels.md)
 lockdown=yes
 reordering=
+hostile=
 while [ $# -gt 0 ]; do
 	case $1 in
 	--only)
@@ -46,6 +49,10 @@ while [ $# -gt 0 ]; do
 		reordering=${2:?--reordering needs seconds}
 		shift
 		;;
+	--hostile)
+		hostile=${2:?--hostile needs a number of headers}
+		shift
+		;;
 	*)
 		echo "kernels: unknown argument $1" >&2
 		exit 2
@@ -54,7 +61,7 @@ while [ $# -gt 0 ]; do
 	shift
 done
 # a part is not the page
-[ ${#only[@]} = 0 ] && [ -z "$reordering" ] || page=()
+[ ${#only[@]} = 0 ] && [ -z "$reordering$hostile" ] || page=()
 
 target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 work=$target/kernels
@@ -183,6 +190,8 @@ build_root() {
 	put_program "$target/debug/fairpace-dev"
 	put_program "$(command -v ip)"
 	put_program "$(command -v tc)"
+	mkdir "$work/image/hostile"
+	"$target/debug/fairpace-dev" hostile --write "$work/image/hostile"
 	strip "$work"/image/bin/fairpace{,-dev} # line tables are most of them
 	cp "$work/busybox" "$work/image/bin/"
 	cat >"$work/image/init" <<-INIT
@@ -202,7 +211,7 @@ build_root() {
 		ip link set lo up
 		stty -F /dev/ttyS1 raw -echo
 		# shellcheck disable=SC2154 # of the kernel's command line
-		fairpace-dev kernel-check \$fairpace_check --report /dev/ttyS1
+		fairpace-dev kernel-check \$fairpace_check --objects /hostile --report /dev/ttyS1
 		echo "kernel-check ended with \$?"
 		poweroff -f
 	INIT
@@ -259,6 +268,11 @@ check_series() {
 		# the initramfs is unpacked, and each algorithm loads and ends
 		boot "$kernel" "$files.initramfs" "$series-reordering" "fairpace_check=\"--reordering ${reordering}s\"" \
 			$((limit + most_algorithms * (reordering + 15)))
+		return 0
+	fi
+	if [ -n "$hostile" ]; then
+		boot "$kernel" "$files.initramfs" "$series-hostile" "fairpace_check=\"--hostile $hostile\"" \
+			$((limit + hostile * 40))
 		return 0
 	fi
 	boot "$kernel" "$files.initramfs" "$series" "" $limit

@@ -14,9 +14,11 @@ use fairpace_scenario::{Set, Target};
 
 use crate::marked_page::{MarkedPage, Page};
 
+mod hostile;
 mod kernels;
 mod level;
 
+pub(crate) use hostile::HostileArgs;
 pub(crate) use kernels::{KernelCheckArgs, KernelsArgs};
 pub(crate) use level::{EvidenceTable, LevelEvidenceArgs, LevelTable, LevelTheoryArgs};
 
@@ -107,6 +109,13 @@ pub(crate) enum Command {
     /// kernel's log must be clean, and nothing may be left. Needs root; two hosts of its own, in network
     /// namespaces, are all that it touches.
     Soak(SoakArgs),
+    /// Run flows of hostile headers on the running kernel: algorithms that decide what none should.
+    ///
+    /// A number is a header: the first twelve decide 0, 1, 2^32 - 1 and 2^31 - 2 in each call, for each kind
+    /// of algorithm, all others random values from their number as a seed. Every flow must go on, the
+    /// kernel's log must be clean, and nothing may be left. Needs root, BTF, and clang unless --objects names
+    /// what --write has written; two hosts of its own, in network namespaces, are all that it touches.
+    Hostile(HostileArgs),
     /// Write the page of what several kernels did with every algorithm, from what their guests reported.
     ///
     /// `make kernels` boots them and calls it. The exit code is 1 if anything failed in one of them.

@@ -18,6 +18,7 @@ mod docs;
 mod duels;
 mod evaluate;
 mod grid;
+pub mod hostile;
 mod kernels;
 mod level_evidence;
 mod level_theory;
@@ -69,6 +70,7 @@ impl Program for Cli {
             Command::Swarm(args) => swarm::run(&args, global, &Signals::catch()?, out),
             Command::Abuse(args) => abuse::run(&args, global, &Signals::catch()?, out),
             Command::Soak(args) => soak::run(&args, global, &Signals::catch()?, out),
+            Command::Hostile(args) => hostile::run(&args, global, &Signals::catch()?, out),
             Command::Kernels(args) => kernels::run(&args, global, out),
             Command::KernelCheck(args) => kernels::check(&args, out),
             Command::BenchLoad(args) => bench_load::run(&args, global, out),

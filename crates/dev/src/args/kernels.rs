@@ -27,6 +27,13 @@ pub(crate) struct KernelCheckArgs {
     /// Only run each algorithm this long over a path that reorders, as `soak --reordering` does.
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(crate) reordering: Option<Duration>,
+    /// The objects of hostile headers, as `hostile --write` leaves them: the check runs 5 of them for 5 s
+    /// each.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) objects: Option<PathBuf>,
+    /// Only run this many hostile headers for 30 s each.
+    #[arg(long, value_name = "N", requires = "objects", conflicts_with = "reordering")]
+    pub(crate) hostile: Option<u32>,
     /// Write the steps to this device instead of to stdout.
     #[arg(long, value_name = "DEVICE")]
     pub(crate) report: Option<PathBuf>,

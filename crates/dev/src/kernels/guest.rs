@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write};
 use std::net::TcpStream;
+use std::path::Path;
 use std::time::Duration;
 
 use fairpace_cc::{Algorithm, Params};
@@ -17,6 +18,7 @@ use super::operator::{
 use super::panic;
 use super::record::Step;
 use crate::args::KernelCheckArgs;
+use crate::hostile::FIRST_RANDOM;
 use crate::soak::kernel_log::KernelLog;
 use crate::soak::path::{self, RECEIVER};
 use crate::soak::reordering::{REORDERED_CONNECTIONS, each};
@@ -24,6 +26,14 @@ use crate::soak::traffic::{send, serve};
 
 /// Bytes of one transfer: all of the pool, so that flows leave slow start even where a packet takes long.
 const BYTES: usize = 4 * 1024 * 1024;
+/// Hostile headers of the check, and how long each runs.
+const FEW_HEADERS: u32 = 5;
+/// See [`FEW_HEADERS`].
+const FEW_TIME: Duration = Duration::from_secs(5);
+/// How long each runs where there is nothing else.
+const HOSTILE_TIME: Duration = Duration::from_secs(30);
+/// Connections of a hostile header.
+const HOSTILE_FLOWS: usize = 50;
 const LOCKDOWN: &str = "/sys/kernel/security/lockdown";
 
 /// Checks everything, goes on after failures, and writes a line for each step.
@@ -34,13 +44,28 @@ pub(super) fn check(args: &KernelCheckArgs, out: &mut (dyn Write + Send)) -> io:
         reordering(time, out)?;
         return report(out, &Step::End { alarms: log.alarms().all() });
     }
+    if let (Some(headers), Some(objects)) = (args.hostile, &args.objects) {
+        hostile(objects, headers, HOSTILE_TIME, out)?;
+        return report(out, &Step::End { alarms: Vec::new() }); // each header has its own
+    }
     let mut operator = Operator { program: &args.program, has_links: Features::probe().has_links(), out };
     operator.perform("doctor", &mut |_| ())?;
     for step in paths()? {
         report(operator.out, &step)?;
     }
     lifecycle(&mut operator)?;
-    report(out, &Step::End { alarms: log.alarms().all() })
+    // before what warns on purpose
+    let alarms = log.alarms().all();
+    if let Some(objects) = &args.objects {
+        hostile(objects, FEW_HEADERS, FEW_TIME, out)?;
+    }
+    report(out, &Step::End { alarms })
+}
+
+/// Random hostile headers.
+fn hostile(objects: &Path, headers: u32, time: Duration, out: &mut (dyn Write + Send)) -> io::Result<()> {
+    let numbers = FIRST_RANDOM..FIRST_RANDOM + headers;
+    super::hostile::check(objects, numbers, HOSTILE_FLOWS, time, |header| report(out, &Step::Hostile(header)))
 }
 
 /// Each algorithm over a path that reorders.

@@ -4,6 +4,7 @@
 //! [`record::Step`]s over a serial port, and [`page`] makes tables of them.
 
 mod guest;
+mod hostile;
 mod operator;
 mod page;
 mod panic;
@@ -29,6 +30,9 @@ const LOCKDOWN: &str = "-lockdown";
 /// The same of a boot for [`Kernel::reordering`].
 const REORDERING: &str = "-reordering";
 
+/// The same of a boot for [`Kernel::hostile`].
+const HOSTILE: &str = "-hostile";
+
 /// One kernel: what its guests reported.
 #[derive(Debug, Serialize)]
 struct Kernel {
@@ -42,13 +46,19 @@ struct Kernel {
     lockdown: Option<Vec<Step>>,
     /// Each algorithm over a path that reorders.
     reordering: Option<Vec<Step>>,
+    /// Many hostile headers.
+    hostile: Option<Vec<Step>>,
 }
 
 impl Kernel {
     /// What each of its guests reported, with the words that follow the series in its name.
     fn boots(&self) -> impl Iterator<Item = (&'static str, &[Step])> {
-        let all =
-            [("", &self.plain), (" with lockdown", &self.lockdown), (" with reordering", &self.reordering)];
+        let all = [
+            ("", &self.plain),
+            (" with lockdown", &self.lockdown),
+            (" with reordering", &self.reordering),
+            (" with hostile headers", &self.hostile),
+        ];
         all.into_iter().filter_map(|(how, steps)| Some((how, steps.as_deref()?)))
     }
 }
@@ -102,6 +112,7 @@ fn read(folder: &Path) -> io::Result<Vec<Kernel>> {
             plain: steps(&folder.join(format!("{series}.jsonl")))?,
             lockdown: steps(&folder.join(format!("{series}{LOCKDOWN}.jsonl")))?,
             reordering: steps(&folder.join(format!("{series}{REORDERING}.jsonl")))?,
+            hostile: steps(&folder.join(format!("{series}{HOSTILE}.jsonl")))?,
         });
     }
     if kernels.is_empty() {

@@ -4,6 +4,7 @@ use fairpace_cc::Algorithm;
 
 use super::Kernel;
 use super::record::Step;
+use crate::hostile::HeaderRecord;
 use crate::soak::reordering::{Reordered, shows_nothing};
 
 /// Bytes of the transfers' unit.
@@ -14,7 +15,7 @@ const SHOWN: &str = "doctor";
 /// All tables.
 pub(super) fn tables(kernels: &[Kernel]) -> String {
     let booted: Vec<&Kernel> = kernels.iter().filter(|kernel| kernel.plain.is_some()).collect();
-    let mut out = reordering(kernels);
+    let mut out = reordering(kernels) + &hostile(kernels);
     // a run for this alone is not the page
     if out.is_empty() {
         out = format!("{}\n{}", summary(kernels), instructions(&booted));
@@ -42,6 +43,7 @@ pub(super) fn failures(kernels: &[Kernel]) -> Vec<String> {
                     Step::Algorithm { name, .. } => name,
                     Step::Command { line, .. } => line,
                     Step::Reordered(result) => &result.algorithm,
+                    Step::Hostile(header) => &format!("header {} {}", header.number, header.name),
                     Step::End { .. } => "the kernel's log",
                 };
                 let words = step.failures().iter();
@@ -57,6 +59,39 @@ pub(super) fn failures(kernels: &[Kernel]) -> Vec<String> {
         }
     }
     found
+}
+
+/// What hostile headers did, all of a kernel together; empty without a boot for that.
+fn hostile(kernels: &[Kernel]) -> String {
+    let mut out = String::new();
+    for kernel in kernels {
+        let Some(steps) = &kernel.hostile else { continue };
+        let headers: Vec<&HeaderRecord> = steps
+            .iter()
+            .filter_map(|step| match step {
+                Step::Hostile(header) => Some(header),
+                _ => None,
+            })
+            .collect();
+        if out.is_empty() {
+            out = "| kernel | headers and control | packets | largest cwnd | clamps | late looks \
+                   | failures |\n\
+                   |---|---|---|---|---|---|---|\n"
+                .to_owned();
+        }
+        let sum = |of: fn(&HeaderRecord) -> u64| headers.iter().map(|header| of(header)).sum::<u64>();
+        out.push_str(&format!(
+            "| {} | {} | {} | {} | {} | {} | {} |\n",
+            kernel.series,
+            headers.len(),
+            sum(|header| header.outcome.delivered_pkts),
+            headers.iter().map(|header| header.outcome.cwnd_most_pkts).max().unwrap_or(0),
+            sum(|header| header.outcome.clamps),
+            sum(|header| header.outcome.late),
+            sum(|header| header.failures.len() as u64)
+        ));
+    }
+    out
 }
 
 fn reordered(step: &Step) -> Option<&Reordered> {
@@ -210,7 +245,14 @@ mod tests {
     use super::*;
 
     fn kernel(plain: Option<Vec<Step>>) -> Kernel {
-        Kernel { series: "6.1".into(), source: "a package".into(), plain, lockdown: None, reordering: None }
+        Kernel {
+            series: "6.1".into(),
+            source: "a package".into(),
+            plain,
+            lockdown: None,
+            reordering: None,
+            hostile: None,
+        }
     }
 
     fn first() -> Step {

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::hostile::HeaderRecord;
 use crate::soak::reordering::Reordered;
 
 /// One line.
@@ -35,6 +36,8 @@ pub(crate) enum Step {
     },
     /// One algorithm over a path that reorders.
     Reordered(Reordered),
+    /// One hostile header.
+    Hostile(HeaderRecord),
     /// The last line: warnings and worse in the kernel's log.
     End { alarms: Vec<String> },
 }
@@ -45,6 +48,7 @@ impl Step {
             Step::Kernel { .. } => &[],
             Step::Algorithm { failures, .. } | Step::Command { failures, .. } => failures,
             Step::Reordered(result) => &result.failures,
+            Step::Hostile(header) => &header.failures,
             Step::End { alarms } => alarms,
         }
     }

@@ -12,6 +12,7 @@ mod operator;
 pub(crate) mod path;
 pub(crate) mod reordering;
 pub(crate) mod traffic;
+pub(crate) mod warn_once;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;

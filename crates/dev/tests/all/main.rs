@@ -4,6 +4,7 @@ mod abuse;
 mod conformance;
 mod duels;
 mod evaluate;
+mod hostile;
 mod level_evidence;
 mod level_theory;
 mod model;

@@ -1,0 +1,309 @@
+//! Flows of hostile headers on the running kernel, between two hosts of their own, and what must hold: every
+//! flow goes on, and nothing is left.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::{self, Read, Write};
+use std::mem::MaybeUninit;
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
+use std::process::Command;
+use std::thread::{self, Builder};
+use std::time::{Duration, Instant};
+
+use fairpace_kernel::{Counters, LoadOptions, Object, Testing, load_object, load_testing};
+use nix::libc;
+use nix::sys::socket::{
+    setsockopt,
+    sockopt::{Linger, SndBuf, TcpCongestion},
+};
+use serde::{Deserialize, Serialize};
+
+use crate::soak::path::{self, RECEIVER};
+
+/// Where the receiver listens, in a network namespace of its own.
+const PORT: u16 = 7801;
+/// Bytes of a thread's stack.
+const STACK: usize = 128 * 1024;
+/// How often each flow is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// A look that comes later than this says nothing about a flow: the machine was busy.
+const LATE: Duration = Duration::from_millis(150);
+/// What a flow that lost nothing delivers a packet in, or in two RTTs if that is longer.
+const PAUSE: Duration = Duration::from_millis(500);
+/// Bytes that a flow has queued, so that all of them together do not fill the buffer.
+const SEND_BUFFER: usize = 32 * 1024;
+/// The link's buffer in the first half of a run, which holds what all flows have queued, and in the second,
+/// where they lose packets: bytes for tbf, packets for netem.
+const BUFFERS: [(&str, &str); 2] = [("16mb", "100000"), ("60kb", "40")];
+const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+
+/// What one algorithm did.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// Packets that all flows delivered.
+    pub delivered_pkts: u64,
+    /// The largest cwnd that was seen.
+    pub cwnd_most_pkts: u32,
+    /// Pauses in which a flow delivered nothing although nothing was lost, or for longer than a timeout
+    /// takes.
+    pub stalls: Vec<String>,
+    /// The algorithm, or a pin of it, is still there after it was unloaded.
+    pub left: bool,
+    /// Looks that came too late to judge pauses.
+    pub late: u64,
+    /// What the kernel counted.
+    pub fallbacks: u64,
+    /// The same.
+    pub heals: u64,
+    /// The same.
+    pub clamps: u64,
+}
+
+/// Two hosts with a slow link between them. The thread that made it is the sender's, with all that it starts.
+pub struct Hosts {
+    queue: Option<Queue>,
+}
+
+/// What makes the link slow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Queue {
+    /// A rate and a delay.
+    Netem,
+    /// A rate.
+    Tbf,
+}
+
+impl Queue {
+    fn change(self, verb: &str, buffer: (&str, &str)) -> io::Result<()> {
+        let rest = match self {
+            Self::Netem => format!("netem rate 50mbit delay 10ms limit {}", buffer.1),
+            Self::Tbf => format!("tbf rate 50mbit burst 16kb limit {}", buffer.0),
+        };
+        tc(&format!("qdisc {verb} dev fp0 root {rest}"))
+    }
+}
+
+impl Hosts {
+    /// Moves this thread to the sender's host.
+    ///
+    /// # Errors
+    /// A namespace cannot be made, or there is no `ip`.
+    pub fn enter() -> io::Result<Hosts> {
+        path::enter()?.enter(serve)?;
+        let queue =
+            [Queue::Netem, Queue::Tbf].into_iter().find(|queue| queue.change("add", BUFFERS[0]).is_ok());
+        Ok(Hosts { queue })
+    }
+
+    /// What the link is, for a report.
+    #[must_use]
+    pub fn link(&self) -> &'static str {
+        match self.queue {
+            Some(Queue::Netem) => "50 Mbit/s and 10 ms (netem)",
+            Some(Queue::Tbf) => "50 Mbit/s (tbf)",
+            None => "as fast as the machine: no tc, or neither netem nor tbf",
+        }
+    }
+
+    /// Runs flows of an algorithm, the first half of the time with a long buffer, then with a short one.
+    ///
+    /// # Errors
+    /// It cannot be loaded, or a socket cannot be made.
+    pub fn run(
+        &self,
+        object: &Object,
+        testing: Option<Testing>,
+        flows: usize,
+        time: Duration,
+    ) -> Result<Outcome, Box<dyn std::error::Error>> {
+        let options = LoadOptions::unique();
+        let loaded = match testing {
+            None => load_object(object, &options)?,
+            Some(testing) => load_testing(object, &options, testing)?,
+        };
+        let name = loaded.kernel_name().to_owned();
+        let mut outcome = Outcome::default();
+        for buffer in BUFFERS {
+            if let Some(queue) = self.queue {
+                queue.change("replace", buffer)?;
+            }
+            watch(&open(&name, flows)?, time / BUFFERS.len() as u32, &mut outcome)?;
+        }
+        let Counters { fallbacks, heals, clamps } = loaded.counters()?;
+        (outcome.fallbacks, outcome.heals, outcome.clamps) = (fallbacks, heals, clamps.total());
+        drop(loaded);
+        outcome.left = !is_gone(&name);
+        Ok(outcome)
+    }
+}
+
+/// The kernel takes a name out of its list a little later.
+fn is_gone(name: &str) -> bool {
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_secs(5) {
+        let offered = fs::read_to_string(AVAILABLE).unwrap_or_default();
+        if !offered.split_whitespace().any(|offered| offered == name) {
+            return true;
+        }
+        thread::sleep(LOOK_EVERY);
+    }
+    false
+}
+
+/// Connections that have data to send until they are closed.
+fn open(name: &str, flows: usize) -> io::Result<Vec<TcpStream>> {
+    let open = |_| {
+        let socket = TcpStream::connect((RECEIVER, PORT))?;
+        setsockopt(&socket, SndBuf, &SEND_BUFFER)?;
+        setsockopt(&socket, TcpCongestion, &OsString::from(name))?;
+        // what is not sent goes away with the socket
+        setsockopt(&socket, Linger, &libc::linger { l_onoff: 1, l_linger: 0 })?;
+        Ok(socket)
+    };
+    let sockets = (0..flows).map(open).collect::<io::Result<Vec<TcpStream>>>()?;
+    // all connect before the first sends: an emulated machine has no time for both
+    for socket in &sockets {
+        let mut writer = socket.try_clone()?;
+        Builder::new().stack_size(STACK).spawn(move || {
+            let bytes = [0; 16 * 1024];
+            while writer.write_all(&bytes).is_ok() {}
+        })?;
+    }
+    Ok(sockets)
+}
+
+/// Looks at the connections for a time, and closes them.
+fn watch(sockets: &[TcpStream], time: Duration, outcome: &mut Outcome) -> io::Result<()> {
+    let begun = Instant::now();
+    let mut flows =
+        sockets.iter().map(|socket| Ok(Flow::new(begun, info(socket)?))).collect::<io::Result<Vec<_>>>()?;
+    let mut last = begun;
+    while begun.elapsed() < time {
+        thread::sleep(LOOK_EVERY);
+        let now = Instant::now();
+        let is_late = now - last > LATE;
+        outcome.late += u64::from(is_late);
+        for (number, (socket, flow)) in sockets.iter().zip(&mut flows).enumerate() {
+            let seen = info(socket)?;
+            outcome.cwnd_most_pkts = outcome.cwnd_most_pkts.max(seen.tcpi_snd_cwnd);
+            match flow.look(now, &seen) {
+                Some(stall) if !is_late => outcome.stalls.push(format!("flow {number}: {stall}")),
+                _ => {}
+            }
+            if is_late {
+                flow.restart(now, &seen);
+            }
+        }
+        last = Instant::now();
+    }
+    for (socket, flow) in sockets.iter().zip(&flows) {
+        outcome.delivered_pkts += u64::from(flow.seen.tcpi_delivered);
+        // a writer that is blocked ends with an error
+        let _ = socket.shutdown(Shutdown::Both);
+    }
+    Ok(())
+}
+
+/// What is known of a connection since it last delivered something.
+struct Flow {
+    since: Instant,
+    seen: libc::tcp_info,
+    /// The longest RTT and timeout meanwhile.
+    srtt: Duration,
+    timeout: Duration,
+    has_lost: bool,
+    has_stalled: bool,
+}
+
+impl Flow {
+    fn new(now: Instant, seen: libc::tcp_info) -> Flow {
+        Flow {
+            since: now,
+            seen,
+            srtt: Duration::ZERO,
+            timeout: Duration::ZERO,
+            has_lost: false,
+            has_stalled: false,
+        }
+    }
+
+    fn restart(&mut self, now: Instant, seen: &libc::tcp_info) {
+        *self = Flow::new(now, *seen);
+    }
+
+    /// A stall, once for each pause.
+    fn look(&mut self, now: Instant, seen: &libc::tcp_info) -> Option<String> {
+        if seen.tcpi_delivered != self.seen.tcpi_delivered {
+            self.restart(now, seen);
+            return None;
+        }
+        let us = |us: u32| Duration::from_micros(us.into());
+        self.srtt = self.srtt.max(us(seen.tcpi_rtt));
+        self.has_lost |= seen.tcpi_lost > 0
+            || seen.tcpi_retrans > 0
+            || seen.tcpi_ca_state != 0
+            || seen.tcpi_total_retrans != self.seen.tcpi_total_retrans;
+        // the timeout in force has doubled with each retransmission that was lost, too
+        self.timeout = self.timeout.max(us(seen.tcpi_rto));
+        let allowed =
+            PAUSE.max(2 * self.srtt) + if self.has_lost { 2 * self.timeout } else { Duration::ZERO };
+        let pause = now - self.since;
+        if self.has_stalled || pause <= allowed {
+            return None;
+        }
+        self.has_stalled = true;
+        Some(format!(
+            "nothing delivered for {} ms: RTT {} ms, cwnd {}, {} B/s, state {}, {} in flight, {} lost",
+            pause.as_millis(),
+            self.srtt.as_millis(),
+            seen.tcpi_snd_cwnd,
+            seen.tcpi_pacing_rate,
+            seen.tcpi_ca_state,
+            seen.tcpi_unacked,
+            seen.tcpi_lost
+        ))
+    }
+}
+
+/// `TCP_INFO`; what an older kernel does not have is 0.
+#[expect(unsafe_code, reason = "nix has no TCP_INFO")]
+fn info(socket: &TcpStream) -> io::Result<libc::tcp_info> {
+    let mut info = MaybeUninit::<libc::tcp_info>::zeroed();
+    let mut bytes = size_of::<libc::tcp_info>() as libc::socklen_t;
+    // SAFETY: the kernel writes at most as many bytes as it is given, and any bytes are a tcp_info
+    let info = unsafe {
+        let fd = socket.as_raw_fd();
+        let result =
+            libc::getsockopt(fd, libc::IPPROTO_TCP, libc::TCP_INFO, info.as_mut_ptr().cast(), &mut bytes);
+        if result != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        info.assume_init()
+    };
+    Ok(info)
+}
+
+/// Accepts connections and throws away what arrives, from now on.
+fn serve() -> io::Result<()> {
+    let listener = TcpListener::bind((RECEIVER, PORT))?;
+    let accept = move || {
+        for mut socket in listener.incoming().flatten() {
+            let _ = Builder::new().stack_size(STACK).spawn(move || {
+                let mut bytes = [0; 16 * 1024];
+                while socket.read(&mut bytes).is_ok_and(|bytes| bytes > 0) {}
+            });
+        }
+    };
+    Builder::new().spawn(accept).map(drop)
+}
+
+fn tc(line: &str) -> io::Result<()> {
+    let output = Command::new("tc").args(line.split(' ')).output()?;
+    match output.status.success() {
+        true => Ok(()),
+        false => {
+            Err(io::Error::other(format!("tc {line}: {}", String::from_utf8_lossy(&output.stderr).trim())))
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! `fairpace-dev hostile`: hostile headers on the running kernel, one after the other.
+
+use std::fs;
+use std::time::Duration;
+
+use fairpace_cli_core::args::Global;
+use fairpace_cli_core::failure::{Exit, Failure};
+use fairpace_cli_core::output::{Output, note};
+use fairpace_cli_core::signals::Signals;
+use fairpace_kernel::{Features, Testing};
+use serde::{Deserialize, Serialize};
+
+use super::flows::{Hosts, Outcome};
+use super::{Hostile, Objects, write_headers};
+use crate::args::HostileArgs;
+use crate::soak::kernel_log::KernelLog;
+use crate::soak::warn_once;
+
+/// What the headers did.
+#[derive(Debug, Default, Serialize)]
+struct Record {
+    link: String,
+    headers: Vec<HeaderRecord>,
+    /// What must not be: a sentence each.
+    failures: Vec<String>,
+    /// What would be one on a kernel that runs all programs and says all it has to.
+    not_judged: Vec<String>,
+}
+
+/// What one header did.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct HeaderRecord {
+    pub(crate) number: u32,
+    pub(crate) name: String,
+    /// Its parameters `values`, `seed` and `calls`.
+    pub(crate) settings: [u32; 3],
+    #[serde(flatten)]
+    pub(crate) outcome: Outcome,
+    /// What must not be: a sentence each.
+    pub(crate) failures: Vec<String>,
+    /// What would be one on a kernel that runs all programs and says all it has to.
+    pub(crate) not_judged: Vec<String>,
+}
+
+/// How a header runs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct How {
+    pub(crate) testing: Option<Testing>,
+    pub(crate) flows: usize,
+    pub(crate) time: Duration,
+}
+
+/// Runs one header and judges it. On a kernel that skips programs only what is left behind, and what the
+/// kernel says that has nothing to do with that, is a failure.
+pub(crate) fn one(hosts: &Hosts, objects: &Objects, number: u32, hostile: Hostile, how: How) -> HeaderRecord {
+    let [(_, values), (_, seed), (_, calls)] = hostile.settings();
+    let name = hostile.name().to_owned();
+    let mut record =
+        HeaderRecord { number, name, settings: [values, seed, calls], ..HeaderRecord::default() };
+    record.not_judged.extend(warn_once::arm().err());
+    let log = KernelLog::open();
+    let ran = hostile.object(objects).map_err(|failure| failure.to_string()).and_then(|object| {
+        hosts.run(&object, how.testing, how.flows, how.time).map_err(|error| error.to_string())
+    });
+    match ran {
+        Ok(outcome) => record.outcome = outcome,
+        Err(error) => record.failures.push(error),
+    }
+    let alarms = log.alarms();
+    record.failures.extend(alarms.failures);
+    record.not_judged.extend(alarms.not_judged);
+    if record.outcome.left {
+        record.failures.push("it is still offered after it was unloaded".to_owned());
+    }
+    let mut of_flows = record.outcome.stalls.clone();
+    if how.testing.is_none() && calls == u32::MAX && record.outcome.clamps == 0 {
+        of_flows.push("no clamp was counted".to_owned());
+    }
+    let skips = Features::probe().skips_programs();
+    if skips { &mut record.not_judged } else { &mut record.failures }.extend(of_flows);
+    record
+}
+
+pub(crate) fn run(
+    args: &HostileArgs,
+    global: Global,
+    signals: &Signals,
+    out: &mut Output,
+) -> Result<(), Failure> {
+    if let Some(folder) = &args.write {
+        let failed = |error: std::io::Error| {
+            Failure::new(Exit::Internal, format!("{}: {error}", folder.display()), "check the folder")
+        };
+        fs::create_dir_all(folder).map_err(failed)?;
+        write_headers(folder).map_err(failed)?;
+        return Objects::compile()?.write(folder);
+    }
+    Features::probe().require()?;
+    let objects = args.objects.as_deref().map_or_else(Objects::compile, Objects::read)?;
+    let record = std::thread::scope(|scope| {
+        // the namespaces end with the thread that is in them
+        let work = scope.spawn(|| perform(args, &objects, global, signals));
+        work.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })?;
+    if global.json {
+        out.json(&record)?
+    } else {
+        out.text(&text(&record))?
+    }
+    if record.failures.is_empty() {
+        return Ok(());
+    }
+    let message = format!("{} faults with hostile headers", record.failures.len());
+    Err(Failure::new(
+        Exit::Internal,
+        message,
+        "the header of a number is the same in each call: --first, --count 1",
+    ))
+}
+
+fn perform(
+    args: &HostileArgs,
+    objects: &Objects,
+    global: Global,
+    signals: &Signals,
+) -> Result<Record, Failure> {
+    let failed = |what: &str, error: &dyn std::fmt::Display| {
+        Failure::new(Exit::Internal, format!("{what}: {error}"), "run it as root, where `ip` and `tc` work")
+    };
+    let hosts = Hosts::enter().map_err(|error| failed("making two hosts", &error))?;
+    let mut record = Record { link: hosts.link().to_owned(), ..Record::default() };
+    let testing = args.without_clamps.then_some(Testing::NoClamps);
+    let how = How { testing, flows: args.flows, time: args.time.max(Duration::from_secs(1)) };
+    let numbers = args.first..args.first.saturating_add(args.count);
+    let headers = numbers.map(|number| (number, Hostile::of(number)));
+    let control = args.without_clamps.then(|| (u32::MAX, Hostile::reduces_to_zero()));
+    for (number, hostile) in headers.chain(control) {
+        if signals.received().is_some() {
+            break;
+        }
+        let header = one(&hosts, objects, number, hostile, how);
+        let Outcome { clamps, stalls, .. } = &header.outcome;
+        if !global.quiet {
+            note(&format!("header {number}: {clamps} clamps, {} stalls", stalls.len()));
+        }
+        record.failures.extend(header.failures.iter().map(|what| format!("header {number}: {what}")));
+        for what in &header.not_judged {
+            if !record.not_judged.contains(what) {
+                record.not_judged.push(what.clone());
+            }
+        }
+        record.headers.push(header);
+    }
+    Ok(record)
+}
+
+fn text(record: &Record) -> String {
+    let mut out = format!("{}\n", record.link);
+    for header in &record.headers {
+        let HeaderRecord { number, name, settings: [values, seed, calls], outcome, .. } = header;
+        out.push_str(&format!(
+            "{number:>6} {name:<10} values={values} seed={seed} calls={calls:#x}: {} packets, cwnd up to {}, \
+             {} clamps, {} heals, {} late\n",
+            outcome.delivered_pkts, outcome.cwnd_most_pkts, outcome.clamps, outcome.heals, outcome.late
+        ));
+    }
+    record.failures.iter().for_each(|what| out.push_str(&format!("FAILED: {what}\n")));
+    record.not_judged.iter().for_each(|what| out.push_str(&format!("NOT JUDGED: {what}\n")));
+    out
+}

@@ -1,0 +1,34 @@
+//! Warnings that the kernel prints once: `WARN_ON_ONCE` and `pr_warn_once` are silent after their first time,
+//! until the next boot or until `clear_warn_once` of debugfs arms them again.
+
+use std::fs;
+use std::io;
+
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use nix::sched::{CloneFlags, unshare};
+
+/// Where debugfs is mounted: a directory that every sysfs has for it.
+const DEBUGFS: &str = "/sys/kernel/debug";
+
+/// Arms them again, so that what follows cannot warn in silence. `Err`: why that is not possible; a warning
+/// that this boot has had before is not seen then.
+pub(crate) fn arm() -> Result<(), String> {
+    // unshare concerns one thread, which ends here
+    let armed = std::thread::scope(|scope| {
+        scope.spawn(in_own_mounts).join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    });
+    armed.map_err(|error| {
+        format!(
+            "warnings that this boot has had before are not seen again: {DEBUGFS}/clear_warn_once: {error}"
+        )
+    })
+}
+
+fn in_own_mounts() -> io::Result<()> {
+    unshare(CloneFlags::CLONE_NEWNS)?;
+    mount(None::<&str>, "/", None::<&str>, MsFlags::MS_REC | MsFlags::MS_PRIVATE, None::<&str>)?;
+    mount(Some("debugfs"), DEBUGFS, Some("debugfs"), MsFlags::empty(), None::<&str>)?;
+    let written = fs::write(format!("{DEBUGFS}/clear_warn_once"), "1");
+    umount2(DEBUGFS, MntFlags::MNT_DETACH)?;
+    written
+}
