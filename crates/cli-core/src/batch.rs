@@ -78,13 +78,13 @@ impl Batch<'_> {
     /// Simulates each scenario and performs `keep` on its run.
     ///
     /// # Errors
-    /// As [`Batch::map`].
+    /// As [`Batch::map`], and a listed algorithm was not within its bounds.
     pub fn simulate<T: Send + Sync>(
         &self,
         scenarios: &[&Scenario],
         keep: impl Fn(usize, Run) -> Result<T, Failure> + Sync,
     ) -> Result<Vec<T>, Failure> {
-        self.map(scenarios, |scenario, job| keep(job.index, host::simulate(scenario, job)?))
+        self.map(scenarios, |scenario, job| keep(job.index, host::simulate_within_bounds(scenario, job)?))
     }
 }
 

@@ -1,11 +1,11 @@
 //! One run, in the simulator or on the running kernel.
 
 use fairpace_cc::Phase;
-use fairpace_results::{Monitor, Run};
-use fairpace_scenario::{Ecn, Scenario, Target};
+use fairpace_results::{FlowSummary, Monitor, Run};
+use fairpace_scenario::{Ecn, Flow, Scenario, Target};
 use fairpace_trace::{FlowInfo, RunInfo};
 
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 use crate::progress::RunProgress;
 use crate::signals::Signals;
 
@@ -62,7 +62,6 @@ pub fn on_kernel(_: &Scenario, _: &mut dyn Monitor, _: bool) -> Result<Run, Fail
 /// The error of a build that has only the simulator.
 #[cfg(not(feature = "kernel"))]
 pub(crate) fn without_kernel() -> Failure {
-    use crate::failure::Exit;
     Failure::new(Exit::Unsupported, "this build has no testbed", "the command `fairpace` has one")
 }
 
@@ -74,6 +73,32 @@ pub fn simulate(scenario: &Scenario, monitor: &mut dyn Monitor) -> Result<Run, F
     let mut run = fairpace_sim::run(scenario, monitor)?;
     run.summary.commit = COMMIT.to_owned();
     Ok(run)
+}
+
+/// Runs a scenario for a record. Where [`simulate`] says in a note that the host had to change a decision of a
+/// listed algorithm, the result would be recorded as the algorithm's own.
+///
+/// # Errors
+/// As [`simulate`], and such a note.
+pub fn simulate_within_bounds(scenario: &Scenario, monitor: &mut dyn Monitor) -> Result<Run, Failure> {
+    within_bounds(scenario, simulate(scenario, monitor)?)
+}
+
+fn within_bounds(scenario: &Scenario, run: Run) -> Result<Run, Failure> {
+    let flows = scenario.flows.iter().zip(&run.summary.flows);
+    match flows.filter(|(flow, _)| fairpace_sim::decides_by_itself(&flow.cc)).find_map(changed) {
+        None => Ok(run),
+        Some(message) => Err(Failure::new(
+            Exit::Internal,
+            format!("scenario {}: {message}", scenario.hash),
+            concat!("it is a defect of Fairpace: report it at ", env!("CARGO_PKG_REPOSITORY"), "/issues"),
+        )),
+    }
+}
+
+fn changed((flow, summary): (&Flow, &FlowSummary)) -> Option<String> {
+    let clamped = summary.clamped.as_ref()?;
+    Some(format!("decisions of {} in flow {} were out of bounds: {clamped:?}", flow.cc, flow.name))
 }
 
 /// What traces and tables say about a run of this scenario.
@@ -113,4 +138,31 @@ pub fn perform<T>(
     let result = run(&mut RunProgress::new(signals, label, quiet));
     // an interrupted run returns its host's own error, or no error at all
     signals.received().map_or(result, |signal| Err(Failure::signal(signal)))
+}
+
+#[cfg(test)]
+mod tests {
+    use fairpace_results::{ClampSummary, Silent};
+
+    use super::*;
+
+    #[test]
+    fn a_listed_algorithm_that_was_out_of_bounds_is_not_recorded() {
+        let recorded = |cc: &str, clamped| {
+            let text = format!(
+                "title = \"t\"\nduration = \"1s\"\n[[link]]\nname = \"a\"\nrate = \"1mbit\"\nbuffer = \"10kB\"\n\
+                 [[flow]]\nname = \"b\"\ncc = \"{cc}\"\nrtt = \"10ms\"\n"
+            );
+            let scenario = fairpace_scenario::parse("a.toml", &text, &[], Target::Simulator).unwrap();
+            let mut run = simulate(&scenario, &mut Silent).unwrap();
+            run.summary.flows[0].clamped = clamped;
+            within_bounds(&scenario, run).map_err(|failure| failure.to_string())
+        };
+        let clamped = Some(ClampSummary { ssthresh: 802, ..ClampSummary::default() });
+        assert!(recorded("cubic", None).is_ok());
+        let failure = recorded("cubic", clamped).unwrap_err();
+        assert!(failure.contains("decisions of cubic in flow b") && failure.contains("802"), "{failure}");
+        // its rate is the user's
+        assert!(recorded("fixed_rate", clamped).is_ok());
+    }
 }

@@ -160,7 +160,7 @@ fn simulate(
     let done = Batch { jobs: args.jobs.at_a_time, signals, progress: &progress }.map(
         &runs,
         |(cell, scenario), job| {
-            let run = host::simulate(scenario, job)?;
+            let run = host::simulate_within_bounds(scenario, job)?;
             // a thread that panicked leaves a table in which each line is whole
             let mut table = table.lock().unwrap_or_else(PoisonError::into_inner);
             table.append(cell.row(scenario, &run.summary), &grid::flow_rows(&run.summary)).map_err(unusable)

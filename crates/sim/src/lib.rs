@@ -74,6 +74,7 @@ pub mod swarm;
 mod workload;
 
 pub use error::Error;
+pub use record::decides_by_itself;
 pub use stepper::{FlowPoint, LinkPoint, Stepper};
 
 use fairpace_results::observer::{NullObserver, Observer};

@@ -91,7 +91,7 @@ fn clamps<O>(simulation: &Simulation<O>) -> Vec<Clamps> {
     clamps
 }
 
-/// What people are shown. A listed algorithm that decides by itself is within its bounds in every scenario.
+/// What people are shown.
 fn note(flow: &scenario::Flow, clamps: Clamps) -> Option<String> {
     let sentence = clamps.sentence();
     if sentence.is_empty() {
@@ -105,8 +105,9 @@ fn note(flow: &scenario::Flow, clamps: Clamps) -> Option<String> {
     Some(note)
 }
 
-/// Is it a listed algorithm that decides by itself?
-fn decides_by_itself(cc: &Cc) -> bool {
+/// Is it a listed algorithm that decides by itself? Such a one is within its bounds in every scenario.
+#[must_use]
+pub fn decides_by_itself(cc: &Cc) -> bool {
     let Cc::Ours(ours) = cc else { return false };
     let algorithm = ours.params().algorithm();
     Algorithm::all().any(|listed| listed == algorithm) && !DECIDED_OUTSIDE.contains(&algorithm.name())

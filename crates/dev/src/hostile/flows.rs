@@ -7,7 +7,6 @@ use std::io::{self, Read, Write};
 use std::mem::MaybeUninit;
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
-use std::process::Command;
 use std::thread::{self, Builder};
 use std::time::{Duration, Instant};
 
@@ -15,11 +14,11 @@ use fairpace_kernel::{Counters, LoadOptions, Object, Testing, load_object, load_
 use nix::libc;
 use nix::sys::socket::{
     setsockopt,
-    sockopt::{Linger, SndBuf, TcpCongestion},
+    sockopt::{Linger, RcvBuf, TcpCongestion},
 };
 use serde::{Deserialize, Serialize};
 
-use crate::soak::path::{self, RECEIVER};
+use crate::soak::path::{self, DETOUR, RECEIVER, Receiver, tc};
 
 /// Where the receiver listens, in a network namespace of its own.
 const PORT: u16 = 7801;
@@ -31,10 +30,11 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 const LATE: Duration = Duration::from_millis(150);
 /// What a flow that lost nothing delivers a packet in, or in two RTTs if that is longer.
 const PAUSE: Duration = Duration::from_millis(500);
-/// Bytes that a flow has queued, so that all of them together do not fill the buffer.
-const SEND_BUFFER: usize = 32 * 1024;
-/// The link's buffer in the first half of a run, which holds what all flows have queued, and in the second,
-/// where they lose packets: bytes for tbf, packets for netem.
+/// A receive buffer, bytes: half of it is the window. What 50 flows have in flight then is 0.13 s of the
+/// link.
+const RECEIVE_BUFFER: usize = 16 * 1024;
+/// The link's buffer in the first half of a run, which holds what all flows have in flight, and in the
+/// second, where they lose packets: bytes for tbf, packets for netem.
 const BUFFERS: [(&str, &str); 2] = [("16mb", "100000"), ("60kb", "40")];
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 
@@ -62,6 +62,7 @@ pub struct Outcome {
 
 /// Two hosts with a slow link between them. The thread that made it is the sender's, with all that it starts.
 pub struct Hosts {
+    receiver: Receiver,
     queue: Option<Queue>,
 }
 
@@ -75,12 +76,12 @@ enum Queue {
 }
 
 impl Queue {
-    fn change(self, verb: &str, buffer: (&str, &str)) -> io::Result<()> {
+    fn change(self, receiver: &Receiver, verb: &str, buffer: (&str, &str)) -> io::Result<()> {
         let rest = match self {
             Self::Netem => format!("netem rate 50mbit delay 10ms limit {}", buffer.1),
             Self::Tbf => format!("tbf rate 50mbit burst 16kb limit {}", buffer.0),
         };
-        tc(&format!("qdisc {verb} dev fp0 root {rest}"))
+        receiver.enter(|| tc(&format!("qdisc {verb} dev {DETOUR} root {rest}")))
     }
 }
 
@@ -90,10 +91,12 @@ impl Hosts {
     /// # Errors
     /// A namespace cannot be made, or there is no `ip`.
     pub fn enter() -> io::Result<Hosts> {
-        path::enter()?.enter(serve)?;
-        let queue =
-            [Queue::Netem, Queue::Tbf].into_iter().find(|queue| queue.change("add", BUFFERS[0]).is_ok());
-        Ok(Hosts { queue })
+        let receiver = path::enter()?;
+        receiver.enter(serve)?;
+        let has = |queue: &Queue| queue.change(&receiver, "add", BUFFERS[0]).is_ok();
+        let is_behind = path::detour(&receiver, "u32 0 0").is_ok();
+        let queue = [Queue::Netem, Queue::Tbf].into_iter().filter(|_| is_behind).find(has);
+        Ok(Hosts { receiver, queue })
     }
 
     /// What the link is, for a report.
@@ -102,7 +105,7 @@ impl Hosts {
         match self.queue {
             Some(Queue::Netem) => "50 Mbit/s and 10 ms (netem)",
             Some(Queue::Tbf) => "50 Mbit/s (tbf)",
-            None => "as fast as the machine: no tc, or neither netem nor tbf",
+            None => "as fast as the machine: no tc, no way behind the link, or neither netem nor tbf",
         }
     }
 
@@ -124,11 +127,11 @@ impl Hosts {
         };
         let name = loaded.kernel_name().to_owned();
         let mut outcome = Outcome::default();
-        for buffer in BUFFERS {
+        for (half, buffer) in BUFFERS.into_iter().enumerate() {
             if let Some(queue) = self.queue {
-                queue.change("replace", buffer)?;
+                queue.change(&self.receiver, "replace", buffer)?;
             }
-            watch(&open(&name, flows)?, time / BUFFERS.len() as u32, &mut outcome)?;
+            watch(&open(&name, flows)?, half > 0, time / BUFFERS.len() as u32, &mut outcome)?;
         }
         let Counters { fallbacks, heals, clamps } = loaded.counters()?;
         (outcome.fallbacks, outcome.heals, outcome.clamps) = (fallbacks, heals, clamps.total());
@@ -153,9 +156,9 @@ fn is_gone(name: &str) -> bool {
 
 /// Connections that have data to send until they are closed.
 fn open(name: &str, flows: usize) -> io::Result<Vec<TcpStream>> {
-    let open = |_| {
-        let socket = TcpStream::connect((RECEIVER, PORT))?;
-        setsockopt(&socket, SndBuf, &SEND_BUFFER)?;
+    let open = |flow| {
+        let socket = TcpStream::connect((RECEIVER, PORT))
+            .map_err(|error| io::Error::other(format!("flow {flow} of {flows} does not connect: {error}")))?;
         setsockopt(&socket, TcpCongestion, &OsString::from(name))?;
         // what is not sent goes away with the socket
         setsockopt(&socket, Linger, &libc::linger { l_onoff: 1, l_linger: 0 })?;
@@ -173,11 +176,12 @@ fn open(name: &str, flows: usize) -> io::Result<Vec<TcpStream>> {
     Ok(sockets)
 }
 
-/// Looks at the connections for a time, and closes them.
-fn watch(sockets: &[TcpStream], time: Duration, outcome: &mut Outcome) -> io::Result<()> {
+/// Looks at the connections for a time, and closes them. Where packets `can_be_lost` a pause may be a
+/// timeout, which nothing shows before it is over.
+fn watch(sockets: &[TcpStream], can_be_lost: bool, time: Duration, outcome: &mut Outcome) -> io::Result<()> {
     let begun = Instant::now();
-    let mut flows =
-        sockets.iter().map(|socket| Ok(Flow::new(begun, info(socket)?))).collect::<io::Result<Vec<_>>>()?;
+    let new = |socket| Ok(Flow::new(begun, info(socket)?, can_be_lost));
+    let mut flows = sockets.iter().map(new).collect::<io::Result<Vec<_>>>()?;
     let mut last = begun;
     while begun.elapsed() < time {
         thread::sleep(LOOK_EVERY);
@@ -212,29 +216,32 @@ struct Flow {
     /// The longest RTT and timeout meanwhile.
     srtt: Duration,
     timeout: Duration,
+    can_be_lost: bool,
     has_lost: bool,
     has_stalled: bool,
 }
 
 impl Flow {
-    fn new(now: Instant, seen: libc::tcp_info) -> Flow {
+    fn new(now: Instant, seen: libc::tcp_info, can_be_lost: bool) -> Flow {
         Flow {
             since: now,
             seen,
             srtt: Duration::ZERO,
             timeout: Duration::ZERO,
-            has_lost: false,
+            can_be_lost,
+            has_lost: can_be_lost,
             has_stalled: false,
         }
     }
 
     fn restart(&mut self, now: Instant, seen: &libc::tcp_info) {
-        *self = Flow::new(now, *seen);
+        *self = Flow::new(now, *seen, self.can_be_lost);
     }
 
     /// A stall, once for each pause.
     fn look(&mut self, now: Instant, seen: &libc::tcp_info) -> Option<String> {
-        if seen.tcpi_delivered != self.seen.tcpi_delivered {
+        let has_data = seen.tcpi_unacked > 0 || seen.tcpi_notsent_bytes > 0;
+        if seen.tcpi_delivered != self.seen.tcpi_delivered || !has_data {
             self.restart(now, seen);
             return None;
         }
@@ -287,6 +294,7 @@ fn info(socket: &TcpStream) -> io::Result<libc::tcp_info> {
 /// Accepts connections and throws away what arrives, from now on.
 fn serve() -> io::Result<()> {
     let listener = TcpListener::bind((RECEIVER, PORT))?;
+    setsockopt(&listener, RcvBuf, &RECEIVE_BUFFER)?;
     let accept = move || {
         for mut socket in listener.incoming().flatten() {
             let _ = Builder::new().stack_size(STACK).spawn(move || {
@@ -296,14 +304,4 @@ fn serve() -> io::Result<()> {
         }
     };
     Builder::new().spawn(accept).map(drop)
-}
-
-fn tc(line: &str) -> io::Result<()> {
-    let output = Command::new("tc").args(line.split(' ')).output()?;
-    match output.status.success() {
-        true => Ok(()),
-        false => {
-            Err(io::Error::other(format!("tc {line}: {}", String::from_utf8_lossy(&output.stderr).trim())))
-        }
-    }
 }

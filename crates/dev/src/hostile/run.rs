@@ -16,6 +16,9 @@ use crate::args::HostileArgs;
 use crate::soak::kernel_log::KernelLog;
 use crate::soak::warn_once;
 
+/// Stalls of a header that are among its failures; its record has all.
+const STALLS_SHOWN: usize = 3;
+
 /// What the headers did.
 #[derive(Debug, Default, Serialize)]
 struct Record {
@@ -72,13 +75,22 @@ pub(crate) fn one(hosts: &Hosts, objects: &Objects, number: u32, hostile: Hostil
     if record.outcome.left {
         record.failures.push("it is still offered after it was unloaded".to_owned());
     }
-    let mut of_flows = record.outcome.stalls.clone();
+    let mut of_flows = first_stalls(&record.outcome.stalls);
     if how.testing.is_none() && calls == u32::MAX && record.outcome.clamps == 0 {
         of_flows.push("no clamp was counted".to_owned());
     }
     let skips = Features::probe().skips_programs();
     if skips { &mut record.not_judged } else { &mut record.failures }.extend(of_flows);
     record
+}
+
+/// Some of what may be thousands.
+fn first_stalls(stalls: &[String]) -> Vec<String> {
+    let mut first: Vec<String> = stalls.iter().take(STALLS_SHOWN).cloned().collect();
+    if stalls.len() > STALLS_SHOWN {
+        first.push(format!("and {} more stalls", stalls.len() - STALLS_SHOWN));
+    }
+    first
 }
 
 pub(crate) fn run(

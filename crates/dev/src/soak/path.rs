@@ -26,6 +26,9 @@ pub(crate) struct Reordering {
 pub(crate) const SENDER: &str = "169.254.78.1";
 pub(crate) const RECEIVER: &str = "169.254.78.2";
 
+/// The device of [`detour`], on the receiver's host.
+pub(crate) const DETOUR: &str = "fp2";
+
 /// Does something on the other host, in a thread that ends with the work.
 pub(crate) struct Receiver(String);
 
@@ -92,20 +95,30 @@ pub(crate) fn reorder(receiver: &Receiver, how: Reordering) -> io::Result<()> {
     ip("link set fp0 gso_max_segs 1")?;
     tc(&format!("qdisc add dev fp0 root tbf rate {rate_kbit}kbit burst 3100 limit {buffer_bytes}"))?;
     let slower_kbit = rate_kbit / ratio;
+    detour(receiver, "u16 0 0x1f at 4")?;
+    receiver.enter(|| {
+        tc(&format!("qdisc add dev {DETOUR} root tbf rate {slower_kbit}kbit burst 1600 limit 1000000"))
+    })
+}
+
+/// Sends IP packets that match behind the link over a further device, [`DETOUR`]. What its queue drops is lost
+/// on the path: a sender whose own device drops a packet knows it, and waits for its probe timer.
+pub(crate) fn detour(receiver: &Receiver, matched: &str) -> io::Result<()> {
     receiver.enter(|| {
         // what was addressed to fp1 arrives at fp3, too
         let address = "address 02:00:00:00:78:02";
         ip(&format!("link set fp1 {address}"))?;
-        ip(&format!("link add fp2 type veth peer name fp3 {address}"))?;
-        ip("link set fp2 up")?;
+        ip(&format!("link add {DETOUR} type veth peer name fp3 {address}"))?;
+        ip(&format!("link set {DETOUR} up"))?;
         ip("link set fp3 up")?;
         for device in ["all", "fp3"] {
             fs::write(format!("/proc/sys/net/ipv4/conf/{device}/rp_filter"), "0")?;
         }
-        tc(&format!("qdisc add dev fp2 root tbf rate {slower_kbit}kbit burst 1600 limit 1000000"))?;
         tc("qdisc add dev fp1 ingress")?;
-        tc("filter add dev fp1 parent ffff: protocol ip u32 match u16 0 0x1f at 4 \
-            action mirred egress redirect dev fp2")
+        tc(&format!(
+            "filter add dev fp1 parent ffff: protocol ip u32 match {matched} action mirred egress redirect dev \
+             {DETOUR}"
+        ))
     })
 }
 
@@ -113,7 +126,7 @@ pub(crate) fn ip(line: &str) -> io::Result<()> {
     run("ip", line)
 }
 
-fn tc(line: &str) -> io::Result<()> {
+pub(crate) fn tc(line: &str) -> io::Result<()> {
     run("tc", line)
 }
 
