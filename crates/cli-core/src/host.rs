@@ -75,8 +75,8 @@ pub fn simulate(scenario: &Scenario, monitor: &mut dyn Monitor) -> Result<Run, F
     Ok(run)
 }
 
-/// Runs a scenario for a record. Where [`simulate`] says in a note that the host had to change a decision of a
-/// listed algorithm, the result would be recorded as the algorithm's own.
+/// Runs a scenario for a record. Where [`simulate`] says in a note that the host had to change a decision of
+/// a listed algorithm, the result would be recorded as the algorithm's own.
 ///
 /// # Errors
 /// As [`simulate`], and such a note.
@@ -150,7 +150,8 @@ mod tests {
     fn a_listed_algorithm_that_was_out_of_bounds_is_not_recorded() {
         let recorded = |cc: &str, clamped| {
             let text = format!(
-                "title = \"t\"\nduration = \"1s\"\n[[link]]\nname = \"a\"\nrate = \"1mbit\"\nbuffer = \"10kB\"\n\
+                "title = \"t\"\nduration = \"1s\"\n\
+                 [[link]]\nname = \"a\"\nrate = \"1mbit\"\nbuffer = \"10kB\"\n\
                  [[flow]]\nname = \"b\"\ncc = \"{cc}\"\nrtt = \"10ms\"\n"
             );
             let scenario = fairpace_scenario::parse("a.toml", &text, &[], Target::Simulator).unwrap();

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::mem::MaybeUninit;
-use std::net::{Shutdown, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddrV4, TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
 use std::thread::{self, Builder};
 use std::time::{Duration, Instant};
@@ -18,7 +18,8 @@ use nix::sys::socket::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::soak::path::{self, DETOUR, RECEIVER, Receiver, tc};
+use super::probe::{self, Probe};
+use crate::soak::path::{self, RECEIVER, Receiver, SECOND_LINK, tc};
 
 /// Where the receiver listens, in a network namespace of its own.
 const PORT: u16 = 7801;
@@ -28,6 +29,8 @@ const STACK: usize = 128 * 1024;
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// A look that comes later than this says nothing about a flow: the machine was busy.
 const LATE: Duration = Duration::from_millis(150);
+/// A path whose newest echo is older stands still: it has 10 ms, and its queue 130 ms.
+const OLD: Duration = Duration::from_millis(250);
 /// What a flow that lost nothing delivers a packet in, or in two RTTs if that is longer.
 const PAUSE: Duration = Duration::from_millis(500);
 /// A receive buffer, bytes: half of it is the window. What 50 flows have in flight then is 0.13 s of the
@@ -50,7 +53,7 @@ pub struct Outcome {
     pub stalls: Vec<String>,
     /// The algorithm, or a pin of it, is still there after it was unloaded.
     pub left: bool,
-    /// Looks that came too late to judge pauses.
+    /// Looks that say nothing about a flow: they came late, or the path stood still.
     pub late: u64,
     /// What the kernel counted.
     pub fallbacks: u64,
@@ -81,7 +84,7 @@ impl Queue {
             Self::Netem => format!("netem rate 50mbit delay 10ms limit {}", buffer.1),
             Self::Tbf => format!("tbf rate 50mbit burst 16kb limit {}", buffer.0),
         };
-        receiver.enter(|| tc(&format!("qdisc {verb} dev {DETOUR} root {rest}")))
+        receiver.enter(|| tc(&format!("qdisc {verb} dev {SECOND_LINK} root {rest}")))
     }
 }
 
@@ -94,7 +97,7 @@ impl Hosts {
         let receiver = path::enter()?;
         receiver.enter(serve)?;
         let has = |queue: &Queue| queue.change(&receiver, "add", BUFFERS[0]).is_ok();
-        let is_behind = path::detour(&receiver, "u32 0 0").is_ok();
+        let is_behind = path::second_link(&receiver, "u32 0 0").is_ok();
         let queue = [Queue::Netem, Queue::Tbf].into_iter().filter(|_| is_behind).find(has);
         Ok(Hosts { receiver, queue })
     }
@@ -182,11 +185,12 @@ fn watch(sockets: &[TcpStream], can_be_lost: bool, time: Duration, outcome: &mut
     let begun = Instant::now();
     let new = |socket| Ok(Flow::new(begun, info(socket)?, can_be_lost));
     let mut flows = sockets.iter().map(new).collect::<io::Result<Vec<_>>>()?;
+    let probe = Probe::start(address()?)?;
     let mut last = begun;
     while begun.elapsed() < time {
         thread::sleep(LOOK_EVERY);
         let now = Instant::now();
-        let is_late = now - last > LATE;
+        let is_late = now - last > LATE || probe.age() > OLD;
         outcome.late += u64::from(is_late);
         for (number, (socket, flow)) in sockets.iter().zip(&mut flows).enumerate() {
             let seen = info(socket)?;
@@ -199,7 +203,8 @@ fn watch(sockets: &[TcpStream], can_be_lost: bool, time: Duration, outcome: &mut
                 flow.restart(now, &seen);
             }
         }
-        last = Instant::now();
+        // not the time now: a machine that stood still during this look makes the next one late
+        last = now;
     }
     for (socket, flow) in sockets.iter().zip(&flows) {
         outcome.delivered_pkts += u64::from(flow.seen.tcpi_delivered);
@@ -291,8 +296,14 @@ fn info(socket: &TcpStream) -> io::Result<libc::tcp_info> {
     Ok(info)
 }
 
-/// Accepts connections and throws away what arrives, from now on.
+/// The receiver's.
+fn address() -> io::Result<SocketAddrV4> {
+    Ok(SocketAddrV4::new(RECEIVER.parse().map_err(io::Error::other)?, PORT))
+}
+
+/// Accepts connections, sends datagrams back and throws away what arrives, from now on.
 fn serve() -> io::Result<()> {
+    probe::echo(address()?)?;
     let listener = TcpListener::bind((RECEIVER, PORT))?;
     setsockopt(&listener, RcvBuf, &RECEIVE_BUFFER)?;
     let accept = move || {

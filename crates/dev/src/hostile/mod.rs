@@ -6,6 +6,7 @@
 //! also where there is no compiler. [`flows`] runs them on the running kernel and judges what happens.
 
 pub mod flows;
+mod probe;
 mod run;
 
 use std::fs;

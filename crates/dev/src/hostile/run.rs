@@ -180,3 +180,21 @@ fn text(record: &Record) -> String {
     record.not_judged.iter().for_each(|what| out.push_str(&format!("NOT JUDGED: {what}\n")));
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::records::assert_documented;
+
+    #[test]
+    fn the_record_is_documented() {
+        assert_documented("hostile", &Record { headers: vec![HeaderRecord::default()], ..Record::default() });
+    }
+
+    #[test]
+    fn of_many_stalls_the_first_are_shown_and_the_others_counted() {
+        let stalls: Vec<String> = (0..5).map(|number| number.to_string()).collect();
+        assert_eq!(first_stalls(&stalls[..3]), ["0", "1", "2"]);
+        assert_eq!(first_stalls(&stalls), ["0", "1", "2", "and 2 more stalls"]);
+    }
+}

@@ -26,8 +26,8 @@ pub(crate) struct Reordering {
 pub(crate) const SENDER: &str = "169.254.78.1";
 pub(crate) const RECEIVER: &str = "169.254.78.2";
 
-/// The device of [`detour`], on the receiver's host.
-pub(crate) const DETOUR: &str = "fp2";
+/// The device of [`second_link`], on the receiver's host.
+pub(crate) const SECOND_LINK: &str = "fp2";
 
 /// Does something on the other host, in a thread that ends with the work.
 pub(crate) struct Receiver(String);
@@ -95,29 +95,28 @@ pub(crate) fn reorder(receiver: &Receiver, how: Reordering) -> io::Result<()> {
     ip("link set fp0 gso_max_segs 1")?;
     tc(&format!("qdisc add dev fp0 root tbf rate {rate_kbit}kbit burst 3100 limit {buffer_bytes}"))?;
     let slower_kbit = rate_kbit / ratio;
-    detour(receiver, "u16 0 0x1f at 4")?;
-    receiver.enter(|| {
-        tc(&format!("qdisc add dev {DETOUR} root tbf rate {slower_kbit}kbit burst 1600 limit 1000000"))
-    })
+    second_link(receiver, "u16 0 0x1f at 4")?;
+    let queue = format!("tbf rate {slower_kbit}kbit burst 1600 limit 1000000");
+    receiver.enter(|| tc(&format!("qdisc add dev {SECOND_LINK} root {queue}")))
 }
 
-/// Sends IP packets that match behind the link over a further device, [`DETOUR`]. What its queue drops is lost
-/// on the path: a sender whose own device drops a packet knows it, and waits for its probe timer.
-pub(crate) fn detour(receiver: &Receiver, matched: &str) -> io::Result<()> {
+/// Sends IP packets that match behind the link over a further device, [`SECOND_LINK`]. What its queue drops
+/// is lost on the path: a sender whose own device drops a packet knows it, and waits for its probe timer.
+pub(crate) fn second_link(receiver: &Receiver, matched: &str) -> io::Result<()> {
     receiver.enter(|| {
         // what was addressed to fp1 arrives at fp3, too
         let address = "address 02:00:00:00:78:02";
         ip(&format!("link set fp1 {address}"))?;
-        ip(&format!("link add {DETOUR} type veth peer name fp3 {address}"))?;
-        ip(&format!("link set {DETOUR} up"))?;
+        ip(&format!("link add {SECOND_LINK} type veth peer name fp3 {address}"))?;
+        ip(&format!("link set {SECOND_LINK} up"))?;
         ip("link set fp3 up")?;
         for device in ["all", "fp3"] {
             fs::write(format!("/proc/sys/net/ipv4/conf/{device}/rp_filter"), "0")?;
         }
         tc("qdisc add dev fp1 ingress")?;
         tc(&format!(
-            "filter add dev fp1 parent ffff: protocol ip u32 match {matched} action mirred egress redirect dev \
-             {DETOUR}"
+            "filter add dev fp1 parent ffff: protocol ip u32 match {matched} action mirred egress redirect \
+             dev {SECOND_LINK}"
         ))
     })
 }

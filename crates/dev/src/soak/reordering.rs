@@ -19,6 +19,7 @@ use super::flows::{Flows, HostCounters};
 use super::kernel_log::KernelLog;
 use super::path::{self, RECEIVER};
 use super::traffic::serve;
+use super::warn_once;
 
 /// What a cwnd may be, packets. The path holds hundreds of packets for all connections together.
 const CWND_PKTS: RangeInclusive<u32> = 1..=100_000;
@@ -41,6 +42,11 @@ pub(crate) struct Reordered {
     /// Fast recoveries, and reductions that were taken back.
     pub(crate) recoveries: u64,
     pub(crate) undos: u64,
+    /// Decisions that the shim changed, and values that it put right because nothing had decided them.
+    #[serde(default)]
+    pub(crate) clamps: u64,
+    #[serde(default)]
+    pub(crate) heals: u64,
     /// Of whole transfers, each checked.
     pub(crate) bytes: u64,
     pub(crate) failures: Vec<String>,
@@ -83,6 +89,7 @@ fn run(algorithm: Algorithm, connections: usize, time: Duration) -> Reordered {
         cwnd_pkts: (u32::MAX, 0),
         ..Reordered::default()
     };
+    result.not_judged.extend(warn_once::arm().err());
     let log = KernelLog::open();
     if let Err(error) = observe(algorithm, connections, time, &mut result) {
         result.failures.push(error.to_string());
@@ -90,11 +97,12 @@ fn run(algorithm: Algorithm, connections: usize, time: Duration) -> Reordered {
     let alarms = log.alarms();
     result.failures.extend(alarms.failures);
     result.not_judged.extend(alarms.not_judged);
-    let absurd = result.absurd_text();
+    let wrong = result.absurd_text().into_iter().chain(result.changed_text());
+    let wrong: Vec<String> = wrong.collect();
     if Features::probe().skips_programs() {
-        result.not_judged.extend(absurd);
+        result.not_judged.extend(wrong);
     } else {
-        result.failures.extend(absurd);
+        result.failures.extend(wrong);
     }
     result
 }
@@ -125,12 +133,24 @@ impl Reordered {
             self.bytes as f64 / 1e6
         );
         for said in &self.not_judged {
-            out.push_str(&format!("NOT JUDGED, as this kernel skips BPF programs in process 1: {said}\n"));
+            out.push_str(&format!("NOT JUDGED: {said}\n"));
         }
         for failure in &self.failures {
             out.push_str(&format!("failure: {failure}\n"));
         }
         out
+    }
+
+    /// A listed algorithm that decides by itself is within its bounds, and what it decided is what is in
+    /// force.
+    fn changed_text(&self) -> Option<String> {
+        let by_itself = self.algorithm.parse().is_ok_and(|cc| fairpace_sim::decides_by_itself(&cc));
+        (by_itself && self.clamps + self.heals > 0).then(|| {
+            format!(
+                "{} decisions were out of bounds, {} values had not been decided",
+                self.clamps, self.heals
+            )
+        })
     }
 
     fn absurd_text(&self) -> Option<String> {
@@ -167,6 +187,8 @@ fn observe(
     }
     (result.acks, result.absurd) = (acks.count()?, absurd.count()?);
     let counters = HostCounters::read()?.since(before);
+    let changed = loaded.counters()?;
+    (result.clamps, result.heals) = (changed.clamps.total(), changed.heals);
     (result.recoveries, result.undos) = (counters.recoveries, counters.undos);
     let (bytes, failures) = flows.finish();
     result.bytes = bytes;
@@ -200,6 +222,18 @@ mod tests {
         {
             assert_eq!(result(cwnd_pkts, absurd).absurd_text().is_some(), is, "{cwnd_pkts:?} {absurd}");
         }
+    }
+
+    #[test]
+    fn a_listed_algorithm_whose_decision_was_changed_is_wrong() {
+        let changed = |algorithm: &str, clamps, heals| {
+            Reordered { algorithm: algorithm.to_owned(), clamps, heals, ..Reordered::default() }
+                .changed_text()
+                .is_some()
+        };
+        assert!(changed("cubic", 1, 0) && changed("bbr3", 0, 1));
+        // the rate of fixed_rate is the user's
+        assert!(!changed("cubic", 0, 0) && !changed("fixed_rate", 1, 0));
     }
 
     #[test]
