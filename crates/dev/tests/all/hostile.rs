@@ -48,7 +48,7 @@ fn scenario(cc: &Cc, buffer_bytes: u64, loss_ppb: u64) -> Scenario {
     let mut link = Link::new("link", 20_000_000, buffer_bytes);
     link.loss.ppb = loss_ppb;
     let flow = |(number, rtt_us): (usize, u64)| {
-        let mut flow = Flow::new(&format!("f{number}"), cc.clone(), Duration::from_micros(rtt_us));
+        let mut flow = Flow::new(format!("f{number}"), cc.clone(), Duration::from_micros(rtt_us));
         flow.receiving.window = Window::Fixed(64 * 1448);
         flow.sending.pacing = (number % 2 == 1).then_some(true);
         flow
