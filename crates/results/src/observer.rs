@@ -70,6 +70,8 @@ pub struct Packet {
 pub enum Content {
     /// A SYN from the sender of data.
     Syn,
+    /// The ACK of a SYN-ACK from a sender that has no data to send yet.
+    HandshakeAck,
     /// One segment of data.
     Data {
         /// Number of the segment; the first of a connection is 0. A retransmission has the number of the
@@ -92,6 +94,8 @@ pub enum Content {
 pub struct Ack {
     /// True for a SYN-ACK.
     pub syn: bool,
+    /// True for a RST: the receiver does not know the connection.
+    pub rst: bool,
     /// The cumulative ACK: the next segment that the receiver expects.
     pub next: u64,
     /// SACK blocks: first segment, and the one after the last. The first may be a D-SACK. Unused ones are at

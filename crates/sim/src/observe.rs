@@ -11,6 +11,7 @@ use crate::host_view::HostView;
 pub(crate) fn ack(ack: &Ack) -> observer::Ack {
     observer::Ack {
         syn: ack.syn,
+        rst: ack.rst,
         next: ack.next,
         blocks: ack.blocks.map(|b| (b.start, b.end)),
         ece: ack.ece,
@@ -28,6 +29,7 @@ pub(crate) fn packet(packet: &Packet<Header>, carried: Option<&Ack>) -> observer
         Some(carried) => Content::Ack(ack(carried)),
         None if packet.payload.kind == Kind::Datagram => Content::Datagram { number: seq },
         None if seq == Segment::SYN => Content::Syn,
+        None if seq == Segment::ACK => Content::HandshakeAck,
         None => Content::Data { seq, cwr },
     };
     observer::Packet {

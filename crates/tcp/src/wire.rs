@@ -24,10 +24,10 @@ pub enum EcnField {
     Ce,
 }
 
-/// A data packet of one MSS, or a SYN.
+/// A data packet of one MSS, a SYN, or the ACK of a SYN-ACK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Segment {
-    /// Packet number; [`Segment::SYN`] for the SYN.
+    /// Packet number; [`Segment::SYN`] or [`Segment::ACK`] for what is no data.
     pub seq: u64,
     /// When it was sent.
     pub sent: Nanos,
@@ -43,6 +43,14 @@ pub struct Segment {
 impl Segment {
     /// The `seq` of a SYN.
     pub const SYN: u64 = u64::MAX;
+    /// The `seq` of the ACK of a SYN-ACK. A sender that has data sends that instead.
+    pub const ACK: u64 = u64::MAX - 1;
+
+    /// True for a data packet.
+    #[inline]
+    pub fn is_data(&self) -> bool {
+        self.seq < Segment::ACK
+    }
 
     /// The timestamp option of the segment, ms (Linux: tcp_skb_timestamp_ts).
     pub(crate) fn timestamp_ms(&self) -> u32 {
@@ -78,7 +86,7 @@ impl Block {
     }
 }
 
-/// A pure ACK.
+/// A pure ACK, a SYN-ACK, or a RST.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ack {
     /// The cumulative ACK: the next packet that the receiver expects.
@@ -91,6 +99,8 @@ pub struct Ack {
     pub rwnd_pkts: u32,
     /// True for a SYN-ACK.
     pub syn: bool,
+    /// True for a RST: the receiver does not know the connection.
+    pub rst: bool,
     /// ECE: a marked packet has arrived. On a SYN-ACK: the receiver agrees to ECN.
     pub ece: bool,
     /// Accurate ECN (RFC 9768): the packets that have arrived with CE; wraps. Its low three bits are the ACE
@@ -121,6 +131,7 @@ impl Default for Ack {
             sent_ms: 0,
             rwnd_pkts: u32::MAX,
             syn: false,
+            rst: false,
             ece: false,
             ce_pkts: 0,
             blocks: [Block::NONE; 3],
@@ -130,7 +141,7 @@ impl Default for Ack {
 
 /// The network as a sender uses it.
 pub trait Wire {
-    /// Sends a packet now. Its length is [`HEADER_BYTES`] and its MSS, or [`SYN_BYTES`].
+    /// Sends a packet now. Its length is [`HEADER_BYTES`] and, for data, its MSS, or [`SYN_BYTES`].
     fn send(&mut self, segment: Segment);
 }
 

@@ -8,6 +8,7 @@ mod epochs;
 mod fast_path;
 mod faults;
 mod found;
+mod handshake;
 mod l4s;
 mod laws;
 mod level;

@@ -4,6 +4,7 @@
 mod acks;
 mod blocks;
 mod gro;
+mod handshake;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -14,7 +15,8 @@ use crate::config::ReceiverConfig;
 use crate::time::Nanos;
 use crate::wire::{AckWire, Block, Segment};
 use blocks::SackBlocks;
-use state::{Acks, GroPacket};
+use handshake::Handshake;
+use state::{Acks, GroPacket, QUICK_ACKS};
 use window::{DataArrival, ReceiveWindow};
 
 /// A change beyond this number of blocks ends SACK compression (Linux: TCP_SACK_BLOCKS_EXPECTED).
@@ -35,6 +37,7 @@ pub struct Receiver {
     gro: GroPacket,
     window: ReceiveWindow,
     config: ReceiverConfig,
+    handshake: Handshake,
     /// Packets received twice, which the next ACK reports as D-SACK.
     duplicate: Option<Block>,
     /// One past the highest packet received out of order.
@@ -64,6 +67,7 @@ impl Receiver {
             blocks: SackBlocks::default(),
             duplicate: None,
             acks: Acks::default(),
+            handshake: Handshake::NONE,
             gro: GroPacket::NONE,
             fast_path: false,
         }
@@ -84,14 +88,17 @@ impl Receiver {
     /// When [`Receiver::on_timer`] must be called next; `None`: no timer is armed.
     #[inline]
     pub fn next_timer(&self) -> Option<Nanos> {
-        let next = self.acks.next_timer().min(self.gro.until);
+        let next = self.acks.next_timer().min(self.gro.until).min(self.handshake.due());
         (next != Nanos::MAX).then_some(next)
     }
 
-    /// Runs the timers that have expired: GRO, delayed ACK, SACK compression. Returns the number of packets
-    /// that became available to the application.
+    /// Runs the timers that have expired: SYN-ACK, GRO, delayed ACK, SACK compression. Returns the number of
+    /// packets that became available to the application.
     pub fn on_timer(&mut self, now: Nanos, wire: &mut impl AckWire) -> u64 {
         let mut available = 0;
+        if self.handshake.due() <= now {
+            self.on_syn_ack_timeout(now, wire);
+        }
         if self.gro.until <= now {
             available = self.flush_gro(now, wire);
         }
@@ -107,6 +114,7 @@ impl Receiver {
         if self.fast_path && segment.seq == self.next {
             self.acks.note_timestamp(&segment);
             self.next += 1;
+            self.acks.note_data(now, self.window.pkts());
             self.acknowledge_fast(now, wire);
             return 1;
         }
@@ -114,7 +122,10 @@ impl Receiver {
             0 => self.receive(now, &segment, 1, wire),
             _ => self.receive_gro(now, segment, wire),
         };
-        self.fast_path = self.ooo_pkts == 0 && self.duplicate.is_none() && self.allows_fast_path();
+        self.fast_path = self.ooo_pkts == 0
+            && self.duplicate.is_none()
+            && self.handshake.is_over()
+            && self.allows_fast_path();
         available
     }
 
@@ -126,7 +137,10 @@ impl Receiver {
     #[inline(never)]
     fn receive(&mut self, now: Nanos, segment: &Segment, pkts: u64, wire: &mut impl AckWire) -> u64 {
         if segment.seq == Segment::SYN {
-            self.answer_syn(now, segment, wire);
+            self.on_syn(now, segment, wire);
+            return 0;
+        }
+        if !self.handshake.is_over() && !self.end_handshake(now, segment, wire) || !segment.is_data() {
             return 0;
         }
         self.acks.note_timestamp(segment);
@@ -137,9 +151,15 @@ impl Receiver {
         } else {
             at_once |= self.on_disorder(segment.seq..segment.seq + pkts);
         }
-        let ooo_pkts = if self.ooo_pkts > 0 { self.ooo_end - self.next } else { 0 };
-        let data = DataArrival { pkts, prior_next: before, next: self.next, ooo_pkts };
-        self.window.on_data(now, segment.echo_ms, data);
+        let ooo_span_pkts = if self.ooo_pkts > 0 { self.ooo_end - self.next } else { 0 };
+        if self.next > before {
+            self.acks.note_data(now, self.window.pkts());
+        }
+        let held_pkts = self.ooo_pkts;
+        let data = DataArrival { pkts, prior_next: before, next: self.next, ooo_span_pkts, held_pkts };
+        if self.window.on_data(now, segment.echo_ms, data, self.config.sack) {
+            self.acks.quickacks |= 1; // Linux: tcp_grow_window
+        }
         self.acknowledge(now, at_once, wire);
         self.next - before
     }
@@ -154,7 +174,8 @@ impl Receiver {
             if seq < self.next || (seq < self.ooo_end && self.ooo.get(seq)) {
                 duplicate = Some(Block { start: duplicate.map_or(seq, |b| b.start), end: seq + 1 });
                 if seq < self.next {
-                    self.acks.enter_quickack(); // an unnecessary retransmission (Linux: tcp_send_dupack)
+                    // an unnecessary retransmission (Linux: tcp_send_dupack)
+                    self.acks.enter_quickack(QUICK_ACKS, self.window.pkts());
                     at_once = true;
                 }
             } else if seq == self.next {

@@ -1,16 +1,20 @@
 //! The parts of a receiver's state: ACKs that are delayed or compressed, and the packet that GRO assembles.
 
-use crate::time::Nanos;
+use crate::rtt::{RTO_INITIAL_US, RTO_MIN_US, Rtt};
+use crate::time::{Nanos, US};
 use crate::wire::{EcnField, Segment};
 
 /// The shortest delay of an ACK, ns: 40 ms (Linux: TCP_ATO_MIN).
 const ATO_MIN: Nanos = 40_000_000;
-/// The longest delay of an ACK, ns: 200 ms (Linux: TCP_DELACK_MAX).
+/// The longest delay of an ACK, ns: 200 ms (Linux: TCP_DELACK_MAX). An RTT of more than [`ATO_MIN`] is less.
 const ATO_MAX: Nanos = 200_000_000;
-/// ACKs that are not delayed at the start and after duplicates (Linux: TCP_MAX_QUICKACKS).
-const QUICK_ACKS: u32 = 16;
+/// ACKs that are not delayed at the start, after a long gap and after duplicates (Linux: TCP_MAX_QUICKACKS).
+pub(super) const QUICK_ACKS: u32 = 16;
 /// ACKs that are not delayed after a mark, since the sender's cwnd may be small (Linux: __tcp_ecn_check_ce).
-const QUICK_ACKS_ON_MARK: u32 = 2;
+pub(super) const QUICK_ACKS_ON_MARK: u32 = 2;
+/// Of an rwnd that holds less than two packets, this number of ACKs is not delayed (Linux:
+/// tcp_incr_quickack).
+const QUICK_ACKS_LEAST: u32 = 2;
 /// Accurate ECN: this number of packets with CE is acknowledged at once. RFC 9768, section 3.2.2.5.1, has 2
 /// while data is unacknowledged, and a packet of data with CE always is.
 const CE_PKTS_PER_ACK: u16 = 2;
@@ -29,15 +33,20 @@ pub(super) struct Acks {
     pub(super) unreported_ce_pkts: u16,
     /// ECN-capable packets have arrived, so one that is not is probably a retransmission.
     pub(super) ect_seen: bool,
-    pub(super) syn_seen: bool,
-    pub(super) answer_syn: bool,
     /// `next` in the last ACK sent.
     pub(super) acked: u64,
     /// The timestamp to echo: of the segment that advanced the last ACK, or would have (RFC 7323, section
     /// 4.3).
     pub(super) echo_ms: u32,
     pub(super) quickacks: u32,
-    pub(super) ato: Nanos,
+    /// The delay of an ACK, before it is bounded (Linux: icsk_ack.ato).
+    ato: Nanos,
+    /// When a segment last arrived in order; `Nanos::MAX`: none has (Linux: icsk_ack.lrcvtime).
+    last_data: Nanos,
+    /// The longest delay of an ACK: an RTT, within [`ATO_MIN`] and [`ATO_MAX`].
+    delay_max: Nanos,
+    /// The receiver's own RTO: a longer gap ends with quick ACKs, since the sender starts slowly again.
+    rto: Nanos,
     /// Deadlines of a delayed ACK and of compressed SACKs; `Nanos::MAX`: there are none.
     pub(super) delayed_until: Nanos,
     pub(super) compressed_until: Nanos,
@@ -58,12 +67,13 @@ impl Default for Acks {
             ce_pkts: 0,
             unreported_ce_pkts: 0,
             ect_seen: false,
-            syn_seen: false,
-            answer_syn: false,
             acked: 0,
             echo_ms: 0,
-            quickacks: QUICK_ACKS,
+            quickacks: 0,
             ato: ATO_MIN,
+            last_data: Nanos::MAX,
+            delay_max: ATO_MAX,
+            rto: RTO_INITIAL_US * US,
             delayed_until: Nanos::MAX,
             compressed_until: Nanos::MAX,
             compressed: 0,
@@ -87,7 +97,7 @@ impl Acks {
             return true;
         }
         if self.delayed_until <= now {
-            self.ato = (self.ato * 2).min(ATO_MAX); // no second segment arrived in time
+            self.ato = (self.ato * 2).min(self.rto); // no second segment arrived in time
             return true;
         }
         false
@@ -104,10 +114,69 @@ impl Acks {
         self.compressed > 0
     }
 
-    /// Delays no ACKs for a while (Linux: tcp_enter_quickack_mode).
-    pub(super) fn enter_quickack(&mut self) {
-        self.quickacks = self.quickacks.max(QUICK_ACKS);
+    /// The RTT is known, from the handshake.
+    pub(super) fn set_rtt(&mut self, rtt_us: u64) {
+        let mut estimate = Rtt::new(RTO_MIN_US);
+        estimate.sample(rtt_us, 0, 0);
+        self.rto = estimate.rto_ns();
+        self.delay_max = (rtt_us * US).clamp(ATO_MIN, ATO_MAX);
+    }
+
+    /// A segment arrives in order: the delay of ACKs follows the time between such segments (Linux:
+    /// tcp_event_data_recv).
+    #[inline]
+    pub(super) fn note_data(&mut self, now: Nanos, rwnd_pkts: u32) {
+        let gap = now.saturating_sub(self.last_data);
+        if gap > ATO_MIN / 2 || self.last_data == Nanos::MAX {
+            self.note_gap(gap, rwnd_pkts);
+        } else if self.ato != ATO_MIN {
+            self.ato = self.ato / 2 + ATO_MIN / 2;
+        }
+        self.last_data = now;
+    }
+
+    #[cold]
+    fn note_gap(&mut self, gap: Nanos, rwnd_pkts: u32) {
+        if self.last_data == Nanos::MAX || gap > self.rto {
+            self.raise_quickacks(QUICK_ACKS, rwnd_pkts);
+        } else if gap < self.ato {
+            self.ato = (self.ato / 2 + gap).min(self.rto);
+        }
+    }
+
+    /// The next ACKs are not delayed: as many as half of rwnd has packets, at most `most` (Linux:
+    /// tcp_incr_quickack).
+    fn raise_quickacks(&mut self, most: u32, rwnd_pkts: u32) {
+        let half_of_rwnd = match rwnd_pkts / 2 {
+            0 => QUICK_ACKS_LEAST,
+            pkts => pkts,
+        };
+        self.quickacks = self.quickacks.max(most.min(half_of_rwnd));
+    }
+
+    /// Delays no ACKs for a while, `most` at most (Linux: tcp_enter_quickack_mode).
+    pub(super) fn enter_quickack(&mut self, most: u32, rwnd_pkts: u32) {
+        self.raise_quickacks(most, rwnd_pkts);
         self.ato = ATO_MIN;
+    }
+
+    /// An ACK leaves, so one fewer is sent without delay (Linux: tcp_dec_quickack_mode).
+    #[inline]
+    pub(super) fn lower_quickacks(&mut self) {
+        if self.quickacks > 0 {
+            self.quickacks -= 1;
+            if self.quickacks == 0 {
+                self.ato = ATO_MIN;
+            }
+        }
+    }
+
+    /// Delays the ACK that is due (Linux: tcp_send_delayed_ack).
+    #[inline]
+    pub(super) fn delay(&mut self, now: Nanos) {
+        if self.delayed_until == Nanos::MAX {
+            self.delayed_until = now + self.ato.min(self.delay_max);
+        }
     }
 
     /// Accurate ECN: counts packets that arrived with CE. Returns true if an ACK must be sent at once: for
@@ -121,11 +190,6 @@ impl Acks {
         self.ce_pkts = self.ce_pkts.wrapping_add(pkts as u16);
         self.unreported_ce_pkts = self.unreported_ce_pkts.saturating_add(pkts as u16);
         changes || self.unreported_ce_pkts >= CE_PKTS_PER_ACK
-    }
-
-    pub(super) fn enter_quickack_on_mark(&mut self) {
-        self.quickacks = self.quickacks.max(QUICK_ACKS_ON_MARK);
-        self.ato = ATO_MIN;
     }
 }
 

@@ -63,6 +63,44 @@ fn a_lone_segment_is_acknowledged_after_40_ms() {
     assert_eq!(r.next_timer(), None);
 }
 
+/// Linux: tcp_event_data_recv. The receiver has no RTT sample, so its RTO is 1 s.
+#[test]
+fn a_long_gap_ends_with_quick_acks_and_a_short_one_does_not() {
+    for (gap_ms, quick) in [(990, false), (1010, true)] {
+        let mut r = receiver();
+        assert_eq!(answer(&mut r, gap_ms * MS, segment(16)).is_some(), quick);
+        let acks = (17..47).filter(|seq| answer(&mut r, (gap_ms + 1) * MS, segment(*seq)).is_some()).count();
+        assert_eq!(acks, if quick { 15 + 7 } else { 15 }, "16 at once, then each second");
+    }
+}
+
+/// Linux: tcp_event_data_recv has ato / 2 + gap, tcp_delack_timer_handler doubles it, and
+/// tcp_send_delayed_ack bounds it by the RTT, if that is known, and by 200 ms.
+#[test]
+fn the_delay_of_acks_follows_the_time_between_segments() {
+    let delays = |rtt_ms: Option<u64>| {
+        let mut r = receiver();
+        if let Some(rtt_ms) = rtt_ms {
+            r.acks.set_rtt(rtt_ms * 1000);
+        }
+        let (mut left, mut delays) = (0, Vec::new());
+        for seq in 16..19 {
+            let arrives = left + 30 * MS;
+            assert_eq!(answer(&mut r, arrives, segment(seq)), None);
+            left = timer(&mut r).0;
+            delays.push((left - arrives) / MS);
+        }
+        // full speed: the delay falls by halves to 40 ms
+        for seq in 19..40 {
+            answer(&mut r, left + MS, segment(seq));
+        }
+        assert_eq!((timer(&mut r).0 - left) / MS, 41);
+        delays
+    };
+    assert_eq!(delays(None), [50, 130, 200]);
+    assert_eq!(delays(Some(60)), [50, 60, 60]);
+}
+
 #[test]
 fn the_timestamp_of_the_first_unacknowledged_segment_is_echoed() {
     let mut r = receiver();

@@ -7,6 +7,10 @@ use crate::wire::timestamp_ms;
 
 /// The initial rwnd, bytes: half of Linux's `tcp_rmem[1]`, since the other half is for overhead.
 const START_BYTES: u64 = 65_536;
+/// What rwnd may grow to before it is tuned, bytes. Linux learns from the first packet how much of the buffer
+/// is overhead: a packet of 1448 bytes from a virtual device occupies 2304 (tcp_measure_rcv_mss,
+/// scaling_ratio).
+const FIRST_LIMIT_BYTES: u64 = 81_920;
 /// The assumed amount of data of the first round, packets (Linux: TCP_INIT_CWND).
 const FIRST_ROUND_PKTS: u64 = 10;
 /// rwnd grows by this number of packets per packet that arrives, up to the limit of autotuning (Linux:
@@ -61,7 +65,9 @@ pub(super) struct DataArrival {
     pub(super) prior_next: u64,
     pub(super) next: u64,
     /// Distance of the highest packet received out of order from `next`.
-    pub(super) ooo_pkts: u64,
+    pub(super) ooo_span_pkts: u64,
+    /// Packets that are held out of order.
+    pub(super) held_pkts: u64,
 }
 
 impl ReceiveWindow {
@@ -77,7 +83,7 @@ impl ReceiveWindow {
                 let start = pkts(START_BYTES).min(most_pkts);
                 let tuning = Tuning {
                     most_pkts,
-                    limit_pkts: start,
+                    limit_pkts: pkts(FIRST_LIMIT_BYTES).min(most_pkts),
                     rtt: Rtt::default(),
                     round_start: 0,
                     round_next: 0,
@@ -105,27 +111,34 @@ impl ReceiveWindow {
         }
     }
 
-    /// Autotunes rwnd when data arrives. `echo_ms`: the timestamp that it echoes.
+    /// Autotunes rwnd when data arrives, and returns true if it grew. `echo_ms`: the timestamp that it
+    /// echoes. Without `sack`, data out of order must not change rwnd: the ACK would be no duplicate
+    /// (Linux: tcp_data_queue_ofo).
     #[inline]
-    pub(super) fn on_data(&mut self, now: Nanos, echo_ms: u32, data: DataArrival) {
-        let DataArrival { pkts: arrived, prior_next, next, ooo_pkts } = data;
-        if let Some(t) = &mut self.tuning {
-            t.rtt.sample_by_timestamp(now, echo_ms);
-            if next > prior_next {
-                t.rtt.sample_by_window(now, next, self.pkts);
-            }
-            let room = t.limit_pkts.saturating_sub(self.pkts);
-            self.pkts += room.min(OPENING_PKTS * arrived);
-            if next > prior_next {
-                t.end_round(now, next, ooo_pkts);
-            }
+    pub(super) fn on_data(&mut self, now: Nanos, echo_ms: u32, data: DataArrival, sack: bool) -> bool {
+        let DataArrival { pkts: arrived, prior_next, next, ooo_span_pkts, held_pkts } = data;
+        let Some(t) = &mut self.tuning else { return false };
+        let in_order = next > prior_next;
+        t.rtt.sample_by_timestamp(now, echo_ms);
+        if in_order {
+            t.rtt.sample_by_window(now, next, self.pkts);
         }
+        // what is held takes room in the buffer, too (Linux: tcp_space)
+        let room = t.limit_pkts.saturating_sub(self.pkts + held_pkts);
+        let growth = if in_order || sack { room.min(OPENING_PKTS * arrived) } else { 0 };
+        self.pkts += growth;
+        if in_order {
+            t.end_round(now, next, ooo_span_pkts);
+        } else {
+            t.raise(2 * t.read_pkts + ooo_span_pkts);
+        }
+        growth > 0
     }
 }
 
 impl Tuning {
     /// Once per RTT, sets the limit of rwnd from the data read in it.
-    fn end_round(&mut self, now: Nanos, next: u64, ooo_pkts: u64) {
+    fn end_round(&mut self, now: Nanos, next: u64, ooo_span_pkts: u64) {
         let rtt_us = self.rtt.us_8 >> 3;
         if self.rtt.us_8 == 0 || (now - self.round_start) / US < rtt_us {
             return;
@@ -138,7 +151,12 @@ impl Tuning {
         // Twice, since rwnd takes effect an RTT later; and the sender may grow by as much as it just did.
         let growth = 2 * read * (read - self.read_pkts) / self.read_pkts;
         self.read_pkts = read;
-        self.limit_pkts = self.limit_pkts.max((2 * read + 2 * growth + ooo_pkts).min(self.most_pkts));
+        self.raise(2 * read + 2 * growth + ooo_span_pkts);
+    }
+
+    /// Raises the limit of rwnd (Linux: tcp_rcvbuf_grow).
+    fn raise(&mut self, pkts: u64) {
+        self.limit_pkts = self.limit_pkts.max(pkts.min(self.most_pkts));
     }
 }
 

@@ -4,6 +4,7 @@
 use super::Sender;
 use super::state::{AckInfo, Delivered, REORDERING_MAX_PKTS, SentTimes};
 use crate::control::Control;
+use crate::rtt::since_echo_us;
 use crate::scoreboard::{Transmission, mark};
 use crate::time::{Nanos, US};
 use crate::wire::{Ack, Block, timestamp_ms};
@@ -210,34 +211,9 @@ impl<C: Control> Sender<C> {
     }
 }
 
-/// The age of the echoed timestamp in us, with the resolution of a millisecond; `None` if it lies in the
-/// future. Packets that do not wait for the pacer carry the departure time that the pacer gave them (Linux:
-/// tcp_rtt_tsopt_us).
-fn since_echo_us(now: Nanos, echo_ms: u32) -> Option<u64> {
-    /// A millisecond, us.
-    const MS_US: u32 = 1000;
-    let ms = timestamp_ms(now).wrapping_sub(echo_ms);
-    (ms < i32::MAX as u32 / MS_US).then(|| u64::from(ms.max(1)) * u64::from(MS_US))
-}
-
 /// True if the first block is a D-SACK: it lies below the cumulative ACK or inside the second block (RFC
 /// 2883).
 fn has_dsack(ack: &Ack) -> bool {
     let [first, second, _] = ack.blocks;
     first.start < ack.next || (!second.is_empty() && second.contains(first))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_age_of_an_echo_is_at_least_a_millisecond_and_unknown_if_it_lies_in_the_future() {
-        let at = |ms: u64| ms * 1000 * US;
-        assert_eq!(since_echo_us(at(500), timestamp_ms(at(430))), Some(70_000));
-        assert_eq!(since_echo_us(at(500), timestamp_ms(at(500))), Some(1_000));
-        assert_eq!(since_echo_us(at(500), timestamp_ms(at(501))), None);
-        let wrapped = at(1 << 32);
-        assert_eq!(since_echo_us(wrapped + at(5), timestamp_ms(wrapped - at(5))), Some(10_000));
-    }
 }

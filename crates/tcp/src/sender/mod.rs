@@ -12,14 +12,16 @@ mod congestion;
 mod dup_acks;
 mod ecn;
 mod fast_path;
+mod handshake;
 mod recovery;
 mod state;
 mod timers;
 mod transmit;
 
 use fairpace_cc::{CaState, INFINITE, Kind, Observation};
+use fairpace_scenario::ns;
 
-use crate::config::{Ecn, Sending};
+use crate::config::Sending;
 use crate::control::Control;
 use crate::pacer::Pacer;
 use crate::rack::Rack;
@@ -27,7 +29,8 @@ use crate::rate::Rate;
 use crate::rtt::Rtt;
 use crate::scoreboard::Scoreboard;
 use crate::time::{Nanos, US};
-use crate::wire::{Ack, Segment, Wire};
+use crate::wire::{Ack, Wire};
+use handshake::Handshake;
 use state::{AckCounts, CwndUse, EcnState, Recovery, RecoveryAction, Timer};
 
 /// Counts since the start of the connection.
@@ -87,8 +90,7 @@ pub struct Sender<C: Control> {
     stats: SenderStats,
     /// Buffer for [`Scoreboard::swap_losses`].
     loss_buffer: Vec<u64>,
-    syn_sent: Nanos,
-    syn_retransmitted: bool,
+    handshake: Handshake,
     params: C::Params,
 }
 
@@ -122,7 +124,7 @@ impl<C: Control> Sender<C> {
             control: None,
             board,
             rate: Rate::default(),
-            rtt: Rtt::new(),
+            rtt: Rtt::new(ns(config.rto_min) / US),
             rack: Rack::new(),
             pacer: Pacer::new(false, config.mss_bytes()),
             recovery: Recovery::new(),
@@ -135,23 +137,12 @@ impl<C: Control> Sender<C> {
             rwnd_end: 0,
             cwnd_use: CwndUse::default(),
             last_sent: 0,
-            syn_sent: 0,
-            syn_retransmitted: false,
+            handshake: Handshake::default(),
             echo_ms: 0,
             ecn: EcnState::default(),
             loss_buffer,
             stats: SenderStats::default(),
         }
-    }
-
-    /// Opens the connection: sends a SYN.
-    pub fn connect(&mut self, now: Nanos, wire: &mut impl Wire) {
-        self.syn_sent = now;
-        self.timer = Timer::Retransmit(now + self.rtt.rto_ns());
-        // RFC 3168, section 6.1.1.1: a retransmitted SYN does not request ECN, since the request may be why
-        // it was lost
-        let requests_ecn = self.config.ecn != Ecn::Off && !self.syn_retransmitted;
-        wire.send(Segment { seq: Segment::SYN, sent: now, cwr: requests_ecn, ..Segment::default() });
     }
 
     /// The application writes `pkts` packets; `u64::MAX` for a transfer without end.
@@ -183,8 +174,8 @@ impl<C: Control> Sender<C> {
 
     /// Processes an ACK (Linux: tcp_ack, then tcp_data_snd_check).
     pub fn on_ack(&mut self, now: Nanos, ack: &Ack, wire: &mut impl Wire) {
-        if ack.syn {
-            self.establish(now, ack, wire);
+        if ack.syn | ack.rst {
+            self.on_handshake(now, ack, wire);
             return;
         }
         if self.control.is_none() || ack.next > self.board.nxt() {
@@ -233,23 +224,6 @@ impl<C: Control> Sender<C> {
         let counts = AckCounts { acked_pkts, lost_pkts, prior_inflight_pkts };
         self.run_congestion_control(now, &info, &sample, counts);
         action
-    }
-
-    fn establish(&mut self, now: Nanos, ack: &Ack, wire: &mut impl Wire) {
-        if self.control.is_some() {
-            return; // a second SYN-ACK
-        }
-        self.echo_ms = ack.sent_ms;
-        self.rwnd_end = u64::from(ack.rwnd_pkts);
-        self.start_ecn(ack);
-        let rtt_us = (now - self.syn_sent) / US;
-        self.rtt.sample(rtt_us, 0, 0);
-        self.rtt.sample_min(now, rtt_us);
-        self.rate.delivered_pkts = 1; // the SYN
-        self.rate.delivered_us = now / US;
-        self.timer = Timer::Off;
-        self.start_congestion_control(now);
-        self.transmit_new(now, wire);
     }
 
     /// The first packet that the sender must not send: the application has not written it, or it is beyond

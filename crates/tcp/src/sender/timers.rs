@@ -7,7 +7,6 @@ use super::Sender;
 use super::state::{Probe, TIMEOUT_MIN_US, Timer};
 use super::transmit::Reason;
 use crate::control::Control;
-use crate::rtt::RTO_MIN_US;
 use crate::time::{Nanos, US};
 use crate::wire::Wire;
 
@@ -65,7 +64,7 @@ impl<C: Control> Sender<C> {
             return false;
         }
         let alone = self.board.packets_out() == 1; // its ACK may be delayed
-        let probe_us = 2 * self.rtt.srtt_us() + if alone { RTO_MIN_US } else { TIMEOUT_MIN_US };
+        let probe_us = 2 * self.rtt.srtt_us() + if alone { self.rtt.rto_min_us() } else { TIMEOUT_MIN_US };
         let rto_us = if fresh { self.rtt.rto_us() as i64 } else { self.until_rto(now) };
         let after_us = if rto_us > 0 { probe_us.min(rto_us as u64) } else { probe_us };
         self.timer = Timer::Probe(now + after_us * US + self.pacer.lead_ns(now));
@@ -113,12 +112,11 @@ impl<C: Control> Sender<C> {
     }
 
     fn on_timeout(&mut self, now: Nanos, wire: &mut impl Wire) {
-        self.rtt.back_off();
         if self.control.is_none() {
-            self.syn_retransmitted = true;
-            self.connect(now, wire);
+            self.on_syn_timeout(now, wire);
             return;
         }
+        self.rtt.back_off();
         if self.board.packets_out() == 0 {
             self.timer = Timer::Off;
             return;

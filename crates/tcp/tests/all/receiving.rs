@@ -331,10 +331,41 @@ fn doubling(most_bytes: u64, rounds: u32) -> Vec<u32> {
     windows
 }
 
+/// As by Linux's own receiver, of packets that come one by one: "win 45" on the SYN-ACK, "win 56" on the
+/// sixth ACK and all others.
+#[test]
+fn rwnd_opens_by_two_packets_at_a_time_and_these_acks_are_not_delayed() {
+    let config = ReceiverConfig { window: Window::Autotuned(64_000_000), ..linux() };
+    let mut h = Host { receiver: Receiver::new(config), acks: Vec::new() };
+    h.receiver.on_segment(0, syn(false), &mut h.acks);
+    (0..40).for_each(|seq| assert_eq!(h.arrives(100 * MS, packet(seq)), 1));
+    let windows: Vec<u32> = h.acks.iter().map(|(_, ack)| ack.rwnd_pkts).collect();
+    assert_eq!(windows[..8], [45, 47, 49, 51, 53, 55, 56, 56]);
+    // 16 quick ACKs, and one more for each step: tcp_grow_window
+    let acks: Vec<u64> = h.acks.iter().map(|(_, ack)| ack.next).collect();
+    assert_eq!(acks[1..23], (1..=22).collect::<Vec<_>>());
+    assert_eq!(acks[23..], [24, 26, 28, 30, 32, 34, 36, 38, 40]);
+}
+
+/// What is held out of order takes its part of the buffer.
+#[test]
+fn rwnd_opens_less_while_packets_are_held_out_of_order() {
+    let opened = |sack: bool| {
+        let config = ReceiverConfig { sack, window: Window::Autotuned(64_000_000), ..linux() };
+        let mut h = Host { receiver: Receiver::new(config), acks: Vec::new() };
+        h.receiver.on_segment(0, syn(false), &mut h.acks);
+        (1..10).for_each(|seq| assert_eq!(h.arrives(100 * MS, packet(seq)), 0));
+        h.acks.iter().map(|(_, ack)| ack.rwnd_pkts).collect::<Vec<_>>()
+    };
+    assert_eq!(opened(true)[..7], [45, 47, 49, 51, 52, 52, 52]);
+    // without SACK an ACK with another rwnd were no duplicate
+    assert_eq!(opened(false), [45; 10]);
+}
+
 #[test]
 fn autotuning_starts_at_64_kb_and_stays_ahead_of_a_sender_that_doubles() {
     let windows = doubling(64_000_000, 11);
-    assert_eq!(windows[0], 65_536 / MSS_BYTES);
+    assert_eq!(windows[0], 81_920 / MSS_BYTES, "it opens with the first packets");
     for (round, pair) in windows.windows(2).enumerate() {
         // the next flight fits, and the one after that as well once two rounds have been compared
         assert!(u64::from(pair[0]) >= 10 << (round + 1), "round {round}: {windows:?}");
@@ -363,7 +394,7 @@ fn autotuning_does_not_grow_for_a_steady_flow() {
         let echo_ms = (now / MS - 100) as u32;
         receiver.on_segment(now, Segment { echo_ms, ..packet(seq) }, &mut acks);
     }
-    assert!(acks.iter().all(|(_, a)| a.rwnd_pkts == 65_536 / MSS_BYTES));
+    assert!(acks[20..].iter().all(|(_, a)| a.rwnd_pkts == 81_920 / MSS_BYTES));
 }
 
 #[test]
