@@ -90,6 +90,9 @@ pub fn measure(scenario: &Scenario, monitor: &mut dyn Monitor, options: &Options
         data_packets: parts.emulated.data_packets,
     };
     let mut run = record(&plan, options, parts, lateness, cost);
+    for (index, flow) in run.summary.flows.iter_mut().enumerate() {
+        flow.failed = u64::from(endpoints.senders.has_failed(index));
+    }
     run.notes.extend(controls.notes());
     let skipped = cwnd::violation(scenario, &largest_pkts).filter(|_| Features::probe().skips_programs());
     let late = || tolerance.violation(&lateness).map(Disturbance::Late);
@@ -103,7 +106,9 @@ fn connect_endpoints(scenario: &Scenario, controls: &Controls) -> Result<Endpoin
     let all = |setting: fn(&Sending) -> bool| scenario.flows.iter().all(|flow| setting(&flow.sending));
     let host = Host { tso: all(|sending| sending.tso), sack: all(|sending| sending.sack) };
     let (sender, sockets) = namespace::create(Side::Sender, host, || flows::open_senders(&controlled))?;
-    let (receiver, listener) = namespace::create(Side::Receiver, host, flows::open_listener)?;
+    let receiving = scenario.flows.first().map(|flow| flow.receiving.clone()).unwrap_or_default();
+    let listen = || flows::open_listener(receiving.syn_ack_retries);
+    let (receiver, listener) = namespace::create(Side::Receiver, host, listen)?;
     Ok(Endpoints { sender, senders: Senders::new(sockets)?, receiver, listener })
 }
 
