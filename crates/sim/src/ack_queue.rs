@@ -37,11 +37,10 @@ struct Due {
 struct Flags(u8);
 
 impl Flags {
-    // One bit each: a SYN-ACK; ECE; SACK blocks are kept for it; a RST.
+    // One bit each: a SYN-ACK; ECE; SACK blocks are kept for it.
     const SYN: u8 = 1;
     const ECE: u8 = 2;
     const BLOCKS: u8 = 4;
-    const RST: u8 = 8;
 
     #[inline]
     fn has(self, bit: u8) -> bool {
@@ -61,7 +60,7 @@ impl AckQueue {
     /// Adds an ACK that is due at `at`, not before those in the queue.
     #[inline(always)] // see docs/decisions/0005-segments-in-registers.md
     pub(crate) fn push(&mut self, at: Nanos, ack: &Ack) {
-        let Ack { next, echo_ms, sent_ms, rwnd_pkts, syn, rst, ece, ce_pkts, blocks } = *ack;
+        let Ack { next, echo_ms, sent_ms, rwnd_pkts, syn, ece, ce_pkts, blocks } = *ack;
         let has_blocks = !blocks[0].is_empty();
         if has_blocks {
             self.blocks.push_back(blocks);
@@ -70,10 +69,7 @@ impl AckQueue {
             self.next = at;
         }
         let bit = |is: bool, bit| if is { bit } else { 0 };
-        let flags = bit(syn, Flags::SYN)
-            | bit(ece, Flags::ECE)
-            | bit(has_blocks, Flags::BLOCKS)
-            | bit(rst, Flags::RST);
+        let flags = bit(syn, Flags::SYN) | bit(ece, Flags::ECE) | bit(has_blocks, Flags::BLOCKS);
         self.due.push_back(Due { at, next, echo_ms, sent_ms, rwnd_pkts, ce_pkts, flags: Flags(flags) });
         prefetch::back(&self.due);
     }
@@ -95,8 +91,8 @@ impl AckQueue {
         prefetch::front(&self.due);
         let blocks = if flags.has(Flags::BLOCKS) { self.blocks.pop_front() } else { None };
         let blocks = blocks.unwrap_or([Block::NONE; 3]);
-        let (syn, ece, rst) = (flags.has(Flags::SYN), flags.has(Flags::ECE), flags.has(Flags::RST));
-        Some((at, Ack { next, echo_ms, sent_ms, rwnd_pkts, syn, rst, ece, ce_pkts, blocks }))
+        let (syn, ece) = (flags.has(Flags::SYN), flags.has(Flags::ECE));
+        Some((at, Ack { next, echo_ms, sent_ms, rwnd_pkts, syn, ece, ce_pkts, blocks }))
     }
 
     /// Discards all.

@@ -91,6 +91,12 @@ impl<O: Observer> Wire for ForwardPath<'_, '_, O> {
         };
         self.enter(packet);
     }
+
+    #[cold]
+    fn fail(&mut self) {
+        self.flow.failed += 1;
+        self.receiver_side.give_up();
+    }
 }
 
 impl<O: Observer> ForwardPath<'_, '_, O> {
@@ -183,8 +189,7 @@ impl Connection {
         sender.min(self.receiver_side.next_event())
     }
 
-    /// Does everything that is due at `now`. Packets for a first hop are added to `packets`. Returns true if
-    /// the connection has failed just now.
+    /// Does everything that is due at `now`. Packets for a first hop are added to `packets`.
     #[inline]
     pub(crate) fn run<O: Observer>(
         &mut self,
@@ -193,10 +198,9 @@ impl Connection {
         dispatch: &mut Dispatch<'_>,
         packets: &mut Vec<Packet<Header>>,
         observer: &mut O,
-    ) -> bool {
+    ) {
         let sender = &mut self.sender;
         let receiver_side = &mut self.receiver_side;
-        let mut may_have_failed = false;
         let mut path = ForwardPath { now, dispatch, flow, receiver_side, packets, observer };
         if path.receiver_side.next_application_event <= now {
             let next = self.application.run(now, sender, &mut path);
@@ -207,11 +211,9 @@ impl Connection {
                 path.observer.ack(now, path.receiver_side.id, &observe::ack(&ack));
             }
             sender.on_ack(now, &ack, &mut path);
-            may_have_failed |= ack.rst;
         }
         if sender.next_timer().is_some_and(|at| at <= now) {
             sender.on_timer(now, &mut path);
-            may_have_failed = true;
         }
         let ForwardPath { receiver_side, flow, packets, observer, .. } = path;
         receiver_side.run_due_timer(now, flow, observer);
@@ -219,14 +221,6 @@ impl Connection {
         if O::ON && !receiver_side.is_over() && !flow.has_datagrams {
             observer.sender(now, receiver_side.id, || observe::sender(sender));
         }
-        // a sender that has failed has no timer, and these are at hand
-        let has_failed = may_have_failed && sender.next_timer().is_none() && sender.has_failed();
-        if has_failed {
-            self.application.stage = Stage::Stopped;
-            flow.failed += 1;
-            (receiver_side.next_application_event, receiver_side.request) = (NEVER, NEVER);
-        }
-        has_failed
     }
 }
 

@@ -20,8 +20,8 @@ impl<O: Observer> Simulation<O> {
             _ => self.fast_path.link(&mut self.network, first as usize),
         };
         let mut dispatch = link.map_or(Dispatch::PerHop, Dispatch::FastPath);
-        let has_failed = connection.run(now, flow, &mut dispatch, &mut self.packets, &mut self.observer);
-        if (connection.is_done() || has_failed)
+        connection.run(now, flow, &mut dispatch, &mut self.packets, &mut self.observer);
+        if connection.is_done()
             && let Some(workload) = &mut flow.workload
         {
             connection.close();

@@ -145,9 +145,9 @@ pub(crate) fn arriving_ecn(field: EcnField) -> fairpace_tcp::EcnField {
 #[inline]
 pub(crate) fn segment_bytes(segment: &Segment, data_bytes: u32) -> u32 {
     match segment.seq {
+        _ if segment.is_data() => data_bytes,
         Segment::SYN => SYN_BYTES,
-        Segment::ACK => HEADER_BYTES,
-        _ => data_bytes,
+        _ => HEADER_BYTES,
     }
 }
 
@@ -156,7 +156,7 @@ pub(crate) fn ack_bytes(ack: &Ack, accecn: bool) -> u32 {
     if ack.syn {
         return SYN_BYTES;
     }
-    if ack.rst {
+    if ack.next == Ack::RST {
         return RST_BYTES;
     }
     let blocks = ack.blocks.iter().filter(|b| !b.is_empty()).count() as u32;

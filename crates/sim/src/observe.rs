@@ -11,7 +11,7 @@ use crate::host_view::HostView;
 pub(crate) fn ack(ack: &Ack) -> observer::Ack {
     observer::Ack {
         syn: ack.syn,
-        rst: ack.rst,
+        rst: ack.next == Ack::RST,
         next: ack.next,
         blocks: ack.blocks.map(|b| (b.start, b.end)),
         ece: ack.ece,

@@ -110,6 +110,12 @@ impl ReceiverSide {
         (self.next_application_event, self.request) = (NEVER, NEVER);
     }
 
+    /// The connection has failed: its applications have nothing more to do.
+    pub(crate) fn give_up(&mut self) {
+        self.transfer.is_done = true;
+        (self.next_application_event, self.request) = (NEVER, NEVER);
+    }
+
     fn discard_acks(&mut self) {
         self.acks.clear();
         self.leaving.iter_mut().for_each(|leaving| leaving.clear());

@@ -89,7 +89,7 @@ impl Block {
 /// A pure ACK, a SYN-ACK, or a RST.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ack {
-    /// The cumulative ACK: the next packet that the receiver expects.
+    /// The cumulative ACK: the next packet that the receiver expects; [`Ack::RST`] for a RST.
     pub next: u64,
     /// Echo of a segment's timestamp, ms (TSecr, RFC 7323).
     pub echo_ms: u32,
@@ -99,8 +99,6 @@ pub struct Ack {
     pub rwnd_pkts: u32,
     /// True for a SYN-ACK.
     pub syn: bool,
-    /// True for a RST: the receiver does not know the connection.
-    pub rst: bool,
     /// ECE: a marked packet has arrived. On a SYN-ACK: the receiver agrees to ECN.
     pub ece: bool,
     /// Accurate ECN (RFC 9768): the packets that have arrived with CE; wraps. Its low three bits are the ACE
@@ -113,6 +111,9 @@ pub struct Ack {
 }
 
 impl Ack {
+    /// The `next` of a RST: the receiver does not know the connection.
+    pub const RST: u64 = u64::MAX;
+
     /// Does the AccECN option fit beside the other options? TCP has 40 bytes for them. Timestamps take 12 and
     /// SACK 12, 20 or 28, so it does not fit beside three SACK blocks. RFC 9768, section 3.2.3.3, lets SACK
     /// come first up to two blocks, beside which it fits; here SACK does with three, too.
@@ -131,7 +132,6 @@ impl Default for Ack {
             sent_ms: 0,
             rwnd_pkts: u32::MAX,
             syn: false,
-            rst: false,
             ece: false,
             ce_pkts: 0,
             blocks: [Block::NONE; 3],
@@ -143,6 +143,9 @@ impl Default for Ack {
 pub trait Wire {
     /// Sends a packet now. Its length is [`HEADER_BYTES`] and, for data, its MSS, or [`SYN_BYTES`].
     fn send(&mut self, segment: Segment);
+
+    /// The connection has failed: see [`Sender::has_failed`](crate::Sender::has_failed).
+    fn fail(&mut self) {}
 }
 
 impl Wire for Vec<Segment> {

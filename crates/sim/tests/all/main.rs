@@ -23,6 +23,7 @@ mod pathologies_loss;
 mod pathologies_paths;
 mod paths;
 mod radio;
+mod reports;
 mod running;
 mod short_flows;
 mod stepper;

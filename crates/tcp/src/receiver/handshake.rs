@@ -23,9 +23,9 @@ enum Stage {
 
 #[derive(Debug, Clone)]
 pub(super) struct Handshake {
+    /// The receiver neither waits for the ACK of a SYN-ACK nor has given up.
+    is_over: bool,
     stage: Stage,
-    /// When the SYN-ACK is sent again; `Nanos::MAX`: it is not.
-    due: Nanos,
     /// Times that the SYN-ACK was sent again because of its timer.
     timeouts: u32,
     /// When the first SYN-ACK left.
@@ -38,45 +38,50 @@ pub(super) struct Handshake {
 
 impl Handshake {
     pub(super) const NONE: Handshake = Handshake {
+        is_over: true,
         stage: Stage::Listening,
-        due: Nanos::MAX,
         timeouts: 0,
         sent: 0,
         syn_acks: 0,
         answered: None,
     };
 
-    /// When the SYN-ACK is sent again, or the receiver gives up; `Nanos::MAX`: neither.
-    #[inline]
-    pub(super) fn due(&self) -> Nanos {
-        self.due
-    }
-
-    /// True unless it waits for the ACK of the SYN-ACK, or has given up.
+    /// True unless the receiver waits for the ACK of a SYN-ACK, or has given up.
     #[inline]
     pub(super) fn is_over(&self) -> bool {
-        matches!(self.stage, Stage::Listening | Stage::Established)
+        self.is_over
     }
 
-    /// Counts a SYN-ACK that leaves, and arms the timer.
-    fn send(&mut self, now: Nanos) {
+    /// Counts a SYN-ACK that leaves. Returns when it is sent again, or the receiver gives up.
+    fn send(&mut self, now: Nanos) -> Nanos {
         if self.syn_acks == 0 {
             self.sent = now;
         }
         self.syn_acks += 1;
         let timeout_us = RTO_INITIAL_US.checked_shl(self.timeouts).unwrap_or(RTO_MAX_US).min(RTO_MAX_US);
-        self.due = now + timeout_us * US;
+        now + timeout_us * US
     }
 }
 
 impl Receiver {
+    /// Processes a segment that is no data, or that comes before the handshake is over. Returns true if it is
+    /// data to receive.
+    #[cold]
+    pub(super) fn shake_hands(&mut self, now: Nanos, segment: &Segment, wire: &mut impl AckWire) -> bool {
+        if segment.seq == Segment::SYN {
+            self.on_syn(now, segment, wire);
+            return false;
+        }
+        (self.handshake.is_over || self.end_handshake(now, segment, wire)) && segment.is_data()
+    }
+
     /// Answers a SYN.
-    pub(super) fn on_syn(&mut self, now: Nanos, segment: &Segment, wire: &mut impl AckWire) {
+    fn on_syn(&mut self, now: Nanos, segment: &Segment, wire: &mut impl AckWire) {
         match self.handshake.stage {
             // a challenge ACK: RFC 9293, section 3.10.7.4
             Stage::Established => return self.send_ack(now, wire),
             Stage::Listening | Stage::GivenUp => {
-                self.handshake = Handshake { stage: Stage::SynReceived, ..Handshake::NONE };
+                self.handshake = Handshake { is_over: false, stage: Stage::SynReceived, ..Handshake::NONE };
                 self.acks.ecn = segment.cwr && self.config.ecn != Ecn::Off;
                 // later SYNs do not change the timestamp (Linux: req->ts_recent)
                 self.acks.echo_ms = segment.timestamp_ms();
@@ -93,9 +98,11 @@ impl Receiver {
     }
 
     /// The timer of the SYN-ACK has expired: sends it again, or gives up.
+    #[cold]
     pub(super) fn on_syn_ack_timeout(&mut self, now: Nanos, wire: &mut impl AckWire) {
+        self.acks.delayed_until = Nanos::MAX;
         if self.handshake.timeouts >= self.config.syn_ack_retries {
-            self.handshake = Handshake { stage: Stage::GivenUp, ..Handshake::NONE };
+            self.handshake = Handshake { is_over: false, stage: Stage::GivenUp, ..Handshake::NONE };
             return;
         }
         self.handshake.timeouts += 1;
@@ -103,7 +110,7 @@ impl Receiver {
     }
 
     fn send_syn_ack(&mut self, now: Nanos, wire: &mut impl AckWire) {
-        self.handshake.send(now);
+        self.acks.delayed_until = self.handshake.send(now);
         let ack = Ack {
             echo_ms: self.acks.echo_ms,
             sent_ms: timestamp_ms(now),
@@ -118,11 +125,10 @@ impl Receiver {
 
     /// A segment that is no SYN arrives. It ends the handshake, and the RTT is known. Returns false if the
     /// connection is forgotten: then the answer is a RST (RFC 9293, section 3.10.7.1).
-    #[cold]
-    pub(super) fn end_handshake(&mut self, now: Nanos, segment: &Segment, wire: &mut impl AckWire) -> bool {
+    fn end_handshake(&mut self, now: Nanos, segment: &Segment, wire: &mut impl AckWire) -> bool {
         if self.handshake.stage == Stage::GivenUp {
             let leaves = self.departure(now);
-            wire.send(leaves, Ack { rst: true, ..Ack::default() });
+            wire.send(leaves, Ack { next: Ack::RST, ..Ack::default() });
             return false;
         }
         let rtt_us = match self.handshake.syn_acks {
@@ -133,6 +139,7 @@ impl Receiver {
             self.acks.set_rtt(rtt_us);
         }
         self.handshake = Handshake { stage: Stage::Established, ..Handshake::NONE };
+        self.acks.delayed_until = Nanos::MAX;
         true
     }
 }

@@ -88,7 +88,7 @@ impl Receiver {
     /// When [`Receiver::on_timer`] must be called next; `None`: no timer is armed.
     #[inline]
     pub fn next_timer(&self) -> Option<Nanos> {
-        let next = self.acks.next_timer().min(self.gro.until).min(self.handshake.due());
+        let next = self.acks.next_timer().min(self.gro.until);
         (next != Nanos::MAX).then_some(next)
     }
 
@@ -96,13 +96,13 @@ impl Receiver {
     /// packets that became available to the application.
     pub fn on_timer(&mut self, now: Nanos, wire: &mut impl AckWire) -> u64 {
         let mut available = 0;
-        if self.handshake.due() <= now {
+        if !self.handshake.is_over() && self.acks.delayed_until <= now {
             self.on_syn_ack_timeout(now, wire);
         }
         if self.gro.until <= now {
             available = self.flush_gro(now, wire);
         }
-        if self.acks.on_timer(now) {
+        if self.handshake.is_over() && self.acks.on_timer(now) {
             self.send_ack(now, wire);
         }
         available
@@ -136,11 +136,7 @@ impl Receiver {
     /// Receives `pkts` consecutive packets from `segment` on as one.
     #[inline(never)]
     fn receive(&mut self, now: Nanos, segment: &Segment, pkts: u64, wire: &mut impl AckWire) -> u64 {
-        if segment.seq == Segment::SYN {
-            self.on_syn(now, segment, wire);
-            return 0;
-        }
-        if !self.handshake.is_over() && !self.end_handshake(now, segment, wire) || !segment.is_data() {
+        if !(segment.is_data() & self.handshake.is_over()) && !self.shake_hands(now, segment, wire) {
             return 0;
         }
         self.acks.note_timestamp(segment);

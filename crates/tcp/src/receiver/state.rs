@@ -39,15 +39,20 @@ pub(super) struct Acks {
     /// 4.3).
     pub(super) echo_ms: u32,
     pub(super) quickacks: u32,
-    /// The delay of an ACK, before it is bounded (Linux: icsk_ack.ato).
-    ato: Nanos,
+    /// How long an ACK is delayed: `ato`, at most `delay_max`.
+    delay: Nanos,
     /// When a segment last arrived in order; `Nanos::MAX`: none has (Linux: icsk_ack.lrcvtime).
     last_data: Nanos,
+    /// A segment that follows before this time is over changes no delay; 0: any may.
+    quiet: Nanos,
+    /// The delay of an ACK, before it is bounded (Linux: icsk_ack.ato).
+    ato: Nanos,
     /// The longest delay of an ACK: an RTT, within [`ATO_MIN`] and [`ATO_MAX`].
     delay_max: Nanos,
     /// The receiver's own RTO: a longer gap ends with quick ACKs, since the sender starts slowly again.
     rto: Nanos,
-    /// Deadlines of a delayed ACK and of compressed SACKs; `Nanos::MAX`: there are none.
+    /// Deadlines of a delayed ACK, or of the next SYN-ACK during the handshake, and of compressed SACKs;
+    /// `Nanos::MAX`: there are none.
     pub(super) delayed_until: Nanos,
     pub(super) compressed_until: Nanos,
     pub(super) compressed: u32,
@@ -70,8 +75,10 @@ impl Default for Acks {
             acked: 0,
             echo_ms: 0,
             quickacks: 0,
-            ato: ATO_MIN,
+            delay: ATO_MIN,
             last_data: Nanos::MAX,
+            quiet: 0,
+            ato: ATO_MIN,
             delay_max: ATO_MAX,
             rto: RTO_INITIAL_US * US,
             delayed_until: Nanos::MAX,
@@ -97,7 +104,7 @@ impl Acks {
             return true;
         }
         if self.delayed_until <= now {
-            self.ato = (self.ato * 2).min(self.rto); // no second segment arrived in time
+            self.set_ato(self.ato * 2); // no second segment arrived in time
             return true;
         }
         false
@@ -120,27 +127,39 @@ impl Acks {
         estimate.sample(rtt_us, 0, 0);
         self.rto = estimate.rto_ns();
         self.delay_max = (rtt_us * US).clamp(ATO_MIN, ATO_MAX);
+        self.set_ato(self.ato);
+    }
+
+    fn set_ato(&mut self, ato: Nanos) {
+        self.ato = ato.min(self.rto);
+        self.delay = self.ato.min(self.delay_max);
+        let is_quiet = self.ato == ATO_MIN && self.last_data != Nanos::MAX;
+        self.quiet = if is_quiet { ATO_MIN / 2 } else { 0 };
     }
 
     /// A segment arrives in order: the delay of ACKs follows the time between such segments (Linux:
     /// tcp_event_data_recv).
     #[inline]
     pub(super) fn note_data(&mut self, now: Nanos, rwnd_pkts: u32) {
-        let gap = now.saturating_sub(self.last_data);
-        if gap > ATO_MIN / 2 || self.last_data == Nanos::MAX {
-            self.note_gap(gap, rwnd_pkts);
-        } else if self.ato != ATO_MIN {
-            self.ato = self.ato / 2 + ATO_MIN / 2;
+        // the difference wraps for the first one only, which is not quiet
+        if now.wrapping_sub(self.last_data) >= self.quiet {
+            self.note_gap(now, rwnd_pkts);
         }
         self.last_data = now;
     }
 
     #[cold]
-    fn note_gap(&mut self, gap: Nanos, rwnd_pkts: u32) {
-        if self.last_data == Nanos::MAX || gap > self.rto {
+    fn note_gap(&mut self, now: Nanos, rwnd_pkts: u32) {
+        let is_first = self.last_data == Nanos::MAX;
+        let gap = now.saturating_sub(self.last_data);
+        self.last_data = now;
+        if is_first || gap > self.rto {
             self.raise_quickacks(QUICK_ACKS, rwnd_pkts);
+            self.set_ato(self.ato);
+        } else if gap <= ATO_MIN / 2 {
+            self.set_ato(self.ato / 2 + ATO_MIN / 2);
         } else if gap < self.ato {
-            self.ato = (self.ato / 2 + gap).min(self.rto);
+            self.set_ato(self.ato / 2 + gap);
         }
     }
 
@@ -157,7 +176,7 @@ impl Acks {
     /// Delays no ACKs for a while, `most` at most (Linux: tcp_enter_quickack_mode).
     pub(super) fn enter_quickack(&mut self, most: u32, rwnd_pkts: u32) {
         self.raise_quickacks(most, rwnd_pkts);
-        self.ato = ATO_MIN;
+        self.set_ato(ATO_MIN);
     }
 
     /// An ACK leaves, so one fewer is sent without delay (Linux: tcp_dec_quickack_mode).
@@ -166,7 +185,7 @@ impl Acks {
         if self.quickacks > 0 {
             self.quickacks -= 1;
             if self.quickacks == 0 {
-                self.ato = ATO_MIN;
+                self.set_ato(ATO_MIN);
             }
         }
     }
@@ -175,7 +194,7 @@ impl Acks {
     #[inline]
     pub(super) fn delay(&mut self, now: Nanos) {
         if self.delayed_until == Nanos::MAX {
-            self.delayed_until = now + self.ato.min(self.delay_max);
+            self.delayed_until = now + self.delay;
         }
     }
 

@@ -12,34 +12,23 @@ use crate::wire::{Ack, Block, timestamp_ms};
 impl<C: Control> Sender<C> {
     /// Applies the ACK to the scoreboard and samples the RTT.
     pub(super) fn process_ack(&mut self, now: Nanos, ack: &Ack, rwnd_opened: bool) -> AckInfo {
-        let mut info = self.new_info(rwnd_opened, ack);
-        let prior_delivered = self.rate.delivered_pkts;
+        let ece = ack.ece && self.ecn.is_on();
+        let mut info = AckInfo { prior_una: self.board.una(), rwnd_opened, ece, ..AckInfo::default() };
+        let (prior_delivered, prior_out) = (self.rate.delivered_pkts, self.board.packets_out());
         if ack.next > info.prior_una {
             self.recovery.timeouts_in_a_row = 0;
         }
         let prior_fack = self.board.fack();
-        self.process_sacks(now, ack, &mut info);
+        if !ack.blocks[0].is_empty() && self.config.sack {
+            self.process_sacks(now, ack, &mut info);
+        }
         self.process_cumulative_ack(now, ack, &mut info, prior_fack);
         info.ece |= self.count_marks(ack, self.rate.delivered_pkts.wrapping_sub(prior_delivered));
         self.sample_rtt(now, ack, &mut info);
-        self.sample_for_growth(now, &info);
-        info
-    }
-
-    /// Processes an ACK while nothing is outstanding. Only a D-SACK matters: it may show that a reduction or
-    /// a tail loss probe was needless (Linux: tcp_ack, no_queue).
-    pub(super) fn process_ack_of_nothing(&mut self, now: Nanos, ack: &Ack, rwnd_opened: bool) {
-        let mut info = self.new_info(rwnd_opened, ack);
-        self.process_sacks(now, ack, &mut info);
-        if info.dsack {
-            self.run_recovery(now, ack, &mut info);
+        if prior_out > 0 {
+            self.sample_for_growth(now, &info);
         }
-        self.on_probe_ack(now, ack, &mut info);
-    }
-
-    fn new_info(&self, rwnd_opened: bool, ack: &Ack) -> AckInfo {
-        let ece = ack.ece && self.ecn.is_on();
-        AckInfo { prior_una: self.board.una(), rwnd_opened, ece, ..AckInfo::default() }
+        info
     }
 
     fn process_cumulative_ack(&mut self, now: Nanos, ack: &Ack, info: &mut AckInfo, prior_fack: u64) {
@@ -92,9 +81,6 @@ impl<C: Control> Sender<C> {
     }
 
     fn process_sacks(&mut self, now: Nanos, ack: &Ack, info: &mut AckInfo) {
-        if ack.blocks[0].is_empty() || !self.config.sack {
-            return;
-        }
         let nxt = self.board.nxt();
         let mut blocks = ack.blocks.map(|b| Block { start: b.start, end: b.end.min(nxt) });
         if has_dsack(ack) {

@@ -63,7 +63,7 @@ impl<C: Control> Sender<C> {
     /// No SYN-ACK has come in time. The first timeouts are as long as the initial RTO, then it doubles.
     pub(super) fn on_syn_timeout(&mut self, now: Nanos, wire: &mut impl Wire) {
         if self.gives_up(now) {
-            self.fail();
+            self.fail(wire);
             return;
         }
         self.handshake.retransmits += 1;
@@ -82,27 +82,24 @@ impl<C: Control> Sender<C> {
         sent >= all || (sent > 0 && elapsed_us >= model_timeout_us(self.config.syn_retries))
     }
 
-    /// The connection is over: without its algorithm, the sender takes no ACK and sends nothing.
+    /// The connection is over: without its algorithm, the sender takes no ACK and sends nothing. What it has
+    /// not sent is withdrawn.
     #[cold]
-    pub(super) fn fail(&mut self) {
+    pub(super) fn fail(&mut self, wire: &mut impl Wire) {
         self.handshake.failed = true;
         self.control = None;
         self.timer = Timer::Off;
         self.pacing_timer = Nanos::MAX;
-    }
-
-    /// Processes a SYN-ACK or a RST.
-    #[cold]
-    pub(super) fn on_handshake(&mut self, now: Nanos, ack: &Ack, wire: &mut impl Wire) {
-        match self.handshake.failed {
-            true => {}
-            _ if ack.rst => self.fail(),
-            _ => self.establish(now, ack, wire),
-        }
+        self.written = self.board.una();
+        wire.fail();
     }
 
     /// A SYN-ACK arrives: data may be sent.
-    fn establish(&mut self, now: Nanos, ack: &Ack, wire: &mut impl Wire) {
+    #[cold]
+    pub(super) fn on_syn_ack(&mut self, now: Nanos, ack: &Ack, wire: &mut impl Wire) {
+        if self.handshake.failed {
+            return;
+        }
         self.echo_ms = ack.sent_ms;
         if self.control.is_some() {
             self.acknowledge_syn_ack(now, wire); // it was sent again, so the ACK was lost

@@ -160,7 +160,7 @@ impl<C: Control> Sender<C> {
         self.written = self.board.nxt();
     }
 
-    /// True when all data written has been acknowledged.
+    /// True when all data written has been acknowledged, or the connection has failed.
     pub fn is_idle(&self) -> bool {
         self.board.una() == self.written
     }
@@ -174,12 +174,16 @@ impl<C: Control> Sender<C> {
 
     /// Processes an ACK (Linux: tcp_ack, then tcp_data_snd_check).
     pub fn on_ack(&mut self, now: Nanos, ack: &Ack, wire: &mut impl Wire) {
-        if ack.syn | ack.rst {
-            self.on_handshake(now, ack, wire);
+        if ack.syn {
+            self.on_syn_ack(now, ack, wire);
             return;
         }
         if self.control.is_none() || ack.next > self.board.nxt() {
-            return; // not connected, or an ACK of data that was never sent
+            // not connected, or an ACK of data that was never sent, or a RST
+            if ack.next == Ack::RST {
+                self.fail(wire);
+            }
+            return;
         }
         self.echo_ms = ack.sent_ms;
         let prior_end = self.rwnd_end;
@@ -189,21 +193,19 @@ impl<C: Control> Sender<C> {
             self.process_ack_fast(now, ack.next);
         } else {
             let rwnd_opened = self.rwnd_end > prior_end;
-            if self.board.packets_out() > 0 {
-                let action = self.process_ack_slow(now, ack, rwnd_opened);
-                self.transmit_recovery(now, action, wire);
-            } else {
-                self.process_ack_of_nothing(now, ack, rwnd_opened);
-            }
+            let action = self.process_ack_slow(now, ack, rwnd_opened);
+            self.transmit_recovery(now, action, wire);
         }
         self.transmit_new(now, wire);
         #[cfg(debug_assertions)]
         self.board.check();
     }
 
-    /// Processes an ACK of any kind, up to transmission.
+    /// Processes an ACK of any kind, up to transmission. While nothing is outstanding only a D-SACK matters:
+    /// it may show that a reduction or a tail loss probe was needless (Linux: tcp_ack, no_queue).
     #[inline(never)]
     fn process_ack_slow(&mut self, now: Nanos, ack: &Ack, rwnd_opened: bool) -> RecoveryAction {
+        let nothing_out = self.board.packets_out() == 0;
         let prior_inflight_pkts = self.board.in_flight();
         let prior_lost = self.board.lost_pkts();
         let prior_delivered = self.rate.delivered_pkts;
@@ -212,8 +214,14 @@ impl<C: Control> Sender<C> {
         self.rack.update_reo_wnd(prior_snapshot, self.rate.delivered_pkts);
         self.on_probe_ack(now, ack, &mut info);
         let mut action = RecoveryAction::None;
+        if nothing_out && !info.dsack {
+            return action;
+        }
         if info.is_dubious() || self.ca_state != CaState::Open {
             action = self.run_recovery(now, ack, &mut info);
+        }
+        if nothing_out {
+            return RecoveryAction::None;
         }
         if info.restart_timer {
             self.set_timer(now);
