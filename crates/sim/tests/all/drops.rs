@@ -21,7 +21,7 @@ impl Observer for Seen {
             match packet.content {
                 Content::Syn => self.forward.push((at / 1_000_000, None)),
                 Content::Data { seq, .. } => self.forward.push((at / 1_000_000, Some(seq))),
-                Content::Ack(_) | Content::Datagram { .. } => {}
+                Content::HandshakeAck | Content::Ack(_) | Content::Datagram { .. } => {}
             }
         }
     }
