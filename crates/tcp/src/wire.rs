@@ -97,6 +97,10 @@ pub struct Ack {
     pub sent_ms: u32,
     /// rwnd: packets that the receiver accepts from `next` on. At least 1; `u32::MAX`: no limit.
     pub rwnd_pkts: u32,
+    /// The low bits of the window field, by which a sender without SACK knows a duplicate: an ACK that opens
+    /// rwnd is none (RFC 5681, section 2). It is that of Linux's receive buffer, even where `rwnd_pkts` is
+    /// without limit. 0 with SACK.
+    pub window: u8,
     /// True for a SYN-ACK.
     pub syn: bool,
     /// ECE: a marked packet has arrived. On a SYN-ACK: the receiver agrees to ECN.
@@ -131,6 +135,7 @@ impl Default for Ack {
             echo_ms: 0,
             sent_ms: 0,
             rwnd_pkts: u32::MAX,
+            window: 0,
             syn: false,
             ece: false,
             ce_pkts: 0,

@@ -125,18 +125,30 @@ impl Receiver {
         acks.compressed_until = Nanos::MAX;
         acks.unreported_ce_pkts = 0;
         let plain = (self.ooo_pkts == 0 && self.duplicate.is_none()) || !self.config.sack;
+        let (rwnd_pkts, window) = self.advertise(false);
         let ack = Ack {
             next: self.next,
-            echo_ms: acks.echo_ms,
+            echo_ms: self.acks.echo_ms,
             sent_ms: timestamp_ms(now),
-            rwnd_pkts: self.window.pkts(),
-            ece: acks.ece,
-            ce_pkts: acks.ce_pkts,
+            rwnd_pkts,
+            window,
+            ece: self.acks.ece,
+            ce_pkts: self.acks.ce_pkts,
             blocks: if plain { [Block::NONE; 3] } else { self.report_blocks() },
             ..Ack::default()
         };
         let leaves = self.departure(now);
         wire.send(leaves, ack);
+    }
+
+    /// `rwnd_pkts` and `window` of an ACK that leaves now.
+    #[inline]
+    pub(super) fn advertise(&mut self, syn: bool) -> (u32, u8) {
+        if self.config.sack && self.window.is_constant() {
+            return (self.window.pkts(), 0);
+        }
+        let (rwnd_pkts, window) = self.window.advertise(self.next, self.unread_pkts + self.ooo_pkts, syn);
+        (rwnd_pkts, if self.config.sack { 0 } else { window })
     }
 
     #[cold]

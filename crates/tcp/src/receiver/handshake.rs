@@ -85,7 +85,6 @@ impl Receiver {
                 self.acks.ecn = segment.cwr && self.config.ecn != Ecn::Off;
                 // later SYNs do not change the timestamp (Linux: req->ts_recent)
                 self.acks.echo_ms = segment.timestamp_ms();
-                self.window.start(now);
             }
             Stage::SynReceived => {
                 if self.handshake.answered.is_some_and(|last| now - last < ANSWERS_APART) {
@@ -111,10 +110,12 @@ impl Receiver {
 
     fn send_syn_ack(&mut self, now: Nanos, wire: &mut impl AckWire) {
         self.acks.delayed_until = self.handshake.send(now);
+        let (rwnd_pkts, window) = self.advertise(true);
         let ack = Ack {
             echo_ms: self.acks.echo_ms,
             sent_ms: timestamp_ms(now),
-            rwnd_pkts: self.window.pkts(),
+            rwnd_pkts,
+            window,
             syn: true,
             ece: self.acks.ecn,
             ..Ack::default()
@@ -135,9 +136,8 @@ impl Receiver {
             1 => Some((now - self.handshake.sent) / US),
             _ => since_echo_us(now, segment.echo_ms), // Karn's algorithm; Linux: tcp_synack_rtt_meas
         };
-        if let Some(rtt_us) = rtt_us {
-            self.acks.set_rtt(rtt_us);
-        }
+        self.acks.start(now, rtt_us);
+        self.window.start(now);
         self.handshake = Handshake { stage: Stage::Established, ..Handshake::NONE };
         self.acks.delayed_until = Nanos::MAX;
         true

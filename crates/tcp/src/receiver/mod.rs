@@ -30,7 +30,7 @@ const KEPT_PKTS: u64 = 1024;
 #[repr(C)]
 pub struct Receiver {
     next: u64,
-    /// Only delayed ACKs matter: no GRO, ECN or autotuning, no packet out of order, no artificial delay.
+    /// Only delayed ACKs matter: no GRO and no ECN, no packet out of order, no artificial delay.
     fast_path: bool,
     acks: Acks,
     /// The packet that GRO assembles.
@@ -44,6 +44,8 @@ pub struct Receiver {
     ooo_end: u64,
     /// Number of packets received out of order.
     ooo_pkts: u64,
+    /// Packets in order that the application has not read yet.
+    unread_pkts: u64,
     /// A bit per packet received out of order, from `next` to `ooo_end`.
     ooo: Bits,
     blocks: SackBlocks,
@@ -64,6 +66,7 @@ impl Receiver {
             ooo,
             ooo_end: 0,
             ooo_pkts: 0,
+            unread_pkts: 0,
             blocks: SackBlocks::default(),
             duplicate: None,
             acks: Acks::default(),
@@ -111,7 +114,10 @@ impl Receiver {
     /// Receives a segment. Returns the number of packets that became available to the application, in order.
     #[inline]
     pub fn on_segment(&mut self, now: Nanos, segment: Segment, wire: &mut impl AckWire) -> u64 {
-        if self.fast_path && segment.seq == self.next {
+        if self.fast_path
+            && segment.seq == self.next
+            && self.window.is_settled(now, segment.echo_ms, segment.seq + 1)
+        {
             self.acks.note_timestamp(&segment);
             self.next += 1;
             self.acks.note_data(now, self.window.pkts());
@@ -130,7 +136,11 @@ impl Receiver {
     }
 
     fn allows_fast_path(&self) -> bool {
-        self.config.gro_ns == 0 && !self.config.delays_acks() && !self.acks.ecn && !self.window.is_tuned()
+        self.config.gro_ns == 0
+            && !self.config.delays_acks()
+            && !self.acks.ecn
+            && self.config.sack
+            && self.window.is_constant()
     }
 
     /// Receives `pkts` consecutive packets from `segment` on as one.
@@ -141,22 +151,34 @@ impl Receiver {
         }
         self.acks.note_timestamp(segment);
         let mut at_once = self.acks.ecn && self.process_mark(now, segment, pkts, wire);
-        let before = self.next;
+        let (before, waiting_pkts) = (self.next, self.ooo_pkts);
         if segment.seq == self.next && self.ooo_pkts == 0 {
             self.next += pkts;
         } else {
             at_once |= self.on_disorder(segment.seq..segment.seq + pkts);
         }
-        let ooo_span_pkts = if self.ooo_pkts > 0 { self.ooo_end - self.next } else { 0 };
-        if self.next > before {
+        let in_order = self.next > before;
+        if in_order {
             self.acks.note_data(now, self.window.pkts());
         }
-        let held_pkts = self.ooo_pkts;
-        let data = DataArrival { pkts, prior_next: before, next: self.next, ooo_span_pkts, held_pkts };
-        if self.window.on_data(now, segment.echo_ms, data, self.config.sack) {
-            self.acks.quickacks |= 1; // Linux: tcp_grow_window
+        let data = DataArrival { pkts, prior_next: before, next: self.next, waiting_pkts };
+        // without SACK rwnd stays while packets are out of order, since their ACKs count as duplicates only
+        // then
+        let opens = in_order || (self.config.sack && segment.seq > self.next);
+        if self.window.on_data(now, segment.echo_ms, data, opens) {
+            self.acks.rwnd_opened();
         }
+        self.unread_pkts = self.next - before;
         self.acknowledge(now, at_once, wire);
+        self.unread_pkts = 0;
+        let ooo_pkts = if self.ooo_pkts > 0 { self.ooo_end - self.next } else { 0 };
+        if !in_order && ooo_pkts > 0 {
+            self.window.on_disorder(ooo_pkts);
+        }
+        if in_order {
+            let first_end = (segment.seq + pkts).min(self.next);
+            self.window.on_read(now, first_end, self.next, ooo_pkts);
+        }
         self.next - before
     }
 

@@ -1,13 +1,14 @@
 //! The parts of a receiver's state: ACKs that are delayed or compressed, and the packet that GRO assembles.
 
 use crate::rtt::{RTO_INITIAL_US, RTO_MIN_US, Rtt};
-use crate::time::{Nanos, US};
+use crate::time::{JIFFY_US, Nanos, US, expiry, jiffies};
 use crate::wire::{EcnField, Segment};
 
-/// The shortest delay of an ACK, ns: 40 ms (Linux: TCP_ATO_MIN).
+/// The shortest delay of an ACK, ns: 40 ms (Linux: TCP_ATO_MIN, TCP_DELACK_MIN).
 const ATO_MIN: Nanos = 40_000_000;
-/// The longest delay of an ACK, ns: 200 ms (Linux: TCP_DELACK_MAX). An RTT of more than [`ATO_MIN`] is less.
-const ATO_MAX: Nanos = 200_000_000;
+/// The longest delay of an ACK, ns: a jiffy of 4 ms less than the shortest RTO of 200 ms (Linux:
+/// tcp_delack_max). An RTT of more than [`ATO_MIN`] is less.
+const ATO_MAX: Nanos = 196_000_000;
 /// ACKs that are not delayed at the start, after a long gap and after duplicates (Linux: TCP_MAX_QUICKACKS).
 pub(super) const QUICK_ACKS: u32 = 16;
 /// ACKs that are not delayed after a mark, since the sender's cwnd may be small (Linux: __tcp_ecn_check_ce).
@@ -38,14 +39,16 @@ pub(super) struct Acks {
     /// The timestamp to echo: of the segment that advanced the last ACK, or would have (RFC 7323, section
     /// 4.3).
     pub(super) echo_ms: u32,
+    /// ACKs that are not delayed (Linux: icsk_ack.quick).
     pub(super) quickacks: u32,
-    /// How long an ACK is delayed: `ato`, at most `delay_max`.
+    /// How long after a segment the timer of its ACK fires: `ato`, at most `delay_max`, and its lateness.
     delay: Nanos,
-    /// When a segment last arrived in order; `Nanos::MAX`: none has (Linux: icsk_ack.lrcvtime).
+    /// When a segment last arrived in order, or the connection was established (Linux: icsk_ack.lrcvtime).
     last_data: Nanos,
     /// A segment that follows before this time is over changes no delay; 0: any may.
     quiet: Nanos,
-    /// The delay of an ACK, before it is bounded (Linux: icsk_ack.ato).
+    /// The delay of an ACK, before it is bounded; 0: no segment has arrived in order, and no quick ACK has
+    /// left (Linux: icsk_ack.ato).
     ato: Nanos,
     /// The longest delay of an ACK: an RTT, within [`ATO_MIN`] and [`ATO_MAX`].
     delay_max: Nanos,
@@ -75,10 +78,10 @@ impl Default for Acks {
             acked: 0,
             echo_ms: 0,
             quickacks: 0,
-            delay: ATO_MIN,
-            last_data: Nanos::MAX,
+            delay: expiry(0, 0),
+            last_data: 0,
             quiet: 0,
-            ato: ATO_MIN,
+            ato: 0,
             delay_max: ATO_MAX,
             rto: RTO_INITIAL_US * US,
             delayed_until: Nanos::MAX,
@@ -121,8 +124,10 @@ impl Acks {
         self.compressed > 0
     }
 
-    /// The RTT is known, from the handshake.
-    pub(super) fn set_rtt(&mut self, rtt_us: u64) {
+    /// The connection is established. If the handshake tells the RTT, that is `rtt_us`.
+    pub(super) fn start(&mut self, now: Nanos, rtt_us: Option<u64>) {
+        self.last_data = now;
+        let Some(rtt_us) = rtt_us else { return };
         let mut estimate = Rtt::new(RTO_MIN_US);
         estimate.sample(rtt_us, 0, 0);
         self.rto = estimate.rto_ns();
@@ -132,17 +137,15 @@ impl Acks {
 
     fn set_ato(&mut self, ato: Nanos) {
         self.ato = ato.min(self.rto);
-        self.delay = self.ato.min(self.delay_max);
-        let is_quiet = self.ato == ATO_MIN && self.last_data != Nanos::MAX;
-        self.quiet = if is_quiet { ATO_MIN / 2 } else { 0 };
+        self.delay = expiry(0, jiffies(self.ato.min(self.delay_max) / US));
+        self.quiet = if self.ato == ATO_MIN { ATO_MIN / 2 } else { 0 };
     }
 
     /// A segment arrives in order: the delay of ACKs follows the time between such segments (Linux:
     /// tcp_event_data_recv).
     #[inline]
     pub(super) fn note_data(&mut self, now: Nanos, rwnd_pkts: u32) {
-        // the difference wraps for the first one only, which is not quiet
-        if now.wrapping_sub(self.last_data) >= self.quiet {
+        if now - self.last_data >= self.quiet {
             self.note_gap(now, rwnd_pkts);
         }
         self.last_data = now;
@@ -150,16 +153,16 @@ impl Acks {
 
     #[cold]
     fn note_gap(&mut self, now: Nanos, rwnd_pkts: u32) {
-        let is_first = self.last_data == Nanos::MAX;
-        let gap = now.saturating_sub(self.last_data);
-        self.last_data = now;
-        if is_first || gap > self.rto {
-            self.raise_quickacks(QUICK_ACKS, rwnd_pkts);
-            self.set_ato(self.ato);
+        let gap = now - self.last_data;
+        if self.ato == 0 {
+            self.enter_quickack(QUICK_ACKS, rwnd_pkts);
         } else if gap <= ATO_MIN / 2 {
             self.set_ato(self.ato / 2 + ATO_MIN / 2);
         } else if gap < self.ato {
             self.set_ato(self.ato / 2 + gap);
+        } else if gap > self.rto + JIFFY_US * US / 2 {
+            // half a jiffy, since Linux counts how many begin within the gap
+            self.raise_quickacks(QUICK_ACKS, rwnd_pkts);
         }
     }
 
@@ -171,6 +174,11 @@ impl Acks {
             pkts => pkts,
         };
         self.quickacks = self.quickacks.max(most.min(half_of_rwnd));
+    }
+
+    /// rwnd has opened further, so one ACK more is not delayed (Linux: tcp_grow_window sets the lowest bit).
+    pub(super) fn rwnd_opened(&mut self) {
+        self.quickacks |= 1;
     }
 
     /// Delays no ACKs for a while, `most` at most (Linux: tcp_enter_quickack_mode).

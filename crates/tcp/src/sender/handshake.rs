@@ -106,6 +106,7 @@ impl<C: Control> Sender<C> {
             return;
         }
         self.rwnd_end = u64::from(ack.rwnd_pkts);
+        self.window = ack.window;
         self.start_ecn(ack);
         self.sample_handshake(now, ack);
         self.rate.delivered_pkts = 1; // the SYN

@@ -91,6 +91,8 @@ pub struct Sender<C: Control> {
     /// Buffer for [`Scoreboard::swap_losses`].
     loss_buffer: Vec<u64>,
     handshake: Handshake,
+    /// The window field of the last ACK that changed it, see [`Ack::window`].
+    window: u8,
     params: C::Params,
 }
 
@@ -138,6 +140,7 @@ impl<C: Control> Sender<C> {
             cwnd_use: CwndUse::default(),
             last_sent: 0,
             handshake: Handshake::default(),
+            window: 0,
             echo_ms: 0,
             ecn: EcnState::default(),
             loss_buffer,
@@ -192,13 +195,22 @@ impl<C: Control> Sender<C> {
         if self.is_fast_path(ack) {
             self.process_ack_fast(now, ack.next);
         } else {
-            let rwnd_opened = self.rwnd_end > prior_end;
+            let rwnd_opened = self.opens_rwnd(ack) || self.rwnd_end > prior_end;
             let action = self.process_ack_slow(now, ack, rwnd_opened);
             self.transmit_recovery(now, action, wire);
         }
         self.transmit_new(now, wire);
         #[cfg(debug_assertions)]
         self.board.check();
+    }
+
+    /// Without SACK: true if the ACK opens rwnd, and so is no duplicate (Linux: tcp_may_update_window).
+    fn opens_rwnd(&mut self, ack: &Ack) -> bool {
+        let opens = ack.window.wrapping_sub(self.window) as i8 > 0;
+        if opens || ack.next > self.board.una() {
+            self.window = ack.window;
+        }
+        opens
     }
 
     /// Processes an ACK of any kind, up to transmission. While nothing is outstanding only a D-SACK matters:
