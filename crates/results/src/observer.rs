@@ -158,6 +158,10 @@ pub trait Observer {
     #[inline]
     fn packet(&mut self, _at_ns: u64, _link: u32, _event: LinkEvent, _packet: &Packet) {}
 
+    /// A sender sent a SYN or a segment, which has not reached the network yet.
+    #[inline]
+    fn sent(&mut self, _at_ns: u64, _connection: ConnectionId, _content: &Content) {}
+
     /// An ACK reached its sender, which has not processed it yet.
     #[inline]
     fn ack(&mut self, _at_ns: u64, _connection: ConnectionId, _ack: &Ack) {}
@@ -178,6 +182,11 @@ impl<O: Observer> Observer for &mut O {
     #[inline]
     fn packet(&mut self, at_ns: u64, link: u32, event: LinkEvent, packet: &Packet) {
         (**self).packet(at_ns, link, event, packet);
+    }
+
+    #[inline]
+    fn sent(&mut self, at_ns: u64, connection: ConnectionId, content: &Content) {
+        (**self).sent(at_ns, connection, content);
     }
 
     #[inline]

@@ -59,6 +59,7 @@ impl Payload for Header {
             Kind::Ack => Content::Ack,
             Kind::SynAck => Content::SynAck,
             Kind::Segment if self.segment.seq == Segment::SYN => Content::Syn,
+            Kind::Segment if self.segment.seq == Segment::ACK => Content::Other,
             Kind::Segment | Kind::Datagram => Content::Data { begin: self.segment.seq, length: 1 },
         }
     }

@@ -21,16 +21,24 @@ pub(crate) fn ack(ack: &Ack) -> observer::Ack {
     }
 }
 
+/// A segment, as an observer gets it.
+pub(crate) fn segment(&Segment { seq, cwr, .. }: &Segment) -> Content {
+    match seq {
+        Segment::SYN => Content::Syn,
+        Segment::ACK => Content::HandshakeAck,
+        _ => Content::Data { seq, cwr },
+    }
+}
+
 /// A packet, as an observer gets it. `carried` is the ACK that it carries; `None`: it is data.
 pub(crate) fn packet(packet: &Packet<Header>, carried: Option<&Ack>) -> observer::Packet {
     let connection = ConnectionId { flow: packet.flow, index: packet.connection };
-    let Segment { seq, cwr, .. } = packet.payload.segment;
     let content = match carried {
         Some(carried) => Content::Ack(ack(carried)),
-        None if packet.payload.kind == Kind::Datagram => Content::Datagram { number: seq },
-        None if seq == Segment::SYN => Content::Syn,
-        None if seq == Segment::ACK => Content::HandshakeAck,
-        None => Content::Data { seq, cwr },
+        None if packet.payload.kind == Kind::Datagram => {
+            Content::Datagram { number: packet.payload.segment.seq }
+        }
+        None => segment(&packet.payload.segment),
     };
     observer::Packet {
         connection,
